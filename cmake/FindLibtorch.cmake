@@ -1,0 +1,53 @@
+# Imported targets for libtorch as unpacked from its wheel; the wheel's own CMake files are not used, because without
+# a GPU they pick architectures that today's nvcc lacks.
+#   LIBTORCH_PREFIX   the folder that holds torch/ and nvidia/ side by side (cache entry or environment variable)
+#   Libtorch::cpu     tensors, autograd and c10d on the CPU
+#   Libtorch::omp     for files that call at::parallel_for: -fopenmp with the OpenMP runtime that libtorch uses
+include(FindPackageHandleStandardArgs)
+set(LIBTORCH_PREFIX "$ENV{LIBTORCH_PREFIX}" CACHE PATH "folder that holds torch/ and nvidia/")
+set(_torch ${LIBTORCH_PREFIX}/torch)
+find_path(Libtorch_INCLUDE_DIR ATen/ATen.h HINTS ${_torch}/include NO_DEFAULT_PATH)
+find_library(Libtorch_CPU_LIBRARY torch_cpu HINTS ${_torch}/lib NO_DEFAULT_PATH)
+find_library(Libtorch_C10_LIBRARY c10 HINTS ${_torch}/lib NO_DEFAULT_PATH)
+set(_version_header ${Libtorch_INCLUDE_DIR}/torch/headeronly/version.h)
+if(Libtorch_INCLUDE_DIR AND EXISTS ${_version_header})
+  file(STRINGS ${_version_header} _version REGEX "^#define TORCH_VERSION_(MAJOR|MINOR|PATCH) ")
+  string(REGEX REPLACE "[^0-9;]" "" _version "${_version}")
+  string(REPLACE ";" "." Libtorch_VERSION "${_version}")
+endif()
+set(_missing)
+foreach(_library cu13/lib/libcudart.so.13 cu13/lib/libcupti.so.13)  # libtorch_cpu.so is linked to these two
+  if(NOT EXISTS ${LIBTORCH_PREFIX}/nvidia/${_library})
+    list(APPEND _missing nvidia/${_library})
+  endif()
+endforeach()
+set(_reason "run ./isobar setup, or set LIBTORCH_PREFIX to the folder that holds torch/ and nvidia/")
+if(_missing)
+  list(JOIN _missing ", " _missing_text)
+  string(APPEND _reason ". Not there: ${_missing_text}")
+endif()
+find_package_handle_standard_args(Libtorch
+  REQUIRED_VARS Libtorch_INCLUDE_DIR Libtorch_CPU_LIBRARY Libtorch_C10_LIBRARY
+  VERSION_VAR Libtorch_VERSION REASON_FAILURE_MESSAGE "${_reason}")
+if(_missing)
+  message(FATAL_ERROR "libtorch is incomplete: ${_reason}")
+endif()
+if(NOT Libtorch_FOUND OR TARGET Libtorch::cpu)
+  return()
+endif()
+
+add_library(Libtorch::c10 SHARED IMPORTED)
+set_target_properties(Libtorch::c10 PROPERTIES IMPORTED_LOCATION ${Libtorch_C10_LIBRARY})
+add_library(Libtorch::torch_cpu SHARED IMPORTED)
+set_target_properties(Libtorch::torch_cpu PROPERTIES IMPORTED_LOCATION ${Libtorch_CPU_LIBRARY})
+add_library(Libtorch::cpu INTERFACE IMPORTED)
+target_include_directories(Libtorch::cpu INTERFACE
+  ${Libtorch_INCLUDE_DIR} ${Libtorch_INCLUDE_DIR}/torch/csrc/api/include)
+# The wheel brings the headers of its own fmt but no library for them, and they come first in the search path.
+target_compile_definitions(Libtorch::cpu INTERFACE USE_DISTRIBUTED FMT_HEADER_ONLY=1)
+target_link_libraries(Libtorch::cpu INTERFACE Libtorch::torch_cpu Libtorch::c10)
+target_link_options(Libtorch::cpu INTERFACE LINKER:-rpath-link,${LIBTORCH_PREFIX}/nvidia/cu13/lib)
+
+add_library(Libtorch::omp SHARED IMPORTED)
+set_target_properties(Libtorch::omp PROPERTIES IMPORTED_LOCATION ${_torch}/lib/libgomp.so.1)
+target_compile_options(Libtorch::omp INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fopenmp>)

@@ -1,0 +1,29 @@
+# How every target of ours is compiled. Warnings are errors in our own code; third parties are SYSTEM includes.
+function(isobar_own target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wconversion -Wsign-conversion -Werror)
+  target_compile_definitions(${target} PRIVATE _GLIBCXX_ASSERTIONS)
+endfunction()
+
+# isobar_library(core SOURCES a.cpp b.cpp LINK isobar::record fmt::fmt): one library a folder of engine/.
+function(isobar_library folder)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
+  add_library(isobar_${folder} STATIC ${arg_SOURCES})
+  add_library(isobar::${folder} ALIAS isobar_${folder})
+  target_include_directories(isobar_${folder} PUBLIC ${CMAKE_SOURCE_DIR}/engine)
+  target_link_libraries(isobar_${folder} PUBLIC ${arg_LINK} PRIVATE ${arg_PRIVATE_LINK})
+  isobar_own(isobar_${folder})
+endfunction()
+
+# isobar_test(core LABEL unit SOURCES a.cpp LINK isobar::core): one Catch2 executable a folder of tests/.
+function(isobar_test name)
+  cmake_parse_arguments(arg "" "LABEL;TIMEOUT" "SOURCES;LINK" ${ARGN})
+  add_executable(test_${name} ${arg_SOURCES})
+  target_link_libraries(test_${name} PRIVATE isobar_test_main ${arg_LINK})
+  target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  isobar_own(test_${name})
+  add_test(NAME ${name} COMMAND test_${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${arg_TIMEOUT})
+endfunction()

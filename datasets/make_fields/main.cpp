@@ -1,0 +1,197 @@
+// Makes the embedded data set. It takes its name only when it is complete; what an interrupted one left is
+// removed.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "make_fields/make_fields.h"
+
+using namespace isobar;
+namespace fs = std::filesystem;
+
+namespace {
+
+volatile std::sig_atomic_t stop_signal = 0;
+
+struct Options {
+  FieldsRequest request;
+  bool force = false;
+};
+
+void parse_grid(const std::string& text, FieldsRequest& request) {
+  const char* const end = text.data() + text.size();
+  const auto rows = std::from_chars(text.data(), end, request.rows);
+  const bool middle = rows.ec == std::errc() && rows.ptr != end && *rows.ptr == 'x';
+  const auto columns = middle ? std::from_chars(rows.ptr + 1, end, request.columns) : rows;
+  if (!middle || columns.ec != std::errc() || columns.ptr != end) {
+    throw Error("\"" + printable(text, 40) + "\" is not a grid", "--grid", "ROWSxCOLUMNS, such as 72x144");
+  }
+}
+
+/// False when only help was wanted.
+bool parse(int argc, char** argv, Options& options) {
+  CLI::App app("Makes the embedded data set: synthetic weather in the layout of the ERA5 tutorial data.",
+               "./isobar data make");
+  std::string grid = "72x144";
+  std::string folder;
+  std::int64_t seed = 1;
+  app.add_option("--grid", grid, "rows x columns, multiples of 8; default 72x144");
+  app.add_option("--samples", options.request.samples,
+                 "training records; valid and test get 3/16 of it; default 512");
+  app.add_option("--out", folder, "folder of the data set; default <cache>/data/fields-<grid>");
+  app.add_option("--seed", seed, "of the first noise; another seed is another weather; default 1");
+  app.add_flag("--force", options.force, "make it again where one is");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(app.help().c_str(), stdout);
+    return false;
+  } catch (const CLI::ParseError& error) {
+    throw Error(printable(error.what()), "command line", "--help lists what there is");
+  }
+  parse_grid(grid, options.request);
+  check_request(options.request);
+  options.request.seed = static_cast<std::uint64_t>(seed);
+  options.request.folder = folder.empty() ? cache_prefix() / "data" / ("fields-" + grid) : fs::path(folder);
+  std::vector<std::string> typed;
+  for (int i = 0; i < argc; ++i) typed.push_back(i == 0 ? "make_fields" : shell_quoted(argv[i]));
+  options.request.command = printable(join(typed, " "), 1000);
+  return true;
+}
+
+void check_space(const fs::path& folder, std::uint64_t needed) {
+  std::error_code code;
+  const fs::space_info space = fs::space(folder, code);
+  if (!code && space.available < needed + 50'000'000) {
+    throw Error(
+        fmt::format("the data set needs {}, {} are free", human_bytes(needed), human_bytes(space.available)),
+        folder.string(), "free some space, or name another folder with --out or ISOBAR_PREFIX", Exit::failed);
+  }
+}
+
+/// Folders that runs of this program left when they were killed: <name>.part-<pid> of a process that is gone.
+void remove_leftovers(const fs::path& folder) {
+  const std::string start = folder.filename().string() + ".part-";
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder.parent_path())) {
+    const std::string name = entry.path().filename().string();
+    if (name.rfind(start, 0) != 0) continue;
+    int pid = 0;
+    const auto parsed = std::from_chars(name.data() + start.size(), name.data() + name.size(), pid);
+    if (parsed.ec == std::errc() && pid > 0 && kill(pid, 0) != 0) fs::remove_all(entry.path());
+  }
+}
+
+class Progress {
+ public:
+  bool operator()(std::int64_t done, std::int64_t all) {
+    const std::int64_t now_us = steady_us();
+    const std::int64_t percent = done * 100 / all;
+    if (terminal_ && (now_us - shown_us_ > 100'000 || done == all)) {
+      const double left = static_cast<double>(now_us - begin_us_) * 1e-6 * static_cast<double>(all - done) /
+                          static_cast<double>(done);
+      std::printf("\r\x1b[K  data  %3ld %%  %ld of %ld records  %s left", percent, done, all,
+                  human_seconds(left).c_str());
+      if (done == all) std::printf("\n");
+      std::fflush(stdout);
+      shown_us_ = now_us;
+    } else if (!terminal_ && percent / 20 > shown_percent_ / 20) {
+      std::printf("  data  %3ld %%  %ld of %ld records\n", percent, done, all);
+      std::fflush(stdout);
+      shown_percent_ = percent;
+    }
+    return stop_signal == 0;
+  }
+
+ private:
+  bool terminal_ = isatty(STDOUT_FILENO) == 1;
+  std::int64_t begin_us_ = steady_us();
+  std::int64_t shown_us_ = 0;
+  std::int64_t shown_percent_ = 0;
+};
+
+void print_summary(const std::vector<ChannelSummary>& summary) {
+  std::printf("\n  channel  unit           mean        spread   change in 6 h / spread\n");
+  for (const ChannelSummary& channel : summary) {
+    std::printf("  %-8s %-7s %12.6g %13.4g   %.3f\n", channel.name.c_str(), channel.unit.c_str(),
+                channel.mean, channel.std, channel.persistence_rmse);
+  }
+}
+
+/// Puts the finished folder in place of nothing, or of the one it remakes.
+void put_in_place(const fs::path& part, const fs::path& folder) {
+  const fs::path old = folder.string() + fmt::format(".part-{}-old", getpid());
+  std::error_code code;
+  if (fs::exists(folder)) fs::rename(folder, old);
+  fs::rename(part, folder, code);
+  if (code) throw system_error("cannot put the data set in place", folder.string(), code.value());
+  fs::remove_all(old, code);
+}
+
+int make(const Options& options) {
+  const fs::path folder = fs::absolute(options.request.folder).lexically_normal();
+  if (fs::exists(folder / "dataset.toml") && !options.force) {
+    std::printf("the data set is there already: %s\n  (--force makes it again)\n", folder.c_str());
+    return 0;
+  }
+  if (fs::exists(folder) && !fs::exists(folder / "dataset.toml") &&
+      !(fs::is_directory(folder) && fs::is_empty(folder))) {
+    throw Error("the folder holds something that is no data set of ours", folder.string(),
+                "name another with --out; nothing is overwritten");
+  }
+  std::error_code code;
+  fs::create_directories(folder.parent_path(), code);
+  if (code) throw system_error("cannot make the folder", folder.parent_path().string(), code.value());
+  remove_leftovers(folder);
+  const std::uint64_t needed = bytes_needed(options.request);
+  check_space(folder.parent_path(), needed);
+  const fs::path part = folder.string() + fmt::format(".part-{}", getpid());
+  fs::create_directory(part, code);
+  if (code) throw system_error("cannot make the folder", part.string(), code.value());
+  std::printf("making synthetic weather: %ld training records of 20 x %ld x %ld, %s in all, in %s\n",
+              options.request.samples, options.request.rows, options.request.columns,
+              human_bytes(needed).c_str(), folder.c_str());
+  FieldsRequest request = options.request;
+  request.folder = part;
+  const std::int64_t begin_us = steady_us();
+  std::vector<ChannelSummary> summary;
+  try {
+    summary = make_fields(request, Progress());
+    put_in_place(part, folder);
+  } catch (const Stopped&) {
+    fs::remove_all(part, code);
+    std::fprintf(stderr, "\nstopped; nothing was kept\n");
+    return 128 + stop_signal;
+  } catch (...) {
+    fs::remove_all(part, code);
+    throw;
+  }
+  print_summary(summary);
+  std::printf("\nmade %s in %s\n", folder.c_str(),
+              human_seconds(static_cast<double>(steady_us() - begin_us) * 1e-6).c_str());
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGINT, [](int number) { stop_signal = number; });
+  std::signal(SIGTERM, [](int number) { stop_signal = number; });
+  std::signal(SIGXFSZ, SIG_IGN);
+  return guarded_main("make_fields", [&] {
+    Options options;
+    return parse(argc, argv, options) ? make(options) : 0;
+  });
+}

@@ -1,0 +1,28 @@
+#include <string>
+#include <vector>
+
+#include "cli/run_command.h"
+#include "core/error.h"
+#include "core/text.h"
+
+using namespace isobar;
+
+namespace {
+
+int dispatch(const std::vector<std::string>& arguments) {
+  const std::string command = arguments.empty() ? "" : arguments.front();
+  const std::vector<std::string> rest(arguments.empty() ? arguments.end() : arguments.begin() + 1,
+                                      arguments.end());
+  if (command == "run") return run_command(rest);
+  if (command == "data") return data_command(rest);
+  if (command == "ladder") return ladder_command();
+  const std::string nearest = nearest_name(command, {"run", "data", "ladder"});
+  throw Error("unknown command \"" + printable(command, 40) + "\"", "./isobar",
+              nearest.empty() ? "./isobar help lists the commands" : "did you mean " + nearest + "?");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return guarded_main("isobar", [&] { return dispatch({argv + 1, argv + argc}); });
+}

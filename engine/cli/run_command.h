@@ -1,0 +1,17 @@
+#pragma once
+#include <string>
+#include <vector>
+
+namespace isobar {
+
+/// `run LESSON [options]`: checks the configuration, makes the embedded data set where it is wanted and
+/// missing, and becomes the lesson's program.
+int run_command(const std::vector<std::string>& arguments);
+
+/// `data make [options]`: becomes make_fields.
+int data_command(const std::vector<std::string>& arguments);
+
+/// `ladder`: the lessons in order.
+int ladder_command();
+
+}  // namespace isobar

@@ -1,0 +1,45 @@
+#include "config/command_line.h"
+
+#include <CLI/CLI.hpp>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace isobar {
+
+RunArguments parse_run_arguments(const std::vector<std::string>& arguments, const LessonInfo& lesson,
+                                 const std::filesystem::path& home) {
+  RunArguments out;
+  CLI::App app(lesson.title, "./isobar run " + lesson.name);
+  app.set_help_flag("-h,--help", "this page");
+  app.add_option("--preset", out.settings.preset,
+                 "sizes of model and data: " + join(preset_names(home), ", "));
+  std::vector<std::string> files;
+  app.add_option("--config", files, "a TOML file with keys, such as the run.toml of a run; again for more")
+      ->allow_extra_args(false);
+  app.add_option("--set", out.settings.sets, "key=value, such as optim.lr=1e-3; again for more")
+      ->allow_extra_args(false);
+  std::string run_dir;
+  app.add_option("--run-dir", run_dir,
+                 "the run folder; default runs/" + lesson.name + "-<date>-<time>-<xxxx>");
+  app.footer("Every key, its default and what it means: lessons/base.toml");
+  try {
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    out.help = true;
+    out.help_text = app.help();
+  } catch (const CLI::ExtrasError&) {
+    const std::string first = app.remaining().empty() ? "" : app.remaining().front();
+    const std::string nearest = nearest_name(first, {"--preset", "--config", "--set", "--run-dir", "--help"});
+    throw Error("unknown argument \"" + printable(first, 80) + "\"", "command line",
+                nearest.empty() ? "--help lists what there is" : "did you mean " + nearest + "?");
+  } catch (const CLI::ParseError& error) {
+    throw Error(printable(error.what()), "command line", "--help lists what there is");
+  }
+  out.settings.config_files.assign(files.begin(), files.end());
+  out.run_dir = run_dir;
+  return out;
+}
+
+}  // namespace isobar

@@ -1,0 +1,23 @@
+#pragma once
+// The command line that every lesson program and `./isobar run` share.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+
+namespace isobar {
+
+struct RunArguments {
+  Settings settings;
+  std::filesystem::path run_dir;  ///< "" = a new folder below runs/
+  bool help = false;              ///< asked for; `help_text` says it
+  std::string help_text;
+};
+
+/// --preset NAME, --config FILE (again and again), --set KEY=VALUE (again and again), --run-dir DIR, --help.
+/// Anything else is an Error (exit code 2) with the nearest known option.
+RunArguments parse_run_arguments(const std::vector<std::string>& arguments, const LessonInfo& lesson,
+                                 const std::filesystem::path& home);
+
+}  // namespace isobar

@@ -1,0 +1,116 @@
+#pragma once
+// The configuration of a run as plain values. What each key means is said once, in lessons/base.toml.
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "config/lesson.h"
+
+namespace isobar {
+
+struct DataConfig {
+  std::string root;
+  std::array<std::int64_t, 2> grid = {360, 720};  ///< rows, columns
+  std::int64_t channels = 20;
+  std::int64_t dt = 1;
+  std::int64_t limit_train = 0;
+  std::int64_t limit_valid = 0;
+  bool shuffle = true;
+  std::int64_t seed = 333;
+};
+
+struct LoaderConfig {
+  std::string kind = "inline";
+};
+
+struct ModelConfig {
+  std::int64_t embed = 384;
+  std::int64_t depth = 12;
+  std::int64_t heads = 8;
+  std::int64_t patch = 8;
+};
+
+struct OptimConfig {
+  std::string name = "adam";
+  double lr = 5e-4;
+  double beta1 = 0.9;
+  double beta2 = 0.95;
+  double eps = 1e-8;
+};
+
+struct ScheduleConfig {
+  std::string kind = "cosine";
+  std::int64_t warmup_steps = 0;
+};
+
+struct AmpConfig {
+  std::string mode = "auto";
+};
+
+struct TrainConfig {
+  std::int64_t global_batch = 16;
+  std::int64_t steps = 30000;
+  std::int64_t seed = 1;
+  std::int64_t report_every = 10;
+  std::string init;
+  std::string save_init;
+};
+
+struct RunConfig {
+  std::string device = "auto";
+  std::int64_t threads = 0;
+  std::int64_t flush_ms = 200;
+};
+
+struct Config {
+  DataConfig data;
+  LoaderConfig loader;
+  ModelConfig model;
+  OptimConfig optim;
+  ScheduleConfig schedule;
+  AmpConfig amp;
+  TrainConfig train;
+  RunConfig run;
+};
+
+/// What the command line says about the configuration.
+struct Settings {
+  std::string preset;                               ///< "" = the lesson picks the one that fits the device
+  std::vector<std::filesystem::path> config_files;  ///< in the order given
+  std::vector<std::string> sets;                    ///< "key=value", in the order given
+};
+
+struct LoadedConfig {
+  Config config;
+  std::string preset;
+  bool preset_was_chosen = false;  ///< by the lesson, not by the user
+  std::map<std::string, std::string>
+      origins;  ///< key -> "file:line" or "--set", for keys set beyond base.toml
+};
+
+/// lessons/base.toml < lesson.toml [overrides] < preset < --config files < --set, then `validate`.
+/// `device_kind` ("cpu", "cuda") picks the preset when none is named. Everything wrong is an Error (exit code
+/// 2) with file:line:column or "--set": unknown key (nearest known one), wrong type, out of range, not one of
+/// the choices, a key that the lesson does not honour.
+LoadedConfig load_config(const std::filesystem::path& home, const LessonInfo& lesson,
+                         const Settings& settings, const std::string& device_kind);
+
+/// Checks what concerns several keys: grid and patch, embed and heads. `origins` says where a key was set.
+void validate(const Config& config, const std::map<std::string, std::string>& origins);
+
+/// All keys with their values, as TOML that loads to the same configuration, to the last bit.
+std::string to_toml(const Config& config);
+
+/// Preset names below `home`, sorted.
+std::vector<std::string> preset_names(const std::filesystem::path& home);
+
+/// data.root, or the folder of the embedded data set of this grid.
+std::filesystem::path data_root(const DataConfig& config);
+
+/// Folder of the embedded data set of a grid: <cache prefix>/data/fields-72x144.
+std::filesystem::path embedded_data_folder(std::int64_t rows, std::int64_t columns);
+
+}  // namespace isobar

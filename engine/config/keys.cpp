@@ -1,0 +1,152 @@
+#include "config/keys.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "core/text.h"
+
+namespace isobar {
+namespace {
+
+constexpr double kManyValues = 1e15;  // counts beyond this are typing mistakes and would overflow products
+
+Key text(const char* name, std::string& place, std::vector<std::string> choices = {}) {
+  Key key{name, &place};
+  key.choices = std::move(choices);
+  return key;
+}
+
+Key flag(const char* name, bool& place) { return {name, &place}; }
+
+Key count(const char* name, std::int64_t& place, double least, double most = kManyValues) {
+  return {name, &place, least, most};
+}
+
+Key number(const char* name, double& place, double least, double most, bool open_least, bool open_most) {
+  return {name, &place, least, most, open_least, open_most};
+}
+
+std::string double_text(double value) {
+  std::array<char, 40> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+  std::string out(digits.data(), end.ptr);
+  if (std::isfinite(value) && out.find_first_of(".e") == std::string::npos) out += ".0";
+  return out;
+}
+
+std::string string_text(const std::string& value) {
+  std::string out = "\"";
+  for (const char c : value) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(static_cast<unsigned char>(c)));
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+bool within(const Key& key, double value) {
+  return std::isfinite(value) && (key.open_least ? value > key.least : value >= key.least) &&
+         (key.open_most ? value < key.most : value <= key.most);
+}
+
+std::string range_text(const Key& key) {
+  std::string out = fmt::format("{} {}", key.open_least ? "more than" : "at least", key.least);
+  if (key.most < kManyValues)
+    out += fmt::format(" and {} {}", key.open_most ? "less than" : "at most", key.most);
+  return out;
+}
+
+}  // namespace
+
+std::vector<Key> keys_of(Config& config) {
+  Config& c = config;
+  return {
+      text("data.root", c.data.root),
+      {"data.grid", &c.data.grid, 1, 100000},
+      count("data.channels", c.data.channels, 1, 10000),
+      count("data.dt", c.data.dt, 1, 1e6),
+      count("data.limit_train", c.data.limit_train, 0),
+      count("data.limit_valid", c.data.limit_valid, 0),
+      flag("data.shuffle", c.data.shuffle),
+      count("data.seed", c.data.seed, 0),
+      text("loader.kind", c.loader.kind, {"inline"}),
+      count("model.embed", c.model.embed, 1, 1e6),
+      count("model.depth", c.model.depth, 1, 10000),
+      count("model.heads", c.model.heads, 1, 10000),
+      count("model.patch", c.model.patch, 1, 10000),
+      text("optim.name", c.optim.name, {"adam"}),
+      number("optim.lr", c.optim.lr, 0, 1e6, true, false),
+      number("optim.beta1", c.optim.beta1, 0, 1, false, true),
+      number("optim.beta2", c.optim.beta2, 0, 1, false, true),
+      number("optim.eps", c.optim.eps, 0, 1, true, false),
+      text("schedule.kind", c.schedule.kind, {"cosine", "constant"}),
+      count("schedule.warmup_steps", c.schedule.warmup_steps, 0),
+      text("amp.mode", c.amp.mode, {"auto", "none", "tf32"}),
+      count("train.global_batch", c.train.global_batch, 1, 1e9),
+      count("train.steps", c.train.steps, 1),
+      count("train.seed", c.train.seed, 0),
+      count("train.report_every", c.train.report_every, 1),
+      text("train.init", c.train.init),
+      text("train.save_init", c.train.save_init),
+      text("run.device", c.run.device),
+      count("run.threads", c.run.threads, 0, 4096),
+      count("run.flush_ms", c.run.flush_ms, 1, 60000),
+  };
+}
+
+bool same_value(const KeyPlace& one, const KeyPlace& other) {
+  return std::visit(
+      [&](auto* place) {
+        const auto* const same_type = std::get_if<decltype(place)>(&other);
+        return same_type != nullptr && **same_type == *place;
+      },
+      one);
+}
+
+std::string toml_value(const KeyPlace& place) {
+  struct Text {
+    std::string operator()(const std::string* value) const { return string_text(*value); }
+    std::string operator()(const bool* value) const { return *value ? "true" : "false"; }
+    std::string operator()(const std::int64_t* value) const { return std::to_string(*value); }
+    std::string operator()(const double* value) const { return double_text(*value); }
+    std::string operator()(const std::array<std::int64_t, 2>* value) const {
+      return fmt::format("[{}, {}]", (*value)[0], (*value)[1]);
+    }
+  };
+  return std::visit(Text{}, place);
+}
+
+std::string type_name(const KeyPlace& place) {
+  static constexpr std::array<const char*, 5> kNames = {"a string", "true or false", "an integer", "a number",
+                                                        "two integers, such as [72, 144]"};
+  return kNames[place.index()];
+}
+
+std::string violation(const Key& key) {
+  if (const auto* const value = std::get_if<std::string*>(&key.place)) {
+    if (key.choices.empty() ||
+        std::find(key.choices.begin(), key.choices.end(), **value) != key.choices.end()) {
+      return "";
+    }
+    return "one of: " + join(key.choices, ", ");
+  }
+  bool good = true;
+  if (const auto* const integer = std::get_if<std::int64_t*>(&key.place)) {
+    good = within(key, static_cast<double>(**integer));
+  } else if (const auto* const real = std::get_if<double*>(&key.place)) {
+    good = within(key, **real);
+  } else if (const auto* const pair = std::get_if<std::array<std::int64_t, 2>*>(&key.place)) {
+    good = within(key, static_cast<double>((**pair)[0])) && within(key, static_cast<double>((**pair)[1]));
+  }
+  return good ? "" : range_text(key);
+}
+
+}  // namespace isobar

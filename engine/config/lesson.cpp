@@ -1,0 +1,88 @@
+#include "config/lesson.h"
+
+#include <algorithm>
+
+#include "config/toml_text.h"
+#include "core/error.h"
+#include "core/text.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+[[noreturn]] void wrong_type(const TomlEntry& entry, const std::string& wanted) {
+  throw Error(entry.key + " wants " + wanted + ", got " + describe(entry.value), entry.origin, "");
+}
+
+std::string text_of(const TomlEntry& entry) {
+  if (const auto* const text = std::get_if<std::string>(&entry.value)) return *text;
+  wrong_type(entry, "a string");
+}
+
+std::vector<std::string> list_of(const TomlEntry& entry) {
+  if (const auto* const list = std::get_if<std::vector<std::string>>(&entry.value)) return *list;
+  wrong_type(entry, "a list of strings");
+}
+
+int integer_of(const TomlEntry& entry) {
+  if (const auto* const value = std::get_if<std::int64_t>(&entry.value)) return static_cast<int>(*value);
+  wrong_type(entry, "an integer");
+}
+
+void take(const TomlEntry& entry, LessonInfo& info) {
+  const std::string& key = entry.key;
+  if (key == "title") {
+    info.title = text_of(entry);
+  } else if (key == "previous") {
+    info.previous = text_of(entry);
+  } else if (key == "goals") {
+    info.goals = list_of(entry);
+  } else if (key == "questions") {
+    info.questions = list_of(entry);
+  } else if (key == "introduces") {
+    info.introduces = list_of(entry);
+  } else if (key == "keeps") {
+    const std::vector<std::string> kept = list_of(entry);
+    info.honours.insert(info.honours.end(), kept.begin(), kept.end());
+  } else if (key == "diff_budget") {
+    info.diff_budget = integer_of(entry);
+  } else if (key.rfind("presets.", 0) == 0) {
+    info.presets[key.substr(8)] = text_of(entry);
+  } else if (key.rfind("overrides.", 0) != 0) {
+    throw Error(
+        "a lesson has no key \"" + printable(key) + "\"", entry.origin,
+        "known: title, previous, goals, questions, introduces, keeps, diff_budget, [presets], [overrides]");
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> lesson_names(const fs::path& home) {
+  std::vector<std::string> names;
+  std::error_code code;
+  for (const fs::directory_entry& entry : fs::directory_iterator(home / "lessons", code)) {
+    if (fs::exists(entry.path() / "lesson.toml")) names.push_back(entry.path().filename().string());
+  }
+  if (code) throw system_error("cannot list the lessons", (home / "lessons").string(), code.value());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+LessonInfo read_lesson(const fs::path& home, const std::string& name) {
+  const std::vector<std::string> names = lesson_names(home);
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    const std::string nearest = nearest_name(name, names);
+    throw Error("there is no lesson \"" + printable(name) + "\"", (home / "lessons").string(),
+                nearest.empty() ? "lessons: " + join(names, ", ") : "did you mean " + nearest + "?");
+  }
+  LessonInfo info;
+  info.name = name;
+  info.file = home / "lessons" / name / "lesson.toml";
+  for (const TomlEntry& entry : read_toml(info.file)) take(entry, info);
+  info.honours.insert(info.honours.end(), info.introduces.begin(), info.introduces.end());
+  return info;
+}
+
+}  // namespace isobar

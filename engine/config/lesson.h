@@ -1,0 +1,29 @@
+#pragma once
+// What lessons/NN_name/lesson.toml says about a lesson.
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace isobar {
+
+struct LessonInfo {
+  std::string name;  ///< "01_baseline"
+  std::string title;
+  std::string previous;  ///< "" for the first
+  std::vector<std::string> goals;
+  std::vector<std::string> questions;
+  std::vector<std::string> introduces;         ///< keys that this lesson brings
+  std::vector<std::string> honours;            ///< keys that this lesson honours: its own and those it keeps
+  std::map<std::string, std::string> presets;  ///< device kind ("cpu", "cuda") -> preset
+  int diff_budget = 0;                         ///< most changed code lines against `previous`
+  std::filesystem::path file;
+};
+
+/// Error (exit code 2) when there is no such lesson (with the nearest name) or its file is wrong.
+LessonInfo read_lesson(const std::filesystem::path& home, const std::string& name);
+
+/// Folders of lessons/ that hold a lesson.toml, sorted: the ladder.
+std::vector<std::string> lesson_names(const std::filesystem::path& home);
+
+}  // namespace isobar

@@ -1,0 +1,230 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "config/config.h"
+#include "config/keys.h"
+#include "config/toml_text.h"
+#include "core/error.h"
+#include "core/text.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::vector<std::string> names_of(const std::vector<Key>& keys) {
+  std::vector<std::string> names;
+  for (const Key& key : keys) names.push_back(key.name);
+  return names;
+}
+
+const Key& find_key(const std::vector<Key>& keys, const TomlEntry& entry) {
+  const auto found =
+      std::find_if(keys.begin(), keys.end(), [&](const Key& key) { return key.name == entry.key; });
+  if (found != keys.end()) return *found;
+  const std::string nearest = nearest_name(entry.key, names_of(keys));
+  throw Error(
+      "there is no key \"" + printable(entry.key, 80) + "\"", entry.origin,
+      nearest.empty() ? "every key is explained in lessons/base.toml" : "did you mean " + nearest + "?");
+}
+
+struct Assign {
+  const TomlValue& value;
+
+  bool operator()(std::string* place) const { return copy(place); }
+  bool operator()(bool* place) const { return copy(place); }
+  bool operator()(std::int64_t* place) const { return copy(place); }
+  bool operator()(double* place) const {
+    if (const auto* const integer = std::get_if<std::int64_t>(&value)) {
+      *place = static_cast<double>(*integer);
+      return true;
+    }
+    return copy(place);
+  }
+  bool operator()(std::array<std::int64_t, 2>* place) const {
+    const auto* const list = std::get_if<std::vector<std::int64_t>>(&value);
+    if (list == nullptr || list->size() != 2) return false;
+    *place = {(*list)[0], (*list)[1]};
+    return true;
+  }
+  template <class Value>
+  bool copy(Value* place) const {
+    const auto* const same = std::get_if<Value>(&value);
+    if (same != nullptr) *place = *same;
+    return same != nullptr;
+  }
+};
+
+void assign(const Key& key, const TomlEntry& entry) {
+  if (!std::visit(Assign{entry.value}, key.place)) {
+    const auto* const real = std::get_if<double>(&entry.value);
+    const bool whole = real != nullptr && key.place.index() == 2;
+    throw Error(key.name + " wants " + type_name(key.place) + ", got " + describe(entry.value), entry.origin,
+                whole ? "write it without a point or exponent" : "");
+  }
+  if (const std::string allowed = violation(key); !allowed.empty()) {
+    throw Error(fmt::format("{} = {} is not allowed", key.name, toml_value(key.place)), entry.origin,
+                "it must be " + allowed);
+  }
+}
+
+/// One "key=value" of the command line. A value that is no TOML is taken as a string where the key wants one.
+TomlEntry entry_of_set(const std::string& text, const std::vector<Key>& keys) {
+  const std::string origin = "--set " + printable(text, 100);
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw Error("--set wants key=value", origin, "for example  --set optim.lr=1e-3");
+  }
+  TomlEntry entry{text.substr(0, equals), text.substr(equals + 1), origin};
+  entry.key.erase(entry.key.find_last_not_of(' ') + 1);
+  const Key& key = find_key(keys, entry);
+  const std::string& written = std::get<std::string>(entry.value);
+  const bool wants_string = key.place.index() == 0;
+  const bool quoted = !written.empty() && (written.front() == '"' || written.front() == '\'');
+  if (wants_string && !quoted) return entry;
+  if (written.find('\n') != std::string::npos) throw Error("a value of --set is one line", origin, "");
+  try {
+    const std::vector<TomlEntry> parsed = parse_toml("value = " + written, origin);
+    if (parsed.size() == 1) entry.value = parsed.front().value;
+  } catch (const Error&) {
+    throw Error(
+        fmt::format("{} wants {}, got \"{}\"", key.name, type_name(key.place), printable(written, 60)),
+        origin, "");
+  }
+  return entry;
+}
+
+class Layers {
+ public:
+  Layers(const fs::path& home, const LessonInfo& lesson, LoadedConfig& loaded)
+      : home_(home), lesson_(lesson), loaded_(loaded), keys_(keys_of(loaded.config)) {}
+
+  const std::vector<Key>& keys() const { return keys_; }
+
+  /// base.toml: the defaults, which belong to every lesson.
+  void apply_base(const std::vector<TomlEntry>& entries) {
+    for (const TomlEntry& entry : entries) assign(find_key(keys_, entry), entry);
+    base_ = loaded_.config;
+  }
+
+  /// A layer above it: the lesson must honour what is set away from the default.
+  void apply(const std::vector<TomlEntry>& entries) {
+    for (const TomlEntry& entry : entries) {
+      const Key& key = find_key(keys_, entry);
+      assign(key, entry);
+      check_honoured(key, entry);
+      loaded_.origins[key.name] = entry.origin;
+    }
+  }
+
+ private:
+  void check_honoured(const Key& key, const TomlEntry& entry) {
+    const auto& honours = lesson_.honours;
+    if (std::find(honours.begin(), honours.end(), key.name) != honours.end()) return;
+    for (const Key& base : keys_of(base_)) {
+      if (base.name == key.name && same_value(base.place, key.place)) return;
+    }
+    throw Error(fmt::format("lesson {} does not honour {}", lesson_.name, key.name), entry.origin,
+                bringer(key.name));
+  }
+
+  std::string bringer(const std::string& key) const {
+    for (const std::string& name : lesson_names(home_)) {
+      const LessonInfo other = read_lesson(home_, name);
+      if (std::find(other.introduces.begin(), other.introduces.end(), key) != other.introduces.end()) {
+        return "lesson " + name + " brings it: ./isobar run " + name;
+      }
+    }
+    return "no lesson here brings it";
+  }
+
+  const fs::path& home_;
+  const LessonInfo& lesson_;
+  LoadedConfig& loaded_;
+  std::vector<Key> keys_;
+  Config base_;
+};
+
+/// The entries of run.toml's [environment] say where a run was made and are not settings.
+std::vector<TomlEntry> without_environment(std::vector<TomlEntry> entries) {
+  std::erase_if(entries, [](const TomlEntry& entry) { return entry.key.rfind("environment.", 0) == 0; });
+  return entries;
+}
+
+std::vector<TomlEntry> overrides_of(const LessonInfo& lesson) {
+  std::vector<TomlEntry> out;
+  if (lesson.file.empty()) return out;
+  for (TomlEntry& entry : read_toml(lesson.file)) {
+    if (entry.key.rfind("overrides.", 0) != 0) continue;
+    entry.key.erase(0, 10);
+    out.push_back(entry);
+  }
+  return out;
+}
+
+fs::path preset_file(const fs::path& home, const std::string& name) {
+  const std::vector<std::string> names = preset_names(home);
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    const std::string nearest = nearest_name(name, names);
+    throw Error("there is no preset \"" + printable(name, 80) + "\"", "--preset",
+                (nearest.empty() ? "" : "did you mean " + nearest + "? ") + "Presets: " + join(names, ", "));
+  }
+  return home / "lessons" / "presets" / (name + ".toml");
+}
+
+}  // namespace
+
+std::vector<std::string> preset_names(const fs::path& home) {
+  std::vector<std::string> names;
+  std::error_code code;
+  for (const fs::directory_entry& entry : fs::directory_iterator(home / "lessons" / "presets", code)) {
+    if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
+  }
+  if (code)
+    throw system_error("cannot list the presets", (home / "lessons" / "presets").string(), code.value());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+LoadedConfig load_config(const fs::path& home, const LessonInfo& lesson, const Settings& settings,
+                         const std::string& device_kind) {
+  LoadedConfig loaded;
+  loaded.preset = settings.preset;
+  // A whole configuration (run.toml) brings its own sizes; a preset under it would be set and overwritten.
+  if (loaded.preset.empty() && settings.config_files.empty()) {
+    const auto fitting = lesson.presets.find(device_kind);
+    if (fitting != lesson.presets.end()) loaded.preset = fitting->second;
+    loaded.preset_was_chosen = !loaded.preset.empty();
+  }
+  Layers layers(home, lesson, loaded);
+  layers.apply_base(read_toml(home / "lessons" / "base.toml"));
+  layers.apply(overrides_of(lesson));
+  if (!loaded.preset.empty()) layers.apply(read_toml(preset_file(home, loaded.preset)));
+  for (const fs::path& file : settings.config_files) layers.apply(without_environment(read_toml(file)));
+  std::vector<TomlEntry> sets;
+  for (const std::string& text : settings.sets) sets.push_back(entry_of_set(text, layers.keys()));
+  layers.apply(sets);
+  validate(loaded.config, loaded.origins);
+  return loaded;
+}
+
+std::string to_toml(const Config& config) {
+  Config copy = config;
+  std::ostringstream out;
+  std::string section;
+  for (const Key& key : keys_of(copy)) {
+    const std::size_t dot = key.name.find('.');
+    if (key.name.substr(0, dot) != section) {
+      if (!section.empty()) out << "\n";
+      section = key.name.substr(0, dot);
+      out << "[" << section << "]\n";
+    }
+    out << key.name.substr(dot + 1) << " = " << toml_value(key.place) << "\n";
+  }
+  return out.str();
+}
+
+}  // namespace isobar

@@ -1,0 +1,122 @@
+#include "config/toml_text.h"
+
+#define TOML_EXCEPTIONS 1
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+
+namespace isobar {
+namespace {
+
+constexpr std::uint64_t kMostBytes = 1U << 20;
+constexpr int kMostDepth = 32;
+
+std::string position(const std::string& name, std::size_t line, std::size_t column) {
+  return fmt::format("{}:{}:{}", name, line, column);
+}
+
+/// The parser recurses per bracket and per dot of a key; strings and comments are counted too, which only
+/// refuses more.
+void check_before_parsing(const std::string& text, const std::string& name) {
+  if (const std::size_t zero = text.find('\0'); zero != std::string::npos) {
+    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(zero), '\n');
+    throw Error("the file holds a NUL byte: it is not text", fmt::format("{}:{}", name, line),
+                "is it the right file?");
+  }
+  int depth = 0;
+  int dots = 0;
+  std::size_t line = 1;
+  for (const char c : text) {
+    if (c == '\n') {
+      ++line;
+      dots = 0;
+    }
+    if (c == '[' || c == '{') ++depth;
+    if ((c == ']' || c == '}') && depth > 0) --depth;
+    if (c == '=') dots = 0;
+    if (c == '.') ++dots;
+    if (depth > kMostDepth || dots > 200) {
+      throw Error(fmt::format("nested deeper than {} levels", kMostDepth), fmt::format("{}:{}", name, line),
+                  "no key of Isobar needs that");
+    }
+  }
+}
+
+template <class Element>
+std::vector<Element> elements(const toml::array& array) {
+  std::vector<Element> out;
+  for (const toml::node& node : array) out.push_back(*node.value<Element>());
+  return out;
+}
+
+TomlValue value_of(const toml::node& node) {
+  if (const auto* const value = node.as_string()) return value->get();
+  if (const auto* const value = node.as_boolean()) return value->get();
+  if (const auto* const value = node.as_integer()) return value->get();
+  if (const auto* const value = node.as_floating_point()) return value->get();
+  if (const auto* const array = node.as_array()) {
+    if (array->is_homogeneous<std::int64_t>()) return elements<std::int64_t>(*array);
+    if (array->empty() || array->is_homogeneous<std::string>()) return elements<std::string>(*array);
+    return OtherValue{"an array of mixed or nested values"};
+  }
+  return OtherValue{"a date or time"};
+}
+
+void flatten(const toml::table& table, const std::string& prefix, const std::string& name, int depth,
+             std::vector<TomlEntry>& out) {
+  for (const auto& [key, node] : table) {
+    const std::string path = prefix.empty() ? std::string(key.str()) : prefix + "." + std::string(key.str());
+    if (const toml::table* const inner = node.as_table(); inner != nullptr && depth < kMostDepth) {
+      flatten(*inner, path, name, depth + 1, out);
+      continue;
+    }
+    // The column of a key, not of its value: that is where the reader's eye should go.
+    const toml::source_position begin = key.source().begin;
+    out.push_back({path, value_of(node), position(name, begin.line, begin.column)});
+  }
+}
+
+}  // namespace
+
+std::vector<TomlEntry> parse_toml(const std::string& text, const std::string& name) {
+  check_before_parsing(text, name);
+  try {
+    const toml::table table = toml::parse(text, name);
+    std::vector<TomlEntry> entries;
+    flatten(table, "", name, 0, entries);
+    return entries;
+  } catch (const toml::parse_error& error) {
+    throw Error("this is not TOML: " + printable(error.description()),
+                position(name, error.source().begin.line, error.source().begin.column),
+                "keys look like  lr = 5e-4  below a  [optim]  line");
+  }
+}
+
+std::vector<TomlEntry> read_toml(const std::filesystem::path& path) {
+  return parse_toml(read_text_file(path, kMostBytes), path.string());
+}
+
+std::string describe(const TomlValue& value) {
+  struct Text {
+    std::string operator()(const std::string& v) const { return "the string \"" + printable(v, 60) + "\""; }
+    std::string operator()(bool v) const { return v ? "true" : "false"; }
+    std::string operator()(std::int64_t v) const { return fmt::format("the integer {}", v); }
+    std::string operator()(double v) const { return fmt::format("the number {}", v); }
+    std::string operator()(const std::vector<std::int64_t>& v) const {
+      return fmt::format("a list of {} integers", v.size());
+    }
+    std::string operator()(const std::vector<std::string>& v) const {
+      return fmt::format("a list of {} strings", v.size());
+    }
+    std::string operator()(const OtherValue& v) const { return v.type; }
+  };
+  return std::visit(Text{}, value);
+}
+
+}  // namespace isobar

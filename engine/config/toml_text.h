@@ -1,0 +1,36 @@
+#pragma once
+// TOML files as a flat list of keys with their places. The text is checked before the parser sees it: a
+// hostile file must not cost memory, time or stack.
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace isobar {
+
+/// A value as it was written; anything else (tables in arrays, dates, mixed arrays) keeps only its type's
+/// name.
+struct OtherValue {
+  std::string type;
+};
+using TomlValue = std::variant<std::string, bool, std::int64_t, double, std::vector<std::int64_t>,
+                               std::vector<std::string>, OtherValue>;
+
+struct TomlEntry {
+  std::string key;  ///< dotted: "data.grid"
+  TomlValue value;
+  std::string origin;  ///< "file:line:column"
+};
+
+/// Reads at most 1 MiB. Errors (exit code 2) name file, line and column.
+std::vector<TomlEntry> read_toml(const std::filesystem::path& path);
+
+/// The same from text; `name` stands in front of line and column.
+std::vector<TomlEntry> parse_toml(const std::string& text, const std::string& name);
+
+/// For messages: "the string \"four\"", "the integer 3".
+std::string describe(const TomlValue& value);
+
+}  // namespace isobar

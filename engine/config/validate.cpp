@@ -1,0 +1,57 @@
+#include <fmt/format.h>
+
+#include <initializer_list>
+
+#include "config/config.h"
+#include "core/error.h"
+#include "core/files.h"
+
+namespace isobar {
+namespace {
+
+using Origins = std::map<std::string, std::string>;
+
+/// Where the first of `keys` that somebody set was set; base.toml when none was.
+std::string origin_of(const Origins& origins, std::initializer_list<const char*> keys) {
+  for (const char* key : keys) {
+    if (const auto found = origins.find(key); found != origins.end()) return found->second + " (" + key + ")";
+  }
+  return std::string("lessons/base.toml (") + *keys.begin() + ")";
+}
+
+std::int64_t nearest_multiple(std::int64_t value, std::int64_t of) {
+  const std::int64_t below = value / of * of;
+  return below > 0 ? below : of;
+}
+
+}  // namespace
+
+void validate(const Config& config, const Origins& origins) {
+  const std::int64_t patch = config.model.patch;
+  for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) {
+    const std::int64_t pixels = config.data.grid[side];
+    if (pixels % patch == 0) continue;
+    throw Error(fmt::format("the image has {} {}, which patches of {} do not divide", pixels,
+                            side == 0 ? "rows" : "columns", patch),
+                origin_of(origins, {"data.grid", "model.patch"}),
+                fmt::format("for example {}, or another model.patch", nearest_multiple(pixels, patch)));
+  }
+  if (config.model.embed % config.model.heads != 0) {
+    throw Error(fmt::format("model.embed {} cannot be split into {} equal heads", config.model.embed,
+                            config.model.heads),
+                origin_of(origins, {"model.embed", "model.heads"}),
+                fmt::format("for example model.embed = {}",
+                            nearest_multiple(config.model.embed, config.model.heads)));
+  }
+}
+
+std::filesystem::path embedded_data_folder(std::int64_t rows, std::int64_t columns) {
+  return cache_prefix() / "data" / fmt::format("fields-{}x{}", rows, columns);
+}
+
+std::filesystem::path data_root(const DataConfig& config) {
+  return config.root.empty() ? embedded_data_folder(config.grid[0], config.grid[1])
+                             : std::filesystem::path(config.root);
+}
+
+}  // namespace isobar

@@ -1,0 +1,65 @@
+#include "core/error.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace isobar {
+
+Error::Error(std::string what, std::string where, std::string hint, Exit code)
+    : std::runtime_error(std::move(what)), where_(std::move(where)), hint_(std::move(hint)), code_(code) {}
+
+std::string Error::text() const {
+  std::string out = std::string("error: ") + what();
+  if (!where_.empty()) out += "\n  where: " + where_;
+  if (!hint_.empty()) out += "\n  hint:  " + hint_;
+  return out;
+}
+
+Error system_error(const std::string& what, const std::string& where, int error_number) {
+  std::string hint;
+  Exit code = Exit::failed;
+  switch (error_number) {
+    case ENOENT:
+      hint = "check the path";
+      code = Exit::bad_input;
+      break;
+    case EACCES:
+    case EPERM:
+      hint = "check the permissions of the file and its folder";
+      code = Exit::bad_input;
+      break;
+    case ENOSPC:
+    case EDQUOT:
+      hint = "free some space, or choose another place";
+      break;
+    case EFBIG:
+      hint = "a file size limit is set (ulimit -f)";
+      break;
+    case EROFS:
+      hint = "the file system is read-only; choose another place";
+      break;
+    default:
+      break;
+  }
+  return {what + ": " + std::strerror(error_number), where, hint, code};
+}
+
+int guarded_main(const std::string& program, const std::function<int()>& body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s: %s\n", program.c_str(), error.text().c_str());
+    return static_cast<int>(error.code());
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "%s: error: out of memory\n  hint:  a smaller model, grid or batch needs less\n",
+                 program.c_str());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: error: %s\n", program.c_str(), error.what());
+  }
+  return static_cast<int>(Exit::failed);
+}
+
+}  // namespace isobar

@@ -1,0 +1,36 @@
+#pragma once
+// Small text helpers: numbers and times for people, names that were nearly right, unsafe characters.
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace isobar {
+
+/// "12.3 MB" (1 MB = 1e6 bytes), "640 B".
+std::string human_bytes(std::uint64_t bytes);
+
+/// "0.8 s", "42 s", "3 min 20 s", "2 h 05 min".
+std::string human_seconds(double seconds);
+
+/// "23,832,960".
+std::string human_count(std::int64_t value);
+
+/// Edit distance (Levenshtein): insertions, deletions and replacements that turn one name into the other.
+std::size_t edit_distance(std::string_view one, std::string_view other);
+
+/// The candidate nearest to `name`, or "" when none is near enough to be what was meant
+/// (more than a third of its letters differ).
+std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
+
+std::string join(const std::vector<std::string>& parts, std::string_view separator);
+
+/// Control characters (terminal escapes among them) replaced by '?', cut to `most` bytes; for text from
+/// foreign files.
+std::string printable(std::string_view text, std::size_t most = 200);
+
+/// An argument as a shell would need it typed: quoted only when it holds more than letters, digits and
+/// ._-/=,:@%+
+std::string shell_quoted(std::string_view argument);
+
+}  // namespace isobar

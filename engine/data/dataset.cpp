@@ -1,0 +1,82 @@
+#include "data/dataset.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "data/index_rule.h"
+
+namespace isobar {
+namespace {
+
+/// The order of the 20 channels of the tutorial (FourCastNet); positions 0 (u10m) and 2 (t2m) are fixed by
+/// its code.
+std::vector<std::string> default_channel_names(std::int64_t channels) {
+  static const std::vector<std::string> kNames = {"u10m",  "v10m",  "t2m",  "sp",   "msl",  "t850", "u1000",
+                                                  "v1000", "z1000", "u850", "v850", "z850", "u500", "v500",
+                                                  "z500",  "t500",  "z50",  "r500", "r850", "tcwv"};
+  std::vector<std::string> names;
+  for (std::int64_t c = 0; c < channels; ++c) {
+    const auto at = static_cast<std::size_t>(c);
+    names.push_back(channels == 20 ? kNames[at] : fmt::format("channel{}", c));
+  }
+  return names;
+}
+
+}  // namespace
+
+Dataset::Dataset(const DataConfig& config, const std::filesystem::path& root, const std::string& split,
+                 std::int64_t limit)
+    : dt_(config.dt), channels_(config.channels), height_(config.grid[0]), width_(config.grid[1]) {
+  if (!std::filesystem::is_directory(root)) {
+    throw Error("there is no such data folder", root.string(),
+                "data.root names a folder with train/, valid/ and stats/; empty means the embedded data set");
+  }
+  for (const std::filesystem::path& path : year_files(root / split)) {
+    files_.emplace_back(path);
+    if (files_.size() == 1) records_ = files_.front().shape()[0];
+    check_file(files_.back(), config);
+  }
+  if (records_ < 2 * dt_) {
+    throw Error(fmt::format("a year of {} records is too short for a step of {} records", records_, dt_),
+                files_.front().path().string(), "data.dt needs at least 2 dt records a file");
+  }
+  statistics_ = Statistics::read(root, channels_);
+  channel_names_ = files_.front().string_attribute("channel_names");
+  if (static_cast<std::int64_t>(channel_names_.size()) != channels_)
+    channel_names_ = default_channel_names(channels_);
+  const std::int64_t all = static_cast<std::int64_t>(files_.size()) * records_;
+  size_ = limit > 0 ? std::min(limit, all) : all;
+}
+
+void Dataset::check_file(const YearFile& file, const DataConfig& config) const {
+  const auto& [records, channels, rows, columns] = file.shape();
+  if (channels != config.channels) {
+    throw Error(fmt::format("the file has {} channels, data.channels is {}", channels, config.channels),
+                file.path().string(), fmt::format("--set data.channels={}, or other data", channels));
+  }
+  if (rows < height_ || columns < width_) {
+    throw Error(
+        fmt::format("the file's grid is {} x {}, data.grid wants {} x {}", rows, columns, height_, width_),
+        file.path().string(), "a smaller data.grid (more is cropped, less cannot be), or other data");
+  }
+  if (records < records_) {
+    throw Error(fmt::format("the file has {} records, the first year has {}", records, records_),
+                file.path().string(),
+                "every year must be at least as long as the first; is the copy complete?");
+  }
+}
+
+std::size_t Dataset::field_values() const { return static_cast<std::size_t>(channels_ * height_ * width_); }
+
+void Dataset::read_sample(std::int64_t i, std::span<float> input, std::span<float> target) const {
+  const SamplePlace place = place_sample(i, records_, dt_);
+  const YearFile& file = files_[static_cast<std::size_t>(place.file)];
+  file.read_record(place.input, height_, width_, input);
+  normalise(input, statistics_);
+  file.read_record(place.input + dt_, height_, width_, target);
+  normalise(target, statistics_);
+}
+
+}  // namespace isobar

@@ -1,0 +1,95 @@
+#include "model/layers.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/conv2d.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/layer_norm.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/scaled_dot_product_attention.h>
+
+namespace isobar {
+namespace {
+
+constexpr double kLayerNormEps = 1e-6;
+
+}  // namespace
+
+Linear::Linear(Parameters& parameters, const std::string& name, std::int64_t inputs, std::int64_t outputs,
+               bool has_bias)
+    : weight(parameters.add(
+          {.name = name + ".weight", .full_shape = {outputs, inputs}, .init = Init::truncated_normal})) {
+  if (has_bias) bias = parameters.add({.name = name + ".bias", .full_shape = {outputs}});
+}
+
+at::Tensor Linear::operator()(const at::Tensor& x) const {
+  return bias.defined() ? at::linear(x, weight, bias) : at::linear(x, weight);
+}
+
+LayerNorm::LayerNorm(Parameters& parameters, const std::string& name, std::int64_t embed)
+    : weight(parameters.add({.name = name + ".weight", .full_shape = {embed}, .init = Init::ones})),
+      bias(parameters.add({.name = name + ".bias", .full_shape = {embed}})) {}
+
+at::Tensor LayerNorm::operator()(const at::Tensor& x) const {
+  return at::layer_norm(x, weight.sizes(), weight, bias, kLayerNormEps);
+}
+
+PatchEmbed::PatchEmbed(Parameters& parameters, const std::string& name, std::int64_t channels,
+                       std::int64_t patch_size, std::int64_t embed)
+    : patch(patch_size) {
+  const std::int64_t fan_in = channels * patch * patch;
+  weight = parameters.add({.name = name + ".weight",
+                           .full_shape = {embed, channels, patch, patch},
+                           .init = Init::fan_in_uniform,
+                           .fan_in = fan_in});
+  bias = parameters.add(
+      {.name = name + ".bias", .full_shape = {embed}, .init = Init::fan_in_uniform, .fan_in = fan_in});
+}
+
+at::Tensor PatchEmbed::operator()(const at::Tensor& image) const {
+  const at::Tensor features = at::conv2d(image, weight, bias, {patch, patch});  // [B, E, H/P, W/P]
+  return features.flatten(2).transpose(1, 2);
+}
+
+Attention::Attention(Parameters& parameters, const std::string& name, std::int64_t embed,
+                     std::int64_t head_count)
+    : q(parameters, name + ".q", embed, embed),
+      k(parameters, name + ".k", embed, embed),
+      v(parameters, name + ".v", embed, embed),
+      proj(parameters, name + ".proj", embed, embed),
+      heads(head_count) {}
+
+at::Tensor Attention::operator()(const at::Tensor& x) const {
+  const auto split_heads = [&](const at::Tensor& t) {  // [B, N, E] -> [B, h, N, E/h]
+    return t.view({x.size(0), x.size(1), heads, x.size(2) / heads}).transpose(1, 2);
+  };
+  const at::Tensor mixed =
+      at::scaled_dot_product_attention(split_heads(q(x)), split_heads(k(x)), split_heads(v(x)));
+  return proj(mixed.transpose(1, 2).reshape(x.sizes()));
+}
+
+Mlp::Mlp(Parameters& parameters, const std::string& name, std::int64_t embed)
+    : fc1(parameters, name + ".fc1", embed, 4 * embed), fc2(parameters, name + ".fc2", 4 * embed, embed) {}
+
+at::Tensor Mlp::operator()(const at::Tensor& x) const { return fc2(at::gelu(fc1(x))); }
+
+Block::Block(Parameters& parameters, const std::string& name, std::int64_t embed, std::int64_t heads)
+    : norm1(parameters, name + ".norm1", embed),
+      norm2(parameters, name + ".norm2", embed),
+      attention(parameters, name + ".attn", embed, heads),
+      mlp(parameters, name + ".mlp", embed) {}
+
+at::Tensor Block::operator()(at::Tensor x) const {
+  x = x + attention(norm1(x));
+  return x + mlp(norm2(x));
+}
+
+at::Tensor unpatch(const at::Tensor& tokens, std::int64_t channels, std::int64_t patch, std::int64_t height,
+                   std::int64_t width) {
+  const std::int64_t rows = height / patch;
+  const std::int64_t columns = width / patch;
+  return tokens.view({tokens.size(0), rows, columns, patch, patch, channels})
+      .permute({0, 5, 1, 3, 2, 4})
+      .reshape({tokens.size(0), channels, height, width});
+}
+
+}  // namespace isobar

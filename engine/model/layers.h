@@ -1,0 +1,79 @@
+#pragma once
+// The layers of the plain vision transformer. B batch, N tokens, E embed, F = 4E, h heads, C channels, P
+// patch, H x W image with N = (H/P)(W/P). Linear layers compute y = x W^T + b; LayerNorm's eps is 1e-6; GELU
+// is the exact erf form.
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+
+#include "model/parameters.h"
+
+namespace isobar {
+
+struct Linear {
+  Linear(Parameters& parameters, const std::string& name, std::int64_t inputs, std::int64_t outputs,
+         bool has_bias = true);
+  /// [..., inputs] -> [..., outputs]
+  at::Tensor operator()(const at::Tensor& x) const;
+
+  at::Tensor weight;  ///< [outputs, inputs]
+  at::Tensor bias;    ///< [outputs], undefined without one
+};
+
+struct LayerNorm {
+  LayerNorm(Parameters& parameters, const std::string& name, std::int64_t embed);
+  /// [..., E] -> [..., E], normalised over the last dimension
+  at::Tensor operator()(const at::Tensor& x) const;
+
+  at::Tensor weight;  ///< [E]
+  at::Tensor bias;    ///< [E]
+};
+
+/// Non-overlapping P x P patches, each mapped to E values: a convolution whose kernel is its stride.
+struct PatchEmbed {
+  PatchEmbed(Parameters& parameters, const std::string& name, std::int64_t channels, std::int64_t patch,
+             std::int64_t embed);
+  /// [B, C, H, W] -> [B, N, E]; token n = row * (W/P) + column
+  at::Tensor operator()(const at::Tensor& image) const;
+
+  at::Tensor weight;  ///< [E, C, P, P]
+  at::Tensor bias;    ///< [E]
+  std::int64_t patch;
+};
+
+/// softmax(q k^T (E/h)^-0.5) v over all tokens, per head, without a mask.
+struct Attention {
+  Attention(Parameters& parameters, const std::string& name, std::int64_t embed, std::int64_t heads);
+  /// [B, N, E] -> [B, N, E]
+  at::Tensor operator()(const at::Tensor& x) const;
+
+  Linear q, k, v, proj;
+  std::int64_t heads;
+};
+
+struct Mlp {
+  Mlp(Parameters& parameters, const std::string& name, std::int64_t embed);
+  /// [B, N, E] -> [B, N, F] -> [B, N, E]
+  at::Tensor operator()(const at::Tensor& x) const;
+
+  Linear fc1, fc2;
+};
+
+/// x + attention(norm1(x)), then x + mlp(norm2(x)).
+struct Block {
+  Block(Parameters& parameters, const std::string& name, std::int64_t embed, std::int64_t heads);
+  /// [B, N, E] -> [B, N, E]
+  at::Tensor operator()(at::Tensor x) const;
+
+  LayerNorm norm1, norm2;  // declared before attention: this is the order of the tutorial's state_dict
+  Attention attention;
+  Mlp mlp;
+};
+
+/// [B, N, C P P] -> [B, C, H, W]. The outputs of a token are ordered (p, q, c), c fastest, which is not the
+/// order (c, p, q) of the patch embedding's weights.
+at::Tensor unpatch(const at::Tensor& tokens, std::int64_t channels, std::int64_t patch, std::int64_t height,
+                   std::int64_t width);
+
+}  // namespace isobar

@@ -1,0 +1,124 @@
+#include "model/parameters.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/erfinv.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+#include "core/error.h"
+#include "core/random.h"
+
+namespace isobar {
+namespace {
+
+constexpr std::int64_t kAlignment = 16;  // floats: every parameter starts on a cache line of its own
+constexpr double kStd = 0.02;
+constexpr double kCut = 2.0;
+
+std::int64_t product(const std::vector<std::int64_t>& shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+/// Uniform numbers in [0, 1) of the parameter's own stream, [n] float64.
+at::Tensor uniforms(const Parameter& parameter, std::int64_t seed) {
+  const std::int64_t n = product(parameter.full_shape);
+  const std::uint64_t key = stream_key(static_cast<std::uint64_t>(seed), parameter.name);
+  at::Tensor out = at::empty({n}, at::kDouble);
+  double* const values = out.mutable_data_ptr<double>();
+  for (std::int64_t i = 0; i < n; ++i) values[i] = uniform_at(key, static_cast<std::uint64_t>(i));
+  return out;
+}
+
+/// u in [2F(-cut/std) - 1, 2F(cut/std) - 1), then std sqrt(2) erfinv(u), clamped to +-cut.
+at::Tensor truncated_normal(const Parameter& parameter, std::int64_t seed) {
+  const double half_width = std::erf(kCut / kStd / std::sqrt(2.0));
+  // erfinv(+-1) is infinite; the first and last of 2^53 steps would be cut at +-2 anyway.
+  const at::Tensor u = uniforms(parameter, seed).mul_(2 * half_width).sub_(half_width);
+  return at::erfinv(u).mul_(kStd * std::sqrt(2.0)).clamp_(-kCut, kCut);
+}
+
+at::Tensor fan_in_uniform(const Parameter& parameter, std::int64_t seed, std::int64_t fan_in) {
+  const double bound = 1.0 / std::sqrt(static_cast<double>(fan_in));
+  return uniforms(parameter, seed).mul_(2 * bound).sub_(bound);
+}
+
+}  // namespace
+
+at::Tensor initial_values(const Parameter& parameter, std::int64_t seed) {
+  const std::int64_t n = product(parameter.full_shape);
+  at::Tensor full;
+  switch (parameter.init) {
+    case Init::zeros:
+      full = at::zeros({n}, at::kDouble);
+      break;
+    case Init::ones:
+      full = at::ones({n}, at::kDouble);
+      break;
+    case Init::truncated_normal:
+      full = truncated_normal(parameter, seed);
+      break;
+    case Init::fan_in_uniform:
+      full = fan_in_uniform(parameter, seed, parameter.fan_in);
+      break;
+  }
+  const std::int64_t length =
+      parameter.full_shape[static_cast<std::size_t>(parameter.shard.dim)] / parameter.shard.count;
+  return full.view(parameter.full_shape)
+      .narrow(parameter.shard.dim, parameter.shard.index * length, length)
+      .to(at::kFloat)
+      .contiguous();
+}
+
+at::Tensor Parameters::add(const ParameterSpec& spec) {
+  for (const Parameter& other : all_) {
+    if (other.name == spec.name) throw Error("a parameter name is used twice", spec.name, "", Exit::failed);
+  }
+  Parameter parameter{spec, {}, 0};
+  std::vector<std::int64_t> shape = spec.full_shape;
+  std::int64_t& split = shape.at(static_cast<std::size_t>(spec.shard.dim));
+  if (split % spec.shard.count != 0) {
+    throw Error(fmt::format("{} rows cannot be cut into {} equal shards", split, spec.shard.count), spec.name,
+                "");
+  }
+  split /= spec.shard.count;
+  parameter.tensor = at::empty(shape, at::kFloat);
+  parameter.tensor.set_requires_grad(true);
+  if (!all_.empty()) {
+    const std::int64_t end = all_.back().flat_begin + all_.back().tensor.numel();
+    parameter.flat_begin = (end + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  all_.push_back(parameter);
+  return parameter.tensor;
+}
+
+void Parameters::materialise(std::int64_t seed, c10::Device device) {
+  const std::int64_t padded = all_.empty() ? 0 : all_.back().flat_begin + all_.back().tensor.numel();
+  values_ = at::zeros({padded}, at::TensorOptions(at::kFloat).device(device));
+  gradients_ = at::zeros_like(values_);
+  const at::NoGradGuard no_grad;
+  for (Parameter& parameter : all_) {
+    const auto view = [&](const at::Tensor& flat) {
+      return flat.narrow(0, parameter.flat_begin, parameter.tensor.numel()).view(parameter.tensor.sizes());
+    };
+    view(values_).copy_(initial_values(parameter, seed));
+    parameter.tensor.set_data(view(values_));
+    parameter.tensor.mutable_grad() = view(gradients_);
+  }
+}
+
+std::int64_t Parameters::count() const {
+  std::int64_t count = 0;
+  for (const Parameter& parameter : all_) count += parameter.tensor.numel();
+  return count;
+}
+
+void Parameters::zero_gradients() { gradients_.zero_(); }
+
+}  // namespace isobar

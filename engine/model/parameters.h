@@ -1,0 +1,71 @@
+#pragma once
+// The one registry of a model's parameters: names, places, values and gradients.
+// Values and gradients each lie in one flat buffer, and every parameter and its .grad is a view of them.
+// Buckets, sharding, accumulation and graph capture are later ways of cutting these two buffers.
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace isobar {
+
+/// How a parameter starts. Values depend on (seed, name, full shape) only, never on the order in which layers
+/// are made.
+enum class Init {
+  zeros,
+  ones,
+  truncated_normal,  ///< standard deviation 0.02, cut at +-2 (never met)
+  fan_in_uniform     ///< uniform in +-1/sqrt(values per output), PyTorch's default for convolutions
+};
+
+/// Which part of the full parameter this process holds. The default is all of it.
+struct Shard {
+  std::int64_t dim = 0;
+  std::int64_t index = 0;
+  std::int64_t count = 1;
+};
+
+struct ParameterSpec {
+  std::string name;                      ///< as in the tutorial's state_dict
+  std::vector<std::int64_t> full_shape;  ///< over all shards
+  Init init = Init::zeros;
+  std::int64_t fan_in = 0;  ///< values that feed one output, for Init::fan_in_uniform
+  Shard shard = {};
+  std::vector<std::string> replicated_over = {};  ///< mesh axes whose ranks hold equal copies
+};
+
+struct Parameter : ParameterSpec {
+  at::Tensor tensor;            ///< the local part, a leaf that wants a gradient
+  std::int64_t flat_begin = 0;  ///< first element in the flat buffers
+};
+
+class Parameters {
+ public:
+  /// Declares a parameter; the tensor has its shape at once and its place after `materialise`. A name taken
+  /// twice, or a dimension that `shard.count` does not divide, is an Error.
+  at::Tensor add(const ParameterSpec& spec);
+
+  /// Lays all parameters out in the two flat buffers on `device` and gives them their first values.
+  void materialise(std::int64_t seed, c10::Device device);
+
+  const std::vector<Parameter>& all() const { return all_; }  ///< in the order of the tutorial's state_dict
+  std::int64_t count() const;                                 ///< elements held by this process
+
+  const at::Tensor& values() const { return values_; }        ///< [padded count] float32
+  const at::Tensor& gradients() const { return gradients_; }  ///< [padded count] float32, padding stays 0
+
+  /// Zeroes the gradients in place: the views stay, which torch's own zero_grad would destroy.
+  void zero_gradients();
+
+ private:
+  std::vector<Parameter> all_;
+  at::Tensor values_;
+  at::Tensor gradients_;
+};
+
+/// First values of the full parameter, then the shard of it: a mesh of any shape starts from the same
+/// weights.
+at::Tensor initial_values(const Parameter& parameter, std::int64_t seed);
+
+}  // namespace isobar

@@ -1,0 +1,36 @@
+#include "model/vit.h"
+
+#include <ATen/TensorOperators.h>
+#include <fmt/format.h>
+
+namespace isobar {
+namespace {
+
+std::vector<Block> make_blocks(Parameters& parameters, const VitShape& shape) {
+  std::vector<Block> blocks;
+  for (std::int64_t i = 0; i < shape.depth; ++i) {
+    blocks.emplace_back(parameters, fmt::format("blocks.{}", i), shape.embed, shape.heads);
+  }
+  return blocks;
+}
+
+}  // namespace
+
+Vit::Vit(Parameters& parameters, const VitShape& shape)
+    : shape_(shape),
+      pos_embed_(parameters.add({.name = "pos_embed",
+                                 .full_shape = {1, shape.tokens(), shape.embed},
+                                 .init = Init::truncated_normal})),
+      patch_embed_(parameters, "patch_embed.proj", shape.channels, shape.patch, shape.embed),
+      blocks_(make_blocks(parameters, shape)),
+      norm_(parameters, "norm", shape.embed),
+      head_(parameters, "head", shape.embed, shape.channels * shape.patch * shape.patch, /*has_bias=*/false) {
+}
+
+at::Tensor Vit::operator()(const at::Tensor& image) const {
+  at::Tensor tokens = patch_embed_(image) + pos_embed_;
+  for (const Block& block : blocks_) tokens = block(tokens);
+  return unpatch(head_(norm_(tokens)), shape_.channels, shape_.patch, shape_.height, shape_.width);
+}
+
+}  // namespace isobar

@@ -1,0 +1,35 @@
+#pragma once
+// The plain vision transformer that forecasts the weather one step ahead.
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "formula/vit_counts.h"
+#include "model/layers.h"
+#include "model/parameters.h"
+
+namespace isobar {
+
+class Vit {
+ public:
+  /// Declares all parameters in `parameters`, in the order of the tutorial's state_dict. `shape` must be
+  /// valid: height and width multiples of patch, embed a multiple of heads.
+  Vit(Parameters& parameters, const VitShape& shape);
+
+  /// [B, C, H, W] -> [B, C, H, W], normalised units: tokens = patches + positions, blocks, norm, head,
+  /// un-patch.
+  at::Tensor operator()(const at::Tensor& image) const;
+
+  const VitShape& shape() const { return shape_; }
+
+ private:
+  VitShape shape_;
+  at::Tensor pos_embed_;  ///< [1, N, E]
+  PatchEmbed patch_embed_;
+  std::vector<Block> blocks_;
+  LayerNorm norm_;
+  Linear head_;  ///< E -> C P P, no bias
+};
+
+}  // namespace isobar

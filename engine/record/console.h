@@ -1,0 +1,44 @@
+#pragma once
+// What a run says: on the terminal, and as plain text in the run folder's console.log.
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "core/files.h"
+
+namespace isobar {
+
+class Console {
+ public:
+  /// Lines go to standard output and, once `keep_in` was called, to the file too (the earlier ones included).
+  Console();
+  ~Console();
+  Console(const Console&) = delete;
+  Console& operator=(const Console&) = delete;
+
+  void keep_in(const std::filesystem::path& file);
+
+  /// A line for good.
+  void line(std::string_view text);
+
+  /// The state of something long. On a terminal one live line that is overwritten; elsewhere a line of its
+  /// own. It is not kept in the file unless `keep`.
+  void progress(std::string_view text, bool keep = false);
+
+  /// Kept in the file only; for what goes to standard error.
+  void note(std::string_view text) { keep(text); }
+
+  bool is_terminal() const { return terminal_; }
+
+ private:
+  void clear_live();
+  void keep(std::string_view text);
+
+  bool terminal_;
+  bool live_ = false;
+  std::filesystem::path path_;
+  FileDescriptor file_;
+  std::string earlier_;
+};
+
+}  // namespace isobar

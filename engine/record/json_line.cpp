@@ -1,0 +1,76 @@
+#include "record/json_line.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace isobar {
+namespace {
+
+void append_escaped(std::string& out, std::string_view text) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  out += '"';
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\t') {
+      out += "\\t";
+    } else if (byte < 0x20) {
+      out += "\\u00";
+      out += kHex[byte >> 4];
+      out += kHex[byte & 15];
+    } else {
+      out += c;
+    }
+  }
+  out += '"';
+}
+
+template <class Number>
+void append_number(std::string& out, Number value) {
+  std::array<char, 40> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+  out.append(digits.data(), end.ptr);
+}
+
+}  // namespace
+
+JsonLine::JsonLine(std::string_view kind) : text_("{") { add("kind", kind); }
+
+void JsonLine::add_key(std::string_view key) {
+  if (text_.size() > 1) text_ += ',';
+  append_escaped(text_, key);
+  text_ += ':';
+}
+
+JsonLine& JsonLine::add(std::string_view key, std::string_view value) {
+  add_key(key);
+  append_escaped(text_, value);
+  return *this;
+}
+
+JsonLine& JsonLine::add(std::string_view key, bool value) {
+  add_key(key);
+  text_ += value ? "true" : "false";
+  return *this;
+}
+
+JsonLine& JsonLine::add(std::string_view key, double value) {
+  if (std::isnan(value)) return add(key, "nan");
+  if (std::isinf(value)) return add(key, value > 0 ? "inf" : "-inf");
+  add_key(key);
+  append_number(text_, value);
+  return *this;
+}
+
+JsonLine& JsonLine::add_integer(std::string_view key, std::int64_t value) {
+  add_key(key);
+  append_number(text_, value);
+  return *this;
+}
+
+}  // namespace isobar

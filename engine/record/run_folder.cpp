@@ -1,0 +1,53 @@
+#include "record/run_folder.h"
+
+#include <fmt/format.h>
+
+#include <random>
+#include <system_error>
+
+#include "core/clock.h"
+#include "core/error.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+void make_folders(const fs::path& path) {
+  std::error_code code;
+  fs::create_directories(path, code);
+  if (code) throw system_error("cannot make the folder", path.string(), code.value());
+}
+
+}  // namespace
+
+fs::path RunFolder::stream_file(int rank) const { return path / fmt::format("rank-{:04}.jsonl", rank); }
+
+RunFolder make_run_folder(const fs::path& parent, const std::string& lesson) {
+  make_folders(parent);
+  std::random_device random;
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    const fs::path path = parent / fmt::format("{}-{}-{:04x}", lesson, wall_stamp(), random() & 0xffffU);
+    std::error_code code;
+    if (fs::create_directory(path, code))
+      return {path};  // create, not check: two runs at once take two folders
+    if (code) throw system_error("cannot make the run folder", path.string(), code.value());
+  }
+  throw Error("no free name for a run folder", parent.string(), "name one with --run-dir", Exit::failed);
+}
+
+RunFolder take_run_folder(const fs::path& path) {
+  if (fs::exists(path) && !fs::is_directory(path)) {
+    throw Error("the run folder is a file", path.string(), "name another with --run-dir");
+  }
+  make_folders(path);
+  if (!fs::is_empty(path)) {
+    const bool run = fs::exists(RunFolder{path}.config_file()) || fs::exists(RunFolder{path}.stream_file(0));
+    throw Error(run ? "the folder holds a run already" : "the folder is not empty", path.string(),
+                "name a new folder with --run-dir; nothing is overwritten");
+  }
+  return {path};
+}
+
+}  // namespace isobar

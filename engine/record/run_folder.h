@@ -1,0 +1,25 @@
+#pragma once
+// The folder in which one run leaves its facts; every view of a run is a reader of it.
+#include <filesystem>
+#include <string>
+
+namespace isobar {
+
+struct RunFolder {
+  std::filesystem::path path;
+
+  std::filesystem::path config_file() const { return path / "run.toml"; }
+  std::filesystem::path console_file() const { return path / "console.log"; }
+  /// "rank-0003.jsonl"
+  std::filesystem::path stream_file(int rank) const;
+};
+
+/// Makes `runs/<lesson>-<yyyymmdd-hhmmss>-<xxxx>/` below `parent`; the last four are random hexadecimal
+/// digits.
+RunFolder make_run_folder(const std::filesystem::path& parent, const std::string& lesson);
+
+/// Makes or takes the folder `path`. One that holds a run or anything else already is refused (Error, exit
+/// code 2): nothing in it is ever overwritten.
+RunFolder take_run_folder(const std::filesystem::path& path);
+
+}  // namespace isobar

@@ -1,0 +1,94 @@
+#include "record/stream_writer.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <span>
+#include <utility>
+
+#include "core/error.h"
+
+namespace isobar {
+namespace {
+
+constexpr std::size_t kMostWaitingBytes = 4'000'000;
+
+/// Appends whole lines: when the disk is full in the middle of a batch, the half line at the end is cut off
+/// again.
+void append_lines(const FileDescriptor& file, const std::filesystem::path& path, const std::string& lines) {
+  const off_t before = lseek(file.number(), 0, SEEK_END);
+  try {
+    write_fully(file, path, std::as_bytes(std::span(lines)));
+  } catch (...) {
+    const off_t after = lseek(file.number(), 0, SEEK_END);
+    const auto written = static_cast<std::size_t>(after - before);
+    const std::size_t newline = written == 0 ? std::string::npos : lines.rfind('\n', written - 1);
+    const off_t keep = newline == std::string::npos ? before : before + static_cast<off_t>(newline) + 1;
+    if (before >= 0 && ftruncate(file.number(), keep) != 0) {
+      // The reader leaves an unfinished tail alone, so the first failure is the one to report.
+    }
+    throw;
+  }
+}
+
+}  // namespace
+
+StreamWriter::StreamWriter(std::filesystem::path path, int flush_ms)
+    : path_(std::move(path)), flush_ms_(flush_ms) {
+  file_ = FileDescriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666));
+  if (!file_.is_open()) throw system_error("cannot create the metric stream", path_.string(), errno);
+  thread_ = std::thread([this] { run(); });
+}
+
+StreamWriter::~StreamWriter() {
+  try {
+    finish();
+  } catch (...) {  // a destructor on the way out of an error: that error is the one to be told
+  }
+}
+
+void StreamWriter::throw_if_failed() {
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+void StreamWriter::write(const JsonLine& line) {
+  std::unique_lock lock(mutex_);
+  drained_.wait(lock, [this] { return failure_ || waiting_.size() < kMostWaitingBytes; });
+  throw_if_failed();
+  waiting_ += line.text();
+}
+
+void StreamWriter::finish() {
+  {
+    const std::lock_guard lock(mutex_);
+    finishing_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+  file_.close();
+  throw_if_failed();
+}
+
+void StreamWriter::run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    wake_.wait_for(lock, std::chrono::milliseconds(flush_ms_), [this] { return finishing_; });
+    const bool last = finishing_;
+    const std::string lines = std::exchange(waiting_, {});
+    lock.unlock();
+    std::exception_ptr failure;
+    try {
+      if (!lines.empty()) append_lines(file_, path_, lines);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    lock.lock();
+    if (failure) failure_ = failure;
+    drained_.notify_all();
+    if (last || failure_) return;
+  }
+}
+
+}  // namespace isobar

@@ -1,0 +1,49 @@
+#pragma once
+// The append-only metric stream of one rank. Lines are buffered and reach the file after `flush_ms` at the
+// latest, from a thread of its own, so that a slow file system does not stop a step and a slow step does not
+// hide finished lines.
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <filesystem>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "core/files.h"
+#include "record/json_line.h"
+
+namespace isobar {
+
+class StreamWriter {
+ public:
+  /// Creates `path` (it must not exist) for appending. `flush_ms` is at least 1.
+  StreamWriter(std::filesystem::path path, int flush_ms);
+  ~StreamWriter();
+  StreamWriter(const StreamWriter&) = delete;
+  StreamWriter& operator=(const StreamWriter&) = delete;
+
+  /// Takes one line. Waits only when 4 MB are waiting for the file system. An earlier failure to write (disk
+  /// full) is thrown here and from `finish`; every whole line before it stays readable.
+  void write(const JsonLine& line);
+
+  /// Writes what is waiting and closes; later calls do nothing.
+  void finish();
+
+ private:
+  void run();
+  void throw_if_failed();
+
+  std::filesystem::path path_;
+  int flush_ms_;
+  FileDescriptor file_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::condition_variable drained_;
+  std::string waiting_;
+  std::exception_ptr failure_;
+  bool finishing_ = false;
+  std::thread thread_;
+};
+
+}  // namespace isobar

@@ -1,0 +1,90 @@
+#include "run/environment.h"
+
+#include <ATen/Version.h>
+#include <fmt/format.h>
+#include <torch/headeronly/version.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "core/clock.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "device/device.h"
+
+namespace isobar {
+namespace {
+
+std::string first_line(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+/// A TOML basic string.
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(static_cast<unsigned char>(c)));
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+std::string packed_ref(const std::filesystem::path& git, const std::string& ref) {
+  std::ifstream file(git / "packed-refs");
+  for (std::string line; std::getline(file, line);) {
+    if (line.size() == 41 + ref.size() && line.compare(41, std::string::npos, ref) == 0)
+      return line.substr(0, 40);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string project_commit() {
+  const std::filesystem::path git = project_home() / ".git";
+  std::string head = first_line(git / "HEAD");
+  if (head.rfind("ref: ", 0) == 0) {
+    const std::string ref = head.substr(5);
+    head = first_line(git / ref);
+    if (head.empty()) head = packed_ref(git, ref);
+  }
+  return head.substr(0, 12);
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
+
+std::string environment_toml(const std::string& device, int threads,
+                             const std::vector<std::string>& command) {
+  std::vector<std::string> typed;
+  for (const std::string& argument : command) typed.push_back(shell_quoted(argument));
+  std::ostringstream out;
+  out << "[environment]  # where and with what; not read back\n"
+      << "started = " << quoted(wall_iso()) << "\n"
+      << "host = " << quoted(host_name()) << "\n"
+      << "cpu = " << quoted(cpu_name()) << "\n"
+      << "cpu_kernels = " << quoted(cpu_capability()) << "\n"
+      << "device = " << quoted(device) << "\n"
+      << "threads = " << threads << "\n"
+      << "libtorch = "
+      << quoted(fmt::format("{}.{}.{}", TORCH_VERSION_MAJOR, TORCH_VERSION_MINOR, TORCH_VERSION_PATCH))
+      << "\n"
+      << "compiler = " << quoted(__VERSION__) << "\n"
+      << "commit = " << quoted(project_commit()) << "\n"
+      << "command = " << quoted(join(typed, " ")) << "\n";
+  return out.str();
+}
+
+}  // namespace isobar

@@ -1,0 +1,16 @@
+#pragma once
+#include <string>
+#include <vector>
+
+namespace isobar {
+
+/// The `[environment]` table of run.toml: what is needed to tell where and with what a run was made. Text of
+/// one TOML table.
+std::string environment_toml(const std::string& device, int threads, const std::vector<std::string>& command);
+
+/// The commit of the project the program belongs to (its first 12 digits), "" outside a git checkout.
+std::string project_commit();
+
+std::string host_name();
+
+}  // namespace isobar

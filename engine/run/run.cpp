@@ -1,0 +1,241 @@
+#include "run/run.h"
+
+#include <ATen/core/Tensor.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <new>
+
+#include "config/command_line.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "device/device.h"
+#include "run/environment.h"
+
+namespace isobar {
+
+namespace {
+
+constexpr int kSchema = 1;
+constexpr std::int64_t kShowEvery_us = 2'000'000;  // plain lines, where nothing can be overwritten
+constexpr std::int64_t kLiveEvery_us = 100'000;
+constexpr std::int64_t kWarmUpSteps = 20;
+
+}  // namespace
+
+VitShape vit_shape(const Config& config) {
+  return {.height = config.data.grid[0],
+          .width = config.data.grid[1],
+          .channels = config.data.channels,
+          .patch = config.model.patch,
+          .embed = config.model.embed,
+          .depth = config.model.depth,
+          .heads = config.model.heads};
+}
+
+Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vector<std::string>& command)
+    : lesson_(lesson),
+      loaded_(load_config(project_home(), lesson, arguments.settings, automatic_device_kind())),
+      device_(choose_device(loaded_.config.run.device)),
+      data_root_(isobar::data_root(loaded_.config.data)) {
+  Config& config = loaded_.config;
+  config.amp.mode = choose_precision(config.amp.mode, device_);
+  threads_ = set_up_cpu(static_cast<int>(config.run.threads));
+  folder_ =
+      arguments.run_dir.empty() ? make_run_folder("runs", lesson.name) : take_run_folder(arguments.run_dir);
+  console_.keep_in(folder_.console_file());
+  write_file_whole(folder_.config_file(), "# A run of lesson " + lesson.name + ". Again: ./isobar run " +
+                                              lesson.name + " --config run.toml\n" + to_toml(config) + "\n" +
+                                              environment_toml(device_.str(), threads_, command));
+  stream_ = std::make_unique<StreamWriter>(folder_.stream_file(0), static_cast<int>(config.run.flush_ms));
+  begin_us_ = steady_us();
+  stream_->write(JsonLine("run")
+                     .add("schema", kSchema)
+                     .add("lesson", lesson.name)
+                     .add("preset", loaded_.preset)
+                     .add("attempt", 0)
+                     .add("rank", 0)
+                     .add("world", 1)
+                     .add("host", host_name())
+                     .add("device", device_.str())
+                     .add("threads", threads_)
+                     .add("started", wall_iso()));
+}
+
+Run::~Run() = default;
+
+void Run::announce(const Dataset& train, const Dataset& valid, std::int64_t parameters,
+                   std::int64_t steps_per_epoch) {
+  const Config& config = loaded_.config;
+  const VitShape shape = vit_shape(config);
+  const std::string chosen =
+      loaded_.preset.empty()
+          ? ""
+          : ", preset " + loaded_.preset +
+                (loaded_.preset_was_chosen ? " (picked for this device; --preset names another)" : "");
+  console_.line(fmt::format("{}  {}{}", lesson_.name, lesson_.title, chosen));
+  console_.line(fmt::format("  data    {} training and {} validation samples of {} x {} x {} in {}",
+                            train.size(), valid.size(), shape.channels, shape.height, shape.width,
+                            data_root_.string()));
+  console_.line(fmt::format("  model   {} parameters, {:.4g} GFLOP a sample, {} tokens",
+                            human_count(parameters), training_flops(shape) * 1e-9, shape.tokens()));
+  console_.line(fmt::format("  train   {} steps of {} samples, {:.1f} epochs of {} steps", config.train.steps,
+                            config.train.global_batch,
+                            static_cast<double>(config.train.steps) / static_cast<double>(steps_per_epoch),
+                            steps_per_epoch));
+  console_.line(fmt::format("  device  {} ({}, {} kernels, {} threads), {}", device_.str(), cpu_name(),
+                            cpu_capability(), threads_,
+                            config.amp.mode == "none" ? "fp32" : config.amp.mode));
+  console_.line("  run     " + folder_.path.string());
+}
+
+bool Run::wants_step() const {
+  return steps_done_ < loaded_.config.train.steps && StopSignals::requested() == 0;
+}
+
+Step Run::begin_step() { return {*this, steps_done_}; }
+
+void Run::record_step(std::int64_t index, const StepResult& result, const StageTimes& times) {
+  const TrainConfig& train = loaded_.config.train;
+  const bool due = index % train.report_every == 0 || index + 1 == train.steps;
+  steps_done_ = index + 1;
+  samples_done_ += result.samples;
+  if (index >= kWarmUpSteps) {
+    warm_samples_ += result.samples;
+    warm_us_ += times.step_us;
+  }
+  JsonLine line("step");
+  line.add("step", index)
+      .add("t_us", steady_us() - begin_us_)
+      .add("epoch", result.epoch)
+      .add("samples", result.samples);
+  for (std::size_t stage = 0; stage < kStageNames.size(); ++stage) {
+    if (!times.entered[stage]) continue;
+    line.add(fmt::format("{}_us", kStageNames[stage]), times.stage_us[stage]);
+    line.add(fmt::format("{}_host_us", kStageNames[stage]), times.stage_us[stage]);
+  }
+  line.add("step_us", times.step_us).add("step_host_us", times.step_us).add("lr", result.learning_rate);
+  if (due) {
+    last_loss_ = result.loss.item<double>();
+    line.add("loss", last_loss_);
+  }
+  stream_->write(line);
+  if (due) show_step(index, result);
+}
+
+void Run::show_step(std::int64_t index, const StepResult& result) {
+  const std::int64_t now_us = steady_us();
+  const std::int64_t every_us = console_.is_terminal() ? kLiveEvery_us : kShowEvery_us;
+  const bool last = index + 1 == loaded_.config.train.steps;
+  if (index > 0 && !last && now_us - shown_us_ < every_us) return;
+  shown_us_ = now_us;
+  const double rate = samples_per_second();
+  const auto left = static_cast<double>((loaded_.config.train.steps - index - 1) * result.samples);
+  const std::string speed =
+      rate > 0 ? fmt::format("  {:.1f} samples/s  {} left", rate, human_seconds(left / rate)) : "";
+  console_.progress(fmt::format("step {:>{}}/{}  epoch {:<3} loss {:.4f}  lr {:.2e}{}", index + 1,
+                                std::to_string(loaded_.config.train.steps).size(), loaded_.config.train.steps,
+                                result.epoch + 1, last_loss_, result.learning_rate, speed),
+                    /*keep=*/true);
+}
+
+double Run::samples_per_second() const {
+  return warm_us_ > 0 ? static_cast<double>(warm_samples_) * 1e6 / static_cast<double>(warm_us_) : 0;
+}
+
+void Run::record(const Evaluation& evaluation) {
+  evaluation_ = evaluation;
+  JsonLine line("eval");
+  line.add("step", steps_done_).add("t_us", steady_us() - begin_us_).add("samples", evaluation.samples);
+  line.add("loss", evaluation.loss);
+  for (std::size_t c = 0; c < evaluation.rmse.size(); ++c) {
+    line.add("rmse_" + evaluation.channel_names[c], evaluation.rmse[c]);
+    line.add("persistence_rmse_" + evaluation.channel_names[c], evaluation.persistence_rmse[c]);
+  }
+  stream_->write(line);
+  console_.line(
+      fmt::format("valid  after {} steps: loss {:.4f}, {} RMSE {:.4f} (persistence {:.4f}, {:+.1f} %)",
+                  steps_done_, evaluation.loss, evaluation.channel_names.front(), evaluation.headline_rmse(),
+                  evaluation.headline_persistence_rmse(),
+                  100 * (evaluation.headline_rmse() / evaluation.headline_persistence_rmse() - 1)));
+}
+
+std::function<void(std::int64_t, std::int64_t)> Run::progress(const std::string& what) {
+  return [this, what](std::int64_t done, std::int64_t all) {
+    if (console_.is_terminal()) console_.progress(fmt::format("{} {}/{}", what, done, all));
+  };
+}
+
+void Run::end(const std::string& status, const std::string& reason) {
+  if (ended_) return;
+  ended_ = true;
+  JsonLine summary("summary");
+  summary.add("steps", steps_done_).add("samples", samples_done_).add("wall_us", steady_us() - begin_us_);
+  summary.add("loss", last_loss_).add("samples_per_s", samples_per_second());
+  if (!evaluation_.rmse.empty()) {
+    summary.add("valid_loss", evaluation_.loss);
+    summary.add("rmse_" + evaluation_.channel_names.front(), evaluation_.headline_rmse());
+  }
+  stream_->write(summary);
+  stream_->write(JsonLine("end").add("status", status).add("reason", reason));
+  stream_->finish();
+}
+
+int Run::finish() {
+  const int stop = StopSignals::requested();
+  const bool complete = steps_done_ >= loaded_.config.train.steps;
+  const std::string reason =
+      complete ? "" : std::string(signal_name(stop)) + " after " + std::to_string(steps_done_) + " steps";
+  end(complete ? "done" : "stopped", reason);
+  console_.line(fmt::format("{}  {} steps in {}, {:.1f} samples/s{}",
+                            complete ? "done" : "stopped: " + reason, steps_done_,
+                            human_seconds(static_cast<double>(steady_us() - begin_us_) * 1e-6),
+                            samples_per_second(), warm_us_ > 0 ? " without the first 20 steps" : ""));
+  console_.line("the run is in " + folder_.path.string());
+  return complete ? static_cast<int>(Exit::done) : 128 + stop;
+}
+
+void Run::fail(const std::string& reason) noexcept {
+  try {
+    console_.note(reason);
+    end("failed", reason);
+  } catch (...) {  // the stream is what failed, or the disk is full: the first error is the one that is told
+  }
+}
+
+namespace {
+
+int body(const std::string& lesson_name, int argc, char** argv, void (*page)(Run&)) {
+  const LessonInfo lesson = read_lesson(project_home(), lesson_name);
+  const RunArguments arguments = parse_run_arguments({argv + 1, argv + argc}, lesson, project_home());
+  if (arguments.help) {
+    std::fputs(arguments.help_text.c_str(), stdout);
+    return static_cast<int>(Exit::done);
+  }
+  Run run(lesson, arguments, {argv, argv + argc});
+  try {
+    page(run);
+    return run.finish();
+  } catch (const Error& error) {
+    run.fail(error.text());
+    throw;
+  } catch (const std::exception& error) {
+    run.fail(error.what());
+    throw;
+  }
+}
+
+}  // namespace
+
+int run_lesson(const std::string& lesson, int argc, char** argv, void (*page)(Run&)) {
+  std::signal(SIGXFSZ, SIG_IGN);  // so that a file size limit is an error that can be told
+  return guarded_main(lesson, [&] { return body(lesson, argc, argv, page); });
+}
+
+}  // namespace isobar

@@ -1,0 +1,93 @@
+#pragma once
+// What a lesson holds: its configuration, its run folder, its steps. It writes facts; it does not train.
+#include <c10/core/Device.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/command_line.h"
+#include "config/config.h"
+#include "formula/vit_counts.h"
+#include "record/console.h"
+#include "record/run_folder.h"
+#include "record/stream_writer.h"
+#include "run/signals.h"
+#include "run/step.h"
+#include "train/evaluate.h"
+
+namespace isobar {
+
+/// The shape of the model that `config` asks for.
+VitShape vit_shape(const Config& config);
+
+class Run {
+ public:
+  /// Loads the configuration, makes the run folder and writes run.toml; `command` is kept there.
+  Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vector<std::string>& command);
+  ~Run();
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  const Config& config() const { return loaded_.config; }
+  c10::Device device() const { return device_; }
+  Console& console() { return console_; }
+  const std::filesystem::path& folder() const { return folder_.path; }
+  /// Where the data set is: data.root, or the embedded set of this grid.
+  const std::filesystem::path& data_root() const { return data_root_; }
+
+  /// Says what is about to be trained, on what, and where the run folder is.
+  void announce(const Dataset& train, const Dataset& valid, std::int64_t parameters,
+                std::int64_t steps_per_epoch);
+
+  /// True while steps remain and nobody asked to stop.
+  bool wants_step() const;
+  Step begin_step();
+
+  /// Records scores on the validation set, after `steps_done()` steps.
+  void record(const Evaluation& evaluation);
+  std::int64_t steps_done() const { return steps_done_; }
+
+  /// A live line for something long that is no step.
+  std::function<void(std::int64_t, std::int64_t)> progress(const std::string& what);
+
+  /// Writes the summary and the `end` line, and says how it went. The exit code of the program.
+  int finish();
+  /// The same for a run that an error ended.
+  void fail(const std::string& reason) noexcept;
+
+ private:
+  friend class Step;
+  void record_step(std::int64_t index, const StepResult& result, const StageTimes& times);
+  void show_step(std::int64_t index, const StepResult& result);
+  void end(const std::string& status, const std::string& reason);
+  double samples_per_second() const;
+
+  StopSignals signals_;
+  LessonInfo lesson_;
+  LoadedConfig loaded_;
+  Console console_;
+  c10::Device device_;
+  int threads_ = 1;
+  std::filesystem::path data_root_;
+  RunFolder folder_;
+  std::unique_ptr<StreamWriter> stream_;
+  std::int64_t begin_us_ = 0;
+  std::int64_t steps_done_ = 0;
+  std::int64_t samples_done_ = 0;
+  std::int64_t warm_samples_ = 0;  ///< of the steps that make up warm_us_: all but the first ones
+  std::int64_t warm_us_ = 0;
+  std::int64_t shown_us_ = 0;
+  double last_loss_ = 0;
+  Evaluation evaluation_;  ///< the last one
+  bool ended_ = false;
+};
+
+/// `main` of a lesson: makes the Run, calls `page`, and turns the outcome into an exit code (core/error.h;
+/// 130 and 143 after SIGINT and SIGTERM).
+int run_lesson(const std::string& lesson, int argc, char** argv, void (*page)(Run&));
+
+}  // namespace isobar

@@ -1,0 +1,39 @@
+#pragma once
+// One training step as the page sees it: it says which stage begins, and at the end what came out.
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "device/stage_timer.h"
+
+namespace isobar {
+
+class Run;
+
+/// What a step hands over when it ends.
+struct StepResult {
+  at::Tensor loss;  ///< scalar; fetched from the device only when a report is due
+  double learning_rate = 0;
+  std::int64_t samples = 0;
+  std::int64_t epoch = 0;
+};
+
+class Step {
+ public:
+  Step(Run& run, std::int64_t index);
+
+  std::int64_t index() const { return index_; }  ///< from 0
+
+  /// Stands in front of what it times; may be called any number of times.
+  void enter(Stage stage) { timer_.enter(stage); }
+
+  /// Ends the step and records it. What follows (validation, say) belongs to no step.
+  void finish(const StepResult& result);
+
+ private:
+  Run& run_;
+  std::int64_t index_;
+  StageTimer timer_;
+};
+
+}  // namespace isobar

@@ -1,0 +1,15 @@
+#include "train/loss.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/linalg_vector_norm.h>
+
+namespace isobar {
+
+at::Tensor relative_l2(const at::Tensor& prediction, const at::Tensor& target) {
+  const auto norm_per_sample = [](const at::Tensor& t) {
+    return at::linalg_vector_norm(t.flatten(1), 2, {{1}});
+  };
+  return (norm_per_sample(prediction - target) / norm_per_sample(target)).mean();
+}
+
+}  // namespace isobar

@@ -1,0 +1,18 @@
+#include "train/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace isobar {
+
+double learning_rate(const ScheduleConfig& config, double peak, std::int64_t t, std::int64_t steps) {
+  const double progress = static_cast<double>(t) / static_cast<double>(steps);
+  double factor = config.kind == "constant" ? 1.0 : 0.5 * (1 + std::cos(std::numbers::pi * progress));
+  if (config.warmup_steps > 0) {
+    factor = std::min(factor, static_cast<double>(t + 1) / static_cast<double>(config.warmup_steps));
+  }
+  return peak * factor;
+}
+
+}  // namespace isobar

@@ -1,0 +1,16 @@
+#pragma once
+// Weights as safetensors files whose tensor names are those of the tutorial's Python model.
+#include <filesystem>
+
+#include "model/parameters.h"
+
+namespace isobar {
+
+/// Writes all parameters (float32), whole or not at all.
+void save_weights(const Parameters& parameters, const std::filesystem::path& path);
+
+/// Replaces the values of all parameters. A tensor that is missing or too much, of another shape or not F32
+/// is an Error (exit code 2) that names it; nothing is changed then.
+void load_weights(Parameters& parameters, const std::filesystem::path& path);
+
+}  // namespace isobar

@@ -1,0 +1,77 @@
+// Run:   ./isobar run 01_baseline
+// Watch: u10m RMSE falls below persistence; the step's time by stage: `load` is a block in which nothing
+// computes. Next:  02_workers reads ahead in other threads while this one computes.
+#include "data/dataset.h"
+#include "data/loader.h"
+#include "data/sampler.h"
+#include "model/parameters.h"
+#include "model/vit.h"
+#include "run/run.h"
+#include "train/adam.h"
+#include "train/evaluate.h"
+#include "train/loss.h"
+#include "train/schedule.h"
+#include "train/weights.h"
+
+using namespace isobar;
+
+static void train(Run& run) {
+  // ---- Configure -----------------------------------------------------------------------------------------
+  // Defaults are in lessons/base.toml, sizes in lessons/presets/; run.toml in the run folder holds what came
+  // out.
+  const Config& config = run.config();
+
+  // ---- Data ----------------------------------------------------------------------------------------------
+  // A sample is a pair: the state of the atmosphere, and the state data.dt records later.
+  const Dataset train_set(config.data, run.data_root(), "train", config.data.limit_train);
+  const Dataset valid_set(config.data, run.data_root(), "valid", config.data.limit_valid);
+  const Sampler sampler(train_set.size(), config.data.shuffle, config.data.seed);
+  InlineLoader loader(train_set, sampler, config.train.global_batch);
+
+  // ---- Model ---------------------------------------------------------------------------------------------
+  // The layers declare their parameters; the registry lays values and gradients out in two flat buffers.
+  Parameters parameters;
+  const Vit model(parameters, vit_shape(config));
+  parameters.materialise(config.train.seed, run.device());
+  if (!config.train.init.empty()) load_weights(parameters, config.train.init);
+  if (!config.train.save_init.empty()) save_weights(parameters, config.train.save_init);
+  Adam adam(parameters, config.optim);
+
+  // ---- Train ---------------------------------------------------------------------------------------------
+  run.announce(train_set, valid_set, parameters.count(), loader.steps_per_epoch());
+  const auto validate = [&] {
+    run.record(
+        evaluate(model, valid_set, config.train.global_batch, run.device(), run.progress("validating")));
+  };
+  validate();
+  while (run.wants_step()) {
+    Step step = run.begin_step();
+
+    step.enter(Stage::load);  // nothing computes while the loop reads and normalises
+    Batch batch = loader.next();
+
+    step.enter(Stage::copy);
+    batch = batch.to(run.device());
+
+    step.enter(Stage::forward);
+    parameters.zero_gradients();
+    const at::Tensor loss = relative_l2(model(batch.input), batch.target);
+
+    step.enter(Stage::backward);
+    loss.backward();
+
+    step.enter(Stage::optimize);
+    const double lr = learning_rate(config.schedule, config.optim.lr, step.index(), config.train.steps);
+    adam.step(lr);
+
+    step.finish({.loss = loss, .learning_rate = lr, .samples = batch.size(), .epoch = batch.epoch});
+    if (batch.ends_epoch) validate();
+  }
+
+  // ---- Report --------------------------------------------------------------------------------------------
+  // Scores at the very end, unless the last step ended an epoch and they are fresh.
+  if (run.steps_done() % loader.steps_per_epoch() != 0) validate();
+  save_weights(parameters, run.folder() / "weights.safetensors");
+}
+
+int main(int argc, char** argv) { return run_lesson("01_baseline", argc, argv, train); }
