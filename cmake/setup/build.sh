@@ -1,0 +1,44 @@
+# Configuring and building, with progress and a log. Sourced by ./isobar.
+# shellcheck shell=bash
+
+build_jobs() {
+  local cores memory_kb jobs
+  cores=$(nproc)
+  memory_kb=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
+  jobs=$((memory_kb / 1500000))  # a file that includes libtorch takes up to 1.3 GB to compile
+  [ "$jobs" -le "$cores" ] || jobs=$cores
+  [ "$jobs" -ge 1 ] || jobs=1
+  printf '%s' "$jobs"
+}
+
+configure() {
+  mkdir -p "$build"
+  say "configuring ..."
+  (cd "$home" && cmake --preset default -DLIBTORCH_PREFIX="$(libtorch_folder)") >"$build/configure.log" 2>&1 || {
+    grep -A 6 'CMake Error' "$build/configure.log" >&2 || tail -n 10 "$build/configure.log" >&2
+    die "the build could not be configured" "log: $build/configure.log" "./isobar doctor says what is missing"
+  }
+}
+
+# build_targets TARGET...: quiet when there is nothing to do.
+build_targets() {
+  local line count total shown=0 begun=
+  exec 8>"$build/.lock"
+  flock 8  # two at once would write the same files
+  while IFS= read -r line; do
+    printf '%s\n' "$line" >&7
+    [[ $line =~ ^([0-9]+)/([0-9]+)\  ]] || continue
+    count=${BASH_REMATCH[1]} total=${BASH_REMATCH[2]}
+    [ -n "$begun" ] || { begun=$SECONDS; [ -t 1 ] || say "building $total files ..."; }
+    if [ -t 1 ] || [ $((count * 5 / total)) -gt "$shown" ]; then
+      live "  building: $count of $total"
+      shown=$((count * 5 / total))
+    fi
+  done 7>"$build/build.log" < <(NINJA_STATUS='%f/%t ' ninja -C "$build" -j "$(build_jobs)" "$@" 2>&1; printf 'exit %s\n' $?)
+  exec 8>&-
+  live_end
+  [ "$line" = 'exit 0' ] || {
+    grep -E -A 12 'error|FAILED|undefined' "$build/build.log" | grep -v '^[^ ]*c++ ' | head -n 25 >&2
+    die "the build failed" "log: $build/build.log" "fix what the compiler says and run the same command again"
+  }
+}

@@ -1,0 +1,61 @@
+# Words for a person: plain lines, a live line on a terminal, errors with what, where and hint. Sourced by ./isobar.
+# shellcheck shell=bash
+
+say() { printf '%s\n' "$*"; }
+
+# die WHAT WHERE HINT [CODE]: an error a person can act on; 1 = failed, 2 = wrong input.
+die() {
+  live_end
+  {
+    printf 'isobar: error: %s\n' "$1"
+    [ -z "${2:-}" ] || printf '  where: %s\n' "$2"
+    [ -z "${3:-}" ] || printf '  hint:  %s\n' "$3"
+  } >&2
+  exit "${4:-1}"
+}
+
+live_shown=
+# live TEXT: overwrites itself on a terminal; elsewhere it is a line of its own, so call it seldom there.
+live() {
+  if [ -t 1 ]; then
+    printf '\r\033[K%s' "${1:0:${COLUMNS:-80}-1}"
+    live_shown=1
+  else
+    printf '%s\n' "$1"
+  fi
+}
+live_end() {
+  [ -z "$live_shown" ] || printf '\n'
+  live_shown=
+}
+
+# megabytes BYTES
+megabytes() { printf '%d MB' $((($1 + 500000) / 1000000)); }
+
+# free_bytes FOLDER: of the file system that FOLDER, or the nearest folder above it that exists, is on.
+free_bytes() {
+  local folder=$1 available
+  while [ ! -d "$folder" ]; do folder=$(dirname "$folder"); done
+  available=$(df -Pk "$folder" | awk 'NR == 2 { print $4 }')
+  printf '%s' $((available * 1024))
+}
+
+# need_space FOLDER BYTES WHAT
+need_space() {
+  local free
+  free=$(free_bytes "$1")
+  [ "$free" -ge "$2" ] || die "too little disk for $3: $(megabytes "$2") are needed, $(megabytes "$free") are free" "$1" \
+    "free some space, or keep the cached files elsewhere: export ISOBAR_PREFIX=/another/folder"
+}
+
+# nearest WORD CANDIDATE...: the candidate that shares the longest beginning, if any.
+nearest() {
+  local word=$1 best='' length=0 candidate n
+  shift
+  for candidate in "$@"; do
+    n=0
+    while [ $n -lt ${#word} ] && [ "${word:0:n+1}" = "${candidate:0:n+1}" ]; do n=$((n + 1)); done
+    [ $n -le $length ] || { length=$n best=$candidate; }
+  done
+  printf '%s' "$best"
+}
