@@ -22,11 +22,12 @@ configure() {
 
 # build_targets TARGET...: quiet when there is nothing to do.
 build_targets() {
-  local line count total shown=0 begun=
+  local line status=1 count total shown=0 begun=''
   exec 8>"$build/.lock"
   flock 8  # two at once would write the same files
   while IFS= read -r line; do
     printf '%s\n' "$line" >&7
+    [[ $line != 'exit '* ]] || status=${line#exit }
     [[ $line =~ ^([0-9]+)/([0-9]+)\  ]] || continue
     count=${BASH_REMATCH[1]} total=${BASH_REMATCH[2]}
     [ -n "$begun" ] || { begun=$SECONDS; [ -t 1 ] || say "building $total files ..."; }
@@ -37,8 +38,8 @@ build_targets() {
   done 7>"$build/build.log" < <(NINJA_STATUS='%f/%t ' ninja -C "$build" -j "$(build_jobs)" "$@" 2>&1; printf 'exit %s\n' $?)
   exec 8>&-
   live_end
-  [ "$line" = 'exit 0' ] || {
-    grep -E -A 12 'error|FAILED|undefined' "$build/build.log" | grep -v '^[^ ]*c++ ' | head -n 25 >&2
+  [ "$status" = 0 ] || {
+    grep -E -A 4 ' error: |^FAILED|undefined reference' "$build/build.log" | cut -c 1-200 | head -n 25 >&2
     die "the build failed" "log: $build/build.log" "fix what the compiler says and run the same command again"
   }
 }
