@@ -161,8 +161,8 @@ std::vector<float> ChannelMaker::derive(const FlowState& coarse, std::int64_t re
       value[15] = 266 - 12 * sin2 + thickness;
       value[16] =
           k50.geopotential - k50.fall * sin2 + 1.3F * kGeopotential * mix(upper, lower, k50.upper).psi;
-      value[17] = 100 * squash(-0.4F + 0.7F * moist + 0.10F * upper.vorticity + 0.08F * upper.v);
-      value[18] = 100 * squash(0.3F + 0.9F * moist + 0.08F * lower.vorticity);
+      value[17] = 100 * squash(-0.4F + 0.7F * moist + 0.02F * upper.vorticity + 0.08F * upper.v);
+      value[18] = 100 * squash(0.3F + 0.9F * moist + 0.025F * lower.vorticity);
       const float wet = squash(0.1F + 0.8F * moist + 0.06F * thickness + 0.05F * lower.v);
       value[19] = 3 + 55 * wet * wet * (1 - 0.2F * ground.height_m / 1200);
       for (std::size_t c = 0; c < value.size(); ++c) out[c * pixels + row * columns_ + i] = value[c];

@@ -41,7 +41,7 @@ class Flow {
   /// Mean square velocity of both layers.
   double energy() const;
 
-  static constexpr double kSpinUpTime = 14;
+  static constexpr double kSpinUpTime = 30;
   static constexpr double kRecordTime = 0.18;  ///< between two records, the data set's 6 hours
   static constexpr double kLengthX = 12.566370614359172;
   static constexpr double kLengthY = 6.283185307179586;

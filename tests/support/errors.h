@@ -1,0 +1,25 @@
+#pragma once
+// What an Error said, for tests that read it as its reader would.
+#include <catch2/catch.hpp>
+#include <functional>
+#include <string>
+
+#include "core/error.h"
+
+namespace isobar {
+
+/// The text of the Error that `body` throws; fails the test when it throws none or has another exit code.
+inline std::string error_of(const std::function<void()>& body, Exit code = Exit::bad_input) {
+  try {
+    body();
+  } catch (const Error& error) {
+    CHECK(error.code() == code);
+    return error.text();
+  }
+  FAIL("no Error was thrown");
+  return "";
+}
+
+inline auto says(const std::string& part) { return Catch::Matchers::Contains(part); }
+
+}  // namespace isobar
