@@ -38,9 +38,9 @@ Dataset::Dataset(const DataConfig& config, const std::filesystem::path& root, co
     if (files_.size() == 1) records_ = files_.front().shape()[0];
     check_file(files_.back(), config);
   }
-  if (records_ < 2 * dt_) {
+  if (records_ < 3 * dt_) {
     throw Error(fmt::format("a year of {} records is too short for a step of {} records", records_, dt_),
-                files_.front().path().string(), "data.dt needs at least 2 dt records a file");
+                files_.front().path().string(), "a smaller data.dt: a file needs at least 3 x data.dt records");
   }
   statistics_ = Statistics::read(root, channels_);
   channel_names_ = files_.front().string_attribute("channel_names");

@@ -12,7 +12,7 @@ struct SamplePlace {
 
 /// Sample `i` with `records` records a year (the length of the first file) and a step of `dt` records: file =
 /// i / records, k = (i mod records) mod (records - dt), and k += dt if k < dt. So record 0 is never an input
-/// for dt = 1, and samples 0, 1 and records - 1 are the same pair. Needs 1 <= dt and 2 dt <= records, so that
+/// for dt = 1, and samples 0, 1 and records - 1 are the same pair. Needs 1 <= dt and 3 dt <= records, so that
 /// the target lies within the year.
 SamplePlace place_sample(std::int64_t i, std::int64_t records, std::int64_t dt);
 

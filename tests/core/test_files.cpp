@@ -1,0 +1,77 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <catch2/catch.hpp>
+
+#include "core/checked.h"
+#include "core/files.h"
+#include "support/errors.h"
+#include "support/temp_folder.h"
+
+using namespace isobar;
+
+namespace {
+
+std::size_t entries(const std::filesystem::path& folder) {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
+}
+
+}  // namespace
+
+TEST_CASE("a whole file is there or the old one is") {
+  const TempFolder folder;
+  write_file_whole(folder / "a", "old");
+  {
+    WholeFileWriter writer(folder / "a");
+    writer.write(std::as_bytes(std::span("half")));
+  }  // never finished
+  CHECK(read_text_file(folder / "a", 100) == "old");
+  CHECK(entries(folder.path()) == 1);
+  write_file_whole(folder / "a", "new");
+  CHECK(read_text_file(folder / "a", 100) == "new");
+  CHECK(entries(folder.path()) == 1);
+}
+
+TEST_CASE("a file that cannot be written is said with its name") {
+  CHECK_THAT(error_of([] { write_file_whole("/proc/nothing/here", "x"); }), says("/proc/nothing/here"));
+  if (std::filesystem::exists("/dev/full")) {
+    const TempFolder folder;
+    CHECK_THAT(error_of(
+                   [] {
+                     const FileDescriptor full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+                     write_fully(full, "/dev/full", std::as_bytes(std::span("x")));
+                   },
+                   Exit::failed),
+               says("No space left") && says("/dev/full") && says("free some space"));
+  }
+}
+
+TEST_CASE("reads are exact, and say where a file ends") {
+  const TempFolder folder;
+  write_file_whole(folder / "a", "0123456789");
+  const FileDescriptor file = open_for_reading(folder / "a");
+  std::array<std::byte, 4> bytes{};
+  pread_exactly(file, folder / "a", 6, bytes);
+  CHECK(std::to_integer<char>(bytes[3]) == '9');
+  CHECK_THAT(error_of([&] { pread_exactly(file, folder / "a", 8, bytes); }, Exit::failed),
+             says("has 10 bytes, 4 from byte 8 on") && says("copy it again"));
+  CHECK_THAT(error_of([&] { read_text_file(folder / "a", 5); }), says("has 10 bytes, at most 5"));
+}
+
+TEST_CASE("only regular files are read") {
+  const TempFolder folder;
+  CHECK_THAT(error_of([&] { open_for_reading(folder.path()); }), says("not a regular file"));
+  CHECK_THAT(error_of([&] { open_for_reading(folder / "missing"); }), says("No such file") && says("missing"));
+  REQUIRE(mkfifo((folder / "fifo").c_str(), 0600) == 0);
+  CHECK_THAT(error_of([&] { open_for_reading(folder / "fifo"); }), says("not a regular file"));  // and does not hang
+}
+
+TEST_CASE("products of sizes do not wrap around") {
+  const std::array<std::int64_t, 3> wraps = {4194305, 4194305, 211106198978564};
+  CHECK_FALSE(checked_product(wraps, 4));
+  const std::array<std::int64_t, 2> negative = {-1, 4};
+  CHECK_FALSE(checked_product(negative));
+  const std::array<std::int64_t, 3> good = {3, 4, 5};
+  CHECK(checked_product(good, 4) == 240);
+}

@@ -1,0 +1,55 @@
+#include <catch2/catch.hpp>
+
+#include "core/error.h"
+#include "core/text.h"
+
+using namespace isobar;
+
+TEST_CASE("numbers are written for people") {
+  CHECK(human_bytes(640) == "640 B");
+  CHECK(human_bytes(20'736'000) == "20.7 MB");
+  CHECK(human_bytes(585'123'456) == "585 MB");
+  CHECK(human_bytes(1'234'567'890) == "1.23 GB");
+  CHECK(human_seconds(0.84) == "0.8 s");
+  CHECK(human_seconds(42) == "42 s");
+  CHECK(human_seconds(200) == "3 min 20 s");
+  CHECK(human_seconds(7500) == "2 h 05 min");
+  CHECK(human_seconds(-1) == "?");
+  CHECK(human_count(23'832'960) == "23,832,960");
+  CHECK(human_count(-1234) == "-1,234");
+  CHECK(human_count(7) == "7");
+}
+
+TEST_CASE("the nearest name is what was meant, or nothing") {
+  CHECK(edit_distance("kitten", "sitting") == 3);
+  CHECK(nearest_name("optim.lrr", {"optim.lr", "optim.eps", "data.dt"}) == "optim.lr");
+  CHECK(nearest_name("01_basline", {"01_baseline", "02_workers"}) == "01_baseline");
+  CHECK(nearest_name("zebra", {"optim.lr", "data.root"}).empty());
+}
+
+TEST_CASE("foreign text cannot steer a terminal") {
+  CHECK(printable("a\x1b[31mb\n") == "a?[31mb?");
+  CHECK(printable(std::string(300, 'x'), 10) == "xxxxxxxxxx...");
+}
+
+TEST_CASE("arguments are quoted as a shell needs them") {
+  CHECK(shell_quoted("optim.lr=1e-3") == "optim.lr=1e-3");
+  CHECK(shell_quoted("a b") == "'a b'");
+  CHECK(shell_quoted("it's") == "'it'\\''s'");
+  CHECK(shell_quoted("") == "''");
+}
+
+TEST_CASE("an error says what, where and what to do in at most three lines") {
+  const Error error("the file has 19 channels", "2001.h5", "--set data.channels=19");
+  CHECK(error.text() == "error: the file has 19 channels\n  where: 2001.h5\n  hint:  --set data.channels=19");
+  CHECK(static_cast<int>(error.code()) == 2);
+  CHECK(Error("x", "", "").text() == "error: x");
+}
+
+TEST_CASE("main turns what is thrown into the exit codes that scripts rely on") {
+  CHECK(guarded_main("test", [] { return 7; }) == 7);
+  CHECK(guarded_main("test", []() -> int { throw Error("bad input, on purpose", "", ""); }) == 2);
+  CHECK(guarded_main("test", []() -> int { throw Error("failed, on purpose", "", "", Exit::failed); }) == 1);
+  CHECK(guarded_main("test", []() -> int { throw std::runtime_error("other, on purpose"); }) == 1);
+  CHECK(guarded_main("test", []() -> int { throw std::bad_alloc(); }) == 1);
+}

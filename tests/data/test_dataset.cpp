@@ -1,0 +1,125 @@
+#include <catch2/catch.hpp>
+#include <limits>
+
+#include "core/files.h"
+#include "data/dataset.h"
+#include "support/errors.h"
+#include "support/small_data.h"
+#include "support/temp_folder.h"
+
+using namespace isobar;
+
+namespace {
+
+Dataset open_train(const SmallData& data, const TempFolder& folder, std::int64_t limit = 0) {
+  return {data.config(), folder.path(), "train", limit};
+}
+
+float normalised(const SmallData&, std::int64_t year, std::int64_t record, std::int64_t c, std::int64_t y, std::int64_t x) {
+  const float mean = static_cast<float>(c) * 10 + 1;
+  const float spread = c == 0 ? 2.0F : static_cast<float>(c) + 2;
+  return (SmallData::value(year, record, c, y, x) - mean) / spread;
+}
+
+}  // namespace
+
+TEST_CASE("a sample is the normalised record and the one dt later, to the last bit") {
+  const TempFolder folder;
+  const SmallData data;
+  data.write(folder.path());
+  const Dataset dataset = open_train(data, folder);
+  CHECK(dataset.size() == 24);
+  std::vector<float> input(dataset.field_values());
+  std::vector<float> target(dataset.field_values());
+  dataset.read_sample(12 + 5, input, target);
+  std::size_t n = 0;
+  for (std::int64_t c = 0; c < 3; ++c) {
+    for (std::int64_t y = 0; y < 8; ++y) {
+      for (std::int64_t x = 0; x < 16; ++x, ++n) {
+        REQUIRE(input[n] == normalised(data, 1, 5, c, y, x));
+        REQUIRE(target[n] == normalised(data, 1, 6, c, y, x));
+      }
+    }
+  }
+}
+
+TEST_CASE("a smaller grid is cropped from the top left") {
+  const TempFolder folder;
+  const SmallData data;
+  data.write(folder.path());
+  DataConfig config = data.config();
+  config.grid = {4, 8};
+  const Dataset dataset(config, folder.path(), "train", 0);
+  std::vector<float> input(dataset.field_values());
+  std::vector<float> target(dataset.field_values());
+  dataset.read_sample(3, input, target);
+  CHECK(input[(2 * 4 + 3) * 8 + 7] == normalised(data, 0, 3, 2, 3, 7));
+}
+
+TEST_CASE("a limit caps the samples, and never invents any") {
+  const TempFolder folder;
+  const SmallData data;
+  data.write(folder.path());
+  CHECK(open_train(data, folder, 5).size() == 5);
+  CHECK(open_train(data, folder, 500).size() == 24);
+}
+
+TEST_CASE("data that does not fit is refused with file and numbers") {
+  const TempFolder folder;
+  const SmallData data;
+  data.write(folder.path());
+  const auto with = [&](auto change) {
+    DataConfig config = data.config();
+    change(config);
+    return error_of([&] { const Dataset dataset(config, folder.path(), "train", 0); });
+  };
+  CHECK_THAT(with([](DataConfig& c) { c.channels = 20; }),
+             says("3 channels") && says("is 20") && says("2001.h5") && says("data.channels=3"));
+  CHECK_THAT(with([](DataConfig& c) { c.grid = {16, 16}; }), says("8 x 16") && says("16 x 16") && says("2001.h5"));
+  CHECK_THAT(with([](DataConfig& c) { c.dt = 5; }), says("too short") && says("12 records"));
+  CHECK_THAT(error_of([&] { const Dataset d(data.config(), folder / "nowhere", "train", 0); }),
+             says("no such data folder") && says("nowhere"));
+  CHECK_THAT(error_of([&] { const Dataset d(data.config(), folder.path(), "test", 0); }), says("test"));
+}
+
+TEST_CASE("later years may be longer, never shorter") {
+  const TempFolder folder;
+  SmallData data;
+  data.write(folder.path());
+  data.records = 13;
+  data.write_year(folder / "train/2003.h5", 2);
+  CHECK(open_train(data, folder).size() == 36);
+  data.records = 11;
+  data.write_year(folder / "train/2004.h5", 3);
+  CHECK_THAT(error_of([&] { open_train(data, folder); }), says("11 records") && says("2004.h5"));
+}
+
+TEST_CASE("statistics of another shape, not finite, or without spread are refused") {
+  const TempFolder folder;
+  const SmallData data;
+  data.write(folder.path());
+  data.write_stats(folder.path(), 0.0F);
+  CHECK_THAT(error_of([&] { open_train(data, folder); }), says("channel 0 is 0") && says("global_stds.npy"));
+  data.write_stats(folder.path(), -1.0F);
+  CHECK_THAT(error_of([&] { open_train(data, folder); }), says("channel 0 is -1"));
+  data.write_stats(folder.path(), std::numeric_limits<float>::quiet_NaN());
+  CHECK_THAT(error_of([&] { open_train(data, folder); }), says("not a finite number"));
+  SmallData other;
+  other.channels = 4;
+  other.write_stats(folder.path());
+  CHECK_THAT(error_of([&] { open_train(data, folder); }), says("[1, 4, 1, 1]") && says("[1, 3, 1, 1]"));
+  std::filesystem::remove(folder / "stats/global_means.npy");
+  CHECK_THAT(error_of([&] { open_train(data, folder); }), says("global_means.npy"));
+}
+
+TEST_CASE("a year file cut short while it is read is an error, not a crash") {
+  const TempFolder folder;
+  const SmallData data;
+  data.write(folder.path());
+  const Dataset dataset = open_train(data, folder);
+  std::filesystem::resize_file(folder / "train/2001.h5", 6000);
+  std::vector<float> input(dataset.field_values());
+  std::vector<float> target(dataset.field_values());
+  CHECK_THAT(error_of([&] { dataset.read_sample(10, input, target); }, Exit::failed),
+             says("has 6000 bytes") && says("2001.h5"));
+}

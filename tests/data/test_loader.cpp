@@ -1,0 +1,55 @@
+#include <ATen/ops/equal.h>
+
+#include <catch2/catch.hpp>
+
+#include "data/loader.h"
+#include "support/errors.h"
+#include "support/small_data.h"
+#include "support/temp_folder.h"
+
+using namespace isobar;
+
+TEST_CASE("batches follow the sampler through the epochs, the incomplete one is dropped") {
+  const TempFolder folder;
+  const SmallData data;
+  data.write(folder.path());
+  const Dataset dataset(data.config(), folder.path(), "train", 0);
+  const Sampler sampler(dataset.size(), true, 333);
+  InlineLoader loader(dataset, sampler, 5);
+  CHECK(loader.steps_per_epoch() == 4);
+  std::vector<float> input(dataset.field_values());
+  std::vector<float> target(dataset.field_values());
+  for (std::int64_t step = 0; step < 9; ++step) {
+    const Batch batch = loader.next();
+    CHECK(batch.epoch == step / 4);
+    CHECK(batch.ends_epoch == (step % 4 == 3));
+    REQUIRE(batch.input.sizes() == at::IntArrayRef({5, 3, 8, 16}));
+    const std::vector<std::int64_t> order = sampler.order(step / 4);
+    for (std::int64_t b = 0; b < 5; ++b) {
+      dataset.read_sample(order[static_cast<std::size_t>(step % 4 * 5 + b)], input, target);
+      const at::Tensor sample = batch.input[b].contiguous();
+      REQUIRE(std::equal(input.begin(), input.end(), sample.const_data_ptr<float>()));
+      const at::Tensor wanted = batch.target[b].contiguous();
+      REQUIRE(std::equal(target.begin(), target.end(), wanted.const_data_ptr<float>()));
+    }
+  }
+}
+
+TEST_CASE("two loaders of one seed give the same batches to the last bit") {
+  const TempFolder folder;
+  const SmallData data;
+  data.write(folder.path());
+  const Dataset dataset(data.config(), folder.path(), "train", 0);
+  InlineLoader one(dataset, Sampler(dataset.size(), true, 333), 4);
+  InlineLoader two(dataset, Sampler(dataset.size(), true, 333), 4);
+  for (int step = 0; step < 10; ++step) CHECK(at::equal(one.next().target, two.next().target));
+}
+
+TEST_CASE("a batch larger than the data is refused") {
+  const TempFolder folder;
+  const SmallData data;
+  data.write(folder.path());
+  const Dataset dataset(data.config(), folder.path(), "train", 0);
+  CHECK_THAT(error_of([&] { InlineLoader loader(dataset, Sampler(dataset.size(), true, 1), 25); }),
+             says("batch of 25") && says("24 samples") && says("train.global_batch"));
+}

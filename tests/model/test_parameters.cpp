@@ -1,0 +1,133 @@
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/equal.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "formula/vit_counts.h"
+#include "model/vit.h"
+#include "support/errors.h"
+
+using namespace isobar;
+
+namespace {
+
+constexpr VitShape kTiny = {.height = 16, .width = 24, .channels = 3, .patch = 4, .embed = 24, .depth = 2, .heads = 2};
+
+}  // namespace
+
+TEST_CASE("names, shapes and order are those of the tutorial's state_dict") {
+  Parameters parameters;
+  const Vit model(parameters, kTiny);
+  std::vector<std::string> names;
+  for (const Parameter& parameter : parameters.all()) names.push_back(parameter.name);
+  REQUIRE(names.size() == 16 * 2 + 6);
+  const std::vector<std::string> first = {"pos_embed",
+                                          "patch_embed.proj.weight",
+                                          "patch_embed.proj.bias",
+                                          "blocks.0.norm1.weight",
+                                          "blocks.0.norm1.bias",
+                                          "blocks.0.norm2.weight",
+                                          "blocks.0.norm2.bias",
+                                          "blocks.0.attn.q.weight",
+                                          "blocks.0.attn.q.bias",
+                                          "blocks.0.attn.k.weight",
+                                          "blocks.0.attn.k.bias",
+                                          "blocks.0.attn.v.weight",
+                                          "blocks.0.attn.v.bias",
+                                          "blocks.0.attn.proj.weight",
+                                          "blocks.0.attn.proj.bias",
+                                          "blocks.0.mlp.fc1.weight",
+                                          "blocks.0.mlp.fc1.bias",
+                                          "blocks.0.mlp.fc2.weight",
+                                          "blocks.0.mlp.fc2.bias",
+                                          "blocks.1.norm1.weight"};
+  for (std::size_t i = 0; i < first.size(); ++i) CHECK(names[i] == first[i]);
+  CHECK(names[names.size() - 3] == "norm.weight");
+  CHECK(names[names.size() - 2] == "norm.bias");
+  CHECK(names.back() == "head.weight");
+  CHECK(parameters.all()[0].tensor.sizes() == at::IntArrayRef({1, 24, 24}));
+  CHECK(parameters.all()[1].tensor.sizes() == at::IntArrayRef({24, 3, 4, 4}));
+  CHECK(parameters.all().back().tensor.sizes() == at::IntArrayRef({48, 24}));
+  CHECK(parameters.count() == count_parameters(kTiny).total());
+}
+
+TEST_CASE("values and gradients are views of two flat buffers, and stay so") {
+  Parameters parameters;
+  const Vit model(parameters, kTiny);
+  parameters.materialise(1, at::kCPU);
+  parameters.gradients().fill_(3);
+  for (const Parameter& parameter : parameters.all()) {
+    CHECK(parameter.flat_begin % 16 == 0);
+    CHECK(parameter.tensor.is_leaf());
+    CHECK(parameter.tensor.data_ptr() == parameters.values().const_data_ptr<float>() + parameter.flat_begin);
+    CHECK(parameter.tensor.grad().eq(3).all().item<bool>());
+  }
+  parameters.zero_gradients();
+  at::Tensor loss = model(at::ones({1, 3, 16, 24})).square().sum();
+  loss.backward();
+  for (const Parameter& parameter : parameters.all()) {
+    CHECK(parameter.tensor.grad().data_ptr() == parameters.gradients().const_data_ptr<float>() + parameter.flat_begin);
+  }
+  CHECK(parameters.gradients().abs().sum().item<double>() > 0);
+}
+
+TEST_CASE("first values have the stated distributions") {
+  Parameters parameters;
+  const Vit model(parameters, {.height = 64, .width = 64, .channels = 20, .patch = 8, .embed = 96, .depth = 1, .heads = 2});
+  parameters.materialise(1, at::kCPU);
+  for (const Parameter& parameter : parameters.all()) {
+    INFO(parameter.name);
+    const at::Tensor& t = parameter.tensor;
+    const auto n = static_cast<double>(t.numel());
+    if (parameter.init == Init::zeros) CHECK(t.eq(0).all().item<bool>());
+    if (parameter.init == Init::ones) CHECK(t.eq(1).all().item<bool>());
+    if (parameter.init == Init::truncated_normal) {
+      CHECK(std::fabs(t.mean().item<double>()) < 5 * 0.02 / std::sqrt(n));
+      CHECK(t.std().item<double>() == Approx(0.02).epsilon(5 / std::sqrt(2 * n)));
+      CHECK(t.abs().max().item<double>() > 0.05);
+    }
+    if (parameter.init == Init::fan_in_uniform) {
+      const double bound = 1 / std::sqrt(20.0 * 8 * 8);
+      CHECK(bound == Approx(0.02795).epsilon(1e-3));
+      CHECK(t.abs().max().item<double>() <= bound);
+      CHECK(t.std().item<double>() == Approx(bound / std::sqrt(3.0)).epsilon(5 / std::sqrt(n)));
+    }
+  }
+}
+
+TEST_CASE("first values depend on seed, name and full shape, not on the order of layers") {
+  const ParameterSpec spec = {.name = "a.weight", .full_shape = {8, 6}, .init = Init::truncated_normal};
+  Parameters one;
+  one.add({.name = "other", .full_shape = {5}, .init = Init::truncated_normal});
+  const at::Tensor late = one.add(spec);
+  one.materialise(7, at::kCPU);
+  Parameters two;
+  const at::Tensor early = two.add(spec);
+  two.materialise(7, at::kCPU);
+  CHECK(at::equal(late, early));
+  two.materialise(8, at::kCPU);
+  CHECK_FALSE(at::equal(late, early));
+}
+
+TEST_CASE("shards of a parameter put together are the whole one") {
+  for (const std::int64_t dim : {0, 1}) {
+    std::vector<at::Tensor> parts;
+    for (std::int64_t index = 0; index < 2; ++index) {
+      const Parameter part = {{.name = "w", .full_shape = {8, 6}, .init = Init::truncated_normal, .shard = {dim, index, 2}},
+                              {},
+                              0};
+      parts.push_back(initial_values(part, 3));
+    }
+    const Parameter whole = {{.name = "w", .full_shape = {8, 6}, .init = Init::truncated_normal}, {}, 0};
+    CHECK(at::equal(at::cat(parts, dim), initial_values(whole, 3)));
+  }
+}
+
+TEST_CASE("a name taken twice or a shard that does not divide is refused") {
+  Parameters parameters;
+  parameters.add({.name = "w", .full_shape = {4}});
+  CHECK_THAT(error_of([&] { parameters.add({.name = "w", .full_shape = {4}}); }, Exit::failed), says("twice"));
+  CHECK_THAT(error_of([&] { parameters.add({.name = "v", .full_shape = {5}, .shard = {0, 0, 2}}); }), says("equal shards"));
+}

@@ -1,0 +1,42 @@
+#include <catch2/catch.hpp>
+#include <regex>
+
+#include "core/files.h"
+#include "record/console.h"
+#include "record/run_folder.h"
+#include "support/errors.h"
+#include "support/temp_folder.h"
+
+using namespace isobar;
+
+TEST_CASE("run folders are named by lesson and time, and two at once take two names") {
+  const TempFolder folder;
+  const RunFolder one = make_run_folder(folder / "runs", "01_baseline");
+  const RunFolder two = make_run_folder(folder / "runs", "01_baseline");
+  CHECK(one.path != two.path);
+  CHECK(std::regex_match(one.path.filename().string(), std::regex("01_baseline-\\d{8}-\\d{6}-[0-9a-f]{4}")));
+  CHECK(one.stream_file(3).filename() == "rank-0003.jsonl");
+}
+
+TEST_CASE("a named run folder may be new or empty, and nothing in it is overwritten") {
+  const TempFolder folder;
+  CHECK(std::filesystem::is_directory(take_run_folder(folder / "a/b").path));
+  CHECK(take_run_folder(folder / "a/b").path == folder / "a/b");
+  write_file_whole(folder / "a/b/note", "mine");
+  CHECK_THAT(error_of([&] { take_run_folder(folder / "a/b"); }), says("not empty") && says("a/b"));
+  write_file_whole(folder / "a/b/run.toml", "x = 1");
+  CHECK_THAT(error_of([&] { take_run_folder(folder / "a/b"); }), says("holds a run already") && says("--run-dir"));
+  CHECK_THAT(error_of([&] { take_run_folder(folder / "a/b/note"); }), says("is a file"));
+}
+
+TEST_CASE("console.log keeps every line, those from before it existed too") {
+  const TempFolder folder;
+  {
+    Console console;
+    console.line("before");
+    console.keep_in(folder / "console.log");
+    console.line("after");
+    console.note("aside");
+  }
+  CHECK(read_text_file(folder / "console.log", 1000) == "before\nafter\naside\n");
+}

@@ -1,0 +1,94 @@
+#include <sys/resource.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "record/json_line.h"
+#include "record/stream_writer.h"
+#include "support/errors.h"
+#include "support/temp_folder.h"
+
+using namespace isobar;
+using nlohmann::json;
+
+namespace {
+
+std::vector<json> lines_of(const std::filesystem::path& path) {
+  std::istringstream text(read_text_file(path, 100'000'000));
+  std::vector<json> out;
+  for (std::string line; std::getline(text, line);) out.push_back(json::parse(line));
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("an event is one flat JSON line, whatever its values") {
+  const double value = 0.1 + 0.2;
+  const std::string text = JsonLine("step")
+                               .add("step", 3)
+                               .add("loss", value)
+                               .add("bad", std::nan(""))
+                               .add("up", std::numeric_limits<double>::infinity())
+                               .add("down", -std::numeric_limits<double>::infinity())
+                               .add("due", true)
+                               .add("text", "quote \" back \\ line\n tab\t bell\x07 end")
+                               .text();
+  CHECK(text.find('\n') == text.size() - 1);
+  const json parsed = json::parse(text);
+  CHECK(parsed["kind"] == "step");
+  CHECK(parsed["step"] == 3);
+  CHECK(parsed["loss"].get<double>() == value);  // to the last bit
+  CHECK(parsed["bad"] == "nan");
+  CHECK(parsed["up"] == "inf");
+  CHECK(parsed["down"] == "-inf");
+  CHECK(parsed["due"] == true);
+  CHECK(parsed["text"] == "quote \" back \\ line\n tab\t bell\x07 end");
+}
+
+TEST_CASE("lines reach the file while the writer is idle, in order, and all at the end") {
+  const TempFolder folder;
+  StreamWriter writer(folder / "rank-0000.jsonl", 20);
+  writer.write(JsonLine("step").add("step", 0));
+  for (int tries = 0; tries < 200 && file_size(open_for_reading(folder / "rank-0000.jsonl"), "") == 0; ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  CHECK(lines_of(folder / "rank-0000.jsonl").size() == 1);
+  for (int i = 1; i < 50'000; ++i) writer.write(JsonLine("step").add("step", i));
+  writer.finish();
+  const std::vector<json> lines = lines_of(folder / "rank-0000.jsonl");
+  REQUIRE(lines.size() == 50'000);
+  for (std::size_t i = 0; i < lines.size(); ++i) REQUIRE(lines[i]["step"] == i);
+}
+
+TEST_CASE("a stream is never written over another") {
+  const TempFolder folder;
+  { const StreamWriter first(folder / "s", 20); }
+  CHECK_THAT(error_of([&] { const StreamWriter second(folder / "s", 20); }, Exit::failed), says("File exists"));
+}
+
+TEST_CASE("a full disk is told with the file, and every line before it stays readable") {
+  const TempFolder folder;
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit old{};
+  getrlimit(RLIMIT_FSIZE, &old);
+  const rlimit small{20'000, old.rlim_max};
+  StreamWriter writer(folder / "s", 5);
+  setrlimit(RLIMIT_FSIZE, &small);  // the nearest thing to a full disk that a test can make by itself
+  const std::string text = error_of(
+      [&] {
+        for (int i = 0; i < 100'000; ++i) {
+          writer.write(JsonLine("step").add("step", i).add("padding", std::string(100, 'x')));
+          std::this_thread::sleep_for(std::chrono::microseconds(20));
+        }
+      },
+      Exit::failed);
+  setrlimit(RLIMIT_FSIZE, &old);
+  CHECK_THAT(text, says((folder / "s").string()));
+  CHECK(lines_of(folder / "s").size() > 10);  // parsing throws on a half line
+}
