@@ -56,6 +56,47 @@ float mean_wind(const Level& level, float sin2) {
          0.35F * level.jet * cos2 * cos2 * cos2;  // westerlies, and trades at the equator
 }
 
+/// What one point of the map is made of.
+struct Place {
+  Point upper, lower;
+  Surface ground;
+  float sin2;   // of the latitude
+  float moist;  // the tracer
+  float sun;    // -1 at midnight to 1 at noon, weaker towards the poles
+};
+
+std::array<float, 20> values_at(const Place& place) {
+  const auto& [upper, lower, ground, sin2, moist, sun] = place;
+  const float thickness = kThickness * (upper.psi - lower.psi);
+  std::array<float, 20> value{};
+  // Near the ground the wind turns by 20 degrees towards low pressure and is slowed, more so over land
+  // and hills.
+  const float slow = kWind * (0.9F - 0.3F * ground.land - 0.0001F * ground.height_m);
+  value[0] = slow * (0.94F * lower.u - 0.34F * lower.v) + 0.8F * mean_wind(k1000, sin2);
+  value[1] = slow * (0.34F * lower.u + 0.94F * lower.v);
+  const float warm = 302 - 18 * sin2;
+  value[2] = warm + 0.8F * thickness + 1.0F * moist - 0.0065F * ground.height_m +
+             ground.land * (2.0F * sun + 3.0F - 8.0F * sin2);
+  value[4] = 101'300 + 1.2F * kGeopotential * lower.psi - 500 * sin2;
+  value[3] = value[4] *
+             (1 - ground.height_m / 8400.0F + 0.5F * ground.height_m * ground.height_m / (8400.0F * 8400.0F));
+  value[5] = 290 - 14 * sin2 + 1.1F * thickness + 0.3F * ground.land * sun;
+  const std::array<std::pair<const Level*, std::size_t>, 3> levels = {{{&k1000, 6}, {&k850, 9}, {&k500, 12}}};
+  for (const auto& [level, first] : levels) {
+    const Point at = mix(upper, lower, level->upper);
+    value[first] = kWind * at.u + mean_wind(*level, sin2);
+    value[first + 1] = kWind * at.v;
+    value[first + 2] = level->geopotential - level->fall * sin2 + kGeopotential * at.psi;
+  }
+  value[15] = 266 - 12 * sin2 + thickness;
+  value[16] = k50.geopotential - k50.fall * sin2 + 1.3F * kGeopotential * mix(upper, lower, k50.upper).psi;
+  value[17] = 100 * squash(-0.4F + 0.7F * moist + 0.02F * upper.vorticity + 0.08F * upper.v);
+  value[18] = 100 * squash(0.3F + 0.9F * moist + 0.025F * lower.vorticity);
+  const float wet = squash(0.1F + 0.8F * moist + 0.06F * thickness + 0.05F * lower.v);
+  value[19] = 3 + 55 * wet * wet * (1 - 0.2F * ground.height_m / 1200);
+  return value;
+}
+
 }  // namespace
 
 ChannelMaker::ChannelMaker(std::size_t rows, std::size_t columns)
@@ -128,43 +169,12 @@ std::vector<float> ChannelMaker::derive(const FlowState& coarse, std::int64_t re
                                 (psi[north + i] - 2.0F * psi[here] + psi[south + i]) / (dy * dy);
       const Point upper = {psi[here].real(), u.real(), v.real(), vorticity.real()};
       const Point lower = {psi[here].imag(), u.imag(), v.imag(), vorticity.imag()};
-      const Surface& ground = surface_[row * columns_ + i];
-      const float sin2 = sin2_[row];
-      const float moist = tracer[here].real();
-      const float thickness = kThickness * (upper.psi - lower.psi);
       // Noon moves a quarter of the way round with every record.
       const auto quarter = static_cast<std::size_t>(record & 3);
       const float sun =
-          std::array{cos_hour_[i], sin_hour_[i], -cos_hour_[i], -sin_hour_[i]}[quarter] * (1 - sin2);
-
-      std::array<float, 20> value{};
-      // Near the ground the wind turns by 20 degrees towards low pressure and is slowed, more so over land
-      // and hills.
-      const float slow = kWind * (0.9F - 0.3F * ground.land - 0.0001F * ground.height_m);
-      value[0] = slow * (0.94F * lower.u - 0.34F * lower.v) + 0.8F * mean_wind(k1000, sin2);
-      value[1] = slow * (0.34F * lower.u + 0.94F * lower.v);
-      const float warm = 302 - 18 * sin2;
-      value[2] = warm + 0.8F * thickness + 1.0F * moist - 0.0065F * ground.height_m +
-                 ground.land * (2.0F * sun + 3.0F - 8.0F * sin2);
-      value[4] = 101'300 + 1.2F * kGeopotential * lower.psi - 500 * sin2;
-      value[3] = value[4] * (1 - ground.height_m / 8400.0F +
-                             0.5F * ground.height_m * ground.height_m / (8400.0F * 8400.0F));
-      value[5] = 290 - 14 * sin2 + 1.1F * thickness + 0.3F * ground.land * sun;
-      const std::array<std::pair<const Level*, std::size_t>, 3> levels = {
-          {{&k1000, 6}, {&k850, 9}, {&k500, 12}}};
-      for (const auto& [level, first] : levels) {
-        const Point at = mix(upper, lower, level->upper);
-        value[first] = kWind * at.u + mean_wind(*level, sin2);
-        value[first + 1] = kWind * at.v;
-        value[first + 2] = level->geopotential - level->fall * sin2 + kGeopotential * at.psi;
-      }
-      value[15] = 266 - 12 * sin2 + thickness;
-      value[16] =
-          k50.geopotential - k50.fall * sin2 + 1.3F * kGeopotential * mix(upper, lower, k50.upper).psi;
-      value[17] = 100 * squash(-0.4F + 0.7F * moist + 0.02F * upper.vorticity + 0.08F * upper.v);
-      value[18] = 100 * squash(0.3F + 0.9F * moist + 0.025F * lower.vorticity);
-      const float wet = squash(0.1F + 0.8F * moist + 0.06F * thickness + 0.05F * lower.v);
-      value[19] = 3 + 55 * wet * wet * (1 - 0.2F * ground.height_m / 1200);
+          std::array{cos_hour_[i], sin_hour_[i], -cos_hour_[i], -sin_hour_[i]}[quarter] * (1 - sin2_[row]);
+      const std::array<float, 20> value =
+          values_at({upper, lower, surface_[row * columns_ + i], sin2_[row], tracer[here].real(), sun});
       for (std::size_t c = 0; c < value.size(); ++c) out[c * pixels + row * columns_ + i] = value[c];
     }
   }

@@ -18,6 +18,11 @@ struct ChannelInfo {
 /// Names and units in the order of the tutorial.
 extern const std::array<ChannelInfo, 20> kChannels;
 
+struct Surface {
+  float height_m;  ///< of the hills
+  float land;      ///< 0 sea to 1 land
+};
+
 /// Derives records on a grid of `rows` x `columns`, row 0 at the north pole.
 class ChannelMaker {
  public:
@@ -31,11 +36,6 @@ class ChannelMaker {
   std::vector<float> longitudes_deg() const;  ///< from 0, eastward
 
  private:
-  struct Surface {
-    float height_m;  ///< of the hills
-    float land;      ///< 0 sea to 1 land
-  };
-
   std::size_t rows_;
   std::size_t columns_;
   std::vector<Surface> surface_;

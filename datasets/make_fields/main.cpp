@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "config/config.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -51,7 +52,7 @@ bool parse(int argc, char** argv, Options& options) {
   app.add_option("--grid", grid, "rows x columns, multiples of 8; default 72x144");
   app.add_option("--samples", options.request.samples,
                  "training records; valid and test get 3/16 of it; default 512");
-  app.add_option("--out", folder, "folder of the data set; default <cache>/data/fields-<grid>");
+  app.add_option("--out", folder, "folder of the data set; default: the embedded set of the grid");
   app.add_option("--seed", seed, "of the first noise; another seed is another weather; default 1");
   app.add_flag("--force", options.force, "make it again where one is");
   try {
@@ -65,7 +66,8 @@ bool parse(int argc, char** argv, Options& options) {
   parse_grid(grid, options.request);
   check_request(options.request);
   options.request.seed = static_cast<std::uint64_t>(seed);
-  options.request.folder = folder.empty() ? cache_prefix() / "data" / ("fields-" + grid) : fs::path(folder);
+  options.request.folder =
+      folder.empty() ? embedded_data_folder(options.request.rows, options.request.columns) : fs::path(folder);
   std::vector<std::string> typed;
   for (int i = 0; i < argc; ++i) typed.push_back(i == 0 ? "make_fields" : shell_quoted(argv[i]));
   options.request.command = printable(join(typed, " "), 1000);

@@ -13,6 +13,7 @@
 #include <span>
 #include <thread>
 
+#include "config/config.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
@@ -27,7 +28,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kGeneratorVersion = 1;
 constexpr std::int64_t kGapRecords = 40;  // 10 days between the periods, so that none continues another
 constexpr std::int64_t kMostSimulatedRows = 96;
 constexpr const char* kSource =
@@ -224,7 +224,7 @@ class Writer {
         "hours_per_record = 6\nseed = {5}\ncommand = '''{6}'''\nchecksum = \"{7:016x}\"  # FNV-1a over all "
         "records\n\n"
         "[records]\n{8}",
-        request_.rows, request_.columns, kSource, kGeneratorVersion, kChannels.size(), request_.seed,
+        request_.rows, request_.columns, kSource, kEmbeddedDataVersion, kChannels.size(), request_.seed,
         request_.command, checksum_, files);
   }
 

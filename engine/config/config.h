@@ -110,7 +110,10 @@ std::vector<std::string> preset_names(const std::filesystem::path& home);
 /// data.root, or the folder of the embedded data set of this grid.
 std::filesystem::path data_root(const DataConfig& config);
 
-/// Folder of the embedded data set of a grid: <cache prefix>/data/fields-72x144.
+/// Version of the embedded data set; another version is another folder, so an old one is never taken for a new one.
+inline constexpr int kEmbeddedDataVersion = 1;
+
+/// Folder of the embedded data set of a grid: <cache prefix>/data/fields-72x144-v1.
 std::filesystem::path embedded_data_folder(std::int64_t rows, std::int64_t columns);
 
 }  // namespace isobar

@@ -46,7 +46,7 @@ void validate(const Config& config, const Origins& origins) {
 }
 
 std::filesystem::path embedded_data_folder(std::int64_t rows, std::int64_t columns) {
-  return cache_prefix() / "data" / fmt::format("fields-{}x{}", rows, columns);
+  return cache_prefix() / "data" / fmt::format("fields-{}x{}-v{}", rows, columns, kEmbeddedDataVersion);
 }
 
 std::filesystem::path data_root(const DataConfig& config) {

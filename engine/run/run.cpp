@@ -189,16 +189,15 @@ void Run::end(const std::string& status, const std::string& reason) {
 
 int Run::finish() {
   const int stop = StopSignals::requested();
-  const bool complete = steps_done_ >= loaded_.config.train.steps;
   const std::string reason =
-      complete ? "" : std::string(signal_name(stop)) + " after " + std::to_string(steps_done_) + " steps";
-  end(complete ? "done" : "stopped", reason);
+      complete() ? "" : std::string(signal_name(stop)) + " after " + std::to_string(steps_done_) + " steps";
+  end(complete() ? "done" : "stopped", reason);
   console_.line(fmt::format("{}  {} steps in {}, {:.1f} samples/s{}",
-                            complete ? "done" : "stopped: " + reason, steps_done_,
+                            complete() ? "done" : "stopped: " + reason, steps_done_,
                             human_seconds(static_cast<double>(steady_us() - begin_us_) * 1e-6),
                             samples_per_second(), warm_us_ > 0 ? " without the first 20 steps" : ""));
   console_.line("the run is in " + folder_.path.string());
-  return complete ? static_cast<int>(Exit::done) : 128 + stop;
+  return complete() ? static_cast<int>(Exit::done) : 128 + stop;
 }
 
 void Run::fail(const std::string& reason) noexcept {

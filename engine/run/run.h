@@ -46,6 +46,8 @@ class Run {
   /// True while steps remain and nobody asked to stop.
   bool wants_step() const;
   Step begin_step();
+  /// All steps are done; false after a stop on request.
+  bool complete() const { return steps_done_ >= loaded_.config.train.steps; }
 
   /// Records scores on the validation set, after `steps_done()` steps.
   void record(const Evaluation& evaluation);

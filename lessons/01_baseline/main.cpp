@@ -1,6 +1,6 @@
 // Run:   ./isobar run 01_baseline
-// Watch: u10m RMSE falls below persistence; the step's time by stage: `load` is a block in which nothing
-// computes. Next:  02_workers reads ahead in other threads while this one computes.
+// Watch: u10m RMSE falls below persistence; in the step's time, `load` is a block in which nothing computes.
+// Next:  02_workers, where other threads read ahead while this one computes.
 #include "data/dataset.h"
 #include "data/loader.h"
 #include "data/sampler.h"
@@ -70,7 +70,7 @@ static void train(Run& run) {
 
   // ---- Report --------------------------------------------------------------------------------------------
   // Scores at the very end, unless the last step ended an epoch and they are fresh.
-  if (run.steps_done() % loader.steps_per_epoch() != 0) validate();
+  if (run.complete() && run.steps_done() % loader.steps_per_epoch() != 0) validate();
   save_weights(parameters, run.folder() / "weights.safetensors");
 }
 

@@ -62,9 +62,11 @@ TEST_CASE("reads are exact, and say where a file ends") {
 TEST_CASE("only regular files are read") {
   const TempFolder folder;
   CHECK_THAT(error_of([&] { open_for_reading(folder.path()); }), says("not a regular file"));
-  CHECK_THAT(error_of([&] { open_for_reading(folder / "missing"); }), says("No such file") && says("missing"));
+  CHECK_THAT(error_of([&] { open_for_reading(folder / "missing"); }),
+             says("No such file") && says("missing"));
   REQUIRE(mkfifo((folder / "fifo").c_str(), 0600) == 0);
-  CHECK_THAT(error_of([&] { open_for_reading(folder / "fifo"); }), says("not a regular file"));  // and does not hang
+  CHECK_THAT(error_of([&] { open_for_reading(folder / "fifo"); }),
+             says("not a regular file"));  // and does not hang
 }
 
 TEST_CASE("products of sizes do not wrap around") {

@@ -6,7 +6,8 @@
 using namespace isobar;
 
 TEST_CASE("SplitMix64 gives the published numbers") {
-  // The first outputs of the generator seeded with 1234567, from the reference implementation's documentation.
+  // The first outputs of the generator seeded with 1234567, from the reference implementation's
+  // documentation.
   std::uint64_t state = 1234567;
   const std::uint64_t expected[] = {6457827717110365317ULL, 3203168211198807973ULL, 9817491932198370423ULL};
   for (const std::uint64_t value : expected) {

@@ -15,7 +15,8 @@ Dataset open_train(const SmallData& data, const TempFolder& folder, std::int64_t
   return {data.config(), folder.path(), "train", limit};
 }
 
-float normalised(const SmallData&, std::int64_t year, std::int64_t record, std::int64_t c, std::int64_t y, std::int64_t x) {
+float normalised(const SmallData&, std::int64_t year, std::int64_t record, std::int64_t c, std::int64_t y,
+                 std::int64_t x) {
   const float mean = static_cast<float>(c) * 10 + 1;
   const float spread = c == 0 ? 2.0F : static_cast<float>(c) + 2;
   return (SmallData::value(year, record, c, y, x) - mean) / spread;
@@ -75,7 +76,10 @@ TEST_CASE("data that does not fit is refused with file and numbers") {
   };
   CHECK_THAT(with([](DataConfig& c) { c.channels = 20; }),
              says("3 channels") && says("is 20") && says("2001.h5") && says("data.channels=3"));
-  CHECK_THAT(with([](DataConfig& c) { c.grid = {16, 16}; }), says("8 x 16") && says("16 x 16") && says("2001.h5"));
+  CHECK_THAT(with([](DataConfig& c) {
+               c.grid = {16, 16};
+             }),
+             says("8 x 16") && says("16 x 16") && says("2001.h5"));
   CHECK_THAT(with([](DataConfig& c) { c.dt = 5; }), says("too short") && says("12 records"));
   CHECK_THAT(error_of([&] { const Dataset d(data.config(), folder / "nowhere", "train", 0); }),
              says("no such data folder") && says("nowhere"));

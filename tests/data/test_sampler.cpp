@@ -64,7 +64,8 @@ TEST_CASE("shards step together through the joint batch of one process") {
     const Sampler sampler(103, true, 7, shard, shards);
     const std::vector<std::int64_t> mine = sampler.order(2);
     CHECK(static_cast<std::int64_t>(mine.size()) == sampler.shard_size());
-    for (std::size_t n = 0; n < mine.size(); ++n) CHECK(mine[n] == all[n * 4 + static_cast<std::size_t>(shard)]);
+    for (std::size_t n = 0; n < mine.size(); ++n)
+      CHECK(mine[n] == all[n * 4 + static_cast<std::size_t>(shard)]);
     seen.insert(mine.begin(), mine.end());
   }
   CHECK(seen.size() == 103);

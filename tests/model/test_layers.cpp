@@ -54,14 +54,16 @@ TEST_CASE("patch embedding is a matrix product over each patch, tokens row by ro
   const at::Tensor image = at::randn({1, 2, 8, 12});
   const at::Tensor tokens = embed(image);
   REQUIRE(tokens.sizes() == at::IntArrayRef({1, 6, 6}));
-  const at::Tensor patch = image[0].narrow(1, 4, 4).narrow(2, 8, 4).reshape({-1});  // row 1, column 2: token 5
+  const at::Tensor patch =
+      image[0].narrow(1, 4, 4).narrow(2, 8, 4).reshape({-1});  // row 1, column 2: token 5
   const at::Tensor expected = embed.weight.view({6, -1}).mv(patch) + embed.bias;
   CHECK(difference(tokens[0][5], expected) <= 1e-5 * largest(expected));
 }
 
 TEST_CASE("the model's gradient agrees with a central difference") {
   Parameters parameters;
-  const Vit model(parameters, {.height = 8, .width = 8, .channels = 2, .patch = 4, .embed = 8, .depth = 2, .heads = 2});
+  const Vit model(parameters,
+                  {.height = 8, .width = 8, .channels = 2, .patch = 4, .embed = 8, .depth = 2, .heads = 2});
   parameters.materialise(9, at::kCPU);
   parameters.values().mul_(4);
   const at::Tensor image = at::randn({2, 2, 8, 8});

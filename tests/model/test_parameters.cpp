@@ -13,7 +13,8 @@ using namespace isobar;
 
 namespace {
 
-constexpr VitShape kTiny = {.height = 16, .width = 24, .channels = 3, .patch = 4, .embed = 24, .depth = 2, .heads = 2};
+constexpr VitShape kTiny = {
+    .height = 16, .width = 24, .channels = 3, .patch = 4, .embed = 24, .depth = 2, .heads = 2};
 
 }  // namespace
 
@@ -68,14 +69,17 @@ TEST_CASE("values and gradients are views of two flat buffers, and stay so") {
   at::Tensor loss = model(at::ones({1, 3, 16, 24})).square().sum();
   loss.backward();
   for (const Parameter& parameter : parameters.all()) {
-    CHECK(parameter.tensor.grad().data_ptr() == parameters.gradients().const_data_ptr<float>() + parameter.flat_begin);
+    CHECK(parameter.tensor.grad().data_ptr() ==
+          parameters.gradients().const_data_ptr<float>() + parameter.flat_begin);
   }
   CHECK(parameters.gradients().abs().sum().item<double>() > 0);
 }
 
 TEST_CASE("first values have the stated distributions") {
   Parameters parameters;
-  const Vit model(parameters, {.height = 64, .width = 64, .channels = 20, .patch = 8, .embed = 96, .depth = 1, .heads = 2});
+  const Vit model(
+      parameters,
+      {.height = 64, .width = 64, .channels = 20, .patch = 8, .embed = 96, .depth = 1, .heads = 2});
   parameters.materialise(1, at::kCPU);
   for (const Parameter& parameter : parameters.all()) {
     INFO(parameter.name);
@@ -115,9 +119,10 @@ TEST_CASE("shards of a parameter put together are the whole one") {
   for (const std::int64_t dim : {0, 1}) {
     std::vector<at::Tensor> parts;
     for (std::int64_t index = 0; index < 2; ++index) {
-      const Parameter part = {{.name = "w", .full_shape = {8, 6}, .init = Init::truncated_normal, .shard = {dim, index, 2}},
-                              {},
-                              0};
+      const Parameter part = {
+          {.name = "w", .full_shape = {8, 6}, .init = Init::truncated_normal, .shard = {dim, index, 2}},
+          {},
+          0};
       parts.push_back(initial_values(part, 3));
     }
     const Parameter whole = {{.name = "w", .full_shape = {8, 6}, .init = Init::truncated_normal}, {}, 0};
@@ -128,6 +133,10 @@ TEST_CASE("shards of a parameter put together are the whole one") {
 TEST_CASE("a name taken twice or a shard that does not divide is refused") {
   Parameters parameters;
   parameters.add({.name = "w", .full_shape = {4}});
-  CHECK_THAT(error_of([&] { parameters.add({.name = "w", .full_shape = {4}}); }, Exit::failed), says("twice"));
-  CHECK_THAT(error_of([&] { parameters.add({.name = "v", .full_shape = {5}, .shard = {0, 0, 2}}); }), says("equal shards"));
+  CHECK_THAT(error_of([&] { parameters.add({.name = "w", .full_shape = {4}}); }, Exit::failed),
+             says("twice"));
+  CHECK_THAT(error_of([&] {
+               parameters.add({.name = "v", .full_shape = {5}, .shard = {0, 0, 2}});
+             }),
+             says("equal shards"));
 }

@@ -25,7 +25,8 @@ TEST_CASE("a named run folder may be new or empty, and nothing in it is overwrit
   write_file_whole(folder / "a/b/note", "mine");
   CHECK_THAT(error_of([&] { take_run_folder(folder / "a/b"); }), says("not empty") && says("a/b"));
   write_file_whole(folder / "a/b/run.toml", "x = 1");
-  CHECK_THAT(error_of([&] { take_run_folder(folder / "a/b"); }), says("holds a run already") && says("--run-dir"));
+  CHECK_THAT(error_of([&] { take_run_folder(folder / "a/b"); }),
+             says("holds a run already") && says("--run-dir"));
   CHECK_THAT(error_of([&] { take_run_folder(folder / "a/b/note"); }), says("is a file"));
 }
 

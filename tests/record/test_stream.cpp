@@ -55,7 +55,8 @@ TEST_CASE("lines reach the file while the writer is idle, in order, and all at t
   const TempFolder folder;
   StreamWriter writer(folder / "rank-0000.jsonl", 20);
   writer.write(JsonLine("step").add("step", 0));
-  for (int tries = 0; tries < 200 && file_size(open_for_reading(folder / "rank-0000.jsonl"), "") == 0; ++tries) {
+  for (int tries = 0; tries < 200 && file_size(open_for_reading(folder / "rank-0000.jsonl"), "") == 0;
+       ++tries) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   CHECK(lines_of(folder / "rank-0000.jsonl").size() == 1);
@@ -69,7 +70,8 @@ TEST_CASE("lines reach the file while the writer is idle, in order, and all at t
 TEST_CASE("a stream is never written over another") {
   const TempFolder folder;
   { const StreamWriter first(folder / "s", 20); }
-  CHECK_THAT(error_of([&] { const StreamWriter second(folder / "s", 20); }, Exit::failed), says("File exists"));
+  CHECK_THAT(error_of([&] { const StreamWriter second(folder / "s", 20); }, Exit::failed),
+             says("File exists"));
 }
 
 TEST_CASE("a full disk is told with the file, and every line before it stays readable") {

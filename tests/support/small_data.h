@@ -20,7 +20,8 @@ struct SmallData {
   std::vector<std::string> train_years = {"2001.h5", "2002.h5"};
 
   /// The value at one place: no two are alike, and float32 holds them exactly.
-  static float value(std::int64_t year, std::int64_t record, std::int64_t channel, std::int64_t row, std::int64_t column) {
+  static float value(std::int64_t year, std::int64_t record, std::int64_t channel, std::int64_t row,
+                     std::int64_t column) {
     return static_cast<float>((((year * 32 + record) * 4 + channel) * 16 + row) * 32 + column) * 0.125F;
   }
 

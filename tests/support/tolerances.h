@@ -7,7 +7,8 @@ namespace isobar {
 /// |difference| <= kGradient x max(largest value of the tensor, kFloor x largest gradient of the model).
 inline constexpr double kGradient = 1e-5;
 inline constexpr double kGradientFloor = 1e-3;
-/// The true gradient of an attention's key bias is zero: softmax does not see a constant. Against the query bias's.
+/// The true gradient of an attention's key bias is zero: softmax does not see a constant. Against the query
+/// bias's.
 inline constexpr double kKeyBias = 1e-6;
 /// Predictions, of the largest value.
 inline constexpr double kPrediction = 1e-5;
@@ -19,6 +20,8 @@ inline constexpr double kWeightsAfterTen = 1e-4;
 inline constexpr double kScore = 1e-6;
 
 inline double largest(const at::Tensor& t) { return t.abs().max().item<double>(); }
-inline double difference(const at::Tensor& a, const at::Tensor& b) { return a.sub(b).abs().max().item<double>(); }
+inline double difference(const at::Tensor& a, const at::Tensor& b) {
+  return a.sub(b).abs().max().item<double>();
+}
 
 }  // namespace isobar

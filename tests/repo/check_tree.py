@@ -1,0 +1,148 @@
+"""Rules about the tree: who may include whom, lengths, lesson pages, and words that do not belong.
+
+Usage: check_tree.py ROOT. Prints each violation as file:line: rule, and exits with 1 when there is any.
+"""
+import difflib
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+# Left may not include right; folders of one step are equals and do not include each other.
+BASE = [["core"], ["record", "config", "fields", "formula", "launch"]]
+READERS = [["analyse"], ["cli"]]
+TRAINERS = [["cuda"], ["kernels"], ["device"], ["comm", "data"], ["model"], ["train"], ["run"]]
+NO_TORCH = {"core", "record", "config", "fields", "formula", "launch", "analyse", "cli", "cuda", "kernels"}
+BANNERS = ["Configure", "Data", "Model", "Train", "Report"]
+MOST_LINES, MOST_COLUMNS, MOST_FUNCTION_LINES = 400, 119, 60
+WORDS = [r"\bTODO\b", r"\bFIXME\b", r"\bXXX\b", r"\bHACK\b", r"simplified for now", r"not implemented"]
+SHELL = [r"\bsystem\s*\(", r"\bpopen\s*\(", r"\"sh\",\s*\"-c\""]
+
+
+def allowed(folder):
+    """Folders whose headers `folder` of engine/ may include."""
+    for chain in (BASE + READERS, BASE + TRAINERS):
+        before = set()
+        for step in chain:
+            if folder in step:
+                return before | {folder}
+            before |= set(step)
+    return None
+
+
+def includes(text):
+    for number, line in enumerate(text.splitlines(), 1):
+        match = re.match(r'\s*#\s*include\s+["<]([^">]+)[">]', line)
+        if match:
+            yield number, match.group(1)
+
+
+def check_includes(root, path, text):
+    place = path.relative_to(root).parts
+    engine_folders = {p.name for p in (root / "engine").iterdir() if p.is_dir()}
+    base = {folder for step in BASE for folder in step}
+    if place[0] == "engine":
+        may = allowed(place[1]) if len(place) > 2 else set()
+        if may is None:
+            yield 1, f"engine/{place[1]} stands in no step of the include table"
+            return
+    elif place[0] == "gui":
+        may = base | {"analyse"}
+    elif place[0] == "datasets":
+        may = base
+    elif place[0] == "lessons":
+        may = engine_folders - {"cli", "analyse"}
+    else:
+        return
+    torch_free = place[0] in ("gui", "datasets") or (place[0] == "engine" and place[1] in NO_TORCH)
+    for number, name in includes(text):
+        first = name.split("/")[0]
+        if first in engine_folders and "/" in name and first not in may:
+            yield number, f"{'/'.join(place[:2])} may not include {name}"
+        if torch_free and first in ("torch", "ATen", "c10"):
+            yield number, f"{'/'.join(place[:2])} must not know torch: {name}"
+        if path.suffix == ".h" and name in ("torch/torch.h", "ATen/ATen.h"):
+            yield number, f"{name} in a header costs every file 8 to 15 seconds"
+        if place[0] == "lessons" and first in ("lessons", "gui") or re.match(r"\d\d_", first):
+            yield number, f"a lesson includes neither the window nor another lesson: {name}"
+
+
+def check_lengths(path, text):
+    lines = text.splitlines()
+    if len(lines) > MOST_LINES:
+        yield MOST_LINES, f"{len(lines)} lines; at most {MOST_LINES}"
+    begin = None
+    for number, line in enumerate(lines, 1):
+        if len(line) > MOST_COLUMNS:
+            yield number, f"{len(line)} columns; at most {MOST_COLUMNS}"
+        if path.suffix == ".cpp" and re.match(r"^[A-Za-z].*[({,]\s*$|^[A-Za-z].*\)\s*(const|noexcept)?\s*\{$", line):
+            if begin is None and not re.match(r"^(namespace|struct|class|enum|using)\b", line):
+                begin = number
+        if line.startswith("}") and begin is not None:
+            if line == "}" and number - begin + 1 > MOST_FUNCTION_LINES:
+                yield begin, f"a function of {number - begin + 1} lines; at most {MOST_FUNCTION_LINES}"
+            begin = None
+
+
+def check_words(text):
+    for number, line in enumerate(text.splitlines(), 1):
+        for word in WORDS + SHELL:
+            if re.search(word, line):
+                yield number, f"matches {word}"
+
+
+def code_lines(text):
+    """Lines that are code: no comments, no blanks."""
+    lines = (re.sub(r"//.*", "", line).strip() for line in text.splitlines())
+    return [line for line in lines if line]
+
+
+def check_lesson(root, folder):
+    page = folder / "main.cpp"
+    text = page.read_text()
+    count = len(text.splitlines())
+    if not 60 <= count <= 120:
+        yield page, 1, f"a lesson page has 60 to 120 lines, this one {count}"
+    for number, word in enumerate(["Run:", "Watch:", "Next:"]):
+        if not re.match(rf"// {word}", text.splitlines()[number]):
+            yield page, number + 1, f"the header's line {number + 1} begins with // {word}"
+    found = re.findall(r"// ---- (\w+) -+$", text, re.M)
+    if found != BANNERS:
+        yield page, 1, f"banners are {found}, not {BANNERS}"
+    if re.search(r"\b(class|struct)\b\s+\w+\s*[{:]", text):
+        yield page, 1, "a lesson page declares no class"
+    sheet = tomllib.loads((folder / "lesson.toml").read_text())
+    if sheet["previous"]:
+        before = code_lines((root / "lessons" / sheet["previous"] / "main.cpp").read_text())
+        changed = sum(1 for line in difflib.ndiff(before, code_lines(text)) if line[0] in "+-")
+        if changed > sheet["diff_budget"]:
+            yield page, 1, f"{changed} code lines differ from {sheet['previous']}; the budget is {sheet['diff_budget']}"
+
+
+def violations(root):
+    for top in ("engine", "lessons", "gui", "datasets", "tests"):
+        for path in sorted((root / top).rglob("*")) if (root / top).is_dir() else []:
+            if path.suffix not in (".h", ".cpp", ".cu", ".cuh"):
+                continue
+            text = path.read_text()
+            checks = [check_includes(root, path, text), check_lengths(path, text)]
+            if top != "tests":
+                checks.append(check_words(text))
+            for check in checks:
+                for number, rule in check:
+                    yield path, number, rule
+    for folder in sorted((root / "lessons").glob("[0-9][0-9]_*")):
+        yield from check_lesson(root, folder)
+
+
+def main():
+    root = Path(sys.argv[1]).resolve()
+    found = list(violations(root))
+    for path, number, rule in found:
+        print(f"{path.relative_to(root)}:{number}: {rule}")
+    print(f"{len(found)} violations")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,57 @@
+"""Each rule of check_tree.py must be able to fail: a tree is made that breaks one rule at a time."""
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import check_tree  # noqa: E402
+
+PAGE = "// Run: a\n// Watch: b\n// Next: c\n" + "".join(f"// ---- {b} ----\n" for b in check_tree.BANNERS) + "\n" * 60
+SHEET = 'title = "t"\nprevious = ""\ndiff_budget = 0\n'
+GOOD = {
+    "engine/core/a.h": "#pragma once\n",
+    "engine/model/a.cpp": '#include "core/a.h"\n#include <ATen/core/Tensor.h>\n',
+    "engine/train/a.cpp": '#include "model/a.h"\n',
+    "engine/config/a.cpp": '#include "core/a.h"\n',
+    "lessons/01_one/main.cpp": PAGE,
+    "lessons/01_one/lesson.toml": SHEET,
+}
+BAD = [
+    ("left includes right", {"engine/core/a.h": '#include "model/a.h"\n'}),
+    ("equals include each other", {"engine/config/a.cpp": '#include "record/a.h"\n', "engine/record/a.h": ""}),
+    ("a folder outside of the table", {"engine/misc/a.h": '#include "core/a.h"\n'}),
+    ("torch in a torch-free folder", {"engine/config/a.cpp": "#include <ATen/core/Tensor.h>\n"}),
+    ("torch/torch.h in a header", {"engine/model/b.h": "#include <torch/torch.h>\n"}),
+    ("the window includes a trainer", {"gui/a.cpp": '#include "model/a.h"\n'}),
+    ("a long file", {"engine/core/a.h": "\n" * 401}),
+    ("a long line", {"engine/core/a.h": "//" + "x" * 118 + "\n"}),
+    ("a long function", {"engine/core/a.cpp": "void f() {\n" + "  g();\n" * 60 + "}\n"}),
+    ("a mark of unfinished work", {"engine/core/a.h": "// TODO\n"}),
+    ("a shell", {"engine/core/a.cpp": 'int x = system("ls");\n'}),
+    ("a short page", {"lessons/01_one/main.cpp": PAGE[:-30]}),
+    ("banners out of order", {"lessons/01_one/main.cpp": PAGE.replace("Data", "Tata")}),
+    ("a header line missing", {"lessons/01_one/main.cpp": PAGE.replace("// Watch", "// See")}),
+    ("a class on the page", {"lessons/01_one/main.cpp": PAGE + "class Trainer {};\n"}),
+    ("over the diff budget", {"lessons/02_two/main.cpp": PAGE + "int x;\n",
+                              "lessons/02_two/lesson.toml": SHEET.replace('""', '"01_one"')}),
+]
+
+
+def count(files):
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        for name, text in {**GOOD, **files}.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text)
+        return len(list(check_tree.violations(root)))
+
+
+def main():
+    failures = [] if count({}) == 0 else ["the good tree is refused"]
+    failures += [f"not noticed: {name}" for name, files in BAD if count(files) != 1]
+    print("\n".join(failures) or f"{len(BAD)} rules can fail")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

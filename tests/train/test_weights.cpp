@@ -1,0 +1,64 @@
+#include <ATen/ops/equal.h>
+
+#include <catch2/catch.hpp>
+
+#include "core/files.h"
+#include "model/vit.h"
+#include "support/errors.h"
+#include "support/temp_folder.h"
+#include "train/weights.h"
+
+using namespace isobar;
+
+namespace {
+
+struct Model {
+  explicit Model(std::int64_t embed = 24, std::int64_t seed = 1)
+      : vit(parameters,
+            {.height = 8, .width = 16, .channels = 2, .patch = 4, .embed = embed, .depth = 1, .heads = 2}) {
+    parameters.materialise(seed, at::kCPU);
+  }
+  Parameters parameters;
+  Vit vit;
+};
+
+}  // namespace
+
+TEST_CASE("weights come back bit for bit, into the same views") {
+  const TempFolder folder;
+  const Model saved(24, 1);
+  save_weights(saved.parameters, folder / "w.safetensors");
+  Model loaded(24, 2);
+  CHECK_FALSE(at::equal(saved.parameters.values(), loaded.parameters.values()));
+  load_weights(loaded.parameters, folder / "w.safetensors");
+  CHECK(at::equal(saved.parameters.values(), loaded.parameters.values()));
+}
+
+TEST_CASE("weights of another model are refused, and nothing is changed") {
+  const TempFolder folder;
+  const Model small(24);
+  save_weights(small.parameters, folder / "small.safetensors");
+  Model wide(48);
+  const at::Tensor before = wide.parameters.values().clone();
+  CHECK_THAT(error_of([&] { load_weights(wide.parameters, folder / "small.safetensors"); }),
+             says("[1, 8, 24]") && says("[1, 8, 48]") && says("pos_embed"));
+  CHECK(at::equal(before, wide.parameters.values()));
+
+  Parameters other;
+  other.add({.name = "pos_embed", .full_shape = {1, 8, 24}});
+  other.materialise(1, at::kCPU);
+  CHECK_THAT(error_of([&] { load_weights(other, folder / "small.safetensors"); }),
+             says("that the model lacks"));
+  save_weights(other, folder / "other.safetensors");
+  Model same(24);
+  CHECK_THAT(error_of([&] { load_weights(same.parameters, folder / "other.safetensors"); }),
+             says("missing") && says("patch_embed.proj.weight"));
+}
+
+TEST_CASE("a file that is no safetensors file is refused") {
+  const TempFolder folder;
+  Model model;
+  write_file_whole(folder / "w.pt", "PK\x03\x04 this is a zip of pickles, as torch.save writes them");
+  CHECK_THAT(error_of([&] { load_weights(model.parameters, folder / "w.pt"); }),
+             says("not a safetensors file") && says("w.pt") && says("safetensors.torch.save_file"));
+}
