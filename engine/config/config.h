@@ -78,9 +78,9 @@ struct Config {
 
 /// What the command line says about the configuration.
 struct Settings {
-  std::string preset;                               ///< "" = the lesson picks the one that fits the device
-  std::vector<std::filesystem::path> config_files;  ///< in the order given
-  std::vector<std::string> sets;                    ///< "key=value", in the order given
+  std::string preset = "";  ///< "" = the lesson picks the one that fits the device
+  std::vector<std::filesystem::path> config_files = {};  ///< in the order given
+  std::vector<std::string> sets = {};                    ///< "key=value", in the order given
 };
 
 struct LoadedConfig {
@@ -110,7 +110,8 @@ std::vector<std::string> preset_names(const std::filesystem::path& home);
 /// data.root, or the folder of the embedded data set of this grid.
 std::filesystem::path data_root(const DataConfig& config);
 
-/// Version of the embedded data set; another version is another folder, so an old one is never taken for a new one.
+/// Version of the embedded data set; another version is another folder, so an old one is never taken for a
+/// new one.
 inline constexpr int kEmbeddedDataVersion = 1;
 
 /// Folder of the embedded data set of a grid: <cache prefix>/data/fields-72x144-v1.

@@ -1,0 +1,91 @@
+#include "support/process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <thread>
+
+#include "support/temp_folder.h"
+
+extern char** environ;
+
+namespace isobar {
+namespace {
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::vector<std::string> merged_environment(const std::vector<std::string>& added) {
+  std::vector<std::string> out = added;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const std::string name = text.substr(0, text.find('=') + 1);
+    bool replaced = false;
+    for (const std::string& other : added) replaced = replaced || other.rfind(name, 0) == 0;
+    if (!replaced) out.push_back(text);
+  }
+  return out;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> out;
+  for (std::string& word : words) out.push_back(word.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+int wait_with_deadline(pid_t pid, const ProcessOptions& options) {
+  using clock = std::chrono::steady_clock;
+  const auto begin = clock::now();
+  bool interrupted = options.interrupt_after_ms < 0;
+  int status = 0;
+  while (waitpid(pid, &status, WNOHANG) == 0) {
+    const auto passed = clock::now() - begin;
+    if (!interrupted && passed > std::chrono::milliseconds(options.interrupt_after_ms)) {
+      kill(pid, options.signal);
+      interrupted = true;
+    }
+    if (passed > std::chrono::seconds(options.deadline_s)) {
+      kill(pid, SIGKILL);
+      waitpid(pid, &status, 0);
+      return -1;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace
+
+ProcessResult run_process(const std::vector<std::string>& words, const ProcessOptions& options) {
+  const TempFolder folder;
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 1, (folder / "out").c_str(), O_WRONLY | O_CREAT, 0600);
+  posix_spawn_file_actions_addopen(&actions, 2, (folder / "err").c_str(), O_WRONLY | O_CREAT, 0600);
+  if (!options.folder.empty()) posix_spawn_file_actions_addchdir_np(&actions, options.folder.c_str());
+  std::vector<std::string> arguments = words;
+  std::vector<std::string> environment = merged_environment(options.environment);
+  pid_t pid = 0;
+  const int error = posix_spawn(&pid, arguments.front().c_str(), &actions, nullptr,
+                                pointers(arguments).data(), pointers(environment).data());
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) throw std::runtime_error("cannot start " + words.front());
+  ProcessResult result;
+  result.code = wait_with_deadline(pid, options);
+  result.out = text_of(folder / "out");
+  result.err = text_of(folder / "err");
+  return result;
+}
+
+}  // namespace isobar

@@ -1,0 +1,24 @@
+#pragma once
+// Runs a program by its argument list, with a deadline, and keeps what it said.
+#include <string>
+#include <vector>
+
+namespace isobar {
+
+struct ProcessResult {
+  int code = -1;  ///< exit code, 128 + signal, or -1 when the deadline passed and it was killed
+  std::string out;
+  std::string err;
+};
+
+struct ProcessOptions {
+  std::vector<std::string> environment = {};  ///< "NAME=value", added to or replacing what this process has
+  std::string folder = "";                    ///< working folder, "" = this one
+  int deadline_s = 60;
+  int interrupt_after_ms = -1;  ///< sends `signal` then, when not negative
+  int signal = 2;
+};
+
+ProcessResult run_process(const std::vector<std::string>& words, const ProcessOptions& options = {});
+
+}  // namespace isobar
