@@ -1,0 +1,146 @@
+// The launcher as a process: what it refuses before anything starts, and that it hands arguments and exit
+// codes over unchanged.
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+
+#include "core/files.h"
+#include "support/errors.h"
+#include "support/process.h"
+#include "support/temp_folder.h"
+
+using namespace isobar;
+
+namespace {
+
+/// A folder of programs with the real launcher and stand-ins that say how they were called.
+class Programs {
+ public:
+  explicit Programs(int lesson_code = 0) {
+    std::filesystem::copy(ISOBAR_CLI, folder_ / "isobar-cli");
+    script("01_baseline", "printf 'lesson'; printf ' <%s>' \"$@\"; exit " + std::to_string(lesson_code));
+    script("make_fields", "printf 'make_fields'; printf ' <%s>' \"$@\"; exit 0");
+  }
+  void script(const std::string& name, const std::string& body) {
+    write_file_whole(folder_ / name, "#!/bin/sh\n" + body + "\n");
+    chmod((folder_ / name).c_str(), 0755);
+  }
+  ProcessResult run(std::vector<std::string> words) const {
+    words.insert(words.begin(), (folder_ / "isobar-cli").string());
+    return run_process(words, {.environment = {"ISOBAR_PREFIX=" + (folder_ / "prefix").string()}});
+  }
+  const TempFolder& folder() const { return folder_; }
+
+ private:
+  TempFolder folder_;
+};
+
+}  // namespace
+
+TEST_CASE("arguments reach the lesson unchanged, and no shell sees them") {
+  const Programs programs;
+  const std::string hostile = "data.root=a b;$(touch canary)`touch canary`'\"\n";
+  const ProcessResult result =
+      programs.run({"run", "01_baseline", "--set", hostile, "--preset", "cpu_micro"});
+  CHECK(result.code == 0);
+  CHECK(result.out == "lesson <--set> <" + hostile + "> <--preset> <cpu_micro>");
+  CHECK_FALSE(std::filesystem::exists(programs.folder() / "canary"));
+  CHECK_FALSE(std::filesystem::exists("canary"));
+}
+
+TEST_CASE("exit codes pass through") {
+  const Programs programs(75);
+  CHECK(programs.run({"run", "01_baseline", "--set", "data.root=x"}).code == 75);
+  Programs failing;
+  failing.script("make_fields", "exit 1");
+  const ProcessResult result = failing.run({"run", "01_baseline"});
+  CHECK(result.code == 1);
+  CHECK(result.out.find("lesson") == std::string::npos);
+}
+
+TEST_CASE("missing embedded data is made first, data that is there is left alone") {
+  const Programs programs;
+  CHECK_THAT(programs.run({"run", "01_baseline", "--preset", "cpu_micro"}).out,
+             says("make_fields <--grid> <48x96>lesson"));
+  std::filesystem::create_directories(programs.folder() / "prefix/data/fields-48x96-v1");
+  write_file_whole(programs.folder() / "prefix/data/fields-48x96-v1/dataset.toml", "");
+  CHECK(programs.run({"run", "01_baseline", "--preset", "cpu_micro"}).out == "lesson <--preset> <cpu_micro>");
+}
+
+TEST_CASE("large data is not made unasked; the command that makes it is given") {
+  const Programs programs;
+  const ProcessResult result = programs.run({"run", "01_baseline", "--preset", "short"});
+  CHECK(result.code == 2);
+  CHECK_THAT(result.err,
+             says("360x720") && says("./isobar data make --grid 360x720 --samples 512") && says("14.6 GB"));
+}
+
+TEST_CASE("mistakes end with code 2 before any program starts") {
+  const Programs programs;
+  const auto refused = [&](const std::vector<std::string>& words) {
+    const ProcessResult result = programs.run(words);
+    CHECK(result.code == 2);
+    CHECK(result.out.empty());
+    return result.err;
+  };
+  CHECK_THAT(refused({"rnu"}), says("rnu") && says("mean run?"));
+  CHECK_THAT(refused({"run"}), says("which lesson?") && says("01_baseline"));
+  CHECK_THAT(refused({"run", "01_baselin"}), says("mean 01_baseline?"));
+  CHECK_THAT(refused({"run", "01_baseline", "--set", "train.step=4"}), says("mean train.steps?"));
+  CHECK_THAT(refused({"run", "01_baseline", "--presett", "x"}), says("mean --preset?"));
+  CHECK_THAT(refused({"data", "mkae"}), says("data make"));
+}
+
+TEST_CASE("a lesson that is not built is said with the command that builds it") {
+  const Programs programs;
+  std::filesystem::remove(programs.folder() / "01_baseline");
+  const ProcessResult result = programs.run({"run", "01_baseline", "--set", "data.root=x"});
+  CHECK(result.code == 1);
+  CHECK_THAT(result.err, says("not built") && says("./isobar setup"));
+}
+
+TEST_CASE("make_fields refuses grids and folders that make no sense, and keeps what is there") {
+  const TempFolder folder;
+  const auto make = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), ISOBAR_MAKE_FIELDS);
+    return run_process(words, {.environment = {"ISOBAR_PREFIX=" + folder.path().string()}});
+  };
+  for (const char* grid :
+       {"72", "72x", "x144", "72x144x2", "-72x144", "70x144", "8x16", "100000x200000", "", "72X144"}) {
+    INFO(grid);
+    const ProcessResult result = make({"--grid", grid});
+    CHECK(result.code == 2);
+    CHECK_THAT(result.err, says("grid"));
+  }
+  CHECK(make({"--samples", "0"}).code == 2);
+  CHECK(make({"--samples", "many"}).code == 2);
+  CHECK(make({"--sample", "16"}).code == 2);
+  CHECK(make({"--out", "/proc/nothing"}).code != 0);
+  std::filesystem::create_directories(folder / "mine");
+  write_file_whole(folder / "mine/thesis.txt", "do not lose me");
+  const ProcessResult result = make({"--grid", "16x32", "--samples", "16", "--out", folder / "mine"});
+  CHECK(result.code == 2);
+  CHECK_THAT(result.err, says("no data set of ours"));
+  CHECK(read_text_file(folder / "mine/thesis.txt", 100) == "do not lose me");
+  const ProcessResult huge = make({"--grid", "4096x4096", "--samples", "1000000"});
+  CHECK(huge.code == 1);
+  CHECK_THAT(huge.err, says("are free") && says("ISOBAR_PREFIX"));
+}
+
+TEST_CASE("an interrupted data set leaves nothing, the next one is complete and then left alone") {
+  const TempFolder folder;
+  const std::vector<std::string> words = {ISOBAR_MAKE_FIELDS, "--grid", "48x96", "--samples", "200", "--out",
+                                          folder / "d"};
+  const ProcessResult stopped = run_process(words, {.interrupt_after_ms = 300});
+  CHECK(stopped.code == 130);
+  CHECK_THAT(stopped.err, says("nothing was kept"));
+  CHECK(std::filesystem::is_empty(folder.path()));
+  const ProcessResult killed = run_process(words, {.interrupt_after_ms = 300, .signal = 9});
+  CHECK(killed.code == 137);
+  CHECK_FALSE(std::filesystem::exists(folder / "d"));
+  CHECK(run_process(words).code == 0);
+  CHECK(std::filesystem::exists(folder / "d/dataset.toml"));
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) ==
+        1);  // the killed one's part is gone
+  CHECK_THAT(run_process(words).out, says("is there already"));
+}

@@ -1,0 +1,196 @@
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "core/files.h"
+#include "fields/npy.h"
+#include "fields/safetensors.h"
+#include "support/errors.h"
+#include "support/process.h"
+#include "support/temp_folder.h"
+
+using namespace isobar;
+using nlohmann::json;
+
+namespace {
+
+/// A small embedded data set (48 x 96, 32 training records), made once.
+const std::filesystem::path& data() {
+  static const TempFolder folder;
+  static const std::filesystem::path path = [] {
+    const std::filesystem::path out = folder / "data";
+    const ProcessResult made = run_process({std::string(ISOBAR_BIN) + "/make_fields", "--grid", "48x96",
+                                            "--samples", "32", "--out", out.string()});
+    if (made.code != 0) throw std::runtime_error(made.err);
+    return out;
+  }();
+  return path;
+}
+
+ProcessResult train(const std::filesystem::path& run_dir, const std::vector<std::string>& sets,
+                    const ProcessOptions& options = {}) {
+  std::vector<std::string> words = {std::string(ISOBAR_BIN) + "/01_baseline",
+                                    "--preset",
+                                    "cpu_micro",
+                                    "--run-dir",
+                                    run_dir.string(),
+                                    "--set",
+                                    "data.root=" + data().string()};
+  for (const std::string& set : sets) {
+    words.push_back("--set");
+    words.push_back(set);
+  }
+  return run_process(words, options);
+}
+
+std::vector<json> stream(const std::filesystem::path& run_dir) {
+  std::istringstream text(read_text_file(run_dir / "rank-0000.jsonl", 100'000'000));
+  std::vector<json> out;
+  for (std::string line; std::getline(text, line);) out.push_back(json::parse(line));
+  return out;
+}
+
+std::vector<json> of_kind(const std::vector<json>& lines, const std::string& kind) {
+  std::vector<json> out;
+  for (const json& line : lines) {
+    if (line["kind"] == kind) out.push_back(line);
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a run leaves its whole story in the run folder") {
+  const TempFolder folder;
+  const ProcessResult result = train(folder / "run", {"train.steps=12", "train.report_every=5"});
+  REQUIRE(result.code == 0);
+  const std::vector<json> lines = stream(folder / "run");
+  CHECK(lines.front()["kind"] == "run");
+  CHECK(lines.front()["schema"] == 1);
+  CHECK(lines.front()["lesson"] == "01_baseline");
+  CHECK(lines[lines.size() - 2]["kind"] == "summary");
+  CHECK(lines.back()["kind"] == "end");
+  CHECK(lines.back()["status"] == "done");
+  const std::vector<json> steps = of_kind(lines, "step");
+  REQUIRE(steps.size() == 12);  // train.steps is exact
+  std::int64_t stages_us = 0;
+  std::int64_t all_us = 0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    CHECK(steps[i]["step"] == i);
+    CHECK(steps[i]["samples"] == 4);
+    CHECK(steps[i].contains("loss") == (i % 5 == 0 || i == 11));
+    for (const char* stage : {"load_us", "copy_us", "forward_us", "backward_us", "optimize_us"}) {
+      stages_us += steps[i][stage].get<std::int64_t>();
+    }
+    all_us += steps[i]["step_us"].get<std::int64_t>();
+  }
+  const std::vector<json> evals =
+      of_kind(lines, "eval");  // at the start, after the epoch of 8 steps, at the end
+  REQUIRE(evals.size() == 3);
+  CHECK(evals[1]["step"] == 8);
+  CHECK(evals[2]["step"] == 12);
+  CHECK(evals[2]["loss"] < evals[0]["loss"]);
+  CHECK(evals[2].contains("rmse_u10m"));
+  CHECK(evals[2]["persistence_rmse_u10m"] == evals[0]["persistence_rmse_u10m"]);
+  CHECK_THAT(read_text_file(folder / "run/run.toml", 1 << 20), says("[environment]") && says("steps = 12"));
+  CHECK(read_text_file(folder / "run/console.log", 1 << 20) == result.out);
+  CHECK(open_safetensors(folder / "run/weights.safetensors").tensors.size() == 16 * 4 + 6);
+}
+
+TEST_CASE("two runs of one seed and thread count are equal bit for bit, and run.toml repeats a run") {
+  const TempFolder folder;
+  const std::vector<std::string> sets = {"train.steps=10", "train.report_every=1"};
+  REQUIRE(train(folder / "one", sets).code == 0);
+  REQUIRE(train(folder / "two", sets).code == 0);
+  const ProcessResult again = run_process({std::string(ISOBAR_BIN) + "/01_baseline", "--config",
+                                           folder / "one/run.toml", "--run-dir", folder / "three"});
+  REQUIRE(again.code == 0);
+  for (const char* other : {"two", "three"}) {
+    CHECK(read_text_file(folder / "one/weights.safetensors", 1 << 24) ==
+          read_text_file(folder / other / std::string("weights.safetensors"), 1 << 24));
+    const std::vector<json> ours = of_kind(stream(folder / "one"), "step");
+    const std::vector<json> theirs = of_kind(stream(folder / other), "step");
+    for (std::size_t i = 0; i < ours.size(); ++i) CHECK(ours[i]["loss"] == theirs[i]["loss"]);
+  }
+  REQUIRE(train(folder / "seed", {"train.steps=10", "train.report_every=1", "train.seed=2"}).code == 0);
+  CHECK(of_kind(stream(folder / "one"), "step")[0]["loss"] !=
+        of_kind(stream(folder / "seed"), "step")[0]["loss"]);
+}
+
+TEST_CASE("first weights can be saved and given, and the order can stay plain") {
+  const TempFolder folder;
+  const std::string saved = (folder / "init.safetensors").string();
+  REQUIRE(train(folder / "a", {"train.steps=4", "train.save_init=" + saved}).code == 0);
+  REQUIRE(train(folder / "b", {"train.steps=4", "train.seed=9", "train.init=" + saved}).code == 0);
+  const auto weights = [&](const char* run) {
+    return read_text_file(folder / run / std::string("weights.safetensors"), 1 << 24);
+  };
+  CHECK(weights("a") == weights("b"));
+  REQUIRE(train(folder / "c", {"train.steps=4", "train.init=" + saved, "data.shuffle=false"}).code == 0);
+  REQUIRE(train(folder / "d", {"train.steps=4", "train.init=" + saved, "data.shuffle=false", "data.seed=4"})
+              .code == 0);
+  CHECK(weights("c") == weights("d"));  // without shuffling the seed of the order changes nothing
+  CHECK(weights("c") != weights("a"));
+}
+
+TEST_CASE("training forecasts better than it began") {
+  const TempFolder folder;
+  REQUIRE(train(folder / "run", {"train.steps=200", "optim.lr=1e-3"}).code == 0);
+  const std::vector<json> evals = of_kind(stream(folder / "run"), "eval");
+  CHECK(evals.back()["loss"].get<double>() < 0.6 * evals.front()["loss"].get<double>());
+}
+
+TEST_CASE("a request to stop ends after the step, with what was recorded readable") {
+  const TempFolder folder;
+  for (const auto& [signal, code] : {std::pair{2, 130}, {15, 143}}) {
+    const std::filesystem::path run = folder / ("run" + std::to_string(signal));
+    const ProcessResult result =
+        train(run, {"train.steps=1000000"}, {.interrupt_after_ms = 1500, .signal = signal});
+    CHECK(result.code == code);
+    const std::vector<json> lines = stream(run);
+    CHECK(lines.back()["kind"] == "end");
+    CHECK(lines.back()["status"] == "stopped");
+    CHECK(of_kind(lines, "step").size() > 1);
+    CHECK(std::filesystem::exists(run / "weights.safetensors"));
+  }
+}
+
+TEST_CASE("bad input ends with code 2 and a sentence, before or after the run folder is made") {
+  const TempFolder folder;
+  int number = 0;
+  const auto refused = [&](const std::string& set) {
+    const ProcessResult result = train(folder / std::to_string(number++), {"train.steps=2", set});
+    INFO(set);
+    CHECK(result.code == 2);
+    return result.err;
+  };
+  CHECK_THAT(refused("run.device=cuda"), says("CUDA") && says("run.device=cpu"));
+  CHECK_THAT(refused("run.device=tpu"), says("\"tpu\" is not a device"));
+  CHECK_THAT(refused("run.device=cuda:x"), says("cuda:x"));
+  CHECK_THAT(refused("amp.mode=tf32"), says("TF32 exists on CUDA"));
+  CHECK_THAT(refused("data.channels=19"), says("20 channels") && says("is 19") && says("2001.h5"));
+  CHECK_THAT(refused("train.global_batch=33"), says("batch of 33") && says("32 samples"));
+  CHECK_THAT(refused("data.grid=[48, 104]"), says("48 x 96") && says("48 x 104"));
+  CHECK_THAT(refused("data.root=/nowhere"), says("/nowhere"));
+  CHECK_THAT(refused("train.init=/nowhere.safetensors"), says("/nowhere.safetensors"));
+  CHECK_THAT(refused("data.grid=[50, 96]"), says("50 rows"));
+  CHECK_THAT(refused("model.heads=5"), says("5 equal heads"));
+}
+
+TEST_CASE("a run that fails says so in its stream") {
+  const TempFolder folder;
+  const ProcessResult result = train(folder / "run", {"train.steps=2", "data.channels=19"});
+  CHECK(result.code == 2);
+  const std::vector<json> lines = stream(folder / "run");
+  CHECK(lines.back()["kind"] == "end");
+  CHECK(lines.back()["status"] == "failed");
+  CHECK_THAT(lines.back()["reason"].get<std::string>(), says("20 channels"));
+}
+
+TEST_CASE("a run folder is never written over") {
+  const TempFolder folder;
+  REQUIRE(train(folder / "run", {"train.steps=1"}).code == 0);
+  const ProcessResult again = train(folder / "run", {"train.steps=1"});
+  CHECK(again.code == 2);
+  CHECK_THAT(again.err, says("holds a run already"));
+}
