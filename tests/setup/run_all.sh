@@ -1,0 +1,261 @@
+#!/usr/bin/env bash
+# Tests of ./isobar's set-up: each case in a world of its own, without a network. Prints a line a case.
+set -u
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+# shellcheck source=/dev/null
+. "$ROOT/tests/setup/world.sh"
+trap 'rm -rf "${WORLD:?}"' EXIT
+failures=0
+
+expect() { # expect WHAT CONDITION...
+  local what=$1
+  shift
+  "$@" || { problem="$problem; not: $what"; }
+}
+says() { [[ $OUT == *"$1"* ]]; }
+called() { grep -qF -- "$1" "$WORLD/calls"; }
+complete() { [ -f "$PREFIX/libtorch-2.11.0/.complete" ]; }
+no_leftovers() { ! compgen -G "$PREFIX/downloads/.part-*" >/dev/null && ! compgen -G "$PREFIX/libtorch-*.part-*" >/dev/null; }
+count_is() { [ "$(grep -cF -- "$1" "$WORLD/calls")" = "$2" ]; }
+
+case_fresh_machine() {
+  touch "$WORLD/no-packages"
+  isobar run 01_baseline --set 'a=b c;$(touch canary)'
+  expect "code 0" [ "$CODE" = 0 ]
+  expect "the plan with sizes" says "install 3 Debian packages (112 MB to fetch)"
+  expect "the libtorch files in the plan" says "fetch libtorch 2.11.0"
+  expect "no question without a terminal" [ "${OUT/Go on/}" = "$OUT" ]
+  expect "packages installed without recommends" called "install --no-install-recommends g++"
+  expect "libtorch unpacked" complete
+  expect "arguments unchanged" says 'cli <run> <01_baseline> <--set> <a=b c;$(touch canary)>'
+  expect "no leftovers" no_leftovers
+  expect "the download is not kept twice" [ -z "$(ls "$PREFIX/downloads")" ]
+}
+case_second_run_does_nothing() {
+  isobar run 01_baseline
+  : >"$WORLD/calls"
+  isobar run 01_baseline
+  expect "only ninja is asked" [ "$(cat "$WORLD/calls")" = "ninja 01_baseline" ]
+  expect "no word of set-up" [ "$OUT" = "cli <run> <01_baseline>" ]
+}
+case_changed_pins_set_up_again() {
+  isobar ladder
+  sleep 0.01
+  touch "$TREE/cmake/setup/packages.txt"
+  : >"$WORLD/calls"
+  isobar ladder
+  expect "configured again" called "cmake --preset"
+  expect "not fetched again" count_is pip 0
+}
+case_altered_download_is_refused() {
+  touch "$WORLD/altered"
+  isobar setup
+  expect "code 1" [ "$CODE" = 1 ]
+  expect "it says so" says "not the pinned one; it was thrown away"
+  expect "nothing kept" [ -z "$(ls -A "$PREFIX/downloads")" ]
+  expect "not unpacked" [ ! -e "$PREFIX/libtorch-2.11.0" ]
+  rm "$WORLD/altered"
+  isobar setup
+  expect "the next run finishes" complete
+}
+case_half_file_is_replaced() {
+  mkdir -p "$PREFIX/downloads"
+  head -c 100 "$WORLD/wheels/torch-2.11.0-x.whl" >"$PREFIX/downloads/torch-2.11.0-x.whl"
+  isobar setup
+  expect "it says so" says "damaged or another; fetching it again"
+  expect "fetched" called "pip torch"
+  expect "complete" complete
+}
+case_file_brought_by_hand() {
+  mkdir -p "$PREFIX/downloads"
+  cp "$WORLD"/wheels/* "$PREFIX/downloads/"
+  touch "$WORLD/offline"
+  isobar setup
+  expect "no network needed" complete
+  expect "the files stay" [ -f "$PREFIX/downloads/torch-2.11.0-x.whl" ]
+}
+case_offline() {
+  touch "$WORLD/offline"
+  isobar setup
+  expect "code 1" [ "$CODE" = 1 ]
+  expect "file and folder" says "bring torch-2.11.0-x.whl"
+  expect "the folder" says "$PREFIX/downloads/"
+  expect "no leftovers" no_leftovers
+}
+case_interrupted_download() {
+  touch "$WORLD/slow"
+  (cd "$TREE" && PATH="$WORLD/bin:$PATH" ISOBAR_PREFIX="$PREFIX" exec ./isobar setup >/dev/null 2>&1) &
+  local pid=$!
+  sleep 1
+  kill -TERM $pid
+  wait $pid
+  expect "code 143" [ $? = 143 ]
+  expect "no leftovers" no_leftovers
+  expect "not complete" [ ! -e "$PREFIX/libtorch-2.11.0" ]
+  rm "$WORLD/slow"
+  isobar setup
+  expect "the next run finishes" complete
+}
+case_killed_while_unpacking() {
+  mkdir -p "$PREFIX/libtorch-2.11.0/torch" "$PREFIX/libtorch-2.11.0.part-1/torch"
+  isobar setup
+  expect "a folder without its mark is not believed" complete
+  expect "leftovers of a killed run are gone" no_leftovers
+  expect "unpacked whole" [ -f "$PREFIX/libtorch-2.11.0/nvidia/cu13/lib/libcudart.so.13" ]
+}
+case_archive_that_leads_outside() {
+  (cd "$WORLD/src" && python3 -c '
+import zipfile
+with zipfile.ZipFile("../wheels/nvidia_a-1.whl", "w") as z: z.writestr("nvidia/cu13/lib/../../../../evil", "x")')
+  local sha
+  sha=$(sha256sum "$WORLD/wheels/nvidia_a-1.whl" | cut -d' ' -f1)
+  sed -i "s/^nvidia_a==1 .*/nvidia_a==1 --hash=sha256:$sha/" "$TREE/cmake/setup/wheels.txt"
+  isobar setup
+  expect "refused" says "lead outside"
+  expect "code 1" [ "$CODE" = 1 ]
+  expect "nothing outside" [ ! -e "$PREFIX/evil" ]
+}
+case_no_root() {
+  touch "$WORLD/no-packages" "$WORLD/no-root"
+  CODE=0
+  OUT=$(cd "$TREE" && PATH="$WORLD/bin:$WORLD/nosudo" ISOBAR_PREFIX=$PREFIX ./isobar setup 2>&1 </dev/null) || CODE=$?
+  expect "code 1" [ "$CODE" = 1 ]
+  expect "the command for an administrator" says "apt-get install --no-install-recommends g++ cmake"
+}
+case_apt_fails() {
+  touch "$WORLD/no-packages" "$WORLD/apt-fails"
+  isobar setup
+  expect "code 1" [ "$CODE" = 1 ]
+  expect "its words" says "Unable to locate package"
+  expect "the log" says "$PREFIX/logs/apt.log"
+}
+case_other_system() {
+  rm "$WORLD/bin/apt-get" "$WORLD/bin/dpkg-query"
+  CODE=0
+  OUT=$(cd "$TREE" && PATH="$WORLD/bin:$WORLD/nosudo" ISOBAR_PREFIX=$PREFIX ./isobar setup 2>&1 </dev/null) || CODE=$?
+  expect "code 1" [ "$CODE" = 1 ]
+  expect "what is missing" says "these programs are missing: g++"
+  expect "how else" says "CMAKE_PREFIX_PATH"
+}
+case_disk_full() {
+  touch "$WORLD/disk-full"
+  isobar setup
+  expect "code 1" [ "$CODE" = 1 ]
+  expect "figures" says "1200 MB are needed, 1 MB are free"
+  expect "nothing fetched" count_is pip 0
+}
+case_two_at_once() {
+  local first second
+  (cd "$TREE" && PATH="$WORLD/bin:$PATH" ISOBAR_PREFIX="$PREFIX" ./isobar setup >"$WORLD/one" 2>&1) &
+  first=$!
+  (cd "$TREE" && PATH="$WORLD/bin:$PATH" ISOBAR_PREFIX="$PREFIX" ./isobar setup >"$WORLD/two" 2>&1) &
+  second=$!
+  wait $first
+  expect "the first succeeds" [ $? = 0 ]
+  wait $second
+  expect "the second succeeds" [ $? = 0 ]
+  expect "fetched once" count_is "pip torch" 1
+  OUT=$(cat "$WORLD/one" "$WORLD/two")
+  expect "one waited and said so" says "another set-up (process"
+}
+case_other_machine() {
+  touch "$WORLD/other-machine"
+  isobar setup
+  expect "refused in words" says "x86_64, this machine is aarch64"
+}
+case_prefix_that_cannot_be_written() {
+  PREFIX=/proc/isobar isobar setup
+  expect "code 1" [ "$CODE" = 1 ]
+  expect "a way out" says "export ISOBAR_PREFIX="
+}
+case_relative_prefix() {
+  PREFIX=cache isobar setup
+  expect "code 0" [ "$CODE" = 0 ]
+  expect "below the working folder" [ -f "$TREE/cache/libtorch-2.11.0/.complete" ]
+}
+case_wrong_words() {
+  isobar rnu
+  expect "code 2" [ "$CODE" = 2 ]
+  expect "the nearest" says "did you mean run?"
+  isobar --cuda run 01_baseline
+  expect "code 2" [ "$CODE" = 2 ]
+  expect "in words" says "no CUDA plugin yet"
+  isobar run 01_baseline --cuda
+  expect "code 2 behind the command too" [ "$CODE" = 2 ]
+  isobar
+  expect "help" says "./isobar run LESSON"
+}
+case_doctor() {
+  touch "$WORLD/no-packages"
+  isobar doctor
+  expect "code 0" [ "$CODE" = 0 ]
+  expect "missing packages" says "missing: g++"
+  expect "nothing was called that installs" [ ! -s "$WORLD/calls" ]
+  expect "nothing was made" [ ! -e "$PREFIX" ]
+  isobar setup
+  isobar doctor
+  expect "libtorch" says "ok, 2.11.0"
+  touch "$WORLD/no-packages" "$WORLD/no-root"
+  OUT=$(cd "$TREE" && PATH="$WORLD/bin:$WORLD/nosudo" ISOBAR_PREFIX=$PREFIX ./isobar doctor 2>&1)
+  expect "code 1 where nothing can be set up" [ $? = 1 ]
+}
+case_exit_codes_pass_through() {
+  echo 75 >"$WORLD/cli-code"
+  isobar run 01_baseline
+  expect "code 75" [ "$CODE" = 75 ]
+}
+case_build_fails() {
+  touch "$WORLD/build-fails"
+  isobar run 01_baseline
+  expect "code 1" [ "$CODE" = 1 ]
+  expect "the compiler's line" says "main.cpp:3:1: error: expected ;"
+  expect "the log" says "build/build.log"
+}
+case_configure_fails() {
+  touch "$WORLD/cmake-fails"
+  isobar run 01_baseline
+  expect "code 1" [ "$CODE" = 1 ]
+  expect "cmake's words" says "no fmt"
+  isobar doctor
+  expect "doctor does not call it configured" says "not configured"
+}
+case_tests_are_passed_through() {
+  isobar test -L unit
+  expect "everything is built" called "ninja all"
+  expect "ctest gets the words" called "ctest --test-dir"
+  expect "the label" called "-L unit"
+}
+case_asks_where_a_person_is() {
+  type -P script >/dev/null || return 0
+  OUT=$(cd "$TREE" && PATH="$WORLD/bin:$PATH" ISOBAR_PREFIX="$PREFIX" command script -qec "./isobar setup" /dev/null <<<n 2>&1)
+  expect "it asks" says "Go on? [Y/n]"
+  expect "nothing was fetched" count_is pip 0
+  OUT=$(cd "$TREE" && PATH="$WORLD/bin:$PATH" ISOBAR_PREFIX="$PREFIX" command script -qec "./isobar --yes setup" /dev/null </dev/null 2>&1)
+  expect "--yes does not ask" [ "${OUT/Go on/}" = "$OUT" ]
+  expect "and goes on" complete
+}
+
+# A PATH without sudo and compilers: the few tools that the scripts themselves need.
+plain_tools() {
+  local tool
+  mkdir -p "$WORLD/nosudo"
+  for tool in bash env sed awk grep cat mkdir dirname basename flock paste wc head tail tr cut sort ls rm mv nproc du printf date; do
+    ln -sf "$(command -v $tool)" "$WORLD/nosudo/$tool"
+  done
+}
+
+for name in $(declare -F | sed -n 's/^declare -f \(case_.*\)$/\1/p'); do
+  [ $# = 0 ] || [[ " $* " == *" ${name#case_} "* ]] || continue
+  new_world
+  plain_tools
+  problem=
+  "$name"
+  if [ -z "$problem" ]; then
+    echo "ok   ${name#case_}"
+  else
+    echo "FAIL ${name#case_}$problem"
+    sed 's/^/       | /' <<<"$OUT" | head -n 15
+    failures=$((failures + 1))
+  fi
+done
+[ $failures = 0 ]
