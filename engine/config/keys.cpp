@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "config/toml_text.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -35,21 +36,6 @@ std::string double_text(double value) {
   std::string out(digits.data(), end.ptr);
   if (std::isfinite(value) && out.find_first_of(".e") == std::string::npos) out += ".0";
   return out;
-}
-
-std::string string_text(const std::string& value) {
-  std::string out = "\"";
-  for (const char c : value) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(static_cast<unsigned char>(c)));
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
 }
 
 bool within(const Key& key, double value) {
@@ -113,7 +99,7 @@ bool same_value(const KeyPlace& one, const KeyPlace& other) {
 
 std::string toml_value(const KeyPlace& place) {
   struct Text {
-    std::string operator()(const std::string* value) const { return string_text(*value); }
+    std::string operator()(const std::string* value) const { return toml_string(*value); }
     std::string operator()(const bool* value) const { return *value ? "true" : "false"; }
     std::string operator()(const std::int64_t* value) const { return std::to_string(*value); }
     std::string operator()(const double* value) const { return double_text(*value); }

@@ -102,6 +102,21 @@ std::vector<TomlEntry> read_toml(const std::filesystem::path& path) {
   return parse_toml(read_text_file(path, kMostBytes), path.string());
 }
 
+std::string toml_string(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(static_cast<unsigned char>(c)));
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
 std::string describe(const TomlValue& value) {
   struct Text {
     std::string operator()(const std::string& v) const { return "the string \"" + printable(v, 60) + "\""; }

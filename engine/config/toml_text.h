@@ -30,6 +30,9 @@ std::vector<TomlEntry> read_toml(const std::filesystem::path& path);
 /// The same from text; `name` stands in front of line and column.
 std::vector<TomlEntry> parse_toml(const std::string& text, const std::string& name);
 
+/// `text` as a TOML basic string, quotes included.
+std::string toml_string(const std::string& text);
+
 /// For messages: "the string \"four\"", "the integer 3".
 std::string describe(const TomlValue& value);
 

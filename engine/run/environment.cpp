@@ -10,6 +10,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "config/toml_text.h"
 #include "core/clock.h"
 #include "core/files.h"
 #include "core/text.h"
@@ -23,20 +24,6 @@ std::string first_line(const std::filesystem::path& path) {
   std::string line;
   std::getline(file, line);
   return line;
-}
-
-/// A TOML basic string.
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(static_cast<unsigned char>(c)));
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
 }
 
 std::string packed_ref(const std::filesystem::path& git, const std::string& ref) {
@@ -72,18 +59,18 @@ std::string environment_toml(const std::string& device, int threads,
   for (const std::string& argument : command) typed.push_back(shell_quoted(argument));
   std::ostringstream out;
   out << "[environment]  # where and with what; not read back\n"
-      << "started = " << quoted(wall_iso()) << "\n"
-      << "host = " << quoted(host_name()) << "\n"
-      << "cpu = " << quoted(cpu_name()) << "\n"
-      << "cpu_kernels = " << quoted(cpu_capability()) << "\n"
-      << "device = " << quoted(device) << "\n"
+      << "started = " << toml_string(wall_iso()) << "\n"
+      << "host = " << toml_string(host_name()) << "\n"
+      << "cpu = " << toml_string(cpu_name()) << "\n"
+      << "cpu_kernels = " << toml_string(cpu_capability()) << "\n"
+      << "device = " << toml_string(device) << "\n"
       << "threads = " << threads << "\n"
       << "libtorch = "
-      << quoted(fmt::format("{}.{}.{}", TORCH_VERSION_MAJOR, TORCH_VERSION_MINOR, TORCH_VERSION_PATCH))
+      << toml_string(fmt::format("{}.{}.{}", TORCH_VERSION_MAJOR, TORCH_VERSION_MINOR, TORCH_VERSION_PATCH))
       << "\n"
-      << "compiler = " << quoted(__VERSION__) << "\n"
-      << "commit = " << quoted(project_commit()) << "\n"
-      << "command = " << quoted(join(typed, " ")) << "\n";
+      << "compiler = " << toml_string(__VERSION__) << "\n"
+      << "commit = " << toml_string(project_commit()) << "\n"
+      << "command = " << toml_string(join(typed, " ")) << "\n";
   return out.str();
 }
 

@@ -47,7 +47,8 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
   Config& config = loaded_.config;
   config.amp.mode = choose_precision(config.amp.mode, device_);
   threads_ = set_up_cpu(static_cast<int>(config.run.threads));
-  config.run.device = device_.str();  // run.toml holds what was resolved, so that the same numbers come out again
+  config.run.device =
+      device_.str();  // run.toml holds what was resolved, so that the same numbers come out again
   config.run.threads = threads_;
   folder_ =
       arguments.run_dir.empty() ? make_run_folder("runs", lesson.name) : take_run_folder(arguments.run_dir);
