@@ -57,8 +57,8 @@ void pread_exactly(const FileDescriptor& file, const fs::path& path, std::uint64
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw system_error("cannot read the file", path.string(), errno);
     if (got == 0) {
-      throw Error(fmt::format("the file has {} bytes, {} from byte {} on were to be read", file_size(file, path),
-                              out.size(), offset),
+      throw Error(fmt::format("the file has {} bytes, {} from byte {} on were to be read",
+                              file_size(file, path), out.size(), offset),
                   path.string(), "the file was cut short or replaced; copy it again", Exit::failed);
     }
     done += static_cast<std::size_t>(got);

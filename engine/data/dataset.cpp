@@ -40,9 +40,11 @@ Dataset::Dataset(const DataConfig& config, const std::filesystem::path& root, co
   }
   if (records_ < 3 * dt_) {
     throw Error(fmt::format("a year of {} records is too short for a step of {} records", records_, dt_),
-                files_.front().path().string(), "a smaller data.dt: a file needs at least 3 x data.dt records");
+                files_.front().path().string(),
+                "a smaller data.dt: a file needs at least 3 x data.dt records");
   }
   statistics_ = Statistics::read(root, channels_);
+  climatology_ = read_climatology(root, statistics_, height_, width_);
   channel_names_ = files_.front().string_attribute("channel_names");
   if (static_cast<std::int64_t>(channel_names_.size()) != channels_)
     channel_names_ = default_channel_names(channels_);
@@ -70,13 +72,22 @@ void Dataset::check_file(const YearFile& file, const DataConfig& config) const {
 
 std::size_t Dataset::field_values() const { return static_cast<std::size_t>(channels_ * height_ * width_); }
 
+void Dataset::read_field(const YearFile& file, std::int64_t record, std::span<float> out) const {
+  file.read_record(record, height_, width_, out);
+  const std::int64_t bad = normalise(out, statistics_);
+  if (bad < 0) return;
+  const std::int64_t channel = bad / (height_ * width_);
+  throw Error(fmt::format("a value is not a finite number: record {}, channel {} ({}), row {}, column {}",
+                          record, channel, channel_names_[static_cast<std::size_t>(channel)],
+                          bad / width_ % height_, bad % width_),
+              file.path().string(), "./isobar data check lists every such place", Exit::failed);
+}
+
 void Dataset::read_sample(std::int64_t i, std::span<float> input, std::span<float> target) const {
   const SamplePlace place = place_sample(i, records_, dt_);
   const YearFile& file = files_[static_cast<std::size_t>(place.file)];
-  file.read_record(place.input, height_, width_, input);
-  normalise(input, statistics_);
-  file.read_record(place.input + dt_, height_, width_, target);
-  normalise(target, statistics_);
+  read_field(file, place.input, input);
+  read_field(file, place.input + dt_, target);
 }
 
 }  // namespace isobar

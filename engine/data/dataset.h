@@ -30,14 +30,20 @@ class Dataset {
   /// Names of the channels, from the file where it says them, else the order of the tutorial.
   const std::vector<std::string>& channel_names() const { return channel_names_; }
 
-  /// Sample `i`: fills `input` and `target`, both [channels, height, width], normalised.
+  /// Mean of each place over time, normalised, [channels, height, width]; empty when the data set has none.
+  const std::vector<float>& climatology() const { return climatology_; }
+
+  /// Sample `i`: fills `input` and `target`, both [channels, height, width], normalised. A value
+  /// that is not finite is an Error (exit code 1) with file, record, channel, row and column.
   void read_sample(std::int64_t i, std::span<float> input, std::span<float> target) const;
 
  private:
+  void read_field(const YearFile& file, std::int64_t record, std::span<float> out) const;
   void check_file(const YearFile& file, const DataConfig& config) const;
 
   std::vector<YearFile> files_;
   Statistics statistics_;
+  std::vector<float> climatology_;
   std::vector<std::string> channel_names_;
   std::int64_t size_ = 0;
   std::int64_t records_ = 0;

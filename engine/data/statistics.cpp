@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "core/error.h"
@@ -45,14 +46,52 @@ Statistics Statistics::read(const std::filesystem::path& root, std::int64_t chan
   return statistics;
 }
 
-void normalise(std::span<float> fields, const Statistics& statistics) {
+std::int64_t normalise(std::span<float> fields, const Statistics& statistics) {
   const std::size_t pixels = fields.size() / statistics.mean.size();
   for (std::size_t c = 0; c < statistics.mean.size(); ++c) {
     float* const values = fields.data() + c * pixels;
     const float mean = statistics.mean[c];
     const float spread = statistics.std[c];
-    for (std::size_t p = 0; p < pixels; ++p) values[p] = (values[p] - mean) / spread;
+    std::uint32_t bad = 0;  // counted, not branched on: the loop stays vectorised
+    for (std::size_t p = 0; p < pixels; ++p) {
+      const float value = (values[p] - mean) / spread;
+      values[p] = value;
+      bad += static_cast<std::uint32_t>(!(std::fabs(value) <= std::numeric_limits<float>::max()));
+    }
+    if (bad == 0) continue;
+    for (std::size_t p = 0; p < pixels; ++p) {
+      if (!std::isfinite(values[p])) return static_cast<std::int64_t>(c * pixels + p);
+    }
   }
+  return -1;
+}
+
+std::vector<float> read_climatology(const std::filesystem::path& root, const Statistics& statistics,
+                                    std::int64_t height, std::int64_t width) {
+  const std::filesystem::path path = root / "stats" / "time_means.npy";
+  if (!std::filesystem::exists(path)) return {};
+  const NpyArray array = read_npy(path);
+  const auto channels = static_cast<std::int64_t>(statistics.mean.size());
+  if (array.shape.size() != 4 || array.shape[0] != 1 || array.shape[1] != channels ||
+      array.shape[2] < height || array.shape[3] < width) {
+    throw Error(fmt::format("the climatology has shape [{}], [1, {}, {}, {}] is wanted",
+                            fmt::join(array.shape, ", "), channels, height, width),
+                path.string(),
+                "compute it over the training files, or take the file away to train without it");
+  }
+  std::vector<float> out;
+  out.reserve(static_cast<std::size_t>(channels * height * width));
+  for (std::int64_t c = 0; c < channels; ++c) {
+    for (std::int64_t y = 0; y < height; ++y) {
+      const auto row = array.values.begin() + (c * array.shape[2] + y) * array.shape[3];
+      out.insert(out.end(), row, row + width);
+    }
+  }
+  if (const std::int64_t bad = normalise(out, statistics); bad >= 0) {
+    throw Error(fmt::format("value {} of the climatology is not a finite number", bad), path.string(),
+                "compute it again over the training files");
+  }
+  return out;
 }
 
 }  // namespace isobar

@@ -18,7 +18,13 @@ struct Statistics {
 };
 
 /// In place, `fields` [C, pixels]: (x - mean_c) / std_c, IEEE subtract and then divide in float32 as the
-/// tutorial does, so that batches of all loaders compare bit for bit.
-void normalise(std::span<float> fields, const Statistics& statistics);
+/// tutorial does, so that batches of all loaders compare bit for bit. Returns the index of the first value
+/// that is not finite, -1 when all are.
+std::int64_t normalise(std::span<float> fields, const Statistics& statistics);
+
+/// `stats/time_means.npy` below the data folder, [1, C, rows, columns], cropped to [C, height, width] and
+/// normalised; empty when there is no such file. Another shape or a value that is not finite is an Error.
+std::vector<float> read_climatology(const std::filesystem::path& root, const Statistics& statistics,
+                                    std::int64_t height, std::int64_t width);
 
 }  // namespace isobar

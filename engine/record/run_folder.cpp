@@ -24,14 +24,21 @@ void make_folders(const fs::path& path) {
 
 fs::path RunFolder::stream_file(int rank) const { return path / fmt::format("rank-{:04}.jsonl", rank); }
 
+fs::path RunFolder::fields_file(std::int64_t step) const {
+  return path / "fields" / fmt::format("step-{:06}.npy", step);
+}
+
 RunFolder make_run_folder(const fs::path& parent, const std::string& lesson) {
   make_folders(parent);
   std::random_device random;
   for (int attempt = 0; attempt < 100; ++attempt) {
     const fs::path path = parent / fmt::format("{}-{}-{:04x}", lesson, wall_stamp(), random() & 0xffffU);
     std::error_code code;
-    if (fs::create_directory(path, code))
-      return {path};  // create, not check: two runs at once take two folders
+    // Created, not looked for: two runs at once take two folders.
+    if (fs::create_directory(path, code)) {
+      make_folders(path / "fields");
+      return {path};
+    }
     if (code) throw system_error("cannot make the run folder", path.string(), code.value());
   }
   throw Error("no free name for a run folder", parent.string(), "name one with --run-dir", Exit::failed);
@@ -47,6 +54,7 @@ RunFolder take_run_folder(const fs::path& path) {
     throw Error(run ? "the folder holds a run already" : "the folder is not empty", path.string(),
                 "name a new folder with --run-dir; nothing is overwritten");
   }
+  make_folders(path / "fields");
   return {path};
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 // The folder in which one run leaves its facts; every view of a run is a reader of it.
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -12,6 +13,8 @@ struct RunFolder {
   std::filesystem::path console_file() const { return path / "console.log"; }
   /// "rank-0003.jsonl"
   std::filesystem::path stream_file(int rank) const;
+  /// "fields/step-000128.npy": float32 [3, C, H, W], input, target and prediction of one validation sample.
+  std::filesystem::path fields_file(std::int64_t step) const;
 };
 
 /// Makes `runs/<lesson>-<yyyymmdd-hhmmss>-<xxxx>/` below `parent`; the last four are random hexadecimal

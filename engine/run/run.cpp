@@ -16,6 +16,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "device/device.h"
+#include "fields/npy.h"
 #include "run/environment.h"
 
 namespace isobar {
@@ -124,11 +125,16 @@ void Run::record_step(std::int64_t index, const StepResult& result, const StageT
     line.add(fmt::format("{}_host_us", kStageNames[stage]), times.stage_us[stage]);
   }
   line.add("step_us", times.step_us).add("step_host_us", times.step_us).add("lr", result.learning_rate);
-  if (due) {
-    last_loss_ = result.loss.item<double>();
-    line.add("loss", last_loss_);
-  }
+  // On a CPU the loss is there already; on a device fetching it would wait for the step.
+  if (due || device_.is_cpu()) last_loss_ = result.loss.item<double>();
+  const bool broken = !std::isfinite(last_loss_);
+  if (due || broken) line.add("loss", last_loss_);
   stream_->write(line);
+  if (broken) {
+    throw Error(fmt::format("the loss is {} and training cannot go on", last_loss_),
+                fmt::format("step {}", index + 1), "a smaller optim.lr, or a warm-up (schedule.warmup_steps)",
+                Exit::failed);
+  }
   if (due) show_step(index, result);
 }
 
@@ -157,16 +163,23 @@ void Run::record(const Evaluation& evaluation) {
   JsonLine line("eval");
   line.add("step", steps_done_).add("t_us", steady_us() - begin_us_).add("samples", evaluation.samples);
   line.add("loss", evaluation.loss);
-  for (std::size_t c = 0; c < evaluation.rmse.size(); ++c) {
-    line.add("rmse_" + evaluation.channel_names[c], evaluation.rmse[c]);
-    line.add("persistence_rmse_" + evaluation.channel_names[c], evaluation.persistence_rmse[c]);
+  for (const ChannelScores& channel : evaluation.channels) {
+    line.add("rmse_" + channel.name, channel.rmse)
+        .add("persistence_rmse_" + channel.name, channel.persistence_rmse);
+    if (!evaluation.has_climatology) continue;
+    line.add("climatology_rmse_" + channel.name, channel.climatology_rmse)
+        .add("acc_" + channel.name, channel.acc);
   }
   stream_->write(line);
-  console_.line(
-      fmt::format("valid  after {} steps: loss {:.4f}, {} RMSE {:.4f} (persistence {:.4f}, {:+.1f} %)",
-                  steps_done_, evaluation.loss, evaluation.channel_names.front(), evaluation.headline_rmse(),
-                  evaluation.headline_persistence_rmse(),
-                  100 * (evaluation.headline_rmse() / evaluation.headline_persistence_rmse() - 1)));
+  const at::Tensor fields = evaluation.fields.contiguous();
+  write_npy(folder_.fields_file(steps_done_), fields.sizes(),
+            {fields.const_data_ptr<float>(), static_cast<std::size_t>(fields.numel())});
+  const ChannelScores& headline = evaluation.headline();
+  console_.line(fmt::format(
+      "valid  after {} steps: loss {:.4f}, {} RMSE {:.4f} (persistence {:.4f}, {:+.1f} %{})", steps_done_,
+      evaluation.loss, headline.name, headline.rmse, headline.persistence_rmse,
+      100 * (headline.rmse / headline.persistence_rmse - 1),
+      evaluation.has_climatology ? fmt::format("; climatology {:.3f}", headline.climatology_rmse) : ""));
 }
 
 std::function<void(std::int64_t, std::int64_t)> Run::progress(const std::string& what) {
@@ -181,9 +194,12 @@ void Run::end(const std::string& status, const std::string& reason) {
   JsonLine summary("summary");
   summary.add("steps", steps_done_).add("samples", samples_done_).add("wall_us", steady_us() - begin_us_);
   summary.add("loss", last_loss_).add("samples_per_s", samples_per_second());
-  if (!evaluation_.rmse.empty()) {
-    summary.add("valid_loss", evaluation_.loss);
-    summary.add("rmse_" + evaluation_.channel_names.front(), evaluation_.headline_rmse());
+  if (!evaluation_.channels.empty()) {
+    const ChannelScores& headline = evaluation_.headline();
+    summary.add("valid_loss", evaluation_.loss).add("rmse_" + headline.name, headline.rmse);
+    summary.add("persistence_rmse_" + headline.name, headline.persistence_rmse);
+    if (evaluation_.has_climatology)
+      summary.add("climatology_rmse_" + headline.name, headline.climatology_rmse);
   }
   stream_->write(summary);
   stream_->write(JsonLine("end").add("status", status).add("reason", reason));

@@ -2,6 +2,8 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 
 #include "train/loss.h"
@@ -10,11 +12,54 @@
 namespace isobar {
 namespace {
 
-std::vector<double> as_vector(const at::Tensor& sums, double count) {
-  const at::Tensor means = (sums / count).to(at::kCPU).contiguous();
-  const double* const begin = means.const_data_ptr<double>();
-  return {begin, begin + means.numel()};
-}
+/// Sums over batches, in double precision on the device: nothing is fetched before the end.
+class Sums {
+ public:
+  Sums(const Dataset& dataset, c10::Device device)
+      : weights_(latitude_weights(dataset.height()).to(device)),
+        loss_(at::zeros({}, at::TensorOptions(at::kDouble).device(device))),
+        scores_(at::zeros({4, dataset.channels()}, loss_.options())) {
+    if (dataset.climatology().empty()) return;
+    std::vector<float> values = dataset.climatology();
+    climatology_ =
+        at::from_blob(values.data(), {1, dataset.channels(), dataset.height(), dataset.width()}, at::kFloat)
+            .clone()
+            .to(device);
+  }
+
+  void add(const Batch& batch, const at::Tensor& prediction) {
+    loss_ += relative_l2(prediction, batch.target).to(at::kDouble);
+    add(0, weighted_rmse(prediction, batch.target, weights_));
+    add(1, weighted_rmse(batch.input, batch.target, weights_));
+    if (climatology_.defined()) {
+      add(2, weighted_rmse(climatology_, batch.target, weights_));
+      add(3, weighted_acc(prediction - climatology_, batch.target - climatology_, weights_));
+    }
+    ++batches_;
+  }
+
+  void finish(Evaluation& out, const std::vector<std::string>& names) const {
+    const auto count = static_cast<double>(batches_);
+    const at::Tensor means = (scores_ / count).to(at::kCPU).contiguous();
+    const double* const values = means.const_data_ptr<double>();
+    out.loss = loss_.item<double>() / count;
+    out.has_climatology = climatology_.defined();
+    for (std::size_t c = 0; c < names.size(); ++c) {
+      const double* const at = values + c;
+      out.channels.push_back({names[c], at[0], at[names.size()], at[2 * names.size()], at[3 * names.size()]});
+    }
+  }
+
+ private:
+  /// [B, C] scores of one batch: their mean over the batch joins row `row`.
+  void add(std::int64_t row, const at::Tensor& scores) { scores_[row] += scores.to(at::kDouble).mean(0); }
+
+  at::Tensor weights_;
+  at::Tensor climatology_;
+  at::Tensor loss_;
+  at::Tensor scores_;  ///< rows: rmse, persistence, climatology, acc
+  std::int64_t batches_ = 0;
+};
 
 }  // namespace
 
@@ -23,27 +68,18 @@ Evaluation evaluate(const std::function<at::Tensor(const at::Tensor&)>& forecast
                     const std::function<void(std::int64_t, std::int64_t)>& on_progress) {
   const at::NoGradGuard no_grad;
   InlineLoader loader(dataset, Sampler(dataset.size(), /*shuffle=*/false, /*seed=*/0), batch_size);
-  const at::Tensor weights = latitude_weights(dataset.height()).to(device);
-  const auto on_device = at::TensorOptions(at::kDouble).device(device);
-  at::Tensor loss = at::zeros({}, on_device);
-  at::Tensor rmse = at::zeros({dataset.channels()}, on_device);
-  at::Tensor persistence = at::zeros({dataset.channels()}, on_device);
+  Sums sums(dataset, device);
+  Evaluation result;
   const std::int64_t batches = loader.steps_per_epoch();
   for (std::int64_t i = 0; i < batches; ++i) {
     const Batch batch = loader.next().to(device);
     const at::Tensor prediction = forecast(batch.input);
-    loss += relative_l2(prediction, batch.target).to(at::kDouble);
-    rmse += weighted_rmse(prediction, batch.target, weights).to(at::kDouble).mean(0);
-    persistence += weighted_rmse(batch.input, batch.target, weights).to(at::kDouble).mean(0);
+    sums.add(batch, prediction);
+    if (i == 0) result.fields = at::stack({batch.input[0], batch.target[0], prediction[0]}).to(at::kCPU);
     if (on_progress) on_progress((i + 1) * batch_size, batches * batch_size);
   }
-  const auto count = static_cast<double>(batches);
-  Evaluation result;
   result.samples = batches * batch_size;
-  result.loss = loss.item<double>() / count;
-  result.rmse = as_vector(rmse, count);
-  result.persistence_rmse = as_vector(persistence, count);
-  result.channel_names = dataset.channel_names();
+  sums.finish(result, dataset.channel_names());
   return result;
 }
 

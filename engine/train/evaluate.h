@@ -1,6 +1,6 @@
 #pragma once
 // Scores on the validation set, beside what a forecaster gets for free.
-#include <c10/core/Device.h>
+#include <ATen/core/Tensor.h>
 
 #include <cstdint>
 #include <functional>
@@ -12,17 +12,24 @@
 
 namespace isobar {
 
-/// Means over samples and batches, in normalised units (0.13 means 0.13 standard deviations of the channel).
+/// Means over samples and batches of one channel, in normalised units (0.13 means 0.13 standard deviations).
+struct ChannelScores {
+  std::string name;
+  double rmse = 0;              ///< latitude-weighted
+  double persistence_rmse = 0;  ///< of "nothing changes": prediction = input
+  double climatology_rmse = 0;  ///< of "as always at this place": prediction = mean over time
+  double acc = 0;               ///< correlation of anomalies from the climatology
+};
+
 struct Evaluation {
   std::int64_t samples = 0;
-  double loss = 0;                       ///< relative L2
-  std::vector<double> rmse;              ///< [C] latitude-weighted
-  std::vector<double> persistence_rmse;  ///< [C], of "nothing changes": prediction = input
-  std::vector<std::string> channel_names;
+  double loss = 0;  ///< relative L2
+  std::vector<ChannelScores> channels;
+  bool has_climatology = false;  ///< else climatology_rmse and acc are 0 and mean nothing
+  at::Tensor fields;  ///< [3, C, H, W] on the CPU: input, target and prediction of the first sample
 
   /// The first channel is the headline of the tutorial (u10m).
-  double headline_rmse() const { return rmse.front(); }
-  double headline_persistence_rmse() const { return persistence_rmse.front(); }
+  const ChannelScores& headline() const { return channels.front(); }
 };
 
 /// Runs `forecast` ([B, C, H, W] -> [B, C, H, W]) without gradients over the whole of `dataset` in order, in

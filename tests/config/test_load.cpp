@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -78,10 +79,18 @@ TEST_CASE("presets hold size and data only") {
   }
 }
 
-TEST_CASE("the presets asked for load, and short is a short base") {
-  for (const char* name : {"base", "short", "mp", "cpu_micro", "cpu_tiny", "cpu_small"}) {
-    CHECK(load({.preset = name}).preset == name);
+TEST_CASE("every preset loads, and they have the published batches and learning rates") {
+  for (const std::string& name : preset_names(kHome)) CHECK(load({.preset = name}).preset == name);
+  for (const int batch : {16, 32, 64, 128, 256, 512, 1024, 2048}) {
+    const Config config = load({.preset = "bs" + std::to_string(batch) + "_opt"}).config;
+    CHECK(config.train.global_batch == batch);
+    CHECK(config.optim.lr == Approx(5e-4 * std::sqrt(batch / 16.0)).epsilon(3e-3));
   }
+  for (const char* name : {"base", "mp", "mp_te", "mp_bs16", "mp_bs32", "opt", "short_opt", "bs64_opt_short",
+                           "mp_short", "mp_te_short", "cpu_attn", "cpu_small"}) {
+    CHECK(load({.preset = name}).config.model.patch == 8);
+  }
+  CHECK(load({.preset = "mp_patch4"}).config.model.patch == 4);
   const Config brief = load({.preset = "short"}).config;
   CHECK(brief.data.limit_train == 512);
   CHECK(brief.data.limit_valid == 128);

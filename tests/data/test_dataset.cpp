@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <fstream>
 #include <limits>
 
 #include "core/files.h"
@@ -114,6 +115,51 @@ TEST_CASE("statistics of another shape, not finite, or without spread are refuse
   CHECK_THAT(error_of([&] { open_train(data, folder); }), says("[1, 4, 1, 1]") && says("[1, 3, 1, 1]"));
   std::filesystem::remove(folder / "stats/global_means.npy");
   CHECK_THAT(error_of([&] { open_train(data, folder); }), says("global_means.npy"));
+}
+
+TEST_CASE("a value that is not finite is named by file and place") {
+  const TempFolder folder;
+  const SmallData data;
+  data.write(folder.path());
+  const Dataset dataset = open_train(data, folder);
+  const auto poison = [&](float value) {
+    const auto bytes = std::filesystem::file_size(folder / "train/2001.h5");
+    const auto begin = bytes - 12 * 3 * 8 * 16 * 4;  // contiguous, and the last thing in the file
+    std::fstream file(folder / "train/2001.h5", std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(begin + (((4 * 3 + 1) * 8 + 6) * 16 + 9) * 4));
+    file.write(reinterpret_cast<const char*>(&value), 4);
+  };
+  std::vector<float> input(dataset.field_values());
+  std::vector<float> target(dataset.field_values());
+  for (const float value :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    poison(value);
+    CHECK_THAT(error_of([&] { dataset.read_sample(4, input, target); }, Exit::failed),
+               says("2001.h5") && says("record 4, channel 1") && says("row 6, column 9"));
+    CHECK_THAT(error_of([&] { dataset.read_sample(3, input, target); }, Exit::failed), says("record 4"));
+  }
+  dataset.read_sample(5, input, target);
+}
+
+TEST_CASE("the climatology is cropped and normalised, may be missing, and is checked") {
+  const TempFolder folder;
+  const SmallData data;
+  data.write(folder.path());
+  CHECK(open_train(data, folder).climatology().empty());
+  std::vector<float> means(3 * 9 * 20);
+  for (std::size_t i = 0; i < means.size(); ++i) means[i] = static_cast<float>(i);
+  const auto write = [&](std::int64_t channels) {
+    write_npy(folder / "stats/time_means.npy", std::array<std::int64_t, 4>{1, channels, 27 / channels, 20},
+              means);
+  };
+  write(3);
+  const Dataset dataset = open_train(data, folder);
+  CHECK(dataset.climatology()[(2 * 8 + 7) * 16 + 15] == (static_cast<float>((2 * 9 + 7) * 20 + 15) - 21) / 4);
+  write(1);
+  CHECK_THAT(error_of([&] { open_train(data, folder); }), says("[1, 1, 27, 20]") && says("[1, 3, 8, 16]"));
+  means[5] = std::numeric_limits<float>::infinity();
+  write(3);
+  CHECK_THAT(error_of([&] { open_train(data, folder); }), says("time_means.npy") && says("not a finite"));
 }
 
 TEST_CASE("a year file cut short while it is read is an error, not a crash") {

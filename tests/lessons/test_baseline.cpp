@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -91,7 +92,14 @@ TEST_CASE("a run leaves its whole story in the run folder") {
   CHECK(evals[2]["step"] == 12);
   CHECK(evals[2]["loss"] < evals[0]["loss"]);
   CHECK(evals[2].contains("rmse_u10m"));
+  for (const char* score :
+       {"rmse_t2m", "persistence_rmse_u10m", "climatology_rmse_u10m", "acc_u10m", "acc_tcwv"}) {
+    CHECK(evals[2].contains(score));
+  }
   CHECK(evals[2]["persistence_rmse_u10m"] == evals[0]["persistence_rmse_u10m"]);
+  CHECK(evals[2]["acc_u10m"] > evals[0]["acc_u10m"]);
+  const NpyArray fields = read_npy(folder / "run/fields/step-000012.npy");
+  CHECK(fields.shape == std::vector<std::int64_t>{3, 20, 48, 96});
   CHECK_THAT(read_text_file(folder / "run/run.toml", 1 << 20), says("[environment]") && says("steps = 12"));
   CHECK(read_text_file(folder / "run/console.log", 1 << 20) == result.out);
   CHECK(open_safetensors(folder / "run/weights.safetensors").tensors.size() == 16 * 4 + 6);
@@ -185,6 +193,39 @@ TEST_CASE("a run that fails says so in its stream") {
   CHECK(lines.back()["kind"] == "end");
   CHECK(lines.back()["status"] == "failed");
   CHECK_THAT(lines.back()["reason"].get<std::string>(), says("20 channels"));
+}
+
+TEST_CASE("a loss that is no number ends the run, and the step is named") {
+  const TempFolder folder;
+  const ProcessResult result = train(folder / "run", {"train.steps=50", "optim.lr=1e6"});
+  CHECK(result.code == 1);
+  CHECK_THAT(result.err, says("the loss is") && says("step ") && says("smaller optim.lr"));
+  const std::vector<json> lines = stream(folder / "run");
+  CHECK(lines.back()["status"] == "failed");
+  const json last = of_kind(lines, "step").back();
+  CHECK(last["loss"].is_string());  // "nan" or "inf": JSON has no number for it
+}
+
+TEST_CASE("a full disk ends the run, and what was written stays readable") {
+  const TempFolder folder;
+  const ProcessResult result = train(folder / "run", {"train.steps=3000"}, {.file_limit_bytes = 100'000});
+  CHECK(result.code == 1);
+  CHECK_THAT(result.err, says("rank-0000.jsonl") || says("fields/step"));
+  const std::vector<json> lines = stream(folder / "run");  // parsing throws on a half line
+  CHECK(lines.size() > 1);
+}
+
+TEST_CASE("a second request to stop ends at once") {
+  const TempFolder folder;
+  const auto begin = std::chrono::steady_clock::now();
+  // The first signal asks, and the handler is gone; the second one, while the step or validation goes on,
+  // ends the program.
+  const ProcessResult result =
+      train(folder / "run", {"train.steps=1000000"}, {.interrupt_after_ms = 1500, .times = 2});
+  CHECK(result.code == 130);
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
+  const std::vector<json> lines = stream(folder / "run");
+  CHECK(of_kind(lines, "step").size() > 1);
 }
 
 TEST_CASE("a run folder is never written over") {

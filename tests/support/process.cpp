@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,7 +52,10 @@ int wait_with_deadline(pid_t pid, const ProcessOptions& options) {
   while (waitpid(pid, &status, WNOHANG) == 0) {
     const auto passed = clock::now() - begin;
     if (!interrupted && passed > std::chrono::milliseconds(options.interrupt_after_ms)) {
-      kill(pid, options.signal);
+      for (int n = 0; n < options.times; ++n) {
+        kill(pid, options.signal);
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      }
       interrupted = true;
     }
     if (passed > std::chrono::seconds(options.deadline_s)) {
@@ -76,9 +80,14 @@ ProcessResult run_process(const std::vector<std::string>& words, const ProcessOp
   if (!options.folder.empty()) posix_spawn_file_actions_addchdir_np(&actions, options.folder.c_str());
   std::vector<std::string> arguments = words;
   std::vector<std::string> environment = merged_environment(options.environment);
+  rlimit old{};
+  getrlimit(RLIMIT_FSIZE, &old);
+  const rlimit limit{static_cast<rlim_t>(options.file_limit_bytes), old.rlim_max};
+  if (options.file_limit_bytes >= 0) setrlimit(RLIMIT_FSIZE, &limit);  // the child inherits it
   pid_t pid = 0;
   const int error = posix_spawn(&pid, arguments.front().c_str(), &actions, nullptr,
                                 pointers(arguments).data(), pointers(environment).data());
+  setrlimit(RLIMIT_FSIZE, &old);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw std::runtime_error("cannot start " + words.front());
   ProcessResult result;

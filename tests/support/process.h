@@ -1,5 +1,6 @@
 #pragma once
 // Runs a program by its argument list, with a deadline, and keeps what it said.
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,9 @@ struct ProcessOptions {
   int deadline_s = 60;
   int interrupt_after_ms = -1;  ///< sends `signal` then, when not negative
   int signal = 2;
+  int times = 1;  ///< how often `signal` is sent, 10 ms apart
+  std::int64_t file_limit_bytes =
+      -1;  ///< largest file it may write, when not negative: the nearest thing to a full disk
 };
 
 ProcessResult run_process(const std::vector<std::string>& words, const ProcessOptions& options = {});
