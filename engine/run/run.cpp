@@ -58,6 +58,7 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
                                               lesson.name + " --config run.toml\n" + to_toml(config) + "\n" +
                                               environment_toml(device_.str(), threads_, command));
   stream_ = std::make_unique<StreamWriter>(folder_.stream_file(0), static_cast<int>(config.run.flush_ms));
+  board_ = std::make_unique<Board>(folder_.path / "tb", host_name());
   begin_us_ = steady_us();
   stream_->write(JsonLine("run")
                      .add("schema", kSchema)
@@ -130,6 +131,7 @@ void Run::record_step(std::int64_t index, const StepResult& result, const StageT
   const bool broken = !std::isfinite(last_loss_);
   if (due || broken) line.add("loss", last_loss_);
   stream_->write(line);
+  board_->add_step(index, result.loss, result.learning_rate, result.samples, times.step_us);
   if (broken) {
     throw Error(fmt::format("the loss is {} and training cannot go on", last_loss_),
                 fmt::format("step {}", index + 1), "a smaller optim.lr, or a warm-up (schedule.warmup_steps)",
@@ -174,6 +176,7 @@ void Run::record(const Evaluation& evaluation) {
   const at::Tensor fields = evaluation.fields.contiguous();
   write_npy(folder_.fields_file(steps_done_), fields.sizes(),
             {fields.const_data_ptr<float>(), static_cast<std::size_t>(fields.numel())});
+  board_->add_evaluation(steps_done_, evaluation);
   const ChannelScores& headline = evaluation.headline();
   console_.line(fmt::format(
       "valid  after {} steps: loss {:.4f}, {} RMSE {:.4f} (persistence {:.4f}, {:+.1f} %{})", steps_done_,

@@ -15,6 +15,7 @@
 #include "record/console.h"
 #include "record/run_folder.h"
 #include "record/stream_writer.h"
+#include "run/board.h"
 #include "run/signals.h"
 #include "run/step.h"
 #include "train/evaluate.h"
@@ -77,6 +78,7 @@ class Run {
   std::filesystem::path data_root_;
   RunFolder folder_;
   std::unique_ptr<StreamWriter> stream_;
+  std::unique_ptr<Board> board_;
   std::int64_t begin_us_ = 0;
   std::int64_t steps_done_ = 0;
   std::int64_t samples_done_ = 0;

@@ -1,11 +1,13 @@
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "core/files.h"
 #include "fields/npy.h"
 #include "fields/safetensors.h"
+#include "record/tfevents_reader.h"
 #include "support/errors.h"
 #include "support/process.h"
 #include "support/temp_folder.h"
@@ -100,6 +102,18 @@ TEST_CASE("a run leaves its whole story in the run folder") {
   CHECK(evals[2]["acc_u10m"] > evals[0]["acc_u10m"]);
   const NpyArray fields = read_npy(folder / "run/fields/step-000012.npy");
   CHECK(fields.shape == std::vector<std::int64_t>{3, 20, 48, 96});
+  std::map<std::string, std::vector<std::int64_t>> tags;
+  const std::filesystem::path log = *std::filesystem::directory_iterator(folder / "run/tb");
+  const TfEvents events = TfEventsReader(log).read_new();
+  for (const TfScalar& scalar : events.scalars) tags[scalar.tag].push_back(scalar.step);
+  for (const char* tag : {"Loss/train", "Loss/valid", "RMSE(u10m)/valid"}) {
+    CHECK(tags[tag] == std::vector<std::int64_t>{0, 8, 12});
+  }
+  for (const char* tag : {"Learning Rate", "Avg iters per sec", "Avg samples per sec"}) {
+    CHECK(tags[tag] == std::vector<std::int64_t>{8, 12});
+  }
+  CHECK(events.images.size() == 3);
+  CHECK(events.images[0].tag == "Visualization, t2m");
   CHECK_THAT(read_text_file(folder / "run/run.toml", 1 << 20), says("[environment]") && says("steps = 12"));
   CHECK(read_text_file(folder / "run/console.log", 1 << 20) == result.out);
   CHECK(open_safetensors(folder / "run/weights.safetensors").tensors.size() == 16 * 4 + 6);

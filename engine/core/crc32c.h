@@ -1,0 +1,13 @@
+#pragma once
+// CRC-32C (Castagnoli), the checksum of TensorBoard's event files and of checkpoints.
+// Source: RFC 3720, appendix B.4 (polynomial 0x1EDC6F41, reflected).
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace isobar {
+
+/// The checksum of `bytes`; pass the last result as `before` to go on over pieces.
+std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0);
+
+}  // namespace isobar

@@ -1,0 +1,34 @@
+#pragma once
+// The run's TensorBoard log: the tags of the ERA5 tutorial, so that both open side by side.
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "record/tfevents_writer.h"
+#include "train/evaluate.h"
+
+namespace isobar {
+
+class Board {
+ public:
+  Board(const std::filesystem::path& folder, const std::string& host) : events_(folder, host) {}
+
+  /// Adds one step to the means of its epoch. `loss` stays on its device.
+  void add_step(std::int64_t step, const at::Tensor& loss, double learning_rate, std::int64_t samples,
+                std::int64_t step_us);
+
+  /// Writes scores after `step` steps, and the means of the steps since the last call.
+  void add_evaluation(std::int64_t step, const Evaluation& evaluation);
+
+ private:
+  TfEventsWriter events_;
+  at::Tensor loss_sum_;
+  std::int64_t steps_ = 0;
+  std::int64_t samples_ = 0;
+  std::int64_t time_us_ = 0;
+  double learning_rate_ = 0;
+};
+
+}  // namespace isobar
