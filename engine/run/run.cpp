@@ -16,6 +16,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "device/device.h"
+#include "device/peak.h"
 #include "fields/npy.h"
 #include "run/environment.h"
 
@@ -26,7 +27,6 @@ namespace {
 constexpr int kSchema = 1;
 constexpr std::int64_t kShowEvery_us = 2'000'000;  // plain lines, where nothing can be overwritten
 constexpr std::int64_t kLiveEvery_us = 100'000;
-constexpr std::int64_t kWarmUpSteps = 20;
 
 }  // namespace
 
@@ -68,6 +68,9 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
                      .add("rank", 0)
                      .add("world", 1)
                      .add("host", host_name())
+                     .add("pid", static_cast<std::int64_t>(getpid()))
+                     .add("wanted_steps", config.train.steps)
+                     .add("flops_per_sample", training_flops(vit_shape(config)))
                      .add("device", device_.str())
                      .add("threads", threads_)
                      .add("started", wall_iso()));
@@ -84,6 +87,7 @@ void Run::announce(const Dataset& train, const Dataset& valid, std::int64_t para
           ? ""
           : ", preset " + loaded_.preset +
                 (loaded_.preset_was_chosen ? " (picked for this device; --preset names another)" : "");
+  summary_.warm_up_steps = warm_up_steps(steps_per_epoch);
   console_.line(fmt::format("{}  {}{}", lesson_.name, lesson_.title, chosen));
   console_.line(fmt::format("  data    {} training and {} validation samples of {} x {} x {} in {}",
                             train.size(), valid.size(), shape.channels, shape.height, shape.width,
@@ -110,11 +114,6 @@ void Run::record_step(std::int64_t index, const StepResult& result, const StageT
   const TrainConfig& train = loaded_.config.train;
   const bool due = index % train.report_every == 0 || index + 1 == train.steps;
   steps_done_ = index + 1;
-  samples_done_ += result.samples;
-  if (index >= kWarmUpSteps) {
-    warm_samples_ += result.samples;
-    warm_us_ += times.step_us;
-  }
   JsonLine line("step");
   line.add("step", index)
       .add("t_us", steady_us() - begin_us_)
@@ -129,7 +128,9 @@ void Run::record_step(std::int64_t index, const StepResult& result, const StageT
   // On a CPU the loss is there already; on a device fetching it would wait for the step.
   if (due || device_.is_cpu()) last_loss_ = result.loss.item<double>();
   const bool broken = !std::isfinite(last_loss_);
+  if (index == 0) summary_.first_loss = last_loss_;
   if (due || broken) line.add("loss", last_loss_);
+  add_to_summary(result, times);
   stream_->write(line);
   board_->add_step(index, result.loss, result.learning_rate, result.samples, times.step_us);
   if (broken) {
@@ -140,28 +141,64 @@ void Run::record_step(std::int64_t index, const StepResult& result, const StageT
   if (due) show_step(index, result);
 }
 
+void Run::add_to_summary(const StepResult& result, const StageTimes& times) {
+  summary_.samples += result.samples;
+  if (steps_done_ <= summary_.warm_up_steps) return;
+  ++steady_steps_;
+  steady_samples_ += result.samples;
+  steady_times_.step_us += times.step_us;
+  for (std::size_t stage = 0; stage < kStageNames.size(); ++stage) {
+    steady_times_.stage_us[stage] += times.stage_us[stage];
+    steady_times_.entered[stage] = steady_times_.entered[stage] || times.entered[stage];
+  }
+}
+
+RunSummary Run::summary() const {
+  RunSummary out = summary_;
+  out.steps = steps_done_;
+  out.wanted_steps = loaded_.config.train.steps;
+  out.wall_s = static_cast<double>(steady_us() - begin_us_) * 1e-6;
+  out.last_loss = last_loss_;
+  out.flops_per_sample = training_flops(vit_shape(loaded_.config));
+  if (steady_steps_ == 0) return out;
+  const auto steps = static_cast<double>(steady_steps_);
+  out.step_us = static_cast<double>(steady_times_.step_us) / steps;
+  out.samples_per_s = static_cast<double>(steady_samples_) / (out.step_us * steps) * 1e6;
+  for (std::size_t stage = 0; stage < kStageNames.size(); ++stage) {
+    if (!steady_times_.entered[stage]) continue;
+    out.stages_us.emplace_back(kStageNames[stage],
+                               static_cast<double>(steady_times_.stage_us[stage]) / steps);
+  }
+  return out;
+}
+
 void Run::show_step(std::int64_t index, const StepResult& result) {
   const std::int64_t now_us = steady_us();
   const std::int64_t every_us = console_.is_terminal() ? kLiveEvery_us : kShowEvery_us;
-  const bool last = index + 1 == loaded_.config.train.steps;
+  const std::int64_t steps = loaded_.config.train.steps;
+  const bool last = index + 1 == steps;
   if (index > 0 && !last && now_us - shown_us_ < every_us) return;
   shown_us_ = now_us;
-  const double rate = samples_per_second();
-  const auto left = static_cast<double>((loaded_.config.train.steps - index - 1) * result.samples);
-  const std::string speed =
-      rate > 0 ? fmt::format("  {:.1f} samples/s  {} left", rate, human_seconds(left / rate)) : "";
-  console_.progress(fmt::format("step {:>{}}/{}  epoch {:<3} loss {:.4f}  lr {:.2e}{}", index + 1,
-                                std::to_string(loaded_.config.train.steps).size(), loaded_.config.train.steps,
-                                result.epoch + 1, last_loss_, result.learning_rate, speed),
+  const RunSummary so_far = summary();
+  std::string speed;
+  if (so_far.samples_per_s > 0) {
+    speed = fmt::format("  {:.1f} samples/s  {} left  {}", so_far.samples_per_s,
+                        human_seconds(static_cast<double>(steps - index - 1) * so_far.step_us * 1e-6),
+                        stage_shares(so_far.stages_us, so_far.step_us));
+  }
+  console_.progress(fmt::format("step {:>{}}/{}  epoch {:<3} loss {:.4f}{}", index + 1,
+                                std::to_string(steps).size(), steps, result.epoch + 1, last_loss_, speed),
                     /*keep=*/true);
 }
 
-double Run::samples_per_second() const {
-  return warm_us_ > 0 ? static_cast<double>(warm_samples_) * 1e6 / static_cast<double>(warm_us_) : 0;
-}
-
 void Run::record(const Evaluation& evaluation) {
-  evaluation_ = evaluation;
+  const ChannelScores& headline = evaluation.headline();
+  summary_.has_scores = true;
+  summary_.valid_loss = evaluation.loss;
+  summary_.headline = headline.name;
+  summary_.rmse = headline.rmse;
+  summary_.persistence_rmse = headline.persistence_rmse;
+  summary_.climatology_rmse = evaluation.has_climatology ? headline.climatology_rmse : 0;
   JsonLine line("eval");
   line.add("step", steps_done_).add("t_us", steady_us() - begin_us_).add("samples", evaluation.samples);
   line.add("loss", evaluation.loss);
@@ -177,7 +214,6 @@ void Run::record(const Evaluation& evaluation) {
   write_npy(folder_.fields_file(steps_done_), fields.sizes(),
             {fields.const_data_ptr<float>(), static_cast<std::size_t>(fields.numel())});
   board_->add_evaluation(steps_done_, evaluation);
-  const ChannelScores& headline = evaluation.headline();
   console_.line(fmt::format(
       "valid  after {} steps: loss {:.4f}, {} RMSE {:.4f} (persistence {:.4f}, {:+.1f} %{})", steps_done_,
       evaluation.loss, headline.name, headline.rmse, headline.persistence_rmse,
@@ -194,17 +230,7 @@ std::function<void(std::int64_t, std::int64_t)> Run::progress(const std::string&
 void Run::end(const std::string& status, const std::string& reason) {
   if (ended_) return;
   ended_ = true;
-  JsonLine summary("summary");
-  summary.add("steps", steps_done_).add("samples", samples_done_).add("wall_us", steady_us() - begin_us_);
-  summary.add("loss", last_loss_).add("samples_per_s", samples_per_second());
-  if (!evaluation_.channels.empty()) {
-    const ChannelScores& headline = evaluation_.headline();
-    summary.add("valid_loss", evaluation_.loss).add("rmse_" + headline.name, headline.rmse);
-    summary.add("persistence_rmse_" + headline.name, headline.persistence_rmse);
-    if (evaluation_.has_climatology)
-      summary.add("climatology_rmse_" + headline.name, headline.climatology_rmse);
-  }
-  stream_->write(summary);
+  stream_->write(summary_event(summary()));
   stream_->write(JsonLine("end").add("status", status).add("reason", reason));
   stream_->finish();
 }
@@ -213,12 +239,11 @@ int Run::finish() {
   const int stop = StopSignals::requested();
   const std::string reason =
       complete() ? "" : std::string(signal_name(stop)) + " after " + std::to_string(steps_done_) + " steps";
+  summary_.peak_flops_per_s = measure_peak_flops(device_);
   end(complete() ? "done" : "stopped", reason);
-  console_.line(fmt::format("{}  {} steps in {}, {:.1f} samples/s{}",
-                            complete() ? "done" : "stopped: " + reason, steps_done_,
-                            human_seconds(static_cast<double>(steady_us() - begin_us_) * 1e-6),
-                            samples_per_second(), warm_us_ > 0 ? " without the first 20 steps" : ""));
-  console_.line("the run is in " + folder_.path.string());
+  console_.line(complete() ? "done" : "stopped: " + reason);
+  for (const std::string& line : summary_lines(summary())) console_.line(line);
+  console_.line("  run          " + folder_.path.string());
   return complete() ? static_cast<int>(Exit::done) : 128 + stop;
 }
 

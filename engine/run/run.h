@@ -14,6 +14,7 @@
 #include "formula/vit_counts.h"
 #include "record/console.h"
 #include "record/run_folder.h"
+#include "record/run_summary.h"
 #include "record/stream_writer.h"
 #include "run/board.h"
 #include "run/signals.h"
@@ -67,7 +68,9 @@ class Run {
   void record_step(std::int64_t index, const StepResult& result, const StageTimes& times);
   void show_step(std::int64_t index, const StepResult& result);
   void end(const std::string& status, const std::string& reason);
-  double samples_per_second() const;
+  void add_to_summary(const StepResult& result, const StageTimes& times);
+  /// The summary of what was done so far.
+  RunSummary summary() const;
 
   StopSignals signals_;
   LessonInfo lesson_;
@@ -81,12 +84,12 @@ class Run {
   std::unique_ptr<Board> board_;
   std::int64_t begin_us_ = 0;
   std::int64_t steps_done_ = 0;
-  std::int64_t samples_done_ = 0;
-  std::int64_t warm_samples_ = 0;  ///< of the steps that make up warm_us_: all but the first ones
-  std::int64_t warm_us_ = 0;
+  RunSummary summary_;
+  std::int64_t steady_steps_ = 0;
+  std::int64_t steady_samples_ = 0;
+  StageTimes steady_times_;  ///< sums over the steady steps
   std::int64_t shown_us_ = 0;
   double last_loss_ = 0;
-  Evaluation evaluation_;  ///< the last one
   bool ended_ = false;
 };
 

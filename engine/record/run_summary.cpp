@@ -1,0 +1,77 @@
+#include "record/run_summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/text.h"
+
+namespace isobar {
+
+double RunSummary::mfu() const {
+  return peak_flops_per_s > 0 ? samples_per_s * flops_per_sample / peak_flops_per_s : 0;
+}
+
+std::int64_t warm_up_steps(std::int64_t steps_per_epoch) {
+  return steps_per_epoch > 64 ? 20 : steps_per_epoch;
+}
+
+JsonLine summary_event(const RunSummary& summary) {
+  JsonLine line("summary");
+  line.add("steps", summary.steps)
+      .add("samples", summary.samples)
+      .add("wall_us", std::llround(summary.wall_s * 1e6));
+  line.add("first_loss", summary.first_loss).add("loss", summary.last_loss);
+  line.add("samples_per_s", summary.samples_per_s).add("step_us", summary.step_us);
+  for (const auto& [stage, time_us] : summary.stages_us) line.add(stage + "_us", time_us);
+  line.add("mfu", summary.mfu()).add("peak_flops_per_s", summary.peak_flops_per_s);
+  if (summary.has_scores) {
+    line.add("valid_loss", summary.valid_loss).add("rmse_" + summary.headline, summary.rmse);
+    line.add("persistence_rmse_" + summary.headline, summary.persistence_rmse);
+    if (summary.climatology_rmse > 0)
+      line.add("climatology_rmse_" + summary.headline, summary.climatology_rmse);
+  }
+  return line;
+}
+
+std::string stage_shares(const std::vector<std::pair<std::string, double>>& stages_us, double step_us) {
+  std::vector<std::string> parts;
+  double rest_us = step_us;
+  for (const auto& [stage, time_us] : stages_us) {
+    parts.push_back(fmt::format("{} {:.0f} %", stage, 100 * time_us / step_us));
+    rest_us -= time_us;
+  }
+  parts.push_back(fmt::format("rest {:.0f} %", 100 * std::max(0.0, rest_us) / step_us));
+  return join(parts, ", ");
+}
+
+std::vector<std::string> summary_lines(const RunSummary& summary) {
+  std::vector<std::string> out;
+  out.push_back(fmt::format("  steps        {} of {}, {} samples in {}", summary.steps, summary.wanted_steps,
+                            human_count(summary.samples), human_seconds(summary.wall_s)));
+  out.push_back(fmt::format("  train loss   {:.4f} at the start, {:.4f} at the end", summary.first_loss,
+                            summary.last_loss));
+  if (summary.has_scores) {
+    out.push_back(fmt::format("  valid loss   {:.4f}", summary.valid_loss));
+    const std::string climatology =
+        summary.climatology_rmse > 0 ? fmt::format(", climatology {:.4f}", summary.climatology_rmse) : "";
+    out.push_back(fmt::format("  {:<12} RMSE {:.4f}; persistence {:.4f}{}: {:.1f} % {} than persistence",
+                              summary.headline, summary.rmse, summary.persistence_rmse, climatology,
+                              100 * std::fabs(summary.rmse / summary.persistence_rmse - 1),
+                              summary.rmse < summary.persistence_rmse ? "better" : "worse"));
+  }
+  if (summary.samples_per_s > 0) {
+    const std::string mfu =
+        summary.mfu() > 0 ? fmt::format(", MFU {:.1f} % of {:.0f} GFLOP/s (matrix products, measured here)",
+                                        100 * summary.mfu(), summary.peak_flops_per_s * 1e-9)
+                          : "";
+    out.push_back(fmt::format("  throughput   {:.1f} samples/s without the first {} steps{}",
+                              summary.samples_per_s, summary.warm_up_steps, mfu));
+    out.push_back(fmt::format("  a step       {:.1f} ms: {}", summary.step_us * 1e-3,
+                              stage_shares(summary.stages_us, summary.step_us)));
+  }
+  return out;
+}
+
+}  // namespace isobar

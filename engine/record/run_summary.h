@@ -1,0 +1,52 @@
+#pragma once
+// What is left of a run in a dozen numbers, and how a person reads it. A run fills it in as it goes; a reader
+// fills it in from the stream, and both say the same.
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "record/json_line.h"
+
+namespace isobar {
+
+struct RunSummary {
+  std::int64_t steps = 0;
+  std::int64_t wanted_steps = 0;
+  std::int64_t samples = 0;
+  double wall_s = 0;
+  double first_loss = 0;
+  double last_loss = 0;
+  bool has_scores = false;
+  double valid_loss = 0;
+  std::string headline;  ///< the channel that the scores below are of, "u10m"
+  double rmse = 0;
+  double persistence_rmse = 0;
+  double climatology_rmse = 0;  ///< 0 = the data set has no climatology
+  // Over the steady steps: those after the warm-up.
+  std::int64_t warm_up_steps = 0;
+  double samples_per_s = 0;  ///< 0 = no step was steady
+  double step_us = 0;        ///< mean
+  std::vector<std::pair<std::string, double>>
+      stages_us;                ///< name and mean time a step, in the order of a step
+  double flops_per_sample = 0;  ///< forward and backward, model operations
+  double peak_flops_per_s = 0;  ///< measured here with matrix products; 0 = not measured
+
+  /// Model operations per second over the peak; 0 when one of them is not known. Data loading is inside the
+  /// clock.
+  double mfu() const;
+};
+
+/// Steps that are not steady: the first epoch, or 20 steps when an epoch is longer than 64.
+std::int64_t warm_up_steps(std::int64_t steps_per_epoch);
+
+/// The `summary` line of the stream.
+JsonLine summary_event(const RunSummary& summary);
+
+/// A few lines for a person; every figure was measured in this run.
+std::vector<std::string> summary_lines(const RunSummary& summary);
+
+/// "load 6 %, forward 33 %, ..." of the step, the rest included.
+std::string stage_shares(const std::vector<std::pair<std::string, double>>& stages_us, double step_us);
+
+}  // namespace isobar
