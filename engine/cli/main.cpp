@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "cli/run_command.h"
+#include "cli/show_command.h"
 #include "core/error.h"
 #include "core/text.h"
 
@@ -15,8 +16,10 @@ int dispatch(const std::vector<std::string>& arguments) {
                                       arguments.end());
   if (command == "run") return run_command(rest);
   if (command == "data") return data_command(rest);
+  if (command == "show") return show_command(rest);
+  if (command == "runs") return runs_command(rest);
   if (command == "ladder") return ladder_command();
-  const std::string nearest = nearest_name(command, {"run", "data", "ladder"});
+  const std::string nearest = nearest_name(command, {"run", "data", "ladder", "show", "runs"});
   throw Error("unknown command \"" + printable(command, 40) + "\"", "./isobar",
               nearest.empty() ? "./isobar help lists the commands" : "did you mean " + nearest + "?");
 }

@@ -88,6 +88,12 @@ void Run::announce(const Dataset& train, const Dataset& valid, std::int64_t para
           : ", preset " + loaded_.preset +
                 (loaded_.preset_was_chosen ? " (picked for this device; --preset names another)" : "");
   summary_.warm_up_steps = warm_up_steps(steps_per_epoch);
+  stream_->write(JsonLine("note")
+                     .add("text", "plan")
+                     .add("steps_per_epoch", steps_per_epoch)
+                     .add("train_samples", train.size())
+                     .add("valid_samples", valid.size())
+                     .add("parameters", parameters));
   console_.line(fmt::format("{}  {}{}", lesson_.name, lesson_.title, chosen));
   console_.line(fmt::format("  data    {} training and {} validation samples of {} x {} x {} in {}",
                             train.size(), valid.size(), shape.channels, shape.height, shape.width,

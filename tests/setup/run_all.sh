@@ -185,6 +185,12 @@ case_wrong_words() {
   isobar
   expect "help" says "./isobar run LESSON"
 }
+case_no_home() {
+  CODE=0
+  OUT=$(cd "$TREE" && env -u HOME -u ISOBAR_PREFIX -u XDG_CACHE_HOME PATH="$WORLD/bin:$PATH" ./isobar doctor 2>&1) || CODE=$?
+  expect "code 2" [ "$CODE" = 2 ]
+  expect "a way out" says "export ISOBAR_PREFIX="
+}
 case_doctor() {
   touch "$WORLD/no-packages"
   isobar doctor

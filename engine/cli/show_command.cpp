@@ -1,0 +1,189 @@
+#include "cli/show_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+#include "analyse/run_reader.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "record/console.h"
+#include "record/run_folder.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::uint64_t kMostNoteBytes = 4096;
+
+/// Takes `flag` out of `arguments`; false when it is not there.
+bool take_flag(std::vector<std::string>& arguments, const std::string& flag) {
+  const auto found = std::find(arguments.begin(), arguments.end(), flag);
+  if (found == arguments.end()) return false;
+  arguments.erase(found);
+  return true;
+}
+
+std::string scores_line(const RunScores& scores) {
+  return fmt::format("  after {:>7} steps  loss {:.4f}  {} RMSE {:.4f}  persistence {:.4f}  ACC {:.3f}",
+                     scores.step, scores.loss, scores.headline, scores.rmse, scores.persistence_rmse,
+                     scores.acc);
+}
+
+std::string head_line(const RunReader& reader) {
+  const RunView& view = reader.view();
+  const std::string reason = view.reason.empty() ? "" : ": " + view.reason;
+  const std::string died =
+      view.state == RunState::died
+          ? fmt::format(": it never said its end; last sign {} ago", human_seconds(view.age_s))
+          : "";
+  return fmt::format("{}  {}{}{}", reader.folder().filename().string(), state_name(view.state), reason, died);
+}
+
+void print_whole(const RunReader& reader, Console& console) {
+  const RunView& view = reader.view();
+  console.line(head_line(reader));
+  if (view.state == RunState::empty) return;
+  console.line(fmt::format("  {}{}, on {} of {}, started {}", view.lesson,
+                           view.preset.empty() ? "" : ", preset " + view.preset, view.device, view.host,
+                           view.started));
+  for (const RunScores& scores : view.scores) console.line(scores_line(scores));
+  for (const std::string& line : summary_lines(view.summary)) console.line(line);
+  if (view.unread_lines > 0)
+    console.line(fmt::format("  {} lines of the stream could not be read", view.unread_lines));
+  console.line("  run          " + reader.folder().string());
+}
+
+std::string live_line(const RunView& view) {
+  const RunSummary& summary = view.summary;
+  std::string out = fmt::format("step {}/{}  epoch {}  loss {:.4f}", summary.steps, summary.wanted_steps,
+                                view.last_epoch + 1, summary.last_loss);
+  if (summary.samples_per_s > 0) {
+    const double left_s = static_cast<double>(summary.wanted_steps - summary.steps) * summary.step_us * 1e-6;
+    out += fmt::format("  {:.1f} samples/s  {} left  {}", summary.samples_per_s, human_seconds(left_s),
+                       stage_shares(summary.stages_us, summary.step_us));
+  }
+  return out;
+}
+
+bool is_over(const RunView& view) { return view.state != RunState::running && view.state != RunState::empty; }
+
+void follow(RunReader& reader, Console& console) {
+  std::size_t told = 0;
+  auto shown = std::chrono::steady_clock::now() - std::chrono::hours(1);
+  while (!is_over(reader.view())) {
+    const bool changed = reader.update();
+    for (; told < reader.view().scores.size(); ++told) console.line(scores_line(reader.view().scores[told]));
+    const auto every = std::chrono::milliseconds(console.is_terminal() ? 100 : 2000);
+    if (changed && reader.view().summary.steps > 0 && std::chrono::steady_clock::now() - shown > every) {
+      console.progress(live_line(reader.view()));
+      shown = std::chrono::steady_clock::now();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+}
+
+std::uint64_t folder_bytes(const fs::path& folder) {
+  std::uint64_t bytes = 0;
+  std::error_code code;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder, code)) {
+    if (entry.is_regular_file(code)) bytes += entry.file_size(code);
+  }
+  return bytes;
+}
+
+std::string note_of(const fs::path& run) {
+  const fs::path file = run / "note.txt";
+  return fs::exists(file) ? printable(read_text_file(file, kMostNoteBytes), 60) : "";
+}
+
+int list(Console& console) {
+  const std::vector<fs::path> runs = list_runs("runs");
+  if (runs.empty()) {
+    console.line("no run is here yet: ./isobar run 01_baseline");
+    return 0;
+  }
+  console.line(fmt::format("{:<42} {:<8} {:<10} {:>13} {:>9} {:>11} {:>8}  {}", "run", "state", "preset",
+                           "steps", "RMSE", "samples/s", "size", "note"));
+  std::uint64_t all_bytes = 0;
+  for (const fs::path& path : runs) {
+    RunReader reader(path);
+    while (reader.update()) {
+    }
+    const RunView& view = reader.view();
+    const std::uint64_t bytes = folder_bytes(path);
+    all_bytes += bytes;
+    console.line(fmt::format("{:<42} {:<8} {:<10} {:>13} {:>9.4f} {:>11.1f} {:>8}  {}",
+                             path.filename().string(), state_name(view.state), view.preset,
+                             fmt::format("{}/{}", view.summary.steps, view.summary.wanted_steps),
+                             view.summary.rmse, view.summary.samples_per_s, human_bytes(bytes),
+                             note_of(path)));
+  }
+  console.line(fmt::format("{} runs, {}", runs.size(), human_bytes(all_bytes)));
+  return 0;
+}
+
+/// Deletes a run that is over. Only a folder that holds a run is ever touched.
+void remove_run(const fs::path& run) {
+  RunReader reader(run);
+  while (reader.update()) {
+  }
+  if (reader.view().state == RunState::running) {
+    throw Error("the run is still going on", run.string(), "stop it first");
+  }
+  std::error_code code;
+  fs::remove_all(run, code);
+  if (code) throw system_error("the run cannot be deleted", run.string(), code.value());
+}
+
+}  // namespace
+
+int show_command(const std::vector<std::string>& words) {
+  std::vector<std::string> arguments = words;
+  const bool json = take_flag(arguments, "--json");
+  const bool live = take_flag(arguments, "--follow");
+  if (arguments.size() != 1) {
+    throw Error("which run?", "./isobar show",
+                "./isobar show RUN [--follow] [--json]; RUN is a folder, a name, or last");
+  }
+  RunReader reader(find_run(arguments.front(), "runs"));
+  while (reader.update()) {
+  }
+  Console console;
+  if (live && !is_over(reader.view())) {
+    console.line(head_line(reader));
+    follow(reader, console);
+  }
+  if (json) {
+    std::printf("%s\n", to_json(reader).c_str());
+  } else {
+    print_whole(reader, console);
+  }
+  return 0;
+}
+
+int runs_command(const std::vector<std::string>& arguments) {
+  Console console;
+  if (arguments.empty()) return list(console);
+  if (arguments.front() == "note" && arguments.size() == 3) {
+    write_file_whole(find_run(arguments[1], "runs") / "note.txt",
+                     printable(arguments[2], kMostNoteBytes / 2));
+    return 0;
+  }
+  if (arguments.front() == "delete" && arguments.size() == 2) {
+    const fs::path run = find_run(arguments[1], "runs");
+    const std::uint64_t bytes = folder_bytes(run);
+    remove_run(run);
+    console.line(fmt::format("deleted {} ({})", run.string(), human_bytes(bytes)));
+    return 0;
+  }
+  throw Error("what about the runs?", "./isobar runs", "./isobar runs; runs note RUN TEXT; runs delete RUN");
+}
+
+}  // namespace isobar

@@ -1,0 +1,14 @@
+#pragma once
+#include <string>
+#include <vector>
+
+namespace isobar {
+
+/// `show RUN [--follow] [--json]`: what a run says of itself, live ones too.
+int show_command(const std::vector<std::string>& arguments);
+
+/// `runs [--json]`: the runs below runs/, with state, skill, throughput and size; `runs note RUN TEXT`; `runs
+/// delete RUN`.
+int runs_command(const std::vector<std::string>& arguments);
+
+}  // namespace isobar

@@ -1,0 +1,141 @@
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "analyse/run_reader.h"
+#include "core/files.h"
+#include "support/errors.h"
+#include "support/temp_folder.h"
+
+using namespace isobar;
+
+namespace {
+
+std::string this_host() {
+  char name[256] = {};
+  gethostname(name, sizeof(name) - 1);
+  return name;
+}
+
+/// The stream of a run of 30 steps with epochs of 10, as a lesson writes it.
+std::string stream(std::int64_t pid, const std::string& lesson = "01_baseline") {
+  std::string out = JsonLine("run")
+                        .add("schema", 1)
+                        .add("lesson", lesson)
+                        .add("preset", "cpu_tiny")
+                        .add("host", this_host())
+                        .add("device", "cpu")
+                        .add("pid", pid)
+                        .add("wanted_steps", 40)
+                        .add("flops_per_sample", 1e9)
+                        .text();
+  out += JsonLine("note").add("text", "plan").add("steps_per_epoch", 10).text();
+  for (int i = 0; i < 30; ++i) {
+    JsonLine line("step");
+    line.add("step", i).add("t_us", 1000 * (i + 1)).add("epoch", i / 10).add("samples", 4);
+    line.add("load_us", i < 10 ? 900 : 100).add("forward_us", 300).add("step_us", i < 10 ? 2000 : 500);
+    if (i % 10 == 0) line.add("loss", 1.0 - 0.01 * i);
+    out += line.text();
+  }
+  out += JsonLine("eval")
+             .add("step", 30)
+             .add("loss", 0.5)
+             .add("rmse_u10m", 0.25)
+             .add("persistence_rmse_u10m", 0.4)
+             .text();
+  return out;
+}
+
+class Folder {
+ public:
+  explicit Folder(const std::string& text) {
+    write_file_whole(folder_ / "run.toml", "");
+    write_file_whole(folder_ / "rank-0000.jsonl", text);
+  }
+  RunReader read() const {
+    RunReader reader(folder_.path());
+    while (reader.update()) {
+    }
+    return reader;
+  }
+
+ private:
+  TempFolder folder_;
+};
+
+}  // namespace
+
+TEST_CASE("a run is told as its stream tells it, the warm-up left out") {
+  const Folder folder(stream(1) + JsonLine("end").add("status", "done").text());
+  const RunReader reader = folder.read();
+  const RunView& view = reader.view();
+  CHECK(view.state == RunState::done);
+  CHECK(view.lesson == "01_baseline");
+  CHECK(view.summary.steps == 30);
+  CHECK(view.summary.wanted_steps == 40);
+  CHECK(view.summary.samples == 120);
+  CHECK(view.summary.first_loss == 1.0);
+  CHECK(view.summary.last_loss == Approx(0.8));
+  CHECK(view.summary.warm_up_steps == 10);
+  CHECK(view.summary.step_us == Approx(500));
+  CHECK(view.summary.samples_per_s == Approx(8000));
+  REQUIRE(view.summary.stages_us.size() == 2);
+  CHECK(view.summary.stages_us[0] == std::pair<std::string, double>{"load", 100.0});
+  REQUIRE(view.scores.size() == 1);
+  CHECK(view.scores[0].headline == "u10m");
+  CHECK(view.summary.rmse == 0.25);
+  CHECK_THAT(to_json(reader), says("\"state\":\"done\"") && says("\"rmse_u10m\":0.25"));
+}
+
+TEST_CASE("a run without an end is running while its process lives, and has died when it does not") {
+  CHECK(Folder(stream(getpid(), "test_analyse")).read().view().state == RunState::running);
+  CHECK(Folder(stream(getpid(), "01_baseline")).read().view().state ==
+        RunState::died);  // the number is another's now
+  CHECK(Folder(stream(2'000'000'000)).read().view().state == RunState::died);
+}
+
+TEST_CASE("stopped and failed runs say why") {
+  const std::string stop =
+      JsonLine("end").add("status", "stopped").add("reason", "SIGINT after 30 steps").text();
+  CHECK(Folder(stream(1) + stop).read().view().reason == "SIGINT after 30 steps");
+  CHECK(Folder(stream(1) + stop).read().view().state == RunState::stopped);
+  const std::string fail = JsonLine("end").add("status", "failed").add("reason", "disk\x1b[31m full").text();
+  CHECK(Folder(stream(1) + fail).read().view().state == RunState::failed);
+  CHECK(Folder(stream(1) + fail).read().view().reason ==
+        "disk?[31m full");  // escapes cannot steer a terminal
+}
+
+TEST_CASE("strange lines are counted, unknown kinds and keys ignored, numbers that are none kept as such") {
+  const Folder folder(
+      stream(1) + "not json\n[1,2]\n5\n" + JsonLine("novelty").add("x", 1).text() +
+      "{\"kind\":\"step\",\"step\":30,\"loss\":\"nan\",\"samples\":\"many\",\"new_key\":[1,{}]}\n" +
+      "{\"kind\":5}\n{\"kind\":\"step\",\"step\":1e308}\n");
+  const RunReader reader = folder.read();
+  CHECK(reader.view().unread_lines == 3);
+  CHECK(std::isnan(reader.view().summary.last_loss));
+}
+
+TEST_CASE("an unknown schema and a folder without a run are refused in a sentence") {
+  const Folder future(JsonLine("run").add("schema", 9).text());
+  CHECK_THAT(error_of([&] { future.read(); }), says("schema 9") && says("another version"));
+  const TempFolder empty;
+  CHECK_THAT(error_of([&] { RunReader reader(empty.path()); }), says("holds no run"));
+}
+
+TEST_CASE("runs are found by path, by name, as the last, and nearly") {
+  const TempFolder folder;
+  for (const char* name : {"01_baseline-20261101-000000-aaaa", "01_baseline-20261102-000000-bbbb"}) {
+    std::filesystem::create_directories(folder / name);
+    write_file_whole(folder.path() / name / "run.toml", "");
+  }
+  std::filesystem::create_directories(folder / "no-run");
+  CHECK(list_runs(folder.path()).size() == 2);
+  CHECK(find_run("last", folder.path()).filename() == "01_baseline-20261102-000000-bbbb");
+  CHECK(find_run("01_baseline-20261101-000000-aaaa", folder.path()) ==
+        folder / "01_baseline-20261101-000000-aaaa");
+  CHECK(find_run(folder / "no-run", folder.path()) == folder / "no-run");
+  CHECK_THAT(error_of([&] { find_run("01_baseline-20261101-000000-aaab", folder.path()); }),
+             says("mean 01_baseline-20261101"));
+  CHECK_THAT(error_of([&] { find_run("last", folder / "nowhere"); }), says("./isobar run 01_baseline"));
+}
