@@ -125,6 +125,7 @@ void RunReader::take(const std::string& text_line) {
     view_.device = text(line, "device");
     view_.host = text(line, "host");
     view_.started = text(line, "started");
+    view_.fault = text(line, "fault") == "none" ? "" : text(line, "fault");
     pid_ = integer(line, "pid");
     summary.wanted_steps = integer(line, "wanted_steps");
     summary.flops_per_sample = number(line, "flops_per_sample");
@@ -200,6 +201,7 @@ std::string to_json(const RunReader& reader) {
                     {"device", view.device},
                     {"host", view.host},
                     {"started", view.started},
+                    {"fault", view.fault},
                     {"steps", summary.steps},
                     {"wanted_steps", summary.wanted_steps},
                     {"samples", summary.samples},

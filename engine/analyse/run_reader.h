@@ -40,6 +40,7 @@ struct RunView {
   std::string device;
   std::string host;
   std::string started;
+  std::string fault;  ///< the mistake on purpose, "" without one
   std::int64_t last_epoch = 0;
   std::vector<RunScores> scores;
   RunSummary summary;  ///< from the steps read so far; as the run itself said it once that is there

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "cli/check_command.h"
 #include "config/command_line.h"
 #include "config/config.h"
 #include "config/lesson.h"
@@ -113,10 +114,13 @@ int run_command(const std::vector<std::string>& arguments) {
 }
 
 int data_command(const std::vector<std::string>& arguments) {
+  if (!arguments.empty() && arguments.front() == "check")
+    return check_data({arguments.begin() + 1, arguments.end()});
   if (arguments.empty() || arguments.front() != "make") {
     throw Error(
         arguments.empty() ? "what about the data?" : "unknown: data " + printable(arguments.front(), 40),
-        "./isobar data", "./isobar data make [--grid 72x144] [--samples 512] [--out FOLDER]");
+        "./isobar data",
+        "./isobar data make [--grid 72x144] [--samples 512] [--out FOLDER], or ./isobar data check FOLDER");
   }
   std::vector<std::string> words = {(program_folder() / "make_fields").string()};
   words.insert(words.end(), arguments.begin() + 1, arguments.end());

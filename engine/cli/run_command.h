@@ -8,7 +8,7 @@ namespace isobar {
 /// missing, and becomes the lesson's program.
 int run_command(const std::vector<std::string>& arguments);
 
-/// `data make [options]`: becomes make_fields.
+/// `data make [options]`: becomes make_fields. `data check FOLDER`: see check_command.h.
 int data_command(const std::vector<std::string>& arguments);
 
 /// `ladder`: the lessons in order.

@@ -43,7 +43,9 @@ std::string head_line(const RunReader& reader) {
       view.state == RunState::died
           ? fmt::format(": it never said its end; last sign {} ago", human_seconds(view.age_s))
           : "";
-  return fmt::format("{}  {}{}{}", reader.folder().filename().string(), state_name(view.state), reason, died);
+  const std::string fault = view.fault.empty() ? "" : "  with the fault " + view.fault;
+  return fmt::format("{}  {}{}{}{}", reader.folder().filename().string(), state_name(view.state), reason,
+                     died, fault);
 }
 
 void print_whole(const RunReader& reader, Console& console) {

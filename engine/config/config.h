@@ -20,6 +20,7 @@ struct DataConfig {
   std::int64_t limit_valid = 0;
   bool shuffle = true;
   std::int64_t seed = 333;
+  std::int64_t throttle_mb_per_s = 0;
 };
 
 struct LoaderConfig {
@@ -63,6 +64,9 @@ struct RunConfig {
   std::string device = "auto";
   std::int64_t threads = 0;
   std::int64_t flush_ms = 200;
+  std::string fault = "none";
+  std::int64_t fault_ms = 30;
+  std::string fault_stage = "load";
 };
 
 struct Config {

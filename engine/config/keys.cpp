@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "config/toml_text.h"
+#include "core/fault.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -63,6 +64,7 @@ std::vector<Key> keys_of(Config& config) {
       count("data.limit_valid", c.data.limit_valid, 0),
       flag("data.shuffle", c.data.shuffle),
       count("data.seed", c.data.seed, 0),
+      count("data.throttle_mb_per_s", c.data.throttle_mb_per_s, 0, 1e6),
       text("loader.kind", c.loader.kind, {"inline"}),
       count("model.embed", c.model.embed, 1, 1e6),
       count("model.depth", c.model.depth, 1, 10000),
@@ -85,6 +87,9 @@ std::vector<Key> keys_of(Config& config) {
       text("run.device", c.run.device),
       count("run.threads", c.run.threads, 0, 4096),
       count("run.flush_ms", c.run.flush_ms, 1, 60000),
+      text("run.fault", c.run.fault, fault_names()),
+      count("run.fault_ms", c.run.fault_ms, 0, 60000),
+      text("run.fault_stage", c.run.fault_stage, {"load", "copy", "forward", "backward", "optimize"}),
   };
 }
 

@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
+#include "core/clock.h"
 #include "core/error.h"
+#include "core/fault.h"
 #include "data/index_rule.h"
 
 namespace isobar {
@@ -24,16 +28,32 @@ std::vector<std::string> default_channel_names(std::int64_t channels) {
   return names;
 }
 
+std::string actual_split(const std::string& split) {
+  return split == "train" && has_fault(Fault::train_on_valid) ? "valid" : split;
+}
+
+/// Statistics that leave fields in their own units: dividing by 1 would overflow the first step.
+Statistics units_only(std::int64_t channels) {
+  const auto count = static_cast<std::size_t>(channels);
+  return {std::vector<float>(count, 0.0F), std::vector<float>(count, 1e5F)};
+}
+
+constexpr std::int64_t kSlowDisk_mb_per_s = 290;
+
 }  // namespace
 
 Dataset::Dataset(const DataConfig& config, const std::filesystem::path& root, const std::string& split,
                  std::int64_t limit)
-    : dt_(config.dt), channels_(config.channels), height_(config.grid[0]), width_(config.grid[1]) {
+    : dt_(config.dt),
+      throttle_mb_per_s_(has_fault(Fault::slow_disk) ? kSlowDisk_mb_per_s : config.throttle_mb_per_s),
+      channels_(config.channels),
+      height_(config.grid[0]),
+      width_(config.grid[1]) {
   if (!std::filesystem::is_directory(root)) {
     throw Error("there is no such data folder", root.string(),
                 "data.root names a folder with train/, valid/ and stats/; empty means the embedded data set");
   }
-  for (const std::filesystem::path& path : year_files(root / split)) {
+  for (const std::filesystem::path& path : year_files(root / actual_split(split))) {
     files_.emplace_back(path);
     if (files_.size() == 1) records_ = files_.front().shape()[0];
     check_file(files_.back(), config);
@@ -44,6 +64,7 @@ Dataset::Dataset(const DataConfig& config, const std::filesystem::path& root, co
                 "a smaller data.dt: a file needs at least 3 x data.dt records");
   }
   statistics_ = Statistics::read(root, channels_);
+  if (has_fault(Fault::no_normalise)) statistics_ = units_only(channels_);
   climatology_ = read_climatology(root, statistics_, height_, width_);
   channel_names_ = files_.front().string_attribute("channel_names");
   if (static_cast<std::int64_t>(channel_names_.size()) != channels_)
@@ -73,7 +94,12 @@ void Dataset::check_file(const YearFile& file, const DataConfig& config) const {
 std::size_t Dataset::field_values() const { return static_cast<std::size_t>(channels_ * height_ * width_); }
 
 void Dataset::read_field(const YearFile& file, std::int64_t record, std::span<float> out) const {
+  const std::int64_t begin_us = steady_us();
   file.read_record(record, height_, width_, out);
+  if (throttle_mb_per_s_ > 0) {
+    const auto due_us = static_cast<std::int64_t>(out.size_bytes()) / throttle_mb_per_s_;
+    std::this_thread::sleep_for(std::chrono::microseconds(begin_us + due_us - steady_us()));
+  }
   const std::int64_t bad = normalise(out, statistics_);
   if (bad < 0) return;
   const std::int64_t channel = bad / (height_ * width_);

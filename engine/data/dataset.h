@@ -48,6 +48,7 @@ class Dataset {
   std::int64_t size_ = 0;
   std::int64_t records_ = 0;
   std::int64_t dt_;
+  std::int64_t throttle_mb_per_s_;
   std::int64_t channels_;
   std::int64_t height_;
   std::int64_t width_;

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/fault.h"
 #include "core/random.h"
 
 namespace isobar {
@@ -16,7 +17,7 @@ std::int64_t Sampler::shard_size() const { return (samples_ - shard_ + shards_ -
 std::vector<std::int64_t> Sampler::order(std::int64_t epoch) const {
   std::vector<std::int64_t> all(static_cast<std::size_t>(samples_));
   std::iota(all.begin(), all.end(), std::int64_t{0});
-  if (shuffle_) {
+  if (shuffle_ && !has_fault(Fault::no_shuffle)) {
     const std::uint64_t key = stream_key(static_cast<std::uint64_t>(seed_), "sampler") ^
                               mixed_bits(static_cast<std::uint64_t>(epoch));
     for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[below_at(key, i, i)]);

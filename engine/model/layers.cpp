@@ -7,6 +7,8 @@
 #include <ATen/ops/linear.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 
+#include "core/fault.h"
+
 namespace isobar {
 namespace {
 
@@ -87,6 +89,11 @@ at::Tensor unpatch(const at::Tensor& tokens, std::int64_t channels, std::int64_t
                    std::int64_t width) {
   const std::int64_t rows = height / patch;
   const std::int64_t columns = width / patch;
+  if (has_fault(Fault::wrong_unpatch)) {
+    return tokens.view({tokens.size(0), rows, columns, channels, patch, patch})
+        .permute({0, 3, 1, 4, 2, 5})
+        .reshape({tokens.size(0), channels, height, width});
+  }
   return tokens.view({tokens.size(0), rows, columns, patch, patch, channels})
       .permute({0, 5, 1, 3, 2, 4})
       .reshape({tokens.size(0), channels, height, width});

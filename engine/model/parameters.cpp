@@ -13,6 +13,7 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "core/fault.h"
 #include "core/random.h"
 
 namespace isobar {
@@ -119,6 +120,8 @@ std::int64_t Parameters::count() const {
   return count;
 }
 
-void Parameters::zero_gradients() { gradients_.zero_(); }
+void Parameters::zero_gradients() {
+  if (!has_fault(Fault::no_zero_grad)) gradients_.zero_();
+}
 
 }  // namespace isobar

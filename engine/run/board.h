@@ -15,6 +15,9 @@ class Board {
  public:
   Board(const std::filesystem::path& folder, const std::string& host) : events_(folder, host) {}
 
+  /// A run with a mistake on purpose carries a scalar of that name.
+  void mark_fault(const std::string& fault) { events_.scalar("Fault/" + fault, 1, 0); }
+
   /// Adds one step to the means of its epoch. `loss` stays on its device.
   void add_step(std::int64_t step, const at::Tensor& loss, double learning_rate, std::int64_t samples,
                 std::int64_t step_us);

@@ -13,6 +13,7 @@
 #include "config/command_line.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/fault.h"
 #include "core/files.h"
 #include "core/text.h"
 #include "device/device.h"
@@ -47,6 +48,7 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
       data_root_(isobar::data_root(loaded_.config.data)) {
   Config& config = loaded_.config;
   config.amp.mode = choose_precision(config.amp.mode, device_);
+  set_fault(config.run.fault, config.run.fault_ms, config.run.fault_stage);
   threads_ = set_up_cpu(static_cast<int>(config.run.threads));
   config.run.device =
       device_.str();  // run.toml holds what was resolved, so that the same numbers come out again
@@ -69,6 +71,7 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
                      .add("world", 1)
                      .add("host", host_name())
                      .add("pid", static_cast<std::int64_t>(getpid()))
+                     .add("fault", config.run.fault)
                      .add("wanted_steps", config.train.steps)
                      .add("flops_per_sample", training_flops(vit_shape(config)))
                      .add("device", device_.str())
@@ -108,6 +111,10 @@ void Run::announce(const Dataset& train, const Dataset& valid, std::int64_t para
                             cpu_capability(), threads_,
                             config.amp.mode == "none" ? "fp32" : config.amp.mode));
   console_.line("  run     " + folder_.path.string());
+  if (config.run.fault != "none") {
+    console_.line("  FAULT   " + config.run.fault + ": " + fault_sentence(fault_setting()));
+    board_->mark_fault(config.run.fault);
+  }
 }
 
 bool Run::wants_step() const {
@@ -132,7 +139,7 @@ void Run::record_step(std::int64_t index, const StepResult& result, const StageT
   }
   line.add("step_us", times.step_us).add("step_host_us", times.step_us).add("lr", result.learning_rate);
   // On a CPU the loss is there already; on a device fetching it would wait for the step.
-  if (due || device_.is_cpu()) last_loss_ = result.loss.item<double>();
+  if (due || device_.is_cpu() || has_fault(Fault::sync_each_step)) last_loss_ = result.loss.item<double>();
   const bool broken = !std::isfinite(last_loss_);
   if (index == 0) summary_.first_loss = last_loss_;
   if (due || broken) line.add("loss", last_loss_);
@@ -247,7 +254,8 @@ int Run::finish() {
       complete() ? "" : std::string(signal_name(stop)) + " after " + std::to_string(steps_done_) + " steps";
   summary_.peak_flops_per_s = measure_peak_flops(device_);
   end(complete() ? "done" : "stopped", reason);
-  console_.line(complete() ? "done" : "stopped: " + reason);
+  const std::string fault = has_fault(Fault::none) ? "" : "  with the fault " + loaded_.config.run.fault;
+  console_.line((complete() ? "done" : "stopped: " + reason) + fault);
   for (const std::string& line : summary_lines(summary())) console_.line(line);
   console_.line("  run          " + folder_.path.string());
   return complete() ? static_cast<int>(Exit::done) : 128 + stop;

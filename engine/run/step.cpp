@@ -1,10 +1,22 @@
 #include "run/step.h"
 
+#include <chrono>
+#include <thread>
+
+#include "core/fault.h"
 #include "run/run.h"
 
 namespace isobar {
 
 Step::Step(Run& run, std::int64_t index) : run_(run), index_(index) {}
+
+void Step::enter(Stage stage) {
+  timer_.enter(stage);
+  const FaultSetting& fault = fault_setting();
+  if (fault.fault == Fault::slow_stage && fault.stage == kStageNames[static_cast<std::size_t>(stage)]) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(fault.ms));
+  }
+}
 
 void Step::finish(const StepResult& result) { run_.record_step(index_, result, timer_.finish()); }
 

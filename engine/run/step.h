@@ -25,7 +25,7 @@ class Step {
   std::int64_t index() const { return index_; }  ///< from 0
 
   /// Stands in front of what it times; may be called any number of times.
-  void enter(Stage stage) { timer_.enter(stage); }
+  void enter(Stage stage);
 
   /// Ends the step and records it. What follows (validation, say) belongs to no step.
   void finish(const StepResult& result);

@@ -1,8 +1,12 @@
 // The launcher as a process: what it refuses before anything starts, and that it hands arguments and exit
 // codes over unchanged.
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <functional>
+#include <limits>
 
 #include "core/files.h"
 #include "support/errors.h"
@@ -143,4 +147,47 @@ TEST_CASE("an interrupted data set leaves nothing, the next one is complete and 
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) ==
         1);  // the killed one's part is gone
   CHECK_THAT(run_process(words).out, says("is there already"));
+}
+
+TEST_CASE("data check finds what is wrong with a data set, and nothing in a sound one") {
+  const TempFolder folder;
+  const std::filesystem::path data = folder / "d";
+  REQUIRE(
+      run_process({ISOBAR_MAKE_FIELDS, "--grid", "16x32", "--samples", "16", "--out", data.string()}).code ==
+      0);
+  const auto check = [&] { return run_process({ISOBAR_CLI, "data", "check", data.string()}); };
+  const ProcessResult sound = check();
+  CHECK(sound.code == 0);
+  CHECK_THAT(sound.out, says("train/2001.h5: [8, 20, 16, 32], contiguous") && says("all is well"));
+  std::filesystem::copy(data, folder / "sound", std::filesystem::copy_options::recursive);
+  const auto broken = [&](const std::function<void()>& breaks) {
+    breaks();
+    const ProcessResult result = check();
+    CHECK(result.code == 2);
+    std::filesystem::remove_all(data);
+    std::filesystem::copy(folder / "sound", data, std::filesystem::copy_options::recursive);
+    return result.out;
+  };
+  CHECK_THAT(broken([&] { std::filesystem::resize_file(data / "valid/2003.h5", 5000); }),
+             says("2003.h5") && says("PROBLEM"));
+  CHECK_THAT(broken([&] { write_file_whole(data / "train/2000.h5", "text"); }),
+             says("2000.h5: not an HDF5 file"));
+  CHECK_THAT(broken([&] { std::filesystem::remove(data / "stats/global_stds.npy"); }),
+             says("global_stds.npy"));
+  CHECK_THAT(broken([&] { std::filesystem::remove_all(data / "valid"); }),
+             says("valid: there is no such data folder"));
+  CHECK_THAT(broken([&] {
+               std::filesystem::copy_file(data / "stats/global_means.npy", data / "stats/global_stds.npy",
+                                          std::filesystem::copy_options::overwrite_existing);
+             }),
+             says("the statistics say"));
+  CHECK_THAT(broken([&] {
+               const float bad = std::numeric_limits<float>::infinity();
+               const FileDescriptor file(::open((data / "train/2002.h5").c_str(), O_WRONLY | O_CLOEXEC));
+               const auto size = static_cast<off_t>(std::filesystem::file_size(data / "train/2002.h5"));
+               REQUIRE(pwrite(file.number(), &bad, 4, size / 2 / 8 * 8) == 4);
+             }),
+             says("train/2002.h5: 1 values are not finite, the first at record "));
+  CHECK(run_process({ISOBAR_CLI, "data", "check", folder / "nowhere"}).code == 2);
+  CHECK(run_process({ISOBAR_CLI, "data", "check"}).code == 2);
 }

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -240,6 +242,87 @@ TEST_CASE("a second request to stop ends at once") {
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
   const std::vector<json> lines = stream(folder / "run");
   CHECK(of_kind(lines, "step").size() > 1);
+}
+
+TEST_CASE("mistakes on purpose do what they say, and are marked in every output") {
+  const TempFolder folder;
+  const auto run = [&](const std::string& name, std::vector<std::string> sets) {
+    sets.insert(sets.begin(), {"train.steps=16", "train.report_every=1", "run.fault=" + name});
+    const ProcessResult result = train(folder / name, sets);
+    INFO(name << result.err);
+    REQUIRE(result.code == 0);
+    CHECK_THAT(result.out, says("FAULT   " + name) && says("done  with the fault " + name));
+    const std::vector<json> lines = stream(folder / name);
+    CHECK(lines.front()["fault"] == name);
+    const std::filesystem::path log = *std::filesystem::directory_iterator(folder / name / "tb");
+    CHECK(TfEventsReader(log).read_new().scalars.front().tag == "Fault/" + name);
+    return lines;
+  };
+  REQUIRE(train(folder / "good", {"train.steps=16", "train.report_every=1"}).code == 0);
+  const std::vector<json> good = stream(folder / "good");
+  const auto loss = [](const std::vector<json>& lines, std::size_t step) {
+    return of_kind(lines, "step")[step]["loss"].get<double>();
+  };
+  CHECK(good.front()["fault"] == "none");
+  const std::vector<json> piled = run("no_zero_grad", {});
+  CHECK(loss(piled, 0) == loss(good, 0));
+  CHECK(loss(piled, 9) != loss(good, 9));
+  const std::vector<json> plain = run("no_shuffle", {});
+  CHECK(loss(plain, 0) != loss(good, 0));
+  REQUIRE(
+      train(folder / "unshuffled", {"train.steps=16", "train.report_every=1", "data.shuffle=false"}).code ==
+      0);
+  CHECK(loss(plain, 12) == loss(stream(folder / "unshuffled"), 12));
+  CHECK(std::abs(loss(run("no_normalise", {}), 0) - loss(good, 0)) > 1e-3);
+  CHECK(loss(run("sync_each_step", {}), 15) == loss(good, 15));
+  CHECK(loss(run("wrong_unpatch", {}), 3) != loss(good, 3));
+  CHECK(loss(run("train_on_valid", {}), 0) != loss(good, 0));
+  const auto load_us = [](const std::vector<json>& lines) {
+    std::vector<std::int64_t> all;
+    for (const json& step : of_kind(lines, "step")) all.push_back(step["load_us"]);
+    std::sort(all.begin(), all.end());
+    return all[all.size() / 2];
+  };
+  // 8 fields of 20 x 48 x 96 floats at 290 MB/s: at least 10 ms.
+  CHECK(load_us(run("slow_disk", {})) >= 8 * 20 * 48 * 96 * 4 / 290);
+}
+
+TEST_CASE("30 ms planted in a stage appear in that stage and nowhere else") {
+  const TempFolder folder;
+  const std::vector<std::string> stages = {"load", "copy", "forward", "backward", "optimize"};
+  const auto medians = [&](const std::string& name, const std::vector<std::string>& sets) {
+    REQUIRE(train(folder / name, sets).code == 0);
+    std::map<std::string, double> out;
+    for (const std::string& stage : stages) {
+      std::vector<double> all;
+      for (const json& step : of_kind(stream(folder / name), "step"))
+        all.push_back(step[stage + "_us"].get<double>());
+      std::sort(all.begin(), all.end());
+      out[stage] = all[all.size() / 2];
+    }
+    return out;
+  };
+  int number = 0;
+  // The largest change of any stage beside the planted one, in microseconds: a plain and a slowed run, one
+  // after the other.
+  const auto stray_us = [&](const std::string& slow) {
+    const std::string name = slow + std::to_string(number++);
+    const auto plain = medians(name + "-plain", {"train.steps=24", "run.threads=1"});
+    const auto slowed =
+        medians(name, {"train.steps=24", "run.threads=1", "run.fault=slow_stage", "run.fault_stage=" + slow});
+    double most = 0;
+    for (const std::string& stage : stages) {
+      most = std::max(most, std::fabs(slowed.at(stage) - plain.at(stage) - (stage == slow ? 30'000 : 0)));
+    }
+    return most;
+  };
+  for (const std::string& slow : stages) {
+    double least =
+        1e9;  // other work on the machine can only add to it, so the best of three is the honest one
+    for (int attempt = 0; attempt < 3 && least > 3000; ++attempt) least = std::min(least, stray_us(slow));
+    INFO(slow);
+    CHECK(least <= 3000);
+  }
 }
 
 TEST_CASE("a run folder is never written over") {

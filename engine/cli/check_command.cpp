@@ -1,0 +1,186 @@
+#include "cli/check_command.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <optional>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "fields/npy.h"
+#include "fields/year_file.h"
+#include "record/console.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::int64_t kQuickRecords = 8;  // a file, evenly spread
+constexpr double kMeanTolerance = 0.05;    // of the spread
+constexpr double kSpreadTolerance = 0.05;
+
+class Checker {
+ public:
+  Checker(fs::path root, bool quick) : root_(std::move(root)), quick_(quick) {}
+
+  int run() {
+    console_.line("checking " + root_.string() + (quick_ ? " (8 records a file)" : ""));
+    for (const char* split : {"train", "valid", "test"}) check_split(split);
+    if (shape_) check_statistics();
+    console_.line(problems_ == 0 ? "all is well" : fmt::format("{} problems", problems_));
+    return problems_ == 0 ? 0 : static_cast<int>(Exit::bad_input);
+  }
+
+ private:
+  void problem(const std::string& where, const std::string& what) {
+    ++problems_;
+    console_.line("  PROBLEM  " + where + ": " + what);
+  }
+
+  void check_split(const std::string& split) {
+    if (split == "test" && !fs::exists(root_ / split)) return;  // nothing here needs it
+    std::vector<fs::path> files;
+    try {
+      files = year_files(root_ / split);
+    } catch (const Error& error) {
+      problem(split, error.what());
+      return;
+    }
+    std::int64_t first_records = 0;
+    for (const fs::path& path : files) {
+      try {
+        const YearFile file(path);
+        if (first_records == 0) first_records = file.shape()[0];
+        check_file(file, split, first_records);
+      } catch (const Error& error) {
+        problem(path.filename().string(), error.what());
+      }
+    }
+  }
+
+  void check_file(const YearFile& file, const std::string& split, std::int64_t first_records) {
+    static constexpr std::array<const char*, 3> kStorage = {"contiguous", "chunked",
+                                                            "compressed: slow to read"};
+    const std::string name = split + "/" + file.path().filename().string();
+    const auto& shape = file.shape();
+    console_.line(fmt::format("  {}: [{}], {}", name, fmt::join(shape, ", "),
+                              kStorage[static_cast<std::size_t>(file.storage())]));
+    if (!shape_) shape_ = shape;
+    for (const std::size_t dim : {1U, 2U, 3U}) {
+      static constexpr std::array<const char*, 4> kNames = {"records", "channels", "rows", "columns"};
+      if (shape[dim] != (*shape_)[dim]) {
+        problem(name, fmt::format("{} {}, the first file has {}", shape[dim], kNames[dim], (*shape_)[dim]));
+        return;
+      }
+    }
+    if (shape[0] < first_records) {
+      problem(name, fmt::format("{} records, the first year has {}: later years must not be shorter",
+                                shape[0], first_records));
+    }
+    scan(file, name, split == "train");
+  }
+
+  void scan(const YearFile& file, const std::string& name, bool train) {
+    const auto [records, channels, rows, columns] = file.shape();
+    const std::int64_t step = quick_ ? std::max<std::int64_t>(1, records / kQuickRecords) : 1;
+    std::vector<float> record(static_cast<std::size_t>(channels * rows * columns));
+    std::int64_t bad = 0;
+    std::string first_bad;
+    sum_.resize(static_cast<std::size_t>(channels));
+    square_.resize(static_cast<std::size_t>(channels));
+    for (std::int64_t t = 0; t < records; t += step) {
+      file.read_record(t, rows, columns, record);
+      for (std::size_t n = 0; n < record.size(); ++n) {
+        const auto channel = static_cast<std::int64_t>(n) / (rows * columns);
+        const double value = static_cast<double>(record[n]);
+        if (!std::isfinite(value)) {
+          const auto at = static_cast<std::int64_t>(n);
+          if (bad++ == 0) {
+            first_bad = fmt::format("record {}, channel {}, row {}, column {}", t, channel,
+                                    at / columns % rows, at % columns);
+          }
+        } else if (train) {
+          sum_[static_cast<std::size_t>(channel)] += value;
+          square_[static_cast<std::size_t>(channel)] += value * value;
+        }
+      }
+      if (train) pixels_ += rows * columns;
+      if (console_.is_terminal())
+        console_.progress(fmt::format("  {}: {} of {} records", name, t + 1, records));
+    }
+    if (bad > 0) problem(name, fmt::format("{} values are not finite, the first at {}", bad, first_bad));
+  }
+
+  std::vector<float> read_statistic(const char* file) {
+    const std::vector<std::int64_t> wanted = {1, (*shape_)[1], 1, 1};
+    try {
+      NpyArray array = read_npy(root_ / "stats" / file);
+      if (array.shape == wanted) return std::move(array.values);
+      problem(file, fmt::format("shape [{}], [{}] is wanted", fmt::join(array.shape, ", "),
+                                fmt::join(wanted, ", ")));
+    } catch (const Error& error) {
+      problem(file, error.what());
+    }
+    return {};
+  }
+
+  void check_statistics() {
+    const std::vector<float> means = read_statistic("global_means.npy");
+    const std::vector<float> stds = read_statistic("global_stds.npy");
+    const fs::path climatology = root_ / "stats" / "time_means.npy";
+    if (!fs::exists(climatology))
+      console_.line("  stats/time_means.npy is not there: no climatology will be shown");
+    if (means.empty() || stds.empty() || pixels_ == 0) return;
+    for (std::size_t c = 0; c < means.size(); ++c) {
+      const auto count = static_cast<double>(pixels_);
+      const double mean = sum_[c] / count;
+      const double spread = std::sqrt(std::max(0.0, square_[c] / count - mean * mean));
+      const auto given_mean = static_cast<double>(means[c]);
+      const auto given_spread = static_cast<double>(stds[c]);
+      if (!(given_spread > 0) || !std::isfinite(given_mean)) {
+        problem("global_stds.npy",
+                fmt::format("channel {} has mean {} and spread {}", c, given_mean, given_spread));
+      } else if (!quick_ && (std::fabs(mean - given_mean) > kMeanTolerance * given_spread ||
+                             std::fabs(spread / given_spread - 1) > kSpreadTolerance)) {
+        problem(
+            "stats",
+            fmt::format("channel {}: the files have mean {:.6g} and spread {:.6g}, the statistics say {:.6g} "
+                        "and {:.6g}",
+                        c, mean, spread, given_mean, given_spread));
+      }
+    }
+  }
+
+  fs::path root_;
+  bool quick_;
+  Console console_;
+  int problems_ = 0;
+  std::optional<std::array<std::int64_t, 4>> shape_;
+  std::vector<double> sum_;
+  std::vector<double> square_;
+  std::int64_t pixels_ = 0;  ///< of each channel, over the training records read
+};
+
+}  // namespace
+
+int check_data(const std::vector<std::string>& arguments) {
+  std::vector<std::string> words = arguments;
+  const auto quick = std::find(words.begin(), words.end(), "--quick");
+  const bool is_quick = quick != words.end();
+  if (is_quick) words.erase(quick);
+  if (words.size() != 1 || words.front().rfind('-', 0) == 0) {
+    throw Error("which data set?", "./isobar data check", "./isobar data check FOLDER [--quick]");
+  }
+  if (!fs::is_directory(words.front())) {
+    throw Error("there is no such data folder", words.front(), "a folder with train/, valid/ and stats/");
+  }
+  return Checker(words.front(), is_quick).run();
+}
+
+}  // namespace isobar

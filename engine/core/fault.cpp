@@ -1,0 +1,54 @@
+#include "core/fault.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace isobar {
+namespace {
+
+FaultSetting current;
+
+constexpr std::array<const char*, 9> kSentences = {
+    "",
+    "gradients are never set to zero, so those of all steps pile up",
+    "samples come in the same order every epoch",
+    "fields are not normalised, only divided by 100,000",
+    "the loss is fetched from the device in every step",
+    "the outputs of a token are put back in the wrong order (c, p, q)",
+    "reading is held to 290 MB/s",
+    "training uses the samples of the validation set",
+    "a stage is made slower"};
+
+}  // namespace
+
+const std::vector<std::string>& fault_names() {
+  static const std::vector<std::string> kNames = {"none",         "no_zero_grad",   "no_shuffle",
+                                                  "no_normalise", "sync_each_step", "wrong_unpatch",
+                                                  "slow_disk",    "train_on_valid", "slow_stage"};
+  return kNames;
+}
+
+void set_fault(const std::string& name, std::int64_t ms, const std::string& stage) {
+  const auto found = std::find(fault_names().begin(), fault_names().end(), name);
+  if (found == fault_names().end()) {
+    throw Error("there is no fault \"" + printable(name, 40) + "\"", "run.fault", join(fault_names(), ", "));
+  }
+  current = {static_cast<Fault>(found - fault_names().begin()), ms, stage};
+}
+
+const FaultSetting& fault_setting() { return current; }
+
+bool has_fault(Fault fault) { return current.fault == fault; }
+
+std::string fault_sentence(const FaultSetting& setting) {
+  if (setting.fault == Fault::slow_stage)
+    return fmt::format("{} ms are added to the stage {}", setting.ms, setting.stage);
+  return kSentences[static_cast<std::size_t>(setting.fault)];
+}
+
+}  // namespace isobar

@@ -1,0 +1,40 @@
+#pragma once
+// Mistakes on purpose (run.fault): the engine makes them where they belong, so that a learner can see what
+// each does. A run with one is marked in everything it writes.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace isobar {
+
+enum class Fault {
+  none,
+  no_zero_grad,    ///< gradients of all steps pile up
+  no_shuffle,      ///< the same order every epoch
+  no_normalise,    ///< fields in their own units, only divided by a common 1e5: the loss hardly moves
+  sync_each_step,  ///< the loss is fetched every step; on a CPU that costs nothing, on a GPU it waits
+  wrong_unpatch,   ///< outputs of a token taken in the order (c, p, q): the loss falls, maps show tiles
+  slow_disk,       ///< reading is held to 290 MB/s
+  train_on_valid,  ///< the training samples are those of the validation set
+  slow_stage       ///< run.fault_ms more in run.fault_stage
+};
+
+/// Names as in the configuration, in the order of the enumeration.
+const std::vector<std::string>& fault_names();
+
+struct FaultSetting {
+  Fault fault = Fault::none;
+  std::int64_t ms = 30;        ///< for slow_stage
+  std::string stage = "load";  ///< for slow_stage
+};
+
+/// Sets the fault of this process; called once, before anything is built. A name that is none is an Error
+/// (exit code 2).
+void set_fault(const std::string& name, std::int64_t ms, const std::string& stage);
+const FaultSetting& fault_setting();
+bool has_fault(Fault fault);
+
+/// One sentence of what the fault does; "" for none.
+std::string fault_sentence(const FaultSetting& setting);
+
+}  // namespace isobar
