@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <thread>
 
+#include "analyse/curve_svg.h"
 #include "analyse/run_reader.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -125,7 +126,7 @@ int list(Console& console) {
                              path.filename().string(), state_name(view.state), view.preset,
                              fmt::format("{}/{}", view.summary.steps, view.summary.wanted_steps),
                              view.summary.rmse, view.summary.samples_per_s, human_bytes(bytes),
-                             note_of(path)));
+                             (view.fault.empty() ? "" : "[fault " + view.fault + "] ") + note_of(path)));
   }
   console.line(fmt::format("{} runs, {}", runs.size(), human_bytes(all_bytes)));
   return 0;
@@ -144,15 +145,25 @@ void remove_run(const fs::path& run) {
   if (code) throw system_error("the run cannot be deleted", run.string(), code.value());
 }
 
+/// Takes "--curve FILE" out of `arguments`; "" when it is not there.
+std::string take_curve(std::vector<std::string>& arguments) {
+  const auto found = std::find(arguments.begin(), arguments.end(), "--curve");
+  if (found == arguments.end() || found + 1 == arguments.end()) return "";
+  const std::string file = *(found + 1);
+  arguments.erase(found, found + 2);
+  return file;
+}
+
 }  // namespace
 
 int show_command(const std::vector<std::string>& words) {
   std::vector<std::string> arguments = words;
   const bool json = take_flag(arguments, "--json");
   const bool live = take_flag(arguments, "--follow");
+  const std::string curve = take_curve(arguments);
   if (arguments.size() != 1) {
     throw Error("which run?", "./isobar show",
-                "./isobar show RUN [--follow] [--json]; RUN is a folder, a name, or last");
+                "./isobar show RUN [--follow] [--json] [--curve FILE.svg]; RUN is a folder, a name, or last");
   }
   RunReader reader(find_run(arguments.front(), "runs"));
   while (reader.update()) {
@@ -162,7 +173,10 @@ int show_command(const std::vector<std::string>& words) {
     console.line(head_line(reader));
     follow(reader, console);
   }
-  if (json) {
+  if (!curve.empty()) {
+    write_file_whole(curve, draw_curve(reader));
+    console.line("drawn: " + curve);
+  } else if (json) {
     std::printf("%s\n", to_json(reader).c_str());
   } else {
     print_whole(reader, console);

@@ -4,7 +4,7 @@
 
 namespace isobar {
 
-/// `show RUN [--follow] [--json]`: what a run says of itself, live ones too.
+/// `show RUN [--follow] [--json] [--curve FILE.svg]`: what a run says of itself, live ones too.
 int show_command(const std::vector<std::string>& arguments);
 
 /// `runs [--json]`: the runs below runs/, with state, skill, throughput and size; `runs note RUN TEXT`; `runs

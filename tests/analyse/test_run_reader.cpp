@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "analyse/curve_svg.h"
 #include "analyse/run_reader.h"
 #include "core/files.h"
 #include "support/errors.h"
@@ -138,4 +139,16 @@ TEST_CASE("runs are found by path, by name, as the last, and nearly") {
   CHECK_THAT(error_of([&] { find_run("01_baseline-20261101-000000-aaab", folder.path()); }),
              says("mean 01_baseline-20261101"));
   CHECK_THAT(error_of([&] { find_run("last", folder / "nowhere"); }), says("./isobar run 01_baseline"));
+}
+
+TEST_CASE("the curve is drawn from the scores, and needs two of them") {
+  const std::string second = JsonLine("eval")
+                                 .add("step", 40)
+                                 .add("loss", 0.4)
+                                 .add("rmse_u10m", 0.2)
+                                 .add("persistence_rmse_u10m", 0.4)
+                                 .text();
+  const std::string svg = draw_curve(Folder(stream(1) + second).read());
+  CHECK_THAT(svg, says("<svg") && says("forecast 0.200") && says("persistence 0.400") && says("polyline"));
+  CHECK_THAT(error_of([] { draw_curve(Folder(stream(1)).read()); }), says("fewer than two scores"));
 }

@@ -9,61 +9,13 @@
 #include "core/files.h"
 #include "fields/npy.h"
 #include "fields/safetensors.h"
+#include "lessons/lesson_run.h"
 #include "record/tfevents_reader.h"
 #include "support/errors.h"
 #include "support/process.h"
 #include "support/temp_folder.h"
 
 using namespace isobar;
-using nlohmann::json;
-
-namespace {
-
-/// A small embedded data set (48 x 96, 32 training records), made once.
-const std::filesystem::path& data() {
-  static const TempFolder folder;
-  static const std::filesystem::path path = [] {
-    const std::filesystem::path out = folder / "data";
-    const ProcessResult made = run_process({std::string(ISOBAR_BIN) + "/make_fields", "--grid", "48x96",
-                                            "--samples", "32", "--out", out.string()});
-    if (made.code != 0) throw std::runtime_error(made.err);
-    return out;
-  }();
-  return path;
-}
-
-ProcessResult train(const std::filesystem::path& run_dir, const std::vector<std::string>& sets,
-                    const ProcessOptions& options = {}) {
-  std::vector<std::string> words = {std::string(ISOBAR_BIN) + "/01_baseline",
-                                    "--preset",
-                                    "cpu_micro",
-                                    "--run-dir",
-                                    run_dir.string(),
-                                    "--set",
-                                    "data.root=" + data().string()};
-  for (const std::string& set : sets) {
-    words.push_back("--set");
-    words.push_back(set);
-  }
-  return run_process(words, options);
-}
-
-std::vector<json> stream(const std::filesystem::path& run_dir) {
-  std::istringstream text(read_text_file(run_dir / "rank-0000.jsonl", 100'000'000));
-  std::vector<json> out;
-  for (std::string line; std::getline(text, line);) out.push_back(json::parse(line));
-  return out;
-}
-
-std::vector<json> of_kind(const std::vector<json>& lines, const std::string& kind) {
-  std::vector<json> out;
-  for (const json& line : lines) {
-    if (line["kind"] == kind) out.push_back(line);
-  }
-  return out;
-}
-
-}  // namespace
 
 TEST_CASE("a run leaves its whole story in the run folder") {
   const TempFolder folder;

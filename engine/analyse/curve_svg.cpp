@@ -1,0 +1,118 @@
+#include "analyse/curve_svg.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace isobar {
+namespace {
+
+constexpr double kWidth = 720, kHeight = 380, kLeft = 62, kRight = 118, kTop = 52, kBottom = 46;
+
+/// 1, 2 or 5 times a power of ten, so that about `count` steps reach `most`.
+double tick_step(double most, int count) {
+  const double rough = most / count;
+  const double power = std::pow(10.0, std::floor(std::log10(rough)));
+  const double part = rough / power;
+  return power * (part > 5 ? 10 : part > 2 ? 5 : part > 1 ? 2 : 1);
+}
+
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) out += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
+  return out;
+}
+
+class Picture {
+ public:
+  Picture(double most_x, double most_y) : most_x_(most_x), most_y_(most_y) {}
+
+  double x(double value) const { return kLeft + value / most_x_ * (kWidth - kLeft - kRight); }
+  double y(double value) const { return kHeight - kBottom - value / most_y_ * (kHeight - kTop - kBottom); }
+
+  void text(double at_x, double at_y, const std::string& words, const std::string& style) {
+    body_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" {}>{}</text>\n", at_x, at_y, style, escaped(words));
+  }
+  void level(double value, const std::string& name, const std::string& dashes) {
+    body_ += fmt::format(
+        "<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#5b6470\" "
+        "stroke-width=\"1.5\" "
+        "stroke-dasharray=\"{}\"/>\n",
+        x(0), x(most_x_), y(value), y(value), dashes);
+    text(x(most_x_) + 8, y(value) + 4, fmt::format("{} {:.3f}", name, value), "fill=\"#5b6470\"");
+  }
+  void grid() {
+    for (double value = 0; value <= most_y_ * 1.0001; value += tick_step(most_y_, 5)) {
+      body_ +=
+          fmt::format("<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#e3e6ea\"/>\n",
+                      x(0), x(most_x_), y(value), y(value));
+      text(x(0) - 8, y(value) + 4, fmt::format("{:.1f}", value), "fill=\"#5b6470\" text-anchor=\"end\"");
+    }
+    for (double value = 0; value <= most_x_ * 1.0001; value += tick_step(most_x_, 6)) {
+      text(x(value), kHeight - kBottom + 20, human_count(std::llround(value)),
+           "fill=\"#5b6470\" text-anchor=\"middle\"");
+    }
+  }
+  void curve(const std::vector<RunScores>& scores) {
+    std::string points;
+    for (const RunScores& at : scores) {
+      if (!std::isfinite(at.rmse)) continue;
+      points += fmt::format("{:.1f},{:.1f} ", x(static_cast<double>(at.step)), y(std::min(at.rmse, most_y_)));
+    }
+    body_ +=
+        "<polyline fill=\"none\" stroke=\"#3b82f6\" stroke-width=\"2.5\" stroke-linejoin=\"round\" "
+        "points=\"" +
+        points + "\"/>\n";
+    const RunScores& last = scores.back();
+    text(x(static_cast<double>(last.step)) + 8, y(last.rmse) + 4, fmt::format("forecast {:.3f}", last.rmse),
+         "fill=\"#1d4ed8\" font-weight=\"600\"");
+  }
+  std::string svg() const {
+    return fmt::format(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
+        "font-family=\"Inter, system-ui, sans-serif\" font-size=\"12\">\n"
+        "<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n{2}</svg>\n",
+        kWidth, kHeight, body_);
+  }
+
+ private:
+  double most_x_;
+  double most_y_;
+  std::string body_;
+};
+
+}  // namespace
+
+std::string draw_curve(const RunReader& reader) {
+  const RunView& view = reader.view();
+  if (view.scores.size() < 2) {
+    throw Error("the run has fewer than two scores to draw", reader.folder().string(),
+                "wait for its first epoch");
+  }
+  double most_y = 0;
+  for (const RunScores& at : view.scores) {
+    for (const double value : {at.rmse, at.persistence_rmse, at.climatology_rmse}) {
+      if (std::isfinite(value)) most_y = std::max(most_y, value);
+    }
+  }
+  const RunScores& last = view.scores.back();
+  Picture picture(std::max(1.0, static_cast<double>(last.step)), std::max(1e-6, most_y * 1.02));
+  picture.grid();
+  picture.level(last.persistence_rmse, "persistence", "6 4");
+  if (last.climatology_rmse > 0) picture.level(last.climatology_rmse, "climatology", "2 3");
+  picture.curve(view.scores);
+  picture.text(kLeft, 22,
+               fmt::format("{}, {}: validation RMSE of {} by step", view.lesson, view.preset, last.headline),
+               "fill=\"#1b1e23\" font-size=\"15\" font-weight=\"600\"");
+  picture.text(
+      kLeft, 39,
+      "in standard deviations; lower is better; on " + view.device + ", " + view.started.substr(0, 10),
+      "fill=\"#5b6470\"");
+  return picture.svg();
+}
+
+}  // namespace isobar

@@ -1,0 +1,64 @@
+// What readers say of a run: the launcher's show and runs.
+#include <catch2/catch.hpp>
+
+#include "lessons/lesson_run.h"
+#include "support/errors.h"
+
+using namespace isobar;
+
+namespace {
+
+ProcessResult cli(const std::vector<std::string>& words, const std::filesystem::path& folder) {
+  std::vector<std::string> all = words;
+  all.insert(all.begin(), std::string(ISOBAR_BIN) + "/isobar-cli");
+  return run_process(all, {.folder = folder.string()});
+}
+
+/// The lines from `done` on: what a run says of itself at its end.
+std::string summary_of(const std::string& output) {
+  const std::size_t begin = output.find("  steps  ");
+  return begin == std::string::npos ? "no summary"
+                                    : output.substr(begin, output.find("  run  ", begin) - begin);
+}
+
+}  // namespace
+
+TEST_CASE("show says of a run what the run said of itself") {
+  const TempFolder folder;
+  const ProcessResult run = train(folder / "runs/one", {"train.steps=30"});
+  REQUIRE(run.code == 0);
+  const ProcessResult shown = cli({"show", "one"}, folder.path());
+  CHECK(shown.code == 0);
+  CHECK(summary_of(shown.out) == summary_of(run.out));
+  CHECK_THAT(shown.out, says("one  done") && says("preset cpu_micro") && says("after"));
+  const json parsed = json::parse(cli({"show", "last", "--json"}, folder.path()).out);
+  CHECK(parsed["state"] == "done");
+  CHECK(parsed["steps"] == 30);
+  CHECK(cli({"show", "last", "--follow"}, folder.path()).out == shown.out);  // it is over: nothing to follow
+}
+
+TEST_CASE("a run that was killed is said to have died") {
+  const TempFolder folder;
+  const ProcessResult killed =
+      train(folder / "runs/one", {"train.steps=1000000"}, {.interrupt_after_ms = 1500, .signal = 9});
+  CHECK(killed.code == 137);
+  const ProcessResult shown = cli({"show", "one", "--follow"}, folder.path());
+  CHECK(shown.code == 0);
+  CHECK_THAT(shown.out, says("one  died: it never said its end") && says("samples/s"));
+  CHECK_THAT(cli({"runs"}, folder.path()).out, says("died") && says("1 runs"));
+}
+
+TEST_CASE("runs are listed, get notes, and are deleted by name only") {
+  const TempFolder folder;
+  CHECK_THAT(cli({"runs"}, folder.path()).out, says("no run is here yet"));
+  REQUIRE(train(folder / "runs/one", {"train.steps=2", "run.fault=no_shuffle"}).code == 0);
+  CHECK(cli({"runs", "note", "one", "the first"}, folder.path()).code == 0);
+  CHECK_THAT(cli({"runs"}, folder.path()).out,
+             says("one") && says("[fault no_shuffle] the first") && says("2/2"));
+  CHECK(cli({"runs", "delete", "on"}, folder.path()).code == 2);
+  CHECK(cli({"runs", "delete", "."}, folder.path()).code ==
+        2);  // a folder that holds no run is never touched
+  CHECK(cli({"runs", "delte", "one"}, folder.path()).code == 2);
+  CHECK(cli({"runs", "delete", "one"}, folder.path()).code == 0);
+  CHECK_FALSE(std::filesystem::exists(folder / "runs/one"));
+}
