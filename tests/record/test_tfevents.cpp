@@ -76,6 +76,24 @@ TEST_CASE("scalars and images come back with tag, step and value") {
   CHECK(events.images[0].png == "PNG");
 }
 
+TEST_CASE("the log of PyTorch's own writer, with the tutorial's tags, is read") {
+  TfEventsReader reader("tests/reference/events.reference");
+  const TfEvents events = reader.read_new();
+  CHECK_FALSE(reader.is_damaged());
+  CHECK(reader.skipped_records() == 0);
+  REQUIRE(events.scalars.size() == 7);
+  CHECK(events.scalars[0].tag == "Loss/valid");
+  CHECK(events.scalars[0].value == Approx(1.0737));
+  CHECK(events.scalars[5].tag == "RMSE(u10m)/valid");
+  CHECK(events.scalars[5].step == 4744);
+  CHECK(events.scalars[5].value == Approx(0.1648));
+  CHECK(events.scalars[6].tag == "Loss/train");  // kept as a tensor, as newer writers do
+  CHECK(events.scalars[6].value == 0.25);
+  REQUIRE(events.images.size() == 1);
+  CHECK(events.images[0].tag == "Visualization, t2m");
+  CHECK(events.images[0].png.substr(1, 3) == "PNG");
+}
+
 TEST_CASE("a log that grows is read record by record, whatever the pieces") {
   const TempFolder folder;
   const std::string whole = sample_log(folder);
