@@ -132,14 +132,37 @@ int list(Console& console) {
   return 0;
 }
 
-/// Deletes a run that is over. Only a folder that holds a run is ever touched.
-void remove_run(const fs::path& run) {
+void refuse_running(const fs::path& run) {
   RunReader reader(run);
   while (reader.update()) {
   }
   if (reader.view().state == RunState::running) {
     throw Error("the run is still going on", run.string(), "stop it first");
   }
+}
+
+/// Gives a run that is over another folder name.
+void name_run(const fs::path& run, const std::string& name) {
+  const bool plain = !name.empty() && name.size() <= 64 && name[0] != '-' && name[0] != '.' &&
+                     std::all_of(name.begin(), name.end(), [](char c) {
+                       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                              c == '.' || c == '_' || c == '-';
+                     });
+  if (!plain) {
+    throw Error("\"" + printable(name, 40) + "\" is no name for a run", "./isobar runs name",
+                "1 to 64 letters, digits, '.', '_' and '-', not beginning with '-' or '.'");
+  }
+  const fs::path to = run.parent_path() / name;
+  if (fs::exists(to)) throw Error("the name is taken", to.string(), "choose another");
+  refuse_running(run);
+  std::error_code code;
+  fs::rename(run, to, code);
+  if (code) throw system_error("the run cannot be renamed", run.string(), code.value());
+}
+
+/// Deletes a run that is over. Only a folder that holds a run is ever touched.
+void remove_run(const fs::path& run) {
+  refuse_running(run);
   std::error_code code;
   fs::remove_all(run, code);
   if (code) throw system_error("the run cannot be deleted", run.string(), code.value());
@@ -192,6 +215,10 @@ int runs_command(const std::vector<std::string>& arguments) {
                      printable(arguments[2], kMostNoteBytes / 2));
     return 0;
   }
+  if (arguments.front() == "name" && arguments.size() == 3) {
+    name_run(find_run(arguments[1], "runs"), arguments[2]);
+    return 0;
+  }
   if (arguments.front() == "delete" && arguments.size() == 2) {
     const fs::path run = find_run(arguments[1], "runs");
     const std::uint64_t bytes = folder_bytes(run);
@@ -199,7 +226,8 @@ int runs_command(const std::vector<std::string>& arguments) {
     console.line(fmt::format("deleted {} ({})", run.string(), human_bytes(bytes)));
     return 0;
   }
-  throw Error("what about the runs?", "./isobar runs", "./isobar runs; runs note RUN TEXT; runs delete RUN");
+  throw Error("what about the runs?", "./isobar runs",
+              "./isobar runs; runs name RUN NAME; runs note RUN TEXT; runs delete RUN");
 }
 
 }  // namespace isobar

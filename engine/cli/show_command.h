@@ -7,8 +7,8 @@ namespace isobar {
 /// `show RUN [--follow] [--json] [--curve FILE.svg]`: what a run says of itself, live ones too.
 int show_command(const std::vector<std::string>& arguments);
 
-/// `runs [--json]`: the runs below runs/, with state, skill, throughput and size; `runs note RUN TEXT`; `runs
-/// delete RUN`.
+/// `runs`: the runs below runs/, with state, skill, throughput and size; `runs name RUN NAME`; `runs note RUN
+/// TEXT`; `runs delete RUN`.
 int runs_command(const std::vector<std::string>& arguments);
 
 }  // namespace isobar

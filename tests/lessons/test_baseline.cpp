@@ -277,6 +277,12 @@ TEST_CASE("30 ms planted in a stage appear in that stage and nowhere else") {
   }
 }
 
+TEST_CASE("a run folder that cannot be written is said before training") {
+  const ProcessResult result = train("/proc/isobar/run", {"train.steps=1"});
+  CHECK(result.code == 2);
+  CHECK_THAT(result.err, says("/proc/isobar/run"));
+}
+
 TEST_CASE("a run folder is never written over") {
   const TempFolder folder;
   REQUIRE(train(folder / "run", {"train.steps=1"}).code == 0);

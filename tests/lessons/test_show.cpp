@@ -59,6 +59,15 @@ TEST_CASE("runs are listed, get notes, and are deleted by name only") {
   CHECK(cli({"runs", "delete", "."}, folder.path()).code ==
         2);  // a folder that holds no run is never touched
   CHECK(cli({"runs", "delte", "one"}, folder.path()).code == 2);
-  CHECK(cli({"runs", "delete", "one"}, folder.path()).code == 0);
+  for (const char* name : {"", "-x", "..", "a/b", "a b", "../one"}) {
+    CHECK(cli({"runs", "name", "one", name}, folder.path()).code == 2);
+  }
+  CHECK(cli({"runs", "name", "one", "first-try.2"}, folder.path()).code == 0);
   CHECK_FALSE(std::filesystem::exists(folder / "runs/one"));
+  CHECK_THAT(cli({"show", "first-try.2"}, folder.path()).out, says("done"));
+  REQUIRE(train(folder / "runs/one", {"train.steps=2"}).code == 0);
+  CHECK(cli({"runs", "name", "one", "first-try.2"}, folder.path()).code == 2);  // taken
+  CHECK(cli({"runs", "delete", "first-try.2"}, folder.path()).code == 0);
+  CHECK_FALSE(std::filesystem::exists(folder / "runs/first-try.2"));
+  CHECK(std::filesystem::exists(folder / "runs/one"));
 }
