@@ -1,27 +1,25 @@
 #include "device/stage_timer.h"
 
-#include <numeric>
-
 #include "core/clock.h"
 
 namespace isobar {
 
-std::int64_t StageTimes::rest_us() const {
-  return step_us - std::accumulate(stage_us.begin(), stage_us.end(), std::int64_t{0});
+StageTimer::StageTimer() : begin_us_(steady_us()), since_us_(begin_us_) {}
+
+void StageTimer::close(std::int64_t now_us) {
+  std::int64_t& running = current_ < kStageNames.size() ? times_.stage_us[current_] : times_.rest_us;
+  running += now_us - since_us_;
+  since_us_ = now_us;
 }
 
-StageTimer::StageTimer() : begin_us_(steady_us()) {}
-
 void StageTimer::enter(Stage stage) {
-  const std::int64_t now_us = steady_us();
-  if (current_ < kStageNames.size()) times_.stage_us[current_] += now_us - entered_us_;
+  close(steady_us());
   current_ = static_cast<std::size_t>(stage);
   times_.entered[current_] = true;
-  entered_us_ = now_us;
 }
 
 void StageTimer::leave() {
-  if (current_ < kStageNames.size()) times_.stage_us[current_] += steady_us() - entered_us_;
+  close(steady_us());
   current_ = kStageNames.size();
 }
 

@@ -15,10 +15,8 @@ inline constexpr std::array<const char*, 6> kStageNames = {"load",     "copy", "
 struct StageTimes {
   std::array<std::int64_t, kStageNames.size()> stage_us{};
   std::array<bool, kStageNames.size()> entered{};
-  std::int64_t step_us = 0;
-
-  /// step_us minus all stages: what the page does between them.
-  std::int64_t rest_us() const;
+  std::int64_t rest_us = 0;  ///< outside of all stages, measured like them: what the page does between them
+  std::int64_t step_us = 0;  ///< by the outer clock; stages and rest sum to it
 };
 
 /// Times one step on the host's steady clock. On a CPU device the host does the work, so this is the device
@@ -34,8 +32,10 @@ class StageTimer {
   StageTimes finish();
 
  private:
+  void close(std::int64_t now_us);
+
   std::int64_t begin_us_;
-  std::int64_t entered_us_ = 0;
+  std::int64_t since_us_;  ///< when the running stage, or the rest, began
   std::size_t current_ = kStageNames.size();
   StageTimes times_;
 };

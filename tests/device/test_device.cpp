@@ -34,8 +34,10 @@ TEST_CASE("stages add up over any number of entries, and with the rest they sum 
   CHECK(of(times, Stage::load) >= 8000);
   CHECK(of(times, Stage::forward) >= 2000);
   CHECK(of(times, Stage::backward) == 0);
-  CHECK(times.rest_us() >= 3000);
-  CHECK(std::accumulate(times.stage_us.begin(), times.stage_us.end(), times.rest_us()) == times.step_us);
+  CHECK(times.rest_us >= 3000);
+  const std::int64_t parts_us = std::accumulate(times.stage_us.begin(), times.stage_us.end(), times.rest_us);
+  CHECK(parts_us <= times.step_us);
+  CHECK(parts_us >= times.step_us - 1000);  // the step is measured by a clock of its own
   CHECK(times.entered[static_cast<std::size_t>(Stage::optimize)]);
   CHECK_FALSE(times.entered[static_cast<std::size_t>(Stage::comm)]);
 }

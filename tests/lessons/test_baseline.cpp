@@ -41,6 +41,8 @@ TEST_CASE("a run leaves its whole story in the run folder") {
     }
     all_us += steps[i]["step_us"].get<std::int64_t>();
   }
+  CHECK(stages_us <= all_us);
+  CHECK(stages_us * 100 >= all_us * 95);  // the rest is under 5 %
   const std::vector<json> evals =
       of_kind(lines, "eval");  // at the start, after the epoch of 8 steps, at the end
   REQUIRE(evals.size() == 3);
