@@ -1,0 +1,21 @@
+#include <catch2/catch.hpp>
+
+#include "lessons/lesson_run.h"
+#include "support/errors.h"
+
+using namespace isobar;
+
+TEST_CASE("cpu_tiny beats persistence by a quarter after its 900 steps, on a later period") {
+  const TempFolder folder;
+  const std::string bin = ISOBAR_BIN;
+  REQUIRE(run_process({bin + "/make_fields", "--out", folder / "data"}, {.deadline_s = 300}).code == 0);
+  const ProcessResult result =
+      run_process({bin + "/01_baseline", "--preset", "cpu_tiny", "--run-dir", folder / "run", "--set",
+                   "data.root=" + (folder / "data").string()},
+                  {.deadline_s = 600});
+  REQUIRE(result.code == 0);
+  const json last = of_kind(stream(folder / "run"), "eval").back();
+  CHECK(last["step"] == 900);
+  CHECK(last["rmse_u10m"].get<double>() <= 0.75 * last["persistence_rmse_u10m"].get<double>());
+  CHECK(last["rmse_u10m"].get<double>() < 0.5 * last["climatology_rmse_u10m"].get<double>());
+}
