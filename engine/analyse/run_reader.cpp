@@ -1,17 +1,12 @@
 #include "analyse/run_reader.h"
 
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <cmath>
-#include <fstream>
-#include <limits>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "core/text.h"
 #include "record/run_folder.h"
 
@@ -22,71 +17,46 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr std::int64_t kSchema = 1;
-constexpr double kSilence_s =
-    180;  // a run of another machine that says nothing for so long is taken for dead
-constexpr std::array<const char*, 6> kStages = {"load", "copy", "forward", "backward", "comm", "optimize"};
+constexpr std::uint64_t kHeadBytes = 16 << 10;
+constexpr std::uint64_t kTailBytes = 48 << 10;
 
-/// A number of the stream; "nan", "inf" and "-inf" are numbers there.
-double number(const Json& line, const std::string& key, double otherwise = 0) {
-  const auto found = line.find(key);
-  if (found == line.end()) return otherwise;
-  if (found->is_number()) return found->get<double>();
-  if (!found->is_string()) return otherwise;
-  const std::string text = found->get<std::string>();
-  if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
-  if (text == "inf") return std::numeric_limits<double>::infinity();
-  if (text == "-inf") return -std::numeric_limits<double>::infinity();
-  return otherwise;
+double silence_s(const fs::path& stream) {
+  std::error_code code;
+  const fs::file_time_type grown = fs::last_write_time(stream, code);
+  return code ? 0 : std::chrono::duration<double>(fs::file_time_type::clock::now() - grown).count();
 }
 
-std::int64_t integer(const Json& line, const std::string& key, std::int64_t otherwise = 0) {
-  const double value = number(line, key, static_cast<double>(otherwise));
-  return std::fabs(value) < 9e15 ? static_cast<std::int64_t>(value) : otherwise;
+std::string bytes_at(const FileDescriptor& file, const fs::path& path, std::uint64_t from, std::uint64_t to) {
+  std::string bytes(to - from, '\0');
+  pread_exactly(file, path, from, std::as_writable_bytes(std::span(bytes)));
+  return bytes;
 }
 
-std::string text(const Json& line, const std::string& key) {
-  const auto found = line.find(key);
-  return found != line.end() && found->is_string() ? printable(found->get<std::string>(), 2000) : "";
-}
-
-/// The channel of the first key "rmse_X".
-std::string headline_of(const Json& line) {
-  for (const auto& [key, value] : line.items()) {
-    if (key.rfind("rmse_", 0) == 0) return printable(key.substr(5), 40);
+/// Gives whole lines of `bytes` to the builder; false when there was none.
+bool take_lines(std::string_view bytes, EventParser& parser, RunViewBuilder& builder) {
+  bool any = false;
+  for (std::size_t end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
+    if (const Event* const event = parser.parse(bytes.substr(0, end)); event != nullptr) {
+      builder.take(*event);
+      any = true;
+    } else {
+      builder.count_unread();
+    }
+    bytes.remove_prefix(end + 1);
   }
-  return "";
-}
-
-/// Whether process `pid` of this machine is alive and is `program`; a number can be given to another process
-/// later, and a killed one whose parent has not looked yet is dead all the same.
-bool is_alive(std::int64_t pid, const std::string& program) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  std::string line;
-  if (!std::getline(file, line)) return false;
-  const std::size_t open = line.find('(');
-  const std::size_t close = line.rfind(')');
-  if (open == std::string::npos || close == std::string::npos || close + 2 >= line.size()) return false;
-  const char state = line[close + 2];
-  return line.substr(open + 1, close - open - 1) == program.substr(0, 15) && state != 'Z' && state != 'X';
-}
-
-std::string this_host() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+  return any;
 }
 
 }  // namespace
 
-const char* state_name(RunState state) {
-  static constexpr std::array<const char*, 6> kNames = {"empty",   "running", "done",
-                                                        "stopped", "failed",  "died"};
-  return kNames[static_cast<std::size_t>(state)];
-}
-
-RunReader::RunReader(fs::path folder)
-    : folder_(std::move(folder)), stream_(RunFolder{folder_}.stream_file(0)) {
-  if (!fs::exists(RunFolder{folder_}.config_file()) && !fs::exists(RunFolder{folder_}.stream_file(0))) {
+RunReader::RunReader(fs::path folder, bool keep_series)
+    : folder_(std::move(folder)),
+      stream_(RunFolder{folder_}.stream_file(0)),
+      builder_(folder_.string()),
+      keep_series_(keep_series) {
+  std::error_code code;
+  if (!fs::exists(RunFolder{folder_}.config_file(), code) &&
+      !fs::exists(RunFolder{folder_}.stream_file(0), code)) {
     throw Error("the folder holds no run", folder_.string(),
                 "a run folder has run.toml and rank-0000.jsonl in it");
   }
@@ -96,58 +66,44 @@ bool RunReader::update() {
   const std::vector<std::string> lines = stream_.read_new();
   if (stream_.restarts() != restarts_) {
     restarts_ = stream_.restarts();
-    view_ = RunView{};
-    steady_steps_ = steady_samples_ = 0;
-    steady_us_ = 0;
-    steady_stages_us_.clear();
-    ended_ = false;
+    builder_.clear();
+    series_ = RunSeries{};
   }
-  for (const std::string& line : lines) take(line);
-  find_state();
+  for (const std::string& line : lines) {
+    const Event* const event = parser_.parse(line);
+    if (event == nullptr) {
+      builder_.count_unread();
+      continue;
+    }
+    builder_.take(*event);
+    if (keep_series_) series_.take(*event);
+  }
+  std::error_code code;
+  if (const fs::path stream = RunFolder{folder_}.stream_file(0); fs::exists(stream, code)) {
+    builder_.judge(silence_s(stream));
+  }
   return !lines.empty();
 }
 
-void RunReader::take(const std::string& text_line) {
-  const Json line = Json::parse(text_line, nullptr, /*allow_exceptions=*/false);
-  if (!line.is_object()) {
-    ++view_.unread_lines;
-    return;
+RunView glance(const fs::path& folder) {
+  const fs::path path = RunFolder{folder}.stream_file(0);
+  RunViewBuilder builder(folder.string());
+  std::error_code code;
+  if (!fs::exists(path, code)) return builder.view();
+  const FileDescriptor file = open_for_reading(path);
+  const std::uint64_t size = file_size(file, path);
+  EventParser parser;
+  if (size <= kHeadBytes + kTailBytes) {
+    take_lines(bytes_at(file, path, 0, size), parser, builder);
+  } else {
+    take_lines(bytes_at(file, path, 0, kHeadBytes), parser, builder);
+    builder.skip();
+    const std::string tail = bytes_at(file, path, size - kTailBytes, size);
+    const std::size_t first = tail.find('\n');
+    if (first != std::string::npos) take_lines(std::string_view(tail).substr(first + 1), parser, builder);
   }
-  const std::string kind = text(line, "kind");
-  RunSummary& summary = view_.summary;
-  if (kind == "run") {
-    if (const std::int64_t schema = integer(line, "schema"); schema != kSchema) {
-      throw Error(fmt::format("the stream has schema {}, this program reads {}", schema, kSchema),
-                  folder_.string(), "the run was made by another version");
-    }
-    view_.lesson = text(line, "lesson");
-    view_.preset = text(line, "preset");
-    view_.device = text(line, "device");
-    view_.host = text(line, "host");
-    view_.started = text(line, "started");
-    view_.fault = text(line, "fault") == "none" ? "" : text(line, "fault");
-    pid_ = integer(line, "pid");
-    summary.wanted_steps = integer(line, "wanted_steps");
-    summary.flops_per_sample = number(line, "flops_per_sample");
-  } else if (kind == "note") {
-    steps_per_epoch_ = integer(line, "steps_per_epoch", steps_per_epoch_);
-    summary.warm_up_steps = warm_up_steps(steps_per_epoch_);
-  } else if (kind == "step") {
-    take_step(line);
-  } else if (kind == "eval") {
-    take_eval(line);
-  } else if (kind == "summary") {
-    summary.wall_s = number(line, "wall_us") * 1e-6;
-    summary.peak_flops_per_s = number(line, "peak_flops_per_s");
-    summary.samples_per_s = number(line, "samples_per_s");
-  } else if (kind == "end") {
-    ended_ = true;
-    view_.reason = text(line, "reason");
-    const std::string status = text(line, "status");
-    view_.state = status == "done"      ? RunState::done
-                  : status == "stopped" ? RunState::stopped
-                                        : RunState::failed;
-  }
+  builder.judge(silence_s(path));
+  return builder.view();
 }
 
 fs::path find_run(const std::string& name, const fs::path& runs) {
@@ -214,62 +170,6 @@ std::string to_json(const RunReader& reader) {
                     {"stages", stages},
                     {"scores", scores}};
   return out.dump();
-}
-
-void RunReader::take_step(const Json& line) {
-  RunSummary& summary = view_.summary;
-  const std::int64_t step = integer(line, "step");
-  summary.steps = step + 1;
-  summary.samples += integer(line, "samples");
-  summary.wall_s = number(line, "t_us") * 1e-6;
-  view_.last_epoch = integer(line, "epoch");
-  if (line.contains("loss")) summary.last_loss = number(line, "loss");
-  if (step == 0) summary.first_loss = summary.last_loss;
-  if (steps_per_epoch_ == 0 || summary.steps <= summary.warm_up_steps) return;
-  ++steady_steps_;
-  steady_samples_ += integer(line, "samples");
-  steady_us_ += number(line, "step_us");
-  for (const char* stage : kStages) {
-    const std::string key = std::string(stage) + "_us";
-    if (!line.contains(key)) continue;
-    auto found = std::find_if(steady_stages_us_.begin(), steady_stages_us_.end(),
-                              [&](const auto& entry) { return entry.first == stage; });
-    if (found == steady_stages_us_.end()) found = steady_stages_us_.insert(found, {stage, 0.0});
-    found->second += number(line, key);
-  }
-  const auto steps = static_cast<double>(steady_steps_);
-  summary.step_us = steady_us_ / steps;
-  summary.samples_per_s = steady_us_ > 0 ? static_cast<double>(steady_samples_) / steady_us_ * 1e6 : 0;
-  summary.stages_us = steady_stages_us_;
-  for (auto& [stage, time_us] : summary.stages_us) time_us /= steps;
-}
-
-void RunReader::take_eval(const Json& line) {
-  RunScores scores{
-      .step = integer(line, "step"), .loss = number(line, "loss"), .headline = headline_of(line)};
-  scores.rmse = number(line, "rmse_" + scores.headline);
-  scores.persistence_rmse = number(line, "persistence_rmse_" + scores.headline);
-  scores.climatology_rmse = number(line, "climatology_rmse_" + scores.headline);
-  scores.acc = number(line, "acc_" + scores.headline);
-  RunSummary& summary = view_.summary;
-  summary.has_scores = !scores.headline.empty();
-  summary.valid_loss = scores.loss;
-  summary.headline = scores.headline;
-  summary.rmse = scores.rmse;
-  summary.persistence_rmse = scores.persistence_rmse;
-  summary.climatology_rmse = scores.climatology_rmse;
-  view_.scores.push_back(scores);
-}
-
-void RunReader::find_state() {
-  std::error_code code;
-  const fs::file_time_type grown = fs::last_write_time(RunFolder{folder_}.stream_file(0), code);
-  if (code) return;
-  view_.age_s = std::chrono::duration<double>(fs::file_time_type::clock::now() - grown).count();
-  if (ended_) return;
-  const bool here = view_.host == this_host() && pid_ > 0;
-  const bool gone = here ? !is_alive(pid_, view_.lesson) : view_.age_s > kSilence_s;
-  view_.state = gone ? RunState::died : RunState::running;
 }
 
 }  // namespace isobar

@@ -116,10 +116,7 @@ int list(Console& console) {
                            "steps", "RMSE", "samples/s", "size", "note"));
   std::uint64_t all_bytes = 0;
   for (const fs::path& path : runs) {
-    RunReader reader(path);
-    while (reader.update()) {
-    }
-    const RunView& view = reader.view();
+    const RunView view = glance(path);
     const std::uint64_t bytes = folder_bytes(path);
     all_bytes += bytes;
     console.line(fmt::format("{:<42} {:<8} {:<10} {:>13} {:>9.4f} {:>11.1f} {:>8}  {}",

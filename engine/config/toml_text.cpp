@@ -2,6 +2,7 @@
 
 #define TOML_EXCEPTIONS 1
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <toml++/toml.h>
 
 #include <algorithm>
@@ -115,6 +116,21 @@ std::string toml_string(const std::string& text) {
     }
   }
   return out + "\"";
+}
+
+std::string plain_text(const TomlValue& value) {
+  struct Text {
+    std::string operator()(const std::string& v) const { return v; }
+    std::string operator()(bool v) const { return v ? "true" : "false"; }
+    std::string operator()(std::int64_t v) const { return std::to_string(v); }
+    std::string operator()(double v) const { return fmt::format("{}", v); }
+    std::string operator()(const std::vector<std::int64_t>& v) const {
+      return fmt::format("[{}]", fmt::join(v, ", "));
+    }
+    std::string operator()(const std::vector<std::string>& v) const { return "[" + join(v, ", ") + "]"; }
+    std::string operator()(const OtherValue& v) const { return v.type; }
+  };
+  return std::visit(Text{}, value);
 }
 
 std::string describe(const TomlValue& value) {

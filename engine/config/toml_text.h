@@ -33,6 +33,9 @@ std::vector<TomlEntry> parse_toml(const std::string& text, const std::string& na
 /// `text` as a TOML basic string, quotes included.
 std::string toml_string(const std::string& text);
 
+/// The value for a table a person reads: four, 3, 0.001, [72, 144].
+std::string plain_text(const TomlValue& value);
+
 /// For messages: "the string \"four\"", "the integer 3".
 std::string describe(const TomlValue& value);
 

@@ -18,7 +18,8 @@ constexpr std::size_t kMostLineBytes = 1U << 20;
 
 std::vector<std::string> StreamReader::read_new() {
   std::vector<std::string> lines;
-  if (!std::filesystem::exists(path_)) return lines;
+  std::error_code code;
+  if (!std::filesystem::exists(path_, code)) return lines;
   const FileDescriptor file = open_for_reading(path_);
   struct stat status {};
   if (fstat(file.number(), &status) != 0) return lines;

@@ -1,0 +1,99 @@
+#include "analyse/event.h"
+
+#include <simdjson.h>
+
+#include <cmath>
+#include <limits>
+
+#include "core/text.h"
+
+namespace isobar {
+
+namespace dom = simdjson::dom;
+
+namespace {
+
+constexpr std::size_t kMostTextBytes = 2000;
+constexpr std::size_t kMostFields = 4096;
+
+bool named_number(std::string_view text, double& out) {
+  if (text == "nan") {
+    out = std::numeric_limits<double>::quiet_NaN();
+  } else if (text == "inf") {
+    out = std::numeric_limits<double>::infinity();
+  } else if (text == "-inf") {
+    out = -std::numeric_limits<double>::infinity();
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool EventField::number(double& out) const {
+  if (const auto* const value_number = std::get_if<double>(&value)) {
+    out = *value_number;
+    return true;
+  }
+  const auto* const text = std::get_if<std::string_view>(&value);
+  return text != nullptr && named_number(*text, out);
+}
+
+const EventField* Event::find(std::string_view key) const {
+  for (const EventField& field : fields_) {
+    if (field.key == key) return &field;
+  }
+  return nullptr;
+}
+
+double Event::number(std::string_view key, double otherwise) const {
+  const EventField* const field = find(key);
+  double out = 0;
+  return field != nullptr && field->number(out) ? out : otherwise;
+}
+
+std::int64_t Event::integer(std::string_view key, std::int64_t otherwise) const {
+  const double value = number(key, static_cast<double>(otherwise));
+  return std::fabs(value) < 9e15 ? static_cast<std::int64_t>(value) : otherwise;
+}
+
+std::string_view Event::raw_text(std::string_view key) const {
+  const EventField* const field = find(key);
+  if (field == nullptr) return {};
+  const auto* const text = std::get_if<std::string_view>(&field->value);
+  return text == nullptr ? std::string_view{} : *text;
+}
+
+std::string Event::text(std::string_view key) const { return printable(raw_text(key), kMostTextBytes); }
+
+struct EventParser::Parser {
+  dom::parser parser;
+};
+
+EventParser::EventParser() : parser_(std::make_unique<Parser>()) {}
+EventParser::~EventParser() = default;
+EventParser::EventParser(EventParser&&) noexcept = default;
+EventParser& EventParser::operator=(EventParser&&) noexcept = default;
+
+const Event* EventParser::parse(std::string_view line) {
+  event_.fields_.clear();
+  dom::object object;
+  if (parser_->parser.parse(line.data(), line.size()).get(object) != simdjson::SUCCESS) return nullptr;
+  for (const dom::key_value_pair pair : object) {
+    if (event_.fields_.size() == kMostFields) break;
+    double number = 0;
+    bool truth = false;
+    std::string_view text;
+    if (pair.value.get(number) == simdjson::SUCCESS) {
+      event_.fields_.push_back({pair.key, number});
+    } else if (pair.value.get(text) == simdjson::SUCCESS) {
+      event_.fields_.push_back({pair.key, text});
+    } else if (pair.value.get(truth) == simdjson::SUCCESS) {
+      event_.fields_.push_back({pair.key, truth});
+    }
+  }
+  return &event_;
+}
+
+}  // namespace isobar

@@ -1,0 +1,56 @@
+#pragma once
+// One line of the metric stream, parsed: a flat JSON object whose numbers may be the strings "nan", "inf" and
+// "-inf".
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace isobar {
+
+struct EventField {
+  std::string_view key;
+  std::variant<double, bool, std::string_view> value;
+
+  /// The value as a number, those three strings included; false when it is none.
+  bool number(double& out) const;
+};
+
+/// Fields in the order of the line. Nested objects and arrays are left out. Views are valid until the parser
+/// takes the next line.
+class Event {
+ public:
+  const std::vector<EventField>& fields() const { return fields_; }
+  const EventField* find(std::string_view key) const;
+
+  std::string_view kind() const { return raw_text("kind"); }
+  double number(std::string_view key, double otherwise = 0) const;
+  std::int64_t integer(std::string_view key, std::int64_t otherwise = 0) const;
+  /// Text with control characters replaced and cut to 2,000 bytes; "" when the key is no string.
+  std::string text(std::string_view key) const;
+
+ private:
+  friend class EventParser;
+  std::string_view raw_text(std::string_view key) const;
+  std::vector<EventField> fields_;
+};
+
+class EventParser {
+ public:
+  EventParser();
+  ~EventParser();
+  EventParser(EventParser&&) noexcept;
+  EventParser& operator=(EventParser&&) noexcept;
+
+  /// Null when the line is no JSON object.
+  const Event* parse(std::string_view line);
+
+ private:
+  struct Parser;
+  std::unique_ptr<Parser> parser_;
+  Event event_;
+};
+
+}  // namespace isobar

@@ -1,0 +1,259 @@
+#include "analyse/run_series.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/text.h"
+
+namespace isobar {
+namespace {
+
+constexpr std::size_t kMostCurves = 512;
+constexpr std::size_t kMostRows = 20'000'000;
+constexpr std::size_t kMostNameBytes = 120;
+
+/// The least value that keeps a place non-decreasing; a place that is no number stays where it was.
+double not_before(const Series& places, double value) {
+  const double last = places.empty() ? -std::numeric_limits<double>::infinity() : places.back();
+  if (!std::isfinite(value)) return places.empty() ? 0 : last;
+  return std::max(last, value);
+}
+
+bool is_place(std::string_view key) {
+  return key == "kind" || key == "step" || key == "t_us" || key == "epoch" || key == "samples";
+}
+
+/// Rows whose step is before `step`.
+std::size_t rows_before(const Places& places, double step) { return places.step.lower_bound(step); }
+
+void truncate(CurveTable& table, std::size_t rows) {
+  if (rows >= table.places.step.size()) return;
+  table.places.truncate(rows);
+  for (auto& [name, curve] : table.curves) curve.truncate(rows);
+}
+
+}  // namespace
+
+const Series& Places::of(XAxis axis) const {
+  switch (axis) {
+    case XAxis::epoch:
+      return epoch;
+    case XAxis::time:
+      return time_s;
+    case XAxis::samples:
+      return samples;
+    case XAxis::step:
+      break;
+  }
+  return step;
+}
+
+void Places::push(double at_step, double at_epoch, double at_time_s, double at_samples) {
+  step.push(not_before(step, at_step));
+  epoch.push(not_before(epoch, at_epoch));
+  time_s.push(not_before(time_s, at_time_s));
+  samples.push(not_before(samples, at_samples));
+}
+
+void Places::truncate(std::size_t rows) {
+  for (Series* series : {&step, &epoch, &time_s, &samples}) series->truncate(rows);
+}
+
+Places Places::snapshot() {
+  return {step.snapshot(), epoch.snapshot(), time_s.snapshot(), samples.snapshot(), knows_samples};
+}
+
+std::size_t Curve::index_of_row(std::size_t row) const {
+  return rows.empty() ? std::min(row, y.size()) : rows.lower_bound(static_cast<double>(row));
+}
+
+void Curve::push(std::size_t row, double value) {
+  if (rows.empty() && row != y.size()) {
+    for (std::size_t i = 0; i < y.size(); ++i) rows.push(static_cast<double>(i));
+    rows.push(static_cast<double>(row));
+  } else if (!rows.empty()) {
+    rows.push(static_cast<double>(row));
+  }
+  y.push(value);
+}
+
+void Curve::truncate(std::size_t rows_kept) {
+  const std::size_t kept = index_of_row(rows_kept);
+  y.truncate(kept);
+  rows.truncate(kept);
+}
+
+CurveTable CurveTable::snapshot() {
+  CurveTable out;
+  out.places = places.snapshot();
+  for (auto& [name, curve] : curves) {
+    out.curves.emplace_hint(out.curves.end(), name, Curve{curve.y.snapshot(), curve.rows.snapshot()});
+  }
+  return out;
+}
+
+std::string name_of_tag(std::string_view tag) {
+  if (tag == "Loss/train") return "train/loss";
+  if (tag == "Loss/valid") return "valid/loss";
+  if (tag == "Learning Rate") return "train/lr";
+  if (tag == "Avg samples per sec") return "train/samples_per_s";
+  if (tag.rfind("RMSE(", 0) == 0 && tag.size() > 12 && tag.substr(tag.size() - 7) == ")/valid") {
+    return "valid/rmse_" + printable(tag.substr(5, tag.size() - 12), kMostNameBytes);
+  }
+  return printable(tag, kMostNameBytes);
+}
+
+Curve* RunSeries::curve(CurveTable& table, std::string_view name) {
+  const auto found = table.curves.find(name);
+  if (found != table.curves.end()) return &found->second;
+  if (table.curves.size() >= kMostCurves) {
+    ++left_out_;
+    return nullptr;
+  }
+  return &table.curves[std::string(name)];
+}
+
+void RunSeries::add(CurveTable& table, std::string_view prefix, const Event& event) {
+  const std::size_t row = table.places.step.size() - 1;
+  std::string name;
+  for (const EventField& field : event.fields()) {
+    double value = 0;
+    if (is_place(field.key) || !field.number(value)) continue;
+    name.assign(prefix);
+    name += field.key.size() <= kMostNameBytes ? field.key : field.key.substr(0, kMostNameBytes);
+    Curve* const column = curve(table, name);
+    if (column == nullptr) continue;
+    const bool twice = !column->y.empty() && column->row(column->y.size() - 1) == row;
+    if (!twice) column->push(row, value);
+  }
+}
+
+void RunSeries::take(const Event& event) {
+  const std::string_view kind = event.kind();
+  if (kind == "step") {
+    take_step(event);
+  } else if (kind == "eval") {
+    take_eval(event);
+  } else if (kind == "note") {
+    steps_per_epoch_ = std::max(0.0, event.number("steps_per_epoch", steps_per_epoch_));
+  } else if (kind == "run") {
+    begin_attempt();
+  }
+}
+
+void RunSeries::begin_attempt() {
+  attempt_begins_s_ = steps_.places.time_s.empty() ? 0 : steps_.places.time_s.back();
+  attempt_is_new_ = true;
+}
+
+void RunSeries::take_step(const Event& event) {
+  const double step = event.number("step", -1);
+  Places& places = steps_.places;
+  const bool goes_back = !places.step.empty() && step <= places.step.back();
+  if (!(step >= 0) || !std::isfinite(step) || (goes_back && !attempt_is_new_) ||
+      places.step.size() >= kMostRows) {
+    ++left_out_;
+    return;
+  }
+  if (goes_back) {  // a resumed attempt repeats steps: the last attempt counts
+    truncate(steps_, rows_before(places, step));
+    truncate(evaluations_, rows_before(evaluations_.places, step + 0.5));
+    samples_ = places.samples.empty() ? 0 : places.samples.back();
+  }
+  attempt_is_new_ = false;
+  const double batch = std::max(0.0, event.number("samples"));
+  const double epoch = steps_per_epoch_ > 0 ? step / steps_per_epoch_ : event.number("epoch");
+  places.push(step, epoch, attempt_begins_s_ + event.number("t_us") * 1e-6, samples_);
+  samples_ += std::isfinite(batch) ? batch : 0;
+  add(steps_, "train/", event);
+  const double step_us = event.number("step_us");
+  if (step_us > 0 && batch > 0) {
+    Curve* const speed = curve(steps_, "train/samples_per_s");
+    if (speed != nullptr) speed->push(places.step.size() - 1, batch / step_us * 1e6);
+  }
+}
+
+void RunSeries::take_eval(const Event& event) {
+  const double step = event.number("step", -1);
+  Places& places = evaluations_.places;
+  if (!(step >= 0) || !std::isfinite(step) || places.step.size() >= kMostRows) {
+    ++left_out_;
+    return;
+  }
+  truncate(evaluations_, rows_before(places, step));  // scored again after a resume: the last one counts
+  const double last_epoch = steps_.places.epoch.empty() ? 0 : steps_.places.epoch.back();
+  const double last_time_s = steps_.places.time_s.empty() ? 0 : steps_.places.time_s.back();
+  places.push(step, steps_per_epoch_ > 0 ? step / steps_per_epoch_ : last_epoch,
+              event.find("t_us") != nullptr ? attempt_begins_s_ + event.number("t_us") * 1e-6 : last_time_s,
+              samples_);
+  add(evaluations_, "valid/", event);
+}
+
+void RunSeries::take_scalar(std::string_view tag, double step, double wall_s, double value) {
+  if (!std::isfinite(step)) {
+    ++left_out_;
+    return;
+  }
+  if (!any_scalar_ && std::isfinite(wall_s)) {
+    first_wall_s_ = wall_s;
+    any_scalar_ = true;
+  }
+  const std::string name = name_of_tag(tag);
+  const auto found = tags_.find(name);
+  if (found == tags_.end() && tags_.size() >= kMostCurves) {
+    ++left_out_;
+    return;
+  }
+  CurveTable& table = found == tags_.end() ? tags_[name] : found->second;
+  table.places.knows_samples = false;
+  truncate(table, rows_before(table.places, step));
+  table.places.push(step, step, wall_s - first_wall_s_, step);
+  Curve* const column = curve(table, name);
+  if (column != nullptr) column->push(table.places.step.size() - 1, value);
+}
+
+CurveRef RunSeries::find(std::string_view name) const {
+  for (const CurveTable* table : {&steps_, &evaluations_}) {
+    const auto found = table->curves.find(name);
+    if (found != table->curves.end()) return {&table->places, &found->second};
+  }
+  const auto tag = tags_.find(name);
+  if (tag == tags_.end()) return {};
+  const auto found = tag->second.curves.find(name);
+  return found == tag->second.curves.end() ? CurveRef{} : CurveRef{&tag->second.places, &found->second};
+}
+
+std::vector<std::string> RunSeries::names() const {
+  std::vector<std::string> out;
+  for (const CurveTable* table : {&steps_, &evaluations_}) {
+    for (const auto& [name, curve] : table->curves) out.push_back(name);
+  }
+  for (const auto& [name, table] : tags_) out.push_back(name);
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+double RunSeries::last_step() const {
+  double last = 0;
+  for (const CurveTable* table : {&steps_, &evaluations_}) {
+    if (!table->places.step.empty()) last = std::max(last, table->places.step.back());
+  }
+  for (const auto& [name, table] : tags_) {
+    if (!table.places.step.empty()) last = std::max(last, table.places.step.back());
+  }
+  return last;
+}
+
+RunSeries RunSeries::snapshot() {
+  RunSeries out;
+  out.steps_ = steps_.snapshot();
+  out.evaluations_ = evaluations_.snapshot();
+  for (auto& [name, table] : tags_) out.tags_.emplace_hint(out.tags_.end(), name, table.snapshot());
+  out.steps_per_epoch_ = steps_per_epoch_;
+  out.left_out_ = left_out_;
+  return out;
+}
+
+}  // namespace isobar

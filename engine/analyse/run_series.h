@@ -1,0 +1,96 @@
+#pragma once
+// Every value that a run recorded, as curves over four x axes.
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyse/event.h"
+#include "analyse/series.h"
+
+namespace isobar {
+
+enum class XAxis { step, epoch, time, samples };
+
+/// Rows of events with their four places; each place is non-decreasing. Step counts from 0, epoch is
+/// fractional (steps over steps per epoch where known), time is in seconds since the run began (a resumed
+/// attempt goes on behind the last), samples are those trained on before the event.
+struct Places {
+  Series step, epoch, time_s, samples;
+  bool knows_samples = true;  ///< false for event files: their epoch and samples are not known
+
+  const Series& of(XAxis axis) const;
+  void push(double step, double epoch, double time_s, double samples);
+  void truncate(std::size_t rows);
+  Places snapshot();
+};
+
+/// Values of one name. Most are there in every row; others, such as the loss, only in some.
+struct Curve {
+  Series y;
+  Series rows;  ///< row of each value; empty while value i is in row i
+
+  std::size_t row(std::size_t i) const { return rows.empty() ? i : static_cast<std::size_t>(rows[i]); }
+  /// First index whose row is not less than `row`.
+  std::size_t index_of_row(std::size_t row) const;
+  void push(std::size_t row, double value);
+  void truncate(std::size_t rows_kept);
+};
+
+/// Curves that share their rows.
+struct CurveTable {
+  Places places;
+  std::map<std::string, Curve, std::less<>> curves;
+
+  CurveTable snapshot();
+};
+
+struct CurveRef {
+  const Places* places = nullptr;
+  const Curve* curve = nullptr;
+  explicit operator bool() const { return curve != nullptr && !curve->y.empty(); }
+};
+
+/// All curves of a run. Names: "train/loss", "train/step_us", ... from step events, "valid/loss",
+/// "valid/rmse_u10m", ... from evaluations; "train/samples_per_s" is worked out. Tags of event files keep
+/// their names unless they mean one of these.
+class RunSeries {
+ public:
+  void take(const Event& event);
+  /// One scalar of an event file; a step that goes back begins that tag again from there, as a resumed run
+  /// does.
+  void take_scalar(std::string_view tag, double step, double wall_s, double value);
+
+  CurveRef find(std::string_view name) const;
+  std::vector<std::string> names() const;
+  std::size_t step_rows() const { return steps_.places.step.size(); }
+  const CurveTable& steps() const { return steps_; }
+  const CurveTable& evaluations() const { return evaluations_; }
+  double last_step() const;
+  /// Values and events left out because a limit was met (names, rows) or steps went back within an attempt.
+  std::size_t left_out() const { return left_out_; }
+  RunSeries snapshot();
+
+ private:
+  void take_step(const Event& event);
+  void take_eval(const Event& event);
+  void begin_attempt();
+  void add(CurveTable& table, std::string_view prefix, const Event& event);
+  Curve* curve(CurveTable& table, std::string_view name);
+
+  CurveTable steps_;
+  CurveTable evaluations_;
+  std::map<std::string, CurveTable, std::less<>> tags_;
+  double steps_per_epoch_ = 0;
+  double attempt_begins_s_ = 0;
+  double samples_ = 0;
+  double first_wall_s_ = 0;
+  bool any_scalar_ = false;
+  bool attempt_is_new_ = false;
+  std::size_t left_out_ = 0;
+};
+
+/// The name under which a tag of the ERA5 tutorial's event files is kept: "Loss/train" -> "train/loss".
+std::string name_of_tag(std::string_view tag);
+
+}  // namespace isobar

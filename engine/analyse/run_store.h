@@ -1,0 +1,90 @@
+#pragma once
+// All runs below some folders, kept up to date: a line for each, everything of those that are open.
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyse/run_reader.h"
+#include "record/tfevents_reader.h"
+
+namespace isobar {
+
+/// Everything of an open run; readers in another thread may keep it.
+struct RunDetail {
+  RunSeries series;
+  std::vector<std::pair<std::string, std::string>> config;  ///< key and value as text, from run.toml
+  std::vector<std::int64_t> field_steps;  ///< steps of which fields/ holds input, target and prediction
+  bool complete = false;                  ///< all that was in the stream at the last look is read
+};
+
+/// One run in the list.
+struct RunEntry {
+  std::filesystem::path folder;
+  std::string id;    ///< the path as text: unique, and how others name this run
+  std::string name;  ///< last part of the folder, control characters replaced
+  RunView view;
+  std::int64_t started_ns = 0;  ///< for the order, newest first
+  bool foreign = false;         ///< event files of another program
+  bool gone = false;            ///< its folder is not there any more; what was read of it stays
+  std::string problem;          ///< why it, or a part of it, cannot be read; "" = nothing
+  std::string note;
+  std::shared_ptr<const RunDetail> detail;  ///< null while the run is not open
+};
+
+struct StoreSnapshot {
+  std::vector<std::shared_ptr<const RunEntry>> runs;  ///< newest first
+  std::vector<std::string> problems;                  ///< of the folders that hold the runs
+  std::size_t unread = 0;                             ///< runs found of which nothing was read yet
+  std::uint64_t version = 0;                          ///< grows with each change
+
+  std::shared_ptr<const RunEntry> find(const std::string& id) const;
+};
+
+/// Not thread-safe; one thread owns it and hands snapshots out.
+class RunStore {
+ public:
+  /// Folders that hold run folders, run folders themselves, or folders with event files of other programs.
+  explicit RunStore(std::vector<std::filesystem::path> places);
+  ~RunStore();
+
+  void add_place(const std::filesystem::path& place);
+  /// The runs whose every value is wanted.
+  void open(const std::set<std::string>& ids);
+
+  /// Looks for what is new, for about `budget`; true when something changed. Call it again and again.
+  bool update(std::chrono::milliseconds budget);
+  /// Nothing that is known of waits to be read.
+  bool is_idle() const;
+
+  std::shared_ptr<const StoreSnapshot> snapshot();
+
+ private:
+  struct Run;
+  using Clock = std::chrono::steady_clock;
+  void scan();
+  void scan_place(const std::filesystem::path& place, std::set<std::string>& seen);
+  void add_run(const std::filesystem::path& folder, bool foreign, std::set<std::string>& seen);
+  bool look(Run& run);
+  bool read_open(Run& run);
+  bool read_foreign(Run& run);
+  bool read_stream(Run& run);
+  void forget(Run& run);
+  void publish(Run& run);
+
+  std::vector<std::filesystem::path> places_;
+  std::map<std::string, std::unique_ptr<Run>> runs_;
+  std::set<std::string> wanted_;
+  std::vector<std::string> problems_;
+  std::shared_ptr<const StoreSnapshot> snapshot_;
+  Clock::time_point scanned_{};
+  std::uint64_t version_ = 0;
+  bool changed_ = true;
+};
+
+}  // namespace isobar

@@ -1,0 +1,195 @@
+#include "analyse/run_view.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace isobar {
+namespace {
+
+constexpr std::int64_t kSchema = 1;
+constexpr double kSilence_s =
+    180;  // a run of another machine that says nothing for so long is taken for dead
+
+/// The channel of the first key "rmse_X".
+std::string headline_of(const Event& event) {
+  for (const EventField& field : event.fields()) {
+    if (field.key.rfind("rmse_", 0) == 0) return printable(field.key.substr(5), 40);
+  }
+  return "";
+}
+
+std::string this_host() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+}  // namespace
+
+const char* state_name(RunState state) {
+  static constexpr std::array<const char*, 6> kNames = {"empty",   "running", "done",
+                                                        "stopped", "failed",  "died"};
+  return kNames[static_cast<std::size_t>(state)];
+}
+
+const std::vector<std::string>& stage_names() {
+  static const std::vector<std::string> names = {"load", "copy", "forward", "backward", "comm", "optimize"};
+  return names;
+}
+
+bool is_alive(std::int64_t pid, const std::string& program) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string line;
+  if (!std::getline(file, line)) return false;
+  const std::size_t open = line.find('(');
+  const std::size_t close = line.rfind(')');
+  if (open == std::string::npos || close == std::string::npos || close + 2 >= line.size()) return false;
+  const char state = line[close + 2];
+  return line.substr(open + 1, close - open - 1) == program.substr(0, 15) && state != 'Z' && state != 'X';
+}
+
+void RunViewBuilder::clear() { *this = RunViewBuilder(where_); }
+
+void RunViewBuilder::skip() {
+  partial_ = true;
+  view_.summary.samples = 0;
+  view_.summary.samples_per_s = view_.summary.step_us = 0;
+  view_.summary.stages_us.clear();
+  steady_steps_ = steady_samples_ = 0;
+  steady_us_ = 0;
+  steady_stages_us_.clear();
+}
+
+void RunViewBuilder::take(const Event& event) {
+  const std::string_view kind = event.kind();
+  if (kind == "step") {
+    take_step(event);
+  } else if (kind == "eval") {
+    take_eval(event);
+  } else if (kind == "run") {
+    take_run(event);
+  } else if (kind == "note") {
+    view_.steps_per_epoch = event.integer("steps_per_epoch", view_.steps_per_epoch);
+    view_.summary.warm_up_steps = warm_up_steps(view_.steps_per_epoch);
+  } else if (kind == "summary") {
+    take_summary(event);
+  } else if (kind == "end") {
+    ended_ = true;
+    view_.reason = event.text("reason");
+    const std::string status = event.text("status");
+    view_.state = status == "done"      ? RunState::done
+                  : status == "stopped" ? RunState::stopped
+                                        : RunState::failed;
+  }
+}
+
+void RunViewBuilder::take_run(const Event& event) {
+  if (const std::int64_t schema = event.integer("schema"); schema != kSchema) {
+    throw Error(fmt::format("the stream has schema {}, this program reads {}", schema, kSchema), where_,
+                "the run was made by another version");
+  }
+  view_.lesson = event.text("lesson");
+  view_.preset = event.text("preset");
+  view_.device = event.text("device");
+  view_.host = event.text("host");
+  view_.started = event.text("started");
+  view_.provenance = event.text("provenance");
+  view_.fault = event.text("fault") == "none" ? "" : event.text("fault");
+  view_.pid = event.integer("pid");
+  view_.summary.wanted_steps = event.integer("wanted_steps");
+  view_.summary.flops_per_sample = event.number("flops_per_sample");
+  ended_ = false;  // a resumed run goes on behind the `end` of its attempt before
+}
+
+void RunViewBuilder::take_step(const Event& event) {
+  RunSummary& summary = view_.summary;
+  const std::int64_t step = event.integer("step");
+  summary.steps = step + 1;
+  if (!partial_) summary.samples += event.integer("samples");
+  summary.wall_s = event.number("t_us") * 1e-6;
+  view_.last_epoch = event.integer("epoch");
+  if (event.find("loss") != nullptr) summary.last_loss = event.number("loss");
+  if (step == 0) summary.first_loss = summary.last_loss;
+  if (view_.steps_per_epoch == 0 || summary.steps <= summary.warm_up_steps) return;
+  ++steady_steps_;
+  steady_samples_ += event.integer("samples");
+  steady_us_ += event.number("step_us");
+  for (const std::string& stage : stage_names()) {
+    const EventField* const field = event.find(stage + "_us");
+    double time_us = 0;
+    if (field == nullptr || !field->number(time_us)) continue;
+    auto found = std::find_if(steady_stages_us_.begin(), steady_stages_us_.end(),
+                              [&](const auto& entry) { return entry.first == stage; });
+    if (found == steady_stages_us_.end()) found = steady_stages_us_.insert(found, {stage, 0.0});
+    found->second += time_us;
+  }
+  const auto steps = static_cast<double>(steady_steps_);
+  summary.step_us = steady_us_ / steps;
+  summary.samples_per_s = steady_us_ > 0 ? static_cast<double>(steady_samples_) / steady_us_ * 1e6 : 0;
+  summary.stages_us = steady_stages_us_;
+  for (auto& [stage, time_us] : summary.stages_us) time_us /= steps;
+}
+
+void RunViewBuilder::take_eval(const Event& event) {
+  RunScores scores{
+      .step = event.integer("step"), .loss = event.number("loss"), .headline = headline_of(event)};
+  scores.rmse = event.number("rmse_" + scores.headline);
+  scores.persistence_rmse = event.number("persistence_rmse_" + scores.headline);
+  scores.climatology_rmse = event.number("climatology_rmse_" + scores.headline);
+  scores.acc = event.number("acc_" + scores.headline);
+  RunSummary& summary = view_.summary;
+  summary.has_scores = !scores.headline.empty();
+  summary.valid_loss = scores.loss;
+  summary.headline = scores.headline;
+  summary.rmse = scores.rmse;
+  summary.persistence_rmse = scores.persistence_rmse;
+  summary.climatology_rmse = scores.climatology_rmse;
+  view_.scores.push_back(scores);
+}
+
+void RunViewBuilder::take_summary(const Event& event) {
+  RunSummary& summary = view_.summary;
+  summary.steps = event.integer("steps", summary.steps);
+  summary.samples = event.integer("samples", summary.samples);
+  summary.wall_s = event.number("wall_us") * 1e-6;
+  summary.first_loss = event.number("first_loss", summary.first_loss);
+  summary.last_loss = event.number("loss", summary.last_loss);
+  summary.peak_flops_per_s = event.number("peak_flops_per_s");
+  summary.samples_per_s = event.number("samples_per_s");
+  summary.step_us = event.number("step_us", summary.step_us);
+  std::vector<std::pair<std::string, double>> stages_us;
+  for (const std::string& stage : stage_names()) {
+    const EventField* const field = event.find(stage + "_us");
+    double time_us = 0;
+    if (field != nullptr && field->number(time_us)) stages_us.emplace_back(stage, time_us);
+  }
+  if (!stages_us.empty()) summary.stages_us = std::move(stages_us);
+  const std::string headline = headline_of(event);
+  if (headline.empty()) return;
+  summary.has_scores = true;
+  summary.headline = headline;
+  summary.valid_loss = event.number("valid_loss", summary.valid_loss);
+  summary.rmse = event.number("rmse_" + headline);
+  summary.persistence_rmse = event.number("persistence_rmse_" + headline);
+  summary.climatology_rmse = event.number("climatology_rmse_" + headline);
+}
+
+void RunViewBuilder::judge(double silence_s) {
+  view_.age_s = silence_s;
+  if (ended_) return;
+  if (!view_.provenance.empty()) {
+    view_.state = RunState::done;
+    return;
+  }
+  const bool here = view_.pid > 0 && view_.host == this_host();
+  const bool gone = here ? !is_alive(view_.pid, view_.lesson) : silence_s > kSilence_s;
+  view_.state = gone ? RunState::died : RunState::running;
+}
+
+}  // namespace isobar

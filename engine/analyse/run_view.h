@@ -1,0 +1,96 @@
+#pragma once
+// What a run says of itself in a dozen facts, built from its events.
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyse/event.h"
+#include "record/run_summary.h"
+
+namespace isobar {
+
+enum class RunState {
+  empty,  ///< no stream yet
+  running,
+  done,
+  stopped,  ///< on request
+  failed,   ///< an error ended it, and it could say so
+  died      ///< no `end`, and its process is gone
+};
+
+const char* state_name(RunState state);
+
+struct RunScores {
+  std::int64_t step = 0;
+  double loss = 0;
+  std::string headline;
+  double rmse = 0;
+  double persistence_rmse = 0;
+  double climatology_rmse = 0;  ///< 0 where there is none
+  double acc = 0;
+};
+
+struct RunView {
+  RunState state = RunState::empty;
+  std::string reason;  ///< of `stopped` and `failed`
+  std::string lesson;
+  std::string preset;
+  std::string device;
+  std::string host;
+  std::string started;
+  std::string fault;       ///< the mistake on purpose, "" without one
+  std::string provenance;  ///< "" = measured; "recorded", "predicted"
+  std::int64_t pid = 0;
+  std::int64_t last_epoch = 0;
+  std::int64_t steps_per_epoch = 0;  ///< 0 = not known
+  std::vector<RunScores> scores;
+  RunSummary summary;  ///< from the steps read so far; as the run itself said it once that is there
+  double age_s = 0;    ///< since the stream last grew
+  std::int64_t unread_lines = 0;  ///< lines that are no events
+};
+
+/// The stages of a step, in their order.
+const std::vector<std::string>& stage_names();
+
+/// Takes the events of a stream in order. Unknown kinds and keys are ignored; an unknown schema is an Error
+/// (exit code 2) that names `where`.
+class RunViewBuilder {
+ public:
+  explicit RunViewBuilder(std::string where) : where_(std::move(where)) {}
+
+  void take(const Event& event);
+  void count_unread() { ++view_.unread_lines; }
+  /// Begins again: the stream was replaced.
+  void clear();
+  /// Says that events were left out: figures that need all of them stay unknown until the `summary` line.
+  void skip();
+
+  /// Sets state and age by the clock and the process table; `silence_s` is how long ago the stream grew.
+  void judge(double silence_s);
+
+  RunView& view() { return view_; }
+  const RunView& view() const { return view_; }
+  bool has_ended() const { return ended_; }
+
+ private:
+  void take_run(const Event& event);
+  void take_step(const Event& event);
+  void take_eval(const Event& event);
+  void take_summary(const Event& event);
+
+  std::string where_;
+  RunView view_;
+  bool partial_ = false;
+  bool ended_ = false;
+  std::int64_t steady_steps_ = 0;
+  std::int64_t steady_samples_ = 0;
+  double steady_us_ = 0;
+  std::vector<std::pair<std::string, double>> steady_stages_us_;
+};
+
+/// Whether process `pid` of this machine is alive and is called `program`. A number can be given to another
+/// process later, and a killed one whose parent has not looked yet is dead all the same.
+bool is_alive(std::int64_t pid, const std::string& program);
+
+}  // namespace isobar

@@ -1,0 +1,309 @@
+#include "text/cpp_colours.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+
+namespace isobar {
+
+namespace {
+
+constexpr std::string_view kCppKeywords[] = {
+    "alignas",      "alignof",   "and",       "asm",          "auto",
+    "break",        "case",      "catch",     "class",        "co_await",
+    "co_return",    "co_yield",  "concept",   "const",        "const_cast",
+    "consteval",    "constexpr", "constinit", "continue",     "decltype",
+    "default",      "delete",    "do",        "dynamic_cast", "else",
+    "enum",         "explicit",  "export",    "extern",       "false",
+    "final",        "for",       "friend",    "goto",         "if",
+    "inline",       "mutable",   "namespace", "new",          "noexcept",
+    "not",          "nullptr",   "operator",  "or",           "override",
+    "private",      "protected", "public",    "register",     "reinterpret_cast",
+    "requires",     "return",    "sizeof",    "static",       "static_assert",
+    "static_cast",  "struct",    "switch",    "template",     "this",
+    "thread_local", "throw",     "true",      "try",          "typedef",
+    "typeid",       "typename",  "union",     "using",        "virtual",
+    "volatile",     "while",     "xor",
+};
+
+constexpr std::string_view kCppTypes[] = {
+    "bool", "char", "double", "float", "int", "long", "short", "signed", "unsigned", "void",
+};
+
+constexpr std::string_view kShellKeywords[] = {
+    "case", "do",       "done", "elif", "else", "esac",  "fi",
+    "for",  "function", "if",   "in",   "then", "until", "while",
+};
+
+template <std::size_t kCount>
+bool is_one_of(const std::string_view (&list)[kCount], std::string_view word) {
+  return std::find(std::begin(list), std::end(list), word) != std::end(list);
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
+bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+// Bytes above ASCII count as letters, so that a character never falls apart.
+bool is_word(char c) {
+  return is_digit(c) || is_upper(c) || is_lower(c) || c == '_' || static_cast<unsigned char>(c) >= 0x80;
+}
+
+// Walks over a line; what it has passed is a piece once its shade is known.
+class Brush {
+ public:
+  explicit Brush(std::string_view line) : line_(line) {}
+
+  bool is_done() const { return at_ == line_.size(); }
+  char now() const { return peek(0); }
+  char peek(std::size_t ahead) const { return at_ + ahead < line_.size() ? line_[at_ + ahead] : '\0'; }
+  bool sees(std::string_view text) const { return line_.substr(at_, text.size()) == text; }
+  std::string_view rest() const { return line_.substr(at_); }
+
+  template <typename Predicate>
+  std::size_t count_while(Predicate matches, std::size_t from = 0) const {
+    std::size_t count = from;
+    while (at_ + count < line_.size() && matches(line_[at_ + count])) ++count;
+    return count;
+  }
+
+  void paint(std::size_t length, Shade shade) {
+    const std::size_t end = at_ + std::min(length, line_.size() - at_);
+    if (end == at_) return;
+    if (!pieces_.empty() && pieces_.back().shade == shade) {
+      pieces_.back().end = end;
+    } else {
+      pieces_.push_back({at_, end, shade});
+    }
+    at_ = end;
+  }
+  void paint_rest(Shade shade) { paint(line_.size() - at_, shade); }
+  void paint_blanks() { paint(count_while(is_blank), Shade::plain); }
+
+  // Length of the quoted text that begins `from` bytes ahead; one that is not closed goes to the end.
+  std::size_t quoted_length(std::size_t from, bool escapes) const {
+    const char quote = peek(from);
+    for (std::size_t i = from + 1; at_ + i < line_.size(); ++i) {
+      if (escapes && peek(i) == '\\') {
+        ++i;
+      } else if (peek(i) == quote) {
+        return i + 1;
+      }
+    }
+    return line_.size() - at_;
+  }
+
+  std::vector<ColouredPiece> take() { return std::move(pieces_); }
+
+ private:
+  std::string_view line_;
+  std::size_t at_ = 0;
+  std::vector<ColouredPiece> pieces_;
+};
+
+void paint_comment(Brush& brush, std::size_t search_from, ColourState& state) {
+  const std::size_t end = brush.rest().find("*/", search_from);
+  state.in_comment = end == std::string_view::npos;
+  if (state.in_comment) {
+    brush.paint_rest(Shade::comment);
+  } else {
+    brush.paint(end + 2, Shade::comment);
+  }
+}
+
+// "#include <file>" as a whole; of other directives only the word, as what follows is code.
+void paint_directive(Brush& brush) {
+  const std::size_t name_begin = brush.count_while(is_blank, 1);
+  const std::size_t name_end = brush.count_while(is_word, name_begin);
+  const bool include = brush.rest().substr(name_begin, name_end - name_begin) == "include";
+  brush.paint(name_end, Shade::preprocessor);
+  brush.paint_blanks();
+  if (include && brush.now() == '<') {
+    const std::size_t end = brush.rest().find('>');
+    brush.paint(end == std::string_view::npos ? end : end + 1, Shade::string);
+  }
+}
+
+// A number with everything that belongs to it: 0xff, 1'000, 1.5e-3f, 0x1p+4.
+std::size_t number_length(const Brush& brush) {
+  const bool hex = brush.now() == '0' && (brush.peek(1) == 'x' || brush.peek(1) == 'X');
+  std::size_t length = 1;
+  while (true) {
+    const char c = brush.peek(length);
+    const char last = brush.peek(length - 1);
+    const bool exponent = hex ? last == 'p' || last == 'P' : last == 'e' || last == 'E';
+    const bool separator = c == '\'' && is_word(brush.peek(length + 1));
+    if (!is_word(c) && c != '.' && !separator && !(exponent && (c == '+' || c == '-'))) return length;
+    ++length;
+  }
+}
+
+bool is_string_prefix(std::string_view word) {
+  constexpr std::string_view kPrefixes[] = {"u8", "u", "U", "L", "R", "u8R", "uR", "UR", "LR"};
+  return is_one_of(kPrefixes, word);
+}
+
+constexpr std::size_t kLongestMark = 16;  // by the language's rules
+
+// R"mark( ... )mark": backslashes in it mean nothing, and only its own mark ends it.
+std::size_t raw_string_length(const Brush& brush, std::size_t quote_at) {
+  const std::string_view rest = brush.rest();
+  const std::size_t open = rest.find('(', quote_at);
+  if (open == std::string_view::npos || open - quote_at > kLongestMark + 1) return rest.size();
+  std::string closing = ")";
+  closing += rest.substr(quote_at + 1, open - quote_at - 1);
+  closing += '"';
+  const std::size_t end = rest.find(closing, open);
+  return end == std::string_view::npos ? rest.size() : end + closing.size();
+}
+
+bool is_type_name(std::string_view word) {
+  if (is_one_of(kCppTypes, word)) return true;
+  if (word.size() > 2 && word.substr(word.size() - 2) == "_t") return true;
+  return is_upper(word.front()) && std::any_of(word.begin(), word.end(), is_lower);
+}
+
+void paint_word(Brush& brush) {
+  const std::size_t length = brush.count_while(is_word);
+  const std::string_view word = brush.rest().substr(0, length);
+  const char next = brush.peek(length);
+  if ((next == '"' || next == '\'') && is_string_prefix(word)) {
+    const bool raw = word.back() == 'R' && next == '"';
+    brush.paint(raw ? raw_string_length(brush, length) : brush.quoted_length(length, true), Shade::string);
+  } else if (is_one_of(kCppKeywords, word)) {
+    brush.paint(length, Shade::keyword);
+  } else if (is_type_name(word)) {
+    brush.paint(length, Shade::type);
+  } else {
+    brush.paint(length, next == '(' ? Shade::call : Shade::plain);
+  }
+}
+
+void paint_cpp_token(Brush& brush, ColourState& state) {
+  if (brush.sees("//")) {
+    brush.paint_rest(Shade::comment);
+  } else if (brush.sees("/*")) {
+    paint_comment(brush, 2, state);
+  } else if (brush.now() == '"' || brush.now() == '\'') {
+    brush.paint(brush.quoted_length(0, true), Shade::string);
+  } else if (is_digit(brush.now()) || (brush.now() == '.' && is_digit(brush.peek(1)))) {
+    brush.paint(number_length(brush), Shade::number);
+  } else if (is_word(brush.now())) {
+    paint_word(brush);
+  } else {
+    brush.paint(1, Shade::plain);
+  }
+}
+
+bool ends_shell_word(char c) {
+  return is_blank(c) || c == ';' || c == '|' || c == '&' || c == '(' || c == ')' || c == '<' || c == '>' ||
+         c == '"' || c == '\'';
+}
+
+// A word where a command may stand. "NAME=value" before a command and words like "then" leave the place free.
+void paint_command(Brush& brush, std::size_t length, bool& command_next) {
+  const std::string_view word = brush.rest().substr(0, length);
+  if (is_one_of(kShellKeywords, word)) {
+    command_next = word != "for" && word != "case" && word != "in";
+    return brush.paint(length, Shade::keyword);
+  }
+  const bool assigns = word.find('=') != std::string_view::npos;
+  if (assigns || word == "!" || word == "{" || word == "}") return brush.paint(length, Shade::plain);
+  command_next = false;
+  brush.paint(length, Shade::call);
+}
+
+bool is_toml_word(char c) { return is_word(c) || c == '-' || c == '+' || c == '.' || c == ':'; }
+
+// "[name]" or "[[name]]" alone on a line, and not the row of an array.
+std::size_t toml_table_length(const Brush& brush) {
+  const std::string_view rest = brush.rest();
+  const std::size_t close = rest.find(']');
+  if (close == std::string_view::npos) return 0;
+  const std::size_t end = brush.count_while([](char c) { return c == ']'; }, close);
+  const std::size_t after = brush.count_while(is_blank, end);
+  const bool alone = after == rest.size() || rest[after] == '#';
+  return alone && rest.substr(0, close).find(',') == std::string_view::npos ? end : 0;
+}
+
+Shade toml_value_shade(std::string_view word) {
+  if (word == "true" || word == "false") return Shade::keyword;
+  const std::string_view bare = word.front() == '+' || word.front() == '-' ? word.substr(1) : word;
+  const bool number = !bare.empty() && (is_digit(bare.front()) || bare == "inf" || bare == "nan");
+  return number ? Shade::number : Shade::plain;
+}
+
+// A string or a bare word: a key when '=' follows, else a value.
+void paint_toml_word(Brush& brush) {
+  const bool quoted = brush.now() == '"' || brush.now() == '\'';
+  std::size_t length = quoted ? brush.quoted_length(0, brush.now() == '"') : brush.count_while(is_toml_word);
+  if (brush.sees("\"\"\"") || brush.sees("'''")) {
+    const std::size_t end = brush.rest().find(brush.rest().substr(0, 3), 3);
+    length = end == std::string_view::npos ? brush.rest().size() : end + 3;
+  }
+  const bool key = brush.peek(brush.count_while(is_blank, length)) == '=';
+  const Shade value = quoted ? Shade::string : toml_value_shade(brush.rest().substr(0, length));
+  brush.paint(length, key ? Shade::plain : value);
+}
+
+}  // namespace
+
+std::vector<ColouredPiece> colour_cpp(std::string_view line, ColourState& state) {
+  Brush brush(line);
+  if (state.in_comment) paint_comment(brush, 0, state);
+  brush.paint_blanks();
+  if (brush.now() == '#') paint_directive(brush);
+  while (!brush.is_done()) paint_cpp_token(brush, state);
+  return brush.take();
+}
+
+std::vector<ColouredPiece> colour_shell(std::string_view line) {
+  Brush brush(line);
+  bool command_next = true;
+  bool word_begins = true;
+  char previous = '\0';
+  while (!brush.is_done()) {
+    const char c = brush.now();
+    if (c == '#' && word_begins) {
+      brush.paint_rest(Shade::comment);
+    } else if (c == '"' || c == '\'') {
+      brush.paint(brush.quoted_length(0, c == '"'), Shade::string);
+      command_next = word_begins = false;
+    } else if (ends_shell_word(c)) {
+      const bool redirects = previous == '>' && c == '&';  // as in 2>&1
+      command_next = command_next || (c == '&' && !redirects) || c == ';' || c == '|' || c == '(';
+      word_begins = true;
+      brush.paint(1, Shade::plain);
+    } else {
+      const std::size_t length = brush.count_while([](char each) { return !ends_shell_word(each); });
+      if (command_next && word_begins) {
+        paint_command(brush, length, command_next);
+      } else {
+        brush.paint(length, Shade::plain);
+      }
+      word_begins = false;
+    }
+    previous = c;
+  }
+  return brush.take();
+}
+
+std::vector<ColouredPiece> colour_toml(std::string_view line) {
+  Brush brush(line);
+  brush.paint_blanks();
+  if (brush.now() == '[') brush.paint(toml_table_length(brush), Shade::type);
+  while (!brush.is_done()) {
+    if (brush.now() == '#') {
+      brush.paint_rest(Shade::comment);
+    } else if (brush.now() == '"' || brush.now() == '\'' || is_toml_word(brush.now())) {
+      paint_toml_word(brush);
+    } else {
+      brush.paint(1, Shade::plain);
+    }
+  }
+  return brush.take();
+}
+
+}  // namespace isobar

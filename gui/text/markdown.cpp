@@ -1,0 +1,391 @@
+#include "text/markdown.h"
+
+#include <md4c.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <exception>
+#include <utility>
+
+#include "text/utf8.h"
+
+namespace isobar {
+
+namespace {
+
+constexpr std::size_t kMostInput = std::size_t{1} << 20;
+// A short text can ask for a huge result (a wide table of empty cells, one long address used many times).
+constexpr std::size_t kMostOutput = std::size_t{16} << 20;
+constexpr std::size_t kCostOfPiece = 64;
+constexpr int kDeepest = 100;
+
+struct NamedCharacter {
+  std::string_view name;
+  std::uint32_t code_point;
+};
+
+constexpr NamedCharacter kNamedCharacters[] = {
+    {"amp", '&'},     {"lt", '<'},     {"gt", '>'},        {"quot", '"'},     {"apos", '\''},
+    {"nbsp", 0xa0},   {"times", 0xd7}, {"deg", 0xb0},      {"ndash", 0x2013}, {"mdash", 0x2014},
+    {"rarr", 0x2192}, {"copy", 0xa9},  {"hellip", 0x2026},
+};
+
+// `entity` from '&' to ';'. An unknown name stays as it is written.
+void append_entity(std::string& out, std::string_view entity) {
+  if (entity.size() < 3) {
+    out += entity;
+    return;
+  }
+  std::string_view name = entity.substr(1, entity.size() - 2);
+  if (name.front() == '#') {
+    name.remove_prefix(1);
+    const bool hex = !name.empty() && (name.front() == 'x' || name.front() == 'X');
+    if (hex) name.remove_prefix(1);
+    std::uint32_t code_point = 0;
+    const auto result = std::from_chars(name.data(), name.data() + name.size(), code_point, hex ? 16 : 10);
+    append_utf8(out, result.ec == std::errc() ? code_point : 0);
+    return;
+  }
+  const auto known = std::find_if(std::begin(kNamedCharacters), std::end(kNamedCharacters),
+                                  [&](const NamedCharacter& each) { return each.name == name; });
+  if (known == std::end(kNamedCharacters)) {
+    out += entity;
+  } else {
+    append_utf8(out, known->code_point);
+  }
+}
+
+std::string attribute_text(const MD_ATTRIBUTE& attribute) {
+  std::string out;
+  if (attribute.text == nullptr || attribute.size == 0) return out;
+  const std::string_view whole(attribute.text, attribute.size);
+  for (std::size_t i = 0; attribute.substr_offsets[i] < attribute.size; ++i) {
+    const std::size_t begin = attribute.substr_offsets[i];
+    const std::string_view part = whole.substr(begin, attribute.substr_offsets[i + 1] - begin);
+    if (attribute.substr_types[i] == MD_TEXT_ENTITY) {
+      append_entity(out, part);
+    } else {
+      out += part;
+    }
+  }
+  return out;
+}
+
+bool is_blank(char c) { return c == ' ' || c == '\n'; }
+
+// A line break next to an image or at an end of a block would show as a stray gap.
+void trim(std::vector<TextSpan>& spans) {
+  const auto has_more = [](const TextSpan& span) {
+    return span.code || !std::all_of(span.text.begin(), span.text.end(), is_blank);
+  };
+  spans.erase(spans.begin(), std::find_if(spans.begin(), spans.end(), has_more));
+  while (!spans.empty() && !has_more(spans.back())) spans.pop_back();
+  if (spans.empty()) return;
+  if (std::string& first = spans.front().text; !spans.front().code) {
+    first.erase(first.begin(), std::find_if_not(first.begin(), first.end(), is_blank));
+  }
+  if (std::string& last = spans.back().text; !spans.back().code) {
+    last.erase(std::find_if_not(last.rbegin(), last.rend(), is_blank).base(), last.end());
+  }
+}
+
+// Takes the calls of md4c, which walk the tree of the text, and lays its leaves out as a list.
+class Flattener {
+ public:
+  void enter_block(MD_BLOCKTYPE type, const void* detail);
+  void leave_block(MD_BLOCKTYPE type);
+  void enter_span(MD_SPANTYPE type, const void* detail);
+  void leave_span(MD_SPANTYPE type);
+  void text(MD_TEXTTYPE type, std::string_view piece);
+  void add_notice(std::string_view notice);
+
+  bool is_full() const { return spent_ > kMostOutput; }
+  std::vector<MarkdownBlock> take() { return std::move(blocks_); }
+
+  std::exception_ptr failure;
+
+ private:
+  struct Container {
+    enum class Kind { quote, list, item } kind = Kind::quote;
+    bool ordered = false;
+    std::uint64_t next_number = 0;
+  };
+
+  int depth(Container::Kind kind) const {
+    return std::min(kind == Container::Kind::quote ? quotes_ : lists_, kDeepest);
+  }
+  void open(Container container);
+  void close_container();
+  void begin_item();
+  void place_marker();
+  void push(MarkdownBlock block);
+  void end_text();
+  void begin_image(const MD_SPAN_IMG_DETAIL& detail);
+  void end_image();
+  void append(std::string_view piece, bool code);
+  std::vector<TextSpan>& current_spans();
+
+  std::vector<MarkdownBlock> blocks_;
+  std::vector<Container> containers_;
+  int quotes_ = 0;
+  int lists_ = 0;
+  std::string marker_;  // of an item that has nothing in it yet
+  std::vector<TextSpan> spans_;
+  int heading_ = 0;
+  bool in_code_ = false;
+  bool in_table_ = false;
+  MarkdownBlock leaf_;  // the code block or table being read
+  int bold_ = 0;
+  int italic_ = 0;
+  int code_ = 0;
+  std::vector<std::string> links_;
+  int images_ = 0;
+  MarkdownBlock image_;
+  std::size_t spent_ = 0;
+};
+
+void Flattener::open(Container container) {
+  end_text();
+  place_marker();
+  quotes_ += container.kind == Container::Kind::quote ? 1 : 0;
+  lists_ += container.kind == Container::Kind::list ? 1 : 0;
+  containers_.push_back(container);
+}
+
+void Flattener::close_container() {
+  end_text();
+  place_marker();
+  if (containers_.empty()) return;
+  quotes_ -= containers_.back().kind == Container::Kind::quote ? 1 : 0;
+  lists_ -= containers_.back().kind == Container::Kind::list ? 1 : 0;
+  containers_.pop_back();
+}
+
+void Flattener::begin_item() {
+  std::string marker = "•";
+  if (!containers_.empty() && containers_.back().ordered) {
+    marker = std::to_string(containers_.back().next_number++) + ".";
+  }
+  open({Container::Kind::item});
+  marker_ = std::move(marker);
+}
+
+// An item that begins with something other than text still shows its marker, on a line of its own.
+void Flattener::place_marker() {
+  if (marker_.empty()) return;
+  MarkdownBlock item;
+  item.kind = MarkdownBlock::Kind::item;
+  item.level = depth(Container::Kind::list);
+  item.marker = std::exchange(marker_, {});
+  push(std::move(item));
+}
+
+void Flattener::push(MarkdownBlock block) {
+  spent_ += kCostOfPiece;
+  blocks_.push_back(std::move(block));
+}
+
+void Flattener::end_text() {
+  trim(spans_);
+  if (spans_.empty()) return;
+  MarkdownBlock block;
+  block.spans = std::exchange(spans_, {});
+  const Container::Kind inner = containers_.empty() ? Container::Kind::list : containers_.back().kind;
+  if (heading_ > 0) {
+    place_marker();
+    block.kind = MarkdownBlock::Kind::heading;
+    block.level = heading_;
+  } else if (inner == Container::Kind::item) {
+    block.kind = MarkdownBlock::Kind::item;
+    block.level = depth(Container::Kind::list);
+    block.marker = std::exchange(marker_, {});
+  } else if (inner == Container::Kind::quote) {
+    block.kind = MarkdownBlock::Kind::quote;
+    block.level = depth(inner);
+  }
+  push(std::move(block));
+}
+
+void Flattener::enter_block(MD_BLOCKTYPE type, const void* detail) {
+  if (type == MD_BLOCK_QUOTE) return open({Container::Kind::quote});
+  if (type == MD_BLOCK_UL) return open({Container::Kind::list});
+  if (type == MD_BLOCK_OL) {
+    return open({Container::Kind::list, true, static_cast<const MD_BLOCK_OL_DETAIL*>(detail)->start});
+  }
+  if (type == MD_BLOCK_LI) return begin_item();
+  if (type == MD_BLOCK_TR) {
+    leaf_.rows.emplace_back();
+    return;
+  }
+  if (type == MD_BLOCK_TH || type == MD_BLOCK_TD) {
+    spent_ += kCostOfPiece;
+    leaf_.rows.back().emplace_back();
+    return;
+  }
+  end_text();
+  if (type == MD_BLOCK_H) heading_ = static_cast<int>(static_cast<const MD_BLOCK_H_DETAIL*>(detail)->level);
+  if (type != MD_BLOCK_HR && type != MD_BLOCK_CODE && type != MD_BLOCK_TABLE) return;
+  place_marker();
+  leaf_ = MarkdownBlock();
+  leaf_.level = depth(Container::Kind::list);
+  in_code_ = type == MD_BLOCK_CODE;
+  in_table_ = type == MD_BLOCK_TABLE;
+  leaf_.kind = in_code_    ? MarkdownBlock::Kind::code
+               : in_table_ ? MarkdownBlock::Kind::table
+                           : MarkdownBlock::Kind::rule;
+  if (in_code_) leaf_.language = attribute_text(static_cast<const MD_BLOCK_CODE_DETAIL*>(detail)->lang);
+}
+
+void Flattener::leave_block(MD_BLOCKTYPE type) {
+  if (type == MD_BLOCK_QUOTE || type == MD_BLOCK_UL || type == MD_BLOCK_OL || type == MD_BLOCK_LI) {
+    return close_container();
+  }
+  if (type == MD_BLOCK_TH || type == MD_BLOCK_TD) return trim(leaf_.rows.back().back());
+  if (type == MD_BLOCK_HR || type == MD_BLOCK_CODE || type == MD_BLOCK_TABLE) {
+    in_code_ = in_table_ = false;
+    if (!leaf_.code.empty() && leaf_.code.back() == '\n') leaf_.code.pop_back();
+    push(std::exchange(leaf_, {}));
+    return;
+  }
+  if (type == MD_BLOCK_THEAD || type == MD_BLOCK_TBODY || type == MD_BLOCK_TR) return;
+  end_text();
+  heading_ = 0;
+}
+
+void Flattener::enter_span(MD_SPANTYPE type, const void* detail) {
+  if (type == MD_SPAN_STRONG) ++bold_;
+  if (type == MD_SPAN_EM) ++italic_;
+  if (type == MD_SPAN_CODE) ++code_;
+  if (type == MD_SPAN_IMG) begin_image(*static_cast<const MD_SPAN_IMG_DETAIL*>(detail));
+  if (type == MD_SPAN_A) {
+    links_.push_back(attribute_text(static_cast<const MD_SPAN_A_DETAIL*>(detail)->href));
+    spent_ += links_.back().size();
+  }
+}
+
+void Flattener::leave_span(MD_SPANTYPE type) {
+  if (type == MD_SPAN_STRONG) --bold_;
+  if (type == MD_SPAN_EM) --italic_;
+  if (type == MD_SPAN_CODE) --code_;
+  if (type == MD_SPAN_IMG) end_image();
+  if (type == MD_SPAN_A && !links_.empty()) links_.pop_back();
+}
+
+// An image becomes a block between the text before and after it. In a heading or a table only its words are
+// kept, as a link; of an image among the words of another, only the words.
+void Flattener::begin_image(const MD_SPAN_IMG_DETAIL& detail) {
+  if (++images_ > 1) return;
+  image_ = MarkdownBlock();
+  image_.kind = MarkdownBlock::Kind::image;
+  image_.level = depth(Container::Kind::list);
+  image_.target = attribute_text(detail.src);
+  spent_ += image_.target.size();
+  if (in_table_ || heading_ > 0) {
+    links_.push_back(image_.target);
+  } else {
+    end_text();
+    place_marker();
+  }
+}
+
+void Flattener::end_image() {
+  if (--images_ > 0) return;
+  if (in_table_ || heading_ > 0) {
+    links_.pop_back();
+  } else {
+    push(std::exchange(image_, {}));
+  }
+}
+
+std::vector<TextSpan>& Flattener::current_spans() {
+  if (in_table_) return leaf_.rows.back().back();
+  return images_ > 0 && heading_ == 0 ? image_.spans : spans_;
+}
+
+void Flattener::append(std::string_view piece, bool code) {
+  TextSpan span{std::string(piece), bold_ > 0, italic_ > 0, code, links_.empty() ? "" : links_.back()};
+  spent_ += piece.size();
+  std::vector<TextSpan>& spans = current_spans();
+  if (!spans.empty()) {
+    TextSpan& last = spans.back();
+    if (last.bold == span.bold && last.italic == span.italic && last.code == code && last.link == span.link) {
+      last.text += piece;
+      return;
+    }
+  }
+  spent_ += kCostOfPiece + span.link.size();
+  spans.push_back(std::move(span));
+}
+
+void Flattener::text(MD_TEXTTYPE type, std::string_view piece) {
+  if (in_code_) {
+    spent_ += piece.size();
+    leaf_.code += piece;
+    return;
+  }
+  if (type == MD_TEXT_BR) return append("\n", false);
+  if (type == MD_TEXT_SOFTBR) return append(" ", false);
+  if (type != MD_TEXT_ENTITY) return append(piece, code_ > 0);
+  std::string decoded;
+  append_entity(decoded, piece);
+  append(decoded, false);
+}
+
+// What was open when the reading stopped is shown as far as it came.
+void Flattener::add_notice(std::string_view notice) {
+  end_text();
+  place_marker();
+  if (in_code_ || in_table_) push(std::exchange(leaf_, {}));
+  MarkdownBlock block;
+  block.spans.push_back({std::string(notice), false, true, false, ""});
+  push(std::move(block));
+}
+
+// md4c is C: no exception may pass through it, and what is not 0 makes it stop.
+template <typename Action>
+int guarded(void* user, Action action) noexcept {
+  auto& flattener = *static_cast<Flattener*>(user);
+  try {
+    action(flattener);
+  } catch (...) {
+    flattener.failure = std::current_exception();
+    return 1;
+  }
+  return flattener.is_full() ? 1 : 0;
+}
+
+}  // namespace
+
+std::vector<MarkdownBlock> parse_markdown(std::string_view text) {
+  const std::string_view shown = text.substr(0, kMostInput);
+  const std::string clean = clean_utf8(shown);
+  MD_PARSER parser = {};
+  parser.flags = MD_FLAG_TABLES | MD_FLAG_PERMISSIVEURLAUTOLINKS;
+  parser.enter_block = [](MD_BLOCKTYPE type, void* detail, void* user) {
+    return guarded(user, [&](Flattener& to) { to.enter_block(type, detail); });
+  };
+  parser.leave_block = [](MD_BLOCKTYPE type, void*, void* user) {
+    return guarded(user, [&](Flattener& to) { to.leave_block(type); });
+  };
+  parser.enter_span = [](MD_SPANTYPE type, void* detail, void* user) {
+    return guarded(user, [&](Flattener& to) { to.enter_span(type, detail); });
+  };
+  parser.leave_span = [](MD_SPANTYPE type, void*, void* user) {
+    return guarded(user, [&](Flattener& to) { to.leave_span(type); });
+  };
+  parser.text = [](MD_TEXTTYPE type, const MD_CHAR* piece, MD_SIZE size, void* user) {
+    return guarded(user, [&](Flattener& to) { to.text(type, {piece, size}); });
+  };
+  Flattener flattener;
+  const int result = md_parse(clean.data(), static_cast<MD_SIZE>(clean.size()), &parser, &flattener);
+  if (flattener.failure) std::rethrow_exception(flattener.failure);
+  if (result != 0) {
+    flattener.add_notice("The rest of this text is not shown: it is too large when laid out.");
+  } else if (shown.size() < text.size()) {
+    flattener.add_notice("The rest of this text is not shown: it is longer than 1 MiB.");
+  }
+  return flattener.take();
+}
+
+}  // namespace isobar

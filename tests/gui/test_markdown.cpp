@@ -1,0 +1,222 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <random>
+
+#include "core/files.h"
+#include "text/markdown.h"
+#include "text/utf8.h"
+
+using namespace isobar;
+using Kind = MarkdownBlock::Kind;
+
+namespace {
+
+std::string plain(const std::vector<TextSpan>& spans) {
+  std::string out;
+  for (const TextSpan& span : spans) out += span.text;
+  return out;
+}
+
+// Spans as "[b]bold|[c]code|[>target]link".
+std::string styled(const std::vector<TextSpan>& spans) {
+  std::string out;
+  for (const TextSpan& span : spans) {
+    if (!out.empty()) out += "|";
+    std::string style;
+    if (span.bold) style += "b";
+    if (span.italic) style += "i";
+    if (span.code) style += "c";
+    if (!span.link.empty()) style += ">" + span.link;
+    out += style.empty() ? span.text : "[" + style + "]" + span.text;
+  }
+  return out;
+}
+
+// One line a block: kind, level, marker, text.
+std::string outline(std::string_view text) {
+  static constexpr const char* kNames[] = {"heading", "paragraph", "code", "item",
+                                           "table",   "quote",     "rule", "image"};
+  std::string out;
+  for (const MarkdownBlock& block : parse_markdown(text)) {
+    out += std::string(kNames[static_cast<std::size_t>(block.kind)]) + " " + std::to_string(block.level);
+    if (!block.marker.empty()) out += " " + block.marker;
+    const std::string words = styled(block.spans) + block.code + block.target;
+    if (!words.empty()) out += " " + words;
+    out += "\n";
+  }
+  return out;
+}
+
+std::string repeated(std::string_view piece, std::size_t bytes) {
+  std::string out;
+  while (out.size() < bytes) out += piece;
+  return out;
+}
+
+bool is_valid(const std::vector<TextSpan>& spans) {
+  return std::all_of(spans.begin(), spans.end(),
+                     [](const TextSpan& span) { return clean_utf8(span.text) == span.text; });
+}
+
+}  // namespace
+
+TEST_CASE("headings and paragraphs; a soft line break is a space, a hard one stays") {
+  CHECK(outline("# One\ntwo\nthree  \nfour\\\nfive\n\n###### Six #\n\n---\n") ==
+        "heading 1 One\nparagraph 0 two three\nfour\nfive\nheading 6 Six\nrule 0\n");
+  CHECK(outline("Title\r\n=====\r\na\r\nb\r\n") == "heading 1 Title\nparagraph 0 a b\n");
+  CHECK(outline("").empty());
+}
+
+TEST_CASE("styles of text, and one span where the style is one") {
+  CHECK(outline("a *i* **b** ***bi*** `c *x*` [t **u**](v.md) z") ==
+        "paragraph 0 a |[i]i| |[b]b| |[bi]bi| |[c]c *x*| |[>v.md]t |[b>v.md]u| z\n");
+  CHECK(outline("one\ntwo &lt;three") == "paragraph 0 one two <three\n");
+  CHECK(
+      outline("see https://a.example/b and <c@d.example>") ==
+      "paragraph 0 see |[>https://a.example/b]https://a.example/b| and |[>mailto:c@d.example]c@d.example\n");
+}
+
+TEST_CASE("entities are decoded, unknown ones stay") {
+  CHECK(outline("&amp;&lt;&gt;&quot;a&nbsp;b&#65;&#x42; &nosuch; & &#0;&#xD800;") ==
+        "paragraph 0 &<>\"a\xc2\xa0"
+        "bAB &nosuch; & \xef\xbf\xbd\xef\xbf\xbd\n");
+  CHECK(outline("`&amp;` [x](a&amp;b)") == "paragraph 0 [c]&amp;| |[>a&b]x\n");
+  CHECK(outline("![x](a&nbsp;b&lt;c.png)") ==
+        "image 0 xa\xc2\xa0"
+        "b<c.png\n");
+}
+
+TEST_CASE("lists: markers, depth, what else stands in an item") {
+  CHECK(outline("- a\n- b\n  1. c\n  2. d\n- e\n") ==
+        "item 1 • a\nitem 1 • b\nitem 2 1. c\nitem 2 2. d\nitem 1 • e\n");
+  CHECK(outline("7) a\n\n   more\n\n       x\n8) b\n") ==
+        "item 1 7. a\nitem 1 more\ncode 1 x\nitem 1 8. b\n");
+  CHECK(outline("-\n- - a\n- # h\n") == "item 1 •\nitem 1 •\nitem 2 • a\nitem 1 •\nheading 1 h\n");
+  CHECK(outline("- a\n\nend") == "item 1 • a\nparagraph 0 end\n");
+}
+
+TEST_CASE("quotes, code and raw HTML") {
+  CHECK(outline("> a\n> > b\n>\n> - c\n\nd") == "quote 1 a\nquote 2 b\nitem 1 • c\nparagraph 0 d\n");
+  const auto blocks = parse_markdown("```cpp extra\nint a;\n\n  b < &amp;\n```\n\n    plain\n");
+  REQUIRE(blocks.size() == 2);
+  CHECK(blocks[0].kind == Kind::code);
+  CHECK(blocks[0].language == "cpp");
+  CHECK(blocks[0].code == "int a;\n\n  b < &amp;");
+  CHECK(blocks[1].code == "plain");
+  CHECK(blocks[1].language.empty());
+  CHECK(outline("a <b>c</b>\n\n<div>\n*x*\n</div>\n") ==
+        "paragraph 0 a <b>c</b>\nparagraph 0 <div>\n*x*\n</div>\n");
+}
+
+TEST_CASE("an image is a block of its own between the text around it") {
+  CHECK(outline("before ![a *b*](c.png) after") ==
+        "paragraph 0 before\nimage 0 a |[i]bc.png\nparagraph 0 after\n");
+  CHECK(outline("- ![x](y.svg)\n") == "item 1 •\nimage 1 xy.svg\n");
+  CHECK(outline("# T ![x](y.svg) U\n") == "heading 1 T |[>y.svg]x| U\n");
+  CHECK(outline("![a ![b](c) d](e)\n") == "image 0 a b de\n");
+}
+
+TEST_CASE("tables: rows of cells of spans") {
+  const auto blocks = parse_markdown("| a | **b** |\n|---|:-:|\n| `x\\|y` | |\n| 1 | 2 | 3 |\n");
+  REQUIRE(blocks.size() == 1);
+  REQUIRE(blocks[0].kind == Kind::table);
+  REQUIRE(blocks[0].rows.size() == 3);
+  CHECK(styled(blocks[0].rows[0].at(1)) == "[b]b");
+  CHECK(styled(blocks[0].rows[1].at(0)) == "[c]x|y");
+  CHECK(blocks[0].rows[1].at(1).empty());
+  REQUIRE(blocks[0].rows[2].size() == 2);
+  CHECK(plain(blocks[0].rows[2][1]) == "2");
+}
+
+TEST_CASE("the text of the first lesson is read as a person reads it") {
+  const auto blocks =
+      parse_markdown(read_text_file(project_home() / "lessons/01_baseline/README.md", 1 << 20));
+  std::vector<std::string> headings;
+  const MarkdownBlock* faults = nullptr;
+  bool runs_it = false;
+  for (const MarkdownBlock& block : blocks) {
+    if (block.kind == Kind::heading)
+      headings.push_back(std::to_string(block.level) + " " + plain(block.spans));
+    if (block.kind == Kind::table && faults == nullptr) faults = &block;
+    runs_it = runs_it || (block.kind == Kind::code && block.code == "./isobar run 01_baseline");
+    CHECK(block.kind != Kind::image);
+  }
+  REQUIRE(headings.size() >= 4);
+  CHECK(headings[0] == "1 01 Baseline: the plain loop");
+  CHECK(headings[1] == "2 The task");
+  CHECK(std::count(headings.begin(), headings.end(), "2 Mistakes on purpose") == 1);
+  CHECK(std::count(headings.begin(), headings.end(), "2 Questions") == 1);
+  CHECK(runs_it);
+  REQUIRE(faults != nullptr);
+  REQUIRE(faults->rows.size() > 2);
+  CHECK(plain(faults->rows[0].at(0)) == "name");
+  CHECK(plain(faults->rows[1].at(0)) == "no_zero_grad");
+  REQUIRE(blocks.size() > 2);
+  CHECK(std::any_of(blocks[1].spans.begin(), blocks[1].spans.end(),
+                    [](const TextSpan& span) { return span.link == "main.cpp" && span.text == "main.cpp"; }));
+}
+
+TEST_CASE("what is no text becomes text") {
+  using namespace std::string_literals;
+  CHECK(outline("a\0b\xff\xc3 \xed\xa0\x80 é"s) ==
+        "paragraph 0 a\xef\xbf\xbd"
+        "b\xef\xbf\xbd\xef\xbf\xbd \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd é\n");
+  CHECK(outline("```\na\0b\n```"s) ==
+        "code 0 a\xef\xbf\xbd"
+        "b\n");
+  CHECK(clean_utf8("\xf0\x9f\x98\x80\xf4\x90\x80\x80") ==
+        "\xf0\x9f\x98\x80\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+}
+
+TEST_CASE("hostile texts neither crash nor hang") {
+  for (const char* piece :
+       {"[", ">",    "> ", "- ", "1. ", "*", "**a ", "`", "``a`", "![", "[a](",     "]",  "[a][a]",
+        "<", "<!--", "<?", "&#", "_a",  "|", "\\",   "(", "#",    "\t", "https://", "\r", "*a_ "}) {
+    CAPTURE(piece);
+    const auto start = std::chrono::steady_clock::now();
+    parse_markdown(repeated(piece, 100'000));
+    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(20));
+  }
+  const auto deep = parse_markdown(std::string(100'000, '>') + "a");
+  REQUIRE(deep.size() == 1);
+  CHECK(deep[0].level == 100);
+  parse_markdown(std::string(100'000, '\0'));
+}
+
+TEST_CASE("a text that grows when laid out is cut and says so") {
+  const std::string address(100'000, 'x');
+  const std::string wide =
+      repeated("|x", 100'000) + "\n" + repeated("|-", 100'000) + "\n" + repeated("|\n", 100'000);
+  for (const std::string& text : {"[a]: " + address + "\n\n" + repeated("[a] ", 400'000), wide}) {
+    const auto blocks = parse_markdown(text);
+    REQUIRE(blocks.size() >= 2);
+    CHECK(plain(blocks.back().spans).find("not shown") != std::string::npos);
+  }
+}
+
+TEST_CASE("more than 1 MiB is cut and the last paragraph says so") {
+  const std::string line = "words and words\n\n";
+  const auto whole = parse_markdown(repeated(line, 1'000'000));
+  CHECK(plain(whole.back().spans) == "words and words");
+  const auto cut = parse_markdown(repeated(line, 1'500'000));
+  CHECK(plain(cut.back().spans) == "The rest of this text is not shown: it is longer than 1 MiB.");
+  CHECK(cut.back().kind == Kind::paragraph);
+}
+
+TEST_CASE("random texts of the marks of Markdown are read to the end") {
+  std::mt19937 random(11);
+  const std::vector<std::string> pieces = {"a",  " ", "\n",   "\n\n",        "*",   "**", "_", "`",  "```\n",
+                                           "[",  "]", "(",    ")",           "!",   "> ", "-", "- ", "1. ",
+                                           "# ", "|", "|-|",  "\\",          "&",   ";",  "<", ">",  "#",
+                                           "\t", "é", "\xff", "http://x.y/", "    "};
+  for (int round = 0; round < 5000; ++round) {
+    std::string text;
+    const std::size_t length = random() % 60;
+    for (std::size_t i = 0; i < length; ++i) text += pieces[random() % pieces.size()];
+    for (const MarkdownBlock& block : parse_markdown(text)) {
+      REQUIRE(is_valid(block.spans));
+      REQUIRE((block.kind != Kind::item || block.level > 0));
+    }
+  }
+}
