@@ -169,7 +169,8 @@ std::string to_json(const RunReader& reader) {
                     {"step_us", summary.step_us},
                     {"stages", stages},
                     {"scores", scores}};
-  return out.dump();
+  // A text cut to its most bytes, or the name of a folder, may end within a character.
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace isobar

@@ -121,11 +121,10 @@ void RunSeries::add(CurveTable& table, std::string_view prefix, const Event& eve
     double value = 0;
     if (is_place(field.key) || !field.number(value)) continue;
     name.assign(prefix);
-    name += field.key.size() <= kMostNameBytes ? field.key : field.key.substr(0, kMostNameBytes);
+    name += printable(field.key, kMostNameBytes);
     Curve* const column = curve(table, name);
     if (column == nullptr) continue;
-    const bool twice = !column->y.empty() && column->row(column->y.size() - 1) == row;
-    if (!twice) column->push(row, value);
+    if (!column->has_row(row)) column->push(row, value);
   }
 }
 
@@ -170,7 +169,8 @@ void RunSeries::take_step(const Event& event) {
   const double step_us = event.number("step_us");
   if (step_us > 0 && batch > 0) {
     Curve* const speed = curve(steps_, "train/samples_per_s");
-    if (speed != nullptr) speed->push(places.step.size() - 1, batch / step_us * 1e6);
+    const std::size_t row = places.step.size() - 1;
+    if (speed != nullptr && !speed->has_row(row)) speed->push(row, batch / step_us * 1e6);
   }
 }
 

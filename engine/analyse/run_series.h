@@ -31,6 +31,8 @@ struct Curve {
   Series rows;  ///< row of each value; empty while value i is in row i
 
   std::size_t row(std::size_t i) const { return rows.empty() ? i : static_cast<std::size_t>(rows[i]); }
+  /// Whether the last value is that of `row`, the newest: a row has one value.
+  bool has_row(std::size_t newest) const { return !y.empty() && row(y.size() - 1) == newest; }
   /// First index whose row is not less than `row`.
   std::size_t index_of_row(std::size_t row) const;
   void push(std::size_t row, double value);

@@ -252,10 +252,11 @@ bool RunStore::read_foreign(Run& run) {
   std::int64_t skipped = 0;
   bool damaged = false;
   for (TfEventsReader& reader : run.event_readers) {
-    for (const TfScalar& scalar : reader.read_new().scalars) {
+    const TfEvents events = reader.read_new();
+    any = any || !events.scalars.empty() || !events.images.empty();
+    for (const TfScalar& scalar : events.scalars) {
       run.foreign_series.take_scalar(scalar.tag, static_cast<double>(scalar.step), scalar.wall_time_s,
                                      scalar.value);
-      any = true;
     }
     skipped += reader.skipped_records();
     damaged = damaged || reader.is_damaged();
@@ -264,7 +265,7 @@ bool RunStore::read_foreign(Run& run) {
                       : skipped > 0 ? std::to_string(skipped) + " damaged records were left out"
                                     : "";
   run.entry.view.summary.steps = static_cast<std::int64_t>(std::min(9e15, run.foreign_series.last_step()));
-  run.reading = false;
+  run.reading = any;  // a call takes a part of a large file
   return any;
 }
 

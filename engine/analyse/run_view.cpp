@@ -17,6 +17,12 @@ constexpr std::int64_t kSchema = 1;
 constexpr double kSilence_s =
     180;  // a run of another machine that says nothing for so long is taken for dead
 
+/// A total that a hostile stream cannot make overflow; `integer` gives at most this.
+std::int64_t sum_of(std::int64_t total, std::int64_t more) {
+  constexpr std::int64_t kMost = 9'000'000'000'000'000;
+  return std::clamp(total + more, -kMost, kMost);
+}
+
 /// The channel of the first key "rmse_X".
 std::string headline_of(const Event& event) {
   for (const EventField& field : event.fields()) {
@@ -111,14 +117,14 @@ void RunViewBuilder::take_step(const Event& event) {
   RunSummary& summary = view_.summary;
   const std::int64_t step = event.integer("step");
   summary.steps = step + 1;
-  if (!partial_) summary.samples += event.integer("samples");
+  if (!partial_) summary.samples = sum_of(summary.samples, event.integer("samples"));
   summary.wall_s = event.number("t_us") * 1e-6;
   view_.last_epoch = event.integer("epoch");
   if (event.find("loss") != nullptr) summary.last_loss = event.number("loss");
   if (step == 0) summary.first_loss = summary.last_loss;
   if (view_.steps_per_epoch == 0 || summary.steps <= summary.warm_up_steps) return;
   ++steady_steps_;
-  steady_samples_ += event.integer("samples");
+  steady_samples_ = sum_of(steady_samples_, event.integer("samples"));
   steady_us_ += event.number("step_us");
   for (const std::string& stage : stage_names()) {
     const EventField* const field = event.find(stage + "_us");
@@ -151,6 +157,10 @@ void RunViewBuilder::take_eval(const Event& event) {
   summary.persistence_rmse = scores.persistence_rmse;
   summary.climatology_rmse = scores.climatology_rmse;
   view_.scores.push_back(scores);
+  if (!view_.channels.empty()) return;
+  for (const EventField& field : event.fields()) {
+    if (field.key.rfind("rmse_", 0) == 0) view_.channels.push_back(printable(field.key.substr(5), 40));
+  }
 }
 
 void RunViewBuilder::take_summary(const Event& event) {

@@ -45,6 +45,7 @@ struct RunView {
   std::int64_t last_epoch = 0;
   std::int64_t steps_per_epoch = 0;  ///< 0 = not known
   std::vector<RunScores> scores;
+  std::vector<std::string> channels;  ///< that are scored, in the order of the data set
   RunSummary summary;  ///< from the steps read so far; as the run itself said it once that is there
   double age_s = 0;    ///< since the stream last grew
   std::int64_t unread_lines = 0;  ///< lines that are no events

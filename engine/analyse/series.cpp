@@ -11,6 +11,7 @@ void take(Extent& extent, double value) {
   if (!std::isfinite(value)) return;
   extent.least = extent.finite == 0 ? value : std::min(extent.least, value);
   extent.most = extent.finite == 0 ? value : std::max(extent.most, value);
+  extent.sum += value;
   ++extent.finite;
 }
 
@@ -21,6 +22,7 @@ void Extent::join(const Extent& other) {
   if (other.finite == 0) return;
   least = finite == 0 ? other.least : std::min(least, other.least);
   most = finite == 0 ? other.most : std::max(most, other.most);
+  sum += other.sum;
   finite += other.finite;
 }
 

@@ -11,6 +11,7 @@ namespace isobar {
 struct Extent {
   double least = 0;
   double most = 0;
+  double sum = 0;          ///< of the finite ones
   std::size_t finite = 0;  ///< how many values were finite; 0 = least and most mean nothing
   std::size_t size = 0;
 

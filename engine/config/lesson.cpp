@@ -1,6 +1,7 @@
 #include "config/lesson.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "config/toml_text.h"
 #include "core/error.h"
@@ -31,6 +32,24 @@ int integer_of(const TomlEntry& entry) {
   wrong_type(entry, "an integer");
 }
 
+std::vector<std::int64_t> integers_of(const TomlEntry& entry) {
+  if (const auto* const list = std::get_if<std::vector<std::int64_t>>(&entry.value)) return *list;
+  wrong_type(entry, "a list of integers");
+}
+
+/// Numbers are written as strings, so that 9.30 keeps its digits.
+std::vector<double> numbers_of(const TomlEntry& entry) {
+  std::vector<double> out;
+  for (const std::string& word : list_of(entry)) {
+    double value = 0;
+    const auto end = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (end.ec != std::errc() || end.ptr != word.data() + word.size())
+      wrong_type(entry, "a list of numbers in quotes");
+    out.push_back(value);
+  }
+  return out;
+}
+
 void take(const TomlEntry& entry, LessonInfo& info) {
   const std::string& key = entry.key;
   if (key == "title") {
@@ -48,12 +67,23 @@ void take(const TomlEntry& entry, LessonInfo& info) {
     info.honours.insert(info.honours.end(), kept.begin(), kept.end());
   } else if (key == "diff_budget") {
     info.diff_budget = integer_of(entry);
+  } else if (key == "needs") {
+    info.needs = text_of(entry);
+  } else if (key == "published.device") {
+    info.published.device = text_of(entry);
+  } else if (key == "published.years") {
+    info.published.years = integers_of(entry);
+  } else if (key == "published.samples_per_s") {
+    info.published.samples_per_s = numbers_of(entry);
+  } else if (key == "published.stacks") {
+    info.published.stacks = list_of(entry);
   } else if (key.rfind("presets.", 0) == 0) {
     info.presets[key.substr(8)] = text_of(entry);
   } else if (key.rfind("overrides.", 0) != 0) {
-    throw Error(
-        "a lesson has no key \"" + printable(key) + "\"", entry.origin,
-        "known: title, previous, goals, questions, introduces, keeps, diff_budget, [presets], [overrides]");
+    throw Error("a lesson has no key \"" + printable(key) + "\"", entry.origin,
+                "known: title, previous, goals, questions, introduces, keeps, needs, diff_budget, "
+                "[published], [presets], "
+                "[overrides]");
   }
 }
 
@@ -82,6 +112,10 @@ LessonInfo read_lesson(const fs::path& home, const std::string& name) {
   info.file = home / "lessons" / name / "lesson.toml";
   for (const TomlEntry& entry : read_toml(info.file)) take(entry, info);
   info.honours.insert(info.honours.end(), info.introduces.begin(), info.introduces.end());
+  const std::size_t years = info.published.years.size();
+  if (info.published.samples_per_s.size() != years || info.published.stacks.size() != years) {
+    throw Error("[published] wants as many samples_per_s and stacks as years", info.file.string(), "");
+  }
   return info;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 // What lessons/NN_name/lesson.toml says about a lesson.
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -7,14 +8,25 @@
 
 namespace isobar {
 
+/// What the ERA5 tutorial published for this rung: recorded elsewhere, never mixed with what is measured
+/// here.
+struct Published {
+  std::string device;                 ///< "A100-40GB"; "" = nothing was published
+  std::vector<std::int64_t> years;    ///< editions, oldest first
+  std::vector<double> samples_per_s;  ///< one for each year; the middle of the published range
+  std::vector<std::string> stacks;    ///< software of each year
+};
+
 struct LessonInfo {
   std::string name;  ///< "01_baseline"
   std::string title;
   std::string previous;  ///< "" for the first
   std::vector<std::string> goals;
   std::vector<std::string> questions;
-  std::vector<std::string> introduces;         ///< keys that this lesson brings
-  std::vector<std::string> honours;            ///< keys that this lesson honours: its own and those it keeps
+  std::vector<std::string> introduces;  ///< keys that this lesson brings
+  std::vector<std::string> honours;     ///< keys that this lesson honours: its own and those it keeps
+  std::string needs;                    ///< "" = any machine; "cuda"
+  Published published;
   std::map<std::string, std::string> presets;  ///< device kind ("cpu", "cuda") -> preset
   int diff_budget = 0;                         ///< most changed code lines against `previous`
   std::filesystem::path file;

@@ -5,6 +5,7 @@
 #include <ATen/Version.h>
 #include <fmt/format.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <charconv>
@@ -73,6 +74,11 @@ std::string cpu_name() {
     if (line.rfind("model name", 0) == 0 && colon != std::string::npos) return line.substr(colon + 2);
   }
   return "unknown processor";
+}
+
+std::int64_t peak_resident_bytes() {
+  rusage usage{};
+  return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_maxrss * 1024 : 0;
 }
 
 std::string cpu_capability() { return at::get_cpu_capability(); }

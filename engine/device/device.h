@@ -29,6 +29,9 @@ int set_up_cpu(int threads);
 /// "AMD EPYC 9654" or what the system calls its processor.
 std::string cpu_name();
 
+/// Most bytes that this process held in memory at once so far.
+std::int64_t peak_resident_bytes();
+
 /// The instruction set that tensor kernels were selected for, such as "AVX512".
 std::string cpu_capability();
 

@@ -6,14 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/error.h"
-
-#define STB_IMAGE_WRITE_STATIC
-#define STB_IMAGE_WRITE_IMPLEMENTATION
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-function"
-#include <stb/stb_image_write.h>
-#pragma GCC diagnostic pop
+#include "record/png.h"
 
 namespace isobar {
 namespace {
@@ -64,14 +57,8 @@ PngImage draw_pair(std::span<const float> upper, std::span<const float> lower, s
       pixels[static_cast<std::size_t>(to + x)] = colour_of(value, low, high);
     }
   }
-  const auto append = [](void* out, void* data, int size) {
-    static_cast<std::string*>(out)->append(static_cast<const char*>(data), static_cast<std::size_t>(size));
-  };
-  const auto width = static_cast<int>(image.width);
-  if (stbi_write_png_to_func(append, &image.bytes, width, static_cast<int>(image.height), 3, pixels.data(),
-                             3 * width) == 0) {
-    throw Error("a map could not be drawn", "PNG", "", Exit::failed);
-  }
+  const std::span bytes(reinterpret_cast<const std::uint8_t*>(pixels.data()), pixels.size() * 3);
+  image.bytes = encode_png(bytes, image.height, image.width, 3);
   return image;
 }
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "record/line_splitter.h"
+
 namespace isobar {
 
 /// Keeps a byte offset, returns whole lines only, and leaves an unfinished tail (or one of zero bytes, as a
@@ -20,14 +22,14 @@ class StreamReader {
   std::vector<std::string> read_new();
 
   int restarts() const { return restarts_; }
-  std::int64_t dropped_lines() const { return dropped_; }
+  std::int64_t dropped_lines() const { return splitter_.dropped_lines(); }
 
  private:
   std::filesystem::path path_;
   std::uint64_t offset_ = 0;
   std::uint64_t inode_ = 0;
   int restarts_ = 0;
-  std::int64_t dropped_ = 0;
+  LineSplitter splitter_;
 };
 
 }  // namespace isobar

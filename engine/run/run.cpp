@@ -142,7 +142,7 @@ void Run::record_step(std::int64_t index, const StepResult& result, const StageT
   if (due || device_.is_cpu() || has_fault(Fault::sync_each_step)) last_loss_ = result.loss.item<double>();
   const bool broken = !std::isfinite(last_loss_);
   if (index == 0) summary_.first_loss = last_loss_;
-  if (due || broken) line.add("loss", last_loss_);
+  if (due || broken) line.add("loss", last_loss_).add("peak_bytes", peak_resident_bytes());
   add_to_summary(result, times);
   stream_->write(line);
   board_->add_step(index, result.loss, result.learning_rate, result.samples, times.step_us);

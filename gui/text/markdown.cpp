@@ -3,11 +3,11 @@
 #include <md4c.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <exception>
 #include <utility>
 
+#include "text/markdown_text.h"
 #include "text/utf8.h"
 
 namespace isobar {
@@ -19,42 +19,6 @@ constexpr std::size_t kMostInput = std::size_t{1} << 20;
 constexpr std::size_t kMostOutput = std::size_t{16} << 20;
 constexpr std::size_t kCostOfPiece = 64;
 constexpr int kDeepest = 100;
-
-struct NamedCharacter {
-  std::string_view name;
-  std::uint32_t code_point;
-};
-
-constexpr NamedCharacter kNamedCharacters[] = {
-    {"amp", '&'},     {"lt", '<'},     {"gt", '>'},        {"quot", '"'},     {"apos", '\''},
-    {"nbsp", 0xa0},   {"times", 0xd7}, {"deg", 0xb0},      {"ndash", 0x2013}, {"mdash", 0x2014},
-    {"rarr", 0x2192}, {"copy", 0xa9},  {"hellip", 0x2026},
-};
-
-// `entity` from '&' to ';'. An unknown name stays as it is written.
-void append_entity(std::string& out, std::string_view entity) {
-  if (entity.size() < 3) {
-    out += entity;
-    return;
-  }
-  std::string_view name = entity.substr(1, entity.size() - 2);
-  if (name.front() == '#') {
-    name.remove_prefix(1);
-    const bool hex = !name.empty() && (name.front() == 'x' || name.front() == 'X');
-    if (hex) name.remove_prefix(1);
-    std::uint32_t code_point = 0;
-    const auto result = std::from_chars(name.data(), name.data() + name.size(), code_point, hex ? 16 : 10);
-    append_utf8(out, result.ec == std::errc() ? code_point : 0);
-    return;
-  }
-  const auto known = std::find_if(std::begin(kNamedCharacters), std::end(kNamedCharacters),
-                                  [&](const NamedCharacter& each) { return each.name == name; });
-  if (known == std::end(kNamedCharacters)) {
-    out += entity;
-  } else {
-    append_utf8(out, known->code_point);
-  }
-}
 
 std::string attribute_text(const MD_ATTRIBUTE& attribute) {
   std::string out;
@@ -124,6 +88,7 @@ class Flattener {
   void begin_image(const MD_SPAN_IMG_DETAIL& detail);
   void end_image();
   void append(std::string_view piece, bool code);
+  void append_cell_code(std::string_view piece);
   std::vector<TextSpan>& current_spans();
 
   std::vector<MarkdownBlock> blocks_;
@@ -304,6 +269,7 @@ std::vector<TextSpan>& Flattener::current_spans() {
 }
 
 void Flattener::append(std::string_view piece, bool code) {
+  if (piece.empty()) return;
   TextSpan span{std::string(piece), bold_ > 0, italic_ > 0, code, links_.empty() ? "" : links_.back()};
   spent_ += piece.size();
   std::vector<TextSpan>& spans = current_spans();
@@ -318,6 +284,16 @@ void Flattener::append(std::string_view piece, bool code) {
   spans.push_back(std::move(span));
 }
 
+// In a cell even code writes '|' as "\\|", or it would end the cell.
+void Flattener::append_cell_code(std::string_view piece) {
+  for (std::size_t bar = piece.find("\\|"); bar != std::string_view::npos; bar = piece.find("\\|")) {
+    append(piece.substr(0, bar), true);
+    append("|", true);
+    piece.remove_prefix(bar + 2);
+  }
+  append(piece, true);
+}
+
 void Flattener::text(MD_TEXTTYPE type, std::string_view piece) {
   if (in_code_) {
     spent_ += piece.size();
@@ -326,6 +302,7 @@ void Flattener::text(MD_TEXTTYPE type, std::string_view piece) {
   }
   if (type == MD_TEXT_BR) return append("\n", false);
   if (type == MD_TEXT_SOFTBR) return append(" ", false);
+  if (type == MD_TEXT_CODE && in_table_) return append_cell_code(piece);
   if (type != MD_TEXT_ENTITY) return append(piece, code_ > 0);
   std::string decoded;
   append_entity(decoded, piece);
@@ -359,7 +336,7 @@ int guarded(void* user, Action action) noexcept {
 
 std::vector<MarkdownBlock> parse_markdown(std::string_view text) {
   const std::string_view shown = text.substr(0, kMostInput);
-  const std::string clean = clean_utf8(shown);
+  const std::string clean = with_bounded_nesting(clean_utf8(shown), kDeepest);
   MD_PARSER parser = {};
   parser.flags = MD_FLAG_TABLES | MD_FLAG_PERMISSIVEURLAUTOLINKS;
   parser.enter_block = [](MD_BLOCKTYPE type, void* detail, void* user) {

@@ -5,6 +5,7 @@
 
 #include "core/files.h"
 #include "text/markdown.h"
+#include "text/markdown_text.h"
 #include "text/utf8.h"
 
 using namespace isobar;
@@ -182,12 +183,27 @@ TEST_CASE("hostile texts neither crash nor hang") {
   REQUIRE(deep.size() == 1);
   CHECK(deep[0].level == 100);
   parse_markdown(std::string(100'000, '\0'));
+  const auto start = std::chrono::steady_clock::now();
+  for (const char* mark : {"- ", "1. ", "> ", "-\t"}) {
+    parse_markdown(repeated(mark, 500'000) + "a\n" + repeated("\n", 500'000));
+  }
+  std::string stairs;
+  for (std::size_t depth = 0; depth < 700; ++depth) stairs += std::string(2 * depth, ' ') + "- a\n";
+  parse_markdown(stairs + repeated("\n", 500'000));
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(60));
+}
+
+TEST_CASE("marks of lists and quotes beyond the hundredth of a line are plain text") {
+  CHECK(with_bounded_nesting("> - 1. a\n>b", 3) == "> - 1. a\n>b");
+  CHECK(with_bounded_nesting("> - 1. a\n>>b\r\n- - c", 1) == "> \\- 1. a\n>\\>b\r\n- \\- c");
+  CHECK(with_bounded_nesting("--- 1.5 *a* -\n", 0) == "--- 1.5 *a* -\n");
+  CHECK(outline(std::string(101, '>') + "a") == "quote 100 >a\n");
 }
 
 TEST_CASE("a text that grows when laid out is cut and says so") {
   const std::string address(100'000, 'x');
   const std::string wide =
-      repeated("|x", 100'000) + "\n" + repeated("|-", 100'000) + "\n" + repeated("|\n", 100'000);
+      repeated("|x", 40'000) + "\n" + repeated("|---", 80'000) + "\n" + repeated("|x|\n", 100'000);
   for (const std::string& text : {"[a]: " + address + "\n\n" + repeated("[a] ", 400'000), wide}) {
     const auto blocks = parse_markdown(text);
     REQUIRE(blocks.size() >= 2);

@@ -1,0 +1,471 @@
+#include "app.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "panels/chrome.h"
+#include "panels/compare.h"
+#include "panels/ladder.h"
+#include "panels/lesson.h"
+#include "panels/maps.h"
+#include "panels/run_form.h"
+#include "panels/watch.h"
+#include "raster.h"
+#include "record/png.h"
+#include "record/run_folder.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr double kToast_s = 6;
+constexpr float kNarrow = 1100;  // below it the right column becomes tabs of the centre
+constexpr ImGuiWindowFlags kPadded = ImGuiWindowFlags_AlwaysUseWindowPadding;
+constexpr ImGuiWindowFlags kFixed = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
+                                    ImGuiWindowFlags_NoSavedSettings |
+                                    ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoNavFocus;
+
+fs::path or_else(const fs::path& path, const fs::path& other) { return path.empty() ? other : path; }
+
+fs::path parent_of_runs(const AppOptions& options) {
+  const fs::path runs = options.places.empty() ? fs::path("runs") : options.places.front();
+  const fs::path parent = fs::absolute(runs).lexically_normal();
+  return parent.filename() == "runs" ? parent.parent_path() : fs::current_path();
+}
+
+double seconds_now() { return static_cast<double>(steady_us()) * 1e-6; }
+
+}  // namespace
+
+App::App(AppOptions options, TextureMaker& textures, std::function<void()> on_change)
+    : options_(std::move(options)),
+      ui_(textures),
+      project_(read_project(options_.home)),
+      launcher_(or_else(options_.isobar, options_.home / "isobar"), parent_of_runs(options_),
+                or_else(options_.logs, cache_prefix() / "window")),
+      feed_(options_.places, std::move(on_change)) {
+  LoadedSettings loaded;
+  if (!options_.settings.empty()) loaded = load_settings(options_.settings);
+  state_.settings = remembered_ = loaded.settings;
+  if (!loaded.message.empty()) say(loaded.message);
+  state_.lesson = project_.find(loaded.settings.lesson) != nullptr ? loaded.settings.lesson
+                  : project_.lessons.empty()                       ? ""
+                                                                   : project_.lessons.front().info.name;
+}
+
+App::~App() {
+  try {
+    remember();
+  } catch (const Error&) {
+    // Nothing is lost but the look of the window.
+  }
+}
+
+void App::remember() {
+  if (options_.settings.empty()) return;
+  state_.settings.lesson = state_.lesson;
+  if (state_.settings == remembered_) return;
+  save_settings(options_.settings, state_.settings);
+  remembered_ = state_.settings;
+}
+
+bool App::prepare(float scale) {
+  const auto whole = scale * static_cast<float>(state_.settings.zoom);
+  if (whole == scale_ && dark_ == state_.settings.dark) return false;
+  const bool fonts = whole != scale_;
+  ui_.set_look(state_.settings.dark, whole);
+  scale_ = whole;
+  dark_ = state_.settings.dark;
+  return fonts;
+}
+
+bool App::poll() {
+  const bool ended = launcher_.poll();
+  if (ended && restart_) {
+    const RunRequest next = *restart_;
+    restart_.reset();
+    start(next);
+  } else if (ended && launcher_.last_code().value_or(0) != 0) {
+    say(fmt::format("{} ended with exit code {}; the console says why", launcher_.request().lesson,
+                    launcher_.last_code().value_or(0)));
+    if (state_.run.empty()) state_.settings.console_height = std::max(220.0, state_.settings.console_height);
+  }
+  const bool toast_over = toast_shown_ && seconds_now() > state_.toast_until_s;
+  toast_shown_ = !state_.toast.empty() && seconds_now() <= state_.toast_until_s;
+  return ended || toast_over;
+}
+
+void App::say(std::string words) {
+  state_.toast = std::move(words);
+  state_.toast_until_s = seconds_now() + kToast_s;
+}
+
+Data App::data() const {
+  Data data{project_,
+            feed_.state(),
+            launcher_.is_running(),
+            launcher_.last_pid(),
+            launcher_.last_code(),
+            launcher_.request(),
+            ""};
+  for (const auto& run : data.feed.runs->runs) {
+    if (data.started_pid > 0 && run->view.pid == data.started_pid &&
+        run->view.lesson == data.started.lesson) {
+      data.started_run = run->id;
+      break;
+    }
+  }
+  return data;
+}
+
+/// Chooses what is shown when nobody did: the run that was just started, at first the newest.
+void App::follow(const Data& data) {
+  if (data.starting && state_.follow_new && !data.started_run.empty()) {
+    state_.run = data.started_run;
+    state_.follow_new = false;
+  }
+  if (chose_first_ || data.feed.runs->runs.empty()) return;
+  chose_first_ = data.feed.first_look_done;
+  if (!state_.run.empty()) return;
+  const auto& runs = data.feed.runs->runs;
+  const auto live =
+      std::find_if(runs.begin(), runs.end(), [](auto& run) { return run->view.state == RunState::running; });
+  const auto& first = live != runs.end() ? *live : runs.front();
+  if (data.starting) return;
+  state_.run = first->id;
+  if (project_.find(first->view.lesson) != nullptr) state_.lesson = first->view.lesson;
+}
+
+void App::wish(const Data& data) {
+  FeedWishes wishes;
+  if (!state_.run.empty()) wishes.open.insert(state_.run);
+  if (state_.view == View::compare) wishes.open.insert(state_.compared.begin(), state_.compared.end());
+  if (state_.view == View::maps)
+    std::tie(wishes.fields_run, wishes.fields_step) = wanted_fields(data, state_);
+  const bool mine = data.starting && (state_.run.empty() || state_.run == data.started_run);
+  if (mine || (state_.run.empty() && !launcher_.log().empty())) {
+    wishes.console = launcher_.log();
+  } else if (!state_.run.empty()) {
+    wishes.console = RunFolder{state_.run}.console_file();
+  }
+  feed_.wish(wishes);
+}
+
+bool App::is_settled() const {
+  const Data now = data();
+  if (!now.feed.first_look_done || now.feed.runs->unread > 0) return false;
+  std::set<std::string> wanted;
+  if (!state_.run.empty()) wanted.insert(state_.run);
+  if (state_.view == View::compare) wanted.insert(state_.compared.begin(), state_.compared.end());
+  for (const std::string& id : wanted) {
+    const auto run = now.feed.runs->find(id);
+    if (run && !run->gone && run->problem.empty() && (!run->detail || !run->detail->complete)) return false;
+  }
+  if (state_.view != View::maps) return true;
+  const auto [id, step] = wanted_fields(now, state_);
+  return id.empty() || (now.feed.fields && now.feed.fields->run == id && now.feed.fields->step == step);
+}
+
+void App::splitter(const char* name, double& size, float sign, bool vertical) {
+  const float thick = ui_.px(8);
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  if (vertical) ImGui::SameLine(0, 0);
+  ImGui::InvisibleButton(name, vertical ? ImVec2(thick, std::max(1.0F, room.y)) : ImVec2(room.x, thick));
+  ui_.record(name);
+  if (ImGui::IsItemHovered() || ImGui::IsItemActive()) {
+    ImGui::SetMouseCursor(vertical ? ImGuiMouseCursor_ResizeEW : ImGuiMouseCursor_ResizeNS);
+  }
+  if (ImGui::IsItemActive()) {
+    const ImVec2 delta = ImGui::GetIO().MouseDelta;
+    size += static_cast<double>(sign * (vertical ? delta.x : delta.y) / ui_.fonts().scale);
+  }
+  if (vertical) ImGui::SameLine(0, 0);
+}
+
+Requests App::draw_left(const Data& data) {
+  Requests ask;
+  ImGui::BeginChild("left", {ui_.px(static_cast<float>(state_.settings.left_width)), 0}, false,
+                    ImGuiWindowFlags_NoScrollbar);
+  const float room = ImGui::GetContentRegionAvail().y;
+  const float ladder = std::min(
+      room * 0.5F, ui_.px(34 + 84 * static_cast<float>(std::max<std::size_t>(1, project_.lessons.size()))));
+  ImGui::BeginChild("ladder", {0, ladder}, true, kPadded);
+  ask.join(draw_ladder(ui_, data, state_));
+  ImGui::EndChild();
+  ui_.gap(0);
+  ImGui::BeginChild("runs", {0, 0}, true, kPadded);
+  ask.join(draw_runs(ui_, data, state_));
+  ImGui::EndChild();
+  ImGui::EndChild();
+  return ask;
+}
+
+Requests App::draw_view(const Data& data, View view) {
+  switch (view) {
+    case View::watch:
+      return draw_watch(ui_, data, state_);
+    case View::compare:
+      return draw_compare(ui_, data, state_);
+    case View::maps:
+      return draw_maps(ui_, data, state_);
+    case View::code:
+      return draw_code(ui_, data, state_);
+    case View::lesson:
+      return draw_lesson_page(ui_, data, state_);
+    case View::run:
+      break;
+  }
+  return draw_run_form(ui_, data, state_);
+}
+
+Requests App::draw_centre(const Data& data, float width) {
+  Requests ask;
+  const bool narrow = ImGui::GetIO().DisplaySize.x < ui_.px(kNarrow);
+  if (!narrow && (state_.view == View::lesson || state_.view == View::run)) {
+    state_.side = state_.view;
+    state_.view = View::watch;
+  }
+  ImGui::BeginChild("centre", {width, 0}, true, kPadded);
+  static constexpr const char* kTitles[kViews] = {"Watch", "Compare", "Maps", "Code", "Lesson", "Run"};
+  for (int i = 0; i < (narrow ? kViews : 4); ++i) {
+    if (i > 0) ImGui::SameLine(0, ui_.px(2));
+    const auto view = static_cast<View>(i);
+    const std::string title = view == View::compare && !state_.compared.empty()
+                                  ? fmt::format("Compare {}", state_.compared.size())
+                                  : kTitles[i];
+    if (ui_.choice(title, state_.view == view)) state_.view = view;
+  }
+  ui_.gap(0);
+  ask.join(draw_view(data, state_.view));
+  ImGui::EndChild();
+  return ask;
+}
+
+Requests App::draw_side(const Data& data) {
+  Requests ask;
+  ImGui::BeginChild("side", {0, 0}, true, kPadded);
+  if (ui_.choice("Lesson", state_.side == View::lesson)) state_.side = View::lesson;
+  ImGui::SameLine(0, ui_.px(2));
+  if (ui_.choice("Settings", state_.side == View::run)) state_.side = View::run;
+  ImGui::BeginChild(state_.side == View::run ? "run side" : "lesson side");
+  ask.join(draw_view(data, state_.side));
+  ImGui::EndChild();
+  ImGui::EndChild();
+  return ask;
+}
+
+Requests App::draw_all(const Data& data) {
+  Requests ask;
+  const ImVec2 screen = ImGui::GetIO().DisplaySize;
+  const float bar = ui_.px(kBarHeight);
+  WindowSettings& settings = state_.settings;
+  const float console = ui_.px(kConsoleBar + static_cast<float>(settings.console_height));
+  ImGui::SetNextWindowPos({0, 0});
+  ImGui::SetNextWindowSize({screen.x, bar});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
+  ImGui::Begin("bar", nullptr, kFixed);
+  ask.join(draw_bar(ui_, data, state_));
+  ImGui::End();
+  const float body = std::max(ui_.px(80), screen.y - bar - console);
+  ImGui::SetNextWindowPos({0, bar});
+  ImGui::SetNextWindowSize({screen.x, body});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {ui_.px(8), 0});
+  ImGui::Begin("body", nullptr, kFixed);
+  ImGui::PopStyleVar();
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {ui_.px(12), ui_.px(10)});
+  const bool narrow = screen.x < ui_.px(kNarrow);
+  ask.join(draw_left(data));
+  splitter("left splitter", settings.left_width, 1, true);
+  const float side = narrow ? 0 : ui_.px(static_cast<float>(settings.right_width) + 8);
+  ask.join(draw_centre(data, std::max(ui_.px(200), ImGui::GetContentRegionAvail().x - side)));
+  if (!narrow) {
+    splitter("right splitter", settings.right_width, -1, true);
+    ask.join(draw_side(data));
+  }
+  ImGui::PopStyleVar();
+  ImGui::End();
+  ImGui::SetNextWindowPos({0, bar + body});
+  ImGui::SetNextWindowSize({screen.x, console});
+  ImGui::Begin("console window", nullptr, kFixed);
+  ImGui::PushStyleColor(ImGuiCol_ChildBg, ui_.theme().ground);
+  ask.join(draw_console(ui_, data, state_));
+  ImGui::PopStyleColor();
+  ImGui::End();
+  ImGui::PopStyleVar();
+  settings.left_width = std::clamp(settings.left_width, 200.0, 600.0);
+  settings.right_width = std::clamp(settings.right_width, 260.0, 900.0);
+  ask.join(draw_help(ui_, state_));
+  draw_toast(ui_, state_);
+  return ask;
+}
+
+void App::draw() {
+  state_.now_s = seconds_now();
+  const Data now = data();
+  follow(now);
+  ui_.begin_frame();
+  if (state_.form.lesson != state_.lesson) {
+    state_.form = FormState{};
+    state_.form.lesson = state_.lesson;
+  }
+  if (state_.form.stale) check_form(project_, state_.form);
+  Requests ask;
+  take_keys(now, ask);
+  ask.join(draw_all(now));
+  act(std::move(ask), now);
+  ui_.end_frame();
+  wish(now);
+}
+
+void App::take_keys(const Data& data, Requests& ask) {
+  ImGuiIO& io = ImGui::GetIO();
+  if (!io.WantTextInput) {
+    for (const ImWchar letter : io.InputQueueCharacters) {
+      if (letter == '?') ask.help = true;
+      if (letter == '/') state_.focus_filter = true;
+    }
+    if (state_.focus_filter) io.InputQueueCharacters.resize(0);
+  }
+  if (ui_.pressed(Hotkey::f1)) ask.help = true;
+  if (state_.help) return;
+  if (io.KeyCtrl) {
+    if (ui_.pressed(Hotkey::equal)) ask.zoom_by = 1.1;
+    if (ui_.pressed(Hotkey::minus)) ask.zoom_by = 1 / 1.1;
+    if (ui_.pressed(Hotkey::zero)) ask.zoom_by = 1 / state_.settings.zoom;
+    const bool narrow = io.DisplaySize.x < ui_.px(kNarrow);
+    if (ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Tab), false)) {
+      state_.view = static_cast<View>((static_cast<int>(state_.view) + 1) % (narrow ? kViews : 4));
+    }
+    return;
+  }
+  if (io.KeyAlt || io.KeySuper) return;
+  if (ui_.pressed('D')) ask.toggle_theme = true;
+  if (ui_.pressed('C')) state_.settings.console_height = state_.settings.console_height > 0 ? 0 : 220;
+  for (int i = 0; i < 9; ++i) {
+    if (ui_.pressed(static_cast<char>('1' + i)) && i < static_cast<int>(project_.lessons.size())) {
+      ask.show_lesson = project_.lessons[static_cast<std::size_t>(i)].info.name;
+    }
+  }
+  if (ui_.pressed('G') && !state_.run.empty()) {
+    state_.compared.insert(state_.run);
+    for (const auto& run : data.feed.runs->runs) {
+      if (run->view.lesson != "01_baseline" || run->view.state != RunState::done || run->id == state_.run)
+        continue;
+      state_.compared.insert(run->id);
+      break;
+    }
+    ask.view = View::compare;
+  }
+  // A focus that is shown takes Space for itself.
+  if (ui_.pressed(Hotkey::space) && !io.NavVisible) {
+    const auto run = data.feed.runs->find(state_.run);
+    if (data.starting) {
+      ask.stop_started = true;
+    } else if (run && run->view.state == RunState::running && !run->gone) {
+      ask.stop_run = run->id;
+    } else if (state_.form.problem.empty()) {
+      ask.start = request_of(state_.form);
+    } else {
+      ask.say = state_.form.problem;
+    }
+  }
+}
+
+void App::start(const RunRequest& request) {
+  const LessonCard* const card = project_.find(request.lesson);
+  if (card != nullptr && !card->cannot_run.empty()) return say(request.lesson + " " + card->cannot_run);
+  try {
+    launcher_.start(request);
+    state_.run.clear();
+    state_.follow_new = true;
+    if (state_.view == View::compare) state_.view = View::watch;
+  } catch (const Error& error) {
+    say(printable(error.what(), 200) + (error.hint().empty() ? "" : ": " + error.hint()));
+  }
+}
+
+void App::act(Requests ask, const Data& data) {
+  if (ask.toggle_theme) state_.settings.dark = !state_.settings.dark;
+  if (ask.zoom_by > 0) state_.settings.zoom = std::clamp(state_.settings.zoom * ask.zoom_by, 0.6, 3.0);
+  if (ask.help) state_.help = !state_.help;
+  if (ask.view) state_.view = *ask.view;
+  if (!ask.show_lesson.empty()) state_.lesson = ask.show_lesson;
+  if (!ask.show_run.empty()) {
+    state_.run = ask.show_run;
+    state_.follow_new = false;
+    state_.watch.link.fit_x = true;
+    if (const auto run = data.feed.runs->find(ask.show_run);
+        run && project_.find(run->view.lesson) != nullptr) {
+      state_.lesson = run->view.lesson;
+    }
+    if (state_.view != View::maps) state_.view = View::watch;
+  }
+  if (ask.stop_started) {
+    launcher_.stop();
+    say("stopping: the step is finished first");
+  }
+  if (!ask.stop_run.empty()) {
+    const auto run = data.feed.runs->find(ask.stop_run);
+    const bool sent =
+        run && interrupt_writer(static_cast<pid_t>(run->view.pid), RunFolder{run->folder}.stream_file(0));
+    say(sent ? "stopping: the step is finished first"
+             : "this run is not written by a process of this machine that may be stopped from here");
+  }
+  if (ask.restart) {
+    restart_ = ask.restart;
+    launcher_.stop();
+  }
+  if (ask.start) start(*ask.start);
+  if (!ask.place.empty()) feed_.add_place(ask.place);
+  if (!ask.copy.empty()) {
+    ImGui::SetClipboardText(ask.copy.c_str());
+    say("copied");
+  }
+  if (ask.save) save(*ask.save);
+  if (!ask.say.empty()) say(ask.say);
+}
+
+void App::save(const SaveRequest& request) {
+  if (request.kind == ExportKind::png) {  // drawn from this frame once it is complete
+    picture_ = request;
+  } else {
+    write_export(request.name, request.kind == ExportKind::svg ? ".svg" : ".csv", request.text);
+  }
+}
+
+void App::write_export(std::string name, const char* ending, const std::string& bytes) {
+  try {
+    std::error_code code;
+    fs::create_directories(options_.exports, code);
+    for (char& c : name) {
+      const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                         c == '.' || c == '_' || c == '-';
+      if (!plain) c = '-';
+    }
+    fs::path file = options_.exports / (name + ending);
+    for (int i = 2; fs::exists(file, code) && i < 1000; ++i) {
+      file = options_.exports / fmt::format("{}-{}{}", name, i, ending);
+    }
+    write_file_whole(file, bytes);
+    say("saved " + file.string());
+  } catch (const Error& error) {
+    say("not saved: " + printable(error.what(), 200));
+  }
+}
+
+void App::finish_frame(const ImDrawData& frame) {
+  if (!picture_) return;
+  const SaveRequest request = *picture_;
+  picture_.reset();
+  const Picture picture = rasterise(frame, request.box, 1, ui_.theme().panel, ui_.textures());
+  write_export(request.name, ".png", encode_png(picture.rgba, picture.height, picture.width, 4));
+}
+
+}  // namespace isobar

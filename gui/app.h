@@ -1,0 +1,86 @@
+#pragma once
+// The window's content without the window: draws a frame from what the feed read, and does what was asked
+// for.
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "feed.h"
+#include "launcher.h"
+#include "state.h"
+#include "ui.h"
+
+namespace isobar {
+
+struct AppOptions {
+  std::filesystem::path home;                 ///< of the project
+  std::vector<std::filesystem::path> places;  ///< folders with runs; new runs go into the first
+  std::filesystem::path settings;             ///< "" = nothing is remembered
+  std::filesystem::path exports = "exports";  ///< where pictures and tables are saved
+  std::filesystem::path logs;                 ///< output of what is started here
+  std::filesystem::path isobar;               ///< program to start; "" = home/isobar
+};
+
+class App {
+ public:
+  /// `on_change` is called from another thread when a new frame would show something new.
+  App(AppOptions options, TextureMaker& textures, std::function<void()> on_change);
+  ~App();
+
+  /// Draws into ImGui's frame: call between NewFrame and Render.
+  void draw();
+  /// Call after Render: saves pictures that were asked for, from the frame itself.
+  void finish_frame(const ImDrawData& frame);
+  /// Before NewFrame: fonts and style for this scale; true when the font atlas was built anew.
+  bool prepare(float scale);
+
+  /// Something on the screen moves, so another frame is due at once.
+  bool is_moving() const { return ui_.moving() || toast_shown_; }
+  /// Looks after a program that was started; true when something is to be drawn.
+  bool poll();
+  /// All that is chosen has been read.
+  bool is_settled() const;
+
+  AppState& state() { return state_; }
+  const Ui& ui() const { return ui_; }
+  Ui& ui() { return ui_; }
+  FeedState feed_state() const { return feed_.state(); }
+  const Project& project() const { return project_; }
+  Launcher& launcher() { return launcher_; }
+  /// Writes the settings if they changed.
+  void remember();
+
+ private:
+  Data data() const;
+  void take_keys(const Data& data, Requests& ask);
+  Requests draw_all(const Data& data);
+  Requests draw_left(const Data& data);
+  Requests draw_centre(const Data& data, float width);
+  Requests draw_side(const Data& data);
+  Requests draw_view(const Data& data, View view);
+  void splitter(const char* name, double& size, float sign, bool vertical);
+  void act(Requests ask, const Data& data);
+  void start(const RunRequest& request);
+  void save(const SaveRequest& request);
+  void write_export(std::string name, const char* ending, const std::string& bytes);
+  void follow(const Data& data);
+  void wish(const Data& data);
+  void say(std::string words);
+
+  AppOptions options_;
+  Ui ui_;
+  AppState state_;
+  WindowSettings remembered_;
+  Project project_;
+  Launcher launcher_;
+  std::optional<SaveRequest> picture_;
+  std::optional<RunRequest> restart_;
+  bool toast_shown_ = false;
+  bool chose_first_ = false;
+  float scale_ = 0;
+  bool dark_ = true;
+  Feed feed_;
+};
+
+}  // namespace isobar

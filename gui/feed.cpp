@@ -1,0 +1,175 @@
+#include "feed.h"
+
+#include <algorithm>
+#include <span>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "fields/npy.h"
+#include "record/run_folder.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr auto kPause = std::chrono::milliseconds(200);
+constexpr auto kBudget = std::chrono::milliseconds(60);
+constexpr std::uintmax_t kMostConsoleBytes = 64 << 10;
+constexpr std::size_t kMostConsoleLines = 1000;
+constexpr std::size_t kMostLineBytes = 400;
+
+std::vector<std::string> lines_of(std::string_view text, bool begins_inside) {
+  std::vector<std::string> out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    // A live line that was overwritten on a terminal: its last form counts.
+    if (const std::size_t back = line.rfind('\r'); back != std::string_view::npos && back + 1 < line.size()) {
+      line.remove_prefix(back + 1);
+    }
+    out.push_back(printable(line, kMostLineBytes));
+    text.remove_prefix(std::min(text.size(), end + 1));
+  }
+  if (begins_inside && out.size() > 1) out.erase(out.begin());
+  if (out.size() > kMostConsoleLines)
+    out.erase(out.begin(), out.end() - static_cast<std::ptrdiff_t>(kMostConsoleLines));
+  return out;
+}
+
+std::shared_ptr<const FieldSet> load_fields(const std::string& run, std::int64_t step) {
+  auto set = std::make_shared<FieldSet>();
+  set->run = run;
+  set->step = step;
+  try {
+    NpyArray array = read_npy(RunFolder{run}.fields_file(step));
+    if (array.shape.size() != 4 || array.shape[0] != 3) {
+      throw Error("the file holds no [3, channels, rows, columns]", RunFolder{run}.fields_file(step).string(),
+                  "");
+    }
+    set->channels = array.shape[1];
+    set->rows = array.shape[2];
+    set->columns = array.shape[3];
+    set->values = std::move(array.values);
+  } catch (const Error& error) {
+    set->problem = printable(error.what(), 300);
+  }
+  return set;
+}
+
+}  // namespace
+
+Feed::Feed(std::vector<fs::path> places, std::function<void()> on_change)
+    : store_(std::move(places)), on_change_(std::move(on_change)), thread_([this] { run(); }) {}
+
+Feed::~Feed() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+FeedState Feed::state() const {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
+
+void Feed::wish(const FeedWishes& wishes) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (wishes == wishes_) return;
+    wishes_ = wishes;
+    changed_wishes_ = true;
+  }
+  wake_.notify_all();
+}
+
+void Feed::add_place(const fs::path& place) {
+  {
+    const std::lock_guard lock(mutex_);
+    new_places_.push_back(place);
+    changed_wishes_ = true;
+  }
+  wake_.notify_all();
+}
+
+bool Feed::read_fields(const FeedWishes& wishes) {
+  if (wishes.fields_run.empty()) return false;
+  std::shared_ptr<const FieldSet> have;
+  {
+    const std::lock_guard lock(mutex_);
+    have = state_.fields;
+  }
+  if (have && have->run == wishes.fields_run && have->step == wishes.fields_step) return false;
+  std::shared_ptr<const FieldSet> set = load_fields(wishes.fields_run, wishes.fields_step);
+  const std::lock_guard lock(mutex_);
+  state_.fields = std::move(set);
+  return true;
+}
+
+bool Feed::read_console(const FeedWishes& wishes) {
+  std::error_code code;
+  const std::uintmax_t size = wishes.console.empty() ? 0 : fs::file_size(wishes.console, code);
+  const auto time = code ? fs::file_time_type{} : fs::last_write_time(wishes.console, code);
+  const bool same = wishes.console == console_file_ && size == console_size_ && time == console_time_;
+  if (same && !changed_wishes_) return false;
+  console_file_ = wishes.console;
+  console_size_ = code ? 0 : size;
+  console_time_ = time;
+  auto lines = std::make_shared<std::vector<std::string>>();
+  try {
+    if (!wishes.console.empty() && !code) {
+      const FileDescriptor file = open_for_reading(wishes.console);
+      const std::uintmax_t from = size > kMostConsoleBytes ? size - kMostConsoleBytes : 0;
+      std::string bytes(size - from, '\0');
+      pread_exactly(file, wishes.console, from, std::as_writable_bytes(std::span(bytes)));
+      *lines = lines_of(bytes, from > 0);
+    }
+  } catch (const Error&) {
+    // It shrank or vanished between two calls; the next look sees what is there then.
+  }
+  const std::lock_guard lock(mutex_);
+  state_.console = std::move(lines);
+  return true;
+}
+
+void Feed::run() {
+  while (true) {
+    FeedWishes wishes;
+    std::vector<fs::path> places;
+    bool wished = false;
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopping_) return;
+      wishes = wishes_;
+      places.swap(new_places_);
+      wished = changed_wishes_;
+    }
+    for (const fs::path& place : places) store_.add_place(place);
+    if (wished) store_.open(wishes.open);
+    bool changed = store_.update(kBudget);
+    changed = read_fields(wishes) || changed;
+    changed = read_console(wishes) || changed;
+    const bool idle = store_.is_idle();
+    {
+      const std::lock_guard lock(mutex_);
+      if (wished && wishes == wishes_) changed_wishes_ = false;
+      if (!state_.first_look_done && idle) {
+        state_.first_look_done = true;
+        changed = true;
+      }
+      if (changed) state_.runs = store_.snapshot();
+    }
+    if (changed && on_change_) on_change_();
+    std::unique_lock lock(mutex_);
+    if (stopping_) return;
+    wake_.wait_for(lock, idle ? kPause : std::chrono::milliseconds(1),
+                   [this] { return stopping_ || changed_wishes_; });
+  }
+}
+
+}  // namespace isobar

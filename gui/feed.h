@@ -1,0 +1,75 @@
+#pragma once
+// Reads run folders in a thread of its own, so that a slow file system never holds a frame.
+#include <condition_variable>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "analyse/run_store.h"
+
+namespace isobar {
+
+/// Input, target and prediction of one validation sample: `values` is [3, channels, rows, columns].
+struct FieldSet {
+  std::string run;
+  std::int64_t step = 0;
+  std::int64_t channels = 0, rows = 0, columns = 0;
+  std::vector<float> values;
+  std::string problem;  ///< why it could not be read; `values` is empty then
+};
+
+/// What the window shows, as it was when it was read.
+struct FeedState {
+  std::shared_ptr<const StoreSnapshot> runs = std::make_shared<StoreSnapshot>();
+  std::shared_ptr<const FieldSet> fields;                   ///< the last that was asked for
+  std::shared_ptr<const std::vector<std::string>> console;  ///< last lines of the file that is followed
+  bool first_look_done = false;
+};
+
+struct FeedWishes {
+  std::set<std::string> open;  ///< runs of which everything is wanted
+  std::string fields_run;      ///< "" = none
+  std::int64_t fields_step = 0;
+  std::filesystem::path console;  ///< file to follow; "" = none
+  bool operator==(const FeedWishes&) const = default;
+};
+
+class Feed {
+ public:
+  /// `on_change` is called from the reading thread whenever `state` would be another.
+  Feed(std::vector<std::filesystem::path> places, std::function<void()> on_change);
+  ~Feed();
+  Feed(const Feed&) = delete;
+  Feed& operator=(const Feed&) = delete;
+
+  FeedState state() const;
+  void wish(const FeedWishes& wishes);
+  void add_place(const std::filesystem::path& place);
+
+ private:
+  void run();
+  bool read_fields(const FeedWishes& wishes);
+  bool read_console(const FeedWishes& wishes);
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  RunStore store_;
+  FeedWishes wishes_;
+  std::vector<std::filesystem::path> new_places_;
+  FeedState state_;
+  std::function<void()> on_change_;
+  bool changed_wishes_ = false;
+  bool stopping_ = false;
+  std::filesystem::path console_file_;
+  std::uintmax_t console_size_ = 0;
+  std::filesystem::file_time_type console_time_{};
+  std::thread thread_;
+};
+
+}  // namespace isobar

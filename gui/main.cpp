@@ -1,0 +1,112 @@
+// The window: ./isobar gui [RUNS_DIR...]
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "window.h"
+
+using namespace isobar;
+
+namespace {
+
+struct Arguments {
+  std::vector<std::string> places;
+  std::string screenshot;
+  std::string size;
+  std::string panel = "watch";
+  std::string theme;
+  std::string run;
+  std::string items;
+  double zoom = 0;
+};
+
+void parse_size(const std::string& text, WindowOptions& options) {
+  if (text.empty()) return;
+  int width = 0;
+  int height = 0;
+  char rest = 0;
+  if (std::sscanf(text.c_str(), "%dx%d%c", &width, &height, &rest) != 2 || width < 640 || height < 400 ||
+      width > 16384 || height > 16384) {
+    throw Error("\"" + printable(text, 40) + "\" is no size", "--size",
+                "WIDTHxHEIGHT in pixels, at least 640x400: --size 1440x900");
+  }
+  options.width = width;
+  options.height = height;
+}
+
+/// Runs named one by one are compared; their folders are read as they are.
+void choose(const Arguments& arguments, AppState& state) {
+  if (!arguments.theme.empty()) state.settings.dark = arguments.theme == "dark";
+  if (arguments.zoom > 0) state.settings.zoom = arguments.zoom;
+  const std::optional<View> view = view_of(arguments.panel);
+  if (!view) {
+    throw Error("there is no panel \"" + printable(arguments.panel, 40) + "\"", "--panel",
+                "watch, compare, maps, code, lesson, run");
+  }
+  state.view = *view;
+  if (*view == View::lesson || *view == View::run) state.side = *view;
+  for (const std::string& place : arguments.places) {
+    std::error_code code;
+    const bool run = std::filesystem::exists(std::filesystem::path(place) / "rank-0000.jsonl", code) ||
+                     std::filesystem::exists(std::filesystem::path(place) / "run.toml", code);
+    if (run) state.compared.insert(place);
+    if (run && state.run.empty()) state.run = place;
+  }
+  if (!arguments.run.empty()) state.run = arguments.run;
+}
+
+int run(int argc, char** argv) {
+  Arguments arguments;
+  CLI::App parser("Watch lessons live, start and stop them, compare runs", "./isobar gui");
+  parser.add_option("RUNS", arguments.places,
+                    "folders with runs, single runs, or folders with TensorBoard event files; default: runs");
+  parser.add_option("--screenshot", arguments.screenshot,
+                    "write a picture of the window to this PNG file and end");
+  parser.add_option("--size", arguments.size, "size of the window, such as 1600x1000");
+  parser.add_option("--panel", arguments.panel,
+                    "view to begin with: watch, compare, maps, code, lesson, run");
+  parser.add_option("--theme", arguments.theme, "dark or light")->check(CLI::IsMember({"dark", "light"}));
+  parser.add_option("--zoom", arguments.zoom, "size of the text, 1 = normal")->check(CLI::Range(0.6, 3.0));
+  parser.add_option("--run", arguments.run, "run folder to show first");
+  parser.add_option("--items", arguments.items, "write the places of all widgets to this file (for tests)")
+      ->group("");
+  try {
+    parser.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(parser.help().c_str(), stdout);
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    throw Error(error.what(), "./isobar gui", "./isobar gui --help lists the options");
+  }
+  AppOptions app;
+  app.home = project_home();
+  for (const std::string& place : arguments.places) app.places.emplace_back(place);
+  if (app.places.empty()) app.places.emplace_back("runs");
+  WindowOptions window;
+  parse_size(arguments.size, window);
+  window.screenshot = arguments.screenshot;
+  window.items = arguments.items;
+  if (window.screenshot.empty()) {
+    app.settings = settings_file();
+  } else if (window.width == 0) {
+    window.width = 1440;
+    window.height = 900;
+  }
+  {
+    AppState probe;  // what is asked for is checked before a window opens
+    choose(arguments, probe);
+  }
+  const int code = run_window(app, window, [&](AppState& state) { choose(arguments, state); });
+  if (!window.screenshot.empty()) std::printf("written: %s\n", arguments.screenshot.c_str());
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return guarded_main("isobar gui", [&] { return run(argc, argv); });
+}

@@ -1,0 +1,230 @@
+#include "panels/chrome.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "colour.h"
+#include "core/text.h"
+#include "panels/run_form.h"
+#include "plot/axis.h"
+
+namespace isobar {
+namespace {
+
+struct HelpLine {
+  const char* keys;
+  const char* words;
+};
+
+constexpr std::array<HelpLine, 18> kHelp = {{
+    {"Space", "run the chosen lesson; again: stop it"},
+    {"1 .. 9", "choose a lesson"},
+    {"Ctrl Tab", "next view"},
+    {"Tab, Shift Tab", "move the focus; Enter or Space uses what is focused"},
+    {"/", "filter the runs"},
+    {"G", "compare the chosen run with the newest baseline"},
+    {"F", "over a plot: fit"},
+    {"L", "over a plot: logarithmic y"},
+    {"wheel", "over a plot: zoom at the mouse; over its y axis: zoom y"},
+    {"drag", "move along; with Shift: zoom into the rectangle"},
+    {"double click", "fit again"},
+    {"right click", "menu: logarithms, save as SVG, PNG, CSV"},
+    {"click a legend", "hide a line; double click: show it alone"},
+    {"D", "dark or light"},
+    {"Ctrl +  Ctrl -  Ctrl 0", "larger, smaller, as at first"},
+    {"C", "fold the console out and in"},
+    {"?  F1", "this sheet"},
+    {"Esc", "close it"},
+}};
+
+std::string status_text(const RunEntry& run) {
+  const RunSummary& summary = run.view.summary;
+  std::string out = fmt::format("step {}/{}", human_count(summary.steps), human_count(summary.wanted_steps));
+  if (run.view.state == RunState::running && summary.step_us > 0) {
+    out += "   " +
+           human_seconds(static_cast<double>(summary.wanted_steps - summary.steps) * summary.step_us * 1e-6) +
+           " left";
+  }
+  if (run.detail) {
+    if (const CurveRef memory = run.detail->series.find("train/peak_bytes")) {
+      out += "   " + human_bytes(static_cast<std::uint64_t>(std::max(0.0, memory.curve->y.back()))) + " peak";
+    }
+  }
+  return out;
+}
+
+int live_runs(const Data& data) {
+  return static_cast<int>(
+      std::count_if(data.feed.runs->runs.begin(), data.feed.runs->runs.end(),
+                    [](auto& run) { return run->view.state == RunState::running && !run->gone; }));
+}
+
+void centre_line(float height) { ImGui::SetCursorPosY((height - ImGui::GetFrameHeight()) / 2); }
+
+/// The run that Stop would stop: the one started here, else the chosen one if it is live on this machine.
+std::string live_choice(const Data& data, const AppState& state) {
+  const auto run = data.feed.runs->find(state.run);
+  return run && run->view.state == RunState::running && !run->gone ? run->id : "";
+}
+
+}  // namespace
+
+Requests draw_bar(Ui& ui, const Data& data, AppState& state) {
+  Requests ask;
+  const float height = ui.px(kBarHeight);
+  const LessonCard* const card = data.project.find(state.lesson);
+  ImGuiCanvas canvas = ui.canvas();
+  const ImVec2 at = ImGui::GetWindowPos();
+  canvas.text(at.x + ui.px(16), at.y + (height - canvas.line_height(Face::title)) / 2, "Isobar", Face::title,
+              ui.theme().text);
+  ImGui::SetCursorPosX(ui.px(100));
+  centre_line(height);
+  ImGui::AlignTextToFramePadding();
+  const float width = ImGui::GetWindowWidth();
+  if (card != nullptr) {
+    ui.text(canvas.fitted(card->number + "  " + card->info.title, Face::text,
+                          std::max(ui.px(80), width - ui.px(620))),
+            Face::text, ui.theme().dim);
+    ImGui::SameLine(0, ui.px(20));
+  }
+  const std::string live = live_choice(data, state);
+  if (data.starting || !live.empty()) {
+    if (ui.button("Stop run", ButtonKind::danger)) {
+      if (data.starting) {
+        ask.stop_started = true;
+      } else {
+        ask.stop_run = live;
+      }
+    }
+    ui.tip("As Ctrl-C in a terminal (Space)");
+  } else {
+    const bool can = card != nullptr && card->cannot_run.empty() && state.form.problem.empty();
+    if (ui.button("Run", ButtonKind::primary, can)) ask.start = request_of(state.form);
+    ui.tip(can                         ? command_text(request_of(state.form)) + "  (Space)"
+           : card == nullptr           ? "Choose a lesson"
+           : !card->cannot_run.empty() ? card->cannot_run
+                                       : state.form.problem);
+  }
+  const std::string running = fmt::format("{} run{} live", live_runs(data), live_runs(data) == 1 ? "" : "s");
+  const float right = canvas.text_width(running, Face::small) + ui.px(150);
+  ImGui::SameLine(std::max(ImGui::GetCursorPosX(), width - right));
+  ImGui::AlignTextToFramePadding();
+  ui.text(running, Face::small,
+          live_runs(data) > 0 ? readable(ui.theme().accent, ui.theme().ground, 4.5) : ui.theme().dim);
+  ImGui::SameLine(width - ui.px(124));
+  if (ui.button(state.settings.dark ? "Light" : "Dark", ButtonKind::quiet)) ask.toggle_theme = true;
+  ui.tip("Dark or light (D)");
+  ImGui::SameLine(0, ui.px(4));
+  if (ui.button("?", ButtonKind::quiet)) ask.help = true;
+  ui.tip("Keys (?)");
+  return ask;
+}
+
+Requests draw_console(Ui& ui, const Data& data, AppState& state) {
+  Requests ask;
+  const auto& lines = data.feed.console;
+  const bool open = state.settings.console_height > 0;
+  const float bar = ui.px(kConsoleBar);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  if (ImGui::InvisibleButton("console bar", {std::max(1.0F, width), bar}))
+    state.settings.console_height = open ? 0 : 220;
+  ui.record("console");
+  ui.tip(open ? "Fold the console (C)" : "Show what the run says (C)");
+  ImGuiCanvas canvas = ui.canvas();
+  const Theme& theme = ui.theme();
+  if (ImGui::IsItemHovered()) canvas.fill({at.x, at.y, at.x + width, at.y + bar}, theme.hover);
+  const float y = at.y + (bar - canvas.line_height(Face::small)) / 2;
+  const auto run = data.feed.runs->find(state.run);
+  const std::string status = run ? status_text(*run) : "";
+  const float status_width = canvas.text_width(status, Face::small);
+  const float middle = at.y + bar / 2;
+  const float a = ui.px(4);
+  const PlotPoint arrow[3] = {{at.x + ui.px(14) - a, middle + (open ? -a / 2 : a / 2)},
+                              {at.x + ui.px(14), middle + (open ? a / 2 : -a / 2)},
+                              {at.x + ui.px(14) + a, middle + (open ? -a / 2 : a / 2)}};
+  canvas.line(arrow, theme.dim, ui.px(1.5F), Dash::solid);
+  const std::string last =
+      lines && !lines->empty() ? lines->back() : "The console is empty: it shows what a run says.";
+  canvas.text(at.x + ui.px(28), y,
+              canvas.fitted(open ? "Console" : last, open ? Face::small : Face::mono_small,
+                            width - status_width - ui.px(70)),
+              open ? Face::small : Face::mono_small, theme.dim);
+  canvas.text(at.x + width - ui.px(14), y, status, Face::small, theme.dim, 1);
+  if (!open) return ask;
+  ImGui::BeginChild("console lines", {0, 0}, false, ImGuiWindowFlags_HorizontalScrollbar);
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(8), ui.px(3)});
+  if (lines) {
+    const auto first = static_cast<int>(lines->size());
+    ImGui::PushFont(ui.fonts().mono_small);
+    ImGuiListClipper clipper;
+    clipper.Begin(first);
+    while (clipper.Step()) {
+      for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
+        ImGui::SetCursorPosX(ui.px(14));
+        const std::string& line = (*lines)[static_cast<std::size_t>(i)];
+        const bool wrong = line.find("error:") != std::string::npos;
+        ui.text(line, Face::mono_small, wrong ? theme.bad : theme.text);
+      }
+    }
+    ImGui::PopFont();
+  }
+  ImGui::PopStyleVar();
+  if (ImGui::GetScrollY() >= ImGui::GetScrollMaxY() - ui.px(4) || ImGui::IsWindowAppearing())
+    ImGui::SetScrollHereY(1);
+  ImGui::EndChild();
+  return ask;
+}
+
+Requests draw_help(Ui& ui, AppState& state) {
+  Requests ask;
+  if (!state.help) return ask;
+  ImGui::OpenPopup("Keys and mouse");
+  const ImVec2 screen = ImGui::GetIO().DisplaySize;
+  ImGui::SetNextWindowPos({screen.x / 2, screen.y / 2}, ImGuiCond_Always, {0.5F, 0.5F});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {ui.px(24), ui.px(20)});
+  if (ImGui::BeginPopupModal(
+          "Keys and mouse", nullptr,
+          ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_AlwaysAutoResize | ImGuiWindowFlags_NoMove)) {
+    ui.text("Keys and mouse", Face::title);
+    ui.gap(4);
+    for (const HelpLine& line : kHelp) {
+      ui.text(line.keys, Face::mono_small, ui.theme().dim);
+      ImGui::SameLine(ui.px(220));
+      ui.text(line.words, Face::text);
+    }
+    ui.gap(6);
+    const bool escape = ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Escape));
+    if (ui.button("Close", ButtonKind::primary) || escape) {
+      state.help = false;
+      ImGui::CloseCurrentPopup();
+    }
+    ImGui::EndPopup();
+  }
+  ImGui::PopStyleVar();
+  return ask;
+}
+
+void draw_toast(Ui& ui, const AppState& state) {
+  if (state.toast.empty() || state.now_s > state.toast_until_s) return;
+  const ImVec2 screen = ImGui::GetIO().DisplaySize;
+  ImGui::SetNextWindowPos({screen.x - ui.px(20), screen.y - ui.px(48)}, ImGuiCond_Always, {1, 1});
+  ImGui::SetNextWindowSizeConstraints({ui.px(120), 0}, {ui.px(520), screen.y});
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, ui.theme().raised);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, ui.px(6));
+  const ImGuiWindowFlags flags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoInputs |
+                                 ImGuiWindowFlags_AlwaysAutoResize | ImGuiWindowFlags_NoNav |
+                                 ImGuiWindowFlags_NoFocusOnAppearing;
+  if (ImGui::Begin("message", nullptr, flags)) {
+    ImGui::PushTextWrapPos(ui.px(490));
+    ui.text(state.toast, Face::text);
+    ImGui::PopTextWrapPos();
+  }
+  ImGui::End();
+  ImGui::PopStyleVar();
+  ImGui::PopStyleColor();
+}
+
+}  // namespace isobar

@@ -1,0 +1,348 @@
+#include "panels/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "colour.h"
+#include "core/text.h"
+#include "panels/watch.h"
+#include "plot/bars.h"
+#include "plot/svg_canvas.h"
+
+namespace isobar {
+namespace {
+
+using Runs = std::vector<std::shared_ptr<const RunEntry>>;
+
+Runs chosen_runs(const Data& data, const AppState& state) {
+  Runs out;
+  for (const auto& run : data.feed.runs->runs) {
+    if (state.compared.count(run->id) != 0) out.push_back(run);
+  }
+  return out;
+}
+
+ImU32 colour_of(const Ui& ui, AppState& state, const RunEntry& run) {
+  return ui.theme().series[state.colours.slot(run.id) % ui.theme().series.size()];
+}
+
+Mark mark_of(AppState& state, const RunEntry& run) {
+  return static_cast<Mark>(state.colours.slot(run.id) / 8 % 8);
+}
+
+/// What tells the runs apart: the lesson where lessons differ, else preset, else the values of keys that
+/// differ.
+std::string label_of(const RunEntry& run, const Runs& runs, const std::vector<KeyRow>& keys) {
+  std::vector<std::string> parts;
+  const auto differs = [&](auto field) {
+    return std::any_of(runs.begin(), runs.end(), [&](auto& other) { return field(*other) != field(run); });
+  };
+  if (run.foreign) return run.name;
+  if (differs([](const RunEntry& r) { return r.view.lesson; })) parts.push_back(run.view.lesson);
+  if (differs([](const RunEntry& r) { return r.view.preset; })) parts.push_back(run.view.preset);
+  const auto at = std::find_if(runs.begin(), runs.end(), [&](auto& other) { return other->id == run.id; });
+  const auto index = static_cast<std::size_t>(at - runs.begin());
+  for (const KeyRow& row : keys) {
+    if (!row.differs || parts.size() >= 3 || row.key.rfind("environment.", 0) == 0) continue;
+    const bool preset_key = row.key.rfind("data.", 0) == 0 || row.key.rfind("model.", 0) == 0;
+    if (preset_key && !parts.empty()) continue;
+    parts.push_back(row.key.substr(row.key.find('.') + 1) + " " + row.values[index]);
+  }
+  if (!run.view.fault.empty()) parts.push_back("fault " + run.view.fault);
+  return parts.empty() ? short_run_name(run) : join(parts, ", ");
+}
+
+struct Labels {
+  std::map<std::string, std::string> of;  ///< run id -> label
+
+  Labels(const Runs& runs, const std::vector<KeyRow>& keys) {
+    std::map<std::string, int> used;
+    for (const auto& run : runs) ++used[of[run->id] = label_of(*run, runs, keys)];
+    for (const auto& run : runs) {
+      std::string& label = of[run->id];
+      if (used[label] > 1) label += " (" + short_run_name(*run) + ")";
+    }
+  }
+};
+
+void draw_chosen(Ui& ui, const Runs& runs, const Labels& labels, AppState& state, Requests& ask) {
+  const float width = ImGui::GetContentRegionAvail().x;
+  float x = 0;
+  for (const auto& run : runs) {
+    const std::string label = ui.canvas().fitted(labels.of.at(run->id), Face::small, ui.px(260));
+    const float chip = ui.canvas().text_width(label, Face::small) + ui.px(46);
+    if (x > 0 && x + chip < width) {
+      ImGui::SameLine(0, ui.px(6));
+    } else {
+      x = 0;
+    }
+    x += chip + ui.px(6);
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    ImGui::PushID(run->id.c_str());
+    if (ImGui::InvisibleButton("chip", {chip, ui.px(26)})) ask.show_run = run->id;
+    ui.record("chip " + run->name);
+    const bool hovered = ImGui::IsItemHovered();
+    ui.tip(run->name + "\n" + run_line(*run) + "\nClick to watch it; right click takes it out");
+    if (hovered && ImGui::IsMouseClicked(1)) state.compared.erase(run->id);
+    ImGui::PopID();
+    ImGuiCanvas canvas = ui.canvas();
+    const Box box = {at.x, at.y, at.x + chip, at.y + ui.px(26)};
+    canvas.fill(box, hovered ? ui.theme().hover : ui.theme().raised, ui.px(13));
+    canvas.mark({at.x + ui.px(14), at.y + ui.px(13)}, mark_of(state, *run), ui.px(4),
+                colour_of(ui, state, *run));
+    canvas.text(at.x + ui.px(26), at.y + ui.px(6), label, Face::small, ui.theme().text);
+    canvas.circle({at.x + chip - ui.px(12), at.y + ui.px(13)}, ui.px(3),
+                  state_colour(ui.theme(), run->view.state), true);
+  }
+}
+
+void draw_overlay(Ui& ui, const Runs& runs, const Labels& labels, AppState& state, const char* curve,
+                  const char* title, ImVec2 size, Requests& ask) {
+  CompareState& compare = state.compare;
+  PlotSpec spec;
+  spec.id = curve;
+  std::replace(spec.id.begin(), spec.id.end(), '/', ' ');
+  spec.title = title;
+  spec.x_title = axis_title(state.x_axis());
+  spec.x_is_time = state.x_axis() == XAxis::time;
+  spec.legend = false;
+  const bool sparse = state.x_axis() == XAxis::epoch || state.x_axis() == XAxis::samples;
+  spec.empty = sparse ? "None of these runs has it over this x axis." : "None of these runs recorded it.";
+  for (const auto& run : runs) {
+    PlotLine line = line_of(run, curve, state.x_axis(), labels.of.at(run->id), colour_of(ui, state, *run),
+                            mark_of(state, *run));
+    line.id = run->id;
+    spec.lines.push_back(std::move(line));
+  }
+  PlotView& view = compare.views[curve];
+  const PlotAsk plot = show_plot(ui, spec, view, compare.link, size);
+  if (!plot.export_wanted) return;
+  spec.legend = true;  // on its own, a figure must say what its lines are
+  ask.save = save_of_plot(ui, plot, spec, view, compare.link, "compare");
+}
+
+void draw_bars(Ui& ui, const Runs& runs, const Labels& labels, AppState& state, Requests& ask) {
+  const auto measured = [](const RunEntry& run) { return run.view.provenance.empty() && !run.foreign; };
+  std::shared_ptr<const RunEntry> base;
+  for (const auto& run : runs) {
+    if (run->id == state.compare.base && run->view.summary.samples_per_s > 0) base = run;
+  }
+  for (auto it = runs.rbegin(); !base && it != runs.rend(); ++it) {
+    if ((*it)->view.summary.samples_per_s > 0 && measured(**it)) base = *it;
+  }
+  BarSpec spec;
+  spec.id = "throughput bars";
+  spec.title = "Throughput, steady samples a second";
+  spec.empty = "No run here has measured its throughput yet.";
+  Runs shown;
+  for (const auto& run : runs) {
+    if (run->foreign) continue;
+    const double rate = run->view.summary.samples_per_s;
+    Bar bar{labels.of.at(run->id), rate, colour_of(ui, state, *run), engineering(rate, 4) + " /s",
+            base == run};
+    // Measured and recorded figures never meet in one ratio.
+    if (base && rate > 0 && measured(*run) == measured(*base)) {
+      bar.words +=
+          base == run ? "   base" : fmt::format("   {:.2f} x", rate / base->view.summary.samples_per_s);
+    }
+    spec.bars.push_back(bar);
+    shown.push_back(run);
+  }
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGuiCanvas canvas = ui.canvas();
+  const float height = bars_height(spec, canvas);
+  const Box box = {at.x, at.y, at.x + ImGui::GetContentRegionAvail().x, at.y + height};
+  canvas.fill(box, ui.theme().panel, ui.px(6));
+  const std::vector<Box> rows = paint_bars(canvas, ui.theme(), spec, box);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    ImGui::SetCursorScreenPos(rows[i].least());
+    ImGui::PushID(static_cast<int>(i));
+    if (ImGui::InvisibleButton("bar", {rows[i].width(), rows[i].height()})) state.compare.base = shown[i]->id;
+    ui.record("base " + shown[i]->name);
+    ui.tip("Click: speed-ups are over this run");
+    ImGui::PopID();
+  }
+  ImGui::SetCursorScreenPos({at.x, box.y1});
+  ImGui::Dummy({1, 1});
+  if (ImGui::IsMouseClicked(1) && ImGui::IsMouseHoveringRect(box.least(), box.most()))
+    ImGui::OpenPopup("bars menu");
+  if (ImGui::BeginPopup("bars menu")) {
+    const auto entry = [&](const char* label) {
+      const bool clicked = ImGui::MenuItem(label);
+      ui.record(label);
+      return clicked;
+    };
+    if (entry("Save as SVG")) {
+      SvgCanvas svg(box.width(), height, ui.theme().panel, ui.fonts());
+      paint_bars(svg, ui.theme(), spec, {0, 0, box.width(), height});
+      ask.save = SaveRequest{"compare-throughput", ExportKind::svg, svg.text(), box};
+    }
+    if (entry("Save as PNG")) ask.save = SaveRequest{"compare-throughput", ExportKind::png, "", box};
+    if (entry("Save as CSV"))
+      ask.save = SaveRequest{"compare-throughput", ExportKind::csv, bars_csv(spec), box};
+    ImGui::EndPopup();
+  }
+}
+
+void draw_keys(Ui& ui, const Runs& runs, const Labels& labels, const std::vector<KeyRow>& keys,
+               AppState& state) {
+  const auto different = static_cast<std::size_t>(
+      std::count_if(keys.begin(), keys.end(), [](auto& row) { return row.differs; }));
+  ImGui::AlignTextToFramePadding();
+  ui.text(fmt::format("Keys: {} differ of {}", different, keys.size()), Face::bold);
+  ImGui::SameLine(0, ui.px(16));
+  ui.input("filter compared keys", state.compare.key_filter, "Filter keys", ui.px(180));
+  ImGui::SameLine();
+  ui.checkbox("equal ones too", &state.compare.all_keys);
+  const int columns = 1 + static_cast<int>(std::min<std::size_t>(runs.size(), 40));
+  const ImGuiTableFlags flags =
+      ImGuiTableFlags_BordersInnerH | ImGuiTableFlags_ScrollX | ImGuiTableFlags_SizingFixedFit;
+  if (!ImGui::BeginTable("keys", columns, flags, {0, 0})) return;
+  ImGui::TableSetupScrollFreeze(1, 1);
+  ImGui::TableSetupColumn("key", 0, ui.px(190));
+  for (int c = 1; c < columns; ++c) ImGui::TableSetupColumn("run", 0, ui.px(150));
+  ImGui::TableNextRow();
+  for (int c = 1; c < columns; ++c) {
+    ImGui::TableSetColumnIndex(c);
+    const RunEntry& run = *runs[static_cast<std::size_t>(c - 1)];
+    ui.text(ui.canvas().fitted(labels.of.at(run.id), Face::small, ui.px(146)), Face::small,
+            colour_of(ui, state, run));
+  }
+  for (const KeyRow& row : keys) {
+    if (!row.differs && !state.compare.all_keys) continue;
+    if (!state.compare.key_filter.empty() && row.key.find(state.compare.key_filter) == std::string::npos)
+      continue;
+    ImGui::TableNextRow();
+    ImGui::TableSetColumnIndex(0);
+    ui.text(row.key, Face::mono_small, row.differs ? ui.theme().text : ui.theme().dim);
+    for (int c = 1; c < columns; ++c) {
+      ImGui::TableSetColumnIndex(c);
+      const std::string& value = row.values[static_cast<std::size_t>(c - 1)];
+      ui.text(ui.canvas().fitted(value.empty() ? "-" : value, Face::mono_small, ui.px(146)), Face::mono_small,
+              row.differs && !value.empty() ? ui.theme().text : ui.theme().dim);
+    }
+  }
+  ImGui::EndTable();
+}
+
+void draw_add_place(Ui& ui, AppState& state, Requests& ask) {
+  const bool entered =
+      ui.input("runs folder", state.compare.place, "Folder with runs or event files", ui.px(260));
+  (void)entered;
+  const bool go =
+      ImGui::IsItemDeactivatedAfterEdit() && ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Enter));
+  ImGui::SameLine();
+  if ((ui.button("Add folder", ButtonKind::plain, !state.compare.place.empty()) || go) &&
+      !state.compare.place.empty()) {
+    ask.place = state.compare.place;
+    state.compare.place.clear();
+  }
+}
+
+/// Curves that at least one run has, beside those that are always drawn.
+std::vector<std::string> other_curves(const Runs& runs) {
+  std::set<std::string> names;
+  for (const auto& run : runs) {
+    if (!run->detail) continue;
+    for (const std::string& name : run->detail->series.names()) names.insert(name);
+  }
+  std::vector<std::string> out = {"none"};
+  for (const std::string& name : names) {
+    if (name.find("_host_us") == std::string::npos) out.push_back(name);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<KeyRow> key_rows(const Runs& runs) {
+  std::map<std::string, std::vector<std::string>> table;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (!runs[i]->detail) continue;
+    for (const auto& [key, value] : runs[i]->detail->config) {
+      auto& values = table[key];
+      values.resize(runs.size());
+      values[i] = value;
+    }
+  }
+  std::vector<KeyRow> out;
+  for (auto& [key, values] : table) {
+    KeyRow row{key, values, false};
+    std::string first;
+    bool any = false;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      if (!runs[i]->detail || runs[i]->detail->config.empty()) continue;
+      if (any && values[i] != first) row.differs = true;
+      if (!any) first = values[i];
+      any = true;
+    }
+    out.push_back(std::move(row));
+  }
+  const auto rank = [](const KeyRow& row) {
+    const bool moment = row.key.rfind("environment.", 0) == 0;
+    return (row.differs ? 0 : 2) + (moment ? 1 : 0);
+  };
+  std::stable_sort(out.begin(), out.end(),
+                   [&](const KeyRow& a, const KeyRow& b) { return rank(a) < rank(b); });
+  return out;
+}
+
+Requests draw_compare(Ui& ui, const Data& data, AppState& state) {
+  Requests ask;
+  const Runs runs = chosen_runs(data, state);
+  if (runs.empty()) {
+    if (ui.empty_state(
+            "Nothing to compare yet",
+            "Tick runs in the list on the left, from any folder. TensorBoard event files of other programs "
+            "work too: add their folder.",
+            data.feed.runs->runs.empty() ? "" : "Compare the newest runs")) {
+      for (std::size_t i = 0; i < std::min<std::size_t>(4, data.feed.runs->runs.size()); ++i) {
+        state.compared.insert(data.feed.runs->runs[i]->id);
+      }
+    }
+    ImGui::SetCursorPosX(ImGui::GetCursorPosX() +
+                         std::max(0.0F, (ImGui::GetContentRegionAvail().x - ui.px(370)) / 2));
+    draw_add_place(ui, state, ask);
+    return ask;
+  }
+  const std::vector<KeyRow> keys = key_rows(runs);
+  const Labels labels(runs, keys);
+  state.compare.link.begin_frame();
+  draw_chosen(ui, runs, labels, state, ask);
+  draw_plot_controls(ui, state, state.compare.link);
+  ImGui::SameLine(0, ui.px(16));
+  std::string extra = state.compare.extra.empty() ? "none" : state.compare.extra;
+  ImGui::AlignTextToFramePadding();
+  ui.dim("also");
+  ImGui::SameLine(0, ui.px(6));
+  if (ui.combo("also", other_curves(runs), extra, ui.px(150)))
+    state.compare.extra = extra == "none" ? "" : extra;
+  ImGui::PushStyleColor(ImGuiCol_ChildBg, ui.theme().ground);
+  ImGui::BeginChild("comparison");
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(8), ui.px(8)});
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  const bool wide = room.x > ui.px(760);
+  const ImVec2 size = {wide ? (room.x - ui.px(8)) / 2 : room.x, std::max(ui.px(200), room.y * 0.36F)};
+  const auto next = [&](bool same_row) {
+    if (same_row && wide) ImGui::SameLine(0, ui.px(8));
+  };
+  draw_overlay(ui, runs, labels, state, "train/loss", "Training loss", size, ask);
+  next(true);
+  draw_overlay(ui, runs, labels, state, "valid/loss", "Validation loss", size, ask);
+  draw_overlay(ui, runs, labels, state, "valid/rmse_u10m", "RMSE of u10m, in standard deviations", size, ask);
+  next(true);
+  const char* const last = state.compare.extra.empty() ? "train/samples_per_s" : state.compare.extra.c_str();
+  draw_overlay(ui, runs, labels, state, last,
+               state.compare.extra.empty() ? "Throughput, samples a second" : last, size, ask);
+  draw_bars(ui, runs, labels, state, ask);
+  ui.gap(2);
+  draw_keys(ui, runs, labels, keys, state);
+  draw_add_place(ui, state, ask);
+  ImGui::PopStyleVar();
+  ImGui::EndChild();
+  ImGui::PopStyleColor();
+  return ask;
+}
+
+}  // namespace isobar

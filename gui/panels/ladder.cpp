@@ -1,0 +1,242 @@
+#include "panels/ladder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "colour.h"
+#include "core/text.h"
+#include "plot/axis.h"
+
+namespace isobar {
+namespace {
+
+struct LessonRuns {
+  int runs = 0;
+  bool running = false;
+  bool done = false;
+  double best = 0;  ///< samples/s, measured here, without faults
+};
+
+LessonRuns runs_of(const Data& data, const std::string& lesson) {
+  LessonRuns out;
+  for (const auto& run : data.feed.runs->runs) {
+    if (run->view.lesson != lesson || run->foreign) continue;
+    ++out.runs;
+    out.running = out.running || run->view.state == RunState::running;
+    out.done = out.done || run->view.state == RunState::done;
+    if (run->view.fault.empty() && run->view.provenance.empty()) {
+      out.best = std::max(out.best, run->view.summary.samples_per_s);
+    }
+  }
+  return out;
+}
+
+/// The greatest rate of the ladder, here and published: the length of a full bar.
+double full_rate(const Data& data, bool published) {
+  double most = 0;
+  for (const LessonCard& card : data.project.lessons) {
+    if (published) {
+      for (const double rate : card.info.published.samples_per_s) most = std::max(most, rate);
+    } else {
+      most = std::max(most, runs_of(data, card.info.name).best);
+    }
+  }
+  return most;
+}
+
+void bar(Canvas& canvas, const Theme& theme, const Box& row, float y, double part, ImU32 colour, bool hollow,
+         const std::string& words) {
+  const float s = canvas.scale();
+  const float left = row.x0 + 40 * s;
+  const float right = row.x1 - 104 * s - 12 * s;
+  const float width = std::max(2 * s, static_cast<float>(part) * (right - left));
+  const Box box = {left, y + 4 * s, left + width, y + 10 * s};
+  if (hollow) {
+    canvas.frame(box, colour);
+  } else {
+    canvas.fill(box, colour, 2 * s);
+  }
+  canvas.text(row.x1 - 8 * s, y - 1 * s, words, Face::small, hollow ? theme.dim : theme.text, 1);
+}
+
+std::string state_text(const LessonCard& card, const LessonRuns& runs) {
+  if (!card.cannot_run.empty()) return card.cannot_run;
+  if (runs.running) return "running";
+  if (runs.done) return fmt::format("done, {} run{}", runs.runs, runs.runs == 1 ? "" : "s");
+  if (runs.runs > 0) return fmt::format("{} run{}, none finished", runs.runs, runs.runs == 1 ? "" : "s");
+  return "never run";
+}
+
+void draw_lesson(Ui& ui, const Data& data, const LessonCard& card, const AppState& state, Requests& ask) {
+  const LessonRuns runs = runs_of(data, card.info.name);
+  const Published& published = card.info.published;
+  const float height = ui.px(published.years.empty() ? 62 : 80);
+  Box row;
+  if (ui.row("lesson " + card.info.name, state.lesson == card.info.name, height, &row))
+    ask.show_lesson = card.info.name;
+  ui.tip(card.info.title);
+  ImGuiCanvas canvas = ui.canvas();
+  const Theme& theme = ui.theme();
+  const float s = ui.px(1);
+  canvas.text(row.x0 + 10 * s, row.y0 + 7 * s, card.number, Face::mono, theme.dim);
+  canvas.text(row.x0 + 40 * s, row.y0 + 6 * s,
+              canvas.fitted(card.short_title, Face::bold, row.width() - 60 * s), Face::bold, theme.text);
+  const ImU32 colour = !card.cannot_run.empty() ? theme.warn
+                       : runs.running           ? theme.accent
+                       : runs.done              ? theme.good
+                                                : theme.dim;
+  canvas.text(row.x0 + 40 * s, row.y0 + 25 * s,
+              canvas.fitted(state_text(card, runs), Face::small, row.width() - 50 * s), Face::small, colour);
+  float y = row.y0 + 44 * s;
+  const double full = full_rate(data, false);
+  if (runs.best > 0) {
+    bar(canvas, theme, row, y, runs.best / full, theme.accent, false, engineering(runs.best, 3) + " /s here");
+  } else {
+    canvas.text(row.x0 + 40 * s, y - s, "no throughput yet", Face::small,
+                mixed(theme.panel, theme.dim, 0.8F));
+  }
+  y += 18 * s;
+  if (!published.years.empty()) {
+    bar(canvas, theme, row, y, published.samples_per_s.back() / std::max(1e-9, full_rate(data, true)),
+        theme.dim, true,
+        fmt::format("{} /s A100 {}", engineering(published.samples_per_s.back(), 3), published.years.back()));
+  }
+}
+
+bool matches(const RunEntry& run, const std::string& filter) {
+  if (filter.empty()) return true;
+  const auto lower = [](std::string text) {
+    std::transform(text.begin(), text.end(), text.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return text;
+  };
+  const std::string all =
+      lower(run.name + " " + run.view.lesson + " " + run.view.preset + " " + state_name(run.view.state) +
+            " " + run.view.device + " " + run.view.host + " " + run.view.fault + " " + run.note);
+  std::size_t begin = 0;
+  const std::string wanted = lower(filter);
+  while (begin < wanted.size()) {  // every word must be there
+    const std::size_t end = std::min(wanted.find(' ', begin), wanted.size());
+    if (end > begin && all.find(wanted.substr(begin, end - begin)) == std::string::npos) return false;
+    begin = end + 1;
+  }
+  return true;
+}
+
+std::string result_text(const RunEntry& run) {
+  const RunSummary& summary = run.view.summary;
+  if (run.foreign) return "events";
+  if (summary.has_scores) return fmt::format("{} {}", summary.headline, engineering(summary.rmse, 3));
+  return summary.steps > 0 ? "loss " + engineering(summary.last_loss, 3) : "";
+}
+
+void draw_run(Ui& ui, const std::shared_ptr<const RunEntry>& run, AppState& state, Requests& ask) {
+  Box row;
+  const bool chosen = state.run == run->id;
+  const ImVec2 at = ImGui::GetCursorPos();
+  if (ui.row("run " + run->name, chosen, ui.px(44), &row)) ask.show_run = run->id;
+  ui.tip(run->name + "\n" + run_line(*run) + (run->problem.empty() ? "" : "\n" + run->problem) +
+         (run->note.empty() ? "" : "\n" + run->note));
+  const ImVec2 after = ImGui::GetCursorPos();
+  ImGuiCanvas canvas = ui.canvas();
+  const Theme& theme = ui.theme();
+  const float s = ui.px(1);
+  const bool compared = state.compared.count(run->id) != 0;
+  const ImU32 colour = compared ? theme.series[state.colours.slot(run->id) % theme.series.size()] : theme.dim;
+  // The box on the left puts the run into the comparison.
+  ImGui::SetCursorPos(at);
+  ImGui::PushID(run->id.c_str());
+  ImGui::SetCursorPos({at.x + ui.px(4), at.y + ui.px(10)});
+  if (ImGui::InvisibleButton("compare", {ui.px(24), ui.px(24)})) {
+    if (compared) {
+      state.compared.erase(run->id);
+    } else {
+      state.compared.insert(run->id);
+    }
+  }
+  ui.record("compare " + run->name);
+  ui.tip(compared ? "Take it out of the comparison" : "Put it into the comparison");
+  ImGui::PopID();
+  ImGui::SetCursorPos(after);
+  const Box tick = {row.x0 + 9 * s, row.y0 + 15 * s, row.x0 + 23 * s, row.y0 + 29 * s};
+  if (compared) {
+    canvas.fill(tick, colour, 3 * s);
+    const PlotPoint hook[3] = {{tick.x0 + 3 * s, tick.y0 + 7 * s},
+                               {tick.x0 + 6 * s, tick.y0 + 10.5F * s},
+                               {tick.x0 + 11 * s, tick.y0 + 4 * s}};
+    canvas.line(hook, theme.panel, 1.8F * s, Dash::solid);
+  } else {
+    canvas.frame(tick, mixed(theme.panel, theme.dim, 0.6F));
+  }
+  const ImU32 dot = run->gone              ? theme.dim
+                    : run->problem.empty() ? state_colour(theme, run->view.state)
+                                           : theme.warn;
+  canvas.circle({row.x0 + 36 * s, row.y0 + 14 * s}, 4 * s, dot, run->view.state != RunState::empty);
+  const std::string right = result_text(*run);
+  const float right_width = canvas.text_width(right, Face::mono_small);
+  canvas.text(row.x1 - 8 * s, row.y0 + 6 * s, right, Face::mono_small, theme.text, 1);
+  const std::string name =
+      run->view.lesson.empty() ? run->name : run->view.lesson.substr(0, 2) + "  " + short_run_name(*run);
+  canvas.text(row.x0 + 46 * s, row.y0 + 5 * s,
+              canvas.fitted(name, Face::text, row.width() - right_width - 62 * s), Face::text, theme.text);
+  const std::string fault = run->view.fault.empty() ? "" : "fault " + run->view.fault + " · ";
+  const std::string words = fault + (run->view.preset.empty() ? "" : run->view.preset + " · ") +
+                            (run->gone      ? "deleted"
+                             : run->foreign ? "TensorBoard"
+                                            : state_name(run->view.state)) +
+                            (run->note.empty() ? "" : " · " + run->note);
+  canvas.text(
+      row.x0 + 46 * s, row.y0 + 24 * s, canvas.fitted(words, Face::small, row.width() - 56 * s), Face::small,
+      run->view.state == RunState::failed || run->view.state == RunState::died ? theme.bad : theme.dim);
+}
+
+}  // namespace
+
+Requests draw_ladder(Ui& ui, const Data& data, AppState& state) {
+  Requests ask;
+  ui.text("LADDER", Face::small, ui.theme().dim);
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(8), ui.px(2)});
+  for (const LessonCard& card : data.project.lessons) draw_lesson(ui, data, card, state, ask);
+  ImGui::PopStyleVar();
+  for (const std::string& problem : data.project.problems) ui.wrapped(problem, Face::small, ui.theme().bad);
+  return ask;
+}
+
+Requests draw_runs(Ui& ui, const Data& data, AppState& state) {
+  Requests ask;
+  const StoreSnapshot& runs = *data.feed.runs;
+  std::vector<std::shared_ptr<const RunEntry>> shown;
+  for (const auto& run : runs.runs) {
+    if (matches(*run, state.run_filter)) shown.push_back(run);
+  }
+  ui.text(fmt::format("RUNS  {}", shown.size() == runs.runs.size()
+                                      ? human_count(static_cast<std::int64_t>(shown.size()))
+                                      : fmt::format("{} of {}", shown.size(), runs.runs.size())),
+          Face::small, ui.theme().dim);
+  if (state.focus_filter) {
+    ImGui::SetKeyboardFocusHere();
+    state.focus_filter = false;
+  }
+  ui.input("filter runs", state.run_filter, "Filter  ( / )", -1);
+  for (const std::string& problem : runs.problems) ui.wrapped(problem, Face::small, ui.theme().warn);
+  if (runs.unread > 0) ui.dim(fmt::format("reading {} more ...", runs.unread));
+  if (shown.empty() && data.feed.first_look_done) {
+    ui.wrapped(runs.runs.empty() ? "No run yet. Press Space to run the chosen lesson."
+                                 : "No run matches. Words may be in the name, preset, state, device or note.",
+               Face::small, ui.theme().dim);
+  }
+  ImGui::BeginChild("runs list");
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(8), ui.px(2)});
+  ImGuiListClipper clipper;
+  clipper.Begin(static_cast<int>(shown.size()), ui.px(46));
+  while (clipper.Step()) {
+    for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i)
+      draw_run(ui, shown[static_cast<std::size_t>(i)], state, ask);
+  }
+  ImGui::PopStyleVar();
+  ImGui::EndChild();
+  return ask;
+}
+
+}  // namespace isobar

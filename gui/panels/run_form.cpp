@@ -1,0 +1,220 @@
+#include "panels/run_form.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "config/keys.h"
+#include "core/error.h"
+#include "core/text.h"
+
+namespace isobar {
+namespace {
+
+std::string value_text(const KeyPlace& place) {
+  if (const auto* const text = std::get_if<std::string*>(&place)) return **text;
+  return toml_value(place);
+}
+
+std::map<std::string, std::string> values_of(Config& config) {
+  std::map<std::string, std::string> out;
+  for (const Key& key : keys_of(config)) out[key.name] = value_text(key.place);
+  return out;
+}
+
+/// The key that an error of the configuration is about: "--set KEY=..." stands in `where`.
+std::string key_of_error(const Error& error) {
+  const std::string prefix = "--set ";
+  if (error.where().rfind(prefix, 0) != 0) return "";
+  const std::string rest = error.where().substr(prefix.size());
+  return rest.substr(0, rest.find('='));
+}
+
+std::string preset_of(const Project& project, const LessonCard& card, const FormState& form) {
+  if (!form.preset.empty()) return form.preset;
+  const auto found = card.info.presets.find(project.device_kind);
+  return found == card.info.presets.end() ? "" : found->second;
+}
+
+struct RowAsk {
+  bool changed = false;
+};
+
+/// The field of one key. The value of the preset is what an empty change means.
+void draw_value(Ui& ui, const Key& key, FormState& form, float width) {
+  const auto changed = form.changed.find(key.name);
+  const std::string preset_value = form.values[key.name];
+  std::string value = changed == form.changed.end() ? preset_value : changed->second;
+  bool touched = false;
+  if (std::holds_alternative<bool*>(key.place)) {
+    bool on = value == "true";
+    touched = ui.checkbox("##" + key.name, &on);
+    value = on ? "true" : "false";
+    ImGui::SameLine();
+    ui.text(value, Face::mono_small, ui.theme().dim);
+  } else if (!key.choices.empty()) {
+    touched = ui.combo("set " + key.name, key.choices, value, width);
+  } else {
+    touched = ui.input("set " + key.name, value, "", width, form.problem_key != key.name);
+  }
+  if (!touched) return;
+  if (value == preset_value) {
+    form.changed.erase(key.name);
+  } else {
+    form.changed[key.name] = value;
+  }
+  form.stale = true;
+}
+
+void draw_key(Ui& ui, const Data& data, const Key& key, FormState& form) {
+  const bool changed = form.changed.count(key.name) != 0;
+  const float width = ImGui::GetContentRegionAvail().x;
+  const float field = std::min(ui.px(170), width * 0.45F);
+  ImGui::PushID(key.name.c_str());
+  ImGui::AlignTextToFramePadding();
+  const std::string name = key.name.substr(key.name.find('.') + 1);
+  ui.text(ui.canvas().fitted(name, Face::mono_small, width - field - ui.px(34)), Face::mono_small,
+          changed ? ui.theme().text : ui.theme().dim);
+  const auto comment = data.project.comments.find(key.name);
+  if (comment != data.project.comments.end()) ui.tip(key.name + ": " + comment->second);
+  ImGui::SameLine(width - field - (changed ? ui.px(30) : 0));
+  draw_value(ui, key, form, field);
+  if (changed) {
+    ImGui::SameLine(width - ui.px(22));
+    ImGui::PushFont(ui.fonts().small);
+    if (ui.button("x##" + key.name, ButtonKind::quiet)) {
+      form.changed.erase(key.name);
+      form.stale = true;
+    }
+    ImGui::PopFont();
+    ui.tip("Back to the preset's " + form.values[key.name]);
+  }
+  if (comment != data.project.comments.end()) {
+    ImGui::SetCursorPosY(ImGui::GetCursorPosY() - ui.px(4));
+    ui.wrapped(comment->second, Face::small, ui.theme().dim);
+  }
+  if (form.problem_key == key.name) ui.wrapped(form.problem, Face::small, ui.theme().bad);
+  ImGui::PopID();
+}
+
+void draw_buttons(Ui& ui, const Data& data, const LessonCard& card, AppState& state, Requests& ask) {
+  const bool good = state.form.problem.empty() && card.cannot_run.empty();
+  const RunRequest request = request_of(state.form);
+  if (data.starting) {
+    if (ui.button("Stop", ButtonKind::danger)) ask.stop_started = true;
+    ui.tip("As Ctrl-C: the step is finished, the stream ends");
+    ImGui::SameLine();
+    if (ui.button("Restart with these", ButtonKind::primary, good)) ask.restart = request;
+  } else if (ui.button("Start", ButtonKind::primary, good)) {
+    ask.start = request;
+  }
+  ImGui::SameLine();
+  if (ui.button("Copy command")) ask.copy = command_text(request);
+  if (!state.form.changed.empty()) {
+    ImGui::SameLine();
+    if (ui.button("Reset", ButtonKind::quiet)) {
+      state.form.changed.clear();
+      state.form.stale = true;
+    }
+  }
+}
+
+}  // namespace
+
+RunRequest request_of(const FormState& form) {
+  RunRequest request{form.lesson, form.preset, {}};
+  for (const auto& [key, value] : form.changed) request.sets.push_back(key + "=" + value);
+  return request;
+}
+
+void check_form(const Project& project, FormState& form) {
+  form.stale = false;
+  form.problem.clear();
+  form.problem_key.clear();
+  const LessonCard* const card = project.find(form.lesson);
+  if (card == nullptr) return;
+  try {
+    Settings plain;
+    plain.preset = form.preset;
+    LoadedConfig base = load_config(project.home, card->info, plain, project.device_kind);
+    form.values = values_of(base.config);
+    Settings all = plain;
+    all.sets = request_of(form).sets;
+    load_config(project.home, card->info, all, project.device_kind);
+  } catch (const Error& error) {
+    form.problem = printable(error.what(), 300) +
+                   (error.hint().empty() ? "" : " (" + printable(error.hint(), 200) + ")");
+    form.problem_key = key_of_error(error);
+  }
+}
+
+void fill_form(const Project& project, FormState& form, const RunEntry& run) {
+  const LessonCard* const card = project.find(run.view.lesson);
+  if (card == nullptr || !run.detail) return;
+  form.lesson = run.view.lesson;
+  const bool known =
+      std::find(project.presets.begin(), project.presets.end(), run.view.preset) != project.presets.end();
+  form.preset = known ? run.view.preset : "";
+  form.changed.clear();
+  check_form(project, form);
+  for (const auto& [key, value] : run.detail->config) {
+    const auto& honours = card->info.honours;
+    const bool mine = std::find(honours.begin(), honours.end(), key) != honours.end();
+    // What the run found out by itself ("auto", 0 threads) stays free.
+    const bool resolved = key == "run.device" || key == "run.threads" || key == "amp.mode";
+    const auto preset_value = form.values.find(key);
+    if (mine && !resolved && preset_value != form.values.end() && preset_value->second != value)
+      form.changed[key] = value;
+  }
+  check_form(project, form);
+}
+
+Requests draw_run_form(Ui& ui, const Data& data, AppState& state) {
+  Requests ask;
+  FormState& form = state.form;
+  if (form.lesson != state.lesson) {
+    form = FormState{};
+    form.lesson = state.lesson;
+  }
+  const LessonCard* const card = data.project.find(state.lesson);
+  if (card == nullptr) {
+    ui.empty_state("No lesson", "Choose one on the left.");
+    return ask;
+  }
+  if (form.stale) check_form(data.project, form);
+  ui.text(card->info.title, Face::bold);
+  ImGui::AlignTextToFramePadding();
+  ui.text("preset", Face::mono_small, ui.theme().dim);
+  ImGui::SameLine();
+  std::string preset = preset_of(data.project, *card, form);
+  if (ui.combo("preset", data.project.presets, preset, ui.px(150))) {
+    form.preset = preset;
+    form.stale = true;
+  }
+  draw_buttons(ui, data, *card, state, ask);
+  if (!card->cannot_run.empty()) ui.wrapped("This lesson " + card->cannot_run, Face::small, ui.theme().warn);
+  if (!form.problem.empty() && form.problem_key.empty())
+    ui.wrapped(form.problem, Face::small, ui.theme().bad);
+  ui.wrapped(command_text(request_of(form)), Face::mono_small, ui.theme().dim);
+  if (const auto run = data.feed.runs->find(state.run);
+      run && run->detail && run->view.lesson == state.lesson && !run->detail->config.empty()) {
+    if (ui.button("Take the settings of the chosen run")) fill_form(data.project, form, *run);
+  }
+  ui.input("filter keys", form.filter, "Filter keys", -1);
+  ImGui::BeginChild("keys");
+  Config config;
+  std::string section;
+  for (const Key& key : keys_of(config)) {
+    const auto& honours = card->info.honours;
+    if (std::find(honours.begin(), honours.end(), key.name) == honours.end()) continue;
+    if (!form.filter.empty() && key.name.find(form.filter) == std::string::npos) continue;
+    const std::string in = key.name.substr(0, key.name.find('.'));
+    if (in != section) ui.heading(in);
+    section = in;
+    draw_key(ui, data, key, form);
+  }
+  ImGui::EndChild();
+  return ask;
+}
+
+}  // namespace isobar

@@ -1,0 +1,32 @@
+#pragma once
+// Rates side by side, with the speed-up over one of them.
+#include <string>
+#include <vector>
+
+#include "plot/canvas.h"
+
+namespace isobar {
+
+struct Bar {
+  std::string label;
+  double value = 0;
+  ImU32 colour = 0;
+  std::string words;  ///< behind the bar: "150 /s, 1.3 x"
+  bool is_base = false;
+};
+
+struct BarSpec {
+  std::string id, title;
+  std::vector<Bar> bars;
+  std::string empty;
+};
+
+/// Height that all bars need.
+float bars_height(const BarSpec& spec, const Canvas& canvas);
+
+/// Draws them below each other; returns the box of each row.
+std::vector<Box> paint_bars(Canvas& canvas, const Theme& theme, const BarSpec& spec, const Box& box);
+
+std::string bars_csv(const BarSpec& spec);
+
+}  // namespace isobar

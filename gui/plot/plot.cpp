@@ -1,0 +1,286 @@
+#include "plot/plot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "colour.h"
+
+namespace isobar {
+namespace {
+
+constexpr double kMargin = 0.05;  // of the data's height, above and below
+
+struct Range {
+  double least = 0;
+  double most = 1;
+};
+
+/// Limits with a margin; never empty, never infinite.
+Range padded(Extent extent, bool log, bool from_zero) {
+  if (extent.finite == 0) return {log ? 0.1 : 0.0, 1.0};
+  double least = extent.least;
+  double most = extent.most;
+  if (log) {
+    if (!(least > 0)) least = most > 0 ? most * 1e-3 : 0.1;
+    if (!(most > least)) return {least / 2, least * 2};
+    const double margin = std::pow(most / least, kMargin);
+    return {std::max(least / margin, 1e-300), std::min(most * margin, 1e300)};
+  }
+  if (from_zero) least = std::min(0.0, least);
+  least = std::max(least, -1e300);
+  most = std::min(most, 1e300);
+  if (!(most > least)) {
+    const double half = std::max(std::fabs(least) * 0.05, 1e-12);
+    return {from_zero && least >= 0 ? 0.0 : least - half, most + half};
+  }
+  const double margin = (most - least) * kMargin;
+  return {from_zero && least >= 0 ? 0.0 : least - margin, most + margin};
+}
+
+Extent data_extent(const PlotSpec& spec, const PlotView& view, const PlotLink& link) {
+  Extent out;
+  for (const PlotLine* const line : shown_lines(spec, view)) {
+    out.join(extent_between(*line->places, *line->curve, link.x_least, link.x_most, view.log_y));
+  }
+  for (const PlotLevel& level : spec.levels) {
+    if (std::isfinite(level.value) && (!view.log_y || level.value > 0)) {
+      out.join({level.value, level.value, level.value, 1, 1});
+    }
+  }
+  return out;
+}
+
+double eased(double from, double to, float part, bool log) {
+  if (part >= 1 || !std::isfinite(from)) return to;
+  if (log && from > 0 && to > 0) return from * std::pow(to / from, static_cast<double>(part));
+  return from + (to - from) * static_cast<double>(part);
+}
+
+std::string x_label(const PlotSpec& spec, const Tick& tick) {
+  return spec.x_is_time && !tick.label.empty() ? (tick.value == 0 ? "0" : clock_text(tick.value))
+                                               : tick.label;
+}
+
+void paint_axes(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const PlotLayout& at) {
+  const float s = canvas.scale();
+  const ImU32 major = mixed(theme.panel, theme.line, 0.75F);
+  const ImU32 minor = mixed(theme.panel, theme.line, 0.3F);
+  const float height = canvas.line_height(Face::small);
+  for (const Tick& tick : ticks(at.y, 46 * s)) {
+    const float y = std::round(at.y.pixel(tick.value));
+    canvas.fill({at.area.x0, y, at.area.x1, y + 1}, tick.label.empty() ? minor : major);
+    canvas.text(at.area.x0 - 8 * s, y - height / 2, tick.label, Face::small, theme.dim, 1);
+  }
+  const float title_width = canvas.text_width(spec.x_title, Face::small) + 12 * s;
+  float right_of_last = -1e9F;
+  for (const Tick& tick : ticks(at.x, (spec.x_is_time ? 90 : 84) * s)) {
+    const float x = std::round(at.x.pixel(tick.value));
+    if (x < at.area.x0 - 1 || x > at.area.x1 + 1) continue;
+    canvas.fill({x, at.area.y0, x + 1, at.area.y1}, tick.label.empty() ? minor : major);
+    const std::string label = x_label(spec, tick);
+    const float half = canvas.text_width(label, Face::small) / 2;
+    if (x - half < right_of_last + 10 * s || x + half > at.area.x1 - title_width) continue;
+    canvas.text(x, at.area.y1 + 5 * s, label, Face::small, theme.dim, 0.5F);
+    if (!label.empty()) right_of_last = x + half;
+  }
+  canvas.text(at.area.x1, at.area.y1 + 5 * s, spec.x_title, Face::small, theme.dim, 1);
+}
+
+void paint_path(Canvas& canvas, const PlotLine& line, const Curve& curve, const PlotLayout& at, ImU32 colour,
+                float width) {
+  const PlotPath path = decimate(*line.places, curve, at.x, at.y);
+  for (const auto& stretch : path.stretches) canvas.line(stretch, colour, width, line.dash);
+  if (path.points > 0 && path.points <= 40) {
+    for (const auto& stretch : path.stretches) {
+      for (const PlotPoint& point : stretch) canvas.mark(point, line.mark, 2.8F * canvas.scale(), colour);
+    }
+  }
+  for (const float x : path.not_finite) {
+    canvas.mark({x, at.area.y0 + 7 * canvas.scale()}, Mark::cross, 3.5F * canvas.scale(), colour);
+  }
+}
+
+void paint_levels(Canvas& canvas, const PlotSpec& spec, const PlotLayout& at) {
+  const float s = canvas.scale();
+  float above = 1e9F;
+  std::vector<const PlotLevel*> order;
+  for (const PlotLevel& level : spec.levels) {
+    if (std::isfinite(level.value)) order.push_back(&level);
+  }
+  std::sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->value < b->value; });
+  for (const PlotLevel* const level : order) {
+    const float y = at.y.pixel(level->value);
+    const PlotPoint ends[2] = {{at.area.x0, y}, {at.area.x1, y}};
+    canvas.line(ends, level->colour, 1.4F * s, level->dash);
+    const float height = canvas.line_height(Face::small);
+    const float text_y = std::min(y - height - 2 * s, above - height);
+    canvas.text(at.area.x1 - 4 * s, text_y, fmt::format("{} {}", level->label, engineering(level->value, 3)),
+                Face::small, level->colour, 1);
+    above = text_y;
+  }
+}
+
+}  // namespace
+
+void PlotLink::begin_frame() {
+  if (any) {
+    full_least = next_least;
+    full_most = next_most;
+  }
+  any = false;
+  hovering = next_hovering;
+  hover_x = next_hover_x;
+  hover_plot = next_hover_plot;
+  next_hovering = false;
+  if (!fit_x) return;
+  x_least = full_least;
+  x_most = full_most;
+  if (log_x && !(x_least > 0)) x_least = x_most > 1 ? 1 : x_most > 0 ? x_most * 1e-3 : 0.1;
+  if (!(x_most > x_least)) x_most = x_least + 1;
+}
+
+void PlotLink::see(double least, double most) {
+  if (!std::isfinite(least) || !std::isfinite(most)) return;
+  next_least = any ? std::min(next_least, least) : least;
+  next_most = any ? std::max(next_most, most) : most;
+  any = true;
+}
+
+std::vector<const PlotLine*> shown_lines(const PlotSpec& spec, const PlotView& view) {
+  std::vector<const PlotLine*> out;
+  for (const PlotLine& line : spec.lines) {
+    if (line.curve != nullptr && !line.curve->y.empty() && view.hidden.count(line.id) == 0)
+      out.push_back(&line);
+  }
+  return out;
+}
+
+PlotLayout lay_out(const PlotSpec& spec, PlotView& view, const PlotLink& link, const Box& box,
+                   const Canvas& canvas, float ease) {
+  if (view.fit_y) {
+    const Range range = padded(data_extent(spec, view, link), view.log_y, spec.from_zero);
+    view.want_least = range.least;
+    view.want_most = range.most;
+  }
+  const float part = view.drawn ? ease : 1;
+  view.y_least = eased(view.y_least, view.want_least, part, view.log_y);
+  view.y_most = eased(view.y_most, view.want_most, part, view.log_y);
+  if (!(view.y_most > view.y_least)) view.y_most = view.y_least + 1;
+  if (view.log_y && !(view.y_least > 0)) view.y_least = view.want_least;
+  view.drawn = true;
+
+  const float s = canvas.scale();
+  PlotLayout at;
+  at.box = box;
+  at.y = {view.y_least, view.y_most, view.log_y, 0, 0};
+  float label_width = 24 * s;
+  at.y.begin = box.y1;
+  at.y.end = box.y0;
+  for (const Tick& tick : ticks(at.y, 46 * s)) {
+    label_width = std::max(label_width, canvas.text_width(tick.label, Face::small));
+  }
+  at.area = {std::round(box.x0 + label_width + 20 * s), std::round(box.y0 + 36 * s),
+             std::round(box.x1 - 14 * s), std::round(box.y1 - 30 * s)};
+  at.legend = {at.area.x0, box.y0 + 32 * s, at.area.x1, box.y0 + 32 * s};
+  at.x = {link.x_least, link.x_most, link.log_x && link.x_least > 0, at.area.x0, at.area.x1};
+  if (spec.legend) {
+    for (const auto& [line, place] : legend_boxes(spec, at, canvas)) {
+      at.legend.y1 = std::max(at.legend.y1, place.y1);
+    }
+    if (at.legend.y1 > at.legend.y0) at.area.y0 = at.legend.y1 + 8 * s;
+  }
+  at.y.begin = at.area.y1;
+  at.y.end = at.area.y0;
+  return at;
+}
+
+std::vector<std::pair<const PlotLine*, Box>> legend_boxes(const PlotSpec& spec, const PlotLayout& layout,
+                                                          const Canvas& canvas) {
+  std::vector<std::pair<const PlotLine*, Box>> out;
+  const float s = canvas.scale();
+  const float height = canvas.line_height(Face::small) + 4 * s;
+  float x = layout.legend.x0;
+  float y = layout.legend.y0;
+  for (const PlotLine& line : spec.lines) {
+    if (line.curve == nullptr || line.curve->y.empty()) continue;
+    const float room = layout.legend.x1 - layout.legend.x0;
+    const float width = std::min(room, canvas.text_width(line.label, Face::small) + 24 * s);
+    if (x > layout.legend.x0 && x + width > layout.legend.x1) {
+      x = layout.legend.x0;
+      y += height;
+    }
+    if (y > layout.legend.y0 + 2.5F * height)
+      break;  // three rows at most: more runs are told apart by hovering
+    out.push_back({&line, {x, y, x + width, y + height}});
+    x += width + 14 * s;
+  }
+  return out;
+}
+
+namespace {
+
+void paint_legend(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const PlotView& view,
+                  const PlotLayout& at) {
+  const float s = canvas.scale();
+  for (const auto& [line, box] : legend_boxes(spec, at, canvas)) {
+    const bool off = view.hidden.count(line->id) != 0;
+    const ImU32 colour = off ? mixed(theme.panel, theme.dim, 0.5F) : line->colour;
+    const float middle = (box.y0 + box.y1) / 2;
+    const PlotPoint ends[2] = {{box.x0, middle}, {box.x0 + 16 * s, middle}};
+    canvas.line(ends, colour, 2 * s, line->dash);
+    canvas.mark({box.x0 + 8 * s, middle}, line->mark, 3 * s, colour);
+    const float room = box.width() - 22 * s;
+    canvas.text(box.x0 + 22 * s, box.y0 + 2 * s, canvas.fitted(line->label, Face::small, room + 1),
+                Face::small, off ? colour : theme.text);
+  }
+}
+
+}  // namespace
+
+void paint_plot(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const PlotView& view,
+                const PlotLink& link, const PlotLayout& at, Smoother& smoother) {
+  const float s = canvas.scale();
+  canvas.text(at.box.x0 + 12 * s, at.box.y0 + 10 * s,
+              canvas.fitted(spec.title, Face::bold, at.box.width() - 60 * s), Face::bold, theme.text);
+  const std::vector<const PlotLine*> lines = shown_lines(spec, view);
+  if (lines.empty() && spec.legend && !spec.lines.empty()) paint_legend(canvas, theme, spec, view, at);
+  if (lines.empty()) {
+    const float room = at.area.width();
+    canvas.text((at.area.x0 + at.area.x1) / 2, (at.area.y0 + at.area.y1) / 2 - 8 * s,
+                canvas.fitted(spec.empty, Face::small, room), Face::small, theme.dim, 0.5F);
+    return;
+  }
+  paint_axes(canvas, theme, spec, at);
+  canvas.push_clip(at.area);
+  paint_levels(canvas, spec, at);
+  for (const PlotLine* const line : lines) {
+    const bool smooth = link.smoothing > 0 && line->curve->y.size() > 2;
+    paint_path(canvas, *line, *line->curve, at, smooth ? with_alpha(line->colour, 0.28F) : line->colour,
+               (smooth ? 1.0F : 1.8F) * s);
+  }
+  for (const PlotLine* const line : lines) {
+    if (!(link.smoothing > 0) || line->curve->y.size() <= 2) continue;
+    const Curve& soft = smoother.smoothed(spec.id + "\n" + line->id, *line->curve, link.smoothing);
+    paint_path(canvas, *line, soft, at, line->colour, 2 * s);
+  }
+  canvas.pop_clip();
+  if (spec.legend) paint_legend(canvas, theme, spec, view, at);
+}
+
+std::string plot_csv(const PlotSpec& spec, const PlotView& view) {
+  const std::vector<const PlotLine*> lines = shown_lines(spec, view);
+  std::string out = "line," + spec.x_title + ",value\n";
+  for (const PlotLine* const line : lines) {
+    std::string label = line->label;
+    std::replace(label.begin(), label.end(), '"', '\'');
+    for (std::size_t i = 0; i < line->curve->y.size(); ++i) {
+      out += fmt::format("\"{}\",{},{}\n", label, (*line->places)[line->curve->row(i)], line->curve->y[i]);
+    }
+  }
+  for (const PlotLevel& level : spec.levels) out += fmt::format("\"{}\",,{}\n", level.label, level.value);
+  return out;
+}
+
+}  // namespace isobar

@@ -1,0 +1,101 @@
+#pragma once
+// Curves over a shared x axis: what to draw, how it is looked at, and the drawing itself on any canvas.
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "plot/canvas.h"
+#include "plot/smooth.h"
+
+namespace isobar {
+
+/// One curve. Solid lines are measured, dashed recorded elsewhere, dotted predicted.
+struct PlotLine {
+  std::string id;  ///< unique in the plot, and the same in every plot that shows this run
+  std::string label;
+  ImU32 colour = 0;
+  Mark mark = Mark::circle;
+  Dash dash = Dash::solid;
+  const Series* places = nullptr;
+  const Curve* curve = nullptr;
+  std::shared_ptr<const void> keep;  ///< what `places` and `curve` belong to
+};
+
+/// A value that holds for every x, such as the error of persistence.
+struct PlotLevel {
+  std::string label;
+  double value = 0;
+  ImU32 colour = 0;
+  Dash dash = Dash::dashed;
+};
+
+struct PlotSpec {
+  std::string id;     ///< of the plot among its neighbours; also the name of exported files
+  std::string title;  ///< what is plotted, with its unit
+  std::string x_title;
+  bool x_is_time = false;  ///< marks as minutes and seconds
+  bool from_zero = false;  ///< the y axis begins at 0 unless it is logarithmic
+  bool legend = true;
+  std::vector<PlotLine> lines;
+  std::vector<PlotLevel> levels;
+  std::string empty;  ///< what to do when there is nothing to draw
+};
+
+/// How a plot is looked at. Kept from frame to frame.
+struct PlotView {
+  bool log_y = false;
+  bool fit_y = true;
+  double y_least = 0, y_most = 1;  ///< as drawn; eases towards what fits
+  double want_least = 0, want_most = 1;
+  bool drawn = false;            ///< was drawn before: limits ease, else they jump
+  std::set<std::string> hidden;  ///< line ids
+};
+
+/// The x axis that the plots of a view share.
+struct PlotLink {
+  bool log_x = false;
+  bool fit_x = true;
+  double x_least = 0, x_most = 1;
+  double full_least = 0, full_most = 1;  ///< of all data, gathered frame by frame
+  double next_least = 0, next_most = 0;
+  bool any = false;
+  double smoothing = 0;  ///< 0 to 0.99: weight of the past
+  bool hovering = false;
+  double hover_x = 0;
+  std::string hover_plot;
+  bool next_hovering = false;  ///< where the mouse is in this frame: shown from the next on, in every plot
+  double next_hover_x = 0;
+  std::string next_hover_plot;
+
+  /// At the begin of a frame: takes in what the plots said of their data in the last one.
+  void begin_frame();
+  void see(double least, double most);
+};
+
+/// Where things are in a plot of this size.
+struct PlotLayout {
+  Box box, area, legend;
+  Axis x, y;
+  int legend_rows = 0;
+};
+
+/// Lines that are shown and have data.
+std::vector<const PlotLine*> shown_lines(const PlotSpec& spec, const PlotView& view);
+
+/// Finds limits and places; `ease` moves the y limits towards what fits by this part.
+PlotLayout lay_out(const PlotSpec& spec, PlotView& view, const PlotLink& link, const Box& box,
+                   const Canvas& canvas, float ease);
+
+/// Draws all but what the mouse adds. Smoothed curves come from `smoother`.
+void paint_plot(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const PlotView& view,
+                const PlotLink& link, const PlotLayout& layout, Smoother& smoother);
+
+/// Legend entries with their boxes, in the order of the lines.
+std::vector<std::pair<const PlotLine*, Box>> legend_boxes(const PlotSpec& spec, const PlotLayout& layout,
+                                                          const Canvas& canvas);
+
+/// Every value of the shown lines as comma-separated text: line, x, value.
+std::string plot_csv(const PlotSpec& spec, const PlotView& view);
+
+}  // namespace isobar

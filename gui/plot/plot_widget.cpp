@@ -1,0 +1,283 @@
+#include "plot/plot_widget.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "colour.h"
+#include "plot/svg_canvas.h"
+
+namespace isobar {
+namespace {
+
+constexpr float kEase_s = 0.15F;
+
+void zoom(double& least, double& most, bool log, double at, double factor) {
+  if (log && least > 0 && at > 0) {
+    least = at * std::pow(least / at, factor);
+    most = at * std::pow(most / at, factor);
+  } else {
+    least = at + (least - at) * factor;
+    most = at + (most - at) * factor;
+  }
+}
+
+void pan(double& least, double& most, bool log, double part) {
+  if (log && least > 0) {
+    const double ratio = std::pow(most / least, part);
+    least *= ratio;
+    most *= ratio;
+  } else {
+    const double by = (most - least) * part;
+    least += by;
+    most += by;
+  }
+}
+
+/// Zooming on without end would run out of digits.
+bool is_sane(double least, double most) {
+  return std::isfinite(least) && std::isfinite(most) &&
+         most - least > std::max(std::fabs(least), std::fabs(most)) * 1e-9 && most - least > 1e-12;
+}
+
+void fit(PlotView& view, PlotLink& link) {
+  view.fit_y = true;
+  link.fit_x = true;
+}
+
+void take_wheel(PlotView& view, PlotLink& link, const PlotLayout& at, ImVec2 mouse, float wheel) {
+  const double factor = std::pow(0.85, static_cast<double>(wheel));
+  if (mouse.x < at.area.x0) {  // over the y axis
+    double least = view.want_least;
+    double most = view.want_most;
+    zoom(least, most, view.log_y, at.y.value(mouse.y), factor);
+    if (!is_sane(least, most)) return;
+    view.want_least = view.y_least = least;
+    view.want_most = view.y_most = most;
+    view.fit_y = false;
+    return;
+  }
+  double least = link.x_least;
+  double most = link.x_most;
+  zoom(least, most, at.x.log, at.x.value(mouse.x), factor);
+  if (!is_sane(least, most)) return;
+  link.x_least = least;
+  link.x_most = most;
+  link.fit_x = false;
+}
+
+void take_drag(PlotView& view, PlotLink& link, const PlotLayout& at, ImVec2 delta) {
+  if (delta.x != 0) {
+    double least = link.x_least;
+    double most = link.x_most;
+    pan(least, most, at.x.log, -static_cast<double>(delta.x / at.area.width()));
+    if (is_sane(least, most)) {
+      link.x_least = least;
+      link.x_most = most;
+      link.fit_x = false;
+    }
+  }
+  if (delta.y != 0 && !view.fit_y) {
+    pan(view.want_least, view.want_most, view.log_y, static_cast<double>(delta.y / at.area.height()));
+    view.y_least = view.want_least;
+    view.y_most = view.want_most;
+  }
+}
+
+void take_selection(PlotView& view, PlotLink& link, const PlotLayout& at, Box chosen) {
+  if (chosen.width() < 4 || chosen.height() < 4) return;
+  const double least = at.x.value(chosen.x0);
+  const double most = at.x.value(chosen.x1);
+  const double low = at.y.value(chosen.y1);
+  const double high = at.y.value(chosen.y0);
+  if (!is_sane(least, most) || !is_sane(low, high)) return;
+  link.x_least = least;
+  link.x_most = most;
+  link.fit_x = false;
+  view.want_least = low;
+  view.want_most = high;
+  view.fit_y = false;
+}
+
+struct HoverValue {
+  const PlotLine* line;
+  double value;
+  PlotPoint at;
+};
+
+/// The value of each line nearest to the hovered x.
+std::vector<HoverValue> values_at(const PlotSpec& spec, const PlotView& view, const PlotLink& link,
+                                  const PlotLayout& at) {
+  std::vector<HoverValue> out;
+  for (const PlotLine* const line : shown_lines(spec, view)) {
+    const std::size_t i = nearest_index(*line->places, *line->curve, link.hover_x);
+    const double x = (*line->places)[line->curve->row(i)];
+    const double value = line->curve->y[i];
+    out.push_back({line, value, {at.x.pixel(x), std::isfinite(value) ? at.y.pixel(value) : at.area.y0}});
+  }
+  return out;
+}
+
+void draw_tooltip(Ui& ui, const PlotSpec& spec, const std::vector<HoverValue>& values, double x,
+                  ImVec2 mouse) {
+  ImGui::BeginTooltip();
+  const std::string place = spec.x_is_time ? clock_text(x) : engineering(x, 6);
+  ui.text(spec.x_title + " " + place, Face::small, ui.theme().dim);
+  const HoverValue* nearest = nullptr;
+  for (const HoverValue& entry : values) {
+    if (nearest == nullptr || std::fabs(entry.at.y - mouse.y) < std::fabs(nearest->at.y - mouse.y))
+      nearest = &entry;
+  }
+  int shown = 0;
+  for (const HoverValue& entry : values) {
+    if (++shown > 14 && &entry != nearest) continue;
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    ImGui::Dummy({ui.px(14), ui.px(13)});
+    ui.canvas().mark({at.x + ui.px(6), at.y + ui.px(8)}, entry.line->mark, ui.px(3.5F), entry.line->colour);
+    ImGui::SameLine(0, ui.px(4));
+    const bool first = &entry == nearest && values.size() > 1;
+    ui.text(fmt::format("{:>9}", engineering(entry.value, 4)), Face::mono_small, ui.theme().text);
+    ImGui::SameLine(0, ui.px(8));
+    ui.text(entry.line->label, first ? Face::bold : Face::small, ui.theme().text);
+  }
+  if (values.size() > 14) ui.dim(fmt::format("{} more", values.size() - 14));
+  ImGui::EndTooltip();
+}
+
+void draw_hover(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, const PlotLayout& at,
+                bool here) {
+  if (!link.hovering) return;
+  const float x = at.x.pixel(link.hover_x);
+  if (x < at.area.x0 || x > at.area.x1) return;
+  ImGuiCanvas canvas = ui.canvas();
+  canvas.fill({std::round(x), at.area.y0, std::round(x) + 1, at.area.y1}, with_alpha(ui.theme().dim, 0.7F));
+  const std::vector<HoverValue> values = values_at(spec, view, link, at);
+  for (const HoverValue& entry : values) {
+    if (at.area.contains({std::clamp(entry.at.x, at.area.x0, at.area.x1 - 1), entry.at.y})) {
+      canvas.mark(entry.at, entry.line->mark, ui.px(4), entry.line->colour);
+    }
+  }
+  if (here && !values.empty()) draw_tooltip(ui, spec, values, link.hover_x, ImGui::GetIO().MousePos);
+}
+
+/// Clicks on the legend: one hides a line, two show it alone.
+void take_legend(Ui& ui, const PlotSpec& spec, PlotView& view, const PlotLayout& at, bool hovered) {
+  if (!spec.legend) return;
+  const ImVec2 mouse = ImGui::GetIO().MousePos;
+  for (const auto& [line, box] : legend_boxes(spec, at, ui.canvas())) {
+    ui.record(spec.id + " legend " + line->label, box);
+    if (!hovered || !box.contains(mouse)) continue;
+    ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+    if (ImGui::IsMouseDoubleClicked(0)) {
+      view.hidden.clear();
+      for (const PlotLine& other : spec.lines) {
+        if (other.id != line->id) view.hidden.insert(other.id);
+      }
+    } else if (ImGui::IsMouseClicked(0)) {
+      if (view.hidden.erase(line->id) == 0) view.hidden.insert(line->id);
+    }
+  }
+}
+
+void draw_menu(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, PlotAsk& ask) {
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {ui.px(8), ui.px(8)});
+  if (ImGui::BeginPopup("menu")) {
+    const auto entry = [&](const char* label, const char* keys, bool on) {
+      const bool clicked = ImGui::MenuItem(label, keys, on);
+      ui.record(label);
+      return clicked;
+    };
+    if (entry("Fit", "F", false)) fit(view, link);
+    if (entry("Logarithmic y", "L", view.log_y)) view.log_y = !view.log_y;
+    if (entry("Logarithmic x", "", link.log_x)) link.log_x = !link.log_x;
+    if (!view.hidden.empty() && entry("Show all lines", "", false)) view.hidden.clear();
+    ImGui::Separator();
+    const auto save = [&](ExportKind kind) {
+      ask.export_wanted = true;
+      ask.kind = kind;
+    };
+    if (entry("Save as SVG", "", false)) save(ExportKind::svg);
+    if (entry("Save as PNG", "", false)) save(ExportKind::png);
+    if (entry("Save as CSV", "", false)) save(ExportKind::csv);
+    (void)spec;
+    ImGui::EndPopup();
+  }
+  ImGui::PopStyleVar();
+}
+
+void take_mouse(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, const PlotLayout& at,
+                bool hovered, bool active) {
+  const ImGuiIO& io = ImGui::GetIO();
+  const bool inside = hovered && at.area.contains(io.MousePos);
+  if (inside) {
+    link.next_hovering = true;
+    link.next_hover_x = at.x.value(io.MousePos.x);
+    link.next_hover_plot = spec.id;
+  }
+  if (hovered && io.MouseWheel != 0) take_wheel(view, link, at, io.MousePos, io.MouseWheel);
+  if (hovered && ImGui::IsMouseDoubleClicked(0) && io.MousePos.y > at.area.y0) fit(view, link);
+  if (!active || !ImGui::IsMouseDragging(0, ui.px(3)) || io.MouseClickedPos[0].y < at.area.y0) return;
+  if (!io.KeyShift) return take_drag(view, link, at, io.MouseDelta);
+  const ImVec2 from = io.MouseClickedPos[0];
+  const Box chosen = {std::max(at.area.x0, std::min(from.x, io.MousePos.x)),
+                      std::max(at.area.y0, std::min(from.y, io.MousePos.y)),
+                      std::min(at.area.x1, std::max(from.x, io.MousePos.x)),
+                      std::min(at.area.y1, std::max(from.y, io.MousePos.y))};
+  ui.canvas().fill(chosen, with_alpha(ui.theme().accent, 0.2F));
+  ui.canvas().frame(chosen, ui.theme().accent);
+}
+
+}  // namespace
+
+PlotAsk show_plot(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, ImVec2 size) {
+  PlotAsk ask;
+  const ImVec2 corner = ImGui::GetCursorScreenPos();
+  ask.box = {corner.x, corner.y, corner.x + size.x, corner.y + size.y};
+  ImGui::PushID(spec.id.c_str());
+  ImGui::InvisibleButton("plot", {std::max(1.0F, size.x), std::max(1.0F, size.y)});
+  ui.record(spec.id);
+  const bool hovered = ImGui::IsItemHovered();
+  const bool active = ImGui::IsItemActive();
+  const bool let_go = ImGui::IsItemDeactivated();
+  for (const PlotLine& line : spec.lines) {
+    if (line.curve == nullptr || line.curve->y.empty() || view.hidden.count(line.id) != 0) continue;
+    link.see((*line.places)[line.curve->row(0)], (*line.places)[line.curve->row(line.curve->y.size() - 1)]);
+  }
+  ImGuiCanvas canvas = ui.canvas();
+  canvas.fill(ask.box, ui.theme().panel, ui.px(6));
+  const float ease = std::clamp(ImGui::GetIO().DeltaTime / kEase_s * 2.5F, 0.0F, 1.0F);
+  const PlotLayout at = lay_out(spec, view, link, ask.box, canvas, ease);
+  const double height = view.want_most - view.want_least;
+  if (std::fabs(view.y_least - view.want_least) + std::fabs(view.y_most - view.want_most) > height * 1e-3)
+    ui.ask_frame();
+  paint_plot(canvas, ui.theme(), spec, view, link, at, ui.smoother());
+  take_legend(ui, spec, view, at, hovered);
+  take_mouse(ui, spec, view, link, at, hovered, active);
+  if (let_go && ImGui::GetIO().KeyShift) {
+    const ImVec2 from = ImGui::GetIO().MouseClickedPos[0];
+    const ImVec2 to = ImGui::GetIO().MousePos;
+    take_selection(
+        view, link, at,
+        {std::max(at.area.x0, std::min(from.x, to.x)), std::max(at.area.y0, std::min(from.y, to.y)),
+         std::min(at.area.x1, std::max(from.x, to.x)), std::min(at.area.y1, std::max(from.y, to.y))});
+  }
+  if (hovered && ui.pressed('F')) fit(view, link);
+  if (hovered && ui.pressed('L')) view.log_y = !view.log_y;
+  draw_hover(ui, spec, view, link, at, hovered && !active && link.hover_plot == spec.id);
+  if (hovered && ImGui::IsMouseClicked(1)) ImGui::OpenPopup("menu");
+  draw_menu(ui, spec, view, link, ask);
+  ImGui::PopID();
+  return ask;
+}
+
+std::string plot_svg(Ui& ui, const PlotSpec& spec, const PlotView& view, const PlotLink& link, float width,
+                     float height) {
+  SvgCanvas canvas(width, height, ui.theme().panel, ui.fonts());
+  PlotView copy = view;
+  const PlotLayout at = lay_out(spec, copy, link, {0, 0, width, height}, canvas, 1);
+  paint_plot(canvas, ui.theme(), spec, copy, link, at, ui.smoother());
+  return canvas.text();
+}
+
+}  // namespace isobar

@@ -1,0 +1,27 @@
+#pragma once
+// A plot in the window: drawing, hovering, zooming, exporting.
+#include <string>
+
+#include "plot/plot.h"
+#include "ui.h"
+
+namespace isobar {
+
+enum class ExportKind { svg, png, csv };
+
+/// What the user asked of a plot.
+struct PlotAsk {
+  bool export_wanted = false;
+  ExportKind kind = ExportKind::svg;
+  Box box;  ///< where the plot is on the screen
+};
+
+/// Draws the plot in `size` at the cursor. Wheel zooms x at the mouse, dragging pans, shift and dragging
+/// selects, a double click or F fits, L makes y logarithmic; a right click opens a menu.
+PlotAsk show_plot(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, ImVec2 size);
+
+/// The picture as an SVG file of this size in pixels.
+std::string plot_svg(Ui& ui, const PlotSpec& spec, const PlotView& view, const PlotLink& link, float width,
+                     float height);
+
+}  // namespace isobar

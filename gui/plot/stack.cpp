@@ -1,0 +1,222 @@
+#include "plot/stack.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "colour.h"
+#include "plot/svg_canvas.h"
+
+namespace isobar {
+namespace {
+
+constexpr float kColumn = 7;  // pixels, gap included
+
+double mean(const Curve& curve, std::size_t first_row, std::size_t last_row) {
+  const Extent extent = curve.y.extent(curve.index_of_row(first_row), curve.index_of_row(last_row));
+  return extent.finite == 0 ? 0 : extent.sum / static_cast<double>(extent.finite);
+}
+
+bool has_data(const StackSpec& spec) {
+  return spec.places != nullptr && !spec.places->empty() && spec.total != nullptr && !spec.total->y.empty();
+}
+
+struct StackLayout {
+  Box area;
+  Axis x, y;
+  std::vector<StackColumn> columns;
+};
+
+StackLayout lay_out_stack(const StackSpec& spec, PlotView& view, const PlotLink& link, const Box& box,
+                          const Canvas& canvas, float ease) {
+  const float s = canvas.scale();
+  StackLayout out;
+  const float label = canvas.text_width("100 ms", Face::small);
+  out.area = {std::round(box.x0 + label + 20 * s), std::round(box.y0 + 58 * s), std::round(box.x1 - 14 * s),
+              std::round(box.y1 - 30 * s)};
+  const auto count = static_cast<std::size_t>(std::max(1.0F, out.area.width() / (kColumn * s)));
+  out.columns = stack_columns(spec, link.x_least, link.x_most, count);
+  double most = 0;
+  for (const StackColumn& column : out.columns) most = std::max(most, column.total_us * 1e-6);
+  view.want_least = 0;
+  view.want_most = most > 0 ? most * 1.06 : 1;
+  view.y_least = 0;
+  view.y_most =
+      view.drawn ? view.y_most + (view.want_most - view.y_most) * static_cast<double>(ease) : view.want_most;
+  view.drawn = true;
+  out.x = {link.x_least, link.x_most, link.log_x && link.x_least > 0, out.area.x0, out.area.x1};
+  out.y = {0, std::max(1e-12, view.y_most), false, out.area.y1, out.area.y0};
+  return out;
+}
+
+void paint_shares(Canvas& canvas, const Theme& theme, const StackSpec& spec, const StackLayout& at,
+                  const Box& box) {
+  const float s = canvas.scale();
+  std::vector<double> sums(spec.stages.size() + 1, 0);
+  double total = 0;
+  for (const StackColumn& column : at.columns) {
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += column.stages_us[i];
+    total += column.total_us;
+  }
+  float x = at.area.x0;
+  const float y = box.y0 + 33 * s;
+  for (std::size_t i = 0; i < sums.size() && total > 0; ++i) {
+    const bool rest = i == spec.stages.size();
+    const double share = 100 * sums[i] / total;
+    const std::string words = fmt::format("{} {:.0f} %", rest ? "rest" : spec.stages[i].name, share);
+    const float width = canvas.text_width(words, Face::small) + 16 * s;
+    if (x + width > at.area.x1) break;
+    canvas.fill({x, y + 3 * s, x + 10 * s, y + 13 * s}, rest ? spec.rest_colour : spec.stages[i].colour,
+                2 * s);
+    canvas.text(x + 15 * s, y, words, Face::small, theme.text);
+    x += width + 12 * s;
+  }
+}
+
+void paint_marks(Canvas& canvas, const Theme& theme, const StackSpec& spec, const StackLayout& at) {
+  const float s = canvas.scale();
+  const float height = canvas.line_height(Face::small);
+  for (const Tick& tick : ticks(at.y, 40 * s)) {
+    const float y = std::round(at.y.pixel(tick.value));
+    canvas.fill({at.area.x0, y, at.area.x1, y + 1}, mixed(theme.panel, theme.line, 0.75F));
+    const std::string label = tick.value == 0 ? "0" : engineering(tick.value * 1e3, 3) + " ms";
+    canvas.text(at.area.x0 - 8 * s, y - height / 2, label, Face::small, theme.dim, 1);
+  }
+  const float title = canvas.text_width(spec.x_title, Face::small) + 12 * s;
+  for (const Tick& tick : ticks(at.x, 84 * s)) {
+    const float x = at.x.pixel(tick.value);
+    const std::string label = spec.x_is_time && !tick.label.empty() ? clock_text(tick.value) : tick.label;
+    if (x + canvas.text_width(label, Face::small) / 2 > at.area.x1 - title) continue;
+    canvas.text(x, at.area.y1 + 5 * s, label, Face::small, theme.dim, 0.5F);
+  }
+  canvas.text(at.area.x1, at.area.y1 + 5 * s, spec.x_title, Face::small, theme.dim, 1);
+}
+
+void paint_stack(Canvas& canvas, const Theme& theme, const StackSpec& spec, const StackLayout& at,
+                 const Box& box) {
+  const float s = canvas.scale();
+  canvas.text(box.x0 + 12 * s, box.y0 + 10 * s, canvas.fitted(spec.title, Face::bold, box.width() - 60 * s),
+              Face::bold, theme.text);
+  if (at.columns.empty()) {
+    canvas.text((at.area.x0 + at.area.x1) / 2, (at.area.y0 + at.area.y1) / 2 - 8 * s,
+                canvas.fitted(spec.empty, Face::small, at.area.width()), Face::small, theme.dim, 0.5F);
+    return;
+  }
+  paint_marks(canvas, theme, spec, at);
+  paint_shares(canvas, theme, spec, at, box);
+  canvas.push_clip(at.area);
+  for (const StackColumn& column : at.columns) {
+    const float x0 = at.x.pixel(column.x_least);
+    const float x1 = std::max(x0 + 1, at.x.pixel(column.x_most) - 1);
+    double below_us = 0;
+    for (std::size_t i = 0; i <= spec.stages.size(); ++i) {
+      const double top_us = below_us + column.stages_us[i];
+      canvas.fill({x0, at.y.pixel(top_us * 1e-6), x1, at.y.pixel(below_us * 1e-6)},
+                  i < spec.stages.size() ? spec.stages[i].colour : spec.rest_colour);
+      below_us = top_us;
+    }
+  }
+  canvas.pop_clip();
+}
+
+void tooltip(Ui& ui, const StackSpec& spec, const StackColumn& column) {
+  ImGui::BeginTooltip();
+  ui.text(fmt::format("{} {} to {}: a step takes {} ms", spec.x_title, engineering(column.x_least, 5),
+                      engineering(column.x_most, 5), engineering(column.total_us * 1e-3, 4)),
+          Face::small, ui.theme().dim);
+  for (std::size_t i = 0; i <= spec.stages.size(); ++i) {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    ImGui::Dummy({ui.px(12), ui.px(13)});
+    ui.canvas().fill({at.x, at.y + ui.px(3), at.x + ui.px(10), at.y + ui.px(13)},
+                     i < spec.stages.size() ? spec.stages[i].colour : spec.rest_colour, ui.px(2));
+    ImGui::SameLine(0, ui.px(4));
+    ui.text(fmt::format("{:>8} ms", engineering(column.stages_us[i] * 1e-3, 3)), Face::mono_small);
+    ImGui::SameLine(0, ui.px(8));
+    ui.text(i < spec.stages.size() ? spec.stages[i].name : "rest", Face::small);
+  }
+  ImGui::EndTooltip();
+}
+
+}  // namespace
+
+std::vector<StackColumn> stack_columns(const StackSpec& spec, double least, double most, std::size_t count) {
+  std::vector<StackColumn> out;
+  if (!has_data(spec) || !(most > least)) return out;
+  const Series& places = *spec.places;
+  const std::size_t first = places.lower_bound(least);
+  const std::size_t last = places.lower_bound(std::nextafter(most, HUGE_VAL));
+  if (last <= first) return out;
+  const std::size_t each =
+      std::max<std::size_t>(1, (last - first + count - 1) / std::max<std::size_t>(1, count));
+  const double spacing =
+      last - first > 1 ? (places[last - 1] - places[first]) / static_cast<double>(last - first - 1) : 1;
+  for (std::size_t row = first / each * each; row < last; row += each) {
+    const std::size_t end = std::min(row + each, places.size());
+    StackColumn column;
+    column.x_least = places[row];
+    column.x_most = end < places.size() ? places[end] : places[end - 1] + spacing;
+    double sum_us = 0;
+    for (const StackStage& stage : spec.stages) {
+      column.stages_us.push_back(std::max(0.0, mean(*stage.curve, row, end)));
+      sum_us += column.stages_us.back();
+    }
+    column.total_us = std::max(sum_us, mean(*spec.total, row, end));
+    column.stages_us.push_back(column.total_us - sum_us);
+    out.push_back(std::move(column));
+  }
+  return out;
+}
+
+PlotAsk show_stack(Ui& ui, const StackSpec& spec, PlotView& view, PlotLink& link, ImVec2 size) {
+  PlotSpec frame;
+  frame.id = spec.id;
+  frame.x_title = spec.x_title;
+  const ImVec2 corner = ImGui::GetCursorScreenPos();
+  const Box box = {corner.x, corner.y, corner.x + size.x, corner.y + size.y};
+  if (has_data(spec)) link.see((*spec.places)[0], spec.places->back());
+  PlotView unused = view;
+  // The plain plot of no lines brings hovering, zooming and the menu; the columns are drawn over it.
+  frame.legend = false;
+  const PlotAsk ask = show_plot(ui, frame, unused, link, size);
+  ImGuiCanvas canvas = ui.canvas();
+  const float ease = std::clamp(ImGui::GetIO().DeltaTime * 16, 0.0F, 1.0F);
+  const StackLayout at = lay_out_stack(spec, view, link, box, canvas, ease);
+  if (std::fabs(view.y_most - view.want_most) > view.want_most * 1e-3) ui.ask_frame();
+  paint_stack(canvas, ui.theme(), spec, at, box);
+  if (link.hovering && !at.columns.empty()) {
+    const float x = at.x.pixel(link.hover_x);
+    if (x >= at.area.x0 && x <= at.area.x1) {
+      canvas.fill({std::round(x), at.area.y0, std::round(x) + 1, at.area.y1},
+                  with_alpha(ui.theme().text, 0.6F));
+    }
+    if (link.hover_plot == spec.id && ImGui::IsMouseHoveringRect(at.area.least(), at.area.most())) {
+      for (const StackColumn& column : at.columns) {
+        if (link.hover_x >= column.x_least && link.hover_x < column.x_most) tooltip(ui, spec, column);
+      }
+    }
+  }
+  return ask;
+}
+
+std::string stack_svg(Ui& ui, const StackSpec& spec, PlotView view, const PlotLink& link, float width,
+                      float height) {
+  SvgCanvas canvas(width, height, ui.theme().panel, ui.fonts());
+  const Box box = {0, 0, width, height};
+  paint_stack(canvas, ui.theme(), spec, lay_out_stack(spec, view, link, box, canvas, 1), box);
+  return canvas.text();
+}
+
+std::string stack_csv(const StackSpec& spec, const PlotLink& link) {
+  std::string out = spec.x_title + "_begin," + spec.x_title + "_end";
+  for (const StackStage& stage : spec.stages) out += "," + stage.name + "_us";
+  out += ",rest_us,step_us\n";
+  for (const StackColumn& column : stack_columns(spec, link.x_least, link.x_most, 1000)) {
+    out += fmt::format("{},{}", column.x_least, column.x_most);
+    for (const double time_us : column.stages_us) out += fmt::format(",{}", time_us);
+    out += fmt::format(",{}\n", column.total_us);
+  }
+  return out;
+}
+
+}  // namespace isobar

@@ -1,0 +1,43 @@
+#pragma once
+// Where the time of a step goes: stages stacked over x, one column for several steps.
+#include <string>
+#include <vector>
+
+#include "plot/plot_widget.h"
+
+namespace isobar {
+
+struct StackStage {
+  std::string name;
+  ImU32 colour = 0;
+  const Curve* curve = nullptr;  ///< microseconds a step
+};
+
+struct StackSpec {
+  std::string id, title, x_title;
+  bool x_is_time = false;
+  const Series* places = nullptr;
+  std::vector<StackStage> stages;
+  const Curve* total = nullptr;  ///< microseconds of the whole step; what stages leave of it is "rest"
+  ImU32 rest_colour = 0;
+  std::string empty;
+};
+
+/// Mean times over the steps of one column, in microseconds; the last is the rest.
+struct StackColumn {
+  double x_least = 0, x_most = 0;
+  std::vector<double> stages_us;
+  double total_us = 0;
+};
+
+/// At most `count` columns over [least, most]; columns without a step are left out.
+std::vector<StackColumn> stack_columns(const StackSpec& spec, double least, double most, std::size_t count);
+
+/// Draws it in `size` at the cursor; x is shared with the other plots of the view.
+PlotAsk show_stack(Ui& ui, const StackSpec& spec, PlotView& view, PlotLink& link, ImVec2 size);
+
+std::string stack_svg(Ui& ui, const StackSpec& spec, PlotView view, const PlotLink& link, float width,
+                      float height);
+std::string stack_csv(const StackSpec& spec, const PlotLink& link);
+
+}  // namespace isobar

@@ -1,0 +1,38 @@
+#pragma once
+// What the window knows of the project: lessons, presets, keys.
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analyse/line_diff.h"
+#include "config/lesson.h"
+#include "text/markdown.h"
+
+namespace isobar {
+
+struct LessonCard {
+  LessonInfo info;
+  std::string number;       ///< "01"
+  std::string short_title;  ///< "Baseline"
+  std::vector<MarkdownBlock> readme;
+  std::string page;            ///< main.cpp
+  std::vector<DiffLine> diff;  ///< against the page of the previous lesson; empty for the first
+  std::string cannot_run;      ///< why this machine cannot run it; "" = it can
+};
+
+struct Project {
+  std::filesystem::path home;
+  std::string device_kind = "cpu";  ///< that a run gets when none is named
+  std::vector<LessonCard> lessons;
+  std::vector<std::string> presets;
+  std::map<std::string, std::string> comments;  ///< of each key
+  std::vector<std::string> problems;            ///< lessons that cannot be read, and why
+
+  const LessonCard* find(const std::string& name) const;
+};
+
+/// Never throws for a broken lesson: it is left out and named in `problems`.
+Project read_project(const std::filesystem::path& home);
+
+}  // namespace isobar

@@ -1,0 +1,148 @@
+#pragma once
+// What the window shows and what the user asks for. Panels read Data, keep their own part of AppState, and
+// return Requests; only the application acts on them.
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "feed.h"
+#include "launcher.h"
+#include "plot/plot_widget.h"
+#include "project.h"
+#include "settings.h"
+
+namespace isobar {
+
+enum class View { watch, compare, maps, code, lesson, run };
+inline constexpr int kViews = 6;
+/// "watch", "compare", ... as the command line and the tabs call them.
+const char* view_name(View view);
+std::optional<View> view_of(std::string_view name);
+
+/// A picture or table to be written to a file.
+struct SaveRequest {
+  std::string name;  ///< without folder and ending
+  ExportKind kind = ExportKind::svg;
+  std::string text;  ///< of SVG and CSV
+  Box box;           ///< on the screen, for PNG
+};
+
+struct Requests {
+  std::optional<RunRequest> start;
+  std::optional<RunRequest> restart;  ///< stop what runs, then start this
+  bool stop_started = false;          ///< the run that this window started
+  std::string stop_run;               ///< another live run of this machine, by id
+  std::string show_run;               ///< choose this run
+  std::string show_lesson;
+  std::optional<View> view;
+  std::optional<SaveRequest> save;
+  std::string copy;   ///< to the clipboard
+  std::string place;  ///< a folder to read runs from
+  std::string say;    ///< a line for the user
+  bool toggle_theme = false;
+  double zoom_by = 0;  ///< 0 = as it is, else a factor
+  bool help = false;
+
+  void join(Requests other);
+};
+
+/// What panels read.
+struct Data {
+  const Project& project;
+  FeedState feed;
+  bool starting = false;  ///< a program that this window started is at work
+  int started_pid = 0;    ///< its process, or that of the last one
+  std::optional<int> last_code;
+  RunRequest started;
+  std::string started_run;  ///< id of its run folder, "" while there is none
+};
+
+/// Colours and markers of runs: a run keeps its own as long as the window is open.
+class ColourBook {
+ public:
+  std::size_t slot(const std::string& run);
+
+ private:
+  std::map<std::string, std::size_t> slots_;
+};
+
+struct WatchState {
+  PlotLink link;
+  std::map<std::string, PlotView> views;
+  std::string channel;  ///< of the RMSE plot; "" = the headline
+};
+
+struct CompareState {
+  PlotLink link;
+  std::map<std::string, PlotView> views;
+  std::string extra;  ///< a further curve to overlay; "" = none
+  std::string base;   ///< run that speed-ups refer to; "" = the first
+  std::string key_filter;
+  bool all_keys = false;  ///< equal keys too
+  std::string place;      ///< folder being typed
+};
+
+struct MapsState {
+  std::int64_t step = -1;  ///< -1 = the newest
+  int channel = -1;        ///< -1 = t2m where there is one
+  // What was drawn last, and from what.
+  std::shared_ptr<const FieldSet> drawn;
+  int drawn_channel = -1;
+  std::shared_ptr<const Picture> pictures[4];
+  double least = 0, most = 1, error_most = 1;
+  double rmse = 0, persistence_rmse = 0;
+};
+
+struct FormState {
+  std::string lesson;
+  std::string preset;
+  std::map<std::string, std::string> changed;  ///< key -> text, what differs from the preset
+  std::map<std::string, std::string> values;   ///< of every key as the preset has it
+  std::string filter;
+  std::string problem;      ///< what the program would say; "" = fine
+  std::string problem_key;  ///< the key it is about; "" = several
+  bool stale = true;        ///< to be checked again
+};
+
+struct AppState {
+  WindowSettings settings;
+  std::string lesson;
+  std::string run;         ///< chosen run, by id; "" = none
+  bool follow_new = true;  ///< show a started run as soon as it has a folder
+  std::set<std::string> compared;
+  View view = View::watch;
+  View side = View::lesson;  ///< of the right column: lesson or run
+  std::string run_filter;
+  ColourBook colours;
+  WatchState watch;
+  CompareState compare;
+  MapsState maps;
+  FormState form;
+  bool help = false;
+  bool focus_filter = false;
+  bool console_at_end = true;
+  std::string toast;
+  double toast_until_s = 0;
+  double now_s = 0;
+
+  XAxis x_axis() const;
+};
+
+/// The curve as a line of a plot over this axis; without data when the run does not have it, or not over this
+/// axis.
+PlotLine line_of(const std::shared_ptr<const RunEntry>& run, std::string_view curve, XAxis axis,
+                 std::string label, ImU32 colour, Mark mark);
+
+std::string axis_title(XAxis axis);
+
+/// "01_baseline-20261121-113828-0312" -> "11:38:28  0312"; other names as they are.
+std::string short_run_name(const RunEntry& run);
+
+/// What happened to a run, in a line: "done after 900 steps", "died; last sign 12 s ago", ...
+std::string run_line(const RunEntry& run);
+
+ImU32 state_colour(const Theme& theme, RunState state);
+
+}  // namespace isobar

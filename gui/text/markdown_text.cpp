@@ -1,0 +1,95 @@
+#include "text/markdown_text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <iterator>
+
+#include "text/utf8.h"
+
+namespace isobar {
+
+namespace {
+
+struct NamedCharacter {
+  std::string_view name;
+  std::uint32_t code_point;
+};
+
+constexpr NamedCharacter kNamedCharacters[] = {
+    {"amp", '&'},     {"lt", '<'},     {"gt", '>'},        {"quot", '"'},     {"apos", '\''},
+    {"nbsp", 0xa0},   {"times", 0xd7}, {"deg", 0xb0},      {"ndash", 0x2013}, {"mdash", 0x2014},
+    {"rarr", 0x2192}, {"copy", 0xa9},  {"hellip", 0x2026},
+};
+
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+// Where the mark of a quote or item that begins at `at` ends; `at` itself when there is none.
+std::size_t mark_end(std::string_view line, std::size_t at) {
+  const char first = line[at];
+  if (first == '>') return at + 1;
+  std::size_t end = at;
+  while (end < line.size() && line[end] >= '0' && line[end] <= '9') ++end;
+  const bool numbered = end > at && end < line.size() && (line[end] == '.' || line[end] == ')');
+  const bool bullet = first == '-' || first == '+' || first == '*';
+  if (!numbered && !bullet) return at;
+  end = numbered ? end + 1 : at + 1;
+  return end == line.size() || is_blank(line[end]) ? end : at;
+}
+
+// Where the line's mark number `most` + 1 begins; npos when it has no more than that.
+std::size_t too_deep_at(std::string_view line, int most) {
+  std::size_t at = 0;
+  for (int marks = 0;; ++marks) {
+    while (at < line.size() && is_blank(line[at])) ++at;
+    if (at == line.size()) return std::string_view::npos;
+    const std::size_t end = mark_end(line, at);
+    if (end == at) return std::string_view::npos;
+    if (marks == most) return at;
+    at = end;
+  }
+}
+
+}  // namespace
+
+void append_entity(std::string& out, std::string_view entity) {
+  if (entity.size() < 3) {
+    out += entity;
+    return;
+  }
+  std::string_view name = entity.substr(1, entity.size() - 2);
+  if (name.front() == '#') {
+    name.remove_prefix(1);
+    const bool hex = !name.empty() && (name.front() == 'x' || name.front() == 'X');
+    if (hex) name.remove_prefix(1);
+    std::uint32_t code_point = 0;
+    const auto result = std::from_chars(name.data(), name.data() + name.size(), code_point, hex ? 16 : 10);
+    append_utf8(out, result.ec == std::errc() ? code_point : 0);
+    return;
+  }
+  const auto known = std::find_if(std::begin(kNamedCharacters), std::end(kNamedCharacters),
+                                  [&](const NamedCharacter& each) { return each.name == name; });
+  if (known == std::end(kNamedCharacters)) {
+    out += entity;
+  } else {
+    append_utf8(out, known->code_point);
+  }
+}
+
+std::string with_bounded_nesting(std::string_view text, int most) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = std::min(text.find_first_of("\r\n"), text.size() - 1) + 1;
+    const std::string_view line = text.substr(0, length);
+    const bool ended = line.back() == '\n' || line.back() == '\r';
+    const std::size_t cut = std::min(too_deep_at(line.substr(0, length - (ended ? 1 : 0)), most), length);
+    out += line.substr(0, cut);
+    if (cut < length) out += '\\';
+    out += line.substr(cut);
+    text.remove_prefix(length);
+  }
+  return out;
+}
+
+}  // namespace isobar

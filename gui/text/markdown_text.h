@@ -1,0 +1,17 @@
+#pragma once
+// What the Markdown parser leaves to its caller: characters by name, and texts meant to keep it busy.
+#include <string>
+#include <string_view>
+
+namespace isobar {
+
+/// Adds the character that `entity` ("&lt;", "&#65;", "&#x42;") stands for; an unknown name is added as it
+/// is.
+void append_entity(std::string& out, std::string_view entity);
+
+/// The text with no line that opens more than `most` quotes and list items at once: the parser walks through
+/// all that are open at each empty line, so a few kilobytes could keep it busy for minutes. What would open
+/// more becomes plain text.
+std::string with_bounded_nesting(std::string_view text, int most);
+
+}  // namespace isobar

@@ -1,0 +1,261 @@
+#include "ui.h"
+
+#include <imgui_internal.h>
+#include <imgui_stdlib.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "colour.h"
+
+namespace isobar {
+namespace {
+
+/// ImGui ends a label at "##" and takes the rest as its id; words of foreign files must not.
+std::string label_of(std::string_view words) {
+  std::string out(words);
+  for (std::size_t at = out.find("##"); at != std::string::npos; at = out.find("##", at))
+    out.replace(at, 2, "# ");
+  return out;
+}
+
+struct ButtonColours {
+  ImU32 ground, hover, text;
+};
+
+ButtonColours colours_of(const Theme& t, ButtonKind kind, bool enabled) {
+  if (!enabled) return {t.raised, t.raised, mixed(t.panel, t.dim, 0.6F)};
+  switch (kind) {
+    case ButtonKind::primary: {
+      const ImU32 blue = rgb(0x2563eb);
+      return {blue, mixed(blue, IM_COL32_WHITE, 0.12F), t.on_accent};
+    }
+    case ButtonKind::danger: {
+      const ImU32 red = rgb(0xc22f35);
+      return {red, mixed(red, IM_COL32_WHITE, 0.12F), t.on_accent};
+    }
+    case ButtonKind::quiet:
+      return {with_alpha(t.panel, 0), t.hover, t.dim};
+    case ButtonKind::plain:
+      break;
+  }
+  return {t.raised, t.hover, t.text};
+}
+
+}  // namespace
+
+void Ui::set_look(bool dark, float scale) {
+  theme_ = &theme_of(dark);
+  if (fonts_.text == nullptr || fonts_.scale != scale) fonts_ = build_fonts(scale);
+  apply_style(*theme_, scale);
+  ImGui::GetIO().FontDefault = fonts_.text;
+}
+
+void Ui::begin_frame() {
+  items_.clear();
+  moving_ = false;
+}
+
+void Ui::end_frame() {
+  const ImGuiIO& io = ImGui::GetIO();
+  if (ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Tab)) && !io.KeyCtrl) focus_next(io.KeyShift ? -1 : 1);
+}
+
+void Ui::focus_next(int direction) {
+  ImGuiContext& g = *ImGui::GetCurrentContext();
+  std::vector<const UiItem*> stops;
+  for (const UiItem& item : items_) {
+    if (item.id != 0 && item.window != nullptr) stops.push_back(&item);
+  }
+  if (stops.empty()) return;
+  const auto found =
+      std::find_if(stops.begin(), stops.end(), [&](auto* item) { return item->id == g.NavId; });
+  const int count = static_cast<int>(stops.size());
+  const int at = found == stops.end() || g.NavDisableHighlight ? (direction > 0 ? -1 : 0)
+                                                               : static_cast<int>(found - stops.begin());
+  const UiItem& next = *stops[static_cast<std::size_t>(((at + direction) % count + count) % count)];
+  ImGui::ClearActiveID();
+  ImGui::FocusWindow(next.window);
+  const ImVec2 origin = next.window->Pos;
+  ImGui::SetNavID(
+      next.id, ImGuiNavLayer_Main, 0,
+      ImRect(next.box.x0 - origin.x, next.box.y0 - origin.y, next.box.x1 - origin.x, next.box.y1 - origin.y));
+  g.NavDisableHighlight = false;
+  g.NavDisableMouseHover = true;
+  ask_frame();
+}
+
+void Ui::record(std::string_view name) {
+  const ImVec2 least = ImGui::GetItemRectMin();
+  const ImVec2 most = ImGui::GetItemRectMax();
+  items_.push_back(
+      {std::string(name), {least.x, least.y, most.x, most.y}, ImGui::GetItemID(), ImGui::GetCurrentWindow()});
+}
+
+void Ui::record(std::string_view name, const Box& box) {
+  items_.push_back({std::string(name), box, 0, nullptr});
+}
+
+bool Ui::button(std::string_view label, ButtonKind kind, bool enabled, float width) {
+  const ButtonColours colours = colours_of(theme(), kind, enabled);
+  ImGui::PushStyleColor(ImGuiCol_Button, colours.ground);
+  ImGui::PushStyleColor(ImGuiCol_ButtonHovered, colours.hover);
+  ImGui::PushStyleColor(ImGuiCol_ButtonActive, colours.hover);
+  ImGui::PushStyleColor(ImGuiCol_Text, colours.text);
+  ImGui::BeginDisabled(!enabled);
+  ImGui::PushStyleVar(ImGuiStyleVar_DisabledAlpha, 1.0F);
+  const bool clicked = ImGui::Button(label_of(label).c_str(), {width, 0});
+  ImGui::PopStyleVar();
+  ImGui::EndDisabled();
+  ImGui::PopStyleColor(4);
+  if (enabled) record(label);
+  return clicked && enabled;
+}
+
+bool Ui::choice(std::string_view label, bool chosen) {
+  const float width = canvas().text_width(label, Face::text) + px(20);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float height = ImGui::GetFrameHeight();
+  ImGui::PushID(label.data(), label.data() + label.size());
+  const bool clicked = ImGui::InvisibleButton("choice", {width, height});
+  record(label);
+  const bool hovered = ImGui::IsItemHovered();
+  ImGui::PopID();
+  ImGuiCanvas draw = canvas();
+  if (hovered && !chosen) draw.fill({at.x, at.y, at.x + width, at.y + height}, theme().hover, px(5));
+  draw.text(at.x + px(10), at.y + (height - draw.line_height(Face::text)) / 2, label,
+            chosen ? Face::bold : Face::text, chosen ? theme().text : theme().dim);
+  if (chosen) {
+    draw.fill({at.x + px(8), at.y + height - px(2), at.x + width - px(8), at.y + height}, theme().accent, 1);
+  }
+  return clicked;
+}
+
+bool Ui::checkbox(std::string_view label, bool* value) {
+  const bool changed = ImGui::Checkbox(label_of(label).c_str(), value);
+  record(label);
+  return changed;
+}
+
+bool Ui::input(std::string_view name, std::string& words, std::string_view hint, float width, bool good) {
+  ImGui::PushID(name.data(), name.data() + name.size());
+  ImGui::SetNextItemWidth(width);
+  if (!good) {
+    ImGui::PushStyleVar(ImGuiStyleVar_FrameBorderSize, px(1.5F));
+    ImGui::PushStyleColor(ImGuiCol_Border, theme().bad);
+  }
+  const bool changed = ImGui::InputTextWithHint("##input", std::string(hint).c_str(), &words);
+  if (!good) {
+    ImGui::PopStyleColor();
+    ImGui::PopStyleVar();
+  }
+  record(name);
+  ImGui::PopID();
+  return changed;
+}
+
+bool Ui::combo(std::string_view name, const std::vector<std::string>& options, std::string& chosen,
+               float width) {
+  bool changed = false;
+  ImGui::PushID(name.data(), name.data() + name.size());
+  ImGui::SetNextItemWidth(width);
+  const bool open = ImGui::BeginCombo("##combo", chosen.c_str(), ImGuiComboFlags_HeightLarge);
+  record(name);
+  if (open) {
+    for (std::size_t i = 0; i < options.size(); ++i) {
+      ImGui::PushID(static_cast<int>(i));
+      if (ImGui::Selectable("##option", options[i] == chosen)) {
+        chosen = options[i];
+        changed = true;
+      }
+      record(options[i]);
+      ImGui::SameLine(0, 0);
+      ImGui::TextUnformatted(options[i].c_str());
+      ImGui::PopID();
+    }
+    ImGui::EndCombo();
+  }
+  ImGui::PopID();
+  return changed;
+}
+
+bool Ui::slider(std::string_view name, double* value, double least, double most, float width) {
+  ImGui::PushID(name.data(), name.data() + name.size());
+  ImGui::SetNextItemWidth(width);
+  const bool changed = ImGui::SliderScalar("##slider", ImGuiDataType_Double, value, &least, &most, "%.2f");
+  record(name);
+  ImGui::PopID();
+  return changed;
+}
+
+bool Ui::row(std::string_view name, bool chosen, float height, Box* box) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = std::max(1.0F, ImGui::GetContentRegionAvail().x);
+  ImGui::PushID(name.data(), name.data() + name.size());
+  const bool clicked = ImGui::InvisibleButton("row", {width, height});
+  ImGui::SetItemAllowOverlap();
+  record(name);
+  const bool hovered = ImGui::IsItemHovered();
+  ImGui::PopID();
+  *box = {at.x, at.y, at.x + width, at.y + height};
+  if (chosen || hovered) canvas().fill(*box, chosen ? theme().selected : theme().hover, px(5));
+  return clicked;
+}
+
+void Ui::text(std::string_view words, Face face) { text(words, face, theme().text); }
+
+void Ui::text(std::string_view words, Face face, ImU32 colour) {
+  ImGui::PushFont(font_of(fonts_, face));
+  ImGui::PushStyleColor(ImGuiCol_Text, colour);
+  ImGui::TextUnformatted(words.data(), words.data() + words.size());
+  ImGui::PopStyleColor();
+  ImGui::PopFont();
+}
+
+void Ui::wrapped(std::string_view words, Face face, ImU32 colour) {
+  ImGui::PushTextWrapPos(0);
+  text(words, face, colour);
+  ImGui::PopTextWrapPos();
+}
+
+void Ui::heading(std::string_view words) {
+  gap(2);
+  text(words, Face::bold);
+}
+
+bool Ui::empty_state(std::string_view title, std::string_view words, std::string_view action) {
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  const float width = std::min(room.x - px(24), px(460));
+  const float left = ImGui::GetCursorPosX() + std::max(0.0F, (room.x - width) / 2);
+  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + std::max(0.0F, room.y * 0.32F));
+  ImGui::SetCursorPosX(left);
+  ImGui::BeginGroup();
+  ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + width);
+  text(title, Face::title);
+  gap(2);
+  text(words, Face::text, theme().dim);
+  ImGui::PopTextWrapPos();
+  gap(4);
+  const bool clicked = !action.empty() && button(action, ButtonKind::primary);
+  ImGui::EndGroup();
+  return clicked;
+}
+
+void Ui::tip(std::string_view words) {
+  if (!ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
+  ImGui::BeginTooltip();
+  ImGui::PushTextWrapPos(px(360));
+  text(words, Face::small);
+  ImGui::PopTextWrapPos();
+  ImGui::EndTooltip();
+}
+
+bool Ui::pressed(char letter) const {
+  return !ImGui::GetIO().WantTextInput && ImGui::IsKeyPressed(static_cast<int>(letter), false);
+}
+
+bool Ui::pressed(Hotkey key) const {
+  return !ImGui::GetIO().WantTextInput && ImGui::IsKeyPressed(static_cast<int>(key), false);
+}
+
+}  // namespace isobar

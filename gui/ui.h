@@ -1,0 +1,95 @@
+#pragma once
+// The widgets that panels are made of. Each one that can be used is recorded by name: tests click by name,
+// and Tab goes from one to the next.
+#include <imgui.h>
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plot/canvas.h"
+#include "plot/smooth.h"
+#include "theme.h"
+
+struct ImGuiWindow;
+
+namespace isobar {
+
+enum class ButtonKind { plain, primary, danger, quiet };
+
+struct UiItem {
+  std::string name;
+  Box box;
+  ImGuiID id = 0;
+  ImGuiWindow* window = nullptr;
+};
+
+/// Keys that are letters or signs, as GLFW and ImGui 1.86 number them.
+enum class Hotkey : int { space = 32, slash = 47, equal = 61, minus = 45, zero = 48, f1 = 290 };
+
+class Ui {
+ public:
+  explicit Ui(TextureMaker& textures) : textures_(textures) {}
+
+  /// Fonts and style; call before a frame when scale or theme changed.
+  void set_look(bool dark, float scale);
+  void begin_frame();
+  /// Moves the focus when Tab was pressed.
+  void end_frame();
+
+  const Theme& theme() const { return *theme_; }
+  const Fonts& fonts() const { return fonts_; }
+  float px(float pixels) const { return pixels * fonts_.scale; }
+  TextureMaker& textures() { return textures_; }
+  Smoother& smoother() { return smoother_; }
+  ImGuiCanvas canvas() { return ImGuiCanvas(*ImGui::GetWindowDrawList(), fonts_, textures_); }
+
+  bool button(std::string_view label, ButtonKind kind = ButtonKind::plain, bool enabled = true,
+              float width = 0);
+  /// One of several, such as a tab; true when clicked.
+  bool choice(std::string_view label, bool chosen);
+  bool checkbox(std::string_view label, bool* value);
+  bool input(std::string_view name, std::string& text, std::string_view hint, float width, bool good = true);
+  bool combo(std::string_view name, const std::vector<std::string>& options, std::string& chosen,
+             float width);
+  bool slider(std::string_view name, double* value, double least, double most, float width);
+  /// A row that can be chosen over the whole width; draw its content over `box` afterwards.
+  bool row(std::string_view name, bool chosen, float height, Box* box);
+
+  void text(std::string_view words, Face face = Face::text);
+  void text(std::string_view words, Face face, ImU32 colour);
+  void dim(std::string_view words) { text(words, Face::small, theme().dim); }
+  void wrapped(std::string_view words, Face face, ImU32 colour);
+  void heading(std::string_view words);
+  /// What to do next, in the middle of an empty place; true when `action` (may be "") was clicked.
+  bool empty_state(std::string_view title, std::string_view words, std::string_view action = {});
+  void tip(std::string_view words);
+  void gap(float pixels) { ImGui::Dummy({0, px(pixels)}); }
+
+  /// Names the last ImGui item.
+  void record(std::string_view name);
+  /// Names a place of the plot kind, which is no ImGui item of its own.
+  void record(std::string_view name, const Box& box);
+  const std::vector<UiItem>& items() const { return items_; }
+
+  /// A key was pressed and no text is being typed.
+  bool pressed(char letter) const;
+  bool pressed(Hotkey key) const;
+  bool with_control() const { return ImGui::GetIO().KeyCtrl; }
+  /// Something moves: draw another frame soon.
+  void ask_frame() { moving_ = true; }
+  bool moving() const { return moving_; }
+
+ private:
+  void focus_next(int direction);
+
+  TextureMaker& textures_;
+  const Theme* theme_ = &theme_of(true);
+  Fonts fonts_;
+  Smoother smoother_;
+  std::vector<UiItem> items_;
+  bool moving_ = false;
+};
+
+}  // namespace isobar

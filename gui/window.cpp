@@ -1,0 +1,246 @@
+#include "window.h"
+
+#include <GLFW/glfw3.h>
+#include <backends/imgui_impl_glfw.h>
+#include <backends/imgui_impl_opengl3.h>
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <nlohmann/json.hpp>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "record/png.h"
+
+namespace isobar {
+namespace {
+
+constexpr int kFramesAfterEvent = 3;  // ImGui answers an event in the frame after it
+constexpr double kPoll_s = 0.25;
+constexpr double kPatience_s = 60;  // for a screenshot: what is not read by then is not waited for
+
+std::string last_glfw_error;  // NOLINT: GLFW reports through a plain function
+std::atomic<int> frames_due{kFramesAfterEvent};
+
+void wake() {
+  frames_due = kFramesAfterEvent;
+  glfwPostEmptyEvent();
+}
+
+class GlTextures : public TextureMaker {
+ public:
+  ~GlTextures() override {
+    for (const Entry& entry : kept_) glDeleteTextures(1, &entry.id);
+  }
+  ImTextureID texture(const std::shared_ptr<const Picture>& picture) override {
+    for (const Entry& entry : kept_) {
+      if (entry.picture == picture) return as_id(entry.id);
+    }
+    if (kept_.size() >= 16) {
+      glDeleteTextures(1, &kept_.front().id);
+      kept_.pop_front();
+    }
+    Entry entry{picture, 0};
+    glGenTextures(1, &entry.id);
+    glBindTexture(GL_TEXTURE_2D, entry.id);
+    glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
+    glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, GL_NEAREST);
+    glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA, picture->width, picture->height, 0, GL_RGBA, GL_UNSIGNED_BYTE,
+                 picture->rgba.data());
+    kept_.push_back(entry);
+    return as_id(entry.id);
+  }
+  const Picture* picture_of(ImTextureID id) const override {
+    for (const Entry& entry : kept_) {
+      if (as_id(entry.id) == id) return entry.picture.get();
+    }
+    return nullptr;
+  }
+
+ private:
+  struct Entry {
+    std::shared_ptr<const Picture> picture;
+    GLuint id;
+  };
+  static ImTextureID as_id(GLuint id) {
+    return reinterpret_cast<ImTextureID>(static_cast<std::uintptr_t>(id));
+  }
+  std::deque<Entry> kept_;
+};
+
+/// GLFW and ImGui, alive as long as this is.
+class Screen {
+ public:
+  Screen(int width, int height) {
+    glfwSetErrorCallback([](int, const char* words) { last_glfw_error = words; });
+    if (glfwInit() == 0) no_window();
+    glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
+    glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
+    glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
+    glfwWindowHintString(GLFW_X11_CLASS_NAME, "isobar");
+    window_ = glfwCreateWindow(width, height, "Isobar", nullptr, nullptr);
+    if (window_ == nullptr) no_window();
+    glfwSetWindowSizeLimits(window_, 640, 400, GLFW_DONT_CARE, GLFW_DONT_CARE);
+    glfwMakeContextCurrent(window_);
+    glfwSwapInterval(1);
+    listen();
+    ImGui::CreateContext();
+    ImGuiIO& io = ImGui::GetIO();
+    io.IniFilename = nullptr;
+    io.ConfigFlags |= ImGuiConfigFlags_NavEnableKeyboard;
+    io.ConfigWindowsMoveFromTitleBarOnly = true;
+    ImGui_ImplGlfw_InitForOpenGL(window_, true);
+    ImGui_ImplOpenGL3_Init("#version 330");
+  }
+  ~Screen() {
+    if (window_ != nullptr) {
+      ImGui_ImplOpenGL3_Shutdown();
+      ImGui_ImplGlfw_Shutdown();
+      ImGui::DestroyContext();
+      glfwDestroyWindow(window_);
+    }
+    glfwTerminate();
+  }
+  Screen(const Screen&) = delete;
+  Screen& operator=(const Screen&) = delete;
+
+  GLFWwindow* window() const { return window_; }
+
+ private:
+  [[noreturn]] void no_window() {
+    glfwTerminate();
+    throw Error(
+        "a window cannot be opened" + (last_glfw_error.empty() ? "" : ": " + last_glfw_error), "display",
+        "on a machine without a display: ./isobar gui --screenshot out.png, or ./isobar show last --follow",
+        Exit::failed);
+  }
+  /// Whatever the user does makes a frame due. ImGui's own callbacks are added behind these.
+  void listen() {
+    glfwSetCursorPosCallback(window_, [](GLFWwindow*, double, double) { frames_due = kFramesAfterEvent; });
+    glfwSetMouseButtonCallback(window_, [](GLFWwindow*, int, int, int) { frames_due = kFramesAfterEvent; });
+    glfwSetScrollCallback(window_, [](GLFWwindow*, double, double) { frames_due = kFramesAfterEvent; });
+    glfwSetKeyCallback(window_, [](GLFWwindow*, int, int, int, int) { frames_due = kFramesAfterEvent; });
+    glfwSetCharCallback(window_, [](GLFWwindow*, unsigned) { frames_due = kFramesAfterEvent; });
+    glfwSetWindowFocusCallback(window_, [](GLFWwindow*, int) { frames_due = kFramesAfterEvent; });
+    glfwSetCursorEnterCallback(window_, [](GLFWwindow*, int) { frames_due = kFramesAfterEvent; });
+    glfwSetWindowRefreshCallback(window_, [](GLFWwindow*) { frames_due = kFramesAfterEvent; });
+    glfwSetFramebufferSizeCallback(window_, [](GLFWwindow*, int, int) { frames_due = kFramesAfterEvent; });
+  }
+
+  GLFWwindow* window_ = nullptr;
+};
+
+void draw_frame(App& app, GLFWwindow* window) {
+  float scale = 1;
+  float unused = 1;
+  glfwGetWindowContentScale(window, &scale, &unused);
+  if (app.prepare(std::clamp(scale, 0.5F, 4.0F))) {
+    ImGui_ImplOpenGL3_DestroyFontsTexture();
+    ImGui_ImplOpenGL3_CreateFontsTexture();
+  }
+  ImGui_ImplOpenGL3_NewFrame();
+  ImGui_ImplGlfw_NewFrame();
+  ImGui::NewFrame();
+  app.draw();
+  ImGui::Render();
+  int width = 0;
+  int height = 0;
+  glfwGetFramebufferSize(window, &width, &height);
+  glViewport(0, 0, width, height);
+  const ImVec4 ground = ImGui::ColorConvertU32ToFloat4(app.ui().theme().ground);
+  glClearColor(ground.x, ground.y, ground.z, 1);
+  glClear(GL_COLOR_BUFFER_BIT);
+  ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
+  app.finish_frame(*ImGui::GetDrawData());
+}
+
+void take_screenshot(GLFWwindow* window, const std::filesystem::path& file) {
+  int width = 0;
+  int height = 0;
+  glfwGetFramebufferSize(window, &width, &height);
+  const auto row = static_cast<std::size_t>(width) * 4;
+  std::vector<std::uint8_t> upwards(row * static_cast<std::size_t>(height));
+  glPixelStorei(GL_PACK_ALIGNMENT, 1);
+  glReadPixels(0, 0, width, height, GL_RGBA, GL_UNSIGNED_BYTE, upwards.data());
+  std::vector<std::uint8_t> pixels(upwards.size());
+  for (std::size_t y = 0; y < static_cast<std::size_t>(height); ++y) {
+    std::copy_n(
+        upwards.begin() + static_cast<std::ptrdiff_t>((static_cast<std::size_t>(height) - 1 - y) * row), row,
+        pixels.begin() + static_cast<std::ptrdiff_t>(y * row));
+  }
+  for (std::size_t i = 3; i < pixels.size(); i += 4) pixels[i] = 255;
+  write_file_whole(file, encode_png(pixels, height, width, 4));
+}
+
+void write_items(const App& app, const std::filesystem::path& file) {
+  nlohmann::ordered_json out;
+  for (const UiItem& item : app.ui().items())
+    out[item.name] = {item.box.x0, item.box.y0, item.box.x1, item.box.y1};
+  write_file_whole(file, out.dump());
+}
+
+/// Frames one after the other until nothing is left to read or to ease, then the picture.
+int run_for_screenshot(App& app, GLFWwindow* window, const WindowOptions& options) {
+  const std::int64_t begin_us = steady_us();
+  int calm = 0;
+  while (calm < 12) {
+    glfwPollEvents();
+    draw_frame(app, window);
+    if (calm < 11) glfwSwapBuffers(window);
+    const bool late = static_cast<double>(steady_us() - begin_us) * 1e-6 > kPatience_s;
+    calm = app.is_settled() || late ? calm + 1 : 0;
+    if (calm == 0) glfwWaitEventsTimeout(0.02);
+  }
+  take_screenshot(window, options.screenshot);
+  glfwSwapBuffers(window);
+  return 0;
+}
+
+int run_loop(App& app, GLFWwindow* window, const WindowOptions& options) {
+  while (glfwWindowShouldClose(window) == 0) {
+    if (app.poll()) frames_due = kFramesAfterEvent;
+    if (frames_due > 0) {
+      --frames_due;
+      const std::int64_t begin_us = steady_us();
+      draw_frame(app, window);
+      glfwSwapBuffers(window);
+      if (!options.items.empty()) write_items(app, options.items);
+      if (app.ui().moving()) frames_due = std::max(1, frames_due.load());
+      const double spent_s = static_cast<double>(steady_us() - begin_us) * 1e-6;
+      const double left_s = 1.0 / options.frames_per_s - spent_s;
+      if (frames_due > 0 && left_s > 0) {
+        glfwWaitEventsTimeout(left_s);
+      } else {
+        glfwPollEvents();
+      }
+      continue;
+    }
+    if (ImGui::GetIO().WantTextInput) frames_due = 1;  // the cursor blinks
+    glfwWaitEventsTimeout(kPoll_s);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int run_window(const AppOptions& app_options, const WindowOptions& options,
+               const std::function<void(AppState&)>& begin_with) {
+  const WindowSettings settings = load_settings(app_options.settings).settings;
+  Screen screen(options.width > 0 ? options.width : settings.width,
+                options.height > 0 ? options.height : settings.height);
+  GlTextures textures;
+  App app(app_options, textures, wake);
+  begin_with(app.state());
+  const int code = options.screenshot.empty() ? run_loop(app, screen.window(), options)
+                                              : run_for_screenshot(app, screen.window(), options);
+  if (options.screenshot.empty()) {
+    glfwGetWindowSize(screen.window(), &app.state().settings.width, &app.state().settings.height);
+  }
+  return code;
+}
+
+}  // namespace isobar

@@ -1,0 +1,149 @@
+// A stream that grows in three pieces, read as the window reads it.
+// Input: a mode byte (1: small limits, so that lines are given up; 2: the head and tail of a long stream
+// only), two places to cut at, then the bytes of rank-0000.jsonl.
+#include <cmath>
+
+#include "analyse/event.h"
+#include "analyse/run_view.h"
+#include "core/error.h"
+#include "fuzz/checks.h"
+#include "record/line_splitter.h"
+
+using namespace isobar;
+
+namespace {
+
+constexpr LineLimits kSmall = {.line = 48, .window = 160, .lines = 3};
+constexpr std::size_t kMostCompared = 64;  // curves; more would only cost memory
+
+/// StreamReader over bytes instead of a file.
+class Stream {
+ public:
+  Stream(std::string_view bytes, LineLimits limits) : bytes_(bytes), splitter_(limits) {}
+
+  std::vector<std::string> read(std::size_t size) {
+    std::vector<std::string> lines;
+    for (std::size_t used = 1; used != 0; offset_ += used) {
+      const std::size_t before = lines.size();
+      used =
+          splitter_.take(bytes_.substr(offset_, std::min(size - offset_, splitter_.limits().window)), lines);
+      require(used <= size - offset_);
+      require(lines.size() - before <= splitter_.limits().lines);
+    }
+    return lines;
+  }
+  std::int64_t dropped() const { return splitter_.dropped_lines(); }
+
+ private:
+  std::string_view bytes_;
+  std::size_t offset_ = 0;
+  LineSplitter splitter_;
+};
+
+/// What is to come out: cut at newlines, up to the first line that is not there yet.
+std::vector<std::string> plain_lines(std::string_view bytes) {
+  std::vector<std::string> out;
+  for (std::size_t end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
+    const std::string_view line = bytes.substr(0, end);
+    if (line.find('\0') != std::string_view::npos) break;
+    if (!line.empty()) out.emplace_back(line);
+    bytes.remove_prefix(end + 1);
+  }
+  return out;
+}
+
+/// The part of the window that takes lines in.
+class Run {
+ public:
+  void take(const std::vector<std::string>& lines) {
+    for (const std::string& line : lines) {
+      if (refused_) return;
+      const Event* const event = parser_.parse(line);
+      if (event == nullptr) {
+        builder_.count_unread();
+        continue;
+      }
+      try {
+        builder_.take(*event);
+      } catch (const Error&) {  // an unknown schema
+        refused_ = true;
+        return;
+      }
+      series_.take(*event);
+      check_text(event->text("text"));
+    }
+  }
+  void skip() { builder_.skip(); }
+
+  RunSeries& series() { return series_; }
+
+  void check() {
+    check_series(series_);
+    builder_.judge(0);
+    require(builder_.view().state != RunState::empty);
+    builder_.judge(1e9);
+    const RunView& view = builder_.view();
+    require(state_name(view.state) != nullptr);
+    for (const std::string* text : {&view.reason, &view.lesson, &view.preset, &view.device, &view.host,
+                                    &view.started, &view.fault, &view.provenance, &view.summary.headline})
+      check_text(*text);
+    for (const std::string& channel : view.channels) check_text(channel);
+    for (const RunScores& scores : view.scores) check_text(scores.headline);
+    for (const std::string& line : summary_lines(view.summary)) check_text(line);
+    require(summary_event(view.summary).text().back() == '\n');
+  }
+
+  void check_same(const Run& other) const {
+    require(refused_ == other.refused_);
+    require(digest(series_) == digest(other.series_));
+    const RunView& mine = builder_.view();
+    const RunView& theirs = other.builder_.view();
+    require(mine.unread_lines == theirs.unread_lines);
+    require(mine.scores.size() == theirs.scores.size());
+    require(mine.summary.steps == theirs.summary.steps);
+    require(mine.summary.samples == theirs.summary.samples);
+  }
+
+ private:
+  EventParser parser_;
+  RunViewBuilder builder_{"fuzz"};
+  RunSeries series_;
+  bool refused_ = false;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const Growth growth = growth_of(data, size);
+  const bool small = (growth.mode & 1) != 0;
+  const bool partial = (growth.mode & 2) != 0;
+  const LineLimits limits = small ? kSmall : LineLimits{};
+  Stream whole_stream(growth.bytes, limits);
+  const std::vector<std::string> whole = whole_stream.read(growth.bytes.size());
+  if (!small) require(whole == plain_lines(growth.bytes));
+
+  Stream stream(growth.bytes, limits);
+  Run run;
+  std::vector<std::string> seen;
+  RunSeries kept;
+  std::uint64_t kept_digest = digest(kept);
+  for (const std::size_t cut : growth.cuts) {
+    const std::vector<std::string> lines = stream.read(cut);
+    seen.insert(seen.end(), lines.begin(), lines.end());
+    run.take(lines);
+    require(digest(kept) == kept_digest);
+    if (partial) run.skip();
+    kept = run.series().snapshot();
+    kept_digest = digest(kept);
+    require(kept_digest == digest(run.series()));
+  }
+  require(seen == whole);
+  require(stream.dropped() == whole_stream.dropped());
+  run.check();
+  if (!partial && kept.names().size() <= kMostCompared) {
+    Run at_once;
+    at_once.take(whole);
+    at_once.check_same(run);
+  }
+  return 0;
+}
