@@ -8,13 +8,8 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
-#include "panels/chrome.h"
-#include "panels/compare.h"
-#include "panels/ladder.h"
-#include "panels/lesson.h"
 #include "panels/maps.h"
 #include "panels/run_form.h"
-#include "panels/watch.h"
 #include "raster.h"
 #include "record/png.h"
 #include "record/run_folder.h"
@@ -26,12 +21,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr double kToast_s = 6;
-constexpr float kNarrow = 1100;  // below it the right column becomes tabs of the centre
-constexpr ImGuiWindowFlags kPadded = ImGuiWindowFlags_AlwaysUseWindowPadding;
-constexpr ImGuiWindowFlags kFixed = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
-                                    ImGuiWindowFlags_NoSavedSettings |
-                                    ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoNavFocus;
-
 fs::path or_else(const fs::path& path, const fs::path& other) { return path.empty() ? other : path; }
 
 fs::path parent_of_runs(const AppOptions& options) {
@@ -173,139 +162,6 @@ bool App::is_settled() const {
   return id.empty() || (now.feed.fields && now.feed.fields->run == id && now.feed.fields->step == step);
 }
 
-void App::splitter(const char* name, double& size, float sign, bool vertical) {
-  const float thick = ui_.px(8);
-  const ImVec2 room = ImGui::GetContentRegionAvail();
-  if (vertical) ImGui::SameLine(0, 0);
-  ImGui::InvisibleButton(name, vertical ? ImVec2(thick, std::max(1.0F, room.y)) : ImVec2(room.x, thick));
-  ui_.record(name);
-  if (ImGui::IsItemHovered() || ImGui::IsItemActive()) {
-    ImGui::SetMouseCursor(vertical ? ImGuiMouseCursor_ResizeEW : ImGuiMouseCursor_ResizeNS);
-  }
-  if (ImGui::IsItemActive()) {
-    const ImVec2 delta = ImGui::GetIO().MouseDelta;
-    size += static_cast<double>(sign * (vertical ? delta.x : delta.y) / ui_.fonts().scale);
-  }
-  if (vertical) ImGui::SameLine(0, 0);
-}
-
-Requests App::draw_left(const Data& data) {
-  Requests ask;
-  ImGui::BeginChild("left", {ui_.px(static_cast<float>(state_.settings.left_width)), 0}, false,
-                    ImGuiWindowFlags_NoScrollbar);
-  const float room = ImGui::GetContentRegionAvail().y;
-  const float ladder = std::min(
-      room * 0.5F, ui_.px(34 + 84 * static_cast<float>(std::max<std::size_t>(1, project_.lessons.size()))));
-  ImGui::BeginChild("ladder", {0, ladder}, true, kPadded);
-  ask.join(draw_ladder(ui_, data, state_));
-  ImGui::EndChild();
-  ui_.gap(0);
-  ImGui::BeginChild("runs", {0, 0}, true, kPadded);
-  ask.join(draw_runs(ui_, data, state_));
-  ImGui::EndChild();
-  ImGui::EndChild();
-  return ask;
-}
-
-Requests App::draw_view(const Data& data, View view) {
-  switch (view) {
-    case View::watch:
-      return draw_watch(ui_, data, state_);
-    case View::compare:
-      return draw_compare(ui_, data, state_);
-    case View::maps:
-      return draw_maps(ui_, data, state_);
-    case View::code:
-      return draw_code(ui_, data, state_);
-    case View::lesson:
-      return draw_lesson_page(ui_, data, state_);
-    case View::run:
-      break;
-  }
-  return draw_run_form(ui_, data, state_);
-}
-
-Requests App::draw_centre(const Data& data, float width) {
-  Requests ask;
-  const bool narrow = ImGui::GetIO().DisplaySize.x < ui_.px(kNarrow);
-  if (!narrow && (state_.view == View::lesson || state_.view == View::run)) {
-    state_.side = state_.view;
-    state_.view = View::watch;
-  }
-  ImGui::BeginChild("centre", {width, 0}, true, kPadded);
-  static constexpr const char* kTitles[kViews] = {"Watch", "Compare", "Maps", "Code", "Lesson", "Run"};
-  for (int i = 0; i < (narrow ? kViews : 4); ++i) {
-    if (i > 0) ImGui::SameLine(0, ui_.px(2));
-    const auto view = static_cast<View>(i);
-    const std::string title = view == View::compare && !state_.compared.empty()
-                                  ? fmt::format("Compare {}", state_.compared.size())
-                                  : kTitles[i];
-    if (ui_.choice(title, state_.view == view)) state_.view = view;
-  }
-  ui_.gap(0);
-  ask.join(draw_view(data, state_.view));
-  ImGui::EndChild();
-  return ask;
-}
-
-Requests App::draw_side(const Data& data) {
-  Requests ask;
-  ImGui::BeginChild("side", {0, 0}, true, kPadded);
-  if (ui_.choice("Lesson", state_.side == View::lesson)) state_.side = View::lesson;
-  ImGui::SameLine(0, ui_.px(2));
-  if (ui_.choice("Settings", state_.side == View::run)) state_.side = View::run;
-  ImGui::BeginChild(state_.side == View::run ? "run side" : "lesson side");
-  ask.join(draw_view(data, state_.side));
-  ImGui::EndChild();
-  ImGui::EndChild();
-  return ask;
-}
-
-Requests App::draw_all(const Data& data) {
-  Requests ask;
-  const ImVec2 screen = ImGui::GetIO().DisplaySize;
-  const float bar = ui_.px(kBarHeight);
-  WindowSettings& settings = state_.settings;
-  const float console = ui_.px(kConsoleBar + static_cast<float>(settings.console_height));
-  ImGui::SetNextWindowPos({0, 0});
-  ImGui::SetNextWindowSize({screen.x, bar});
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
-  ImGui::Begin("bar", nullptr, kFixed);
-  ask.join(draw_bar(ui_, data, state_));
-  ImGui::End();
-  const float body = std::max(ui_.px(80), screen.y - bar - console);
-  ImGui::SetNextWindowPos({0, bar});
-  ImGui::SetNextWindowSize({screen.x, body});
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {ui_.px(8), 0});
-  ImGui::Begin("body", nullptr, kFixed);
-  ImGui::PopStyleVar();
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {ui_.px(12), ui_.px(10)});
-  const bool narrow = screen.x < ui_.px(kNarrow);
-  ask.join(draw_left(data));
-  splitter("left splitter", settings.left_width, 1, true);
-  const float side = narrow ? 0 : ui_.px(static_cast<float>(settings.right_width) + 8);
-  ask.join(draw_centre(data, std::max(ui_.px(200), ImGui::GetContentRegionAvail().x - side)));
-  if (!narrow) {
-    splitter("right splitter", settings.right_width, -1, true);
-    ask.join(draw_side(data));
-  }
-  ImGui::PopStyleVar();
-  ImGui::End();
-  ImGui::SetNextWindowPos({0, bar + body});
-  ImGui::SetNextWindowSize({screen.x, console});
-  ImGui::Begin("console window", nullptr, kFixed);
-  ImGui::PushStyleColor(ImGuiCol_ChildBg, ui_.theme().ground);
-  ask.join(draw_console(ui_, data, state_));
-  ImGui::PopStyleColor();
-  ImGui::End();
-  ImGui::PopStyleVar();
-  settings.left_width = std::clamp(settings.left_width, 200.0, 600.0);
-  settings.right_width = std::clamp(settings.right_width, 260.0, 900.0);
-  ask.join(draw_help(ui_, state_));
-  draw_toast(ui_, state_);
-  return ask;
-}
-
 void App::draw() {
   state_.now_s = seconds_now();
   const Data now = data();
@@ -322,60 +178,6 @@ void App::draw() {
   act(std::move(ask), now);
   ui_.end_frame();
   wish(now);
-}
-
-void App::take_keys(const Data& data, Requests& ask) {
-  ImGuiIO& io = ImGui::GetIO();
-  if (!io.WantTextInput) {
-    for (const ImWchar letter : io.InputQueueCharacters) {
-      if (letter == '?') ask.help = true;
-      if (letter == '/') state_.focus_filter = true;
-    }
-    if (state_.focus_filter) io.InputQueueCharacters.resize(0);
-  }
-  if (ui_.pressed(Hotkey::f1)) ask.help = true;
-  if (state_.help) return;
-  if (io.KeyCtrl) {
-    if (ui_.pressed(Hotkey::equal)) ask.zoom_by = 1.1;
-    if (ui_.pressed(Hotkey::minus)) ask.zoom_by = 1 / 1.1;
-    if (ui_.pressed(Hotkey::zero)) ask.zoom_by = 1 / state_.settings.zoom;
-    const bool narrow = io.DisplaySize.x < ui_.px(kNarrow);
-    if (ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Tab), false)) {
-      state_.view = static_cast<View>((static_cast<int>(state_.view) + 1) % (narrow ? kViews : 4));
-    }
-    return;
-  }
-  if (io.KeyAlt || io.KeySuper) return;
-  if (ui_.pressed('D')) ask.toggle_theme = true;
-  if (ui_.pressed('C')) state_.settings.console_height = state_.settings.console_height > 0 ? 0 : 220;
-  for (int i = 0; i < 9; ++i) {
-    if (ui_.pressed(static_cast<char>('1' + i)) && i < static_cast<int>(project_.lessons.size())) {
-      ask.show_lesson = project_.lessons[static_cast<std::size_t>(i)].info.name;
-    }
-  }
-  if (ui_.pressed('G') && !state_.run.empty()) {
-    state_.compared.insert(state_.run);
-    for (const auto& run : data.feed.runs->runs) {
-      if (run->view.lesson != "01_baseline" || run->view.state != RunState::done || run->id == state_.run)
-        continue;
-      state_.compared.insert(run->id);
-      break;
-    }
-    ask.view = View::compare;
-  }
-  // A focus that is shown takes Space for itself.
-  if (ui_.pressed(Hotkey::space) && !io.NavVisible) {
-    const auto run = data.feed.runs->find(state_.run);
-    if (data.starting) {
-      ask.stop_started = true;
-    } else if (run && run->view.state == RunState::running && !run->gone) {
-      ask.stop_run = run->id;
-    } else if (state_.form.problem.empty()) {
-      ask.start = request_of(state_.form);
-    } else {
-      ask.say = state_.form.problem;
-    }
-  }
 }
 
 void App::start(const RunRequest& request) {

@@ -131,9 +131,11 @@ bool Ui::choice(std::string_view label, bool chosen) {
   return clicked;
 }
 
-bool Ui::checkbox(std::string_view label, bool* value) {
-  const bool changed = ImGui::Checkbox(label_of(label).c_str(), value);
-  record(label);
+bool Ui::checkbox(std::string_view name, bool* value, std::string_view label) {
+  ImGui::PushID(name.data(), name.data() + name.size());
+  const bool changed = ImGui::Checkbox(label.empty() ? "##box" : label_of(label).c_str(), value);
+  record(name);
+  ImGui::PopID();
   return changed;
 }
 

@@ -49,7 +49,7 @@ class Ui {
               float width = 0);
   /// One of several, such as a tab; true when clicked.
   bool choice(std::string_view label, bool chosen);
-  bool checkbox(std::string_view label, bool* value);
+  bool checkbox(std::string_view name, bool* value, std::string_view label);
   bool input(std::string_view name, std::string& text, std::string_view hint, float width, bool good = true);
   bool combo(std::string_view name, const std::vector<std::string>& options, std::string& chosen,
              float width);

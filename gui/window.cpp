@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cfloat>
 #include <deque>
 #include <nlohmann/json.hpp>
 
@@ -134,7 +135,7 @@ class Screen {
   GLFWwindow* window_ = nullptr;
 };
 
-void draw_frame(App& app, GLFWwindow* window) {
+void draw_frame(App& app, GLFWwindow* window, bool with_mouse = true) {
   float scale = 1;
   float unused = 1;
   glfwGetWindowContentScale(window, &scale, &unused);
@@ -144,6 +145,7 @@ void draw_frame(App& app, GLFWwindow* window) {
   }
   ImGui_ImplOpenGL3_NewFrame();
   ImGui_ImplGlfw_NewFrame();
+  if (!with_mouse) ImGui::GetIO().MousePos = {-FLT_MAX, -FLT_MAX};
   ImGui::NewFrame();
   app.draw();
   ImGui::Render();
@@ -189,7 +191,7 @@ int run_for_screenshot(App& app, GLFWwindow* window, const WindowOptions& option
   int calm = 0;
   while (calm < 12) {
     glfwPollEvents();
-    draw_frame(app, window);
+    draw_frame(app, window, /*with_mouse=*/false);
     if (calm < 11) glfwSwapBuffers(window);
     const bool late = static_cast<double>(steady_us() - begin_us) * 1e-6 > kPatience_s;
     calm = app.is_settled() || late ? calm + 1 : 0;

@@ -14,7 +14,9 @@ build_jobs() {
 configure() {
   mkdir -p "$build"
   say "configuring ..."
-  (cd "$home" && cmake --preset default -DLIBTORCH_PREFIX="$(libtorch_folder)") >"$build/configure.log" 2>&1 || {
+  local window=OFF
+  [[ $(parts_here) != *gui* ]] || window=ON
+  (cd "$home" && cmake --preset default -DLIBTORCH_PREFIX="$(libtorch_folder)" -DISOBAR_GUI=$window) >"$build/configure.log" 2>&1 || {
     grep -A 6 'CMake Error' "$build/configure.log" >&2 || tail -n 10 "$build/configure.log" >&2
     die "the build could not be configured" "log: $build/configure.log" "./isobar doctor says what is missing"
   }

@@ -23,7 +23,7 @@ doctor_machine() {
 doctor_parts() {
   local missing
   if ! have_debian; then
-    row packages "this is no Debian or Ubuntu: bring what cmake/setup/packages.txt lists by other means"
+    row packages "this is no Debian or Ubuntu: bring what cmake/setup/packages_*.txt lists by other means"
   else
     missing=$(missing_packages | paste -sd' ')
     if [ -z "$missing" ]; then
@@ -40,6 +40,25 @@ doctor_parts() {
     row libtorch "missing: $libtorch_version, $(megabytes "$(wheels | awk '{ s += $2 } END { print s }')") to fetch"
   fi
   if [ -f "$build/build.ninja" ]; then row build "configured in $build"; else row build "missing: not configured"; fi
+}
+
+doctor_window() {
+  local here missing
+  here=$(parts_here)
+  if [[ $here == *gui* ]]; then
+    row window "ok: ./isobar gui"
+  elif have_debian; then
+    missing=$(missing_packages gui | paste -sd' ')
+    row window "not here yet; ./isobar gui brings: $missing"
+  else
+    row window "imgui, glfw3, md4c or freetype2 is missing (pkg-config looks for them)"
+  fi
+  if [ -f /usr/share/fonts/opentype/inter/Inter-Regular.otf ] && [ -f /usr/share/fonts/truetype/jetbrains-mono/JetBrainsMono-Regular.ttf ]; then
+    row fonts "ok, Inter and JetBrains Mono"
+  else
+    row fonts "Inter or JetBrains Mono is missing: the window uses the one of Dear ImGui"
+  fi
+  [[ $here == *display* ]] || row display "no Xvfb: pictures of the window bring it (./isobar gui --screenshot FILE.png)"
 }
 
 doctor_data() {
@@ -73,6 +92,7 @@ doctor() {
   doctor_machine
   say "Set-up"
   doctor_parts
+  doctor_window
   doctor_data
   say "Lessons"
   doctor_lessons

@@ -1,19 +1,42 @@
 # Debian packages: what is missing, how large it is, and bringing it. Sourced by ./isobar.
 # shellcheck shell=bash
 
-wanted_packages() { sed -e 's/#.*//' -e 's/[[:space:]]*$//' -e '/^$/d' "$setup/packages.txt"; }
+# wanted_packages PART...: of the parts base, gui (the window) and display (a display in memory); default: $parts.
+wanted_packages() {
+  local part
+  # shellcheck disable=SC2086,SC2048
+  for part in ${*:-$parts}; do sed -e 's/#.*//' -e 's/[[:space:]]*$//' -e '/^$/d' "$setup/packages_$part.txt"; done
+}
 
-# missing_packages: the wanted ones that dpkg does not have.
+# missing_packages PART...: the wanted ones that dpkg does not have.
 missing_packages() {
   # shellcheck disable=SC2046  # one word a package
   local have
-  have=$(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' $(wanted_packages) 2>/dev/null | awk '$1 ~ /^.i/ { print $2 }')
-  wanted_packages | grep -Fvx -e "${have:-none}" || true
+  have=$(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' $(wanted_packages "$@") 2>/dev/null | awk '$1 ~ /^.i/ { print $2 }')
+  wanted_packages "$@" | grep -Fvx -e "${have:-none}" || true
 }
 
 # as_root COMMAND...: as it is, or through sudo.
 as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+# parts_here: the parts that can be built and used now.
+parts_here() {
+  local part here=base
+  for part in gui display; do
+    if have_debian; then [ -z "$(missing_packages $part)" ] || continue; elif ! other_part_here $part; then continue; fi
+    here="$here $part"
+  done
+  printf '%s' "$here"
+}
+
+# other_part_here PART: on a system without dpkg.
+other_part_here() {
+  case $1 in
+    gui) pkg-config --exists imgui glfw3 md4c freetype2 2>/dev/null ;;
+    *) command -v Xvfb >/dev/null ;;
+  esac
 }
 
 have_debian() { command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; }
@@ -24,7 +47,7 @@ check_other_system() {
   local missing='' tool
   for tool in g++ cmake ninja python3 unzip; do command -v "$tool" >/dev/null || missing="$missing $tool"; done
   [ -z "$missing" ] || die "this is not a Debian or Ubuntu system, and these programs are missing:$missing" "PATH" \
-    "bring them (modules, your package manager), and the libraries of cmake/setup/packages.txt; CMAKE_PREFIX_PATH is honoured"
+    "bring them (modules, your package manager), and the libraries of cmake/setup/packages_*.txt; CMAKE_PREFIX_PATH is honoured"
 }
 
 apt_logged() {

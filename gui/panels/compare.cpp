@@ -31,25 +31,34 @@ Mark mark_of(AppState& state, const RunEntry& run) {
   return static_cast<Mark>(state.colours.slot(run.id) / 8 % 8);
 }
 
-/// What tells the runs apart: the lesson where lessons differ, else preset, else the values of keys that
-/// differ.
+/// Whether more than half of the runs have the value that run `index` has.
+bool is_usual(const KeyRow& row, std::size_t index) {
+  const auto equal = std::count(row.values.begin(), row.values.end(), row.values[index]);
+  return 2 * static_cast<std::size_t>(equal) > row.values.size();
+}
+
+/// What tells a run from the others: lesson and preset where they differ, the fault, and values that most of
+/// the others do not have.
 std::string label_of(const RunEntry& run, const Runs& runs, const std::vector<KeyRow>& keys) {
+  if (run.foreign) return run.name;
   std::vector<std::string> parts;
   const auto differs = [&](auto field) {
-    return std::any_of(runs.begin(), runs.end(), [&](auto& other) { return field(*other) != field(run); });
+    return std::any_of(runs.begin(), runs.end(),
+                       [&](auto& other) { return !other->foreign && field(*other) != field(run); });
   };
-  if (run.foreign) return run.name;
   if (differs([](const RunEntry& r) { return r.view.lesson; })) parts.push_back(run.view.lesson);
-  if (differs([](const RunEntry& r) { return r.view.preset; })) parts.push_back(run.view.preset);
+  const bool presets = differs([](const RunEntry& r) { return r.view.preset; });
+  if (presets) parts.push_back(run.view.preset);
+  if (!run.view.fault.empty()) parts.push_back("fault " + run.view.fault);
   const auto at = std::find_if(runs.begin(), runs.end(), [&](auto& other) { return other->id == run.id; });
   const auto index = static_cast<std::size_t>(at - runs.begin());
   for (const KeyRow& row : keys) {
-    if (!row.differs || parts.size() >= 3 || row.key.rfind("environment.", 0) == 0) continue;
-    const bool preset_key = row.key.rfind("data.", 0) == 0 || row.key.rfind("model.", 0) == 0;
-    if (preset_key && !parts.empty()) continue;
+    if (!row.differs || parts.size() >= 3 || is_usual(row, index)) continue;
+    if (row.key.rfind("environment.", 0) == 0 || row.key == "run.fault") continue;
+    const bool of_preset = row.key.rfind("data.", 0) == 0 || row.key.rfind("model.", 0) == 0;
+    if (of_preset && presets) continue;
     parts.push_back(row.key.substr(row.key.find('.') + 1) + " " + row.values[index]);
   }
-  if (!run.view.fault.empty()) parts.push_back("fault " + run.view.fault);
   return parts.empty() ? short_run_name(run) : join(parts, ", ");
 }
 
@@ -106,6 +115,7 @@ void draw_overlay(Ui& ui, const Runs& runs, const Labels& labels, AppState& stat
   spec.title = title;
   spec.x_title = axis_title(state.x_axis());
   spec.x_is_time = state.x_axis() == XAxis::time;
+  spec.x_is_whole = state.x_axis() == XAxis::step || state.x_axis() == XAxis::samples;
   spec.legend = false;
   const bool sparse = state.x_axis() == XAxis::epoch || state.x_axis() == XAxis::samples;
   spec.empty = sparse ? "None of these runs has it over this x axis." : "None of these runs recorded it.";
@@ -122,7 +132,8 @@ void draw_overlay(Ui& ui, const Runs& runs, const Labels& labels, AppState& stat
   ask.save = save_of_plot(ui, plot, spec, view, compare.link, "compare");
 }
 
-void draw_bars(Ui& ui, const Runs& runs, const Labels& labels, AppState& state, Requests& ask) {
+/// The bars, and the run that each belongs to.
+std::pair<BarSpec, Runs> bars_of(Ui& ui, const Runs& runs, const Labels& labels, AppState& state) {
   const auto measured = [](const RunEntry& run) { return run.view.provenance.empty() && !run.foreign; };
   std::shared_ptr<const RunEntry> base;
   for (const auto& run : runs) {
@@ -149,6 +160,11 @@ void draw_bars(Ui& ui, const Runs& runs, const Labels& labels, AppState& state, 
     spec.bars.push_back(bar);
     shown.push_back(run);
   }
+  return {spec, shown};
+}
+
+void draw_bars(Ui& ui, const Runs& runs, const Labels& labels, AppState& state, Requests& ask) {
+  const auto [spec, shown] = bars_of(ui, runs, labels, state);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGuiCanvas canvas = ui.canvas();
   const float height = bars_height(spec, canvas);
@@ -165,23 +181,13 @@ void draw_bars(Ui& ui, const Runs& runs, const Labels& labels, AppState& state, 
   }
   ImGui::SetCursorScreenPos({at.x, box.y1});
   ImGui::Dummy({1, 1});
-  if (ImGui::IsMouseClicked(1) && ImGui::IsMouseHoveringRect(box.least(), box.most()))
-    ImGui::OpenPopup("bars menu");
-  if (ImGui::BeginPopup("bars menu")) {
-    const auto entry = [&](const char* label) {
-      const bool clicked = ImGui::MenuItem(label);
-      ui.record(label);
-      return clicked;
-    };
-    if (entry("Save as SVG")) {
-      SvgCanvas svg(box.width(), height, ui.theme().panel, ui.fonts());
-      paint_bars(svg, ui.theme(), spec, {0, 0, box.width(), height});
-      ask.save = SaveRequest{"compare-throughput", ExportKind::svg, svg.text(), box};
-    }
-    if (entry("Save as PNG")) ask.save = SaveRequest{"compare-throughput", ExportKind::png, "", box};
-    if (entry("Save as CSV"))
-      ask.save = SaveRequest{"compare-throughput", ExportKind::csv, bars_csv(spec), box};
-    ImGui::EndPopup();
+  const auto kind = save_menu(ui, box);
+  if (!kind) return;
+  ask.save = SaveRequest{"compare-throughput", *kind, *kind == ExportKind::csv ? bars_csv(spec) : "", box};
+  if (*kind == ExportKind::svg) {
+    SvgCanvas svg(box.width(), height, ui.theme().panel, ui.fonts());
+    paint_bars(svg, ui.theme(), spec, {0, 0, box.width(), height});
+    ask.save->text = svg.text();
   }
 }
 
@@ -194,7 +200,7 @@ void draw_keys(Ui& ui, const Runs& runs, const Labels& labels, const std::vector
   ImGui::SameLine(0, ui.px(16));
   ui.input("filter compared keys", state.compare.key_filter, "Filter keys", ui.px(180));
   ImGui::SameLine();
-  ui.checkbox("equal ones too", &state.compare.all_keys);
+  ui.checkbox("equal keys", &state.compare.all_keys, "equal ones too");
   const int columns = 1 + static_cast<int>(std::min<std::size_t>(runs.size(), 40));
   const ImGuiTableFlags flags =
       ImGuiTableFlags_BordersInnerH | ImGuiTableFlags_ScrollX | ImGuiTableFlags_SizingFixedFit;
@@ -311,7 +317,9 @@ Requests draw_compare(Ui& ui, const Data& data, AppState& state) {
   state.compare.link.begin_frame();
   draw_chosen(ui, runs, labels, state, ask);
   draw_plot_controls(ui, state, state.compare.link);
-  ImGui::SameLine(0, ui.px(16));
+  if (ImGui::GetItemRectMax().x + ui.px(230) < ImGui::GetWindowPos().x + ImGui::GetWindowWidth()) {
+    ImGui::SameLine(0, ui.px(16));
+  }
   std::string extra = state.compare.extra.empty() ? "none" : state.compare.extra;
   ImGui::AlignTextToFramePadding();
   ui.dim("also");
@@ -322,7 +330,7 @@ Requests draw_compare(Ui& ui, const Data& data, AppState& state) {
   ImGui::BeginChild("comparison");
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(8), ui.px(8)});
   const ImVec2 room = ImGui::GetContentRegionAvail();
-  const bool wide = room.x > ui.px(760);
+  const bool wide = room.x > ui.px(600);
   const ImVec2 size = {wide ? (room.x - ui.px(8)) / 2 : room.x, std::max(ui.px(200), room.y * 0.36F)};
   const auto next = [&](bool same_row) {
     if (same_row && wide) ImGui::SameLine(0, ui.px(8));
@@ -330,7 +338,7 @@ Requests draw_compare(Ui& ui, const Data& data, AppState& state) {
   draw_overlay(ui, runs, labels, state, "train/loss", "Training loss", size, ask);
   next(true);
   draw_overlay(ui, runs, labels, state, "valid/loss", "Validation loss", size, ask);
-  draw_overlay(ui, runs, labels, state, "valid/rmse_u10m", "RMSE of u10m, in standard deviations", size, ask);
+  draw_overlay(ui, runs, labels, state, "valid/rmse_u10m", "RMSE of u10m (σ)", size, ask);
   next(true);
   const char* const last = state.compare.extra.empty() ? "train/samples_per_s" : state.compare.extra.c_str();
   draw_overlay(ui, runs, labels, state, last,

@@ -18,14 +18,24 @@ struct LessonRuns {
   double best = 0;  ///< samples/s, measured here, without faults
 };
 
-LessonRuns runs_of(const Data& data, const std::string& lesson) {
+/// The preset that rates of the ladder are of: rates of different sizes say nothing about each other.
+std::string ladder_preset(const Data& data) {
+  for (const auto& run : data.feed.runs->runs) {
+    if (run->view.summary.samples_per_s > 0 && !run->foreign && run->view.provenance.empty()) {
+      return run->view.preset;
+    }
+  }
+  return "";
+}
+
+LessonRuns runs_of(const Data& data, const std::string& lesson, const std::string& preset) {
   LessonRuns out;
   for (const auto& run : data.feed.runs->runs) {
     if (run->view.lesson != lesson || run->foreign) continue;
     ++out.runs;
     out.running = out.running || run->view.state == RunState::running;
     out.done = out.done || run->view.state == RunState::done;
-    if (run->view.fault.empty() && run->view.provenance.empty()) {
+    if (run->view.fault.empty() && run->view.provenance.empty() && run->view.preset == preset) {
       out.best = std::max(out.best, run->view.summary.samples_per_s);
     }
   }
@@ -33,13 +43,13 @@ LessonRuns runs_of(const Data& data, const std::string& lesson) {
 }
 
 /// The greatest rate of the ladder, here and published: the length of a full bar.
-double full_rate(const Data& data, bool published) {
+double full_rate(const Data& data, const std::string& preset, bool published) {
   double most = 0;
   for (const LessonCard& card : data.project.lessons) {
     if (published) {
       for (const double rate : card.info.published.samples_per_s) most = std::max(most, rate);
     } else {
-      most = std::max(most, runs_of(data, card.info.name).best);
+      most = std::max(most, runs_of(data, card.info.name, preset).best);
     }
   }
   return most;
@@ -49,7 +59,7 @@ void bar(Canvas& canvas, const Theme& theme, const Box& row, float y, double par
          const std::string& words) {
   const float s = canvas.scale();
   const float left = row.x0 + 40 * s;
-  const float right = row.x1 - 104 * s - 12 * s;
+  const float right = row.x1 - 122 * s;
   const float width = std::max(2 * s, static_cast<float>(part) * (right - left));
   const Box box = {left, y + 4 * s, left + width, y + 10 * s};
   if (hollow) {
@@ -69,13 +79,20 @@ std::string state_text(const LessonCard& card, const LessonRuns& runs) {
 }
 
 void draw_lesson(Ui& ui, const Data& data, const LessonCard& card, const AppState& state, Requests& ask) {
-  const LessonRuns runs = runs_of(data, card.info.name);
+  const std::string preset = ladder_preset(data);
+  const LessonRuns runs = runs_of(data, card.info.name, preset);
   const Published& published = card.info.published;
   const float height = ui.px(published.years.empty() ? 62 : 80);
   Box row;
   if (ui.row("lesson " + card.info.name, state.lesson == card.info.name, height, &row))
     ask.show_lesson = card.info.name;
-  ui.tip(card.info.title);
+  std::string words = card.info.title;
+  for (std::size_t i = 0; i < published.years.size(); ++i) {
+    words +=
+        fmt::format("\n{}: {} samples/s, recorded on {} ({}) with the full-size preset", published.years[i],
+                    engineering(published.samples_per_s[i], 4), published.device, published.stacks[i]);
+  }
+  ui.tip(words);
   ImGuiCanvas canvas = ui.canvas();
   const Theme& theme = ui.theme();
   const float s = ui.px(1);
@@ -89,18 +106,20 @@ void draw_lesson(Ui& ui, const Data& data, const LessonCard& card, const AppStat
   canvas.text(row.x0 + 40 * s, row.y0 + 25 * s,
               canvas.fitted(state_text(card, runs), Face::small, row.width() - 50 * s), Face::small, colour);
   float y = row.y0 + 44 * s;
-  const double full = full_rate(data, false);
+  const double full = full_rate(data, preset, false);
   if (runs.best > 0) {
-    bar(canvas, theme, row, y, runs.best / full, theme.accent, false, engineering(runs.best, 3) + " /s here");
+    bar(canvas, theme, row, y, runs.best / full, theme.accent, false,
+        engineering(runs.best, 3) + " /s " + preset);
   } else {
     canvas.text(row.x0 + 40 * s, y - s, "no throughput yet", Face::small,
                 mixed(theme.panel, theme.dim, 0.8F));
   }
   y += 18 * s;
   if (!published.years.empty()) {
-    bar(canvas, theme, row, y, published.samples_per_s.back() / std::max(1e-9, full_rate(data, true)),
+    bar(canvas, theme, row, y, published.samples_per_s.back() / std::max(1e-9, full_rate(data, preset, true)),
         theme.dim, true,
-        fmt::format("{} /s A100 {}", engineering(published.samples_per_s.back(), 3), published.years.back()));
+        fmt::format("{} /s A100, {}", engineering(published.samples_per_s.back(), 3),
+                    published.years.back()));
   }
 }
 

@@ -256,7 +256,8 @@ Requests draw_code(Ui& ui, const Data& data, AppState& state) {
                   : "the first of the ladder: every later lesson is a difference to this page",
           Face::small, ui.theme().dim);
   ui.gap(2);
-  ImGui::BeginChild("page", {0, 0}, false, ImGuiWindowFlags_HorizontalScrollbar);
+  ImGui::BeginChild("page", {0, 0}, true,
+                    ImGuiWindowFlags_HorizontalScrollbar | ImGuiWindowFlags_AlwaysUseWindowPadding);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
   ColourState old_state;
   ColourState new_state;

@@ -164,12 +164,26 @@ void draw_controls(Ui& ui, const RunEntry& run, const FieldSet& set, MapsState& 
           Face::small, maps.rmse < maps.persistence_rmse ? ui.theme().good : ui.theme().dim);
 }
 
+std::string fields_csv(const MapsState& maps) {
+  const FieldSet& set = *maps.drawn;
+  std::string csv = "row,column,input,target,prediction\n";
+  for (std::int64_t at = 0; at < set.rows * set.columns; ++at) {
+    const auto value = [&](int which) {
+      return slice(set, which, maps.drawn_channel)[static_cast<std::size_t>(at)];
+    };
+    csv += fmt::format("{},{},{},{},{}\n", at / set.columns, at % set.columns, value(0), value(1), value(2));
+  }
+  return csv;
+}
+
 void draw_four(Ui& ui, MapsState& maps, const std::string& name, const std::string& run, Requests& ask) {
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const ImVec2 corner = ImGui::GetCursorScreenPos();
   const float gap = ui.px(8);
   const float width = (room.x - gap) / 2;
-  const float height = std::max(ui.px(150), (room.y - gap) / 2);
+  const float shape = static_cast<float>(maps.drawn->rows) / static_cast<float>(maps.drawn->columns);
+  const float wanted = (width - ui.px(24)) * shape + ui.px(80);
+  const float height = std::max(ui.px(150), std::min(wanted, (room.y - gap) / 2));
   const char* const titles[4] = {"Input: the state now", "Target: the state after", "Prediction",
                                  "Error: prediction minus target"};
   ImGuiCanvas canvas = ui.canvas();
@@ -193,37 +207,15 @@ void draw_four(Ui& ui, MapsState& maps, const std::string& name, const std::stri
     const bool hovered = ImGui::IsItemHovered();
     if (hovered && map.contains(ImGui::GetIO().MousePos))
       draw_map_tip(ui, maps, map, ImGui::GetIO().MousePos);
-    if (hovered && ImGui::IsMouseClicked(1)) ImGui::OpenPopup("map menu");
-    if (ImGui::BeginPopup("map menu")) {
-      const std::string file = run + "-" + name +
-                               (i == 0   ? "-input"
-                                : i == 1 ? "-target"
-                                : i == 2 ? "-prediction"
-                                         : "-error");
-      const auto entry = [&](const char* label) {
-        const bool clicked = ImGui::MenuItem(label);
-        ui.record(label);
-        return clicked;
-      };
-      if (entry("Save as SVG")) {
+    if (const auto kind = save_menu(ui, box)) {
+      static constexpr const char* kParts[4] = {"-input", "-target", "-prediction", "-error"};
+      ask.save = SaveRequest{run + "-" + name + kParts[i], *kind,
+                             *kind == ExportKind::csv ? fields_csv(maps) : "", box};
+      if (*kind == ExportKind::svg) {
         SvgCanvas svg(width, height, ui.theme().panel, ui.fonts());
         paint_map(svg, ui.theme(), spec, {0, 0, width, height});
-        ask.save = SaveRequest{file, ExportKind::svg, svg.text(), box};
+        ask.save->text = svg.text();
       }
-      if (entry("Save as PNG")) ask.save = SaveRequest{file, ExportKind::png, "", box};
-      if (entry("Save as CSV")) {
-        const FieldSet& set = *maps.drawn;
-        std::string csv = "row,column,input,target,prediction\n";
-        for (std::int64_t at = 0; at < set.rows * set.columns; ++at) {
-          const auto value = [&](int which) {
-            return slice(set, which, maps.drawn_channel)[static_cast<std::size_t>(at)];
-          };
-          csv += fmt::format("{},{},{},{},{}\n", at / set.columns, at % set.columns, value(0), value(1),
-                             value(2));
-        }
-        ask.save = SaveRequest{run + "-" + name, ExportKind::csv, csv, box};
-      }
-      ImGui::EndPopup();
     }
     ImGui::PopID();
   }

@@ -48,7 +48,7 @@ void draw_value(Ui& ui, const Key& key, FormState& form, float width) {
   bool touched = false;
   if (std::holds_alternative<bool*>(key.place)) {
     bool on = value == "true";
-    touched = ui.checkbox("##" + key.name, &on);
+    touched = ui.checkbox("set " + key.name, &on, "");
     value = on ? "true" : "false";
     ImGui::SameLine();
     ui.text(value, Face::mono_small, ui.theme().dim);

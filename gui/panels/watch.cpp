@@ -19,6 +19,7 @@ PlotSpec spec_of(const AppState& state, std::string id, std::string title, std::
   spec.title = std::move(title);
   spec.x_title = axis_title(state.x_axis());
   spec.x_is_time = state.x_axis() == XAxis::time;
+  spec.x_is_whole = state.x_axis() == XAxis::step || state.x_axis() == XAxis::samples;
   spec.empty = std::move(empty);
   return spec;
 }
@@ -33,7 +34,7 @@ class Cells {
  public:
   Cells(Ui& ui, int count) : ui_(ui) {
     const ImVec2 room = ImGui::GetContentRegionAvail();
-    columns_ = room.x > ui.px(760) ? 2 : 1;
+    columns_ = room.x > ui.px(600) ? 2 : 1;
     const int rows = (count + columns_ - 1) / columns_;
     const float gap = ui.px(kGap);
     width_ = (room.x - gap * static_cast<float>(columns_ - 1)) / static_cast<float>(columns_);
@@ -59,6 +60,7 @@ StackSpec stack_of(const Ui& ui, const AppState& state, const RunEntry& run) {
   spec.title = "Where a step's time goes";
   spec.x_title = axis_title(state.x_axis());
   spec.x_is_time = state.x_axis() == XAxis::time;
+  spec.x_is_whole = state.x_axis() == XAxis::step || state.x_axis() == XAxis::samples;
   spec.rest_colour = stage_colour(ui.theme(), "rest");
   spec.empty = run.foreign ? "Event files hold no stage times." : "No step was recorded yet.";
   if (!run.detail) return spec;
@@ -108,18 +110,17 @@ void draw_head(Ui& ui, const RunEntry& run) {
 std::string percent_text(const RunSummary& summary) {
   if (!(summary.persistence_rmse > 0)) return "";
   const double part = 100 * (summary.rmse / summary.persistence_rmse - 1);
-  return fmt::format("{:.1f} % {} than persistence", std::abs(part), part < 0 ? "better" : "worse");
+  return fmt::format("{:.1f} % {} persistence", std::abs(part), part < 0 ? "below" : "above");
 }
 
 PlotSpec rmse_spec(Ui& ui, const AppState& state, const std::shared_ptr<const RunEntry>& run,
                    const std::string& channel) {
   const Theme& theme = ui.theme();
   const bool headline = channel == run->view.summary.headline;
-  PlotSpec spec =
-      spec_of(state, "rmse",
-              "RMSE of " + channel + ", in standard deviations" +
-                  (headline && run->view.summary.has_scores ? ": " + percent_text(run->view.summary) : ""),
-              "Scores come after the first validation.");
+  const std::string skill =
+      headline && run->view.summary.has_scores ? ": " + percent_text(run->view.summary) : "";
+  PlotSpec spec = spec_of(state, "rmse", channel + " RMSE" + (skill.empty() ? " (σ)" : skill),
+                          "Scores come after the first validation.");
   add_line(spec, state, run, ("valid/rmse_" + channel).c_str(), "forecast", theme.series[0], Mark::circle);
   spec.legend = false;
   spec.from_zero = true;
@@ -214,16 +215,18 @@ void draw_plot_controls(Ui& ui, AppState& state, PlotLink& link) {
     ImGui::SameLine(0, 0);
   }
   ImGui::SameLine(0, ui.px(12));
-  if (ui.checkbox("log x", &state.settings.log_x)) link.fit_x = true;
+  if (ui.checkbox("log x", &state.settings.log_x, "log x")) link.fit_x = true;
   ImGui::SameLine(0, ui.px(16));
   ImGui::AlignTextToFramePadding();
   ui.dim("smooth");
   ImGui::SameLine(0, ui.px(6));
-  ui.slider("smoothing", &state.settings.smoothing, 0, 0.99, ui.px(110));
+  ui.slider("smoothing", &state.settings.smoothing, 0, 0.99, ui.px(80));
   ui.tip("Weight of the past in an exponential moving average; the raw line stays, faint. 0 = off");
-  ImGui::SameLine(0, ui.px(12));
-  if (ui.button("Fit", ButtonKind::plain, !link.fit_x)) link.fit_x = true;
-  ui.tip("F over a plot, or a double click");
+  if (!link.fit_x) {
+    ImGui::SameLine(0, ui.px(12));
+    if (ui.button("Fit")) link.fit_x = true;
+    ui.tip("F over a plot, or a double click");
+  }
   link.log_x = state.settings.log_x;
   link.smoothing = state.settings.smoothing;
 }
@@ -252,7 +255,9 @@ Requests draw_watch(Ui& ui, const Data& data, AppState& state) {
   draw_head(ui, *run);
   draw_plot_controls(ui, state, state.watch.link);
   if (run->view.channels.size() > 1) {
-    ImGui::SameLine(0, ui.px(16));
+    if (ImGui::GetItemRectMax().x + ui.px(170) < ImGui::GetWindowPos().x + ImGui::GetWindowWidth()) {
+      ImGui::SameLine(0, ui.px(16));
+    }
     ImGui::AlignTextToFramePadding();
     ui.dim("RMSE of");
     ImGui::SameLine(0, ui.px(6));

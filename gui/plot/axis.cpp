@@ -18,14 +18,16 @@ double nice_step(double range, double count) {
   return power * (part > 5 ? 10 : part > 2 ? 5 : part > 1 ? 2 : 1);
 }
 
-/// A label with as many decimals as the step needs.
-std::string tick_label(double value, double step) {
-  const double size = std::max(std::fabs(value), step);
-  if (size >= 1e4 || size < 1e-3) return std::fabs(value) < step * 1e-6 ? "0" : engineering(value, 4);
-  const int decimals = std::clamp(static_cast<int>(std::ceil(-std::log10(step) - 1e-9)), 0, 8);
+/// A label with as many decimals as the step needs; `most` is the largest value of the axis, so that all its
+/// labels are written alike.
+std::string tick_label(double value, double step, double most) {
   const double shown = std::fabs(value) < step * 1e-6 ? 0 : value;
+  if (most >= 1e4 || most < 1e-4) return engineering(shown, 4);
+  const int decimals = std::clamp(static_cast<int>(std::ceil(-std::log10(step) - 1e-9)), 0, 8);
   return fmt::format("{:.{}f}", shown, decimals);
 }
+
+double largest(const Axis& axis) { return std::max(std::fabs(axis.least), std::fabs(axis.most)); }
 
 void add_minor_logs(std::vector<Tick>& out, double power, const Axis& axis, bool labelled) {
   for (int digit = 2; digit <= 9; ++digit) {
@@ -44,7 +46,7 @@ std::vector<Tick> log_ticks(const Axis& axis, double count) {
     const double step = nice_step(axis.most - axis.least, count);
     for (double value = std::ceil(axis.least / step) * step; value <= axis.most * (1 + 1e-12);
          value += step) {
-      out.push_back({value, tick_label(value, step)});
+      out.push_back({value, tick_label(value, step, largest(axis))});
     }
     return out;
   }
@@ -84,13 +86,14 @@ std::vector<Tick> ticks(const Axis& axis, float spacing) {
   if (!(axis.most > axis.least) || !std::isfinite(axis.least) || !std::isfinite(axis.most)) return out;
   const double count = std::max(2.0, static_cast<double>(std::fabs(axis.end - axis.begin) / spacing));
   if (axis.log && axis.least > 0) return log_ticks(axis, count);
-  const double step = nice_step(axis.most - axis.least, count);
+  double step = nice_step(axis.most - axis.least, count);
+  if (axis.whole) step = std::max(1.0, step);
   if (!(step > 0) || !std::isfinite(step)) return out;
   const double first = std::ceil(axis.least / step - 1e-9);
   for (double i = 0; i < 200; ++i) {
     const double value = (first + i) * step;
     if (value > axis.most + step * 1e-9) break;
-    out.push_back({value, tick_label(value, step)});
+    out.push_back({value, tick_label(value, step, largest(axis))});
   }
   return out;
 }

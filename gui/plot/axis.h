@@ -9,8 +9,9 @@ struct Axis {
   double least = 0;
   double most = 1;
   bool log = false;
-  float begin = 0;  ///< pixel of `least`
-  float end = 1;    ///< pixel of `most`; before `begin` for an axis that grows upwards
+  bool whole = false;  ///< only whole numbers mean something
+  float begin = 0;     ///< pixel of `least`
+  float end = 1;       ///< pixel of `most`; before `begin` for an axis that grows upwards
 
   /// Pixel of a value; a value that is not positive on a logarithmic axis lies far before its begin.
   float pixel(double value) const;

@@ -7,32 +7,31 @@
 namespace isobar {
 namespace {
 
+constexpr float kLongest = 20000;  // pixels; longer pieces leave the screen anyway
+
 ImVec2 vec(PlotPoint point) { return {point.x, point.y}; }
 
 /// Draws every other piece of a line; `on` and `off` in pixels.
 void draw_dashes(ImDrawList& list, std::span<const PlotPoint> points, ImU32 colour, float width, float on,
                  float off) {
-  float phase = 0;
+  const float period = on + off;
+  float walked = 0;  // along the line so far, so that dashes go on around corners
   for (std::size_t i = 1; i < points.size(); ++i) {
     const PlotPoint a = points[i - 1];
     const PlotPoint b = points[i];
     const float length = std::hypot(b.x - a.x, b.y - a.y);
-    if (!(length > 0) || length > 20000) continue;
-    float at = 0;
-    while (at < length) {
-      const bool drawn = phase < on;
-      const float left = drawn ? on - phase : on + off - phase;
-      const float next = std::min(length, at + left);
-      if (drawn) {
-        const auto between = [&](float place) {
-          return ImVec2(a.x + (b.x - a.x) * place / length, a.y + (b.y - a.y) * place / length);
-        };
-        list.AddLine(between(at), between(next), colour, width);
-      }
-      phase += next - at;
-      if (phase >= on + off - 1e-3F) phase = 0;
-      at = next;
+    if (!(length > 0) || length > kLongest) continue;
+    const auto between = [&](float place) {
+      return ImVec2(a.x + (b.x - a.x) * place / length, a.y + (b.y - a.y) * place / length);
+    };
+    const int first = static_cast<int>(std::floor(walked / period));
+    const int last = static_cast<int>(std::floor((walked + length) / period));
+    for (int k = first; k <= last; ++k) {
+      const float begin = std::max(0.0F, static_cast<float>(k) * period - walked);
+      const float end = std::min(length, static_cast<float>(k) * period + on - walked);
+      if (end > begin) list.AddLine(between(begin), between(end), colour, width);
     }
+    walked = std::fmod(walked + length, period);
   }
 }
 

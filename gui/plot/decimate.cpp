@@ -6,6 +6,8 @@
 namespace isobar {
 namespace {
 
+constexpr float kFlat = 1.2F;  // pixels that a column may be high and still be a point of a line
+
 /// Collects points into stretches.
 class PathBuilder {
  public:
@@ -22,6 +24,14 @@ class PathBuilder {
       path_.stretches.push_back({{x, y.pixel(value)}});
       open_ = true;
     }
+  }
+  /// A column whose values lie apart: the line goes in at `first`, the stroke shows the range, it leaves at
+  /// `last`.
+  void stroke(float x, float first, float low, float high, float last) {
+    if (open_) path_.stretches.back().push_back({x, first});
+    path_.strokes.push_back({x, std::min(low, high), std::max(low, high)});
+    path_.stretches.push_back({{x, last}});
+    open_ = true;
   }
   void gap(float x) {
     open_ = false;
@@ -54,12 +64,15 @@ void add_columns(const Series& places, const Curve& curve, std::size_t begin, st
     const Extent extent = curve.y.extent(at, next);
     if (extent.finite < extent.size) builder.gap(middle);
     if (extent.finite > 0) {
-      const double first = curve.y[at];
-      const double last = curve.y[next - 1];
-      if (std::isfinite(first)) builder.add(middle, first, y);
-      builder.add(middle, extent.least, y);
-      builder.add(middle, extent.most, y);
-      if (std::isfinite(last)) builder.add(middle, last, y);
+      const double first = std::isfinite(curve.y[at]) ? curve.y[at] : extent.least;
+      const double last = std::isfinite(curve.y[next - 1]) ? curve.y[next - 1] : extent.most;
+      const float low = y.pixel(extent.least);
+      const float high = y.pixel(extent.most);
+      if (std::fabs(high - low) < kFlat) {
+        builder.add(middle, (extent.least + extent.most) / 2, y);
+      } else {
+        builder.stroke(middle, y.pixel(first), low, high, y.pixel(last));
+      }
     }
     at = next;
   }

@@ -12,9 +12,16 @@ struct PlotPoint {
   float y = 0;
 };
 
+/// What lies in one pixel column of a curve that is denser than pixels: a vertical stroke.
+struct PlotStroke {
+  float x = 0;
+  float y0 = 0, y1 = 0;  ///< y0 <= y1
+};
+
 /// Connected stretches of a curve in pixels; where a value is not finite the line has a gap.
 struct PlotPath {
   std::vector<std::vector<PlotPoint>> stretches;
+  std::vector<PlotStroke> strokes;
   std::vector<float> not_finite;  ///< x of values that are NaN or infinite, at most one a pixel
   std::size_t points = 0;         ///< values that lie between the ends of the x axis
 };

@@ -91,7 +91,13 @@ void paint_axes(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const 
 void paint_path(Canvas& canvas, const PlotLine& line, const Curve& curve, const PlotLayout& at, ImU32 colour,
                 float width) {
   const PlotPath path = decimate(*line.places, curve, at.x, at.y);
-  for (const auto& stretch : path.stretches) canvas.line(stretch, colour, width, line.dash);
+  for (const auto& stretch : path.stretches) {
+    if (stretch.size() > 1 || path.strokes.empty()) canvas.line(stretch, colour, width, line.dash);
+  }
+  const float half = width / 2;
+  for (const PlotStroke& stroke : path.strokes) {
+    canvas.fill({stroke.x - half, stroke.y0 - half, stroke.x + half, stroke.y1 + half}, colour);
+  }
   if (path.points > 0 && path.points <= 40) {
     for (const auto& stretch : path.stretches) {
       for (const PlotPoint& point : stretch) canvas.mark(point, line.mark, 2.8F * canvas.scale(), colour);
@@ -102,7 +108,7 @@ void paint_path(Canvas& canvas, const PlotLine& line, const Curve& curve, const 
   }
 }
 
-void paint_levels(Canvas& canvas, const PlotSpec& spec, const PlotLayout& at) {
+void paint_levels(Canvas& canvas, ImU32 ground, const PlotSpec& spec, const PlotLayout& at) {
   const float s = canvas.scale();
   float above = 1e9F;
   std::vector<const PlotLevel*> order;
@@ -116,8 +122,11 @@ void paint_levels(Canvas& canvas, const PlotSpec& spec, const PlotLayout& at) {
     canvas.line(ends, level->colour, 1.4F * s, level->dash);
     const float height = canvas.line_height(Face::small);
     const float text_y = std::min(y - height - 2 * s, above - height);
-    canvas.text(at.area.x1 - 4 * s, text_y, fmt::format("{} {}", level->label, engineering(level->value, 3)),
-                Face::small, level->colour, 1);
+    const std::string words = fmt::format("{} {}", level->label, engineering(level->value, 3));
+    const float width = canvas.text_width(words, Face::small);
+    canvas.fill({at.area.x1 - width - 8 * s, text_y, at.area.x1, text_y + height + s},
+                with_alpha(ground, 0.75F));
+    canvas.text(at.area.x1 - 4 * s, text_y, words, Face::small, level->colour, 1);
     above = text_y;
   }
 }
@@ -174,7 +183,7 @@ PlotLayout lay_out(const PlotSpec& spec, PlotView& view, const PlotLink& link, c
   const float s = canvas.scale();
   PlotLayout at;
   at.box = box;
-  at.y = {view.y_least, view.y_most, view.log_y, 0, 0};
+  at.y = {view.y_least, view.y_most, view.log_y, false, 0, 0};
   float label_width = 24 * s;
   at.y.begin = box.y1;
   at.y.end = box.y0;
@@ -184,7 +193,7 @@ PlotLayout lay_out(const PlotSpec& spec, PlotView& view, const PlotLink& link, c
   at.area = {std::round(box.x0 + label_width + 20 * s), std::round(box.y0 + 36 * s),
              std::round(box.x1 - 14 * s), std::round(box.y1 - 30 * s)};
   at.legend = {at.area.x0, box.y0 + 32 * s, at.area.x1, box.y0 + 32 * s};
-  at.x = {link.x_least, link.x_most, link.log_x && link.x_least > 0, at.area.x0, at.area.x1};
+  at.x = {link.x_least, link.x_most, link.log_x && link.x_least > 0, spec.x_is_whole, at.area.x0, at.area.x1};
   if (spec.legend) {
     for (const auto& [line, place] : legend_boxes(spec, at, canvas)) {
       at.legend.y1 = std::max(at.legend.y1, place.y1);
@@ -243,7 +252,7 @@ void paint_plot(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const 
                 const PlotLink& link, const PlotLayout& at, Smoother& smoother) {
   const float s = canvas.scale();
   canvas.text(at.box.x0 + 12 * s, at.box.y0 + 10 * s,
-              canvas.fitted(spec.title, Face::bold, at.box.width() - 60 * s), Face::bold, theme.text);
+              canvas.fitted(spec.title, Face::bold, at.box.width() - 24 * s), Face::bold, theme.text);
   const std::vector<const PlotLine*> lines = shown_lines(spec, view);
   if (lines.empty() && spec.legend && !spec.lines.empty()) paint_legend(canvas, theme, spec, view, at);
   if (lines.empty()) {
@@ -254,7 +263,6 @@ void paint_plot(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const 
   }
   paint_axes(canvas, theme, spec, at);
   canvas.push_clip(at.area);
-  paint_levels(canvas, spec, at);
   for (const PlotLine* const line : lines) {
     const bool smooth = link.smoothing > 0 && line->curve->y.size() > 2;
     paint_path(canvas, *line, *line->curve, at, smooth ? with_alpha(line->colour, 0.28F) : line->colour,
@@ -265,6 +273,7 @@ void paint_plot(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const 
     const Curve& soft = smoother.smoothed(spec.id + "\n" + line->id, *line->curve, link.smoothing);
     paint_path(canvas, *line, soft, at, line->colour, 2 * s);
   }
+  paint_levels(canvas, theme.panel, spec, at);
   canvas.pop_clip();
   if (spec.legend) paint_legend(canvas, theme, spec, view, at);
 }

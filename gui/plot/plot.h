@@ -34,8 +34,9 @@ struct PlotSpec {
   std::string id;     ///< of the plot among its neighbours; also the name of exported files
   std::string title;  ///< what is plotted, with its unit
   std::string x_title;
-  bool x_is_time = false;  ///< marks as minutes and seconds
-  bool from_zero = false;  ///< the y axis begins at 0 unless it is logarithmic
+  bool x_is_whole = false;  ///< marks at whole numbers only
+  bool x_is_time = false;   ///< marks as minutes and seconds
+  bool from_zero = false;   ///< the y axis begins at 0 unless it is logarithmic
   bool legend = true;
   std::vector<PlotLine> lines;
   std::vector<PlotLevel> levels;

@@ -180,7 +180,7 @@ void take_legend(Ui& ui, const PlotSpec& spec, PlotView& view, const PlotLayout&
   }
 }
 
-void draw_menu(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, PlotAsk& ask) {
+void draw_menu(Ui& ui, PlotView& view, PlotLink& link, PlotAsk& ask) {
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {ui.px(8), ui.px(8)});
   if (ImGui::BeginPopup("menu")) {
     const auto entry = [&](const char* label, const char* keys, bool on) {
@@ -193,14 +193,10 @@ void draw_menu(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, Plo
     if (entry("Logarithmic x", "", link.log_x)) link.log_x = !link.log_x;
     if (!view.hidden.empty() && entry("Show all lines", "", false)) view.hidden.clear();
     ImGui::Separator();
-    const auto save = [&](ExportKind kind) {
+    if (const auto kind = save_entries(ui)) {
       ask.export_wanted = true;
-      ask.kind = kind;
-    };
-    if (entry("Save as SVG", "", false)) save(ExportKind::svg);
-    if (entry("Save as PNG", "", false)) save(ExportKind::png);
-    if (entry("Save as CSV", "", false)) save(ExportKind::csv);
-    (void)spec;
+      ask.kind = *kind;
+    }
     ImGui::EndPopup();
   }
   ImGui::PopStyleVar();
@@ -229,6 +225,31 @@ void take_mouse(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, co
 }
 
 }  // namespace
+
+std::optional<ExportKind> save_entries(Ui& ui) {
+  std::optional<ExportKind> out;
+  const auto entry = [&](const char* label, ExportKind kind) {
+    if (ImGui::MenuItem(label)) out = kind;
+    ui.record(label);
+  };
+  entry("Save as SVG", ExportKind::svg);
+  entry("Save as PNG", ExportKind::png);
+  entry("Save as CSV", ExportKind::csv);
+  return out;
+}
+
+std::optional<ExportKind> save_menu(Ui& ui, const Box& box) {
+  std::optional<ExportKind> out;
+  const bool here = ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(box.least(), box.most());
+  if (here && ImGui::IsMouseClicked(1)) ImGui::OpenPopup("save menu");
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {ui.px(8), ui.px(8)});
+  if (ImGui::BeginPopup("save menu")) {
+    out = save_entries(ui);
+    ImGui::EndPopup();
+  }
+  ImGui::PopStyleVar();
+  return out;
+}
 
 PlotAsk show_plot(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, ImVec2 size) {
   PlotAsk ask;
@@ -266,7 +287,7 @@ PlotAsk show_plot(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, 
   if (hovered && ui.pressed('L')) view.log_y = !view.log_y;
   draw_hover(ui, spec, view, link, at, hovered && !active && link.hover_plot == spec.id);
   if (hovered && ImGui::IsMouseClicked(1)) ImGui::OpenPopup("menu");
-  draw_menu(ui, spec, view, link, ask);
+  draw_menu(ui, view, link, ask);
   ImGui::PopID();
   return ask;
 }

@@ -1,5 +1,6 @@
 #pragma once
 // A plot in the window: drawing, hovering, zooming, exporting.
+#include <optional>
 #include <string>
 
 #include "plot/plot.h"
@@ -15,6 +16,12 @@ struct PlotAsk {
   ExportKind kind = ExportKind::svg;
   Box box;  ///< where the plot is on the screen
 };
+
+/// Three menu entries: save as SVG, PNG, CSV. What was chosen, if anything.
+std::optional<ExportKind> save_entries(Ui& ui);
+
+/// The same as a menu of its own that a right click into `box` opens.
+std::optional<ExportKind> save_menu(Ui& ui, const Box& box);
 
 /// Draws the plot in `size` at the cursor. Wheel zooms x at the mouse, dragging pans, shift and dragging
 /// selects, a double click or F fits, L makes y logarithmic; a right click opens a menu.

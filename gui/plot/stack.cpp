@@ -28,6 +28,55 @@ struct StackLayout {
   std::vector<StackColumn> columns;
 };
 
+struct Share {
+  std::string words;
+  ImU32 colour = 0;
+};
+
+/// Stages that take at least half a percent, in their order.
+std::vector<Share> shares_of(const StackSpec& spec, const std::vector<StackColumn>& columns) {
+  std::vector<double> sums(spec.stages.size() + 1, 0);
+  double total = 0;
+  for (const StackColumn& column : columns) {
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += column.stages_us[i];
+    total += column.total_us;
+  }
+  std::vector<Share> out;
+  for (std::size_t i = 0; i < sums.size() && total > 0; ++i) {
+    const bool rest = i == spec.stages.size();
+    const double share = 100 * sums[i] / total;
+    if (share < 0.5) continue;
+    out.push_back({fmt::format("{} {:.0f} %", rest ? "rest" : spec.stages[i].name, share),
+                   rest ? spec.rest_colour : spec.stages[i].colour});
+  }
+  return out;
+}
+
+/// Draws the shares from `y` on in rows; returns where the rows end.
+float paint_shares(Canvas* canvas, const Canvas& measure, const Theme* theme,
+                   const std::vector<Share>& shares, float left, float right, float y) {
+  const float s = measure.scale();
+  float x = left;
+  for (const Share& share : shares) {
+    const float width = measure.text_width(share.words, Face::small) + 15 * s;
+    if (x > left && x + width > right) {
+      x = left;
+      y += 19 * s;
+    }
+    if (canvas != nullptr) {
+      canvas->fill({x, y + 3 * s, x + 10 * s, y + 13 * s}, share.colour, 2 * s);
+      canvas->text(x + 15 * s, y, share.words, Face::small, theme->text);
+    }
+    x += width + 12 * s;
+  }
+  return y + 19 * s;
+}
+
+std::string time_label(double seconds) {
+  if (seconds == 0) return "0";
+  return seconds < 1 ? engineering(seconds * 1e3, 3) + " ms" : engineering(seconds, 3) + " s";
+}
+
 StackLayout lay_out_stack(const StackSpec& spec, PlotView& view, const PlotLink& link, const Box& box,
                           const Canvas& canvas, float ease) {
   const float s = canvas.scale();
@@ -37,6 +86,11 @@ StackLayout lay_out_stack(const StackSpec& spec, PlotView& view, const PlotLink&
               std::round(box.y1 - 30 * s)};
   const auto count = static_cast<std::size_t>(std::max(1.0F, out.area.width() / (kColumn * s)));
   out.columns = stack_columns(spec, link.x_least, link.x_most, count);
+  if (!out.columns.empty()) {
+    out.area.y0 = std::round(paint_shares(nullptr, canvas, nullptr, shares_of(spec, out.columns), out.area.x0,
+                                          out.area.x1, box.y0 + 33 * s) +
+                             6 * s);
+  }
   double most = 0;
   for (const StackColumn& column : out.columns) most = std::max(most, column.total_us * 1e-6);
   view.want_least = 0;
@@ -45,33 +99,10 @@ StackLayout lay_out_stack(const StackSpec& spec, PlotView& view, const PlotLink&
   view.y_most =
       view.drawn ? view.y_most + (view.want_most - view.y_most) * static_cast<double>(ease) : view.want_most;
   view.drawn = true;
-  out.x = {link.x_least, link.x_most, link.log_x && link.x_least > 0, out.area.x0, out.area.x1};
-  out.y = {0, std::max(1e-12, view.y_most), false, out.area.y1, out.area.y0};
+  out.x = {link.x_least,    link.x_most, link.log_x && link.x_least > 0,
+           spec.x_is_whole, out.area.x0, out.area.x1};
+  out.y = {0, std::max(1e-12, view.y_most), false, false, out.area.y1, out.area.y0};
   return out;
-}
-
-void paint_shares(Canvas& canvas, const Theme& theme, const StackSpec& spec, const StackLayout& at,
-                  const Box& box) {
-  const float s = canvas.scale();
-  std::vector<double> sums(spec.stages.size() + 1, 0);
-  double total = 0;
-  for (const StackColumn& column : at.columns) {
-    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += column.stages_us[i];
-    total += column.total_us;
-  }
-  float x = at.area.x0;
-  const float y = box.y0 + 33 * s;
-  for (std::size_t i = 0; i < sums.size() && total > 0; ++i) {
-    const bool rest = i == spec.stages.size();
-    const double share = 100 * sums[i] / total;
-    const std::string words = fmt::format("{} {:.0f} %", rest ? "rest" : spec.stages[i].name, share);
-    const float width = canvas.text_width(words, Face::small) + 16 * s;
-    if (x + width > at.area.x1) break;
-    canvas.fill({x, y + 3 * s, x + 10 * s, y + 13 * s}, rest ? spec.rest_colour : spec.stages[i].colour,
-                2 * s);
-    canvas.text(x + 15 * s, y, words, Face::small, theme.text);
-    x += width + 12 * s;
-  }
 }
 
 void paint_marks(Canvas& canvas, const Theme& theme, const StackSpec& spec, const StackLayout& at) {
@@ -80,8 +111,7 @@ void paint_marks(Canvas& canvas, const Theme& theme, const StackSpec& spec, cons
   for (const Tick& tick : ticks(at.y, 40 * s)) {
     const float y = std::round(at.y.pixel(tick.value));
     canvas.fill({at.area.x0, y, at.area.x1, y + 1}, mixed(theme.panel, theme.line, 0.75F));
-    const std::string label = tick.value == 0 ? "0" : engineering(tick.value * 1e3, 3) + " ms";
-    canvas.text(at.area.x0 - 8 * s, y - height / 2, label, Face::small, theme.dim, 1);
+    canvas.text(at.area.x0 - 8 * s, y - height / 2, time_label(tick.value), Face::small, theme.dim, 1);
   }
   const float title = canvas.text_width(spec.x_title, Face::small) + 12 * s;
   for (const Tick& tick : ticks(at.x, 84 * s)) {
@@ -104,7 +134,7 @@ void paint_stack(Canvas& canvas, const Theme& theme, const StackSpec& spec, cons
     return;
   }
   paint_marks(canvas, theme, spec, at);
-  paint_shares(canvas, theme, spec, at, box);
+  paint_shares(&canvas, canvas, &theme, shares_of(spec, at.columns), at.area.x0, at.area.x1, box.y0 + 33 * s);
   canvas.push_clip(at.area);
   for (const StackColumn& column : at.columns) {
     const float x0 = at.x.pixel(column.x_least);

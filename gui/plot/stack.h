@@ -16,6 +16,7 @@ struct StackStage {
 struct StackSpec {
   std::string id, title, x_title;
   bool x_is_time = false;
+  bool x_is_whole = false;
   const Series* places = nullptr;
   std::vector<StackStage> stages;
   const Curve* total = nullptr;  ///< microseconds of the whole step; what stages leave of it is "rest"

@@ -96,7 +96,7 @@ std::size_t compose(std::string_view bytes, std::string& file) {
     const bool is_nan = (bytes[0] & 1) != 0;
     out.add_double(1, is_nan ? std::numeric_limits<double>::quiet_NaN() : 1.7e9 + step);
     const bool is_huge = (bytes[0] & 2) != 0;
-    out.add_int64(2, is_huge ? std::numeric_limits<std::int64_t>::max() - step : std::int64_t{step});
+    out.add_int64(2, is_huge ? std::numeric_limits<std::int64_t>::max() - (step & 0xff) : std::int64_t{step});
     out.add_message(5, summary);
     add_record(file, event, 0);
   }
@@ -190,16 +190,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   TfEvents seen;
   RunSeries series;
   RunSeries kept;
-  std::uint64_t kept_digest = digest(kept);
+  std::uint64_t kept_digest = 0;
   for (const std::size_t cut : growth.cuts) {
     const TfEvents events = log.read(cut);
     append(seen, events);
     take_scalars(events, series);
-    require(digest(kept) == kept_digest);
+    if (cut != growth.cuts[1]) continue;
     kept = series.snapshot();
-    kept_digest = digest(kept);
-    require(kept_digest == digest(series));
+    kept_digest = digest(series);
   }
+  require(digest(kept) == kept_digest);
   check_same(seen, whole);
   require(log.is_damaged() == whole_log.is_damaged() && log.skipped() == whole_log.skipped());
   check_series(series);

@@ -24,13 +24,13 @@ def stream_seeds(path):
     usual = "\n".join([RUN, NOTE, EVAL % 0, *steps, EVAL % 5, END]) + "\n"
     resumed = "\n".join([RUN, NOTE, *steps, EVAL % 5, RUN, *steps[2:], EVAL % 5]) + "\n"
     seeds = {
-        "usual": head(0, 300, 700) + usual.encode(),
+        "usual": head(4, 300, 700) + usual.encode(),
         "partial": head(2, 300, 700) + usual.encode(),
         "small-limits": head(1, 20, 400) + b"one\n\ntwo\n" + b"x" * 50 + b"\nthree\n" + b"y" * 400 + b"\nfour\nfive\nsix\n",
         "small-limits-zeros": head(1, 20, 90) + b"one\n" + bytes(9) + b"\nlost\n" + b"z" * 200 + b"\nlast\n",
         "torn-tail": head(0, 200, 201) + usual.encode()[:-40],
         "zeros": head(0, 130, 140) + (RUN + "\n").encode() + bytes(40) + b"\n" + steps[0].encode() + b"\n",
-        "resumed": head(0, 400, 900) + resumed.encode(),
+        "resumed": head(4, 400, 900) + resumed.encode(),
         "second-attempt-earlier": head() + "\n".join([*steps, RUN, steps[0], EVAL % 0, steps[1]]).encode() + b"\n",
         "steps-back": head() + "\n".join([steps[3], steps[1], steps[4], STEP % (-1, 0, 1)]).encode() + b"\n",
         "not-numbers": head() + "\n".join(STEP % (i, 0, v) for i, v in enumerate(['"nan"', '"inf"', '"-inf"', "null", "true"])).encode() + b"\n",
@@ -41,7 +41,7 @@ def stream_seeds(path):
                 b'{"kind":"step","step":1.7e308,"samples":1e308,"t_us":1e400}\n{"kind":"eval","step":1e308,"loss":1e308}\n'
                 b'{"kind":"step","step":18446744073709551615,"samples":18446744073709551615}\n',
         "twice": head() + b'{"kind":"step","step":0,"loss":1,"loss":2,"step":5,"kind":"eval"}\n',
-        "own-speed": head() + b'{"kind":"step","step":0,"samples":4,"step_us":5,"samples_per_s":9}\n' * 2,
+        "own-speed": head(4) + b'{"kind":"step","step":0,"samples":4,"step_us":5,"samples_per_s":9}\n' * 2,
         "many-samples": head() + b'{"kind":"step","step":0,"samples":8.9e15}\n' * 12,
         "blank": head(0, 2, 5) + b"\n\n \n\t\n\r\n\n" + steps[0].encode() + b"\r\n",
         "no-utf8": head() + b'{"kind":"step","step":0,"\xff\xc0":1}\n{"kind":"note","text":"\xc3\xa4\xe2\x82"}\n\xef\xbb\xbf{}\n',
@@ -49,7 +49,7 @@ def stream_seeds(path):
                    b'{"kind":"run","schema":1,"lesson":"\\u001b[31m","fault":"\\u0007","provenance":"recorded"}\n',
         "long-name": head() + b'{"kind":"eval","step":0,"rmse_' + b"n" * 300 + b'":1,"rmse_\xe2\x82\xac":2}\n',
         "many-names": head() + ('{"kind":"step","step":0,' + ",".join(f'"k{i}":{i}' for i in range(600)) + "}\n").encode(),
-        "many-rows": head(0, 900, 2000) + "".join('{"kind":"step","step":%d,"l":%d}\n' % (i, i % 7) for i in range(200)).encode(),
+        "many-rows": head(4, 900, 2000) + "".join('{"kind":"step","step":%d,"l":%d}\n' % (i, i % 7) for i in range(200)).encode(),
         "sparse": head() + "".join('{"kind":"step","step":%d%s}\n' % (i, ',"l":1' if i % 3 else "") for i in range(9)).encode(),
         "summary": head() + b'{"kind":"summary","steps":60,"samples":240,"wall_us":1807047,"loss":0.58,"samples_per_s":212.4,'
                    b'"step_us":18824,"load_us":828,"forward_us":6301,"mfu":0.2,"peak_flops_per_s":3e11,"rmse_u10m":0.5}\n',

@@ -165,3 +165,41 @@ TEST_CASE("maps are PNG files, and values that are no numbers do not matter") {
   CHECK(image.height == 2 * 3 * 72 + 6);
   CHECK(draw_pair(std::vector<float>(12, 2.0F), std::vector<float>(12, 2.0F), 3, 4).bytes.size() > 50);
 }
+
+TEST_CASE("a log of many values is read in several calls, each value once") {
+  const TempFolder folder;
+  // A summary of `count` values that have nothing but a number of 4 bytes.
+  const auto event = [](std::size_t count) {
+    std::string summary;
+    for (std::size_t i = 0; i < count; ++i) summary += std::string("\x0a\x05\x15\x00\x00\x80\x3f", 7);
+    std::string length;
+    for (std::size_t rest = summary.size(); rest != 0; rest >>= 7)
+      length += static_cast<char>((rest & 0x7f) | (rest > 0x7f ? 0x80 : 0));
+    return record("\x2a" + length + summary);
+  };
+  std::string log;
+  for (int i = 0; i < 5; ++i) log += event(60'000);
+  log += event(70'000) + event(1);  // the one before last has more values than are taken from a record
+  write_file_whole(folder / "a", log);
+  TfEventsReader reader(folder / "a");
+  const std::size_t first = reader.read_new().scalars.size();
+  CHECK(first == 300'000);
+  const TfEvents rest = reader.read_new();
+  CHECK(rest.scalars.size() == 1);
+  CHECK(reader.skipped_records() == 1);
+  CHECK_FALSE(reader.is_damaged());
+  CHECK(reader.read_new().scalars.empty());
+}
+
+TEST_CASE("a large record before a small one does not make the small one wait") {
+  const TempFolder folder;
+  write_file_whole(folder / "a", record(std::string(40 << 20, 'x')) + record(std::string("\x08\x01", 2)));
+  TfEventsReader reader(folder / "a");
+  reader.read_new();
+  reader.read_new();
+  CHECK(reader.skipped_records() == 1);
+  TfRecordParser parser;
+  TfEvents events;
+  CHECK(parser.take(record(std::string(100, 'x')), events) == 116);
+  CHECK(parser.wanted() == 12);
+}

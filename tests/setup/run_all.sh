@@ -41,7 +41,7 @@ case_second_run_does_nothing() {
 case_changed_pins_set_up_again() {
   isobar ladder
   sleep 0.01
-  touch "$TREE/cmake/setup/packages.txt"
+  touch "$TREE/cmake/setup/packages_base.txt"
   : >"$WORLD/calls"
   isobar ladder
   expect "configured again" called "cmake --preset"
