@@ -96,7 +96,8 @@ void Ui::record(std::string_view name, const Box& box) {
   items_.push_back({std::string(name), box, 0, nullptr});
 }
 
-bool Ui::button(std::string_view label, ButtonKind kind, bool enabled, float width) {
+bool Ui::button(std::string_view label, ButtonKind kind, bool enabled, std::string_view name) {
+  const std::string_view id = name.empty() ? label : name;
   const ButtonColours colours = colours_of(theme(), kind, enabled);
   ImGui::PushStyleColor(ImGuiCol_Button, colours.ground);
   ImGui::PushStyleColor(ImGuiCol_ButtonHovered, colours.hover);
@@ -104,11 +105,13 @@ bool Ui::button(std::string_view label, ButtonKind kind, bool enabled, float wid
   ImGui::PushStyleColor(ImGuiCol_Text, colours.text);
   ImGui::BeginDisabled(!enabled);
   ImGui::PushStyleVar(ImGuiStyleVar_DisabledAlpha, 1.0F);
-  const bool clicked = ImGui::Button(label_of(label).c_str(), {width, 0});
+  ImGui::PushID(id.data(), id.data() + id.size());
+  const bool clicked = ImGui::Button(label_of(label).c_str());
+  if (enabled) record(id);
+  ImGui::PopID();
   ImGui::PopStyleVar();
   ImGui::EndDisabled();
   ImGui::PopStyleColor(4);
-  if (enabled) record(label);
   return clicked && enabled;
 }
 

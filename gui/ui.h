@@ -45,8 +45,9 @@ class Ui {
   Smoother& smoother() { return smoother_; }
   ImGuiCanvas canvas() { return ImGuiCanvas(*ImGui::GetWindowDrawList(), fonts_, textures_); }
 
+  /// `name` tells it from others with the same label; "" = the label does.
   bool button(std::string_view label, ButtonKind kind = ButtonKind::plain, bool enabled = true,
-              float width = 0);
+              std::string_view name = {});
   /// One of several, such as a tab; true when clicked.
   bool choice(std::string_view label, bool chosen);
   bool checkbox(std::string_view name, bool* value, std::string_view label);

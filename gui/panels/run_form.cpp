@@ -82,7 +82,7 @@ void draw_key(Ui& ui, const Data& data, const Key& key, FormState& form) {
   if (changed) {
     ImGui::SameLine(width - ui.px(22));
     ImGui::PushFont(ui.fonts().small);
-    if (ui.button("x##" + key.name, ButtonKind::quiet)) {
+    if (ui.button("x", ButtonKind::quiet, true, "reset " + key.name)) {
       form.changed.erase(key.name);
       form.stale = true;
     }

@@ -23,6 +23,7 @@ enum Flag : std::uint8_t { kBadLength = 0xf0, kBadData = 0xf1, kEndless = 0xf2, 
 constexpr std::size_t kSmallWindow = 16;
 constexpr std::size_t kLargeWindow = 1 << 20;
 constexpr std::size_t kLeastValueBytes = 7;
+constexpr std::size_t kMostTags = 12;  // each is a table of curves: more would only cost time
 
 template <class Number>
 void add_number(std::string& file, Number value) {
@@ -58,7 +59,7 @@ std::string wrapped(std::string_view bytes) {
 std::string value_of(const char* bytes) {
   static constexpr const char* kTags[] = {"Loss/train", "Loss/valid",    "RMSE(u10m)/valid",   "RMSE()/valid",
                                           "train/loss", "Learning Rate", "Avg samples per sec"};
-  const auto which = static_cast<std::uint8_t>(bytes[1]);
+  const std::size_t which = static_cast<std::uint8_t>(bytes[1]) % kMostTags;
   const std::string tag = which < std::size(kTags) ? kTags[which] : "tag " + std::to_string(which);
   std::string value;
   protozero::pbf_writer out(value);

@@ -1,0 +1,175 @@
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <thread>
+
+#include "analyse/run_store.h"
+#include "core/files.h"
+#include "record/json_line.h"
+#include "support/temp_folder.h"
+
+using namespace isobar;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string stream(int steps, bool ended) {
+  std::string out = JsonLine("run")
+                        .add("schema", 1)
+                        .add("lesson", "01_baseline")
+                        .add("preset", "cpu_tiny")
+                        .add("host", "elsewhere")
+                        .add("wanted_steps", steps)
+                        .text();
+  out += JsonLine("note").add("steps_per_epoch", 10).text();
+  for (int i = 0; i < steps; ++i) {
+    out += JsonLine("step")
+               .add("step", i)
+               .add("t_us", 1000 * (i + 1))
+               .add("samples", 4)
+               .add("step_us", 1000)
+               .add("load_us", 100)
+               .add("forward_us", 400)
+               .add("loss", 2.0 / (i + 1))
+               .text();
+  }
+  out += JsonLine("eval")
+             .add("step", steps)
+             .add("loss", 0.3)
+             .add("rmse_u10m", 0.2)
+             .add("persistence_rmse_u10m", 0.34)
+             .text();
+  if (ended) {
+    out += JsonLine("summary")
+               .add("steps", steps)
+               .add("samples", 4 * steps)
+               .add("wall_us", 1000 * steps)
+               .add("first_loss", 2.0)
+               .add("loss", 2.0 / steps)
+               .add("samples_per_s", 4000.0)
+               .add("step_us", 1000.0)
+               .add("load_us", 100)
+               .add("forward_us", 400)
+               .add("valid_loss", 0.3)
+               .add("rmse_u10m", 0.2)
+               .add("persistence_rmse_u10m", 0.34)
+               .text();
+    out += JsonLine("end").add("status", "done").add("reason", "").text();
+  }
+  return out;
+}
+
+fs::path make(const TempFolder& folder, const std::string& name, const std::string& text) {
+  const fs::path path = folder / name;
+  fs::create_directories(path);
+  write_file_whole(path / "run.toml", std::string_view("[optim]\nlr = 0.5\ngrid = [1, 2]\n"));
+  write_file_whole(path / "rank-0000.jsonl", std::string_view(text));
+  return path;
+}
+
+void read_all(RunStore& store) {
+  for (int i = 0; i < 400; ++i) {
+    store.update(std::chrono::milliseconds(50));
+    if (store.is_idle()) return;
+  }
+  FAIL("the store does not come to rest");
+}
+
+}  // namespace
+
+TEST_CASE("A glance at a finished run says what reading all of it says") {
+  const TempFolder folder;
+  for (const int steps : {5, 5000}) {
+    const fs::path path = make(folder, "run" + std::to_string(steps), stream(steps, true));
+    RunReader reader(path);
+    while (reader.update()) {
+    }
+    const RunView seen = glance(path);
+    const RunView& all = reader.view();
+    CHECK(seen.state == RunState::done);
+    CHECK(all.state == RunState::done);
+    CHECK(seen.summary.steps == all.summary.steps);
+    CHECK(seen.summary.samples == all.summary.samples);
+    CHECK(seen.summary.samples_per_s == Approx(all.summary.samples_per_s));
+    CHECK(seen.summary.rmse == Approx(all.summary.rmse));
+    CHECK(seen.summary.last_loss == Approx(all.summary.last_loss));
+    CHECK(seen.summary.first_loss == Approx(all.summary.first_loss));
+    CHECK(seen.summary.stages_us.size() == all.summary.stages_us.size());
+    CHECK(seen.preset == "cpu_tiny");
+  }
+}
+
+TEST_CASE("Of a run without an end a glance says what its tail says, and leaves the rest unknown") {
+  const TempFolder folder;
+  const RunView seen = glance(make(folder, "run", stream(5000, false)));
+  CHECK(seen.summary.steps == 5000);
+  CHECK(seen.summary.last_loss == Approx(2.0 / 5000));
+  CHECK(seen.summary.samples == 0);
+  CHECK(seen.summary.samples_per_s == Approx(4000));
+}
+
+TEST_CASE("A store lists all, reads what is open, and notices what comes, grows, goes and returns") {
+  const TempFolder folder;
+  const fs::path one = make(folder, "one", stream(20, true));
+  make(folder, "two", stream(30, true));
+  RunStore store({folder.path()});
+  read_all(store);
+  auto seen = store.snapshot();
+  REQUIRE(seen->runs.size() == 2);
+  CHECK_FALSE(seen->find(one.string())->detail);
+  store.open({one.string()});
+  read_all(store);
+  seen = store.snapshot();
+  REQUIRE(seen->find(one.string())->detail);
+  CHECK(seen->find(one.string())->detail->series.step_rows() == 20);
+  CHECK(seen->find(one.string())->detail->config ==
+        std::vector<std::pair<std::string, std::string>>{{"optim.grid", "[1, 2]"}, {"optim.lr", "0.5"}});
+  const auto before = seen;
+  std::ofstream(one / "rank-0000.jsonl", std::ios::app)
+      << JsonLine("step").add("step", 20).add("step_us", 1).text();
+  read_all(store);
+  CHECK(store.snapshot()->find(one.string())->detail->series.step_rows() == 21);
+  CHECK(before->find(one.string())->detail->series.step_rows() == 20);
+  const fs::path three = make(folder, "three", stream(5, true));
+  fs::remove_all(one);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1050));
+  read_all(store);
+  seen = store.snapshot();
+  CHECK(seen->runs.size() == 3);
+  CHECK(seen->find(three.string()));
+  CHECK(seen->find(one.string())->gone);
+  make(folder, "one", stream(7, true));
+  std::this_thread::sleep_for(std::chrono::milliseconds(1050));
+  read_all(store);
+  seen = store.snapshot();
+  CHECK_FALSE(seen->find(one.string())->gone);
+  CHECK(seen->find(one.string())->detail->series.step_rows() == 7);
+  store.open({});
+  CHECK_FALSE(store.snapshot()->find(one.string())->detail);
+}
+
+TEST_CASE("Places that are files, are not there, or are runs themselves") {
+  const TempFolder folder;
+  const fs::path run = make(folder, "run", stream(3, true));
+  write_file_whole(folder / "file", std::string_view("x"));
+  RunStore store({folder / "nothing", folder / "file", run});
+  read_all(store);
+  const auto seen = store.snapshot();
+  CHECK(seen->runs.size() == 1);
+  REQUIRE(seen->problems.size() == 2);
+  CHECK(seen->problems[0].find("is not there yet") != std::string::npos);
+  CHECK(seen->problems[1].find("is no folder") != std::string::npos);
+  CHECK(seen->find((folder / "elsewhere").string()) == nullptr);
+}
+
+TEST_CASE("A broken run.toml is said, and the stream is shown all the same") {
+  const TempFolder folder;
+  const fs::path run = make(folder, "run", stream(3, true));
+  write_file_whole(run / "run.toml", std::string_view("[["));
+  RunStore store({run});
+  store.open({run.string()});
+  read_all(store);
+  const auto entry = store.snapshot()->find(run.string());
+  REQUIRE(entry->detail);
+  CHECK(entry->detail->series.step_rows() == 3);
+  CHECK_FALSE(entry->problem.empty());
+}

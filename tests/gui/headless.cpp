@@ -1,0 +1,235 @@
+#include "gui/headless.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "record/json_line.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+HeadlessContext::HeadlessContext(float width, float height) {
+  ImGui::CreateContext();
+  ImGuiIO& io = ImGui::GetIO();
+  io.IniFilename = nullptr;
+  io.DisplaySize = {width, height};
+  io.DeltaTime = 1.0F / 60;
+  io.ConfigFlags |= ImGuiConfigFlags_NavEnableKeyboard;
+  io.BackendFlags |= ImGuiBackendFlags_RendererHasVtxOffset;
+  // As the GLFW backend numbers the keys.
+  constexpr std::pair<ImGuiKey, int> kKeys[] = {
+      {ImGuiKey_Tab, 258},     {ImGuiKey_LeftArrow, 263}, {ImGuiKey_RightArrow, 262},
+      {ImGuiKey_UpArrow, 265}, {ImGuiKey_DownArrow, 264}, {ImGuiKey_Home, 268},
+      {ImGuiKey_End, 269},     {ImGuiKey_Delete, 261},    {ImGuiKey_Backspace, 259},
+      {ImGuiKey_Space, 32},    {ImGuiKey_Enter, 257},     {ImGuiKey_Escape, 256},
+      {ImGuiKey_A, 'A'}};
+  for (const auto& [key, code] : kKeys) io.KeyMap[key] = code;
+  static std::string clipboard;
+  io.SetClipboardTextFn = [](void*, const char* text) { clipboard = text; };
+  io.GetClipboardTextFn = [](void*) { return clipboard.c_str(); };
+}
+
+Headless::Headless(AppOptions options, float width, float height) : context_(width, height) {
+  app_ = std::make_unique<App>(std::move(options), textures_, [] {});
+}
+
+void Headless::frames(int count) {
+  for (int i = 0; i < count; ++i) {
+    app_->poll();
+    if (app_->prepare(1)) {
+      ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
+      unsigned char* pixels = nullptr;
+      int width = 0;
+      int height = 0;
+      atlas.GetTexDataAsAlpha8(&pixels, &width, &height);
+      atlas.SetTexID(&atlas);
+    }
+    ImGui::NewFrame();
+    app_->draw();
+    ImGui::Render();
+    app_->finish_frame(*ImGui::GetDrawData());
+  }
+}
+
+bool Headless::has(const std::string& item) const {
+  const auto& items = app_->ui().items();
+  return std::any_of(items.begin(), items.end(), [&](auto& one) { return one.name == item; });
+}
+
+Box Headless::box(const std::string& item) const {
+  for (const UiItem& one : app_->ui().items()) {
+    if (one.name == item) return one.box;
+  }
+  throw Error("nothing is called \"" + item + "\"", "headless window", "");
+}
+
+void Headless::move_to(float x, float y) {
+  ImGui::GetIO().MousePos = {x, y};
+  frames(2);
+}
+
+void Headless::click(const std::string& item, int button) {
+  const Box place = box(item);
+  move_to((place.x0 + place.x1) / 2, (place.y0 + place.y1) / 2);
+  ImGui::GetIO().MouseDown[button] = true;
+  frames(2);
+  ImGui::GetIO().MouseDown[button] = false;
+  frames(3);
+}
+
+void Headless::double_click(const std::string& item) {
+  const Box place = box(item);
+  move_to((place.x0 + place.x1) / 2, (place.y0 + place.y1) / 2);
+  for (int i = 0; i < 2; ++i) {
+    ImGui::GetIO().MouseDown[0] = true;
+    frames(1);
+    ImGui::GetIO().MouseDown[0] = false;
+    frames(1);
+  }
+  frames(2);
+}
+
+void Headless::drag(ImVec2 from, ImVec2 to, bool shift) {
+  ImGuiIO& io = ImGui::GetIO();
+  io.KeyShift = shift;
+  move_to(from.x, from.y);
+  io.MouseDown[0] = true;
+  frames(1);
+  for (int i = 1; i <= 8; ++i) {
+    const float part = static_cast<float>(i) / 8;
+    io.MousePos = {from.x + (to.x - from.x) * part, from.y + (to.y - from.y) * part};
+    frames(1);
+  }
+  io.MouseDown[0] = false;
+  frames(2);
+  io.KeyShift = false;
+}
+
+void Headless::wheel(ImVec2 at, float turns) {
+  move_to(at.x, at.y);
+  ImGui::GetIO().MouseWheel = turns;
+  frames(2);
+}
+
+void Headless::type(const std::string& item, const std::string& words) {
+  click(item);
+  key('A', true);
+  key(261);
+  ImGui::GetIO().AddInputCharactersUTF8(words.c_str());
+  frames(3);
+}
+
+void Headless::key(int code, bool control, bool shift) {
+  ImGuiIO& io = ImGui::GetIO();
+  io.KeyCtrl = control;
+  io.KeyShift = shift;
+  io.KeysDown[code] = true;
+  frames(1);
+  io.KeysDown[code] = false;
+  io.KeyCtrl = false;
+  io.KeyShift = false;
+  frames(2);
+}
+
+void Headless::letter(char c) {
+  ImGui::GetIO().AddInputCharacter(static_cast<unsigned>(c));
+  frames(3);
+}
+
+Picture Headless::picture() {
+  const ImVec2 size = ImGui::GetIO().DisplaySize;
+  return rasterise(*ImGui::GetDrawData(), {0, 0, size.x, size.y}, 1, app_->ui().theme().ground, textures_);
+}
+
+int Headless::count_colour(const Box& box, ImU32 colour) {
+  const Picture whole = picture();
+  int count = 0;
+  for (int y = std::max(0, static_cast<int>(box.y0)); y < std::min(whole.height, static_cast<int>(box.y1));
+       ++y) {
+    for (int x = std::max(0, static_cast<int>(box.x0)); x < std::min(whole.width, static_cast<int>(box.x1));
+         ++x) {
+      const std::uint8_t* const p = whole.rgba.data() + 4 * (y * whole.width + x);
+      if (IM_COL32(p[0], p[1], p[2], 255) == colour) ++count;
+    }
+  }
+  return count;
+}
+
+AppOptions options_in(const TempFolder& folder) {
+  AppOptions options;
+  options.home = project_home();
+  options.places = {folder / "runs"};
+  options.exports = folder / "exports";
+  options.logs = folder / "logs";
+  fs::create_directories(folder / "runs");
+  return options;
+}
+
+std::string step_line(int step, double loss, double step_us) {
+  JsonLine line("step");
+  line.add("step", step)
+      .add("t_us", static_cast<std::int64_t>(step_us * (step + 1)))
+      .add("epoch", step / 10)
+      .add("samples", 4);
+  line.add("load_us", step_us * 0.1).add("forward_us", step_us * 0.3).add("backward_us", step_us * 0.5);
+  line.add("step_us", step_us).add("lr", 1e-3).add("loss", loss);
+  return line.text();
+}
+
+fs::path write_run(const TempFolder& folder, const FakeRun& run) {
+  const fs::path path = folder / ("runs/" + run.name);
+  fs::create_directories(path / "fields");
+  write_file_whole(path / "run.toml", std::string_view(run.extra));
+  std::string text = JsonLine("run")
+                         .add("schema", 1)
+                         .add("lesson", run.lesson)
+                         .add("preset", run.preset)
+                         .add("host", "elsewhere")
+                         .add("device", "cpu")
+                         .add("pid", 1)
+                         .add("wanted_steps", run.steps)
+                         .add("flops_per_sample", 1e9)
+                         .add("started", "2026-11-20T10:00:00Z")
+                         .text();
+  text += JsonLine("note").add("text", "plan").add("steps_per_epoch", 10).text();
+  const auto eval = [&](int step) {
+    const double rmse = 0.8 / std::sqrt(1.0 + step);
+    JsonLine line("eval");
+    line.add("step", step).add("t_us", static_cast<std::int64_t>(run.step_us) * step).add("loss", rmse + 0.1);
+    for (const char* const channel : {"u10m", "v10m", "t2m"}) {
+      line.add(std::string("rmse_") + channel, rmse)
+          .add(std::string("persistence_rmse_") + channel, 0.34)
+          .add(std::string("climatology_rmse_") + channel, 0.75);
+    }
+    text += line.text();
+  };
+  for (int step = 0; step < run.steps; ++step) {
+    if (step % 10 == 0) eval(step);
+    text += step_line(step, run.loss / std::sqrt(1.0 + step), run.step_us);
+  }
+  eval(run.steps);
+  if (!run.status.empty()) {
+    text += JsonLine("summary")
+                .add("steps", run.steps)
+                .add("samples", 4 * run.steps)
+                .add("wall_us", 1000000)
+                .add("loss", 0.2)
+                .add("samples_per_s", 4e6 / run.step_us)
+                .add("step_us", run.step_us)
+                .add("rmse_u10m", 0.12)
+                .add("persistence_rmse_u10m", 0.34)
+                .text();
+    text += JsonLine("end")
+                .add("status", run.status)
+                .add("reason", run.status == "failed" ? "the loss is nan" : "")
+                .text();
+  }
+  write_file_whole(path / "rank-0000.jsonl", std::string_view(text));
+  write_file_whole(path / "console.log", std::string_view("step 1\nstep 2\ndone\n"));
+  return path;
+}
+
+}  // namespace isobar

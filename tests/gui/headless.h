@@ -1,0 +1,96 @@
+#pragma once
+// The window without a window: frames are drawn into memory, widgets are clicked by name.
+#include <imgui.h>
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include "app.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "raster.h"
+#include "support/temp_folder.h"
+
+namespace isobar {
+
+/// An ImGui context as the window makes it, without a display.
+class HeadlessContext {
+ public:
+  HeadlessContext(float width, float height);
+  ~HeadlessContext() { ImGui::DestroyContext(); }
+  HeadlessContext(const HeadlessContext&) = delete;
+  HeadlessContext& operator=(const HeadlessContext&) = delete;
+};
+
+class Headless {
+ public:
+  explicit Headless(AppOptions options, float width = 1440, float height = 900);
+
+  App& app() { return *app_; }
+  AppState& state() { return app_->state(); }
+
+  void frames(int count = 1);
+  /// Frames until `done` holds; fails after `seconds`.
+  template <class Condition>
+  void until(const std::string& what, Condition done, double seconds = 20) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+    while (true) {
+      frames(2);
+      if (done()) return;
+      if (std::chrono::steady_clock::now() > end)
+        throw Error("waited in vain for: " + what, "headless window", "");
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+  /// Frames until everything that is shown has been read.
+  void settle() {
+    until("the window to settle", [&] { return app_->is_settled(); });
+    frames(20);
+  }
+
+  bool has(const std::string& item) const;
+  Box box(const std::string& item) const;
+  void move_to(float x, float y);
+  void click(const std::string& item, int button = 0);
+  void double_click(const std::string& item);
+  /// Presses at one place, goes to another in steps, lets go.
+  void drag(ImVec2 from, ImVec2 to, bool shift = false);
+  void wheel(ImVec2 at, float turns);
+  /// Empties the focused field, then types.
+  void type(const std::string& item, const std::string& words);
+  void key(int code, bool control = false, bool shift = false);
+  void letter(char c);
+
+  /// The last frame as a picture.
+  Picture picture();
+  /// Pixels of exactly this colour within a box of the last frame.
+  int count_colour(const Box& box, ImU32 colour);
+
+ private:
+  HeadlessContext context_;
+  MemoryTextures textures_;
+  std::unique_ptr<App> app_;
+};
+
+/// Options for an app whose files all lie in `folder`; runs are in folder/runs.
+AppOptions options_in(const TempFolder& folder);
+
+/// A finished run of `steps` steps in runs/NAME, as a lesson writes it; `extra` goes into run.toml.
+struct FakeRun {
+  std::string name;
+  int steps = 40;
+  double loss = 1.0;  ///< of the first step; it falls with 1/sqrt(step)
+  double step_us = 1000;
+  std::string preset = "cpu_micro";
+  std::string status = "done";  ///< "" = no end: it died
+  std::string extra = "optim.lr = 0.001\n";
+  std::string lesson = "01_baseline";
+};
+std::filesystem::path write_run(const TempFolder& folder, const FakeRun& run);
+
+/// One step line of such a run.
+std::string step_line(int step, double loss, double step_us);
+
+}  // namespace isobar

@@ -1,0 +1,342 @@
+// Each panel is drawn and clicked without a display.
+#include <catch2/catch.hpp>
+#include <fstream>
+
+#include "fields/npy.h"
+#include "gui/headless.h"
+#include "panels/compare.h"
+#include "record/json_line.h"
+#include "record/run_folder.h"
+
+using namespace isobar;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string text_of(const fs::path& file) { return read_text_file(file, 10'000'000); }
+
+void append(const fs::path& file, const std::string& text) { std::ofstream(file, std::ios::app) << text; }
+
+/// A program in the place of ./isobar that writes its arguments down and then behaves like a short run.
+fs::path fake_isobar(const TempFolder& folder, const std::string& body) {
+  const fs::path file = folder / "isobar";
+  write_file_whole(file,
+                   std::string_view("#!/bin/bash\nfor word in \"$@\"; do printf '%s\\n' \"$word\"; done > '" +
+                                    (folder / "arguments").string() + "'\n" + body));
+  fs::permissions(file, fs::perms::owner_all);
+  return file;
+}
+
+}  // namespace
+
+TEST_CASE("An empty folder says what to do, and the button starts the lesson by an argument list") {
+  const TempFolder folder;
+  AppOptions options = options_in(folder);
+  options.isobar = fake_isobar(folder, "echo building\nsleep 0.2\n");
+  Headless window(options);
+  window.settle();
+  REQUIRE(window.has("Run 01_baseline"));
+  window.click("Run 01_baseline");
+  CHECK(window.app().launcher().is_running());
+  window.until("the program to end", [&] { return !window.app().launcher().is_running(); });
+  CHECK(text_of(folder / "arguments") == "run\n01_baseline\n");
+}
+
+TEST_CASE("A value with the signs of a shell reaches the program as one word") {
+  const TempFolder folder;
+  AppOptions options = options_in(folder);
+  options.isobar = fake_isobar(folder, "");
+  Headless window(options);
+  window.settle();
+  window.click("Settings");
+  window.type("filter keys", "data.root");
+  const std::string value = "/x; touch " + (folder / "canary").string() + " $(id) `id` \"'";
+  window.type("set data.root", value);
+  window.click("Start");
+  window.until("the program to end",
+               [&] { return fs::exists(folder / "arguments") && !window.app().launcher().is_running(); });
+  CHECK(text_of(folder / "arguments") == "run\n01_baseline\n--set\ndata.root=" + value + "\n");
+  CHECK_FALSE(fs::exists(folder / "canary"));
+}
+
+TEST_CASE("Settings are checked as they are typed, with the words of the program") {
+  const TempFolder folder;
+  Headless window(options_in(folder));
+  window.settle();
+  window.click("Settings");
+  window.type("filter keys", "optim.");
+  window.type("set optim.lr", "fast");
+  CHECK(window.state().form.problem.find("optim.lr wants a number, got \"fast\"") != std::string::npos);
+  CHECK(window.state().form.problem_key == "optim.lr");
+  CHECK_FALSE(window.has("Start"));
+  window.type("set optim.lr", "-1");
+  CHECK(window.state().form.problem.find("it must be more than 0") != std::string::npos);
+  window.type("set optim.lr", "2e-3");
+  CHECK(window.state().form.problem.empty());
+  CHECK(window.has("Start"));
+  window.click("Copy command");
+  CHECK(std::string(ImGui::GetClipboardText()) == "./isobar run 01_baseline --set optim.lr=2e-3");
+  window.click("reset optim.lr");
+  CHECK(window.state().form.changed.empty());
+}
+
+TEST_CASE("Runs are listed with their results, filtered, chosen, and drawn") {
+  const TempFolder folder;
+  write_run(folder, {.name = "01_baseline-20261120-100000-aaaa"});
+  write_run(folder, {.name = "01_baseline-20261120-110000-bbbb", .status = "failed"});
+  write_run(folder, {.name = "other", .preset = "cpu_tiny", .status = ""});
+  Headless window(options_in(folder));
+  window.settle();
+  const auto runs = window.app().feed_state().runs;
+  REQUIRE(runs->runs.size() == 3);
+  window.type("filter runs", "FAILED micro");
+  CHECK(window.has("run 01_baseline-20261120-110000-bbbb"));
+  CHECK_FALSE(window.has("run other"));
+  window.click("run 01_baseline-20261120-110000-bbbb");
+  window.settle();
+  const auto run = window.app().feed_state().runs->find(window.state().run);
+  REQUIRE(run);
+  CHECK(run->view.state == RunState::failed);
+  CHECK(run_line(*run) == "failed: the loss is nan");
+  // The first curve is there, in its colour.
+  CHECK(window.count_colour(window.box("loss"), window.app().ui().theme().series[0]) > 40);
+  CHECK(window.count_colour(window.box("anatomy"), window.app().ui().theme().stages[3]) > 200);
+}
+
+TEST_CASE("What is written appears without being asked for; a run that died and a deleted folder are said") {
+  const TempFolder folder;
+  const fs::path run = write_run(folder, {.name = "live", .steps = 20, .status = ""});
+  // Another machine's run that was written just now counts as alive.
+  Headless window(options_in(folder));
+  window.settle();
+  const auto entry = [&] { return window.app().feed_state().runs->find(run.string()); };
+  CHECK(entry()->view.state == RunState::running);
+  append(run / "rank-0000.jsonl", step_line(20, 0.5, 1000) + R"({"kind":"st)");
+  const auto begin = std::chrono::steady_clock::now();
+  window.until("step 21", [&] { return entry()->view.summary.steps == 21; });
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
+  CHECK(entry()->view.unread_lines == 0);
+  fs::last_write_time(run / "rank-0000.jsonl", fs::file_time_type::clock::now() - std::chrono::hours(1));
+  window.until("its death", [&] { return entry()->view.state == RunState::died; });
+  CHECK(run_line(*entry()).find("last sign 1 h 00 min ago") != std::string::npos);
+  fs::remove_all(run);
+  window.until("the folder to be missed", [&] { return entry()->gone; });
+  CHECK(entry()->detail->series.step_rows() == 21);
+  write_run(folder, {.name = "live", .steps = 5});
+  window.until("it to come back", [&] { return !entry()->gone && entry()->view.state == RunState::done; });
+  window.until("its steps", [&] { return entry()->detail && entry()->detail->series.step_rows() == 5; });
+}
+
+TEST_CASE("Plots zoom, pan, fit, hide lines and save what they show") {
+  const TempFolder folder;
+  write_run(folder, {.name = "one", .steps = 200});
+  Headless window(options_in(folder));
+  window.settle();
+  PlotLink& link = window.state().watch.link;
+  const Box loss = window.box("loss");
+  const ImVec2 middle = {(loss.x0 + loss.x1) / 2, (loss.y0 + loss.y1) / 2};
+  const double full = link.x_most - link.x_least;
+  window.wheel(middle, 3);
+  CHECK(link.x_most - link.x_least < full * 0.7);
+  CHECK_FALSE(link.fit_x);
+  const double least = link.x_least;
+  window.drag(middle, {middle.x - 60, middle.y});
+  CHECK(link.x_least > least);
+  window.move_to(middle.x, middle.y);
+  CHECK(link.hovering);
+  CHECK(link.hover_plot == "loss");
+  window.key('F');
+  CHECK(link.fit_x);
+  window.frames(3);
+  CHECK(link.x_most - link.x_least == Approx(full));
+  window.key('L');
+  CHECK(window.state().watch.views["loss"].log_y);
+  window.drag({middle.x - 50, middle.y - 20}, {middle.x + 50, middle.y + 30}, true);
+  CHECK(link.x_most - link.x_least < full * 0.8);
+  CHECK_FALSE(window.state().watch.views["loss"].fit_y);
+  window.double_click("loss");
+  CHECK(link.fit_x);
+  window.click("loss legend training");
+  CHECK(window.state().watch.views["loss"].hidden.size() == 1);
+  window.frames(40);  // two quick clicks would be a double click
+  window.click("loss legend training");
+  CHECK(window.state().watch.views["loss"].hidden.empty());
+  for (const char* const kind : {"CSV", "SVG", "PNG"}) {
+    window.click("loss", 1);
+    window.click(std::string("Save as ") + kind);
+    window.frames(2);
+  }
+  const std::string csv = text_of(folder / "exports/one-loss.csv");
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == 1 + 200 + 21);
+  const std::string svg = text_of(folder / "exports/one-loss.svg");
+  CHECK(svg.rfind("<svg", 0) == 0);
+  CHECK(svg.find("Loss (relative L2)") != std::string::npos);
+  CHECK(svg.find("<polyline") != std::string::npos);
+  CHECK(text_of(folder / "exports/one-loss.png").rfind("\x89PNG", 0) == 0);
+}
+
+TEST_CASE("Comparing shows what differs first, and speed-ups over the chosen base") {
+  const TempFolder folder;
+  write_run(folder, {.name = "slow", .step_us = 2000, .extra = "[optim]\nlr = 0.001\n[train]\nsteps = 40\n"});
+  write_run(folder, {.name = "fast", .step_us = 1000, .extra = "[optim]\nlr = 0.002\n[train]\nsteps = 40\n"});
+  Headless window(options_in(folder));
+  window.settle();
+  window.click("compare slow");
+  window.click("compare fast");
+  CHECK(window.state().compared.size() == 2);
+  window.click("Compare 2");
+  window.settle();
+  const auto runs = window.app().feed_state().runs->runs;
+  const std::vector<KeyRow> rows = key_rows(runs);
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].key == "optim.lr");
+  CHECK(rows[0].differs);
+  CHECK_FALSE(rows[1].differs);
+  CHECK(window.has("train loss"));
+  CHECK(window.has("chip slow"));
+  window.click("base fast");
+  CHECK(window.state().compare.base == (folder / "runs/fast").string());
+  window.click("train loss", 1);
+  window.click("Save as CSV");
+  CHECK(text_of(folder / "exports/compare-train-loss.csv").find("\"lr 0.002\",39,") != std::string::npos);
+  window.click("chip fast", 1);
+  CHECK(window.state().compared.size() == 1);
+}
+
+TEST_CASE("Event files of other programs are compared too") {
+  const TempFolder folder;
+  fs::create_directories(folder / "tutorial");
+  fs::copy_file(project_home() / "tests/reference/events.reference",
+                folder / "tutorial/events.out.tfevents.1");
+  Headless window(options_in(folder));
+  window.settle();
+  window.click("Compare");
+  window.type("runs folder", (folder / "tutorial").string());
+  window.click("Add folder");
+  window.until("the event files", [&] { return !window.app().feed_state().runs->runs.empty(); });
+  const auto run = window.app().feed_state().runs->runs.front();
+  CHECK(run->foreign);
+  window.click("compare tutorial");
+  window.settle();
+  const auto read = window.app().feed_state().runs->find(run->id);
+  REQUIRE(read->detail);
+  CHECK(read->detail->series.find("train/loss"));
+}
+
+TEST_CASE("Maps show input, target, prediction and error of the channel that is asked for") {
+  const TempFolder folder;
+  const fs::path run = write_run(folder, {.name = "one"});
+  std::vector<float> values(3 * 3 * 4 * 8);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 32) * 0.1F;
+  write_npy(RunFolder{run}.fields_file(40), std::vector<std::int64_t>{3, 3, 4, 8}, values);
+  write_npy(RunFolder{run}.fields_file(20), std::vector<std::int64_t>{3, 3, 4, 8}, values);
+  Headless window(options_in(folder));
+  window.settle();
+  window.click("Maps");
+  window.settle();
+  REQUIRE(window.has("map Prediction"));
+  CHECK(window.state().maps.drawn->step == 40);
+  CHECK(window.state().maps.drawn_channel == 2);  // t2m
+  window.click("<");
+  window.settle();
+  CHECK(window.state().maps.drawn->step == 20);
+  window.click("map channel");
+  window.click("u10m");
+  CHECK(window.state().maps.drawn_channel == 0);
+  CHECK(window.count_colour(window.box("map Prediction"), IM_COL32(0x44, 0x01, 0x54, 255)) > 10);
+}
+
+TEST_CASE("Keys work everywhere, and Tab shows where it is") {
+  const TempFolder folder;
+  write_run(folder, {.name = "one"});
+  AppOptions options = options_in(folder);
+  options.isobar = fake_isobar(folder, "sleep 5\n");
+  Headless window(options);
+  window.settle();
+  window.key(258, true);  // Ctrl+Tab
+  CHECK(window.state().view == View::compare);
+  const bool dark = window.state().settings.dark;
+  window.key('D');
+  CHECK(window.state().settings.dark != dark);
+  window.key('=', true);
+  CHECK(window.state().settings.zoom > 1);
+  window.key('0', true);
+  CHECK(window.state().settings.zoom == Approx(1));
+  window.letter('?');
+  CHECK(window.state().help);
+  REQUIRE(window.has("Close"));
+  window.key(256);
+  CHECK_FALSE(window.state().help);
+  window.letter('/');
+  CHECK(ImGui::GetIO().WantTextInput);
+  window.key(256);
+  window.key('C');
+  CHECK(window.state().settings.console_height > 0);
+  window.key(32);  // Space runs
+  CHECK(window.app().launcher().is_running());
+  window.key(32);  // and stops
+  window.until("the stop", [&] { return !window.app().launcher().is_running(); });
+  window.key(258);
+  CHECK(ImGui::GetIO().NavVisible);
+  const Box first = window.box(window.app().ui().items().front().name);
+  Box ring = first;
+  ring = {first.x0 - 4, first.y0 - 4, first.x1 + 4, first.y1 + 4};
+  CHECK(window.count_colour(ring, window.app().ui().theme().accent) > 20);
+}
+
+TEST_CASE("A lesson with a predecessor shows the difference of their pages") {
+  const TempFolder folder;
+  const fs::path home = folder / "home";
+  fs::create_directories(home);
+  fs::copy(project_home() / "lessons", home / "lessons", fs::copy_options::recursive);
+  fs::copy(home / "lessons/01_baseline", home / "lessons/02_workers", fs::copy_options::recursive);
+  std::string sheet = text_of(home / "lessons/02_workers/lesson.toml");
+  sheet.replace(sheet.find("previous = \"\""), 13, "previous = \"01_baseline\"");
+  write_file_whole(home / "lessons/02_workers/lesson.toml", std::string_view("needs = \"cuda\"\n" + sheet));
+  append(home / "lessons/02_workers/main.cpp", "// one line more\n");
+  AppOptions options = options_in(folder);
+  options.home = home;
+  Headless window(options);
+  window.settle();
+  window.key('2');
+  CHECK(window.state().lesson == "02_workers");
+  window.click("Code");
+  const LessonCard* const card = window.app().project().find("02_workers");
+  REQUIRE(card != nullptr);
+  CHECK(std::count_if(card->diff.begin(), card->diff.end(),
+                      [](auto& line) { return line.kind == DiffLine::Kind::added; }) == 1);
+  if (!fs::exists("/dev/nvidiactl")) CHECK(card->cannot_run.find("NVIDIA") != std::string::npos);
+  CHECK(window.has("code ./isobar run 01_baseline"));  // the README is there too
+}
+
+TEST_CASE("Settings are kept between starts; a broken file is kept aside and said") {
+  const TempFolder folder;
+  AppOptions options = options_in(folder);
+  options.settings = folder / "config/window.toml";
+  {
+    Headless window(options);
+    window.settle();
+    window.key('D');
+    window.state().settings.smoothing = 0.5;
+    window.app().remember();
+  }
+  {
+    Headless window(options);
+    CHECK_FALSE(window.state().settings.dark);
+    CHECK(window.state().settings.smoothing == Approx(0.5));
+  }
+  for (const std::string& bad : {std::string("dark = 3\n"), std::string("zoom = [\n"),
+                                 std::string("\0\xff", 2), std::string(2'000'000, 'x')}) {
+    write_file_whole(options.settings, std::string_view(bad));
+    Headless window(options);
+    window.frames(2);
+    CHECK(window.state().settings.dark);
+    CHECK(window.state().toast.find("kept as") != std::string::npos);
+    CHECK(text_of(options.settings.string() + ".broken") == bad);
+    CHECK_FALSE(fs::exists(options.settings));
+  }
+  write_file_whole(options.settings, std::string_view("zoom = 900\nleft_width = -5\nunknown = 1\n"));
+  Headless window(options);
+  CHECK(window.state().settings.zoom == Approx(3));
+  CHECK(window.state().settings.left_width == Approx(200));
+}
