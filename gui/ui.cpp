@@ -51,6 +51,11 @@ void Ui::set_look(bool dark, float scale) {
   ImGui::GetIO().FontDefault = fonts_.text;
 }
 
+float Ui::ease() const {
+  constexpr float kEase_s = 0.15F;
+  return slow_ ? 1 : std::clamp(2.5F * ImGui::GetIO().DeltaTime / kEase_s, 0.0F, 1.0F);
+}
+
 void Ui::begin_frame() {
   items_.clear();
   moving_ = false;

@@ -78,6 +78,11 @@ class Ui {
   bool pressed(char letter) const;
   bool pressed(Hotkey key) const;
   bool with_control() const { return ImGui::GetIO().KeyCtrl; }
+  /// Part of the way to new limits that this frame goes: they are there after about 150 ms, at once where
+  /// frames are slow.
+  float ease() const;
+  void set_slow(bool slow) { slow_ = slow; }
+  bool is_slow() const { return slow_; }
   /// Something moves: draw another frame soon.
   void ask_frame() { moving_ = true; }
   bool moving() const { return moving_; }
@@ -91,6 +96,7 @@ class Ui {
   Smoother smoother_;
   std::vector<UiItem> items_;
   bool moving_ = false;
+  bool slow_ = false;
 };
 
 }  // namespace isobar

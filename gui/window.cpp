@@ -27,8 +27,16 @@ constexpr double kPatience_s = 60;  // for a screenshot: what is not read by the
 std::string last_glfw_error;  // NOLINT: GLFW reports through a plain function
 std::atomic<int> frames_due{kFramesAfterEvent};
 
+struct PressedKey {
+  int key = 0;
+  int mods = 0;
+};
+std::deque<PressedKey> pressed_keys;  // NOLINT: since the last frame; GLFW reports through a plain function
+
+std::atomic<bool> news{false};  // something was read since the last frame
+
 void wake() {
-  frames_due = kFramesAfterEvent;
+  news = true;
   glfwPostEmptyEvent();
 }
 
@@ -124,7 +132,10 @@ class Screen {
     glfwSetCursorPosCallback(window_, [](GLFWwindow*, double, double) { frames_due = kFramesAfterEvent; });
     glfwSetMouseButtonCallback(window_, [](GLFWwindow*, int, int, int) { frames_due = kFramesAfterEvent; });
     glfwSetScrollCallback(window_, [](GLFWwindow*, double, double) { frames_due = kFramesAfterEvent; });
-    glfwSetKeyCallback(window_, [](GLFWwindow*, int, int, int, int) { frames_due = kFramesAfterEvent; });
+    glfwSetKeyCallback(window_, [](GLFWwindow*, int key, int, int action, int mods) {
+      frames_due = kFramesAfterEvent;
+      if (action == GLFW_PRESS && key >= 0 && key <= GLFW_KEY_LAST) pressed_keys.push_back({key, mods});
+    });
     glfwSetCharCallback(window_, [](GLFWwindow*, unsigned) { frames_due = kFramesAfterEvent; });
     glfwSetWindowFocusCallback(window_, [](GLFWwindow*, int) { frames_due = kFramesAfterEvent; });
     glfwSetCursorEnterCallback(window_, [](GLFWwindow*, int) { frames_due = kFramesAfterEvent; });
@@ -133,6 +144,40 @@ class Screen {
   }
 
   GLFWwindow* window_ = nullptr;
+};
+
+/// A key that went down and up between two frames is down for one frame all the same, with the modifiers it
+/// was pressed with; keys with other modifiers wait for the next frame.
+class BriefKeys {
+ public:
+  BriefKeys() {
+    ImGuiIO& io = ImGui::GetIO();
+    if (pressed_keys.empty()) return;
+    const int mods = pressed_keys.front().mods;
+    while (!pressed_keys.empty() && pressed_keys.front().mods == mods) {
+      const int key = pressed_keys.front().key;
+      pressed_keys.pop_front();
+      if (io.KeysDown[key]) continue;
+      io.KeysDown[key] = true;
+      held_.push_back(key);
+    }
+    if (held_.empty()) return;
+    io.KeyCtrl = (mods & GLFW_MOD_CONTROL) != 0;
+    io.KeyShift = (mods & GLFW_MOD_SHIFT) != 0;
+    if (!pressed_keys.empty()) frames_due = kFramesAfterEvent;
+  }
+  ~BriefKeys() {
+    if (held_.empty()) return;
+    ImGuiIO& io = ImGui::GetIO();
+    for (const int key : held_) io.KeysDown[key] = false;
+    io.KeyCtrl = io.KeysDown[GLFW_KEY_LEFT_CONTROL] || io.KeysDown[GLFW_KEY_RIGHT_CONTROL];
+    io.KeyShift = io.KeysDown[GLFW_KEY_LEFT_SHIFT] || io.KeysDown[GLFW_KEY_RIGHT_SHIFT];
+  }
+  BriefKeys(const BriefKeys&) = delete;
+  BriefKeys& operator=(const BriefKeys&) = delete;
+
+ private:
+  std::vector<int> held_;
 };
 
 void draw_frame(App& app, GLFWwindow* window, bool with_mouse = true) {
@@ -146,6 +191,7 @@ void draw_frame(App& app, GLFWwindow* window, bool with_mouse = true) {
   ImGui_ImplOpenGL3_NewFrame();
   ImGui_ImplGlfw_NewFrame();
   if (!with_mouse) ImGui::GetIO().MousePos = {-FLT_MAX, -FLT_MAX};
+  const BriefKeys brief;
   ImGui::NewFrame();
   app.draw();
   ImGui::Render();
@@ -185,6 +231,12 @@ void write_items(const App& app, const std::filesystem::path& file) {
   write_file_whole(file, out.dump());
 }
 
+/// For tests: a file beside the items asks for a picture.
+bool is_picture_wanted(const std::filesystem::path& items) {
+  std::error_code code;
+  return !items.empty() && std::filesystem::remove(items.string() + ".shoot", code);
+}
+
 /// Frames one after the other until nothing is left to read or to ease, then the picture.
 int run_for_screenshot(App& app, GLFWwindow* window, const WindowOptions& options) {
   const std::int64_t begin_us = steady_us();
@@ -202,18 +254,47 @@ int run_for_screenshot(App& app, GLFWwindow* window, const WindowOptions& option
   return 0;
 }
 
+/// Keeps frames that nobody asked for by hand to a part of one core: where drawing is slow (no graphics
+/// card), what is read is shown less often, and training beside the window keeps its cores.
+class Pace {
+ public:
+  /// News may be drawn now.
+  bool may_draw_news() const { return steady_us() >= next_news_us_; }
+  double wait_s() const { return std::max(0.001, static_cast<double>(next_news_us_ - steady_us()) * 1e-6); }
+  void drawn(std::int64_t begin_us) {
+    const std::int64_t spent_us = steady_us() - begin_us;
+    mean_us_ += (static_cast<double>(spent_us) - mean_us_) * 0.2;
+    next_news_us_ = steady_us() + std::min<std::int64_t>(700'000, kShare * spent_us);
+  }
+  bool is_slow() const { return mean_us_ > kSlow_us; }
+
+ private:
+  static constexpr std::int64_t kShare = 5;
+  static constexpr double kSlow_us = 12'000;
+  std::int64_t next_news_us_ = 0;
+  double mean_us_ = 0;
+};
+
 int run_loop(App& app, GLFWwindow* window, const WindowOptions& options) {
+  Pace pace;
   while (glfwWindowShouldClose(window) == 0) {
-    if (app.poll()) frames_due = kFramesAfterEvent;
+    if (app.poll()) news = true;
+    if (news && pace.may_draw_news()) {
+      news = false;
+      frames_due = std::max(1, frames_due.load());
+    }
     if (frames_due > 0) {
       --frames_due;
       const std::int64_t begin_us = steady_us();
+      app.ui().set_slow(pace.is_slow());
       draw_frame(app, window);
+      if (is_picture_wanted(options.items)) take_screenshot(window, options.items.string() + ".png");
+      glFinish();
+      pace.drawn(begin_us);
       glfwSwapBuffers(window);
       if (!options.items.empty()) write_items(app, options.items);
       if (app.ui().moving()) frames_due = std::max(1, frames_due.load());
-      const double spent_s = static_cast<double>(steady_us() - begin_us) * 1e-6;
-      const double left_s = 1.0 / options.frames_per_s - spent_s;
+      const double left_s = 1.0 / options.frames_per_s - static_cast<double>(steady_us() - begin_us) * 1e-6;
       if (frames_due > 0 && left_s > 0) {
         glfwWaitEventsTimeout(left_s);
       } else {
@@ -222,7 +303,10 @@ int run_loop(App& app, GLFWwindow* window, const WindowOptions& options) {
       continue;
     }
     if (ImGui::GetIO().WantTextInput) frames_due = 1;  // the cursor blinks
-    glfwWaitEventsTimeout(kPoll_s);
+    glfwWaitEventsTimeout(news ? pace.wait_s() : kPoll_s);
+    std::error_code code;
+    if (!options.items.empty() && std::filesystem::exists(options.items.string() + ".shoot", code))
+      frames_due = 1;
   }
   return 0;
 }

@@ -35,6 +35,11 @@ void draw_dashes(ImDrawList& list, std::span<const PlotPoint> points, ImU32 colo
   }
 }
 
+/// Whether the line turns by more than a right angle at `b`.
+bool turns_back(PlotPoint a, PlotPoint b, PlotPoint c) {
+  return (b.x - a.x) * (c.x - b.x) + (b.y - a.y) * (c.y - b.y) < 0;
+}
+
 }  // namespace
 
 void Canvas::mark(PlotPoint at, Mark mark, float r, ImU32 colour) {
@@ -129,9 +134,15 @@ void ImGuiCanvas::line(std::span<const PlotPoint> points, ImU32 colour, float wi
     draw_dashes(list_, points, colour, width, dash == Dash::dashed ? 5 * unit : 1.4F * unit, 3.2F * unit);
     return;
   }
+  // ImGui's joints thin out where a line turns back sharply; there it is drawn as two lines.
   static_assert(sizeof(PlotPoint) == sizeof(ImVec2));
-  list_.AddPolyline(reinterpret_cast<const ImVec2*>(points.data()), static_cast<int>(points.size()), colour,
-                    0, width);
+  std::size_t begin = 0;
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    if (i + 1 < points.size() && !turns_back(points[i - 1], points[i], points[i + 1])) continue;
+    list_.AddPolyline(reinterpret_cast<const ImVec2*>(points.data() + begin), static_cast<int>(i - begin + 1),
+                      colour, 0, width);
+    begin = i;
+  }
 }
 
 void ImGuiCanvas::fill(const Box& box, ImU32 colour, float rounding) {

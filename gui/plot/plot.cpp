@@ -75,7 +75,7 @@ void paint_axes(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const 
   }
   const float title_width = canvas.text_width(spec.x_title, Face::small) + 12 * s;
   float right_of_last = -1e9F;
-  for (const Tick& tick : ticks(at.x, (spec.x_is_time ? 90 : 84) * s)) {
+  for (const Tick& tick : ticks(at.x, (spec.x_is_time ? 80 : 62) * s)) {
     const float x = std::round(at.x.pixel(tick.value));
     if (x < at.area.x0 - 1 || x > at.area.x1 + 1) continue;
     canvas.fill({x, at.area.y0, x + 1, at.area.y1}, tick.label.empty() ? minor : major);

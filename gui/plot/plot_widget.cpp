@@ -11,8 +11,6 @@
 namespace isobar {
 namespace {
 
-constexpr float kEase_s = 0.15F;
-
 void zoom(double& least, double& most, bool log, double at, double factor) {
   if (log && least > 0 && at > 0) {
     least = at * std::pow(least / at, factor);
@@ -267,7 +265,7 @@ PlotAsk show_plot(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, 
   }
   ImGuiCanvas canvas = ui.canvas();
   canvas.fill(ask.box, ui.theme().panel, ui.px(6));
-  const float ease = std::clamp(ImGui::GetIO().DeltaTime / kEase_s * 2.5F, 0.0F, 1.0F);
+  const float ease = ui.ease();
   const PlotLayout at = lay_out(spec, view, link, ask.box, canvas, ease);
   const double height = view.want_most - view.want_least;
   if (std::fabs(view.y_least - view.want_least) + std::fabs(view.y_most - view.want_most) > height * 1e-3)

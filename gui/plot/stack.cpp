@@ -114,7 +114,7 @@ void paint_marks(Canvas& canvas, const Theme& theme, const StackSpec& spec, cons
     canvas.text(at.area.x0 - 8 * s, y - height / 2, time_label(tick.value), Face::small, theme.dim, 1);
   }
   const float title = canvas.text_width(spec.x_title, Face::small) + 12 * s;
-  for (const Tick& tick : ticks(at.x, 84 * s)) {
+  for (const Tick& tick : ticks(at.x, 62 * s)) {
     const float x = at.x.pixel(tick.value);
     const std::string label = spec.x_is_time && !tick.label.empty() ? clock_text(tick.value) : tick.label;
     if (x + canvas.text_width(label, Face::small) / 2 > at.area.x1 - title) continue;
@@ -206,11 +206,14 @@ PlotAsk show_stack(Ui& ui, const StackSpec& spec, PlotView& view, PlotLink& link
   const Box box = {corner.x, corner.y, corner.x + size.x, corner.y + size.y};
   if (has_data(spec)) link.see((*spec.places)[0], spec.places->back());
   PlotView unused = view;
+  unused.fit_y = false;  // it has no lines to fit to
+  unused.want_least = unused.y_least;
+  unused.want_most = unused.y_most;
   // The plain plot of no lines brings hovering, zooming and the menu; the columns are drawn over it.
   frame.legend = false;
   const PlotAsk ask = show_plot(ui, frame, unused, link, size);
   ImGuiCanvas canvas = ui.canvas();
-  const float ease = std::clamp(ImGui::GetIO().DeltaTime * 16, 0.0F, 1.0F);
+  const float ease = ui.ease();
   const StackLayout at = lay_out_stack(spec, view, link, box, canvas, ease);
   if (std::fabs(view.y_most - view.want_most) > view.want_most * 1e-3) ui.ask_frame();
   paint_stack(canvas, ui.theme(), spec, at, box);

@@ -43,14 +43,33 @@ void add_record(std::string& file, std::string_view data, std::uint8_t flag) {
   add_number(file, masked_crc32c(data) ^ (flag == kBadData ? 1U : 0U));
 }
 
-std::string wrapped(std::string_view bytes) {
+/// A record alone: it is skipped whole or taken whole. Returns how many values it has.
+std::size_t check_record(std::string_view record, std::uint8_t flag) {
+  TfRecordParser parser;
+  TfEvents events;
+  const std::size_t used = parser.take(record, events);
+  const std::size_t values = events.scalars.size() + events.images.size();
+  require(parser.is_damaged() == (flag == kBadLength || flag == kEndless));
+  require(used == (parser.is_damaged() || flag == kTooLong ? 0 : record.size()));
+  require(parser.skipped_records() == 0 || (parser.skipped_records() == 1 && values == 0));
+  require(flag != kBadData || parser.skipped_records() == 1);
+  return values;
+}
+
+/// The file of the records in `bytes`, and how many values are in those that can be reached.
+std::string wrapped(std::string_view bytes, std::size_t& values) {
   std::string file;
+  bool reached = true;
   while (bytes.size() >= 3) {
     const auto flag = static_cast<std::uint8_t>(bytes[0]);
     const std::size_t length =
         static_cast<std::uint8_t>(bytes[1]) + std::size_t{256} * static_cast<std::uint8_t>(bytes[2]);
     const std::string_view data = bytes.substr(3, length);
+    const std::size_t begin = file.size();
     add_record(file, data, flag);
+    const std::size_t found = check_record(std::string_view(file).substr(begin), flag);
+    reached = reached && flag != kBadLength && flag != kEndless && flag != kTooLong;
+    if (reached) values += found;
     bytes.remove_prefix(3 + data.size());
   }
   return file;
@@ -170,12 +189,12 @@ void check_same(const TfEvents& one, const TfEvents& other) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Growth growth = growth_of(data, size);
-  std::size_t composed = 0;
+  std::size_t expected = 0;
   if (growth.mode % 3 == 1) {
-    growth.bytes = wrapped(growth.bytes);
+    growth.bytes = wrapped(growth.bytes, expected);
   } else if (growth.mode % 3 == 2) {
     std::string file;
-    composed = compose(growth.bytes, file);
+    expected = compose(growth.bytes, file);
     growth.bytes = std::move(file);
   }
   growth.cut(growth.bytes.size());
@@ -184,7 +203,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const TfEvents whole = whole_log.read(growth.bytes.size());
   check_size(whole, growth.bytes.size());
   if (growth.mode % 3 == 2) {
-    require(whole.scalars.size() == composed && whole_log.skipped() == 0 && !whole_log.is_damaged());
+    require(whole.scalars.size() == expected && whole_log.skipped() == 0 && !whole_log.is_damaged());
+  } else if (growth.mode % 3 == 1) {
+    require(whole.scalars.size() + whole.images.size() == expected);
   }
 
   Log log(growth.bytes, kSmallWindow);

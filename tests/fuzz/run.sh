@@ -25,7 +25,11 @@ clang++-14 $flags -fsanitize=fuzzer "${objects[@]}" -lsimdjson -lfmt -o "$out/fu
 export ASAN_OPTIONS=quarantine_size_mb=4
 nice -n 10 "$out/fuzz_$target" -max_total_time="$seconds" -max_len=65536 -rss_limit_mb=256 -malloc_limit_mb=64 \
   -timeout=5 -dict="$here/$target.dict" -artifact_prefix="$out/artifacts/" -print_final_stats=1 \
-  "$out/found" "$here/corpus/$target" >"$out/log" 2>&1 || { tail -40 "$out/log"; echo "FINDING: see $out"; exit 1; }
+  "$out/found" "$here/corpus/$target" >"$out/log" 2>&1 || {
+  tail -n 40 "$out/log"
+  echo "a finding, or stopped from outside: see $out/artifacts"
+  exit 1
+}
 grep -E "cov:" "$out/log" | tail -1
 grep -E "^stat::" "$out/log"
 echo "kept in $out"

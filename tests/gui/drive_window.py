@@ -1,0 +1,177 @@
+"""Drives the real window with a real mouse and keyboard, under a display in memory.
+
+Usage: with_display.sh 1280x900 python3 drive_window.py ISOBAR_GUI PROJECT
+From a click to a finished run of lesson 01, then the picture of the window is checked; then a run goes on unharmed
+when its window is killed.
+"""
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+from pathlib import Path
+
+SERIES_1 = (0x56, 0xB4, 0xE9)  # training loss on a dark ground
+
+
+def wait(what, condition, seconds=120):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.05)
+    raise SystemExit(f"waited in vain for {what}")
+
+
+def read_png(path):
+    """Rows of RGBA bytes of a PNG file of 8 bits a channel."""
+    data = path.read_bytes()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n", "no PNG"
+    place, packed, width, height = 8, b"", 0, 0
+    while place < len(data):
+        length, kind = struct.unpack(">I4s", data[place:place + 8])
+        body = data[place + 8:place + 8 + length]
+        if kind == b"IHDR":
+            width, height, depth, colour = struct.unpack(">IIBB", body[:10])
+            assert (depth, colour) == (8, 6), "not RGBA"
+        packed += body if kind == b"IDAT" else b""
+        place += 12 + length
+    raw, rows, before = zlib.decompress(packed), [], bytes(4 * width)
+    for y in range(height):
+        kind, *line = raw[y * (4 * width + 1):(y + 1) * (4 * width + 1)]
+        row = bytearray(line)
+        for i in range(len(row)):
+            left, up, corner = row[i - 4] if i > 3 else 0, before[i], before[i - 4] if i > 3 else 0
+            if kind == 1:
+                row[i] = row[i] + left & 255
+            elif kind == 2:
+                row[i] = row[i] + up & 255
+            elif kind == 3:
+                row[i] = row[i] + (left + up) // 2 & 255
+            elif kind == 4:
+                guess = left + up - corner
+                near = min((abs(guess - left), 0, left), (abs(guess - up), 1, up), (abs(guess - corner), 2, corner))
+                row[i] = row[i] + near[2] & 255
+        rows.append(bytes(row))
+        before = rows[-1]
+    return rows
+
+
+class Window:
+    def __init__(self, program, project, folder):
+        self.items_file = folder / "items.json"
+        environment = dict(os.environ, XDG_CONFIG_HOME=str(folder / "config"), ISOBAR_HOME=str(project))
+        self.process = subprocess.Popen([program, "runs", "--size", "1280x900", "--theme", "dark", "--items",
+                                         str(self.items_file)], cwd=folder, env=environment)
+        wait("the first frame", self.items)
+        identity = wait("the window", lambda: self.xdotool("search", "--name", "^Isobar$").split())[0]
+        self.xdotool("windowfocus", identity)
+
+    def xdotool(self, *words):
+        return subprocess.run(["xdotool", *words], capture_output=True, text=True, timeout=20).stdout
+
+    def items(self):
+        try:
+            return json.loads(self.items_file.read_text())
+        except (OSError, ValueError):
+            return {}
+
+    def click(self, name):
+        # Where it stands once the layout came to rest.
+        box = wait(f"the widget {name!r}", lambda: self.items().get(name), 30)
+        time.sleep(0.15)
+        box = self.items().get(name, box)
+        self.xdotool("mousemove", str(int((box[0] + box[2]) / 2)), str(int((box[1] + box[3]) / 2)))
+        time.sleep(0.1)
+        self.xdotool("click", "1")
+        time.sleep(0.2)
+
+    def type(self, name, words):
+        self.click(name)
+        time.sleep(0.5)  # without a graphics card a frame takes its time
+        self.xdotool("key", "ctrl+a")
+        time.sleep(0.3)
+        self.xdotool("type", "--delay", "40", words)
+        time.sleep(0.5)
+
+    def picture(self):
+        shot = Path(str(self.items_file) + ".png")
+        Path(str(self.items_file) + ".shoot").write_text("")
+        wait("the picture", shot.exists, 20)
+        return read_png(shot)
+
+
+def events(run):
+    """Whole lines only: the run may be writing."""
+    text = (run / "rank-0000.jsonl").read_text()
+    return [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
+
+
+def runs_in(folder):
+    return sorted((folder / "runs").glob("01_baseline-*/rank-0000.jsonl"))
+
+
+def ended(run):
+    lines = events(run)
+    return lines and lines[-1]["kind"] == "end" and lines
+
+
+def start_run(window, steps):
+    window.type("filter keys", "train.steps")
+    window.type("set train.steps", str(steps))
+    window.click("Start")
+
+
+def count_colour(rows, box, colour):
+    found = 0
+    for y in range(int(box[1]), int(box[3])):
+        row = rows[y][4 * int(box[0]):4 * int(box[2])]
+        found += sum(1 for i in range(0, len(row), 4) if tuple(row[i:i + 3]) == colour)
+    return found
+
+
+def main():
+    program, project = str(Path(sys.argv[1]).resolve()), Path(sys.argv[2]).resolve()
+    with tempfile.TemporaryDirectory(prefix="isobar-window-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        window = Window(program, project, folder)
+        window.click("Settings")
+        window.click("preset")
+        window.click("cpu_micro")
+        start_run(window, 60)
+        first = wait("a run folder", lambda: runs_in(folder), 240)[0].parent
+        lines = wait("its end", lambda: ended(first), 240)
+        assert lines[-1]["status"] == "done", lines[-1]
+        assert sum(line["kind"] == "step" for line in lines) == 60
+        wait("the window to show the end", lambda: "Run" in window.items(), 30)
+        wait("the plot", lambda: "loss" in window.items(), 30)
+        time.sleep(0.5)
+        rows = window.picture()
+        blue = count_colour(rows, window.items()["loss"], SERIES_1)
+        assert blue > 40, f"only {blue} pixels of the loss curve"
+        print(f"a click started a run of 60 steps; its loss curve is drawn with {blue} pixels")
+
+        # The window dies while a run goes on; the run ends as one without a window does.
+        start_run(window, 200)
+        second = wait("the second run folder", lambda: [r for r in runs_in(folder) if r.parent != first], 60)[0].parent
+        wait("some steps", lambda: sum(line["kind"] == "step" for line in events(second)) > 5, 60)
+        window.process.send_signal(signal.SIGKILL)
+        window.process.wait()
+        assert events(second)[-1]["kind"] != "end", "the run was too short for this test"
+        assert wait("the end without a window", lambda: ended(second))[-1]["status"] == "done"
+        alone = subprocess.run([str(project / "isobar"), "run", "01_baseline", "--preset", "cpu_micro", "--set",
+                                "train.steps=200", "--run-dir", "alone"], cwd=folder, capture_output=True, text=True)
+        assert alone.returncode == 0, alone.stderr
+        losses = [[line.get("loss") for line in events(run) if line["kind"] in ("step", "eval")]
+                  for run in (second, folder / "alone")]
+        assert losses[0] == losses[1], "the losses differ from those of a run without a window"
+        print(f"the window was killed; {len(losses[0])} losses equal those of a run without it, to the last bit")
+
+
+if __name__ == "__main__":
+    main()
