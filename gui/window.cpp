@@ -153,21 +153,20 @@ class BriefKeys {
   BriefKeys() {
     ImGuiIO& io = ImGui::GetIO();
     if (pressed_keys.empty()) return;
+    took_ = true;
     const int mods = pressed_keys.front().mods;
+    io.KeyCtrl = (mods & GLFW_MOD_CONTROL) != 0;
+    io.KeyShift = (mods & GLFW_MOD_SHIFT) != 0;
     while (!pressed_keys.empty() && pressed_keys.front().mods == mods) {
       const int key = pressed_keys.front().key;
       pressed_keys.pop_front();
-      if (io.KeysDown[key]) continue;
+      if (!io.KeysDown[key]) held_.push_back(key);
       io.KeysDown[key] = true;
-      held_.push_back(key);
     }
-    if (held_.empty()) return;
-    io.KeyCtrl = (mods & GLFW_MOD_CONTROL) != 0;
-    io.KeyShift = (mods & GLFW_MOD_SHIFT) != 0;
     if (!pressed_keys.empty()) frames_due = kFramesAfterEvent;
   }
   ~BriefKeys() {
-    if (held_.empty()) return;
+    if (!took_) return;
     ImGuiIO& io = ImGui::GetIO();
     for (const int key : held_) io.KeysDown[key] = false;
     io.KeyCtrl = io.KeysDown[GLFW_KEY_LEFT_CONTROL] || io.KeysDown[GLFW_KEY_RIGHT_CONTROL];
@@ -178,6 +177,7 @@ class BriefKeys {
 
  private:
   std::vector<int> held_;
+  bool took_ = false;
 };
 
 void draw_frame(App& app, GLFWwindow* window, bool with_mouse = true) {
