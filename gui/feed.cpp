@@ -113,12 +113,16 @@ bool Feed::read_fields(const FeedWishes& wishes) {
 
 bool Feed::read_console(const FeedWishes& wishes) {
   std::error_code code;
-  const std::uintmax_t size = wishes.console.empty() ? 0 : fs::file_size(wishes.console, code);
-  const auto time = code ? fs::file_time_type{} : fs::last_write_time(wishes.console, code);
-  const bool same = wishes.console == console_file_ && size == console_size_ && time == console_time_;
-  if (same && !changed_wishes_) return false;
+  std::uintmax_t size = wishes.console.empty() ? 0 : fs::file_size(wishes.console, code);
+  auto time =
+      code || wishes.console.empty() ? fs::file_time_type{} : fs::last_write_time(wishes.console, code);
+  if (code) {  // no such file
+    size = 0;
+    time = {};
+  }
+  if (wishes.console == console_file_ && size == console_size_ && time == console_time_) return false;
   console_file_ = wishes.console;
-  console_size_ = code ? 0 : size;
+  console_size_ = size;
   console_time_ = time;
   auto lines = std::make_shared<std::vector<std::string>>();
   try {

@@ -65,7 +65,13 @@ std::string_view Event::raw_text(std::string_view key) const {
   return text == nullptr ? std::string_view{} : *text;
 }
 
-std::string Event::text(std::string_view key) const { return printable(raw_text(key), kMostTextBytes); }
+std::string Event::text(std::string_view key) const {
+  std::string out(raw_text(key).substr(0, kMostTextBytes));
+  // An error of several lines reads on as one.
+  for (std::size_t at = out.find('\n'); at != std::string::npos; at = out.find('\n', at))
+    out.replace(at, 1, "; ");
+  return printable(out, kMostTextBytes);
+}
 
 struct EventParser::Parser {
   dom::parser parser;

@@ -79,9 +79,16 @@ StackSpec stack_of(const Ui& ui, const AppState& state, const RunEntry& run) {
 void draw_head(Ui& ui, const RunEntry& run) {
   const Theme& theme = ui.theme();
   ui.text(run.view.lesson.empty() ? run.name : run.view.lesson + "  " + short_run_name(run), Face::title);
-  ImGui::SameLine(0, ui.px(12));
-  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + ui.px(5));
-  ui.text(run_line(run), Face::text, run.gone ? theme.warn : state_colour(theme, run.view.state));
+  const std::string line = run_line(run);
+  const ImU32 colour = run.gone ? theme.warn : state_colour(theme, run.view.state);
+  const float left = ImGui::GetItemRectMax().x + ui.px(12);
+  if (left + ui.canvas().text_width(line, Face::text) < ImGui::GetWindowPos().x + ImGui::GetWindowWidth()) {
+    ImGui::SameLine(0, ui.px(12));
+    ImGui::SetCursorPosY(ImGui::GetCursorPosY() + ui.px(5));
+    ui.text(line, Face::text, colour);
+  } else {
+    ui.wrapped(line, Face::text, colour);
+  }
   std::string facts = run.view.preset.empty() ? "" : "preset " + run.view.preset + "   ";
   if (!run.view.device.empty()) facts += "on " + run.view.device + " of " + run.view.host + "   ";
   if (!run.view.started.empty()) facts += "started " + run.view.started.substr(0, 16) + "   ";

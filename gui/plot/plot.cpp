@@ -262,7 +262,7 @@ void paint_plot(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const 
     return;
   }
   paint_axes(canvas, theme, spec, at);
-  canvas.push_clip(at.area);
+  canvas.push_clip({at.area.x0 - 4 * s, at.area.y0 - 4 * s, at.area.x1 + 4 * s, at.area.y1 + 4 * s});
   for (const PlotLine* const line : lines) {
     const bool smooth = link.smoothing > 0 && line->curve->y.size() > 2;
     paint_path(canvas, *line, *line->curve, at, smooth ? with_alpha(line->colour, 0.28F) : line->colour,

@@ -33,7 +33,7 @@ HeadlessContext::HeadlessContext(float width, float height) {
 }
 
 Headless::Headless(AppOptions options, float width, float height) : context_(width, height) {
-  app_ = std::make_unique<App>(std::move(options), textures_, [] {});
+  app_ = std::make_unique<App>(std::move(options), textures_, [this] { ++changes_; });
 }
 
 void Headless::frames(int count) {

@@ -2,6 +2,7 @@
 // The window without a window: frames are drawn into memory, widgets are clicked by name.
 #include <imgui.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <string>
@@ -32,6 +33,8 @@ class Headless {
   AppState& state() { return app_->state(); }
 
   void frames(int count = 1);
+  /// How often the feed said that a frame would show something new.
+  int changes() const { return changes_; }
   /// Frames until `done` holds; fails after `seconds`.
   template <class Condition>
   void until(const std::string& what, Condition done, double seconds = 20) {
@@ -71,6 +74,7 @@ class Headless {
  private:
   HeadlessContext context_;
   MemoryTextures textures_;
+  std::atomic<int> changes_{0};
   std::unique_ptr<App> app_;
 };
 

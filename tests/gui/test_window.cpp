@@ -127,6 +127,24 @@ TEST_CASE("What is written appears without being asked for; a run that died and 
   window.until("its steps", [&] { return entry()->detail && entry()->detail->series.step_rows() == 5; });
 }
 
+TEST_CASE("When nothing happens no frame is called for") {
+  const TempFolder folder;
+  const fs::path run = write_run(folder, {.name = "one"});
+  for (int i = 0; i < 20; ++i)
+    write_run(folder, {.name = "other" + std::to_string(i), .status = i % 2 == 0 ? "failed" : "done"});
+  fs::remove(run / "console.log");
+  Headless window(options_in(folder));
+  window.settle();
+  window.state().run = run.string();
+  window.settle();
+  std::this_thread::sleep_for(std::chrono::milliseconds(400));
+  const int before = window.changes();
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  CHECK(window.changes() == before);
+  window.frames(2);
+  CHECK_FALSE(window.app().is_moving());
+}
+
 TEST_CASE("Plots zoom, pan, fit, hide lines and save what they show") {
   const TempFolder folder;
   write_run(folder, {.name = "one", .steps = 200});
