@@ -116,14 +116,21 @@ int list(Console& console) {
                            "steps", "RMSE", "samples/s", "size", "note"));
   std::uint64_t all_bytes = 0;
   for (const fs::path& path : runs) {
-    const RunView view = glance(path);
+    RunView view;
+    std::string problem;
+    try {
+      view = glance(path);
+    } catch (const Error& error) {  // one folder that cannot be read hides no other
+      problem = "[" + printable(error.what(), 100) + "] ";
+    }
     const std::uint64_t bytes = folder_bytes(path);
     all_bytes += bytes;
-    console.line(fmt::format("{:<42} {:<8} {:<10} {:>13} {:>9.4f} {:>11.1f} {:>8}  {}",
-                             path.filename().string(), state_name(view.state), view.preset,
-                             fmt::format("{}/{}", view.summary.steps, view.summary.wanted_steps),
-                             view.summary.rmse, view.summary.samples_per_s, human_bytes(bytes),
-                             (view.fault.empty() ? "" : "[fault " + view.fault + "] ") + note_of(path)));
+    console.line(
+        fmt::format("{:<42} {:<8} {:<10} {:>13} {:>9.4f} {:>11.1f} {:>8}  {}", path.filename().string(),
+                    state_name(view.state), view.preset,
+                    fmt::format("{}/{}", view.summary.steps, view.summary.wanted_steps), view.summary.rmse,
+                    view.summary.samples_per_s, human_bytes(bytes),
+                    problem + (view.fault.empty() ? "" : "[fault " + view.fault + "] ") + note_of(path)));
   }
   console.line(fmt::format("{} runs, {}", runs.size(), human_bytes(all_bytes)));
   return 0;

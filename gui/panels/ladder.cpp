@@ -201,9 +201,10 @@ void draw_run(Ui& ui, const std::shared_ptr<const RunEntry>& run, AppState& stat
               canvas.fitted(name, Face::text, row.width() - right_width - 62 * s), Face::text, theme.text);
   const std::string fault = run->view.fault.empty() ? "" : "fault " + run->view.fault + " · ";
   const std::string words = fault + (run->view.preset.empty() ? "" : run->view.preset + " · ") +
-                            (run->gone      ? "deleted"
-                             : run->foreign ? "TensorBoard"
-                                            : state_name(run->view.state)) +
+                            (run->gone                       ? "deleted"
+                             : run->foreign                  ? "TensorBoard"
+                             : !run->view.provenance.empty() ? run->view.provenance
+                                                             : state_name(run->view.state)) +
                             (run->note.empty() ? "" : " · " + run->note);
   canvas.text(
       row.x0 + 46 * s, row.y0 + 24 * s, canvas.fitted(words, Face::small, row.width() - 56 * s), Face::small,

@@ -157,8 +157,11 @@ long window_ticks(pid_t parent) {
 /// Share of one core that the real window takes while nothing happens, in percent.
 std::vector<double> idle_percent(const TempFolder& folder, const fs::path& runs) {
   const fs::path script = project_home() / "cmake/setup/with_display.sh";
-  ChildProcess child({script.string(), "1440x900", std::string(ISOBAR_BIN) + "/isobar-gui", runs.string()},
-                     folder.path(), folder / "window.log");
+  struct Ended : ChildProcess {
+    using ChildProcess::ChildProcess;
+    ~Ended() { send(SIGTERM); }
+  } child({script.string(), "1440x900", std::string(ISOBAR_BIN) + "/isobar-gui", runs.string()},
+          folder.path(), folder / "window.log");
   std::vector<double> out;
   std::this_thread::sleep_for(std::chrono::seconds(8));
   for (int i = 0; i < 3; ++i) {
