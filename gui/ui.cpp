@@ -63,6 +63,15 @@ void Ui::begin_frame() {
 
 void Ui::end_frame() {
   const ImGuiIO& io = ImGui::GetIO();
+  const ImGuiContext& g = *ImGui::GetCurrentContext();
+  for (const UiItem& item : items_) {
+    if (item.id == 0 || item.id != g.NavId || g.NavDisableHighlight) continue;
+    const float out = px(2);
+    ImGui::GetForegroundDrawList()->AddRect({item.box.x0 - out, item.box.y0 - out},
+                                            {item.box.x1 + out, item.box.y1 + out}, theme().accent, px(5), 0,
+                                            px(2));
+    break;
+  }
   if (ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Tab)) && !io.KeyCtrl) focus_next(io.KeyShift ? -1 : 1);
 }
 

@@ -150,6 +150,7 @@ void RunViewBuilder::take_eval(const Event& event) {
   scores.climatology_rmse = event.number("climatology_rmse_" + scores.headline);
   scores.acc = event.number("acc_" + scores.headline);
   RunSummary& summary = view_.summary;
+  summary.steps = std::max(summary.steps, scores.step);
   summary.has_scores = !scores.headline.empty();
   summary.valid_loss = scores.loss;
   summary.headline = scores.headline;

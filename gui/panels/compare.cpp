@@ -37,6 +37,13 @@ bool is_usual(const KeyRow& row, std::size_t index) {
   return 2 * static_cast<std::size_t>(equal) > row.values.size();
 }
 
+/// Whether two runs have different values; one that lacks the key says nothing.
+bool has_two_values(const KeyRow& row) {
+  std::set<std::string> values(row.values.begin(), row.values.end());
+  values.erase("");
+  return values.size() > 1;
+}
+
 /// What tells a run from the others: lesson and preset where they differ, the fault, and values that most of
 /// the others do not have.
 std::string label_of(const RunEntry& run, const Runs& runs, const std::vector<KeyRow>& keys) {
@@ -47,13 +54,15 @@ std::string label_of(const RunEntry& run, const Runs& runs, const std::vector<Ke
                        [&](auto& other) { return !other->foreign && field(*other) != field(run); });
   };
   if (differs([](const RunEntry& r) { return r.view.lesson; })) parts.push_back(run.view.lesson);
+  if (!run.view.provenance.empty()) parts.push_back(run.view.provenance);
   const bool presets = differs([](const RunEntry& r) { return r.view.preset; });
   if (presets) parts.push_back(run.view.preset);
   if (!run.view.fault.empty()) parts.push_back("fault " + run.view.fault);
   const auto at = std::find_if(runs.begin(), runs.end(), [&](auto& other) { return other->id == run.id; });
   const auto index = static_cast<std::size_t>(at - runs.begin());
   for (const KeyRow& row : keys) {
-    if (!row.differs || parts.size() >= 3 || is_usual(row, index)) continue;
+    if (parts.size() >= 3 || row.values[index].empty() || !has_two_values(row) || is_usual(row, index))
+      continue;
     if (row.key.rfind("environment.", 0) == 0 || row.key == "run.fault") continue;
     const bool of_preset = row.key.rfind("data.", 0) == 0 || row.key.rfind("model.", 0) == 0;
     if (of_preset && presets) continue;
@@ -204,7 +213,10 @@ void draw_keys(Ui& ui, const Runs& runs, const Labels& labels, const std::vector
   const int columns = 1 + static_cast<int>(std::min<std::size_t>(runs.size(), 40));
   const ImGuiTableFlags flags =
       ImGuiTableFlags_BordersInnerH | ImGuiTableFlags_ScrollX | ImGuiTableFlags_SizingFixedFit;
-  if (!ImGui::BeginTable("keys", columns, flags, {0, 0})) return;
+  const auto shown = static_cast<float>(state.compare.all_keys ? keys.size() : different);
+  const float height =
+      std::min(ui.px(420), (shown + 1) * (ui.canvas().line_height(Face::small) + ui.px(10)) + ui.px(16));
+  if (!ImGui::BeginTable("keys", columns, flags | ImGuiTableFlags_ScrollY, {0, height})) return;
   ImGui::TableSetupScrollFreeze(1, 1);
   ImGui::TableSetupColumn("key", 0, ui.px(190));
   for (int c = 1; c < columns; ++c) ImGui::TableSetupColumn("run", 0, ui.px(150));
