@@ -322,7 +322,11 @@ bool RunStore::read_open(Run& run) {
 
 bool RunStore::update(std::chrono::milliseconds budget) {
   const Clock::time_point begin = Clock::now();
-  if (begin - scanned_ > kScanEvery) scan();
+  // A folder of very many names is listed less often: listing takes at most a twentieth of one core.
+  if (begin - scanned_ > std::max<Clock::duration>(kScanEvery, 20 * scan_took_)) {
+    scan();
+    scan_took_ = Clock::now() - begin;
+  }
   std::vector<Run*> order;
   for (auto& [id, run] : runs_) order.push_back(run.get());
   // What is open first, then what was never read, newest first.

@@ -83,6 +83,7 @@ class RunStore {
   std::vector<std::string> problems_;
   std::shared_ptr<const StoreSnapshot> snapshot_;
   Clock::time_point scanned_{};
+  Clock::duration scan_took_{};
   std::uint64_t version_ = 0;
   bool changed_ = true;
 };

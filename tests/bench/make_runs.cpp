@@ -16,6 +16,23 @@ namespace fs = std::filesystem;
 
 namespace {
 
+std::string end_of(int run, int steps, double rate) {
+  std::string out = JsonLine("summary")
+                        .add("steps", steps)
+                        .add("samples", 4 * steps)
+                        .add("wall_us", static_cast<std::int64_t>(rate * steps))
+                        .add("first_loss", 1.05)
+                        .add("loss", 0.27)
+                        .add("samples_per_s", 4e6 / rate)
+                        .add("step_us", rate)
+                        .add("valid_loss", 0.3)
+                        .add("rmse_u10m", 0.2 + 0.001 * (run % 100))
+                        .add("persistence_rmse_u10m", 0.34)
+                        .text();
+  out += JsonLine("end").add("status", "done").add("reason", "").text();
+  return out;
+}
+
 std::string stream_of(int run, int steps) {
   std::mt19937 random(static_cast<unsigned>(run));
   std::normal_distribution<double> noise(0, 0.02);
@@ -64,19 +81,7 @@ std::string stream_of(int run, int steps) {
     out += line.text();
   }
   evaluate(steps);
-  out += JsonLine("summary")
-             .add("steps", steps)
-             .add("samples", 4 * steps)
-             .add("wall_us", static_cast<std::int64_t>(rate * steps))
-             .add("first_loss", 1.05)
-             .add("loss", 0.27)
-             .add("samples_per_s", 4e6 / rate)
-             .add("step_us", rate)
-             .add("valid_loss", 0.3)
-             .add("rmse_u10m", 0.2 + 0.001 * (run % 100))
-             .add("persistence_rmse_u10m", 0.34)
-             .text();
-  out += JsonLine("end").add("status", "done").add("reason", "").text();
+  out += end_of(run, steps, rate);
   return out;
 }
 
