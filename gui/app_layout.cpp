@@ -45,7 +45,7 @@ Requests App::draw_left(const Data& data) {
                     ImGuiWindowFlags_NoScrollbar);
   const float room = ImGui::GetContentRegionAvail().y;
   const float ladder = std::min(
-      room * 0.5F, ui_.px(50 + 84 * static_cast<float>(std::max<std::size_t>(1, project_.lessons.size()))));
+      room * 0.5F, ui_.px(42 + 84 * static_cast<float>(std::max<std::size_t>(1, project_.lessons.size()))));
   ImGui::BeginChild("ladder", {0, ladder}, true, kPadded);
   ask.join(draw_ladder(ui_, data, state_));
   ImGui::EndChild();
@@ -87,7 +87,7 @@ Requests App::draw_centre(const Data& data, float width) {
   ImGui::BeginChild("centre", {width, 0}, true, kPadded);
   ImGui::PopStyleVar();
   ImGui::PopStyleColor();
-  static constexpr const char* kTitles[kViews] = {"Watch", "Compare", "Maps", "Code", "Lesson", "Run"};
+  static constexpr const char* kTitles[kViews] = {"Watch", "Compare", "Maps", "Code", "Lesson", "Settings"};
   for (int i = 0; i < (narrow ? kViews : 4); ++i) {
     if (i > 0) ImGui::SameLine(0, ui_.px(2));
     const auto view = static_cast<View>(i);

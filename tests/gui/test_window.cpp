@@ -202,6 +202,40 @@ TEST_CASE("Plots zoom, pan, fit, hide lines and save what they show") {
   CHECK(text_of(folder / "exports/one-loss.png").rfind("\x89PNG", 0) == 0);
 }
 
+TEST_CASE("Every kind of picture is saved as SVG, PNG and CSV, and nothing is overwritten") {
+  const TempFolder folder;
+  const fs::path run = write_run(folder, {.name = "one", .steps = 60});
+  const std::vector<float> values(3 * 3 * 4 * 8, 0.5F);
+  write_npy(RunFolder{run}.fields_file(60), std::vector<std::int64_t>{3, 3, 4, 8}, values);
+  Headless window(options_in(folder));
+  window.settle();
+  const auto save_all = [&](const std::string& item, const std::string& name) {
+    for (const char* const kind : {"SVG", "PNG", "CSV"}) {
+      window.click(item, 1);
+      window.click(std::string("Save as ") + kind);
+      window.frames(2);
+    }
+    const std::string file = (folder / "exports").string() + "/" + name;
+    CHECK(text_of(file + ".svg").rfind("<svg", 0) == 0);
+    CHECK(text_of(file + ".png").rfind("\x89PNG", 0) == 0);
+    CHECK(text_of(file + ".csv").find(',') != std::string::npos);
+  };
+  for (const char* const plot : {"loss", "throughput", "anatomy", "rmse", "learning rate"}) {
+    std::string name = plot;
+    std::replace(name.begin(), name.end(), ' ', '-');
+    save_all(plot, "one-" + name);
+  }
+  save_all("loss", "one-loss-2");
+  window.click("compare one");
+  window.click("Compare 1");
+  window.settle();
+  save_all("valid loss", "compare-valid-loss");
+  save_all("base one", "compare-throughput");
+  window.click("Maps");
+  window.settle();
+  save_all("map Prediction", "one-t2m-prediction");
+}
+
 TEST_CASE("Comparing shows what differs first, and speed-ups over the chosen base") {
   const TempFolder folder;
   write_run(folder, {.name = "slow", .step_us = 2000, .extra = "[optim]\nlr = 0.001\n[train]\nsteps = 40\n"});
