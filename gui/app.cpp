@@ -10,8 +10,6 @@
 #include "core/text.h"
 #include "panels/maps.h"
 #include "panels/run_form.h"
-#include "raster.h"
-#include "record/png.h"
 #include "record/run_folder.h"
 
 namespace isobar {
@@ -21,11 +19,13 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr double kToast_s = 6;
+constexpr double kRemember_s = 2;
 fs::path or_else(const fs::path& path, const fs::path& other) { return path.empty() ? other : path; }
 
 fs::path parent_of_runs(const AppOptions& options) {
   const fs::path runs = options.places.empty() ? fs::path("runs") : options.places.front();
-  const fs::path parent = fs::absolute(runs).lexically_normal();
+  fs::path parent = fs::absolute(runs).lexically_normal();
+  if (!parent.has_filename()) parent = parent.parent_path();
   return parent.filename() == "runs" ? parent.parent_path() : fs::current_path();
 }
 
@@ -41,7 +41,11 @@ App::App(AppOptions options, TextureMaker& textures, std::function<void()> on_ch
                 or_else(options_.logs, cache_prefix() / "window")),
       feed_(options_.places, std::move(on_change)) {
   LoadedSettings loaded;
-  if (!options_.settings.empty()) loaded = load_settings(options_.settings);
+  if (options_.loaded) {
+    loaded = *options_.loaded;
+  } else if (!options_.settings.empty()) {
+    loaded = load_settings(options_.settings);
+  }
   state_.settings = remembered_ = loaded.settings;
   if (!loaded.message.empty()) say(loaded.message);
   state_.lesson = project_.find(loaded.settings.lesson) != nullptr ? loaded.settings.lesson
@@ -86,9 +90,23 @@ bool App::poll() {
                     launcher_.last_code().value_or(0)));
     if (state_.run.empty()) state_.settings.console_height = std::max(220.0, state_.settings.console_height);
   }
+  if (seconds_now() > remember_at_s_) {  // now and then, so that a window that is killed loses little
+    remember_at_s_ = seconds_now() + kRemember_s;
+    try {
+      remember();
+    } catch (const Error& error) {
+      say("the settings could not be kept: " + printable(error.what(), 160));
+      options_.settings.clear();
+    }
+  }
+  // "last sign 12 s ago" goes on.
+  const auto run = feed_.state().runs->find(state_.run);
+  const std::string line = run && run->view.state == RunState::died ? run_line(*run) : "";
+  const bool aged = line != died_line_;
+  died_line_ = line;
   const bool toast_over = toast_shown_ && seconds_now() > state_.toast_until_s;
   toast_shown_ = !state_.toast.empty() && seconds_now() <= state_.toast_until_s;
-  return ended || toast_over;
+  return ended || toast_over || aged;
 }
 
 void App::say(std::string words) {
@@ -185,6 +203,13 @@ void App::start(const RunRequest& request) {
   if (card != nullptr && !card->cannot_run.empty()) return say(request.lesson + " " + card->cannot_run);
   try {
     launcher_.start(request);
+    const fs::path runs = parent_of_runs(options_) / "runs";
+    const bool listed =
+        std::any_of(options_.places.begin(), options_.places.end(), [&](const fs::path& place) {
+          std::error_code code;
+          return fs::absolute(place).lexically_normal() == runs || fs::equivalent(place, runs, code);
+        });
+    if (!listed) feed_.add_place(runs);
     state_.run.clear();
     state_.follow_new = true;
     if (state_.view == View::compare) state_.view = View::watch;
@@ -210,6 +235,7 @@ void App::act(Requests ask, const Data& data) {
     if (state_.view != View::maps) state_.view = View::watch;
   }
   if (ask.stop_started) {
+    restart_.reset();
     launcher_.stop();
     say("stopping: the step is finished first");
   }
@@ -235,14 +261,9 @@ void App::act(Requests ask, const Data& data) {
 }
 
 void App::save(const SaveRequest& request) {
-  if (request.kind == ExportKind::png) {  // drawn from this frame once it is complete
-    picture_ = request;
-  } else {
-    write_export(request.name, request.kind == ExportKind::svg ? ".svg" : ".csv", request.text);
-  }
-}
-
-void App::write_export(std::string name, const char* ending, const std::string& bytes) {
+  static constexpr const char* kEndings[] = {".svg", ".png", ".csv"};
+  const std::string ending = kEndings[static_cast<std::size_t>(request.kind)];
+  std::string name = request.name;
   try {
     std::error_code code;
     fs::create_directories(options_.exports, code);
@@ -255,19 +276,11 @@ void App::write_export(std::string name, const char* ending, const std::string& 
     for (int i = 2; fs::exists(file, code) && i < 1000; ++i) {
       file = options_.exports / fmt::format("{}-{}{}", name, i, ending);
     }
-    write_file_whole(file, bytes);
+    write_file_whole(file, request.bytes);
     say("saved " + file.string());
   } catch (const Error& error) {
     say("not saved: " + printable(error.what(), 200));
   }
-}
-
-void App::finish_frame(const ImDrawData& frame) {
-  if (!picture_) return;
-  const SaveRequest request = *picture_;
-  picture_.reset();
-  const Picture picture = rasterise(frame, request.box, 1, ui_.theme().panel, ui_.textures());
-  write_export(request.name, ".png", encode_png(picture.rgba, picture.height, picture.width, 4));
 }
 
 }  // namespace isobar

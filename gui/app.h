@@ -3,6 +3,7 @@
 // for.
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct AppOptions {
   std::filesystem::path home;                 ///< of the project
   std::vector<std::filesystem::path> places;  ///< folders with runs; new runs go into the first
   std::filesystem::path settings;             ///< "" = nothing is remembered
+  std::optional<LoadedSettings> loaded;       ///< of that file, where it was read already
   std::filesystem::path exports = "exports";  ///< where pictures and tables are saved
   std::filesystem::path logs;                 ///< output of what is started here
   std::filesystem::path isobar;               ///< program to start; "" = home/isobar
@@ -30,8 +32,6 @@ class App {
 
   /// Draws into ImGui's frame: call between NewFrame and Render.
   void draw();
-  /// Call after Render: saves pictures that were asked for, from the frame itself.
-  void finish_frame(const ImDrawData& frame);
   /// Before NewFrame: fonts and style for this scale; true when the font atlas was built anew.
   bool prepare(float scale);
 
@@ -63,7 +63,6 @@ class App {
   void act(Requests ask, const Data& data);
   void start(const RunRequest& request);
   void save(const SaveRequest& request);
-  void write_export(std::string name, const char* ending, const std::string& bytes);
   void follow(const Data& data);
   void wish(const Data& data);
   void say(std::string words);
@@ -74,8 +73,9 @@ class App {
   WindowSettings remembered_;
   Project project_;
   Launcher launcher_;
-  std::optional<SaveRequest> picture_;
   std::optional<RunRequest> restart_;
+  double remember_at_s_ = 0;
+  std::string died_line_;
   bool toast_shown_ = false;
   bool chose_first_ = false;
   float scale_ = 0;

@@ -167,7 +167,10 @@ void App::take_keys(const Data& data, Requests& ask) {
       if (letter == '?') ask.help = true;
       if (letter == '/') state_.focus_filter = true;
     }
-    if (state_.focus_filter) io.InputQueueCharacters.resize(0);
+    if (state_.focus_filter) {
+      io.InputQueueCharacters.resize(0);
+      ui_.ignore_hotkeys();
+    }
   }
   if (ui_.pressed(Hotkey::f1)) ask.help = true;
   if (state_.help) return;
@@ -201,11 +204,8 @@ void App::take_keys(const Data& data, Requests& ask) {
   }
   // A focus that is shown takes Space for itself.
   if (ui_.pressed(Hotkey::space) && !io.NavVisible) {
-    const auto run = data.feed.runs->find(state_.run);
-    if (data.starting) {
-      ask.stop_started = true;
-    } else if (run && run->view.state == RunState::running && !run->gone) {
-      ask.stop_run = run->id;
+    if (ask_to_stop(data, state_, ask)) {
+      // what runs is being stopped
     } else if (state_.form.problem.empty()) {
       ask.start = request_of(state_.form);
     } else {

@@ -20,6 +20,8 @@ constexpr auto kBudget = std::chrono::milliseconds(60);
 constexpr std::uintmax_t kMostConsoleBytes = 64 << 10;
 constexpr std::size_t kMostConsoleLines = 1000;
 constexpr std::size_t kMostLineBytes = 400;
+constexpr std::uintmax_t kMostFieldBytes = 1'000'000'000;
+constexpr std::int64_t kMostChannels = 4096;
 
 std::vector<std::string> lines_of(std::string_view text, bool begins_inside) {
   std::vector<std::string> out;
@@ -44,8 +46,11 @@ std::shared_ptr<const FieldSet> load_fields(const std::string& run, std::int64_t
   set->run = run;
   set->step = step;
   try {
-    NpyArray array = read_npy(RunFolder{run}.fields_file(step));
-    if (array.shape.size() != 4 || array.shape[0] != 3) {
+    const std::filesystem::path file = RunFolder{run}.fields_file(step);
+    if (fs::file_size(file) > kMostFieldBytes)
+      throw Error("the file is too large to be drawn", file.string(), "");
+    NpyArray array = read_npy(file);
+    if (array.shape.size() != 4 || array.shape[0] != 3 || array.shape[1] > kMostChannels) {
       throw Error("the file holds no [3, channels, rows, columns]", RunFolder{run}.fields_file(step).string(),
                   "");
     }
@@ -53,7 +58,7 @@ std::shared_ptr<const FieldSet> load_fields(const std::string& run, std::int64_t
     set->rows = array.shape[2];
     set->columns = array.shape[3];
     set->values = std::move(array.values);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     set->problem = printable(error.what(), 300);
   }
   return set;
@@ -133,7 +138,7 @@ bool Feed::read_console(const FeedWishes& wishes) {
       pread_exactly(file, wishes.console, from, std::as_writable_bytes(std::span(bytes)));
       *lines = lines_of(bytes, from > 0);
     }
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     // It shrank or vanished between two calls; the next look sees what is there then.
   }
   const std::lock_guard lock(mutex_);
@@ -155,9 +160,15 @@ void Feed::run() {
     }
     for (const fs::path& place : places) store_.add_place(place);
     if (wished) store_.open(wishes.open);
-    bool changed = store_.update(kBudget);
-    changed = read_fields(wishes) || changed;
-    changed = read_console(wishes) || changed;
+    bool changed = false;
+    try {
+      changed = store_.update(kBudget);
+      changed = read_fields(wishes) || changed;
+      changed = read_console(wishes) || changed;
+    } catch (const std::exception&) {
+      // Memory ran out or a file system failed in an unforeseen way: the next look may go better.
+      std::this_thread::sleep_for(kPause);
+    }
     const bool idle = store_.is_idle();
     {
       const std::lock_guard lock(mutex_);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "analyse/run_files.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
@@ -38,6 +39,13 @@ void parse_size(const std::string& text, WindowOptions& options) {
   options.height = height;
 }
 
+/// Without "." and a slash at the end, so that a folder has one name only.
+std::string plain_path(const std::string& text) {
+  std::filesystem::path path = std::filesystem::path(text).lexically_normal();
+  if (!path.has_filename() && path.has_parent_path() && path != path.root_path()) path = path.parent_path();
+  return path.string();
+}
+
 /// Runs named one by one are compared; their folders are read as they are.
 void choose(const Arguments& arguments, AppState& state) {
   if (!arguments.theme.empty()) state.settings.dark = arguments.theme == "dark";
@@ -50,9 +58,7 @@ void choose(const Arguments& arguments, AppState& state) {
   state.view = *view;
   if (*view == View::lesson || *view == View::run) state.side = *view;
   for (const std::string& place : arguments.places) {
-    std::error_code code;
-    const bool run = std::filesystem::exists(std::filesystem::path(place) / "rank-0000.jsonl", code) ||
-                     std::filesystem::exists(std::filesystem::path(place) / "run.toml", code);
+    const bool run = is_run_folder(place) || !event_files(place).empty();
     if (run) state.compared.insert(place);
     if (run && state.run.empty()) state.run = place;
   }
@@ -84,6 +90,8 @@ int run(int argc, char** argv) {
   }
   AppOptions app;
   app.home = project_home();
+  for (std::string& place : arguments.places) place = plain_path(place);
+  if (!arguments.run.empty()) arguments.run = plain_path(arguments.run);
   for (const std::string& place : arguments.places) app.places.emplace_back(place);
   if (app.places.empty()) app.places.emplace_back("runs");
   WindowOptions window;

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
+#include "core/clock.h"
 #include "core/text.h"
 
 namespace isobar {

@@ -25,8 +25,7 @@ std::optional<View> view_of(std::string_view name);
 struct SaveRequest {
   std::string name;  ///< without folder and ending
   ExportKind kind = ExportKind::svg;
-  std::string text;  ///< of SVG and CSV
-  Box box;           ///< on the screen, for PNG
+  std::string bytes;  ///< of the file
 };
 
 struct Requests {
@@ -74,6 +73,14 @@ struct WatchState {
   std::string channel;  ///< of the RMSE plot; "" = the headline
 };
 
+/// One key of the compared runs; `values` has one text a run, "" where the run lacks it.
+struct KeyRow {
+  std::string key;
+  std::vector<std::string> values;
+  bool differs = false;
+  bool two_values = false;  ///< at least two runs have it, and not the same
+};
+
 struct CompareState {
   PlotLink link;
   std::map<std::string, PlotView> views;
@@ -82,6 +89,11 @@ struct CompareState {
   std::string key_filter;
   bool all_keys = false;  ///< equal keys too
   std::string place;      ///< folder being typed
+  // Worked out from the runs, and again when they change.
+  std::uint64_t seen_version = 0;
+  std::set<std::string> seen_runs;
+  std::vector<KeyRow> keys;
+  std::map<std::string, std::string> labels;  ///< run id -> what tells it from the others
 };
 
 struct MapsState {

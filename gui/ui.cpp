@@ -56,7 +56,19 @@ float Ui::ease() const {
   return slow_ ? 1 : std::clamp(2.5F * ImGui::GetIO().DeltaTime / kEase_s, 0.0F, 1.0F);
 }
 
+/// ImGui 1.86 has its own ways of Tab (inputs only) and Ctrl+Tab (its windows); ours take their place.
+void Ui::silence_imgui_keys() {
+  ImGuiContext& g = *ImGui::GetCurrentContext();
+  if (g.NavTabbingDir != 0 || g.NavTabbingCounter != 0) {
+    g.NavTabbingDir = g.NavTabbingCounter = 0;
+    ImGui::NavMoveRequestCancel();
+  }
+  g.NavWindowingTarget = g.NavWindowingTargetAnim = nullptr;
+}
+
 void Ui::begin_frame() {
+  silence_imgui_keys();
+  if (deaf_frames_ > 0) --deaf_frames_;
   items_.clear();
   moving_ = false;
 }
@@ -270,11 +282,13 @@ void Ui::tip(std::string_view words) {
 }
 
 bool Ui::pressed(char letter) const {
-  return !ImGui::GetIO().WantTextInput && ImGui::IsKeyPressed(static_cast<int>(letter), false);
+  return deaf_frames_ == 0 && !ImGui::GetIO().WantTextInput &&
+         ImGui::IsKeyPressed(static_cast<int>(letter), false);
 }
 
 bool Ui::pressed(Hotkey key) const {
-  return !ImGui::GetIO().WantTextInput && ImGui::IsKeyPressed(static_cast<int>(key), false);
+  return deaf_frames_ == 0 && !ImGui::GetIO().WantTextInput &&
+         ImGui::IsKeyPressed(static_cast<int>(key), false);
 }
 
 }  // namespace isobar

@@ -83,12 +83,15 @@ class Ui {
   float ease() const;
   void set_slow(bool slow) { slow_ = slow; }
   bool is_slow() const { return slow_; }
+  /// For some frames letters are no hotkeys: a field is about to take them.
+  void ignore_hotkeys() { deaf_frames_ = 5; }
   /// Something moves: draw another frame soon.
   void ask_frame() { moving_ = true; }
   bool moving() const { return moving_; }
 
  private:
   void focus_next(int direction);
+  static void silence_imgui_keys();
 
   TextureMaker& textures_;
   const Theme* theme_ = &theme_of(true);
@@ -97,6 +100,7 @@ class Ui {
   std::vector<UiItem> items_;
   bool moving_ = false;
   bool slow_ = false;
+  int deaf_frames_ = 0;
 };
 
 }  // namespace isobar

@@ -203,7 +203,6 @@ void draw_frame(App& app, GLFWwindow* window, bool with_mouse = true) {
   glClearColor(ground.x, ground.y, ground.z, 1);
   glClear(GL_COLOR_BUFFER_BIT);
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
-  app.finish_frame(*ImGui::GetDrawData());
 }
 
 void take_screenshot(GLFWwindow* window, const std::filesystem::path& file) {
@@ -315,11 +314,14 @@ int run_loop(App& app, GLFWwindow* window, const WindowOptions& options) {
 
 int run_window(const AppOptions& app_options, const WindowOptions& options,
                const std::function<void(AppState&)>& begin_with) {
-  const WindowSettings settings = load_settings(app_options.settings).settings;
+  AppOptions with_settings = app_options;
+  with_settings.loaded =
+      app_options.settings.empty() ? LoadedSettings{} : load_settings(app_options.settings);
+  const WindowSettings& settings = with_settings.loaded->settings;
   Screen screen(options.width > 0 ? options.width : settings.width,
                 options.height > 0 ? options.height : settings.height);
   GlTextures textures;
-  App app(app_options, textures, wake);
+  App app(with_settings, textures, wake);
   begin_with(app.state());
   const int code = options.screenshot.empty() ? run_loop(app, screen.window(), options)
                                               : run_for_screenshot(app, screen.window(), options);

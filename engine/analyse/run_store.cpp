@@ -1,12 +1,10 @@
 #include "analyse/run_store.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 
-#include "config/toml_text.h"
+#include "analyse/run_files.h"
+#include "core/clock.h"
 #include "core/error.h"
-#include "core/files.h"
 #include "core/text.h"
 #include "record/run_folder.h"
 
@@ -18,72 +16,8 @@ namespace {
 
 constexpr std::size_t kMostRuns = 20'000;
 constexpr std::size_t kMostEntries = 200'000;  // names looked at in one folder
-constexpr std::size_t kMostEventFiles = 64;
 constexpr auto kScanEvery = std::chrono::seconds(1);
 constexpr auto kLookAtFinishedEvery = std::chrono::seconds(5);
-constexpr std::uint64_t kMostNoteBytes = 4096;
-
-/// What tells a changed file from an unchanged one without opening it.
-struct Stamp {
-  std::int64_t size = -1;
-  std::int64_t time_ns = 0;
-  std::uint64_t inode = 0;
-  bool operator==(const Stamp&) const = default;
-};
-
-Stamp stamp_of(const fs::path& path) {
-  struct stat status {};
-  if (stat(path.c_str(), &status) != 0) return {};
-  return {status.st_size, status.st_mtim.tv_sec * 1'000'000'000LL + status.st_mtim.tv_nsec, status.st_ino};
-}
-
-bool is_run_folder(const fs::path& folder) {
-  std::error_code code;
-  return fs::exists(RunFolder{folder}.config_file(), code) ||
-         fs::exists(RunFolder{folder}.stream_file(0), code);
-}
-
-std::vector<fs::path> event_files(const fs::path& folder) {
-  std::vector<fs::path> out;
-  std::error_code code;
-  std::size_t seen = 0;
-  for (fs::directory_iterator it(folder, code), end; !code && it != end && ++seen < kMostEntries;
-       it.increment(code)) {
-    if (it->path().filename().string().find("tfevents") != std::string::npos) out.push_back(it->path());
-  }
-  std::sort(out.begin(), out.end());
-  if (out.size() > kMostEventFiles) out.resize(kMostEventFiles);
-  return out;
-}
-
-std::vector<std::pair<std::string, std::string>> config_of(const fs::path& folder) {
-  std::vector<std::pair<std::string, std::string>> out;
-  for (const TomlEntry& entry : read_toml(RunFolder{folder}.config_file())) {
-    out.emplace_back(printable(entry.key, 120), printable(plain_text(entry.value), 400));
-  }
-  return out;
-}
-
-std::vector<std::int64_t> field_steps_of(const fs::path& folder) {
-  std::vector<std::int64_t> out;
-  std::error_code code;
-  for (fs::directory_iterator it(folder / "fields", code), end; !code && it != end; it.increment(code)) {
-    const std::string name = it->path().filename().string();
-    if (name.size() < 10 || name.rfind("step-", 0) != 0 || it->path().extension() != ".npy") continue;
-    const std::string digits = name.substr(5, name.size() - 9);
-    if (digits.size() > 15 || digits.find_first_not_of("0123456789") != std::string::npos) continue;
-    out.push_back(std::stoll(digits));
-    if (out.size() > kMostEntries) break;
-  }
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
-std::string note_of(const fs::path& folder) {
-  std::error_code code;
-  if (!fs::exists(folder / "note.txt", code)) return "";
-  return printable(read_text_file(folder / "note.txt", kMostNoteBytes), 200);
-}
 
 }  // namespace
 
@@ -94,9 +28,12 @@ struct RunStore::Run {
   Clock::time_point looked_at{};
   bool wanted = false;  ///< open
   std::unique_ptr<RunReader> reader;
-  std::vector<TfEventsReader> event_readers;
+  std::map<std::string, TfEventsReader> event_readers;
   RunSeries foreign_series;
   RunDetail detail;
+  std::string problem;   ///< of the last look
+  std::string lasting;   ///< that stays to be said
+  bool refused = false;  ///< it is not read any further
   bool reading = false;  ///< more is waiting in the file than was read
   std::shared_ptr<const RunEntry> published;
 
@@ -126,6 +63,11 @@ void RunStore::forget(Run& run) {
   run.foreign_series = RunSeries{};
   run.detail = RunDetail{};
   run.entry.detail.reset();
+  run.problem.clear();
+  run.lasting.clear();
+  run.refused = false;
+  run.stamp = {};  // its line in the list is made again at once
+  run.looked_at = {};
   run.reading = run.wanted;
 }
 
@@ -135,8 +77,8 @@ void RunStore::open(const std::set<std::string>& ids) {
     const bool wanted = ids.count(id) != 0;
     if (wanted == run->wanted) continue;
     run->wanted = wanted;
-    run->reading = wanted;
-    if (wanted) continue;
+    run->reading = wanted && !run->entry.gone;
+    if (wanted || run->entry.gone) continue;
     forget(*run);
     publish(*run);
   }
@@ -206,7 +148,6 @@ void RunStore::scan() {
   for (auto& [id, run] : runs_) {
     if (seen.count(id) != 0 || run->entry.gone) continue;
     run->entry.gone = true;
-    run->entry.problem = "the folder is gone; this is what was read of it";
     publish(*run);
   }
   if (before != problems_) changed_ = true;
@@ -214,6 +155,11 @@ void RunStore::scan() {
 }
 
 void RunStore::publish(Run& run) {
+  const std::string gone = run.entry.gone ? "the folder is gone; this is what was read of it" : "";
+  run.entry.problem.clear();
+  for (const std::string& part : {gone, run.lasting, run.problem}) {
+    if (!part.empty()) run.entry.problem += (run.entry.problem.empty() ? "" : "; ") + part;
+  }
   run.published = std::make_shared<const RunEntry>(run.entry);
   changed_ = true;
 }
@@ -227,82 +173,89 @@ bool RunStore::look(Run& run) {
   const bool live = run.entry.view.state == RunState::running;
   if (run.published && stamp == run.stamp && !live) return false;
   run.stamp = stamp;
-  run.entry.problem.clear();
+  std::string problem;
   try {
     run.entry.note = note_of(run.entry.folder);
     if (run.entry.foreign) {
       run.entry.view.state = RunState::done;
     } else if (!run.reader) {
       run.entry.view = glance(run.entry.folder);
+      run.entry.judged_us = steady_us();
     }
-  } catch (const Error& error) {
-    run.entry.problem = printable(error.text(), 400);
   } catch (const std::exception& error) {
-    run.entry.problem = printable(error.what(), 400);
+    problem = printable(error.what(), 400);
   }
+  if (!run.reader && run.event_readers.empty()) run.problem = problem;
   publish(run);
   return true;
 }
 
+/// Event files one after the other: a later one goes on where an earlier one stopped, so it is read only once
+/// that one is read to its end.
 bool RunStore::read_foreign(Run& run) {
-  bool any = false;
-  if (run.event_readers.empty()) {
-    for (const fs::path& file : event_files(run.entry.folder)) run.event_readers.emplace_back(file);
-  }
+  std::string problem;
   std::int64_t skipped = 0;
-  bool damaged = false;
-  for (TfEventsReader& reader : run.event_readers) {
-    const TfEvents events = reader.read_new();
-    any = any || !events.scalars.empty() || !events.images.empty();
-    for (const TfScalar& scalar : events.scalars) {
-      run.foreign_series.take_scalar(scalar.tag, static_cast<double>(scalar.step), scalar.wall_time_s,
-                                     scalar.value);
+  bool any = false;
+  for (const fs::path& file : event_files(run.entry.folder)) {
+    try {
+      const auto reader = run.event_readers.try_emplace(file.string(), file).first;
+      const TfEvents events = reader->second.read_new();
+      any = !events.scalars.empty() || !events.images.empty();
+      for (const TfScalar& scalar : events.scalars) {
+        run.foreign_series.take_scalar(scalar.tag, static_cast<double>(scalar.step), scalar.wall_time_s,
+                                       scalar.value);
+      }
+      skipped += reader->second.skipped_records();
+      if (reader->second.is_damaged())
+        problem = "an event file is damaged; what comes after that place is not shown";
+    } catch (const Error& error) {
+      problem = printable(error.what(), 400);
     }
-    skipped += reader.skipped_records();
-    damaged = damaged || reader.is_damaged();
+    if (any) break;
   }
-  run.entry.problem = damaged       ? "an event file is damaged; what comes after that place is not shown"
-                      : skipped > 0 ? std::to_string(skipped) + " damaged records were left out"
-                                    : "";
+  if (problem.empty() && skipped > 0) problem = std::to_string(skipped) + " damaged records were left out";
+  any = any || problem != run.problem;
+  run.problem = problem;
   run.entry.view.summary.steps = static_cast<std::int64_t>(std::min(9e15, run.foreign_series.last_step()));
-  run.reading = any;  // a call takes a part of a large file
+  run.reading = any;
   return any;
 }
 
 bool RunStore::read_stream(Run& run) {
   const bool first = !run.reader;
   if (first) {
+    run.problem.clear();
     run.reader = std::make_unique<RunReader>(run.entry.folder, true);
     try {
       run.detail.config = config_of(run.entry.folder);
     } catch (const Error& error) {
-      run.entry.problem = printable(error.what(), 400);
+      run.lasting = printable(error.what(), 400);
     }
   }
   const int restarts = run.reader->restarts();
   const bool grew = run.reader->update();
   run.reading = grew;
   const bool replaced = run.reader->restarts() != restarts;
-  if (replaced) run.entry.problem = "the stream was replaced while it was read; this is the new one";
+  if (replaced) run.lasting = "the stream was replaced while it was read; this is the new one";
   const bool turned = run.reader->view().state != run.entry.view.state;
-  const bool ages = run.reader->view().state == RunState::died;
-  if (first || grew || replaced || turned || ages) run.entry.view = run.reader->view();
+  if (first || grew || replaced || turned) {
+    run.entry.view = run.reader->view();
+    run.entry.judged_us = steady_us();
+  }
   return first || grew || replaced || turned;
 }
 
-/// All of an open run; true when something new was read.
+/// All of an open run; true when something new was read. What is refused once stays refused: what follows an
+/// unknown schema means nothing.
 bool RunStore::read_open(Run& run) {
+  if (run.refused) return false;
   bool any = false;
-  std::string failure;
   try {
     any = run.entry.foreign ? read_foreign(run) : read_stream(run);
   } catch (const std::exception& error) {
-    failure = printable(error.what(), 400);
+    run.problem = printable(error.what(), 400);
     run.reading = false;
-  }
-  if (!failure.empty() && failure != run.entry.problem) {
-    run.entry.problem = failure;
-    any = true;
+    run.refused = any = true;
   }
   const bool complete = !run.reading;
   if (!any && complete == run.detail.complete) return false;
@@ -348,7 +301,8 @@ bool RunStore::update(std::chrono::milliseconds budget) {
 
 bool RunStore::is_idle() const {
   return std::all_of(runs_.begin(), runs_.end(), [](const auto& entry) {
-    return entry.second->looked && !(entry.second->wanted && entry.second->reading);
+    const Run& run = *entry.second;
+    return run.looked && !(run.wanted && run.reading && !run.entry.gone);
   });
 }
 

@@ -29,6 +29,7 @@ struct RunEntry {
   std::string id;    ///< the path as text: unique, and how others name this run
   std::string name;  ///< last part of the folder, control characters replaced
   RunView view;
+  std::int64_t judged_us = 0;   ///< on the steady clock: when `view.age_s` was right
   std::int64_t started_ns = 0;  ///< for the order, newest first
   bool foreign = false;         ///< event files of another program
   bool gone = false;            ///< its folder is not there any more; what was read of it stays

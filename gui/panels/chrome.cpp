@@ -71,6 +71,18 @@ std::string live_choice(const Data& data, const AppState& state) {
 
 }  // namespace
 
+bool ask_to_stop(const Data& data, const AppState& state, Requests& ask) {
+  const std::string live = live_choice(data, state);
+  if (!live.empty() && live != data.started_run) {
+    ask.stop_run = live;
+  } else if (data.starting) {
+    ask.stop_started = true;
+  } else {
+    ask.stop_run = live;
+  }
+  return data.starting || !live.empty();
+}
+
 Requests draw_bar(Ui& ui, const Data& data, AppState& state) {
   Requests ask;
   const float height = ui.px(kBarHeight);
@@ -91,13 +103,7 @@ Requests draw_bar(Ui& ui, const Data& data, AppState& state) {
   }
   const std::string live = live_choice(data, state);
   if (data.starting || !live.empty()) {
-    if (ui.button("Stop run", ButtonKind::danger)) {
-      if (data.starting) {
-        ask.stop_started = true;
-      } else {
-        ask.stop_run = live;
-      }
-    }
+    if (ui.button("Stop run", ButtonKind::danger)) ask_to_stop(data, state, ask);
     ui.tip("As Ctrl-C in a terminal (Space)");
   } else {
     const bool can = card != nullptr && card->cannot_run.empty() && state.form.problem.empty();

@@ -8,7 +8,6 @@
 #include "core/text.h"
 #include "panels/watch.h"
 #include "plot/bars.h"
-#include "plot/svg_canvas.h"
 
 namespace isobar {
 namespace {
@@ -37,13 +36,6 @@ bool is_usual(const KeyRow& row, std::size_t index) {
   return 2 * static_cast<std::size_t>(equal) > row.values.size();
 }
 
-/// Whether two runs have different values; one that lacks the key says nothing.
-bool has_two_values(const KeyRow& row) {
-  std::set<std::string> values(row.values.begin(), row.values.end());
-  values.erase("");
-  return values.size() > 1;
-}
-
 /// What tells a run from the others: lesson and preset where they differ, the fault, and values that most of
 /// the others do not have.
 std::string label_of(const RunEntry& run, const Runs& runs, const std::vector<KeyRow>& keys) {
@@ -61,8 +53,7 @@ std::string label_of(const RunEntry& run, const Runs& runs, const std::vector<Ke
   const auto at = std::find_if(runs.begin(), runs.end(), [&](auto& other) { return other->id == run.id; });
   const auto index = static_cast<std::size_t>(at - runs.begin());
   for (const KeyRow& row : keys) {
-    if (parts.size() >= 3 || row.values[index].empty() || !has_two_values(row) || is_usual(row, index))
-      continue;
+    if (parts.size() >= 3 || row.values[index].empty() || !row.two_values || is_usual(row, index)) continue;
     if (row.key.rfind("environment.", 0) == 0 || row.key == "run.fault") continue;
     const bool of_preset = row.key.rfind("data.", 0) == 0 || row.key.rfind("model.", 0) == 0;
     if (of_preset && presets) continue;
@@ -71,24 +62,24 @@ std::string label_of(const RunEntry& run, const Runs& runs, const std::vector<Ke
   return parts.empty() ? short_run_name(run) : join(parts, ", ");
 }
 
-struct Labels {
-  std::map<std::string, std::string> of;  ///< run id -> label
+using Labels = std::map<std::string, std::string>;
 
-  Labels(const Runs& runs, const std::vector<KeyRow>& keys) {
-    std::map<std::string, int> used;
-    for (const auto& run : runs) ++used[of[run->id] = label_of(*run, runs, keys)];
-    for (const auto& run : runs) {
-      std::string& label = of[run->id];
-      if (used[label] > 1) label += " (" + short_run_name(*run) + ")";
-    }
+Labels labels_of(const Runs& runs, const std::vector<KeyRow>& keys) {
+  Labels out;
+  std::map<std::string, int> used;
+  for (const auto& run : runs) ++used[out[run->id] = label_of(*run, runs, keys)];
+  for (const auto& run : runs) {
+    std::string& label = out[run->id];
+    if (used[label] > 1) label += " (" + short_run_name(*run) + ")";
   }
-};
+  return out;
+}
 
 void draw_chosen(Ui& ui, const Runs& runs, const Labels& labels, AppState& state, Requests& ask) {
   const float width = ImGui::GetContentRegionAvail().x;
   float x = 0;
   for (const auto& run : runs) {
-    const std::string label = ui.canvas().fitted(labels.of.at(run->id), Face::small, ui.px(260));
+    const std::string label = ui.canvas().fitted(labels.at(run->id), Face::small, ui.px(260));
     const float chip = ui.canvas().text_width(label, Face::small) + ui.px(46);
     if (x > 0 && x + chip < width) {
       ImGui::SameLine(0, ui.px(6));
@@ -129,7 +120,7 @@ void draw_overlay(Ui& ui, const Runs& runs, const Labels& labels, AppState& stat
   const bool sparse = state.x_axis() == XAxis::epoch || state.x_axis() == XAxis::samples;
   spec.empty = sparse ? "None of these runs has it over this x axis." : "None of these runs recorded it.";
   for (const auto& run : runs) {
-    PlotLine line = line_of(run, curve, state.x_axis(), labels.of.at(run->id), colour_of(ui, state, *run),
+    PlotLine line = line_of(run, curve, state.x_axis(), labels.at(run->id), colour_of(ui, state, *run),
                             mark_of(state, *run));
     line.id = run->id;
     spec.lines.push_back(std::move(line));
@@ -159,10 +150,11 @@ std::pair<BarSpec, Runs> bars_of(Ui& ui, const Runs& runs, const Labels& labels,
   for (const auto& run : runs) {
     if (run->foreign) continue;
     const double rate = run->view.summary.samples_per_s;
-    Bar bar{labels.of.at(run->id), rate, colour_of(ui, state, *run), engineering(rate, 4) + " /s",
-            base == run};
-    // Measured and recorded figures never meet in one ratio.
-    if (base && rate > 0 && measured(*run) == measured(*base)) {
+    Bar bar{labels.at(run->id), rate, colour_of(ui, state, *run), engineering(rate, 4) + " /s", base == run};
+    // Measured and recorded figures never meet in one ratio, nor do runs of different sizes.
+    const bool comparable =
+        base && measured(*run) == measured(*base) && run->view.preset == base->view.preset;
+    if (comparable && rate > 0) {
       bar.words +=
           base == run ? "   base" : fmt::format("   {:.2f} x", rate / base->view.summary.samples_per_s);
     }
@@ -192,12 +184,10 @@ void draw_bars(Ui& ui, const Runs& runs, const Labels& labels, AppState& state, 
   ImGui::Dummy({1, 1});
   const auto kind = save_menu(ui, box);
   if (!kind) return;
-  ask.save = SaveRequest{"compare-throughput", *kind, *kind == ExportKind::csv ? bars_csv(spec) : "", box};
-  if (*kind == ExportKind::svg) {
-    SvgCanvas svg(box.width(), height, ui.theme().panel, ui.fonts());
-    paint_bars(svg, ui.theme(), spec, {0, 0, box.width(), height});
-    ask.save->text = svg.text();
-  }
+  const auto paint = [&](Canvas& onto) { paint_bars(onto, ui.theme(), spec, {0, 0, box.width(), height}); };
+  ask.save =
+      SaveRequest{"compare-throughput", *kind,
+                  *kind == ExportKind::csv ? bars_csv(spec) : drawing(ui, *kind, box.width(), height, paint)};
 }
 
 void draw_keys(Ui& ui, const Runs& runs, const Labels& labels, const std::vector<KeyRow>& keys,
@@ -224,7 +214,7 @@ void draw_keys(Ui& ui, const Runs& runs, const Labels& labels, const std::vector
   for (int c = 1; c < columns; ++c) {
     ImGui::TableSetColumnIndex(c);
     const RunEntry& run = *runs[static_cast<std::size_t>(c - 1)];
-    ui.text(ui.canvas().fitted(labels.of.at(run.id), Face::small, ui.px(146)), Face::small,
+    ui.text(ui.canvas().fitted(labels.at(run.id), Face::small, ui.px(146)), Face::small,
             colour_of(ui, state, run));
   }
   for (const KeyRow& row : keys) {
@@ -267,9 +257,27 @@ std::vector<std::string> other_curves(const Runs& runs) {
   }
   std::vector<std::string> out = {"none"};
   for (const std::string& name : names) {
-    if (name.find("_host_us") == std::string::npos) out.push_back(name);
+    const bool drawn = name == "train/loss" || name == "valid/loss" || name == "valid/rmse_u10m";
+    if (!drawn && name.find("_host_us") == std::string::npos) out.push_back(name);
   }
   return out;
+}
+
+void draw_overlays(Ui& ui, const Runs& runs, const Labels& labels, AppState& state, Requests& ask) {
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  const bool wide = room.x > ui.px(600);
+  const ImVec2 size = {wide ? (room.x - ui.px(8)) / 2 : room.x, std::max(ui.px(200), room.y * 0.36F)};
+  const auto next = [&](bool same_row) {
+    if (same_row && wide) ImGui::SameLine(0, ui.px(8));
+  };
+  draw_overlay(ui, runs, labels, state, "train/loss", "Training loss", size, ask);
+  next(true);
+  draw_overlay(ui, runs, labels, state, "valid/loss", "Validation loss", size, ask);
+  draw_overlay(ui, runs, labels, state, "valid/rmse_u10m", "RMSE of u10m (σ)", size, ask);
+  next(true);
+  const char* const last = state.compare.extra.empty() ? "train/samples_per_s" : state.compare.extra.c_str();
+  draw_overlay(ui, runs, labels, state, last,
+               state.compare.extra.empty() ? "Throughput, samples a second" : last, size, ask);
 }
 
 }  // namespace
@@ -286,7 +294,10 @@ std::vector<KeyRow> key_rows(const Runs& runs) {
   }
   std::vector<KeyRow> out;
   for (auto& [key, values] : table) {
-    KeyRow row{key, values, false};
+    KeyRow row{key, values, false, false};
+    std::set<std::string> distinct(values.begin(), values.end());
+    distinct.erase("");
+    row.two_values = distinct.size() > 1;
     std::string first;
     bool any = false;
     for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -324,8 +335,15 @@ Requests draw_compare(Ui& ui, const Data& data, AppState& state) {
     draw_add_place(ui, state, ask);
     return ask;
   }
-  const std::vector<KeyRow> keys = key_rows(runs);
-  const Labels labels(runs, keys);
+  CompareState& compare = state.compare;
+  if (compare.seen_version != data.feed.runs->version || compare.seen_runs != state.compared) {
+    compare.seen_version = data.feed.runs->version;
+    compare.seen_runs = state.compared;
+    compare.keys = key_rows(runs);
+    compare.labels = labels_of(runs, compare.keys);
+  }
+  const std::vector<KeyRow>& keys = compare.keys;
+  const Labels labels = compare.labels;  // a copy: a click may take a run out within this frame
   state.compare.link.begin_frame();
   draw_chosen(ui, runs, labels, state, ask);
   draw_plot_controls(ui, state, state.compare.link);
@@ -341,20 +359,7 @@ Requests draw_compare(Ui& ui, const Data& data, AppState& state) {
   ImGui::PushStyleColor(ImGuiCol_ChildBg, ui.theme().ground);
   ImGui::BeginChild("comparison");
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(8), ui.px(8)});
-  const ImVec2 room = ImGui::GetContentRegionAvail();
-  const bool wide = room.x > ui.px(600);
-  const ImVec2 size = {wide ? (room.x - ui.px(8)) / 2 : room.x, std::max(ui.px(200), room.y * 0.36F)};
-  const auto next = [&](bool same_row) {
-    if (same_row && wide) ImGui::SameLine(0, ui.px(8));
-  };
-  draw_overlay(ui, runs, labels, state, "train/loss", "Training loss", size, ask);
-  next(true);
-  draw_overlay(ui, runs, labels, state, "valid/loss", "Validation loss", size, ask);
-  draw_overlay(ui, runs, labels, state, "valid/rmse_u10m", "RMSE of u10m (σ)", size, ask);
-  next(true);
-  const char* const last = state.compare.extra.empty() ? "train/samples_per_s" : state.compare.extra.c_str();
-  draw_overlay(ui, runs, labels, state, last,
-               state.compare.extra.empty() ? "Throughput, samples a second" : last, size, ask);
+  draw_overlays(ui, runs, labels, state, ask);
   draw_bars(ui, runs, labels, state, ask);
   ui.gap(2);
   draw_keys(ui, runs, labels, keys, state);

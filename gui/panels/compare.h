@@ -4,13 +4,6 @@
 
 namespace isobar {
 
-/// One key of the compared runs; `values` has one text a run, "" where the run lacks it.
-struct KeyRow {
-  std::string key;
-  std::vector<std::string> values;
-  bool differs = false;
-};
-
 /// All keys, those that differ first, each group sorted. What belongs to the moment (environment, times)
 /// comes last.
 std::vector<KeyRow> key_rows(const std::vector<std::shared_ptr<const RunEntry>>& runs);

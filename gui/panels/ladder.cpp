@@ -154,6 +154,7 @@ void draw_run(Ui& ui, const std::shared_ptr<const RunEntry>& run, AppState& stat
   Box row;
   const bool chosen = state.run == run->id;
   const ImVec2 at = ImGui::GetCursorPos();
+  ImGui::PushID(run->id.c_str());  // two folders may have the same name
   if (ui.row("run " + run->name, chosen, ui.px(44), &row)) ask.show_run = run->id;
   ui.tip(run->name + "\n" + run_line(*run) + (run->problem.empty() ? "" : "\n" + run->problem) +
          (run->note.empty() ? "" : "\n" + run->note));
@@ -165,7 +166,6 @@ void draw_run(Ui& ui, const std::shared_ptr<const RunEntry>& run, AppState& stat
   const ImU32 colour = compared ? theme.series[state.colours.slot(run->id) % theme.series.size()] : theme.dim;
   // The box on the left puts the run into the comparison.
   ImGui::SetCursorPos(at);
-  ImGui::PushID(run->id.c_str());
   ImGui::SetCursorPos({at.x + ui.px(4), at.y + ui.px(10)});
   if (ImGui::InvisibleButton("compare", {ui.px(24), ui.px(24)})) {
     if (compared) {

@@ -106,7 +106,7 @@ void draw_spans(Ui& ui, const std::vector<TextSpan>& spans, float indent, bool s
   paragraph.finish();
 }
 
-void draw_code_block(Ui& ui, const MarkdownBlock& block, Requests& ask) {
+void draw_code_block(Ui& ui, const MarkdownBlock& block, int number, Requests& ask) {
   ImGuiCanvas canvas = ui.canvas();
   std::vector<std::string_view> lines;
   std::string_view rest = block.code;
@@ -119,7 +119,7 @@ void draw_code_block(Ui& ui, const MarkdownBlock& block, Requests& ask) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
   const float height = line_height * static_cast<float>(lines.size()) + ui.px(12);
-  ImGui::PushID(block.code.c_str());
+  ImGui::PushID(number);
   if (ImGui::InvisibleButton("code", {std::max(1.0F, width), height})) ask.copy = block.code;
   ui.record("code " + block.code.substr(0, block.code.find('\n')));
   const bool hovered = ImGui::IsItemHovered();
@@ -175,7 +175,7 @@ void draw_block(Ui& ui, const MarkdownBlock& block, int number, Requests& ask) {
       return draw_spans(ui, block.spans, indent + ui.px(4), false);
     }
     case Kind::code:
-      return draw_code_block(ui, block, ask);
+      return draw_code_block(ui, block, number, ask);
     case Kind::table:
       return draw_table(ui, block, number);
     case Kind::rule:

@@ -8,7 +8,6 @@
 #include "core/text.h"
 #include "plot/axis.h"
 #include "plot/field_map.h"
-#include "plot/svg_canvas.h"
 
 namespace isobar {
 namespace {
@@ -209,13 +208,10 @@ void draw_four(Ui& ui, MapsState& maps, const std::string& name, const std::stri
       draw_map_tip(ui, maps, map, ImGui::GetIO().MousePos);
     if (const auto kind = save_menu(ui, box)) {
       static constexpr const char* kParts[4] = {"-input", "-target", "-prediction", "-error"};
-      ask.save = SaveRequest{run + "-" + name + kParts[i], *kind,
-                             *kind == ExportKind::csv ? fields_csv(maps) : "", box};
-      if (*kind == ExportKind::svg) {
-        SvgCanvas svg(width, height, ui.theme().panel, ui.fonts());
-        paint_map(svg, ui.theme(), spec, {0, 0, width, height});
-        ask.save->text = svg.text();
-      }
+      const auto paint = [&](Canvas& onto) { paint_map(onto, ui.theme(), spec, {0, 0, width, height}); };
+      ask.save =
+          SaveRequest{run + "-" + name + kParts[i], *kind,
+                      *kind == ExportKind::csv ? fields_csv(maps) : drawing(ui, *kind, width, height, paint)};
     }
     ImGui::PopID();
   }

@@ -177,12 +177,9 @@ void draw_plots(Ui& ui, AppState& state, const std::shared_ptr<const RunEntry>& 
   const ImVec2 size = cells.next();
   const PlotAsk plot = show_stack(ui, stack, watch.views["anatomy"], watch.link, size);
   if (plot.export_wanted) {
-    ask.save = SaveRequest{run->name + "-anatomy", plot.kind, "", plot.box};
-    if (plot.kind == ExportKind::svg) {
-      ask.save->text =
-          stack_svg(ui, stack, watch.views["anatomy"], watch.link, plot.box.width(), plot.box.height());
-    }
-    if (plot.kind == ExportKind::csv) ask.save->text = stack_csv(stack, watch.link);
+    ask.save = SaveRequest{run->name + "-anatomy", plot.kind,
+                           stack_file(ui, plot.kind, stack, watch.views["anatomy"], watch.link,
+                                      plot.box.width(), plot.box.height())};
   }
   show(rmse_spec(ui, state, run, channel_of(state, *run)), cells);
   PlotSpec rate = spec_of(state, "learning rate", "Learning rate", "This run recorded no learning rate.");
@@ -203,11 +200,8 @@ void draw_plots(Ui& ui, AppState& state, const std::shared_ptr<const RunEntry>& 
 std::optional<SaveRequest> save_of_plot(Ui& ui, const PlotAsk& ask, const PlotSpec& spec,
                                         const PlotView& view, const PlotLink& link, const std::string& run) {
   if (!ask.export_wanted) return std::nullopt;
-  SaveRequest save{run + "-" + spec.id, ask.kind, "", ask.box};
-  if (ask.kind == ExportKind::svg)
-    save.text = plot_svg(ui, spec, view, link, ask.box.width(), ask.box.height());
-  if (ask.kind == ExportKind::csv) save.text = plot_csv(spec, view);
-  return save;
+  return SaveRequest{run + "-" + spec.id, ask.kind,
+                     plot_file(ui, ask.kind, spec, view, link, ask.box.width(), ask.box.height())};
 }
 
 void draw_plot_controls(Ui& ui, AppState& state, PlotLink& link) {

@@ -7,6 +7,8 @@
 
 #include "colour.h"
 #include "plot/svg_canvas.h"
+#include "raster.h"
+#include "record/png.h"
 
 namespace isobar {
 namespace {
@@ -111,6 +113,11 @@ std::vector<HoverValue> values_at(const PlotSpec& spec, const PlotView& view, co
   for (const PlotLine* const line : shown_lines(spec, view)) {
     const std::size_t i = nearest_index(*line->places, *line->curve, link.hover_x);
     const double x = (*line->places)[line->curve->row(i)];
+    const double begin = (*line->places)[line->curve->row(0)];
+    const double end = (*line->places)[line->curve->row(line->curve->y.size() - 1)];
+    const double slack = (at.x.most - at.x.least) * 0.01;
+    if (link.hover_x < begin - slack || link.hover_x > end + slack)
+      continue;  // it was not there yet, or not any more
     const double value = line->curve->y[i];
     out.push_back({line, value, {at.x.pixel(x), std::isfinite(value) ? at.y.pixel(value) : at.area.y0}});
   }
@@ -290,13 +297,35 @@ PlotAsk show_plot(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, 
   return ask;
 }
 
-std::string plot_svg(Ui& ui, const PlotSpec& spec, const PlotView& view, const PlotLink& link, float width,
-                     float height) {
-  SvgCanvas canvas(width, height, ui.theme().panel, ui.fonts());
-  PlotView copy = view;
-  const PlotLayout at = lay_out(spec, copy, link, {0, 0, width, height}, canvas, 1);
-  paint_plot(canvas, ui.theme(), spec, copy, link, at, ui.smoother());
-  return canvas.text();
+std::string drawing(Ui& ui, ExportKind kind, float width, float height,
+                    const std::function<void(Canvas&)>& paint) {
+  if (kind == ExportKind::svg) {
+    SvgCanvas canvas(width, height, ui.theme().panel, ui.fonts());
+    paint(canvas);
+    return canvas.text();
+  }
+  ImDrawList list(ImGui::GetDrawListSharedData());
+  list._ResetForNewFrame();
+  list.PushTextureID(ImGui::GetIO().Fonts->TexID);
+  list.PushClipRect({0, 0}, {width, height});
+  ImGuiCanvas canvas(list, ui.fonts(), ui.textures());
+  paint(canvas);
+  ImDrawList* lists[1] = {&list};
+  ImDrawData data;
+  data.CmdLists = lists;
+  data.CmdListsCount = 1;
+  const Picture picture = rasterise(data, {0, 0, width, height}, 1, ui.theme().panel, ui.textures());
+  return encode_png(picture.rgba, picture.height, picture.width, 4);
+}
+
+std::string plot_file(Ui& ui, ExportKind kind, const PlotSpec& spec, const PlotView& view,
+                      const PlotLink& link, float width, float height) {
+  if (kind == ExportKind::csv) return plot_csv(spec, view);
+  return drawing(ui, kind, width, height, [&](Canvas& canvas) {
+    PlotView copy = view;
+    const PlotLayout at = lay_out(spec, copy, link, {0, 0, width, height}, canvas, 1);
+    paint_plot(canvas, ui.theme(), spec, copy, link, at, ui.smoother());
+  });
 }
 
 }  // namespace isobar

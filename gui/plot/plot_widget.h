@@ -1,5 +1,6 @@
 #pragma once
 // A plot in the window: drawing, hovering, zooming, exporting.
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -27,8 +28,13 @@ std::optional<ExportKind> save_menu(Ui& ui, const Box& box);
 /// selects, a double click or F fits, L makes y logarithmic; a right click opens a menu.
 PlotAsk show_plot(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, ImVec2 size);
 
-/// The picture as an SVG file of this size in pixels.
-std::string plot_svg(Ui& ui, const PlotSpec& spec, const PlotView& view, const PlotLink& link, float width,
-                     float height);
+/// A drawing of this size in pixels as the bytes of an SVG or PNG file: by itself, without what lies over it
+/// on the screen. `paint` draws from 0, 0.
+std::string drawing(Ui& ui, ExportKind kind, float width, float height,
+                    const std::function<void(Canvas&)>& paint);
+
+/// The picture or the table of a plot as the bytes of a file.
+std::string plot_file(Ui& ui, ExportKind kind, const PlotSpec& spec, const PlotView& view,
+                      const PlotLink& link, float width, float height);
 
 }  // namespace isobar

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "colour.h"
-#include "plot/svg_canvas.h"
 
 namespace isobar {
 namespace {
@@ -94,10 +93,11 @@ StackLayout lay_out_stack(const StackSpec& spec, PlotView& view, const PlotLink&
   double most = 0;
   for (const StackColumn& column : out.columns) most = std::max(most, column.total_us * 1e-6);
   view.want_least = 0;
-  view.want_most = most > 0 ? most * 1.06 : 1;
+  view.want_most = most > 0 ? std::min(most, 1e100) * 1.06 : 1;
   view.y_least = 0;
-  view.y_most =
-      view.drawn ? view.y_most + (view.want_most - view.y_most) * static_cast<double>(ease) : view.want_most;
+  view.y_most = view.drawn && std::isfinite(view.y_most)
+                    ? view.y_most + (view.want_most - view.y_most) * static_cast<double>(ease)
+                    : view.want_most;
   view.drawn = true;
   out.x = {link.x_least,    link.x_most, link.log_x && link.x_least > 0,
            spec.x_is_whole, out.area.x0, out.area.x1};
@@ -232,14 +232,6 @@ PlotAsk show_stack(Ui& ui, const StackSpec& spec, PlotView& view, PlotLink& link
   return ask;
 }
 
-std::string stack_svg(Ui& ui, const StackSpec& spec, PlotView view, const PlotLink& link, float width,
-                      float height) {
-  SvgCanvas canvas(width, height, ui.theme().panel, ui.fonts());
-  const Box box = {0, 0, width, height};
-  paint_stack(canvas, ui.theme(), spec, lay_out_stack(spec, view, link, box, canvas, 1), box);
-  return canvas.text();
-}
-
 std::string stack_csv(const StackSpec& spec, const PlotLink& link) {
   std::string out = spec.x_title + "_begin," + spec.x_title + "_end";
   for (const StackStage& stage : spec.stages) out += "," + stage.name + "_us";
@@ -250,6 +242,15 @@ std::string stack_csv(const StackSpec& spec, const PlotLink& link) {
     out += fmt::format(",{}\n", column.total_us);
   }
   return out;
+}
+
+std::string stack_file(Ui& ui, ExportKind kind, const StackSpec& spec, PlotView view, const PlotLink& link,
+                       float width, float height) {
+  if (kind == ExportKind::csv) return stack_csv(spec, link);
+  return drawing(ui, kind, width, height, [&](Canvas& canvas) {
+    const Box box = {0, 0, width, height};
+    paint_stack(canvas, ui.theme(), spec, lay_out_stack(spec, view, link, box, canvas, 1), box);
+  });
 }
 
 }  // namespace isobar

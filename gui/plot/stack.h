@@ -37,8 +37,10 @@ std::vector<StackColumn> stack_columns(const StackSpec& spec, double least, doub
 /// Draws it in `size` at the cursor; x is shared with the other plots of the view.
 PlotAsk show_stack(Ui& ui, const StackSpec& spec, PlotView& view, PlotLink& link, ImVec2 size);
 
-std::string stack_svg(Ui& ui, const StackSpec& spec, PlotView view, const PlotLink& link, float width,
-                      float height);
 std::string stack_csv(const StackSpec& spec, const PlotLink& link);
+
+/// The picture or the table as the bytes of a file.
+std::string stack_file(Ui& ui, ExportKind kind, const StackSpec& spec, PlotView view, const PlotLink& link,
+                       float width, float height);
 
 }  // namespace isobar

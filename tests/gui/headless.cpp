@@ -50,7 +50,6 @@ void Headless::frames(int count) {
     ImGui::NewFrame();
     app_->draw();
     ImGui::Render();
-    app_->finish_frame(*ImGui::GetDrawData());
   }
 }
 
@@ -230,6 +229,15 @@ fs::path write_run(const TempFolder& folder, const FakeRun& run) {
   write_file_whole(path / "rank-0000.jsonl", std::string_view(text));
   write_file_whole(path / "console.log", std::string_view("step 1\nstep 2\ndone\n"));
   return path;
+}
+
+fs::path fake_isobar(const TempFolder& folder, const std::string& body) {
+  const fs::path file = folder / "isobar";
+  write_file_whole(file,
+                   std::string_view("#!/bin/bash\nfor word in \"$@\"; do printf '%s\\n' \"$word\"; done > '" +
+                                    (folder / "arguments").string() + "'\n" + body));
+  fs::permissions(file, fs::perms::owner_all);
+  return file;
 }
 
 }  // namespace isobar

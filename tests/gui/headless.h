@@ -94,6 +94,10 @@ struct FakeRun {
 };
 std::filesystem::path write_run(const TempFolder& folder, const FakeRun& run);
 
+/// A program in the place of ./isobar that writes its arguments into folder/arguments and goes on with
+/// `body`.
+std::filesystem::path fake_isobar(const TempFolder& folder, const std::string& body);
+
 /// One step line of such a run.
 std::string step_line(int step, double loss, double step_us);
 

@@ -130,6 +130,27 @@ TEST_CASE("A line of a gigabyte costs no gigabyte") {
   CHECK(entry_of(window, path));
 }
 
+TEST_CASE("Fields that claim to be huge are refused, and the window goes on") {
+  const TempFolder folder;
+  AppOptions options = options_in(folder);
+  const fs::path path = folder_with(folder, "huge", head());
+  fs::create_directories(path / "fields");
+  std::string header = "\x93NUMPY\x01";
+  header += std::string(1, '\0') + "v";
+  header += std::string(1, '\0');
+  std::string words = "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 1000, 10000, 10000), }";
+  words += std::string(117 - words.size(), ' ') + "\n";
+  write_file_whole(path / "fields/step-000001.npy", std::string_view(header + words));
+  fs::resize_file(path / "fields/step-000001.npy", 128 + 12ULL * 1000 * 10000 * 10000);
+  Headless window(options);
+  window.settle();
+  window.state().run = path.string();
+  window.state().view = View::maps;
+  window.until("the answer", [&] { return window.app().feed_state().fields != nullptr; });
+  CHECK(window.app().feed_state().fields->problem.find("too large") != std::string::npos);
+  window.frames(5);
+}
+
 TEST_CASE("Three hundred folders of noise leave the window alive") {
   const TempFolder folder;
   AppOptions options = options_in(folder);

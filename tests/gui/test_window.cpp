@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <set>
 
 #include "fields/npy.h"
 #include "gui/headless.h"
@@ -24,16 +25,6 @@ ImGuiID id_of(Headless& window, const std::string& name) {
     if (item.name == name) return item.id;
   }
   return 0;
-}
-
-/// A program in the place of ./isobar that writes its arguments down and then behaves like a short run.
-fs::path fake_isobar(const TempFolder& folder, const std::string& body) {
-  const fs::path file = folder / "isobar";
-  write_file_whole(file,
-                   std::string_view("#!/bin/bash\nfor word in \"$@\"; do printf '%s\\n' \"$word\"; done > '" +
-                                    (folder / "arguments").string() + "'\n" + body));
-  fs::permissions(file, fs::perms::owner_all);
-  return file;
 }
 
 }  // namespace
@@ -331,6 +322,7 @@ TEST_CASE("Keys work everywhere, and Tab shows where it is") {
   window.letter('/');
   CHECK(ImGui::GetIO().WantTextInput);
   window.key(256);
+  window.frames(8);
   window.key('C');
   CHECK(window.state().settings.console_height > 0);
   window.key(32);  // Space runs
@@ -374,36 +366,4 @@ TEST_CASE("A lesson with a predecessor shows the difference of their pages") {
                       [](auto& line) { return line.kind == DiffLine::Kind::added; }) == 1);
   if (!fs::exists("/dev/nvidiactl")) CHECK(card->cannot_run.find("NVIDIA") != std::string::npos);
   CHECK(window.has("code ./isobar run 01_baseline"));  // the README is there too
-}
-
-TEST_CASE("Settings are kept between starts; a broken file is kept aside and said") {
-  const TempFolder folder;
-  AppOptions options = options_in(folder);
-  options.settings = folder / "config/window.toml";
-  {
-    Headless window(options);
-    window.settle();
-    window.key('D');
-    window.state().settings.smoothing = 0.5;
-    window.app().remember();
-  }
-  {
-    Headless window(options);
-    CHECK_FALSE(window.state().settings.dark);
-    CHECK(window.state().settings.smoothing == Approx(0.5));
-  }
-  for (const std::string& bad : {std::string("dark = 3\n"), std::string("zoom = [\n"),
-                                 std::string("\0\xff", 2), std::string(2'000'000, 'x')}) {
-    write_file_whole(options.settings, std::string_view(bad));
-    Headless window(options);
-    window.frames(2);
-    CHECK(window.state().settings.dark);
-    CHECK(window.state().toast.find("kept as") != std::string::npos);
-    CHECK(text_of(options.settings.string() + ".broken") == bad);
-    CHECK_FALSE(fs::exists(options.settings));
-  }
-  write_file_whole(options.settings, std::string_view("zoom = 900\nleft_width = -5\nunknown = 1\n"));
-  Headless window(options);
-  CHECK(window.state().settings.zoom == Approx(3));
-  CHECK(window.state().settings.left_width == Approx(200));
 }

@@ -1,0 +1,78 @@
+#include "analyse/run_files.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "config/toml_text.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "record/run_folder.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kMostEntries = 200'000;  // names looked at in one folder
+constexpr std::size_t kMostEventFiles = 64;
+constexpr std::uint64_t kMostNoteBytes = 4096;
+
+}  // namespace
+
+Stamp stamp_of(const fs::path& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return {};
+  return {status.st_size, status.st_mtim.tv_sec * 1'000'000'000LL + status.st_mtim.tv_nsec, status.st_ino};
+}
+
+bool is_run_folder(const fs::path& folder) {
+  std::error_code code;
+  return fs::exists(RunFolder{folder}.config_file(), code) ||
+         fs::exists(RunFolder{folder}.stream_file(0), code);
+}
+
+std::vector<fs::path> event_files(const fs::path& folder) {
+  std::vector<fs::path> out;
+  std::error_code code;
+  std::size_t seen = 0;
+  for (fs::directory_iterator it(folder, code), end; !code && it != end && ++seen < kMostEntries;
+       it.increment(code)) {
+    if (it->path().filename().string().find("tfevents") != std::string::npos) out.push_back(it->path());
+  }
+  std::sort(out.begin(), out.end());
+  if (out.size() > kMostEventFiles) out.resize(kMostEventFiles);
+  return out;
+}
+
+std::vector<std::pair<std::string, std::string>> config_of(const fs::path& folder) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const TomlEntry& entry : read_toml(RunFolder{folder}.config_file())) {
+    out.emplace_back(printable(entry.key, 120), printable(plain_text(entry.value), 400));
+  }
+  return out;
+}
+
+std::vector<std::int64_t> field_steps_of(const fs::path& folder) {
+  std::vector<std::int64_t> out;
+  std::error_code code;
+  for (fs::directory_iterator it(folder / "fields", code), end; !code && it != end; it.increment(code)) {
+    const std::string name = it->path().filename().string();
+    if (name.size() < 10 || name.rfind("step-", 0) != 0 || it->path().extension() != ".npy") continue;
+    const std::string digits = name.substr(5, name.size() - 9);
+    if (digits.size() > 15 || digits.find_first_not_of("0123456789") != std::string::npos) continue;
+    out.push_back(std::stoll(digits));
+    if (out.size() > kMostEntries) break;
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::string note_of(const fs::path& folder) {
+  std::error_code code;
+  if (!fs::exists(folder / "note.txt", code)) return "";
+  return printable(read_text_file(folder / "note.txt", kMostNoteBytes), 200);
+}
+
+}  // namespace isobar

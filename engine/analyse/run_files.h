@@ -1,0 +1,36 @@
+#pragma once
+// The small files of a run folder, and what tells that one of them changed.
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace isobar {
+
+/// What tells a changed file from an unchanged one without opening it.
+struct Stamp {
+  std::int64_t size = -1;  ///< -1 = there is no such file
+  std::int64_t time_ns = 0;
+  std::uint64_t inode = 0;
+  bool operator==(const Stamp&) const = default;
+};
+
+Stamp stamp_of(const std::filesystem::path& path);
+
+/// Whether the folder holds run.toml or a stream.
+bool is_run_folder(const std::filesystem::path& folder);
+
+/// Files of TensorBoard in a folder, sorted; at most 64.
+std::vector<std::filesystem::path> event_files(const std::filesystem::path& folder);
+
+/// Keys of run.toml and their values as text. Error when it cannot be read.
+std::vector<std::pair<std::string, std::string>> config_of(const std::filesystem::path& folder);
+
+/// Steps after which fields/ holds input, target and prediction, sorted.
+std::vector<std::int64_t> field_steps_of(const std::filesystem::path& folder);
+
+/// note.txt, "" without one.
+std::string note_of(const std::filesystem::path& folder);
+
+}  // namespace isobar
