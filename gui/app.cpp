@@ -20,6 +20,7 @@ namespace {
 
 constexpr double kToast_s = 6;
 constexpr double kRemember_s = 2;
+
 fs::path or_else(const fs::path& path, const fs::path& other) { return path.empty() ? other : path; }
 
 fs::path parent_of_runs(const AppOptions& options) {
@@ -115,13 +116,7 @@ void App::say(std::string words) {
 }
 
 Data App::data() const {
-  Data data{project_,
-            feed_.state(),
-            launcher_.is_running(),
-            launcher_.last_pid(),
-            launcher_.last_code(),
-            launcher_.request(),
-            ""};
+  Data data{project_, feed_.state(), launcher_.is_running(), launcher_.last_pid(), launcher_.request(), ""};
   for (const auto& run : data.feed.runs->runs) {
     if (data.started_pid > 0 && run->view.pid == data.started_pid &&
         run->view.lesson == data.started.lesson) {
@@ -267,11 +262,8 @@ void App::save(const SaveRequest& request) {
   try {
     std::error_code code;
     fs::create_directories(options_.exports, code);
-    for (char& c : name) {
-      const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                         c == '.' || c == '_' || c == '-';
-      if (!plain) c = '-';
-    }
+    std::replace_if(
+        name.begin(), name.end(), [](char c) { return !is_name_letter(c); }, '-');
     fs::path file = options_.exports / (name + ending);
     for (int i = 2; fs::exists(file, code) && i < 1000; ++i) {
       file = options_.exports / fmt::format("{}-{}{}", name, i, ending);

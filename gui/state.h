@@ -53,7 +53,6 @@ struct Data {
   FeedState feed;
   bool starting = false;  ///< a program that this window started is at work
   int started_pid = 0;    ///< its process, or that of the last one
-  std::optional<int> last_code;
   RunRequest started;
   std::string started_run;  ///< id of its run folder, "" while there is none
 };
@@ -134,7 +133,6 @@ struct AppState {
   FormState form;
   bool help = false;
   bool focus_filter = false;
-  bool console_at_end = true;
   std::string toast;
   double toast_until_s = 0;
   double now_s = 0;
@@ -148,6 +146,14 @@ PlotLine line_of(const std::shared_ptr<const RunEntry>& run, std::string_view cu
                  std::string label, ImU32 colour, Mark mark);
 
 std::string axis_title(XAxis axis);
+
+/// Title and marks of the x axis of a plot or stack.
+template <class Spec>
+void set_x_axis(Spec& spec, XAxis axis) {
+  spec.x_title = axis_title(axis);
+  spec.x_is_time = axis == XAxis::time;
+  spec.x_is_whole = axis == XAxis::step || axis == XAxis::samples;
+}
 
 /// "01_baseline-20261121-113828-0312" -> "11:38:28  0312"; other names as they are.
 std::string short_run_name(const RunEntry& run);

@@ -77,12 +77,10 @@ class Ui {
   /// A key was pressed and no text is being typed.
   bool pressed(char letter) const;
   bool pressed(Hotkey key) const;
-  bool with_control() const { return ImGui::GetIO().KeyCtrl; }
   /// Part of the way to new limits that this frame goes: they are there after about 150 ms, at once where
   /// frames are slow.
   float ease() const;
   void set_slow(bool slow) { slow_ = slow; }
-  bool is_slow() const { return slow_; }
   /// For some frames letters are no hotkeys: a field is about to take them.
   void ignore_hotkeys() { deaf_frames_ = 5; }
   /// Something moves: draw another frame soon.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analyse/nice_step.h"
 #include "core/error.h"
 #include "core/text.h"
 
@@ -12,20 +13,6 @@ namespace isobar {
 namespace {
 
 constexpr double kWidth = 720, kHeight = 380, kLeft = 62, kRight = 118, kTop = 52, kBottom = 46;
-
-/// 1, 2 or 5 times a power of ten, so that about `count` steps reach `most`.
-double tick_step(double most, int count) {
-  const double rough = most / count;
-  const double power = std::pow(10.0, std::floor(std::log10(rough)));
-  const double part = rough / power;
-  return power * (part > 5 ? 10 : part > 2 ? 5 : part > 1 ? 2 : 1);
-}
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) out += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
-  return out;
-}
 
 class Picture {
  public:
@@ -35,7 +22,8 @@ class Picture {
   double y(double value) const { return kHeight - kBottom - value / most_y_ * (kHeight - kTop - kBottom); }
 
   void text(double at_x, double at_y, const std::string& words, const std::string& style) {
-    body_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" {}>{}</text>\n", at_x, at_y, style, escaped(words));
+    body_ +=
+        fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" {}>{}</text>\n", at_x, at_y, style, xml_escaped(words));
   }
   void level(double value, const std::string& name, const std::string& dashes) {
     body_ += fmt::format(
@@ -46,13 +34,13 @@ class Picture {
     text(x(most_x_) + 8, y(value) + 4, fmt::format("{} {:.3f}", name, value), "fill=\"#5b6470\"");
   }
   void grid() {
-    for (double value = 0; value <= most_y_ * 1.0001; value += tick_step(most_y_, 5)) {
+    for (double value = 0; value <= most_y_ * 1.0001; value += nice_step(most_y_, 5)) {
       body_ +=
           fmt::format("<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#e3e6ea\"/>\n",
                       x(0), x(most_x_), y(value), y(value));
       text(x(0) - 8, y(value) + 4, fmt::format("{:.1f}", value), "fill=\"#5b6470\" text-anchor=\"end\"");
     }
-    for (double value = 0; value <= most_x_ * 1.0001; value += tick_step(most_x_, 6)) {
+    for (double value = 0; value <= most_x_ * 1.0001; value += nice_step(most_x_, 6)) {
       text(x(value), kHeight - kBottom + 20, human_count(std::llround(value)),
            "fill=\"#5b6470\" text-anchor=\"middle\"");
     }

@@ -15,7 +15,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kMostEntries = 200'000;  // names looked at in one folder
 constexpr std::size_t kMostEventFiles = 64;
 constexpr std::uint64_t kMostNoteBytes = 4096;
 

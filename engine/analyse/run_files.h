@@ -1,5 +1,6 @@
 #pragma once
 // The small files of a run folder, and what tells that one of them changed.
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -7,6 +8,9 @@
 #include <vector>
 
 namespace isobar {
+
+/// Names that are looked at in one folder.
+inline constexpr std::size_t kMostEntries = 200'000;
 
 /// What tells a changed file from an unchanged one without opening it.
 struct Stamp {

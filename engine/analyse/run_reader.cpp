@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "analyse/run_files.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
@@ -32,19 +33,16 @@ std::string bytes_at(const FileDescriptor& file, const fs::path& path, std::uint
   return bytes;
 }
 
-/// Gives whole lines of `bytes` to the builder; false when there was none.
-bool take_lines(std::string_view bytes, EventParser& parser, RunViewBuilder& builder) {
-  bool any = false;
+/// Gives whole lines of `bytes` to the builder.
+void take_lines(std::string_view bytes, EventParser& parser, RunViewBuilder& builder) {
   for (std::size_t end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
     if (const Event* const event = parser.parse(bytes.substr(0, end)); event != nullptr) {
       builder.take(*event);
-      any = true;
     } else {
       builder.count_unread();
     }
     bytes.remove_prefix(end + 1);
   }
-  return any;
 }
 
 }  // namespace
@@ -54,9 +52,7 @@ RunReader::RunReader(fs::path folder, bool keep_series)
       stream_(RunFolder{folder_}.stream_file(0)),
       builder_(folder_.string()),
       keep_series_(keep_series) {
-  std::error_code code;
-  if (!fs::exists(RunFolder{folder_}.config_file(), code) &&
-      !fs::exists(RunFolder{folder_}.stream_file(0), code)) {
+  if (!is_run_folder(folder_)) {
     throw Error("the folder holds no run", folder_.string(),
                 "a run folder has run.toml and rank-0000.jsonl in it");
   }

@@ -15,7 +15,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kMostRuns = 20'000;
-constexpr std::size_t kMostEntries = 200'000;  // names looked at in one folder
 constexpr auto kScanEvery = std::chrono::seconds(1);
 constexpr auto kLookAtFinishedEvery = std::chrono::seconds(5);
 
@@ -165,13 +164,13 @@ void RunStore::publish(Run& run) {
 }
 
 /// The line in the list: from the head and the tail of the stream.
-bool RunStore::look(Run& run) {
+void RunStore::look(Run& run) {
   run.looked = true;
   run.looked_at = Clock::now();
-  if (run.entry.gone) return false;
+  if (run.entry.gone) return;
   const Stamp stamp = stamp_of(run.stream());
   const bool live = run.entry.view.state == RunState::running;
-  if (run.published && stamp == run.stamp && !live) return false;
+  if (run.published && stamp == run.stamp && !live) return;
   run.stamp = stamp;
   std::string problem;
   try {
@@ -187,7 +186,6 @@ bool RunStore::look(Run& run) {
   }
   if (!run.reader && run.event_readers.empty()) run.problem = problem;
   publish(run);
-  return true;
 }
 
 /// Event files one after the other: a later one goes on where an earlier one stopped, so it is read only once
@@ -245,10 +243,10 @@ bool RunStore::read_stream(Run& run) {
   return first || grew || replaced || turned;
 }
 
-/// All of an open run; true when something new was read. What is refused once stays refused: what follows an
+/// All of an open run. What is refused once stays refused: what follows an
 /// unknown schema means nothing.
-bool RunStore::read_open(Run& run) {
-  if (run.refused) return false;
+void RunStore::read_open(Run& run) {
+  if (run.refused) return;
   bool any = false;
   try {
     any = run.entry.foreign ? read_foreign(run) : read_stream(run);
@@ -258,7 +256,7 @@ bool RunStore::read_open(Run& run) {
     run.refused = any = true;
   }
   const bool complete = !run.reading;
-  if (!any && complete == run.detail.complete) return false;
+  if (!any && complete == run.detail.complete) return;
   run.detail.complete = complete;
   run.detail.field_steps = field_steps_of(run.entry.folder);
   auto detail = std::make_shared<RunDetail>();
@@ -270,7 +268,6 @@ bool RunStore::read_open(Run& run) {
   detail->complete = complete;
   run.entry.detail = std::move(detail);
   publish(run);
-  return true;
 }
 
 bool RunStore::update(std::chrono::milliseconds budget) {

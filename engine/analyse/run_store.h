@@ -71,8 +71,8 @@ class RunStore {
   void scan();
   void scan_place(const std::filesystem::path& place, std::set<std::string>& seen);
   void add_run(const std::filesystem::path& folder, bool foreign, std::set<std::string>& seen);
-  bool look(Run& run);
-  bool read_open(Run& run);
+  void look(Run& run);
+  void read_open(Run& run);
   bool read_foreign(Run& run);
   bool read_stream(Run& run);
   void forget(Run& run);

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "analyse/curve_svg.h"
+#include "analyse/run_files.h"
 #include "analyse/run_reader.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -101,11 +102,6 @@ std::uint64_t folder_bytes(const fs::path& folder) {
   return bytes;
 }
 
-std::string note_of(const fs::path& run) {
-  const fs::path file = run / "note.txt";
-  return fs::exists(file) ? printable(read_text_file(file, kMostNoteBytes), 60) : "";
-}
-
 int list(Console& console) {
   const std::vector<fs::path> runs = list_runs("runs");
   if (runs.empty()) {
@@ -125,12 +121,12 @@ int list(Console& console) {
     }
     const std::uint64_t bytes = folder_bytes(path);
     all_bytes += bytes;
-    console.line(
-        fmt::format("{:<42} {:<8} {:<10} {:>13} {:>9.4f} {:>11.1f} {:>8}  {}", path.filename().string(),
-                    state_name(view.state), view.preset,
-                    fmt::format("{}/{}", view.summary.steps, view.summary.wanted_steps), view.summary.rmse,
-                    view.summary.samples_per_s, human_bytes(bytes),
-                    problem + (view.fault.empty() ? "" : "[fault " + view.fault + "] ") + note_of(path)));
+    console.line(fmt::format(
+        "{:<42} {:<8} {:<10} {:>13} {:>9.4f} {:>11.1f} {:>8}  {}", path.filename().string(),
+        state_name(view.state), view.preset,
+        fmt::format("{}/{}", view.summary.steps, view.summary.wanted_steps), view.summary.rmse,
+        view.summary.samples_per_s, human_bytes(bytes),
+        problem + (view.fault.empty() ? "" : "[fault " + view.fault + "] ") + printable(note_of(path), 60)));
   }
   console.line(fmt::format("{} runs, {}", runs.size(), human_bytes(all_bytes)));
   return 0;
@@ -148,10 +144,7 @@ void refuse_running(const fs::path& run) {
 /// Gives a run that is over another folder name.
 void name_run(const fs::path& run, const std::string& name) {
   const bool plain = !name.empty() && name.size() <= 64 && name[0] != '-' && name[0] != '.' &&
-                     std::all_of(name.begin(), name.end(), [](char c) {
-                       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                              c == '.' || c == '_' || c == '-';
-                     });
+                     std::all_of(name.begin(), name.end(), is_name_letter);
   if (!plain) {
     throw Error("\"" + printable(name, 40) + "\" is no name for a run", "./isobar runs name",
                 "1 to 64 letters, digits, '.', '_' and '-', not beginning with '-' or '.'");

@@ -89,10 +89,26 @@ std::string printable(std::string_view text, std::size_t most) {
   return out;
 }
 
+std::string xml_escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    out += c == '<'   ? "&lt;"
+           : c == '>' ? "&gt;"
+           : c == '&' ? "&amp;"
+           : c == '"' ? "&quot;"
+                      : std::string(1, c);
+  }
+  return out;
+}
+
+bool is_name_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+         c == '-';
+}
+
 std::string shell_quoted(std::string_view argument) {
   const auto plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           (c != '\0' && std::strchr("._-/=,:@%+", c) != nullptr);
+    return is_name_letter(c) || (c != '\0' && std::strchr("/=,:@%+", c) != nullptr);
   };
   if (!argument.empty() && std::all_of(argument.begin(), argument.end(), plain)) return std::string(argument);
   std::string out = "'";

@@ -29,6 +29,12 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
 /// foreign files.
 std::string printable(std::string_view text, std::size_t most = 200);
 
+/// `text` for the inside of an XML element or attribute.
+std::string xml_escaped(std::string_view text);
+
+/// Whether a file that we name may have `c` in its name: letters, digits, '.', '_' and '-'.
+bool is_name_letter(char c);
+
 /// An argument as a shell would need it typed: quoted only when it holds more than letters, digits and
 /// ._-/=,:@%+
 std::string shell_quoted(std::string_view argument);

@@ -63,7 +63,7 @@ int live_runs(const Data& data) {
 
 void centre_line(float height) { ImGui::SetCursorPosY((height - ImGui::GetFrameHeight()) / 2); }
 
-/// The run that Stop would stop: the one started here, else the chosen one if it is live on this machine.
+/// The chosen run if it is live, else "".
 std::string live_choice(const Data& data, const AppState& state) {
   const auto run = data.feed.runs->find(state.run);
   return run && run->view.state == RunState::running && !run->gone ? run->id : "";

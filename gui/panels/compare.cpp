@@ -113,9 +113,7 @@ void draw_overlay(Ui& ui, const Runs& runs, const Labels& labels, AppState& stat
   spec.id = curve;
   std::replace(spec.id.begin(), spec.id.end(), '/', ' ');
   spec.title = title;
-  spec.x_title = axis_title(state.x_axis());
-  spec.x_is_time = state.x_axis() == XAxis::time;
-  spec.x_is_whole = state.x_axis() == XAxis::step || state.x_axis() == XAxis::samples;
+  set_x_axis(spec, state.x_axis());
   spec.legend = false;
   const bool sparse = state.x_axis() == XAxis::epoch || state.x_axis() == XAxis::samples;
   spec.empty = sparse ? "None of these runs has it over this x axis." : "None of these runs recorded it.";

@@ -42,17 +42,25 @@ LessonRuns runs_of(const Data& data, const std::string& lesson, const std::strin
   return out;
 }
 
-/// The greatest rate of the ladder, here and published: the length of a full bar.
-double full_rate(const Data& data, const std::string& preset, bool published) {
-  double most = 0;
+/// What is worked out once a frame for all rungs.
+struct LadderRates {
+  std::string preset;
+  std::vector<LessonRuns> runs;  ///< of each lesson, in their order
+  double most_here = 0;          ///< greatest rates of the ladder: the lengths of full bars
+  double most_published = 0;
+};
+
+LadderRates rates_of(const Data& data) {
+  LadderRates out;
+  out.preset = ladder_preset(data);
   for (const LessonCard& card : data.project.lessons) {
-    if (published) {
-      for (const double rate : card.info.published.samples_per_s) most = std::max(most, rate);
-    } else {
-      most = std::max(most, runs_of(data, card.info.name, preset).best);
+    out.runs.push_back(runs_of(data, card.info.name, out.preset));
+    out.most_here = std::max(out.most_here, out.runs.back().best);
+    for (const double rate : card.info.published.samples_per_s) {
+      out.most_published = std::max(out.most_published, rate);
     }
   }
-  return most;
+  return out;
 }
 
 void bar(Canvas& canvas, const Theme& theme, const Box& row, float y, double part, ImU32 colour, bool hollow,
@@ -78,9 +86,8 @@ std::string state_text(const LessonCard& card, const LessonRuns& runs) {
   return "never run";
 }
 
-void draw_lesson(Ui& ui, const Data& data, const LessonCard& card, const AppState& state, Requests& ask) {
-  const std::string preset = ladder_preset(data);
-  const LessonRuns runs = runs_of(data, card.info.name, preset);
+void draw_lesson(Ui& ui, const LessonCard& card, const LessonRuns& runs, const LadderRates& rates,
+                 const AppState& state, Requests& ask) {
   const Published& published = card.info.published;
   const float height = ui.px(published.years.empty() ? 62 : 80);
   Box row;
@@ -106,17 +113,16 @@ void draw_lesson(Ui& ui, const Data& data, const LessonCard& card, const AppStat
   canvas.text(row.x0 + 40 * s, row.y0 + 25 * s,
               canvas.fitted(state_text(card, runs), Face::small, row.width() - 50 * s), Face::small, colour);
   float y = row.y0 + 44 * s;
-  const double full = full_rate(data, preset, false);
   if (runs.best > 0) {
-    bar(canvas, theme, row, y, runs.best / full, theme.accent, false,
-        engineering(runs.best, 3) + " /s " + preset);
+    bar(canvas, theme, row, y, runs.best / rates.most_here, theme.accent, false,
+        engineering(runs.best, 3) + " /s " + rates.preset);
   } else {
     canvas.text(row.x0 + 40 * s, y - s, "no throughput yet", Face::small,
                 mixed(theme.panel, theme.dim, 0.8F));
   }
   y += 18 * s;
   if (!published.years.empty()) {
-    bar(canvas, theme, row, y, published.samples_per_s.back() / std::max(1e-9, full_rate(data, preset, true)),
+    bar(canvas, theme, row, y, published.samples_per_s.back() / std::max(1e-9, rates.most_published),
         theme.dim, true,
         fmt::format("{} /s A100, {}", engineering(published.samples_per_s.back(), 3),
                     published.years.back()));
@@ -165,7 +171,6 @@ void draw_run(Ui& ui, const std::shared_ptr<const RunEntry>& run, AppState& stat
   const bool compared = state.compared.count(run->id) != 0;
   const ImU32 colour = compared ? theme.series[state.colours.slot(run->id) % theme.series.size()] : theme.dim;
   // The box on the left puts the run into the comparison.
-  ImGui::SetCursorPos(at);
   ImGui::SetCursorPos({at.x + ui.px(4), at.y + ui.px(10)});
   if (ImGui::InvisibleButton("compare", {ui.px(24), ui.px(24)})) {
     if (compared) {
@@ -217,7 +222,10 @@ Requests draw_ladder(Ui& ui, const Data& data, AppState& state) {
   Requests ask;
   ui.text("LADDER", Face::small, ui.theme().dim);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(8), ui.px(2)});
-  for (const LessonCard& card : data.project.lessons) draw_lesson(ui, data, card, state, ask);
+  const LadderRates rates = rates_of(data);
+  for (std::size_t i = 0; i < rates.runs.size(); ++i) {
+    draw_lesson(ui, data.project.lessons[i], rates.runs[i], rates, state, ask);
+  }
   ImGui::PopStyleVar();
   for (const std::string& problem : data.project.problems) ui.wrapped(problem, Face::small, ui.theme().bad);
   return ask;

@@ -50,14 +50,13 @@ class Paragraph {
     right_ = ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x;
     x_ = begin_.x;
     y_ = begin_.y;
-    indent_ = indent;
   }
 
   void add(const TextSpan& span, Face face, ImU32 colour) {
     std::size_t begin = 0;
     while (begin < span.text.size()) {
       if (span.text[begin] == '\n') {
-        new_line(face);
+        new_line();
         ++begin;
         continue;
       }
@@ -65,7 +64,7 @@ class Paragraph {
       end = std::min(end, span.text.size());
       const std::string_view word = std::string_view(span.text).substr(begin, end - begin);
       const float width = canvas_.text_width(word, face);
-      if (x_ + width > right_ && x_ > begin_.x) new_line(face);
+      if (x_ + width > right_ && x_ > begin_.x) new_line();
       const std::string_view shown = x_ == begin_.x && word.front() == ' ' ? word.substr(1) : word;
       if (span.code) {
         const float w = canvas_.text_width(shown, face);
@@ -84,7 +83,7 @@ class Paragraph {
  private:
   float height(Face face) const { return canvas_.line_height(face); }
   float height_of_line() const { return canvas_.line_height(Face::text) + ui_.px(3); }
-  void new_line(Face) {
+  void new_line() {
     x_ = begin_.x;
     y_ += height_of_line();
   }
@@ -92,7 +91,7 @@ class Paragraph {
   Ui& ui_;
   ImGuiCanvas canvas_;
   ImVec2 begin_;
-  float right_ = 0, x_ = 0, y_ = 0, indent_ = 0;
+  float right_ = 0, x_ = 0, y_ = 0;
 };
 
 void draw_spans(Ui& ui, const std::vector<TextSpan>& spans, float indent, bool strong) {

@@ -36,10 +36,6 @@ std::string preset_of(const Project& project, const LessonCard& card, const Form
   return found == card.info.presets.end() ? "" : found->second;
 }
 
-struct RowAsk {
-  bool changed = false;
-};
-
 /// The field of one key. The value of the preset is what an empty change means.
 void draw_value(Ui& ui, const Key& key, FormState& form, float width) {
   const auto changed = form.changed.find(key.name);

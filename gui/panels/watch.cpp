@@ -17,9 +17,7 @@ PlotSpec spec_of(const AppState& state, std::string id, std::string title, std::
   PlotSpec spec;
   spec.id = std::move(id);
   spec.title = std::move(title);
-  spec.x_title = axis_title(state.x_axis());
-  spec.x_is_time = state.x_axis() == XAxis::time;
-  spec.x_is_whole = state.x_axis() == XAxis::step || state.x_axis() == XAxis::samples;
+  set_x_axis(spec, state.x_axis());
   spec.empty = std::move(empty);
   return spec;
 }
@@ -58,9 +56,7 @@ StackSpec stack_of(const Ui& ui, const AppState& state, const RunEntry& run) {
   StackSpec spec;
   spec.id = "anatomy";
   spec.title = "Where a step's time goes";
-  spec.x_title = axis_title(state.x_axis());
-  spec.x_is_time = state.x_axis() == XAxis::time;
-  spec.x_is_whole = state.x_axis() == XAxis::step || state.x_axis() == XAxis::samples;
+  set_x_axis(spec, state.x_axis());
   spec.rest_colour = stage_colour(ui.theme(), "rest");
   spec.empty = run.foreign ? "Event files hold no stage times." : "No step was recorded yet.";
   if (!run.detail) return spec;
@@ -245,7 +241,7 @@ Requests draw_watch(Ui& ui, const Data& data, AppState& state) {
                ui.empty_state(data.feed.runs->runs.empty() ? "No run yet" : "No run is chosen",
                               data.feed.runs->runs.empty()
                                   ? "Press Space to run " + card->info.name +
-                                        " with its own settings, or change them under Run first."
+                                        " with its own settings, or change them under Settings first."
                                   : "Choose one on the left, or press Space for a new one.",
                               "Run " + card->info.name)) {
       ask.start = RunRequest{state.lesson, "", {}};

@@ -6,17 +6,12 @@
 #include <array>
 #include <cmath>
 
+#include "analyse/nice_step.h"
+
 namespace isobar {
 namespace {
 
 constexpr double kFar = 1e6;  // pixels; a place so far outside that clipping takes care of it
-
-double nice_step(double range, double count) {
-  const double rough = range / std::max(1.0, count);
-  const double power = std::pow(10.0, std::floor(std::log10(rough)));
-  const double part = rough / power;
-  return power * (part > 5 ? 10 : part > 2 ? 5 : part > 1 ? 2 : 1);
-}
 
 /// A label with as many decimals as the step needs; `most` is the largest value of the axis, so that all its
 /// labels are written alike.

@@ -121,7 +121,7 @@ ImFont* font_of(const Fonts& fonts, Face face) {
 }
 
 ImGuiCanvas::ImGuiCanvas(ImDrawList& list, const Fonts& fonts, TextureMaker& textures)
-    : list_(list), fonts_(fonts), textures_(textures) {}
+    : Canvas(fonts), list_(list), textures_(textures) {}
 
 void ImGuiCanvas::line(std::span<const PlotPoint> points, ImU32 colour, float width, Dash dash) {
   if (points.empty()) return;
@@ -172,13 +172,13 @@ void ImGuiCanvas::text(float x, float y, std::string_view words, Face face, ImU3
                 words.data() + words.size());
 }
 
-float ImGuiCanvas::text_width(std::string_view words, Face face) const {
+float Canvas::text_width(std::string_view words, Face face) const {
   if (words.empty()) return 0;
   const ImFont* const font = font_of(fonts_, face);
   return font->CalcTextSizeA(font->FontSize, 1e9F, 0, words.data(), words.data() + words.size()).x;
 }
 
-float ImGuiCanvas::line_height(Face face) const { return font_of(fonts_, face)->FontSize; }
+float Canvas::line_height(Face face) const { return font_of(fonts_, face)->FontSize; }
 
 void ImGuiCanvas::picture(const Box& box, const std::shared_ptr<const Picture>& picture) {
   list_.AddImage(textures_.texture(picture), box.least(), box.most());

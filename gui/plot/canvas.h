@@ -37,7 +37,11 @@ struct Picture {
 
 class Canvas {
  public:
+  /// Texts are measured and drawn with `fonts`; an ImGui context must be there.
+  explicit Canvas(const Fonts& fonts) : fonts_(fonts) {}
   virtual ~Canvas() = default;
+  Canvas(const Canvas&) = default;
+  Canvas& operator=(const Canvas&) = delete;
   virtual void line(std::span<const PlotPoint> points, ImU32 colour, float width, Dash dash) = 0;
   virtual void fill(const Box& box, ImU32 colour, float rounding = 0) = 0;
   virtual void frame(const Box& box, ImU32 colour) = 0;
@@ -45,16 +49,19 @@ class Canvas {
   virtual void circle(PlotPoint at, float radius, ImU32 colour, bool filled) = 0;
   /// `across` 0 begins at x, 0.5 is centred there, 1 ends there; y is the top of the line.
   virtual void text(float x, float y, std::string_view words, Face face, ImU32 colour, float across = 0) = 0;
-  virtual float text_width(std::string_view words, Face face) const = 0;
-  virtual float line_height(Face face) const = 0;
   virtual void picture(const Box& box, const std::shared_ptr<const Picture>& picture) = 0;
   virtual void push_clip(const Box& box) = 0;
   virtual void pop_clip() = 0;
-  virtual float scale() const = 0;
 
+  float text_width(std::string_view words, Face face) const;
+  float line_height(Face face) const;
+  float scale() const { return fonts_.scale; }
   void mark(PlotPoint at, Mark mark, float radius, ImU32 colour);
   /// `words` cut with an ellipsis so that they are at most `width` wide.
   std::string fitted(std::string_view words, Face face, float width) const;
+
+ protected:
+  const Fonts& fonts_;
 };
 
 /// How a picture becomes something that ImGui can draw; the window makes a texture, tests keep it in memory.
@@ -85,16 +92,12 @@ class ImGuiCanvas : public Canvas {
   void polygon(std::span<const PlotPoint> points, ImU32 colour) override;
   void circle(PlotPoint at, float radius, ImU32 colour, bool filled) override;
   void text(float x, float y, std::string_view words, Face face, ImU32 colour, float across = 0) override;
-  float text_width(std::string_view words, Face face) const override;
-  float line_height(Face face) const override;
   void picture(const Box& box, const std::shared_ptr<const Picture>& picture) override;
   void push_clip(const Box& box) override;
   void pop_clip() override;
-  float scale() const override { return fonts_.scale; }
 
  private:
   ImDrawList& list_;
-  const Fonts& fonts_;
   TextureMaker& textures_;
 };
 

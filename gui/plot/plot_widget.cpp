@@ -85,6 +85,14 @@ void take_drag(PlotView& view, PlotLink& link, const PlotLayout& at, ImVec2 delt
   }
 }
 
+/// From where the mouse was pressed to where it is, within the plot.
+Box selected_box(const PlotLayout& at) {
+  const ImVec2 from = ImGui::GetIO().MouseClickedPos[0];
+  const ImVec2 to = ImGui::GetIO().MousePos;
+  return {std::max(at.area.x0, std::min(from.x, to.x)), std::max(at.area.y0, std::min(from.y, to.y)),
+          std::min(at.area.x1, std::max(from.x, to.x)), std::min(at.area.y1, std::max(from.y, to.y))};
+}
+
 void take_selection(PlotView& view, PlotLink& link, const PlotLayout& at, Box chosen) {
   if (chosen.width() < 4 || chosen.height() < 4) return;
   const double least = at.x.value(chosen.x0);
@@ -220,11 +228,7 @@ void take_mouse(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, co
   if (hovered && ImGui::IsMouseDoubleClicked(0) && io.MousePos.y > at.area.y0) fit(view, link);
   if (!active || !ImGui::IsMouseDragging(0, ui.px(3)) || io.MouseClickedPos[0].y < at.area.y0) return;
   if (!io.KeyShift) return take_drag(view, link, at, io.MouseDelta);
-  const ImVec2 from = io.MouseClickedPos[0];
-  const Box chosen = {std::max(at.area.x0, std::min(from.x, io.MousePos.x)),
-                      std::max(at.area.y0, std::min(from.y, io.MousePos.y)),
-                      std::min(at.area.x1, std::max(from.x, io.MousePos.x)),
-                      std::min(at.area.y1, std::max(from.y, io.MousePos.y))};
+  const Box chosen = selected_box(at);
   ui.canvas().fill(chosen, with_alpha(ui.theme().accent, 0.2F));
   ui.canvas().frame(chosen, ui.theme().accent);
 }
@@ -280,14 +284,7 @@ PlotAsk show_plot(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, 
   paint_plot(canvas, ui.theme(), spec, view, link, at, ui.smoother());
   take_legend(ui, spec, view, at, hovered);
   take_mouse(ui, spec, view, link, at, hovered, active);
-  if (let_go && ImGui::GetIO().KeyShift) {
-    const ImVec2 from = ImGui::GetIO().MouseClickedPos[0];
-    const ImVec2 to = ImGui::GetIO().MousePos;
-    take_selection(
-        view, link, at,
-        {std::max(at.area.x0, std::min(from.x, to.x)), std::max(at.area.y0, std::min(from.y, to.y)),
-         std::min(at.area.x1, std::max(from.x, to.x)), std::min(at.area.y1, std::max(from.y, to.y))});
-  }
+  if (let_go && ImGui::GetIO().KeyShift) take_selection(view, link, at, selected_box(at));
   if (hovered && ui.pressed('F')) fit(view, link);
   if (hovered && ui.pressed('L')) view.log_y = !view.log_y;
   draw_hover(ui, spec, view, link, at, hovered && !active && link.hover_plot == spec.id);

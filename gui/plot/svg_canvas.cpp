@@ -2,25 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 #include "colour.h"
+#include "core/text.h"
 #include "record/png.h"
 
 namespace isobar {
 namespace {
-
-std::string escaped(std::string_view words) {
-  std::string out;
-  for (const char c : words) {
-    out += c == '<'   ? "&lt;"
-           : c == '>' ? "&gt;"
-           : c == '&' ? "&amp;"
-           : c == '"' ? "&quot;"
-                      : std::string(1, c);
-  }
-  return out;
-}
 
 std::string paint(const char* name, ImU32 colour) {
   const float alpha = alpha_of(colour);
@@ -52,7 +39,7 @@ std::string base64(std::string_view bytes) {
 
 }  // namespace
 
-SvgCanvas::SvgCanvas(float width, float height, ImU32 ground, const Fonts& fonts) : fonts_(fonts) {
+SvgCanvas::SvgCanvas(float width, float height, ImU32 ground, const Fonts& fonts) : Canvas(fonts) {
   head_ = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
       "height=\"{1:.0f}\" font-family=\"Inter, system-ui, sans-serif\">\n<rect width=\"100%\" "
@@ -99,16 +86,8 @@ void SvgCanvas::text(float x, float y, std::string_view words, Face face, ImU32 
   body_ += fmt::format(
       "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"{:.1f}\" text-anchor=\"{}\"{}{} {}>{}</text>\n", x,
       y + size * 0.82F, size * 0.84F, anchor, heavy ? " font-weight=\"600\"" : "",
-      mono ? " font-family=\"JetBrains Mono, monospace\"" : "", paint("fill", colour), escaped(words));
+      mono ? " font-family=\"JetBrains Mono, monospace\"" : "", paint("fill", colour), xml_escaped(words));
 }
-
-float SvgCanvas::text_width(std::string_view words, Face face) const {
-  if (words.empty()) return 0;
-  const ImFont* const font = font_of(fonts_, face);
-  return font->CalcTextSizeA(font->FontSize, 1e9F, 0, words.data(), words.data() + words.size()).x;
-}
-
-float SvgCanvas::line_height(Face face) const { return font_of(fonts_, face)->FontSize; }
 
 void SvgCanvas::picture(const Box& box, const std::shared_ptr<const Picture>& picture) {
   const std::string png = encode_png(picture->rgba, picture->height, picture->width, 4);

@@ -6,8 +6,7 @@ namespace isobar {
 
 class SvgCanvas : public Canvas {
  public:
-  /// A picture of `width` x `height` pixels on `ground`. Texts are measured with `fonts` (an ImGui context
-  /// must be there).
+  /// A picture of `width` x `height` pixels on `ground`.
   SvgCanvas(float width, float height, ImU32 ground, const Fonts& fonts);
 
   void line(std::span<const PlotPoint> points, ImU32 colour, float width, Dash dash) override;
@@ -16,19 +15,15 @@ class SvgCanvas : public Canvas {
   void polygon(std::span<const PlotPoint> points, ImU32 colour) override;
   void circle(PlotPoint at, float radius, ImU32 colour, bool filled) override;
   void text(float x, float y, std::string_view words, Face face, ImU32 colour, float across = 0) override;
-  float text_width(std::string_view words, Face face) const override;
-  float line_height(Face face) const override;
   void picture(const Box& box, const std::shared_ptr<const Picture>& picture) override;
   void push_clip(const Box& box) override;
   void pop_clip() override;
-  float scale() const override { return fonts_.scale; }
 
   std::string text() const;
 
  private:
   std::string head_;
   std::string body_;
-  const Fonts& fonts_;
   int clips_ = 0;
 };
 

@@ -98,6 +98,9 @@ std::filesystem::path write_run(const TempFolder& folder, const FakeRun& run);
 /// `body`.
 std::filesystem::path fake_isobar(const TempFolder& folder, const std::string& body);
 
+/// The whole file.
+inline std::string text_of(const std::filesystem::path& file) { return read_text_file(file, 10'000'000); }
+
 /// One step line of such a run.
 std::string step_line(int step, double loss, double step_us);
 

@@ -6,12 +6,6 @@
 using namespace isobar;
 namespace fs = std::filesystem;
 
-namespace {
-
-std::string text_of(const fs::path& file) { return read_text_file(file, 10'000'000); }
-
-}  // namespace
-
 TEST_CASE("Settings are kept between starts; a broken file is kept aside and said") {
   const TempFolder folder;
   AppOptions options = options_in(folder);

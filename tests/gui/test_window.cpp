@@ -16,8 +16,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string text_of(const fs::path& file) { return read_text_file(file, 10'000'000); }
-
 void append(const fs::path& file, const std::string& text) { std::ofstream(file, std::ios::app) << text; }
 
 ImGuiID id_of(Headless& window, const std::string& name) {
