@@ -56,6 +56,9 @@ struct TrainConfig {
   std::int64_t steps = 30000;
   std::int64_t seed = 1;
   std::int64_t report_every = 10;
+  std::int64_t checkpoint_every = 0;
+  std::int64_t keep_checkpoints = 2;
+  std::string resume;
   std::string init;
   std::string save_init;
 };
@@ -67,6 +70,7 @@ struct RunConfig {
   std::string fault = "none";
   std::int64_t fault_ms = 30;
   std::string fault_stage = "load";
+  std::int64_t fault_step = 0;
 };
 
 struct Config {

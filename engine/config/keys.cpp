@@ -82,6 +82,9 @@ std::vector<Key> keys_of(Config& config) {
       count("train.steps", c.train.steps, 1),
       count("train.seed", c.train.seed, 0),
       count("train.report_every", c.train.report_every, 1),
+      count("train.checkpoint_every", c.train.checkpoint_every, 0),
+      count("train.keep_checkpoints", c.train.keep_checkpoints, 1, 1e6),
+      text("train.resume", c.train.resume),
       text("train.init", c.train.init),
       text("train.save_init", c.train.save_init),
       text("run.device", c.run.device),
@@ -90,6 +93,7 @@ std::vector<Key> keys_of(Config& config) {
       text("run.fault", c.run.fault, fault_names()),
       count("run.fault_ms", c.run.fault_ms, 0, 60000),
       text("run.fault_stage", c.run.fault_stage, {"load", "copy", "forward", "backward", "optimize"}),
+      count("run.fault_step", c.run.fault_step, 0),
   };
 }
 

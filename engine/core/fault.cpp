@@ -13,7 +13,7 @@ namespace {
 
 FaultSetting current;
 
-constexpr std::array<const char*, 9> kSentences = {
+constexpr std::array<const char*, 11> kSentences = {
     "",
     "gradients are never set to zero, so those of all steps pile up",
     "samples come in the same order every epoch",
@@ -22,23 +22,25 @@ constexpr std::array<const char*, 9> kSentences = {
     "the outputs of a token are put back in the wrong order (c, p, q)",
     "reading is held to 290 MB/s",
     "training uses the samples of the validation set",
-    "a stage is made slower"};
+    "a stage is made slower",
+    "a weight becomes NaN",
+    "a gradient becomes NaN"};
 
 }  // namespace
 
 const std::vector<std::string>& fault_names() {
-  static const std::vector<std::string> kNames = {"none",         "no_zero_grad",   "no_shuffle",
-                                                  "no_normalise", "sync_each_step", "wrong_unpatch",
-                                                  "slow_disk",    "train_on_valid", "slow_stage"};
+  static const std::vector<std::string> kNames = {
+      "none",      "no_zero_grad",   "no_shuffle", "no_normalise", "sync_each_step", "wrong_unpatch",
+      "slow_disk", "train_on_valid", "slow_stage", "nan_weight",   "nan_gradient"};
   return kNames;
 }
 
-void set_fault(const std::string& name, std::int64_t ms, const std::string& stage) {
+void set_fault(const std::string& name, std::int64_t ms, const std::string& stage, std::int64_t step) {
   const auto found = std::find(fault_names().begin(), fault_names().end(), name);
   if (found == fault_names().end()) {
     throw Error("there is no fault \"" + printable(name, 40) + "\"", "run.fault", join(fault_names(), ", "));
   }
-  current = {static_cast<Fault>(found - fault_names().begin()), ms, stage};
+  current = {static_cast<Fault>(found - fault_names().begin()), ms, stage, step};
 }
 
 const FaultSetting& fault_setting() { return current; }
@@ -48,6 +50,9 @@ bool has_fault(Fault fault) { return current.fault == fault; }
 std::string fault_sentence(const FaultSetting& setting) {
   if (setting.fault == Fault::slow_stage)
     return fmt::format("{} ms are added to the stage {}", setting.ms, setting.stage);
+  if (setting.fault == Fault::nan_weight || setting.fault == Fault::nan_gradient)
+    return fmt::format("{} in step {}", kSentences[static_cast<std::size_t>(setting.fault)],
+                       setting.step + 1);
   return kSentences[static_cast<std::size_t>(setting.fault)];
 }
 

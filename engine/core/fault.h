@@ -16,7 +16,9 @@ enum class Fault {
   wrong_unpatch,   ///< outputs of a token taken in the order (c, p, q): the loss falls, maps show tiles
   slow_disk,       ///< reading is held to 290 MB/s
   train_on_valid,  ///< the training samples are those of the validation set
-  slow_stage       ///< run.fault_ms more in run.fault_stage
+  slow_stage,      ///< run.fault_ms more in run.fault_stage
+  nan_weight,      ///< one weight becomes NaN before step run.fault_step
+  nan_gradient     ///< one gradient becomes NaN in step run.fault_step
 };
 
 /// Names as in the configuration, in the order of the enumeration.
@@ -26,11 +28,12 @@ struct FaultSetting {
   Fault fault = Fault::none;
   std::int64_t ms = 30;        ///< for slow_stage
   std::string stage = "load";  ///< for slow_stage
+  std::int64_t step = 0;       ///< for nan_weight and nan_gradient
 };
 
 /// Sets the fault of this process; called once, before anything is built. A name that is none is an Error
 /// (exit code 2).
-void set_fault(const std::string& name, std::int64_t ms, const std::string& stage);
+void set_fault(const std::string& name, std::int64_t ms, const std::string& stage, std::int64_t step);
 const FaultSetting& fault_setting();
 bool has_fault(Fault fault);
 

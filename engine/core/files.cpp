@@ -5,10 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <utility>
+#include <vector>
 
+#include "core/crc32c.h"
 #include "core/error.h"
 
 namespace isobar {
@@ -86,6 +89,21 @@ std::string read_text_file(const fs::path& path, std::uint64_t most_bytes) {
   return text;
 }
 
+FileDigest digest_of(const fs::path& path) {
+  const FileDescriptor file = open_for_reading(path);
+  FileDigest digest;
+  const std::uint64_t size = file_size(file, path);
+  std::vector<std::byte> piece(static_cast<std::size_t>(std::min<std::uint64_t>(size, 1U << 20)));
+  while (digest.bytes < size) {
+    const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), size - digest.bytes));
+    const std::span part(piece.data(), length);
+    pread_exactly(file, path, digest.bytes, part);
+    digest.bytes += length;
+    digest.crc32c = crc32c(part, digest.crc32c);
+  }
+  return digest;
+}
+
 WholeFileWriter::WholeFileWriter(fs::path path)
     : path_(std::move(path)), part_(path_.string() + fmt::format(".part-{}", getpid())) {
   file_ = FileDescriptor(::open(part_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
@@ -96,7 +114,11 @@ WholeFileWriter::~WholeFileWriter() {
   if (file_.is_open()) ::unlink(part_.c_str());
 }
 
-void WholeFileWriter::write(std::span<const std::byte> bytes) { write_fully(file_, part_, bytes); }
+void WholeFileWriter::write(std::span<const std::byte> bytes) {
+  write_fully(file_, part_, bytes);
+  digest_.bytes += bytes.size();
+  digest_.crc32c = crc32c(bytes, digest_.crc32c);
+}
 
 void WholeFileWriter::finish() {
   if (fsync(file_.number()) != 0) throw system_error("cannot make the file durable", part_.string(), errno);

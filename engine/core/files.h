@@ -46,6 +46,16 @@ void write_fully(const FileDescriptor& file, const std::filesystem::path& path,
 /// The whole file as text; larger than `most_bytes` is refused before it is read.
 std::string read_text_file(const std::filesystem::path& path, std::uint64_t most_bytes);
 
+/// What a file holds, in twelve bytes.
+struct FileDigest {
+  std::uint64_t bytes = 0;
+  std::uint32_t crc32c = 0;
+  bool operator==(const FileDigest&) const = default;
+};
+
+/// Reads the whole file for it.
+FileDigest digest_of(const std::filesystem::path& path);
+
 /// Writes a file in pieces so that a reader or a crash sees the old file or the new one, never a part:
 /// written beside it, and at `finish` fsynced, renamed, folder fsynced. Without `finish` nothing is left
 /// behind.
@@ -58,11 +68,14 @@ class WholeFileWriter {
 
   void write(std::span<const std::byte> bytes);
   void finish();
+  /// Of the bytes as they were handed over, so that a file that comes back otherwise is found out.
+  const FileDigest& digest() const { return digest_; }
 
  private:
   std::filesystem::path path_;
   std::filesystem::path part_;
   FileDescriptor file_;
+  FileDigest digest_;
 };
 
 /// The same for bytes that are all there.

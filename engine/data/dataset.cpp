@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <span>
 #include <thread>
 
 #include "core/clock.h"
+#include "core/crc32c.h"
 #include "core/error.h"
 #include "core/fault.h"
 #include "data/index_rule.h"
@@ -92,6 +95,25 @@ void Dataset::check_file(const YearFile& file, const DataConfig& config) const {
 }
 
 std::size_t Dataset::field_values() const { return static_cast<std::size_t>(channels_ * height_ * width_); }
+
+std::string Dataset::identity() const {
+  std::string names = fmt::format("{} {} {} {}", size_, dt_, height_, width_);
+  std::uint32_t values = 0;
+  const auto add = [&values](std::span<const float> of) { values = crc32c(std::as_bytes(of), values); };
+  add(statistics_.mean);
+  add(statistics_.std);
+  for (const YearFile& file : files_) {
+    const auto& [records, channels, rows, columns] = file.shape();
+    names +=
+        fmt::format(" {} {} {} {} {}", file.path().filename().string(), records, channels, rows, columns);
+    std::vector<float> band(static_cast<std::size_t>(channels * columns));
+    for (const std::int64_t record : {std::int64_t{0}, records / 2, records - 1}) {
+      file.read_record(record, 1, columns, band);
+      add(band);
+    }
+  }
+  return fmt::format("{:08x}{:08x}", crc32c(std::as_bytes(std::span(names))), values);
+}
 
 void Dataset::read_field(const YearFile& file, std::int64_t record, std::span<float> out) const {
   const std::int64_t begin_us = steady_us();

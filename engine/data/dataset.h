@@ -30,6 +30,11 @@ class Dataset {
   /// Names of the channels, from the file where it says them, else the order of the tutorial.
   const std::vector<std::string>& channel_names() const { return channel_names_; }
 
+  /// What tells this data set from another, wherever it lies: names and shapes of its files, a few rows of
+  /// each, the statistics, and what the configuration takes of them. Sixteen hexadecimal digits; reads some
+  /// kilobytes a file.
+  std::string identity() const;
+
   /// Mean of each place over time, normalised, [channels, height, width]; empty when the data set has none.
   const std::vector<float>& climatology() const { return climatology_; }
 

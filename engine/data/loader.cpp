@@ -24,10 +24,13 @@ InlineLoader::InlineLoader(const Dataset& dataset, const Sampler& sampler, std::
   }
 }
 
+void InlineLoader::seek(std::int64_t position) { position_ = position; }
+
 Batch InlineLoader::next() {
   const std::int64_t epoch = position_ / steps_per_epoch_;
   const std::int64_t step = position_ % steps_per_epoch_;
-  if (step == 0) order_ = sampler_.order(epoch);
+  if (epoch != ordered_epoch_) order_ = sampler_.order(epoch);
+  ordered_epoch_ = epoch;
   Batch batch;
   const std::array<std::int64_t, 4> shape = {batch_size_, dataset_.channels(), dataset_.height(),
                                              dataset_.width()};

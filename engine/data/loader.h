@@ -30,6 +30,11 @@ class InlineLoader {
 
   std::int64_t steps_per_epoch() const { return steps_per_epoch_; }
 
+  /// Batches handed out so far, over all epochs.
+  std::int64_t position() const { return position_; }
+  /// Goes on as if `position` batches had been handed out.
+  void seek(std::int64_t position);
+
   /// The next batch; after the last one of an epoch the next epoch begins, without end.
   Batch next();
 
@@ -38,7 +43,8 @@ class InlineLoader {
   Sampler sampler_;
   std::int64_t batch_size_;
   std::int64_t steps_per_epoch_;
-  std::int64_t position_ = 0;  ///< batches handed out so far
+  std::int64_t position_ = 0;
+  std::int64_t ordered_epoch_ = -1;  ///< the epoch that `order_` is of
   std::vector<std::int64_t> order_;
 };
 

@@ -27,7 +27,7 @@ std::size_t safetensors_type_bytes(const std::string& dtype) {
   return found == kBytes.end() ? 0 : found->second;
 }
 
-void write_safetensors(const std::filesystem::path& path, std::span<const TensorToWrite> tensors,
+FileDigest write_safetensors(const std::filesystem::path& path, std::span<const TensorToWrite> tensors,
                        const std::map<std::string, std::string>& metadata) {
   nlohmann::ordered_json header;
   if (!metadata.empty()) header["__metadata__"] = metadata;
@@ -54,6 +54,7 @@ void write_safetensors(const std::filesystem::path& path, std::span<const Tensor
   writer.write(std::as_bytes(std::span(start)));
   for (const TensorToWrite& tensor : tensors) writer.write(tensor.bytes);
   writer.finish();
+  return writer.digest();
 }
 
 SafetensorsFile open_safetensors(const std::filesystem::path& path) {

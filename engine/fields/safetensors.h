@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "core/files.h"
+
 namespace isobar {
 
 /// Element types that Isobar writes and reads, named as in the file: "F32", "F64", "BF16", "F16", "I64",
@@ -24,8 +26,8 @@ struct TensorToWrite {
 };
 
 /// Writes the tensors in the order given, whole or not at all; `metadata` becomes "__metadata__" of the
-/// header.
-void write_safetensors(const std::filesystem::path& path, std::span<const TensorToWrite> tensors,
+/// header. Returns the digest of what was written.
+FileDigest write_safetensors(const std::filesystem::path& path, std::span<const TensorToWrite> tensors,
                        const std::map<std::string, std::string>& metadata);
 
 /// One tensor of an opened file: `begin_byte` counts from the start of the file.

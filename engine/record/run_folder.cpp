@@ -24,6 +24,16 @@ void make_folders(const fs::path& path) {
 
 fs::path RunFolder::stream_file(int rank) const { return path / fmt::format("rank-{:04}.jsonl", rank); }
 
+fs::path RunFolder::attempt_file(int attempt) const {
+  return attempt == 0 ? config_file() : path / fmt::format("attempt-{:04}.toml", attempt);
+}
+
+int next_attempt(const RunFolder& folder) {
+  int attempt = 0;
+  while (fs::exists(folder.attempt_file(attempt))) ++attempt;
+  return attempt;
+}
+
 fs::path RunFolder::fields_file(std::int64_t step) const {
   return path / "fields" / fmt::format("step-{:06}.npy", step);
 }

@@ -10,12 +10,18 @@ struct RunFolder {
   std::filesystem::path path;
 
   std::filesystem::path config_file() const { return path / "run.toml"; }
+  /// run.toml for attempt 0, "attempt-0001.toml" for the first time it was resumed, and so on.
+  std::filesystem::path attempt_file(int attempt) const;
+  std::filesystem::path checkpoints() const { return path / "checkpoints"; }
   std::filesystem::path console_file() const { return path / "console.log"; }
   /// "rank-0003.jsonl"
   std::filesystem::path stream_file(int rank) const;
   /// "fields/step-000128.npy": float32 [3, C, H, W], input, target and prediction of one validation sample.
   std::filesystem::path fields_file(std::int64_t step) const;
 };
+
+/// The number of the next attempt at the run: 0 for a new one, then one more for each time it was resumed.
+int next_attempt(const RunFolder& folder);
 
 /// Makes `runs/<lesson>-<yyyymmdd-hhmmss>-<xxxx>/` below `parent`; the last four are random hexadecimal
 /// digits.

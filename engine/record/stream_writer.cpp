@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <span>
 #include <utility>
 
@@ -33,12 +35,28 @@ void append_lines(const FileDescriptor& file, const std::filesystem::path& path,
   }
 }
 
+void cut_half_line(const FileDescriptor& file, const std::filesystem::path& path) {
+  std::uint64_t end = file_size(file, path);
+  std::string piece;
+  while (end > 0) {
+    piece.resize(static_cast<std::size_t>(std::min<std::uint64_t>(end, 65536)));
+    pread_exactly(file, path, end - piece.size(), std::as_writable_bytes(std::span(piece)));
+    const std::size_t newline = piece.rfind('\n');
+    end -= newline == std::string::npos ? piece.size() : piece.size() - newline - 1;
+    if (newline != std::string::npos) break;
+  }
+  if (ftruncate(file.number(), static_cast<off_t>(end)) != 0)
+    throw system_error("cannot cut off a half line", path.string(), errno);
+}
+
 }  // namespace
 
-StreamWriter::StreamWriter(std::filesystem::path path, int flush_ms)
+StreamWriter::StreamWriter(std::filesystem::path path, int flush_ms, StreamStart start)
     : path_(std::move(path)), flush_ms_(flush_ms) {
-  file_ = FileDescriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666));
+  const int how = start == StreamStart::create ? O_WRONLY | O_CREAT | O_EXCL : O_RDWR | O_CREAT;
+  file_ = FileDescriptor(::open(path_.c_str(), how | O_APPEND | O_CLOEXEC, 0666));
   if (!file_.is_open()) throw system_error("cannot create the metric stream", path_.string(), errno);
+  if (start == StreamStart::go_on) cut_half_line(file_, path_);
   thread_ = std::thread([this] { run(); });
 }
 

@@ -15,10 +15,15 @@
 
 namespace isobar {
 
+enum class StreamStart {
+  create,  ///< the file must not exist
+  go_on    ///< behind what is there; a half line that a dead writer left is cut off first
+};
+
 class StreamWriter {
  public:
-  /// Creates `path` (it must not exist) for appending. `flush_ms` is at least 1.
-  StreamWriter(std::filesystem::path path, int flush_ms);
+  /// Opens `path` for appending. `flush_ms` is at least 1.
+  StreamWriter(std::filesystem::path path, int flush_ms, StreamStart start = StreamStart::create);
   ~StreamWriter();
   StreamWriter(const StreamWriter&) = delete;
   StreamWriter& operator=(const StreamWriter&) = delete;

@@ -1,6 +1,7 @@
 #include "run/board.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/scalar_tensor.h>
 
 #include <algorithm>
 
@@ -34,6 +35,22 @@ void Board::add_step(std::int64_t step, const at::Tensor& loss, double learning_
   samples_ += samples;
   time_us_ += step_us;
   learning_rate_ = learning_rate;
+}
+
+void Board::save(RunState& state) const {
+  state.board_loss_sum = steps_ == 0 ? 0 : loss_sum_.item<double>();
+  state.board_steps = steps_;
+  state.board_samples = samples_;
+  state.board_us = time_us_;
+  state.board_learning_rate = learning_rate_;
+}
+
+void Board::load(const RunState& state, c10::Device device) {
+  loss_sum_ = at::scalar_tensor(state.board_loss_sum, at::TensorOptions(at::kDouble).device(device));
+  steps_ = state.board_steps;
+  samples_ = state.board_samples;
+  time_us_ = state.board_us;
+  learning_rate_ = state.board_learning_rate;
 }
 
 void Board::add_evaluation(std::int64_t step, const Evaluation& evaluation) {

@@ -43,34 +43,60 @@ VitShape vit_shape(const Config& config) {
 
 Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vector<std::string>& command)
     : lesson_(lesson),
-      loaded_(load_config(project_home(), lesson, arguments.settings, automatic_device_kind())),
+      resume_(find_resume(arguments, lesson.name)),
+      loaded_(resumed_config(load_config(project_home(), lesson, resume_.settings, automatic_device_kind()),
+                             lesson, resume_, automatic_device_kind())),
       device_(choose_device(loaded_.config.run.device)),
       data_root_(isobar::data_root(loaded_.config.data)) {
   Config& config = loaded_.config;
   config.amp.mode = choose_precision(config.amp.mode, device_);
-  set_fault(config.run.fault, config.run.fault_ms, config.run.fault_stage);
+  set_fault(config.run.fault, config.run.fault_ms, config.run.fault_stage, config.run.fault_step);
   threads_ = set_up_cpu(static_cast<int>(config.run.threads));
   config.run.device =
       device_.str();  // run.toml holds what was resolved, so that the same numbers come out again
   config.run.threads = threads_;
-  folder_ =
-      arguments.run_dir.empty() ? make_run_folder("runs", lesson.name) : take_run_folder(arguments.run_dir);
+  take_folder(arguments);
+  write_attempt(command);
+}
+
+void Run::take_folder(const RunArguments& arguments) {
+  if (resume_.wanted()) {
+    folder_ = {resume_.folder};
+  } else if (arguments.run_dir.empty()) {
+    folder_ = make_run_folder("runs", lesson_.name);
+  } else {
+    folder_ = take_run_folder(arguments.run_dir);
+  }
+  owner_ = RunOwner(folder_.path, host_name());
+  attempt_ = next_attempt(folder_);
   console_.keep_in(folder_.console_file());
-  write_file_whole(folder_.config_file(), "# A run of lesson " + lesson.name + ". Again: ./isobar run " +
-                                              lesson.name + " --config run.toml\n" + to_toml(config) + "\n" +
-                                              environment_toml(device_.str(), threads_, command));
-  stream_ = std::make_unique<StreamWriter>(folder_.stream_file(0), static_cast<int>(config.run.flush_ms));
+}
+
+void Run::write_attempt(const std::vector<std::string>& command) {
+  const Config& config = loaded_.config;
+  const std::string again =
+      resume_.wanted()
+          ? "# Attempt " + std::to_string(attempt_) + " at a run of lesson " + lesson_.name + "\n"
+          : "# A run of lesson " + lesson_.name + ". Again: ./isobar run " + lesson_.name +
+                " --config run.toml\n";
+  write_file_whole(folder_.attempt_file(attempt_),
+                   again + to_toml(config) + "\n" + environment_toml(device_.str(), threads_, command));
+  stream_ = std::make_unique<StreamWriter>(folder_.stream_file(0), static_cast<int>(config.run.flush_ms),
+                                           attempt_ > 0 ? StreamStart::go_on : StreamStart::create);
   board_ = std::make_unique<Board>(folder_.path / "tb", host_name());
   begin_us_ = steady_us();
   stream_->write(JsonLine("run")
                      .add("schema", kSchema)
-                     .add("lesson", lesson.name)
+                     .add("lesson", lesson_.name)
                      .add("preset", loaded_.preset)
-                     .add("attempt", 0)
+                     .add("attempt", attempt_)
+                     .add("from_step", resume_.state.step)
+                     .add("from_samples", resume_.state.samples)
                      .add("rank", 0)
                      .add("world", 1)
                      .add("host", host_name())
                      .add("pid", static_cast<std::int64_t>(getpid()))
+                     .add("parent_pid", static_cast<std::int64_t>(getppid()))
                      .add("fault", config.run.fault)
                      .add("wanted_steps", config.train.steps)
                      .add("flops_per_sample", training_flops(vit_shape(config)))
@@ -91,6 +117,9 @@ void Run::announce(const Dataset& train, const Dataset& valid, std::int64_t para
           : ", preset " + loaded_.preset +
                 (loaded_.preset_was_chosen ? " (picked for this device; --preset names another)" : "");
   summary_.warm_up_steps = warm_up_steps(steps_per_epoch);
+  steps_per_epoch_ = steps_per_epoch;
+  train_data_ = train.identity();
+  valid_data_ = valid.identity();
   stream_->write(JsonLine("note")
                      .add("text", "plan")
                      .add("steps_per_epoch", steps_per_epoch)
@@ -117,11 +146,20 @@ void Run::announce(const Dataset& train, const Dataset& valid, std::int64_t para
   }
 }
 
-bool Run::wants_step() const {
-  return steps_done_ < loaded_.config.train.steps && StopSignals::requested() == 0;
+bool Run::complete() const {
+  const bool all = steps_done_ >= loaded_.config.train.steps;
+  return all && (StopSignals::requested() == 0 || !scores_due());
 }
 
-Step Run::begin_step() { return {*this, steps_done_}; }
+bool Run::scores_due() const {
+  const bool here = steps_done_ % steps_per_epoch_ == 0 || steps_done_ >= loaded_.config.train.steps;
+  return here && scored_step_ != steps_done_;
+}
+
+Step Run::begin_step() {
+  plant_fault(steps_done_, /*in_gradients=*/false);
+  return {*this, steps_done_};
+}
 
 void Run::record_step(std::int64_t index, const StepResult& result, const StageTimes& times) {
   const TrainConfig& train = loaded_.config.train;
@@ -145,6 +183,7 @@ void Run::record_step(std::int64_t index, const StepResult& result, const StageT
   if (due || broken) line.add("loss", last_loss_).add("peak_bytes", peak_resident_bytes());
   add_to_summary(result, times);
   stream_->write(line);
+  owner_.beat();
   board_->add_step(index, result.loss, result.learning_rate, result.samples, times.step_us);
   if (broken) {
     throw Error(fmt::format("the loss is {} and training cannot go on", last_loss_),
@@ -156,7 +195,7 @@ void Run::record_step(std::int64_t index, const StepResult& result, const StageT
 
 void Run::add_to_summary(const StepResult& result, const StageTimes& times) {
   summary_.samples += result.samples;
-  if (steps_done_ <= summary_.warm_up_steps) return;
+  if (steps_done_ - first_step_ <= summary_.warm_up_steps) return;
   ++steady_steps_;
   steady_samples_ += result.samples;
   steady_times_.step_us += times.step_us;
@@ -170,7 +209,7 @@ RunSummary Run::summary() const {
   RunSummary out = summary_;
   out.steps = steps_done_;
   out.wanted_steps = loaded_.config.train.steps;
-  out.wall_s = static_cast<double>(steady_us() - begin_us_) * 1e-6;
+  out.wall_s = earlier_wall_s_ + static_cast<double>(steady_us() - begin_us_) * 1e-6;
   out.last_loss = last_loss_;
   out.flops_per_sample = training_flops(vit_shape(loaded_.config));
   if (steady_steps_ == 0) return out;
@@ -190,7 +229,7 @@ void Run::show_step(std::int64_t index, const StepResult& result) {
   const std::int64_t every_us = console_.is_terminal() ? kLiveEvery_us : kShowEvery_us;
   const std::int64_t steps = loaded_.config.train.steps;
   const bool last = index + 1 == steps;
-  if (index > 0 && !last && now_us - shown_us_ < every_us) return;
+  if (index > first_step_ && !last && now_us - shown_us_ < every_us) return;
   shown_us_ = now_us;
   const RunSummary so_far = summary();
   std::string speed;
@@ -205,6 +244,8 @@ void Run::show_step(std::int64_t index, const StepResult& result) {
 }
 
 void Run::record(const Evaluation& evaluation) {
+  if (!evaluation.complete) return;
+  scored_step_ = steps_done_;
   const ChannelScores& headline = evaluation.headline();
   summary_.has_scores = true;
   summary_.valid_loss = evaluation.loss;
@@ -234,9 +275,12 @@ void Run::record(const Evaluation& evaluation) {
       evaluation.has_climatology ? fmt::format("; climatology {:.3f}", headline.climatology_rmse) : ""));
 }
 
-std::function<void(std::int64_t, std::int64_t)> Run::progress(const std::string& what) {
+std::function<bool(std::int64_t, std::int64_t)> Run::progress(const std::string& what) {
+  stage_ = what;
   return [this, what](std::int64_t done, std::int64_t all) {
     if (console_.is_terminal()) console_.progress(fmt::format("{} {}/{}", what, done, all));
+    owner_.beat();
+    return StopSignals::requested() == 0;
   };
 }
 
@@ -246,19 +290,23 @@ void Run::end(const std::string& status, const std::string& reason) {
   stream_->write(summary_event(summary()));
   stream_->write(JsonLine("end").add("status", status).add("reason", reason));
   stream_->finish();
+  owner_.release();
 }
 
 int Run::finish() {
   const int stop = StopSignals::requested();
   const std::string reason =
-      complete() ? "" : std::string(signal_name(stop)) + " after " + std::to_string(steps_done_) + " steps";
-  summary_.peak_flops_per_s = measure_peak_flops(device_);
+      complete() ? "" : fmt::format("{} after {} steps, with a checkpoint", signal_name(stop), steps_done_);
+  summary_.peak_flops_per_s = complete() ? measure_peak_flops(device_) : 0;
   end(complete() ? "done" : "stopped", reason);
   const std::string fault = has_fault(Fault::none) ? "" : "  with the fault " + loaded_.config.run.fault;
   console_.line((complete() ? "done" : "stopped: " + reason) + fault);
   for (const std::string& line : summary_lines(summary())) console_.line(line);
   console_.line("  run          " + folder_.path.string());
-  return complete() ? static_cast<int>(Exit::done) : 128 + stop;
+  if (complete()) return static_cast<int>(Exit::done);
+  console_.line("  go on with   ./isobar run " + lesson_.name +
+                " --set train.resume=" + folder_.path.string());
+  return static_cast<int>(Exit::checkpointed);
 }
 
 void Run::fail(const std::string& reason) noexcept {

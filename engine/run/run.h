@@ -14,12 +14,15 @@
 #include "formula/vit_counts.h"
 #include "record/console.h"
 #include "record/run_folder.h"
+#include "record/run_owner.h"
 #include "record/run_summary.h"
 #include "record/stream_writer.h"
 #include "run/board.h"
+#include "run/resume.h"
 #include "run/signals.h"
 #include "run/step.h"
 #include "train/evaluate.h"
+#include "train/training_state.h"
 
 namespace isobar {
 
@@ -45,26 +48,39 @@ class Run {
   void announce(const Dataset& train, const Dataset& valid, std::int64_t parameters,
                 std::int64_t steps_per_epoch);
 
-  /// True while steps remain and nobody asked to stop.
-  bool wants_step() const;
-  Step begin_step();
-  /// All steps are done; false after a stop on request.
-  bool complete() const { return steps_done_ >= loaded_.config.train.steps; }
+  /// Brings `training` to where the checkpoint of train.resume left off; without one leaves it as it is.
+  void resume(const Training& training);
 
-  /// Records scores on the validation set, after `steps_done()` steps.
+  /// True while steps remain and nobody asked to stop. Saves a checkpoint of `training` first when one is
+  /// due: every train.checkpoint_every steps, and at a request to stop.
+  bool goes_on(const Training& training);
+  Step begin_step();
+  /// All steps are done and scored; false after a stop on request.
+  bool complete() const;
+
+  /// Scores are due at the start, after each epoch and at the end, once each.
+  bool scores_due() const;
+  /// Records scores on the validation set, after `steps_done()` steps. An incomplete evaluation is left out.
   void record(const Evaluation& evaluation);
   std::int64_t steps_done() const { return steps_done_; }
 
-  /// A live line for something long that is no step.
-  std::function<void(std::int64_t, std::int64_t)> progress(const std::string& what);
+  /// A live line for something long that is no step; says no when somebody asked to stop.
+  std::function<bool(std::int64_t, std::int64_t)> progress(const std::string& what);
 
-  /// Writes the summary and the `end` line, and says how it went. The exit code of the program.
+  /// Writes the summary and the `end` line, and says how it went. The exit code of the program: done, or 75
+  /// after a stop on request, whose checkpoint is complete.
   int finish();
   /// The same for a run that an error ended.
   void fail(const std::string& reason) noexcept;
 
  private:
   friend class Step;
+  void take_folder(const RunArguments& arguments);
+  void write_attempt(const std::vector<std::string>& command);
+  void save_checkpoint(const Training& training);
+  /// Stops a run whose gradients are not finite before they reach the weights.
+  void check_gradients(std::int64_t step);
+  void plant_fault(std::int64_t step, bool in_gradients);
   void record_step(std::int64_t index, const StepResult& result, const StageTimes& times);
   void show_step(std::int64_t index, const StepResult& result);
   void end(const std::string& status, const std::string& reason);
@@ -74,16 +90,27 @@ class Run {
 
   StopSignals signals_;
   LessonInfo lesson_;
+  Resume resume_;
   LoadedConfig loaded_;
   Console console_;
   c10::Device device_;
   int threads_ = 1;
   std::filesystem::path data_root_;
   RunFolder folder_;
+  RunOwner owner_;
+  int attempt_ = 0;
   std::unique_ptr<StreamWriter> stream_;
   std::unique_ptr<Board> board_;
   std::int64_t begin_us_ = 0;
   std::int64_t steps_done_ = 0;
+  std::int64_t first_step_ = 0;  ///< of this attempt
+  std::int64_t steps_per_epoch_ = 1;
+  std::int64_t scored_step_ = -1;        ///< steps done at the last complete evaluation
+  std::int64_t checkpoint_step_ = -1;    ///< of the newest checkpoint
+  std::string train_data_, valid_data_;  ///< identities of the data sets
+  double earlier_wall_s_ = 0;            ///< of the attempts before this one
+  const Parameters* parameters_ = nullptr;
+  std::string stage_ = "start";  ///< what goes on, for errors that do not say it
   RunSummary summary_;
   std::int64_t steady_steps_ = 0;
   std::int64_t steady_samples_ = 0;

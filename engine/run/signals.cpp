@@ -1,16 +1,37 @@
 #include "run/signals.h"
 
 #include <array>
+#include <atomic>
+#include <cerrno>
 #include <csignal>
+#include <cstdint>
+
+#include "core/clock.h"
 
 namespace isobar {
 namespace {
 
 constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGUSR1};
 
-volatile std::sig_atomic_t requested_signal = 0;
+constexpr std::int64_t kSameRequest_us = 250'000;
 
-void on_signal(int number) { requested_signal = number; }
+volatile std::sig_atomic_t requested_signal = 0;
+std::atomic<std::int64_t> ending_since_us = 0;  // of the first SIGINT or SIGTERM
+static_assert(std::atomic<std::int64_t>::is_always_lock_free);
+
+void on_signal(int number) {
+  const int saved_errno = errno;
+  if (requested_signal == 0) requested_signal = number;
+  if (number != SIGUSR1) {
+    const std::int64_t now_us = steady_us();
+    std::int64_t first_us = 0;
+    if (!ending_since_us.compare_exchange_strong(first_us, now_us) && now_us - first_us > kSameRequest_us) {
+      std::signal(number, SIG_DFL);
+      raise(number);  // delivered when this handler returns
+    }
+  }
+  errno = saved_errno;
+}
 
 void install(void (*handler)(int), int flags) {
   for (const int number : kSignals) {
@@ -26,8 +47,8 @@ void install(void (*handler)(int), int flags) {
 
 StopSignals::StopSignals() {
   requested_signal = 0;
-  // After the first signal its default action is back, so a second one ends the program at once.
-  install(on_signal, static_cast<int>(SA_RESETHAND | SA_RESTART));
+  ending_since_us = 0;
+  install(on_signal, SA_RESTART);
 }
 
 StopSignals::~StopSignals() { install(SIG_DFL, 0); }

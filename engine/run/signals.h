@@ -1,6 +1,8 @@
 #pragma once
-// Stopping on request: SIGINT, SIGTERM and SIGUSR1 ask for a stop after the step that is running; a second
-// one of them ends the program at once.
+// Stopping on request: SIGINT, SIGTERM and SIGUSR1 ask for a stop after the step that is running. A second
+// SIGINT or SIGTERM ends the program at once; within a quarter of a second of the first it is taken for the
+// same request, since launchers and schedulers send one to every process they know. SIGUSR1 is a warning
+// ahead of time, so what comes after it is a first request still.
 
 namespace isobar {
 

@@ -12,6 +12,8 @@ Step::Step(Run& run, std::int64_t index) : run_(run), index_(index) {}
 
 void Step::enter(Stage stage) {
   timer_.enter(stage);
+  run_.stage_ = kStageNames[static_cast<std::size_t>(stage)];
+  if (stage == Stage::optimize) run_.check_gradients(index_);
   const FaultSetting& fault = fault_setting();
   if (fault.fault == Fault::slow_stage && fault.stage == kStageNames[static_cast<std::size_t>(stage)]) {
     std::this_thread::sleep_for(std::chrono::milliseconds(fault.ms));

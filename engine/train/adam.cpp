@@ -4,6 +4,7 @@
 #include <ATen/ops/zeros_like.h>
 
 #include <cmath>
+#include <utility>
 
 namespace isobar {
 
@@ -27,6 +28,17 @@ void Adam::step(double learning_rate) {
   const at::Tensor denominator = square_.sqrt().div_(correction2).add_(eps_);
   at::Tensor values = parameters_.values();
   values.addcdiv_(mean_, denominator, -learning_rate / correction1);
+}
+
+std::vector<NamedTensor> Adam::moments() const {
+  std::vector<NamedTensor> out;
+  for (const auto& [kind, flat] : {std::pair{"exp_avg.", mean_}, std::pair{"exp_avg_sq.", square_}}) {
+    for (const Parameter& parameter : parameters_.all()) {
+      const at::Tensor part = flat.narrow(0, parameter.flat_begin, parameter.tensor.numel());
+      out.push_back({kind + parameter.name, part.view(parameter.tensor.sizes())});
+    }
+  }
+  return out;
 }
 
 }  // namespace isobar

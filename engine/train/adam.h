@@ -3,9 +3,11 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "config/config.h"
 #include "model/parameters.h"
+#include "train/named_tensors.h"
 
 namespace isobar {
 
@@ -18,6 +20,11 @@ class Adam {
   /// One update with the gradients that are there: m = b1 m + (1-b1) g, v = b2 v + (1-b2) g^2,
   /// w -= lr / (1 - b1^t) * m / (sqrt(v / (1 - b2^t)) + eps).
   void step(double learning_rate);
+
+  std::int64_t steps() const { return steps_; }  ///< t: updates made so far
+  void set_steps(std::int64_t steps) { steps_ = steps; }
+  /// Views of m and v by parameter: "exp_avg.<parameter>" and "exp_avg_sq.<parameter>".
+  std::vector<NamedTensor> moments() const;
 
  private:
   Parameters& parameters_;

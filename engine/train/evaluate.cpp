@@ -65,7 +65,7 @@ class Sums {
 
 Evaluation evaluate(const std::function<at::Tensor(const at::Tensor&)>& forecast, const Dataset& dataset,
                     std::int64_t batch_size, c10::Device device,
-                    const std::function<void(std::int64_t, std::int64_t)>& on_progress) {
+                    const std::function<bool(std::int64_t, std::int64_t)>& go_on) {
   const at::NoGradGuard no_grad;
   InlineLoader loader(dataset, Sampler(dataset.size(), /*shuffle=*/false, /*seed=*/0), batch_size);
   Sums sums(dataset, device);
@@ -76,8 +76,9 @@ Evaluation evaluate(const std::function<at::Tensor(const at::Tensor&)>& forecast
     const at::Tensor prediction = forecast(batch.input);
     sums.add(batch, prediction);
     if (i == 0) result.fields = at::stack({batch.input[0], batch.target[0], prediction[0]}).to(at::kCPU);
-    if (on_progress) on_progress((i + 1) * batch_size, batches * batch_size);
+    if (go_on && !go_on((i + 1) * batch_size, batches * batch_size)) return {};
   }
+  result.complete = true;
   result.samples = batches * batch_size;
   sums.finish(result, dataset.channel_names());
   return result;

@@ -22,6 +22,7 @@ struct ChannelScores {
 };
 
 struct Evaluation {
+  bool complete = false;  ///< false when it was stopped on the way: then there are no scores
   std::int64_t samples = 0;
   double loss = 0;  ///< relative L2
   std::vector<ChannelScores> channels;
@@ -33,10 +34,10 @@ struct Evaluation {
 };
 
 /// Runs `forecast` ([B, C, H, W] -> [B, C, H, W]) without gradients over the whole of `dataset` in order, in
-/// batches of at most `batch_size`; an incomplete last batch is dropped. Calls `on_progress(done, all)` in
-/// samples after each batch.
+/// batches of at most `batch_size`; an incomplete last batch is dropped. Calls `go_on(done, all)` in
+/// samples after each batch, and stops when that says no.
 Evaluation evaluate(const std::function<at::Tensor(const at::Tensor&)>& forecast, const Dataset& dataset,
                     std::int64_t batch_size, c10::Device device,
-                    const std::function<void(std::int64_t, std::int64_t)>& on_progress = {});
+                    const std::function<bool(std::int64_t, std::int64_t)>& go_on = {});
 
 }  // namespace isobar

@@ -11,6 +11,7 @@
 #include "train/evaluate.h"
 #include "train/loss.h"
 #include "train/schedule.h"
+#include "train/training_state.h"
 #include "train/weights.h"
 
 using namespace isobar;
@@ -36,15 +37,18 @@ static void train(Run& run) {
   if (!config.train.init.empty()) load_weights(parameters, config.train.init);
   if (!config.train.save_init.empty()) save_weights(parameters, config.train.save_init);
   Adam adam(parameters, config.optim);
+  const Training training{parameters, adam, loader};  // what a checkpoint holds
 
   // ---- Train ---------------------------------------------------------------------------------------------
   run.announce(train_set, valid_set, parameters.count(), loader.steps_per_epoch());
+  run.resume(training);  // goes on where train.resume left off, when it is given
   const auto validate = [&] {
+    if (!run.scores_due()) return;
     run.record(
         evaluate(model, valid_set, config.train.global_batch, run.device(), run.progress("validating")));
   };
   validate();
-  while (run.wants_step()) {
+  while (run.goes_on(training)) {  // saves a checkpoint when one is due
     Step step = run.begin_step();
 
     step.enter(Stage::load);  // nothing computes while the loop reads and normalises
@@ -65,12 +69,11 @@ static void train(Run& run) {
     adam.step(lr);
 
     step.finish({.loss = loss, .learning_rate = lr, .samples = batch.size(), .epoch = batch.epoch});
-    if (batch.ends_epoch) validate();
+    validate();  // after each epoch and at the end
   }
 
   // ---- Report --------------------------------------------------------------------------------------------
-  // Scores at the very end, unless the last step ended an epoch and they are fresh.
-  if (run.complete() && run.steps_done() % loader.steps_per_epoch() != 0) validate();
+  // The stream holds every step and score; the weights open in Python by name.
   save_weights(parameters, run.folder() / "weights.safetensors");
 }
 

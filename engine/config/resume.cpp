@@ -1,0 +1,70 @@
+#include "config/resume.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "config/keys.h"
+#include "core/error.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+std::string resume_setting(const Settings& settings) {
+  constexpr std::string_view kKey = "train.resume=";
+  std::string found;
+  for (const std::string& set : settings.sets) {
+    if (set.rfind(kKey, 0) != 0) continue;
+    found = set.substr(kKey.size());
+    if (found.size() >= 2 && found.front() == found.back() && (found.front() == '"' || found.front() == '\''))
+      found = found.substr(1, found.size() - 2);
+  }
+  return found;
+}
+
+Settings resumed_settings(const Settings& settings, const fs::path& run) {
+  if (!settings.preset.empty()) {
+    throw Error("a resumed run keeps its sizes: a preset cannot be chosen again",
+                "--preset " + settings.preset, "leave it out; --set changes single keys");
+  }
+  const fs::path file = run / "run.toml";
+  if (!fs::exists(file)) {
+    throw Error("there is no run to go on with: the folder has no run.toml", run.string(),
+                "train.resume names a run folder; ./isobar runs lists them");
+  }
+  Settings out = settings;
+  out.config_files.insert(out.config_files.begin(), file);
+  return out;
+}
+
+bool may_change_on_resume(const std::string& key, const Config& before) {
+  static constexpr std::array<std::string_view, 8> kFree = {
+      "data.root",          "data.throttle_mb_per_s", "loader.kind",
+      "train.report_every", "train.checkpoint_every", "train.keep_checkpoints",
+      "train.init",         "train.save_init"};
+  if (key == "train.resume" || key.rfind("run.", 0) == 0) return true;
+  if (key == "train.steps") return before.schedule.kind == "constant";  // else every rate changes with it
+  return std::find(kFree.begin(), kFree.end(), key) != kFree.end();
+}
+
+void check_resumable(const Config& before, const LoadedConfig& now) {
+  Config old = before;
+  Config changed = now.config;
+  const std::vector<Key> old_keys = keys_of(old);
+  const std::vector<Key> new_keys = keys_of(changed);
+  for (std::size_t i = 0; i < old_keys.size(); ++i) {
+    const Key& key = new_keys[i];
+    if (same_value(old_keys[i].place, key.place) || may_change_on_resume(key.name, before)) continue;
+    const auto origin = now.origins.find(key.name);
+    throw Error(
+        fmt::format("{} is {} in the run that is resumed and cannot become {}", key.name,
+                    toml_value(old_keys[i].place), toml_value(key.place)),
+        origin == now.origins.end() ? "train.resume" : origin->second,
+        "start a new run from its weights: train.init=<run>/weights.safetensors, or model.safetensors of a "
+        "checkpoint");
+  }
+}
+
+}  // namespace isobar

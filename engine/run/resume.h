@@ -1,0 +1,31 @@
+#pragma once
+// Which run goes on, from which checkpoint: found, verified and understood before anything is written.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/command_line.h"
+#include "fields/checkpoint_folder.h"
+#include "run/run_state.h"
+
+namespace isobar {
+
+struct Resume {
+  std::filesystem::path folder;  ///< of the run; "" when a new run was asked for
+  Settings settings;             ///< what load_config gets
+  std::optional<Checkpoint> checkpoint;
+  RunState state;
+  std::vector<std::string> passed_over;  ///< newer checkpoints that are not good, a sentence each
+
+  bool wanted() const { return !folder.empty(); }
+};
+
+/// Error (exit code 2) when `--set train.resume` names a run of another lesson, or one without a good
+/// checkpoint.
+Resume find_resume(const RunArguments& arguments, const std::string& lesson);
+
+/// The configuration of the run, with what a resumed one takes from its checkpoint instead (first weights).
+LoadedConfig resumed_config(LoadedConfig loaded, const LessonInfo& lesson, const Resume& resume,
+                            const std::string& device_kind);
+
+}  // namespace isobar

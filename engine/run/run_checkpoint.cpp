@@ -1,0 +1,142 @@
+// The part of Run that saves and brings back the state of training, and guards it.
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/isfinite.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/fault.h"
+#include "core/text.h"
+#include "run/run.h"
+
+namespace isobar {
+namespace {
+
+bool is_finite(const at::Tensor& tensor) { return at::isfinite(tensor).all().item<bool>(); }
+
+/// The first parameter, in the order of the forward pass, that holds a value that is not finite; "" = none
+/// does.
+std::string first_broken(const Parameters& parameters, bool gradients) {
+  for (const Parameter& parameter : parameters.all()) {
+    if (!is_finite(gradients ? parameter.tensor.grad() : parameter.tensor)) return parameter.name;
+  }
+  return "";
+}
+
+std::int64_t count_broken(const Parameters& parameters) {
+  std::int64_t count = 0;
+  for (const Parameter& parameter : parameters.all()) count += is_finite(parameter.tensor.grad()) ? 0 : 1;
+  return count;
+}
+
+void check_same_data(const std::string& kind, const std::string& then, const std::string& now,
+                     const std::filesystem::path& checkpoint) {
+  if (then == now) return;
+  throw Error(fmt::format("the checkpoint was trained on another data set: its {} data is {}, this is {}",
+                          kind, printable(then, 20), now),
+              checkpoint.string(),
+              "resume with the same data, or start a new run from its weights with train.init=");
+}
+
+}  // namespace
+
+void Run::resume(const Training& training) {
+  parameters_ = &training.parameters;
+  if (!resume_.wanted()) return;
+  const RunState& state = resume_.state;
+  check_same_data("training", state.train_data, train_data_, resume_.checkpoint->path);
+  check_same_data("validation", state.valid_data, valid_data_, resume_.checkpoint->path);
+  load_training(*resume_.checkpoint, training, {state.batches, state.optimizer_steps}, device_);
+  board_->load(state, device_);
+  steps_done_ = first_step_ = checkpoint_step_ = state.step;
+  scored_step_ = state.scored_step;
+  earlier_wall_s_ = state.wall_s;
+  summary_.samples = state.samples;
+  summary_.first_loss = state.first_loss;
+  last_loss_ = state.last_loss;
+  for (const std::string& sentence : resume_.passed_over) console_.line("  passed over  " + sentence);
+  console_.line(fmt::format("  resume  attempt {}, after step {} from {}", attempt_, steps_done_,
+                            resume_.checkpoint->path.string()));
+}
+
+bool Run::goes_on(const Training& training) {
+  const TrainConfig& train = loaded_.config.train;
+  const bool all_done = steps_done_ >= train.steps;
+  const bool stops = StopSignals::requested() != 0 && !complete();
+  const bool due = train.checkpoint_every > 0 && steps_done_ > 0 && steps_done_ % train.checkpoint_every == 0;
+  if ((due || stops) && checkpoint_step_ != steps_done_) save_checkpoint(training);
+  return !all_done && StopSignals::requested() == 0;
+}
+
+void Run::save_checkpoint(const Training& training) {
+  stage_ = "checkpoint";
+  const std::int64_t begin_us = steady_us();
+  // A broken state must not take the place of a good one.
+  if (const std::string broken = first_broken(training.parameters, /*gradients=*/false); !broken.empty()) {
+    throw Error("a weight is not a finite number, so no checkpoint was saved", broken,
+                "the one before is still there", Exit::failed);
+  }
+  const RunSummary so_far = summary();
+  RunState state{.lesson = lesson_.name,
+                 .preset = loaded_.preset,
+                 .train_data = train_data_,
+                 .valid_data = valid_data_,
+                 .step = steps_done_,
+                 .scored_step = scored_step_,
+                 .samples = so_far.samples,
+                 .first_loss = so_far.first_loss,
+                 .last_loss = last_loss_,
+                 .wall_s = so_far.wall_s};
+  board_->save(state);
+  CheckpointWriter writer(folder_.checkpoints(), steps_done_);
+  const TrainingCounts counts = save_training(writer, training, device_);
+  state.batches = counts.batches;
+  state.optimizer_steps = counts.optimizer_steps;
+  writer.write_text("state.toml", to_toml(state));
+  const std::filesystem::path saved = writer.finish();
+  checkpoint_step_ = steps_done_;
+  remove_old_checkpoints(folder_.checkpoints(), loaded_.config.train.keep_checkpoints);
+  const std::int64_t duration_us = steady_us() - begin_us;
+  stream_->write(JsonLine("note")
+                     .add("text", "checkpoint")
+                     .add("step", steps_done_)
+                     .add("t_us", begin_us - begin_us_)
+                     .add("duration_us", duration_us));
+  console_.line(fmt::format("saved  {} ({})", saved.lexically_relative(folder_.path).string(),
+                            human_seconds(static_cast<double>(duration_us) * 1e-6)));
+}
+
+void Run::plant_fault(std::int64_t step, bool in_gradients) {
+  const FaultSetting& fault = fault_setting();
+  const Fault wanted = in_gradients ? Fault::nan_gradient : Fault::nan_weight;
+  if (fault.fault != wanted || fault.step != step || parameters_ == nullptr) return;
+  const at::NoGradGuard no_grad;
+  const Parameter& middle = parameters_->all()[parameters_->all().size() / 2];
+  const at::Tensor flat = (in_gradients ? middle.tensor.grad() : middle.tensor).view(-1);
+  flat[0].fill_(std::numeric_limits<float>::quiet_NaN());
+}
+
+void Run::check_gradients(std::int64_t step) {
+  if (parameters_ == nullptr) return;
+  plant_fault(step, /*in_gradients=*/true);
+  if (!device_.is_cpu() || is_finite(parameters_->gradients())) return;
+  const std::string where = fmt::format("step {}", step + 1);
+  if (const std::string weight = first_broken(*parameters_, /*gradients=*/false); !weight.empty()) {
+    throw Error("a weight is not a finite number", where + ", " + weight,
+                "the step was not made; the last checkpoint is good", Exit::failed);
+  }
+  const std::int64_t broken = count_broken(*parameters_);
+  const auto all = static_cast<std::int64_t>(parameters_->all().size());
+  if (broken < all) {
+    throw Error(fmt::format("a gradient is not a finite number ({} of {} tensors)", broken, all),
+                where + ", " + first_broken(*parameters_, /*gradients=*/true),
+                "the step was not made; the last checkpoint is good", Exit::failed);
+  }
+  throw Error("the loss is not a finite number: values overflowed in the forward pass", where,
+              "a smaller optim.lr, or a warm-up (schedule.warmup_steps)", Exit::failed);
+}
+
+}  // namespace isobar

@@ -1,0 +1,86 @@
+#include "train/named_tensors.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+#include <set>
+#include <span>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace isobar {
+namespace {
+
+std::vector<std::int64_t> shape_of(const at::Tensor& tensor) { return tensor.sizes().vec(); }
+
+std::string type_of(const at::Tensor& tensor) { return tensor.scalar_type() == at::kByte ? "U8" : "F32"; }
+
+using Table = std::map<std::string, const TensorInFile*>;
+
+void check(const std::vector<NamedTensor>& tensors, const SafetensorsFile& file, const Table& table) {
+  std::set<std::string> known;
+  for (const auto& [name, tensor] : tensors) {
+    known.insert(name);
+    const std::string where = file.path.string() + ": " + name;
+    const auto found = table.find(name);
+    if (found == table.end()) {
+      throw Error(fmt::format("a tensor of the model is missing ({} in the file, {} in the model)",
+                              table.size(), tensors.size()),
+                  where, "is it the weights file of this model size?");
+    }
+    if (found->second->dtype != type_of(tensor)) {
+      throw Error(fmt::format("the tensor is {}, {} is wanted", found->second->dtype, type_of(tensor)), where,
+                  "save the weights as float32");
+    }
+    if (found->second->shape != shape_of(tensor)) {
+      throw Error(fmt::format("the tensor has shape [{}], the model wants [{}]",
+                              fmt::join(found->second->shape, ", "), fmt::join(shape_of(tensor), ", ")),
+                  where, "data.grid and model.* must be those the weights were trained with");
+    }
+  }
+  for (const auto& [name, tensor] : table) {
+    if (known.count(name) != 0) continue;
+    throw Error("the file has a tensor that the model lacks", file.path.string() + ": " + printable(name),
+                "is it the weights file of this model size?");
+  }
+}
+
+}  // namespace
+
+std::vector<NamedTensor> named_tensors(const Parameters& parameters) {
+  std::vector<NamedTensor> out;
+  for (const Parameter& parameter : parameters.all()) out.push_back({parameter.name, parameter.tensor});
+  return out;
+}
+
+HostTensors::HostTensors(const std::vector<NamedTensor>& tensors) {
+  for (const auto& [name, tensor] : tensors) {
+    kept_.push_back(tensor.detach().cpu().contiguous());
+    const auto* const bytes = static_cast<const std::byte*>(kept_.back().const_data_ptr());
+    to_write_.push_back({name, type_of(tensor), shape_of(tensor), {bytes, kept_.back().nbytes()}});
+  }
+}
+
+void load_tensors(const std::vector<NamedTensor>& tensors, const std::filesystem::path& path) {
+  const SafetensorsFile file = open_safetensors(path);
+  Table table;
+  for (const TensorInFile& tensor : file.tensors) table[tensor.name] = &tensor;
+  check(tensors, file, table);
+  std::vector<at::Tensor> loaded;
+  for (const auto& [name, tensor] : tensors) {
+    loaded.push_back(at::empty(tensor.sizes(), tensor.scalar_type()));
+    auto* const bytes = static_cast<std::byte*>(loaded.back().mutable_data_ptr());
+    read_tensor(file, *table.at(name), {bytes, loaded.back().nbytes()});
+  }
+  const at::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < loaded.size(); ++i) {
+    at::Tensor target = tensors[i].tensor;
+    target.copy_(loaded[i]);
+  }
+}
+
+}  // namespace isobar

@@ -1,0 +1,37 @@
+#pragma once
+// Tensors as safetensors files hold them: by name.
+#include <ATen/core/Tensor.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "fields/safetensors.h"
+#include "model/parameters.h"
+
+namespace isobar {
+
+struct NamedTensor {
+  std::string name;
+  at::Tensor tensor;  ///< float32 or uint8, of any device
+};
+
+/// The parameters under their names. The tensors are those of the model, not copies.
+std::vector<NamedTensor> named_tensors(const Parameters& parameters);
+
+/// Tensors as bytes in C order on the host; what is there already is not copied.
+class HostTensors {
+ public:
+  explicit HostTensors(const std::vector<NamedTensor>& tensors);
+  std::span<const TensorToWrite> to_write() const { return to_write_; }
+
+ private:
+  std::vector<at::Tensor> kept_;
+  std::vector<TensorToWrite> to_write_;
+};
+
+/// Fills `tensors` from the file. A tensor that is missing or too much, or of another shape or type, is an
+/// Error (exit code 2) that names it; nothing is changed then.
+void load_tensors(const std::vector<NamedTensor>& tensors, const std::filesystem::path& path);
+
+}  // namespace isobar

@@ -1,0 +1,38 @@
+#include "train/training_state.h"
+
+#include <ATen/Context.h>
+
+#include "train/named_tensors.h"
+
+namespace isobar {
+namespace {
+
+constexpr const char* kModelFile = "model.safetensors";
+constexpr const char* kOptimizerFile = "optimizer.safetensors";
+constexpr const char* kRandomFile = "random.safetensors";
+
+at::Generator generator_of(c10::Device device) { return at::globalContext().defaultGenerator(device); }
+
+}  // namespace
+
+TrainingCounts save_training(CheckpointWriter& writer, const Training& training, c10::Device device) {
+  writer.write_tensors(kModelFile, HostTensors(named_tensors(training.parameters)).to_write());
+  writer.write_tensors(kOptimizerFile, HostTensors(training.optimizer.moments()).to_write());
+  writer.write_tensors(kRandomFile,
+                       HostTensors({{"generator", generator_of(device).get_state()}}).to_write());
+  return {training.loader.position(), training.optimizer.steps()};
+}
+
+void load_training(const Checkpoint& checkpoint, const Training& training, const TrainingCounts& counts,
+                   c10::Device device) {
+  load_tensors(named_tensors(training.parameters), checkpoint.path / kModelFile);
+  load_tensors(training.optimizer.moments(), checkpoint.path / kOptimizerFile);
+  at::Generator generator = generator_of(device);
+  const at::Tensor state = generator.get_state();
+  load_tensors({{"generator", state}}, checkpoint.path / kRandomFile);
+  generator.set_state(state);
+  training.optimizer.set_steps(counts.optimizer_steps);
+  training.loader.seek(counts.batches);
+}
+
+}  // namespace isobar

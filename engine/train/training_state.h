@@ -1,0 +1,34 @@
+#pragma once
+// Everything that the next step depends on, to and from a checkpoint.
+#include <cstdint>
+
+#include "data/loader.h"
+#include "fields/checkpoint_folder.h"
+#include "model/parameters.h"
+#include "train/adam.h"
+
+namespace isobar {
+
+/// What a lesson trains with. The parts outlive this.
+struct Training {
+  Parameters& parameters;
+  Adam& optimizer;
+  InlineLoader& loader;
+};
+
+/// The parts of it that are numbers.
+struct TrainingCounts {
+  std::int64_t batches = 0;          ///< handed out by the loader since the run began
+  std::int64_t optimizer_steps = 0;  ///< t of Adam
+};
+
+/// Writes model.safetensors (weights, named as for Python), optimizer.safetensors (`exp_avg.<parameter>` and
+/// `exp_avg_sq.<parameter>`) and random.safetensors (state of the generator of `device`).
+TrainingCounts save_training(CheckpointWriter& writer, const Training& training, c10::Device device);
+
+/// Brings all of it back: the next batch, and the step that it makes, are the same to the last bit. Errors
+/// (exit code 2) name file and tensor.
+void load_training(const Checkpoint& checkpoint, const Training& training, const TrainingCounts& counts,
+                   c10::Device device);
+
+}  // namespace isobar
