@@ -3,8 +3,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <new>
 #include <utility>
+
+#include "core/text.h"
 
 namespace isobar {
 
@@ -17,6 +20,20 @@ std::string Error::text() const {
   if (!hint_.empty()) out += "\n  hint:  " + hint_;
   return out;
 }
+
+namespace {
+
+/// "12.3 MB are free there", for the file system of a path that may not be there.
+std::string free_space(const std::string& where) {
+  std::error_code code;
+  std::filesystem::path folder(where);
+  while (!folder.empty() && folder != folder.parent_path() && !std::filesystem::exists(folder, code))
+    folder = folder.parent_path();
+  const std::filesystem::space_info space = std::filesystem::space(folder.empty() ? "." : folder, code);
+  return code ? "how much is free is not known" : human_bytes(space.available) + " are free there";
+}
+
+}  // namespace
 
 Error system_error(const std::string& what, const std::string& where, int error_number) {
   std::string hint;
@@ -33,7 +50,7 @@ Error system_error(const std::string& what, const std::string& where, int error_
       break;
     case ENOSPC:
     case EDQUOT:
-      hint = "free some space, or choose another place";
+      hint = "free some space (" + free_space(where) + "), or choose another place";
       break;
     case EFBIG:
       hint = "a file size limit is set (ulimit -f)";

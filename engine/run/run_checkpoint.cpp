@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/fault.h"
 #include "core/text.h"
+#include "kernels/count_nonfinite.h"
 #include "run/run.h"
 
 namespace isobar {
@@ -122,7 +123,8 @@ void Run::plant_fault(std::int64_t step, bool in_gradients) {
 void Run::check_gradients(std::int64_t step) {
   if (parameters_ == nullptr) return;
   plant_fault(step, /*in_gradients=*/true);
-  if (!device_.is_cpu() || is_finite(parameters_->gradients())) return;
+  const at::Tensor& gradients = parameters_->gradients();
+  if (!device_.is_cpu() || count_nonfinite(gradients.const_data_ptr<float>(), gradients.numel()) == 0) return;
   const std::string where = fmt::format("step {}", step + 1);
   if (const std::string weight = first_broken(*parameters_, /*gradients=*/false); !weight.empty()) {
     throw Error("a weight is not a finite number", where + ", " + weight,

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/checked.h"
+#include "core/crc32c.h"
 #include "core/files.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
@@ -76,4 +77,28 @@ TEST_CASE("products of sizes do not wrap around") {
   CHECK_FALSE(checked_product(negative));
   const std::array<std::int64_t, 3> good = {3, 4, 5};
   CHECK(checked_product(good, 4) == 240);
+}
+
+TEST_CASE("The checksum by instruction and by table agree for every length and alignment, in pieces too") {
+  std::vector<std::byte> bytes(300);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 37 + 11);
+  for (std::size_t begin = 0; begin < 9; ++begin) {
+    for (std::size_t length = 0; length < 200; ++length) {
+      const std::span<const std::byte> part(bytes.data() + begin, length);
+      REQUIRE(crc32c(part) == crc32c_plain(part));
+      REQUIRE(crc32c(part.subspan(length / 3), crc32c(part.first(length / 3))) == crc32c_plain(part));
+    }
+  }
+  CHECK(crc32c(std::as_bytes(std::span("123456789", 9))) == 0xe3069283U);  // RFC 3720, B.4
+}
+
+TEST_CASE("A file's digest is that of the bytes that were written") {
+  const TempFolder folder;
+  const std::string text(3'000'001, 'x');
+  WholeFileWriter writer(folder / "file");
+  writer.write(std::as_bytes(std::span(text)).first(1'000'003));
+  writer.write(std::as_bytes(std::span(text)).subspan(1'000'003));
+  writer.finish();
+  CHECK(digest_of(folder / "file") == writer.digest());
+  CHECK(writer.digest().bytes == text.size());
 }

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -44,28 +45,38 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return out;
 }
 
-int wait_with_deadline(pid_t pid, const ProcessOptions& options) {
-  using clock = std::chrono::steady_clock;
-  const auto begin = clock::now();
-  bool interrupted = options.interrupt_after_ms < 0;
+using Clock = std::chrono::steady_clock;
+
+/// Sends the signal `times` times, or until the process is gone.
+void interrupt(pid_t pid, const ProcessOptions& options) {
+  for (int n = 0; n < options.times; ++n) {
+    if (n > 0) std::this_thread::sleep_for(std::chrono::milliseconds(options.pause_ms));
+    kill(pid, options.signal);
+  }
+}
+
+void wait_with_deadline(pid_t pid, const ProcessOptions& options, ProcessResult& result) {
+  const auto begin = Clock::now();
+  std::optional<Clock::time_point> interrupted;
   int status = 0;
   while (waitpid(pid, &status, WNOHANG) == 0) {
-    const auto passed = clock::now() - begin;
-    if (!interrupted && passed > std::chrono::milliseconds(options.interrupt_after_ms)) {
-      for (int n = 0; n < options.times; ++n) {
-        kill(pid, options.signal);
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      }
-      interrupted = true;
+    const auto passed = Clock::now() - begin;
+    const bool late =
+        options.interrupt_after_ms >= 0 && passed > std::chrono::milliseconds(options.interrupt_after_ms);
+    if (!interrupted && (late || (options.interrupt_when && options.interrupt_when()))) {
+      interrupted = Clock::now();
+      interrupt(pid, options);
     }
     if (passed > std::chrono::seconds(options.deadline_s)) {
       kill(pid, SIGKILL);
       waitpid(pid, &status, 0);
-      return -1;
+      return;
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  if (interrupted)
+    result.signal_to_exit_s = std::chrono::duration<double>(Clock::now() - *interrupted).count();
+  result.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 }  // namespace
@@ -91,7 +102,7 @@ ProcessResult run_process(const std::vector<std::string>& words, const ProcessOp
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw std::runtime_error("cannot start " + words.front());
   ProcessResult result;
-  result.code = wait_with_deadline(pid, options);
+  wait_with_deadline(pid, options, result);
   result.out = text_of(folder / "out");
   result.err = text_of(folder / "err");
   return result;

@@ -1,0 +1,145 @@
+// Preloaded into a program under test: logs its file operations below a folder, and at the N-th kills the
+// process, lets the call fail, or moves the wall clock. The plan is in the environment:
+//   SHIM_UNDER=FOLDER   only calls on paths below it count
+//   SHIM_LOG=FILE       one line a call: number, name, path
+//   SHIM_KILL_AT=N      SIGKILL before call N takes place; a write is half done first
+//   SHIM_FAIL_AT=N      call N and those behind it fail with SHIM_ERRNO; SHIM_ONLY=NAME counts these calls
+//   alone SHIM_CLOCK_BACK=S   from the third reading on, the wall clock is S seconds behind SHIM_ALLOC_FAIL=B
+//   aligned allocations of exactly B bytes fail
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+long setting(const char* name) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? 0 : std::atol(text);
+}
+
+std::atomic<long> calls{0};
+
+bool counts(const char* path) {
+  const char* const under = std::getenv("SHIM_UNDER");
+  return under != nullptr && path != nullptr && std::strncmp(path, under, std::strlen(under)) == 0;
+}
+
+void path_of(int fd, char* out) {
+  char link[40];
+  std::snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+  const ssize_t length = readlink(link, out, PATH_MAX - 1);
+  out[length > 0 ? length : 0] = '\0';
+}
+
+void note(long number, const char* name, const char* path) {
+  const char* const log = std::getenv("SHIM_LOG");
+  if (log == nullptr) return;
+  char line[PATH_MAX + 60];
+  const int length = std::snprintf(line, sizeof(line), "%ld %s %s\n", number, name, path);
+  const long fd = syscall(SYS_open, log, O_WRONLY | O_APPEND | O_CREAT, 0600);
+  syscall(SYS_write, fd, line, static_cast<size_t>(length));
+  syscall(SYS_close, fd);
+}
+
+enum class Verdict { go, fail, half_then_kill };
+
+Verdict judge(const char* name, const char* path) {
+  if (!counts(path)) return Verdict::go;
+  const char* const only = std::getenv("SHIM_ONLY");
+  if (only != nullptr && std::strcmp(only, name) != 0) return Verdict::go;
+  const long number = ++calls;
+  note(number, name, path);
+  if (number == setting("SHIM_KILL_AT")) {
+    if (std::strcmp(name, "write") == 0) return Verdict::half_then_kill;
+    kill(getpid(), SIGKILL);
+  }
+  const long fail_at = setting("SHIM_FAIL_AT");
+  if (fail_at == 0 || number < fail_at) return Verdict::go;
+  errno = static_cast<int>(setting("SHIM_ERRNO"));
+  return Verdict::fail;
+}
+
+template <class Function>
+Function next(const char* name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+extern "C" {
+
+ssize_t write(int fd, const void* bytes, size_t count) {
+  static const auto real = next<ssize_t (*)(int, const void*, size_t)>("write");
+  char path[PATH_MAX];
+  path_of(fd, path);
+  switch (judge("write", path)) {
+    case Verdict::fail:
+      return -1;
+    case Verdict::half_then_kill:
+      real(fd, bytes, count / 2);
+      kill(getpid(), SIGKILL);
+      return -1;
+    default:
+      return real(fd, bytes, count);
+  }
+}
+
+int fsync(int fd) {
+  static const auto real = next<int (*)(int)>("fsync");
+  char path[PATH_MAX];
+  path_of(fd, path);
+  return judge("fsync", path) == Verdict::fail ? -1 : real(fd);
+}
+
+int rename(const char* from, const char* to) noexcept {
+  static const auto real = next<int (*)(const char*, const char*)>("rename");
+  return judge("rename", from) == Verdict::fail ? -1 : real(from, to);
+}
+
+int renameat2(int from_fd, const char* from, int to_fd, const char* to, unsigned flags) noexcept {
+  static const auto real = next<int (*)(int, const char*, int, const char*, unsigned)>("renameat2");
+  return judge("renameat2", from) == Verdict::fail ? -1 : real(from_fd, from, to_fd, to, flags);
+}
+
+int mkdir(const char* path, mode_t mode) noexcept {
+  static const auto real = next<int (*)(const char*, mode_t)>("mkdir");
+  return judge("mkdir", path) == Verdict::fail ? -1 : real(path, mode);
+}
+
+int unlink(const char* path) noexcept {
+  static const auto real = next<int (*)(const char*)>("unlink");
+  return judge("unlink", path) == Verdict::fail ? -1 : real(path);
+}
+
+int rmdir(const char* path) noexcept {
+  static const auto real = next<int (*)(const char*)>("rmdir");
+  return judge("rmdir", path) == Verdict::fail ? -1 : real(path);
+}
+
+int clock_gettime(clockid_t clock, struct timespec* out) noexcept {
+  static const auto real = next<int (*)(clockid_t, struct timespec*)>("clock_gettime");
+  static std::atomic<long> readings{0};
+  const int code = real(clock, out);
+  const long back_s = setting("SHIM_CLOCK_BACK");
+  if (clock == CLOCK_REALTIME && back_s > 0 && ++readings > 3) out->tv_sec -= back_s;
+  return code;
+}
+
+int posix_memalign(void** out, size_t alignment, size_t bytes) noexcept {
+  static const auto real = next<int (*)(void**, size_t, size_t)>("posix_memalign");
+  const long refused = setting("SHIM_ALLOC_FAIL");
+  return refused > 0 && bytes == static_cast<size_t>(refused) ? ENOMEM : real(out, alignment, bytes);
+}
+
+}  // extern "C"

@@ -1,0 +1,287 @@
+// A run that was stopped or killed goes on as if nothing had been.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+#include "core/files.h"
+#include "fields/checkpoint_folder.h"
+#include "lessons/lesson_run.h"
+#include "support/errors.h"
+
+using namespace isobar;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::vector<std::string> kTwenty = {"train.steps=20", "train.report_every=1", "run.flush_ms=1",
+                                          "run.threads=1"};
+
+std::vector<std::string> with(std::vector<std::string> sets, const std::vector<std::string>& more) {
+  sets.insert(sets.end(), more.begin(), more.end());
+  return sets;
+}
+
+ProcessResult resume(const fs::path& run, std::vector<std::string> sets = {},
+                     const ProcessOptions& options = {}) {
+  std::vector<std::string> words = {std::string(ISOBAR_BIN) + "/01_baseline", "--set",
+                                    "train.resume=" + run.string()};
+  for (const std::string& set : sets) {
+    words.push_back("--set");
+    words.push_back(set);
+  }
+  return run_process(words, options);
+}
+
+/// Whole lines of a stream that may still grow.
+std::vector<json> lines_so_far(const fs::path& run) {
+  std::vector<json> out;
+  std::error_code code;
+  if (!fs::exists(run / "rank-0000.jsonl", code)) return out;
+  const std::string text = read_text_file(run / "rank-0000.jsonl", 100'000'000);
+  std::istringstream in(text.substr(0, text.rfind('\n') + 1));
+  for (std::string line; std::getline(in, line);) out.push_back(json::parse(line));
+  return out;
+}
+
+/// Losses by step as they stand in the file, to the last digit. A step that was made twice must say the same
+/// twice.
+std::map<std::int64_t, std::string> losses(const fs::path& run) {
+  std::map<std::int64_t, std::string> out;
+  for (const json& step : of_kind(stream(run), "step")) {
+    const std::string loss = step["loss"].dump();
+    const auto [place, is_new] = out.emplace(step["step"].get<std::int64_t>(), loss);
+    if (!is_new) CHECK(place->second == loss);
+  }
+  return out;
+}
+
+std::map<std::int64_t, std::string> scores(const fs::path& run) {
+  std::map<std::int64_t, std::string> out;
+  for (json eval : of_kind(stream(run), "eval")) {
+    eval.erase("t_us");
+    const std::string text = eval.dump();
+    const auto [place, is_new] = out.emplace(eval["step"].get<std::int64_t>(), text);
+    if (!is_new) CHECK(place->second == text);
+  }
+  return out;
+}
+
+std::string weights(const fs::path& run) { return read_text_file(run / "weights.safetensors", 1 << 24); }
+
+void check_equal(const fs::path& run, const fs::path& whole) {
+  CHECK(losses(run) == losses(whole));
+  CHECK(losses(run).size() == 20);
+  CHECK(scores(run) == scores(whole));
+  CHECK(weights(run) == weights(whole));
+  const std::vector<json> lines = stream(run);
+  CHECK(lines.back()["status"] == "done");
+  CHECK(of_kind(lines, "run").back()["attempt"] == static_cast<int>(of_kind(lines, "run").size()) - 1);
+}
+
+/// The run that nothing interrupts, made once.
+const fs::path& uninterrupted() {
+  static const TempFolder folder;
+  static const fs::path run = [] {
+    REQUIRE(train(folder / "run", kTwenty).code == 0);
+    return folder / "run";
+  }();
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("stopped or killed at any place, a run goes on bit for bit") {
+  struct Place {
+    const char* name;
+    std::function<bool(const std::vector<json>&)> reached;
+  };
+  const auto step_made = [](std::int64_t wanted) {
+    return [wanted](const std::vector<json>& lines) {
+      const std::vector<json> steps = of_kind(lines, "step");
+      return !steps.empty() && steps.back()["step"].get<std::int64_t>() >= wanted;
+    };
+  };
+  const auto evaluated = [](std::int64_t after) {
+    return [after](const std::vector<json>& lines) {
+      const std::vector<json> evals = of_kind(lines, "eval");
+      return !evals.empty() && evals.back()["step"].get<std::int64_t>() >= after;
+    };
+  };
+  // Epochs have eight steps. The step that runs when the signal comes is finished.
+  const std::vector<Place> places = {{"before the first step", evaluated(0)},
+                                     {"step 1", step_made(0)},
+                                     {"mid-epoch", step_made(3)},
+                                     {"epoch end", step_made(6)},
+                                     {"after the evaluation", evaluated(8)}};
+  const TempFolder folder;
+  int combinations = 0;
+  for (const int signal : {SIGTERM, SIGINT, SIGUSR1, SIGKILL}) {
+    for (const Place& place : places) {
+      INFO("signal " << signal << " at " << place.name);
+      const fs::path run = folder / std::to_string(combinations++);
+      // A checkpoint at every step for the run that is killed, so that it has one wherever it is.
+      const std::vector<std::string> sets =
+          with(kTwenty, {"run.fault=slow_stage", "run.fault_ms=40",
+                         signal == SIGKILL ? "train.checkpoint_every=1" : "train.checkpoint_every=0"});
+      const ProcessResult stopped = train(
+          run, sets, {.signal = signal, .interrupt_when = [&] { return place.reached(lines_so_far(run)); }});
+      const bool killed_before_any = signal == SIGKILL && list_checkpoints(run / "checkpoints").empty();
+      CHECK(stopped.code == (signal == SIGKILL ? 137 : 75));
+      if (signal != SIGKILL) {
+        CHECK_THAT(stopped.out, says("train.resume=" + run.string()));
+        CHECK(stream(run).back()["status"] == "stopped");
+      }
+      const ProcessResult resumed = resume(run, {"run.fault=none"});
+      if (killed_before_any) {
+        CHECK(resumed.code == 2);
+        CHECK_THAT(resumed.err, says("no complete checkpoint"));
+        continue;
+      }
+      INFO(resumed.err);
+      REQUIRE(resumed.code == 0);
+      check_equal(run, uninterrupted());
+    }
+  }
+  CHECK(combinations == 20);
+}
+
+TEST_CASE("a run may be stopped again and again") {
+  const TempFolder folder;
+  const fs::path run = folder / "run";
+  const auto sets = with(kTwenty, {"run.fault=slow_stage", "run.fault_ms=20"});
+  const auto next_step = [&] {
+    const std::size_t before = lines_so_far(run).size();
+    return [&run, before] { return lines_so_far(run).size() > before + 5; };
+  };
+  ProcessResult result = train(run, sets, {.signal = SIGTERM, .interrupt_when = next_step()});
+  int attempts = 1;
+  for (; result.code == 75 && attempts < 20; ++attempts)
+    result = resume(run, {}, {.signal = SIGUSR1, .interrupt_when = next_step()});
+  CHECK(result.code == 0);
+  CHECK(attempts >= 3);
+  check_equal(run, uninterrupted());
+  CHECK(fs::exists(run / "attempt-0001.toml"));
+  const ProcessResult again = resume(run);  // nothing is left to do
+  CHECK(again.code == 0);
+  CHECK(weights(run) == weights(uninterrupted()));
+}
+
+TEST_CASE("after damage to the newest checkpoint the one before it is taken, and it is said") {
+  const TempFolder folder;
+  const fs::path run = folder / "run";
+  REQUIRE(train(run, with(kTwenty, {"train.checkpoint_every=5", "train.keep_checkpoints=3"})).code == 0);
+  CHECK(list_checkpoints(run / "checkpoints").size() == 3);
+  const std::string state = read_text_file(run / "checkpoints/step-000020/state.toml", 10'000);
+  write_file_whole(run / "checkpoints/step-000020/state.toml", "# " + state);
+  fs::remove(run / "checkpoints/step-000015/model.safetensors");
+  const ProcessResult result = resume(run);
+  CHECK(result.code == 0);
+  CHECK_THAT(result.out, says("passed over") && says("step-000020") && says("state.toml") &&
+                             says("step-000015") && says("after step 10"));
+  check_equal(run, uninterrupted());
+  CHECK(verify_checkpoint(run / "checkpoints/step-000020").step == 20);
+}
+
+TEST_CASE("what cannot be resumed is refused in words, and the run stays as it is") {
+  const TempFolder folder;
+  const fs::path run = folder / "run";
+  REQUIRE(train(run, with(kTwenty, {"train.checkpoint_every=10"})).code == 0);
+  const std::string before = read_text_file(run / "rank-0000.jsonl", 1 << 24);
+  const auto refused = [&](const std::vector<std::string>& sets) {
+    const ProcessResult result = resume(run, sets);
+    CHECK(result.code == 2);
+    return result.err;
+  };
+  CHECK_THAT(refused({"train.global_batch=8"}), says("train.global_batch is 4") && says("cannot become 8"));
+  CHECK_THAT(refused({"train.steps=40"}), says("train.steps is 20"));
+  CHECK_THAT(refused({"model.depth=2"}), says("model.depth"));
+  CHECK_THAT(refused({"data.seed=1"}), says("data.seed"));
+  CHECK_THAT(resume(folder / "nowhere").err, says("no run.toml") && says("nowhere"));
+  REQUIRE(train(folder / "none", {"train.steps=2"}).code == 0);
+  CHECK_THAT(resume(folder / "none").err, says("no complete checkpoint") && says("train.checkpoint_every"));
+  CHECK_THAT(run_process({std::string(ISOBAR_BIN) + "/01_baseline", "--preset", "cpu_tiny", "--set",
+                          "train.resume=" + run.string()})
+                 .err,
+             says("keeps its sizes"));
+  CHECK_THAT(run_process({std::string(ISOBAR_BIN) + "/01_baseline", "--run-dir", (folder / "x").string(),
+                          "--set", "train.resume=" + run.string()})
+                 .err,
+             says("its own folder"));
+  CHECK(read_text_file(run / "rank-0000.jsonl", 1 << 24) == before);
+}
+
+TEST_CASE("other data under the same settings are found out") {
+  const TempFolder folder;
+  const fs::path run = folder / "run";
+  REQUIRE(train(run, with(kTwenty, {"train.checkpoint_every=10"})).code == 0);
+  const fs::path moved = folder / "moved";
+  fs::copy(data(), moved, fs::copy_options::recursive);
+  const ProcessResult same = resume(run, {"data.root=" + moved.string()});  // a copy is the same data
+  CHECK(same.code == 0);
+  const ProcessResult made =
+      run_process({std::string(ISOBAR_BIN) + "/make_fields", "--grid", "48x96", "--samples", "32", "--seed",
+                   "77", "--out", (folder / "other").string()});
+  REQUIRE(made.code == 0);
+  const ProcessResult other = resume(run, {"data.root=" + (folder / "other").string()});
+  CHECK(other.code == 2);
+  CHECK_THAT(other.err, says("another data set") && says("train.init="));
+}
+
+TEST_CASE("a half line that a killed run left is cut off, and every line stays readable") {
+  const TempFolder folder;
+  const fs::path run = folder / "run";
+  REQUIRE(train(run, with(kTwenty, {"train.checkpoint_every=10"})).code == 0);
+  std::string text = read_text_file(run / "rank-0000.jsonl", 1 << 24);
+  std::istringstream lines(text);
+  std::string kept;
+  std::string line;
+  for (int i = 0; i < 15 && std::getline(lines, line); ++i) kept += line + "\n";
+  write_file_whole(run / "rank-0000.jsonl", kept + "{\"kind\":\"step\",\"st");
+  fs::remove_all(run / "checkpoints/step-000020");
+  REQUIRE(resume(run).code == 0);
+  CHECK(stream(run).back()["status"] == "done");  // parsing throws on a half line
+  CHECK(weights(run) == weights(uninterrupted()));
+}
+
+TEST_CASE("two processes never write to one run") {
+  const TempFolder folder;
+  const fs::path run = folder / "run";
+  std::thread first([&] {
+    const ProcessResult result =
+        train(run, with(kTwenty, {"train.checkpoint_every=1", "run.fault=slow_stage", "run.fault_ms=100"}));
+    CHECK(result.code == 0);
+  });
+  while (list_checkpoints(run / "checkpoints").empty())
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  const ProcessResult second = resume(run);
+  first.join();
+  CHECK(second.code == 2);
+  CHECK_THAT(second.err, says("another process writes to this run"));
+  check_equal(run, uninterrupted());
+}
+
+TEST_CASE("a value that is no number is stopped before it reaches the weights, and named") {
+  const TempFolder folder;
+  const auto poisoned = [&](const std::string& fault) {
+    const fs::path run = folder / fault;
+    const ProcessResult result =
+        train(run, with(kTwenty, {"train.checkpoint_every=5", "run.fault=" + fault, "run.fault_step=12"}));
+    CHECK(result.code == 1);
+    CHECK_THAT(result.err, says("step 13"));
+    CHECK(of_kind(stream(run), "step").size() == 12);  // stopped in that very step
+    const CheckpointSearch kept = find_checkpoint(run / "checkpoints");
+    REQUIRE(kept.newest);
+    CHECK(kept.newest->step == 10);
+    REQUIRE(resume(run, {"run.fault=none"}).code == 0);
+    CHECK(weights(run) == weights(uninterrupted()));
+    return result.err;
+  };
+  CHECK_THAT(poisoned("nan_weight"), says("a weight is not a finite number") && says("blocks."));
+  CHECK_THAT(poisoned("nan_gradient"),
+             says("a gradient is not a finite number") && says("1 of 70") && says("blocks."));
+}
