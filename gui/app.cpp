@@ -118,7 +118,8 @@ void App::say(std::string words) {
 Data App::data() const {
   Data data{project_, feed_.state(), launcher_.is_running(), launcher_.last_pid(), launcher_.request(), ""};
   for (const auto& run : data.feed.runs->runs) {
-    if (data.started_pid > 0 && run->view.pid == data.started_pid &&
+    if (data.started_pid > 0 &&
+        (run->view.pid == data.started_pid || run->view.parent_pid == data.started_pid) &&
         run->view.lesson == data.started.lesson) {
       data.started_run = run->id;
       break;

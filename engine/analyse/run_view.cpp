@@ -65,6 +65,10 @@ void RunViewBuilder::clear() { *this = RunViewBuilder(where_); }
 void RunViewBuilder::skip() {
   partial_ = true;
   view_.summary.samples = 0;
+  forget_speed();
+}
+
+void RunViewBuilder::forget_speed() {
   view_.summary.samples_per_s = view_.summary.step_us = 0;
   view_.summary.stages_us.clear();
   steady_steps_ = steady_samples_ = 0;
@@ -81,7 +85,8 @@ void RunViewBuilder::take(const Event& event) {
   } else if (kind == "run") {
     take_run(event);
   } else if (kind == "note") {
-    view_.steps_per_epoch = event.integer("steps_per_epoch", view_.steps_per_epoch);
+    if (event.find("steps_per_epoch") == nullptr) return;
+    view_.steps_per_epoch = event.integer("steps_per_epoch");
     view_.summary.warm_up_steps = warm_up_steps(view_.steps_per_epoch);
   } else if (kind == "summary") {
     take_summary(event);
@@ -108,6 +113,15 @@ void RunViewBuilder::take_run(const Event& event) {
   view_.provenance = event.text("provenance");
   view_.fault = event.text("fault") == "none" ? "" : event.text("fault");
   view_.pid = event.integer("pid");
+  view_.parent_pid = event.integer("parent_pid");
+  view_.attempt = event.integer("attempt");
+  first_step_ = event.integer("from_step");
+  if (view_.attempt > 0) {  // it goes on from a checkpoint, and figures of speed are those of this attempt
+    view_.summary.steps = first_step_;
+    if (!partial_) view_.summary.samples = event.integer("from_samples");
+    forget_speed();
+    std::erase_if(view_.scores, [&](const RunScores& scores) { return scores.step > first_step_; });
+  }
   view_.summary.wanted_steps = event.integer("wanted_steps");
   view_.summary.flops_per_sample = event.number("flops_per_sample");
   ended_ = false;  // a resumed run goes on behind the `end` of its attempt before
@@ -121,8 +135,8 @@ void RunViewBuilder::take_step(const Event& event) {
   summary.wall_s = event.number("t_us") * 1e-6;
   view_.last_epoch = event.integer("epoch");
   if (event.find("loss") != nullptr) summary.last_loss = event.number("loss");
-  if (step == 0) summary.first_loss = summary.last_loss;
-  if (view_.steps_per_epoch == 0 || summary.steps <= summary.warm_up_steps) return;
+  if (step == 0 && first_step_ == 0) summary.first_loss = summary.last_loss;
+  if (view_.steps_per_epoch == 0 || summary.steps - first_step_ <= summary.warm_up_steps) return;
   ++steady_steps_;
   steady_samples_ = sum_of(steady_samples_, event.integer("samples"));
   steady_us_ += event.number("step_us");
@@ -150,6 +164,7 @@ void RunViewBuilder::take_eval(const Event& event) {
   scores.climatology_rmse = event.number("climatology_rmse_" + scores.headline);
   scores.acc = event.number("acc_" + scores.headline);
   RunSummary& summary = view_.summary;
+  std::erase_if(view_.scores, [&](const RunScores& earlier) { return earlier.step == scores.step; });
   summary.steps = std::max(summary.steps, scores.step);
   summary.has_scores = !scores.headline.empty();
   summary.valid_loss = scores.loss;

@@ -42,6 +42,8 @@ struct RunView {
   std::string fault;       ///< the mistake on purpose, "" without one
   std::string provenance;  ///< "" = measured; "recorded", "predicted"
   std::int64_t pid = 0;
+  std::int64_t parent_pid = 0;  ///< of the process that started it
+  std::int64_t attempt = 0;     ///< how often it was resumed
   std::int64_t last_epoch = 0;
   std::int64_t steps_per_epoch = 0;  ///< 0 = not known
   std::vector<RunScores> scores;
@@ -79,11 +81,13 @@ class RunViewBuilder {
   void take_step(const Event& event);
   void take_eval(const Event& event);
   void take_summary(const Event& event);
+  void forget_speed();
 
   std::string where_;
   RunView view_;
   bool partial_ = false;
   bool ended_ = false;
+  std::int64_t first_step_ = 0;  ///< of the attempt that is read
   std::int64_t steady_steps_ = 0;
   std::int64_t steady_samples_ = 0;
   double steady_us_ = 0;

@@ -1,23 +1,25 @@
 #include "cli/run_command.h"
 
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 
+#include "analyse/run_reader.h"
 #include "cli/check_command.h"
 #include "config/command_line.h"
 #include "config/config.h"
 #include "config/lesson.h"
+#include "config/resume.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/memory.h"
 #include "core/text.h"
-
-extern char** environ;
+#include "launch/supervise.h"
 
 namespace isobar {
 
@@ -50,18 +52,33 @@ std::vector<char*> as_argv(std::vector<std::string>& words) {
   throw system_error("cannot start the program", words.front(), number);
 }
 
-/// Starts a program, waits for it, and returns its exit code (128 + signal).
-int start_and_wait(std::vector<std::string> words) {
-  const std::vector<char*> argv = as_argv(words);
+/// What is said of a program that the system ended: it could not say anything itself.
+void tell_of_killed(const Ended& ended, const std::string& program) {
+  if (ended.signal != SIGKILL && ended.signal != SIGSEGV && ended.signal != SIGBUS && ended.signal != SIGABRT)
+    return;
+  const std::string name = strsignal(ended.signal);
+  const std::string memory = fmt::format("it held {} at its peak, this machine has {}",
+                                         human_bytes(static_cast<std::uint64_t>(ended.peak_bytes)),
+                                         human_bytes(memory_state().total_bytes));
+  const bool killed = ended.signal == SIGKILL;
+  const Error error(
+      killed ? "the program was killed by the system" +
+                   std::string(ended.out_of_memory ? " because memory ran out: "
+                                                   : ", probably because memory ran out: ") +
+                   memory
+             : "the program crashed (" + name + ")",
+      program,
+      killed ? "a smaller train.global_batch or preset; train.resume goes on from the last checkpoint"
+             : "what was recorded is in its run folder");
+  std::fputs((error.text() + "\n").c_str(), stderr);
+}
+
+/// Runs a program of ours and returns its exit code (128 + signal).
+int start_and_wait(const std::vector<std::string>& words) {
   std::fflush(stdout);
-  pid_t pid = 0;
-  const int number = posix_spawn(&pid, words.front().c_str(), nullptr, nullptr, argv.data(), environ);
-  if (number == ENOENT) throw Error("a program is not built", words.front(), "./isobar setup", Exit::failed);
-  if (number != 0) throw system_error("cannot start the program", words.front(), number);
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  const Ended ended = supervise(words);
+  tell_of_killed(ended, words.front());
+  return ended.code;
 }
 
 /// Makes the embedded data set of this grid, or says how.
@@ -86,13 +103,29 @@ int ensure_data(const DataConfig& data) {
 
 }  // namespace
 
+namespace {
+
+/// "train.resume=last" and "train.resume=NAME" with the folder that is meant.
+std::vector<std::string> with_found_run(std::vector<std::string> arguments) {
+  const std::string key = "train.resume=";
+  for (std::string& argument : arguments) {
+    const std::size_t at = argument.rfind("--set=" + key, 0) == 0 ? 6 : 0;
+    if (argument.compare(at, key.size(), key) != 0 || argument.size() == at + key.size()) continue;
+    const std::string named = argument.substr(at + key.size());
+    argument = argument.substr(0, at) + key + find_run(named, "runs").string();
+  }
+  return arguments;
+}
+
+}  // namespace
+
 int run_command(const std::vector<std::string>& arguments) {
   const fs::path home = project_home();
   if (arguments.empty() || arguments.front().rfind('-', 0) == 0) {
     throw Error("which lesson?", "./isobar run LESSON", "lessons: " + join(lesson_names(home), ", "));
   }
   const LessonInfo lesson = read_lesson(home, arguments.front());
-  const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
+  const std::vector<std::string> rest = with_found_run({arguments.begin() + 1, arguments.end()});
   const RunArguments parsed = parse_run_arguments(rest, lesson, home);
   if (parsed.help) {
     std::fputs(parsed.help_text.c_str(), stdout);
@@ -104,13 +137,15 @@ int run_command(const std::vector<std::string>& arguments) {
     }
     return false;
   }();
-  const LoadedConfig loaded = load_config(home, lesson, parsed.settings, wants_cuda ? "cuda" : "cpu");
+  const std::string resumed = resume_setting(parsed.settings);
+  const Settings settings = resumed.empty() ? parsed.settings : resumed_settings(parsed.settings, resumed);
+  const LoadedConfig loaded = load_config(home, lesson, settings, wants_cuda ? "cuda" : "cpu");
   if (!wants_cuda) {
     if (const int code = ensure_data(loaded.config.data); code != 0) return code;
   }
   std::vector<std::string> words = {(program_folder() / lesson.name).string()};
   words.insert(words.end(), rest.begin(), rest.end());
-  become(words);
+  return start_and_wait(words);
 }
 
 int data_command(const std::vector<std::string>& arguments) {

@@ -15,15 +15,38 @@
 #include "core/error.h"
 #include "core/fault.h"
 #include "core/files.h"
+#include "core/memory.h"
 #include "core/text.h"
 #include "device/device.h"
 #include "device/peak.h"
 #include "fields/npy.h"
+#include "formula/vit_memory.h"
+#include "launch/supervise.h"
 #include "run/environment.h"
 
 namespace isobar {
 
 namespace {
+
+/// What the program itself takes: its libraries, their pools, and the data set's tables.
+constexpr std::uint64_t kProgramBytes = 300'000'000;
+
+/// Refuses a run that this machine's memory cannot hold, before it takes an hour to find out.
+void check_memory(const Config& config) {
+  const TrainingBytes bytes = count_training_bytes(vit_shape(config), config.train.global_batch);
+  const std::uint64_t wanted = bytes.total() + kProgramBytes;
+  const MemoryState memory = memory_state();
+  if (memory.total_bytes == 0 || wanted <= memory.available_bytes) return;
+  throw Error(
+      fmt::format(
+          "training would take about {} of memory ({} for weights and optimiser, {} for activations), "
+          "and {} of {} are free",
+          human_bytes(wanted), human_bytes(bytes.state), human_bytes(bytes.activations),
+          human_bytes(memory.available_bytes), human_bytes(memory.total_bytes)),
+      fmt::format("data.grid = {} x {}, train.global_batch = {}", config.data.grid[0], config.data.grid[1],
+                  config.train.global_batch),
+      "a smaller train.global_batch, a smaller preset, or a larger machine");
+}
 
 constexpr int kSchema = 1;
 constexpr std::int64_t kShowEvery_us = 2'000'000;  // plain lines, where nothing can be overwritten
@@ -51,6 +74,7 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
   Config& config = loaded_.config;
   config.amp.mode = choose_precision(config.amp.mode, device_);
   set_fault(config.run.fault, config.run.fault_ms, config.run.fault_stage, config.run.fault_step);
+  if (device_.is_cpu()) check_memory(config);
   threads_ = set_up_cpu(static_cast<int>(config.run.threads));
   config.run.device =
       device_.str();  // run.toml holds what was resolved, so that the same numbers come out again
@@ -309,6 +333,25 @@ int Run::finish() {
   return static_cast<int>(Exit::checkpointed);
 }
 
+Error Run::explained(const std::exception& error) const {
+  const std::string text = error.what();
+  const std::string first = text.substr(0, text.find('\n'));
+  const bool memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
+                      first.find("allocate memory") != std::string::npos ||
+                      first.find("out of memory") != std::string::npos;
+  const std::string where = fmt::format("step {}, stage {}", steps_done_ + 1, stage_);
+  if (!memory) return {printable(first), where, "", Exit::failed};
+  const std::size_t number = first.find("allocate ", first.find("tried to")) + 9;
+  const bool known = first.find("tried to allocate ") != std::string::npos;
+  const std::string asked =
+      known ? ": " + human_bytes(std::strtoull(first.c_str() + number, nullptr, 10)) + " more were asked for"
+            : "";
+  return {fmt::format("out of memory{}; {} were held at most so far, {} are free", asked,
+                      human_bytes(static_cast<std::uint64_t>(peak_resident_bytes())),
+                      human_bytes(memory_state().available_bytes)),
+          where, "a smaller train.global_batch, or a smaller preset", Exit::failed};
+}
+
 void Run::fail(const std::string& reason) noexcept {
   try {
     console_.note(reason);
@@ -334,14 +377,16 @@ int body(const std::string& lesson_name, int argc, char** argv, void (*page)(Run
     run.fail(error.text());
     throw;
   } catch (const std::exception& error) {
-    run.fail(error.what());
-    throw;
+    const Error told = run.explained(error);
+    run.fail(told.text());
+    throw told;
   }
 }
 
 }  // namespace
 
 int run_lesson(const std::string& lesson, int argc, char** argv, void (*page)(Run&)) {
+  follow_launcher();
   std::signal(SIGXFSZ, SIG_IGN);  // so that a file size limit is an error that can be told
   return guarded_main(lesson, [&] { return body(lesson, argc, argv, page); });
 }

@@ -11,6 +11,7 @@
 
 #include "config/command_line.h"
 #include "config/config.h"
+#include "core/error.h"
 #include "formula/vit_counts.h"
 #include "record/console.h"
 #include "record/run_folder.h"
@@ -72,6 +73,8 @@ class Run {
   int finish();
   /// The same for a run that an error ended.
   void fail(const std::string& reason) noexcept;
+  /// What another library threw, as an Error that says in which stage.
+  Error explained(const std::exception& error) const;
 
  private:
   friend class Step;

@@ -2,6 +2,7 @@
 // Running lesson 01 as a learner would, on a small embedded data set that is made once, and reading what it
 // wrote.
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
@@ -58,6 +59,22 @@ inline std::vector<json> of_kind(const std::vector<json>& lines, const std::stri
     if (line["kind"] == kind) out.push_back(line);
   }
   return out;
+}
+
+/// Whole lines of a stream that may still grow; none before there is one.
+inline std::vector<json> lines_so_far(const std::filesystem::path& run_dir) {
+  std::vector<json> out;
+  std::error_code code;
+  if (!std::filesystem::exists(run_dir / "rank-0000.jsonl", code)) return out;
+  const std::string text = read_text_file(run_dir / "rank-0000.jsonl", 100'000'000);
+  std::istringstream in(text.substr(0, text.rfind('\n') + 1));
+  for (std::string line; std::getline(in, line);) out.push_back(json::parse(line));
+  return out;
+}
+
+/// True as soon as so many steps stand in the stream.
+inline std::function<bool()> when_steps(const std::filesystem::path& run_dir, std::size_t count) {
+  return [run_dir, count] { return of_kind(lines_so_far(run_dir), "step").size() >= count; };
 }
 
 }  // namespace isobar

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <csignal>
+#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -35,17 +36,6 @@ ProcessResult resume(const fs::path& run, std::vector<std::string> sets = {},
     words.push_back(set);
   }
   return run_process(words, options);
-}
-
-/// Whole lines of a stream that may still grow.
-std::vector<json> lines_so_far(const fs::path& run) {
-  std::vector<json> out;
-  std::error_code code;
-  if (!fs::exists(run / "rank-0000.jsonl", code)) return out;
-  const std::string text = read_text_file(run / "rank-0000.jsonl", 100'000'000);
-  std::istringstream in(text.substr(0, text.rfind('\n') + 1));
-  for (std::string line; std::getline(in, line);) out.push_back(json::parse(line));
-  return out;
 }
 
 /// Losses by step as they stand in the file, to the last digit. A step that was made twice must say the same
@@ -284,4 +274,90 @@ TEST_CASE("a value that is no number is stopped before it reaches the weights, a
   CHECK_THAT(poisoned("nan_weight"), says("a weight is not a finite number") && says("blocks."));
   CHECK_THAT(poisoned("nan_gradient"),
              says("a gradient is not a finite number") && says("1 of 70") && says("blocks."));
+}
+
+TEST_CASE("signals at any moment: a checkpoint that loads, or no word of one") {
+  const TempFolder folder;
+  const char* const wanted = std::getenv("ISOBAR_NIGHTLY_SIGNALS");
+  const int count = wanted == nullptr ? 10 : std::atoi(wanted);
+  std::mt19937 random(25);
+  std::vector<double> exits_s;
+  for (int i = 0; i < count; ++i) {
+    const fs::path run = folder / std::to_string(i);
+    const int signal = std::vector<int>{SIGINT, SIGTERM, SIGUSR1}[random() % 3];
+    const int after_ms = static_cast<int>(random() % 2500);
+    INFO("signal " << signal << " after " << after_ms << " ms");
+    // Evaluations and checkpoints fill most of the time, so that signals fall into them too.
+    const ProcessResult result =
+        train(run, with(kTwenty, {"train.checkpoint_every=1", "data.limit_train=4", "train.steps=100000"}),
+              {.interrupt_after_ms = after_ms, .signal = signal});
+    exits_s.push_back(result.signal_to_exit_s);
+    if (result.code != 75) {
+      CHECK(result.code == 128 + signal);  // before the program could listen
+      continue;
+    }
+    CHECK(stream(run).back()["status"] == "stopped");
+    const CheckpointSearch found = find_checkpoint(run / "checkpoints");
+    REQUIRE(found.newest);
+    CHECK(found.newest->step == static_cast<std::int64_t>(of_kind(stream(run), "step").size()));
+  }
+  std::sort(exits_s.begin(), exits_s.end());
+  WARN("signal to exit: median " << exits_s[exits_s.size() / 2] << " s, longest " << exits_s.back() << " s");
+}
+
+TEST_CASE("a wall clock that jumps back changes no duration") {
+  const TempFolder folder;
+  const ProcessResult result =
+      train(folder / "run", with(kTwenty, {"train.checkpoint_every=5"}),
+            {.environment = {std::string("LD_PRELOAD=") + ISOBAR_SHIM, "SHIM_CLOCK_BACK=3600"}});
+  REQUIRE(result.code == 0);
+  for (const json& line : stream(folder / "run")) {
+    for (const auto& [key, value] : line.items()) {
+      const bool duration = key.size() > 3 && key.compare(key.size() - 3, 3, "_us") == 0;
+      if (duration) CHECK(value.get<std::int64_t>() >= 0);
+    }
+  }
+  CHECK(weights(folder / "run") == weights(uninterrupted()));
+}
+
+TEST_CASE("memory that runs out, or would, is told with figures and the stage") {
+  const TempFolder folder;
+  const ProcessResult refused =
+      run_process({std::string(ISOBAR_BIN) + "/01_baseline", "--preset", "cpu_micro", "--run-dir",
+                   (folder / "large").string(), "--set", "data.root=" + data().string(), "--set",
+                   "train.global_batch=100000000"});
+  CHECK(refused.code == 2);
+  CHECK_THAT(refused.err, says("would take about") && says("are free") && says("smaller train.global_batch"));
+  CHECK_FALSE(fs::exists(folder / "large"));
+  // The output of the first linear layer of an MLP: 4 samples, 72 tokens, 4 x 96 values.
+  const ProcessResult failed =
+      train(folder / "run", {"train.steps=20"},
+            {.environment = {std::string("LD_PRELOAD=") + ISOBAR_SHIM, "SHIM_ALLOC_FAIL=442368"}});
+  CHECK(failed.code == 1);
+  CHECK_THAT(failed.err, says("out of memory") && says("442 kB more were asked for") && says("validating"));
+  CHECK(stream(folder / "run").back()["status"] == "failed");
+}
+
+TEST_CASE(
+    "a disk that is full at any of its files ends the run with that file's name, and nothing before is "
+    "lost") {
+  const TempFolder folder;
+  // Writes of all files below the run folder, in their order: run.toml, console, stream, event file, fields,
+  // checkpoints.
+  int failed = 0;
+  for (int at = 2; at <= 42; at += 4) {
+    const fs::path run = folder / std::to_string(at);
+    const ProcessResult result =
+        train(run, with(kTwenty, {"train.checkpoint_every=2"}),
+              {.environment = {std::string("LD_PRELOAD=") + ISOBAR_SHIM, "SHIM_UNDER=" + run.string(),
+                               "SHIM_ONLY=write", "SHIM_FAIL_AT=" + std::to_string(at), "SHIM_ERRNO=28"}});
+    INFO("write " << at << ": " << result.err);
+    CHECK(result.code == 1);
+    CHECK_THAT(result.err, says("No space left") && says(run.string()) && says("are free there"));
+    ++failed;
+    const CheckpointSearch kept = find_checkpoint(run / "checkpoints");
+    if (fs::exists(run / "rank-0000.jsonl")) CHECK_NOTHROW(stream(run));
+    if (kept.newest) CHECK(kept.newest->step % 2 == 0);
+  }
+  CHECK(failed == 11);
 }

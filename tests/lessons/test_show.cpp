@@ -39,8 +39,8 @@ TEST_CASE("show says of a run what the run said of itself") {
 
 TEST_CASE("a run that was killed is said to have died") {
   const TempFolder folder;
-  const ProcessResult killed =
-      train(folder / "runs/one", {"train.steps=1000000"}, {.interrupt_after_ms = 1500, .signal = 9});
+  const ProcessResult killed = train(folder / "runs/one", {"train.steps=1000000"},
+                                     {.signal = 9, .interrupt_when = when_steps(folder / "runs/one", 12)});
   CHECK(killed.code == 137);
   const ProcessResult shown = cli({"show", "one", "--follow"}, folder.path());
   CHECK(shown.code == 0);

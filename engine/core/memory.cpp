@@ -1,0 +1,67 @@
+#include "core/memory.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <string>
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// The number behind `key` in a file of "key number" lines; 0 when it is not there.
+std::uint64_t number_in(const fs::path& file, const std::string& key) {
+  std::ifstream in(file);
+  std::string name;
+  std::uint64_t value = 0;
+  std::string rest;
+  while (in >> name >> value) {
+    if (name == key) return value;
+    std::getline(in, rest);
+  }
+  return 0;
+}
+
+/// The one number in a file; `otherwise` for "max" or no file.
+std::uint64_t number_of(const fs::path& file, std::uint64_t otherwise) {
+  std::ifstream in(file);
+  std::uint64_t value = 0;
+  return in >> value ? value : otherwise;
+}
+
+/// The folder of this process's control group (version 2), "" without one.
+fs::path control_group() {
+  std::ifstream in("/proc/self/cgroup");
+  for (std::string line; std::getline(in, line);) {
+    if (line.rfind("0::/", 0) == 0) return fs::path("/sys/fs/cgroup") / line.substr(4);
+  }
+  return {};
+}
+
+}  // namespace
+
+MemoryState memory_state() {
+  constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
+  MemoryState out{number_in("/proc/meminfo", "MemTotal:") * 1024,
+                  number_in("/proc/meminfo", "MemAvailable:") * 1024, 0};
+  const fs::path mine = control_group();
+  if (mine.empty()) return out;
+  out.oom_kills = number_in(mine / "memory.events", "oom_kill");
+  // A group above may be the one that is limited.
+  for (fs::path group = mine; group.string().size() > std::string("/sys/fs/cgroup").size();
+       group = group.parent_path()) {
+    const std::uint64_t limit = number_of(group / "memory.max", kNone);
+    if (limit == kNone) continue;
+    const std::uint64_t used = number_of(group / "memory.current", 0);
+    const std::uint64_t cache = number_in(group / "memory.stat", "inactive_file");
+    const std::uint64_t held = used > cache ? used - cache : 0;
+    out.total_bytes = std::min(out.total_bytes, limit);
+    out.available_bytes = std::min(out.available_bytes, limit > held ? limit - held : 0);
+  }
+  return out;
+}
+
+}  // namespace isobar

@@ -1,0 +1,24 @@
+#pragma once
+// A program that this one runs and answers for.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace isobar {
+
+struct Ended {
+  int code = 0;                 ///< its exit code, 128 + signal for one that was killed
+  int signal = 0;               ///< that killed it, 0 = none
+  std::int64_t peak_bytes = 0;  ///< most memory that it held at once
+  bool out_of_memory = false;   ///< the system says that it was killed for memory
+};
+
+/// Runs `words` with this terminal and waits. The program has a process group of its own: SIGINT, SIGTERM,
+/// SIGUSR1 and SIGHUP that come here are passed on once each, and so are Ctrl-Z and its end. If this process
+/// is killed, a program of ours is asked to stop (see `follow_launcher`). Error when it cannot be started.
+Ended supervise(const std::vector<std::string>& words);
+
+/// Called by a program of ours at its start: when the process that supervises it dies, it gets SIGTERM.
+void follow_launcher();
+
+}  // namespace isobar

@@ -1,0 +1,46 @@
+// Stands in for a program of ours: does what its first word says.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "launch/supervise.h"
+
+namespace {
+
+volatile std::sig_atomic_t caught[65] = {};
+void count(int number) { caught[number] = caught[number] + 1; }
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string what = argc > 1 ? argv[1] : "";
+  if (what == "supervise") {  // supervise WORDS...: as ./isobar run does
+    const isobar::Ended ended = isobar::supervise({argv + 2, argv + argc});
+    std::printf("ended %d %d %d\n", ended.code, ended.signal, ended.peak_bytes > 1'000'000 ? 1 : 0);
+    return ended.code;
+  }
+  if (what == "code") return std::atoi(argv[2]);
+  if (what == "kill") std::raise(std::atoi(argv[2]));
+  if (what == "catch") {  // counts SIGTERM until none came for half a second, then says how many
+    std::signal(SIGTERM, count);
+    std::signal(SIGINT, count);
+    isobar::follow_launcher();
+    std::printf("ready %d\n", static_cast<int>(getpid()));
+    std::fflush(stdout);
+    while (caught[SIGTERM] + caught[SIGINT] == 0) pause();
+    for (int i = 0; i < 10; ++i) usleep(30'000);
+    if (FILE* const out = std::fopen(argv[2], "w"); out != nullptr) {
+      std::fprintf(out, "TERM %d INT %d\n", static_cast<int>(caught[SIGTERM]),
+                   static_cast<int>(caught[SIGINT]));
+      std::fclose(out);
+    }
+    return 75;
+  }
+  return 0;
+}

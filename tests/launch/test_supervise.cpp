@@ -1,0 +1,64 @@
+#include <signal.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <thread>
+
+#include "core/files.h"
+#include "core/memory.h"
+#include "support/process.h"
+#include "support/temp_folder.h"
+
+using namespace isobar;
+
+namespace {
+
+bool wait_for_file(const std::filesystem::path& file) {
+  for (int i = 0; i < 2000; ++i) {
+    if (std::filesystem::exists(file) && std::filesystem::file_size(file) > 0) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("a supervised program's exit code, or the signal that killed it, is told") {
+  const ProcessResult done = run_process({ISOBAR_SUPERVISED, "supervise", ISOBAR_SUPERVISED, "code", "75"});
+  CHECK(done.code == 75);
+  CHECK(done.out == "ended 75 0 1\n");
+  CHECK(run_process({ISOBAR_SUPERVISED, "supervise", ISOBAR_SUPERVISED, "kill", "9"}).out ==
+        "ended 137 9 1\n");
+  CHECK(run_process({ISOBAR_SUPERVISED, "supervise", ISOBAR_SUPERVISED, "kill", "11"}).out ==
+        "ended 139 11 1\n");
+  CHECK(run_process({ISOBAR_SUPERVISED, "supervise", "/nowhere/program"}).code != 0);
+}
+
+TEST_CASE("a signal reaches the program once, from a terminal's group or from another process") {
+  const TempFolder folder;
+  for (const int signal : {SIGTERM, SIGINT}) {
+    const std::filesystem::path said = folder / std::to_string(signal);
+    const ProcessResult result =
+        run_process({ISOBAR_SUPERVISED, "supervise", ISOBAR_SUPERVISED, "catch", said.string()},
+                    {.interrupt_after_ms = 500, .signal = signal});
+    CHECK(result.code == 75);
+    CHECK(read_text_file(said, 100) == (signal == SIGTERM ? "TERM 1 INT 0\n" : "TERM 0 INT 1\n"));
+  }
+}
+
+TEST_CASE("when the supervisor is killed, the program is asked to stop") {
+  const TempFolder folder;
+  const ProcessResult result =
+      run_process({ISOBAR_SUPERVISED, "supervise", ISOBAR_SUPERVISED, "catch", (folder / "said").string()},
+                  {.interrupt_after_ms = 500, .signal = SIGKILL});
+  CHECK(result.code == 137);
+  REQUIRE(wait_for_file(folder / "said"));
+  CHECK(read_text_file(folder / "said", 100) == "TERM 1 INT 0\n");
+}
+
+TEST_CASE("the memory of this machine is known") {
+  const MemoryState memory = memory_state();
+  CHECK(memory.total_bytes > 100'000'000);
+  CHECK(memory.available_bytes > 0);
+  CHECK(memory.available_bytes <= memory.total_bytes);
+}
