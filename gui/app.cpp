@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "fields/checkpoint_folder.h"
 #include "panels/maps.h"
 #include "panels/run_form.h"
 #include "record/run_folder.h"
@@ -246,6 +247,7 @@ void App::act(Requests ask, const Data& data) {
     restart_ = ask.restart;
     launcher_.stop();
   }
+  if (!ask.resume.empty()) resume(ask.resume, data);
   if (ask.start) start(*ask.start);
   if (!ask.place.empty()) feed_.add_place(ask.place);
   if (!ask.copy.empty()) {
@@ -254,6 +256,18 @@ void App::act(Requests ask, const Data& data) {
   }
   if (ask.save) save(*ask.save);
   if (!ask.say.empty()) say(ask.say);
+}
+
+void App::resume(const std::string& id, const Data& data) {
+  const auto run = data.feed.runs->find(id);
+  if (!run) return;
+  if (list_checkpoints(RunFolder{run->folder}.checkpoints()).empty()) {
+    say("this run saved no checkpoint; train.checkpoint_every saves one every so many steps");
+    return;
+  }
+  start({.lesson = run->view.lesson, .preset = "", .sets = {"train.resume=" + run->folder.string()}});
+  state_.run = id;  // it goes on in its own folder
+  state_.follow_new = false;
 }
 
 void App::save(const SaveRequest& request) {

@@ -62,6 +62,7 @@ class App {
   void splitter(const char* name, double& size, float sign, bool vertical);
   void act(Requests ask, const Data& data);
   void start(const RunRequest& request);
+  void resume(const std::string& id, const Data& data);
   void save(const SaveRequest& request);
   void follow(const Data& data);
   void wish(const Data& data);

@@ -37,6 +37,7 @@ void Requests::join(Requests other) {
   if (other.save) save = std::move(other.save);
   take(stop_started, other.stop_started);
   take(stop_run, other.stop_run);
+  take(resume, other.resume);
   take(show_run, other.show_run);
   take(show_lesson, other.show_lesson);
   take(copy, other.copy);

@@ -33,6 +33,7 @@ struct Requests {
   std::optional<RunRequest> restart;  ///< stop what runs, then start this
   bool stop_started = false;          ///< the run that this window started
   std::string stop_run;               ///< another live run of this machine, by id
+  std::string resume;                 ///< a run that ended before it was done, by id
   std::string show_run;               ///< choose this run
   std::string show_lesson;
   std::optional<View> view;

@@ -69,6 +69,16 @@ std::string live_choice(const Data& data, const AppState& state) {
   return run && run->view.state == RunState::running && !run->gone ? run->id : "";
 }
 
+/// The chosen run if it ended before it was done, and this program can run its lesson; else null.
+std::shared_ptr<const RunEntry> ended_choice(const Data& data, const AppState& state) {
+  const auto run = data.feed.runs->find(state.run);
+  if (!run || run->gone || run->foreign || !run->view.provenance.empty()) return nullptr;
+  const RunState how = run->view.state;
+  const bool ended = how == RunState::stopped || how == RunState::failed || how == RunState::died;
+  const LessonCard* const card = data.project.find(run->view.lesson);
+  return ended && card != nullptr && card->cannot_run.empty() ? run : nullptr;
+}
+
 }  // namespace
 
 bool ask_to_stop(const Data& data, const AppState& state, Requests& ask) {
@@ -112,6 +122,11 @@ Requests draw_bar(Ui& ui, const Data& data, AppState& state) {
            : card == nullptr           ? "Choose a lesson"
            : !card->cannot_run.empty() ? card->cannot_run
                                        : state.form.problem);
+    if (const auto ended = ended_choice(data, state)) {
+      ImGui::SameLine(0, ui.px(8));
+      if (ui.button("Resume", ButtonKind::quiet)) ask.resume = ended->id;
+      ui.tip("Go on from its newest checkpoint, in the same run");
+    }
   }
   const std::string running = fmt::format("{} run{} live", live_runs(data), live_runs(data) == 1 ? "" : "s");
   const float right = canvas.text_width(running, Face::small) + ui.px(150);

@@ -2,6 +2,8 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "core/files.h"
+#include "fields/checkpoint_folder.h"
 #include "gui/headless.h"
 
 using namespace isobar;
@@ -49,4 +51,29 @@ TEST_CASE("Runs of the same name in two folders are two runs") {
     chosen.insert(window.state().run);
   }
   CHECK(chosen.size() == 2);
+}
+
+TEST_CASE("A run that ended early is resumed by its folder; one without a checkpoint says why it is not") {
+  const TempFolder folder;
+  AppOptions options = options_in(folder);
+  options.isobar = fake_isobar(folder, "exec sleep 20\n");
+  const fs::path run = write_run(folder, {.name = "early", .steps = 20, .status = "stopped"});
+  write_run(folder, {.name = "whole", .steps = 20, .status = "done"});
+  Headless window(options);
+  window.settle();
+  window.click("run whole");
+  window.settle();
+  CHECK_FALSE(window.has("Resume"));
+  window.click("run early");
+  window.settle();
+  window.click("Resume");
+  CHECK(window.state().toast.find("saved no checkpoint") != std::string::npos);
+  CHECK_FALSE(window.app().launcher().is_running());
+  CheckpointWriter(run / "checkpoints", 10).finish();
+  window.click("Resume");
+  REQUIRE(window.app().launcher().is_running());
+  window.until("the arguments", [&] { return fs::exists(folder / "arguments"); });
+  CHECK(read_text_file(folder / "arguments", 10'000) ==
+        "run\n01_baseline\n--set\ntrain.resume=" + run.string() + "\n");
+  CHECK(window.state().run == run.string());
 }
