@@ -4,7 +4,7 @@
 set -u
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 # shellcheck source=/dev/null
-for part in world cuda_cases doctor_cases clean_cases broken_cases; do . "$ROOT/tests/setup/$part.sh"; done
+for part in world cuda_cases doctor_cases clean_cases broken_cases bundle_cases; do . "$ROOT/tests/setup/$part.sh"; done
 trap 'rm -rf "${WORLD:?}"' EXIT
 failures=0
 
