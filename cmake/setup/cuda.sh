@@ -39,16 +39,18 @@ missing_cuda_parts() {
 
 # cuda_plan: the lines of the plan; nothing when all is there.
 cuda_plan() {
-  local part missing again='' sum=0
+  local part missing again='' sum=0 fetch cpu=''
   missing=$(missing_cuda_parts)
   [ -n "$missing" ] || return 0
   for part in $missing; do sum=$((sum + $(unpacked_bytes "$part"))); done
   if have_libtorch && [[ $missing = *cuda* ]] && [ ! -e "$prefix/downloads/$(wheels cuda | awk 'NR == 1 { print $1 }')" ]; then
     again=", with the torch file once more: only its CPU part was kept"
   fi
-  # shellcheck disable=SC2086
+  have_libtorch || cpu=cpu  # which has a line of its own in the plan
+  # shellcheck disable=SC2086  # one word a part
+  fetch=$(($(bytes_to_fetch $cpu $missing) - $(bytes_to_fetch $cpu)))
   printf '  - for the GPU: fetch the CUDA part of libtorch%s (%s%s), unpack it (%s), and build the CUDA plugin\n' \
-    "$([[ $missing != *nvcc* ]] || printf ' and the compiler nvcc')" "$(megabytes "$(bytes_to_fetch $missing)")" "$again" "$(megabytes $sum)"
+    "$([[ $missing != *nvcc* ]] || printf ' and the compiler nvcc')" "$(megabytes "$fetch")" "$again" "$(megabytes $sum)"
 }
 
 # read_ready: what build/.ready remembers: prefix, parts, and the choice about CUDA: yes, no, failed, or - (never asked).
