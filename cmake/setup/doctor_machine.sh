@@ -10,8 +10,8 @@ kernels_of() {
 
 doctor_processor() {
   local flags name kernels forced
-  flags=$(sed -n 's/^flags[^:]*: //p' "$machine/proc/cpuinfo" | head -n 1)
-  name=$(sed -n 's/^model name[^:]*: //p' "$machine/proc/cpuinfo" | head -n 1)
+  flags=$(sed -n 's/^flags[^:]*: //p' "$machine/proc/cpuinfo" 2>/dev/null | head -n 1 || true)
+  name=$(sed -n 's/^model name[^:]*: //p' "$machine/proc/cpuinfo" 2>/dev/null | head -n 1 || true)
   kernels=$(kernels_of "$flags")
   forced=${ATEN_CPU_CAPABILITY:-}
   case " $flags " in
@@ -71,14 +71,14 @@ cores_allowed() {
 doctor_cores() {
   local present allowed limit fact state=ok hint=''
   present=$(count_of "$(cat "$machine/sys/devices/system/cpu/online" 2>/dev/null || true)")
-  [ "$present" -gt 0 ] || present=$(grep -c '^processor' "$machine/proc/cpuinfo" || true)
-  allowed=$(count_of "$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "$machine/proc/self/status")")
+  [ "$present" -gt 0 ] || present=$(grep -c '^processor' "$machine/proc/cpuinfo" 2>/dev/null || true)
+  allowed=$(count_of "$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "$machine/proc/self/status" 2>/dev/null || true)")
   limit=$(cores_allowed)
-  fact="$present"
-  if [ "$allowed" -lt "$present" ]; then
+  fact="${present:-an unknown number}"
+  if [ "$allowed" -gt 0 ] && [ "$allowed" -lt "${present:-0}" ]; then
     state=note fact="$allowed of $present may be used here (affinity)" hint="under Slurm ask for more: --cpus-per-task"
   fi
-  if [ -n "$limit" ] && [ "$limit" -lt $((allowed * 100)) ]; then
+  if [ -n "$limit" ] && [ "$limit" -lt $(((allowed > 0 ? allowed : 9999) * 100)) ]; then
     state=note fact="$fact, and the control group allows the time of $((limit / 100)).$(printf '%02d' $((limit % 100)))"
     hint="more threads than that wait for each other: export OMP_NUM_THREADS=$((limit < 100 ? 1 : limit / 100))"
   fi
@@ -101,8 +101,12 @@ memory_allowed() {
 
 doctor_memory() {
   local total free limit used
-  total=$(awk '/^MemTotal:/ { printf "%.0f", $2 * 1024 }' "$machine/proc/meminfo")
-  free=$(awk '/^MemAvailable:/ { printf "%.0f", $2 * 1024 }' "$machine/proc/meminfo")
+  total=$(awk '/^MemTotal:/ { printf "%.0f", $2 * 1024 }' "$machine/proc/meminfo" 2>/dev/null || true)
+  free=$(awk '/^MemAvailable:/ { printf "%.0f", $2 * 1024 }' "$machine/proc/meminfo" 2>/dev/null || true)
+  if [ -z "$total" ] || [ -z "$free" ]; then
+    row memory note "unknown: /proc/meminfo cannot be read"
+    return
+  fi
   read -r limit used < <(memory_allowed; echo) || true
   if [ -n "${limit:-}" ] && [ "$limit" -lt "$total" ]; then
     row memory note "$(gigabytes "$limit") allowed by the control group, $(gigabytes "$used") of it used (the machine has $(gigabytes "$total"))" \

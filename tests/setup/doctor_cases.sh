@@ -49,6 +49,19 @@ case_doctor_limits() {
   expect "threads" says "OMP_NUM_THREADS=1"
   expect "memory" says "4.0 GB allowed by the control group, 1.0 GB of it used (the machine has 16.4 GB)"
 }
+case_doctor_without_proc() {
+  rm -r "$MACHINE/proc" "$MACHINE/sys"
+  isobar doctor
+  expect "code 0" [ "$CODE" = 0 ]
+  expect "in words" says "/proc/meminfo cannot be read"
+  expect "to the end" says "Lessons"
+  mkdir -p "$MACHINE/proc/self"
+  printf 'flags\n' >"$MACHINE/proc/cpuinfo"
+  printf 'MemTotal: many\n' >"$MACHINE/proc/meminfo"
+  printf 'Cpus_allowed_list:\tx-y\n' >"$MACHINE/proc/self/status"
+  isobar doctor
+  expect "rubbish there: code 0" [ "$CODE" = 0 ]
+}
 case_doctor_limits_of_version_1() {
   rm "$MACHINE/sys/fs/cgroup/cgroup.controllers"
   printf '4:cpu,cpuacct:/box\n3:memory:/box\n' >"$MACHINE/proc/self/cgroup"
