@@ -57,7 +57,7 @@ find_build() {
 }
 find_downloads() {
   local file name known
-  known=$(wheels cpu; wheels cuda; wheels nvcc)
+  known=$(for name in cpu cuda nvcc peers; do wheels $name; done)
   for file in "$prefix"/downloads/*.whl; do
     name=${file##*/}
     # Of today's lists, or of a list of another version: these are names that only a set-up gives.

@@ -12,12 +12,13 @@ wheel_list() {
        /^[a-z]/ { sub(/--hash=sha256:/, "", $2); print file, bytes, $1, $2 }' "$setup/$1"
 }
 
-# wheels [PART]: what a part is unpacked from, in the form of wheel_list.
+# wheels [PART]: what a part, or another set of packages with a list NAME.txt, is unpacked from, in the form of wheel_list.
 wheels() {
   case ${1:-cpu} in
     cpu) wheel_list wheels.txt ;;
     cuda) wheel_list wheels.txt | awk '$1 ~ /^torch-/'; wheel_list wheels_cuda.txt ;;
     nvcc) wheel_list wheels_nvcc.txt ;;
+    *) [ ! -f "$setup/$1.txt" ] || wheel_list "$1.txt" ;;
   esac
 }
 
@@ -74,7 +75,7 @@ fetch_wheel() {
   TMPDIR=$work python3 -m pip download --quiet --no-deps --no-cache-dir --require-hashes --only-binary=:all: \
     --implementation cp --python-version 3.11 --abi cp311 --abi none --platform manylinux_2_28_x86_64 \
     --platform manylinux_2_27_x86_64 --platform manylinux_2_25_x86_64 --platform manylinux_2_18_x86_64 \
-    --platform manylinux_2_17_x86_64 --platform manylinux2014_x86_64 \
+    --platform manylinux_2_17_x86_64 --platform manylinux2014_x86_64 --platform manylinux2010_x86_64 \
     --dest "$work/out" --requirement "$work/wanted.txt" >"$prefix/logs/pip.log" 2>&1 &
   pid=$!
   background=$pid
