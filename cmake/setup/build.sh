@@ -11,12 +11,18 @@ build_jobs() {
   printf '%s' "$jobs"
 }
 
+# configure ON|OFF: with the CUDA plugin or without.
 configure() {
   mkdir -p "$build"
   say "configuring ..."
-  local window=OFF
+  local window=OFF nvcc
+  local -a cuda_options=(-DISOBAR_CUDA="$1")
   [[ $(parts_here) != *gui* ]] || window=ON
-  (cd "$home" && cmake --preset default -DLIBTORCH_PREFIX="$(libtorch_folder)" -DISOBAR_GUI=$window) >"$build/configure.log" 2>&1 || {
+  if [ "$1" = ON ]; then
+    nvcc=$(toolkit_nvcc)
+    cuda_options+=(-DCMAKE_CUDA_COMPILER="${nvcc:-$(wheel_nvcc)}")
+  fi
+  (cd "$home" && cmake --preset default -DLIBTORCH_PREFIX="$(libtorch_folder)" -DISOBAR_GUI=$window "${cuda_options[@]}") >"$build/configure.log" 2>&1 || {
     grep -A 6 'CMake Error' "$build/configure.log" >&2 || tail -n 10 "$build/configure.log" >&2
     die "the build could not be configured" "log: $build/configure.log" "./isobar doctor says what is missing"
   }

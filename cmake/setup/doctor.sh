@@ -1,100 +1,222 @@
-# ./isobar doctor: what was found, and what is missing for which lesson. It installs nothing. Sourced by ./isobar.
+# ./isobar doctor [--json]: what was found, and what to do where something is missing. It installs nothing and makes
+# nothing. Sourced by ./isobar.
 # shellcheck shell=bash
+# shellcheck source=/dev/null
+. "$setup/doctor_machine.sh"
 
-row() { printf '  %-10s %s\n' "$1" "$2"; }
+# json_text TEXT: as a JSON string.
+json_text() {
+  local text=$1
+  text=${text//\\/\\\\}
+  text=${text//\"/\\\"}
+  text=${text//$'\t'/ }
+  printf '"%s"' "$(printf '%s' "$text" | tr -d '\000-\037')"
+}
 
-doctor_machine() {
-  local flags isa='' feature system='' name
+# section TITLE: the rows that follow stand under it.
+section() {
+  if [ -z "$json" ]; then
+    say "$1"
+    return
+  fi
+  [ -z "$json_open" ] || printf ']'
+  [ -z "$json_open" ] || printf ', '
+  printf '%s: [' "$(json_text "${1,,}")"
+  json_open=1 json_rows=0
+}
+
+# row NAME ok|note|missing FACT [WHAT TO DO]
+row() {
+  if [ -z "$json" ]; then
+    printf '  %-12s %s\n' "$1" "$3"
+    [ -z "${4:-}" ] || printf '  %-12s   -> %s\n' '' "$4"
+    return
+  fi
+  [ "$json_rows" = 0 ] || printf ', '
+  json_rows=$((json_rows + 1))
+  printf '{"name": %s, "state": "%s", "fact": %s, "hint": %s}' "$(json_text "$1")" "$2" "$(json_text "$3")" "$(json_text "${4:-}")"
+}
+
+doctor_system() {
+  local system=''
   [ ! -r /etc/os-release ] || system=$(. /etc/os-release && printf '%s' "$PRETTY_NAME")
-  row system "${system:-unknown}, $(uname -m)"
-  flags=$(grep -m1 '^flags' /proc/cpuinfo || true)
-  for feature in avx2 avx512f avx512_bf16 amx_bf16; do [[ $flags != *" $feature"* ]] || isa="$isa $feature"; done
-  name=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
-  row processor "${name:-unknown}, $(nproc) cores,${isa:- no AVX2}"
-  row memory "$(awk '/^MemTotal:/ { t = $2 } /^MemAvailable:/ { a = $2 } END { printf "%.1f GB, %.1f GB free", t / 1e6, a / 1e6 }' /proc/meminfo)"
-  row disk "$(megabytes "$(free_bytes "$prefix")") free for $prefix"
-  if [ -e /dev/nvidiactl ]; then
-    row gpu "an NVIDIA driver is there; this build has no CUDA plugin yet, so lessons run on the processor"
+  if [ "$(uname -m)" = x86_64 ]; then
+    row system ok "${system:-unknown}, x86_64"
   else
-    row gpu "no NVIDIA driver: lessons run on the processor"
+    row system missing "${system:-unknown}, $(uname -m)" "the pinned libtorch files are for x86_64"
   fi
 }
 
-doctor_parts() {
+doctor_packages() {
   local missing
   if ! have_debian; then
-    row packages "this is no Debian or Ubuntu: bring what cmake/setup/packages_*.txt lists by other means"
-  else
-    missing=$(missing_packages | paste -sd' ')
-    if [ -z "$missing" ]; then
-      row packages "ok, all $(wanted_packages | wc -l)"
-    else
-      row packages "missing: $missing"
-      can_set_up=$(can_be_root && echo yes || true)
-      [ -n "$can_set_up" ] || row '' "as root: apt-get install --no-install-recommends $missing"
-    fi
+    row packages note "this is no Debian or Ubuntu" "bring what cmake/setup/packages_*.txt lists by other means"
+    return
   fi
+  missing=$(missing_packages | paste -sd' ')
+  if [ -z "$missing" ]; then
+    row packages ok "ok, all $(wanted_packages | wc -l)"
+  elif can_be_root; then
+    row packages missing "missing: $missing" "./isobar setup installs them"
+  else
+    can_set_up=
+    row packages missing "missing: $missing" "as root: apt-get install --no-install-recommends $missing"
+  fi
+}
+
+doctor_libtorch() {
   if have_libtorch; then
-    row libtorch "ok, $libtorch_version (CPU part), in $(libtorch_folder)"
+    row libtorch ok "ok, $libtorch_version (CPU part), in $(libtorch_folder)"
   else
-    row libtorch "missing: $libtorch_version, $(megabytes "$(wheels | awk '{ s += $2 } END { print s }')") to fetch"
+    row libtorch missing "missing: $libtorch_version, $(megabytes "$(bytes_to_fetch cpu)") to fetch" "./isobar setup brings it"
   fi
-  if [ -f "$build/build.ninja" ]; then row build "configured in $build"; else row build "missing: not configured"; fi
+  if [ -f "$build/build.ninja" ]; then row build ok "configured in $build"; else row build missing "missing: not configured" "./isobar setup"; fi
+}
+
+# nccl_version: of the CUDA part, such as 2.28.9.
+nccl_version() {
+  sed -nE 's/^#define NCCL_(MAJOR|MINOR|PATCH) +([0-9]+).*/\2/p' "$(libtorch_folder)/nvidia/nccl/include/nccl.h" 2>/dev/null | paste -sd.
+}
+
+doctor_cuda() {
+  local nvcc plugin=$build/lib/libisobar_cuda.so lost bring="./isobar --cuda setup"
+  nvcc=$(toolkit_nvcc)
+  if [ -n "$nvcc" ]; then
+    row nvcc ok "CUDA toolkit $(nvcc_release "$nvcc"), $nvcc"
+  elif have_part nvcc; then
+    row nvcc ok "$(nvcc_release "$(wheel_nvcc)"), $(wheel_nvcc)"
+  else
+    row nvcc note "no CUDA toolkit 13" "$bring brings a compiler ($(megabytes "$(bytes_to_fetch nvcc)"))"
+  fi
+  if have_part cuda; then
+    row "cuda part" ok "ok, NCCL $(nccl_version), $(megabytes "$(unpacked_bytes cuda)") in $(libtorch_folder)"
+  else
+    row "cuda part" note "not here" "$bring brings it: $(megabytes "$(bytes_to_fetch cuda)") to fetch, $(megabytes "$(unpacked_bytes cuda)") on disk"
+  fi
+  read_ready
+  if [ -f "$plugin" ]; then
+    lost=$(timeout 60 ldd "$plugin" 2>/dev/null | awk '/not found/ { print $1 }' | paste -sd' ')
+    if [ -z "$lost" ]; then row plugin ok "built, and all its libraries are found"; else row plugin missing "built, but without: $lost" "$bring"; fi
+  elif [ "$ready_cuda" = failed ]; then
+    row plugin missing "not built: the set-up of the CUDA part failed" "$bring tries again"
+  elif [ "$ready_cuda" = no ]; then
+    row plugin note "not built: left out on request" "$bring builds it"
+  else
+    row plugin note "not built" "$bring builds it"
+  fi
 }
 
 doctor_window() {
   local here missing
   here=$(parts_here)
   if [[ $here == *gui* ]]; then
-    row window "ok: ./isobar gui"
+    row window ok "ok: ./isobar gui"
   elif have_debian; then
     missing=$(missing_packages gui | paste -sd' ')
-    row window "not here yet; ./isobar gui brings: $missing"
+    row window note "not here yet" "./isobar gui brings: $missing"
   else
-    row window "imgui, glfw3, md4c or freetype2 is missing (pkg-config looks for them)"
+    row window note "imgui, glfw3, md4c or freetype2 is missing" "pkg-config looks for them"
   fi
   if [ -f /usr/share/fonts/opentype/inter/Inter-Regular.otf ] && [ -f /usr/share/fonts/truetype/jetbrains-mono/JetBrainsMono-Regular.ttf ]; then
-    row fonts "ok, Inter and JetBrains Mono"
+    row fonts ok "ok, Inter and JetBrains Mono"
   else
-    row fonts "Inter or JetBrains Mono is missing: the window uses the one of Dear ImGui"
+    row fonts note "Inter or JetBrains Mono is missing" "the window then uses the font of Dear ImGui; ./isobar gui brings them"
   fi
-  [[ $here == *display* ]] || row display "no Xvfb: pictures of the window bring it (./isobar gui --screenshot FILE.png)"
+  if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then
+    row display ok "${WAYLAND_DISPLAY:+Wayland $WAYLAND_DISPLAY}${DISPLAY:+${WAYLAND_DISPLAY:+, }X $DISPLAY}"
+  elif [[ $here == *display* ]]; then
+    row display note "none; pictures are drawn in memory" "./isobar gui --screenshot FILE.png; to see the window, log in with ssh -X"
+  else
+    row display note "none, and no Xvfb for pictures" "./isobar gui --screenshot FILE.png brings it"
+  fi
+}
+
+# data_problem FOLDER: what is wrong with a data set at first sight; nothing when every file is as long as its records.
+data_problem() {
+  local line name records size grid='' channels='' files=0
+  while IFS= read -r line; do
+    if [[ $line =~ ^grid\ =\ \[([0-9]{1,6}),\ ?([0-9]{1,6})\] ]]; then
+      grid=$((BASH_REMATCH[1] * BASH_REMATCH[2]))
+    elif [[ $line =~ ^channels\ =\ ([0-9]{1,4}) ]]; then
+      channels=${BASH_REMATCH[1]}
+    elif [[ $line =~ ^\"([^\"]+)\"\ =\ ([0-9]{1,9})$ ]]; then
+      name=${BASH_REMATCH[1]} records=${BASH_REMATCH[2]} files=$((files + 1))
+      size=$(stat -c %s -- "$1/$name" 2>/dev/null) || { printf '%s is missing' "$name"; return; }
+      [ "$size" -ge $((records * ${channels:-0} * ${grid:-0} * 4)) ] || { printf '%s is cut short' "$name"; return; }
+    fi
+  done <"$1/dataset.toml"
+  [ $files -gt 0 ] && [ -n "$grid" ] && [ -n "$channels" ] || printf 'dataset.toml names no files, or no grid'
 }
 
 doctor_data() {
-  local sheet found=''
+  local sheet found='' folder name problem kind
   for sheet in "$prefix"/data/*/dataset.toml; do
     [ -f "$sheet" ] || continue
     found=1
-    row data "$(sed -n 's/^name = "\(.*\)"$/\1/p' "$sheet"), $(megabytes "$(du -sb "$(dirname "$sheet")" | cut -f1)"), synthetic"
+    folder=$(dirname "$sheet")
+    name=$(sed -n 's/^name = "\(.*\)"$/\1/p' "$sheet")
+    kind='not synthetic'
+    ! grep -q '^synthetic = true' "$sheet" || kind=synthetic
+    problem=$(data_problem "$folder")
+    [ -z "$problem" ] || row data missing "${name:-$folder}: $problem" "remove $folder; the next run makes it again"
+    [ -n "$problem" ] || row data ok "$name, $(megabytes "$(du -sb "$folder" | cut -f1)"), $kind, files have their size"
   done
-  [ -n "$found" ] || row data "no data set yet: the embedded one is made by the first run (585 MB, some seconds)"
+  [ -n "$found" ] || row data note "no data set yet" "the first run makes the embedded one (585 MB, some seconds)"
+}
+
+doctor_ranks() {
+  if [ -n "${SLURM_JOB_ID:-}" ]; then
+    if [ -n "${SLURM_STEP_ID:-}" ]; then
+      row slurm ok "job $SLURM_JOB_ID, rank ${SLURM_PROCID:-?} of ${SLURM_NTASKS:-?}"
+    else
+      row slurm ok "job $SLURM_JOB_ID, in its batch shell" "ranks start with srun"
+    fi
+  elif type -P sbatch >/dev/null; then
+    row slurm ok "its commands are here; this is no job"
+  else
+    row slurm note "not seen: one machine"
+  fi
+  if [ -n "${RANK:-}${WORLD_SIZE:-}" ]; then row ranks ok "RANK=${RANK:-not set}, WORLD_SIZE=${WORLD_SIZE:-not set}"; else row ranks ok "none set: one process"; fi
 }
 
 doctor_lessons() {
   local sheet lesson
   for sheet in "$home"/lessons/*/lesson.toml; do
+    [ -f "$sheet" ] || continue
     lesson=$(basename "$(dirname "$sheet")")
     if [ -x "$build/bin/$lesson" ] && have_libtorch; then
-      row "$lesson" "  ready: ./isobar run $lesson"
+      row "$lesson" ok "ready: ./isobar run $lesson"
     elif [ -n "$can_set_up" ]; then
-      row "$lesson" "  not built yet; ./isobar run $lesson does all of it"
+      row "$lesson" note "not built yet" "./isobar run $lesson does all of it"
     else
-      row "$lesson" "  cannot be set up here: see the missing packages above"
+      row "$lesson" missing "cannot be set up here" "see the missing packages above"
     fi
   done
 }
 
 doctor() {
+  json='' json_open=''
+  [ $# = 0 ] || [ "$*" = --json ] || die "doctor does not know \"$*\"" "./isobar doctor" "./isobar doctor [--json]" 2
+  [ $# = 0 ] || json=1
   can_set_up=yes
   [ "$(uname -m)" = x86_64 ] || can_set_up=
-  say "Machine"
-  doctor_machine
-  say "Set-up"
-  doctor_parts
+  [ -z "$json" ] || printf '{'
+  section Machine
+  doctor_system
+  doctor_processor
+  doctor_cores
+  doctor_memory
+  doctor_disk
+  doctor_gpu
+  section Set-up
+  doctor_packages
+  doctor_libtorch
+  doctor_cuda
   doctor_window
   doctor_data
-  say "Lessons"
+  doctor_ranks
+  section Lessons
   doctor_lessons
+  [ -z "$json" ] || printf '], "can_set_up": %s}\n' "$([ -n "$can_set_up" ] && echo true || echo false)"
   [ -n "$can_set_up" ]
 }

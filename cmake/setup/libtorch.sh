@@ -1,22 +1,58 @@
 # The libtorch files: fetched by name and hash, checked, unpacked aside, and only then named. Sourced by ./isobar.
+# In three parts: cpu; cuda (the CUDA libraries of torch and what they are linked to); nvcc (the CUDA compiler).
 # shellcheck shell=bash
 
 libtorch_version=2.11.0
-libtorch_bytes=560000000  # what the CPU part takes unpacked
 
 libtorch_folder() { printf '%s' "$prefix/libtorch-$libtorch_version"; }
 
-# wheels: lines of FILE BYTES NAME==VERSION SHA256
-wheels() {
+# wheel_list FILE: lines of FILE BYTES NAME==VERSION SHA256
+wheel_list() {
   awk '$1 == "#file" { file = $2; bytes = $3 }
-       /^[a-z]/ { sub(/--hash=sha256:/, "", $2); print file, bytes, $1, $2 }' "$setup/wheels.txt"
+       /^[a-z]/ { sub(/--hash=sha256:/, "", $2); print file, bytes, $1, $2 }' "$setup/$1"
 }
 
-libtorch_mark() { wheels | awk '{ print $4 }' | paste -sd' '; }
+# wheels [PART]: what a part, or another set of packages with a list NAME.txt, is unpacked from, in the form of wheel_list.
+wheels() {
+  case ${1:-cpu} in
+    cpu) wheel_list wheels.txt ;;
+    cuda) wheel_list wheels.txt | awk '$1 ~ /^torch-/'; wheel_list wheels_cuda.txt ;;
+    nvcc) wheel_list wheels_nvcc.txt ;;
+    *) [ ! -f "$setup/$1.txt" ] || wheel_list "$1.txt" ;;
+  esac
+}
 
-have_libtorch() {
+# unpacked_bytes PART: what it takes on the disk.
+unpacked_bytes() {
+  case $1 in
+    cpu) printf 560000000 ;;
+    cuda) printf 3050000000 ;;
+    nvcc) printf 210000000 ;;
+  esac
+}
+
+# part_mark PART: the file that is written last, when all of the part is in place.
+part_mark() {
+  local end=".complete-$1"
+  [ "$1" != cpu ] || end=.complete
+  printf '%s/%s' "$(libtorch_folder)" "$end"
+}
+part_hashes() { wheels "$1" | awk '{ print $4 }' | paste -sd' '; }
+
+# have_part PART: unpacked whole from the files that are pinned now.
+have_part() {
   local mark=""
-  [ -f "$(libtorch_folder)/.complete" ] && read -r mark <"$(libtorch_folder)/.complete" && [ "$mark" = "$(libtorch_mark)" ]
+  [ -f "$(part_mark "$1")" ] && read -r mark <"$(part_mark "$1")" && [ "$mark" = "$(part_hashes "$1")" ]
+}
+have_libtorch() { have_part cpu; }
+
+# bytes_to_fetch PART...: of the files that are not in downloads/ yet; a file of two parts counts once.
+bytes_to_fetch() {
+  local part file bytes sum=0 rest
+  while read -r file bytes rest; do
+    [ "$(stat -c %s "$prefix/downloads/$file" 2>/dev/null)" = "$bytes" ] || sum=$((sum + bytes))
+  done < <(for part in "$@"; do wheels "$part"; done | sort -u)
+  printf '%s' "$sum"
 }
 
 # wheel_is_good FILE SHA256
@@ -38,7 +74,8 @@ fetch_wheel() {
   printf '%s --hash=sha256:%s\n' "$requirement" "$sha" >"$work/wanted.txt"
   TMPDIR=$work python3 -m pip download --quiet --no-deps --no-cache-dir --require-hashes --only-binary=:all: \
     --implementation cp --python-version 3.11 --abi cp311 --abi none --platform manylinux_2_28_x86_64 \
-    --platform manylinux_2_25_x86_64 --platform manylinux_2_17_x86_64 --platform manylinux2014_x86_64 \
+    --platform manylinux_2_27_x86_64 --platform manylinux_2_25_x86_64 --platform manylinux_2_18_x86_64 \
+    --platform manylinux_2_17_x86_64 --platform manylinux2014_x86_64 --platform manylinux2010_x86_64 \
     --dest "$work/out" --requirement "$work/wanted.txt" >"$prefix/logs/pip.log" 2>&1 &
   pid=$!
   background=$pid
@@ -58,7 +95,7 @@ fetch_wheel() {
     rm -rf "$work"
     if grep -qi 'hash' "$prefix/logs/pip.log"; then
       die "what was sent as $requirement has another sha256 than the one pinned here; it was thrown away" \
-        "cmake/setup/wheels.txt" "try again; if it stays, the source of your Python packages is not to be trusted"
+        "cmake/setup/wheels*.txt" "try again; if it stays, the source of your Python packages is not to be trusted"
     fi
     tail -n 3 "$prefix/logs/pip.log" >&2
     die "$requirement could not be fetched" "log: $prefix/logs/pip.log" \
@@ -70,7 +107,7 @@ fetch_wheel() {
   }
   mv "$work/out/$file" "$target"
   rm -rf "$work"
-  fetched="$fetched $target"
+  fetched="$fetched $file"
   live_end
 }
 
@@ -78,35 +115,103 @@ fetch_wheel() {
 unpack_wheel() {
   local file=$1 folder=$2
   shift 2
-  if unzip -Z1 "$file" | grep -qE '^/|(^|/)\.\.(/|$)'; then
+  # Read to the end: a grep that stops at the first hit would end unzip, and so look like no hit.
+  if [ "$(unzip -Z1 "$file" | grep -cE '^/|(^|/)\.\.(/|$)')" != 0 ]; then
     die "the archive holds names that lead outside of it; it was not unpacked" "$file" ""
   fi
   unzip -q "$file" "$@" -d "$folder" || die "the archive cannot be unpacked" "$file" "run the same command again"
 }
 
-bring_libtorch() {
-  local file bytes requirement sha part
+# left_out FILE: members of a CUDA wheel that nothing here is linked to, as a pattern.
+left_out() {
+  case $1 in
+    nvidia_cublas-*) printf '*/libnvblas*' ;;
+    nvidia_cuda_nvrtc-*) printf '*.alt.*' ;;
+    nvidia_cufft-*) printf '*/libcufftw*' ;;
+    nvidia_cufile-*) printf '*/libcufile_rdma*' ;;
+    nvidia_cusolver-*) printf '*/libcusolverMg*' ;;
+    nvidia_nvshmem_*) printf '*/libnvshmem_device*' ;;
+    nvidia_nvvm-*) printf '*/libnvvm.so*' ;;
+  esac
+}
+
+# unpack_for PART FILE FOLDER: what the part needs of one wheel.
+unpack_for() {
+  local part=$1 wheel=$prefix/downloads/$2 folder=$3 without
+  without=$(left_out "$2")
+  case $part/$2 in
+    cpu/torch-*) unpack_wheel "$wheel" "$folder" 'torch/include/*' torch/lib/libc10.so torch/lib/libtorch_cpu.so 'torch/lib/libgomp*' ;;
+    cpu/*) unpack_wheel "$wheel" "$folder" 'nvidia/cu13/lib/*' ;;
+    cuda/torch-*) unpack_wheel "$wheel" "$folder" 'torch/lib/libtorch_cuda*.so' torch/lib/libc10_cuda.so torch/lib/libcaffe2_nvrtc.so torch/lib/libtorch_nvshmem.so ;;
+    cuda/nvidia_cuda_runtime-*) unpack_wheel "$wheel" "$folder" 'nvidia/cu13/include/*' ;;
+    *) unpack_wheel "$wheel" "$folder" 'nvidia/*' ${without:+-x "$without"} ;;
+  esac
+}
+
+# fit_nvcc FOLDER: the wheels lack the names under which nvcc and the linker look for libraries, and some run bits.
+fit_nvcc() {
+  local cu=$1/nvidia/cu13
+  mkdir -p "$cu/lib"
+  ln -s lib "$cu/lib64"
+  ln -s libcudart.so.13 "$cu/lib/libcudart.so"
+  chmod -R a+rX "$cu"
+  chmod a+x "$cu"/bin/* "$cu"/nvvm/bin/*
+}
+
+# move_in PART FOLDER: file by file into the libtorch folder, each replaced in one step, so that programs that run go on.
+# Which files came is kept in a list beside the mark, for ./isobar clean.
+move_in() {
+  local part=$1 from=$2 to name list
+  to=$(libtorch_folder)
+  list=$to/.files-$part
+  (cd "$from" && find . \( -type f -o -type l \) -printf '%P\n') >"$list"
+  (cd "$from" && find . -mindepth 1 -type d -printf '%P\n') | while IFS= read -r name; do mkdir -p "$to/$name"; done
+  while IFS= read -r name; do mv -fT "$from/$name" "$to/$name"; done <"$list"
+  rm -rf "$from"
+}
+
+# drop_leftovers: of a set-up that was killed; call it with the lock held.
+drop_leftovers() { rm -rf "$prefix"/downloads/.part-* "$prefix"/libtorch-*.part-*; }
+
+# bring_part PART: fetches, checks, unpacks aside, moves in, writes the mark. Set fetched= before the first part and call
+# drop_fetched after the last: two parts are made of the torch wheel.
+bring_part() {
+  local part=$1 file bytes requirement sha aside count=0 total
   mkdir -p "$prefix/downloads"
-  need_space "$prefix" 1200000000 "the libtorch files (544 MB to fetch, 560 MB unpacked)"
-  fetched=
+  need_space "$prefix" $(($(bytes_to_fetch "$part") + $(unpacked_bytes "$part") + 100000000)) \
+    "the libtorch files, part $part ($(megabytes "$(bytes_to_fetch "$part")") to fetch, $(megabytes "$(unpacked_bytes "$part")") unpacked)"
   while read -r file bytes requirement sha; do
     fetch_wheel "$file" "$bytes" "$requirement" "$sha"
-  done < <(wheels)
+  done < <(wheels "$part")
   say "  unpacking ..."
-  rm -rf "$prefix"/libtorch-*.part-*
-  part=$(libtorch_folder).part-$$
-  mkdir -p "$part"
+  aside=$(libtorch_folder).part-$$
+  rm -rf "$aside"
+  mkdir -p "$aside"
+  total=$(wheels "$part" | wc -l)
   while read -r file bytes requirement sha; do
+    count=$((count + 1))
+    [ ! -t 1 ] || live "  unpacking: $count of $total"
     wheel_is_good "$prefix/downloads/$file" "$sha" || die "$file changed after it was checked" "$prefix/downloads" "run the same command again"
-    case $file in
-      torch-*) unpack_wheel "$prefix/downloads/$file" "$part" 'torch/include/*' torch/lib/libc10.so torch/lib/libtorch_cpu.so 'torch/lib/libgomp*' ;;
-      *) unpack_wheel "$prefix/downloads/$file" "$part" 'nvidia/cu13/lib/*' ;;
-    esac
-  done < <(wheels)
-  libtorch_mark >"$part/.complete"
-  rm -rf "$(libtorch_folder)"
-  mv "$part" "$(libtorch_folder)"
-  # What this call fetched is unpacked now; a file somebody brought by hand stays.
-  # shellcheck disable=SC2086
-  rm -f $fetched
+    unpack_for "$part" "$file" "$aside"
+  done < <(wheels "$part")
+  live_end
+  if [ "$part" = cpu ]; then
+    rm -f "$(libtorch_folder)"/.complete*
+    rm -rf "$(libtorch_folder)"
+    part_hashes cpu >"$aside/.complete"
+    mv -T "$aside" "$(libtorch_folder)"
+    return
+  fi
+  rm -f "$(part_mark "$part")"
+  [ "$part" != nvcc ] || fit_nvcc "$aside"
+  move_in "$part" "$aside"
+  part_hashes "$part" >"$(part_mark "$part").part"
+  mv "$(part_mark "$part").part" "$(part_mark "$part")"
+}
+
+# drop_fetched: what this call fetched is unpacked now; a file somebody brought by hand stays.
+drop_fetched() {
+  local file
+  for file in $fetched; do rm -f "$prefix/downloads/$file"; done
+  fetched=
 }

@@ -10,8 +10,8 @@ wanted_packages() {
 
 # missing_packages PART...: the wanted ones that dpkg does not have.
 missing_packages() {
-  # shellcheck disable=SC2046  # one word a package
   local have
+  # shellcheck disable=SC2046  # one word a package
   have=$(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' $(wanted_packages "$@") 2>/dev/null | awk '$1 ~ /^.i/ { print $2 }')
   wanted_packages "$@" | grep -Fvx -e "${have:-none}" || true
 }

@@ -59,3 +59,6 @@ nearest() {
   done
   printf '%s' "$best"
 }
+
+# gigabytes BYTES: to a tenth.
+gigabytes() { printf '%d.%d GB' $((($1 + 50000000) / 1000000000)) $((($1 + 50000000) % 1000000000 / 100000000)); }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/files.h"
+#include "support/bin_folder.h"
 #include "support/process.h"
 #include "support/temp_folder.h"
 
@@ -22,7 +23,7 @@ inline const std::filesystem::path& data() {
   static const TempFolder folder;
   static const std::filesystem::path path = [] {
     const std::filesystem::path out = folder / "data";
-    const ProcessResult made = run_process({std::string(ISOBAR_BIN) + "/make_fields", "--grid", "48x96",
+    const ProcessResult made = run_process({bin_folder(ISOBAR_BIN) + "/make_fields", "--grid", "48x96",
                                             "--samples", "32", "--out", out.string()});
     if (made.code != 0) throw std::runtime_error(made.err);
     return out;
@@ -32,7 +33,7 @@ inline const std::filesystem::path& data() {
 
 inline ProcessResult train(const std::filesystem::path& run_dir, const std::vector<std::string>& sets,
                            const ProcessOptions& options = {}) {
-  std::vector<std::string> words = {std::string(ISOBAR_BIN) + "/01_baseline",
+  std::vector<std::string> words = {bin_folder(ISOBAR_BIN) + "/01_baseline",
                                     "--preset",
                                     "cpu_micro",
                                     "--run-dir",

@@ -80,7 +80,7 @@ TEST_CASE("two runs of one seed and thread count are equal bit for bit, and run.
   const std::vector<std::string> sets = {"train.steps=10", "train.report_every=1"};
   REQUIRE(train(folder / "one", sets).code == 0);
   REQUIRE(train(folder / "two", sets).code == 0);
-  const ProcessResult again = run_process({std::string(ISOBAR_BIN) + "/01_baseline", "--config",
+  const ProcessResult again = run_process({bin_folder(ISOBAR_BIN) + "/01_baseline", "--config",
                                            folder / "one/run.toml", "--run-dir", folder / "three"});
   REQUIRE(again.code == 0);
   for (const char* other : {"two", "three"}) {

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "lessons/lesson_run.h"
+#include "support/bin_folder.h"
 #include "support/errors.h"
 
 using namespace isobar;
@@ -10,7 +11,7 @@ namespace {
 
 ProcessResult cli(const std::vector<std::string>& words, const std::filesystem::path& folder) {
   std::vector<std::string> all = words;
-  all.insert(all.begin(), std::string(ISOBAR_BIN) + "/isobar-cli");
+  all.insert(all.begin(), bin_folder(ISOBAR_BIN) + "/isobar-cli");
   return run_process(all, {.folder = folder.string()});
 }
 

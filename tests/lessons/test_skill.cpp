@@ -1,13 +1,14 @@
 #include <catch2/catch.hpp>
 
 #include "lessons/lesson_run.h"
+#include "support/bin_folder.h"
 #include "support/errors.h"
 
 using namespace isobar;
 
 TEST_CASE("cpu_tiny beats persistence by a quarter after its 900 steps, on a later period") {
   const TempFolder folder;
-  const std::string bin = ISOBAR_BIN;
+  const std::string bin = bin_folder(ISOBAR_BIN);
   REQUIRE(run_process({bin + "/make_fields", "--out", folder / "data"}, {.deadline_s = 300}).code == 0);
   const ProcessResult result =
       run_process({bin + "/01_baseline", "--preset", "cpu_tiny", "--run-dir", folder / "run", "--set",

@@ -1,5 +1,5 @@
-# A small world for ./isobar: stand-ins for apt, dpkg, pip, cmake and ninja that record how they were called, and three tiny
-# wheels with their true hashes. Nothing leaves this folder. Sourced by run_all.sh.
+# A small world for ./isobar: stand-ins for apt, dpkg, pip, cmake, ninja and nvcc that record how they were called, tiny wheels
+# with their true hashes, and a machine described by files. Nothing leaves this folder. Sourced by run_all.sh.
 # shellcheck shell=bash
 
 # script NAME: the body comes from standard input.
@@ -8,20 +8,62 @@ script() {
   chmod +x "$WORLD/bin/$1"
 }
 
+# list_wheel LIST FILE: appends a wheel to a list of cmake/setup.
+list_wheel() {
+  printf '#file %s %s\n%s==1 --hash=sha256:%s\n' "$2" "$(stat -c %s "$WORLD/wheels/$2")" "${2%%-*}" \
+    "$(sha256sum "$WORLD/wheels/$2" | cut -d' ' -f1)" >>"$TREE/cmake/setup/$1"
+}
+
 make_wheels() {
-  mkdir -p "$WORLD/wheels" "$WORLD/src/torch/lib" "$WORLD/src/torch/include" "$WORLD/src/nvidia/cu13/lib"
-  echo tensors >"$WORLD/src/torch/lib/libtorch_cpu.so"
-  cp "$WORLD/src/torch/lib/libtorch_cpu.so" "$WORLD/src/torch/lib/libc10.so"
-  cp "$WORLD/src/torch/lib/libtorch_cpu.so" "$WORLD/src/torch/lib/libgomp.so.1"
-  echo header >"$WORLD/src/torch/include/a.h"
-  echo cuda >"$WORLD/src/nvidia/cu13/lib/libcudart.so.13"
-  (cd "$WORLD/src" && python3 -m zipfile -c ../wheels/torch-2.11.0-x.whl torch && python3 -m zipfile -c ../wheels/nvidia_a-1.whl nvidia)
-  : >"$TREE/cmake/setup/wheels.txt"
-  local file
-  for file in torch-2.11.0-x.whl nvidia_a-1.whl; do
-    printf '#file %s %s\n%s==1 --hash=sha256:%s\n' "$file" "$(stat -c %s "$WORLD/wheels/$file")" "${file%%-*}" \
-      "$(sha256sum "$WORLD/wheels/$file" | cut -d' ' -f1)" >>"$TREE/cmake/setup/wheels.txt"
-  done
+  local src=$WORLD/src cu=nvidia/cu13 file
+  mkdir -p "$WORLD/wheels" "$src"/{cpu,cuda,nvcc}
+  (
+    cd "$src/cpu" || exit
+    mkdir -p torch/lib torch/include $cu/lib
+    for file in torch_cpu c10 torch_cuda torch_cuda_linalg c10_cuda caffe2_nvrtc torch_nvshmem; do echo "tensors $file" >torch/lib/lib$file.so; done
+    echo openmp >torch/lib/libgomp.so.1
+    echo header >torch/include/a.h
+    echo cuda >$cu/lib/libcudart.so.13
+    python3 -m zipfile -c "$WORLD/wheels/torch-2.11.0-x.whl" torch
+    python3 -m zipfile -c "$WORLD/wheels/nvidia_a-1.whl" nvidia
+    cd ../cuda || exit
+    mkdir -p nvidia/nccl/lib nvidia/nccl/include $cu/lib
+    echo collectives >nvidia/nccl/lib/libnccl.so.2
+    printf '#define NCCL_MAJOR 2\n#define NCCL_MINOR 28\n#define NCCL_PATCH 9\n' >nvidia/nccl/include/nccl.h
+    echo matrices >$cu/lib/libcublas.so.13
+    python3 -m zipfile -c "$WORLD/wheels/nvidia_b-1.whl" nvidia
+    cd ../nvcc || exit
+    mkdir -p $cu/bin $cu/nvvm/bin
+    printf '#!/bin/sh\necho "Cuda compilation tools, release 13.0, V13.0.88"\n' >$cu/bin/nvcc
+    echo optimiser >$cu/nvvm/bin/cicc
+    python3 -m zipfile -c "$WORLD/wheels/nvidia_nvcc-1.whl" nvidia
+  )
+  rm "$TREE"/cmake/setup/wheels*.txt
+  list_wheel wheels.txt torch-2.11.0-x.whl
+  list_wheel wheels.txt nvidia_a-1.whl
+  list_wheel wheels_cuda.txt nvidia_b-1.whl
+  list_wheel wheels_nvcc.txt nvidia_nvcc-1.whl
+}
+
+# make_machine: what the files of /proc, /sys and /dev say of it; two cores, 16 GB, no GPU.
+make_machine() {
+  MACHINE=$WORLD/machine
+  export ISOBAR_SYSROOT=$MACHINE
+  mkdir -p "$MACHINE/proc/self" "$MACHINE/sys/devices/system/cpu" "$MACHINE/sys/fs/cgroup" "$MACHINE/dev"
+  cpu_flags "fma avx2"
+  echo 0-1 >"$MACHINE/sys/devices/system/cpu/online"
+  printf 'Cpus_allowed_list:\t0-1\n' >"$MACHINE/proc/self/status"
+  printf 'MemTotal: 16000000 kB\nMemAvailable: 9000000 kB\n' >"$MACHINE/proc/meminfo"
+  echo 0::/ >"$MACHINE/proc/self/cgroup"
+  : >"$MACHINE/sys/fs/cgroup/cgroup.controllers"
+}
+cpu_flags() { printf 'processor : 0\nmodel name : A Processor 9000\nflags : fpu %s\n\nprocessor : 1\n' "$1" >"$MACHINE/proc/cpuinfo"; }
+
+# driver VERSION: a machine with an NVIDIA driver and one GPU.
+driver() {
+  mkdir -p "$MACHINE/proc/driver/nvidia/gpus/0000:01:00.0"
+  echo "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  $1  Release Build" >"$MACHINE/proc/driver/nvidia/version"
+  printf 'Model: \t\t NVIDIA A Card\nIRQ: 1\n' >"$MACHINE/proc/driver/nvidia/gpus/0000:01:00.0/information"
 }
 
 make_programs() {
@@ -61,13 +103,23 @@ mkdir -p "\$dest"
 cp "\$WORLD"/wheels/\$name-*.whl "\$dest/"
 [ ! -e "\$WORLD/altered" ] || for file in "\$dest"/*; do printf x >>"\$file"; done
 BODY
+  script nvcc <<'BODY'
+[ -e "$WORLD/toolkit" ] || exit 1
+echo "Cuda compilation tools, release $(cat "$WORLD/toolkit"), V$(cat "$WORLD/toolkit").1"
+BODY
+  script nvidia-smi <<'BODY'
+[ -e "$WORLD/smi" ] || exit 9
+cat "$WORLD/smi"
+BODY
   script cmake <<'BODY'
 log "cmake $*"
+[[ ! -e "$WORLD/cuda-cmake-fails" || "$*" != *ISOBAR_CUDA=ON* ]] || { echo "CMake Error at CMakeLists.txt: no CUDA"; exit 1; }
 [ ! -e "$WORLD/cmake-fails" ] || { echo "CMake Error at CMakeLists.txt: no fmt"; exit 1; }
 mkdir -p build && : >build/build.ninja
 BODY
   script ninja <<'BODY'
-log "ninja ${*: -1}"
+log "ninja ${*:5}"
+[[ ! -e "$WORLD/plugin-fails" || "$*" != *isobar_cuda* ]] || { echo "1/2 Building x"; echo "FAILED: x.o"; echo "kernel.cu:7:1: error: expected ;"; exit 1; }
 [ ! -e "$WORLD/build-fails" ] || { echo "1/2 Building x"; echo "FAILED: x.o"; echo "main.cpp:3:1: error: expected ;"; exit 1; }
 mkdir -p "$2/bin"
 printf '#!/bin/sh\nprintf "cli"; printf " <%%s>" "$@"; exit %s\n' "$(cat "$WORLD/cli-code" 2>/dev/null || echo 0)" >"$2/bin/isobar-cli"
@@ -86,6 +138,7 @@ new_world() {
   TREE=$WORLD/tree
   PREFIX=$WORLD/prefix
   export WORLD
+  make_machine
   mkdir -p "$WORLD/bin" "$TREE/cmake" "$TREE/lessons/01_baseline"
   cp "$ROOT/isobar" "$TREE/"
   cp -r "$ROOT/cmake/setup" "$TREE/cmake/"

@@ -1,0 +1,209 @@
+# ./isobar clean: removes what Isobar fetched, made and built, and knows by its own marks; never runs, never what somebody
+# else put there. Sourced by ./isobar.
+# shellcheck shell=bash
+
+clean_kinds='build downloads logs parts peers data cuda libtorch'
+
+clean_usage() {
+  cat <<'TEXT'
+./isobar clean [WHAT...] [--all] [--yes] [--dry-run]
+
+  Lists what is cached with its size, asks, and removes it. Without a name: what costs least to get back, that is
+  build, downloads, logs and parts. Runs are never touched: ./isobar runs delete RUN.
+
+  build       the build folder
+  downloads   files that were fetched and not unpacked yet, or brought by hand
+  logs        logs of the set-up and of the window's runs
+  parts       what a broken-off set-up left
+  peers       Python environments of the benches
+  data        synthetic data sets (the next run makes them again); data that you brought stays
+  cuda        the CUDA part of libtorch and its compiler (2 GB to fetch again)
+  libtorch    libtorch, the CUDA part too
+
+  --all       everything above
+  --yes       do not ask
+  --dry-run   only list
+TEXT
+}
+
+# check_clean_prefix: a folder that holds other things than Isobar's is refused, however it was named.
+check_clean_prefix() {
+  local real above hint="export ISOBAR_PREFIX=/the/folder/of/isobar"
+  real=$(readlink -f "$prefix")
+  for above in / "${HOME:-/}" "$home" /tmp /var /usr /home /root /opt /etc; do
+    above=$(readlink -f "$above" || printf '%s' "$above")
+    [ "$real" != "$above" ] || die "this folder is not Isobar's alone, so nothing in it is removed" "$prefix" "$hint" 2
+  done
+  case "${HOME:-/}/ $home/" in
+    "$real"/* | *" $real"/*) die "this folder holds more than Isobar's files, so nothing in it is removed" "$prefix" "$hint" 2 ;;
+  esac
+  prefix=$real
+}
+
+# found KIND PATH: remembers one thing that may go. A symbolic link, and what stands behind one, is somebody's choice and stays.
+found() {
+  [ -e "$2" ] || [ -L "$2" ] || return 0
+  if [ "$(readlink -f "$2")" = "$2" ]; then
+    clean_list+=("$1 $2")
+  else
+    say "  (left alone, there is a symbolic link in $2)"
+  fi
+}
+
+# The marks by which each kind is known.
+find_build() {
+  [ -f "$build/.ready" ] || grep -qsFx "CMAKE_HOME_DIRECTORY:INTERNAL=$home" "$build/CMakeCache.txt" || [ -f "$build/configure.log" ] || return 0
+  found build "$(readlink -f "$home")/build"
+}
+find_downloads() {
+  local file name known
+  known=$(for name in cpu cuda nvcc peers; do wheels $name; done)
+  for file in "$prefix"/downloads/*.whl; do
+    name=${file##*/}
+    # Of today's lists, or of a list of another version: these are names that only a set-up gives.
+    if [[ $known = *"$name "* || $name =~ ^(torch|nvidia_[a-z0-9_]+)-[0-9][^/]*-manylinux[^/]*\.whl$ ]]; then found downloads "$file"; fi
+  done
+}
+find_logs() {
+  local file
+  for file in "$prefix"/logs/apt.log "$prefix"/logs/pip.log "$prefix"/logs/peers.log "$prefix"/window/start-*.log; do found logs "$file"; done
+}
+find_parts() {
+  local file
+  for file in "$prefix"/downloads/.part-* "$prefix"/libtorch-*.part-* "$prefix"/peers-*.part-*; do
+    [[ $file =~ \.part-[0-9]+$ ]] && found parts "$file"
+  done
+  return 0
+}
+find_peers() {
+  local folder
+  for folder in "$prefix"/peers-*; do
+    [[ ! $folder =~ \.part-[0-9]+$ ]] && [ -f "$folder/.complete" ] && found peers "$folder"
+  done
+  return 0
+}
+find_data() {
+  local sheet
+  for sheet in "$prefix"/data/*/dataset.toml; do
+    [ -f "$sheet" ] && grep -qs '^synthetic = true' "$sheet" && grep -qs '^generator = ' "$sheet" && found data "${sheet%/dataset.toml}"
+  done
+  return 0
+}
+find_cuda() {
+  [[ " $wanted " != *' libtorch '* ]] || return 0
+  [ ! -f "$(libtorch_folder)/.files-cuda" ] || found cuda "$(libtorch_folder)/.files-cuda"
+  [ ! -f "$(libtorch_folder)/.files-nvcc" ] || found cuda "$(libtorch_folder)/.files-nvcc"
+}
+find_libtorch() {
+  local folder
+  for folder in "$prefix"/libtorch-[0-9]*; do
+    [[ ! $folder =~ \.part-[0-9]+$ ]] && [ -f "$folder/.complete" ] && found libtorch "$folder"
+  done
+  return 0
+}
+
+# listed_files LIST: the files that a part brought, as paths that cannot leave the folder of the list.
+listed_files() {
+  local folder=${1%/*} name
+  while IFS= read -r name; do
+    [[ $name = /* || /$name/ = */../* || -z $name ]] || printf '%s/%s\0' "$folder" "$name"
+  done <"$1"
+}
+
+size_of() {
+  case $1 in
+    */.files-*) listed_files "$1" | du -cb --files0-from=- 2>/dev/null | tail -n 1 | cut -f1 ;;
+    *) du -sbx "$1" 2>/dev/null | cut -f1 ;;
+  esac
+}
+
+# remove KIND PATH
+remove() {
+  case $2 in
+    */.files-*)
+      rm -f "${2/.files-/.complete-}"
+      listed_files "$2" | xargs -0 -r rm -f --
+      find "${2%/*}/nvidia" -xdev -mindepth 1 -type d -empty -delete 2>/dev/null || true
+      rm -f "$2" ;;
+    */libtorch-*)
+      rm -f "$2"/.complete*  # from here on it is not believed, even if this is broken off
+      rm -rf --one-file-system -- "$2" ;;
+    *) rm -rf --one-file-system -- "$2" ;;
+  esac
+}
+
+clean_arguments() {
+  local word kind
+  for word in "$@"; do
+    case $word in
+      --all) wanted=$clean_kinds ;;
+      --dry-run) dry_run=1 ;;
+      --help | -h) clean_usage; exit 0 ;;
+      *)
+        kind=
+        [[ " $clean_kinds " = *" $word "* && $word != *' '* && -n $word ]] || {
+          # shellcheck disable=SC2086  # one word a kind
+          kind=$(nearest "$word" $clean_kinds --all --yes --dry-run)
+          die "there is nothing called \"$word\" to clean" "./isobar clean" "${kind:+did you mean $kind? }./isobar clean --help lists them" 2
+        }
+        wanted="$wanted $word" ;;
+    esac
+  done
+  wanted=${wanted:-build downloads logs parts}
+}
+
+lock_for_clean() {
+  if [ -e "$prefix/.lock" ]; then
+    [ -w "$prefix/.lock" ] || die "this folder cannot be written" "$prefix" "it belongs to somebody else"
+    exec 9>>"$prefix/.lock"
+    flock -n 9 || die "a set-up is at work in this folder" "$prefix" "run the same command when it has ended"
+  fi
+  if [ -e "$build/.lock" ]; then
+    exec 8>>"$build/.lock"
+    flock -n 8 || die "a build is at work" "$build" "run the same command when it has ended"
+  fi
+}
+
+# list_clean: a line a folder, and one for all loose files of a kind; sets clean_bytes.
+list_clean() {
+  local entry kind path bytes
+  local -A count=() loose=()
+  clean_bytes=0
+  for entry in "${clean_list[@]}"; do
+    kind=${entry%% *} path=${entry#* }
+    bytes=$(size_of "$path")
+    clean_bytes=$((clean_bytes + ${bytes:-0}))
+    if [[ $kind = downloads || $kind = logs ]]; then
+      count[$kind]=$((${count[$kind]:-0} + 1)) loose[$kind]=$((${loose[$kind]:-0} + ${bytes:-0}))
+      continue
+    fi
+    [[ $path != */.files-* ]] || path="part ${path##*/.files-} of ${path%/*}"
+    printf '  %-10s %9s  %s\n' "$kind" "$(megabytes "${bytes:-0}")" "$path"
+  done
+  for kind in "${!count[@]}"; do
+    printf '  %-10s %9s  %s files in %s\n' "$kind" "$(megabytes "${loose[$kind]}")" "${count[$kind]}" "$prefix"
+  done
+  say "  together $(megabytes $clean_bytes)"
+}
+
+clean() {
+  local wanted='' dry_run='' entry kind answer
+  local -a clean_list=()
+  clean_arguments "$@"
+  check_clean_prefix
+  lock_for_clean
+  for kind in $clean_kinds; do [[ " $wanted " != *" $kind "* ]] || "find_$kind"; done
+  [ ${#clean_list[@]} -gt 0 ] || { say "nothing to clean: $(printf '%s' "$wanted" | xargs | sed 's/ /, /g')"; return; }
+  list_clean
+  [ -z "$dry_run" ] || return 0
+  if [ -z "$yes" ]; then
+    { [ -t 0 ] && [ -t 1 ]; } || die "nobody is here to ask, so nothing was removed" "./isobar clean" "./isobar clean --yes" 2
+    printf 'Remove all of this? [y/N] '
+    read -r answer || answer=n
+    case $answer in [yY]*) ;; *) say "nothing was removed"; return ;; esac
+  fi
+  for entry in "${clean_list[@]}"; do remove "${entry%% *}" "${entry#* }"; done
+  # What the build stands on is gone, so the next command looks again.
+  [[ " $wanted " != *' libtorch '* && " $wanted " != *' cuda '* ]] || rm -f "$build/.ready"
+  say "removed, $(megabytes $clean_bytes)"
+}

@@ -1,0 +1,163 @@
+# What ./isobar doctor says of the machine: processor, cores, memory, disk, GPU. Sourced by doctor.sh.
+# shellcheck shell=bash
+
+# kernels_of FLAGS: which of its builds of every operation torch picks on such a processor.
+kernels_of() {
+  local flags=" $1 " feature
+  for feature in avx512vl avx512bw avx512dq fma; do [[ $flags = *" $feature "* ]] || break; done
+  if [[ $flags = *" $feature "* ]]; then printf AVX512; elif [[ $flags = *' avx2 '* && $flags = *' fma '* ]]; then printf AVX2; else printf DEFAULT; fi
+}
+
+doctor_processor() {
+  local flags name kernels forced
+  flags=$(sed -n 's/^flags[^:]*: //p' "$machine/proc/cpuinfo" 2>/dev/null | head -n 1 || true)
+  name=$(sed -n 's/^model name[^:]*: //p' "$machine/proc/cpuinfo" 2>/dev/null | head -n 1 || true)
+  kernels=$(kernels_of "$flags")
+  forced=${ATEN_CPU_CAPABILITY:-}
+  case " $flags " in
+    *' avx2 '*) row processor ok "${name:-unknown}" ;;
+    *) row processor note "${name:-unknown}, without AVX2" "training works, some times slower than with AVX2" ;;
+  esac
+  if [ -n "$forced" ]; then
+    row kernels note "torch is told to take $forced by ATEN_CPU_CAPABILITY; by itself it takes $kernels here" "unset ATEN_CPU_CAPABILITY"
+  else
+    row kernels ok "torch takes its $kernels ones here"
+  fi
+  case " $flags " in
+    *' amx_bf16 '*) row bf16 ok "AMX: matrix products in bf16 are several times faster than in fp32" ;;
+    *' avx512_bf16 '*) row bf16 ok "AVX512-BF16: matrix products in bf16 are up to twice as fast as in fp32" ;;
+    *) row bf16 note "neither AMX nor AVX512-BF16: bf16 is emulated, no faster than fp32" ;;
+  esac
+}
+
+# count_of LIST: of a list such as 0-3,8: how many.
+count_of() {
+  printf '%s' "$1" | tr ',' '\n' | awk -F- 'NF { n += (NF == 2 ? $2 - $1 : 0) + 1 } END { print n + 0 }'
+}
+
+# cgroup_folders CONTROLLER: the folders of this process's control groups, innermost first (version 2, else 1).
+cgroup_folders() {
+  local base=$machine/sys/fs/cgroup path
+  if [ -e "$base/cgroup.controllers" ]; then
+    path=$(sed -n 's/^0:://p' "$machine/proc/self/cgroup" 2>/dev/null | head -n 1)
+  else
+    path=$(awk -F: -v want="$1" '{ n = split($2, c, ","); for (i = 1; i <= n; i++) if (c[i] == want) print $3 }' "$machine/proc/self/cgroup" 2>/dev/null | head -n 1)
+    base=$base/$1
+  fi
+  while [ -n "$path" ] && [ "$path" != / ]; do
+    printf '%s\n' "$base$path"
+    path=${path%/*}
+  done
+  printf '%s\n' "$base"
+}
+
+# cores_allowed: the processor time that the control groups allow, in hundredths of a core; nothing when unlimited.
+cores_allowed() {
+  local folder least='' quota period share
+  while read -r folder; do
+    quota='' period=''
+    if [ -r "$folder/cpu.max" ]; then
+      read -r quota period <"$folder/cpu.max" || true
+    elif [ -r "$folder/cpu.cfs_quota_us" ]; then
+      quota=$(cat "$folder/cpu.cfs_quota_us") period=$(cat "$folder/cpu.cfs_period_us" 2>/dev/null || true)
+    fi
+    [[ $quota =~ ^[0-9]+$ && $period =~ ^[1-9][0-9]*$ ]] || continue
+    share=$((quota * 100 / period))
+    [ -n "$least" ] && [ "$least" -le "$share" ] || least=$share
+  done < <(cgroup_folders cpu)
+  printf '%s' "$least"
+}
+
+doctor_cores() {
+  local present allowed limit fact state=ok hint=''
+  present=$(count_of "$(cat "$machine/sys/devices/system/cpu/online" 2>/dev/null || true)")
+  [ "$present" -gt 0 ] || present=$(grep -c '^processor' "$machine/proc/cpuinfo" 2>/dev/null || true)
+  allowed=$(count_of "$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "$machine/proc/self/status" 2>/dev/null || true)")
+  limit=$(cores_allowed)
+  fact="${present:-an unknown number}"
+  if [ "$allowed" -gt 0 ] && [ "$allowed" -lt "${present:-0}" ]; then
+    state=note fact="$allowed of $present may be used here (affinity)" hint="under Slurm ask for more: --cpus-per-task"
+  fi
+  if [ -n "$limit" ] && [ "$limit" -lt $(((allowed > 0 ? allowed : 9999) * 100)) ]; then
+    state=note fact="$fact, and the control group allows the time of $((limit / 100)).$(printf '%02d' $((limit % 100)))"
+    hint="more threads than that wait for each other: export OMP_NUM_THREADS=$((limit < 100 ? 1 : limit / 100))"
+  fi
+  [ -z "${OMP_NUM_THREADS:-}" ] || fact="$fact; OMP_NUM_THREADS=$OMP_NUM_THREADS"
+  row cores $state "$fact" "$hint"
+}
+
+# memory_allowed: the least limit of the control groups in bytes and what is used of it; nothing when unlimited.
+memory_allowed() {
+  local folder least='' used='' limit
+  while read -r folder; do
+    limit=$(cat "$folder/memory.max" 2>/dev/null || cat "$folder/memory.limit_in_bytes" 2>/dev/null || true)
+    [[ $limit =~ ^[0-9]{1,18}$ ]] || continue
+    [ -n "$least" ] && [ "$least" -le "$limit" ] && continue
+    least=$limit
+    used=$(cat "$folder/memory.current" 2>/dev/null || cat "$folder/memory.usage_in_bytes" 2>/dev/null || true)
+  done < <(cgroup_folders memory)
+  [ -z "$least" ] || printf '%s %s' "$least" "${used:-0}"
+}
+
+doctor_memory() {
+  local total free limit used
+  total=$(awk '/^MemTotal:/ { printf "%.0f", $2 * 1024 }' "$machine/proc/meminfo" 2>/dev/null || true)
+  free=$(awk '/^MemAvailable:/ { printf "%.0f", $2 * 1024 }' "$machine/proc/meminfo" 2>/dev/null || true)
+  if [ -z "$total" ] || [ -z "$free" ]; then
+    row memory note "unknown: /proc/meminfo cannot be read"
+    return
+  fi
+  read -r limit used < <(memory_allowed; echo) || true
+  if [ -n "${limit:-}" ] && [ "$limit" -lt "$total" ]; then
+    row memory note "$(gigabytes "$limit") allowed by the control group, $(gigabytes "$used") of it used (the machine has $(gigabytes "$total"))" \
+      "a run that needs more is ended by the system"
+  elif [ "$free" -lt 2000000000 ]; then
+    row memory note "$(gigabytes "$total"), $(gigabytes "$free") free" "a file that includes libtorch takes up to 1.3 GB to compile; close something"
+  else
+    row memory ok "$(gigabytes "$total"), $(gigabytes "$free") free"
+  fi
+}
+
+doctor_disk() {
+  local free
+  free=$(free_bytes "$prefix")
+  if [ "$free" -lt 2000000000 ]; then
+    row disk note "$(gigabytes "$free") free for $prefix" "./isobar clean frees some, or export ISOBAR_PREFIX=/another/folder"
+  else
+    row disk ok "$(gigabytes "$free") free for $prefix"
+  fi
+}
+
+# gpu_lines: lines of NAME, MEMORY, COMPUTE CAPABILITY as nvidia-smi gives them, else the names that the driver states.
+gpu_lines() {
+  timeout 20 nvidia-smi --query-gpu=name,memory.total,compute_cap --format=csv,noheader 2>/dev/null ||
+    sed -n 's/^Model:[[:space:]]*//p' "$machine"/proc/driver/nvidia/gpus/*/information 2>/dev/null || true
+}
+
+doctor_gpu() {
+  local version line name memory capability count=0
+  if ! driver_here; then
+    row gpu note "no NVIDIA driver: lessons run on the processor"
+    return
+  fi
+  while IFS= read -r line; do
+    [ -n "$line" ] || continue
+    count=$((count + 1))
+    IFS=, read -r name memory capability <<<"$line"
+    capability=${capability//[[:space:]]/}
+    if [[ $capability =~ ^[0-9]+\. ]] && [ "${capability%%.*}" -lt 8 ]; then
+      row gpu missing "$name,$memory, compute capability $capability" "Isobar needs 8.0 or later (Ampere); this one is not used"
+    else
+      row gpu ok "$name${memory:+,$memory}${capability:+, compute capability $capability}"
+    fi
+  done < <(gpu_lines)
+  [ $count -gt 0 ] || row gpu missing "an NVIDIA driver is there, but no GPU answers" "nvidia-smi says more; in a container or job, ask for a GPU"
+  version=$(driver_version || true)
+  if [ -z "$version" ]; then
+    row driver note "its version cannot be read" "nvidia-smi says it; CUDA 13 needs $least_driver or later"
+  elif [ "${version%%.*}" -lt "$least_driver" ]; then
+    row driver missing "$version is too old for CUDA 13" "bring driver $least_driver or later"
+  else
+    row driver ok "$version (CUDA 13 needs $least_driver or later)"
+  fi
+}

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# bundle.sh OUT.tar.gz [--build FOLDER]: packs the built programs, the CUDA plugin, the libraries they need besides torch and
+# CUDA, and what they read, for a machine that has PyTorch 2.11 but neither a network nor these packages. There:
+#   tar xzf OUT.tar.gz && isobar-bundle/run.sh 01_baseline
+set -euo pipefail
+home=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source=cmake/setup/say.sh
+. "$home/cmake/setup/say.sh"
+most_bytes=64000000
+
+out=
+build=$home/build
+while [ $# -gt 0 ]; do
+  case $1 in
+    --build) build=${2:?--build needs a folder}; shift ;;
+    -*) die "bundle does not know \"$1\"" "./isobar bundle" "./isobar bundle OUT.tar.gz" 2 ;;
+    *) [ -z "$out" ] || die "one file to write is enough, not \"$out\" and \"$1\"" "./isobar bundle" "" 2; out=$1 ;;
+  esac
+  shift
+done
+[ -n "$out" ] || die "which file shall be written?" "./isobar bundle" "./isobar bundle isobar.tar.gz" 2
+[ -d "$(dirname "$out")" ] || die "the folder of that file does not exist" "$out" "mkdir -p $(dirname "$out")" 2
+[ ! -d "$out" ] || die "that is a folder, not a file to write" "$out" "./isobar bundle $out/isobar.tar.gz" 2
+compgen -G "$build/bin/*" >/dev/null || die "nothing is built here" "$build/bin" "./isobar bundle builds and packs"
+
+work=$(mktemp -d)
+trap 'rm -rf "${work:?}" "$out.part-$$"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+bundle=$work/isobar-bundle
+mkdir -p "$bundle"/{bin,lib,glibc,tests}
+
+is_elf() { [ "$(head -c 4 "$1" | tail -c 3)" = ELF ]; }
+
+# The window and its tests need a display's libraries; fuzzers have their own build.
+for program in "$build"/bin/*; do
+  case ${program##*/} in
+    isobar-gui | test_gui | bench_gui | fuzz_*) continue ;;
+  esac
+  if is_elf "$program"; then strip -s -o "$bundle/bin/${program##*/}" "$program"; fi
+done
+for library in "$build"/lib/*.so; do
+  [ ! -f "$library" ] || strip --strip-unneeded -o "$bundle/lib/${library##*/}" "$library"
+done
+
+# One line for each library that the programs are linked to: NAME PATH.
+needed=$(for file in "$bundle"/bin/* "$bundle"/lib/*.so; do ldd "$file" 2>/dev/null || true; done | awk '$2 == "=>" && $3 ~ /^\// { print $1, $3 } $1 ~ /^\/.*ld-linux/ { n = split($1, p, "/"); print p[n], $1 }' | sort -u)
+while read -r name path; do
+  case $name in
+    libtorch* | libc10* | libgomp.so* | libcu* | libnv* | libnccl* | libcaffe2* | libshm* | nvshmem*) ;;
+    ld-linux* | libc.so.6 | libm.so.6 | libdl.so.2 | librt.so.1 | libpthread.so.0 | libresolv.so.2 | libutil.so.1) cp -L "$path" "$bundle/glibc/$name" ;;
+    *) [ -e "$bundle/lib/$name" ] || cp -L "$path" "$bundle/lib/$name" ;;
+  esac
+done <<<"$needed"
+readelf -VW "$bundle"/bin/* "$bundle"/lib/*.so* 2>/dev/null | grep -oE 'GLIBC_[0-9]+\.[0-9]+' | sed 's/GLIBC_//' | sort -Vu | tail -n 1 >"$bundle/glibc/needed"
+
+cp "$home/submit/bundle_run.sh" "$bundle/run.sh"
+chmod +x "$bundle/run.sh"
+cp "$home/submit/README.md" "$bundle/"
+(cd "$home" && find lessons -name recorded -prune -o -type f -print0 | xargs -0 cp --parents -t "$bundle")
+cp -r "$home/tests/reference" "$bundle/tests/"
+rm -rf "$bundle/tests/reference/__pycache__"
+git -C "$home" rev-parse HEAD >"$bundle/commit" 2>/dev/null || echo unknown >"$bundle/commit"
+
+tar -C "$work" --owner=0 --group=0 --sort=name -czf "$out.part-$$" isobar-bundle
+size=$(stat -c %s "$out.part-$$")
+[ "$size" -lt $most_bytes ] || die "the bundle would have $(megabytes "$size"); at most $(megabytes $most_bytes) are meant to travel" "$out" "leave programs out of $build/bin"
+mv "$out.part-$$" "$out"
+say "$out: $(megabytes "$size"), $(find "$bundle/bin" -type f | wc -l) programs, $(find "$bundle/lib" -type f | wc -l) libraries$([ -e "$bundle/lib/libisobar_cuda.so" ] || printf ', no CUDA plugin (./isobar --cuda bundle packs it)')"

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# Runs a program of this bundle on the PyTorch 2.11 of this machine. No network, no root.
+#   ./run.sh                        what there is
+#   ./run.sh 01_baseline [options]  a lesson; makes its data on first use, in ISOBAR_PREFIX (default: data/ beside this file)
+#   ./run.sh PROGRAM [options]      any other program of bin/
+#   ./run.sh gpu-tests | tests      the tests that need a GPU | all
+#   ./run.sh bench NAME [options]   a bench
+# ISOBAR_PYTHON: the Python whose torch is taken (default python3). ISOBAR_TORCH: a torch folder, without asking a Python.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+fail() { # fail WHAT HINT [CODE]
+  printf 'isobar: error: %s\n  hint:  %s\n' "$1" "$2" >&2
+  exit "${3:-1}"
+}
+
+# find_torch: sets torch, its folder, and nvidia, the folders of the CUDA libraries beside it.
+find_torch() {
+  local python=${ISOBAR_PYTHON:-python3} found='' version folder
+  torch=${ISOBAR_TORCH:-}
+  if [ -z "$torch" ]; then
+    type -P "$python" >/dev/null || fail "there is no $python here" "export ISOBAR_PYTHON=/the/python/that/has/torch"
+    found=$("$python" -c 'import importlib.util as u; s = u.find_spec("torch"); print(s.submodule_search_locations[0] if s else "")' 2>/dev/null) || true
+    torch=$found
+    [ -n "$torch" ] || fail "$python has no torch" "pip install torch==2.11.0, or export ISOBAR_PYTHON=/the/python/that/has/torch"
+  fi
+  [ -f "$torch/lib/libtorch_cpu.so" ] || fail "there is no lib/libtorch_cpu.so in $torch" "ISOBAR_TORCH names the folder torch of an installed PyTorch" 2
+  version=$(sed -n "s/^__version__ = ['\"]\(.*\)['\"]$/\1/p" "$torch/version.py" 2>/dev/null | head -n 1)
+  [[ $version = 2.11.* ]] || fail "the torch here is ${version:-of an unknown version}, in $torch; these programs were built for 2.11" \
+    "bring torch 2.11 into another environment and export ISOBAR_PYTHON=/its/python" 2
+  nvidia=
+  for folder in "${torch%/*}"/nvidia/*/lib; do [ ! -d "$folder" ] || nvidia="$nvidia:$folder"; done
+}
+
+older() { [ "$1" != "$2" ] && [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n 1)" = "$1" ]; }
+
+# start PROGRAM [options]: becomes it. On a system with an older C library, the one in glibc/ is taken with its own loader.
+start() {
+  local program=$1 system
+  shift
+  local -a loader=()
+  local path=$here/lib:$torch/lib$nvidia
+  system=$(getconf GNU_LIBC_VERSION 2>/dev/null | sed 's/.* //')
+  if [ -n "${ISOBAR_OWN_GLIBC:-}" ] || { [ -n "$system" ] && older "$system" "$(cat "$here/glibc/needed")"; }; then
+    loader=("$here/glibc/ld-linux-x86-64.so.2" --library-path "$here/glibc:$path")
+  fi
+  export LD_LIBRARY_PATH=$path${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  export ISOBAR_HOME=$here ISOBAR_PREFIX=${ISOBAR_PREFIX:-$here} ISOBAR_BIN=$here/bin
+  [ ! -f "$here/lib/libisobar_cuda.so" ] || export ISOBAR_CUDA_PLUGIN=$here/lib/libisobar_cuda.so
+  cd "$here"
+  if [ ${#loader[@]} -gt 0 ]; then
+    # The loader is what /proc/self/exe names then, so a lesson is not started through isobar-cli, which looks beside itself.
+    unset LD_LIBRARY_PATH
+    [ "$program" != isobar-cli ] || { program=$2; shift 2; }
+  fi
+  exec "${loader[@]}" "$here/bin/$program" "$@"
+}
+
+# run_tests PATTERN: each program in turn; 77 is a skip, with its reason above.
+run_tests() {
+  local program code failed=0 count=0
+  for program in "$here"/bin/$1; do
+    [ -x "$program" ] || continue
+    count=$((count + 1)) code=0
+    echo "== ${program##*/}"
+    (start "${program##*/}") || code=$?
+    case $code in
+      0) ;;
+      77) echo "skipped" ;;
+      *) echo "FAILED with code $code"; failed=$((failed + 1)) ;;
+    esac
+  done
+  [ $count -gt 0 ] || fail "this bundle holds no test named $1" "it was packed from a build without CUDA: ./isobar --cuda bundle OUT.tar.gz" 2
+  echo "$((count - failed)) of $count test programs passed or were skipped"
+  [ $failed = 0 ]
+}
+
+programs() { (cd "$here/bin" && printf '%s\n' * | paste -sd' '); }
+
+name=${1:-list}
+[ $# = 0 ] || shift
+case $name in
+  list | help | --help | -h)
+    sed -n '2,9s/^# \{0,1\}//p' "$0"
+    echo "programs: $(programs)"
+    exit ;;
+  */*) fail "\"$name\" is no program of this bundle" "there are: $(programs)" 2 ;;
+  gpu-tests) find_torch; run_tests 'test_gpu*'; exit ;;
+  tests) find_torch; run_tests 'test_*'; exit ;;
+  bench)
+    [ -n "${1:-}" ] || fail "which bench?" "there are: $(programs)" 2
+    name=bench_$1
+    shift ;;
+esac
+[ -x "$here/bin/$name" ] || fail "\"$name\" is no program of this bundle" "there are: $(programs)" 2
+find_torch
+if [ -d "$here/lessons/$name" ]; then start isobar-cli run "$name" "$@"; fi
+start "$name" "$@"

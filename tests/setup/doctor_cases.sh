@@ -1,0 +1,145 @@
+# Cases of run_all.sh: what ./isobar doctor says of machines that are described by files.
+# shellcheck shell=bash
+
+case_doctor() {
+  touch "$WORLD/no-packages"
+  isobar doctor
+  expect "code 0" [ "$CODE" = 0 ]
+  expect "missing packages" says "missing: g++"
+  expect "nothing was called that installs" [ ! -s "$WORLD/calls" ]
+  expect "nothing was made" [ ! -e "$PREFIX" ]
+  isobar setup
+  isobar doctor
+  expect "libtorch" says "ok, 2.11.0"
+  touch "$WORLD/no-packages" "$WORLD/no-root"
+  OUT=$(cd "$TREE" && PATH="$WORLD/bin:$WORLD/nosudo" ISOBAR_PREFIX=$PREFIX ./isobar doctor 2>&1)
+  expect "code 1 where nothing can be set up" [ $? = 1 ]
+}
+case_doctor_processor() {
+  cpu_flags "fma avx2 avx512f avx512vl avx512bw avx512dq avx512_bf16 amx_bf16"
+  isobar doctor
+  expect "AVX512" says "torch takes its AVX512 ones"
+  expect "AMX" says "AMX: matrix products"
+  cpu_flags "fma avx2 avx512f avx512vl avx512bw avx512dq avx512_bf16"
+  isobar doctor
+  expect "AVX512-BF16" says "AVX512-BF16: matrix"
+  cpu_flags "fma avx2 avx512f"
+  isobar doctor
+  expect "avx512f alone is not enough" says "its AVX2 ones"
+  expect "bf16" says "neither AMX nor AVX512-BF16"
+  cpu_flags "sse4_2"
+  isobar doctor
+  expect "an old one" says "its DEFAULT ones"
+  OUT=$(cd "$TREE" && PATH="$WORLD/bin:$PATH" ATEN_CPU_CAPABILITY=avx2 ./isobar doctor 2>&1)
+  expect "the environment's word" says "told to take avx2"
+}
+case_doctor_limits() {
+  echo 0-7 >"$MACHINE/sys/devices/system/cpu/online"
+  printf 'Cpus_allowed_list:\t0-1,4\n' >"$MACHINE/proc/self/status"
+  echo 0::/job/step >"$MACHINE/proc/self/cgroup"
+  mkdir -p "$MACHINE/sys/fs/cgroup/job/step"
+  echo "150000 100000" >"$MACHINE/sys/fs/cgroup/job/cpu.max"
+  echo "max 100000" >"$MACHINE/sys/fs/cgroup/job/step/cpu.max"
+  echo max >"$MACHINE/sys/fs/cgroup/job/step/memory.max"
+  echo 4000000000 >"$MACHINE/sys/fs/cgroup/job/memory.max"
+  echo 1000000000 >"$MACHINE/sys/fs/cgroup/job/memory.current"
+  isobar doctor
+  expect "affinity" says "3 of 8 may be used"
+  expect "the outer group's time" says "the time of 1.50"
+  expect "threads" says "OMP_NUM_THREADS=1"
+  expect "memory" says "4.0 GB allowed by the control group, 1.0 GB of it used (the machine has 16.4 GB)"
+}
+case_doctor_without_proc() {
+  rm -r "$MACHINE/proc" "$MACHINE/sys"
+  isobar doctor
+  expect "code 0" [ "$CODE" = 0 ]
+  expect "in words" says "/proc/meminfo cannot be read"
+  expect "to the end" says "Lessons"
+  mkdir -p "$MACHINE/proc/self"
+  printf 'flags\n' >"$MACHINE/proc/cpuinfo"
+  printf 'MemTotal: many\n' >"$MACHINE/proc/meminfo"
+  printf 'Cpus_allowed_list:\tx-y\n' >"$MACHINE/proc/self/status"
+  isobar doctor
+  expect "rubbish there: code 0" [ "$CODE" = 0 ]
+}
+case_doctor_limits_of_version_1() {
+  rm "$MACHINE/sys/fs/cgroup/cgroup.controllers"
+  printf '4:cpu,cpuacct:/box\n3:memory:/box\n' >"$MACHINE/proc/self/cgroup"
+  mkdir -p "$MACHINE"/sys/fs/cgroup/{cpu,memory}/box
+  echo 100000 | tee "$MACHINE/sys/fs/cgroup/cpu/box/cpu.cfs_quota_us" >"$MACHINE/sys/fs/cgroup/cpu/box/cpu.cfs_period_us"
+  echo 2000000000 >"$MACHINE/sys/fs/cgroup/memory/box/memory.limit_in_bytes"
+  echo 9223372036854771712 >"$MACHINE/sys/fs/cgroup/memory/memory.limit_in_bytes"
+  isobar doctor
+  expect "time" says "the time of 1.00"
+  expect "memory" says "2.0 GB allowed"
+}
+case_doctor_gpu() {
+  isobar doctor
+  expect "none" says "no NVIDIA driver"
+  driver 580.65.06
+  isobar doctor
+  expect "the driver's own words where nvidia-smi is not" says "NVIDIA A Card"
+  expect "new enough" says "580.65.06 (CUDA 13 needs 580 or later)"
+  echo "NVIDIA B Card, 40960 MiB, 8.0" >"$WORLD/smi"
+  isobar doctor
+  expect "nvidia-smi" says "NVIDIA B Card, 40960 MiB, compute capability 8.0"
+  echo "NVIDIA C Card, 16160 MiB, 7.0" >"$WORLD/smi"
+  driver 535.183.01
+  isobar doctor
+  expect "an old card" says "Isobar needs 8.0 or later"
+  expect "an old driver" says "535.183.01 is too old for CUDA 13"
+  echo rubbish >"$MACHINE/proc/driver/nvidia/version"
+  isobar doctor
+  expect "an unreadable driver" says "its version cannot be read"
+}
+case_doctor_parts() {
+  isobar doctor
+  expect "the CUDA part is not there" says "./isobar --cuda setup brings it"
+  isobar --cuda setup
+  mkdir -p "$TREE/build/lib" && cp "$(type -P true)" "$TREE/build/lib/libisobar_cuda.so"
+  isobar doctor
+  expect "it is" says "ok, NCCL 2.28.9"
+  expect "nvcc of the wheels" says "13.0, $PREFIX/libtorch-2.11.0/nvidia/cu13/bin/nvcc"
+  expect "the plugin" says "built, and all its libraries are found"
+}
+case_doctor_data() {
+  local set=$PREFIX/data/fields-4x8-v1
+  mkdir -p "$set/train"
+  printf 'name = "fields-4x8"\nsynthetic = true\ngenerator = 1\ngrid = [4, 8]\nchannels = 2\n\n[records]\n"train/2001.h5" = 3\n' >"$set/dataset.toml"
+  head -c 800 /dev/zero >"$set/train/2001.h5"
+  isobar doctor
+  expect "intact" says "fields-4x8, 0 MB, synthetic, files have their size"
+  head -c 700 /dev/zero >"$set/train/2001.h5"
+  isobar doctor
+  expect "cut short" says "train/2001.h5 is cut short"
+  rm "$set/train/2001.h5"
+  isobar doctor
+  expect "missing" says "train/2001.h5 is missing"
+  printf 'name = "x"\n"$(touch %s/canary)" = 3\n' "$WORLD" >"$set/dataset.toml"
+  isobar doctor
+  expect "a name is only a name" [ ! -e "$WORLD/canary" ]
+  : >"$set/dataset.toml"
+  isobar doctor
+  expect "an empty sheet" says "dataset.toml names no files"
+}
+case_doctor_ranks() {
+  OUT=$(cd "$TREE" && PATH="$WORLD/bin:$PATH" SLURM_JOB_ID=7 SLURM_STEP_ID=0 SLURM_PROCID=2 SLURM_NTASKS=4 RANK=1 ./isobar doctor 2>&1)
+  expect "Slurm" says "job 7, rank 2 of 4"
+  expect "ranks" says "RANK=1, WORLD_SIZE=not set"
+}
+case_doctor_json() {
+  driver 580.65.06
+  printf 'NVIDIA "Q" \\ Card, 1 MiB, 9.0\n' >"$WORLD/smi"
+  isobar doctor --json
+  expect "code 0" [ "$CODE" = 0 ]
+  expect "one JSON object with all sections" python3 -c '
+import json, sys
+sheet = json.loads(sys.argv[1])
+assert [*sheet] == ["machine", "set-up", "lessons", "can_set_up"], [*sheet]
+rows = sheet["machine"] + sheet["set-up"] + sheet["lessons"]
+assert all(set(row) == {"name", "state", "fact", "hint"} and row["state"] in ("ok", "note", "missing") for row in rows)
+assert any("NVIDIA \"Q\" \\ Card" in row["fact"] for row in rows)
+assert sheet["can_set_up"] is True' "$OUT"
+  isobar doctor --jsn
+  expect "another word: code 2" [ "$CODE" = 2 ]
+}
