@@ -6,10 +6,10 @@ libtorch_bytes=560000000  # what the CPU part takes unpacked
 
 libtorch_folder() { printf '%s' "$prefix/libtorch-$libtorch_version"; }
 
-# wheels: lines of FILE BYTES NAME==VERSION SHA256
+# wheels [LIST]: lines of FILE BYTES NAME==VERSION SHA256 of cmake/setup/LIST.txt
 wheels() {
   awk '$1 == "#file" { file = $2; bytes = $3 }
-       /^[a-z]/ { sub(/--hash=sha256:/, "", $2); print file, bytes, $1, $2 }' "$setup/wheels.txt"
+       /^[a-z]/ { sub(/--hash=sha256:/, "", $2); print file, bytes, $1, $2 }' "$setup/${1:-wheels}.txt"
 }
 
 libtorch_mark() { wheels | awk '{ print $4 }' | paste -sd' '; }
@@ -38,7 +38,8 @@ fetch_wheel() {
   printf '%s --hash=sha256:%s\n' "$requirement" "$sha" >"$work/wanted.txt"
   TMPDIR=$work python3 -m pip download --quiet --no-deps --no-cache-dir --require-hashes --only-binary=:all: \
     --implementation cp --python-version 3.11 --abi cp311 --abi none --platform manylinux_2_28_x86_64 \
-    --platform manylinux_2_25_x86_64 --platform manylinux_2_17_x86_64 --platform manylinux2014_x86_64 \
+    --platform manylinux_2_27_x86_64 --platform manylinux_2_25_x86_64 --platform manylinux_2_18_x86_64 \
+    --platform manylinux_2_17_x86_64 --platform manylinux2014_x86_64 --platform manylinux2010_x86_64 \
     --dest "$work/out" --requirement "$work/wanted.txt" >"$prefix/logs/pip.log" 2>&1 &
   pid=$!
   background=$pid
@@ -58,7 +59,7 @@ fetch_wheel() {
     rm -rf "$work"
     if grep -qi 'hash' "$prefix/logs/pip.log"; then
       die "what was sent as $requirement has another sha256 than the one pinned here; it was thrown away" \
-        "cmake/setup/wheels.txt" "try again; if it stays, the source of your Python packages is not to be trusted"
+        "cmake/setup" "try again; if it stays, the source of your Python packages is not to be trusted"
     fi
     tail -n 3 "$prefix/logs/pip.log" >&2
     die "$requirement could not be fetched" "log: $prefix/logs/pip.log" \
