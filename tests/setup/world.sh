@@ -22,6 +22,7 @@ make_wheels() {
     printf '#file %s %s\n%s==1 --hash=sha256:%s\n' "$file" "$(stat -c %s "$WORLD/wheels/$file")" "${file%%-*}" \
       "$(sha256sum "$WORLD/wheels/$file" | cut -d' ' -f1)" >>"$TREE/cmake/setup/wheels.txt"
   done
+  cp "$TREE/cmake/setup/wheels.txt" "$TREE/cmake/setup/peers.txt"
 }
 
 make_programs() {
@@ -71,7 +72,8 @@ log "ninja ${*: -1}"
 [ ! -e "$WORLD/build-fails" ] || { echo "1/2 Building x"; echo "FAILED: x.o"; echo "main.cpp:3:1: error: expected ;"; exit 1; }
 mkdir -p "$2/bin"
 printf '#!/bin/sh\nprintf "cli"; printf " <%%s>" "$@"; exit %s\n' "$(cat "$WORLD/cli-code" 2>/dev/null || echo 0)" >"$2/bin/isobar-cli"
-chmod +x "$2/bin/isobar-cli"
+for name in isobar-cli bench_step bench_start bench_telemetry; do cp "$2/bin/isobar-cli" "$2/bin/$name" 2>/dev/null || true; done
+chmod +x "$2"/bin/*
 BODY
   script ctest <<'BODY'
 log "ctest $*"
