@@ -248,9 +248,11 @@ int run(int argc, char** argv) {
         fmt::format("too little disk: {} are needed", human_bytes(static_cast<std::uint64_t>(bytes * 1.2))),
         folder.path().string(), "TMPDIR=/another/folder, or fewer with --runs", Exit::failed);
   }
-  const std::vector<BenchRow> rows = measure(folder, sizes);
+  const MachineWatch watch;
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const BenchRow& row : measure(folder, sizes)) rows.push_back(row_json(row));
   if (!out.empty()) {
-    write_result(out, "gui", rows);
+    write_result(out, result_json("gui", watch.finish(), rows));
     fmt::print("written: {}\n", out);
   }
   return 0;

@@ -1,11 +1,16 @@
 #pragma once
 // What a benchmark found, as a table and as JSON with the machine it ran on.
 #include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "bench/machine_state.h"
+
 namespace isobar {
 
+/// One quantity of ours, measured several times.
 struct BenchRow {
   std::string name;
   std::string unit;
@@ -13,15 +18,46 @@ struct BenchRow {
   double limit = 0;            ///< what is asked for, in the same unit; 0 = nothing
 };
 
+/// The same quantity of ours and of a peer, measured in turn; smaller is better.
+struct PairedRow {
+  std::string name;
+  std::string unit;
+  std::string peer_name;
+  std::vector<double> ours;  ///< one a pair
+  std::vector<double> peer;
+  double floor = 0;        ///< the physical limit in the same unit; 0 = not known
+  double least_ratio = 0;  ///< the ratio asked for; 0 = nothing
+};
+
 /// Sorted middle of the values; 0 for none.
 double median(std::vector<double> values);
 
+/// A ratio of medians, peer / ours: above 1 ours is better.
+struct Ratio {
+  double value = 0;
+  double least = 0;  ///< 95 % interval
+  double most = 0;
+};
+
+/// The interval comes from 10,000 resamples of whole pairs (percentile bootstrap, Efron 1979), so that what
+/// slowed both sides of a pair cancels. Fixed random numbers: the same values give the same interval.
+Ratio ratio_of(const PairedRow& row);
+
 /// Prints a row with its median, least and greatest value, and the limit.
 void print_row(const BenchRow& row);
+/// Prints a row with both medians, the ratio, its interval and what was asked for.
+void print_row(const PairedRow& row);
 
-/// {"bench", "commit", "machine": {...}, "rows": [{"case", "unit", "ours", "least", "most", "repeats",
-/// "limit"}]}
-void write_result(const std::filesystem::path& file, const std::string& bench,
-                  const std::vector<BenchRow>& rows);
+/// "case", "unit", "ours", "least", "most", "repeats", "limit"
+nlohmann::ordered_json row_json(const BenchRow& row);
+/// "case", "unit", "ours", "peer", "peer_name", "ratio", "ratio_min", "ratio_max", "floor" (null when not
+/// known), "pairs"
+nlohmann::ordered_json row_json(const PairedRow& row);
+
+/// {"bench", "commit", "date", "machine", "rows"}; `machine` from MachineWatch::finish.
+nlohmann::ordered_json result_json(const std::string& bench, const nlohmann::ordered_json& machine,
+                                   const nlohmann::ordered_json& rows);
+
+void write_result(const std::filesystem::path& file, const nlohmann::ordered_json& result);
 
 }  // namespace isobar

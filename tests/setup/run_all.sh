@@ -183,6 +183,45 @@ case_wrong_words() {
   isobar
   expect "help" says "./isobar run LESSON"
 }
+case_bench_names() {
+  isobar bench strat
+  expect "code 2" [ "$CODE" = 2 ]
+  expect "the nearest" says "did you mean st"
+  expect "all names" says "the benches: step start telemetry gui"
+  isobar bench
+  expect "code 2 without a name" [ "$CODE" = 2 ]
+  isobar bench telemetry --json
+  expect "code 0" [ "$CODE" = 0 ]
+  expect "built" called "ninja bench_telemetry"
+  expect "no peers for it" [ ! -e "$PREFIX/peers-2.11.0" ]
+}
+case_bench_brings_peers() {
+  isobar --yes bench step --quick
+  expect "code 0" [ "$CODE" = 0 ]
+  expect "sizes are said" says "fetch PyTorch 2.11.0 for Python"
+  expect "unpacked" [ -f "$PREFIX/peers-2.11.0/torch/lib/libtorch_cpu.so" ]
+  expect "marked" [ -f "$PREFIX/peers-2.11.0/.complete" ]
+  expect "no leftovers" no_leftovers
+  expect "the downloads are not kept" [ -z "$(ls "$PREFIX/downloads")" ]
+  : >"$WORLD/calls"
+  isobar bench step
+  expect "not fetched again" count_is pip 0
+  rm "$PREFIX/peers-2.11.0/.complete"
+  isobar bench start --help
+  expect "help fetches nothing" count_is "pip torch" 0
+  isobar bench start
+  expect "a folder without its mark is not believed" called "pip torch"
+}
+case_bench_offline() {
+  isobar setup
+  touch "$WORLD/offline"
+  isobar bench step --json 2>/dev/null
+  expect "code 1" [ "$CODE" = 1 ]
+  expect "the file to bring" says "bring torch-2.11.0-x.whl"
+  expect "no half folder" [ -z "$(ls -d "$PREFIX"/peers-* 2>/dev/null)" ]
+  OUT=$(cd "$TREE" && PATH="$WORLD/bin:$PATH" ISOBAR_PREFIX="$PREFIX" ./isobar bench step --json 2>/dev/null </dev/null)
+  expect "with --json nothing of the set-up is on stdout" [ -z "$OUT" ]
+}
 case_no_home() {
   CODE=0
   OUT=$(cd "$TREE" && env -u HOME -u ISOBAR_PREFIX -u XDG_CACHE_HOME PATH="$WORLD/bin:$PATH" ./isobar doctor 2>&1) || CODE=$?

@@ -43,6 +43,7 @@ make_wheels() {
   list_wheel wheels.txt nvidia_a-1.whl
   list_wheel wheels_cuda.txt nvidia_b-1.whl
   list_wheel wheels_nvcc.txt nvidia_nvcc-1.whl
+  cp "$TREE/cmake/setup/wheels.txt" "$TREE/cmake/setup/peers.txt"
 }
 
 # make_machine: what the files of /proc, /sys and /dev say of it; two cores, 16 GB, no GPU.
@@ -123,7 +124,8 @@ log "ninja ${*:5}"
 [ ! -e "$WORLD/build-fails" ] || { echo "1/2 Building x"; echo "FAILED: x.o"; echo "main.cpp:3:1: error: expected ;"; exit 1; }
 mkdir -p "$2/bin"
 printf '#!/bin/sh\nprintf "cli"; printf " <%%s>" "$@"; exit %s\n' "$(cat "$WORLD/cli-code" 2>/dev/null || echo 0)" >"$2/bin/isobar-cli"
-chmod +x "$2/bin/isobar-cli"
+for name in isobar-cli bench_step bench_start bench_telemetry; do cp "$2/bin/isobar-cli" "$2/bin/$name" 2>/dev/null || true; done
+chmod +x "$2"/bin/*
 BODY
   script ctest <<'BODY'
 log "ctest $*"

@@ -1,0 +1,44 @@
+# The Python packages that a bench compares with: fetched by name and hash, unpacked aside, and only then named. A folder for
+# PYTHONPATH instead of a virtual environment, which Debian's python3 cannot make. Sourced by ./isobar.
+# shellcheck shell=bash
+
+peers_bytes=3930000000  # what they take unpacked
+
+peers_folder() { printf '%s' "$prefix/peers-$libtorch_version"; }
+peers_mark() { wheels peers | awk '{ print $4 }' | paste -sd' '; }
+
+have_peers() {
+  local mark=""
+  [ -f "$(peers_folder)/.complete" ] && read -r mark <"$(peers_folder)/.complete" && [ "$mark" = "$(peers_mark)" ]
+}
+
+# bring_peers: says what it will fetch and asks, unless they are there. Each file is unpacked and thrown away before the next.
+bring_peers() {
+  local file bytes requirement sha part plan
+  ! have_peers || return 0
+  python3 -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' ||
+    die "the pinned packages are for Python 3.11, this is $(python3 --version 2>&1)" "python3" "./isobar bench telemetry needs none of them" 1
+  plan="  - fetch PyTorch $libtorch_version for Python with what it needs ($(megabytes "$(wheels peers | awk '{ s += $2 } END { print s }')")) and unpack it ($(megabytes $peers_bytes)) in $prefix: what Isobar is compared with"$'\n'
+  lock_setup
+  have_peers || {
+    confirm
+    need_space "$prefix" 4600000000 "the packages to compare with (3.9 GB, and room for the largest file while it is unpacked)"
+    mkdir -p "$prefix/downloads" "$prefix/logs"
+    rm -rf "$prefix"/peers-*.part-*
+    part=$(peers_folder).part-$$
+    mkdir -p "$part"
+    while read -r file bytes requirement sha; do
+      fetched=
+      fetch_wheel "$file" "$bytes" "$requirement" "$sha"
+      unpack_wheel "$prefix/downloads/$file" "$part"
+      # shellcheck disable=SC2086
+      rm -f $fetched
+    done < <(wheels peers)
+    say "  compiling ..."  # as an installation does; else the first import would
+    python3 -m compileall -q -j 0 "$part" >"$prefix/logs/peers.log" 2>&1 || true  # some tests in there are for other Pythons
+    peers_mark >"$part/.complete"
+    rm -rf "$(peers_folder)"
+    mv "$part" "$(peers_folder)"
+  }
+  exec 9>&-
+}

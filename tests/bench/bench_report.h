@@ -1,0 +1,39 @@
+#pragma once
+// What every bench shares: its options, and where its words, its table and its JSON go.
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bench/bench_result.h"
+
+namespace isobar {
+
+class BenchReport {
+ public:
+  /// Adds --out FILE, --json and --quick to `parser`.
+  BenchReport(std::string bench, CLI::App& parser);
+
+  bool quick() const { return quick_; }
+
+  /// Words for a person: on stdout, nowhere with --json.
+  void say(const std::string& words) const;
+  void add(const BenchRow& row);
+  void add(const PairedRow& row);
+
+  /// Tells what the machine was doing, writes --out and prints --json. Call it when all workers have ended.
+  void finish(const MachineWatch& watch);
+
+ private:
+  std::string bench_;
+  std::string out_;
+  bool json_ = false;
+  bool quick_ = false;
+  nlohmann::ordered_json rows_ = nlohmann::ordered_json::array();
+};
+
+/// Parses the words behind the bench's name. False when help was asked for and printed; what is wrong is an
+/// Error (exit code 2).
+bool parse_bench(CLI::App& parser, const std::string& bench, int argc, char** argv);
+
+}  // namespace isobar

@@ -1,0 +1,36 @@
+#include "bench/peers.h"
+
+#include <cstdlib>
+
+#include "core/error.h"
+#include "core/files.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+fs::path peers_folder() {
+  const char* named = std::getenv("ISOBAR_PEERS");
+  const fs::path folder =
+      named != nullptr && *named != '\0' ? fs::path(named) : cache_prefix() / "peers-2.11.0";
+  return fs::exists(folder / ".complete") ? folder : fs::path();
+}
+
+fs::path require_peers(const std::string& bench) {
+  fs::path folder = peers_folder();
+  if (folder.empty()) {
+    throw Error("the Python packages to compare with are not here",
+                (cache_prefix() / "peers-2.11.0").string(), "./isobar bench " + bench + " brings them");
+  }
+  return folder;
+}
+
+std::vector<std::string> peer_words(const std::string& name) {
+  return {"python3", "-s", (project_home() / "tests/bench/peers" / name).string()};
+}
+
+std::vector<std::string> peer_environment(const fs::path& peers) {
+  return {"PYTHONPATH=" + peers.string(), "PYTHONDONTWRITEBYTECODE=1"};
+}
+
+}  // namespace isobar

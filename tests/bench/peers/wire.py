@@ -1,0 +1,41 @@
+"""How a bench's peer talks: commands as lines on standard input, answers as JSON lines on descriptor 3; and safetensors files."""
+import json
+import os
+import sys
+
+import torch
+
+ANSWERS = 3
+
+
+def serve(commands):
+    """Answers each line `name words...` by what `commands[name](*words)` returns, until the input ends."""
+    with os.fdopen(ANSWERS, "w", buffering=1) as answers:
+        answers.write(json.dumps({"ready": True}) + "\n")
+        for line in sys.stdin:
+            name, *words = line.split()
+            answers.write(json.dumps(commands[name](*words)) + "\n")
+
+
+def read_safetensors(path):
+    """{name: float32 tensor} of a file that Isobar wrote."""
+    with open(path, "rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        data = bytearray(file.read())
+    header.pop("__metadata__", None)
+    out = {}
+    for name, entry in header.items():
+        begin, end = entry["data_offsets"]
+        assert entry["dtype"] == "F32", (name, entry["dtype"])
+        values = torch.frombuffer(data, dtype=torch.float32, count=(end - begin) // 4, offset=begin)
+        out[name] = values.reshape(entry["shape"]).clone()
+    return out
+
+
+def peak_bytes():
+    """Most memory that this process has held, import included (VmHWM)."""
+    with open("/proc/self/status") as file:
+        for line in file:
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    return 0

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# quick.sh BIN NAME: a bench against PyTorch with few repeats; 77 = skipped, where the peer's packages are not here.
+set -eu
+prefix=${ISOBAR_PREFIX:-${XDG_CACHE_HOME:-$HOME/.cache}/isobar}
+peers=${ISOBAR_PEERS:-$prefix/peers-2.11.0}
+[ -f "$peers/.complete" ] || { echo "skipped: no PyTorch for Python in $peers; ./isobar bench $2 brings it"; exit 77; }
+words=(--quick --json)
+[ "$2" != step ] || words+=(--case cpu_micro)
+[ "$2" != start ] || [ -d "$prefix/data/fields-72x144-v1" ] || { echo "skipped: no data set; ./isobar run 01_baseline makes it"; exit 77; }
+export OMP_WAIT_POLICY=passive  # threads that spin while others compute take minutes on a busy machine
+out=$("$1/bench_$2" "${words[@]}")
+python3 - "$2" "$out" <<'CHECK'
+import json, sys
+result = json.loads(sys.argv[2])
+assert result["bench"] == sys.argv[1]
+assert result["rows"] and all(row["ratio_min"] <= row["ratio"] <= row["ratio_max"] for row in result["rows"]), result["rows"]
+print(len(result["rows"]), "rows")
+CHECK

@@ -1,0 +1,184 @@
+// The training step of `bench step` as the lessons make it. Usage: bench_step_worker FOLDER, which holds
+// case.json; writes the weights and batches that both sides use, then answers commands (worker.h).
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <numbers>
+
+#include "bench/serve.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/random.h"
+#include "data/loader.h"
+#include "device/device.h"
+#include "device/peak.h"
+#include "fields/safetensors.h"
+#include "model/parameters.h"
+#include "model/vit.h"
+#include "train/adam.h"
+#include "train/loss.h"
+#include "train/weights.h"
+
+using namespace isobar;
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Normal random numbers (Box and Muller 1958), [n] float32: never zeros, on which processors may run faster.
+at::Tensor random_field(const std::string& name, const std::vector<std::int64_t>& shape) {
+  at::Tensor out = at::empty(shape, at::kFloat);
+  const std::uint64_t key = stream_key(1, name);
+  float* const values = out.mutable_data_ptr<float>();
+  for (std::int64_t i = 0; i < out.numel(); ++i) {
+    const auto n = static_cast<std::uint64_t>(i);
+    const double radius = std::sqrt(-2 * std::log(1 - uniform_at(key, 2 * n)));
+    values[i] = static_cast<float>(radius * std::cos(2 * std::numbers::pi * uniform_at(key, 2 * n + 1)));
+  }
+  return out;
+}
+
+VitShape shape_of(const Json& sheet) {
+  return {.height = sheet["height"],
+          .width = sheet["width"],
+          .channels = sheet["channels"],
+          .patch = sheet["patch"],
+          .embed = sheet["embed"],
+          .depth = sheet["depth"],
+          .heads = sheet["heads"]};
+}
+
+class Trainer {
+ public:
+  explicit Trainer(const fs::path& folder)
+      : weights_(folder / "weights.safetensors"),
+        sheet_(Json::parse(read_text_file(folder / "case.json", 1 << 20))),
+        device_(choose_device(sheet_["device"])),
+        model_(parameters_, shape_of(sheet_)) {
+    set_up_cpu(sheet_["threads"]);
+    optim_.lr = sheet_["lr"];
+    optim_.beta1 = sheet_["beta1"];
+    optim_.beta2 = sheet_["beta2"];
+    optim_.eps = sheet_["eps"];
+    parameters_.materialise(1, device_);
+    save_weights(parameters_, weights_);
+    make_batches(folder / "batches.safetensors");
+  }
+
+  /// The first weights and a new optimiser.
+  Json reset(const std::vector<std::string>&) {
+    load_weights(parameters_, weights_);
+    adam_ = std::make_unique<Adam>(parameters_, optim_);
+    steps_ = 0;
+    return {{"device", device_.str()}, {"kernels", cpu_capability()}};
+  }
+
+  Json losses(const std::vector<std::string>& words) {
+    std::vector<double> out;
+    for (int i = 0; i < std::stoi(words.at(0)); ++i) out.push_back(step().loss.item<double>());
+    return {{"losses", out}};
+  }
+
+  /// Microseconds of each step and of its parts.
+  Json run(const std::vector<std::string>& words) {
+    std::vector<double> all;
+    std::array<std::vector<double>, 3> parts;
+    for (int i = 0; i < std::stoi(words.at(0)); ++i) {
+      const Measured measured = step();
+      const auto between = [&](std::size_t from, std::size_t to) {
+        return std::chrono::duration<double, std::micro>(measured.times[to] - measured.times[from]).count();
+      };
+      all.push_back(between(0, 3));
+      for (std::size_t part = 0; part < 3; ++part) parts[part].push_back(between(part, part + 1));
+    }
+    return {{"step", all}, {"forward", parts[0]}, {"backward", parts[1]}, {"optimize", parts[2]}};
+  }
+
+  /// The time of the step's operations at the rate of matrix products here: what no step can beat.
+  Json floor(const std::vector<std::string>&) {
+    const double operations = training_flops(model_.shape()) * sheet_["batch"].get<double>();
+    return {{"ms", operations / measure_peak_flops(device_) * 1e3}};
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Measured {
+    at::Tensor loss;
+    std::array<Clock::time_point, 4>
+        times;  ///< before forward, after it, after backward, after the optimiser
+  };
+
+  void make_batches(const fs::path& file) {
+    const VitShape& shape = model_.shape();
+    const std::vector<std::int64_t> sizes = {sheet_["batch"], shape.channels, shape.height, shape.width};
+    std::vector<TensorToWrite> tensors;
+    for (int i = 0; i < sheet_["batches"]; ++i) {
+      Batch batch;
+      for (auto [tensor, name] : {std::pair(&batch.input, "input."), std::pair(&batch.target, "target.")}) {
+        *tensor = random_field(name + std::to_string(i), sizes);
+        const std::span values(tensor->const_data_ptr<float>(), static_cast<std::size_t>(tensor->numel()));
+        tensors.push_back({name + std::to_string(i), "F32", sizes, std::as_bytes(values)});
+      }
+      batches_.push_back(batch);
+    }
+    write_safetensors(file, tensors, {});
+  }
+
+  Clock::time_point clock() const {
+    if (!device_.is_cpu()) c10::impl::VirtualGuardImpl(device_.type()).synchronizeDevice(device_.index());
+    return Clock::now();
+  }
+
+  /// The middle of lesson 01's page.
+  Measured step() {
+    const Batch& given = batches_[steps_++ % batches_.size()];
+    Measured out;
+    out.times[0] = clock();
+    const Batch batch = given.to(device_);
+    parameters_.zero_gradients();
+    out.loss = relative_l2(model_(batch.input), batch.target);
+    out.times[1] = clock();
+    out.loss.backward();
+    out.times[2] = clock();
+    adam_->step(optim_.lr);
+    out.times[3] = clock();
+    return out;
+  }
+
+  fs::path weights_;
+  Json sheet_;
+  c10::Device device_;
+  OptimConfig optim_;
+  Parameters parameters_;
+  Vit model_;
+  std::unique_ptr<Adam> adam_;
+  std::vector<Batch> batches_;
+  std::size_t steps_ = 0;
+};
+
+int serve_trainer(int argc, char** argv) {
+  if (argc != 2) throw Error("which folder?", "bench_step_worker FOLDER", "./isobar bench step starts it");
+  Trainer trainer(argv[1]);
+  const auto bound = [&](Json (Trainer::*method)(const std::vector<std::string>&)) {
+    return [&trainer, method](const std::vector<std::string>& words) { return (trainer.*method)(words); };
+  };
+  serve({{"reset", bound(&Trainer::reset)},
+         {"losses", bound(&Trainer::losses)},
+         {"run", bound(&Trainer::run)},
+         {"floor", bound(&Trainer::floor)},
+         {"peak", [](const auto&) {
+            return Json{{"bytes", peak_resident_bytes()}};
+          }}});
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return guarded_main("bench_step_worker", [&] { return serve_trainer(argc, argv); });
+}

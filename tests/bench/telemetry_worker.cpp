@@ -1,0 +1,144 @@
+// What recording costs, for `bench telemetry`. Usage: bench_telemetry_worker FOLDER, in which a run is
+// recorded; answers commands (worker.h).
+#include <ATen/ops/ones.h>
+#include <ATen/ops/randn.h>
+#include <sys/resource.h>
+
+#include <array>
+#include <chrono>
+#include <string>
+
+#include "bench/serve.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "model/parameters.h"
+#include "model/vit.h"
+#include "run/run.h"
+#include "train/adam.h"
+#include "train/loss.h"
+
+using namespace isobar;
+using Json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+double us(Clock::duration time) { return std::chrono::duration<double, std::micro>(time).count(); }
+
+double processor_us() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto time_us = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_usec);
+  };
+  return time_us(usage.ru_utime) + time_us(usage.ru_stime);
+}
+
+/// Time inside the calls that record, by call.
+struct Cost {
+  Clock::duration begin{};
+  Clock::duration enter{};
+  Clock::duration finish{};
+};
+
+/// Runs `body` and adds its time to `sum`.
+template <typename Body>
+auto timed(Clock::duration& sum, const Body& body) {
+  struct Add {
+    Clock::duration& to;
+    Clock::time_point begin = Clock::now();
+    ~Add() { to += Clock::now() - begin; }
+  } add{sum};
+  return body();
+}
+
+class Recorder {
+ public:
+  explicit Recorder(const std::string& folder)
+      : run_(read_lesson(project_home(), "01_baseline"), arguments(folder), {"bench telemetry"}),
+        model_(parameters_, vit_shape(run_.config())) {
+    parameters_.materialise(1, run_.device());
+    const VitShape& shape = model_.shape();
+    input_ =
+        at::randn({run_.config().train.global_batch, shape.channels, shape.height, shape.width}, at::kFloat);
+  }
+
+  /// Means of `count` steps that do nothing but record a loss that is there: {"record", "processor"}, us.
+  Json alone(const std::vector<std::string>& words) {
+    const int count = std::stoi(words.at(0));
+    const at::Tensor loss = at::ones({}, at::kFloat);
+    const double processor = processor_us();
+    const Clock::time_point begin = Clock::now();
+    Cost cost;
+    for (int i = 0; i < count; ++i) record(cost, [&] { return loss; });
+    return {{"record", us(Clock::now() - begin) / count},
+            {"processor", (processor_us() - processor) / count}};
+  }
+
+  /// Means of `count` training steps: {"step", "begin", "enter", "finish"}, us; the last three are what
+  /// recording took of the first.
+  Json training(const std::vector<std::string>& words) {
+    const int count = std::stoi(words.at(0));
+    Adam adam(parameters_, run_.config().optim);
+    Cost cost;
+    const Clock::time_point begin = Clock::now();
+    for (int i = 0; i < count; ++i) {
+      record(cost, [&] {
+        parameters_.zero_gradients();
+        at::Tensor loss = relative_l2(model_(input_), input_);
+        loss.backward();
+        adam.step(run_.config().optim.lr);
+        return loss;
+      });
+    }
+    return {{"step", us(Clock::now() - begin) / count},
+            {"begin", us(cost.begin) / count},
+            {"enter", us(cost.enter) / count},
+            {"finish", us(cost.finish) / count}};
+  }
+
+ private:
+  static RunArguments arguments(const std::string& folder) {
+    RunArguments out;
+    out.settings.preset = "cpu_tiny";
+    out.settings.sets = {"train.steps=1000000000"};
+    out.run_dir = folder + "/run";
+    return out;
+  }
+
+  /// One step with the calls of lesson 01's page around `work`.
+  template <typename Work>
+  void record(Cost& cost, const Work& work) {
+    Step step = timed(cost.begin, [&] { return run_.begin_step(); });
+    timed(cost.enter, [&] {
+      for (const Stage stage : {Stage::load, Stage::copy, Stage::forward}) step.enter(stage);
+    });
+    const at::Tensor loss = work();
+    timed(cost.enter, [&] {
+      for (const Stage stage : {Stage::backward, Stage::optimize}) step.enter(stage);
+    });
+    timed(cost.finish,
+          [&] { step.finish({.loss = loss, .learning_rate = 1e-3, .samples = input_.size(0), .epoch = 0}); });
+  }
+
+  Run run_;
+  Parameters parameters_;
+  Vit model_;
+  at::Tensor input_;
+};
+
+int serve_recorder(int argc, char** argv) {
+  if (argc != 2) {
+    throw Error("which folder?", "bench_telemetry_worker FOLDER", "./isobar bench telemetry starts it");
+  }
+  Recorder recorder(argv[1]);
+  serve({{"alone", [&](const auto& words) { return recorder.alone(words); }},
+         {"training", [&](const auto& words) { return recorder.training(words); }}});
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return guarded_main("bench_telemetry_worker", [&] { return serve_recorder(argc, argv); });
+}

@@ -1,0 +1,156 @@
+// The benches must not rot, and what they print must mean what it says. No time is asserted here.
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+#include "bench/bench_result.h"
+#include "bench/worker.h"
+#include "core/files.h"
+#include "support/errors.h"
+#include "support/process.h"
+#include "support/temp_folder.h"
+
+using namespace isobar;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+std::string bin(const std::string& name) { return std::string(ISOBAR_BIN) + "/" + name; }
+
+PairedRow row_of(std::vector<double> ours, std::vector<double> peer) {
+  return {"step", "ms", "PyTorch", std::move(ours), std::move(peer), 0, 0};
+}
+
+Json machine(double others, double stolen, int throttled_before, int throttled_after) {
+  return {{"before", {{"throttled", throttled_before}}},
+          {"after", {{"throttled", throttled_after}}},
+          {"busy_by_others", others},
+          {"stolen", stolen}};
+}
+
+}  // namespace
+
+TEST_CASE("a median is the middle, or the mean of the two in the middle") {
+  CHECK(median({}) == 0);
+  CHECK(median({3, 1, 2}) == 2);
+  CHECK(median({4, 1, 3, 2}) == 2.5);
+}
+
+TEST_CASE("a ratio above 1 means ours is faster, and its interval covers it") {
+  const Ratio twice = ratio_of(row_of({10, 10, 10, 10}, {20, 20, 20, 20}));
+  CHECK(twice.value == 2);
+  CHECK(twice.least == 2);
+  CHECK(twice.most == 2);
+  const Ratio noisy = ratio_of(row_of({10, 12, 9, 11, 30, 10, 10}, {11, 13, 10, 12, 33, 11, 11}));
+  CHECK(noisy.value == Approx(1.1));
+  CHECK(noisy.least <= noisy.value);
+  CHECK(noisy.most >= noisy.value);
+  CHECK(noisy.least < noisy.most);
+  CHECK(noisy.least == ratio_of(row_of({10, 12, 9, 11, 30, 10, 10}, {11, 13, 10, 12, 33, 11, 11})).least);
+}
+
+TEST_CASE("pairs are drawn whole: noise that both sides share does not widen the interval") {
+  // Five quiet pairs and five slow ones, each with the same ratio.
+  const std::vector<double> shared = {1, 1, 1, 1, 1, 9, 9, 9, 9, 9};
+  std::vector<double> peer;
+  for (const double value : shared) peer.push_back(1.5 * value);
+  const Ratio ratio = ratio_of(row_of(shared, peer));
+  CHECK(ratio.least == Approx(1.5));
+  CHECK(ratio.most == Approx(1.5));
+}
+
+TEST_CASE("rows carry what readers of the JSON expect") {
+  PairedRow row = row_of({2, 2}, {3, 3});
+  const Json unknown_floor = row_json(row);
+  for (const char* key :
+       {"case", "unit", "ours", "peer", "peer_name", "ratio", "ratio_min", "ratio_max", "floor"}) {
+    CHECK(unknown_floor.contains(key));
+  }
+  CHECK(unknown_floor["floor"].is_null());
+  CHECK(unknown_floor["ratio"] == 1.5);
+  row.floor = 0.5;
+  CHECK(row_json(row)["floor"] == 0.5);
+  const Json alone = row_json(BenchRow{"frame", "ms", {5, 1, 3}, 16});
+  CHECK(alone["ours"] == 3);
+  CHECK(alone["least"] == 1);
+  CHECK(alone["most"] == 5);
+  CHECK(alone["limit"] == 16);
+}
+
+TEST_CASE("what makes figures doubtful is said, and nothing on a quiet machine") {
+  CHECK(doubts(machine(0.01, 0, 5, 5)).empty());
+  CHECK(doubts(machine(0.4, 0, 5, 5)).at(0).find("other processes used 40 %") != std::string::npos);
+  CHECK(doubts(machine(0, 0.2, 5, 5)).at(0).find("20 %") != std::string::npos);
+  CHECK(doubts(machine(0, 0, 5, 6)).at(0).find("heat") != std::string::npos);
+}
+
+TEST_CASE("the machine's state is there, and our own work is not counted as that of others") {
+  const MachineState state = look_at_machine();
+  CHECK(state.all_ticks > 0);
+  CHECK(state.busy_ticks > 0);
+  CHECK(state.free_bytes > 0);
+  const MachineWatch watch;
+  const MachineState begin = look_at_machine();
+  volatile double sum = 0;
+  while (look_at_machine().own_ticks < begin.own_ticks + 20) sum = sum + std::sqrt(2.0);
+  const MachineState end = look_at_machine();
+  const Json found = watch.finish();
+  const double others = found["busy_by_others"];
+  const double all_busy = static_cast<double>(end.busy_ticks - begin.busy_ticks) /
+                          static_cast<double>(end.all_ticks - begin.all_ticks);
+  CHECK(others >= 0);
+  CHECK(others < all_busy);
+  for (const char* key : {"processor", "cores", "load", "before", "after", "stolen"})
+    CHECK(found.contains(key));
+}
+
+TEST_CASE("a worker that cannot work is an error with its name and its last words, not a hang") {
+  const TempFolder folder;
+  const auto start = [&](const std::vector<std::string>& words, int deadline_s) {
+    return error_of([&] { Worker("the worker", words, {}, folder / "log", deadline_s); }, Exit::failed);
+  };
+  CHECK_THAT(start({"ls", "/no/such/place"}, 20), says("ended before it answered") && says("the worker"));
+  CHECK_THAT(start({"ls", "/no/such/place"}, 20), says("/no/such/place"));
+  CHECK_THAT(start({"sleep", "60"}, 1), says("no answer within 1 s"));
+  CHECK_THAT(error_of([&] { Worker("x", {"/no/such/program"}, {}, folder / "log", 5); }, Exit::bad_input),
+             says("/no/such/program"));
+}
+
+TEST_CASE("bench telemetry measures, and prints one JSON object and nothing else") {
+  const TempFolder folder;
+  const std::string file = folder / "out.json";
+  const ProcessResult result = run_process(
+      {bin("bench_telemetry"), "--quick", "--repeats", "1", "--json", "--out", file}, {.deadline_s = 280});
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  const Json out = Json::parse(result.out);
+  CHECK(out["bench"] == "telemetry");
+  CHECK(out == Json::parse(read_text_file(file, 1 << 20)));
+  REQUIRE(out["rows"].size() == 8);
+  for (const Json& row : out["rows"]) CHECK(row["ours"] > 0);
+  CHECK(out["rows"][0]["limit"] == 1);
+}
+
+TEST_CASE("wrong words and missing peers are refused with a way out") {
+  const TempFolder folder;
+  const auto bench = [&](std::vector<std::string> words) {
+    words.front() = bin(words.front());
+    return run_process(words, {.environment = {"ISOBAR_PREFIX=" + folder.path().string(), "ISOBAR_PEERS="}});
+  };
+  for (const char* name : {"bench_step", "bench_start", "bench_telemetry"}) {
+    CHECK(bench({name, "--help"}).code == 0);
+    const ProcessResult wrong = bench({name, "--qick"});
+    CHECK(wrong.code == 2);
+    CHECK_THAT(wrong.err, says("--qick") && says("--help"));
+  }
+  for (const char* name : {"bench_step", "bench_start"}) {
+    const ProcessResult missing = bench({name, "--quick"});
+    CHECK(missing.code == 2);
+    CHECK_THAT(missing.err, says("are not here") && says("./isobar bench"));
+  }
+  const ProcessResult no_case = bench({"bench_step", "--case", "cpu_tniy"});
+  CHECK(no_case.code == 2);
+  CHECK_THAT(no_case.err, says("cpu_tiny"));
+  CHECK(bench({"bench_step", "--pairs", "0"}).code == 2);
+}

@@ -1,0 +1,23 @@
+#pragma once
+// All tolerances of the numerical proofs, in one place.
+
+namespace isobar {
+
+/// |difference| <= kGradient x max(largest value of the tensor, kFloor x largest gradient of the model).
+inline constexpr double kGradient = 1e-5;
+inline constexpr double kGradientFloor = 1e-3;
+/// The true gradient of an attention's key bias is zero: softmax does not see a constant. Against the query
+/// bias's.
+inline constexpr double kKeyBias = 1e-6;
+/// Predictions, of the largest value.
+inline constexpr double kPrediction = 1e-5;
+/// Losses after each of ten Adam steps.
+inline constexpr double kLoss = 1e-6;
+/// The same where matrices are multiplied in TF32, whose 10 bits of fraction round by up to 2^-11.
+inline constexpr double kLossTf32 = 5e-4;
+/// Weights after ten Adam steps, of the tensor's largest; key biases left out.
+inline constexpr double kWeightsAfterTen = 1e-4;
+/// Scores (RMSE, ACC), absolute.
+inline constexpr double kScore = 1e-6;
+
+}  // namespace isobar
