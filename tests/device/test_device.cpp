@@ -30,7 +30,7 @@ TEST_CASE("stages add up over any number of entries, and with the rest they sum 
   timer.leave();
   spend_ms(3);  // the rest
   timer.enter(Stage::optimize);
-  const StageTimes times = timer.finish();
+  const StageTimes times = timer.finish().take();
   CHECK(of(times, Stage::load) >= 8000);
   CHECK(of(times, Stage::forward) >= 2000);
   CHECK(of(times, Stage::backward) == 0);
