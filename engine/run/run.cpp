@@ -1,6 +1,7 @@
 #include "run/run.h"
 
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -17,7 +18,9 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "device/device.h"
+#include "device/memory.h"
 #include "device/peak.h"
+#include "device/torch_error.h"
 #include "fields/npy.h"
 #include "run/environment.h"
 
@@ -43,11 +46,14 @@ VitShape vit_shape(const Config& config) {
 
 Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vector<std::string>& command)
     : lesson_(lesson),
-      loaded_(load_config(project_home(), lesson, arguments.settings, automatic_device_kind())),
+      loaded_(load_config(project_home(), lesson, arguments.settings,
+                          preset_device_kind(arguments.settings, automatic_device_kind))),
       device_(choose_device(loaded_.config.run.device)),
       data_root_(isobar::data_root(loaded_.config.data)) {
   Config& config = loaded_.config;
   config.amp.mode = choose_precision(config.amp.mode, device_);
+  apply_precision(config.amp.mode);
+  if (device_.is_cuda()) events_ = std::make_unique<EventPool>(device_);
   set_fault(config.run.fault, config.run.fault_ms, config.run.fault_stage);
   threads_ = set_up_cpu(static_cast<int>(config.run.threads));
   config.run.device =
@@ -58,7 +64,7 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
   console_.keep_in(folder_.console_file());
   write_file_whole(folder_.config_file(), "# A run of lesson " + lesson.name + ". Again: ./isobar run " +
                                               lesson.name + " --config run.toml\n" + to_toml(config) + "\n" +
-                                              environment_toml(device_.str(), threads_, command));
+                                              environment_toml(device_, threads_, command));
   stream_ = std::make_unique<StreamWriter>(folder_.stream_file(0), static_cast<int>(config.run.flush_ms));
   board_ = std::make_unique<Board>(folder_.path / "tb", host_name());
   begin_us_ = steady_us();
@@ -107,9 +113,8 @@ void Run::announce(const Dataset& train, const Dataset& valid, std::int64_t para
                             config.train.global_batch,
                             static_cast<double>(config.train.steps) / static_cast<double>(steps_per_epoch),
                             steps_per_epoch));
-  console_.line(fmt::format("  device  {} ({}, {} kernels, {} threads), {}", device_.str(), cpu_name(),
-                            cpu_capability(), threads_,
-                            config.amp.mode == "none" ? "fp32" : config.amp.mode));
+  console_.line(fmt::format("  device  {} ({}, {} threads), {}", device_.str(), device_text(device_),
+                            threads_, config.amp.mode == "none" ? "fp32" : config.amp.mode));
   console_.line("  run     " + folder_.path.string());
   if (config.run.fault != "none") {
     console_.line("  FAULT   " + config.run.fault + ": " + fault_sentence(fault_setting()));
@@ -123,29 +128,58 @@ bool Run::wants_step() const {
 
 Step Run::begin_step() { return {*this, steps_done_}; }
 
-void Run::record_step(std::int64_t index, const StepResult& result, const StageTimes& times) {
+bool Run::is_due(std::int64_t index) const {
   const TrainConfig& train = loaded_.config.train;
-  const bool due = index % train.report_every == 0 || index + 1 == train.steps;
+  return index % train.report_every == 0 || index + 1 == train.steps;
+}
+
+at::Tensor Run::fetch_loss(std::int64_t index, const at::Tensor& loss) const {
+  // On a CPU the loss is there already; on a device fetching it at once would wait for the step.
+  if (device_.is_cpu()) return loss.detach();
+  if (has_fault(Fault::sync_each_step)) return loss.detach().to(at::kCPU);
+  if (!is_due(index)) return {};
+  at::Tensor host = at::empty({}, at::TensorOptions(loss.scalar_type()).pinned_memory(true));
+  return host.copy_(loss.detach(), /*non_blocking=*/true);
+}
+
+void Run::queue_step(std::int64_t index, const StepResult& result, const at::Tensor& fetched,
+                     PendingStageTimes times) {
   steps_done_ = index + 1;
+  PendingStep step{index, result, fetched, std::move(times), steady_us() - begin_us_};
+  step.result.loss = result.loss.detach();  // the graph behind it ends with the step
+  pending_.push_back(std::move(step));
+  record_done_steps(/*wait_for_all=*/false);
+}
+
+void Run::record_done_steps(bool wait_for_all) {
+  while (!pending_.empty() && (wait_for_all || pending_.front().times.ready())) {
+    PendingStep step = std::move(pending_.front());
+    pending_.pop_front();
+    record_step(step, step.times.take());
+  }
+}
+
+void Run::record_step(const PendingStep& step, const StageTimes& times) {
+  const auto& [index, result, fetched, pending, t_us] = step;
+  const bool due = is_due(index);
   JsonLine line("step");
-  line.add("step", index)
-      .add("t_us", steady_us() - begin_us_)
-      .add("epoch", result.epoch)
-      .add("samples", result.samples);
+  line.add("step", index).add("t_us", t_us).add("epoch", result.epoch).add("samples", result.samples);
   for (std::size_t stage = 0; stage < kStageNames.size(); ++stage) {
     if (!times.entered[stage]) continue;
     line.add(fmt::format("{}_us", kStageNames[stage]), times.stage_us[stage]);
-    line.add(fmt::format("{}_host_us", kStageNames[stage]), times.stage_us[stage]);
+    line.add(fmt::format("{}_host_us", kStageNames[stage]), times.stage_host_us[stage]);
   }
-  line.add("step_us", times.step_us).add("step_host_us", times.step_us).add("lr", result.learning_rate);
-  // On a CPU the loss is there already; on a device fetching it would wait for the step.
-  if (due || device_.is_cpu() || has_fault(Fault::sync_each_step)) last_loss_ = result.loss.item<double>();
+  line.add("step_us", times.step_us).add("step_host_us", times.step_host_us).add("lr", result.learning_rate);
+  if (fetched.defined()) last_loss_ = fetched.item<double>();
   const bool broken = !std::isfinite(last_loss_);
-  if (index == 0) summary_.first_loss = last_loss_;
-  if (due || broken) line.add("loss", last_loss_).add("peak_bytes", peak_resident_bytes());
-  add_to_summary(result, times);
+  if (index == 0) {
+    summary_.first_loss = last_loss_;
+    board_->begin(last_loss_);
+  }
+  if (due || broken) line.add("loss", last_loss_).add("peak_bytes", peak_bytes(device_));
+  add_to_summary(step, times);
   stream_->write(line);
-  board_->add_step(index, result.loss, result.learning_rate, result.samples, times.step_us);
+  board_->add_step(result.loss, result.learning_rate, result.samples, times.step_us);
   if (broken) {
     throw Error(fmt::format("the loss is {} and training cannot go on", last_loss_),
                 fmt::format("step {}", index + 1), "a smaller optim.lr, or a warm-up (schedule.warmup_steps)",
@@ -154,11 +188,11 @@ void Run::record_step(std::int64_t index, const StepResult& result, const StageT
   if (due) show_step(index, result);
 }
 
-void Run::add_to_summary(const StepResult& result, const StageTimes& times) {
-  summary_.samples += result.samples;
-  if (steps_done_ <= summary_.warm_up_steps) return;
+void Run::add_to_summary(const PendingStep& step, const StageTimes& times) {
+  summary_.samples += step.result.samples;
+  if (step.index < summary_.warm_up_steps) return;
   ++steady_steps_;
-  steady_samples_ += result.samples;
+  steady_samples_ += step.result.samples;
   steady_times_.step_us += times.step_us;
   for (std::size_t stage = 0; stage < kStageNames.size(); ++stage) {
     steady_times_.stage_us[stage] += times.stage_us[stage];
@@ -205,6 +239,7 @@ void Run::show_step(std::int64_t index, const StepResult& result) {
 }
 
 void Run::record(const Evaluation& evaluation) {
+  record_done_steps(/*wait_for_all=*/true);
   const ChannelScores& headline = evaluation.headline();
   summary_.has_scores = true;
   summary_.valid_loss = evaluation.loss;
@@ -249,6 +284,7 @@ void Run::end(const std::string& status, const std::string& reason) {
 }
 
 int Run::finish() {
+  record_done_steps(/*wait_for_all=*/true);
   const int stop = StopSignals::requested();
   const std::string reason =
       complete() ? "" : std::string(signal_name(stop)) + " after " + std::to_string(steps_done_) + " steps";
@@ -262,6 +298,10 @@ int Run::finish() {
 }
 
 void Run::fail(const std::string& reason) noexcept {
+  try {
+    record_done_steps(/*wait_for_all=*/false);
+  } catch (...) {  // the device, or a loss that is no number: the first error is the one that is told
+  }
   try {
     console_.note(reason);
     end("failed", reason);
@@ -285,6 +325,10 @@ int body(const std::string& lesson_name, int argc, char** argv, void (*page)(Run
   } catch (const Error& error) {
     run.fail(error.text());
     throw;
+  } catch (const c10::Error& error) {
+    const Error told = as_error(error);
+    run.fail(told.text());
+    throw told;
   } catch (const std::exception& error) {
     run.fail(error.what());
     throw;

@@ -3,6 +3,7 @@
 #include <c10/core/Device.h>
 
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -65,10 +66,17 @@ class Run {
 
  private:
   friend class Step;
-  void record_step(std::int64_t index, const StepResult& result, const StageTimes& times);
+  bool is_due(std::int64_t index) const;
+  /// The loss on its way to host memory when a report is due; only the fault that does so waits for it.
+  at::Tensor fetch_loss(std::int64_t index, const at::Tensor& loss) const;
+  void queue_step(std::int64_t index, const StepResult& result, const at::Tensor& fetched,
+                  PendingStageTimes times);
+  /// Records steps in their order as far as the device has done them, or all of them.
+  void record_done_steps(bool wait_for_all);
+  void record_step(const PendingStep& step, const StageTimes& times);
   void show_step(std::int64_t index, const StepResult& result);
   void end(const std::string& status, const std::string& reason);
-  void add_to_summary(const StepResult& result, const StageTimes& times);
+  void add_to_summary(const PendingStep& step, const StageTimes& times);
   /// The summary of what was done so far.
   RunSummary summary() const;
 
@@ -84,6 +92,8 @@ class Run {
   std::unique_ptr<Board> board_;
   std::int64_t begin_us_ = 0;
   std::int64_t steps_done_ = 0;
+  std::unique_ptr<EventPool> events_;  ///< of a CUDA device
+  std::deque<PendingStep> pending_;
   RunSummary summary_;
   std::int64_t steady_steps_ = 0;
   std::int64_t steady_samples_ = 0;
