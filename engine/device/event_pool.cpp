@@ -4,7 +4,9 @@
 
 namespace isobar {
 
-EventPool::EventPool(c10::Device device) : plugin_(cuda_plugin()), device_(device.index()) {}
+EventPool::EventPool(c10::Device device) : EventPool(cuda_plugin(), device.index()) {}
+
+EventPool::EventPool(const CudaPlugin& plugin, int device) : plugin_(plugin), device_(device) {}
 
 EventPool::~EventPool() {
   for (CUevent_st* const event : free_) plugin_.destroy_event(event);

@@ -12,6 +12,7 @@ class EventPool {
  public:
   /// For `device`, a CUDA device that choose_device gave.
   explicit EventPool(c10::Device device);
+  EventPool(const CudaPlugin& plugin, int device);
   ~EventPool();
   EventPool(const EventPool&) = delete;
   EventPool& operator=(const EventPool&) = delete;
