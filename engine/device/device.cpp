@@ -15,6 +15,7 @@
 #include "core/nvidia.h"
 #include "core/text.h"
 #include "device/load_cuda.h"
+#include "device/torch_error.h"
 
 namespace isobar {
 namespace {
@@ -40,8 +41,12 @@ c10::Device cuda_device(int index) {
                 Exit::failed);
   }
   const c10::Device device(c10::kCUDA, static_cast<c10::DeviceIndex>(index));
-  at::globalContext().lazyInitDevice(c10::kCUDA);
-  c10::impl::VirtualGuardImpl(c10::kCUDA).setDevice(device);
+  try {
+    at::globalContext().lazyInitDevice(c10::kCUDA);
+    c10::impl::VirtualGuardImpl(c10::kCUDA).setDevice(device);
+  } catch (const c10::Error& error) {
+    throw as_error(error);
+  }
   return device;
 }
 

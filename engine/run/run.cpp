@@ -181,6 +181,7 @@ void Run::record_step(const PendingStep& step, const StageTimes& times) {
   stream_->write(line);
   board_->add_step(result.loss, result.learning_rate, result.samples, times.step_us);
   if (broken) {
+    pending_.clear();  // what came after it tells nothing
     throw Error(fmt::format("the loss is {} and training cannot go on", last_loss_),
                 fmt::format("step {}", index + 1), "a smaller optim.lr, or a warm-up (schedule.warmup_steps)",
                 Exit::failed);
@@ -299,7 +300,7 @@ int Run::finish() {
 
 void Run::fail(const std::string& reason) noexcept {
   try {
-    record_done_steps(/*wait_for_all=*/false);
+    record_done_steps(/*wait_for_all=*/true);
   } catch (...) {  // the device, or a loss that is no number: the first error is the one that is told
   }
   try {

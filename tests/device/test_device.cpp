@@ -1,5 +1,6 @@
 #include <ATen/Context.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
 
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -9,6 +10,7 @@
 #include "core/nvidia.h"
 #include "device/device.h"
 #include "device/memory.h"
+#include "device/nonfinite.h"
 #include "device/stage_timer.h"
 #include "device/stream.h"
 #include "device/torch_error.h"
@@ -125,6 +127,22 @@ TEST_CASE(
   const std::string plain = told(c10::Error({}, "shapes differ\nand more")).text();
   CHECK_THAT(plain, says("shapes differ"));
   CHECK(plain.find("frame") == std::string::npos);
+}
+
+TEST_CASE("values that are not finite are added to a counter, and what cannot be counted is refused") {
+  at::Tensor values = at::ones({3, 5});
+  at::Tensor counter = at::zeros({}, at::kLong);
+  add_nonfinite(values, counter);
+  CHECK(counter.item<std::int64_t>() == 0);
+  values[1][2] = std::numeric_limits<float>::quiet_NaN();
+  values[2][4] = -std::numeric_limits<float>::infinity();
+  add_nonfinite(values, counter);
+  add_nonfinite(values[1], counter);
+  CHECK(counter.item<std::int64_t>() == 3);
+  CHECK_THROWS_AS(add_nonfinite(values.t(), counter), c10::Error);
+  at::Tensor pair = at::zeros({2}, at::kLong);
+  CHECK_THROWS_AS(add_nonfinite(values, pair), c10::Error);
+  CHECK_THROWS_AS(add_nonfinite(values.to(at::kDouble), counter), c10::Error);
 }
 
 TEST_CASE("on the CPU a side stream is the one there is, and work on it runs in order") {

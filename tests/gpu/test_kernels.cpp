@@ -4,7 +4,9 @@
 #include <catch2/catch.hpp>
 
 #include "device/load_cuda.h"
+#include "device/nonfinite.h"
 #include "gpu/gpu.h"
+#include "gpu/spin.h"
 #include "support/odd_floats.h"
 
 using namespace isobar;
@@ -59,4 +61,15 @@ TEST_CASE("on the device large buffers, and counts that add up") {
   add_count(there.const_data_ptr<float>() + 1, n - 1, counter);
   CHECK(counter.item<std::int64_t>() ==
         plain_count_nonfinite(values.data(), n) + plain_count_nonfinite(values.data() + 1, n - 1));
+}
+
+TEST_CASE("a tensor's bad values are counted behind what is on the stream, without waiting") {
+  std::vector<float> values = mixed_floats(10'000, 3);
+  const at::Tensor there = to_gpu(values);
+  at::Tensor counter = at::zeros({}, on_gpu(at::kLong));
+  add_nonfinite(there, counter);
+  spin(1'000'000, gpu_stream());
+  add_nonfinite(there, counter);
+  CHECK_FALSE(current_stream(kGpu).query());
+  CHECK(counter.item<std::int64_t>() == 2 * plain_count_nonfinite(values.data(), 10'000));
 }
