@@ -2,6 +2,7 @@
 # a GPU they pick architectures that today's nvcc lacks.
 #   LIBTORCH_PREFIX   the folder that holds torch/ and nvidia/ side by side (cache entry or environment variable)
 #   Libtorch::cpu     tensors, autograd and c10d on the CPU
+#   Libtorch::cuda    the same with CUDA, when COMPONENTS cuda asks for it: the headers are those of the CUDA compiler
 #   Libtorch::omp     for files that call at::parallel_for: -fopenmp with the OpenMP runtime that libtorch uses
 include(FindPackageHandleStandardArgs)
 set(LIBTORCH_PREFIX "$ENV{LIBTORCH_PREFIX}" CACHE PATH "folder that holds torch/ and nvidia/")
@@ -21,15 +22,38 @@ foreach(_library cu13/lib/libcudart.so.13 cu13/lib/libcupti.so.13)  # libtorch_c
     list(APPEND _missing nvidia/${_library})
   endif()
 endforeach()
-set(_reason "run ./isobar setup, or set LIBTORCH_PREFIX to the folder that holds torch/ and nvidia/")
+set(_setup "./isobar setup")
+if("cuda" IN_LIST Libtorch_FIND_COMPONENTS)
+  set(_setup "./isobar --cuda setup")
+  foreach(_library torch_cuda c10_cuda)
+    if(NOT EXISTS ${_torch}/lib/lib${_library}.so)
+      list(APPEND _missing torch/lib/lib${_library}.so)
+    endif()
+  endforeach()
+  foreach(_library cu13/lib/libcublas.so.13 cu13/lib/libcublasLt.so.13 cu13/lib/libcufft.so.12 cu13/lib/libcufile.so.0
+      cu13/lib/libcurand.so.10 cu13/lib/libcusparse.so.12 cudnn/lib/libcudnn.so.9 nccl/lib/libnccl.so.2
+      cusparselt/lib/libcusparseLt.so.0 nvshmem/lib/libnvshmem_host.so.3)  # what libtorch_cuda.so is linked to
+    if(NOT EXISTS ${LIBTORCH_PREFIX}/nvidia/${_library})
+      list(APPEND _missing nvidia/${_library})
+    endif()
+  endforeach()
+  find_path(Libtorch_CUDA_INCLUDE_DIR cuda_runtime_api.h
+    HINTS ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES} ${LIBTORCH_PREFIX}/nvidia/cu13/include NO_DEFAULT_PATH)
+  if(NOT Libtorch_CUDA_INCLUDE_DIR)
+    list(APPEND _missing "cuda_runtime_api.h beside nvcc")
+  elseif(NOT _missing)
+    set(Libtorch_cuda_FOUND TRUE)
+  endif()
+endif()
+set(_reason "run ${_setup}, or set LIBTORCH_PREFIX to the folder that holds torch/ and nvidia/")
 if(_missing)
   list(JOIN _missing ", " _missing_text)
   string(APPEND _reason ". Not there: ${_missing_text}")
 endif()
 find_package_handle_standard_args(Libtorch
   REQUIRED_VARS Libtorch_INCLUDE_DIR Libtorch_CPU_LIBRARY Libtorch_C10_LIBRARY
-  VERSION_VAR Libtorch_VERSION REASON_FAILURE_MESSAGE "${_reason}")
-if(_missing)
+  VERSION_VAR Libtorch_VERSION HANDLE_COMPONENTS REASON_FAILURE_MESSAGE "${_reason}")
+if(_missing AND Libtorch_FIND_REQUIRED)
   message(FATAL_ERROR "libtorch is incomplete: ${_reason}")
 endif()
 if(NOT Libtorch_FOUND OR TARGET Libtorch::cpu)
@@ -51,3 +75,20 @@ target_link_options(Libtorch::cpu INTERFACE LINKER:-rpath-link,${LIBTORCH_PREFIX
 add_library(Libtorch::omp SHARED IMPORTED)
 set_target_properties(Libtorch::omp PROPERTIES IMPORTED_LOCATION ${_torch}/lib/libgomp.so.1)
 target_compile_options(Libtorch::omp INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fopenmp>)
+
+if(Libtorch_cuda_FOUND)
+  foreach(_library torch_cuda c10_cuda)
+    add_library(Libtorch::${_library} SHARED IMPORTED)
+    set_target_properties(Libtorch::${_library} PROPERTIES IMPORTED_LOCATION ${_torch}/lib/lib${_library}.so)
+  endforeach()
+  add_library(Libtorch::cudart SHARED IMPORTED)  # the one that libtorch brings: two CUDA runtimes do not share devices
+  set_target_properties(Libtorch::cudart PROPERTIES IMPORTED_LOCATION ${LIBTORCH_PREFIX}/nvidia/cu13/lib/libcudart.so.13)
+  add_library(Libtorch::cuda INTERFACE IMPORTED)
+  target_include_directories(Libtorch::cuda INTERFACE ${Libtorch_CUDA_INCLUDE_DIR})
+  target_link_libraries(Libtorch::cuda INTERFACE Libtorch::torch_cuda Libtorch::c10_cuda Libtorch::cpu Libtorch::cudart)
+  # Without --no-as-needed libtorch_cuda.so would be dropped, since we call none of its functions by name.
+  target_link_options(Libtorch::cuda INTERFACE LINKER:--no-as-needed)
+  foreach(_library cudnn nccl cusparselt nvshmem)
+    target_link_options(Libtorch::cuda INTERFACE LINKER:-rpath-link,${LIBTORCH_PREFIX}/nvidia/${_library}/lib)
+  endforeach()
+endif()

@@ -1,6 +1,8 @@
 # How every target of ours is compiled. Warnings are errors in our own code; third parties are SYSTEM includes.
 function(isobar_own target)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wconversion -Wsign-conversion -Werror)
+  target_compile_options(${target} PRIVATE
+    "$<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wconversion;-Wsign-conversion;-Werror>"
+    "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings;-Xcompiler=-Wall,-Wextra,-Werror>")
   target_compile_definitions(${target} PRIVATE _GLIBCXX_ASSERTIONS)
 endfunction()
 

@@ -31,8 +31,7 @@ bring_peers() {
       fetched=
       fetch_wheel "$file" "$bytes" "$requirement" "$sha"
       unpack_wheel "$prefix/downloads/$file" "$part"
-      # shellcheck disable=SC2086
-      rm -f $fetched
+      drop_fetched
     done < <(wheels peers)
     say "  compiling ..."  # as an installation does; else the first import would
     python3 -m compileall -q -j 0 "$part" >"$prefix/logs/peers.log" 2>&1 || true  # some tests in there are for other Pythons

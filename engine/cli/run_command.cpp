@@ -18,6 +18,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/memory.h"
+#include "core/nvidia.h"
 #include "core/text.h"
 #include "launch/supervise.h"
 
@@ -131,16 +132,12 @@ int run_command(const std::vector<std::string>& arguments) {
     std::fputs(parsed.help_text.c_str(), stdout);
     return 0;
   }
-  const bool wants_cuda = [&] {
-    for (const std::string& set : parsed.settings.sets) {
-      if (set.rfind("run.device=cuda", 0) == 0) return true;
-    }
-    return false;
-  }();
   const std::string resumed = resume_setting(parsed.settings);
   const Settings settings = resumed.empty() ? parsed.settings : resumed_settings(parsed.settings, resumed);
-  const LoadedConfig loaded = load_config(home, lesson, settings, wants_cuda ? "cuda" : "cpu");
-  if (!wants_cuda) {
+  const LoadedConfig loaded =
+      load_config(home, lesson, settings, preset_device_kind(settings, likely_device_kind));
+  const bool cannot_run = loaded.config.run.device.rfind("cuda", 0) == 0 && !has_nvidia_driver();
+  if (!cannot_run) {  // else the program says why, and making data first would only take time
     if (const int code = ensure_data(loaded.config.data); code != 0) return code;
   }
   std::vector<std::string> words = {(program_folder() / lesson.name).string()};

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -105,6 +106,10 @@ struct LoadedConfig {
 /// the choices, a key that the lesson does not honour.
 LoadedConfig load_config(const std::filesystem::path& home, const LessonInfo& lesson,
                          const Settings& settings, const std::string& device_kind);
+
+/// The `device_kind` for these settings: the device they name ("cuda" for cuda:1), else what `automatic`
+/// says. It is asked only when a preset is to be picked.
+std::string preset_device_kind(const Settings& settings, const std::function<std::string()>& automatic);
 
 /// Checks what concerns several keys: grid and patch, embed and heads. `origins` says where a key was set.
 void validate(const Config& config, const std::map<std::string, std::string>& origins);

@@ -189,6 +189,17 @@ std::vector<std::string> preset_names(const fs::path& home) {
   return names;
 }
 
+std::string preset_device_kind(const Settings& settings, const std::function<std::string()>& automatic) {
+  if (!settings.preset.empty() || !settings.config_files.empty()) return "cpu";  // no preset is picked
+  std::string device = "auto";
+  for (const std::string& set : settings.sets) {
+    const std::size_t sign = set.find('=');
+    if (sign != std::string::npos && set.substr(0, sign) == "run.device") device = set.substr(sign + 1);
+  }
+  if (device == "auto") return automatic();
+  return device.rfind("cuda", 0) == 0 ? "cuda" : "cpu";
+}
+
 LoadedConfig load_config(const fs::path& home, const LessonInfo& lesson, const Settings& settings,
                          const std::string& device_kind) {
   LoadedConfig loaded;

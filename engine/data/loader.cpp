@@ -10,7 +10,10 @@
 
 namespace isobar {
 
-Batch Batch::to(c10::Device device) const { return {input.to(device), target.to(device), epoch, ends_epoch}; }
+Batch Batch::to(c10::Device device) const {
+  const bool beside = device.is_cuda() && input.is_pinned();
+  return {input.to(device, beside), target.to(device, beside), epoch, ends_epoch};
+}
 
 InlineLoader::InlineLoader(const Dataset& dataset, const Sampler& sampler, std::int64_t batch_size)
     : dataset_(dataset),

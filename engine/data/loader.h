@@ -17,7 +17,9 @@ struct Batch {
   bool ends_epoch = false;  ///< the last batch of that epoch
 
   std::int64_t size() const { return input.size(0); }
-  /// The same batch on `device`; itself when it is there already.
+  /// The same batch on `device`; itself when it is there already. From page-locked memory to a CUDA device
+  /// the copy runs beside the host on the current stream, and this batch must stay as it is until that stream
+  /// has done it.
   Batch to(c10::Device device) const;
 };
 

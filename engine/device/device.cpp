@@ -3,43 +3,61 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <fmt/format.h>
 #include <sched.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <fstream>
 
 #include "core/error.h"
+#include "core/nvidia.h"
+#include "core/text.h"
+#include "device/load_cuda.h"
+#include "device/torch_error.h"
 
 namespace isobar {
 namespace {
 
-c10::Device cuda_device(const std::string& name) {
-  if (name.size() > 4) {
-    int index = -1;
-    const char* end = name.data() + name.size();
-    const auto parsed = std::from_chars(name.data() + 5, end, index);
-    if (name[4] != ':' || parsed.ec != std::errc() || parsed.ptr != end || index < 0 || index > 127) {
-      throw Error(fmt::format("\"{}\" is not a device", name), "run.device",
-                  "auto, cpu, cuda, or cuda:0, cuda:1, ...");
-    }
+int cuda_index(const std::string& name) {
+  if (name == "cuda") return 0;
+  int index = -1;
+  const char* end = name.data() + name.size();
+  const auto parsed =
+      name.size() > 5 ? std::from_chars(name.data() + 5, end, index) : std::from_chars_result{};
+  if (name[4] != ':' || parsed.ec != std::errc() || parsed.ptr != end || index < 0 || index > 127) {
+    throw Error(fmt::format("\"{}\" is not a device", name), "run.device",
+                "auto, cpu, cuda, or cuda:0, cuda:1, ...");
   }
-  const bool driver = std::filesystem::exists("/dev/nvidiactl");
-  throw Error(driver ? "this build cannot use the NVIDIA device of this machine: it holds no CUDA plugin"
-                     : "there is no CUDA device on this machine: no NVIDIA driver was found",
-              "run.device = \"" + name + "\"", "--set run.device=cpu runs the same program on the processor");
+  return index;
+}
+
+c10::Device cuda_device(int index) {
+  require_cuda(index);
+  if (!at::hasCUDA()) {
+    throw Error("libtorch finds no CUDA device, though the driver does", fmt::format("cuda:{}", index),
+                "the plugin and the libtorch of this program may come from two builds; ./isobar --cuda setup",
+                Exit::failed);
+  }
+  const c10::Device device(c10::kCUDA, static_cast<c10::DeviceIndex>(index));
+  try {
+    at::globalContext().lazyInitDevice(c10::kCUDA);
+    c10::impl::VirtualGuardImpl(c10::kCUDA).setDevice(device);
+  } catch (const c10::Error& error) {
+    throw as_error(error);
+  }
+  return device;
 }
 
 }  // namespace
 
-std::string automatic_device_kind() { return "cpu"; }
+std::string automatic_device_kind() { return cuda_is_usable() ? "cuda" : "cpu"; }
 
 c10::Device choose_device(const std::string& name) {
-  if (name == "auto" || name == "cpu") return c10::Device(c10::kCPU);
-  if (name.rfind("cuda", 0) == 0) return cuda_device(name);
+  if (name == "cpu") return c10::Device(c10::kCPU);
+  if (name == "auto") return cuda_is_usable() ? cuda_device(0) : c10::Device(c10::kCPU);
+  if (name.rfind("cuda", 0) == 0) return cuda_device(cuda_index(name));
   throw Error(fmt::format("\"{}\" is not a device", name), "run.device",
               "auto, cpu, cuda, or cuda:0, cuda:1, ...");
 }
@@ -53,6 +71,12 @@ std::string choose_precision(const std::string& mode, c10::Device device) {
   return mode;
 }
 
+void apply_precision(const std::string& mode) {
+  const bool tf32 = mode == "tf32";
+  at::globalContext().setAllowTF32CuBLAS(tf32);
+  at::globalContext().setAllowTF32CuDNN(tf32);
+}
+
 int usable_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -64,6 +88,9 @@ int set_up_cpu(int threads) {
   const int count = threads > 0 ? threads : usable_cores();
   at::set_num_threads(count);
   at::globalContext().setDeterministicAlgorithms(true, false);
+  // With repeatable algorithms at::empty would fill every new tensor with NaN; nothing here reads before it
+  // writes.
+  at::globalContext().setDeterministicFillUninitializedMemory(false);
   return at::get_num_threads();
 }
 
@@ -76,9 +103,14 @@ std::string cpu_name() {
   return "unknown processor";
 }
 
-std::int64_t peak_resident_bytes() {
-  rusage usage{};
-  return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_maxrss * 1024 : 0;
+std::string device_text(c10::Device device) {
+  if (!device.is_cuda()) return fmt::format("{}, {} kernels", cpu_name(), cpu_capability());
+  const CudaFacts facts = cuda_plugin().facts();
+  const CudaDeviceFacts& cuda = facts.devices.at(static_cast<std::size_t>(device.index()));
+  const std::string driver = nvidia_driver_version();
+  return fmt::format("{}, {}{}", printable(cuda.name),
+                     human_bytes(static_cast<std::uint64_t>(cuda.memory_bytes)),
+                     driver.empty() ? "" : ", driver " + driver);
 }
 
 std::string cpu_capability() { return at::get_cpu_capability(); }

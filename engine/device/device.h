@@ -7,17 +7,22 @@
 namespace isobar {
 
 /// "auto", "cpu", "cuda" or "cuda:N" as a device that is really there. What is not there is refused (Error,
-/// exit code 2): nothing is replaced silently. "auto" takes a CUDA device when this build can use one, else
-/// the CPU.
+/// exit code 2): nothing is replaced silently. "auto" takes the first CUDA device when this build can use it,
+/// else the CPU. A CUDA device becomes the current one of this thread. Call it before any tensor operation:
+/// libtorch keeps its first answer to the question whether there is CUDA.
 c10::Device choose_device(const std::string& name);
 
 /// The kind of device that "auto" means here, "cpu" or "cuda"; a preset is picked by it before any tensor
-/// exists.
+/// exists. Loads the CUDA plugin when a driver and a plugin are there, and nothing else.
 std::string automatic_device_kind();
 
 /// "none" (fp32) or "tf32" for `mode`: "auto" means tf32 on CUDA and none on the CPU. TF32 exists on CUDA
 /// only; asking for it on the CPU is an Error (exit code 2).
 std::string choose_precision(const std::string& mode, c10::Device device);
+
+/// Makes "none" or "tf32" hold for matrix products and convolutions on CUDA devices. With "none" they are
+/// real fp32: left alone, libtorch would let convolutions use TF32. Changes nothing on the CPU.
+void apply_precision(const std::string& mode);
 
 /// Cores this process may run on (its affinity mask), at least 1.
 int usable_cores();
@@ -29,8 +34,9 @@ int set_up_cpu(int threads);
 /// "AMD EPYC 9654" or what the system calls its processor.
 std::string cpu_name();
 
-/// Most bytes that this process held in memory at once so far.
-std::int64_t peak_resident_bytes();
+/// The device as its maker calls it, with what matters of it: "NVIDIA H200, 150.1 GB, driver 580.65.06", or
+/// processor and instruction set of its kernels.
+std::string device_text(c10::Device device);
 
 /// The instruction set that tensor kernels were selected for, such as "AVX512".
 std::string cpu_capability();

@@ -1,32 +1,86 @@
 #include "device/stage_timer.h"
 
+#include <cmath>
+#include <utility>
+
 #include "core/clock.h"
 
 namespace isobar {
 
-StageTimer::StageTimer() : begin_us_(steady_us()), since_us_(begin_us_) {}
+PendingStageTimes::PendingStageTimes(PendingStageTimes&& other) noexcept
+    : events_(other.events_), marks_(std::exchange(other.marks_, {})), times_(other.times_) {}
 
-void StageTimer::close(std::int64_t now_us) {
-  std::int64_t& running = current_ < kStageNames.size() ? times_.stage_us[current_] : times_.rest_us;
+PendingStageTimes& PendingStageTimes::operator=(PendingStageTimes&& other) noexcept {
+  if (this == &other) return *this;
+  give_back();
+  events_ = other.events_;
+  marks_ = std::exchange(other.marks_, {});
+  times_ = other.times_;
+  return *this;
+}
+
+PendingStageTimes::~PendingStageTimes() { give_back(); }
+
+void PendingStageTimes::give_back() noexcept {
+  for (const Mark& mark : marks_) events_->give_back(mark.event);
+  marks_.clear();
+}
+
+bool PendingStageTimes::ready() const { return marks_.empty() || events_->passed(marks_.back().event); }
+
+StageTimes PendingStageTimes::take() {
+  if (marks_.empty()) return times_;
+  for (const Mark& mark : marks_) events_->wait_for(mark.event);
+  std::array<double, kStageNames.size() + 1> sums{};
+  for (std::size_t i = 1; i < marks_.size(); ++i) {
+    sums[marks_[i].ended] += events_->elapsed_us(marks_[i - 1].event, marks_[i].event);
+  }
+  for (std::size_t stage = 0; stage < kStageNames.size(); ++stage) {
+    times_.stage_us[stage] = std::llround(sums[stage]);
+  }
+  times_.rest_us = std::llround(sums.back());
+  times_.step_us = std::llround(events_->elapsed_us(marks_.front().event, marks_.back().event));
+  give_back();
+  return times_;
+}
+
+StageTimer::StageTimer(EventPool* events) : begin_us_(steady_us()), since_us_(begin_us_) {
+  pending_.events_ = events;
+  if (events == nullptr) return;
+  pending_.marks_.reserve(2 * kStageNames.size());
+  pending_.marks_.push_back({events->record(), current_});
+}
+
+void StageTimer::close() {
+  StageTimes& times = pending_.times_;
+  const std::int64_t now_us = steady_us();
+  std::int64_t& running = current_ < kStageNames.size() ? times.stage_host_us[current_] : times.rest_host_us;
   running += now_us - since_us_;
   since_us_ = now_us;
+  if (pending_.events_ != nullptr) pending_.marks_.push_back({pending_.events_->record(), current_});
 }
 
 void StageTimer::enter(Stage stage) {
-  close(steady_us());
+  close();
   current_ = static_cast<std::size_t>(stage);
-  times_.entered[current_] = true;
+  pending_.times_.entered[current_] = true;
 }
 
 void StageTimer::leave() {
-  close(steady_us());
+  close();
   current_ = kStageNames.size();
 }
 
-StageTimes StageTimer::finish() {
+PendingStageTimes StageTimer::finish() {
   leave();
-  times_.step_us = steady_us() - begin_us_;
-  return times_;
+  StageTimes& times = pending_.times_;
+  times.step_host_us = steady_us() - begin_us_;
+  if (pending_.events_ == nullptr) {
+    times.stage_us = times.stage_host_us;
+    times.rest_us = times.rest_host_us;
+    times.step_us = times.step_host_us;
+  }
+  return std::move(pending_);
 }
 
 }  // namespace isobar

@@ -1,9 +1,13 @@
 #pragma once
-// Where the time of a step goes. A step is a bag of stages, each entered any number of times; what no stage
-// covers is the rest, and stages and rest sum to the step.
+// Where the time of a step goes, on two clocks. A step is a bag of stages, each entered any number of times;
+// what no stage covers is the rest, and stages and rest sum to the step. The host's clock says when the
+// program asked for work, the device's when that work was done: on a CPU they are one.
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
+
+#include "device/event_pool.h"
 
 namespace isobar {
 
@@ -11,33 +15,68 @@ enum class Stage : std::size_t { load, copy, forward, backward, comm, optimize }
 inline constexpr std::array<const char*, 6> kStageNames = {"load",     "copy", "forward",
                                                            "backward", "comm", "optimize"};
 
-/// Microseconds of one step on one clock.
+/// Microseconds of one step. On a device a stage lasts from when the device has done all that was asked of it
+/// before the stage until it has done all of the stage: while the host loads and the device has nothing to
+/// do, `load` grows.
 struct StageTimes {
-  std::array<std::int64_t, kStageNames.size()> stage_us{};
+  std::array<std::int64_t, kStageNames.size()> stage_us{};       ///< on the device's clock
+  std::array<std::int64_t, kStageNames.size()> stage_host_us{};  ///< on the host's
   std::array<bool, kStageNames.size()> entered{};
   std::int64_t rest_us = 0;  ///< outside of all stages, measured like them: what the page does between them
-  std::int64_t step_us = 0;  ///< by the outer clock; stages and rest sum to it
+  std::int64_t rest_host_us = 0;
+  std::int64_t step_us = 0;  ///< from first to last; stages and rest sum to it
+  std::int64_t step_host_us = 0;
 };
 
-/// Times one step on the host's steady clock. On a CPU device the host does the work, so this is the device
-/// clock too.
+/// The times of a step whose end the device may not have reached yet.
+class PendingStageTimes {
+ public:
+  PendingStageTimes(PendingStageTimes&& other) noexcept;
+  PendingStageTimes& operator=(PendingStageTimes&& other) noexcept;
+  PendingStageTimes(const PendingStageTimes&) = delete;
+  PendingStageTimes& operator=(const PendingStageTimes&) = delete;
+  ~PendingStageTimes();
+
+  /// Whether `take` would return without waiting; always on a CPU.
+  bool ready() const;
+  /// The times; waits for the device when they are not there yet. Once.
+  StageTimes take();
+
+ private:
+  friend class StageTimer;
+  /// A point on the stream, and what ended there: a stage, or kStageNames.size() for the rest.
+  struct Mark {
+    CUevent_st* event;
+    std::size_t ended;
+  };
+  PendingStageTimes() = default;
+  void give_back() noexcept;
+
+  EventPool* events_ = nullptr;
+  std::vector<Mark> marks_;
+  StageTimes times_;
+};
+
+/// Times one step: on the host's steady clock, and on a CUDA device by events on the current stream.
 class StageTimer {
  public:
-  StageTimer();
+  /// `events` of the device, which outlives this and what `finish` gives; null for a CPU, where the host does
+  /// the work.
+  explicit StageTimer(EventPool* events = nullptr);
   /// Ends the stage that is running, if any, and starts `stage`.
   void enter(Stage stage);
   /// Ends the running stage; time until the next `enter` belongs to no stage.
   void leave();
-  /// Ends the step.
-  StageTimes finish();
+  /// Ends the step. Does not wait for the device. Nothing may be called after it.
+  PendingStageTimes finish();
 
  private:
-  void close(std::int64_t now_us);
+  void close();
 
   std::int64_t begin_us_;
   std::int64_t since_us_;  ///< when the running stage, or the rest, began
   std::size_t current_ = kStageNames.size();
-  StageTimes times_;
+  PendingStageTimes pending_;
 };
 
 }  // namespace isobar

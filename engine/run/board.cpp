@@ -25,11 +25,9 @@ PngImage draw(const Evaluation& evaluation) {
 
 }  // namespace
 
-void Board::add_step(std::int64_t step, const at::Tensor& loss, double learning_rate, std::int64_t samples,
+void Board::add_step(const at::Tensor& loss, double learning_rate, std::int64_t samples,
                      std::int64_t step_us) {
   const at::Tensor value = loss.detach().to(at::kDouble);
-  // The first loss is that of the untrained model: the curve begins there.
-  if (step == 0) events_.scalar("Loss/train", value.item<double>(), 0);
   loss_sum_ = steps_ == 0 ? value.clone() : loss_sum_ + value;
   ++steps_;
   samples_ += samples;

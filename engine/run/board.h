@@ -23,9 +23,11 @@ class Board {
   /// A run with a mistake on purpose carries a scalar of that name.
   void mark_fault(const std::string& fault) { events_.scalar("Fault/" + fault, 1, 0); }
 
+  /// The first loss is that of the untrained model: the curve begins there.
+  void begin(double first_loss) { events_.scalar("Loss/train", first_loss, 0); }
+
   /// Adds one step to the means of its epoch. `loss` stays on its device.
-  void add_step(std::int64_t step, const at::Tensor& loss, double learning_rate, std::int64_t samples,
-                std::int64_t step_us);
+  void add_step(const at::Tensor& loss, double learning_rate, std::int64_t samples, std::int64_t step_us);
 
   /// Writes scores after `step` steps, and the means of the steps since the last call.
   void add_evaluation(std::int64_t step, const Evaluation& evaluation);

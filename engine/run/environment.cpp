@@ -53,8 +53,7 @@ std::string host_name() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
 }
 
-std::string environment_toml(const std::string& device, int threads,
-                             const std::vector<std::string>& command) {
+std::string environment_toml(c10::Device device, int threads, const std::vector<std::string>& command) {
   std::vector<std::string> typed;
   for (const std::string& argument : command) typed.push_back(shell_quoted(argument));
   std::ostringstream out;
@@ -63,7 +62,8 @@ std::string environment_toml(const std::string& device, int threads,
       << "host = " << toml_string(host_name()) << "\n"
       << "cpu = " << toml_string(cpu_name()) << "\n"
       << "cpu_kernels = " << toml_string(cpu_capability()) << "\n"
-      << "device = " << toml_string(device) << "\n"
+      << "device = " << toml_string(device.str()) << "\n"
+      << "device_is = " << toml_string(device_text(device)) << "\n"
       << "threads = " << threads << "\n"
       << "libtorch = "
       << toml_string(fmt::format("{}.{}.{}", TORCH_VERSION_MAJOR, TORCH_VERSION_MINOR, TORCH_VERSION_PATCH))

@@ -1,4 +1,6 @@
 #pragma once
+#include <c10/core/Device.h>
+
 #include <string>
 #include <vector>
 
@@ -6,7 +8,7 @@ namespace isobar {
 
 /// The `[environment]` table of run.toml: what is needed to tell where and with what a run was made. Text of
 /// one TOML table.
-std::string environment_toml(const std::string& device, int threads, const std::vector<std::string>& command);
+std::string environment_toml(c10::Device device, int threads, const std::vector<std::string>& command);
 
 /// The commit of the project the program belongs to (its first 12 digits), "" outside a git checkout.
 std::string project_commit();

@@ -39,8 +39,8 @@ Resume find_resume(const RunArguments& arguments, const std::string& lesson) {
   return out;
 }
 
-LoadedConfig resumed_config(LoadedConfig loaded, const LessonInfo& lesson, const Resume& resume,
-                            const std::string& device_kind) {
+LoadedConfig resumed_config(const LessonInfo& lesson, const Resume& resume, const std::string& device_kind) {
+  LoadedConfig loaded = load_config(project_home(), lesson, resume.settings, device_kind);
   if (!resume.wanted()) {
     if (loaded.config.train.resume.empty()) return loaded;
     throw Error("a run is resumed from the command line only", loaded.origins["train.resume"],

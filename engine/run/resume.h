@@ -25,7 +25,6 @@ struct Resume {
 Resume find_resume(const RunArguments& arguments, const std::string& lesson);
 
 /// The configuration of the run, with what a resumed one takes from its checkpoint instead (first weights).
-LoadedConfig resumed_config(LoadedConfig loaded, const LessonInfo& lesson, const Resume& resume,
-                            const std::string& device_kind);
+LoadedConfig resumed_config(const LessonInfo& lesson, const Resume& resume, const std::string& device_kind);
 
 }  // namespace isobar

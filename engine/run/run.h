@@ -3,6 +3,7 @@
 #include <c10/core/Device.h>
 
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -84,10 +85,18 @@ class Run {
   /// Stops a run whose gradients are not finite before they reach the weights.
   void check_gradients(std::int64_t step);
   void plant_fault(std::int64_t step, bool in_gradients);
-  void record_step(std::int64_t index, const StepResult& result, const StageTimes& times);
+  bool is_due(std::int64_t index) const;
+  /// The loss on its way to host memory when a report is due, on a CUDA device with the count of gradients
+  /// that were not finite: [2]. Only the fault that does so waits for it.
+  at::Tensor fetch_loss(std::int64_t index, const at::Tensor& loss) const;
+  void queue_step(std::int64_t index, const StepResult& result, const at::Tensor& fetched,
+                  PendingStageTimes times);
+  /// Records steps in their order as far as the device has done them, or all of them.
+  void record_done_steps(bool wait_for_all);
+  void record_step(const PendingStep& step, const StageTimes& times);
   void show_step(std::int64_t index, const StepResult& result);
   void end(const std::string& status, const std::string& reason);
-  void add_to_summary(const StepResult& result, const StageTimes& times);
+  void add_to_summary(const PendingStep& step, const StageTimes& times);
   /// The summary of what was done so far.
   RunSummary summary() const;
 
@@ -113,7 +122,10 @@ class Run {
   std::string train_data_, valid_data_;  ///< identities of the data sets
   double earlier_wall_s_ = 0;            ///< of the attempts before this one
   const Parameters* parameters_ = nullptr;
-  std::string stage_ = "start";  ///< what goes on, for errors that do not say it
+  std::string stage_ = "start";        ///< what goes on, for errors that do not say it
+  std::unique_ptr<EventPool> events_;  ///< of a CUDA device
+  std::deque<PendingStep> pending_;
+  at::Tensor nonfinite_;  ///< on a CUDA device: gradients so far that were not finite
   RunSummary summary_;
   std::int64_t steady_steps_ = 0;
   std::int64_t steady_samples_ = 0;

@@ -1,6 +1,7 @@
 // The part of Run that saves and brings back the state of training, and guards it.
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/isfinite.h>
+#include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
 #include <cmath>
@@ -10,7 +11,7 @@
 #include "core/error.h"
 #include "core/fault.h"
 #include "core/text.h"
-#include "kernels/count_nonfinite.h"
+#include "device/nonfinite.h"
 #include "run/run.h"
 
 namespace isobar {
@@ -74,6 +75,7 @@ bool Run::goes_on(const Training& training) {
 
 void Run::save_checkpoint(const Training& training) {
   stage_ = "checkpoint";
+  record_done_steps(/*wait_for_all=*/true);
   const std::int64_t begin_us = steady_us();
   // A broken state must not take the place of a good one.
   if (const std::string broken = first_broken(training.parameters, /*gradients=*/false); !broken.empty()) {
@@ -123,8 +125,10 @@ void Run::plant_fault(std::int64_t step, bool in_gradients) {
 void Run::check_gradients(std::int64_t step) {
   if (parameters_ == nullptr) return;
   plant_fault(step, /*in_gradients=*/true);
-  const at::Tensor& gradients = parameters_->gradients();
-  if (!device_.is_cpu() || count_nonfinite(gradients.const_data_ptr<float>(), gradients.numel()) == 0) return;
+  at::Tensor count = device_.is_cuda() ? nonfinite_ : at::zeros({}, at::kLong);
+  add_nonfinite(parameters_->gradients(), count);
+  if (device_.is_cuda() || count.item<std::int64_t>() == 0)
+    return;  // a CUDA device tells when a report is due
   const std::string where = fmt::format("step {}", step + 1);
   if (const std::string weight = first_broken(*parameters_, /*gradients=*/false); !weight.empty()) {
     throw Error("a weight is not a finite number", where + ", " + weight,

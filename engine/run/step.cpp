@@ -8,7 +8,7 @@
 
 namespace isobar {
 
-Step::Step(Run& run, std::int64_t index) : run_(run), index_(index) {}
+Step::Step(Run& run, std::int64_t index) : run_(run), index_(index), timer_(run.events_.get()) {}
 
 void Step::enter(Stage stage) {
   timer_.enter(stage);
@@ -20,6 +20,10 @@ void Step::enter(Stage stage) {
   }
 }
 
-void Step::finish(const StepResult& result) { run_.record_step(index_, result, timer_.finish()); }
+void Step::finish(const StepResult& result) {
+  timer_.leave();
+  const at::Tensor fetched = run_.fetch_loss(index_, result.loss);  // what it costs belongs to the step
+  run_.queue_step(index_, result, fetched, timer_.finish());
+}
 
 }  // namespace isobar

@@ -18,6 +18,15 @@ struct StepResult {
   std::int64_t epoch = 0;
 };
 
+/// A step that the host is done with; the device may still be at it.
+struct PendingStep {
+  std::int64_t index;
+  StepResult result;
+  at::Tensor fetched;  ///< its loss in host memory, once the times are ready; undefined when no report is due
+  PendingStageTimes times;
+  std::int64_t t_us;  ///< since the run began, when the host was done
+};
+
 class Step {
  public:
   Step(Run& run, std::int64_t index);

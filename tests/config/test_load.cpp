@@ -141,3 +141,22 @@ TEST_CASE("a configuration that was written loads again to the last bit") {
     CHECK(same(loaded.config, config));
   }
 }
+
+TEST_CASE("the preset is picked for the device that is named, and the machine is asked only for auto") {
+  int asked = 0;
+  const auto kind = [&](Settings settings) {
+    return preset_device_kind(settings, [&] {
+      ++asked;
+      return std::string("cuda");
+    });
+  };
+  CHECK(kind({.sets = {"run.device=cpu"}}) == "cpu");
+  CHECK(kind({.sets = {"run.device=cuda:1"}}) == "cuda");
+  CHECK(kind({.sets = {"run.device=cuda", "run.device=cpu"}}) == "cpu");  // the last one holds
+  CHECK(kind({.preset = "base"}) == "cpu");                               // nothing is picked
+  CHECK(kind({.config_files = {"run.toml"}}) == "cpu");
+  CHECK(asked == 0);
+  CHECK(kind({}) == "cuda");
+  CHECK(kind({.sets = {"run.device=auto", "optim.lr=1"}}) == "cuda");
+  CHECK(asked == 2);
+}

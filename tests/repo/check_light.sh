@@ -1,8 +1,15 @@
 #!/usr/bin/env bash
-# The programs that must start on a login node in a blink link neither libtorch nor CUDA.
+# The programs that must start on a login node in a blink link neither libtorch nor CUDA. With --trainers: those that
+# train may link libtorch's CPU part (which brings the CUDA runtime), and nothing else of CUDA: that is the plugin's.
 set -eu
+forbidden='torch|libc10|cuda|nccl'
+if [ "$1" = --trainers ]; then
+  forbidden='torch_cuda|c10_cuda|isobar_cuda|nccl|cublas|cudnn|libcuda\.so'
+  shift
+fi
 for program in "$@"; do
-  if ldd "$program" | grep -E 'torch|libc10|cuda|nccl'; then
+  libraries=$(ldd "$program")
+  if grep -E "$forbidden" <<<"$libraries"; then
     echo "$program links the libraries above"
     exit 1
   fi

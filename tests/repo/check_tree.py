@@ -13,6 +13,9 @@ BASE = [["core"], ["record", "config", "fields", "formula", "launch"]]
 READERS = [["analyse"], ["cli"]]
 TRAINERS = [["cuda"], ["kernels"], ["device"], ["comm", "data"], ["model"], ["train"], ["run"]]
 NO_TORCH = {"core", "record", "config", "fields", "formula", "launch", "analyse", "cli", "cuda", "kernels"}
+# Headers of CUDA: only what is compiled into the plugin sees them, so that programs run where no CUDA is.
+CUDA_HEADER = re.compile(r"(cuda\w*\.h|driver_types\.h|nccl\.h|(c10|ATen)/cuda/.*|torch/cuda\.h)$")
+IN_PLUGIN = re.compile(r"engine/(cuda/|device/cuda_plugin\.cpp$)|.*\.cuh?$")
 BANNERS = ["Configure", "Data", "Model", "Train", "Report"]
 MOST_LINES, MOST_COLUMNS, MOST_FUNCTION_LINES = 400, 119, 60
 WORDS = [r"\bTODO\b", r"\bFIXME\b", r"\bXXX\b", r"\bHACK\b", r"simplified for now", r"not implemented"]
@@ -55,12 +58,15 @@ def check_includes(root, path, text):
     else:
         return
     torch_free = place[0] in ("gui", "datasets") or (place[0] == "engine" and place[1] in NO_TORCH)
+    torch_free = torch_free or path.suffix in (".cu", ".cuh")
     for number, name in includes(text):
         first = name.split("/")[0]
         if first in engine_folders and "/" in name and first not in may:
             yield number, f"{'/'.join(place[:2])} may not include {name}"
         if torch_free and first in ("torch", "ATen", "c10"):
             yield number, f"{'/'.join(place[:2])} must not know torch: {name}"
+        if CUDA_HEADER.match(name) and not IN_PLUGIN.match("/".join(place)):
+            yield number, f"only the plugin sees CUDA headers: {name}"
         if path.suffix == ".h" and name in ("torch/torch.h", "ATen/ATen.h"):
             yield number, f"{name} in a header costs every file 8 to 15 seconds"
         if place[0] == "lessons" and first in ("lessons", "gui") or re.match(r"\d\d_", first):

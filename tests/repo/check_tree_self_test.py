@@ -13,6 +13,9 @@ GOOD = {
     "engine/model/a.cpp": '#include "core/a.h"\n#include <ATen/core/Tensor.h>\n',
     "engine/train/a.cpp": '#include "model/a.h"\n',
     "engine/config/a.cpp": '#include "core/a.h"\n',
+    "engine/cuda/a.cpp": '#include <cuda_runtime_api.h>\n',
+    "engine/kernels/a.cu": '#include <cuda_runtime.h>\n#include "cuda/a.h"\n',
+    "engine/device/cuda_plugin.cpp": '#include <c10/cuda/CUDAStream.h>\n#include "device/cuda_plugin.h"\n',
     "lessons/01_one/main.cpp": PAGE,
     "lessons/01_one/lesson.toml": SHEET,
 }
@@ -21,6 +24,8 @@ BAD = [
     ("equals include each other", {"engine/config/a.cpp": '#include "record/a.h"\n', "engine/record/a.h": ""}),
     ("a folder outside of the table", {"engine/misc/a.h": '#include "core/a.h"\n'}),
     ("torch in a torch-free folder", {"engine/config/a.cpp": "#include <ATen/core/Tensor.h>\n"}),
+    ("torch in CUDA code", {"engine/device/a.cu": "#include <ATen/core/Tensor.h>\n"}),
+    ("CUDA outside of the plugin", {"engine/device/a.cpp": "#include <cuda_runtime_api.h>\n"}),
     ("torch/torch.h in a header", {"engine/model/b.h": "#include <torch/torch.h>\n"}),
     ("the window includes a trainer", {"gui/a.cpp": '#include "model/a.h"\n'}),
     ("a long file", {"engine/core/a.h": "\n" * 401}),

@@ -1,0 +1,21 @@
+#pragma once
+// Memory of the host that devices read and write directly, and how much a device has left.
+#include <cstddef>
+#include <cstdint>
+
+namespace isobar {
+
+/// Page-locked host memory, readable by all devices: copies from it need no help of the processor. Error
+/// (exit code 1) that says how much was asked for. `free_pinned` gives it back.
+void* allocate_pinned(std::size_t bytes);
+void free_pinned(void* memory) noexcept;
+
+struct FreeAndTotal {
+  std::int64_t free_bytes = 0;
+  std::int64_t total_bytes = 0;
+};
+
+/// Of `device`, over all processes.
+FreeAndTotal device_memory_now(int device);
+
+}  // namespace isobar

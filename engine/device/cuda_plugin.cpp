@@ -1,0 +1,52 @@
+// The plugin's side of the interface; compiled into libisobar_cuda.so only.
+#include "device/cuda_plugin.h"
+
+#include <c10/cuda/CUDAStream.h>
+
+#include "cuda/event.h"
+#include "kernels/count_nonfinite.h"
+
+namespace isobar {
+namespace {
+
+class Plugin final : public CudaPlugin {
+ public:
+  CudaFacts facts() const override { return read_cuda_facts(); }
+
+  CUstream_st* current_stream(int device) const override {
+    return c10::cuda::getCurrentCUDAStream(static_cast<c10::DeviceIndex>(device)).stream();
+  }
+
+  CUevent_st* create_event() const override { return isobar::create_event(); }
+  void destroy_event(CUevent_st* event) const noexcept override { isobar::destroy_event(event); }
+  void record_event(CUevent_st* event, CUstream_st* stream) const override {
+    isobar::record_event(event, stream);
+  }
+  bool event_passed(CUevent_st* event) const override { return isobar::event_passed(event); }
+  void wait_for_event(CUevent_st* event) const override { isobar::wait_for_event(event); }
+  void make_stream_wait(CUstream_st* stream, CUevent_st* event) const override {
+    isobar::make_stream_wait(stream, event);
+  }
+  double elapsed_us(CUevent_st* begin, CUevent_st* end) const override {
+    return isobar::elapsed_us(begin, end);
+  }
+
+  void* allocate_pinned(std::size_t bytes) const override { return isobar::allocate_pinned(bytes); }
+  void free_pinned(void* memory) const noexcept override { isobar::free_pinned(memory); }
+  FreeAndTotal memory_now(int device) const override { return device_memory_now(device); }
+
+  void count_nonfinite(const float* values, std::int64_t n, std::int64_t* counter,
+                       CUstream_st* stream) const override {
+    count_nonfinite_cuda(values, n, counter, stream);
+  }
+};
+
+}  // namespace
+}  // namespace isobar
+
+extern "C" __attribute__((visibility("default"))) isobar::CudaPlugin* isobar_cuda_plugin(int wanted,
+                                                                                         int* version) {
+  static isobar::Plugin plugin;
+  *version = isobar::kCudaPluginVersion;
+  return wanted == isobar::kCudaPluginVersion ? &plugin : nullptr;
+}

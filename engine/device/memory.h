@@ -1,0 +1,47 @@
+#pragma once
+// How much memory there is, was used at most, and buffers that a device can fetch from by itself.
+#include <c10/core/Device.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "cuda/memory.h"
+
+namespace isobar {
+
+/// Most bytes that this process held in memory at once so far.
+std::int64_t peak_resident_bytes();
+
+/// Most bytes at once: on a CUDA device those that tensors of this process held there, since it began or
+/// since `reset_peak_bytes`; on the CPU peak_resident_bytes(), which cannot be reset.
+std::int64_t peak_bytes(c10::Device device);
+void reset_peak_bytes(c10::Device device);
+
+/// Memory of the device (of the machine, for a CPU) that no process uses now, and all of it.
+FreeAndTotal memory_now(c10::Device device);
+
+/// Bytes of host memory that `device` copies from: page-locked for a CUDA device, so that a copy runs beside
+/// both processor and kernels; plain memory for the CPU. Zeroed. Error (exit code 1) when there is not as
+/// much.
+class HostBuffer {
+ public:
+  HostBuffer(std::size_t bytes, c10::Device device);
+  ~HostBuffer();
+  HostBuffer(HostBuffer&& other) noexcept;
+  HostBuffer& operator=(HostBuffer&& other) noexcept;
+  HostBuffer(const HostBuffer&) = delete;
+  HostBuffer& operator=(const HostBuffer&) = delete;
+
+  std::span<std::byte> bytes() { return {data_, size_}; }
+  std::span<const std::byte> bytes() const { return {data_, size_}; }
+
+ private:
+  void release() noexcept;
+
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+  bool pinned_ = false;
+};
+
+}  // namespace isobar

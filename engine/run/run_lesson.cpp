@@ -1,0 +1,42 @@
+// What `main` of a lesson does around its page.
+#include <csignal>
+#include <cstdio>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "launch/supervise.h"
+#include "run/run.h"
+
+namespace isobar {
+namespace {
+
+int body(const std::string& lesson_name, int argc, char** argv, void (*page)(Run&)) {
+  const LessonInfo lesson = read_lesson(project_home(), lesson_name);
+  const RunArguments arguments = parse_run_arguments({argv + 1, argv + argc}, lesson, project_home());
+  if (arguments.help) {
+    std::fputs(arguments.help_text.c_str(), stdout);
+    return static_cast<int>(Exit::done);
+  }
+  Run run(lesson, arguments, {argv, argv + argc});
+  try {
+    page(run);
+    return run.finish();
+  } catch (const Error& error) {
+    run.fail(error.text());
+    throw;
+  } catch (const std::exception& error) {
+    const Error told = run.explained(error);
+    run.fail(told.text());
+    throw told;
+  }
+}
+
+}  // namespace
+
+int run_lesson(const std::string& lesson, int argc, char** argv, void (*page)(Run&)) {
+  follow_launcher();
+  std::signal(SIGXFSZ, SIG_IGN);  // so that a file size limit is an error that can be told
+  return guarded_main(lesson, [&] { return body(lesson, argc, argv, page); });
+}
+
+}  // namespace isobar

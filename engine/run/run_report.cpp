@@ -1,0 +1,146 @@
+// The part of Run that tells: the live line, scores, the end.
+#include <ATen/core/Tensor.h>
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
+
+#include <charconv>
+#include <new>
+
+#include "core/clock.h"
+#include "core/fault.h"
+#include "core/text.h"
+#include "device/memory.h"
+#include "device/peak.h"
+#include "device/torch_error.h"
+#include "fields/npy.h"
+#include "run/run.h"
+
+namespace isobar {
+namespace {
+
+constexpr std::int64_t kShowEvery_us = 2'000'000;  // plain lines, where nothing can be overwritten
+constexpr std::int64_t kLiveEvery_us = 100'000;
+
+}  // namespace
+
+void Run::show_step(std::int64_t index, const StepResult& result) {
+  const std::int64_t now_us = steady_us();
+  const std::int64_t every_us = console_.is_terminal() ? kLiveEvery_us : kShowEvery_us;
+  const std::int64_t steps = loaded_.config.train.steps;
+  const bool last = index + 1 == steps;
+  if (index > first_step_ && !last && now_us - shown_us_ < every_us) return;
+  shown_us_ = now_us;
+  const RunSummary so_far = summary();
+  std::string speed;
+  if (so_far.samples_per_s > 0) {
+    speed = fmt::format("  {:.1f} samples/s  {} left  {}", so_far.samples_per_s,
+                        human_seconds(static_cast<double>(steps - index - 1) * so_far.step_us * 1e-6),
+                        stage_shares(so_far.stages_us, so_far.step_us));
+  }
+  console_.progress(fmt::format("step {:>{}}/{}  epoch {:<3} loss {:.4f}{}", index + 1,
+                                std::to_string(steps).size(), steps, result.epoch + 1, last_loss_, speed),
+                    /*keep=*/true);
+}
+
+void Run::record(const Evaluation& evaluation) {
+  record_done_steps(/*wait_for_all=*/true);
+  if (!evaluation.complete) return;
+  scored_step_ = steps_done_;
+  const ChannelScores& headline = evaluation.headline();
+  summary_.has_scores = true;
+  summary_.valid_loss = evaluation.loss;
+  summary_.headline = headline.name;
+  summary_.rmse = headline.rmse;
+  summary_.persistence_rmse = headline.persistence_rmse;
+  summary_.climatology_rmse = evaluation.has_climatology ? headline.climatology_rmse : 0;
+  JsonLine line("eval");
+  line.add("step", steps_done_).add("t_us", steady_us() - begin_us_).add("samples", evaluation.samples);
+  line.add("loss", evaluation.loss);
+  for (const ChannelScores& channel : evaluation.channels) {
+    line.add("rmse_" + channel.name, channel.rmse)
+        .add("persistence_rmse_" + channel.name, channel.persistence_rmse);
+    if (!evaluation.has_climatology) continue;
+    line.add("climatology_rmse_" + channel.name, channel.climatology_rmse)
+        .add("acc_" + channel.name, channel.acc);
+  }
+  stream_->write(line);
+  const at::Tensor fields = evaluation.fields.contiguous();
+  write_npy(folder_.fields_file(steps_done_), fields.sizes(),
+            {fields.const_data_ptr<float>(), static_cast<std::size_t>(fields.numel())});
+  board_->add_evaluation(steps_done_, evaluation);
+  console_.line(fmt::format(
+      "valid  after {} steps: loss {:.4f}, {} RMSE {:.4f} (persistence {:.4f}, {:+.1f} %{})", steps_done_,
+      evaluation.loss, headline.name, headline.rmse, headline.persistence_rmse,
+      100 * (headline.rmse / headline.persistence_rmse - 1),
+      evaluation.has_climatology ? fmt::format("; climatology {:.3f}", headline.climatology_rmse) : ""));
+}
+
+std::function<bool(std::int64_t, std::int64_t)> Run::progress(const std::string& what) {
+  stage_ = what;
+  return [this, what](std::int64_t done, std::int64_t all) {
+    if (console_.is_terminal()) console_.progress(fmt::format("{} {}/{}", what, done, all));
+    owner_.beat();
+    return StopSignals::requested() == 0;
+  };
+}
+
+void Run::end(const std::string& status, const std::string& reason) {
+  if (ended_) return;
+  ended_ = true;
+  stream_->write(summary_event(summary()));
+  stream_->write(JsonLine("end").add("status", status).add("reason", reason));
+  stream_->finish();
+  owner_.release();
+}
+
+int Run::finish() {
+  record_done_steps(/*wait_for_all=*/true);
+  const int stop = StopSignals::requested();
+  const std::string reason =
+      complete() ? "" : fmt::format("{} after {} steps, with a checkpoint", signal_name(stop), steps_done_);
+  summary_.peak_flops_per_s = complete() ? measure_peak_flops(device_) : 0;
+  end(complete() ? "done" : "stopped", reason);
+  const std::string fault = has_fault(Fault::none) ? "" : "  with the fault " + loaded_.config.run.fault;
+  console_.line((complete() ? "done" : "stopped: " + reason) + fault);
+  for (const std::string& line : summary_lines(summary())) console_.line(line);
+  console_.line("  run          " + folder_.path.string());
+  if (complete()) return static_cast<int>(Exit::done);
+  console_.line("  go on with   ./isobar run " + lesson_.name +
+                " --set train.resume=" + folder_.path.string());
+  return static_cast<int>(Exit::checkpointed);
+}
+
+Error Run::explained(const std::exception& error) const {
+  const std::string where = fmt::format("step {}, stage {}", steps_done_ + 1, stage_);
+  const auto* const torch = dynamic_cast<const c10::Error*>(&error);
+  const Error told =
+      torch != nullptr ? as_error(*torch) : Error(printable(error.what(), 400), "", "", Exit::failed);
+  const std::string text = told.what();
+  const std::string kAsked = "tried to allocate ";
+  const std::size_t at = text.find(kAsked);
+  const bool memory = at != std::string::npos || dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+  if (!memory)
+    return {text, told.where().empty() ? where : told.where() + ", " + where, told.hint(), Exit::failed};
+  std::uint64_t asked = 0;
+  if (at != std::string::npos)
+    std::from_chars(text.data() + at + kAsked.size(), text.data() + text.size(), asked);
+  return {fmt::format("out of memory{}; {} were held at most so far, {} are free",
+                      asked > 0 ? ": " + human_bytes(asked) + " more were asked for" : "",
+                      human_bytes(static_cast<std::uint64_t>(peak_resident_bytes())),
+                      human_bytes(static_cast<std::uint64_t>(memory_now(c10::Device(c10::kCPU)).free_bytes))),
+          where, "a smaller train.global_batch, or a smaller preset", Exit::failed};
+}
+
+void Run::fail(const std::string& reason) noexcept {
+  try {
+    record_done_steps(/*wait_for_all=*/true);
+  } catch (...) {  // the device, or a loss that is no number: the first error is the one that is told
+  }
+  try {
+    console_.note(reason);
+    end("failed", reason);
+  } catch (...) {  // the stream is what failed, or the disk is full: the first error is the one that is told
+  }
+}
+
+}  // namespace isobar

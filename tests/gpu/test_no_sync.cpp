@@ -1,0 +1,72 @@
+// Nothing in a step waits for the device, the copy from plain memory apart: a kernel that was started before
+// it is still running when the step is over.
+#include <ATen/ops/rand.h>
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "gpu/gpu.h"
+#include "gpu/spin.h"
+#include "lessons/lesson_run.h"
+#include "model/vit.h"
+#include "run/run.h"
+#include "train/adam.h"
+#include "train/loss.h"
+
+using namespace isobar;
+
+namespace {
+
+constexpr int kWarmUp = 4;  // first steps load kernels and take memory, and wait for both
+constexpr int kSteps = 12;
+int steps_that_waited = -1;
+
+/// Lesson 01 without its data, with a kernel of a second in front of each step after the warm-up.
+void page(Run& run) {
+  const Config& config = run.config();
+  Parameters parameters;
+  const Vit model(parameters, vit_shape(config));
+  parameters.materialise(config.train.seed, run.device());
+  Adam adam(parameters, config.optim);
+  const at::Tensor field =
+      at::rand({4, config.data.channels, config.data.grid[0], config.data.grid[1]}, on_gpu());
+  steps_that_waited = 0;
+  while (run.wants_step()) {
+    current_stream(kGpu).synchronize();  // so that no more is asked for than the device keeps in mind
+    if (run.steps_done() >= kWarmUp) spin(1'000'000, gpu_stream());
+    Step step = run.begin_step();
+    step.enter(Stage::forward);
+    parameters.zero_gradients();
+    const at::Tensor loss = relative_l2(model(field), field);
+    step.enter(Stage::backward);
+    loss.backward();
+    step.enter(Stage::optimize);
+    adam.step(1e-4);
+    step.finish({.loss = loss, .learning_rate = 1e-4, .samples = 4, .epoch = 0});
+    if (run.steps_done() > kWarmUp && current_stream(kGpu).query()) ++steps_that_waited;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("whole steps, reports among them, are asked for while the device is busy with something else") {
+  const TempFolder folder;
+  std::vector<std::string> words = {"test_gpu", "--preset", "cpu_micro", "--run-dir",
+                                    (folder / "run").string()};
+  for (const char* set : {"run.device=cuda", "amp.mode=none", "train.report_every=4"}) {
+    words.insert(words.end(), {"--set", set});
+  }
+  words.insert(words.end(), {"--set", "train.steps=" + std::to_string(kSteps)});
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  REQUIRE(run_lesson("01_baseline", static_cast<int>(argv.size()), argv.data(), page) == 0);
+  CHECK(steps_that_waited == 0);
+  const std::vector<json> steps = of_kind(stream(folder / "run"), "step");
+  REQUIRE(steps.size() == kSteps);  // all of them were recorded, in their order
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    CHECK(steps[i]["step"] == i);
+    CHECK(steps[i].contains("loss") == (i % 4 == 0 || i + 1 == kSteps));
+  }
+  CHECK(steps.back()["loss"] < steps.front()["loss"]);
+}
