@@ -5,9 +5,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <map>
 #include <span>
 #include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/error.h"
@@ -19,7 +21,7 @@ namespace {
 
 std::vector<std::int64_t> shape_of(const at::Tensor& tensor) { return tensor.sizes().vec(); }
 
-using Table = std::map<std::string, const TensorInFile*>;
+using Table = std::unordered_map<std::string_view, const TensorInFile*>;
 
 void check(const Parameters& parameters, const SafetensorsFile& file, const Table& table) {
   for (const Parameter& parameter : parameters.all()) {
@@ -41,11 +43,12 @@ void check(const Parameters& parameters, const SafetensorsFile& file, const Tabl
           where, "data.grid and model.* must be those the weights were trained with");
     }
   }
-  for (const auto& [name, tensor] : table) {
-    bool known = false;
-    for (const Parameter& parameter : parameters.all()) known = known || parameter.name == name;
-    if (!known) {
-      throw Error("the file has a tensor that the model lacks", file.path.string() + ": " + printable(name),
+  std::unordered_set<std::string_view> known;
+  for (const Parameter& parameter : parameters.all()) known.insert(parameter.name);
+  for (const TensorInFile& tensor : file.tensors) {
+    if (known.count(tensor.name) == 0) {
+      throw Error("the file has a tensor that the model lacks",
+                  file.path.string() + ": " + printable(tensor.name, 80),
                   "is it the weights file of this model size?");
     }
   }
