@@ -94,7 +94,8 @@ TomlEntry entry_of_set(const std::string& text, const std::vector<Key>& keys) {
     check_text(written, origin);
     return entry;
   }
-  if (written.find('\n') != std::string::npos) throw Error("a value of --set is one line", origin, "");
+  if (written.find('\n') != std::string::npos)
+    throw Error("a value of --set is one line", origin, "several keys are several --set");
   try {
     const std::vector<TomlEntry> parsed = parse_toml("value = " + written, origin);
     // An inline table is more than one value, whatever it holds.

@@ -153,7 +153,8 @@ LessonInfo parse_lesson(const std::string& text, const std::string& name, const 
   info.honours.insert(info.honours.end(), info.introduces.begin(), info.introduces.end());
   const std::size_t years = info.published.years.size();
   if (info.published.samples_per_s.size() != years || info.published.stacks.size() != years) {
-    throw Error("[published] wants as many samples_per_s and stacks as years", info.file.string(), "");
+    throw Error("[published] wants as many samples_per_s and stacks as years", info.file.string(),
+                "one of each for every year");
   }
   return info;
 }

@@ -59,6 +59,7 @@ class Nesting {
       }
       is_header_ = true;
       deepen(level.depth);
+      check_header();
     } else if (c == '[' || c == '{') {
       int depth = level.depth;
       deepen(depth);
@@ -66,6 +67,17 @@ class Nesting {
     } else if (!is_file && c == level.closes) {
       levels_.pop_back();
     }
+  }
+
+  /// toml++ 3.3 takes for granted that a name follows.
+  void check_header() const {
+    const std::size_t next = text_.find_first_not_of(" \t", at_ + 1);
+    if (next == std::string_view::npos) return;
+    const char c = text_[next];
+    const bool is_bare = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (is_bare || std::string_view("_-\"'[]").find(c) != std::string_view::npos) return;
+    throw Error("a name is wanted between the brackets of a table", place_in_text(text_, next, name_),
+                "for example  [optim]");
   }
 
   static void begin_key(Level& level) {

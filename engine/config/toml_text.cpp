@@ -1,5 +1,15 @@
 #include "config/toml_text.h"
 
+// What the parser takes for granted must hold in every build: a text that breaks it is refused, it ends no
+// program (assert) and is not assumed away (NDEBUG).
+#undef NDEBUG
+namespace {
+struct BrokenAssumption {};
+constexpr void require_toml(bool holds) {
+  if (!holds) throw BrokenAssumption{};
+}
+}  // namespace
+#define TOML_ASSERT(expression) require_toml(static_cast<bool>(expression))
 #define TOML_EXCEPTIONS 1
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -65,6 +75,8 @@ std::vector<TomlEntry> parse_toml(const std::string& text, const std::string& na
     std::vector<TomlEntry> entries;
     flatten(table, "", name, entries);
     return entries;
+  } catch (const BrokenAssumption&) {
+    throw Error("this is not TOML", name, "keys look like  lr = 5e-4  below a  [optim]  line");
   } catch (const toml::parse_error& error) {
     throw Error("this is not TOML: " + printable(error.description()),
                 position(name, error.source().begin.line, error.source().begin.column),

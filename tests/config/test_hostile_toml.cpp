@@ -48,6 +48,8 @@ const std::vector<HostileFile> kToml = {
     {"string-open-long", "end-of-file", ":2:15"},
     {"brackets", "nested deeper than 32", ":1:37"},
     {"braces", "nested deeper than 32", ":1:101"},
+    {"header-without-a-name", "a name is wanted", ":3:3"},
+    {"header-of-other-letters", "a name is wanted", ":1:2"},
     {"headers", "nested deeper than 32", ":1:33"},
     {"dots", "nested deeper than 32", ":1:66"},
     {"dots-in-header", "nested deeper than 32", ":1:65"},

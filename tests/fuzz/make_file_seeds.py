@@ -190,6 +190,8 @@ def toml_seeds():
         "brackets": b"x = " + b"[" * 33,
         "braces": b"x = " + b"{a=" * 33,
         "headers": b"[" * 33,
+        "header-without-a-name": b"[train]\nsteps = 5\n[ \n",
+        "header-of-other-letters": "[\u00e9]\n".encode(),
         "dots": dots.encode() + b" = 1",
         "dots-in-header": b"[" + dots.encode() + b"]",
         "dots-in-both": b"[" + dots[:41].encode() + b"]\n" + dots[:41].encode() + b" = 1",
