@@ -17,6 +17,7 @@ class Nesting {
   Nesting(std::string_view text, const std::string& name) : text_(text), name_(name) {}
 
   void check() {
+    if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;  // a byte order mark
     while (at_ < text_.size()) {
       const char c = text_[at_];
       if (c == '"' || c == '\'') {
@@ -39,6 +40,11 @@ class Nesting {
   };
 
   void take(char c) {
+    // toml++ 3.3 has no table for such letters and runs into what it calls unreachable.
+    if (static_cast<unsigned char>(c) > 0x7e) {
+      throw Error("a sign outside of quotes that is not ASCII", place_in_text(text_, at_, name_),
+                  "keys look like  lr = 5e-4  below a  [optim]  line");
+    }
     Level& level = levels_.back();
     const bool is_file = levels_.size() == 1;
     if (c == '\n' && is_file) {

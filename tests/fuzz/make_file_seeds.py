@@ -191,6 +191,8 @@ def toml_seeds():
         "braces": b"x = " + b"{a=" * 33,
         "headers": b"[" * 33,
         "header-without-a-name": b"[train]\nsteps = 5\n[ \n",
+        "key-of-other-letters": "\u00e9]\n".encode(),
+        "value-of-other-letters": "a = \u4e2d\n".encode(),
         "header-of-other-letters": "[\u00e9]\n".encode(),
         "dots": dots.encode() + b" = 1",
         "dots-in-header": b"[" + dots.encode() + b"]",
