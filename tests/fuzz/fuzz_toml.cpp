@@ -11,7 +11,7 @@ using namespace isobar;
 
 namespace {
 
-constexpr std::size_t kMostSets = 50;
+constexpr std::size_t kMostSets = 8;
 
 void check_error(const Error& error) {
   require(error.code() == Exit::bad_input && !error.where().empty() && !error.hint().empty());
@@ -73,9 +73,7 @@ void check_config(const std::vector<TomlEntry>& entries) {
   }
 }
 
-void check_set(const std::string& line) {
-  Config config;
-  const std::vector<Key> keys = keys_of(config);
+void check_set(const std::string& line, const std::vector<Key>& keys) {
   try {
     const TomlEntry entry = entry_of_set(line, keys);
     const Key& key = find_key(keys, entry);
@@ -98,10 +96,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } catch (const Error& error) {
     check_error(error);
   }
+  Config config;
+  const std::vector<Key> keys = keys_of(config);
   std::size_t begin = 0;
   for (std::size_t n = 0; n < kMostSets && begin < text.size(); ++n) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
-    check_set(text.substr(begin, end - begin));
+    check_set(text.substr(begin, end - begin), keys);
     begin = end + 1;
   }
   return 0;
