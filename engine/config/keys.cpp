@@ -46,7 +46,7 @@ bool within(const Key& key, double value) {
 
 std::string range_text(const Key& key) {
   std::string out = fmt::format("{} {}", key.open_least ? "more than" : "at least", key.least);
-  if (key.most < kManyValues)
+  if (std::isfinite(key.most))
     out += fmt::format(" and {} {}", key.open_most ? "less than" : "at most", key.most);
   return out;
 }

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
+#include "config/assign.h"
+#include "config/toml_limits.h"
 #include "config/toml_text.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -14,7 +18,8 @@ namespace fs = std::filesystem;
 namespace {
 
 [[noreturn]] void wrong_type(const TomlEntry& entry, const std::string& wanted) {
-  throw Error(entry.key + " wants " + wanted + ", got " + describe(entry.value), entry.origin, "");
+  throw Error(entry.key + " wants " + wanted + ", got " + describe(entry.value), entry.origin,
+              "the sheet of another lesson shows how it is written");
 }
 
 std::string text_of(const TomlEntry& entry) {
@@ -28,8 +33,9 @@ std::vector<std::string> list_of(const TomlEntry& entry) {
 }
 
 int integer_of(const TomlEntry& entry) {
-  if (const auto* const value = std::get_if<std::int64_t>(&entry.value)) return static_cast<int>(*value);
-  wrong_type(entry, "an integer");
+  const auto* const value = std::get_if<std::int64_t>(&entry.value);
+  if (value == nullptr || *value < 0 || *value > 1000) wrong_type(entry, "an integer from 0 to 1000");
+  return static_cast<int>(*value);
 }
 
 std::vector<std::int64_t> integers_of(const TomlEntry& entry) {
@@ -43,11 +49,41 @@ std::vector<double> numbers_of(const TomlEntry& entry) {
   for (const std::string& word : list_of(entry)) {
     double value = 0;
     const auto end = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (end.ec != std::errc() || end.ptr != word.data() + word.size())
-      wrong_type(entry, "a list of numbers in quotes");
+    if (end.ec != std::errc() || end.ptr != word.data() + word.size() || !std::isfinite(value) || value <= 0)
+      wrong_type(entry, "a list of numbers above 0, in quotes");
     out.push_back(value);
   }
   return out;
+}
+
+/// Keys of the configuration, so that a mistyped one does not go unnoticed.
+std::vector<std::string> keys_in(const TomlEntry& entry) {
+  Config config;
+  const std::vector<Key> keys = keys_of(config);
+  std::vector<std::string> names = list_of(entry);
+  for (const std::string& name : names) find_key(keys, {name, {}, entry.origin});
+  return names;
+}
+
+[[noreturn]] void unknown_key(const TomlEntry& entry) {
+  static const std::vector<std::string> kKnown = {"title",
+                                                  "previous",
+                                                  "goals",
+                                                  "questions",
+                                                  "introduces",
+                                                  "keeps",
+                                                  "needs",
+                                                  "diff_budget",
+                                                  "published.device",
+                                                  "published.years",
+                                                  "published.samples_per_s",
+                                                  "published.stacks",
+                                                  "presets.cpu",
+                                                  "presets.cuda"};
+  const std::string nearest = nearest_name(entry.key, kKnown);
+  throw Error("a lesson has no key \"" + printable(entry.key, 80) + "\"", entry.origin,
+              (nearest.empty() ? "" : "did you mean " + nearest + "? ") + "Known: " + join(kKnown, ", ") +
+                  ", and keys of the configuration below [overrides]");
 }
 
 void take(const TomlEntry& entry, LessonInfo& info) {
@@ -61,14 +97,15 @@ void take(const TomlEntry& entry, LessonInfo& info) {
   } else if (key == "questions") {
     info.questions = list_of(entry);
   } else if (key == "introduces") {
-    info.introduces = list_of(entry);
+    info.introduces = keys_in(entry);
   } else if (key == "keeps") {
-    const std::vector<std::string> kept = list_of(entry);
+    const std::vector<std::string> kept = keys_in(entry);
     info.honours.insert(info.honours.end(), kept.begin(), kept.end());
   } else if (key == "diff_budget") {
     info.diff_budget = integer_of(entry);
   } else if (key == "needs") {
     info.needs = text_of(entry);
+    if (!info.needs.empty() && info.needs != "cuda") wrong_type(entry, "\"cuda\", or to be left out");
   } else if (key == "published.device") {
     info.published.device = text_of(entry);
   } else if (key == "published.years") {
@@ -77,13 +114,10 @@ void take(const TomlEntry& entry, LessonInfo& info) {
     info.published.samples_per_s = numbers_of(entry);
   } else if (key == "published.stacks") {
     info.published.stacks = list_of(entry);
-  } else if (key.rfind("presets.", 0) == 0) {
+  } else if (key == "presets.cpu" || key == "presets.cuda") {
     info.presets[key.substr(8)] = text_of(entry);
   } else if (key.rfind("overrides.", 0) != 0) {
-    throw Error("a lesson has no key \"" + printable(key) + "\"", entry.origin,
-                "known: title, previous, goals, questions, introduces, keeps, needs, diff_budget, "
-                "[published], [presets], "
-                "[overrides]");
+    unknown_key(entry);
   }
 }
 
@@ -107,14 +141,20 @@ LessonInfo read_lesson(const fs::path& home, const std::string& name) {
     throw Error("there is no lesson \"" + printable(name) + "\"", (home / "lessons").string(),
                 nearest.empty() ? "lessons: " + join(names, ", ") : "did you mean " + nearest + "?");
   }
+  const fs::path file = home / "lessons" / name / "lesson.toml";
+  return parse_lesson(read_text_file(file, kMostTomlBytes), name, file);
+}
+
+LessonInfo parse_lesson(const std::string& text, const std::string& name, const fs::path& file) {
   LessonInfo info;
   info.name = name;
-  info.file = home / "lessons" / name / "lesson.toml";
-  for (const TomlEntry& entry : read_toml(info.file)) take(entry, info);
+  info.file = file;
+  for (const TomlEntry& entry : parse_toml(text, file.string())) take(entry, info);
   info.honours.insert(info.honours.end(), info.introduces.begin(), info.introduces.end());
   const std::size_t years = info.published.years.size();
   if (info.published.samples_per_s.size() != years || info.published.stacks.size() != years) {
-    throw Error("[published] wants as many samples_per_s and stacks as years", info.file.string(), "");
+    throw Error("[published] wants as many samples_per_s and stacks as years", info.file.string(),
+                "one of each for every year");
   }
   return info;
 }

@@ -35,6 +35,9 @@ struct LessonInfo {
 /// Error (exit code 2) when there is no such lesson (with the nearest name) or its file is wrong.
 LessonInfo read_lesson(const std::filesystem::path& home, const std::string& name);
 
+/// The same from the text of a lesson.toml; `file` is said in errors and kept.
+LessonInfo parse_lesson(const std::string& text, const std::string& name, const std::filesystem::path& file);
+
 /// Folders of lessons/ that hold a lesson.toml, sorted: the ladder.
 std::vector<std::string> lesson_names(const std::filesystem::path& home);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "config/assign.h"
 #include "config/config.h"
 #include "config/keys.h"
 #include "config/toml_text.h"
@@ -14,88 +15,6 @@ namespace isobar {
 namespace fs = std::filesystem;
 
 namespace {
-
-std::vector<std::string> names_of(const std::vector<Key>& keys) {
-  std::vector<std::string> names;
-  for (const Key& key : keys) names.push_back(key.name);
-  return names;
-}
-
-const Key& find_key(const std::vector<Key>& keys, const TomlEntry& entry) {
-  const auto found =
-      std::find_if(keys.begin(), keys.end(), [&](const Key& key) { return key.name == entry.key; });
-  if (found != keys.end()) return *found;
-  const std::string nearest = nearest_name(entry.key, names_of(keys));
-  throw Error(
-      "there is no key \"" + printable(entry.key, 80) + "\"", entry.origin,
-      nearest.empty() ? "every key is explained in lessons/base.toml" : "did you mean " + nearest + "?");
-}
-
-struct Assign {
-  const TomlValue& value;
-
-  bool operator()(std::string* place) const { return copy(place); }
-  bool operator()(bool* place) const { return copy(place); }
-  bool operator()(std::int64_t* place) const { return copy(place); }
-  bool operator()(double* place) const {
-    if (const auto* const integer = std::get_if<std::int64_t>(&value)) {
-      *place = static_cast<double>(*integer);
-      return true;
-    }
-    return copy(place);
-  }
-  bool operator()(std::array<std::int64_t, 2>* place) const {
-    const auto* const list = std::get_if<std::vector<std::int64_t>>(&value);
-    if (list == nullptr || list->size() != 2) return false;
-    *place = {(*list)[0], (*list)[1]};
-    return true;
-  }
-  template <class Value>
-  bool copy(Value* place) const {
-    const auto* const same = std::get_if<Value>(&value);
-    if (same != nullptr) *place = *same;
-    return same != nullptr;
-  }
-};
-
-void assign(const Key& key, const TomlEntry& entry) {
-  if (!std::visit(Assign{entry.value}, key.place)) {
-    const auto* const real = std::get_if<double>(&entry.value);
-    const bool whole = real != nullptr && key.place.index() == 2;
-    throw Error(key.name + " wants " + type_name(key.place) + ", got " + describe(entry.value), entry.origin,
-                whole ? "write it without a point or exponent" : "");
-  }
-  if (const std::string allowed = violation(key); !allowed.empty()) {
-    throw Error(fmt::format("{} = {} is not allowed", key.name, toml_value(key.place)), entry.origin,
-                "it must be " + allowed);
-  }
-}
-
-/// One "key=value" of the command line. A value that is no TOML is taken as a string where the key wants one.
-TomlEntry entry_of_set(const std::string& text, const std::vector<Key>& keys) {
-  const std::string origin = "--set " + printable(text, 100);
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0) {
-    throw Error("--set wants key=value", origin, "for example  --set optim.lr=1e-3");
-  }
-  TomlEntry entry{text.substr(0, equals), text.substr(equals + 1), origin};
-  entry.key.erase(entry.key.find_last_not_of(' ') + 1);
-  const Key& key = find_key(keys, entry);
-  const std::string& written = std::get<std::string>(entry.value);
-  const bool wants_string = key.place.index() == 0;
-  const bool quoted = !written.empty() && (written.front() == '"' || written.front() == '\'');
-  if (wants_string && !quoted) return entry;
-  if (written.find('\n') != std::string::npos) throw Error("a value of --set is one line", origin, "");
-  try {
-    const std::vector<TomlEntry> parsed = parse_toml("value = " + written, origin);
-    if (parsed.size() == 1) entry.value = parsed.front().value;
-  } catch (const Error&) {
-    throw Error(
-        fmt::format("{} wants {}, got \"{}\"", key.name, type_name(key.place), printable(written, 60)),
-        origin, "");
-  }
-  return entry;
-}
 
 class Layers {
  public:

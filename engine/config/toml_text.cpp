@@ -1,13 +1,21 @@
 #include "config/toml_text.h"
 
+// What the parser takes for granted must hold in every build: a text that breaks it is refused, it ends no
+// program (assert) and is not assumed away (NDEBUG).
+#undef NDEBUG
+namespace {
+struct BrokenAssumption {};
+constexpr void require_toml(bool holds) {
+  if (!holds) throw BrokenAssumption{};
+}
+}  // namespace
+#define TOML_ASSERT(expression) require_toml(static_cast<bool>(expression))
 #define TOML_EXCEPTIONS 1
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <toml++/toml.h>
 
-#include <algorithm>
-#include <cstddef>
-
+#include "config/toml_limits.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
@@ -15,38 +23,8 @@
 namespace isobar {
 namespace {
 
-constexpr std::uint64_t kMostBytes = 1U << 20;
-constexpr int kMostDepth = 32;
-
 std::string position(const std::string& name, std::size_t line, std::size_t column) {
   return fmt::format("{}:{}:{}", name, line, column);
-}
-
-/// The parser recurses per bracket and per dot of a key; strings and comments are counted too, which only
-/// refuses more.
-void check_before_parsing(const std::string& text, const std::string& name) {
-  if (const std::size_t zero = text.find('\0'); zero != std::string::npos) {
-    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(zero), '\n');
-    throw Error("the file holds a NUL byte: it is not text", fmt::format("{}:{}", name, line),
-                "is it the right file?");
-  }
-  int depth = 0;
-  int dots = 0;
-  std::size_t line = 1;
-  for (const char c : text) {
-    if (c == '\n') {
-      ++line;
-      dots = 0;
-    }
-    if (c == '[' || c == '{') ++depth;
-    if ((c == ']' || c == '}') && depth > 0) --depth;
-    if (c == '=') dots = 0;
-    if (c == '.') ++dots;
-    if (depth > kMostDepth || dots > 200) {
-      throw Error(fmt::format("nested deeper than {} levels", kMostDepth), fmt::format("{}:{}", name, line),
-                  "no key of Isobar needs that");
-    }
-  }
 }
 
 template <class Element>
@@ -69,29 +47,36 @@ TomlValue value_of(const toml::node& node) {
   return OtherValue{"a date or time"};
 }
 
-void flatten(const toml::table& table, const std::string& prefix, const std::string& name, int depth,
+void flatten(const toml::table& table, const std::string& prefix, const std::string& name,
              std::vector<TomlEntry>& out) {
   for (const auto& [key, node] : table) {
-    const std::string path = prefix.empty() ? std::string(key.str()) : prefix + "." + std::string(key.str());
-    if (const toml::table* const inner = node.as_table(); inner != nullptr && depth < kMostDepth) {
-      flatten(*inner, path, name, depth + 1, out);
-      continue;
-    }
     // The column of a key, not of its value: that is where the reader's eye should go.
     const toml::source_position begin = key.source().begin;
-    out.push_back({path, value_of(node), position(name, begin.line, begin.column)});
+    const std::string origin = position(name, begin.line, begin.column);
+    if (prefix.size() + key.str().size() + 1 > kMostTomlKeyBytes) {
+      throw Error(fmt::format("a key of more than {} bytes", kMostTomlKeyBytes), origin,
+                  "is it the right file?");
+    }
+    const std::string path = prefix.empty() ? std::string(key.str()) : prefix + "." + std::string(key.str());
+    if (const toml::table* const inner = node.as_table()) {
+      flatten(*inner, path, name, out);
+    } else {
+      out.push_back({path, value_of(node), origin});
+    }
   }
 }
 
 }  // namespace
 
 std::vector<TomlEntry> parse_toml(const std::string& text, const std::string& name) {
-  check_before_parsing(text, name);
+  check_toml_limits(text, name);
   try {
     const toml::table table = toml::parse(text, name);
     std::vector<TomlEntry> entries;
-    flatten(table, "", name, 0, entries);
+    flatten(table, "", name, entries);
     return entries;
+  } catch (const BrokenAssumption&) {
+    throw Error("this is not TOML", name, "keys look like  lr = 5e-4  below a  [optim]  line");
   } catch (const toml::parse_error& error) {
     throw Error("this is not TOML: " + printable(error.description()),
                 position(name, error.source().begin.line, error.source().begin.column),
@@ -100,7 +85,7 @@ std::vector<TomlEntry> parse_toml(const std::string& text, const std::string& na
 }
 
 std::vector<TomlEntry> read_toml(const std::filesystem::path& path) {
-  return parse_toml(read_text_file(path, kMostBytes), path.string());
+  return parse_toml(read_text_file(path, kMostTomlBytes), path.string());
 }
 
 std::string toml_string(const std::string& text) {

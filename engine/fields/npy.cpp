@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/checked.h"
 #include "core/error.h"
@@ -22,6 +23,7 @@ static_assert(std::endian::native == std::endian::little, "npy and safetensors b
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kMostHeaderBytes = 10'000;
 constexpr std::size_t kMostDims = 32;
+constexpr std::uint64_t kMostValueBytes = std::uint64_t{4} << 30;  // fifteen climatologies of the full grid
 
 /// The header is a Python dict of three known keys; this reads exactly that and nothing else.
 class HeaderParser {
@@ -94,21 +96,27 @@ class HeaderParser {
     }
     fail("True or False was expected");
   }
+  std::int64_t size() {
+    skip_space();
+    const char* const begin = text_.data() + at_;
+    const char* const end = text_.data() + text_.size();
+    std::int64_t value = -1;
+    const auto parsed = std::from_chars(begin, end, value);
+    // Python has no -0 among sizes and no number that begins with a zero.
+    if (parsed.ec != std::errc() || *begin == '-' || (*begin == '0' && parsed.ptr - begin > 1))
+      fail("the shape is not a list of sizes");
+    at_ = static_cast<std::size_t>(parsed.ptr - text_.data());
+    return value;
+  }
   std::vector<std::int64_t> tuple() {
     std::vector<std::int64_t> out;
     expect('(');
+    bool has_comma = true;  // (4) is a number in Python, (4,) a tuple
     while (!accept(')')) {
-      skip_space();
-      std::int64_t value = -1;
-      const auto parsed = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
-      if (parsed.ec != std::errc() || value < 0 || out.size() >= kMostDims)
-        fail("the shape is not a list of sizes");
-      at_ = static_cast<std::size_t>(parsed.ptr - text_.data());
-      out.push_back(value);
-      if (!accept(',')) {
-        expect(')');
-        break;
-      }
+      if (!has_comma || out.size() >= kMostDims) fail("the shape is not a list of sizes");
+      out.push_back(size());
+      has_comma = accept(',');
+      if (out.size() == 1 && !has_comma) fail("the shape is a number, not a list of sizes");
     }
     return out;
   }
@@ -118,41 +126,42 @@ class HeaderParser {
   std::size_t at_ = 0;
 };
 
-/// Reads magic, version and header; `offset` becomes the first byte of the values.
-std::string read_header(const FileDescriptor& file, const std::filesystem::path& path, std::uint64_t size,
-                        std::uint64_t& offset) {
-  std::array<std::byte, 12> start{};
-  const bool long_enough = size >= start.size();
-  if (long_enough) pread_exactly(file, path, 0, start);
-  if (!long_enough || std::memcmp(start.data(), kMagic.data(), kMagic.size()) != 0) {
-    throw Error("not a .npy file", path.string(), "statistics are written with numpy.save");
+/// Where the values begin, and what they are.
+struct Start {
+  std::uint64_t offset = 0;
+  std::size_t value_bytes = 0;
+  std::size_t count = 0;
+  std::vector<std::int64_t> shape;
+};
+
+/// The header's place in a file of `file_bytes`, from its first bytes: offset and size.
+std::pair<std::size_t, std::size_t> header_place(std::span<const std::byte> bytes, std::uint64_t file_bytes,
+                                                 const std::string& where) {
+  if (bytes.size() < kMagic.size() + 6 || std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0) {
+    throw Error("not a .npy file", where, "statistics are written with numpy.save");
   }
-  const int version = std::to_integer<int>(start[6]);
-  if (version < 1 || version > 3) {
-    throw Error(fmt::format("version {} of the .npy format is not known", version), path.string(),
-                "versions 1 to 3 are");
+  const int version = std::to_integer<int>(bytes[6]);
+  if (version < 1 || version > 3 || bytes[7] != std::byte{0}) {
+    throw Error(
+        fmt::format("version {}.{} of the .npy format is not known", version, std::to_integer<int>(bytes[7])),
+        where, "versions 1.0, 2.0 and 3.0 are");
   }
   std::uint32_t header_bytes = 0;
-  std::memcpy(&header_bytes, start.data() + 8, version == 1 ? 2 : 4);
-  offset = (version == 1 ? 10U : 12U) + std::uint64_t{header_bytes};
-  if (header_bytes > kMostHeaderBytes || offset > size) {
+  std::memcpy(&header_bytes, bytes.data() + 8, version == 1 ? 2 : 4);
+  const std::size_t begin = version == 1 ? 10 : 12;
+  if (header_bytes > kMostHeaderBytes || begin + header_bytes > file_bytes) {
     throw Error(fmt::format("the header claims {} bytes, the file has {} (at most {} are read)", header_bytes,
-                            size, kMostHeaderBytes),
-                path.string(), "the file is damaged; write it again with numpy.save");
+                            file_bytes, kMostHeaderBytes),
+                where, "the file is damaged; write it again with numpy.save");
   }
-  std::string header(header_bytes, '\0');
-  pread_exactly(file, path, offset - header_bytes, std::as_writable_bytes(std::span(header)));
-  return header;
+  return {begin, header_bytes};
 }
 
-}  // namespace
-
-NpyArray read_npy(const std::filesystem::path& path) {
-  const FileDescriptor file = open_for_reading(path);
-  const std::uint64_t size = file_size(file, path);
-  const std::string where = path.string();
-  std::uint64_t offset = 0;
-  const std::string text = read_header(file, path, size, offset);
+/// Checks everything in front of the values. `bytes` are the first of a file of `file_bytes`, as many as a
+/// header may have.
+Start parse_start(std::span<const std::byte> bytes, std::uint64_t file_bytes, const std::string& where) {
+  const auto [begin, header_bytes] = header_place(bytes, file_bytes, where);
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + begin, header_bytes);
   const HeaderParser::Header header = HeaderParser(text, where).parse();
   const std::int64_t value_bytes = header.descr == "<f4" ? 4 : header.descr == "<f8" ? 8 : 0;
   if (value_bytes == 0) {
@@ -162,26 +171,58 @@ NpyArray read_npy(const std::filesystem::path& path) {
   if (header.fortran && header.shape.size() > 1) {
     throw Error("the array is in Fortran order", where, "numpy.save(file, numpy.ascontiguousarray(array))");
   }
-  const std::optional<std::int64_t> bytes = checked_product(header.shape, value_bytes);
-  if (!bytes || static_cast<std::uint64_t>(*bytes) != size - offset) {
-    throw Error(fmt::format("the shape does not match the {} bytes of values in the file", size - offset),
-                where, "the file is damaged or cut short; copy it again");
+  const std::uint64_t left = file_bytes - begin - header_bytes;
+  const std::optional<std::int64_t> wanted = checked_product(header.shape, value_bytes);
+  if (!wanted || static_cast<std::uint64_t>(*wanted) != left) {
+    throw Error(fmt::format("the shape does not match the {} bytes of values in the file", left), where,
+                "the file is damaged or cut short; copy it again");
   }
+  if (left > kMostValueBytes) {
+    throw Error(
+        fmt::format("{} of values, at most {} are read", human_bytes(left), human_bytes(kMostValueBytes)),
+        where, "is it the right file?");
+  }
+  return {begin + header_bytes, static_cast<std::size_t>(value_bytes),
+          static_cast<std::size_t>(*wanted / value_bytes), header.shape};
+}
+
+/// The values, which `read` copies to where it is told.
+template <class Read>
+NpyArray values_of(const Start& start, const Read& read) {
   NpyArray array;
-  array.shape = header.shape;
-  array.values.resize(static_cast<std::size_t>(*bytes / value_bytes));
-  if (value_bytes == 4) {
-    pread_exactly(file, path, offset, std::as_writable_bytes(std::span(array.values)));
-  } else {
-    std::vector<double> wide(array.values.size());
-    pread_exactly(file, path, offset, std::as_writable_bytes(std::span(wide)));
-    for (std::size_t i = 0; i < wide.size(); ++i) array.values[i] = static_cast<float>(wide[i]);
+  array.shape = start.shape;
+  array.values.resize(start.count);
+  if (start.value_bytes == sizeof(float)) {
+    read(std::as_writable_bytes(std::span(array.values)));
+    return array;
   }
+  std::vector<double> wide(start.count);
+  read(std::as_writable_bytes(std::span(wide)));
+  std::transform(wide.begin(), wide.end(), array.values.begin(),
+                 [](double value) { return static_cast<float>(value); });
   return array;
 }
 
-void write_npy(const std::filesystem::path& path, std::span<const std::int64_t> shape,
-               std::span<const float> values) {
+}  // namespace
+
+NpyArray read_npy(const std::filesystem::path& path) {
+  const FileDescriptor file = open_for_reading(path);
+  const std::uint64_t size = file_size(file, path);
+  std::vector<std::byte> first(std::min<std::uint64_t>(size, 12 + kMostHeaderBytes));
+  pread_exactly(file, path, 0, first);
+  const Start start = parse_start(first, size, path.string());
+  return values_of(start, [&](std::span<std::byte> out) { pread_exactly(file, path, start.offset, out); });
+}
+
+NpyArray parse_npy(std::span<const std::byte> bytes, const std::string& name) {
+  const Start start = parse_start(bytes, bytes.size(), name);
+  return values_of(start, [&](std::span<std::byte> out) {
+    const auto values = bytes.subspan(start.offset, out.size());
+    std::copy(values.begin(), values.end(), out.begin());
+  });
+}
+
+std::string npy_start(std::span<const std::int64_t> shape) {
   std::string dims;
   for (const std::int64_t size : shape) dims += fmt::format("{}, ", size);
   if (shape.size() > 1) dims.resize(dims.size() - 2);
@@ -193,9 +234,20 @@ void write_npy(const std::filesystem::path& path, std::span<const std::int64_t> 
   bytes += std::string("\x01\x00", 2);
   bytes += static_cast<char>(header.size() & 0xff);
   bytes += static_cast<char>(header.size() >> 8);
-  bytes += header;
-  bytes.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
-  write_file_whole(path, bytes);
+  return bytes + header;
+}
+
+void write_npy(const std::filesystem::path& path, std::span<const std::int64_t> shape,
+               std::span<const float> values) {
+  const std::optional<std::int64_t> count = checked_product(shape);
+  if (!count || static_cast<std::size_t>(*count) != values.size()) {
+    throw Error("an array's shape and values disagree", path.string(), "", Exit::failed);
+  }
+  WholeFileWriter writer(path);
+  const std::string start = npy_start(shape);
+  writer.write(std::as_bytes(std::span(start)));
+  writer.write(std::as_bytes(values));
+  writer.finish();
 }
 
 }  // namespace isobar

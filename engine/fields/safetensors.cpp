@@ -2,20 +2,36 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <array>
+#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <unordered_set>
 
 #include "core/checked.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/text.h"
 #include "fields/safetensors_header.h"
 
 namespace isobar {
 namespace {
 
-constexpr std::uint64_t kMostHeaderBytes = 100'000'000;
+/// A name or text as JSON; it must be UTF-8.
+std::string quoted(const std::string& text) {
+  try {
+    return nlohmann::json(text).dump();
+  } catch (const nlohmann::json::exception&) {
+    throw Error("a name or text of a safetensors file is no UTF-8", printable(text, 80), "", Exit::failed);
+  }
+}
+
+/// From places in the data to places in the file.
+void place(SafetensorsFile& table, std::uint64_t header_bytes) {
+  for (TensorInFile& tensor : table.tensors) tensor.begin_byte += kSafetensorsLengthBytes + header_bytes;
+}
 
 }  // namespace
 
@@ -27,29 +43,42 @@ std::size_t safetensors_type_bytes(const std::string& dtype) {
   return found == kBytes.end() ? 0 : found->second;
 }
 
-FileDigest write_safetensors(const std::filesystem::path& path, std::span<const TensorToWrite> tensors,
-                       const std::map<std::string, std::string>& metadata) {
-  nlohmann::ordered_json header;
-  if (!metadata.empty()) header["__metadata__"] = metadata;
+std::string safetensors_start(std::span<const TensorToWrite> tensors,
+                              const std::map<std::string, std::string>& metadata) {
+  std::vector<std::string> entries;
+  if (!metadata.empty()) {
+    std::vector<std::string> pairs;
+    for (const auto& [key, value] : metadata) pairs.push_back(quoted(key) + ":" + quoted(value));
+    entries.push_back("\"__metadata__\":{" + join(pairs, ",") + "}");
+  }
+  std::unordered_set<std::string> names;
   std::uint64_t offset = 0;
   for (const TensorToWrite& tensor : tensors) {
     const std::optional<std::int64_t> bytes =
         checked_product(tensor.shape, static_cast<std::int64_t>(safetensors_type_bytes(tensor.dtype)));
-    if (!bytes || static_cast<std::size_t>(*bytes) != tensor.bytes.size() || header.contains(tensor.name)) {
-      throw Error("a tensor's shape and bytes disagree, or its name stands twice", tensor.name, "",
-                  Exit::failed);
+    std::string fault = safetensors_name_fault(tensor.name);
+    if (fault.empty() && !names.insert(tensor.name).second) fault = "a tensor's name stands twice";
+    if (!bytes || safetensors_type_bytes(tensor.dtype) == 0 ||
+        static_cast<std::size_t>(*bytes) != tensor.bytes.size()) {
+      fault = "a tensor's shape, type and bytes disagree";
     }
-    header[tensor.name] = {{"dtype", tensor.dtype},
-                           {"shape", tensor.shape},
-                           {"data_offsets", {offset, offset + tensor.bytes.size()}}};
+    if (!fault.empty()) throw Error(fault, printable(tensor.name, 80), "", Exit::failed);
+    entries.push_back(fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
+                                  quoted(tensor.name), tensor.dtype, fmt::join(tensor.shape, ","), offset,
+                                  offset + tensor.bytes.size()));
     offset += tensor.bytes.size();
   }
-  std::string json = header.is_null() ? "{}" : header.dump();
+  std::string json = "{" + join(entries, ",") + "}";
   json.append((8 - json.size() % 8) % 8, ' ');
   const std::uint64_t length = json.size();
   std::string start(sizeof(length), '\0');
   std::memcpy(start.data(), &length, sizeof(length));
-  start += json;
+  return start + json;
+}
+
+FileDigest write_safetensors(const std::filesystem::path& path, std::span<const TensorToWrite> tensors,
+                             const std::map<std::string, std::string>& metadata) {
+  const std::string start = safetensors_start(tensors, metadata);
   WholeFileWriter writer(path);
   writer.write(std::as_bytes(std::span(start)));
   for (const TensorToWrite& tensor : tensors) writer.write(tensor.bytes);
@@ -60,23 +89,23 @@ FileDigest write_safetensors(const std::filesystem::path& path, std::span<const 
 SafetensorsFile open_safetensors(const std::filesystem::path& path) {
   const FileDescriptor file = open_for_reading(path);
   const std::uint64_t size = file_size(file, path);
-  std::array<std::byte, 8> start{};
-  std::uint64_t header_bytes = 0;
-  if (size >= start.size()) {
-    pread_exactly(file, path, 0, start);
-    std::memcpy(&header_bytes, start.data(), start.size());
-  }
-  if (size < start.size() + 2 || header_bytes > size - start.size() || header_bytes > kMostHeaderBytes) {
-    throw Error(fmt::format("not a safetensors file: the header would be {} bytes in a file of {}",
-                            header_bytes, size),
-                path.string(),
-                "a .pt or pickle file is not read; save the state_dict with safetensors.torch.save_file");
-  }
+  std::vector<std::byte> first(std::min(size, kSafetensorsLengthBytes));
+  pread_exactly(file, path, 0, first);
+  const std::uint64_t header_bytes = safetensors_header_bytes(first, size, path);
   std::string json(header_bytes, '\0');
-  pread_exactly(file, path, start.size(), std::as_writable_bytes(std::span(json)));
-  const std::uint64_t data_begin = start.size() + header_bytes;
-  SafetensorsFile table = parse_safetensors_header(json, size - data_begin, path);
-  for (TensorInFile& tensor : table.tensors) tensor.begin_byte += data_begin;
+  pread_exactly(file, path, kSafetensorsLengthBytes, std::as_writable_bytes(std::span(json)));
+  SafetensorsFile table = parse_safetensors_header(json, size - kSafetensorsLengthBytes - header_bytes, path);
+  place(table, header_bytes);
+  return table;
+}
+
+SafetensorsFile parse_safetensors(std::span<const std::byte> bytes, const std::string& name) {
+  const std::uint64_t header_bytes = safetensors_header_bytes(bytes, bytes.size(), name);
+  const std::string_view json(reinterpret_cast<const char*>(bytes.data()) + kSafetensorsLengthBytes,
+                              header_bytes);
+  SafetensorsFile table =
+      parse_safetensors_header(json, bytes.size() - kSafetensorsLengthBytes - header_bytes, name);
+  place(table, header_bytes);
   return table;
 }
 

@@ -30,6 +30,10 @@ struct TensorToWrite {
 FileDigest write_safetensors(const std::filesystem::path& path, std::span<const TensorToWrite> tensors,
                        const std::map<std::string, std::string>& metadata);
 
+/// What stands in front of the tensors' bytes in the file that write_safetensors makes: length and header.
+std::string safetensors_start(std::span<const TensorToWrite> tensors,
+                              const std::map<std::string, std::string>& metadata);
+
 /// One tensor of an opened file: `begin_byte` counts from the start of the file.
 struct TensorInFile {
   std::string name;
@@ -40,15 +44,19 @@ struct TensorInFile {
 };
 
 /// The table of contents, checked whole before anything is allocated for tensors (Error, exit code 2, with
-/// rule and tensor): header within the file and under 100 MB, at most 100,000 entries, names of 1 to 512
-/// bytes without NUL and not twice, known types, shape x type = span without overflow, spans that cover the
-/// data exactly without overlap.
+/// rule and tensor): header within the file and at most 100 MB of JSON without NUL, no fields but those of
+/// the format, at most 100,000 entries, names of 1 to 512 bytes without slashes and control characters and
+/// not twice, known types, shape x type = span without overflow, spans that cover the data exactly without
+/// gap or overlap. Time grows as n log n with the entries.
 struct SafetensorsFile {
   std::filesystem::path path;
   std::vector<TensorInFile> tensors;  ///< in the order of their bytes
   std::map<std::string, std::string> metadata;
 };
 SafetensorsFile open_safetensors(const std::filesystem::path& path);
+
+/// The same from the bytes of a whole file; `name` stands in errors.
+SafetensorsFile parse_safetensors(std::span<const std::byte> bytes, const std::string& name);
 
 /// Copies one tensor's bytes; `out` has exactly `tensor.bytes` bytes.
 void read_tensor(const SafetensorsFile& file, const TensorInFile& tensor, std::span<std::byte> out);

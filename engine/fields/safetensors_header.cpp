@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
+#include <unordered_set>
+#include <utility>
 
 #include "core/checked.h"
 #include "core/error.h"
@@ -15,12 +17,14 @@
 namespace isobar {
 namespace {
 
+constexpr std::uint64_t kMostHeaderBytes = 100'000'000;
 constexpr std::size_t kMostEntries = 100'000;
 constexpr std::size_t kMostNameBytes = 512;
 constexpr std::size_t kMostDims = 16;
+constexpr std::string_view kMetadata = "__metadata__";
 
 [[noreturn]] void refuse(const std::filesystem::path& path, const std::string& rule,
-                         const std::string& tensor = "") {
+                         std::string_view tensor = "") {
   throw Error("not a sound safetensors file: " + rule,
               tensor.empty() ? path.string() : path.string() + ": " + printable(tensor, 80),
               "the file is damaged or was not written by a safetensors writer; copy or save it again");
@@ -33,14 +37,14 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
 
   bool key(string_t& name) override {
     if (depth_ == 1) {
-      if (name.empty() || name.size() > kMostNameBytes || name.find('\0') != std::string::npos) {
-        refuse(path_, "a tensor name is empty, holds NUL or is longer than 512 bytes", name);
+      if (const std::string fault = safetensors_name_fault(name); !fault.empty() && name != kMetadata) {
+        refuse(path_, fault, name);
       }
       if (!names_.insert(name).second) refuse(path_, "a name stands twice", name);
-      if (names_.size() > kMostEntries + 1) refuse(path_, fmt::format("more than {} tensors", kMostEntries));
       current_ = TensorInFile{};
       current_.name = name;
-      in_metadata_ = name == "__metadata__";
+      in_metadata_ = name == kMetadata;
+      offsets_.clear();
       fields_ = 0;
     } else {
       field_ = name;
@@ -72,7 +76,9 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   }
   bool string(string_t& value) override {
     if (in_metadata_ && depth_ == 2) {
-      out_.metadata[field_] = value;
+      if (!out_.metadata.emplace(field_, value).second) refuse(path_, "a key stands twice in it", kMetadata);
+      if (out_.metadata.size() > kMostEntries)
+        refuse(path_, fmt::format("more than {} keys in it", kMostEntries), kMetadata);
     } else if (depth_ == 2 && !in_array_ && field_ == "dtype") {
       current_.dtype = value;
     } else {
@@ -91,7 +97,9 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool number_integer(number_integer_t) override { refuse(path_, "a negative number", current_.name); }
-  bool number_float(number_float_t, const string_t&) override { refuse(path_, "a fraction", current_.name); }
+  bool number_float(number_float_t, const string_t&) override {
+    refuse(path_, "a fraction, or more than 64 bits", current_.name);
+  }
   bool null() override { refuse(path_, "null where none belongs", current_.name); }
   bool boolean(bool) override { refuse(path_, "true or false where none belongs", current_.name); }
   bool binary(binary_t&) override { refuse(path_, "binary data in the header", current_.name); }
@@ -101,6 +109,7 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
 
  private:
   void finish_entry() {
+    if (out_.tensors.size() == kMostEntries) refuse(path_, fmt::format("more than {} tensors", kMostEntries));
     if (fields_ != 7 || offsets_.size() != 2)
       refuse(path_, "dtype, shape or data_offsets is missing", current_.name);
     const std::size_t type_bytes = safetensors_type_bytes(current_.dtype);
@@ -113,13 +122,12 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
     }
     current_.begin_byte = static_cast<std::uint64_t>(offsets_[0]);
     current_.bytes = static_cast<std::uint64_t>(*bytes);
-    offsets_.clear();
-    out_.tensors.push_back(current_);
+    out_.tensors.push_back(std::move(current_));
   }
 
   SafetensorsFile& out_;
   const std::filesystem::path& path_;
-  std::set<std::string> names_;
+  std::unordered_set<std::string> names_;
   TensorInFile current_;
   std::vector<std::int64_t> offsets_;
   std::string field_;
@@ -131,19 +139,50 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
 
 }  // namespace
 
-SafetensorsFile parse_safetensors_header(const std::string& json, std::uint64_t data_bytes,
+std::string safetensors_name_fault(std::string_view name) {
+  if (name.empty() || name.size() > kMostNameBytes) {
+    return fmt::format("a tensor name has 1 to {} bytes, this one {}", kMostNameBytes, name.size());
+  }
+  if (name == kMetadata) return "a tensor has the name of the metadata";
+  for (const char c : name) {
+    if (c == '/' || c == '\\' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      return "a tensor name holds a slash, a backslash, NUL or another control character";
+  }
+  return "";
+}
+
+std::uint64_t safetensors_header_bytes(std::span<const std::byte> first, std::uint64_t file_bytes,
+                                       const std::filesystem::path& path) {
+  std::uint64_t header_bytes = 0;
+  if (first.size() >= sizeof(header_bytes)) std::memcpy(&header_bytes, first.data(), sizeof(header_bytes));
+  if (first.size() < sizeof(header_bytes) || header_bytes < 2 ||
+      header_bytes > file_bytes - kSafetensorsLengthBytes || header_bytes > kMostHeaderBytes) {
+    throw Error(fmt::format("not a safetensors file: the header would be {} bytes in a file of {}",
+                            header_bytes, file_bytes),
+                path.string(),
+                "a .pt or pickle file is not read; save the state_dict with safetensors.torch.save_file");
+  }
+  return header_bytes;
+}
+
+SafetensorsFile parse_safetensors_header(std::string_view json, std::uint64_t data_bytes,
                                          const std::filesystem::path& path) {
   SafetensorsFile file;
   file.path = path;
   HeaderReader reader(file, path);
   if (json.empty() || json.front() != '{') refuse(path, "the header does not begin with {");
+  // The JSON parser takes NUL for the end, whatever follows.
+  if (json.find('\0') != std::string_view::npos) refuse(path, "the header holds a NUL byte");
   nlohmann::json::sax_parse(json, &reader);
-  std::sort(file.tensors.begin(), file.tensors.end(), [](const TensorInFile& a, const TensorInFile& b) {
+  // Empty tensors stay in the order of the header.
+  const auto earlier = [](const TensorInFile& a, const TensorInFile& b) {
     return std::pair(a.begin_byte, a.bytes) < std::pair(b.begin_byte, b.bytes);
-  });
+  };
+  std::stable_sort(file.tensors.begin(), file.tensors.end(), earlier);
   std::uint64_t expected = 0;
   for (const TensorInFile& tensor : file.tensors) {
-    if (tensor.begin_byte != expected) refuse(path, "the tensors overlap or leave a gap", tensor.name);
+    if (tensor.begin_byte < expected) refuse(path, "the tensor overlaps the one before", tensor.name);
+    if (tensor.begin_byte > expected) refuse(path, "there is a gap before the tensor", tensor.name);
     expected += tensor.bytes;
   }
   if (expected != data_bytes) {

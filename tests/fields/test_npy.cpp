@@ -1,7 +1,10 @@
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
+#include <map>
 
+#include "core/checked.h"
 #include "core/files.h"
 #include "fields/npy.h"
 #include "support/errors.h"
@@ -20,18 +23,6 @@ std::string npy(const std::string& header, const std::string& values, char versi
   out += static_cast<char>(header.size() >> 8 & 0xff);
   if (version > 1) out += std::string(2, '\0');
   return out + header + values;
-}
-
-std::string header(const std::string& descr, const std::string& order, const std::string& shape) {
-  return "{'descr': '" + descr + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }\n";
-}
-
-std::string refused(const std::string& bytes) {
-  const TempFolder folder;
-  write_file_whole(folder / "a.npy", bytes);
-  const std::string text = error_of([&] { read_npy(folder / "a.npy"); });
-  CHECK_THAT(text, says("a.npy"));
-  return text;
 }
 
 }  // namespace
@@ -63,34 +54,47 @@ TEST_CASE("doubles are narrowed, versions 2 and 3 and other spacing are read") {
   }
 }
 
-TEST_CASE("hostile files are refused with a reason") {
-  const std::string four(16, '\0');
-  const std::string good = header("<f4", "False", "(4,)");
-  CHECK_THAT(refused(""), says("not a .npy file"));
-  CHECK_THAT(refused("\x93NUMPY"), says("not a .npy file"));
-  CHECK_THAT(refused("PK\x03\x04 a zip, as numpy.savez writes it"), says("not a .npy file"));
-  CHECK_THAT(refused(npy(good, four, 4)), says("version 4"));
-  CHECK_THAT(refused(npy(good, four.substr(1))), says("15 bytes"));
-  CHECK_THAT(refused(npy(good, four + "x")), says("17 bytes"));
-  CHECK_THAT(refused(npy(header("<f4", "False", "(65536, 65536)"), four)), says("does not match"));
-  CHECK_THAT(refused(npy(header("<f4", "False", "(4194305, 4194305, 211106198978564)"), four)),
-             says("does not match"));
-  CHECK_THAT(refused(npy(header("<f4", "False", "(-4,)"), four)), says("not a list of sizes"));
-  CHECK_THAT(refused(npy(header("<f4", "False", "(99999999999999999999,)"), four)),
-             says("not a list of sizes"));
-  CHECK_THAT(refused(npy(header("<f4", "True", "(2, 2)"), four)), says("Fortran"));
-  CHECK_THAT(refused(npy(header("|O", "False", "(4,)"), four)), says("'|O'"));
-  CHECK_THAT(refused(npy(header(">f4", "False", "(4,)"), four)), says("'>f4'"));
-  CHECK_THAT(refused(npy("{'descr': ('|u1',), 'fortran_order': False, 'shape': (4,)}", four)),
-             says("quoted word"));
-  CHECK_THAT(refused(npy("{'descr': '<f4', 'shape': (4,)}", four)), says("must hold"));
-  CHECK_THAT(refused(npy("{'descr': '<f4', 'descr': '<f4', 'shape': (4,)}", four)), says("repeated"));
-  CHECK_THAT(refused(npy("{'descr': '<f4', 'fortran_order': __import__('os'), 'shape': (4,)}", four)),
-             says("True or False"));
-  CHECK_THAT(refused(npy("{'descr': '<f4', 'evil': 1}", four)), says("'evil'"));
-  CHECK_THAT(refused(npy(good.substr(0, 20), four)), says("header"));
-  CHECK_THAT(refused(npy("{'descr': '<f4", four)), says("not closed"));
-  std::string huge = npy(good, four, 2);
-  huge[11] = '\x40';  // a header of a gigabyte
-  CHECK_THAT(refused(huge), says("claims 107374"));
+TEST_CASE("files that NumPy wrote are read, or refused for what they are") {
+  const std::filesystem::path folder = "tests/reference/npy";
+  // make_npy.py: 0.5, -1, 1.5, -2, ...
+  const std::map<std::string, std::vector<std::int64_t>> shapes = {
+      {"statistics", {1, 3, 1, 1}}, {"doubles", {2, 3}}, {"version_2", {4}},
+      {"version_3", {2, 2}},        {"scalar", {}},      {"empty", {0, 5}}};
+  for (const auto& [name, shape] : shapes) {
+    INFO(name);
+    const NpyArray array = read_npy(folder / (name + ".npy"));
+    CHECK(array.shape == shape);
+    for (std::size_t i = 0; i < array.values.size(); ++i)
+      CHECK(array.values[i] == 0.5F * static_cast<float>(i + 1) * (i % 2 == 1 ? -1.0F : 1.0F));
+  }
+  const std::map<std::string, std::string> refused = {{"fortran", "Fortran order"},
+                                                      {"big_endian", "'>f4'"},
+                                                      {"integers", "'<i8'"},
+                                                      {"record", "a quoted word was expected"},
+                                                      {"objects", "'|O'"}};
+  for (const auto& [name, said] : refused) {
+    INFO(name);
+    CHECK_THAT(error_of([&] { read_npy(folder / ("refused_" + name + ".npy")); }), says(said));
+  }
+}
+
+TEST_CASE("what cannot be an array is not written") {
+  const TempFolder folder;
+  const std::vector<float> values(6);
+  for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{5}, {2, 4}, {-2, -3}, {0}})
+    CHECK_THAT(error_of([&] { write_npy(folder / "a.npy", shape, values); }, Exit::failed), says("disagree"));
+  CHECK(std::filesystem::is_empty(folder.path()));
+}
+
+// Run by tests/reference/check_npy.py, which says where.
+TEST_CASE("arrays for NumPy", "[.]") {
+  const char* const folder = std::getenv("ISOBAR_NPY_FOLDER");
+  REQUIRE(folder != nullptr);
+  const std::map<std::string, std::vector<std::int64_t>> shapes = {
+      {"statistics", {1, 3, 1, 1}}, {"vector", {5}}, {"matrix", {2, 3}}, {"scalar", {}}, {"empty", {0, 7}}};
+  for (const auto& [name, shape] : shapes) {
+    std::vector<float> values(static_cast<std::size_t>(checked_product(shape).value()));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i) * 0.25F - 1;
+    write_npy(std::filesystem::path(folder) / (name + ".npy"), shape, values);
+  }
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fuzzes one reader with clang 14: run.sh stream|tfevents SECONDS [FOLDER]
+# Fuzzes one reader with clang 14: run.sh stream|tfevents|npy|safetensors|toml SECONDS [FOLDER]
 # What is found is kept in FOLDER (default: a new one below /tmp); the committed corpus is only read.
 set -eu
 target=$1

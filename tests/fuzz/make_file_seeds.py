@@ -1,0 +1,220 @@
+"""Writes the seeds of corpus/npy, corpus/safetensors and corpus/toml that a person thought of.
+
+Those named hostile-* must be refused; the tables of tests/fields/test_hostile_files.cpp and
+tests/config/test_hostile_toml.cpp say with which words, and miss none.
+
+Usage: python3 tests/fuzz/make_file_seeds.py
+"""
+import struct
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def npy_header(descr="'<f4'", order="False", shape="(4,)"):
+    return f"{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}"
+
+
+def npy(header, values=bytes(16), version=(1, 0), length=None):
+    text = header.encode("latin-1") + b"\n"
+    size = len(text) if length is None else length
+    return b"\x93NUMPY" + bytes(version) + struct.pack("<H" if version[0] == 1 else "<I", size) + text + values
+
+
+def npy_seeds():
+    good = npy_header()
+    seeds = {
+        "floats": npy(good, struct.pack("<4f", 1, -0.0, float("inf"), 1e-42)),
+        "doubles-v2": npy(npy_header("'<f8'", shape="(1, 2, 1, 1)"), struct.pack("<2d", 0.1, 1e300), (2, 0)),
+        "v3-spacing": npy("{ \"shape\":(4 , ),'descr':'<f4' ,'fortran_order':False}", version=(3, 0)),
+        "scalar": npy(npy_header(shape="()"), bytes(4)),
+        "empty-array": npy(npy_header(shape="(0, 7)"), b""),
+        "fortran-vector": npy(npy_header(order="True")),
+    }
+    hostile = {
+        "empty": b"",
+        "magic-only": b"\x93NUMPY",
+        "zip": b"PK\x03\x04 a zip, as numpy.savez writes it",
+        "version-0": npy(good, version=(0, 0)),
+        "version-9": npy(good, version=(9, 0)),
+        "version-1-1": npy(good, version=(1, 1)),
+        "header-1-gb": npy(good, version=(2, 0), length=1 << 30),
+        "header-64-kb": npy(good, length=65535),
+        "header-cut": npy(good, b"", length=20),
+        "not-closed": npy(good[:-1]),
+        "quote-not-closed": npy("{'descr': '<f4"),
+        "short-data": npy(good, bytes(15)),
+        "trailing-bytes": npy(good, bytes(17)),
+        "shape-32-gb": npy(npy_header(shape="(65536, 131072)")),
+        "shape-overflow": npy(npy_header(shape="(4194305, 4194305, 211106198978564)")),
+        "shape-beyond-64-bits": npy(npy_header(shape="(99999999999999999999,)")),
+        "zero-hides-overflow": npy(npy_header(shape="(4611686018427387904, 0, 4611686018427387904)"), b""),
+        "negative": npy(npy_header(shape="(-4,)")),
+        "minus-zero": npy(npy_header(shape="(-0,)"), b""),
+        "leading-zero": npy(npy_header(shape="(04,)")),
+        "shape-a-number": npy(npy_header(shape="(4)")),
+        "shape-a-list": npy(npy_header(shape="[4]")),
+        "shape-python-2": npy(npy_header(shape="(4L,)")),
+        "dims-33": npy(npy_header(shape="(" + "1, " * 33 + ")"), bytes(4)),
+        "fortran": npy(npy_header(order="True", shape="(2, 2)")),
+        "object": npy(npy_header("'|O'")),
+        "big-endian": npy(npy_header("'>f4'")),
+        "half": npy(npy_header("'<f2'"), bytes(8)),
+        "record": npy(npy_header("[('a', '<f4')]")),
+        "type-in-tuple": npy(npy_header("('|u1',)")),
+        "key-missing": npy("{'descr': '<f4', 'shape': (4,)}"),
+        "key-twice": npy("{'descr': '<f4', 'descr': '<f4', 'shape': (4,)}"),
+        "key-unknown": npy("{'descr': '<f4', 'evil': 1}"),
+        "code": npy(npy_header(order="__import__('os')")),
+        "behind-the-header": npy(good + " 1"),
+        "zero-byte": npy(good + "\0"),
+    }
+    return seeds | {"hostile-" + name: data for name, data in hostile.items()} | {"header-alone": good.encode()}
+
+
+def entry(name="a", dtype='"F32"', shape="[2]", offsets="[0,8]"):
+    return f'"{name}":{{"dtype":{dtype},"shape":{shape},"data_offsets":{offsets}}}'
+
+
+def tensors(json, data=8, length=None):
+    text = json if isinstance(json, bytes) else json.encode()
+    return struct.pack("<Q", len(text) if length is None else length) + text + b"d" * data
+
+
+def of(*entries):
+    return "{" + ",".join(entries) + "}"
+
+
+def safetensors_seeds():
+    good = of(entry())
+    second = entry("b", shape="[1]", offsets="[8,12]")
+    seeds = {
+        "one": tensors(good),
+        "usual": tensors(of('"__metadata__":{"format":"pt"}', second, entry(), entry("e", shape="[0,7]", offsets="[8,8]"),
+                            entry("s", '"F64"', "[]", "[12,20]")) + "  ", 20),
+        "no-tensors": tensors("{}", 0),
+        "header-alone": (good + "  ").encode(),
+        "types": tensors(of(*(entry(t, f'"{t}"', "[8]", f"[{8 * i},{8 * i + 8}]") for i, t in enumerate(["U8", "I8", "BOOL"]))), 24),
+    }
+    hostile = {
+        "empty": b"",
+        "seven-bytes": b"1234567",
+        "pickle-in-zip": b"PK\x03\x04 a zip of pickles, as torch.save writes it",
+        "length-0": tensors("", 8),
+        "length-2-63": tensors(good, length=1 << 63),
+        "length-all-ones": tensors(good, length=(1 << 64) - 1),
+        "length-past-the-end": tensors(good, 0, len(good) + 1),
+        "header-cut": tensors(good, length=len(good) - 3),
+        "list": tensors("[1]"),
+        "byte-order-mark": tensors(b"\xef\xbb\xbf" + good.encode()),
+        "zero-byte-behind": tensors(good + "\0" + good),
+        "text-behind": tensors(good + good),
+        "comment": tensors("{/* */" + good[1:]),
+        "no-utf8": tensors(good.encode().replace(b'"a"', b'"\xff"')),
+        "gap": tensors(of(entry(), entry("b", offsets="[9,17]")), 17),
+        "hole-at-the-start": tensors(of(entry(offsets="[1,9]")), 9),
+        "overlap": tensors(of(entry(), entry("b", offsets="[4,12]")), 12),
+        "trailing-bytes": tensors(good, 9),
+        "short-data": tensors(good, 7),
+        "shape-wraps": tensors(of(entry(shape="[4194305,4194305,211106198978564]", offsets="[0,16]")), 16),
+        "zero-hides-overflow": tensors(of(entry(shape="[4611686018427387904,0,8]", offsets="[0,0]")), 0),
+        "offsets-back": tensors(of(entry(offsets="[8,0]"))),
+        "type-lie": tensors(of(entry(dtype='"F64"'))),
+        "type-unknown": tensors(of(entry(dtype='"F99"'))),
+        "type-a-number": tensors(of(entry(dtype="4"))),
+        "negative": tensors(of(entry(shape="[-2]"))),
+        "fraction": tensors(of(entry(shape="[2.0]"))),
+        "exponent": tensors(of(entry(shape="[2e0]"))),
+        "beyond-63-bits": tensors(of(entry(offsets="[0,18446744073709551615]"))),
+        "beyond-64-bits": tensors(of(entry(shape="[18446744073709551618]"))),
+        "name-twice": tensors(of(entry(), entry(offsets="[8,16]")), 16),
+        "name-twice-escaped": tensors(of(entry(), entry("\\u0061", offsets="[8,16]")), 16),
+        "field-twice": tensors(good.replace('"shape"', '"dtype":"F32","shape"')),
+        "field-unknown": tensors(good.replace('"shape"', '"code":"x","shape"')),
+        "field-missing": tensors('{"a":{"dtype":"F32","shape":[2]}}'),
+        "offsets-three": tensors(of(entry(offsets="[0,4,8]"))),
+        "dims-17": tensors(of(entry(shape="[2" + ",1" * 16 + "]"))),
+        "deep-object": tensors('{"a":{"dtype":{"b":{"c":{}}}}}'),
+        "deep-list": tensors('{"a":{"shape":' + "[" * 500),
+        "entry-null": tensors('{"a":null}'),
+        "name-zero-byte": tensors(of(entry("a\\u0000b"))),
+        "name-up-and-out": tensors(of(entry("..\\/..\\/etc"))),
+        "name-backslash": tensors(of(entry("a\\\\b"))),
+        "name-escape-code": tensors(of(entry("\\u001b[2J"))),
+        "name-empty": tensors(of(entry(""))),
+        "name-513": tensors(of(entry("n" * 513))),
+        "metadata-a-number": tensors(of('"__metadata__":{"a":1}', entry())),
+        "metadata-nested": tensors(of('"__metadata__":{"a":{"b":"c"}}', entry())),
+        "metadata-twice": tensors(of('"__metadata__":{"a":"b","a":"c"}', entry())),
+    }
+    return seeds | {"hostile-" + name: data for name, data in hostile.items()}
+
+
+def toml_seeds():
+    dots = ".".join("a" * 40)
+    seeds = {
+        "usual": b'[data]\ngrid = [72, 144]\nshuffle = true\n\n[optim]\nlr = 5e-4  # "peak"\n[train]\ninit = \'a\\b\'\n',
+        "bom-crlf": b"\xef\xbb\xbf[train]\r\nsteps = 5\r\n",
+        "lesson": b'title = "One"\nintroduces = ["optim.lr"]\nneeds = "cuda"\ndiff_budget = 30\n[published]\nyears = [2023]\n'
+                  b'samples_per_s = ["9.30"]\nstacks = ["a"]\n[presets]\ncpu = "cpu_tiny"\n[overrides]\noptim.lr = 1e-3\n',
+        "sets": b"optim.lr=1e-3\ntrain.steps=40\ndata.root=/some/where\ndata.grid=[8, 16]\nrun.device='cpu'\ndata.shuffle=false\n",
+        "strings": b'a = """x\n"y" \\\n  z"""\nb = \'\'\'[[[\'\'\'\nc = "\\u00e4\\U0001F600\\t"\nd = 0x1F\ne = 1_000\n',
+        "dots-in-values": b"[train]\ninit = \"" + b"../" * 40 + b"\"  # " + b"." * 40 + b"\nsave_init = 'a.b'\n",
+    }
+    hostile = {
+        "unknown-key": b"[optim]\n\nlrr = 1e-3\n",
+        "unknown-table": b"[optimm]\nlr = 1e-3\n",
+        "type-text": b'[train]\nsteps = "four"\n',
+        "type-float": b"train.steps = 1e3\n",
+        "type-date": b"optim.lr = 2020-01-01\n",
+        "type-table": b"optim.lr = {a = 1}\n",
+        "type-tables": b"[[train]]\nsteps = 5\n",
+        "range": b"[train]\nsteps = 0\n",
+        "range-huge": b"train.steps = 9223372036854775807\n",
+        "inf": b"optim.lr = inf\n",
+        "minus-nan": b"optim.lr = -nan\n",
+        "decimal-comma": b"optim.lr = 0,5\n",
+        "beyond-64-bits": b"train.steps = 9223372036854775808\n",
+        "key-twice": b"train.steps = 1\ntrain.steps = 2\n",
+        "key-twice-quoted": b'[train]\nsteps = 1\n"steps" = 2\n',
+        "table-twice": b"[train]\nsteps = 1\n[train]\nseed = 2\n",
+        "zero-byte": b"a = 1\nb = \0",
+        "no-utf8": b'[train]\ninit = "\xff\xfe"\n',
+        "surrogate": b'[train]\ninit = "\xed\xa0\x80"\n',
+        "utf-16": "[train]\n".encode("utf-16"),
+        "return-alone": b"[train]\rsteps = 5\r",
+        "control-in-comment": b"# \x1b[2J\n[train]\n",
+        "no-value": b"[train]\nsteps = \n",
+        "string-open": b'[train]\ninit = "abc\n',
+        "string-open-long": b'[train]\ninit = """abc\n',
+        "brackets": b"x = " + b"[" * 33,
+        "braces": b"x = " + b"{a=" * 33,
+        "headers": b"[" * 33,
+        "header-without-a-name": b"[train]\nsteps = 5\n[ \n",
+        "key-of-other-letters": "\u00e9]\n".encode(),
+        "value-of-other-letters": "a = \u4e2d\n".encode(),
+        "header-of-other-letters": "[\u00e9]\n".encode(),
+        "dots": dots.encode() + b" = 1",
+        "dots-in-header": b"[" + dots.encode() + b"]",
+        "dots-in-both": b"[" + dots[:41].encode() + b"]\n" + dots[:41].encode() + b" = 1",
+        "dots-in-braces": b"x = {" + dots[:41].encode() + b" = {" + dots[:41].encode() + b" = 1}}",
+        "brackets-closed-in-comments": b"x = " + b"[ # ]\n" * 40,
+        "brackets-closed-in-strings": b"x = " + b"[ ']', " * 40,
+        "brackets-behind-five-quotes": b'x = [ """a""""", ' + b"[ '', " * 40,
+        "brackets-behind-escape": b'x = [ "\\\\", ' + b"[" * 40 + b' ""',
+        "key-long": b"n" * 600 + b" = 1\n",
+        "key-long-together": b"[" + b"n" * 300 + b"]\n" + b"m" * 300 + b" = 1\n",
+    }
+    return seeds | {"hostile-" + name: data for name, data in hostile.items()}
+
+
+def main():
+    for folder, seeds in (("npy", npy_seeds()), ("safetensors", safetensors_seeds()), ("toml", toml_seeds())):
+        place = HERE / "corpus" / folder
+        place.mkdir(parents=True, exist_ok=True)
+        for name, data in seeds.items():
+            (place / name).write_bytes(data)
+
+
+if __name__ == "__main__":
+    main()
