@@ -7,6 +7,7 @@
 #include "core/files.h"
 #include "core/random.h"
 #include "fields/year_file.h"
+#include "fields/year_file_writer.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 
