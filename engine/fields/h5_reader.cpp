@@ -139,7 +139,7 @@ void H5Reader::explain_death(const Waiting& waiting) {
   }
   const int status = end();
   if (about.si_pid == 0) fail("the HDF5 reader stopped answering", waiting);
-  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU) fail("the HDF5 library ran without end", waiting);
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF) fail("the HDF5 library ran without end", waiting);
   if (WIFSIGNALED(status)) {
     fail(fmt::format("the HDF5 library crashed (signal {}) while reading this file", WTERMSIG(status)),
          waiting);

@@ -1,6 +1,7 @@
 #include "fields/h5_program/foreign_file.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -26,15 +27,27 @@ constexpr std::int64_t kMostBufferBytes = 256'000'000;  // of one read; the libr
   throw Error(reason, "", hint);
 }
 
-Hdf5Handle open_hdf5(const FileDescriptor& descriptor) {
+/// Whether the eight bytes of HDF5 stand at byte 0, 512, 1024, 2048, ..., where the format allows them.
+bool has_signature(const FileDescriptor& file, std::uint64_t bytes) {
+  static constexpr std::array<char, 8> kSignature = {'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
+  std::array<char, 8> found{};
+  for (std::uint64_t at = 0; at + found.size() <= bytes; at = at == 0 ? 512 : at * 2) {
+    const ssize_t got = pread(file.number(), found.data(), found.size(), static_cast<off_t>(at));
+    if (got == static_cast<ssize_t>(found.size()) && found == kSignature) return true;
+  }
+  return false;
+}
+
+Hdf5Handle open_hdf5(const FileDescriptor& descriptor, std::uint64_t bytes) {
+  if (!has_signature(descriptor, bytes)) {
+    refuse(bytes == 0 ? "the file is empty" : "not an HDF5 file",
+           "data files are HDF5, one a year; if it was one, copy it again");
+  }
   const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   use_one_file(access.id(), descriptor.number());
-  Hdf5Handle file(H5Fopen("year file", H5F_ACC_RDONLY, access.id()), H5Fclose);
+  Hdf5Handle file(H5Fopen("/year_file", H5F_ACC_RDONLY, access.id()), H5Fclose);
   if (file) return file;
   const std::string reason = hdf5_reason();
-  if (reason.find("signature") != std::string::npos) {
-    refuse("not an HDF5 file", "data files are HDF5, one a year; if it was one, copy it again");
-  }
   const bool cut = reason.find("truncated") != std::string::npos;
   refuse(
       "the HDF5 file cannot be opened: " + reason,
@@ -104,7 +117,9 @@ class Writer {
 }  // namespace
 
 ForeignFile::ForeignFile(FileDescriptor file)
-    : descriptor_(std::move(file)), file_bytes_(file_size(descriptor_, "")), file_(open_hdf5(descriptor_)) {
+    : descriptor_(std::move(file)),
+      file_bytes_(file_size(descriptor_, "")),
+      file_(open_hdf5(descriptor_, file_bytes_)) {
   check_link();
   dataset_ = Hdf5Handle(H5Dopen2(file_.id(), kDatasetName, H5P_DEFAULT), H5Dclose);
   if (!dataset_) refuse("`fields` in the file is no dataset that can be read: " + hdf5_reason());
