@@ -20,6 +20,7 @@ namespace {
 constexpr const char* kDatasetName = "fields";
 constexpr const char* kLayoutHint =
     "a year file holds one dataset `fields`, float32 [time, channel, lat, lon]";
+constexpr const char* kDamageHint = "is it damaged? copy it again";
 constexpr std::int64_t kMostGroupBytes = 64'000'000;    // of one read, unless one chunk has more
 constexpr std::int64_t kMostBufferBytes = 256'000'000;  // of one read; the library needs as much again
 
@@ -199,24 +200,18 @@ void ForeignFile::find_offset() {
   }
 }
 
-/// The first byte of the chunk whose first value is at `corner`.
+/// The first byte of the chunk whose first value is at `corner`, or kMissingChunk when the library finds
+/// none.
 std::uint64_t ForeignFile::chunk_offset(const std::array<hsize_t, 4>& corner, std::uint64_t bytes,
                                         ReadSpy& spy) const {
   std::uint32_t mask = 0;
   std::byte untouched{};  // the spy lets nothing be read
-  const herr_t code = H5Dread_chunk(dataset_.id(), H5P_DEFAULT, corner.data(), &mask, &untouched);
+  H5Dread_chunk(dataset_.id(), H5P_DEFAULT, corner.data(), &mask, &untouched);
   const std::optional<SeenRead> seen = spy.take();
-  if (seen) {
-    if (seen->bytes == bytes) return seen->begin;
-    refuse(fmt::format("a chunk of dataset `fields` has {} bytes, {} are wanted", seen->bytes, bytes),
-           "is it damaged? copy it again");
-  }
-  const std::string reason = hdf5_reason();
-  hsize_t stored = 0;
-  const bool missing =
-      code < 0 && H5Dget_chunk_storage_size(dataset_.id(), corner.data(), &stored) >= 0 && stored == 0;
-  if (missing) return kMissingChunk;
-  refuse("a chunk of dataset `fields` cannot be found: " + reason, "is it damaged? copy it again");
+  if (!seen) return kMissingChunk;
+  if (seen->bytes == bytes) return seen->begin;
+  refuse(fmt::format("a chunk of dataset `fields` has {} bytes, {} are wanted", seen->bytes, bytes),
+         kDamageHint);
 }
 
 void ForeignFile::find_chunks() {
@@ -230,6 +225,17 @@ void ForeignFile::find_chunks() {
     std::int64_t rest = n;
     for (std::size_t d = 4; d-- > 0; rest /= grid[d]) corner[d] = rest % grid[d] * table_.chunk[d];
     table_.chunks.push_back(chunk_offset(as_extents(corner), bytes, spy));
+  }
+  // A damaged index looks like missing chunks, unless they are counted another way too.
+  const auto missing = std::count(table_.chunks.begin(), table_.chunks.end(), kMissingChunk);
+  hsize_t listed = 0;
+  const Hdf5Handle all(H5Dget_space(dataset_.id()), H5Sclose);
+  if (H5Dget_num_chunks(dataset_.id(), all.id(), &listed) < 0) {
+    refuse("the chunks of dataset `fields` cannot be counted: " + hdf5_reason(), kDamageHint);
+  }
+  if (listed != static_cast<hsize_t>(count - missing)) {
+    refuse(fmt::format("dataset `fields` lists {} chunks, {} can be found", listed, count - missing),
+           kDamageHint);
   }
 }
 
