@@ -124,9 +124,9 @@ int H5Reader::end() {
   return status;
 }
 
-void H5Reader::fail(const std::string& reason, const Waiting& waiting) {
+void H5Reader::fail(const std::string& reason, const Waiting& waiting, const std::string& hint) {
   end();
-  throw waiting.error(reason, "the file is damaged or hostile; copy it again");
+  throw waiting.error(reason, hint);
 }
 
 /// The child closed its end: it is dying or dead, and its own end says how.
@@ -189,7 +189,7 @@ void H5Reader::receive(std::span<std::byte> out, Waiting& waiting) {
       fail(fmt::format("the HDF5 library was not done with this file after {} s{}",
                        (drips ? kRequestPatience : 1) * patience_ms_ / 1000.0,
                        drips ? "" : " without a sign of it"),
-           waiting);
+           waiting, "the file is damaged or hostile, or its file system is very slow");
     }
     const ssize_t got = recv(socket_.number(), out.data(), out.size(), MSG_DONTWAIT);
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;

@@ -39,7 +39,8 @@ class H5Reader {
   H5Answer receive_answer(Waiting& waiting);
   void receive(std::span<std::byte> out, Waiting& waiting);
   [[noreturn]] void refuse(const H5Answer& answer, Waiting& waiting);
-  [[noreturn]] void fail(const std::string& reason, const Waiting& waiting);
+  [[noreturn]] void fail(const std::string& reason, const Waiting& waiting,
+                         const std::string& hint = "the file is damaged or hostile; copy it again");
   [[noreturn]] void explain_death(const Waiting& waiting);
   int end();
 

@@ -2,6 +2,7 @@
 // without end, nothing left behind.
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -92,7 +93,7 @@ TEST_CASE("a reader that dies while it looks at a file is an error that says how
 
 TEST_CASE("a reader that hangs is ended after its time") {
   const std::int64_t begin_us = steady_us();
-  CHECK_THAT(opening_with("hang"), says("not done with this file after 0.3 s"));
+  CHECK_THAT(opening_with("hang"), says("not done with this file after 0.3 s") && says("very slow"));
   CHECK_THAT(opening_with("spin"), says("not done with this file"));
   CHECK_THAT(opening_with("deaf"), says("2000.h5"));
   CHECK_THAT(opening_with("drip"), says("not done with this file after 1.8 s"));
@@ -198,6 +199,34 @@ TEST_CASE("signals that ask a trainer to stop leave its reader at work") {
   REQUIRE(readers().size() == 1);
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) kill(readers().front(), number);
   CHECK(record_of(file, 3, 8, 16) == wanted_record(kShape, 3, 8, 16));
+}
+
+TEST_CASE("a reader ends when the program that it reads for is killed") {
+  const TempFolder folder;
+  write_foreign(folder / "2000.h5", kCompressed);
+  std::array<int, 2> ends{};
+  REQUIRE(pipe(ends.data()) == 0);
+  const pid_t trainer = fork();
+  if (trainer == 0) {
+    const YearFile file(folder / "2000.h5");
+    record_of(file, 0, 8, 16);
+    const pid_t reader = readers().front();
+    (void)!write(ends[1], &reader, sizeof(reader));
+    while (true) pause();
+  }
+  close(ends[1]);
+  pid_t reader = 0;
+  const bool told = read(ends[0], &reader, sizeof(reader)) == static_cast<ssize_t>(sizeof(reader));
+  close(ends[0]);
+  kill(trainer, SIGKILL);
+  waitpid(trainer, nullptr, 0);
+  REQUIRE(told);
+  const auto is_gone = [&] {
+    const std::string status = status_of(reader, "status");
+    return status.empty() || status.find("State:\tZ") != std::string::npos;
+  };
+  for (int n = 0; n < 1000 && !is_gone(); ++n) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  CHECK(is_gone());
 }
 
 TEST_CASE("a reader that is killed between records is an error, and the next record has a new one") {

@@ -67,30 +67,46 @@ struct Counts {
   int opened = 0;
   int refused = 0;        ///< when opened
   int refused_later = 0;  ///< when read
-  int reader_failed = 0;  ///< of those: the library crashed, hung or went astray
+  std::vector<std::string>
+      failures;  ///< of those refused when opened: how the library crashed, hung or went astray
 };
 
-/// Flips one bit of the file at a time, opens and reads it.
-Counts flip_bits(const Layout& layout, std::uint64_t seed, int flips) {
+using Damage = std::function<void(std::string& bytes, std::uint64_t seed, std::uint64_t number)>;
+
+void flip_one_bit(std::string& bytes, std::uint64_t seed, std::uint64_t number) {
+  const std::uint64_t bit = below_at(seed, number, std::min<std::size_t>(bytes.size(), 65536) * 8);
+  bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8)));
+}
+
+/// One to eight bytes become the largest, the smallest, or an odd number.
+void smear(std::string& bytes, std::uint64_t seed, std::uint64_t number) {
+  const std::uint64_t count = 1 + below_at(seed, 3 * number, 8);
+  const std::uint64_t begin =
+      below_at(seed, 3 * number + 1, std::min<std::size_t>(bytes.size(), 65536) - count);
+  constexpr std::array<char, 4> kFills = {'\0', '\xff', '\x7f', '\x01'};
+  const char fill = kFills[below_at(seed, 3 * number + 2, kFills.size())];
+  for (std::uint64_t n = 0; n < count; ++n) bytes[begin + n] = fill;
+}
+
+/// Damages the file in one way after the other, opens and reads it.
+Counts damage(const Layout& layout, const Damage& change, std::uint64_t seed, int times) {
   const TempFolder folder;
   write_foreign(folder / "sound.h5", layout);
   const std::string sound = read_text_file(folder / "sound.h5", 1 << 20);
-  const std::uint64_t bits = std::min<std::size_t>(sound.size(), 65536) * 8;
   Counts counts;
-  for (int done = 0; done < flips;) {
+  for (int done = 0; done < times;) {
     std::vector<std::filesystem::path> paths;
-    for (int n = 0; n < 25 && done < flips; ++n, ++done) {
+    for (int n = 0; n < 25 && done < times; ++n, ++done) {
       std::string bytes = sound;
-      const std::uint64_t bit = below_at(seed, static_cast<std::uint64_t>(done), bits);
-      bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8)));
-      paths.push_back(folder / fmt::format("bit{}.h5", bit));
+      change(bytes, seed, static_cast<std::uint64_t>(done));
+      paths.push_back(folder / fmt::format("damage{}.h5", done));
       write_file_whole(paths.back(), bytes);
     }
     const std::vector<OpenedYearFile> opened = try_open_year_files(paths);
     for (std::size_t n = 0; n < paths.size(); ++n) {
       INFO(paths[n]);
       REQUIRE(opened[n].file.has_value() != opened[n].error.has_value());
-      counts.reader_failed += opened[n].reader_failed ? 1 : 0;
+      if (opened[n].reader_failed) counts.failures.push_back(opened[n].error->text());
       if (opened[n].error) {
         ++counts.refused;
         REQUIRE(opened[n].error->where() == paths[n].string());
@@ -117,25 +133,26 @@ Counts flip_bits(const Layout& layout, std::uint64_t seed, int flips) {
 
 /// Small ones, so that most bits are the library's own.
 const std::vector<Layout>& campaign_layouts() {
+  constexpr std::array<std::int64_t, 4> kTiny = {3, 2, 4, 8};
   static const std::vector<Layout> layouts = {
-      {},
-      {.latest = true},
-      {.chunk = Chunk{1, 3, 4, 16}},
-      {.chunk = Chunk{1, 3, 4, 16}, .latest = true, .growing = true},
-      {.chunk = Chunk{2, 3, 8, 16}, .gzip = 6, .shuffle = true},
-      {.chunk = Chunk{2, 3, 8, 16}, .gzip = 6, .latest = true},
+      {.shape = kTiny},
+      {.latest = true, .shape = kTiny},
+      {.chunk = Chunk{1, 2, 2, 8}, .shape = kTiny},
+      {.chunk = Chunk{1, 2, 2, 8}, .latest = true, .growing = true, .shape = kTiny},
+      {.chunk = Chunk{2, 2, 4, 8}, .gzip = 6, .shuffle = true, .shape = kTiny},
+      {.chunk = Chunk{2, 2, 4, 8}, .gzip = 6, .latest = true, .shape = kTiny},
   };
   return layouts;
 }
 
-Counts campaign(std::uint64_t seed, int flips_each) {
+Counts campaign(const Damage& change, std::uint64_t seed, int times_each) {
   Counts all;
   for (const Layout& layout : campaign_layouts()) {
-    const Counts some = flip_bits(layout, ++seed, flips_each);
+    const Counts some = damage(layout, change, ++seed, times_each);
     all.opened += some.opened;
     all.refused += some.refused;
     all.refused_later += some.refused_later;
-    all.reader_failed += some.reader_failed;
+    all.failures.insert(all.failures.end(), some.failures.begin(), some.failures.end());
   }
   return all;
 }
@@ -268,17 +285,21 @@ TEST_CASE("a file cut at any 4 KiB is refused with a hint to copy it again") {
 }
 
 TEST_CASE("one bit flipped gives an error or a read, never a crash of this program") {
-  const Counts counts = campaign(17, 30);
+  const Counts counts = campaign(flip_one_bit, 17, 30);
   CHECK(counts.opened > 0);    // flips in unused bytes and in values change nothing
   CHECK(counts.refused > 10);  // and many are noticed
   CHECK(counts.opened + counts.refused == 180);
 }
 
-TEST_CASE("a campaign of flipped bits", "[.nightly]") {
-  const Counts counts = campaign(1000, 2000);
-  WARN("12,000 flips: " << counts.opened << " opened (" << counts.refused_later
-                        << " of them refused a record), " << counts.refused << " refused, "
-                        << counts.reader_failed << " of these by a crash or hang of the library");
-  CHECK(counts.opened + counts.refused == 12'000);
-  CHECK(counts.refused > 1000);
+TEST_CASE("a campaign of damaged files", "[.nightly]") {
+  for (const auto& [name, change] :
+       {std::pair<const char*, Damage>{"flipped bits", flip_one_bit}, {"smears", smear}}) {
+    const Counts counts = campaign(change, 1000, 2000);
+    WARN("12,000 " << name << ": " << counts.opened << " opened (" << counts.refused_later
+                   << " of them refused a record), " << counts.refused << " refused, "
+                   << counts.failures.size() << " of these by a crash or hang of the library");
+    for (const std::string& failure : counts.failures) WARN(failure);
+    CHECK(counts.opened + counts.refused == 12'000);
+    CHECK(counts.refused > 1000);
+  }
 }
