@@ -244,6 +244,24 @@ TEST_CASE("chunks that lie outside of the file, overlap or are short are refused
              says("100 bytes, 1536 are wanted"));
 }
 
+TEST_CASE("a file that crashes the HDF5 library of Debian 12 is an error, and the next file opens") {
+  const TempFolder folder;
+  write_foreign(folder / "2000.h5", {.chunk = Chunk{2, 3, 8, 16}, .gzip = 6});
+  write_ours(folder / "2001.h5");
+  std::string bytes = read_text_file(folder / "2000.h5", 1 << 20);
+  const std::string fill_message("\x05\x00\x08\x00\x01\x00\x00\x00\x02\x03\x02\x01\x00\x00\x00\x00", 16);
+  const std::size_t at = bytes.find(fill_message);
+  REQUIRE(at != std::string::npos);
+  put(bytes, at + 12, std::int32_t{-65536});  // the size of the fill value; found by the campaign below
+  write_file_whole(folder / "2000.h5", bytes);
+  const std::vector<OpenedYearFile> opened = try_open_year_files({folder / "2000.h5", folder / "2001.h5"});
+  REQUIRE(opened[0].error);
+  INFO(opened[0].error->text());  // with 1.10.8: crashed (signal 11); a mended library refuses it
+  CHECK(opened[0].error->where() == folder / "2000.h5");
+  CHECK(opened[0].error->code() == Exit::bad_input);
+  CHECK(opened[1].file);
+}
+
 TEST_CASE("what is no HDF5 file, or no file, is refused") {
   const TempFolder folder;
   write_file_whole(folder / "1999.h5", "time,u10m\n0,1.5\n");
