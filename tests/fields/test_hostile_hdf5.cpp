@@ -10,6 +10,7 @@
 #include "fields/foreign_files.h"
 #include "fields/year_file.h"
 #include "support/errors.h"
+#include "support/process.h"
 #include "support/temp_folder.h"
 
 using namespace isobar;
@@ -246,20 +247,28 @@ TEST_CASE("chunks that lie outside of the file, overlap or are short are refused
 
 TEST_CASE("a file that crashes the HDF5 library of Debian 12 is an error, and the next file opens") {
   const TempFolder folder;
-  write_foreign(folder / "2000.h5", {.chunk = Chunk{2, 3, 8, 16}, .gzip = 6});
-  write_ours(folder / "2001.h5");
-  std::string bytes = read_text_file(folder / "2000.h5", 1 << 20);
+  std::filesystem::create_directory(folder / "train");
+  write_foreign(folder / "train/2000.h5", {.chunk = Chunk{2, 3, 8, 16}, .gzip = 6});
+  write_ours(folder / "train/2001.h5");
+  std::string bytes = read_text_file(folder / "train/2000.h5", 1 << 20);
   const std::string fill_message("\x05\x00\x08\x00\x01\x00\x00\x00\x02\x03\x02\x01\x00\x00\x00\x00", 16);
   const std::size_t at = bytes.find(fill_message);
   REQUIRE(at != std::string::npos);
   put(bytes, at + 12, std::int32_t{-65536});  // the size of the fill value; found by the campaign below
-  write_file_whole(folder / "2000.h5", bytes);
-  const std::vector<OpenedYearFile> opened = try_open_year_files({folder / "2000.h5", folder / "2001.h5"});
+  write_file_whole(folder / "train/2000.h5", bytes);
+  const std::vector<OpenedYearFile> opened =
+      try_open_year_files({folder / "train/2000.h5", folder / "train/2001.h5"});
   REQUIRE(opened[0].error);
   INFO(opened[0].error->text());  // with 1.10.8: crashed (signal 11); a mended library refuses it
-  CHECK(opened[0].error->where() == folder / "2000.h5");
+  CHECK(opened[0].error->where() == folder / "train/2000.h5");
   CHECK(opened[0].error->code() == Exit::bad_input);
   CHECK(opened[1].file);
+  const ProcessResult checked = run_process({ISOBAR_CLI, "data", "check", folder.path().string()});
+  CHECK(checked.code == 2);
+  CHECK_THAT(checked.out,
+             says("PROBLEM  train/2000.h5: ") && says("train/2001.h5: [5, 3, 8, 16], contiguous"));
+  const std::string counted = "1 files brought the HDF5 library down";
+  CHECK((checked.out.find(counted) != std::string::npos) == opened[0].reader_failed);
 }
 
 TEST_CASE("what is no HDF5 file, or no file, is refused") {
