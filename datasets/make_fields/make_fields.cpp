@@ -18,7 +18,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "fields/npy.h"
-#include "fields/year_file.h"
+#include "fields/year_file_writer.h"
 #include "make_fields/channels.h"
 #include "make_fields/flow.h"
 

@@ -33,6 +33,10 @@ class Checker {
     console_.line("checking " + root_.string() + (quick_ ? " (8 records a file)" : ""));
     for (const char* split : {"train", "valid", "test"}) check_split(split);
     if (shape_) check_statistics();
+    if (reader_failures_ > 0) {
+      console_.line(fmt::format("{} files brought the HDF5 library down, which reads in a process of its own",
+                                reader_failures_));
+    }
     console_.line(problems_ == 0 ? "all is well" : fmt::format("{} problems", problems_));
     return problems_ == 0 ? 0 : static_cast<int>(Exit::bad_input);
   }
@@ -53,21 +57,24 @@ class Checker {
       return;
     }
     std::int64_t first_records = 0;
-    for (const fs::path& path : files) {
+    const std::vector<OpenedYearFile> opened = try_open_year_files(files);
+    for (std::size_t n = 0; n < files.size(); ++n) {
+      const std::string name = split + "/" + files[n].filename().string();
+      reader_failures_ += opened[n].reader_failed ? 1 : 0;
       try {
-        const YearFile file(path);
+        if (opened[n].error) throw Error(*opened[n].error);
+        const YearFile& file = *opened[n].file;
         if (first_records == 0) first_records = file.shape()[0];
-        check_file(file, split, first_records);
+        check_file(file, name, split == "train", first_records);
       } catch (const Error& error) {
-        problem(path.filename().string(), error.what());
+        problem(name, error.what());
       }
     }
   }
 
-  void check_file(const YearFile& file, const std::string& split, std::int64_t first_records) {
+  void check_file(const YearFile& file, const std::string& name, bool train, std::int64_t first_records) {
     static constexpr std::array<const char*, 3> kStorage = {"contiguous", "chunked",
                                                             "compressed: slow to read"};
-    const std::string name = split + "/" + file.path().filename().string();
     const auto& shape = file.shape();
     console_.line(fmt::format("  {}: [{}], {}", name, fmt::join(shape, ", "),
                               kStorage[static_cast<std::size_t>(file.storage())]));
@@ -83,7 +90,7 @@ class Checker {
       problem(name, fmt::format("{} records, the first year has {}: later years must not be shorter",
                                 shape[0], first_records));
     }
-    scan(file, name, split == "train");
+    scan(file, name, train);
   }
 
   void scan(const YearFile& file, const std::string& name, bool train) {
@@ -161,6 +168,7 @@ class Checker {
   bool quick_;
   Console console_;
   int problems_ = 0;
+  int reader_failures_ = 0;
   std::optional<std::array<std::int64_t, 4>> shape_;
   std::vector<double> sum_;
   std::vector<double> square_;

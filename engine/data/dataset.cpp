@@ -56,11 +56,9 @@ Dataset::Dataset(const DataConfig& config, const std::filesystem::path& root, co
     throw Error("there is no such data folder", root.string(),
                 "data.root names a folder with train/, valid/ and stats/; empty means the embedded data set");
   }
-  for (const std::filesystem::path& path : year_files(root / actual_split(split))) {
-    files_.emplace_back(path);
-    if (files_.size() == 1) records_ = files_.front().shape()[0];
-    check_file(files_.back(), config);
-  }
+  files_ = open_year_files(year_files(root / actual_split(split)));
+  records_ = files_.front().shape()[0];
+  for (const YearFile& file : files_) check_file(file, config);
   if (records_ < 3 * dt_) {
     throw Error(fmt::format("a year of {} records is too short for a step of {} records", records_, dt_),
                 files_.front().path().string(),

@@ -6,25 +6,36 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "core/error.h"
 
 namespace isobar {
 
 /// How one record lies in the file, which decides how it is read.
 enum class FieldStorage {
-  contiguous,  ///< one run of bytes: read by offset, without the HDF5 library
-  chunked,     ///< uncompressed chunks, through the library
-  compressed   ///< filtered chunks, through the library: much slower
+  contiguous,  ///< one run of bytes: read by offset
+  chunked,     ///< uncompressed chunks: read by their offsets
+  compressed   ///< filtered chunks, through the HDF5 library in a process of its own: much slower
 };
 
-/// A year file opened for reading. Not for use by several threads at once (the HDF5 library is not).
-/// Errors (exit code 2) name the file and the reason: not HDF5, truncated, no dataset `fields`, not 4-d, not
-/// little-endian float32, external or virtual storage, no time step.
+/// The program that holds the HDF5 library, and how long it may be silent. Only tests name another.
+struct H5Program {
+  std::filesystem::path path = {};  ///< empty: `isobar-h5` beside the running program
+  int patience_ms = 10'000;
+};
+
+/// A year file opened for reading. The HDF5 library never runs in this process: `isobar-h5`, a child with
+/// limits, looks at the file and says where the records lie; a file that makes it crash or hang is an Error
+/// like any other. Several threads may read (records of a compressed file one after the other). Errors (exit
+/// code 2) name the file and the reason: not HDF5, truncated, no dataset `fields`, not 4-d, not little-endian
+/// float32, external or virtual storage, a link, no time step, the library crashed.
 class YearFile {
  public:
-  explicit YearFile(std::filesystem::path path);
+  explicit YearFile(const std::filesystem::path& path);
   ~YearFile();
   YearFile(YearFile&&) noexcept;
   YearFile& operator=(YearFile&&) noexcept;
@@ -36,46 +47,35 @@ class YearFile {
   std::uint64_t record_bytes() const;  ///< channel x lat x lon x 4
 
   /// Rows 0..height-1 and columns 0..width-1 of every channel of record `time`, into `out` [channel, height,
-  /// width]. Bytes are as in the file: not normalised. A short read is an Error with file and record (exit
-  /// code 1).
+  /// width]. Bytes are as in the file: not normalised. A short read, and a file that was cut, grew, was
+  /// removed or had another put in its place since it was opened, is an Error with file and record (exit code
+  /// 1).
   void read_record(std::int64_t time, std::int64_t height, std::int64_t width, std::span<float> out) const;
 
   /// The string list attribute `name` of the dataset (such as "channel_names"), empty when there is none.
   std::vector<std::string> string_attribute(const std::string& name) const;
 
  private:
+  friend class YearFileOpener;
   struct State;
+  explicit YearFile(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 
-/// What is written beside the numbers, as attributes of the dataset.
-struct FieldsDescription {
-  std::vector<std::string> channel_names;
-  std::vector<std::string> units;
-  std::vector<float> latitudes_deg;  ///< from +90 (north) to -90
-  std::vector<float> longitudes_deg;
-  std::string source;  ///< one sentence: where the fields come from
+/// One of several files that were opened together: the file, or why not.
+struct OpenedYearFile {
+  std::optional<YearFile> file;
+  std::optional<Error> error;
+  bool reader_failed = false;  ///< the HDF5 library crashed on it, hung, or answered nonsense
 };
 
-/// Writes a year file record by record: contiguous, little-endian float32. The name is taken by `finish`
-/// only: until then the file is `<name>.part`, and a writer that dies leaves no year file.
-class YearFileWriter {
- public:
-  YearFileWriter(std::filesystem::path path, std::array<std::int64_t, 4> shape,
-                 const FieldsDescription& description);
-  ~YearFileWriter();
-  YearFileWriter(const YearFileWriter&) = delete;
-  YearFileWriter& operator=(const YearFileWriter&) = delete;
+/// Opens all files with one child process (a new one after each file that brings it down).
+std::vector<OpenedYearFile> try_open_year_files(const std::vector<std::filesystem::path>& paths,
+                                                const H5Program& program = {});
 
-  /// The next record [channel, lat, lon]; more records than `shape[0]` are an Error.
-  void append(std::span<const float> record);
-  /// Closes, makes durable and renames; fewer records than `shape[0]` are an Error.
-  void finish();
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
+/// The same; the first file that cannot be opened is thrown as its Error.
+std::vector<YearFile> open_year_files(const std::vector<std::filesystem::path>& paths,
+                                      const H5Program& program = {});
 
 /// The `*.h5` files of a split folder whose base name ends in a four-digit year, in sorted order.
 /// No folder, or none in it, is an Error (exit code 2) that says what was looked for.

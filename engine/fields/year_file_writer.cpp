@@ -1,3 +1,5 @@
+#include "fields/year_file_writer.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -9,7 +11,6 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "fields/hdf5_handle.h"
-#include "fields/year_file.h"
 
 namespace isobar {
 

@@ -8,7 +8,7 @@
 
 #include "config/config.h"
 #include "fields/npy.h"
-#include "fields/year_file.h"
+#include "fields/year_file_writer.h"
 
 namespace isobar {
 

@@ -1,0 +1,70 @@
+// A trainer whose data is damaged, before it starts or under its hands.
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <thread>
+
+#include "core/files.h"
+#include "lessons/lesson_run.h"
+#include "support/errors.h"
+
+using namespace isobar;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A copy of the small data set to damage.
+std::string own_data(const TempFolder& folder) {
+  fs::copy(data(), folder / "data", fs::copy_options::recursive);
+  return "data.root=" + (folder / "data").string();
+}
+
+/// Trains until `change` is made to the data, once the first steps are in the stream.
+ProcessResult train_until(const TempFolder& folder, const std::string& root,
+                          const std::function<void()>& change) {
+  std::thread changer([&] {
+    const fs::path file = folder / "run/rank-0000.jsonl";
+    for (int n = 0; n < 3000; ++n) {  // the trainer's own deadline ends all this at the latest
+      std::error_code code;
+      if (fs::file_size(file, code) > 2000 && !code &&
+          read_text_file(file, 1 << 24).find("\"step\"") != std::string::npos)
+        break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    change();
+  });
+  const ProcessResult result = train(folder / "run", {root, "train.steps=1000000"}, {.deadline_s = 60});
+  changer.join();
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("a data set with a damaged year is refused before training, by name") {
+  const TempFolder folder;
+  const std::string root = own_data(folder);
+  fs::resize_file(folder / "data/train/2002.h5", 100'000);
+  const ProcessResult cut = train(folder / "run", {root});
+  CHECK(cut.code == 2);
+  CHECK_THAT(cut.err, says("train/2002.h5") && says("copy it again"));
+  write_file_whole(folder / "data/train/2002.h5", "text");
+  const ProcessResult foreign = train(folder / "run2", {root});
+  CHECK(foreign.code == 2);
+  CHECK_THAT(foreign.err, says("not an HDF5 file") && says("train/2002.h5"));
+}
+
+TEST_CASE("a year file that is cut or removed under a training ends it with exit code 1, file and record") {
+  const std::vector<std::pair<std::function<void(const fs::path&)>, std::string>> changes = {
+      {[](const fs::path& path) { fs::resize_file(path, 100'000); }, "the file has 100000 bytes"},
+      {[](const fs::path& path) { fs::remove(path); }, "was removed"}};
+  for (const auto& [change, reason] : changes) {
+    const TempFolder folder;
+    const std::string root = own_data(folder);
+    const ProcessResult result = train_until(folder, root, [&] { change(folder / "data/train/2001.h5"); });
+    CHECK(result.code == 1);
+    CHECK_THAT(result.err, says("record ") && says(reason) && says("train/2001.h5"));
+    const std::vector<json> lines = stream(folder / "run");
+    CHECK(lines.back()["kind"] == "end");  // what it did before is readable
+    CHECK(lines.back()["status"] == "failed");
+  }
+}
