@@ -81,7 +81,7 @@ fetch_wheel() {
   background=$pid
   while kill -0 "$pid" 2>/dev/null; do
     sleep 0.3
-    size=$(du -sb "$work" 2>/dev/null | cut -f1)
+    size=$(du -sb "$work" 2>/dev/null | cut -f1) || true  # files come and go there
     percent=$((${size:-0} * 100 / bytes))
     [ "$percent" -le 100 ] || percent=100
     if [ -t 1 ] || [ $percent -ge $((shown + 25)) ]; then

@@ -1,8 +1,11 @@
 // ./isobar bench telemetry: what it costs to record a step, beside the step that is recorded.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "bench/bench_report.h"
 #include "bench/worker.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "support/temp_folder.h"
 
@@ -12,8 +15,11 @@ namespace {
 
 constexpr int kPatience_s = 300;
 constexpr double kMostShare_percent = 1;
+constexpr std::int64_t kAll_us = 60'000'000;  // a busy machine gets fewer repeats, not hours
+constexpr int kFewestRepeats = 3;
+constexpr double kBlock_us = 1e6;
 
-void measure(BenchReport& report, int repeats, int steps) {
+void measure(BenchReport& report, int repeats) {
   const TempFolder folder;
   Worker worker("the recorded run",
                 {std::string(ISOBAR_BIN) + "/bench_telemetry_worker", folder.path().string()}, {},
@@ -26,9 +32,13 @@ void measure(BenchReport& report, int repeats, int steps) {
   BenchRow step{"the step, with it", "ms", {}, 0};
   BenchRow alone{"recording a step, one after the other", "us", {}, 0};
   BenchRow processor{"processor time of it, writing included", "us", {}, 0};
-  worker.ask(fmt::format("training {}", steps), kPatience_s);  // warm-up
   worker.ask("alone 100", kPatience_s);
+  const nlohmann::json first = worker.ask("training 3", kPatience_s);  // warm-up, and how long a step takes
+  const int most_steps = report.quick() ? 10 : 40;
+  const int steps = std::clamp(static_cast<int>(kBlock_us / first["step"].get<double>()), 10, most_steps);
+  const std::int64_t begin_us = steady_us();
   for (int repeat = 0; repeat < repeats; ++repeat) {
+    if (repeat >= kFewestRepeats && steady_us() - begin_us > kAll_us) break;
     const nlohmann::json a = worker.ask(fmt::format("training {}", steps), kPatience_s);
     begin.values.push_back(a["begin"]);
     enter.values.push_back(a["enter"]);
@@ -52,7 +62,7 @@ int run(int argc, char** argv) {
   if (!parse_bench(parser, "telemetry", argc, argv)) return 0;
   if (report.quick() && option->count() == 0) repeats = 3;
   const MachineWatch watch;
-  measure(report, repeats, report.quick() ? 10 : 40);
+  measure(report, repeats);
   report.finish(watch);
   return 0;
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -107,13 +108,18 @@ Json MachineWatch::finish() const {
   const MachineState after = look_at_machine();
   const std::int64_t all = after.all_ticks - before_.all_ticks;
   const std::int64_t own = after.own_ticks - before_.own_ticks;
-  return {{"processor", processor()},
-          {"cores", std::thread::hardware_concurrency()},
-          {"load", before_.load},
-          {"before", look_json(before_)},
-          {"after", look_json(after)},
-          {"busy_by_others", share(after.busy_ticks - before_.busy_ticks - own, all)},
-          {"stolen", share(after.stolen_ticks - before_.stolen_ticks, all)}};
+  Json out = {{"processor", processor()},
+              {"cores", std::thread::hardware_concurrency()},
+              {"load", before_.load},
+              {"before", look_json(before_)},
+              {"after", look_json(after)},
+              {"busy_by_others", share(after.busy_ticks - before_.busy_ticks - own, all)},
+              {"stolen", share(after.stolen_ticks - before_.stolen_ticks, all)}};
+  for (const char* name : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "OMP_PROC_BIND", "GLIBC_TUNABLES"}) {
+    if (const char* value = std::getenv(name))
+      out["environment"][name] = value;  // they change how fast both are
+  }
+  return out;
 }
 
 std::vector<std::string> doubts(const Json& machine) {
