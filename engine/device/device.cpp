@@ -5,6 +5,7 @@
 #include <ATen/Version.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <fmt/format.h>
+#include <malloc.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -84,7 +85,20 @@ int usable_cores() {
   return std::max(1, CPU_COUNT(&set));
 }
 
+namespace {
+
+/// A step frees and asks for the same large blocks again and again. By default the C library hands them back
+/// to the system, which clears them anew: thousands of page faults a step.
+void keep_freed_memory() {
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the most it takes; larger blocks are rare
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_TOP_PAD, 64 << 20);
+}
+
+}  // namespace
+
 int set_up_cpu(int threads) {
+  keep_freed_memory();
   const int count = threads > 0 ? threads : usable_cores();
   at::set_num_threads(count);
   at::globalContext().setDeterministicAlgorithms(true, false);

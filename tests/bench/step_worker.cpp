@@ -16,6 +16,7 @@
 #include "core/random.h"
 #include "data/loader.h"
 #include "device/device.h"
+#include "device/memory.h"
 #include "device/peak.h"
 #include "fields/safetensors.h"
 #include "model/parameters.h"
