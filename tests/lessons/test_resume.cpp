@@ -1,6 +1,7 @@
 // A run that was stopped or killed goes on as if nothing had been.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <map>
@@ -10,6 +11,7 @@
 
 #include "core/files.h"
 #include "fields/checkpoint_folder.h"
+#include "formula/vit_memory.h"
 #include "lessons/lesson_run.h"
 #include "support/errors.h"
 
@@ -336,6 +338,23 @@ TEST_CASE("memory that runs out, or would, is told with figures and the stage") 
   CHECK(failed.code == 1);
   CHECK_THAT(failed.err, says("out of memory") && says("442 kB more were asked for") && says("validating"));
   CHECK(stream(folder / "run").back()["status"] == "failed");
+}
+
+TEST_CASE("the memory that is predicted for a larger batch is what it takes") {
+  const TempFolder folder;
+  const auto peak_mb = [&](int batch) {
+    const fs::path run = folder / std::to_string(batch);
+    REQUIRE(train(run, {"train.steps=3", "train.report_every=1", "model.patch=2", "data.limit_valid=6",
+                        "train.global_batch=" + std::to_string(batch)})
+                .code == 0);
+    return of_kind(stream(run), "step").back()["peak_bytes"].get<double>() * 1e-6;
+  };
+  const VitShape shape{48, 96, 20, 2, 96, 4, 2};
+  const auto kept = [&](std::int64_t batch) { return count_training_bytes(shape, batch).activations; };
+  const double predicted_mb = 1.25 * 1e-6 * static_cast<double>(kept(6) - kept(1));
+  const double measured_mb = peak_mb(6) - peak_mb(1);
+  WARN("five samples more: " << predicted_mb << " MB predicted, " << measured_mb << " MB measured");
+  CHECK(std::abs(measured_mb - predicted_mb) < 67 + 0.1 * predicted_mb);  // the heap grows by 67 MB at a time
 }
 
 TEST_CASE(
