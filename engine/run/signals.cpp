@@ -51,7 +51,8 @@ StopSignals::StopSignals() {
   install(on_signal, SA_RESTART);
 }
 
-StopSignals::~StopSignals() { install(SIG_DFL, 0); }
+// What comes now finds a run that is over: its exit code is decided and must stay.
+StopSignals::~StopSignals() { install(SIG_IGN, 0); }
 
 int StopSignals::requested() { return requested_signal; }
 

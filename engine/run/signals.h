@@ -6,7 +6,7 @@
 
 namespace isobar {
 
-/// Installs the handlers for as long as it lives.
+/// Installs the handlers for as long as it lives; afterwards the three signals are ignored.
 class StopSignals {
  public:
   StopSignals();
