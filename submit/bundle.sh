@@ -55,11 +55,15 @@ done <<<"$needed"
 readelf -VW "$bundle"/bin/* "$bundle"/lib/*.so* 2>/dev/null | grep -oE 'GLIBC_[0-9]+\.[0-9]+' | sed 's/GLIBC_//' | sort -Vu | tail -n 1 >"$bundle/glibc/needed"
 
 cp "$home/submit/bundle_run.sh" "$bundle/run.sh"
-chmod +x "$bundle/run.sh"
+cp "$home/submit/bundle_start.sh" "$bundle/glibc/start"
+chmod +x "$bundle/run.sh" "$bundle/glibc/start"
+for program in "$bundle"/bin/*; do ln -s start "$bundle/glibc/${program##*/}"; done
 cp "$home/submit/README.md" "$bundle/"
 (cd "$home" && find lessons -name recorded -prune -o -type f -print0 | xargs -0 cp --parents -t "$bundle")
 cp -r "$home/tests/reference" "$bundle/tests/"
-rm -rf "$bundle/tests/reference/__pycache__"
+mkdir "$bundle/tests/bench"
+cp -r "$home/tests/bench/peers" "$bundle/tests/bench/"
+find "$bundle/tests" -name __pycache__ -prune -exec rm -rf {} +
 git -C "$home" rev-parse HEAD >"$bundle/commit" 2>/dev/null || echo unknown >"$bundle/commit"
 
 tar -C "$work" --owner=0 --group=0 --sort=name -czf "$out.part-$$" isobar-bundle

@@ -38,22 +38,19 @@ older() { [ "$1" != "$2" ] && [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head 
 start() {
   local program=$1 system
   shift
-  local -a loader=()
-  local path=$here/lib:$torch/lib$nvidia
+  local bin=$here/bin
   system=$(getconf GNU_LIBC_VERSION 2>/dev/null | sed 's/.* //')
   if [ -n "${ISOBAR_OWN_GLIBC:-}" ] || { [ -n "$system" ] && older "$system" "$(cat "$here/glibc/needed")"; }; then
-    loader=("$here/glibc/ld-linux-x86-64.so.2" --library-path "$here/glibc:$path")
+    bin=$here/glibc
+    unset LD_LIBRARY_PATH
+    export ISOBAR_TORCH_LIBRARIES=:$torch/lib$nvidia
+  else
+    export LD_LIBRARY_PATH=$here/lib:$torch/lib$nvidia${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   fi
-  export LD_LIBRARY_PATH=$path${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-  export ISOBAR_HOME=$here ISOBAR_PREFIX=${ISOBAR_PREFIX:-$here} ISOBAR_BIN=$here/bin
+  export ISOBAR_HOME=$here ISOBAR_PREFIX=${ISOBAR_PREFIX:-$here} ISOBAR_BIN=$bin ISOBAR_PEERS=${ISOBAR_PEERS:-${torch%/*}}
   [ ! -f "$here/lib/libisobar_cuda.so" ] || export ISOBAR_CUDA_PLUGIN=$here/lib/libisobar_cuda.so
   cd "$here"
-  if [ ${#loader[@]} -gt 0 ]; then
-    # The loader is what /proc/self/exe names then, so a lesson is not started through isobar-cli, which looks beside itself.
-    unset LD_LIBRARY_PATH
-    [ "$program" != isobar-cli ] || { program=$2; shift 2; }
-  fi
-  exec "${loader[@]}" "$here/bin/$program" "$@"
+  exec "$bin/$program" "$@"
 }
 
 # run_tests PATTERN: each program in turn; 77 is a skip, with its reason above.

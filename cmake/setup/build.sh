@@ -2,10 +2,9 @@
 # shellcheck shell=bash
 
 build_jobs() {
-  local cores memory_kb jobs
+  local cores jobs
   cores=$(nproc)
-  memory_kb=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
-  jobs=$((memory_kb / 1500000))  # a file that includes libtorch takes up to 1.3 GB to compile
+  jobs=$(($(memory_free) / 1500000000))  # a file that includes libtorch takes up to 1.3 GB to compile
   [ "$jobs" -le "$cores" ] || jobs=$cores
   [ "$jobs" -ge 1 ] || jobs=1
   printf '%s' "$jobs"

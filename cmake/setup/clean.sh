@@ -17,7 +17,7 @@ clean_usage() {
   parts       what a broken-off set-up left
   peers       Python environments of the benches
   data        synthetic data sets (the next run makes them again); data that you brought stays
-  cuda        the CUDA part of libtorch and its compiler (2 GB to fetch again)
+  cuda        the CUDA part of libtorch and its compiler (2.6 GB to fetch again)
   libtorch    libtorch, the CUDA part too
 
   --all       everything above

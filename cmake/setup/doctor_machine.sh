@@ -35,22 +35,6 @@ count_of() {
   printf '%s' "$1" | tr ',' '\n' | awk -F- 'NF { n += (NF == 2 ? $2 - $1 : 0) + 1 } END { print n + 0 }'
 }
 
-# cgroup_folders CONTROLLER: the folders of this process's control groups, innermost first (version 2, else 1).
-cgroup_folders() {
-  local base=$machine/sys/fs/cgroup path
-  if [ -e "$base/cgroup.controllers" ]; then
-    path=$(sed -n 's/^0:://p' "$machine/proc/self/cgroup" 2>/dev/null | head -n 1)
-  else
-    path=$(awk -F: -v want="$1" '{ n = split($2, c, ","); for (i = 1; i <= n; i++) if (c[i] == want) print $3 }' "$machine/proc/self/cgroup" 2>/dev/null | head -n 1)
-    base=$base/$1
-  fi
-  while [ -n "$path" ] && [ "$path" != / ]; do
-    printf '%s\n' "$base$path"
-    path=${path%/*}
-  done
-  printf '%s\n' "$base"
-}
-
 # cores_allowed: the processor time that the control groups allow, in hundredths of a core; nothing when unlimited.
 cores_allowed() {
   local folder least='' quota period share
@@ -86,23 +70,10 @@ doctor_cores() {
   row cores $state "$fact" "$hint"
 }
 
-# memory_allowed: the least limit of the control groups in bytes and what is used of it; nothing when unlimited.
-memory_allowed() {
-  local folder least='' used='' limit
-  while read -r folder; do
-    limit=$(cat "$folder/memory.max" 2>/dev/null || cat "$folder/memory.limit_in_bytes" 2>/dev/null || true)
-    [[ $limit =~ ^[0-9]{1,18}$ ]] || continue
-    [ -n "$least" ] && [ "$least" -le "$limit" ] && continue
-    least=$limit
-    used=$(cat "$folder/memory.current" 2>/dev/null || cat "$folder/memory.usage_in_bytes" 2>/dev/null || true)
-  done < <(cgroup_folders memory)
-  [ -z "$least" ] || printf '%s %s' "$least" "${used:-0}"
-}
-
 doctor_memory() {
   local total free limit used
-  total=$(awk '/^MemTotal:/ { printf "%.0f", $2 * 1024 }' "$machine/proc/meminfo" 2>/dev/null || true)
-  free=$(awk '/^MemAvailable:/ { printf "%.0f", $2 * 1024 }' "$machine/proc/meminfo" 2>/dev/null || true)
+  total=$(meminfo MemTotal)
+  free=$(meminfo MemAvailable)
   if [ -z "$total" ] || [ -z "$free" ]; then
     row memory note "unknown: /proc/meminfo cannot be read"
     return

@@ -15,6 +15,7 @@
 #include "config/config.h"
 #include "config/lesson.h"
 #include "config/resume.h"
+#include "core/argv.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/memory.h"
@@ -33,13 +34,6 @@ constexpr std::uint64_t kMostUnasked_bytes =
 constexpr std::uint64_t kEmbeddedRecords = 704;  // what make_fields makes by default
 
 fs::path program_folder() { return fs::read_symlink("/proc/self/exe").parent_path(); }
-
-std::vector<char*> as_argv(std::vector<std::string>& words) {
-  std::vector<char*> out;
-  for (std::string& word : words) out.push_back(word.data());
-  out.push_back(nullptr);
-  return out;
-}
 
 [[noreturn]] void become(std::vector<std::string> words) {
   const std::vector<char*> argv = as_argv(words);

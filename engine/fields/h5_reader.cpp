@@ -16,6 +16,7 @@
 #include <cstring>
 #include <vector>
 
+#include "core/argv.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/text.h"
@@ -43,13 +44,6 @@ std::vector<std::string> small_environment() {
   return out;
 }
 
-std::vector<char*> pointers(std::vector<std::string>& words) {
-  std::vector<char*> out;
-  for (std::string& word : words) out.push_back(word.data());
-  out.push_back(nullptr);
-  return out;
-}
-
 /// Starts `program` with `socket` as its input and output and nothing else of ours open. Signals that ask a
 /// trainer to stop are kept from it: the trainer may still want its last records, and a closed socket ends
 /// it.
@@ -73,8 +67,8 @@ pid_t start(const fs::path& program, int socket) {
   std::vector<std::string> words = {program.string()};
   std::vector<std::string> environment = small_environment();
   pid_t pid = 0;
-  const int number = posix_spawn(&pid, program.c_str(), &files, &attributes, pointers(words).data(),
-                                 pointers(environment).data());
+  const int number = posix_spawn(&pid, program.c_str(), &files, &attributes, as_argv(words).data(),
+                                 as_argv(environment).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
   if (number == 0) return pid;

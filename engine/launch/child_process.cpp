@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <string>
 
+#include "core/argv.h"
 #include "core/error.h"
 
 extern char** environ;
@@ -20,9 +21,7 @@ namespace fs = std::filesystem;
 ChildProcess::ChildProcess(const std::vector<std::string>& words, const fs::path& folder,
                            const fs::path& output) {
   std::vector<std::string> copy = words;
-  std::vector<char*> argv;
-  for (std::string& word : copy) argv.push_back(word.data());
-  argv.push_back(nullptr);
+  const std::vector<char*> argv = as_argv(copy);
 
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <string>
 
+#include "core/argv.h"
 #include "core/error.h"
 #include "core/memory.h"
 
@@ -52,9 +53,7 @@ class HeldSignals {
 
 pid_t start(const std::vector<std::string>& words, const sigset_t& mask) {
   std::vector<std::string> copy = words;
-  std::vector<char*> argv;
-  for (std::string& word : copy) argv.push_back(word.data());
-  argv.push_back(nullptr);
+  const std::vector<char*> argv = as_argv(copy);
   std::string launcher = std::string(kLauncher) + "=" + std::to_string(getpid());
   std::vector<char*> environment = {launcher.data()};
   for (char** entry = environ; *entry != nullptr; ++entry) {

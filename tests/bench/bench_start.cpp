@@ -13,6 +13,7 @@
 #include "config/config.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "support/bin_folder.h"
 #include "support/temp_folder.h"
 #include "support/tolerance_values.h"
 
@@ -130,7 +131,7 @@ Numbers numbers_of(const fs::path& run) {
 /// Makes the data set where it is missing, and leaves files and programs in the page cache.
 void check_equality(const Options& options, Program ours, Program peer, const TempFolder& folder) {
   const fs::path weights = folder / "weights.safetensors";
-  std::vector<std::string> words = {std::string(ISOBAR_BIN) + "/isobar-cli", "run", kLesson};
+  std::vector<std::string> words = {bin_folder(ISOBAR_BIN) + "/isobar-cli", "run", kLesson};
   const std::vector<std::string> rest = lesson_words(options);
   words.insert(words.end(), rest.begin(), rest.end());
   words.insert(words.end(),
@@ -159,7 +160,7 @@ void measure(const Options& options, BenchReport& report) {
   const Settings settings{.preset = "cpu_tiny", .sets = options.settings};
   const Config config = load_config(home, read_lesson(home, kLesson), settings, "cpu").config;
   write_file_whole(folder / "sheet.json", sheet_for(config, options.threads).dump());
-  Program ours{"lesson 01", {std::string(ISOBAR_BIN) + "/" + kLesson}, {}};
+  Program ours{"lesson 01", {bin_folder(ISOBAR_BIN) + "/" + kLesson}, {}};
   for (const std::string& word : lesson_words(options)) ours.words.push_back(word);
   Program peer{"the Python program", peer_words("start_peer.py"), peer_environment(peers)};
   peer.words.push_back(folder / "sheet.json");

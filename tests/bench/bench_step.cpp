@@ -17,6 +17,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "formula/vit_counts.h"
+#include "support/bin_folder.h"
 #include "support/temp_folder.h"
 #include "support/tolerance_values.h"
 
@@ -67,7 +68,7 @@ Json case_sheet(const std::string& preset, const Options& options) {
 /// Both sides of one case, each in a process of its own, so that its peak memory is its own too.
 struct Sides {
   Sides(const fs::path& folder, const fs::path& peers)
-      : ours("our side", {std::string(ISOBAR_BIN) + "/bench_step_worker", folder.string()}, {},
+      : ours("our side", {bin_folder(ISOBAR_BIN) + "/bench_step_worker", folder.string()}, {},
              folder / "ours.log", kPatience_s),
         peer("PyTorch's side", peer_command(folder), peer_environment(peers), folder / "peer.log",
              kPatience_s) {}

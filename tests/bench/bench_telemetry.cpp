@@ -7,6 +7,7 @@
 #include "bench/worker.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "support/bin_folder.h"
 #include "support/temp_folder.h"
 
 using namespace isobar;
@@ -22,7 +23,7 @@ constexpr double kBlock_us = 1e6;
 void measure(BenchReport& report, int repeats) {
   const TempFolder folder;
   Worker worker("the recorded run",
-                {std::string(ISOBAR_BIN) + "/bench_telemetry_worker", folder.path().string()}, {},
+                {bin_folder(ISOBAR_BIN) + "/bench_telemetry_worker", folder.path().string()}, {},
                 folder / "worker.log", kPatience_s);
   BenchRow share{"share of a step of cpu_tiny", "%", {}, kMostShare_percent};
   BenchRow cost{"recording a step, between steps of cpu_tiny", "us", {}, 0};

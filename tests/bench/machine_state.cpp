@@ -9,8 +9,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <thread>
+
+#include "core/memory.h"
 
 namespace isobar {
 namespace {
@@ -51,14 +52,6 @@ std::int64_t throttle_count() {
   return sum;
 }
 
-std::int64_t available_bytes() {
-  std::ifstream file("/proc/meminfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.rfind("MemAvailable:", 0) == 0) return std::strtoll(line.c_str() + 13, nullptr, 10) * 1024;
-  }
-  return 0;
-}
-
 std::int64_t own_ticks() {
   double seconds = 0;
   for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
@@ -89,7 +82,7 @@ MachineState look_at_machine() {
   if (getloadavg(load, 3) >= 1) out.load = load[0];
   out.clock_mhz = clock_mhz();
   out.throttled = throttle_count();
-  out.free_bytes = available_bytes();
+  out.free_bytes = static_cast<std::int64_t>(memory_state().available_bytes);
   out.own_ticks = own_ticks();
   // cpu user nice system idle iowait irq softirq steal ...: proc(5)
   std::ifstream file("/proc/stat");

@@ -11,9 +11,9 @@ namespace fs = std::filesystem;
 
 fs::path peers_folder() {
   const char* named = std::getenv("ISOBAR_PEERS");
-  const fs::path folder =
-      named != nullptr && *named != '\0' ? fs::path(named) : cache_prefix() / "peers-2.11.0";
-  return fs::exists(folder / ".complete") ? folder : fs::path();
+  const bool is_named = named != nullptr && *named != '\0';
+  const fs::path folder = is_named ? fs::path(named) : cache_prefix() / "peers-2.11.0";
+  return fs::exists(folder / (is_named ? "torch" : ".complete")) ? folder : fs::path();
 }
 
 fs::path require_peers(const std::string& bench) {
@@ -26,7 +26,9 @@ fs::path require_peers(const std::string& bench) {
 }
 
 std::vector<std::string> peer_words(const std::string& name) {
-  return {"python3", "-s", (project_home() / "tests/bench/peers" / name).string()};
+  const char* other = std::getenv("ISOBAR_PYTHON");
+  return {other != nullptr && *other != '\0' ? other : "python3", "-s",
+          (project_home() / "tests/bench/peers" / name).string()};
 }
 
 std::vector<std::string> peer_environment(const fs::path& peers) {

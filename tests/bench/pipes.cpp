@@ -11,6 +11,7 @@
 #include <chrono>
 #include <thread>
 
+#include "core/argv.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/text.h"
@@ -21,13 +22,6 @@ namespace isobar {
 namespace {
 
 constexpr std::uint64_t kLongestLog_bytes = 16 << 20;
-
-std::vector<char*> pointers(std::vector<std::string>& words) {
-  std::vector<char*> out;
-  for (std::string& word : words) out.push_back(word.data());
-  out.push_back(nullptr);
-  return out;
-}
 
 }  // namespace
 
@@ -47,8 +41,8 @@ pid_t start_program(std::vector<std::string> words, std::vector<std::string> env
     if (!replaced) environment.push_back(text);
   }
   pid_t pid = 0;
-  const int number = posix_spawnp(&pid, words.front().c_str(), &files, nullptr, pointers(words).data(),
-                                  pointers(environment).data());
+  const int number = posix_spawnp(&pid, words.front().c_str(), &files, nullptr, as_argv(words).data(),
+                                  as_argv(environment).data());
   posix_spawn_file_actions_destroy(&files);
   if (number != 0) throw system_error("cannot start the program", words.front(), number);
   return pid;

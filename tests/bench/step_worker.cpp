@@ -62,6 +62,7 @@ class Trainer {
         device_(choose_device(sheet_["device"])),
         model_(parameters_, shape_of(sheet_)) {
     set_up_cpu(sheet_["threads"]);
+    apply_precision(sheet_["tf32"] ? "tf32" : "none");
     optim_.lr = sheet_["lr"];
     optim_.beta1 = sheet_["beta1"];
     optim_.beta2 = sheet_["beta2"];

@@ -101,7 +101,7 @@ class Recorder {
   static RunArguments arguments(const std::string& folder) {
     RunArguments out;
     out.settings.preset = "cpu_tiny";
-    out.settings.sets = {"train.steps=1000000000"};
+    out.settings.sets = {"train.steps=1000000000", "run.device=cpu"};
     out.run_dir = folder + "/run";
     return out;
   }

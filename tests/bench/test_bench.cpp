@@ -7,6 +7,7 @@
 #include "bench/bench_result.h"
 #include "bench/worker.h"
 #include "core/files.h"
+#include "support/bin_folder.h"
 #include "support/errors.h"
 #include "support/process.h"
 #include "support/temp_folder.h"
@@ -16,7 +17,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-std::string bin(const std::string& name) { return std::string(ISOBAR_BIN) + "/" + name; }
+std::string bin(const std::string& name) { return bin_folder(ISOBAR_BIN) + "/" + name; }
 
 PairedRow row_of(std::vector<double> ours, std::vector<double> peer) {
   return {"step", "ms", "PyTorch", std::move(ours), std::move(peer), 0, 0};

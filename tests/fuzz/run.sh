@@ -9,17 +9,17 @@ root=$(cd "$here/../.." && pwd)
 out=${3:-$(mktemp -d "/tmp/isobar-fuzz-$target-XXXXXX")}
 mkdir -p "$out/objects" "$out/found" "$out/artifacts"
 
-flags="-std=c++20 -O2 -g -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS -DISOBAR_SOURCE_DIR=\"$root\""
-flags="$flags -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all"
+flags=(-std=c++20 -O2 -g -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS "-DISOBAR_SOURCE_DIR=\"$root\""
+  "-fsanitize=address,undefined,float-cast-overflow" -fno-sanitize-recover=all)
 objects=()
 for source in $(cat "$here/sources.txt") tests/fuzz/checks.cpp "tests/fuzz/fuzz_$target.cpp"; do
   object="$out/objects/$(basename "$source" .cpp).o"
   # Checks and checksums are not what is explored: without coverage they are fast.
   case $source in */checks.cpp | engine/core/*) explored= ;; *) explored=-fsanitize=fuzzer-no-link ;; esac
-  clang++-14 $flags $explored -I"$root/engine" -I"$root/tests" -c "$root/$source" -o "$object"
+  clang++-14 "${flags[@]}" ${explored:+"$explored"} -I"$root/engine" -I"$root/tests" -c "$root/$source" -o "$object"
   objects+=("$object")
 done
-clang++-14 $flags -fsanitize=fuzzer "${objects[@]}" -lsimdjson -lfmt -o "$out/fuzz_$target"
+clang++-14 "${flags[@]}" -fsanitize=fuzzer "${objects[@]}" -lsimdjson -lfmt -o "$out/fuzz_$target"
 
 # A small quarantine: freed memory would count towards the limit.
 export ASAN_OPTIONS=quarantine_size_mb=4

@@ -11,7 +11,7 @@ PYTHONPATH="$WORLD/site" exec $(type -P -a python3 | grep -v "$WORLD" | head -n 
 BODY
 }
 pack() {
-  mkdir -p "$TREE/build/bin" "$TREE/build/lib" "$TREE/submit" "$TREE/tests/reference" "$WORLD/there"
+  mkdir -p "$TREE/build/bin" "$TREE/build/lib" "$TREE/submit" "$TREE/tests/reference" "$TREE/tests/bench/peers" "$WORLD/there"
   cp "$ROOT"/submit/* "$TREE/submit/"
   cp "$(type -P echo)" "$TREE/build/bin/isobar-cli"
   cp "$(type -P false)" "$TREE/build/bin/01_baseline"
@@ -20,6 +20,7 @@ pack() {
   cp "$(type -P false)" "$TREE/build/bin/test_other"
   cp "$(type -P true)" "$TREE/build/bin/isobar-gui"
   cp "$(type -P true)" "$TREE/build/lib/libisobar_cuda.so"
+  touch "$TREE/tests/bench/peers/step_peer.py"
   echo golden >"$TREE/tests/reference/a.safetensors"
   CODE=0
   OUT=$("$TREE/submit/bundle.sh" "$WORLD/b.tar.gz" 2>&1) || CODE=$?
@@ -38,6 +39,7 @@ case_bundle() {
   expect "its size" says "MB, 5 programs"
   expect "without the window" [ ! -e "$WORLD/there/isobar-bundle/bin/isobar-gui" ]
   expect "with what tests read" [ -f "$WORLD/there/isobar-bundle/tests/reference/a.safetensors" ]
+  expect "with what benches compare with" [ -f "$WORLD/there/isobar-bundle/tests/bench/peers/step_peer.py" ]
   expect "with a C library" [ -x "$WORLD/there/isobar-bundle/glibc/ld-linux-x86-64.so.2" ]
   there 01_baseline --set 'a=b c'
   expect "a lesson is started as ./isobar run does" [ "$OUT" = "run 01_baseline --set a=b c" ]
@@ -52,6 +54,12 @@ case_bundle() {
   expect "by name" says "FAILED with code 1"
   OUT=$(ISOBAR_OWN_GLIBC=1 ISOBAR_TORCH="$WORLD/site/torch" "$WORLD/there/isobar-bundle/run.sh" show_environment 2>&1)
   expect "its own C library runs too" says "ISOBAR_HOME=$WORLD/there/isobar-bundle"
+  expect "with torch's libraries" says "ISOBAR_TORCH_LIBRARIES=:$WORLD/site/torch/lib:"
+  expect "programs start one another with it" says "ISOBAR_BIN=$WORLD/there/isobar-bundle/glibc"
+  OUT=$(ISOBAR_OWN_GLIBC=1 ISOBAR_TORCH="$WORLD/site/torch" "$WORLD/there/isobar-bundle/run.sh" 01_baseline --x 2>&1)
+  expect "a lesson is started as ./isobar run does there too" [ "$OUT" = "run 01_baseline --x" ]
+  OUT=$(env -i "$WORLD/there/isobar-bundle/glibc/isobar-cli" no environment)
+  expect "without an environment, as the reader of HDF5 files is" [ "$OUT" = "no environment" ]
 }
 case_bundle_on_the_wrong_machine() {
   torch_here 2.10.0

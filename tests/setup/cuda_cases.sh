@@ -151,3 +151,19 @@ case_new_libtorch_takes_cuda_along() {
   expect "the CPU part is new" complete
   expect "an old CUDA part is not believed beside it" [ ! -e "$PREFIX/libtorch-2.11.0/.complete-cuda" ]
 }
+case_cuda_is_not_brought_for_help() {
+  driver 580.65.06
+  isobar run 01_baseline --help
+  expect "code 0" [ "$CODE" = 0 ]
+  isobar bench step -h
+  expect "code 0 of a bench" [ "$CODE" = 0 ]
+  expect "no CUDA part" [ ! -e "$PREFIX/libtorch-2.11.0/.complete-cuda" ]
+  expect "no word of it" [ "${OUT/NVIDIA/}" = "$OUT" ]
+  expect "no packages to compare with" [ ! -e "$PREFIX/peers-2.11.0" ]
+}
+case_cuda_bench_builds_the_plugin() {
+  isobar --cuda setup
+  : >"$WORLD/calls"
+  isobar --yes bench step --quick
+  expect "with the bench" called "ninja bench_step isobar_cuda"
+}

@@ -190,6 +190,10 @@ case_bench_names() {
   expect "all names" says "the benches: step start telemetry gui"
   isobar bench
   expect "code 2 without a name" [ "$CODE" = 2 ]
+  expect "which" says "which bench?"
+  isobar bench --help
+  expect "help is no error" [ "$CODE" = 0 ]
+  expect "nothing was set up to say it" [ ! -s "$WORLD/calls" ]
   isobar bench telemetry --json
   expect "code 0" [ "$CODE" = 0 ]
   expect "built" called "ninja bench_telemetry"
@@ -222,6 +226,37 @@ case_bench_offline() {
   expect "no half folder" [ -z "$(ls -d "$PREFIX"/peers-* 2>/dev/null)" ]
   OUT=$(cd "$TREE" && PATH="$WORLD/bin:$PATH" ISOBAR_PREFIX="$PREFIX" ./isobar bench step --json 2>/dev/null </dev/null)
   expect "with --json nothing of the set-up is on stdout" [ -z "$OUT" ]
+}
+case_help_installs_nothing() {
+  local command
+  touch "$WORLD/no-packages"
+  for command in setup test bundle doctor clean bench run show runs ladder data; do
+    isobar $command --help
+    expect "$command: code 0" [ "$CODE" = 0 ]
+    expect "$command: a page" says "./isobar"
+  done
+  expect "nothing was fetched or built" [ ! -s "$WORLD/calls" ]
+  isobar setup everything
+  expect "setup takes no words: code 2" [ "$CODE" = 2 ]
+}
+case_json_of_a_first_call() {
+  OUT=$(cd "$TREE" && PATH="$WORLD/bin:$PATH" ISOBAR_PREFIX="$PREFIX" ./isobar show last --json 2>/dev/null </dev/null)
+  expect "nothing of set-up and build is on stdout" [ "$OUT" = "cli <show> <last> <--json>" ]
+}
+case_jobs_fit_the_control_group() {
+  OUT=$(
+    # shellcheck disable=SC2034,SC2153  # read by the parts; MACHINE is the world's
+    machine=$MACHINE
+    . "$ROOT/cmake/setup/memory.sh"
+    mkdir -p "$MACHINE/sys/fs/cgroup/job" "$MACHINE/proc/self"
+    : >"$MACHINE/sys/fs/cgroup/cgroup.controllers"
+    echo 0::/job >"$MACHINE/proc/self/cgroup"
+    echo 4000000000 >"$MACHINE/sys/fs/cgroup/job/memory.max"
+    echo 3000000000 >"$MACHINE/sys/fs/cgroup/job/memory.current"
+    printf 'inactive_file 2500000000\n' >"$MACHINE/sys/fs/cgroup/job/memory.stat"
+    memory_free
+  )
+  expect "the limit less what is held, without kept files" [ "$OUT" = 3500000000 ]
 }
 case_no_home() {
   CODE=0

@@ -11,7 +11,7 @@ from wire import peak_bytes, read_safetensors, serve
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "reference"))
 from vit import Vit, relative_l2  # noqa: E402
 
-FORMS = {"loop": {"foreach": False, "fused": False}, "foreach": {"foreach": True}, "fused": {"fused": True}}
+FORMS = {"loop": {"foreach": False, "fused": False}, "foreach": {"foreach": True}}
 
 
 class Trainer:
