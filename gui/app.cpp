@@ -265,7 +265,8 @@ void App::resume(const std::string& id, const Data& data) {
     say("this run saved no checkpoint; train.checkpoint_every saves one every so many steps");
     return;
   }
-  start({.lesson = run->view.lesson, .preset = "", .sets = {"train.resume=" + run->folder.string()}});
+  const std::string folder = fs::absolute(run->folder).string();  // the program starts in another one
+  start({.lesson = run->view.lesson, .preset = "", .sets = {"train.resume=" + folder}});
   state_.run = id;  // it goes on in its own folder
   state_.follow_new = false;
 }

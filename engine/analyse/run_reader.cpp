@@ -20,6 +20,9 @@ namespace {
 
 constexpr std::uint64_t kHeadBytes = 16 << 10;
 constexpr std::uint64_t kTailBytes = 48 << 10;
+constexpr std::uint64_t kPieceBytes = 1 << 20;
+constexpr std::uint64_t kMostLineBytes = 8 << 10;
+constexpr std::uint64_t kMostSearchBytes = 64 << 20;
 
 double silence_s(const fs::path& stream) {
   std::error_code code;
@@ -43,6 +46,25 @@ void take_lines(std::string_view bytes, EventParser& parser, RunViewBuilder& bui
     }
     bytes.remove_prefix(end + 1);
   }
+}
+
+/// The last `run` line that begins between two places of a file of `size`, as the newest attempt does; ""
+/// where there is none within the last `kMostSearchBytes`.
+std::string last_attempt(const FileDescriptor& file, const fs::path& path, std::uint64_t from,
+                         std::uint64_t to, std::uint64_t size) {
+  constexpr std::string_view kBegin = "\n{\"kind\":\"run\",";
+  const std::uint64_t least = std::max(from, to > kMostSearchBytes ? to - kMostSearchBytes : 0);
+  for (std::uint64_t end = to; end > least;) {
+    const std::uint64_t begin = end - std::min(end - least, kPieceBytes);
+    const std::uint64_t over = std::min(size, end + kMostLineBytes);  // a line may begin here and end behind
+    const std::string piece = bytes_at(file, path, begin, over);
+    if (const std::size_t at = piece.rfind(kBegin); at != std::string::npos) {
+      const std::size_t newline = piece.find('\n', at + 1);
+      return newline == std::string::npos ? "" : piece.substr(at + 1, newline - at);
+    }
+    end = begin;
+  }
+  return "";
 }
 
 }  // namespace
@@ -94,6 +116,8 @@ RunView glance(const fs::path& folder) {
   } else {
     take_lines(bytes_at(file, path, 0, kHeadBytes), parser, builder);
     builder.skip();
+    if (fs::exists(RunFolder{folder}.attempt_file(1), code))  // resumed: who writes now stands in the middle
+      take_lines(last_attempt(file, path, kHeadBytes, size - kTailBytes, size), parser, builder);
     const std::string tail = bytes_at(file, path, size - kTailBytes, size);
     const std::size_t first = tail.find('\n');
     if (first != std::string::npos) take_lines(std::string_view(tail).substr(first + 1), parser, builder);

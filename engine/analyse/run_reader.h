@@ -38,7 +38,8 @@ class RunReader {
 };
 
 /// What a run says of itself, from the head and the tail of its stream: as good as reading all of it for a
-/// run that has its `summary` line, and quick for any. What cannot be known from them stays 0.
+/// run that has its `summary` line, and quick for any. Of a resumed run the line with which its newest
+/// attempt begins is looked for too. What cannot be known from them stays 0.
 RunView glance(const std::filesystem::path& folder);
 
 /// `name` as a run folder: a path, a name below `runs`, or "last" for the newest there. Error (exit code 2)

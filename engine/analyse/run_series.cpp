@@ -137,11 +137,14 @@ void RunSeries::take(const Event& event) {
   } else if (kind == "note") {
     steps_per_epoch_ = std::max(0.0, event.number("steps_per_epoch", steps_per_epoch_));
   } else if (kind == "run") {
-    begin_attempt();
+    begin_attempt(event);
   }
 }
 
-void RunSeries::begin_attempt() {
+void RunSeries::begin_attempt(const Event& event) {
+  attempt_samples_ = event.number("attempt") >= 1 ? event.number("from_samples", -1) : -1;
+  if (!std::isfinite(attempt_samples_)) attempt_samples_ = -1;
+  if (attempt_samples_ >= 0) samples_ = attempt_samples_;
   attempt_begins_s_ = steps_.places.time_s.empty() ? 0 : steps_.places.time_s.back();
   attempt_is_new_ = true;
 }
@@ -156,9 +159,10 @@ void RunSeries::take_step(const Event& event) {
     return;
   }
   if (goes_back) {  // a resumed attempt repeats steps: the last attempt counts
-    truncate(steps_, rows_before(places, step));
+    const std::size_t rows = rows_before(places, step);
+    if (attempt_samples_ < 0) samples_ = places.samples[rows];  // what was trained on before the step
+    truncate(steps_, rows);
     truncate(evaluations_, rows_before(evaluations_.places, step + 0.5));
-    samples_ = places.samples.empty() ? 0 : places.samples.back();
   }
   attempt_is_new_ = false;
   const double batch = std::max(0.0, event.number("samples"));

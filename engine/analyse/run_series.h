@@ -76,7 +76,7 @@ class RunSeries {
  private:
   void take_step(const Event& event);
   void take_eval(const Event& event);
-  void begin_attempt();
+  void begin_attempt(const Event& event);
   void add(CurveTable& table, std::string_view prefix, const Event& event);
   Curve* curve(CurveTable& table, std::string_view name);
 
@@ -87,6 +87,7 @@ class RunSeries {
   double attempt_begins_s_ = 0;
   double samples_ = 0;
   double first_wall_s_ = 0;
+  double attempt_samples_ = -1;  ///< trained on before this attempt, -1 = it does not say
   bool any_scalar_ = false;
   bool attempt_is_new_ = false;
   std::size_t left_out_ = 0;

@@ -115,6 +115,8 @@ void RunViewBuilder::take_run(const Event& event) {
   view_.pid = event.integer("pid");
   view_.parent_pid = event.integer("parent_pid");
   view_.attempt = event.integer("attempt");
+  view_.reason.clear();
+  earlier_wall_s_ = event.number("from_wall_us", 0) * 1e-6;
   first_step_ = event.integer("from_step");
   if (view_.attempt > 0) {  // it goes on from a checkpoint, and figures of speed are those of this attempt
     view_.summary.steps = first_step_;
@@ -132,7 +134,7 @@ void RunViewBuilder::take_step(const Event& event) {
   const std::int64_t step = event.integer("step");
   summary.steps = step + 1;
   if (!partial_) summary.samples = sum_of(summary.samples, event.integer("samples"));
-  summary.wall_s = event.number("t_us") * 1e-6;
+  summary.wall_s = earlier_wall_s_ + event.number("t_us") * 1e-6;
   view_.last_epoch = event.integer("epoch");
   if (event.find("loss") != nullptr) summary.last_loss = event.number("loss");
   if (step == 0 && first_step_ == 0) summary.first_loss = summary.last_loss;

@@ -88,6 +88,7 @@ class RunViewBuilder {
   bool partial_ = false;
   bool ended_ = false;
   std::int64_t first_step_ = 0;  ///< of the attempt that is read
+  double earlier_wall_s_ = 0;    ///< of the attempts before it
   std::int64_t steady_steps_ = 0;
   std::int64_t steady_samples_ = 0;
   double steady_us_ = 0;

@@ -106,7 +106,7 @@ std::vector<std::string> with_found_run(std::vector<std::string> arguments) {
   for (std::string& argument : arguments) {
     const std::size_t at = argument.rfind("--set=" + key, 0) == 0 ? 6 : 0;
     if (argument.compare(at, key.size(), key) != 0 || argument.size() == at + key.size()) continue;
-    const std::string named = argument.substr(at + key.size());
+    const std::string named = unquoted(argument.substr(at + key.size()));
     argument = argument.substr(0, at) + key + find_run(named, "runs").string();
   }
   return arguments;

@@ -12,14 +12,18 @@ namespace isobar {
 
 namespace fs = std::filesystem;
 
+std::string unquoted(const std::string& value) {
+  const bool quoted =
+      value.size() >= 2 && value.front() == value.back() && (value.front() == '"' || value.front() == '\'');
+  return quoted ? value.substr(1, value.size() - 2) : value;
+}
+
 std::string resume_setting(const Settings& settings) {
   constexpr std::string_view kKey = "train.resume=";
   std::string found;
   for (const std::string& set : settings.sets) {
     if (set.rfind(kKey, 0) != 0) continue;
-    found = set.substr(kKey.size());
-    if (found.size() >= 2 && found.front() == found.back() && (found.front() == '"' || found.front() == '\''))
-      found = found.substr(1, found.size() - 2);
+    found = unquoted(set.substr(kKey.size()));
   }
   return found;
 }

@@ -7,6 +7,9 @@
 
 namespace isobar {
 
+/// `value` without the quotes around it, if there are any.
+std::string unquoted(const std::string& value);
+
 /// What `--set train.resume=...` names, "" without one; the last one counts.
 std::string resume_setting(const Settings& settings);
 

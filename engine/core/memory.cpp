@@ -50,8 +50,8 @@ MemoryState memory_state() {
   const fs::path mine = control_group();
   if (mine.empty()) return out;
   out.oom_kills = number_in(mine / "memory.events", "oom_kill");
-  // A group above may be the one that is limited.
-  for (fs::path group = mine; group.string().size() > std::string("/sys/fs/cgroup").size();
+  // A group above may be the one that is limited, in a container the topmost.
+  for (fs::path group = mine; group.string().size() >= std::string("/sys/fs/cgroup").size();
        group = group.parent_path()) {
     const std::uint64_t limit = number_of(group / "memory.max", kNone);
     if (limit == kNone) continue;

@@ -216,8 +216,9 @@ CheckpointSearch find_checkpoint(const fs::path& parent) {
   return out;
 }
 
-void remove_old_checkpoints(const fs::path& parent, std::int64_t keep) {
-  const std::vector<fs::path> all = list_checkpoints(parent);
+void remove_old_checkpoints(const fs::path& parent, std::int64_t keep, std::int64_t saved) {
+  std::vector<fs::path> all = list_checkpoints(parent);
+  std::erase_if(all, [&](const fs::path& folder) { return *step_of(folder.filename().string()) > saved; });
   const auto old = static_cast<std::int64_t>(all.size()) - keep;
   for (std::int64_t i = 0; i < old; ++i) {
     const fs::path& folder = all[static_cast<std::size_t>(i)];

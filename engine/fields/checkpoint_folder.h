@@ -63,8 +63,9 @@ struct CheckpointSearch {
 /// The newest good checkpoint below `parent`. A folder that is not there holds none.
 CheckpointSearch find_checkpoint(const std::filesystem::path& parent);
 
-/// Removes all but the newest `keep` checkpoints (0 = none), and only files that their manifests list: a
-/// folder that holds anything else stays, without its manifest.
-void remove_old_checkpoints(const std::filesystem::path& parent, std::int64_t keep);
+/// Removes all but the newest `keep` of the checkpoints up to that of step `saved`, which was saved last, and
+/// only folders that hold nothing but what their manifests list. Those of later steps are what a resumed run
+/// passed over as damaged: they stay until it gets there, and never stand in for a good one.
+void remove_old_checkpoints(const std::filesystem::path& parent, std::int64_t keep, std::int64_t saved);
 
 }  // namespace isobar

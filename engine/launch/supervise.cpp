@@ -25,16 +25,24 @@ namespace {
 constexpr const char* kLauncher = "ISOBAR_LAUNCHER";
 constexpr std::array<int, 4> kPassedOn = {SIGINT, SIGTERM, SIGUSR1, SIGHUP};
 
+bool is_ignored(int number) {
+  struct sigaction action {};
+  return sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 /// Takes signals out of `sigwaitinfo` instead of handlers, for as long as it lives.
 class HeldSignals {
  public:
   HeldSignals() {
     sigemptyset(&set_);
-    for (const int number : kPassedOn) sigaddset(&set_, number);
+    for (const int number : kPassedOn) {
+      if (number != SIGHUP || !is_ignored(number)) sigaddset(&set_, number);  // `nohup` keeps its promise
+    }
     for (const int number : {SIGCHLD, SIGTSTP, SIGCONT}) sigaddset(&set_, number);
     pthread_sigmask(SIG_BLOCK, &set_, &before_);
-    // A signal that is ignored, as a shell leaves SIGINT for what it starts in the background, is never held.
-    for (const int number : kPassedOn) std::signal(number, SIG_DFL);
+    // A signal that is ignored, as a shell leaves SIGINT for what it starts in the background, is never held;
+    // and where SIGCHLD is ignored, nobody tells that the program ended, or how.
+    for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGCHLD}) std::signal(number, SIG_DFL);
   }
   ~HeldSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
   HeldSignals(const HeldSignals&) = delete;

@@ -14,7 +14,8 @@ struct Ended {
 };
 
 /// Runs `words` with this terminal and waits. The program has a process group of its own: SIGINT, SIGTERM,
-/// SIGUSR1 and SIGHUP that come here are passed on once each, and so are Ctrl-Z and its end. If this process
+/// SIGUSR1 and SIGHUP that come here are passed on once each, and so are Ctrl-Z and its end. A SIGHUP that
+/// was ignored before (nohup) stays so, for both. If this process
 /// is killed, a program of ours is asked to stop (see `follow_launcher`). Error when it cannot be started.
 Ended supervise(const std::vector<std::string>& words);
 

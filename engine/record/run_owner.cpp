@@ -55,10 +55,15 @@ RunOwner::RunOwner(const std::filesystem::path& folder, const std::string& host)
   const std::string other = line_of(text, "host");
   const auto pid = static_cast<pid_t>(std::strtol(line_of(text, "pid").c_str(), nullptr, 10));
   const bool alive = !locked && other == host && pid > 0 && kill(pid, 0) == 0;
-  const bool elsewhere = !text.empty() && other != host && silence_s(file_, folder) < kFresh_s;
+  const std::int64_t silent_s = !text.empty() && other != host ? silence_s(file_, folder) : kFresh_s;
+  const bool elsewhere = silent_s < kFresh_s;
   if (held || alive || elsewhere) {
     throw Error(fmt::format("another process writes to this run: {} on {}", line_of(text, "pid"), other),
-                folder.string(), "stop it first; ./isobar show tells how far it is");
+                folder.string(),
+                held || alive ? "stop it first; ./isobar show tells how far it is"
+                              : fmt::format("its last sign is {} s old: stop it, or where its machine died, "
+                                            "try again in {} s",
+                                            std::max<std::int64_t>(0, silent_s), kFresh_s - silent_s));
   }
   const std::string mine = fmt::format("host = {}\npid = {}\nstarted = {}\n", host, getpid(), wall_iso());
   if (ftruncate(file_.number(), 0) != 0 || lseek(file_.number(), 0, SEEK_SET) != 0)

@@ -78,6 +78,18 @@ void StreamWriter::write(const JsonLine& line) {
   waiting_ += line.text();
 }
 
+void StreamWriter::flush() {
+  {
+    std::unique_lock lock(mutex_);
+    hurries_ = true;
+    wake_.notify_all();
+    drained_.wait(lock, [this] { return failure_ || (waiting_.empty() && !writes_); });
+    throw_if_failed();
+  }
+  if (file_.is_open() && fsync(file_.number()) != 0)
+    throw system_error("cannot make the metric stream durable", path_.string(), errno);
+}
+
 void StreamWriter::finish() {
   {
     const std::lock_guard lock(mutex_);
@@ -92,9 +104,11 @@ void StreamWriter::finish() {
 void StreamWriter::run() {
   std::unique_lock lock(mutex_);
   while (true) {
-    wake_.wait_for(lock, std::chrono::milliseconds(flush_ms_), [this] { return finishing_; });
+    wake_.wait_for(lock, std::chrono::milliseconds(flush_ms_), [this] { return finishing_ || hurries_; });
     const bool last = finishing_;
     const std::string lines = std::exchange(waiting_, {});
+    hurries_ = false;
+    writes_ = true;
     lock.unlock();
     std::exception_ptr failure;
     try {
@@ -103,6 +117,7 @@ void StreamWriter::run() {
       failure = std::current_exception();
     }
     lock.lock();
+    writes_ = false;
     if (failure) failure_ = failure;
     drained_.notify_all();
     if (last || failure_) return;

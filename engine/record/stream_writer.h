@@ -32,6 +32,9 @@ class StreamWriter {
   /// full) is thrown here and from `finish`; every whole line before it stays readable.
   void write(const JsonLine& line);
 
+  /// Returns when every line taken so far is durable: they survive a power failure.
+  void flush();
+
   /// Writes what is waiting and closes; later calls do nothing.
   void finish();
 
@@ -48,6 +51,8 @@ class StreamWriter {
   std::string waiting_;
   std::exception_ptr failure_;
   bool finishing_ = false;
+  bool hurries_ = false;  ///< `flush` waits
+  bool writes_ = false;   ///< lines are on their way to the file
   std::thread thread_;
 };
 

@@ -84,8 +84,18 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
   config.run.device =
       device_.str();  // run.toml holds what was resolved, so that the same numbers come out again
   config.run.threads = threads_;
+  if (resume_.wanted()) take_state(resume_.state);
   take_folder(arguments);
   write_attempt(command);
+}
+
+void Run::take_state(const RunState& state) {
+  steps_done_ = first_step_ = checkpoint_step_ = state.step;
+  scored_step_ = state.scored_step;
+  earlier_wall_s_ = state.wall_s;
+  summary_.samples = state.samples;
+  summary_.first_loss = state.first_loss;
+  last_loss_ = state.last_loss;
 }
 
 void Run::take_folder(const RunArguments& arguments) {
@@ -121,6 +131,7 @@ void Run::write_attempt(const std::vector<std::string>& command) {
                      .add("attempt", attempt_)
                      .add("from_step", resume_.state.step)
                      .add("from_samples", resume_.state.samples)
+                     .add("from_wall_us", std::llround(resume_.state.wall_s * 1e6))
                      .add("rank", 0)
                      .add("world", 1)
                      .add("host", host_name())

@@ -79,6 +79,8 @@ class Run {
 
  private:
   friend class Step;
+  /// Where the run stands, from the first: an attempt that cannot even begin still says so.
+  void take_state(const RunState& state);
   void take_folder(const RunArguments& arguments);
   void write_attempt(const std::vector<std::string>& command);
   void save_checkpoint(const Training& training);

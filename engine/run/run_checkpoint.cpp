@@ -34,6 +34,13 @@ std::int64_t count_broken(const Parameters& parameters) {
   return count;
 }
 
+/// What is left when a step was not made.
+std::string what_is_left(std::int64_t checkpoint_step) {
+  return checkpoint_step < 0
+             ? "the step was not made; no checkpoint was saved yet: train.checkpoint_every=N saves some"
+             : fmt::format("the step was not made; the checkpoint after step {} is good", checkpoint_step);
+}
+
 void check_same_data(const std::string& kind, const std::string& then, const std::string& now,
                      const std::filesystem::path& checkpoint) {
   if (then == now) return;
@@ -53,12 +60,6 @@ void Run::resume(const Training& training) {
   check_same_data("validation", state.valid_data, valid_data_, resume_.checkpoint->path);
   load_training(*resume_.checkpoint, training, {state.batches, state.optimizer_steps}, device_);
   board_->load(state, device_);
-  steps_done_ = first_step_ = checkpoint_step_ = state.step;
-  scored_step_ = state.scored_step;
-  earlier_wall_s_ = state.wall_s;
-  summary_.samples = state.samples;
-  summary_.first_loss = state.first_loss;
-  last_loss_ = state.last_loss;
   for (const std::string& sentence : resume_.passed_over) console_.line("  passed over  " + sentence);
   console_.line(fmt::format("  resume  attempt {}, after step {} from {}", attempt_, steps_done_,
                             resume_.checkpoint->path.string()));
@@ -67,10 +68,11 @@ void Run::resume(const Training& training) {
 bool Run::goes_on(const Training& training) {
   const TrainConfig& train = loaded_.config.train;
   const bool all_done = steps_done_ >= train.steps;
-  const bool stops = StopSignals::requested() != 0 && !complete();
+  const bool requested = StopSignals::requested() != 0;  // once: one that comes later stops the next step
+  const bool stops = requested && !complete();
   const bool due = train.checkpoint_every > 0 && steps_done_ > 0 && steps_done_ % train.checkpoint_every == 0;
   if ((due || stops) && checkpoint_step_ != steps_done_) save_checkpoint(training);
-  return !all_done && StopSignals::requested() == 0;
+  return !all_done && !requested;
 }
 
 void Run::save_checkpoint(const Training& training) {
@@ -80,7 +82,9 @@ void Run::save_checkpoint(const Training& training) {
   // A broken state must not take the place of a good one.
   if (const std::string broken = first_broken(training.parameters, /*gradients=*/false); !broken.empty()) {
     throw Error("a weight is not a finite number, so no checkpoint was saved", broken,
-                "the one before is still there", Exit::failed);
+                checkpoint_step_ < 0 ? "there is none before it"
+                                     : fmt::format("the one after step {} is still there", checkpoint_step_),
+                Exit::failed);
   }
   const RunSummary so_far = summary();
   RunState state{.lesson = lesson_.name,
@@ -93,6 +97,7 @@ void Run::save_checkpoint(const Training& training) {
                  .first_loss = so_far.first_loss,
                  .last_loss = last_loss_,
                  .wall_s = so_far.wall_s};
+  stream_->flush();  // no step that the checkpoint holds is missing in the stream, whatever happens next
   board_->save(state);
   CheckpointWriter writer(folder_.checkpoints(), steps_done_);
   const TrainingCounts counts = save_training(writer, training, device_);
@@ -101,7 +106,7 @@ void Run::save_checkpoint(const Training& training) {
   writer.write_text("state.toml", to_toml(state));
   const std::filesystem::path saved = writer.finish();
   checkpoint_step_ = steps_done_;
-  remove_old_checkpoints(folder_.checkpoints(), loaded_.config.train.keep_checkpoints);
+  remove_old_checkpoints(folder_.checkpoints(), loaded_.config.train.keep_checkpoints, steps_done_);
   const std::int64_t duration_us = steady_us() - begin_us;
   stream_->write(JsonLine("note")
                      .add("text", "checkpoint")
@@ -131,15 +136,15 @@ void Run::check_gradients(std::int64_t step) {
     return;  // a CUDA device tells when a report is due
   const std::string where = fmt::format("step {}", step + 1);
   if (const std::string weight = first_broken(*parameters_, /*gradients=*/false); !weight.empty()) {
-    throw Error("a weight is not a finite number", where + ", " + weight,
-                "the step was not made; the last checkpoint is good", Exit::failed);
+    throw Error("a weight is not a finite number", where + ", " + weight, what_is_left(checkpoint_step_),
+                Exit::failed);
   }
   const std::int64_t broken = count_broken(*parameters_);
   const auto all = static_cast<std::int64_t>(parameters_->all().size());
   if (broken < all) {
     throw Error(fmt::format("a gradient is not a finite number ({} of {} tensors)", broken, all),
-                where + ", " + first_broken(*parameters_, /*gradients=*/true),
-                "the step was not made; the last checkpoint is good", Exit::failed);
+                where + ", " + first_broken(*parameters_, /*gradients=*/true), what_is_left(checkpoint_step_),
+                Exit::failed);
   }
   throw Error("the loss is not a finite number: values overflowed in the forward pass", where,
               "a smaller optim.lr, or a warm-up (schedule.warmup_steps)", Exit::failed);

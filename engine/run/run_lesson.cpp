@@ -36,6 +36,7 @@ int body(const std::string& lesson_name, int argc, char** argv, void (*page)(Run
 int run_lesson(const std::string& lesson, int argc, char** argv, void (*page)(Run&)) {
   follow_launcher();
   std::signal(SIGXFSZ, SIG_IGN);  // so that a file size limit is an error that can be told
+  std::signal(SIGPIPE, SIG_IGN);  // so that training goes on when nobody reads what it says any more
   return guarded_main(lesson, [&] { return body(lesson, argc, argv, page); });
 }
 

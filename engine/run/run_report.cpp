@@ -105,8 +105,8 @@ int Run::finish() {
   for (const std::string& line : summary_lines(summary())) console_.line(line);
   console_.line("  run          " + folder_.path.string());
   if (complete()) return static_cast<int>(Exit::done);
-  console_.line("  go on with   ./isobar run " + lesson_.name +
-                " --set train.resume=" + folder_.path.string());
+  console_.line("  go on with   ./isobar run " + lesson_.name + " --set " +
+                shell_quoted("train.resume=" + folder_.path.string()));
   return static_cast<int>(Exit::checkpointed);
 }
 

@@ -64,7 +64,8 @@ RunState read_run_state(const std::filesystem::path& file) {
       taken += std::visit([&](auto* to) { return take(to, entry.value); }, place) ? 1U : 0U;
     }
   }
-  if (taken != places.size() || entries.size() != places.size() || schema != kSchema || state.step < 0) {
+  if (taken != places.size() || entries.size() != places.size() || schema != kSchema || state.step < 0 ||
+      state.batches < 0 || state.optimizer_steps < 0 || state.samples < 0) {
     throw Error(
         "the state of the checkpoint is not one that this version writes", file.string(),
         "it was made by another version of Isobar: its model.safetensors can start a new run (train.init)");

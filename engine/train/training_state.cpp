@@ -5,6 +5,9 @@
 #include "train/named_tensors.h"
 
 namespace isobar {
+
+namespace fs = std::filesystem;
+
 namespace {
 
 constexpr const char* kModelFile = "model.safetensors";
@@ -29,8 +32,13 @@ void load_training(const Checkpoint& checkpoint, const Training& training, const
   load_tensors(training.optimizer.moments(), checkpoint.path / kOptimizerFile);
   at::Generator generator = generator_of(device);
   const at::Tensor state = generator.get_state();
-  load_tensors({{"generator", state}}, checkpoint.path / kRandomFile);
-  generator.set_state(state);
+  const fs::path random = checkpoint.path / kRandomFile;
+  const SafetensorsFile file = open_safetensors(random);
+  const bool same_kind = file.tensors.size() != 1 || file.tensors.front().shape == state.sizes().vec();
+  if (same_kind) {
+    load_tensors({{"generator", state}}, random);
+    generator.set_state(state);
+  }
   training.optimizer.set_steps(counts.optimizer_steps);
   training.loader.seek(counts.batches);
 }

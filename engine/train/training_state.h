@@ -26,8 +26,9 @@ struct TrainingCounts {
 /// `exp_avg_sq.<parameter>`) and random.safetensors (state of the generator of `device`).
 TrainingCounts save_training(CheckpointWriter& writer, const Training& training, c10::Device device);
 
-/// Brings all of it back: the next batch, and the step that it makes, are the same to the last bit. Errors
-/// (exit code 2) name file and tensor.
+/// Brings all of it back: the next batch, and the step that it makes, are the same to the last bit. On
+/// another kind of device than before, whose generator is another too, that one stays as train.seed left it.
+/// Errors (exit code 2) name file and tensor.
 void load_training(const Checkpoint& checkpoint, const Training& training, const TrainingCounts& counts,
                    c10::Device device);
 

@@ -96,6 +96,46 @@ TEST_CASE("a run without an end is running while its process lives, and has died
   CHECK(Folder(stream(2'000'000'000)).read().view().state == RunState::died);
 }
 
+TEST_CASE("a resumed run is told at a glance by its newest attempt, however long its stream is") {
+  const std::string stop = JsonLine("end").add("status", "stopped").add("reason", "SIGINT").text();
+  const auto resumed = [](std::int64_t attempt) {
+    return JsonLine("run")
+        .add("schema", 1)
+        .add("lesson", "test_analyse")
+        .add("attempt", attempt)
+        .add("from_step", 30)
+        .add("from_samples", 120)
+        .add("from_wall_us", 7'000'000)
+        .add("host", this_host())
+        .add("pid", static_cast<std::int64_t>(getpid()))
+        .add("wanted_steps", 90'000)
+        .text();
+  };
+  const auto steps = [](std::size_t bytes) {
+    std::string out;
+    for (int i = 30; out.size() < bytes; ++i)
+      out += JsonLine("step").add("step", i).add("t_us", 1'000'000).add("samples", 4).text();
+    return out;
+  };
+  // The newest attempt begins in the head, in the middle, at the borders of what is read, in the tail.
+  for (const std::size_t before : std::vector<std::size_t>{0, 30'000, 70'000, 3'000'000}) {
+    for (const std::size_t behind :
+         std::vector<std::size_t>{100, 48'900, 49'000, 49'100, 49'152, 49'200, 200'000, 2'200'000}) {
+      INFO(before << " bytes before, " << behind << " behind");
+      const TempFolder folder;
+      for (const char* name : {"run.toml", "attempt-0001.toml", "attempt-0002.toml"})
+        write_file_whole(folder / name, "");
+      write_file_whole(folder / "rank-0000.jsonl",
+                       stream(1) + steps(before) + stop + resumed(1) + stop + resumed(2) + steps(behind));
+      const RunView view = glance(folder.path());
+      CHECK(view.state == RunState::running);
+      CHECK(view.attempt == 2);
+      CHECK(view.reason.empty());
+      CHECK(view.summary.wall_s == Approx(8));
+    }
+  }
+}
+
 TEST_CASE("stopped and failed runs say why") {
   const std::string stop =
       JsonLine("end").add("status", "stopped").add("reason", "SIGINT after 30 steps").text();

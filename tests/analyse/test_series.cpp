@@ -115,12 +115,28 @@ TEST_CASE("A resumed attempt replaces the steps it repeats; within an attempt no
   take(series, run);
   for (int i = 15; i < 30; ++i) take_step(series, i, 2);
   CHECK(series.step_rows() == 30);
+  CHECK(series.find("train/loss").places->samples[15] == 15 * series.find("train/loss").places->samples[1]);
   const CurveRef loss = series.find("train/loss");
   CHECK(loss.curve->y[14] == 1);
   CHECK(loss.curve->y[15] == 2);
   CHECK_FALSE(series.find("valid/rmse_u10m"));
   const Series& time = loss.places->time_s;
   for (std::size_t i = 1; i < time.size(); ++i) CHECK(time[i] >= time[i - 1]);
+}
+
+TEST_CASE("Samples of a resumed attempt go on from its checkpoint, though steps are missing in between") {
+  RunSeries series;
+  take(series, JsonLine("run").add("schema", 1).add("attempt", 0).add("from_samples", 0).text());
+  for (int i = 0; i < 20; ++i) take_step(series, i, 1);
+  const double batch = series.find("train/loss").places->samples[1];
+  take(series, JsonLine("run").add("schema", 1).add("attempt", 1).add("from_samples", 16 * batch).text());
+  take(series, JsonLine("eval").add("step", 16).add("rmse_u10m", 0.5).text());
+  CHECK(series.find("valid/rmse_u10m").places->samples[0] == 16 * batch);
+  for (int i = 16; i < 30; ++i) take_step(series, i, 2);
+  take(series, JsonLine("run").add("schema", 1).add("attempt", 2).add("from_samples", 40 * batch).text());
+  for (int i = 40; i < 50; ++i) take_step(series, i, 3);
+  const Places& places = *series.find("train/loss").places;
+  for (std::size_t i = 0; i < places.step.size(); ++i) CHECK(places.samples[i] == places.step[i] * batch);
 }
 
 TEST_CASE("Tags of the ERA5 tutorial stand beside our own curves") {

@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
       CheckpointWriter writer(argv[1], step);
       write_made_up(writer, step);
       writer.finish();
-      remove_old_checkpoints(argv[1], std::atoll(argv[2]));
+      remove_old_checkpoints(argv[1], std::atoll(argv[2]), step);
       std::printf("saved %lld\n", static_cast<long long>(step));
       std::fflush(stdout);
     }

@@ -132,7 +132,7 @@ TEST_CASE("old checkpoints go when the next is there, and what somebody else put
   write_file_whole(folder / "c/step-000010/notes.txt", std::string_view("mine"));
   fs::create_directory(folder / "c/step-12");
   write_file_whole(folder / "c/.hidden", std::string_view("mine"));
-  remove_old_checkpoints(folder / "c", 2);
+  remove_old_checkpoints(folder / "c", 2, 40);
   CHECK(list_checkpoints(folder / "c") ==
         std::vector<fs::path>{folder / "c/step-000010", folder / "c/step-000030", folder / "c/step-000040"});
   CHECK(fs::exists(folder / "c/step-000010/notes.txt"));
@@ -140,6 +140,25 @@ TEST_CASE("old checkpoints go when the next is there, and what somebody else put
   CHECK(fs::exists(folder / "c/step-12"));
   CHECK(fs::exists(folder / "c/.hidden"));
   CHECK_FALSE(find_checkpoint(folder / "nowhere").newest);
+}
+
+TEST_CASE("what was saved last stays, though damaged checkpoints of later steps are there") {
+  const TempFolder folder;
+  for (const std::int64_t step : {10, 20, 30}) save(folder / "c", step);
+  fs::remove(folder / "c/step-000020/model.safetensors");
+  fs::remove(folder / "c/step-000030/model.safetensors");
+  save(folder / "c", 15);  // a run that went on from step 10
+  remove_old_checkpoints(folder / "c", 1, 15);
+  const CheckpointSearch found = find_checkpoint(folder / "c");
+  REQUIRE(found.newest);
+  CHECK(found.newest->step == 15);
+  CHECK_FALSE(fs::exists(folder / "c/step-000010"));
+  for (const std::int64_t step : {20, 30}) {
+    save(folder / "c", step);  // it gets there
+    remove_old_checkpoints(folder / "c", 1, step);
+  }
+  CHECK(list_checkpoints(folder / "c") == std::vector<fs::path>{folder / "c/step-000030"});
+  CHECK(find_checkpoint(folder / "c").newest);
 }
 
 TEST_CASE("a leftover folder that is a link is not followed") {

@@ -25,6 +25,17 @@ int main(int argc, char** argv) {
     std::printf("ended %d %d %d\n", ended.code, ended.signal, ended.peak_bytes > 1'000'000 ? 1 : 0);
     return ended.code;
   }
+  if (what == "ignoring") {  // ignoring SIGNAL WORDS...: as nohup does
+    std::signal(std::atoi(argv[2]), SIG_IGN);
+    execv(argv[3], argv + 3);
+    return 1;
+  }
+  if (what ==
+      "hang up") {  // sends SIGHUP to the one who started it, and lives on if that one does not pass it on
+    kill(getppid(), SIGHUP);
+    usleep(300'000);
+    return 75;
+  }
   if (what == "code") return std::atoi(argv[2]);
   if (what == "kill") std::raise(std::atoi(argv[2]));
   if (what == "catch") {  // counts SIGTERM until none came for half a second, then says how many

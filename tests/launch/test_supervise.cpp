@@ -46,6 +46,21 @@ TEST_CASE("a signal reaches the program once, from a terminal's group or from an
   }
 }
 
+TEST_CASE("a program under nohup outlives the terminal, and one without it does not") {
+  const std::vector<std::string> words = {ISOBAR_SUPERVISED, "supervise", ISOBAR_SUPERVISED, "hang up"};
+  CHECK(run_process(words).out == "ended 129 1 1\n");
+  std::vector<std::string> under_nohup = {ISOBAR_SUPERVISED, "ignoring", std::to_string(SIGHUP)};
+  under_nohup.insert(under_nohup.end(), words.begin(), words.end());
+  CHECK(run_process(under_nohup).out == "ended 75 0 1\n");
+}
+
+TEST_CASE("the end of the program is seen where its parent was told to ignore the end of children") {
+  const ProcessResult result = run_process({ISOBAR_SUPERVISED, "ignoring", std::to_string(SIGCHLD),
+                                            ISOBAR_SUPERVISED, "supervise", ISOBAR_SUPERVISED, "code", "75"},
+                                           {.deadline_s = 20});
+  CHECK(result.out == "ended 75 0 1\n");
+}
+
 TEST_CASE("when the supervisor is killed, the program is asked to stop") {
   const TempFolder folder;
   const ProcessResult result =

@@ -304,3 +304,16 @@ TEST_CASE("a run folder is never written over") {
   CHECK(again.code == 2);
   CHECK_THAT(again.err, says("holds a run already"));
 }
+
+TEST_CASE("training goes on when nobody reads what it says any more") {
+  const TempFolder folder;
+  const std::filesystem::path run = folder / "run";
+  const ProcessResult result = run_process(
+      {"/bin/bash", "-c",
+       "\"$0\" --preset cpu_micro --run-dir \"$1\" --set data.root=\"$2\" --set train.steps=20 --set "
+       "train.report_every=1 | head -n 1; exit ${PIPESTATUS[0]}",
+       std::string(ISOBAR_BIN) + "/01_baseline", run.string(), data().string()});
+  CHECK(result.code == 0);
+  CHECK(of_kind(stream(run), "step").size() == 20);
+  CHECK(stream(run).back()["status"] == "done");
+}

@@ -222,6 +222,8 @@ TEST_CASE("other data under the same settings are found out") {
   const ProcessResult other = resume(run, {"data.root=" + (folder / "other").string()});
   CHECK(other.code == 2);
   CHECK_THAT(other.err, says("another data set") && says("train.init="));
+  const json last = of_kind(stream(run), "summary").back();
+  CHECK(last["steps"] == 20);  // the attempt that could not begin takes nothing from the run
 }
 
 TEST_CASE("a half line that a killed run left is cut off, and every line stays readable") {
@@ -238,6 +240,37 @@ TEST_CASE("a half line that a killed run left is cut off, and every line stays r
   REQUIRE(resume(run).code == 0);
   CHECK(stream(run).back()["status"] == "done");  // parsing throws on a half line
   CHECK(weights(run) == weights(uninterrupted()));
+}
+
+TEST_CASE("a checkpoint never holds a step that the stream of a killed run lacks") {
+  const TempFolder folder;
+  const fs::path run = folder / "run";
+  const auto sets = with(kTwenty, {"run.flush_ms=60000", "train.checkpoint_every=6"});
+  const ProcessResult killed = train(
+      run, with(sets, {"run.fault=slow_stage", "run.fault_ms=50"}),
+      {.signal = SIGKILL, .interrupt_when = [&] { return fs::exists(run / "checkpoints/step-000006"); }});
+  REQUIRE(killed.code == 137);
+  REQUIRE(resume(run, {"run.fault=none"}).code == 0);
+  check_equal(run, uninterrupted());
+}
+
+TEST_CASE("a checkpoint of another kind of device goes on with a generator of this one") {
+  const TempFolder folder;
+  const fs::path run = folder / "run";
+  REQUIRE(train(run, with(kTwenty, {"train.checkpoint_every=10"})).code == 0);
+  const fs::path all = run / "checkpoints";
+  fs::remove_all(all / "step-000020");
+  {
+    CheckpointWriter writer(all, 10);  // the state of a CUDA generator has 16 bytes
+    for (const char* name : {"model.safetensors", "optimizer.safetensors", "state.toml"})
+      writer.write_text(name, read_text_file(all / "step-000010" / name, 1 << 26));
+    const std::vector<std::byte> bytes(16);
+    const TensorToWrite tensor{"generator", "U8", {16}, bytes};
+    writer.write_tensors("random.safetensors", {&tensor, 1});
+    writer.finish();
+  }
+  REQUIRE(resume(run).code == 0);
+  check_equal(run, uninterrupted());
 }
 
 TEST_CASE("two processes never write to one run") {
@@ -269,6 +302,7 @@ TEST_CASE("a value that is no number is stopped before it reaches the weights, a
     const CheckpointSearch kept = find_checkpoint(run / "checkpoints");
     REQUIRE(kept.newest);
     CHECK(kept.newest->step == 10);
+    CHECK_THAT(result.err, says("the checkpoint after step 10 is good"));
     REQUIRE(resume(run, {"run.fault=none"}).code == 0);
     CHECK(weights(run) == weights(uninterrupted()));
     return result.err;
@@ -276,6 +310,9 @@ TEST_CASE("a value that is no number is stopped before it reaches the weights, a
   CHECK_THAT(poisoned("nan_weight"), says("a weight is not a finite number") && says("blocks."));
   CHECK_THAT(poisoned("nan_gradient"),
              says("a gradient is not a finite number") && says("1 of 70") && says("blocks."));
+  const ProcessResult alone =
+      train(folder / "alone", with(kTwenty, {"run.fault=nan_gradient", "run.fault_step=2"}));
+  CHECK_THAT(alone.err, says("no checkpoint was saved yet"));  // nothing is promised that is not there
 }
 
 TEST_CASE("signals at any moment: a checkpoint that loads, or no word of one") {

@@ -1,9 +1,11 @@
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <regex>
 
 #include "core/files.h"
 #include "record/console.h"
 #include "record/run_folder.h"
+#include "record/run_owner.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 
@@ -39,4 +41,19 @@ TEST_CASE("console.log keeps every line, those from before it existed too") {
     console.note("aside");
   }
   CHECK(read_text_file(folder / "console.log", 1000) == "before\nafter\naside\n");
+}
+
+TEST_CASE("a writer of another machine counts as alive until it was silent for three minutes") {
+  const TempFolder folder;
+  write_file_whole(folder / "owner", "host = elsewhere\npid = 12\nstarted = then\n");
+  const auto take = [&] { const RunOwner owner(folder.path(), "here"); };
+  CHECK_THROWS_WITH(take(), says("12 on elsewhere"));
+  try {
+    take();
+  } catch (const Error& error) {
+    CHECK_THAT(error.hint(), says("where its machine died, try again in 1"));
+  }
+  const auto now = std::filesystem::last_write_time(folder / "owner");
+  std::filesystem::last_write_time(folder / "owner", now - std::chrono::minutes(4));
+  CHECK_NOTHROW(take());
 }

@@ -67,6 +67,18 @@ TEST_CASE("lines reach the file while the writer is idle, in order, and all at t
   for (std::size_t i = 0; i < lines.size(); ++i) REQUIRE(lines[i]["step"] == i);
 }
 
+TEST_CASE("a flush brings every line to the file at once, and again") {
+  const TempFolder folder;
+  StreamWriter writer(folder / "rank-0000.jsonl", 60'000);
+  writer.flush();  // nothing waits
+  for (std::size_t i = 1; i <= 100; ++i) {
+    writer.write(JsonLine("step").add("step", static_cast<std::int64_t>(i)));
+    writer.flush();
+    REQUIRE(lines_of(folder / "rank-0000.jsonl").size() == i);
+  }
+  writer.finish();
+}
+
 TEST_CASE("a stream is never written over another") {
   const TempFolder folder;
   { const StreamWriter first(folder / "s", 20); }
