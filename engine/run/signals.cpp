@@ -11,7 +11,7 @@
 namespace isobar {
 namespace {
 
-constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGUSR1};
+constexpr std::array<int, 4> kSignals = {SIGINT, SIGTERM, SIGUSR1, SIGHUP};
 
 constexpr std::int64_t kSameRequest_us = 250'000;
 
@@ -22,7 +22,7 @@ static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 void on_signal(int number) {
   const int saved_errno = errno;
   if (requested_signal == 0) requested_signal = number;
-  if (number != SIGUSR1) {
+  if (number == SIGINT || number == SIGTERM) {
     const std::int64_t now_us = steady_us();
     std::int64_t first_us = 0;
     if (!ending_since_us.compare_exchange_strong(first_us, now_us) && now_us - first_us > kSameRequest_us) {
@@ -39,6 +39,9 @@ void install(void (*handler)(int), int flags) {
     action.sa_handler = handler;
     action.sa_flags = flags;
     sigemptyset(&action.sa_mask);
+    struct sigaction before {};
+    if (number == SIGHUP && sigaction(number, nullptr, &before) == 0 && before.sa_handler == SIG_IGN)
+      continue;  // nohup
     sigaction(number, &action, nullptr);
   }
 }
@@ -64,6 +67,8 @@ const char* signal_name(int number) {
       return "SIGTERM";
     case SIGUSR1:
       return "SIGUSR1";
+    case SIGHUP:
+      return "SIGHUP";
     default:
       return "a signal";
   }

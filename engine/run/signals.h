@@ -1,12 +1,12 @@
 #pragma once
-// Stopping on request: SIGINT, SIGTERM and SIGUSR1 ask for a stop after the step that is running. A second
-// SIGINT or SIGTERM ends the program at once; within a quarter of a second of the first it is taken for the
-// same request, since launchers and schedulers send one to every process they know. SIGUSR1 is a warning
-// ahead of time, so what comes after it is a first request still.
+// Stopping on request: SIGINT, SIGTERM, SIGUSR1 and SIGHUP (a terminal that is gone) ask for a stop after the
+// step that is running. A second SIGINT or SIGTERM ends the program at once; within a quarter of a second of
+// the first it is taken for the same request, since launchers and schedulers send one to every process they
+// know. SIGUSR1 is a warning ahead of time, so what comes after it is a first request still.
 
 namespace isobar {
 
-/// Installs the handlers for as long as it lives; afterwards the three signals are ignored.
+/// Installs the handlers for as long as it lives; afterwards these signals are ignored.
 class StopSignals {
  public:
   StopSignals();

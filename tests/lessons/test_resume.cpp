@@ -1,7 +1,6 @@
 // A run that was stopped or killed goes on as if nothing had been.
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <map>
@@ -11,81 +10,12 @@
 
 #include "core/files.h"
 #include "fields/checkpoint_folder.h"
-#include "formula/vit_memory.h"
-#include "lessons/lesson_run.h"
+#include "lessons/resumed_run.h"
 #include "support/errors.h"
 
 using namespace isobar;
 
 namespace fs = std::filesystem;
-
-namespace {
-
-const std::vector<std::string> kTwenty = {"train.steps=20", "train.report_every=1", "run.flush_ms=1",
-                                          "run.threads=1"};
-
-std::vector<std::string> with(std::vector<std::string> sets, const std::vector<std::string>& more) {
-  sets.insert(sets.end(), more.begin(), more.end());
-  return sets;
-}
-
-ProcessResult resume(const fs::path& run, std::vector<std::string> sets = {},
-                     const ProcessOptions& options = {}) {
-  std::vector<std::string> words = {std::string(ISOBAR_BIN) + "/01_baseline", "--set",
-                                    "train.resume=" + run.string()};
-  for (const std::string& set : sets) {
-    words.push_back("--set");
-    words.push_back(set);
-  }
-  return run_process(words, options);
-}
-
-/// Losses by step as they stand in the file, to the last digit. A step that was made twice must say the same
-/// twice.
-std::map<std::int64_t, std::string> losses(const fs::path& run) {
-  std::map<std::int64_t, std::string> out;
-  for (const json& step : of_kind(stream(run), "step")) {
-    const std::string loss = step["loss"].dump();
-    const auto [place, is_new] = out.emplace(step["step"].get<std::int64_t>(), loss);
-    if (!is_new) CHECK(place->second == loss);
-  }
-  return out;
-}
-
-std::map<std::int64_t, std::string> scores(const fs::path& run) {
-  std::map<std::int64_t, std::string> out;
-  for (json eval : of_kind(stream(run), "eval")) {
-    eval.erase("t_us");
-    const std::string text = eval.dump();
-    const auto [place, is_new] = out.emplace(eval["step"].get<std::int64_t>(), text);
-    if (!is_new) CHECK(place->second == text);
-  }
-  return out;
-}
-
-std::string weights(const fs::path& run) { return read_text_file(run / "weights.safetensors", 1 << 24); }
-
-void check_equal(const fs::path& run, const fs::path& whole) {
-  CHECK(losses(run) == losses(whole));
-  CHECK(losses(run).size() == 20);
-  CHECK(scores(run) == scores(whole));
-  CHECK(weights(run) == weights(whole));
-  const std::vector<json> lines = stream(run);
-  CHECK(lines.back()["status"] == "done");
-  CHECK(of_kind(lines, "run").back()["attempt"] == static_cast<int>(of_kind(lines, "run").size()) - 1);
-}
-
-/// The run that nothing interrupts, made once.
-const fs::path& uninterrupted() {
-  static const TempFolder folder;
-  static const fs::path run = [] {
-    REQUIRE(train(folder / "run", kTwenty).code == 0);
-    return folder / "run";
-  }();
-  return run;
-}
-
-}  // namespace
 
 TEST_CASE("stopped or killed at any place, a run goes on bit for bit") {
   struct Place {
@@ -342,78 +272,4 @@ TEST_CASE("signals at any moment: a checkpoint that loads, or no word of one") {
   }
   std::sort(exits_s.begin(), exits_s.end());
   WARN("signal to exit: median " << exits_s[exits_s.size() / 2] << " s, longest " << exits_s.back() << " s");
-}
-
-TEST_CASE("a wall clock that jumps back changes no duration") {
-  const TempFolder folder;
-  const ProcessResult result =
-      train(folder / "run", with(kTwenty, {"train.checkpoint_every=5"}),
-            {.environment = {std::string("LD_PRELOAD=") + ISOBAR_SHIM, "SHIM_CLOCK_BACK=3600"}});
-  REQUIRE(result.code == 0);
-  for (const json& line : stream(folder / "run")) {
-    for (const auto& [key, value] : line.items()) {
-      const bool duration = key.size() > 3 && key.compare(key.size() - 3, 3, "_us") == 0;
-      if (duration) CHECK(value.get<std::int64_t>() >= 0);
-    }
-  }
-  CHECK(weights(folder / "run") == weights(uninterrupted()));
-}
-
-TEST_CASE("memory that runs out, or would, is told with figures and the stage") {
-  const TempFolder folder;
-  const ProcessResult refused =
-      run_process({std::string(ISOBAR_BIN) + "/01_baseline", "--preset", "cpu_micro", "--run-dir",
-                   (folder / "large").string(), "--set", "data.root=" + data().string(), "--set",
-                   "train.global_batch=100000000"});
-  CHECK(refused.code == 2);
-  CHECK_THAT(refused.err, says("would take about") && says("are free") && says("smaller train.global_batch"));
-  CHECK_FALSE(fs::exists(folder / "large"));
-  // The output of the first linear layer of an MLP: 4 samples, 72 tokens, 4 x 96 values.
-  const ProcessResult failed =
-      train(folder / "run", {"train.steps=20"},
-            {.environment = {std::string("LD_PRELOAD=") + ISOBAR_SHIM, "SHIM_ALLOC_FAIL=442368"}});
-  CHECK(failed.code == 1);
-  CHECK_THAT(failed.err, says("out of memory") && says("442 kB more were asked for") && says("validating"));
-  CHECK(stream(folder / "run").back()["status"] == "failed");
-}
-
-TEST_CASE("the memory that is predicted for a larger batch is what it takes") {
-  const TempFolder folder;
-  const auto peak_mb = [&](int batch) {
-    const fs::path run = folder / std::to_string(batch);
-    REQUIRE(train(run, {"train.steps=3", "train.report_every=1", "model.patch=2", "data.limit_valid=6",
-                        "train.global_batch=" + std::to_string(batch)})
-                .code == 0);
-    return of_kind(stream(run), "step").back()["peak_bytes"].get<double>() * 1e-6;
-  };
-  const VitShape shape{48, 96, 20, 2, 96, 4, 2};
-  const auto kept = [&](std::int64_t batch) { return count_training_bytes(shape, batch).activations; };
-  const double predicted_mb = 1.25 * 1e-6 * static_cast<double>(kept(6) - kept(1));
-  const double measured_mb = peak_mb(6) - peak_mb(1);
-  WARN("five samples more: " << predicted_mb << " MB predicted, " << measured_mb << " MB measured");
-  CHECK(std::abs(measured_mb - predicted_mb) < 67 + 0.1 * predicted_mb);  // the heap grows by 67 MB at a time
-}
-
-TEST_CASE(
-    "a disk that is full at any of its files ends the run with that file's name, and nothing before is "
-    "lost") {
-  const TempFolder folder;
-  // Writes of all files below the run folder, in their order: run.toml, console, stream, event file, fields,
-  // checkpoints.
-  int failed = 0;
-  for (int at = 2; at <= 42; at += 4) {
-    const fs::path run = folder / std::to_string(at);
-    const ProcessResult result =
-        train(run, with(kTwenty, {"train.checkpoint_every=2"}),
-              {.environment = {std::string("LD_PRELOAD=") + ISOBAR_SHIM, "SHIM_UNDER=" + run.string(),
-                               "SHIM_ONLY=write", "SHIM_FAIL_AT=" + std::to_string(at), "SHIM_ERRNO=28"}});
-    INFO("write " << at << ": " << result.err);
-    CHECK(result.code == 1);
-    CHECK_THAT(result.err, says("No space left") && says(run.string()) && says("are free there"));
-    ++failed;
-    const CheckpointSearch kept = find_checkpoint(run / "checkpoints");
-    if (fs::exists(run / "rank-0000.jsonl")) CHECK_NOTHROW(stream(run));
-    if (kept.newest) CHECK(kept.newest->step % 2 == 0);
-  }
-  CHECK(failed == 11);
 }

@@ -1,0 +1,86 @@
+// The system fails under a run: no memory, no disk, a clock that jumps.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/files.h"
+#include "fields/checkpoint_folder.h"
+#include "formula/vit_memory.h"
+#include "lessons/resumed_run.h"
+#include "support/errors.h"
+
+using namespace isobar;
+
+TEST_CASE("a wall clock that jumps back changes no duration") {
+  const TempFolder folder;
+  const ProcessResult result =
+      train(folder / "run", with(kTwenty, {"train.checkpoint_every=5"}),
+            {.environment = {std::string("LD_PRELOAD=") + ISOBAR_SHIM, "SHIM_CLOCK_BACK=3600"}});
+  REQUIRE(result.code == 0);
+  for (const json& line : stream(folder / "run")) {
+    for (const auto& [key, value] : line.items()) {
+      const bool duration = key.size() > 3 && key.compare(key.size() - 3, 3, "_us") == 0;
+      if (duration) CHECK(value.get<std::int64_t>() >= 0);
+    }
+  }
+  CHECK(weights(folder / "run") == weights(uninterrupted()));
+}
+
+TEST_CASE("memory that runs out, or would, is told with figures and the stage") {
+  const TempFolder folder;
+  const ProcessResult refused =
+      run_process({std::string(ISOBAR_BIN) + "/01_baseline", "--preset", "cpu_micro", "--run-dir",
+                   (folder / "large").string(), "--set", "data.root=" + data().string(), "--set",
+                   "train.global_batch=100000000"});
+  CHECK(refused.code == 2);
+  CHECK_THAT(refused.err, says("would take about") && says("are free") && says("smaller train.global_batch"));
+  CHECK_FALSE(fs::exists(folder / "large"));
+  // The output of the first linear layer of an MLP: 4 samples, 72 tokens, 4 x 96 values.
+  const ProcessResult failed =
+      train(folder / "run", {"train.steps=20"},
+            {.environment = {std::string("LD_PRELOAD=") + ISOBAR_SHIM, "SHIM_ALLOC_FAIL=442368"}});
+  CHECK(failed.code == 1);
+  CHECK_THAT(failed.err, says("out of memory") && says("442 kB more were asked for") && says("validating"));
+  CHECK(stream(folder / "run").back()["status"] == "failed");
+}
+
+TEST_CASE("the memory that is predicted for a larger batch is what it takes") {
+  const TempFolder folder;
+  const auto peak_mb = [&](int batch) {
+    const fs::path run = folder / std::to_string(batch);
+    REQUIRE(train(run, {"train.steps=3", "train.report_every=1", "model.patch=2", "data.limit_valid=6",
+                        "train.global_batch=" + std::to_string(batch)})
+                .code == 0);
+    return of_kind(stream(run), "step").back()["peak_bytes"].get<double>() * 1e-6;
+  };
+  const VitShape shape{48, 96, 20, 2, 96, 4, 2};
+  const auto kept = [&](std::int64_t batch) { return count_training_bytes(shape, batch).activations; };
+  const double predicted_mb = 1.25 * 1e-6 * static_cast<double>(kept(6) - kept(1));
+  const double measured_mb = peak_mb(6) - peak_mb(1);
+  WARN("five samples more: " << predicted_mb << " MB predicted, " << measured_mb << " MB measured");
+  CHECK(std::abs(measured_mb - predicted_mb) < 67 + 0.1 * predicted_mb);  // the heap grows by 67 MB at a time
+}
+
+TEST_CASE(
+    "a disk that is full at any of its files ends the run with that file's name, and nothing before is "
+    "lost") {
+  const TempFolder folder;
+  // Writes of all files below the run folder, in their order: run.toml, console, stream, event file, fields,
+  // checkpoints.
+  int failed = 0;
+  for (int at = 2; at <= 42; at += 4) {
+    const fs::path run = folder / std::to_string(at);
+    const ProcessResult result =
+        train(run, with(kTwenty, {"train.checkpoint_every=2"}),
+              {.environment = {std::string("LD_PRELOAD=") + ISOBAR_SHIM, "SHIM_UNDER=" + run.string(),
+                               "SHIM_ONLY=write", "SHIM_FAIL_AT=" + std::to_string(at), "SHIM_ERRNO=28"}});
+    INFO("write " << at << ": " << result.err);
+    CHECK(result.code == 1);
+    CHECK_THAT(result.err, says("No space left") && says(run.string()) && says("are free there"));
+    ++failed;
+    const CheckpointSearch kept = find_checkpoint(run / "checkpoints");
+    if (fs::exists(run / "rank-0000.jsonl")) CHECK_NOTHROW(stream(run));
+    if (kept.newest) CHECK(kept.newest->step % 2 == 0);
+  }
+  CHECK(failed == 11);
+}
