@@ -13,6 +13,7 @@
 #include "run/run.h"
 #include "train/adam.h"
 #include "train/loss.h"
+#include "train/training_state.h"
 
 using namespace isobar;
 
@@ -22,17 +23,21 @@ constexpr int kWarmUp = 4;  // first steps load kernels and take memory, and wai
 constexpr int kSteps = 12;
 int steps_that_waited = -1;
 
-/// Lesson 01 without its data, with a kernel of a second in front of each step after the warm-up.
+/// Lesson 01 without reading its data, with a kernel of a second in front of each step after the warm-up.
 void page(Run& run) {
   const Config& config = run.config();
   Parameters parameters;
   const Vit model(parameters, vit_shape(config));
   parameters.materialise(config.train.seed, run.device());
   Adam adam(parameters, config.optim);
+  const Dataset unused(config.data, data(), "train", 0);
+  InlineLoader loader(unused, Sampler(unused.size(), /*shuffle=*/false, 0), 4);
+  const Training training{parameters, adam, loader};
+  run.resume(training);  // from here on gradients are checked
   const at::Tensor field =
       at::rand({4, config.data.channels, config.data.grid[0], config.data.grid[1]}, on_gpu());
   steps_that_waited = 0;
-  while (run.wants_step()) {
+  while (run.goes_on(training)) {
     current_stream(kGpu).synchronize();  // so that no more is asked for than the device keeps in mind
     if (run.steps_done() >= kWarmUp) spin(1'000'000, gpu_stream());
     Step step = run.begin_step();
