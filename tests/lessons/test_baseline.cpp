@@ -284,8 +284,8 @@ TEST_CASE("30 ms planted in a stage appear in that stage and nowhere else") {
   };
   for (const std::string& slow : stages) {
     double least =
-        1e9;  // other work on the machine can only add to it, so the best of three is the honest one
-    for (int attempt = 0; attempt < 3 && least > 3000; ++attempt) least = std::min(least, stray_us(slow));
+        1e9;  // other work on the machine can only add to it, so the best of a few is the honest one
+    for (int attempt = 0; attempt < 8 && least > 3000; ++attempt) least = std::min(least, stray_us(slow));
     INFO(slow);
     CHECK(least <= 3000);
   }
