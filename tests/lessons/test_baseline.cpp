@@ -256,7 +256,7 @@ TEST_CASE("mistakes on purpose do what they say, and are marked in every output"
 TEST_CASE("30 ms planted in a stage appear in that stage and nowhere else") {
   const TempFolder folder;
   const std::vector<std::string> stages = {"load", "copy", "forward", "backward", "optimize"};
-  const auto medians = [&](const std::string& name, const std::vector<std::string>& sets) {
+  const auto typical = [&](const std::string& name, const std::vector<std::string>& sets) {
     REQUIRE(train(folder / name, sets).code == 0);
     std::map<std::string, double> out;
     for (const std::string& stage : stages) {
@@ -264,7 +264,7 @@ TEST_CASE("30 ms planted in a stage appear in that stage and nowhere else") {
       for (const json& step : of_kind(stream(folder / name), "step"))
         all.push_back(step[stage + "_us"].get<double>());
       std::sort(all.begin(), all.end());
-      out[stage] = all[all.size() / 2];
+      out[stage] = all[all.size() / 4];  // other work on the machine can only add to a step
     }
     return out;
   };
@@ -273,9 +273,9 @@ TEST_CASE("30 ms planted in a stage appear in that stage and nowhere else") {
   // after the other.
   const auto stray_us = [&](const std::string& slow) {
     const std::string name = slow + std::to_string(number++);
-    const auto plain = medians(name + "-plain", {"train.steps=24", "run.threads=1"});
+    const auto plain = typical(name + "-plain", {"train.steps=24", "run.threads=1"});
     const auto slowed =
-        medians(name, {"train.steps=24", "run.threads=1", "run.fault=slow_stage", "run.fault_stage=" + slow});
+        typical(name, {"train.steps=24", "run.threads=1", "run.fault=slow_stage", "run.fault_stage=" + slow});
     double most = 0;
     for (const std::string& stage : stages) {
       most = std::max(most, std::fabs(slowed.at(stage) - plain.at(stage) - (stage == slow ? 30'000 : 0)));
