@@ -1,6 +1,5 @@
 // The part of Run that saves and brings back the state of training, and guards it.
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/isfinite.h>
 #include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
@@ -17,11 +16,16 @@
 namespace isobar {
 namespace {
 
-bool is_finite(const at::Tensor& tensor) { return at::isfinite(tensor).all().item<bool>(); }
+bool is_finite(const at::Tensor& tensor) {
+  at::Tensor count = at::zeros({}, tensor.options().dtype(at::kLong).requires_grad(false));
+  add_nonfinite(tensor, count);
+  return count.item<std::int64_t>() == 0;
+}
 
 /// The first parameter, in the order of the forward pass, that holds a value that is not finite; "" = none
 /// does.
 std::string first_broken(const Parameters& parameters, bool gradients) {
+  if (is_finite(gradients ? parameters.gradients() : parameters.values())) return "";
   for (const Parameter& parameter : parameters.all()) {
     if (!is_finite(gradients ? parameter.tensor.grad() : parameter.tensor)) return parameter.name;
   }
@@ -130,10 +134,9 @@ void Run::plant_fault(std::int64_t step, bool in_gradients) {
 void Run::check_gradients(std::int64_t step) {
   if (parameters_ == nullptr) return;
   plant_fault(step, /*in_gradients=*/true);
-  at::Tensor count = device_.is_cuda() ? nonfinite_ : at::zeros({}, at::kLong);
-  add_nonfinite(parameters_->gradients(), count);
-  if (device_.is_cuda() || count.item<std::int64_t>() == 0)
-    return;  // a CUDA device tells when a report is due
+  if (device_.is_cuda())
+    return add_nonfinite(parameters_->gradients(), nonfinite_);  // told when a report is due
+  if (is_finite(parameters_->gradients())) return;
   const std::string where = fmt::format("step {}", step + 1);
   if (const std::string weight = first_broken(*parameters_, /*gradients=*/false); !weight.empty()) {
     throw Error("a weight is not a finite number", where + ", " + weight, what_is_left(checkpoint_step_),

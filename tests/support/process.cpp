@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "core/argv.h"
 #include "support/temp_folder.h"
 
 extern char** environ;
@@ -35,13 +36,6 @@ std::vector<std::string> merged_environment(const std::vector<std::string>& adde
     for (const std::string& other : added) replaced = replaced || other.rfind(name, 0) == 0;
     if (!replaced) out.push_back(text);
   }
-  return out;
-}
-
-std::vector<char*> pointers(std::vector<std::string>& words) {
-  std::vector<char*> out;
-  for (std::string& word : words) out.push_back(word.data());
-  out.push_back(nullptr);
   return out;
 }
 
@@ -96,8 +90,8 @@ ProcessResult run_process(const std::vector<std::string>& words, const ProcessOp
   const rlimit limit{static_cast<rlim_t>(options.file_limit_bytes), old.rlim_max};
   if (options.file_limit_bytes >= 0) setrlimit(RLIMIT_FSIZE, &limit);  // the child inherits it
   pid_t pid = 0;
-  const int error = posix_spawn(&pid, arguments.front().c_str(), &actions, nullptr,
-                                pointers(arguments).data(), pointers(environment).data());
+  const int error = posix_spawn(&pid, arguments.front().c_str(), &actions, nullptr, as_argv(arguments).data(),
+                                as_argv(environment).data());
   setrlimit(RLIMIT_FSIZE, &old);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw std::runtime_error("cannot start " + words.front());
