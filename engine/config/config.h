@@ -21,11 +21,22 @@ struct DataConfig {
   std::int64_t limit_valid = 0;
   bool shuffle = true;
   std::int64_t seed = 333;
+  std::string source = "files";
   std::int64_t throttle_mb_per_s = 0;
+  std::int64_t workers = 4;
+  std::int64_t prefetch = 2;
+  bool pin_memory = true;
+  bool persistent = true;
+  std::string cpu_affinity = "none";
 };
 
 struct LoaderConfig {
   std::string kind = "inline";
+  std::int64_t slots = 3;
+  bool copy_stream = true;
+  std::string normalise = "device";
+  bool share_fields = true;
+  std::string upload_type = "f32";
 };
 
 struct ModelConfig {
@@ -72,6 +83,12 @@ struct RunConfig {
   std::int64_t fault_ms = 30;
   std::string fault_stage = "load";
   std::int64_t fault_step = 0;
+  std::string measure = "none";
+  std::int64_t trace_steps = 200;
+  std::int64_t profile_epoch = 4;
+  std::string group;
+  std::string point;
+  std::int64_t repeat = 0;
 };
 
 struct Config {

@@ -72,6 +72,7 @@ std::vector<std::string> keys_in(const TomlEntry& entry) {
                                                   "questions",
                                                   "introduces",
                                                   "keeps",
+                                                  "loaders",
                                                   "needs",
                                                   "diff_budget",
                                                   "published.device",
@@ -101,6 +102,8 @@ void take(const TomlEntry& entry, LessonInfo& info) {
   } else if (key == "keeps") {
     const std::vector<std::string> kept = keys_in(entry);
     info.honours.insert(info.honours.end(), kept.begin(), kept.end());
+  } else if (key == "loaders") {
+    info.loaders = list_of(entry);
   } else if (key == "diff_budget") {
     info.diff_budget = integer_of(entry);
   } else if (key == "needs") {

@@ -73,6 +73,22 @@ std::vector<TomlEntry> without_environment(std::vector<TomlEntry> entries) {
   return entries;
 }
 
+/// Pages that build their loader in sight have one kind of it.
+void check_loader(const LessonInfo& lesson, const LoadedConfig& loaded, const fs::path& home) {
+  const std::string& kind = loaded.config.loader.kind;
+  const auto has = [&](const LessonInfo& other) {
+    return std::find(other.loaders.begin(), other.loaders.end(), kind) != other.loaders.end();
+  };
+  if (lesson.loaders.empty() || has(lesson)) return;
+  std::string hint = "loader.kind here: " + join(lesson.loaders, ", ");
+  for (const std::string& name : lesson_names(home)) {
+    if (has(read_lesson(home, name))) hint += "; lesson " + name + " has " + kind;
+  }
+  const auto origin = loaded.origins.find("loader.kind");
+  throw Error(fmt::format("lesson {} has no loader of the kind \"{}\"", lesson.name, kind),
+              origin == loaded.origins.end() ? "lessons/base.toml" : origin->second, hint);
+}
+
 std::vector<TomlEntry> overrides_of(const LessonInfo& lesson) {
   std::vector<TomlEntry> out;
   if (lesson.file.empty()) return out;
@@ -138,6 +154,7 @@ LoadedConfig load_config(const fs::path& home, const LessonInfo& lesson, const S
   for (const std::string& text : settings.sets) sets.push_back(entry_of_set(text, layers.keys()));
   layers.apply(sets);
   validate(loaded.config, loaded.origins);
+  check_loader(lesson, loaded, home);
   return loaded;
 }
 

@@ -19,6 +19,12 @@ std::int64_t steady_us() {
   return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
 }
 
+std::int64_t thread_cpu_us() {
+  timespec time{};
+  return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0 ? time.tv_sec * 1'000'000 + time.tv_nsec / 1000
+                                                            : 0;
+}
+
 std::int64_t wall_ns() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();

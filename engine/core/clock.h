@@ -8,6 +8,9 @@ namespace isobar {
 /// Microseconds on the steady clock; only differences mean anything.
 std::int64_t steady_us();
 
+/// Microseconds of processor time that this thread used so far.
+std::int64_t thread_cpu_us();
+
 /// Local wall time as "20261120-231246", for folder names.
 std::string wall_stamp();
 

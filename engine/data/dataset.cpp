@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
+#include <set>
 #include <span>
-#include <thread>
 
 #include "core/clock.h"
 #include "core/crc32c.h"
@@ -42,16 +41,35 @@ Statistics units_only(std::int64_t channels) {
 }
 
 constexpr std::int64_t kSlowDisk_mb_per_s = 290;
+constexpr std::int64_t kSyntheticRecords = 1460;  // a year of 6-hourly fields
+constexpr std::int64_t kSyntheticSamples = 512;   // as many as `short` has
 
 }  // namespace
 
 Dataset::Dataset(const DataConfig& config, const std::filesystem::path& root, const std::string& split,
                  std::int64_t limit)
-    : dt_(config.dt),
-      throttle_mb_per_s_(has_fault(Fault::slow_disk) ? kSlowDisk_mb_per_s : config.throttle_mb_per_s),
-      channels_(config.channels),
-      height_(config.grid[0]),
-      width_(config.grid[1]) {
+    : throttle_(std::make_unique<Throttle>(has_fault(Fault::slow_disk) ? kSlowDisk_mb_per_s
+                                                                       : config.throttle_mb_per_s)),
+      shape_{config.channels, config.grid[0], config.grid[1]},
+      dt_(config.dt) {
+  if (config.source == "synthetic") {
+    records_ = std::max(kSyntheticRecords, 3 * dt_);
+    size_ = limit > 0 ? limit : kSyntheticSamples;
+    statistics_ = {std::vector<float>(static_cast<std::size_t>(config.channels), 0.0F),
+                   std::vector<float>(static_cast<std::size_t>(config.channels), 1.0F)};
+    channel_names_ = default_channel_names(config.channels);
+    source_ = make_synthetic_source(shape_);
+    return;
+  }
+  open_files(config, root, split);
+  const std::int64_t all = static_cast<std::int64_t>(files_.size()) * records_;
+  size_ = limit > 0 ? std::min(limit, all) : all;
+  source_ = config.source == "memory" ? make_memory_source(files_, shape_, records_needed())
+                                      : make_file_source(files_, shape_);
+}
+
+void Dataset::open_files(const DataConfig& config, const std::filesystem::path& root,
+                         const std::string& split) {
   if (!std::filesystem::is_directory(root)) {
     throw Error("there is no such data folder", root.string(),
                 "data.root names a folder with train/, valid/ and stats/; empty means the embedded data set");
@@ -64,14 +82,12 @@ Dataset::Dataset(const DataConfig& config, const std::filesystem::path& root, co
                 files_.front().path().string(),
                 "a smaller data.dt: a file needs at least 3 x data.dt records");
   }
-  statistics_ = Statistics::read(root, channels_);
-  if (has_fault(Fault::no_normalise)) statistics_ = units_only(channels_);
-  climatology_ = read_climatology(root, statistics_, height_, width_);
+  statistics_ = Statistics::read(root, channels());
+  if (has_fault(Fault::no_normalise)) statistics_ = units_only(channels());
+  climatology_ = read_climatology(root, statistics_, height(), width());
   channel_names_ = files_.front().string_attribute("channel_names");
-  if (static_cast<std::int64_t>(channel_names_.size()) != channels_)
-    channel_names_ = default_channel_names(channels_);
-  const std::int64_t all = static_cast<std::int64_t>(files_.size()) * records_;
-  size_ = limit > 0 ? std::min(limit, all) : all;
+  if (static_cast<std::int64_t>(channel_names_.size()) != channels())
+    channel_names_ = default_channel_names(channels());
 }
 
 void Dataset::check_file(const YearFile& file, const DataConfig& config) const {
@@ -80,9 +96,9 @@ void Dataset::check_file(const YearFile& file, const DataConfig& config) const {
     throw Error(fmt::format("the file has {} channels, data.channels is {}", channels, config.channels),
                 file.path().string(), fmt::format("--set data.channels={}, or other data", channels));
   }
-  if (rows < height_ || columns < width_) {
+  if (rows < height() || columns < width()) {
     throw Error(
-        fmt::format("the file's grid is {} x {}, data.grid wants {} x {}", rows, columns, height_, width_),
+        fmt::format("the file's grid is {} x {}, data.grid wants {} x {}", rows, columns, height(), width()),
         file.path().string(), "a smaller data.grid (more is cropped, less cannot be), or other data");
   }
   if (records < records_) {
@@ -92,10 +108,13 @@ void Dataset::check_file(const YearFile& file, const DataConfig& config) const {
   }
 }
 
-std::size_t Dataset::field_values() const { return static_cast<std::size_t>(channels_ * height_ * width_); }
+bool Dataset::is_compressed() const {
+  return std::any_of(files_.begin(), files_.end(),
+                     [](const YearFile& file) { return file.storage() == FieldStorage::compressed; });
+}
 
 std::string Dataset::identity() const {
-  std::string names = fmt::format("{} {} {} {}", size_, dt_, height_, width_);
+  std::string names = fmt::format("{} {} {} {}", size_, dt_, height(), width());
   std::uint32_t values = 0;
   const auto add = [&values](std::span<const float> of) { values = crc32c(std::as_bytes(of), values); };
   add(statistics_.mean);
@@ -113,27 +132,68 @@ std::string Dataset::identity() const {
   return fmt::format("{:08x}{:08x}", crc32c(std::as_bytes(std::span(names))), values);
 }
 
-void Dataset::read_field(const YearFile& file, std::int64_t record, std::span<float> out) const {
-  const std::int64_t begin_us = steady_us();
-  file.read_record(record, height_, width_, out);
-  if (throttle_mb_per_s_ > 0) {
-    const auto due_us = static_cast<std::int64_t>(out.size_bytes()) / throttle_mb_per_s_;
-    std::this_thread::sleep_for(std::chrono::microseconds(begin_us + due_us - steady_us()));
+std::pair<FieldPlace, FieldPlace> Dataset::places(std::int64_t i) const {
+  const SamplePlace place = place_sample(i, records_, dt_);
+  return {{place.file, place.input}, {place.file, place.input + dt_}};
+}
+
+std::vector<std::vector<std::int64_t>> Dataset::records_needed() const {
+  std::vector<std::set<std::int64_t>> needed(files_.size());
+  for (std::int64_t i = 0; i < size_; ++i) {
+    const auto [input, target] = places(i);
+    needed[static_cast<std::size_t>(input.file)].insert({input.record, target.record});
   }
-  const std::int64_t bad = normalise(out, statistics_);
-  if (bad < 0) return;
-  const std::int64_t channel = bad / (height_ * width_);
+  std::vector<std::vector<std::int64_t>> out;
+  for (const auto& of_file : needed) out.emplace_back(of_file.begin(), of_file.end());
+  return out;
+}
+
+void Dataset::read_raw(FieldPlace place, std::span<float> out, FillCost& cost,
+                       const std::stop_token& stop) const {
+  const std::int64_t begin_us = steady_us();
+  source_->read(place, out);
+  throttle_->take(static_cast<std::int64_t>(out.size_bytes()), stop);
+  cost.read_us += steady_us() - begin_us;
+  cost.read_bytes += static_cast<std::int64_t>(out.size_bytes());
+}
+
+void Dataset::normalise_field(FieldPlace place, std::span<float> field, FillCost& cost) const {
+  const std::int64_t begin_us = steady_us();
+  const std::int64_t bad = normalise(field, statistics_);
+  cost.normalise_us += steady_us() - begin_us;
+  if (bad >= 0) refuse_value(place, bad);
+}
+
+void Dataset::refuse_value(FieldPlace place, std::int64_t index) const {
+  const std::int64_t channel = index / (height() * width());
   throw Error(fmt::format("a value is not a finite number: record {}, channel {} ({}), row {}, column {}",
-                          record, channel, channel_names_[static_cast<std::size_t>(channel)],
-                          bad / width_ % height_, bad % width_),
-              file.path().string(), "./isobar data check lists every such place", Exit::failed);
+                          place.record, channel, channel_names_[static_cast<std::size_t>(channel)],
+                          index / width() % height(), index % width()),
+              source_->where(place), "./isobar data check lists every such place", Exit::failed);
+}
+
+void Dataset::read_normalised(FieldPlace place, std::span<float* const> outs, FillCost& cost,
+                              const std::stop_token& stop) const {
+  const std::span<float> first(outs.front(), field_values());
+  read_raw(place, first, cost, stop);
+  if (stop.stop_requested()) return;
+  normalise_field(place, first, cost);
+  for (float* const out : outs.subspan(1)) std::copy(first.begin(), first.end(), out);
+}
+
+void Dataset::read_sample(std::int64_t i, std::span<float> input, std::span<float> target, FillCost& cost,
+                          const std::stop_token& stop) const {
+  const auto [input_place, target_place] = places(i);
+  read_raw(input_place, input, cost, stop);
+  read_raw(target_place, target, cost, stop);
+  if (stop.stop_requested()) return;
+  normalise_field(input_place, input, cost);
+  normalise_field(target_place, target, cost);
 }
 
 void Dataset::read_sample(std::int64_t i, std::span<float> input, std::span<float> target) const {
-  const SamplePlace place = place_sample(i, records_, dt_);
-  const YearFile& file = files_[static_cast<std::size_t>(place.file)];
-  read_field(file, place.input, input);
-  read_field(file, place.input + dt_, target);
+  FillCost unused;
+  read_sample(i, input, target, unused);
 }
 
 }  // namespace isobar

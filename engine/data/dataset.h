@@ -1,34 +1,51 @@
 #pragma once
-// Samples of one split: pairs (state now, state dt records later) from yearly HDF5 files.
+// Samples of one split: pairs (state now, state dt records later) from yearly HDF5 files, from memory,
+// or made up.
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/config.h"
+#include "data/field_place.h"
+#include "data/field_source.h"
 #include "data/statistics.h"
+#include "data/throttle.h"
 #include "fields/year_file.h"
 
 namespace isobar {
 
 class Dataset {
  public:
-  /// Opens `root/<split>/*.h5` ("train", "valid", "test") and the statistics, and checks them against
-  /// `config`: channel count, a grid at least as large as data.grid (more rows or columns are cropped away),
-  /// years at least as long as the first. `limit` caps the number of samples, 0 = all. Errors (exit code 2)
-  /// name the file.
+  /// data.source decides where samples come from. `files`: opens `root/<split>/*.h5` ("train", "valid",
+  /// "test") and the statistics, and checks them against `config`: channel count, a grid at least as large as
+  /// data.grid (more rows or columns are cropped away), years at least as long as the first. `memory`: the
+  /// same, and reads all samples now. `synthetic`: made-up fields, without files. `limit` caps the number of
+  /// samples, 0 = all (synthetic: 512). Errors (exit code 2) name the file.
   Dataset(const DataConfig& config, const std::filesystem::path& root, const std::string& split,
           std::int64_t limit);
+  Dataset(const Dataset&) = delete;
+  Dataset& operator=(const Dataset&) = delete;
 
   std::int64_t size() const { return size_; }
-  std::int64_t channels() const { return channels_; }
-  std::int64_t height() const { return height_; }
-  std::int64_t width() const { return width_; }
+  std::int64_t channels() const { return shape_.channels; }
+  std::int64_t height() const { return shape_.height; }
+  std::int64_t width() const { return shape_.width; }
   /// Floats in one field: channels x height x width.
-  std::size_t field_values() const;
+  std::size_t field_values() const { return shape_.values(); }
+  const FieldShape& field_shape() const { return shape_; }
   /// Names of the channels, from the file where it says them, else the order of the tutorial.
   const std::vector<std::string>& channel_names() const { return channel_names_; }
+  const Statistics& statistics() const { return statistics_; }
+
+  /// Made up: nothing is read, and there is nothing to learn.
+  bool is_synthetic() const { return files_.empty(); }
+  /// Some of its files are compressed: they are read through the HDF5 library, much slower.
+  bool is_compressed() const;
 
   /// What tells this data set from another, wherever it lies: names and shapes of its files, a few rows of
   /// each, the statistics, and what the configuration takes of them. Sixteen hexadecimal digits; reads some
@@ -38,25 +55,43 @@ class Dataset {
   /// Mean of each place over time, normalised, [channels, height, width]; empty when the data set has none.
   const std::vector<float>& climatology() const { return climatology_; }
 
-  /// Sample `i`: fills `input` and `target`, both [channels, height, width], normalised. A value
-  /// that is not finite is an Error (exit code 1) with file, record, channel, row and column.
+  /// Where input and target of sample `i` are.
+  std::pair<FieldPlace, FieldPlace> places(std::int64_t i) const;
+
+  /// The field at `place` as it is in its file. Returns early, with half of it, when `stop` was requested.
+  void read_raw(FieldPlace place, std::span<float> out, FillCost& cost,
+                const std::stop_token& stop = {}) const;
+  /// Normalises a field that `read_raw` gave, in place. A value that is not finite is an Error (exit code 1)
+  /// with file, record, channel, row and column.
+  void normalise_field(FieldPlace place, std::span<float> field, FillCost& cost) const;
+  /// Both at once and in pieces that stay in the processor's cache, into each of `outs`: the same bits as
+  /// `read_raw` and `normalise_field`, with fewer passes over memory.
+  void read_normalised(FieldPlace place, std::span<float* const> outs, FillCost& cost,
+                       const std::stop_token& stop = {}) const;
+
+  /// Sample `i`: fills `input` and `target`, both [channels, height, width], normalised: first read, then
+  /// normalised.
+  void read_sample(std::int64_t i, std::span<float> input, std::span<float> target, FillCost& cost,
+                   const std::stop_token& stop = {}) const;
   void read_sample(std::int64_t i, std::span<float> input, std::span<float> target) const;
 
  private:
-  void read_field(const YearFile& file, std::int64_t record, std::span<float> out) const;
+  void open_files(const DataConfig& config, const std::filesystem::path& root, const std::string& split);
   void check_file(const YearFile& file, const DataConfig& config) const;
+  /// For each file the records that the samples need, sorted.
+  std::vector<std::vector<std::int64_t>> records_needed() const;
+  [[noreturn]] void refuse_value(FieldPlace place, std::int64_t index) const;
 
   std::vector<YearFile> files_;
+  std::unique_ptr<FieldSource> source_;
+  std::unique_ptr<Throttle> throttle_;
   Statistics statistics_;
   std::vector<float> climatology_;
   std::vector<std::string> channel_names_;
+  FieldShape shape_;
   std::int64_t size_ = 0;
   std::int64_t records_ = 0;
   std::int64_t dt_;
-  std::int64_t throttle_mb_per_s_;
-  std::int64_t channels_;
-  std::int64_t height_;
-  std::int64_t width_;
 };
 
 }  // namespace isobar

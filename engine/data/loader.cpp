@@ -1,12 +1,11 @@
 #include "data/loader.h"
 
 #include <ATen/ops/empty.h>
-#include <fmt/format.h>
 
 #include <array>
 #include <span>
 
-#include "core/error.h"
+#include "core/clock.h"
 
 namespace isobar {
 
@@ -15,40 +14,42 @@ Batch Batch::to(c10::Device device) const {
   return {input.to(device, beside), target.to(device, beside), epoch, ends_epoch};
 }
 
-InlineLoader::InlineLoader(const Dataset& dataset, const Sampler& sampler, std::int64_t batch_size)
-    : dataset_(dataset),
-      sampler_(sampler),
-      batch_size_(batch_size),
-      steps_per_epoch_(sampler.shard_size() / batch_size) {
-  if (steps_per_epoch_ < 1) {
-    throw Error(fmt::format("a batch of {} is larger than the {} samples there are", batch_size,
-                            sampler.shard_size()),
-                "train.global_batch", "a smaller batch, or raise data.limit_train and data.limit_valid");
-  }
+void Loader::seek(std::int64_t position) {
+  position_ = position;
+  move(position);
 }
 
-void InlineLoader::seek(std::int64_t position) { position_ = position; }
-
-Batch InlineLoader::next() {
-  const std::int64_t epoch = position_ / steps_per_epoch_;
-  const std::int64_t step = position_ % steps_per_epoch_;
-  if (epoch != ordered_epoch_) order_ = sampler_.order(epoch);
-  ordered_epoch_ = epoch;
-  Batch batch;
-  const std::array<std::int64_t, 4> shape = {batch_size_, dataset_.channels(), dataset_.height(),
-                                             dataset_.width()};
-  batch.input = at::empty(shape, at::kFloat);
-  batch.target = at::empty(shape, at::kFloat);
-  const std::size_t values = dataset_.field_values();
-  for (std::int64_t b = 0; b < batch_size_; ++b) {
-    const std::size_t begin = static_cast<std::size_t>(b) * values;
-    dataset_.read_sample(order_[static_cast<std::size_t>(step * batch_size_ + b)],
-                         std::span(batch.input.mutable_data_ptr<float>() + begin, values),
-                         std::span(batch.target.mutable_data_ptr<float>() + begin, values));
-  }
-  batch.epoch = epoch;
-  batch.ends_epoch = step + 1 == steps_per_epoch_;
+Batch Loader::next() {
+  Batch batch = load(position_);
   ++position_;
+  return batch;
+}
+
+Batch Loader::empty_batch(std::int64_t position, const Dataset& dataset) const {
+  const std::array<std::int64_t, 4> shape = {batch_size(), dataset.channels(), dataset.height(),
+                                             dataset.width()};
+  return {at::empty(shape, at::kFloat), at::empty(shape, at::kFloat), order_.epoch_of(position),
+          order_.ends_epoch(position)};
+}
+
+InlineLoader::InlineLoader(const Dataset& dataset, const Sampler& sampler, std::int64_t batch_size)
+    : Loader(BatchOrder(sampler, batch_size)), dataset_(dataset) {}
+
+Batch InlineLoader::load(std::int64_t position) {
+  const std::int64_t begin_us = steady_us();
+  const std::int64_t cpu_us = thread_cpu_us();
+  Batch batch = empty_batch(position, dataset_);
+  const std::size_t values = dataset_.field_values();
+  std::size_t begin = 0;
+  for (const std::int64_t sample : order().samples(position)) {
+    dataset_.read_sample(sample, std::span(batch.input.mutable_data_ptr<float>() + begin, values),
+                         std::span(batch.target.mutable_data_ptr<float>() + begin, values));
+    begin += values;
+  }
+  ++counts_.batches;
+  counts_.read_bytes += static_cast<std::int64_t>(2 * begin * sizeof(float));
+  counts_.cpu_us += thread_cpu_us() - cpu_us;
+  counts_.stall_us += steady_us() - begin_us;
   return batch;
 }
 

@@ -1,12 +1,11 @@
 #pragma once
-// From samples to batches of tensors.
+// From samples to batches of tensors: what every loader promises, and the plainest one.
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <vector>
 
+#include "data/batch_order.h"
 #include "data/dataset.h"
-#include "data/sampler.h"
 
 namespace isobar {
 
@@ -23,31 +22,67 @@ struct Batch {
   Batch to(c10::Device device) const;
 };
 
-/// Reads each batch when it is asked for, in the calling thread: nothing is computed meanwhile.
-class InlineLoader {
- public:
-  /// An incomplete last batch of an epoch is dropped. A batch larger than the shard is an Error (exit code
-  /// 2).
-  InlineLoader(const Dataset& dataset, const Sampler& sampler, std::int64_t batch_size);
+/// What a loader did so far.
+struct LoaderCounts {
+  std::int64_t batches = 0;     ///< handed out
+  std::int64_t stall_us = 0;    ///< time that `next` kept its caller waiting
+  std::int64_t read_bytes = 0;  ///< taken from the source; a field that is shared counts once
+  std::int64_t cpu_us = 0;      ///< processor time of the threads that read
+  std::int64_t ready = 0;       ///< batches that lay ready when the last one was asked for
+  std::int64_t slots = 0;       ///< most batches that can lie ready; 0 = nothing is read ahead
+};
 
-  std::int64_t steps_per_epoch() const { return steps_per_epoch_; }
+/// Hands out the batches of a sampler's order, epoch after epoch. Batches of all loaders are the same, bit
+/// for bit, whatever their number of threads.
+class Loader {
+ public:
+  explicit Loader(const BatchOrder& order) : order_(order) {}
+  virtual ~Loader() = default;
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+
+  std::int64_t steps_per_epoch() const { return order_.steps_per_epoch(); }
+  std::int64_t batch_size() const { return order_.batch_size(); }
 
   /// Batches handed out so far, over all epochs.
   std::int64_t position() const { return position_; }
   /// Goes on as if `position` batches had been handed out.
   void seek(std::int64_t position);
 
-  /// The next batch; after the last one of an epoch the next epoch begins, without end.
+  /// The next batch; after the last one of an epoch the next epoch begins, without end. An error while it was
+  /// read is thrown here, after the good batches before it.
   Batch next();
 
+  virtual LoaderCounts counts() const = 0;
+
+ protected:
+  /// The batch at `position`, which is where the one before ended, or where `move` went.
+  virtual Batch load(std::int64_t position) = 0;
+  virtual void move(std::int64_t /*position*/) {}
+
+  const BatchOrder& order() const { return order_; }
+  /// An empty batch of tensors on the CPU for `position`.
+  Batch empty_batch(std::int64_t position, const Dataset& dataset) const;
+
  private:
-  const Dataset& dataset_;
-  Sampler sampler_;
-  std::int64_t batch_size_;
-  std::int64_t steps_per_epoch_;
+  BatchOrder order_;
   std::int64_t position_ = 0;
-  std::int64_t ordered_epoch_ = -1;  ///< the epoch that `order_` is of
-  std::vector<std::int64_t> order_;
+};
+
+/// Reads each batch when it is asked for, in the calling thread: nothing is computed meanwhile.
+class InlineLoader : public Loader {
+ public:
+  /// An incomplete last batch of an epoch is dropped. A batch larger than the shard is an Error (exit code
+  /// 2).
+  InlineLoader(const Dataset& dataset, const Sampler& sampler, std::int64_t batch_size);
+
+  LoaderCounts counts() const override { return counts_; }
+
+ private:
+  Batch load(std::int64_t position) override;
+
+  const Dataset& dataset_;
+  LoaderCounts counts_;
 };
 
 }  // namespace isobar

@@ -24,6 +24,8 @@ void make_folders(const fs::path& path) {
 
 fs::path RunFolder::stream_file(int rank) const { return path / fmt::format("rank-{:04}.jsonl", rank); }
 
+fs::path RunFolder::spans_file(int rank) const { return path / fmt::format("rank-{:04}.spans.jsonl", rank); }
+
 fs::path RunFolder::attempt_file(int attempt) const {
   return attempt == 0 ? config_file() : path / fmt::format("attempt-{:04}.toml", attempt);
 }

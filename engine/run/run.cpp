@@ -124,6 +124,9 @@ void Run::write_attempt(const std::vector<std::string>& command) {
                                            attempt_ > 0 ? StreamStart::go_on : StreamStart::create);
   board_ = std::make_unique<Board>(folder_.path / "tb", host_name());
   begin_us_ = steady_us();
+  spans_ = std::make_unique<SpanWriter>(folder_.spans_file(0), static_cast<int>(config.run.flush_ms),
+                                        attempt_ > 0 ? StreamStart::go_on : StreamStart::create, begin_us_,
+                                        first_step_, config.run.trace_steps);
   stream_->write(JsonLine("run")
                      .add("schema", kSchema)
                      .add("lesson", lesson_.name)

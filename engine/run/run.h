@@ -18,6 +18,7 @@
 #include "record/run_folder.h"
 #include "record/run_owner.h"
 #include "record/run_summary.h"
+#include "record/span_writer.h"
 #include "record/stream_writer.h"
 #include "run/board.h"
 #include "run/resume.h"
@@ -45,6 +46,9 @@ class Run {
   const std::filesystem::path& folder() const { return folder_.path; }
   /// Where the data set is: data.root, or the embedded set of this grid.
   const std::filesystem::path& data_root() const { return data_root_; }
+
+  /// Where loaders tell what their threads do.
+  SpanWriter& spans() { return *spans_; }
 
   /// Says what is about to be trained, on what, and where the run folder is.
   void announce(const Dataset& train, const Dataset& valid, std::int64_t parameters,
@@ -114,6 +118,7 @@ class Run {
   RunOwner owner_;
   int attempt_ = 0;
   std::unique_ptr<StreamWriter> stream_;
+  std::unique_ptr<SpanWriter> spans_;
   std::unique_ptr<Board> board_;
   std::int64_t begin_us_ = 0;
   std::int64_t steps_done_ = 0;

@@ -87,6 +87,7 @@ std::function<bool(std::int64_t, std::int64_t)> Run::progress(const std::string&
 void Run::end(const std::string& status, const std::string& reason) {
   if (ended_) return;
   ended_ = true;
+  spans_->finish();
   stream_->write(summary_event(summary()));
   stream_->write(JsonLine("end").add("status", status).add("reason", reason));
   stream_->finish();

@@ -64,13 +64,14 @@ class Sums {
 }  // namespace
 
 Evaluation evaluate(const std::function<at::Tensor(const at::Tensor&)>& forecast, const Dataset& dataset,
-                    std::int64_t batch_size, c10::Device device,
+                    Loader& loader, c10::Device device,
                     const std::function<bool(std::int64_t, std::int64_t)>& go_on) {
   const at::NoGradGuard no_grad;
-  InlineLoader loader(dataset, Sampler(dataset.size(), /*shuffle=*/false, /*seed=*/0), batch_size);
+  loader.seek(0);
   Sums sums(dataset, device);
   Evaluation result;
   const std::int64_t batches = loader.steps_per_epoch();
+  const std::int64_t batch_size = loader.batch_size();
   for (std::int64_t i = 0; i < batches; ++i) {
     const Batch batch = loader.next().to(device);
     const at::Tensor prediction = forecast(batch.input);

@@ -33,11 +33,10 @@ struct Evaluation {
   const ChannelScores& headline() const { return channels.front(); }
 };
 
-/// Runs `forecast` ([B, C, H, W] -> [B, C, H, W]) without gradients over the whole of `dataset` in order, in
-/// batches of at most `batch_size`; an incomplete last batch is dropped. Calls `go_on(done, all)` in
-/// samples after each batch, and stops when that says no.
+/// Runs `forecast` ([B, C, H, W] -> [B, C, H, W]) without gradients over one epoch of `loader`, which hands
+/// out `dataset` in order. Calls `go_on(done, all)` in samples after each batch, and stops when that says no.
 Evaluation evaluate(const std::function<at::Tensor(const at::Tensor&)>& forecast, const Dataset& dataset,
-                    std::int64_t batch_size, c10::Device device,
+                    Loader& loader, c10::Device device,
                     const std::function<bool(std::int64_t, std::int64_t)>& go_on = {});
 
 }  // namespace isobar

@@ -13,7 +13,7 @@ namespace isobar {
 struct Training {
   Parameters& parameters;
   Adam& optimizer;
-  InlineLoader& loader;
+  Loader& loader;
 };
 
 /// The parts of it that are numbers.

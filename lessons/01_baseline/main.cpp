@@ -18,8 +18,7 @@ using namespace isobar;
 
 static void train(Run& run) {
   // ---- Configure -----------------------------------------------------------------------------------------
-  // Defaults are in lessons/base.toml, sizes in lessons/presets/; run.toml in the run folder holds what came
-  // out.
+  // Defaults are in lessons/base.toml, sizes in lessons/presets/; run.toml in the run folder holds all of it.
   const Config& config = run.config();
 
   // ---- Data ----------------------------------------------------------------------------------------------
@@ -27,7 +26,9 @@ static void train(Run& run) {
   const Dataset train_set(config.data, run.data_root(), "train", config.data.limit_train);
   const Dataset valid_set(config.data, run.data_root(), "valid", config.data.limit_valid);
   const Sampler sampler(train_set.size(), config.data.shuffle, config.data.seed);
+  const Sampler in_order(valid_set.size(), /*shuffle=*/false, /*seed=*/0);
   InlineLoader loader(train_set, sampler, config.train.global_batch);
+  InlineLoader valid_loader(valid_set, in_order, config.train.global_batch);
 
   // ---- Model ---------------------------------------------------------------------------------------------
   // The layers declare their parameters; the registry lays values and gradients out in two flat buffers.
@@ -44,8 +45,7 @@ static void train(Run& run) {
   run.resume(training);  // goes on where train.resume left off, when it is given
   const auto validate = [&] {
     if (!run.scores_due()) return;
-    run.record(
-        evaluate(model, valid_set, config.train.global_batch, run.device(), run.progress("validating")));
+    run.record(evaluate(model, valid_set, valid_loader, run.device(), run.progress("validating")));
   };
   validate();
   while (run.goes_on(training)) {  // saves a checkpoint when one is due

@@ -1,0 +1,142 @@
+#include "data/field_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numbers>
+
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/random.h"
+#include "core/text.h"
+
+namespace isobar {
+namespace {
+
+class FileSource : public FieldSource {
+ public:
+  FileSource(const std::vector<YearFile>& files, const FieldShape& shape) : files_(files), shape_(shape) {}
+
+  void read(FieldPlace place, std::span<float> out) const override {
+    file(place).read_record(place.record, shape_.height, shape_.width, out);
+  }
+  std::string where(FieldPlace place) const override { return file(place).path().string(); }
+
+ private:
+  const YearFile& file(FieldPlace place) const { return files_[static_cast<std::size_t>(place.file)]; }
+
+  const std::vector<YearFile>& files_;
+  FieldShape shape_;
+};
+
+class MemorySource : public FieldSource {
+ public:
+  MemorySource(const std::vector<YearFile>& files, const FieldShape& shape,
+               const std::vector<std::vector<std::int64_t>>& records)
+      : shape_(shape) {
+    std::size_t fields = 0;
+    for (const auto& of_file : records) fields += of_file.size();
+    check_memory(fields * shape.values() * sizeof(float));
+    values_.resize(fields * shape.values());
+    std::size_t next = 0;
+    for (std::size_t f = 0; f < files.size(); ++f) {
+      names_.push_back(files[f].path().string());
+      slots_.emplace_back(static_cast<std::size_t>(files[f].shape()[0]), kNone);
+      for (const std::int64_t record : records[f]) {
+        slots_[f][static_cast<std::size_t>(record)] = next;
+        files[f].read_record(record, shape.height, shape.width, field(next++));
+      }
+    }
+  }
+
+  void read(FieldPlace place, std::span<float> out) const override {
+    std::memcpy(out.data(), values_.data() + first_value(place), out.size_bytes());
+  }
+  std::int64_t rows_at_once() const override { return shape_.height; }
+  void read_rows(FieldPlace place, std::int64_t channel, std::int64_t first_row, std::int64_t,
+                 std::span<float> out) const override {
+    const auto row = static_cast<std::size_t>(channel * shape_.height + first_row);
+    std::memcpy(out.data(),
+                values_.data() + first_value(place) + row * static_cast<std::size_t>(shape_.width),
+                out.size_bytes());
+  }
+  std::string where(FieldPlace place) const override { return names_[static_cast<std::size_t>(place.file)]; }
+
+ private:
+  static constexpr std::size_t kNone = ~std::size_t{0};
+
+  static void check_memory(std::size_t wanted) {
+    const MemoryState memory = memory_state();
+    if (memory.total_bytes == 0 || wanted <= memory.available_bytes) return;
+    throw Error(fmt::format("the samples take {} of memory, and {} of {} are free", human_bytes(wanted),
+                            human_bytes(memory.available_bytes), human_bytes(memory.total_bytes)),
+                "data.source = memory", "a smaller data.limit_train, or data.source=files");
+  }
+
+  std::span<float> field(std::size_t slot) {
+    return std::span(values_).subspan(slot * shape_.values(), shape_.values());
+  }
+
+  std::size_t first_value(FieldPlace place) const {
+    const std::size_t slot =
+        slots_[static_cast<std::size_t>(place.file)][static_cast<std::size_t>(place.record)];
+    if (slot != kNone) return slot * shape_.values();
+    throw Error(fmt::format("record {} was not read into memory", place.record), where(place), "",
+                Exit::failed);
+  }
+
+  FieldShape shape_;
+  std::vector<float> values_;
+  std::vector<std::string> names_;
+  std::vector<std::vector<std::size_t>> slots_;  ///< [file][record]
+};
+
+class SyntheticSource : public FieldSource {
+ public:
+  explicit SyntheticSource(const FieldShape& shape) : shape_(shape), values_(kFields * shape.values()) {
+    const std::uint64_t key = stream_key(0, "synthetic fields");
+    for (std::size_t i = 0; i < values_.size(); i += 2) {
+      // Box and Muller (1958): two uniform numbers make two normal ones.
+      const double length = std::sqrt(-2 * std::log(1 - uniform_at(key, i)));
+      const double angle = 2 * std::numbers::pi * uniform_at(key, i + 1);
+      values_[i] = static_cast<float>(length * std::cos(angle));
+      if (i + 1 < values_.size()) values_[i + 1] = static_cast<float>(length * std::sin(angle));
+    }
+  }
+
+  void read(FieldPlace place, std::span<float> out) const override {
+    const std::size_t field = static_cast<std::size_t>(place.record) % kFields;
+    std::memcpy(out.data(), values_.data() + field * shape_.values(), out.size_bytes());
+  }
+  std::string where(FieldPlace) const override { return "data.source = synthetic"; }
+
+ private:
+  static constexpr std::size_t kFields = 4;
+
+  FieldShape shape_;
+  std::vector<float> values_;
+};
+
+}  // namespace
+
+void FieldSource::read_rows(FieldPlace place, std::int64_t, std::int64_t, std::int64_t,
+                            std::span<float>) const {
+  throw Error("rows were asked of a source that gives whole fields", where(place), "", Exit::failed);
+}
+
+std::unique_ptr<FieldSource> make_file_source(const std::vector<YearFile>& files, const FieldShape& shape) {
+  return std::make_unique<FileSource>(files, shape);
+}
+
+std::unique_ptr<FieldSource> make_memory_source(const std::vector<YearFile>& files, const FieldShape& shape,
+                                                const std::vector<std::vector<std::int64_t>>& records) {
+  return std::make_unique<MemorySource>(files, shape, records);
+}
+
+std::unique_ptr<FieldSource> make_synthetic_source(const FieldShape& shape) {
+  return std::make_unique<SyntheticSource>(shape);
+}
+
+}  // namespace isobar

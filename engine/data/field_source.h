@@ -1,0 +1,53 @@
+#pragma once
+// Where raw fields come from: files, memory, or nowhere.
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "data/field_place.h"
+#include "fields/year_file.h"
+
+namespace isobar {
+
+/// The part of every field that is used: its first rows and columns.
+struct FieldShape {
+  std::int64_t channels = 0;
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+
+  std::size_t plane() const { return static_cast<std::size_t>(height * width); }
+  std::size_t values() const { return static_cast<std::size_t>(channels) * plane(); }
+};
+
+/// Any thread may read.
+class FieldSource {
+ public:
+  virtual ~FieldSource() = default;
+
+  /// The field at `place`, [channels, height, width], in the units of the source: not normalised.
+  virtual void read(FieldPlace place, std::span<float> out) const = 0;
+
+  /// Rows of a plane that are read best at once by `read_rows`; 0 = a field comes whole or not at all.
+  virtual std::int64_t rows_at_once() const { return 0; }
+  /// Rows first_row .. first_row + rows - 1 of channel `channel`, into `out` [rows, width].
+  virtual void read_rows(FieldPlace place, std::int64_t channel, std::int64_t first_row, std::int64_t rows,
+                         std::span<float> out) const;
+
+  /// For messages: the file that holds `place`.
+  virtual std::string where(FieldPlace place) const = 0;
+};
+
+/// Reads from `files`, which outlive it.
+std::unique_ptr<FieldSource> make_file_source(const std::vector<YearFile>& files, const FieldShape& shape);
+
+/// Reads `records` of each of `files` (sorted, as many lists as files) once, now, and gives them out of
+/// memory. Error (exit code 2) with both numbers when memory cannot hold them.
+std::unique_ptr<FieldSource> make_memory_source(const std::vector<YearFile>& files, const FieldShape& shape,
+                                                const std::vector<std::vector<std::int64_t>>& records);
+
+/// Made-up fields with mean 0 and spread 1, the same in every run: a few of them, again and again.
+std::unique_ptr<FieldSource> make_synthetic_source(const FieldShape& shape);
+
+}  // namespace isobar

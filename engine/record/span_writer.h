@@ -1,0 +1,58 @@
+#pragma once
+// What went on beside the training loop and within it: spans of time on named tracks, for a timeline. They
+// lie in a stream of their own, `rank-NNNN.spans.jsonl`, for the first steps of an attempt only.
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string_view>
+
+#include "record/stream_writer.h"
+
+namespace isobar {
+
+struct Span {
+  std::string_view track;     ///< "loop", "load.0", "upload", ...
+  std::string_view name;      ///< "read", "normalise", "wait", "forward", ...
+  std::int64_t step = 0;      ///< step of the run that it belongs to; of a batch the step that gets it
+  std::int64_t begin_us = 0;  ///< steady clock (core/clock.h)
+  std::int64_t end_us = 0;
+  std::int64_t bytes = 0;  ///< moved; 0 = not said
+};
+
+class SpanWriter {
+ public:
+  /// Keeps spans of steps first_step .. first_step + steps - 1; times are written since `origin_us` (steady
+  /// clock). The file is made with the first span.
+  SpanWriter(std::filesystem::path path, int flush_ms, StreamStart start, std::int64_t origin_us,
+             std::int64_t first_step, std::int64_t steps);
+  SpanWriter(const SpanWriter&) = delete;
+  SpanWriter& operator=(const SpanWriter&) = delete;
+
+  /// Whether spans of this step are kept: ask before going to the trouble of measuring.
+  bool wants(std::int64_t step) const { return step >= first_step_ && step < end_step_; }
+
+  /// Any thread may call it. Spans of steps that are not kept are dropped. An earlier failure to write (disk
+  /// full) is thrown by `finish`, not here: a loader's thread has nobody to tell it to.
+  void add(const Span& span) noexcept;
+
+  /// Writes what is waiting and closes; spans that come later are dropped.
+  void finish();
+
+ private:
+  StreamWriter& stream();  ///< with mutex_ held
+
+  std::filesystem::path path_;
+  int flush_ms_;
+  StreamStart start_;
+  std::int64_t origin_us_;
+  std::int64_t first_step_;
+  std::int64_t end_step_;
+  std::mutex mutex_;
+  std::unique_ptr<StreamWriter> stream_;
+  std::exception_ptr failure_;
+  bool finished_ = false;
+};
+
+}  // namespace isobar
