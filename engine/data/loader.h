@@ -2,10 +2,14 @@
 // From samples to batches of tensors: what every loader promises, and the plainest one.
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <cstdint>
+#include <memory>
+#include <string>
 
 #include "data/batch_order.h"
 #include "data/dataset.h"
+#include "data/read_ahead.h"
 
 namespace isobar {
 
@@ -55,14 +59,17 @@ class Loader {
 
   virtual LoaderCounts counts() const = 0;
 
+  /// Who reads, how far ahead, and what a reader should know of it, for the head of a run.
+  virtual std::string text() const = 0;
+
  protected:
   /// The batch at `position`, which is where the one before ended, or where `move` went.
   virtual Batch load(std::int64_t position) = 0;
   virtual void move(std::int64_t /*position*/) {}
 
   const BatchOrder& order() const { return order_; }
-  /// An empty batch of tensors on the CPU for `position`.
-  Batch empty_batch(std::int64_t position, const Dataset& dataset) const;
+  /// Inputs and targets of the batch at `position` as they lie in `both`, [2, B, C, H, W].
+  Batch as_batch(std::int64_t position, const at::Tensor& both) const;
 
  private:
   BatchOrder order_;
@@ -77,12 +84,20 @@ class InlineLoader : public Loader {
   InlineLoader(const Dataset& dataset, const Sampler& sampler, std::int64_t batch_size);
 
   LoaderCounts counts() const override { return counts_; }
+  std::string text() const override;
 
  private:
   Batch load(std::int64_t position) override;
 
   const Dataset& dataset_;
+  std::shared_ptr<const SlotFiller> filler_;
   LoaderCounts counts_;
 };
+
+/// What a learner should know of files that are slow to read; "" for others.
+std::string slow_files_text(const Dataset& dataset);
+
+/// The shape of both halves of a batch: [2, B, C, H, W].
+std::array<std::int64_t, 5> both_shape(const Dataset& dataset, std::int64_t batch_size);
 
 }  // namespace isobar
