@@ -3,22 +3,27 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 
 #include "data/batch_order.h"
 #include "data/dataset.h"
 
 namespace isobar {
 
+/// The one batch of data.source = synthetic, which stays on the device that it was brought to.
+struct ResidentBatch;
+
 struct Batch {
-  at::Tensor input;         ///< [B, C, H, W] float32, normalised
-  at::Tensor target;        ///< [B, C, H, W] float32, normalised
-  std::int64_t epoch = 0;   ///< epoch it belongs to, from 0
-  bool ends_epoch = false;  ///< the last batch of that epoch
+  at::Tensor input;                              ///< [B, C, H, W] float32, normalised
+  at::Tensor target;                             ///< [B, C, H, W] float32, normalised
+  std::int64_t epoch = 0;                        ///< epoch it belongs to, from 0
+  bool ends_epoch = false;                       ///< the last batch of that epoch
+  std::shared_ptr<ResidentBatch> resident = {};  ///< of a batch that comes again and again
 
   std::int64_t size() const { return input.size(0); }
   /// The same batch on `device`; itself when it is there already. From page-locked memory to a CUDA device
   /// the copy runs beside the host on the current stream, and this batch must stay as it is until that stream
-  /// has done it.
+  /// has done it. A resident batch is brought there once.
   Batch to(c10::Device device) const;
 };
 
@@ -36,7 +41,7 @@ struct LoaderCounts {
 /// for bit, whatever their number of threads.
 class Loader {
  public:
-  explicit Loader(const BatchOrder& order) : order_(order) {}
+  Loader(const BatchOrder& order, const Dataset& dataset) : dataset_(dataset), order_(order) {}
   virtual ~Loader() = default;
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
@@ -50,7 +55,8 @@ class Loader {
   void seek(std::int64_t position);
 
   /// The next batch; after the last one of an epoch the next epoch begins, without end. An error while it was
-  /// read is thrown here, after the good batches before it.
+  /// read is thrown here, after the good batches before it. With data.source = synthetic the first batch
+  /// comes again and again, without a wait.
   Batch next();
 
   virtual LoaderCounts counts() const = 0;
@@ -61,10 +67,13 @@ class Loader {
   virtual void move(std::int64_t /*position*/) {}
 
   const BatchOrder& order() const { return order_; }
+  const Dataset& dataset() const { return dataset_; }
   /// An empty batch of tensors on the CPU for `position`.
-  Batch empty_batch(std::int64_t position, const Dataset& dataset) const;
+  Batch empty_batch(std::int64_t position) const;
 
  private:
+  const Dataset& dataset_;
+  std::shared_ptr<ResidentBatch> resident_;
   BatchOrder order_;
   std::int64_t position_ = 0;
 };
@@ -81,7 +90,6 @@ class InlineLoader : public Loader {
  private:
   Batch load(std::int64_t position) override;
 
-  const Dataset& dataset_;
   LoaderCounts counts_;
 };
 
