@@ -202,6 +202,11 @@ void RunViewBuilder::take_summary(const Event& event) {
   summary.peak_flops_per_s = event.number("peak_flops_per_s");
   summary.samples_per_s = event.number("samples_per_s");
   summary.step_us = event.number("step_us", summary.step_us);
+  summary.stall_us = event.number("stall_us");
+  summary.ready_slots = event.number("queue_slots");
+  summary.slots = event.integer("slots");
+  summary.read_bytes = event.integer("read_bytes");
+  summary.read_cpu_us = event.integer("read_cpu_us");
   std::vector<std::pair<std::string, double>> stages_us;
   for (const std::string& stage : stage_names()) {
     const EventField* const field = event.find(stage + "_us");

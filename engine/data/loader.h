@@ -2,11 +2,14 @@
 // From samples to batches of tensors: what every loader promises, and the plainest one.
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "data/batch_order.h"
 #include "data/dataset.h"
+#include "data/read_ahead.h"
 
 namespace isobar {
 
@@ -41,7 +44,8 @@ struct LoaderCounts {
 /// for bit, whatever their number of threads.
 class Loader {
  public:
-  Loader(const BatchOrder& order, const Dataset& dataset) : dataset_(dataset), order_(order) {}
+  Loader(const BatchOrder& order, const Dataset& dataset)
+      : order_(order), repeats_first_(dataset.is_synthetic()) {}
   virtual ~Loader() = default;
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
@@ -61,21 +65,23 @@ class Loader {
 
   virtual LoaderCounts counts() const = 0;
 
+  /// Who reads, how far ahead, and what a reader should know of it, for the head of a run.
+  virtual std::string text() const = 0;
+
  protected:
   /// The batch at `position`, which is where the one before ended, or where `move` went.
   virtual Batch load(std::int64_t position) = 0;
   virtual void move(std::int64_t /*position*/) {}
 
   const BatchOrder& order() const { return order_; }
-  const Dataset& dataset() const { return dataset_; }
-  /// An empty batch of tensors on the CPU for `position`.
-  Batch empty_batch(std::int64_t position) const;
+  /// Inputs and targets of the batch at `position` as they lie in `both`, [2, B, C, H, W].
+  Batch as_batch(std::int64_t position, const at::Tensor& both) const;
 
  private:
-  const Dataset& dataset_;
-  std::shared_ptr<ResidentBatch> resident_;
   BatchOrder order_;
   std::int64_t position_ = 0;
+  bool repeats_first_;  ///< data.source = synthetic
+  std::shared_ptr<ResidentBatch> resident_;
 };
 
 /// Reads each batch when it is asked for, in the calling thread: nothing is computed meanwhile.
@@ -86,11 +92,20 @@ class InlineLoader : public Loader {
   InlineLoader(const Dataset& dataset, const Sampler& sampler, std::int64_t batch_size);
 
   LoaderCounts counts() const override { return counts_; }
+  std::string text() const override;
 
  private:
   Batch load(std::int64_t position) override;
 
+  const Dataset& dataset_;
+  std::shared_ptr<const SlotFiller> filler_;
   LoaderCounts counts_;
 };
+
+/// What a learner should know of files that are slow to read; "" for others.
+std::string slow_files_text(const Dataset& dataset);
+
+/// The shape of both halves of a batch: [2, B, C, H, W].
+std::array<std::int64_t, 5> both_shape(const Dataset& dataset, std::int64_t batch_size);
 
 }  // namespace isobar

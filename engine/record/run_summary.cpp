@@ -32,6 +32,9 @@ JsonLine summary_event(const RunSummary& summary) {
   if (summary.measure.empty()) line.add("first_loss", summary.first_loss).add("loss", summary.last_loss);
   line.add("samples_per_s", summary.samples_per_s).add("step_us", summary.step_us);
   for (const auto& [stage, time_us] : summary.stages_us) line.add(stage + "_us", time_us);
+  line.add("stall_us", summary.stall_us).add("read_bytes", summary.read_bytes);
+  line.add("read_cpu_us", summary.read_cpu_us);
+  if (summary.slots > 0) line.add("queue_slots", summary.ready_slots).add("slots", summary.slots);
   line.add("mfu", summary.mfu()).add("peak_flops_per_s", summary.peak_flops_per_s);
   if (summary.has_scores) {
     line.add("valid_loss", summary.valid_loss).add("rmse_" + summary.headline, summary.rmse);
@@ -52,6 +55,21 @@ std::string stage_shares(const std::vector<std::pair<std::string, double>>& stag
   parts.push_back(fmt::format("rest {:.0f} %", 100 * std::max(0.0, rest_us) / step_us));
   return join(parts, ", ");
 }
+
+namespace {
+
+std::string loader_text(const RunSummary& summary) {
+  const double gigabytes = static_cast<double>(summary.read_bytes) * 1e-9;
+  const std::string ready = summary.slots > 0
+                                ? fmt::format(", {:.1f} of {} batches ready when one is asked for",
+                                              summary.ready_slots, summary.slots)
+                                : "";
+  return fmt::format("the loop waits {:.2f} ms a step ({:.1f} %){}; {:.2f} CPU-s a GB",
+                     summary.stall_us * 1e-3, 100 * summary.stall_us / summary.step_us, ready,
+                     static_cast<double>(summary.read_cpu_us) * 1e-6 / gigabytes);
+}
+
+}  // namespace
 
 std::vector<std::string> summary_lines(const RunSummary& summary) {
   std::vector<std::string> out;
@@ -82,6 +100,7 @@ std::vector<std::string> summary_lines(const RunSummary& summary) {
                               summary.samples_per_s, summary.warm_up_steps, mfu));
     out.push_back(fmt::format("  a step       {:.1f} ms: {}", summary.step_us * 1e-3,
                               stage_shares(summary.stages_us, summary.step_us)));
+    if (summary.read_bytes > 0) out.push_back("  loader       " + loader_text(summary));
   }
   return out;
 }

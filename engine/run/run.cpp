@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <memory>
+#include <utility>
 
 #include "config/command_line.h"
 #include "core/clock.h"
@@ -50,6 +51,13 @@ void check_memory(const Config& config, c10::Device device) {
       fmt::format("{}, data.grid = {} x {}, train.global_batch = {}", device.str(), config.data.grid[0],
                   config.data.grid[1], config.train.global_batch),
       "a smaller train.global_batch, a smaller preset, or a larger machine");
+}
+
+std::string source_text(const DataConfig& data) {
+  if (data.source == "synthetic") return "one batch, made up: there is nothing to learn";
+  const std::string slow =
+      data.throttle_mb_per_s > 0 ? fmt::format(", held to {} MB/s", data.throttle_mb_per_s) : "";
+  return (data.source == "memory" ? "read into memory from " : "in ") + data_root(data).string() + slow;
 }
 
 constexpr int kSchema = 1;
@@ -158,7 +166,8 @@ void Run::write_attempt(const std::vector<std::string>& command) {
 Run::~Run() = default;
 
 void Run::announce(const Dataset& train, const Dataset& valid, std::int64_t parameters,
-                   std::int64_t steps_per_epoch) {
+                   const Loader& loader) {
+  const std::int64_t steps_per_epoch = loader.steps_per_epoch();
   const Config& config = loaded_.config;
   const VitShape shape = vit_shape(config);
   const std::string chosen =
@@ -175,12 +184,13 @@ void Run::announce(const Dataset& train, const Dataset& valid, std::int64_t para
                      .add("steps_per_epoch", steps_per_epoch)
                      .add("train_samples", train.size())
                      .add("valid_samples", valid.size())
-                     .add("parameters", parameters));
+                     .add("parameters", parameters)
+                     .add("loader", loader.text()));
   console_.line(fmt::format("{}  {}{}", lesson_.name, lesson_.title, chosen));
-  console_.line(fmt::format("  data    {} training and {} validation samples of {} x {} x {}{}", train.size(),
-                            valid.size(), shape.channels, shape.height, shape.width,
-                            train.is_synthetic() ? ": one batch, made up (data.source = synthetic)"
-                                                 : " in " + data_root_.string()));
+  console_.line(fmt::format("  data    {} training and {} validation samples of {} x {} x {}, {}",
+                            train.size(), valid.size(), shape.channels, shape.height, shape.width,
+                            source_text(config.data)));
+  console_.line("  loader  " + loader.text());
   console_.line(fmt::format("  model   {} parameters, {:.4g} GFLOP a sample, {} tokens",
                             human_count(parameters), training_flops(shape) * 1e-9, shape.tokens()));
   console_.line(fmt::format("  train   {} steps of {} samples, {:.1f} epochs of {} steps", config.train.steps,
@@ -234,11 +244,22 @@ at::Tensor Run::fetch_loss(std::int64_t index, const at::Tensor& loss) const {
 void Run::queue_step(std::int64_t index, const StepResult& result, const at::Tensor& fetched,
                      PendingStageTimes times) {
   steps_done_ = index + 1;
-  PendingStep step{index, result, fetched, std::move(times), steady_us() - begin_us_};
+  PendingStep step{
+      index, result, fetched, std::move(times), steady_us() - begin_us_, loader_since_last_step()};
   if (result.loss.defined())
     step.result.loss = result.loss.detach();  // the graph behind it ends with the step
   pending_.push_back(std::move(step));
   record_done_steps(/*wait_for_all=*/false);
+}
+
+LoaderCounts Run::loader_since_last_step() {
+  if (loader_ == nullptr) return {};
+  LoaderCounts now = loader_->counts();
+  const LoaderCounts before = std::exchange(loader_before_, now);
+  now.stall_us -= before.stall_us;
+  now.read_bytes -= before.read_bytes;
+  now.cpu_us -= before.cpu_us;
+  return now;
 }
 
 void Run::record_done_steps(bool wait_for_all) {
@@ -250,7 +271,7 @@ void Run::record_done_steps(bool wait_for_all) {
 }
 
 void Run::record_step(const PendingStep& step, const StageTimes& times) {
-  const auto& [index, result, fetched, pending, t_us] = step;
+  const auto& [index, result, fetched, pending, t_us, loader] = step;
   const bool due = is_due(index);
   JsonLine line("step");
   line.add("step", index).add("t_us", t_us).add("epoch", result.epoch).add("samples", result.samples);
@@ -261,6 +282,8 @@ void Run::record_step(const PendingStep& step, const StageTimes& times) {
   }
   line.add("step_us", times.step_us).add("step_host_us", times.step_host_us);
   if (result.loss.defined()) line.add("lr", result.learning_rate);
+  line.add("stall_us", loader.stall_us).add("read_bytes", loader.read_bytes);
+  if (loader.slots > 0) line.add("queue_slots", loader.ready);
   const bool has_count = fetched.defined() && fetched.dim() == 1;
   if (fetched.defined()) last_loss_ = has_count ? fetched[0].item<double>() : fetched.item<double>();
   const bool broken =
@@ -293,6 +316,11 @@ void Run::add_to_summary(const PendingStep& step, const StageTimes& times) {
   ++steady_steps_;
   steady_samples_ += step.result.samples;
   steady_times_.step_us += times.step_us;
+  steady_loader_.stall_us += step.loader.stall_us;
+  steady_loader_.read_bytes += step.loader.read_bytes;
+  steady_loader_.cpu_us += step.loader.cpu_us;
+  steady_loader_.ready += step.loader.ready;
+  steady_loader_.slots = step.loader.slots;
   for (std::size_t stage = 0; stage < kStageNames.size(); ++stage) {
     steady_times_.stage_us[stage] += times.stage_us[stage];
     steady_times_.entered[stage] = steady_times_.entered[stage] || times.entered[stage];
@@ -310,6 +338,11 @@ RunSummary Run::summary() const {
   const auto steps = static_cast<double>(steady_steps_);
   out.step_us = static_cast<double>(steady_times_.step_us) / steps;
   out.samples_per_s = static_cast<double>(steady_samples_) / (out.step_us * steps) * 1e6;
+  out.stall_us = static_cast<double>(steady_loader_.stall_us) / steps;
+  out.ready_slots = static_cast<double>(steady_loader_.ready) / steps;
+  out.slots = steady_loader_.slots;
+  out.read_bytes = steady_loader_.read_bytes;
+  out.read_cpu_us = steady_loader_.cpu_us;
   for (std::size_t stage = 0; stage < kStageNames.size(); ++stage) {
     if (!steady_times_.entered[stage]) continue;
     out.stages_us.emplace_back(kStageNames[stage],

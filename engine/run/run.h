@@ -51,8 +51,7 @@ class Run {
   SpanWriter& spans() { return *spans_; }
 
   /// Says what is about to be trained, on what, and where the run folder is.
-  void announce(const Dataset& train, const Dataset& valid, std::int64_t parameters,
-                std::int64_t steps_per_epoch);
+  void announce(const Dataset& train, const Dataset& valid, std::int64_t parameters, const Loader& loader);
 
   /// Brings `training` to where the checkpoint of train.resume left off; without one leaves it as it is.
   void resume(const Training& training);
@@ -111,6 +110,8 @@ class Run {
   void show_step(std::int64_t index, const StepResult& result);
   void end(const std::string& status, const std::string& reason);
   void add_to_summary(const PendingStep& step, const StageTimes& times);
+  /// What the loader did since the last step; `ready` and `slots` are those of now.
+  LoaderCounts loader_since_last_step();
   /// The summary of what was done so far.
   RunSummary summary() const;
 
@@ -137,6 +138,8 @@ class Run {
   std::string train_data_, valid_data_;  ///< identities of the data sets
   double earlier_wall_s_ = 0;            ///< of the attempts before this one
   const Parameters* parameters_ = nullptr;
+  const Loader* loader_ = nullptr;
+  LoaderCounts loader_before_;         ///< counts at the end of the last step
   std::string stage_ = "start";        ///< what goes on, for errors that do not say it
   std::unique_ptr<EventPool> events_;  ///< of a CUDA device
   std::deque<PendingStep> pending_;
@@ -145,6 +148,7 @@ class Run {
   std::int64_t steady_steps_ = 0;
   std::int64_t steady_samples_ = 0;
   StageTimes steady_times_;  ///< sums over the steady steps
+  LoaderCounts steady_loader_;
   std::int64_t shown_us_ = 0;
   double last_loss_ = 0;
   bool ended_ = false;

@@ -58,6 +58,7 @@ void check_same_data(const std::string& kind, const std::string& then, const std
 
 void Run::resume(const Training& training) {
   parameters_ = &training.parameters;
+  loader_ = &training.loader;
   if (!resume_.wanted()) return;
   const RunState& state = resume_.state;
   check_same_data("training", state.train_data, train_data_, resume_.checkpoint->path);
