@@ -12,7 +12,17 @@
 
 namespace isobar {
 
+struct ResidentBatch {
+  Batch batch;
+};
+
 Batch Batch::to(c10::Device device) const {
+  if (resident) {
+    Batch& kept = resident->batch;
+    kept.input = kept.input.to(device);
+    kept.target = kept.target.to(device);
+    return {kept.input, kept.target, epoch, ends_epoch, resident};
+  }
   const bool beside = device.is_cuda() && input.is_pinned();
   return {input.to(device, beside), target.to(device, beside), epoch, ends_epoch};
 }
@@ -23,8 +33,18 @@ void Loader::seek(std::int64_t position) {
 }
 
 Batch Loader::next() {
-  Batch batch = load(position_);
+  const std::int64_t position = position_;
+  if (resident_) {
+    ++position_;
+    const Batch& kept = resident_->batch;
+    return {kept.input, kept.target, order_.epoch_of(position), order_.ends_epoch(position), resident_};
+  }
+  Batch batch = load(position);
   ++position_;
+  if (repeats_first_) {
+    resident_ = std::make_shared<ResidentBatch>(ResidentBatch{batch});
+    batch.resident = resident_;
+  }
   return batch;
 }
 
@@ -44,7 +64,7 @@ std::string slow_files_text(const Dataset& dataset) {
 }
 
 InlineLoader::InlineLoader(const Dataset& dataset, const Sampler& sampler, std::int64_t batch_size)
-    : Loader(BatchOrder(sampler, batch_size)),
+    : Loader(BatchOrder(sampler, batch_size), dataset),
       dataset_(dataset),
       filler_(make_sample_filler(dataset, order(), {})) {}
 

@@ -13,16 +13,20 @@
 
 namespace isobar {
 
+/// The one batch of data.source = synthetic, which stays on the device that it was brought to.
+struct ResidentBatch;
+
 struct Batch {
-  at::Tensor input;         ///< [B, C, H, W] float32, normalised
-  at::Tensor target;        ///< [B, C, H, W] float32, normalised
-  std::int64_t epoch = 0;   ///< epoch it belongs to, from 0
-  bool ends_epoch = false;  ///< the last batch of that epoch
+  at::Tensor input;                              ///< [B, C, H, W] float32, normalised
+  at::Tensor target;                             ///< [B, C, H, W] float32, normalised
+  std::int64_t epoch = 0;                        ///< epoch it belongs to, from 0
+  bool ends_epoch = false;                       ///< the last batch of that epoch
+  std::shared_ptr<ResidentBatch> resident = {};  ///< of a batch that comes again and again
 
   std::int64_t size() const { return input.size(0); }
   /// The same batch on `device`; itself when it is there already. From page-locked memory to a CUDA device
   /// the copy runs beside the host on the current stream, and this batch must stay as it is until that stream
-  /// has done it.
+  /// has done it. A resident batch is brought there once.
   Batch to(c10::Device device) const;
 };
 
@@ -40,7 +44,8 @@ struct LoaderCounts {
 /// for bit, whatever their number of threads.
 class Loader {
  public:
-  explicit Loader(const BatchOrder& order) : order_(order) {}
+  Loader(const BatchOrder& order, const Dataset& dataset)
+      : order_(order), repeats_first_(dataset.is_synthetic()) {}
   virtual ~Loader() = default;
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
@@ -54,7 +59,8 @@ class Loader {
   void seek(std::int64_t position);
 
   /// The next batch; after the last one of an epoch the next epoch begins, without end. An error while it was
-  /// read is thrown here, after the good batches before it.
+  /// read is thrown here, after the good batches before it. With data.source = synthetic the first batch
+  /// comes again and again, without a wait.
   Batch next();
 
   virtual LoaderCounts counts() const = 0;
@@ -74,6 +80,8 @@ class Loader {
  private:
   BatchOrder order_;
   std::int64_t position_ = 0;
+  bool repeats_first_;  ///< data.source = synthetic
+  std::shared_ptr<ResidentBatch> resident_;
 };
 
 /// Reads each batch when it is asked for, in the calling thread: nothing is computed meanwhile.

@@ -28,7 +28,7 @@ BatchOrder order_of(const Sampler& sampler, const Config& config, Passes passes)
 
 WorkerLoader::WorkerLoader(const Dataset& dataset, const Sampler& sampler, const Config& config,
                            c10::Device device, SpanWriter& spans, Passes passes)
-    : Loader(order_of(sampler, config, passes)), dataset_(dataset), device_(device) {
+    : Loader(order_of(sampler, config, passes), dataset), dataset_(dataset), device_(device) {
   const DataConfig& data = config.data;
   const std::int64_t threads = thread_count(data);
   if (threads == 0) {

@@ -15,7 +15,8 @@ struct RunSummary {
   std::int64_t wanted_steps = 0;
   std::int64_t samples = 0;
   double wall_s = 0;
-  double first_loss = 0;
+  std::string measure;    ///< what a run that only measures does ("full", "io", "synthetic"); "" = it trains
+  double first_loss = 0;  ///< of a run that trains, as is all that is said of losses here
   double last_loss = 0;
   bool has_scores = false;
   double valid_loss = 0;
@@ -45,6 +46,12 @@ struct RunSummary {
 
 /// Steps that are not steady: the first epoch, or 20 steps when an epoch is longer than 64.
 std::int64_t warm_up_steps(std::int64_t steps_per_epoch);
+
+/// The same for a run that only measures, whatever its epochs.
+inline constexpr std::int64_t kMeasureWarmUpSteps = 3;
+
+/// One sentence of what a run with this `run.measure` does; "" for "none" and "".
+std::string measure_sentence(const std::string& measure);
 
 /// The `summary` line of the stream.
 JsonLine summary_event(const RunSummary& summary);

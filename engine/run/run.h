@@ -59,13 +59,16 @@ class Run {
   void resume(const Training& training);
 
   /// True while steps remain and nobody asked to stop. Saves a checkpoint of `training` first when one is
-  /// due: every train.checkpoint_every steps, and at a request to stop.
+  /// due: every train.checkpoint_every steps, and at a request to stop. A run that only measures
+  /// (run.measure) saves none; with run.measure = io all its steps are made here, each of which gets a batch
+  /// and drops it.
   bool goes_on(const Training& training);
   Step begin_step();
   /// All steps are done and scored; false after a stop on request.
   bool complete() const;
 
-  /// Scores are due at the start, after each epoch and at the end, once each.
+  /// Scores are due at the start, after each epoch and at the end, once each; in a run that only measures
+  /// never.
   bool scores_due() const;
   /// Records scores on the validation set, after `steps_done()` steps. An incomplete evaluation is left out.
   void record(const Evaluation& evaluation);
@@ -75,7 +78,7 @@ class Run {
   std::function<bool(std::int64_t, std::int64_t)> progress(const std::string& what);
 
   /// Writes the summary and the `end` line, and says how it went. The exit code of the program: done, or 75
-  /// after a stop on request, whose checkpoint is complete.
+  /// after a stop on request, whose checkpoint is complete; 128 + signal where there is none (run.measure).
   int finish();
   /// The same for a run that an error ended.
   void fail(const std::string& reason) noexcept;
@@ -89,6 +92,11 @@ class Run {
   void take_folder(const RunArguments& arguments);
   void write_attempt(const std::vector<std::string>& command);
   void save_checkpoint(const Training& training);
+  bool measures() const { return loaded_.config.run.measure != "none"; }
+  /// What run.measure = io does instead of training.
+  void read_and_drop(Loader& loader);
+  /// Losses and gradients must be finite numbers: not where the data is made up to measure by.
+  bool guards_values() const { return loaded_.config.run.measure != "synthetic"; }
   /// Stops a run whose gradients are not finite before they reach the weights.
   void check_gradients(std::int64_t step);
   void plant_fault(std::int64_t step, bool in_gradients);
