@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <exception>
+#include <new>
 #include <utility>
 
 #include "core/error.h"
@@ -10,10 +12,22 @@
 namespace isobar {
 namespace {
 
-/// What went wrong while `sample` was read, with its name.
-Error of_sample(const Error& error, std::int64_t sample, std::int64_t batch) {
-  return {fmt::format("sample {} of batch {}: {}", sample, batch, error.what()), error.where(), error.hint(),
-          error.code()};
+/// Runs `body`; what goes wrong in it is said with the sample and, where that is not said, the file.
+template <typename Body>
+void naming_sample(const Dataset& dataset, std::int64_t sample, std::int64_t batch, const Body& body) {
+  const auto name = [&](const char* what) {
+    return fmt::format("sample {} of batch {}: {}", sample, batch, what);
+  };
+  try {
+    body();
+  } catch (const Error& error) {
+    throw Error(name(error.what()), error.where(), error.hint(), error.code());
+  } catch (const std::bad_alloc&) {
+    throw Error(name("out of memory"), dataset.where(dataset.places(sample).first),
+                "fewer data.workers, or a smaller train.global_batch", Exit::failed);
+  } catch (const std::exception& error) {
+    throw Error(name(error.what()), dataset.where(dataset.places(sample).first), "", Exit::failed);
+  }
 }
 
 std::span<float> as_floats(std::span<std::byte> slot) {
@@ -56,11 +70,9 @@ class SampleFiller : public Filler {
             const std::stop_token& stop) const override {
     const std::size_t samples = plan.samples.size();
     for (std::size_t b = 0; b < samples && !stop.stop_requested(); ++b) {
-      try {
+      naming_sample(dataset(), plan.samples[b], plan.batch, [&] {
         dataset().read_sample(plan.samples[b], field(slot, b), field(slot, samples + b), cost, stop);
-      } catch (const Error& error) {
-        throw of_sample(error, plan.samples[b], plan.batch);
-      }
+      });
     }
   }
 };
@@ -78,19 +90,14 @@ class FieldFiller : public Filler {
   void fill(const BatchPlan& plan, std::int64_t part, std::span<std::byte> slot, FillCost& cost,
             const std::stop_token& stop) const override {
     const auto n = static_cast<std::size_t>(part);
-    try {
-      if (layout_ == SlotLayout::raw) {
-        dataset().read_raw(plan.fields[n], field(slot, n), cost, stop);
-      } else {
-        std::vector<float*> outs;
-        for (std::size_t use = 0; use < plan.field_of.size(); ++use) {
-          if (plan.field_of[use] == part) outs.push_back(field(slot, use).data());
-        }
-        dataset().read_normalised(plan.fields[n], outs, cost, stop);
+    naming_sample(dataset(), plan.sample_of[n], plan.batch, [&] {
+      if (layout_ == SlotLayout::raw) return dataset().read_raw(plan.fields[n], field(slot, n), cost, stop);
+      std::vector<float*> outs;
+      for (std::size_t use = 0; use < plan.field_of.size(); ++use) {
+        if (plan.field_of[use] == part) outs.push_back(field(slot, use).data());
       }
-    } catch (const Error& error) {
-      throw of_sample(error, plan.sample_of[n], plan.batch);
-    }
+      dataset().read_normalised(plan.fields[n], outs, cost, stop);
+    });
   }
 
  private:
