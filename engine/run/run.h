@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/command_line.h"
@@ -51,20 +53,22 @@ class Run {
   SpanWriter& spans() { return *spans_; }
 
   /// Says what is about to be trained, on what, and where the run folder is.
-  void announce(const Dataset& train, const Dataset& valid, std::int64_t parameters,
-                std::int64_t steps_per_epoch);
+  void announce(const Dataset& train, const Dataset& valid, std::int64_t parameters, const Loader& loader);
 
   /// Brings `training` to where the checkpoint of train.resume left off; without one leaves it as it is.
   void resume(const Training& training);
 
   /// True while steps remain and nobody asked to stop. Saves a checkpoint of `training` first when one is
-  /// due: every train.checkpoint_every steps, and at a request to stop.
+  /// due: every train.checkpoint_every steps, and at a request to stop. A run that only measures
+  /// (run.measure) saves none; with run.measure = io all its steps are made here, each of which gets a batch
+  /// and drops it.
   bool goes_on(const Training& training);
   Step begin_step();
   /// All steps are done and scored; false after a stop on request.
   bool complete() const;
 
-  /// Scores are due at the start, after each epoch and at the end, once each.
+  /// Scores are due at the start, after each epoch and at the end, once each; in a run that only measures
+  /// never.
   bool scores_due() const;
   /// Records scores on the validation set, after `steps_done()` steps. An incomplete evaluation is left out.
   void record(const Evaluation& evaluation);
@@ -74,7 +78,7 @@ class Run {
   std::function<bool(std::int64_t, std::int64_t)> progress(const std::string& what);
 
   /// Writes the summary and the `end` line, and says how it went. The exit code of the program: done, or 75
-  /// after a stop on request, whose checkpoint is complete.
+  /// after a stop on request, whose checkpoint is complete; 128 + signal where there is none (run.measure).
   int finish();
   /// The same for a run that an error ended.
   void fail(const std::string& reason) noexcept;
@@ -88,6 +92,11 @@ class Run {
   void take_folder(const RunArguments& arguments);
   void write_attempt(const std::vector<std::string>& command);
   void save_checkpoint(const Training& training);
+  bool measures() const { return loaded_.config.run.measure != "none"; }
+  /// What run.measure = io does instead of training.
+  void read_and_drop(Loader& loader);
+  /// Losses and gradients must be finite numbers: not where the data is made up to measure by.
+  bool guards_values() const { return loaded_.config.run.measure != "synthetic"; }
   /// Stops a run whose gradients are not finite before they reach the weights.
   void check_gradients(std::int64_t step);
   void plant_fault(std::int64_t step, bool in_gradients);
@@ -100,9 +109,17 @@ class Run {
   /// Records steps in their order as far as the device has done them, or all of them.
   void record_done_steps(bool wait_for_all);
   void record_step(const PendingStep& step, const StageTimes& times);
+  /// Spans of a step's stages on tracks "loop" and "device", while they are wanted.
+  void trace_host(std::int64_t step, const PendingStageTimes& times);
+  void trace_device(std::int64_t step, const PendingStageTimes& times);
+  /// A span on track "loop" of what is no step: it lies before step `steps_done()`.
+  void trace_loop(std::string_view name, std::int64_t begin_us);
   void show_step(std::int64_t index, const StepResult& result);
-  void end(const std::string& status, const std::string& reason);
+  /// Returns what kept spans from being written, told when all else is done; null when nothing did.
+  std::exception_ptr end(const std::string& status, const std::string& reason);
   void add_to_summary(const PendingStep& step, const StageTimes& times);
+  /// What the loader did since the last step; `ready` and `slots` are those of now.
+  LoaderCounts loader_since_last_step();
   /// The summary of what was done so far.
   RunSummary summary() const;
 
@@ -129,14 +146,19 @@ class Run {
   std::string train_data_, valid_data_;  ///< identities of the data sets
   double earlier_wall_s_ = 0;            ///< of the attempts before this one
   const Parameters* parameters_ = nullptr;
-  std::string stage_ = "start";        ///< what goes on, for errors that do not say it
-  std::unique_ptr<EventPool> events_;  ///< of a CUDA device
+  const Loader* loader_ = nullptr;
+  LoaderCounts loader_before_;                 ///< counts at the end of the last step
+  std::string stage_ = "start";                ///< what goes on, for errors that do not say it
+  std::unique_ptr<EventPool> events_;          ///< of a CUDA device
+  std::unique_ptr<DeviceClock> device_clock_;  ///< of a CUDA device whose spans are wanted
+  std::int64_t progress_us_ = 0;               ///< when the last thing with a live line began
   std::deque<PendingStep> pending_;
   at::Tensor nonfinite_;  ///< on a CUDA device: gradients so far that were not finite
   RunSummary summary_;
   std::int64_t steady_steps_ = 0;
   std::int64_t steady_samples_ = 0;
   StageTimes steady_times_;  ///< sums over the steady steps
+  LoaderCounts steady_loader_;
   std::int64_t shown_us_ = 0;
   double last_loss_ = 0;
   bool ended_ = false;

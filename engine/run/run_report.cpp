@@ -37,14 +37,15 @@ void Run::show_step(std::int64_t index, const StepResult& result) {
                         human_seconds(static_cast<double>(steps - index - 1) * so_far.step_us * 1e-6),
                         stage_shares(so_far.stages_us, so_far.step_us));
   }
-  console_.progress(fmt::format("step {:>{}}/{}  epoch {:<3} loss {:.4f}{}", index + 1,
-                                std::to_string(steps).size(), steps, result.epoch + 1, last_loss_, speed),
+  const std::string loss = measures() ? "" : fmt::format(" loss {:.4f}", last_loss_);
+  console_.progress(fmt::format("step {:>{}}/{}  epoch {:<3}{}{}", index + 1, std::to_string(steps).size(),
+                                steps, result.epoch + 1, loss, speed),
                     /*keep=*/true);
 }
 
 void Run::record(const Evaluation& evaluation) {
   record_done_steps(/*wait_for_all=*/true);
-  if (!evaluation.complete) return;
+  if (!evaluation.complete) return trace_loop("validate", progress_us_);
   scored_step_ = steps_done_;
   const ChannelScores& headline = evaluation.headline();
   summary_.has_scores = true;
@@ -73,10 +74,12 @@ void Run::record(const Evaluation& evaluation) {
       evaluation.loss, headline.name, headline.rmse, headline.persistence_rmse,
       100 * (headline.rmse / headline.persistence_rmse - 1),
       evaluation.has_climatology ? fmt::format("; climatology {:.3f}", headline.climatology_rmse) : ""));
+  trace_loop("validate", progress_us_);
 }
 
 std::function<bool(std::int64_t, std::int64_t)> Run::progress(const std::string& what) {
   stage_ = what;
+  progress_us_ = steady_us();
   return [this, what](std::int64_t done, std::int64_t all) {
     if (console_.is_terminal()) console_.progress(fmt::format("{} {}/{}", what, done, all));
     owner_.beat();
@@ -84,28 +87,41 @@ std::function<bool(std::int64_t, std::int64_t)> Run::progress(const std::string&
   };
 }
 
-void Run::end(const std::string& status, const std::string& reason) {
-  if (ended_) return;
+std::exception_ptr Run::end(const std::string& status, const std::string& reason) {
+  if (ended_) return nullptr;
   ended_ = true;
-  spans_->finish();
+  std::exception_ptr lost;
+  JsonLine last("end");
+  try {
+    spans_->finish();
+    last.add("status", status).add("reason", reason);
+  } catch (const Error& error) {  // what was learned is safe: only the timeline has a hole
+    lost = std::current_exception();
+    last.add("status", "failed").add("reason", status == "failed" ? reason : error.text());
+  }
   stream_->write(summary_event(summary()));
-  stream_->write(JsonLine("end").add("status", status).add("reason", reason));
+  stream_->write(last);
   stream_->finish();
   owner_.release();
+  return lost;
 }
 
 int Run::finish() {
   record_done_steps(/*wait_for_all=*/true);
   const int stop = StopSignals::requested();
-  const std::string reason =
-      complete() ? "" : fmt::format("{} after {} steps, with a checkpoint", signal_name(stop), steps_done_);
-  summary_.peak_flops_per_s = complete() ? measure_peak_flops(device_) : 0;
-  end(complete() ? "done" : "stopped", reason);
+  const std::string reason = complete() ? ""
+                                        : fmt::format("{} after {} steps, {} a checkpoint", signal_name(stop),
+                                                      steps_done_, measures() ? "without" : "with");
+  const bool computed = loaded_.config.run.measure != "io";
+  summary_.peak_flops_per_s = complete() && computed ? measure_peak_flops(device_) : 0;
+  const std::exception_ptr lost = end(complete() ? "done" : "stopped", reason);
   const std::string fault = has_fault(Fault::none) ? "" : "  with the fault " + loaded_.config.run.fault;
   console_.line((complete() ? "done" : "stopped: " + reason) + fault);
   for (const std::string& line : summary_lines(summary())) console_.line(line);
   console_.line("  run          " + folder_.path.string());
+  if (lost) std::rethrow_exception(lost);
   if (complete()) return static_cast<int>(Exit::done);
+  if (measures()) return 128 + stop;
   console_.line("  go on with   ./isobar run " + lesson_.name + " --set " +
                 shell_quoted("train.resume=" + folder_.path.string()));
   return static_cast<int>(Exit::checkpointed);
