@@ -1,9 +1,7 @@
 #include "core/large_memory.h"
 
-#include <fmt/format.h>
 #include <sys/mman.h>
 
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -26,14 +24,15 @@ void populate(std::byte* begin, std::size_t bytes) {
 }  // namespace
 
 std::shared_ptr<std::byte> allocate_large(std::size_t bytes) {
-  if (bytes > std::numeric_limits<std::size_t>::max() / 2)
-    throw Error(fmt::format("{} bytes of memory were asked for", bytes), "", "", Exit::failed);
+  const auto refuse = [bytes] {
+    throw Error("there is no " + human_bytes(bytes) + " of memory left", "a buffer",
+                "a smaller batch, or fewer of them at once, needs less", Exit::failed);
+  };
+  if (bytes > std::numeric_limits<std::size_t>::max() / 2) refuse();
   const std::size_t used = (bytes + kHugePage - 1) / kHugePage * kHugePage;
   const std::size_t mapped = used + kHugePage;
   void* const start = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (start == MAP_FAILED) {
-    throw system_error(fmt::format("{} of memory cannot be had", human_bytes(bytes)), "", errno);
-  }
+  if (start == MAP_FAILED) refuse();
   std::shared_ptr<std::byte> whole(static_cast<std::byte*>(start),
                                    [mapped](std::byte* at) { munmap(at, mapped); });
   const std::size_t past = reinterpret_cast<std::uintptr_t>(start) % kHugePage;

@@ -46,8 +46,6 @@ TEST_CASE("large memory goes back when its last copy is gone") {
 }
 
 TEST_CASE("more memory than there are addresses is an error with the number") {
-  CHECK_THAT(error_of([] { allocate_large(std::size_t{1} << 62); }, Exit::failed),
-             says("of memory cannot be had"));
-  CHECK_THAT(error_of([] { allocate_large(~std::size_t{0}); }, Exit::failed),
-             says("18446744073709551615 bytes"));
+  for (const std::size_t bytes : {std::size_t{1} << 62, ~std::size_t{0}})
+    CHECK_THAT(error_of([&] { allocate_large(bytes); }, Exit::failed), says("B of memory left"));
 }
