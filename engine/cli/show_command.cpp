@@ -10,6 +10,7 @@
 #include "analyse/curve_svg.h"
 #include "analyse/run_files.h"
 #include "analyse/run_reader.h"
+#include "cli/timeline_command.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
@@ -170,13 +171,34 @@ void remove_run(const fs::path& run) {
   if (code) throw system_error("the run cannot be deleted", run.string(), code.value());
 }
 
-/// Takes "--curve FILE" out of `arguments`; "" when it is not there.
-std::string take_curve(std::vector<std::string>& arguments) {
-  const auto found = std::find(arguments.begin(), arguments.end(), "--curve");
-  if (found == arguments.end() || found + 1 == arguments.end()) return "";
-  const std::string file = *(found + 1);
+constexpr const char* kShowUsage =
+    "./isobar show RUN [--follow] [--json] [--curve FILE.svg] [--timeline [--step N] [--steps K]] "
+    "[--trace FILE.json]; RUN is a folder, a name, or last; N counts from 0";
+
+/// Takes "OPTION VALUE" out of `arguments`; "" when it is not there. An option without its value is an Error
+/// (exit code 2).
+std::string take_value(std::vector<std::string>& arguments, const std::string& option) {
+  const auto found = std::find(arguments.begin(), arguments.end(), option);
+  if (found == arguments.end()) return "";
+  if (found + 1 == arguments.end()) throw Error(option + " what?", "./isobar show", kShowUsage);
+  const std::string value = *(found + 1);
   arguments.erase(found, found + 2);
-  return file;
+  return value;
+}
+
+/// Takes what asks for the timeline out of `arguments`.
+TimelineRequest take_timeline(std::vector<std::string>& arguments, bool json) {
+  TimelineRequest out;
+  out.json = json;
+  out.draw = take_flag(arguments, "--timeline");
+  out.trace_file = take_value(arguments, "--trace");
+  const std::string first = take_value(arguments, "--step");
+  const std::string steps = take_value(arguments, "--steps");
+  if (!out.draw && (!first.empty() || !steps.empty()))
+    throw Error("--step and --steps choose what --timeline draws", "./isobar show", kShowUsage);
+  if (!first.empty()) out.wish.first = parse_steps("--step", first, 0);
+  if (!steps.empty()) out.wish.steps = parse_steps("--steps", steps, 1);
+  return out;
 }
 
 }  // namespace
@@ -185,12 +207,18 @@ int show_command(const std::vector<std::string>& words) {
   std::vector<std::string> arguments = words;
   const bool json = take_flag(arguments, "--json");
   const bool live = take_flag(arguments, "--follow");
-  const std::string curve = take_curve(arguments);
-  if (arguments.size() != 1) {
-    throw Error("which run?", "./isobar show",
-                "./isobar show RUN [--follow] [--json] [--curve FILE.svg]; RUN is a folder, a name, or last");
+  const std::string curve = take_value(arguments, "--curve");
+  const TimelineRequest timeline = take_timeline(arguments, json);
+  if (arguments.size() != 1) throw Error("which run?", "./isobar show", kShowUsage);
+  const bool asks_timeline = timeline.draw || !timeline.trace_file.empty();
+  if (asks_timeline && (live || !curve.empty()))
+    throw Error("--timeline and --trace go with neither --follow nor --curve", "./isobar show", kShowUsage);
+  const fs::path run = find_run(arguments.front(), "runs");
+  if (asks_timeline) {
+    show_timeline(run, timeline);
+    return 0;
   }
-  RunReader reader(find_run(arguments.front(), "runs"));
+  RunReader reader(run);
   while (reader.update()) {
   }
   Console console;

@@ -4,7 +4,8 @@
 
 namespace isobar {
 
-/// `show RUN [--follow] [--json] [--curve FILE.svg]`: what a run says of itself, live ones too.
+/// `show RUN [--follow] [--json] [--curve FILE.svg]`: what a run says of itself, live ones too. With
+/// `--timeline [--step N] [--steps K]` what ran when; `--trace FILE.json` writes that for Perfetto.
 int show_command(const std::vector<std::string>& arguments);
 
 /// `runs`: the runs below runs/, with state, skill, throughput and size; `runs name RUN NAME`; `runs note RUN

@@ -8,13 +8,17 @@
 namespace isobar {
 
 PendingStageTimes::PendingStageTimes(PendingStageTimes&& other) noexcept
-    : events_(other.events_), marks_(std::exchange(other.marks_, {})), times_(other.times_) {}
+    : events_(other.events_),
+      marks_(std::exchange(other.marks_, {})),
+      intervals_(std::exchange(other.intervals_, {})),
+      times_(other.times_) {}
 
 PendingStageTimes& PendingStageTimes::operator=(PendingStageTimes&& other) noexcept {
   if (this == &other) return *this;
   give_back();
   events_ = other.events_;
   marks_ = std::exchange(other.marks_, {});
+  intervals_ = std::exchange(other.intervals_, {});
   times_ = other.times_;
   return *this;
 }
@@ -44,7 +48,25 @@ StageTimes PendingStageTimes::take() {
   return times_;
 }
 
-StageTimer::StageTimer(EventPool* events) : begin_us_(steady_us()), since_us_(begin_us_) {
+std::vector<StageInterval> PendingStageTimes::device_intervals(const DeviceClock& clock) const {
+  std::vector<StageInterval> out;
+  if (marks_.empty()) return out;
+  for (const Mark& mark : marks_) events_->wait_for(mark.event);
+  // The step's first point is placed by the reference; the others by their distance from the one before,
+  // which is exact however long ago the reference was.
+  auto begin_us = static_cast<double>(clock.host_us(marks_.front().event));
+  for (std::size_t i = 1; i < marks_.size(); ++i) {
+    const double end_us = begin_us + events_->elapsed_us(marks_[i - 1].event, marks_[i].event);
+    if (marks_[i].ended < kStageNames.size())
+      out.push_back({static_cast<Stage>(marks_[i].ended), std::llround(begin_us), std::llround(end_us)});
+    begin_us = end_us;
+  }
+  return out;
+}
+
+StageTimer::StageTimer(EventPool* events, bool keeps_intervals)
+    : begin_us_(steady_us()), since_us_(begin_us_), keeps_intervals_(keeps_intervals) {
+  if (keeps_intervals) pending_.intervals_.reserve(2 * kStageNames.size());
   pending_.events_ = events;
   if (events == nullptr) return;
   pending_.marks_.reserve(2 * kStageNames.size());
@@ -56,6 +78,8 @@ void StageTimer::close() {
   const std::int64_t now_us = steady_us();
   std::int64_t& running = current_ < kStageNames.size() ? times.stage_host_us[current_] : times.rest_host_us;
   running += now_us - since_us_;
+  if (keeps_intervals_ && current_ < kStageNames.size())
+    pending_.intervals_.push_back({static_cast<Stage>(current_), since_us_, now_us});
   since_us_ = now_us;
   if (pending_.events_ != nullptr) pending_.marks_.push_back({pending_.events_->record(), current_});
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "device/device_clock.h"
 #include "device/event_pool.h"
 
 namespace isobar {
@@ -28,6 +29,13 @@ struct StageTimes {
   std::int64_t step_host_us = 0;
 };
 
+/// A stretch of time in which one stage ran.
+struct StageInterval {
+  Stage stage;
+  std::int64_t begin_us;  ///< on the host's steady clock (core/clock.h)
+  std::int64_t end_us;
+};
+
 /// The times of a step whose end the device may not have reached yet.
 class PendingStageTimes {
  public:
@@ -42,6 +50,12 @@ class PendingStageTimes {
   /// The times; waits for the device when they are not there yet. Once.
   StageTimes take();
 
+  /// What the timer was asked to keep: when the host was in which stage, in their order.
+  const std::vector<StageInterval>& intervals() const { return intervals_; }
+  /// When the device did the work of which stage, put on the host's clock; none on a CPU. Waits as `take`
+  /// does, and comes before it.
+  std::vector<StageInterval> device_intervals(const DeviceClock& clock) const;
+
  private:
   friend class StageTimer;
   /// A point on the stream, and what ended there: a stage, or kStageNames.size() for the rest.
@@ -54,6 +68,7 @@ class PendingStageTimes {
 
   EventPool* events_ = nullptr;
   std::vector<Mark> marks_;
+  std::vector<StageInterval> intervals_;
   StageTimes times_;
 };
 
@@ -61,8 +76,8 @@ class PendingStageTimes {
 class StageTimer {
  public:
   /// `events` of the device, which outlives this and what `finish` gives; null for a CPU, where the host does
-  /// the work.
-  explicit StageTimer(EventPool* events = nullptr);
+  /// the work. `keeps_intervals` for a timeline: not only sums.
+  explicit StageTimer(EventPool* events = nullptr, bool keeps_intervals = false);
   /// Ends the stage that is running, if any, and starts `stage`.
   void enter(Stage stage);
   /// Ends the running stage; time until the next `enter` belongs to no stage.
@@ -76,6 +91,7 @@ class StageTimer {
   std::int64_t begin_us_;
   std::int64_t since_us_;  ///< when the running stage, or the rest, began
   std::size_t current_ = kStageNames.size();
+  bool keeps_intervals_;
   PendingStageTimes pending_;
 };
 

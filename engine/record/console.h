@@ -1,5 +1,6 @@
 #pragma once
 // What a run says: on the terminal, and as plain text in the run folder's console.log.
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -7,6 +8,9 @@
 #include "core/files.h"
 
 namespace isobar {
+
+/// Columns of the terminal on standard output; 80 where it is none.
+std::size_t terminal_columns();
 
 class Console {
  public:

@@ -3,16 +3,23 @@
 namespace isobar {
 
 SpanWriter::SpanWriter(std::filesystem::path path, int flush_ms, StreamStart start, std::int64_t origin_us,
-                       std::int64_t first_step, std::int64_t steps)
+                       std::int64_t first_step, std::int64_t steps, int attempt)
     : path_(std::move(path)),
       flush_ms_(flush_ms),
       start_(start),
       origin_us_(origin_us),
       first_step_(first_step),
-      end_step_(first_step + steps) {}
+      end_step_(first_step + steps),
+      attempt_(attempt) {}
 
 StreamWriter& SpanWriter::stream() {
-  if (!stream_) stream_ = std::make_unique<StreamWriter>(path_, flush_ms_, start_);
+  if (!stream_) {
+    stream_ = std::make_unique<StreamWriter>(path_, flush_ms_, start_);
+    stream_->write(JsonLine("attempt")
+                       .add("schema", kSpanSchema)
+                       .add("attempt", attempt_)
+                       .add("from_step", first_step_));
+  }
   return *stream_;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // What went on beside the training loop and within it: spans of time on named tracks, for a timeline. They
-// lie in a stream of their own, `rank-NNNN.spans.jsonl`, for the first steps of an attempt only.
+// lie in a stream of their own, `rank-NNNN.spans.jsonl`, for the first steps of an attempt only. Each attempt
+// begins with a line of kind `attempt` (schema, attempt, from_step); readers keep what is behind the last.
 #include <cstdint>
 #include <exception>
 #include <filesystem>
@@ -11,6 +12,9 @@
 #include "record/stream_writer.h"
 
 namespace isobar {
+
+/// Of the stream of spans; a reader refuses another.
+inline constexpr int kSpanSchema = 1;
 
 struct Span {
   std::string_view track;     ///< "loop", "load.0", "upload", ...
@@ -26,7 +30,7 @@ class SpanWriter {
   /// Keeps spans of steps first_step .. first_step + steps - 1; times are written since `origin_us` (steady
   /// clock). The file is made with the first span.
   SpanWriter(std::filesystem::path path, int flush_ms, StreamStart start, std::int64_t origin_us,
-             std::int64_t first_step, std::int64_t steps);
+             std::int64_t first_step, std::int64_t steps, int attempt = 0);
   SpanWriter(const SpanWriter&) = delete;
   SpanWriter& operator=(const SpanWriter&) = delete;
 
@@ -49,6 +53,7 @@ class SpanWriter {
   std::int64_t origin_us_;
   std::int64_t first_step_;
   std::int64_t end_step_;
+  int attempt_;
   std::mutex mutex_;
   std::unique_ptr<StreamWriter> stream_;
   std::exception_ptr failure_;

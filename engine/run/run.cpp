@@ -137,7 +137,8 @@ void Run::write_attempt(const std::vector<std::string>& command) {
   begin_us_ = steady_us();
   spans_ = std::make_unique<SpanWriter>(folder_.spans_file(0), static_cast<int>(config.run.flush_ms),
                                         attempt_ > 0 ? StreamStart::go_on : StreamStart::create, begin_us_,
-                                        first_step_, config.run.trace_steps);
+                                        first_step_, config.run.trace_steps, attempt_);
+  if (events_ && spans_->wants(first_step_)) device_clock_ = std::make_unique<DeviceClock>(*events_);
   stream_->write(JsonLine("run")
                      .add("schema", kSchema)
                      .add("lesson", lesson_.name)
@@ -248,6 +249,7 @@ void Run::queue_step(std::int64_t index, const StepResult& result, const at::Ten
       index, result, fetched, std::move(times), steady_us() - begin_us_, loader_since_last_step()};
   if (result.loss.defined())
     step.result.loss = result.loss.detach();  // the graph behind it ends with the step
+  trace_host(index, step.times);
   pending_.push_back(std::move(step));
   record_done_steps(/*wait_for_all=*/false);
 }
@@ -266,6 +268,7 @@ void Run::record_done_steps(bool wait_for_all) {
   while (!pending_.empty() && (wait_for_all || pending_.front().times.ready())) {
     PendingStep step = std::move(pending_.front());
     pending_.pop_front();
+    trace_device(step.index, step.times);
     record_step(step, step.times.take());
   }
 }

@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/command_line.h"
@@ -107,8 +109,14 @@ class Run {
   /// Records steps in their order as far as the device has done them, or all of them.
   void record_done_steps(bool wait_for_all);
   void record_step(const PendingStep& step, const StageTimes& times);
+  /// Spans of a step's stages on tracks "loop" and "device", while they are wanted.
+  void trace_host(std::int64_t step, const PendingStageTimes& times);
+  void trace_device(std::int64_t step, const PendingStageTimes& times);
+  /// A span on track "loop" of what is no step: it lies before step `steps_done()`.
+  void trace_loop(std::string_view name, std::int64_t begin_us);
   void show_step(std::int64_t index, const StepResult& result);
-  void end(const std::string& status, const std::string& reason);
+  /// Returns what kept spans from being written, told when all else is done; null when nothing did.
+  std::exception_ptr end(const std::string& status, const std::string& reason);
   void add_to_summary(const PendingStep& step, const StageTimes& times);
   /// What the loader did since the last step; `ready` and `slots` are those of now.
   LoaderCounts loader_since_last_step();
@@ -139,9 +147,11 @@ class Run {
   double earlier_wall_s_ = 0;            ///< of the attempts before this one
   const Parameters* parameters_ = nullptr;
   const Loader* loader_ = nullptr;
-  LoaderCounts loader_before_;         ///< counts at the end of the last step
-  std::string stage_ = "start";        ///< what goes on, for errors that do not say it
-  std::unique_ptr<EventPool> events_;  ///< of a CUDA device
+  LoaderCounts loader_before_;                 ///< counts at the end of the last step
+  std::string stage_ = "start";                ///< what goes on, for errors that do not say it
+  std::unique_ptr<EventPool> events_;          ///< of a CUDA device
+  std::unique_ptr<DeviceClock> device_clock_;  ///< of a CUDA device whose spans are wanted
+  std::int64_t progress_us_ = 0;               ///< when the last thing with a live line began
   std::deque<PendingStep> pending_;
   at::Tensor nonfinite_;  ///< on a CUDA device: gradients so far that were not finite
   RunSummary summary_;

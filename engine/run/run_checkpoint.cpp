@@ -126,6 +126,7 @@ void Run::save_checkpoint(const Training& training) {
   checkpoint_step_ = steps_done_;
   remove_old_checkpoints(folder_.checkpoints(), loaded_.config.train.keep_checkpoints, steps_done_);
   const std::int64_t duration_us = steady_us() - begin_us;
+  trace_loop("checkpoint", begin_us);
   stream_->write(JsonLine("note")
                      .add("text", "checkpoint")
                      .add("step", steps_done_)

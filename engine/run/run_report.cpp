@@ -45,7 +45,7 @@ void Run::show_step(std::int64_t index, const StepResult& result) {
 
 void Run::record(const Evaluation& evaluation) {
   record_done_steps(/*wait_for_all=*/true);
-  if (!evaluation.complete) return;
+  if (!evaluation.complete) return trace_loop("validate", progress_us_);
   scored_step_ = steps_done_;
   const ChannelScores& headline = evaluation.headline();
   summary_.has_scores = true;
@@ -74,10 +74,12 @@ void Run::record(const Evaluation& evaluation) {
       evaluation.loss, headline.name, headline.rmse, headline.persistence_rmse,
       100 * (headline.rmse / headline.persistence_rmse - 1),
       evaluation.has_climatology ? fmt::format("; climatology {:.3f}", headline.climatology_rmse) : ""));
+  trace_loop("validate", progress_us_);
 }
 
 std::function<bool(std::int64_t, std::int64_t)> Run::progress(const std::string& what) {
   stage_ = what;
+  progress_us_ = steady_us();
   return [this, what](std::int64_t done, std::int64_t all) {
     if (console_.is_terminal()) console_.progress(fmt::format("{} {}/{}", what, done, all));
     owner_.beat();
@@ -85,14 +87,23 @@ std::function<bool(std::int64_t, std::int64_t)> Run::progress(const std::string&
   };
 }
 
-void Run::end(const std::string& status, const std::string& reason) {
-  if (ended_) return;
+std::exception_ptr Run::end(const std::string& status, const std::string& reason) {
+  if (ended_) return nullptr;
   ended_ = true;
-  spans_->finish();
+  std::exception_ptr lost;
+  JsonLine last("end");
+  try {
+    spans_->finish();
+    last.add("status", status).add("reason", reason);
+  } catch (const Error& error) {  // what was learned is safe: only the timeline has a hole
+    lost = std::current_exception();
+    last.add("status", "failed").add("reason", status == "failed" ? reason : error.text());
+  }
   stream_->write(summary_event(summary()));
-  stream_->write(JsonLine("end").add("status", status).add("reason", reason));
+  stream_->write(last);
   stream_->finish();
   owner_.release();
+  return lost;
 }
 
 int Run::finish() {
@@ -103,11 +114,12 @@ int Run::finish() {
                                                       steps_done_, measures() ? "without" : "with");
   const bool computed = loaded_.config.run.measure != "io";
   summary_.peak_flops_per_s = complete() && computed ? measure_peak_flops(device_) : 0;
-  end(complete() ? "done" : "stopped", reason);
+  const std::exception_ptr lost = end(complete() ? "done" : "stopped", reason);
   const std::string fault = has_fault(Fault::none) ? "" : "  with the fault " + loaded_.config.run.fault;
   console_.line((complete() ? "done" : "stopped: " + reason) + fault);
   for (const std::string& line : summary_lines(summary())) console_.line(line);
   console_.line("  run          " + folder_.path.string());
+  if (lost) std::rethrow_exception(lost);
   if (complete()) return static_cast<int>(Exit::done);
   if (measures()) return 128 + stop;
   console_.line("  go on with   ./isobar run " + lesson_.name + " --set " +

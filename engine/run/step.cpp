@@ -8,7 +8,8 @@
 
 namespace isobar {
 
-Step::Step(Run& run, std::int64_t index) : run_(run), index_(index), timer_(run.events_.get()) {}
+Step::Step(Run& run, std::int64_t index)
+    : run_(run), index_(index), timer_(run.events_.get(), run.spans_->wants(index)) {}
 
 void Step::enter(Stage stage) {
   timer_.enter(stage);

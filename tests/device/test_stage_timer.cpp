@@ -1,7 +1,10 @@
 // The device's clock in stage timers, on a device whose clock the test moves.
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <optional>
+#include <thread>
 
+#include "core/clock.h"
 #include "device/fake_plugin.h"
 #include "device/stage_timer.h"
 
@@ -92,4 +95,79 @@ TEST_CASE("a handle can be moved, and the one moved from holds nothing") {
   StageTimer other(&events);
   second = other.finish();  // what it held goes back to the pool
   CHECK(second.take().step_us == 0);
+}
+
+TEST_CASE("a stage that is entered several times has several intervals, and they sum to its time") {
+  StageTimer timer(nullptr, /*keeps_intervals=*/true);
+  const std::int64_t before_us = steady_us();
+  const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(2)); };
+  for (const Stage stage : {Stage::load, Stage::forward, Stage::backward, Stage::forward}) {
+    timer.enter(stage);
+    pause();
+  }
+  timer.leave();
+  pause();  // belongs to no stage
+  timer.enter(Stage::optimize);
+  PendingStageTimes pending = timer.finish();
+  const std::vector<StageInterval> intervals = pending.intervals();
+  const StageTimes times = pending.take();
+  REQUIRE(intervals.size() == 5);
+  CHECK(intervals[3].stage == Stage::forward);
+  CHECK(intervals[0].begin_us >= before_us);
+  CHECK(intervals[4].end_us <= steady_us());
+  CHECK(intervals[4].begin_us - intervals[3].end_us >= 2000);
+  std::array<std::int64_t, kStageNames.size()> sums{};
+  for (const StageInterval& interval : intervals) {
+    sums[static_cast<std::size_t>(interval.stage)] += interval.end_us - interval.begin_us;
+  }
+  CHECK(sums == times.stage_us);
+}
+
+TEST_CASE("a timer that was not asked for intervals keeps none") {
+  StageTimer timer;
+  timer.enter(Stage::forward);
+  CHECK(timer.finish().intervals().empty());
+}
+
+TEST_CASE("intervals of the device lie on the host's clock, in the order and with the lengths of its work") {
+  const FakePlugin device;
+  EventPool events(device, 0);
+  const std::int64_t before_us = steady_us();
+  const DeviceClock clock(events);  // the device's clock stands at 0 all the while
+  const std::int64_t after_us = steady_us();
+  CHECK(clock.error_us() <= after_us - before_us);
+  device.launch(5000);  // of an earlier step
+  StageTimer timer(&events, true);
+  timer.enter(Stage::forward);
+  device.launch(300);
+  timer.enter(Stage::backward);
+  device.launch(500);
+  timer.leave();
+  device.launch(20);
+  timer.enter(Stage::optimize);
+  device.launch(100);
+  PendingStageTimes pending = timer.finish();
+  const std::vector<StageInterval> intervals = pending.device_intervals(clock);
+  REQUIRE(intervals.size() == 3);
+  const std::int64_t begin_us = intervals[0].begin_us;
+  CHECK(begin_us >= before_us + 5000);
+  CHECK(begin_us <= after_us + 5000);
+  const std::array<std::int64_t, 6> offsets = {0, 300, 300, 800, 820, 920};
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(intervals[i].begin_us - begin_us == offsets[2 * i]);
+    CHECK(intervals[i].end_us - begin_us == offsets[2 * i + 1]);
+  }
+  CHECK(intervals[1].stage == Stage::backward);
+  CHECK(pending.take().step_us == 920);  // and the sums are still there
+  CHECK(StageTimer(nullptr, true).finish().device_intervals(clock).empty());
+}
+
+TEST_CASE("the reference of the device's clock keeps one event") {
+  const FakePlugin device;
+  EventPool events(device, 0);
+  { const DeviceClock clock(events); }
+  const std::size_t made = device.events_made();
+  for (int i = 0; i < 5; ++i) const DeviceClock clock(events);
+  CHECK(device.events_made() == made);
+  CHECK(made <= 2);
 }

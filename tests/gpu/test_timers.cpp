@@ -4,6 +4,7 @@
 #include <numeric>
 #include <thread>
 
+#include "core/clock.h"
 #include "device/device.h"
 #include "device/peak.h"
 #include "device/stage_timer.h"
@@ -72,6 +73,32 @@ TEST_CASE("finishing a step does not wait for a kernel in flight") {
   const StageTimes times = pending.take();
   CHECK(of(times, Stage::forward) >= 1'000'000);
   CHECK(times.step_host_us < times.step_us);
+}
+
+TEST_CASE(
+    "work of the device lies on the host's clock between when it was asked for and when it was waited for") {
+  EventPool events(kGpu);
+  spin(10, gpu_stream());
+  const DeviceClock clock(events);
+  INFO("host and device are known to " << clock.error_us() << " us");
+  CHECK(clock.error_us() < 1000);
+  const std::int64_t slack_us = clock.error_us() + kRounding_us;
+  for (int round = 0; round < 20; ++round) {
+    const std::int64_t asked_us = steady_us();
+    StageTimer timer(&events, /*keeps_intervals=*/true);
+    timer.enter(Stage::forward);
+    spin(2000, gpu_stream());
+    timer.enter(Stage::optimize);
+    spin(1000, gpu_stream());
+    PendingStageTimes pending = timer.finish();
+    const std::vector<StageInterval> intervals = pending.device_intervals(clock);
+    const std::int64_t waited_us = steady_us();
+    REQUIRE(intervals.size() == 2);
+    CHECK(intervals[0].begin_us >= asked_us - slack_us);
+    CHECK(intervals[0].end_us - intervals[0].begin_us >= 2000);
+    CHECK(intervals[1].begin_us == intervals[0].end_us);
+    CHECK(intervals[1].end_us <= waited_us + slack_us);
+  }
 }
 
 TEST_CASE("the measured peak is that of the precision in force") {

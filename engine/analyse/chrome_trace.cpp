@@ -1,0 +1,124 @@
+#include "analyse/chrome_trace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <vector>
+
+#include "analyse/timeline.h"
+#include "core/files.h"
+
+namespace isobar {
+namespace {
+
+constexpr std::size_t kPieceBytes = 1 << 20;
+
+/// A text with its quotation marks.
+std::string quoted(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', /*ensure_ascii=*/true, nlohmann::json::error_handler_t::replace);
+}
+
+/// Events on their way to the file: a million of them need no memory.
+class EventFile {
+ public:
+  explicit EventFile(const std::filesystem::path& file) : writer_(file) {
+    text_ = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
+  }
+  void add(const std::string& event) {
+    text_ += (first_ ? "" : ",\n") + event;
+    first_ = false;
+    if (text_.size() >= kPieceBytes) flush();
+  }
+  void finish() {
+    text_ += "\n]}\n";
+    flush();
+    writer_.finish();
+  }
+
+ private:
+  void flush() {
+    writer_.write(std::as_bytes(std::span(text_)));
+    text_.clear();
+  }
+
+  WholeFileWriter writer_;
+  std::string text_;
+  bool first_ = true;
+};
+
+/// Spans of one track in lanes, so that no two of a lane run at once; each lane in the order of time.
+std::vector<std::vector<SpanRow>> lanes_of(std::vector<SpanRow> spans) {
+  std::stable_sort(spans.begin(), spans.end(),
+                   [](const SpanRow& a, const SpanRow& b) { return a.begin_us < b.begin_us; });
+  constexpr std::size_t kMostLanes = 64;
+  std::vector<std::vector<SpanRow>> lanes;
+  for (const SpanRow& span : spans) {
+    const auto free = std::find_if(lanes.begin(), lanes.end(), [&](const std::vector<SpanRow>& lane) {
+      return lane.back().end_us <= span.begin_us;
+    });
+    if (free != lanes.end()) {
+      free->push_back(span);
+    } else if (lanes.size() < kMostLanes) {
+      lanes.push_back({span});
+    }
+  }
+  return lanes;
+}
+
+void add_metadata(EventFile& out, int pid, int tid, const char* what, const std::string& argument) {
+  out.add(
+      fmt::format(R"({{"ph":"M","pid":{},"tid":{},"name":"{}","args":{{{}}}}})", pid, tid, what, argument));
+}
+
+void add_span(EventFile& out, int pid, int tid, const std::string& name, const SpanRow& span) {
+  const std::string bytes = span.bytes > 0 ? fmt::format(R"(,"bytes":{})", span.bytes) : "";
+  out.add(fmt::format(R"({{"ph":"X","pid":{},"tid":{},"name":{},"ts":{},"dur":{},"args":{{"step":{}{}}}}})",
+                      pid, tid, name, span.begin_us, span.duration_us(), span.step, bytes));
+}
+
+void add_counters(EventFile& out, int pid, const SpanTable& table, const RunSeries& series) {
+  const CurveRef slots = series.find("train/queue_slots");
+  if (!slots) return;
+  for (const StepWindow& window : step_windows(table)) {
+    const auto step = static_cast<double>(window.step);
+    const std::size_t row = slots.places->step.lower_bound(step);
+    const std::size_t i = slots.curve->index_of_row(row);
+    if (i >= slots.curve->y.size() || slots.places->step[slots.curve->row(i)] != step) continue;
+    const double value = slots.curve->y[i];
+    if (!std::isfinite(value)) continue;
+    out.add(fmt::format(R"({{"ph":"C","pid":{},"tid":0,"name":"queue_slots","ts":{},"args":{{"ready":{}}}}})",
+                        pid, window.begin_us, value));
+  }
+}
+
+}  // namespace
+
+void write_chrome_trace(const std::filesystem::path& file, const SpanTable& table, const RunSeries& series,
+                        const TraceProcess& process) {
+  EventFile out(file);
+  const int pid = process.rank;
+  add_metadata(out, pid, 0, "process_name", "\"name\":" + quoted(process.name));
+  add_metadata(out, pid, 0, "process_sort_index", fmt::format("\"sort_index\":{}", process.rank));
+  std::vector<std::string> names;
+  for (const std::string& name : table.names) names.push_back(quoted(name));
+  std::vector<std::vector<SpanRow>> tracks(table.tracks.size());
+  for (const SpanRow& span : table.spans) tracks[span.track].push_back(span);
+  int tid = 0;
+  for (const std::size_t track : ordered_tracks(table)) {
+    int lane_number = 0;
+    for (const std::vector<SpanRow>& lane : lanes_of(std::move(tracks[track]))) {
+      ++tid;
+      const std::string more = ++lane_number > 1 ? fmt::format(" ({})", lane_number) : "";
+      add_metadata(out, pid, tid, "thread_name", "\"name\":" + quoted(table.tracks[track] + more));
+      add_metadata(out, pid, tid, "thread_sort_index", fmt::format("\"sort_index\":{}", tid));
+      for (const SpanRow& span : lane) add_span(out, pid, tid, names[span.name], span);
+    }
+  }
+  add_counters(out, pid, table, series);
+  out.finish();
+}
+
+}  // namespace isobar

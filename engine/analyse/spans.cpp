@@ -1,0 +1,129 @@
+#include "analyse/spans.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <tuple>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "record/run_folder.h"
+#include "record/span_writer.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kMostNameBytes = 40;
+
+/// "load.10" as ("load.", 10): so that numbers sort as numbers.
+std::pair<std::string, std::uint64_t> parts_of(const std::string& track) {
+  std::size_t digits = track.size();
+  while (digits > 0 && track[digits - 1] >= '0' && track[digits - 1] <= '9') --digits;
+  std::uint64_t number = 0;
+  const char* const end = track.data() + track.size();
+  const auto [stop, code] = std::from_chars(track.data() + digits, end, number);
+  if (code != std::errc{} || stop != end) return {track, 0};
+  return {track.substr(0, digits), number};
+}
+
+std::size_t rank_of(const std::string& track) {
+  static constexpr std::array<std::string_view, 3> kFirst = {"loop", "device", "upload"};
+  return static_cast<std::size_t>(std::find(kFirst.begin(), kFirst.end(), track) - kFirst.begin());
+}
+
+}  // namespace
+
+void SpanTableBuilder::take(const Event& event) {
+  if (event.kind() == "span") {
+    take_span(event);
+  } else if (event.kind() == "attempt") {
+    if (const std::int64_t schema = event.integer("schema"); schema != kSpanSchema) {
+      throw Error(fmt::format("the spans have schema {}, this program reads {}", schema, kSpanSchema), where_,
+                  "the run was made by another version");
+    }
+    clear();
+    table_.attempt = event.integer("attempt");
+  }
+}
+
+bool SpanTableBuilder::place_of(const std::string& text, Places& places, std::vector<std::string>& list,
+                                std::size_t most, std::uint16_t& out) {
+  const auto found = places.find(text);
+  if (found != places.end()) {
+    out = found->second;
+    return true;
+  }
+  if (list.size() == most) return false;
+  out = static_cast<std::uint16_t>(list.size());
+  places.emplace(text, out);
+  list.push_back(text);
+  return true;
+}
+
+void SpanTableBuilder::take_span(const Event& event) {
+  const std::string track = printable(event.text("track"), kMostNameBytes);
+  const std::string name = printable(event.text("name"), kMostNameBytes);
+  SpanRow row;
+  row.step = event.integer("step", -1);
+  row.begin_us = event.integer("begin_us", -1);
+  const std::int64_t duration_us = event.integer("duration_us", -1);
+  if (track.empty() || name.empty() || row.step < 0 || row.begin_us < 0 || duration_us < 0)
+    return count_unread();
+  row.end_us = row.begin_us + duration_us;
+  row.bytes = std::max<std::int64_t>(0, event.integer("bytes"));
+  const bool fits = table_.spans.size() < kMostSpans &&
+                    place_of(track, tracks_, table_.tracks, kMostTracks, row.track) &&
+                    place_of(name, names_, table_.names, kMostSpanNames, row.name);
+  if (fits) {
+    table_.spans.push_back(row);
+  } else {
+    ++table_.left_out;
+  }
+}
+
+SpanReader::SpanReader(const fs::path& folder, int rank)
+    : stream_(RunFolder{folder}.spans_file(rank)), builder_(RunFolder{folder}.spans_file(rank).string()) {}
+
+bool SpanReader::update() {
+  const std::vector<std::string> lines = stream_.read_new();
+  if (stream_.restarts() != restarts_) {
+    restarts_ = stream_.restarts();
+    builder_.clear();
+  }
+  for (const std::string& line : lines) {
+    if (const Event* const event = parser_.parse(line); event != nullptr) {
+      builder_.take(*event);
+    } else {
+      builder_.count_unread();
+    }
+  }
+  return !lines.empty();
+}
+
+SpanTable read_spans(const fs::path& folder) {
+  SpanReader reader(folder);
+  while (reader.update()) {
+  }
+  if (reader.table().spans.empty()) {
+    throw Error("the run has no spans to draw", RunFolder{folder}.spans_file(0).string(),
+                "a run keeps those of its first run.trace_steps steps: --set run.trace_steps=200");
+  }
+  return reader.table();
+}
+
+std::vector<std::size_t> ordered_tracks(const SpanTable& table) {
+  std::vector<std::size_t> out(table.tracks.size());
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = i;
+  const auto key = [&](std::size_t i) {
+    return std::tuple(rank_of(table.tracks[i]), parts_of(table.tracks[i]));
+  };
+  std::sort(out.begin(), out.end(), [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
+  return out;
+}
+
+}  // namespace isobar

@@ -1,0 +1,223 @@
+#include "analyse/timeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string_view>
+
+#include "analyse/intervals.h"
+#include "core/error.h"
+
+namespace isobar {
+namespace {
+
+/// What the loop does between steps.
+bool is_between_steps(std::string_view name) { return name == "validate" || name == "checkpoint"; }
+bool is_compute(std::string_view name) {
+  return name == "forward" || name == "backward" || name == "optimize";
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+/// The first steps fill queues and caches: they are like no other.
+std::vector<StepWindow> steady_of(const std::vector<StepWindow>& windows) {
+  const std::size_t warm_up = windows.size() > 3 ? std::max<std::size_t>(1, windows.size() / 10) : 0;
+  return {windows.begin() + static_cast<std::ptrdiff_t>(warm_up), windows.end()};
+}
+
+std::vector<StepWindow> drawn_of(const std::vector<StepWindow>& windows,
+                                 const std::vector<StepWindow>& steady, const TimelineWish& wish) {
+  const auto count = static_cast<std::size_t>(std::max<std::int64_t>(1, wish.steps));
+  if (wish.first < 0) {
+    const std::size_t shown = std::min(count, steady.size());
+    const auto begin = steady.begin() + static_cast<std::ptrdiff_t>((steady.size() - shown) / 2);
+    return {begin, begin + static_cast<std::ptrdiff_t>(shown)};
+  }
+  const auto begin = std::find_if(windows.begin(), windows.end(),
+                                  [&](const StepWindow& window) { return window.step == wish.first; });
+  if (begin == windows.end()) {
+    throw Error(fmt::format("step {} was not traced", wish.first), "--step",
+                fmt::format("steps {} to {} were; run.trace_steps says how many are", windows.front().step,
+                            windows.back().step));
+  }
+  const auto left = static_cast<std::size_t>(windows.end() - begin);
+  return {begin, begin + static_cast<std::ptrdiff_t>(std::min(count, left))};
+}
+
+/// Figures of one table over its steady steps.
+class Figures {
+ public:
+  Figures(const SpanTable& table, const std::vector<StepWindow>& steady)
+      : table_(table), first_(steady.front().step), last_(steady.back().step) {
+    time_ = {steady.front().begin_us, steady.front().end_us};
+    for (const StepWindow& window : steady) {
+      time_.begin = std::min(time_.begin, window.begin_us);
+      time_.end = std::max(time_.end, window.end_us);
+    }
+    time_.end = std::max(time_.end, time_.begin + 1);
+    tracks_.resize(table.tracks.size());
+    for (std::size_t i = 0; i < table.spans.size(); ++i) tracks_[table.spans[i].track].push_back(i);
+  }
+
+  TrackFigures of_track(std::size_t track) const {
+    TrackFigures out{
+        track, share(union_of_names(track, [](std::string_view name) { return name != "wait"; })), {}};
+    std::vector<bool> seen(table_.names.size());
+    for (const std::size_t i : tracks_[track]) {
+      const std::size_t name = table_.spans[i].name;
+      if (seen[name]) continue;
+      seen[name] = true;
+      NameFigures figures = of_name(track, name);
+      if (figures.steps > 0) out.names.push_back(figures);
+    }
+    return out;
+  }
+
+  std::optional<double> upload_beside_compute() const {
+    const std::optional<std::size_t> upload = find("upload");
+    const std::optional<std::size_t> device = find("device");
+    const std::optional<std::size_t> computes = device ? device : find("loop");
+    if (!upload || !computes) return std::nullopt;
+    const auto moved = union_of_names(*upload, [](std::string_view name) { return name != "wait"; });
+    if (length_of(moved) == 0) return std::nullopt;
+    const auto both = common_to(moved, union_of_names(*computes, is_compute));
+    return static_cast<double>(length_of(both)) / static_cast<double>(length_of(moved));
+  }
+
+ private:
+  std::optional<std::size_t> find(std::string_view track) const {
+    const auto found = std::find(table_.tracks.begin(), table_.tracks.end(), track);
+    if (found == table_.tracks.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - table_.tracks.begin());
+  }
+
+  /// When spans of a track with such names ran, within the steady time.
+  template <class Wanted>
+  std::vector<Interval> union_of_names(std::size_t track, const Wanted& wanted) const {
+    std::vector<Interval> out;
+    for (const std::size_t i : tracks_[track]) {
+      const SpanRow& span = table_.spans[i];
+      if (!wanted(std::string_view(table_.names[span.name]))) continue;
+      out.push_back({std::max(span.begin_us, time_.begin), std::min(span.end_us, time_.end)});
+    }
+    return union_of(std::move(out));
+  }
+
+  double share(const std::vector<Interval>& times) const {
+    return static_cast<double>(length_of(times)) / static_cast<double>(time_.end - time_.begin);
+  }
+
+  NameFigures of_name(std::size_t track, std::size_t name) const {
+    NameFigures out{.name = name};
+    std::map<std::int64_t, double> steps_us;
+    double moving_us = 0;
+    double bytes = 0;
+    for (const std::size_t i : tracks_[track]) {
+      const SpanRow& span = table_.spans[i];
+      if (span.name != name || span.step < first_ || span.step > last_) continue;
+      const auto duration_us = static_cast<double>(span.duration_us());
+      steps_us[span.step] += duration_us;
+      if (span.bytes == 0) continue;
+      bytes += static_cast<double>(span.bytes);
+      moving_us += duration_us;
+    }
+    std::vector<double> values;
+    for (const auto& [step, time_us] : steps_us) values.push_back(time_us);
+    out.steps = static_cast<std::int64_t>(values.size());
+    out.step_us = median(std::move(values));
+    out.share =
+        share(union_of_names(track, [&](std::string_view other) { return other == table_.names[name]; }));
+    out.bytes = static_cast<std::int64_t>(std::min(bytes, 9e15));
+    out.bytes_per_us = moving_us > 0 ? bytes / moving_us : 0;
+    return out;
+  }
+
+  const SpanTable& table_;
+  std::int64_t first_, last_;
+  Interval time_;
+  std::vector<std::vector<std::size_t>> tracks_;  ///< places of the spans of each
+};
+
+/// Finite values of a curve in the steps from `first` to `last`.
+std::vector<double> values_of(const RunSeries& series, std::string_view name, const StepWindow& first,
+                              const StepWindow& last) {
+  std::vector<double> out;
+  const CurveRef found = series.find(name);
+  if (!found) return out;
+  const Series& steps = found.places->step;
+  for (std::size_t row = steps.lower_bound(static_cast<double>(first.step)),
+                   i = found.curve->index_of_row(row);
+       i < found.curve->y.size() && steps[found.curve->row(i)] <= static_cast<double>(last.step); ++i) {
+    if (std::isfinite(found.curve->y[i])) out.push_back(found.curve->y[i]);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<StepWindow> step_windows(const SpanTable& table) {
+  std::map<std::int64_t, StepWindow> windows;
+  for (const SpanRow& span : table.spans) {
+    if (table.tracks[span.track] != "loop" || is_between_steps(table.names[span.name])) continue;
+    const auto [place, is_new] =
+        windows.try_emplace(span.step, StepWindow{span.step, span.begin_us, span.end_us});
+    place->second.begin_us = std::min(place->second.begin_us, span.begin_us);
+    place->second.end_us = std::max(place->second.end_us, span.end_us);
+  }
+  std::vector<StepWindow> out;
+  for (const auto& [step, window] : windows) out.push_back(window);
+  return out;
+}
+
+Timeline make_timeline(const SpanTable& table, const RunSeries& series, const TimelineWish& wish) {
+  const std::vector<StepWindow> windows = step_windows(table);
+  if (windows.empty()) {
+    throw Error("there is no span of the training loop to lay the others beside", "track \"loop\"",
+                "a run writes them once its first step is done");
+  }
+  Timeline out;
+  out.steady = steady_of(windows);
+  out.drawn = drawn_of(windows, out.steady, wish);
+  out.begin_us = out.drawn.front().begin_us;
+  for (const StepWindow& window : out.drawn) {
+    out.begin_us = std::min(out.begin_us, window.begin_us);
+    out.end_us = std::max(out.end_us, window.end_us);
+  }
+  out.end_us = std::max(out.end_us, out.begin_us + 1);
+  out.tracks = ordered_tracks(table);
+  for (std::size_t i = 0; i < table.spans.size(); ++i) {
+    if (table.spans[i].begin_us < out.end_us && table.spans[i].end_us > out.begin_us) out.spans.push_back(i);
+  }
+  const Figures figures(table, out.steady);
+  for (const std::size_t track : out.tracks) out.figures.push_back(figures.of_track(track));
+  out.upload_beside_compute = figures.upload_beside_compute();
+
+  std::vector<double> lengths_us;
+  for (const StepWindow& window : out.steady)
+    lengths_us.push_back(static_cast<double>(window.end_us - window.begin_us));
+  out.step_us = median(std::move(lengths_us));
+  const auto values = [&](std::string_view name) {
+    return values_of(series, name, out.steady.front(), out.steady.back());
+  };
+  const std::vector<double> stalls_us = values("train/stall_us");
+  const double step_us = median(values("train/step_us"));
+  if (!stalls_us.empty() && step_us > 0) {
+    const double stall_us = median(stalls_us);
+    out.stall = StallFigures{stall_us, stall_us / step_us};
+  }
+  const std::vector<double> ready = values("train/queue_slots");
+  double sum = 0;
+  for (const double value : ready) sum += value;
+  if (!ready.empty()) out.ready = sum / static_cast<double>(ready.size());
+  return out;
+}
+
+}  // namespace isobar

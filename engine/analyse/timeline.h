@@ -1,0 +1,70 @@
+#pragma once
+// Some steps of a run with everything that ran beside them, and what it amounts to over all steady steps.
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "analyse/run_series.h"
+#include "analyse/spans.h"
+
+namespace isobar {
+
+/// From the beginning of the first stage of a step to the end of its last, on the host's clock.
+struct StepWindow {
+  std::int64_t step = 0;
+  std::int64_t begin_us = 0;
+  std::int64_t end_us = 0;
+};
+
+/// Which steps to draw.
+struct TimelineWish {
+  std::int64_t first = -1;  ///< -1 = so that they lie in the middle of the steady ones
+  std::int64_t steps = 3;
+};
+
+struct NameFigures {
+  std::size_t name = 0;     ///< place in SpanTable::names
+  std::int64_t steps = 0;   ///< in so many of the steady steps it is there
+  double step_us = 0;       ///< its time in such a step, summed over its spans: the median
+  double share = 0;         ///< of the time from the first steady step to the last, in which it ran
+  double bytes_per_us = 0;  ///< bytes over duration of the spans that say bytes; 0 = none does
+  std::int64_t bytes = 0;   ///< of all its spans in the steady steps
+};
+
+struct TrackFigures {
+  std::size_t track = 0;  ///< place in SpanTable::tracks
+  double busy = 0;        ///< share of the time in which any of its spans ran, those named "wait" left out
+  std::vector<NameFigures> names;
+};
+
+/// What the step events say of the same steps.
+struct StallFigures {
+  double step_us = 0;  ///< time in which Loader::next kept the loop waiting, median of the steps
+  double of_step = 0;  ///< over the median step
+};
+
+struct Timeline {
+  std::vector<StepWindow> drawn;
+  std::int64_t begin_us = 0;        ///< of what is drawn
+  std::int64_t end_us = 0;          ///< later than begin_us
+  std::vector<std::size_t> tracks;  ///< rows from top to bottom, places in SpanTable::tracks
+  std::vector<std::size_t> spans;   ///< those that reach into the drawn time, places in SpanTable::spans
+
+  std::vector<StepWindow> steady;  ///< the traced steps without the first tenth, in their order
+  double step_us = 0;              ///< median of them
+  std::vector<TrackFigures> figures;
+  /// Share of the time of the track "upload" in which forward, backward or optimize ran beside it, on the
+  /// device where there is that track; nothing without uploads.
+  std::optional<double> upload_beside_compute;
+  std::optional<StallFigures> stall;  ///< nothing where step events have no `stall_us`
+  std::optional<double> ready;        ///< mean of `queue_slots`
+};
+
+/// Of every traced step, in order of their numbers; what the loop does between steps belongs to none.
+std::vector<StepWindow> step_windows(const SpanTable& table);
+
+/// Errors (exit code 2): no span of the training loop, a first step that was not traced.
+Timeline make_timeline(const SpanTable& table, const RunSeries& series, const TimelineWish& wish);
+
+}  // namespace isobar

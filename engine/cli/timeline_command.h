@@ -1,0 +1,23 @@
+#pragma once
+#include <filesystem>
+#include <string>
+
+#include "analyse/timeline.h"
+
+namespace isobar {
+
+/// What `show RUN --timeline` and `show RUN --trace FILE.json` were asked for.
+struct TimelineRequest {
+  bool draw = false;
+  bool json = false;
+  std::string trace_file;  ///< "" = none is written
+  TimelineWish wish;
+};
+
+/// `text` of option `option` as a number of steps from `least` on; Error (exit code 2) when it is none.
+std::int64_t parse_steps(const std::string& option, const std::string& text, std::int64_t least);
+
+/// Draws the timeline of a run, or prints it as JSON, or writes it as a Chrome trace.
+void show_timeline(const std::filesystem::path& run, const TimelineRequest& request);
+
+}  // namespace isobar
