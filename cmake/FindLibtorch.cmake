@@ -39,6 +39,11 @@ if("cuda" IN_LIST Libtorch_FIND_COMPONENTS)
   endforeach()
   find_path(Libtorch_CUDA_INCLUDE_DIR cuda_runtime_api.h
     HINTS ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES} ${LIBTORCH_PREFIX}/nvidia/cu13/include NO_DEFAULT_PATH)
+  find_path(Libtorch_NVTX_INCLUDE_DIR nvtx3/nvToolsExt.h  # a toolkit may have been installed without it
+    HINTS ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES} ${LIBTORCH_PREFIX}/nvidia/cu13/include NO_DEFAULT_PATH)
+  if(NOT Libtorch_NVTX_INCLUDE_DIR)
+    list(APPEND _missing nvidia/cu13/include/nvtx3/nvToolsExt.h)
+  endif()
   if(NOT Libtorch_CUDA_INCLUDE_DIR)
     list(APPEND _missing "cuda_runtime_api.h beside nvcc")
   elseif(NOT _missing)
@@ -84,7 +89,7 @@ if(Libtorch_cuda_FOUND)
   add_library(Libtorch::cudart SHARED IMPORTED)  # the one that libtorch brings: two CUDA runtimes do not share devices
   set_target_properties(Libtorch::cudart PROPERTIES IMPORTED_LOCATION ${LIBTORCH_PREFIX}/nvidia/cu13/lib/libcudart.so.13)
   add_library(Libtorch::cuda INTERFACE IMPORTED)
-  target_include_directories(Libtorch::cuda INTERFACE ${Libtorch_CUDA_INCLUDE_DIR})
+  target_include_directories(Libtorch::cuda INTERFACE ${Libtorch_CUDA_INCLUDE_DIR} ${Libtorch_NVTX_INCLUDE_DIR})
   target_link_libraries(Libtorch::cuda INTERFACE Libtorch::torch_cuda Libtorch::c10_cuda Libtorch::cpu Libtorch::cudart)
   # Without --no-as-needed libtorch_cuda.so would be dropped, since we call none of its functions by name.
   target_link_options(Libtorch::cuda INTERFACE LINKER:--no-as-needed)

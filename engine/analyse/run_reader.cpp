@@ -169,26 +169,34 @@ std::string to_json(const RunReader& reader) {
   }
   Json stages;
   for (const auto& [stage, time_us] : summary.stages_us) stages[stage + "_us"] = time_us;
-  const Json out = {{"run", reader.folder().filename().string()},
-                    {"state", state_name(view.state)},
-                    {"reason", view.reason},
-                    {"lesson", view.lesson},
-                    {"preset", view.preset},
-                    {"device", view.device},
-                    {"host", view.host},
-                    {"started", view.started},
-                    {"fault", view.fault},
-                    {"steps", summary.steps},
-                    {"wanted_steps", summary.wanted_steps},
-                    {"samples", summary.samples},
-                    {"wall_s", summary.wall_s},
-                    {"first_loss", summary.first_loss},
-                    {"loss", summary.last_loss},
-                    {"samples_per_s", summary.samples_per_s},
-                    {"mfu", summary.mfu()},
-                    {"step_us", summary.step_us},
-                    {"stages", stages},
-                    {"scores", scores}};
+  Json out = {{"run", reader.folder().filename().string()},
+              {"state", state_name(view.state)},
+              {"reason", view.reason},
+              {"lesson", view.lesson},
+              {"preset", view.preset},
+              {"device", view.device},
+              {"host", view.host},
+              {"started", view.started},
+              {"fault", view.fault},
+              {"measure", summary.measure},
+              {"group", view.group},
+              {"point", view.point},
+              {"repeat", view.repeat},
+              {"steps", summary.steps},
+              {"wanted_steps", summary.wanted_steps},
+              {"samples", summary.samples},
+              {"wall_s", summary.wall_s},
+              {"first_loss", summary.first_loss},
+              {"loss", summary.last_loss},
+              {"samples_per_s", summary.samples_per_s},
+              {"mfu", summary.mfu()},
+              {"step_us", summary.step_us},
+              {"stages", stages},
+              {"scores", scores}};
+  if (!summary.measure.empty()) {  // what it did to weights is of no interest
+    out.erase("first_loss");
+    out.erase("loss");
+  }
   // A text cut to its most bytes, or the name of a folder, may end within a character.
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

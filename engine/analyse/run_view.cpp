@@ -44,6 +44,12 @@ const char* state_name(RunState state) {
   return kNames[static_cast<std::size_t>(state)];
 }
 
+std::string measure_text(const RunView& view) {
+  const std::string& measure = view.summary.measure;
+  if (measure.empty()) return "";
+  return "measures " + measure + (view.point.empty() || view.point == measure ? "" : " at " + view.point);
+}
+
 const std::vector<std::string>& stage_names() {
   static const std::vector<std::string> names = {"load", "copy", "forward", "backward", "comm", "optimize"};
   return names;
@@ -87,7 +93,8 @@ void RunViewBuilder::take(const Event& event) {
   } else if (kind == "note") {
     if (event.find("steps_per_epoch") == nullptr) return;
     view_.steps_per_epoch = event.integer("steps_per_epoch");
-    view_.summary.warm_up_steps = warm_up_steps(view_.steps_per_epoch);
+    view_.summary.warm_up_steps =
+        view_.summary.measure.empty() ? warm_up_steps(view_.steps_per_epoch) : kMeasureWarmUpSteps;
   } else if (kind == "summary") {
     take_summary(event);
   } else if (kind == "end") {
@@ -112,6 +119,10 @@ void RunViewBuilder::take_run(const Event& event) {
   view_.started = event.text("started");
   view_.provenance = event.text("provenance");
   view_.fault = event.text("fault") == "none" ? "" : event.text("fault");
+  view_.group = event.text("group");
+  view_.point = event.text("point");
+  view_.repeat = event.integer("repeat");
+  view_.summary.measure = event.text("measure") == "none" ? "" : event.text("measure");
   view_.pid = event.integer("pid");
   view_.parent_pid = event.integer("parent_pid");
   view_.attempt = event.integer("attempt");
@@ -191,6 +202,11 @@ void RunViewBuilder::take_summary(const Event& event) {
   summary.peak_flops_per_s = event.number("peak_flops_per_s");
   summary.samples_per_s = event.number("samples_per_s");
   summary.step_us = event.number("step_us", summary.step_us);
+  summary.stall_us = event.number("stall_us");
+  summary.ready_slots = event.number("queue_slots");
+  summary.slots = event.integer("slots");
+  summary.read_bytes = event.integer("read_bytes");
+  summary.read_cpu_us = event.integer("read_cpu_us");
   std::vector<std::pair<std::string, double>> stages_us;
   for (const std::string& stage : stage_names()) {
     const EventField* const field = event.find(stage + "_us");

@@ -39,8 +39,11 @@ struct RunView {
   std::string device;
   std::string host;
   std::string started;
-  std::string fault;       ///< the mistake on purpose, "" without one
-  std::string provenance;  ///< "" = measured; "recorded", "predicted"
+  std::string fault;        ///< the mistake on purpose, "" without one
+  std::string group;        ///< of the runs that it belongs to, such as those of a sweep; "" = none
+  std::string point;        ///< its place in the group
+  std::int64_t repeat = 0;  ///< which repeat of that point
+  std::string provenance;   ///< "" = measured; "recorded", "predicted"
   std::int64_t pid = 0;
   std::int64_t parent_pid = 0;  ///< of the process that started it
   std::int64_t attempt = 0;     ///< how often it was resumed
@@ -52,6 +55,9 @@ struct RunView {
   double age_s = 0;    ///< since the stream last grew
   std::int64_t unread_lines = 0;  ///< lines that are no events
 };
+
+/// "measures io" for a run that only measures, with its place in its group; "" for one that trains.
+std::string measure_text(const RunView& view);
 
 /// The stages of a step, in their order.
 const std::vector<std::string>& stage_names();

@@ -1,8 +1,10 @@
 #include <string>
 #include <vector>
 
+#include "cli/quartet_command.h"
 #include "cli/run_command.h"
 #include "cli/show_command.h"
+#include "cli/sweep_command.h"
 #include "core/error.h"
 #include "core/text.h"
 
@@ -18,8 +20,11 @@ int dispatch(const std::vector<std::string>& arguments) {
   if (command == "data") return data_command(rest);
   if (command == "show") return show_command(rest);
   if (command == "runs") return runs_command(rest);
+  if (command == "quartet") return quartet_command(rest);
+  if (command == "sweep") return sweep_command(rest);
   if (command == "ladder") return ladder_command();
-  const std::string nearest = nearest_name(command, {"run", "data", "ladder", "show", "runs"});
+  const std::string nearest =
+      nearest_name(command, {"run", "data", "ladder", "show", "runs", "quartet", "sweep"});
   throw Error("unknown command \"" + printable(command, 40) + "\"", "./isobar",
               nearest.empty() ? "./isobar help lists the commands" : "did you mean " + nearest + "?");
 }

@@ -47,8 +47,9 @@ std::string head_line(const RunReader& reader) {
           ? fmt::format(": it never said its end; last sign {} ago", human_seconds(view.age_s))
           : "";
   const std::string fault = view.fault.empty() ? "" : "  with the fault " + view.fault;
-  return fmt::format("{}  {}{}{}{}", reader.folder().filename().string(), state_name(view.state), reason,
-                     died, fault);
+  const std::string measure = measure_text(view).empty() ? "" : "  " + measure_text(view);
+  return fmt::format("{}  {}{}{}{}{}", reader.folder().filename().string(), state_name(view.state), reason,
+                     died, fault, measure);
 }
 
 void print_whole(const RunReader& reader, Console& console) {
@@ -67,8 +68,9 @@ void print_whole(const RunReader& reader, Console& console) {
 
 std::string live_line(const RunView& view) {
   const RunSummary& summary = view.summary;
-  std::string out = fmt::format("step {}/{}  epoch {}  loss {:.4f}", summary.steps, summary.wanted_steps,
-                                view.last_epoch + 1, summary.last_loss);
+  std::string out =
+      fmt::format("step {}/{}  epoch {}", summary.steps, summary.wanted_steps, view.last_epoch + 1);
+  if (summary.measure.empty()) out += fmt::format("  loss {:.4f}", summary.last_loss);
   if (summary.samples_per_s > 0) {
     const double left_s = static_cast<double>(summary.wanted_steps - summary.steps) * summary.step_us * 1e-6;
     out += fmt::format("  {:.1f} samples/s  {} left  {}", summary.samples_per_s, human_seconds(left_s),
@@ -122,12 +124,15 @@ int list(Console& console) {
     }
     const std::uint64_t bytes = folder_bytes(path);
     all_bytes += bytes;
-    console.line(fmt::format(
-        "{:<42} {:<8} {:<10} {:>13} {:>9.4f} {:>11.1f} {:>8}  {}", path.filename().string(),
-        state_name(view.state), view.preset,
-        fmt::format("{}/{}", view.summary.steps, view.summary.wanted_steps), view.summary.rmse,
-        view.summary.samples_per_s, human_bytes(bytes),
-        problem + (view.fault.empty() ? "" : "[fault " + view.fault + "] ") + printable(note_of(path), 60)));
+    const std::string rmse = view.summary.has_scores ? fmt::format("{:.4f}", view.summary.rmse) : "-";
+    const std::string measure = measure_text(view);
+    console.line(fmt::format("{:<42} {:<8} {:<10} {:>13} {:>9} {:>11.1f} {:>8}  {}", path.filename().string(),
+                             state_name(view.state), view.preset,
+                             fmt::format("{}/{}", view.summary.steps, view.summary.wanted_steps), rmse,
+                             view.summary.samples_per_s, human_bytes(bytes),
+                             problem + (view.fault.empty() ? "" : "[fault " + view.fault + "] ") +
+                                 (measure.empty() ? "" : "[" + measure + "] ") +
+                                 printable(note_of(path), 60)));
   }
   console.line(fmt::format("{} runs, {}", runs.size(), human_bytes(all_bytes)));
   return 0;

@@ -73,6 +73,7 @@ std::vector<std::string> keys_in(const TomlEntry& entry) {
                                                   "introduces",
                                                   "keeps",
                                                   "loaders",
+                                                  "faults",
                                                   "needs",
                                                   "diff_budget",
                                                   "published.device",
@@ -104,6 +105,8 @@ void take(const TomlEntry& entry, LessonInfo& info) {
     info.honours.insert(info.honours.end(), kept.begin(), kept.end());
   } else if (key == "loaders") {
     info.loaders = list_of(entry);
+  } else if (key == "faults") {
+    info.faults = list_of(entry);
   } else if (key == "diff_budget") {
     info.diff_budget = integer_of(entry);
   } else if (key == "needs") {

@@ -73,20 +73,30 @@ std::vector<TomlEntry> without_environment(std::vector<TomlEntry> entries) {
   return entries;
 }
 
-/// Pages that build their loader in sight have one kind of it.
-void check_loader(const LessonInfo& lesson, const LoadedConfig& loaded, const fs::path& home) {
-  const std::string& kind = loaded.config.loader.kind;
+/// A lesson's page has some values of a key only, as its sheet says: its loader is built in sight, and a
+/// mistake on purpose must have a place where it is made.
+void check_choice(const LessonInfo& lesson, const LoadedConfig& loaded, const fs::path& home,
+                  const std::string& key, const std::string& value,
+                  std::vector<std::string> LessonInfo::*choices) {
   const auto has = [&](const LessonInfo& other) {
-    return std::find(other.loaders.begin(), other.loaders.end(), kind) != other.loaders.end();
+    const std::vector<std::string>& all = other.*choices;
+    return std::find(all.begin(), all.end(), value) != all.end();
   };
-  if (lesson.loaders.empty() || has(lesson)) return;
-  std::string hint = "loader.kind here: " + join(lesson.loaders, ", ");
+  if ((lesson.*choices).empty() || has(lesson)) return;
+  std::string hint = "here: " + join(lesson.*choices, ", ");
   for (const std::string& name : lesson_names(home)) {
-    if (has(read_lesson(home, name))) hint += "; lesson " + name + " has " + kind;
+    if (has(read_lesson(home, name))) hint += "; lesson " + name + " has it";
   }
-  const auto origin = loaded.origins.find("loader.kind");
-  throw Error(fmt::format("lesson {} has no loader of the kind \"{}\"", lesson.name, kind),
+  const auto origin = loaded.origins.find(key);
+  throw Error(fmt::format("lesson {} does not have {} = {}", lesson.name, key, value),
               origin == loaded.origins.end() ? "lessons/base.toml" : origin->second, hint);
+}
+
+void check_choices(const LessonInfo& lesson, const LoadedConfig& loaded, const fs::path& home) {
+  const Config& config = loaded.config;
+  check_choice(lesson, loaded, home, "loader.kind", config.loader.kind, &LessonInfo::loaders);
+  if (config.run.fault != "none")
+    check_choice(lesson, loaded, home, "run.fault", config.run.fault, &LessonInfo::faults);
 }
 
 std::vector<TomlEntry> overrides_of(const LessonInfo& lesson) {
@@ -154,7 +164,7 @@ LoadedConfig load_config(const fs::path& home, const LessonInfo& lesson, const S
   for (const std::string& text : settings.sets) sets.push_back(entry_of_set(text, layers.keys()));
   layers.apply(sets);
   validate(loaded.config, loaded.origins);
-  check_loader(lesson, loaded, home);
+  check_choices(lesson, loaded, home);
   return loaded;
 }
 

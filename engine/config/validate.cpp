@@ -24,6 +24,18 @@ std::int64_t nearest_multiple(std::int64_t value, std::int64_t of) {
   return below > 0 ? below : of;
 }
 
+void check_measure(const Config& config, const Origins& origins) {
+  if (config.run.measure == "none") return;
+  if (!config.train.resume.empty()) {
+    throw Error("a run that only measures does not go on with another", origin_of(origins, {"run.measure"}),
+                "leave out train.resume, or run.measure");
+  }
+  if (config.run.measure == "io" && config.data.source == "synthetic") {
+    throw Error("run.measure = io reads batches, and with data.source = synthetic there is nothing to read",
+                origin_of(origins, {"data.source", "run.measure"}), "data.source=files, or memory");
+  }
+}
+
 }  // namespace
 
 void validate(const Config& config, const Origins& origins) {
@@ -43,6 +55,7 @@ void validate(const Config& config, const Origins& origins) {
                 fmt::format("for example model.embed = {}",
                             nearest_multiple(config.model.embed, config.model.heads)));
   }
+  check_measure(config, origins);
 }
 
 std::filesystem::path embedded_data_folder(std::int64_t rows, std::int64_t columns) {

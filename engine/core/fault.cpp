@@ -13,7 +13,7 @@ namespace {
 
 FaultSetting current;
 
-constexpr std::array<const char*, 11> kSentences = {
+constexpr std::array<const char*, 21> kSentences = {
     "",
     "gradients are never set to zero, so those of all steps pile up",
     "samples come in the same order every epoch",
@@ -24,14 +24,27 @@ constexpr std::array<const char*, 11> kSentences = {
     "training uses the samples of the validation set",
     "a stage is made slower",
     "a weight becomes NaN",
-    "a gradient becomes NaN"};
+    "a gradient becomes NaN",
+    "each batch takes longer to read",
+    "each batch that the first worker reads takes longer",
+    "all workers draw the same order, so each sample comes as often as there are workers",
+    "workers end with each epoch and are started again for the next",
+    "batches lie in memory that is not page-locked",
+    "eight workers for each processor",
+    "uploads wait in line with the kernels",
+    "a batch is used before it has arrived on the device",
+    "the ring has one slot",
+    "fields are normalised before the upload, by the threads that read"};
 
 }  // namespace
 
 const std::vector<std::string>& fault_names() {
   static const std::vector<std::string> kNames = {
-      "none",      "no_zero_grad",   "no_shuffle", "no_normalise", "sync_each_step", "wrong_unpatch",
-      "slow_disk", "train_on_valid", "slow_stage", "nan_weight",   "nan_gradient"};
+      "none",          "no_zero_grad",  "no_shuffle",          "no_normalise",      "sync_each_step",
+      "wrong_unpatch", "slow_disk",     "train_on_valid",      "slow_stage",        "nan_weight",
+      "nan_gradient",  "slow_loader",   "slow_worker",         "same_seed_workers", "respawn",
+      "pageable",      "oversubscribe", "default_stream_copy", "no_event",          "one_slot",
+      "host_normalise"};
   return kNames;
 }
 
@@ -50,6 +63,8 @@ bool has_fault(Fault fault) { return current.fault == fault; }
 std::string fault_sentence(const FaultSetting& setting) {
   if (setting.fault == Fault::slow_stage)
     return fmt::format("{} ms are added to the stage {}", setting.ms, setting.stage);
+  if (setting.fault == Fault::slow_loader || setting.fault == Fault::slow_worker)
+    return fmt::format("{} ({} ms)", kSentences[static_cast<std::size_t>(setting.fault)], setting.ms);
   if (setting.fault == Fault::nan_weight || setting.fault == Fault::nan_gradient)
     return fmt::format("{} in step {}", kSentences[static_cast<std::size_t>(setting.fault)],
                        setting.step + 1);

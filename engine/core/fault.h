@@ -9,16 +9,26 @@ namespace isobar {
 
 enum class Fault {
   none,
-  no_zero_grad,    ///< gradients of all steps pile up
-  no_shuffle,      ///< the same order every epoch
-  no_normalise,    ///< fields in their own units, only divided by a common 1e5: the loss hardly moves
-  sync_each_step,  ///< the loss is fetched every step; on a CPU that costs nothing, on a GPU it waits
-  wrong_unpatch,   ///< outputs of a token taken in the order (c, p, q): the loss falls, maps show tiles
-  slow_disk,       ///< reading is held to 290 MB/s
-  train_on_valid,  ///< the training samples are those of the validation set
-  slow_stage,      ///< run.fault_ms more in run.fault_stage
-  nan_weight,      ///< one weight becomes NaN before step run.fault_step
-  nan_gradient     ///< one gradient becomes NaN in step run.fault_step
+  no_zero_grad,         ///< gradients of all steps pile up
+  no_shuffle,           ///< the same order every epoch
+  no_normalise,         ///< fields in their own units, only divided by a common 1e5: the loss hardly moves
+  sync_each_step,       ///< the loss is fetched every step; on a CPU that costs nothing, on a GPU it waits
+  wrong_unpatch,        ///< outputs of a token taken in the order (c, p, q): the loss falls, maps show tiles
+  slow_disk,            ///< reading is held to 290 MB/s
+  train_on_valid,       ///< the training samples are those of the validation set
+  slow_stage,           ///< run.fault_ms more in run.fault_stage
+  nan_weight,           ///< one weight becomes NaN before step run.fault_step
+  nan_gradient,         ///< one gradient becomes NaN in step run.fault_step
+  slow_loader,          ///< each batch takes run.fault_ms longer to read
+  slow_worker,          ///< the same, in the first of the threads that read
+  same_seed_workers,    ///< every worker draws the same order: samples come as often as there are workers
+  respawn,              ///< workers end with each epoch and are started again
+  pageable,             ///< batches are not page-locked
+  oversubscribe,        ///< eight workers a processor
+  default_stream_copy,  ///< uploads wait in line with the kernels
+  no_event,             ///< a batch is used before it has arrived on the device
+  one_slot,             ///< the ring has one slot
+  host_normalise        ///< fields are normalised before the upload, by the threads that read
 };
 
 /// Names as in the configuration, in the order of the enumeration.

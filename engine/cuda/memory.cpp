@@ -42,6 +42,10 @@ void* allocate_pinned(std::size_t bytes) {
 
 void free_pinned(void* memory) noexcept { cudaFreeHost(memory); }
 
+void upload(void* device, const void* host, std::size_t bytes, CUstream_st* stream) {
+  check_cuda(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
+}
+
 FreeAndTotal device_memory_now(int device) {
   const CurrentDevice current(device);
   std::size_t free = 0;

@@ -3,12 +3,19 @@
 #include <cstddef>
 #include <cstdint>
 
+struct CUstream_st;  // what cudaStream_t points to
+
 namespace isobar {
 
 /// Page-locked host memory, readable by all devices: copies from it need no help of the processor. Error
 /// (exit code 1) that says how much was asked for. `free_pinned` gives it back.
 void* allocate_pinned(std::size_t bytes);
 void free_pinned(void* memory) noexcept;
+
+/// Asks for `bytes` to be copied from host to device memory on `stream`. Does not wait where `host` is
+/// page-locked: it must stay as it is until the stream has done it. From other memory the call takes as long
+/// as it needs to be copied elsewhere first.
+void upload(void* device, const void* host, std::size_t bytes, CUstream_st* stream);
 
 struct FreeAndTotal {
   std::int64_t free_bytes = 0;

@@ -15,7 +15,10 @@ BatchOrder::BatchOrder(const Sampler& sampler, std::int64_t batch_size)
 }
 
 BatchOrder::BatchOrder(const BatchOrder& other)
-    : sampler_(other.sampler_), batch_size_(other.batch_size_), steps_per_epoch_(other.steps_per_epoch_) {}
+    : sampler_(other.sampler_),
+      batch_size_(other.batch_size_),
+      steps_per_epoch_(other.steps_per_epoch_),
+      repeats_(other.repeats_) {}
 
 BatchOrder::Order BatchOrder::order(std::int64_t epoch) const {
   const std::scoped_lock lock(mutex_);
@@ -31,7 +34,7 @@ BatchOrder::Order BatchOrder::order(std::int64_t epoch) const {
 
 std::vector<std::int64_t> BatchOrder::samples(std::int64_t batch) const {
   const Order all = order(epoch_of(batch));
-  const auto first = all->begin() + batch % steps_per_epoch_ * batch_size_;
+  const auto first = all->begin() + batch % steps_per_epoch_ / repeats_ * batch_size_;
   return {first, first + batch_size_};
 }
 

@@ -23,6 +23,9 @@ class BatchOrder {
   std::int64_t epoch_of(std::int64_t batch) const { return batch / steps_per_epoch_; }
   bool ends_epoch(std::int64_t batch) const { return (batch + 1) % steps_per_epoch_ == 0; }
 
+  /// The fault same_seed_workers: each of `workers` walks through the whole order by itself.
+  void repeat_for(std::int64_t workers) { repeats_ = workers; }
+
   /// Sample indices of batch `batch` (from 0). Any thread may ask; the orders of two epochs are kept.
   std::vector<std::int64_t> samples(std::int64_t batch) const;
 
@@ -33,6 +36,7 @@ class BatchOrder {
   Sampler sampler_;
   std::int64_t batch_size_;
   std::int64_t steps_per_epoch_;
+  std::int64_t repeats_ = 1;
   mutable std::mutex mutex_;
   mutable std::map<std::int64_t, Order> orders_;
 };

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/fault.h"
 #include "data/index_rule.h"
+#include "kernels/normalise.h"
 
 namespace isobar {
 namespace {
@@ -38,6 +39,19 @@ std::string actual_split(const std::string& split) {
 Statistics units_only(std::int64_t channels) {
   const auto count = static_cast<std::size_t>(channels);
   return {std::vector<float>(count, 0.0F), std::vector<float>(count, 1e5F)};
+}
+
+/// Large fields go past the cache, which a batch of them would only empty; the model finds small ones in it.
+Stores stores_for(const FieldShape& shape) {
+  constexpr std::size_t kLarge = std::size_t{4} << 20;
+  return shape.values() * sizeof(float) >= kLarge ? Stores::streaming : Stores::cached;
+}
+
+/// Where a piece of a file waits to be normalised; each thread has its own and keeps it, in its core's cache.
+std::span<float> tile_buffer(std::size_t values) {
+  thread_local std::vector<float> buffer;
+  if (buffer.size() < values) buffer.resize(values);
+  return std::span(buffer).first(values);
 }
 
 constexpr std::int64_t kSlowDisk_mb_per_s = 290;
@@ -174,6 +188,48 @@ void Dataset::refuse_value(FieldPlace place, std::int64_t index) const {
 
 void Dataset::read_normalised(FieldPlace place, std::span<float* const> outs, FillCost& cost,
                               const std::stop_token& stop) const {
+  const std::span<const float> held = source_->in_memory(place);
+  const std::int64_t most_rows = held.empty() ? source_->rows_at_once(place) : shape_.tile_rows();
+  if (most_rows == 0) return read_whole(place, outs, cost, stop);
+  const Stores stores = stores_for(shape_);
+  for (std::int64_t channel = 0; channel < channels(); ++channel) {
+    for (std::int64_t row = 0; row < height(); row += most_rows) {
+      if (stop.stop_requested()) return;
+      const std::int64_t rows = std::min(most_rows, height() - row);
+      const auto first = static_cast<std::size_t>((channel * height() + row) * width());
+      const auto count = static_cast<std::size_t>(rows * width());
+      std::span<const float> tile = held.empty() ? held : held.subspan(first, count);
+      const std::int64_t begin_us = steady_us();
+      if (held.empty()) {
+        const std::span<float> buffer = tile_buffer(count);
+        source_->read_rows(place, channel, row, rows, buffer);
+        tile = buffer;
+      }
+      throttle_->take(static_cast<std::int64_t>(tile.size_bytes()), stop);
+      const std::int64_t read_us = steady_us();
+      cost.read_us += read_us - begin_us;
+      cost.read_bytes += static_cast<std::int64_t>(tile.size_bytes());
+      normalise_tile(place, channel, first, tile, outs, stores);
+      cost.normalise_us += steady_us() - read_us;
+    }
+  }
+}
+
+void Dataset::normalise_tile(FieldPlace place, std::int64_t channel, std::size_t first,
+                             std::span<const float> tile, std::span<float* const> outs, Stores stores) const {
+  const auto c = static_cast<std::size_t>(channel);
+  for (float* const out : outs) {
+    const std::int64_t bad =
+        normalise_values(tile.data(), out + first, static_cast<std::int64_t>(tile.size()),
+                         statistics_.mean[c], statistics_.std[c], stores);
+    if (bad == 0) continue;
+    const std::int64_t at = first_nonfinite({out + first, tile.size()});
+    refuse_value(place, static_cast<std::int64_t>(first) + at);
+  }
+}
+
+void Dataset::read_whole(FieldPlace place, std::span<float* const> outs, FillCost& cost,
+                         const std::stop_token& stop) const {
   const std::span<float> first(outs.front(), field_values());
   read_raw(place, first, cost, stop);
   if (stop.stop_requested()) return;

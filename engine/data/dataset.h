@@ -16,6 +16,7 @@
 #include "data/statistics.h"
 #include "data/throttle.h"
 #include "fields/year_file.h"
+#include "kernels/normalise.h"
 
 namespace isobar {
 
@@ -80,6 +81,12 @@ class Dataset {
   void check_file(const YearFile& file, const DataConfig& config) const;
   /// For each file the records that the samples need, sorted.
   std::vector<std::vector<std::int64_t>> records_needed() const;
+  /// Values `first` .. of a field, all of one channel, into the same places of `outs`.
+  void normalise_tile(FieldPlace place, std::int64_t channel, std::size_t first, std::span<const float> tile,
+                      std::span<float* const> outs, Stores stores) const;
+  /// For a source that gives no rows.
+  void read_whole(FieldPlace place, std::span<float* const> outs, FillCost& cost,
+                  const std::stop_token& stop) const;
   [[noreturn]] void refuse_value(FieldPlace place, std::int64_t index) const;
 
   std::vector<YearFile> files_;

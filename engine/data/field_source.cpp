@@ -22,6 +22,21 @@ class FileSource : public FieldSource {
   void read(FieldPlace place, std::span<float> out) const override {
     file(place).read_record(place.record, shape_.height, shape_.width, out);
   }
+  std::int64_t rows_at_once(FieldPlace place) const override {
+    const YearFile& from = file(place);
+    if (from.storage() == FieldStorage::compressed) return 0;
+    const std::int64_t rows = shape_.tile_rows();
+    const std::int64_t chunk = from.chunk_rows();
+    return chunk < rows ? rows / chunk * chunk : rows;
+  }
+  void read_rows(FieldPlace place, std::int64_t channel, std::int64_t first_row, std::int64_t rows,
+                 std::span<float> out) const override {
+    const YearFile& from = file(place);
+    if (channel == 0 && first_row == 0) from.check_unchanged(place.record);
+    from.read_rows(place.record, channel, first_row, rows, shape_.width, out);
+    if (channel == shape_.channels - 1 && first_row + rows == shape_.height)
+      from.check_unchanged(place.record);
+  }
   std::string where(FieldPlace place) const override { return file(place).path().string(); }
 
  private:
@@ -52,15 +67,10 @@ class MemorySource : public FieldSource {
   }
 
   void read(FieldPlace place, std::span<float> out) const override {
-    std::memcpy(out.data(), values_.data() + first_value(place), out.size_bytes());
+    std::memcpy(out.data(), in_memory(place).data(), out.size_bytes());
   }
-  std::int64_t rows_at_once() const override { return shape_.height; }
-  void read_rows(FieldPlace place, std::int64_t channel, std::int64_t first_row, std::int64_t,
-                 std::span<float> out) const override {
-    const auto row = static_cast<std::size_t>(channel * shape_.height + first_row);
-    std::memcpy(out.data(),
-                values_.data() + first_value(place) + row * static_cast<std::size_t>(shape_.width),
-                out.size_bytes());
+  std::span<const float> in_memory(FieldPlace place) const override {
+    return {values_.data() + first_value(place), shape_.values()};
   }
   std::string where(FieldPlace place) const override { return names_[static_cast<std::size_t>(place.file)]; }
 
@@ -107,8 +117,11 @@ class SyntheticSource : public FieldSource {
   }
 
   void read(FieldPlace place, std::span<float> out) const override {
+    std::memcpy(out.data(), in_memory(place).data(), out.size_bytes());
+  }
+  std::span<const float> in_memory(FieldPlace place) const override {
     const std::size_t field = static_cast<std::size_t>(place.record) % kFields;
-    std::memcpy(out.data(), values_.data() + field * shape_.values(), out.size_bytes());
+    return {values_.data() + field * shape_.values(), shape_.values()};
   }
   std::string where(FieldPlace) const override { return "data.source = synthetic"; }
 
@@ -120,6 +133,13 @@ class SyntheticSource : public FieldSource {
 };
 
 }  // namespace
+
+std::int64_t FieldShape::tile_rows() const {
+  constexpr std::int64_t kTileValues = (256 << 10) / sizeof(float);
+  const std::int64_t most = std::max<std::int64_t>(1, kTileValues / width);
+  const std::int64_t tiles = (height + most - 1) / most;  // of one size, rather than a small one at the end
+  return (height + tiles - 1) / tiles;
+}
 
 void FieldSource::read_rows(FieldPlace place, std::int64_t, std::int64_t, std::int64_t,
                             std::span<float>) const {

@@ -19,6 +19,8 @@ struct FieldShape {
 
   std::size_t plane() const { return static_cast<std::size_t>(height * width); }
   std::size_t values() const { return static_cast<std::size_t>(channels) * plane(); }
+  /// Rows of a plane, about 256 KiB of them: a piece that stays in the cache of one core.
+  std::int64_t tile_rows() const;
 };
 
 /// Any thread may read.
@@ -29,9 +31,14 @@ class FieldSource {
   /// The field at `place`, [channels, height, width], in the units of the source: not normalised.
   virtual void read(FieldPlace place, std::span<float> out) const = 0;
 
-  /// Rows of a plane that are read best at once by `read_rows`; 0 = a field comes whole or not at all.
-  virtual std::int64_t rows_at_once() const { return 0; }
-  /// Rows first_row .. first_row + rows - 1 of channel `channel`, into `out` [rows, width].
+  /// The field at `place` where it lies in memory already; empty when it has to be read.
+  virtual std::span<const float> in_memory(FieldPlace) const { return {}; }
+
+  /// Rows of a plane that `read_rows` reads best at once; 0 = a field comes whole or not at all.
+  virtual std::int64_t rows_at_once(FieldPlace) const { return 0; }
+  /// Rows first_row .. first_row + rows - 1 of channel `channel`, into `out` [rows, width]. Whoever reads a
+  /// field in pieces reads them in order, and all of them: the first one and the last one look whether the
+  /// file is still what it was.
   virtual void read_rows(FieldPlace place, std::int64_t channel, std::int64_t first_row, std::int64_t rows,
                          std::span<float> out) const;
 

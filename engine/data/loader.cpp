@@ -2,14 +2,27 @@
 
 #include <ATen/ops/empty.h>
 
-#include <array>
+#include <chrono>
 #include <span>
+#include <thread>
 
 #include "core/clock.h"
+#include "core/fault.h"
+#include "data/fillers.h"
 
 namespace isobar {
 
+struct ResidentBatch {
+  Batch batch;
+};
+
 Batch Batch::to(c10::Device device) const {
+  if (resident) {
+    Batch& kept = resident->batch;
+    kept.input = kept.input.to(device);
+    kept.target = kept.target.to(device);
+    return {kept.input, kept.target, epoch, ends_epoch, resident};
+  }
   const bool beside = device.is_cuda() && input.is_pinned();
   return {input.to(device, beside), target.to(device, beside), epoch, ends_epoch};
 }
@@ -20,37 +33,59 @@ void Loader::seek(std::int64_t position) {
 }
 
 Batch Loader::next() {
-  Batch batch = load(position_);
+  const std::int64_t position = position_;
+  if (resident_) {
+    ++position_;
+    const Batch& kept = resident_->batch;
+    return {kept.input, kept.target, order_.epoch_of(position), order_.ends_epoch(position), resident_};
+  }
+  Batch batch = load(position);
   ++position_;
+  if (repeats_first_) {
+    resident_ = std::make_shared<ResidentBatch>(ResidentBatch{batch});
+    batch.resident = resident_;
+  }
   return batch;
 }
 
-Batch Loader::empty_batch(std::int64_t position, const Dataset& dataset) const {
-  const std::array<std::int64_t, 4> shape = {batch_size(), dataset.channels(), dataset.height(),
-                                             dataset.width()};
-  return {at::empty(shape, at::kFloat), at::empty(shape, at::kFloat), order_.epoch_of(position),
-          order_.ends_epoch(position)};
+Batch Loader::as_batch(std::int64_t position, const at::Tensor& both) const {
+  return {both.select(0, 0), both.select(0, 1), order_.epoch_of(position), order_.ends_epoch(position)};
+}
+
+std::array<std::int64_t, 5> both_shape(const Dataset& dataset, std::int64_t batch_size) {
+  return {2, batch_size, dataset.channels(), dataset.height(), dataset.width()};
+}
+
+std::string slow_files_text(const Dataset& dataset) {
+  return dataset.is_compressed()
+             ? "; the files are compressed: they are read through the HDF5 library, one field at a "
+               "time for each file and much slower"
+             : "";
 }
 
 InlineLoader::InlineLoader(const Dataset& dataset, const Sampler& sampler, std::int64_t batch_size)
-    : Loader(BatchOrder(sampler, batch_size)), dataset_(dataset) {}
+    : Loader(BatchOrder(sampler, batch_size), dataset),
+      dataset_(dataset),
+      filler_(make_sample_filler(dataset, order(), {})) {}
+
+std::string InlineLoader::text() const {
+  return "inline: the training loop reads each batch itself" + slow_files_text(dataset_);
+}
 
 Batch InlineLoader::load(std::int64_t position) {
   const std::int64_t begin_us = steady_us();
   const std::int64_t cpu_us = thread_cpu_us();
-  Batch batch = empty_batch(position, dataset_);
-  const std::size_t values = dataset_.field_values();
-  std::size_t begin = 0;
-  for (const std::int64_t sample : order().samples(position)) {
-    dataset_.read_sample(sample, std::span(batch.input.mutable_data_ptr<float>() + begin, values),
-                         std::span(batch.target.mutable_data_ptr<float>() + begin, values));
-    begin += values;
-  }
+  if (has_fault(Fault::slow_loader))
+    std::this_thread::sleep_for(std::chrono::milliseconds(fault_setting().ms));
+  const at::Tensor both = at::empty(both_shape(dataset_, batch_size()), at::kFloat);
+  const std::span<float> values(both.mutable_data_ptr<float>(), static_cast<std::size_t>(both.numel()));
+  FillCost cost;
+  filler_->fill(filler_->plan(position), 0, std::as_writable_bytes(values), cost, {});
   ++counts_.batches;
-  counts_.read_bytes += static_cast<std::int64_t>(2 * begin * sizeof(float));
+  counts_.read_bytes += cost.read_bytes;
   counts_.cpu_us += thread_cpu_us() - cpu_us;
   counts_.stall_us += steady_us() - begin_us;
-  return batch;
+  return as_batch(position, both);
 }
 
 }  // namespace isobar

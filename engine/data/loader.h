@@ -2,23 +2,31 @@
 // From samples to batches of tensors: what every loader promises, and the plainest one.
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <cstdint>
+#include <memory>
+#include <string>
 
 #include "data/batch_order.h"
 #include "data/dataset.h"
+#include "data/read_ahead.h"
 
 namespace isobar {
 
+/// The one batch of data.source = synthetic, which stays on the device that it was brought to.
+struct ResidentBatch;
+
 struct Batch {
-  at::Tensor input;         ///< [B, C, H, W] float32, normalised
-  at::Tensor target;        ///< [B, C, H, W] float32, normalised
-  std::int64_t epoch = 0;   ///< epoch it belongs to, from 0
-  bool ends_epoch = false;  ///< the last batch of that epoch
+  at::Tensor input;                              ///< [B, C, H, W] float32, normalised
+  at::Tensor target;                             ///< [B, C, H, W] float32, normalised
+  std::int64_t epoch = 0;                        ///< epoch it belongs to, from 0
+  bool ends_epoch = false;                       ///< the last batch of that epoch
+  std::shared_ptr<ResidentBatch> resident = {};  ///< of a batch that comes again and again
 
   std::int64_t size() const { return input.size(0); }
   /// The same batch on `device`; itself when it is there already. From page-locked memory to a CUDA device
   /// the copy runs beside the host on the current stream, and this batch must stay as it is until that stream
-  /// has done it.
+  /// has done it. A resident batch is brought there once.
   Batch to(c10::Device device) const;
 };
 
@@ -36,7 +44,8 @@ struct LoaderCounts {
 /// for bit, whatever their number of threads.
 class Loader {
  public:
-  explicit Loader(const BatchOrder& order) : order_(order) {}
+  Loader(const BatchOrder& order, const Dataset& dataset)
+      : order_(order), repeats_first_(dataset.is_synthetic()) {}
   virtual ~Loader() = default;
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
@@ -50,10 +59,14 @@ class Loader {
   void seek(std::int64_t position);
 
   /// The next batch; after the last one of an epoch the next epoch begins, without end. An error while it was
-  /// read is thrown here, after the good batches before it.
+  /// read is thrown here, after the good batches before it. With data.source = synthetic the first batch
+  /// comes again and again, without a wait.
   Batch next();
 
   virtual LoaderCounts counts() const = 0;
+
+  /// Who reads, how far ahead, and what a reader should know of it, for the head of a run.
+  virtual std::string text() const = 0;
 
  protected:
   /// The batch at `position`, which is where the one before ended, or where `move` went.
@@ -61,12 +74,14 @@ class Loader {
   virtual void move(std::int64_t /*position*/) {}
 
   const BatchOrder& order() const { return order_; }
-  /// An empty batch of tensors on the CPU for `position`.
-  Batch empty_batch(std::int64_t position, const Dataset& dataset) const;
+  /// Inputs and targets of the batch at `position` as they lie in `both`, [2, B, C, H, W].
+  Batch as_batch(std::int64_t position, const at::Tensor& both) const;
 
  private:
   BatchOrder order_;
   std::int64_t position_ = 0;
+  bool repeats_first_;  ///< data.source = synthetic
+  std::shared_ptr<ResidentBatch> resident_;
 };
 
 /// Reads each batch when it is asked for, in the calling thread: nothing is computed meanwhile.
@@ -77,12 +92,20 @@ class InlineLoader : public Loader {
   InlineLoader(const Dataset& dataset, const Sampler& sampler, std::int64_t batch_size);
 
   LoaderCounts counts() const override { return counts_; }
+  std::string text() const override;
 
  private:
   Batch load(std::int64_t position) override;
 
   const Dataset& dataset_;
+  std::shared_ptr<const SlotFiller> filler_;
   LoaderCounts counts_;
 };
+
+/// What a learner should know of files that are slow to read; "" for others.
+std::string slow_files_text(const Dataset& dataset);
+
+/// The shape of both halves of a batch: [2, B, C, H, W].
+std::array<std::int64_t, 5> both_shape(const Dataset& dataset, std::int64_t batch_size);
 
 }  // namespace isobar

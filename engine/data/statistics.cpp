@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 
 #include "core/error.h"
 #include "fields/npy.h"
+#include "kernels/normalise.h"
 
 namespace isobar {
 namespace {
@@ -50,20 +51,18 @@ std::int64_t normalise(std::span<float> fields, const Statistics& statistics) {
   const std::size_t pixels = fields.size() / statistics.mean.size();
   for (std::size_t c = 0; c < statistics.mean.size(); ++c) {
     float* const values = fields.data() + c * pixels;
-    const float mean = statistics.mean[c];
-    const float spread = statistics.std[c];
-    std::uint32_t bad = 0;  // counted, not branched on: the loop stays vectorised
-    for (std::size_t p = 0; p < pixels; ++p) {
-      const float value = (values[p] - mean) / spread;
-      values[p] = value;
-      bad += static_cast<std::uint32_t>(!(std::fabs(value) <= std::numeric_limits<float>::max()));
+    if (normalise_values(values, values, static_cast<std::int64_t>(pixels), statistics.mean[c],
+                         statistics.std[c], Stores::cached) == 0) {
+      continue;
     }
-    if (bad == 0) continue;
-    for (std::size_t p = 0; p < pixels; ++p) {
-      if (!std::isfinite(values[p])) return static_cast<std::int64_t>(c * pixels + p);
-    }
+    return static_cast<std::int64_t>(c * pixels) + first_nonfinite({values, pixels});
   }
   return -1;
+}
+
+std::int64_t first_nonfinite(std::span<const float> values) {
+  const auto bad = std::find_if(values.begin(), values.end(), [](float x) { return !std::isfinite(x); });
+  return bad == values.end() ? -1 : bad - values.begin();
 }
 
 std::vector<float> read_climatology(const std::filesystem::path& root, const Statistics& statistics,

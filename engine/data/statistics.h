@@ -22,6 +22,9 @@ struct Statistics {
 /// that is not finite, -1 when all are.
 std::int64_t normalise(std::span<float> fields, const Statistics& statistics);
 
+/// Index of the first value that is not finite, -1 when all are.
+std::int64_t first_nonfinite(std::span<const float> values);
+
 /// `stats/time_means.npy` below the data folder, [1, C, rows, columns], cropped to [C, height, width] and
 /// normalised; empty when there is no such file. Another shape or a value that is not finite is an Error.
 std::vector<float> read_climatology(const std::filesystem::path& root, const Statistics& statistics,

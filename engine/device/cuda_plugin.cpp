@@ -4,6 +4,7 @@
 #include <c10/cuda/CUDAStream.h>
 
 #include "cuda/event.h"
+#include "cuda/profiler.h"
 #include "kernels/count_nonfinite.h"
 
 namespace isobar {
@@ -34,11 +35,26 @@ class Plugin final : public CudaPlugin {
   void* allocate_pinned(std::size_t bytes) const override { return isobar::allocate_pinned(bytes); }
   void free_pinned(void* memory) const noexcept override { isobar::free_pinned(memory); }
   FreeAndTotal memory_now(int device) const override { return device_memory_now(device); }
+  void upload(void* device, const void* host, std::size_t bytes, CUstream_st* stream) const override {
+    isobar::upload(device, host, bytes, stream);
+  }
 
   void count_nonfinite(const float* values, std::int64_t n, std::int64_t* counter,
                        CUstream_st* stream) const override {
     count_nonfinite_cuda(values, n, counter, stream);
   }
+  void normalise(const DeviceFields& batch, FieldOutput output, CUstream_st* stream) const override {
+    normalise_cuda(batch, output, stream);
+  }
+  void unpack(const DeviceFields& batch, PackedField packed, FieldOutput output,
+              CUstream_st* stream) const override {
+    unpack_cuda(batch, packed, output, stream);
+  }
+
+  void push_range(const char* name) const noexcept override { isobar::push_range(name); }
+  void pop_range() const noexcept override { isobar::pop_range(); }
+  void start_profiler() const noexcept override { isobar::start_profiler(); }
+  void stop_profiler() const noexcept override { isobar::stop_profiler(); }
 };
 
 }  // namespace

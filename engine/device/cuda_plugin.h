@@ -6,6 +6,7 @@
 
 #include "cuda/facts.h"
 #include "cuda/memory.h"
+#include "kernels/normalise_cuda.h"
 
 struct CUevent_st;   // what cudaEvent_t points to
 struct CUstream_st;  // what cudaStream_t points to
@@ -13,7 +14,7 @@ struct CUstream_st;  // what cudaStream_t points to
 namespace isobar {
 
 /// Raised with every change of CudaPlugin: a plugin of another number is refused before it is called.
-inline constexpr int kCudaPluginVersion = 1;
+inline constexpr int kCudaPluginVersion = 2;
 
 /// The functions of engine/cuda and the CUDA forms of engine/kernels; what each does is said there. All throw
 /// Error (exit code 1) when CUDA refuses, except facts(), which puts what is wrong into its answer.
@@ -35,9 +36,18 @@ class CudaPlugin {
   virtual void* allocate_pinned(std::size_t bytes) const = 0;
   virtual void free_pinned(void* memory) const noexcept = 0;
   virtual FreeAndTotal memory_now(int device) const = 0;
+  virtual void upload(void* device, const void* host, std::size_t bytes, CUstream_st* stream) const = 0;
 
   virtual void count_nonfinite(const float* values, std::int64_t n, std::int64_t* counter,
                                CUstream_st* stream) const = 0;
+  virtual void normalise(const DeviceFields& batch, FieldOutput output, CUstream_st* stream) const = 0;
+  virtual void unpack(const DeviceFields& batch, PackedField packed, FieldOutput output,
+                      CUstream_st* stream) const = 0;
+
+  virtual void push_range(const char* name) const noexcept = 0;
+  virtual void pop_range() const noexcept = 0;
+  virtual void start_profiler() const noexcept = 0;
+  virtual void stop_profiler() const noexcept = 0;
 
  protected:
   ~CudaPlugin() = default;  // it lives in the plugin as long as the process does

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
 
 #include "fields/h5_protocol.h"
+#include "fields/scratch.h"
 
 namespace isobar {
 namespace {
@@ -16,16 +16,16 @@ struct Part {
   std::uint64_t byte = 0;  ///< of the corner in the file, or kMissingChunk
 };
 
-class RecordReader {
+class BoxReader {
  public:
-  RecordReader(const FileDescriptor& file, const std::filesystem::path& path, const H5Table& table,
-               std::int64_t height, std::int64_t width, std::span<float> out)
-      : file_(file), path_(path), table_(table), height_(height), width_(width), out_(out) {}
+  BoxReader(const FileDescriptor& file, const std::filesystem::path& path, const H5Table& table,
+            const RecordBox& box, std::span<float> out)
+      : file_(file), path_(path), table_(table), box_(box), out_(out) {}
 
   void read(const Part& part) {
     const auto [chunk_times, chunk_channels, chunk_rows, chunk_columns] = table_.chunk;
-    const bool rows_touch = chunk_columns == width_;  // in `out` as in the chunk
-    const bool planes_touch = rows_touch && chunk_rows == height_;
+    const bool rows_touch = chunk_columns == box_.width;  // in `out` as in the chunk
+    const bool planes_touch = rows_touch && chunk_rows == box_.rows && chunk_rows == part.rows;
     if (part.byte == kMissingChunk) {
       for_each_row(part,
                    [&](std::span<float> to, std::int64_t) { std::fill(to.begin(), to.end(), table_.fill); });
@@ -47,7 +47,9 @@ class RecordReader {
   }
 
   std::span<float> span_at(std::int64_t channel, std::int64_t row, std::int64_t column, std::int64_t values) {
-    return out_.subspan(static_cast<std::size_t>((channel * height_ + row) * width_ + column),
+    const std::int64_t plane = channel - box_.first_channel;
+    const std::int64_t line = plane * box_.rows + row - box_.first_row;
+    return out_.subspan(static_cast<std::size_t>(line * box_.width + column),
                         static_cast<std::size_t>(values));
   }
 
@@ -69,55 +71,53 @@ class RecordReader {
   void read_through_copy(const Part& part) {
     const std::int64_t plane = table_.chunk[2] * table_.chunk[3];
     const std::int64_t wanted = (part.channels - 1) * plane + part.rows * table_.chunk[3];
-    if (copy_values_ < wanted) {
-      copy_ = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(wanted));
-      copy_values_ = wanted;
-    }
+    const Scratch copy(static_cast<std::size_t>(wanted));
     if (part.rows == table_.chunk[2]) {
-      pread_floats(part.byte, {copy_.get(), static_cast<std::size_t>(wanted)});
+      pread_floats(part.byte, {copy.data(), static_cast<std::size_t>(wanted)});
     } else {
       for (std::int64_t c = 0; c < part.channels; ++c) {
         pread_floats(part.byte + bytes(c * plane),
-                     {copy_.get() + c * plane, static_cast<std::size_t>(part.rows * table_.chunk[3])});
+                     {copy.data() + c * plane, static_cast<std::size_t>(part.rows * table_.chunk[3])});
       }
     }
     for_each_row(part, [&](std::span<float> to, std::int64_t from) {
-      std::copy_n(copy_.get() + from, to.size(), to.begin());
+      std::copy_n(copy.data() + from, to.size(), to.begin());
     });
   }
 
   const FileDescriptor& file_;
   const std::filesystem::path& path_;
   const H5Table& table_;
-  std::int64_t height_;
-  std::int64_t width_;
+  const RecordBox& box_;
   std::span<float> out_;
-  std::unique_ptr<float[]> copy_;
-  std::int64_t copy_values_ = 0;
 };
 
 }  // namespace
 
-void read_chunked_record(const FileDescriptor& file, const std::filesystem::path& path, const H5Table& table,
-                         std::int64_t time, std::int64_t height, std::int64_t width, std::span<float> out) {
+void read_chunked(const FileDescriptor& file, const std::filesystem::path& path, const H5Table& table,
+                  std::int64_t time, const RecordBox& box, std::span<float> out) {
   const auto [chunk_times, chunk_channels, chunk_rows, chunk_columns] = table.chunk;
   const std::array<std::int64_t, 4> grid = chunk_grid(table.shape, table.chunk);
-  const std::int64_t record_values = chunk_channels * chunk_rows * chunk_columns;
-  const auto in_chunk = static_cast<std::uint64_t>(time % chunk_times * record_values) * sizeof(float);
-  RecordReader reader(file, path, table, height, width, out);
+  const std::int64_t before = time % chunk_times * chunk_channels;  // planes of other records in a chunk
+  const std::int64_t end_channel = box.first_channel + box.channels;
+  const std::int64_t end_row = box.first_row + box.rows;
+  BoxReader reader(file, path, table, box, out);
   Part part;
-  for (std::int64_t i = 0; i < grid[1]; ++i) {
-    part.channel = i * chunk_channels;
-    part.channels = std::min(chunk_channels, table.shape[1] - part.channel);
-    for (std::int64_t j = 0; j * chunk_rows < height; ++j) {
-      part.row = j * chunk_rows;
-      part.rows = std::min(chunk_rows, height - part.row);
-      for (std::int64_t k = 0; k * chunk_columns < width; ++k) {
+  for (std::int64_t i = box.first_channel / chunk_channels; i * chunk_channels < end_channel; ++i) {
+    part.channel = std::max(box.first_channel, i * chunk_channels);
+    part.channels = std::min((i + 1) * chunk_channels, end_channel) - part.channel;
+    for (std::int64_t j = box.first_row / chunk_rows; j * chunk_rows < end_row; ++j) {
+      part.row = std::max(box.first_row, j * chunk_rows);
+      part.rows = std::min((j + 1) * chunk_rows, end_row) - part.row;
+      const std::int64_t line = (before + part.channel % chunk_channels) * chunk_rows + part.row % chunk_rows;
+      for (std::int64_t k = 0; k * chunk_columns < box.width; ++k) {
         part.column = k * chunk_columns;
-        part.columns = std::min(chunk_columns, width - part.column);
+        part.columns = std::min(chunk_columns, box.width - part.column);
         const std::int64_t n = ((time / chunk_times * grid[1] + i) * grid[2] + j) * grid[3] + k;
         part.byte = table.chunks[static_cast<std::size_t>(n)];
-        if (part.byte != kMissingChunk) part.byte += in_chunk;
+        if (part.byte != kMissingChunk) {
+          part.byte += static_cast<std::uint64_t>(line * chunk_columns) * sizeof(float);
+        }
         reader.read(part);
       }
     }

@@ -1,5 +1,5 @@
 #pragma once
-// One record out of uncompressed chunks, by offset. Internal to fields/.
+// Parts of a record out of uncompressed chunks, by offset. Internal to fields/.
 #include <cstdint>
 #include <filesystem>
 #include <span>
@@ -9,9 +9,18 @@
 
 namespace isobar {
 
-/// The first `height` rows and `width` columns of record `time` of the file that `table` describes, into
-/// `out` [channel, height, width]. Reads no byte of a chunk that belongs to another record or to rows below.
-void read_chunked_record(const FileDescriptor& file, const std::filesystem::path& path, const H5Table& table,
-                         std::int64_t time, std::int64_t height, std::int64_t width, std::span<float> out);
+/// What is wanted of a record: these rows of these channels, and the first `width` columns of them.
+struct RecordBox {
+  std::int64_t first_channel = 0;
+  std::int64_t channels = 0;
+  std::int64_t first_row = 0;
+  std::int64_t rows = 0;
+  std::int64_t width = 0;
+};
+
+/// `box` of record `time` of the file that `table` describes, into `out` [channels, rows, width]. Reads no
+/// byte of a chunk that belongs to another record or to other rows.
+void read_chunked(const FileDescriptor& file, const std::filesystem::path& path, const H5Table& table,
+                  std::int64_t time, const RecordBox& box, std::span<float> out);
 
 }  // namespace isobar

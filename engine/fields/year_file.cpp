@@ -13,6 +13,7 @@
 #include "fields/chunked_record.h"
 #include "fields/h5_reader.h"
 #include "fields/h5_table.h"
+#include "fields/scratch.h"
 
 namespace isobar {
 
@@ -34,8 +35,7 @@ struct YearFile::State {
     return now;
   }
   void check_unchanged() const;
-  void read_contiguous(std::int64_t time, std::int64_t height, std::int64_t width,
-                       std::span<float> out) const;
+  void read_contiguous(std::int64_t time, const RecordBox& box, std::span<float> out) const;
   void read_compressed(std::int64_t time, std::int64_t height, std::int64_t width, std::span<float> out);
 
   fs::path path;
@@ -61,23 +61,22 @@ void YearFile::State::check_unchanged() const {
   throw Error(change, path.string(), kUnchangedHint);
 }
 
-void YearFile::State::read_contiguous(std::int64_t time, std::int64_t height, std::int64_t width,
-                                      std::span<float> out) const {
+void YearFile::State::read_contiguous(std::int64_t time, const RecordBox& box, std::span<float> out) const {
   const auto [times, channels, rows, columns] = table.shape;
-  const auto byte_of = [&](std::int64_t channel) {
-    return table.offset + static_cast<std::uint64_t>((time * channels + channel) * rows * columns) * 4;
+  const auto read = [&](std::int64_t channel, std::span<float> to) {
+    const std::int64_t first = ((time * channels + channel) * rows + box.first_row) * columns;
+    pread_exactly(file, path, table.offset + static_cast<std::uint64_t>(first) * sizeof(float),
+                  std::as_writable_bytes(to));
   };
-  if (height == rows && width == columns) {
-    pread_exactly(file, path, byte_of(0), std::as_writable_bytes(out));
-    return;
-  }
-  std::vector<float> band(static_cast<std::size_t>(height * columns));
+  if (box.width == columns && (box.rows == rows || box.channels == 1)) return read(box.first_channel, out);
+  const auto wide = static_cast<std::size_t>(box.rows * columns);
+  const auto narrow = static_cast<std::size_t>(box.width);
+  const Scratch band(wide);
   float* to = out.data();
-  for (std::int64_t channel = 0; channel < channels; ++channel) {
-    pread_exactly(file, path, byte_of(channel), std::as_writable_bytes(std::span(band)));
-    for (std::int64_t row = 0; row < height; ++row, to += width) {
-      std::memcpy(to, band.data() + row * columns, static_cast<std::size_t>(width) * 4);
-    }
+  for (std::int64_t channel = box.first_channel; channel < box.first_channel + box.channels; ++channel) {
+    read(channel, {band.data(), wide});
+    for (std::int64_t row = 0; row < box.rows; ++row, to += box.width)
+      std::memcpy(to, band.data() + row * columns, narrow * sizeof(float));
   }
 }
 
@@ -157,30 +156,76 @@ std::uint64_t YearFile::record_bytes() const {
   return static_cast<std::uint64_t>(shape[1] * shape[2] * shape[3]) * 4;
 }
 
+namespace {
+
+/// What goes wrong while `body` runs is said with the record.
+template <typename Body>
+void naming_record(std::int64_t time, const Body& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    throw Error(fmt::format("record {} cannot be read: {}", time, error.what()), error.where(), error.hint(),
+                Exit::failed);
+  }
+}
+
+bool lies_within(std::int64_t first, std::int64_t count, std::int64_t all) {
+  return first >= 0 && count >= 1 && first < all && count <= all - first;
+}
+
+}  // namespace
+
 void YearFile::read_record(std::int64_t time, std::int64_t height, std::int64_t width,
                            std::span<float> out) const {
   const auto [times, channels, rows, columns] = shape();
   const bool inside =
-      time >= 0 && time < times && height >= 1 && height <= rows && width >= 1 && width <= columns;
+      lies_within(time, 1, times) && lies_within(0, height, rows) && lies_within(0, width, columns);
   if (!inside || static_cast<std::int64_t>(out.size()) != channels * height * width) {
     throw Error(fmt::format("record {}, {} x {} was asked of a file with {} records of {} x {}", time, height,
                             width, times, rows, columns),
                 path().string(), "", Exit::failed);
   }
-  try {
+  const RecordBox box{.channels = channels, .rows = height, .width = width};
+  naming_record(time, [&] {
     state_->check_unchanged();
     switch (storage()) {
       case FieldStorage::contiguous:
-        return state_->read_contiguous(time, height, width, out);
+        return state_->read_contiguous(time, box, out);
       case FieldStorage::chunked:
-        return read_chunked_record(state_->file, path(), state_->table, time, height, width, out);
+        return read_chunked(state_->file, path(), state_->table, time, box, out);
       case FieldStorage::compressed:
         return state_->read_compressed(time, height, width, out);
     }
-  } catch (const Error& error) {
-    throw Error(fmt::format("record {} cannot be read: {}", time, error.what()), error.where(), error.hint(),
-                Exit::failed);
+  });
+}
+
+void YearFile::read_rows(std::int64_t time, std::int64_t channel, std::int64_t first_row, std::int64_t rows,
+                         std::int64_t width, std::span<float> out) const {
+  const auto [times, channels, all_rows, columns] = shape();
+  const bool inside = lies_within(time, 1, times) && lies_within(channel, 1, channels) &&
+                      lies_within(first_row, rows, all_rows) && lies_within(0, width, columns);
+  if (!inside || static_cast<std::int64_t>(out.size()) != rows * width ||
+      storage() == FieldStorage::compressed) {
+    throw Error(fmt::format("record {}, channel {}, {} rows of {} columns from row {} on were asked of a {} "
+                            "file with {} records of {} x {} x {}",
+                            time, channel, rows, width, first_row,
+                            storage() == FieldStorage::compressed ? "compressed" : "plain", times, channels,
+                            all_rows, columns),
+                path().string(), "", Exit::failed);
   }
+  const RecordBox box{channel, 1, first_row, rows, width};
+  naming_record(time, [&] {
+    if (storage() == FieldStorage::contiguous) return state_->read_contiguous(time, box, out);
+    read_chunked(state_->file, path(), state_->table, time, box, out);
+  });
+}
+
+void YearFile::check_unchanged(std::int64_t time) const {
+  naming_record(time, [&] { state_->check_unchanged(); });
+}
+
+std::int64_t YearFile::chunk_rows() const {
+  return storage() == FieldStorage::contiguous ? 1 : state_->table.chunk[2];
 }
 
 std::vector<std::string> YearFile::string_attribute(const std::string& name) const {

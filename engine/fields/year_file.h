@@ -52,6 +52,18 @@ class YearFile {
   /// 1).
   void read_record(std::int64_t time, std::int64_t height, std::int64_t width, std::span<float> out) const;
 
+  /// Rows first_row .. first_row + rows - 1 and columns 0 .. width-1 of one channel of record `time`, into
+  /// `out` [rows, width]; for whoever takes a record in pieces that stay in the processor's cache. A short
+  /// read is an Error as above; whether the file is still the same is not looked at: `check_unchanged` before
+  /// the first piece and after the last one does that. A compressed file has no such pieces: Error.
+  void read_rows(std::int64_t time, std::int64_t channel, std::int64_t first_row, std::int64_t rows,
+                 std::int64_t width, std::span<float> out) const;
+  /// Error with the number of the record (exit code 1) when the file was cut, grew, was removed or had
+  /// another put in its place since it was opened.
+  void check_unchanged(std::int64_t time) const;
+  /// Rows in a chunk; 1 where there are none.
+  std::int64_t chunk_rows() const;
+
   /// The string list attribute `name` of the dataset (such as "channel_names"), empty when there is none.
   std::vector<std::string> string_attribute(const std::string& name) const;
 

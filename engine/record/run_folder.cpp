@@ -40,20 +40,23 @@ fs::path RunFolder::fields_file(std::int64_t step) const {
   return path / "fields" / fmt::format("step-{:06}.npy", step);
 }
 
-RunFolder make_run_folder(const fs::path& parent, const std::string& lesson) {
+fs::path reserve_run_folder(const fs::path& parent, const std::string& lesson) {
   make_folders(parent);
   std::random_device random;
   for (int attempt = 0; attempt < 100; ++attempt) {
     const fs::path path = parent / fmt::format("{}-{}-{:04x}", lesson, wall_stamp(), random() & 0xffffU);
     std::error_code code;
     // Created, not looked for: two runs at once take two folders.
-    if (fs::create_directory(path, code)) {
-      make_folders(path / "fields");
-      return {path};
-    }
+    if (fs::create_directory(path, code)) return path;
     if (code) throw system_error("cannot make the run folder", path.string(), code.value());
   }
   throw Error("no free name for a run folder", parent.string(), "name one with --run-dir", Exit::failed);
+}
+
+RunFolder make_run_folder(const fs::path& parent, const std::string& lesson) {
+  const fs::path path = reserve_run_folder(parent, lesson);
+  make_folders(path / "fields");
+  return {path};
 }
 
 RunFolder take_run_folder(const fs::path& path) {

@@ -17,14 +17,24 @@ std::int64_t warm_up_steps(std::int64_t steps_per_epoch) {
   return steps_per_epoch > 64 ? 20 : steps_per_epoch;
 }
 
+std::string measure_sentence(const std::string& measure) {
+  if (measure == "full") return "whole steps without validation";
+  if (measure == "io") return "batches are read and dropped";
+  if (measure == "synthetic") return "one made-up batch again and again: its losses mean nothing";
+  return "";
+}
+
 JsonLine summary_event(const RunSummary& summary) {
   JsonLine line("summary");
   line.add("steps", summary.steps)
       .add("samples", summary.samples)
       .add("wall_us", std::llround(summary.wall_s * 1e6));
-  line.add("first_loss", summary.first_loss).add("loss", summary.last_loss);
+  if (summary.measure.empty()) line.add("first_loss", summary.first_loss).add("loss", summary.last_loss);
   line.add("samples_per_s", summary.samples_per_s).add("step_us", summary.step_us);
   for (const auto& [stage, time_us] : summary.stages_us) line.add(stage + "_us", time_us);
+  line.add("stall_us", summary.stall_us).add("read_bytes", summary.read_bytes);
+  line.add("read_cpu_us", summary.read_cpu_us);
+  if (summary.slots > 0) line.add("queue_slots", summary.ready_slots).add("slots", summary.slots);
   line.add("mfu", summary.mfu()).add("peak_flops_per_s", summary.peak_flops_per_s);
   if (summary.has_scores) {
     line.add("valid_loss", summary.valid_loss).add("rmse_" + summary.headline, summary.rmse);
@@ -46,12 +56,32 @@ std::string stage_shares(const std::vector<std::pair<std::string, double>>& stag
   return join(parts, ", ");
 }
 
+namespace {
+
+std::string loader_text(const RunSummary& summary) {
+  const double gigabytes = static_cast<double>(summary.read_bytes) * 1e-9;
+  const std::string ready = summary.slots > 0
+                                ? fmt::format(", {:.1f} of {} batches ready when one is asked for",
+                                              summary.ready_slots, summary.slots)
+                                : "";
+  return fmt::format("the loop waits {:.2f} ms a step ({:.1f} %){}; {:.2f} CPU-s a GB",
+                     summary.stall_us * 1e-3, 100 * summary.stall_us / summary.step_us, ready,
+                     static_cast<double>(summary.read_cpu_us) * 1e-6 / gigabytes);
+}
+
+}  // namespace
+
 std::vector<std::string> summary_lines(const RunSummary& summary) {
   std::vector<std::string> out;
   out.push_back(fmt::format("  steps        {} of {}, {} samples in {}", summary.steps, summary.wanted_steps,
                             human_count(summary.samples), human_seconds(summary.wall_s)));
-  out.push_back(fmt::format("  train loss   {:.4f} at the start, {:.4f} at the end", summary.first_loss,
-                            summary.last_loss));
+  if (summary.measure.empty()) {
+    out.push_back(fmt::format("  train loss   {:.4f} at the start, {:.4f} at the end", summary.first_loss,
+                              summary.last_loss));
+  } else {
+    out.push_back(fmt::format("  measures     {}: {}", printable(summary.measure, 20),
+                              measure_sentence(summary.measure)));
+  }
   if (summary.has_scores) {
     out.push_back(fmt::format("  valid loss   {:.4f}", summary.valid_loss));
     const std::string climatology =
@@ -70,6 +100,7 @@ std::vector<std::string> summary_lines(const RunSummary& summary) {
                               summary.samples_per_s, summary.warm_up_steps, mfu));
     out.push_back(fmt::format("  a step       {:.1f} ms: {}", summary.step_us * 1e-3,
                               stage_shares(summary.stages_us, summary.step_us)));
+    if (summary.read_bytes > 0) out.push_back("  loader       " + loader_text(summary));
   }
   return out;
 }

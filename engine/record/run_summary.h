@@ -15,7 +15,8 @@ struct RunSummary {
   std::int64_t wanted_steps = 0;
   std::int64_t samples = 0;
   double wall_s = 0;
-  double first_loss = 0;
+  std::string measure;    ///< what a run that only measures does ("full", "io", "synthetic"); "" = it trains
+  double first_loss = 0;  ///< of a run that trains, as is all that is said of losses here
   double last_loss = 0;
   bool has_scores = false;
   double valid_loss = 0;
@@ -28,9 +29,15 @@ struct RunSummary {
   double samples_per_s = 0;  ///< 0 = no step was steady
   double step_us = 0;        ///< mean
   std::vector<std::pair<std::string, double>>
-      stages_us;                ///< name and mean time a step, in the order of a step
-  double flops_per_sample = 0;  ///< forward and backward, model operations
-  double peak_flops_per_s = 0;  ///< measured here with matrix products; 0 = not measured
+      stages_us;  ///< name and mean time a step, in the order of a step
+  // Of the loader, over the same steps.
+  double stall_us = 0;           ///< mean time a step that the loop waited for its batch
+  double ready_slots = 0;        ///< mean number of batches that lay ready when one was asked for
+  std::int64_t slots = 0;        ///< most that can; 0 = nothing is read ahead
+  std::int64_t read_bytes = 0;   ///< all of it; 0 = not known
+  std::int64_t read_cpu_us = 0;  ///< processor time that reading and normalising took
+  double flops_per_sample = 0;   ///< forward and backward, model operations
+  double peak_flops_per_s = 0;   ///< measured here with matrix products; 0 = not measured
 
   /// Model operations per second over the peak; 0 when one of them is not known. Data loading is inside the
   /// clock.
@@ -39,6 +46,12 @@ struct RunSummary {
 
 /// Steps that are not steady: the first epoch, or 20 steps when an epoch is longer than 64.
 std::int64_t warm_up_steps(std::int64_t steps_per_epoch);
+
+/// The same for a run that only measures, whatever its epochs.
+inline constexpr std::int64_t kMeasureWarmUpSteps = 3;
+
+/// One sentence of what a run with this `run.measure` does; "" for "none" and "".
+std::string measure_sentence(const std::string& measure);
 
 /// The `summary` line of the stream.
 JsonLine summary_event(const RunSummary& summary);

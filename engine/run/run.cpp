@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <memory>
+#include <utility>
 
 #include "config/command_line.h"
 #include "core/clock.h"
@@ -35,7 +36,8 @@ constexpr double kTemporaries = 1.25;
 /// Refuses a run that the memory cannot hold, before it takes an hour to find out.
 void check_memory(const Config& config, c10::Device device) {
   const TrainingBytes bytes = count_training_bytes(vit_shape(config), config.train.global_batch);
-  const auto activations = static_cast<std::uint64_t>(static_cast<double>(bytes.activations) * kTemporaries);
+  const double computes = config.run.measure == "io" ? 0 : kTemporaries;
+  const auto activations = static_cast<std::uint64_t>(static_cast<double>(bytes.activations) * computes);
   const std::uint64_t wanted = bytes.state + activations + (device.is_cpu() ? kProgramBytes : 0);
   const FreeAndTotal memory = memory_now(device);
   if (memory.total_bytes == 0 || wanted <= static_cast<std::uint64_t>(memory.free_bytes)) return;
@@ -49,6 +51,13 @@ void check_memory(const Config& config, c10::Device device) {
       fmt::format("{}, data.grid = {} x {}, train.global_batch = {}", device.str(), config.data.grid[0],
                   config.data.grid[1], config.train.global_batch),
       "a smaller train.global_batch, a smaller preset, or a larger machine");
+}
+
+std::string source_text(const DataConfig& data) {
+  if (data.source == "synthetic") return "one batch, made up: there is nothing to learn";
+  const std::string slow =
+      data.throttle_mb_per_s > 0 ? fmt::format(", held to {} MB/s", data.throttle_mb_per_s) : "";
+  return (data.source == "memory" ? "read into memory from " : "in ") + data_root(data).string() + slow;
 }
 
 constexpr int kSchema = 1;
@@ -72,6 +81,8 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
       device_(choose_device(loaded_.config.run.device)),
       data_root_(isobar::data_root(loaded_.config.data)) {
   Config& config = loaded_.config;
+  if (config.run.measure == "synthetic") config.data.source = "synthetic";
+  if (measures()) summary_.measure = config.run.measure;
   config.amp.mode = choose_precision(config.amp.mode, device_);
   apply_precision(config.amp.mode);
   if (device_.is_cuda()) {
@@ -142,6 +153,10 @@ void Run::write_attempt(const std::vector<std::string>& command) {
                      .add("pid", static_cast<std::int64_t>(getpid()))
                      .add("parent_pid", static_cast<std::int64_t>(getppid()))
                      .add("fault", config.run.fault)
+                     .add("measure", config.run.measure)
+                     .add("group", config.run.group)
+                     .add("point", config.run.point)
+                     .add("repeat", config.run.repeat)
                      .add("wanted_steps", config.train.steps)
                      .add("flops_per_sample", training_flops(vit_shape(config)))
                      .add("device", device_.str())
@@ -152,7 +167,8 @@ void Run::write_attempt(const std::vector<std::string>& command) {
 Run::~Run() = default;
 
 void Run::announce(const Dataset& train, const Dataset& valid, std::int64_t parameters,
-                   std::int64_t steps_per_epoch) {
+                   const Loader& loader) {
+  const std::int64_t steps_per_epoch = loader.steps_per_epoch();
   const Config& config = loaded_.config;
   const VitShape shape = vit_shape(config);
   const std::string chosen =
@@ -160,7 +176,7 @@ void Run::announce(const Dataset& train, const Dataset& valid, std::int64_t para
           ? ""
           : ", preset " + loaded_.preset +
                 (loaded_.preset_was_chosen ? " (picked for this device; --preset names another)" : "");
-  summary_.warm_up_steps = warm_up_steps(steps_per_epoch);
+  summary_.warm_up_steps = measures() ? kMeasureWarmUpSteps : warm_up_steps(steps_per_epoch);
   steps_per_epoch_ = steps_per_epoch;
   train_data_ = train.identity();
   valid_data_ = valid.identity();
@@ -169,11 +185,13 @@ void Run::announce(const Dataset& train, const Dataset& valid, std::int64_t para
                      .add("steps_per_epoch", steps_per_epoch)
                      .add("train_samples", train.size())
                      .add("valid_samples", valid.size())
-                     .add("parameters", parameters));
+                     .add("parameters", parameters)
+                     .add("loader", loader.text()));
   console_.line(fmt::format("{}  {}{}", lesson_.name, lesson_.title, chosen));
-  console_.line(fmt::format("  data    {} training and {} validation samples of {} x {} x {} in {}",
+  console_.line(fmt::format("  data    {} training and {} validation samples of {} x {} x {}, {}",
                             train.size(), valid.size(), shape.channels, shape.height, shape.width,
-                            data_root_.string()));
+                            source_text(config.data)));
+  console_.line("  loader  " + loader.text());
   console_.line(fmt::format("  model   {} parameters, {:.4g} GFLOP a sample, {} tokens",
                             human_count(parameters), training_flops(shape) * 1e-9, shape.tokens()));
   console_.line(fmt::format("  train   {} steps of {} samples, {:.1f} epochs of {} steps", config.train.steps,
@@ -183,6 +201,9 @@ void Run::announce(const Dataset& train, const Dataset& valid, std::int64_t para
   console_.line(fmt::format("  device  {} ({}, {} threads), {}", device_.str(), device_text(device_),
                             threads_, config.amp.mode == "none" ? "fp32" : config.amp.mode));
   console_.line("  run     " + folder_.path.string());
+  if (measures()) {
+    console_.line("  MEASURE " + config.run.measure + ": " + measure_sentence(config.run.measure));
+  }
   if (config.run.fault != "none") {
     console_.line("  FAULT   " + config.run.fault + ": " + fault_sentence(fault_setting()));
     board_->mark_fault(config.run.fault);
@@ -195,6 +216,7 @@ bool Run::complete() const {
 }
 
 bool Run::scores_due() const {
+  if (measures()) return false;
   const bool here = steps_done_ % steps_per_epoch_ == 0 || steps_done_ >= loaded_.config.train.steps;
   return here && scored_step_ != steps_done_;
 }
@@ -210,6 +232,7 @@ bool Run::is_due(std::int64_t index) const {
 }
 
 at::Tensor Run::fetch_loss(std::int64_t index, const at::Tensor& loss) const {
+  if (!loss.defined()) return {};
   // On a CPU the loss is there already; on a device fetching it at once would wait for the step.
   if (device_.is_cpu()) return loss.detach();
   if (has_fault(Fault::sync_each_step)) return loss.detach().to(at::kCPU);
@@ -222,11 +245,23 @@ at::Tensor Run::fetch_loss(std::int64_t index, const at::Tensor& loss) const {
 void Run::queue_step(std::int64_t index, const StepResult& result, const at::Tensor& fetched,
                      PendingStageTimes times) {
   steps_done_ = index + 1;
-  PendingStep step{index, result, fetched, std::move(times), steady_us() - begin_us_};
-  step.result.loss = result.loss.detach();  // the graph behind it ends with the step
+  PendingStep step{
+      index, result, fetched, std::move(times), steady_us() - begin_us_, loader_since_last_step()};
+  if (result.loss.defined())
+    step.result.loss = result.loss.detach();  // the graph behind it ends with the step
   trace_host(index, step.times);
   pending_.push_back(std::move(step));
   record_done_steps(/*wait_for_all=*/false);
+}
+
+LoaderCounts Run::loader_since_last_step() {
+  if (loader_ == nullptr) return {};
+  LoaderCounts now = loader_->counts();
+  const LoaderCounts before = std::exchange(loader_before_, now);
+  now.stall_us -= before.stall_us;
+  now.read_bytes -= before.read_bytes;
+  now.cpu_us -= before.cpu_us;
+  return now;
 }
 
 void Run::record_done_steps(bool wait_for_all) {
@@ -239,7 +274,7 @@ void Run::record_done_steps(bool wait_for_all) {
 }
 
 void Run::record_step(const PendingStep& step, const StageTimes& times) {
-  const auto& [index, result, fetched, pending, t_us] = step;
+  const auto& [index, result, fetched, pending, t_us, loader] = step;
   const bool due = is_due(index);
   JsonLine line("step");
   line.add("step", index).add("t_us", t_us).add("epoch", result.epoch).add("samples", result.samples);
@@ -248,19 +283,25 @@ void Run::record_step(const PendingStep& step, const StageTimes& times) {
     line.add(fmt::format("{}_us", kStageNames[stage]), times.stage_us[stage]);
     line.add(fmt::format("{}_host_us", kStageNames[stage]), times.stage_host_us[stage]);
   }
-  line.add("step_us", times.step_us).add("step_host_us", times.step_host_us).add("lr", result.learning_rate);
+  line.add("step_us", times.step_us).add("step_host_us", times.step_host_us);
+  if (result.loss.defined()) line.add("lr", result.learning_rate);
+  line.add("stall_us", loader.stall_us).add("read_bytes", loader.read_bytes);
+  if (loader.slots > 0) line.add("queue_slots", loader.ready);
   const bool has_count = fetched.defined() && fetched.dim() == 1;
   if (fetched.defined()) last_loss_ = has_count ? fetched[0].item<double>() : fetched.item<double>();
-  const bool broken = !std::isfinite(last_loss_) || (has_count && fetched[1].item<double>() > 0);
-  if (index == 0) {
+  const bool broken =
+      guards_values() && (!std::isfinite(last_loss_) || (has_count && fetched[1].item<double>() > 0));
+  if (index == 0 && result.loss.defined()) {
     summary_.first_loss = last_loss_;
     board_->begin(last_loss_);
   }
-  if (due || broken) line.add("loss", last_loss_).add("peak_bytes", peak_bytes(device_));
+  if ((due || broken) && result.loss.defined()) line.add("loss", last_loss_);
+  if (due || broken) line.add("peak_bytes", peak_bytes(device_));
   add_to_summary(step, times);
   stream_->write(line);
   owner_.beat();
-  board_->add_step(result.loss, result.learning_rate, result.samples, times.step_us);
+  if (result.loss.defined())
+    board_->add_step(result.loss, result.learning_rate, result.samples, times.step_us);
   if (broken) {
     pending_.clear();  // what came after it tells nothing
     throw Error(std::isfinite(last_loss_)
@@ -278,6 +319,11 @@ void Run::add_to_summary(const PendingStep& step, const StageTimes& times) {
   ++steady_steps_;
   steady_samples_ += step.result.samples;
   steady_times_.step_us += times.step_us;
+  steady_loader_.stall_us += step.loader.stall_us;
+  steady_loader_.read_bytes += step.loader.read_bytes;
+  steady_loader_.cpu_us += step.loader.cpu_us;
+  steady_loader_.ready += step.loader.ready;
+  steady_loader_.slots = step.loader.slots;
   for (std::size_t stage = 0; stage < kStageNames.size(); ++stage) {
     steady_times_.stage_us[stage] += times.stage_us[stage];
     steady_times_.entered[stage] = steady_times_.entered[stage] || times.entered[stage];
@@ -295,6 +341,11 @@ RunSummary Run::summary() const {
   const auto steps = static_cast<double>(steady_steps_);
   out.step_us = static_cast<double>(steady_times_.step_us) / steps;
   out.samples_per_s = static_cast<double>(steady_samples_) / (out.step_us * steps) * 1e6;
+  out.stall_us = static_cast<double>(steady_loader_.stall_us) / steps;
+  out.ready_slots = static_cast<double>(steady_loader_.ready) / steps;
+  out.slots = steady_loader_.slots;
+  out.read_bytes = steady_loader_.read_bytes;
+  out.read_cpu_us = steady_loader_.cpu_us;
   for (std::size_t stage = 0; stage < kStageNames.size(); ++stage) {
     if (!steady_times_.entered[stage]) continue;
     out.stages_us.emplace_back(kStageNames[stage],

@@ -53,20 +53,22 @@ class Run {
   SpanWriter& spans() { return *spans_; }
 
   /// Says what is about to be trained, on what, and where the run folder is.
-  void announce(const Dataset& train, const Dataset& valid, std::int64_t parameters,
-                std::int64_t steps_per_epoch);
+  void announce(const Dataset& train, const Dataset& valid, std::int64_t parameters, const Loader& loader);
 
   /// Brings `training` to where the checkpoint of train.resume left off; without one leaves it as it is.
   void resume(const Training& training);
 
   /// True while steps remain and nobody asked to stop. Saves a checkpoint of `training` first when one is
-  /// due: every train.checkpoint_every steps, and at a request to stop.
+  /// due: every train.checkpoint_every steps, and at a request to stop. A run that only measures
+  /// (run.measure) saves none; with run.measure = io all its steps are made here, each of which gets a batch
+  /// and drops it.
   bool goes_on(const Training& training);
   Step begin_step();
   /// All steps are done and scored; false after a stop on request.
   bool complete() const;
 
-  /// Scores are due at the start, after each epoch and at the end, once each.
+  /// Scores are due at the start, after each epoch and at the end, once each; in a run that only measures
+  /// never.
   bool scores_due() const;
   /// Records scores on the validation set, after `steps_done()` steps. An incomplete evaluation is left out.
   void record(const Evaluation& evaluation);
@@ -76,7 +78,7 @@ class Run {
   std::function<bool(std::int64_t, std::int64_t)> progress(const std::string& what);
 
   /// Writes the summary and the `end` line, and says how it went. The exit code of the program: done, or 75
-  /// after a stop on request, whose checkpoint is complete.
+  /// after a stop on request, whose checkpoint is complete; 128 + signal where there is none (run.measure).
   int finish();
   /// The same for a run that an error ended.
   void fail(const std::string& reason) noexcept;
@@ -90,6 +92,11 @@ class Run {
   void take_folder(const RunArguments& arguments);
   void write_attempt(const std::vector<std::string>& command);
   void save_checkpoint(const Training& training);
+  bool measures() const { return loaded_.config.run.measure != "none"; }
+  /// What run.measure = io does instead of training.
+  void read_and_drop(Loader& loader);
+  /// Losses and gradients must be finite numbers: not where the data is made up to measure by.
+  bool guards_values() const { return loaded_.config.run.measure != "synthetic"; }
   /// Stops a run whose gradients are not finite before they reach the weights.
   void check_gradients(std::int64_t step);
   void plant_fault(std::int64_t step, bool in_gradients);
@@ -111,6 +118,8 @@ class Run {
   /// Returns what kept spans from being written, told when all else is done; null when nothing did.
   std::exception_ptr end(const std::string& status, const std::string& reason);
   void add_to_summary(const PendingStep& step, const StageTimes& times);
+  /// What the loader did since the last step; `ready` and `slots` are those of now.
+  LoaderCounts loader_since_last_step();
   /// The summary of what was done so far.
   RunSummary summary() const;
 
@@ -137,6 +146,8 @@ class Run {
   std::string train_data_, valid_data_;  ///< identities of the data sets
   double earlier_wall_s_ = 0;            ///< of the attempts before this one
   const Parameters* parameters_ = nullptr;
+  const Loader* loader_ = nullptr;
+  LoaderCounts loader_before_;                 ///< counts at the end of the last step
   std::string stage_ = "start";                ///< what goes on, for errors that do not say it
   std::unique_ptr<EventPool> events_;          ///< of a CUDA device
   std::unique_ptr<DeviceClock> device_clock_;  ///< of a CUDA device whose spans are wanted
@@ -147,6 +158,7 @@ class Run {
   std::int64_t steady_steps_ = 0;
   std::int64_t steady_samples_ = 0;
   StageTimes steady_times_;  ///< sums over the steady steps
+  LoaderCounts steady_loader_;
   std::int64_t shown_us_ = 0;
   double last_loss_ = 0;
   bool ended_ = false;

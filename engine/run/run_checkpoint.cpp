@@ -58,6 +58,7 @@ void check_same_data(const std::string& kind, const std::string& then, const std
 
 void Run::resume(const Training& training) {
   parameters_ = &training.parameters;
+  loader_ = &training.loader;
   if (!resume_.wanted()) return;
   const RunState& state = resume_.state;
   check_same_data("training", state.train_data, train_data_, resume_.checkpoint->path);
@@ -71,12 +72,22 @@ void Run::resume(const Training& training) {
 
 bool Run::goes_on(const Training& training) {
   const TrainConfig& train = loaded_.config.train;
+  if (loaded_.config.run.measure == "io") read_and_drop(training.loader);
   const bool all_done = steps_done_ >= train.steps;
   const bool requested = StopSignals::requested() != 0;  // once: one that comes later stops the next step
   const bool stops = requested && !complete();
   const bool due = train.checkpoint_every > 0 && steps_done_ > 0 && steps_done_ % train.checkpoint_every == 0;
-  if ((due || stops) && checkpoint_step_ != steps_done_) save_checkpoint(training);
+  if ((due || stops) && !measures() && checkpoint_step_ != steps_done_) save_checkpoint(training);
   return !all_done && !requested;
+}
+
+void Run::read_and_drop(Loader& loader) {
+  while (steps_done_ < loaded_.config.train.steps && StopSignals::requested() == 0) {
+    Step step = begin_step();
+    step.enter(Stage::load);
+    const Batch batch = loader.next();
+    step.finish({.loss = {}, .samples = batch.size(), .epoch = batch.epoch});
+  }
 }
 
 void Run::save_checkpoint(const Training& training) {
@@ -137,7 +148,7 @@ void Run::check_gradients(std::int64_t step) {
   plant_fault(step, /*in_gradients=*/true);
   if (device_.is_cuda())
     return add_nonfinite(parameters_->gradients(), nonfinite_);  // told when a report is due
-  if (is_finite(parameters_->gradients())) return;
+  if (is_finite(parameters_->gradients()) || !guards_values()) return;
   const std::string where = fmt::format("step {}", step + 1);
   if (const std::string weight = first_broken(*parameters_, /*gradients=*/false); !weight.empty()) {
     throw Error("a weight is not a finite number", where + ", " + weight, what_is_left(checkpoint_step_),

@@ -37,8 +37,9 @@ void Run::show_step(std::int64_t index, const StepResult& result) {
                         human_seconds(static_cast<double>(steps - index - 1) * so_far.step_us * 1e-6),
                         stage_shares(so_far.stages_us, so_far.step_us));
   }
-  console_.progress(fmt::format("step {:>{}}/{}  epoch {:<3} loss {:.4f}{}", index + 1,
-                                std::to_string(steps).size(), steps, result.epoch + 1, last_loss_, speed),
+  const std::string loss = measures() ? "" : fmt::format(" loss {:.4f}", last_loss_);
+  console_.progress(fmt::format("step {:>{}}/{}  epoch {:<3}{}{}", index + 1, std::to_string(steps).size(),
+                                steps, result.epoch + 1, loss, speed),
                     /*keep=*/true);
 }
 
@@ -108,9 +109,11 @@ std::exception_ptr Run::end(const std::string& status, const std::string& reason
 int Run::finish() {
   record_done_steps(/*wait_for_all=*/true);
   const int stop = StopSignals::requested();
-  const std::string reason =
-      complete() ? "" : fmt::format("{} after {} steps, with a checkpoint", signal_name(stop), steps_done_);
-  summary_.peak_flops_per_s = complete() ? measure_peak_flops(device_) : 0;
+  const std::string reason = complete() ? ""
+                                        : fmt::format("{} after {} steps, {} a checkpoint", signal_name(stop),
+                                                      steps_done_, measures() ? "without" : "with");
+  const bool computed = loaded_.config.run.measure != "io";
+  summary_.peak_flops_per_s = complete() && computed ? measure_peak_flops(device_) : 0;
   const std::exception_ptr lost = end(complete() ? "done" : "stopped", reason);
   const std::string fault = has_fault(Fault::none) ? "" : "  with the fault " + loaded_.config.run.fault;
   console_.line((complete() ? "done" : "stopped: " + reason) + fault);
@@ -118,6 +121,7 @@ int Run::finish() {
   console_.line("  run          " + folder_.path.string());
   if (lost) std::rethrow_exception(lost);
   if (complete()) return static_cast<int>(Exit::done);
+  if (measures()) return 128 + stop;
   console_.line("  go on with   ./isobar run " + lesson_.name + " --set " +
                 shell_quoted("train.resume=" + folder_.path.string()));
   return static_cast<int>(Exit::checkpointed);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "data/loader.h"
 #include "device/stage_timer.h"
 
 namespace isobar {
@@ -24,7 +25,8 @@ struct PendingStep {
   StepResult result;
   at::Tensor fetched;  ///< its loss in host memory, once the times are ready; undefined when no report is due
   PendingStageTimes times;
-  std::int64_t t_us;  ///< since the run began, when the host was done
+  std::int64_t t_us;    ///< since the run began, when the host was done
+  LoaderCounts loader;  ///< what the loader did for it
 };
 
 class Step {

@@ -50,11 +50,13 @@ std::string label_of(const RunEntry& run, const Runs& runs, const std::vector<Ke
   const bool presets = differs([](const RunEntry& r) { return r.view.preset; });
   if (presets) parts.push_back(run.view.preset);
   if (!run.view.fault.empty()) parts.push_back("fault " + run.view.fault);
+  if (!run.view.summary.measure.empty()) parts.push_back(measure_text(run.view));
   const auto at = std::find_if(runs.begin(), runs.end(), [&](auto& other) { return other->id == run.id; });
   const auto index = static_cast<std::size_t>(at - runs.begin());
   for (const KeyRow& row : keys) {
     if (parts.size() >= 3 || row.values[index].empty() || !row.two_values || is_usual(row, index)) continue;
     if (row.key.rfind("environment.", 0) == 0 || row.key == "run.fault") continue;
+    if (row.key == "run.measure" || row.key == "run.group" || row.key == "run.point") continue;
     const bool of_preset = row.key.rfind("data.", 0) == 0 || row.key.rfind("model.", 0) == 0;
     if (of_preset && presets) continue;
     parts.push_back(row.key.substr(row.key.find('.') + 1) + " " + row.values[index]);

@@ -35,7 +35,8 @@ LessonRuns runs_of(const Data& data, const std::string& lesson, const std::strin
     ++out.runs;
     out.running = out.running || run->view.state == RunState::running;
     out.done = out.done || run->view.state == RunState::done;
-    if (run->view.fault.empty() && run->view.provenance.empty() && run->view.preset == preset) {
+    const bool trained = run->view.fault.empty() && run->view.summary.measure.empty();
+    if (trained && run->view.provenance.empty() && run->view.preset == preset) {
       out.best = std::max(out.best, run->view.summary.samples_per_s);
     }
   }
@@ -138,7 +139,8 @@ bool matches(const RunEntry& run, const std::string& filter) {
   };
   const std::string all =
       lower(run.name + " " + run.view.lesson + " " + run.view.preset + " " + state_name(run.view.state) +
-            " " + run.view.device + " " + run.view.host + " " + run.view.fault + " " + run.note);
+            " " + run.view.device + " " + run.view.host + " " + run.view.fault + " " +
+            measure_text(run.view) + " " + run.view.group + " " + run.note);
   std::size_t begin = 0;
   const std::string wanted = lower(filter);
   while (begin < wanted.size()) {  // every word must be there
@@ -152,6 +154,9 @@ bool matches(const RunEntry& run, const std::string& filter) {
 std::string result_text(const RunEntry& run) {
   const RunSummary& summary = run.view.summary;
   if (run.foreign) return "events";
+  if (!summary.measure.empty()) {
+    return summary.samples_per_s > 0 ? engineering(summary.samples_per_s, 3) + " samples/s" : "";
+  }
   if (summary.has_scores) return fmt::format("{} {}", summary.headline, engineering(summary.rmse, 3));
   return summary.steps > 0 ? "loss " + engineering(summary.last_loss, 3) : "";
 }
@@ -205,7 +210,8 @@ void draw_run(Ui& ui, const std::shared_ptr<const RunEntry>& run, AppState& stat
   canvas.text(row.x0 + 46 * s, row.y0 + 5 * s,
               canvas.fitted(name, Face::text, row.width() - right_width - 62 * s), Face::text, theme.text);
   const std::string fault = run->view.fault.empty() ? "" : "fault " + run->view.fault + " · ";
-  const std::string words = fault + (run->view.preset.empty() ? "" : run->view.preset + " · ") +
+  const std::string measure = measure_text(run->view).empty() ? "" : measure_text(run->view) + " · ";
+  const std::string words = fault + measure + (run->view.preset.empty() ? "" : run->view.preset + " · ") +
                             (run->gone                       ? "deleted"
                              : run->foreign                  ? "TensorBoard"
                              : !run->view.provenance.empty() ? run->view.provenance

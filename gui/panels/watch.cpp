@@ -98,6 +98,8 @@ void draw_head(Ui& ui, const RunEntry& run) {
   ui.dim(facts.empty() ? run.folder.string() : facts);
   if (!run.view.fault.empty())
     ui.text("with the fault " + run.view.fault + ": a mistake on purpose", Face::small, theme.warn);
+  if (const std::string& measure = run.view.summary.measure; !measure.empty())
+    ui.text(measure_text(run.view) + ": " + measure_sentence(measure), Face::small, theme.dim);
   if (!run.problem.empty()) ui.wrapped(run.problem, Face::small, theme.warn);
   if (run.view.unread_lines > 0) {
     ui.text(fmt::format("{} lines of the stream could not be read", run.view.unread_lines), Face::small,

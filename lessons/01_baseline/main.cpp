@@ -41,7 +41,7 @@ static void train(Run& run) {
   const Training training{parameters, adam, loader};  // what a checkpoint holds
 
   // ---- Train ---------------------------------------------------------------------------------------------
-  run.announce(train_set, valid_set, parameters.count(), loader.steps_per_epoch());
+  run.announce(train_set, valid_set, parameters.count(), loader);
   run.resume(training);  // goes on where train.resume left off, when it is given
   const auto validate = [&] {
     if (!run.scores_due()) return;

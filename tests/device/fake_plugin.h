@@ -2,6 +2,7 @@
 // A plugin for tests on machines without a GPU: its facts are given, and its device is a clock that a test
 // moves.
 #include <deque>
+#include <string>
 #include <vector>
 
 #include "device/cuda_plugin.h"
@@ -18,6 +19,8 @@ class FakePlugin : public CudaPlugin {
   void work(double us) const { done_us_ = done_us_ + us < asked_us_ ? done_us_ + us : asked_us_; }
   std::size_t events_made() const { return at_us_.size(); }
   std::size_t waits() const { return waits_; }
+  /// Names of ranges as they were opened, "-" where one was closed, "profile" and "stop".
+  const std::vector<std::string>& ranges() const { return ranges_; }
 
   CudaFacts facts() const override { return facts_; }
   CUstream_st* current_stream(int) const override { return nullptr; }
@@ -39,7 +42,14 @@ class FakePlugin : public CudaPlugin {
   void* allocate_pinned(std::size_t) const override { return nullptr; }
   void free_pinned(void*) const noexcept override {}
   FreeAndTotal memory_now(int) const override { return {}; }
+  void upload(void*, const void*, std::size_t, CUstream_st*) const override {}
   void count_nonfinite(const float*, std::int64_t, std::int64_t*, CUstream_st*) const override {}
+  void normalise(const DeviceFields&, FieldOutput, CUstream_st*) const override {}
+  void unpack(const DeviceFields&, PackedField, FieldOutput, CUstream_st*) const override {}
+  void push_range(const char* name) const noexcept override { ranges_.push_back(name); }
+  void pop_range() const noexcept override { ranges_.emplace_back("-"); }
+  void start_profiler() const noexcept override { ranges_.emplace_back("profile"); }
+  void stop_profiler() const noexcept override { ranges_.emplace_back("stop"); }
 
  private:
   static double& place(CUevent_st* event) { return *reinterpret_cast<double*>(event); }
@@ -49,6 +59,7 @@ class FakePlugin : public CudaPlugin {
   mutable double asked_us_ = 0;
   mutable double done_us_ = 0;
   mutable std::size_t waits_ = 0;
+  mutable std::vector<std::string> ranges_;
 };
 
 }  // namespace isobar

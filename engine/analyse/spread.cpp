@@ -1,0 +1,33 @@
+#include "analyse/spread.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+namespace isobar {
+
+Spread::Spread(const std::vector<double>& measured) {
+  std::copy_if(measured.begin(), measured.end(), std::back_inserter(values),
+               [](double value) { return std::isfinite(value); });
+  std::sort(values.begin(), values.end());
+}
+
+double Spread::quantile(double share) const {
+  if (empty()) return 0;
+  const double place = share * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, values.size() - 1);
+  return values[below] + (place - static_cast<double>(below)) * (values[above] - values[below]);
+}
+
+bool is_same(const Spread& one, const Spread& other) {
+  constexpr double kOneRunEach = 0.02;
+  const double difference = std::fabs(one.median() - other.median());
+  const bool repeated = one.values.size() > 1 || other.values.size() > 1;
+  const double allowed = repeated
+                             ? std::max(one.range(), other.range())
+                             : kOneRunEach * std::max(std::fabs(one.median()), std::fabs(other.median()));
+  return difference <= allowed;
+}
+
+}  // namespace isobar

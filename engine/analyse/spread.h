@@ -1,0 +1,30 @@
+#pragma once
+// Repeats of one measurement: their middle, how far they lie apart, and when two of them are the same.
+#include <vector>
+
+namespace isobar {
+
+struct Spread {
+  std::vector<double> values;  ///< sorted
+
+  Spread() = default;
+  /// Values that are not finite are left out.
+  explicit Spread(const std::vector<double>& measured);
+
+  bool empty() const { return values.empty(); }
+  /// The value below which a share of the values lies, interpolated between its neighbours; 0 without values.
+  double quantile(double share) const;
+  double median() const { return quantile(0.5); }
+  double least() const { return empty() ? 0 : values.front(); }
+  double most() const { return empty() ? 0 : values.back(); }
+  /// The inter-quartile range; 0 for fewer than two values.
+  double range() const { return quantile(0.75) - quantile(0.25); }
+  /// That range over the median, 0 without one.
+  double relative() const { return median() > 0 ? range() / median() : 0; }
+};
+
+/// Whether the medians differ by no more than the larger of the two inter-quartile ranges; where neither was
+/// measured more than once, by no more than 2 % of the larger.
+bool is_same(const Spread& one, const Spread& other);
+
+}  // namespace isobar

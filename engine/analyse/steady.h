@@ -1,0 +1,30 @@
+#pragma once
+// What the steady steps of one run say: those after the first epoch, or after the warm-up of a run that only
+// measures.
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "analyse/run_view.h"
+
+namespace isobar {
+
+struct SteadyFigures {
+  RunView view;            ///< of the whole run
+  std::int64_t steps = 0;  ///< steady ones
+  double samples_per_s = 0;
+  std::map<std::string, double, std::less<>> medians;  ///< of each field of the steps, such as "load_us"
+  std::map<std::string, double, std::less<>> totals;   ///< its sum over those steps that have it
+
+  /// -1 when no step has the field.
+  double median(std::string_view field) const;
+  double total(std::string_view field) const;
+};
+
+/// Reads the whole stream. Error (exit code 2) when the folder holds no run; a run without steady steps has
+/// `steps` 0.
+SteadyFigures steady_figures(const std::filesystem::path& run);
+
+}  // namespace isobar

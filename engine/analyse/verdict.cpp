@@ -1,0 +1,212 @@
+#include "analyse/verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace isobar {
+namespace {
+
+constexpr double kFault = 1.03;
+constexpr double kSlower = 0.97;  // IO against SYNTHETIC
+constexpr double kReaches = 0.9;  // FULL against what bounds it
+constexpr double kCommShare = 0.10;
+constexpr double kHostShare = 0.95;
+constexpr double kIdleShare = 0.10;
+constexpr double kNoisy = 0.10;  // inter-quartile range over median
+
+struct Case {
+  const char* name;
+  const Spread* rate;
+};
+
+std::array<Case, 4> cases_of(const QuartetFigures& f) {
+  return {{{"IO", &f.io}, {"SYNTHETIC", &f.synthetic}, {"FULL", &f.full}, {"NO-COMM", &f.no_comm}}};
+}
+
+/// FULL's time that is lost against the slower of IO and SYNTHETIC, and who takes it.
+std::string name_contention(const QuartetFigures& f, double slower) {
+  const double step_us = f.field("step_us");
+  const double lost_us = step_us * (1 - f.full.median() / slower);
+  const double load_us = f.field("load_us");
+  const double copy_us = f.field("copy_us");
+  if (!(lost_us > 0) || (load_us < 0 && copy_us < 0))
+    return "stages that could overlap do not; the step has no times of its stages to name one";
+  const bool is_load = load_us >= copy_us;
+  const double larger_us = std::max(load_us, copy_us);
+  const std::string times = fmt::format("{} takes {:.1f} of {:.1f} ms a step", is_load ? "load" : "copy",
+                                        larger_us * 1e-3, step_us * 1e-3);
+  if (larger_us < 0.5 * lost_us) {
+    return fmt::format("loader and model take each other's cores or memory: {:.1f} ms of a step are lost, {}",
+                       lost_us * 1e-3, times);
+  }
+  if (is_load && !f.reads_ahead)
+    return times + ": it could overlap with computing and does not (the training loop reads)";
+  return times + ": it could overlap with computing and does not";
+}
+
+std::string describe_compute(const QuartetFigures& f) {
+  std::string out;
+  if (f.attention_share >= 0) {
+    out = fmt::format(
+        "attention {:.0f} % and other matrix products {:.0f} % of the operations (predicted by model; "
+        "element-wise work is not counted)",
+        100 * f.attention_share, 100 * (1 - f.attention_share));
+  }
+  if (f.mfu > 0) out += fmt::format("{}MFU {:.0f} % (measured here)", out.empty() ? "" : "; ", 100 * f.mfu);
+  return out;
+}
+
+/// What FULL lacks against SYNTHETIC although computing bounds it.
+std::string describe_loss(const QuartetFigures& f) {
+  const double lost = 1 - f.full.median() / f.synthetic.median();
+  if (is_same(f.full, f.synthetic)) return "FULL and SYNTHETIC are the same inside the spread of the trials";
+  if (lost <= 0) return "FULL loses nothing against SYNTHETIC";
+  return fmt::format("{:.0f} % are lost to {}", 100 * lost,
+                     f.reads_ahead ? "copying and to cores and memory that the loader takes"
+                                   : "loading and copying, during which nothing computes");
+}
+
+Verdict fault(const std::string& sentence) { return {Bound::fault, sentence, {}}; }
+
+Verdict by_rules(const QuartetFigures& f) {
+  for (const Case& one : cases_of(f)) {
+    if (one.rate != &f.no_comm && !(one.rate->median() > 0))
+      return fault(fmt::format("{} gave no figure", one.name));
+  }
+  const double io = f.io.median();
+  const double synthetic = f.synthetic.median();
+  const double full = f.full.median();
+  const bool io_is_slower = io < synthetic;
+  const Spread& slower = io_is_slower ? f.io : f.synthetic;
+  const auto reaches = [&](const Spread& rate) {
+    return full >= kReaches * rate.median() || is_same(f.full, rate);
+  };
+  if (full > kFault * slower.median()) {
+    return fault(
+        fmt::format("FULL cannot be {:.0f} % faster than {} alone: the machine was not the same for both",
+                    100 * (full / slower.median() - 1), io_is_slower ? "IO" : "SYNTHETIC"));
+  }
+  if (io < kSlower * synthetic && reaches(f.io)) {
+    return {Bound::data,
+            fmt::format("batches come at {:.1f} samples/s, the model could take {:.1f}", io, synthetic),
+            {}};
+  }
+  if (!reaches(slower)) return {Bound::contention, name_contention(f, slower.median()), {}};
+  if (const double all = f.no_comm.median(); all > 0 && 1 - synthetic / all >= kCommShare) {
+    return {Bound::communication,
+            fmt::format("{:.0f} % of a step is communication between ranks", 100 * (1 - synthetic / all)),
+            {}};
+  }
+  const double step_us = f.field("step_us");
+  const double host_us =
+      f.field("forward_host_us") + f.field("backward_host_us") + f.field("optimize_host_us");
+  const double idle_us = f.field("idle_us");
+  if (f.on_device && step_us > 0 && host_us >= kHostShare * step_us && idle_us >= kIdleShare * step_us) {
+    return {Bound::launch,
+            fmt::format(
+                "the host takes {:.1f} of {:.1f} ms a step to hand over the work, and the device is idle for "
+                "{:.0f} %",
+                host_us * 1e-3, step_us * 1e-3, 100 * idle_us / step_us),
+            {}};
+  }
+  const std::string split = describe_compute(f);
+  return {Bound::compute, "the model's own work bounds the run" + (split.empty() ? "" : ": " + split), {}};
+}
+
+std::string against(const char* what, const Spread& rate, const char* whom, const Spread& other) {
+  const double share = rate.median() / other.median();
+  const std::string same = is_same(rate, other) ? " (the same inside the spread)" : "";
+  if (share >= 10) return fmt::format("{} is {:.0f} times {}{}", what, share, whom, same);
+  return fmt::format("{} is {:.0f} % of {}{}", what, 100 * share, whom, same);
+}
+
+}  // namespace
+
+const char* bound_name(Bound bound) {
+  static constexpr std::array<const char*, 6> kNames = {
+      "measurement fault", "data", "copy or contention", "communication", "host (launch)", "compute"};
+  return kNames[static_cast<std::size_t>(bound)];
+}
+
+double QuartetFigures::field(std::string_view name) const {
+  const auto found = fields.find(name);
+  return found == fields.end() ? -1 : found->second;
+}
+
+Verdict judge_quartet(const QuartetFigures& f) {
+  Verdict out = by_rules(f);
+  if (f.full.median() > 0 && f.synthetic.median() > 0)
+    out.evidence.push_back(against("FULL", f.full, "SYNTHETIC", f.synthetic));
+  if (f.full.median() > 0 && f.io.median() > 0) out.evidence.push_back(against("FULL", f.full, "IO", f.io));
+  if (f.io.median() > 0 && f.synthetic.median() > 0)
+    out.evidence.push_back(against("IO", f.io, "SYNTHETIC", f.synthetic));
+  if (f.no_comm.median() > 0 && f.synthetic.median() > 0)
+    out.evidence.push_back(against("SYNTHETIC", f.synthetic, "NO-COMM", f.no_comm));
+  if (out.bound == Bound::compute) {
+    out.evidence.push_back(describe_loss(f));
+    if (f.on_device && f.field("idle_us") < 0)
+      out.evidence.push_back(
+          "no idle time of the device was recorded: launching by the host is not ruled out");
+  }
+  for (const Case& one : cases_of(f)) {
+    if (one.rate->relative() <= kNoisy) continue;
+    out.evidence.push_back(
+        fmt::format("the trials of {} differ by {:.0f} %: more trials, or a quieter machine, say it better",
+                    one.name, 100 * one.rate->relative()));
+  }
+  return out;
+}
+
+namespace {
+
+bool has(const std::vector<std::string>& list, const std::string& name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+std::string command(const std::string& verb, const std::string& lesson, const std::string& more,
+                    const std::string& words) {
+  return "./isobar " + verb + " " + lesson + (more.empty() ? "" : " " + more) +
+         (words.empty() ? "" : " " + words);
+}
+
+}  // namespace
+
+std::string next_command(const Verdict& verdict, const NextStep& step) {
+  const auto later = [&](std::initializer_list<const char*> names) -> std::string {
+    for (const char* name : names) {
+      if (name > step.lesson && has(step.lessons, name)) return name;
+    }
+    return "";
+  };
+  std::string other;
+  std::string sweep = "train.global_batch=1,2,4,8,16";
+  switch (verdict.bound) {
+    case Bound::fault:
+      return command("quartet", step.lesson, "--steps 200 --trials 5", step.words);
+    case Bound::data:
+    case Bound::contention:
+      if (has(step.honours, "data.workers")) {
+        if (verdict.bound == Bound::contention) other = later({"03_gpu_loader"});
+        sweep = "data.workers=1,2,4,8";
+      } else {
+        other = later({"02_workers", "03_gpu_loader"});
+        sweep = "data.source=files,memory";
+      }
+      break;
+    case Bound::communication:
+      other = later({"10_buckets", "11_compression"});
+      break;
+    case Bound::launch:
+      other = later({"08_cuda_graphs"});
+      break;
+    case Bound::compute:
+      other = later({"04_amp", "05_fusion"});
+      break;
+  }
+  return other.empty() ? command("sweep", step.lesson, sweep, step.words)
+                       : command("quartet", other, "", step.words);
+}
+
+}  // namespace isobar

@@ -1,0 +1,68 @@
+#pragma once
+// What holds a training run back, from the same run with one part of it at a time: IO only reads batches,
+// SYNTHETIC only computes (one batch that is always there), FULL does both, NO-COMM is SYNTHETIC without
+// communication.
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyse/spread.h"
+
+namespace isobar {
+
+enum class Bound {
+  fault,          ///< the figures contradict each other, or one is missing
+  data,           ///< batches come too slowly
+  contention,     ///< copy or contention: what could go on at the same time does not
+  communication,  ///< between ranks
+  launch,         ///< the host hands work to the device too slowly
+  compute
+};
+
+/// "data", "copy or contention", "host (launch)", ...
+const char* bound_name(Bound bound);
+
+struct QuartetFigures {
+  Spread io, synthetic, full, no_comm;  ///< samples/s, one value a trial; no_comm may be empty
+  /// Of FULL: the median over its trials of each field's median over steady steps, such as "load_us".
+  std::map<std::string, double, std::less<>> fields;
+  bool reads_ahead = false;     ///< the loader works beside the training loop
+  bool on_device = false;       ///< the model is on a device with a clock of its own
+  double attention_share = -1;  ///< of the model's operations, predicted from its shape; -1 = not known
+  double mfu = -1;              ///< of FULL, as a share; -1 = not measured
+
+  /// -1 when FULL does not have the field.
+  double field(std::string_view name) const;
+};
+
+struct Verdict {
+  Bound bound = Bound::fault;
+  std::string sentence;               ///< what it means for this run
+  std::vector<std::string> evidence;  ///< sentences with the numbers that it rests on
+};
+
+/// The first rule that matches:
+///  1. FULL > 1.03 min(IO, SYNTHETIC): measurement fault.
+///  2. IO < 0.97 SYNTHETIC, and FULL reaches IO: data.
+///  3. FULL does not reach min(IO, SYNTHETIC): copy or contention.
+///  4. 1 - SYNTHETIC / NO-COMM >= 0.10: communication.
+///  5. host time of forward, backward and optimise >= 0.95 of the step, and the device idle for 10 % of it:
+///     host (launch).
+///  6. else compute.
+/// FULL reaches a rate when it is at least 0.9 of it, or the same inside the spread of the trials. The same
+/// tenth for data and compute, since a few per cent of shared cores must not hide what bounds the run; what
+/// is lost to sharing is said.
+Verdict judge_quartet(const QuartetFigures& figures);
+
+/// What the learner may do next; `words` are the settings of the quartet, as typed.
+struct NextStep {
+  std::string lesson;
+  std::vector<std::string> lessons;  ///< that are here
+  std::vector<std::string> honours;  ///< keys of this lesson
+  std::string words;
+};
+std::string next_command(const Verdict& verdict, const NextStep& step);
+
+}  // namespace isobar

@@ -1,0 +1,198 @@
+#include "cli/measure_arguments.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "config/lesson.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+
+namespace isobar {
+namespace {
+
+constexpr std::int64_t kMostSteps = 1'000'000;
+constexpr std::int64_t kMostRepeats = 100;
+
+std::string trimmed(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(' ');
+  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
+}
+
+/// Pieces between commas that stand in no bracket and no quotes.
+std::vector<std::string> split_values(const std::string& text, const std::string& origin) {
+  std::vector<std::string> out(1);
+  int depth = 0;
+  char quote = '\0';
+  for (const char c : text) {
+    if (quote != '\0') {
+      quote = c == quote ? '\0' : quote;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '[') {
+      ++depth;
+    } else if (c == ']') {
+      if (--depth < 0) break;
+    } else if (c == ',' && depth == 0) {
+      out.emplace_back();
+      continue;
+    }
+    out.back() += c;
+  }
+  if (depth != 0 || quote != '\0') {
+    throw Error("a bracket or a quote has no partner", origin,
+                "values with commas stand in brackets: data.grid=[48,96],[72,144]");
+  }
+  return out;
+}
+
+/// Keys that these commands set themselves.
+void check_free(const std::string& setting, const std::string& command, bool whole) {
+  const std::string key = trimmed(setting.substr(0, setting.find('=')));
+  const auto refuse = [&](const std::string& hint) {
+    throw Error(command + " sets " + key + " itself", printable(setting, 100), hint);
+  };
+  if (key == "run.group" || key == "run.point" || key == "run.repeat") refuse("leave it out");
+  if (key == "train.resume" || key == "train.save_init") refuse("leave it out: each run begins anew");
+  if (key == "train.steps" && !whole) {
+    refuse(command == "sweep" ? "--steps N says how many are measured; --whole trains whole runs"
+                              : "--steps N says how many are measured");
+  }
+  if (key != "run.measure") return;
+  if (command == "quartet" || whole) refuse("leave it out");
+  if (setting.find("none") != std::string::npos) refuse("--whole trains whole runs");
+}
+
+std::int64_t checked_count(std::int64_t value, std::int64_t most, const char* option) {
+  if (value >= 1 && value <= most) return value;
+  throw Error(fmt::format("{} {} is not allowed", option, value), "command line",
+              fmt::format("it must be from 1 to {}", most));
+}
+
+[[noreturn]] void refuse_extra(const std::string& first, bool is_sweep) {
+  std::vector<std::string> known = {"--preset", "--config", "--set", "--steps", "--json", "--help"};
+  known.insert(known.end(), is_sweep ? std::initializer_list<std::string>{"--repeats", "--whole"}
+                                     : std::initializer_list<std::string>{"--trials"});
+  const std::string nearest = nearest_name(first, known);
+  const bool is_key = first.find('=') != std::string::npos && first.rfind('-', 0) != 0;
+  throw Error("unknown argument \"" + printable(first, 80) + "\"", "command line",
+              is_key             ? "a setting is: --set " + printable(first, 80)
+              : !nearest.empty() ? "did you mean " + nearest + "?"
+                                 : "--help lists what there is");
+}
+
+/// The words that are options, into `out`; axes of a sweep into `axes`.
+void parse_options(const std::vector<std::string>& words, bool is_sweep, MeasureArguments& out,
+                   std::vector<std::string>& axes) {
+  const std::string command = is_sweep ? "sweep" : "quartet";
+  CLI::App app(is_sweep ? "Every combination of some settings, in turn, and which is fastest"
+                        : "What holds a lesson back: data, copying, communication, the host or computing",
+               "./isobar " + command + " " + out.lesson.name);
+  app.set_help_flag("-h,--help", "this page");
+  app.add_option("--preset", out.settings.preset,
+                 "sizes of model and data: " + join(preset_names(project_home()), ", "));
+  std::vector<std::string> files;
+  app.add_option("--config", files, "a TOML file with keys; again for more")->allow_extra_args(false);
+  app.add_option("--set", out.settings.sets, "key=value for every run; again for more")
+      ->allow_extra_args(false);
+  CLI::Option* const steps =
+      app.add_option("--steps", out.steps, "steps that are measured, after 3 of warm-up; default 50");
+  app.add_option(is_sweep ? "--repeats" : "--trials", out.repeats,
+                 "how often each is measured, in turn; default 3");
+  app.add_flag("--json", out.json, "one JSON object instead of the table");
+  if (is_sweep) {
+    app.add_option("axes", axes, "key=a,b,c: a key and its values; several keys make a grid");
+    app.add_flag("--whole", out.whole, "whole training with validation, instead of some steps");
+  }
+  app.footer("Every key, its default and what it means: lessons/base.toml");
+  try {
+    std::vector<std::string> reversed(words.rbegin(), words.rend());
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    out.help = true;
+    out.help_text = app.help();
+  } catch (const CLI::ExtrasError&) {
+    refuse_extra(app.remaining().empty() ? "" : app.remaining().front(), is_sweep);
+  } catch (const CLI::ParseError& error) {
+    throw Error(printable(error.what()), "command line", "--help lists what there is");
+  }
+  if (out.whole && steps->count() > 0)
+    throw Error("--whole trains train.steps steps, and --steps is for measuring", "command line",
+                "leave one out");
+  out.settings.config_files.assign(files.begin(), files.end());
+}
+
+MeasureArguments parse(const std::vector<std::string>& arguments, bool is_sweep) {
+  const std::string command = is_sweep ? "sweep" : "quartet";
+  if (arguments.empty() || arguments.front().rfind('-', 0) == 0) {
+    throw Error("which lesson?", "./isobar " + command + " LESSON" + (is_sweep ? " key=a,b,c" : ""),
+                "lessons: " + join(lesson_names(project_home()), ", "));
+  }
+  MeasureArguments out;
+  out.lesson = read_lesson(project_home(), arguments.front());
+  std::vector<std::string> axes;
+  parse_options({arguments.begin() + 1, arguments.end()}, is_sweep, out, axes);
+  if (out.help) return out;
+  checked_count(out.steps, kMostSteps, "--steps");
+  checked_count(out.repeats, kMostRepeats, is_sweep ? "--repeats" : "--trials");
+  for (const std::string& set : out.settings.sets) check_free(set, command, out.whole);
+  for (const std::string& text : axes) {
+    out.axes.push_back(parse_axis(text));
+    check_free(text, command, out.whole);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string MeasureArguments::settings_text() const {
+  std::vector<std::string> words;
+  if (!settings.preset.empty()) words.push_back("--preset " + shell_quoted(settings.preset));
+  for (const auto& file : settings.config_files) words.push_back("--config " + shell_quoted(file.string()));
+  for (const std::string& set : settings.sets) words.push_back("--set " + shell_quoted(set));
+  return join(words, " ");
+}
+
+SweepAxis parse_axis(const std::string& text) {
+  const std::string origin = printable(text, 100);
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw Error("a key with its values is wanted", origin, "for example  data.workers=0,1,2,4");
+  SweepAxis axis{trimmed(text.substr(0, equals)), {}};
+  for (const std::string& piece : split_values(text.substr(equals + 1), origin)) {
+    const std::string value = trimmed(piece);
+    if (value.empty()) throw Error("a value is missing", origin, "for example  " + axis.key + "=1,2");
+    if (std::find(axis.values.begin(), axis.values.end(), value) != axis.values.end())
+      throw Error("the value " + printable(value, 40) + " is there twice", origin,
+                  "each is measured several times anyway");
+    axis.values.push_back(value);
+  }
+  return axis;
+}
+
+MeasureArguments parse_quartet_arguments(const std::vector<std::string>& arguments) {
+  return parse(arguments, /*is_sweep=*/false);
+}
+
+MeasureArguments parse_sweep_arguments(const std::vector<std::string>& arguments) {
+  MeasureArguments out = parse(arguments, /*is_sweep=*/true);
+  if (out.help) return out;
+  if (out.axes.empty()) {
+    throw Error("what shall be varied?", "./isobar sweep " + out.lesson.name + " key=a,b,c",
+                "for example  train.global_batch=2,4,8");
+  }
+  for (std::size_t i = 0; i < out.axes.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (out.axes[i].key == out.axes[j].key)
+        throw Error("the key " + printable(out.axes[i].key, 80) + " is there twice", "command line",
+                    "all its values stand behind one =, with commas between them");
+    }
+  }
+  return out;
+}
+
+}  // namespace isobar

@@ -1,0 +1,40 @@
+#pragma once
+// The command lines of `quartet` and `sweep`: a lesson, its settings, and how much is measured.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+
+namespace isobar {
+
+/// One key of a sweep and what it is set to, as typed.
+struct SweepAxis {
+  std::string key;
+  std::vector<std::string> values;
+};
+
+struct MeasureArguments {
+  LessonInfo lesson;
+  Settings settings;
+  std::vector<SweepAxis> axes;  ///< of a sweep
+  std::int64_t steps = 50;      ///< measured ones, after the warm-up
+  std::int64_t repeats = 3;
+  bool whole = false;  ///< of a sweep: whole training instead of `steps`
+  bool json = false;
+  bool help = false;  ///< asked for; `help_text` says it
+  std::string help_text;
+
+  /// The settings as they would be typed: "--preset cpu_micro --set data.shuffle=false".
+  std::string settings_text() const;
+};
+
+/// Error (exit code 2) for anything that makes no sense; keys that the command itself sets are refused.
+MeasureArguments parse_quartet_arguments(const std::vector<std::string>& arguments);
+MeasureArguments parse_sweep_arguments(const std::vector<std::string>& arguments);
+
+/// "key=a,b,[1,2]" as an axis: commas inside brackets and quotes do not split. Error (exit code 2) for an
+/// empty or repeated value.
+SweepAxis parse_axis(const std::string& text);
+
+}  // namespace isobar

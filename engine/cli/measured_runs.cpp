@@ -1,0 +1,198 @@
+#include "cli/measured_runs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "cli/start.h"
+#include "core/clock.h"
+#include "core/files.h"
+#include "core/nvidia.h"
+#include "core/text.h"
+#include "launch/supervise.h"
+#include "record/run_folder.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+double seconds_since(std::int64_t begin_us) { return static_cast<double>(steady_us() - begin_us) * 1e-6; }
+
+bool is_stop(int code) { return code == 130 || code == 143; }
+
+Spread spread_of(const std::vector<SteadyFigures>& repeats, const auto& figure) {
+  std::vector<double> values;
+  for (const SteadyFigures& one : repeats) {
+    if (const double value = figure(one); value >= 0) values.push_back(value);
+  }
+  return Spread(values);
+}
+
+}  // namespace
+
+Spread MeasuredPoint::rate() const {
+  return spread_of(repeats, [](const SteadyFigures& one) { return one.samples_per_s; });
+}
+
+double MeasuredPoint::field(std::string_view field_name) const {
+  const Spread found = spread_of(repeats, [&](const SteadyFigures& one) { return one.median(field_name); });
+  return found.empty() ? -1 : found.median();
+}
+
+double MeasuredPoint::share(std::string_view field_name) const {
+  const Spread found = spread_of(repeats, [&](const SteadyFigures& one) {
+    return one.total("step_us") > 0 ? one.total(field_name) / one.total("step_us") : -1;
+  });
+  return found.empty() ? -1 : found.median();
+}
+
+Spread MeasuredPoint::figures(double RunSummary::*figure) const {
+  return spread_of(repeats, [&](const SteadyFigures& one) { return one.view.summary.*figure; });
+}
+
+MeasuredRuns::MeasuredRuns(MeasurePlan plan, std::vector<MeasuredPoint> points)
+    : plan_(std::move(plan)), points_(std::move(points)) {
+  const LessonInfo& lesson = plan_.arguments.lesson;
+  for (const MeasuredPoint& point : points_) {
+    Settings settings = plan_.arguments.settings;
+    settings.sets = sets_of(point);
+    configs_.push_back(
+        load_config(project_home(), lesson, settings, preset_device_kind(settings, likely_device_kind)));
+  }
+  check_can_run(lesson);
+}
+
+std::vector<std::string> MeasuredRuns::sets_of(const MeasuredPoint& point) const {
+  const MeasureArguments& arguments = plan_.arguments;
+  std::vector<std::string> out = {std::string("run.measure=") + (arguments.whole ? "none" : "full")};
+  if (!arguments.whole) out.push_back(fmt::format("train.steps={}", arguments.steps + kMeasureWarmUpSteps));
+  out.insert(out.end(), arguments.settings.sets.begin(), arguments.settings.sets.end());
+  out.insert(out.end(), point.sets.begin(), point.sets.end());
+  return out;
+}
+
+int MeasuredRuns::prepare_data() {
+  for (const LoadedConfig& loaded : configs_) {
+    // Without a driver the program says why it cannot run, and making data first would only take time.
+    if (loaded.config.run.device.rfind("cuda", 0) == 0 && !has_nvidia_driver()) continue;
+    if (const int code = ensure_data(loaded.config, plan_.arguments.json); code != 0) return code;
+  }
+  return 0;
+}
+
+int MeasuredRuns::run() {
+  if (const int code = prepare_data(); code != 0) return code;
+  int first_failure = 0;
+  for (std::int64_t repeat = 0; repeat < plan_.arguments.repeats; ++repeat) {
+    for (MeasuredPoint& point : points_) {
+      if (point.code != 0) continue;
+      const int code = run_once(point, repeat);
+      ++done_;
+      if (code == 0) continue;
+      if (is_stop(code) || plan_.stop_at_failure) return code;
+      if (first_failure == 0) first_failure = code;
+    }
+  }
+  return first_failure;
+}
+
+int MeasuredRuns::run_once(MeasuredPoint& point, std::int64_t repeat) {
+  const MeasureArguments& arguments = plan_.arguments;
+  const std::string& lesson = arguments.lesson.name;
+  const fs::path folder = reserve_run_folder("runs", lesson);
+  if (group_.empty()) group_ = plan_.command + folder.filename().string().substr(lesson.size());
+  std::vector<std::string> words = {(program_folder() / lesson).string(), "--run-dir", folder.string()};
+  const auto add = [&](const char* option, const std::string& value) {
+    words.insert(words.end(), {option, value});
+  };
+  if (!arguments.settings.preset.empty()) add("--preset", arguments.settings.preset);
+  for (const fs::path& file : arguments.settings.config_files) add("--config", file.string());
+  for (const std::string& set : sets_of(point)) add("--set", set);
+  add("--set", "run.group=" + group_);
+  add("--set", "run.point=" + point.name);
+  add("--set", fmt::format("run.repeat={}", repeat));
+  show(point, repeat, 0, /*begins=*/true);
+  const std::int64_t begin_us = steady_us();
+  const Ended ended = supervise(words, {.quiet = true, .tick = [&] {
+                                          show(point, repeat, seconds_since(begin_us), /*begins=*/false);
+                                        }});
+  const auto killed = killed_error(ended, words.front());
+  const bool stopped =
+      ended.asked != 0 && (ended.code == 0 || ended.code == 75 || ended.code == 128 + ended.asked);
+  if (stopped) return take_failure(point, folder, 128 + ended.asked, "");
+  if (ended.code != 0)
+    return take_failure(point, folder, ended.code, killed ? killed->text() + "\n" : ended.errors);
+  SteadyFigures figures = steady_figures(folder);
+  if (figures.steps == 0 || !(figures.samples_per_s > 0)) {
+    const Error error("the run has no step after its warm-up", folder.string(), "more train.steps",
+                      Exit::failed);
+    return take_failure(point, folder, static_cast<int>(Exit::failed), error.text() + "\n");
+  }
+  point.runs.push_back(folder);
+  point.repeats.push_back(std::move(figures));
+  point.wall_s.push_back(seconds_since(begin_us));
+  return 0;
+}
+
+int MeasuredRuns::take_failure(MeasuredPoint& point, const fs::path& folder, int code,
+                               const std::string& said) {
+  std::error_code ignored;
+  const bool unused = fs::is_empty(folder, ignored);
+  if (unused) fs::remove(folder, ignored);
+  point.code = code;
+  point.failure = said;
+  if (said.empty()) return code;
+  if (console_.is_terminal() && !plan_.arguments.json) console_.progress("");
+  std::fprintf(stderr, "%s failed%s:\n%s", point.name.c_str(),
+               unused ? "" : (" (" + folder.string() + ")").c_str(), said.c_str());
+  return code;
+}
+
+double MeasuredRuns::left_s() const {
+  double known_s = 0;
+  std::size_t known = 0;
+  for (const MeasuredPoint& point : points_) {
+    for (const double wall_s : point.wall_s) known_s += wall_s;
+    known += point.wall_s.size();
+  }
+  if (known == 0) return -1;
+  const double usual_s = known_s / static_cast<double>(known);
+  double left = 0;
+  for (const MeasuredPoint& point : points_) {
+    if (point.code != 0) continue;
+    const auto runs = static_cast<double>(plan_.arguments.repeats) - static_cast<double>(point.wall_s.size());
+    left += runs * (point.wall_s.empty() ? usual_s : Spread(point.wall_s).median());
+  }
+  return left;
+}
+
+void MeasuredRuns::show(const MeasuredPoint& point, std::int64_t repeat, double since_s, bool begins) {
+  if (plan_.arguments.json || (!begins && !console_.is_terminal())) return;
+  const std::size_t all = points_.size() * static_cast<std::size_t>(plan_.arguments.repeats);
+  const double left = left_s();
+  const std::string time =
+      left < 0 ? "" : fmt::format(", about {} left", human_seconds(std::max(0.0, left - since_s)));
+  console_.progress(fmt::format("run {} of {}: {}, {} {}{}{}", done_ + 1, all, point.name,
+                                plan_.command == "quartet" ? "trial" : "repeat", repeat + 1,
+                                begins ? "" : fmt::format(", {}", human_seconds(since_s)), time));
+}
+
+std::string measured_what(const MeasuredRuns& runs, const MeasureArguments& arguments,
+                          const std::string& what) {
+  const LoadedConfig& loaded = runs.config(0);
+  std::string device = "this machine";
+  for (const MeasuredPoint& point : runs.points()) {
+    if (!point.repeats.empty()) device = point.repeats.front().view.device;
+  }
+  const std::string steps =
+      arguments.whole ? "whole runs"
+                      : fmt::format("{} steps after {} of warm-up", arguments.steps, kMeasureWarmUpSteps);
+  return fmt::format("{}{} on {}, {}, {} {} in turn (measured here)", arguments.lesson.name,
+                     loaded.preset.empty() ? "" : ", preset " + loaded.preset, device, steps,
+                     arguments.repeats, arguments.repeats == 1 ? what : what + std::string("s"));
+}
+
+}  // namespace isobar

@@ -1,0 +1,83 @@
+#pragma once
+// Runs of one lesson with some settings that differ, in turn (A B C A B C ...), as processes of their own
+// whose figures are read from the run folders they leave. `quartet` and `sweep` are two uses of it.
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyse/spread.h"
+#include "analyse/steady.h"
+#include "cli/measure_arguments.h"
+#include "config/config.h"
+#include "core/error.h"
+#include "record/console.h"
+
+namespace isobar {
+
+struct MeasuredPoint {
+  std::string name;               ///< run.point, and what progress calls it
+  std::vector<std::string> sets;  ///< "key=value", over the settings of all
+  std::vector<std::filesystem::path> runs = {};
+  std::vector<SteadyFigures> repeats = {};
+  std::vector<double> wall_s = {};  ///< how long each took, its start included
+  std::string failure = "";         ///< what a run said that failed; the point is not run again
+  int code = 0;                     ///< of that run
+
+  /// samples/s of the repeats.
+  Spread rate() const;
+  /// Over the repeats: the median of a field's median over steady steps; -1 when no step has it.
+  double field(std::string_view name) const;
+  /// Over the repeats: the median of (sum of `name` over the steady steps / sum of their time); -1 without
+  /// it.
+  double share(std::string_view name) const;
+  /// Over the repeats, of any figure that a run's summary holds.
+  Spread figures(double RunSummary::*figure) const;
+};
+
+struct MeasurePlan {
+  std::string command;  ///< "quartet" or "sweep"
+  MeasureArguments arguments;
+  bool stop_at_failure = true;  ///< else the other points go on
+};
+
+class MeasuredRuns {
+ public:
+  /// Checks the configuration of every point (Error, exit code 2, before anything runs) and that the lesson
+  /// can run here.
+  MeasuredRuns(MeasurePlan plan, std::vector<MeasuredPoint> points);
+
+  /// Runs all of it below runs/. 0, or the exit code of the first run that failed; 130 or 143 as soon as a
+  /// signal asks to stop: the run that goes on then ends first, and no other begins.
+  int run();
+
+  const std::vector<MeasuredPoint>& points() const { return points_; }
+  /// Of point `i`, as the program will have it.
+  const LoadedConfig& config(std::size_t i) const { return configs_[i]; }
+  const std::string& group() const { return group_; }  ///< run.group of all of them
+
+ private:
+  std::vector<std::string> sets_of(const MeasuredPoint& point) const;
+  int prepare_data();
+  int run_once(MeasuredPoint& point, std::int64_t repeat);
+  int take_failure(MeasuredPoint& point, const std::filesystem::path& folder, int code,
+                   const std::string& said);
+  void show(const MeasuredPoint& point, std::int64_t repeat, double since_s, bool begins);
+  /// Seconds that the runs still to come will take, -1 while nothing is known.
+  double left_s() const;
+
+  MeasurePlan plan_;
+  std::vector<MeasuredPoint> points_;
+  std::vector<LoadedConfig> configs_;
+  std::string group_;
+  Console console_;
+  std::size_t done_ = 0;
+};
+
+/// The settings of what was measured in one line: lesson, preset, device, steps and repeats, which are called
+/// `what` ("trial").
+std::string measured_what(const MeasuredRuns& runs, const MeasureArguments& arguments,
+                          const std::string& what);
+
+}  // namespace isobar

@@ -1,0 +1,141 @@
+#include "cli/quartet_command.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "analyse/verdict.h"
+#include "cli/measured_runs.h"
+#include "config/lesson.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "formula/vit_counts.h"
+
+namespace isobar {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr std::array<const char*, 3> kCases = {"IO", "SYNTHETIC", "FULL"};
+
+std::vector<MeasuredPoint> cases() {
+  return {{.name = "io", .sets = {"run.measure=io"}},
+          {.name = "synthetic", .sets = {"run.measure=synthetic"}},
+          {.name = "full", .sets = {"run.measure=full"}}};
+}
+
+double attention_share(const Config& config) {
+  const VitShape shape{.height = config.data.grid[0],
+                       .width = config.data.grid[1],
+                       .channels = config.data.channels,
+                       .patch = config.model.patch,
+                       .embed = config.model.embed,
+                       .depth = config.model.depth,
+                       .heads = config.model.heads};
+  return 3 * count_forward_flops(shape).attention / training_flops(shape);
+}
+
+QuartetFigures figures_of(const MeasuredRuns& runs) {
+  const MeasuredPoint& full = runs.points()[2];
+  const Config& config = runs.config(2).config;
+  QuartetFigures out;
+  out.io = runs.points()[0].rate();
+  out.synthetic = runs.points()[1].rate();
+  out.full = full.rate();
+  for (const auto& [name, value] : full.repeats.front().medians) out.fields[name] = full.field(name);
+  // A loader with workers of its own reads ahead; with 0 of them the training loop reads.
+  out.reads_ahead = config.loader.kind != "inline" && config.data.workers > 0;
+  out.on_device = full.repeats.front().view.device.rfind("cpu", 0) != 0;
+  out.attention_share = attention_share(config);
+  std::vector<double> mfu;
+  for (const SteadyFigures& one : full.repeats) mfu.push_back(one.view.summary.mfu());
+  if (const Spread measured(mfu); measured.median() > 0) out.mfu = measured.median();
+  return out;
+}
+
+std::string milliseconds(double time_us) { return time_us < 0 ? "-" : fmt::format("{:.2f}", time_us * 1e-3); }
+
+void print_table(const MeasuredRuns& runs, const MeasureArguments& arguments) {
+  std::printf("quartet of %s\n", measured_what(runs, arguments, "trial").c_str());
+  std::puts("  case        samples/s          min .. max        step ms    load ms    copy ms");
+  for (std::size_t i = 0; i < kCases.size(); ++i) {
+    const MeasuredPoint& point = runs.points()[i];
+    const Spread rate = point.rate();
+    const std::string line =
+        fmt::format("  {:<10} {:>10.1f}  {:>10.1f} .. {:<10.1f} {:>9}  {:>9}  {:>9}", kCases[i],
+                    rate.median(), rate.least(), rate.most(), milliseconds(point.field("step_us")),
+                    milliseconds(point.field("load_us")), milliseconds(point.field("copy_us")));
+    std::puts(line.c_str());
+  }
+}
+
+Json to_json(const MeasuredRuns& runs, const MeasureArguments& arguments, const Verdict& verdict,
+             const QuartetFigures& figures, const std::string& next) {
+  Json cases = Json::array();
+  for (std::size_t i = 0; i < kCases.size(); ++i) {
+    const MeasuredPoint& point = runs.points()[i];
+    const Spread rate = point.rate();
+    Json trials = Json::array();
+    Json folders = Json::array();
+    for (const SteadyFigures& one : point.repeats) trials.push_back(one.samples_per_s);
+    for (const auto& folder : point.runs) folders.push_back(folder.string());
+    Json fields = Json::object();
+    for (const auto& [name, value] : point.repeats.front().medians) {
+      if (name.ends_with("_us")) fields[name] = point.field(name);
+    }
+    cases.push_back({{"case", kCases[i]},
+                     {"samples_per_s", rate.median()},
+                     {"min", rate.least()},
+                     {"max", rate.most()},
+                     {"trials", trials},
+                     {"medians", fields},
+                     {"runs", folders}});
+  }
+  return {{"quartet", arguments.lesson.name},
+          {"preset", runs.config(0).preset},
+          {"device", runs.points().front().repeats.front().view.device},
+          {"provenance", "measured here"},
+          {"group", runs.group()},
+          {"steps", arguments.steps},
+          {"trials", arguments.repeats},
+          {"cases", cases},
+          {"verdict", bound_name(verdict.bound)},
+          {"sentence", verdict.sentence},
+          {"evidence", verdict.evidence},
+          {"mfu", figures.mfu > 0 ? Json(figures.mfu) : Json()},
+          {"predicted_attention_share", figures.attention_share},
+          {"next", next}};
+}
+
+}  // namespace
+
+int quartet_command(const std::vector<std::string>& words) {
+  const MeasureArguments arguments = parse_quartet_arguments(words);
+  if (arguments.help) {
+    std::fputs(arguments.help_text.c_str(), stdout);
+    return 0;
+  }
+  MeasuredRuns runs({.command = "quartet", .arguments = arguments}, cases());
+  if (const int code = runs.run(); code != 0) return code;
+  const QuartetFigures figures = figures_of(runs);
+  const Verdict verdict = judge_quartet(figures);
+  const std::string next = next_command(verdict, {.lesson = arguments.lesson.name,
+                                                  .lessons = lesson_names(project_home()),
+                                                  .honours = arguments.lesson.honours,
+                                                  .words = arguments.settings_text()});
+  if (arguments.json) {
+    std::printf("%s\n", to_json(runs, arguments, verdict, figures, next)
+                            .dump(-1, ' ', false, Json::error_handler_t::replace)
+                            .c_str());
+    return 0;
+  }
+  print_table(runs, arguments);
+  std::printf("verdict: %s\n  %s\n", bound_name(verdict.bound), verdict.sentence.c_str());
+  for (const std::string& line : verdict.evidence) std::printf("  %s\n", line.c_str());
+  std::printf("next: %s\n", next.c_str());
+  return 0;
+}
+
+}  // namespace isobar

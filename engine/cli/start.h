@@ -1,0 +1,31 @@
+#pragma once
+// Starting the programs that lie beside this one, and what they want before they start.
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "core/error.h"
+#include "launch/supervise.h"
+
+namespace isobar {
+
+/// Where the lessons' programs are.
+std::filesystem::path program_folder();
+
+/// What is to be said of a program that the system ended, since it could not say anything itself.
+std::optional<Error> killed_error(const Ended& ended, const std::string& program);
+
+/// Runs a program of ours on this terminal and returns its exit code (128 + signal).
+int start_and_wait(const std::vector<std::string>& words);
+
+/// Makes the embedded data set of this grid where it is wanted and missing, or says how (Error, exit code 2,
+/// when it is large). The exit code of what makes it; `quiet`: without a word on standard output.
+int ensure_data(const Config& config, bool quiet = false);
+
+/// Error when the lesson cannot run here at all: it needs a device that is not there (exit code 2), or is not
+/// built (exit code 1).
+void check_can_run(const LessonInfo& lesson);
+
+}  // namespace isobar

@@ -1,0 +1,205 @@
+#include "cli/sweep_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "cli/measured_runs.h"
+#include "core/error.h"
+#include "core/text.h"
+
+namespace isobar {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr std::size_t kMostPoints = 1000;
+
+/// All combinations; the last key varies fastest.
+std::vector<MeasuredPoint> grid_of(const std::vector<SweepAxis>& axes) {
+  std::vector<MeasuredPoint> points = {{.name = "", .sets = {}}};
+  for (const SweepAxis& axis : axes) {
+    if (points.size() * axis.values.size() > kMostPoints) {
+      throw Error(fmt::format("the grid has more than {} points", kMostPoints), "./isobar sweep",
+                  "fewer keys, or fewer values of each");
+    }
+    std::vector<MeasuredPoint> next;
+    for (const MeasuredPoint& point : points) {
+      for (const std::string& value : axis.values) {
+        MeasuredPoint more = point;
+        more.sets.push_back(axis.key + "=" + value);
+        more.name += (more.name.empty() ? "" : " ") + axis.key + "=" + value;
+        next.push_back(std::move(more));
+      }
+    }
+    points = std::move(next);
+  }
+  return points;
+}
+
+/// For each point: "*" for the best, "=" for one that is the same inside the spread of the repeats, " " else.
+std::vector<std::string> marks_of(const std::vector<Spread>& figures, bool more_is_better) {
+  std::size_t best = figures.size();
+  for (std::size_t i = 0; i < figures.size(); ++i) {
+    if (figures[i].empty()) continue;
+    const bool first = best == figures.size();
+    if (first || (more_is_better ? figures[i].median() > figures[best].median()
+                                 : figures[i].median() < figures[best].median())) {
+      best = i;
+    }
+  }
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < figures.size(); ++i) {
+    out.emplace_back(i == best ? "*" : !figures[i].empty() && is_same(figures[i], figures[best]) ? "=" : " ");
+  }
+  return out;
+}
+
+/// What the table and the JSON object say, worked out once.
+struct Results {
+  std::vector<Spread> rates, losses, rmse;
+  std::vector<std::string> rate_marks, rmse_marks;
+  double best_rate = 0;
+  bool has_stalls = false;
+  std::string headline;  ///< "" when nothing was scored
+
+  explicit Results(const std::vector<MeasuredPoint>& points) {
+    for (const MeasuredPoint& point : points) {
+      rates.push_back(point.rate());
+      best_rate = std::max(best_rate, rates.back().median());
+      has_stalls = has_stalls || point.share("stall_us") >= 0;
+      const bool scored = !point.repeats.empty() && point.repeats.front().view.summary.has_scores;
+      if (scored) headline = point.repeats.front().view.summary.headline;
+      losses.push_back(scored ? point.figures(&RunSummary::valid_loss) : Spread());
+      rmse.push_back(scored ? point.figures(&RunSummary::rmse) : Spread());
+    }
+    rate_marks = marks_of(rates, /*more_is_better=*/true);
+    rmse_marks = marks_of(rmse, /*more_is_better=*/false);
+  }
+};
+
+using Row = std::vector<std::string>;
+
+std::string milliseconds(double time_us) { return time_us < 0 ? "-" : fmt::format("{:.2f}", time_us * 1e-3); }
+
+Row head_of(const std::vector<SweepAxis>& axes, const Results& results) {
+  Row out;
+  for (const SweepAxis& axis : axes) out.push_back(axis.key);
+  out.insert(out.end(), {"samples/s", "", "min .. max", "of best", "step ms", "load ms"});
+  if (results.has_stalls) out.emplace_back("stall");
+  if (!results.headline.empty()) out.insert(out.end(), {"valid loss", results.headline + " RMSE", ""});
+  return out;
+}
+
+Row row_of(const MeasuredPoint& point, std::size_t i, const Results& results) {
+  Row out;
+  for (const std::string& set : point.sets) out.push_back(printable(set.substr(set.find('=') + 1), 60));
+  const Spread& rate = results.rates[i];
+  if (rate.empty()) {
+    const std::string first = point.failure.substr(0, point.failure.find('\n'));
+    out.push_back(printable(first.empty() ? "stopped" : first, 60));
+    return out;
+  }
+  out.push_back(fmt::format("{:.1f}", rate.median()));
+  out.push_back(results.rate_marks[i]);
+  out.push_back(fmt::format("{:.1f} .. {:.1f}", rate.least(), rate.most()));
+  out.push_back(fmt::format("{:.1f} %", 100 * rate.median() / results.best_rate));
+  out.push_back(milliseconds(point.field("step_us")));
+  out.push_back(milliseconds(point.field("load_us")));
+  if (results.has_stalls) {
+    const double stall = point.share("stall_us");
+    out.push_back(stall < 0 ? "-" : fmt::format("{:.1f} %", 100 * stall));
+  }
+  if (!results.headline.empty()) {
+    out.push_back(fmt::format("{:.4f}", results.losses[i].median()));
+    out.push_back(fmt::format("{:.4f}", results.rmse[i].median()));
+    out.push_back(results.rmse_marks[i]);
+  }
+  return out;
+}
+
+void print_table(const std::vector<Row>& rows) {
+  const std::size_t columns = rows.front().size();
+  std::vector<std::size_t> widths(columns, 0);
+  for (const Row& row : rows) {
+    for (std::size_t c = 0; row.size() == columns && c < columns; ++c)
+      widths[c] = std::max(widths[c], row[c].size());
+  }
+  for (const Row& row : rows) {
+    std::string line = " ";
+    for (std::size_t c = 0; c < row.size(); ++c)
+      line += fmt::format(" {:>{}}", row[c], widths[c] + (widths[c] > 1));
+    std::puts(line.substr(0, line.find_last_not_of(' ') + 1).c_str());
+  }
+}
+
+Json to_json(const MeasuredRuns& runs, const MeasureArguments& arguments, const Results& results) {
+  Json points = Json::array();
+  for (std::size_t i = 0; i < runs.points().size(); ++i) {
+    const MeasuredPoint& point = runs.points()[i];
+    Json keys = Json::object();
+    for (const std::string& set : point.sets)
+      keys[set.substr(0, set.find('='))] = set.substr(set.find('=') + 1);
+    Json out = {{"keys", keys}};
+    Json folders = Json::array();
+    for (const auto& folder : point.runs) folders.push_back(folder.string());
+    out["runs"] = folders;
+    if (!point.failure.empty()) out["failure"] = point.failure;
+    if (const Spread& rate = results.rates[i]; !rate.empty()) {
+      out["samples_per_s"] = rate.median();
+      out["min"] = rate.least();
+      out["max"] = rate.most();
+      out["best"] = results.rate_marks[i] == "*";
+      out["same_as_best"] = results.rate_marks[i] != " ";
+      out["step_us"] = point.field("step_us");
+      out["load_us"] = point.field("load_us");
+      if (point.share("stall_us") >= 0) out["stall_share"] = point.share("stall_us");
+    }
+    if (!results.rmse[i].empty()) {
+      out["valid_loss"] = results.losses[i].median();
+      out["rmse_" + results.headline] = results.rmse[i].median();
+      out["best_rmse"] = results.rmse_marks[i] == "*";
+    }
+    points.push_back(out);
+  }
+  return {{"sweep", arguments.lesson.name},
+          {"preset", runs.config(0).preset},
+          {"provenance", "measured here"},
+          {"group", runs.group()},
+          {"steps", arguments.whole ? Json() : Json(arguments.steps)},
+          {"repeats", arguments.repeats},
+          {"points", points}};
+}
+
+}  // namespace
+
+int sweep_command(const std::vector<std::string>& words) {
+  const MeasureArguments arguments = parse_sweep_arguments(words);
+  if (arguments.help) {
+    std::fputs(arguments.help_text.c_str(), stdout);
+    return 0;
+  }
+  MeasuredRuns runs({.command = "sweep", .arguments = arguments, .stop_at_failure = false},
+                    grid_of(arguments.axes));
+  const int code = runs.run();
+  const Results results(runs.points());
+  if (results.best_rate == 0) return code;
+  if (arguments.json) {
+    std::printf(
+        "%s\n",
+        to_json(runs, arguments, results).dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+    return code;
+  }
+  std::printf("sweep of %s\n", measured_what(runs, arguments, "repeat").c_str());
+  std::vector<Row> rows = {head_of(arguments.axes, results)};
+  for (std::size_t i = 0; i < runs.points().size(); ++i) rows.push_back(row_of(runs.points()[i], i, results));
+  print_table(rows);
+  std::puts("  * the best, = the same as the best inside the spread of the repeats");
+  std::printf("  each point and repeat is a run of the group %s: ./isobar runs\n", runs.group().c_str());
+  return code;
+}
+
+}  // namespace isobar

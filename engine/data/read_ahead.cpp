@@ -1,0 +1,377 @@
+#include "data/read_ahead.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/fault.h"
+#include "data/affinity.h"
+
+namespace isobar {
+namespace {
+
+/// How long a taker that holds every slot itself is waited for before it is told so.
+constexpr std::chrono::seconds kPatience{10};
+
+constexpr std::int64_t kShortWait_us = 20;  // a thread that waited less was not kept waiting
+
+/// A slot's memory and what has to happen before it is written again.
+struct Slot {
+  SlotMemory memory;
+  std::shared_ptr<std::function<void()>> before_reuse = std::make_shared<std::function<void()>>();
+};
+
+/// A batch that is filled, or being filled.
+struct Open {
+  std::int64_t batch = 0;
+  FilledSlot filled;
+  std::int64_t parts = 0;
+  std::int64_t next_part = 0;   ///< the first that nobody took
+  std::int64_t parts_left = 0;  ///< that are not filled
+  bool prepared = false;        ///< plan and memory are there
+  bool done = false;            ///< filled, or failed
+  std::exception_ptr failure;
+};
+using OpenPtr = std::shared_ptr<Open>;
+
+/// What a thread is to do: prepare a batch (no part), fill a part of it, or end (no batch).
+struct Task {
+  OpenPtr open;
+  std::int64_t part = -1;
+  bool prepares() const { return part < 0; }
+};
+
+void sleep_ms(std::int64_t ms, const std::stop_token& stop) {
+  std::mutex mutex;
+  std::unique_lock lock(mutex);
+  std::condition_variable_any stopped;
+  stopped.wait_for(lock, stop, std::chrono::milliseconds(ms), [] { return false; });
+}
+
+}  // namespace
+
+void FilledSlot::set_before_reuse(std::function<void()> wait) const { *reuse_hook = std::move(wait); }
+
+/// One thread's account of the batch that it works at, told as spans when it goes on to another.
+class FillAccount {
+ public:
+  FillAccount(SpanWriter* spans, std::int64_t thread)
+      : spans_(spans), track_(fmt::format("load.{}", thread)) {}
+  ~FillAccount() { tell(); }
+  FillAccount(const FillAccount&) = delete;
+  FillAccount& operator=(const FillAccount&) = delete;
+
+  void waited(std::int64_t batch, std::int64_t begin_us, std::int64_t end_us) {
+    if (end_us - begin_us >= kShortWait_us) add("wait", batch, begin_us, end_us, 0);
+  }
+  void filled(std::int64_t batch, std::int64_t begin_us, const FillCost& cost) {
+    if (batch != batch_) tell();
+    if (batch_ < 0) begin_us_ = begin_us;
+    batch_ = batch;
+    cost_.read_us += cost.read_us;
+    cost_.normalise_us += cost.normalise_us;
+    cost_.read_bytes += cost.read_bytes;
+  }
+  /// Reading and normalising take turns, field by field or in smaller pieces; they are told one after the
+  /// other, each in one piece.
+  void tell() {
+    if (batch_ < 0) return;
+    const std::int64_t read_end_us = begin_us_ + cost_.read_us;
+    add("read", batch_, begin_us_, read_end_us, cost_.read_bytes);
+    add("normalise", batch_, read_end_us, read_end_us + cost_.normalise_us, cost_.read_bytes);
+    batch_ = -1;
+    cost_ = {};
+  }
+
+ private:
+  void add(const char* name, std::int64_t batch, std::int64_t begin_us, std::int64_t end_us,
+           std::int64_t bytes) {
+    if (spans_ == nullptr || end_us <= begin_us) return;
+    spans_->add({track_, name, batch, begin_us, end_us, bytes});
+  }
+
+  SpanWriter* spans_;
+  std::string track_;
+  std::int64_t batch_ = -1;
+  std::int64_t begin_us_ = 0;
+  FillCost cost_;
+};
+
+/// Everything below `mutex`, but for `filler`, `order` and `setting`, which do not change.
+struct ReadAhead::State : std::enable_shared_from_this<ReadAhead::State> {
+  State(std::shared_ptr<const SlotFiller> slot_filler, const BatchOrder& batch_order,
+        const ReadAheadSetting& read_setting)
+      : filler(std::move(slot_filler)), order(batch_order), setting(read_setting) {}
+
+  void work(std::int64_t thread, std::int64_t generation);
+  Task claim();
+  /// No batch when the thread is to end.
+  Task next_task(std::int64_t generation, FillAccount& account);
+  void prepare(const OpenPtr& open);
+  void fill(const OpenPtr& open, std::int64_t part, std::int64_t thread, FillAccount& account);
+  void fail(const OpenPtr& open);
+  SlotMemory lend(const Slot& slot);
+  void give_back(const Slot& slot);
+
+  bool may_open() const;
+  bool all_slots_are_out() const;
+  bool epoch_is_over() const;
+  void start_threads(std::vector<std::thread>& ended);
+
+  const std::shared_ptr<const SlotFiller> filler;
+  const BatchOrder order;
+  const ReadAheadSetting setting;
+  std::stop_source stopping;
+
+  mutable std::mutex mutex;
+  std::condition_variable work_came;
+  std::condition_variable batch_done;
+  std::deque<OpenPtr> window;       ///< batches asked .. next - 1
+  std::int64_t asked = 0;           ///< what `take` gives next
+  std::int64_t next = 0;            ///< what is opened next
+  std::int64_t allowed_epoch = -1;  ///< nothing of a later one is opened, unless reading crosses epochs
+  std::vector<Slot> free_slots;
+  std::int64_t slots = 0;  ///< that were made or are being made
+  std::vector<std::thread> threads;
+  std::int64_t generations = 0;  ///< of threads; those of an earlier one end
+  ReadAheadCounts counts;
+};
+
+bool ReadAhead::State::may_open() const {
+  if (next - asked >= setting.ahead) return false;
+  if (!setting.crosses_epochs && order.epoch_of(next) > allowed_epoch) return false;
+  return setting.most_slots == 0 || !free_slots.empty() || slots < setting.most_slots;
+}
+
+bool ReadAhead::State::all_slots_are_out() const {
+  return window.empty() && setting.most_slots > 0 && free_slots.empty() && slots >= setting.most_slots;
+}
+
+bool ReadAhead::State::epoch_is_over() const {
+  return !setting.keeps_threads && order.epoch_of(next) > allowed_epoch;
+}
+
+Task ReadAhead::State::claim() {
+  if (stopping.stop_requested()) return {};
+  for (const OpenPtr& open : window) {
+    if (open->prepared && !open->done && open->next_part < open->parts) return {open, open->next_part++};
+  }
+  if (!may_open()) return {};
+  const OpenPtr open = std::make_shared<Open>();
+  open->batch = next++;
+  window.push_back(open);
+  return {open, -1};
+}
+
+Task ReadAhead::State::next_task(std::int64_t generation, FillAccount& account) {
+  std::int64_t begin_us = 0;
+  std::unique_lock lock(mutex);
+  Task task = claim();
+  while (!task.open) {
+    if (stopping.stop_requested() || generation != generations || epoch_is_over()) return {};
+    if (begin_us == 0) {
+      lock.unlock();  // telling may take its time
+      account.tell();
+      begin_us = steady_us();
+      lock.lock();
+    } else {
+      work_came.wait(lock);
+    }
+    task = claim();
+  }
+  lock.unlock();
+  if (begin_us > 0) account.waited(task.open->batch, begin_us, steady_us());
+  return task;
+}
+
+SlotMemory ReadAhead::State::lend(const Slot& slot) {
+  return {slot.memory.get(), [state = weak_from_this(), slot](std::byte*) {
+            if (const auto alive = state.lock()) alive->give_back(slot);
+          }};
+}
+
+void ReadAhead::State::give_back(const Slot& slot) {
+  const std::scoped_lock lock(mutex);
+  free_slots.push_back(slot);
+  work_came.notify_one();
+}
+
+void ReadAhead::State::prepare(const OpenPtr& open) {
+  Slot slot;
+  {
+    const std::scoped_lock lock(mutex);
+    if (free_slots.empty()) {
+      ++slots;
+    } else {
+      slot = std::move(free_slots.back());
+      free_slots.pop_back();
+    }
+  }
+  if (!slot.memory) {
+    try {
+      slot.memory = filler->allocate();
+    } catch (...) {
+      const std::scoped_lock lock(mutex);
+      --slots;
+      throw;
+    }
+  }
+  const SlotMemory lent = lend(slot);  // from here on it comes back whatever happens
+  if (*slot.before_reuse) std::exchange(*slot.before_reuse, {})();
+  BatchPlan plan = filler->plan(open->batch);
+  const std::scoped_lock lock(mutex);
+  open->parts = open->parts_left = filler->parts(plan);
+  open->filled = {std::move(plan), lent, filler->slot_bytes(), slot.before_reuse};
+  open->prepared = true;
+  work_came.notify_all();
+}
+
+void ReadAhead::State::fill(const OpenPtr& open, std::int64_t part, std::int64_t thread,
+                            FillAccount& account) {
+  const std::int64_t begin_us = steady_us();
+  const std::int64_t cpu_us = thread_cpu_us();
+  const std::stop_token stop = stopping.get_token();
+  const FaultSetting& fault = fault_setting();
+  const bool slow = (fault.fault == Fault::slow_worker && thread == 0) || fault.fault == Fault::slow_loader;
+  if (slow && part == 0) sleep_ms(fault.ms, stop);
+  FillCost cost;
+  filler->fill(open->filled.plan, part, {open->filled.memory.get(), open->filled.bytes}, cost, stop);
+  if (slow && part == 0) cost.read_us += fault.ms * 1000;
+  account.filled(open->batch, begin_us, cost);
+  const std::scoped_lock lock(mutex);
+  counts.read_bytes += cost.read_bytes;
+  counts.cpu_us += thread_cpu_us() - cpu_us;
+  if (--open->parts_left > 0 || open->done) return;
+  open->done = true;
+  batch_done.notify_all();
+}
+
+void ReadAhead::State::fail(const OpenPtr& open) {
+  const std::scoped_lock lock(mutex);
+  if (!open->done) open->failure = std::current_exception();
+  open->done = true;
+  batch_done.notify_all();
+}
+
+void ReadAhead::State::work(std::int64_t thread, std::int64_t generation) {
+  run_on(setting.cpus);
+  FillAccount account(setting.spans, thread);
+  while (true) {
+    const Task task = next_task(generation, account);
+    if (!task.open) return;
+    try {
+      if (task.prepares()) {
+        prepare(task.open);
+      } else {
+        fill(task.open, task.part, thread, account);
+      }
+    } catch (...) {
+      fail(task.open);
+    }
+  }
+}
+
+/// Threads of the epoch before have ended, or are about to: they are given to the caller to be waited for.
+void ReadAhead::State::start_threads(std::vector<std::thread>& ended) {
+  if (!threads.empty() && setting.keeps_threads) return;
+  ended.swap(threads);
+  ++generations;
+  try {
+    for (std::int64_t i = 0; i < setting.threads; ++i) {
+      threads.emplace_back([this, i, generation = generations] { work(i, generation); });
+    }
+  } catch (const std::system_error& error) {
+    throw Error(fmt::format("thread {} of {} cannot be started: {}", threads.size() + 1, setting.threads,
+                            error.code().message()),
+                "the loader", "a smaller data.workers", Exit::failed);
+  }
+}
+
+ReadAhead::ReadAhead(std::shared_ptr<const SlotFiller> filler, const BatchOrder& order,
+                     const ReadAheadSetting& setting)
+    : state_(std::make_shared<State>(std::move(filler), order, setting)) {}
+
+ReadAhead::~ReadAhead() {
+  stop();
+  std::vector<std::thread> threads;
+  {
+    const std::scoped_lock lock(state_->mutex);
+    threads.swap(state_->threads);
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::deque<OpenPtr> window;  // its slots come back, which takes the lock
+  const std::scoped_lock lock(state_->mutex);
+  window.swap(state_->window);
+}
+
+void ReadAhead::stop() noexcept {
+  state_->stopping.request_stop();
+  const std::scoped_lock lock(state_->mutex);
+  state_->work_came.notify_all();
+  state_->batch_done.notify_all();
+}
+
+FilledSlot ReadAhead::take() {
+  State& state = *state_;
+  const std::int64_t begin_us = steady_us();
+  std::vector<std::thread> ended;
+  OpenPtr taken;
+  {
+    std::unique_lock lock(state.mutex);
+    if (const std::int64_t epoch = state.order.epoch_of(state.asked);
+        epoch > state.allowed_epoch || state.threads.empty()) {
+      state.allowed_epoch = epoch;
+      state.start_threads(ended);
+    }
+    state.work_came.notify_all();
+    state.counts.ready = std::count_if(state.window.begin(), state.window.end(),
+                                       [](const OpenPtr& open) { return open->done; });
+    const auto due = [&] { return !state.window.empty() && state.window.front()->done; };
+    while (!due() && !state.stopping.stop_requested()) {
+      if (!state.all_slots_are_out()) {
+        state.batch_done.wait(lock);
+      } else if (state.batch_done.wait_for(lock, kPatience) == std::cv_status::timeout &&
+                 state.all_slots_are_out()) {
+        throw Error(fmt::format("all {} slots of the ring are held by who waits for the next batch",
+                                state.setting.most_slots),
+                    "the loader", "give a batch back before the next one is asked for", Exit::failed);
+      }
+    }
+    if (!due()) throw Error("loading was stopped", "the loader", "", Exit::failed);
+    taken = state.window.front();
+    state.window.pop_front();
+    ++state.asked;
+    state.counts.stall_us += steady_us() - begin_us;
+    state.work_came.notify_all();
+  }
+  for (std::thread& thread : ended) thread.join();
+  if (taken->failure) std::rethrow_exception(taken->failure);
+  return taken->filled;
+}
+
+void ReadAhead::seek(std::int64_t batch) {
+  std::deque<OpenPtr> dropped;  // its slots come back, which takes the lock
+  const std::scoped_lock lock(state_->mutex);
+  dropped.swap(state_->window);
+  state_->asked = state_->next = batch;
+  state_->allowed_epoch = state_->order.epoch_of(batch) - 1;
+}
+
+ReadAheadCounts ReadAhead::counts() const {
+  const std::scoped_lock lock(state_->mutex);
+  return state_->counts;
+}
+
+const ReadAheadSetting& ReadAhead::setting() const { return state_->setting; }
+
+}  // namespace isobar

@@ -1,0 +1,80 @@
+#include "data/ring_loader.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/fault.h"
+#include "core/text.h"
+#include "data/affinity.h"
+#include "data/slots.h"
+
+namespace isobar {
+namespace {
+
+SlotLayout layout_for(const LoaderConfig& loader, c10::Device device) {
+  const bool on_device =
+      device.is_cuda() && loader.normalise == "device" && !has_fault(Fault::host_normalise);
+  return on_device ? SlotLayout::raw : SlotLayout::ready;
+}
+
+}  // namespace
+
+RingLoader::RingLoader(const Dataset& dataset, const Sampler& sampler, const Config& config,
+                       c10::Device device, SpanWriter& spans, Passes passes)
+    : Loader(BatchOrder(sampler, config.train.global_batch), dataset),
+      dataset_(dataset),
+      device_(device),
+      spans_(passes == Passes::endless ? &spans : nullptr),
+      layout_(layout_for(config.loader, device)),
+      shares_(config.loader.share_fields) {
+  const DataConfig& data = config.data;
+  if (data.workers < 1) {
+    throw Error("the pipeline needs at least one thread that reads", "data.workers = 0",
+                "data.workers=1 or more; lesson 02 can do without");
+  }
+  const std::int64_t slots = has_fault(Fault::one_slot) ? 1 : config.loader.slots;
+  auto filler = make_field_filler(dataset, order(), shares_, layout_,
+                                  slot_allocator(device, !has_fault(Fault::pageable)));
+  check_slots(slots, filler->slot_bytes(), fmt::format("loader.slots = {}", slots));
+  ahead_ = std::make_unique<ReadAhead>(std::move(filler), order(),
+                                       ReadAheadSetting{.threads = data.workers,
+                                                        .ahead = slots,
+                                                        .most_slots = slots,
+                                                        .crosses_epochs = passes == Passes::endless,
+                                                        .keeps_threads = true,
+                                                        .cpus = parse_affinity(data.cpu_affinity),
+                                                        .spans = spans_});
+}
+
+LoaderCounts RingLoader::counts() const {
+  const ReadAheadCounts counts = ahead_->counts();
+  return {.batches = batches_,
+          .stall_us = counts.stall_us,
+          .read_bytes = counts.read_bytes,
+          .cpu_us = counts.cpu_us,
+          .ready = counts.ready,
+          .slots = ahead_->setting().ahead};
+}
+
+std::string RingLoader::text() const {
+  const ReadAheadSetting& setting = ahead_->setting();
+  const std::size_t bytes =
+      2 * static_cast<std::size_t>(batch_size()) * dataset_.field_values() * sizeof(float);
+  const std::string where =
+      device_.is_cuda() ? (layout_ == SlotLayout::raw ? "the device normalises" : "the threads normalise")
+                        : "on a CPU the threads normalise as they read, and nothing is copied after that";
+  return fmt::format("ring: {} thread{} fill {} slot{} of {} field by field{}; {}{}", setting.threads,
+                     setting.threads == 1 ? "" : "s", setting.most_slots, setting.most_slots == 1 ? "" : "s",
+                     human_bytes(bytes), shares_ ? ", shared fields once" : "", where,
+                     slow_files_text(dataset_));
+}
+
+Batch RingLoader::load(std::int64_t position) {
+  const FilledSlot slot = ahead_->take();
+  ++batches_;
+  return as_batch(position, slot_tensor(slot, both_shape(dataset_, batch_size()), device_));
+}
+
+void RingLoader::move(std::int64_t position) { ahead_->seek(position); }
+
+}  // namespace isobar

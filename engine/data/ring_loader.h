@@ -1,0 +1,49 @@
+#pragma once
+// Lesson 03: a ring of slots that threads fill field by field, so that several of them work at one batch.
+#include <memory>
+
+#include "data/fillers.h"
+#include "data/loader.h"
+#include "data/worker_loader.h"
+
+namespace isobar {
+
+class RingLoader : public Loader {
+ public:
+  /// data.workers threads (at least one) fill a ring of loader.slots batches of train.global_batch samples; a
+  /// slot that is in use by the loop or by an upload counts. On a CPU, and with loader.normalise = "host",
+  /// the threads normalise on the way from file to slot, and the batches that `next` gives lie in the slots:
+  /// one may be held at a time, or loader.slots of them at most. On a CUDA device slots are page-locked and,
+  /// normalised by the device, hold raw fields: then `take` gives them, and `next` is for DevicePrefetch
+  /// (data/device_prefetch.h). Errors (exit code 2): no thread, more slots than memory can hold, processors
+  /// that are not there.
+  RingLoader(const Dataset& dataset, const Sampler& sampler, const Config& config, c10::Device device,
+             SpanWriter& spans, Passes passes = Passes::endless);
+
+  LoaderCounts counts() const override;
+  std::string text() const override;
+
+  SlotLayout layout() const { return layout_; }
+  c10::Device device() const { return device_; }
+  const Dataset& dataset() const { return dataset_; }
+  /// Null where nobody wants to know.
+  SpanWriter* spans() const { return spans_; }
+  /// The next slot as it is; the position is not moved.
+  FilledSlot take() { return ahead_->take(); }
+  /// Wakes and ends whoever waits in `take`.
+  void stop() noexcept { ahead_->stop(); }
+
+ private:
+  Batch load(std::int64_t position) override;
+  void move(std::int64_t position) override;
+
+  const Dataset& dataset_;
+  c10::Device device_;
+  SpanWriter* spans_;
+  SlotLayout layout_;
+  bool shares_;
+  std::unique_ptr<ReadAhead> ahead_;
+  std::int64_t batches_ = 0;
+};
+
+}  // namespace isobar

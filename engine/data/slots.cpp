@@ -1,0 +1,74 @@
+#include "data/slots.h"
+
+#include <ATen/ops/from_blob.h>
+#include <fmt/format.h>
+
+#include <memory>
+#include <utility>
+
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/text.h"
+#include "device/load_cuda.h"
+#include "device/stream.h"
+
+namespace isobar {
+namespace {
+
+/// Somebody uses the slot for as long as this lives.
+class SlotUse {
+ public:
+  SlotUse(FilledSlot slot, c10::Device device) : slot_(std::move(slot)), device_(device) {}
+  SlotUse(const SlotUse&) = delete;
+  SlotUse& operator=(const SlotUse&) = delete;
+  ~SlotUse() {
+    if (!device_.is_cuda()) return;
+    try {
+      wait_for_device();
+    } catch (...) {
+      // The device is broken, and says so to everybody who asks; nothing is read from the slot any more.
+    }
+  }
+
+ private:
+  /// Copies out of the slot that are still on their way were all asked for on this stream.
+  void wait_for_device() {
+    const CudaPlugin& plugin = cuda_plugin();
+    const std::shared_ptr<CUevent_st> event(plugin.create_event(),
+                                            [&plugin](CUevent_st* made) { plugin.destroy_event(made); });
+    plugin.record_event(event.get(), plugin.current_stream(device_.index()));
+    slot_.set_before_reuse([&plugin, event] { plugin.wait_for_event(event.get()); });
+  }
+
+  FilledSlot slot_;
+  c10::Device device_;
+};
+
+}  // namespace
+
+SlotAllocator slot_allocator(c10::Device device, bool pinned) {
+  const c10::Device fetches = pinned ? device : c10::Device(c10::kCPU);
+  return [fetches](std::size_t bytes) {
+    const auto buffer = std::make_shared<HostBuffer>(bytes, fetches);
+    return SlotMemory(buffer, buffer->bytes().data());
+  };
+}
+
+void check_slots(std::int64_t slots, std::size_t slot_bytes, const std::string& why) {
+  const MemoryState memory = memory_state();
+  const std::uint64_t wanted = static_cast<std::uint64_t>(slots) * slot_bytes;
+  if (memory.total_bytes == 0 || wanted <= memory.available_bytes) return;
+  throw Error(
+      fmt::format("{} batches of {} in memory take {}, and {} of {} are free", slots, human_bytes(slot_bytes),
+                  human_bytes(wanted), human_bytes(memory.available_bytes), human_bytes(memory.total_bytes)),
+      why, "fewer batches ahead, or a smaller train.global_batch");
+}
+
+at::Tensor slot_tensor(const FilledSlot& slot, at::IntArrayRef shape, c10::Device device) {
+  void* const memory = slot.memory.get();
+  const auto use = std::make_shared<SlotUse>(slot, device);
+  return at::from_blob(
+      memory, shape, [use](void*) {}, at::kFloat);
+}
+
+}  // namespace isobar

@@ -1,0 +1,87 @@
+#include "data/worker_loader.h"
+
+#include <fmt/format.h>
+
+#include <thread>
+
+#include "core/fault.h"
+#include "core/text.h"
+#include "data/affinity.h"
+#include "data/slots.h"
+
+namespace isobar {
+namespace {
+
+std::int64_t thread_count(const DataConfig& config) {
+  if (!has_fault(Fault::oversubscribe)) return config.workers;
+  return 8 * static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+BatchOrder order_of(const Sampler& sampler, const Config& config, Passes passes) {
+  BatchOrder order(sampler, config.train.global_batch);
+  if (has_fault(Fault::same_seed_workers) && passes == Passes::endless)
+    order.repeat_for(std::max<std::int64_t>(1, config.data.workers));
+  return order;
+}
+
+}  // namespace
+
+WorkerLoader::WorkerLoader(const Dataset& dataset, const Sampler& sampler, const Config& config,
+                           c10::Device device, SpanWriter& spans, Passes passes)
+    : Loader(order_of(sampler, config, passes), dataset), dataset_(dataset), device_(device) {
+  const DataConfig& data = config.data;
+  const std::int64_t threads = thread_count(data);
+  if (threads == 0) {
+    inline_ = std::make_unique<InlineLoader>(dataset, sampler, batch_size());
+    return;
+  }
+  const bool pinned = data.pin_memory && !has_fault(Fault::pageable);
+  auto filler = make_sample_filler(dataset, order(), slot_allocator(device, pinned));
+  const std::int64_t ahead = threads * data.prefetch;
+  check_slots(ahead + 1, filler->slot_bytes(),
+              fmt::format("data.workers = {} and data.prefetch = {}", threads, data.prefetch));
+  const bool stays = data.persistent && !has_fault(Fault::respawn);
+  const bool trains = passes == Passes::endless;
+  ahead_ = std::make_unique<ReadAhead>(std::move(filler), order(),
+                                       ReadAheadSetting{.threads = threads,
+                                                        .ahead = ahead,
+                                                        .crosses_epochs = stays && trains,
+                                                        .keeps_threads = stays,
+                                                        .cpus = parse_affinity(data.cpu_affinity),
+                                                        .spans = trains ? &spans : nullptr});
+}
+
+LoaderCounts WorkerLoader::counts() const {
+  if (inline_) return inline_->counts();
+  const ReadAheadCounts counts = ahead_->counts();
+  return {.batches = batches_,
+          .stall_us = counts.stall_us,
+          .read_bytes = counts.read_bytes,
+          .cpu_us = counts.cpu_us,
+          .ready = counts.ready,
+          .slots = ahead_->setting().ahead};
+}
+
+std::string WorkerLoader::text() const {
+  if (inline_) return inline_->text();
+  const ReadAheadSetting& setting = ahead_->setting();
+  const std::size_t bytes =
+      2 * static_cast<std::size_t>(batch_size()) * dataset_.field_values() * sizeof(float);
+  return fmt::format("workers: {} thread{} read up to {} batches of {} ahead{}{}", setting.threads,
+                     setting.threads == 1 ? "" : "s", setting.ahead, human_bytes(bytes),
+                     setting.keeps_threads ? "" : ", started anew for each epoch", slow_files_text(dataset_));
+}
+
+Batch WorkerLoader::load(std::int64_t position) {
+  if (inline_) return inline_->next();
+  const FilledSlot slot = ahead_->take();
+  ++batches_;
+  return as_batch(position, slot_tensor(slot, both_shape(dataset_, batch_size()), device_));
+}
+
+void WorkerLoader::move(std::int64_t position) {
+  if (inline_) return inline_->seek(position);
+  ahead_->seek(position);
+}
+
+}  // namespace isobar

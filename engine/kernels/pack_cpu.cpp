@@ -1,0 +1,119 @@
+#include <immintrin.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "kernels/pack.h"
+
+namespace isobar {
+namespace {
+
+constexpr std::uint32_t kExponent = 0x7f800000U;  // all ones: an infinity or a NaN
+constexpr std::int64_t kBlock = 4096;             // looked at for bad values while it is in the cache
+
+std::uint32_t is_bad(float value) {
+  return static_cast<std::uint32_t>((std::bit_cast<std::uint32_t>(value) & kExponent) == kExponent);
+}
+
+/// A finite value as a half, without branches so that the compiler makes vectors of it.
+std::uint16_t half_of(float value) {
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t magnitude =
+      std::min(bits & 0x7fffffffU, std::bit_cast<std::uint32_t>(kLargestHalf));  // order of bits = of values
+  // Normal halves: the exponent's origin moves from 127 to 15; adding just under half of the last place kept,
+  // or half where it is odd, rounds to nearest even, and a carry goes into the exponent as it should.
+  const std::uint32_t odd = (magnitude >> 13) & 1U;
+  const std::uint32_t normal = (magnitude + 0xc8000fffU + odd) >> 13;
+  // Subnormal halves are multiples of 2^-24, which is the last place of a float in 0.5 .. 1: adding 0.5
+  // rounds.
+  const std::uint32_t small = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) -
+                              std::bit_cast<std::uint32_t>(0.5F);
+  const std::uint32_t half = magnitude < 0x38800000U ? small : normal;  // 2^-14 is the least normal half
+  return static_cast<std::uint16_t>(half | ((bits >> 16) & 0x8000U));
+}
+
+__attribute__((target_clones("default", "avx2", "avx512f"))) std::uint32_t count_bad(const float* values,
+                                                                                     std::int64_t n) {
+  std::uint32_t bad = 0;
+  for (std::int64_t i = 0; i < n; ++i) bad += is_bad(values[i]);
+  return bad;
+}
+
+__attribute__((target_clones("default", "avx2", "avx512f"))) void f16_block(const float* values,
+                                                                            std::int64_t n,
+                                                                            std::uint16_t* out) {
+  for (std::int64_t i = 0; i < n; ++i) out[i] = half_of(values[i]);
+}
+
+__attribute__((target("avx2,f16c"))) void f16_block_converted(const float* values, std::int64_t n,
+                                                              std::uint16_t* out) {
+  const __m256 most = _mm256_set1_ps(kLargestHalf);
+  const __m256 least = _mm256_set1_ps(-kLargestHalf);
+  std::int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    const __m256 eight = _mm256_min_ps(_mm256_max_ps(_mm256_loadu_ps(values + i), least), most);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i),
+                     _mm256_cvtps_ph(eight, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  }
+  for (; i < n; ++i) out[i] = half_of(values[i]);
+}
+
+__attribute__((target_clones("default", "avx2", "avx512f"))) void i16_block(const float* values,
+                                                                            std::int64_t n,
+                                                                            std::int16_t* out) {
+  // Adding 1.5 x 2^23 leaves no place behind the point: what is within +-2^22 is rounded to nearest even.
+  constexpr float kRound = 12'582'912.0F;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const float steps = std::min(std::max(values[i] * kPackedSteps, -32767.0F), 32767.0F);
+    out[i] = static_cast<std::int16_t>(static_cast<std::int32_t>((steps + kRound) - kRound));
+  }
+}
+
+/// The index of the first value that is not finite, -1 when all are; `pack` fills one block of `out`.
+template <typename Packed, typename Pack>
+std::int64_t pack_blocks(const float* values, std::int64_t n, Packed* out, Pack pack) {
+  for (std::int64_t begin = 0; begin < n; begin += kBlock) {
+    const std::int64_t length = std::min(kBlock, n - begin);
+    if (count_bad(values + begin, length) > 0) {
+      std::int64_t bad = begin;
+      while (is_bad(values[bad]) == 0) ++bad;
+      return bad;
+    }
+    pack(values + begin, length, out + begin);
+  }
+  return -1;
+}
+
+}  // namespace
+
+std::int64_t pack_f16_plain(const float* values, std::int64_t n, std::uint16_t* out) {
+  return pack_blocks(values, n, out, f16_block);
+}
+
+std::int64_t pack_f16(const float* values, std::int64_t n, std::uint16_t* out) {
+  static const bool converts = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("f16c") != 0;
+  return pack_blocks(values, n, out, converts ? f16_block_converted : f16_block);
+}
+
+std::int64_t pack_i16(const float* values, std::int64_t n, std::int16_t* out) {
+  return pack_blocks(values, n, out, i16_block);
+}
+
+void unpack_f16(const std::uint16_t* packed, std::int64_t n, float* out) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::uint32_t sign = static_cast<std::uint32_t>(packed[i] & 0x8000U) << 16;
+    const std::uint32_t magnitude = packed[i] & 0x7fffU;
+    // As the bits of a float it is 2^-112 of the value: 127 - 15 is the distance of the exponents' origins.
+    const float value = std::bit_cast<float>(magnitude << 13) * 0x1p112F;
+    const std::uint32_t bits =
+        magnitude >= 0x7c00U ? kExponent | (magnitude << 13) : std::bit_cast<std::uint32_t>(value);
+    out[i] = std::bit_cast<float>(bits | sign);
+  }
+}
+
+void unpack_i16(const std::int16_t* packed, std::int64_t n, float* out) {
+  for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<float>(packed[i]) * (1.0F / kPackedSteps);
+}
+
+}  // namespace isobar

@@ -1,0 +1,80 @@
+// Run:   ./isobar run 03_gpu_loader, then ./isobar show last --timeline
+// Watch: on a GPU the upload row runs beside forward and backward; on a CPU the processor time per GB falls.
+// Next:  04_amp, where the device is so fast that a loader like lesson 02's would hold it back.
+#include "data/dataset.h"
+#include "data/ring_loader.h"
+#include "data/sampler.h"
+#include "model/parameters.h"
+#include "model/vit.h"
+#include "run/run.h"
+#include "train/adam.h"
+#include "train/evaluate.h"
+#include "train/loss.h"
+#include "train/schedule.h"
+#include "train/training_state.h"
+#include "train/weights.h"
+
+using namespace isobar;
+
+static void train(Run& run) {
+  // ---- Configure -----------------------------------------------------------------------------------------
+  // Defaults are in lessons/base.toml, sizes in lessons/presets/; run.toml in the run folder holds all of it.
+  const Config& config = run.config();
+
+  // ---- Data ----------------------------------------------------------------------------------------------
+  const Dataset train_set(config.data, run.data_root(), "train", config.data.limit_train);
+  const Dataset valid_set(config.data, run.data_root(), "valid", config.data.limit_valid);
+  const Sampler sampler(train_set.size(), config.data.shuffle, config.data.seed);
+  const Sampler in_order(valid_set.size(), /*shuffle=*/false, /*seed=*/0);
+  // Threads fill the slots of a ring field by field; on a GPU they take raw bytes and the device normalises.
+  RingLoader loader(train_set, sampler, config, run.device(), run.spans());
+  RingLoader valid_loader(valid_set, in_order, config, run.device(), run.spans(), Passes::single);
+
+  // ---- Model ---------------------------------------------------------------------------------------------
+  // The layers declare their parameters; the registry lays values and gradients out in two flat buffers.
+  Parameters parameters;
+  const Vit model(parameters, vit_shape(config));
+  parameters.materialise(config.train.seed, run.device());
+  if (!config.train.init.empty()) load_weights(parameters, config.train.init);
+  if (!config.train.save_init.empty()) save_weights(parameters, config.train.save_init);
+  Adam adam(parameters, config.optim);
+  const Training training{parameters, adam, loader};  // what a checkpoint holds
+
+  // ---- Train ---------------------------------------------------------------------------------------------
+  run.announce(train_set, valid_set, parameters.count(), loader);
+  run.resume(training);  // goes on where train.resume left off, when it is given
+  const auto validate = [&] {
+    if (!run.scores_due()) return;
+    run.record(evaluate(model, valid_set, valid_loader, run.device(), run.progress("validating")));
+  };
+  validate();
+  while (run.goes_on(training)) {  // saves a checkpoint when one is due
+    Step step = run.begin_step();
+
+    step.enter(Stage::load);  // waits only if the next batch is not filled yet
+    Batch batch = loader.next();
+
+    step.enter(Stage::copy);
+    batch = batch.to(run.device());
+
+    step.enter(Stage::forward);
+    parameters.zero_gradients();
+    const at::Tensor loss = relative_l2(model(batch.input), batch.target);
+
+    step.enter(Stage::backward);
+    loss.backward();
+
+    step.enter(Stage::optimize);
+    const double lr = learning_rate(config.schedule, config.optim.lr, step.index(), config.train.steps);
+    adam.step(lr);
+
+    step.finish({.loss = loss, .learning_rate = lr, .samples = batch.size(), .epoch = batch.epoch});
+    validate();  // after each epoch and at the end
+  }
+
+  // ---- Report --------------------------------------------------------------------------------------------
+  // The stream holds every step and score; the weights open in Python by name.
+  save_weights(parameters, run.folder() / "weights.safetensors");
+}
+
+int main(int argc, char** argv) { return run_lesson("03_gpu_loader", argc, argv, train); }

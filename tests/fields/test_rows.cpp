@@ -1,0 +1,112 @@
+// Rows of a plane by offset: the same values as the record, from every layout that has offsets.
+#include <catch2/catch.hpp>
+
+#include "fields/foreign_files.h"
+#include "fields/year_file.h"
+#include "support/errors.h"
+#include "support/temp_folder.h"
+
+using namespace isobar;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Chunk = std::array<std::int64_t, 4>;
+
+constexpr std::array<std::int64_t, 4> kOdd = {5, 5, 18, 35};  // no chunk below divides it
+
+std::vector<float> rows_of(const YearFile& file, std::int64_t time, std::int64_t channel, std::int64_t first,
+                           std::int64_t rows, std::int64_t width) {
+  std::vector<float> out(static_cast<std::size_t>(rows * width), -1.0F);
+  file.read_rows(time, channel, first, rows, width, out);
+  return out;
+}
+
+/// Every run of rows of every plane of one record, as wide as the file and narrower.
+void check_rows(const YearFile& file, const std::array<std::int64_t, 4>& shape, std::int64_t time) {
+  for (const std::int64_t width : {shape[3], shape[3] - 1, std::int64_t{1}}) {
+    const std::vector<float> record = wanted_record(shape, time, shape[2], width);
+    for (std::int64_t channel = 0; channel < shape[1]; ++channel) {
+      for (std::int64_t first = 0; first < shape[2]; ++first) {
+        for (std::int64_t rows = 1; rows <= shape[2] - first; ++rows) {
+          INFO("record " << time << ", channel " << channel << ", rows " << first << " + " << rows
+                         << ", width " << width);
+          const auto begin = record.begin() + (channel * shape[2] + first) * width;
+          REQUIRE(rows_of(file, time, channel, first, rows, width) ==
+                  std::vector<float>(begin, begin + rows * width));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("rows are those of the record, in contiguous files and in chunks of every shape") {
+  const TempFolder folder;
+  std::vector<Layout> layouts = {{.shape = kOdd}, {.user_block = 1024, .shape = kOdd}};
+  for (const Chunk& chunk :
+       {Chunk{1, 1, 18, 35}, Chunk{1, 5, 18, 35}, Chunk{3, 2, 5, 9}, Chunk{2, 3, 18, 35}, Chunk{1, 2, 7, 35},
+        Chunk{1, 2, 18, 11}, Chunk{5, 1, 1, 35}, Chunk{4, 1, 1, 1}}) {
+    layouts.push_back({.chunk = chunk, .shape = kOdd});
+  }
+  layouts.push_back({.chunk = Chunk{2, 3, 4, 8}, .growing = true, .skip_times = {2, 3}, .fill = 7.5F});
+  for (const Layout& layout : layouts) {
+    write_foreign(folder / "2000.h5", layout);
+    const YearFile file(folder / "2000.h5");
+    CHECK(file.chunk_rows() == (layout.chunk ? (*layout.chunk)[2] : 1));
+    for (const std::int64_t time : {0, 1, 4}) check_rows(file, layout.shape, time);
+  }
+  const YearFile with_holes(folder / "2000.h5");
+  CHECK(rows_of(with_holes, 2, 1, 3, 2, 5) == std::vector<float>(10, 7.5F));
+}
+
+TEST_CASE("rows that are not there are refused") {
+  const TempFolder folder;
+  write_foreign(folder / "2000.h5", {});
+  const YearFile file(folder / "2000.h5");
+  std::vector<float> out(32);
+  const auto refused = [&](std::int64_t time, std::int64_t channel, std::int64_t first, std::int64_t rows,
+                           std::int64_t width) {
+    out.resize(static_cast<std::size_t>(std::max<std::int64_t>(rows * width, 0)));
+    return error_of([&] { file.read_rows(time, channel, first, rows, width, out); }, Exit::failed);
+  };
+  const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
+  CHECK_THAT(refused(5, 0, 0, 2, 16), says("record 5") && says("5 records of 3 x 8 x 16") && says("2000.h5"));
+  CHECK_THAT(refused(-1, 0, 0, 2, 16), says("record -1"));
+  CHECK_THAT(refused(0, 3, 0, 2, 16), says("channel 3"));
+  CHECK_THAT(refused(0, 0, 7, 2, 16), says("2 rows of 16 columns from row 7 on"));
+  CHECK_THAT(refused(0, 0, huge, 2, 16), says("rows"));
+  CHECK_THAT(refused(0, 0, -1, 2, 16), says("from row -1 on"));
+  CHECK_THAT(refused(0, 0, 0, 0, 16), says("0 rows"));
+  CHECK_THAT(refused(0, 0, 0, 2, 17), says("17 columns"));
+  out.resize(31);
+  CHECK_THAT(error_of([&] { file.read_rows(0, 0, 0, 2, 16, out); }, Exit::failed), says("2 rows"));
+  write_foreign(folder / "2001.h5", {.chunk = Chunk{1, 3, 4, 16}, .gzip = 1});
+  const YearFile compressed(folder / "2001.h5");
+  out.resize(32);
+  CHECK_THAT(error_of([&] { compressed.read_rows(0, 0, 0, 2, 16, out); }, Exit::failed),
+             says("a compressed file"));
+}
+
+TEST_CASE(
+    "rows of a file that was cut are an error with file and record; a look at the file finds all changes") {
+  for (const Layout& layout :
+       {Layout{}, Layout{.chunk = Chunk{1, 3, 4, 16}}, Layout{.chunk = Chunk{2, 1, 3, 5}}}) {
+    const TempFolder folder;
+    write_foreign(folder / "2000.h5", layout);
+    const YearFile file(folder / "2000.h5");
+    file.check_unchanged(4);
+    fs::resize_file(folder / "2000.h5", 100);
+    CHECK_THAT(error_of([&] { rows_of(file, 4, 2, 6, 2, 16); }, Exit::failed),
+               says("record 4 cannot be read") && says("the file has 100 bytes") && says("2000.h5"));
+    CHECK_THAT(error_of([&] { file.check_unchanged(4); }, Exit::failed),
+               says("record 4 cannot be read") && says("the file has 100 bytes, it had "));
+    write_foreign(folder / "2001.h5", layout);
+    const YearFile other(folder / "2001.h5");
+    fs::remove(folder / "2001.h5");
+    CHECK_THAT(error_of([&] { other.check_unchanged(3); }, Exit::failed),
+               says("record 3") && says("was removed"));
+  }
+}
