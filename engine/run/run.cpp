@@ -18,6 +18,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "device/device.h"
+#include "device/load_cuda.h"
 #include "device/memory.h"
 #include "formula/vit_memory.h"
 #include "run/environment.h"
@@ -89,6 +90,7 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
     events_ = std::make_unique<EventPool>(device_);
     nonfinite_ = at::zeros({}, at::TensorOptions(at::kLong).device(device_));
   }
+  profiler_ = std::make_unique<EpochProfiler>(ranges_plugin(), config.run.profile_epoch);
   set_fault(config.run.fault, config.run.fault_ms, config.run.fault_stage, config.run.fault_step);
   check_memory(config, device_);
   threads_ = set_up_cpu(static_cast<int>(config.run.threads));
@@ -99,6 +101,8 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
   take_folder(arguments);
   write_attempt(command);
 }
+
+const CudaPlugin* Run::ranges_plugin() const { return device_.is_cuda() ? &cuda_plugin() : nullptr; }
 
 void Run::take_state(const RunState& state) {
   steps_done_ = first_step_ = checkpoint_step_ = state.step;
