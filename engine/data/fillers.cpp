@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <exception>
+#include <new>
 #include <utility>
 
 #include "core/clock.h"
@@ -17,6 +19,23 @@ Error of_sample(const Error& error, std::int64_t sample, std::int64_t batch) {
 }
 
 namespace {
+
+/// Runs `body`; what goes wrong in it is said with the sample and, where that is not said, the file.
+template <typename Body>
+void naming_sample(const Dataset& dataset, std::int64_t sample, std::int64_t batch, const Body& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    throw of_sample(error, sample, batch);
+  } catch (const std::bad_alloc&) {
+    throw of_sample({"out of memory", dataset.where(dataset.places(sample).first),
+                     "fewer data.workers, or a smaller train.global_batch", Exit::failed},
+                    sample, batch);
+  } catch (const std::exception& error) {
+    throw of_sample({error.what(), dataset.where(dataset.places(sample).first), "", Exit::failed}, sample,
+                    batch);
+  }
+}
 
 std::span<float> as_floats(std::span<std::byte> slot) {
   return {reinterpret_cast<float*>(slot.data()), slot.size() / sizeof(float)};
@@ -59,11 +78,9 @@ class SampleFiller : public Filler {
             const std::stop_token& stop) const override {
     const std::size_t samples = plan.samples.size();
     for (std::size_t b = 0; b < samples && !stop.stop_requested(); ++b) {
-      try {
+      naming_sample(dataset(), plan.samples[b], plan.batch, [&] {
         dataset().read_sample(plan.samples[b], field(slot, b), field(slot, samples + b), cost, stop);
-      } catch (const Error& error) {
-        throw of_sample(error, plan.samples[b], plan.batch);
-      }
+      });
     }
   }
 };
@@ -81,19 +98,14 @@ class FieldFiller : public Filler {
   void fill(const BatchPlan& plan, std::int64_t part, std::span<std::byte> slot, FillCost& cost,
             const std::stop_token& stop) const override {
     const auto n = static_cast<std::size_t>(part);
-    try {
-      if (layout_ == SlotLayout::raw) {
-        dataset().read_raw(plan.fields[n], field(slot, n), cost, stop);
-      } else {
-        std::vector<float*> outs;
-        for (std::size_t use = 0; use < plan.field_of.size(); ++use) {
-          if (plan.field_of[use] == part) outs.push_back(field(slot, use).data());
-        }
-        dataset().read_normalised(plan.fields[n], outs, cost, stop);
+    naming_sample(dataset(), plan.sample_of[n], plan.batch, [&] {
+      if (layout_ == SlotLayout::raw) return dataset().read_raw(plan.fields[n], field(slot, n), cost, stop);
+      std::vector<float*> outs;
+      for (std::size_t use = 0; use < plan.field_of.size(); ++use) {
+        if (plan.field_of[use] == part) outs.push_back(field(slot, use).data());
       }
-    } catch (const Error& error) {
-      throw of_sample(error, plan.sample_of[n], plan.batch);
-    }
+      dataset().read_normalised(plan.fields[n], outs, cost, stop);
+    });
   }
 
  private:
@@ -114,12 +126,10 @@ class PackedFiller : public FieldFiller {
     thread_local std::vector<float> values;  // kept: new memory costs more than what is done with it
     values.resize(dataset().field_values());
     const auto n = static_cast<std::size_t>(part);
-    try {
+    naming_sample(dataset(), plan.sample_of[n], plan.batch, [&] {
       float* const out = values.data();
       dataset().read_normalised(plan.fields[n], {&out, 1}, cost, stop);
-    } catch (const Error& error) {
-      throw of_sample(error, plan.sample_of[n], plan.batch);
-    }
+    });
     if (stop.stop_requested()) return;
     const std::int64_t begin_us = steady_us();
     const std::size_t field_bytes = values.size() * sizeof(std::uint16_t);

@@ -60,8 +60,8 @@ class Loader {
   void seek(std::int64_t position);
 
   /// The next batch; after the last one of an epoch the next epoch begins, without end. An error while it was
-  /// read is thrown here, after the good batches before it. With data.source = synthetic the first batch
-  /// comes again and again, without a wait.
+  /// read is thrown here, after the good batches before it; asked again, it is read again. With data.source =
+  /// synthetic the first batch comes again and again, without a wait.
   Batch next();
 
   virtual LoaderCounts counts() const = 0;
@@ -78,6 +78,8 @@ class Loader {
   Batch as_batch(std::int64_t position, const at::Tensor& both) const;
 
  private:
+  Batch load_or_stay(std::int64_t position);
+
   BatchOrder order_;
   std::int64_t position_ = 0;
   bool repeats_first_;  ///< data.source = synthetic

@@ -157,6 +157,8 @@ void Run::write_attempt(const std::vector<std::string>& command) {
                      .add("pid", static_cast<std::int64_t>(getpid()))
                      .add("parent_pid", static_cast<std::int64_t>(getppid()))
                      .add("fault", config.run.fault)
+                     .add("data_source", config.data.source)
+                     .add("throttle_mb_per_s", config.data.throttle_mb_per_s)
                      .add("measure", config.run.measure)
                      .add("group", config.run.group)
                      .add("point", config.run.point)
