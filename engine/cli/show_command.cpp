@@ -39,6 +39,13 @@ std::string scores_line(const RunScores& scores) {
                      scores.acc);
 }
 
+/// "[fault no_shuffle] [disk of 290 MB/s] ", "" for a plain run.
+std::string marks_text(const RunView& view) {
+  std::string out;
+  for (const std::string& mark : marks_of(view)) out += "[" + mark + "] ";
+  return out;
+}
+
 std::string head_line(const RunReader& reader) {
   const RunView& view = reader.view();
   const std::string reason = view.reason.empty() ? "" : ": " + view.reason;
@@ -46,10 +53,8 @@ std::string head_line(const RunReader& reader) {
       view.state == RunState::died
           ? fmt::format(": it never said its end; last sign {} ago", human_seconds(view.age_s))
           : "";
-  const std::string fault = view.fault.empty() ? "" : "  with the fault " + view.fault;
-  const std::string measure = measure_text(view).empty() ? "" : "  " + measure_text(view);
-  return fmt::format("{}  {}{}{}{}{}", reader.folder().filename().string(), state_name(view.state), reason,
-                     died, fault, measure);
+  return fmt::format("{}  {}{}{}  {}", reader.folder().filename().string(), state_name(view.state), reason,
+                     died, marks_text(view));
 }
 
 void print_whole(const RunReader& reader, Console& console) {
@@ -125,14 +130,11 @@ int list(Console& console) {
     const std::uint64_t bytes = folder_bytes(path);
     all_bytes += bytes;
     const std::string rmse = view.summary.has_scores ? fmt::format("{:.4f}", view.summary.rmse) : "-";
-    const std::string measure = measure_text(view);
     console.line(fmt::format("{:<42} {:<8} {:<10} {:>13} {:>9} {:>11.1f} {:>8}  {}", path.filename().string(),
                              state_name(view.state), view.preset,
                              fmt::format("{}/{}", view.summary.steps, view.summary.wanted_steps), rmse,
                              view.summary.samples_per_s, human_bytes(bytes),
-                             problem + (view.fault.empty() ? "" : "[fault " + view.fault + "] ") +
-                                 (measure.empty() ? "" : "[" + measure + "] ") +
-                                 printable(note_of(path), 60)));
+                             problem + marks_text(view) + printable(note_of(path), 60)));
   }
   console.line(fmt::format("{} runs, {}", runs.size(), human_bytes(all_bytes)));
   return 0;

@@ -38,6 +38,7 @@ cpu_set_t own_cpus() {
 
 std::vector<int> parse_affinity(const std::string& text) {
   if (text == "none") return {};
+  if (text.ends_with(',')) refuse("after the last comma no processor is named");
   const cpu_set_t own = own_cpus();
   std::set<int> cpus;
   std::istringstream words(text);

@@ -166,7 +166,7 @@ void Dataset::read_raw(FieldPlace place, std::span<float> out, FillCost& cost,
                        const std::stop_token& stop) const {
   const std::int64_t begin_us = steady_us();
   source_->read(place, out);
-  throttle_->take(static_cast<std::int64_t>(out.size_bytes()), stop);
+  throttle_->take(static_cast<std::int64_t>(out.size_bytes()), begin_us, stop);
   cost.read_us += steady_us() - begin_us;
   cost.read_bytes += static_cast<std::int64_t>(out.size_bytes());
 }
@@ -205,7 +205,7 @@ void Dataset::read_normalised(FieldPlace place, std::span<float* const> outs, Fi
         source_->read_rows(place, channel, row, rows, buffer);
         tile = buffer;
       }
-      throttle_->take(static_cast<std::int64_t>(tile.size_bytes()), stop);
+      throttle_->take(static_cast<std::int64_t>(tile.size_bytes()), begin_us, stop);
       const std::int64_t read_us = steady_us();
       cost.read_us += read_us - begin_us;
       cost.read_bytes += static_cast<std::int64_t>(tile.size_bytes());

@@ -58,6 +58,8 @@ class Dataset {
 
   /// Where input and target of sample `i` are.
   std::pair<FieldPlace, FieldPlace> places(std::int64_t i) const;
+  /// For messages: the file that holds `place`.
+  std::string where(FieldPlace place) const { return source_->where(place); }
 
   /// The field at `place` as it is in its file. Returns early, with half of it, when `stop` was requested.
   void read_raw(FieldPlace place, std::span<float> out, FillCost& cost,

@@ -39,13 +39,23 @@ Batch Loader::next() {
     const Batch& kept = resident_->batch;
     return {kept.input, kept.target, order_.epoch_of(position), order_.ends_epoch(position), resident_};
   }
-  Batch batch = load(position);
+  Batch batch = load_or_stay(position);
   ++position_;
   if (repeats_first_) {
     resident_ = std::make_shared<ResidentBatch>(ResidentBatch{batch});
     batch.resident = resident_;
   }
   return batch;
+}
+
+/// After an error the same batch is the next one again, whoever reads.
+Batch Loader::load_or_stay(std::int64_t position) {
+  try {
+    return load(position);
+  } catch (...) {
+    move(position);
+    throw;
+  }
 }
 
 Batch Loader::as_batch(std::int64_t position, const at::Tensor& both) const {

@@ -52,6 +52,7 @@ class Loader {
 
   std::int64_t steps_per_epoch() const { return order_.steps_per_epoch(); }
   std::int64_t batch_size() const { return order_.batch_size(); }
+  const BatchOrder& order() const { return order_; }
 
   /// Batches handed out so far, over all epochs.
   std::int64_t position() const { return position_; }
@@ -59,8 +60,8 @@ class Loader {
   void seek(std::int64_t position);
 
   /// The next batch; after the last one of an epoch the next epoch begins, without end. An error while it was
-  /// read is thrown here, after the good batches before it. With data.source = synthetic the first batch
-  /// comes again and again, without a wait.
+  /// read is thrown here, after the good batches before it; asked again, it is read again. With data.source =
+  /// synthetic the first batch comes again and again, without a wait.
   Batch next();
 
   virtual LoaderCounts counts() const = 0;
@@ -73,11 +74,12 @@ class Loader {
   virtual Batch load(std::int64_t position) = 0;
   virtual void move(std::int64_t /*position*/) {}
 
-  const BatchOrder& order() const { return order_; }
   /// Inputs and targets of the batch at `position` as they lie in `both`, [2, B, C, H, W].
   Batch as_batch(std::int64_t position, const at::Tensor& both) const;
 
  private:
+  Batch load_or_stay(std::int64_t position);
+
   BatchOrder order_;
   std::int64_t position_ = 0;
   bool repeats_first_;  ///< data.source = synthetic

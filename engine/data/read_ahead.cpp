@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "core/fault.h"
 #include "data/affinity.h"
+#include "data/fill_account.h"
 
 namespace isobar {
 namespace {
@@ -23,17 +24,31 @@ namespace {
 /// How long a taker that holds every slot itself is waited for before it is told so.
 constexpr std::chrono::seconds kPatience{10};
 
-constexpr std::int64_t kShortWait_us = 20;  // a thread that waited less was not kept waiting
-
-/// A slot's memory and what has to happen before it is written again.
+/// A slot's memory and what has to happen before it is written again, or given back to the system.
 struct Slot {
+  Slot() = default;
+  Slot(const Slot&) = delete;
+  Slot& operator=(const Slot&) = delete;
+  ~Slot() {
+    try {
+      wait();
+    } catch (...) {
+      // Whoever still read from it is broken, and tells that to all who ask.
+    }
+  }
+  void wait() {
+    if (before_reuse) std::exchange(before_reuse, {})();
+  }
+
   SlotMemory memory;
-  std::shared_ptr<std::function<void()>> before_reuse = std::make_shared<std::function<void()>>();
+  std::function<void()> before_reuse;
 };
+using SlotPtr = std::shared_ptr<Slot>;
 
 /// A batch that is filled, or being filled.
 struct Open {
   std::int64_t batch = 0;
+  SlotPtr slot;  ///< until it is lent
   FilledSlot filled;
   std::int64_t parts = 0;
   std::int64_t next_part = 0;   ///< the first that nobody took
@@ -62,51 +77,6 @@ void sleep_ms(std::int64_t ms, const std::stop_token& stop) {
 
 void FilledSlot::set_before_reuse(std::function<void()> wait) const { *reuse_hook = std::move(wait); }
 
-/// One thread's account of the batch that it works at, told as spans when it goes on to another.
-class FillAccount {
- public:
-  FillAccount(SpanWriter* spans, std::int64_t thread)
-      : spans_(spans), track_(fmt::format("load.{}", thread)) {}
-  ~FillAccount() { tell(); }
-  FillAccount(const FillAccount&) = delete;
-  FillAccount& operator=(const FillAccount&) = delete;
-
-  void waited(std::int64_t batch, std::int64_t begin_us, std::int64_t end_us) {
-    if (end_us - begin_us >= kShortWait_us) add("wait", batch, begin_us, end_us, 0);
-  }
-  void filled(std::int64_t batch, std::int64_t begin_us, const FillCost& cost) {
-    if (batch != batch_) tell();
-    if (batch_ < 0) begin_us_ = begin_us;
-    batch_ = batch;
-    cost_.read_us += cost.read_us;
-    cost_.normalise_us += cost.normalise_us;
-    cost_.read_bytes += cost.read_bytes;
-  }
-  /// Reading and normalising take turns, field by field or in smaller pieces; they are told one after the
-  /// other, each in one piece.
-  void tell() {
-    if (batch_ < 0) return;
-    const std::int64_t read_end_us = begin_us_ + cost_.read_us;
-    add("read", batch_, begin_us_, read_end_us, cost_.read_bytes);
-    add("normalise", batch_, read_end_us, read_end_us + cost_.normalise_us, cost_.read_bytes);
-    batch_ = -1;
-    cost_ = {};
-  }
-
- private:
-  void add(const char* name, std::int64_t batch, std::int64_t begin_us, std::int64_t end_us,
-           std::int64_t bytes) {
-    if (spans_ == nullptr || end_us <= begin_us) return;
-    spans_->add({track_, name, batch, begin_us, end_us, bytes});
-  }
-
-  SpanWriter* spans_;
-  std::string track_;
-  std::int64_t batch_ = -1;
-  std::int64_t begin_us_ = 0;
-  FillCost cost_;
-};
-
 /// Everything below `mutex`, but for `filler`, `order` and `setting`, which do not change.
 struct ReadAhead::State : std::enable_shared_from_this<ReadAhead::State> {
   State(std::shared_ptr<const SlotFiller> slot_filler, const BatchOrder& batch_order,
@@ -120,13 +90,17 @@ struct ReadAhead::State : std::enable_shared_from_this<ReadAhead::State> {
   void prepare(const OpenPtr& open);
   void fill(const OpenPtr& open, std::int64_t part, std::int64_t thread, FillAccount& account);
   void fail(const OpenPtr& open);
-  SlotMemory lend(const Slot& slot);
-  void give_back(const Slot& slot);
+  SlotPtr claim_slot();
+  void forget_slot();
+  SlotMemory lend(const SlotPtr& slot);
+  void give_back(const SlotPtr& slot);
 
   bool may_open() const;
   bool all_slots_are_out() const;
   bool epoch_is_over() const;
-  void start_threads(std::vector<std::thread>& ended);
+  bool has_ended(std::int64_t generation) const;
+  void wait_for_first(std::unique_lock<std::mutex>& lock);
+  void start_threads(std::vector<std::jthread>& ended);
 
   const std::shared_ptr<const SlotFiller> filler;
   const BatchOrder order;
@@ -140,10 +114,11 @@ struct ReadAhead::State : std::enable_shared_from_this<ReadAhead::State> {
   std::int64_t asked = 0;           ///< what `take` gives next
   std::int64_t next = 0;            ///< what is opened next
   std::int64_t allowed_epoch = -1;  ///< nothing of a later one is opened, unless reading crosses epochs
-  std::vector<Slot> free_slots;
-  std::int64_t slots = 0;  ///< that were made or are being made
-  std::vector<std::thread> threads;
-  std::int64_t generations = 0;  ///< of threads; those of an earlier one end
+  std::vector<SlotPtr> free_slots;
+  std::int64_t slots = 0;             ///< that were made or are being made
+  std::vector<std::jthread> threads;  ///< joined by their destructors
+  std::int64_t generations = 0;       ///< of threads; those of an earlier one end
+  std::exception_ptr broken;          ///< what ended a thread
   ReadAheadCounts counts;
 };
 
@@ -161,13 +136,35 @@ bool ReadAhead::State::epoch_is_over() const {
   return !setting.keeps_threads && order.epoch_of(next) > allowed_epoch;
 }
 
+/// Before it looks for work: one of an earlier generation would find that of its successors, and go on.
+bool ReadAhead::State::has_ended(std::int64_t generation) const {
+  return stopping.stop_requested() || generation != generations;
+}
+
+/// Together with the decision to open a batch, so that two threads do not count on the same slot.
+SlotPtr ReadAhead::State::claim_slot() {
+  if (free_slots.empty()) {
+    const SlotPtr made = std::make_shared<Slot>();
+    ++slots;
+    return made;
+  }
+  SlotPtr slot = std::move(free_slots.back());
+  free_slots.pop_back();
+  return slot;
+}
+
+void ReadAhead::State::forget_slot() {
+  const std::scoped_lock lock(mutex);
+  --slots;
+}
+
 Task ReadAhead::State::claim() {
-  if (stopping.stop_requested()) return {};
   for (const OpenPtr& open : window) {
     if (open->prepared && !open->done && open->next_part < open->parts) return {open, open->next_part++};
   }
   if (!may_open()) return {};
   const OpenPtr open = std::make_shared<Open>();
+  open->slot = claim_slot();
   open->batch = next++;
   window.push_back(open);
   return {open, -1};
@@ -176,9 +173,12 @@ Task ReadAhead::State::claim() {
 Task ReadAhead::State::next_task(std::int64_t generation, FillAccount& account) {
   std::int64_t begin_us = 0;
   std::unique_lock lock(mutex);
-  Task task = claim();
-  while (!task.open) {
-    if (stopping.stop_requested() || generation != generations || epoch_is_over()) return {};
+  Task task;
+  while (true) {
+    if (has_ended(generation)) return {};
+    task = claim();
+    if (task.open) break;
+    if (epoch_is_over()) return {};
     if (begin_us == 0) {
       lock.unlock();  // telling may take its time
       account.tell();
@@ -187,51 +187,40 @@ Task ReadAhead::State::next_task(std::int64_t generation, FillAccount& account) 
     } else {
       work_came.wait(lock);
     }
-    task = claim();
   }
   lock.unlock();
   if (begin_us > 0) account.waited(task.open->batch, begin_us, steady_us());
   return task;
 }
 
-SlotMemory ReadAhead::State::lend(const Slot& slot) {
-  return {slot.memory.get(), [state = weak_from_this(), slot](std::byte*) {
+SlotMemory ReadAhead::State::lend(const SlotPtr& slot) {
+  return {slot->memory.get(), [state = weak_from_this(), slot](std::byte*) {
             if (const auto alive = state.lock()) alive->give_back(slot);
           }};
 }
 
-void ReadAhead::State::give_back(const Slot& slot) {
+void ReadAhead::State::give_back(const SlotPtr& slot) {
   const std::scoped_lock lock(mutex);
   free_slots.push_back(slot);
-  work_came.notify_one();
+  work_came.notify_all();  // one alone might be about to end
 }
 
 void ReadAhead::State::prepare(const OpenPtr& open) {
-  Slot slot;
-  {
-    const std::scoped_lock lock(mutex);
-    if (free_slots.empty()) {
-      ++slots;
-    } else {
-      slot = std::move(free_slots.back());
-      free_slots.pop_back();
-    }
-  }
-  if (!slot.memory) {
+  const SlotPtr slot = std::exchange(open->slot, nullptr);
+  if (!slot->memory) {
     try {
-      slot.memory = filler->allocate();
+      slot->memory = filler->allocate();
     } catch (...) {
-      const std::scoped_lock lock(mutex);
-      --slots;
+      forget_slot();
       throw;
     }
   }
   const SlotMemory lent = lend(slot);  // from here on it comes back whatever happens
-  if (*slot.before_reuse) std::exchange(*slot.before_reuse, {})();
+  slot->wait();
   BatchPlan plan = filler->plan(open->batch);
   const std::scoped_lock lock(mutex);
   open->parts = open->parts_left = filler->parts(plan);
-  open->filled = {std::move(plan), lent, filler->slot_bytes(), slot.before_reuse};
+  open->filled = {std::move(plan), lent, filler->slot_bytes(), {slot, &slot->before_reuse}};
   open->prepared = true;
   work_came.notify_all();
 }
@@ -264,25 +253,31 @@ void ReadAhead::State::fail(const OpenPtr& open) {
 }
 
 void ReadAhead::State::work(std::int64_t thread, std::int64_t generation) {
-  run_on(setting.cpus);
-  FillAccount account(setting.spans, thread);
-  while (true) {
-    const Task task = next_task(generation, account);
-    if (!task.open) return;
-    try {
-      if (task.prepares()) {
-        prepare(task.open);
-      } else {
-        fill(task.open, task.part, thread, account);
+  try {
+    run_on(setting.cpus);
+    FillAccount account(setting.spans, thread);
+    while (true) {
+      const Task task = next_task(generation, account);
+      if (!task.open) return;
+      try {
+        if (task.prepares()) {
+          prepare(task.open);
+        } else {
+          fill(task.open, task.part, thread, account);
+        }
+      } catch (...) {
+        fail(task.open);
       }
-    } catch (...) {
-      fail(task.open);
     }
+  } catch (...) {  // no memory for a few bytes: nobody fills what this thread would have filled
+    const std::scoped_lock lock(mutex);
+    broken = std::current_exception();
+    batch_done.notify_all();
   }
 }
 
 /// Threads of the epoch before have ended, or are about to: they are given to the caller to be waited for.
-void ReadAhead::State::start_threads(std::vector<std::thread>& ended) {
+void ReadAhead::State::start_threads(std::vector<std::jthread>& ended) {
   if (!threads.empty() && setting.keeps_threads) return;
   ended.swap(threads);
   ++generations;
@@ -297,18 +292,35 @@ void ReadAhead::State::start_threads(std::vector<std::thread>& ended) {
   }
 }
 
+/// Until the first batch of the window is filled, or failed.
+void ReadAhead::State::wait_for_first(std::unique_lock<std::mutex>& lock) {
+  while (true) {
+    // After a stop threads leave batches unfinished: none is good any more.
+    if (stopping.stop_requested()) throw Error("loading was stopped", "the loader", "", Exit::failed);
+    if (!window.empty() && window.front()->done) return;
+    if (broken) std::rethrow_exception(broken);
+    if (!all_slots_are_out()) {
+      batch_done.wait(lock);
+    } else if (batch_done.wait_for(lock, kPatience) == std::cv_status::timeout && all_slots_are_out()) {
+      throw Error(fmt::format("all {} slots of the ring are held by who waits for the next batch",
+                              setting.most_slots),
+                  "the loader", "give a batch back before the next one is asked for", Exit::failed);
+    }
+  }
+}
+
 ReadAhead::ReadAhead(std::shared_ptr<const SlotFiller> filler, const BatchOrder& order,
                      const ReadAheadSetting& setting)
     : state_(std::make_shared<State>(std::move(filler), order, setting)) {}
 
 ReadAhead::~ReadAhead() {
   stop();
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;
   {
     const std::scoped_lock lock(state_->mutex);
     threads.swap(state_->threads);
   }
-  for (std::thread& thread : threads) thread.join();
+  threads.clear();
   std::deque<OpenPtr> window;  // its slots come back, which takes the lock
   const std::scoped_lock lock(state_->mutex);
   window.swap(state_->window);
@@ -324,7 +336,7 @@ void ReadAhead::stop() noexcept {
 FilledSlot ReadAhead::take() {
   State& state = *state_;
   const std::int64_t begin_us = steady_us();
-  std::vector<std::thread> ended;
+  std::vector<std::jthread> ended;  // waited for without the lock
   OpenPtr taken;
   {
     std::unique_lock lock(state.mutex);
@@ -336,25 +348,17 @@ FilledSlot ReadAhead::take() {
     state.work_came.notify_all();
     state.counts.ready = std::count_if(state.window.begin(), state.window.end(),
                                        [](const OpenPtr& open) { return open->done; });
-    const auto due = [&] { return !state.window.empty() && state.window.front()->done; };
-    while (!due() && !state.stopping.stop_requested()) {
-      if (!state.all_slots_are_out()) {
-        state.batch_done.wait(lock);
-      } else if (state.batch_done.wait_for(lock, kPatience) == std::cv_status::timeout &&
-                 state.all_slots_are_out()) {
-        throw Error(fmt::format("all {} slots of the ring are held by who waits for the next batch",
-                                state.setting.most_slots),
-                    "the loader", "give a batch back before the next one is asked for", Exit::failed);
-      }
-    }
-    if (!due()) throw Error("loading was stopped", "the loader", "", Exit::failed);
+    state.wait_for_first(lock);
     taken = state.window.front();
     state.window.pop_front();
     ++state.asked;
-    state.counts.stall_us += steady_us() - begin_us;
     state.work_came.notify_all();
   }
-  for (std::thread& thread : ended) thread.join();
+  ended.clear();
+  {
+    const std::scoped_lock lock(state.mutex);
+    state.counts.stall_us += steady_us() - begin_us;
+  }
   if (taken->failure) std::rethrow_exception(taken->failure);
   return taken->filled;
 }

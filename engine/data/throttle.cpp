@@ -23,13 +23,12 @@ void sleep_until_us(double due_us, const std::stop_token& stop) {
 
 }  // namespace
 
-void Throttle::take(std::int64_t bytes, const std::stop_token& stop) {
+void Throttle::take(std::int64_t bytes, std::int64_t asked_us, const std::stop_token& stop) {
   if (mb_per_s_ <= 0) return;
   double due_us = 0;
   {
     const std::scoped_lock lock(mutex_);
-    const auto now_us = static_cast<double>(steady_us());
-    free_at_us_ = std::max(free_at_us_, now_us - kLate_us) +
+    free_at_us_ = std::max(free_at_us_, static_cast<double>(asked_us) - kLate_us) +
                   static_cast<double>(bytes) / static_cast<double>(mb_per_s_);
     due_us = free_at_us_;
   }

@@ -13,9 +13,10 @@ class Throttle {
 
   std::int64_t mb_per_s() const { return mb_per_s_; }
 
-  /// Returns when `bytes` more would have arrived, or `stop` was requested. Who comes while others wait gets
-  /// what follows theirs. Time in which nobody reads is not made up for.
-  void take(std::int64_t bytes, const std::stop_token& stop = {});
+  /// Returns when `bytes` more would have arrived that were asked for at `asked_us` (steady clock), or `stop`
+  /// was requested: the time that the fast file system took counts. Who comes while others wait gets what
+  /// follows theirs. Time in which nobody reads is not made up for.
+  void take(std::int64_t bytes, std::int64_t asked_us, const std::stop_token& stop = {});
 
  private:
   std::int64_t mb_per_s_;

@@ -30,6 +30,7 @@ WorkerLoader::WorkerLoader(const Dataset& dataset, const Sampler& sampler, const
                            c10::Device device, SpanWriter& spans, Passes passes)
     : Loader(order_of(sampler, config, passes), dataset), dataset_(dataset), device_(device) {
   const DataConfig& data = config.data;
+  const std::vector<int> cpus = parse_affinity(data.cpu_affinity);
   const std::int64_t threads = thread_count(data);
   if (threads == 0) {
     inline_ = std::make_unique<InlineLoader>(dataset, sampler, batch_size());
@@ -47,7 +48,7 @@ WorkerLoader::WorkerLoader(const Dataset& dataset, const Sampler& sampler, const
                                                         .ahead = ahead,
                                                         .crosses_epochs = stays && trains,
                                                         .keeps_threads = stays,
-                                                        .cpus = parse_affinity(data.cpu_affinity),
+                                                        .cpus = cpus,
                                                         .spans = trains ? &spans : nullptr});
 }
 
