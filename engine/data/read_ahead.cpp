@@ -360,7 +360,7 @@ FilledSlot ReadAhead::take() {
     state.counts.stall_us += steady_us() - begin_us;
   }
   if (taken->failure) std::rethrow_exception(taken->failure);
-  return taken->filled;
+  return std::move(taken->filled);  // the thread that filled it last may hold the rest for a moment longer
 }
 
 void ReadAhead::seek(std::int64_t batch) {
