@@ -19,7 +19,6 @@ using namespace isobar;
 
 static void train(Run& run) {
   // ---- Configure -----------------------------------------------------------------------------------------
-  // Defaults are in lessons/base.toml, sizes in lessons/presets/; run.toml in the run folder holds all of it.
   const Config& config = run.config();
 
   // ---- Data ----------------------------------------------------------------------------------------------
@@ -27,10 +26,11 @@ static void train(Run& run) {
   const Dataset valid_set(config.data, run.data_root(), "valid", config.data.limit_valid);
   const Sampler sampler(train_set.size(), config.data.shuffle, config.data.seed);
   const Sampler in_order(valid_set.size(), /*shuffle=*/false, /*seed=*/0);
-  // Threads fill the slots of a ring field by field; on a GPU they take raw bytes and the device normalises.
+  // Threads fill the slots of a ring field by field; on a GPU with raw bytes, which the device normalises.
   RingLoader ring(train_set, sampler, config, run.device(), run.spans());
   RingLoader valid_ring(valid_set, in_order, config, run.device(), run.spans(), Passes::single);
-  DevicePrefetch loader(ring, config.loader);  // the next batch is uploaded beside the kernels of this one
+  // A step of its own: a side stream brings the next batch to the device while this one is computed with.
+  DevicePrefetch loader(ring, config.loader);
   DevicePrefetch valid_loader(valid_ring, config.loader);
 
   // ---- Model ---------------------------------------------------------------------------------------------
@@ -53,10 +53,10 @@ static void train(Run& run) {
   while (run.goes_on(training)) {  // saves a checkpoint when one is due
     Step step = run.begin_step();
 
-    step.enter(Stage::load);  // waits only if the next batch is not there yet
+    step.enter(Stage::load);  // the stream waits for the upload if it must; the host does not
     Batch batch = loader.next();
 
-    step.enter(Stage::copy);
+    step.enter(Stage::copy);  // nothing is left to do
     batch = batch.to(run.device());
 
     step.enter(Stage::forward);

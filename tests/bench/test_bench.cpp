@@ -20,7 +20,7 @@ namespace {
 std::string bin(const std::string& name) { return bin_folder(ISOBAR_BIN) + "/" + name; }
 
 PairedRow row_of(std::vector<double> ours, std::vector<double> peer) {
-  return {"step", "ms", "PyTorch", std::move(ours), std::move(peer), 0, 0};
+  return {"step", "ms", "PyTorch", std::move(ours), std::move(peer), 0, 0, false};
 }
 
 Json machine(double others, double stolen, int throttled_before, int throttled_after) {
