@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <thread>
 
 #include "analyse/curve_svg.h"
@@ -177,11 +178,11 @@ constexpr const char* kShowUsage =
     "./isobar show RUN [--follow] [--json] [--curve FILE.svg] [--timeline [--step N] [--steps K]] "
     "[--trace FILE.json]; RUN is a folder, a name, or last; N counts from 0";
 
-/// Takes "OPTION VALUE" out of `arguments`; "" when it is not there. An option without its value is an Error
-/// (exit code 2).
-std::string take_value(std::vector<std::string>& arguments, const std::string& option) {
+/// Takes "OPTION VALUE" out of `arguments`, where it is. An option without its value is an Error (exit code
+/// 2).
+std::optional<std::string> take_value(std::vector<std::string>& arguments, const std::string& option) {
   const auto found = std::find(arguments.begin(), arguments.end(), option);
-  if (found == arguments.end()) return "";
+  if (found == arguments.end()) return std::nullopt;
   if (found + 1 == arguments.end()) throw Error(option + " what?", "./isobar show", kShowUsage);
   const std::string value = *(found + 1);
   arguments.erase(found, found + 2);
@@ -194,12 +195,12 @@ TimelineRequest take_timeline(std::vector<std::string>& arguments, bool json) {
   out.json = json;
   out.draw = take_flag(arguments, "--timeline");
   out.trace_file = take_value(arguments, "--trace");
-  const std::string first = take_value(arguments, "--step");
-  const std::string steps = take_value(arguments, "--steps");
-  if (!out.draw && (!first.empty() || !steps.empty()))
+  const std::optional<std::string> first = take_value(arguments, "--step");
+  const std::optional<std::string> steps = take_value(arguments, "--steps");
+  if (!out.draw && (first || steps))
     throw Error("--step and --steps choose what --timeline draws", "./isobar show", kShowUsage);
-  if (!first.empty()) out.wish.first = parse_steps("--step", first, 0);
-  if (!steps.empty()) out.wish.steps = parse_steps("--steps", steps, 1);
+  if (first) out.wish.first = parse_steps("--step", *first, 0);
+  if (steps) out.wish.steps = parse_steps("--steps", *steps, 1);
   return out;
 }
 
@@ -209,11 +210,11 @@ int show_command(const std::vector<std::string>& words) {
   std::vector<std::string> arguments = words;
   const bool json = take_flag(arguments, "--json");
   const bool live = take_flag(arguments, "--follow");
-  const std::string curve = take_value(arguments, "--curve");
+  const std::optional<std::string> curve = take_value(arguments, "--curve");
   const TimelineRequest timeline = take_timeline(arguments, json);
   if (arguments.size() != 1) throw Error("which run?", "./isobar show", kShowUsage);
-  const bool asks_timeline = timeline.draw || !timeline.trace_file.empty();
-  if (asks_timeline && (live || !curve.empty()))
+  const bool asks_timeline = timeline.draw || timeline.trace_file;
+  if (asks_timeline && (live || curve))
     throw Error("--timeline and --trace go with neither --follow nor --curve", "./isobar show", kShowUsage);
   const fs::path run = find_run(arguments.front(), "runs");
   if (asks_timeline) {
@@ -228,9 +229,9 @@ int show_command(const std::vector<std::string>& words) {
     console.line(head_line(reader));
     follow(reader, console);
   }
-  if (!curve.empty()) {
-    write_file_whole(curve, draw_curve(reader));
-    console.line("drawn: " + curve);
+  if (curve) {
+    write_file_whole(*curve, draw_curve(reader));
+    console.line("drawn: " + *curve);
   } else if (json) {
     std::printf("%s\n", to_json(reader).c_str());
   } else {

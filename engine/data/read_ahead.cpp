@@ -89,7 +89,7 @@ struct ReadAhead::State : std::enable_shared_from_this<ReadAhead::State> {
   Task next_task(std::int64_t generation, FillAccount& account);
   void prepare(const OpenPtr& open);
   void fill(const OpenPtr& open, std::int64_t part, std::int64_t thread, FillAccount& account);
-  void fail(const OpenPtr& open);
+  void fail(const OpenPtr& open, std::exception_ptr failure);
   SlotPtr claim_slot();
   void forget_slot();
   SlotMemory lend(const SlotPtr& slot);
@@ -245,9 +245,9 @@ void ReadAhead::State::fill(const OpenPtr& open, std::int64_t part, std::int64_t
   batch_done.notify_all();
 }
 
-void ReadAhead::State::fail(const OpenPtr& open) {
+void ReadAhead::State::fail(const OpenPtr& open, std::exception_ptr failure) {
   const std::scoped_lock lock(mutex);
-  if (!open->done) open->failure = std::current_exception();
+  if (!open->done) open->failure = std::move(failure);
   open->done = true;
   batch_done.notify_all();
 }
@@ -259,6 +259,7 @@ void ReadAhead::State::work(std::int64_t thread, std::int64_t generation) {
     while (true) {
       const Task task = next_task(generation, account);
       if (!task.open) return;
+      std::exception_ptr failure;  // given away whole: it belongs to one thread at a time
       try {
         if (task.prepares()) {
           prepare(task.open);
@@ -266,8 +267,9 @@ void ReadAhead::State::work(std::int64_t thread, std::int64_t generation) {
           fill(task.open, task.part, thread, account);
         }
       } catch (...) {
-        fail(task.open);
+        failure = std::current_exception();
       }
+      if (failure) fail(task.open, std::move(failure));
     }
   } catch (...) {  // no memory for a few bytes: nobody fills what this thread would have filled
     const std::scoped_lock lock(mutex);
@@ -359,8 +361,8 @@ FilledSlot ReadAhead::take() {
     const std::scoped_lock lock(state.mutex);
     state.counts.stall_us += steady_us() - begin_us;
   }
-  if (taken->failure) std::rethrow_exception(taken->failure);
-  return taken->filled;
+  if (taken->failure) std::rethrow_exception(std::exchange(taken->failure, nullptr));
+  return std::move(taken->filled);  // the thread that filled it last may hold the rest for a moment longer
 }
 
 void ReadAhead::seek(std::int64_t batch) {

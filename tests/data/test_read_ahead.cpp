@@ -1,0 +1,174 @@
+// Threads that read ahead: order, limits, seeking, and how many of them are at work.
+#include <catch2/catch.hpp>
+#include <deque>
+#include <filesystem>
+#include <random>
+
+#include "data/fake_filler.h"
+#include "data/read_ahead.h"
+#include "support/deadline.h"
+#include "support/errors.h"
+
+using namespace isobar;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::int64_t kSteps = 10;  // of an epoch
+
+BatchOrder small_order() { return {Sampler(2 * kSteps, true, 1), 2}; }
+
+int threads_now() {
+  int count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) ++count;
+  return count;
+}
+
+/// Waits for what comes soon; false after two seconds.
+bool soon(const std::function<bool()>& what) {
+  for (int n = 0; n < 2000; ++n) {
+    if (what()) return true;
+    std::this_thread::sleep_for(1ms);
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("batches come in order and whole, with any number of threads, parts and batches ahead") {
+  const Deadline deadline("batches in order", 60s);
+  for (const std::int64_t threads : {1, 2, 5, 16}) {
+    for (const std::int64_t ahead : {1, 2, 7, 32}) {
+      for (const std::int64_t parts : {1, 3}) {
+        const auto filler = std::make_shared<FakeFiller>(parts);
+        filler->most_delay_us = 200;
+        ReadAhead reading(filler, small_order(), {.threads = threads, .ahead = ahead});
+        bool in_order = true;
+        for (std::int64_t batch = 0; batch < 60; ++batch) in_order &= filler->holds(reading.take(), batch);
+        INFO(threads << " threads, " << ahead << " ahead, " << parts << " parts");
+        CHECK(in_order);
+        CHECK(filler->most_filling <= threads);
+        CHECK(soon([&] { return filler->highest == 59 + ahead && filler->filling == 0; }));
+        std::this_thread::sleep_for(1ms);
+        CHECK(filler->highest == 59 + ahead);  // and never a batch more
+        CHECK(*filler->most_slots <= ahead + 1);
+        CHECK(reading.counts().read_bytes == (60 + ahead) * parts * 10);
+      }
+    }
+  }
+}
+
+TEST_CASE("of a limited number of slots no more are ever made, and none is written while it is held") {
+  const Deadline deadline("limited slots", 60s);
+  for (const std::int64_t most : {1, 2, 3}) {
+    const auto filler = std::make_shared<FakeFiller>(2);
+    filler->most_delay_us = 30;
+    ReadAhead reading(filler, small_order(), {.threads = 8, .ahead = 8, .most_slots = most});
+    std::deque<FilledSlot> held;
+    std::mt19937 random(3);
+    bool in_order = true;
+    for (std::int64_t batch = 0; batch < 2000; ++batch) {
+      while (static_cast<std::int64_t>(held.size()) >= most || (!held.empty() && random() % 2 == 0)) {
+        in_order &= filler->holds(held.front(), held.front().plan.batch);
+        filler->mark_held(held.front().memory.get(), false);
+        held.pop_front();
+      }
+      held.push_back(reading.take());
+      filler->mark_held(held.back().memory.get(), true);
+      in_order &= filler->holds(held.back(), batch);
+    }
+    CHECK(in_order);
+    CHECK(filler->written_while_held == 0);
+    CHECK(*filler->most_slots == most);
+  }
+}
+
+TEST_CASE("nothing of an epoch is read before its first batch is asked for, where that is wanted") {
+  const Deadline deadline("epochs apart", 20s);
+  const auto filler = std::make_shared<FakeFiller>();
+  ReadAhead reading(filler, small_order(), {.threads = 3, .ahead = 4, .crosses_epochs = false});
+  for (std::int64_t epoch = 0; epoch < 3; ++epoch) {
+    for (std::int64_t step = 0; step < kSteps; ++step)
+      CHECK(filler->holds(reading.take(), epoch * kSteps + step));
+    std::this_thread::sleep_for(20ms);
+    CHECK(filler->highest == (epoch + 1) * kSteps - 1);
+  }
+  ReadAhead crossing(filler, small_order(), {.threads = 3, .ahead = 4});
+  for (std::int64_t step = 0; step < 3 * kSteps; ++step) crossing.take();
+  CHECK(soon([&] { return filler->highest == 3 * kSteps + 3; }));
+}
+
+TEST_CASE("threads end with their epoch where they are not kept, and start again for the next") {
+  const Deadline deadline("threads of an epoch", 40s);
+  const auto filler = std::make_shared<FakeFiller>(2);
+  filler->most_delay_us = 100;
+  const int before = threads_now();
+  ReadAhead reading(filler, small_order(),
+                    {.threads = 4, .ahead = 4, .crosses_epochs = false, .keeps_threads = false});
+  CHECK(threads_now() == before);
+  for (std::int64_t batch = 0; batch < 4 * kSteps; ++batch) {
+    CHECK(filler->holds(reading.take(), batch));
+    if (batch % kSteps == 0) CHECK(threads_now() == before + 4);
+    if (batch % kSteps == kSteps - 1) CHECK(soon([&] { return threads_now() == before; }));
+  }
+  // In the middle of an epoch those of before still wait for work: they end all the same.
+  std::mt19937 random(2);
+  for (int n = 0; n < 50; ++n) {
+    const auto batch = static_cast<std::int64_t>(random() % 100);
+    reading.seek(batch);
+    for (std::int64_t k = 0; k < 3; ++k) CHECK(filler->holds(reading.take(), batch + k));
+    CHECK(threads_now() <= before + 4);
+  }
+}
+
+TEST_CASE("kept threads are as many in every epoch, and none is left in the end") {
+  const Deadline deadline("kept threads", 20s);
+  const int before = threads_now();
+  {
+    ReadAhead reading(std::make_shared<FakeFiller>(), small_order(), {.threads = 3, .ahead = 2});
+    for (std::int64_t batch = 0; batch < 3 * kSteps; ++batch) reading.take();
+    CHECK(threads_now() == before + 3);
+  }
+  CHECK(soon([&] { return threads_now() == before; }));  // the system lists a joined one a moment longer
+}
+
+TEST_CASE("reading goes on wherever it is sent, at any time") {
+  const Deadline deadline("seeking", 60s);
+  std::mt19937 random(4);
+  for (const std::int64_t most : {0, 2}) {
+    for (const bool crosses : {true, false}) {
+      const auto filler = std::make_shared<FakeFiller>(3);
+      filler->most_delay_us = 300;
+      ReadAhead reading(filler, small_order(),
+                        {.threads = 4, .ahead = 4, .most_slots = most, .crosses_epochs = crosses});
+      bool right = true;
+      for (int n = 0; n < 100; ++n) {
+        const auto from = static_cast<std::int64_t>(random() % 200);
+        reading.seek(from);
+        if (random() % 4 == 0) reading.seek(from);
+        const auto count = static_cast<std::int64_t>(random() % 6);
+        for (std::int64_t k = 0; k < count; ++k) right &= filler->holds(reading.take(), from + k);
+        if (random() % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 400));
+      }
+      CHECK(right);
+      if (most > 0) CHECK(*filler->most_slots <= most);
+    }
+  }
+}
+
+TEST_CASE("what lay ready and how long a batch was waited for is counted") {
+  const Deadline deadline("counts", 20s);
+  const auto filler = std::make_shared<FakeFiller>();
+  filler->hold_ms = 20;
+  ReadAhead reading(filler, small_order(), {.threads = 1, .ahead = 3});
+  CHECK(reading.counts().stall_us == 0);
+  reading.take();
+  const std::int64_t first_us = reading.counts().stall_us;
+  CHECK(first_us >= 20'000);
+  CHECK(reading.counts().ready == 0);
+  REQUIRE(soon([&] { return filler->highest == 3 && filler->filling == 0; }));
+  std::this_thread::sleep_for(5ms);
+  reading.take();
+  CHECK(reading.counts().ready == 3);
+  CHECK(reading.counts().stall_us - first_us < 20'000);  // it did not wait for a fill
+}
