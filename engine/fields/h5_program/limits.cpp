@@ -29,7 +29,7 @@ void limit(__rlimit_resource resource, rlim_t wanted) {
   setrlimit(resource, &now);
 }
 
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 /// From here on the kernel refuses (EPERM) every call but those that reading and answering need: nothing is
 /// opened, started, connected, signalled or deleted, whatever runs here. A kernel that cannot do this leaves
 /// it out.
@@ -68,7 +68,7 @@ void allow_only_reading() {}
 }  // namespace
 
 void give_up_rights() {
-#ifndef __SANITIZE_ADDRESS__  // whose shadow memory alone is larger
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // whose shadow memory alone is larger
   limit(RLIMIT_AS, kMemoryBytes);
 #endif
   limit(RLIMIT_CORE, 0);
