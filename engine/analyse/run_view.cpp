@@ -50,6 +50,16 @@ std::string measure_text(const RunView& view) {
   return "measures " + measure + (view.point.empty() || view.point == measure ? "" : " at " + view.point);
 }
 
+std::vector<std::string> marks_of(const RunView& view) {
+  std::vector<std::string> out;
+  if (!view.fault.empty()) out.push_back("fault " + view.fault);
+  if (view.throttle_mb_per_s > 0) out.push_back(fmt::format("disk of {} MB/s", view.throttle_mb_per_s));
+  if (!view.data_source.empty())
+    out.push_back(view.data_source == "memory" ? "data in memory" : view.data_source + " data");
+  if (const std::string measure = measure_text(view); !measure.empty()) out.push_back(measure);
+  return out;
+}
+
 const std::vector<std::string>& stage_names() {
   static const std::vector<std::string> names = {"load", "copy", "forward", "backward", "comm", "optimize"};
   return names;
@@ -119,6 +129,8 @@ void RunViewBuilder::take_run(const Event& event) {
   view_.started = event.text("started");
   view_.provenance = event.text("provenance");
   view_.fault = event.text("fault") == "none" ? "" : event.text("fault");
+  view_.data_source = event.text("data_source") == "files" ? "" : event.text("data_source");
+  view_.throttle_mb_per_s = event.integer("throttle_mb_per_s");
   view_.group = event.text("group");
   view_.point = event.text("point");
   view_.repeat = event.integer("repeat");

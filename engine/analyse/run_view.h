@@ -39,7 +39,9 @@ struct RunView {
   std::string device;
   std::string host;
   std::string started;
-  std::string fault;        ///< the mistake on purpose, "" without one
+  std::string fault;                   ///< the mistake on purpose, "" without one
+  std::string data_source;             ///< "memory" or "synthetic" where it is not files
+  std::int64_t throttle_mb_per_s = 0;  ///< of a file system that was made slow; 0 = it was not
   std::string group;        ///< of the runs that it belongs to, such as those of a sweep; "" = none
   std::string point;        ///< its place in the group
   std::int64_t repeat = 0;  ///< which repeat of that point
@@ -58,6 +60,10 @@ struct RunView {
 
 /// "measures io" for a run that only measures, with its place in its group; "" for one that trains.
 std::string measure_text(const RunView& view);
+
+/// What sets it apart from a plain run, a few words each: a mistake on purpose, a slow disk, made-up data,
+/// that it only measures.
+std::vector<std::string> marks_of(const RunView& view);
 
 /// The stages of a step, in their order.
 const std::vector<std::string>& stage_names();

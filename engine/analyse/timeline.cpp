@@ -19,6 +19,8 @@ bool is_compute(std::string_view name) {
   return name == "forward" || name == "backward" || name == "optimize";
 }
 
+bool is_no_wait(std::string_view name) { return name != "wait"; }
+
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -63,19 +65,24 @@ class Figures {
       time_.end = std::max(time_.end, window.end_us);
     }
     time_.end = std::max(time_.end, time_.begin + 1);
+    std::vector<std::vector<std::size_t>> places(table.tracks.size());  // of each name in a track, from 1
     tracks_.resize(table.tracks.size());
-    for (std::size_t i = 0; i < table.spans.size(); ++i) tracks_[table.spans[i].track].push_back(i);
+    for (std::size_t i = 0; i < table.spans.size(); ++i) {
+      const SpanRow& span = table.spans[i];
+      places[span.track].resize(table.names.size());
+      std::size_t& place = places[span.track][span.name];
+      if (place == 0) {
+        tracks_[span.track].push_back({span.name, {}});
+        place = tracks_[span.track].size();
+      }
+      tracks_[span.track][place - 1].spans.push_back(i);
+    }
   }
 
   TrackFigures of_track(std::size_t track) const {
-    TrackFigures out{
-        track, share(union_of_names(track, [](std::string_view name) { return name != "wait"; })), {}};
-    std::vector<bool> seen(table_.names.size());
-    for (const std::size_t i : tracks_[track]) {
-      const std::size_t name = table_.spans[i].name;
-      if (seen[name]) continue;
-      seen[name] = true;
-      NameFigures figures = of_name(track, name);
+    TrackFigures out{track, share(when(track, is_no_wait)), {}};
+    for (const NameSpans& name : tracks_[track]) {
+      NameFigures figures = of_name(name);
       if (figures.steps > 0) out.names.push_back(figures);
     }
     return out;
@@ -86,27 +93,37 @@ class Figures {
     const std::optional<std::size_t> device = find("device");
     const std::optional<std::size_t> computes = device ? device : find("loop");
     if (!upload || !computes) return std::nullopt;
-    const auto moved = union_of_names(*upload, [](std::string_view name) { return name != "wait"; });
-    if (length_of(moved) == 0) return std::nullopt;
-    const auto both = common_to(moved, union_of_names(*computes, is_compute));
+    const std::vector<Interval> moved = when(*upload, is_no_wait);
+    if (moved.empty()) return std::nullopt;
+    const std::vector<Interval> both = common_to(moved, when(*computes, is_compute));
     return static_cast<double>(length_of(both)) / static_cast<double>(length_of(moved));
   }
 
  private:
+  struct NameSpans {
+    std::size_t name;
+    std::vector<std::size_t> spans;
+  };
+
   std::optional<std::size_t> find(std::string_view track) const {
     const auto found = std::find(table_.tracks.begin(), table_.tracks.end(), track);
     if (found == table_.tracks.end()) return std::nullopt;
     return static_cast<std::size_t>(found - table_.tracks.begin());
   }
 
-  /// When spans of a track with such names ran, within the steady time.
-  template <class Wanted>
-  std::vector<Interval> union_of_names(std::size_t track, const Wanted& wanted) const {
-    std::vector<Interval> out;
-    for (const std::size_t i : tracks_[track]) {
+  /// Within the steady time.
+  void add_times(const NameSpans& name, std::vector<Interval>& to) const {
+    for (const std::size_t i : name.spans) {
       const SpanRow& span = table_.spans[i];
-      if (!wanted(std::string_view(table_.names[span.name]))) continue;
-      out.push_back({std::max(span.begin_us, time_.begin), std::min(span.end_us, time_.end)});
+      to.push_back({std::max(span.begin_us, time_.begin), std::min(span.end_us, time_.end)});
+    }
+  }
+
+  /// When spans of a track with such names ran.
+  std::vector<Interval> when(std::size_t track, bool (*wanted)(std::string_view)) const {
+    std::vector<Interval> out;
+    for (const NameSpans& name : tracks_[track]) {
+      if (wanted(table_.names[name.name])) add_times(name, out);
     }
     return union_of(std::move(out));
   }
@@ -115,14 +132,14 @@ class Figures {
     return static_cast<double>(length_of(times)) / static_cast<double>(time_.end - time_.begin);
   }
 
-  NameFigures of_name(std::size_t track, std::size_t name) const {
-    NameFigures out{.name = name};
+  NameFigures of_name(const NameSpans& name) const {
+    NameFigures out{.name = name.name};
     std::map<std::int64_t, double> steps_us;
     double moving_us = 0;
     double bytes = 0;
-    for (const std::size_t i : tracks_[track]) {
+    for (const std::size_t i : name.spans) {
       const SpanRow& span = table_.spans[i];
-      if (span.name != name || span.step < first_ || span.step > last_) continue;
+      if (span.step < first_ || span.step > last_) continue;
       const auto duration_us = static_cast<double>(span.duration_us());
       steps_us[span.step] += duration_us;
       if (span.bytes == 0) continue;
@@ -131,10 +148,11 @@ class Figures {
     }
     std::vector<double> values;
     for (const auto& [step, time_us] : steps_us) values.push_back(time_us);
+    std::vector<Interval> times;
+    add_times(name, times);
     out.steps = static_cast<std::int64_t>(values.size());
     out.step_us = median(std::move(values));
-    out.share =
-        share(union_of_names(track, [&](std::string_view other) { return other == table_.names[name]; }));
+    out.share = share(union_of(std::move(times)));
     out.bytes = static_cast<std::int64_t>(std::min(bytes, 9e15));
     out.bytes_per_us = moving_us > 0 ? bytes / moving_us : 0;
     return out;
@@ -143,7 +161,7 @@ class Figures {
   const SpanTable& table_;
   std::int64_t first_, last_;
   Interval time_;
-  std::vector<std::vector<std::size_t>> tracks_;  ///< places of the spans of each
+  std::vector<std::vector<NameSpans>> tracks_;  ///< names of each in the order in which they appear
 };
 
 /// Finite values of a curve in the steps from `first` to `last`.

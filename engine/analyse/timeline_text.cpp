@@ -16,7 +16,7 @@ constexpr std::size_t kFewestColumns = 60;
 constexpr std::size_t kMostColumns = 1000;
 constexpr std::size_t kMostLabel = 16;
 constexpr std::size_t kMostRows = 48;
-constexpr double kColumnsPerTick = 12;
+constexpr double kColumnsPerTick = 8;
 constexpr char kIdle = '.';
 
 /// How a name is drawn: the same in every picture.
@@ -155,6 +155,10 @@ std::string coloured(const std::string& row, const std::vector<char>& letters, c
   return out;
 }
 
+std::string without_end_blanks(const std::string& line) {
+  return line.substr(0, line.find_last_not_of(' ') + 1);
+}
+
 std::string label_of(const std::string& text, std::size_t width) {
   return fmt::format("  {:<{}} ", text.substr(0, width), width);
 }
@@ -202,8 +206,8 @@ std::vector<std::string> draw_timeline(const SpanTable& table, const Timeline& t
                   table.attempt > 0 ? fmt::format(" of attempt {}", table.attempt) : "",
                   static_cast<double>(timeline.end_us - timeline.begin_us) * 1e-3,
                   static_cast<double>(timeline.begin_us) * 1e-6));
-  out.push_back(label_of("ms", label) + time_row(scale));
-  out.push_back(label_of("step", label) + step_row(timeline, scale));
+  out.push_back(without_end_blanks(label_of("ms", label) + time_row(scale)));
+  out.push_back(without_end_blanks(label_of("step", label) + step_row(timeline, scale)));
   for (std::size_t i = 0; i < std::min(kMostRows, timeline.tracks.size()); ++i) {
     const std::size_t track = timeline.tracks[i];
     const std::string row = row_of(table, timeline, track, letters, scale);
@@ -231,7 +235,7 @@ std::vector<std::string> timeline_lines(const SpanTable& table, const Timeline& 
       const std::string line =
           fmt::format("  {:<18}  {:<12} {:>11.3f} {:>9.1f} % {:>8}  {:>10}", head, table.names[name.name],
                       name.step_us * 1e-3, 100 * name.share, name.steps, rate);
-      out.push_back(line.substr(0, line.find_last_not_of(' ') + 1));
+      out.push_back(without_end_blanks(line));
       head.clear();
     }
   }

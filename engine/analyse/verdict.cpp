@@ -83,7 +83,7 @@ Verdict by_rules(const QuartetFigures& f) {
   const auto reaches = [&](const Spread& rate) {
     return full >= kReaches * rate.median() || is_same(f.full, rate);
   };
-  if (full > kFault * slower.median()) {
+  if (full > kFault * slower.median() && !is_same(f.full, slower)) {
     return fault(
         fmt::format("FULL cannot be {:.0f} % faster than {} alone: the machine was not the same for both",
                     100 * (full / slower.median() - 1), io_is_slower ? "IO" : "SYNTHETIC"));

@@ -44,7 +44,7 @@ struct Verdict {
 };
 
 /// The first rule that matches:
-///  1. FULL > 1.03 min(IO, SYNTHETIC): measurement fault.
+///  1. FULL > 1.03 min(IO, SYNTHETIC), and not the same inside the spread of the trials: measurement fault.
 ///  2. IO < 0.97 SYNTHETIC, and FULL reaches IO: data.
 ///  3. FULL does not reach min(IO, SYNTHETIC): copy or contention.
 ///  4. 1 - SYNTHETIC / NO-COMM >= 0.10: communication.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "analyse/run_files.h"
 #include "cli/start.h"
 #include "core/clock.h"
 #include "core/files.h"
@@ -125,11 +126,10 @@ int MeasuredRuns::run_once(MeasuredPoint& point, std::int64_t repeat) {
   if (stopped) return take_failure(point, folder, 128 + ended.asked, "");
   if (ended.code != 0)
     return take_failure(point, folder, ended.code, killed ? killed->text() + "\n" : ended.errors);
-  SteadyFigures figures = steady_figures(folder);
+  SteadyFigures figures = is_run_folder(folder) ? steady_figures(folder) : SteadyFigures{};
   if (figures.steps == 0 || !(figures.samples_per_s > 0)) {
-    const Error error("the run has no step after its warm-up", folder.string(), "more train.steps",
-                      Exit::failed);
-    return take_failure(point, folder, static_cast<int>(Exit::failed), error.text() + "\n");
+    const Error error("the run left no step after its warm-up", folder.string(), "", Exit::failed);
+    return take_failure(point, folder, static_cast<int>(error.code()), error.text() + "\n");
   }
   point.runs.push_back(folder);
   point.repeats.push_back(std::move(figures));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <thread>
 
 #include "analyse/curve_svg.h"
@@ -39,6 +40,13 @@ std::string scores_line(const RunScores& scores) {
                      scores.acc);
 }
 
+/// "[fault no_shuffle] [disk of 290 MB/s] ", "" for a plain run.
+std::string marks_text(const RunView& view) {
+  std::string out;
+  for (const std::string& mark : marks_of(view)) out += "[" + mark + "] ";
+  return out;
+}
+
 std::string head_line(const RunReader& reader) {
   const RunView& view = reader.view();
   const std::string reason = view.reason.empty() ? "" : ": " + view.reason;
@@ -46,10 +54,8 @@ std::string head_line(const RunReader& reader) {
       view.state == RunState::died
           ? fmt::format(": it never said its end; last sign {} ago", human_seconds(view.age_s))
           : "";
-  const std::string fault = view.fault.empty() ? "" : "  with the fault " + view.fault;
-  const std::string measure = measure_text(view).empty() ? "" : "  " + measure_text(view);
-  return fmt::format("{}  {}{}{}{}{}", reader.folder().filename().string(), state_name(view.state), reason,
-                     died, fault, measure);
+  return fmt::format("{}  {}{}{}  {}", reader.folder().filename().string(), state_name(view.state), reason,
+                     died, marks_text(view));
 }
 
 void print_whole(const RunReader& reader, Console& console) {
@@ -125,14 +131,11 @@ int list(Console& console) {
     const std::uint64_t bytes = folder_bytes(path);
     all_bytes += bytes;
     const std::string rmse = view.summary.has_scores ? fmt::format("{:.4f}", view.summary.rmse) : "-";
-    const std::string measure = measure_text(view);
     console.line(fmt::format("{:<42} {:<8} {:<10} {:>13} {:>9} {:>11.1f} {:>8}  {}", path.filename().string(),
                              state_name(view.state), view.preset,
                              fmt::format("{}/{}", view.summary.steps, view.summary.wanted_steps), rmse,
                              view.summary.samples_per_s, human_bytes(bytes),
-                             problem + (view.fault.empty() ? "" : "[fault " + view.fault + "] ") +
-                                 (measure.empty() ? "" : "[" + measure + "] ") +
-                                 printable(note_of(path), 60)));
+                             problem + marks_text(view) + printable(note_of(path), 60)));
   }
   console.line(fmt::format("{} runs, {}", runs.size(), human_bytes(all_bytes)));
   return 0;
@@ -175,11 +178,11 @@ constexpr const char* kShowUsage =
     "./isobar show RUN [--follow] [--json] [--curve FILE.svg] [--timeline [--step N] [--steps K]] "
     "[--trace FILE.json]; RUN is a folder, a name, or last; N counts from 0";
 
-/// Takes "OPTION VALUE" out of `arguments`; "" when it is not there. An option without its value is an Error
-/// (exit code 2).
-std::string take_value(std::vector<std::string>& arguments, const std::string& option) {
+/// Takes "OPTION VALUE" out of `arguments`, where it is. An option without its value is an Error (exit code
+/// 2).
+std::optional<std::string> take_value(std::vector<std::string>& arguments, const std::string& option) {
   const auto found = std::find(arguments.begin(), arguments.end(), option);
-  if (found == arguments.end()) return "";
+  if (found == arguments.end()) return std::nullopt;
   if (found + 1 == arguments.end()) throw Error(option + " what?", "./isobar show", kShowUsage);
   const std::string value = *(found + 1);
   arguments.erase(found, found + 2);
@@ -192,12 +195,12 @@ TimelineRequest take_timeline(std::vector<std::string>& arguments, bool json) {
   out.json = json;
   out.draw = take_flag(arguments, "--timeline");
   out.trace_file = take_value(arguments, "--trace");
-  const std::string first = take_value(arguments, "--step");
-  const std::string steps = take_value(arguments, "--steps");
-  if (!out.draw && (!first.empty() || !steps.empty()))
+  const std::optional<std::string> first = take_value(arguments, "--step");
+  const std::optional<std::string> steps = take_value(arguments, "--steps");
+  if (!out.draw && (first || steps))
     throw Error("--step and --steps choose what --timeline draws", "./isobar show", kShowUsage);
-  if (!first.empty()) out.wish.first = parse_steps("--step", first, 0);
-  if (!steps.empty()) out.wish.steps = parse_steps("--steps", steps, 1);
+  if (first) out.wish.first = parse_steps("--step", *first, 0);
+  if (steps) out.wish.steps = parse_steps("--steps", *steps, 1);
   return out;
 }
 
@@ -207,11 +210,11 @@ int show_command(const std::vector<std::string>& words) {
   std::vector<std::string> arguments = words;
   const bool json = take_flag(arguments, "--json");
   const bool live = take_flag(arguments, "--follow");
-  const std::string curve = take_value(arguments, "--curve");
+  const std::optional<std::string> curve = take_value(arguments, "--curve");
   const TimelineRequest timeline = take_timeline(arguments, json);
   if (arguments.size() != 1) throw Error("which run?", "./isobar show", kShowUsage);
-  const bool asks_timeline = timeline.draw || !timeline.trace_file.empty();
-  if (asks_timeline && (live || !curve.empty()))
+  const bool asks_timeline = timeline.draw || timeline.trace_file;
+  if (asks_timeline && (live || curve))
     throw Error("--timeline and --trace go with neither --follow nor --curve", "./isobar show", kShowUsage);
   const fs::path run = find_run(arguments.front(), "runs");
   if (asks_timeline) {
@@ -226,9 +229,9 @@ int show_command(const std::vector<std::string>& words) {
     console.line(head_line(reader));
     follow(reader, console);
   }
-  if (!curve.empty()) {
-    write_file_whole(curve, draw_curve(reader));
-    console.line("drawn: " + curve);
+  if (curve) {
+    write_file_whole(*curve, draw_curve(reader));
+    console.line("drawn: " + *curve);
   } else if (json) {
     std::printf("%s\n", to_json(reader).c_str());
   } else {

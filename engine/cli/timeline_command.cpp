@@ -28,17 +28,16 @@ void show_timeline(const std::filesystem::path& run, const TimelineRequest& requ
   const SpanTable table = read_spans(run);
   const std::string name = run.filename().string();
   Console console;
-  if (!request.trace_file.empty()) {
-    if (std::filesystem::path(request.trace_file).extension() != ".json") {
-      throw Error("a trace is a .json file", printable(request.trace_file),
-                  "./isobar show RUN --trace trace.json");
+  if (request.trace_file) {
+    const std::string& file = *request.trace_file;
+    if (std::filesystem::path(file).extension() != ".json") {
+      throw Error("a trace is a .json file", printable(file), "./isobar show RUN --trace trace.json");
     }
     const std::string lesson = reader.view().lesson;
-    write_chrome_trace(request.trace_file, table, reader.series(),
+    write_chrome_trace(file, table, reader.series(),
                        {.rank = 0, .name = "rank 0" + (lesson.empty() ? "" : ": " + lesson)});
     if (!request.json)
-      console.line("written: " + request.trace_file +
-                   " (open it at https://ui.perfetto.dev or chrome://tracing)");
+      console.line("written: " + file + " (open it at https://ui.perfetto.dev or chrome://tracing)");
   }
   if (!request.draw && !request.json) return;
   const Timeline timeline = make_timeline(table, reader.series(), request.wish);

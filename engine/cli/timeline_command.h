@@ -1,5 +1,6 @@
 #pragma once
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "analyse/timeline.h"
@@ -10,7 +11,7 @@ namespace isobar {
 struct TimelineRequest {
   bool draw = false;
   bool json = false;
-  std::string trace_file;  ///< "" = none is written
+  std::optional<std::string> trace_file;  ///< to be written
   TimelineWish wish;
 };
 

@@ -6,27 +6,34 @@
 #include <new>
 #include <utility>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/fault.h"
+#include "kernels/pack.h"
 
 namespace isobar {
+
+Error of_sample(const Error& error, std::int64_t sample, std::int64_t batch) {
+  return {fmt::format("sample {} of batch {}: {}", sample, batch, error.what()), error.where(), error.hint(),
+          error.code()};
+}
+
 namespace {
 
 /// Runs `body`; what goes wrong in it is said with the sample and, where that is not said, the file.
 template <typename Body>
 void naming_sample(const Dataset& dataset, std::int64_t sample, std::int64_t batch, const Body& body) {
-  const auto name = [&](const char* what) {
-    return fmt::format("sample {} of batch {}: {}", sample, batch, what);
-  };
   try {
     body();
   } catch (const Error& error) {
-    throw Error(name(error.what()), error.where(), error.hint(), error.code());
+    throw of_sample(error, sample, batch);
   } catch (const std::bad_alloc&) {
-    throw Error(name("out of memory"), dataset.where(dataset.places(sample).first),
-                "fewer data.workers, or a smaller train.global_batch", Exit::failed);
+    throw of_sample({"out of memory", dataset.where(dataset.places(sample).first),
+                     "fewer data.workers, or a smaller train.global_batch", Exit::failed},
+                    sample, batch);
   } catch (const std::exception& error) {
-    throw Error(name(error.what()), dataset.where(dataset.places(sample).first), "", Exit::failed);
+    throw of_sample({error.what(), dataset.where(dataset.places(sample).first), "", Exit::failed}, sample,
+                    batch);
   }
 }
 
@@ -40,6 +47,7 @@ class Filler : public SlotFiller {
       : dataset_(dataset), order_(order), allocate_(std::move(allocate)) {}
 
   std::size_t slot_bytes() const override {
+    // In any layout a batch has room for fields that nobody shares.
     return 2 * static_cast<std::size_t>(order_.batch_size()) * dataset_.field_values() * sizeof(float);
   }
   SlotMemory allocate() const override { return allocate_(slot_bytes()); }
@@ -105,6 +113,43 @@ class FieldFiller : public Filler {
   SlotLayout layout_;
 };
 
+/// Fields in two bytes a value.
+class PackedFiller : public FieldFiller {
+ public:
+  PackedFiller(const Dataset& dataset, const BatchOrder& order, bool share, SlotLayout layout,
+               SlotAllocator allocate)
+      : FieldFiller(dataset, order, share, layout, std::move(allocate)), layout_(layout) {}
+
+  std::size_t slot_bytes() const override { return FieldFiller::slot_bytes() / 2; }
+  void fill(const BatchPlan& plan, std::int64_t part, std::span<std::byte> slot, FillCost& cost,
+            const std::stop_token& stop) const override {
+    thread_local std::vector<float> values;  // kept: new memory costs more than what is done with it
+    values.resize(dataset().field_values());
+    const auto n = static_cast<std::size_t>(part);
+    naming_sample(dataset(), plan.sample_of[n], plan.batch, [&] {
+      float* const out = values.data();
+      dataset().read_normalised(plan.fields[n], {&out, 1}, cost, stop);
+    });
+    if (stop.stop_requested()) return;
+    const std::int64_t begin_us = steady_us();
+    const std::size_t field_bytes = values.size() * sizeof(std::uint16_t);
+    pack(values, slot.subspan(n * field_bytes, field_bytes));
+    cost.normalise_us += steady_us() - begin_us;
+  }
+
+ private:
+  void pack(std::span<const float> values, std::span<std::byte> out) const {
+    const auto count = static_cast<std::int64_t>(values.size());  // all finite: they were normalised
+    if (layout_ == SlotLayout::f16) {
+      pack_f16(values.data(), count, reinterpret_cast<std::uint16_t*>(out.data()));
+    } else {
+      pack_i16(values.data(), count, reinterpret_cast<std::int16_t*>(out.data()));
+    }
+  }
+
+  SlotLayout layout_;
+};
+
 }  // namespace
 
 std::shared_ptr<const SlotFiller> make_sample_filler(const Dataset& dataset, const BatchOrder& order,
@@ -114,6 +159,9 @@ std::shared_ptr<const SlotFiller> make_sample_filler(const Dataset& dataset, con
 
 std::shared_ptr<const SlotFiller> make_field_filler(const Dataset& dataset, const BatchOrder& order,
                                                     bool share, SlotLayout layout, SlotAllocator allocate) {
+  if (layout == SlotLayout::f16 || layout == SlotLayout::i16) {
+    return std::make_shared<PackedFiller>(dataset, order, share, layout, std::move(allocate));
+  }
   return std::make_shared<FieldFiller>(dataset, order, share, layout, std::move(allocate));
 }
 

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 
+#include "core/error.h"
 #include "data/read_ahead.h"
 
 namespace isobar {
@@ -10,8 +11,13 @@ namespace isobar {
 /// How a batch lies in its slot.
 enum class SlotLayout {
   ready,  ///< float32 [2, B, C, H, W], normalised: inputs, then targets
-  raw     ///< float32 [F, C, H, W], the fields of BatchPlan::fields as they are in their files
+  raw,    ///< float32 [F, C, H, W], the fields of BatchPlan::fields as they are in their files
+  f16,    ///< the same fields normalised, as IEEE halves (kernels/pack.h)
+  i16     ///< the same as multiples of 1/2048
 };
+
+/// What went wrong while `sample` was read, with its name.
+Error of_sample(const Error& error, std::int64_t sample, std::int64_t batch);
 
 /// Gives memory for one slot of so many bytes; called by the threads that read.
 using SlotAllocator = std::function<SlotMemory(std::size_t bytes)>;
@@ -22,7 +28,8 @@ std::shared_ptr<const SlotFiller> make_sample_filler(const Dataset& dataset, con
                                                      SlotAllocator allocate);
 
 /// One part a field, so that several threads fill a batch together; with `share` a field that several samples
-/// need is read once. `ready` normalises on the way through the processor's cache. `dataset` outlives it.
+/// need is read once. `ready` normalises on the way through the processor's cache, f16 and i16 pack what was
+/// normalised. `dataset` outlives it.
 std::shared_ptr<const SlotFiller> make_field_filler(const Dataset& dataset, const BatchOrder& order,
                                                     bool share, SlotLayout layout, SlotAllocator allocate);
 

@@ -52,6 +52,7 @@ class Loader {
 
   std::int64_t steps_per_epoch() const { return order_.steps_per_epoch(); }
   std::int64_t batch_size() const { return order_.batch_size(); }
+  const BatchOrder& order() const { return order_; }
 
   /// Batches handed out so far, over all epochs.
   std::int64_t position() const { return position_; }
@@ -73,7 +74,6 @@ class Loader {
   virtual Batch load(std::int64_t position) = 0;
   virtual void move(std::int64_t /*position*/) {}
 
-  const BatchOrder& order() const { return order_; }
   /// Inputs and targets of the batch at `position` as they lie in `both`, [2, B, C, H, W].
   Batch as_batch(std::int64_t position, const at::Tensor& both) const;
 

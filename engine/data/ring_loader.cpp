@@ -12,8 +12,9 @@ namespace isobar {
 namespace {
 
 SlotLayout layout_for(const LoaderConfig& loader, c10::Device device) {
-  const bool on_device =
-      device.is_cuda() && loader.normalise == "device" && !has_fault(Fault::host_normalise);
+  if (device.is_cpu()) return SlotLayout::ready;
+  if (loader.upload_type != "f32") return loader.upload_type == "f16" ? SlotLayout::f16 : SlotLayout::i16;
+  const bool on_device = loader.normalise == "device" && !has_fault(Fault::host_normalise);
   return on_device ? SlotLayout::raw : SlotLayout::ready;
 }
 

@@ -23,6 +23,8 @@ class RingLoader : public Loader {
   LoaderCounts counts() const override;
   std::string text() const override;
 
+  /// False: nothing of an epoch is read before its first batch is asked for.
+  bool crosses_epochs() const { return ahead_->setting().crosses_epochs; }
   SlotLayout layout() const { return layout_; }
   c10::Device device() const { return device_; }
   const Dataset& dataset() const { return dataset_; }

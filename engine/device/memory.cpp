@@ -4,18 +4,14 @@
 #include <sys/resource.h>
 
 #include <cstring>
-#include <new>
-#include <utility>
 
-#include "core/error.h"
+#include "core/large_memory.h"
 #include "core/memory.h"
-#include "core/text.h"
 #include "device/load_cuda.h"
 
 namespace isobar {
 namespace {
 
-constexpr std::align_val_t kPage{4096};
 constexpr auto kAllPools = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
 
 FreeAndTotal host_memory() {
@@ -46,42 +42,14 @@ FreeAndTotal memory_now(c10::Device device) {
   return device.is_cuda() ? cuda_plugin().memory_now(device.index()) : host_memory();
 }
 
-HostBuffer::HostBuffer(std::size_t bytes, c10::Device device) : size_(bytes), pinned_(device.is_cuda()) {
-  if (pinned_) {
-    data_ = static_cast<std::byte*>(cuda_plugin().allocate_pinned(bytes));
-  } else {
-    data_ = static_cast<std::byte*>(::operator new(bytes, kPage, std::nothrow));
-    if (data_ == nullptr) {
-      throw Error("there is no " + human_bytes(bytes) + " of memory left", "a host buffer",
-                  "a smaller batch or a shorter ring needs less", Exit::failed);
-    }
+HostBuffer::HostBuffer(std::size_t bytes, c10::Device device) : size_(bytes) {
+  if (!device.is_cuda()) {
+    data_ = allocate_large(bytes);
+    return;
   }
-  std::memset(data_, 0, bytes);
-}
-
-HostBuffer::HostBuffer(HostBuffer&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)),
-      size_(std::exchange(other.size_, 0)),
-      pinned_(other.pinned_) {}
-
-HostBuffer& HostBuffer::operator=(HostBuffer&& other) noexcept {
-  if (this == &other) return *this;
-  release();
-  data_ = std::exchange(other.data_, nullptr);
-  size_ = std::exchange(other.size_, 0);
-  pinned_ = other.pinned_;
-  return *this;
-}
-
-HostBuffer::~HostBuffer() { release(); }
-
-void HostBuffer::release() noexcept {
-  if (data_ == nullptr) return;
-  if (pinned_) {
-    cuda_plugin().free_pinned(data_);
-  } else {
-    ::operator delete(data_, kPage);
-  }
+  data_ = {static_cast<std::byte*>(cuda_plugin().allocate_pinned(bytes)),
+           [](std::byte* pinned) { cuda_plugin().free_pinned(pinned); }};
+  std::memset(data_.get(), 0, bytes);
 }
 
 }  // namespace isobar

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "cuda/memory.h"
@@ -22,26 +23,18 @@ void reset_peak_bytes(c10::Device device);
 FreeAndTotal memory_now(c10::Device device);
 
 /// Bytes of host memory that `device` copies from: page-locked for a CUDA device, so that a copy runs beside
-/// both processor and kernels; plain memory for the CPU. Zeroed. Error (exit code 1) when there is not as
-/// much.
+/// both processor and kernels; in huge pages for the CPU, where threads write them. Zeroed. Error (exit code
+/// 1) when there is not as much.
 class HostBuffer {
  public:
   HostBuffer(std::size_t bytes, c10::Device device);
-  ~HostBuffer();
-  HostBuffer(HostBuffer&& other) noexcept;
-  HostBuffer& operator=(HostBuffer&& other) noexcept;
-  HostBuffer(const HostBuffer&) = delete;
-  HostBuffer& operator=(const HostBuffer&) = delete;
 
-  std::span<std::byte> bytes() { return {data_, size_}; }
-  std::span<const std::byte> bytes() const { return {data_, size_}; }
+  std::span<std::byte> bytes() { return {data_.get(), size_}; }
+  std::span<const std::byte> bytes() const { return {data_.get(), size_}; }
 
  private:
-  void release() noexcept;
-
-  std::byte* data_ = nullptr;
+  std::shared_ptr<std::byte> data_;
   std::size_t size_ = 0;
-  bool pinned_ = false;
 };
 
 }  // namespace isobar

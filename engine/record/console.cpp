@@ -1,17 +1,14 @@
 #include "record/console.h"
 
-#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <span>
-
-#include "core/error.h"
 
 namespace isobar {
 namespace {
+
+constexpr int kFlush_ms = 200;
 
 void print(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
@@ -30,11 +27,14 @@ Console::Console() : terminal_(isatty(STDOUT_FILENO) == 1) {}
 Console::~Console() { clear_live(); }
 
 void Console::keep_in(const std::filesystem::path& file) {
-  path_ = file;
-  file_ = FileDescriptor(::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
-  if (!file_.is_open()) throw system_error("cannot create the console log", file.string(), errno);
-  write_fully(file_, path_, std::as_bytes(std::span(earlier_)));
+  file_ = std::make_unique<StreamWriter>(file, kFlush_ms, StreamStart::go_on);
+  if (!earlier_.empty()) file_->write_line(earlier_);
   earlier_.clear();
+}
+
+void Console::finish() {
+  clear_live();
+  if (file_) file_->finish();
 }
 
 void Console::line(std::string_view text) {
@@ -60,8 +60,8 @@ void Console::clear_live() {
 
 void Console::keep(std::string_view text) {
   const std::string line = std::string(text) + "\n";
-  if (file_.is_open()) {
-    write_fully(file_, path_, std::as_bytes(std::span(line)));
+  if (file_) {
+    file_->write_line(line);
   } else {
     earlier_ += line;
   }

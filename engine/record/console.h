@@ -2,10 +2,11 @@
 // What a run says: on the terminal, and as plain text in the run folder's console.log.
 #include <cstddef>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 
-#include "core/files.h"
+#include "record/stream_writer.h"
 
 namespace isobar {
 
@@ -20,7 +21,12 @@ class Console {
   Console(const Console&) = delete;
   Console& operator=(const Console&) = delete;
 
+  /// A thread of its own writes them to the file within 200 ms: training does not wait for it. An earlier
+  /// failure to write (disk full) is thrown by whatever says the next line, and by `finish`.
   void keep_in(const std::filesystem::path& file);
+
+  /// Returns when all lines are in the file; nothing is kept after it.
+  void finish();
 
   /// A line for good.
   void line(std::string_view text);
@@ -40,8 +46,7 @@ class Console {
 
   bool terminal_;
   bool live_ = false;
-  std::filesystem::path path_;
-  FileDescriptor file_;
+  std::unique_ptr<StreamWriter> file_;
   std::string earlier_;
 };
 

@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "core/clock.h"
 #include "core/error.h"
 
 namespace isobar {
@@ -55,7 +56,7 @@ StreamWriter::StreamWriter(std::filesystem::path path, int flush_ms, StreamStart
     : path_(std::move(path)), flush_ms_(flush_ms) {
   const int how = start == StreamStart::create ? O_WRONLY | O_CREAT | O_EXCL : O_RDWR | O_CREAT;
   file_ = FileDescriptor(::open(path_.c_str(), how | O_APPEND | O_CLOEXEC, 0666));
-  if (!file_.is_open()) throw system_error("cannot create the metric stream", path_.string(), errno);
+  if (!file_.is_open()) throw system_error("cannot create the file", path_.string(), errno);
   if (start == StreamStart::go_on) cut_half_line(file_, path_);
   thread_ = std::thread([this] { run(); });
 }
@@ -71,11 +72,21 @@ void StreamWriter::throw_if_failed() {
   if (failure_) std::rethrow_exception(failure_);
 }
 
-void StreamWriter::write(const JsonLine& line) {
+void StreamWriter::write_line(std::string_view line) {
   std::unique_lock lock(mutex_);
-  drained_.wait(lock, [this] { return failure_ || waiting_.size() < kMostWaitingBytes; });
+  const auto may_go_on = [this] { return failure_ || waiting_.size() < kMostWaitingBytes; };
+  if (!may_go_on()) {
+    const std::int64_t begin_us = steady_us();
+    drained_.wait(lock, may_go_on);
+    waited_us_ += steady_us() - begin_us;
+  }
   throw_if_failed();
-  waiting_ += line.text();
+  waiting_ += line;
+}
+
+std::int64_t StreamWriter::waited_us() const {
+  const std::lock_guard lock(mutex_);
+  return waited_us_;
 }
 
 void StreamWriter::flush() {
@@ -87,7 +98,7 @@ void StreamWriter::flush() {
     throw_if_failed();
   }
   if (file_.is_open() && fsync(file_.number()) != 0)
-    throw system_error("cannot make the metric stream durable", path_.string(), errno);
+    throw system_error("cannot make the file durable", path_.string(), errno);
 }
 
 void StreamWriter::finish() {

@@ -1,13 +1,15 @@
 #pragma once
-// The append-only metric stream of one rank. Lines are buffered and reach the file after `flush_ms` at the
-// latest, from a thread of its own, so that a slow file system does not stop a step and a slow step does not
-// hide finished lines.
+// Append-only files of lines: the metric stream of one rank, its spans, the console's log. Lines are buffered
+// and reach the file after `flush_ms` at the latest, from a thread of its own, so that a slow file system
+// does not stop a step and a slow step does not hide finished lines.
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <filesystem>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "core/files.h"
@@ -30,7 +32,12 @@ class StreamWriter {
 
   /// Takes one line. Waits only when 4 MB are waiting for the file system. An earlier failure to write (disk
   /// full) is thrown here and from `finish`; every whole line before it stays readable.
-  void write(const JsonLine& line);
+  void write(const JsonLine& line) { write_line(line.text()); }
+  /// The same for any text that ends in a newline.
+  void write_line(std::string_view line);
+
+  /// How long writers waited for the file system, all together.
+  std::int64_t waited_us() const;
 
   /// Returns when every line taken so far is durable: they survive a power failure.
   void flush();
@@ -45,11 +52,12 @@ class StreamWriter {
   std::filesystem::path path_;
   int flush_ms_;
   FileDescriptor file_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::condition_variable drained_;
   std::string waiting_;
   std::exception_ptr failure_;
+  std::int64_t waited_us_ = 0;
   bool finishing_ = false;
   bool hurries_ = false;  ///< `flush` waits
   bool writes_ = false;   ///< lines are on their way to the file

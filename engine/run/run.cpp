@@ -18,6 +18,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "device/device.h"
+#include "device/load_cuda.h"
 #include "device/memory.h"
 #include "formula/vit_memory.h"
 #include "run/environment.h"
@@ -89,6 +90,7 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
     events_ = std::make_unique<EventPool>(device_);
     nonfinite_ = at::zeros({}, at::TensorOptions(at::kLong).device(device_));
   }
+  profiler_ = std::make_unique<EpochProfiler>(ranges_plugin(), config.run.profile_epoch);
   set_fault(config.run.fault, config.run.fault_ms, config.run.fault_stage, config.run.fault_step);
   check_memory(config, device_);
   threads_ = set_up_cpu(static_cast<int>(config.run.threads));
@@ -99,6 +101,8 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
   take_folder(arguments);
   write_attempt(command);
 }
+
+const CudaPlugin* Run::ranges_plugin() const { return device_.is_cuda() ? &cuda_plugin() : nullptr; }
 
 void Run::take_state(const RunState& state) {
   steps_done_ = first_step_ = checkpoint_step_ = state.step;
@@ -153,6 +157,8 @@ void Run::write_attempt(const std::vector<std::string>& command) {
                      .add("pid", static_cast<std::int64_t>(getpid()))
                      .add("parent_pid", static_cast<std::int64_t>(getppid()))
                      .add("fault", config.run.fault)
+                     .add("data_source", config.data.source)
+                     .add("throttle_mb_per_s", config.data.throttle_mb_per_s)
                      .add("measure", config.run.measure)
                      .add("group", config.run.group)
                      .add("point", config.run.point)

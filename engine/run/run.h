@@ -87,6 +87,8 @@ class Run {
 
  private:
   friend class Step;
+  /// Who is told of steps and stages by name; null on a CPU.
+  const CudaPlugin* ranges_plugin() const;
   /// Where the run stands, from the first: an attempt that cannot even begin still says so.
   void take_state(const RunState& state);
   void take_folder(const RunArguments& arguments);
@@ -151,7 +153,8 @@ class Run {
   std::string stage_ = "start";                ///< what goes on, for errors that do not say it
   std::unique_ptr<EventPool> events_;          ///< of a CUDA device
   std::unique_ptr<DeviceClock> device_clock_;  ///< of a CUDA device whose spans are wanted
-  std::int64_t progress_us_ = 0;               ///< when the last thing with a live line began
+  std::unique_ptr<EpochProfiler> profiler_;
+  std::int64_t progress_us_ = 0;  ///< when the last thing with a live line began
   std::deque<PendingStep> pending_;
   at::Tensor nonfinite_;  ///< on a CUDA device: gradients so far that were not finite
   RunSummary summary_;

@@ -99,6 +99,12 @@ std::exception_ptr Run::end(const std::string& status, const std::string& reason
     lost = std::current_exception();
     last.add("status", "failed").add("reason", status == "failed" ? reason : error.text());
   }
+  if (const std::int64_t waited_us = stream_->waited_us(); waited_us > 0) {
+    const std::string text = "training waited for the file system of the run folder";
+    stream_->write(JsonLine("note").add("text", text).add("waited_us", waited_us));
+    console_.line(
+        fmt::format("  slow disk    {} for {}", text, human_seconds(static_cast<double>(waited_us) * 1e-6)));
+  }
   stream_->write(summary_event(summary()));
   stream_->write(last);
   stream_->finish();
@@ -120,11 +126,14 @@ int Run::finish() {
   for (const std::string& line : summary_lines(summary())) console_.line(line);
   console_.line("  run          " + folder_.path.string());
   if (lost) std::rethrow_exception(lost);
+  const bool resumes = !complete() && !measures();
+  if (resumes) {
+    console_.line("  go on with   ./isobar run " + lesson_.name + " --set " +
+                  shell_quoted("train.resume=" + folder_.path.string()));
+  }
+  console_.finish();
   if (complete()) return static_cast<int>(Exit::done);
-  if (measures()) return 128 + stop;
-  console_.line("  go on with   ./isobar run " + lesson_.name + " --set " +
-                shell_quoted("train.resume=" + folder_.path.string()));
-  return static_cast<int>(Exit::checkpointed);
+  return resumes ? static_cast<int>(Exit::checkpointed) : 128 + stop;
 }
 
 Error Run::explained(const std::exception& error) const {
@@ -155,6 +164,9 @@ void Run::fail(const std::string& reason) noexcept {
   }
   try {
     console_.note(reason);
+  } catch (...) {
+  }
+  try {
     end("failed", reason);
   } catch (...) {  // the stream is what failed, or the disk is full: the first error is the one that is told
   }

@@ -9,10 +9,16 @@
 namespace isobar {
 
 Step::Step(Run& run, std::int64_t index)
-    : run_(run), index_(index), timer_(run.events_.get(), run.spans_->wants(index)) {}
+    : run_(run),
+      index_(index),
+      ranges_(run.ranges_plugin(), index),
+      timer_(run.events_.get(), run.spans_->wants(index)) {
+  run_.profiler_->begin_step(index_, run_.steps_per_epoch_);
+}
 
 void Step::enter(Stage stage) {
   timer_.enter(stage);
+  ranges_.enter(stage);
   run_.stage_ = kStageNames[static_cast<std::size_t>(stage)];
   if (stage == Stage::optimize) run_.check_gradients(index_);
   const FaultSetting& fault = fault_setting();
@@ -23,8 +29,10 @@ void Step::enter(Stage stage) {
 
 void Step::finish(const StepResult& result) {
   timer_.leave();
+  ranges_.finish();
   const at::Tensor fetched = run_.fetch_loss(index_, result.loss);  // what it costs belongs to the step
   run_.queue_step(index_, result, fetched, timer_.finish());
+  run_.profiler_->end_step(index_, run_.steps_per_epoch_);
 }
 
 }  // namespace isobar

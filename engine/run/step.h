@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "data/loader.h"
+#include "device/ranges.h"
 #include "device/stage_timer.h"
 
 namespace isobar {
@@ -44,6 +45,7 @@ class Step {
  private:
   Run& run_;
   std::int64_t index_;
+  StepRanges ranges_;
   StageTimer timer_;
 };
 

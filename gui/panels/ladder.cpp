@@ -35,7 +35,7 @@ LessonRuns runs_of(const Data& data, const std::string& lesson, const std::strin
     ++out.runs;
     out.running = out.running || run->view.state == RunState::running;
     out.done = out.done || run->view.state == RunState::done;
-    const bool trained = run->view.fault.empty() && run->view.summary.measure.empty();
+    const bool trained = marks_of(run->view).empty();
     if (trained && run->view.provenance.empty() && run->view.preset == preset) {
       out.best = std::max(out.best, run->view.summary.samples_per_s);
     }
@@ -209,14 +209,14 @@ void draw_run(Ui& ui, const std::shared_ptr<const RunEntry>& run, AppState& stat
       run->view.lesson.empty() ? run->name : run->view.lesson.substr(0, 2) + "  " + short_run_name(*run);
   canvas.text(row.x0 + 46 * s, row.y0 + 5 * s,
               canvas.fitted(name, Face::text, row.width() - right_width - 62 * s), Face::text, theme.text);
-  const std::string fault = run->view.fault.empty() ? "" : "fault " + run->view.fault + " · ";
-  const std::string measure = measure_text(run->view).empty() ? "" : measure_text(run->view) + " · ";
-  const std::string words = fault + measure + (run->view.preset.empty() ? "" : run->view.preset + " · ") +
-                            (run->gone                       ? "deleted"
-                             : run->foreign                  ? "TensorBoard"
-                             : !run->view.provenance.empty() ? run->view.provenance
-                                                             : state_name(run->view.state)) +
-                            (run->note.empty() ? "" : " · " + run->note);
+  std::string words;
+  for (const std::string& mark : marks_of(run->view)) words += mark + " · ";
+  words += (run->view.preset.empty() ? "" : run->view.preset + " · ") +
+           (run->gone                       ? "deleted"
+            : run->foreign                  ? "TensorBoard"
+            : !run->view.provenance.empty() ? run->view.provenance
+                                            : state_name(run->view.state)) +
+           (run->note.empty() ? "" : " · " + run->note);
   canvas.text(
       row.x0 + 46 * s, row.y0 + 24 * s, canvas.fitted(words, Face::small, row.width() - 56 * s), Face::small,
       run->view.state == RunState::failed || run->view.state == RunState::died ? theme.bad : theme.dim);

@@ -18,7 +18,6 @@ using namespace isobar;
 
 static void train(Run& run) {
   // ---- Configure -----------------------------------------------------------------------------------------
-  // Defaults are in lessons/base.toml, sizes in lessons/presets/; run.toml in the run folder holds all of it.
   const Config& config = run.config();
 
   // ---- Data ----------------------------------------------------------------------------------------------
@@ -31,7 +30,6 @@ static void train(Run& run) {
   WorkerLoader valid_loader(valid_set, in_order, config, run.device(), run.spans(), Passes::single);
 
   // ---- Model ---------------------------------------------------------------------------------------------
-  // The layers declare their parameters; the registry lays values and gradients out in two flat buffers.
   Parameters parameters;
   const Vit model(parameters, vit_shape(config));
   parameters.materialise(config.train.seed, run.device());
@@ -73,7 +71,6 @@ static void train(Run& run) {
   }
 
   // ---- Report --------------------------------------------------------------------------------------------
-  // The stream holds every step and score; the weights open in Python by name.
   save_weights(parameters, run.folder() / "weights.safetensors");
 }
 

@@ -2,6 +2,7 @@
 // Watch: on a GPU the upload row runs beside forward and backward; on a CPU the processor time per GB falls.
 // Next:  04_amp, where the device is so fast that a loader like lesson 02's would hold it back.
 #include "data/dataset.h"
+#include "data/device_prefetch.h"
 #include "data/ring_loader.h"
 #include "data/sampler.h"
 #include "model/parameters.h"
@@ -18,7 +19,6 @@ using namespace isobar;
 
 static void train(Run& run) {
   // ---- Configure -----------------------------------------------------------------------------------------
-  // Defaults are in lessons/base.toml, sizes in lessons/presets/; run.toml in the run folder holds all of it.
   const Config& config = run.config();
 
   // ---- Data ----------------------------------------------------------------------------------------------
@@ -26,12 +26,14 @@ static void train(Run& run) {
   const Dataset valid_set(config.data, run.data_root(), "valid", config.data.limit_valid);
   const Sampler sampler(train_set.size(), config.data.shuffle, config.data.seed);
   const Sampler in_order(valid_set.size(), /*shuffle=*/false, /*seed=*/0);
-  // Threads fill the slots of a ring field by field; on a GPU they take raw bytes and the device normalises.
-  RingLoader loader(train_set, sampler, config, run.device(), run.spans());
-  RingLoader valid_loader(valid_set, in_order, config, run.device(), run.spans(), Passes::single);
+  // Threads fill the slots of a ring field by field; on a GPU with raw bytes, which the device normalises.
+  RingLoader ring(train_set, sampler, config, run.device(), run.spans());
+  RingLoader valid_ring(valid_set, in_order, config, run.device(), run.spans(), Passes::single);
+  // A step of its own: a side stream brings the next batch to the device while this one is computed with.
+  DevicePrefetch loader(ring, config.loader);
+  DevicePrefetch valid_loader(valid_ring, config.loader);
 
   // ---- Model ---------------------------------------------------------------------------------------------
-  // The layers declare their parameters; the registry lays values and gradients out in two flat buffers.
   Parameters parameters;
   const Vit model(parameters, vit_shape(config));
   parameters.materialise(config.train.seed, run.device());
@@ -51,10 +53,10 @@ static void train(Run& run) {
   while (run.goes_on(training)) {  // saves a checkpoint when one is due
     Step step = run.begin_step();
 
-    step.enter(Stage::load);  // waits only if the next batch is not filled yet
+    step.enter(Stage::load);  // the stream waits for the upload if it must; the host does not
     Batch batch = loader.next();
 
-    step.enter(Stage::copy);
+    step.enter(Stage::copy);  // nothing is left to do
     batch = batch.to(run.device());
 
     step.enter(Stage::forward);
@@ -73,7 +75,6 @@ static void train(Run& run) {
   }
 
   // ---- Report --------------------------------------------------------------------------------------------
-  // The stream holds every step and score; the weights open in Python by name.
   save_weights(parameters, run.folder() / "weights.safetensors");
 }
 

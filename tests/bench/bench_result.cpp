@@ -43,6 +43,11 @@ std::string commit() {
 
 double positive(double value) { return std::max(value, 1e-12); }
 
+double ratio_of_medians(const PairedRow& row, const std::vector<double>& ours,
+                        const std::vector<double>& peer) {
+  return row.is_rate ? median(ours) / positive(median(peer)) : median(peer) / positive(median(ours));
+}
+
 }  // namespace
 
 double median(std::vector<double> values) {
@@ -55,7 +60,7 @@ double median(std::vector<double> values) {
 Ratio ratio_of(const PairedRow& row) {
   const std::size_t pairs = std::min(row.ours.size(), row.peer.size());
   Ratio out;
-  out.value = median(row.peer) / positive(median(row.ours));
+  out.value = ratio_of_medians(row, row.ours, row.peer);
   std::vector<double> ratios;
   std::vector<double> ours(pairs);
   std::vector<double> peer(pairs);
@@ -67,7 +72,7 @@ Ratio ratio_of(const PairedRow& row) {
       ours[i] = row.ours[pick];
       peer[i] = row.peer[pick];
     }
-    ratios.push_back(median(peer) / positive(median(ours)));
+    ratios.push_back(ratio_of_medians(row, ours, peer));
   }
   std::sort(ratios.begin(), ratios.end());
   out.least = ratios[kResamples / 40];
@@ -86,7 +91,7 @@ void print_row(const PairedRow& row) {
   const Ratio ratio = ratio_of(row);
   const std::string asked =
       row.least_ratio > 0 ? fmt::format("  asked for: at least {:g}", row.least_ratio) : "";
-  fmt::print("  {:<34} {:>8.4g} {:<3} {:>8.4g} {:<3} {:>6.3f}x  ({:.3f} to {:.3f}){}\n", row.name,
+  fmt::print("  {:<34} {:>8.4g} {:<4} {:>8.4g} {:<4} {:>6.3f}x  ({:.3f} to {:.3f}){}\n", row.name,
              median(row.ours), row.unit, median(row.peer), row.unit, ratio.value, ratio.least, ratio.most,
              asked);
 }

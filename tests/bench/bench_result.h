@@ -18,7 +18,7 @@ struct BenchRow {
   double limit = 0;            ///< what is asked for, in the same unit; 0 = nothing
 };
 
-/// The same quantity of ours and of a peer, measured in turn; smaller is better.
+/// The same quantity of ours and of a peer, measured in turn; smaller is better unless it says otherwise.
 struct PairedRow {
   std::string name;
   std::string unit;
@@ -27,12 +27,13 @@ struct PairedRow {
   std::vector<double> peer;
   double floor = 0;        ///< the physical limit in the same unit; 0 = not known
   double least_ratio = 0;  ///< the ratio asked for; 0 = nothing
+  bool is_rate = false;    ///< more is better
 };
 
 /// Sorted middle of the values; 0 for none.
 double median(std::vector<double> values);
 
-/// A ratio of medians, peer / ours: above 1 ours is better.
+/// A ratio of medians, peer / ours, of rates ours / peer: above 1 ours is better.
 struct Ratio {
   double value = 0;
   double least = 0;  ///< 95 % interval

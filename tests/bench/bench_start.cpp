@@ -167,7 +167,8 @@ void measure(const Options& options, BenchReport& report) {
   check_equality(options, ours, peer, folder);
   report.say(
       fmt::format("validation and first step agree; {} pairs, {} threads", options.pairs, options.threads));
-  PairedRow row{"command to first step, cpu_tiny", "s", "PyTorch 2.11.0, h5py", {}, {}, 0, kLeastRatio};
+  PairedRow row{
+      "command to first step, cpu_tiny", "s", "PyTorch 2.11.0, h5py", {}, {}, 0, kLeastRatio, false};
   const std::int64_t begin_us = steady_us();
   for (int pair = 0; pair < options.pairs; ++pair) {
     if (pair >= kFewestPairs && steady_us() - begin_us > kAll_us) break;

@@ -20,7 +20,7 @@ namespace {
 std::string bin(const std::string& name) { return bin_folder(ISOBAR_BIN) + "/" + name; }
 
 PairedRow row_of(std::vector<double> ours, std::vector<double> peer) {
-  return {"step", "ms", "PyTorch", std::move(ours), std::move(peer), 0, 0};
+  return {"step", "ms", "PyTorch", std::move(ours), std::move(peer), 0, 0, false};
 }
 
 Json machine(double others, double stolen, int throttled_before, int throttled_after) {
@@ -139,7 +139,7 @@ TEST_CASE("wrong words and missing peers are refused with a way out") {
     words.front() = bin(words.front());
     return run_process(words, {.environment = {"ISOBAR_PREFIX=" + folder.path().string(), "ISOBAR_PEERS="}});
   };
-  for (const char* name : {"bench_step", "bench_start", "bench_telemetry"}) {
+  for (const char* name : {"bench_step", "bench_start", "bench_normalise", "bench_telemetry"}) {
     CHECK(bench({name, "--help"}).code == 0);
     const ProcessResult wrong = bench({name, "--qick"});
     CHECK(wrong.code == 2);
@@ -154,4 +154,7 @@ TEST_CASE("wrong words and missing peers are refused with a way out") {
   CHECK(no_case.code == 2);
   CHECK_THAT(no_case.err, says("cpu_tiny"));
   CHECK(bench({"bench_step", "--pairs", "0"}).code == 2);
+  const ProcessResult on_cpu = bench({"bench_normalise", "--device", "cpu"});
+  CHECK(on_cpu.code == 2);
+  CHECK_THAT(on_cpu.err, says("those of a CUDA device"));
 }

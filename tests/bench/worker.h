@@ -26,6 +26,8 @@ class Worker {
   /// worker ends, answers something else than JSON, or needs longer than `deadline_s`.
   nlohmann::json ask(const std::string& command, int deadline_s);
 
+  pid_t pid() const { return pid_; }
+
  private:
   nlohmann::json hear(int deadline_s);
   void stop();

@@ -1,45 +1,19 @@
 // The launcher as a process: what it refuses before anything starts, and that it hands arguments and exit
 // codes over unchanged.
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <functional>
 #include <limits>
 
+#include "cli/programs.h"
 #include "core/files.h"
 #include "support/errors.h"
 #include "support/process.h"
 #include "support/temp_folder.h"
 
 using namespace isobar;
-
-namespace {
-
-/// A folder of programs with the real launcher and stand-ins that say how they were called.
-class Programs {
- public:
-  explicit Programs(int lesson_code = 0) {
-    std::filesystem::copy(ISOBAR_CLI, folder_ / "isobar-cli");
-    script("01_baseline", "printf 'lesson'; printf ' <%s>' \"$@\"; exit " + std::to_string(lesson_code));
-    script("make_fields", "printf 'make_fields'; printf ' <%s>' \"$@\"; exit 0");
-  }
-  void script(const std::string& name, const std::string& body) {
-    write_file_whole(folder_ / name, "#!/bin/sh\n" + body + "\n");
-    chmod((folder_ / name).c_str(), 0755);
-  }
-  ProcessResult run(std::vector<std::string> words) const {
-    words.insert(words.begin(), (folder_ / "isobar-cli").string());
-    return run_process(words, {.environment = {"ISOBAR_PREFIX=" + (folder_ / "prefix").string()}});
-  }
-  const TempFolder& folder() const { return folder_; }
-
- private:
-  TempFolder folder_;
-};
-
-}  // namespace
 
 TEST_CASE("arguments reach the lesson unchanged, and no shell sees them") {
   const Programs programs;

@@ -61,6 +61,19 @@ TEST_CASE("what does not fit together is refused with a way out") {
   CHECK_THAT(error_of_set("model.heads=5"), says("96") && says("5 equal heads") && says("model.embed = 95"));
 }
 
+TEST_CASE("a run that only measures goes on with no other, and reads only what can be read") {
+  const LessonInfo lesson = read_lesson(kHome, "01_baseline");
+  const auto refused = [&](const std::vector<std::string>& sets) {
+    return error_of([&] { load_config(kHome, lesson, {.sets = sets}, "cpu"); });
+  };
+  CHECK_THAT(refused({"run.measure=full", "train.resume=runs/x"}),
+             says("does not go on with another") && says("--set run.measure=full"));
+  CHECK_THAT(refused({"run.measure=io", "data.source=synthetic"}),
+             says("nothing to read") && says("data.source=files"));
+  CHECK_THAT(refused({"run.measure=oi"}), says("one of: none, full, io, synthetic"));
+  CHECK_NOTHROW(load_config(kHome, lesson, {.sets = {"run.measure=full", "data.source=synthetic"}}, "cpu"));
+}
+
 TEST_CASE("files that are not sound TOML are refused with line and column") {
   CHECK_THAT(error_of_file("[train]\nsteps = \n"), says("not TOML") && says("my.toml:2:"));
   CHECK_THAT(error_of_file("train.steps = 1\ntrain.steps = 2\n"), says("my.toml:2:"));

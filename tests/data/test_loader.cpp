@@ -53,3 +53,31 @@ TEST_CASE("a batch larger than the data is refused") {
   CHECK_THAT(error_of([&] { InlineLoader loader(dataset, Sampler(dataset.size(), true, 1), 25); }),
              says("batch of 25") && says("24 samples") && says("train.global_batch"));
 }
+
+TEST_CASE("made-up data is one batch that stays where it was brought, and costs no wait") {
+  const SmallData data;
+  DataConfig config = data.config();
+  config.source = "synthetic";
+  const Dataset dataset(config, "/nowhere", "train", 20);
+  InlineLoader loader(dataset, Sampler(dataset.size(), true, 333), 5);
+  const Batch first = loader.next();
+  const Batch brought = first.to(c10::Device(c10::kCPU));
+  CHECK(brought.input.data_ptr() == first.input.data_ptr());
+  const std::int64_t waited_us = loader.counts().stall_us;
+  for (std::int64_t step = 1; step < 9; ++step) {
+    const Batch batch = loader.next();
+    CHECK(batch.input.data_ptr() == brought.input.data_ptr());
+    CHECK(batch.target.data_ptr() == brought.target.data_ptr());
+    CHECK(batch.to(c10::Device(c10::kCPU)).input.data_ptr() == brought.input.data_ptr());
+    CHECK(batch.epoch == step / 4);
+    CHECK(batch.ends_epoch == (step % 4 == 3));
+  }
+  CHECK(loader.position() == 9);
+  CHECK(loader.counts().stall_us == waited_us);
+  loader.seek(3);
+  CHECK(loader.next().ends_epoch);
+  // What moves it moves it once: a "meta" device stands in for one with memory of its own.
+  const Batch moved = loader.next().to(c10::Device(c10::kMeta));
+  CHECK(moved.input.is_meta());
+  CHECK(loader.next().input.is_meta());
+}

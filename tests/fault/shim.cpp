@@ -3,9 +3,11 @@
 //   SHIM_UNDER=FOLDER   only calls on paths below it count
 //   SHIM_LOG=FILE       one line a call: number, name, path
 //   SHIM_KILL_AT=N      SIGKILL before call N takes place; a write is half done first
-//   SHIM_FAIL_AT=N      call N and those behind it fail with SHIM_ERRNO; SHIM_ONLY=NAME counts these calls
-//   alone SHIM_CLOCK_BACK=S   from the third reading on, the wall clock is S seconds behind SHIM_ALLOC_FAIL=B
-//   aligned allocations of exactly B bytes fail
+//   SHIM_FAIL_AT=N      call N and those behind it fail with SHIM_ERRNO
+//   SHIM_DELAY_MS=M     every call takes M milliseconds longer, as on a file system that is slow or stalls
+//   SHIM_ONLY=NAME      counts these calls alone
+//   SHIM_CLOCK_BACK=S   from the third reading on, the wall clock is S seconds behind
+//   SHIM_ALLOC_FAIL=B   aligned allocations of exactly B bytes fail
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -63,6 +65,10 @@ Verdict judge(const char* name, const char* path) {
   if (number == setting("SHIM_KILL_AT")) {
     if (std::strcmp(name, "write") == 0) return Verdict::half_then_kill;
     kill(getpid(), SIGKILL);
+  }
+  if (const long delay_ms = setting("SHIM_DELAY_MS"); delay_ms > 0) {
+    const timespec delay{delay_ms / 1000, delay_ms % 1000 * 1'000'000};
+    nanosleep(&delay, nullptr);
   }
   const long fail_at = setting("SHIM_FAIL_AT");
   if (fail_at == 0 || number < fail_at) return Verdict::go;

@@ -30,6 +30,21 @@ int main(int argc, char** argv) {
     execv(argv[3], argv + 3);
     return 1;
   }
+  if (what == "quiet") {  // quiet WORDS...: says what came back of a program without a voice
+    int ticks = 0;
+    const isobar::Ended ended =
+        isobar::supervise({argv + 2, argv + argc}, {.quiet = true, .tick = [&] { ++ticks; }});
+    std::printf("ended %d asked %d ticks %d errors %zu: %s", ended.code, ended.asked, ticks,
+                ended.errors.size(), ended.errors.substr(0, 20).c_str());
+    return ended.code;
+  }
+  if (what == "talk") {  // talk BYTES MS: on both, then waits
+    std::puts("to be heard by nobody");
+    const std::string line(static_cast<std::size_t>(std::atoi(argv[2])), 'e');
+    std::fputs(line.c_str(), stderr);
+    usleep(static_cast<useconds_t>(std::atoi(argv[3])) * 1000);
+    return 3;
+  }
   if (what ==
       "hang up") {  // sends SIGHUP to the one who started it, and lives on if that one does not pass it on
     kill(getppid(), SIGHUP);

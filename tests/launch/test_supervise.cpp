@@ -71,6 +71,28 @@ TEST_CASE("when the supervisor is killed, the program is asked to stop") {
   CHECK(read_text_file(folder / "said", 100) == "TERM 1 INT 0\n");
 }
 
+TEST_CASE("a quiet program says nothing here; the end of its errors is kept, and time passes meanwhile") {
+  const ProcessResult result =
+      run_process({ISOBAR_SUPERVISED, "quiet", ISOBAR_SUPERVISED, "talk", "5", "1200"});
+  CHECK(result.err.empty());
+  CHECK(result.code == 3);
+  CHECK(result.out.rfind("ended 3 asked 0 ticks ", 0) == 0);
+  CHECK(result.out.find("ticks 0") == std::string::npos);
+  CHECK(result.out.find("errors 5: eeeee") != std::string::npos);
+  const ProcessResult many =
+      run_process({ISOBAR_SUPERVISED, "quiet", ISOBAR_SUPERVISED, "talk", "100000", "0"});
+  CHECK(many.out.find("errors 8000: eeee") != std::string::npos);
+}
+
+TEST_CASE("a signal to a quiet program is passed on, and told") {
+  const TempFolder folder;
+  const ProcessResult result =
+      run_process({ISOBAR_SUPERVISED, "quiet", ISOBAR_SUPERVISED, "catch", (folder / "said").string()},
+                  {.interrupt_after_ms = 500, .signal = SIGINT});
+  CHECK(result.out.rfind("ended 75 asked 2 ", 0) == 0);
+  CHECK(read_text_file(folder / "said", 100) == "TERM 0 INT 1\n");
+}
+
 TEST_CASE("the memory of this machine is known") {
   const MemoryState memory = memory_state();
   CHECK(memory.total_bytes > 100'000'000);

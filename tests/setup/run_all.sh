@@ -39,6 +39,16 @@ case_second_run_does_nothing() {
   expect "only ninja is asked" [ "$(cat "$WORLD/calls")" = "ninja isobar-cli make_fields 01_baseline" ]
   expect "no word of set-up" [ "$OUT" = "cli <run> <01_baseline>" ]
 }
+case_measuring_builds_its_lesson() {
+  isobar setup
+  : >"$WORLD/calls"
+  isobar quartet 01_baseline --steps 5
+  isobar sweep 01_baseline data.grid=[48,96],[72,144]
+  expect "the lesson is built too" count_is "ninja isobar-cli make_fields 01_baseline" 2
+  expect "arguments unchanged" says "cli <sweep> <01_baseline> <data.grid=[48,96],[72,144]>"
+  isobar quartett
+  expect "the nearest command" says "mean quartet?"
+}
 case_changed_pins_set_up_again() {
   isobar ladder
   sleep 0.01
@@ -230,7 +240,7 @@ case_bench_offline() {
 case_help_installs_nothing() {
   local command
   touch "$WORLD/no-packages"
-  for command in setup test bundle doctor clean bench run show runs ladder data; do
+  for command in setup test bundle doctor clean bench run quartet sweep show runs ladder data; do
     isobar $command --help
     expect "$command: code 0" [ "$CODE" = 0 ]
     expect "$command: a page" says "./isobar"

@@ -1,0 +1,91 @@
+// Runs that only measure, as readers see them.
+#include <catch2/catch.hpp>
+
+#include "analyse/run_reader.h"
+#include "analyse/steady.h"
+#include "core/files.h"
+#include "record/json_line.h"
+#include "support/errors.h"
+#include "support/temp_folder.h"
+
+using namespace isobar;
+
+namespace {
+
+/// 13 steps, of which the first three are slow: the warm-up of a run that measures.
+std::string stream(const std::string& measure) {
+  std::string out = JsonLine("run")
+                        .add("schema", 1)
+                        .add("lesson", "01_baseline")
+                        .add("device", "cpu")
+                        .add("measure", measure)
+                        .add("group", "sweep-1")
+                        .add("point", "data.workers=2")
+                        .add("repeat", 1)
+                        .add("wanted_steps", 13)
+                        .text();
+  out += JsonLine("note").add("text", "plan").add("steps_per_epoch", 128).text();
+  for (int i = 0; i < 13; ++i) {
+    JsonLine line("step");
+    line.add("step", i).add("t_us", 1000 * (i + 1)).add("samples", 4);
+    line.add("load_us", i < 3 ? 90'000 : i == 12 ? 5'000 : 1'000);
+    line.add("step_us", i < 3 ? 100'000 : 2'000);
+    if (i == 12) line.add("stall_us", 400);
+    out += line.text();
+  }
+  return out + JsonLine("end").add("status", "done").add("reason", "").text();
+}
+
+class Folder {
+ public:
+  explicit Folder(const std::string& text) {
+    write_file_whole(folder_ / "run.toml", std::string_view(""));
+    write_file_whole(folder_ / "rank-0000.jsonl", std::string_view(text));
+  }
+  const std::filesystem::path& path() const { return folder_.path(); }
+
+ private:
+  TempFolder folder_;
+};
+
+}  // namespace
+
+TEST_CASE("steady figures leave the warm-up out and take medians") {
+  const Folder folder(stream("full"));
+  const SteadyFigures figures = steady_figures(folder.path());
+  CHECK(figures.steps == 10);
+  CHECK(figures.samples_per_s == Approx(2000));  // 4 samples in 2 ms
+  CHECK(figures.median("load_us") == 1000);
+  CHECK(figures.total("load_us") == 14'000);
+  CHECK(figures.total("step_us") == 20'000);
+  CHECK(figures.median("stall_us") == 400);
+  CHECK(figures.median("copy_us") == -1);
+  CHECK(figures.total("copy_us") == -1);
+}
+
+TEST_CASE("a run that trains has the warm-up of its epochs, one that measures has three steps") {
+  const Folder trains(stream("none"));
+  CHECK(steady_figures(trains.path()).view.summary.warm_up_steps == 20);
+  CHECK(steady_figures(trains.path()).steps == 0);
+  CHECK(steady_figures(trains.path()).view.summary.measure.empty());
+  const TempFolder empty;
+  CHECK_THAT(error_of([&] { steady_figures(empty.path()); }), says("holds no run"));
+}
+
+TEST_CASE("a run that measures is said to do so, without losses, and is no failure") {
+  const Folder folder(stream("io"));
+  const RunView view = glance(folder.path());
+  CHECK(view.state == RunState::done);
+  CHECK(view.summary.measure == "io");
+  CHECK(view.group == "sweep-1");
+  CHECK(view.repeat == 1);
+  CHECK(measure_text(view) == "measures io at data.workers=2");
+  RunReader reader(folder.path());
+  while (reader.update()) {
+  }
+  const std::string json = to_json(reader);
+  CHECK_THAT(json, says(R"("measure":"io")") && says(R"("point":"data.workers=2")") && !says("loss"));
+  std::string lines;
+  for (const std::string& line : summary_lines(view.summary)) lines += line + "\n";
+  CHECK_THAT(lines, says("measures     io: batches are read and dropped") && !says("loss"));
+}

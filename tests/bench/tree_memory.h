@@ -1,0 +1,32 @@
+#pragma once
+// Memory of a process and of all those that it started.
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+
+namespace isobar {
+
+/// Bytes that the process and its descendants hold; what several of them share counts once (proportional set
+/// size).
+std::int64_t tree_memory_bytes(pid_t pid);
+
+/// Looks again and again from its construction to `most`, some ten times a second.
+class TreeMemoryWatch {
+ public:
+  explicit TreeMemoryWatch(pid_t pid);
+  ~TreeMemoryWatch();
+  TreeMemoryWatch(const TreeMemoryWatch&) = delete;
+  TreeMemoryWatch& operator=(const TreeMemoryWatch&) = delete;
+
+  /// The most that was seen; ends the watch.
+  std::int64_t most();
+
+ private:
+  std::atomic<bool> ends_ = false;
+  std::int64_t most_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace isobar

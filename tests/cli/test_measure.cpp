@@ -1,0 +1,220 @@
+// The commands that measure, as processes: what they refuse before anything runs, and what they do when a run
+// fails or somebody interrupts. With real lessons: tests/lessons/test_measure.cpp.
+#include <signal.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <sstream>
+#include <thread>
+
+#include "cli/programs.h"
+#include "core/text.h"
+#include "support/errors.h"
+
+using namespace isobar;
+
+namespace {
+
+/// Programs whose lesson notes its arguments, one call a line, and does `then`.
+class Noting {
+ public:
+  explicit Noting(const std::string& then) {
+    programs_.script("01_baseline", "echo \"$$ $*\" >>\"" + calls_file().string() + "\"; " + then);
+  }
+  ProcessResult run(const std::vector<std::string>& words, ProcessOptions options = {}) const {
+    std::filesystem::create_directories(work());
+    options.folder = work().string();
+    return programs_.run(words, options);
+  }
+  std::vector<std::string> calls() const {
+    std::vector<std::string> out;
+    if (!std::filesystem::exists(calls_file())) return out;
+    std::istringstream text(read_text_file(calls_file(), 1 << 20));
+    for (std::string line; std::getline(text, line);) out.push_back(line);
+    return out;
+  }
+  std::filesystem::path work() const { return programs_.folder() / "work"; }
+  std::size_t runs() const {
+    if (!std::filesystem::exists(work() / "runs")) return 0;
+    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(work() / "runs"), {}));
+  }
+  Programs& programs() { return programs_; }
+
+ private:
+  std::filesystem::path calls_file() const { return programs_.folder() / "calls"; }
+  Programs programs_;
+};
+
+const std::vector<std::string> kData = {"--set", "data.root=x"};  // no embedded data is made for it
+
+std::vector<std::string> with_data(std::vector<std::string> words) {
+  words.insert(words.end(), kData.begin(), kData.end());
+  return words;
+}
+
+/// n values, "1,2,...".
+std::string many(int n) {
+  std::string out;
+  for (int i = 1; i <= n; ++i) out += (i > 1 ? "," : "") + std::to_string(i);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("sweep refuses what makes no sense before anything runs") {
+  const Noting noting("exit 0");
+  const auto refused = [&](const std::vector<std::string>& words) {
+    std::vector<std::string> all = {"sweep", "01_baseline"};
+    all.insert(all.end(), words.begin(), words.end());
+    const ProcessResult result = noting.run(all);
+    CHECK(result.code == 2);
+    CHECK(result.out.empty());
+    return result.err;
+  };
+  CHECK_THAT(refused({}), says("what shall be varied?"));
+  CHECK_THAT(refused({"train.global_bach=1,2"}), says("mean train.global_batch?"));
+  CHECK_THAT(refused({"train.global_batch=2,four"}), says("wants an integer, got \"four\""));
+  CHECK_THAT(refused({"model.heads=2,5"}), says("cannot be split into 5 equal heads"));
+  CHECK_THAT(refused({"train.global_batch=1,0"}), says("train.global_batch = 0 is not allowed"));
+  CHECK_THAT(refused({"train.global_batch=1,,2"}), says("a value is missing"));
+  CHECK_THAT(refused({"train.global_batch="}), says("a value is missing"));
+  CHECK_THAT(refused({"train.global_batch"}), says("a key with its values is wanted"));
+  CHECK_THAT(refused({"=1"}), says("a key with its values is wanted"));
+  CHECK_THAT(refused({"train.global_batch=1,2", "train.global_batch=4"}), says("is there twice"));
+  CHECK_THAT(refused({"train.global_batch=1,2, 1"}), says("the value 1 is there twice"));
+  CHECK_THAT(refused({"data.grid=[48,96"}), says("no partner"));
+  CHECK_THAT(refused({"data.grid=48],96"}), says("no partner"));
+  CHECK_THAT(refused({"data.root='a,b"}), says("no partner"));
+  CHECK_THAT(refused({"data.workers=1,2"}), says("does not honour data.workers") && says("02_workers"));
+  CHECK_THAT(refused({"train.seed=" + many(40), "data.seed=" + many(26)}), says("more than 1000 points"));
+  CHECK_THAT(refused({"train.steps=10,20"}), says("--steps N") && says("--whole"));
+  CHECK_THAT(refused({"train.seed=1,2", "--set", "train.steps=5"}), says("--steps N"));
+  CHECK_THAT(refused({"run.group=a,b"}), says("sets run.group itself"));
+  CHECK_THAT(refused({"run.measure=full,none"}), says("--whole"));
+  CHECK_THAT(refused({"train.seed=1", "--set", "train.resume=last"}), says("begins anew"));
+  CHECK_THAT(refused({"train.seed=1", "--steps", "0"}), says("from 1 to"));
+  CHECK_THAT(refused({"train.seed=1", "--steps", "many"}), says("--help"));
+  CHECK_THAT(refused({"train.seed=1", "--repeats", "-1"}), says("from 1 to 100"));
+  CHECK_THAT(refused({"train.seed=1", "--repeat", "2"}), says("mean --repeats?"));
+  CHECK_THAT(refused({"train.seed=1", "--steps", "5", "--whole"}), says("leave one out"));
+  CHECK_THAT(refused({"train.seed=1", "--preset", "cpu_tyni"}), says("mean cpu_tiny?"));
+  CHECK(noting.calls().empty());
+  CHECK(noting.runs() == 0);
+}
+
+TEST_CASE("quartet refuses what makes no sense before anything runs") {
+  const Noting noting("exit 0");
+  const auto refused = [&](const std::vector<std::string>& words) {
+    const ProcessResult result = noting.run(words);
+    CHECK(result.code == 2);
+    CHECK(result.out.empty());
+    return result.err;
+  };
+  CHECK_THAT(refused({"quartet"}), says("which lesson?") && says("01_baseline"));
+  CHECK_THAT(refused({"sweep"}), says("which lesson?") && says("key=a,b,c"));
+  CHECK_THAT(refused({"quartet", "01_baselin"}), says("mean 01_baseline?"));
+  CHECK_THAT(refused({"quartett", "01_baseline"}), says("mean quartet?"));
+  CHECK_THAT(refused({"quartet", "01_baseline", "data.dt=2"}), says("--set data.dt=2"));
+  CHECK_THAT(refused({"quartet", "01_baseline", "--trial", "2"}), says("mean --trials?"));
+  CHECK_THAT(refused({"quartet", "01_baseline", "--trials", "1000"}), says("from 1 to 100"));
+  CHECK_THAT(refused({"quartet", "01_baseline", "--set", "run.measure=io"}), says("sets run.measure itself"));
+  CHECK_THAT(refused({"quartet", "01_baseline", "--set", "data.source=synthetic"}), says("nothing to read"));
+  CHECK_THAT(refused({"quartet", "01_baseline", "--set", "optim.lrr=1"}), says("mean optim.lr?"));
+  CHECK_THAT(refused({"quartet", "01_baseline", "--config", "/nowhere.toml"}), says("/nowhere.toml"));
+  CHECK(noting.calls().empty());
+  CHECK_THAT(noting.run({"quartet", "01_baseline", "--help"}).out, says("--trials"));
+  CHECK_THAT(noting.run({"sweep", "01_baseline", "--help"}).out, says("--whole") && says("key=a,b,c"));
+}
+
+TEST_CASE("a lesson that cannot run here is refused in words") {
+  Noting noting("exit 0");
+  std::filesystem::remove(noting.programs().folder() / "01_baseline");
+  const ProcessResult missing = noting.run(with_data({"quartet", "01_baseline"}));
+  CHECK(missing.code == 1);
+  CHECK_THAT(missing.err, says("not built") && says("./isobar setup"));
+  if (std::filesystem::exists("/dev/nvidiactl")) return;
+  const std::filesystem::path home = noting.programs().folder() / "home";
+  std::filesystem::create_directories(home / "lessons/09_gpu");
+  std::filesystem::copy(project_home() / "lessons/base.toml", home / "lessons/base.toml");
+  std::filesystem::copy(project_home() / "lessons/presets", home / "lessons/presets");
+  write_file_whole(home / "lessons/09_gpu/lesson.toml",
+                   std::string_view("title = \"t\"\nneeds = \"cuda\"\nintroduces = [\"run.measure\", "
+                                    "\"train.steps\"]\n"));
+  const ProcessResult refused =
+      noting.run({"quartet", "09_gpu"}, {.environment = {"ISOBAR_HOME=" + home.string()}});
+  CHECK(refused.code == 2);
+  CHECK_THAT(refused.err, says("needs an NVIDIA GPU"));
+}
+
+TEST_CASE("a run that fails ends the quartet with its error and its code, and leaves no empty folder") {
+  const Noting noting("echo 'error: the disk is full' >&2; exit 1");
+  const ProcessResult result = noting.run(with_data({"quartet", "01_baseline", "--preset", "cpu_micro"}));
+  CHECK(result.code == 1);
+  CHECK_THAT(result.err, says("io failed:") && says("error: the disk is full"));
+  CHECK(result.out.find("verdict") == std::string::npos);
+  REQUIRE(noting.calls().size() == 1);
+  CHECK_THAT(noting.calls()[0], says("--preset cpu_micro") && says("--set train.steps=53 ") &&
+                                    says("--set data.root=x --set run.measure=io") &&
+                                    says("--set run.point=io --set run.repeat=0") &&
+                                    says("--run-dir runs/01_baseline-"));
+  CHECK(noting.runs() == 0);
+  const ProcessResult json = noting.run(with_data({"quartet", "01_baseline", "--json"}));
+  CHECK(json.code == 1);
+  CHECK(json.out.empty());
+}
+
+TEST_CASE("a run that the system kills is said, and one that says nothing of itself is no result") {
+  const Noting killed("kill -9 $$");
+  const ProcessResult result = killed.run(with_data({"quartet", "01_baseline"}));
+  CHECK(result.code == 137);
+  CHECK_THAT(result.err, says("killed by the system"));
+  const Noting silent("exit 0");
+  const ProcessResult nothing = silent.run(with_data({"quartet", "01_baseline"}));
+  CHECK(nothing.code == 1);
+  CHECK_THAT(nothing.err, says("left no step"));
+}
+
+TEST_CASE("a point of a sweep that fails is not run again, and the others are") {
+  const Noting noting("echo 'error: out of memory' >&2; exit 1");
+  const ProcessResult result =
+      noting.run(with_data({"sweep", "01_baseline", "train.global_batch=1,2", "data.grid=[48,96],[72,144]"}));
+  CHECK(result.code == 1);
+  REQUIRE(noting.calls().size() == 4);
+  CHECK_THAT(noting.calls()[0], says("train.global_batch=1 --set data.grid=[48,96] "));
+  CHECK_THAT(noting.calls()[1], says("train.global_batch=1 --set data.grid=[72,144] "));
+  CHECK_THAT(noting.calls()[3], says("train.global_batch=2 --set data.grid=[72,144] ") &&
+                                    says("run.point=train.global_batch=2 data.grid=[72,144]"));
+  CHECK_THAT(result.err, says("train.global_batch=2 data.grid=[72,144] failed:"));
+}
+
+TEST_CASE("the embedded data of every point is made first, without a word where only JSON is wanted") {
+  const Noting noting("exit 1");
+  const std::vector<std::string> words = {"sweep", "01_baseline", "data.grid=[48,96],[72,144]", "--repeats",
+                                          "1"};
+  const ProcessResult result = noting.run(words);
+  CHECK_THAT(result.out, says("make_fields <--grid> <48x96>") && says("make_fields <--grid> <72x144>"));
+  std::vector<std::string> json = words;
+  json.push_back("--json");
+  CHECK(noting.run(json).out.empty());
+  const ProcessResult made_up =
+      noting.run({"sweep", "01_baseline", "train.global_batch=1,2", "--set", "data.source=synthetic"});
+  CHECK(made_up.out.find("make_fields") == std::string::npos);
+}
+
+TEST_CASE("Ctrl-C ends a quartet and its run at once") {
+  const Noting noting("sleep 30");
+  const ProcessResult result = noting.run(with_data({"quartet", "01_baseline"}),
+                                          {.interrupt_when = [&] { return !noting.calls().empty(); }});
+  CHECK(result.code == 130);
+  CHECK(result.signal_to_exit_s < 5);
+  REQUIRE(noting.calls().size() == 1);
+  const int pid = std::stoi(noting.calls()[0]);
+  CHECK(kill(pid, 0) != 0);
+  CHECK(noting.runs() == 0);
+  const Noting sweeps("sleep 30");
+  const auto began = [&] { return !sweeps.calls().empty(); };
+  const ProcessResult stopped = sweeps.run(with_data({"sweep", "01_baseline", "train.global_batch=1,2"}),
+                                           {.signal = SIGTERM, .interrupt_when = began});
+  CHECK(stopped.code == 143);
+  CHECK(sweeps.calls().size() == 1);
+}

@@ -1,0 +1,206 @@
+// The timeline of real runs: what the loop wrote, what readers make of it, and a file system that fails under
+// it.
+#include <algorithm>
+#include <map>
+
+#include "lessons/resumed_run.h"
+#include "support/errors.h"
+
+using namespace isobar;
+
+namespace {
+
+std::vector<json> spans_of(const fs::path& run) {
+  std::istringstream text(read_text_file(run / "rank-0000.spans.jsonl", 100'000'000));
+  std::vector<json> out;
+  for (std::string line; std::getline(text, line);) out.push_back(json::parse(line));
+  return out;
+}
+
+ProcessResult show(const fs::path& run, std::vector<std::string> words) {
+  words.insert(words.begin(), {std::string(ISOBAR_BIN) + "/isobar-cli", "show", run.string()});
+  return run_process(words);
+}
+
+/// A run of eight steps of which five are traced, made once.
+const fs::path& traced() {
+  static const TempFolder folder;
+  static const fs::path run = [] {
+    REQUIRE(train(folder / "run", {"train.steps=8", "run.trace_steps=5", "run.threads=1"}).code == 0);
+    return folder / "run";
+  }();
+  return run;
+}
+
+const std::vector<std::string> kStages = {"load", "copy", "forward", "backward", "optimize"};
+
+}  // namespace
+
+TEST_CASE("the spans of a step's stages sum to the times of the step, for as many steps as were asked for") {
+  const std::vector<json> lines = spans_of(traced());
+  REQUIRE(lines[0] == json{{"kind", "attempt"}, {"schema", 1}, {"attempt", 0}, {"from_step", 0}});
+  std::map<int, std::map<std::string, std::int64_t>> sums;
+  std::map<std::string, int> between;
+  std::int64_t end_us = 0;
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    const json& span = lines[i];
+    REQUIRE(span["kind"] == "span");
+    REQUIRE(span["track"] == "loop");
+    CHECK(span["begin_us"] >= end_us);  // the loop does one thing after the other
+    end_us = span["begin_us"].get<std::int64_t>() + span["duration_us"].get<std::int64_t>();
+    const std::string name = span["name"];
+    if (std::find(kStages.begin(), kStages.end(), name) == kStages.end()) {
+      ++between[name];
+    } else {
+      sums[span["step"]][name] += span["duration_us"].get<std::int64_t>();
+    }
+  }
+  CHECK(between == std::map<std::string, int>{{"validate", 1}});  // the one at the end is not traced any more
+  REQUIRE(sums.size() == 5);
+  for (const json& step : of_kind(stream(traced()), "step")) {
+    if (step["step"] >= 5) continue;
+    for (const std::string& stage : kStages) {
+      INFO("step " << step["step"] << " " << stage);
+      CHECK(sums[step["step"]][stage] == step[stage + "_us"]);
+    }
+  }
+}
+
+TEST_CASE("without run.trace_steps there is no file, and the timeline says how to get one") {
+  const TempFolder folder;
+  REQUIRE(train(folder / "run", {"train.steps=2", "run.trace_steps=0"}).code == 0);
+  CHECK_FALSE(fs::exists(folder / "run/rank-0000.spans.jsonl"));
+  const ProcessResult shown = show(folder / "run", {"--timeline"});
+  CHECK(shown.code == 2);
+  CHECK_THAT(shown.err, says("no spans") && says("--set run.trace_steps="));
+}
+
+TEST_CASE("a run is drawn in the terminal, as JSON, and as a trace") {
+  const ProcessResult drawn = show(traced(), {"--timeline"});
+  CHECK(drawn.code == 0);
+  CHECK_THAT(drawn.out, says("steps 1 to 3") && says("  loop ") && says("F forward") && says("backward") &&
+                            says("Over steps 1 to 4") && !says("\x1b"));
+  const json figures =
+      json::parse(show(traced(), {"--timeline", "--json", "--step", "2", "--steps", "1"}).out);
+  CHECK(figures["drawn"]["spans"].size() == kStages.size());
+  CHECK(figures["steady"]["tracks"][0]["track"] == "loop");
+  const TempFolder folder;
+  const ProcessResult written = show(traced(), {"--trace", folder / "t.json"});
+  CHECK(written.code == 0);
+  CHECK_THAT(written.out, says("t.json"));
+  const json trace = json::parse(read_text_file(folder / "t.json", 1 << 20));
+  const auto complete = std::count_if(trace["traceEvents"].begin(), trace["traceEvents"].end(),
+                                      [](const json& event) { return event["ph"] == "X"; });
+  CHECK(complete == static_cast<std::ptrdiff_t>(spans_of(traced()).size()) - 1);
+  CHECK(trace["traceEvents"][0]["args"]["name"] == "rank 0: 01_baseline");
+}
+
+TEST_CASE("mistakes in asking for a timeline end with code 2 and the usage") {
+  const auto refused = [](const std::vector<std::string>& words) {
+    const ProcessResult result = show(traced(), words);
+    CHECK(result.code == 2);
+    CHECK(result.out.empty());
+    return result.err;
+  };
+  CHECK_THAT(refused({"--timeline", "--step", "5"}), says("step 5 was not traced") && says("0 to 4"));
+  for (const char* number : {"-1", "x", "1.5", "99999999999999999999", "", "2x"}) {
+    INFO(number);
+    CHECK_THAT(refused({"--timeline", "--step", number}), says("whole number"));
+  }
+  CHECK_THAT(refused({"--timeline", "--steps", "0"}), says("from 1 on"));
+  CHECK_THAT(refused({"--timeline", "--steps"}), says("--steps what?"));
+  CHECK_THAT(refused({"--step", "2"}), says("choose what --timeline draws"));
+  CHECK_THAT(refused({"--trace"}), says("--trace what?"));
+  CHECK_THAT(refused({"--trace", "trace.txt"}), says(".json"));
+  CHECK_THAT(refused({"--trace", "no/such/folder/t.json"}), says("no/such/folder"));
+  CHECK_THAT(refused({"--timeline", "--follow"}), says("--follow"));
+  CHECK_THAT(refused({"--timeline", "twice"}), says("./isobar show RUN"));
+}
+
+TEST_CASE("a resumed run goes on in the same file, and readers keep its newest attempt") {
+  const TempFolder folder;
+  const std::vector<std::string> sets = with(kTwenty, {"run.trace_steps=3"});
+  const ProcessResult stopped = train(folder / "run", with(sets, {"run.fault=slow_stage", "run.fault_ms=50"}),
+                                      {.signal = 15, .interrupt_when = when_steps(folder / "run", 6)});
+  REQUIRE(stopped.code == 75);
+  REQUIRE(resume(folder / "run").code == 0);
+  const std::vector<json> lines = spans_of(folder / "run");
+  const std::vector<json> attempts = of_kind(lines, "attempt");
+  REQUIRE(attempts.size() == 2);
+  CHECK(attempts[1]["attempt"] == 1);
+  const int from = attempts[1]["from_step"];
+  CHECK(from >= 6);
+  const auto second = std::find(lines.begin(), lines.end(), attempts[1]);
+  for (auto span = second + 1; span != lines.end(); ++span) {
+    CHECK((*span)["step"] >= from);
+    CHECK((*span)["step"] < from + 3);
+  }
+  const ProcessResult drawn = show(folder / "run", {"--timeline", "--step", std::to_string(from)});
+  CHECK_THAT(drawn.out, says("of attempt 1") && says("Over steps " + std::to_string(from)));
+  CHECK(show(folder / "run", {"--timeline", "--step", "0"}).code == 2);
+}
+
+TEST_CASE("a disk that is full under the spans costs the timeline alone, and is told at the end") {
+  for (const int at : {1, 3}) {
+    const TempFolder folder;
+    const fs::path spans = folder / "run/rank-0000.spans.jsonl";
+    const ProcessResult result =
+        train(folder / "run", kTwenty,
+              {.environment = {std::string("LD_PRELOAD=") + ISOBAR_SHIM, "SHIM_UNDER=" + spans.string(),
+                               "SHIM_ONLY=write", "SHIM_FAIL_AT=" + std::to_string(at), "SHIM_ERRNO=28"}});
+    INFO(result.err);
+    CHECK(result.code == 1);
+    CHECK_THAT(result.err, says("No space left") && says(spans.string()));
+    CHECK_THAT(result.out, says("20 of 20"));
+    CHECK(losses(folder / "run") == losses(uninterrupted()));
+    CHECK(scores(folder / "run") == scores(uninterrupted()));
+    CHECK(weights(folder / "run") == weights(uninterrupted()));
+    const std::vector<json> lines = stream(folder / "run");
+    CHECK(of_kind(lines, "summary").size() == 1);
+    CHECK(lines.back()["kind"] == "end");
+    CHECK(lines.back()["status"] == "failed");
+    CHECK_THAT(lines.back()["reason"].get<std::string>(), says("No space left"));
+    for (const json& line : spans_of(folder / "run")) CHECK(line.is_object());  // whole lines
+  }
+}
+
+TEST_CASE("training does not wait for a file system whose writes take a second") {
+  // The loop sleeps in each step, so that what it measures is its own and not that of a busy machine; scores,
+  // which are written at once, come after 32 steps.
+  const std::vector<std::string> sets = {"train.steps=100000", "train.global_batch=1", "train.report_every=1",
+                                         "data.limit_valid=2", "run.threads=1",        "run.fault=slow_stage",
+                                         "run.fault_ms=40"};
+  constexpr std::size_t kSteps = 25;
+  struct Times {
+    double step_us, longest_us;  // the median step; from the end of one to the end of the next
+  };
+  const auto times = [&](std::vector<std::string> environment) {
+    const TempFolder folder;
+    environment.push_back(std::string("LD_PRELOAD=") + ISOBAR_SHIM);
+    environment.push_back("SHIM_UNDER=" + folder.path().string());
+    const ProcessResult killed = train(folder / "run", sets,
+                                       {.environment = environment,
+                                        .deadline_s = 200,
+                                        .signal = 9,
+                                        .interrupt_when = when_steps(folder / "run", kSteps)});
+    REQUIRE(killed.code == 137);
+    std::vector<double> steps_us, ends_us, between_us;
+    for (const json& step : of_kind(lines_so_far(folder / "run"), "step")) {
+      if (step["step"] >= kSteps) break;
+      steps_us.push_back(step["step_us"]);
+      ends_us.push_back(step["t_us"]);
+    }
+    for (std::size_t i = 2; i < kSteps; ++i) between_us.push_back(ends_us[i] - ends_us[i - 1]);
+    std::sort(steps_us.begin(), steps_us.end());
+    return Times{steps_us[kSteps / 2], *std::max_element(between_us.begin(), between_us.end())};
+  };
+  const auto slow = [&] { return times({"SHIM_ONLY=write", "SHIM_DELAY_MS=1000"}); };
+  const Times a = times({});
+  const Times b = slow();
+  const Times c = times({});
+  const Times d = slow();
+  WARN("median step " << a.step_us << ", with slow writes " << b.step_us << "; " << c.step_us
+                      << ", with slow writes " << d.step_us << " us");
+  CHECK(std::min(b.step_us, d.step_us) < 1.2 * std::max(a.step_us, c.step_us));
+  CHECK(std::min(b.longest_us, d.longest_us) < 900'000);  // no step waited for a write
+}
