@@ -223,6 +223,7 @@ TEST_CASE("Ctrl-C ends a quartet and its run at once") {
                                           {.interrupt_when = [&] { return !noting.calls().empty(); }});
   CHECK(result.code == 130);
   CHECK(result.signal_to_exit_s < 5);
+  CHECK_THAT(result.err, says("stopped"));
   REQUIRE(noting.calls().size() == 1);
   const int pid = std::stoi(noting.calls()[0]);
   CHECK(kill(pid, 0) != 0);
