@@ -131,9 +131,6 @@ std::shared_ptr<Arrival> CudaUploader::start(const FilledSlot& slot) {
   const c10::Stream stream = stream_ ? *stream_ : current_stream(device_);
   const c10::StreamGuard guard(stream);
   auto arrival = std::make_shared<CudaArrival>(device_);
-  if (spans_ != nullptr && spans_->wants(slot.plan.batch)) {
-    arrival->spans = std::make_unique<UploadSpans>(*spans_, *events_, *clock_, slot.plan.batch);
-  }
   arrival->both = at::empty(shape_, on_device(at::kFloat));
   std::size_t bytes = arrival->both.nbytes();
   if (layout_ == SlotLayout::ready) {
@@ -155,6 +152,9 @@ std::shared_ptr<Arrival> CudaUploader::start(const FilledSlot& slot) {
 
 void CudaUploader::copy(void* to, const FilledSlot& slot, std::size_t bytes, CudaArrival& arrival,
                         const c10::Stream& stream) {
+  if (spans_ != nullptr && spans_->wants(slot.plan.batch)) {
+    arrival.spans = std::make_unique<UploadSpans>(*spans_, *events_, *clock_, slot.plan.batch);
+  }
   plugin_.upload(to, slot.memory.get(), bytes, stream_handle(stream));
   const auto copied = std::make_shared<c10::Event>(c10::kCUDA);
   copied->record(stream);

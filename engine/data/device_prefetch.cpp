@@ -34,6 +34,12 @@ std::unique_ptr<Uploader> uploader_for(const RingLoader& ring, const LoaderConfi
   return make_cuda_uploader(ring.dataset(), ring.batch_size(), ring.layout(), device, stream, ring.spans());
 }
 
+/// A batch that was lost on the way must not shift those behind it.
+void check_number(std::int64_t batch, std::int64_t due) {
+  if (batch == due) return;
+  throw Error(fmt::format("batch {} came, and batch {} is due", batch, due), "the loader", "", Exit::failed);
+}
+
 /// The device found values that are not finite: reads the fields once more to say where.
 [[noreturn]] void refuse_values(const Dataset& dataset, const BatchPlan& plan, std::int64_t count) {
   std::vector<float> field(dataset.field_values());
@@ -132,10 +138,7 @@ std::optional<std::int64_t> DevicePrefetch::next_to_upload() {
 bool DevicePrefetch::upload(std::int64_t batch) {
   try {
     const FilledSlot slot = ring_.take();
-    if (slot.plan.batch != batch) {
-      throw Error(fmt::format("the ring gave batch {}, batch {} is due", slot.plan.batch, batch),
-                  "the loader", "", Exit::failed);
-    }
+    check_number(slot.plan.batch, batch);
     const Unsettled started = {slot.plan, uploader_->start(slot)};
     {
       const std::scoped_lock lock(mutex_);
@@ -222,6 +225,7 @@ Batch DevicePrefetch::load(std::int64_t position) {
   counts_.stall_us += steady_us() - begin_us;
   lock.unlock();
   room_came_.notify_one();
+  check_number(item.batch, position);
   item.arrival->hand_over(!has_fault(Fault::no_event));
   return as_batch(position, std::exchange(item.arrival->both, {}));
 }

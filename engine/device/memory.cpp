@@ -1,6 +1,7 @@
 #include "device/memory.h"
 
 #include <c10/core/CachingDeviceAllocator.h>
+#include <c10/core/DeviceGuard.h>
 #include <sys/resource.h>
 
 #include <cstring>
@@ -47,6 +48,7 @@ HostBuffer::HostBuffer(std::size_t bytes, c10::Device device) : size_(bytes) {
     data_ = allocate_large(bytes);
     return;
   }
+  const c10::DeviceGuard guard(device);  // a thread of no device yet would wake the first one for it
   data_ = {static_cast<std::byte*>(cuda_plugin().allocate_pinned(bytes)),
            [](std::byte* pinned) { cuda_plugin().free_pinned(pinned); }};
   std::memset(data_.get(), 0, bytes);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/error.h"
 #include "cuda/check.h"
 #include "kernels/normalise_cuda.h"
 #include "kernels/pack.h"
@@ -14,6 +15,7 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kRounds = 4;                   // loads that a thread has on their way at once
 constexpr std::int64_t kMostBlocks = 1 << 20;  // far more than any device holds; the rest is strided over
+constexpr std::int64_t kMostChunks = std::int64_t{1} << 31;  // they are counted in 32 bits
 
 /// `kWidth` neighbouring values, loaded and stored in one go.
 template <typename Value, int kWidth>
@@ -106,11 +108,14 @@ bool is_aligned(const void* pointer, std::size_t bytes) {
 }
 
 template <typename From, typename To, int kWidth>
-void launch_width(const DeviceFields& batch, CUstream_st* stream) {
+void launch_width(const DeviceFields& batch, CUstream_st* stream, const char* name) {
   constexpr std::int64_t kChunk = std::int64_t{kThreads} * kRounds * kWidth;
   const std::int64_t chunks = (batch.plane + kChunk - 1) / kChunk;
   const std::int64_t all = 2 * batch.samples * batch.channels * chunks;
-  // 2^31 chunks are at least 8 TB of values: more than a device holds.
+  if (all > kMostChunks) {
+    throw Error("a batch of so many planes is more than one launch can number", name, "a smaller batch",
+                Exit::failed);
+  }
   const std::int64_t blocks = std::min(all, kMostBlocks);
   fields_kernel<From, To, kWidth><<<static_cast<unsigned int>(blocks), kThreads, 0, stream>>>(
       batch, static_cast<unsigned int>(chunks), static_cast<unsigned int>(all));
@@ -124,9 +129,9 @@ void launch(const DeviceFields& batch, CUstream_st* stream, const char* name) {
   const bool wide = batch.plane % kWide == 0 && is_aligned(batch.fields, kWide * sizeof(typename From::Type)) &&
                     is_aligned(batch.input, kWide * sizeof(To)) && is_aligned(batch.target, kWide * sizeof(To));
   if (wide) {
-    launch_width<From, To, kWide>(batch, stream);
+    launch_width<From, To, kWide>(batch, stream, name);
   } else {
-    launch_width<From, To, 1>(batch, stream);
+    launch_width<From, To, 1>(batch, stream, name);
   }
   check_cuda(cudaGetLastError(), name);
 }

@@ -33,5 +33,22 @@ TEST_CASE("the plugin of this build is found beside the program and loads") {
   const float value = 0;
   CHECK_THAT(error_of([&] { plugin.count_nonfinite(&value, 1, &counter, nullptr); }, Exit::failed),
              says("count_nonfinite failed: "));
+  const DeviceFields batch = {.fields = &value, .samples = 1, .channels = 1, .plane = 1};
+  CHECK_THAT(error_of([&] { plugin.normalise(batch, FieldOutput::f32, nullptr); }, Exit::failed),
+             says("the launch of normalise failed: "));
+  CHECK_THAT(
+      error_of([&] { plugin.unpack(batch, PackedField::i16, FieldOutput::bf16, nullptr); }, Exit::failed),
+      says("the launch of unpack failed: "));
+  const DeviceFields many = {.samples = std::int64_t{1} << 31, .channels = 1, .plane = 1};
+  CHECK_THAT(error_of([&] { plugin.normalise(many, FieldOutput::f32, nullptr); }, Exit::failed),
+             says("more than one launch can number"));
+  CHECK_NOTHROW(plugin.normalise({}, FieldOutput::f32, nullptr));
+  float copy = 0;
+  CHECK_THAT(error_of([&] { plugin.upload(&copy, &value, sizeof value, nullptr); }, Exit::failed),
+             says("cudaMemcpyAsync failed: "));
+  plugin.push_range("nobody looks");  // without a profiler these do nothing, on any machine
+  plugin.pop_range();
+  plugin.start_profiler();
+  plugin.stop_profiler();
   CHECK_NOTHROW(plugin.count_nonfinite(&value, 0, &counter, nullptr));  // nothing to do is no launch
 }

@@ -27,6 +27,19 @@ Outcome run(const std::filesystem::path& folder, const std::string& device, cons
   return out;
 }
 
+/// The run that `run` makes, by another lesson's program.
+ProcessResult run_lesson_program(const std::string& lesson, const std::filesystem::path& run_dir,
+                                 const std::vector<std::string>& sets) {
+  std::vector<std::string> words = {bin_folder(ISOBAR_BIN) + "/" + lesson, "--preset", "cpu_micro",
+                                    "--run-dir", run_dir.string()};
+  for (const char* set : {"train.steps=20", "train.report_every=1", "run.device=cuda", "amp.mode=none"}) {
+    words.insert(words.end(), {"--set", set});
+  }
+  words.insert(words.end(), {"--set", "data.root=" + data().string()});
+  for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
+  return run_process(words);
+}
+
 }  // namespace
 
 TEST_CASE("lesson 01 trains on the device as on the processor, and twice the same") {
@@ -58,6 +71,51 @@ TEST_CASE("lesson 01 trains on the device as on the processor, and twice the sam
     CHECK(step["peak_bytes"].get<std::int64_t>() > 700'000 * 4 * 4);  // values, gradients, and Adam's two
   }
   CHECK(of_kind(one.lines, "summary").back()["peak_flops_per_s"].get<double>() > 1e12);
+}
+
+TEST_CASE(
+    "lessons 02 and 03 give the losses of lesson 01 on the device, bit for bit, however batches came there") {
+  const TempFolder folder;
+  const std::vector<double> plain = run(folder / "plain", "cuda", "none").losses;
+  struct Way {
+    const char* name;
+    const char* lesson;
+    std::vector<std::string> sets;
+  };
+  for (const Way& way :
+       {Way{"workers", "02_workers", {}}, Way{"pageable", "02_workers", {"data.pin_memory=false"}},
+        Way{"side", "03_gpu_loader", {}}, Way{"line", "03_gpu_loader", {"loader.copy_stream=false"}},
+        Way{"host", "03_gpu_loader", {"loader.normalise=host"}},
+        Way{"one_slot", "03_gpu_loader", {"run.fault=one_slot"}}}) {
+    INFO(way.name);
+    const std::filesystem::path run_dir = folder / way.name;
+    const ProcessResult result = run_lesson_program(way.lesson, run_dir, way.sets);
+    INFO(result.err);
+    REQUIRE(result.code == 0);
+    std::vector<double> losses;
+    for (const json& step : of_kind(stream(run_dir), "step")) losses.push_back(step["loss"]);
+    CHECK(losses == plain);
+  }
+  const std::string spans = read_text_file(folder / "side" / "rank-0000.spans.jsonl", 100'000'000);
+  CHECK_THAT(spans, says("\"upload\"") && says("\"normalise\"") && says("\"load.0\""));
+}
+
+TEST_CASE("lesson 03 trains from packed fields too, near the losses of whole ones") {
+  const TempFolder folder;
+  const std::vector<double> plain = run(folder / "plain", "cuda", "none").losses;
+  for (const std::string type : {"f16", "i16"}) {
+    const std::filesystem::path run_dir = folder / type;
+    const ProcessResult result = run_lesson_program("03_gpu_loader", run_dir, {"loader.upload_type=" + type});
+    INFO(result.err);
+    REQUIRE(result.code == 0);
+    const std::vector<json> steps = of_kind(stream(run_dir), "step");
+    REQUIRE(steps.size() == plain.size());
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+      const double loss = steps[i]["loss"];
+      CHECK(std::abs(loss - plain[i]) < 1e-2 * plain[i]);
+    }
+    CHECK(steps.front()["loss"].get<double>() != plain.front());  // it is rounded
+  }
 }
 
 TEST_CASE("TF32 is another arithmetic than fp32, and near it") {
