@@ -103,6 +103,7 @@ int MeasuredRuns::run() {
       const int code = run_once(points_[i], configs_[i].config.train.steps, repeat);
       ++done_;
       if (code == 0) continue;
+      if (is_stop(code)) std::fputs("stopped; what was measured so far is in runs/\n", stderr);
       if (is_stop(code) || plan_.stop_at_failure) return code;
       if (first_failure == 0) first_failure = code;
     }
