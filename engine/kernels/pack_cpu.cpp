@@ -33,21 +33,38 @@ std::uint16_t half_of(float value) {
   return static_cast<std::uint16_t>(half | ((bits >> 16) & 0x8000U));
 }
 
-__attribute__((target_clones("default", "avx2", "avx512f"))) std::uint32_t count_bad(const float* values,
-                                                                                     std::int64_t n) {
+// Loops that the compiler turns into vectors, once for each instruction set. They are chosen by a look at the
+// processor and not by the loader: its choice (target_clones) comes before a sanitizer has begun.
+
+__attribute__((always_inline)) inline std::uint32_t count_bad_loop(const float* values, std::int64_t n) {
   std::uint32_t bad = 0;
   for (std::int64_t i = 0; i < n; ++i) bad += is_bad(values[i]);
   return bad;
 }
+std::uint32_t count_bad_sse2(const float* values, std::int64_t n) { return count_bad_loop(values, n); }
+__attribute__((target("avx2"))) std::uint32_t count_bad_avx2(const float* values, std::int64_t n) {
+  return count_bad_loop(values, n);
+}
 
-__attribute__((target_clones("default", "avx2", "avx512f"))) void f16_block(const float* values,
-                                                                            std::int64_t n,
-                                                                            std::uint16_t* out) {
+__attribute__((always_inline)) inline void i16_loop(const float* values, std::int64_t n, std::int16_t* out) {
+  // Adding 1.5 x 2^23 leaves no place behind the point: what is within +-2^22 is rounded to nearest even.
+  constexpr float kRound = 12'582'912.0F;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const float steps = std::min(std::max(values[i] * kPackedSteps, -32767.0F), 32767.0F);
+    out[i] = static_cast<std::int16_t>(static_cast<std::int32_t>((steps + kRound) - kRound));
+  }
+}
+void i16_sse2(const float* values, std::int64_t n, std::int16_t* out) { i16_loop(values, n, out); }
+__attribute__((target("avx2"))) void i16_avx2(const float* values, std::int64_t n, std::int16_t* out) {
+  i16_loop(values, n, out);
+}
+
+void f16_plain(const float* values, std::int64_t n, std::uint16_t* out) {
   for (std::int64_t i = 0; i < n; ++i) out[i] = half_of(values[i]);
 }
 
-__attribute__((target("avx2,f16c"))) void f16_block_converted(const float* values, std::int64_t n,
-                                                              std::uint16_t* out) {
+__attribute__((target("avx2,f16c"))) void f16_converted(const float* values, std::int64_t n,
+                                                        std::uint16_t* out) {
   const __m256 most = _mm256_set1_ps(kLargestHalf);
   const __m256 least = _mm256_set1_ps(-kLargestHalf);
   std::int64_t i = 0;
@@ -59,20 +76,15 @@ __attribute__((target("avx2,f16c"))) void f16_block_converted(const float* value
   for (; i < n; ++i) out[i] = half_of(values[i]);
 }
 
-__attribute__((target_clones("default", "avx2", "avx512f"))) void i16_block(const float* values,
-                                                                            std::int64_t n,
-                                                                            std::int16_t* out) {
-  // Adding 1.5 x 2^23 leaves no place behind the point: what is within +-2^22 is rounded to nearest even.
-  constexpr float kRound = 12'582'912.0F;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const float steps = std::min(std::max(values[i] * kPackedSteps, -32767.0F), 32767.0F);
-    out[i] = static_cast<std::int16_t>(static_cast<std::int32_t>((steps + kRound) - kRound));
-  }
+bool has_avx2() {
+  static const bool has = __builtin_cpu_supports("avx2") != 0;
+  return has;
 }
 
 /// The index of the first value that is not finite, -1 when all are; `pack` fills one block of `out`.
 template <typename Packed, typename Pack>
 std::int64_t pack_blocks(const float* values, std::int64_t n, Packed* out, Pack pack) {
+  const auto count_bad = has_avx2() ? count_bad_avx2 : count_bad_sse2;
   for (std::int64_t begin = 0; begin < n; begin += kBlock) {
     const std::int64_t length = std::min(kBlock, n - begin);
     if (count_bad(values + begin, length) > 0) {
@@ -88,16 +100,16 @@ std::int64_t pack_blocks(const float* values, std::int64_t n, Packed* out, Pack 
 }  // namespace
 
 std::int64_t pack_f16_plain(const float* values, std::int64_t n, std::uint16_t* out) {
-  return pack_blocks(values, n, out, f16_block);
+  return pack_blocks(values, n, out, f16_plain);
 }
 
 std::int64_t pack_f16(const float* values, std::int64_t n, std::uint16_t* out) {
-  static const bool converts = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("f16c") != 0;
-  return pack_blocks(values, n, out, converts ? f16_block_converted : f16_block);
+  static const bool converts = has_avx2() && __builtin_cpu_supports("f16c") != 0;
+  return pack_blocks(values, n, out, converts ? f16_converted : f16_plain);
 }
 
 std::int64_t pack_i16(const float* values, std::int64_t n, std::int16_t* out) {
-  return pack_blocks(values, n, out, i16_block);
+  return pack_blocks(values, n, out, has_avx2() ? i16_avx2 : i16_sse2);
 }
 
 void unpack_f16(const std::uint16_t* packed, std::int64_t n, float* out) {

@@ -107,6 +107,22 @@ TEST_CASE("vectors of halves give the bits of one value at a time, at every leng
   }
 }
 
+TEST_CASE("vectors of i16 give the bits of one value at a time, at every length and place") {
+  const std::vector<float> values = normal_values(10'000, 20.0F);
+  std::vector<std::int16_t> expected(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) REQUIRE(pack_i16(&values[i], 1, &expected[i]) == -1);
+  std::vector<std::int16_t> out(values.size());
+  for (const std::int64_t n : {0, 1, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 4095, 4096, 4097, 9000}) {
+    for (const std::int64_t begin : {0, 1, 3}) {
+      INFO("begin " << begin << " n " << n);
+      std::fill(out.begin(), out.end(), std::int16_t{12345});
+      REQUIRE(pack_i16(values.data() + begin, n, out.data()) == -1);
+      REQUIRE(std::equal(out.begin(), out.begin() + n, expected.begin() + begin));
+      REQUIRE(out[static_cast<std::size_t>(n)] == 12345);
+    }
+  }
+}
+
 TEST_CASE("every i16 is unpacked to its multiple of 1/2048, and packed again to itself") {
   for (std::int32_t i = -32767; i <= 32767; ++i) {
     const auto one = static_cast<std::int16_t>(i);
