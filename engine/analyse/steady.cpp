@@ -1,22 +1,13 @@
 #include "analyse/steady.h"
 
-#include <vector>
-
 #include "analyse/run_reader.h"
-#include "analyse/spread.h"
 
 namespace isobar {
-namespace {
 
-double found(const std::map<std::string, double, std::less<>>& values, std::string_view field) {
-  const auto at = values.find(field);
-  return at == values.end() ? -1 : at->second;
+double SteadyFigures::mean(std::string_view field) const {
+  const auto found = means.find(field);
+  return found == means.end() ? -1 : found->second;
 }
-
-}  // namespace
-
-double SteadyFigures::median(std::string_view field) const { return found(medians, field); }
-double SteadyFigures::total(std::string_view field) const { return found(totals, field); }
 
 SteadyFigures steady_figures(const std::filesystem::path& run) {
   constexpr std::string_view kPrefix = "train/";
@@ -31,16 +22,10 @@ SteadyFigures steady_figures(const std::filesystem::path& run) {
   const std::size_t rows = table.places.step.size();
   out.steps = rows > first ? static_cast<std::int64_t>(rows - first) : 0;
   for (const auto& [name, curve] : table.curves) {
-    std::vector<double> values;
-    double sum = 0;
-    for (std::size_t i = curve.index_of_row(first); i < curve.y.size(); ++i) {
-      values.push_back(curve.y[i]);
-      sum += curve.y[i];
-    }
-    if (values.empty()) continue;
-    const std::string field = name.substr(kPrefix.size());
-    out.medians[field] = Spread(values).median();
-    out.totals[field] = sum;
+    const std::size_t begin = curve.index_of_row(first);
+    if (begin >= curve.y.size()) continue;
+    out.means[name.substr(kPrefix.size())] =
+        curve.y.extent(begin, curve.y.size()).sum / static_cast<double>(out.steps);
   }
   return out;
 }

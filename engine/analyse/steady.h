@@ -15,12 +15,12 @@ struct SteadyFigures {
   RunView view;            ///< of the whole run
   std::int64_t steps = 0;  ///< steady ones
   double samples_per_s = 0;
-  std::map<std::string, double, std::less<>> medians;  ///< of each field of the steps, such as "load_us"
-  std::map<std::string, double, std::less<>> totals;   ///< its sum over those steps that have it
+  /// Mean a step of each field of the steps, such as "load_us": batches may come in bursts, of which a median
+  /// shows nothing. A step without the field counts as 0.
+  std::map<std::string, double, std::less<>> means;
 
   /// -1 when no step has the field.
-  double median(std::string_view field) const;
-  double total(std::string_view field) const;
+  double mean(std::string_view field) const;
 };
 
 /// Reads the whole stream. Error (exit code 2) when the folder holds no run; a run without steady steps has

@@ -26,7 +26,7 @@ const char* bound_name(Bound bound);
 
 struct QuartetFigures {
   Spread io, synthetic, full, no_comm;  ///< samples/s, one value a trial; no_comm may be empty
-  /// Of FULL: the median over its trials of each field's median over steady steps, such as "load_us".
+  /// Of FULL: the median over its trials of each field's mean over steady steps, such as "load_us".
   std::map<std::string, double, std::less<>> fields;
   bool reads_ahead = false;     ///< the loader works beside the training loop
   bool on_device = false;       ///< the model is on a device with a clock of its own

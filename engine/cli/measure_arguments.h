@@ -18,7 +18,7 @@ struct MeasureArguments {
   LessonInfo lesson;
   Settings settings;
   std::vector<SweepAxis> axes;  ///< of a sweep
-  std::int64_t steps = 50;      ///< measured ones, after the warm-up
+  std::int64_t steps = 50;  ///< measured ones, after the warm-up; more where workers bring batches in rounds
   std::int64_t repeats = 3;
   bool whole = false;  ///< of a sweep: whole training instead of `steps`
   bool json = false;

@@ -32,6 +32,14 @@ Spread spread_of(const std::vector<SteadyFigures>& repeats, const auto& figure) 
   return Spread(values);
 }
 
+/// Workers that share a slow disk finish their batches at about the same time, so that batches come in rounds
+/// of as many as there are workers: a rate is right over whole rounds only.
+std::int64_t whole_rounds(std::int64_t steps, const Config& config) {
+  const std::int64_t round =
+      config.loader.kind == "workers" ? std::max<std::int64_t>(1, config.data.workers) : 1;
+  return (steps + round - 1) / round * round;
+}
+
 }  // namespace
 
 Spread MeasuredPoint::rate() const {
@@ -39,13 +47,13 @@ Spread MeasuredPoint::rate() const {
 }
 
 double MeasuredPoint::field(std::string_view field_name) const {
-  const Spread found = spread_of(repeats, [&](const SteadyFigures& one) { return one.median(field_name); });
+  const Spread found = spread_of(repeats, [&](const SteadyFigures& one) { return one.mean(field_name); });
   return found.empty() ? -1 : found.median();
 }
 
 double MeasuredPoint::share(std::string_view field_name) const {
   const Spread found = spread_of(repeats, [&](const SteadyFigures& one) {
-    return one.total("step_us") > 0 ? one.total(field_name) / one.total("step_us") : -1;
+    return one.mean("step_us") > 0 ? one.mean(field_name) / one.mean("step_us") : -1;
   });
   return found.empty() ? -1 : found.median();
 }
@@ -62,6 +70,9 @@ MeasuredRuns::MeasuredRuns(MeasurePlan plan, std::vector<MeasuredPoint> points)
     settings.sets = sets_of(point);
     configs_.push_back(
         load_config(project_home(), lesson, settings, preset_device_kind(settings, likely_device_kind)));
+    Config& config = configs_.back().config;
+    if (!plan_.arguments.whole)
+      config.train.steps = whole_rounds(plan_.arguments.steps, config) + kMeasureWarmUpSteps;
   }
   check_can_run(lesson);
 }
@@ -69,7 +80,6 @@ MeasuredRuns::MeasuredRuns(MeasurePlan plan, std::vector<MeasuredPoint> points)
 std::vector<std::string> MeasuredRuns::sets_of(const MeasuredPoint& point) const {
   const MeasureArguments& arguments = plan_.arguments;
   std::vector<std::string> out = {std::string("run.measure=") + (arguments.whole ? "none" : "full")};
-  if (!arguments.whole) out.push_back(fmt::format("train.steps={}", arguments.steps + kMeasureWarmUpSteps));
   out.insert(out.end(), arguments.settings.sets.begin(), arguments.settings.sets.end());
   out.insert(out.end(), point.sets.begin(), point.sets.end());
   return out;
@@ -88,11 +98,12 @@ int MeasuredRuns::run() {
   if (const int code = prepare_data(); code != 0) return code;
   int first_failure = 0;
   for (std::int64_t repeat = 0; repeat < plan_.arguments.repeats; ++repeat) {
-    for (MeasuredPoint& point : points_) {
-      if (point.code != 0) continue;
-      const int code = run_once(point, repeat);
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      if (points_[i].code != 0) continue;
+      const int code = run_once(points_[i], configs_[i].config.train.steps, repeat);
       ++done_;
       if (code == 0) continue;
+      if (is_stop(code)) std::fputs("stopped; what was measured so far is in runs/\n", stderr);
       if (is_stop(code) || plan_.stop_at_failure) return code;
       if (first_failure == 0) first_failure = code;
     }
@@ -100,7 +111,7 @@ int MeasuredRuns::run() {
   return first_failure;
 }
 
-int MeasuredRuns::run_once(MeasuredPoint& point, std::int64_t repeat) {
+int MeasuredRuns::run_once(MeasuredPoint& point, std::int64_t steps, std::int64_t repeat) {
   const MeasureArguments& arguments = plan_.arguments;
   const std::string& lesson = arguments.lesson.name;
   const fs::path folder = reserve_run_folder("runs", lesson);
@@ -112,6 +123,7 @@ int MeasuredRuns::run_once(MeasuredPoint& point, std::int64_t repeat) {
   if (!arguments.settings.preset.empty()) add("--preset", arguments.settings.preset);
   for (const fs::path& file : arguments.settings.config_files) add("--config", file.string());
   for (const std::string& set : sets_of(point)) add("--set", set);
+  if (!arguments.whole) add("--set", fmt::format("train.steps={}", steps));
   add("--set", "run.group=" + group_);
   add("--set", "run.point=" + point.name);
   add("--set", fmt::format("run.repeat={}", repeat));
@@ -187,9 +199,18 @@ std::string measured_what(const MeasuredRuns& runs, const MeasureArguments& argu
   for (const MeasuredPoint& point : runs.points()) {
     if (!point.repeats.empty()) device = point.repeats.front().view.device;
   }
-  const std::string steps =
-      arguments.whole ? "whole runs"
-                      : fmt::format("{} steps after {} of warm-up", arguments.steps, kMeasureWarmUpSteps);
+  std::string steps = "whole runs";
+  if (!arguments.whole) {
+    std::int64_t least = loaded.config.train.steps;
+    std::int64_t most = least;
+    for (std::size_t i = 0; i < runs.points().size(); ++i) {
+      least = std::min(least, runs.config(i).config.train.steps);
+      most = std::max(most, runs.config(i).config.train.steps);
+    }
+    steps = fmt::format("{}{} steps after {} of warm-up", least - kMeasureWarmUpSteps,
+                        most > least ? fmt::format(" to {}", most - kMeasureWarmUpSteps) : "",
+                        kMeasureWarmUpSteps);
+  }
   return fmt::format("{}{} on {}, {}, {} {} in turn (measured here)", arguments.lesson.name,
                      loaded.preset.empty() ? "" : ", preset " + loaded.preset, device, steps,
                      arguments.repeats, arguments.repeats == 1 ? what : what + std::string("s"));

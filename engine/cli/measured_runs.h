@@ -27,10 +27,9 @@ struct MeasuredPoint {
 
   /// samples/s of the repeats.
   Spread rate() const;
-  /// Over the repeats: the median of a field's median over steady steps; -1 when no step has it.
+  /// Over the repeats: the median of a field's mean over steady steps; -1 when no step has it.
   double field(std::string_view name) const;
-  /// Over the repeats: the median of (sum of `name` over the steady steps / sum of their time); -1 without
-  /// it.
+  /// Over the repeats: the median of the field's share of the steps' time; -1 without it.
   double share(std::string_view name) const;
   /// Over the repeats, of any figure that a run's summary holds.
   Spread figures(double RunSummary::*figure) const;
@@ -60,7 +59,7 @@ class MeasuredRuns {
  private:
   std::vector<std::string> sets_of(const MeasuredPoint& point) const;
   int prepare_data();
-  int run_once(MeasuredPoint& point, std::int64_t repeat);
+  int run_once(MeasuredPoint& point, std::int64_t steps, std::int64_t repeat);
   int take_failure(MeasuredPoint& point, const std::filesystem::path& folder, int code,
                    const std::string& said);
   void show(const MeasuredPoint& point, std::int64_t repeat, double since_s, bool begins);

@@ -44,7 +44,7 @@ QuartetFigures figures_of(const MeasuredRuns& runs) {
   out.io = runs.points()[0].rate();
   out.synthetic = runs.points()[1].rate();
   out.full = full.rate();
-  for (const auto& [name, value] : full.repeats.front().medians) out.fields[name] = full.field(name);
+  for (const auto& [name, value] : full.repeats.front().means) out.fields[name] = full.field(name);
   // A loader with workers of its own reads ahead; with 0 of them the training loop reads.
   out.reads_ahead = config.loader.kind != "inline" && config.data.workers > 0;
   out.on_device = full.repeats.front().view.device.rfind("cpu", 0) != 0;
@@ -82,7 +82,7 @@ Json to_json(const MeasuredRuns& runs, const MeasureArguments& arguments, const 
     for (const SteadyFigures& one : point.repeats) trials.push_back(one.samples_per_s);
     for (const auto& folder : point.runs) folders.push_back(folder.string());
     Json fields = Json::object();
-    for (const auto& [name, value] : point.repeats.front().medians) {
+    for (const auto& [name, value] : point.repeats.front().means) {
       if (name.ends_with("_us")) fields[name] = point.field(name);
     }
     cases.push_back({{"case", kCases[i]},
@@ -90,7 +90,7 @@ Json to_json(const MeasuredRuns& runs, const MeasureArguments& arguments, const 
                      {"min", rate.least()},
                      {"max", rate.most()},
                      {"trials", trials},
-                     {"medians", fields},
+                     {"means", fields},
                      {"runs", folders}});
   }
   return {{"quartet", arguments.lesson.name},
@@ -98,7 +98,7 @@ Json to_json(const MeasuredRuns& runs, const MeasureArguments& arguments, const 
           {"device", runs.points().front().repeats.front().view.device},
           {"provenance", "measured here"},
           {"group", runs.group()},
-          {"steps", arguments.steps},
+          {"steps", runs.config(2).config.train.steps - kMeasureWarmUpSteps},
           {"trials", arguments.repeats},
           {"cases", cases},
           {"verdict", bound_name(verdict.bound)},

@@ -25,6 +25,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uint64_t kMostNoteBytes = 4096;
+constexpr double kSilent_s = 10;  // a step may take that long; more may be a file system that stalls
 
 /// Takes `flag` out of `arguments`; false when it is not there.
 bool take_flag(std::vector<std::string>& arguments, const std::string& flag) {
@@ -50,12 +51,13 @@ std::string marks_text(const RunView& view) {
 std::string head_line(const RunReader& reader) {
   const RunView& view = reader.view();
   const std::string reason = view.reason.empty() ? "" : ": " + view.reason;
-  const std::string died =
-      view.state == RunState::died
-          ? fmt::format(": it never said its end; last sign {} ago", human_seconds(view.age_s))
-          : "";
+  const std::string age = fmt::format("last sign {} ago", human_seconds(view.age_s));
+  const bool stalls = view.state == RunState::running && view.age_s >= kSilent_s;
+  const std::string silent = view.state == RunState::died ? ": it never said its end; " + age
+                             : stalls                     ? ": " + age
+                                                          : "";
   return fmt::format("{}  {}{}{}  {}", reader.folder().filename().string(), state_name(view.state), reason,
-                     died, marks_text(view));
+                     silent, marks_text(view));
 }
 
 void print_whole(const RunReader& reader, Console& console) {

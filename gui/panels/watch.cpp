@@ -13,6 +13,11 @@ namespace {
 
 constexpr float kGap = 8;
 
+/// What stands in a plot without a curve; a run that only measures will not get one.
+std::string empty_text(const RunEntry& run, const std::string& not_yet) {
+  return run.view.summary.measure.empty() ? not_yet : "This run only measures.";
+}
+
 PlotSpec spec_of(const AppState& state, std::string id, std::string title, std::string empty) {
   PlotSpec spec;
   spec.id = std::move(id);
@@ -98,6 +103,9 @@ void draw_head(Ui& ui, const RunEntry& run) {
   ui.dim(facts.empty() ? run.folder.string() : facts);
   if (!run.view.fault.empty())
     ui.text("with the fault " + run.view.fault + ": a mistake on purpose", Face::small, theme.warn);
+  if (run.view.throttle_mb_per_s > 0)
+    ui.text(fmt::format("on a disk that was made slow: {} MB/s", run.view.throttle_mb_per_s), Face::small,
+            theme.warn);
   if (const std::string& measure = run.view.summary.measure; !measure.empty())
     ui.text(measure_text(run.view) + ": " + measure_sentence(measure), Face::small, theme.dim);
   if (!run.problem.empty()) ui.wrapped(run.problem, Face::small, theme.warn);
@@ -125,7 +133,7 @@ PlotSpec rmse_spec(Ui& ui, const AppState& state, const std::shared_ptr<const Ru
   const std::string skill =
       headline && run->view.summary.has_scores ? ": " + percent_text(run->view.summary) : "";
   PlotSpec spec = spec_of(state, "rmse", channel + " RMSE" + (skill.empty() ? " (σ)" : skill),
-                          "Scores come after the first validation.");
+                          empty_text(*run, "Scores come after the first validation."));
   add_line(spec, state, run, ("valid/rmse_" + channel).c_str(), "forecast", theme.series[0], Mark::circle);
   spec.legend = false;
   spec.from_zero = true;
@@ -161,7 +169,8 @@ void draw_plots(Ui& ui, AppState& state, const std::shared_ptr<const RunEntry>& 
   };
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(kGap), ui.px(kGap)});
   Cells cells(ui, 6);
-  PlotSpec loss = spec_of(state, "loss", "Loss (relative L2)", "The first loss comes with the first step.");
+  PlotSpec loss = spec_of(state, "loss", "Loss (relative L2)",
+                          empty_text(*run, "The first loss comes with the first step."));
   add_line(loss, state, run, "train/loss", "training", theme.series[0], Mark::circle);
   add_line(loss, state, run, "valid/loss", "validation", theme.series[1], Mark::square);
   show(loss, cells);

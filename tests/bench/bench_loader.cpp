@@ -2,6 +2,8 @@
 // and one list of samples. Every batch must be the same first; then epochs in turn, one side asleep
 // meanwhile.
 #include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -27,10 +29,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kPatience_s = 300;      // for one answer, on a slow machine
-constexpr double kStep_ms = 30;       // a step of the consumer that computes
-constexpr std::int64_t kEpochs = 32;  // orders that both sides know
-constexpr double kMostLeft = 0.01;    // of the file in the page cache, for a figure to be called cold
+constexpr int kPatience_s = 300;                // for one answer, on a slow machine
+constexpr double kStep_ms = 30;                 // a step of the consumer that computes
+constexpr std::int64_t kEpochs = 32;            // orders that both sides know
+constexpr std::int64_t kCase_us = 120'000'000;  // a busy machine gets fewer pairs, not hours
+constexpr int kFewestPairs = 5;
+constexpr double kMostLeft = 0.01;  // of the file in the page cache, for a figure to be called cold
 
 struct Options {
   std::string device = "cpu";
@@ -101,8 +105,8 @@ struct Side {
 
 class Bench {
  public:
-  Bench(const Options& options, const fs::path& peers, BenchReport& report)
-      : options_(options), report_(report) {
+  Bench(const Options& options, const fs::path& folder, const fs::path& peers, BenchReport& report)
+      : options_(options), report_(report), folder_(folder) {
     const MemoryState memory = memory_state();
     const std::uint64_t bytes = field_bytes() * static_cast<std::uint64_t>(options.shape[0]);
     if (memory.total_bytes > 0 && memory.available_bytes < 3 * bytes) {
@@ -111,27 +115,29 @@ class Bench {
                   "./isobar bench loader", "--records with a smaller number (a multiple of 3)");
     }
     report_.say(fmt::format("making a file of {} ...", human_bytes(bytes)));
-    file_ = make_loader_data(folder_.path(), options.shape);
+    file_ = make_loader_data(folder_, options.shape);
     write_file_whole(folder_ / "sheet.json", sheet_of(options).dump());
     const auto ours = [&] {
       return std::make_unique<Worker>(
           "our side",
-          std::vector<std::string>{bin_folder(ISOBAR_BIN) + "/bench_loader_worker", folder_.path().string()},
+          std::vector<std::string>{bin_folder(ISOBAR_BIN) + "/bench_loader_worker", folder_.string()},
           std::vector<std::string>{}, folder_ / "ours.log", kPatience_s);
     };
     ring_ = {ours(), "ring again", ""};
     workers_ = {ours(), "workers again", ""};
     std::vector<std::string> words = peer_words("loader_peer.py");
-    words.push_back(folder_.path().string());
+    words.push_back(folder_.string());
     peer_ = {std::make_unique<Worker>("PyTorch's side", words, peer_environment(peers), folder_ / "peer.log",
                                       kPatience_s),
              "", "again"};
+    ceilings_ = {
+        {"memcpy", {}}, {"pread 1", {}}, {fmt::format("pread {}", options.threads), {}}, {"upload", {}}};
   }
 
   void run() {
     check_equality();
-    warm();
-    shared();
+    const std::string peer = warm();
+    shared(peer);
     cold();
   }
 
@@ -152,8 +158,12 @@ class Bench {
         side->worker->ask(fmt::format("set {} {}", kind, list.name), kPatience_s);
         const nlohmann::json mine = side->worker->ask("check 1", kPatience_s)["sums"];
         if (mine == theirs && !mine.empty()) continue;
-        throw Error(fmt::format("the batches of list \"{}\" differ; nothing was timed", list.name),
-                    fmt::format("ours ({}): {}; PyTorch's: {}", kind, mine.dump(), theirs.dump()),
+        std::size_t n = 0;
+        while (n < mine.size() && n < theirs.size() && mine[n] == theirs[n]) ++n;
+        throw Error(fmt::format("batch {} of list \"{}\" differs; nothing was timed", n, list.name),
+                    fmt::format("ours ({}): {} of {}; PyTorch's: {} of {}", kind,
+                                n < mine.size() ? mine[n].dump() : "nothing", mine.size(),
+                                n < theirs.size() ? theirs[n].dump() : "nothing", theirs.size()),
                     "./build/bin/test_data compares the loaders with plain reading", Exit::failed);
       }
       batches += theirs.size();
@@ -165,7 +175,7 @@ class Bench {
 
   /// The peer's setting that delivers most on this list, in the page cache or not; says all of them.
   std::string choose(const std::string& list, bool is_cold) {
-    const int repeats = report_.quick() ? 1 : is_cold ? 2 : 3;
+    const int repeats = report_.quick() ? 1 : 2;
     std::string best;
     std::string cheapest;
     double most = 0;
@@ -202,39 +212,39 @@ class Bench {
     return {name, unit, peer, {}, {}, 0, 0, unit == "GB/s"};
   }
 
-  void ceilings() {
-    for (int i = 0; i < std::max(3, options_.pairs / 2); ++i) {
-      memcpy_.push_back(ring_.worker->ask("memcpy", kPatience_s)["gb_per_s"]);
-      pread_one_.push_back(ring_.worker->ask("pread 1", kPatience_s)["gb_per_s"]);
-      pread_all_.push_back(
-          ring_.worker->ask(fmt::format("pread {}", options_.threads), kPatience_s)["gb_per_s"]);
+  /// What nobody can beat here, measured between the epochs.
+  void measure_ceilings() {
+    for (auto& [command, rates] : ceilings_)
+      rates.push_back(ring_.worker->ask(command, kPatience_s)["gb_per_s"]);
+  }
+  void report_ceilings() {
+    for (const auto& [command, rates] : ceilings_) {
+      if (median(rates) > 0) report_.add(BenchRow{"ceiling: " + command, "GB/s", rates, 0});
     }
   }
+  double pread_rate() const { return median(ceilings_.at(kPreadAll).second); }
 
-  /// Medians of the ceilings that were measured between the epochs.
-  void report_ceilings() {
-    report_.add(BenchRow{"memcpy, 1 thread", "GB/s", memcpy_, 0});
-    report_.add(BenchRow{"pread, 1 thread", "GB/s", pread_one_, 0});
-    report_.add(BenchRow{fmt::format("pread, {} threads", options_.threads), "GB/s", pread_all_, 0});
+  bool has_time(std::int64_t begin_us, int pair) const {
+    return pair < kFewestPairs || steady_us() - begin_us < kCase_us;
   }
 
-  void warm();
-  void shared();
+  std::string warm();
+  void shared(const std::string& peer);
   void cold();
 
   const Options& options_;
   BenchReport& report_;
-  const TempFolder folder_;
+  fs::path folder_;
   fs::path file_;
   Side ring_;
   Side workers_;
   Side peer_;
-  std::vector<double> memcpy_;
-  std::vector<double> pread_one_;
-  std::vector<double> pread_all_;
+  static constexpr std::size_t kPreadAll = 2;
+  std::vector<std::pair<std::string, std::vector<double>>> ceilings_;  ///< command with threads, GB/s
 };
 
-void Bench::warm() {
+/// Gives the peer's name with its best setting.
+std::string Bench::warm() {
   bring_into_cache(file_);
   const std::string peer = choose("again", /*is_cold=*/false);
   ring_.set = "ring again";
@@ -252,7 +262,8 @@ void Bench::warm() {
   PairedRow workers_cost = row("warm, lesson 02, processor time", "s/GB", peer);
   PairedRow stall = row(fmt::format("warm, stall of a {:g} ms step", kStep_ms), "ms", peer);
   rate.least_ratio = cost.least_ratio = 3;
-  for (int pair = 0; pair < options_.pairs; ++pair) {
+  const std::int64_t begin_us = steady_us();
+  for (int pair = 0; pair < options_.pairs && has_time(begin_us, pair); ++pair) {
     const Epoch ours = ring_.run(pair, 0);
     const Epoch theirs = peer_.run(pair, 0);
     const Epoch lesson_02 = workers_.run(pair, 0);
@@ -264,13 +275,13 @@ void Bench::warm() {
     for (PairedRow* const one : {&cost, &workers_cost}) one->peer.push_back(theirs.processor_s_per_gb);
     stall.ours.push_back(ring_.run(pair, kStep_ms).stall_ms);
     stall.peer.push_back(peer_.run(pair, kStep_ms).stall_ms);
-    if (pair % 2 == 0) ceilings();
+    measure_ceilings();
   }
   report_ceilings();
-  rate.floor = workers_rate.floor = median(pread_all_);
+  rate.floor = workers_rate.floor = pread_rate();
   for (const PairedRow& one : {rate, cost, workers_rate, workers_cost, stall, first}) report_.add(one);
   report_.say(fmt::format("  lesson 03's loader delivers {:.0f} % of pread's rate with {} threads",
-                          100 * median(rate.ours) / median(pread_all_), options_.threads));
+                          100 * median(rate.ours) / pread_rate(), options_.threads));
   PairedRow memory = row("warm, peak memory", "MB", peer);
   for (const auto& [side, most] : {std::pair(&ring_, &memory.ours), {&peer_, &memory.peer}}) {
     TreeMemoryWatch watch(side->worker->pid());
@@ -278,17 +289,19 @@ void Bench::warm() {
     most->push_back(static_cast<double>(watch.most()) * 1e-6);
   }
   report_.add(memory);
+  return peer;
 }
 
 /// In order, the target of a sample is the input of the next one: lesson 03 reads it once.
-void Bench::shared() {
-  const std::string peer = choose("in_order", /*is_cold=*/false);
+void Bench::shared(const std::string& peer) {
+  peer_.list = "in_order";
   ring_.set = "ring_shared in_order";
   ring_.start();
   for (const Side* side : {&ring_, &peer_}) side->run(0, 0);
   PairedRow rate = row("warm shared", "GB/s", peer);
   PairedRow cost = row("warm shared, processor time", "s/GB", peer);
-  for (int pair = 0; pair < options_.pairs; ++pair) {
+  const std::int64_t begin_us = steady_us();
+  for (int pair = 0; pair < options_.pairs && has_time(begin_us, pair); ++pair) {
     const Epoch ours = ring_.run(pair, 0);
     const Epoch theirs = peer_.run(pair, 0);
     rate.ours.push_back(ours.gb_per_s);
@@ -318,7 +331,8 @@ void Bench::cold() {
     left = std::max(left, drop_from_cache(file_));
     return side.run(pair, 0);
   };
-  for (int pair = 0; pair < options_.pairs; ++pair) {
+  const std::int64_t begin_us = steady_us();
+  for (int pair = 0; pair < options_.pairs && has_time(begin_us, pair); ++pair) {
     const Epoch ours = run(ring_, pair);
     const Epoch theirs = run(peer_, pair);
     workers_rate.ours.push_back(run(workers_, pair).gb_per_s);
@@ -330,6 +344,19 @@ void Bench::cold() {
   for (const PairedRow& one : {rate, cost, workers_rate}) report_.add(one);
   report_.say(fmt::format("  before each cold epoch at most {:.1f} % of the file was in memory{}", 100 * left,
                           left > kMostLeft ? ": these figures are not cold ones" : ""));
+}
+
+/// The file of a bench that is stopped does not stay: unlink and _exit are what a handler may call.
+std::array<char, 4096> file_to_remove{};
+
+void remove_file_and_end(int signal_number) {
+  unlink(file_to_remove.data());
+  _exit(128 + signal_number);
+}
+
+void remove_when_stopped(const fs::path& file) {
+  file.string().copy(file_to_remove.data(), file_to_remove.size() - 1);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) signal(number, remove_file_and_end);
 }
 
 int run(int argc, char** argv) {
@@ -355,7 +382,9 @@ int run(int argc, char** argv) {
   const fs::path peers = require_peers("loader");
   const MachineWatch watch;
   {
-    Bench bench(options, peers, report);
+    const TempFolder folder;
+    remove_when_stopped(folder / "train/2000.h5");
+    Bench bench(options, folder.path(), peers, report);
     bench.run();
   }
   report.finish(watch);

@@ -1,6 +1,8 @@
 // The loaders of `bench loader`, as the lessons make them. Usage: bench_loader_worker FOLDER, which holds
 // sheet.json and the data set; answers commands (worker.h).
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <time.h>
 
@@ -16,9 +18,11 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/large_memory.h"
+#include "data/device_prefetch.h"
 #include "data/ring_loader.h"
 #include "data/worker_loader.h"
 #include "device/device.h"
+#include "device/memory.h"
 
 using namespace isobar;
 using Json = nlohmann::ordered_json;
@@ -57,6 +61,7 @@ class Loaders {
   /// set KIND LIST: a new loader, ring or workers, ring_shared; milliseconds until its first batch is there.
   Json set(const std::vector<std::string>& words) {
     loader_.reset();
+    ring_.reset();
     const Json& list = sheet_["lists"][words.at(1)];
     config_.data.grid = {sheet_["rows"], sheet_["columns"]};
     config_.data.channels = sheet_["channels"];
@@ -70,7 +75,8 @@ class Loaders {
     if (words.at(0) == "workers") {
       loader_ = std::make_unique<WorkerLoader>(*dataset_, sampler, config_, device_, spans_, Passes::single);
     } else {
-      loader_ = std::make_unique<RingLoader>(*dataset_, sampler, config_, device_, spans_, Passes::single);
+      ring_ = std::make_unique<RingLoader>(*dataset_, sampler, config_, device_, spans_, Passes::single);
+      loader_ = std::make_unique<DevicePrefetch>(*ring_, config_.loader);
     }
     next();
     const double first_ms = static_cast<double>(steady_us() - begin_us) * 1e-3;
@@ -122,6 +128,22 @@ class Loaders {
     });
   }
 
+  /// upload: GB/s of copying a field from page-locked memory to the device; 0 without one.
+  Json upload_rate(const std::vector<std::string>&) {
+    if (device_.is_cpu()) return {{"gb_per_s", 0.0}};
+    HostBuffer buffer(field_bytes(), device_);
+    const auto values = static_cast<std::int64_t>(field_bytes() / sizeof(float));
+    const at::Tensor from = at::from_blob(buffer.bytes().data(), {values}, at::kFloat);
+    const at::Tensor to = at::empty({values}, at::TensorOptions(device_).dtype(at::kFloat));
+    to.copy_(from, /*non_blocking=*/true);
+    synchronise();
+    const std::int64_t begin_us = steady_us();
+    for (std::size_t n = 0; n < kTurns; ++n) to.copy_(from, /*non_blocking=*/true);
+    synchronise();
+    const auto us = static_cast<double>(steady_us() - begin_us);
+    return {{"gb_per_s", static_cast<double>(kTurns * field_bytes()) / us * 1e-3}};
+  }
+
   /// memcpy: GB/s of copying a field from memory to memory, one thread.
   Json memcpy_rate(const std::vector<std::string>&) {
     const std::shared_ptr<std::byte> from = allocate_large(kBuffers * field_bytes());
@@ -170,6 +192,7 @@ class Loaders {
   SpanWriter spans_;
   Config config_;
   std::unique_ptr<Dataset> dataset_;
+  std::unique_ptr<RingLoader> ring_;  ///< what the loader takes from, in lesson 03
   std::unique_ptr<Loader> loader_;
 };
 
@@ -184,6 +207,7 @@ int serve_loaders(int argc, char** argv) {
          {"check", bound(&Loaders::check)},
          {"run", bound(&Loaders::run)},
          {"pread", bound(&Loaders::pread_rate)},
+         {"upload", bound(&Loaders::upload_rate)},
          {"memcpy", bound(&Loaders::memcpy_rate)}});
   return 0;
 }

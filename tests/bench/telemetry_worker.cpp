@@ -101,7 +101,8 @@ class Recorder {
   static RunArguments arguments(const std::string& folder) {
     RunArguments out;
     out.settings.preset = "cpu_tiny";
-    out.settings.sets = {"train.steps=1000000000", "run.device=cpu"};
+    out.settings.sets = {"train.steps=1000000000", "run.device=cpu",
+                         "run.trace_steps=1000000"};  // every step is traced: the dearest case
     out.run_dir = folder + "/run";
     return out;
   }

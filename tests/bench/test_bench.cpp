@@ -1,12 +1,17 @@
 // The benches must not rot, and what they print must mean what it says. No time is asserted here.
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cmath>
 #include <thread>
 
 #include "bench/bench_result.h"
+#include "bench/loader_data.h"
+#include "bench/tree_memory.h"
 #include "bench/worker.h"
 #include "core/files.h"
+#include "fields/year_file.h"
 #include "support/bin_folder.h"
 #include "support/errors.h"
 #include "support/process.h"
@@ -49,6 +54,15 @@ TEST_CASE("a ratio above 1 means ours is faster, and its interval covers it") {
   CHECK(noisy.most >= noisy.value);
   CHECK(noisy.least < noisy.most);
   CHECK(noisy.least == ratio_of(row_of({10, 12, 9, 11, 30, 10, 10}, {11, 13, 10, 12, 33, 11, 11})).least);
+}
+
+TEST_CASE("of rates more is better") {
+  PairedRow row = row_of({20, 22, 21}, {10, 11, 10.5});
+  row.is_rate = true;
+  const Ratio ratio = ratio_of(row);
+  CHECK(ratio.value == Approx(2));
+  CHECK(ratio.least == Approx(2));
+  CHECK(ratio.most == Approx(2));
 }
 
 TEST_CASE("pairs are drawn whole: noise that both sides share does not widen the interval") {
@@ -106,6 +120,38 @@ TEST_CASE("the machine's state is there, and our own work is not counted as that
     CHECK(found.contains(key));
 }
 
+TEST_CASE("memory of a process is counted with that of the processes it started") {
+  constexpr std::int64_t kChild = std::int64_t{64} << 20;
+  const std::int64_t alone = tree_memory_bytes(getpid());
+  CHECK(alone > 1'000'000);
+  TreeMemoryWatch watch(getpid());
+  const TempFolder folder;
+  const Worker child("a child",
+                     {"python3", "-c",
+                      "import os, sys; x = bytearray(os.urandom(1 << 20) * 64); "
+                      "os.write(3, b'{}\\n'); sys.stdin.read()"},
+                     {}, folder / "log", 60);
+  CHECK(tree_memory_bytes(child.pid()) > kChild);
+  const std::int64_t both = tree_memory_bytes(getpid());
+  CHECK(both > alone + kChild);
+  while (watch.seen() < alone + kChild) std::this_thread::yield();
+  CHECK(watch.most() >= alone + kChild);
+}
+
+TEST_CASE("the bench's file is as its shape says, and its share of the page cache is told") {
+  const TempFolder folder;
+  const std::filesystem::path path = make_loader_data(folder.path(), {6, 2, 64, 128});
+  const YearFile file(path);
+  CHECK(file.shape() == std::array<std::int64_t, 4>{6, 2, 64, 128});
+  CHECK(file.storage() == FieldStorage::contiguous);
+  bring_into_cache(path);
+  CHECK(share_in_cache(path) == 1);
+  const double left = drop_from_cache(path);
+  CHECK((left >= 0 && left <= 1));
+  CHECK(left == share_in_cache(path));
+  CHECK_THAT(error_of([&] { share_in_cache(folder / "nothing.h5"); }), says("nothing.h5"));
+}
+
 TEST_CASE("a worker that cannot work is an error with its name and its last words, not a hang") {
   const TempFolder folder;
   const auto start = [&](const std::vector<std::string>& words, int deadline_s) {
@@ -139,13 +185,14 @@ TEST_CASE("wrong words and missing peers are refused with a way out") {
     words.front() = bin(words.front());
     return run_process(words, {.environment = {"ISOBAR_PREFIX=" + folder.path().string(), "ISOBAR_PEERS="}});
   };
-  for (const char* name : {"bench_step", "bench_start", "bench_normalise", "bench_telemetry"}) {
+  for (const char* name :
+       {"bench_step", "bench_start", "bench_loader", "bench_normalise", "bench_telemetry"}) {
     CHECK(bench({name, "--help"}).code == 0);
     const ProcessResult wrong = bench({name, "--qick"});
     CHECK(wrong.code == 2);
     CHECK_THAT(wrong.err, says("--qick") && says("--help"));
   }
-  for (const char* name : {"bench_step", "bench_start"}) {
+  for (const char* name : {"bench_step", "bench_start", "bench_loader"}) {
     const ProcessResult missing = bench({name, "--quick"});
     CHECK(missing.code == 2);
     CHECK_THAT(missing.err, says("are not here") && says("./isobar bench"));
@@ -154,6 +201,8 @@ TEST_CASE("wrong words and missing peers are refused with a way out") {
   CHECK(no_case.code == 2);
   CHECK_THAT(no_case.err, says("cpu_tiny"));
   CHECK(bench({"bench_step", "--pairs", "0"}).code == 2);
+  CHECK(bench({"bench_loader", "--records", "3"}).code == 2);
+  CHECK(bench({"bench_loader", "--threads", "0"}).code == 2);
   const ProcessResult on_cpu = bench({"bench_normalise", "--device", "cpu"});
   CHECK(on_cpu.code == 2);
   CHECK_THAT(on_cpu.err, says("those of a CUDA device"));

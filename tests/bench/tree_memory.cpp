@@ -35,7 +35,7 @@ std::int64_t tree_memory_bytes(pid_t pid) {
 TreeMemoryWatch::TreeMemoryWatch(pid_t pid)
     : thread_([this, pid] {
         while (!ends_) {
-          most_ = std::max(most_, tree_memory_bytes(pid));
+          most_ = std::max(most_.load(), tree_memory_bytes(pid));
           std::this_thread::sleep_for(kEvery);
         }
       }) {}

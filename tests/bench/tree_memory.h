@@ -20,12 +20,14 @@ class TreeMemoryWatch {
   TreeMemoryWatch(const TreeMemoryWatch&) = delete;
   TreeMemoryWatch& operator=(const TreeMemoryWatch&) = delete;
 
-  /// The most that was seen; ends the watch.
+  /// The most that was seen so far.
+  std::int64_t seen() const { return most_; }
+  /// The same, and ends the watch.
   std::int64_t most();
 
  private:
   std::atomic<bool> ends_ = false;
-  std::int64_t most_ = 0;
+  std::atomic<std::int64_t> most_ = 0;
   std::thread thread_;
 };
 

@@ -163,6 +163,22 @@ TEST_CASE("a run that fails ends the quartet with its error and its code, and le
   CHECK(json.out.empty());
 }
 
+TEST_CASE("whole rounds of the workers are measured, since their batches come in rounds") {
+  Noting noting("exit 0");
+  noting.programs().script("02_workers", "echo \"$*\" >&2; exit 1");
+  const auto steps_of = [&](const std::string& workers, const std::string& steps) {
+    const std::string said =
+        noting.run(with_data({"quartet", "02_workers", "--steps", steps, "--set", "data.workers=" + workers}))
+            .err;
+    const std::string key = "train.steps=";
+    return std::stoi(said.substr(said.find(key) + key.size()));
+  };
+  CHECK(steps_of("4", "50") == 52 + 3);
+  CHECK(steps_of("0", "50") == 50 + 3);
+  CHECK(steps_of("1", "50") == 50 + 3);
+  CHECK(steps_of("32", "50") == 64 + 3);
+}
+
 TEST_CASE("a run that the system kills is said, and one that says nothing of itself is no result") {
   const Noting killed("kill -9 $$");
   const ProcessResult result = killed.run(with_data({"quartet", "01_baseline"}));
@@ -202,16 +218,17 @@ TEST_CASE("the embedded data of every point is made first, without a word where 
 }
 
 TEST_CASE("Ctrl-C ends a quartet and its run at once") {
-  const Noting noting("sleep 30");
+  const Noting noting("exec sleep 30");
   const ProcessResult result = noting.run(with_data({"quartet", "01_baseline"}),
                                           {.interrupt_when = [&] { return !noting.calls().empty(); }});
   CHECK(result.code == 130);
   CHECK(result.signal_to_exit_s < 5);
+  CHECK_THAT(result.err, says("stopped"));
   REQUIRE(noting.calls().size() == 1);
   const int pid = std::stoi(noting.calls()[0]);
   CHECK(kill(pid, 0) != 0);
   CHECK(noting.runs() == 0);
-  const Noting sweeps("sleep 30");
+  const Noting sweeps("exec sleep 30");
   const auto began = [&] { return !sweeps.calls().empty(); };
   const ProcessResult stopped = sweeps.run(with_data({"sweep", "01_baseline", "train.global_batch=1,2"}),
                                            {.signal = SIGTERM, .interrupt_when = began});

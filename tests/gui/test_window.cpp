@@ -346,6 +346,7 @@ TEST_CASE("A lesson with a predecessor shows the difference of their pages") {
   const fs::path home = folder / "home";
   fs::create_directories(home);
   fs::copy(project_home() / "lessons", home / "lessons", fs::copy_options::recursive);
+  fs::remove_all(home / "lessons/02_workers");  // the one here differs from its predecessor in one line
   fs::copy(home / "lessons/01_baseline", home / "lessons/02_workers", fs::copy_options::recursive);
   std::string sheet = text_of(home / "lessons/02_workers/lesson.toml");
   sheet.replace(sheet.find("previous = \"\""), 13, "previous = \"01_baseline\"");

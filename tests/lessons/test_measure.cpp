@@ -120,9 +120,9 @@ TEST_CASE("a quartet measures in turn, leaves a run of each trial, and gives a v
     CHECK(one["min"] <= one["samples_per_s"]);
     CHECK(one["samples_per_s"] <= one["max"]);
     CHECK(one["runs"].size() == 2);
-    CHECK(one["medians"]["step_us"] > 0);
+    CHECK(one["means"]["step_us"] > 0);
   }
-  CHECK(told["cases"][1]["medians"]["load_us"] < 1000);
+  CHECK(told["cases"][1]["means"]["load_us"] < 1000);
   CHECK(told["verdict"].get<std::string>().size() > 3);
   CHECK(told["evidence"].size() >= 3);
   CHECK(told["next"].get<std::string>().rfind("./isobar ", 0) == 0);

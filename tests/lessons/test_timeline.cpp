@@ -1,9 +1,14 @@
 // The timeline of real runs: what the loop wrote, what readers make of it, and a file system that fails under
 // it.
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <map>
 
 #include "lessons/resumed_run.h"
+#include "record/json_line.h"
 #include "support/errors.h"
 
 using namespace isobar;
@@ -162,6 +167,23 @@ TEST_CASE("a disk that is full under the spans costs the timeline alone, and is 
     CHECK_THAT(lines.back()["reason"].get<std::string>(), says("No space left"));
     for (const json& line : spans_of(folder / "run")) CHECK(line.is_object());  // whole lines
   }
+}
+
+TEST_CASE("the age of what a running run wrote last is told when it is old") {
+  const TempFolder folder;
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  write_file_whole(folder / "run.toml", "");
+  write_file_whole(folder / "rank-0000.jsonl", JsonLine("run")
+                                                   .add("schema", 1)
+                                                   .add("lesson", "test_timeline")  // this process writes it
+                                                   .add("host", host.data())
+                                                   .add("pid", static_cast<std::int64_t>(getpid()))
+                                                   .text());
+  CHECK_THAT(show(folder.path(), {}).out, says("  running") && !says("last sign"));
+  const auto now = fs::last_write_time(folder / "rank-0000.jsonl");
+  fs::last_write_time(folder / "rank-0000.jsonl", now - std::chrono::seconds(90));
+  CHECK_THAT(show(folder.path(), {}).out, says("  running: last sign 1 min 30 s ago"));
 }
 
 TEST_CASE("training does not wait for a file system whose writes take a second") {
