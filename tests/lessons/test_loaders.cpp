@@ -103,10 +103,8 @@ TEST_CASE("threads that wait for a slow disk or a slow worker are joined within 
                        {.deadline_s = 120, .signal = SIGTERM, .interrupt_when = when_steps(run, 2)});
       INFO(lesson.lesson << " " << slow.front() << ": " << stopped.err);
       CHECK(stopped.code == 75);
-      // A step that waits for its batch, and the checkpoint, are not the joining.
-      double step_s = 0;
-      for (const json& step : of_kind(stream(run), "step"))
-        step_s = std::max(step_s, step["step_us"].get<double>() * 1e-6);
+      // The step that the signal came into waits for its batch; that and the checkpoint are not the joining.
+      double step_s = of_kind(stream(run), "step").back()["step_us"].get<double>() * 1e-6;
       for (const json& note : of_kind(stream(run), "note"))
         if (note["text"] == "checkpoint") step_s += note["duration_us"].get<double>() * 1e-6;
       CHECK(stopped.signal_to_exit_s - step_s < 1);
@@ -122,14 +120,14 @@ TEST_CASE("a slow disk is no error: the stall stands in the steps and in the sum
   for (const LoaderLesson& lesson : kLoaderLessons) {
     const fs::path run = folder / (lesson.lesson + lesson.sets.front());
     const ProcessResult result =
-        lesson.train(run, {"train.steps=10", "data.throttle_mb_per_s=20", "data.limit_valid=4"});
+        lesson.train(run, {"train.steps=20", "data.throttle_mb_per_s=20", "data.limit_valid=4"});
     INFO(result.err);
     REQUIRE(result.code == 0);
     // 8 fields of 20 x 48 x 96 floats: 147 ms at 20 MB/s.
     double stall_us = 0;
     for (const json& step : of_kind(stream(run), "step")) stall_us += step["stall_us"].get<double>();
-    CHECK(stall_us > 10 * 50'000);
-    CHECK(of_kind(stream(run), "summary").back()["stall_us"].get<double>() > 50'000);
+    CHECK(stall_us > 20 * 30'000);
+    CHECK(of_kind(stream(run), "summary").back()["stall_us"].get<double>() > 30'000);
     CHECK_THAT(result.out, says("held to 20 MB/s"));
   }
 }
@@ -160,7 +158,7 @@ TEST_CASE("mistakes on purpose of lessons 02 and 03 show what they are for") {
   const TempFolder folder;
   const auto run_with = [&](const std::string& lesson, const std::string& fault,
                             const std::vector<std::string>& more = {}) {
-    const fs::path run = folder / (lesson + fault + std::to_string(more.size()));
+    const fs::path run = folder / (lesson + fault + (more.empty() ? "" : more.front()));
     const ProcessResult result =
         train_lesson(lesson, run, with(with(kTwenty, {"run.fault=" + fault, "run.fault_ms=60"}), more));
     INFO(lesson << " " << fault << ": " << result.err);
@@ -176,7 +174,7 @@ TEST_CASE("mistakes on purpose of lessons 02 and 03 show what they are for") {
   const auto loader = [&](const std::string& name) {
     return of_kind(stream(folder / name), "note").front()["loader"].get<std::string>();
   };
-  CHECK_THAT(loader("03_gpu_loaderone_slot0"), says("fill 1 slot "));
-  CHECK_THAT(loader("02_workersoversubscribe0"),
+  CHECK_THAT(loader("03_gpu_loaderone_slot"), says("fill 1 slot "));
+  CHECK_THAT(loader("02_workersoversubscribe"),
              says(std::to_string(8 * std::thread::hardware_concurrency()) + " threads"));
 }
