@@ -36,7 +36,7 @@ const std::vector<std::string>& fault_names();
 
 struct FaultSetting {
   Fault fault = Fault::none;
-  std::int64_t ms = 30;        ///< for slow_stage
+  std::int64_t ms = 30;        ///< for slow_stage, slow_loader and slow_worker
   std::string stage = "load";  ///< for slow_stage
   std::int64_t step = 0;       ///< for nan_weight and nan_gradient
 };
@@ -45,6 +45,9 @@ struct FaultSetting {
 /// (exit code 2).
 void set_fault(const std::string& name, std::int64_t ms, const std::string& stage, std::int64_t step);
 const FaultSetting& fault_setting();
+/// Error (exit code 2) when the fault that was set is made on the way to a device and this run has none: a
+/// run would be marked with a mistake that nobody made.
+void check_fault(bool has_uploads);
 bool has_fault(Fault fault);
 
 /// One sentence of what the fault does; "" for none.

@@ -92,6 +92,7 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
   }
   profiler_ = std::make_unique<EpochProfiler>(ranges_plugin(), config.run.profile_epoch);
   set_fault(config.run.fault, config.run.fault_ms, config.run.fault_stage, config.run.fault_step);
+  check_fault(/*has_uploads=*/device_.is_cuda());
   check_memory(config, device_);
   threads_ = set_up_cpu(static_cast<int>(config.run.threads));
   config.run.device =
@@ -267,6 +268,7 @@ LoaderCounts Run::loader_since_last_step() {
   now.stall_us -= before.stall_us;
   now.read_bytes -= before.read_bytes;
   now.cpu_us -= before.cpu_us;
+  if (loaded_.config.data.source == "synthetic") now.slots = 0;  // one batch again and again: none lies ready
   return now;
 }
 
