@@ -36,6 +36,18 @@ void check_measure(const Config& config, const Origins& origins) {
   }
 }
 
+/// A fault of threads that read, in a run that has too few of them, would do nothing.
+void check_fault_threads(const Config& config, const Origins& origins) {
+  const std::string& fault = config.run.fault;
+  const bool of_threads = fault == "slow_worker" || fault == "respawn";
+  const std::int64_t least = fault == "same_seed_workers" ? 2 : of_threads ? 1 : 0;
+  if (config.data.workers >= least) return;
+  throw Error(fmt::format("the fault {} would do nothing with {} worker{}", fault, config.data.workers,
+                          config.data.workers == 1 ? "" : "s"),
+              origin_of(origins, {"data.workers", "run.fault"}),
+              fmt::format("data.workers={} or more", least));
+}
+
 }  // namespace
 
 void validate(const Config& config, const Origins& origins) {
@@ -56,6 +68,7 @@ void validate(const Config& config, const Origins& origins) {
                             nearest_multiple(config.model.embed, config.model.heads)));
   }
   check_measure(config, origins);
+  check_fault_threads(config, origins);
 }
 
 std::filesystem::path embedded_data_folder(std::int64_t rows, std::int64_t columns) {

@@ -36,7 +36,7 @@ const std::vector<std::string>& fault_names();
 
 struct FaultSetting {
   Fault fault = Fault::none;
-  std::int64_t ms = 30;        ///< for slow_stage
+  std::int64_t ms = 30;        ///< for slow_stage, slow_loader and slow_worker
   std::string stage = "load";  ///< for slow_stage
   std::int64_t step = 0;       ///< for nan_weight and nan_gradient
 };

@@ -38,7 +38,6 @@ class Dataset {
   std::int64_t width() const { return shape_.width; }
   /// Floats in one field: channels x height x width.
   std::size_t field_values() const { return shape_.values(); }
-  const FieldShape& field_shape() const { return shape_; }
   /// Names of the channels, from the file where it says them, else the order of the tutorial.
   const std::vector<std::string>& channel_names() const { return channel_names_; }
   const Statistics& statistics() const { return statistics_; }

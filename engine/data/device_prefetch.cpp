@@ -82,8 +82,9 @@ LoaderCounts DevicePrefetch::counts() const {
   counts.batches = counts_.batches;
   counts.stall_us = counts_.stall_us;
   counts.cpu_us += counts_.cpu_us;
+  if (!setting_.own_thread) return counts;  // batches lie ready in the ring
   counts.ready = counts_.ready;
-  counts.slots = setting_.own_thread ? setting_.ahead : 0;
+  counts.slots = setting_.ahead;
   return counts;
 }
 

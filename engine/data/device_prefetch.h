@@ -33,7 +33,8 @@ class DevicePrefetch : public Loader {
   /// Ends what is read and uploaded: at most as long as one read of the file system takes.
   ~DevicePrefetch() override;
 
-  /// `stall_us` is what `next` waited for the host; `ready` counts batches that had arrived on the device.
+  /// `stall_us` is what `next` waited for the host; `ready` counts batches that had arrived on the device,
+  /// where the loop asks for uploads itself those of the ring.
   LoaderCounts counts() const override;
   std::string text() const override;
 

@@ -11,8 +11,6 @@ class Throttle {
   /// `mb_per_s` of 10^6 bytes; 0 = no limit.
   explicit Throttle(std::int64_t mb_per_s) : mb_per_s_(mb_per_s) {}
 
-  std::int64_t mb_per_s() const { return mb_per_s_; }
-
   /// Returns when `bytes` more would have arrived that were asked for at `asked_us` (steady clock), or `stop`
   /// was requested: the time that the fast file system took counts. Who comes while others wait gets what
   /// follows theirs. Time in which nobody reads is not made up for.

@@ -17,7 +17,7 @@ class WorkerLoader : public Loader {
   /// data.workers threads fill batches of train.global_batch samples, each a whole one; up to data.workers x
   /// data.prefetch are filled or in work ahead of the loop. No workers: the calling thread reads, as in
   /// lesson 01. On a CUDA `device` batches lie in page-locked memory (data.pin_memory), so that Batch::to
-  /// runs beside the host. `spans` may be null. Errors (exit code 2): more batches than memory can hold,
+  /// runs beside the host. `spans` outlives it. Errors (exit code 2): more batches than memory can hold,
   /// processors that are not there.
   WorkerLoader(const Dataset& dataset, const Sampler& sampler, const Config& config, c10::Device device,
                SpanWriter& spans, Passes passes = Passes::endless);

@@ -17,6 +17,7 @@ namespace isobar {
 namespace {
 
 constexpr std::size_t kMostWaitingBytes = 4'000'000;
+constexpr std::size_t kManyWaitingBytes = kMostWaitingBytes / 4;  // they are written at once
 
 /// Appends whole lines: when the disk is full in the middle of a batch, the half line at the end is cut off
 /// again.
@@ -82,6 +83,9 @@ void StreamWriter::write_line(std::string_view line) {
   }
   throw_if_failed();
   waiting_ += line;
+  if (waiting_.size() < kManyWaitingBytes) return;
+  hurries_ = true;  // `flush_ms` may be a minute: nobody is to wait for that
+  wake_.notify_all();
 }
 
 std::int64_t StreamWriter::waited_us() const {

@@ -59,7 +59,7 @@ class StreamWriter {
   std::exception_ptr failure_;
   std::int64_t waited_us_ = 0;
   bool finishing_ = false;
-  bool hurries_ = false;  ///< `flush` waits
+  bool hurries_ = false;  ///< `flush` waits, or much is waiting
   bool writes_ = false;   ///< lines are on their way to the file
   std::thread thread_;
 };

@@ -72,9 +72,6 @@ void Run::resume(const Training& training) {
 
 bool Run::goes_on(const Training& training) {
   const TrainConfig& train = loaded_.config.train;
-  if (measures() && steps_done_ == first_step_) {  // what was read before the clock began is no part of a rate
-    training.loader.seek(training.loader.position());
-  }
   if (loaded_.config.run.measure == "io") read_and_drop(training.loader);
   const bool all_done = steps_done_ >= train.steps;
   const bool requested = StopSignals::requested() != 0;  // once: one that comes later stops the next step

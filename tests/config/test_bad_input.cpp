@@ -74,6 +74,23 @@ TEST_CASE("a run that only measures goes on with no other, and reads only what c
   CHECK_NOTHROW(load_config(kHome, lesson, {.sets = {"run.measure=full", "data.source=synthetic"}}, "cpu"));
 }
 
+TEST_CASE("a fault of threads that read is refused where there are too few of them for it to show") {
+  const LessonInfo lesson = read_lesson(kHome, "02_workers");
+  const auto load = [&](const std::string& fault, int workers) {
+    const std::vector<std::string> sets = {"run.fault=" + fault, "data.workers=" + std::to_string(workers)};
+    load_config(kHome, lesson, {.sets = sets}, "cpu");
+  };
+  for (const char* fault : {"slow_worker", "respawn"}) {
+    CHECK_THAT(error_of([&] { load(fault, 0); }),
+               says(fault) && says("0 workers") && says("--set data.workers=0") && says("data.workers=1"));
+    CHECK_NOTHROW(load(fault, 1));
+  }
+  CHECK_THAT(error_of([&] { load("same_seed_workers", 1); }), says("1 worker") && says("data.workers=2"));
+  CHECK_NOTHROW(load("same_seed_workers", 2));
+  CHECK_NOTHROW(load("slow_loader", 0));  // the loop is slow itself
+  CHECK_NOTHROW(load("oversubscribe", 0));
+}
+
 TEST_CASE("files that are not sound TOML are refused with line and column") {
   CHECK_THAT(error_of_file("[train]\nsteps = \n"), says("not TOML") && says("my.toml:2:"));
   CHECK_THAT(error_of_file("train.steps = 1\ntrain.steps = 2\n"), says("my.toml:2:"));

@@ -226,6 +226,21 @@ TEST_CASE("batches lie ready on the device when the loop is slower than everythi
   CHECK(loader.counts().slots == 2);
 }
 
+TEST_CASE("where the loop asks for uploads itself, batches lie ready in the ring, and are counted there") {
+  Bench bench(4, 3);
+  RingLoader ring = bench.ring();
+  DevicePrefetch loader(ring, bench.uploader(), {.own_thread = false});
+  loader.next();
+  std::int64_t ready = 0;
+  for (int step = 0; step < 10; ++step) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    loader.next();
+    ready += loader.counts().ready;
+  }
+  CHECK(ready > 10);  // of 30; a busy machine may be late at times
+  CHECK(loader.counts().slots == 3);
+}
+
 TEST_CASE("in a single pass nothing of the next epoch is taken before it is asked for") {
   Bench bench(5);
   RingLoader ring = bench.ring(Passes::single);

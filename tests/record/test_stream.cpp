@@ -79,6 +79,18 @@ TEST_CASE("a flush brings every line to the file at once, and again") {
   writer.finish();
 }
 
+TEST_CASE("many lines are written before their time, so that nobody waits for it") {
+  const TempFolder folder;
+  StreamWriter writer(folder / "rank-0000.jsonl", 60'000);
+  const auto begin = std::chrono::steady_clock::now();
+  const std::string padding(1000, 'x');
+  for (int i = 0; i < 20'000; ++i) writer.write(JsonLine("step").add("step", i).add("padding", padding));
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
+  CHECK(file_size(open_for_reading(folder / "rank-0000.jsonl"), "") > 10'000'000);
+  writer.finish();
+  CHECK(lines_of(folder / "rank-0000.jsonl").size() == 20'000);
+}
+
 TEST_CASE("a stream is never written over another") {
   const TempFolder folder;
   { const StreamWriter first(folder / "s", 20); }
