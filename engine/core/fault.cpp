@@ -60,6 +60,11 @@ const FaultSetting& fault_setting() { return current; }
 
 bool has_fault(Fault fault) { return current.fault == fault; }
 
+bool shows_on_cpu(Fault fault) {
+  return fault != Fault::pageable && fault != Fault::default_stream_copy && fault != Fault::no_event &&
+         fault != Fault::host_normalise;
+}
+
 std::string fault_sentence(const FaultSetting& setting) {
   if (setting.fault == Fault::slow_stage)
     return fmt::format("{} ms are added to the stage {}", setting.ms, setting.stage);

@@ -47,6 +47,9 @@ void set_fault(const std::string& name, std::int64_t ms, const std::string& stag
 const FaultSetting& fault_setting();
 bool has_fault(Fault fault);
 
+/// Whether it changes anything on a CPU too; those about uploads do not.
+bool shows_on_cpu(Fault fault);
+
 /// One sentence of what the fault does; "" for none.
 std::string fault_sentence(const FaultSetting& setting);
 

@@ -43,7 +43,7 @@ case_measuring_builds_its_lesson() {
   isobar setup
   : >"$WORLD/calls"
   isobar quartet 01_baseline --steps 5
-  isobar sweep 01_baseline data.grid=[48,96],[72,144]
+  isobar sweep 01_baseline "data.grid=[48,96],[72,144]"
   expect "the lesson is built too" count_is "ninja isobar-cli make_fields 01_baseline" 2
   expect "arguments unchanged" says "cli <sweep> <01_baseline> <data.grid=[48,96],[72,144]>"
   isobar quartett
