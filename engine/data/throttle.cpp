@@ -1,6 +1,5 @@
 #include "data/throttle.h"
 
-#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 
@@ -9,7 +8,8 @@
 namespace isobar {
 namespace {
 
-/// A sleeper wakes some microseconds late; so much of it is made up for by the next read.
+/// A sleeper wakes some microseconds late: a read that is asked for so soon after the last one follows it
+/// directly. Any later, and the file system was idle, which is not made up for.
 constexpr double kLate_us = 2000;
 
 void sleep_until_us(double due_us, const std::stop_token& stop) {
@@ -28,8 +28,9 @@ void Throttle::take(std::int64_t bytes, std::int64_t asked_us, const std::stop_t
   double due_us = 0;
   {
     const std::scoped_lock lock(mutex_);
-    free_at_us_ = std::max(free_at_us_, static_cast<double>(asked_us) - kLate_us) +
-                  static_cast<double>(bytes) / static_cast<double>(mb_per_s_);
+    const auto asked = static_cast<double>(asked_us);
+    if (asked > free_at_us_ + kLate_us) free_at_us_ = asked;
+    free_at_us_ += static_cast<double>(bytes) / static_cast<double>(mb_per_s_);
     due_us = free_at_us_;
   }
   sleep_until_us(due_us, stop);
