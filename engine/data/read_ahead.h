@@ -75,7 +75,7 @@ class ReadAhead {
   /// The next batch; waits until it is filled. What went wrong while it was filled is thrown here. With
   /// `most_slots`, Error (exit code 1) when the caller keeps all of them and waits for more.
   FilledSlot take();
-  /// `take` goes on with batch number `batch`; what was read ahead is dropped.
+  /// `take` goes on with batch number `batch`; what was read ahead is dropped, and nothing is read before it.
   void seek(std::int64_t batch);
   /// Asks threads and waiting takers to stop; `take` throws then. Any thread may call it.
   void stop() noexcept;
