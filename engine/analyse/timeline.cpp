@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <string_view>
 
 #include "analyse/intervals.h"
@@ -27,6 +28,11 @@ double median(std::vector<double> values) {
   std::nth_element(values.begin(), middle, values.end());
   if (values.size() % 2 == 1) return *middle;
   return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+double mean(const std::vector<double>& values) {
+  if (values.empty()) return 0;
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 /// The first steps fill queues and caches: they are like no other.
@@ -151,7 +157,7 @@ class Figures {
     std::vector<Interval> times;
     add_times(name, times);
     out.steps = static_cast<std::int64_t>(values.size());
-    out.step_us = median(std::move(values));
+    out.step_us = mean(values);
     out.share = share(union_of(std::move(times)));
     out.bytes = static_cast<std::int64_t>(std::min(bytes, 9e15));
     out.bytes_per_us = moving_us > 0 ? bytes / moving_us : 0;
@@ -221,20 +227,19 @@ Timeline make_timeline(const SpanTable& table, const RunSeries& series, const Ti
   std::vector<double> lengths_us;
   for (const StepWindow& window : out.steady)
     lengths_us.push_back(static_cast<double>(window.end_us - window.begin_us));
-  out.step_us = median(std::move(lengths_us));
+  out.step_us = mean(lengths_us);
+  out.median_step_us = median(std::move(lengths_us));
   const auto values = [&](std::string_view name) {
     return values_of(series, name, out.steady.front(), out.steady.back());
   };
   const std::vector<double> stalls_us = values("train/stall_us");
-  const double step_us = median(values("train/step_us"));
+  const double step_us = mean(values("train/step_us"));
   if (!stalls_us.empty() && step_us > 0) {
-    const double stall_us = median(stalls_us);
+    const double stall_us = mean(stalls_us);
     out.stall = StallFigures{stall_us, stall_us / step_us};
   }
   const std::vector<double> ready = values("train/queue_slots");
-  double sum = 0;
-  for (const double value : ready) sum += value;
-  if (!ready.empty()) out.ready = sum / static_cast<double>(ready.size());
+  if (!ready.empty()) out.ready = mean(ready);
   return out;
 }
 

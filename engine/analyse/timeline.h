@@ -26,7 +26,7 @@ struct TimelineWish {
 struct NameFigures {
   std::size_t name = 0;     ///< place in SpanTable::names
   std::int64_t steps = 0;   ///< in so many of the steady steps it is there
-  double step_us = 0;       ///< its time in such a step, summed over its spans: the median
+  double step_us = 0;       ///< its time in such a step, summed over its spans: the mean
   double share = 0;         ///< of the time from the first steady step to the last, in which it ran
   double bytes_per_us = 0;  ///< bytes over duration of the spans that say bytes; 0 = none does
   std::int64_t bytes = 0;   ///< of all its spans in the steady steps
@@ -38,10 +38,11 @@ struct TrackFigures {
   std::vector<NameFigures> names;
 };
 
-/// What the step events say of the same steps.
+/// What the step events say of the same steps. Batches come in bursts where workers share a slow disk, so
+/// that most steps wait for nothing and some for all of them: only means tell.
 struct StallFigures {
-  double step_us = 0;  ///< time in which Loader::next kept the loop waiting, median of the steps
-  double of_step = 0;  ///< over the median step
+  double step_us = 0;  ///< time in which Loader::next kept the loop waiting, mean of the steps
+  double of_step = 0;  ///< over the mean step
 };
 
 struct Timeline {
@@ -52,7 +53,8 @@ struct Timeline {
   std::vector<std::size_t> spans;   ///< those that reach into the drawn time, places in SpanTable::spans
 
   std::vector<StepWindow> steady;  ///< the traced steps without the first tenth, in their order
-  double step_us = 0;              ///< median of them
+  double step_us = 0;              ///< mean of them
+  double median_step_us = 0;
   std::vector<TrackFigures> figures;
   /// Share of the time of the track "upload" in which forward, backward or optimize ran beside it, on the
   /// device where there is that track; nothing without uploads.

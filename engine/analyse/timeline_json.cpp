@@ -55,6 +55,7 @@ std::string timeline_json(const SpanTable& table, const Timeline& timeline, cons
                      {{"first_step", timeline.steady.front().step},
                       {"last_step", timeline.steady.back().step},
                       {"step_us", timeline.step_us},
+                      {"median_step_us", timeline.median_step_us},
                       {"tracks", tracks},
                       {"upload_beside_compute", or_null(timeline.upload_beside_compute)},
                       {"stall", stall},

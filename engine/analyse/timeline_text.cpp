@@ -163,6 +163,11 @@ std::string label_of(const std::string& text, std::size_t width) {
   return fmt::format("  {:<{}} ", text.substr(0, width), width);
 }
 
+/// A slow disk gives some thousandths.
+std::string gb_per_s(double rate) {
+  return rate < 0.1 ? fmt::format("{:.4f}", rate) : fmt::format("{:.2f}", rate);
+}
+
 /// "L load  F forward  . idle", in lines that fit.
 std::vector<std::string> legend(const SpanTable& table, const std::vector<char>& letters,
                                 std::size_t columns) {
@@ -222,16 +227,16 @@ std::vector<std::string> draw_timeline(const SpanTable& table, const Timeline& t
 
 std::vector<std::string> timeline_lines(const SpanTable& table, const Timeline& timeline) {
   std::vector<std::string> out;
-  out.push_back(fmt::format("  Over steps {} to {}; a step takes {:.2f} ms (median)",
+  out.push_back(fmt::format("  Over steps {} to {}; a step takes {:.2f} ms (mean; median {:.2f})",
                             timeline.steady.front().step, timeline.steady.back().step,
-                            timeline.step_us * 1e-3));
+                            timeline.step_us * 1e-3, timeline.median_step_us * 1e-3));
   out.push_back(fmt::format("  {:<12} {:>5}  {:<12} {:>11} {:>11} {:>8}  {:>10}", "track", "busy", "what",
                             "ms a step", "of the time", "in steps", "GB/s"));
   for (std::size_t i = 0; i < std::min(kMostRows, timeline.figures.size()); ++i) {
     const TrackFigures& track = timeline.figures[i];
     std::string head = fmt::format("{:<12} {:>3.0f} %", table.tracks[track.track], 100 * track.busy);
     for (const NameFigures& name : track.names) {
-      const std::string rate = name.bytes_per_us > 0 ? fmt::format("{:.2f}", name.bytes_per_us * 1e-3) : "";
+      const std::string rate = name.bytes_per_us > 0 ? gb_per_s(name.bytes_per_us * 1e-3) : "";
       const std::string line =
           fmt::format("  {:<18}  {:<12} {:>11.3f} {:>9.1f} % {:>8}  {:>10}", head, table.names[name.name],
                       name.step_us * 1e-3, 100 * name.share, name.steps, rate);
@@ -245,7 +250,7 @@ std::vector<std::string> timeline_lines(const SpanTable& table, const Timeline& 
                     100 * *timeline.upload_beside_compute));
   }
   if (timeline.stall) {
-    out.push_back(fmt::format("  stall        {:.3f} ms a step (median), {:.1f} % of the step",
+    out.push_back(fmt::format("  stall        {:.3f} ms a step (mean), {:.1f} % of the step",
                               timeline.stall->step_us * 1e-3, 100 * timeline.stall->of_step));
   }
   if (timeline.ready)

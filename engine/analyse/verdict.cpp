@@ -184,7 +184,7 @@ std::string next_command(const Verdict& verdict, const NextStep& step) {
   std::string sweep = "train.global_batch=1,2,4,8,16";
   switch (verdict.bound) {
     case Bound::fault:
-      return command("quartet", step.lesson, "--steps 200 --trials 5", step.words);
+      return command("quartet", step.lesson, "--steps 200 --trials 5", step.words(step.lesson, ""));
     case Bound::data:
     case Bound::contention:
       if (has(step.honours, "data.workers")) {
@@ -205,8 +205,8 @@ std::string next_command(const Verdict& verdict, const NextStep& step) {
       other = later({"04_amp", "05_fusion"});
       break;
   }
-  return other.empty() ? command("sweep", step.lesson, sweep, step.words)
-                       : command("quartet", other, "", step.words);
+  if (!other.empty()) return command("quartet", other, "", step.words(other, ""));
+  return command("sweep", step.lesson, sweep, step.words(step.lesson, sweep.substr(0, sweep.find('='))));
 }
 
 }  // namespace isobar

@@ -56,12 +56,14 @@ struct Verdict {
 /// is lost to sharing is said.
 Verdict judge_quartet(const QuartetFigures& figures);
 
-/// What the learner may do next; `words` are the settings of the quartet, as typed.
+/// What the learner may do next, with the settings of the quartet.
 struct NextStep {
   std::string lesson;
   std::vector<std::string> lessons;  ///< that are here
   std::vector<std::string> honours;  ///< keys of this lesson
-  std::string words;
+  /// The settings to type for a lesson: without what it would refuse, and without the key that a sweep
+  /// varies.
+  std::function<std::string(const std::string& lesson, const std::string& varied)> words;
 };
 std::string next_command(const Verdict& verdict, const NextStep& step);
 

@@ -10,6 +10,7 @@
 #include "config/lesson.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/nvidia.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -50,9 +51,25 @@ std::vector<std::string> split_values(const std::string& text, const std::string
   return out;
 }
 
+std::string key_of(const std::string& setting) { return trimmed(setting.substr(0, setting.find('='))); }
+
+/// Whether a lesson takes one setting.
+bool takes(const std::string& lesson, const std::string& preset, const std::string& set) {
+  Settings one;
+  one.preset = preset;
+  one.sets = {set};
+  try {
+    load_config(project_home(), read_lesson(project_home(), lesson), one,
+                preset_device_kind(one, likely_device_kind));
+  } catch (const Error&) {
+    return false;
+  }
+  return true;
+}
+
 /// Keys that these commands set themselves.
 void check_free(const std::string& setting, const std::string& command, bool whole) {
-  const std::string key = trimmed(setting.substr(0, setting.find('=')));
+  const std::string key = key_of(setting);
   const auto refuse = [&](const std::string& hint) {
     throw Error(command + " sets " + key + " itself", printable(setting, 100), hint);
   };
@@ -79,8 +96,11 @@ std::int64_t checked_count(std::int64_t value, std::int64_t most, const char* op
                                      : std::initializer_list<std::string>{"--trials"});
   const std::string nearest = nearest_name(first, known);
   const bool is_key = first.find('=') != std::string::npos && first.rfind('-', 0) != 0;
+  // Each has the other's word for how often.
+  const bool is_other = first == (is_sweep ? "--trials" : "--repeats");
   throw Error("unknown argument \"" + printable(first, 80) + "\"", "command line",
               is_key             ? "a setting is: --set " + printable(first, 80)
+              : is_other         ? std::string("here it is ") + (is_sweep ? "--repeats" : "--trials")
               : !nearest.empty() ? "did you mean " + nearest + "?"
                                  : "--help lists what there is");
 }
@@ -149,11 +169,14 @@ MeasureArguments parse(const std::vector<std::string>& arguments, bool is_sweep)
 
 }  // namespace
 
-std::string MeasureArguments::settings_text() const {
+std::string MeasureArguments::settings_text(const std::string& other, const std::string& varied) const {
   std::vector<std::string> words;
   if (!settings.preset.empty()) words.push_back("--preset " + shell_quoted(settings.preset));
   for (const auto& file : settings.config_files) words.push_back("--config " + shell_quoted(file.string()));
-  for (const std::string& set : settings.sets) words.push_back("--set " + shell_quoted(set));
+  for (const std::string& set : settings.sets) {
+    const bool fits = key_of(set) != varied && (other == lesson.name || takes(other, settings.preset, set));
+    if (fits) words.push_back("--set " + shell_quoted(set));
+  }
   return join(words, " ");
 }
 
@@ -184,6 +207,14 @@ MeasureArguments parse_sweep_arguments(const std::vector<std::string>& arguments
   if (out.axes.empty()) {
     throw Error("what shall be varied?", "./isobar sweep " + out.lesson.name + " key=a,b,c",
                 "for example  train.global_batch=2,4,8");
+  }
+  for (const std::string& set : out.settings.sets) {
+    for (const SweepAxis& axis : out.axes) {
+      if (key_of(set) == axis.key) {
+        throw Error("the key " + printable(axis.key, 80) + " is varied and set",
+                    "--set " + printable(set, 100), "leave one out");
+      }
+    }
   }
   for (std::size_t i = 0; i < out.axes.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {

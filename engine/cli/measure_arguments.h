@@ -25,8 +25,9 @@ struct MeasureArguments {
   bool help = false;  ///< asked for; `help_text` says it
   std::string help_text;
 
-  /// The settings as they would be typed: "--preset cpu_micro --set data.shuffle=false".
-  std::string settings_text() const;
+  /// The settings as they would be typed for `other`, "--preset cpu_micro --set data.shuffle=false": without
+  /// those that this lesson refuses, and without the key `varied`.
+  std::string settings_text(const std::string& other, const std::string& varied) const;
 };
 
 /// Error (exit code 2) for anything that makes no sense; keys that the command itself sets are refused.

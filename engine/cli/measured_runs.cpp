@@ -103,8 +103,9 @@ int MeasuredRuns::run() {
       const int code = run_once(points_[i], configs_[i].config.train.steps, repeat);
       ++done_;
       if (code == 0) continue;
-      if (is_stop(code)) std::fputs("stopped; what was measured so far is in runs/\n", stderr);
-      if (is_stop(code) || plan_.stop_at_failure) return code;
+      stopped_ = is_stop(code);
+      if (stopped_) std::fputs("stopped; what was measured so far is in runs/\n", stderr);
+      if (stopped_ || plan_.stop_at_failure) return code;
       if (first_failure == 0) first_failure = code;
     }
   }
@@ -211,9 +212,10 @@ std::string measured_what(const MeasuredRuns& runs, const MeasureArguments& argu
                         most > least ? fmt::format(" to {}", most - kMeasureWarmUpSteps) : "",
                         kMeasureWarmUpSteps);
   }
-  return fmt::format("{}{} on {}, {}, {} {} in turn (measured here)", arguments.lesson.name,
-                     loaded.preset.empty() ? "" : ", preset " + loaded.preset, device, steps,
-                     arguments.repeats, arguments.repeats == 1 ? what : what + std::string("s"));
+  const std::string all = fmt::format("{} {}{}", arguments.repeats, what, arguments.repeats == 1 ? "" : "s");
+  return fmt::format("{}{} on {}, {}, {} in turn{} (measured here)", arguments.lesson.name,
+                     loaded.preset.empty() ? "" : ", preset " + loaded.preset, device, steps, all,
+                     runs.was_stopped() ? ", stopped before the end" : "");
 }
 
 }  // namespace isobar

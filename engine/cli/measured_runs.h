@@ -55,6 +55,7 @@ class MeasuredRuns {
   /// Of point `i`, as the program will have it.
   const LoadedConfig& config(std::size_t i) const { return configs_[i]; }
   const std::string& group() const { return group_; }  ///< run.group of all of them
+  bool was_stopped() const { return stopped_; }        ///< by a signal, so that some runs are missing
 
  private:
   std::vector<std::string> sets_of(const MeasuredPoint& point) const;
@@ -72,6 +73,7 @@ class MeasuredRuns {
   std::string group_;
   Console console_;
   std::size_t done_ = 0;
+  bool stopped_ = false;
 };
 
 /// The settings of what was measured in one line: lesson, preset, device, steps and repeats, which are called

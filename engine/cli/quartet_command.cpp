@@ -121,10 +121,13 @@ int quartet_command(const std::vector<std::string>& words) {
   if (const int code = runs.run(); code != 0) return code;
   const QuartetFigures figures = figures_of(runs);
   const Verdict verdict = judge_quartet(figures);
-  const std::string next = next_command(verdict, {.lesson = arguments.lesson.name,
-                                                  .lessons = lesson_names(project_home()),
-                                                  .honours = arguments.lesson.honours,
-                                                  .words = arguments.settings_text()});
+  const std::string next =
+      next_command(verdict, {.lesson = arguments.lesson.name,
+                             .lessons = lesson_names(project_home()),
+                             .honours = arguments.lesson.honours,
+                             .words = [&](const std::string& lesson, const std::string& varied) {
+                               return arguments.settings_text(lesson, varied);
+                             }});
   if (arguments.json) {
     std::printf("%s\n", to_json(runs, arguments, verdict, figures, next)
                             .dump(-1, ' ', false, Json::error_handler_t::replace)
@@ -134,6 +137,7 @@ int quartet_command(const std::vector<std::string>& words) {
   print_table(runs, arguments);
   std::printf("verdict: %s\n  %s\n", bound_name(verdict.bound), verdict.sentence.c_str());
   for (const std::string& line : verdict.evidence) std::printf("  %s\n", line.c_str());
+  std::printf("runs: ./isobar runs | grep %s\n", runs.group().c_str());
   std::printf("next: %s\n", next.c_str());
   return 0;
 }

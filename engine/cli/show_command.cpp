@@ -48,6 +48,14 @@ std::string marks_text(const RunView& view) {
   return out;
 }
 
+/// "[sweep-20261121-010208-7295 at optim.lr=1e-3] ", "" for a run that stands alone.
+std::string group_text(const RunView& view) {
+  if (view.group.empty()) return "";
+  // Of a run that measures, its mark tells the point.
+  const bool tells_point = view.summary.measure.empty() && !view.point.empty();
+  return "[" + printable(view.group, 60) + (tells_point ? " at " + printable(view.point, 60) : "") + "] ";
+}
+
 std::string head_line(const RunReader& reader) {
   const RunView& view = reader.view();
   const std::string reason = view.reason.empty() ? "" : ": " + view.reason;
@@ -56,8 +64,9 @@ std::string head_line(const RunReader& reader) {
   const std::string silent = view.state == RunState::died ? ": it never said its end; " + age
                              : stalls                     ? ": " + age
                                                           : "";
-  return fmt::format("{}  {}{}{}  {}", reader.folder().filename().string(), state_name(view.state), reason,
-                     silent, marks_text(view));
+  const std::string marks = marks_text(view);
+  return fmt::format("{}  {}{}{}{}", reader.folder().filename().string(), state_name(view.state), reason,
+                     silent, marks.empty() ? "" : "  " + marks.substr(0, marks.size() - 1));
 }
 
 void print_whole(const RunReader& reader, Console& console) {
@@ -132,12 +141,13 @@ int list(Console& console) {
     }
     const std::uint64_t bytes = folder_bytes(path);
     all_bytes += bytes;
-    const std::string rmse = view.summary.has_scores ? fmt::format("{:.4f}", view.summary.rmse) : "-";
-    console.line(fmt::format("{:<42} {:<8} {:<10} {:>13} {:>9} {:>11.1f} {:>8}  {}", path.filename().string(),
-                             state_name(view.state), view.preset,
-                             fmt::format("{}/{}", view.summary.steps, view.summary.wanted_steps), rmse,
-                             view.summary.samples_per_s, human_bytes(bytes),
-                             problem + marks_text(view) + printable(note_of(path), 60)));
+    const RunSummary& summary = view.summary;
+    const std::string rmse = summary.has_scores ? fmt::format("{:.4f}", summary.rmse) : "-";
+    const std::string rate = summary.samples_per_s > 0 ? fmt::format("{:.1f}", summary.samples_per_s) : "-";
+    console.line(fmt::format(
+        "{:<42} {:<8} {:<10} {:>13} {:>9} {:>11} {:>8}  {}", path.filename().string(), state_name(view.state),
+        view.preset, fmt::format("{}/{}", summary.steps, summary.wanted_steps), rmse, rate,
+        human_bytes(bytes), problem + marks_text(view) + group_text(view) + printable(note_of(path), 60)));
   }
   console.line(fmt::format("{} runs, {}", runs.size(), human_bytes(all_bytes)));
   return 0;
@@ -191,6 +201,17 @@ std::optional<std::string> take_value(std::vector<std::string>& arguments, const
   return value;
 }
 
+/// After all that is known was taken out of `arguments`.
+void refuse_options(const std::vector<std::string>& arguments) {
+  for (const std::string& word : arguments) {
+    if (word.rfind('-', 0) != 0) continue;
+    const std::string nearest =
+        nearest_name(word, {"--follow", "--json", "--curve", "--timeline", "--step", "--steps", "--trace"});
+    throw Error("unknown option " + printable(word, 40), "./isobar show",
+                nearest.empty() ? kShowUsage : "did you mean " + nearest + "?");
+  }
+}
+
 /// Takes what asks for the timeline out of `arguments`.
 TimelineRequest take_timeline(std::vector<std::string>& arguments, bool json) {
   TimelineRequest out;
@@ -214,6 +235,7 @@ int show_command(const std::vector<std::string>& words) {
   const bool live = take_flag(arguments, "--follow");
   const std::optional<std::string> curve = take_value(arguments, "--curve");
   const TimelineRequest timeline = take_timeline(arguments, json);
+  refuse_options(arguments);
   if (arguments.size() != 1) throw Error("which run?", "./isobar show", kShowUsage);
   const bool asks_timeline = timeline.draw || timeline.trace_file;
   if (asks_timeline && (live || curve))

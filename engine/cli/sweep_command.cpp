@@ -147,6 +147,8 @@ Json to_json(const MeasuredRuns& runs, const MeasureArguments& arguments, const 
     Json folders = Json::array();
     for (const auto& folder : point.runs) folders.push_back(folder.string());
     out["runs"] = folders;
+    // Whole rounds of the workers: more than were asked for, and not the same for every point.
+    if (!arguments.whole) out["steps"] = runs.config(i).config.train.steps - kMeasureWarmUpSteps;
     if (!point.failure.empty()) out["failure"] = point.failure;
     if (const Spread& rate = results.rates[i]; !rate.empty()) {
       out["samples_per_s"] = rate.median();
@@ -171,6 +173,7 @@ Json to_json(const MeasuredRuns& runs, const MeasureArguments& arguments, const 
           {"group", runs.group()},
           {"steps", arguments.whole ? Json() : Json(arguments.steps)},
           {"repeats", arguments.repeats},
+          {"stopped", runs.was_stopped()},
           {"points", points}};
 }
 
@@ -198,7 +201,7 @@ int sweep_command(const std::vector<std::string>& words) {
   for (std::size_t i = 0; i < runs.points().size(); ++i) rows.push_back(row_of(runs.points()[i], i, results));
   print_table(rows);
   std::puts("  * the best, = the same as the best inside the spread of the repeats");
-  std::printf("  each point and repeat is a run of the group %s: ./isobar runs\n", runs.group().c_str());
+  std::printf("  each point and repeat is a run: ./isobar runs | grep %s\n", runs.group().c_str());
   return code;
 }
 

@@ -60,14 +60,9 @@ const FaultSetting& fault_setting() { return current; }
 
 bool has_fault(Fault fault) { return current.fault == fault; }
 
-void check_fault(bool has_uploads) {
-  constexpr std::array kOfUploads = {Fault::pageable, Fault::default_stream_copy, Fault::no_event,
-                                     Fault::host_normalise};
-  if (has_uploads || std::find(kOfUploads.begin(), kOfUploads.end(), current.fault) == kOfUploads.end())
-    return;
-  const std::string name = fault_names()[static_cast<std::size_t>(current.fault)];
-  throw Error("on a CPU nothing is uploaded, and the fault would do nothing", "run.fault = \"" + name + "\"",
-              "a CUDA device has it");
+bool shows_on_cpu(Fault fault) {
+  return fault != Fault::pageable && fault != Fault::default_stream_copy && fault != Fault::no_event &&
+         fault != Fault::host_normalise;
 }
 
 std::string fault_sentence(const FaultSetting& setting) {

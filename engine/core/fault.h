@@ -45,10 +45,10 @@ struct FaultSetting {
 /// (exit code 2).
 void set_fault(const std::string& name, std::int64_t ms, const std::string& stage, std::int64_t step);
 const FaultSetting& fault_setting();
-/// Error (exit code 2) when the fault that was set is made on the way to a device and this run has none: a
-/// run would be marked with a mistake that nobody made.
-void check_fault(bool has_uploads);
 bool has_fault(Fault fault);
+
+/// Whether it changes anything on a CPU too; those about uploads do not.
+bool shows_on_cpu(Fault fault);
 
 /// One sentence of what the fault does; "" for none.
 std::string fault_sentence(const FaultSetting& setting);

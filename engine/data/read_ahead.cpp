@@ -114,7 +114,7 @@ struct ReadAhead::State : std::enable_shared_from_this<ReadAhead::State> {
   std::deque<OpenPtr> window;       ///< batches asked .. next - 1
   std::int64_t asked = 0;           ///< what `take` gives next
   std::int64_t next = 0;            ///< what is opened next
-  bool rests = false;               ///< after a seek, until the next `take`: nothing is opened
+  bool wanted = false;              ///< nothing is opened between `seek` and the next `take`
   std::int64_t allowed_epoch = -1;  ///< nothing of a later one is opened, unless reading crosses epochs
   std::vector<SlotPtr> free_slots;
   std::int64_t slots = 0;             ///< that were made or are being made
@@ -125,7 +125,8 @@ struct ReadAhead::State : std::enable_shared_from_this<ReadAhead::State> {
 };
 
 bool ReadAhead::State::may_open() const {
-  if (rests || next - asked >= setting.ahead) return false;
+  if (!wanted) return false;
+  if (next - asked >= setting.ahead) return false;
   if (!setting.crosses_epochs && order.epoch_of(next) > allowed_epoch) return false;
   return setting.most_slots == 0 || !free_slots.empty() || slots < setting.most_slots;
 }
@@ -357,7 +358,7 @@ FilledSlot ReadAhead::take() {
       state.allowed_epoch = epoch;
       state.start_threads(ended);
     }
-    state.rests = false;
+    state.wanted = true;
     if (state.window.empty()) state.work_came.notify_all();  // a new epoch, or a seek
     state.counts.ready = std::count_if(state.window.begin(), state.window.end(),
                                        [](const OpenPtr& open) { return open->done; });
@@ -378,7 +379,7 @@ void ReadAhead::seek(std::int64_t batch) {
   const std::scoped_lock lock(state_->mutex);
   dropped.swap(state_->window);
   state_->asked = state_->next = batch;
-  state_->rests = true;  // who comes back to what failed may have to mend it first
+  state_->wanted = false;
   state_->allowed_epoch = state_->order.epoch_of(batch) - 1;
 }
 

@@ -29,7 +29,8 @@ JsonLine summary_event(const RunSummary& summary) {
   line.add("steps", summary.steps)
       .add("samples", summary.samples)
       .add("wall_us", std::llround(summary.wall_s * 1e6));
-  if (summary.measure.empty()) line.add("first_loss", summary.first_loss).add("loss", summary.last_loss);
+  if (summary.measure.empty() && summary.steps > 0)
+    line.add("first_loss", summary.first_loss).add("loss", summary.last_loss);
   line.add("samples_per_s", summary.samples_per_s).add("step_us", summary.step_us);
   for (const auto& [stage, time_us] : summary.stages_us) line.add(stage + "_us", time_us);
   line.add("stall_us", summary.stall_us).add("read_bytes", summary.read_bytes);
@@ -75,10 +76,10 @@ std::vector<std::string> summary_lines(const RunSummary& summary) {
   std::vector<std::string> out;
   out.push_back(fmt::format("  steps        {} of {}, {} samples in {}", summary.steps, summary.wanted_steps,
                             human_count(summary.samples), human_seconds(summary.wall_s)));
-  if (summary.measure.empty()) {
+  if (summary.measure.empty() && summary.steps > 0) {
     out.push_back(fmt::format("  train loss   {:.4f} at the start, {:.4f} at the end", summary.first_loss,
                               summary.last_loss));
-  } else {
+  } else if (!summary.measure.empty()) {
     out.push_back(fmt::format("  measures     {}: {}", printable(summary.measure, 20),
                               measure_sentence(summary.measure)));
   }

@@ -34,6 +34,14 @@ constexpr std::uint64_t kProgramBytes = 300'000'000;
 /// (tests/lessons).
 constexpr double kTemporaries = 1.25;
 
+/// A fault that changes nothing would be searched for in vain.
+void check_fault(const std::string& name, c10::Device device) {
+  if (device.is_cuda() || shows_on_cpu(fault_setting().fault)) return;
+  throw Error(fmt::format("the fault {} is one of the way to a CUDA device, and this run is on {}", name,
+                          device.str()),
+              "run.fault = " + name, "run.device=cuda, or another fault");
+}
+
 std::string source_text(const DataConfig& data) {
   if (data.source == "synthetic") return "one batch, made up: there is nothing to learn";
   const std::string slow =
@@ -72,7 +80,7 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
   }
   profiler_ = std::make_unique<EpochProfiler>(ranges_plugin(), config.run.profile_epoch);
   set_fault(config.run.fault, config.run.fault_ms, config.run.fault_stage, config.run.fault_step);
-  check_fault(/*has_uploads=*/device_.is_cuda());
+  check_fault(config.run.fault, device_);
   check_memory();
   threads_ = set_up_cpu(static_cast<int>(config.run.threads));
   config.run.device =

@@ -152,7 +152,7 @@ TEST_CASE("what comes next is a lesson that is here, or a sweep, with the same s
   const NextStep first{.lesson = "01_baseline",
                        .lessons = {"01_baseline", "02_workers", "03_gpu_loader"},
                        .honours = {"data.source"},
-                       .words = "--preset cpu_micro"};
+                       .words = [](const std::string&, const std::string&) { return "--preset cpu_micro"; }};
   const auto next = [](Bound bound, const NextStep& step) { return next_command({bound, "", {}}, step); };
   CHECK(next(Bound::data, first) == "./isobar quartet 02_workers --preset cpu_micro");
   CHECK(next(Bound::contention, first) == "./isobar quartet 02_workers --preset cpu_micro");
@@ -166,8 +166,12 @@ TEST_CASE("what comes next is a lesson that is here, or a sweep, with the same s
   const NextStep second{.lesson = "02_workers",
                         .lessons = {"01_baseline", "02_workers", "03_gpu_loader", "04_amp"},
                         .honours = {"data.source", "data.workers"},
-                        .words = ""};
-  CHECK(next(Bound::data, second) == "./isobar sweep 02_workers data.workers=1,2,4,8");
+                        .words = [](const std::string& lesson, const std::string& varied) {
+                          const std::string key = varied.empty() ? "" : " without " + varied;
+                          return lesson == "02_workers" ? "--set its=own" + key : key;
+                        }};
+  CHECK(next(Bound::data, second) ==
+        "./isobar sweep 02_workers data.workers=1,2,4,8 --set its=own without data.workers");
   CHECK(next(Bound::contention, second) == "./isobar quartet 03_gpu_loader");
   CHECK(next(Bound::compute, second) == "./isobar quartet 04_amp");
 }

@@ -52,6 +52,24 @@ std::vector<std::string> with_data(std::vector<std::string> words) {
   return words;
 }
 
+/// A stand-in that leaves a run of seven steps, of `io`, `synthetic` or `full` us each.
+std::string leaves_runs(int io_us, int synthetic_us, int full_us) {
+  return "while [ $# -gt 0 ]; do case $1 in --run-dir) run=$2 ;; run.measure=*) kind=${1#*=} ;; esac; shift; "
+         "done\n"
+         "case $kind in io) t=" +
+         std::to_string(io_us) + " ;; synthetic) t=" + std::to_string(synthetic_us) +
+         " ;; *) t=" + std::to_string(full_us) + R"( ;; esac
+mkdir -p "$run"
+{
+  echo '{"kind":"run","schema":1,"lesson":"02_workers","device":"cpu","measure":"'"$kind"'"}'
+  echo '{"kind":"note","steps_per_epoch":8}'
+  for n in 0 1 2 3 4 5 6; do
+    echo '{"kind":"step","step":'$n',"t_us":'$((n * t))',"samples":4,"load_us":9,"copy_us":1,"step_us":'"$t"'}'
+  done
+  echo '{"kind":"end","status":"done","reason":""}'
+} >"$run/rank-0000.jsonl")";
+}
+
 /// n values, "1,2,...".
 std::string many(int n) {
   std::string out;
@@ -82,6 +100,8 @@ TEST_CASE("sweep refuses what makes no sense before anything runs") {
   CHECK_THAT(refused({"=1"}), says("a key with its values is wanted"));
   CHECK_THAT(refused({"train.global_batch=1,2", "train.global_batch=4"}), says("is there twice"));
   CHECK_THAT(refused({"train.global_batch=1,2, 1"}), says("the value 1 is there twice"));
+  CHECK_THAT(refused({"train.seed=1,2", "--set", "train.seed = 3"}), says("train.seed is varied and set"));
+  CHECK_THAT(refused({"train.seed=1,2", "--trials", "3"}), says("here it is --repeats"));
   CHECK_THAT(refused({"data.grid=[48,96"}), says("no partner"));
   CHECK_THAT(refused({"data.grid=48],96"}), says("no partner"));
   CHECK_THAT(refused({"data.root='a,b"}), says("no partner"));
@@ -116,6 +136,7 @@ TEST_CASE("quartet refuses what makes no sense before anything runs") {
   CHECK_THAT(refused({"quartett", "01_baseline"}), says("mean quartet?"));
   CHECK_THAT(refused({"quartet", "01_baseline", "data.dt=2"}), says("--set data.dt=2"));
   CHECK_THAT(refused({"quartet", "01_baseline", "--trial", "2"}), says("mean --trials?"));
+  CHECK_THAT(refused({"quartet", "01_baseline", "--repeats", "2"}), says("here it is --trials"));
   CHECK_THAT(refused({"quartet", "01_baseline", "--trials", "1000"}), says("from 1 to 100"));
   CHECK_THAT(refused({"quartet", "01_baseline", "--set", "run.measure=io"}), says("sets run.measure itself"));
   CHECK_THAT(refused({"quartet", "01_baseline", "--set", "data.source=synthetic"}), says("nothing to read"));
@@ -177,6 +198,37 @@ TEST_CASE("whole rounds of the workers are measured, since their batches come in
   CHECK(steps_of("0", "50") == 50 + 3);
   CHECK(steps_of("1", "50") == 50 + 3);
   CHECK(steps_of("32", "50") == 64 + 3);
+}
+
+TEST_CASE("the next command is one that the next lesson takes") {
+  Noting noting("exit 0");
+  const std::vector<std::string> words = {
+      "quartet",   "02_workers", "--steps",         "4",     "--trials",  "1",     "--preset",
+      "cpu_micro", "--set",      "data.prefetch=4", "--set", "data.dt=2", "--set", "data.workers=4"};
+  noting.programs().script("02_workers", leaves_runs(1000, 10'000, 20'000));
+  const ProcessResult contention = noting.run(with_data(words));
+  REQUIRE(contention.code == 0);
+  CHECK_THAT(contention.out, says("verdict: copy or contention") && says("./isobar runs | grep quartet-"));
+  // data.prefetch ends with lesson 02.
+  CHECK_THAT(contention.out,
+             says("next: ./isobar quartet 03_gpu_loader --preset cpu_micro --set data.dt=2 --set "
+                  "data.workers=4 --set data.root=x\n"));
+  noting.programs().script("02_workers", leaves_runs(20'000, 10'000, 20'000));
+  // What is varied is not set beside it.
+  CHECK_THAT(
+      noting.run(with_data(words)).out,
+      says("verdict: data") && says("next: ./isobar sweep 02_workers data.workers=1,2,4,8 --preset cpu_micro "
+                                    "--set data.prefetch=4 --set data.dt=2 --set data.root=x\n"));
+}
+
+TEST_CASE("a sweep says how many steps each point took, and its runs are found by its name") {
+  Noting noting("exit 0");
+  noting.programs().script("02_workers", leaves_runs(1000, 1000, 1000));
+  const ProcessResult result = noting.run(
+      with_data({"sweep", "02_workers", "data.workers=1,4", "--steps", "2", "--repeats", "1", "--json"}));
+  REQUIRE(result.code == 0);
+  CHECK_THAT(result.out, says(R"("stopped":false)") && says(R"("steps":2,"repeats")"));
+  CHECK_THAT(result.out, says(R"("steps":2,"samples_per_s")") && says(R"("steps":4,"samples_per_s")"));
 }
 
 TEST_CASE("a run that the system kills is said, and one that says nothing of itself is no result") {

@@ -1,5 +1,5 @@
 #pragma once
-// Running lesson 01 as a learner would, on a small embedded data set that is made once, and reading what it
+// Running a lesson as a learner would, on a small embedded data set that is made once, and reading what it
 // wrote.
 #include <filesystem>
 #include <functional>
@@ -31,20 +31,21 @@ inline const std::filesystem::path& data() {
   return path;
 }
 
-inline ProcessResult train(const std::filesystem::path& run_dir, const std::vector<std::string>& sets,
-                           const ProcessOptions& options = {}) {
-  std::vector<std::string> words = {bin_folder(ISOBAR_BIN) + "/01_baseline",
-                                    "--preset",
-                                    "cpu_micro",
-                                    "--run-dir",
-                                    run_dir.string(),
-                                    "--set",
-                                    "data.root=" + data().string()};
+inline ProcessResult train_lesson(const std::string& lesson, const std::filesystem::path& run_dir,
+                                  const std::vector<std::string>& sets, const ProcessOptions& options = {}) {
+  std::vector<std::string> words = {
+      bin_folder(ISOBAR_BIN) + "/" + lesson, "--preset", "cpu_micro", "--run-dir", run_dir.string(), "--set",
+      "data.root=" + data().string()};
   for (const std::string& set : sets) {
     words.push_back("--set");
     words.push_back(set);
   }
   return run_process(words, options);
+}
+
+inline ProcessResult train(const std::filesystem::path& run_dir, const std::vector<std::string>& sets,
+                           const ProcessOptions& options = {}) {
+  return train_lesson("01_baseline", run_dir, sets, options);
 }
 
 inline std::vector<json> stream(const std::filesystem::path& run_dir) {

@@ -18,8 +18,8 @@ inline std::vector<std::string> with(std::vector<std::string> sets, const std::v
 }
 
 inline ProcessResult resume(const fs::path& run, std::vector<std::string> sets = {},
-                            const ProcessOptions& options = {}) {
-  std::vector<std::string> words = {std::string(ISOBAR_BIN) + "/01_baseline", "--set",
+                            const ProcessOptions& options = {}, const std::string& lesson = "01_baseline") {
+  std::vector<std::string> words = {std::string(ISOBAR_BIN) + "/" + lesson, "--set",
                                     "train.resume=" + run.string()};
   for (const std::string& set : sets) {
     words.push_back("--set");

@@ -120,6 +120,7 @@ TEST_CASE("mistakes in asking for a timeline end with code 2 and the usage") {
   CHECK_THAT(refused({"--trace", "no/such/folder/t.json"}), says("no/such/folder"));
   CHECK_THAT(refused({"--timeline", "--follow"}), says("--follow"));
   CHECK_THAT(refused({"--timeline", "twice"}), says("./isobar show RUN"));
+  CHECK_THAT(refused({"--timelin"}), says("did you mean --timeline?"));
 }
 
 TEST_CASE("a resumed run goes on in the same file, and readers keep its newest attempt") {

@@ -43,7 +43,7 @@ case_measuring_builds_its_lesson() {
   isobar setup
   : >"$WORLD/calls"
   isobar quartet 01_baseline --steps 5
-  isobar sweep 01_baseline data.grid=[48,96],[72,144]
+  isobar sweep 01_baseline "data.grid=[48,96],[72,144]"
   expect "the lesson is built too" count_is "ninja isobar-cli make_fields 01_baseline" 2
   expect "arguments unchanged" says "cli <sweep> <01_baseline> <data.grid=[48,96],[72,144]>"
   isobar quartett
@@ -197,7 +197,7 @@ case_bench_names() {
   isobar bench strat
   expect "code 2" [ "$CODE" = 2 ]
   expect "the nearest" says "did you mean st"
-  expect "all names" says "the benches: step start telemetry gui"
+  expect "all names" says "the benches: step start loader normalise telemetry gui"
   isobar bench
   expect "code 2 without a name" [ "$CODE" = 2 ]
   expect "which" says "which bench?"
