@@ -12,6 +12,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
+std::atomic<std::uint64_t> promised = 0;
+
 /// The number behind `key` in a file of "key number" lines; 0 when it is not there.
 std::uint64_t number_in(const fs::path& file, const std::string& key) {
   std::ifstream in(file);
@@ -62,6 +64,26 @@ MemoryState memory_state() {
     out.available_bytes = std::min(out.available_bytes, limit > held ? limit - held : 0);
   }
   return out;
+}
+
+MemoryPromise::~MemoryPromise() { promised -= left_; }
+
+void MemoryPromise::add(std::uint64_t bytes) {
+  left_ += bytes;
+  promised += bytes;
+}
+
+void MemoryPromise::take(std::uint64_t bytes) {
+  std::uint64_t left = left_;
+  while (!left_.compare_exchange_weak(left, left - std::min(left, bytes))) {
+  }
+  promised -= std::min(left, bytes);
+}
+
+std::uint64_t promised_bytes() { return promised; }
+
+std::uint64_t unpromised_bytes(const MemoryState& memory) {
+  return memory.available_bytes - std::min(memory.available_bytes, promised_bytes());
 }
 
 }  // namespace isobar

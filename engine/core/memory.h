@@ -1,5 +1,6 @@
 #pragma once
 // Memory that this process may use: the machine's, or less where a control group limits it.
+#include <atomic>
 #include <cstdint>
 
 namespace isobar {
@@ -12,5 +13,28 @@ struct MemoryState {
 
 /// Zeros where the system does not say.
 MemoryState memory_state();
+
+/// Memory that was found to be free and is taken later, slot by slot or with the first step: who looks for
+/// memory meanwhile must not count on it. Any thread may call its functions; what was not taken is given up
+/// with the last of it.
+class MemoryPromise {
+ public:
+  MemoryPromise() = default;
+  ~MemoryPromise();
+  MemoryPromise(const MemoryPromise&) = delete;
+  MemoryPromise& operator=(const MemoryPromise&) = delete;
+
+  void add(std::uint64_t bytes);
+  /// So much of it, at most all, is there now, and no longer counted among what is available.
+  void take(std::uint64_t bytes);
+
+ private:
+  std::atomic<std::uint64_t> left_ = 0;
+};
+
+/// What all promises of this process still want.
+std::uint64_t promised_bytes();
+/// What is available beside it.
+std::uint64_t unpromised_bytes(const MemoryState& memory);
 
 }  // namespace isobar

@@ -79,7 +79,7 @@ class MemorySource : public FieldSource {
 
   static void check_memory(std::size_t wanted) {
     const MemoryState memory = memory_state();
-    if (memory.total_bytes == 0 || wanted <= memory.available_bytes) return;
+    if (memory.total_bytes == 0 || wanted <= unpromised_bytes(memory)) return;
     throw Error(fmt::format("the samples take {} of memory, and {} of {} are free", human_bytes(wanted),
                             human_bytes(memory.available_bytes), human_bytes(memory.total_bytes)),
                 "data.source = memory", "a smaller data.limit_train, or data.source=files");

@@ -101,6 +101,7 @@ struct ReadAhead::State : std::enable_shared_from_this<ReadAhead::State> {
   bool has_ended(std::int64_t generation) const;
   void wait_for_first(std::unique_lock<std::mutex>& lock);
   void start_threads(std::vector<std::jthread>& ended);
+  void wait_for(std::vector<std::jthread>& ended);  ///< without the lock
 
   const std::shared_ptr<const SlotFiller> filler;
   const BatchOrder order;
@@ -285,6 +286,7 @@ void ReadAhead::State::start_threads(std::vector<std::jthread>& ended) {
   if (!threads.empty() && setting.keeps_threads) return;
   ended.swap(threads);
   ++generations;
+  work_came.notify_all();  // those that wait for work are to end, also where the new ones cannot be started
   try {
     for (std::int64_t i = 0; i < setting.threads; ++i) {
       threads.emplace_back([this, i, generation = generations] { work(i, generation); });
@@ -311,6 +313,13 @@ void ReadAhead::State::wait_for_first(std::unique_lock<std::mutex>& lock) {
                   "the loader", "give a batch back before the next one is asked for", Exit::failed);
     }
   }
+}
+
+void ReadAhead::State::wait_for(std::vector<std::jthread>& ended) {
+  const std::int64_t begin_us = steady_us();
+  ended.clear();
+  const std::scoped_lock lock(mutex);
+  counts.stall_us += steady_us() - begin_us;
 }
 
 ReadAhead::ReadAhead(std::shared_ptr<const SlotFiller> filler, const BatchOrder& order,
@@ -350,20 +359,17 @@ FilledSlot ReadAhead::take() {
       state.start_threads(ended);
     }
     state.wanted = true;
-    state.work_came.notify_all();
+    if (state.window.empty()) state.work_came.notify_all();  // a new epoch, or a seek
     state.counts.ready = std::count_if(state.window.begin(), state.window.end(),
                                        [](const OpenPtr& open) { return open->done; });
     state.wait_for_first(lock);
     taken = state.window.front();
     state.window.pop_front();
     ++state.asked;
-    state.work_came.notify_all();
-  }
-  ended.clear();
-  {
-    const std::scoped_lock lock(state.mutex);
     state.counts.stall_us += steady_us() - begin_us;
   }
+  state.work_came.notify_all();  // without the lock, which those who wake would wait for
+  if (!ended.empty()) state.wait_for(ended);
   if (taken->failure) std::rethrow_exception(std::exchange(taken->failure, nullptr));
   return std::move(taken->filled);  // the thread that filled it last may hold the rest for a moment longer
 }

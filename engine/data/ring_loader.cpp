@@ -34,9 +34,10 @@ RingLoader::RingLoader(const Dataset& dataset, const Sampler& sampler, const Con
                 "data.workers=1 or more; lesson 02 can do without");
   }
   const std::int64_t slots = has_fault(Fault::one_slot) ? 1 : config.loader.slots;
+  const auto promise = std::make_shared<MemoryPromise>();
   auto filler = make_field_filler(dataset, order(), shares_, layout_,
-                                  slot_allocator(device, !has_fault(Fault::pageable)));
-  check_slots(slots, filler->slot_bytes(), fmt::format("loader.slots = {}", slots));
+                                  slot_allocator(device, !has_fault(Fault::pageable), promise));
+  check_slots(slots, filler->slot_bytes(), fmt::format("loader.slots = {}", slots), *promise);
   ahead_ = std::make_unique<ReadAhead>(std::move(filler), order(),
                                        ReadAheadSetting{.threads = data.workers,
                                                         .ahead = slots,

@@ -3,6 +3,7 @@
 #include <ATen/ops/from_blob.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -46,22 +47,27 @@ class SlotUse {
 
 }  // namespace
 
-SlotAllocator slot_allocator(c10::Device device, bool pinned) {
+SlotAllocator slot_allocator(c10::Device device, bool pinned, std::shared_ptr<MemoryPromise> promise) {
   const c10::Device fetches = pinned ? device : c10::Device(c10::kCPU);
-  return [fetches](std::size_t bytes) {
+  return [fetches, promise = std::move(promise)](std::size_t bytes) {
     const auto buffer = std::make_shared<HostBuffer>(bytes, fetches);
+    promise->take(bytes);
     return SlotMemory(buffer, buffer->bytes().data());
   };
 }
 
-void check_slots(std::int64_t slots, std::size_t slot_bytes, const std::string& why) {
+void check_slots(std::int64_t slots, std::size_t slot_bytes, const std::string& why, MemoryPromise& promise) {
   const MemoryState memory = memory_state();
   const std::uint64_t wanted = static_cast<std::uint64_t>(slots) * slot_bytes;
-  if (memory.total_bytes == 0 || wanted <= memory.available_bytes) return;
-  throw Error(
-      fmt::format("{} batches of {} in memory take {}, and {} of {} are free", slots, human_bytes(slot_bytes),
-                  human_bytes(wanted), human_bytes(memory.available_bytes), human_bytes(memory.total_bytes)),
-      why, "fewer batches ahead, or a smaller train.global_batch");
+  if (memory.total_bytes == 0 || wanted <= unpromised_bytes(memory)) return promise.add(wanted);
+  throw Error(fmt::format("{} batches of {} in memory take {}, and {} of {} are free{}", slots,
+                          human_bytes(slot_bytes), human_bytes(wanted), human_bytes(memory.available_bytes),
+                          human_bytes(memory.total_bytes),
+                          promised_bytes() == 0
+                              ? ""
+                              : fmt::format(", {} of them for training and loaders before it",
+                                            human_bytes(std::min(promised_bytes(), memory.available_bytes)))),
+              why, "fewer batches ahead, or a smaller train.global_batch");
 }
 
 at::Tensor slot_tensor(const FilledSlot& slot, at::IntArrayRef shape, c10::Device device) {

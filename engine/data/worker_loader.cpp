@@ -37,10 +37,11 @@ WorkerLoader::WorkerLoader(const Dataset& dataset, const Sampler& sampler, const
     return;
   }
   const bool pinned = data.pin_memory && !has_fault(Fault::pageable);
-  auto filler = make_sample_filler(dataset, order(), slot_allocator(device, pinned));
+  const auto promise = std::make_shared<MemoryPromise>();
+  auto filler = make_sample_filler(dataset, order(), slot_allocator(device, pinned, promise));
   const std::int64_t ahead = threads * data.prefetch;
   check_slots(ahead + 1, filler->slot_bytes(),
-              fmt::format("data.workers = {} and data.prefetch = {}", threads, data.prefetch));
+              fmt::format("data.workers = {} and data.prefetch = {}", threads, data.prefetch), *promise);
   const bool stays = data.persistent && !has_fault(Fault::respawn);
   const bool trains = passes == Passes::endless;
   ahead_ = std::make_unique<ReadAhead>(std::move(filler), order(),

@@ -34,26 +34,6 @@ constexpr std::uint64_t kProgramBytes = 300'000'000;
 /// (tests/lessons).
 constexpr double kTemporaries = 1.25;
 
-/// Refuses a run that the memory cannot hold, before it takes an hour to find out.
-void check_memory(const Config& config, c10::Device device) {
-  const TrainingBytes bytes = count_training_bytes(vit_shape(config), config.train.global_batch);
-  const double computes = config.run.measure == "io" ? 0 : kTemporaries;
-  const auto activations = static_cast<std::uint64_t>(static_cast<double>(bytes.activations) * computes);
-  const std::uint64_t wanted = bytes.state + activations + (device.is_cpu() ? kProgramBytes : 0);
-  const FreeAndTotal memory = memory_now(device);
-  if (memory.total_bytes == 0 || wanted <= static_cast<std::uint64_t>(memory.free_bytes)) return;
-  throw Error(
-      fmt::format(
-          "training would take about {} of memory ({} for weights and optimiser, {} for activations), "
-          "and {} of {} are free",
-          human_bytes(wanted), human_bytes(bytes.state), human_bytes(activations),
-          human_bytes(static_cast<std::uint64_t>(memory.free_bytes)),
-          human_bytes(static_cast<std::uint64_t>(memory.total_bytes))),
-      fmt::format("{}, data.grid = {} x {}, train.global_batch = {}", device.str(), config.data.grid[0],
-                  config.data.grid[1], config.train.global_batch),
-      "a smaller train.global_batch, a smaller preset, or a larger machine");
-}
-
 /// A fault that changes nothing would be searched for in vain.
 void check_fault(const std::string& name, c10::Device device) {
   if (device.is_cuda() || shows_on_cpu(fault_setting().fault)) return;
@@ -101,7 +81,7 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
   profiler_ = std::make_unique<EpochProfiler>(ranges_plugin(), config.run.profile_epoch);
   set_fault(config.run.fault, config.run.fault_ms, config.run.fault_stage, config.run.fault_step);
   check_fault(config.run.fault, device_);
-  check_memory(config, device_);
+  check_memory();
   threads_ = set_up_cpu(static_cast<int>(config.run.threads));
   config.run.device =
       device_.str();  // run.toml holds what was resolved, so that the same numbers come out again
@@ -109,6 +89,30 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
   if (resume_.wanted()) take_state(resume_.state);
   take_folder(arguments);
   write_attempt(command);
+}
+
+void Run::check_memory() {
+  const Config& config = loaded_.config;
+  const TrainingBytes bytes = count_training_bytes(vit_shape(config), config.train.global_batch);
+  const double computes = config.run.measure == "io" ? 0 : kTemporaries;
+  const auto activations = static_cast<std::uint64_t>(static_cast<double>(bytes.activations) * computes);
+  const std::uint64_t wanted = bytes.state + activations + (device_.is_cpu() ? kProgramBytes : 0);
+  const FreeAndTotal memory = memory_now(device_);
+  if (memory.total_bytes == 0 || wanted <= static_cast<std::uint64_t>(memory.free_bytes)) {
+    if (device_.is_cuda()) return;
+    training_memory_ = std::make_unique<MemoryPromise>();  // data and loaders come first, and must leave it
+    return training_memory_->add(wanted);
+  }
+  throw Error(
+      fmt::format(
+          "training would take about {} of memory ({} for weights and optimiser, {} for activations), "
+          "and {} of {} are free",
+          human_bytes(wanted), human_bytes(bytes.state), human_bytes(activations),
+          human_bytes(static_cast<std::uint64_t>(memory.free_bytes)),
+          human_bytes(static_cast<std::uint64_t>(memory.total_bytes))),
+      fmt::format("{}, data.grid = {} x {}, train.global_batch = {}", device_.str(), config.data.grid[0],
+                  config.data.grid[1], config.train.global_batch),
+      "a smaller train.global_batch, a smaller preset, or a larger machine");
 }
 
 const CudaPlugin* Run::ranges_plugin() const { return device_.is_cuda() ? &cuda_plugin() : nullptr; }
@@ -183,6 +187,7 @@ Run::~Run() = default;
 
 void Run::announce(const Dataset& train, const Dataset& valid, std::int64_t parameters,
                    const Loader& loader) {
+  training_memory_.reset();
   const std::int64_t steps_per_epoch = loader.steps_per_epoch();
   const Config& config = loaded_.config;
   const VitShape shape = vit_shape(config);

@@ -15,6 +15,7 @@
 #include "config/command_line.h"
 #include "config/config.h"
 #include "core/error.h"
+#include "core/memory.h"
 #include "formula/vit_counts.h"
 #include "record/console.h"
 #include "record/run_folder.h"
@@ -125,6 +126,9 @@ class Run {
   /// The summary of what was done so far.
   RunSummary summary() const;
 
+  /// Refuses a run that the memory cannot hold, before it takes an hour to find out.
+  void check_memory();
+
   StopSignals signals_;
   LessonInfo lesson_;
   Resume resume_;
@@ -132,6 +136,7 @@ class Run {
   Console console_;
   c10::Device device_;
   int threads_ = 1;
+  std::unique_ptr<MemoryPromise> training_memory_;  ///< on a CPU, until the model is there
   std::filesystem::path data_root_;
   RunFolder folder_;
   RunOwner owner_;

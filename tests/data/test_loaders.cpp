@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
+#include "core/memory.h"
 #include "data/loader_world.h"
 #include "fields/foreign_files.h"
 #include "support/deadline.h"
@@ -190,4 +191,23 @@ TEST_CASE("loaders that cannot be are refused with the number") {
                world.loader(dataset, {"workers", std::int64_t{1} << 20, 1 << 20}, 4);
              }),
              says("are free") && says("data.workers = 1048576 and data.prefetch = 1048576"));
+}
+
+TEST_CASE("loaders do not count on memory that another one was promised and has not taken yet") {
+  LoaderWorld world;
+  const Dataset dataset = world.open();
+  const auto slot_bytes = static_cast<std::int64_t>(2 * 4 * dataset.field_values() * sizeof(float));
+  const auto free_bytes = static_cast<std::int64_t>(memory_state().available_bytes);
+  const LoaderChoice most = {"ring", 2, free_bytes * 6 / 10 / slot_bytes};
+  {
+    const auto training = world.loader(dataset, most, 4);
+    CHECK(promised_bytes() > 0);
+    CHECK_THAT(error_of([&] { world.loader(dataset, most, 4, Passes::single); }),
+               says("are free") && says("for training and loaders before it"));
+    const std::uint64_t before = promised_bytes();
+    training->next();  // at least one slot is made
+    CHECK(promised_bytes() <= before - static_cast<std::uint64_t>(slot_bytes));
+  }
+  CHECK(promised_bytes() == 0);
+  CHECK_NOTHROW(world.loader(dataset, most, 4, Passes::single));
 }

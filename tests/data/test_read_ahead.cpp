@@ -98,6 +98,22 @@ TEST_CASE("nothing of an epoch is read before its first batch is asked for, wher
   CHECK(soon([&] { return filler->highest == 3 * kSteps + 3; }));
 }
 
+TEST_CASE("after a seek nothing is read before the next batch is asked for") {
+  const Deadline deadline("rest after a seek", 20s);
+  const auto filler = std::make_shared<FakeFiller>();
+  ReadAhead reading(filler, small_order(), {.threads = 3, .ahead = 4});
+  reading.take();
+  REQUIRE(soon([&] { return filler->highest == 4 && filler->filling == 0; }));
+  for (const std::int64_t batch : {20, 40, 60}) {
+    const std::int64_t before = filler->highest;
+    reading.seek(batch);
+    std::this_thread::sleep_for(30ms);
+    CHECK(filler->highest == before);
+    CHECK(filler->holds(reading.take(), batch));
+    REQUIRE(soon([&] { return filler->highest == batch + 4 && filler->filling == 0; }));
+  }
+}
+
 TEST_CASE("threads end with their epoch where they are not kept, and start again for the next") {
   const Deadline deadline("threads of an epoch", 40s);
   const auto filler = std::make_shared<FakeFiller>(2);

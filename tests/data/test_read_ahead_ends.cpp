@@ -1,4 +1,6 @@
 // Threads that read ahead: errors, stops, and slots that outlive everything else.
+#include <pthread.h>
+
 #include <catch2/catch.hpp>
 
 #include "core/clock.h"
@@ -19,6 +21,23 @@ BatchPlan slot_plan(std::int64_t batch) {
   plan.batch = batch;
   return plan;
 }
+
+/// While it lives new threads want more memory for their stacks than there are addresses.
+class HugeStacks {
+ public:
+  HugeStacks() {
+    pthread_getattr_default_np(&before_);
+    pthread_attr_t huge = before_;
+    pthread_attr_setstacksize(&huge, std::size_t{1} << 47);
+    pthread_setattr_default_np(&huge);
+  }
+  ~HugeStacks() { pthread_setattr_default_np(&before_); }
+  HugeStacks(const HugeStacks&) = delete;
+  HugeStacks& operator=(const HugeStacks&) = delete;
+
+ private:
+  pthread_attr_t before_{};
+};
 
 double seconds_of(const std::function<void()>& body) {
   const std::int64_t begin_us = steady_us();
@@ -119,6 +138,22 @@ TEST_CASE("a stop in an epoch whose threads are new is an error like any other")
     reading.stop();
   });
   CHECK_THAT(error_of([&] { reading.take(); }, Exit::failed), says("was stopped"));
+}
+
+TEST_CASE("threads that cannot be started are an error, also while those of before wait for work") {
+  const Deadline deadline("threads that cannot be started", 20s);
+  const auto filler = std::make_shared<FakeFiller>();
+  ReadAhead reading(filler, small_order(),
+                    {.threads = 2, .ahead = 2, .crosses_epochs = false, .keeps_threads = false});
+  CHECK(filler->holds(reading.take(), 0));
+  while (filler->highest < 2 || filler->filling > 0) std::this_thread::sleep_for(1ms);
+  reading.seek(3);  // in mid-epoch: its threads are still there
+  {
+    const HugeStacks none_can_be_started;
+    CHECK_THAT(error_of([&] { reading.take(); }, Exit::failed),
+               says("thread 1 of 2 cannot be started") && says("data.workers"));
+  }
+  CHECK(filler->holds(reading.take(), 3));
 }
 
 TEST_CASE("slots may be held when their loader is gone") {
