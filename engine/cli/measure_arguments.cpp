@@ -137,6 +137,11 @@ void parse_options(const std::vector<std::string>& words, bool is_sweep, Measure
     out.help_text = app.help();
   } catch (const CLI::ExtrasError&) {
     refuse_extra(app.remaining().empty() ? "" : app.remaining().front(), is_sweep);
+  } catch (const CLI::ConversionError& error) {  // "Could not convert: --steps = x"
+    const std::string what = error.what();
+    throw Error("a whole number is wanted",
+                printable(what.substr(what.find("--") == std::string::npos ? 0 : what.find("--"))),
+                "for example  --steps 50");
   } catch (const CLI::ParseError& error) {
     throw Error(printable(error.what()), "command line", "--help lists what there is");
   }

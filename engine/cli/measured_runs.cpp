@@ -43,7 +43,8 @@ std::int64_t whole_rounds(std::int64_t steps, const Config& config) {
 }  // namespace
 
 Spread MeasuredPoint::rate() const {
-  return spread_of(repeats, [](const SteadyFigures& one) { return one.samples_per_s; });
+  return spread_of(repeats,
+                   [](const SteadyFigures& one) { return one.samples_per_s > 0 ? one.samples_per_s : -1; });
 }
 
 double MeasuredPoint::field(std::string_view field_name) const {
@@ -140,7 +141,8 @@ int MeasuredRuns::run_once(MeasuredPoint& point, std::int64_t steps, std::int64_
   if (ended.code != 0)
     return take_failure(point, folder, ended.code, killed ? killed->text() + "\n" : ended.errors);
   SteadyFigures figures = is_run_folder(folder) ? steady_figures(folder) : SteadyFigures{};
-  if (figures.steps == 0 || !(figures.samples_per_s > 0)) {
+  const bool is_scored = arguments.whole && figures.view.summary.has_scores;  // a short one has no rate
+  if (!is_scored && (figures.steps == 0 || !(figures.samples_per_s > 0))) {
     const Error error("the run left no step after its warm-up", folder.string(), "", Exit::failed);
     return take_failure(point, folder, static_cast<int>(error.code()), error.text() + "\n");
   }

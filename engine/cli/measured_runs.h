@@ -25,7 +25,7 @@ struct MeasuredPoint {
   std::string failure = "";         ///< what a run said that failed; the point is not run again
   int code = 0;                     ///< of that run
 
-  /// samples/s of the repeats.
+  /// samples/s of the repeats; empty where none has a step after its warm-up.
   Spread rate() const;
   /// Over the repeats: the median of a field's mean over steady steps; -1 when no step has it.
   double field(std::string_view name) const;

@@ -98,15 +98,19 @@ Row row_of(const MeasuredPoint& point, std::size_t i, const Results& results) {
   Row out;
   for (const std::string& set : point.sets) out.push_back(printable(set.substr(set.find('=') + 1), 60));
   const Spread& rate = results.rates[i];
-  if (rate.empty()) {
+  if (point.repeats.empty()) {
     const std::string first = point.failure.substr(0, point.failure.find('\n'));
     out.push_back(printable(first.empty() ? "stopped" : first, 60));
     return out;
   }
-  out.push_back(fmt::format("{:.1f}", rate.median()));
-  out.push_back(results.rate_marks[i]);
-  out.push_back(fmt::format("{:.1f} .. {:.1f}", rate.least(), rate.most()));
-  out.push_back(fmt::format("{:.1f} %", 100 * rate.median() / results.best_rate));
+  if (rate.empty()) {
+    out.insert(out.end(), {"-", results.rate_marks[i], "-", "-"});
+  } else {
+    out.push_back(fmt::format("{:.1f}", rate.median()));
+    out.push_back(results.rate_marks[i]);
+    out.push_back(fmt::format("{:.1f} .. {:.1f}", rate.least(), rate.most()));
+    out.push_back(fmt::format("{:.1f} %", 100 * rate.median() / results.best_rate));
+  }
   out.push_back(milliseconds(point.field("step_us")));
   out.push_back(milliseconds(point.field("load_us")));
   if (results.has_stalls) {
@@ -189,7 +193,7 @@ int sweep_command(const std::vector<std::string>& words) {
                     grid_of(arguments.axes));
   const int code = runs.run();
   const Results results(runs.points());
-  if (results.best_rate == 0) return code;
+  if (results.best_rate == 0 && results.headline.empty()) return code;
   if (arguments.json) {
     std::printf(
         "%s\n",

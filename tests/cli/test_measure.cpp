@@ -113,7 +113,8 @@ TEST_CASE("sweep refuses what makes no sense before anything runs") {
   CHECK_THAT(refused({"run.measure=full,none"}), says("--whole"));
   CHECK_THAT(refused({"train.seed=1", "--set", "train.resume=last"}), says("begins anew"));
   CHECK_THAT(refused({"train.seed=1", "--steps", "0"}), says("from 1 to"));
-  CHECK_THAT(refused({"train.seed=1", "--steps", "many"}), says("--help"));
+  CHECK_THAT(refused({"train.seed=1", "--steps", "many"}),
+             says("a whole number is wanted") && says("--steps = many"));
   CHECK_THAT(refused({"train.seed=1", "--repeats", "-1"}), says("from 1 to 100"));
   CHECK_THAT(refused({"train.seed=1", "--repeat", "2"}), says("mean --repeats?"));
   CHECK_THAT(refused({"train.seed=1", "--steps", "5", "--whole"}), says("leave one out"));

@@ -230,6 +230,13 @@ TEST_CASE("a sweep of whole runs shows their scores, and what fails beside what 
   const std::size_t line = result.out.find("1e-3 ");
   REQUIRE(line != std::string::npos);
   CHECK(result.out[result.out.find('\n', line) - 1] == '*');
+  // Runs that end within their warm-up have scores, and no rate.
+  const ProcessResult brief = cli({"sweep", "01_baseline", "optim.lr=1e-3", "--whole", "--repeats", "1"},
+                                  folder.path(), {"train.steps=4"});
+  CHECK(brief.code == 0);
+  CHECK_THAT(brief.out, says("valid loss") &&
+                            says("1e-3          -             -        -        -        -      ") &&
+                            says("*\n"));
   const ProcessResult partly =
       cli({"sweep", "01_baseline", "data.limit_train=8,2", "--steps", "2", "--repeats", "1"}, folder.path());
   CHECK(partly.code == 2);  // a batch of 4 of 2 samples
