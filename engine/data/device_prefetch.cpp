@@ -75,12 +75,10 @@ DevicePrefetch::~DevicePrefetch() {
   uploader_->finish();
 }
 
-LoaderCounts DevicePrefetch::counts() const {
+LoaderCounts DevicePrefetch::reading_counts() const {
   LoaderCounts counts = ring_.counts();
   if (!uploader_) return counts;
   const std::scoped_lock lock(mutex_);
-  counts.batches = counts_.batches;
-  counts.stall_us = counts_.stall_us;
   counts.cpu_us += counts_.cpu_us;
   if (!setting_.own_thread) return counts;  // batches lie ready in the ring
   counts.ready = counts_.ready;
@@ -205,7 +203,6 @@ void DevicePrefetch::upload_now(std::int64_t batch) {
 
 Batch DevicePrefetch::load(std::int64_t position) {
   if (!uploader_) return ring_.next();
-  const std::int64_t begin_us = steady_us();
   std::unique_lock lock(mutex_);
   asked_ = position;
   counts_.ready = std::count_if(items_.begin(), items_.end(),
@@ -222,8 +219,6 @@ Batch DevicePrefetch::load(std::int64_t position) {
   if (items_.front().failure) std::rethrow_exception(items_.front().failure);
   const Item item = std::move(items_.front());
   items_.pop_front();
-  ++counts_.batches;
-  counts_.stall_us += steady_us() - begin_us;
   lock.unlock();
   room_came_.notify_one();
   check_number(item.batch, position);

@@ -33,9 +33,6 @@ class DevicePrefetch : public Loader {
   /// Ends what is read and uploaded: at most as long as one read of the file system takes.
   ~DevicePrefetch() override;
 
-  /// `stall_us` is what `next` waited for the host; `ready` counts batches that had arrived on the device,
-  /// where the loop asks for uploads itself those of the ring.
-  LoaderCounts counts() const override;
   std::string text() const override;
 
  private:
@@ -50,6 +47,9 @@ class DevicePrefetch : public Loader {
     std::shared_ptr<Arrival> arrival;
   };
 
+  /// `ready` counts batches that had arrived on the device; where the loop asks for uploads itself, those of
+  /// the ring.
+  LoaderCounts reading_counts() const override;
   Batch load(std::int64_t position) override;
   void move(std::int64_t position) override;
 

@@ -32,7 +32,22 @@ void Loader::seek(std::int64_t position) {
   move(position);
 }
 
+LoaderCounts Loader::counts() const {
+  LoaderCounts out = reading_counts();
+  out.batches = batches_;
+  out.stall_us = stall_us_;
+  return out;
+}
+
 Batch Loader::next() {
+  const std::int64_t begin_us = steady_us();
+  Batch batch = next_or_resident();
+  ++batches_;
+  stall_us_ += steady_us() - begin_us;
+  return batch;
+}
+
+Batch Loader::next_or_resident() {
   const std::int64_t position = position_;
   if (resident_) {
     ++position_;
@@ -83,7 +98,6 @@ std::string InlineLoader::text() const {
 }
 
 Batch InlineLoader::load(std::int64_t position) {
-  const std::int64_t begin_us = steady_us();
   const std::int64_t cpu_us = thread_cpu_us();
   if (has_fault(Fault::slow_loader))
     std::this_thread::sleep_for(std::chrono::milliseconds(fault_setting().ms));
@@ -91,10 +105,8 @@ Batch InlineLoader::load(std::int64_t position) {
   const std::span<float> values(both.mutable_data_ptr<float>(), static_cast<std::size_t>(both.numel()));
   FillCost cost;
   filler_->fill(filler_->plan(position), 0, std::as_writable_bytes(values), cost, {});
-  ++counts_.batches;
   counts_.read_bytes += cost.read_bytes;
   counts_.cpu_us += thread_cpu_us() - cpu_us;
-  counts_.stall_us += steady_us() - begin_us;
   return as_batch(position, both);
 }
 

@@ -64,7 +64,7 @@ class Loader {
   /// synthetic the first batch comes again and again, without a wait.
   Batch next();
 
-  virtual LoaderCounts counts() const = 0;
+  LoaderCounts counts() const;
 
   /// Who reads, how far ahead, and what a reader should know of it, for the head of a run.
   virtual std::string text() const = 0;
@@ -73,15 +73,20 @@ class Loader {
   /// The batch at `position`, which is where the one before ended, or where `move` went.
   virtual Batch load(std::int64_t position) = 0;
   virtual void move(std::int64_t /*position*/) {}
+  /// All but `batches` and `stall_us`.
+  virtual LoaderCounts reading_counts() const = 0;
 
   /// Inputs and targets of the batch at `position` as they lie in `both`, [2, B, C, H, W].
   Batch as_batch(std::int64_t position, const at::Tensor& both) const;
 
  private:
+  Batch next_or_resident();
   Batch load_or_stay(std::int64_t position);
 
   BatchOrder order_;
   std::int64_t position_ = 0;
+  std::int64_t batches_ = 0;
+  std::int64_t stall_us_ = 0;
   bool repeats_first_;  ///< data.source = synthetic
   std::shared_ptr<ResidentBatch> resident_;
 };
@@ -93,10 +98,10 @@ class InlineLoader : public Loader {
   /// 2).
   InlineLoader(const Dataset& dataset, const Sampler& sampler, std::int64_t batch_size);
 
-  LoaderCounts counts() const override { return counts_; }
   std::string text() const override;
 
  private:
+  LoaderCounts reading_counts() const override { return counts_; }
   Batch load(std::int64_t position) override;
 
   const Dataset& dataset_;

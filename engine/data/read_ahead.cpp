@@ -96,6 +96,8 @@ struct ReadAhead::State : std::enable_shared_from_this<ReadAhead::State> {
   void give_back(const SlotPtr& slot);
 
   bool may_open() const;
+  /// Wakes who may open one batch more. Threads that end with an epoch may all be due to end.
+  void call_for_one_batch();
   bool all_slots_are_out() const;
   bool epoch_is_over() const;
   bool has_ended(std::int64_t generation) const;
@@ -123,6 +125,10 @@ struct ReadAhead::State : std::enable_shared_from_this<ReadAhead::State> {
   std::exception_ptr broken;          ///< what ended a thread
   ReadAheadCounts counts;
 };
+
+void ReadAhead::State::call_for_one_batch() {
+  setting.keeps_threads ? work_came.notify_one() : work_came.notify_all();
+}
 
 bool ReadAhead::State::may_open() const {
   if (!wanted) return false;
@@ -205,7 +211,7 @@ SlotMemory ReadAhead::State::lend(const SlotPtr& slot) {
 void ReadAhead::State::give_back(const SlotPtr& slot) {
   const std::scoped_lock lock(mutex);
   free_slots.push_back(slot);
-  work_came.notify_all();  // one alone might be about to end
+  if (setting.most_slots > 0) call_for_one_batch();  // else nobody waits for slots
 }
 
 void ReadAhead::State::prepare(const OpenPtr& open) {
@@ -225,7 +231,7 @@ void ReadAhead::State::prepare(const OpenPtr& open) {
   open->parts = open->parts_left = filler->parts(plan);
   open->filled = {std::move(plan), lent, filler->slot_bytes(), {slot, &slot->before_reuse}};
   open->prepared = true;
-  work_came.notify_all();
+  if (open->parts > 1) work_came.notify_all();  // this thread comes back for one of them
 }
 
 void ReadAhead::State::fill(const OpenPtr& open, std::int64_t part, std::int64_t thread,
@@ -368,7 +374,7 @@ FilledSlot ReadAhead::take() {
     ++state.asked;
     state.counts.stall_us += steady_us() - begin_us;
   }
-  state.work_came.notify_all();  // without the lock, which those who wake would wait for
+  state.call_for_one_batch();  // without the lock, which who wakes would wait for
   if (!ended.empty()) state.wait_for(ended);
   if (taken->failure) std::rethrow_exception(std::exchange(taken->failure, nullptr));
   return std::move(taken->filled);  // the thread that filled it last may hold the rest for a moment longer

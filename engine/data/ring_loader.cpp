@@ -48,11 +48,9 @@ RingLoader::RingLoader(const Dataset& dataset, const Sampler& sampler, const Con
                                                         .spans = spans_});
 }
 
-LoaderCounts RingLoader::counts() const {
+LoaderCounts RingLoader::reading_counts() const {
   const ReadAheadCounts counts = ahead_->counts();
-  return {.batches = batches_,
-          .stall_us = counts.stall_us,
-          .read_bytes = counts.read_bytes,
+  return {.read_bytes = counts.read_bytes,
           .cpu_us = counts.cpu_us,
           .ready = counts.ready,
           .slots = ahead_->setting().ahead};
@@ -73,7 +71,6 @@ std::string RingLoader::text() const {
 
 Batch RingLoader::load(std::int64_t position) {
   const FilledSlot slot = ahead_->take();
-  ++batches_;
   return as_batch(position, slot_tensor(slot, both_shape(dataset_, batch_size()), device_));
 }
 

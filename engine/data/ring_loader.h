@@ -20,7 +20,6 @@ class RingLoader : public Loader {
   RingLoader(const Dataset& dataset, const Sampler& sampler, const Config& config, c10::Device device,
              SpanWriter& spans, Passes passes = Passes::endless);
 
-  LoaderCounts counts() const override;
   std::string text() const override;
 
   /// False: nothing of an epoch is read before its first batch is asked for.
@@ -36,6 +35,7 @@ class RingLoader : public Loader {
   void stop() noexcept { ahead_->stop(); }
 
  private:
+  LoaderCounts reading_counts() const override;
   Batch load(std::int64_t position) override;
   void move(std::int64_t position) override;
 
@@ -45,7 +45,6 @@ class RingLoader : public Loader {
   SlotLayout layout_;
   bool shares_;
   std::unique_ptr<ReadAhead> ahead_;
-  std::int64_t batches_ = 0;
 };
 
 }  // namespace isobar

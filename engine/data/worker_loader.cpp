@@ -53,12 +53,10 @@ WorkerLoader::WorkerLoader(const Dataset& dataset, const Sampler& sampler, const
                                                         .spans = trains ? &spans : nullptr});
 }
 
-LoaderCounts WorkerLoader::counts() const {
+LoaderCounts WorkerLoader::reading_counts() const {
   if (inline_) return inline_->counts();
   const ReadAheadCounts counts = ahead_->counts();
-  return {.batches = batches_,
-          .stall_us = counts.stall_us,
-          .read_bytes = counts.read_bytes,
+  return {.read_bytes = counts.read_bytes,
           .cpu_us = counts.cpu_us,
           .ready = counts.ready,
           .slots = ahead_->setting().ahead};
@@ -77,7 +75,6 @@ std::string WorkerLoader::text() const {
 Batch WorkerLoader::load(std::int64_t position) {
   if (inline_) return inline_->next();
   const FilledSlot slot = ahead_->take();
-  ++batches_;
   return as_batch(position, slot_tensor(slot, both_shape(dataset_, batch_size()), device_));
 }
 

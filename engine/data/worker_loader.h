@@ -22,10 +22,10 @@ class WorkerLoader : public Loader {
   WorkerLoader(const Dataset& dataset, const Sampler& sampler, const Config& config, c10::Device device,
                SpanWriter& spans, Passes passes = Passes::endless);
 
-  LoaderCounts counts() const override;
   std::string text() const override;
 
  private:
+  LoaderCounts reading_counts() const override;
   Batch load(std::int64_t position) override;
   void move(std::int64_t position) override;
 
@@ -33,7 +33,6 @@ class WorkerLoader : public Loader {
   c10::Device device_;
   std::unique_ptr<InlineLoader> inline_;  ///< without workers
   std::unique_ptr<ReadAhead> ahead_;
-  std::int64_t batches_ = 0;
 };
 
 }  // namespace isobar
