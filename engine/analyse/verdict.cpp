@@ -152,9 +152,9 @@ Verdict judge_quartet(const QuartetFigures& f) {
   }
   for (const Case& one : cases_of(f)) {
     if (one.rate->relative() <= kNoisy) continue;
-    out.evidence.push_back(
-        fmt::format("the trials of {} differ by {:.0f} %: more trials, or a quieter machine, say it better",
-                    one.name, 100 * one.rate->relative()));
+    out.evidence.push_back(fmt::format(
+        "the trials of {} lie between {:.1f} and {:.1f}: more trials, or a quieter machine, say it better",
+        one.name, one.rate->least(), one.rate->most()));
   }
   return out;
 }

@@ -17,12 +17,10 @@
 #include "core/fault.h"
 #include "data/affinity.h"
 #include "data/fill_account.h"
+#include "data/stoppable_sleep.h"
 
 namespace isobar {
 namespace {
-
-/// How long a taker that holds every slot itself is waited for before it is told so.
-constexpr std::chrono::seconds kPatience{10};
 
 /// A slot's memory and what has to happen before it is written again, or given back to the system.
 struct Slot {
@@ -65,13 +63,6 @@ struct Task {
   std::int64_t part = -1;
   bool prepares() const { return part < 0; }
 };
-
-void sleep_ms(std::int64_t ms, const std::stop_token& stop) {
-  std::mutex mutex;
-  std::unique_lock lock(mutex);
-  std::condition_variable_any stopped;
-  stopped.wait_for(lock, stop, std::chrono::milliseconds(ms), [] { return false; });
-}
 
 }  // namespace
 
@@ -241,7 +232,7 @@ void ReadAhead::State::fill(const OpenPtr& open, std::int64_t part, std::int64_t
   const std::stop_token stop = stopping.get_token();
   const FaultSetting& fault = fault_setting();
   const bool slow = (fault.fault == Fault::slow_worker && thread == 0) || fault.fault == Fault::slow_loader;
-  if (slow && part == 0) sleep_ms(fault.ms, stop);
+  if (slow && part == 0) sleep_until_us(begin_us + fault.ms * 1000, stop);
   FillCost cost;
   filler->fill(open->filled.plan, part, {open->filled.memory.get(), open->filled.bytes}, cost, stop);
   if (slow && part == 0) cost.read_us += fault.ms * 1000;
@@ -313,7 +304,9 @@ void ReadAhead::State::wait_for_first(std::unique_lock<std::mutex>& lock) {
     if (broken) std::rethrow_exception(broken);
     if (!all_slots_are_out()) {
       batch_done.wait(lock);
-    } else if (batch_done.wait_for(lock, kPatience) == std::cv_status::timeout && all_slots_are_out()) {
+    } else if (batch_done.wait_for(lock, std::chrono::milliseconds(setting.patience_ms)) ==
+                   std::cv_status::timeout &&
+               all_slots_are_out()) {
       throw Error(fmt::format("all {} slots of the ring are held by who waits for the next batch",
                               setting.most_slots),
                   "the loader", "give a batch back before the next one is asked for", Exit::failed);

@@ -48,6 +48,7 @@ struct ReadAheadSetting {
   std::int64_t ahead = 2;  ///< batches that may be filled or in work and not yet taken
   std::int64_t most_slots =
       0;  ///< slots at all, those that were taken and not given back included; 0 = as many as it needs
+  std::int64_t patience_ms = 10'000;  ///< until a taker that holds all slots itself is told so
   bool crosses_epochs = true;   ///< false: nothing of an epoch is read before its first batch is asked for
   bool keeps_threads = true;    ///< false: threads end with the epoch and are started again for the next
   std::vector<int> cpus = {};   ///< processors on which the threads may run; empty = all

@@ -1,9 +1,6 @@
 #include "data/throttle.h"
 
-#include <chrono>
-#include <condition_variable>
-
-#include "core/clock.h"
+#include "data/stoppable_sleep.h"
 
 namespace isobar {
 namespace {
@@ -11,15 +8,6 @@ namespace {
 /// A sleeper wakes some microseconds late: a read that is asked for so soon after the last one follows it
 /// directly. Any later, and the file system was idle, which is not made up for.
 constexpr double kLate_us = 2000;
-
-void sleep_until_us(double due_us, const std::stop_token& stop) {
-  const auto left = std::chrono::microseconds(static_cast<std::int64_t>(due_us) - steady_us());
-  if (left.count() <= 0) return;
-  std::mutex mutex;
-  std::unique_lock lock(mutex);
-  std::condition_variable_any stopped;
-  stopped.wait_for(lock, stop, left, [] { return false; });
-}
 
 }  // namespace
 
@@ -33,7 +21,7 @@ void Throttle::take(std::int64_t bytes, std::int64_t asked_us, const std::stop_t
     free_at_us_ += static_cast<double>(bytes) / static_cast<double>(mb_per_s_);
     due_us = free_at_us_;
   }
-  sleep_until_us(due_us, stop);
+  sleep_until_us(static_cast<std::int64_t>(due_us), stop);
 }
 
 }  // namespace isobar

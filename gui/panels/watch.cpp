@@ -106,6 +106,7 @@ void draw_head(Ui& ui, const RunEntry& run) {
   if (run.view.throttle_mb_per_s > 0)
     ui.text(fmt::format("on a disk that was made slow: {} MB/s", run.view.throttle_mb_per_s), Face::small,
             theme.warn);
+  if (run.view.data_source == "synthetic") ui.text("on data that was made up", Face::small, theme.warn);
   if (const std::string& measure = run.view.summary.measure; !measure.empty())
     ui.text(measure_text(run.view) + ": " + measure_sentence(measure), Face::small, theme.dim);
   if (!run.problem.empty()) ui.wrapped(run.problem, Face::small, theme.warn);

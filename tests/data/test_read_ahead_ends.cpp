@@ -182,7 +182,7 @@ TEST_CASE("slots may be held when their loader is gone") {
 TEST_CASE("who keeps all slots and wants another is told so, and can go on") {
   const Deadline deadline("all slots are held", 30s);
   const auto filler = std::make_shared<FakeFiller>();
-  ReadAhead reading(filler, small_order(), {.threads = 2, .ahead = 2, .most_slots = 2});
+  ReadAhead reading(filler, small_order(), {.threads = 2, .ahead = 2, .most_slots = 2, .patience_ms = 300});
   std::vector<FilledSlot> held = {reading.take(), reading.take()};
   CHECK_THAT(error_of([&] { reading.take(); }, Exit::failed),
              says("all 2 slots of the ring are held") && says("give a batch back"));
