@@ -34,6 +34,15 @@ constexpr std::uint64_t kProgramBytes = 300'000'000;
 /// (tests/lessons).
 constexpr double kTemporaries = 1.25;
 
+/// Batches on a CUDA device: the one in use, and with lesson 03's pipeline two ahead of it and the raw fields
+/// of one that is arriving.
+std::uint64_t device_batch_bytes(const Config& config) {
+  const std::uint64_t batches = config.loader.kind == "gpu" ? 4 : 1;
+  const std::int64_t values =
+      2 * config.train.global_batch * config.data.channels * config.data.grid[0] * config.data.grid[1];
+  return batches * static_cast<std::uint64_t>(values) * sizeof(float);
+}
+
 /// A fault that changes nothing would be searched for in vain.
 void check_fault(const std::string& name, c10::Device device) {
   if (device.is_cuda() || shows_on_cpu(fault_setting().fault)) return;
@@ -96,7 +105,8 @@ void Run::check_memory() {
   const TrainingBytes bytes = count_training_bytes(vit_shape(config), config.train.global_batch);
   const double computes = config.run.measure == "io" ? 0 : kTemporaries;
   const auto activations = static_cast<std::uint64_t>(static_cast<double>(bytes.activations) * computes);
-  const std::uint64_t wanted = bytes.state + activations + (device_.is_cpu() ? kProgramBytes : 0);
+  const std::uint64_t batches = device_.is_cuda() ? device_batch_bytes(config) : 0;
+  const std::uint64_t wanted = bytes.state + activations + batches + (device_.is_cpu() ? kProgramBytes : 0);
   const FreeAndTotal memory = memory_now(device_);
   if (memory.total_bytes == 0 || wanted <= static_cast<std::uint64_t>(memory.free_bytes)) {
     if (device_.is_cuda()) return;
@@ -105,9 +115,10 @@ void Run::check_memory() {
   }
   throw Error(
       fmt::format(
-          "training would take about {} of memory ({} for weights and optimiser, {} for activations), "
+          "training would take about {} of memory ({} for weights and optimiser, {} for activations{}), "
           "and {} of {} are free",
           human_bytes(wanted), human_bytes(bytes.state), human_bytes(activations),
+          batches > 0 ? fmt::format(", {} for batches", human_bytes(batches)) : "",
           human_bytes(static_cast<std::uint64_t>(memory.free_bytes)),
           human_bytes(static_cast<std::uint64_t>(memory.total_bytes))),
       fmt::format("{}, data.grid = {} x {}, train.global_batch = {}", device_.str(), config.data.grid[0],
