@@ -41,9 +41,10 @@ LoaderCounts Loader::counts() const {
 
 Batch Loader::next() {
   const std::int64_t begin_us = steady_us();
+  const bool is_there = resident_ != nullptr;
   Batch batch = next_or_resident();
   ++batches_;
-  stall_us_ += steady_us() - begin_us;
+  if (!is_there) stall_us_ += steady_us() - begin_us;
   return batch;
 }
 

@@ -170,7 +170,10 @@ TEST_CASE("mistakes on purpose of lessons 02 and 03 show what they are for") {
   for (const char* fault : {"slow_loader", "slow_worker", "one_slot"})
     CHECK(weights(run_with("03_gpu_loader", fault)) == weights(uninterrupted()));
   CHECK(weights(run_with("02_workers", "same_seed_workers", {"data.workers=2"})) != weights(uninterrupted()));
-  CHECK(weights(run_with("02_workers", "same_seed_workers", {"data.workers=1"})) == weights(uninterrupted()));
+  const ProcessResult alone = train_lesson("02_workers", folder / "alone",
+                                           with(kTwenty, {"run.fault=same_seed_workers", "data.workers=1"}));
+  CHECK(alone.code == 2);
+  CHECK_THAT(alone.err, says("would do nothing with 1 worker"));
   const auto loader = [&](const std::string& name) {
     return of_kind(stream(folder / name), "note").front()["loader"].get<std::string>();
   };
