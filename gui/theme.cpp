@@ -16,8 +16,8 @@ constexpr const char* kMono = "/usr/share/fonts/truetype/jetbrains-mono/JetBrain
 // The hues of Okabe and Ito (https://jfly.uni-koeln.de/color/), which colour-blind people can tell apart too.
 constexpr std::array<std::uint32_t, 8> kHues = {0x56b4e9, 0xe69f00, 0x009e73, 0xcc79a7,
                                                 0xd55e00, 0xf0e442, 0x0072b2, 0x8c8f96};
-constexpr std::array<std::uint32_t, 7> kStageHues = {0xe69f00, 0xf0e442, 0x56b4e9, 0x0072b2,
-                                                     0xd55e00, 0x009e73, 0x8c8f96};
+constexpr std::array<std::uint32_t, 8> kStageHues = {0xe69f00, 0xf0e442, 0x56b4e9, 0x0072b2,
+                                                     0xd55e00, 0x009e73, 0xcc79a7, 0x8c8f96};
 
 Theme make_theme(bool dark) {
   Theme t;
@@ -84,8 +84,8 @@ const Theme& theme_of(bool dark) {
 }
 
 ImU32 stage_colour(const Theme& theme, std::string_view stage) {
-  static constexpr std::array<std::string_view, 6> kStages = {"load",     "copy", "forward",
-                                                              "backward", "comm", "optimize"};
+  static constexpr std::array<std::string_view, 7> kStages = {"load", "copy",     "forward", "backward",
+                                                              "comm", "optimize", "replay"};
   for (std::size_t i = 0; i < kStages.size(); ++i) {
     if (stage == kStages[i]) return theme.stages[i];
   }

@@ -12,7 +12,7 @@ struct Theme {
   bool dark = true;
   ImU32 ground, panel, raised, line, text, dim, accent, on_accent, good, bad, warn, hover, selected;
   std::array<ImU32, 8> series;  ///< contrast of at least 3 on `panel`
-  std::array<ImU32, 7> stages;  ///< load, copy, forward, backward, comm, optimize, rest
+  std::array<ImU32, 8> stages;  ///< load, copy, forward, backward, comm, optimize, replay, rest
   struct Code {
     ImU32 keyword, type, number, string, comment, preprocessor, call;
     ImU32 added, removed;  ///< grounds of changed lines

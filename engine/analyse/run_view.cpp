@@ -61,7 +61,8 @@ std::vector<std::string> marks_of(const RunView& view) {
 }
 
 const std::vector<std::string>& stage_names() {
-  static const std::vector<std::string> names = {"load", "copy", "forward", "backward", "comm", "optimize"};
+  static const std::vector<std::string> names = {"load", "copy",     "forward", "backward",
+                                                 "comm", "optimize", "replay"};
   return names;
 }
 

@@ -17,7 +17,7 @@ namespace {
 /// What the loop does between steps.
 bool is_between_steps(std::string_view name) { return name == "validate" || name == "checkpoint"; }
 bool is_compute(std::string_view name) {
-  return name == "forward" || name == "backward" || name == "optimize";
+  return name == "forward" || name == "backward" || name == "optimize" || name == "replay";
 }
 
 bool is_no_wait(std::string_view name) { return name != "wait"; }

@@ -25,7 +25,7 @@ struct Look {
   char letter;
   int colour;  ///< of the escape code
 };
-constexpr std::array<Look, 12> kLooks = {{{"load", 'L', 33},
+constexpr std::array<Look, 13> kLooks = {{{"load", 'L', 33},
                                           {"copy", 'C', 36},
                                           {"forward", 'F', 32},
                                           {"backward", 'B', 34},
@@ -36,8 +36,9 @@ constexpr std::array<Look, 12> kLooks = {{{"load", 'L', 33},
                                           {"read", 'r', 33},
                                           {"normalise", 'n', 32},
                                           {"wait", 'w', 90},
-                                          {"upload", 'u', 36}}};
-constexpr std::string_view kOtherLetters = "abcdefghijklmopqstvxyzADEGHIJKNPQRTUWXYZ0123456789";
+                                          {"upload", 'u', 36},
+                                          {"replay", 'R', 35}}};
+constexpr std::string_view kOtherLetters = "abcdefghijklmopqstvxyzADEGHIJKNPQTUWXYZ0123456789";
 
 const Look* look_of(std::string_view name) {
   const auto* const found =

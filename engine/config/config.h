@@ -44,6 +44,7 @@ struct ModelConfig {
   std::int64_t depth = 12;
   std::int64_t heads = 8;
   std::int64_t patch = 8;
+  std::string attention = "auto";
 };
 
 struct OptimConfig {
@@ -52,6 +53,7 @@ struct OptimConfig {
   double beta1 = 0.9;
   double beta2 = 0.95;
   double eps = 1e-8;
+  std::string kernel = "own";
 };
 
 struct ScheduleConfig {
@@ -61,6 +63,27 @@ struct ScheduleConfig {
 
 struct AmpConfig {
   std::string mode = "auto";
+  double init_scale = 65536;
+  double growth = 2;
+  double backoff = 0.5;
+  std::int64_t growth_interval = 2000;
+  std::int64_t max_skips = 25;
+  std::int64_t histogram_every = 0;
+};
+
+struct FusionConfig {
+  bool adam = true;
+  bool bias_gelu = true;
+  bool residual_norm = true;
+  bool qkv = true;
+  bool head_loss = true;
+  bool grad_norm = true;
+};
+
+struct GraphConfig {
+  bool enabled = true;
+  std::string scope = "step";
+  std::int64_t warmup = 20;
 };
 
 struct TrainConfig {
@@ -98,6 +121,8 @@ struct Config {
   OptimConfig optim;
   ScheduleConfig schedule;
   AmpConfig amp;
+  FusionConfig fusion;
+  GraphConfig graph;
   TrainConfig train;
   RunConfig run;
 };

@@ -51,10 +51,7 @@ std::string range_text(const Key& key) {
   return out;
 }
 
-}  // namespace
-
-std::vector<Key> keys_of(Config& config) {
-  Config& c = config;
+std::vector<Key> reading_keys(Config& c) {
   return {
       text("data.root", c.data.root),
       {"data.grid", &c.data.grid, 1, 100000},
@@ -77,18 +74,45 @@ std::vector<Key> keys_of(Config& config) {
       text("loader.normalise", c.loader.normalise, {"device", "host"}),
       flag("loader.share_fields", c.loader.share_fields),
       text("loader.upload_type", c.loader.upload_type, {"f32", "f16", "i16"}),
+  };
+}
+
+std::vector<Key> computing_keys(Config& c) {
+  return {
       count("model.embed", c.model.embed, 1, 1e6),
       count("model.depth", c.model.depth, 1, 10000),
       count("model.heads", c.model.heads, 1, 10000),
       count("model.patch", c.model.patch, 1, 10000),
+      text("model.attention", c.model.attention, {"auto", "math", "efficient", "flash", "cudnn"}),
       text("optim.name", c.optim.name, {"adam"}),
       number("optim.lr", c.optim.lr, 0, 1e6, true, false),
       number("optim.beta1", c.optim.beta1, 0, 1, false, true),
       number("optim.beta2", c.optim.beta2, 0, 1, false, true),
       number("optim.eps", c.optim.eps, 0, 1, true, false),
+      text("optim.kernel", c.optim.kernel, {"own", "libtorch"}),
       text("schedule.kind", c.schedule.kind, {"cosine", "constant"}),
       count("schedule.warmup_steps", c.schedule.warmup_steps, 0),
-      text("amp.mode", c.amp.mode, {"auto", "none", "tf32"}),
+      text("amp.mode", c.amp.mode, {"auto", "none", "tf32", "fp16", "bf16"}),
+      number("amp.init_scale", c.amp.init_scale, 0, 1e30, true, false),
+      number("amp.growth", c.amp.growth, 1, 1e6, false, false),
+      number("amp.backoff", c.amp.backoff, 0, 1, true, true),
+      count("amp.growth_interval", c.amp.growth_interval, 1),
+      count("amp.max_skips", c.amp.max_skips, 1),
+      count("amp.histogram_every", c.amp.histogram_every, 0),
+      flag("fusion.adam", c.fusion.adam),
+      flag("fusion.bias_gelu", c.fusion.bias_gelu),
+      flag("fusion.residual_norm", c.fusion.residual_norm),
+      flag("fusion.qkv", c.fusion.qkv),
+      flag("fusion.head_loss", c.fusion.head_loss),
+      flag("fusion.grad_norm", c.fusion.grad_norm),
+      flag("graph.enabled", c.graph.enabled),
+      text("graph.scope", c.graph.scope, {"step", "model"}),
+      count("graph.warmup", c.graph.warmup, 1, 10000),
+  };
+}
+
+std::vector<Key> running_keys(Config& c) {
+  return {
       count("train.global_batch", c.train.global_batch, 1, 1e9),
       count("train.steps", c.train.steps, 1),
       count("train.seed", c.train.seed, 0),
@@ -112,6 +136,15 @@ std::vector<Key> keys_of(Config& config) {
       text("run.point", c.run.point),
       count("run.repeat", c.run.repeat, 0, 1e6),
   };
+}
+
+}  // namespace
+
+std::vector<Key> keys_of(Config& config) {
+  std::vector<Key> keys = reading_keys(config);
+  for (Key& key : computing_keys(config)) keys.push_back(std::move(key));
+  for (Key& key : running_keys(config)) keys.push_back(std::move(key));
+  return keys;
 }
 
 bool same_value(const KeyPlace& one, const KeyPlace& other) {

@@ -73,6 +73,7 @@ std::vector<std::string> keys_in(const TomlEntry& entry) {
                                                   "introduces",
                                                   "keeps",
                                                   "loaders",
+                                                  "precisions",
                                                   "faults",
                                                   "needs",
                                                   "diff_budget",
@@ -105,6 +106,8 @@ void take(const TomlEntry& entry, LessonInfo& info) {
     info.honours.insert(info.honours.end(), kept.begin(), kept.end());
   } else if (key == "loaders") {
     info.loaders = list_of(entry);
+  } else if (key == "precisions") {
+    info.precisions = list_of(entry);
   } else if (key == "faults") {
     info.faults = list_of(entry);
   } else if (key == "diff_budget") {

@@ -26,6 +26,7 @@ struct LessonInfo {
   std::vector<std::string> introduces;  ///< keys that this lesson brings
   std::vector<std::string> honours;     ///< keys that this lesson honours: its own and those it keeps
   std::vector<std::string> loaders;     ///< values of loader.kind that its page can have; empty = any
+  std::vector<std::string> precisions;  ///< values of amp.mode that it has beside auto; empty = any
   std::vector<std::string> faults;      ///< values of run.fault that mean something in it; empty = any
   std::string needs;                    ///< "" = any machine; "cuda"
   Published published;

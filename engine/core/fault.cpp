@@ -13,7 +13,7 @@ namespace {
 
 FaultSetting current;
 
-constexpr std::array<const char*, 21> kSentences = {
+constexpr std::array<const char*, 33> kSentences = {
     "",
     "gradients are never set to zero, so those of all steps pile up",
     "samples come in the same order every epoch",
@@ -34,17 +34,33 @@ constexpr std::array<const char*, 21> kSentences = {
     "uploads wait in line with the kernels",
     "a batch is used before it has arrived on the device",
     "the ring has one slot",
-    "fields are normalised before the upload, by the threads that read"};
+    "fields are normalised before the upload, by the threads that read",
+    "fp16 without loss scaling, so small gradients become zero",
+    "weights have 16 bits and no float32 copy, so small updates vanish",
+    "a gradient becomes infinite",
+    "the loss scale starts at 2^40, so the first steps overflow",
+    "fused GELU has its tanh form, which is another function",
+    "Adam works in plain operations, a pass each",
+    "attention writes its N x N matrix to memory",
+    "the gap behind the tensors of the gradient buffer holds a NaN",
+    "the loss is fetched while the graph is recorded",
+    "the graph is replayed without the new batch",
+    "the very first step is recorded",
+    "the learning rate of the recorded step holds for ever"};
 
 }  // namespace
 
 const std::vector<std::string>& fault_names() {
   static const std::vector<std::string> kNames = {
-      "none",          "no_zero_grad",  "no_shuffle",          "no_normalise",      "sync_each_step",
-      "wrong_unpatch", "slow_disk",     "train_on_valid",      "slow_stage",        "nan_weight",
-      "nan_gradient",  "slow_loader",   "slow_worker",         "same_seed_workers", "respawn",
-      "pageable",      "oversubscribe", "default_stream_copy", "no_event",          "one_slot",
-      "host_normalise"};
+      "none",           "no_zero_grad",        "no_shuffle",   "no_normalise",
+      "sync_each_step", "wrong_unpatch",       "slow_disk",    "train_on_valid",
+      "slow_stage",     "nan_weight",          "nan_gradient", "slow_loader",
+      "slow_worker",    "same_seed_workers",   "respawn",      "pageable",
+      "oversubscribe",  "default_stream_copy", "no_event",     "one_slot",
+      "host_normalise", "no_scaler",           "all_half",     "inject_inf",
+      "scale_too_high", "tanh_gelu",           "unfused_adam", "math_attention",
+      "nan_in_padding", "item_in_capture",     "stale_input",  "no_warmup",
+      "lr_baked_in"};
   return kNames;
 }
 
@@ -62,7 +78,7 @@ bool has_fault(Fault fault) { return current.fault == fault; }
 
 bool shows_on_cpu(Fault fault) {
   return fault != Fault::pageable && fault != Fault::default_stream_copy && fault != Fault::no_event &&
-         fault != Fault::host_normalise;
+         fault != Fault::host_normalise && fault < Fault::item_in_capture;
 }
 
 std::string fault_sentence(const FaultSetting& setting) {
@@ -70,7 +86,8 @@ std::string fault_sentence(const FaultSetting& setting) {
     return fmt::format("{} ms are added to the stage {}", setting.ms, setting.stage);
   if (setting.fault == Fault::slow_loader || setting.fault == Fault::slow_worker)
     return fmt::format("{} ({} ms)", kSentences[static_cast<std::size_t>(setting.fault)], setting.ms);
-  if (setting.fault == Fault::nan_weight || setting.fault == Fault::nan_gradient)
+  if (setting.fault == Fault::nan_weight || setting.fault == Fault::nan_gradient ||
+      setting.fault == Fault::inject_inf || setting.fault == Fault::nan_in_padding)
     return fmt::format("{} in step {}", kSentences[static_cast<std::size_t>(setting.fault)],
                        setting.step + 1);
   return kSentences[static_cast<std::size_t>(setting.fault)];

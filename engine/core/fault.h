@@ -28,7 +28,19 @@ enum class Fault {
   default_stream_copy,  ///< uploads wait in line with the kernels
   no_event,             ///< a batch is used before it has arrived on the device
   one_slot,             ///< the ring has one slot
-  host_normalise        ///< fields are normalised before the upload, by the threads that read
+  host_normalise,       ///< fields are normalised before the upload, by the threads that read
+  no_scaler,            ///< fp16 without loss scaling: small gradients become zero
+  all_half,             ///< weights themselves in 16 bits, without a float32 copy: small updates vanish
+  inject_inf,           ///< one gradient becomes infinite in step run.fault_step
+  scale_too_high,       ///< the loss scale starts at 2^40: the first steps overflow
+  tanh_gelu,            ///< fused GELU in its tanh form, which is another function
+  unfused_adam,         ///< Adam in plain operations though the lesson fuses it
+  math_attention,       ///< attention writes its N x N matrix to memory
+  nan_in_padding,       ///< a NaN between the tensors of the flat gradient buffer, in step run.fault_step
+  item_in_capture,      ///< the loss is fetched while the graph is recorded
+  stale_input,          ///< replays without copying the new batch in: the loss does not move
+  no_warmup,            ///< the first step of all is recorded, with what libraries set up in it
+  lr_baked_in           ///< the learning rate of the recorded step for ever: the schedule stops
 };
 
 /// Names as in the configuration, in the order of the enumeration.
@@ -38,7 +50,7 @@ struct FaultSetting {
   Fault fault = Fault::none;
   std::int64_t ms = 30;        ///< for slow_stage, slow_loader and slow_worker
   std::string stage = "load";  ///< for slow_stage
-  std::int64_t step = 0;       ///< for nan_weight and nan_gradient
+  std::int64_t step = 0;       ///< for those that name a step
 };
 
 /// Sets the fault of this process; called once, before anything is built. A name that is none is an Error

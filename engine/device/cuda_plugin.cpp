@@ -51,6 +51,29 @@ class Plugin final : public CudaPlugin {
     unpack_cuda(batch, packed, output, stream);
   }
 
+  void compute(const BiasGeluForward& job, CUstream_st* stream) const override {
+    bias_gelu_cuda(job, stream);
+  }
+  void compute(const BiasGeluBackward& job, CUstream_st* stream) const override {
+    bias_gelu_cuda(job, stream);
+  }
+  void compute(const ResidualNormForward& job, CUstream_st* stream) const override {
+    residual_norm_cuda(job, stream);
+  }
+  void compute(const ResidualNormBackward& job, CUstream_st* stream) const override {
+    residual_norm_cuda(job, stream);
+  }
+  void compute(const HeadLossForward& job, CUstream_st* stream) const override {
+    head_loss_cuda(job, stream);
+  }
+  void compute(const HeadLossBackward& job, CUstream_st* stream) const override {
+    head_loss_cuda(job, stream);
+  }
+  void compute(const AdamStep& job, CUstream_st* stream) const override { adam_cuda(job, stream); }
+  void compute(const GradientNorm& job, CUstream_st* stream) const override {
+    gradient_norm_cuda(job, stream);
+  }
+
   void push_range(const char* name) const noexcept override { isobar::push_range(name); }
   void pop_range() const noexcept override { isobar::pop_range(); }
   void start_profiler() const noexcept override { isobar::start_profiler(); }

@@ -6,7 +6,12 @@
 
 #include "cuda/facts.h"
 #include "cuda/memory.h"
+#include "kernels/adam.h"
+#include "kernels/bias_gelu.h"
+#include "kernels/gradient_norm.h"
+#include "kernels/head_loss.h"
 #include "kernels/normalise_cuda.h"
+#include "kernels/residual_norm.h"
 
 struct CUevent_st;   // what cudaEvent_t points to
 struct CUstream_st;  // what cudaStream_t points to
@@ -14,7 +19,7 @@ struct CUstream_st;  // what cudaStream_t points to
 namespace isobar {
 
 /// Raised with every change of CudaPlugin: a plugin of another number is refused before it is called.
-inline constexpr int kCudaPluginVersion = 2;
+inline constexpr int kCudaPluginVersion = 3;
 
 /// The functions of engine/cuda and the CUDA forms of engine/kernels; what each does is said there. All throw
 /// Error (exit code 1) when CUDA refuses, except facts(), which puts what is wrong into its answer.
@@ -43,6 +48,15 @@ class CudaPlugin {
   virtual void normalise(const DeviceFields& batch, FieldOutput output, CUstream_st* stream) const = 0;
   virtual void unpack(const DeviceFields& batch, PackedField packed, FieldOutput output,
                       CUstream_st* stream) const = 0;
+
+  virtual void compute(const BiasGeluForward& job, CUstream_st* stream) const = 0;
+  virtual void compute(const BiasGeluBackward& job, CUstream_st* stream) const = 0;
+  virtual void compute(const ResidualNormForward& job, CUstream_st* stream) const = 0;
+  virtual void compute(const ResidualNormBackward& job, CUstream_st* stream) const = 0;
+  virtual void compute(const HeadLossForward& job, CUstream_st* stream) const = 0;
+  virtual void compute(const HeadLossBackward& job, CUstream_st* stream) const = 0;
+  virtual void compute(const AdamStep& job, CUstream_st* stream) const = 0;
+  virtual void compute(const GradientNorm& job, CUstream_st* stream) const = 0;
 
   virtual void push_range(const char* name) const noexcept = 0;
   virtual void pop_range() const noexcept = 0;

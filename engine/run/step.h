@@ -16,6 +16,7 @@ class Run;
 struct StepResult {
   at::Tensor loss;  ///< scalar; fetched from the device only when a report is due
   double learning_rate = 0;
+  at::Tensor gradient_norm = {};  ///< scalar on its device; fetched with the loss, undefined = not known
   std::int64_t samples = 0;
   std::int64_t epoch = 0;
 };

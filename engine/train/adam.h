@@ -7,11 +7,11 @@
 
 #include "config/config.h"
 #include "model/parameters.h"
-#include "train/named_tensors.h"
+#include "train/optimizer.h"
 
 namespace isobar {
 
-class Adam {
+class Adam final : public Optimizer {
  public:
   /// Updates `parameters` (materialised, and outliving this) with beta1, beta2 and eps of `config`; no weight
   /// decay.
@@ -21,10 +21,10 @@ class Adam {
   /// w -= lr / (1 - b1^t) * m / (sqrt(v / (1 - b2^t)) + eps).
   void step(double learning_rate);
 
-  std::int64_t steps() const { return steps_; }  ///< t: updates made so far
-  void set_steps(std::int64_t steps) { steps_ = steps; }
+  std::int64_t steps() const override { return steps_; }  ///< t: updates made so far
+  void set_steps(std::int64_t steps) override { steps_ = steps; }
   /// Views of m and v by parameter: "exp_avg.<parameter>" and "exp_avg_sq.<parameter>".
-  std::vector<NamedTensor> moments() const;
+  std::vector<NamedTensor> moments() const override;
 
  private:
   Parameters& parameters_;

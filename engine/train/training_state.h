@@ -5,14 +5,14 @@
 #include "data/loader.h"
 #include "fields/checkpoint_folder.h"
 #include "model/parameters.h"
-#include "train/adam.h"
+#include "train/optimizer.h"
 
 namespace isobar {
 
 /// What a lesson trains with. The parts outlive this.
 struct Training {
   Parameters& parameters;
-  Adam& optimizer;
+  Optimizer& optimizer;
   Loader& loader;
 };
 

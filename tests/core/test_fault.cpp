@@ -20,12 +20,14 @@ TEST_CASE("every fault has a name and says what it does; one that there is not i
   CHECK_THAT(error_of([] { set("no_evnt"); }), says("no_evnt") && says("run.fault") && says("no_event"));
 }
 
-TEST_CASE("faults of uploads do not show on a CPU, all others do") {
+TEST_CASE("faults of uploads and of captured graphs do not show on a CPU, all others do") {
   for (const std::string& name : fault_names()) {
     const bool of_uploads =
         name == "pageable" || name == "default_stream_copy" || name == "no_event" || name == "host_normalise";
+    const bool of_graphs =
+        name == "item_in_capture" || name == "stale_input" || name == "no_warmup" || name == "lr_baked_in";
     set(name);
-    CHECK(shows_on_cpu(fault_setting().fault) == !of_uploads);
+    CHECK(shows_on_cpu(fault_setting().fault) == !(of_uploads || of_graphs));
   }
   set("none");
 }

@@ -46,6 +46,14 @@ class FakePlugin : public CudaPlugin {
   void count_nonfinite(const float*, std::int64_t, std::int64_t*, CUstream_st*) const override {}
   void normalise(const DeviceFields&, FieldOutput, CUstream_st*) const override {}
   void unpack(const DeviceFields&, PackedField, FieldOutput, CUstream_st*) const override {}
+  void compute(const BiasGeluForward&, CUstream_st*) const override {}
+  void compute(const BiasGeluBackward&, CUstream_st*) const override {}
+  void compute(const ResidualNormForward&, CUstream_st*) const override {}
+  void compute(const ResidualNormBackward&, CUstream_st*) const override {}
+  void compute(const HeadLossForward&, CUstream_st*) const override {}
+  void compute(const HeadLossBackward&, CUstream_st*) const override {}
+  void compute(const AdamStep&, CUstream_st*) const override {}
+  void compute(const GradientNorm&, CUstream_st*) const override {}
   void push_range(const char* name) const noexcept override { ranges_.push_back(name); }
   void pop_range() const noexcept override { ranges_.emplace_back("-"); }
   void start_profiler() const noexcept override { ranges_.emplace_back("profile"); }

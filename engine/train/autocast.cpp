@@ -1,0 +1,37 @@
+#include "train/autocast.h"
+
+#include <ATen/autocast_mode.h>
+
+namespace isobar {
+
+namespace ac = at::autocast;
+
+std::optional<c10::ScalarType> half_type(const std::string& mode) {
+  if (mode == "fp16") return at::kHalf;
+  if (mode == "bf16") return at::kBFloat16;
+  return {};
+}
+
+Autocast::Autocast(const std::string& mode, c10::Device device)
+    : device_(device.type()), active_(half_type(mode).has_value()) {
+  if (!active_) return;
+  was_enabled_ = ac::is_autocast_enabled(device_);
+  was_type_ = ac::get_autocast_dtype(device_);
+  was_caching_ = ac::is_autocast_cache_enabled();
+  // One cache serves all types: a weight cast to another one would be handed out and not fit.
+  if (was_enabled_ && was_type_ != *half_type(mode)) ac::clear_cache();
+  ac::set_autocast_enabled(device_, true);
+  ac::set_autocast_dtype(device_, *half_type(mode));
+  ac::set_autocast_cache_enabled(true);
+  ac::increment_nesting();
+}
+
+Autocast::~Autocast() {
+  if (!active_) return;
+  if (ac::decrement_nesting() == 0) ac::clear_cache();
+  ac::set_autocast_enabled(device_, was_enabled_);
+  ac::set_autocast_dtype(device_, was_type_);
+  ac::set_autocast_cache_enabled(was_caching_);
+}
+
+}  // namespace isobar

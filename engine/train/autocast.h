@@ -1,0 +1,33 @@
+#pragma once
+// Mixed precision by libtorch's autocast: matrix products, convolutions and attention take 16-bit copies of
+// their inputs; norms, sums and the loss stay float32, and so do the parameters.
+#include <c10/core/Device.h>
+#include <c10/core/ScalarType.h>
+
+#include <optional>
+#include <string>
+
+namespace isobar {
+
+/// The 16-bit type of amp.mode "fp16" or "bf16"; nothing for the others.
+std::optional<c10::ScalarType> half_type(const std::string& mode);
+
+/// While one lives, operations on `device` in this thread run under autocast to the type of `mode`; with any
+/// other mode nothing changes. Guards nest. Cast weights are kept until the outermost one ends, so weights
+/// must not be updated inside; backward belongs outside.
+class Autocast {
+ public:
+  Autocast(const std::string& mode, c10::Device device);
+  ~Autocast();
+  Autocast(const Autocast&) = delete;
+  Autocast& operator=(const Autocast&) = delete;
+
+ private:
+  c10::DeviceType device_;
+  bool active_;
+  bool was_enabled_ = false;
+  bool was_caching_ = true;
+  c10::ScalarType was_type_ = c10::ScalarType::Float;
+};
+
+}  // namespace isobar
