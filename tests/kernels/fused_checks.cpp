@@ -179,11 +179,12 @@ void check_all_bias_gelu(KernelPlace& place, bool large) {
     check_bias_gelu(place, {type, 67, 40, 0, 3, false}, /*tanh_form=*/true);
     if (large) check_bias_gelu(place, {type, 20'000, 1536, 0, 3, false});
   }
-  check_bias_gelu(place, {ElementType::f32, 0, 16, 0, 1, false});  // dbias is zero
+  check_bias_gelu(place, {ElementType::f32, 0, 16, 0, 1, false});         // dbias is zero
+  check_bias_gelu(place, {ElementType::f32, 4'200'000, 1, 0, 3, false});  // more than one round of all blocks
 }
 
 void check_all_adam(KernelPlace& place, bool large) {
-  std::vector<std::int64_t> lengths = {1, 3, 4, 1027, 5000};
+  std::vector<std::int64_t> lengths = {1, 3, 4, 1027, 530'003};
   if (large) lengths.push_back(24'000'003);
   for (const std::int64_t n : lengths) {
     for (const std::size_t offset : {std::size_t{0}, std::size_t{1}}) {

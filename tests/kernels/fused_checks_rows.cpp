@@ -1,8 +1,8 @@
 // The checks of the kernels that work on whole rows and whole samples.
 #include <catch2/catch.hpp>
 
-#include "kernels/fused_checks.h"
 #include "kernels/column_sums.h"
+#include "kernels/fused_checks.h"
 #include "kernels/kernel_buffer.h"
 
 namespace isobar {
@@ -276,10 +276,12 @@ void check_all_residual_norm(KernelPlace& place, bool large) {
       check_residual_norm(place, {type, 5, columns, 0, 1e3, false}, {});
     }
     if (large) {
-      check_residual_norm(place, {type, 20'000, 384, 0, 2, false}, {});
+      check_residual_norm(place, {type, 40'000, 384, 0, 2, false}, {});
       check_residual_norm(place, {type, 4'000, 1024, 0, 2, false}, {});
     }
   }
+  check_residual_norm(place, {ElementType::f32, 33'000, 4, 0, 2, false}, {});  // several rounds of blocks
+  check_residual_norm(place, {ElementType::f32, 8'300, 3, 0, 2, false}, {});
 }
 
 void check_all_head_loss(KernelPlace& place, bool large) {
@@ -295,6 +297,9 @@ void check_all_head_loss(KernelPlace& place, bool large) {
     check_head_loss(place, {type, 0, 0, 0, type == ElementType::f32 ? 1e18 : 1e4, false}, {2, 20, 16, 24, 8});
     if (large) check_head_loss(place, {type, 0, 0, 0, 2, false}, {4, 20, 360, 720, 8});
   }
+  check_head_loss(place, {ElementType::f32, 0, 0, 0, 2, false}, {1, 2, 300, 4, 2});  // several tiles a piece
+  check_head_loss(place, {ElementType::f32, 0, 0, 0, 2, true},
+                  {1, 4, 4200, 1, 1});  // several rounds of blocks
   check_perfect_head(place, {2, 20, 16, 24, 8});
 }
 
