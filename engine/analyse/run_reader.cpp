@@ -193,6 +193,10 @@ std::string to_json(const RunReader& reader) {
               {"step_us", summary.step_us},
               {"stages", stages},
               {"scores", scores}};
+  if (summary.scale > 0) {
+    out["scale"] = summary.scale;
+    out["skipped"] = summary.skipped;
+  }
   if (!summary.measure.empty()) {  // what it did to weights is of no interest
     out.erase("first_loss");
     out.erase("loss");

@@ -161,6 +161,8 @@ void RunViewBuilder::take_step(const Event& event) {
   summary.wall_s = earlier_wall_s_ + event.number("t_us") * 1e-6;
   view_.last_epoch = event.integer("epoch");
   if (event.find("loss") != nullptr) summary.last_loss = event.number("loss");
+  summary.scale = event.number("scale", summary.scale);
+  summary.skipped = event.integer("skipped", summary.skipped);
   if (step == 0 && first_step_ == 0) summary.first_loss = summary.last_loss;
   if (view_.steps_per_epoch == 0 || summary.steps - first_step_ <= summary.warm_up_steps) return;
   ++steady_steps_;
@@ -212,6 +214,8 @@ void RunViewBuilder::take_summary(const Event& event) {
   summary.wall_s = event.number("wall_us") * 1e-6;
   summary.first_loss = event.number("first_loss", summary.first_loss);
   summary.last_loss = event.number("loss", summary.last_loss);
+  summary.scale = event.number("scale", summary.scale);
+  summary.skipped = event.integer("skipped", summary.skipped);
   summary.peak_flops_per_s = event.number("peak_flops_per_s");
   summary.samples_per_s = event.number("samples_per_s");
   summary.step_us = event.number("step_us", summary.step_us);

@@ -31,6 +31,7 @@ JsonLine summary_event(const RunSummary& summary) {
       .add("wall_us", std::llround(summary.wall_s * 1e6));
   if (summary.measure.empty() && summary.steps > 0)
     line.add("first_loss", summary.first_loss).add("loss", summary.last_loss);
+  if (summary.scale > 0) line.add("scale", summary.scale).add("skipped", summary.skipped);
   line.add("samples_per_s", summary.samples_per_s).add("step_us", summary.step_us);
   for (const auto& [stage, time_us] : summary.stages_us) line.add(stage + "_us", time_us);
   line.add("stall_us", summary.stall_us).add("read_bytes", summary.read_bytes);
@@ -82,6 +83,11 @@ std::vector<std::string> summary_lines(const RunSummary& summary) {
   } else if (!summary.measure.empty()) {
     out.push_back(fmt::format("  measures     {}: {}", printable(summary.measure, 20),
                               measure_sentence(summary.measure)));
+  }
+  if (summary.scale > 0) {
+    out.push_back(
+        fmt::format("  loss scale   {:.6g} at the end; {} step{} skipped because a gradient overflowed",
+                    summary.scale, summary.skipped, summary.skipped == 1 ? "" : "s"));
   }
   if (summary.has_scores) {
     out.push_back(fmt::format("  valid loss   {:.4f}", summary.valid_loss));

@@ -18,6 +18,8 @@ struct RunSummary {
   std::string measure;    ///< what a run that only measures does ("full", "io", "synthetic"); "" = it trains
   double first_loss = 0;  ///< of a run that trains, as is all that is said of losses here
   double last_loss = 0;
+  double scale = 0;          ///< of the loss at the end; 0 = it was not scaled
+  std::int64_t skipped = 0;  ///< steps in which a gradient overflowed, so that no update was made
   bool has_scores = false;
   double valid_loss = 0;
   std::string headline;  ///< the channel that the scores below are of, "u10m"
