@@ -36,20 +36,16 @@ struct DeviceRates {
   double misc_us = 0;  ///< a step of base, 16 samples: loss, un-patching, optimiser and gaps
 };
 
-/// Devices that a prediction can be made for:
-///   A100-40GB: peaks 19.5, 156, 312. Matrix products 230 in 16 bits, about 120 in TF32 (both worked out from
-///     published steps of the ERA5 tutorial and its profiles). Attention in 16 bits: 171 (head 64) and 196
-///     (head 128), forward and backward together, from the charts of the flash-attention repository.
-///     Attention in float32: 17 with heads of 48, from the tutorial's profile. 1.35 TB/s; uploads 25 GB/s
-///     (663.6 MB in 26.5 ms, profile); 8 ms.
-///   H100: peaks 67, 495, 989. Attention of the FlashAttention-3 paper (arXiv 2407.08608, figures 5 and 6,
-///   4096
-///     tokens, no mask): head 64 flash-2 321 and 279, cuDNN 408 and 417; head 128 368 and 310, 609 and 499.
-///     Matrix products as the H200, which is the same chip; bytes by its slower memory (3.35 against 4.8
-///     TB/s).
-///   H200: as the H100; matrix products 700 (plain ones reach 790), 4.3 TB/s of 4.8, 2.5 ms. Its rates in
-///   float32
-///     (50, TF32 350, attention 30 with heads of 48) are estimates, as are uploads at 50 GB/s.
+/// Devices that a prediction can be made for.
+/// A100-40GB: peaks 19.5, 156, 312. Matrix products 230 in 16 bits, about 120 in TF32 (both worked out from
+/// published steps of the ERA5 tutorial and its profiles). Attention in 16 bits 171 (head 64) and 196 (head
+/// 128), forward and backward together, from the charts of the flash-attention repository; in float32 17 with
+/// heads of 48, from the tutorial's profile. 1.35 TB/s; uploads 25 GB/s (663.6 MB in 26.5 ms, profile); 8 ms.
+/// H100: peaks 67, 495, 989. Attention of the FlashAttention-3 paper (arXiv 2407.08608, figures 5 and 6, 4096
+/// tokens, no mask): head 64 flash-2 321 and 279, cuDNN 408 and 417; head 128 368 and 310, 609 and 499. The
+/// rest as the H200, which is the same chip; bytes by its slower memory (3.35 against 4.8 TB/s).
+/// H200: as the H100; matrix products 700 (plain ones reach 790), 4.3 TB/s of 4.8, 2.5 ms. In float32 (50,
+/// TF32 350, attention 30 with heads of 48) and for uploads (50 GB/s) the rates are estimates.
 const std::vector<DeviceRates>& device_rates();
 
 /// The device of that name, upper or lower case; "A100" means the one of 40 GB. Error (exit code 2) with the
