@@ -11,6 +11,7 @@
 #include "analyse/curve_svg.h"
 #include "analyse/run_files.h"
 #include "analyse/run_reader.h"
+#include "cli/gradients_command.h"
 #include "cli/timeline_command.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -188,7 +189,7 @@ void remove_run(const fs::path& run) {
 
 constexpr const char* kShowUsage =
     "./isobar show RUN [--follow] [--json] [--curve FILE.svg] [--timeline [--step N] [--steps K]] "
-    "[--trace FILE.json]; RUN is a folder, a name, or last; N counts from 0";
+    "[--trace FILE.json] [--gradients [--step N]]; RUN is a folder, a name, or last; N counts from 0";
 
 /// Takes "OPTION VALUE" out of `arguments`, where it is. An option without its value is an Error (exit code
 /// 2).
@@ -205,11 +206,19 @@ std::optional<std::string> take_value(std::vector<std::string>& arguments, const
 void refuse_options(const std::vector<std::string>& arguments) {
   for (const std::string& word : arguments) {
     if (word.rfind('-', 0) != 0) continue;
-    const std::string nearest =
-        nearest_name(word, {"--follow", "--json", "--curve", "--timeline", "--step", "--steps", "--trace"});
+    const std::string nearest = nearest_name(
+        word, {"--follow", "--json", "--curve", "--timeline", "--step", "--steps", "--trace", "--gradients"});
     throw Error("unknown option " + printable(word, 40), "./isobar show",
                 nearest.empty() ? kShowUsage : "did you mean " + nearest + "?");
   }
+}
+
+/// Takes what asks for the histogram of gradients out of `arguments`: the step, -1 = the last one, or nothing
+/// when it is not asked for.
+std::optional<std::int64_t> take_gradients(std::vector<std::string>& arguments) {
+  if (!take_flag(arguments, "--gradients")) return std::nullopt;
+  const std::optional<std::string> step = take_value(arguments, "--step");
+  return step ? parse_steps("--step", *step, 0) : -1;
 }
 
 /// Takes what asks for the timeline out of `arguments`.
@@ -221,7 +230,8 @@ TimelineRequest take_timeline(std::vector<std::string>& arguments, bool json) {
   const std::optional<std::string> first = take_value(arguments, "--step");
   const std::optional<std::string> steps = take_value(arguments, "--steps");
   if (!out.draw && (first || steps))
-    throw Error("--step and --steps choose what --timeline draws", "./isobar show", kShowUsage);
+    throw Error("--step and --steps choose what --timeline draws, and --step what --gradients does",
+                "./isobar show", kShowUsage);
   if (first) out.wish.first = parse_steps("--step", *first, 0);
   if (steps) out.wish.steps = parse_steps("--steps", *steps, 1);
   return out;
@@ -234,13 +244,20 @@ int show_command(const std::vector<std::string>& words) {
   const bool json = take_flag(arguments, "--json");
   const bool live = take_flag(arguments, "--follow");
   const std::optional<std::string> curve = take_value(arguments, "--curve");
+  const std::optional<std::int64_t> gradients = take_gradients(arguments);
   const TimelineRequest timeline = take_timeline(arguments, json);
   refuse_options(arguments);
   if (arguments.size() != 1) throw Error("which run?", "./isobar show", kShowUsage);
   const bool asks_timeline = timeline.draw || timeline.trace_file;
   if (asks_timeline && (live || curve))
     throw Error("--timeline and --trace go with neither --follow nor --curve", "./isobar show", kShowUsage);
+  if (gradients && (asks_timeline || live || curve))
+    throw Error("--gradients goes with --step and --json alone", "./isobar show", kShowUsage);
   const fs::path run = find_run(arguments.front(), "runs");
+  if (gradients) {
+    show_gradients(run, *gradients, json);
+    return 0;
+  }
   if (asks_timeline) {
     show_timeline(run, timeline);
     return 0;

@@ -100,8 +100,9 @@ std::vector<std::string> summary_lines(const RunSummary& summary) {
   }
   if (summary.samples_per_s > 0) {
     const std::string mfu =
-        summary.mfu() > 0 ? fmt::format(", MFU {:.1f} % of {:.0f} GFLOP/s (matrix products, measured here)",
-                                        100 * summary.mfu(), summary.peak_flops_per_s * 1e-9)
+        summary.mfu() > 0 ? fmt::format(", MFU {:.1f} % of {:.0f} GFLOP/s ({}matrix products, measured here)",
+                                        100 * summary.mfu(), summary.peak_flops_per_s * 1e-9,
+                                        summary.precision.empty() ? "" : summary.precision + " ")
                           : "";
     out.push_back(fmt::format("  throughput   {:.1f} samples/s without the first {} steps{}",
                               summary.samples_per_s, summary.warm_up_steps, mfu));
