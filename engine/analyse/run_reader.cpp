@@ -179,6 +179,7 @@ std::string to_json(const RunReader& reader) {
               {"host", view.host},
               {"started", view.started},
               {"fault", view.fault},
+              {"precision", summary.precision},
               {"measure", summary.measure},
               {"group", view.group},
               {"point", view.point},

@@ -105,12 +105,13 @@ std::vector<std::string> summary_lines(const RunSummary& summary, const std::str
     out.push_back(line);
   }
   if (summary.samples_per_s > 0) {
+    const std::string type = summary.precision.empty() ? "" : summary.precision + " ";
     const std::string mfu = summary.mfu() > 0
                                 ? fmt::format(", MFU {:.1f} % of {:.0f} GFLOP/s ({})", 100 * summary.mfu(),
                                               summary.peak_flops_per_s * 1e-9,
-                                              predicted            ? "dense peak of the type"
-                                              : provenance.empty() ? "matrix products, measured here"
-                                                                   : "matrix products, measured there")
+                                              predicted ? "dense peak of the type"
+                                                        : type + "matrix products, measured " +
+                                                              (provenance.empty() ? "here" : "there"))
                                 : "";
     const std::string steady =
         predicted ? "" : fmt::format(" without the first {} steps", summary.warm_up_steps);

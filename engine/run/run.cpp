@@ -75,6 +75,7 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
   if (measures()) summary_.measure = config.run.measure;
   config.amp.mode = choose_precision(config.amp.mode, device_);
   apply_precision(config.amp.mode);
+  summary_.precision = config.amp.mode == "none" ? "" : config.amp.mode;
   if (device_.is_cuda()) {
     events_ = std::make_unique<EventPool>(device_);
     nonfinite_ = at::zeros({}, at::TensorOptions(at::kLong).device(device_));

@@ -100,6 +100,9 @@ class Run {
   void read_and_drop(Loader& loader);
   /// Losses and gradients must be finite numbers: not where the data is made up to measure by.
   bool guards_values() const { return loaded_.config.run.measure != "synthetic"; }
+  /// Before the optimiser touches them: mistakes on purpose go in, the histogram (amp.histogram_every) comes
+  /// out. That waits for the device.
+  void look_at_gradients(std::int64_t step);
   /// Stops a run whose gradients are not finite before they reach the weights.
   void check_gradients(std::int64_t step);
   void plant_fault(std::int64_t step, bool in_gradients);

@@ -14,6 +14,7 @@
 #include "device/nonfinite.h"
 #include "run/run.h"
 #include "train/autocast.h"
+#include "train/gradient_sizes.h"
 
 namespace isobar {
 namespace {
@@ -166,9 +167,18 @@ void Run::round_weights() const {
   values.copy_(values.to(*half));
 }
 
+void Run::look_at_gradients(std::int64_t step) {
+  plant_fault(step, /*in_gradients=*/true);
+  const std::int64_t every = loaded_.config.amp.histogram_every;
+  if (every == 0 || step % every != 0 || parameters_ == nullptr) return;
+  GradientHistogram histogram = gradient_sizes(*parameters_);
+  histogram.step = step;
+  if (scales_loss()) histogram.scale = scaler_->scale_value().item<double>();
+  stream_->write(gradients_event(histogram, steady_us() - begin_us_));
+}
+
 void Run::check_gradients(std::int64_t step) {
   if (parameters_ == nullptr) return;
-  plant_fault(step, /*in_gradients=*/true);
   if (device_.is_cuda()) {  // told when a report is due
     if (!scales_loss()) add_nonfinite(parameters_->gradients(), nonfinite_);
     return;

@@ -17,6 +17,10 @@ Step::Step(Run& run, std::int64_t index)
 }
 
 void Step::enter(Stage stage) {
+  if (stage == Stage::optimize) {
+    timer_.leave();  // looking at gradients belongs to no stage
+    run_.look_at_gradients(index_);
+  }
   timer_.enter(stage);
   ranges_.enter(stage);
   run_.stage_ = kStageNames[static_cast<std::size_t>(stage)];
