@@ -172,12 +172,14 @@ std::string to_json(const RunReader& reader) {
   Json out = {{"run", reader.folder().filename().string()},
               {"state", state_name(view.state)},
               {"reason", view.reason},
+              {"provenance", view.provenance.empty() ? "measured here" : provenance_text(view)},
               {"lesson", view.lesson},
               {"preset", view.preset},
               {"device", view.device},
               {"host", view.host},
               {"started", view.started},
               {"fault", view.fault},
+              {"precision", summary.precision},
               {"measure", summary.measure},
               {"group", view.group},
               {"point", view.point},
@@ -193,7 +195,11 @@ std::string to_json(const RunReader& reader) {
               {"step_us", summary.step_us},
               {"stages", stages},
               {"scores", scores}};
-  if (!summary.measure.empty()) {  // what it did to weights is of no interest
+  if (summary.scale > 0) {
+    out["scale"] = summary.scale;
+    out["skipped"] = summary.skipped;
+  }
+  if (!summary.has_losses) {  // it only measures, or nobody ran it
     out.erase("first_loss");
     out.erase("loss");
   }

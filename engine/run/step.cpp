@@ -17,6 +17,10 @@ Step::Step(Run& run, std::int64_t index)
 }
 
 void Step::enter(Stage stage) {
+  if (stage == Stage::optimize) {
+    timer_.leave();  // looking at gradients belongs to no stage
+    run_.look_at_gradients(index_);
+  }
   timer_.enter(stage);
   ranges_.enter(stage);
   run_.stage_ = kStageNames[static_cast<std::size_t>(stage)];
@@ -30,7 +34,8 @@ void Step::enter(Stage stage) {
 void Step::finish(const StepResult& result) {
   timer_.leave();
   ranges_.finish();
-  const at::Tensor fetched = run_.fetch_loss(index_, result.loss);  // what it costs belongs to the step
+  run_.round_weights();
+  const FetchedFigures fetched = run_.fetch_figures(index_, result);  // what it costs belongs to the step
   run_.queue_step(index_, result, fetched, timer_.finish());
   run_.profiler_->end_step(index_, run_.steps_per_epoch_);
 }
