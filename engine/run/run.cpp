@@ -268,10 +268,15 @@ FetchedFigures Run::fetch_figures(std::int64_t index, const StepResult& result) 
 }
 
 void Run::queue_step(std::int64_t index, const StepResult& result, const FetchedFigures& fetched,
-                     PendingStageTimes times) {
+                     PendingStageTimes times, std::shared_ptr<OperatorWatch> operators) {
   steps_done_ = index + 1;
-  PendingStep step{
-      index, result, fetched, std::move(times), steady_us() - begin_us_, loader_since_last_step()};
+  PendingStep step{index,
+                   result,
+                   fetched,
+                   std::move(times),
+                   steady_us() - begin_us_,
+                   loader_since_last_step(),
+                   std::move(operators)};
   if (result.loss.defined())
     step.result.loss = result.loss.detach();  // the graph behind it ends with the step
   trace_host(index, step.times);
@@ -300,7 +305,7 @@ void Run::record_done_steps(bool wait_for_all) {
 }
 
 void Run::record_step(const PendingStep& step, const StageTimes& times) {
-  const auto& [index, result, fetched, pending, t_us, loader] = step;
+  const auto& [index, result, fetched, pending, t_us, loader, operators] = step;
   const bool due = is_due(index);
   JsonLine line("step");
   line.add("step", index).add("t_us", t_us).add("epoch", result.epoch).add("samples", result.samples);
@@ -330,6 +335,7 @@ void Run::record_step(const PendingStep& step, const StageTimes& times) {
   }
   if (due || broken) line.add("peak_bytes", peak_bytes(device_));
   add_to_summary(step, times);
+  if (operators) write_operators(line, operators->take());
   stream_->write(line);
   owner_.beat();
   if (result.loss.defined())
