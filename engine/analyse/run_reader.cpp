@@ -172,6 +172,7 @@ std::string to_json(const RunReader& reader) {
   Json out = {{"run", reader.folder().filename().string()},
               {"state", state_name(view.state)},
               {"reason", view.reason},
+              {"provenance", view.provenance.empty() ? "measured here" : provenance_text(view)},
               {"lesson", view.lesson},
               {"preset", view.preset},
               {"device", view.device},
@@ -198,7 +199,7 @@ std::string to_json(const RunReader& reader) {
     out["scale"] = summary.scale;
     out["skipped"] = summary.skipped;
   }
-  if (!summary.measure.empty()) {  // what it did to weights is of no interest
+  if (!summary.has_losses) {  // it only measures, or nobody ran it
     out.erase("first_loss");
     out.erase("loss");
   }

@@ -368,6 +368,7 @@ RunSummary Run::summary() const {
   out.steps = steps_done_;
   out.wanted_steps = loaded_.config.train.steps;
   out.wall_s = earlier_wall_s_ + static_cast<double>(steady_us() - begin_us_) * 1e-6;
+  out.has_losses = !measures() && steps_done_ > 0;
   out.last_loss = last_loss_;
   out.flops_per_sample = training_flops(vit_shape(loaded_.config));
   if (steady_steps_ == 0) return out;

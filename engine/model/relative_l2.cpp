@@ -1,4 +1,4 @@
-#include "train/loss.h"
+#include "model/relative_l2.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/linalg_vector_norm.h>
