@@ -29,4 +29,8 @@ inline constexpr double kScore = 1e-6;
 /// the type that they write (support/typed_values.h).
 inline constexpr double kFloatStep = 0x1p-24;
 
+/// Results of a few operations with bfloat16 activations against the same in PyTorch, of the largest: each operation
+/// rounds its result by up to 2^-9, and PyTorch has more of them.
+inline constexpr double kBfloat16Chain = 0x1p-6;
+
 }  // namespace isobar
