@@ -27,6 +27,13 @@ void check_fault(const Config& config, c10::Device device) {
                             config.amp.mode),
                 where, "--set amp.mode=bf16 or fp16, or another fault");
   }
+  const bool tanh_needs = fault == Fault::tanh_gelu && !config.fusion.bias_gelu;
+  const bool adam_needs = fault == Fault::unfused_adam && !config.fusion.adam;
+  if (tanh_needs || adam_needs) {
+    const std::string key = tanh_needs ? "fusion.bias_gelu" : "fusion.adam";
+    throw Error(fmt::format("the fault {} is one of a fusion that is off", config.run.fault), where,
+                "--set " + key + "=true, or another fault");
+  }
 }
 
 }  // namespace isobar
