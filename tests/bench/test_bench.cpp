@@ -86,6 +86,10 @@ TEST_CASE("rows carry what readers of the JSON expect") {
   CHECK(unknown_floor["ratio"] == 1.5);
   row.floor = 0.5;
   CHECK(row_json(row)["floor"] == 0.5);
+  CHECK_FALSE(row_json(row).contains("moved_bytes"));
+  row.moved_bytes = 4e6;  // in 2 us
+  CHECK(row_json(row)["moved_bytes"] == 4e6);
+  CHECK(row_json(row)["gb_per_s"] == Approx(2000));
   const Json alone = row_json(BenchRow{"frame", "ms", {5, 1, 3}, 16});
   CHECK(alone["ours"] == 3);
   CHECK(alone["least"] == 1);
