@@ -36,4 +36,11 @@ void check_fault(const Config& config, c10::Device device) {
   }
 }
 
+void check_needs(const LessonInfo& lesson, c10::Device device) {
+  if (lesson.needs != "cuda" || device.is_cuda()) return;
+  throw Error(fmt::format("lesson {} needs a CUDA device, and this run is on {}", lesson.name, device.str()),
+              "run.device",
+              fmt::format("./isobar show {} --recorded opens a run of another machine", lesson.name));
+}
+
 }  // namespace isobar

@@ -71,6 +71,7 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
       loaded_(resumed_config(lesson, resume_, preset_device_kind(resume_.settings, automatic_device_kind))),
       device_(choose_device(loaded_.config.run.device)),
       data_root_(isobar::data_root(loaded_.config.data)) {
+  check_needs(lesson, device_);
   Config& config = loaded_.config;
   if (config.run.measure == "synthetic") config.data.source = "synthetic";
   if (measures()) summary_.measure = config.run.measure;

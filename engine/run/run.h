@@ -28,6 +28,7 @@
 #include "run/signals.h"
 #include "run/step.h"
 #include "train/evaluate.h"
+#include "train/step_graph.h"
 #include "train/training_state.h"
 
 namespace isobar {
@@ -73,6 +74,8 @@ class Run {
   bool scores_due() const;
   /// Records scores on the validation set, after `steps_done()` steps. An incomplete evaluation is left out.
   void record(const Evaluation& evaluation);
+  /// Says what was recorded of a step. Steady state begins after it: steps before it were launched one by one.
+  void record(const GraphFacts& graph);
   std::int64_t steps_done() const { return steps_done_; }
 
   /// A live line for something long that is no step; says no when somebody asked to stop.
