@@ -23,4 +23,8 @@ inline constexpr double kWeightsAfterTen = 1e-4;
 /// Scores (RMSE, ACC), absolute.
 inline constexpr double kScore = 1e-6;
 
+/// What one rounding of float32 may cost, of the value; kernels are asked for a few of them, plus one rounding of
+/// the type that they write (support/typed_values.h).
+inline constexpr double kFloatStep = 0x1p-24;
+
 }  // namespace isobar
