@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "analyse/operators.h"
 #include "analyse/run_files.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -172,12 +173,14 @@ std::string to_json(const RunReader& reader) {
   Json out = {{"run", reader.folder().filename().string()},
               {"state", state_name(view.state)},
               {"reason", view.reason},
+              {"provenance", view.provenance.empty() ? "measured here" : provenance_text(view)},
               {"lesson", view.lesson},
               {"preset", view.preset},
               {"device", view.device},
               {"host", view.host},
               {"started", view.started},
               {"fault", view.fault},
+              {"precision", summary.precision},
               {"measure", summary.measure},
               {"group", view.group},
               {"point", view.point},
@@ -193,7 +196,15 @@ std::string to_json(const RunReader& reader) {
               {"step_us", summary.step_us},
               {"stages", stages},
               {"scores", scores}};
-  if (!summary.measure.empty()) {  // what it did to weights is of no interest
+  if (summary.scale > 0) {
+    out["scale"] = summary.scale;
+    out["skipped"] = summary.skipped;
+  }
+  if (const OperatorTable table = read_operators(reader.folder()); table.step >= 0) {
+    out["operators"] = Json::parse(operators_json(table));
+    out["operators"].erase("rows");
+  }
+  if (!summary.has_losses) {  // it only measures, or nobody ran it
     out.erase("first_loss");
     out.erase("loss");
   }

@@ -164,8 +164,11 @@ void RunSeries::take_step(const Event& event) {
     truncate(steps_, rows);
     truncate(evaluations_, rows_before(evaluations_.places, step + 0.5));
   }
-  attempt_is_new_ = false;
   const double batch = std::max(0.0, event.number("samples"));
+  // A recorded run leaves steps out; what they trained on counts.
+  const double between = places.step.empty() || attempt_is_new_ ? 0 : step - places.step.back() - 1;
+  if (between > 0 && std::isfinite(between * batch)) samples_ += between * batch;
+  attempt_is_new_ = false;
   const double epoch = steps_per_epoch_ > 0 ? step / steps_per_epoch_ : event.number("epoch");
   places.push(step, epoch, attempt_begins_s_ + event.number("t_us") * 1e-6, samples_);
   samples_ += std::isfinite(batch) ? batch : 0;

@@ -60,6 +60,14 @@ std::vector<std::string> marks_of(const RunView& view) {
   return out;
 }
 
+std::string provenance_text(const RunView& view) {
+  if (view.provenance.empty()) return "";
+  const std::string device = view.device.empty() ? "another machine" : view.device;
+  if (view.provenance == "predicted") return "predicted by model for " + device;
+  const std::string day = view.started.substr(0, 10);
+  return view.provenance + " on " + device + (day.empty() ? "" : ", " + day);
+}
+
 const std::vector<std::string>& stage_names() {
   static const std::vector<std::string> names = {"load", "copy",     "forward", "backward",
                                                  "comm", "optimize", "replay"};
@@ -136,6 +144,7 @@ void RunViewBuilder::take_run(const Event& event) {
   view_.point = event.text("point");
   view_.repeat = event.integer("repeat");
   view_.summary.measure = event.text("measure") == "none" ? "" : event.text("measure");
+  view_.summary.precision = event.text("precision") == "none" ? "" : printable(event.text("precision"), 20);
   view_.pid = event.integer("pid");
   view_.parent_pid = event.integer("parent_pid");
   view_.attempt = event.integer("attempt");
@@ -160,7 +169,12 @@ void RunViewBuilder::take_step(const Event& event) {
   if (!partial_) summary.samples = sum_of(summary.samples, event.integer("samples"));
   summary.wall_s = earlier_wall_s_ + event.number("t_us") * 1e-6;
   view_.last_epoch = event.integer("epoch");
-  if (event.find("loss") != nullptr) summary.last_loss = event.number("loss");
+  summary.scale = event.number("scale", summary.scale);
+  summary.skipped = event.integer("skipped", summary.skipped);
+  if (event.find("loss") != nullptr) {
+    summary.last_loss = event.number("loss");
+    summary.has_losses = summary.measure.empty();
+  }
   if (step == 0 && first_step_ == 0) summary.first_loss = summary.last_loss;
   if (view_.steps_per_epoch == 0 || summary.steps - first_step_ <= summary.warm_up_steps) return;
   ++steady_steps_;
@@ -210,9 +224,13 @@ void RunViewBuilder::take_summary(const Event& event) {
   summary.steps = event.integer("steps", summary.steps);
   summary.samples = event.integer("samples", summary.samples);
   summary.wall_s = event.number("wall_us") * 1e-6;
+  summary.has_losses = summary.measure.empty() && (summary.has_losses || event.find("loss") != nullptr);
   summary.first_loss = event.number("first_loss", summary.first_loss);
   summary.last_loss = event.number("loss", summary.last_loss);
+  summary.scale = event.number("scale", summary.scale);
+  summary.skipped = event.integer("skipped", summary.skipped);
   summary.peak_flops_per_s = event.number("peak_flops_per_s");
+  summary.peak_of_data_sheet = event.text("peak_source") == "data sheet";
   summary.samples_per_s = event.number("samples_per_s");
   summary.step_us = event.number("step_us", summary.step_us);
   summary.stall_us = event.number("stall_us");

@@ -61,6 +61,9 @@ struct RunView {
 /// "measures io" for a run that only measures, with its place in its group; "" for one that trains.
 std::string measure_text(const RunView& view);
 
+/// "recorded on NVIDIA H200, 2026-11-21", "predicted by model for H200"; "" for a run that was measured here.
+std::string provenance_text(const RunView& view);
+
 /// What sets it apart from a plain run, a few words each: a mistake on purpose, a slow disk, made-up data,
 /// that it only measures.
 std::vector<std::string> marks_of(const RunView& view);

@@ -9,6 +9,11 @@ double SteadyFigures::mean(std::string_view field) const {
   return found == means.end() ? -1 : found->second;
 }
 
+double SteadyFigures::last(std::string_view field) const {
+  const auto found = lasts.find(field);
+  return found == lasts.end() ? -1 : found->second;
+}
+
 SteadyFigures steady_figures(const std::filesystem::path& run) {
   constexpr std::string_view kPrefix = "train/";
   RunReader reader(run, /*keep_series=*/true);
@@ -22,6 +27,7 @@ SteadyFigures steady_figures(const std::filesystem::path& run) {
   const std::size_t rows = table.places.step.size();
   out.steps = rows > first ? static_cast<std::int64_t>(rows - first) : 0;
   for (const auto& [name, curve] : table.curves) {
+    if (!curve.y.empty()) out.lasts[name.substr(kPrefix.size())] = curve.y.back();
     const std::size_t begin = curve.index_of_row(first);
     if (begin >= curve.y.size()) continue;
     out.means[name.substr(kPrefix.size())] =

@@ -19,8 +19,12 @@ struct SteadyFigures {
   /// shows nothing. A step without the field counts as 0.
   std::map<std::string, double, std::less<>> means;
 
+  /// The last value of each field of the steps, warm-up included: of figures that only some steps have.
+  std::map<std::string, double, std::less<>> lasts;
+
   /// -1 when no step has the field.
   double mean(std::string_view field) const;
+  double last(std::string_view field) const;
 };
 
 /// Reads the whole stream. Error (exit code 2) when the folder holds no run; a run without steady steps has

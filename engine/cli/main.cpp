@@ -1,7 +1,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/predict_command.h"
 #include "cli/quartet_command.h"
+#include "cli/record_command.h"
 #include "cli/run_command.h"
 #include "cli/show_command.h"
 #include "cli/sweep_command.h"
@@ -22,9 +24,11 @@ int dispatch(const std::vector<std::string>& arguments) {
   if (command == "runs") return runs_command(rest);
   if (command == "quartet") return quartet_command(rest);
   if (command == "sweep") return sweep_command(rest);
+  if (command == "predict") return predict_command(rest);
+  if (command == "record") return record_command(rest);
   if (command == "ladder") return ladder_command();
-  const std::string nearest =
-      nearest_name(command, {"run", "data", "ladder", "show", "runs", "quartet", "sweep"});
+  const std::string nearest = nearest_name(
+      command, {"run", "data", "ladder", "show", "runs", "quartet", "sweep", "predict", "record"});
   throw Error("unknown command \"" + printable(command, 40) + "\"", "./isobar",
               nearest.empty() ? "./isobar help lists the commands" : "did you mean " + nearest + "?");
 }

@@ -7,6 +7,7 @@
 #include <array>
 #include <string_view>
 
+#include "config/keys.h"
 #include "config/lesson.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -92,7 +93,7 @@ std::int64_t checked_count(std::int64_t value, std::int64_t most, const char* op
 
 [[noreturn]] void refuse_extra(const std::string& first, bool is_sweep) {
   std::vector<std::string> known = {"--preset", "--config", "--set", "--steps", "--json", "--help"};
-  known.insert(known.end(), is_sweep ? std::initializer_list<std::string>{"--repeats", "--whole"}
+  known.insert(known.end(), is_sweep ? std::initializer_list<std::string>{"--repeats", "--whole", "--one-off"}
                                      : std::initializer_list<std::string>{"--trials"});
   const std::string nearest = nearest_name(first, known);
   const bool is_key = first.find('=') != std::string::npos && first.rfind('-', 0) != 0;
@@ -126,6 +127,9 @@ void parse_options(const std::vector<std::string>& words, bool is_sweep, Measure
   app.add_flag("--json", out.json, "one JSON object instead of the table");
   if (is_sweep) {
     app.add_option("axes", axes, "key=a,b,c: a key and its values; several keys make a grid");
+    app.add_flag("--one-off", out.one_off,
+                 "no grid: the first values together, each other value alone, all second values together; a "
+                 "section such as fusion stands for its switches, on and off");
     app.add_flag("--whole", out.whole, "whole training with validation, instead of some steps");
   }
   app.footer("Every key, its default and what it means: lessons/base.toml");
@@ -166,6 +170,10 @@ MeasureArguments parse(const std::vector<std::string>& arguments, bool is_sweep)
   checked_count(out.repeats, kMostRepeats, is_sweep ? "--repeats" : "--trials");
   for (const std::string& set : out.settings.sets) check_free(set, command, out.whole);
   for (const std::string& text : axes) {
+    if (out.one_off && !text.empty() && text.find('=') == std::string::npos) {
+      for (SweepAxis& axis : section_axes(out.lesson, text)) out.axes.push_back(std::move(axis));
+      continue;
+    }
     out.axes.push_back(parse_axis(text));
     check_free(text, command, out.whole);
   }
@@ -183,6 +191,26 @@ std::string MeasureArguments::settings_text(const std::string& other, const std:
     if (fits) words.push_back("--set " + shell_quoted(set));
   }
   return join(words, " ");
+}
+
+std::vector<SweepAxis> section_axes(const LessonInfo& lesson, const std::string& section) {
+  Config config;
+  std::vector<SweepAxis> out;
+  std::vector<std::string> sections;  // that have switches in this lesson
+  for (const Key& key : keys_of(config)) {
+    const bool honoured =
+        std::find(lesson.honours.begin(), lesson.honours.end(), key.name) != lesson.honours.end();
+    if (!honoured || !std::holds_alternative<bool*>(key.place)) continue;
+    const std::string of = key.name.substr(0, key.name.find('.'));
+    if (sections.empty() || sections.back() != of) sections.push_back(of);
+    if (of == section) out.push_back({key.name, {"true", "false"}});
+  }
+  if (!out.empty()) return out;
+  const std::string nearest = nearest_name(section, sections);
+  throw Error("lesson " + lesson.name + " has no section of switches \"" + printable(section, 40) + "\"",
+              printable(section, 100),
+              nearest.empty() ? "sections with switches: " + join(sections, ", ") + "; or key=a,b"
+                              : "did you mean " + nearest + "?");
 }
 
 SweepAxis parse_axis(const std::string& text) {
@@ -212,6 +240,11 @@ MeasureArguments parse_sweep_arguments(const std::vector<std::string>& arguments
   if (out.axes.empty()) {
     throw Error("what shall be varied?", "./isobar sweep " + out.lesson.name + " key=a,b,c",
                 "for example  train.global_batch=2,4,8");
+  }
+  for (const SweepAxis& axis : out.axes) {
+    if (out.one_off && axis.values.size() < 2)
+      throw Error("the key " + printable(axis.key, 80) + " has one value", "--one-off",
+                  "the base's value and at least one other: " + axis.key + "=a,b");
   }
   for (const std::string& set : out.settings.sets) {
     for (const SweepAxis& axis : out.axes) {

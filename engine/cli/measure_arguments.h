@@ -20,7 +20,8 @@ struct MeasureArguments {
   std::vector<SweepAxis> axes;  ///< of a sweep
   std::int64_t steps = 50;  ///< measured ones, after the warm-up; more where workers bring batches in rounds
   std::int64_t repeats = 3;
-  bool whole = false;  ///< of a sweep: whole training instead of `steps`
+  bool one_off = false;  ///< of a sweep: one key at a time leaves the base, instead of a grid
+  bool whole = false;    ///< of a sweep: whole training instead of `steps`
   bool json = false;
   bool help = false;  ///< asked for; `help_text` says it
   std::string help_text;
@@ -33,6 +34,10 @@ struct MeasureArguments {
 /// Error (exit code 2) for anything that makes no sense; keys that the command itself sets are refused.
 MeasureArguments parse_quartet_arguments(const std::vector<std::string>& arguments);
 MeasureArguments parse_sweep_arguments(const std::vector<std::string>& arguments);
+
+/// A section of switches, such as "fusion": every key of it that is true or false and that the lesson
+/// honours, on first, then off. Error (exit code 2) when the lesson has none.
+std::vector<SweepAxis> section_axes(const LessonInfo& lesson, const std::string& section);
 
 /// "key=a,b,[1,2]" as an axis: commas inside brackets and quotes do not split. Error (exit code 2) for an
 /// empty or repeated value.

@@ -52,6 +52,11 @@ double MeasuredPoint::field(std::string_view field_name) const {
   return found.empty() ? -1 : found.median();
 }
 
+double MeasuredPoint::last(std::string_view field_name) const {
+  const Spread found = spread_of(repeats, [&](const SteadyFigures& one) { return one.last(field_name); });
+  return found.empty() ? -1 : found.median();
+}
+
 double MeasuredPoint::share(std::string_view field_name) const {
   const Spread found = spread_of(repeats, [&](const SteadyFigures& one) {
     return one.mean("step_us") > 0 ? one.mean(field_name) / one.mean("step_us") : -1;

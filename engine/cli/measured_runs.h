@@ -27,6 +27,8 @@ struct MeasuredPoint {
 
   /// samples/s of the repeats; empty where none has a step after its warm-up.
   Spread rate() const;
+  /// Over the repeats: the median of a field's last value, of figures that only some steps have; -1 without it.
+  double last(std::string_view name) const;
   /// Over the repeats: the median of a field's mean over steady steps; -1 when no step has it.
   double field(std::string_view name) const;
   /// Over the repeats: the median of the field's share of the steps' time; -1 without it.

@@ -8,6 +8,7 @@
 
 #include "analyse/run_reader.h"
 #include "cli/check_command.h"
+#include "cli/recorded_view.h"
 #include "cli/start.h"
 #include "config/command_line.h"
 #include "config/lesson.h"
@@ -64,8 +65,11 @@ int run_command(const std::vector<std::string>& arguments) {
   }
   const std::string resumed = resume_setting(parsed.settings);
   const Settings settings = resumed.empty() ? parsed.settings : resumed_settings(parsed.settings, resumed);
+  const bool lacking = lacks_device(lesson);
   const LoadedConfig loaded =
-      load_config(home, lesson, settings, preset_device_kind(settings, likely_device_kind));
+      load_config(home, lesson, settings,
+                  preset_device_kind(settings, [&] { return lacking ? "cuda" : likely_device_kind(); }));
+  if (lacking) return show_instead_of_running(lesson);
   const bool cannot_run = loaded.config.run.device.rfind("cuda", 0) == 0 && !has_nvidia_driver();
   if (!cannot_run) {  // else the program says why, and making data first would only take time
     if (const int code = ensure_data(loaded.config); code != 0) return code;

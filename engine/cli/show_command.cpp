@@ -9,9 +9,13 @@
 #include <thread>
 
 #include "analyse/curve_svg.h"
+#include "analyse/operators.h"
 #include "analyse/run_files.h"
 #include "analyse/run_reader.h"
+#include "cli/gradients_command.h"
+#include "cli/recorded_view.h"
 #include "cli/timeline_command.h"
+#include "cli/words.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
@@ -27,18 +31,12 @@ namespace {
 constexpr std::uint64_t kMostNoteBytes = 4096;
 constexpr double kSilent_s = 10;  // a step may take that long; more may be a file system that stalls
 
-/// Takes `flag` out of `arguments`; false when it is not there.
-bool take_flag(std::vector<std::string>& arguments, const std::string& flag) {
-  const auto found = std::find(arguments.begin(), arguments.end(), flag);
-  if (found == arguments.end()) return false;
-  arguments.erase(found);
-  return true;
-}
-
 std::string scores_line(const RunScores& scores) {
-  return fmt::format("  after {:>7} steps  loss {:.4f}  {} RMSE {:.4f}  persistence {:.4f}  ACC {:.3f}",
-                     scores.step, scores.loss, scores.headline, scores.rmse, scores.persistence_rmse,
-                     scores.acc);
+  std::string out = fmt::format("  after {:>7} steps  loss {:.4f}  {} RMSE {:.4f}", scores.step, scores.loss,
+                                scores.headline, scores.rmse);
+  if (scores.persistence_rmse > 0)  // else the run did not record it
+    out += fmt::format("  persistence {:.4f}  ACC {:.3f}", scores.persistence_rmse, scores.acc);
+  return out;
 }
 
 /// "[fault no_shuffle] [disk of 290 MB/s] ", "" for a plain run.
@@ -65,22 +63,40 @@ std::string head_line(const RunReader& reader) {
                              : stalls                     ? ": " + age
                                                           : "";
   const std::string marks = marks_text(view);
-  return fmt::format("{}  {}{}{}{}", reader.folder().filename().string(), state_name(view.state), reason,
-                     silent, marks.empty() ? "" : "  " + marks.substr(0, marks.size() - 1));
+  const std::string state = view.provenance.empty() ? state_name(view.state) : provenance_text(view);
+  return fmt::format("{}  {}{}{}{}", reader.folder().filename().string(), state, reason, silent,
+                     marks.empty() ? "" : "  " + marks.substr(0, marks.size() - 1));
 }
 
 void print_whole(const RunReader& reader, Console& console) {
   const RunView& view = reader.view();
   console.line(head_line(reader));
   if (view.state == RunState::empty) return;
-  console.line(fmt::format("  {}{}, on {} of {}, started {}", view.lesson,
-                           view.preset.empty() ? "" : ", preset " + view.preset, view.device, view.host,
-                           view.started));
+  const std::string host = view.host.empty() ? "" : " of " + view.host;
+  console.line(fmt::format("  {}{}, on {}{}, {} {}", view.lesson,
+                           view.preset.empty() ? "" : ", preset " + view.preset, view.device, host,
+                           view.provenance == "predicted" ? "made" : "started", view.started));
+  if (!view.provenance.empty() && !view.point.empty())
+    console.line("  with         " + printable(view.point, 200));
   for (const RunScores& scores : view.scores) console.line(scores_line(scores));
-  for (const std::string& line : summary_lines(view.summary)) console.line(line);
+  for (const std::string& line : summary_lines(view.summary, view.provenance)) console.line(line);
+  for (const std::string& line : operator_lines(read_operators(reader.folder()))) console.line(line);
   if (view.unread_lines > 0)
     console.line(fmt::format("  {} lines of the stream could not be read", view.unread_lines));
   console.line("  run          " + reader.folder().string());
+}
+
+/// The table of the types that each module got and gave.
+void show_types(const fs::path& run, bool json) {
+  const RunReader reader(run);  // says when it is no run
+  const OperatorTable table = read_operators(run);
+  if (json) {
+    std::printf("%s\n", operators_json(table).c_str());
+    return;
+  }
+  Console console;
+  console.line(run.filename().string());
+  for (const std::string& line : type_lines(table)) console.line(line);
 }
 
 std::string live_line(const RunView& view) {
@@ -128,7 +144,7 @@ int list(Console& console) {
     console.line("no run is here yet: ./isobar run 01_baseline");
     return 0;
   }
-  console.line(fmt::format("{:<42} {:<8} {:<10} {:>13} {:>9} {:>11} {:>8}  {}", "run", "state", "preset",
+  console.line(fmt::format("{:<42} {:<9} {:<10} {:>13} {:>9} {:>11} {:>8}  {}", "run", "state", "preset",
                            "steps", "RMSE", "samples/s", "size", "note"));
   std::uint64_t all_bytes = 0;
   for (const fs::path& path : runs) {
@@ -144,10 +160,11 @@ int list(Console& console) {
     const RunSummary& summary = view.summary;
     const std::string rmse = summary.has_scores ? fmt::format("{:.4f}", summary.rmse) : "-";
     const std::string rate = summary.samples_per_s > 0 ? fmt::format("{:.1f}", summary.samples_per_s) : "-";
-    console.line(fmt::format(
-        "{:<42} {:<8} {:<10} {:>13} {:>9} {:>11} {:>8}  {}", path.filename().string(), state_name(view.state),
-        view.preset, fmt::format("{}/{}", summary.steps, summary.wanted_steps), rmse, rate,
-        human_bytes(bytes), problem + marks_text(view) + group_text(view) + printable(note_of(path), 60)));
+    console.line(fmt::format("{:<42} {:<9} {:<10} {:>13} {:>9} {:>11} {:>8}  {}", path.filename().string(),
+                             view.provenance.empty() ? state_name(view.state) : view.provenance.c_str(),
+                             view.preset, fmt::format("{}/{}", summary.steps, summary.wanted_steps), rmse,
+                             rate, human_bytes(bytes),
+                             problem + marks_text(view) + group_text(view) + printable(note_of(path), 60)));
   }
   console.line(fmt::format("{} runs, {}", runs.size(), human_bytes(all_bytes)));
   return 0;
@@ -186,30 +203,19 @@ void remove_run(const fs::path& run) {
   if (code) throw system_error("the run cannot be deleted", run.string(), code.value());
 }
 
+constexpr const char* kShow = "./isobar show";
 constexpr const char* kShowUsage =
     "./isobar show RUN [--follow] [--json] [--curve FILE.svg] [--timeline [--step N] [--steps K]] "
-    "[--trace FILE.json]; RUN is a folder, a name, or last; N counts from 0";
+    "[--trace FILE.json] [--gradients [--step N]] [--types]; RUN is a folder, a name, or last; N counts from "
+    "0; "
+    "./isobar show LESSON --recorded";
 
-/// Takes "OPTION VALUE" out of `arguments`, where it is. An option without its value is an Error (exit code
-/// 2).
-std::optional<std::string> take_value(std::vector<std::string>& arguments, const std::string& option) {
-  const auto found = std::find(arguments.begin(), arguments.end(), option);
-  if (found == arguments.end()) return std::nullopt;
-  if (found + 1 == arguments.end()) throw Error(option + " what?", "./isobar show", kShowUsage);
-  const std::string value = *(found + 1);
-  arguments.erase(found, found + 2);
-  return value;
-}
-
-/// After all that is known was taken out of `arguments`.
-void refuse_options(const std::vector<std::string>& arguments) {
-  for (const std::string& word : arguments) {
-    if (word.rfind('-', 0) != 0) continue;
-    const std::string nearest =
-        nearest_name(word, {"--follow", "--json", "--curve", "--timeline", "--step", "--steps", "--trace"});
-    throw Error("unknown option " + printable(word, 40), "./isobar show",
-                nearest.empty() ? kShowUsage : "did you mean " + nearest + "?");
-  }
+/// Takes what asks for the histogram of gradients out of `arguments`: the step, -1 = the last one, or nothing
+/// when it is not asked for.
+std::optional<std::int64_t> take_gradients(std::vector<std::string>& arguments) {
+  if (!take_flag(arguments, "--gradients")) return std::nullopt;
+  const std::optional<std::string> step = take_value(arguments, "--step", kShow, kShowUsage);
+  return step ? parse_steps("--step", *step, 0) : -1;
 }
 
 /// Takes what asks for the timeline out of `arguments`.
@@ -217,11 +223,12 @@ TimelineRequest take_timeline(std::vector<std::string>& arguments, bool json) {
   TimelineRequest out;
   out.json = json;
   out.draw = take_flag(arguments, "--timeline");
-  out.trace_file = take_value(arguments, "--trace");
-  const std::optional<std::string> first = take_value(arguments, "--step");
-  const std::optional<std::string> steps = take_value(arguments, "--steps");
+  out.trace_file = take_value(arguments, "--trace", kShow, kShowUsage);
+  const std::optional<std::string> first = take_value(arguments, "--step", kShow, kShowUsage);
+  const std::optional<std::string> steps = take_value(arguments, "--steps", kShow, kShowUsage);
   if (!out.draw && (first || steps))
-    throw Error("--step and --steps choose what --timeline draws", "./isobar show", kShowUsage);
+    throw Error("--step and --steps choose what --timeline draws, and --step what --gradients does", kShow,
+                kShowUsage);
   if (first) out.wish.first = parse_steps("--step", *first, 0);
   if (steps) out.wish.steps = parse_steps("--steps", *steps, 1);
   return out;
@@ -233,14 +240,32 @@ int show_command(const std::vector<std::string>& words) {
   std::vector<std::string> arguments = words;
   const bool json = take_flag(arguments, "--json");
   const bool live = take_flag(arguments, "--follow");
-  const std::optional<std::string> curve = take_value(arguments, "--curve");
+  const bool recorded = take_flag(arguments, "--recorded");
+  const bool types = take_flag(arguments, "--types");
+  const std::optional<std::string> curve = take_value(arguments, "--curve", kShow, kShowUsage);
+  const std::optional<std::int64_t> gradients = take_gradients(arguments);
   const TimelineRequest timeline = take_timeline(arguments, json);
-  refuse_options(arguments);
-  if (arguments.size() != 1) throw Error("which run?", "./isobar show", kShowUsage);
+  refuse_unknown(arguments,
+                 {"--follow", "--json", "--curve", "--timeline", "--step", "--steps", "--trace", "--recorded",
+                  "--gradients", "--types"},
+                 kShow, kShowUsage);
+  if (arguments.size() != 1) throw Error("which run?", kShow, kShowUsage);
   const bool asks_timeline = timeline.draw || timeline.trace_file;
   if (asks_timeline && (live || curve))
-    throw Error("--timeline and --trace go with neither --follow nor --curve", "./isobar show", kShowUsage);
-  const fs::path run = find_run(arguments.front(), "runs");
+    throw Error("--timeline and --trace go with neither --follow nor --curve", kShow, kShowUsage);
+  if (gradients && (asks_timeline || live || curve))
+    throw Error("--gradients goes with --step and --json alone", kShow, kShowUsage);
+  if (types && (gradients || asks_timeline || live || curve))
+    throw Error("--types goes with --json alone", kShow, kShowUsage);
+  const fs::path run = recorded ? recorded_folder(arguments.front()) : find_run(arguments.front(), "runs");
+  if (types) {
+    show_types(run, json);
+    return 0;
+  }
+  if (gradients) {
+    show_gradients(run, *gradients, json);
+    return 0;
+  }
   if (asks_timeline) {
     show_timeline(run, timeline);
     return 0;
@@ -260,8 +285,17 @@ int show_command(const std::vector<std::string>& words) {
     std::printf("%s\n", to_json(reader).c_str());
   } else {
     print_whole(reader, console);
+    if (recorded) print_other_recorded(arguments.front(), run);
   }
   return 0;
+}
+
+void show_run(const fs::path& run) {
+  RunReader reader(run);
+  while (reader.update()) {
+  }
+  Console console;
+  print_whole(reader, console);
 }
 
 int runs_command(const std::vector<std::string>& arguments) {

@@ -83,11 +83,17 @@ int ensure_data(const Config& config, bool quiet) {
   return ended.code;
 }
 
+bool lacks_device(const LessonInfo& lesson) { return lesson.needs == "cuda" && !has_nvidia_driver(); }
+
+Error needs_device(const LessonInfo& lesson) {
+  return {"lesson " + lesson.name + " needs an NVIDIA GPU, and there is no NVIDIA driver here",
+          lesson.file.string(),
+          "./isobar doctor says what this machine has; ./isobar show " + lesson.name +
+              " --recorded opens a run of another machine"};
+}
+
 void check_can_run(const LessonInfo& lesson) {
-  if (lesson.needs == "cuda" && !has_nvidia_driver()) {
-    throw Error("lesson " + lesson.name + " needs an NVIDIA GPU, and there is no NVIDIA driver here",
-                lesson.file.string(), "./isobar doctor says what this machine has");
-  }
+  if (lacks_device(lesson)) throw needs_device(lesson);
   const fs::path program = program_folder() / lesson.name;
   if (!fs::exists(program)) {
     throw Error("the program of " + lesson.name + " is not built", program.string(), "./isobar setup",

@@ -24,6 +24,10 @@ int start_and_wait(const std::vector<std::string>& words);
 /// when it is large). The exit code of what makes it; `quiet`: without a word on standard output.
 int ensure_data(const Config& config, bool quiet = false);
 
+/// Whether the lesson wants a device that is not here, and the Error (exit code 2) that says so.
+bool lacks_device(const LessonInfo& lesson);
+Error needs_device(const LessonInfo& lesson);
+
 /// Error when the lesson cannot run here at all: it needs a device that is not there (exit code 2), or is not
 /// built (exit code 1).
 void check_can_run(const LessonInfo& lesson);

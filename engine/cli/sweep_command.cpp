@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/measured_runs.h"
+#include "cli/one_off.h"
+#include "cli/text_table.h"
 #include "core/error.h"
 #include "core/text.h"
 
@@ -81,12 +83,10 @@ struct Results {
   }
 };
 
-using Row = std::vector<std::string>;
-
 std::string milliseconds(double time_us) { return time_us < 0 ? "-" : fmt::format("{:.2f}", time_us * 1e-3); }
 
-Row head_of(const std::vector<SweepAxis>& axes, const Results& results) {
-  Row out;
+TableRow head_of(const std::vector<SweepAxis>& axes, const Results& results) {
+  TableRow out;
   for (const SweepAxis& axis : axes) out.push_back(axis.key);
   out.insert(out.end(), {"samples/s", "", "min .. max", "of best", "step ms", "load ms"});
   if (results.has_stalls) out.emplace_back("stall");
@@ -94,8 +94,8 @@ Row head_of(const std::vector<SweepAxis>& axes, const Results& results) {
   return out;
 }
 
-Row row_of(const MeasuredPoint& point, std::size_t i, const Results& results) {
-  Row out;
+TableRow row_of(const MeasuredPoint& point, std::size_t i, const Results& results) {
+  TableRow out;
   for (const std::string& set : point.sets) out.push_back(printable(set.substr(set.find('=') + 1), 60));
   const Spread& rate = results.rates[i];
   if (point.repeats.empty()) {
@@ -123,21 +123,6 @@ Row row_of(const MeasuredPoint& point, std::size_t i, const Results& results) {
     out.push_back(results.rmse_marks[i]);
   }
   return out;
-}
-
-void print_table(const std::vector<Row>& rows) {
-  const std::size_t columns = rows.front().size();
-  std::vector<std::size_t> widths(columns, 0);
-  for (const Row& row : rows) {
-    for (std::size_t c = 0; row.size() == columns && c < columns; ++c)
-      widths[c] = std::max(widths[c], row[c].size());
-  }
-  for (const Row& row : rows) {
-    std::string line = " ";
-    for (std::size_t c = 0; c < row.size(); ++c)
-      line += fmt::format(" {:>{}}", row[c], widths[c] + (widths[c] > 1));
-    std::puts(line.substr(0, line.find_last_not_of(' ') + 1).c_str());
-  }
 }
 
 Json to_json(const MeasuredRuns& runs, const MeasureArguments& arguments, const Results& results) {
@@ -190,8 +175,12 @@ int sweep_command(const std::vector<std::string>& words) {
     return 0;
   }
   MeasuredRuns runs({.command = "sweep", .arguments = arguments, .stop_at_failure = false},
-                    grid_of(arguments.axes));
+                    arguments.one_off ? one_off_points(arguments.axes) : grid_of(arguments.axes));
   const int code = runs.run();
+  if (arguments.one_off) {
+    print_one_off(runs, arguments);
+    return code;
+  }
   const Results results(runs.points());
   if (results.best_rate == 0 && results.headline.empty()) return code;
   if (arguments.json) {
@@ -201,7 +190,7 @@ int sweep_command(const std::vector<std::string>& words) {
     return code;
   }
   std::printf("sweep of %s\n", measured_what(runs, arguments, "repeat").c_str());
-  std::vector<Row> rows = {head_of(arguments.axes, results)};
+  std::vector<TableRow> rows = {head_of(arguments.axes, results)};
   for (std::size_t i = 0; i < runs.points().size(); ++i) rows.push_back(row_of(runs.points()[i], i, results));
   print_table(rows);
   std::puts("  * the best, = the same as the best inside the spread of the repeats");

@@ -6,7 +6,7 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kRounds = 2;                      // pieces that a thread has on their way at once
-constexpr std::int64_t kMostBlocks = 1 << 16;   // the rest is strided over
+constexpr std::int64_t kMostBlocks = 1 << 13;   // the rest is strided over
 constexpr int kRowLanes = 8;                    // of a block in the backward pass: rows at once
 constexpr int kColumnLanes = 32;                // and pieces of a row at once
 

@@ -16,13 +16,13 @@ struct Pieces {
       const std::int64_t last = job.n * (piece + 1) / kGradientNormPieces;
       const float* const values = job.gradients;
       double sum = 0;
-      std::int64_t bad = 0;
+      std::uint32_t bad = 0;
 #pragma omp simd reduction(+ : sum, bad)
       for (std::int64_t i = first; i < last; ++i) {
         const auto value = static_cast<double>(values[i]);
         sum += value * value;
-        bad +=
-            static_cast<std::int64_t>((std::bit_cast<std::uint32_t>(values[i]) & 0x7f800000U) == 0x7f800000U);
+        bad += static_cast<std::uint32_t>((std::bit_cast<std::uint32_t>(values[i]) & 0x7f800000U) ==
+                                          0x7f800000U);
       }
       job.scratch[piece] = sum;
       job.scratch[kGradientNormPieces + piece] = static_cast<double>(bad);

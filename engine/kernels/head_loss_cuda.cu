@@ -9,7 +9,7 @@ constexpr int kWarps = kThreads / 32;
 constexpr int kTileValues = 8192;  // 32 KB of a block's shared memory
 constexpr int kMostPixels = 128;
 constexpr int kMostChannels = 256;
-constexpr std::int64_t kMostBlocks = 1 << 16;  // of the backward pass; the rest is strided over
+constexpr std::int64_t kMostBlocks = 1 << 12;  // of the backward pass; the rest is strided over
 
 /// The forecast lies by token, channels fastest; the target by channel, pixels of a line fastest. A tile is
 /// `pixels` neighbours of one image line in `channels` channels: it comes to shared memory in the order of

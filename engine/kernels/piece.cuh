@@ -1,15 +1,14 @@
 #pragma once
-// What our CUDA kernels share: values in groups that one instruction moves, the three element types, sums over
-// a warp in a fixed order, and the launch.
+// What our CUDA kernels share: values in groups that one instruction moves, the three element types, and sums
+// over a warp in a fixed order.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-#include <cuda_runtime.h>
 
 #include <algorithm>
 #include <cstdint>
 
-#include "cuda/check.h"
 #include "kernels/element_type.h"
+#include "kernels/launch.cuh"
 
 namespace isobar {
 
@@ -77,14 +76,6 @@ void with_element_type(ElementType type, const Run& run) {
     case ElementType::bf16:
       return run(__nv_bfloat16{});
   }
-}
-
-/// Starts `kernel`; `name` is what an Error calls it.
-template <typename... Parameters, typename... Arguments>
-void launch(const char* name, void (*kernel)(Parameters...), dim3 blocks, dim3 threads, CUstream_st* stream,
-            const Arguments&... arguments) {
-  kernel<<<blocks, threads, 0, stream>>>(arguments...);
-  check_cuda(cudaGetLastError(), name);
 }
 
 }  // namespace isobar

@@ -9,7 +9,7 @@ constexpr int kWarps = 4;  // of a block in the forward pass, each with a row of
 constexpr int kBackwardWarps = 8;
 constexpr int kLane = 4;                    // values that a lane holds of each 128 of a row
 constexpr int kPiece = 32 * kLane;          // values of a row that a warp moves at once
-constexpr std::int64_t kMostBlocks = 1 << 20;  // the rest is strided over
+constexpr std::int64_t kMostBlocks = 1 << 13;  // the rest is strided over
 
 using Four = Piece<float, kLane>;
 

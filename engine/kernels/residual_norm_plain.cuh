@@ -10,7 +10,7 @@ namespace residual_norm_rows {
 inline constexpr int kThreads = 256;
 inline constexpr int kRowLanes = 8;
 inline constexpr int kColumnLanes = 32;
-inline constexpr std::int64_t kMostBlocks = 1 << 20;  // the rest is strided over
+inline constexpr std::int64_t kMostBlocks = 1 << 13;  // the rest is strided over
 
 /// The sum over the block, the same bits in all its threads.
 __device__ inline float block_sum(float value) {

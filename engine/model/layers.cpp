@@ -1,6 +1,7 @@
 #include "model/layers.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/autocast_mode.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/layer_norm.h>
@@ -54,6 +55,17 @@ PatchEmbed::PatchEmbed(Parameters& parameters, const std::string& module, std::i
 
 at::Tensor PatchEmbed::operator()(const at::Tensor& image) const {
   const ModuleScope scope(name);
+  // libtorch 2.11 hands 16-bit convolutions on processors with AMX to a kernel that is wrong for 20 channels
+  // and patches of 8 (pytorch issue 169688): there patches are laid out in rows and multiplied.
+  if (image.is_cpu() && at::autocast::is_autocast_enabled(at::kCPU)) {
+    const std::int64_t rows = image.size(2) / patch;
+    const std::int64_t columns = image.size(3) / patch;
+    const at::Tensor patches = image.to(at::autocast::get_autocast_dtype(at::kCPU))
+                                   .view({image.size(0), image.size(1), rows, patch, columns, patch})
+                                   .permute({0, 2, 4, 1, 3, 5})
+                                   .reshape({image.size(0), rows * columns, image.size(1) * patch * patch});
+    return at::linear(patches, weight.flatten(1), bias);
+  }
   const at::Tensor features = at::conv2d(image, weight, bias, {patch, patch});  // [B, E, H/P, W/P]
   return features.flatten(2).transpose(1, 2);
 }

@@ -29,14 +29,16 @@ JsonLine summary_event(const RunSummary& summary) {
   line.add("steps", summary.steps)
       .add("samples", summary.samples)
       .add("wall_us", std::llround(summary.wall_s * 1e6));
-  if (summary.measure.empty() && summary.steps > 0)
-    line.add("first_loss", summary.first_loss).add("loss", summary.last_loss);
+  if (summary.has_losses) line.add("first_loss", summary.first_loss).add("loss", summary.last_loss);
+  if (summary.scale > 0) line.add("scale", summary.scale).add("skipped", summary.skipped);
   line.add("samples_per_s", summary.samples_per_s).add("step_us", summary.step_us);
   for (const auto& [stage, time_us] : summary.stages_us) line.add(stage + "_us", time_us);
   line.add("stall_us", summary.stall_us).add("read_bytes", summary.read_bytes);
   line.add("read_cpu_us", summary.read_cpu_us);
   if (summary.slots > 0) line.add("queue_slots", summary.ready_slots).add("slots", summary.slots);
   line.add("mfu", summary.mfu()).add("peak_flops_per_s", summary.peak_flops_per_s);
+  if (summary.peak_flops_per_s > 0)
+    line.add("peak_source", summary.peak_of_data_sheet ? "data sheet" : "matrix products");
   if (summary.has_scores) {
     line.add("valid_loss", summary.valid_loss).add("rmse_" + summary.headline, summary.rmse);
     line.add("persistence_rmse_" + summary.headline, summary.persistence_rmse);
@@ -59,6 +61,13 @@ std::string stage_shares(const std::vector<std::pair<std::string, double>>& stag
 
 namespace {
 
+std::string peak_text(const RunSummary& summary, const std::string& provenance) {
+  const std::string type = summary.precision.empty() ? "fp32" : summary.precision;
+  if (provenance == "predicted" || summary.peak_of_data_sheet)
+    return "dense peak of " + type + " by data sheet";
+  return type + " matrix products, measured " + (provenance.empty() ? "here" : "there");
+}
+
 std::string loader_text(const RunSummary& summary) {
   const double gigabytes = static_cast<double>(summary.read_bytes) * 1e-9;
   const std::string ready = summary.slots > 0
@@ -72,33 +81,46 @@ std::string loader_text(const RunSummary& summary) {
 
 }  // namespace
 
-std::vector<std::string> summary_lines(const RunSummary& summary) {
+std::vector<std::string> summary_lines(const RunSummary& summary, const std::string& provenance) {
   std::vector<std::string> out;
-  out.push_back(fmt::format("  steps        {} of {}, {} samples in {}", summary.steps, summary.wanted_steps,
-                            human_count(summary.samples), human_seconds(summary.wall_s)));
-  if (summary.measure.empty() && summary.steps > 0) {
+  const bool predicted = provenance == "predicted";
+  if (!predicted) {
+    out.push_back(fmt::format("  steps        {} of {}, {} samples in {}", summary.steps,
+                              summary.wanted_steps, human_count(summary.samples),
+                              human_seconds(summary.wall_s)));
+  }
+  if (summary.has_losses) {
     out.push_back(fmt::format("  train loss   {:.4f} at the start, {:.4f} at the end", summary.first_loss,
                               summary.last_loss));
   } else if (!summary.measure.empty()) {
     out.push_back(fmt::format("  measures     {}: {}", printable(summary.measure, 20),
                               measure_sentence(summary.measure)));
   }
+  if (summary.scale > 0) {
+    out.push_back(
+        fmt::format("  loss scale   {:.6g} at the end; {} step{} skipped because a gradient overflowed",
+                    summary.scale, summary.skipped, summary.skipped == 1 ? "" : "s"));
+  }
   if (summary.has_scores) {
     out.push_back(fmt::format("  valid loss   {:.4f}", summary.valid_loss));
-    const std::string climatology =
-        summary.climatology_rmse > 0 ? fmt::format(", climatology {:.4f}", summary.climatology_rmse) : "";
-    out.push_back(fmt::format("  {:<12} RMSE {:.4f}; persistence {:.4f}{}: {:.1f} % {} than persistence",
-                              summary.headline, summary.rmse, summary.persistence_rmse, climatology,
-                              100 * std::fabs(summary.rmse / summary.persistence_rmse - 1),
-                              summary.rmse < summary.persistence_rmse ? "better" : "worse"));
+    std::string line = fmt::format("  {:<12} RMSE {:.4f}", summary.headline, summary.rmse);
+    if (summary.persistence_rmse > 0) {
+      line += fmt::format("; persistence {:.4f}", summary.persistence_rmse);
+      if (summary.climatology_rmse > 0) line += fmt::format(", climatology {:.4f}", summary.climatology_rmse);
+      line += fmt::format(": {:.1f} % {} than persistence",
+                          100 * std::fabs(summary.rmse / summary.persistence_rmse - 1),
+                          summary.rmse < summary.persistence_rmse ? "better" : "worse");
+    }
+    out.push_back(line);
   }
   if (summary.samples_per_s > 0) {
-    const std::string mfu =
-        summary.mfu() > 0 ? fmt::format(", MFU {:.1f} % of {:.0f} GFLOP/s (matrix products, measured here)",
-                                        100 * summary.mfu(), summary.peak_flops_per_s * 1e-9)
-                          : "";
-    out.push_back(fmt::format("  throughput   {:.1f} samples/s without the first {} steps{}",
-                              summary.samples_per_s, summary.warm_up_steps, mfu));
+    const std::string mfu = summary.mfu() > 0
+                                ? fmt::format(", MFU {:.1f} % of {:.0f} GFLOP/s ({})", 100 * summary.mfu(),
+                                              summary.peak_flops_per_s * 1e-9, peak_text(summary, provenance))
+                                : "";
+    const std::string steady =
+        predicted ? "" : fmt::format(" without the first {} steps", summary.warm_up_steps);
+    out.push_back(fmt::format("  throughput   {:.1f} samples/s{}{}", summary.samples_per_s, steady, mfu));
     out.push_back(fmt::format("  a step       {:.1f} ms: {}", summary.step_us * 1e-3,
                               stage_shares(summary.stages_us, summary.step_us)));
     if (summary.read_bytes > 0) out.push_back("  loader       " + loader_text(summary));

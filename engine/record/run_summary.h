@@ -15,9 +15,13 @@ struct RunSummary {
   std::int64_t wanted_steps = 0;
   std::int64_t samples = 0;
   double wall_s = 0;
-  std::string measure;    ///< what a run that only measures does ("full", "io", "synthetic"); "" = it trains
-  double first_loss = 0;  ///< of a run that trains, as is all that is said of losses here
+  std::string measure;  ///< what a run that only measures does ("full", "io", "synthetic"); "" = it trains
+  bool has_losses = false;  ///< it trains and said so; a predicted run has none
+  std::string precision;    ///< "tf32", "fp16" or "bf16"; "" = fp32
+  double first_loss = 0;    ///< of a run that trains, as is all that is said of losses here
   double last_loss = 0;
+  double scale = 0;          ///< of the loss at the end; 0 = it was not scaled
+  std::int64_t skipped = 0;  ///< steps in which a gradient overflowed, so that no update was made
   bool has_scores = false;
   double valid_loss = 0;
   std::string headline;  ///< the channel that the scores below are of, "u10m"
@@ -37,7 +41,9 @@ struct RunSummary {
   std::int64_t read_bytes = 0;   ///< all of it; 0 = not known
   std::int64_t read_cpu_us = 0;  ///< processor time that reading and normalising took
   double flops_per_sample = 0;   ///< forward and backward, model operations
-  double peak_flops_per_s = 0;   ///< measured here with matrix products; 0 = not measured
+  double peak_flops_per_s =
+      0;  ///< of matrix products of `precision`, measured or of a prediction; 0 = not known
+  bool peak_of_data_sheet = false;  ///< that peak is no measurement
 
   /// Model operations per second over the peak; 0 when one of them is not known. Data loading is inside the
   /// clock.
@@ -56,8 +62,9 @@ std::string measure_sentence(const std::string& measure);
 /// The `summary` line of the stream.
 JsonLine summary_event(const RunSummary& summary);
 
-/// A few lines for a person; every figure was measured in this run.
-std::vector<std::string> summary_lines(const RunSummary& summary);
+/// A few lines for a person. `provenance` is "" for figures that were measured in this run, "recorded" for a
+/// run of another machine or day, "predicted" for one that nobody ran.
+std::vector<std::string> summary_lines(const RunSummary& summary, const std::string& provenance = "");
 
 /// "load 6 %, forward 33 %, ..." of the step, the rest included.
 std::string stage_shares(const std::vector<std::pair<std::string, double>>& stages_us, double step_us);

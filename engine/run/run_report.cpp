@@ -119,7 +119,9 @@ int Run::finish() {
                                         : fmt::format("{} after {} steps, {} a checkpoint", signal_name(stop),
                                                       steps_done_, measures() ? "without" : "with");
   const bool computed = loaded_.config.run.measure != "io";
-  summary_.peak_flops_per_s = complete() && computed ? measure_peak_flops(device_) : 0;
+  const Peak peak = complete() && computed ? peak_of(device_, loaded_.config.amp.mode) : Peak{};
+  summary_.peak_flops_per_s = peak.flops_per_s;
+  summary_.peak_of_data_sheet = peak.from_data_sheet;
   const std::exception_ptr lost = end(complete() ? "done" : "stopped", reason);
   const std::string fault = has_fault(Fault::none) ? "" : "  with the fault " + loaded_.config.run.fault;
   console_.line((complete() ? "done" : "stopped: " + reason) + fault);

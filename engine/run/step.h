@@ -9,6 +9,7 @@
 #include "device/operator_watch.h"
 #include "device/ranges.h"
 #include "device/stage_timer.h"
+#include "run/step_figures.h"
 
 namespace isobar {
 
@@ -27,7 +28,7 @@ struct StepResult {
 struct PendingStep {
   std::int64_t index;
   StepResult result;
-  at::Tensor fetched;  ///< its loss in host memory, once the times are ready; undefined when no report is due
+  FetchedFigures fetched;  ///< to be taken once the times are ready; false when no report is due
   PendingStageTimes times;
   std::int64_t t_us;                         ///< since the run began, when the host was done
   LoaderCounts loader;                       ///< what the loader did for it

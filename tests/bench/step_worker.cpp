@@ -18,6 +18,7 @@
 #include "device/device.h"
 #include "device/memory.h"
 #include "device/peak.h"
+#include "device/precision.h"
 #include "fields/safetensors.h"
 #include "model/parameters.h"
 #include "model/vit.h"

@@ -240,7 +240,7 @@ case_bench_offline() {
 case_help_installs_nothing() {
   local command
   touch "$WORLD/no-packages"
-  for command in setup test bundle doctor clean bench run quartet sweep show runs ladder data; do
+  for command in setup test bundle doctor clean bench run quartet sweep predict record show runs ladder data; do
     isobar $command --help
     expect "$command: code 0" [ "$CODE" = 0 ]
     expect "$command: a page" says "./isobar"

@@ -1,0 +1,161 @@
+#include "analyse/thin_run.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <vector>
+
+#include "analyse/run_files.h"
+#include "analyse/run_reader.h"
+#include "config/toml_limits.h"
+#include "config/toml_text.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "record/run_folder.h"
+#include "record/stream_reader.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr std::size_t kFirstSteps = 20;
+
+struct Line {
+  std::string text;
+  bool is_step = false;
+  bool has_loss = false;
+  bool is_kept = false;  ///< whatever else is thinned
+};
+
+std::string environment_value(const fs::path& run, const std::string& key) {
+  for (const auto& [name, value] : config_of(run)) {
+    if (name == "environment." + key) return value;
+  }
+  return "";
+}
+
+/// The line with which the run begins: recorded on a device, by no process of this machine.
+std::string recorded_head(const std::string& line, const std::string& device) {
+  Json head = Json::parse(line);
+  for (const char* const key : {"host", "pid", "parent_pid", "group", "point", "repeat"}) head.erase(key);
+  head["provenance"] = "recorded";
+  head["device"] = device;
+  return head.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::vector<Line> lines_of(const fs::path& run, const std::string& device) {
+  StreamReader stream(RunFolder{run}.stream_file(0));
+  EventParser parser;
+  std::vector<Line> out;
+  std::size_t steps = 0;
+  for (std::vector<std::string> some = stream.read_new(); !some.empty(); some = stream.read_new()) {
+    for (std::string& text : some) {
+      const Event* const event = parser.parse(text);
+      if (event == nullptr) continue;
+      Line line;
+      line.is_step = event->kind() == "step";
+      line.has_loss = event->find("loss") != nullptr;
+      line.is_kept = !line.is_step || steps < kFirstSteps || event->find("launches") != nullptr;
+      steps += line.is_step ? 1 : 0;
+      line.text = (event->kind() == "run" ? recorded_head(text, device) : std::move(text)) + "\n";
+      out.push_back(std::move(line));
+    }
+  }
+  for (auto it = out.rbegin(); it != out.rend(); ++it) {
+    if (!it->is_step) continue;
+    it->is_kept = true;
+    break;
+  }
+  return out;
+}
+
+/// Marks what is kept when of the other steps every k-th stays; 1 = all. Bytes of what is kept.
+std::uint64_t keep_every(std::vector<Line>& lines, std::size_t k, std::vector<bool>& kept) {
+  bool losses = false;
+  for (const Line& line : lines) losses = losses || (line.is_step && line.has_loss);
+  kept.assign(lines.size(), false);
+  std::uint64_t bytes = 0;
+  std::size_t seen = 0;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const bool counts = lines[i].is_step && (lines[i].has_loss || !losses);
+    kept[i] = lines[i].is_kept || k == 1 || (counts && seen % (k - 1) == 0);
+    seen += counts ? 1 : 0;
+    bytes += kept[i] ? lines[i].text.size() : 0;
+  }
+  return bytes;
+}
+
+/// run.toml without what is of the machine alone: folders keep their last name.
+std::string thin_config(const fs::path& run) {
+  static constexpr std::array<const char*, 4> kFolders = {"data.root", "train.init", "train.resume",
+                                                          "train.save_init"};
+  std::istringstream text(read_text_file(RunFolder{run}.config_file(), kMostTomlBytes));
+  std::string out;
+  std::string section;
+  for (std::string line; std::getline(text, line);) {
+    const std::string key = line.substr(0, line.find_first_of(" =#"));
+    if (!line.empty() && line.front() == '[') section = line.substr(1, line.find(']') - 1);
+    if (section == "environment" && (key == "host" || key == "command")) continue;
+    const std::string whole = section + "." + key;
+    for (const char* const folder : kFolders) {
+      if (whole != folder) continue;
+      const std::vector<TomlEntry> entry = parse_toml(line, "run.toml");
+      const auto* const value = entry.empty() ? nullptr : std::get_if<std::string>(&entry.front().value);
+      line = key + " = " + toml_string(value == nullptr ? "" : fs::path(*value).filename().string());
+    }
+    out += line + "\n";
+  }
+  return out;
+}
+
+void check(const RunReader& reader) {
+  const RunView& view = reader.view();
+  const std::string where = reader.folder().string();
+  if (!view.provenance.empty())
+    throw Error("the run is " + view.provenance + " itself", where, "name a measured one");
+  if (view.state != RunState::done)
+    throw Error(
+        fmt::format("only a run that was done can be recorded; this one is {}", state_name(view.state)),
+        where, "./isobar runs lists what is here");
+  if (!view.fault.empty())
+    throw Error("the run had a fault on purpose: " + view.fault, where, "record one without");
+  if (view.started.size() < 10) throw Error("the run does not say when it began", where, "");
+}
+
+}  // namespace
+
+ThinRun thin_run(const fs::path& run, std::uint64_t most_bytes) {
+  RunReader reader(run);
+  while (reader.update()) {
+  }
+  check(reader);
+  ThinRun out;
+  const std::string named = environment_value(run, "device_is");
+  out.device = named.empty() ? reader.view().device : named.substr(0, named.find(','));
+  out.day = reader.view().started.substr(0, 10);
+  std::vector<Line> lines = lines_of(run, out.device);
+  std::vector<bool> kept;
+  std::size_t k = 1;
+  while (keep_every(lines, k, kept) > most_bytes) {
+    if (k > lines.size())
+      throw Error("what the run recorded beside its steps is too much", run.string(),
+                  fmt::format("a recorded run has at most {}", human_bytes(most_bytes)));
+    k += 1 + k / 8;
+  }
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    out.all_steps += lines[i].is_step ? 1 : 0;
+    if (!kept[i]) continue;
+    out.steps += lines[i].is_step ? 1 : 0;
+    out.stream += lines[i].text;
+  }
+  out.config = thin_config(run);
+  return out;
+}
+
+}  // namespace isobar

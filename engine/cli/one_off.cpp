@@ -1,0 +1,169 @@
+#include "cli/one_off.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "cli/text_table.h"
+#include "core/error.h"
+#include "core/text.h"
+
+namespace isobar {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr std::size_t kMostPoints = 1000;
+
+std::string setting(const SweepAxis& axis, std::size_t value) { return axis.key + "=" + axis.values[value]; }
+
+/// The base with value `value` of key `axis`.
+MeasuredPoint point_with(const std::vector<SweepAxis>& axes, std::size_t axis, std::size_t value) {
+  MeasuredPoint out;
+  out.name = value == 0 ? "base" : setting(axes[axis], value);
+  for (std::size_t i = 0; i < axes.size(); ++i) out.sets.push_back(setting(axes[i], i == axis ? value : 0));
+  return out;
+}
+
+struct Counted {
+  const char* field;
+  const char* title;
+  const char* unit;  ///< of the JSON key
+  double scale;
+  int digits;
+};
+
+// Counted in the step that is watched, not in every one.
+constexpr Counted kCounted[] = {{"launches", "launches", "launches", 1, 0},
+                                {"moved_bytes", "moved MB", "moved_bytes", 1e-6, 1}};
+
+/// Some point has it.
+bool is_counted(const std::vector<MeasuredPoint>& points, const Counted& what) {
+  for (const MeasuredPoint& point : points) {
+    if (point.last(what.field) >= 0) return true;
+  }
+  return false;
+}
+
+/// "1016 (-484)": the figure and what the base has more or less.
+std::string counted_text(const MeasuredPoint& point, const MeasuredPoint& base, const Counted& what) {
+  const double here = point.last(what.field);
+  const double before = base.last(what.field);
+  if (here < 0) return "-";
+  const std::string text = fmt::format("{:.{}f}", here * what.scale, what.digits);
+  if (before < 0 || &point == &base) return text;
+  return text + fmt::format(" ({:+.{}f})", (here - before) * what.scale, what.digits);
+}
+
+const char* verdict_of(const Spread& rate, const Spread& base) {
+  if (is_same(rate, base)) return "same";
+  return rate.median() > base.median() ? "faster" : "slower";
+}
+
+TableRow row_of(const MeasuredPoint& point, const MeasuredPoint& base, const std::vector<Counted>& counted) {
+  TableRow out = {printable(point.name, 60)};
+  const Spread rate = point.rate();
+  if (rate.empty()) {
+    const std::string first = point.failure.substr(0, point.failure.find('\n'));
+    out.push_back(printable(first.empty() ? "stopped" : first, 60));
+    return out;
+  }
+  const Spread base_rate = base.rate();
+  const bool compared = !base_rate.empty();
+  out.push_back(fmt::format("{:.1f}", rate.median()));
+  out.push_back(compared ? fmt::format("{:.3f}", rate.median() / base_rate.median()) : "-");
+  out.push_back(fmt::format("{:.1f} .. {:.1f}", rate.least(), rate.most()));
+  out.push_back(fmt::format("{:.2f}", point.field("step_us") * 1e-3));
+  out.push_back(&point == &base ? "base" : compared ? verdict_of(rate, base_rate) : "-");
+  for (const Counted& what : counted) out.push_back(counted_text(point, base, what));
+  return out;
+}
+
+Json to_json(const MeasuredRuns& runs, const MeasureArguments& arguments) {
+  const MeasuredPoint& base = runs.points().front();
+  Json points = Json::array();
+  for (const MeasuredPoint& point : runs.points()) {
+    Json keys = Json::object();
+    for (const std::string& set : point.sets)
+      keys[set.substr(0, set.find('='))] = set.substr(set.find('=') + 1);
+    Json out = {{"point", point.name}, {"keys", keys}};
+    Json folders = Json::array();
+    for (const auto& folder : point.runs) folders.push_back(folder.string());
+    out["runs"] = folders;
+    if (!point.failure.empty()) out["failure"] = point.failure;
+    if (const Spread rate = point.rate(); !rate.empty()) {
+      out["samples_per_s"] = rate.median();
+      out["min"] = rate.least();
+      out["max"] = rate.most();
+      out["step_us"] = point.field("step_us");
+      if (const Spread base_rate = base.rate(); !base_rate.empty()) {
+        out["ratio"] = rate.median() / base_rate.median();
+        out["same_as_base"] = &point == &base || is_same(rate, base_rate);
+      }
+    }
+    for (const Counted& what : kCounted) {
+      if (point.last(what.field) >= 0) out[what.unit] = point.last(what.field);
+    }
+    points.push_back(out);
+  }
+  return {{"sweep", arguments.lesson.name},
+          {"one_off", true},
+          {"preset", runs.config(0).preset},
+          {"provenance", "measured here"},
+          {"group", runs.group()},
+          {"steps", arguments.whole ? Json() : Json(arguments.steps)},
+          {"repeats", arguments.repeats},
+          {"stopped", runs.was_stopped()},
+          {"points", points}};
+}
+
+}  // namespace
+
+std::vector<MeasuredPoint> one_off_points(const std::vector<SweepAxis>& axes) {
+  std::vector<MeasuredPoint> points = {point_with(axes, 0, 0)};
+  for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+    for (std::size_t value = 1; value < axes[axis].values.size(); ++value)
+      points.push_back(point_with(axes, axis, value));
+  }
+  if (axes.size() > 1) {
+    MeasuredPoint all{.name = "all second values", .sets = {}};
+    for (const SweepAxis& axis : axes) all.sets.push_back(setting(axis, 1));
+    points.push_back(all);
+  }
+  if (points.size() > kMostPoints)
+    throw Error(fmt::format("there are more than {} points", kMostPoints), "./isobar sweep --one-off",
+                "fewer keys, or fewer values of each");
+  return points;
+}
+
+void print_one_off(const MeasuredRuns& runs, const MeasureArguments& arguments) {
+  bool any = false;
+  for (const MeasuredPoint& point : runs.points()) any = any || !point.rate().empty();
+  if (!any) return;
+  if (arguments.json) {
+    std::printf("%s\n",
+                to_json(runs, arguments).dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+    return;
+  }
+  std::vector<Counted> counted;
+  TableRow head = {"one value changed", "samples/s", "of base", "min .. max", "step ms", ""};
+  for (const Counted& what : kCounted) {
+    if (!is_counted(runs.points(), what)) continue;
+    counted.push_back(what);
+    head.emplace_back(what.title);
+  }
+  std::printf("one-off sweep of %s\n", measured_what(runs, arguments, "repeat").c_str());
+  std::vector<TableRow> rows = {head};
+  for (const MeasuredPoint& point : runs.points())
+    rows.push_back(row_of(point, runs.points().front(), counted));
+  print_table(rows);
+  std::vector<std::string> base;
+  for (const SweepAxis& axis : arguments.axes) base.push_back(setting(axis, 0));
+  std::printf("  base: %s\n", printable(join(base, " "), 400).c_str());
+  std::puts("  same = inside the spread of the repeats; in brackets: more or less than the base");
+  std::printf("  each point and repeat is a run: ./isobar runs | grep %s\n", runs.group().c_str());
+}
+
+}  // namespace isobar

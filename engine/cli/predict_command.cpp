@@ -1,0 +1,222 @@
+#include "cli/predict_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "cli/predicted_run.h"
+#include "cli/words.h"
+#include "config/command_line.h"
+#include "config/lesson.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+
+namespace isobar {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr const char* kPredict = "./isobar predict";
+constexpr const char* kUsage =
+    "./isobar predict LESSON [--device NAME] [--preset NAME] [--config FILE] [--set key=value] [--run-dir "
+    "DIR] [--json]";
+
+/// What the predictions were worth where they could be checked.
+constexpr const char* kKnownError =
+    "on an A100 these formulas gave steps that were 5 to 23 % shorter than published ones";
+
+bool honours(const LessonInfo& lesson, const std::string& key) {
+  return std::find(lesson.honours.begin(), lesson.honours.end(), key) != lesson.honours.end();
+}
+
+std::string pieces_text(const StepForm& form) {
+  std::vector<std::string> names;
+  const auto add = [&](bool is_fused, const char* name) {
+    if (is_fused) names.emplace_back(name);
+  };
+  add(form.fused_adam, "adam");
+  add(form.fused_bias_gelu, "bias_gelu");
+  add(form.fused_residual_norm, "residual_norm");
+  add(form.fused_qkv, "qkv");
+  add(form.fused_head_loss, "head_loss");
+  add(form.fused_grad_norm, "grad_norm");
+  return names.empty() ? "nothing fused" : "fused " + join(names, ", ");
+}
+
+std::string graph_text(const StepForm& form) {
+  if (!form.graph) return "launched one by one";
+  return form.graph_has_optimizer ? "graph of the whole step" : "graph without the optimiser";
+}
+
+void print_class(const char* name, double time_us, double step_us) {
+  std::printf("  %-12s %9.2f ms  %5.1f %%\n", name, time_us * 1e-3, 100 * time_us / step_us);
+}
+
+/// What the tutorial published for this rung, side by side and in no ratio.
+void print_published(const Prediction& prediction, const LessonInfo& lesson) {
+  const Published& published = lesson.published;
+  const VitShape& shape = prediction.form.shape;
+  const VitShape base;
+  const bool same = shape.height == base.height && shape.width == base.width &&
+                    shape.channels == base.channels && shape.embed == base.embed &&
+                    shape.depth == base.depth && shape.heads == base.heads && shape.patch == base.patch &&
+                    prediction.form.batch == 16;
+  if (!same || published.device != prediction.device.name || published.years.empty()) return;
+  std::printf("  published    %.1f samples/s, recorded on %s (%lld, %s)\n", published.samples_per_s.back(),
+              published.device.c_str(), static_cast<long long>(published.years.back()),
+              published.stacks.back().c_str());
+}
+
+void print(const Prediction& prediction, const LessonInfo& lesson) {
+  const StepTime& time = prediction.time;
+  const StepForm& form = prediction.form;
+  const ClassTimes classes = time.classes();
+  const double step_us = time.step_us();
+  std::printf("%s%s on %s, predicted by model (step_time %d)\n", prediction.lesson.c_str(),
+              prediction.preset.empty() ? "" : (", preset " + prediction.preset).c_str(),
+              prediction.device.name.c_str(), kStepTimeVersion);
+  std::printf("  batch %lld, %s, %s attention, %s, %s\n", static_cast<long long>(form.batch),
+              form.precision == "none" ? "fp32" : form.precision.c_str(), time.attention.c_str(),
+              pieces_text(form).c_str(), graph_text(form).c_str());
+  print_class("attention", classes.attention_us, step_us);
+  print_class("GEMM", classes.gemm_us, step_us);
+  print_class("element-wise", classes.element_us, step_us);
+  print_class("misc", classes.misc_us, step_us);
+  if (time.upload_us > 0) print_class("upload", time.upload_us, step_us);
+  std::printf("  device       %9.2f ms\n", time.device_us() * 1e-3);
+  std::printf("  host         %9.2f ms  %.0f launches of %.0f to %.0f us (%.2f to %.2f ms) one by one\n",
+              time.host_us * 1e-3, time.launches, time.host_least_us / time.launches,
+              time.host_most_us / time.launches, time.host_least_us * 1e-3, time.host_most_us * 1e-3);
+  std::printf("  graph        %9.2f ms  %s: what the host needs beyond the device's time\n",
+              time.graph_gain_us() * 1e-3, form.graph ? "saved" : "it would save");
+  std::printf("  step         %9.2f ms  = %.1f samples/s, MFU %.1f %% of %.0f TFLOP/s\n", step_us * 1e-3,
+              prediction.samples_per_s(),
+              100 * prediction.samples_per_s() * prediction.flops_per_sample() / time.peak_flops_per_s,
+              time.peak_flops_per_s * 1e-12);
+  std::printf("  bound by     %s\n", time.bound().c_str());
+  print_published(prediction, lesson);
+  std::printf("  reading is not in it: batches are taken to be ready\n");
+  std::printf("  known error  %s\n", kKnownError);
+}
+
+Json to_json(const Prediction& prediction) {
+  const StepTime& time = prediction.time;
+  const ClassTimes classes = time.classes();
+  return {{"predict", prediction.lesson},
+          {"preset", prediction.preset},
+          {"provenance", "predicted by model for " + prediction.device.name},
+          {"model", fmt::format("step_time {}", kStepTimeVersion)},
+          {"device", prediction.device.name},
+          {"precision", prediction.form.precision},
+          {"attention", time.attention},
+          {"batch", prediction.form.batch},
+          {"attention_us", classes.attention_us},
+          {"gemm_us", classes.gemm_us},
+          {"element_us", classes.element_us},
+          {"misc_us", classes.misc_us},
+          {"upload_us", time.upload_us},
+          {"device_us", time.device_us()},
+          {"launches", time.launches},
+          {"element_bytes", time.element_bytes},
+          {"host_us", time.host_us},
+          {"graph", time.graph},
+          {"graph_gain_us", time.graph_gain_us()},
+          {"step_us", time.step_us()},
+          {"samples_per_s", prediction.samples_per_s()},
+          {"mfu", prediction.samples_per_s() * prediction.flops_per_sample() / time.peak_flops_per_s},
+          {"bound", time.bound()},
+          {"known_error", kKnownError}};
+}
+
+std::string command_text(const std::vector<std::string>& words) {
+  std::string out = kPredict;
+  bool skip = false;  // where it went is seen from where it lies
+  for (const std::string& word : words) {
+    const bool skipped = std::exchange(skip, word == "--run-dir");
+    if (!skipped && !skip && word != "--json") out += " " + shell_quoted(word);
+  }
+  return printable(out, 1000);
+}
+
+Prediction predict(const LessonInfo& lesson, const Settings& settings, const std::string& device) {
+  const LoadedConfig loaded = load_config(project_home(), lesson, settings,
+                                          preset_device_kind(settings, [] { return std::string("cuda"); }));
+  Prediction out;
+  out.lesson = lesson.name;
+  out.preset = loaded.preset;
+  out.point = join(settings.sets, " ");
+  out.config = loaded.config;
+  out.form = form_of(lesson, loaded.config);
+  out.device = rates_of(device);
+  out.time = predict_step(out.form, out.device);
+  return out;
+}
+
+}  // namespace
+
+StepForm form_of(const LessonInfo& lesson, const Config& config) {
+  const auto fused = [&](const char* key, bool value) { return value && honours(lesson, key); };
+  StepForm out;
+  out.shape = {.height = config.data.grid[0],
+               .width = config.data.grid[1],
+               .channels = config.data.channels,
+               .patch = config.model.patch,
+               .embed = config.model.embed,
+               .depth = config.model.depth,
+               .heads = config.model.heads};
+  out.batch = config.train.global_batch;
+  out.precision = config.amp.mode == "auto" ? "tf32" : config.amp.mode;  // what auto is on a CUDA device
+  out.attention = config.model.attention;
+  out.fused_adam = fused("fusion.adam", config.fusion.adam);
+  out.fused_bias_gelu = fused("fusion.bias_gelu", config.fusion.bias_gelu);
+  out.fused_residual_norm = fused("fusion.residual_norm", config.fusion.residual_norm);
+  out.fused_qkv = fused("fusion.qkv", config.fusion.qkv);
+  out.fused_head_loss = fused("fusion.head_loss", config.fusion.head_loss);
+  out.fused_grad_norm = fused("fusion.grad_norm", config.fusion.grad_norm);
+  out.uploads_beside = config.loader.kind == "gpu" && config.loader.copy_stream;
+  out.graph = fused("graph.enabled", config.graph.enabled);
+  out.graph_has_optimizer = config.graph.scope == "step";
+  return out;
+}
+
+int predict_command(const std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments.front().rfind('-', 0) == 0) {
+    throw Error("which lesson?", "./isobar predict LESSON",
+                "lessons: " + join(lesson_names(project_home()), ", "));
+  }
+  const LessonInfo lesson = read_lesson(project_home(), arguments.front());
+  std::vector<std::string> words(arguments.begin() + 1, arguments.end());
+  const bool json = take_flag(words, "--json");
+  const std::string device = take_value(words, "--device", kPredict, kUsage).value_or("H200");
+  refuse_unknown(words, {"--device", "--preset", "--config", "--set", "--run-dir", "--json", "--help", "-h"},
+                 kPredict, kUsage);
+  const RunArguments parsed = parse_run_arguments(words, lesson, project_home());
+  if (parsed.help) {
+    std::puts(kUsage);
+    std::puts(
+        "The step of a lesson on a device that need not be here, from formulas. --run-dir writes it as a "
+        "run.");
+    for (const DeviceRates& rates : device_rates()) std::printf("  --device %s\n", rates.name.c_str());
+    return 0;
+  }
+  const bool resumes = std::any_of(parsed.settings.sets.begin(), parsed.settings.sets.end(),
+                                   [](const std::string& set) { return set.rfind("train.resume", 0) == 0; });
+  if (resumes) throw Error("a prediction resumes nothing", "train.resume", "leave it out");
+  Prediction prediction = predict(lesson, parsed.settings, device);
+  prediction.command = command_text(arguments);
+  if (!parsed.run_dir.empty()) write_predicted_run(prediction, parsed.run_dir);
+  if (json) {
+    std::printf("%s\n", to_json(prediction).dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+    return 0;
+  }
+  print(prediction, lesson);
+  if (!parsed.run_dir.empty()) std::printf("  run          %s\n", parsed.run_dir.c_str());
+  return 0;
+}
+
+}  // namespace isobar

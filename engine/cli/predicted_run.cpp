@@ -1,0 +1,111 @@
+#include "cli/predicted_run.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "config/toml_text.h"
+#include "core/clock.h"
+#include "core/files.h"
+#include "record/json_line.h"
+#include "record/run_folder.h"
+#include "record/run_summary.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::int64_t kSteps = 10;
+
+using Stages = std::vector<std::pair<std::string, double>>;
+
+/// The stages of the step. Where the device waits for launches, the waiting is in all of them.
+Stages stages_of(const Prediction& prediction) {
+  const StepTime& time = prediction.time;
+  const double forward_us = time.forward.total_us();
+  const double backward_us = time.backward.total_us();
+  const double longer = time.step_us() / time.device_us();
+  Stages out;
+  if (time.upload_us > 0) out.emplace_back("copy", time.upload_us * longer);
+  if (!time.graph) {
+    out.emplace_back("forward", forward_us * longer);
+    out.emplace_back("backward", backward_us * longer);
+    out.emplace_back("optimize", time.optimize_us * longer);
+  } else if (prediction.form.graph_has_optimizer) {
+    out.emplace_back("replay", forward_us + backward_us + time.optimize_us);
+  } else {
+    out.emplace_back("optimize", time.optimize_us);
+    out.emplace_back("replay", forward_us + backward_us);
+  }
+  return out;
+}
+
+RunSummary summary_of(const Prediction& prediction, const Stages& stages) {
+  RunSummary out;
+  out.steps = out.wanted_steps = kSteps;
+  out.samples = kSteps * prediction.form.batch;
+  out.step_us = prediction.time.step_us();
+  out.wall_s = static_cast<double>(kSteps) * out.step_us * 1e-6;
+  out.samples_per_s = prediction.samples_per_s();
+  out.stages_us = stages;
+  out.flops_per_sample = prediction.flops_per_sample();
+  out.peak_flops_per_s = prediction.time.peak_flops_per_s;
+  return out;
+}
+
+JsonLine step_line(const Prediction& prediction, const Stages& stages, std::int64_t index) {
+  const StepTime& time = prediction.time;
+  JsonLine line("step");
+  line.add("step", index)
+      .add("t_us", std::llround(static_cast<double>(index + 1) * time.step_us()))
+      .add("epoch", 0)
+      .add("samples", prediction.form.batch);
+  for (const auto& [stage, time_us] : stages) line.add(stage + "_us", std::llround(time_us));
+  line.add("step_us", std::llround(time.step_us()));
+  line.add("step_host_us", std::llround(time.graph ? 0 : time.host_us));
+  line.add("idle_us", std::llround(time.step_us() - time.device_us()));
+  line.add("launches", std::llround(time.graph ? 1 : time.launches));
+  line.add("element_bytes", std::llround(time.element_bytes));
+  return line;
+}
+
+}  // namespace
+
+double Prediction::samples_per_s() const { return static_cast<double>(form.batch) / time.step_us() * 1e6; }
+
+double Prediction::flops_per_sample() const { return training_flops(form.shape); }
+
+void write_predicted_run(const Prediction& prediction, const fs::path& folder) {
+  const RunFolder run = take_run_folder(folder);
+  fs::remove(run.path / "fields");  // nothing was forecast
+  const std::string model = fmt::format("step_time {}", kStepTimeVersion);
+  const Stages stages = stages_of(prediction);
+  std::string stream = JsonLine("run")
+                           .add("schema", 1)
+                           .add("lesson", prediction.lesson)
+                           .add("preset", prediction.preset)
+                           .add("provenance", "predicted")
+                           .add("device", prediction.device.name)
+                           .add("model", model)
+                           .add("point", prediction.point)
+                           .add("wanted_steps", kSteps)
+                           .add("flops_per_sample", prediction.flops_per_sample())
+                           .add("started", wall_iso())
+                           .text();
+  stream += JsonLine("note").add("text", "plan").add("steps_per_epoch", 1).text();
+  for (std::int64_t step = 0; step < kSteps; ++step) stream += step_line(prediction, stages, step).text();
+  stream += summary_event(summary_of(prediction, stages)).text();
+  stream += JsonLine("end").add("status", "done").add("reason", "").text();
+  write_file_whole(run.config_file(),
+                   fmt::format("# Predicted by model for {}; nobody ran it. Made by: {}\n{}\n"
+                               "[environment]  # what it was predicted with\ndevice = {}\nmodel = {}\n",
+                               prediction.device.name, prediction.command, to_toml(prediction.config),
+                               toml_string(prediction.device.name), toml_string(model)));
+  write_file_whole(run.stream_file(0), std::string_view(stream));
+}
+
+}  // namespace isobar

@@ -1,0 +1,171 @@
+#include "cli/record_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <filesystem>
+
+#include "analyse/run_reader.h"
+#include "analyse/thin_run.h"
+#include "cli/start.h"
+#include "cli/words.h"
+#include "config/command_line.h"
+#include "config/lesson.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/nvidia.h"
+#include "core/text.h"
+#include "record/run_folder.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::uint64_t kMostBytes = 100'000;
+constexpr std::size_t kMostNameLetters = 40;
+constexpr const char* kRecord = "./isobar record";
+constexpr const char* kUsage =
+    "./isobar record LESSON [--as NAME] [--replace] [--preset NAME] [--config FILE] [--set key=value], or "
+    "./isobar record LESSON --from RUN [--as NAME] [--replace]";
+
+struct RecordArguments {
+  LessonInfo lesson;
+  std::string from;  ///< a run that is there; "" = train one
+  std::string name;  ///< behind device and day; "" = none
+  bool replace = false;
+  std::vector<std::string> words;  ///< for the lesson's program
+  Settings settings;
+};
+
+/// "NVIDIA H200" -> "h200".
+std::string folder_word(const std::string& device) {
+  std::string out;
+  for (const char c : device) {
+    const auto letter = static_cast<unsigned char>(c);
+    if (std::isalnum(letter) != 0) {
+      out += static_cast<char>(std::tolower(letter));
+    } else if (!out.empty() && out.back() != '-') {
+      out += '-';
+    }
+  }
+  if (out.rfind("nvidia-", 0) == 0) out.erase(0, 7);
+  out = out.substr(0, kMostNameLetters);
+  while (!out.empty() && out.back() == '-') out.pop_back();
+  return out.empty() ? "device" : out;
+}
+
+RecordArguments parse(const std::vector<std::string>& arguments) {
+  const fs::path home = project_home();
+  if (arguments.empty() || arguments.front().rfind('-', 0) == 0)
+    throw Error("which lesson?", "./isobar record LESSON", "lessons: " + join(lesson_names(home), ", "));
+  RecordArguments out;
+  out.lesson = read_lesson(home, arguments.front());
+  out.words.assign(arguments.begin() + 1, arguments.end());
+  out.replace = take_flag(out.words, "--replace");
+  out.from = take_value(out.words, "--from", kRecord, kUsage).value_or("");
+  out.name = take_value(out.words, "--as", kRecord, kUsage).value_or("");
+  if (out.name.size() > kMostNameLetters || !std::all_of(out.name.begin(), out.name.end(), is_name_letter))
+    throw Error("\"" + printable(out.name, 60) + "\" is no name for a recorded run", "--as",
+                "at most 40 letters, digits, '.', '_' and '-'");
+  refuse_unknown(out.words, {"--as", "--replace", "--from", "--preset", "--config", "--set", "--help", "-h"},
+                 kRecord, kUsage);
+  if (!out.from.empty() && !out.words.empty())
+    throw Error("the run is there already, and takes no further settings", kRecord, kUsage);
+  return out;
+}
+
+/// Trains the lesson here; the folder of the run, or the exit code of what failed.
+int train(const RecordArguments& arguments, fs::path& folder) {
+  const LessonInfo& lesson = arguments.lesson;
+  if (!has_nvidia_driver()) {
+    throw Error("a run is recorded on a GPU, and there is no NVIDIA driver here",
+                "./isobar record " + lesson.name,
+                "--from RUN makes one of a run that is there; ./isobar predict " + lesson.name +
+                    " says what a GPU would do");
+  }
+  check_can_run(lesson);
+  const LoadedConfig loaded =
+      load_config(project_home(), lesson, arguments.settings,
+                  preset_device_kind(arguments.settings, [] { return std::string("cuda"); }));
+  if (const int code = ensure_data(loaded.config); code != 0) return code;
+  folder = reserve_run_folder("runs", lesson.name);
+  std::vector<std::string> words = {(program_folder() / lesson.name).string(), "--run-dir", folder.string(),
+                                    "--set", "run.device=cuda"};
+  words.insert(words.end(), arguments.words.begin(), arguments.words.end());
+  return start_and_wait(words);
+}
+
+/// Recorded runs of this device and name, of any day.
+std::vector<fs::path> older_ones(const fs::path& place, const std::string& word, const std::string& name) {
+  std::vector<fs::path> out;
+  std::error_code code;
+  const std::string end = name.empty() ? "" : "-" + name;
+  for (fs::directory_iterator it(place, code), last; !code && it != last; it.increment(code)) {
+    const std::string found = it->path().filename().string();
+    const std::size_t day = word.size() + 1;  // "h200-2026-11-21-batch-1"
+    if (found.rfind(word + "-", 0) != 0 || found.size() != day + 10 + end.size()) continue;
+    const bool dated = found[day + 4] == '-' && found[day + 7] == '-' && found.substr(day + 10) == end;
+    if (dated) out.push_back(it->path());
+  }
+  return out;
+}
+
+/// Writes it beside its name first, so that a crash leaves the old one or the new one.
+void write(const ThinRun& thin, const fs::path& to, const std::vector<fs::path>& older) {
+  const fs::path part = to.parent_path() / (".part-" + to.filename().string());
+  std::error_code code;
+  fs::remove_all(part, code);
+  fs::create_directories(part, code);
+  if (code) throw system_error("cannot make the folder", part.string(), code.value());
+  write_file_whole(RunFolder{part}.config_file(), std::string_view(thin.config));
+  write_file_whole(RunFolder{part}.stream_file(0), std::string_view(thin.stream));
+  for (const fs::path& old : older) fs::remove_all(old, code);
+  fs::rename(part, to, code);
+  if (code) throw system_error("the recorded run cannot be put in its place", to.string(), code.value());
+}
+
+}  // namespace
+
+int record_command(const std::vector<std::string>& words) {
+  RecordArguments arguments = parse(words);
+  const RunArguments parsed = parse_run_arguments(arguments.words, arguments.lesson, project_home());
+  if (parsed.help) {
+    std::printf("%s\nA small copy of a run, for machines without its device, in lessons/%s/recorded/.\n",
+                kUsage, arguments.lesson.name.c_str());
+    return 0;
+  }
+  arguments.settings = parsed.settings;
+  fs::path run;
+  if (arguments.from.empty()) {
+    if (const int code = train(arguments, run); code != 0) return code;
+  } else {
+    run = find_run(arguments.from, "runs");
+  }
+  if (const std::string lesson = glance(run).lesson; lesson != arguments.lesson.name) {
+    throw Error(
+        "the run is one of " + (lesson.empty() ? "no lesson" : lesson), run.string(),
+        lesson.empty() ? "" : "./isobar record " + lesson + " --from " + shell_quoted(arguments.from));
+  }
+  const std::string& lesson_name = arguments.lesson.name;
+  const ThinRun thin = thin_run(run, kMostBytes);
+  const std::string word = folder_word(thin.device);
+  const fs::path place = arguments.lesson.file.parent_path() / "recorded";
+  const std::vector<fs::path> older = older_ones(place, word, arguments.name);
+  if (!older.empty() && !arguments.replace) {
+    throw Error("a run of this device is recorded already", older.front().string(),
+                "./isobar record " + lesson_name + " --from " + shell_quoted(run.string()) +
+                    " --replace takes its place; --as NAME keeps both");
+  }
+  const fs::path to = place / (word + "-" + thin.day + (arguments.name.empty() ? "" : "-" + arguments.name));
+  write(thin, to, older);
+  std::printf("recorded on %s, %s: %lld of %lld steps, %s\n  %s\n", thin.device.c_str(), thin.day.c_str(),
+              static_cast<long long>(thin.steps), static_cast<long long>(thin.all_steps),
+              human_bytes(thin.stream.size() + thin.config.size()).c_str(), to.string().c_str());
+  return 0;
+}
+
+}  // namespace isobar

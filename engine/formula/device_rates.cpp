@@ -1,0 +1,89 @@
+#include "formula/device_rates.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace isobar {
+namespace {
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+DeviceRates a100() {
+  return {.name = "A100-40GB",
+          .peak_fp32 = 19.5,
+          .peak_tf32 = 156,
+          .peak_16 = 312,
+          .gemm_fp32 = 19.5,
+          .gemm_tf32 = 120,
+          .gemm_16 = 230,
+          .efficient_fp32 = {17 / 0.75, 17 / 0.75, 17 / 0.75, 17 / 0.75},
+          .flash = {171, 171, 196, 196},
+          .cudnn = {},
+          .usual_attention = "flash",
+          .element_tb_per_s = 1.35,
+          .copy_gb_per_s = 25,
+          .misc_us = 8000};
+}
+
+DeviceRates h200() {
+  return {.name = "H200",
+          .peak_fp32 = 67,
+          .peak_tf32 = 495,
+          .peak_16 = 989,
+          .gemm_fp32 = 50,
+          .gemm_tf32 = 350,
+          .gemm_16 = 700,
+          .efficient_fp32 = {30 / 0.75, 30 / 0.75, 30 / 0.75, 30 / 0.75},
+          .flash = {321, 279, 368, 310},
+          .cudnn = {408, 417, 609, 499},
+          .usual_attention = "cudnn",
+          .element_tb_per_s = 4.3,
+          .copy_gb_per_s = 50,
+          .misc_us = 2500};
+}
+
+DeviceRates h100() {
+  constexpr double kSlowerMemory = 4.8 / 3.35;
+  DeviceRates out = h200();
+  out.name = "H100";
+  out.element_tb_per_s /= kSlowerMemory;
+  out.misc_us *= kSlowerMemory;
+  return out;
+}
+
+}  // namespace
+
+const std::vector<DeviceRates>& device_rates() {
+  static const std::vector<DeviceRates> kRates = {a100(), h100(), h200()};
+  return kRates;
+}
+
+const DeviceRates& rates_of(const std::string& name) {
+  const std::string wanted = lower(name) == "a100" ? "a100-40gb" : lower(name);
+  std::vector<std::string> names;
+  for (const DeviceRates& rates : device_rates()) {
+    if (lower(rates.name) == wanted) return rates;
+    names.push_back(rates.name);
+  }
+  throw Error("no rates are known for the device \"" + printable(name, 40) + "\"", "--device",
+              "devices: " + join(names, ", "));
+}
+
+double data_sheet_flops(const std::string& full_name, const std::string& precision) {
+  const auto has = [&](const char* part) { return full_name.find(part) != std::string::npos; };
+  const bool is_other_h = (has("H100") || has("H200")) && (has("PCIe") || has("NVL"));
+  const char* name = has("A100") ? "A100" : has("H200") ? "H200" : has("H100") ? "H100" : "";
+  if (*name == '\0' || is_other_h) return 0;
+  const DeviceRates& rates = rates_of(name);
+  if (precision == "fp16" || precision == "bf16") return 1e12 * rates.peak_16;
+  return 1e12 * (precision == "tf32" ? rates.peak_tf32 : rates.peak_fp32);
+}
+
+}  // namespace isobar

@@ -1,0 +1,185 @@
+#include "formula/step_time.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace isobar {
+namespace {
+
+constexpr double kTera = 1e12;
+constexpr double kMicro = 1e6;
+// Dispatch of one operation from C++, launch included: 3 to 5 us.
+constexpr double kLeastLaunch_us = 3;
+constexpr double kLaunch_us = 4;
+constexpr double kMostLaunch_us = 5;
+// Adam: weights, gradients and two moments read, three of them written; in plain operations about 65.
+constexpr double kFusedAdamBytes = 28;
+constexpr double kPlainAdamBytes = 65;
+constexpr double kElementForwardShare = 1.0 / 3;
+
+bool has_16_bits(const StepForm& form) { return form.precision == "fp16" || form.precision == "bf16"; }
+
+/// Bytes a token, channel and block of one piece.
+struct Piece {
+  double plain;
+  double fused;
+  double of(bool is_fused) const { return is_fused ? fused : plain; }
+};
+
+struct Pieces {
+  Piece bias_gelu;      ///< GELU in and out of 4 E values, its gradient, the sum for the bias
+  Piece residual_norm;  ///< two of: residual sum, norm, casts of its output, and the way back
+  Piece qkv;            ///< two more casts, three gradients back and summed; bias sums
+};
+
+// In 16 bits they add up to 228 plain and 97 fused: 68 and 29 GB over 4050 tokens x 384 x 12 blocks x 16
+// samples.
+constexpr Pieces kPieces16 = {{48, 40}, {120, 56}, {60, 1}};
+constexpr Pieces kPieces32 = {{96, 80}, {88, 64}, {44, 2}};
+
+/// The rate for this head size. A kernel works on 64 or 128 values at a time, so smaller heads waste a part:
+/// 48 values count as 0.75 of 64.
+std::pair<double, double> rates_for_head(const AttentionRates& rates, std::int64_t head) {
+  if (head <= 64) {
+    const double part = static_cast<double>(head) / 64;
+    return {rates.forward64 * part, rates.backward64 * part};
+  }
+  const double part = static_cast<double>(head) / 128;
+  return {rates.forward128 * part, rates.backward128 * part};
+}
+
+/// The name of the attention kernel that is meant, and its rates. Error where there are none.
+std::pair<std::string, AttentionRates> attention_of(const StepForm& form, const DeviceRates& device) {
+  const bool half = has_16_bits(form);
+  const std::string name = form.attention != "auto" ? form.attention
+                           : half                   ? device.usual_attention
+                                                    : "efficient";
+  const AttentionRates rates = name == "efficient" && !half ? device.efficient_fp32
+                               : name == "flash" && half    ? device.flash
+                               : name == "cudnn" && half    ? device.cudnn
+                                                            : AttentionRates{};
+  if (rates.forward64 > 0) return {name, rates};
+  throw Error(fmt::format("no rate is known for {} attention in {} on {}", name,
+                          form.precision == "none" ? "fp32" : form.precision, device.name),
+              "model.attention = " + form.attention, "model.attention=auto takes the one that is");
+}
+
+/// What a GEMM of this type reaches, and the type's peak; TFLOP/s.
+std::pair<double, double> gemm_of(const StepForm& form, const DeviceRates& device) {
+  if (has_16_bits(form)) return {device.gemm_16, device.peak_16};
+  if (form.precision == "tf32") return {device.gemm_tf32, device.peak_tf32};
+  if (form.precision == "none") return {device.gemm_fp32, device.peak_fp32};
+  throw Error("no rate is known for the precision \"" + printable(form.precision, 20) + "\"", "amp.mode",
+              "none, tf32, fp16 or bf16");
+}
+
+double values_of(const VitShape& shape, std::int64_t batch) {
+  return static_cast<double>(batch) * static_cast<double>(shape.channels) *
+         static_cast<double>(shape.height) * static_cast<double>(shape.width);
+}
+
+void check_form(const StepForm& form) {
+  const VitShape& shape = form.shape;
+  if (form.batch < 1 || shape.embed < 1 || shape.heads < 1 || shape.depth < 1 || shape.tokens() < 1)
+    throw Error("a step without samples, blocks or tokens takes no time", "the form of the step", "");
+  if (shape.embed / shape.heads > 128)
+    throw Error(fmt::format("no rate is known for heads of {} values", shape.embed / shape.heads),
+                fmt::format("model.embed = {}, model.heads = {}", shape.embed, shape.heads),
+                "heads of at most 128 values");
+}
+
+}  // namespace
+
+ClassTimes StepTime::classes() const {
+  return {.attention_us = forward.attention_us + backward.attention_us,
+          .gemm_us = forward.gemm_us + backward.gemm_us,
+          .element_us = forward.element_us + backward.element_us,
+          .misc_us = forward.misc_us + backward.misc_us + optimize_us};
+}
+
+double StepTime::graph_gain_us() const { return std::max(0.0, host_us - device_us()); }
+
+double StepTime::step_us() const { return graph ? device_us() : std::max(host_us, device_us()); }
+
+std::string StepTime::bound() const {
+  const ClassTimes times = classes();
+  if (!graph && host_us > device_us()) return "host (launch)";
+  const std::array<std::pair<double, const char*>, 5> parts = {{{times.attention_us, "attention"},
+                                                                {times.gemm_us, "GEMM"},
+                                                                {times.element_us, "element-wise"},
+                                                                {times.misc_us, "misc"},
+                                                                {upload_us, "upload"}}};
+  return std::max_element(parts.begin(), parts.end())->second;
+}
+
+double element_bytes_per_place(const StepForm& form) {
+  const Pieces& pieces = has_16_bits(form) ? kPieces16 : kPieces32;
+  return pieces.bias_gelu.of(form.fused_bias_gelu) + pieces.residual_norm.of(form.fused_residual_norm) +
+         pieces.qkv.of(form.fused_qkv);
+}
+
+double count_launches(const StepForm& form) {
+  const auto depth = static_cast<double>(form.shape.depth);
+  double block = 120;
+  if (form.fused_qkv) block -= 22;
+  if (form.fused_residual_norm) block -= 12;
+  if (form.fused_bias_gelu) block -= 4;
+  double ends = 60;
+  if (form.fused_head_loss) ends -= 15;
+  if (form.fused_adam) ends -= 10;
+  if (form.fused_grad_norm) ends -= 3;
+  return depth * block + ends;
+}
+
+StepTime predict_step(const StepForm& form, const DeviceRates& device) {
+  check_form(form);
+  const auto batch = static_cast<double>(form.batch);
+  const auto [name, attention] = attention_of(form, device);
+  const auto [forward_rate, backward_rate] = rates_for_head(attention, form.shape.embed / form.shape.heads);
+  const auto [gemm_rate, peak] = gemm_of(form, device);
+  const ForwardFlops flops = count_forward_flops(form.shape);
+  const double gemm_forward = flops.total() - flops.attention;
+  const double gemm_backward = 2 * gemm_forward - flops.patch;  // no gradient of the input
+  const double places =
+      batch * static_cast<double>(form.shape.tokens() * form.shape.embed * form.shape.depth);
+  const double element_bytes = places * element_bytes_per_place(form);
+  const double bytes_us = kMicro / (device.element_tb_per_s * kTera);
+  const double state_bytes = static_cast<double>(count_parameters(form.shape).total()) *
+                             (form.fused_adam ? kFusedAdamBytes : kPlainAdamBytes);
+  // The rest of misc goes with the values of a batch, and was told for base with 16 samples.
+  const VitShape base;
+  const double base_state_us =
+      static_cast<double>(count_parameters(base).total()) * kFusedAdamBytes * bytes_us;
+  const double misc_us =
+      (device.misc_us - base_state_us) * values_of(form.shape, form.batch) / values_of(base, 16);
+  StepTime out;
+  out.forward = {.attention_us = batch * flops.attention / (forward_rate * kTera) * kMicro,
+                 .gemm_us = batch * gemm_forward / (gemm_rate * kTera) * kMicro,
+                 .element_us = kElementForwardShare * element_bytes * bytes_us,
+                 .misc_us = misc_us / 2};
+  out.backward = {.attention_us = batch * 2.5 * flops.attention / (backward_rate * kTera) * kMicro,
+                  .gemm_us = batch * gemm_backward / (gemm_rate * kTera) * kMicro,
+                  .element_us = (1 - kElementForwardShare) * element_bytes * bytes_us,
+                  .misc_us = misc_us / 2};
+  out.optimize_us = state_bytes * bytes_us;
+  if (!form.uploads_beside)
+    out.upload_us =
+        2 * values_of(form.shape, form.batch) * sizeof(float) / (device.copy_gb_per_s * 1e9) * kMicro;
+  out.launches = count_launches(form);
+  out.element_bytes = element_bytes + state_bytes;
+  out.host_us = out.launches * kLaunch_us;
+  out.host_least_us = out.launches * kLeastLaunch_us;
+  out.host_most_us = out.launches * kMostLaunch_us;
+  out.graph = form.graph;
+  out.attention = name;
+  out.peak_flops_per_s = peak * kTera;
+  return out;
+}
+
+}  // namespace isobar

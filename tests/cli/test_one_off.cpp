@@ -1,0 +1,165 @@
+// One-off sweeps through the launcher, with a lesson whose steps grow by known amounts.
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/programs.h"
+#include "support/errors.h"
+
+using namespace isobar;
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+namespace {
+
+/// A step of 1000 us; fusion.adam=false adds 500, fusion.qkv=false 1 and bias_gelu=false 100. The watched
+/// step says launches.
+constexpr const char* kLesson = R"(t=1000; l=100; b=5000000
+while [ $# -gt 0 ]; do case $1 in
+  --run-dir) run=$2 ;;
+  fusion.adam=false) t=$((t + 500)); l=$((l + 10)); b=$((b + 1500000)) ;;
+  fusion.qkv=false) t=$((t + 1)) ;;
+  fusion.bias_gelu=false) t=$((t + 100)); l=$((l + 2)) ;;
+esac; shift; done
+mkdir -p "$run"
+{
+  echo '{"kind":"run","schema":1,"lesson":"05_x","device":"cpu","measure":"full"}'
+  echo '{"kind":"note","steps_per_epoch":8}'
+  for n in 0 1 2 3 4 5 6; do
+    w=; [ $n != 2 ] || w=',"launches":'$l',"moved_bytes":'$b
+    echo '{"kind":"step","step":'$n',"t_us":'$((n * t))',"samples":4,"step_us":'$t$w'}'
+  done
+  echo '{"kind":"end","status":"done","reason":""}'
+} >"$run/rank-0000.jsonl")";
+
+class World {
+ public:
+  World() {
+    fs::create_directories(home() / "lessons/05_x");
+    fs::copy(project_home() / "lessons/base.toml", home() / "lessons/base.toml");
+    fs::create_directories(home() / "lessons/presets");
+    write_file_whole(home() / "lessons/presets/small.toml", std::string_view("[train]\nglobal_batch = 4\n"));
+    write_file_whole(
+        home() / "lessons/05_x/lesson.toml",
+        std::string_view("title = \"t\"\nintroduces = [\"fusion.adam\", \"fusion.qkv\", "
+                         "\"fusion.bias_gelu\", \"run.measure\", \"run.group\", \"run.point\", "
+                         "\"run.repeat\", \"train.steps\", \"train.global_batch\", \"data.root\"]\n"
+                         "[presets]\ncpu = \"small\"\ncuda = \"small\"\n"));
+    programs_.script("05_x", "echo \"$*\" >>\"" + calls().string() + "\"\n" + kLesson);
+    fs::create_directories(work());
+  }
+  ProcessResult sweep(std::vector<std::string> words) const {
+    words.insert(words.begin(), {"sweep", "05_x", "--set", "data.root=x", "--steps", "4", "--one-off"});
+    return programs_.run(words,
+                         {.environment = {"ISOBAR_HOME=" + home().string()}, .folder = work().string()});
+  }
+  fs::path home() const { return programs_.folder() / "home"; }
+  fs::path work() const { return programs_.folder() / "work"; }
+  fs::path calls() const { return programs_.folder() / "calls"; }
+
+ private:
+  Programs programs_;
+};
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> out;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) out.push_back(line);
+  return out;
+}
+
+std::string line_with(const std::string& text, const std::string& part) {
+  for (const std::string& line : lines_of(text)) {
+    if (line.find(part) != std::string::npos) return line;
+  }
+  return "no line with " + part;
+}
+
+}  // namespace
+
+TEST_CASE("a one-off sweep runs the base, each other value alone, and all of them together") {
+  const World world;
+  const ProcessResult result =
+      world.sweep({"fusion.adam=true,false", "fusion.qkv=true,false", "--repeats", "2"});
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  const std::vector<std::string> calls = lines_of(read_text_file(world.calls(), 100'000));
+  REQUIRE(calls.size() == 8);  // base, two alone, all; in turn, twice
+  CHECK_THAT(calls[0], says("fusion.adam=true --set fusion.qkv=true ") && says("run.point=base "));
+  CHECK_THAT(calls[1],
+             says("fusion.adam=false --set fusion.qkv=true ") && says("run.point=fusion.adam=false "));
+  CHECK_THAT(calls[2], says("fusion.adam=true --set fusion.qkv=false "));
+  CHECK_THAT(calls[3],
+             says("fusion.adam=false --set fusion.qkv=false ") && says("run.point=all second values "));
+  CHECK_THAT(calls[4], says("run.point=base ") && says("run.repeat=1"));
+  CHECK_THAT(line_with(result.out, "launches"), says("moved MB"));
+  CHECK_THAT(line_with(result.out, "  base  "),
+             says("4000.0") && says("1.000") && says("100") && says("5.0"));
+  CHECK_THAT(line_with(result.out, "fusion.adam=false  "),
+             says("2666.7") && says("0.667") && says("slower") && says("110 (+10)") && says("6.5 (+1.5)"));
+  CHECK_THAT(line_with(result.out, "fusion.qkv=false  "), says("0.999") && says("100 (+0)"));
+  CHECK_THAT(result.out, says("base: fusion.adam=true fusion.qkv=true"));
+}
+
+TEST_CASE("a section stands for its switches, and JSON says the same") {
+  const World world;
+  const ProcessResult result = world.sweep({"fusion", "--repeats", "1", "--json"});
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  const Json json = Json::parse(result.out);
+  CHECK(json["one_off"] == true);
+  REQUIRE(json["points"].size() == 5);
+  CHECK(json["points"][0]["keys"] ==
+        Json({{"fusion.adam", "true"}, {"fusion.bias_gelu", "true"}, {"fusion.qkv", "true"}}));
+  CHECK(json["points"][0]["ratio"] == 1.0);
+  CHECK(json["points"][1]["ratio"].get<double>() == Approx(2.0 / 3));
+  CHECK(json["points"][1]["same_as_base"] == false);
+  CHECK(json["points"][1]["launches"] == 110);
+  CHECK(json["points"][2]["point"] == "fusion.bias_gelu=false");
+  CHECK(json["points"][3]["same_as_base"] == true);  // 0.1 %, of one repeat
+  CHECK(json["points"][4]["point"] == "all second values");
+  CHECK(json["points"][4]["moved_bytes"] == 6'500'000);
+  // One key alone: its second value is all second values.
+  const ProcessResult one = world.sweep({"train.global_batch=4,2,8", "--repeats", "1", "--json"});
+  CHECK(Json::parse(one.out)["points"].size() == 3);
+}
+
+TEST_CASE("one-off sweeps that make no sense are refused before anything runs") {
+  const World world;
+  const auto refused = [&](const std::vector<std::string>& words) {
+    const ProcessResult result = world.sweep(words);
+    CHECK(result.code == 2);
+    CHECK(result.out.empty());
+    return result.err;
+  };
+  CHECK_THAT(refused({}), says("what shall be varied?"));
+  CHECK_THAT(refused({"fusoin"}), says("no section of switches \"fusoin\"") && says("mean fusion?"));
+  CHECK_THAT(refused({"train"}),
+             says("no section of switches \"train\"") && says("sections with switches: fusion"));
+  CHECK_THAT(refused({""}), says("a key with its values is wanted"));
+  CHECK_THAT(refused({"fusion.adam=true"}), says("has one value") && says("fusion.adam=a,b"));
+  CHECK_THAT(refused({"fusion", "fusion.adam=true,false"}), says("is there twice"));
+  CHECK_THAT(refused({"fusion", "--set", "fusion.qkv=false"}), says("fusion.qkv is varied and set"));
+  CHECK_THAT(refused({"fusion.adam=true,maybe"}), says("wants true or false"));
+  CHECK_THAT(refused({"graph.enabled=true,false"}), says("does not honour graph.enabled"));
+  CHECK_THAT(refused({"fusion", "--one-of"}), says("mean --one-off?"));
+  CHECK_FALSE(fs::exists(world.calls()));
+  // Without --one-off a section is no axis.
+  CHECK_THAT(run_process({ISOBAR_CLI, "sweep", "01_baseline", "fusion"}).err,
+             says("a key with its values is wanted"));
+}
+
+TEST_CASE("a point that fails leaves the others, and a base that fails leaves no ratio") {
+  const World world;
+  const fs::path program = world.home().parent_path() / "05_x";
+  const std::string all = read_text_file(program, 100'000);
+  write_file_whole(program,
+                   std::string_view("#!/bin/sh\ncase \"$*\" in *run.point=base*) echo 'error: no base' >&2; "
+                                    "exit 1 ;; esac\n" +
+                                    all));
+  fs::permissions(program, fs::perms::owner_all);
+  const ProcessResult result = world.sweep({"fusion.adam=true,false", "--repeats", "1"});
+  CHECK(result.code == 1);
+  CHECK_THAT(result.err, says("base failed"));
+  CHECK_THAT(line_with(result.out, "  fusion.adam=false  "), says("2666.7") && says(" - "));
+}
