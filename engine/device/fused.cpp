@@ -64,8 +64,7 @@ void compute(const Job& job, c10::Device device) {
 /// The checks of one operation's tensors: all are on the device of the first.
 class Checks {
  public:
-  Checks(const char* operation, const at::Tensor& first)
-      : operation_(operation), device_(first.device()) {
+  Checks(const char* operation, const at::Tensor& first) : operation_(operation), device_(first.device()) {
     if (!device_.is_cpu() && !device_.is_cuda())
       refuse(operation_, "device", "there are forms for a CPU and for CUDA, not for " + device_.str());
   }
@@ -79,11 +78,13 @@ class Checks {
     }
     if (tensor.sizes() != shape) {
       refuse(operation_, name,
-             fmt::format("the shape is [{}], [{}] is wanted", fmt::join(tensor.sizes(), ", "), fmt::join(shape, ", ")));
+             fmt::format("the shape is [{}], [{}] is wanted", fmt::join(tensor.sizes(), ", "),
+                         fmt::join(shape, ", ")));
     }
     if (!tensor.is_contiguous()) refuse(operation_, name, "the values do not lie one behind the other");
     if (tensor.device() != device_) {
-      refuse(operation_, name, fmt::format("the tensor is on {}, not on {}", tensor.device().str(), device_.str()));
+      refuse(operation_, name,
+             fmt::format("the tensor is on {}, not on {}", tensor.device().str(), device_.str()));
     }
     return tensor;
   }
@@ -112,8 +113,9 @@ HeadLossShape head_shape(const char* operation, const at::Tensor& tokens, const 
     refuse(operation, "target", "[samples, channels, height, width] is wanted, and not an empty one");
   const HeadLossShape shape{target.size(0), target.size(1), target.size(2), target.size(3), patch};
   if (patch < 1 || shape.height % patch != 0 || shape.width % patch != 0) {
-    refuse(operation, "target", fmt::format("{} x {} values cannot be cut into patches of {} x {}", shape.height,
-                                            shape.width, patch, patch));
+    refuse(operation, "target",
+           fmt::format("{} x {} values cannot be cut into patches of {} x {}", shape.height, shape.width,
+                       patch, patch));
   }
   const Checks check(operation, target);
   check("target", target, at::kFloat, target.sizes());
@@ -148,7 +150,8 @@ at::Tensor bias_gelu(const at::Tensor& x, const at::Tensor& bias, bool tanh_form
   constexpr const char* kName = "bias_gelu";
   check_matrix(kName, "x", x);
   const Checks check(kName, x);
-  BiasGeluForward job{.type = element_type(x), .rows = x.size(0), .columns = x.size(1), .tanh_form = tanh_form};
+  BiasGeluForward job{
+      .type = element_type(x), .rows = x.size(0), .columns = x.size(1), .tanh_form = tanh_form};
   job.x = check("x", x, x.scalar_type(), x.sizes()).const_data_ptr();
   job.bias = floats(check("bias", bias, at::kFloat, {job.columns}));
   at::Tensor y = at::empty_like(x);
@@ -162,7 +165,8 @@ BiasGeluGradients bias_gelu_backward(const at::Tensor& x, const at::Tensor& bias
   constexpr const char* kName = "bias_gelu_backward";
   check_matrix(kName, "x", x);
   const Checks check(kName, x);
-  BiasGeluBackward job{.type = element_type(x), .rows = x.size(0), .columns = x.size(1), .tanh_form = tanh_form};
+  BiasGeluBackward job{
+      .type = element_type(x), .rows = x.size(0), .columns = x.size(1), .tanh_form = tanh_form};
   job.x = check("x", x, x.scalar_type(), x.sizes()).const_data_ptr();
   job.bias = floats(check("bias", bias, at::kFloat, {job.columns}));
   job.dy = check("dy", dy, x.scalar_type(), x.sizes()).const_data_ptr();
@@ -187,7 +191,8 @@ ResidualNorm residual_norm(const at::Tensor& x, const at::Tensor& a, const at::T
   job.x = floats(check("x", x, at::kFloat, x.sizes()));
   if (adds) {
     job.a = check("a", a, type, x.sizes()).const_data_ptr();
-    if (branch_bias.defined()) job.branch_bias = floats(check("branch_bias", branch_bias, at::kFloat, {job.columns}));
+    if (branch_bias.defined())
+      job.branch_bias = floats(check("branch_bias", branch_bias, at::kFloat, {job.columns}));
     job.sum = out.sum.mutable_data_ptr<float>();
   } else if (branch_bias.defined()) {
     refuse(kName, "branch_bias", "there is no branch to add it to");
@@ -239,7 +244,9 @@ ResidualNormGradients residual_norm_backward(const ResidualNorm& forward, const 
 
 HeadLoss head_loss(const at::Tensor& tokens, const at::Tensor& target, std::int64_t patch) {
   HeadLossForward job{.type = element_type(tokens), .shape = head_shape("head_loss", tokens, target, patch)};
-  const auto doubles = [&](at::IntArrayRef shape) { return at::empty(shape, target.options().dtype(at::kDouble)); };
+  const auto doubles = [&](at::IntArrayRef shape) {
+    return at::empty(shape, target.options().dtype(at::kDouble));
+  };
   HeadLoss out{floats_like(target, {}), doubles({job.shape.batch, 2})};
   const at::Tensor scratch = doubles({head_loss_scratch(job.shape)});
   job.tokens = tokens.const_data_ptr();
@@ -275,9 +282,11 @@ void gradient_norm(const at::Tensor& gradients, GradientNormPlace& place) {
   const Checks check("gradient_norm", gradients);
   GradientNorm job{.n = gradients.numel()};
   job.gradients = floats(check("gradients", gradients, at::kFloat, gradients.sizes()));
-  job.sum_of_squares = check("sum_of_squares", place.sum_of_squares, at::kDouble, {}).mutable_data_ptr<double>();
+  job.sum_of_squares =
+      check("sum_of_squares", place.sum_of_squares, at::kDouble, {}).mutable_data_ptr<double>();
   job.nonfinite = check("nonfinite", place.nonfinite, at::kLong, {}).mutable_data_ptr<std::int64_t>();
-  job.scratch = check("scratch", place.scratch, at::kDouble, {kGradientNormScratch}).mutable_data_ptr<double>();
+  job.scratch =
+      check("scratch", place.scratch, at::kDouble, {kGradientNormScratch}).mutable_data_ptr<double>();
   compute(job, gradients.device());
 }
 
