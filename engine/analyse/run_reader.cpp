@@ -179,6 +179,7 @@ std::string to_json(const RunReader& reader) {
               {"host", view.host},
               {"started", view.started},
               {"fault", view.fault},
+              {"precision", summary.precision},
               {"measure", summary.measure},
               {"group", view.group},
               {"point", view.point},
@@ -194,6 +195,10 @@ std::string to_json(const RunReader& reader) {
               {"step_us", summary.step_us},
               {"stages", stages},
               {"scores", scores}};
+  if (summary.scale > 0) {
+    out["scale"] = summary.scale;
+    out["skipped"] = summary.skipped;
+  }
   if (!summary.has_losses) {  // it only measures, or nobody ran it
     out.erase("first_loss");
     out.erase("loss");

@@ -144,6 +144,7 @@ void RunViewBuilder::take_run(const Event& event) {
   view_.point = event.text("point");
   view_.repeat = event.integer("repeat");
   view_.summary.measure = event.text("measure") == "none" ? "" : event.text("measure");
+  view_.summary.precision = event.text("precision") == "none" ? "" : printable(event.text("precision"), 20);
   view_.pid = event.integer("pid");
   view_.parent_pid = event.integer("parent_pid");
   view_.attempt = event.integer("attempt");
@@ -168,6 +169,8 @@ void RunViewBuilder::take_step(const Event& event) {
   if (!partial_) summary.samples = sum_of(summary.samples, event.integer("samples"));
   summary.wall_s = earlier_wall_s_ + event.number("t_us") * 1e-6;
   view_.last_epoch = event.integer("epoch");
+  summary.scale = event.number("scale", summary.scale);
+  summary.skipped = event.integer("skipped", summary.skipped);
   if (event.find("loss") != nullptr) {
     summary.last_loss = event.number("loss");
     summary.has_losses = summary.measure.empty();
@@ -224,6 +227,8 @@ void RunViewBuilder::take_summary(const Event& event) {
   summary.has_losses = summary.measure.empty() && (summary.has_losses || event.find("loss") != nullptr);
   summary.first_loss = event.number("first_loss", summary.first_loss);
   summary.last_loss = event.number("loss", summary.last_loss);
+  summary.scale = event.number("scale", summary.scale);
+  summary.skipped = event.integer("skipped", summary.skipped);
   summary.peak_flops_per_s = event.number("peak_flops_per_s");
   summary.samples_per_s = event.number("samples_per_s");
   summary.step_us = event.number("step_us", summary.step_us);

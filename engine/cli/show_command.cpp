@@ -11,6 +11,7 @@
 #include "analyse/curve_svg.h"
 #include "analyse/run_files.h"
 #include "analyse/run_reader.h"
+#include "cli/gradients_command.h"
 #include "cli/recorded_view.h"
 #include "cli/timeline_command.h"
 #include "cli/words.h"
@@ -190,7 +191,16 @@ void remove_run(const fs::path& run) {
 constexpr const char* kShow = "./isobar show";
 constexpr const char* kShowUsage =
     "./isobar show RUN [--follow] [--json] [--curve FILE.svg] [--timeline [--step N] [--steps K]] "
-    "[--trace FILE.json]; RUN is a folder, a name, or last; N counts from 0; ./isobar show LESSON --recorded";
+    "[--trace FILE.json] [--gradients [--step N]]; RUN is a folder, a name, or last; N counts from 0; "
+    "./isobar show LESSON --recorded";
+
+/// Takes what asks for the histogram of gradients out of `arguments`: the step, -1 = the last one, or nothing
+/// when it is not asked for.
+std::optional<std::int64_t> take_gradients(std::vector<std::string>& arguments) {
+  if (!take_flag(arguments, "--gradients")) return std::nullopt;
+  const std::optional<std::string> step = take_value(arguments, "--step", kShow, kShowUsage);
+  return step ? parse_steps("--step", *step, 0) : -1;
+}
 
 /// Takes what asks for the timeline out of `arguments`.
 TimelineRequest take_timeline(std::vector<std::string>& arguments, bool json) {
@@ -201,7 +211,8 @@ TimelineRequest take_timeline(std::vector<std::string>& arguments, bool json) {
   const std::optional<std::string> first = take_value(arguments, "--step", kShow, kShowUsage);
   const std::optional<std::string> steps = take_value(arguments, "--steps", kShow, kShowUsage);
   if (!out.draw && (first || steps))
-    throw Error("--step and --steps choose what --timeline draws", kShow, kShowUsage);
+    throw Error("--step and --steps choose what --timeline draws, and --step what --gradients does", kShow,
+                kShowUsage);
   if (first) out.wish.first = parse_steps("--step", *first, 0);
   if (steps) out.wish.steps = parse_steps("--steps", *steps, 1);
   return out;
@@ -215,16 +226,23 @@ int show_command(const std::vector<std::string>& words) {
   const bool live = take_flag(arguments, "--follow");
   const bool recorded = take_flag(arguments, "--recorded");
   const std::optional<std::string> curve = take_value(arguments, "--curve", kShow, kShowUsage);
+  const std::optional<std::int64_t> gradients = take_gradients(arguments);
   const TimelineRequest timeline = take_timeline(arguments, json);
-  refuse_unknown(
-      arguments,
-      {"--follow", "--json", "--curve", "--timeline", "--step", "--steps", "--trace", "--recorded"}, kShow,
-      kShowUsage);
+  refuse_unknown(arguments,
+                 {"--follow", "--json", "--curve", "--timeline", "--step", "--steps", "--trace", "--recorded",
+                  "--gradients"},
+                 kShow, kShowUsage);
   if (arguments.size() != 1) throw Error("which run?", kShow, kShowUsage);
   const bool asks_timeline = timeline.draw || timeline.trace_file;
   if (asks_timeline && (live || curve))
     throw Error("--timeline and --trace go with neither --follow nor --curve", kShow, kShowUsage);
+  if (gradients && (asks_timeline || live || curve))
+    throw Error("--gradients goes with --step and --json alone", kShow, kShowUsage);
   const fs::path run = recorded ? recorded_folder(arguments.front()) : find_run(arguments.front(), "runs");
+  if (gradients) {
+    show_gradients(run, *gradients, json);
+    return 0;
+  }
   if (asks_timeline) {
     show_timeline(run, timeline);
     return 0;

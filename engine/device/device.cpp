@@ -63,21 +63,6 @@ c10::Device choose_device(const std::string& name) {
               "auto, cpu, cuda, or cuda:0, cuda:1, ...");
 }
 
-std::string choose_precision(const std::string& mode, c10::Device device) {
-  if (mode == "auto") return device.is_cuda() ? "tf32" : "none";
-  if (mode == "tf32" && !device.is_cuda()) {
-    throw Error("TF32 exists on CUDA devices only, and this run is on the CPU", "amp.mode = \"tf32\"",
-                "--set amp.mode=none (plain fp32), or leave it out");
-  }
-  return mode;
-}
-
-void apply_precision(const std::string& mode) {
-  const bool tf32 = mode == "tf32";
-  at::globalContext().setAllowTF32CuBLAS(tf32);
-  at::globalContext().setAllowTF32CuDNN(tf32);
-}
-
 int usable_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);

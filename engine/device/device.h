@@ -16,14 +16,6 @@ c10::Device choose_device(const std::string& name);
 /// exists. Loads the CUDA plugin when a driver and a plugin are there, and nothing else.
 std::string automatic_device_kind();
 
-/// "none" (fp32) or "tf32" for `mode`: "auto" means tf32 on CUDA and none on the CPU. TF32 exists on CUDA
-/// only; asking for it on the CPU is an Error (exit code 2).
-std::string choose_precision(const std::string& mode, c10::Device device);
-
-/// Makes "none" or "tf32" hold for matrix products and convolutions on CUDA devices. With "none" they are
-/// real fp32: left alone, libtorch would let convolutions use TF32. Changes nothing on the CPU.
-void apply_precision(const std::string& mode);
-
 /// Cores this process may run on (its affinity mask), at least 1.
 int usable_cores();
 

@@ -23,9 +23,9 @@ double operations(std::int64_t side) {
   return 2 * n * n * n;
 }
 
-double peak_of_cpu() {
+double peak_of_cpu(c10::ScalarType type) {
   constexpr std::int64_t kSide = 1024;
-  const at::Tensor a = at::ones({kSide, kSide}, at::kFloat);
+  const at::Tensor a = at::ones({kSide, kSide}, type);
   double best = 0;
   const std::int64_t begin_us = steady_us();
   for (int repeat = 0; repeat < 12 && steady_us() - begin_us < kLongest_us; ++repeat) {
@@ -39,9 +39,11 @@ double peak_of_cpu() {
 
 /// Timed by events around one product each. The values are not all alike: a device multiplies ones with less
 /// power, and so faster, than fields.
-double peak_of_cuda(c10::Device device, std::int64_t side) {
-  const at::Tensor a =
-      at::arange(side * side, at::TensorOptions(at::kFloat).device(device)).sin_().view({side, side});
+double peak_of_cuda(c10::Device device, c10::ScalarType type, std::int64_t side) {
+  const at::Tensor a = at::arange(side * side, at::TensorOptions(at::kFloat).device(device))
+                           .sin_()
+                           .view({side, side})
+                           .to(type);
   at::Tensor product = at::empty_like(a);
   EventPool events(device);
   at::mm_out(product, a, a);  // chooses its kernel, and wakes the device
@@ -61,12 +63,12 @@ double peak_of_cuda(c10::Device device, std::int64_t side) {
 
 }  // namespace
 
-double measure_peak_flops(c10::Device device) {
+double measure_peak_flops(c10::Device device, c10::ScalarType type) {
   const at::NoGradGuard no_grad;
-  if (!device.is_cuda()) return peak_of_cpu();
+  if (!device.is_cuda()) return peak_of_cpu(type);
   for (const std::int64_t side : {8192, 4096, 2048}) {  // a small one does not fill the device
     try {
-      return peak_of_cuda(device, side);
+      return peak_of_cuda(device, type, side);
     } catch (const c10::OutOfMemoryError&) {  // the run itself may hold nearly all of it
     }
   }

@@ -3,6 +3,8 @@
 // bytes a parameter. Plain, it is some ten passes (train/adam.cpp).
 #include <cstdint>
 
+#include "kernels/instruction_set.h"
+
 struct CUstream_st;
 
 namespace isobar {
@@ -33,7 +35,7 @@ struct AdamStep {
 
 std::int64_t moved_bytes(const AdamStep& job);
 
-void adam_cpu(const AdamStep& job);
+void adam_cpu(const AdamStep& job, InstructionSet set = best_instruction_set());
 void adam_cuda(const AdamStep& job, CUstream_st* stream);
 
 }  // namespace isobar

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/element_type.h"
+#include "kernels/instruction_set.h"
 
 struct CUstream_st;  // what cudaStream_t points to
 
@@ -42,8 +43,8 @@ struct BiasGeluBackward {
 std::int64_t moved_bytes(const BiasGeluForward& job);
 std::int64_t moved_bytes(const BiasGeluBackward& job);
 
-void bias_gelu_cpu(const BiasGeluForward& job);
-void bias_gelu_cpu(const BiasGeluBackward& job);
+void bias_gelu_cpu(const BiasGeluForward& job, InstructionSet set = best_instruction_set());
+void bias_gelu_cpu(const BiasGeluBackward& job, InstructionSet set = best_instruction_set());
 /// On `stream`, all pointers on its device; Error (exit code 1) when the launch is refused.
 void bias_gelu_cuda(const BiasGeluForward& job, CUstream_st* stream);
 void bias_gelu_cuda(const BiasGeluBackward& job, CUstream_st* stream);

@@ -12,6 +12,11 @@ constexpr std::int64_t row_pieces(std::int64_t rows) {
   return std::clamp<std::int64_t>((rows + 63) / 64, 1, 256);
 }
 
+/// The first row of a piece, 0 .. row_pieces(rows); that of the piece behind the last is `rows`.
+constexpr std::int64_t row_piece_begin(std::int64_t rows, std::int64_t piece) {
+  return rows * piece / row_pieces(rows);
+}
+
 /// float32 values that a kernel needs as scratch to sum `sums` matrices of [rows, columns] by column.
 constexpr std::int64_t column_sum_scratch(std::int64_t rows, std::int64_t columns, std::int64_t sums) {
   return row_pieces(rows) * columns * sums;

@@ -3,6 +3,8 @@
 // Plain, it is a norm a tensor, a norm of norms, and a number fetched by the host.
 #include <cstdint>
 
+#include "kernels/instruction_set.h"
+
 struct CUstream_st;
 
 namespace isobar {
@@ -22,7 +24,7 @@ inline constexpr std::int64_t kGradientNormScratch = 2 * kGradientNormPieces;
 
 std::int64_t moved_bytes(const GradientNorm& job);
 
-void gradient_norm_cpu(const GradientNorm& job);
+void gradient_norm_cpu(const GradientNorm& job, InstructionSet set = best_instruction_set());
 void gradient_norm_cuda(const GradientNorm& job, CUstream_st* stream);
 
 }  // namespace isobar

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "kernels/element_type.h"
+#include "kernels/instruction_set.h"
 
 struct CUstream_st;
 
@@ -52,8 +53,8 @@ constexpr std::int64_t head_loss_scratch(const HeadLossShape& shape) {
 std::int64_t moved_bytes(const HeadLossForward& job);
 std::int64_t moved_bytes(const HeadLossBackward& job);
 
-void head_loss_cpu(const HeadLossForward& job);
-void head_loss_cpu(const HeadLossBackward& job);
+void head_loss_cpu(const HeadLossForward& job, InstructionSet set = best_instruction_set());
+void head_loss_cpu(const HeadLossBackward& job, InstructionSet set = best_instruction_set());
 void head_loss_cuda(const HeadLossForward& job, CUstream_st* stream);
 void head_loss_cuda(const HeadLossBackward& job, CUstream_st* stream);
 

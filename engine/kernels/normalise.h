@@ -1,8 +1,8 @@
 #pragma once
 // From the units of the data to what the model takes, while a field is on its way from the file to its batch.
 #include <cstdint>
-#include <string_view>
-#include <vector>
+
+#include "kernels/instruction_set.h"
 
 namespace isobar {
 
@@ -18,12 +18,6 @@ enum class Stores {
 /// by the usual means (mutex, release store) with either kind of stores.
 std::int64_t normalise_values(const float* in, float* out, std::int64_t n, float mean, float spread,
                               Stores stores);
-
-/// What the function is compiled for.
-enum class InstructionSet { sse2, avx2, avx512 };
-/// Those that this processor has, the widest last: that one is used.
-const std::vector<InstructionSet>& instruction_sets_here();
-std::string_view name_of(InstructionSet set);
 
 /// The same with one of them, for tests and benches; one that is not here is an illegal instruction.
 std::int64_t normalise_values_with(InstructionSet set, const float* in, float* out, std::int64_t n,

@@ -119,28 +119,6 @@ std::int64_t before_line(const float* at) {
 
 }  // namespace
 
-const std::vector<InstructionSet>& instruction_sets_here() {
-  static const std::vector<InstructionSet> sets = [] {
-    std::vector<InstructionSet> out = {InstructionSet::sse2};
-    if (__builtin_cpu_supports("avx2") != 0) out.push_back(InstructionSet::avx2);
-    if (__builtin_cpu_supports("avx512f") != 0) out.push_back(InstructionSet::avx512);
-    return out;
-  }();
-  return sets;
-}
-
-std::string_view name_of(InstructionSet set) {
-  switch (set) {
-    case InstructionSet::sse2:
-      return "SSE2";
-    case InstructionSet::avx2:
-      return "AVX2";
-    case InstructionSet::avx512:
-      return "AVX-512";
-  }
-  return "";
-}
-
 std::int64_t normalise_values_with(InstructionSet set, const float* in, float* out, std::int64_t n,
                                    float mean, float spread, Stores stores) {
   const bool streams = stores == Stores::streaming;
@@ -157,8 +135,7 @@ std::int64_t normalise_values_with(InstructionSet set, const float* in, float* o
 
 std::int64_t normalise_values(const float* in, float* out, std::int64_t n, float mean, float spread,
                               Stores stores) {
-  static const InstructionSet best = instruction_sets_here().back();
-  return normalise_values_with(best, in, out, n, mean, spread, stores);
+  return normalise_values_with(best_instruction_set(), in, out, n, mean, spread, stores);
 }
 
 }  // namespace isobar

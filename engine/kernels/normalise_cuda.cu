@@ -1,13 +1,7 @@
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#include <cuda_runtime.h>
-
-#include <algorithm>
-
 #include "core/error.h"
-#include "cuda/check.h"
 #include "kernels/normalise_cuda.h"
 #include "kernels/pack.h"
+#include "kernels/piece.cuh"
 
 namespace isobar {
 namespace {
@@ -16,12 +10,6 @@ constexpr int kThreads = 256;
 constexpr int kRounds = 4;                   // loads that a thread has on their way at once
 constexpr std::int64_t kMostBlocks = 1 << 20;  // far more than any device holds; the rest is strided over
 constexpr std::int64_t kMostChunks = std::int64_t{1} << 31;  // they are counted in 32 bits
-
-/// `kWidth` neighbouring values, loaded and stored in one go.
-template <typename Value, int kWidth>
-struct alignas(sizeof(Value) * kWidth) Piece {
-  Value values[kWidth];
-};
 
 struct Raw {
   using Type = float;
@@ -39,21 +27,6 @@ struct PackedI16 {
     return static_cast<float>(x) * (1.0F / kPackedSteps);  // a power of two: exact
   }
 };
-
-template <typename To>
-__device__ To rounded(float value);
-template <>
-__device__ float rounded<float>(float value) {
-  return value;
-}
-template <>
-__device__ __half rounded<__half>(float value) {
-  return __float2half_rn(value);
-}
-template <>
-__device__ __nv_bfloat16 rounded<__nv_bfloat16>(float value) {
-  return __float2bfloat16_rn(value);
-}
 
 /// A block takes chunks of a plane of input or target: `kRounds` pieces a thread. Planes are numbered
 /// input 0 channel 0, input 0 channel 1, ..., target B-1 channel C-1; `chunks` of them a plane.
@@ -103,12 +76,8 @@ __global__ void __launch_bounds__(kThreads) fields_kernel(const DeviceFields bat
   }
 }
 
-bool is_aligned(const void* pointer, std::size_t bytes) {
-  return reinterpret_cast<std::uintptr_t>(pointer) % bytes == 0;
-}
-
 template <typename From, typename To, int kWidth>
-void launch_width(const DeviceFields& batch, CUstream_st* stream, const char* name) {
+void start_width(const DeviceFields& batch, CUstream_st* stream, const char* name) {
   constexpr std::int64_t kChunk = std::int64_t{kThreads} * kRounds * kWidth;
   const std::int64_t chunks = (batch.plane + kChunk - 1) / kChunk;
   const std::int64_t all = 2 * batch.samples * batch.channels * chunks;
@@ -117,47 +86,46 @@ void launch_width(const DeviceFields& batch, CUstream_st* stream, const char* na
                 Exit::failed);
   }
   const std::int64_t blocks = std::min(all, kMostBlocks);
-  fields_kernel<From, To, kWidth><<<static_cast<unsigned int>(blocks), kThreads, 0, stream>>>(
-      batch, static_cast<unsigned int>(chunks), static_cast<unsigned int>(all));
+  launch(name, fields_kernel<From, To, kWidth>, static_cast<unsigned int>(blocks), kThreads, stream, batch,
+         static_cast<unsigned int>(chunks), static_cast<unsigned int>(all));
 }
 
 template <typename From, typename To>
-void launch(const DeviceFields& batch, CUstream_st* stream, const char* name) {
+void start(const DeviceFields& batch, CUstream_st* stream, const char* name) {
   if (batch.samples <= 0 || batch.channels <= 0 || batch.plane <= 0) return;
-  constexpr int kWide = 4;
+  constexpr int kFour = 4;
   // Each plane begins at a multiple of P, so all of them are aligned when the first is and P is whole pieces.
-  const bool wide = batch.plane % kWide == 0 && is_aligned(batch.fields, kWide * sizeof(typename From::Type)) &&
-                    is_aligned(batch.input, kWide * sizeof(To)) && is_aligned(batch.target, kWide * sizeof(To));
+  const bool wide = batch.plane % kFour == 0 && is_aligned(batch.fields, kFour * sizeof(typename From::Type)) &&
+                    is_aligned(batch.input, kFour * sizeof(To)) && is_aligned(batch.target, kFour * sizeof(To));
   if (wide) {
-    launch_width<From, To, kWide>(batch, stream, name);
+    start_width<From, To, kFour>(batch, stream, name);
   } else {
-    launch_width<From, To, 1>(batch, stream, name);
+    start_width<From, To, 1>(batch, stream, name);
   }
-  check_cuda(cudaGetLastError(), name);
 }
 
 template <typename From>
-void launch_to(const DeviceFields& batch, FieldOutput output, CUstream_st* stream, const char* name) {
+void start_to(const DeviceFields& batch, FieldOutput output, CUstream_st* stream, const char* name) {
   switch (output) {
     case FieldOutput::f32:
-      return launch<From, float>(batch, stream, name);
+      return start<From, float>(batch, stream, name);
     case FieldOutput::f16:
-      return launch<From, __half>(batch, stream, name);
+      return start<From, __half>(batch, stream, name);
     case FieldOutput::bf16:
-      return launch<From, __nv_bfloat16>(batch, stream, name);
+      return start<From, __nv_bfloat16>(batch, stream, name);
   }
 }
 
 }  // namespace
 
 void normalise_cuda(const DeviceFields& batch, FieldOutput output, CUstream_st* stream) {
-  launch_to<Raw>(batch, output, stream, "the launch of normalise");
+  start_to<Raw>(batch, output, stream, "the launch of normalise");
 }
 
 void unpack_cuda(const DeviceFields& batch, PackedField packed, FieldOutput output, CUstream_st* stream) {
   constexpr const char* kName = "the launch of unpack";
-  if (packed == PackedField::f16) return launch_to<PackedF16>(batch, output, stream, kName);
-  launch_to<PackedI16>(batch, output, stream, kName);
+  if (packed == PackedField::f16) return start_to<PackedF16>(batch, output, stream, kName);
+  start_to<PackedI16>(batch, output, stream, kName);
 }
 
 }  // namespace isobar

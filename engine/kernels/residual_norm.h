@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "kernels/element_type.h"
+#include "kernels/instruction_set.h"
 
 struct CUstream_st;
 
@@ -52,8 +53,8 @@ struct ResidualNormBackward {
 std::int64_t moved_bytes(const ResidualNormForward& job);
 std::int64_t moved_bytes(const ResidualNormBackward& job);
 
-void residual_norm_cpu(const ResidualNormForward& job);
-void residual_norm_cpu(const ResidualNormBackward& job);
+void residual_norm_cpu(const ResidualNormForward& job, InstructionSet set = best_instruction_set());
+void residual_norm_cpu(const ResidualNormBackward& job, InstructionSet set = best_instruction_set());
 void residual_norm_cuda(const ResidualNormForward& job, CUstream_st* stream);
 void residual_norm_cuda(const ResidualNormBackward& job, CUstream_st* stream);
 

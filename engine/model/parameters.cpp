@@ -7,7 +7,9 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <numeric>
@@ -22,6 +24,8 @@ namespace {
 constexpr std::int64_t kAlignment = 16;  // floats: every parameter starts on a cache line of its own
 constexpr double kStd = 0.02;
 constexpr double kCut = 2.0;
+
+constexpr std::int64_t aligned(std::int64_t n) { return (n + kAlignment - 1) / kAlignment * kAlignment; }
 
 std::int64_t product(const std::vector<std::int64_t>& shape) {
   return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
@@ -91,27 +95,87 @@ at::Tensor Parameters::add(const ParameterSpec& spec) {
   split /= spec.shard.count;
   parameter.tensor = at::empty(shape, at::kFloat);
   parameter.tensor.set_requires_grad(true);
-  if (!all_.empty()) {
-    const std::int64_t end = all_.back().flat_begin + all_.back().tensor.numel();
-    parameter.flat_begin = (end + kAlignment - 1) / kAlignment * kAlignment;
-  }
   all_.push_back(parameter);
   return parameter.tensor;
 }
 
+const Parameter& Parameters::find(const std::string& name) const {
+  for (const Parameter& parameter : all_) {
+    if (parameter.name == name) return parameter;
+  }
+  throw Error("the model has no such parameter", name, "", Exit::failed);
+}
+
+const Parameters::Joint* Parameters::joint_of(std::size_t index) const {
+  for (const Joint& joint : joints_) {
+    if (std::find(joint.members.begin(), joint.members.end(), index) != joint.members.end()) return &joint;
+  }
+  return nullptr;
+}
+
+at::Tensor Parameters::join(const std::vector<std::string>& names) {
+  if (values_.defined()) throw Error("parameters are joined before they get their places", "", "", Exit::failed);
+  Joint joint;
+  std::vector<std::int64_t> shape;
+  for (const std::string& name : names) {
+    const auto index = static_cast<std::size_t>(&find(name) - all_.data());
+    const std::vector<std::int64_t> part = all_[index].tensor.sizes().vec();
+    const bool again = std::find(joint.members.begin(), joint.members.end(), index) != joint.members.end();
+    if (again || joint_of(index) != nullptr) throw Error("a parameter is joined twice", name, "", Exit::failed);
+    if (shape.empty()) {
+      shape = part;
+    } else if (!std::equal(part.begin() + 1, part.end(), shape.begin() + 1, shape.end())) {
+      throw Error(fmt::format("a parameter of shape [{}] cannot be joined to one of [{}]", fmt::join(part, ", "),
+                              fmt::join(all_[joint.members.front()].tensor.sizes(), ", ")),
+                  name, "", Exit::failed);
+    } else {
+      shape[0] += part[0];
+    }
+    joint.members.push_back(index);
+  }
+  joint.leaf = at::empty(shape, at::kFloat);
+  joint.leaf.set_requires_grad(true);
+  joints_.push_back(joint);
+  return joint.leaf;
+}
+
+std::int64_t Parameters::lay_out() {
+  std::int64_t end = 0;
+  std::vector<bool> placed(all_.size(), false);
+  const auto place = [&](std::size_t index) {
+    all_[index].flat_begin = end;
+    end += all_[index].tensor.numel();
+    placed[index] = true;
+  };
+  for (std::size_t i = 0; i < all_.size(); ++i) {
+    if (placed[i]) continue;
+    end = aligned(end);
+    if (const Joint* const joint = joint_of(i)) {  // no gaps within: its leaf is one piece of memory
+      for (const std::size_t member : joint->members) place(member);
+    } else {
+      place(i);
+    }
+  }
+  return aligned(end + 1);  // what is behind the last parameter is padding too, and a kernel may run over it
+}
+
 void Parameters::materialise(std::int64_t seed, c10::Device device) {
-  const std::int64_t padded = all_.empty() ? 0 : all_.back().flat_begin + all_.back().tensor.numel();
-  values_ = at::zeros({padded}, at::TensorOptions(at::kFloat).device(device));
+  values_ = at::zeros({lay_out()}, at::TensorOptions(at::kFloat).device(device));
   gradients_ = at::zeros_like(values_);
   const at::NoGradGuard no_grad;
-  for (Parameter& parameter : all_) {
+  const auto move_in = [&](at::Tensor leaf, std::int64_t begin) {
     const auto view = [&](const at::Tensor& flat) {
-      return flat.narrow(0, parameter.flat_begin, parameter.tensor.numel()).view(parameter.tensor.sizes());
+      return flat.narrow(0, begin, leaf.numel()).view(leaf.sizes());
     };
-    view(values_).copy_(initial_values(parameter, seed));
-    parameter.tensor.set_data(view(values_));
-    parameter.tensor.mutable_grad() = view(gradients_);
+    leaf.set_data(view(values_));
+    leaf.mutable_grad() = view(gradients_);
+  };
+  for (const Parameter& parameter : all_) {
+    const at::Tensor first = initial_values(parameter, seed);
+    move_in(parameter.tensor, parameter.flat_begin);
+    at::Tensor(parameter.tensor.detach()).copy_(first);
   }
+  for (const Joint& joint : joints_) move_in(joint.leaf, all_[joint.members.front()].flat_begin);
 }
 
 std::int64_t Parameters::count() const {

@@ -37,7 +37,7 @@ struct ParameterSpec {
 
 struct Parameter : ParameterSpec {
   at::Tensor tensor;            ///< the local part, a leaf that wants a gradient
-  std::int64_t flat_begin = 0;  ///< first element in the flat buffers
+  std::int64_t flat_begin = 0;  ///< first element in the flat buffers, known after `materialise`
 };
 
 class Parameters {
@@ -45,6 +45,16 @@ class Parameters {
   /// Declares a parameter; the tensor has its shape at once and its place after `materialise`. A name taken
   /// twice, or a dimension that `shard.count` does not divide, is an Error.
   at::Tensor add(const ParameterSpec& spec);
+
+  /// One leaf over parameters that were declared before, whose shapes agree but for the first dimension: they
+  /// are laid side by side, and the leaf is all of them along that dimension, say [3E, E] over three of [E, E].
+  /// Its memory and its gradient are theirs; names, first values and files know the single ones only. Use
+  /// either in a graph, not both. Before `materialise`. Unknown names, unequal shapes, and a parameter that
+  /// is joined already are Errors.
+  at::Tensor join(const std::vector<std::string>& names);
+
+  /// The parameter of this name; an Error when there is none.
+  const Parameter& find(const std::string& name) const;
 
   /// Lays all parameters out in the two flat buffers on `device` and gives them their first values.
   void materialise(std::int64_t seed, c10::Device device);
@@ -54,12 +64,24 @@ class Parameters {
 
   const at::Tensor& values() const { return values_; }        ///< [padded count] float32
   const at::Tensor& gradients() const { return gradients_; }  ///< [padded count] float32, padding stays 0
+  /// Elements of the flat buffers between and behind the parameters, at least one: the last is padding.
+  std::int64_t padding() const { return gradients_.numel() - count(); }
 
   /// Zeroes the gradients in place: the views stay, which torch's own zero_grad would destroy.
   void zero_gradients();
 
  private:
+  struct Joint {
+    std::vector<std::size_t> members;  ///< places in all_
+    at::Tensor leaf;
+  };
+  /// The group that parameter `index` belongs to; null for none.
+  const Joint* joint_of(std::size_t index) const;
+  /// Gives every parameter its place; returns the padded length.
+  std::int64_t lay_out();
+
   std::vector<Parameter> all_;
+  std::vector<Joint> joints_;
   at::Tensor values_;
   at::Tensor gradients_;
 };

@@ -30,6 +30,7 @@ JsonLine summary_event(const RunSummary& summary) {
       .add("samples", summary.samples)
       .add("wall_us", std::llround(summary.wall_s * 1e6));
   if (summary.has_losses) line.add("first_loss", summary.first_loss).add("loss", summary.last_loss);
+  if (summary.scale > 0) line.add("scale", summary.scale).add("skipped", summary.skipped);
   line.add("samples_per_s", summary.samples_per_s).add("step_us", summary.step_us);
   for (const auto& [stage, time_us] : summary.stages_us) line.add(stage + "_us", time_us);
   line.add("stall_us", summary.stall_us).add("read_bytes", summary.read_bytes);
@@ -86,6 +87,11 @@ std::vector<std::string> summary_lines(const RunSummary& summary, const std::str
     out.push_back(fmt::format("  measures     {}: {}", printable(summary.measure, 20),
                               measure_sentence(summary.measure)));
   }
+  if (summary.scale > 0) {
+    out.push_back(
+        fmt::format("  loss scale   {:.6g} at the end; {} step{} skipped because a gradient overflowed",
+                    summary.scale, summary.skipped, summary.skipped == 1 ? "" : "s"));
+  }
   if (summary.has_scores) {
     out.push_back(fmt::format("  valid loss   {:.4f}", summary.valid_loss));
     std::string line = fmt::format("  {:<12} RMSE {:.4f}", summary.headline, summary.rmse);
@@ -99,12 +105,13 @@ std::vector<std::string> summary_lines(const RunSummary& summary, const std::str
     out.push_back(line);
   }
   if (summary.samples_per_s > 0) {
+    const std::string type = summary.precision.empty() ? "" : summary.precision + " ";
     const std::string mfu = summary.mfu() > 0
                                 ? fmt::format(", MFU {:.1f} % of {:.0f} GFLOP/s ({})", 100 * summary.mfu(),
                                               summary.peak_flops_per_s * 1e-9,
-                                              predicted            ? "dense peak of the type"
-                                              : provenance.empty() ? "matrix products, measured here"
-                                                                   : "matrix products, measured there")
+                                              predicted ? "dense peak of the type"
+                                                        : type + "matrix products, measured " +
+                                                              (provenance.empty() ? "here" : "there"))
                                 : "";
     const std::string steady =
         predicted ? "" : fmt::format(" without the first {} steps", summary.warm_up_steps);

@@ -17,8 +17,11 @@ struct RunSummary {
   double wall_s = 0;
   std::string measure;  ///< what a run that only measures does ("full", "io", "synthetic"); "" = it trains
   bool has_losses = false;  ///< it trains and said so; a predicted run has none
+  std::string precision;    ///< "tf32", "fp16" or "bf16"; "" = fp32
   double first_loss = 0;    ///< of a run that trains, as is all that is said of losses here
   double last_loss = 0;
+  double scale = 0;          ///< of the loss at the end; 0 = it was not scaled
+  std::int64_t skipped = 0;  ///< steps in which a gradient overflowed, so that no update was made
   bool has_scores = false;
   double valid_loss = 0;
   std::string headline;  ///< the channel that the scores below are of, "u10m"
@@ -38,7 +41,8 @@ struct RunSummary {
   std::int64_t read_bytes = 0;   ///< all of it; 0 = not known
   std::int64_t read_cpu_us = 0;  ///< processor time that reading and normalising took
   double flops_per_sample = 0;   ///< forward and backward, model operations
-  double peak_flops_per_s = 0;   ///< measured with matrix products, or of a prediction; 0 = not known
+  double peak_flops_per_s =
+      0;  ///< of matrix products of `precision`, measured or of a prediction; 0 = not known
 
   /// Model operations per second over the peak; 0 when one of them is not known. Data loading is inside the
   /// clock.

@@ -1,8 +1,6 @@
 #include "run/run.h"
 
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -20,7 +18,9 @@
 #include "device/device.h"
 #include "device/load_cuda.h"
 #include "device/memory.h"
+#include "device/precision.h"
 #include "formula/vit_memory.h"
+#include "run/check_fault.h"
 #include "run/environment.h"
 
 namespace isobar {
@@ -41,14 +41,6 @@ std::uint64_t device_batch_bytes(const Config& config) {
   const std::int64_t values =
       2 * config.train.global_batch * config.data.channels * config.data.grid[0] * config.data.grid[1];
   return batches * static_cast<std::uint64_t>(values) * sizeof(float);
-}
-
-/// A fault that changes nothing would be searched for in vain.
-void check_fault(const std::string& name, c10::Device device) {
-  if (device.is_cuda() || shows_on_cpu(fault_setting().fault)) return;
-  throw Error(fmt::format("the fault {} is one of the way to a CUDA device, and this run is on {}", name,
-                          device.str()),
-              "run.fault = " + name, "run.device=cuda, or another fault");
 }
 
 std::string source_text(const DataConfig& data) {
@@ -83,13 +75,14 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
   if (measures()) summary_.measure = config.run.measure;
   config.amp.mode = choose_precision(config.amp.mode, device_);
   apply_precision(config.amp.mode);
+  summary_.precision = config.amp.mode == "none" ? "" : config.amp.mode;
   if (device_.is_cuda()) {
     events_ = std::make_unique<EventPool>(device_);
     nonfinite_ = at::zeros({}, at::TensorOptions(at::kLong).device(device_));
   }
   profiler_ = std::make_unique<EpochProfiler>(ranges_plugin(), config.run.profile_epoch);
   set_fault(config.run.fault, config.run.fault_ms, config.run.fault_stage, config.run.fault_step);
-  check_fault(config.run.fault, device_);
+  check_fault(config, device_);
   check_memory();
   threads_ = set_up_cpu(static_cast<int>(config.run.threads));
   config.run.device =
@@ -190,6 +183,7 @@ void Run::write_attempt(const std::vector<std::string>& command) {
           .add("repeat", config.run.repeat)
           .add("wanted_steps", config.train.steps)
           .add("flops_per_sample", training_flops(vit_shape(config)))
+          .add("precision", config.amp.mode)
           .add("device", device_.str())
           .add("threads", threads_)
           .add("started", wall_iso()));
@@ -232,6 +226,8 @@ void Run::announce(const Dataset& train, const Dataset& valid, std::int64_t para
                             steps_per_epoch));
   console_.line(fmt::format("  device  {} ({}, {} threads), {}", device_.str(), device_text(device_),
                             threads_, config.amp.mode == "none" ? "fp32" : config.amp.mode));
+  if (const std::string given = precision_sentence(config.amp.mode, precision_facts(device_)); !given.empty())
+    console_.line("  " + config.amp.mode + "    " + given);
   console_.line("  run     " + folder_.path.string());
   if (measures()) {
     console_.line("  MEASURE " + config.run.measure + ": " + measure_sentence(config.run.measure));
@@ -263,22 +259,24 @@ bool Run::is_due(std::int64_t index) const {
   return index % train.report_every == 0 || index + 1 == train.steps;
 }
 
-at::Tensor Run::fetch_loss(std::int64_t index, const at::Tensor& loss) const {
-  if (!loss.defined()) return {};
-  // On a CPU the loss is there already; on a device fetching it at once would wait for the step.
-  if (device_.is_cpu()) return loss.detach();
-  if (has_fault(Fault::sync_each_step)) return loss.detach().to(at::kCPU);
-  if (!is_due(index)) return {};
-  const at::Tensor both = at::stack({loss.detach().to(at::kDouble), nonfinite_.to(at::kDouble)});
-  at::Tensor host = at::empty({2}, at::TensorOptions(at::kDouble).pinned_memory(true));
-  return host.copy_(both, /*non_blocking=*/true);
+FetchedFigures Run::fetch_figures(std::int64_t index, const StepResult& result) const {
+  if (!result.loss.defined()) return {};
+  // On a CPU they are there already; on a device fetching them at once would wait for the step.
+  const bool wait = has_fault(Fault::sync_each_step);
+  if (device_.is_cuda() && !wait && !is_due(index)) return {};
+  return {{result.loss, nonfinite_, result.gradient_norm, scaler_}, wait};
 }
 
-void Run::queue_step(std::int64_t index, const StepResult& result, const at::Tensor& fetched,
-                     PendingStageTimes times) {
+void Run::queue_step(std::int64_t index, const StepResult& result, const FetchedFigures& fetched,
+                     PendingStageTimes times, std::shared_ptr<OperatorWatch> operators) {
   steps_done_ = index + 1;
-  PendingStep step{
-      index, result, fetched, std::move(times), steady_us() - begin_us_, loader_since_last_step()};
+  PendingStep step{index,
+                   result,
+                   fetched,
+                   std::move(times),
+                   steady_us() - begin_us_,
+                   loader_since_last_step(),
+                   std::move(operators)};
   if (result.loss.defined())
     step.result.loss = result.loss.detach();  // the graph behind it ends with the step
   trace_host(index, step.times);
@@ -307,7 +305,7 @@ void Run::record_done_steps(bool wait_for_all) {
 }
 
 void Run::record_step(const PendingStep& step, const StageTimes& times) {
-  const auto& [index, result, fetched, pending, t_us, loader] = step;
+  const auto& [index, result, fetched, pending, t_us, loader, operators] = step;
   const bool due = is_due(index);
   JsonLine line("step");
   line.add("step", index).add("t_us", t_us).add("epoch", result.epoch).add("samples", result.samples);
@@ -320,17 +318,24 @@ void Run::record_step(const PendingStep& step, const StageTimes& times) {
   if (result.loss.defined()) line.add("lr", result.learning_rate);
   line.add("stall_us", loader.stall_us).add("read_bytes", loader.read_bytes);
   if (loader.slots > 0) line.add("queue_slots", loader.ready);
-  const bool has_count = fetched.defined() && fetched.dim() == 1;
-  if (fetched.defined()) last_loss_ = has_count ? fetched[0].item<double>() : fetched.item<double>();
+  const StepFigures figures = fetched.take();
+  if (fetched) last_loss_ = figures.loss;
   const bool broken =
-      guards_values() && (!std::isfinite(last_loss_) || (has_count && fetched[1].item<double>() > 0));
+      guards_values() && !scales_loss() && (!std::isfinite(last_loss_) || figures.nonfinite > 0);
   if (index == 0 && result.loss.defined()) {
     summary_.first_loss = last_loss_;
     board_->begin(last_loss_);
   }
   if ((due || broken) && result.loss.defined()) line.add("loss", last_loss_);
+  if (due && result.gradient_norm.defined()) line.add("grad_norm", figures.gradient_norm);
+  if (fetched && scales_loss()) {
+    summary_.scale = figures.scale;
+    summary_.skipped = std::llround(figures.skipped);
+    line.add("scale", figures.scale).add("skipped", summary_.skipped);
+  }
   if (due || broken) line.add("peak_bytes", peak_bytes(device_));
   add_to_summary(step, times);
+  if (operators) write_operators(line, operators->take());
   stream_->write(line);
   owner_.beat();
   if (result.loss.defined())
@@ -343,6 +348,7 @@ void Run::record_step(const PendingStep& step, const StageTimes& times) {
                 fmt::format("step {} or the {} before it", index + 1, loaded_.config.train.report_every - 1),
                 "a smaller optim.lr, or a warm-up (schedule.warmup_steps)", Exit::failed);
   }
+  if (fetched && scales_loss()) check_skips(index, figures);
   if (due) show_step(index, result);
 }
 

@@ -100,15 +100,28 @@ class Run {
   void read_and_drop(Loader& loader);
   /// Losses and gradients must be finite numbers: not where the data is made up to measure by.
   bool guards_values() const { return loaded_.config.run.measure != "synthetic"; }
+  /// Before the optimiser touches them: mistakes on purpose go in, the histogram (amp.histogram_every) comes
+  /// out. That waits for the device.
+  void look_at_gradients(std::int64_t step);
   /// Stops a run whose gradients are not finite before they reach the weights.
   void check_gradients(std::int64_t step);
   void plant_fault(std::int64_t step, bool in_gradients);
+  /// With a scaled loss a gradient that overflowed is no error: its step is skipped.
+  bool scales_loss() const { return scaler_ != nullptr && scaler_->active(); }
+  /// Stops a run after amp.max_skips skipped steps in a row.
+  void check_skips(std::int64_t step, const StepFigures& figures) const;
+  /// The fault all_half: what the weights would be if they had 16 bits themselves.
+  void round_weights() const;
   bool is_due(std::int64_t index) const;
-  /// The loss on its way to host memory when a report is due, on a CUDA device with the count of gradients
-  /// that were not finite: [2]. Only the fault that does so waits for it.
-  at::Tensor fetch_loss(std::int64_t index, const at::Tensor& loss) const;
-  void queue_step(std::int64_t index, const StepResult& result, const at::Tensor& fetched,
-                  PendingStageTimes times);
+  /// The loss and what else a step left on its device, on its way to host memory; on a CUDA device when a
+  /// report is due. Only the fault that does so waits for it.
+  FetchedFigures fetch_figures(std::int64_t index, const StepResult& result) const;
+  void queue_step(std::int64_t index, const StepResult& result, const FetchedFigures& fetched,
+                  PendingStageTimes times, std::shared_ptr<OperatorWatch> operators);
+  /// Watches the operators of one step, the third or the last of the warm-up; null in all others.
+  std::shared_ptr<OperatorWatch> watch_operators(std::int64_t index) const;
+  /// What was seen: totals into the step's line, which is written, and a note for each operator of a module.
+  void write_operators(JsonLine& step, const OperatorRecord& record);
   /// Records steps in their order as far as the device has done them, or all of them.
   void record_done_steps(bool wait_for_all);
   void record_step(const PendingStep& step, const StageTimes& times);
@@ -153,6 +166,7 @@ class Run {
   std::string train_data_, valid_data_;  ///< identities of the data sets
   double earlier_wall_s_ = 0;            ///< of the attempts before this one
   const Parameters* parameters_ = nullptr;
+  const GradScaler* scaler_ = nullptr;
   const Loader* loader_ = nullptr;
   LoaderCounts loader_before_;                 ///< counts at the end of the last step
   std::string stage_ = "start";                ///< what goes on, for errors that do not say it

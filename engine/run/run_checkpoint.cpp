@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -12,6 +13,8 @@
 #include "core/text.h"
 #include "device/nonfinite.h"
 #include "run/run.h"
+#include "train/autocast.h"
+#include "train/gradient_sizes.h"
 
 namespace isobar {
 namespace {
@@ -28,6 +31,14 @@ std::string first_broken(const Parameters& parameters, bool gradients) {
   if (is_finite(gradients ? parameters.gradients() : parameters.values())) return "";
   for (const Parameter& parameter : parameters.all()) {
     if (!is_finite(gradients ? parameter.tensor.grad() : parameter.tensor)) return parameter.name;
+  }
+  return "";
+}
+
+/// The last one whose gradient is not finite: backward goes from the last to the first, and met it first.
+std::string last_broken_gradient(const Parameters& parameters) {
+  for (auto parameter = parameters.all().rbegin(); parameter != parameters.all().rend(); ++parameter) {
+    if (!is_finite(parameter->tensor.grad())) return parameter->name;
   }
   return "";
 }
@@ -59,6 +70,8 @@ void check_same_data(const std::string& kind, const std::string& then, const std
 void Run::resume(const Training& training) {
   parameters_ = &training.parameters;
   loader_ = &training.loader;
+  scaler_ = training.scaler;
+  round_weights();
   if (!resume_.wanted()) return;
   const RunState& state = resume_.state;
   check_same_data("training", state.train_data, train_data_, resume_.checkpoint->path);
@@ -135,25 +148,48 @@ void Run::save_checkpoint(const Training& training) {
 
 void Run::plant_fault(std::int64_t step, bool in_gradients) {
   const FaultSetting& fault = fault_setting();
-  const Fault wanted = in_gradients ? Fault::nan_gradient : Fault::nan_weight;
-  if (fault.fault != wanted || fault.step != step || parameters_ == nullptr) return;
+  const bool infinite = fault.fault == Fault::inject_inf;
+  const bool wanted =
+      fault.fault == (in_gradients ? Fault::nan_gradient : Fault::nan_weight) || (in_gradients && infinite);
+  if (!wanted || fault.step != step || parameters_ == nullptr) return;
   const at::NoGradGuard no_grad;
   const Parameter& middle = parameters_->all()[parameters_->all().size() / 2];
   const at::Tensor flat = (in_gradients ? middle.tensor.grad() : middle.tensor).view(-1);
-  flat[0].fill_(std::numeric_limits<float>::quiet_NaN());
+  flat[0].fill_(infinite ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN());
+}
+
+void Run::round_weights() const {
+  if (!has_fault(Fault::all_half) || parameters_ == nullptr) return;
+  const std::optional<c10::ScalarType> half = half_type(loaded_.config.amp.mode);
+  if (!half) return;
+  const at::NoGradGuard no_grad;
+  at::Tensor values = parameters_->values();
+  values.copy_(values.to(*half));
+}
+
+void Run::look_at_gradients(std::int64_t step) {
+  plant_fault(step, /*in_gradients=*/true);
+  const std::int64_t every = loaded_.config.amp.histogram_every;
+  if (every == 0 || step % every != 0 || parameters_ == nullptr) return;
+  GradientHistogram histogram = gradient_sizes(*parameters_);
+  histogram.step = step;
+  if (scales_loss()) histogram.scale = scaler_->scale_value().item<double>();
+  stream_->write(gradients_event(histogram, steady_us() - begin_us_));
 }
 
 void Run::check_gradients(std::int64_t step) {
   if (parameters_ == nullptr) return;
-  plant_fault(step, /*in_gradients=*/true);
-  if (device_.is_cuda())
-    return add_nonfinite(parameters_->gradients(), nonfinite_);  // told when a report is due
+  if (device_.is_cuda()) {  // told when a report is due
+    if (!scales_loss()) add_nonfinite(parameters_->gradients(), nonfinite_);
+    return;
+  }
   if (is_finite(parameters_->gradients()) || !guards_values()) return;
   const std::string where = fmt::format("step {}", step + 1);
   if (const std::string weight = first_broken(*parameters_, /*gradients=*/false); !weight.empty()) {
     throw Error("a weight is not a finite number", where + ", " + weight, what_is_left(checkpoint_step_),
                 Exit::failed);
   }
+  if (scales_loss()) return;  // the step will be skipped
   const std::int64_t broken = count_broken(*parameters_);
   const auto all = static_cast<std::int64_t>(parameters_->all().size());
   if (broken < all) {
@@ -163,6 +199,19 @@ void Run::check_gradients(std::int64_t step) {
   }
   throw Error("the loss is not a finite number: values overflowed in the forward pass", where,
               "a smaller optim.lr, or a warm-up (schedule.warmup_steps)", Exit::failed);
+}
+
+void Run::check_skips(std::int64_t step, const StepFigures& figures) const {
+  const auto in_row = static_cast<std::int64_t>(figures.skipped_in_row);
+  if (!guards_values() || in_row < loaded_.config.amp.max_skips || parameters_ == nullptr) return;
+  // Unscaling in place leaves what is not finite as it is; on a CUDA device the host looks later.
+  const std::string first = last_broken_gradient(*parameters_);
+  throw Error(
+      fmt::format("{} steps in a row were skipped because gradients overflowed; the loss scale is {:.6g}",
+                  in_row, figures.scale),
+      fmt::format("step {}{}", step + 1,
+                  first.empty() ? "" : ", not finite first in the gradient of " + first),
+      "Try bf16 (amp.mode=bf16), a lower lr (optim.lr), or a warm-up (schedule.warmup_steps)", Exit::failed);
 }
 
 }  // namespace isobar

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "core/fault.h"
 #include "run/run.h"
@@ -12,15 +13,24 @@ Step::Step(Run& run, std::int64_t index)
     : run_(run),
       index_(index),
       ranges_(run.ranges_plugin(), index),
-      timer_(run.events_.get(), run.spans_->wants(index)) {
+      timer_(run.events_.get(), run.spans_->wants(index)),
+      operators_(run.watch_operators(index)) {
   run_.profiler_->begin_step(index_, run_.steps_per_epoch_);
 }
 
 void Step::enter(Stage stage) {
+  if (stage == Stage::optimize) {
+    timer_.leave();  // looking at gradients belongs to no stage
+    run_.look_at_gradients(index_);
+  }
   timer_.enter(stage);
   ranges_.enter(stage);
   run_.stage_ = kStageNames[static_cast<std::size_t>(stage)];
-  if (stage == Stage::optimize) run_.check_gradients(index_);
+  if (stage == Stage::optimize) {
+    if (operators_) operators_->enter("gradient check");
+    run_.check_gradients(index_);
+  }
+  if (operators_) operators_->enter(kStageNames[static_cast<std::size_t>(stage)]);
   const FaultSetting& fault = fault_setting();
   if (fault.fault == Fault::slow_stage && fault.stage == kStageNames[static_cast<std::size_t>(stage)]) {
     std::this_thread::sleep_for(std::chrono::milliseconds(fault.ms));
@@ -29,9 +39,11 @@ void Step::enter(Stage stage) {
 
 void Step::finish(const StepResult& result) {
   timer_.leave();
+  if (operators_) operators_->stop();
   ranges_.finish();
-  const at::Tensor fetched = run_.fetch_loss(index_, result.loss);  // what it costs belongs to the step
-  run_.queue_step(index_, result, fetched, timer_.finish());
+  run_.round_weights();
+  const FetchedFigures fetched = run_.fetch_figures(index_, result);  // what it costs belongs to the step
+  run_.queue_step(index_, result, fetched, timer_.finish(), std::move(operators_));
   run_.profiler_->end_step(index_, run_.steps_per_epoch_);
 }
 

@@ -26,9 +26,13 @@ Autocast::Autocast(const std::string& mode, c10::Device device)
   ac::increment_nesting();
 }
 
-Autocast::~Autocast() {
+Autocast::~Autocast() { end(); }
+
+void Autocast::end() {
   if (!active_) return;
-  if (ac::decrement_nesting() == 0) ac::clear_cache();
+  active_ = false;
+  const bool other_type_goes_on = was_enabled_ && was_type_ != ac::get_autocast_dtype(device_);
+  if (ac::decrement_nesting() == 0 || other_type_goes_on) ac::clear_cache();
   ac::set_autocast_enabled(device_, was_enabled_);
   ac::set_autocast_dtype(device_, was_type_);
   ac::set_autocast_cache_enabled(was_caching_);

@@ -22,6 +22,9 @@ class Autocast {
   Autocast(const Autocast&) = delete;
   Autocast& operator=(const Autocast&) = delete;
 
+  /// What the destructor does, earlier. The guards inside it must have ended.
+  void end();
+
  private:
   c10::DeviceType device_;
   bool active_;

@@ -74,7 +74,7 @@ Evaluation evaluate(const std::function<at::Tensor(const at::Tensor&)>& forecast
   const std::int64_t batch_size = loader.batch_size();
   for (std::int64_t i = 0; i < batches; ++i) {
     const Batch batch = loader.next().to(device);
-    const at::Tensor prediction = forecast(batch.input);
+    const at::Tensor prediction = forecast(batch.input).to(at::kFloat);  // under autocast it has 16 bits
     sums.add(batch, prediction);
     if (i == 0) result.fields = at::stack({batch.input[0], batch.target[0], prediction[0]}).to(at::kCPU);
     if (go_on && !go_on((i + 1) * batch_size, batches * batch_size)) return {};

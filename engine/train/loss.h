@@ -1,11 +1,4 @@
 #pragma once
-#include <ATen/core/Tensor.h>
-
-namespace isobar {
-
-/// Relative L2 loss, a scalar: the mean over the batch of ||prediction - target|| / ||target||, norms over
-/// all values of a sample. Both are [B, ...] of one shape. An untrained model starts near 1. A target of
-/// zeros divides by zero.
-at::Tensor relative_l2(const at::Tensor& prediction, const at::Tensor& target);
-
-}  // namespace isobar
+// The loss: relative_l2 of forecast and target. It lives beside the model, whose fused form takes it from the
+// head's tokens.
+#include "model/relative_l2.h"  // IWYU pragma: export

@@ -17,7 +17,22 @@ namespace {
 
 std::vector<std::int64_t> shape_of(const at::Tensor& tensor) { return tensor.sizes().vec(); }
 
-std::string type_of(const at::Tensor& tensor) { return tensor.scalar_type() == at::kByte ? "U8" : "F32"; }
+std::string type_of(const at::Tensor& tensor) {
+  switch (tensor.scalar_type()) {
+    case at::kFloat:
+      return "F32";
+    case at::kDouble:
+      return "F64";
+    case at::kInt:
+      return "I32";
+    case at::kByte:
+      return "U8";
+    default:
+      break;
+  }
+  throw Error("tensors of this type are not written to files", at::toString(tensor.scalar_type()), "",
+              Exit::failed);
+}
 
 using Table = std::map<std::string, const TensorInFile*>;
 

@@ -13,7 +13,7 @@ namespace isobar {
 
 struct NamedTensor {
   std::string name;
-  at::Tensor tensor;  ///< float32 or uint8, of any device
+  at::Tensor tensor;  ///< float32, float64, int32 or uint8, of any device
 };
 
 /// The parameters under their names. The tensors are those of the model, not copies.

@@ -13,8 +13,11 @@ namespace {
 constexpr const char* kModelFile = "model.safetensors";
 constexpr const char* kOptimizerFile = "optimizer.safetensors";
 constexpr const char* kRandomFile = "random.safetensors";
+constexpr const char* kScalerFile = "scaler.safetensors";
 
 at::Generator generator_of(c10::Device device) { return at::globalContext().defaultGenerator(device); }
+
+bool scales(const Training& training) { return training.scaler != nullptr && training.scaler->active(); }
 
 }  // namespace
 
@@ -23,6 +26,7 @@ TrainingCounts save_training(CheckpointWriter& writer, const Training& training,
   writer.write_tensors(kOptimizerFile, HostTensors(training.optimizer.moments()).to_write());
   writer.write_tensors(kRandomFile,
                        HostTensors({{"generator", generator_of(device).get_state()}}).to_write());
+  if (scales(training)) writer.write_tensors(kScalerFile, HostTensors(training.scaler->state()).to_write());
   return {training.loader.position(), training.optimizer.steps()};
 }
 
@@ -39,6 +43,9 @@ void load_training(const Checkpoint& checkpoint, const Training& training, const
     load_tensors({{"generator", state}}, random);
     generator.set_state(state);
   }
+  // One that was saved under the fault no_scaler has none: scaling begins anew then.
+  if (scales(training) && checkpoint.files.count(kScalerFile) != 0)
+    load_tensors(training.scaler->state(), checkpoint.path / kScalerFile);
   training.optimizer.set_steps(counts.optimizer_steps);
   training.loader.seek(counts.batches);
 }

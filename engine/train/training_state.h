@@ -5,6 +5,7 @@
 #include "data/loader.h"
 #include "fields/checkpoint_folder.h"
 #include "model/parameters.h"
+#include "train/grad_scaler.h"
 #include "train/optimizer.h"
 
 namespace isobar {
@@ -14,6 +15,7 @@ struct Training {
   Parameters& parameters;
   Optimizer& optimizer;
   Loader& loader;
+  GradScaler* scaler = nullptr;  ///< of a lesson that scales its loss
 };
 
 /// The parts of it that are numbers.
@@ -23,7 +25,8 @@ struct TrainingCounts {
 };
 
 /// Writes model.safetensors (weights, named as for Python), optimizer.safetensors (`exp_avg.<parameter>` and
-/// `exp_avg_sq.<parameter>`) and random.safetensors (state of the generator of `device`).
+/// `exp_avg_sq.<parameter>`), random.safetensors (state of the generator of `device`) and, where the loss is
+/// scaled, scaler.safetensors.
 TrainingCounts save_training(CheckpointWriter& writer, const Training& training, c10::Device device);
 
 /// Brings all of it back: the next batch, and the step that it makes, are the same to the last bit. On

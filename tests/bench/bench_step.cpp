@@ -10,9 +10,9 @@
 #include <thread>
 
 #include "bench/bench_report.h"
+#include "bench/case_sheet.h"
 #include "bench/peers.h"
 #include "bench/worker.h"
-#include "config/config.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/text.h"
@@ -40,30 +40,6 @@ struct Options {
   int threads = static_cast<int>(std::thread::hardware_concurrency());  // as the affinity mask allows
   int pairs = 20;
 };
-
-/// case.json, which both workers read.
-Json case_sheet(const std::string& preset, const Options& options) {
-  const fs::path home = project_home();
-  const std::string kind = options.device == "cpu" ? "cpu" : "cuda";
-  const Config config = load_config(home, read_lesson(home, "01_baseline"), {.preset = preset}, kind).config;
-  return {{"name", preset},
-          {"height", config.data.grid[0]},
-          {"width", config.data.grid[1]},
-          {"channels", config.data.channels},
-          {"patch", config.model.patch},
-          {"embed", config.model.embed},
-          {"depth", config.model.depth},
-          {"heads", config.model.heads},
-          {"batch", config.train.global_batch},
-          {"batches", 4},
-          {"lr", config.optim.lr},
-          {"beta1", config.optim.beta1},
-          {"beta2", config.optim.beta2},
-          {"eps", config.optim.eps},
-          {"threads", options.threads},
-          {"device", options.device},
-          {"tf32", kind == "cuda"}};
-}
 
 /// Both sides of one case, each in a process of its own, so that its peak memory is its own too.
 struct Sides {
@@ -130,7 +106,7 @@ std::string better_form(Sides& sides, int steps) {
 
 void measure(const std::string& preset, const Options& options, const fs::path& peers, BenchReport& report) {
   const TempFolder folder;
-  const Json sheet = case_sheet(preset, options);
+  const Json sheet = case_sheet(preset, options.device, options.threads);
   write_file_whole(folder / "case.json", sheet.dump());
   Sides sides(folder.path(), peers);
   const double worst = largest_difference(sides, sheet, "loop");
@@ -184,7 +160,8 @@ int run(int argc, char** argv) {
     options.cases = {"cpu_tiny", "cpu_small", "cpu_micro"};
   if (options.cases.empty()) options.cases = {"base"};
   if (report.quick() && pairs->count() == 0) options.pairs = 3;
-  for (const std::string& preset : options.cases) case_sheet(preset, options);  // refuse before any work
+  for (const std::string& preset : options.cases)
+    case_sheet(preset, options.device, options.threads);  // refuse before any work
   const fs::path peers = require_peers("step");
   const MachineWatch watch;
   for (const std::string& preset : options.cases) measure(preset, options, peers, report);

@@ -1,24 +1,21 @@
 // The training step of `bench step` as the lessons make it. Usage: bench_step_worker FOLDER, which holds
 // case.json; writes the weights and batches that both sides use, then answers commands (worker.h).
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/empty.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <chrono>
-#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <numbers>
 
 #include "bench/serve.h"
+#include "bench/worker_data.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "core/random.h"
 #include "data/loader.h"
 #include "device/device.h"
 #include "device/memory.h"
 #include "device/peak.h"
-#include "fields/safetensors.h"
+#include "device/precision.h"
 #include "model/parameters.h"
 #include "model/vit.h"
 #include "train/adam.h"
@@ -30,29 +27,6 @@ using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 namespace {
-
-/// Normal random numbers (Box and Muller 1958), [n] float32: never zeros, on which processors may run faster.
-at::Tensor random_field(const std::string& name, const std::vector<std::int64_t>& shape) {
-  at::Tensor out = at::empty(shape, at::kFloat);
-  const std::uint64_t key = stream_key(1, name);
-  float* const values = out.mutable_data_ptr<float>();
-  for (std::int64_t i = 0; i < out.numel(); ++i) {
-    const auto n = static_cast<std::uint64_t>(i);
-    const double radius = std::sqrt(-2 * std::log(1 - uniform_at(key, 2 * n)));
-    values[i] = static_cast<float>(radius * std::cos(2 * std::numbers::pi * uniform_at(key, 2 * n + 1)));
-  }
-  return out;
-}
-
-VitShape shape_of(const Json& sheet) {
-  return {.height = sheet["height"],
-          .width = sheet["width"],
-          .channels = sheet["channels"],
-          .patch = sheet["patch"],
-          .embed = sheet["embed"],
-          .depth = sheet["depth"],
-          .heads = sheet["heads"]};
-}
 
 class Trainer {
  public:
@@ -118,17 +92,16 @@ class Trainer {
   void make_batches(const fs::path& file) {
     const VitShape& shape = model_.shape();
     const std::vector<std::int64_t> sizes = {sheet_["batch"], shape.channels, shape.height, shape.width};
-    std::vector<TensorToWrite> tensors;
+    NamedTensors tensors;
     for (int i = 0; i < sheet_["batches"]; ++i) {
       Batch batch;
       for (auto [tensor, name] : {std::pair(&batch.input, "input."), std::pair(&batch.target, "target.")}) {
         *tensor = random_field(name + std::to_string(i), sizes);
-        const std::span values(tensor->const_data_ptr<float>(), static_cast<std::size_t>(tensor->numel()));
-        tensors.push_back({name + std::to_string(i), "F32", sizes, std::as_bytes(values)});
+        tensors.emplace_back(name + std::to_string(i), *tensor);
       }
       batches_.push_back(batch);
     }
-    write_safetensors(file, tensors, {});
+    write_tensors(file, tensors);
   }
 
   Clock::time_point clock() const {

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "device/device.h"
+#include "device/precision.h"
 
 int main(int argc, char** argv) {
   constexpr int kSkipped = 77;

@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "device/device.h"
 #include "device/peak.h"
+#include "device/precision.h"
 #include "device/stage_timer.h"
 #include "gpu/gpu.h"
 #include "gpu/spin.h"

@@ -1,0 +1,40 @@
+#pragma once
+// The histograms of gradients that a run wrote (amp.histogram_every), and how a person reads one.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "analyse/event.h"
+#include "record/gradient_histogram.h"
+
+namespace isobar {
+
+/// Takes the events of a stream in order, and keeps histograms by step: of a resumed run those of its newest
+/// attempt, and at most kMost of the newest.
+class GradientHistograms {
+ public:
+  static constexpr std::size_t kMost = 4096;
+
+  void take(const Event& event);
+  const std::vector<GradientHistogram>& all() const { return all_; }
+
+ private:
+  std::vector<GradientHistogram> all_;
+};
+
+/// Those of a run folder; Error (exit code 2) when it has none.
+std::vector<GradientHistogram> read_gradient_histograms(const std::filesystem::path& run);
+
+/// The newest histogram at or before `step`, the last one for a negative step; Error (exit code 2) when there
+/// is none so early.
+const GradientHistogram& histogram_at(const std::vector<GradientHistogram>& all, std::int64_t step);
+
+/// What fp16 makes of them in sentences, and a row for each power of two with the limits of fp16 between the
+/// rows.
+std::vector<std::string> gradient_lines(const GradientHistogram& histogram);
+
+/// One object: run, histograms [{step, scale, values, zero, nonfinite, below_normal, below_subnormal, counts
+/// {"-20": n}}].
+std::string gradients_json(const std::vector<GradientHistogram>& all, const std::string& run);
+
+}  // namespace isobar

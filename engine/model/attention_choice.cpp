@@ -1,0 +1,95 @@
+#include "model/attention_choice.h"
+
+#include <ATen/Context.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/_fused_sdp_choice.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/scaled_dot_product_attention.h>
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace isobar {
+namespace {
+
+constexpr std::int64_t kFewTokens = 16;
+
+std::array<bool, 4> allowed_now() {
+  const at::Context& context = at::globalContext();
+  return {context.userEnabledMathSDP(), context.userEnabledFlashSDP(), context.userEnabledMemEfficientSDP(),
+          context.userEnabledCuDNNSDP()};
+}
+
+void allow(const std::array<bool, 4>& kinds) {
+  at::Context& context = at::globalContext();
+  context.setSDPUseMath(kinds[0]);
+  context.setSDPUseFlash(kinds[1]);
+  context.setSDPUseMemEfficient(kinds[2]);
+  context.setSDPUseCuDNN(kinds[3]);
+}
+
+/// libtorch warns of each reason why a form is not taken; the answer is all that is asked for here.
+class Quiet : public c10::WarningHandler {
+  void process(const c10::Warning&) override {}
+};
+
+at::TensorOptions options_of(const AttentionShape& shape) {
+  return at::TensorOptions(shape.type).device(shape.device);
+}
+
+bool runs(const std::string& kind, const AttentionShape& shape) {
+  Quiet quiet;
+  const c10::WarningUtils::WarningHandlerGuard silence(&quiet);
+  const AttentionGuard only(kind);
+  const at::AutoGradMode gradients(true);
+  try {
+    const at::Tensor q =
+        at::ones({1, shape.heads, kFewTokens, shape.head_size}, options_of(shape)).set_requires_grad(true);
+    const at::Tensor out = at::scaled_dot_product_attention(q, q, q);
+    out.sum().backward();
+    return q.grad().isfinite().all().item<bool>();
+  } catch (const c10::Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+AttentionGuard::AttentionGuard(const std::string& kind) : before_(allowed_now()) {
+  if (kind == "auto") return;
+  std::array<bool, 4> wanted{};
+  for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = kind == kAttentionKinds[i];
+  allow(wanted);
+}
+
+AttentionGuard::~AttentionGuard() { allow(before_); }
+
+std::vector<std::string> attention_kinds_here(const AttentionShape& shape) {
+  std::vector<std::string> out;
+  for (const char* const kind : kAttentionKinds) {
+    if (runs(kind, shape)) out.emplace_back(kind);
+  }
+  return out;
+}
+
+std::string choose_attention(const std::string& wanted, const AttentionShape& shape) {
+  if (wanted == "auto") {
+    const at::Tensor q =
+        at::empty({shape.batch, shape.heads, shape.tokens, shape.head_size}, options_of(shape));
+    q.set_requires_grad(true);  // forms that have no backward are out
+    const auto choice = static_cast<std::size_t>(at::_fused_sdp_choice(q, q, q));
+    return choice < kAttentionKinds.size() ? kAttentionKinds[choice] : "math";
+  }
+  if (runs(wanted, shape)) return wanted;
+  throw Error(fmt::format("attention cannot run as \"{}\" here with heads of {} values in {} on {}", wanted,
+                          shape.head_size, toString(shape.type), shape.device.str()),
+              "model.attention = " + wanted, "one of: auto, " + join(attention_kinds_here(shape), ", "));
+}
+
+}  // namespace isobar

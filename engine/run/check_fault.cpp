@@ -1,0 +1,32 @@
+#include "run/check_fault.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/fault.h"
+
+namespace isobar {
+
+void check_fault(const Config& config, c10::Device device) {
+  const Fault fault = fault_setting().fault;
+  const std::string where = "run.fault = " + config.run.fault;
+  if (!device.is_cuda() && !shows_on_cpu(fault)) {
+    throw Error(fmt::format("the fault {} is one of the way to a CUDA device, and this run is on {}",
+                            config.run.fault, device.str()),
+                where, "run.device=cuda, or another fault");
+  }
+  const bool of_scaling = fault == Fault::no_scaler || fault == Fault::scale_too_high;
+  if (of_scaling && config.amp.mode != "fp16") {
+    throw Error(
+        fmt::format("the fault {} is one of scaling the loss, which only fp16 needs, and amp.mode is {}",
+                    config.run.fault, config.amp.mode),
+        where, "--set amp.mode=fp16, or another fault");
+  }
+  if (fault == Fault::all_half && config.amp.mode != "fp16" && config.amp.mode != "bf16") {
+    throw Error(fmt::format("the fault all_half keeps weights in the 16 bits of amp.mode, which is {}",
+                            config.amp.mode),
+                where, "--set amp.mode=bf16 or fp16, or another fault");
+  }
+}
+
+}  // namespace isobar
