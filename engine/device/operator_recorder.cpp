@@ -156,14 +156,14 @@ std::unique_ptr<OperatorFrame> OperatorRecorder::begin_kernel(const char* name, 
   return frame;
 }
 
-void OperatorRecorder::end_kernel(OperatorFrame& frame, const std::string* module) {
+void OperatorRecorder::end_kernel(OperatorFrame& frame, std::string_view module) {
   const std::scoped_lock lock(mutex_);
   entries_[frame.entry].end = mark();
   count(frame, frame.inputs.front().bytes, frame.inputs, module);
 }
 
 void OperatorRecorder::end(OperatorFrame& frame, const std::vector<c10::IValue>& outputs,
-                           const std::string* module) {
+                           std::string_view module) {
   const std::scoped_lock lock(mutex_);
   entries_[frame.entry].end = mark();
   if (frame.facts->never_counts) return;
@@ -194,13 +194,13 @@ void OperatorRecorder::end(OperatorFrame& frame, const std::vector<c10::IValue>&
 }
 
 void OperatorRecorder::count(const OperatorFrame& frame, std::int64_t bytes,
-                             const std::vector<Operand>& written, const std::string* module) {
+                             const std::vector<Operand>& written, std::string_view module) {
   const OperatorClass kind = frame.in_attention ? OperatorClass::attention : frame.facts->kind;
   for (OperatorFrame* outer = frame.outer; outer != nullptr; outer = outer->outer) {
     outer->counted_below[static_cast<std::size_t>(frame.facts->kind)] = true;
     for (const Operand& output : written) outer->written_below.emplace(output.storage, output.bytes);
   }
-  WatchedOperator seen{.module = module != nullptr ? *module : stage_.load(),
+  WatchedOperator seen{.module = module.empty() ? stage_.load() : std::string(module),
                        .name = frame.facts->name,
                        .kind = kind,
                        .inputs = types_text(frame.inputs),

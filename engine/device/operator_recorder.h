@@ -62,9 +62,9 @@ class OperatorRecorder {
   std::unique_ptr<OperatorFrame> begin(const at::RecordFunction& call, OperatorFrame* outer);
   std::unique_ptr<OperatorFrame> begin_kernel(const char* name, std::int64_t bytes, c10::ScalarType type,
                                               OperatorFrame* outer);
-  /// It ends; `module` is the one of its thread, null outside of all.
-  void end(OperatorFrame& frame, const std::vector<c10::IValue>& outputs, const std::string* module);
-  void end_kernel(OperatorFrame& frame, const std::string* module);
+  /// It ends; `module` is the one of its thread, empty outside of all.
+  void end(OperatorFrame& frame, const std::vector<c10::IValue>& outputs, std::string_view module);
+  void end_kernel(OperatorFrame& frame, std::string_view module);
   void enter(const char* stage) { stage_.store(stage); }
 
   /// Waits for a CUDA device. Once, when no call goes on.
@@ -90,7 +90,7 @@ class OperatorRecorder {
   void begin_entry(OperatorFrame& frame);
   /// `written`: the tensors that it gave or changed, the first of which names its output type.
   void count(const OperatorFrame& frame, std::int64_t bytes, const std::vector<Operand>& written,
-             const std::string* module);
+             std::string_view module);
   Mark mark();
   double between_us(const Mark& begin, const Mark& end);
 

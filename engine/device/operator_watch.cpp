@@ -15,7 +15,7 @@ std::shared_ptr<OperatorRecorder> current_recorder;
 std::atomic<bool> watching = false;
 
 thread_local OperatorFrame* innermost_call = nullptr;
-thread_local const std::string* innermost_module = nullptr;
+thread_local std::string_view innermost_module;
 
 /// Null when nobody watches.
 std::shared_ptr<OperatorRecorder> current() {
@@ -70,7 +70,7 @@ void OperatorWatch::stop() {
 
 OperatorRecord OperatorWatch::take() { return recorder_->take(); }
 
-ModuleScope::ModuleScope(const std::string& name) : outer_(innermost_module) { innermost_module = &name; }
+ModuleScope::ModuleScope(std::string_view name) : outer_(innermost_module) { innermost_module = name; }
 
 ModuleScope::~ModuleScope() { innermost_module = outer_; }
 

@@ -69,16 +69,16 @@ class OperatorWatch {
 };
 
 /// Operators that this thread calls while one lives belong to the module `name`, or to the innermost of
-/// several. `name` outlives it. Costs next to nothing.
+/// several. `name` is a literal, or outlives it otherwise. Costs next to nothing.
 class ModuleScope {
  public:
-  explicit ModuleScope(const std::string& name);
+  explicit ModuleScope(std::string_view name);
   ~ModuleScope();
   ModuleScope(const ModuleScope&) = delete;
   ModuleScope& operator=(const ModuleScope&) = delete;
 
  private:
-  const std::string* outer_;
+  std::string_view outer_;
 };
 
 /// Around a kernel of our own, which libtorch does not know of: counted as one operator of this name, with

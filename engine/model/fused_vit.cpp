@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "core/fault.h"
+#include "device/operator_watch.h"
 #include "model/attention_choice.h"
 #include "model/relative_l2.h"
 
@@ -21,15 +22,17 @@ constexpr double kLayerNormEps = 1e-6;
 
 LinearLeaves linear_leaves(const Parameters& parameters, const std::string& name, bool has_bias = true) {
   return {parameters.find(name + ".weight").tensor,
-          has_bias ? parameters.find(name + ".bias").tensor : at::Tensor()};
+          has_bias ? parameters.find(name + ".bias").tensor : at::Tensor(), name};
 }
 
 NormLeaves norm_leaves(const Parameters& parameters, const std::string& name) {
-  return {parameters.find(name + ".weight").tensor, parameters.find(name + ".bias").tensor};
+  return {parameters.find(name + ".weight").tensor, parameters.find(name + ".bias").tensor, name};
 }
 
 BlockLeaves block_leaves(Parameters& parameters, const std::string& name, bool joins_qkv) {
   BlockLeaves out;
+  out.attention_name = name + ".attn";
+  out.mlp_name = name + ".mlp";
   out.norm1 = norm_leaves(parameters, name + ".norm1");
   out.norm2 = norm_leaves(parameters, name + ".norm2");
   if (joins_qkv) {
@@ -37,7 +40,7 @@ BlockLeaves block_leaves(Parameters& parameters, const std::string& name, bool j
       const std::string attn = name + ".attn.";
       return parameters.join({attn + "q" + part, attn + "k" + part, attn + "v" + part});
     };
-    out.qkv = {joined(".weight"), joined(".bias")};
+    out.qkv = {joined(".weight"), joined(".bias"), name + ".attn.qkv"};
   } else {
     out.q = linear_leaves(parameters, name + ".attn.q");
     out.k = linear_leaves(parameters, name + ".attn.k");
@@ -68,14 +71,14 @@ class FusedVit::Pass {
 
   /// [B, C, H, W] -> the head's outputs, [B N, P P C] of the activations' type.
   at::Tensor tokens(const at::Tensor& image) {
-    const at::Tensor first = embed_patches(patches(image), weight(model_.patch_embed_.weight),
-                                           model_.patch_embed_.bias, model_.positions_);
+    const at::Tensor first = embed(image);
     Normed stream = begin(first, model_.blocks_.front().norm1);
     for (std::size_t i = 0; i < model_.blocks_.size(); ++i) {
       const BlockLeaves& block = model_.blocks_[i];
       const bool last = i + 1 == model_.blocks_.size();
       stream = add(stream.sum, attention(block, stream.y), block.proj, block.norm2);
-      stream = add(stream.sum, hidden(block, stream.y), block.fc2, last ? model_.norm_ : model_.blocks_[i + 1].norm1);
+      stream = add(stream.sum, hidden(block, stream.y), block.fc2,
+                   last ? model_.norm_ : model_.blocks_[i + 1].norm1);
     }
     return layer(stream.y, model_.head_);
   }
@@ -85,18 +88,20 @@ class FusedVit::Pass {
   Weight weight(const at::Tensor& leaf) const {
     const std::int64_t rows = leaf.size(0);
     if (!cast_.defined()) return {leaf, leaf.dim() > 2 ? leaf.view({rows, -1}) : leaf};
-    const std::int64_t begin = leaf.const_data_ptr<float>() - model_.parameters_->values().const_data_ptr<float>();
+    const std::int64_t begin =
+        leaf.const_data_ptr<float>() - model_.parameters_->values().const_data_ptr<float>();
     if (leaf.dim() == 1) return {leaf, cast_.as_strided({rows}, {1}, begin)};
     const std::int64_t columns = leaf.numel() / rows;
     return {leaf, cast_.as_strided({rows, columns}, {columns, 1}, begin)};
   }
 
   at::Tensor layer(const at::Tensor& x, const LinearLeaves& leaves) const {
+    const ModuleScope scope(leaves.name);
     return linear(x, weight(leaves.weight), leaves.bias.defined() ? weight(leaves.bias) : Weight{});
   }
 
-  /// [B, C, H, W] -> [B N, C P P], the values of a patch in the order (c, p, q) of the weights. A product with it is
-  /// the convolution whose kernel is its stride.
+  /// [B, C, H, W] -> [B N, C P P], the values of a patch in the order (c, p, q) of the weights. A product
+  /// with it is the convolution whose kernel is its stride.
   at::Tensor patches(const at::Tensor& image) const {
     const at::NoGradGuard no_grad;
     const VitShape& shape = model_.shape();
@@ -107,18 +112,29 @@ class FusedVit::Pass {
     return out.copy_(cut).view({batch_ * shape.tokens(), -1});
   }
 
+  at::Tensor embed(const at::Tensor& image) const {
+    const ModuleScope scope(model_.patch_embed_.name);
+    return embed_patches(patches(image), weight(model_.patch_embed_.weight), model_.patch_embed_.bias,
+                         model_.positions_);
+  }
+
   Normed begin(const at::Tensor& x, const NormLeaves& norm) const {
+    const ModuleScope scope(norm.name);
     if (model_.fusion_.residual_norm) return fused_norm(x, {norm.weight, norm.bias, kLayerNormEps}, type_);
     return {x, plain_norm(x, norm)};
   }
 
   /// x + (branch W^T + b) with W and b of `out`, and the norm behind it.
-  Normed add(const at::Tensor& x, const at::Tensor& branch, const LinearLeaves& out, const NormLeaves& norm) const {
+  Normed add(const at::Tensor& x, const at::Tensor& branch, const LinearLeaves& out,
+             const NormLeaves& norm) const {
     if (model_.fusion_.residual_norm) {
-      return fused_residual_norm(x, linear(branch, weight(out.weight)), out.bias,
-                                 {norm.weight, norm.bias, kLayerNormEps});
+      const at::Tensor product = layer(branch, {out.weight, {}, out.name});
+      const ModuleScope scope(norm.name);
+      return fused_residual_norm(x, product, out.bias, {norm.weight, norm.bias, kLayerNormEps});
     }
-    const at::Tensor sum = x + layer(branch, out);
+    const at::Tensor product = layer(branch, out);
+    const ModuleScope scope(norm.name);
+    const at::Tensor sum = x + product;
     return {sum, plain_norm(sum, norm)};
   }
 
@@ -128,6 +144,7 @@ class FusedVit::Pass {
 
   /// [B N, E] -> [B N, E], in front of the projection.
   at::Tensor attention(const BlockLeaves& block, const at::Tensor& x) const {
+    const ModuleScope scope(block.attention_name);
     const std::int64_t heads = model_.shape().heads;
     std::array<at::Tensor, 3> qkv;
     if (model_.fusion_.qkv) {
@@ -142,8 +159,9 @@ class FusedVit::Pass {
 
   /// [B N, E] -> [B N, F], in front of the second layer of the MLP.
   at::Tensor hidden(const BlockLeaves& block, const at::Tensor& x) const {
+    const ModuleScope scope(block.mlp_name);
     if (!model_.fusion_.bias_gelu) return at::gelu(layer(x, block.fc1));
-    return fused_bias_gelu(linear(x, weight(block.fc1.weight)), block.fc1.bias);
+    return fused_bias_gelu(layer(x, {block.fc1.weight, {}, block.fc1.name}), block.fc1.bias);
   }
 
   const FusedVit& model_;
@@ -181,7 +199,9 @@ at::Tensor FusedVit::operator()(const at::Tensor& image) const {
 at::Tensor FusedVit::loss(const at::Tensor& image, const at::Tensor& target) const {
   if (!fusion_.head_loss) return relative_l2((*this)(image), target);
   const AttentionGuard guard(attention_);
-  return fused_head_loss(Pass(*this, image).tokens(image), target, shape().patch);
+  const at::Tensor tokens = Pass(*this, image).tokens(image);
+  const ModuleScope scope("loss");
+  return fused_head_loss(tokens, target, shape().patch);
 }
 
 }  // namespace isobar

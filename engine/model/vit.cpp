@@ -3,8 +3,6 @@
 #include <ATen/TensorOperators.h>
 #include <fmt/format.h>
 
-#include <string>
-
 #include "device/operator_watch.h"
 
 namespace isobar {
@@ -32,8 +30,7 @@ Vit::Vit(Parameters& parameters, const VitShape& shape)
 }
 
 at::Tensor Vit::operator()(const at::Tensor& image) const {
-  static const std::string kModule = "vit";
-  const ModuleScope scope(kModule);
+  const ModuleScope scope("vit");
   at::Tensor tokens = patch_embed_(image) + pos_embed_;
   for (const Block& block : blocks_) tokens = block(tokens);
   return unpatch(head_(norm_(tokens)), shape_.channels, shape_.patch, shape_.height, shape_.width);

@@ -20,6 +20,7 @@
 #include "device/memory.h"
 #include "device/precision.h"
 #include "formula/vit_memory.h"
+#include "run/attention.h"
 #include "run/check_fault.h"
 #include "run/environment.h"
 
@@ -70,6 +71,7 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
       loaded_(resumed_config(lesson, resume_, preset_device_kind(resume_.settings, automatic_device_kind))),
       device_(choose_device(loaded_.config.run.device)),
       data_root_(isobar::data_root(loaded_.config.data)) {
+  check_needs(lesson, device_);
   Config& config = loaded_.config;
   if (config.run.measure == "synthetic") config.data.source = "synthetic";
   if (measures()) summary_.measure = config.run.measure;
@@ -88,6 +90,7 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
   config.run.device =
       device_.str();  // run.toml holds what was resolved, so that the same numbers come out again
   config.run.threads = threads_;
+  attention_ = attention_text(lesson_, config, device_);
   if (resume_.wanted()) take_state(resume_.state);
   take_folder(arguments);
   write_attempt(command);
@@ -228,6 +231,7 @@ void Run::announce(const Dataset& train, const Dataset& valid, std::int64_t para
                             threads_, config.amp.mode == "none" ? "fp32" : config.amp.mode));
   if (const std::string given = precision_sentence(config.amp.mode, precision_facts(device_)); !given.empty())
     console_.line("  " + config.amp.mode + "    " + given);
+  if (!attention_.empty()) console_.line("  attention  " + attention_);
   console_.line("  run     " + folder_.path.string());
   if (measures()) {
     console_.line("  MEASURE " + config.run.measure + ": " + measure_sentence(config.run.measure));

@@ -14,7 +14,6 @@
 #include "device/torch_error.h"
 #include "fields/npy.h"
 #include "run/run.h"
-#include "train/autocast.h"
 
 namespace isobar {
 namespace {
@@ -78,6 +77,31 @@ void Run::record(const Evaluation& evaluation) {
   trace_loop("validate", progress_us_);
 }
 
+void Run::record(const GraphFacts& graph) {
+  const GraphNodes& nodes = graph.nodes;
+  stream_->write(JsonLine("note")
+                     .add("text", "graph")
+                     .add("scope", graph.scope)
+                     .add("step", steps_done_)
+                     .add("kernels", nodes.kernels)
+                     .add("copies", nodes.copies)
+                     .add("fills", nodes.fills)
+                     .add("others", nodes.others)
+                     .add("capture_us", graph.capture_us));
+  console_.line(fmt::format(
+      "  graph   step {}: {} kernels, {} copies and {} fills recorded in {}, from now on one launch{}",
+      steps_done_ + 1, nodes.kernels, nodes.copies, nodes.fills,
+      human_seconds(static_cast<double>(graph.capture_us) * 1e-6),
+      graph.scope == "model" ? " and those of the optimiser" : ""));
+  summary_.warm_up_steps = std::max(summary_.warm_up_steps, steps_done_ - first_step_ + 1);
+  if (steady_steps_ == 0) return;
+  record_done_steps(/*wait_for_all=*/true);
+  steady_steps_ = 0;
+  steady_samples_ = 0;
+  steady_times_ = {};
+  steady_loader_ = {};
+}
+
 std::function<bool(std::int64_t, std::int64_t)> Run::progress(const std::string& what) {
   stage_ = what;
   progress_us_ = steady_us();
@@ -120,8 +144,9 @@ int Run::finish() {
                                         : fmt::format("{} after {} steps, {} a checkpoint", signal_name(stop),
                                                       steps_done_, measures() ? "without" : "with");
   const bool computed = loaded_.config.run.measure != "io";
-  const c10::ScalarType type = half_type(loaded_.config.amp.mode).value_or(c10::kFloat);
-  summary_.peak_flops_per_s = complete() && computed ? measure_peak_flops(device_, type) : 0;
+  const Peak peak = complete() && computed ? peak_of(device_, loaded_.config.amp.mode) : Peak{};
+  summary_.peak_flops_per_s = peak.flops_per_s;
+  summary_.peak_of_data_sheet = peak.from_data_sheet;
   const std::exception_ptr lost = end(complete() ? "done" : "stopped", reason);
   const std::string fault = has_fault(Fault::none) ? "" : "  with the fault " + loaded_.config.run.fault;
   console_.line((complete() ? "done" : "stopped: " + reason) + fault);
