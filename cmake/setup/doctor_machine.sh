@@ -28,6 +28,10 @@ doctor_processor() {
     *' avx512_bf16 '*) row bf16 ok "AVX512-BF16: matrix products in bf16 are up to twice as fast as in fp32" ;;
     *) row bf16 note "neither AMX nor AVX512-BF16: bf16 is emulated, no faster than fp32" ;;
   esac
+  case " $flags " in
+    *' avx512_fp16 '*) row fp16 ok "AVX512-FP16: amp.mode = fp16 runs" ;;
+    *) row fp16 note "no AVX512-FP16: amp.mode = fp16 is refused on the processor" "bf16 has the range of fp32 and runs everywhere" ;;
+  esac
 }
 
 # count_of LIST: of a list such as 0-3,8: how many.

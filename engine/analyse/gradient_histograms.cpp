@@ -56,9 +56,9 @@ std::pair<int, int> shown_range(const GradientHistogram& histogram) {
 }
 
 std::string limit_text(int exponent) {
-  if (exponent == kHalfNormal) return "  - - - - 2^-14: below it fp16 has fewer digits";
-  if (exponent == kHalfSubnormal) return "  - - - - 2^-24: below it fp16 has zero only";
-  return "  - - - - 2^16: from here on fp16 has infinity only";
+  if (exponent == kHalfNormal) return "  - - - - 2^-14: smaller ones have fewer digits in fp16";
+  if (exponent == kHalfSubnormal) return "  - - - - 2^-24: smaller ones are zero in fp16";
+  return "  - - - - 2^16: larger ones are infinite in fp16";
 }
 
 std::string scale_text(const GradientHistogram& histogram) {

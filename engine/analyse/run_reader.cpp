@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "analyse/operators.h"
 #include "analyse/run_files.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -198,6 +199,10 @@ std::string to_json(const RunReader& reader) {
   if (summary.scale > 0) {
     out["scale"] = summary.scale;
     out["skipped"] = summary.skipped;
+  }
+  if (const OperatorTable table = read_operators(reader.folder()); table.step >= 0) {
+    out["operators"] = Json::parse(operators_json(table));
+    out["operators"].erase("rows");
   }
   if (!summary.has_losses) {  // it only measures, or nobody ran it
     out.erase("first_loss");

@@ -49,7 +49,7 @@ std::filesystem::path find_run(const std::string& name, const std::filesystem::p
 /// Run folders below `runs`, oldest first by name of their start.
 std::vector<std::filesystem::path> list_runs(const std::filesystem::path& runs);
 
-/// One JSON object: state, reason, lesson, scores, summary.
+/// One JSON object: state, reason, lesson, scores, summary, and what the watched step was made of.
 std::string to_json(const RunReader& reader);
 
 }  // namespace isobar

@@ -230,6 +230,7 @@ void RunViewBuilder::take_summary(const Event& event) {
   summary.scale = event.number("scale", summary.scale);
   summary.skipped = event.integer("skipped", summary.skipped);
   summary.peak_flops_per_s = event.number("peak_flops_per_s");
+  summary.peak_of_data_sheet = event.text("peak_source") == "data sheet";
   summary.samples_per_s = event.number("samples_per_s");
   summary.step_us = event.number("step_us", summary.step_us);
   summary.stall_us = event.number("stall_us");

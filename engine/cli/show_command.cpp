@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "analyse/curve_svg.h"
+#include "analyse/operators.h"
 #include "analyse/run_files.h"
 #include "analyse/run_reader.h"
 #include "cli/gradients_command.h"
@@ -79,9 +80,23 @@ void print_whole(const RunReader& reader, Console& console) {
     console.line("  with         " + printable(view.point, 200));
   for (const RunScores& scores : view.scores) console.line(scores_line(scores));
   for (const std::string& line : summary_lines(view.summary, view.provenance)) console.line(line);
+  for (const std::string& line : operator_lines(read_operators(reader.folder()))) console.line(line);
   if (view.unread_lines > 0)
     console.line(fmt::format("  {} lines of the stream could not be read", view.unread_lines));
   console.line("  run          " + reader.folder().string());
+}
+
+/// The table of the types that each module got and gave.
+void show_types(const fs::path& run, bool json) {
+  const RunReader reader(run);  // says when it is no run
+  const OperatorTable table = read_operators(run);
+  if (json) {
+    std::printf("%s\n", operators_json(table).c_str());
+    return;
+  }
+  Console console;
+  console.line(run.filename().string());
+  for (const std::string& line : type_lines(table)) console.line(line);
 }
 
 std::string live_line(const RunView& view) {
@@ -191,7 +206,8 @@ void remove_run(const fs::path& run) {
 constexpr const char* kShow = "./isobar show";
 constexpr const char* kShowUsage =
     "./isobar show RUN [--follow] [--json] [--curve FILE.svg] [--timeline [--step N] [--steps K]] "
-    "[--trace FILE.json] [--gradients [--step N]]; RUN is a folder, a name, or last; N counts from 0; "
+    "[--trace FILE.json] [--gradients [--step N]] [--types]; RUN is a folder, a name, or last; N counts from "
+    "0; "
     "./isobar show LESSON --recorded";
 
 /// Takes what asks for the histogram of gradients out of `arguments`: the step, -1 = the last one, or nothing
@@ -225,12 +241,13 @@ int show_command(const std::vector<std::string>& words) {
   const bool json = take_flag(arguments, "--json");
   const bool live = take_flag(arguments, "--follow");
   const bool recorded = take_flag(arguments, "--recorded");
+  const bool types = take_flag(arguments, "--types");
   const std::optional<std::string> curve = take_value(arguments, "--curve", kShow, kShowUsage);
   const std::optional<std::int64_t> gradients = take_gradients(arguments);
   const TimelineRequest timeline = take_timeline(arguments, json);
   refuse_unknown(arguments,
                  {"--follow", "--json", "--curve", "--timeline", "--step", "--steps", "--trace", "--recorded",
-                  "--gradients"},
+                  "--gradients", "--types"},
                  kShow, kShowUsage);
   if (arguments.size() != 1) throw Error("which run?", kShow, kShowUsage);
   const bool asks_timeline = timeline.draw || timeline.trace_file;
@@ -238,7 +255,13 @@ int show_command(const std::vector<std::string>& words) {
     throw Error("--timeline and --trace go with neither --follow nor --curve", kShow, kShowUsage);
   if (gradients && (asks_timeline || live || curve))
     throw Error("--gradients goes with --step and --json alone", kShow, kShowUsage);
+  if (types && (gradients || asks_timeline || live || curve))
+    throw Error("--types goes with --json alone", kShow, kShowUsage);
   const fs::path run = recorded ? recorded_folder(arguments.front()) : find_run(arguments.front(), "runs");
+  if (types) {
+    show_types(run, json);
+    return 0;
+  }
   if (gradients) {
     show_gradients(run, *gradients, json);
     return 0;

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "device/load_cuda.h"
+#include "device/operator_watch.h"
 #include "kernels/bias_gelu.h"
 #include "kernels/column_sums.h"
 #include "kernels/gradient_norm.h"
@@ -26,8 +27,28 @@ void compute_cpu(const HeadLossBackward& job) { head_loss_cpu(job); }
 void compute_cpu(const AdamStep& job) { adam_cpu(job); }
 void compute_cpu(const GradientNorm& job) { gradient_norm_cpu(job); }
 
+// What a watch calls them (device/operator_watch.h).
+const char* name_of(const BiasGeluForward&) { return "bias_gelu"; }
+const char* name_of(const BiasGeluBackward&) { return "bias_gelu_backward"; }
+const char* name_of(const ResidualNormForward&) { return "residual_norm"; }
+const char* name_of(const ResidualNormBackward&) { return "residual_norm_backward"; }
+const char* name_of(const HeadLossForward&) { return "head_loss"; }
+const char* name_of(const HeadLossBackward&) { return "head_loss_backward"; }
+const char* name_of(const AdamStep&) { return "adam"; }
+const char* name_of(const GradientNorm&) { return "gradient_norm"; }
+
+template <class Job>
+c10::ScalarType type_of(const Job& job) {
+  if constexpr (requires { job.type; }) {
+    if (job.type == ElementType::f16) return at::kHalf;
+    if (job.type == ElementType::bf16) return at::kBFloat16;
+  }
+  return at::kFloat;
+}
+
 template <class Job>
 void compute(const Job& job, c10::Device device) {
+  const KernelScope scope(name_of(job), moved_bytes(job), type_of(job));
   if (device.is_cuda()) {
     const CudaPlugin& plugin = cuda_plugin();
     plugin.compute(job, plugin.current_stream(device.index()));

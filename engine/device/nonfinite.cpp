@@ -3,6 +3,7 @@
 #include <c10/util/Exception.h>
 
 #include "device/load_cuda.h"
+#include "device/operator_watch.h"
 #include "kernels/count_nonfinite.h"
 
 namespace isobar {
@@ -10,6 +11,8 @@ namespace isobar {
 void add_nonfinite(const at::Tensor& values, at::Tensor& counter) {
   TORCH_CHECK(values.is_contiguous() && counter.numel() == 1 && counter.device() == values.device(),
               "add_nonfinite: contiguous values and a counter of one element on their device");
+  const KernelScope scope("count_nonfinite", values.numel() * static_cast<std::int64_t>(sizeof(float)),
+                          c10::ScalarType::Float);
   const float* const begin = values.const_data_ptr<float>();
   std::int64_t* const sum = counter.mutable_data_ptr<std::int64_t>();
   if (values.is_cuda()) {

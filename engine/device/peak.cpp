@@ -12,6 +12,8 @@
 
 #include "core/clock.h"
 #include "device/event_pool.h"
+#include "device/load_cuda.h"
+#include "formula/device_rates.h"
 
 namespace isobar {
 namespace {
@@ -23,18 +25,25 @@ double operations(std::int64_t side) {
   return 2 * n * n * n;
 }
 
-double peak_of_cpu(c10::ScalarType type) {
-  constexpr std::int64_t kSide = 1024;
-  const at::Tensor a = at::ones({kSide, kSide}, type);
+double peak_of_cpu(c10::ScalarType type, std::int64_t side) {
+  const at::Tensor a = at::ones({side, side}, type);
   double best = 0;
   const std::int64_t begin_us = steady_us();
   for (int repeat = 0; repeat < 12 && steady_us() - begin_us < kLongest_us; ++repeat) {
     const std::int64_t start_us = steady_us();
     const float corner = at::mm(a, a)[0][0].item<float>();  // fetched, so that the product is done
     const auto time_us = static_cast<double>(std::max<std::int64_t>(1, steady_us() - start_us));
-    if (corner > 0) best = std::max(best, operations(kSide) / time_us * 1e6);
+    if (corner > 0) best = std::max(best, operations(side) / time_us * 1e6);
   }
   return best;
+}
+
+/// Without instructions for a type one product of the usual size could take seconds: a small one says so.
+double peak_of_cpu(c10::ScalarType type) {
+  constexpr std::int64_t kSide = 1024;
+  const double small = peak_of_cpu(type, kSide / 4);
+  if (small <= 0 || operations(kSide) / small * 1e6 > static_cast<double>(kLongest_us)) return small;
+  return std::max(small, peak_of_cpu(type, kSide));
 }
 
 /// Timed by events around one product each. The values are not all alike: a device multiplies ones with less
@@ -73,6 +82,19 @@ double measure_peak_flops(c10::Device device, c10::ScalarType type) {
     }
   }
   return 0;
+}
+
+Peak peak_of(c10::Device device, const std::string& precision) {
+  if (device.is_cuda()) {
+    const CudaFacts facts = cuda_plugin().facts();
+    const double known =
+        data_sheet_flops(facts.devices.at(static_cast<std::size_t>(device.index())).name, precision);
+    if (known > 0) return {known, true};
+  }
+  const c10::ScalarType type = precision == "fp16"   ? c10::kHalf
+                               : precision == "bf16" ? c10::kBFloat16
+                                                     : c10::kFloat;
+  return {measure_peak_flops(device, type), false};
 }
 
 }  // namespace isobar

@@ -2,6 +2,8 @@
 #include <c10/core/Device.h>
 #include <c10/core/ScalarType.h>
 
+#include <string>
+
 namespace isobar {
 
 /// Floating-point operations per second that square matrix products of `type` reach on `device` with the
@@ -9,5 +11,16 @@ namespace isobar {
 /// few, in about a second at most. The denominator of MFU where no data sheet says it. 0 when the device has
 /// no memory left for it.
 double measure_peak_flops(c10::Device device, c10::ScalarType type = c10::kFloat);
+
+/// What MFU is a share of.
+struct Peak {
+  double flops_per_s = 0;        ///< 0 = not known
+  bool from_data_sheet = false;  ///< else measured here, with matrix products
+};
+
+/// The peak of `device` in `precision` (a resolved amp.mode): that of the data sheet where it is known, else
+/// measured. A product that is measured may be slower than the best that the device can do, never faster, so
+/// that MFU beyond 100 % means a mistake.
+Peak peak_of(c10::Device device, const std::string& precision);
 
 }  // namespace isobar

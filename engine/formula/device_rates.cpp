@@ -76,4 +76,14 @@ const DeviceRates& rates_of(const std::string& name) {
               "devices: " + join(names, ", "));
 }
 
+double data_sheet_flops(const std::string& full_name, const std::string& precision) {
+  const auto has = [&](const char* part) { return full_name.find(part) != std::string::npos; };
+  const bool is_other_h = (has("H100") || has("H200")) && (has("PCIe") || has("NVL"));
+  const char* name = has("A100") ? "A100" : has("H200") ? "H200" : has("H100") ? "H100" : "";
+  if (*name == '\0' || is_other_h) return 0;
+  const DeviceRates& rates = rates_of(name);
+  if (precision == "fp16" || precision == "bf16") return 1e12 * rates.peak_16;
+  return 1e12 * (precision == "tf32" ? rates.peak_tf32 : rates.peak_fp32);
+}
+
 }  // namespace isobar

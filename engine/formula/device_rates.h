@@ -52,4 +52,9 @@ const std::vector<DeviceRates>& device_rates();
 /// known names.
 const DeviceRates& rates_of(const std::string& name);
 
+/// Dense peak in operations a second, by data sheet, of the CUDA device that calls itself `full_name` ("NVIDIA
+/// A100-SXM4-40GB") in `precision` ("none" or "" for fp32, "tf32", "fp16", "bf16"). 0 when it is none of
+/// device_rates, or a version of one with other peaks (PCIe, NVL).
+double data_sheet_flops(const std::string& full_name, const std::string& precision);
+
 }  // namespace isobar

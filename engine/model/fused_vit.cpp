@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "core/fault.h"
+#include "device/operator_watch.h"
 #include "model/attention_choice.h"
 #include "model/relative_l2.h"
 
@@ -21,15 +22,17 @@ constexpr double kLayerNormEps = 1e-6;
 
 LinearLeaves linear_leaves(const Parameters& parameters, const std::string& name, bool has_bias = true) {
   return {parameters.find(name + ".weight").tensor,
-          has_bias ? parameters.find(name + ".bias").tensor : at::Tensor()};
+          has_bias ? parameters.find(name + ".bias").tensor : at::Tensor(), name};
 }
 
 NormLeaves norm_leaves(const Parameters& parameters, const std::string& name) {
-  return {parameters.find(name + ".weight").tensor, parameters.find(name + ".bias").tensor};
+  return {parameters.find(name + ".weight").tensor, parameters.find(name + ".bias").tensor, name};
 }
 
 BlockLeaves block_leaves(Parameters& parameters, const std::string& name, bool joins_qkv) {
   BlockLeaves out;
+  out.attention_name = name + ".attn";
+  out.mlp_name = name + ".mlp";
   out.norm1 = norm_leaves(parameters, name + ".norm1");
   out.norm2 = norm_leaves(parameters, name + ".norm2");
   if (joins_qkv) {
@@ -37,7 +40,7 @@ BlockLeaves block_leaves(Parameters& parameters, const std::string& name, bool j
       const std::string attn = name + ".attn.";
       return parameters.join({attn + "q" + part, attn + "k" + part, attn + "v" + part});
     };
-    out.qkv = {joined(".weight"), joined(".bias")};
+    out.qkv = {joined(".weight"), joined(".bias"), name + ".attn.qkv"};
   } else {
     out.q = linear_leaves(parameters, name + ".attn.q");
     out.k = linear_leaves(parameters, name + ".attn.k");
@@ -68,8 +71,7 @@ class FusedVit::Pass {
 
   /// [B, C, H, W] -> the head's outputs, [B N, P P C] of the activations' type.
   at::Tensor tokens(const at::Tensor& image) {
-    const at::Tensor first = embed_patches(patches(image), weight(model_.patch_embed_.weight),
-                                           model_.patch_embed_.bias, model_.positions_);
+    const at::Tensor first = embed(image);
     Normed stream = begin(first, model_.blocks_.front().norm1);
     for (std::size_t i = 0; i < model_.blocks_.size(); ++i) {
       const BlockLeaves& block = model_.blocks_[i];
@@ -94,6 +96,7 @@ class FusedVit::Pass {
   }
 
   at::Tensor layer(const at::Tensor& x, const LinearLeaves& leaves) const {
+    const ModuleScope scope(leaves.name);
     return linear(x, weight(leaves.weight), leaves.bias.defined() ? weight(leaves.bias) : Weight{});
   }
 
@@ -109,7 +112,14 @@ class FusedVit::Pass {
     return out.copy_(cut).view({batch_ * shape.tokens(), -1});
   }
 
+  at::Tensor embed(const at::Tensor& image) const {
+    const ModuleScope scope(model_.patch_embed_.name);
+    return embed_patches(patches(image), weight(model_.patch_embed_.weight), model_.patch_embed_.bias,
+                         model_.positions_);
+  }
+
   Normed begin(const at::Tensor& x, const NormLeaves& norm) const {
+    const ModuleScope scope(norm.name);
     if (model_.fusion_.residual_norm) return fused_norm(x, {norm.weight, norm.bias, kLayerNormEps}, type_);
     return {x, plain_norm(x, norm)};
   }
@@ -118,10 +128,13 @@ class FusedVit::Pass {
   Normed add(const at::Tensor& x, const at::Tensor& branch, const LinearLeaves& out,
              const NormLeaves& norm) const {
     if (model_.fusion_.residual_norm) {
-      return fused_residual_norm(x, linear(branch, weight(out.weight)), out.bias,
-                                 {norm.weight, norm.bias, kLayerNormEps});
+      const at::Tensor product = layer(branch, {out.weight, {}, out.name});
+      const ModuleScope scope(norm.name);
+      return fused_residual_norm(x, product, out.bias, {norm.weight, norm.bias, kLayerNormEps});
     }
-    const at::Tensor sum = x + layer(branch, out);
+    const at::Tensor product = layer(branch, out);
+    const ModuleScope scope(norm.name);
+    const at::Tensor sum = x + product;
     return {sum, plain_norm(sum, norm)};
   }
 
@@ -131,6 +144,7 @@ class FusedVit::Pass {
 
   /// [B N, E] -> [B N, E], in front of the projection.
   at::Tensor attention(const BlockLeaves& block, const at::Tensor& x) const {
+    const ModuleScope scope(block.attention_name);
     const std::int64_t heads = model_.shape().heads;
     std::array<at::Tensor, 3> qkv;
     if (model_.fusion_.qkv) {
@@ -145,8 +159,9 @@ class FusedVit::Pass {
 
   /// [B N, E] -> [B N, F], in front of the second layer of the MLP.
   at::Tensor hidden(const BlockLeaves& block, const at::Tensor& x) const {
+    const ModuleScope scope(block.mlp_name);
     if (!model_.fusion_.bias_gelu) return at::gelu(layer(x, block.fc1));
-    return fused_bias_gelu(linear(x, weight(block.fc1.weight)), block.fc1.bias);
+    return fused_bias_gelu(layer(x, {block.fc1.weight, {}, block.fc1.name}), block.fc1.bias);
   }
 
   const FusedVit& model_;
@@ -184,7 +199,9 @@ at::Tensor FusedVit::operator()(const at::Tensor& image) const {
 at::Tensor FusedVit::loss(const at::Tensor& image, const at::Tensor& target) const {
   if (!fusion_.head_loss) return relative_l2((*this)(image), target);
   const AttentionGuard guard(attention_);
-  return fused_head_loss(Pass(*this, image).tokens(image), target, shape().patch);
+  const at::Tensor tokens = Pass(*this, image).tokens(image);
+  const ModuleScope scope("loss");
+  return fused_head_loss(tokens, target, shape().patch);
 }
 
 }  // namespace isobar

@@ -17,16 +17,19 @@ namespace isobar {
 /// The parameters of a linear layer; `bias` is undefined for none.
 struct LinearLeaves {
   at::Tensor weight, bias;
+  std::string name;  ///< its module: what the parameters' names begin with
 };
 
 struct NormLeaves {
   at::Tensor weight, bias;
+  std::string name;
 };
 
 struct BlockLeaves {
   NormLeaves norm1, norm2;
   LinearLeaves qkv;  ///< [3E, E] and [3E] over those of q, k and v, with fusion.qkv
   LinearLeaves q, k, v, proj, fc1, fc2;
+  std::string attention_name, mlp_name;
 };
 
 class FusedVit {

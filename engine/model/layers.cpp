@@ -9,6 +9,7 @@
 #include <ATen/ops/scaled_dot_product_attention.h>
 
 #include "core/fault.h"
+#include "device/operator_watch.h"
 
 namespace isobar {
 namespace {
@@ -17,38 +18,43 @@ constexpr double kLayerNormEps = 1e-6;
 
 }  // namespace
 
-Linear::Linear(Parameters& parameters, const std::string& name, std::int64_t inputs, std::int64_t outputs,
+Linear::Linear(Parameters& parameters, const std::string& module, std::int64_t inputs, std::int64_t outputs,
                bool has_bias)
     : weight(parameters.add(
-          {.name = name + ".weight", .full_shape = {outputs, inputs}, .init = Init::truncated_normal})) {
-  if (has_bias) bias = parameters.add({.name = name + ".bias", .full_shape = {outputs}});
+          {.name = module + ".weight", .full_shape = {outputs, inputs}, .init = Init::truncated_normal})),
+      name(module) {
+  if (has_bias) bias = parameters.add({.name = module + ".bias", .full_shape = {outputs}});
 }
 
 at::Tensor Linear::operator()(const at::Tensor& x) const {
+  const ModuleScope scope(name);
   return bias.defined() ? at::linear(x, weight, bias) : at::linear(x, weight);
 }
 
-LayerNorm::LayerNorm(Parameters& parameters, const std::string& name, std::int64_t embed)
-    : weight(parameters.add({.name = name + ".weight", .full_shape = {embed}, .init = Init::ones})),
-      bias(parameters.add({.name = name + ".bias", .full_shape = {embed}})) {}
+LayerNorm::LayerNorm(Parameters& parameters, const std::string& module, std::int64_t embed)
+    : weight(parameters.add({.name = module + ".weight", .full_shape = {embed}, .init = Init::ones})),
+      bias(parameters.add({.name = module + ".bias", .full_shape = {embed}})),
+      name(module) {}
 
 at::Tensor LayerNorm::operator()(const at::Tensor& x) const {
+  const ModuleScope scope(name);
   return at::layer_norm(x, weight.sizes(), weight, bias, kLayerNormEps);
 }
 
-PatchEmbed::PatchEmbed(Parameters& parameters, const std::string& name, std::int64_t channels,
+PatchEmbed::PatchEmbed(Parameters& parameters, const std::string& module, std::int64_t channels,
                        std::int64_t patch_size, std::int64_t embed)
-    : patch(patch_size) {
+    : patch(patch_size), name(module) {
   const std::int64_t fan_in = channels * patch * patch;
-  weight = parameters.add({.name = name + ".weight",
+  weight = parameters.add({.name = module + ".weight",
                            .full_shape = {embed, channels, patch, patch},
                            .init = Init::fan_in_uniform,
                            .fan_in = fan_in});
   bias = parameters.add(
-      {.name = name + ".bias", .full_shape = {embed}, .init = Init::fan_in_uniform, .fan_in = fan_in});
+      {.name = module + ".bias", .full_shape = {embed}, .init = Init::fan_in_uniform, .fan_in = fan_in});
 }
 
 at::Tensor PatchEmbed::operator()(const at::Tensor& image) const {
+  const ModuleScope scope(name);
   // libtorch 2.11 hands 16-bit convolutions on processors with AMX to a kernel that is wrong for 20 channels
   // and patches of 8 (pytorch issue 169688): there patches are laid out in rows and multiplied.
   if (image.is_cpu() && at::autocast::is_autocast_enabled(at::kCPU)) {
@@ -64,15 +70,17 @@ at::Tensor PatchEmbed::operator()(const at::Tensor& image) const {
   return features.flatten(2).transpose(1, 2);
 }
 
-Attention::Attention(Parameters& parameters, const std::string& name, std::int64_t embed,
+Attention::Attention(Parameters& parameters, const std::string& module, std::int64_t embed,
                      std::int64_t head_count)
-    : q(parameters, name + ".q", embed, embed),
-      k(parameters, name + ".k", embed, embed),
-      v(parameters, name + ".v", embed, embed),
-      proj(parameters, name + ".proj", embed, embed),
-      heads(head_count) {}
+    : q(parameters, module + ".q", embed, embed),
+      k(parameters, module + ".k", embed, embed),
+      v(parameters, module + ".v", embed, embed),
+      proj(parameters, module + ".proj", embed, embed),
+      heads(head_count),
+      name(module) {}
 
 at::Tensor Attention::operator()(const at::Tensor& x) const {
+  const ModuleScope scope(name);
   const auto split_heads = [&](const at::Tensor& t) {  // [B, N, E] -> [B, h, N, E/h]
     return t.view({x.size(0), x.size(1), heads, x.size(2) / heads}).transpose(1, 2);
   };
@@ -81,18 +89,25 @@ at::Tensor Attention::operator()(const at::Tensor& x) const {
   return proj(mixed.transpose(1, 2).reshape(x.sizes()));
 }
 
-Mlp::Mlp(Parameters& parameters, const std::string& name, std::int64_t embed)
-    : fc1(parameters, name + ".fc1", embed, 4 * embed), fc2(parameters, name + ".fc2", 4 * embed, embed) {}
+Mlp::Mlp(Parameters& parameters, const std::string& module, std::int64_t embed)
+    : fc1(parameters, module + ".fc1", embed, 4 * embed),
+      fc2(parameters, module + ".fc2", 4 * embed, embed),
+      name(module) {}
 
-at::Tensor Mlp::operator()(const at::Tensor& x) const { return fc2(at::gelu(fc1(x))); }
+at::Tensor Mlp::operator()(const at::Tensor& x) const {
+  const ModuleScope scope(name);
+  return fc2(at::gelu(fc1(x)));
+}
 
-Block::Block(Parameters& parameters, const std::string& name, std::int64_t embed, std::int64_t heads)
-    : norm1(parameters, name + ".norm1", embed),
-      norm2(parameters, name + ".norm2", embed),
-      attention(parameters, name + ".attn", embed, heads),
-      mlp(parameters, name + ".mlp", embed) {}
+Block::Block(Parameters& parameters, const std::string& module, std::int64_t embed, std::int64_t heads)
+    : norm1(parameters, module + ".norm1", embed),
+      norm2(parameters, module + ".norm2", embed),
+      attention(parameters, module + ".attn", embed, heads),
+      mlp(parameters, module + ".mlp", embed),
+      name(module) {}
 
 at::Tensor Block::operator()(at::Tensor x) const {
+  const ModuleScope scope(name);
   x = x + attention(norm1(x));
   return x + mlp(norm2(x));
 }

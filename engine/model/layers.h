@@ -19,6 +19,7 @@ struct Linear {
 
   at::Tensor weight;  ///< [outputs, inputs]
   at::Tensor bias;    ///< [outputs], undefined without one
+  std::string name;   ///< its module, as in the parameters' names
 };
 
 struct LayerNorm {
@@ -28,6 +29,7 @@ struct LayerNorm {
 
   at::Tensor weight;  ///< [E]
   at::Tensor bias;    ///< [E]
+  std::string name;
 };
 
 /// Non-overlapping P x P patches, each mapped to E values: a convolution whose kernel is its stride.
@@ -40,6 +42,7 @@ struct PatchEmbed {
   at::Tensor weight;  ///< [E, C, P, P]
   at::Tensor bias;    ///< [E]
   std::int64_t patch;
+  std::string name;
 };
 
 /// softmax(q k^T (E/h)^-0.5) v over all tokens, per head, without a mask.
@@ -50,6 +53,7 @@ struct Attention {
 
   Linear q, k, v, proj;
   std::int64_t heads;
+  std::string name;
 };
 
 struct Mlp {
@@ -58,6 +62,7 @@ struct Mlp {
   at::Tensor operator()(const at::Tensor& x) const;
 
   Linear fc1, fc2;
+  std::string name;
 };
 
 /// x + attention(norm1(x)), then x + mlp(norm2(x)).
@@ -69,6 +74,7 @@ struct Block {
   LayerNorm norm1, norm2;  // declared before attention: this is the order of the tutorial's state_dict
   Attention attention;
   Mlp mlp;
+  std::string name;
 };
 
 /// [B, N, C P P] -> [B, C, H, W]. The outputs of a token are ordered (p, q, c), c fastest, which is not the

@@ -3,9 +3,12 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/linalg_vector_norm.h>
 
+#include "device/operator_watch.h"
+
 namespace isobar {
 
 at::Tensor relative_l2(const at::Tensor& prediction, const at::Tensor& target) {
+  const ModuleScope scope("loss");
   const auto norm_per_sample = [](const at::Tensor& t) {
     return at::linalg_vector_norm(t.flatten(1), 2, {{1}});
   };

@@ -3,6 +3,8 @@
 #include <ATen/TensorOperators.h>
 #include <fmt/format.h>
 
+#include "device/operator_watch.h"
+
 namespace isobar {
 namespace {
 
@@ -28,6 +30,7 @@ Vit::Vit(Parameters& parameters, const VitShape& shape)
 }
 
 at::Tensor Vit::operator()(const at::Tensor& image) const {
+  const ModuleScope scope("vit");
   at::Tensor tokens = patch_embed_(image) + pos_embed_;
   for (const Block& block : blocks_) tokens = block(tokens);
   return unpatch(head_(norm_(tokens)), shape_.channels, shape_.patch, shape_.height, shape_.width);

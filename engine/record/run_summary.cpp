@@ -37,6 +37,8 @@ JsonLine summary_event(const RunSummary& summary) {
   line.add("read_cpu_us", summary.read_cpu_us);
   if (summary.slots > 0) line.add("queue_slots", summary.ready_slots).add("slots", summary.slots);
   line.add("mfu", summary.mfu()).add("peak_flops_per_s", summary.peak_flops_per_s);
+  if (summary.peak_flops_per_s > 0)
+    line.add("peak_source", summary.peak_of_data_sheet ? "data sheet" : "matrix products");
   if (summary.has_scores) {
     line.add("valid_loss", summary.valid_loss).add("rmse_" + summary.headline, summary.rmse);
     line.add("persistence_rmse_" + summary.headline, summary.persistence_rmse);
@@ -58,6 +60,13 @@ std::string stage_shares(const std::vector<std::pair<std::string, double>>& stag
 }
 
 namespace {
+
+std::string peak_text(const RunSummary& summary, const std::string& provenance) {
+  const std::string type = summary.precision.empty() ? "fp32" : summary.precision;
+  if (provenance == "predicted" || summary.peak_of_data_sheet)
+    return "dense peak of " + type + " by data sheet";
+  return type + " matrix products, measured " + (provenance.empty() ? "here" : "there");
+}
 
 std::string loader_text(const RunSummary& summary) {
   const double gigabytes = static_cast<double>(summary.read_bytes) * 1e-9;
@@ -105,13 +114,9 @@ std::vector<std::string> summary_lines(const RunSummary& summary, const std::str
     out.push_back(line);
   }
   if (summary.samples_per_s > 0) {
-    const std::string type = summary.precision.empty() ? "" : summary.precision + " ";
     const std::string mfu = summary.mfu() > 0
                                 ? fmt::format(", MFU {:.1f} % of {:.0f} GFLOP/s ({})", 100 * summary.mfu(),
-                                              summary.peak_flops_per_s * 1e-9,
-                                              predicted ? "dense peak of the type"
-                                                        : type + "matrix products, measured " +
-                                                              (provenance.empty() ? "here" : "there"))
+                                              summary.peak_flops_per_s * 1e-9, peak_text(summary, provenance))
                                 : "";
     const std::string steady =
         predicted ? "" : fmt::format(" without the first {} steps", summary.warm_up_steps);

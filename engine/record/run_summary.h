@@ -43,6 +43,7 @@ struct RunSummary {
   double flops_per_sample = 0;   ///< forward and backward, model operations
   double peak_flops_per_s =
       0;  ///< of matrix products of `precision`, measured or of a prediction; 0 = not known
+  bool peak_of_data_sheet = false;  ///< that peak is no measurement
 
   /// Model operations per second over the peak; 0 when one of them is not known. Data loading is inside the
   /// clock.

@@ -14,7 +14,6 @@
 #include "device/torch_error.h"
 #include "fields/npy.h"
 #include "run/run.h"
-#include "train/autocast.h"
 
 namespace isobar {
 namespace {
@@ -145,8 +144,9 @@ int Run::finish() {
                                         : fmt::format("{} after {} steps, {} a checkpoint", signal_name(stop),
                                                       steps_done_, measures() ? "without" : "with");
   const bool computed = loaded_.config.run.measure != "io";
-  const c10::ScalarType type = half_type(loaded_.config.amp.mode).value_or(c10::kFloat);
-  summary_.peak_flops_per_s = complete() && computed ? measure_peak_flops(device_, type) : 0;
+  const Peak peak = complete() && computed ? peak_of(device_, loaded_.config.amp.mode) : Peak{};
+  summary_.peak_flops_per_s = peak.flops_per_s;
+  summary_.peak_of_data_sheet = peak.from_data_sheet;
   const std::exception_ptr lost = end(complete() ? "done" : "stopped", reason);
   const std::string fault = has_fault(Fault::none) ? "" : "  with the fault " + loaded_.config.run.fault;
   console_.line((complete() ? "done" : "stopped: " + reason) + fault);

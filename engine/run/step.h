@@ -3,8 +3,10 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 
 #include "data/loader.h"
+#include "device/operator_watch.h"
 #include "device/ranges.h"
 #include "device/stage_timer.h"
 #include "run/step_figures.h"
@@ -28,8 +30,9 @@ struct PendingStep {
   StepResult result;
   FetchedFigures fetched;  ///< to be taken once the times are ready; false when no report is due
   PendingStageTimes times;
-  std::int64_t t_us;    ///< since the run began, when the host was done
-  LoaderCounts loader;  ///< what the loader did for it
+  std::int64_t t_us;                         ///< since the run began, when the host was done
+  LoaderCounts loader;                       ///< what the loader did for it
+  std::shared_ptr<OperatorWatch> operators;  ///< of the one step that was watched, else null
 };
 
 class Step {
@@ -49,6 +52,7 @@ class Step {
   std::int64_t index_;
   StepRanges ranges_;
   StageTimer timer_;
+  std::shared_ptr<OperatorWatch> operators_;  ///< null in all steps but one
 };
 
 }  // namespace isobar

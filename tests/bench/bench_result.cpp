@@ -104,16 +104,21 @@ Json row_json(const BenchRow& row) {
 
 Json row_json(const PairedRow& row) {
   const Ratio ratio = ratio_of(row);
-  return {{"case", row.name},
-          {"unit", row.unit},
-          {"ours", median(row.ours)},
-          {"peer", median(row.peer)},
-          {"peer_name", row.peer_name},
-          {"ratio", ratio.value},
-          {"ratio_min", ratio.least},
-          {"ratio_max", ratio.most},
-          {"floor", row.floor > 0 ? Json(row.floor) : Json(nullptr)},
-          {"pairs", row.ours.size()}};
+  Json out = {{"case", row.name},
+              {"unit", row.unit},
+              {"ours", median(row.ours)},
+              {"peer", median(row.peer)},
+              {"peer_name", row.peer_name},
+              {"ratio", ratio.value},
+              {"ratio_min", ratio.least},
+              {"ratio_max", ratio.most},
+              {"floor", row.floor > 0 ? Json(row.floor) : Json(nullptr)},
+              {"pairs", row.ours.size()}};
+  if (row.moved_bytes > 0) {
+    out["moved_bytes"] = row.moved_bytes;
+    out["gb_per_s"] = row.moved_bytes / positive(median(row.ours)) * 1e-3;
+  }
+  return out;
 }
 
 Json result_json(const std::string& bench, const Json& machine, const Json& rows) {

@@ -28,6 +28,7 @@ struct PairedRow {
   double floor = 0;        ///< the physical limit in the same unit; 0 = not known
   double least_ratio = 0;  ///< the ratio asked for; 0 = nothing
   bool is_rate = false;    ///< more is better
+  double moved_bytes = 0;  ///< by formula, of one run (the unit is us then); 0 = not known
 };
 
 /// Sorted middle of the values; 0 for none.
@@ -52,7 +53,7 @@ void print_row(const PairedRow& row);
 /// "case", "unit", "ours", "least", "most", "repeats", "limit"
 nlohmann::ordered_json row_json(const BenchRow& row);
 /// "case", "unit", "ours", "peer", "peer_name", "ratio", "ratio_min", "ratio_max", "floor" (null when not
-/// known), "pairs"
+/// known), "pairs"; where bytes are known "moved_bytes" and "gb_per_s" of ours
 nlohmann::ordered_json row_json(const PairedRow& row);
 
 /// {"bench", "commit", "date", "machine", "rows"}; `machine` from MachineWatch::finish.

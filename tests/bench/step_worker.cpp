@@ -1,29 +1,30 @@
-// The training step of `bench step` as the lessons make it. Usage: bench_step_worker FOLDER, which holds
-// case.json; writes the weights and batches that both sides use, then answers commands (worker.h).
+// The training step of `bench step` (lesson 01) and `bench fusion` (lesson 05) as the lessons make it. Usage:
+// bench_step_worker FOLDER, which holds case.json; writes the weights and batches that both sides use, then
+// answers commands (worker.h).
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/empty.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <chrono>
-#include <cmath>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <numbers>
 
 #include "bench/serve.h"
+#include "bench/worker_data.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "core/random.h"
 #include "data/loader.h"
 #include "device/device.h"
 #include "device/memory.h"
 #include "device/peak.h"
 #include "device/precision.h"
-#include "fields/safetensors.h"
+#include "model/fused_vit.h"
 #include "model/parameters.h"
+#include "model/relative_l2.h"
 #include "model/vit.h"
 #include "train/adam.h"
-#include "train/loss.h"
+#include "train/fused_adam.h"
+#include "train/grad_scaler.h"
 #include "train/weights.h"
 
 using namespace isobar;
@@ -32,42 +33,28 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Normal random numbers (Box and Muller 1958), [n] float32: never zeros, on which processors may run faster.
-at::Tensor random_field(const std::string& name, const std::vector<std::int64_t>& shape) {
-  at::Tensor out = at::empty(shape, at::kFloat);
-  const std::uint64_t key = stream_key(1, name);
-  float* const values = out.mutable_data_ptr<float>();
-  for (std::int64_t i = 0; i < out.numel(); ++i) {
-    const auto n = static_cast<std::uint64_t>(i);
-    const double radius = std::sqrt(-2 * std::log(1 - uniform_at(key, 2 * n)));
-    values[i] = static_cast<float>(radius * std::cos(2 * std::numbers::pi * uniform_at(key, 2 * n + 1)));
-  }
-  return out;
-}
-
-VitShape shape_of(const Json& sheet) {
-  return {.height = sheet["height"],
-          .width = sheet["width"],
-          .channels = sheet["channels"],
-          .patch = sheet["patch"],
-          .embed = sheet["embed"],
-          .depth = sheet["depth"],
-          .heads = sheet["heads"]};
-}
-
 class Trainer {
  public:
   explicit Trainer(const fs::path& folder)
       : weights_(folder / "weights.safetensors"),
         sheet_(Json::parse(read_text_file(folder / "case.json", 1 << 20))),
         device_(choose_device(sheet_["device"])),
-        model_(parameters_, shape_of(sheet_)) {
+        shape_(shape_of(sheet_)) {
     set_up_cpu(sheet_["threads"]);
     apply_precision(sheet_["tf32"] ? "tf32" : "none");
     optim_.lr = sheet_["lr"];
     optim_.beta1 = sheet_["beta1"];
     optim_.beta2 = sheet_["beta2"];
     optim_.eps = sheet_["eps"];
+    if (sheet_.value("fused", false)) {
+      loss_ = [model = FusedVit(parameters_, shape_, {}, "auto")](const Batch& batch) {
+        return model.loss(batch.input, batch.target);
+      };
+    } else {
+      loss_ = [model = Vit(parameters_, shape_)](const Batch& batch) {
+        return relative_l2(model(batch.input), batch.target);
+      };
+    }
     parameters_.materialise(1, device_);
     save_weights(parameters_, weights_);
     make_batches(folder / "batches.safetensors");
@@ -76,7 +63,13 @@ class Trainer {
   /// The first weights and a new optimiser.
   Json reset(const std::vector<std::string>&) {
     load_weights(parameters_, weights_);
-    adam_ = std::make_unique<Adam>(parameters_, optim_);
+    if (sheet_.value("fused", false)) {
+      const auto adam = std::make_shared<FusedAdam>(parameters_, optim_, FusionConfig{});
+      const auto scaler = std::make_shared<GradScaler>(AmpConfig{}, device_);  // passes float32 through
+      update_ = [this, adam, scaler] { adam->step(optim_.lr, *scaler); };
+    } else {
+      update_ = [this, adam = std::make_shared<Adam>(parameters_, optim_)] { adam->step(optim_.lr); };
+    }
     steps_ = 0;
     return {{"device", device_.str()}, {"kernels", cpu_capability()}};
   }
@@ -104,7 +97,7 @@ class Trainer {
 
   /// The time of the step's operations at the rate of matrix products here: what no step can beat.
   Json floor(const std::vector<std::string>&) {
-    const double operations = training_flops(model_.shape()) * sheet_["batch"].get<double>();
+    const double operations = training_flops(shape_) * sheet_["batch"].get<double>();
     return {{"ms", operations / measure_peak_flops(device_) * 1e3}};
   }
 
@@ -117,19 +110,17 @@ class Trainer {
   };
 
   void make_batches(const fs::path& file) {
-    const VitShape& shape = model_.shape();
-    const std::vector<std::int64_t> sizes = {sheet_["batch"], shape.channels, shape.height, shape.width};
-    std::vector<TensorToWrite> tensors;
+    const std::vector<std::int64_t> sizes = {sheet_["batch"], shape_.channels, shape_.height, shape_.width};
+    NamedTensors tensors;
     for (int i = 0; i < sheet_["batches"]; ++i) {
       Batch batch;
       for (auto [tensor, name] : {std::pair(&batch.input, "input."), std::pair(&batch.target, "target.")}) {
         *tensor = random_field(name + std::to_string(i), sizes);
-        const std::span values(tensor->const_data_ptr<float>(), static_cast<std::size_t>(tensor->numel()));
-        tensors.push_back({name + std::to_string(i), "F32", sizes, std::as_bytes(values)});
+        tensors.emplace_back(name + std::to_string(i), *tensor);
       }
       batches_.push_back(batch);
     }
-    write_safetensors(file, tensors, {});
+    write_tensors(file, tensors);
   }
 
   Clock::time_point clock() const {
@@ -137,18 +128,18 @@ class Trainer {
     return Clock::now();
   }
 
-  /// The middle of lesson 01's page.
+  /// The middle of a lesson's page.
   Measured step() {
     const Batch& given = batches_[steps_++ % batches_.size()];
     Measured out;
     out.times[0] = clock();
     const Batch batch = given.to(device_);
     parameters_.zero_gradients();
-    out.loss = relative_l2(model_(batch.input), batch.target);
+    out.loss = loss_(batch);
     out.times[1] = clock();
     out.loss.backward();
     out.times[2] = clock();
-    adam_->step(optim_.lr);
+    update_();
     out.times[3] = clock();
     return out;
   }
@@ -158,8 +149,9 @@ class Trainer {
   c10::Device device_;
   OptimConfig optim_;
   Parameters parameters_;
-  Vit model_;
-  std::unique_ptr<Adam> adam_;
+  VitShape shape_;
+  std::function<at::Tensor(const Batch&)> loss_;
+  std::function<void()> update_;
   std::vector<Batch> batches_;
   std::size_t steps_ = 0;
 };

@@ -67,25 +67,6 @@ TEST_CASE("devices that are not there are refused in words") {
   }
 }
 
-TEST_CASE("precision is what the device has") {
-  const c10::Device cpu(c10::kCPU);
-  const c10::Device cuda(c10::kCUDA, 0);
-  CHECK(choose_precision("auto", cpu) == "none");
-  CHECK(choose_precision("auto", cuda) == "tf32");
-  CHECK(choose_precision("none", cuda) == "none");
-  CHECK_THAT(error_of([&] { choose_precision("tf32", cpu); }), says("TF32 exists on CUDA"));
-}
-
-TEST_CASE("plain fp32 keeps TF32 out of matrix products and of convolutions") {
-  const at::Context& context = at::globalContext();
-  for (const bool tf32 : {true, false, true}) {
-    apply_precision(tf32 ? "tf32" : "none");
-    CHECK(context.allowTF32CuBLAS() == tf32);
-    CHECK(context.allowTF32CuDNN() == tf32);
-  }
-  apply_precision("none");
-}
-
 TEST_CASE("new tensors are not filled before they are written") {
   set_up_cpu(1);
   CHECK(at::globalContext().deterministicAlgorithms());

@@ -129,6 +129,9 @@ TEST_CASE("a graph saves what the host needs beyond the device's time, and nothi
   const StepTime small = predict_step(form, rates_of("H200"));
   CHECK(small.bound() == "host (launch)");
   CHECK(small.step_us() == small.host_us);
+  CHECK(small.small_us > 0);  // 2 us a kernel is all that a graph can save down to
+  CHECK(small.device_us() == Approx(2 * small.launches));
+  CHECK(large.small_us == 0);
   form.graph = true;
   const StepTime replayed = predict_step(form, rates_of("H200"));
   CHECK(replayed.step_us() == Approx(small.step_us() - small.graph_gain_us()));
@@ -166,4 +169,17 @@ TEST_CASE("what no rate is known for is refused with what is") {
   StepForm nothing = plain(kBase);
   nothing.batch = 0;
   CHECK_THAT(refused(nothing, "H200"), says("without samples"));
+}
+
+TEST_CASE("peaks by data sheet are found by the name that a device gives itself") {
+  CHECK(data_sheet_flops("NVIDIA A100-SXM4-40GB", "none") == 19.5e12);
+  CHECK(data_sheet_flops("NVIDIA A100-PCIE-40GB", "tf32") == 156e12);  // one chip, one peak
+  CHECK(data_sheet_flops("NVIDIA A100-SXM4-80GB", "bf16") == 312e12);
+  CHECK(data_sheet_flops("NVIDIA H100 80GB HBM3", "fp16") == 989e12);
+  CHECK(data_sheet_flops("NVIDIA H200", "bf16") == 989e12);
+  CHECK(data_sheet_flops("NVIDIA H200", "") == 67e12);
+  CHECK(data_sheet_flops("NVIDIA H100 PCIe", "bf16") == 0);
+  CHECK(data_sheet_flops("NVIDIA H200 NVL", "bf16") == 0);
+  CHECK(data_sheet_flops("NVIDIA GeForce RTX 4090", "bf16") == 0);
+  CHECK(data_sheet_flops("", "bf16") == 0);
 }

@@ -1,5 +1,6 @@
 // Lesson 08 on the device: a replayed step is the step that was recorded, and what cannot be recorded is told
 // in words.
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/ones.h>
 
 #include <algorithm>

@@ -1,11 +1,16 @@
 #include <ATen/TensorOperators.h>
+#include <ATen/autocast_mode.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/randn_like.h>
 #include <ATen/ops/softmax.h>
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <utility>
 
+#include "core/cpu_instructions.h"
 #include "model/vit.h"
 #include "support/tolerances.h"
 
@@ -45,6 +50,40 @@ TEST_CASE("attention is softmax(q k^T / sqrt(head size)) v, head by head") {
   }
   const at::Tensor expected = attention.proj(mixed);
   CHECK(difference(attention(x), expected) <= 1e-5 * largest(expected));
+}
+
+TEST_CASE("patch embedding under autocast is what it is in fp32 but for its 16 bits, in all sizes") {
+  // Of inputs and weights 8 bits stay in bf16 and 11 in fp16; the sums are float32.
+  for (const auto& [type, tolerance] :
+       {std::pair{at::kBFloat16, 1.0 / 128}, std::pair{at::kHalf, 1.0 / 1024}}) {
+    if (type == at::kHalf && !cpu_instructions().avx512_fp16) continue;
+    for (const auto& [channels, patch, embed, height, width] :
+         {std::array<std::int64_t, 5>{20, 8, 96, 48, 96},
+          {20, 8, 384, 72, 144},
+          {16, 4, 48, 16, 32},
+          {3, 2, 24, 6, 10}}) {
+      INFO(channels << " channels, patches of " << patch << ", " << at::toString(type));
+      Parameters parameters;
+      const PatchEmbed layer(parameters, "patch_embed.proj", channels, patch, embed);
+      parameters.materialise(5, at::kCPU);
+      const at::Tensor image = at::randn({2, channels, height, width});
+      const at::Tensor expected = layer(image);
+      at::autocast::set_autocast_dtype(at::kCPU, type);
+      at::autocast::set_autocast_enabled(at::kCPU, true);
+      const at::Tensor tokens = layer(image);
+      at::autocast::clear_cache();
+      at::autocast::set_autocast_enabled(at::kCPU, false);
+      CHECK(tokens.scalar_type() == type);
+      REQUIRE(tokens.sizes() == expected.sizes());
+      CHECK(difference(tokens.to(at::kFloat), expected) <= tolerance * largest(expected));
+      const at::Tensor cotangent = at::randn_like(expected);
+      expected.backward(cotangent);
+      const at::Tensor gradient = parameters.gradients().clone();
+      parameters.zero_gradients();
+      tokens.backward(cotangent.to(type));
+      CHECK(difference(parameters.gradients(), gradient) <= tolerance * largest(gradient));
+    }
+  }
 }
 
 TEST_CASE("patch embedding is a matrix product over each patch, tokens row by row") {

@@ -20,6 +20,10 @@ case_doctor_processor() {
   isobar doctor
   expect "AVX512" says "torch takes its AVX512 ones"
   expect "AMX" says "AMX: matrix products"
+  expect "no fp16" says "no AVX512-FP16: amp.mode = fp16 is refused"
+  cpu_flags "fma avx2 avx512f avx512vl avx512bw avx512dq avx512_bf16 avx512_fp16 amx_bf16"
+  isobar doctor
+  expect "fp16" says "AVX512-FP16: amp.mode = fp16 runs"
   cpu_flags "fma avx2 avx512f avx512vl avx512bw avx512dq avx512_bf16"
   isobar doctor
   expect "AVX512-BF16" says "AVX512-BF16: matrix"

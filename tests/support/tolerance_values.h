@@ -18,6 +18,8 @@ inline constexpr double kLoss = 1e-6;
 inline constexpr double kLossAcrossDevices = 1e-4;
 /// The same where matrices are multiplied in TF32, whose 10 bits of fraction round by up to 2^-11.
 inline constexpr double kLossTf32 = 5e-4;
+/// Losses after 200 steps in bf16 or fp16 against fp32, relative.
+inline constexpr double kLossHalf = 0.02;
 /// Weights after ten Adam steps, of the tensor's largest; key biases left out.
 inline constexpr double kWeightsAfterTen = 1e-4;
 /// Scores (RMSE, ACC), absolute.
@@ -26,5 +28,9 @@ inline constexpr double kScore = 1e-6;
 /// What one rounding of float32 may cost, of the value; kernels are asked for a few of them, plus one rounding of
 /// the type that they write (support/typed_values.h).
 inline constexpr double kFloatStep = 0x1p-24;
+
+/// Results of a few operations with bfloat16 activations against the same in PyTorch, of the largest: each operation
+/// rounds its result by up to 2^-9, and PyTorch has more of them.
+inline constexpr double kBfloat16Chain = 0x1p-6;
 
 }  // namespace isobar

@@ -32,6 +32,19 @@ def read_safetensors(path):
     return out
 
 
+def write_safetensors(path, tensors):
+    """Writes {name: tensor} as float32, for Isobar to read."""
+    header, parts, end = {}, [], 0
+    for name, tensor in tensors.items():
+        data = tensor.detach().to("cpu", torch.float32).contiguous()
+        parts.append(data.numpy().tobytes())
+        header[name] = {"dtype": "F32", "shape": list(data.shape), "data_offsets": [end, end + len(parts[-1])]}
+        end += len(parts[-1])
+    text = json.dumps(header).encode()
+    with open(path, "wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text + b"".join(parts))
+
+
 def peak_bytes():
     """Most memory that this process has held, import included (VmHWM)."""
     with open("/proc/self/status") as file:

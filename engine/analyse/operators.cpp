@@ -1,0 +1,232 @@
+#include "analyse/operators.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
+
+#include "core/text.h"
+#include "record/run_folder.h"
+#include "record/stream_reader.h"
+
+namespace isobar {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr std::size_t kMostRows = 20'000;
+constexpr std::size_t kMostNameBytes = 80;
+constexpr std::size_t kAttention = 1;  // its place in kOperatorClassNames
+constexpr std::int64_t kMostFigure = std::int64_t{1} << 60;
+
+/// A figure of a stream that anybody may have written: at least 0, and sums of two do not overflow.
+std::int64_t figure(const Event& event, std::string_view key) {
+  return std::clamp<std::int64_t>(event.integer(key), 0, kMostFigure);
+}
+
+double time_us(const Event& event, std::string_view key) {
+  const double value = event.number(key);
+  return std::isfinite(value) && value > 0 ? value : 0;
+}
+
+std::int64_t sum_of(std::int64_t one, std::int64_t other) { return std::min(kMostFigure, one + other); }
+
+/// "blocks.12.attn.q" as what stands around the first part that is a number, and that number.
+struct Numbered {
+  std::string before;
+  std::string after;
+  int number = 0;
+};
+
+std::optional<Numbered> numbered(const std::string& module) {
+  for (std::size_t begin = 0; begin < module.size();) {
+    const std::size_t end = std::min(module.find('.', begin), module.size());
+    int number = 0;
+    const char* const first = module.data() + begin;
+    const char* const last = module.data() + end;
+    const auto [stop, code] = std::from_chars(first, last, number);
+    if (end > begin && code == std::errc{} && stop == last && number >= 0)
+      return Numbered{module.substr(0, begin), module.substr(end), number};
+    begin = end + 1;
+  }
+  return std::nullopt;
+}
+
+/// "0..3" or "0..1,3" of sorted numbers.
+std::string ranges(const std::vector<int>& numbers) {
+  std::string out;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t last = i;
+    while (last + 1 < numbers.size() && numbers[last + 1] - numbers[last] <= 1) ++last;
+    out += (out.empty() ? "" : ",") + std::to_string(numbers[i]);
+    if (numbers[last] > numbers[i]) out += ".." + std::to_string(numbers[last]);
+    i = last + 1;
+  }
+  return out;
+}
+
+std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
+
+std::string megabytes(std::int64_t bytes) { return fmt::format("{:.2f}", static_cast<double>(bytes) * 1e-6); }
+
+}  // namespace
+
+double OperatorTable::all_us() const { return std::accumulate(class_us.begin(), class_us.end(), 0.0); }
+
+double OperatorTable::share(std::size_t of_class) const {
+  const double all = all_us();
+  return all > 0 ? class_us.at(of_class) / all : 0;
+}
+
+std::string OperatorTable::attention() const {
+  std::vector<std::string> names;
+  const auto add = [&](bool fused) {
+    for (const OperatorRow& row : rows) {
+      if (row.kind != kOperatorClassNames[kAttention] || row.module == "backward") continue;
+      const bool is_named = row.name.find("attention") != std::string::npos;
+      if (is_named == fused && std::find(names.begin(), names.end(), row.name) == names.end())
+        names.push_back(row.name);
+    }
+  };
+  add(/*fused=*/true);
+  if (!names.empty()) return join(names, ", ");
+  add(/*fused=*/false);
+  return names.empty() ? "" : "plain operators (" + join(names, ", ") + ")";
+}
+
+void OperatorTableBuilder::take(const Event& event) {
+  if (event.kind() == "run") table_ = {};  // a resumed run watches a step again
+  if (event.kind() == "step" && event.find("launches") != nullptr) {
+    table_.step = figure(event, "step");
+    table_.launches = figure(event, "launches");
+    table_.moved_bytes = figure(event, "moved_bytes");
+    for (std::size_t i = 0; i < kOperatorClassNames.size(); ++i)
+      table_.class_us[i] = time_us(event, fmt::format("{}_op_us", kOperatorClassNames[i]));
+  }
+  if (event.kind() != "note" || event.find("operator") == nullptr || table_.rows.size() == kMostRows) return;
+  const auto text = [&](std::string_view key) { return printable(event.text(key), kMostNameBytes); };
+  table_.rows.push_back({.module = text("module"),
+                         .name = text("operator"),
+                         .kind = text("class"),
+                         .inputs = text("input_types"),
+                         .output = text("output_type"),
+                         .calls = figure(event, "calls"),
+                         .moved_bytes = figure(event, "moved_bytes"),
+                         .op_us = time_us(event, "op_us")});
+}
+
+OperatorTable read_operators(const std::filesystem::path& run) {
+  StreamReader reader(RunFolder{run}.stream_file(0));
+  EventParser parser;
+  OperatorTableBuilder builder;
+  for (std::vector<std::string> lines = reader.read_new(); !lines.empty(); lines = reader.read_new()) {
+    for (const std::string& line : lines) {
+      if (const Event* const event = parser.parse(line); event != nullptr) builder.take(*event);
+    }
+  }
+  return builder.table();
+}
+
+std::vector<OperatorRow> folded(const std::vector<OperatorRow>& rows) {
+  struct Fold {
+    OperatorRow row;
+    std::optional<Numbered> place;
+    std::vector<int> numbers;
+  };
+  std::vector<Fold> folds;
+  std::map<std::vector<std::string>, std::size_t> places;
+  for (const OperatorRow& row : rows) {
+    const std::optional<Numbered> place = numbered(row.module);
+    const std::string module = place ? place->before + "#" + place->after : row.module;
+    const auto [at, is_new] =
+        places.try_emplace({module, row.name, row.kind, row.inputs, row.output}, folds.size());
+    if (is_new) folds.push_back({row, place, {}});
+    Fold& fold = folds[at->second];
+    if (place) fold.numbers.push_back(place->number);
+    if (is_new) continue;
+    fold.row.calls = sum_of(fold.row.calls, row.calls);
+    fold.row.moved_bytes = sum_of(fold.row.moved_bytes, row.moved_bytes);
+    fold.row.op_us += row.op_us;
+  }
+  std::vector<OperatorRow> out;
+  for (Fold& fold : folds) {
+    std::sort(fold.numbers.begin(), fold.numbers.end());
+    if (fold.place) fold.row.module = fold.place->before + ranges(fold.numbers) + fold.place->after;
+    out.push_back(std::move(fold.row));
+  }
+  return out;
+}
+
+std::vector<std::string> operator_lines(const OperatorTable& table) {
+  if (table.step < 0) return {};
+  std::vector<std::string> out = {fmt::format(
+      "  operators    {} calls a step, {} moved (counted in step {})", human_count(table.launches),
+      human_bytes(static_cast<std::uint64_t>(table.moved_bytes)), table.step + 1)};
+  if (table.all_us() > 0) {
+    std::vector<std::string> parts;
+    for (std::size_t i = 0; i < kOperatorClassNames.size(); ++i) {
+      const std::string name = i == 0 ? "GEMM" : kOperatorClassNames[i];
+      if (table.share(i) >= 0.005) parts.push_back(name + " " + percent(table.share(i)));
+    }
+    out.push_back("               of their time " + join(parts, ", "));
+  }
+  if (const std::string attention = table.attention(); !attention.empty())
+    out.push_back("  attention    " + attention);
+  return out;
+}
+
+std::vector<std::string> type_lines(const OperatorTable& table) {
+  if (table.rows.empty())
+    return {
+        "the run has no table of types: it is older than the table, or ended before the step that is "
+        "looked at"};
+  std::vector<std::array<std::string, 6>> cells = {{"module", "operator", "gets", "gives", "calls", "MB"}};
+  for (const OperatorRow& row : folded(table.rows)) {
+    cells.push_back({row.module, row.name, row.inputs.empty() ? "-" : row.inputs, row.output,
+                     std::to_string(row.calls), megabytes(row.moved_bytes)});
+  }
+  std::array<std::size_t, 6> widths{};
+  for (const auto& row : cells) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::vector<std::string> out;
+  for (const auto& row : cells) {
+    std::string line = " ";
+    for (std::size_t i = 0; i < row.size(); ++i)
+      line += i < 4 ? fmt::format(" {:<{}} ", row[i], widths[i]) : fmt::format(" {:>{}}", row[i], widths[i]);
+    out.push_back(line);
+  }
+  return out;
+}
+
+std::string operators_json(const OperatorTable& table) {
+  Json classes = Json::object();
+  for (std::size_t i = 0; i < kOperatorClassNames.size(); ++i)
+    classes[kOperatorClassNames[i]] = table.class_us[i];
+  Json rows = Json::array();
+  for (const OperatorRow& row : table.rows) {
+    rows.push_back({{"module", row.module},
+                    {"operator", row.name},
+                    {"class", row.kind},
+                    {"input_types", row.inputs},
+                    {"output_type", row.output},
+                    {"calls", row.calls},
+                    {"moved_bytes", row.moved_bytes},
+                    {"op_us", row.op_us}});
+  }
+  const Json out = {{"step", table.step},
+                    {"launches", table.launches},
+                    {"moved_bytes", table.moved_bytes},
+                    {"attention", table.attention()},
+                    {"class_us", classes},
+                    {"rows", rows}};
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace isobar

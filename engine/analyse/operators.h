@@ -1,0 +1,70 @@
+#pragma once
+// What a run's watched step was made of (device/operator_watch.h): operators, bytes, types by module, time by
+// class. The run watches one step of its warm-up, so its times are shares to go by, not figures of speed.
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "analyse/event.h"
+
+namespace isobar {
+
+/// Classes of operators, as in the keys of the stream: "gemm_op_us" and so on.
+inline constexpr std::array<const char*, 7> kOperatorClassNames = {
+    "gemm", "attention", "pointwise", "norm", "reduction", "copy", "other"};
+
+/// One operator in one module with certain types, or the same in several blocks.
+struct OperatorRow {
+  std::string module;  ///< "blocks.0.attn.q"; folded "blocks.0..3.attn.q"
+  std::string name;
+  std::string kind;  ///< one of kOperatorClassNames
+  std::string inputs;
+  std::string output;
+  std::int64_t calls = 0;
+  std::int64_t moved_bytes = 0;
+  double op_us = 0;
+};
+
+struct OperatorTable {
+  std::int64_t step = -1;  ///< that was watched; -1 = none was
+  std::int64_t launches = 0;
+  std::int64_t moved_bytes = 0;
+  std::array<double, kOperatorClassNames.size()> class_us{};
+  std::vector<OperatorRow> rows;  ///< in the order of their first call
+
+  double all_us() const;
+  /// Share of a class in the time of all operators; 0 when no time is known.
+  double share(std::size_t of_class) const;
+  /// The operators of class attention that ran forward, joined by ", "; "" = none.
+  std::string attention() const;
+};
+
+/// Takes the events of a stream in order; the table is that of the newest attempt. Keeps at most 20,000 rows.
+class OperatorTableBuilder {
+ public:
+  void take(const Event& event);
+  const OperatorTable& table() const { return table_; }
+
+ private:
+  OperatorTable table_;
+};
+
+/// Of a run folder. A run without one has `step` -1.
+OperatorTable read_operators(const std::filesystem::path& run);
+
+/// Rows that differ in the number of their block alone become one, with the sums of their figures.
+std::vector<OperatorRow> folded(const std::vector<OperatorRow>& rows);
+
+/// "317 operator calls, 278 MB moved (the third step); GEMM 60 %, ...; attention ran as ...", a line or two
+/// for a person; none without a table.
+std::vector<std::string> operator_lines(const OperatorTable& table);
+
+/// The table by module, folded, as lines of at most 100 columns where names allow it.
+std::vector<std::string> type_lines(const OperatorTable& table);
+
+/// One JSON object: step, launches, moved_bytes, class_us {gemm, ...}, attention, rows [{module, ...}].
+std::string operators_json(const OperatorTable& table);
+
+}  // namespace isobar
