@@ -142,9 +142,19 @@ void App::follow(const Data& data) {
   const auto live =
       std::find_if(runs.begin(), runs.end(), [](auto& run) { return run->view.state == RunState::running; });
   const auto& first = live != runs.end() ? *live : runs.front();
-  if (data.starting) return;
+  if (data.starting || !first->view.provenance.empty()) return;
   state_.run = first->id;
   if (project_.find(first->view.lesson) != nullptr) state_.lesson = first->view.lesson;
+}
+
+/// Of a lesson that cannot run here, the run that was recorded or predicted instead.
+void App::show_recorded() {
+  const LessonCard* const card = project_.find(state_.lesson);
+  if (card == nullptr || card->recorded.empty()) return;
+  for (const RecordedRun& run : card->recorded) feed_.add_place(run.folder);
+  state_.run = card->recorded.front().folder.string();
+  state_.follow_new = false;
+  state_.watch.link.fit_x = true;
 }
 
 void App::wish(const Data& data) {
@@ -220,7 +230,10 @@ void App::act(Requests ask, const Data& data) {
   if (ask.zoom_by > 0) state_.settings.zoom = std::clamp(state_.settings.zoom * ask.zoom_by, 0.6, 3.0);
   if (ask.help) state_.help = !state_.help;
   if (ask.view) state_.view = *ask.view;
-  if (!ask.show_lesson.empty()) state_.lesson = ask.show_lesson;
+  if (!ask.show_lesson.empty()) {
+    state_.lesson = ask.show_lesson;
+    show_recorded();
+  }
   if (!ask.show_run.empty()) {
     state_.run = ask.show_run;
     state_.follow_new = false;

@@ -65,6 +65,7 @@ class App {
   void resume(const std::string& id, const Data& data);
   void save(const SaveRequest& request);
   void follow(const Data& data);
+  void show_recorded();
   void wish(const Data& data);
   void say(std::string words);
 

@@ -35,6 +35,7 @@ LessonCard read_card(const fs::path& home, const std::string& name) {
   std::error_code code;
   if (card.info.needs == "cuda" && !fs::exists("/dev/nvidiactl", code)) {
     card.cannot_run = "needs an NVIDIA GPU; this machine has no driver for one";
+    card.recorded = recorded_runs(home, name);
   }
   return card;
 }

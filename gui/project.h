@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analyse/line_diff.h"
+#include "analyse/recorded_runs.h"
 #include "config/lesson.h"
 #include "text/markdown.h"
 
@@ -19,6 +20,8 @@ struct LessonCard {
   std::string page;            ///< main.cpp
   std::vector<DiffLine> diff;  ///< against the page of the previous lesson; empty for the first
   std::string cannot_run;      ///< why this machine cannot run it; "" = it can
+  std::vector<RecordedRun>
+      recorded;  ///< runs to look at instead, the best first; of a lesson that it can run none
 };
 
 struct Project {

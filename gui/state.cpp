@@ -125,7 +125,7 @@ std::string run_line(const RunEntry& run) {
       return steps + (summary.step_us > 0 ? ", " + human_seconds(left_s) + " left" : "");
     }
     case RunState::done:
-      return run.view.provenance.empty() ? "done, " + steps : run.view.provenance;
+      return run.view.provenance.empty() ? "done, " + steps : provenance_text(run.view);
     case RunState::stopped:
       return "stopped" + reason;
     case RunState::failed:

@@ -314,6 +314,9 @@ std::shared_ptr<const StoreSnapshot> RunStore::snapshot() {
     }
   }
   std::sort(out->runs.begin(), out->runs.end(), [](const auto& a, const auto& b) {
+    // Recorded and predicted runs come last: when their files were written says nothing of them.
+    const bool here = a->view.provenance.empty();
+    if (here != b->view.provenance.empty()) return here;
     return a->started_ns != b->started_ns ? a->started_ns > b->started_ns : a->id < b->id;
   });
   out->problems = problems_;

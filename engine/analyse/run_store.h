@@ -39,7 +39,7 @@ struct RunEntry {
 };
 
 struct StoreSnapshot {
-  std::vector<std::shared_ptr<const RunEntry>> runs;  ///< newest first
+  std::vector<std::shared_ptr<const RunEntry>> runs;  ///< newest first; recorded and predicted ones last
   std::vector<std::string> problems;                  ///< of the folders that hold the runs
   std::size_t unread = 0;                             ///< runs found of which nothing was read yet
   std::uint64_t version = 0;                          ///< grows with each change

@@ -44,10 +44,11 @@ Settings resumed_settings(const Settings& settings, const fs::path& run) {
 }
 
 bool may_change_on_resume(const std::string& key, const Config& before) {
-  static constexpr std::array<std::string_view, 8> kFree = {
+  static constexpr std::array<std::string_view, 10> kFree = {
       "data.root",          "data.throttle_mb_per_s", "loader.kind",
       "train.report_every", "train.checkpoint_every", "train.keep_checkpoints",
-      "train.init",         "train.save_init"};
+      "train.init",         "train.save_init",        "amp.max_skips",
+      "amp.histogram_every"};
   if (key == "train.resume" || key.rfind("run.", 0) == 0) return true;
   if (key == "train.steps") return before.schedule.kind == "constant";  // else every rate changes with it
   return std::find(kFree.begin(), kFree.end(), key) != kFree.end();

@@ -74,6 +74,13 @@ class Plugin final : public CudaPlugin {
     gradient_norm_cuda(job, stream);
   }
 
+  CudaGraph* begin_graph() const override { return isobar::begin_graph(); }
+  void end_graph(CudaGraph* graph) const override { isobar::end_graph(graph); }
+  void abandon_graph(CudaGraph* graph) const noexcept override { isobar::abandon_graph(graph); }
+  GraphNodes graph_nodes(CudaGraph* graph) const override { return isobar::graph_nodes(graph); }
+  void launch_graph(CudaGraph* graph) const override { isobar::launch_graph(graph); }
+  void destroy_graph(CudaGraph* graph) const noexcept override { isobar::destroy_graph(graph); }
+
   void push_range(const char* name) const noexcept override { isobar::push_range(name); }
   void pop_range() const noexcept override { isobar::pop_range(); }
   void start_profiler() const noexcept override { isobar::start_profiler(); }

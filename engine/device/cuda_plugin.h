@@ -6,6 +6,7 @@
 
 #include "cuda/facts.h"
 #include "cuda/memory.h"
+#include "device/cuda_graph.h"
 #include "kernels/adam.h"
 #include "kernels/bias_gelu.h"
 #include "kernels/gradient_norm.h"
@@ -21,7 +22,8 @@ namespace isobar {
 /// Raised with every change of CudaPlugin: a plugin of another number is refused before it is called.
 inline constexpr int kCudaPluginVersion = 3;
 
-/// The functions of engine/cuda and the CUDA forms of engine/kernels; what each does is said there. All throw
+/// The functions of engine/cuda and of device/cuda_graph.h, and the CUDA forms of engine/kernels; what each does
+/// is said there. All throw
 /// Error (exit code 1) when CUDA refuses, except facts(), which puts what is wrong into its answer.
 class CudaPlugin {
  public:
@@ -57,6 +59,13 @@ class CudaPlugin {
   virtual void compute(const HeadLossBackward& job, CUstream_st* stream) const = 0;
   virtual void compute(const AdamStep& job, CUstream_st* stream) const = 0;
   virtual void compute(const GradientNorm& job, CUstream_st* stream) const = 0;
+
+  virtual CudaGraph* begin_graph() const = 0;
+  virtual void end_graph(CudaGraph* graph) const = 0;
+  virtual void abandon_graph(CudaGraph* graph) const noexcept = 0;
+  virtual GraphNodes graph_nodes(CudaGraph* graph) const = 0;
+  virtual void launch_graph(CudaGraph* graph) const = 0;
+  virtual void destroy_graph(CudaGraph* graph) const noexcept = 0;
 
   virtual void push_range(const char* name) const noexcept = 0;
   virtual void pop_range() const noexcept = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// Which of libtorch's forms of scaled-dot-product attention runs. They compute the same; math writes the N x N
-// matrix of every head to memory, the others never do.
+// Which of libtorch's forms of scaled-dot-product attention runs. They compute the same; math writes the N x
+// N matrix of every head to memory, the others never do.
 #include <c10/core/Device.h>
 #include <c10/core/ScalarType.h>
 
@@ -14,8 +14,8 @@ namespace isobar {
 /// Values of model.attention beside "auto", in libtorch's own numbering.
 inline constexpr std::array<const char*, 4> kAttentionKinds = {"math", "flash", "efficient", "cudnn"};
 
-/// While one lives, attention takes the named form and no other; with "auto" libtorch picks among all. It holds for
-/// the whole process and for what is called forward: backward follows its forward.
+/// While one lives, attention takes the named form and no other; with "auto" libtorch picks among all. It
+/// holds for the whole process and for what is called forward: backward follows its forward.
 class AttentionGuard {
  public:
   explicit AttentionGuard(const std::string& kind);
@@ -37,12 +37,12 @@ struct AttentionShape {
   c10::Device device = c10::Device(c10::kCPU);
 };
 
-/// The kinds that this build and device can run with this head size and type, found by running each forward and
-/// backward on a few tokens.
+/// The kinds that this build and device can run with this head size and type, found by running each forward
+/// and backward on a few tokens.
 std::vector<std::string> attention_kinds_here(const AttentionShape& shape);
 
-/// The form that `wanted` (a kind, or "auto") gives for `shape`. One that cannot run is an Error (exit code 2) that
-/// names those that can.
+/// The form that `wanted` (a kind, or "auto") gives for `shape`. One that cannot run is an Error (exit code
+/// 2) that names those that can.
 std::string choose_attention(const std::string& wanted, const AttentionShape& shape);
 
 }  // namespace isobar

@@ -32,8 +32,8 @@ std::optional<at::Tensor> optional_of(const at::Tensor& tensor) {
   return tensor.defined() ? std::optional(tensor) : std::nullopt;
 }
 
-/// Adds dy^T x to the gradient of `leaf`. Undefined when it has a place of its own and took it there, else it is
-/// what autograd gets.
+/// Adds dy^T x to the gradient of `leaf`. Undefined when it has a place of its own and took it there, else it
+/// is what autograd gets.
 at::Tensor weight_gradient(const at::Tensor& leaf, const at::Tensor& dy, const at::Tensor& x) {
   at::Tensor place = leaf.grad();
   if (!place.defined() || place.scalar_type() != at::kFloat)
@@ -63,7 +63,8 @@ struct LinearFunction : Function<LinearFunction> {
     Gradients out(5);
     if (context->needs_input_grad(0)) out[0] = dy.mm(saved[2]);
     out[1] = weight_gradient(saved[1], dy, saved[0]);
-    if (context->saved_data["has_bias"].toBool()) out[3] = dy.sum(at::IntArrayRef{0}, /*keepdim=*/false, at::kFloat);
+    if (context->saved_data["has_bias"].toBool())
+      out[3] = dy.sum(at::IntArrayRef{0}, /*keepdim=*/false, at::kFloat);
     return out;
   }
 };
@@ -199,7 +200,8 @@ struct HeadLossFunction : Function<HeadLossFunction> {
 }  // namespace
 
 at::Tensor linear(const at::Tensor& x, const Weight& weight, const Weight& bias) {
-  return LinearFunction::apply(x, weight.leaf, weight.values, optional_of(bias.leaf), optional_of(bias.values));
+  return LinearFunction::apply(x, weight.leaf, weight.values, optional_of(bias.leaf),
+                               optional_of(bias.values));
 }
 
 at::Tensor embed_patches(const at::Tensor& patches, const Weight& weight, const at::Tensor& bias,

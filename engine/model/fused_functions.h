@@ -1,7 +1,7 @@
 #pragma once
-// The fused operations as autograd sees them: forward keeps exactly what backward needs, and backward is a fused
-// kernel too. None of them can be differentiated twice; that is refused (Error, exit code 1).
-// R rows (tokens of all samples), E embed, F hidden, B batch, N tokens, C channels, P patch, h heads.
+// The fused operations as autograd sees them: forward keeps exactly what backward needs, and backward is a
+// fused kernel too. None of them can be differentiated twice; that is refused (Error, exit code 1). R rows
+// (tokens of all samples), E embed, F hidden, B batch, N tokens, C channels, P patch, h heads.
 #include <ATen/core/Tensor.h>
 
 #include <array>
@@ -18,15 +18,17 @@ struct Weight {
 };
 
 /// x W^T + b: [R, inputs] -> [R, outputs], both of the type of W's values. `bias` has that type too, or is
-/// undefined; its leaf is not asked for here: it is `bias_leaf`. The gradient of W goes straight into the leaf's
-/// .grad, where there is one: a matrix product that adds, instead of one that writes and a pass that adds.
+/// undefined; its leaf is not asked for here: it is `bias_leaf`. The gradient of W goes straight into the
+/// leaf's .grad, where there is one: a matrix product that adds, instead of one that writes and a pass that
+/// adds.
 at::Tensor linear(const at::Tensor& x, const Weight& weight, const Weight& bias = {});
 
 /// patches W^T + b + positions, [B N, C P P] -> [B N, E] float32. patches want no gradient.
 at::Tensor embed_patches(const at::Tensor& patches, const Weight& weight, const at::Tensor& bias,
                          const at::Tensor& positions);
 
-/// Views of q, k and v for attention, each [B, h, N, E/h], of [B N, 3E]; their gradients come back in one piece.
+/// Views of q, k and v for attention, each [B, h, N, E/h], of [B N, 3E]; their gradients come back in one
+/// piece.
 std::array<at::Tensor, 3> split_heads(const at::Tensor& qkv, std::int64_t batch, std::int64_t heads);
 
 /// gelu(x + bias), [R, F] -> [R, F]. Keeps x alone.
@@ -39,12 +41,12 @@ struct Normed {
 /// LayerNorm of x + (a + branch_bias), and that sum. Keeps the sum and two values a row.
 Normed fused_residual_norm(const at::Tensor& x, const at::Tensor& a, const at::Tensor& branch_bias,
                            const NormParameters& norm);
-/// The first norm of all, before anything is added. Its `sum` is x: go on with that one, so that both gradients
-/// of x meet in the kernel.
+/// The first norm of all, before anything is added. Its `sum` is x: go on with that one, so that both
+/// gradients of x meet in the kernel.
 Normed fused_norm(const at::Tensor& x, const NormParameters& norm, at::ScalarType type);
 
-/// The relative L2 loss (model/relative_l2.h) of tokens [B N, P P C] against target [B, C, H, W]. Keeps tokens and
-/// target.
+/// The relative L2 loss (model/relative_l2.h) of tokens [B N, P P C] against target [B, C, H, W]. Keeps
+/// tokens and target.
 at::Tensor fused_head_loss(const at::Tensor& tokens, const at::Tensor& target, std::int64_t patch);
 
 }  // namespace isobar

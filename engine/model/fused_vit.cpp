@@ -77,7 +77,8 @@ class FusedVit::Pass {
       const BlockLeaves& block = model_.blocks_[i];
       const bool last = i + 1 == model_.blocks_.size();
       stream = add(stream.sum, attention(block, stream.y), block.proj, block.norm2);
-      stream = add(stream.sum, hidden(block, stream.y), block.fc2, last ? model_.norm_ : model_.blocks_[i + 1].norm1);
+      stream = add(stream.sum, hidden(block, stream.y), block.fc2,
+                   last ? model_.norm_ : model_.blocks_[i + 1].norm1);
     }
     return layer(stream.y, model_.head_);
   }
@@ -87,7 +88,8 @@ class FusedVit::Pass {
   Weight weight(const at::Tensor& leaf) const {
     const std::int64_t rows = leaf.size(0);
     if (!cast_.defined()) return {leaf, leaf.dim() > 2 ? leaf.view({rows, -1}) : leaf};
-    const std::int64_t begin = leaf.const_data_ptr<float>() - model_.parameters_->values().const_data_ptr<float>();
+    const std::int64_t begin =
+        leaf.const_data_ptr<float>() - model_.parameters_->values().const_data_ptr<float>();
     if (leaf.dim() == 1) return {leaf, cast_.as_strided({rows}, {1}, begin)};
     const std::int64_t columns = leaf.numel() / rows;
     return {leaf, cast_.as_strided({rows, columns}, {columns, 1}, begin)};
@@ -98,8 +100,8 @@ class FusedVit::Pass {
     return linear(x, weight(leaves.weight), leaves.bias.defined() ? weight(leaves.bias) : Weight{});
   }
 
-  /// [B, C, H, W] -> [B N, C P P], the values of a patch in the order (c, p, q) of the weights. A product with it is
-  /// the convolution whose kernel is its stride.
+  /// [B, C, H, W] -> [B N, C P P], the values of a patch in the order (c, p, q) of the weights. A product
+  /// with it is the convolution whose kernel is its stride.
   at::Tensor patches(const at::Tensor& image) const {
     const at::NoGradGuard no_grad;
     const VitShape& shape = model_.shape();
@@ -123,7 +125,8 @@ class FusedVit::Pass {
   }
 
   /// x + (branch W^T + b) with W and b of `out`, and the norm behind it.
-  Normed add(const at::Tensor& x, const at::Tensor& branch, const LinearLeaves& out, const NormLeaves& norm) const {
+  Normed add(const at::Tensor& x, const at::Tensor& branch, const LinearLeaves& out,
+             const NormLeaves& norm) const {
     if (model_.fusion_.residual_norm) {
       const at::Tensor product = layer(branch, {out.weight, {}, out.name});
       const ModuleScope scope(norm.name);

@@ -1,7 +1,7 @@
 #pragma once
-// The vision transformer with its element-wise work fused, each fusion chosen by name. The same function of the same
-// parameters as Vit, with fewer passes over memory. Activations have autocast's type where autocast is on, the
-// residual stream and the parameters stay float32.
+// The vision transformer with its element-wise work fused, each fusion chosen by name. The same function of
+// the same parameters as Vit, with fewer passes over memory. Activations have autocast's type where autocast
+// is on, the residual stream and the parameters stay float32.
 #include <ATen/core/Tensor.h>
 
 #include <string>
@@ -34,17 +34,17 @@ struct BlockLeaves {
 
 class FusedVit {
  public:
-  /// Declares the parameters of Vit, in its order. `attention` is a value of model.attention, one that runs here
-  /// (model/attention_choice.h). With no fusion of the model on, forecast, loss and gradients are Vit's to the bit.
-  /// `parameters` outlives this.
+  /// Declares the parameters of Vit, in its order. `attention` is a value of model.attention, one that runs
+  /// here (model/attention_choice.h). With no fusion of the model on, forecast, loss and gradients are Vit's
+  /// to the bit. `parameters` outlives this.
   FusedVit(Parameters& parameters, const VitShape& shape, const FusionConfig& fusion,
            const std::string& attention);
 
   /// The forecast, [B, C, H, W] -> [B, C, H, W].
   at::Tensor operator()(const at::Tensor& image) const;
 
-  /// relative_l2 of the forecast and `target` [B, C, H, W], a scalar; with fusion.head_loss the forecast is never an
-  /// image.
+  /// relative_l2 of the forecast and `target` [B, C, H, W], a scalar; with fusion.head_loss the forecast is
+  /// never an image.
   at::Tensor loss(const at::Tensor& image, const at::Tensor& target) const;
 
   const VitShape& shape() const { return plain_.shape(); }

@@ -114,20 +114,23 @@ const Parameters::Joint* Parameters::joint_of(std::size_t index) const {
 }
 
 at::Tensor Parameters::join(const std::vector<std::string>& names) {
-  if (values_.defined()) throw Error("parameters are joined before they get their places", "", "", Exit::failed);
+  if (values_.defined())
+    throw Error("parameters are joined before they get their places", "", "", Exit::failed);
   Joint joint;
   std::vector<std::int64_t> shape;
   for (const std::string& name : names) {
     const auto index = static_cast<std::size_t>(&find(name) - all_.data());
     const std::vector<std::int64_t> part = all_[index].tensor.sizes().vec();
     const bool again = std::find(joint.members.begin(), joint.members.end(), index) != joint.members.end();
-    if (again || joint_of(index) != nullptr) throw Error("a parameter is joined twice", name, "", Exit::failed);
+    if (again || joint_of(index) != nullptr)
+      throw Error("a parameter is joined twice", name, "", Exit::failed);
     if (shape.empty()) {
       shape = part;
     } else if (!std::equal(part.begin() + 1, part.end(), shape.begin() + 1, shape.end())) {
-      throw Error(fmt::format("a parameter of shape [{}] cannot be joined to one of [{}]", fmt::join(part, ", "),
-                              fmt::join(all_[joint.members.front()].tensor.sizes(), ", ")),
-                  name, "", Exit::failed);
+      throw Error(
+          fmt::format("a parameter of shape [{}] cannot be joined to one of [{}]", fmt::join(part, ", "),
+                      fmt::join(all_[joint.members.front()].tensor.sizes(), ", ")),
+          name, "", Exit::failed);
     } else {
       shape[0] += part[0];
     }

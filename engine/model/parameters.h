@@ -47,8 +47,8 @@ class Parameters {
   at::Tensor add(const ParameterSpec& spec);
 
   /// One leaf over parameters that were declared before, whose shapes agree but for the first dimension: they
-  /// are laid side by side, and the leaf is all of them along that dimension, say [3E, E] over three of [E, E].
-  /// Its memory and its gradient are theirs; names, first values and files know the single ones only. Use
+  /// are laid side by side, and the leaf is all of them along that dimension, say [3E, E] over three of [E,
+  /// E]. Its memory and its gradient are theirs; names, first values and files know the single ones only. Use
   /// either in a graph, not both. Before `materialise`. Unknown names, unequal shapes, and a parameter that
   /// is joined already are Errors.
   at::Tensor join(const std::vector<std::string>& names);

@@ -27,6 +27,20 @@ void check_fault(const Config& config, c10::Device device) {
                             config.amp.mode),
                 where, "--set amp.mode=bf16 or fp16, or another fault");
   }
+  const bool tanh_needs = fault == Fault::tanh_gelu && !config.fusion.bias_gelu;
+  const bool adam_needs = fault == Fault::unfused_adam && !config.fusion.adam;
+  if (tanh_needs || adam_needs) {
+    const std::string key = tanh_needs ? "fusion.bias_gelu" : "fusion.adam";
+    throw Error(fmt::format("the fault {} is one of a fusion that is off", config.run.fault), where,
+                "--set " + key + "=true, or another fault");
+  }
+}
+
+void check_needs(const LessonInfo& lesson, c10::Device device) {
+  if (lesson.needs != "cuda" || device.is_cuda()) return;
+  throw Error(fmt::format("lesson {} needs a CUDA device, and this run is on {}", lesson.name, device.str()),
+              "run.device",
+              fmt::format("./isobar show {} --recorded opens a run of another machine", lesson.name));
 }
 
 }  // namespace isobar

@@ -19,29 +19,13 @@
 #include "device/load_cuda.h"
 #include "device/memory.h"
 #include "device/precision.h"
-#include "formula/vit_memory.h"
+#include "run/attention.h"
 #include "run/check_fault.h"
 #include "run/environment.h"
 
 namespace isobar {
 
 namespace {
-
-/// What the program itself takes: its libraries, their pools, and the data set's tables.
-constexpr std::uint64_t kProgramBytes = 300'000'000;
-
-/// What is held beside what is kept: results on their way, and gaps of the allocator. Measured
-/// (tests/lessons).
-constexpr double kTemporaries = 1.25;
-
-/// Batches on a CUDA device: the one in use, and with lesson 03's pipeline two ahead of it and the raw fields
-/// of one that is arriving.
-std::uint64_t device_batch_bytes(const Config& config) {
-  const std::uint64_t batches = config.loader.kind == "gpu" ? 4 : 1;
-  const std::int64_t values =
-      2 * config.train.global_batch * config.data.channels * config.data.grid[0] * config.data.grid[1];
-  return batches * static_cast<std::uint64_t>(values) * sizeof(float);
-}
 
 std::string source_text(const DataConfig& data) {
   if (data.source == "synthetic") return "one batch, made up: there is nothing to learn";
@@ -70,6 +54,7 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
       loaded_(resumed_config(lesson, resume_, preset_device_kind(resume_.settings, automatic_device_kind))),
       device_(choose_device(loaded_.config.run.device)),
       data_root_(isobar::data_root(loaded_.config.data)) {
+  check_needs(lesson, device_);
   Config& config = loaded_.config;
   if (config.run.measure == "synthetic") config.data.source = "synthetic";
   if (measures()) summary_.measure = config.run.measure;
@@ -88,35 +73,10 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
   config.run.device =
       device_.str();  // run.toml holds what was resolved, so that the same numbers come out again
   config.run.threads = threads_;
+  attention_ = attention_text(lesson_, config, device_);
   if (resume_.wanted()) take_state(resume_.state);
   take_folder(arguments);
   write_attempt(command);
-}
-
-void Run::check_memory() {
-  const Config& config = loaded_.config;
-  const TrainingBytes bytes = count_training_bytes(vit_shape(config), config.train.global_batch);
-  const double computes = config.run.measure == "io" ? 0 : kTemporaries;
-  const auto activations = static_cast<std::uint64_t>(static_cast<double>(bytes.activations) * computes);
-  const std::uint64_t batches = device_.is_cuda() ? device_batch_bytes(config) : 0;
-  const std::uint64_t wanted = bytes.state + activations + batches + (device_.is_cpu() ? kProgramBytes : 0);
-  const FreeAndTotal memory = memory_now(device_);
-  if (memory.total_bytes == 0 || wanted <= static_cast<std::uint64_t>(memory.free_bytes)) {
-    if (device_.is_cuda()) return;
-    training_memory_ = std::make_unique<MemoryPromise>();  // data and loaders come first, and must leave it
-    return training_memory_->add(wanted);
-  }
-  throw Error(
-      fmt::format(
-          "training would take about {} of memory ({} for weights and optimiser, {} for activations{}), "
-          "and {} of {} are free",
-          human_bytes(wanted), human_bytes(bytes.state), human_bytes(activations),
-          batches > 0 ? fmt::format(", {} for batches", human_bytes(batches)) : "",
-          human_bytes(static_cast<std::uint64_t>(memory.free_bytes)),
-          human_bytes(static_cast<std::uint64_t>(memory.total_bytes))),
-      fmt::format("{}, data.grid = {} x {}, train.global_batch = {}", device_.str(), config.data.grid[0],
-                  config.data.grid[1], config.train.global_batch),
-      "a smaller train.global_batch, a smaller preset, or a larger machine");
 }
 
 const CudaPlugin* Run::ranges_plugin() const { return device_.is_cuda() ? &cuda_plugin() : nullptr; }
@@ -228,10 +188,10 @@ void Run::announce(const Dataset& train, const Dataset& valid, std::int64_t para
                             threads_, config.amp.mode == "none" ? "fp32" : config.amp.mode));
   if (const std::string given = precision_sentence(config.amp.mode, precision_facts(device_)); !given.empty())
     console_.line("  " + config.amp.mode + "    " + given);
+  if (!attention_.empty()) console_.line("  attention  " + attention_);
   console_.line("  run     " + folder_.path.string());
-  if (measures()) {
+  if (measures())
     console_.line("  MEASURE " + config.run.measure + ": " + measure_sentence(config.run.measure));
-  }
   if (config.run.fault != "none") {
     console_.line("  FAULT   " + config.run.fault + ": " + fault_sentence(fault_setting()));
     board_->mark_fault(config.run.fault);

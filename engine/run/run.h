@@ -28,6 +28,7 @@
 #include "run/signals.h"
 #include "run/step.h"
 #include "train/evaluate.h"
+#include "train/step_graph.h"
 #include "train/training_state.h"
 
 namespace isobar {
@@ -73,6 +74,8 @@ class Run {
   bool scores_due() const;
   /// Records scores on the validation set, after `steps_done()` steps. An incomplete evaluation is left out.
   void record(const Evaluation& evaluation);
+  /// Says what was recorded of a step. Steady state begins after it: steps before it were launched one by one.
+  void record(const GraphFacts& graph);
   std::int64_t steps_done() const { return steps_done_; }
 
   /// A live line for something long that is no step; says no when somebody asked to stop.
@@ -105,6 +108,10 @@ class Run {
   void look_at_gradients(std::int64_t step);
   /// Stops a run whose gradients are not finite before they reach the weights.
   void check_gradients(std::int64_t step);
+  /// The same behind an optimiser that looks by itself and left the weights alone then.
+  void check_norm(std::int64_t step, const at::Tensor& gradient_norm);
+  /// Throws what is wrong with gradients that are not finite; returns where the step is skipped only.
+  void tell_broken_gradients(std::int64_t step) const;
   void plant_fault(std::int64_t step, bool in_gradients);
   /// With a scaled loss a gradient that overflowed is no error: its step is skipped.
   bool scales_loss() const { return scaler_ != nullptr && scaler_->active(); }
@@ -149,6 +156,7 @@ class Run {
   Console console_;
   c10::Device device_;
   int threads_ = 1;
+  std::string attention_;  ///< what it runs as, in words; "" in a lesson that does not choose
   std::unique_ptr<MemoryPromise> training_memory_;  ///< on a CPU, until the model is there
   std::filesystem::path data_root_;
   RunFolder folder_;
@@ -166,6 +174,7 @@ class Run {
   std::string train_data_, valid_data_;  ///< identities of the data sets
   double earlier_wall_s_ = 0;            ///< of the attempts before this one
   const Parameters* parameters_ = nullptr;
+  const Optimizer* optimizer_ = nullptr;
   const GradScaler* scaler_ = nullptr;
   const Loader* loader_ = nullptr;
   LoaderCounts loader_before_;                 ///< counts at the end of the last step

@@ -70,6 +70,7 @@ void check_same_data(const std::string& kind, const std::string& then, const std
 void Run::resume(const Training& training) {
   parameters_ = &training.parameters;
   loader_ = &training.loader;
+  optimizer_ = &training.optimizer;
   scaler_ = training.scaler;
   round_weights();
   if (!resume_.wanted()) return;
@@ -148,6 +149,8 @@ void Run::save_checkpoint(const Training& training) {
 
 void Run::plant_fault(std::int64_t step, bool in_gradients) {
   const FaultSetting& fault = fault_setting();
+  if (in_gradients && fault.fault == Fault::nan_in_padding && fault.step == step && parameters_ != nullptr)
+    parameters_->gradients()[-1].fill_(std::numeric_limits<float>::quiet_NaN());
   const bool infinite = fault.fault == Fault::inject_inf;
   const bool wanted =
       fault.fault == (in_gradients ? Fault::nan_gradient : Fault::nan_weight) || (in_gradients && infinite);
@@ -178,19 +181,41 @@ void Run::look_at_gradients(std::int64_t step) {
 }
 
 void Run::check_gradients(std::int64_t step) {
-  if (parameters_ == nullptr) return;
+  if (parameters_ == nullptr || optimizer_->guards_weights()) return;
   if (device_.is_cuda()) {  // told when a report is due
     if (!scales_loss()) add_nonfinite(parameters_->gradients(), nonfinite_);
     return;
   }
-  if (is_finite(parameters_->gradients()) || !guards_values()) return;
+  if (!is_finite(parameters_->gradients()) && guards_values()) tell_broken_gradients(step);
+}
+
+void Run::check_norm(std::int64_t step, const at::Tensor& gradient_norm) {
+  if (parameters_ == nullptr || !gradient_norm.defined() || !optimizer_->guards_weights()) return;
+  if (device_.is_cuda()) {  // told when a report is due
+    if (!scales_loss()) nonfinite_.add_(gradient_norm.isfinite().logical_not());
+    return;
+  }
+  if (!std::isfinite(gradient_norm.item<double>()) && guards_values()) tell_broken_gradients(step);
+}
+
+void Run::tell_broken_gradients(std::int64_t step) const {
   const std::string where = fmt::format("step {}", step + 1);
   if (const std::string weight = first_broken(*parameters_, /*gradients=*/false); !weight.empty()) {
     throw Error("a weight is not a finite number", where + ", " + weight, what_is_left(checkpoint_step_),
                 Exit::failed);
   }
-  if (scales_loss()) return;  // the step will be skipped
   const std::int64_t broken = count_broken(*parameters_);
+  if (broken == 0) {
+    throw Error(
+        "the padding of the gradient buffer holds a value that is not a finite number, though no gradient "
+        "does",
+        fmt::format("{}, behind the {} tensors", where, parameters_->all().size()),
+        "a kernel wrote past the end of its tensor; what runs over the whole buffer (gradient norm, fused "
+        "Adam) "
+        "sees it",
+        Exit::failed);
+  }
+  if (scales_loss()) return;  // the step is skipped
   const auto all = static_cast<std::int64_t>(parameters_->all().size());
   if (broken < all) {
     throw Error(fmt::format("a gradient is not a finite number ({} of {} tensors)", broken, all),

@@ -77,6 +77,31 @@ void Run::record(const Evaluation& evaluation) {
   trace_loop("validate", progress_us_);
 }
 
+void Run::record(const GraphFacts& graph) {
+  const GraphNodes& nodes = graph.nodes;
+  stream_->write(JsonLine("note")
+                     .add("text", "graph")
+                     .add("scope", graph.scope)
+                     .add("step", steps_done_)
+                     .add("kernels", nodes.kernels)
+                     .add("copies", nodes.copies)
+                     .add("fills", nodes.fills)
+                     .add("others", nodes.others)
+                     .add("capture_us", graph.capture_us));
+  console_.line(fmt::format(
+      "  graph   step {}: {} kernels, {} copies and {} fills recorded in {}, from now on one launch{}",
+      steps_done_ + 1, nodes.kernels, nodes.copies, nodes.fills,
+      human_seconds(static_cast<double>(graph.capture_us) * 1e-6),
+      graph.scope == "model" ? " and those of the optimiser" : ""));
+  summary_.warm_up_steps = std::max(summary_.warm_up_steps, steps_done_ - first_step_ + 1);
+  if (steady_steps_ == 0) return;
+  record_done_steps(/*wait_for_all=*/true);
+  steady_steps_ = 0;
+  steady_samples_ = 0;
+  steady_times_ = {};
+  steady_loader_ = {};
+}
+
 std::function<bool(std::int64_t, std::int64_t)> Run::progress(const std::string& what) {
   stage_ = what;
   progress_us_ = steady_us();

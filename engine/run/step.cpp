@@ -40,6 +40,7 @@ void Step::finish(const StepResult& result) {
   timer_.leave();
   if (operators_) operators_->stop();
   ranges_.finish();
+  run_.check_norm(index_, result.gradient_norm);
   run_.round_weights();
   const FetchedFigures fetched = run_.fetch_figures(index_, result);  // what it costs belongs to the step
   run_.queue_step(index_, result, fetched, timer_.finish(), std::move(operators_));

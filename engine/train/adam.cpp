@@ -4,7 +4,6 @@
 #include <ATen/ops/zeros_like.h>
 
 #include <cmath>
-#include <utility>
 
 namespace isobar {
 
@@ -30,15 +29,6 @@ void Adam::step(double learning_rate) {
   values.addcdiv_(mean_, denominator, -learning_rate / correction1);
 }
 
-std::vector<NamedTensor> Adam::moments() const {
-  std::vector<NamedTensor> out;
-  for (const auto& [kind, flat] : {std::pair{"exp_avg.", mean_}, std::pair{"exp_avg_sq.", square_}}) {
-    for (const Parameter& parameter : parameters_.all()) {
-      const at::Tensor part = flat.narrow(0, parameter.flat_begin, parameter.tensor.numel());
-      out.push_back({kind + parameter.name, part.view(parameter.tensor.sizes())});
-    }
-  }
-  return out;
-}
+std::vector<NamedTensor> Adam::moments() const { return moments_by_parameter(parameters_, mean_, square_); }
 
 }  // namespace isobar

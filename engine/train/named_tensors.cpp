@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <span>
+#include <utility>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -69,6 +70,18 @@ void check(const std::vector<NamedTensor>& tensors, const SafetensorsFile& file,
 std::vector<NamedTensor> named_tensors(const Parameters& parameters) {
   std::vector<NamedTensor> out;
   for (const Parameter& parameter : parameters.all()) out.push_back({parameter.name, parameter.tensor});
+  return out;
+}
+
+std::vector<NamedTensor> moments_by_parameter(const Parameters& parameters, const at::Tensor& mean,
+                                              const at::Tensor& square) {
+  std::vector<NamedTensor> out;
+  for (const auto& [kind, flat] : {std::pair{"exp_avg.", mean}, std::pair{"exp_avg_sq.", square}}) {
+    for (const Parameter& parameter : parameters.all()) {
+      const at::Tensor part = flat.narrow(0, parameter.flat_begin, parameter.tensor.numel());
+      out.push_back({kind + parameter.name, part.view(parameter.tensor.sizes())});
+    }
+  }
   return out;
 }
 

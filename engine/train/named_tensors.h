@@ -19,6 +19,11 @@ struct NamedTensor {
 /// The parameters under their names. The tensors are those of the model, not copies.
 std::vector<NamedTensor> named_tensors(const Parameters& parameters);
 
+/// Views of Adam's moments, which are as long as the flat buffers, by parameter: "exp_avg.<parameter>" of
+/// `mean`, then "exp_avg_sq.<parameter>" of `square`.
+std::vector<NamedTensor> moments_by_parameter(const Parameters& parameters, const at::Tensor& mean,
+                                              const at::Tensor& square);
+
 /// Tensors as bytes in C order on the host; what is there already is not copied.
 class HostTensors {
  public:

@@ -46,7 +46,7 @@ std::string label_of(const RunEntry& run, const Runs& runs, const std::vector<Ke
                        [&](auto& other) { return !other->foreign && field(*other) != field(run); });
   };
   if (differs([](const RunEntry& r) { return r.view.lesson; })) parts.push_back(run.view.lesson);
-  if (!run.view.provenance.empty()) parts.push_back(run.view.provenance);
+  if (!run.view.provenance.empty()) parts.push_back(run.view.provenance + " " + run.view.device);
   const bool presets = differs([](const RunEntry& r) { return r.view.preset; });
   if (presets) parts.push_back(run.view.preset);
   if (!run.view.fault.empty()) parts.push_back("fault " + run.view.fault);
@@ -132,6 +132,11 @@ void draw_overlay(Ui& ui, const Runs& runs, const Labels& labels, AppState& stat
   ask.save = save_of_plot(ui, plot, spec, view, compare.link, "compare");
 }
 
+/// What a figure is: measured here, or where and when it was recorded, or for what it was predicted.
+std::string provenance_of(const RunEntry& run) {
+  return run.foreign ? "event files of another program" : provenance_text(run.view);
+}
+
 /// The bars, and the run that each belongs to.
 std::pair<BarSpec, Runs> bars_of(Ui& ui, const Runs& runs, const Labels& labels, AppState& state) {
   const auto measured = [](const RunEntry& run) { return run.view.provenance.empty() && !run.foreign; };
@@ -151,9 +156,9 @@ std::pair<BarSpec, Runs> bars_of(Ui& ui, const Runs& runs, const Labels& labels,
     if (run->foreign) continue;
     const double rate = run->view.summary.samples_per_s;
     Bar bar{labels.at(run->id), rate, colour_of(ui, state, *run), engineering(rate, 4) + " /s", base == run};
-    // Measured and recorded figures never meet in one ratio, nor do runs of different sizes.
+    // Measured, recorded and predicted figures never meet in one ratio, nor do runs of different sizes.
     const bool comparable =
-        base && measured(*run) == measured(*base) && run->view.preset == base->view.preset;
+        base && provenance_of(*run) == provenance_of(*base) && run->view.preset == base->view.preset;
     if (comparable && rate > 0) {
       bar.words +=
           base == run ? "   base" : fmt::format("   {:.2f} x", rate / base->view.summary.samples_per_s);

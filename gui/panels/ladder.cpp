@@ -31,12 +31,12 @@ std::string ladder_preset(const Data& data) {
 LessonRuns runs_of(const Data& data, const std::string& lesson, const std::string& preset) {
   LessonRuns out;
   for (const auto& run : data.feed.runs->runs) {
-    if (run->view.lesson != lesson || run->foreign) continue;
+    if (run->view.lesson != lesson || run->foreign || !run->view.provenance.empty()) continue;
     ++out.runs;
     out.running = out.running || run->view.state == RunState::running;
     out.done = out.done || run->view.state == RunState::done;
     const bool trained = marks_of(run->view).empty();
-    if (trained && run->view.provenance.empty() && run->view.preset == preset) {
+    if (trained && run->view.preset == preset) {
       out.best = std::max(out.best, run->view.summary.samples_per_s);
     }
   }
@@ -49,6 +49,7 @@ struct LadderRates {
   std::vector<LessonRuns> runs;  ///< of each lesson, in their order
   double most_here = 0;          ///< greatest rates of the ladder: the lengths of full bars
   double most_published = 0;
+  double most_elsewhere = 0;  ///< of recorded and predicted runs
 };
 
 LadderRates rates_of(const Data& data) {
@@ -56,6 +57,8 @@ LadderRates rates_of(const Data& data) {
   out.preset = ladder_preset(data);
   for (const LessonCard& card : data.project.lessons) {
     out.runs.push_back(runs_of(data, card.info.name, out.preset));
+    if (!card.recorded.empty())
+      out.most_elsewhere = std::max(out.most_elsewhere, card.recorded.front().view.summary.samples_per_s);
     out.most_here = std::max(out.most_here, out.runs.back().best);
     for (const double rate : card.info.published.samples_per_s) {
       out.most_published = std::max(out.most_published, rate);
@@ -80,6 +83,10 @@ void bar(Canvas& canvas, const Theme& theme, const Box& row, float y, double par
 }
 
 std::string state_text(const LessonCard& card, const LessonRuns& runs) {
+  if (!card.recorded.empty()) {
+    const RunView& view = card.recorded.front().view;
+    return "no GPU: " + view.provenance + (view.provenance == "predicted" ? " for " : " on ") + view.device;
+  }
   if (!card.cannot_run.empty()) return card.cannot_run;
   if (runs.running) return "running";
   if (runs.done) return fmt::format("done, {} run{}", runs.runs, runs.runs == 1 ? "" : "s");
@@ -100,6 +107,11 @@ void draw_lesson(Ui& ui, const LessonCard& card, const LessonRuns& runs, const L
         fmt::format("\n{}: {} samples/s, recorded on {} ({}) with the full-size preset", published.years[i],
                     engineering(published.samples_per_s[i], 4), published.device, published.stacks[i]);
   }
+  if (!card.cannot_run.empty()) words += "\n" + card.cannot_run;
+  for (const RecordedRun& run : card.recorded) {
+    words += fmt::format("\n{} samples/s, {}{}", engineering(run.view.summary.samples_per_s, 4),
+                         provenance_text(run.view), run.view.point.empty() ? "" : "; " + run.view.point);
+  }
   ui.tip(words);
   ImGuiCanvas canvas = ui.canvas();
   const Theme& theme = ui.theme();
@@ -117,6 +129,10 @@ void draw_lesson(Ui& ui, const LessonCard& card, const LessonRuns& runs, const L
   if (runs.best > 0) {
     bar(canvas, theme, row, y, runs.best / rates.most_here, theme.accent, false,
         engineering(runs.best, 3) + " /s " + rates.preset);
+  } else if (!card.recorded.empty()) {
+    const RunView& view = card.recorded.front().view;
+    bar(canvas, theme, row, y, view.summary.samples_per_s / std::max(1e-9, rates.most_elsewhere), theme.warn,
+        true, engineering(view.summary.samples_per_s, 3) + " /s " + view.provenance);
   } else {
     canvas.text(row.x0 + 40 * s, y - s, "no throughput yet", Face::small,
                 mixed(theme.panel, theme.dim, 0.8F));
@@ -158,7 +174,18 @@ std::string result_text(const RunEntry& run) {
     return summary.samples_per_s > 0 ? engineering(summary.samples_per_s, 3) + " samples/s" : "";
   }
   if (summary.has_scores) return fmt::format("{} {}", summary.headline, engineering(summary.rmse, 3));
+  if (!summary.has_losses)
+    return summary.samples_per_s > 0 ? engineering(summary.samples_per_s, 3) + " samples/s" : "";
   return summary.steps > 0 ? "loss " + engineering(summary.last_loss, 3) : "";
+}
+
+/// How the run stands: a ring for one that is not of this machine.
+void draw_dot(Canvas& canvas, const Theme& theme, const RunEntry& run, PlotPoint at) {
+  const bool elsewhere = !run.view.provenance.empty();
+  const ImU32 colour = run.gone                            ? theme.dim
+                       : !run.problem.empty() || elsewhere ? theme.warn
+                                                           : state_colour(theme, run.view.state);
+  canvas.circle(at, 4 * canvas.scale(), colour, run.view.state != RunState::empty && !elsewhere);
 }
 
 void draw_run(Ui& ui, const std::shared_ptr<const RunEntry>& run, AppState& state, Requests& ask) {
@@ -198,10 +225,7 @@ void draw_run(Ui& ui, const std::shared_ptr<const RunEntry>& run, AppState& stat
   } else {
     canvas.frame(tick, mixed(theme.panel, theme.dim, 0.6F));
   }
-  const ImU32 dot = run->gone              ? theme.dim
-                    : run->problem.empty() ? state_colour(theme, run->view.state)
-                                           : theme.warn;
-  canvas.circle({row.x0 + 36 * s, row.y0 + 14 * s}, 4 * s, dot, run->view.state != RunState::empty);
+  draw_dot(canvas, theme, *run, {row.x0 + 36 * s, row.y0 + 14 * s});
   const std::string right = result_text(*run);
   const float right_width = canvas.text_width(right, Face::mono_small);
   canvas.text(row.x1 - 8 * s, row.y0 + 6 * s, right, Face::mono_small, theme.text, 1);
@@ -214,7 +238,7 @@ void draw_run(Ui& ui, const std::shared_ptr<const RunEntry>& run, AppState& stat
   words += (run->view.preset.empty() ? "" : run->view.preset + " · ") +
            (run->gone                       ? "deleted"
             : run->foreign                  ? "TensorBoard"
-            : !run->view.provenance.empty() ? run->view.provenance
+            : !run->view.provenance.empty() ? provenance_text(run->view)
                                             : state_name(run->view.state)) +
            (run->note.empty() ? "" : " · " + run->note);
   canvas.text(

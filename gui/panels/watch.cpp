@@ -81,7 +81,8 @@ void draw_head(Ui& ui, const RunEntry& run) {
   const Theme& theme = ui.theme();
   ui.text(run.view.lesson.empty() ? run.name : run.view.lesson + "  " + short_run_name(run), Face::title);
   const std::string line = run_line(run);
-  const ImU32 colour = run.gone ? theme.warn : state_colour(theme, run.view.state);
+  const bool elsewhere = !run.view.provenance.empty();
+  const ImU32 colour = run.gone || elsewhere ? theme.warn : state_colour(theme, run.view.state);
   const float left = ImGui::GetItemRectMax().x + ui.px(12);
   if (left + ui.canvas().text_width(line, Face::text) < ImGui::GetWindowPos().x + ImGui::GetWindowWidth()) {
     ImGui::SameLine(0, ui.px(12));
@@ -91,15 +92,18 @@ void draw_head(Ui& ui, const RunEntry& run) {
     ui.wrapped(line, Face::text, colour);
   }
   std::string facts = run.view.preset.empty() ? "" : "preset " + run.view.preset + "   ";
-  if (!run.view.device.empty()) facts += "on " + run.view.device + " of " + run.view.host + "   ";
-  if (!run.view.started.empty()) facts += "started " + run.view.started.substr(0, 16) + "   ";
+  if (!run.view.device.empty())
+    facts += "on " + run.view.device + (run.view.host.empty() ? "" : " of " + run.view.host) + "   ";
+  if (!run.view.started.empty())
+    facts +=
+        (run.view.provenance == "predicted" ? "made " : "started ") + run.view.started.substr(0, 16) + "   ";
   if (run.view.summary.samples_per_s > 0) {
     facts += engineering(run.view.summary.samples_per_s, 4) + " samples/s";
     const double mfu = run.view.summary.mfu();
     if (mfu > 0) facts += fmt::format(", MFU {:.0f} %", 100 * mfu);
     facts += "   ";
   }
-  if (!run.view.provenance.empty()) facts += run.view.provenance + "   ";
+  if (!run.view.provenance.empty() && !run.view.point.empty()) facts += "with " + run.view.point + "   ";
   ui.dim(facts.empty() ? run.folder.string() : facts);
   if (!run.view.fault.empty())
     ui.text("with the fault " + run.view.fault + ": a mistake on purpose", Face::small, theme.warn);
@@ -131,8 +135,8 @@ PlotSpec rmse_spec(Ui& ui, const AppState& state, const std::shared_ptr<const Ru
                    const std::string& channel) {
   const Theme& theme = ui.theme();
   const bool headline = channel == run->view.summary.headline;
-  const std::string skill =
-      headline && run->view.summary.has_scores ? ": " + percent_text(run->view.summary) : "";
+  const std::string percent = headline && run->view.summary.has_scores ? percent_text(run->view.summary) : "";
+  const std::string skill = percent.empty() ? "" : ": " + percent;
   PlotSpec spec = spec_of(state, "rmse", channel + " RMSE" + (skill.empty() ? " (σ)" : skill),
                           empty_text(*run, "Scores come after the first validation."));
   add_line(spec, state, run, ("valid/rmse_" + channel).c_str(), "forecast", theme.series[0], Mark::circle);
@@ -159,47 +163,97 @@ std::string channel_of(const AppState& state, const RunEntry& run) {
                                             : channels.front();
 }
 
-void draw_plots(Ui& ui, AppState& state, const std::shared_ptr<const RunEntry>& run, Requests& ask) {
+/// Plots that only runs with some technique have: the loss scale and what it skipped, the gradient's norm.
+std::vector<PlotSpec> special_plots(Ui& ui, AppState& state, const std::shared_ptr<const RunEntry>& run) {
+  std::vector<PlotSpec> out;
+  if (!run->detail) return out;
+  const RunSeries& series = run->detail->series;
+  const auto add = [&](const char* id, const std::string& title, const char* curve, const char* label,
+                       std::size_t colour, Mark mark) {
+    PlotSpec spec = spec_of(state, id, title, "");
+    add_line(spec, state, run, curve, label, ui.theme().series[colour], mark);
+    spec.legend = false;
+    out.push_back(std::move(spec));
+  };
+  const CurveRef skipped = series.find("train/skipped");
+  const double skips = skipped ? skipped.curve->y.back() : 0;
+  if (series.find("train/scale")) {
+    PlotView& view = state.watch.views["loss scale"];
+    if (!view.drawn) view.log_y = true;  // it moves by factors
+    add("loss scale", std::string("Loss scale") + (skipped && skips == 0 ? ", no step skipped" : ""),
+        "train/scale", "scale", 5, Mark::circle);
+  }
+  if (skips > 0) {
+    add("skipped", "Steps skipped so far, gradients overflowed", "train/skipped", "skipped", 6, Mark::circle);
+    out.back().from_zero = true;
+  }
+  if (series.find("train/grad_norm")) {
+    add("gradient norm", "Norm of the gradient", "train/grad_norm", "norm", 7, Mark::circle);
+    out.back().from_zero = true;
+  }
+  return out;
+}
+
+/// The plots that every run has, in their order; where the step's time goes stands behind the second.
+std::vector<PlotSpec> usual_plots(Ui& ui, const AppState& state, const std::shared_ptr<const RunEntry>& run) {
   const Theme& theme = ui.theme();
+  std::vector<PlotSpec> out;
+  const auto add = [&](const char* id, const char* title, const std::string& empty, const char* curve,
+                       const char* label, std::size_t colour) {
+    PlotSpec spec = spec_of(state, id, title, empty);
+    add_line(spec, state, run, curve, label, theme.series[colour], Mark::circle);
+    spec.legend = false;
+    spec.from_zero = true;
+    out.push_back(std::move(spec));
+  };
+  add("loss", "Loss (relative L2)", empty_text(*run, "The first loss comes with the first step."),
+      "train/loss", "training", 0);
+  add_line(out.back(), state, run, "valid/loss", "validation", theme.series[1], Mark::square);
+  out.back().legend = true;
+  out.back().from_zero = false;
+  add("throughput", "Throughput, samples a second", "It is measured step by step.", "train/samples_per_s",
+      "samples/s", 2);
+  out.push_back(rmse_spec(ui, state, run, channel_of(state, *run)));
+  add("learning rate", "Learning rate", "This run recorded no learning rate.", "train/lr", "learning rate",
+      3);
+  add("memory", "Peak memory, bytes", "This run recorded no memory figures.", "train/peak_bytes", "peak", 4);
+  return out;
+}
+
+bool has_data(const PlotSpec& spec) {
+  return std::any_of(spec.lines.begin(), spec.lines.end(),
+                     [](const PlotLine& line) { return line.curve != nullptr; });
+}
+
+void draw_anatomy(Ui& ui, AppState& state, const RunEntry& run, ImVec2 size, Requests& ask) {
   WatchState& watch = state.watch;
-  const auto show = [&](const PlotSpec& spec, Cells& cells) {
-    const ImVec2 size = cells.next();
-    const PlotAsk plot = show_plot(ui, spec, watch.views[spec.id], watch.link, size);
+  const StackSpec stack = stack_of(ui, state, run);
+  const PlotAsk plot = show_stack(ui, stack, watch.views["anatomy"], watch.link, size);
+  if (!plot.export_wanted) return;
+  ask.save = SaveRequest{run.name + "-anatomy", plot.kind,
+                         stack_file(ui, plot.kind, stack, watch.views["anatomy"], watch.link,
+                                    plot.box.width(), plot.box.height())};
+}
+
+void draw_plots(Ui& ui, AppState& state, const std::shared_ptr<const RunEntry>& run, Requests& ask) {
+  WatchState& watch = state.watch;
+  std::vector<PlotSpec> plots = usual_plots(ui, state, run);
+  for (PlotSpec& spec : special_plots(ui, state, run)) plots.push_back(std::move(spec));
+  // What a run of another machine did not record, or no formula predicts, will not come.
+  if (!run->view.provenance.empty())
+    std::erase_if(plots, [](const PlotSpec& spec) { return !has_data(spec); });
+  const bool no_steps = !run->view.provenance.empty() && run->detail->series.step_rows() == 0;
+  const std::size_t anatomy = no_steps ? plots.size() + 1 : std::min<std::size_t>(plots.size(), 2);
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(kGap), ui.px(kGap)});
+  Cells cells(ui, std::max(1, static_cast<int>(plots.size()) + (no_steps ? 0 : 1)));
+  for (std::size_t i = 0; i <= plots.size(); ++i) {
+    if (i == anatomy) draw_anatomy(ui, state, *run, cells.next(), ask);
+    if (i == plots.size()) break;
+    const PlotSpec& spec = plots[i];
+    const PlotAsk plot = show_plot(ui, spec, watch.views[spec.id], watch.link, cells.next());
     if (auto save = save_of_plot(ui, plot, spec, watch.views[spec.id], watch.link, run->name))
       ask.save = std::move(save);
-  };
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(kGap), ui.px(kGap)});
-  Cells cells(ui, 6);
-  PlotSpec loss = spec_of(state, "loss", "Loss (relative L2)",
-                          empty_text(*run, "The first loss comes with the first step."));
-  add_line(loss, state, run, "train/loss", "training", theme.series[0], Mark::circle);
-  add_line(loss, state, run, "valid/loss", "validation", theme.series[1], Mark::square);
-  show(loss, cells);
-  PlotSpec speed =
-      spec_of(state, "throughput", "Throughput, samples a second", "It is measured step by step.");
-  add_line(speed, state, run, "train/samples_per_s", "samples/s", theme.series[2], Mark::circle);
-  speed.legend = false;
-  speed.from_zero = true;
-  show(speed, cells);
-  const StackSpec stack = stack_of(ui, state, *run);
-  const ImVec2 size = cells.next();
-  const PlotAsk plot = show_stack(ui, stack, watch.views["anatomy"], watch.link, size);
-  if (plot.export_wanted) {
-    ask.save = SaveRequest{run->name + "-anatomy", plot.kind,
-                           stack_file(ui, plot.kind, stack, watch.views["anatomy"], watch.link,
-                                      plot.box.width(), plot.box.height())};
   }
-  show(rmse_spec(ui, state, run, channel_of(state, *run)), cells);
-  PlotSpec rate = spec_of(state, "learning rate", "Learning rate", "This run recorded no learning rate.");
-  add_line(rate, state, run, "train/lr", "learning rate", theme.series[3], Mark::circle);
-  rate.legend = false;
-  rate.from_zero = true;
-  show(rate, cells);
-  PlotSpec memory = spec_of(state, "memory", "Peak memory, bytes", "This run recorded no memory figures.");
-  add_line(memory, state, run, "train/peak_bytes", "peak", theme.series[4], Mark::circle);
-  memory.legend = false;
-  memory.from_zero = true;
-  show(memory, cells);
   ImGui::PopStyleVar();
 }
 
@@ -249,6 +303,12 @@ Requests draw_watch(Ui& ui, const Data& data, AppState& state) {
       ui.empty_state("Starting " + data.started.lesson,
                      "The program is being built and the data made, if that is needed. "
                      "The console below says what happens; the plots appear with the first step.");
+    } else if (card != nullptr && !card->cannot_run.empty()) {
+      const bool any = !card->recorded.empty();
+      if (ui.empty_state(card->info.name + " cannot run here",
+                         "It " + card->cannot_run + "." + (any ? "" : " Nothing was recorded of it yet."),
+                         any ? "Show a run of another machine" : ""))
+        ask.show_lesson = card->info.name;
     } else if (card != nullptr &&
                ui.empty_state(data.feed.runs->runs.empty() ? "No run yet" : "No run is chosen",
                               data.feed.runs->runs.empty()

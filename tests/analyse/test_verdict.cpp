@@ -93,8 +93,7 @@ TEST_CASE("noisy trials: a difference inside their spread bounds nothing, and is
   noisy.full = Spread({60, 85, 100});  // a range of 20 for a difference of 15
   const Verdict compute = judge_quartet(noisy);
   CHECK(compute.bound == Bound::compute);
-  CHECK_THAT(told(compute),
-             says("the trials of FULL lie between 60.0 and 100.0") && says("same inside the spread"));
+  CHECK_THAT(told(compute), says("the trials of FULL lie between 60.0 and 100.0") && says("same inside the spread"));
   noisy.io = steady(50);  // slower data explains as much
   noisy.full = Spread({30, 42, 50});
   CHECK(bound_of(noisy) == Bound::data);

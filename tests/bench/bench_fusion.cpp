@@ -10,6 +10,7 @@
 
 #include "bench/bench_report.h"
 #include "bench/case_sheet.h"
+#include "bench/fusion_step.h"
 #include "bench/peers.h"
 #include "bench/worker.h"
 #include "core/clock.h"
@@ -33,6 +34,8 @@ constexpr double kBlock_us = 60e3;
 constexpr std::int64_t kCase_us = 60'000'000;  // a busy machine gets fewer pairs, not hours
 constexpr int kFewestPairs = 3;
 
+constexpr const char* kStep = "step";
+
 /// What is asked of our side against eager PyTorch, and whether activations can have 16 bits.
 struct Case {
   std::string name;
@@ -40,7 +43,8 @@ struct Case {
   bool has_bf16;
 };
 const std::vector<Case> kCases = {{"adam", 1.5, false}, {"bias_gelu", 1, true},   {"residual_norm", 1, true},
-                                  {"qkv", 1, true},     {"head_loss", 1.5, true}, {"grad_norm", 1, false}};
+                                  {"qkv", 1, true},     {"head_loss", 1.5, true}, {"grad_norm", 1, false},
+                                  {kStep, 0, false}};
 
 struct Options {
   std::vector<std::string> cases;
@@ -189,6 +193,19 @@ std::vector<Case> wanted_cases(const std::vector<std::string>& names) {
   return out;
 }
 
+void measure_operations(const Options& options, const std::vector<Case>& cases, const fs::path& peers,
+                        BenchReport& report) {
+  const auto is_operation = [](const Case& wanted) { return wanted.name != kStep; };
+  if (std::none_of(cases.begin(), cases.end(), is_operation)) return;
+  const TempFolder folder;
+  Bench bench(options, folder.path(), peers, report);
+  for (const Case& wanted : cases) {
+    if (!is_operation(wanted)) continue;
+    bench.run(wanted, "f32");
+    if (wanted.has_bf16) bench.run(wanted, "bf16");
+  }
+}
+
 int run(int argc, char** argv) {
   Options options;
   CLI::App parser("The fused operations of lesson 05 beside the same chains in PyTorch, eager and compiled",
@@ -209,13 +226,12 @@ int run(int argc, char** argv) {
   case_sheet(options.preset, options.device, options.threads);  // refuse before any work
   const fs::path peers = require_peers("fusion");
   const MachineWatch watch;
-  {
-    const TempFolder folder;
-    Bench bench(options, folder.path(), peers, report);
-    for (const Case& wanted : cases) {
-      bench.run(wanted, "f32");
-      if (wanted.has_bf16) bench.run(wanted, "bf16");
-    }
+  measure_operations(options, cases, peers, report);
+  const auto is_step = [](const Case& wanted) { return wanted.name == kStep; };
+  if (std::any_of(cases.begin(), cases.end(), is_step)) {
+    const int step_pairs = std::min(options.pairs, 10);
+    measure_fused_step({options.preset, options.device, options.threads, step_pairs, options.compiles}, peers,
+                       report);
   }
   report.finish(watch);
   return 0;

@@ -1,9 +1,11 @@
-// The training step of `bench step` as the lessons make it. Usage: bench_step_worker FOLDER, which holds
-// case.json; writes the weights and batches that both sides use, then answers commands (worker.h).
+// The training step of `bench step` (lesson 01) and `bench fusion` (lesson 05) as the lessons make it. Usage:
+// bench_step_worker FOLDER, which holds case.json; writes the weights and batches that both sides use, then
+// answers commands (worker.h).
 #include <ATen/core/Tensor.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -16,10 +18,13 @@
 #include "device/memory.h"
 #include "device/peak.h"
 #include "device/precision.h"
+#include "model/fused_vit.h"
 #include "model/parameters.h"
+#include "model/relative_l2.h"
 #include "model/vit.h"
 #include "train/adam.h"
-#include "train/loss.h"
+#include "train/fused_adam.h"
+#include "train/grad_scaler.h"
 #include "train/weights.h"
 
 using namespace isobar;
@@ -34,13 +39,22 @@ class Trainer {
       : weights_(folder / "weights.safetensors"),
         sheet_(Json::parse(read_text_file(folder / "case.json", 1 << 20))),
         device_(choose_device(sheet_["device"])),
-        model_(parameters_, shape_of(sheet_)) {
+        shape_(shape_of(sheet_)) {
     set_up_cpu(sheet_["threads"]);
     apply_precision(sheet_["tf32"] ? "tf32" : "none");
     optim_.lr = sheet_["lr"];
     optim_.beta1 = sheet_["beta1"];
     optim_.beta2 = sheet_["beta2"];
     optim_.eps = sheet_["eps"];
+    if (sheet_.value("fused", false)) {
+      loss_ = [model = FusedVit(parameters_, shape_, {}, "auto")](const Batch& batch) {
+        return model.loss(batch.input, batch.target);
+      };
+    } else {
+      loss_ = [model = Vit(parameters_, shape_)](const Batch& batch) {
+        return relative_l2(model(batch.input), batch.target);
+      };
+    }
     parameters_.materialise(1, device_);
     save_weights(parameters_, weights_);
     make_batches(folder / "batches.safetensors");
@@ -49,7 +63,13 @@ class Trainer {
   /// The first weights and a new optimiser.
   Json reset(const std::vector<std::string>&) {
     load_weights(parameters_, weights_);
-    adam_ = std::make_unique<Adam>(parameters_, optim_);
+    if (sheet_.value("fused", false)) {
+      const auto adam = std::make_shared<FusedAdam>(parameters_, optim_, FusionConfig{});
+      const auto scaler = std::make_shared<GradScaler>(AmpConfig{}, device_);  // passes float32 through
+      update_ = [this, adam, scaler] { adam->step(optim_.lr, *scaler); };
+    } else {
+      update_ = [this, adam = std::make_shared<Adam>(parameters_, optim_)] { adam->step(optim_.lr); };
+    }
     steps_ = 0;
     return {{"device", device_.str()}, {"kernels", cpu_capability()}};
   }
@@ -77,7 +97,7 @@ class Trainer {
 
   /// The time of the step's operations at the rate of matrix products here: what no step can beat.
   Json floor(const std::vector<std::string>&) {
-    const double operations = training_flops(model_.shape()) * sheet_["batch"].get<double>();
+    const double operations = training_flops(shape_) * sheet_["batch"].get<double>();
     return {{"ms", operations / measure_peak_flops(device_) * 1e3}};
   }
 
@@ -90,8 +110,7 @@ class Trainer {
   };
 
   void make_batches(const fs::path& file) {
-    const VitShape& shape = model_.shape();
-    const std::vector<std::int64_t> sizes = {sheet_["batch"], shape.channels, shape.height, shape.width};
+    const std::vector<std::int64_t> sizes = {sheet_["batch"], shape_.channels, shape_.height, shape_.width};
     NamedTensors tensors;
     for (int i = 0; i < sheet_["batches"]; ++i) {
       Batch batch;
@@ -109,18 +128,18 @@ class Trainer {
     return Clock::now();
   }
 
-  /// The middle of lesson 01's page.
+  /// The middle of a lesson's page.
   Measured step() {
     const Batch& given = batches_[steps_++ % batches_.size()];
     Measured out;
     out.times[0] = clock();
     const Batch batch = given.to(device_);
     parameters_.zero_gradients();
-    out.loss = relative_l2(model_(batch.input), batch.target);
+    out.loss = loss_(batch);
     out.times[1] = clock();
     out.loss.backward();
     out.times[2] = clock();
-    adam_->step(optim_.lr);
+    update_();
     out.times[3] = clock();
     return out;
   }
@@ -130,8 +149,9 @@ class Trainer {
   c10::Device device_;
   OptimConfig optim_;
   Parameters parameters_;
-  Vit model_;
-  std::unique_ptr<Adam> adam_;
+  VitShape shape_;
+  std::function<at::Tensor(const Batch&)> loss_;
+  std::function<void()> update_;
   std::vector<Batch> batches_;
   std::size_t steps_ = 0;
 };

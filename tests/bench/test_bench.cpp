@@ -86,6 +86,10 @@ TEST_CASE("rows carry what readers of the JSON expect") {
   CHECK(unknown_floor["ratio"] == 1.5);
   row.floor = 0.5;
   CHECK(row_json(row)["floor"] == 0.5);
+  CHECK_FALSE(row_json(row).contains("moved_bytes"));
+  row.moved_bytes = 4e6;  // in 2 us
+  CHECK(row_json(row)["moved_bytes"] == 4e6);
+  CHECK(row_json(row)["gb_per_s"] == Approx(2000));
   const Json alone = row_json(BenchRow{"frame", "ms", {5, 1, 3}, 16});
   CHECK(alone["ours"] == 3);
   CHECK(alone["least"] == 1);
@@ -186,13 +190,13 @@ TEST_CASE("wrong words and missing peers are refused with a way out") {
     return run_process(words, {.environment = {"ISOBAR_PREFIX=" + folder.path().string(), "ISOBAR_PEERS="}});
   };
   for (const char* name :
-       {"bench_step", "bench_start", "bench_loader", "bench_normalise", "bench_telemetry"}) {
+       {"bench_step", "bench_start", "bench_loader", "bench_fusion", "bench_normalise", "bench_telemetry"}) {
     CHECK(bench({name, "--help"}).code == 0);
     const ProcessResult wrong = bench({name, "--qick"});
     CHECK(wrong.code == 2);
     CHECK_THAT(wrong.err, says("--qick") && says("--help"));
   }
-  for (const char* name : {"bench_step", "bench_start", "bench_loader"}) {
+  for (const char* name : {"bench_step", "bench_start", "bench_loader", "bench_fusion"}) {
     const ProcessResult missing = bench({name, "--quick"});
     CHECK(missing.code == 2);
     CHECK_THAT(missing.err, says("are not here") && says("./isobar bench"));
@@ -201,6 +205,10 @@ TEST_CASE("wrong words and missing peers are refused with a way out") {
   CHECK(no_case.code == 2);
   CHECK_THAT(no_case.err, says("cpu_tiny"));
   CHECK(bench({"bench_step", "--pairs", "0"}).code == 2);
+  const ProcessResult no_operation = bench({"bench_fusion", "--case", "bias_gelo"});
+  CHECK(no_operation.code == 2);
+  CHECK(no_operation.err.find("bias_gelu, residual_norm") != std::string::npos);
+  CHECK(bench({"bench_fusion", "--preset", "cpu_tniy"}).code == 2);
   CHECK(bench({"bench_loader", "--records", "3"}).code == 2);
   CHECK(bench({"bench_loader", "--threads", "0"}).code == 2);
   const ProcessResult on_cpu = bench({"bench_normalise", "--device", "cpu"});

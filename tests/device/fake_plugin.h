@@ -54,6 +54,17 @@ class FakePlugin : public CudaPlugin {
   void compute(const HeadLossBackward&, CUstream_st*) const override {}
   void compute(const AdamStep&, CUstream_st*) const override {}
   void compute(const GradientNorm&, CUstream_st*) const override {}
+  /// What was done with graphs: "begin", "end", "abandon", "launch" and "destroy".
+  const std::vector<std::string>& graphs() const { return graphs_; }
+  CudaGraph* begin_graph() const override {
+    graphs_.emplace_back("begin");
+    return reinterpret_cast<CudaGraph*>(&graphs_);
+  }
+  void end_graph(CudaGraph*) const override { graphs_.emplace_back("end"); }
+  void abandon_graph(CudaGraph*) const noexcept override { graphs_.emplace_back("abandon"); }
+  GraphNodes graph_nodes(CudaGraph*) const override { return {40, 3, 2, 0}; }
+  void launch_graph(CudaGraph*) const override { graphs_.emplace_back("launch"); }
+  void destroy_graph(CudaGraph*) const noexcept override { graphs_.emplace_back("destroy"); }
   void push_range(const char* name) const noexcept override { ranges_.push_back(name); }
   void pop_range() const noexcept override { ranges_.emplace_back("-"); }
   void start_profiler() const noexcept override { ranges_.emplace_back("profile"); }
@@ -68,6 +79,7 @@ class FakePlugin : public CudaPlugin {
   mutable double done_us_ = 0;
   mutable std::size_t waits_ = 0;
   mutable std::vector<std::string> ranges_;
+  mutable std::vector<std::string> graphs_;
 };
 
 }  // namespace isobar

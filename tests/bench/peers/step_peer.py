@@ -1,4 +1,4 @@
-"""The training step of `bench step` in PyTorch, eager. Usage: step_peer.py FOLDER (case.json and what Isobar's worker wrote)."""
+"""The training step of `bench step` in PyTorch, eager or compiled. Usage: step_peer.py FOLDER (case.json and what Isobar's worker wrote)."""
 import json
 import sys
 import time
@@ -11,7 +11,7 @@ from wire import peak_bytes, read_safetensors, serve
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "reference"))
 from vit import Vit, relative_l2  # noqa: E402
 
-FORMS = {"loop": {"foreach": False, "fused": False}, "foreach": {"foreach": True}}
+FORMS = {"loop": {"foreach": False, "fused": False}, "foreach": {"foreach": True}, "fused": {"fused": True}}
 
 
 class Trainer:
@@ -24,17 +24,32 @@ class Trainer:
         self.device = torch.device(case["device"])
         sizes = ("height", "width", "channels", "patch", "embed", "depth", "heads")
         self.model = Vit(*(case[name] for name in sizes)).to(self.device)
+        self.compiled = None
         batches = read_safetensors(self.folder / "batches.safetensors")
         self.batches = [(batches[f"input.{i}"], batches[f"target.{i}"]) for i in range(case["batches"])]
         self.reset("loop")
 
     def reset(self, form):
-        """The first weights and a new optimiser of this form."""
+        """The first weights and a new optimiser of this form; compiled: model and loss compiled, with fused Adam."""
+        first_s = 0
+        self.loss = self.plain_loss
+        if form == "compiled":
+            form = "fused"
+            begin = time.perf_counter()
+            if self.compiled is None:
+                self.compiled = torch.compile(self.plain_loss)
+                x, y = (tensor.to(self.device) for tensor in self.batches[0])
+                self.compiled(x, y).backward()
+                first_s = (self.clock(), time.perf_counter() - begin)[1]
+            self.loss = self.compiled
         self.model.load_state_dict(read_safetensors(self.folder / "weights.safetensors"))
         betas = (self.case["beta1"], self.case["beta2"])
         self.optimizer = torch.optim.Adam(self.model.parameters(), self.case["lr"], betas, self.case["eps"], **FORMS[form])
         self.steps = 0
-        return {"torch": torch.__version__, "threads": torch.get_num_threads()}
+        return {"torch": torch.__version__, "threads": torch.get_num_threads(), "first_s": first_s}
+
+    def plain_loss(self, x, y):
+        return relative_l2(self.model(x), y)
 
     def clock(self):
         if self.device.type == "cuda":
@@ -48,7 +63,7 @@ class Trainer:
         times = [self.clock()]
         x, y = x.to(self.device), y.to(self.device)
         self.optimizer.zero_grad()
-        loss = relative_l2(self.model(x), y)
+        loss = self.loss(x, y)
         times.append(self.clock())
         loss.backward()
         times.append(self.clock())

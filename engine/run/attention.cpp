@@ -1,0 +1,31 @@
+#include "run/attention.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/fault.h"
+#include "model/attention_choice.h"
+#include "train/autocast.h"
+
+namespace isobar {
+
+std::string attention_text(const LessonInfo& lesson, const Config& config, c10::Device device) {
+  const std::string key = "model.attention";
+  if (std::find(lesson.honours.begin(), lesson.honours.end(), key) == lesson.honours.end()) return "";
+  const std::int64_t patches = config.model.patch * config.model.patch;
+  const AttentionShape shape{.batch = config.train.global_batch,
+                             .heads = config.model.heads,
+                             .tokens = config.data.grid[0] * config.data.grid[1] / patches,
+                             .head_size = config.model.embed / config.model.heads,
+                             .type = half_type(config.amp.mode).value_or(c10::ScalarType::Float),
+                             .device = device};
+  const std::string kind = choose_attention(config.model.attention, shape);
+  if (has_fault(Fault::math_attention)) {
+    if (kind != "math") return "math (the fault), instead of " + kind;
+    throw Error("attention is math already, and the fault math_attention would change nothing",
+                "run.fault = math_attention", "another model.attention, or another fault");
+  }
+  return kind + (config.model.attention == "auto" ? " (picked by libtorch)" : " (model.attention)");
+}
+
+}  // namespace isobar

@@ -1,0 +1,69 @@
+#pragma once
+// Adam over all parameters at once, with the length of the gradient and the search for overflow in front of
+// it, and everything that changes from step to step in memory of the device: nobody waits, and a captured
+// graph replays with new values. Each part can be had unfused, to compare.
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "device/fused.h"
+#include "model/parameters.h"
+#include "train/adam.h"
+#include "train/grad_scaler.h"
+#include "train/optimizer.h"
+
+namespace isobar {
+
+class FusedAdam final : public Optimizer {
+ public:
+  /// Updates `parameters` (materialised, and outliving this), with beta1, beta2, eps and kernel of `config`
+  /// (own: kernels/adam.h over the flat buffers; libtorch: its _fused_adam_ over lists of tensors).
+  /// fusion.adam = false: plain operations (train/adam.h). fusion.grad_norm = false: a norm a tensor, fetched
+  /// by the host.
+  FusedAdam(Parameters& parameters, const OptimConfig& config, const FusionConfig& fusion);
+
+  /// set_learning_rate, then update.
+  at::Tensor step(double learning_rate, GradScaler& scaler);
+
+  /// Of the updates from now on. Outside a captured graph: it is what changes between replays.
+  void set_learning_rate(double learning_rate);
+
+  /// One update with the gradients that are there, which hold the loss scale of `scaler` (train/adam.h says
+  /// what it computes), then scaler.update(). A gradient that is not finite never reaches weights or moments:
+  /// the update is skipped and t stays. Gives the length of the gradient without the loss scale, a float64
+  /// scalar on the device; not finite where the gradient is not. After it the gradients may or may not be
+  /// divided by the scale.
+  at::Tensor update(GradScaler& scaler);
+
+  /// Why `update` cannot be part of a captured graph: the host takes part. "" when it can.
+  std::string why_not_captured() const;
+
+  std::int64_t steps() const override;  ///< waits for the device
+  void set_steps(std::int64_t steps) override;
+  bool guards_weights() const override { return true; }
+  std::vector<NamedTensor> moments() const override;
+
+ private:
+  /// Views of a flat buffer, one a parameter.
+  std::vector<at::Tensor> cut(const at::Tensor& flat) const;
+  at::Tensor fused_norm(GradScaler& scaler);
+  at::Tensor plain_norm(GradScaler& scaler);
+  void update_with_libtorch(GradScaler& scaler);
+
+  Parameters& parameters_;
+  OptimConfig config_;
+  bool fuses_norm_;
+  double learning_rate_ = 0;
+  std::unique_ptr<Adam> plain_;  ///< with fusion.adam = false
+  at::Tensor mean_, square_;     ///< m and v, as long as the flat buffers; without plain_
+  at::Tensor control_;           ///< the fields of AdamControl
+  GradientNormPlace norm_;
+  /// Views for lists of tensors, made once: weights, gradients, m, v.
+  std::vector<at::Tensor> weights_, gradients_, means_, squares_;
+};
+
+}  // namespace isobar

@@ -1,0 +1,175 @@
+#include "train/step_graph.h"
+
+#include <ATen/ops/empty_like.h>
+#include <c10/core/Event.h>
+#include <c10/core/StreamGuard.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <utility>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/fault.h"
+#include "core/text.h"
+#include "device/load_cuda.h"
+#include "device/stream.h"
+#include "train/capture_watch.h"
+
+namespace isobar {
+namespace {
+
+/// What is asked of `after` from now on waits for what is on `before` now; the host does not.
+void put_behind(const c10::Stream& before, const c10::Stream& after) {
+  if (before == after) return;
+  c10::Event event(before.device_type());
+  event.record(before);
+  event.block(after);
+}
+
+void copy_to_fixed(at::Tensor& fixed, const at::Tensor& given, const char* name) {
+  if (!fixed.defined()) fixed = at::empty_like(given);
+  if (fixed.sizes() != given.sizes() || fixed.scalar_type() != given.scalar_type()) {
+    throw Error(fmt::format("the {} of a batch is [{}], and the recorded step takes [{}]", name,
+                            fmt::join(given.sizes(), ", "), fmt::join(fixed.sizes(), ", ")),
+                "graph.enabled = true",
+                "a recording has one shape for good: batches of one size, or graph.enabled=false");
+  }
+  fixed.copy_(given, /*non_blocking=*/true);
+}
+
+const char* stage_name(Stage stage) { return kStageNames[static_cast<std::size_t>(stage)]; }
+
+/// What a library says of itself, without its stack.
+std::string first_line(const std::string& text) { return printable(text.substr(0, text.find('\n')), 200); }
+
+[[noreturn]] void explain(const CaptureWatch& watch, Stage stage, bool warmed_up, const std::string& said) {
+  const CaptureReason reason = capture_reason(watch.failed(), warmed_up);
+  throw Error("a step cannot be recorded: " + reason.why,
+              fmt::format("stage {} ({})", stage_name(stage), first_line(said)), reason.hint, Exit::failed);
+}
+
+}  // namespace
+
+StepGraph::StepGraph(const GraphConfig& config, const FusedAdam& adam, c10::Device device,
+                     std::function<void(const GraphFacts&)> told)
+    : config_(config),
+      device_(device),
+      plugin_(config.enabled ? &cuda_plugin() : nullptr),
+      told_(std::move(told)),
+      side_(side_stream(device)) {
+  const std::string why_not = adam.why_not_captured();
+  if (!config.enabled || config.scope != "step" || why_not.empty()) return;
+  throw Error("the optimiser cannot be part of the recording: " + why_not, "graph.scope = step",
+              "--set graph.scope=model records forward, loss and backward alone");
+}
+
+StepGraph::StepGraph(const GraphConfig& config, c10::Device device, const CudaPlugin& plugin,
+                     std::function<void(const GraphFacts&)> told)
+    : config_(config),
+      device_(device),
+      plugin_(config.enabled ? &plugin : nullptr),
+      told_(std::move(told)),
+      side_(side_stream(device)) {}
+
+StepGraph::~StepGraph() {
+  recorded_ = {};  // they lie in the graph's memory
+  if (graph_ != nullptr) plugin_->destroy_graph(graph_);
+}
+
+void StepGraph::renew(const Batch& batch, FusedAdam& adam, double learning_rate) {
+  if (!records() || !has_fault(Fault::lr_baked_in)) adam.set_learning_rate(learning_rate);
+  renew(batch);
+}
+
+void StepGraph::renew(const Batch& batch) {
+  if (plugin_ == nullptr) {
+    fixed_ = batch;
+    return;
+  }
+  if (records() && has_fault(Fault::stale_input)) return;
+  copy_to_fixed(fixed_.input, batch.input, "input");
+  copy_to_fixed(fixed_.target, batch.target, "target");
+}
+
+StepOutput StepGraph::run(const StepParts& parts, const std::function<void(Stage)>& enter) {
+  if (plugin_ == nullptr) {
+    const at::Tensor loss = launch_model(parts, enter);
+    enter(Stage::optimize);
+    return {loss.detach(), parts.optimize()};
+  }
+  const std::int64_t warmup = has_fault(Fault::no_warmup) ? 0 : config_.warmup;
+  if (steps_ < warmup) return warm_up(parts, enter);
+  if (!records()) record(parts);
+  return replay(parts, enter);
+}
+
+at::Tensor StepGraph::launch_model(const StepParts& parts, const std::function<void(Stage)>& enter) const {
+  enter(Stage::forward);
+  const at::Tensor loss = parts.forward(fixed_);
+  enter(Stage::backward);
+  parts.backward(loss);
+  return loss;
+}
+
+StepOutput StepGraph::warm_up(const StepParts& parts, const std::function<void(Stage)>& enter) {
+  // On the stream of the recording: what libraries and autograd set up for a stream is there when it begins.
+  const c10::Stream main = current_stream(device_);
+  put_behind(main, side_);
+  StepOutput out;
+  {
+    const c10::StreamGuard guard(side_);
+    out.loss = launch_model(parts, enter).detach();
+    enter(Stage::optimize);
+    out.gradient_norm = parts.optimize();
+  }
+  put_behind(side_, main);
+  keep_for(out.loss, main);
+  keep_for(out.gradient_norm, main);
+  ++steps_;
+  return out;
+}
+
+void StepGraph::record(const StepParts& parts) {
+  const c10::Stream main = current_stream(device_);
+  const std::int64_t begin_us = steady_us();
+  put_behind(main, side_);
+  Stage stage = Stage::forward;
+  CudaGraph* graph = nullptr;
+  {
+    const c10::StreamGuard guard(side_);
+    const CaptureWatch watch;
+    try {
+      graph = plugin_->begin_graph();
+      recorded_.loss = launch_model(parts, [&](Stage next) { stage = next; }).detach();
+      if (has_fault(Fault::item_in_capture)) recorded_.loss.item<float>();
+      if (config_.scope == "step") {
+        stage = Stage::optimize;
+        recorded_.gradient_norm = parts.optimize();
+      }
+      plugin_->end_graph(graph);
+    } catch (const std::exception& error) {
+      recorded_ = {};
+      if (graph != nullptr) plugin_->abandon_graph(graph);
+      explain(watch, stage, steps_ > 0, error.what());
+    }
+  }
+  put_behind(side_, main);
+  graph_ = graph;
+  told_({config_.scope, plugin_->graph_nodes(graph), steady_us() - begin_us, steps_});
+}
+
+StepOutput StepGraph::replay(const StepParts& parts, const std::function<void(Stage)>& enter) const {
+  enter(Stage::replay);
+  plugin_->launch_graph(graph_);
+  StepOutput out{recorded_.loss.clone(), {}};  // the next replay writes over it
+  if (config_.scope == "step") {
+    if (recorded_.gradient_norm.defined()) out.gradient_norm = recorded_.gradient_norm.clone();
+    return out;
+  }
+  enter(Stage::optimize);
+  out.gradient_norm = parts.optimize();
+  return out;
+}
+
+}  // namespace isobar

@@ -1,0 +1,84 @@
+#pragma once
+// CUDA graphs: what a step asks of the device is the same in every step, so it is recorded once and then
+// asked for with one call. A recording holds addresses, not values: all that is new in a step goes to places
+// that stay.
+#include <ATen/core/Tensor.h>
+#include <c10/core/Stream.h>
+
+#include <functional>
+#include <string>
+
+#include "config/config.h"
+#include "data/loader.h"
+#include "device/cuda_plugin.h"
+#include "device/stage_timer.h"
+#include "train/fused_adam.h"
+
+namespace isobar {
+
+/// What a step asks of the device, by stage. All tensors that these use must stay where they are.
+struct StepParts {
+  std::function<at::Tensor(const Batch&)> forward;  ///< gradients set to zero, forecast, loss
+  std::function<void(const at::Tensor&)> backward;  ///< from that loss
+  std::function<at::Tensor()> optimize;             ///< gives the length of the gradient
+};
+
+struct StepOutput {
+  at::Tensor loss;           ///< scalar
+  at::Tensor gradient_norm;  ///< scalar
+};
+
+/// What was recorded, and how long the host took for it.
+struct GraphFacts {
+  std::string scope;
+  GraphNodes nodes;
+  std::int64_t capture_us = 0;
+  std::int64_t warmup_steps = 0;
+};
+
+class StepGraph {
+ public:
+  /// `told` hears what was recorded, once. Error (exit code 2) when the optimiser cannot be part of
+  /// graph.scope = step. With graph.enabled = false every step is launched piece by piece on the current
+  /// stream.
+  StepGraph(const GraphConfig& config, const FusedAdam& adam, c10::Device device,
+            std::function<void(const GraphFacts&)> told);
+  /// For tests: another device than the one that was chosen.
+  StepGraph(const GraphConfig& config, c10::Device device, const CudaPlugin& plugin,
+            std::function<void(const GraphFacts&)> told);
+  ~StepGraph();
+  StepGraph(const StepGraph&) = delete;
+  StepGraph& operator=(const StepGraph&) = delete;
+
+  /// What is new in this step: the batch is copied to where the recording reads it, the rate to the device.
+  /// Error (exit code 2) when the batch has another shape than the first one.
+  void renew(const Batch& batch, FusedAdam& adam, double learning_rate);
+  void renew(const Batch& batch);
+
+  /// One step on what was renewed. graph.warmup steps are launched piece by piece on a side stream; then the
+  /// step is recorded there; from then on it is replayed on the current stream. `enter` hears the stages:
+  /// forward, backward and optimize of a step that is launched, replay of one that is replayed (and optimize
+  /// with graph.scope = model). The results are the caller's own. Error (exit code 1) that names operation
+  /// and stage when the step cannot be recorded.
+  StepOutput run(const StepParts& parts, const std::function<void(Stage)>& enter);
+
+  bool records() const { return graph_ != nullptr; }
+
+ private:
+  at::Tensor launch_model(const StepParts& parts, const std::function<void(Stage)>& enter) const;
+  StepOutput warm_up(const StepParts& parts, const std::function<void(Stage)>& enter);
+  void record(const StepParts& parts);
+  StepOutput replay(const StepParts& parts, const std::function<void(Stage)>& enter) const;
+
+  GraphConfig config_;
+  c10::Device device_;
+  const CudaPlugin* plugin_;  ///< null with graph.enabled = false
+  std::function<void(const GraphFacts&)> told_;
+  c10::Stream side_;
+  Batch fixed_;
+  std::int64_t steps_ = 0;  ///< launched piece by piece so far
+  CudaGraph* graph_ = nullptr;
+  StepOutput recorded_;  ///< where a replay leaves its results
+};
+
+}  // namespace isobar

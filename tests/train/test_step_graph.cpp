@@ -1,0 +1,189 @@
+// What of a graph needs no device: which step is launched and which replayed, what a batch must look like,
+// and the words for what cannot be recorded. tests/gpu/test_graph.cpp has the rest.
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/rand.h>
+#include <ATen/ops/zeros.h>
+
+#include <catch2/catch.hpp>
+#include <stdexcept>
+
+#include "core/fault.h"
+#include "device/fake_plugin.h"
+#include "support/errors.h"
+#include "train/capture_watch.h"
+#include "train/step_graph.h"
+
+using namespace isobar;
+
+namespace {
+
+using Names = std::vector<std::string>;
+const c10::Device kHere(c10::kCPU);
+
+struct WithFault {
+  explicit WithFault(const std::string& name) { set_fault(name, 0, "load", 0); }
+  ~WithFault() { set_fault("none", 0, "load", 0); }
+};
+
+Batch batch_of(double value, std::int64_t samples = 2) {
+  const at::Tensor field = at::ones({samples, 3, 4, 4}) * value;
+  return {field, field + 1};
+}
+
+/// A loop of steps whose loss is the sum of its batch.
+struct Loop {
+  explicit Loop(GraphConfig config)
+      : graph(config, kHere, device, [this](const GraphFacts& facts) { told.push_back(facts); }) {}
+
+  StepOutput step(const Batch& batch) {
+    stages.clear();
+    graph.renew(batch);
+    return graph.run(
+        parts, [this](Stage stage) { stages.emplace_back(kStageNames[static_cast<std::size_t>(stage)]); });
+  }
+
+  FakePlugin device;
+  std::vector<GraphFacts> told;
+  Names stages;
+  StepGraph graph;
+  StepParts parts{.forward = [](const Batch& batch) { return batch.input.sum() + batch.target.sum(); },
+                  .backward = [](const at::Tensor&) {},
+                  .optimize = [] { return at::zeros({}); }};
+};
+
+std::string reason_of(const std::function<void()>& run) {
+  const CaptureWatch watch;
+  try {
+    run();
+  } catch (const std::exception&) {
+    return watch.failed();
+  }
+  return "nothing failed";
+}
+
+}  // namespace
+
+TEST_CASE("so many steps are launched as the warm-up says, one is recorded, and the rest are replayed") {
+  const Names launched = {"forward", "backward", "optimize"};
+  Loop loop({.enabled = true, .scope = "step", .warmup = 2});
+  for (int i = 0; i < 2; ++i) {
+    const StepOutput out = loop.step(batch_of(i));
+    CHECK(loop.stages == launched);
+    CHECK(out.loss.item<double>() == 96 * (2 * i + 1));
+    CHECK_FALSE(loop.graph.records());
+  }
+  CHECK(loop.device.graphs().empty());
+  for (int i = 0; i < 3; ++i) {
+    loop.step(batch_of(i));
+    CHECK(loop.stages == Names{"replay"});
+  }
+  CHECK(loop.device.graphs() == Names{"begin", "end", "launch", "launch", "launch"});
+  REQUIRE(loop.told.size() == 1);
+  CHECK(loop.told[0].nodes.kernels == 40);
+  CHECK(loop.told[0].nodes.all() == 45);
+  CHECK(loop.told[0].warmup_steps == 2);
+}
+
+TEST_CASE("with the scope of the model the optimiser is launched behind each replay") {
+  Loop loop({.enabled = true, .scope = "model", .warmup = 1});
+  int updates = 0;
+  loop.parts.optimize = [&] {
+    ++updates;
+    return at::zeros({});
+  };
+  for (int i = 0; i < 4; ++i) loop.step(batch_of(i));
+  CHECK(loop.stages == Names{"replay", "optimize"});
+  CHECK(updates == 4);
+}
+
+TEST_CASE("without a graph each step is launched on its own batch") {
+  Loop loop({.enabled = false, .scope = "step", .warmup = 1});
+  for (int i = 0; i < 3; ++i) {
+    CHECK(loop.step(batch_of(i, i + 1)).loss.item<double>() == 48 * (i + 1) * (2 * i + 1));
+    CHECK(loop.stages == Names{"forward", "backward", "optimize"});
+  }
+  CHECK(loop.device.graphs().empty());
+}
+
+TEST_CASE("results are the caller's own: the next replay does not change them") {
+  Loop loop({.enabled = true, .scope = "step", .warmup = 1});
+  loop.step(batch_of(1));
+  const at::Tensor first = loop.step(batch_of(1)).loss;
+  const at::Tensor second = loop.step(batch_of(1)).loss;
+  CHECK(first.const_data_ptr() != second.const_data_ptr());
+}
+
+TEST_CASE("a batch of another shape is refused with both shapes, warmed up or recorded") {
+  Loop loop({.enabled = true, .scope = "step", .warmup = 2});
+  for (int steps = 0; steps < 4; ++steps) {
+    loop.step(batch_of(1));
+    const std::string told = error_of([&] { loop.step(batch_of(1, 1)); }, Exit::bad_input);
+    CHECK_THAT(told, says("[1, 3, 4, 4]") && says("[2, 3, 4, 4]") && says("graph.enabled=false"));
+  }
+}
+
+TEST_CASE("fault stale_input: what is recorded sees no new batch") {
+  const WithFault fault("stale_input");
+  Loop loop({.enabled = true, .scope = "step", .warmup = 1});
+  loop.step(batch_of(1));
+  at::Tensor seen;
+  loop.parts.forward = [&](const Batch& batch) {
+    seen = batch.input;
+    return batch.input.sum();
+  };
+  loop.step(batch_of(2));
+  CHECK(seen.min().item<double>() == 2);
+  loop.step(batch_of(3));
+  CHECK(seen.min().item<double>() == 2);
+}
+
+TEST_CASE("fault no_warmup: the first step is recorded") {
+  const WithFault fault("no_warmup");
+  Loop loop({.enabled = true, .scope = "step", .warmup = 20});
+  loop.step(batch_of(1));
+  CHECK(loop.device.graphs() == Names{"begin", "end", "launch"});
+}
+
+TEST_CASE("what fails while it is recorded is named by operation and stage, and the recording is given up") {
+  Loop loop({.enabled = true, .scope = "step", .warmup = 1});
+  loop.step(batch_of(1));
+  loop.parts.backward = [](const at::Tensor&) { at::ones({2}).item<float>(); };  // two values are no number
+  const std::string told = error_of([&] { loop.step(batch_of(1)); }, Exit::failed);
+  CHECK_THAT(told, says("cannot be recorded") && says("reads the device from the host") &&
+                       says("stage backward") && says("after the replay"));
+  CHECK(loop.device.graphs() == Names{"begin", "abandon"});
+  CHECK_FALSE(loop.graph.records());
+  loop.parts.backward = [](const at::Tensor&) {};
+  loop.parts.optimize = []() -> at::Tensor { throw std::runtime_error("a driver says no"); };
+  CHECK_THAT(error_of([&] { loop.step(batch_of(1)); }, Exit::failed),
+             says("stage optimize") && says("a driver says no"));
+}
+
+TEST_CASE("the innermost operation that an error left is the one that is named") {
+  CHECK(reason_of([] { at::ones({2}).item<float>(); }) == "aten::item");
+  CHECK(reason_of([] { at::ones({2, 3}).matmul(at::ones({2, 3})); }) == "aten::mm");
+  CHECK(reason_of([] {
+          at::ones({2});
+          throw std::runtime_error("behind an operation");
+        }) == "aten::fill_");
+  CHECK(reason_of([] {
+          try {
+            at::ones({2}).item<float>();
+          } catch (const std::exception&) {
+          }
+        }) == "nothing failed");
+}
+
+TEST_CASE("reasons and what to do, by operation") {
+  CHECK_THAT(capture_reason("aten::_local_scalar_dense", true).why, says("from the host"));
+  CHECK_THAT(capture_reason("aten::_local_scalar_dense", true).hint, says("after the replay"));
+  CHECK_THAT(capture_reason("aten::nonzero", true).why, says("shape"));
+  CHECK_THAT(capture_reason("aten::_to_copy", true).why, says("copies between host and device"));
+  CHECK_THAT(capture_reason("aten::mm", true).why, says("aten::mm"));
+  CHECK_THAT(capture_reason("aten::mm", false).why, says("first time"));
+  CHECK_THAT(capture_reason("aten::mm", false).hint, says("graph.warmup"));
+  CHECK_THAT(capture_reason("", true).why, says("another stream"));
+  CHECK_THAT(capture_reason("", false).why, says("a library"));
+}
