@@ -45,7 +45,9 @@ StepSides::StepSides(const fs::path& folder, const nlohmann::ordered_json& sheet
     : ours("our side", our_command(folder, sheet), {}, folder / "ours.log", kStepPatience_s),
       peer("PyTorch's side", peer_command(folder), whole_environment(peers, environment), folder / "peer.log",
            kStepPatience_s),
-      tf32_(sheet["tf32"]) {}
+      tolerance_(sheet["tf32"]                 ? kLossTf32
+                 : sheet.value("fused", false) ? kLossFused
+                                               : kLoss) {}
 
 double StepSides::largest_difference(const std::string& form) {
   ours.ask("reset", kStepPatience_s);
@@ -57,7 +59,7 @@ double StepSides::largest_difference(const std::string& form) {
     const double difference = std::abs(mine.at(i) - theirs.at(i));
     worst = std::isfinite(difference) ? std::max(worst, difference) : INFINITY;
   }
-  if (worst > (tf32_ ? kLossTf32 : kLoss)) {
+  if (worst > tolerance_) {
     throw Error(fmt::format("the losses of ten steps differ by {:.3g}; nothing was timed", worst),
                 fmt::format("ours: {:.9g}; PyTorch's, {}: {:.9g}", fmt::join(mine, " "), form,
                             fmt::join(theirs, " ")),

@@ -30,7 +30,7 @@ struct StepSides {
   Worker peer;
 
  private:
-  bool tf32_;
+  double tolerance_;
 };
 
 /// Medians of one block's steps and parts, in milliseconds.

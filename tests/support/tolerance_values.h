@@ -13,6 +13,8 @@ inline constexpr double kKeyBias = 1e-6;
 inline constexpr double kPrediction = 1e-5;
 /// Losses after each of ten Adam steps.
 inline constexpr double kLoss = 1e-6;
+/// The same of the fused model against PyTorch's plain one: its loss adds 10^5 squares in float32, ours in float64.
+inline constexpr double kLossFused = 5e-6;
 /// Losses of twenty Adam steps on a CUDA device in fp32 against the CPU, relative: sums run in another order, and
 /// Adam's first steps turn the rounding of small gradients into whole steps.
 inline constexpr double kLossAcrossDevices = 1e-4;
