@@ -1,6 +1,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/ladder_command.h"
 #include "cli/predict_command.h"
 #include "cli/quartet_command.h"
 #include "cli/record_command.h"
@@ -26,7 +27,7 @@ int dispatch(const std::vector<std::string>& arguments) {
   if (command == "sweep") return sweep_command(rest);
   if (command == "predict") return predict_command(rest);
   if (command == "record") return record_command(rest);
-  if (command == "ladder") return ladder_command();
+  if (command == "ladder") return ladder_command(rest);
   const std::string nearest = nearest_name(
       command, {"run", "data", "ladder", "show", "runs", "quartet", "sweep", "predict", "record"});
   throw Error("unknown command \"" + printable(command, 40) + "\"", "./isobar",

@@ -17,9 +17,6 @@
 namespace isobar {
 namespace {
 
-constexpr std::int64_t kMostSteps = 1'000'000;
-constexpr std::int64_t kMostRepeats = 100;
-
 std::string trimmed(const std::string& text) {
   const std::size_t begin = text.find_first_not_of(' ');
   return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
@@ -68,7 +65,8 @@ bool takes(const std::string& lesson, const std::string& preset, const std::stri
   return true;
 }
 
-/// Keys that these commands set themselves.
+}  // namespace
+
 void check_free(const std::string& setting, const std::string& command, bool whole) {
   const std::string key = key_of(setting);
   const auto refuse = [&](const std::string& hint) {
@@ -90,6 +88,8 @@ std::int64_t checked_count(std::int64_t value, std::int64_t most, const char* op
   throw Error(fmt::format("{} {} is not allowed", option, value), "command line",
               fmt::format("it must be from 1 to {}", most));
 }
+
+namespace {
 
 [[noreturn]] void refuse_extra(const std::string& first, bool is_sweep) {
   std::vector<std::string> known = {"--preset", "--config", "--set", "--steps", "--json", "--help"};

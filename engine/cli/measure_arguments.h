@@ -39,6 +39,16 @@ MeasureArguments parse_sweep_arguments(const std::vector<std::string>& arguments
 /// honours, on first, then off. Error (exit code 2) when the lesson has none.
 std::vector<SweepAxis> section_axes(const LessonInfo& lesson, const std::string& section);
 
+/// Refuses settings of keys that `command` sets itself (Error, exit code 2); `whole`: it trains whole runs.
+void check_free(const std::string& setting, const std::string& command, bool whole);
+
+/// `value` where it is from 1 to `most`, else an Error (exit code 2) that names the option.
+std::int64_t checked_count(std::int64_t value, std::int64_t most, const char* option);
+
+/// Most repeats that any of these commands makes, and most steps.
+inline constexpr std::int64_t kMostRepeats = 100;
+inline constexpr std::int64_t kMostSteps = 1'000'000;
+
 /// "key=a,b,[1,2]" as an axis: commas inside brackets and quotes do not split. Error (exit code 2) for an
 /// empty or repeated value.
 SweepAxis parse_axis(const std::string& text);

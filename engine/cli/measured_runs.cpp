@@ -70,8 +70,8 @@ Spread MeasuredPoint::figures(double RunSummary::*figure) const {
 
 MeasuredRuns::MeasuredRuns(MeasurePlan plan, std::vector<MeasuredPoint> points)
     : plan_(std::move(plan)), points_(std::move(points)) {
-  const LessonInfo& lesson = plan_.arguments.lesson;
   for (const MeasuredPoint& point : points_) {
+    const LessonInfo& lesson = lesson_of(point);
     Settings settings = plan_.arguments.settings;
     settings.sets = sets_of(point);
     configs_.push_back(
@@ -80,7 +80,7 @@ MeasuredRuns::MeasuredRuns(MeasurePlan plan, std::vector<MeasuredPoint> points)
     if (!plan_.arguments.whole)
       config.train.steps = whole_rounds(plan_.arguments.steps, config) + kMeasureWarmUpSteps;
   }
-  check_can_run(lesson);
+  for (const MeasuredPoint& point : points_) check_can_run(lesson_of(point));
 }
 
 std::vector<std::string> MeasuredRuns::sets_of(const MeasuredPoint& point) const {
@@ -120,7 +120,7 @@ int MeasuredRuns::run() {
 
 int MeasuredRuns::run_once(MeasuredPoint& point, std::int64_t steps, std::int64_t repeat) {
   const MeasureArguments& arguments = plan_.arguments;
-  const std::string& lesson = arguments.lesson.name;
+  const std::string& lesson = lesson_of(point).name;
   const fs::path folder = reserve_run_folder("runs", lesson);
   if (group_.empty()) group_ = plan_.command + folder.filename().string().substr(lesson.size());
   std::vector<std::string> words = {(program_folder() / lesson).string(), "--run-dir", folder.string()};

@@ -1,8 +1,11 @@
 #pragma once
-// Runs of one lesson with some settings that differ, in turn (A B C A B C ...), as processes of their own
-// whose figures are read from the run folders they leave. `quartet` and `sweep` are two uses of it.
+// Runs of one lesson with some settings that differ, or of several lessons with the same, in turn (A B C A B
+// C
+// ...), as processes of their own whose figures are read from the run folders they leave. `quartet`, `sweep`
+// and `ladder` are uses of it.
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,8 +20,9 @@
 namespace isobar {
 
 struct MeasuredPoint {
-  std::string name;               ///< run.point, and what progress calls it
-  std::vector<std::string> sets;  ///< "key=value", over the settings of all
+  std::string name;                       ///< run.point, and what progress calls it
+  std::vector<std::string> sets;          ///< "key=value", over the settings of all
+  std::optional<LessonInfo> lesson = {};  ///< of a ladder: this one instead of the plan's
   std::vector<std::filesystem::path> runs = {};
   std::vector<SteadyFigures> repeats = {};
   std::vector<double> wall_s = {};  ///< how long each took, its start included
@@ -27,7 +31,8 @@ struct MeasuredPoint {
 
   /// samples/s of the repeats; empty where none has a step after its warm-up.
   Spread rate() const;
-  /// Over the repeats: the median of a field's last value, of figures that only some steps have; -1 without it.
+  /// Over the repeats: the median of a field's last value, of figures that only some steps have; -1 without
+  /// it.
   double last(std::string_view name) const;
   /// Over the repeats: the median of a field's mean over steady steps; -1 when no step has it.
   double field(std::string_view name) const;
@@ -38,7 +43,7 @@ struct MeasuredPoint {
 };
 
 struct MeasurePlan {
-  std::string command;  ///< "quartet" or "sweep"
+  std::string command;  ///< "quartet", "sweep" or "ladder"
   MeasureArguments arguments;
   bool stop_at_failure = true;  ///< else the other points go on
 };
@@ -60,6 +65,9 @@ class MeasuredRuns {
   bool was_stopped() const { return stopped_; }        ///< by a signal, so that some runs are missing
 
  private:
+  const LessonInfo& lesson_of(const MeasuredPoint& point) const {
+    return point.lesson ? *point.lesson : plan_.arguments.lesson;
+  }
   std::vector<std::string> sets_of(const MeasuredPoint& point) const;
   int prepare_data();
   int run_once(MeasuredPoint& point, std::int64_t steps, std::int64_t repeat);

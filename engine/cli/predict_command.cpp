@@ -54,7 +54,7 @@ std::string graph_text(const StepForm& form) {
 }
 
 void print_class(const char* name, double time_us, double step_us) {
-  std::printf("  %-12s %9.2f ms  %5.1f %%\n", name, time_us * 1e-3, 100 * time_us / step_us);
+  std::printf("  %-13s %8.2f ms  %5.1f %%\n", name, time_us * 1e-3, 100 * time_us / step_us);
 }
 
 /// What the tutorial published for this rung, side by side and in no ratio.
@@ -87,6 +87,7 @@ void print(const Prediction& prediction, const LessonInfo& lesson) {
   print_class("GEMM", classes.gemm_us, step_us);
   print_class("element-wise", classes.element_us, step_us);
   print_class("misc", classes.misc_us, step_us);
+  if (time.small_us > 0) print_class("small kernels", time.small_us, step_us);
   if (time.upload_us > 0) print_class("upload", time.upload_us, step_us);
   std::printf("  device       %9.2f ms\n", time.device_us() * 1e-3);
   std::printf("  host         %9.2f ms  %.0f launches of %.0f to %.0f us (%.2f to %.2f ms) one by one\n",
@@ -119,6 +120,7 @@ Json to_json(const Prediction& prediction) {
           {"gemm_us", classes.gemm_us},
           {"element_us", classes.element_us},
           {"misc_us", classes.misc_us},
+          {"small_us", time.small_us},
           {"upload_us", time.upload_us},
           {"device_us", time.device_us()},
           {"launches", time.launches},

@@ -23,12 +23,13 @@ constexpr std::int64_t kSteps = 10;
 
 using Stages = std::vector<std::pair<std::string, double>>;
 
-/// The stages of the step. Where the device waits for launches, the waiting is in all of them.
+/// The stages of the step. Where kernels are too small or the device waits for launches, that is in all of
+/// them.
 Stages stages_of(const Prediction& prediction) {
   const StepTime& time = prediction.time;
   const double forward_us = time.forward.total_us();
   const double backward_us = time.backward.total_us();
-  const double longer = time.step_us() / time.device_us();
+  const double longer = time.step_us() / (time.classes().total_us() + time.upload_us);
   Stages out;
   if (time.upload_us > 0) out.emplace_back("copy", time.upload_us * longer);
   if (!time.graph) {
@@ -36,10 +37,10 @@ Stages stages_of(const Prediction& prediction) {
     out.emplace_back("backward", backward_us * longer);
     out.emplace_back("optimize", time.optimize_us * longer);
   } else if (prediction.form.graph_has_optimizer) {
-    out.emplace_back("replay", forward_us + backward_us + time.optimize_us);
+    out.emplace_back("replay", (forward_us + backward_us + time.optimize_us) * longer);
   } else {
-    out.emplace_back("optimize", time.optimize_us);
-    out.emplace_back("replay", forward_us + backward_us);
+    out.emplace_back("optimize", time.optimize_us * longer);
+    out.emplace_back("replay", (forward_us + backward_us) * longer);
   }
   return out;
 }

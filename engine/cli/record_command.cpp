@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint64_t kMostBytes = 100'000;
+constexpr std::uint64_t kMostBytes = 150'000;  // of which the operators of 12 blocks are half
 constexpr std::size_t kMostNameLetters = 40;
 constexpr const char* kRecord = "./isobar record";
 constexpr const char* kUsage =
@@ -41,9 +41,13 @@ struct RecordArguments {
   Settings settings;
 };
 
-/// "NVIDIA H200" -> "h200".
-std::string folder_word(const std::string& device) {
+/// "NVIDIA H200" -> "h200", "Intel(R) Xeon(R)" -> "intel-xeon".
+std::string folder_word(std::string device) {
   std::string out;
+  for (const char* const sign : {"(R)", "(TM)"}) {
+    for (std::size_t at = device.find(sign); at != std::string::npos; at = device.find(sign))
+      device.erase(at, std::string(sign).size());
+  }
   for (const char c : device) {
     const auto letter = static_cast<unsigned char>(c);
     if (std::isalnum(letter) != 0) {

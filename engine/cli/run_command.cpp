@@ -93,14 +93,4 @@ int data_command(const std::vector<std::string>& arguments) {
   become(words);
 }
 
-int ladder_command() {
-  const fs::path home = project_home();
-  for (const std::string& name : lesson_names(home)) {
-    const bool built = fs::exists(program_folder() / name);
-    std::printf("%-20s %s%s\n", name.c_str(), read_lesson(home, name).title.c_str(),
-                built ? "" : "  (not built yet)");
-  }
-  return 0;
-}
-
 }  // namespace isobar

@@ -12,7 +12,4 @@ int run_command(const std::vector<std::string>& arguments);
 /// `data make [options]`: becomes make_fields. `data check FOLDER`: see check_command.h.
 int data_command(const std::vector<std::string>& arguments);
 
-/// `ladder`: the lessons in order.
-int ladder_command();
-
 }  // namespace isobar

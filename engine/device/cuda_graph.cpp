@@ -70,6 +70,7 @@ GraphNodes graph_nodes(CudaGraph* graph) {
 void launch_graph(CudaGraph* graph) { graph->graph.replay(); }
 
 void destroy_graph(CudaGraph* graph) noexcept {
+  cudaDeviceSynchronize();  // it may be at work still, in memory that goes with it
   try {
     delete graph;
   } catch (const std::exception&) {  // the device is lost; whoever uses it next is told

@@ -18,6 +18,8 @@ constexpr double kMicro = 1e6;
 constexpr double kLeastLaunch_us = 3;
 constexpr double kLaunch_us = 4;
 constexpr double kMostLaunch_us = 5;
+// What a kernel takes on the device however little it does: an estimate.
+constexpr double kLeastKernel_us = 2;
 // Adam: weights, gradients and two moments read, three of them written; in plain operations about 65.
 constexpr double kFusedAdamBytes = 28;
 constexpr double kPlainAdamBytes = 65;
@@ -110,10 +112,11 @@ double StepTime::step_us() const { return graph ? device_us() : std::max(host_us
 std::string StepTime::bound() const {
   const ClassTimes times = classes();
   if (!graph && host_us > device_us()) return "host (launch)";
-  const std::array<std::pair<double, const char*>, 5> parts = {{{times.attention_us, "attention"},
+  const std::array<std::pair<double, const char*>, 6> parts = {{{times.attention_us, "attention"},
                                                                 {times.gemm_us, "GEMM"},
                                                                 {times.element_us, "element-wise"},
                                                                 {times.misc_us, "misc"},
+                                                                {small_us, "small kernels"},
                                                                 {upload_us, "upload"}}};
   return std::max_element(parts.begin(), parts.end())->second;
 }
@@ -172,6 +175,7 @@ StepTime predict_step(const StepForm& form, const DeviceRates& device) {
     out.upload_us =
         2 * values_of(form.shape, form.batch) * sizeof(float) / (device.copy_gb_per_s * 1e9) * kMicro;
   out.launches = count_launches(form);
+  out.small_us = std::max(0.0, out.launches * kLeastKernel_us - out.classes().total_us());
   out.element_bytes = element_bytes + state_bytes;
   out.host_us = out.launches * kLaunch_us;
   out.host_least_us = out.launches * kLeastLaunch_us;

@@ -48,9 +48,10 @@ struct ClassTimes {
 struct StepTime {
   ClassTimes forward;
   ClassTimes backward;
-  double optimize_us = 0;    ///< element-wise too: misc
-  double upload_us = 0;      ///< 0 where it runs beside the rest
-  double launches = 0;       ///< kernels a step when each is launched by itself
+  double optimize_us = 0;  ///< element-wise too: misc
+  double small_us = 0;   ///< kernels that are too small for their rates: each takes 2 us at least (estimate)
+  double upload_us = 0;  ///< 0 where it runs beside the rest
+  double launches = 0;   ///< kernels a step when each is launched by itself
   double element_bytes = 0;  ///< moved by element-wise kernels and the optimiser
   double host_us = 0;        ///< to launch all that, one by one
   double host_least_us = 0;  ///< with 3 us a launch
@@ -61,12 +62,13 @@ struct StepTime {
 
   /// Both directions, the optimiser in misc.
   ClassTimes classes() const;
-  double device_us() const { return classes().total_us() + upload_us; }
+  double device_us() const { return classes().total_us() + small_us + upload_us; }
   /// What a graph saves, or would: max(0, host - device).
   double graph_gain_us() const;
   /// max(host, device); of a graph the device's time.
   double step_us() const;
-  /// "attention", "GEMM", "element-wise", "misc", "upload", or "host (launch)" when the device waits for it.
+  /// "attention", "GEMM", "element-wise", "misc", "small kernels", "upload", or "host (launch)" when the
+  /// device waits for it.
   std::string bound() const;
 };
 

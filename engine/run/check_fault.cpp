@@ -27,13 +27,15 @@ void check_fault(const Config& config, c10::Device device) {
                             config.amp.mode),
                 where, "--set amp.mode=bf16 or fp16, or another fault");
   }
-  const bool tanh_needs = fault == Fault::tanh_gelu && !config.fusion.bias_gelu;
-  const bool adam_needs = fault == Fault::unfused_adam && !config.fusion.adam;
-  if (tanh_needs || adam_needs) {
-    const std::string key = tanh_needs ? "fusion.bias_gelu" : "fusion.adam";
+  const auto needs = [&](Fault wanted, bool is_on, const std::string& key) {
+    if (fault != wanted || is_on) return;
     throw Error(fmt::format("the fault {} is one of a fusion that is off", config.run.fault), where,
                 "--set " + key + "=true, or another fault");
-  }
+  };
+  needs(Fault::tanh_gelu, config.fusion.bias_gelu, "fusion.bias_gelu");
+  needs(Fault::unfused_adam, config.fusion.adam, "fusion.adam");
+  // Without the fused norm only the tensors are looked at.
+  needs(Fault::nan_in_padding, config.fusion.grad_norm, "fusion.grad_norm");
 }
 
 void check_needs(const LessonInfo& lesson, c10::Device device) {

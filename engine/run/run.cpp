@@ -190,9 +190,8 @@ void Run::announce(const Dataset& train, const Dataset& valid, std::int64_t para
     console_.line("  " + config.amp.mode + "    " + given);
   if (!attention_.empty()) console_.line("  attention  " + attention_);
   console_.line("  run     " + folder_.path.string());
-  if (measures()) {
+  if (measures())
     console_.line("  MEASURE " + config.run.measure + ": " + measure_sentence(config.run.measure));
-  }
   if (config.run.fault != "none") {
     console_.line("  FAULT   " + config.run.fault + ": " + fault_sentence(fault_setting()));
     board_->mark_fault(config.run.fault);

@@ -172,9 +172,9 @@ TEST_CASE("names that nobody knows get letters of their own") {
                                        .span(0, "loop", "forward", 0, 100)
                                        .span(0, "a", "reduce", 0, 100)
                                        .span(0, "b", "exchange", 0, 100)
-                                       .span(0, "c", "Rotate", 0, 100));
+                                       .span(0, "c", "Twist", 0, 100));
   const std::string text = drawn(table, {}, 60);
-  CHECK_THAT(text, says("e reduce") && says("x exchange") && says("R Rotate") && says("F forward"));
+  CHECK_THAT(text, says("e reduce") && says("x exchange") && says("T Twist") && says("F forward"));
 }
 
 TEST_CASE("uploads beside compute are counted as unions, once, and within the steps") {

@@ -2,6 +2,7 @@
 // cannot run.
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cli/programs.h"
 #include "core/nvidia.h"
@@ -224,4 +225,36 @@ TEST_CASE("without its device a lesson is refused, and a run of another machine 
   CHECK_THAT(mistyped.err, says("mean graph.enabled?"));
   CHECK(mistyped.out.empty());
   CHECK(world.run({"run", "08_gpu", "--help"}).code == 0);
+}
+
+TEST_CASE("the predictions beside the lessons are what their commands give today") {
+  const TempFolder folder;
+  const fs::path home = project_home();
+  std::size_t seen = 0;
+  for (const auto& lesson : fs::directory_iterator(home / "lessons")) {
+    if (!fs::exists(lesson.path() / "lesson.toml") || !fs::exists(lesson.path() / "recorded")) continue;
+    for (const auto& file : fs::recursive_directory_iterator(lesson.path() / "recorded")) {
+      if (file.path().filename() != "run.toml") continue;
+      const std::string head = read_text_file(file.path(), 100'000);
+      const std::string key = "Made by: ./isobar ";
+      const std::size_t at = head.find(key);
+      if (head.rfind("# Predicted by model", 0) != 0 || at == std::string::npos) continue;
+      const std::string line = head.substr(at + key.size(), head.find('\n') - at - key.size());
+      std::vector<std::string> words = {ISOBAR_CLI};
+      std::istringstream typed(line);
+      for (std::string word; typed >> word;) words.push_back(word);
+      const std::string again = folder / std::to_string(++seen);
+      words.insert(words.end(), {"--run-dir", again});
+      INFO(file.path() << ": lessons/08_cuda_graphs/make_predicted.sh makes them anew");
+      REQUIRE(run_process(words).code == 0);
+      CHECK(read_text_file(fs::path(again) / "run.toml", 100'000) == head);
+      const auto summary = [](const fs::path& run) {
+        const std::string text = read_text_file(run / "rank-0000.jsonl", 100'000);
+        return text.substr(text.find("{\"kind\":\"note\""));  // the head says when it was made
+      };
+      CHECK(summary(again) == summary(file.path().parent_path()));
+    }
+  }
+  // As long as the lesson itself is not here, nothing lies beside it that could be asked for.
+  CHECK((seen > 0 || !fs::exists(home / "lessons/08_cuda_graphs/lesson.toml")));
 }

@@ -129,6 +129,9 @@ TEST_CASE("a graph saves what the host needs beyond the device's time, and nothi
   const StepTime small = predict_step(form, rates_of("H200"));
   CHECK(small.bound() == "host (launch)");
   CHECK(small.step_us() == small.host_us);
+  CHECK(small.small_us > 0);  // 2 us a kernel is all that a graph can save down to
+  CHECK(small.device_us() == Approx(2 * small.launches));
+  CHECK(large.small_us == 0);
   form.graph = true;
   const StepTime replayed = predict_step(form, rates_of("H200"));
   CHECK(replayed.step_us() == Approx(small.step_us() - small.graph_gain_us()));

@@ -80,6 +80,39 @@ NormReference norm_reference(const KernelCase& test, const NormInput& in, double
   return out;
 }
 
+/// What the kernels made of it.
+struct NormResult {
+  std::vector<float> sum, y, mean, rstd, dx, da, dweight, dbias, dbranch;
+};
+
+void require_norm(const KernelCase& test, const NormParts& parts, const NormReference& expected,
+                  const NormResult& found) {
+  constexpr ElementType f32 = ElementType::f32;
+  const auto columns = static_cast<std::size_t>(test.columns);
+  const auto row_error = [&](std::size_t i) {
+    return kRow * (1 + test.scale * expected.rstd[i / columns]) * (1 + std::abs(expected.y[i]));
+  };
+  require_near("sum", f32, found.sum, expected.sum, [&](std::size_t) { return 1e-6 * (test.scale + 1); });
+  require_near("mean", f32, found.mean, expected.mean, [&](std::size_t) { return kRow * test.scale; });
+  require_near("rstd", f32, found.rstd, expected.rstd,
+               [&](std::size_t i) { return kRow * expected.rstd[i] * (1 + test.scale * expected.rstd[i]); });
+  require_near("y", test.type, found.y, expected.y, row_error);
+  const auto dx_error = [&](std::size_t i) { return row_error(i) * (1 + 4 * expected.rstd[i / columns]); };
+  require_near("dx", f32, found.dx, expected.dx, dx_error);
+  if (parts.cast) require_near("da", test.type, found.da, expected.dx, dx_error);
+  double largest_rstd = 1;
+  for (const double value : expected.rstd) largest_rstd = std::max(largest_rstd, value);
+  const auto sum_error = [&](const std::vector<double>& sizes) {
+    return [&, factor = kSum * (1 + test.scale * largest_rstd)](std::size_t i) {
+      return factor * (sizes[i] + 1e-6);
+    };
+  };
+  require_near("dweight", f32, found.dweight, expected.dweight, sum_error(expected.dweight_size));
+  require_near("dbias", f32, found.dbias, expected.dbias, sum_error(expected.dbias_size));
+  if (parts.branch_bias)
+    require_near("dbranch_bias", f32, found.dbranch, expected.dbranch, sum_error(expected.dbranch_size));
+}
+
 /// Where the values of a head lie, and the definition.
 struct HeadReference {
   std::vector<double> sums;     ///< [B, 2]
@@ -172,29 +205,9 @@ void check_residual_norm(KernelPlace& place, const KernelCase& test, const NormP
   scratch.bytes();
 
   const NormReference expected = norm_reference(test, in, forward.eps);
-  const auto columns = static_cast<std::size_t>(test.columns);
-  const auto row_error = [&](std::size_t i) {
-    return kRow * (1 + test.scale * expected.rstd[i / columns]) * (1 + std::abs(expected.y[i]));
-  };
-  require_near("sum", f32, sum.values(), expected.sum, [&](std::size_t) { return 1e-6 * (test.scale + 1); });
-  require_near("mean", f32, mean.values(), expected.mean, [&](std::size_t) { return kRow * test.scale; });
-  require_near("rstd", f32, rstd.values(), expected.rstd,
-               [&](std::size_t i) { return kRow * expected.rstd[i] * (1 + test.scale * expected.rstd[i]); });
-  require_near("y", test.type, y.values(test.type), expected.y, row_error);
-  const auto dx_error = [&](std::size_t i) { return row_error(i) * (1 + 4 * expected.rstd[i / columns]); };
-  require_near("dx", f32, dx.values(), expected.dx, dx_error);
-  if (parts.cast) require_near("da", test.type, da.values(test.type), expected.dx, dx_error);
-  double largest_rstd = 1;
-  for (const double value : expected.rstd) largest_rstd = std::max(largest_rstd, value);
-  const auto sum_error = [&](const std::vector<double>& sizes) {
-    return [&, factor = kSum * (1 + test.scale * largest_rstd)](std::size_t i) {
-      return factor * (sizes[i] + 1e-6);
-    };
-  };
-  require_near("dweight", f32, dweight.values(), expected.dweight, sum_error(expected.dweight_size));
-  require_near("dbias", f32, dbias.values(), expected.dbias, sum_error(expected.dbias_size));
-  if (parts.branch_bias)
-    require_near("dbranch_bias", f32, dbranch.values(), expected.dbranch, sum_error(expected.dbranch_size));
+  require_norm(test, parts, expected,
+               {sum.values(), y.values(test.type), mean.values(), rstd.values(), dx.values(),
+                da.values(test.type), dweight.values(), dbias.values(), dbranch.values()});
   place.drop();
 }
 

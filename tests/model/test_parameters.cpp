@@ -140,3 +140,57 @@ TEST_CASE("a name taken twice or a shard that does not divide is refused") {
              }),
              says("equal shards"));
 }
+
+TEST_CASE("joined parameters lie side by side, keep names and values, and share one leaf") {
+  const std::int64_t embed = 30;  // 900 and 30 are no multiples of 16
+  const auto declare = [&](Parameters& parameters) {
+    for (const char* const name : {"q", "k", "v"}) {
+      parameters.add({.name = std::string(name) + ".weight",
+                      .full_shape = {embed, embed},
+                      .init = Init::truncated_normal});
+      parameters.add(
+          {.name = std::string(name) + ".bias", .full_shape = {embed}, .init = Init::truncated_normal});
+    }
+    parameters.add({.name = "last", .full_shape = {7}, .init = Init::ones});
+  };
+  Parameters plain, joined;
+  declare(plain);
+  declare(joined);
+  const at::Tensor weight = joined.join({"q.weight", "k.weight", "v.weight"});
+  const at::Tensor bias = joined.join({"q.bias", "k.bias", "v.bias"});
+  plain.materialise(4, at::kCPU);
+  joined.materialise(4, at::kCPU);
+  REQUIRE(weight.sizes() == at::IntArrayRef({90, 30}));
+  REQUIRE(bias.sizes() == at::IntArrayRef({90}));
+  CHECK(weight.is_leaf());
+  std::vector<at::Tensor> weights, biases;
+  for (std::size_t i = 0; i < plain.all().size(); ++i) {
+    INFO(plain.all()[i].name);
+    CHECK(plain.all()[i].name == joined.all()[i].name);
+    CHECK(at::equal(plain.all()[i].tensor, joined.all()[i].tensor));
+    if (i < 6) (i % 2 == 0 ? weights : biases).push_back(plain.all()[i].tensor);
+  }
+  CHECK(at::equal(weight, at::cat(weights)));
+  CHECK(at::equal(bias, at::cat(biases)));
+  CHECK(joined.count() == plain.count());
+  CHECK(joined.padding() > 0);
+  (weight.square().sum() + bias.sum()).backward();
+  CHECK(at::equal(joined.find("k.weight").tensor.grad(), 2 * weight.narrow(0, 30, 30)));
+  CHECK(joined.find("v.bias").tensor.grad().eq(1).all().item<bool>());
+  CHECK(joined.find("last").tensor.grad().eq(0).all().item<bool>());
+  CHECK(joined.gradients()[-1].item<float>() == 0);
+}
+
+TEST_CASE("parameters that cannot be joined are refused") {
+  Parameters parameters;
+  parameters.add({.name = "a", .full_shape = {4, 6}});
+  parameters.add({.name = "b", .full_shape = {4, 5}});
+  parameters.add({.name = "c", .full_shape = {2, 6}});
+  CHECK_THAT(failure_of([&] { parameters.join({"a", "b"}); }), says("[4, 5]") && says("[4, 6]"));
+  CHECK_THAT(failure_of([&] { parameters.join({"a", "z"}); }), says("no such parameter") && says("z"));
+  CHECK_THAT(failure_of([&] { parameters.join({"a", "a"}); }), says("twice"));
+  CHECK(parameters.join({"a", "c"}).sizes() == at::IntArrayRef({6, 6}));
+  CHECK_THAT(failure_of([&] { parameters.join({"c"}); }), says("twice") && says("c"));
+  parameters.materialise(1, at::kCPU);
+  CHECK_THAT(failure_of([&] { parameters.join({"b"}); }), says("before"));
+}

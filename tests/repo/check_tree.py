@@ -138,6 +138,8 @@ def violations(root):
                 for number, rule in check:
                     yield path, number, rule
     for folder in sorted((root / "lessons").glob("[0-9][0-9]_*")):
+        if not (folder / "lesson.toml").exists():  # runs were predicted for a lesson that is yet to come
+            continue
         yield from check_lesson(root, folder)
 
 

@@ -49,6 +49,21 @@ case_measuring_builds_its_lesson() {
   isobar quartett
   expect "the nearest command" says "mean quartet?"
 }
+case_ladder_builds_every_lesson() {
+  isobar setup
+  : >"$WORLD/calls"
+  isobar ladder --list
+  expect "the list builds no lesson" count_is "ninja isobar-cli make_fields" 1
+  expect "it is handed over" [ "$OUT" = "cli <ladder> <--list>" ]
+  : >"$WORLD/calls"
+  isobar ladder --repeats 2
+  expect "every lesson is built" called "ninja isobar-cli make_fields 01_baseline"
+  expect "arguments unchanged" says "cli <ladder> <--repeats> <2>"
+  : >"$WORLD/calls"
+  isobar ladder --help
+  expect "the page of the program" says "cli <ladder> <--help>"
+  expect "which needs no lesson" count_is "ninja isobar-cli make_fields" 1
+}
 case_changed_pins_set_up_again() {
   isobar ladder
   sleep 0.01

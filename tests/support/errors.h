@@ -20,6 +20,9 @@ inline std::string error_of(const std::function<void()>& body, Exit code = Exit:
   return "";
 }
 
+/// The same of an Error that is no fault of input or configuration (exit code 1).
+inline std::string failure_of(const std::function<void()>& body) { return error_of(body, Exit::failed); }
+
 inline auto says(const std::string& part) { return Catch::Matchers::Contains(part); }
 
 }  // namespace isobar

@@ -1,0 +1,213 @@
+#include "analyse/ladder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+#include "core/text.h"
+
+namespace isobar {
+namespace {
+
+constexpr double kBand16 = 0.02;
+constexpr double kBand = 1e-4;
+constexpr std::size_t kMostSettings = 4;  // named where a rung trains differently
+
+using Figure = std::function<double(std::size_t repeat)>;
+
+/// Over the repeats that have the figure (at least 0).
+Spread over_repeats(const Rung& rung, const Figure& figure) {
+  std::vector<double> values;
+  for (std::size_t i = 0; i < rung.repeats.size(); ++i) {
+    if (const double value = figure(i); value >= 0) values.push_back(value);
+  }
+  return Spread(values);
+}
+
+double mean_of(const Rung& rung, std::string_view field) {
+  return over_repeats(rung, [&](std::size_t i) { return rung.repeats[i].mean(field); }).median();
+}
+
+double& part(std::array<double, kPartNames.size()>& parts, Part which) {
+  return parts[static_cast<std::size_t>(which)];
+}
+
+Part part_of_class(std::size_t operator_class) {
+  const std::string name = kOperatorClassNames[operator_class];
+  return name == "attention" ? Part::attention : name == "gemm" ? Part::gemm : Part::memory;
+}
+
+std::array<double, kPartNames.size()> parts_of(const Rung& rung) {
+  std::array<double, kPartNames.size()> out{};
+  const double step_us = mean_of(rung, "step_us");
+  if (!(step_us > 0)) return out;
+  part(out, Part::data) = mean_of(rung, "load_us");
+  part(out, Part::link) = mean_of(rung, "copy_us") + mean_of(rung, "comm_us");
+  double computing_us = 0;
+  for (const char* const stage : {"forward_us", "backward_us", "optimize_us", "replay_us"})
+    computing_us += mean_of(rung, stage);
+  std::array<double, kOperatorClassNames.size()> class_us{};
+  for (std::size_t c = 0; c < class_us.size(); ++c) {
+    class_us[c] = over_repeats(rung, [&](std::size_t i) {
+                    return i < rung.operators.size() && rung.operators[i].step >= 0
+                               ? rung.operators[i].class_us[c]
+                               : -1;
+                  }).median();
+  }
+  const double watched_us = std::accumulate(class_us.begin(), class_us.end(), 0.0);
+  if (watched_us > 0) {
+    const double scale = std::min(1.0, computing_us / watched_us);
+    for (std::size_t c = 0; c < class_us.size(); ++c) part(out, part_of_class(c)) += class_us[c] * scale;
+    part(out, Part::host) = std::max(0.0, computing_us - watched_us);
+  } else {
+    part(out, Part::computing) = computing_us;
+  }
+  const double known_us = std::accumulate(out.begin(), out.end(), 0.0);
+  part(out, Part::host) += std::max(0.0, step_us - known_us);
+  for (double& share : out) share /= std::max(step_us, known_us);
+  return out;
+}
+
+bool is_16_bit(const std::string& precision) { return precision == "fp16" || precision == "bf16"; }
+
+bool is_scored(const Rung& rung) {
+  return !rung.repeats.empty() && rung.repeats.front().view.summary.has_scores;
+}
+
+/// What a run said of its training, to the last bit.
+std::vector<double> training_figures(const SteadyFigures& run) {
+  std::vector<double> out = {run.view.summary.first_loss, run.view.summary.last_loss};
+  for (const RunScores& scores : run.view.scores)
+    out.insert(out.end(), {static_cast<double>(scores.step), scores.loss, scores.rmse, scores.acc});
+  return out;
+}
+
+std::string value_in(const Rung& rung, const std::string& key) {
+  for (const auto& [name, value] : rung.settings) {
+    if (name == key) return value;
+  }
+  return "";
+}
+
+/// Settings that may change what is learned, and are not those of the baseline.
+std::string settings_text(const Rung& rung, const Rung& baseline) {
+  std::vector<std::string> out;
+  std::size_t left_out = 0;
+  for (const auto& [key, value] : rung.settings) {
+    const std::string section = key.substr(0, key.find('.'));
+    const bool matters = section == "data" || section == "model" || section == "optim" ||
+                         section == "schedule" || section == "amp" || section == "fusion" ||
+                         section == "train" || section == "graph" || key == "run.fault";
+    const std::string other = value_in(baseline, key);
+    if (!matters || value == other) continue;
+    if (out.size() == kMostSettings) {
+      ++left_out;
+    } else {
+      out.push_back(fmt::format("{} = {} ({})", key, printable(value, 40), printable(other, 40)));
+    }
+  }
+  if (out.empty()) return "all settings that matter are the same, so its arithmetic is not";
+  return "settings that differ: " + join(out, ", ") +
+         (left_out > 0 ? fmt::format(" and {} more", left_out) : "");
+}
+
+void judge_parity(const Rung& rung, const Rung& baseline, const RungVerdict& first, RungVerdict& out) {
+  if (&rung == &baseline) {
+    out.parity = Parity::baseline;
+    return;
+  }
+  if (!is_scored(rung) || !(first.valid_loss.median() > 0)) return;
+  const double own = (first.valid_loss.most() - first.valid_loss.least()) / first.valid_loss.median();
+  out.band = std::max(is_16_bit(out.precision) || is_16_bit(first.precision) ? kBand16 : kBand, own);
+  out.difference = out.valid_loss.median() / first.valid_loss.median() - 1;
+  const auto figures = training_figures(rung.repeats.front());
+  if (figures == training_figures(baseline.repeats.front())) {
+    out.parity = Parity::bit_equal;
+    return;
+  }
+  // Written so that a loss that is no number differs.
+  out.parity =
+      std::fabs(out.difference) <= out.band && !out.valid_loss.empty() ? Parity::within : Parity::differs;
+  if (out.parity != Parity::differs) return;
+  out.notes.push_back(
+      fmt::format("{} trains differently: validation loss {:.4f} against {:.4f} of {}, {:+.2g} %; alike is "
+                  "within {:.2g} %. {}",
+                  rung.lesson, out.valid_loss.median(), first.valid_loss.median(), baseline.lesson,
+                  100 * out.difference, 100 * out.band, settings_text(rung, baseline)));
+}
+
+std::optional<SpeedUp> speed_up(const RungVerdict& verdict, const RungVerdict& other,
+                                const std::string& lesson) {
+  if (verdict.rate.empty() || !(other.rate.median() > 0)) return std::nullopt;
+  return SpeedUp{lesson, verdict.rate.median() / other.rate.median(), is_same(verdict.rate, other.rate)};
+}
+
+RungVerdict figures_of(const Rung& rung) {
+  RungVerdict out;
+  if (rung.repeats.empty()) return out;
+  const auto summary = [&](std::size_t i) -> const RunSummary& { return rung.repeats[i].view.summary; };
+  out.rate = over_repeats(rung, [&](std::size_t i) {
+    return rung.repeats[i].samples_per_s > 0 ? rung.repeats[i].samples_per_s : -1;
+  });
+  out.precision = summary(0).precision.empty() ? "fp32" : summary(0).precision;
+  out.mfu = over_repeats(rung, [&](std::size_t i) {
+              return summary(i).mfu() > 0 ? summary(i).mfu() : -1;
+            }).median();
+  out.peak_flops_per_s =
+      over_repeats(rung, [&](std::size_t i) { return summary(i).peak_flops_per_s; }).median();
+  out.peak_of_data_sheet = summary(0).peak_of_data_sheet;
+  out.parts = parts_of(rung);
+  if (is_scored(rung))
+    out.valid_loss = over_repeats(rung, [&](std::size_t i) { return summary(i).valid_loss; });
+  out.peak_bytes =
+      over_repeats(rung, [&](std::size_t i) { return rung.repeats[i].last("peak_bytes"); }).most();
+  if (out.mfu > 1) {
+    out.notes.push_back(
+        fmt::format("{}: MFU above 100 % is a mistake in the peak of {}", rung.lesson, out.precision));
+  }
+  return out;
+}
+
+}  // namespace
+
+bool RungVerdict::has_parts() const {
+  return std::any_of(parts.begin(), parts.end(), [](double share) { return share > 0; });
+}
+
+Part RungVerdict::bound() const {
+  return static_cast<Part>(std::max_element(parts.begin(), parts.end()) - parts.begin());
+}
+
+std::string RungVerdict::parts_text(std::size_t most) const {
+  std::vector<std::size_t> order(parts.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t one, std::size_t other) { return parts[one] > parts[other]; });
+  std::vector<std::string> out;
+  for (const std::size_t i : order) {
+    if (out.size() < most && parts[i] >= 0.005)
+      out.push_back(fmt::format("{} {:.0f} %", kPartNames[i], 100 * parts[i]));
+  }
+  return join(out, ", ");
+}
+
+std::vector<RungVerdict> judge_ladder(const std::vector<Rung>& rungs) {
+  std::vector<RungVerdict> out;
+  std::optional<std::size_t> baseline;
+  std::optional<std::size_t> previous;
+  for (std::size_t i = 0; i < rungs.size(); ++i) {
+    RungVerdict& verdict = out.emplace_back(figures_of(rungs[i]));
+    if (rungs[i].repeats.empty()) continue;
+    if (!baseline) baseline = i;
+    if (previous) verdict.on_previous = speed_up(verdict, out[*previous], rungs[*previous].lesson);
+    if (*baseline != i) verdict.on_baseline = speed_up(verdict, out[*baseline], rungs[*baseline].lesson);
+    judge_parity(rungs[i], rungs[*baseline], out[*baseline], verdict);
+    previous = i;
+  }
+  return out;
+}
+
+}  // namespace isobar

@@ -1,0 +1,81 @@
+#pragma once
+// The rungs of the ladder side by side: how fast, how much faster, what bounds each, and whether each trains
+// like the first.
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyse/operators.h"
+#include "analyse/spread.h"
+#include "analyse/steady.h"
+
+namespace isobar {
+
+/// Where the time of a step goes. memory: element-wise work, norms, reductions and copies, which wait for
+/// memory and not for arithmetic. link: uploads and communication that nothing hides. computing: what is not
+/// split further because no step was watched.
+enum class Part : std::size_t { attention, gemm, memory, host, link, data, computing };
+inline constexpr std::array<const char*, 7> kPartNames = {"attention", "GEMM", "memory",   "host",
+                                                          "link",      "data", "computing"};
+
+/// One lesson as it was run: the repeats that succeeded.
+struct Rung {
+  std::string lesson;
+  std::vector<SteadyFigures> repeats = {};
+  std::vector<OperatorTable> operators = {};                       ///< of the same runs
+  std::vector<std::pair<std::string, std::string>> settings = {};  ///< run.toml of one of them
+};
+
+struct SpeedUp {
+  std::string over;   ///< the lesson that it is compared with
+  double ratio = 0;   ///< of the medians
+  bool same = false;  ///< the difference lies inside the spread of the repeats
+};
+
+enum class Parity {
+  unknown,    ///< it or the baseline was not scored
+  baseline,   ///< the others are compared with this one
+  bit_equal,  ///< first and last training loss and every score are the same to the last bit
+  within,     ///< the last validation loss lies within the band
+  differs     ///< it does not: this rung trains differently
+};
+
+struct RungVerdict {
+  Spread rate;  ///< samples/s; empty where no repeat has steps after its warm-up
+  std::optional<SpeedUp> on_previous;
+  std::optional<SpeedUp> on_baseline;
+  std::string precision;  ///< "fp32", "tf32", "fp16", "bf16"
+  double mfu = 0;         ///< of the peak of that type; 0 = not known
+  double peak_flops_per_s = 0;
+  bool peak_of_data_sheet = false;
+  std::array<double, kPartNames.size()> parts{};  ///< shares of the step; all 0 = not known
+  Spread valid_loss;                              ///< the last one of each repeat
+  double peak_bytes = 0;                          ///< most memory in use; 0 = not known
+  Parity parity = Parity::unknown;
+  double difference = 0;           ///< of the last validation loss from the baseline's, relative
+  double band = 0;                 ///< within which it counts as training alike
+  std::vector<std::string> notes;  ///< sentences that a reader needs beside the figures
+
+  bool has_parts() const;
+  Part bound() const;
+  /// "GEMM 50 %, memory 21 %": the largest parts, at most `most`.
+  std::string parts_text(std::size_t most) const;
+};
+
+/// The judgement of each rung, in the same order. The first one that has figures is the baseline, and each is
+/// compared with it and with the one before it.
+///
+/// Parts: means over the steady steps, as shares of the step. data is the `load` stage; link is `copy` and
+/// `comm`; computing (forward, backward, optimise, replay) is split by the classes of the watched step's
+/// operators: when their times add up to more than computing takes they are scaled down to it, when to less
+/// the rest of computing is host: time in which nobody computes, as in handing work over. What lies between
+/// the stages is host too. The largest part is what bounds the rung. On a CUDA device the operators' times
+/// hold their launches too, so that host is rather too small than too large.
+///
+/// Parity: by the median of the last validation loss. The band is 2 % for 16-bit types and 1e-4 else (sums in
+/// another order), and never less than the baseline's own repeats lie apart.
+std::vector<RungVerdict> judge_ladder(const std::vector<Rung>& rungs);
+
+}  // namespace isobar

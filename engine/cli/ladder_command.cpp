@@ -1,0 +1,178 @@
+#include "cli/ladder_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <sstream>
+
+#include "analyse/run_files.h"
+#include "cli/ladder_text.h"
+#include "cli/start.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/nvidia.h"
+#include "core/text.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct LadderArguments {
+  MeasureArguments measure;  ///< without a lesson
+  std::vector<std::string> lessons;
+  std::int64_t steps = 0;  ///< 0 = as many as the preset says
+  bool list = false;
+};
+
+[[noreturn]] void refuse_extra(const std::string& word) {
+  const std::string nearest = nearest_name(word, {"--repeats", "--preset", "--steps", "--set", "--config",
+                                                  "--lessons", "--list", "--json", "--help"});
+  const bool is_lesson = fs::exists(project_home() / "lessons" / word / "lesson.toml");
+  throw Error("unknown argument \"" + printable(word, 80) + "\"", "./isobar ladder",
+              is_lesson                             ? "some lessons only: --lessons " + word + ",..."
+              : word == "--trials"                  ? "here it is --repeats"
+              : word.find('=') != std::string::npos ? "a setting is: --set " + printable(word, 80)
+              : !nearest.empty()                    ? "did you mean " + nearest + "?"
+                                                    : "--help lists what there is");
+}
+
+LadderArguments parse(const std::vector<std::string>& words) {
+  LadderArguments out;
+  MeasureArguments& measure = out.measure;
+  std::string lessons;
+  std::vector<std::string> files;
+  CLI::App app(
+      "Trains every lesson that this machine can run, in turn: how fast, what bounds each, and whether "
+      "they train alike",
+      "./isobar ladder");
+  app.set_help_flag("-h,--help", "this page");
+  app.add_option("--repeats", measure.repeats, "how often each is trained, in turn; default 3");
+  app.add_option("--preset", measure.settings.preset,
+                 "sizes of model and data, the same for all: " + join(preset_names(project_home()), ", "));
+  CLI::Option* const steps =
+      app.add_option("--steps", out.steps, "training steps of each run; default: the preset's");
+  app.add_option("--set", measure.settings.sets, "key=value for every run; again for more")
+      ->allow_extra_args(false);
+  app.add_option("--config", files, "a TOML file with keys; again for more")->allow_extra_args(false);
+  app.add_option("--lessons", lessons, "only these, a,b,c; the first is what the others are compared with");
+  app.add_flag("--list", out.list, "the lessons in order, and nothing is run");
+  app.add_flag("--json", measure.json, "one JSON object instead of the tables");
+  app.footer("Every key, its default and what it means: lessons/base.toml");
+  try {
+    std::vector<std::string> reversed(words.rbegin(), words.rend());
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    measure.help = true;
+    measure.help_text = app.help();
+    return out;
+  } catch (const CLI::ExtrasError&) {
+    refuse_extra(app.remaining().empty() ? "" : app.remaining().front());
+  } catch (const CLI::ConversionError& error) {
+    const std::string what = error.what();
+    throw Error("a whole number is wanted",
+                printable(what.substr(what.find("--") == std::string::npos ? 0 : what.find("--"))),
+                "for example  --repeats 3");
+  } catch (const CLI::ParseError& error) {
+    throw Error(printable(error.what()), "command line", "--help lists what there is");
+  }
+  checked_count(measure.repeats, kMostRepeats, "--repeats");
+  if (steps->count() > 0) checked_count(out.steps, kMostSteps, "--steps");
+  for (const std::string& set : measure.settings.sets) check_free(set, "ladder", /*whole=*/true);
+  measure.settings.config_files.assign(files.begin(), files.end());
+  measure.whole = true;
+  std::istringstream list(lessons);
+  for (std::string name; std::getline(list, name, ',');) {
+    if (name.empty()) continue;
+    if (std::find(out.lessons.begin(), out.lessons.end(), name) != out.lessons.end())
+      throw Error("the lesson " + name + " is there twice", "--lessons " + printable(lessons), "");
+    out.lessons.push_back(read_lesson(project_home(), name).name);
+  }
+  return out;
+}
+
+/// Why a lesson cannot run here; "" = it can.
+std::string why_not(const LessonInfo& lesson) {
+  if (lesson.needs == "cuda" && !has_nvidia_driver())
+    return "it needs an NVIDIA GPU, and there is none here; ./isobar show " + lesson.name +
+           " --recorded shows one";
+  if (!fs::exists(program_folder() / lesson.name)) return "it is not built; ./isobar setup builds it";
+  return "";
+}
+
+int list_lessons() {
+  const fs::path home = project_home();
+  for (const std::string& name : lesson_names(home)) {
+    const bool built = fs::exists(program_folder() / name);
+    std::printf("%-20s %s%s\n", name.c_str(), read_lesson(home, name).title.c_str(),
+                built ? "" : "  (not built yet)");
+  }
+  return 0;
+}
+
+/// One preset for all: the one that the first lesson has for this device. And the steps asked for.
+void fix_settings(LadderArguments& arguments, const LessonInfo& first) {
+  Settings& settings = arguments.measure.settings;
+  if (arguments.steps > 0) settings.sets.push_back(fmt::format("train.steps={}", arguments.steps));
+  if (!settings.preset.empty()) return;
+  settings.preset =
+      load_config(project_home(), first, settings, preset_device_kind(settings, likely_device_kind)).preset;
+}
+
+Rung rung_of(const MeasuredPoint& point) {
+  Rung rung{.lesson = point.name, .repeats = point.repeats};
+  for (const fs::path& run : point.runs) rung.operators.push_back(read_operators(run));
+  if (!point.runs.empty()) rung.settings = config_of(point.runs.front());
+  return rung;
+}
+
+}  // namespace
+
+int ladder_command(const std::vector<std::string>& words) {
+  LadderArguments arguments = parse(words);
+  if (arguments.measure.help) {
+    std::fputs(arguments.measure.help_text.c_str(), stdout);
+    return 0;
+  }
+  if (arguments.list) return list_lessons();
+  LadderResult result;
+  result.repeats = arguments.measure.repeats;
+  std::vector<MeasuredPoint> points;
+  for (const std::string& name :
+       arguments.lessons.empty() ? lesson_names(project_home()) : arguments.lessons) {
+    LessonInfo lesson = read_lesson(project_home(), name);
+    if (const std::string reason = why_not(lesson); !reason.empty()) {
+      result.left_out.push_back(name + " is left out: " + reason);
+      continue;
+    }
+    points.push_back({.name = name, .sets = {}, .lesson = lesson});
+    result.lessons.push_back(std::move(lesson));
+  }
+  if (points.empty()) {
+    throw Error("none of the lessons can run here", "./isobar ladder",
+                result.left_out.empty() ? "" : result.left_out.front(), Exit::failed);
+  }
+  fix_settings(arguments, result.lessons.front());
+  arguments.measure.lesson = result.lessons.front();
+  MeasuredRuns runs({.command = "ladder", .arguments = arguments.measure, .stop_at_failure = false},
+                    std::move(points));
+  const int code = runs.run();
+  std::vector<Rung> rungs;
+  for (const MeasuredPoint& point : runs.points()) rungs.push_back(rung_of(point));
+  result.verdicts = judge_ladder(rungs);
+  const bool nothing =
+      std::all_of(rungs.begin(), rungs.end(), [](const Rung& rung) { return rung.repeats.empty(); });
+  if (nothing) return code;
+  if (arguments.measure.json) {
+    std::printf("%s\n", ladder_json(result, runs).c_str());
+  } else {
+    print_ladder(result, runs);
+  }
+  return code;
+}
+
+}  // namespace isobar

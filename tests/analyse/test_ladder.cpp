@@ -1,0 +1,168 @@
+// The rules of the ladder, on made-up runs.
+#include <catch2/catch.hpp>
+
+#include "analyse/ladder.h"
+#include "support/errors.h"
+
+using namespace isobar;
+
+namespace {
+
+struct Made {
+  double samples_per_s = 100;
+  double valid_loss = 0.5;
+  std::string precision = "";
+  double load_us = 100;
+  double step_us = 1000;
+};
+
+SteadyFigures run_of(const Made& made) {
+  SteadyFigures out;
+  out.steps = 10;
+  out.samples_per_s = made.samples_per_s;
+  out.means = {{"step_us", made.step_us}, {"load_us", made.load_us}, {"copy_us", 0},
+               {"forward_us", 300},       {"backward_us", 400},      {"optimize_us", 100}};
+  out.lasts = {{"peak_bytes", 1e6}};
+  RunSummary& summary = out.view.summary;
+  summary.precision = made.precision;
+  summary.samples_per_s = made.samples_per_s;
+  summary.flops_per_sample = 1e9;
+  summary.peak_flops_per_s = 4e11;
+  summary.first_loss = 1.02;
+  summary.last_loss = made.valid_loss;
+  summary.has_scores = true;
+  summary.valid_loss = made.valid_loss;
+  out.view.scores = {{.step = 128, .loss = made.valid_loss, .headline = "u10m", .rmse = made.valid_loss}};
+  return out;
+}
+
+OperatorTable watched(double gemm_us, double attention_us, double pointwise_us) {
+  OperatorTable out;
+  out.step = 2;
+  out.class_us = {gemm_us, attention_us, pointwise_us};
+  return out;
+}
+
+Rung rung(const std::string& name, const std::vector<Made>& repeats,
+          const OperatorTable& table = watched(400, 200, 100)) {
+  Rung out{.lesson = name};
+  for (const Made& made : repeats) {
+    out.repeats.push_back(run_of(made));
+    out.operators.push_back(table);
+  }
+  return out;
+}
+
+double share(const RungVerdict& verdict, Part part) { return verdict.parts[static_cast<std::size_t>(part)]; }
+
+std::vector<Made> times(double samples_per_s, double step_us = 1000) {
+  return {{.samples_per_s = samples_per_s * 0.99, .step_us = step_us},
+          {.samples_per_s = samples_per_s, .step_us = step_us},
+          {.samples_per_s = samples_per_s * 1.01, .step_us = step_us}};
+}
+
+}  // namespace
+
+TEST_CASE("each rung is compared with the one before it and with the first") {
+  const auto out = judge_ladder(
+      {rung("01", times(100)), rung("02", times(150)), Rung{.lesson = "03"}, rung("04", times(151))});
+  REQUIRE(out.size() == 4);
+  CHECK_FALSE(out[0].on_previous);
+  CHECK_FALSE(out[0].on_baseline);
+  REQUIRE(out[1].on_previous);
+  CHECK(out[1].on_previous->ratio == Approx(1.5));
+  CHECK_FALSE(out[1].on_previous->same);
+  CHECK(out[2].rate.empty());  // it failed, and the others are there
+  CHECK_FALSE(out[2].has_parts());
+  REQUIRE(out[3].on_previous);
+  CHECK(out[3].on_previous->over == "02");
+  CHECK(out[3].on_previous->same);  // a difference of 1 inside a spread of 1.5
+  CHECK(out[3].on_baseline->ratio == Approx(1.51));
+  CHECK(out[3].peak_bytes == 1e6);
+}
+
+TEST_CASE("MFU is of the peak of the type, and more than all of it is a mistake") {
+  const auto out = judge_ladder(
+      {rung("01", {{.samples_per_s = 100}}), rung("04", {{.samples_per_s = 500, .precision = "bf16"}})});
+  CHECK(out[0].precision == "fp32");
+  CHECK(out[0].mfu == Approx(0.25));
+  CHECK(out[0].notes.empty());
+  CHECK(out[1].mfu == Approx(1.25));
+  REQUIRE(out[1].notes.size() == 1);
+  CHECK_THAT(out[1].notes[0], says("MFU above 100 %") && says("bf16"));
+}
+
+TEST_CASE("computing is split by the watched step, and what nobody computes in is host") {
+  // 1000 us: load 100, computing 800 of which 700 were operators, 100 between the stages.
+  const auto out = judge_ladder({rung("01", {Made{}})});
+  CHECK(share(out[0], Part::data) == Approx(0.1));
+  CHECK(share(out[0], Part::gemm) == Approx(0.4));
+  CHECK(share(out[0], Part::attention) == Approx(0.2));
+  CHECK(share(out[0], Part::memory) == Approx(0.1));
+  CHECK(share(out[0], Part::host) == Approx(0.2));
+  CHECK(out[0].bound() == Part::gemm);
+  CHECK(out[0].parts_text(2) == "GEMM 40 %, attention 20 %");
+}
+
+TEST_CASE("a watched step that was slower is scaled down to the steady ones") {
+  const auto out = judge_ladder({rung("01", {Made{}}, watched(800, 400, 400))});
+  CHECK(share(out[0], Part::gemm) == Approx(0.4));
+  CHECK(share(out[0], Part::attention) == Approx(0.2));
+  CHECK(share(out[0], Part::memory) == Approx(0.2));
+  CHECK(share(out[0], Part::host) == Approx(0.1));
+}
+
+TEST_CASE("what bounds a rung is its largest part") {
+  const auto bound = [](const Made& made, const OperatorTable& table) {
+    return judge_ladder({rung("01", {made}, table)})[0].bound();
+  };
+  CHECK(bound({.load_us = 2000, .step_us = 2900}, watched(400, 200, 100)) == Part::data);
+  CHECK(bound({}, watched(100, 600, 100)) == Part::attention);
+  CHECK(bound({}, watched(100, 100, 600)) == Part::memory);
+  CHECK(bound({}, watched(100, 50, 50)) == Part::host);
+  CHECK(bound({}, OperatorTable{}) == Part::computing);  // no step was watched
+}
+
+TEST_CASE("training alike: to the bit, within the band of the type, or not") {
+  const auto of = [](const Made& made) {
+    return judge_ladder({rung("01", {Made{}, Made{}}), rung("05", {made, made})})[1];
+  };
+  CHECK(judge_ladder({rung("01", {Made{}})})[0].parity == Parity::baseline);
+  CHECK(of({}).parity == Parity::bit_equal);
+  CHECK(of({.valid_loss = 0.50002}).parity == Parity::within);
+  const RungVerdict off = of({.valid_loss = 0.501});
+  CHECK(off.parity == Parity::differs);
+  CHECK(off.difference == Approx(0.002));
+  CHECK(off.band == Approx(1e-4));
+  REQUIRE(off.notes.size() == 1);
+  CHECK_THAT(off.notes[0], says("05 trains differently: validation loss 0.5010 against 0.5000 of 01"));
+  CHECK(of({.valid_loss = 0.501, .precision = "bf16"}).parity == Parity::within);
+  CHECK(of({.valid_loss = 0.52, .precision = "fp16"}).parity == Parity::differs);
+  CHECK(of({.valid_loss = std::nan("")}).parity == Parity::differs);
+}
+
+TEST_CASE("a baseline that does not repeat itself asks no more of others") {
+  const auto out = judge_ladder({rung("01", {{.valid_loss = 0.5}, {.valid_loss = 0.505}}),
+                                 rung("05", {{.valid_loss = 0.504}, {.valid_loss = 0.504}})});
+  CHECK(out[1].band == Approx(0.005 / 0.5025));
+  CHECK(out[1].parity == Parity::within);
+}
+
+TEST_CASE("a rung that trains differently is explained by the settings that differ") {
+  Rung first = rung("01", {Made{}});
+  Rung other = rung("05", {{.valid_loss = 0.7}});
+  first.settings = {{"optim.lr", "0.001"}, {"run.threads", "2"}, {"loader.kind", "inline"}};
+  other.settings = {{"optim.lr", "0.1"}, {"run.threads", "4"}, {"loader.kind", "gpu"}};
+  CHECK_THAT(judge_ladder({first, other})[1].notes.at(0),
+             says("settings that differ: optim.lr = 0.1 (0.001)") && !says("run.threads") && !says("loader"));
+  other.settings = first.settings;
+  CHECK_THAT(judge_ladder({first, other})[1].notes.at(0), says("its arithmetic is not"));
+}
+
+TEST_CASE("a rung without scores is not judged by them") {
+  Rung unscored = rung("02", {Made{}});
+  unscored.repeats[0].view.summary.has_scores = false;
+  CHECK(judge_ladder({rung("01", {Made{}}), unscored})[1].parity == Parity::unknown);
+  CHECK(judge_ladder({unscored, rung("03", {Made{}})})[1].parity == Parity::unknown);
+  CHECK(judge_ladder({}).empty());
+}

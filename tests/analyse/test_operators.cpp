@@ -1,0 +1,171 @@
+// What readers make of a watched step: totals, the attention that ran, types by module, and streams that lie.
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "analyse/operators.h"
+#include "analyse/run_reader.h"
+#include "core/files.h"
+#include "record/json_line.h"
+#include "support/errors.h"
+#include "support/temp_folder.h"
+
+using namespace isobar;
+
+namespace {
+
+JsonLine note(const std::string& module, const std::string& name, const std::string& kind,
+              const std::string& inputs = "f32, f32", const std::string& output = "f32") {
+  JsonLine line("note");
+  line.add("text", "operator").add("module", module).add("operator", name).add("class", kind);
+  line.add("input_types", inputs).add("output_type", output);
+  line.add("calls", 1).add("moved_bytes", 100).add("op_us", 5.0);
+  return line;
+}
+
+JsonLine watched_step() {
+  JsonLine line("step");
+  line.add("step", 2).add("t_us", 10).add("samples", 4).add("step_us", 10);
+  line.add("launches", 7).add("moved_bytes", 700'000);
+  line.add("gemm_op_us", 60).add("attention_op_us", 30).add("copy_op_us", 10);
+  return line;
+}
+
+std::string whole() {
+  std::string out = JsonLine("run").add("schema", 1).add("lesson", "04_amp").add("device", "cpu").text();
+  out += note("", "", "").text();  // comes before the run's step, as all of them do
+  for (const char* const block : {"0", "1", "2", "4"}) {
+    out += note(std::string("blocks.") + block + ".attn.q", "addmm", "gemm", "bf16, bf16", "bf16").text();
+    out += note(std::string("blocks.") + block + ".attn", "_flash_attention", "attention").text();
+  }
+  out += note("blocks.1.attn.q", "copy_", "copy", "f32", "bf16").text();
+  out += note("backward", "_flash_attention_backward", "attention").text();
+  return out + watched_step().text();
+}
+
+class Folder {
+ public:
+  explicit Folder(const std::string& text) {
+    write_file_whole(folder_ / "run.toml", std::string_view(""));
+    write_file_whole(folder_ / "rank-0000.jsonl", std::string_view(text));
+  }
+  const std::filesystem::path& path() const { return folder_.path(); }
+
+ private:
+  TempFolder folder_;
+};
+
+std::string all_of(const std::vector<std::string>& lines) {
+  std::string out;
+  for (const std::string& line : lines) out += line + "\n";
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("the watched step is read with its totals and rows") {
+  const Folder folder(whole());
+  const OperatorTable table = read_operators(folder.path());
+  CHECK(table.step == 2);
+  CHECK(table.launches == 7);
+  CHECK(table.moved_bytes == 700'000);
+  CHECK(table.share(0) == Approx(0.6));
+  CHECK(table.share(1) == Approx(0.3));
+  CHECK(table.rows.size() == 11);
+  CHECK(table.attention() == "_flash_attention");  // what backward calls follows from it
+  const std::string said = all_of(operator_lines(table));
+  CHECK_THAT(said, says("7 calls a step, 700 kB moved (counted in step 3)"));
+  CHECK_THAT(said, says("GEMM 60 %, attention 30 %, copy 10 %") && says("attention    _flash_attention\n"));
+}
+
+TEST_CASE("identical modules of blocks are one row, and a row that one block alone has is not") {
+  const Folder folder(whole());
+  const std::vector<OperatorRow> rows = folded(read_operators(folder.path()).rows);
+  REQUIRE(rows.size() == 5);
+  CHECK(rows[1].module == "blocks.0..2,4.attn.q");
+  CHECK(rows[1].calls == 4);
+  CHECK(rows[1].moved_bytes == 400);
+  CHECK(rows[1].op_us == 20);
+  CHECK(rows[3].module == "blocks.1.attn.q");
+  CHECK(rows[3].name == "copy_");
+  CHECK(rows[4].module == "backward");
+  const std::string text = all_of(type_lines(read_operators(folder.path())));
+  CHECK_THAT(text, says("blocks.0..2,4.attn.q") && says("bf16, bf16") && says("module"));
+}
+
+TEST_CASE("attention of plain operators is named by what it is made of") {
+  const Folder folder(JsonLine("run").add("schema", 1).text() +
+                      note("blocks.0.attn", "bmm", "attention").text() +
+                      note("blocks.0.attn", "_softmax", "attention").text() + watched_step().text());
+  CHECK(read_operators(folder.path()).attention() == "plain operators (bmm, _softmax)");
+}
+
+TEST_CASE("a run without a watched step has no line, and says so where the types are asked for") {
+  const Folder folder(JsonLine("run").add("schema", 1).text() +
+                      JsonLine("step").add("step", 0).add("step_us", 10).text());
+  const OperatorTable table = read_operators(folder.path());
+  CHECK(table.step == -1);
+  CHECK(operator_lines(table).empty());
+  CHECK_THAT(all_of(type_lines(table)), says("no table of types"));
+  RunReader reader(folder.path());
+  while (reader.update()) {
+  }
+  CHECK_FALSE(nlohmann::json::parse(to_json(reader)).contains("operators"));
+}
+
+TEST_CASE("a resumed run's table is that of its newest attempt") {
+  const Folder folder(whole() + JsonLine("run").add("schema", 1).add("attempt", 1).text() +
+                      note("norm", "native_layer_norm", "norm").text() + watched_step().text());
+  const OperatorTable table = read_operators(folder.path());
+  REQUIRE(table.rows.size() == 1);
+  CHECK(table.rows[0].name == "native_layer_norm");
+}
+
+TEST_CASE("JSON holds totals beside the run, and rows where they are asked for") {
+  const Folder folder(whole());
+  RunReader reader(folder.path());
+  while (reader.update()) {
+  }
+  const auto run = nlohmann::json::parse(to_json(reader));
+  CHECK(run["operators"]["launches"] == 7);
+  CHECK(run["operators"]["attention"] == "_flash_attention");
+  CHECK_FALSE(run["operators"].contains("rows"));
+  const auto types = nlohmann::json::parse(operators_json(read_operators(folder.path())));
+  REQUIRE(types["rows"].size() == 11);
+  CHECK(types["rows"][1]["input_types"] == "bf16, bf16");
+  CHECK(types["class_us"]["gemm"] == 60);
+}
+
+TEST_CASE("streams that lie are read without harm") {
+  std::string text = JsonLine("run").add("schema", 1).text();
+  text += R"({"kind":"note","operator":7,"module":[1,2],"calls":-5,"moved_bytes":1e300,"op_us":"nan"})"
+          "\n";
+  text += R"({"kind":"note","operator":"\u001b[2J","module":"blocks.99999999999999999999.x","calls":"many"})"
+          "\n";
+  text += R"({"kind":"note","operator":"a","module":"..0..","class":"none such"})"
+          "\n";
+  text += R"({"kind":"note","operator":"a","module":"","class":"gemm","calls":8e15,"moved_bytes":8e15})"
+          "\n";
+  text += R"({"kind":"note","operator":"a","module":"","class":"gemm","calls":8e15,"moved_bytes":8e15})"
+          "\n";
+  text += R"({"kind":"step","step":-3,"launches":"inf","moved_bytes":-1,"gemm_op_us":"nan","copy_op_us":-7})"
+          "\n";
+  const Folder folder(text);
+  const OperatorTable table = read_operators(folder.path());
+  CHECK(table.step == 0);
+  CHECK(table.moved_bytes == 0);
+  CHECK(table.all_us() == 0);
+  REQUIRE(table.rows.size() == 5);
+  CHECK(table.rows[0].calls == 0);
+  CHECK(table.rows[1].name.find('\033') == std::string::npos);
+  const std::vector<OperatorRow> rows = folded(table.rows);
+  CHECK(rows.back().moved_bytes == 16'000'000'000'000'000);
+  CHECK_FALSE(type_lines(table).empty());
+  CHECK_FALSE(operator_lines(table).empty());
+}
+
+TEST_CASE("no more rows are kept than anybody reads") {
+  std::string text = JsonLine("run").add("schema", 1).text();
+  for (int i = 0; i < 20'010; ++i) text += note("m", "op" + std::to_string(i), "copy").text();
+  const Folder folder(text + watched_step().text());
+  CHECK(read_operators(folder.path()).rows.size() == 20'000);
+}

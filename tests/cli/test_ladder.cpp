@@ -1,0 +1,232 @@
+// The ladder as a process, with stand-ins for the lessons: what is refused, what is left out, what a failure
+// and an interrupt leave. With real lessons: tests/lessons/test_ladder.cpp.
+#include <signal.h>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/programs.h"
+#include "core/text.h"
+#include "support/errors.h"
+
+using namespace isobar;
+using json = nlohmann::json;
+
+namespace {
+
+/// A lesson that notes its call and leaves a whole run: nine steps of `step_us` each, the first epoch of 4
+/// slower.
+std::string leaves_run(const std::string& calls, int step_us, const std::string& loss) {
+  return "echo \"$0 $*\" >>" + calls + R"(
+while [ $# -gt 0 ]; do case $1 in --run-dir) run=$2 ;; run.group=*) group=${1#*=} ;; esac; shift; done
+mkdir -p "$run"
+printf '[optim]\nlr = 0.001\n' >"$run/run.toml"
+{
+  echo '{"kind":"run","schema":1,"lesson":"'"${0##*/}"'","device":"cpu","group":"'"$group"'","flops_per_sample":1e9}'
+  echo '{"kind":"note","text":"plan","steps_per_epoch":4}'
+  for n in 0 1 2 3 4 5 6 7 8; do
+    t=)" +
+         std::to_string(step_us) +
+         R"(; [ $n -ge 4 ] || t=$((t * 3))
+    extra=
+    [ $n != 2 ] || extra=',"launches":317,"moved_bytes":278000000,"gemm_op_us":600,"pointwise_op_us":300'
+    stages='"load_us":10,"forward_us":'$((t / 2))',"peak_bytes":5000000,"step_us":'$t
+    echo '{"kind":"step","step":'$n',"t_us":'$((n * t))',"samples":4,'"$stages$extra"',"loss":0.6}'
+  done
+  echo '{"kind":"eval","step":9,"loss":)" +
+         loss + R"(,"rmse_u10m":0.4,"persistence_rmse_u10m":0.3}'
+  echo '{"kind":"end","status":"done","reason":""}'
+} >"$run/rank-0000.jsonl")";
+}
+
+/// Programs of the ladder's first lessons; those that are not built are left out.
+class Ladder {
+ public:
+  Ladder() {
+    lesson("01_baseline", 10'000, "0.5");
+    lesson("02_workers", 5'000, "0.5");
+  }
+  void lesson(const std::string& name, int step_us, const std::string& loss) {
+    programs_.script(name, leaves_run(calls_file(), step_us, loss));
+  }
+  void script(const std::string& name, const std::string& body) {
+    programs_.script(name, "echo \"$0 $*\" >>" + calls_file() + "; " + body);
+  }
+  ProcessResult run(std::vector<std::string> words, ProcessOptions options = {}) const {
+    words.insert(words.begin(), "ladder");
+    words.insert(words.end(), {"--set", "data.root=x"});  // no embedded data is made for it
+    std::filesystem::create_directories(work());
+    options.folder = work().string();
+    return programs_.run(words, options);
+  }
+  std::vector<std::string> calls() const {
+    std::vector<std::string> out;
+    if (!std::filesystem::exists(calls_file())) return out;
+    std::istringstream text(read_text_file(calls_file(), 1 << 20));
+    for (std::string line; std::getline(text, line);) out.push_back(line);
+    return out;
+  }
+  std::filesystem::path work() const { return programs_.folder() / "work"; }
+
+ private:
+  std::string calls_file() const { return (programs_.folder() / "calls").string(); }
+  Programs programs_;
+};
+
+}  // namespace
+
+TEST_CASE("the ladder refuses what makes no sense before anything runs") {
+  const Ladder ladder;
+  const auto refused = [&](const std::vector<std::string>& words) {
+    const ProcessResult result = ladder.run(words);
+    CHECK(result.code == 2);
+    CHECK(result.out.empty());
+    return result.err;
+  };
+  CHECK_THAT(refused({"--repeats", "0"}), says("--repeats 0 is not allowed") && says("from 1 to 100"));
+  CHECK_THAT(refused({"--repeats", "many"}), says("a whole number is wanted"));
+  CHECK_THAT(refused({"--steps", "0"}), says("--steps 0 is not allowed"));
+  CHECK_THAT(refused({"--lessons", "01_baselin"}), says("mean 01_baseline?"));
+  CHECK_THAT(refused({"--lessons", "01_baseline,01_baseline"}), says("is there twice"));
+  CHECK_THAT(refused({"01_baseline"}), says("--lessons 01_baseline"));
+  CHECK_THAT(refused({"--repeat", "3"}), says("mean --repeats?"));
+  CHECK_THAT(refused({"--trials", "3"}), says("here it is --repeats"));
+  CHECK_THAT(refused({"optim.lr=1"}), says("--set optim.lr=1"));
+  CHECK_THAT(refused({"--preset", "cpu_tyni"}), says("mean cpu_tiny?"));
+  CHECK_THAT(refused({"--set", "optim.lrr=1"}), says("mean optim.lr?"));
+  CHECK_THAT(refused({"--set", "run.group=a"}), says("ladder sets run.group itself"));
+  CHECK_THAT(refused({"--set", "run.measure=io"}), says("leave it out"));
+  CHECK_THAT(refused({"--set", "train.resume=last"}), says("begins anew"));
+  // A key that only some lessons have is not quietly left out for the others.
+  CHECK_THAT(refused({"--set", "data.workers=2"}), says("data.workers") && says("02_workers"));
+  CHECK(ladder.calls().empty());
+  CHECK_THAT(ladder.run({"--help"}).out, says("--lessons") && says("--list") && says("--repeats"));
+}
+
+TEST_CASE("the list names every lesson and runs none") {
+  const Ladder ladder;
+  const ProcessResult result = ladder.run({"--list"});
+  CHECK(result.code == 0);
+  CHECK_THAT(result.out,
+             says("01_baseline          Baseline") && says("03_gpu_loader") && says("(not built yet)"));
+  CHECK(ladder.calls().empty());
+}
+
+TEST_CASE("lessons run in turn, with the same settings, and are put side by side") {
+  const Ladder ladder;
+  const ProcessResult result = ladder.run({"--repeats", "2", "--steps", "9", "--preset", "cpu_micro"});
+  INFO(result.out << result.err);
+  REQUIRE(result.code == 0);
+  const std::vector<std::string> calls = ladder.calls();
+  REQUIRE(calls.size() == 4);  // A B A B: a machine that drifts hits all alike
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK_THAT(calls[i], says(i % 2 == 0 ? "/01_baseline " : "/02_workers ") && says("--preset cpu_micro") &&
+                             says("train.steps=9") && says("run.measure=none") && says("data.root=x") &&
+                             says("run.repeat=" + std::to_string(i / 2)) && says("run.group=ladder-"));
+  }
+  CHECK_THAT(result.out,
+             says("preset cpu_micro on cpu, 9 steps, 2 repeats in turn") && says("measured here"));
+  CHECK_THAT(result.out, says("400.0") && says("800.0") && says("x2.00"));  // without the slow first epoch
+  CHECK_THAT(result.out, says("bit-equal") && says("5.00 MB"));
+  CHECK_THAT(result.out, says("03_gpu_loader is left out: it is not built"));
+  CHECK_THAT(result.out, says("recorded there, not here") && says("9.38") && says("12.45"));
+  CHECK_THAT(result.out, says("./isobar runs | grep ladder-"));
+  std::istringstream lines(result.out);
+  for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 80);
+}
+
+TEST_CASE("without --preset all take the one that the first lesson has for this device") {
+  const Ladder ladder;
+  ladder.run({"--repeats", "1", "--set", "run.device=cpu"});
+  REQUIRE(ladder.calls().size() == 2);
+  for (const std::string& call : ladder.calls()) CHECK_THAT(call, says("--preset cpu_tiny"));
+}
+
+TEST_CASE("a rung that trains differently is marked and explained") {
+  Ladder ladder;
+  ladder.lesson("02_workers", 5'000, "0.7");
+  const ProcessResult result = ladder.run({"--repeats", "1"});
+  CHECK(result.code == 0);
+  CHECK_THAT(result.out,
+             says("DIFFERS +40 %") && says("! 02_workers trains differently") && says("0.7000 against"));
+  const json out = json::parse(ladder.run({"--repeats", "1", "--json"}).out);
+  CHECK(out["rungs"][0]["parity"] == "baseline");
+  CHECK(out["rungs"][1]["parity"] == "differs");
+  CHECK(out["rungs"][1]["trains_differently"] == true);
+  CHECK(out["rungs"][1]["difference"].get<double>() == Approx(0.4));
+  CHECK(out["rungs"][1]["notes"].size() == 1);
+}
+
+TEST_CASE("a rung that fails does not lose the others") {
+  Ladder ladder;
+  ladder.script("01_baseline", "echo 'error: out of memory' >&2; exit 1");
+  const ProcessResult result = ladder.run({"--repeats", "2"});
+  CHECK(result.code == 1);
+  CHECK(ladder.calls().size() == 3);  // it is not tried again
+  CHECK_THAT(result.err, says("01_baseline failed") && says("out of memory"));
+  CHECK_THAT(result.out,
+             says("01_baseline  failed: error: out of memory") && says("800.0") && says("(the first)"));
+  const json out = json::parse(ladder.run({"--repeats", "1", "--json"}).out);
+  CHECK_THAT(out["rungs"][0]["failure"].get<std::string>(), says("out of memory"));
+  CHECK_FALSE(out["rungs"][0].contains("samples_per_s"));
+  CHECK(out["rungs"][1]["samples_per_s"] == 800);
+}
+
+TEST_CASE("all that fails leaves no table") {
+  Ladder ladder;
+  ladder.script("01_baseline", "exit 1");
+  ladder.script("02_workers", "exit 3");
+  const ProcessResult result = ladder.run({"--json"});
+  CHECK(result.code == 1);
+  CHECK(result.out.empty());
+}
+
+TEST_CASE("Ctrl-C prints what is there") {
+  Ladder ladder;
+  ladder.script("02_workers", "exec sleep 30");
+  const auto second_began = [&] { return ladder.calls().size() == 2; };
+  const ProcessResult result = ladder.run({"--repeats", "3"}, {.interrupt_when = second_began});
+  CHECK(result.code == 130);
+  CHECK(result.signal_to_exit_s < 5);
+  CHECK_THAT(result.out, says("stopped before the end") && says("400.0") && says("02_workers  not run"));
+}
+
+TEST_CASE("JSON has each rung, what bounds it, and the published figures apart") {
+  const Ladder ladder;
+  const ProcessResult result = ladder.run({"--repeats", "2", "--json"});
+  REQUIRE(result.code == 0);
+  const json out = json::parse(result.out);
+  CHECK(out["ladder"].get<std::string>().rfind("ladder-", 0) == 0);
+  CHECK(out["preset"] == "cpu_tiny");
+  CHECK(out["device"] == "cpu");
+  CHECK(out["provenance"] == "measured here");
+  CHECK(out["repeats"] == 2);
+  CHECK(out["stopped"] == false);
+  REQUIRE(out["rungs"].size() == 2);
+  const json& second = out["rungs"][1];
+  CHECK(second["lesson"] == "02_workers");
+  CHECK(second["runs"].size() == 2);
+  CHECK(second["samples_per_s"] == 800);
+  CHECK(second["speed_up_on_previous"]["over"] == "01_baseline");
+  CHECK(second["speed_up_on_baseline"]["ratio"] == 2.0);
+  CHECK(second["precision"] == "fp32");
+  CHECK(second["bound"] == "host");  // 900 of 5000 us are operators
+  CHECK(second["parts"]["GEMM"].get<double>() == Approx(0.12));
+  CHECK(second["peak_bytes"] == 5'000'000);
+  CHECK(second["parity"] == "bit-equal");
+  CHECK_FALSE(out["left_out"].empty());
+  CHECK(out["published"][0]["provenance"] == "recorded");
+  CHECK(out["published"][0]["years"] == json({2023, 2024, 2025}));
+}
+
+TEST_CASE("only the lessons that are asked for run, and the first of them is the baseline") {
+  const Ladder ladder;
+  const ProcessResult result = ladder.run({"--repeats", "1", "--lessons", "02_workers"});
+  CHECK(result.code == 0);
+  REQUIRE(ladder.calls().size() == 1);
+  CHECK_THAT(result.out, says("(the first)") && !says("01_baseline"));
+  const ProcessResult none = ladder.run({"--lessons", "03_gpu_loader"});
+  CHECK(none.code == 1);
+  CHECK_THAT(none.err, says("none of the lessons can run here") && says("not built"));
+}

@@ -1,0 +1,34 @@
+// Lesson 08 where there is no GPU: it says so, and its settings are checked all the same. What it does with
+// one is in tests/gpu/test_graph.cpp.
+#include <catch2/catch.hpp>
+
+#include "lessons/lesson_run.h"
+#include "support/errors.h"
+
+using namespace isobar;
+
+namespace {
+
+ProcessResult refused(const std::string& lesson, const std::vector<std::string>& sets) {
+  const TempFolder folder;
+  const ProcessResult result = train_lesson(lesson, folder / "run", sets);
+  INFO(result.err);
+  CHECK(result.code == 2);
+  CHECK_FALSE(std::filesystem::exists(folder / "run"));
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("lesson 08 on a processor is refused in words, and leaves no run behind") {
+  const ProcessResult result = refused("08_cuda_graphs", {"run.device=cpu"});
+  CHECK_THAT(result.err, says("needs a CUDA device") && says("on cpu") && says("--recorded"));
+}
+
+TEST_CASE("settings of graphs are checked, and belong to lesson 08") {
+  CHECK_THAT(refused("08_cuda_graphs", {"graph.scope=all"}).err, says("graph.scope") && says("step, model"));
+  CHECK_THAT(refused("08_cuda_graphs", {"graph.warmup=0"}).err, says("graph.warmup") && says("at least 1"));
+  CHECK_THAT(refused("01_baseline", {"graph.enabled=false"}).err,
+             says("graph.enabled") && says("08_cuda_graphs"));
+  CHECK_THAT(refused("08_cuda_graphs", {"run.fault=inject_inf"}).err, says("inject_inf"));
+}

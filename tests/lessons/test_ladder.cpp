@@ -1,0 +1,128 @@
+// The ladder and the watched step with real lessons.
+#include <catch2/catch.hpp>
+
+#include "lessons/lesson_run.h"
+#include "support/bin_folder.h"
+#include "support/errors.h"
+
+using namespace isobar;
+
+namespace {
+
+ProcessResult cli(std::vector<std::string> words, const std::filesystem::path& folder) {
+  words.insert(words.begin(), bin_folder(ISOBAR_BIN) + "/isobar-cli");
+  return run_process(words, {.folder = folder.string(), .deadline_s = 280});
+}
+
+/// The steps of a run that say what they are made of.
+std::vector<json> watched(const std::filesystem::path& run) {
+  std::vector<json> out;
+  for (const json& step : of_kind(stream(run), "step")) {
+    if (step.contains("launches")) out.push_back(step);
+  }
+  return out;
+}
+
+std::vector<json> operators(const std::filesystem::path& run) {
+  std::vector<json> out;
+  for (const json& note : of_kind(stream(run), "note")) {
+    if (note["text"] == "operator") out.push_back(note);
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("the third step of a run says what it is made of, and no other") {
+  const TempFolder folder;
+  REQUIRE(train(folder / "run", {"train.steps=5"}).code == 0);
+  const std::vector<json> steps = watched(folder / "run");
+  REQUIRE(steps.size() == 1);
+  CHECK(steps[0]["step"] == 2);
+  const std::vector<json> rows = operators(folder / "run");
+  std::int64_t calls = 0;
+  std::int64_t bytes = 0;
+  for (const json& row : rows) {
+    calls += row["calls"].get<std::int64_t>();
+    bytes += row["moved_bytes"].get<std::int64_t>();
+  }
+  CHECK(calls == steps[0]["launches"]);
+  CHECK(bytes == steps[0]["moved_bytes"]);
+  // Weights, gradients and moments are passed over several times, and much lies between them.
+  CHECK(bytes > 10 * 700'320 * 4);
+  double class_us = 0;
+  for (const char* const name : {"gemm", "attention", "pointwise", "norm", "reduction", "copy", "other"})
+    class_us += steps[0][std::string(name) + "_op_us"].get<double>();
+  CHECK(class_us > 0);
+  CHECK(class_us <= steps[0]["step_us"].get<double>());
+  CHECK(steps[0]["gemm_op_us"] > 0);
+  CHECK(steps[0]["attention_op_us"] > 0);
+  const ProcessResult shown = cli({"show", (folder / "run").string()}, folder.path());
+  CHECK_THAT(shown.out, says("calls a step, ") && says("moved (counted in step 3)") &&
+                            says("of their time GEMM ") &&
+                            says("attention    _scaled_dot_product_flash_attention_for_cpu"));
+  const ProcessResult types = cli({"show", (folder / "run").string(), "--types"}, folder.path());
+  CHECK_THAT(types.out, says("blocks.0..3.attn.q") && says("native_layer_norm") && says("f32, f32, f32"));
+  const json told =
+      json::parse(cli({"show", (folder / "run").string(), "--types", "--json"}, folder.path()).out);
+  CHECK(told["rows"].size() == rows.size());
+  CHECK(json::parse(
+            cli({"show", (folder / "run").string(), "--json"}, folder.path()).out)["operators"]["launches"] ==
+        calls);
+}
+
+TEST_CASE("a run that measures is looked at in its warm-up; one that only reads is not") {
+  const TempFolder folder;
+  REQUIRE(train(folder / "full", {"train.steps=5", "run.measure=full"}).code == 0);
+  REQUIRE(watched(folder / "full").size() == 1);
+  CHECK(watched(folder / "full")[0]["step"] == 2);
+  REQUIRE(train(folder / "io", {"train.steps=5", "run.measure=io"}).code == 0);
+  CHECK(watched(folder / "io").empty());
+  CHECK(operators(folder / "io").empty());
+  // An epoch of one step: its warm-up is that step.
+  REQUIRE(train(folder / "short", {"train.steps=3", "data.limit_train=4"}).code == 0);
+  REQUIRE(watched(folder / "short").size() == 1);
+  CHECK(watched(folder / "short")[0]["step"] == 0);
+  REQUIRE(train(folder / "one", {"train.steps=2"}).code == 0);
+  CHECK(watched(folder / "one").empty());  // it ends before the third
+  CHECK_THAT(cli({"show", (folder / "one").string(), "--types"}, folder.path()).out,
+             says("no table of types"));
+}
+
+TEST_CASE("show refuses options that do not go with the types") {
+  const TempFolder folder;
+  const ProcessResult refused = cli({"show", "x", "--types", "--follow"}, folder.path());
+  CHECK(refused.code == 2);
+  CHECK_THAT(refused.err, says("--types goes with --json alone"));
+  CHECK_THAT(cli({"show", "x", "--type"}, folder.path()).err, says("mean --types?"));
+}
+
+TEST_CASE("the ladder trains real lessons and finds that they train alike") {
+  const TempFolder folder;
+  const ProcessResult result = cli({"ladder", "--lessons", "01_baseline,02_workers,03_gpu_loader,04_amp",
+                                    "--repeats", "1", "--steps", "12", "--preset", "cpu_micro", "--set",
+                                    "run.threads=1", "--set", "data.root=" + data().string(), "--json"},
+                                   folder.path());
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  const json out = json::parse(result.out);
+  REQUIRE(out["rungs"].size() == 4);
+  CHECK(out["rungs"][0]["parity"] == "baseline");
+  CHECK(out["rungs"][1]["parity"] == "bit-equal");
+  CHECK(out["rungs"][2]["parity"] == "bit-equal");
+  CHECK(out["rungs"][3]["parity"] == "within band");
+  CHECK(out["rungs"][3]["precision"] == "bf16");
+  CHECK(out["rungs"][3]["difference"] != 0);
+  for (const json& rung : out["rungs"]) {
+    CHECK(rung["samples_per_s"] > 0);
+    CHECK(rung["mfu"].get<double>() > 0);
+    CHECK(rung["mfu"].get<double>() < 1);
+    CHECK(rung["peak_bytes"].get<double>() > 1e7);
+    double shares = 0;
+    for (const auto& [name, share] : rung["parts"].items()) shares += share.get<double>();
+    CHECK(shares == Approx(1).margin(1e-6));
+    CHECK(rung["parts"]["GEMM"] > 0);
+    CHECK(rung["parts"]["computing"] == 0);  // a step was watched in each
+    CHECK(std::filesystem::exists(folder / rung["runs"][0].get<std::string>()));
+  }
+}

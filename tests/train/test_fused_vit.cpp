@@ -1,0 +1,157 @@
+// The fused model against the plain one: forecast, loss and every gradient, for each fusion alone and all
+// together, in all types; and training with either.
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/equal.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "support/small_vit.h"
+#include "support/temp_folder.h"
+#include "support/tolerances.h"
+#include "train/adam.h"
+#include "train/schedule.h"
+#include "train/weights.h"
+
+using namespace isobar;
+
+namespace {
+
+struct Fields {
+  at::Tensor image = made_up_fields(kOddVit, 3, 1);
+  at::Tensor target = made_up_fields(kOddVit, 3, 2);
+};
+
+bool is_key_bias(const std::string& name) { return name.find("attn.k.bias") != std::string::npos; }
+
+/// Largest difference of gradients, as a share of the tensor's largest or of a floor of the model's; key
+/// biases, whose true gradient is zero, are left out.
+double gradient_error(const Parameters& ours, const Parameters& reference) {
+  double worst = 0;
+  const double floor = 1e-2 * largest(reference.gradients());
+  for (std::size_t i = 0; i < ours.all().size(); ++i) {
+    const Parameter& parameter = reference.all()[i];
+    if (is_key_bias(parameter.name)) continue;
+    const at::Tensor& exact = parameter.tensor.grad();
+    worst = std::max(worst, difference(ours.all()[i].tensor.grad(), exact) / std::max(largest(exact), floor));
+  }
+  return worst;
+}
+
+}  // namespace
+
+TEST_CASE("each fusion alone and all together give the plain model's loss, forecast and gradients") {
+  const Fields fields;
+  PlainModel plain(kOddVit);
+  spread(plain.parameters);
+  const at::Tensor loss = loss_and_gradients(plain, "none", fields.image, fields.target);
+  const at::Tensor forecast = plain.vit(fields.image).detach();
+  for (const auto& [name, fusion] : model_fusions()) {
+    INFO("fusion: " << name);
+    FusedModel fused(kOddVit, fusion);
+    spread(fused.parameters);
+    const at::Tensor ours = loss_and_gradients(fused, "none", fields.image, fields.target);
+    CHECK(std::fabs(ours.item<double>() - loss.item<double>()) <= kLoss);
+    CHECK(difference(fused.vit(fields.image).detach(), forecast) <= kPrediction * largest(forecast));
+    CHECK(gradient_error(fused.parameters, plain.parameters) <= kGradient);
+  }
+}
+
+TEST_CASE("with every fusion off the fused model is the plain one to the bit, in all types") {
+  const Fields fields;
+  for (const char* const mode : {"none", "bf16", "fp16"}) {
+    INFO(mode);
+    PlainModel plain(kOddVit);
+    FusedModel fused(kOddVit, kNoFusion);
+    spread(plain.parameters);
+    spread(fused.parameters);
+    const at::Tensor loss = loss_and_gradients(plain, mode, fields.image, fields.target);
+    CHECK(at::equal(loss_and_gradients(fused, mode, fields.image, fields.target), loss));
+    for (std::size_t i = 0; i < plain.parameters.all().size(); ++i) {
+      INFO(plain.parameters.all()[i].name);
+      CHECK(at::equal(plain.parameters.all()[i].tensor.grad(), fused.parameters.all()[i].tensor.grad()));
+    }
+  }
+}
+
+TEST_CASE("in 16 bits the fused model is as near to float32 as the plain one") {
+  const Fields fields;
+  PlainModel exact(kOddVit);
+  spread(exact.parameters);
+  const double exact_loss = loss_and_gradients(exact, "none", fields.image, fields.target).item<double>();
+  for (const char* const mode : {"bf16", "fp16"}) {
+    INFO(mode);
+    PlainModel plain(kOddVit);
+    spread(plain.parameters);
+    const double plain_loss = loss_and_gradients(plain, mode, fields.image, fields.target).item<double>();
+    const double plain_error = gradient_error(plain.parameters, exact.parameters);
+    const double unit = std::string(mode) == "bf16" ? 7.8e-3 : 9.8e-4;
+    CHECK(plain_error > 0.05 * unit);  // 16 bits did take part
+    for (const auto& [name, fusion] : model_fusions()) {
+      FusedModel fused(kOddVit, fusion);
+      spread(fused.parameters);
+      const double loss = loss_and_gradients(fused, mode, fields.image, fields.target).item<double>();
+      const double error = gradient_error(fused.parameters, exact.parameters);
+      INFO("fusion: " << name << ", loss " << loss << " plain " << plain_loss << " float32 " << exact_loss
+                      << "; gradients " << error << " plain " << plain_error);
+      CHECK(std::fabs(loss - exact_loss) <= 0.5 * unit * exact_loss);
+      CHECK(error <= 1.5 * plain_error);
+    }
+  }
+}
+
+TEST_CASE("attention by name gives the same model") {
+  const Fields fields;
+  PlainModel plain(kOddVit);
+  spread(plain.parameters);
+  const at::Tensor loss = loss_and_gradients(plain, "none", fields.image, fields.target);
+  for (const char* const kind : {"math", "flash"}) {
+    FusedModel fused(kOddVit, {}, kind);
+    spread(fused.parameters);
+    const at::Tensor ours = loss_and_gradients(fused, "none", fields.image, fields.target);
+    CHECK(std::fabs(ours.item<double>() - loss.item<double>()) <= kLoss);
+    CHECK(gradient_error(fused.parameters, plain.parameters) <= kGradient);
+  }
+}
+
+TEST_CASE("weights of the plain model load into the fused one, and the other way") {
+  const TempFolder folder;
+  PlainModel plain(kOddVit);
+  spread(plain.parameters);
+  save_weights(plain.parameters, folder / "plain.safetensors");
+  FusedModel fused(kOddVit, {});
+  load_weights(fused.parameters, folder / "plain.safetensors");
+  const Fields fields;
+  const at::Tensor expected = plain.vit(fields.image).detach();
+  CHECK(difference(fused.vit(fields.image).detach(), expected) <= kPrediction * largest(expected));
+  save_weights(fused.parameters, folder / "fused.safetensors");
+  PlainModel back(kOddVit);
+  load_weights(back.parameters, folder / "fused.safetensors");
+  CHECK(at::equal(back.parameters.values(), plain.parameters.values()));
+}
+
+TEST_CASE("two hundred steps of either model stay together") {
+  std::vector<Fields> batches;
+  for (std::uint64_t i = 0; i < 4; ++i)
+    batches.push_back({made_up_fields(kOddVit, 2, 10 + 2 * i), made_up_fields(kOddVit, 2, 11 + 2 * i)});
+  const auto losses = [&](auto& model, const std::string& mode) {
+    Adam adam(model.parameters, {});
+    std::vector<double> out;
+    for (std::size_t step = 0; step < 200; ++step) {
+      const Fields& batch = batches[step % batches.size()];
+      out.push_back(loss_and_gradients(model, mode, batch.image, batch.target).template item<double>());
+      adam.step(learning_rate({}, 1e-3, static_cast<std::int64_t>(step), 200));
+    }
+    return out;
+  };
+  PlainModel plain(kOddVit);
+  const std::vector<double> reference = losses(plain, "none");
+  REQUIRE(reference.back() < 0.9 * reference.front());  // there was something to learn
+  FusedModel fused(kOddVit, {});
+  const std::vector<double> ours = losses(fused, "none");
+  for (std::size_t step = 0; step < 10; ++step) CHECK(std::fabs(ours[step] - reference[step]) <= 2 * kLoss);
+  CHECK(ours.back() == Approx(reference.back()).epsilon(0.005));
+  FusedModel half(kOddVit, {});
+  CHECK(losses(half, "bf16").back() == Approx(reference.back()).epsilon(0.02));
+}
