@@ -98,6 +98,8 @@ class Run {
   void take_folder(const RunArguments& arguments);
   void write_attempt(const std::vector<std::string>& command);
   void save_checkpoint(const Training& training);
+  /// Whether a key of the configuration means something in this lesson.
+  bool honours(const std::string& key) const;
   bool measures() const { return loaded_.config.run.measure != "none"; }
   /// What run.measure = io does instead of training.
   void read_and_drop(Loader& loader);
