@@ -46,7 +46,8 @@ bool is_launch_bound(const Rung& rung, double computing_us) {
   constexpr double kAsLong = 0.95;
   if (rung.repeats.empty() || rung.repeats.front().view.device.rfind("cuda", 0) != 0) return false;
   double host_us = 0;
-  for (const char* const stage : {"forward_host_us", "backward_host_us", "optimize_host_us", "replay_host_us"})
+  for (const char* const stage :
+       {"forward_host_us", "backward_host_us", "optimize_host_us", "replay_host_us"})
     host_us += mean_of(rung, stage);
   return host_us >= kAsLong * computing_us;
 }

@@ -99,7 +99,8 @@ int train(const RecordArguments& arguments, fs::path& folder) {
   folder = reserve_run_folder("runs", lesson.name);
   std::vector<std::string> words = {(program_folder() / lesson.name).string(), "--run-dir", folder.string()};
   words.insert(words.end(), arguments.words.begin(), arguments.words.end());
-  words.insert(words.end(), {"--set", "run.device=cuda"});  // the last one counts: only a GPU's run is recorded
+  words.insert(words.end(),
+               {"--set", "run.device=cuda"});  // the last one counts: only a GPU's run is recorded
   return start_and_wait(words);
 }
 

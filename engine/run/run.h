@@ -74,7 +74,8 @@ class Run {
   bool scores_due() const;
   /// Records scores on the validation set, after `steps_done()` steps. An incomplete evaluation is left out.
   void record(const Evaluation& evaluation);
-  /// Says what was recorded of a step. Steady state begins after it: steps before it were launched one by one.
+  /// Says what was recorded of a step. Steady state begins after it: steps before it were launched one by
+  /// one.
   void record(const GraphFacts& graph);
   std::int64_t steps_done() const { return steps_done_; }
 
