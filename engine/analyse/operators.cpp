@@ -165,9 +165,13 @@ std::vector<OperatorRow> folded(const std::vector<OperatorRow>& rows) {
 
 std::vector<std::string> operator_lines(const OperatorTable& table) {
   if (table.step < 0) return {};
-  std::vector<std::string> out = {fmt::format(
-      "  operators    {} calls a step, {} moved (counted in step {})", human_count(table.launches),
-      human_bytes(static_cast<std::uint64_t>(table.moved_bytes)), table.step + 1)};
+  const std::string moved =
+      table.moved_bytes > 0
+          ? fmt::format(", {} moved", human_bytes(static_cast<std::uint64_t>(table.moved_bytes)))
+          : "";
+  const std::string counted = table.rows.empty() ? "" : fmt::format(" (counted in step {})", table.step + 1);
+  std::vector<std::string> out = {fmt::format("  operators    {} {} a step{}{}", human_count(table.launches),
+                                              table.launches == 1 ? "call" : "calls", moved, counted)};
   if (table.all_us() > 0) {
     std::vector<std::string> parts;
     for (std::size_t i = 0; i < kOperatorClassNames.size(); ++i) {

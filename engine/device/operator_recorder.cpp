@@ -73,9 +73,7 @@ std::string types_text(const std::vector<Operand>& inputs) {
 
 }  // namespace
 
-OperatorRecorder::OperatorRecorder(c10::Device device) {
-  if (device.is_cuda()) events_.emplace(device);
-}
+OperatorRecorder::OperatorRecorder(std::unique_ptr<EventPool> events) : events_(std::move(events)) {}
 
 OperatorRecorder::~OperatorRecorder() {
   for (const Entry& entry : entries_) {

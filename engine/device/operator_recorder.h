@@ -8,7 +8,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -53,7 +52,8 @@ struct OperatorFrame : at::ObserverContext {
 
 class OperatorRecorder {
  public:
-  explicit OperatorRecorder(c10::Device device);
+  /// `events` of a CUDA device; null for a CPU.
+  explicit OperatorRecorder(std::unique_ptr<EventPool> events);
   ~OperatorRecorder();
   OperatorRecorder(const OperatorRecorder&) = delete;
   OperatorRecorder& operator=(const OperatorRecorder&) = delete;
@@ -95,7 +95,7 @@ class OperatorRecorder {
   double between_us(const Mark& begin, const Mark& end);
 
   std::mutex mutex_;
-  std::optional<EventPool> events_;
+  std::unique_ptr<EventPool> events_;
   std::atomic<const char*> stage_ = "step";
   std::unordered_map<std::string, std::shared_ptr<const OperatorFacts>> facts_;
   std::unordered_set<std::int64_t> attention_nodes_;  ///< sequence numbers: their backward is attention too

@@ -42,7 +42,11 @@ void call_ends(const at::RecordFunction& call, at::ObserverContext* context) {
 
 }  // namespace
 
-OperatorWatch::OperatorWatch(c10::Device device) : recorder_(std::make_shared<OperatorRecorder>(device)) {
+OperatorWatch::OperatorWatch(c10::Device device)
+    : OperatorWatch(device.is_cuda() ? std::make_unique<EventPool>(device) : nullptr) {}
+
+OperatorWatch::OperatorWatch(std::unique_ptr<EventPool> events)
+    : recorder_(std::make_shared<OperatorRecorder>(std::move(events))) {
   {
     const std::scoped_lock lock(current_mutex);
     if (current_recorder) throw Error("operators are watched already", "OperatorWatch", "", Exit::failed);

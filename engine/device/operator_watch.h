@@ -44,6 +44,7 @@ struct OperatorRecord {
   std::vector<WatchedOperator> rows;  ///< in the order of their first call
 };
 
+class EventPool;
 class OperatorRecorder;
 struct OperatorFrame;
 
@@ -52,6 +53,8 @@ struct OperatorFrame;
 class OperatorWatch {
  public:
   explicit OperatorWatch(c10::Device device);
+  /// The same with the clock of a device: its events instead of the host's clock.
+  explicit OperatorWatch(std::unique_ptr<EventPool> events);
   ~OperatorWatch();
   OperatorWatch(const OperatorWatch&) = delete;
   OperatorWatch& operator=(const OperatorWatch&) = delete;

@@ -66,6 +66,7 @@ class FusedVit::Pass {
   Pass(const FusedVit& model, const at::Tensor& image)
       : model_(model), batch_(image.size(0)), type_(activation_type(image.device())) {
     const at::NoGradGuard no_grad;
+    const ModuleScope scope("weights");
     if (type_ != at::kFloat) cast_ = model.parameters_->values().to(type_);
   }
 

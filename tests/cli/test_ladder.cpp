@@ -31,8 +31,8 @@ printf '[optim]\nlr = 0.001\n' >"$run/run.toml"
          R"(; [ $n -ge 4 ] || t=$((t * 3))
     extra=
     [ $n != 2 ] || extra=',"launches":317,"moved_bytes":278000000,"gemm_op_us":600,"pointwise_op_us":300'
-    stages='"load_us":10,"forward_us":'$((t / 2))',"peak_bytes":5000000,"step_us":'$t
-    echo '{"kind":"step","step":'$n',"t_us":'$((n * t))',"samples":4,'"$stages$extra"',"loss":0.6}'
+    times='"t_us":'$((n * t))',"load_us":10,"forward_us":'$((t / 2))',"step_us":'$t
+    echo '{"kind":"step","step":'$n',"samples":4,"loss":0.6,"peak_bytes":5000000,'"$times$extra"'}'
   done
   echo '{"kind":"eval","step":9,"loss":)" +
          loss + R"(,"rmse_u10m":0.4,"persistence_rmse_u10m":0.3}'

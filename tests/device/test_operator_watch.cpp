@@ -6,6 +6,8 @@
 #include <string>
 #include <thread>
 
+#include "device/event_pool.h"
+#include "device/fake_plugin.h"
 #include "device/operator_watch.h"
 #include "support/errors.h"
 
@@ -101,7 +103,7 @@ TEST_CASE("what is made of other operators is seen as those, and what is done be
   CHECK(row(linear, "mm").kind == OperatorClass::gemm);
   CHECK(linear.moved_bytes == (2 * 5 * 8 + 3 * 8 + 2 * 5 * 3) * kFloat);
   CHECK(names(watch([&] { (void)x.transpose(1, 2).reshape({80}); })) == "copy_");  // reshape, clone, copy_
-  CHECK(names(watch([&] { (void)x.mean(); })) == "sum");  // and a division of one value in host memory
+  CHECK(names(watch([&] { (void)x.mean(); })) == "sum");    // and a division of one value in host memory
   CHECK(names(watch([&] { (void)x.mul(2.5); })) == "mul");  // its scalar is converted by a copy_ of 4 bytes
   const at::Tensor image = at::rand({1, 2, 8, 8});
   const OperatorRecord convolved = watch([&] { (void)at::conv2d(image, at::rand({4, 2, 4, 4}), {}, 4); });
@@ -120,7 +122,8 @@ TEST_CASE("the operators of backward are seen, each once") {
   loss.backward();
   operators.stop();
   const OperatorRecord record = operators.take();
-  REQUIRE(names(record) == "mm sum copy_ mm");  // the gradient of a sum, one value, is laid out for the product
+  REQUIRE(names(record) ==
+          "mm sum copy_ mm");  // the gradient of a sum, one value, is laid out for the product
   CHECK(record.rows[0].module == "forward");
   CHECK(record.rows[2].module == "backward");
   CHECK(record.rows[3].module == "backward");
@@ -205,6 +208,27 @@ TEST_CASE("types are those of the tensors that are read, and of what comes out")
   CHECK(row(record, "mm").output == "bf16");
   CHECK(row(record, "add").inputs == "bf16, f32");
   CHECK(row(record, "add").output == "f32");
+}
+
+TEST_CASE("on a device the time is that between events, without the operators below") {
+  const FakePlugin plugin;
+  auto events = std::make_unique<EventPool>(plugin, 0);
+  OperatorWatch operators(std::move(events));
+  {
+    const KernelScope outer("bias_gelu", 1000, at::kFloat);
+    plugin.launch(30);
+    {
+      const KernelScope inner("adam", 500, at::kFloat);
+      plugin.launch(100);
+    }
+    plugin.launch(5);
+  }
+  operators.stop();
+  CHECK(plugin.waits() == 0);  // watching waits for nothing
+  const OperatorRecord record = operators.take();
+  CHECK(plugin.waits() > 0);
+  CHECK(row(record, "bias_gelu").op_us == 35);
+  CHECK(row(record, "adam").op_us == 100);
 }
 
 TEST_CASE("two watches at once are refused, and an end that was not asked for takes the callback back") {
