@@ -1,6 +1,7 @@
 // What the window shows of runs that were not measured here, and the plots that only some techniques have.
 #include <catch2/catch.hpp>
 
+#include "config/lesson.h"
 #include "core/nvidia.h"
 #include "gui/headless.h"
 #include "record/json_line.h"
@@ -67,6 +68,10 @@ AppOptions with_gpu_lesson(const TempFolder& folder) {
   const fs::path home = folder / "home";
   fs::create_directories(home);
   fs::copy(project_home() / "lessons", home / "lessons", fs::copy_options::recursive);
+  // A ladder so short that its last rung needs no scrolling.
+  for (const std::string& name : lesson_names(home)) {
+    if (name > "01_baseline") fs::remove_all(home / "lessons" / name);
+  }
   fs::create_directories(home / "lessons/09_gpu");
   write_file_whole(home / "lessons/09_gpu/lesson.toml",
                    std::string_view("title = \"Graphs: launch once\"\nneeds = \"cuda\"\n"));
