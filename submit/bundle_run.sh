@@ -5,6 +5,7 @@
 #   ./run.sh PROGRAM [options]      any other program of bin/
 #   ./run.sh gpu-tests | tests      the tests that need a GPU | all
 #   ./run.sh bench NAME [options]   a bench
+#   ./run.sh gpu FOLDER [PART...]   all that a GPU is needed for, into FOLDER: checks, then benches as JSON, each part by itself
 # ISOBAR_PYTHON: the Python whose torch is taken (default python3). ISOBAR_TORCH: a torch folder, without asking a Python.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -72,18 +73,62 @@ run_tests() {
   [ $failed = 0 ]
 }
 
+gpu_parts="tests fusion normalise rungs-16 rungs-1 rungs-2 rungs-4"
+
+# measure FOLDER PART: one part of what a GPU is needed for; its words and its figures stay in FOLDER.
+measure() {
+  local folder=$1 part=$2 code=0
+  local -a words=()
+  case $part in
+    fusion | normalise) words=("bench_$part" --device cuda) ;;
+    rungs-*) words=(bench_rungs --device cuda --batch "${part#rungs-}") ;;
+  esac
+  echo "== $part"
+  if [ "$part" = tests ]; then
+    (export ISOBAR_REQUIRE_GPU=1; run_tests 'test_gpu*') >"$folder/tests.log" 2>&1 || code=$?
+  else
+    (start "${words[@]}" --out "$folder/$part.json") >"$folder/$part.log" 2>&1 || code=$?
+  fi
+  tail -n 3 "$folder/$part.log"
+  [ $code = 0 ] || { echo "FAILED with code $code: $folder/$part.log"; return 1; }
+}
+
+# measure_all FOLDER PART...: those parts, or all that are not there yet. A part that fails does not stop the others.
+measure_all() {
+  local folder=$1 part failed=0
+  shift
+  mkdir -p "$folder" || fail "$folder cannot be made" "./run.sh gpu FOLDER [PART...]"
+  folder=$(cd "$folder" && pwd)
+  for part in "$@"; do
+    [[ " $gpu_parts " = *" $part "* ]] || fail "there is no part \"$part\"" "parts: $gpu_parts" 2
+  done
+  if [ $# = 0 ]; then
+    for part in $gpu_parts; do [ -f "$folder/$part.json" ] || set -- "$@" "$part"; done
+  fi
+  for part in "$@"; do
+    measure "$folder" "$part" || failed=$((failed + 1))
+  done
+  echo "$failed of $# parts failed; figures and logs are in $folder"
+  [ $failed = 0 ]
+}
+
 programs() { (cd "$here/bin" && printf '%s\n' * | paste -sd' '); }
 
 name=${1:-list}
 [ $# = 0 ] || shift
 case $name in
   list | help | --help | -h)
-    sed -n '2,9s/^# \{0,1\}//p' "$0"
+    sed -n '2,10s/^# \{0,1\}//p' "$0"
     echo "programs: $(programs)"
     exit ;;
   */*) fail "\"$name\" is no program of this bundle" "there are: $(programs)" 2 ;;
   gpu-tests) find_torch; run_tests 'test_gpu*'; exit ;;
   tests) find_torch; run_tests 'test_*'; exit ;;
+  gpu)
+    [ -n "${1:-}" ] || fail "into which folder?" "./run.sh gpu FOLDER [PART...]; parts: $gpu_parts" 2
+    find_torch
+    measure_all "$@"
+    exit ;;
   bench)
     [ -n "${1:-}" ] || fail "which bench?" "there are: $(programs)" 2
     name=bench_$1

@@ -40,6 +40,18 @@ Part part_of_class(std::size_t operator_class) {
   return name == "attention" ? Part::attention : name == "gemm" ? Part::gemm : Part::memory;
 }
 
+/// Whether the device waited for launches: the host was as long at computing as the device, by the two clocks
+/// of a CUDA device. On a CPU they are one.
+bool is_launch_bound(const Rung& rung, double computing_us) {
+  constexpr double kAsLong = 0.95;
+  if (rung.repeats.empty() || rung.repeats.front().view.device.rfind("cuda", 0) != 0) return false;
+  double host_us = 0;
+  for (const char* const stage :
+       {"forward_host_us", "backward_host_us", "optimize_host_us", "replay_host_us"})
+    host_us += mean_of(rung, stage);
+  return host_us >= kAsLong * computing_us;
+}
+
 std::array<double, kPartNames.size()> parts_of(const Rung& rung) {
   std::array<double, kPartNames.size()> out{};
   const double step_us = mean_of(rung, "step_us");
@@ -58,7 +70,9 @@ std::array<double, kPartNames.size()> parts_of(const Rung& rung) {
                   }).median();
   }
   const double watched_us = std::accumulate(class_us.begin(), class_us.end(), 0.0);
-  if (watched_us > 0) {
+  if (is_launch_bound(rung, computing_us)) {  // times of operators then hold the gaps before them
+    part(out, Part::host) = computing_us;
+  } else if (watched_us > 0) {
     const double scale = std::min(1.0, computing_us / watched_us);
     for (std::size_t c = 0; c < class_us.size(); ++c) part(out, part_of_class(c)) += class_us[c] * scale;
     part(out, Part::host) = std::max(0.0, computing_us - watched_us);

@@ -72,7 +72,8 @@ struct RungVerdict {
 /// operators: when their times add up to more than computing takes they are scaled down to it, when to less
 /// the rest of computing is host: time in which nobody computes, as in handing work over. What lies between
 /// the stages is host too. The largest part is what bounds the rung. On a CUDA device the operators' times
-/// hold their launches too, so that host is rather too small than too large.
+/// hold the gaps before their launches: where the host's clock says that it was at least 0.95 as long at
+/// computing as the device, all of computing is host.
 ///
 /// Parity: by the median of the last validation loss. The band is 2 % for 16-bit types and 1e-4 else (sums in
 /// another order), and never less than the baseline's own repeats lie apart.

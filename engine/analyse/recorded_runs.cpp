@@ -21,6 +21,7 @@ std::vector<fs::path> folders_in(const fs::path& place) {
   for (fs::directory_iterator it(place, code), end; !code && it != end && out.size() < kMostFolders;
        it.increment(code)) {
     std::error_code broken;
+    if (it->path().filename().string().front() == '.') continue;  // one that is being written
     if (it->is_directory(broken)) out.push_back(it->path());
   }
   std::sort(out.begin(), out.end());

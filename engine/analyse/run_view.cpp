@@ -113,6 +113,7 @@ void RunViewBuilder::take(const Event& event) {
     take_run(event);
   } else if (kind == "note") {
     take_operator(event);
+    if (event.text("text") == "graph") take_graph(event);
     if (event.find("steps_per_epoch") == nullptr) return;
     view_.steps_per_epoch = event.integer("steps_per_epoch");
     view_.summary.warm_up_steps =
@@ -164,6 +165,13 @@ void RunViewBuilder::take_run(const Event& event) {
   view_.summary.wanted_steps = event.integer("wanted_steps");
   view_.summary.flops_per_sample = event.number("flops_per_sample");
   ended_ = false;  // a resumed run goes on behind the `end` of its attempt before
+}
+
+/// Steps that were launched piece by piece, and the recorded one, are warm-up of those that are replayed.
+void RunViewBuilder::take_graph(const Event& event) {
+  std::int64_t& warm_up = view_.summary.warm_up_steps;
+  warm_up = std::max(warm_up, event.integer("step") - first_step_ + 1);
+  forget_speed();
 }
 
 void RunViewBuilder::take_step(const Event& event) {

@@ -94,6 +94,7 @@ class RunViewBuilder {
  private:
   void take_run(const Event& event);
   void take_step(const Event& event);
+  void take_graph(const Event& event);
   void take_eval(const Event& event);
   void take_operator(const Event& event);
   void take_watched(const Event& event);

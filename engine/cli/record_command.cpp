@@ -97,9 +97,10 @@ int train(const RecordArguments& arguments, fs::path& folder) {
                   preset_device_kind(arguments.settings, [] { return std::string("cuda"); }));
   if (const int code = ensure_data(loaded.config); code != 0) return code;
   folder = reserve_run_folder("runs", lesson.name);
-  std::vector<std::string> words = {(program_folder() / lesson.name).string(), "--run-dir", folder.string(),
-                                    "--set", "run.device=cuda"};
+  std::vector<std::string> words = {(program_folder() / lesson.name).string(), "--run-dir", folder.string()};
   words.insert(words.end(), arguments.words.begin(), arguments.words.end());
+  words.insert(words.end(),
+               {"--set", "run.device=cuda"});  // the last one counts: only a GPU's run is recorded
   return start_and_wait(words);
 }
 
@@ -127,9 +128,19 @@ void write(const ThinRun& thin, const fs::path& to, const std::vector<fs::path>&
   if (code) throw system_error("cannot make the folder", part.string(), code.value());
   write_file_whole(RunFolder{part}.config_file(), std::string_view(thin.config));
   write_file_whole(RunFolder{part}.stream_file(0), std::string_view(thin.stream));
-  for (const fs::path& old : older) fs::remove_all(old, code);
-  fs::rename(part, to, code);
-  if (code) throw system_error("the recorded run cannot be put in its place", to.string(), code.value());
+  const fs::path aside = to.parent_path() / (".old-" + to.filename().string());
+  fs::remove_all(aside, code);
+  if (fs::exists(to)) fs::rename(to, aside, code);
+  if (!code) fs::rename(part, to, code);
+  if (code) {
+    std::error_code back;
+    if (!fs::exists(to) && fs::exists(aside)) fs::rename(aside, to, back);
+    throw system_error("the recorded run cannot be put in its place", to.string(), code.value());
+  }
+  fs::remove_all(aside, code);
+  for (const fs::path& old : older) {
+    if (old != to) fs::remove_all(old, code);
+  }
 }
 
 }  // namespace

@@ -21,6 +21,9 @@ struct CudaGraph {
 };
 
 CudaGraph* begin_graph() {
+  // The recording takes memory of its own, as much as a step: what steps before it left over goes back first.
+  check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  c10::cuda::CUDACachingAllocator::emptyCache();
   auto out = std::make_unique<CudaGraph>();
   // Threads that load data allocate and copy meanwhile: with the global mode that would be an error here.
   out->graph.capture_begin(out->pool, cudaStreamCaptureModeThreadLocal);

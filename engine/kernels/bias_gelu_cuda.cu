@@ -28,7 +28,8 @@ struct Tanh {
   }
   static __device__ float slope(float u) {
     const float t = tanhf(kTanhRate * (u + kTanhCube * u * u * u));
-    return 0.5F * (1.0F + t) + 0.5F * u * (1.0F - t * t) * kTanhRate * (1.0F + 3.0F * kTanhCube * u * u);
+    const float square = fabsf(u) < 100.0F ? u * u : 1e4F;  // beyond it 1 - t^2 is 0 and must not meet infinity
+    return 0.5F * (1.0F + t) + 0.5F * u * (1.0F - t * t) * kTanhRate * (1.0F + 3.0F * kTanhCube * square);
   }
 };
 

@@ -1,7 +1,8 @@
 #pragma once
 // Gradients of biases and of a norm's parameters are sums over rows. Rows are cut into pieces that depend on
 // their number only, never on threads or blocks: each piece is summed by itself, then the pieces in order, so
-// that the same rows give the same bits on every run. The CPU and CUDA forms cut alike.
+// that the same rows give the same bits on every run of a form. The CPU and CUDA forms cut alike; within a
+// piece they add in their own order, so between them bits may differ.
 #include <algorithm>
 #include <cstdint>
 

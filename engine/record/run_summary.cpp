@@ -82,11 +82,17 @@ std::string loader_text(const RunSummary& summary) {
 
 std::vector<std::string> watched_lines(const WatchedSummary& watched) {
   if (watched.step < 0) return {};
-  std::vector<std::string> out = {fmt::format(
-      "  operators    {} calls a step, {} moved (counted in step {})", human_count(watched.launches),
-      human_bytes(static_cast<std::uint64_t>(watched.moved_bytes)), watched.step + 1)};
   double all_us = 0;
   for (const auto& [name, time_us] : watched.class_us) all_us += time_us;
+  const std::string moved =
+      watched.moved_bytes > 0
+          ? fmt::format(", {} moved", human_bytes(static_cast<std::uint64_t>(watched.moved_bytes)))
+          : "";
+  // A predicted step has no times of operators: nobody looked at it.
+  const std::string counted = all_us > 0 ? fmt::format(" (counted in step {})", watched.step + 1) : "";
+  std::vector<std::string> out = {fmt::format("  operators    {} {} a step{}{}",
+                                              human_count(watched.launches),
+                                              watched.launches == 1 ? "call" : "calls", moved, counted)};
   std::vector<std::string> parts;
   for (const auto& [name, time_us] : watched.class_us) {
     if (time_us >= 0.005 * all_us && time_us > 0)

@@ -7,6 +7,23 @@
 
 namespace isobar {
 
+namespace {
+
+/// Mistakes in a recording need one in which they are made.
+void check_graph_fault(const Config& config, const std::string& where) {
+  const Fault fault = fault_setting().fault;
+  if (fault >= Fault::item_in_capture && fault <= Fault::lr_baked_in && !config.graph.enabled) {
+    throw Error(fmt::format("the fault {} is one of a recording, and nothing is recorded", config.run.fault),
+                where, "--set graph.enabled=true, or another fault");
+  }
+  if (fault == Fault::lr_baked_in && config.graph.scope == "model") {
+    throw Error("the learning rate is no part of a recording of graph.scope = model", where,
+                "--set graph.scope=step, or another fault");
+  }
+}
+
+}  // namespace
+
 void check_fault(const Config& config, c10::Device device) {
   const Fault fault = fault_setting().fault;
   const std::string where = "run.fault = " + config.run.fault;
@@ -27,13 +44,20 @@ void check_fault(const Config& config, c10::Device device) {
                             config.amp.mode),
                 where, "--set amp.mode=bf16 or fp16, or another fault");
   }
-  const bool tanh_needs = fault == Fault::tanh_gelu && !config.fusion.bias_gelu;
-  const bool adam_needs = fault == Fault::unfused_adam && !config.fusion.adam;
-  if (tanh_needs || adam_needs) {
-    const std::string key = tanh_needs ? "fusion.bias_gelu" : "fusion.adam";
+  check_graph_fault(config, where);
+  const auto needs = [&](Fault wanted, bool is_on, const std::string& key) {
+    if (fault != wanted || is_on) return;
     throw Error(fmt::format("the fault {} is one of a fusion that is off", config.run.fault), where,
                 "--set " + key + "=true, or another fault");
+  };
+  needs(Fault::tanh_gelu, config.fusion.bias_gelu, "fusion.bias_gelu");
+  needs(Fault::unfused_adam, config.fusion.adam, "fusion.adam");
+  if (fault == Fault::nan_in_padding && device.is_cuda()) {
+    throw Error("the fault nan_in_padding is told apart from a broken gradient on a CPU only", where,
+                "run.device=cpu, or another fault");
   }
+  // Without the fused norm only the tensors are looked at.
+  needs(Fault::nan_in_padding, config.fusion.grad_norm, "fusion.grad_norm");
 }
 
 void check_needs(const LessonInfo& lesson, c10::Device device) {

@@ -192,6 +192,11 @@ void Run::announce(const Dataset& train, const Dataset& valid, std::int64_t para
   console_.line("  run     " + folder_.path.string());
   if (measures())
     console_.line("  MEASURE " + config.run.measure + ": " + measure_sentence(config.run.measure));
+  const bool records = honours("graph.enabled") && config.graph.enabled;
+  if (records && config.train.steps - first_step_ <= config.graph.warmup) {
+    console_.line(fmt::format("  graph   none: the {} steps of this run are all warm-up (graph.warmup = {})",
+                              config.train.steps - first_step_, config.graph.warmup));
+  }
   if (config.run.fault != "none") {
     console_.line("  FAULT   " + config.run.fault + ": " + fault_sentence(fault_setting()));
     board_->mark_fault(config.run.fault);

@@ -74,7 +74,8 @@ class Run {
   bool scores_due() const;
   /// Records scores on the validation set, after `steps_done()` steps. An incomplete evaluation is left out.
   void record(const Evaluation& evaluation);
-  /// Says what was recorded of a step. Steady state begins after it: steps before it were launched one by one.
+  /// Says what was recorded of a step. Steady state begins after it: steps before it were launched one by
+  /// one.
   void record(const GraphFacts& graph);
   std::int64_t steps_done() const { return steps_done_; }
 
@@ -98,6 +99,8 @@ class Run {
   void take_folder(const RunArguments& arguments);
   void write_attempt(const std::vector<std::string>& command);
   void save_checkpoint(const Training& training);
+  /// Whether a key of the configuration means something in this lesson.
+  bool honours(const std::string& key) const;
   bool measures() const { return loaded_.config.run.measure != "none"; }
   /// What run.measure = io does instead of training.
   void read_and_drop(Loader& loader);

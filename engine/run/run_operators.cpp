@@ -8,14 +8,16 @@
 
 namespace isobar {
 
+bool Run::honours(const std::string& key) const {
+  return std::find(lesson_.honours.begin(), lesson_.honours.end(), key) != lesson_.honours.end();
+}
+
 std::shared_ptr<OperatorWatch> Run::watch_operators(std::int64_t index) const {
   constexpr std::int64_t kWarm = 2;  // libraries have chosen their kernels, and memory is there
   if (loaded_.config.run.measure == "io") return nullptr;
   std::int64_t last = std::max<std::int64_t>(1, summary_.warm_up_steps) - 1;
   // A step that is recorded as a graph is none to time, and of one that is replayed nothing is seen.
-  const std::vector<std::string>& honours = lesson_.honours;
-  const bool records = loaded_.config.graph.enabled &&
-                       std::find(honours.begin(), honours.end(), "graph.enabled") != honours.end();
+  const bool records = loaded_.config.graph.enabled && honours("graph.enabled");
   if (records) last = std::min(last, loaded_.config.graph.warmup - 1);
   if (index - first_step_ != std::min(kWarm, last)) return nullptr;
   return std::make_shared<OperatorWatch>(device_);

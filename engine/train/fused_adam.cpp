@@ -95,8 +95,10 @@ at::Tensor FusedAdam::fused_norm(GradScaler& scaler) {
 at::Tensor FusedAdam::plain_norm(GradScaler& scaler) {
   const bool finite = scaler.unscale(parameters_);
   const at::Tensor length =
-      at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients_, 2)), 2).to(at::kDouble);
-  control_[kSkip].fill_(finite && std::isfinite(length.item<double>()) ? 0 : 1);
+      at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients_, 2)).to(at::kDouble), 2);
+  const bool skips = !finite || !std::isfinite(length.item<double>());
+  control_[kSkip].fill_(skips ? 1 : 0);
+  if (scaler.active() && skips) scaler.overflow().fill_(1);  // skipped is skipped: the scale hears of it too
   return length;
 }
 

@@ -43,8 +43,9 @@ const char* stage_name(Stage stage) { return kStageNames[static_cast<std::size_t
 /// What a library says of itself, without its stack.
 std::string first_line(const std::string& text) { return printable(text.substr(0, text.find('\n')), 200); }
 
-[[noreturn]] void explain(const CaptureWatch& watch, Stage stage, bool warmed_up, const std::string& said) {
-  const CaptureReason reason = capture_reason(watch.failed(), warmed_up);
+[[noreturn]] void explain(const std::string& operation, Stage stage, bool warmed_up,
+                          const std::string& said) {
+  const CaptureReason reason = capture_reason(operation, warmed_up);
   throw Error("a step cannot be recorded: " + reason.why,
               fmt::format("stage {} ({})", stage_name(stage), first_line(said)), reason.hint, Exit::failed);
 }
@@ -135,6 +136,7 @@ void StepGraph::record(const StepParts& parts) {
   const std::int64_t begin_us = steady_us();
   put_behind(main, side_);
   Stage stage = Stage::forward;
+  bool ending = false;  // no operation is at fault then
   CudaGraph* graph = nullptr;
   {
     const c10::StreamGuard guard(side_);
@@ -147,11 +149,12 @@ void StepGraph::record(const StepParts& parts) {
         stage = Stage::optimize;
         recorded_.gradient_norm = parts.optimize();
       }
+      ending = true;
       plugin_->end_graph(graph);
     } catch (const std::exception& error) {
       recorded_ = {};
       if (graph != nullptr) plugin_->abandon_graph(graph);
-      explain(watch, stage, steps_ > 0, error.what());
+      explain(ending ? "" : watch.failed(), stage, steps_ > 0, error.what());
     }
   }
   put_behind(side_, main);

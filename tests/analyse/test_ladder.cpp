@@ -104,6 +104,24 @@ TEST_CASE("computing is split by the watched step, and what nobody computes in i
   CHECK(out[0].parts_text(2) == "GEMM 40 %, attention 20 %");
 }
 
+TEST_CASE("a CUDA device that waits for launches is bound by the host, a CPU never by its own clock") {
+  Rung launches = rung("05_fusion", times(100));
+  for (SteadyFigures& run : launches.repeats) {
+    run.view.device = "cuda:0";
+    run.means["forward_host_us"] = 300;
+    run.means["backward_host_us"] = 390;
+    run.means["optimize_host_us"] = 90;
+  }
+  CHECK(judge_ladder({launches}).front().bound() == Part::host);
+  for (SteadyFigures& run : launches.repeats) run.means["backward_host_us"] = 200;  // it runs ahead
+  CHECK(judge_ladder({launches}).front().bound() == Part::gemm);
+  for (SteadyFigures& run : launches.repeats) {
+    run.view.device = "cpu";
+    run.means["backward_host_us"] = 400;
+  }
+  CHECK(judge_ladder({launches}).front().bound() == Part::gemm);
+}
+
 TEST_CASE("a watched step that was slower is scaled down to the steady ones") {
   const auto out = judge_ladder({rung("01", {Made{}}, watched(800, 400, 400))});
   CHECK(share(out[0], Part::gemm) == Approx(0.4));

@@ -7,7 +7,7 @@ peers=${ISOBAR_PEERS:-$prefix/peers-2.11.0}
 words=(--quick --json)
 [ "$2" != step ] || words+=(--case cpu_micro)
 [ "$2" != fusion ] || words+=(--case bias_gelu)
-[ "$2" != rungs ] || words+=(--preset cpu_micro --batch 2 --batch 3 --no-compile)
+[ "$2" != rungs ] || words+=(--preset cpu_micro --batch 1 --batch 2 --only 04-amp --only 05-eager --pairs 2)
 [ "$2" != start ] || [ -d "$prefix/data/fields-72x144-v1" ] || { echo "skipped: no data set; ./isobar run 01_baseline makes it"; exit 77; }
 export OMP_WAIT_POLICY=passive  # threads that spin while others compute take minutes on a busy machine
 out=$("$1/bench_$2" "${words[@]}")

@@ -18,6 +18,8 @@ pack() {
   cp "$(type -P env)" "$TREE/build/bin/show_environment"
   cp "$(type -P true)" "$TREE/build/bin/test_gpu"
   cp "$(type -P false)" "$TREE/build/bin/test_other"
+  cp "$(type -P true)" "$TREE/build/bin/bench_rungs"
+  cp "$(type -P false)" "$TREE/build/bin/bench_fusion"
   cp "$(type -P true)" "$TREE/build/bin/isobar-gui"
   cp "$(type -P true)" "$TREE/build/lib/libisobar_cuda.so"
   touch "$TREE/tests/bench/peers/step_peer.py"
@@ -36,7 +38,7 @@ case_bundle() {
   torch_here 2.11.0+cu130
   pack
   expect "code 0" [ "$CODE" = 0 ]
-  expect "its size" says "MB, 5 programs"
+  expect "its size" says "MB, 7 programs"
   expect "without the window" [ ! -e "$WORLD/there/isobar-bundle/bin/isobar-gui" ]
   expect "with what tests read" [ -f "$WORLD/there/isobar-bundle/tests/reference/a.safetensors" ]
   expect "with what benches compare with" [ -f "$WORLD/there/isobar-bundle/tests/bench/peers/step_peer.py" ]
@@ -61,6 +63,26 @@ case_bundle() {
   OUT=$(env -i "$WORLD/there/isobar-bundle/glibc/isobar-cli" no environment)
   expect "without an environment, as the reader of HDF5 files is" [ "$OUT" = "no environment" ]
 }
+case_bundle_measures_a_gpu() {
+  torch_here 2.11.0
+  pack
+  there gpu
+  expect "into which folder: code 2" [ "$CODE" = 2 ]
+  there gpu "$WORLD/figures" rungs-3
+  expect "no such part: code 2" [ "$CODE" = 2 ]
+  expect "the parts that are" says "parts: tests fusion"
+  there gpu "$WORLD/figures" tests
+  expect "tests alone" [ "$CODE" = 0 ]
+  expect "with a log" grep -q "== test_gpu" "$WORLD/figures/tests.log"
+  echo '{}' >"$WORLD/figures/normalise.json"
+  there gpu "$WORLD/figures" rungs-1 fusion
+  expect "a part that fails: code 1" [ "$CODE" = 1 ]
+  expect "by name" says "FAILED with code 1: $WORLD/figures/fusion.log"
+  expect "the other did not" says "1 of 2 parts failed"
+  there gpu "$WORLD/figures"
+  expect "what is there is not measured again" [ "${OUT/== normalise/}" = "$OUT" ]
+  expect "the rest is" says "== rungs-16"
+}
 case_bundle_on_the_wrong_machine() {
   torch_here 2.10.0
   pack
@@ -75,7 +97,7 @@ case_bundle_on_the_wrong_machine() {
   expect "no Python" says "there is no no-such-python here"
   there nothing
   expect "no such program: code 2" [ "$CODE" = 2 ]
-  expect "the ones that are" says "there are: 01_baseline isobar-cli show_environment"
+  expect "the ones that are" says "there are: 01_baseline bench_fusion bench_rungs isobar-cli show_environment"
   there ../run.sh
   expect "only programs of the bundle" [ "$CODE" = 2 ]
   there bench

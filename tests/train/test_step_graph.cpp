@@ -161,6 +161,28 @@ TEST_CASE("what fails while it is recorded is named by operation and stage, and 
              says("stage optimize") && says("a driver says no"));
 }
 
+TEST_CASE("a recording that only its end finds broken is blamed on no operation") {
+  struct Broken final : FakePlugin {
+    void end_graph(CudaGraph*) const override {
+      throw std::runtime_error("operation failed due to a previous error");
+    }
+  };
+  const Broken device;
+  StepGraph graph({.enabled = true, .scope = "step", .warmup = 1}, kHere, device, [](const GraphFacts&) {});
+  StepParts parts;
+  parts.forward = [](const Batch& batch) { return batch.input.sum(); };
+  parts.backward = [](const at::Tensor&) {};
+  parts.optimize = [] { return at::zeros({}); };
+  const auto step = [&] {
+    graph.renew(batch_of(1));
+    graph.run(parts, [](Stage) {});
+  };
+  step();
+  const std::string told = error_of(step, Exit::failed);
+  CHECK_THAT(told, says("left work on another stream") && says("stage optimize") && says("previous error"));
+  CHECK(told.find("aten::") == std::string::npos);
+}
+
 TEST_CASE("the innermost operation that an error left is the one that is named") {
   CHECK(reason_of([] { at::ones({2}).item<float>(); }) == "aten::item");
   CHECK(reason_of([] { at::ones({2, 3}).matmul(at::ones({2, 3})); }) == "aten::mm");

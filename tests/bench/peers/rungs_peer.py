@@ -20,6 +20,17 @@ ATTENTION = {"math": SDPBackend.MATH, "flash": SDPBackend.FLASH_ATTENTION, "effi
 TYPES = {"bf16": torch.bfloat16}
 
 
+def patches_multiplied(embed, case):
+    """The patch embedding as a product over rows of patches: libtorch 2.11 computes its 16-bit convolution wrongly on CPUs with AMX (pytorch issue 169688)."""
+    size = case["patch"]
+
+    def forward(image):
+        rows = image.unfold(2, size, size).unfold(3, size, size).permute(0, 2, 3, 1, 4, 5).flatten(1, 2).flatten(2)
+        return torch.nn.functional.linear(rows, embed.proj.weight.flatten(1), embed.proj.bias)
+
+    return forward
+
+
 class Side:
     def __init__(self, folder):
         self.folder = Path(folder)
@@ -47,6 +58,8 @@ class Side:
         sizes = ("height", "width", "channels", "patch", "embed", "depth", "heads")
         self.model = Vit(*(case[name] for name in sizes)).to(self.device)
         self.model.load_state_dict(self.weights)
+        if self.device.type == "cpu" and mode in TYPES:
+            self.model.patch_embed.forward = patches_multiplied(self.model.patch_embed, case)
         betas = (case["beta1"], case["beta2"])
         fused = {} if mode in ("none", "tf32") else {"fused": True}
         self.optimizer = torch.optim.Adam(self.model.parameters(), case["lr"], betas, case["eps"], **fused)
