@@ -12,6 +12,7 @@
 
 #include "core/text.h"
 #include "record/run_folder.h"
+#include "record/run_summary.h"
 #include "record/stream_reader.h"
 
 namespace isobar {
@@ -71,33 +72,19 @@ std::string ranges(const std::vector<int>& numbers) {
   return out;
 }
 
-std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
-
 std::string megabytes(std::int64_t bytes) { return fmt::format("{:.2f}", static_cast<double>(bytes) * 1e-6); }
 
 }  // namespace
 
 double OperatorTable::all_us() const { return std::accumulate(class_us.begin(), class_us.end(), 0.0); }
 
-double OperatorTable::share(std::size_t of_class) const {
-  const double all = all_us();
-  return all > 0 ? class_us.at(of_class) / all : 0;
-}
-
 std::string OperatorTable::attention() const {
-  std::vector<std::string> names;
-  const auto add = [&](bool fused) {
-    for (const OperatorRow& row : rows) {
-      if (row.kind != kOperatorClassNames[kAttention] || row.module == "backward") continue;
-      const bool is_named = row.name.find("attention") != std::string::npos;
-      if (is_named == fused && std::find(names.begin(), names.end(), row.name) == names.end())
-        names.push_back(row.name);
-    }
-  };
-  add(/*fused=*/true);
-  if (!names.empty()) return join(names, ", ");
-  add(/*fused=*/false);
-  return names.empty() ? "" : "plain operators (" + join(names, ", ") + ")";
+  WatchedSummary watched;
+  for (const OperatorRow& row : rows) {
+    if (row.kind == kOperatorClassNames[kAttention] && row.module != "backward")
+      watched.add_attention(row.name);
+  }
+  return attention_text(watched.attention);
 }
 
 void OperatorTableBuilder::take(const Event& event) {
@@ -160,28 +147,6 @@ std::vector<OperatorRow> folded(const std::vector<OperatorRow>& rows) {
     if (fold.place) fold.row.module = fold.place->before + ranges(fold.numbers) + fold.place->after;
     out.push_back(std::move(fold.row));
   }
-  return out;
-}
-
-std::vector<std::string> operator_lines(const OperatorTable& table) {
-  if (table.step < 0) return {};
-  const std::string moved =
-      table.moved_bytes > 0
-          ? fmt::format(", {} moved", human_bytes(static_cast<std::uint64_t>(table.moved_bytes)))
-          : "";
-  const std::string counted = table.rows.empty() ? "" : fmt::format(" (counted in step {})", table.step + 1);
-  std::vector<std::string> out = {fmt::format("  operators    {} {} a step{}{}", human_count(table.launches),
-                                              table.launches == 1 ? "call" : "calls", moved, counted)};
-  if (table.all_us() > 0) {
-    std::vector<std::string> parts;
-    for (std::size_t i = 0; i < kOperatorClassNames.size(); ++i) {
-      const std::string name = i == 0 ? "GEMM" : kOperatorClassNames[i];
-      if (table.share(i) >= 0.005) parts.push_back(name + " " + percent(table.share(i)));
-    }
-    out.push_back("               of their time " + join(parts, ", "));
-  }
-  if (const std::string attention = table.attention(); !attention.empty())
-    out.push_back("  attention    " + attention);
   return out;
 }
 

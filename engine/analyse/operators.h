@@ -35,9 +35,7 @@ struct OperatorTable {
   std::vector<OperatorRow> rows;  ///< in the order of their first call
 
   double all_us() const;
-  /// Share of a class in the time of all operators; 0 when no time is known.
-  double share(std::size_t of_class) const;
-  /// The operators of class attention that ran forward, joined by ", "; "" = none.
+  /// What attention ran as, forward (record/run_summary.h); "" = nothing.
   std::string attention() const;
 };
 
@@ -56,10 +54,6 @@ OperatorTable read_operators(const std::filesystem::path& run);
 
 /// Rows that differ in the number of their block alone become one, with the sums of their figures.
 std::vector<OperatorRow> folded(const std::vector<OperatorRow>& rows);
-
-/// "317 operator calls, 278 MB moved (the third step); GEMM 60 %, ...; attention ran as ...", a line or two
-/// for a person; none without a table.
-std::vector<std::string> operator_lines(const OperatorTable& table);
 
 /// The table by module, folded, as lines of at most 100 columns where names allow it.
 std::vector<std::string> type_lines(const OperatorTable& table);

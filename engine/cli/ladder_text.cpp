@@ -202,8 +202,7 @@ void print_ladder(const LadderResult& result, const MeasuredRuns& runs) {
               runs.was_stopped() ? ", stopped before the end" : "");
   std::puts("(measured here; rates without the warm-up: the first epoch, or 20 steps)");
   std::vector<Row> speed = {{"lesson", "samples/s", "min .. max", "on last  ", "on first  ", "MFU", "type"}};
-  std::vector<Row> reasons = {
-      {"lesson", "where the time goes", "valid loss", "trains like first", "peak memory"}};
+  std::vector<Row> reasons = {{"lesson", "where the time goes", "valid", "like the first", "memory"}};
   for (std::size_t i = 0; i < result.verdicts.size(); ++i) {
     const MeasuredPoint& point = runs.points()[i];
     if (point.repeats.empty()) {
@@ -217,6 +216,7 @@ void print_ladder(const LadderResult& result, const MeasuredRuns& runs) {
   print_rows(speed, 1);
   std::puts("  = the same inside the spread of the repeats\n");
   print_rows(reasons, 2);
+  std::puts("  valid: the last validation loss; alike: within 2 % (16 bits) or 0.01 %");
   for (const RungVerdict& verdict : result.verdicts) {
     for (const std::string& note : verdict.notes) print_wrapped("! " + note);
   }

@@ -55,6 +55,7 @@ RunSummary summary_of(const Prediction& prediction, const Stages& stages) {
   out.stages_us = stages;
   out.flops_per_sample = prediction.flops_per_sample();
   out.peak_flops_per_s = prediction.time.peak_flops_per_s;
+  out.peak_of_data_sheet = true;
   return out;
 }
 

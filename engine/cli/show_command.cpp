@@ -80,7 +80,6 @@ void print_whole(const RunReader& reader, Console& console) {
     console.line("  with         " + printable(view.point, 200));
   for (const RunScores& scores : view.scores) console.line(scores_line(scores));
   for (const std::string& line : summary_lines(view.summary, view.provenance)) console.line(line);
-  for (const std::string& line : operator_lines(read_operators(reader.folder()))) console.line(line);
   if (view.unread_lines > 0)
     console.line(fmt::format("  {} lines of the stream could not be read", view.unread_lines));
   console.line("  run          " + reader.folder().string());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/text.h"
 
@@ -79,7 +80,45 @@ std::string loader_text(const RunSummary& summary) {
                      static_cast<double>(summary.read_cpu_us) * 1e-6 / gigabytes);
 }
 
+std::vector<std::string> watched_lines(const WatchedSummary& watched) {
+  if (watched.step < 0) return {};
+  double all_us = 0;
+  for (const auto& [name, time_us] : watched.class_us) all_us += time_us;
+  const std::string moved =
+      watched.moved_bytes > 0
+          ? fmt::format(", {} moved", human_bytes(static_cast<std::uint64_t>(watched.moved_bytes)))
+          : "";
+  // A predicted step has no times of operators: nobody looked at it.
+  const std::string counted = all_us > 0 ? fmt::format(" (counted in step {})", watched.step + 1) : "";
+  std::vector<std::string> out = {fmt::format("  operators    {} {} a step{}{}",
+                                              human_count(watched.launches),
+                                              watched.launches == 1 ? "call" : "calls", moved, counted)};
+  std::vector<std::string> parts;
+  for (const auto& [name, time_us] : watched.class_us) {
+    if (time_us >= 0.005 * all_us && time_us > 0)
+      parts.push_back(fmt::format("{} {:.0f} %", name == "gemm" ? "GEMM" : name, 100 * time_us / all_us));
+  }
+  if (!parts.empty()) out.push_back("               of their time " + join(parts, ", "));
+  if (!watched.attention.empty()) out.push_back("  attention    " + attention_text(watched.attention));
+  return out;
+}
+
 }  // namespace
+
+void WatchedSummary::add_attention(const std::string& name) {
+  constexpr std::size_t kMost = 20;
+  if (attention.size() < kMost && std::find(attention.begin(), attention.end(), name) == attention.end())
+    attention.push_back(name);
+}
+
+std::string attention_text(const std::vector<std::string>& names) {
+  std::vector<std::string> fused;
+  for (const std::string& name : names) {
+    if (name.find("attention") != std::string::npos) fused.push_back(name);
+  }
+  if (!fused.empty()) return join(fused, ", ");
+  return names.empty() ? "" : "plain operators (" + join(names, ", ") + ")";
+}
 
 std::vector<std::string> summary_lines(const RunSummary& summary, const std::string& provenance) {
   std::vector<std::string> out;
@@ -125,6 +164,7 @@ std::vector<std::string> summary_lines(const RunSummary& summary, const std::str
                               stage_shares(summary.stages_us, summary.step_us)));
     if (summary.read_bytes > 0) out.push_back("  loader       " + loader_text(summary));
   }
+  for (std::string& line : watched_lines(summary.watched)) out.push_back(std::move(line));
   return out;
 }
 

@@ -10,6 +10,22 @@
 
 namespace isobar {
 
+/// What one step of the warm-up was made of (device/operator_watch.h).
+struct WatchedSummary {
+  std::int64_t step = -1;        ///< -1 = none was watched
+  std::int64_t launches = 0;     ///< calls of operators that touch data
+  std::int64_t moved_bytes = 0;  ///< that they read and wrote
+  std::vector<std::pair<std::string, double>>
+      class_us;                        ///< class of operators ("gemm") and time of all of them
+  std::vector<std::string> attention;  ///< operators that attention ran as, forward
+
+  /// Adds a name once; at most 20 are kept.
+  void add_attention(const std::string& name);
+};
+
+/// The fused operators among these names, or "plain operators (bmm, ...)"; "" without any.
+std::string attention_text(const std::vector<std::string>& names);
+
 struct RunSummary {
   std::int64_t steps = 0;
   std::int64_t wanted_steps = 0;
@@ -44,6 +60,7 @@ struct RunSummary {
   double peak_flops_per_s =
       0;  ///< of matrix products of `precision`, measured or of a prediction; 0 = not known
   bool peak_of_data_sheet = false;  ///< that peak is no measurement
+  WatchedSummary watched;           ///< the step that was looked at closely
 
   /// Model operations per second over the peak; 0 when one of them is not known. Data loading is inside the
   /// clock.

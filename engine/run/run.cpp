@@ -300,7 +300,7 @@ void Run::record_step(const PendingStep& step, const StageTimes& times) {
   }
   if (due || broken) line.add("peak_bytes", peak_bytes(device_));
   add_to_summary(step, times);
-  if (operators) write_operators(line, operators->take());
+  if (operators) write_operators(index, line, operators->take());
   stream_->write(line);
   owner_.beat();
   if (result.loss.defined())

@@ -131,7 +131,7 @@ class Run {
   /// Watches the operators of one step, the third or the last of the warm-up; null in all others.
   std::shared_ptr<OperatorWatch> watch_operators(std::int64_t index) const;
   /// What was seen: totals into the step's line, which is written, and a note for each operator of a module.
-  void write_operators(JsonLine& step, const OperatorRecord& record);
+  void write_operators(std::int64_t index, JsonLine& step, const OperatorRecord& record);
   /// Records steps in their order as far as the device has done them, or all of them.
   void record_done_steps(bool wait_for_all);
   void record_step(const PendingStep& step, const StageTimes& times);

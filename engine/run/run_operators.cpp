@@ -23,11 +23,20 @@ std::shared_ptr<OperatorWatch> Run::watch_operators(std::int64_t index) const {
   return std::make_shared<OperatorWatch>(device_);
 }
 
-void Run::write_operators(JsonLine& step, const OperatorRecord& record) {
+void Run::write_operators(std::int64_t index, JsonLine& step, const OperatorRecord& record) {
   step.add("launches", record.launches).add("moved_bytes", record.moved_bytes);
-  for (std::size_t i = 0; i < kOperatorClasses.size(); ++i)
-    step.add(fmt::format("{}_op_us", kOperatorClasses[i]), std::llround(record.class_us[i]));
+  WatchedSummary watched{.step = index,
+                         .launches = record.launches,
+                         .moved_bytes = record.moved_bytes,
+                         .class_us = {},
+                         .attention = {}};
+  for (std::size_t i = 0; i < kOperatorClasses.size(); ++i) {
+    const std::int64_t class_us = std::llround(record.class_us[i]);
+    step.add(fmt::format("{}_op_us", kOperatorClasses[i]), class_us);
+    watched.class_us.emplace_back(kOperatorClasses[i], static_cast<double>(class_us));
+  }
   for (const WatchedOperator& row : record.rows) {
+    if (row.kind == OperatorClass::attention && row.module != "backward") watched.add_attention(row.name);
     stream_->write(JsonLine("note")
                        .add("text", "operator")
                        .add("module", row.module)
@@ -39,6 +48,7 @@ void Run::write_operators(JsonLine& step, const OperatorRecord& record) {
                        .add("moved_bytes", row.moved_bytes)
                        .add("op_us", std::round(row.op_us * 10) / 10));
   }
+  summary_.watched = std::move(watched);
 }
 
 }  // namespace isobar
