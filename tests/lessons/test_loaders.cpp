@@ -120,15 +120,15 @@ TEST_CASE("a slow disk is no error: the stall stands in the steps and in the sum
   for (const LoaderLesson& lesson : kLoaderLessons) {
     const fs::path run = folder / (lesson.lesson + lesson.sets.front());
     const ProcessResult result =
-        lesson.train(run, {"train.steps=20", "data.throttle_mb_per_s=20", "data.limit_valid=4"});
+        lesson.train(run, {"train.steps=20", "data.throttle_mb_per_s=10", "data.limit_valid=4"});
     INFO(result.err);
     REQUIRE(result.code == 0);
-    // 8 fields of 20 x 48 x 96 floats: 147 ms at 20 MB/s.
+    // 8 fields of 20 x 48 x 96 floats: 295 ms at 10 MB/s, of which steps and validation overlap a part.
     double stall_us = 0;
     for (const json& step : of_kind(stream(run), "step")) stall_us += step["stall_us"].get<double>();
     CHECK(stall_us > 20 * 30'000);
     CHECK(of_kind(stream(run), "summary").back()["stall_us"].get<double>() > 30'000);
-    CHECK_THAT(result.out, says("held to 20 MB/s"));
+    CHECK_THAT(result.out, says("held to 10 MB/s"));
   }
 }
 
