@@ -97,7 +97,7 @@ LadderArguments parse(const std::vector<std::string>& words) {
 
 /// Why a lesson cannot run here; "" = it can.
 std::string why_not(const LessonInfo& lesson) {
-  if (lesson.needs == "cuda" && !has_nvidia_driver())
+  if (lacks_device(lesson))
     return "it needs an NVIDIA GPU, and there is none here; ./isobar show " + lesson.name +
            " --recorded shows one";
   if (!fs::exists(program_folder() / lesson.name)) return "it is not built; ./isobar setup builds it";

@@ -18,8 +18,6 @@
 namespace isobar {
 namespace {
 
-constexpr double kLayerNormEps = 1e-6;
-
 LinearLeaves linear_leaves(const Parameters& parameters, const std::string& name, bool has_bias = true) {
   return {parameters.find(name + ".weight").tensor,
           has_bias ? parameters.find(name + ".bias").tensor : at::Tensor(), name};

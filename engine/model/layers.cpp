@@ -12,11 +12,6 @@
 #include "device/operator_watch.h"
 
 namespace isobar {
-namespace {
-
-constexpr double kLayerNormEps = 1e-6;
-
-}  // namespace
 
 Linear::Linear(Parameters& parameters, const std::string& module, std::int64_t inputs, std::int64_t outputs,
                bool has_bias)

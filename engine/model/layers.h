@@ -11,6 +11,8 @@
 
 namespace isobar {
 
+inline constexpr double kLayerNormEps = 1e-6;  ///< of every norm, fused or not
+
 struct Linear {
   Linear(Parameters& parameters, const std::string& name, std::int64_t inputs, std::int64_t outputs,
          bool has_bias = true);
