@@ -3,6 +3,7 @@
 #   LIBTORCH_PREFIX   the folder that holds torch/ and nvidia/ side by side (cache entry or environment variable)
 #   Libtorch::cpu     tensors, autograd and c10d on the CPU
 #   Libtorch::cuda    the same with CUDA, when COMPONENTS cuda asks for it: the headers are those of the CUDA compiler
+#   Libtorch::gloo_headers   for files that name Gloo: Debian's headers, the code is in libtorch
 #   Libtorch::omp     for files that call at::parallel_for: -fopenmp with the OpenMP runtime that libtorch uses
 include(FindPackageHandleStandardArgs)
 set(LIBTORCH_PREFIX "$ENV{LIBTORCH_PREFIX}" CACHE PATH "folder that holds torch/ and nvidia/")
@@ -76,6 +77,14 @@ target_include_directories(Libtorch::cpu INTERFACE
 target_compile_definitions(Libtorch::cpu INTERFACE USE_DISTRIBUTED FMT_HEADER_ONLY=1)
 target_link_libraries(Libtorch::cpu INTERFACE Libtorch::torch_cpu Libtorch::c10)
 target_link_options(Libtorch::cpu INTERFACE LINKER:-rpath-link,${LIBTORCH_PREFIX}/nvidia/cu13/lib)
+
+find_path(Libtorch_GLOO_INCLUDE_DIR gloo/rendezvous/store.h)
+if(NOT Libtorch_GLOO_INCLUDE_DIR)
+  message(FATAL_ERROR "the headers of Gloo are not there: run ./isobar setup, or install libgloo-dev")
+endif()
+add_library(Libtorch::gloo_headers INTERFACE IMPORTED)
+target_include_directories(Libtorch::gloo_headers INTERFACE ${Libtorch_GLOO_INCLUDE_DIR})
+target_compile_definitions(Libtorch::gloo_headers INTERFACE USE_C10D_GLOO)
 
 add_library(Libtorch::omp SHARED IMPORTED)
 set_target_properties(Libtorch::omp PROPERTIES IMPORTED_LOCATION ${_torch}/lib/libgomp.so.1)

@@ -28,6 +28,7 @@ struct DataConfig {
   bool pin_memory = true;
   bool persistent = true;
   std::string cpu_affinity = "none";
+  std::string shard = "strided";
 };
 
 struct LoaderConfig {
@@ -59,6 +60,8 @@ struct OptimConfig {
 struct ScheduleConfig {
   std::string kind = "cosine";
   std::int64_t warmup_steps = 0;
+  std::string lr_rule = "none";
+  std::int64_t base_batch = 16;
 };
 
 struct AmpConfig {
@@ -86,8 +89,29 @@ struct GraphConfig {
   std::int64_t warmup = 20;
 };
 
+struct LinkConfig {
+  double latency_us = 0;
+  double gbit_per_s = 0;
+};
+
+struct CommConfig {
+  std::string backend = "auto";
+  std::string sync = "buckets";
+  double bucket_mb = 25;
+  double first_bucket_mb = 1;
+  bool overlap = true;
+  bool broadcast_buffers = false;
+  LinkConfig link;
+  bool check = false;
+  double timeout_s = 120;
+  bool probe = true;
+  std::int64_t hash_every = 100;
+  std::string interface;
+};
+
 struct TrainConfig {
   std::int64_t global_batch = 16;
+  std::int64_t accumulate = 1;
   std::int64_t steps = 30000;
   std::int64_t seed = 1;
   std::int64_t report_every = 10;
@@ -100,12 +124,14 @@ struct TrainConfig {
 
 struct RunConfig {
   std::string device = "auto";
+  std::int64_t ranks = 1;
   std::int64_t threads = 0;
   std::int64_t flush_ms = 200;
   std::string fault = "none";
   std::int64_t fault_ms = 30;
   std::string fault_stage = "load";
   std::int64_t fault_step = 0;
+  std::int64_t fault_rank = 1;
   std::string measure = "none";
   std::int64_t trace_steps = 200;
   std::int64_t profile_epoch = 4;
@@ -123,6 +149,7 @@ struct Config {
   AmpConfig amp;
   FusionConfig fusion;
   GraphConfig graph;
+  CommConfig comm;
   TrainConfig train;
   RunConfig run;
 };
@@ -158,6 +185,10 @@ void validate(const Config& config, const std::map<std::string, std::string>& or
 
 /// All keys with their values, as TOML that loads to the same configuration, to the last bit.
 std::string to_toml(const Config& config);
+
+/// Samples that one rank computes at a time: train.global_batch / run.ranks / train.accumulate, which `validate`
+/// has found to be whole.
+std::int64_t micro_batch(const Config& config);
 
 /// Preset names below `home`, sorted.
 std::vector<std::string> preset_names(const std::filesystem::path& home);

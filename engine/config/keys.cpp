@@ -68,6 +68,7 @@ std::vector<Key> reading_keys(Config& c) {
       flag("data.pin_memory", c.data.pin_memory),
       flag("data.persistent", c.data.persistent),
       text("data.cpu_affinity", c.data.cpu_affinity),
+      text("data.shard", c.data.shard, {"strided", "contiguous"}),
       text("loader.kind", c.loader.kind, {"inline", "workers", "gpu"}),
       count("loader.slots", c.loader.slots, 1, 1024),
       flag("loader.copy_stream", c.loader.copy_stream),
@@ -92,6 +93,8 @@ std::vector<Key> computing_keys(Config& c) {
       text("optim.kernel", c.optim.kernel, {"own", "libtorch"}),
       text("schedule.kind", c.schedule.kind, {"cosine", "constant"}),
       count("schedule.warmup_steps", c.schedule.warmup_steps, 0),
+      text("schedule.lr_rule", c.schedule.lr_rule, {"none", "linear", "sqrt"}),
+      count("schedule.base_batch", c.schedule.base_batch, 1, 1e9),
       text("amp.mode", c.amp.mode, {"auto", "none", "tf32", "fp16", "bf16"}),
       number("amp.init_scale", c.amp.init_scale, 0, 1e30, true, false),
       number("amp.growth", c.amp.growth, 1, 1e6, false, false),
@@ -111,9 +114,28 @@ std::vector<Key> computing_keys(Config& c) {
   };
 }
 
+std::vector<Key> communicating_keys(Config& c) {
+  return {
+      text("comm.backend", c.comm.backend, {"auto", "nccl", "gloo", "ring"}),
+      text("comm.sync", c.comm.sync, {"buckets", "at_end", "per_parameter", "reducer", "none"}),
+      number("comm.bucket_mb", c.comm.bucket_mb, 0, 1e6, true, false),
+      number("comm.first_bucket_mb", c.comm.first_bucket_mb, 0, 1e6, true, false),
+      flag("comm.overlap", c.comm.overlap),
+      flag("comm.broadcast_buffers", c.comm.broadcast_buffers),
+      number("comm.link.latency_us", c.comm.link.latency_us, 0, 1e6, false, false),
+      number("comm.link.gbit_per_s", c.comm.link.gbit_per_s, 0, 10, false, false),
+      flag("comm.check", c.comm.check),
+      number("comm.timeout_s", c.comm.timeout_s, 0, 86400, true, false),
+      flag("comm.probe", c.comm.probe),
+      count("comm.hash_every", c.comm.hash_every, 0),
+      text("comm.interface", c.comm.interface),
+  };
+}
+
 std::vector<Key> running_keys(Config& c) {
   return {
       count("train.global_batch", c.train.global_batch, 1, 1e9),
+      count("train.accumulate", c.train.accumulate, 1, 1e6),
       count("train.steps", c.train.steps, 1),
       count("train.seed", c.train.seed, 0),
       count("train.report_every", c.train.report_every, 1),
@@ -123,12 +145,15 @@ std::vector<Key> running_keys(Config& c) {
       text("train.init", c.train.init),
       text("train.save_init", c.train.save_init),
       text("run.device", c.run.device),
+      count("run.ranks", c.run.ranks, 1, 65536),
       count("run.threads", c.run.threads, 0, 4096),
       count("run.flush_ms", c.run.flush_ms, 1, 60000),
       text("run.fault", c.run.fault, fault_names()),
       count("run.fault_ms", c.run.fault_ms, 0, 60000),
-      text("run.fault_stage", c.run.fault_stage, {"load", "copy", "forward", "backward", "optimize"}),
+      text("run.fault_stage", c.run.fault_stage,
+           {"start", "load", "copy", "forward", "backward", "comm", "optimize", "checkpoint"}),
       count("run.fault_step", c.run.fault_step, 0),
+      count("run.fault_rank", c.run.fault_rank, 0, 65536),
       text("run.measure", c.run.measure, {"none", "full", "io", "synthetic"}),
       count("run.trace_steps", c.run.trace_steps, 0, 1e6),
       count("run.profile_epoch", c.run.profile_epoch, 0),
@@ -143,6 +168,7 @@ std::vector<Key> running_keys(Config& c) {
 std::vector<Key> keys_of(Config& config) {
   std::vector<Key> keys = reading_keys(config);
   for (Key& key : computing_keys(config)) keys.push_back(std::move(key));
+  for (Key& key : communicating_keys(config)) keys.push_back(std::move(key));
   for (Key& key : running_keys(config)) keys.push_back(std::move(key));
   return keys;
 }

@@ -48,7 +48,25 @@ void check_fault_threads(const Config& config, const Origins& origins) {
               fmt::format("data.workers={} or more", least));
 }
 
+/// What each rank computes at a time must be the same whole number of samples.
+void check_micro_batch(const Config& config, const Origins& origins) {
+  const std::int64_t parts = config.run.ranks * config.train.accumulate;
+  if (config.train.global_batch % parts == 0) return;
+  const std::string way =
+      config.train.accumulate == 1
+          ? fmt::format("{} ranks", config.run.ranks)
+          : fmt::format("{} ranks x {} backward passes", config.run.ranks, config.train.accumulate);
+  throw Error(
+      fmt::format("a batch of {} samples cannot be divided over {}", config.train.global_batch, way),
+      origin_of(origins, {"train.global_batch", "run.ranks", "train.accumulate"}),
+      fmt::format("for example train.global_batch = {}", nearest_multiple(config.train.global_batch, parts)));
+}
+
 }  // namespace
+
+std::int64_t micro_batch(const Config& config) {
+  return config.train.global_batch / (config.run.ranks * config.train.accumulate);
+}
 
 void validate(const Config& config, const Origins& origins) {
   const std::int64_t patch = config.model.patch;
@@ -67,6 +85,7 @@ void validate(const Config& config, const Origins& origins) {
                 fmt::format("for example model.embed = {}",
                             nearest_multiple(config.model.embed, config.model.heads)));
   }
+  check_micro_batch(config, origins);
   check_measure(config, origins);
   check_fault_threads(config, origins);
 }

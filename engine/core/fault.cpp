@@ -13,7 +13,7 @@ namespace {
 
 FaultSetting current;
 
-constexpr std::array<const char*, 33> kSentences = {
+constexpr std::array<const char*, 47> kSentences = {
     "",
     "gradients are never set to zero, so those of all steps pile up",
     "samples come in the same order every epoch",
@@ -46,7 +46,21 @@ constexpr std::array<const char*, 33> kSentences = {
     "the loss is fetched while the graph is recorded",
     "the graph is replayed without the new batch",
     "the very first step is recorded",
-    "the learning rate of the recorded step holds for ever"};
+    "the learning rate of the recorded step holds for ever",
+    "each rank starts from weights of its own",
+    "all ranks read the samples of rank 0",
+    "every epoch has the order of the first",
+    "gradients are added over the ranks and not divided",
+    "schedule.lr_rule is ignored",
+    "one rank is slower in its backward pass",
+    "one rank computes twice as much as the others",
+    "only rank 0 writes a stream",
+    "one rank is killed",
+    "one rank stops answering",
+    "one rank sends a value less than the others",
+    "one rank swaps two collectives",
+    "one rank calls a collective more",
+    "one bit of a weight of one rank flips"};
 
 }  // namespace
 
@@ -60,16 +74,20 @@ const std::vector<std::string>& fault_names() {
       "host_normalise", "no_scaler",           "all_half",     "inject_inf",
       "scale_too_high", "tanh_gelu",           "unfused_adam", "math_attention",
       "nan_in_padding", "item_in_capture",     "stale_input",  "no_warmup",
-      "lr_baked_in"};
+      "lr_baked_in",    "no_broadcast",        "same_shard",   "no_set_epoch",
+      "sum_gradients",  "lr_unscaled",         "slow_rank",    "unequal_batch",
+      "rank0_log_only", "kill_rank",           "stop_rank",    "other_shape",
+      "other_order",    "extra_collective",    "flip_bit"};
   return kNames;
 }
 
-void set_fault(const std::string& name, std::int64_t ms, const std::string& stage, std::int64_t step) {
+void set_fault(const std::string& name, std::int64_t ms, const std::string& stage, std::int64_t step,
+               std::int64_t rank) {
   const auto found = std::find(fault_names().begin(), fault_names().end(), name);
   if (found == fault_names().end()) {
     throw Error("there is no fault \"" + printable(name, 40) + "\"", "run.fault", join(fault_names(), ", "));
   }
-  current = {static_cast<Fault>(found - fault_names().begin()), ms, stage, step};
+  current = {static_cast<Fault>(found - fault_names().begin()), ms, stage, step, rank};
 }
 
 const FaultSetting& fault_setting() { return current; }
@@ -78,7 +96,11 @@ bool has_fault(Fault fault) { return current.fault == fault; }
 
 bool shows_on_cpu(Fault fault) {
   return fault != Fault::pageable && fault != Fault::default_stream_copy && fault != Fault::no_event &&
-         fault != Fault::host_normalise && fault < Fault::item_in_capture;
+         fault != Fault::host_normalise && (fault < Fault::item_in_capture || fault > Fault::lr_baked_in);
+}
+
+bool shows_alone(Fault fault) {
+  return fault < Fault::no_broadcast || fault == Fault::no_set_epoch || fault == Fault::lr_unscaled;
 }
 
 std::string fault_sentence(const FaultSetting& setting) {
@@ -90,7 +112,16 @@ std::string fault_sentence(const FaultSetting& setting) {
       setting.fault == Fault::inject_inf || setting.fault == Fault::nan_in_padding)
     return fmt::format("{} in step {}", kSentences[static_cast<std::size_t>(setting.fault)],
                        setting.step + 1);
-  return kSentences[static_cast<std::size_t>(setting.fault)];
+  const std::string sentence = kSentences[static_cast<std::size_t>(setting.fault)];
+  if (setting.fault == Fault::slow_rank)
+    return fmt::format("{} (rank {}, {} ms)", sentence, setting.rank, setting.ms);
+  if (setting.fault == Fault::kill_rank || setting.fault == Fault::stop_rank)
+    return fmt::format("{} (rank {}, stage {} of step {})", sentence, setting.rank, setting.stage,
+                       setting.step + 1);
+  if (setting.fault == Fault::unequal_batch) return fmt::format("{} (rank {})", sentence, setting.rank);
+  if (setting.fault >= Fault::other_shape)
+    return fmt::format("{} (rank {}, step {})", sentence, setting.rank, setting.step + 1);
+  return sentence;
 }
 
 }  // namespace isobar

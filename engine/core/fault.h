@@ -40,7 +40,21 @@ enum class Fault {
   item_in_capture,      ///< the loss is fetched while the graph is recorded
   stale_input,          ///< replays without copying the new batch in: the loss does not move
   no_warmup,            ///< the first step of all is recorded, with what libraries set up in it
-  lr_baked_in           ///< the learning rate of the recorded step for ever: the schedule stops
+  lr_baked_in,          ///< the learning rate of the recorded step for ever: the schedule stops
+  no_broadcast,         ///< each rank draws its own first weights and keeps them
+  same_shard,           ///< all ranks read the samples of rank 0
+  no_set_epoch,         ///< every epoch has the order of the first
+  sum_gradients,        ///< gradients are added over ranks and not divided
+  lr_unscaled,          ///< schedule.lr_rule is ignored
+  slow_rank,            ///< run.fault_ms more in the backward pass of run.fault_rank
+  unequal_batch,        ///< run.fault_rank computes each backward pass twice, as if it had twice the samples
+  rank0_log_only,       ///< only rank 0 writes a stream
+  kill_rank,            ///< run.fault_rank is killed in run.fault_stage of step run.fault_step
+  stop_rank,            ///< run.fault_rank stops answering there
+  other_shape,          ///< run.fault_rank sends one value less in a collective of step run.fault_step
+  other_order,          ///< run.fault_rank swaps two collectives of that step
+  extra_collective,     ///< run.fault_rank calls one more in that step
+  flip_bit              ///< one bit of one weight of run.fault_rank flips before step run.fault_step
 };
 
 /// Names as in the configuration, in the order of the enumeration.
@@ -51,16 +65,21 @@ struct FaultSetting {
   std::int64_t ms = 30;        ///< for slow_stage, slow_loader and slow_worker
   std::string stage = "load";  ///< for slow_stage
   std::int64_t step = 0;       ///< for those that name a step
+  std::int64_t rank = 1;       ///< for those that strike one rank
 };
 
 /// Sets the fault of this process; called once, before anything is built. A name that is none is an Error
 /// (exit code 2).
-void set_fault(const std::string& name, std::int64_t ms, const std::string& stage, std::int64_t step);
+void set_fault(const std::string& name, std::int64_t ms, const std::string& stage, std::int64_t step,
+               std::int64_t rank = 1);
 const FaultSetting& fault_setting();
 bool has_fault(Fault fault);
 
 /// Whether it changes anything on a CPU too; those about uploads do not.
 bool shows_on_cpu(Fault fault);
+
+/// Whether it changes anything in a process that trains alone; those about ranks do not.
+bool shows_alone(Fault fault);
 
 /// One sentence of what the fault does; "" for none.
 std::string fault_sentence(const FaultSetting& setting);

@@ -18,7 +18,7 @@ std::int64_t thread_count(const DataConfig& config) {
 }
 
 BatchOrder order_of(const Sampler& sampler, const Config& config, Passes passes) {
-  BatchOrder order(sampler, config.train.global_batch);
+  BatchOrder order(sampler, micro_batch(config));
   if (has_fault(Fault::same_seed_workers) && passes == Passes::endless)
     order.repeat_for(std::max<std::int64_t>(1, config.data.workers));
   return order;

@@ -82,9 +82,9 @@ void keep_freed_memory() {
 
 }  // namespace
 
-int set_up_cpu(int threads) {
+int set_up_cpu(int threads, int sharers) {
   keep_freed_memory();
-  const int count = threads > 0 ? threads : usable_cores();
+  const int count = threads > 0 ? threads : std::max(1, usable_cores() / sharers);
   at::set_num_threads(count);
   at::globalContext().setDeterministicAlgorithms(true, false);
   // With repeatable algorithms at::empty would fill every new tensor with NaN; nothing here reads before it

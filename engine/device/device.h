@@ -19,9 +19,10 @@ std::string automatic_device_kind();
 /// Cores this process may run on (its affinity mask), at least 1.
 int usable_cores();
 
-/// Fixes the number of threads of tensor operations (0 = usable_cores()) and makes them repeatable: same
-/// threads, same machine type, same bits. Returns the number. Call it first, before any tensor operation.
-int set_up_cpu(int threads);
+/// Fixes the number of threads of tensor operations (0 = usable_cores() shared by `sharers` processes) and makes
+/// them repeatable: same threads, same machine type, same bits. Returns the number. Call it first, before any
+/// tensor operation.
+int set_up_cpu(int threads, int sharers = 1);
 
 /// "AMD EPYC 9654" or what the system calls its processor.
 std::string cpu_name();

@@ -39,12 +39,13 @@ void Console::finish() {
 
 void Console::line(std::string_view text) {
   clear_live();
-  print(std::string(text) + "\n");
+  if (!quiet_) print(std::string(text) + "\n");
   keep(text);
 }
 
 void Console::progress(std::string_view text, bool keep_it) {
-  if (terminal_) {
+  if (quiet_) {
+  } else if (terminal_) {
     print("\r\x1b[K" + std::string(text.substr(0, terminal_columns() - 1)));
     live_ = true;
   } else {

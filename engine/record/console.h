@@ -25,6 +25,9 @@ class Console {
   /// failure to write (disk full) is thrown by whatever says the next line, and by `finish`.
   void keep_in(const std::filesystem::path& file);
 
+  /// Nothing reaches the terminal from here on: of several ranks one speaks.
+  void be_quiet() { quiet_ = true; }
+
   /// Returns when all lines are in the file; nothing is kept after it.
   void finish();
 
@@ -45,6 +48,7 @@ class Console {
   void keep(std::string_view text);
 
   bool terminal_;
+  bool quiet_ = false;
   bool live_ = false;
   std::unique_ptr<StreamWriter> file_;
   std::string earlier_;

@@ -36,6 +36,13 @@ std::string source_text(const DataConfig& data) {
 
 constexpr int kSchema = 1;
 
+/// The number of ranks is what the launcher says.
+RunArguments with_ranks(RunArguments arguments, const RankEnvironment& ranks) {
+  if (ranks.launched_by != LaunchedBy::nobody)
+    arguments.settings.sets.push_back("run.ranks=" + std::to_string(ranks.world));
+  return arguments;
+}
+
 }  // namespace
 
 VitShape vit_shape(const Config& config) {
@@ -49,13 +56,20 @@ VitShape vit_shape(const Config& config) {
 }
 
 Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vector<std::string>& command)
-    : lesson_(lesson),
-      resume_(find_resume(arguments, lesson.name)),
+    : ranks_(read_rank_environment()),
+      lesson_(lesson),
+      resume_(find_resume(with_ranks(arguments, ranks_), lesson.name)),
       loaded_(resumed_config(lesson, resume_, preset_device_kind(resume_.settings, automatic_device_kind))),
       device_(choose_device(loaded_.config.run.device)),
       data_root_(isobar::data_root(loaded_.config.data)) {
   check_needs(lesson, device_);
   Config& config = loaded_.config;
+  if (config.run.ranks != ranks_.world) {
+    throw Error(fmt::format("{} ranks are wanted, and this process is alone", config.run.ranks), "run.ranks",
+                "./isobar run " + lesson.name + " starts them; under Slurm srun does");
+  }
+  comm_ = Comm(ranks_, config.comm, device_.is_cuda());
+  if (comm_.rank() > 0) console_.be_quiet();
   if (config.run.measure == "synthetic") config.data.source = "synthetic";
   if (measures()) summary_.measure = config.run.measure;
   config.amp.mode = choose_precision(config.amp.mode, device_);
@@ -66,10 +80,12 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
     nonfinite_ = at::zeros({}, at::TensorOptions(at::kLong).device(device_));
   }
   profiler_ = std::make_unique<EpochProfiler>(ranges_plugin(), config.run.profile_epoch);
-  set_fault(config.run.fault, config.run.fault_ms, config.run.fault_stage, config.run.fault_step);
+  set_fault(config.run.fault, config.run.fault_ms, config.run.fault_stage, config.run.fault_step,
+            config.run.fault_rank);
   check_fault(config, device_);
   check_memory();
-  threads_ = set_up_cpu(static_cast<int>(config.run.threads));
+  threads_ = set_up_cpu(static_cast<int>(config.run.threads),
+                        ranks_.launched_by == LaunchedBy::nobody ? 1 : ranks_.world);
   config.run.device =
       device_.str();  // run.toml holds what was resolved, so that the same numbers come out again
   config.run.threads = threads_;
@@ -91,6 +107,11 @@ void Run::take_state(const RunState& state) {
 }
 
 void Run::take_folder(const RunArguments& arguments) {
+  if (comm_.rank() > 0) {
+    folder_ = {comm_.all_gather_text("", "run folder").front()};
+    attempt_ = std::stoi(comm_.all_gather_text("", "attempt").front());
+    return;
+  }
   if (resume_.wanted()) {
     folder_ = {resume_.folder};
   } else if (arguments.run_dir.empty()) {
@@ -101,6 +122,8 @@ void Run::take_folder(const RunArguments& arguments) {
   owner_ = RunOwner(folder_.path, host_name());
   attempt_ = next_attempt(folder_);
   console_.keep_in(folder_.console_file());
+  comm_.all_gather_text(folder_.path.string(), "run folder");
+  comm_.all_gather_text(std::to_string(attempt_), "attempt");
 }
 
 void Run::write_attempt(const std::vector<std::string>& command) {
@@ -110,16 +133,23 @@ void Run::write_attempt(const std::vector<std::string>& command) {
           ? "# Attempt " + std::to_string(attempt_) + " at a run of lesson " + lesson_.name + "\n"
           : "# A run of lesson " + lesson_.name + ". Again: ./isobar run " + lesson_.name +
                 " --config run.toml\n";
-  write_file_whole(folder_.attempt_file(attempt_),
-                   again + to_toml(config) + "\n" + environment_toml(device_, threads_, command));
-  stream_ = std::make_unique<StreamWriter>(folder_.stream_file(0), static_cast<int>(config.run.flush_ms),
-                                           attempt_ > 0 ? StreamStart::go_on : StreamStart::create);
-  board_ = std::make_unique<Board>(folder_.path / "tb", host_name());
+  if (comm_.rank() == 0)
+    write_file_whole(folder_.attempt_file(attempt_),
+                     again + to_toml(config) + "\n" + environment_toml(device_, threads_, command));
+  stream_ =
+      std::make_unique<StreamWriter>(folder_.stream_file(comm_.rank()), static_cast<int>(config.run.flush_ms),
+                                     attempt_ > 0 ? StreamStart::go_on : StreamStart::create);
+  board_ = std::make_unique<Board>(
+      comm_.rank() == 0 ? folder_.path / "tb" : folder_.path / fmt::format("tb-{:04}", comm_.rank()),
+      host_name());
   begin_us_ = steady_us();
-  spans_ = std::make_unique<SpanWriter>(folder_.spans_file(0), static_cast<int>(config.run.flush_ms),
-                                        attempt_ > 0 ? StreamStart::go_on : StreamStart::create, begin_us_,
-                                        first_step_, config.run.trace_steps, attempt_);
+  spans_ =
+      std::make_unique<SpanWriter>(folder_.spans_file(comm_.rank()), static_cast<int>(config.run.flush_ms),
+                                   attempt_ > 0 ? StreamStart::go_on : StreamStart::create, begin_us_,
+                                   first_step_, config.run.trace_steps, attempt_);
   if (events_ && spans_->wants(first_step_)) device_clock_ = std::make_unique<DeviceClock>(*events_);
+  status_ = StatusSlot(folder_.path, comm_.rank());
+  comm_.tell(spans_.get(), &status_, folder_.path);
   stream_->write(
       JsonLine("run")
           .add("schema", kSchema)
@@ -129,8 +159,8 @@ void Run::write_attempt(const std::vector<std::string>& command) {
           .add("from_step", resume_.state.step)
           .add("from_samples", resume_.state.samples)
           .add("from_wall_us", std::llround(resume_.state.wall_s * 1e6))
-          .add("rank", 0)
-          .add("world", 1)
+          .add("rank", comm_.rank())
+          .add("world", comm_.size())
           .add("host", host_name())
           .add("pid", static_cast<std::int64_t>(getpid()))
           .add("parent_pid", static_cast<std::int64_t>(getppid()))

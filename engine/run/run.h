@@ -12,11 +12,14 @@
 #include <string_view>
 #include <vector>
 
+#include "comm/comm.h"
 #include "config/command_line.h"
 #include "config/config.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "formula/vit_counts.h"
+#include "launch/rank_environment.h"
+#include "launch/rank_status.h"
 #include "record/console.h"
 #include "record/run_folder.h"
 #include "record/run_owner.h"
@@ -46,6 +49,8 @@ class Run {
 
   const Config& config() const { return loaded_.config; }
   c10::Device device() const { return device_; }
+  /// The ranks that train together; a process alone is a group of one.
+  Comm& comm() { return comm_; }
   Console& console() { return console_; }
   const std::filesystem::path& folder() const { return folder_.path; }
   /// Where the data set is: data.root, or the embedded set of this grid.
@@ -153,11 +158,14 @@ class Run {
   void check_memory();
 
   StopSignals signals_;
+  RankEnvironment ranks_;
   LessonInfo lesson_;
   Resume resume_;
   LoadedConfig loaded_;
   Console console_;
   c10::Device device_;
+  Comm comm_;
+  StatusSlot status_;
   int threads_ = 1;
   std::string attention_;  ///< what it runs as, in words; "" in a lesson that does not choose
   std::unique_ptr<MemoryPromise> training_memory_;  ///< on a CPU, until the model is there

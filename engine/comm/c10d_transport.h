@@ -1,0 +1,20 @@
+#pragma once
+// Gloo and NCCL through c10d. Names c10d: for comm/*.cpp only.
+#include <memory>
+#include <string>
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+#include "comm/transport.h"
+
+namespace isobar {
+
+/// `name` sets groups apart that share a store. `interface` as comm.interface; "" with `local` = loopback.
+std::unique_ptr<Transport> make_gloo_transport(const c10::intrusive_ptr<c10d::Store>& store, int rank,
+                                               int size, const std::string& name, double timeout_s,
+                                               bool local, const std::string& interface);
+
+/// Any backend of c10d as a transport.
+std::unique_ptr<Transport> make_c10d_transport(c10::intrusive_ptr<c10d::Backend> backend);
+
+}  // namespace isobar

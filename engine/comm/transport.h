@@ -1,0 +1,55 @@
+#pragma once
+// What a way of moving tensors between ranks must do. Users hold a Comm (comm/comm.h), which puts numbering,
+// checks, time-outs, the emulated link and telemetry around one.
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace isobar {
+
+enum class Reduce {
+  sum,
+  mean,  ///< the sum, then divided by the number of ranks: so that all transports agree to the bit
+  max
+};
+
+/// A collective under way. Whoever started it keeps this until it is done.
+class Pending {
+ public:
+  virtual ~Pending() = default;
+  virtual bool done() = 0;
+  /// Returns true when it is done, false when `timeout_us` passed first. What went wrong on the way is thrown
+  /// as the transport says it: Comm makes an Error with ranks in it.
+  virtual bool wait(std::int64_t timeout_us) = 0;
+  /// When it was done, on the steady clock (core/clock.h); 0 while it is not, or where that is not known.
+  virtual std::int64_t end_us() const { return 0; }
+};
+
+/// Tensors are contiguous, on the transport's device, and equal in shape and type on all ranks. Collectives
+/// are started in the same order on all ranks and done in that order; all return at once.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  virtual std::string name() const = 0;  ///< "gloo", "nccl", "ring"
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+
+  virtual std::unique_ptr<Pending> all_reduce(const at::Tensor& tensor, Reduce reduce) = 0;
+  virtual std::unique_ptr<Pending> broadcast(const at::Tensor& tensor, int root) = 0;
+  /// `out` holds the `in` of all ranks one behind the other.
+  virtual std::unique_ptr<Pending> all_gather(const at::Tensor& out, const at::Tensor& in) = 0;
+  /// `out` is this rank's part of the reduced `in`.
+  virtual std::unique_ptr<Pending> reduce_scatter(const at::Tensor& out, const at::Tensor& in,
+                                                  Reduce reduce) = 0;
+
+  /// Ends what is under way and frees whoever waits, here and, where that can be, elsewhere.
+  virtual void abort() noexcept = 0;
+};
+
+/// A group of one: everything is done at once.
+std::unique_ptr<Transport> make_solo_transport();
+
+}  // namespace isobar

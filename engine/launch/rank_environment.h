@@ -1,0 +1,39 @@
+#pragma once
+// Which of how many processes this one is, from the environment that a launcher left: `./isobar run --ranks`,
+// torchrun, or srun. Torch-free.
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace isobar {
+
+enum class LaunchedBy {
+  nobody,    ///< one process that trains alone
+  isobar,    ///< ./isobar run LESSON --ranks N: all ranks are on this machine and meet through a file
+  torchrun,  ///< RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT, whoever set them
+  slurm      ///< a task of a job step: SLURM_PROCID, SLURM_LOCALID, SLURM_NTASKS
+};
+
+struct RankEnvironment {
+  LaunchedBy launched_by = LaunchedBy::nobody;
+  int rank = 0;
+  int local_rank = 0;
+  int world = 1;
+  std::string meeting_file;  ///< of LaunchedBy::isobar: where the ranks find each other (ISOBAR_MEETING)
+  std::string address;       ///< of the others: the host of rank 0
+  int port = 0;
+  std::string note;  ///< what a person should know, "" = nothing: an allocation without srun, say
+};
+
+/// Reads the environment through `get` (null = not set). RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR,
+/// MASTER_PORT win over Slurm's; with none of them this is one process. Slurm's count only within a step
+/// (SLURM_STEP_ID): the batch shell and salloc are one process, and `note` says so. Without MASTER_ADDR the
+/// first host of SLURM_STEP_NODELIST or SLURM_JOB_NODELIST, without MASTER_PORT one derived from SLURM_JOB_ID
+/// and the step. Error (exit code 2) that names the variable: half a set, no number, a rank that is not below
+/// the world size.
+RankEnvironment read_rank_environment(const std::function<const char*(const char*)>& get);
+
+/// The same from the environment of this process.
+RankEnvironment read_rank_environment();
+
+}  // namespace isobar

@@ -1,0 +1,56 @@
+#pragma once
+// What each rank is doing, where others can read it when it does not answer: one small file a rank in the run
+// folder, mapped into memory, so that saying it costs nanoseconds. Torch-free: the launcher reads it too.
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace isobar {
+
+enum class RankPhase : std::uint32_t { starting, working, in_collective, done, failed };
+
+struct RankStatus {
+  int rank = 0;
+  std::int64_t pid = 0;
+  std::string host;
+  RankPhase phase = RankPhase::starting;
+  std::int64_t step = -1;        ///< from 0, -1 = before the first
+  std::string stage;             ///< "forward", "validate", "checkpoint", ...
+  std::int64_t collective = -1;  ///< number of the last collective that it entered, from 0
+  std::string what;              ///< of that: "all_reduce f32[1024] bucket 3"
+  std::int64_t since_ns = 0;     ///< wall clock: when the phase began
+};
+
+/// The writer's side. All functions may be called by any one thread at a time, cost nothing worth mentioning
+/// and never throw after construction.
+class StatusSlot {
+ public:
+  StatusSlot() = default;  ///< says nothing to nobody
+  /// Makes `status_file(folder, rank)`.
+  StatusSlot(const std::filesystem::path& folder, int rank);
+  ~StatusSlot();
+  StatusSlot(StatusSlot&& other) noexcept;
+  StatusSlot& operator=(StatusSlot&& other) noexcept;
+
+  void stage(std::int64_t step, const char* name) noexcept;
+  void enter(std::int64_t collective, const char* what) noexcept;
+  void leave() noexcept;
+  void end(RankPhase phase) noexcept;
+
+ private:
+  struct Page;
+  Page* page_ = nullptr;
+};
+
+/// "<folder>/rank-0003.status"
+std::filesystem::path status_file(const std::filesystem::path& folder, int rank);
+
+/// Nothing when there is no such file, or it is not whole.
+std::optional<RankStatus> read_rank_status(const std::filesystem::path& folder, int rank);
+
+/// Who is where, a line a rank: "rank 1  step 12  loader, since 118 s".
+std::vector<std::string> status_lines(const std::vector<RankStatus>& ranks, std::int64_t now_ns);
+
+}  // namespace isobar

@@ -1,0 +1,82 @@
+// Run:   ./isobar run 06_ddp --ranks 2, then again with --set comm.sync=at_end
+// Watch: ./isobar show last --timeline: the buckets beside backward, and the stage comm.
+// Next:  07_tensor_parallel, where a layer is split over ranks.
+#include "data/dataset.h"
+#include "data/device_prefetch.h"
+#include "data/ring_loader.h"
+#include "data/sampler.h"
+#include "model/fused_vit.h"
+#include "model/parameters.h"
+#include "run/run.h"
+#include "train/autocast.h"
+#include "train/evaluate.h"
+#include "train/fused_adam.h"
+#include "train/grad_scaler.h"
+#include "train/schedule.h"
+#include "train/training_state.h"
+#include "train/weights.h"
+
+using namespace isobar;
+
+static void train(Run& run) {
+  // ---- Configure -----------------------------------------------------------------------------------------
+  const Config& config = run.config();
+  Comm& comm = run.comm();  // the ranks that train together
+
+  // ---- Data ----------------------------------------------------------------------------------------------
+  const Dataset train_set(config.data, run.data_root(), "train", config.data.limit_train);
+  const Dataset valid_set(config.data, run.data_root(), "valid", config.data.limit_valid);
+  const Sampler sampler(train_set.size(), config.data.shuffle, config.data.seed, comm.rank(), comm.size());
+  const Sampler in_order(valid_set.size(), /*shuffle=*/false, /*seed=*/0);
+  RingLoader ring(train_set, sampler, config, run.device(), run.spans());
+  RingLoader valid_ring(valid_set, in_order, config, run.device(), run.spans(), Passes::single);
+  DevicePrefetch loader(ring, config.loader);
+  DevicePrefetch valid_loader(valid_ring, config.loader);
+
+  // ---- Model ---------------------------------------------------------------------------------------------
+  Parameters parameters;
+  FusedVit model(parameters, vit_shape(config), config.fusion, config.model.attention);  // equals Vit
+  parameters.materialise(config.train.seed, run.device());
+  if (!config.train.init.empty()) load_weights(parameters, config.train.init);
+  if (!config.train.save_init.empty()) save_weights(parameters, config.train.save_init);
+  comm.broadcast(parameters.values(), 0, "weights").wait();
+  FusedAdam adam(parameters, config.optim, config.fusion);
+  GradScaler scaler(config.amp, run.device());  // for fp16, whose range is small; it leaves other modes alone
+  const Training training{parameters, adam, loader, &scaler};  // what a checkpoint holds
+
+  // ---- Train ---------------------------------------------------------------------------------------------
+  run.announce(train_set, valid_set, parameters.count(), loader);
+  run.resume(training);  // goes on where train.resume left off, when it is given
+  const auto validate = [&] {
+    if (!run.scores_due()) return;
+    const Autocast autocast(config.amp.mode, run.device());
+    run.record(evaluate(model, valid_set, valid_loader, run.device(), run.progress("validating")));
+  };
+  validate();
+  while (run.goes_on(training)) {  // saves a checkpoint when one is due
+    Step step = run.begin_step();
+    step.enter(Stage::load);  // the stream waits for the upload if it must; the host does not
+    Batch batch = loader.next();
+    step.enter(Stage::copy);  // nothing is left to do
+    batch = batch.to(run.device());
+    step.enter(Stage::forward);
+    parameters.zero_gradients();
+    Autocast autocast(config.amp.mode, run.device());  // products in 16 bits; weights, norms, loss in fp32
+    const at::Tensor loss = model.loss(batch.input, batch.target);
+    autocast.end();  // backward belongs outside: it takes the types that forward took
+    step.enter(Stage::backward);
+    scaler.scale(loss).backward();  // so that small gradients do not become zero in fp16
+    step.enter(Stage::comm);
+    comm.all_reduce(parameters.gradients(), Reduce::mean, "gradients").wait();
+    step.enter(Stage::optimize);
+    const double lr = learning_rate(config.schedule, config.optim.lr, step.index(), config.train.steps);
+    const at::Tensor norm = adam.step(lr, scaler);  // two kernels, and the host waits for neither
+    step.finish({loss, lr, norm, batch.size(), batch.epoch});
+    validate();  // after each epoch and at the end
+  }
+
+  // ---- Report --------------------------------------------------------------------------------------------
+  save_weights(parameters, run.folder() / "weights.safetensors");
+}
+
+int main(int argc, char** argv) { return run_lesson("06_ddp", argc, argv, train); }
