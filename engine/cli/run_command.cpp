@@ -18,6 +18,7 @@
 #include "core/files.h"
 #include "core/nvidia.h"
 #include "core/text.h"
+#include "launch/rank_environment.h"
 
 namespace isobar {
 
@@ -49,6 +50,16 @@ std::vector<std::string> with_found_run(std::vector<std::string> arguments) {
   return arguments;
 }
 
+/// Where somebody else started the ranks already, their number is known.
+std::string checked_ranks(const RunArguments& parsed, const RankEnvironment& environment) {
+  if (parsed.ranks != 0 && parsed.ranks != environment.world) {
+    throw Error("--ranks " + std::to_string(parsed.ranks) + " is asked for, and this is one of " +
+                    std::to_string(environment.world) + " processes that were started already",
+                "environment", "leave out --ranks, or start one process");
+  }
+  return "run.ranks=" + std::to_string(environment.world);
+}
+
 }  // namespace
 
 int run_command(const std::vector<std::string>& arguments) {
@@ -64,7 +75,10 @@ int run_command(const std::vector<std::string>& arguments) {
     return 0;
   }
   const std::string resumed = resume_setting(parsed.settings);
-  const Settings settings = resumed.empty() ? parsed.settings : resumed_settings(parsed.settings, resumed);
+  Settings settings = resumed.empty() ? parsed.settings : resumed_settings(parsed.settings, resumed);
+  const RankEnvironment environment = read_rank_environment();
+  const bool is_rank = environment.launched_by != LaunchedBy::nobody;
+  if (is_rank) settings.sets.push_back(checked_ranks(parsed, environment));
   const bool lacking = lacks_device(lesson);
   const LoadedConfig loaded =
       load_config(home, lesson, settings,
@@ -76,7 +90,8 @@ int run_command(const std::vector<std::string>& arguments) {
   }
   std::vector<std::string> words = {(program_folder() / lesson.name).string()};
   words.insert(words.end(), rest.begin(), rest.end());
-  return start_and_wait(words);
+  if (is_rank || loaded.config.run.ranks == 1) return start_and_wait(words);
+  return start_ranks_and_wait(words, static_cast<int>(loaded.config.run.ranks));
 }
 
 int data_command(const std::vector<std::string>& arguments) {

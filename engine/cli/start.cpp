@@ -2,13 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <thread>
 
+#include "core/clock.h"
 #include "core/memory.h"
 #include "core/nvidia.h"
 #include "core/text.h"
+#include "launch/rank_environment.h"
+#include "launch/rank_launcher.h"
 
 namespace isobar {
 
@@ -57,8 +62,49 @@ int start_and_wait(const std::vector<std::string>& words) {
   return ended.code;
 }
 
+int start_ranks_and_wait(const std::vector<std::string>& words, int ranks) {
+  if (const auto cores = static_cast<int>(std::thread::hardware_concurrency()); ranks > cores && cores > 0)
+    std::printf("%d ranks share %d processors: the results are right, the speed tells nothing\n", ranks,
+                cores);
+  std::fflush(stdout);
+  const RanksEnded ended = launch_ranks(words, ranks);
+  if (ended.first < 0) return ended.code;
+  const RankEnded& first = ended.ranks[static_cast<std::size_t>(ended.first)];
+  const auto held = fmt::format("it held {} at its peak, this machine has {}",
+                                human_bytes(static_cast<std::uint64_t>(first.peak_bytes)),
+                                human_bytes(memory_state().total_bytes));
+  const bool killed = first.signal == SIGKILL && !first.stopped;
+  const Error error(first_failure_text(ended), fs::path(words.front()).filename().string(),
+                    first.out_of_memory
+                        ? "memory ran out: " + held + "; a smaller train.global_batch or preset"
+                    : killed ? "when nobody did it, the system did, probably because memory ran out: " + held
+                             : "",
+                    Exit::failed);
+  std::fputs((error.text() + "\n").c_str(), stderr);
+  return ended.code;
+}
+
+namespace {
+
+/// Where somebody else started several processes here, one of them makes the data.
+bool another_makes_it(const Config& config) {
+  if (read_rank_environment().local_rank == 0) return false;
+  constexpr std::int64_t kMost_us = 600'000'000;
+  for (const std::int64_t begin_us = steady_us(); wants_embedded_data(config);) {
+    if (steady_us() - begin_us > kMost_us) {
+      throw Error(
+          "the first process of this machine was to make the data set, and it is not there after 10 minutes",
+          data_root(config.data).string(), "./isobar data make, before the ranks are started", Exit::failed);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  return true;
+}
+
+}  // namespace
+
 int ensure_data(const Config& config, bool quiet) {
-  if (!wants_embedded_data(config)) return 0;
+  if (!wants_embedded_data(config) || another_makes_it(config)) return 0;
   const DataConfig& data = config.data;
   const std::string grid = fmt::format("{}x{}", data.grid[0], data.grid[1]);
   const auto record_bytes = static_cast<std::uint64_t>(data.grid[0] * data.grid[1]) * 80;

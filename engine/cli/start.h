@@ -20,8 +20,13 @@ std::optional<Error> killed_error(const Ended& ended, const std::string& program
 /// Runs a program of ours on this terminal and returns its exit code (128 + signal).
 int start_and_wait(const std::vector<std::string>& words);
 
+/// The same for `ranks` processes of it that train together on this machine. The last line says which rank
+/// failed first, and how, when one did.
+int start_ranks_and_wait(const std::vector<std::string>& words, int ranks);
+
 /// Makes the embedded data set of this grid where it is wanted and missing, or says how (Error, exit code 2,
-/// when it is large). The exit code of what makes it; `quiet`: without a word on standard output.
+/// when it is large). Of several processes that somebody else started on this machine (srun) one makes it and
+/// the others wait. The exit code of what makes it; `quiet`: without a word on standard output.
 int ensure_data(const Config& config, bool quiet = false);
 
 /// Whether the lesson wants a device that is not here, and the Error (exit code 2) that says so.

@@ -1,11 +1,16 @@
 #include "config/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 
 #include "core/error.h"
 #include "core/text.h"
 
 namespace isobar {
+
+namespace {
+constexpr std::int64_t kMostRanks = 256;  // of one machine
+}  // namespace
 
 RunArguments parse_run_arguments(const std::vector<std::string>& arguments, const LessonInfo& lesson,
                                  const std::filesystem::path& home) {
@@ -19,6 +24,11 @@ RunArguments parse_run_arguments(const std::vector<std::string>& arguments, cons
       ->allow_extra_args(false);
   app.add_option("--set", out.settings.sets, "key=value, such as optim.lr=1e-3; again for more")
       ->allow_extra_args(false);
+  std::string ranks;
+  app.add_option(
+      "--ranks", ranks,
+      "so many processes of this machine train together; wins over the key run.ranks. Under Slurm srun "
+      "starts them instead, and elsewhere whatever sets RANK and WORLD_SIZE");
   std::string run_dir;
   app.add_option("--run-dir", run_dir,
                  "the run folder; default runs/" + lesson.name + "-<date>-<time>-<xxxx>");
@@ -31,7 +41,8 @@ RunArguments parse_run_arguments(const std::vector<std::string>& arguments, cons
     out.help_text = app.help();
   } catch (const CLI::ExtrasError&) {
     const std::string first = app.remaining().empty() ? "" : app.remaining().front();
-    const std::string nearest = nearest_name(first, {"--preset", "--config", "--set", "--run-dir", "--help"});
+    const std::string nearest =
+        nearest_name(first, {"--preset", "--config", "--set", "--ranks", "--run-dir", "--help"});
     throw Error("unknown argument \"" + printable(first, 80) + "\"", "command line",
                 nearest.empty() ? "--help lists what there is" : "did you mean " + nearest + "?");
   } catch (const CLI::ParseError& error) {
@@ -39,6 +50,16 @@ RunArguments parse_run_arguments(const std::vector<std::string>& arguments, cons
   }
   out.settings.config_files.assign(files.begin(), files.end());
   out.run_dir = run_dir;
+  if (!ranks.empty()) {
+    const auto parsed = std::from_chars(ranks.data(), ranks.data() + ranks.size(), out.ranks);
+    if (parsed.ec != std::errc() || parsed.ptr != ranks.data() + ranks.size() || out.ranks < 1 ||
+        out.ranks > kMostRanks) {
+      throw Error("--ranks is \"" + printable(ranks, 40) + "\"", "command line",
+                  "a number of processes from 1 to " + std::to_string(kMostRanks) +
+                      ", such as --ranks 2; more machines are for srun");
+    }
+    out.settings.sets.push_back("run.ranks=" + std::to_string(out.ranks));
+  }
   return out;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 // The command line that every lesson program and `./isobar run` share.
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -10,12 +11,15 @@ namespace isobar {
 
 struct RunArguments {
   Settings settings;
+  std::int64_t ranks = 0;  ///< 0 = not said; else it stands in `settings` as run.ranks, behind all others
   std::filesystem::path run_dir;  ///< "" = a new folder below runs/
   bool help = false;              ///< asked for; `help_text` says it
   std::string help_text;
 };
 
-/// --preset NAME, --config FILE (again and again), --set KEY=VALUE (again and again), --run-dir DIR, --help.
+/// --preset NAME, --config FILE (again and again), --set KEY=VALUE (again and again), --ranks N, --run-dir
+/// DIR,
+/// --help.
 /// Anything else is an Error (exit code 2) with the nearest known option.
 RunArguments parse_run_arguments(const std::vector<std::string>& arguments, const LessonInfo& lesson,
                                  const std::filesystem::path& home);

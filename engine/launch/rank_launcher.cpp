@@ -1,131 +1,340 @@
 #include "launch/rank_launcher.h"
 
 #include <fcntl.h>
-#include <spawn.h>
-#include <sys/mman.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
+#include <tuple>
 
-#include "core/argv.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
-
-extern char** environ;
+#include "core/memory.h"
+#include "core/text.h"
+#include "launch/rank_output.h"
+#include "launch/spawn.h"
 
 namespace isobar {
+
+namespace fs = std::filesystem;
+
 namespace {
 
-constexpr std::array<const char*, 6> kOurs = {
-    "RANK=", "LOCAL_RANK=", "WORLD_SIZE=", "ISOBAR_MEETING=", "ISOBAR_LAUNCHER=", "OMP_WAIT_POLICY="};
+constexpr int kTick_ms = 250;
+constexpr std::int64_t kSameRequest_us = 250'000;  // launchers and schedulers send one to all they know
+constexpr std::int64_t kHurry_us = 600'000;        // from a second request to SIGKILL
+constexpr int kCheckpointed = static_cast<int>(Exit::checkpointed);
+constexpr const char* kRunLink = "run";
 
-std::string text_of(const FileDescriptor& file) {
-  std::string out(8000, '\0');
-  const off_t size = lseek(file.number(), 0, SEEK_END);
-  const ssize_t got = pread(file.number(), out.data(), out.size(), std::max<off_t>(0, size - 8000));
-  out.resize(static_cast<std::size_t>(std::max<ssize_t>(0, got)));
-  return out;
-}
+/// A folder that only we can read, gone with this.
+class PrivateFolder {
+ public:
+  PrivateFolder() : path_((fs::temp_directory_path() / "isobar-XXXXXX").string()) {
+    if (mkdtemp(path_.data()) == nullptr) throw system_error("cannot make a folder", path_, errno);
+  }
+  ~PrivateFolder() {
+    std::error_code code;
+    fs::remove_all(path_, code);
+  }
+  PrivateFolder(const PrivateFolder&) = delete;
+  PrivateFolder& operator=(const PrivateFolder&) = delete;
+  fs::path path() const { return path_; }
+
+ private:
+  std::string path_;
+};
 
 struct Child {
   pid_t pid = 0;
-  FileDescriptor output;
-  FileDescriptor errors;
+  RankOutput output;
+  RankOutput errors;
   bool ended = false;
+  bool killed_here = false;  ///< SIGKILL came from here
+  int sweep = 0;             ///< in which look at all ranks its end was seen
 };
 
-Child start(const std::vector<std::string>& words, int rank, int world, const std::string& meeting,
-            bool quiet) {
-  std::vector<std::string> copy = words;
-  const std::vector<char*> argv = as_argv(copy);
-  std::vector<std::string> ours = {
-      "RANK=" + std::to_string(rank),
-      "LOCAL_RANK=" + std::to_string(rank),
-      "WORLD_SIZE=" + std::to_string(world),
-      "ISOBAR_MEETING=" + meeting,
-      "ISOBAR_LAUNCHER=" + std::to_string(getpid()),
-      "OMP_WAIT_POLICY=passive"};  // ranks share processors: who waits lets others work
-  std::vector<char*> environment;
-  for (std::string& entry : ours) environment.push_back(entry.data());
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const bool replaced = std::any_of(kOurs.begin(), kOurs.end(), [&](const char* name) {
-      return std::strncmp(*entry, name, std::strlen(name)) == 0;
-    });
-    if (!replaced) environment.push_back(*entry);
+bool stands_still(pid_t pid) {
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(pid), &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == pid;
+}
+
+/// How likely a rank that failed is the one that the others followed; 0 is likeliest.
+enum class Suspicion { of_its_own, stood_still, not_said, follower };
+
+/// The ranks under way.
+class Group {
+ public:
+  Group(int ranks, const RankOptions& options) : options_(options) {
+    out_.ranks.resize(static_cast<std::size_t>(ranks));
+    oom_kills_ = memory_state().oom_kills;
+    begin_us_ = steady_us();
   }
-  environment.push_back(nullptr);
-  Child child;
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  if (quiet) {
-    child.output = FileDescriptor(memfd_create("output", MFD_CLOEXEC));
-    child.errors = FileDescriptor(memfd_create("errors", MFD_CLOEXEC));
-    posix_spawn_file_actions_adddup2(&files, child.output.number(), STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&files, child.errors.number(), STDERR_FILENO);
+  ~Group() {  // only where starting one of them failed are there any left
+    for (const Child& child : children_) {
+      if (child.ended) continue;
+      kill(-child.pid, SIGKILL);
+      waitpid(child.pid, nullptr, 0);
+    }
   }
-  const int number = posix_spawn(&child.pid, argv.front(), &files, nullptr, argv.data(), environment.data());
-  posix_spawn_file_actions_destroy(&files);
-  if (number != 0) throw system_error("cannot start the program", words.front(), number);
-  return child;
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  void start(const std::vector<std::string>& words, const sigset_t& mask);
+  RanksEnded wait(const HeldSignals& signals);
+
+ private:
+  bool all_ended() const {
+    return std::all_of(children_.begin(), children_.end(), [](const Child& child) { return child.ended; });
+  }
+  void send(int signal, bool to_group = true);
+  void on_signal(int number);
+  void reap();
+  void reap_one(std::size_t rank);
+  void watch_deadlines();
+  void hear(const HeldSignals& signals);
+  bool failed(const RankEnded& rank) const;
+  Suspicion suspicion(const RankEnded& rank) const;
+  void judge();
+
+  const RankOptions& options_;
+  PrivateFolder folder_;
+  std::vector<Child> children_;
+  RanksEnded out_;
+  bool live_line_ = false;
+  std::uint64_t oom_kills_ = 0;
+  std::int64_t begin_us_ = 0;
+  std::int64_t first_us_ = 0;  ///< of the first failure, 0 = none yet
+  std::int64_t asked_us_ = 0;  ///< of the first request to stop
+  std::int64_t kill_us_ = std::numeric_limits<std::int64_t>::max();
+  int sweep_ = 0;
+};
+
+void Group::start(const std::vector<std::string>& words, const sigset_t& mask) {
+  const auto ranks = static_cast<int>(out_.ranks.size());
+  live_line_ = !options_.quiet && isatty(STDOUT_FILENO) == 1;
+  const FileDescriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  for (int rank = 0; rank < ranks; ++rank) {
+    Child child{.output = RankOutput(rank, options_.quiet ? -1 : STDOUT_FILENO),
+                .errors = RankOutput(rank, options_.quiet ? -1 : STDERR_FILENO)};
+    const bool as_it_is = live_line_ && rank == 0;
+    child.pid =
+        spawn(words, {.mask = &mask,
+                      .environment = {"RANK=" + std::to_string(rank), "LOCAL_RANK=" + std::to_string(rank),
+                                      "WORLD_SIZE=" + std::to_string(ranks),
+                                      "ISOBAR_MEETING=" + (folder_.path() / "meeting").string(),
+                                      // Ranks share processors: who waits lets others work.
+                                      "OMP_WAIT_POLICY=passive"},
+                      .input = nothing.number(),
+                      .output = as_it_is ? -1 : child.output.end_of_rank(),
+                      .errors = child.errors.end_of_rank()});
+    child.output.rank_has_it();
+    child.errors.rank_has_it();
+    children_.push_back(std::move(child));
+    out_.ranks[static_cast<std::size_t>(rank)].rank = rank;
+  }
+}
+
+void Group::send(int signal, bool to_group) {
+  for (Child& child : children_) {
+    if (child.ended) continue;
+    kill(to_group ? -child.pid : child.pid, signal);
+    child.killed_here = child.killed_here || signal == SIGKILL;
+  }
+}
+
+void Group::on_signal(int number) {
+  if (number == SIGTSTP) {
+    send(SIGSTOP);
+    raise(SIGSTOP);
+  } else if (number == SIGCONT) {
+    send(SIGCONT);
+  } else if (number > 0 && number != SIGCHLD) {
+    send(number);
+    out_.asked = number;
+    const std::int64_t now_us = steady_us();
+    const bool ends = number == SIGINT || number == SIGTERM;
+    if (ends && asked_us_ > 0 && now_us - asked_us_ > kSameRequest_us)
+      kill_us_ = std::min(kill_us_, now_us + kHurry_us);
+    if (ends && asked_us_ == 0) asked_us_ = now_us;
+  }
+}
+
+bool Group::failed(const RankEnded& rank) const {
+  const bool as_asked = out_.asked != 0 && rank.code == 128 + out_.asked;
+  return rank.code != 0 && rank.code != kCheckpointed && !as_asked;
+}
+
+void Group::reap_one(std::size_t rank) {
+  Child& child = children_[rank];
+  siginfo_t info{};
+  if (waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+      info.si_pid != child.pid)
+    return;
+  RankEnded& ended = out_.ranks[rank];
+  ended.end_us = steady_us();
+  kill(-child.pid, SIGKILL);  // what it started; its number is still taken, by itself
+  int status = 0;
+  rusage usage{};
+  wait4(child.pid, &status, 0, &usage);
+  child.ended = true;
+  child.sweep = sweep_;
+  ended.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  ended.code = ended.signal != 0 ? 128 + ended.signal : WEXITSTATUS(status);
+  ended.peak_bytes = usage.ru_maxrss * 1024;
+  ended.out_of_memory = ended.signal == SIGKILL && memory_state().oom_kills > oom_kills_;
+  child.output.finish(live_line_);
+  child.errors.finish(live_line_);
+  ended.errors = child.errors.kept();
+  if (options_.quiet) ended.output = child.output.kept();
+}
+
+void Group::reap() {
+  ++sweep_;
+  for (std::size_t rank = 0; rank < children_.size(); ++rank) {
+    if (!children_[rank].ended) reap_one(rank);
+  }
+  if (first_us_ > 0) return;
+  const bool any = std::any_of(children_.begin(), children_.end(), [&](const Child& child) {
+    return child.ended && failed(out_.ranks[static_cast<std::size_t>(&child - children_.data())]);
+  });
+  if (!any) return;
+  first_us_ = steady_us();
+  for (std::size_t rank = 0; rank < children_.size(); ++rank) {
+    Child& child = children_[rank];
+    if (child.ended || !stands_still(child.pid)) continue;
+    out_.ranks[rank].stopped = true;
+    child.killed_here = true;
+    kill(-child.pid, SIGKILL);
+  }
+  send(SIGTERM);
+  kill_us_ = std::min(kill_us_, first_us_ + static_cast<std::int64_t>(options_.grace_s * 1e6));
+}
+
+void Group::watch_deadlines() {
+  const std::int64_t now_us = steady_us();
+  if (options_.deadline_s > 0 && static_cast<double>(now_us - begin_us_) > options_.deadline_s * 1e6)
+    out_.timed_out = true;
+  if (out_.timed_out || now_us > kill_us_) send(SIGKILL);
+}
+
+void Group::hear(const HeldSignals& signals) {
+  std::vector<pollfd> files = {{.fd = signals.number(), .events = POLLIN, .revents = 0}};
+  for (const Child& child : children_) {
+    files.push_back({.fd = child.output.number(), .events = POLLIN, .revents = 0});
+    files.push_back({.fd = child.errors.number(), .events = POLLIN, .revents = 0});
+  }
+  if (poll(files.data(), files.size(), kTick_ms) == 0 && options_.tick) options_.tick();
+  for (Child& child : children_) {
+    child.output.pass_on(live_line_);
+    child.errors.pass_on(live_line_);
+  }
+  for (int number = signals.next(0); number > 0; number = signals.next(0)) on_signal(number);
+}
+
+RanksEnded Group::wait(const HeldSignals& signals) {
+  while (!all_ended()) {
+    hear(signals);
+    reap();
+    watch_deadlines();
+  }
+  judge();
+  return std::move(out_);
+}
+
+Suspicion Group::suspicion(const RankEnded& rank) const {
+  if (rank.stopped) return Suspicion::stood_still;
+  if (rank.signal != 0)
+    return rank.signal == SIGTERM && rank.end_us > first_us_ ? Suspicion::follower : Suspicion::of_its_own;
+  if (!rank.status) return Suspicion::not_said;
+  return rank.status->phase == RankPhase::followed ? Suspicion::follower : Suspicion::of_its_own;
+}
+
+void Group::judge() {
+  using Key = std::tuple<Suspicion, int, bool, int>;
+  std::optional<Key> best;
+  for (RankEnded& rank : out_.ranks) {
+    const Child& child = children_[static_cast<std::size_t>(rank.rank)];
+    const std::optional<RankStatus> said = read_rank_status(folder_.path() / kRunLink, rank.rank);
+    if (said && said->pid == child.pid) rank.status = said;
+    if (!failed(rank) || (child.killed_here && !rank.stopped)) continue;
+    const Key key{suspicion(rank), child.sweep, rank.signal == 0, rank.rank};
+    if (!best || key < *best) best = key;
+  }
+  // Where a request to stop came, ranks that had not met yet end by it, and the others follow.
+  if (best && (std::get<Suspicion>(*best) != Suspicion::follower || out_.asked == 0))
+    out_.first = std::get<3>(*best);
+  for (RankEnded& rank : out_.ranks) {
+    rank.followed = out_.first >= 0 && rank.rank != out_.first && rank.code != 0;
+    out_.code = std::max(out_.code, rank.code);
+  }
+  if (out_.timed_out) out_.code = static_cast<int>(Exit::failed);
+  if (out_.first < 0) return;
+  const RankEnded& first = out_.ranks[static_cast<std::size_t>(out_.first)];
+  out_.code = first.stopped ? static_cast<int>(Exit::failed) : first.code;
+}
+
+/// SIGPIPE is ignored for as long as it lives: training goes on when nobody reads what it says.
+class IgnoredPipe {
+ public:
+  IgnoredPipe() : before_(std::signal(SIGPIPE, SIG_IGN)) {}
+  ~IgnoredPipe() { std::signal(SIGPIPE, before_); }
+  IgnoredPipe(const IgnoredPipe&) = delete;
+  IgnoredPipe& operator=(const IgnoredPipe&) = delete;
+
+ private:
+  void (*before_)(int);
+};
+
+std::string end_text(const RankEnded& rank) {
+  if (rank.stopped) return "it stopped answering, its process stands still (SIGSTOP)";
+  if (rank.signal != 0)
+    return fmt::format("killed (SIG{})",
+                       sigabbrev_np(rank.signal) == nullptr ? "?" : sigabbrev_np(rank.signal));
+  const std::size_t error = rank.errors.rfind("error: ");
+  if (error == std::string::npos) return fmt::format("exit code {}", rank.code);
+  return "failed: " +
+         printable(rank.errors.substr(error + 7, rank.errors.find('\n', error) - error - 7), 300);
 }
 
 }  // namespace
 
 RanksEnded launch_ranks(const std::vector<std::string>& words, int ranks, const RankOptions& options) {
-  std::string folder = (std::filesystem::temp_directory_path() / "isobar-XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) throw system_error("cannot make a folder", folder, errno);
-  std::vector<Child> children;
-  for (int rank = 0; rank < ranks; ++rank) {
-    children.push_back(start(words, rank, ranks, folder + "/meeting", options.quiet));
+  const HeldSignals signals;
+  Group group(ranks, options);
+  group.start(words, signals.before());
+  const IgnoredPipe no_reader;
+  return group.wait(signals);
+}
+
+void show_run_folder(const std::string& meeting_file, const fs::path& run_folder) {
+  std::error_code code;
+  fs::create_directory_symlink(fs::absolute(run_folder), fs::path(meeting_file).parent_path() / kRunLink,
+                               code);
+}
+
+std::string first_failure_text(const RanksEnded& ended) {
+  if (ended.first < 0) return "";
+  const RankEnded& first = ended.ranks[static_cast<std::size_t>(ended.first)];
+  const std::string where = first.status ? "in " + place_text(*first.status) : "before the ranks had met";
+  std::vector<std::string> followed;
+  for (const RankEnded& rank : ended.ranks) {
+    if (rank.followed) followed.push_back(std::to_string(rank.rank));
   }
-  RanksEnded out;
-  out.ranks.resize(static_cast<std::size_t>(ranks));
-  const std::int64_t begin_us = steady_us();
-  std::int64_t kill_us = 0;
-  const auto send = [&](int signal) {
-    for (const Child& child : children) {
-      if (!child.ended) kill(child.pid, signal);
-    }
-  };
-  for (int running = ranks; running > 0;) {
-    bool any = false;
-    for (int rank = 0; rank < ranks; ++rank) {
-      Child& child = children[static_cast<std::size_t>(rank)];
-      int status = 0;
-      if (child.ended || waitpid(child.pid, &status, WNOHANG) == 0) continue;
-      any = true;
-      child.ended = true;
-      --running;
-      RankEnded& ended = out.ranks[static_cast<std::size_t>(rank)];
-      ended.rank = rank;
-      ended.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-      ended.code = ended.signal != 0 ? 128 + ended.signal : WEXITSTATUS(status);
-      ended.end_us = steady_us();
-      ended.followed = out.first >= 0;
-      if (options.quiet) {
-        ended.errors = text_of(child.errors);
-        ended.output = text_of(child.output);
-      }
-      if (ended.code == 0 || out.first >= 0) continue;
-      out.first = rank;
-      kill_us = steady_us() + static_cast<std::int64_t>(options.grace_s * 1e6);
-      send(SIGTERM);
-    }
-    const std::int64_t now_us = steady_us();
-    if (options.deadline_s > 0 && static_cast<double>(now_us - begin_us) > options.deadline_s * 1e6)
-      out.timed_out = true;
-    if (out.timed_out || (kill_us > 0 && now_us > kill_us)) send(SIGKILL);
-    if (!any) usleep(2000);
-  }
-  out.code = out.ranks[static_cast<std::size_t>(std::max(0, out.first))].code;
-  std::filesystem::remove_all(folder);
-  return out;
+  const std::string rest =
+      followed.empty()
+          ? ""
+          : fmt::format("; rank{} {} followed", followed.size() == 1 ? "" : "s", join(followed, ", "));
+  return fmt::format("rank {} failed first, {}: {}{}", first.rank, where, end_text(first), rest);
 }
 
 }  // namespace isobar

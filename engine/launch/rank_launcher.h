@@ -3,22 +3,26 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "launch/supervise.h"
+#include "launch/rank_status.h"
 
 namespace isobar {
 
 struct RankEnded {
   int rank = 0;
-  int code = 0;             ///< exit code, 128 + signal for one that was killed
-  int signal = 0;           ///< that killed it, 0 = none
-  bool followed = false;    ///< it was stopped, or gave up, because another had failed before
-  std::int64_t end_us = 0;  ///< steady clock
-  std::int64_t peak_bytes = 0;
-  std::string errors;  ///< the end of what it wrote to standard error, at most 8 kB
-  std::string output;  ///< of a quiet one: the same of standard output
+  int code = 0;                      ///< exit code, 128 + signal for one that was killed
+  int signal = 0;                    ///< that killed it, 0 = none
+  bool followed = false;             ///< it was stopped, or gave up, because another had failed before
+  bool stopped = false;              ///< its process stood still (SIGSTOP) when the others gave up
+  bool out_of_memory = false;        ///< the system says that it killed for memory meanwhile
+  std::int64_t end_us = 0;           ///< steady clock
+  std::int64_t peak_bytes = 0;       ///< most memory that it held at once
+  std::string errors;                ///< the end of what it wrote to standard error, at most 8 kB
+  std::string output;                ///< of a quiet one: the same of standard output
+  std::optional<RankStatus> status;  ///< what it said last of itself; nothing when it had not come so far
 };
 
 struct RanksEnded {
@@ -37,9 +41,21 @@ struct RankOptions {
 };
 
 /// Starts `words` `ranks` times with RANK, LOCAL_RANK, WORLD_SIZE and ISOBAR_MEETING (a file in a new private
-/// folder, removed at the end) and waits for all of them. Lines of theirs are prefixed with their rank. When
-/// one fails the others are stopped: SIGTERM, after `grace_s` SIGKILL. Signals to stop are passed on as by
-/// `supervise`; if this process is killed, so are they.
+/// folder, removed at the end) and waits for all of them. Each has a process group of its own, and what is
+/// left of it is killed when the rank ends. Whole lines of theirs come out prefixed with their rank; on a
+/// terminal standard output of rank 0 goes there as it is, so that it can have a live line. When one fails
+/// (any code but 0 and 75) the others are stopped: SIGTERM, after `grace_s` SIGKILL, at once for one that
+/// stands still. Signals to stop are passed on as by `supervise`; a second SIGINT or SIGTERM (a quarter of a
+/// second later or more) ends all within a second. If this process is killed, programs of ours stop.
+///
+/// The first that failed is told by what ranks say of themselves (RankStatus, found by the link "run" that
+/// rank 0 lays beside the meeting file), so that one that only followed is never blamed.
 RanksEnded launch_ranks(const std::vector<std::string>& words, int ranks, const RankOptions& options = {});
+
+/// Lays that link; called by rank 0 of LaunchedBy::isobar. Does nothing where it cannot.
+void show_run_folder(const std::string& meeting_file, const std::filesystem::path& run_folder);
+
+/// "rank 1 failed first, in step 13, stage forward: killed (SIGKILL); rank 0 followed". "" when none failed.
+std::string first_failure_text(const RanksEnded& ended);
 
 }  // namespace isobar

@@ -5,19 +5,27 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
+#include <fstream>
 #include <utility>
 
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/text.h"
 
 namespace isobar {
 
 namespace fs = std::filesystem;
+
+namespace {
+constexpr std::uint64_t kMagic = 0x52414e4b;
+}  // namespace
 
 /// What lies in the file. `version` is odd while it is being changed.
 struct StatusSlot::Page {
@@ -43,7 +51,7 @@ StatusSlot::StatusSlot(const fs::path& folder, int rank) {
   page_->step = page_->collective = -1;
   page_->since_ns = wall_ns();
   gethostname(page_->host.data(), page_->host.size() - 1);
-  page_->magic = 0x52414e4b;
+  page_->magic = kMagic;
 }
 
 StatusSlot::~StatusSlot() {
@@ -95,8 +103,94 @@ fs::path status_file(const fs::path& folder, int rank) {
   return folder / fmt::format("rank-{:04}.status", rank);
 }
 
-std::optional<RankStatus> read_rank_status(const fs::path&, int) { return std::nullopt; }
+namespace {
 
-std::vector<std::string> status_lines(const std::vector<RankStatus>&, std::int64_t) { return {}; }
+template <std::size_t N>
+std::string text_of(const std::array<char, N>& letters) {
+  return printable({letters.data(), strnlen(letters.data(), N)});
+}
+
+RankProcess process_of(std::int64_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  if (!std::getline(file, line)) return RankProcess::gone;
+  const std::size_t name_end = line.rfind(')');  // a name may hold anything
+  if (name_end == std::string::npos || name_end + 2 >= line.size()) return RankProcess::unknown;
+  const char state = line[name_end + 2];
+  if (state == 'Z' || state == 'X') return RankProcess::gone;
+  return state == 'T' ? RankProcess::stopped : RankProcess::runs;
+}
+
+const char* process_words(RankProcess process) {
+  return process == RankProcess::stopped ? "; its process is stopped"
+         : process == RankProcess::gone  ? "; its process is gone"
+                                         : "";
+}
+
+const char* end_words(RankPhase phase) {
+  return phase == RankPhase::done       ? "done"
+         : phase == RankPhase::followed ? "ended after another rank, "
+                                        : "failed, ";
+}
+
+}  // namespace
+
+std::optional<RankStatus> read_rank_status(const fs::path& folder, int rank) {
+  const FileDescriptor file(
+      open(status_file(folder, rank).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+  if (!file.is_open()) return std::nullopt;
+  using Page = StatusSlot::Page;
+  Page page{};
+  constexpr int kTries = 20;
+  for (int i = 0; i < kTries; ++i) {
+    std::array<char, sizeof(Page)> bytes{};
+    std::uint64_t version_after = 0;
+    if (pread(file.number(), bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()) ||
+        pread(file.number(), &version_after, sizeof version_after, offsetof(Page, version)) !=
+            sizeof version_after)
+      return std::nullopt;
+    std::memcpy(static_cast<void*>(&page), bytes.data(), bytes.size());
+    const bool whole = page.version % 2 == 0 && page.version == version_after;
+    if (!whole) continue;
+    if (page.magic != kMagic || page.rank != rank || page.phase > RankPhase::followed) return std::nullopt;
+    RankStatus out{.rank = rank,
+                   .pid = page.pid,
+                   .host = text_of(page.host),
+                   .phase = page.phase,
+                   .step = page.step,
+                   .stage = text_of(page.stage),
+                   .collective = page.collective,
+                   .what = text_of(page.what),
+                   .since_ns = page.since_ns};
+    std::array<char, 64> here{};
+    gethostname(here.data(), here.size() - 1);
+    if (out.host == text_of(here)) out.process = process_of(out.pid);
+    return out;
+  }
+  return std::nullopt;
+}
+
+std::string place_text(const RankStatus& rank) {
+  if (rank.phase == RankPhase::starting) return "the start";
+  const std::string step = rank.step < 0 ? "" : fmt::format("step {}, ", rank.step + 1);
+  if (rank.phase == RankPhase::in_collective) {
+    return step + (rank.collective < 0 ? "" : fmt::format("collective {}: ", rank.collective)) + rank.what;
+  }
+  return rank.stage.empty() ? step + "between stages" : step + "stage " + rank.stage;
+}
+
+std::vector<std::string> status_lines(const std::vector<RankStatus>& ranks, std::int64_t now_ns) {
+  std::vector<std::string> out;
+  for (const RankStatus& rank : ranks) {
+    const std::int64_t passed_ns = std::max<std::int64_t>(0, now_ns - rank.since_ns);
+    const std::string time = human_seconds(static_cast<double>(passed_ns) * 1e-9);
+    const std::string where = rank.phase == RankPhase::done ? "" : place_text(rank);
+    out.push_back(
+        rank.phase >= RankPhase::done
+            ? fmt::format("rank {}  {}{}, {} ago", rank.rank, end_words(rank.phase), where, time)
+            : fmt::format("rank {}  {}, for {}{}", rank.rank, where, time, process_words(rank.process)));
+  }
+  return out;
+}
 
 }  // namespace isobar

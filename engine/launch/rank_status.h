@@ -9,18 +9,29 @@
 
 namespace isobar {
 
-enum class RankPhase : std::uint32_t { starting, working, in_collective, done, failed };
+enum class RankPhase : std::uint32_t {
+  starting,
+  working,
+  in_collective,
+  done,
+  failed,
+  followed  ///< it ended because another rank had, or did not answer
+};
+
+/// How the process of a rank is, as far as this machine can tell.
+enum class RankProcess { unknown, runs, stopped, gone };
 
 struct RankStatus {
   int rank = 0;
   std::int64_t pid = 0;
   std::string host;
   RankPhase phase = RankPhase::starting;
-  std::int64_t step = -1;        ///< from 0, -1 = before the first
-  std::string stage;             ///< "forward", "validate", "checkpoint", ...
-  std::int64_t collective = -1;  ///< number of the last collective that it entered, from 0
-  std::string what;              ///< of that: "all_reduce f32[1024] bucket 3"
-  std::int64_t since_ns = 0;     ///< wall clock: when the phase began
+  std::int64_t step = -1;                      ///< from 0, -1 = before the first
+  std::string stage;                           ///< "forward", "validate", "checkpoint", ...
+  std::int64_t collective = -1;                ///< number of the last collective that it entered, from 0
+  std::string what;                            ///< of that: "all_reduce f32[1024] bucket 3"
+  std::int64_t since_ns = 0;                   ///< wall clock: when the phase began
+  RankProcess process = RankProcess::unknown;  ///< known of ranks of this machine
 };
 
 /// The writer's side. All functions may be called by any one thread at a time, cost nothing worth mentioning
@@ -40,6 +51,7 @@ class StatusSlot {
   void end(RankPhase phase) noexcept;
 
  private:
+  friend std::optional<RankStatus> read_rank_status(const std::filesystem::path& folder, int rank);
   struct Page;
   Page* page_ = nullptr;
 };
@@ -47,10 +59,15 @@ class StatusSlot {
 /// "<folder>/rank-0003.status"
 std::filesystem::path status_file(const std::filesystem::path& folder, int rank);
 
-/// Nothing when there is no such file, or it is not whole.
+/// Nothing when there is no such file, or it is not whole. What a rank of another machine says arrives when
+/// the file system of the folder writes it back, half a minute later or so.
 std::optional<RankStatus> read_rank_status(const std::filesystem::path& folder, int rank);
 
-/// Who is where, a line a rank: "rank 1  step 12  loader, since 118 s".
+/// "step 13, stage forward", "step 13, collective 37: all_reduce f32[1024] bucket 3", "the start": where it
+/// is, or was at its end. Steps are said from 1, as everywhere on the console.
+std::string place_text(const RankStatus& rank);
+
+/// Who is where, a line a rank: "rank 1  step 13, stage load, for 118 s".
 std::vector<std::string> status_lines(const std::vector<RankStatus>& ranks, std::int64_t now_ns);
 
 }  // namespace isobar
