@@ -45,6 +45,9 @@ class Transport {
   virtual std::unique_ptr<Pending> reduce_scatter(const at::Tensor& out, const at::Tensor& in,
                                                   Reduce reduce) = 0;
 
+  /// Whether `Pending::wait` returns at once and makes the current stream of the device wait instead.
+  virtual bool blocks_stream() const { return false; }
+
   /// Ends what is under way and frees whoever waits, here and, where that can be, elsewhere.
   virtual void abort() noexcept = 0;
 };
