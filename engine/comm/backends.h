@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/arrival_board.h"
 #include "comm/transport.h"
 #include "config/config.h"
 #include "launch/rank_environment.h"
@@ -18,6 +19,8 @@ class Backends {
 
   /// Whether all ranks are on one machine.
   virtual bool on_one_machine() const = 0;
+  /// "gloo", "nccl" or "ring": what comm.backend came to.
+  virtual std::string payload_name() const = 0;
   /// What a person should know of where ranks meet; "" = nothing.
   virtual std::string note() const = 0;
 
@@ -27,6 +30,10 @@ class Backends {
                                                   const std::vector<int>& members) = 0;
   virtual std::unique_ptr<Transport> make_control(const std::string& name,
                                                   const std::vector<int>& members) = 0;
+
+  /// When the ranks of a group call what, seen by all of them; null where they are on several machines.
+  virtual std::unique_ptr<ArrivalBoard> make_board(const std::string& name,
+                                                   const std::vector<int>& members) = 0;
 
   /// Leaves a word that the other ranks can read; does nothing when the meeting is gone.
   virtual void leave_word(const std::string& key, const std::string& text) noexcept = 0;

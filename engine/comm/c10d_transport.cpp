@@ -59,7 +59,14 @@ class C10dTransport final : public Transport {
       : backend_(std::move(backend)), blocks_stream_(blocks_stream) {}
   ~C10dTransport() override {
     // Ending it properly waits for what is under way, for ranks that will not come: the process does it.
-    if (broken_) static_cast<void>(backend_.release());
+    if (broken_) {
+      static_cast<void>(backend_.release());
+    } else if (blocks_stream_) {
+      try {
+        backend_->shutdown();
+      } catch (const std::exception&) {  // the process ends, and the group with it
+      }
+    }
   }
   C10dTransport(const C10dTransport&) = delete;
   C10dTransport& operator=(const C10dTransport&) = delete;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -46,6 +47,13 @@ CollectiveTimes Work::wait() {
   core_->await(*pending, number_, what_);
   times.end_us = pending->end_us();
   if (times.end_us == 0) times.end_us = steady_us();
+  if (core_->board && number_ >= 0) {
+    if (const std::optional<Arrival> last = core_->board->latest(number_)) {
+      times.last_rank = last->rank;
+      times.begin_us = std::min(times.end_us, std::max({times.ready_us, last->time_us, core_->last_end_us}));
+    }
+  }
+  core_->last_end_us = times.end_us;
   core_->leave_spans(times, track_, span_);
   return times;
 }
@@ -70,6 +78,7 @@ Comm::Comm(const RankEnvironment& environment, const CommConfig& config, bool on
   core_->backends = make_backends(environment, config, on_cuda);
   core_->control = core_->backends->make_control(core_->name, core_->members);
   core_->payload = core_->backends->make_payload(core_->name, core_->members);
+  core_->board = core_->backends->make_board(core_->name, core_->members);
 }
 
 Comm::~Comm() = default;
@@ -126,6 +135,7 @@ Comm Comm::part(const std::vector<std::vector<int>>& groups, const std::string& 
   } else if (!mine.empty()) {
     core->control = core->backends->make_control(core->name, core->members);
     core->payload = core->backends->make_payload(core->name, core->members);
+    core->board = core->backends->make_board(core->name, core->members);
   }
   return Comm(std::move(core));
 }

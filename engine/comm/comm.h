@@ -23,7 +23,7 @@ struct CollectiveTimes {
   std::int64_t begin_us =
       0;  ///< all ranks had called it, and the one before it was done; ready_us where unknown
   std::int64_t end_us = 0;
-  int last_rank = -1;  ///< who called it last; -1 = not known
+  int last_rank = -1;  ///< of the group: who called it last; -1 = not known
 };
 
 /// What was communicated since the group was made, control traffic left out.

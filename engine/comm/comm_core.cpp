@@ -246,6 +246,7 @@ Work CommCore::launch(const Collective& job) {
   const std::string text = job.text();
   count(job);
   arrive(number, text);
+  if (board) board->arrive(number, ready_us);
   if (checked) exchange(fmt::format("collective {}: {}", number, text), "");
   std::shared_ptr<Pending> pending;
   try {

@@ -68,6 +68,8 @@ class CommCore : public std::enable_shared_from_this<CommCore> {
   std::shared_ptr<Backends> backends;  ///< null in a process that is alone
   std::unique_ptr<Transport> payload;  ///< null in a group that this rank is not part of
   std::unique_ptr<Transport> control;
+  std::unique_ptr<ArrivalBoard> board;  ///< null where there is none
+  std::int64_t last_end_us = 0;         ///< of the collective that ended last
   std::int64_t step = -1;
   std::int64_t steps_begun = 0;
   CommCounts counts;

@@ -51,6 +51,10 @@ std::string collective_text(const Waited& waited) {
 /// Nothing where nothing is known of this rank.
 std::optional<bool> has_arrived(CommCore& core, int rank, const Waited& waited,
                                 const std::optional<RankStatus>& status) {
+  if (core.board && waited.number >= 0) {
+    const auto place = std::find(core.members.begin(), core.members.end(), rank) - core.members.begin();
+    return core.board->has_come(static_cast<int>(place), waited.number);
+  }
   if (const std::optional<std::string> word = core.backends->read_word(waiting_key(core, rank))) {
     std::int64_t number = -2;
     std::from_chars(word->data(), word->data() + word->size(), number);

@@ -129,6 +129,7 @@ Meeting meet(const RankEnvironment& environment, double timeout_s) {
     out.store = open_store(environment, timeout);
     come(*out.store, environment);
     const std::vector<std::string> words = wait_for_all(*out.store, environment, timeout_s);
+    out.machine = this_machine();
     out.on_one_machine =
         std::all_of(words.begin(), words.end(), [&](const std::string& word) { return word == words[0]; });
   } catch (const Error&) {

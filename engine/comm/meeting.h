@@ -10,6 +10,7 @@ namespace isobar {
 
 struct Meeting {
   c10::intrusive_ptr<c10d::Store> store;
+  std::string machine;          ///< that this rank is on: its host and the start of its system
   bool on_one_machine = false;  ///< all ranks are: they said the same host and the same start of its system
   std::string note;             ///< "store on nid001:29500 is open to this network, no authorisation"
 };

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "comm/ring_plan.h"
+
 namespace isobar {
 
 enum class Reduce {
@@ -26,6 +28,8 @@ class Pending {
   virtual bool wait(std::int64_t timeout_us) = 0;
   /// When it was done, on the steady clock (core/clock.h); 0 while it is not, or where that is not known.
   virtual std::int64_t end_us() const { return 0; }
+  /// What a ring did step by step, once it is done; of other transports nothing.
+  virtual std::vector<RingStep> steps() const { return {}; }
 };
 
 /// Tensors are contiguous, on the transport's device, and equal in shape and type on all ranks. Collectives

@@ -1,0 +1,99 @@
+#pragma once
+// Collectives of bytes around a ring of processes of one machine. Torch-free, so that the thread sanitizer
+// sees all of it. A thread of its own moves the bytes while the caller computes; a caller that waits moves
+// them itself.
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "comm/ring_links.h"
+#include "comm/ring_plan.h"
+
+namespace isobar {
+
+/// What to do. `elements` counts the whole buffer, the one that is N times as long where there are two; it is
+/// a multiple of N there.
+struct RingRequest {
+  RingKind kind = RingKind::all_reduce;
+  CombineType type = CombineType::u8;
+  bool takes_larger = false;
+  bool divides = false;  ///< the sum by N
+  int root = 0;
+  std::int64_t elements = 0;
+  const std::byte* in = nullptr;          ///< of all-reduce and broadcast the same as `out`
+  std::byte* out = nullptr;               ///< may be this rank's part of `in`, or `in` of `out`
+  std::shared_ptr<const void> keep = {};  ///< whatever owns the memory, until it is done
+};
+
+/// One collective under way.
+class RingJob {
+ public:
+  bool is_done() const { return state_.load(std::memory_order_acquire) != State::open; }
+  /// When it ended, on the steady clock; 0 before.
+  std::int64_t end_us() const { return is_done() ? end_us_ : 0; }
+  /// The steps of it, once it is done.
+  const std::vector<RingStep>& steps() const { return steps_; }
+
+ private:
+  friend class RingEngine;
+  enum class State { open, done, broken };
+  RingJob(RingRequest request, int rank, int size);
+
+  RingRequest request_;
+  std::vector<RingAction> actions_;
+  std::vector<RingStep> steps_;
+  RingCut cut_;
+  // Where it is: action and piece within a round of a few pieces.
+  std::int64_t round_ = 0;
+  std::size_t action_ = 0;
+  std::int64_t piece_ = 0;
+  std::int64_t end_us_ = 0;
+  std::atomic<State> state_ = State::open;
+};
+
+class RingEngine {
+ public:
+  RingEngine(SharedMemory memory, int rank, int size);
+  ~RingEngine();
+  RingEngine(const RingEngine&) = delete;
+  RingEngine& operator=(const RingEngine&) = delete;
+
+  static std::uint64_t bytes(int size) { return RingLinks::bytes(size); }
+  int rank() const { return links_.rank(); }
+  int size() const { return links_.size(); }
+
+  /// Starts a collective and returns; they are done in the order in which they were started, which must be
+  /// the same on all ranks. One thread at a time.
+  std::shared_ptr<RingJob> start(RingRequest request);
+  /// False when `timeout_us` passed first. Error (exit code 1) when a rank has ended, left or given up: it
+  /// says which.
+  bool wait(const RingJob& job, std::int64_t timeout_us);
+  /// Frees whoever waits, on all ranks; nothing works afterwards. Any thread.
+  void abort() noexcept { links_.abort(); }
+
+ private:
+  enum class Outcome { moved, done, late, broken };  ///< moved: a piece, there are more
+  Outcome advance(RingJob& job, std::int64_t due_us);
+  Outcome advance_piece(RingJob& job, std::int64_t due_us);
+  void move_piece(RingJob& job, const RingAction& action);
+  void pass_on(RingJob& job, const RingAction& action, const RingCut::Range& range, std::byte* slot);
+  bool is_ready(const RingJob& job) const;
+  void close_first(Outcome outcome);
+  void try_at_once(RingJob& job);
+  void work(const std::stop_token& stop);
+
+  RingLinks links_;
+  InstructionSet set_ = best_instruction_set();
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<std::shared_ptr<RingJob>> open_;
+  bool is_moving_ = false;  ///< some thread advances the first of them
+  std::jthread thread_;
+};
+
+}  // namespace isobar
