@@ -3,6 +3,7 @@
 #   LIBTORCH_PREFIX   the folder that holds torch/ and nvidia/ side by side (cache entry or environment variable)
 #   Libtorch::cpu     tensors, autograd and c10d on the CPU
 #   Libtorch::cuda    the same with CUDA, when COMPONENTS cuda asks for it: the headers are those of the CUDA compiler
+#   Libtorch::nccl    the NCCL that Libtorch::cuda is linked to, for files that name it
 #   Libtorch::gloo_headers   for files that name Gloo: Debian's headers, the code is in libtorch
 #   Libtorch::omp     for files that call at::parallel_for: -fopenmp with the OpenMP runtime that libtorch uses
 include(FindPackageHandleStandardArgs)
@@ -100,6 +101,10 @@ if(Libtorch_cuda_FOUND)
   add_library(Libtorch::cuda INTERFACE IMPORTED)
   target_include_directories(Libtorch::cuda INTERFACE ${Libtorch_CUDA_INCLUDE_DIR} ${Libtorch_NVTX_INCLUDE_DIR})
   target_link_libraries(Libtorch::cuda INTERFACE Libtorch::torch_cuda Libtorch::c10_cuda Libtorch::cpu Libtorch::cudart)
+  add_library(Libtorch::nccl SHARED IMPORTED)  # the one of the wheel, before any of the CUDA toolkit
+  set_target_properties(Libtorch::nccl PROPERTIES IMPORTED_LOCATION ${LIBTORCH_PREFIX}/nvidia/nccl/lib/libnccl.so.2)
+  target_include_directories(Libtorch::nccl BEFORE INTERFACE ${LIBTORCH_PREFIX}/nvidia/nccl/include)
+  target_compile_definitions(Libtorch::nccl INTERFACE USE_C10D_NCCL)
   # Without --no-as-needed libtorch_cuda.so would be dropped, since we call none of its functions by name.
   target_link_options(Libtorch::cuda INTERFACE LINKER:--no-as-needed)
   foreach(_library cudnn nccl cusparselt nvshmem)

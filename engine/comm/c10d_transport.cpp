@@ -6,46 +6,71 @@
 #include <utility>
 
 #include "core/clock.h"
+#include "core/error.h"
+#include "core/text.h"
 
 namespace isobar {
 namespace {
 
 class C10dPending final : public Pending {
  public:
-  /// `divisor` != 1 divides `tensor` in `wait`.
-  C10dPending(c10::intrusive_ptr<c10d::Work> work, at::Tensor tensor, int divisor)
-      : work_(std::move(work)),
-        tensor_(std::move(tensor)),
-        divisor_(divisor),
-        end_us_(std::make_shared<std::atomic<std::int64_t>>(0)) {
-    work_->getFuture()->addCallback([end = end_us_](c10::ivalue::Future&) { *end = steady_us(); });
+  /// `divisor` != 1 divides `tensor` when it is done.
+  C10dPending(c10::intrusive_ptr<c10d::Work> work, at::Tensor tensor, int divisor, bool blocks_stream)
+      : work_(std::move(work)), tensor_(std::move(tensor)), divisor_(divisor), blocks_stream_(blocks_stream) {
+    if (blocks_stream_) return;
+    try {
+      work_->getFuture()->addCallback([end = end_us_](c10::ivalue::Future&) { *end = steady_us(); });
+    } catch (const std::exception&) {  // this kind of work has no future: its end is when it was waited for
+    }
   }
   bool done() override { return work_->isCompleted(); }
   bool wait(std::int64_t timeout_us) override {
-    const std::int64_t deadline_us = steady_us() + timeout_us;
-    try {
-      work_->wait(std::chrono::milliseconds(std::max<std::int64_t>(1, timeout_us / 1000)));
-    } catch (const std::exception&) {
-      if (steady_us() >= deadline_us - 1000 && !work_->isCompleted()) return false;
-      throw;
+    if (blocks_stream_) {
+      work_->wait();
+    } else if (!wait_on_host(timeout_us)) {
+      return false;
     }
-    if (std::exchange(divisor_, 1) != 1) tensor_.div_(static_cast<double>(std::exchange(size_, 1)));
+    if (const int divisor = std::exchange(divisor_, 1); divisor != 1) tensor_.div_(divisor);
     return true;
   }
   std::int64_t end_us() const override { return *end_us_; }
-  void divide_by(int size) { size_ = size; }
 
  private:
+  bool wait_on_host(std::int64_t timeout_us) {
+    try {
+      work_->wait(std::chrono::milliseconds(std::max<std::int64_t>(1, timeout_us / 1000)));
+    } catch (const std::exception&) {
+      if (!work_->isCompleted()) return false;  // only our patience ended
+      throw;
+    }
+    return true;
+  }
+
   c10::intrusive_ptr<c10d::Work> work_;
   at::Tensor tensor_;
-  int divisor_ = 1;
-  int size_ = 1;
-  std::shared_ptr<std::atomic<std::int64_t>> end_us_;
+  int divisor_;
+  bool blocks_stream_;
+  std::shared_ptr<std::atomic<std::int64_t>> end_us_ = std::make_shared<std::atomic<std::int64_t>>(0);
 };
 
 class C10dTransport final : public Transport {
  public:
-  explicit C10dTransport(c10::intrusive_ptr<c10d::Backend> backend) : backend_(std::move(backend)) {}
+  C10dTransport(c10::intrusive_ptr<c10d::Backend> backend, bool blocks_stream)
+      : backend_(std::move(backend)), blocks_stream_(blocks_stream) {}
+  ~C10dTransport() override {
+    // Ending it properly waits for what is under way, for ranks that will not come: the process does it.
+    if (broken_) {
+      static_cast<void>(backend_.release());
+    } else if (blocks_stream_) {
+      try {
+        backend_->shutdown();
+      } catch (const std::exception&) {  // the process ends, and the group with it
+      }
+    }
+  }
+  C10dTransport(const C10dTransport&) = delete;
+  C10dTransport& operator=(const C10dTransport&) = delete;
+
   std::string name() const override { return backend_->getBackendName(); }
   int rank() const override { return backend_->getRank(); }
   int size() const override { return backend_->getSize(); }
@@ -75,7 +100,14 @@ class C10dTransport final : public Transport {
     at::Tensor whole = in;
     return pending(backend_->_reduce_scatter_base(part, whole, options), out, reduce);
   }
-  void abort() noexcept override {}
+  bool blocks_stream() const override { return blocks_stream_; }
+  void abort() noexcept override {
+    if (broken_.exchange(true)) return;
+    try {
+      backend_->abort();
+    } catch (const std::exception&) {  // it was past saving before
+    }
+  }
 
  private:
   static c10d::ReduceOp op(Reduce reduce) {
@@ -83,28 +115,39 @@ class C10dTransport final : public Transport {
   }
   std::unique_ptr<Pending> pending(c10::intrusive_ptr<c10d::Work> work, const at::Tensor& tensor,
                                    Reduce reduce) {
-    auto out = std::make_unique<C10dPending>(std::move(work), tensor, reduce == Reduce::mean ? size() : 1);
-    out->divide_by(size());
-    return out;
+    return std::make_unique<C10dPending>(std::move(work), tensor, reduce == Reduce::mean ? size() : 1,
+                                         blocks_stream_);
   }
 
   c10::intrusive_ptr<c10d::Backend> backend_;
+  bool blocks_stream_;
+  std::atomic<bool> broken_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Transport> make_c10d_transport(c10::intrusive_ptr<c10d::Backend> backend) {
-  return std::make_unique<C10dTransport>(std::move(backend));
+std::unique_ptr<Transport> make_c10d_transport(c10::intrusive_ptr<c10d::Backend> backend,
+                                               bool blocks_stream) {
+  return std::make_unique<C10dTransport>(std::move(backend), blocks_stream);
 }
 
 std::unique_ptr<Transport> make_gloo_transport(const c10::intrusive_ptr<c10d::Store>& store, int rank,
                                                int size, const std::string& name, double timeout_s,
                                                bool local, const std::string& interface) {
-  const auto timeout = std::chrono::milliseconds(static_cast<std::int64_t>(timeout_s * 1e3));
+  // Comm has the shorter patience, and says more.
+  const auto timeout = std::chrono::milliseconds(static_cast<std::int64_t>(timeout_s * 2e3) + 10000);
   auto options = c10d::ProcessGroupGloo::Options::create(timeout);
-  options->devices.push_back(!interface.empty() ? c10d::ProcessGroupGloo::createDeviceForInterface(interface)
-                             : local            ? c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1")
-                                                : c10d::ProcessGroupGloo::createDefaultDevice());
+  try {
+    options->devices.push_back(!interface.empty()
+                                   ? c10d::ProcessGroupGloo::createDeviceForInterface(interface)
+                               : local ? c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1")
+                                       : c10d::ProcessGroupGloo::createDefaultDevice());
+  } catch (const std::exception& error) {
+    const std::string said = error.what();
+    throw Error("gloo cannot use this network interface: " + printable(said.substr(0, said.find('\n')), 160),
+                interface.empty() ? "comm.interface" : "comm.interface = " + printable(interface, 40),
+                "ip link lists the interfaces of a machine");
+  }
   return make_c10d_transport(c10::make_intrusive<c10d::ProcessGroupGloo>(
       c10::make_intrusive<c10d::PrefixStore>(name, store), rank, size, options));
 }

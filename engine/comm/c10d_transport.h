@@ -14,7 +14,8 @@ std::unique_ptr<Transport> make_gloo_transport(const c10::intrusive_ptr<c10d::St
                                                int size, const std::string& name, double timeout_s,
                                                bool local, const std::string& interface);
 
-/// Any backend of c10d as a transport.
-std::unique_ptr<Transport> make_c10d_transport(c10::intrusive_ptr<c10d::Backend> backend);
+/// Any backend of c10d as a transport; `blocks_stream` as Transport::blocks_stream.
+std::unique_ptr<Transport> make_c10d_transport(c10::intrusive_ptr<c10d::Backend> backend,
+                                               bool blocks_stream = false);
 
 }  // namespace isobar

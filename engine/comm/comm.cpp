@@ -1,80 +1,60 @@
 #include "comm/comm.h"
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/from_blob.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <utility>
 
-#include "comm/c10d_transport.h"
-#include "comm/meeting.h"
+#include "comm/backends.h"
+#include "comm/comm_core.h"
+#include "comm/comm_watch.h"
+#include "comm/rank_words.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/text.h"
 
 namespace isobar {
 
-/// What all that one Comm hands out has in common.
-class CommCore {
- public:
-  std::unique_ptr<Transport> payload;
-  std::unique_ptr<Transport> control;
-  double timeout_s = 120;
-  std::int64_t next = 0;
-  std::int64_t step = -1;
-  CommCounts counts;
-  SpanWriter* spans = nullptr;
-  StatusSlot* status = nullptr;
-  std::filesystem::path status_folder;
-};
-
-namespace {
-
-std::string described(const char* name, const at::Tensor& tensor, std::string_view what) {
-  return fmt::format("{} {}[{}] {}", name, std::string(c10::toString(tensor.scalar_type())), tensor.numel(),
-                     what);
-}
-
-std::string track_of(std::string_view what) {
-  std::string out(what);
-  for (char& c : out) c = c == ' ' ? '.' : c;
-  return out;
-}
-
-}  // namespace
-
-Work::Work(std::shared_ptr<CommCore> core, std::unique_ptr<Pending> pending, std::int64_t number,
-           std::string what, std::int64_t bytes, std::string track, std::int64_t ready_us)
+Work::Work(std::shared_ptr<CommCore> core, std::shared_ptr<Pending> pending, std::int64_t number,
+           std::string what, std::string track, const Span& span)
     : core_(std::move(core)),
       pending_(std::move(pending)),
       number_(number),
       what_(std::move(what)),
-      bytes_(bytes),
       track_(std::move(track)),
-      ready_us_(ready_us) {}
+      span_(span) {}
 
 bool Work::done() { return pending_ == nullptr || pending_->done(); }
 
 CollectiveTimes Work::wait() {
   if (pending_ == nullptr) return {};
-  const std::unique_ptr<Pending> pending = std::move(pending_);
-  if (core_->status != nullptr) core_->status->enter(number_, what_.c_str());
-  if (!pending->wait(static_cast<std::int64_t>(core_->timeout_s * 1e6))) {
-    throw Error(fmt::format("waited {:g} s for collective {}: {}", core_->timeout_s, number_, what_),
-                fmt::format("rank {}, step {}", core_->payload->rank(), core_->step + 1), "", Exit::failed);
+  const std::shared_ptr<Pending> pending = std::exchange(pending_, nullptr);
+  CollectiveTimes times{.ready_us = span_.begin_us, .begin_us = span_.begin_us};
+  if (core_->payload && core_->payload->blocks_stream()) {
+    core_->throw_if_broken();
+    pending->wait(0);  // the thread that watches sees its end
+    times.end_us = steady_us();
+    return times;
   }
-  if (core_->status != nullptr) core_->status->leave();
-  CollectiveTimes times{.ready_us = ready_us_, .begin_us = ready_us_, .end_us = pending->end_us()};
+  core_->await(*pending, number_, what_);
+  times.end_us = pending->end_us();
   if (times.end_us == 0) times.end_us = steady_us();
-  if (core_->spans != nullptr && !track_.empty()) {
-    core_->spans->add({.track = track_,
-                       .name = "all_reduce",
-                       .step = core_->step,
-                       .begin_us = times.begin_us,
-                       .end_us = times.end_us,
-                       .bytes = bytes_});
+  if (core_->board && number_ >= 0) {
+    if (const std::optional<Arrival> last = core_->board->latest(number_)) {
+      times.last_rank = last->rank;
+      times.begin_us = std::min(times.end_us, std::max({times.ready_us, last->time_us, core_->last_end_us}));
+    }
   }
+  core_->last_end_us = times.end_us;
+  core_->leave_spans(times, track_, span_);
   return times;
 }
 
@@ -83,110 +63,173 @@ Comm::Comm() : core_(std::make_shared<CommCore>()) {
   core_->control = make_solo_transport();
 }
 
-Comm::Comm(const RankEnvironment& environment, const CommConfig& config, bool) : Comm() {
-  core_->timeout_s = config.timeout_s;
+Comm::Comm(std::shared_ptr<CommCore> core) : core_(std::move(core)) {}
+
+Comm::Comm(const RankEnvironment& environment, const CommConfig& config, bool on_cuda) : Comm() {
+  core_->config = config;
   if (environment.world == 1) return;
-  const auto store = meet(environment, config.timeout_s);
-  const bool local = environment.launched_by == LaunchedBy::isobar;
-  const auto gloo = [&](const char* name) {
-    return make_gloo_transport(store, environment.rank, environment.world, name, config.timeout_s, local,
-                               config.interface);
-  };
-  core_->payload = gloo("payload");
-  core_->control = gloo("control");
+  core_->members.resize(static_cast<std::size_t>(environment.world));
+  for (int rank = 0; rank < environment.world; ++rank) core_->members[static_cast<std::size_t>(rank)] = rank;
+  if (!environment.meeting_file.empty()) {
+    core_->status_folder = std::filesystem::path(environment.meeting_file).parent_path();
+    core_->own_status = StatusSlot(core_->status_folder, environment.rank);
+    core_->status = &core_->own_status;
+  }
+  core_->backends = make_backends(environment, config, on_cuda);
+  core_->control = core_->backends->make_control(core_->name, core_->members);
+  core_->payload = core_->backends->make_payload(core_->name, core_->members);
+  core_->board = core_->backends->make_board(core_->name, core_->members);
 }
 
 Comm::~Comm() = default;
 Comm::Comm(Comm&&) noexcept = default;
 Comm& Comm::operator=(Comm&&) noexcept = default;
 
-int Comm::rank() const { return core_->payload->rank(); }
-int Comm::size() const { return core_->payload->size(); }
-std::string Comm::backend() const { return core_->payload->name(); }
+int Comm::rank() const { return core_->rank(); }
+int Comm::size() const { return core_->size(); }
+std::string Comm::backend() const { return core_->payload ? core_->payload->name() : "none"; }
+std::string Comm::note() const { return core_->backends ? core_->backends->note() : ""; }
+bool Comm::is_broken() const { return core_->is_broken(); }
+const std::vector<int>& Comm::members() const { return core_->members; }
+
+Comm Comm::group(const std::vector<int>& ranks, const std::string& name) const {
+  const std::set<int> different(ranks.begin(), ranks.end());
+  const bool fits = !ranks.empty() && different.size() == ranks.size() && *different.begin() >= 0 &&
+                    *different.rbegin() < size();
+  if (!fits) {
+    throw Error(fmt::format("ranks {} are no group of {}", rank_list(ranks), size()), "group " + name,
+                "each rank once, from 0", Exit::failed);
+  }
+  return part({ranks}, name);
+}
+
+Comm Comm::part(const std::vector<std::vector<int>>& groups, const std::string& name) const {
+  std::string all;
+  std::vector<int> mine;
+  std::set<int> seen;
+  for (const std::vector<int>& ranks : groups) {
+    all += fmt::format("[{}]", rank_list(ranks));
+    for (const int rank : ranks) {
+      if (rank < 0 || rank >= size() || !seen.insert(rank).second) {
+        throw Error(fmt::format("rank {} is in two groups, or there is no such rank", rank), "groups " + name,
+                    "each of the ranks once", Exit::failed);
+      }
+    }
+    if (std::find(ranks.begin(), ranks.end(), rank()) != ranks.end()) mine = ranks;
+  }
+  if (size() > 1) core_->exchange("groups " + name + ": " + all, "");
+  auto core = std::make_shared<CommCore>();
+  core->config = core_->config;
+  core->backends = core_->backends;
+  core->spans = core_->spans;
+  core->status = core_->status;
+  core->status_folder = core_->status_folder;
+  core->step = core_->step;
+  core->members.clear();
+  for (const int rank : mine) core->members.push_back(core_->members[static_cast<std::size_t>(rank)]);
+  core->name = (core_->is_world() ? "" : core_->name + "/") + name + "." +
+               (mine.empty() ? "none" : std::to_string(core->members.front()));
+  if (mine.size() == 1) {
+    core->payload = make_solo_transport();
+    core->control = make_solo_transport();
+  } else if (!mine.empty()) {
+    core->control = core->backends->make_control(core->name, core->members);
+    core->payload = core->backends->make_payload(core->name, core->members);
+    core->board = core->backends->make_board(core->name, core->members);
+  }
+  return Comm(std::move(core));
+}
 
 Work Comm::all_reduce(const at::Tensor& tensor, Reduce reduce, std::string_view what) {
-  const auto bytes = static_cast<std::int64_t>(tensor.nbytes());
-  ++core_->counts.calls;
-  core_->counts.wire_bytes += 2 * (size() - 1) * bytes / size();
-  const std::int64_t ready_us = steady_us();
-  return {core_,         core_->payload->all_reduce(tensor, reduce),
-          core_->next++, described("all_reduce", tensor, what),
-          bytes,         track_of(what),
-          ready_us};
+  return core_->start({.op = Op::all_reduce, .out = tensor, .reduce = reduce, .what = std::string(what)});
 }
 
 Work Comm::broadcast(const at::Tensor& tensor, int root, std::string_view what) {
-  const auto bytes = static_cast<std::int64_t>(tensor.nbytes());
-  ++core_->counts.calls;
-  core_->counts.wire_bytes += rank() == root ? bytes : 0;
-  const std::int64_t ready_us = steady_us();
-  return {core_,         core_->payload->broadcast(tensor, root),
-          core_->next++, described("broadcast", tensor, what),
-          bytes,         track_of(what),
-          ready_us};
+  return core_->start({.op = Op::broadcast, .out = tensor, .root = root, .what = std::string(what)});
 }
 
 Work Comm::all_gather(const at::Tensor& out, const at::Tensor& in, std::string_view what) {
-  const auto bytes = static_cast<std::int64_t>(out.nbytes());
-  ++core_->counts.calls;
-  core_->counts.wire_bytes += (size() - 1) * bytes / size();
-  const std::int64_t ready_us = steady_us();
-  return {core_,         core_->payload->all_gather(out, in),
-          core_->next++, described("all_gather", out, what),
-          bytes,         track_of(what),
-          ready_us};
+  return core_->start({.op = Op::all_gather, .out = out, .in = in, .what = std::string(what)});
 }
 
 Work Comm::reduce_scatter(const at::Tensor& out, const at::Tensor& in, Reduce reduce, std::string_view what) {
-  const auto bytes = static_cast<std::int64_t>(in.nbytes());
-  ++core_->counts.calls;
-  core_->counts.wire_bytes += (size() - 1) * bytes / size();
-  const std::int64_t ready_us = steady_us();
-  return {core_,         core_->payload->reduce_scatter(out, in, reduce),
-          core_->next++, described("reduce_scatter", in, what),
-          bytes,         track_of(what),
-          ready_us};
+  return core_->start(
+      {.op = Op::reduce_scatter, .out = out, .in = in, .reduce = reduce, .what = std::string(what)});
 }
 
-void Comm::barrier(std::string_view what) { all_gather_numbers(0, what); }
+void Comm::barrier(std::string_view what) { core_->exchange(what, ""); }
 
 std::vector<double> Comm::all_gather_numbers(double mine, std::string_view what) {
-  const at::Tensor in = at::full({1}, mine, at::kDouble);
-  const at::Tensor out = at::empty({size()}, at::kDouble);
-  Work(core_, core_->control->all_gather(out, in), -1, std::string(what), 0, "", steady_us()).wait();
-  return {out.const_data_ptr<double>(), out.const_data_ptr<double>() + size()};
+  std::vector<double> out;
+  const std::string_view bytes(reinterpret_cast<const char*>(&mine), sizeof(mine));
+  for (const std::string& text : core_->exchange(what, bytes)) {
+    out.push_back(0);
+    std::memcpy(&out.back(), text.data(), sizeof(double));
+  }
+  return out;
 }
 
 std::vector<std::string> Comm::all_gather_text(const std::string& mine, std::string_view what) {
-  const std::vector<double> lengths = all_gather_numbers(static_cast<double>(mine.size()), what);
-  std::int64_t most = 1;
-  for (const double length : lengths) most = std::max(most, static_cast<std::int64_t>(length));
-  const at::Tensor in = at::zeros({most}, at::kByte);
-  const at::Tensor out = at::empty({most * size()}, at::kByte);
-  std::memcpy(in.mutable_data_ptr<std::uint8_t>(), mine.data(), mine.size());
-  Work(core_, core_->control->all_gather(out, in), -1, std::string(what), 0, "", steady_us()).wait();
-  std::vector<std::string> texts;
-  for (std::size_t i = 0; i < lengths.size(); ++i) {
-    const auto* const begin = reinterpret_cast<const char*>(out.const_data_ptr<std::uint8_t>()) +
-                              static_cast<std::int64_t>(i) * most;
-    texts.emplace_back(begin, static_cast<std::size_t>(lengths[i]));
-  }
-  return texts;
+  return core_->exchange_text(mine, std::string(what));
 }
+
+void Comm::check_same(std::string_view what, const std::string& text) {
+  const std::vector<std::string> texts = all_gather_text(text, what);
+  std::vector<std::vector<std::string>> lines(texts.size());
+  std::size_t most = 0;
+  for (std::size_t rank = 0; rank < texts.size(); ++rank) {
+    std::istringstream in(texts[rank]);
+    for (std::string line; std::getline(in, line);) lines[rank].push_back(line);
+    most = std::max(most, lines[rank].size());
+  }
+  for (std::size_t i = 0; i < most; ++i) {
+    std::vector<std::string> said;
+    for (const std::vector<std::string>& rank : lines) said.push_back(i < rank.size() ? rank[i] : "nothing");
+    const std::vector<Side> sides = sides_of(said, core_->members);
+    if (sides.size() == 1) continue;
+    throw Error(fmt::format("ranks differ in their {}, line {}: {}", what, i + 1, sides_text(sides)),
+                core_->place(), "start all ranks with the same program and configuration", Exit::bad_input);
+  }
+}
+
+struct Comm::PendingMax::State {
+  std::shared_ptr<CommCore> core;
+  CommCore::Exchange exchange;
+};
+
+Comm::PendingMax::PendingMax() = default;
+Comm::PendingMax::PendingMax(PendingMax&&) noexcept = default;
+Comm::PendingMax& Comm::PendingMax::operator=(PendingMax&&) noexcept = default;
+Comm::PendingMax::~PendingMax() = default;
 
 Comm::PendingMax Comm::start_max(double mine, std::string_view what) {
-  const at::Tensor place = at::full({}, mine, at::kDouble);
-  return {
-      Work(core_, core_->control->all_reduce(place, Reduce::max), -1, std::string(what), 0, "", steady_us()),
-      place};
+  PendingMax out;
+  const std::string_view bytes(reinterpret_cast<const char*>(&mine), sizeof(mine));
+  out.state_ =
+      std::make_unique<PendingMax::State>(PendingMax::State{core_, core_->begin_exchange(what, bytes)});
+  return out;
 }
+
+bool Comm::PendingMax::done() const { return !state_ || state_->exchange.pending->done(); }
 
 double Comm::PendingMax::value() {
-  work.wait();
-  return place.item<double>();
+  if (!state_) return 0;
+  double out = -std::numeric_limits<double>::infinity();
+  for (const std::string& text : state_->core->end_exchange(state_->exchange)) {
+    double value = 0;
+    std::memcpy(&value, text.data(), sizeof(value));
+    out = std::isnan(value) ? value : std::max(out, value);
+    if (std::isnan(out)) break;
+  }
+  state_.reset();
+  return out;
 }
 
-void Comm::begin_step(std::int64_t step) { core_->step = step; }
+void Comm::begin_step(std::int64_t step) {
+  core_->step = step;
+  ++core_->steps_begun;
+}
+
 CommCounts Comm::counts() const { return core_->counts; }
 
 void Comm::tell(SpanWriter* spans, StatusSlot* status, const std::filesystem::path& status_folder) {

@@ -23,7 +23,7 @@ struct CollectiveTimes {
   std::int64_t begin_us =
       0;  ///< all ranks had called it, and the one before it was done; ready_us where unknown
   std::int64_t end_us = 0;
-  int last_rank = -1;  ///< who called it last; -1 = not known
+  int last_rank = -1;  ///< of the group: who called it last; -1 = not known
 };
 
 /// What was communicated since the group was made, control traffic left out.
@@ -39,25 +39,26 @@ class CommCore;
 class Work {
  public:
   Work() = default;
-  Work(std::shared_ptr<CommCore> core, std::unique_ptr<Pending> pending, std::int64_t number,
-       std::string what, std::int64_t bytes, std::string track, std::int64_t ready_us);
+  /// `span` begins when this rank called it; its track is `track`, "" = it leaves none.
+  Work(std::shared_ptr<CommCore> core, std::shared_ptr<Pending> pending, std::int64_t number,
+       std::string what, std::string track, const Span& span);
   Work(Work&&) noexcept = default;
   Work& operator=(Work&&) noexcept = default;
 
   bool is_open() const { return pending_ != nullptr; }
   bool done();
   /// Error (exit code 1) when a rank is lost or does not come within comm.timeout_s: it says which
-  /// collective, who arrived, who did not and what that one was doing.
+  /// collective, who arrived, who did not and what that one was doing. On a CUDA device only the current
+  /// stream waits, and a time-out is thrown by the next call instead.
   CollectiveTimes wait();
 
  private:
   std::shared_ptr<CommCore> core_;
-  std::unique_ptr<Pending> pending_;
+  std::shared_ptr<Pending> pending_;
   std::int64_t number_ = 0;
   std::string what_;
-  std::int64_t bytes_ = 0;
   std::string track_;
-  std::int64_t ready_us_ = 0;
+  Span span_;
 };
 
 class Comm {
@@ -70,9 +71,24 @@ class Comm {
   Comm(Comm&&) noexcept;
   Comm& operator=(Comm&&) noexcept;
 
-  int rank() const;
+  int rank() const;  ///< in this group; -1 where this process is not part of it
   int size() const;
+  bool is_member() const { return rank() >= 0; }
   std::string backend() const;  ///< "solo", "gloo", "nccl", "ring"
+  /// What a person should know of where the ranks meet; "" = nothing.
+  std::string note() const;
+  /// After an Error of a collective: all later ones throw it again, and nothing waits any more.
+  bool is_broken() const;
+
+  /// A group of some ranks of this one, with numbers of its own. All ranks of this group call it with the
+  /// same arguments; one that is not in `ranks` gets a group that it is no member of, whose collectives are
+  /// refused. Ranks of the new group are in the order of `ranks`.
+  Comm group(const std::vector<int>& ranks, const std::string& name) const;
+  /// Of several groups at once, such as those of one axis of a mesh: the one that this rank is in. No rank is
+  /// in two.
+  Comm part(const std::vector<std::vector<int>>& groups, const std::string& name) const;
+  /// Ranks of the world in this group, by rank.
+  const std::vector<int>& members() const;
 
   /// All of these return at once. `what` names the tensor in errors and timelines: "bucket 3"; spans lie on
   /// the track of that name ("bucket.3").
@@ -81,25 +97,42 @@ class Comm {
   Work all_gather(const at::Tensor& out, const at::Tensor& in, std::string_view what);
   Work reduce_scatter(const at::Tensor& out, const at::Tensor& in, Reduce reduce, std::string_view what);
 
-  // Between hosts, in small amounts; never counted, never on an emulated link.
+  // Between hosts, in small amounts; never counted, never on an emulated link. Ranks that call different ones
+  // of these, or give another `what`, get an Error that says so.
   void barrier(std::string_view what);
   std::vector<std::string> all_gather_text(const std::string& mine, std::string_view what);
   std::vector<double> all_gather_numbers(double mine, std::string_view what);
-  /// The largest of all, not waited for: read it with `wait` and `value`.
-  struct PendingMax {
-    Work work;
-    at::Tensor place;  ///< float64 scalar on the CPU
-    double value();    ///< waits
+  /// Error (exit code 1) on all ranks unless `text` is the same on all: it names the first line that differs,
+  /// and whose it is. `what` is what the text describes: "parameters".
+  void check_same(std::string_view what, const std::string& text);
+  /// The largest of all, not waited for until `value`.
+  class PendingMax {
+   public:
+    PendingMax();
+    PendingMax(PendingMax&&) noexcept;
+    PendingMax& operator=(PendingMax&&) noexcept;
+    ~PendingMax();
+    bool done() const;
+    double value();  ///< waits
+
+   private:
+    friend class Comm;
+    struct State;
+    std::unique_ptr<State> state_;
   };
   PendingMax start_max(double mine, std::string_view what);
 
-  /// Steps are numbered from 0; the first three of an attempt are checked as with comm.check.
+  /// Steps are numbered from 0; the first three of an attempt are checked as with comm.check, and so are the
+  /// first 16 collectives before them.
   void begin_step(std::int64_t step);
   CommCounts counts() const;
   /// Where spans go, and who hears what this rank does; both outlive this.
   void tell(SpanWriter* spans, StatusSlot* status, const std::filesystem::path& status_folder);
 
  private:
+  friend class Probing;
+  explicit Comm(std::shared_ptr<CommCore> core);
+
   std::shared_ptr<CommCore> core_;
 };
 

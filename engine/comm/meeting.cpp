@@ -1,12 +1,103 @@
 #include "comm/meeting.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <thread>
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
-namespace isobar {
+#include "comm/meeting_port.h"
+#include "comm/rank_words.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/text.h"
 
-c10::intrusive_ptr<c10d::Store> meet(const RankEnvironment& environment, double timeout_s) {
-  const auto timeout = std::chrono::milliseconds(static_cast<std::int64_t>(timeout_s * 1e3));
+namespace isobar {
+namespace {
+
+constexpr std::int64_t kTell_us = 5'000'000;
+
+std::string this_machine() {
+  std::array<char, 64> host{};
+  gethostname(host.data(), host.size() - 1);
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string boot;
+  std::getline(file, boot);
+  return std::string(host.data()) + "/" + boot;
+}
+
+std::string place(const RankEnvironment& environment) {
+  return environment.launched_by == LaunchedBy::isobar
+             ? fmt::format("rank {} of {}", environment.rank, environment.world)
+             : fmt::format("rank {} of {}, store on {}:{}", environment.rank, environment.world,
+                           environment.address, environment.port);
+}
+
+std::string key_of(int rank) { return "here/" + std::to_string(rank); }
+
+/// Refuses what a rank said when it came.
+void check_word(const RankEnvironment& environment, int rank, const std::string& world) {
+  if (world == std::to_string(environment.world)) return;
+  throw Error(fmt::format("rank {} was started as one of {} ranks, and rank {} as one of {}",
+                          environment.rank, environment.world, rank, printable(world, 20)),
+              place(environment), "WORLD_SIZE, or srun's --ntasks, must be one number for all ranks");
+}
+
+/// Says that this rank is there. Error when it is there already.
+void come(c10d::Store& store, const RankEnvironment& environment) {
+  if (store.add("claim/" + std::to_string(environment.rank), 1) != 1) {
+    throw Error(fmt::format("there is a rank {} already", environment.rank), place(environment),
+                "two launches use one meeting: give each a MASTER_PORT of its own");
+  }
+  store.set(key_of(environment.rank), fmt::format("{} {}", environment.world, this_machine()));
+}
+
+/// What all ranks said, by rank, once all are there.
+std::vector<std::string> wait_for_all(c10d::Store& store, const RankEnvironment& environment,
+                                      double timeout_s) {
+  const std::int64_t begin_us = steady_us();
+  std::vector<std::string> words(static_cast<std::size_t>(environment.world));
+  std::vector<int> missing;
+  for (bool told = false;;) {
+    missing.clear();
+    for (int rank = 0; rank < environment.world; ++rank) {
+      std::string& word = words[static_cast<std::size_t>(rank)];
+      if (!word.empty()) continue;
+      if (!store.check({key_of(rank)})) {
+        missing.push_back(rank);
+        continue;
+      }
+      word = store.get_to_str(key_of(rank));
+      check_word(environment, rank, word.substr(0, word.find(' ')));
+    }
+    if (missing.empty()) return words;
+    const std::int64_t waited_us = steady_us() - begin_us;
+    if (static_cast<double>(waited_us) > timeout_s * 1e6) break;
+    if (!told && waited_us > kTell_us) {
+      told = true;
+      std::fprintf(stderr, "rank %d waits for rank %s to start\n", environment.rank,
+                   rank_list(missing).c_str());
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(waited_us < 1'000'000 ? 2 : 50));
+  }
+  std::vector<int> came;
+  for (int rank = 0; rank < environment.world; ++rank) {
+    if (!words[static_cast<std::size_t>(rank)].empty()) came.push_back(rank);
+  }
+  throw Error(fmt::format("waited {:g} s, and not all ranks came: there are {}, missing are {}", timeout_s,
+                          rank_list(came), rank_list(missing)),
+              place(environment), "see what the missing ones said; comm.timeout_s is the longest wait",
+              Exit::failed);
+}
+
+c10::intrusive_ptr<c10d::Store> open_store(const RankEnvironment& environment,
+                                           std::chrono::milliseconds timeout) {
   if (environment.launched_by == LaunchedBy::isobar) {
     auto store = c10::make_intrusive<c10d::FileStore>(environment.meeting_file, environment.world);
     store->setTimeout(timeout);
@@ -14,10 +105,45 @@ c10::intrusive_ptr<c10d::Store> meet(const RankEnvironment& environment, double 
   }
   c10d::TCPStoreOptions options;
   options.port = static_cast<std::uint16_t>(environment.port);
-  options.isServer = environment.rank == 0;
-  options.numWorkers = static_cast<std::size_t>(environment.world);
+  options.waitWorkers = false;  // we wait ourselves, and know who is missing
   options.timeout = timeout;
-  return c10::make_intrusive<c10d::TCPStore>(environment.address, options);
+  std::string host = environment.address;
+  if (environment.rank == 0) {
+    const ListeningPort port = listen_on(environment.address, environment.port);
+    options.isServer = true;
+    options.masterListenFd = port.socket;
+    host = port.address;
+  } else {
+    host = wait_for_port(environment.address, environment.port, environment.rank,
+                         static_cast<double>(timeout.count()) * 1e-3);
+  }
+  return c10::make_intrusive<c10d::TCPStore>(host, options);
+}
+
+}  // namespace
+
+Meeting meet(const RankEnvironment& environment, double timeout_s) {
+  const auto timeout = std::chrono::milliseconds(static_cast<std::int64_t>(timeout_s * 1e3));
+  Meeting out;
+  try {
+    out.store = open_store(environment, timeout);
+    come(*out.store, environment);
+    const std::vector<std::string> words = wait_for_all(*out.store, environment, timeout_s);
+    out.machine = this_machine();
+    out.on_one_machine =
+        std::all_of(words.begin(), words.end(), [&](const std::string& word) { return word == words[0]; });
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    const std::string said = error.what();
+    throw Error("the ranks cannot meet: " + printable(said.substr(0, said.find('\n')), 200),
+                place(environment),
+                "MASTER_ADDR and MASTER_PORT name the host of rank 0 and a free port of it", Exit::failed);
+  }
+  if (environment.launched_by != LaunchedBy::isobar && !is_loopback(environment.address))
+    out.note = fmt::format("store on {}:{} is open to this network, no authorisation", environment.address,
+                           environment.port);
+  return out;
 }
 
 }  // namespace isobar

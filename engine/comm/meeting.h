@@ -1,15 +1,26 @@
 #pragma once
 // Where ranks find each other: a store of keys and values that all of them see. Names c10d: for comm/*.cpp
 // only.
+#include <string>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "launch/rank_environment.h"
 
 namespace isobar {
 
-/// The store of the whole world: a file for ranks of one machine, else a TCP store that rank 0 serves. Waits
-/// for all ranks at most `timeout_s`. Error that says who did not come, whose port it is, or which host
-/// cannot be reached.
-c10::intrusive_ptr<c10d::Store> meet(const RankEnvironment& environment, double timeout_s);
+struct Meeting {
+  c10::intrusive_ptr<c10d::Store> store;
+  std::string machine;          ///< that this rank is on: its host and the start of its system
+  bool on_one_machine = false;  ///< all ranks are: they said the same host and the same start of its system
+  std::string note;             ///< "store on nid001:29500 is open to this network, no authorisation"
+};
+
+/// The store of the whole world: a file for ranks that `./isobar run` started, else a TCP store that rank 0
+/// serves on the interface of its address only. Waits for all ranks at most `timeout_s`; after 5 s it says on
+/// standard error whom it waits for. Errors (exit code 1 where waiting did not help, else 2): a name that
+/// nothing is known of, a host that cannot be reached, a port that another program holds (which one, where
+/// that can be seen), ranks that did not come, a rank that is there twice because two launches use one port,
+/// another number of ranks on one of them.
+Meeting meet(const RankEnvironment& environment, double timeout_s);
 
 }  // namespace isobar

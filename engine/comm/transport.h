@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "comm/ring_plan.h"
+
 namespace isobar {
 
 enum class Reduce {
@@ -26,6 +28,8 @@ class Pending {
   virtual bool wait(std::int64_t timeout_us) = 0;
   /// When it was done, on the steady clock (core/clock.h); 0 while it is not, or where that is not known.
   virtual std::int64_t end_us() const { return 0; }
+  /// What a ring did step by step, once it is done; of other transports nothing.
+  virtual std::vector<RingStep> steps() const { return {}; }
 };
 
 /// Tensors are contiguous, on the transport's device, and equal in shape and type on all ranks. Collectives
@@ -44,6 +48,9 @@ class Transport {
   /// `out` is this rank's part of the reduced `in`.
   virtual std::unique_ptr<Pending> reduce_scatter(const at::Tensor& out, const at::Tensor& in,
                                                   Reduce reduce) = 0;
+
+  /// Whether `Pending::wait` returns at once and makes the current stream of the device wait instead.
+  virtual bool blocks_stream() const { return false; }
 
   /// Ends what is under way and frees whoever waits, here and, where that can be, elsewhere.
   virtual void abort() noexcept = 0;

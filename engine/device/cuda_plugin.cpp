@@ -81,6 +81,11 @@ class Plugin final : public CudaPlugin {
   void launch_graph(CudaGraph* graph) const override { isobar::launch_graph(graph); }
   void destroy_graph(CudaGraph* graph) const noexcept override { isobar::destroy_graph(graph); }
 
+  c10d::Backend* make_nccl_backend(c10d::Store* store, const NcclGroup& group) const override {
+    return isobar::make_nccl_backend(store, group);
+  }
+  std::string current_device_address() const override { return isobar::current_device_address(); }
+
   void push_range(const char* name) const noexcept override { isobar::push_range(name); }
   void pop_range() const noexcept override { isobar::pop_range(); }
   void start_profiler() const noexcept override { isobar::start_profiler(); }

@@ -3,10 +3,12 @@
 // handles.
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "cuda/facts.h"
 #include "cuda/memory.h"
 #include "device/cuda_graph.h"
+#include "device/cuda_nccl.h"
 #include "kernels/adam.h"
 #include "kernels/bias_gelu.h"
 #include "kernels/gradient_norm.h"
@@ -20,11 +22,11 @@ struct CUstream_st;  // what cudaStream_t points to
 namespace isobar {
 
 /// Raised with every change of CudaPlugin: a plugin of another number is refused before it is called.
-inline constexpr int kCudaPluginVersion = 3;
+inline constexpr int kCudaPluginVersion = 4;
 
-/// The functions of engine/cuda and of device/cuda_graph.h, and the CUDA forms of engine/kernels; what each does
-/// is said there. All throw
-/// Error (exit code 1) when CUDA refuses, except facts(), which puts what is wrong into its answer.
+/// The functions of engine/cuda, of device/cuda_graph.h and device/cuda_nccl.h, and the CUDA forms of
+/// engine/kernels; what each does is said there. All throw Error (exit code 1) when CUDA refuses, except
+/// facts(), which puts what is wrong into its answer.
 class CudaPlugin {
  public:
   virtual CudaFacts facts() const = 0;
@@ -66,6 +68,9 @@ class CudaPlugin {
   virtual GraphNodes graph_nodes(CudaGraph* graph) const = 0;
   virtual void launch_graph(CudaGraph* graph) const = 0;
   virtual void destroy_graph(CudaGraph* graph) const noexcept = 0;
+
+  virtual c10d::Backend* make_nccl_backend(c10d::Store* store, const NcclGroup& group) const = 0;
+  virtual std::string current_device_address() const = 0;
 
   virtual void push_range(const char* name) const noexcept = 0;
   virtual void pop_range() const noexcept = 0;

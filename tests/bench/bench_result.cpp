@@ -117,6 +117,7 @@ Json row_json(const PairedRow& row) {
   if (row.moved_bytes > 0) {
     out["moved_bytes"] = row.moved_bytes;
     out["gb_per_s"] = row.moved_bytes / positive(median(row.ours)) * 1e-3;
+    if (row.bus_factor > 0) out["busbw_gb_per_s"] = row.bus_factor * out["gb_per_s"].get<double>();
   }
   return out;
 }

@@ -29,6 +29,7 @@ struct PairedRow {
   double least_ratio = 0;  ///< the ratio asked for; 0 = nothing
   bool is_rate = false;    ///< more is better
   double moved_bytes = 0;  ///< by formula, of one run (the unit is us then); 0 = not known
+  double bus_factor = 0;   ///< of a collective: bytes that each rank sends a byte of the buffer; 0 = none
 };
 
 /// Sorted middle of the values; 0 for none.
@@ -53,7 +54,8 @@ void print_row(const PairedRow& row);
 /// "case", "unit", "ours", "least", "most", "repeats", "limit"
 nlohmann::ordered_json row_json(const BenchRow& row);
 /// "case", "unit", "ours", "peer", "peer_name", "ratio", "ratio_min", "ratio_max", "floor" (null when not
-/// known), "pairs"; where bytes are known "moved_bytes" and "gb_per_s" of ours
+/// known), "pairs"; where bytes are known "moved_bytes" and "gb_per_s" of ours, of a
+/// collective also "busbw_gb_per_s"
 nlohmann::ordered_json row_json(const PairedRow& row);
 
 /// {"bench", "commit", "date", "machine", "rows"}; `machine` from MachineWatch::finish.

@@ -1,14 +1,151 @@
 #include <catch2/catch.hpp>
 
+#include "core/text.h"
+#include "support/errors.h"
 #include "support/rank_scenarios.h"
 
 using namespace isobar;
 using namespace isobar::testing;
 
-TEST_CASE("an all-reduce gives every rank the sum") {
-  const int ranks = GENERATE(1, 2, 4);
-  const RanksEnded ended = run_scenario("comm_scenarios", ranks, {"sums"});
-  INFO(said(ended));
+namespace {
+
+RanksEnded run(int ranks, std::vector<std::string> words, double deadline_s = 60) {
+  return run_scenario("comm_scenarios", ranks, std::move(words), deadline_s);
+}
+
+void passes(int ranks, const std::vector<std::string>& words) {
+  const RanksEnded ended = run(ranks, words);
+  INFO(join(words, " ") << "\n" << said(ended));
   CHECK(ended.code == 0);
   CHECK_FALSE(ended.timed_out);
+}
+
+const std::string& errors_of(const RanksEnded& ended, int rank) {
+  return ended.ranks[static_cast<std::size_t>(rank)].errors;
+}
+
+}  // namespace
+
+TEST_CASE("an all-reduce gives every rank the sum") {
+  const int ranks = GENERATE(1, 2, 4);
+  passes(ranks, {"sums", "gloo"});
+}
+
+TEST_CASE("every collective carries every type") { passes(GENERATE(2, 4), {"types", "gloo"}); }
+
+TEST_CASE("all ranks hold the same bits after a mean, in 16 bits too") {
+  passes(GENERATE(2, 4), {"same_bits", "gloo"});
+}
+
+TEST_CASE("forty collectives may be under way at once") { passes(4, {"many", "gloo"}); }
+
+TEST_CASE("texts, numbers and maxima reach all ranks, in any length") {
+  passes(GENERATE(1, 2, 4), {"texts", "gloo"});
+}
+
+TEST_CASE("ranks that differ in a text are told the first line") {
+  const RanksEnded ended = run(4, {"texts", "gloo", "odd"});
+  INFO(said(ended));
+  CHECK(ended.code == 2);
+  CHECK_THAT(errors_of(ended, ended.first),
+             says("ranks differ in their parameters, line 2: ranks 0, 2, 3: b [4]; rank 1: b [5]"));
+}
+
+TEST_CASE("groups talk among themselves, and refuse who is not in them") {
+  const RanksEnded ended = run(4, {"groups", "gloo"});
+  INFO(said(ended));
+  CHECK(ended.code == 0);
+  CHECK_THAT(ended.ranks[0].output, says("this rank is not part of group last.none"));
+}
+
+TEST_CASE("what a transport would misread is refused in words") {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"type", "its type is Bool"},           {"empty", "it is empty"},
+      {"mean", "whole numbers have no mean"}, {"root", "there is no rank 9"},
+      {"gaps", "it has gaps in memory"},      {"size", "4 values of each of 2 ranks are not 4"}};
+  for (const auto& [which, words] : cases) {
+    const RanksEnded ended = run(2, {"refused", "gloo", which});
+    INFO(which << "\n" << said(ended));
+    CHECK(ended.code == 1);
+    CHECK_THAT(errors_of(ended, ended.first), says("this cannot be sent: " + words));
+  }
+}
+
+TEST_CASE("ranks that do not do the same are told so before anything is sent") {
+  const std::string both = "ranks do not do the same, and nothing was sent: ";
+  const std::vector<std::vector<std::string>> cases = {
+      {"count", "rank 0: collective 0: all_reduce sum f32[1024] bucket 3", "f32[1023] bucket 3"},
+      {"type", "f32[1024] bucket 3", "rank 1: collective 0: all_reduce sum f64[1024] bucket 3"},
+      {"op", "all_reduce sum f32[1024] bucket 3", "broadcast f32[1024] from rank 0 bucket 3"},
+      {"order", "bucket 3", "bucket 4"},
+      {"group", "pair: [0, 1]", "pair: [1, 0]"},
+      {"extra", "f32[1024] bucket 3", "rank 1: collective 0: all_reduce sum f32[8] extra"}};
+  for (const std::vector<std::string>& words : cases) {
+    const RanksEnded ended = run(2, {"mutated", "gloo", words[0]});
+    INFO(words[0] << "\n" << said(ended));
+    CHECK(ended.code == 1);
+    for (const std::string& part : {both, words[1], words[2]})
+      CHECK_THAT(errors_of(ended, ended.first), says(part));
+  }
+}
+
+TEST_CASE("the faults of Comm are found in the first steps") {
+  const std::vector<std::vector<std::string>> cases = {
+      {"other_shape", "rank 1: collective", "f32[1023] bucket 0"},
+      {"other_order", "rank 0: collective", "bucket 1"},
+      {"extra_collective", "rank 1: collective", "f32[64] extra"}};
+  for (const std::vector<std::string>& words : cases) {
+    const RanksEnded ended = run(2, {"faulty", "gloo", words[0]});
+    INFO(words[0] << "\n" << said(ended));
+    CHECK(ended.code == 1);
+    for (const std::string& part : {words[1], words[2], std::string("step 3")})
+      CHECK_THAT(errors_of(ended, ended.first), says(part));
+  }
+}
+
+TEST_CASE("who does not come is named, with what it does") {
+  const int ranks = GENERATE(2, 4);
+  const std::string where = GENERATE("payload", "control", "async");
+  const std::string how = GENERATE("sleeps", "stopped");
+  const RanksEnded ended = run(ranks, {"missing", "gloo", how, where}, 30);
+  INFO(how << " " << where << "\n" << said(ended));
+  CHECK_FALSE(ended.timed_out);
+  CHECK(ended.ranks[0].code == 1);
+  const std::string& text = errors_of(ended, 0);
+  CHECK_THAT(text, says("waited 2"));
+  CHECK_THAT(text, says(where == "control" ? "the end of it" : "all_reduce sum f32[65536] bucket 3"));
+  CHECK_THAT(text, says(ranks == 4 ? "Arrived: 0, 2, 3. Missing: 1, " : "Arrived: 0. Missing: 1, "));
+  if (how == "stopped") CHECK_THAT(text, says("its process is stopped"));
+  double waited_s = 0;
+  REQUIRE(std::sscanf(ended.ranks[0].output.c_str(), "after %lf s", &waited_s) == 1);
+  CHECK(waited_s < 2 + 2);
+}
+
+TEST_CASE("a rank that is gone is named as the one that ended first") {
+  const int ranks = GENERATE(2, 4);
+  const std::string where = GENERATE("payload", "control", "async");
+  const std::string how = GENERATE("killed", "throws", "leaves");
+  const RanksEnded ended = run(ranks, {"missing", "gloo", how, where}, 30);
+  INFO(how << " " << where << "\n" << said(ended));
+  CHECK_FALSE(ended.timed_out);
+  if (how != "leaves") CHECK(ended.first == 1);
+  const std::string& text = errors_of(ended, 0);
+  CHECK_THAT(text, says("rank 1 ended first"));
+  CHECK_THAT(text, says("this is a consequence, not the cause: see what rank 1 said"));
+  CHECK_THAT(text, !says("pair.cc"));
+}
+
+TEST_CASE("replicas that differ in one bit are found, with the tensor and the odd rank") {
+  const int ranks = GENERATE(2, 4);
+  passes(ranks, {"replicas", "gloo", "equal"});
+  const RanksEnded ended = run(ranks, {"replicas", "gloo", "flipped"});
+  INFO(said(ended));
+  CHECK(ended.code == 1);
+  const std::string& text = errors_of(ended, ended.first);
+  CHECK_THAT(text, says("the replicas are no longer equal in layer1"));
+  CHECK_THAT(text, ranks == 2 ? !says("odd one") : says("rank 1 is the odd one"));
+}
+
+TEST_CASE("a probe measures in little time, and all ranks know the same") {
+  passes(GENERATE(2, 4), {"probe", "gloo"});
 }

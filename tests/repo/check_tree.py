@@ -15,7 +15,7 @@ TRAINERS = [["cuda"], ["kernels"], ["device"], ["comm", "data"], ["model"], ["tr
 NO_TORCH = {"core", "record", "config", "fields", "formula", "launch", "analyse", "cli", "cuda", "kernels"}
 # Headers of CUDA: only what is compiled into the plugin sees them, so that programs run where no CUDA is.
 CUDA_HEADER = re.compile(r"(cuda\w*\.h|driver_types\.h|nccl\.h|(c10|ATen)/cuda/.*|torch/cuda\.h)$")
-IN_PLUGIN = re.compile(r"engine/(cuda/|device/cuda_(plugin|graph)\.cpp$)|.*\.cuh?$")
+IN_PLUGIN = re.compile(r"engine/(cuda/|device/cuda_(plugin|graph|nccl)\.cpp$)|.*\.cuh?$")
 BANNERS = ["Configure", "Data", "Model", "Train", "Report"]
 MOST_LINES, MOST_COLUMNS, MOST_FUNCTION_LINES = 400, 119, 60
 WORDS = [r"\bTODO\b", r"\bFIXME\b", r"\bXXX\b", r"\bHACK\b", r"simplified for now", r"not implemented"]

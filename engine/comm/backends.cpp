@@ -1,0 +1,139 @@
+#include "comm/backends.h"
+
+#include <c10/util/Logging.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <utility>
+
+#include "comm/c10d_transport.h"
+#include "comm/meeting.h"
+#include "comm/memory_meeting.h"
+#include "comm/ring_transport.h"
+#include "core/error.h"
+#include "device/load_cuda.h"
+
+namespace isobar {
+namespace {
+
+/// c10d writes lines and backtraces of its own; what matters of them we say in words.
+void silence_c10d() {
+  if (std::getenv("TORCH_CPP_LOG_LEVEL") != nullptr) return;
+  setenv("TORCH_CPP_LOG_LEVEL", "FATAL", 0);
+  c10::initLogging();
+}
+
+class C10dBackends final : public Backends {
+ public:
+  C10dBackends(const RankEnvironment& environment, const CommConfig& config, bool on_cuda)
+      : environment_(environment), config_(config), on_cuda_(on_cuda) {
+    meeting_ = meet(environment_, config_.timeout_s);
+    payload_ = chosen();
+    if (payload_ == "nccl") refuse_shared_device();
+  }
+
+  bool on_one_machine() const override { return meeting_.on_one_machine; }
+  std::string payload_name() const override { return payload_; }
+  std::string note() const override { return meeting_.note; }
+
+  std::unique_ptr<Transport> make_payload(const std::string& name, const std::vector<int>& members) override {
+    if (payload_ == "nccl") return nccl(name + "/payload", members);
+    if (payload_ == "gloo") return gloo(name + "/payload", members);
+    return make_ring_transport(meeting_.store, place_of(members), static_cast<int>(members.size()),
+                               name + "/payload", config_.timeout_s);
+  }
+  std::unique_ptr<Transport> make_control(const std::string& name, const std::vector<int>& members) override {
+    return gloo(name + "/control", members);
+  }
+
+  std::unique_ptr<ArrivalBoard> make_board(const std::string& name,
+                                           const std::vector<int>& members) override {
+    if (!meeting_.on_one_machine) return nullptr;
+    const int rank = place_of(members), size = static_cast<int>(members.size());
+    return std::make_unique<ArrivalBoard>(meet_in_memory(meeting_.store, rank, size, name + "/arrivals",
+                                                         ArrivalBoard::bytes(size), config_.timeout_s),
+                                          rank, size);
+  }
+
+  void leave_word(const std::string& key, const std::string& text) noexcept override {
+    try {
+      meeting_.store->set("word/" + key, text);
+    } catch (const std::exception&) {  // the meeting is gone with the rank that served it
+    }
+  }
+  std::optional<std::string> read_word(const std::string& key) noexcept override {
+    try {
+      if (!meeting_.store->check({"word/" + key})) return std::nullopt;
+      return meeting_.store->get_to_str("word/" + key);
+    } catch (const std::exception&) {
+      return std::nullopt;
+    }
+  }
+
+ private:
+  std::unique_ptr<Transport> gloo(const std::string& name, const std::vector<int>& members) {
+    return make_gloo_transport(meeting_.store, place_of(members), static_cast<int>(members.size()), name,
+                               config_.timeout_s, meeting_.on_one_machine, config_.interface);
+  }
+
+  std::unique_ptr<Transport> nccl(const std::string& name, const std::vector<int>& members) {
+    const auto store = c10::make_intrusive<c10d::PrefixStore>(name, meeting_.store);
+    // Our own watch has the shorter patience, and says more.
+    const NcclGroup group{place_of(members), static_cast<int>(members.size()), 2 * config_.timeout_s + 60};
+    c10d::Backend* const backend = cuda_plugin().make_nccl_backend(store.get(), group);
+    return make_c10d_transport(c10::intrusive_ptr<c10d::Backend>::reclaim(backend), /*blocks_stream=*/true);
+  }
+
+  int place_of(const std::vector<int>& members) const {
+    return static_cast<int>(std::find(members.begin(), members.end(), environment_.rank) - members.begin());
+  }
+
+  /// What comm.backend comes to here; Error (exit code 2) for one that cannot be.
+  std::string chosen() const {
+    const std::string& wanted = config_.backend;
+    if (wanted == "auto") return on_cuda_ ? "nccl" : meeting_.on_one_machine ? "ring" : "gloo";
+    const auto refuse = [&](const std::string& why, const std::string& hint) {
+      throw Error(why, "comm.backend = \"" + wanted + "\"", hint);
+    };
+    if (wanted == "nccl" && !on_cuda_)
+      refuse("nccl joins CUDA devices, and this runs on a CPU", "gloo or ring; auto chooses");
+    if (wanted != "nccl" && on_cuda_)
+      refuse(wanted + " moves tensors of CPUs, and these are on a CUDA device", "nccl; auto chooses it");
+    if (wanted == "ring" && !meeting_.on_one_machine)
+      refuse("ring works in the memory of one machine, and these ranks are on several", "gloo; auto chooses");
+    return wanted;
+  }
+
+  /// Two ranks on one GPU: NCCL would refuse them later, in words of its own.
+  void refuse_shared_device() const {
+    const std::vector<std::string> devices =
+        exchange_texts(meeting_.store, environment_.rank, environment_.world, "devices",
+                       meeting_.machine + " " + cuda_plugin().current_device_address(), config_.timeout_s);
+    for (std::size_t one = 0; one < devices.size(); ++one) {
+      for (std::size_t other = one + 1; other < devices.size(); ++other) {
+        if (devices[one] != devices[other]) continue;
+        throw Error(fmt::format("ranks {} and {} have the same GPU, {}", one, other,
+                                devices[one].substr(devices[one].rfind(' ') + 1)),
+                    "comm.backend = \"nccl\"", "one rank a GPU: fewer ranks, or more devices for each node");
+      }
+    }
+  }
+
+  RankEnvironment environment_;
+  CommConfig config_;
+  bool on_cuda_;
+  Meeting meeting_;
+  std::string payload_;
+};
+
+}  // namespace
+
+std::shared_ptr<Backends> make_backends(const RankEnvironment& environment, const CommConfig& config,
+                                        bool on_cuda) {
+  silence_c10d();
+  return std::make_shared<C10dBackends>(environment, config, on_cuda);
+}
+
+}  // namespace isobar

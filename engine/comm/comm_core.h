@@ -1,0 +1,144 @@
+#pragma once
+// What all that one Comm hands out has in common. For comm/*.cpp only.
+#include <ATen/core/Tensor.h>
+
+#include <array>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "comm/backends.h"
+#include "comm/comm.h"
+#include "comm/transport.h"
+#include "config/config.h"
+#include "launch/rank_status.h"
+#include "record/span_writer.h"
+
+namespace isobar {
+
+enum class Op { all_reduce, broadcast, all_gather, reduce_scatter };
+
+/// One collective, as it was asked for.
+struct Collective {
+  Op op = Op::all_reduce;
+  at::Tensor out;
+  at::Tensor in = {};  ///< of all_gather and reduce_scatter
+  Reduce reduce = Reduce::sum;
+  int root = 0;
+  std::string what = {};
+
+  const at::Tensor& whole() const { return op == Op::reduce_scatter ? in : out; }
+  /// "all_reduce mean f32[1024] bucket 3"
+  std::string text() const;
+  /// "all-reduce", the name of its span
+  const char* name() const;
+};
+
+/// Refuses (exit code 1) what a transport of `size` ranks would misread: other types, gaps in memory, sizes
+/// that do not fit each other.
+void check_collective(const Collective& job, int size);
+
+/// What ranks tell each other on the control group: all messages have one size, so that two that differ are
+/// told apart in words and not by Gloo, which ends the process.
+struct Frame {
+  static constexpr std::size_t kRoom = 128;
+  std::array<char, 240> what;
+  std::int64_t bytes;
+  std::array<char, kRoom> data;
+};
+
+/// A collective that a rank waits for; number -1 = control traffic.
+struct Waited {
+  std::int64_t number = -1;
+  std::string what;
+};
+
+class CommWatch;
+
+class CommCore : public std::enable_shared_from_this<CommCore> {
+ public:
+  std::string name = "world";
+  std::vector<int> members = {0};  ///< ranks of the world, by rank in this group
+  CommConfig config;
+  std::shared_ptr<Backends> backends;  ///< null in a process that is alone
+  std::unique_ptr<Transport> payload;  ///< null in a group that this rank is not part of
+  std::unique_ptr<Transport> control;
+  std::unique_ptr<ArrivalBoard> board;  ///< null where there is none
+  std::int64_t last_end_us = 0;         ///< of the collective that ended last
+  std::int64_t step = -1;
+  std::int64_t steps_begun = 0;
+  CommCounts counts;
+  bool is_counted = true;  ///< what is sent counts, and leaves spans
+  SpanWriter* spans = nullptr;
+  StatusSlot* status = nullptr;
+  StatusSlot own_status;  ///< until there is a run folder
+  std::filesystem::path status_folder;
+  std::int64_t begin_ns = 0;  ///< wall clock: nothing older than this is news
+
+  CommCore();
+  ~CommCore();
+  CommCore(const CommCore&) = delete;
+  CommCore& operator=(const CommCore&) = delete;
+
+  int size() const { return static_cast<int>(members.size()); }
+  int rank() const { return payload ? payload->rank() : -1; }
+  int world_rank() const { return payload ? members[static_cast<std::size_t>(payload->rank())] : -1; }
+  /// "rank 1, step 12" of this process.
+  std::string place() const;
+  bool is_world() const { return name == "world"; }
+
+  Work start(Collective job);
+  /// Sends `data` (at most Frame::kRoom bytes) to all and returns what all sent, by rank. Error when ranks
+  /// give another `what`.
+  std::vector<std::string> exchange(std::string_view what, std::string_view data);
+  /// The same for a text of any length.
+  std::vector<std::string> exchange_text(const std::string& mine, const std::string& what);
+  struct Exchange {
+    std::shared_ptr<Pending> pending;
+    at::Tensor in, out;
+    std::string what;
+  };
+  Exchange begin_exchange(std::string_view what, std::string_view data);
+  std::vector<std::string> end_exchange(const Exchange& exchange);
+
+  /// "wait" from the call until all were there, where that is known, and the collective itself.
+  void leave_spans(const CollectiveTimes& times, const std::string& track, Span span);
+
+  /// Waits until `pending` is done; turns time-outs and lost ranks into an Error that names them, after which
+  /// this is broken. `number` is -1 for control traffic.
+  void await(Pending& pending, std::int64_t number, const std::string& what);
+  void throw_if_broken();
+  bool is_broken();
+  /// Ends all that is under way; `failure` is what every later call throws.
+  void break_off(std::exception_ptr failure) noexcept;
+
+  /// Of a transport that is waited for by streams: told when it is done, and watched.
+  void watch(const std::shared_ptr<Pending>& pending, std::int64_t number, const std::string& what,
+             const std::string& track, const Span& span);
+
+ private:
+  /// Whether ranks compare this collective before it starts.
+  bool is_checked() const;
+  /// Whether the fault of this run is made in this collective.
+  bool strikes(const Collective& job);
+  Work launch(const Collective& job);
+  std::shared_ptr<Pending> dispatch(const Collective& job);
+  void count(const Collective& job);
+  void arrive(std::int64_t number, const std::string& what) noexcept;
+  [[noreturn]] void lose(const Waited& waited, std::int64_t begin_us, const std::string& raw);
+
+  std::int64_t next_ = 0;
+  std::int64_t arrived_ = -1;      ///< the last one of this group that was started
+  std::int64_t struck_step_ = -1;  ///< the step in which the fault was made
+  std::shared_ptr<Pending> held_;  ///< of the fault other_order: it starts behind the next one
+  std::mutex mutex_;               ///< of failure_
+  std::exception_ptr failure_;
+  std::unique_ptr<CommWatch> watch_;
+};
+
+}  // namespace isobar

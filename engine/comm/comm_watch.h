@@ -1,0 +1,49 @@
+#pragma once
+// Collectives that streams of a device wait for: the host never does, so a thread looks whether they end.
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "comm/comm_core.h"
+
+namespace isobar {
+
+/// One of them. `span` lacks its end.
+struct Watched {
+  std::shared_ptr<Pending> pending;
+  std::int64_t number = 0;
+  std::string what;
+  std::string track;
+  Span span;
+};
+
+/// Breaks its Comm off when one is not done within comm.timeout_s of being called, or when a rank is gone.
+class CommWatch {
+ public:
+  explicit CommWatch(CommCore& core);
+  ~CommWatch();
+  CommWatch(const CommWatch&) = delete;
+  CommWatch& operator=(const CommWatch&) = delete;
+
+  void add(Watched watched);
+
+ private:
+  void run();
+  /// Looks at the oldest; false when it is still under way.
+  bool look(Watched& watched);
+
+  CommCore& core_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Watched> waiting_;
+  bool ends_ = false;
+  std::int64_t looked_us_ = 0;  ///< when ranks were last looked after
+  bool told_ = false;           ///< that this rank waits for the oldest
+  std::thread thread_;
+};
+
+}  // namespace isobar

@@ -1,0 +1,26 @@
+#pragma once
+// What the ranks' network gives, measured before training.
+#include <c10/core/Device.h>
+
+#include <cstdint>
+#include <string>
+
+#include "comm/comm.h"
+
+namespace isobar {
+
+struct LinkProbe {
+  double latency_us = 0;      ///< of an all-reduce of 64 bytes: the median of some
+  std::int64_t bytes = 0;     ///< of the largest message that there was time for
+  double algbw_gb_per_s = 0;  ///< bytes / time of one all-reduce of them
+  double busbw_gb_per_s = 0;  ///< algbw times 2 (n - 1) / n: what each link carries, comparable over n
+};
+
+/// At most about 0.3 s, on a slow link too. Not counted, and without spans. All ranks get the same figures:
+/// times are those of the slowest rank. `comm` has at least two ranks.
+LinkProbe probe_link(Comm& comm, c10::Device device);
+
+/// "ring of 2 ranks: latency 21 us, 1.9 GB/s (algbw) 1.9 GB/s (busbw) at 4.2 MB"
+std::string probe_text(const LinkProbe& probe, const Comm& comm);
+
+}  // namespace isobar

@@ -1,0 +1,156 @@
+#include "comm/lost_ranks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <thread>
+
+#include "comm/rank_words.h"
+#include "core/clock.h"
+#include "core/text.h"
+
+namespace isobar {
+namespace {
+
+std::string waiting_key(const CommCore& core, int rank) {
+  return fmt::format("waits/{}/{}", core.name, rank);
+}
+
+/// Nothing too for what an earlier attempt in the same folder left.
+std::optional<RankStatus> status_of(const CommCore& core, int rank) {
+  if (core.status_folder.empty()) return std::nullopt;
+  if (std::optional<RankStatus> out = read_rank_status(core.status_folder, rank)) {
+    if (out->since_ns >= core.begin_ns || out->process != RankProcess::gone) return out;
+  }
+  return std::nullopt;
+}
+
+/// "1, step 13, stage load, for 118 s"
+std::string doing(const RankStatus& status, std::int64_t now_ns) {
+  const std::vector<std::string> lines = status_lines({status}, now_ns);
+  std::string out = lines.front().substr(std::min(lines.front().size(), std::string_view("rank ").size()));
+  const std::size_t gap = out.find("  ");
+  return gap == std::string::npos ? out : out.replace(gap, 2, ", ");
+}
+
+/// Ranks that gave up waiting.
+std::vector<int> followers(const CommCore& core) {
+  std::vector<int> out;
+  for (const int rank : core.members) {
+    const std::optional<RankStatus> status = status_of(core, rank);
+    if (status && status->phase == RankPhase::followed) out.push_back(rank);
+  }
+  return out;
+}
+
+std::string collective_text(const Waited& waited) {
+  return waited.number < 0 ? waited.what : fmt::format("collective {}: {}", waited.number, waited.what);
+}
+
+/// Nothing where nothing is known of this rank.
+std::optional<bool> has_arrived(CommCore& core, int rank, const Waited& waited,
+                                const std::optional<RankStatus>& status) {
+  if (core.board && waited.number >= 0) {
+    const auto place = std::find(core.members.begin(), core.members.end(), rank) - core.members.begin();
+    return core.board->has_come(static_cast<int>(place), waited.number);
+  }
+  if (const std::optional<std::string> word = core.backends->read_word(waiting_key(core, rank))) {
+    std::int64_t number = -2;
+    std::from_chars(word->data(), word->data() + word->size(), number);
+    const std::string what = word->substr(std::min(word->size(), word->find(' ') + 1));
+    if (waited.number >= 0 && number >= waited.number) return true;
+    if (waited.number < 0 && what == waited.what) return true;
+  }
+  if (!status) return std::nullopt;
+  if (waited.number >= 0 && core.is_world()) return status->collective >= waited.number;
+  return status->phase == RankPhase::in_collective &&
+         status->what == waited.what.substr(0, status->what.size());
+}
+
+}  // namespace
+
+void leave_waiting(CommCore& core, const Waited& waited) noexcept {
+  if (core.backends)
+    core.backends->leave_word(waiting_key(core, core.world_rank()),
+                              fmt::format("{} {}", waited.number, waited.what));
+}
+
+std::optional<int> ended_rank(const CommCore& core, std::string& how) {
+  std::optional<int> first;
+  std::int64_t first_ns = 0;
+  for (const int rank : core.members) {
+    if (rank == core.world_rank()) continue;
+    const std::optional<RankStatus> status = status_of(core, rank);
+    if (!status) continue;
+    const bool gone = status->process == RankProcess::gone && status->phase != RankPhase::followed;
+    if (!gone && status->phase != RankPhase::failed) continue;
+    // One that is gone without a word was killed: the others end because of it, and say so later.
+    const bool silent = status->phase < RankPhase::done;
+    const std::int64_t when_ns = silent ? 0 : status->since_ns;
+    if (first && when_ns >= first_ns) continue;
+    first = rank;
+    first_ns = when_ns;
+    how = status->phase == RankPhase::done ? "it was done"
+          : status->phase == RankPhase::failed
+              ? "it failed in " + place_text(*status)
+              : "it ended without a word, as one that was killed does, in " + place_text(*status);
+  }
+  return first;
+}
+
+Error late_error(CommCore& core, const Waited& waited, double waited_s) {
+  std::vector<int> arrived, unknown;
+  std::vector<std::string> missing;
+  const std::int64_t now_ns = wall_ns();
+  for (const int rank : core.members) {
+    const std::optional<RankStatus> status = status_of(core, rank);
+    const std::optional<bool> has =
+        rank == core.world_rank() ? true : has_arrived(core, rank, waited, status);
+    if (has && *has) {
+      arrived.push_back(rank);
+    } else if (status) {
+      missing.push_back(doing(*status, now_ns));
+    } else {
+      unknown.push_back(rank);
+    }
+  }
+  std::string hint = "Arrived: " + rank_list(arrived) + ".";
+  if (!missing.empty()) hint += " Missing: " + join(missing, "; ") + ".";
+  if (!unknown.empty()) hint += " No word from: " + rank_list(unknown) + ".";
+  if (missing.empty() && unknown.empty()) hint += " All are there: the network between them does not answer.";
+  return {fmt::format("waited {:.3g} s for {}", waited_s, collective_text(waited)), core.place(), hint,
+          Exit::failed};
+}
+
+Error lost_error(CommCore& core, const Waited& waited, double waited_s, const std::string& raw) {
+  std::string how;
+  std::optional<int> first;
+  // Its connections close a moment before its process is gone.
+  for (int i = 0; i < 100 && !core.status_folder.empty(); ++i) {
+    first = ended_rank(core, how);
+    if (first) break;
+    const std::vector<int> gone = followers(core);
+    if (!gone.empty() && waited_s > core.config.timeout_s / 2) return late_error(core, waited, waited_s);
+    if (!gone.empty()) {
+      return {fmt::format("{} gave up before this one came to {}", ranks_text(gone), collective_text(waited)),
+              core.place(),
+              fmt::format("what this rank did before took longer than comm.timeout_s = {:g}, or they had "
+                          "another reason: see what they said",
+                          core.config.timeout_s),
+              Exit::failed};
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  if (first) {
+    return {fmt::format("rank {} ended first: {}", *first, how),
+            fmt::format("{}, in {}", core.place(), collective_text(waited)),
+            fmt::format("this is a consequence, not the cause: see what rank {} said", *first), Exit::failed};
+  }
+  const std::string said = raw.substr(0, raw.find('\n'));
+  return {"a rank that this one works with is gone: " + printable(said, 160),
+          fmt::format("{}, in {}", core.place(), collective_text(waited)),
+          "this is a consequence, not the cause: see what the other ranks said first", Exit::failed};
+}
+
+}  // namespace isobar

@@ -1,0 +1,27 @@
+#pragma once
+// Who is missing when a collective does not end, and what that one is doing: in words, from the status files
+// (launch/rank_status.h) and from what waiting ranks leave at the meeting.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "comm/comm_core.h"
+#include "core/error.h"
+
+namespace isobar {
+
+/// Says at the meeting that this rank waits here.
+void leave_waiting(CommCore& core, const Waited& waited) noexcept;
+
+/// The rank of the world that ended first, if one has that did not follow another; in `how` what is known.
+std::optional<int> ended_rank(const CommCore& core, std::string& how);
+
+/// "waited 10 s for collective 37: all_reduce f32[1024] bucket 3": who arrived, who did not.
+Error late_error(CommCore& core, const Waited& waited, double waited_s);
+
+/// A rank is gone: which one, and that this is a consequence. `raw` is what the transport said. Where only
+/// ranks are gone that gave up waiting themselves, a late_error.
+Error lost_error(CommCore& core, const Waited& waited, double waited_s, const std::string& raw);
+
+}  // namespace isobar

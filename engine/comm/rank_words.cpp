@@ -1,0 +1,39 @@
+#include "comm/rank_words.h"
+
+#include <algorithm>
+
+#include "core/text.h"
+
+namespace isobar {
+
+std::string rank_list(const std::vector<int>& ranks) {
+  std::vector<std::string> parts;
+  for (const int rank : ranks) parts.push_back(std::to_string(rank));
+  return join(parts, ", ");
+}
+
+std::string ranks_text(const std::vector<int>& ranks) {
+  return (ranks.size() > 1 ? "ranks " : "rank ") + rank_list(ranks);
+}
+
+std::vector<Side> sides_of(const std::vector<std::string>& texts, const std::vector<int>& ranks) {
+  std::vector<Side> out;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const auto same =
+        std::find_if(out.begin(), out.end(), [&](const Side& side) { return side.text == texts[i]; });
+    if (same == out.end()) {
+      out.push_back({texts[i], {ranks[i]}});
+    } else {
+      same->ranks.push_back(ranks[i]);
+    }
+  }
+  return out;
+}
+
+std::string sides_text(const std::vector<Side>& sides) {
+  std::vector<std::string> parts;
+  for (const Side& side : sides) parts.push_back(ranks_text(side.ranks) + ": " + printable(side.text, 160));
+  return join(parts, "; ");
+}
+
+}  // namespace isobar

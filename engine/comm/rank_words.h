@@ -1,0 +1,26 @@
+#pragma once
+// Ranks in sentences.
+#include <string>
+#include <vector>
+
+namespace isobar {
+
+/// "0, 2, 3"
+std::string rank_list(const std::vector<int>& ranks);
+
+/// "rank 1", "ranks 0, 2"
+std::string ranks_text(const std::vector<int>& ranks);
+
+/// What ranks said, and which of them said the same.
+struct Side {
+  std::string text;
+  std::vector<int> ranks;
+};
+
+/// In the order of the first rank of each. `texts[i]` is that of `ranks[i]`.
+std::vector<Side> sides_of(const std::vector<std::string>& texts, const std::vector<int>& ranks);
+
+/// "ranks 0, 2, 3: b [4]; rank 1: b [5]"
+std::string sides_text(const std::vector<Side>& sides);
+
+}  // namespace isobar
