@@ -6,12 +6,14 @@
 
 namespace isobar {
 
-BatchOrder::BatchOrder(const Sampler& sampler, std::int64_t batch_size)
-    : sampler_(sampler), batch_size_(batch_size), steps_per_epoch_(sampler.shard_size() / batch_size) {
+BatchOrder::BatchOrder(const Sampler& sampler, std::int64_t batch_size, std::int64_t batches_per_step)
+    : sampler_(sampler),
+      batch_size_(batch_size),
+      steps_per_epoch_(sampler.shard_size() / (batch_size * batches_per_step) * batches_per_step) {
   if (steps_per_epoch_ >= 1) return;
-  throw Error(
-      fmt::format("a batch of {} is larger than the {} samples there are", batch_size, sampler.shard_size()),
-      "train.global_batch", "a smaller batch, or raise data.limit_train and data.limit_valid");
+  throw Error(fmt::format("a batch of {} is larger than the {} samples there are",
+                          batch_size * batches_per_step, sampler.shard_size()),
+              "train.global_batch", "a smaller batch, or raise data.limit_train and data.limit_valid");
 }
 
 BatchOrder::BatchOrder(const BatchOrder& other)

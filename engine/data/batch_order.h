@@ -12,13 +12,14 @@ namespace isobar {
 
 class BatchOrder {
  public:
-  /// An incomplete last batch of an epoch is dropped. A batch larger than the shard is an Error (exit code
-  /// 2).
-  BatchOrder(const Sampler& sampler, std::int64_t batch_size);
+  /// An incomplete last batch of an epoch is dropped, and so are batches too few for a step of
+  /// `batches_per_step` (train.accumulate). A step larger than the shard is an Error (exit code 2).
+  BatchOrder(const Sampler& sampler, std::int64_t batch_size, std::int64_t batches_per_step = 1);
   BatchOrder(const BatchOrder& other);
   BatchOrder& operator=(const BatchOrder&) = delete;
 
   std::int64_t batch_size() const { return batch_size_; }
+  /// Batches of an epoch.
   std::int64_t steps_per_epoch() const { return steps_per_epoch_; }
   std::int64_t epoch_of(std::int64_t batch) const { return batch / steps_per_epoch_; }
   bool ends_epoch(std::int64_t batch) const { return (batch + 1) % steps_per_epoch_ == 0; }

@@ -10,8 +10,8 @@ namespace isobar {
 
 class RingLoader : public Loader {
  public:
-  /// data.workers threads (at least one) fill a ring of loader.slots batches of train.global_batch samples; a
-  /// slot that is in use by the loop or by an upload counts. On a CPU, and with loader.normalise = "host",
+  /// data.workers threads (at least one) fill a ring of loader.slots batches of micro_batch(config) samples;
+  /// a slot that is in use by the loop or by an upload counts. On a CPU, and with loader.normalise = "host",
   /// the threads normalise on the way from file to slot, and the batches that `next` gives lie in the slots:
   /// one may be held at a time, or loader.slots of them at most. On a CUDA device slots are page-locked and,
   /// normalised by the device, hold raw fields: then `take` gives them, and `next` is for DevicePrefetch

@@ -1,23 +1,27 @@
 #pragma once
 // The order in which samples are seen: the same on every rank, decided by (seed, epoch) alone.
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace isobar {
 
 class Sampler {
  public:
-  /// Shard `shard` of `shards` takes every shards-th index: order[shard], order[shard + shards], ... so that
+  /// Shard `shard` of `shards` gets floor(samples / shards) indices, so that all have as many steps.
+  ///
+  /// `form` (data.shard) "strided" takes every shards-th: order[shard], order[shard + shards], ... so that
   /// step j of d shards with local batch b covers exactly order[j b d .. (j + 1) b d), the joint batch of one
-  /// process.
+  /// process. "contiguous" takes one stretch that begins at order[shard samples / shards]: neighbours stay
+  /// together, and a step is another choice of samples than one process would make.
   Sampler(std::int64_t samples, bool shuffle, std::int64_t seed, std::int64_t shard = 0,
-          std::int64_t shards = 1);
+          std::int64_t shards = 1, const std::string& form = "strided");
 
   /// This shard's indices in epoch `epoch`: a permutation of 0..samples-1 drawn from (seed, epoch), or the
   /// plain order.
   std::vector<std::int64_t> order(std::int64_t epoch) const;
 
-  std::int64_t shard_size() const;
+  std::int64_t shard_size() const { return samples_ / shards_; }
 
  private:
   std::int64_t samples_;
@@ -25,6 +29,7 @@ class Sampler {
   std::int64_t seed_;
   std::int64_t shard_;
   std::int64_t shards_;
+  bool contiguous_;
 };
 
 }  // namespace isobar

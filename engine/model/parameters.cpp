@@ -142,43 +142,95 @@ at::Tensor Parameters::join(const std::vector<std::string>& names) {
   return joint.leaf;
 }
 
-std::int64_t Parameters::lay_out() {
-  std::int64_t end = 0;
+std::vector<std::vector<std::size_t>> Parameters::leaf_members() const {
+  std::vector<std::vector<std::size_t>> out;
   std::vector<bool> placed(all_.size(), false);
-  const auto place = [&](std::size_t index) {
-    all_[index].flat_begin = end;
-    end += all_[index].tensor.numel();
-    placed[index] = true;
-  };
   for (std::size_t i = 0; i < all_.size(); ++i) {
     if (placed[i]) continue;
-    end = aligned(end);
-    if (const Joint* const joint = joint_of(i)) {  // no gaps within: its leaf is one piece of memory
-      for (const std::size_t member : joint->members) place(member);
-    } else {
-      place(i);
-    }
+    const Joint* const joint = joint_of(i);
+    out.push_back(joint == nullptr ? std::vector<std::size_t>{i} : joint->members);
+    for (const std::size_t member : out.back()) placed[member] = true;
   }
-  return aligned(end + 1);  // what is behind the last parameter is padding too, and a kernel may run over it
+  return out;
 }
 
-void Parameters::materialise(std::int64_t seed, c10::Device device) {
-  values_ = at::zeros({lay_out()}, at::TensorOptions(at::kFloat).device(device));
-  gradients_ = at::zeros_like(values_);
-  const at::NoGradGuard no_grad;
-  const auto move_in = [&](at::Tensor leaf, std::int64_t begin) {
+std::vector<ParameterLeaf> Parameters::leaves() const {
+  std::vector<ParameterLeaf> out;
+  for (const std::vector<std::size_t>& members : leaf_members()) {
+    const Parameter& first = all_[members.front()];
+    const Joint* const joint = joint_of(members.front());
+    const std::string name =
+        joint == nullptr ? first.name : fmt::format("{} + {}", first.name, members.size() - 1);
+    out.push_back({name, joint == nullptr ? first.tensor : joint->leaf, first.flat_begin});
+  }
+  return out;
+}
+
+std::int64_t Parameters::lay_out(const std::vector<std::size_t>& order) {
+  const std::vector<std::vector<std::size_t>> members = leaf_members();
+  std::int64_t end = 0;
+  for (const std::size_t leaf : order) {
+    for (const std::size_t member : members[leaf]) {  // no gaps within: a leaf is one piece of memory
+      all_[member].flat_begin = end;
+      end += all_[member].tensor.numel();
+    }
+    end = aligned(end);
+  }
+  return end + kAlignment;  // behind the last parameter is padding too, and a kernel may run over it
+}
+
+void Parameters::move_in() {
+  const auto move = [&](const at::Tensor& leaf, std::int64_t begin) {
     const auto view = [&](const at::Tensor& flat) {
       return flat.narrow(0, begin, leaf.numel()).view(leaf.sizes());
     };
     leaf.set_data(view(values_));
     leaf.mutable_grad() = view(gradients_);
   };
-  for (const Parameter& parameter : all_) {
-    const at::Tensor first = initial_values(parameter, seed);
-    move_in(parameter.tensor, parameter.flat_begin);
-    at::Tensor(parameter.tensor.detach()).copy_(first);
+  for (const Parameter& parameter : all_) move(parameter.tensor, parameter.flat_begin);
+  for (const Joint& joint : joints_) move(joint.leaf, all_[joint.members.front()].flat_begin);
+}
+
+void Parameters::materialise(std::int64_t seed, c10::Device device) {
+  std::vector<std::size_t> declared(leaf_members().size());
+  std::iota(declared.begin(), declared.end(), std::size_t{0});
+  values_ = at::zeros({lay_out(declared)}, at::TensorOptions(at::kFloat).device(device));
+  gradients_ = at::zeros_like(values_);
+  const at::NoGradGuard no_grad;
+  move_in();
+  for (const Parameter& parameter : all_)
+    at::Tensor(parameter.tensor.detach()).copy_(initial_values(parameter, seed));
+}
+
+void Parameters::follow(const at::Tensor& flat) { followers_.emplace_back(flat.getIntrusivePtr()); }
+
+void Parameters::lay_out_again(const std::vector<std::size_t>& order) {
+  const std::vector<ParameterLeaf> before = leaves();
+  std::vector<bool> seen(before.size(), false);
+  for (const std::size_t leaf : order) {
+    if (leaf < seen.size()) seen[leaf] = true;
   }
-  for (const Joint& joint : joints_) move_in(joint.leaf, all_[joint.members.front()].flat_begin);
+  if (order.size() != before.size() || std::count(seen.begin(), seen.end(), false) > 0) {
+    throw Error(fmt::format("a layout of {} leaves must name each of them once", before.size()),
+                fmt::format("order [{}]", fmt::join(order, ", ")), "", Exit::failed);
+  }
+  lay_out(order);
+  const std::vector<ParameterLeaf> after = leaves();
+  const at::NoGradGuard no_grad;
+  const auto move = [&](at::Tensor flat) {  // within its memory: whoever holds it sees the new layout
+    const at::Tensor old = flat.clone();
+    flat.zero_();
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      const std::int64_t count = before[i].tensor.numel();
+      flat.narrow(0, after[i].flat_begin, count).copy_(old.narrow(0, before[i].flat_begin, count));
+    }
+  };
+  move(values_);
+  move(gradients_);
+  std::erase_if(followers_, [](const auto& follower) { return follower.expired(); });
+  for (const auto& follower : followers_) move(at::Tensor(follower.lock()));
+  move_in();
+  ++layout_version_;
 }
 
 std::int64_t Parameters::count() const {

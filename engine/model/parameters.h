@@ -40,6 +40,13 @@ struct Parameter : ParameterSpec {
   std::int64_t flat_begin = 0;  ///< first element in the flat buffers, known after `materialise`
 };
 
+/// What autograd sees as one piece: a parameter, or several that were joined.
+struct ParameterLeaf {
+  std::string name;             ///< of the parameter, or of the first one and " + " the number of others
+  at::Tensor tensor;            ///< its .grad is a view of the flat gradients
+  std::int64_t flat_begin = 0;  ///< first element in the flat buffers
+};
+
 class Parameters {
  public:
   /// Declares a parameter; the tensor has its shape at once and its place after `materialise`. A name taken
@@ -59,6 +66,18 @@ class Parameters {
   /// Lays all parameters out in the two flat buffers on `device` and gives them their first values.
   void materialise(std::int64_t seed, c10::Device device);
 
+  /// In the order in which they were declared, whatever the layout; after `materialise`.
+  std::vector<ParameterLeaf> leaves() const;
+
+  /// Lays the flat buffers out anew: leaf `order[0]` (a position in `leaves()`) first, then `order[1]`, and
+  /// so on. Values, gradients and what was asked to `follow` move along; no tensor changes its value. Not
+  /// while a graph of autograd waits for its backward pass. An `order` that is no permutation is an Error.
+  void lay_out_again(const std::vector<std::size_t>& order);
+  /// Grows by one with each new layout: whoever keeps places of his own looks here whether they still hold.
+  std::int64_t layout_version() const { return layout_version_; }
+  /// `flat` is as long as the flat buffers and laid out as they are, from now on until it is destroyed.
+  void follow(const at::Tensor& flat);
+
   const std::vector<Parameter>& all() const { return all_; }  ///< in the order of the tutorial's state_dict
   std::int64_t count() const;                                 ///< elements held by this process
 
@@ -77,13 +96,19 @@ class Parameters {
   };
   /// The group that parameter `index` belongs to; null for none.
   const Joint* joint_of(std::size_t index) const;
-  /// Gives every parameter its place; returns the padded length.
-  std::int64_t lay_out();
+  /// Positions in all_ of the parameters of each leaf.
+  std::vector<std::vector<std::size_t>> leaf_members() const;
+  /// Gives every parameter its place, leaf by leaf; returns the padded length, the same for every order.
+  std::int64_t lay_out(const std::vector<std::size_t>& order);
+  /// Makes all leaves and their gradients views of the flat buffers.
+  void move_in();
 
   std::vector<Parameter> all_;
   std::vector<Joint> joints_;
   at::Tensor values_;
   at::Tensor gradients_;
+  std::vector<c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>> followers_;
+  std::int64_t layout_version_ = 0;
 };
 
 /// First values of the full parameter, then the shard of it: a mesh of any shape starts from the same

@@ -185,8 +185,8 @@ Run::~Run() = default;
 void Run::announce(const Dataset& train, const Dataset& valid, std::int64_t parameters,
                    const Loader& loader) {
   training_memory_.reset();
-  const std::int64_t steps_per_epoch = loader.steps_per_epoch();
   const Config& config = loaded_.config;
+  const std::int64_t steps_per_epoch = loader.steps_per_epoch() / config.train.accumulate;
   const VitShape shape = vit_shape(config);
   const std::string chosen =
       loaded_.preset.empty()

@@ -13,7 +13,10 @@ Adam::Adam(Parameters& parameters, const OptimConfig& config)
       beta2_(config.beta2),
       eps_(config.eps),
       mean_(at::zeros_like(parameters.values())),
-      square_(at::zeros_like(parameters.values())) {}
+      square_(at::zeros_like(parameters.values())) {
+  parameters.follow(mean_);
+  parameters.follow(square_);
+}
 
 void Adam::step(double learning_rate) {
   const at::NoGradGuard no_grad;

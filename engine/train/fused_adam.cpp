@@ -30,13 +30,22 @@ FusedAdam::FusedAdam(Parameters& parameters, const OptimConfig& config, const Fu
       control_(at::zeros({4}, parameters.values().options())),
       norm_(parameters.values().device()) {
   control_[kInverseScale].fill_(1);
-  gradients_ = cut(parameters_.gradients());
+  cut_all();
   if (!fusion.adam || has_fault(Fault::unfused_adam)) {
     plain_ = std::make_unique<Adam>(parameters, config);
     return;
   }
   mean_ = at::zeros_like(parameters.values());
   square_ = at::zeros_like(parameters.values());
+  parameters.follow(mean_);
+  parameters.follow(square_);
+  cut_all();
+}
+
+void FusedAdam::cut_all() {
+  layout_version_ = parameters_.layout_version();
+  gradients_ = cut(parameters_.gradients());
+  if (!mean_.defined()) return;
   weights_ = cut(parameters_.values());
   means_ = cut(mean_);
   squares_ = cut(square_);
@@ -61,6 +70,7 @@ void FusedAdam::set_learning_rate(double learning_rate) {
 
 at::Tensor FusedAdam::update(GradScaler& scaler) {
   const at::NoGradGuard no_grad;
+  if (layout_version_ != parameters_.layout_version()) cut_all();
   const at::Tensor length = fuses_norm_ ? fused_norm(scaler) : plain_norm(scaler);
   if (plain_) {
     const bool skips =

@@ -50,6 +50,7 @@ class FusedAdam final : public Optimizer {
  private:
   /// Views of a flat buffer, one a parameter.
   std::vector<at::Tensor> cut(const at::Tensor& flat) const;
+  void cut_all();
   at::Tensor fused_norm(GradScaler& scaler);
   at::Tensor plain_norm(GradScaler& scaler);
   void update_with_libtorch(GradScaler& scaler);
@@ -62,8 +63,9 @@ class FusedAdam final : public Optimizer {
   at::Tensor mean_, square_;     ///< m and v, as long as the flat buffers; without plain_
   at::Tensor control_;           ///< the fields of AdamControl
   GradientNormPlace norm_;
-  /// Views for lists of tensors, made once: weights, gradients, m, v.
+  /// Views for lists of tensors, made once a layout: weights, gradients, m, v.
   std::vector<at::Tensor> weights_, gradients_, means_, squares_;
+  std::int64_t layout_version_ = 0;
 };
 
 }  // namespace isobar

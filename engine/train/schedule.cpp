@@ -4,7 +4,17 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/fault.h"
+
 namespace isobar {
+
+double peak_learning_rate(const Config& config) {
+  const ScheduleConfig& schedule = config.schedule;
+  if (schedule.lr_rule == "none" || has_fault(Fault::lr_unscaled)) return config.optim.lr;
+  const double growth =
+      static_cast<double>(config.train.global_batch) / static_cast<double>(schedule.base_batch);
+  return config.optim.lr * (schedule.lr_rule == "sqrt" ? std::sqrt(growth) : growth);
+}
 
 double learning_rate(const ScheduleConfig& config, double peak, std::int64_t t, std::int64_t steps) {
   const double progress = static_cast<double>(t) / static_cast<double>(steps);

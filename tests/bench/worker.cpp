@@ -61,12 +61,16 @@ nlohmann::json Worker::hear(int deadline_s) {
   return answer;
 }
 
-nlohmann::json Worker::ask(const std::string& command, int deadline_s) {
+void Worker::tell(const std::string& command) {
   const std::string line = command + "\n";
   try {
     write_fully(commands_, name_, std::as_bytes(std::span(line)));
   } catch (const Error&) {  // it ended; why is told by what is heard
   }
+}
+
+nlohmann::json Worker::ask(const std::string& command, int deadline_s) {
+  tell(command);
   return hear(deadline_s);
 }
 

@@ -25,11 +25,13 @@ class Worker {
   /// Sends one command and waits for its answer. Error (exit code 1) with the last words of its log when the
   /// worker ends, answers something else than JSON, or needs longer than `deadline_s`.
   nlohmann::json ask(const std::string& command, int deadline_s);
+  /// The two halves of `ask`, for workers that need one another to answer.
+  void tell(const std::string& command);
+  nlohmann::json hear(int deadline_s);
 
   pid_t pid() const { return pid_; }
 
  private:
-  nlohmann::json hear(int deadline_s);
   void stop();
 
   std::string name_;

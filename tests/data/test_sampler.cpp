@@ -3,8 +3,11 @@
 #include <numeric>
 #include <set>
 
+#include "core/fault.h"
+#include "data/batch_order.h"
 #include "data/index_rule.h"
 #include "data/sampler.h"
+#include "support/errors.h"
 
 using namespace isobar;
 
@@ -64,9 +67,41 @@ TEST_CASE("shards step together through the joint batch of one process") {
     const Sampler sampler(103, true, 7, shard, shards);
     const std::vector<std::int64_t> mine = sampler.order(2);
     CHECK(static_cast<std::int64_t>(mine.size()) == sampler.shard_size());
+    CHECK(sampler.shard_size() == 25);  // as many for each, or some ranks would make a step more
     for (std::size_t n = 0; n < mine.size(); ++n)
       CHECK(mine[n] == all[n * 4 + static_cast<std::size_t>(shard)]);
     seen.insert(mine.begin(), mine.end());
   }
-  CHECK(seen.size() == 103);
+  CHECK(seen == std::set<std::int64_t>(all.begin(), all.begin() + 100));
+}
+
+TEST_CASE("contiguous shards are stretches of the order that do not overlap") {
+  const std::vector<std::int64_t> all = Sampler(103, true, 7).order(2);
+  std::set<std::int64_t> seen;
+  for (std::int64_t shard = 0; shard < 4; ++shard) {
+    const std::vector<std::int64_t> mine = Sampler(103, true, 7, shard, 4, "contiguous").order(2);
+    const auto first = all.begin() + shard * 103 / 4;
+    CHECK(mine == std::vector<std::int64_t>(first, first + 25));
+    seen.insert(mine.begin(), mine.end());
+  }
+  CHECK(seen.size() == 100);
+}
+
+TEST_CASE("the samplers' mistakes: one shard for all, one order for all epochs") {
+  set_fault("same_shard", 0, "load", 0);
+  CHECK(Sampler(40, true, 7, 3, 4).order(1) == Sampler(40, true, 7, 0, 4).order(1));
+  CHECK(Sampler(40, true, 7, 3, 4).order(1) != Sampler(40, true, 7, 3, 4).order(0));
+  set_fault("no_set_epoch", 0, "load", 0);
+  CHECK(Sampler(40, true, 7, 3, 4).order(1) == Sampler(40, true, 7, 3, 4).order(0));
+  CHECK(Sampler(40, true, 7, 3, 4).order(1) != Sampler(40, true, 7, 2, 4).order(1));
+  set_fault("none", 0, "load", 0);
+  CHECK(Sampler(40, true, 7, 3, 4).order(1) != Sampler(40, true, 7, 3, 4).order(0));
+}
+
+TEST_CASE("an epoch has whole steps of several batches each") {
+  const Sampler sampler(23, true, 9);
+  CHECK(BatchOrder(sampler, 2).steps_per_epoch() == 11);
+  CHECK(BatchOrder(sampler, 2, 4).steps_per_epoch() == 8);
+  CHECK(BatchOrder(sampler, 2, 4).samples(8) == BatchOrder(sampler, 2).samples(11));  // the next epoch begins
+  CHECK_THAT(error_of([&] { BatchOrder(sampler, 6, 4); }), says("batch of 24") && says("23 samples"));
 }

@@ -1,0 +1,23 @@
+#pragma once
+// Which gradients travel together.
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace isobar {
+
+/// One bucket: the gradients [first, first + count) of those that were planned.
+struct PlannedBucket {
+  std::size_t first = 0;
+  std::size_t count = 0;
+  std::int64_t bytes = 0;
+};
+
+/// Walks `sizes_bytes` in the order in which gradients become ready and closes a bucket as soon as it holds
+/// its cap: the first min(first_cap_bytes, cap_bytes), all others cap_bytes (the rule of PyTorch's
+/// DistributedDataParallel; Li et al. 2020, section 4.2). A gradient is never divided, so a bucket may hold
+/// more than its cap; the last one may hold less.
+std::vector<PlannedBucket> bucket_plan(const std::vector<std::int64_t>& sizes_bytes,
+                                       std::int64_t first_cap_bytes, std::int64_t cap_bytes);
+
+}  // namespace isobar

@@ -1,0 +1,27 @@
+#pragma once
+// The leaves of a model as GradientBuckets wants them.
+#include <vector>
+
+#include "comm/gradient_buckets.h"
+#include "model/parameters.h"
+
+namespace isobar {
+
+/// In the order of parameters.leaves().
+inline std::vector<GradientPlace> gradient_places(const Parameters& parameters) {
+  std::vector<GradientPlace> out;
+  for (const ParameterLeaf& leaf : parameters.leaves())
+    out.push_back({leaf.name, leaf.flat_begin, leaf.tensor.numel()});
+  return out;
+}
+
+inline std::vector<at::Tensor> leaf_tensors(const Parameters& parameters) {
+  std::vector<at::Tensor> out;
+  for (const ParameterLeaf& leaf : parameters.leaves()) out.push_back(leaf.tensor);
+  return out;
+}
+
+/// comm.bucket_mb and comm.first_bucket_mb are in MiB.
+inline std::int64_t mebibytes(double mb) { return static_cast<std::int64_t>(mb * 1024 * 1024); }
+
+}  // namespace isobar

@@ -1,0 +1,107 @@
+#include "train/gradient_sync.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "core/error.h"
+#include "core/fault.h"
+#include "train/replicas.h"
+
+namespace isobar {
+namespace {
+
+/// Time covered by at least one of the intervals.
+std::int64_t covered_us(std::vector<CollectiveTimes> times) {
+  std::sort(times.begin(), times.end(),
+            [](const CollectiveTimes& a, const CollectiveTimes& b) { return a.begin_us < b.begin_us; });
+  std::int64_t covered = 0;
+  std::int64_t end = 0;
+  for (const CollectiveTimes& one : times) {
+    covered += std::max<std::int64_t>(0, one.end_us - std::max(one.begin_us, end));
+    end = std::max(end, one.end_us);
+  }
+  return covered;
+}
+
+bool strikes(Fault fault, const Comm& comm) {
+  return has_fault(fault) && fault_setting().rank == comm.rank();
+}
+
+class NoSync final : public GradientSync {
+ public:
+  NoSync(Parameters& parameters, Comm& comm, const CommConfig& config, std::vector<at::Tensor> buffers)
+      : GradientSync(parameters, comm, config, std::move(buffers)) {}
+  std::int64_t planned_calls() const override { return 0; }
+
+ private:
+  std::vector<CollectiveTimes> exchange() override { return {}; }
+};
+
+}  // namespace
+
+GradientSync::GradientSync(Parameters& parameters, Comm& comm, const CommConfig& config,
+                           std::vector<at::Tensor> buffers)
+    : parameters_(parameters),
+      comm_(comm),
+      config_(config),
+      reduce_(has_fault(Fault::sum_gradients) ? Reduce::sum : Reduce::mean),
+      buffers_(std::move(buffers)) {}
+
+void GradientSync::begin(bool last_micro_batch) {
+  if (!std::exchange(in_step_, true)) before_ = comm_.counts();
+  last_ = last_micro_batch;
+  if (last_) prepare();
+  if (config_.broadcast_buffers) broadcast_buffers(buffers_, comm_);
+}
+
+void GradientSync::compute_twice(const at::Tensor& loss) {
+  const at::Tensor before = parameters_.gradients().clone();
+  loss.backward({}, /*retain_graph=*/true);
+  const at::NoGradGuard no_grad;
+  at::Tensor(parameters_.gradients()).copy_(before);
+}
+
+void GradientSync::backward(const at::Tensor& loss) {
+  if (strikes(Fault::unequal_batch, comm_)) compute_twice(loss);
+  if (last_) arm();
+  if (last_ && strikes(Fault::slow_rank, comm_))
+    std::this_thread::sleep_for(std::chrono::milliseconds(fault_setting().ms));
+  loss.backward();
+}
+
+SyncFigures GradientSync::finish() {
+  if (!std::exchange(in_step_, false) || !last_) {
+    throw Error("gradients are averaged behind the backward pass of the last micro-batch",
+                "no such pass was announced", "", Exit::failed);
+  }
+  const std::vector<CollectiveTimes> times = exchange();
+  const CommCounts after = comm_.counts();
+  SyncFigures figures{.total_us = covered_us(times),
+                      .calls = after.calls - before_.calls,
+                      .wire_bytes = after.wire_bytes - before_.wire_bytes};
+  if (times.empty()) return figures;
+  const CollectiveTimes& last = times.back();
+  std::int64_t stood_us = last.ready_us;  // since then nothing but another rank held it up
+  if (times.size() > 1) stood_us = std::max(stood_us, times[times.size() - 2].end_us);
+  figures.waited_for = last.last_rank;
+  figures.waited_us = std::max<std::int64_t>(0, last.begin_us - stood_us);
+  return figures;
+}
+
+std::unique_ptr<GradientSync> make_gradient_sync(Parameters& parameters, Comm& comm, const CommConfig& config,
+                                                 std::vector<at::Tensor> buffers) {
+  const auto made_by = [&](auto make) { return make(parameters, comm, config, std::move(buffers)); };
+  if (config.sync == "buckets") return made_by(make_bucket_sync);
+  if (config.sync == "at_end") return made_by(make_at_end_sync);
+  if (config.sync == "per_parameter") return made_by(make_per_parameter_sync);
+  if (config.sync == "reducer") return made_by(make_reducer_sync);
+  if (config.sync == "none") return std::make_unique<NoSync>(parameters, comm, config, std::move(buffers));
+  throw Error("there is no such way to average gradients: " + config.sync, "comm.sync",
+              "buckets, at_end, per_parameter, reducer, none");
+}
+
+}  // namespace isobar

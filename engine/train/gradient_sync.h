@@ -1,0 +1,89 @@
+#pragma once
+// Gradients averaged over ranks (data parallelism), in the ways that comm.sync names.
+//
+//   buckets        ours: full buckets travel while backward goes on (gradient_buckets.h in comm). The first
+//   step
+//                  has one bucket; then the flat buffers are laid out in the order in which gradients became
+//                  ready on rank 0 and cut at comm.bucket_mb, the first at the smaller of that and
+//                  comm.first_bucket_mb.
+//   at_end         one all-reduce of all gradients behind backward
+//   per_parameter  one all-reduce a parameter, as each is ready
+//   reducer        libtorch's c10d::Reducer, with copies into its buckets and out of them
+//   none           not at all: every rank goes its own way
+//
+// The mean is the sum divided by the number of ranks. (Li et al. 2020, "PyTorch Distributed".)
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "comm/comm.h"
+#include "config/config.h"
+#include "model/parameters.h"
+#include "train/sync_figures.h"
+
+namespace isobar {
+
+class GradientSync {
+ public:
+  virtual ~GradientSync() = default;
+  GradientSync(const GradientSync&) = delete;
+  GradientSync& operator=(const GradientSync&) = delete;
+
+  /// In front of the forward pass of each micro-batch. Only the backward pass of the last one of a step
+  /// communicates; the others add to the gradients. Sends rank 0's buffers where comm.broadcast_buffers is
+  /// on.
+  void begin(bool last_micro_batch = true);
+
+  /// loss.backward(), with gradients that leave as they become ready; and what the faults slow_rank and
+  /// unequal_batch make of it on one rank.
+  void backward(const at::Tensor& loss);
+
+  /// Behind the last backward pass of a step: gradients are those of all ranks when it returns. Error (exit
+  /// code 1) that names a parameter which got no gradient (`reducer` says so in the next `begin`).
+  SyncFigures finish();
+
+  /// All-reduces of a step from now on, as planned.
+  virtual std::int64_t planned_calls() const = 0;
+
+ protected:
+  GradientSync(Parameters& parameters, Comm& comm, const CommConfig& config, std::vector<at::Tensor> buffers);
+
+  /// In front of the forward pass that ends in communication.
+  virtual void prepare() {}
+  /// In front of its backward pass.
+  virtual void arm() {}
+  /// Behind it: does what is left to do; times by collective, in their order.
+  virtual std::vector<CollectiveTimes> exchange() = 0;
+
+  Parameters& parameters_;
+  Comm& comm_;
+  CommConfig config_;
+  Reduce reduce_;  ///< the fault sum_gradients does not divide
+
+ private:
+  void compute_twice(const at::Tensor& loss);
+
+  std::vector<at::Tensor> buffers_;
+  CommCounts before_;
+  bool in_step_ = false;
+  bool last_ = false;
+};
+
+/// The one that comm.sync names. `parameters` (materialised) and `comm` outlive it; `buffers`: tensors of the
+/// model that are no parameters.
+std::unique_ptr<GradientSync> make_gradient_sync(Parameters& parameters, Comm& comm, const CommConfig& config,
+                                                 std::vector<at::Tensor> buffers = {});
+
+std::unique_ptr<GradientSync> make_bucket_sync(Parameters& parameters, Comm& comm, const CommConfig& config,
+                                               std::vector<at::Tensor> buffers = {});
+std::unique_ptr<GradientSync> make_at_end_sync(Parameters& parameters, Comm& comm, const CommConfig& config,
+                                               std::vector<at::Tensor> buffers = {});
+std::unique_ptr<GradientSync> make_per_parameter_sync(Parameters& parameters, Comm& comm,
+                                                      const CommConfig& config,
+                                                      std::vector<at::Tensor> buffers = {});
+std::unique_ptr<GradientSync> make_reducer_sync(Parameters& parameters, Comm& comm, const CommConfig& config,
+                                                std::vector<at::Tensor> buffers = {});
+
+}  // namespace isobar

@@ -1,0 +1,96 @@
+#include "train/replicas.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "core/fault.h"
+
+namespace isobar {
+namespace {
+
+constexpr std::int64_t kSeedsOfItsOwn = 1'000'003;  // far from any train.seed that somebody would choose
+
+/// All that is reduced, in one order: samples, then sums over samples.
+std::vector<double> as_sums(const Evaluation& one) {
+  const auto samples = static_cast<double>(one.samples);
+  std::vector<double> out = {one.complete ? 1.0 : 0.0, samples, one.loss * samples};
+  for (const ChannelScores& channel : one.channels) {
+    for (const double score : {channel.rmse, channel.persistence_rmse, channel.climatology_rmse, channel.acc})
+      out.push_back(score * samples);
+  }
+  return out;
+}
+
+std::string as_bytes(const std::vector<double>& numbers) {
+  std::string out(numbers.size() * sizeof(double), '\0');
+  std::memcpy(out.data(), numbers.data(), out.size());
+  return out;
+}
+
+std::vector<double> as_numbers(const std::string& bytes) {
+  std::vector<double> out(bytes.size() / sizeof(double));
+  std::memcpy(out.data(), bytes.data(), out.size() * sizeof(double));
+  return out;
+}
+
+}  // namespace
+
+void broadcast_weights(Parameters& parameters, Comm& comm) {
+  if (!has_fault(Fault::no_broadcast)) {
+    comm.broadcast(parameters.values(), 0, "weights").wait();
+    return;
+  }
+  if (comm.rank() == 0) return;
+  const at::NoGradGuard no_grad;
+  for (const Parameter& parameter : parameters.all())
+    at::Tensor(parameter.tensor.detach()).copy_(initial_values(parameter, kSeedsOfItsOwn + comm.rank()));
+}
+
+void broadcast_buffers(const std::vector<at::Tensor>& buffers, Comm& comm) {
+  std::map<at::ScalarType, std::vector<at::Tensor>> by_type;
+  for (const at::Tensor& buffer : buffers) by_type[buffer.scalar_type()].push_back(buffer);
+  const at::NoGradGuard no_grad;
+  for (const auto& [type, same] : by_type) {
+    std::vector<at::Tensor> flat;
+    for (const at::Tensor& buffer : same) flat.push_back(buffer.reshape({-1}));
+    const at::Tensor message = at::cat(flat);
+    comm.broadcast(message, 0, "buffers").wait();
+    std::int64_t begin = 0;
+    for (at::Tensor buffer : same) {
+      buffer.copy_(message.narrow(0, begin, buffer.numel()).view(buffer.sizes()));
+      begin += buffer.numel();
+    }
+  }
+}
+
+Evaluation mean_over_ranks(Evaluation mine, Comm& comm) {
+  if (comm.size() == 1) return mine;
+  std::vector<double> sums;
+  bool complete = true;
+  for (const std::string& bytes : comm.all_gather_text(as_bytes(as_sums(mine)), "scores")) {
+    const std::vector<double> theirs = as_numbers(bytes);
+    complete = complete && theirs.front() != 0;
+    sums.resize(std::max(sums.size(), theirs.size()));
+    for (std::size_t i = 0; i < theirs.size(); ++i) sums[i] += theirs[i];
+  }
+  if (!complete) return {};
+  const double samples = sums[1];
+  mine.samples = std::llround(samples);
+  mine.loss = sums[2] / samples;
+  const double* next = sums.data() + 3;
+  for (ChannelScores& channel : mine.channels) {
+    for (double* const score :
+         {&channel.rmse, &channel.persistence_rmse, &channel.climatology_rmse, &channel.acc})
+      *score = *next++ / samples;
+  }
+  return mine;
+}
+
+}  // namespace isobar

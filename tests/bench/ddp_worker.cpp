@@ -1,0 +1,184 @@
+// One rank of the data-parallel step of `bench ddp`. Usage: bench_ddp_worker FOLDER, which holds case.json,
+// in the environment of a rank; rank 0 writes the weights and batches that both sides use. Then it answers
+// commands (worker.h), which all ranks must get.
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "bench/serve.h"
+#include "bench/worker_data.h"
+#include "comm/comm.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "data/loader.h"
+#include "device/device.h"
+#include "model/fused_vit.h"
+#include "model/relative_l2.h"
+#include "model/vit.h"
+#include "train/fused_adam.h"
+#include "train/grad_scaler.h"
+#include "train/gradient_sync.h"
+#include "train/replicas.h"
+#include "train/weights.h"
+
+using namespace isobar;
+using Json = nlohmann::ordered_json;
+using Words = std::vector<std::string>;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A model with all that trains it, averaged over `comm`.
+class Replica {
+ public:
+  Replica(bool fused, const VitShape& shape, const OptimConfig& optim, const fs::path& weights, Comm& comm,
+          const CommConfig& config)
+      : optim_(optim), scaler_({.mode = "none"}, at::kCPU) {
+    if (fused) {
+      loss_ = [model = FusedVit(parameters_, shape, {}, "auto")](const Batch& batch) {
+        return model.loss(batch.input, batch.target);
+      };
+    } else {
+      optim_.kernel = "libtorch";  // as PyTorch's Adam, fused=True
+      loss_ = [model = Vit(parameters_, shape)](const Batch& batch) {
+        return relative_l2(model(batch.input), batch.target);
+      };
+    }
+    parameters_.materialise(1, at::kCPU);
+    load_weights(parameters_, weights);
+    broadcast_weights(parameters_, comm);
+    adam_ = std::make_unique<FusedAdam>(parameters_, optim_, FusionConfig{});
+    sync_ = make_gradient_sync(parameters_, comm, config);
+  }
+
+  at::Tensor step(const Batch& batch) {
+    parameters_.zero_gradients();
+    sync_->begin();
+    const at::Tensor loss = loss_(batch);
+    sync_->backward(loss);
+    sync_->finish();
+    adam_->step(optim_.lr, scaler_);
+    return loss.detach();
+  }
+
+ private:
+  OptimConfig optim_;
+  Parameters parameters_;
+  std::function<at::Tensor(const Batch&)> loss_;
+  std::unique_ptr<FusedAdam> adam_;
+  GradScaler scaler_;
+  std::unique_ptr<GradientSync> sync_;
+};
+
+class Rank {
+ public:
+  explicit Rank(const fs::path& folder)
+      : weights_(folder / "weights.safetensors"),
+        sheet_(Json::parse(read_text_file(folder / "case.json", 1 << 20))),
+        environment_(read_rank_environment()),
+        shape_(shape_of(sheet_)) {
+    set_up_cpu(sheet_["threads"]);
+    optim_.lr = sheet_["lr"];
+    optim_.beta1 = sheet_["beta1"];
+    optim_.beta2 = sheet_["beta2"];
+    optim_.eps = sheet_["eps"];
+    make_batches(folder / "batches.safetensors");
+    if (environment_.rank != 0) return;
+    Parameters parameters;
+    const Vit model(parameters, shape_);
+    parameters.materialise(1, at::kCPU);
+    save_weights(parameters, weights_);
+  }
+
+  /// reset MODEL BACKEND SYNC: from now on the step of this kind, from the first weights. MODEL: plain,
+  /// fused.
+  Json reset(const Words& words) {
+    CommConfig config;
+    config.backend = words.at(1);
+    config.sync = words.at(2);
+    config.timeout_s = 60;
+    config.probe = false;
+    replica_.reset();
+    if (comms_.count(config.backend) == 0) {
+      RankEnvironment environment = environment_;
+      environment.meeting_file += "-" + config.backend;
+      comms_.emplace(config.backend, Comm(environment, config, false));
+    }
+    Comm& comm = comms_.at(config.backend);
+    replica_ = std::make_unique<Replica>(words.at(0) == "fused", shape_, optim_, weights_, comm, config);
+    comm_ = &comm;
+    steps_ = 0;
+    return {{"backend", comm.backend()}};
+  }
+
+  /// losses N: means over ranks.
+  Json losses(const Words& words) {
+    std::vector<double> out;
+    for (int i = 0; i < std::stoi(words.at(0)); ++i) {
+      const std::vector<double> all = comm_->all_gather_numbers(step().item<double>(), "losses");
+      out.push_back(std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size()));
+    }
+    return {{"losses", out}};
+  }
+
+  /// run N: microseconds of each step.
+  Json run(const Words& words) {
+    std::vector<double> out;
+    comm_->barrier("block");
+    for (int i = 0; i < std::stoi(words.at(0)); ++i) {
+      const auto begin = std::chrono::steady_clock::now();
+      step();
+      out.push_back(
+          std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count());
+    }
+    return {{"step", out}};
+  }
+
+ private:
+  void make_batches(const fs::path& file) {
+    const std::vector<std::int64_t> sizes = {sheet_["batch"], shape_.channels, shape_.height, shape_.width};
+    NamedTensors tensors;
+    for (int i = 0; i < sheet_["batches"]; ++i) {
+      Batch batch;
+      for (auto [tensor, name] : {std::pair(&batch.input, "input."), std::pair(&batch.target, "target.")}) {
+        const at::Tensor joint = random_field(name + std::to_string(i), sizes);
+        tensors.emplace_back(name + std::to_string(i), joint);
+        *tensor = joint.slice(0, environment_.rank, joint.size(0), environment_.world).contiguous();
+      }
+      batches_.push_back(batch);
+    }
+    if (environment_.rank == 0) write_tensors(file, tensors);
+  }
+
+  at::Tensor step() { return replica_->step(batches_[steps_++ % batches_.size()]); }
+
+  fs::path weights_;
+  Json sheet_;
+  RankEnvironment environment_;
+  VitShape shape_;
+  OptimConfig optim_;
+  std::vector<Batch> batches_;
+  std::map<std::string, Comm> comms_;
+  Comm* comm_ = nullptr;
+  std::unique_ptr<Replica> replica_;
+  std::size_t steps_ = 0;
+};
+
+int serve_rank(int argc, char** argv) {
+  if (argc != 2) throw Error("which folder?", "bench_ddp_worker FOLDER", "./isobar bench ddp starts it");
+  Rank rank(argv[1]);
+  const auto bound = [&](Json (Rank::*method)(const Words&)) {
+    return [&rank, method](const Words& words) { return (rank.*method)(words); };
+  };
+  serve({{"reset", bound(&Rank::reset)}, {"losses", bound(&Rank::losses)}, {"run", bound(&Rank::run)}});
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return guarded_main("bench_ddp_worker", [&] { return serve_rank(argc, argv); });
+}

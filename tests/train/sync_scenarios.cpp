@@ -1,0 +1,299 @@
+// What each rank does in the tests of gradients over ranks; the tests start these as processes.
+#include <ATen/ops/equal.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "core/clock.h"
+#include "core/fault.h"
+#include "support/rank_scenarios.h"
+#include "train/sync_world.h"
+
+using namespace isobar;
+using namespace isobar::testing;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+const OptimConfig kOptim{.lr = 1e-3};
+
+template <class Model>
+struct Replica {
+  template <class... Arguments>
+  Replica(Comm& comm, const CommConfig& config, const Arguments&... arguments)
+      : model(arguments...), adam(start(model.parameters, comm), kOptim) {
+    sync = make_gradient_sync(model.parameters, comm, config);
+  }
+  /// Each rank comes with weights of its own and leaves with those of rank 0.
+  static Parameters& start(Parameters& parameters, Comm& comm) {
+    parameters.materialise(3 + comm.rank(), at::kCPU);
+    broadcast_weights(parameters, comm);
+    return parameters;
+  }
+  Model model;
+  Adam adam;
+  std::unique_ptr<GradientSync> sync;
+};
+
+/// Ten steps over ranks, beside one process on the joint batch.
+template <class Model, class... Arguments>
+int ten_steps(const CommConfig& config, std::int64_t accumulate, const Arguments&... arguments) {
+  Comm comm = joined(config);
+  Findings findings;
+  findings.check(comm.backend() == config.backend, "the backend is " + comm.backend());
+  Replica<Model> replica(comm, config, arguments...);
+  Model alone(arguments...);  // goes its own way
+  Adam adam(alone.parameters, kOptim);
+  Model probe(arguments...);  // gets the replica's weights in each step
+  for (std::int64_t step = 0; step < 10; ++step) {
+    const auto joint = joint_batch(kOddVit, 2 * comm.size() * accumulate, step);
+    copy_weights(replica.model.parameters, probe.parameters);
+    loss_and_gradients(probe, "none", joint.first, joint.second);
+    SyncFigures figures;
+    const double mine = synced_gradients(replica.model, *replica.sync, comm, joint, accumulate, &figures);
+    const double error = gradient_error(replica.model.parameters, probe.parameters);
+    findings.check(error <= 1, fmt::format("step {}: gradients are {:.3g} times too far off", step, error));
+    const bool rebuilds = config.sync == "reducer" && step == 1;  // it sends its new order around
+    findings.check(
+        rebuilds || figures.calls == replica.sync->planned_calls(),
+        fmt::format("step {}: {} calls, planned {}", step, figures.calls, replica.sync->planned_calls()));
+    replica.adam.step(kOptim.lr);
+    findings.check(equal_on_ranks(comm, bits_of(replica.model.parameters)),
+                   fmt::format("step {}: weights differ over ranks", step));
+    const double expected =
+        loss_and_gradients(alone, "none", joint.first, joint.second).template item<double>();
+    adam.step(kOptim.lr);
+    const std::vector<double> losses = comm.all_gather_numbers(mine, "losses");
+    const double mean = std::accumulate(losses.begin(), losses.end(), 0.0) / comm.size();
+    findings.check(std::fabs(mean - expected) <= kLoss,
+                   fmt::format("step {}: loss {:.9g}, alone {:.9g}", step, mean, expected));
+  }
+  return findings.count();
+}
+
+/// ten_steps BACKEND SYNC MODEL ACCUMULATE [overlap=off]
+int run_ten_steps(const Words& words) {
+  CommConfig config = small_buckets(words.at(0), words.at(1));
+  config.overlap = words.size() < 5;
+  const std::int64_t accumulate = std::stoll(words.at(3));
+  if (words.at(2) == "plain") return ten_steps<PlainModel>(config, accumulate, kOddVit);
+  return ten_steps<FusedModel>(config, accumulate, kOddVit, FusionConfig{});
+}
+
+/// Our buckets and the Reducer on the same gradients. bits BACKEND
+int run_bits(const Words& words) {
+  const CommConfig ours = small_buckets(words.at(0), "buckets");
+  const CommConfig theirs = small_buckets(words.at(0), "reducer");
+  Comm comm = joined(ours);
+  Findings findings;
+  Replica<FusedModel> a(comm, ours, kOddVit, FusionConfig{});
+  Replica<FusedModel> b(comm, theirs, kOddVit, FusionConfig{});
+  for (std::int64_t step = 0; step < 4; ++step) {
+    const auto joint = joint_batch(kOddVit, 2 * comm.size(), step);
+    synced_gradients(a.model, *a.sync, comm, joint, 1);
+    synced_gradients(b.model, *b.sync, comm, joint, 1);
+    findings.check(bits_of(a.model.parameters, true) == bits_of(b.model.parameters, true),
+                   fmt::format("step {}: gradients differ", step));
+    a.adam.step(kOptim.lr);
+    b.adam.step(kOptim.lr);
+    findings.check(bits_of(a.model.parameters) == bits_of(b.model.parameters),
+                   fmt::format("step {}: weights differ", step));
+  }
+  return findings.count();
+}
+
+/// The collectives of a step of cpu_tiny. plan BACKEND BUCKET_MB FIRST_MB CALLS
+int run_plan(const Words& words) {
+  constexpr VitShape kTiny = {.height = 72, .width = 144, .embed = 96, .depth = 4, .heads = 2};
+  CommConfig config = small_buckets(words.at(0), "buckets");
+  config.bucket_mb = std::stod(words.at(1));
+  config.first_bucket_mb = std::stod(words.at(2));
+  Comm comm = joined(config);
+  Findings findings;
+  Replica<PlainModel> replica(comm, config, kTiny);
+  for (const std::int64_t expected : {std::int64_t{1}, std::stol(words.at(3))}) {
+    SyncFigures figures;
+    synced_gradients(replica.model, *replica.sync, comm, joint_batch(kTiny, comm.size(), 1), 1, &figures);
+    findings.check(figures.calls == expected, fmt::format("{} calls", figures.calls));
+    const std::int64_t ring = 2 * (comm.size() - 1) * replica.model.parameters.count() * 4 / comm.size();
+    findings.check(figures.wire_bytes >= ring && figures.wire_bytes < ring * 1001 / 1000,
+                   fmt::format("{} bytes sent, a ring sends {}", figures.wire_bytes, ring));
+    findings.check(figures.total_us > 0, "no time passed");
+  }
+  config.sync = "reducer";  // which cuts by the same rule
+  Replica<PlainModel> peer(comm, config, kTiny);
+  SyncFigures figures;
+  for (int step = 0; step < 3; ++step)
+    synced_gradients(peer.model, *peer.sync, comm, joint_batch(kTiny, comm.size(), 1), 1, &figures);
+  findings.check(figures.calls == std::stol(words.at(3)),
+                 fmt::format("{} calls of the Reducer", figures.calls));
+  return findings.count();
+}
+
+/// Ten steps in 16 bits. An infinite loss on the last rank makes all of them skip that step. half BACKEND
+/// SYNC MODE
+int run_half(const Words& words) {
+  const CommConfig config = small_buckets(words.at(0), words.at(1));
+  Comm comm = joined(config);
+  Findings findings;
+  FusedModel model(kOddVit, FusionConfig{});
+  FusedAdam adam(model.parameters, kOptim, FusionConfig{});
+  const AmpConfig amp{.mode = words.at(2), .init_scale = 1024};
+  GradScaler scaler(amp, at::kCPU);
+  const auto sync = make_gradient_sync(model.parameters, comm, config);
+  for (std::int64_t step = 0; step < 10; ++step) {
+    const auto joint = joint_batch(kOddVit, 2 * comm.size(), step);
+    model.parameters.zero_gradients();
+    sync->begin();
+    Autocast autocast(amp.mode, at::kCPU);
+    at::Tensor loss = model.loss(strided(joint.first, comm.rank(), comm.size()),
+                                 strided(joint.second, comm.rank(), comm.size()));
+    autocast.end();
+    const bool overflows = step == 4;
+    if (overflows && comm.rank() == comm.size() - 1) loss = loss.mul(INFINITY);
+    sync->backward(scaler.scale(loss));
+    sync->finish();
+    const std::string before = bits_of(model.parameters);
+    adam.step(kOptim.lr, scaler);
+    findings.check((bits_of(model.parameters) == before) == overflows,
+                   fmt::format("step {}: skipped or not", step));
+    findings.check(equal_on_ranks(comm, bits_of(model.parameters)),
+                   fmt::format("step {}: weights differ over ranks", step));
+  }
+  findings.check(adam.steps() == 9, fmt::format("{} updates", adam.steps()));
+  const double scale = scaler.scale_value().item<double>();
+  findings.check(!scaler.active() || scale == 512, fmt::format("scale {}", scale));
+  return findings.count();
+}
+
+/// Six steps, and three that others go on from with a layout of their own. again BACKEND KERNEL
+int run_again(const Words& words) {
+  const CommConfig config = small_buckets(words.at(0), "buckets");
+  Comm comm = joined(config);
+  OptimConfig optim = kOptim;
+  FusionConfig fusion;
+  fusion.adam = words.at(1) != "plain";
+  if (fusion.adam) optim.kernel = words.at(1);
+  GradScaler scaler(AmpConfig{}, at::kCPU);
+  const auto steps = [&](FusedModel& model, FusedAdam& adam, std::int64_t from) {
+    const auto sync = make_gradient_sync(model.parameters, comm, config);
+    for (std::int64_t step = from; step < from + 3; ++step) {
+      synced_gradients(model, *sync, comm, joint_batch(kOddVit, 2 * comm.size(), step), 1);
+      adam.step(kOptim.lr, scaler);
+    }
+  };
+  FusedModel first(kOddVit, fusion);
+  FusedAdam first_adam(first.parameters, optim, fusion);
+  steps(first, first_adam, 0);
+  FusedModel second(kOddVit, fusion);  // as a checkpoint would bring it back: by name
+  FusedAdam second_adam(second.parameters, optim, fusion);
+  copy_weights(first.parameters, second.parameters);
+  const std::vector<NamedTensor> saved = first_adam.moments();
+  const std::vector<NamedTensor> place = second_adam.moments();
+  for (std::size_t i = 0; i < saved.size(); ++i) at::Tensor(place[i].tensor).copy_(saved[i].tensor);
+  second_adam.set_steps(first_adam.steps());
+  Findings findings;
+  findings.check(first.parameters.layout_version() == 1, "was not laid out anew");
+  findings.check(second.parameters.layout_version() == 0, "was laid out early");
+  steps(first, first_adam, 3);
+  steps(second, second_adam, 3);
+  findings.check(bits_of(first.parameters) == bits_of(second.parameters), "weights differ");
+  return findings.count();
+}
+
+/// What the mistakes do. fault BACKEND SYNC NAME
+int run_fault(const Words& words) {
+  const CommConfig config = small_buckets(words.at(0), words.at(1));
+  const std::string name = words.at(2);
+  Comm comm = joined(config);
+  Findings findings;
+  Replica<PlainModel> right(comm, config, kOddVit);
+  set_fault(name, /*ms=*/150, "load", 0, /*rank=*/1);
+  Replica<PlainModel> wrong(comm, config, kOddVit);
+  const auto distance = [&] {  // of weights from those of rank 0
+    const at::Tensor first = wrong.model.parameters.values().clone();
+    comm.broadcast(first, 0, "weights").wait();
+    return difference(first, wrong.model.parameters.values());
+  };
+  const double start = distance();
+  for (std::int64_t step = 0; step < 3; ++step) {
+    const auto joint = joint_batch(kOddVit, 2 * comm.size(), step);
+    set_fault("none", 0, "load", 0);
+    synced_gradients(right.model, *right.sync, comm, joint, 1);
+    set_fault(name, 150, "load", 0, 1);
+    const std::int64_t begin_us = steady_us();
+    synced_gradients(wrong.model, *wrong.sync, comm, joint, 1);
+    const std::int64_t us = steady_us() - begin_us;
+    if (name == "no_broadcast") {
+      wrong.adam.step(kOptim.lr);
+      continue;
+    }
+    const double factor = name == "sum_gradients" ? comm.size() : 1;
+    const at::Tensor expected = right.model.parameters.gradients() * factor;
+    findings.check(difference(wrong.model.parameters.gradients(), expected) <= 1e-6 * largest(expected),
+                   fmt::format("step {}: gradients", step));
+    findings.check(name != "slow_rank" || us >= 150'000, fmt::format("{} us", us));
+  }
+  if (name == "no_broadcast" && comm.rank() > 0) {
+    findings.check(start > 0.01, fmt::format("weights begin {} apart", start));
+    findings.check(std::fabs(distance() / start - 1) < 0.2, "they came together");
+  } else {
+    distance();
+  }
+  return findings.count();
+}
+
+/// Buffers and scores. replicas BACKEND
+int run_replicas(const Words& words) {
+  CommConfig config = small_buckets(words.at(0), "at_end");
+  config.broadcast_buffers = true;
+  Comm comm = joined(config);
+  Findings findings;
+  PlainModel model(kOddVit);
+  const std::vector<at::Tensor> buffers = {at::full({3, 2}, comm.rank(), at::kFloat),
+                                           at::full({}, comm.rank() + 5, at::kLong),
+                                           at::full({4}, comm.rank(), at::kFloat)};
+  const auto with = make_gradient_sync(model.parameters, comm, config, buffers);
+  const auto without = make_gradient_sync(model.parameters, comm, config);
+  SyncFigures figures;
+  const auto joint = joint_batch(kOddVit, comm.size(), 0);
+  synced_gradients(model, *without, comm, joint, 1, &figures);
+  findings.check(figures.calls == 1, "a model without buffers costs nothing");
+  synced_gradients(model, *with, comm, joint, 1, &figures);
+  findings.check(figures.calls == 3, "one message a type");
+  findings.check(buffers[0].eq(0).all().item<bool>() && buffers[2].eq(0).all().item<bool>() &&
+                     buffers[1].item<std::int64_t>() == 5,
+                 "the buffers are those of rank 0");
+  Evaluation mine;
+  mine.complete = true;
+  mine.samples = 1 + comm.rank();
+  mine.loss = 10.0 * comm.rank();
+  mine.channels = {{"u10m", 1.0 + comm.rank(), 2, 3, 4}};
+  const Evaluation all = mean_over_ranks(mine, comm);
+  double samples = 0, loss = 0, rmse = 0;
+  for (int r = 0; r < comm.size(); ++r) {
+    samples += 1 + r;
+    loss += 10.0 * r * (1 + r);
+    rmse += (1.0 + r) * (1 + r);
+  }
+  findings.check(all.complete && all.samples == std::llround(samples), "samples");
+  findings.check(std::fabs(all.loss - loss / samples) < 1e-12, "loss");
+  findings.check(std::fabs(all.headline().rmse - rmse / samples) < 1e-12, "rmse");
+  findings.check(std::fabs(all.headline().acc - 4) < 1e-12, "acc");
+  if (comm.rank() == comm.size() - 1) mine = {};
+  findings.check(!mean_over_ranks(mine, comm).complete, "one incomplete, all incomplete");
+  return findings.count();
+}
+
+const AddScenario add_ten_steps{"ten_steps", run_ten_steps};
+const AddScenario add_bits{"bits", run_bits};
+const AddScenario add_plan{"plan", run_plan};
+const AddScenario add_half{"half", run_half};
+const AddScenario add_again{"again", run_again};
+const AddScenario add_fault{"fault", run_fault};
+const AddScenario add_replicas{"replicas", run_replicas};
+
+}  // namespace
+
+int main(int argc, char** argv) { return scenario_main(argc, argv); }

@@ -1,0 +1,135 @@
+// Ways to average gradients in a process alone: what goes wrong, said in words, and what is left then.
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/ones.h>
+
+#include <catch2/catch.hpp>
+
+#include "core/fault.h"
+#include "support/errors.h"
+#include "train/schedule.h"
+#include "train/sync_world.h"
+
+using namespace isobar;
+using namespace isobar::testing;
+
+namespace {
+
+/// Two parameters of eight values.
+struct Pair {
+  Pair() {
+    first = parameters.add({.name = "first", .full_shape = {8}, .init = Init::ones});
+    second = parameters.add({.name = "second", .full_shape = {8}, .init = Init::ones});
+    parameters.materialise(1, at::kCPU);
+  }
+  at::Tensor loss() const { return (first * first).sum() + (second * 3).sum(); }
+  Parameters parameters;
+  at::Tensor first, second;
+};
+
+struct Alone {
+  explicit Alone(const std::string& name) : config(small_buckets("gloo", name)) {
+    sync = make_gradient_sync(pair.parameters, comm, config);
+  }
+  SyncFigures step(const at::Tensor& loss) {
+    pair.parameters.zero_gradients();
+    sync->begin();
+    sync->backward(loss);
+    return sync->finish();
+  }
+  Pair pair;
+  Comm comm;
+  CommConfig config;
+  std::unique_ptr<GradientSync> sync;
+};
+
+}  // namespace
+
+TEST_CASE("a name that is none is refused") {
+  CHECK_THAT(error_of([] { Alone alone("gossip"); }), says("gossip") && says("comm.sync") && says("at_end"));
+}
+
+TEST_CASE("a parameter without a gradient is told by its name") {
+  for (const char* const name : {"buckets", "per_parameter"}) {
+    INFO(name);
+    Alone alone(name);
+    CHECK_THAT(failure_of([&] { alone.step((alone.pair.second * 3).sum()); }),
+               says("1 of 2 gradients") && says("first"));
+    CHECK_NOTHROW(alone.step(alone.pair.loss()));
+    CHECK(alone.pair.first.grad().eq(2).all().item<bool>());
+  }
+  Alone reducer("reducer");
+  reducer.step(reducer.pair.loss());
+  reducer.sync->begin();
+  reducer.sync->backward((reducer.pair.second * 3).sum());
+  reducer.sync->finish();
+  CHECK_THAT(failure_of([&] { reducer.sync->begin(); }), says("not all gradients"));
+}
+
+TEST_CASE("two backward passes where one was announced are told") {
+  for (const char* const name : {"buckets", "per_parameter"}) {
+    Alone alone(name);
+    alone.sync->begin();
+    alone.sync->backward(alone.pair.loss());
+    CHECK_THAT(failure_of([&] { alone.pair.loss().backward(); }),
+               says("came twice") && says("train.accumulate"));
+  }
+  Alone alone("at_end");
+  CHECK_THAT(failure_of([&] { alone.sync->finish(); }), says("no such pass was announced"));
+  alone.sync->begin(/*last_micro_batch=*/false);
+  alone.sync->backward(alone.pair.loss());
+  CHECK_THAT(failure_of([&] { alone.sync->finish(); }), says("no such pass was announced"));
+}
+
+TEST_CASE("after a backward pass that threw the next step is right") {
+  for (const char* const name : {"buckets", "at_end", "per_parameter"}) {
+    INFO(name);
+    Alone alone(name);
+    for (const bool cut : {false, true}) {  // with the one bucket of the first step, and with those after it
+      const at::Tensor loss = alone.pair.loss();
+      {
+        const at::NoGradGuard no_grad;
+        alone.pair.first.mul_(1);  // its backward needs the value as it was
+      }
+      alone.sync->begin();
+      CHECK_THROWS(alone.sync->backward(loss));
+      alone.step(alone.pair.loss());
+      CHECK(alone.pair.first.grad().eq(2).all().item<bool>());
+      CHECK(alone.pair.second.grad().eq(3).all().item<bool>());
+      CHECK((cut || name == std::string("buckets") || alone.pair.parameters.layout_version() == 0));
+    }
+  }
+}
+
+TEST_CASE("buckets are cut in the order in which gradients came, once") {
+  Alone alone("buckets");
+  CHECK(alone.sync->planned_calls() == 1);
+  alone.config.bucket_mb = 1e-5;
+  alone.config.first_bucket_mb = 1;  // the smaller cap counts
+  const auto sync = make_gradient_sync(alone.pair.parameters, alone.comm, alone.config);
+  for (int step = 0; step < 3; ++step) {
+    sync->begin();
+    CHECK(sync->planned_calls() == (step == 0 ? 1 : 2));
+    sync->backward((alone.pair.first * alone.pair.first.detach()).sum() +
+                   (alone.pair.second.exp().log().exp().log() * 3).sum());
+    sync->finish();
+  }
+  CHECK(alone.pair.parameters.layout_version() == 1);
+}
+
+TEST_CASE("the learning rate grows with the batch as its rule says") {
+  Config config;
+  config.optim.lr = 1e-3;
+  config.train.global_batch = 64;
+  config.schedule.base_batch = 16;
+  CHECK(peak_learning_rate(config) == 1e-3);
+  config.schedule.lr_rule = "linear";
+  CHECK(peak_learning_rate(config) == Approx(4e-3));
+  config.schedule.warmup_steps = 8;
+  CHECK(learning_rate(config.schedule, peak_learning_rate(config), 1, 1000) == Approx(1e-3));
+  config.schedule.lr_rule = "sqrt";
+  CHECK(peak_learning_rate(config) == Approx(2e-3));
+  set_fault("lr_unscaled", 0, "load", 0);
+  CHECK(peak_learning_rate(config) == 1e-3);
+  set_fault("none", 0, "load", 0);
+}
