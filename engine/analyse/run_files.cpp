@@ -3,9 +3,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
+#include <span>
 
 #include "config/toml_text.h"
-#include "core/files.h"
 #include "core/text.h"
 #include "record/run_folder.h"
 
@@ -24,6 +25,18 @@ Stamp stamp_of(const fs::path& path) {
   struct stat status {};
   if (stat(path.c_str(), &status) != 0) return {};
   return {status.st_size, status.st_mtim.tv_sec * 1'000'000'000LL + status.st_mtim.tv_nsec, status.st_ino};
+}
+
+double silence_s(const fs::path& file) {
+  std::error_code code;
+  const fs::file_time_type grown = fs::last_write_time(file, code);
+  return code ? 0 : std::chrono::duration<double>(fs::file_time_type::clock::now() - grown).count();
+}
+
+std::string bytes_at(const FileDescriptor& file, const fs::path& path, std::uint64_t from, std::uint64_t to) {
+  std::string bytes(to - from, '\0');
+  pread_exactly(file, path, from, std::as_writable_bytes(std::span(bytes)));
+  return bytes;
 }
 
 bool is_run_folder(const fs::path& folder) {

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/files.h"
+
 namespace isobar {
 
 /// Names that are looked at in one folder.
@@ -21,6 +23,13 @@ struct Stamp {
 };
 
 Stamp stamp_of(const std::filesystem::path& path);
+
+/// Seconds since a file last grew; 0 when it is not there.
+double silence_s(const std::filesystem::path& file);
+
+/// Bytes of an open file from `from` to before `to`. Error when they are not there.
+std::string bytes_at(const FileDescriptor& file, const std::filesystem::path& path, std::uint64_t from,
+                     std::uint64_t to);
 
 /// Whether the folder holds run.toml or a stream.
 bool is_run_folder(const std::filesystem::path& folder);

@@ -1,11 +1,10 @@
 #include "analyse/run_reader.h"
 
 #include <algorithm>
-#include <chrono>
 #include <nlohmann/json.hpp>
-#include <span>
 
 #include "analyse/operators.h"
+#include "analyse/ranks.h"
 #include "analyse/run_files.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -24,18 +23,6 @@ constexpr std::uint64_t kTailBytes = 48 << 10;
 constexpr std::uint64_t kPieceBytes = 1 << 20;
 constexpr std::uint64_t kMostLineBytes = 8 << 10;
 constexpr std::uint64_t kMostSearchBytes = 64 << 20;
-
-double silence_s(const fs::path& stream) {
-  std::error_code code;
-  const fs::file_time_type grown = fs::last_write_time(stream, code);
-  return code ? 0 : std::chrono::duration<double>(fs::file_time_type::clock::now() - grown).count();
-}
-
-std::string bytes_at(const FileDescriptor& file, const fs::path& path, std::uint64_t from, std::uint64_t to) {
-  std::string bytes(to - from, '\0');
-  pread_exactly(file, path, from, std::as_writable_bytes(std::span(bytes)));
-  return bytes;
-}
 
 /// Gives whole lines of `bytes` to the builder.
 void take_lines(std::string_view bytes, EventParser& parser, RunViewBuilder& builder) {
@@ -185,6 +172,7 @@ std::string to_json(const RunReader& reader) {
               {"group", view.group},
               {"point", view.point},
               {"repeat", view.repeat},
+              {"world", summary.world},
               {"steps", summary.steps},
               {"wanted_steps", summary.wanted_steps},
               {"samples", summary.samples},
@@ -204,6 +192,7 @@ std::string to_json(const RunReader& reader) {
     out["operators"] = Json::parse(operators_json(table));
     out["operators"].erase("rows");
   }
+  if (summary.world > 1) out["ranks"] = Json::parse(ranks_json(read_ranks(reader.folder())));
   if (!summary.has_losses) {  // it only measures, or nobody ran it
     out.erase("first_loss");
     out.erase("loss");

@@ -14,7 +14,7 @@ enum class XAxis { step, epoch, time, samples };
 
 /// Rows of events with their four places; each place is non-decreasing. Step counts from 0, epoch is
 /// fractional (steps over steps per epoch where known), time is in seconds since the run began (a resumed
-/// attempt goes on behind the last), samples are those trained on before the event.
+/// attempt goes on behind the last), samples are those that all ranks trained on before the event.
 struct Places {
   Series step, epoch, time_s, samples;
   bool knows_samples = true;  ///< false for event files: their epoch and samples are not known
@@ -86,6 +86,7 @@ class RunSeries {
   double steps_per_epoch_ = 0;
   double attempt_begins_s_ = 0;
   double samples_ = 0;
+  double world_ = 1;  ///< ranks of this attempt
   double first_wall_s_ = 0;
   double attempt_samples_ = -1;  ///< trained on before this attempt, -1 = it does not say
   bool any_scalar_ = false;

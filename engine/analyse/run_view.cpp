@@ -16,6 +16,7 @@ namespace isobar {
 namespace {
 
 constexpr std::int64_t kSchema = 1;
+constexpr std::int64_t kMostWorld = 1'000'000;
 constexpr double kSilence_s =
     180;  // a run of another machine that says nothing for so long is taken for dead
 
@@ -23,6 +24,12 @@ constexpr double kSilence_s =
 std::int64_t sum_of(std::int64_t total, std::int64_t more) {
   constexpr std::int64_t kMost = 9'000'000'000'000'000;
   return std::clamp(total + more, -kMost, kMost);
+}
+
+/// A step says how many samples its rank trained on, and each rank has as many.
+std::int64_t samples_of_all(std::int64_t samples, std::int64_t world) {
+  constexpr std::int64_t kMost = 9'000'000'000'000'000;
+  return std::clamp(samples, -kMost / world, kMost / world) * world;
 }
 
 /// The channel of the first key "rmse_X".
@@ -163,6 +170,7 @@ void RunViewBuilder::take_run(const Event& event) {
     std::erase_if(view_.scores, [&](const RunScores& scores) { return scores.step > first_step_; });
   }
   view_.summary.wanted_steps = event.integer("wanted_steps");
+  view_.summary.world = std::clamp<std::int64_t>(event.integer("world", 1), 1, kMostWorld);
   view_.summary.flops_per_sample = event.number("flops_per_sample");
   ended_ = false;  // a resumed run goes on behind the `end` of its attempt before
 }
@@ -178,7 +186,8 @@ void RunViewBuilder::take_step(const Event& event) {
   RunSummary& summary = view_.summary;
   const std::int64_t step = event.integer("step");
   summary.steps = step + 1;
-  if (!partial_) summary.samples = sum_of(summary.samples, event.integer("samples"));
+  const std::int64_t samples = samples_of_all(event.integer("samples"), summary.world);
+  if (!partial_) summary.samples = sum_of(summary.samples, samples);
   summary.wall_s = earlier_wall_s_ + event.number("t_us") * 1e-6;
   view_.last_epoch = event.integer("epoch");
   summary.scale = event.number("scale", summary.scale);
@@ -191,7 +200,7 @@ void RunViewBuilder::take_step(const Event& event) {
   if (step == 0 && first_step_ == 0) summary.first_loss = summary.last_loss;
   if (view_.steps_per_epoch == 0 || summary.steps - first_step_ <= summary.warm_up_steps) return;
   ++steady_steps_;
-  steady_samples_ = sum_of(steady_samples_, event.integer("samples"));
+  steady_samples_ = sum_of(steady_samples_, samples);
   steady_us_ += event.number("step_us");
   for (const std::string& stage : stage_names()) {
     const EventField* const field = event.find(stage + "_us");
@@ -253,7 +262,9 @@ void RunViewBuilder::take_eval(const Event& event) {
 void RunViewBuilder::take_summary(const Event& event) {
   RunSummary& summary = view_.summary;
   summary.steps = event.integer("steps", summary.steps);
-  summary.samples = event.integer("samples", summary.samples);
+  // The summary of a rank that does not say how many there are is its own.
+  const std::int64_t more = event.find("world") == nullptr ? summary.world : 1;
+  if (event.find("samples") != nullptr) summary.samples = samples_of_all(event.integer("samples"), more);
   summary.wall_s = event.number("wall_us") * 1e-6;
   summary.has_losses = summary.measure.empty() && (summary.has_losses || event.find("loss") != nullptr);
   summary.first_loss = event.number("first_loss", summary.first_loss);
@@ -262,7 +273,7 @@ void RunViewBuilder::take_summary(const Event& event) {
   summary.skipped = event.integer("skipped", summary.skipped);
   summary.peak_flops_per_s = event.number("peak_flops_per_s");
   summary.peak_of_data_sheet = event.text("peak_source") == "data sheet";
-  summary.samples_per_s = event.number("samples_per_s");
+  summary.samples_per_s = event.number("samples_per_s") * static_cast<double>(more);
   summary.step_us = event.number("step_us", summary.step_us);
   summary.stall_us = event.number("stall_us");
   summary.ready_slots = event.number("queue_slots");

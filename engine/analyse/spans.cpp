@@ -31,9 +31,11 @@ std::pair<std::string, std::uint64_t> parts_of(const std::string& track) {
   return {track.substr(0, digits), number};
 }
 
-std::size_t rank_of(const std::string& track) {
-  static constexpr std::array<std::string_view, 3> kFirst = {"loop", "device", "upload"};
-  return static_cast<std::size_t>(std::find(kFirst.begin(), kFirst.end(), track) - kFirst.begin());
+std::size_t place_among(const std::string& track) {
+  static constexpr std::array<std::string_view, 6> kFirst = {"loop",      "device",  "bucket.",
+                                                             "gradients", "weights", "upload"};
+  const std::string name = track.starts_with("bucket.") ? "bucket." : track;
+  return static_cast<std::size_t>(std::find(kFirst.begin(), kFirst.end(), name) - kFirst.begin());
 }
 
 }  // namespace
@@ -48,6 +50,7 @@ void SpanTableBuilder::take(const Event& event) {
     }
     clear();
     table_.attempt = event.integer("attempt");
+    table_.origin_us = event.integer("origin_us", -1);
   }
 }
 
@@ -105,12 +108,12 @@ bool SpanReader::update() {
   return !lines.empty();
 }
 
-SpanTable read_spans(const fs::path& folder) {
-  SpanReader reader(folder);
+SpanTable read_spans(const fs::path& folder, int rank) {
+  SpanReader reader(folder, rank);
   while (reader.update()) {
   }
   if (reader.table().spans.empty()) {
-    throw Error("the run has no spans to draw", RunFolder{folder}.spans_file(0).string(),
+    throw Error("the run has no spans to draw", RunFolder{folder}.spans_file(rank).string(),
                 "a run keeps those of its first run.trace_steps steps: --set run.trace_steps=200");
   }
   return reader.table();
@@ -120,7 +123,7 @@ std::vector<std::size_t> ordered_tracks(const SpanTable& table) {
   std::vector<std::size_t> out(table.tracks.size());
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = i;
   const auto key = [&](std::size_t i) {
-    return std::tuple(rank_of(table.tracks[i]), parts_of(table.tracks[i]));
+    return std::tuple(place_among(table.tracks[i]), parts_of(table.tracks[i]));
   };
   std::sort(out.begin(), out.end(), [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
   return out;

@@ -32,6 +32,7 @@ struct SpanTable {
   std::vector<std::string> names;   ///< likewise
   std::vector<SpanRow> spans;
   std::int64_t attempt = 0;
+  std::int64_t origin_us = -1;  ///< steady clock at time 0, common to the ranks of one machine; -1 = not said
   std::int64_t unread_lines = 0;  ///< no events, or spans with a value that makes no sense
   std::int64_t left_out = 0;      ///< spans beyond kMostSpans, kMostTracks or kMostSpanNames
 };
@@ -81,12 +82,12 @@ class SpanReader {
   int restarts_ = 0;
 };
 
-/// All spans of rank 0 of the run in `folder`, of the newest attempt that has any. A run without spans is an
-/// Error (exit code 2) that says how to get some.
-SpanTable read_spans(const std::filesystem::path& folder);
+/// All spans of one rank of the run in `folder`, of the newest attempt that has any. A run without spans is
+/// an Error (exit code 2) that says how to get some.
+SpanTable read_spans(const std::filesystem::path& folder, int rank = 0);
 
-/// Places in `table.tracks` in the order in which a person reads them: loop, device, upload, then the others
-/// by name, load.2 before load.10.
+/// Places in `table.tracks` in the order in which a person reads them: loop, device, buckets of gradients in
+/// their order, upload, then the others by name, load.2 before load.10.
 std::vector<std::size_t> ordered_tracks(const SpanTable& table);
 
 }  // namespace isobar

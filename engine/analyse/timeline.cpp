@@ -14,12 +14,6 @@
 namespace isobar {
 namespace {
 
-/// What the loop does between steps.
-bool is_between_steps(std::string_view name) { return name == "validate" || name == "checkpoint"; }
-bool is_compute(std::string_view name) {
-  return name == "forward" || name == "backward" || name == "optimize" || name == "replay";
-}
-
 bool is_no_wait(std::string_view name) { return name != "wait"; }
 
 double median(std::vector<double> values) {
@@ -33,12 +27,6 @@ double median(std::vector<double> values) {
 double mean(const std::vector<double>& values) {
   if (values.empty()) return 0;
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-/// The first steps fill queues and caches: they are like no other.
-std::vector<StepWindow> steady_of(const std::vector<StepWindow>& windows) {
-  const std::size_t warm_up = windows.size() > 3 ? std::max<std::size_t>(1, windows.size() / 10) : 0;
-  return {windows.begin() + static_cast<std::ptrdiff_t>(warm_up), windows.end()};
 }
 
 std::vector<StepWindow> drawn_of(const std::vector<StepWindow>& windows,
@@ -187,20 +175,6 @@ std::vector<double> values_of(const RunSeries& series, std::string_view name, co
 
 }  // namespace
 
-std::vector<StepWindow> step_windows(const SpanTable& table) {
-  std::map<std::int64_t, StepWindow> windows;
-  for (const SpanRow& span : table.spans) {
-    if (table.tracks[span.track] != "loop" || is_between_steps(table.names[span.name])) continue;
-    const auto [place, is_new] =
-        windows.try_emplace(span.step, StepWindow{span.step, span.begin_us, span.end_us});
-    place->second.begin_us = std::min(place->second.begin_us, span.begin_us);
-    place->second.end_us = std::max(place->second.end_us, span.end_us);
-  }
-  std::vector<StepWindow> out;
-  for (const auto& [step, window] : windows) out.push_back(window);
-  return out;
-}
-
 Timeline make_timeline(const SpanTable& table, const RunSeries& series, const TimelineWish& wish) {
   const std::vector<StepWindow> windows = step_windows(table);
   if (windows.empty()) {
@@ -208,7 +182,7 @@ Timeline make_timeline(const SpanTable& table, const RunSeries& series, const Ti
                 "a run writes them once its first step is done");
   }
   Timeline out;
-  out.steady = steady_of(windows);
+  out.steady = steady_windows(windows);
   out.drawn = drawn_of(windows, out.steady, wish);
   out.begin_us = out.drawn.front().begin_us;
   for (const StepWindow& window : out.drawn) {
@@ -223,6 +197,7 @@ Timeline make_timeline(const SpanTable& table, const RunSeries& series, const Ti
   const Figures figures(table, out.steady);
   for (const std::size_t track : out.tracks) out.figures.push_back(figures.of_track(track));
   out.upload_beside_compute = figures.upload_beside_compute();
+  out.comm = comm_times(table);
 
   std::vector<double> lengths_us;
   for (const StepWindow& window : out.steady)

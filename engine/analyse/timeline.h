@@ -5,17 +5,11 @@
 #include <optional>
 #include <vector>
 
+#include "analyse/comm_times.h"
 #include "analyse/run_series.h"
 #include "analyse/spans.h"
 
 namespace isobar {
-
-/// From the beginning of the first stage of a step to the end of its last, on the host's clock.
-struct StepWindow {
-  std::int64_t step = 0;
-  std::int64_t begin_us = 0;
-  std::int64_t end_us = 0;
-};
 
 /// Which steps to draw.
 struct TimelineWish {
@@ -61,10 +55,8 @@ struct Timeline {
   std::optional<double> upload_beside_compute;
   std::optional<StallFigures> stall;  ///< nothing where step events have no `stall_us`
   std::optional<double> ready;        ///< mean of `queue_slots`
+  std::optional<CommTimes> comm;      ///< nothing where no collective was traced
 };
-
-/// Of every traced step, in order of their numbers; what the loop does between steps belongs to none.
-std::vector<StepWindow> step_windows(const SpanTable& table);
 
 /// Errors (exit code 2): no span of the training loop, a first step that was not traced.
 Timeline make_timeline(const SpanTable& table, const RunSeries& series, const TimelineWish& wish);

@@ -41,6 +41,16 @@ std::string timeline_json(const SpanTable& table, const Timeline& timeline, cons
   }
   Json tracks = Json::array();
   for (const TrackFigures& figures : timeline.figures) tracks.push_back(to_json(table, figures));
+  Json comm = nullptr;
+  if (timeline.comm) {
+    comm = {{"total_us", timeline.comm->total_us},
+            {"exposed_us", timeline.comm->exposed_us},
+            {"waiting_us", timeline.comm->waiting_us},
+            {"calls", timeline.comm->calls},
+            {"bytes", timeline.comm->bytes},
+            {"overlap", or_null(timeline.comm->overlap)},
+            {"backward_overlap", or_null(timeline.comm->backward_overlap)}};
+  }
   Json stall = nullptr;
   if (timeline.stall) stall = {{"step_us", timeline.stall->step_us}, {"of_step", timeline.stall->of_step}};
   const Json out = {{"run", run},
@@ -58,6 +68,7 @@ std::string timeline_json(const SpanTable& table, const Timeline& timeline, cons
                       {"median_step_us", timeline.median_step_us},
                       {"tracks", tracks},
                       {"upload_beside_compute", or_null(timeline.upload_beside_compute)},
+                      {"comm", comm},
                       {"stall", stall},
                       {"queue_slots", or_null(timeline.ready)}}},
                     {"left_out", table.left_out},

@@ -25,7 +25,7 @@ struct Look {
   char letter;
   int colour;  ///< of the escape code
 };
-constexpr std::array<Look, 13> kLooks = {{{"load", 'L', 33},
+constexpr std::array<Look, 16> kLooks = {{{"load", 'L', 33},
                                           {"copy", 'C', 36},
                                           {"forward", 'F', 32},
                                           {"backward", 'B', 34},
@@ -37,7 +37,10 @@ constexpr std::array<Look, 13> kLooks = {{{"load", 'L', 33},
                                           {"normalise", 'n', 32},
                                           {"wait", 'w', 90},
                                           {"upload", 'u', 36},
-                                          {"replay", 'R', 35}}};
+                                          {"replay", 'R', 35},
+                                          {"all-reduce", 'A', 31},
+                                          {"all_reduce", 'A', 31},
+                                          {"broadcast", 'T', 31}}};
 constexpr std::string_view kOtherLetters = "abcdefghijklmopqstvxyzADEGHIJKNPQTUWXYZ0123456789";
 
 const Look* look_of(std::string_view name) {
@@ -226,6 +229,20 @@ std::vector<std::string> draw_timeline(const SpanTable& table, const Timeline& t
   return out;
 }
 
+namespace {
+
+std::string comm_text(const CommTimes& comm) {
+  std::string out = fmt::format("{:.3f} ms a step under way in {:.6g} {}", comm.total_us * 1e-3, comm.calls,
+                                comm.calls == 1 ? "call" : "calls");
+  if (comm.overlap && comm.backward_overlap)
+    out += fmt::format(", {:.1f} % of it beside compute ({:.1f} % beside backward)", 100 * *comm.overlap,
+                       100 * *comm.backward_overlap);
+  return out + fmt::format("; {:.3f} ms exposed, ready and waiting for other ranks {:.3f} ms",
+                           comm.exposed_us * 1e-3, comm.waiting_us * 1e-3);
+}
+
+}  // namespace
+
 std::vector<std::string> timeline_lines(const SpanTable& table, const Timeline& timeline) {
   std::vector<std::string> out;
   out.push_back(fmt::format("  Over steps {} to {}; a step takes {:.2f} ms (mean; median {:.2f})",
@@ -250,6 +267,7 @@ std::vector<std::string> timeline_lines(const SpanTable& table, const Timeline& 
         fmt::format("  upload       {:.1f} % of its time runs beside compute (forward, backward, optimize)",
                     100 * *timeline.upload_beside_compute));
   }
+  if (timeline.comm) out.push_back("  comm         " + comm_text(*timeline.comm));
   if (timeline.stall) {
     out.push_back(fmt::format("  stall        {:.3f} ms a step (mean), {:.1f} % of the step",
                               timeline.stall->step_us * 1e-3, 100 * timeline.stall->of_step));

@@ -10,6 +10,7 @@
 
 #include "analyse/curve_svg.h"
 #include "analyse/operators.h"
+#include "analyse/ranks.h"
 #include "analyse/run_files.h"
 #include "analyse/run_reader.h"
 #include "cli/gradients_command.h"
@@ -82,6 +83,9 @@ void print_whole(const RunReader& reader, Console& console) {
   for (const std::string& line : summary_lines(view.summary, view.provenance)) console.line(line);
   if (view.unread_lines > 0)
     console.line(fmt::format("  {} lines of the stream could not be read", view.unread_lines));
+  if (view.summary.world > 1) {
+    for (const std::string& line : rank_lines(read_ranks(reader.folder()))) console.line(line);
+  }
   console.line("  run          " + reader.folder().string());
 }
 

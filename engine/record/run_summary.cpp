@@ -11,7 +11,8 @@
 namespace isobar {
 
 double RunSummary::mfu() const {
-  return peak_flops_per_s > 0 ? samples_per_s * flops_per_sample / peak_flops_per_s : 0;
+  if (!(peak_flops_per_s > 0)) return 0;
+  return samples_per_s / static_cast<double>(world) * flops_per_sample / peak_flops_per_s;
 }
 
 std::int64_t warm_up_steps(std::int64_t steps_per_epoch) {
@@ -30,6 +31,8 @@ JsonLine summary_event(const RunSummary& summary) {
   line.add("steps", summary.steps)
       .add("samples", summary.samples)
       .add("wall_us", std::llround(summary.wall_s * 1e6));
+  if (summary.world > 1)
+    line.add("world", summary.world);  // then the two figures of samples are of all ranks
   if (summary.has_losses) line.add("first_loss", summary.first_loss).add("loss", summary.last_loss);
   if (summary.scale > 0) line.add("scale", summary.scale).add("skipped", summary.skipped);
   line.add("samples_per_s", summary.samples_per_s).add("step_us", summary.step_us);
@@ -159,7 +162,9 @@ std::vector<std::string> summary_lines(const RunSummary& summary, const std::str
                                 : "";
     const std::string steady =
         predicted ? "" : fmt::format(" without the first {} steps", summary.warm_up_steps);
-    out.push_back(fmt::format("  throughput   {:.1f} samples/s{}{}", summary.samples_per_s, steady, mfu));
+    const std::string ranks = summary.world > 1 ? fmt::format(" on {} ranks", summary.world) : "";
+    out.push_back(
+        fmt::format("  throughput   {:.1f} samples/s{}{}{}", summary.samples_per_s, ranks, steady, mfu));
     out.push_back(fmt::format("  a step       {:.1f} ms: {}", summary.step_us * 1e-3,
                               stage_shares(summary.stages_us, summary.step_us)));
     if (summary.read_bytes > 0) out.push_back("  loader       " + loader_text(summary));

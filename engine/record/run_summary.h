@@ -29,7 +29,8 @@ std::string attention_text(const std::vector<std::string>& names);
 struct RunSummary {
   std::int64_t steps = 0;
   std::int64_t wanted_steps = 0;
-  std::int64_t samples = 0;
+  std::int64_t world = 1;    ///< ranks that train together
+  std::int64_t samples = 0;  ///< of all ranks
   double wall_s = 0;
   std::string measure;  ///< what a run that only measures does ("full", "io", "synthetic"); "" = it trains
   bool has_losses = false;  ///< it trains and said so; a predicted run has none
@@ -46,7 +47,7 @@ struct RunSummary {
   double climatology_rmse = 0;  ///< 0 = the data set has no climatology
   // Over the steady steps: those after the warm-up.
   std::int64_t warm_up_steps = 0;
-  double samples_per_s = 0;  ///< 0 = no step was steady
+  double samples_per_s = 0;  ///< of all ranks; 0 = no step was steady
   double step_us = 0;        ///< mean
   std::vector<std::pair<std::string, double>>
       stages_us;  ///< name and mean time a step, in the order of a step
@@ -62,8 +63,8 @@ struct RunSummary {
   bool peak_of_data_sheet = false;  ///< that peak is no measurement
   WatchedSummary watched;           ///< the step that was looked at closely
 
-  /// Model operations per second over the peak; 0 when one of them is not known. Data loading is inside the
-  /// clock.
+  /// Model operations per second and rank over the peak of one; 0 when one of them is not known. Data loading
+  /// is inside the clock.
   double mfu() const;
 };
 

@@ -18,7 +18,8 @@ StreamWriter& SpanWriter::stream() {
     stream_->write(JsonLine("attempt")
                        .add("schema", kSpanSchema)
                        .add("attempt", attempt_)
-                       .add("from_step", first_step_));
+                       .add("from_step", first_step_)
+                       .add("origin_us", origin_us_));
   }
   return *stream_;
 }

@@ -1,7 +1,8 @@
 #pragma once
 // What went on beside the training loop and within it: spans of time on named tracks, for a timeline. They
 // lie in a stream of their own, `rank-NNNN.spans.jsonl`, for the first steps of an attempt only. Each attempt
-// begins with a line of kind `attempt` (schema, attempt, from_step); readers keep what is behind the last.
+// begins with a line of kind `attempt` (schema, attempt, from_step, and origin_us: the steady clock at time
+// 0, which ranks on one machine have in common); readers keep what is behind the last.
 #include <cstdint>
 #include <exception>
 #include <filesystem>

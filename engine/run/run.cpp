@@ -75,6 +75,7 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
   config.amp.mode = choose_precision(config.amp.mode, device_);
   apply_precision(config.amp.mode);
   summary_.precision = config.amp.mode == "none" ? "" : config.amp.mode;
+  summary_.world = ranks_.world;
   if (device_.is_cuda()) {
     events_ = std::make_unique<EventPool>(device_);
     nonfinite_ = at::zeros({}, at::TensorOptions(at::kLong).device(device_));
@@ -334,7 +335,7 @@ void Run::record_step(const PendingStep& step, const StageTimes& times) {
   stream_->write(line);
   owner_.beat();
   if (result.loss.defined())
-    board_->add_step(result.loss, result.learning_rate, result.samples, times.step_us);
+    board_->add_step(result.loss, result.learning_rate, result.samples * comm_.size(), times.step_us);
   if (broken) {
     pending_.clear();  // what came after it tells nothing
     throw Error(std::isfinite(last_loss_)
@@ -348,10 +349,11 @@ void Run::record_step(const PendingStep& step, const StageTimes& times) {
 }
 
 void Run::add_to_summary(const PendingStep& step, const StageTimes& times) {
-  summary_.samples += step.result.samples;
+  const std::int64_t samples = step.result.samples * comm_.size();  // of all ranks
+  summary_.samples += samples;
   if (step.index - first_step_ < summary_.warm_up_steps) return;
   ++steady_steps_;
-  steady_samples_ += step.result.samples;
+  steady_samples_ += samples;
   steady_times_.step_us += times.step_us;
   steady_loader_.stall_us += step.loader.stall_us;
   steady_loader_.read_bytes += step.loader.read_bytes;

@@ -162,7 +162,7 @@ TEST_CASE("tracks stand in the order in which they are read") {
                             "device", "load.0", "7"}) {
     spans.span(0, track, "x", 0, 1);
   }
-  CHECK(names_of(read(spans)) == std::vector<std::string>{"loop", "device", "upload", "7", "bucket.1",
+  CHECK(names_of(read(spans)) == std::vector<std::string>{"loop", "device", "bucket.1", "upload", "7",
                                                           "load.0", "load.2", "load.10",
                                                           "x99999999999999999999999"});
 }

@@ -1,0 +1,133 @@
+#include "analyse/comm_times.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "analyse/intervals.h"
+
+namespace isobar {
+namespace {
+
+/// What the loop does between steps.
+bool is_between_steps(std::string_view name) { return name == "validate" || name == "checkpoint"; }
+
+/// Times of some spans, clipped to the windows of their steps.
+class Clipped {
+ public:
+  explicit Clipped(const std::vector<StepWindow>& windows) {
+    for (const StepWindow& window : windows) windows_.emplace(window.step, window);
+  }
+
+  /// False when the step is none of the windows.
+  bool add(const SpanRow& span, std::vector<Interval>& to) const {
+    const auto found = windows_.find(span.step);
+    if (found == windows_.end()) return false;
+    const StepWindow& window = found->second;
+    to.push_back({std::max(span.begin_us, window.begin_us), std::min(span.end_us, window.end_us)});
+    return true;
+  }
+
+ private:
+  std::map<std::int64_t, StepWindow> windows_;
+};
+
+std::vector<Interval> without(const std::vector<Interval>& all, const std::vector<Interval>& some) {
+  std::vector<Interval> out;
+  std::size_t next = 0;
+  for (Interval left : all) {
+    while (next < some.size() && some[next].end <= left.begin) ++next;
+    for (std::size_t i = next; i < some.size() && some[i].begin < left.end; ++i) {
+      if (some[i].begin > left.begin) out.push_back({left.begin, some[i].begin});
+      left.begin = std::max(left.begin, some[i].end);
+    }
+    if (left.begin < left.end) out.push_back(left);
+  }
+  return out;
+}
+
+double share_of(const std::vector<Interval>& both, const std::vector<Interval>& all) {
+  return static_cast<double>(length_of(both)) / static_cast<double>(length_of(all));
+}
+
+}  // namespace
+
+bool is_collective(std::string_view name) {
+  static constexpr std::array<std::string_view, 8> kNames = {"all-reduce", "all_reduce",    "broadcast",
+                                                             "all-gather", "all_gather",    "reduce-scatter",
+                                                             "barrier",    "reduce_scatter"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+bool is_compute(std::string_view name) {
+  return name == "forward" || name == "backward" || name == "optimize" || name == "replay";
+}
+
+std::vector<StepWindow> step_windows(const SpanTable& table) {
+  std::map<std::int64_t, StepWindow> windows;
+  for (const SpanRow& span : table.spans) {
+    if (table.tracks[span.track] != "loop" || is_between_steps(table.names[span.name])) continue;
+    const auto [place, is_new] =
+        windows.try_emplace(span.step, StepWindow{span.step, span.begin_us, span.end_us});
+    place->second.begin_us = std::min(place->second.begin_us, span.begin_us);
+    place->second.end_us = std::max(place->second.end_us, span.end_us);
+  }
+  std::vector<StepWindow> out;
+  for (const auto& [step, window] : windows) out.push_back(window);
+  return out;
+}
+
+std::vector<StepWindow> steady_windows(const std::vector<StepWindow>& windows) {
+  const std::size_t warm_up = windows.size() > 3 ? std::max<std::size_t>(1, windows.size() / 10) : 0;
+  return {windows.begin() + static_cast<std::ptrdiff_t>(warm_up), windows.end()};
+}
+
+std::vector<bool> comm_tracks(const SpanTable& table) {
+  std::vector<bool> out(table.tracks.size(), false);
+  for (const SpanRow& span : table.spans) {
+    if (is_collective(table.names[span.name])) out[span.track] = true;
+  }
+  return out;
+}
+
+std::optional<CommTimes> comm_times(const SpanTable& table) {
+  const std::vector<StepWindow> steady = steady_windows(step_windows(table));
+  if (steady.empty()) return std::nullopt;
+  const std::vector<bool> communicates = comm_tracks(table);
+  const bool on_device = std::find(table.tracks.begin(), table.tracks.end(), "device") != table.tracks.end();
+  const Clipped clipped(steady);
+  std::vector<Interval> moving, waiting, computing, backward;
+  CommTimes out;
+  for (const SpanRow& span : table.spans) {
+    const std::string& name = table.names[span.name];
+    if (communicates[span.track]) {
+      const bool moves = is_collective(name);
+      if (!clipped.add(span, moves ? moving : waiting) || !moves) continue;
+      ++out.calls;
+      out.bytes += static_cast<double>(span.bytes);
+    } else if (table.tracks[span.track] == (on_device ? "device" : "loop") && is_compute(name)) {
+      clipped.add(span, computing);
+      if (name == "backward") clipped.add(span, backward);
+    }
+  }
+  if (out.calls == 0) return std::nullopt;
+  const auto steps = static_cast<double>(steady.size());
+  std::vector<Interval> all = moving;
+  all.insert(all.end(), waiting.begin(), waiting.end());
+  moving = union_of(std::move(moving));
+  waiting = union_of(std::move(waiting));
+  computing = union_of(std::move(computing));
+  backward = union_of(std::move(backward));
+  out.calls /= steps;
+  out.bytes /= steps;
+  out.total_us = static_cast<double>(length_of(moving)) / steps;
+  out.waiting_us = static_cast<double>(length_of(without(waiting, moving))) / steps;
+  out.exposed_us = static_cast<double>(length_of(without(union_of(std::move(all)), computing))) / steps;
+  if (!moving.empty() && length_of(moving) > 0) {
+    out.overlap = share_of(common_to(moving, computing), moving);
+    out.backward_overlap = share_of(common_to(moving, backward), moving);
+  }
+  return out;
+}
+
+}  // namespace isobar

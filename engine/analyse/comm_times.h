@@ -1,0 +1,49 @@
+#pragma once
+// When a rank communicated, and what ran beside it, from its spans.
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "analyse/spans.h"
+
+namespace isobar {
+
+/// From the beginning of the first stage of a step to the end of its last, on the host's clock.
+struct StepWindow {
+  std::int64_t step = 0;
+  std::int64_t begin_us = 0;
+  std::int64_t end_us = 0;
+};
+
+/// Of every traced step, in order of their numbers; what the loop does between steps belongs to none.
+std::vector<StepWindow> step_windows(const SpanTable& table);
+
+/// Those without the first tenth, which fills queues and caches and is like no other.
+std::vector<StepWindow> steady_windows(const std::vector<StepWindow>& windows);
+
+/// Whether spans of this name are a collective under way: "all-reduce", "broadcast", ...
+bool is_collective(std::string_view name);
+
+/// Whether computing goes on in spans of this name: forward, backward, optimize, replay.
+bool is_compute(std::string_view name);
+
+/// Tracks with a collective, places in SpanTable::tracks; on these a span "wait" lasts from when a bucket is
+/// ready here until it is on all ranks.
+std::vector<bool> comm_tracks(const SpanTable& table);
+
+/// Over the steady steps, each clipped to its step: unions of times, never sums.
+struct CommTimes {
+  double total_us = 0;  ///< a step: something was under way
+  double waiting_us =
+      0;  ///< a step: buckets were ready and waited for other ranks, and nothing was under way
+  double exposed_us = 0;                   ///< a step: under way or waiting, and nothing computed
+  double calls = 0;                        ///< a step
+  double bytes = 0;                        ///< a step, of all tensors
+  std::optional<double> overlap;           ///< time computing while communicating over time communicating
+  std::optional<double> backward_overlap;  ///< the same with backward alone
+};
+
+/// Nothing when no collective was traced.
+std::optional<CommTimes> comm_times(const SpanTable& table);
+
+}  // namespace isobar

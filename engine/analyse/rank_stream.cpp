@@ -1,0 +1,145 @@
+#include "analyse/rank_stream.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+
+#include "analyse/comm_times.h"
+#include "analyse/event.h"
+#include "analyse/run_files.h"
+#include "analyse/spans.h"
+#include "core/files.h"
+#include "record/run_folder.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::uint64_t kHeadBytes = 16 << 10;
+
+/// -1 where the field is missing or makes no sense.
+double figure(const Event& event, std::string_view key) {
+  const double value = event.number(key, -1);
+  return std::isfinite(value) && value >= 0 ? value : -1;
+}
+
+RankStep step_of(const Event& event) {
+  RankStep out;
+  out.step = event.integer("step", -1);
+  out.samples = std::max(0.0, figure(event, "samples"));
+  out.step_us = std::max(0.0, figure(event, "step_us"));
+  out.comm_total_us = figure(event, "comm_total_us");
+  out.comm_calls = figure(event, "comm_calls");
+  out.wire_bytes = figure(event, "wire_bytes");
+  out.waited_for = figure(event, "waited_for");
+  out.waited_us = figure(event, "waited_us");
+  for (std::size_t i = 0; i < kStages; ++i) out.stages_us[i] = figure(event, stage_names()[i] + "_us");
+  return out;
+}
+
+class RankStreamBuilder {
+ public:
+  explicit RankStreamBuilder(const std::string& where) : view_(where) {}
+
+  void take(const Event& event) {
+    view_.take(event);
+    const std::string_view kind = event.kind();
+    if (kind == "run") {
+      out_.steps.clear();  // the newest attempt counts
+      from_step_ = event.integer("from_step");
+    } else if (kind == "step") {
+      const RankStep step = step_of(event);
+      if (step.step >= 0 && (out_.steps.empty() || step.step > out_.steps.back().step))
+        out_.steps.push_back(step);
+    } else if (kind == "note" && event.text("text") == "probe") {
+      out_.probe = LinkProbe{event.text("backend"), std::max(0.0, figure(event, "latency_us")),
+                             std::max(0.0, figure(event, "algbw_gb_per_s")),
+                             std::max(0.0, figure(event, "busbw_gb_per_s"))};
+    }
+  }
+  /// Lines were left out between what was taken and what comes.
+  void skip() {
+    view_.skip();
+    out_.steps.clear();
+  }
+  void judge(double silent_s) { view_.judge(silent_s); }
+
+  RankStream take_all() {
+    out_.view = view_.view();
+    out_.steady_from = from_step_ + out_.view.summary.warm_up_steps;
+    return std::move(out_);
+  }
+
+ private:
+  RunViewBuilder view_;
+  RankStream out_;
+  std::int64_t from_step_ = 0;
+};
+
+void take_lines(std::string_view bytes, EventParser& parser, RankStreamBuilder& builder) {
+  for (std::size_t end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
+    if (const Event* const event = parser.parse(bytes.substr(0, end)); event != nullptr) builder.take(*event);
+    bytes.remove_prefix(end + 1);
+  }
+}
+
+/// "rank-0003.jsonl" as 3, -1 for another name.
+int rank_of_name(std::string_view name) {
+  constexpr std::string_view kBegin = "rank-";
+  constexpr std::string_view kEnd = ".jsonl";
+  if (!name.starts_with(kBegin) || !name.ends_with(kEnd) || name.size() < kBegin.size() + kEnd.size() + 4)
+    return -1;
+  name = name.substr(kBegin.size(), name.size() - kBegin.size() - kEnd.size());
+  int rank = -1;
+  const auto [end, code] = std::from_chars(name.data(), name.data() + name.size(), rank);
+  return code == std::errc{} && end == name.data() + name.size() ? rank : -1;
+}
+
+}  // namespace
+
+RankStream read_rank_stream(const fs::path& folder, int rank, std::uint64_t most_bytes) {
+  const fs::path path = RunFolder{folder}.stream_file(rank);
+  const FileDescriptor file = open_for_reading(path);
+  const std::uint64_t size = file_size(file, path);
+  EventParser parser;
+  RankStreamBuilder builder(path.string());
+  if (size <= kHeadBytes + most_bytes) {
+    take_lines(bytes_at(file, path, 0, size), parser, builder);
+  } else {
+    take_lines(bytes_at(file, path, 0, kHeadBytes), parser, builder);
+    builder.skip();
+    const std::string tail = bytes_at(file, path, size - most_bytes, size);
+    const std::size_t first = tail.find('\n');
+    if (first != std::string::npos) take_lines(std::string_view(tail).substr(first + 1), parser, builder);
+  }
+  builder.judge(silence_s(path));
+  return builder.take_all();
+}
+
+std::vector<int> ranks_in(const fs::path& folder) {
+  std::vector<int> out;
+  std::error_code code;
+  std::size_t seen = 0;
+  for (fs::directory_iterator it(folder, code), end; !code && it != end && ++seen < kMostEntries;
+       it.increment(code)) {
+    const int rank = rank_of_name(it->path().filename().string());
+    if (rank >= 0 && rank < kMostRanks) out.push_back(rank);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+double rank_overlap(const fs::path& folder, int rank) {
+  std::error_code code;
+  if (!fs::exists(RunFolder{folder}.spans_file(rank), code)) return -1;
+  SpanReader reader(folder, rank);
+  while (reader.update()) {
+  }
+  const auto times = comm_times(reader.table());
+  return times && times->overlap ? *times->overlap : -1;
+}
+
+}  // namespace isobar

@@ -1,0 +1,47 @@
+#pragma once
+// The stream of one rank as a comparison of ranks needs it: who it is, and its newest steps.
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "analyse/ranks.h"
+
+namespace isobar {
+
+inline constexpr std::size_t kStages = 7;  ///< of `stage_names()`
+
+/// -1 = the line does not say it.
+struct RankStep {
+  std::int64_t step = 0;
+  double samples = 0;
+  double step_us = 0;
+  double comm_total_us = -1;
+  double comm_calls = -1;
+  double wire_bytes = -1;
+  double waited_for = -1;
+  double waited_us = -1;
+  std::array<double, kStages> stages_us{};
+
+  double comm_us() const { return stages_us[4]; }
+};
+
+struct RankStream {
+  RunView view;
+  std::vector<RankStep> steps;   ///< of the newest attempt, each later than the one before
+  std::int64_t steady_from = 0;  ///< first step behind the warm-up
+  std::optional<LinkProbe> probe;
+};
+
+/// Its head and at most its last `most_bytes`. Error (exit code 2) for an unknown schema.
+RankStream read_rank_stream(const std::filesystem::path& folder, int rank, std::uint64_t most_bytes);
+
+/// Ranks below kMostRanks whose streams are in the folder, sorted.
+std::vector<int> ranks_in(const std::filesystem::path& folder);
+
+/// Share of the time communicating in which the rank computed too, over its traced steady steps; -1 = it left
+/// no spans of communication.
+double rank_overlap(const std::filesystem::path& folder, int rank);
+
+}  // namespace isobar

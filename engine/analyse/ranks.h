@@ -1,0 +1,109 @@
+#pragma once
+// The ranks of one run side by side: how fast each is, what it waits for, which one the others wait for, and
+// what communication costs. Made from the streams and status slots of the run folder.
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyse/run_view.h"
+
+namespace isobar {
+
+/// Ranks whose streams are looked at; more are counted only.
+inline constexpr int kMostRanks = 4096;
+
+/// One rank. Figures are means over the compared steps; -1 = its stream does not say it.
+struct RankFigures {
+  int rank = 0;
+  bool has_stream = false;
+  RunState state = RunState::empty;
+  std::string reason;      ///< of one that stopped or failed
+  std::string host;        ///< "" = not known
+  std::string doing;       ///< where it is, or was when it died: "step 12, backward"; "" = not known
+  std::int64_t steps = 0;  ///< done
+  double samples_per_s = -1;
+  double step_us = -1;
+  double comm_us = -1;        ///< exposed: the stage comm
+  double comm_total_us = -1;  ///< time in which something was under way
+  double comm_calls = -1;     ///< a step
+  double wire_bytes = -1;     ///< that it sent, a step
+  double waits_us = -1;       ///< a step, for the rank that came last
+  std::int64_t last_in = 0;   ///< compared steps in which the others waited for it
+  std::vector<std::pair<std::string, double>> stages_us;  ///< in the order of a step
+
+  double stage_us(const std::string& stage) const;  ///< -1 without it
+};
+
+/// The rank that the others wait for.
+struct Straggler {
+  int rank = 0;
+  double kept_us = 0;          ///< time a step that it keeps the others waiting: median
+  double of_step = 0;          ///< over the median step
+  std::int64_t last_in = 0;    ///< of the compared steps
+  std::string stage;           ///< that takes longer there than elsewhere; "" = none stands out
+  double stage_us = 0;         ///< mean there
+  double others_stage_us = 0;  ///< median of the others' means
+};
+
+/// What the ranks measured between themselves at the start of the run.
+struct LinkProbe {
+  std::string backend;
+  double latency_us = 0;
+  double algbw_gb_per_s = 0;
+  double busbw_gb_per_s = 0;
+};
+
+/// Of all ranks: means a step and rank. -1 = not known.
+struct CommFigures {
+  double exposed_us = -1;
+  double total_us = -1;
+  double calls = -1;
+  double wire_bytes = -1;
+  double busbw_gb_per_s = -1;  ///< bytes sent over the time in which something was under way
+  double overlap = -1;  ///< share of the time communicating in which the rank computed too (from spans)
+};
+
+struct RanksView {
+  std::int64_t world = 1;
+  std::vector<RankFigures> ranks;  ///< by rank, at most kMostRanks
+  std::int64_t left_out = 0;       ///< ranks beyond
+  std::int64_t steps = 0;          ///< that all compared ranks have, and that were compared
+  std::int64_t first_step = 0;
+  std::int64_t last_step = 0;
+  bool steady = false;  ///< they lie behind the warm-up
+  double step_us = 0;   ///< median of the compared steps, over all ranks
+  CommFigures comm;
+  std::optional<LinkProbe> probe;
+  std::optional<Straggler> straggler;
+
+  int hosts() const;
+  /// samples/s of the slowest rank times the number of ranks; 0 when no step is steady.
+  double samples_per_s() const;
+};
+
+/// How much of the streams is read, over all ranks: the end of each.
+inline constexpr std::uint64_t kMostRankBytes = 64 << 20;
+
+/// A straggler is the rank whose gradients are ready last. On one machine the steps say it (`waited_for`,
+/// `waited_us`); else it is the one with the least exposed communication, since it waits for nobody, and the
+/// others wait for the difference between the most and the least. It is named when at least 5 steps can be
+/// compared, it came last in two thirds of them, and the median of what it kept the others waiting is at
+/// least 5 % of the step: less is noise. Error (exit code 2) when a stream has an unknown schema.
+RanksView read_ranks(const std::filesystem::path& folder, std::uint64_t most_bytes = kMostRankBytes);
+
+/// Sentences: "rank 1 keeps the others waiting 187 ms a step ...".
+std::string straggler_sentence(const RanksView& view);
+/// Of ranks that failed, died, or left no stream; one sentence each, at most `most`.
+std::vector<std::string> lost_rank_sentences(const RanksView& view, std::size_t most = 4);
+/// "exposed 12.3 ms (8 %) of 45.6 ms a step, overlap 73 %, ..."; "" when nothing is known.
+std::string comm_sentence(const RanksView& view);
+
+/// Table and sentences for a terminal; nothing for a run of one rank.
+std::vector<std::string> rank_lines(const RanksView& view);
+/// One JSON object.
+std::string ranks_json(const RanksView& view);
+
+}  // namespace isobar

@@ -1,0 +1,200 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "analyse/ranks.h"
+#include "core/text.h"
+
+namespace isobar {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr std::size_t kMostRows = 16;
+
+bool is_lost(const RankFigures& rank) {
+  return !rank.has_stream || rank.state == RunState::died || rank.state == RunState::failed;
+}
+
+/// Which ranks a table of `kMostRows` shows: all, or the lost ones and those that came last most often.
+std::vector<const RankFigures*> shown_ranks(const RanksView& view) {
+  std::vector<const RankFigures*> out;
+  for (const RankFigures& rank : view.ranks) out.push_back(&rank);
+  if (out.size() <= kMostRows) return out;
+  std::stable_sort(out.begin(), out.end(), [](const RankFigures* one, const RankFigures* other) {
+    if (is_lost(*one) != is_lost(*other)) return is_lost(*one);
+    return one->last_in > other->last_in;
+  });
+  out.resize(kMostRows);
+  std::sort(out.begin(), out.end(),
+            [](const RankFigures* one, const RankFigures* other) { return one->rank < other->rank; });
+  return out;
+}
+
+std::string milliseconds(double time_us) { return time_us < 0 ? "-" : fmt::format("{:.1f}", time_us * 1e-3); }
+
+std::string row_of(const RankFigures& rank, const RanksView& view) {
+  const bool stands_out = view.straggler && view.straggler->rank == rank.rank;
+  const std::string state = !rank.has_stream ? "no stream" : state_name(rank.state);
+  return fmt::format("  {:>4}  {:<16} {:<9} {:>9} {:>9} {:>9} {:>9} {:>9}{}", rank.rank,
+                     printable(rank.host, 16), state,
+                     rank.samples_per_s > 0 ? fmt::format("{:.1f}", rank.samples_per_s) : "-",
+                     milliseconds(rank.step_us), milliseconds(rank.comm_us), milliseconds(rank.waits_us),
+                     view.steps > 0 ? fmt::format("{}", rank.last_in) : "-", stands_out ? "  <" : "");
+}
+
+Json number_or_null(double value) { return value < 0 ? Json() : Json(value); }
+
+Json to_json(const RankFigures& rank) {
+  Json stages = Json::object();
+  for (const auto& [stage, time_us] : rank.stages_us) stages[stage + "_us"] = time_us;
+  return {{"rank", rank.rank},
+          {"host", rank.host},
+          {"state", rank.has_stream ? state_name(rank.state) : "no stream"},
+          {"reason", rank.reason},
+          {"doing", rank.doing},
+          {"steps", rank.steps},
+          {"samples_per_s", number_or_null(rank.samples_per_s)},
+          {"step_us", number_or_null(rank.step_us)},
+          {"comm_us", number_or_null(rank.comm_us)},
+          {"comm_total_us", number_or_null(rank.comm_total_us)},
+          {"comm_calls", number_or_null(rank.comm_calls)},
+          {"wire_bytes", number_or_null(rank.wire_bytes)},
+          {"waits_us", number_or_null(rank.waits_us)},
+          {"last_in", rank.last_in},
+          {"stages", stages}};
+}
+
+Json straggler_json(const RanksView& view) {
+  if (!view.straggler) return {};
+  const Straggler& found = *view.straggler;
+  return {{"rank", found.rank},
+          {"kept_us", found.kept_us},
+          {"of_step", found.of_step},
+          {"last_in", found.last_in},
+          {"stage", found.stage},
+          {"stage_us", found.stage_us},
+          {"others_stage_us", found.others_stage_us},
+          {"sentence", straggler_sentence(view)}};
+}
+
+}  // namespace
+
+std::string straggler_sentence(const RanksView& view) {
+  if (!view.straggler) return "";
+  const Straggler& found = *view.straggler;
+  std::string out = fmt::format(
+      "rank {} keeps the others waiting {:.1f} ms a step ({:.0f} % of it), last in {} of {} steps",
+      found.rank, found.kept_us * 1e-3, 100 * found.of_step, found.last_in, view.steps);
+  if (!found.stage.empty())
+    out += fmt::format(": its {} takes {:.1f} ms, elsewhere {:.1f}", found.stage, found.stage_us * 1e-3,
+                       found.others_stage_us * 1e-3);
+  return out;
+}
+
+std::vector<std::string> lost_rank_sentences(const RanksView& view, std::size_t most) {
+  std::vector<std::string> out;
+  std::size_t lost = 0;
+  for (const RankFigures& rank : view.ranks) {
+    if (!is_lost(rank) || ++lost > most) continue;
+    const std::string where = rank.doing.empty() ? "" : " in " + printable(rank.doing, 120);
+    if (!rank.has_stream) {
+      out.push_back(fmt::format("rank {} left no stream{}", rank.rank,
+                                rank.doing.empty() ? "" : ": it was at " + printable(rank.doing, 120)));
+    } else if (rank.state == RunState::died) {
+      out.push_back(fmt::format("rank {} died{}: it never said its end", rank.rank, where));
+    } else {
+      out.push_back(fmt::format("rank {} failed{}: {}", rank.rank, where, printable(rank.reason, 200)));
+    }
+  }
+  if (lost > most)
+    out.push_back(fmt::format("and {} more ranks failed, died or left no stream", lost - most));
+  return out;
+}
+
+std::string comm_sentence(const RanksView& view) {
+  const CommFigures& comm = view.comm;
+  if (comm.exposed_us < 0 && comm.total_us < 0) return "";
+  std::vector<std::string> parts;
+  if (comm.exposed_us >= 0) {
+    parts.push_back(fmt::format(
+        "exposed {:.1f} ms a step{}", comm.exposed_us * 1e-3,
+        view.step_us > 0 ? fmt::format(" ({:.0f} %)", 100 * comm.exposed_us / view.step_us) : ""));
+  }
+  if (comm.total_us >= 0) parts.push_back(fmt::format("under way {:.1f} ms", comm.total_us * 1e-3));
+  if (comm.overlap >= 0) parts.push_back(fmt::format("{:.0f} % of it beside computing", 100 * comm.overlap));
+  std::string out = join(parts, ", ");
+  if (comm.calls >= 0) {
+    out += fmt::format("; {:.6g} {}", comm.calls, comm.calls == 1 ? "call" : "calls");
+    if (comm.wire_bytes >= 0)
+      out += fmt::format(", {} sent by a rank", human_bytes(static_cast<std::uint64_t>(comm.wire_bytes)));
+  }
+  if (comm.busbw_gb_per_s >= 0) out += fmt::format("; bus {:.2f} GB/s", comm.busbw_gb_per_s);
+  return out;
+}
+
+std::vector<std::string> rank_lines(const RanksView& view) {
+  std::vector<std::string> out;
+  if (view.world < 2) return out;
+  const std::string over = view.steps == 0
+                               ? ""
+                               : fmt::format("; figures of steps {} to {}{}", view.first_step, view.last_step,
+                                             view.steady ? "" : ", still within the warm-up");
+  const int hosts = view.hosts();
+  out.push_back(fmt::format("  ranks        {} on {}{}", view.world,
+                            hosts > 1 ? fmt::format("{} machines", hosts) : "one machine", over));
+  out.push_back(fmt::format("  {:>4}  {:<16} {:<9} {:>9} {:>9} {:>9} {:>9} {:>9}", "rank", "host", "state",
+                            "samples/s", "step ms", "comm ms", "waits ms", "last in"));
+  const std::vector<const RankFigures*> shown = shown_ranks(view);
+  for (const RankFigures* const rank : shown) out.push_back(row_of(*rank, view));
+  const auto others = view.world - static_cast<std::int64_t>(shown.size());
+  if (others > 0) out.push_back(fmt::format("  and {} more", others));
+  if (const std::string comm = comm_sentence(view); !comm.empty()) out.push_back("  comm         " + comm);
+  if (view.probe) {
+    out.push_back(
+        fmt::format("  link         {} at the start: {:.1f} us latency, algbw {:.2f}, busbw {:.2f} GB/s",
+                    printable(view.probe->backend, 20), view.probe->latency_us, view.probe->algbw_gb_per_s,
+                    view.probe->busbw_gb_per_s));
+  }
+  if (view.straggler) out.push_back("  straggler    " + straggler_sentence(view));
+  for (const std::string& line : lost_rank_sentences(view)) out.push_back("  lost         " + line);
+  return out;
+}
+
+std::string ranks_json(const RanksView& view) {
+  Json ranks = Json::array();
+  for (const RankFigures& rank : view.ranks) ranks.push_back(to_json(rank));
+  const CommFigures& comm = view.comm;
+  Json probe;
+  if (view.probe) {
+    probe = {{"backend", view.probe->backend},
+             {"latency_us", view.probe->latency_us},
+             {"algbw_gb_per_s", view.probe->algbw_gb_per_s},
+             {"busbw_gb_per_s", view.probe->busbw_gb_per_s}};
+  }
+  const Json out = {{"world", view.world},
+                    {"hosts", view.hosts()},
+                    {"steps", view.steps},
+                    {"first_step", view.first_step},
+                    {"last_step", view.last_step},
+                    {"steady", view.steady},
+                    {"step_us", view.step_us},
+                    {"samples_per_s", view.samples_per_s()},
+                    {"comm",
+                     {{"exposed_us", number_or_null(comm.exposed_us)},
+                      {"total_us", number_or_null(comm.total_us)},
+                      {"calls", number_or_null(comm.calls)},
+                      {"wire_bytes", number_or_null(comm.wire_bytes)},
+                      {"busbw_gb_per_s", number_or_null(comm.busbw_gb_per_s)},
+                      {"overlap", number_or_null(comm.overlap)}}},
+                    {"probe", probe},
+                    {"straggler", straggler_json(view)},
+                    {"lost", lost_rank_sentences(view, view.ranks.size())},
+                    {"left_out", view.left_out},
+                    {"ranks", ranks}};
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace isobar

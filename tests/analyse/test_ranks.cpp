@@ -1,0 +1,232 @@
+// Runs of several ranks, as readers see them.
+#include <unistd.h>
+
+#include <array>
+#include <catch2/catch.hpp>
+
+#include "analyse/ranks.h"
+#include "analyse/run_reader.h"
+#include "analyse/steady.h"
+#include "support/errors.h"
+#include "support/made_ranks.h"
+
+using namespace isobar;
+
+namespace {
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string out;
+  for (const std::string& line : lines) out += line + "\n";
+  return out;
+}
+
+RanksView read(const MadeRanks& made) {
+  const TempFolder folder;
+  made.write(folder);
+  return read_ranks(folder.path());
+}
+
+/// Rank `slow` computes 40 of 100 ms longer than the others, who wait for it in the stage comm.
+MadeRanks with_slow(int slow, int world = 2) {
+  MadeRanks made{.world = world};
+  made.more = [slow](int rank, int, JsonLine& line) {
+    const bool is_slow = rank == slow;
+    line.add("forward_us", 30'000).add("backward_us", is_slow ? 60'000 : 20'000);
+    line.add("comm_us", is_slow ? 10'000 : 50'000);
+  };
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("samples/s of a run are those of all its ranks, wherever they are read") {
+  const TempFolder folder;
+  MadeRanks{.world = 4}.write(folder);  // 8 samples a rank in 100 ms
+  CHECK(glance(folder.path()).summary.samples_per_s == Approx(320));
+  CHECK(glance(folder.path()).summary.samples == 20 * 32);
+  CHECK(steady_figures(folder.path()).samples_per_s == Approx(320));
+  CHECK(read_ranks(folder.path()).samples_per_s() == Approx(320));
+  RunReader reader(folder.path(), /*keep_series=*/true);
+  while (reader.update()) {
+  }
+  CHECK(reader.series().find("train/samples_per_s").curve->y.back() == Approx(320));
+  CHECK(reader.series().steps().places.samples.back() == 19 * 32);
+  CHECK_THAT(to_json(reader),
+             says(R"("samples_per_s":320.0)") && says(R"("world":4)") && says(R"("ranks":{)"));
+  CHECK_THAT(joined(summary_lines(reader.view().summary)), says("320.0 samples/s on 4 ranks"));
+}
+
+TEST_CASE("a summary line says the samples of all ranks, or its own when it does not say of how many") {
+  const auto summary_of = [](bool of_all) {
+    const TempFolder folder;
+    MadeRanks made{.world = 4, .end = ""};
+    JsonLine line("summary");
+    line.add("steps", 20).add("samples", of_all ? 640 : 160).add("samples_per_s", of_all ? 320.0 : 80.0);
+    if (of_all) line.add("world", 4);
+    write_file_whole(folder / "run.toml", std::string_view(""));
+    write_file_whole(folder / "rank-0000.jsonl", std::string_view(made.stream(0) + line.text()));
+    return glance(folder.path()).summary;
+  };
+  CHECK(summary_of(true).samples == 640);
+  CHECK(summary_of(false).samples == 640);
+  CHECK(summary_of(true).samples_per_s == Approx(320));
+  CHECK(summary_of(false).samples_per_s == Approx(320));
+}
+
+TEST_CASE("MFU of several ranks is that of one of them") {
+  RunSummary summary;
+  summary.world = 4;
+  summary.samples_per_s = 400;
+  summary.flops_per_sample = 1e9;
+  summary.peak_flops_per_s = 1e12;
+  CHECK(summary.mfu() == Approx(0.1));
+  CHECK_THAT(summary_event(summary).text(), says(R"("world":4)"));
+}
+
+TEST_CASE("a straggler is the rank that waits for nobody, whichever clock the ranks have") {
+  for (const int slow : {0, 1, 2}) {
+    const RanksView view = read(with_slow(slow, 3));
+    REQUIRE(view.straggler);
+    CHECK(view.straggler->rank == slow);
+    CHECK(view.straggler->kept_us == Approx(40'000));
+    CHECK(view.straggler->of_step == Approx(0.4));
+    CHECK(view.straggler->stage == "backward");
+    CHECK(view.steps == 17);  // three of warm-up
+    CHECK(view.ranks[static_cast<std::size_t>(slow)].last_in == 17);
+    CHECK(view.ranks[static_cast<std::size_t>(slow)].waits_us == 0);
+    CHECK_THAT(straggler_sentence(view), says("rank " + std::to_string(slow) +
+                                              " keeps the others waiting 40.0 ms a step (40 % of it)") &&
+                                             says("its backward takes 60.0 ms, elsewhere 20.0"));
+  }
+}
+
+TEST_CASE("where the ranks say who came last, that counts") {
+  MadeRanks made = with_slow(0);  // by exposed communication it would be rank 0
+  const auto stages = made.more;
+  made.more = [stages](int rank, int step, JsonLine& line) {
+    stages(rank, step, line);
+    line.add("waited_for", 1).add("waited_us", rank == 1 ? 0 : 30'000);
+  };
+  const RanksView view = read(made);
+  REQUIRE(view.straggler);
+  CHECK(view.straggler->rank == 1);
+  CHECK(view.straggler->kept_us == Approx(30'000));
+  CHECK(view.straggler->stage.empty());  // its stages are shorter
+}
+
+TEST_CASE("noise names no straggler") {
+  SECTION("the ranks come last in turn, by much") {
+    MadeRanks made;
+    made.more = [](int rank, int step, JsonLine& line) {
+      line.add("comm_us", (step + rank) % 2 == 0 ? 1'000 : 40'000);
+    };
+    const RanksView view = read(made);
+    CHECK_FALSE(view.straggler);
+    CHECK(view.ranks[0].last_in + view.ranks[1].last_in == view.steps);
+  }
+  SECTION("always the same, by 4 % of a step") {
+    MadeRanks made;
+    made.more = [](int rank, int, JsonLine& line) { line.add("comm_us", rank == 0 ? 1'000 : 5'000); };
+    CHECK_FALSE(read(made).straggler);
+  }
+  SECTION("four steps are too few") {
+    MadeRanks made = with_slow(1);
+    made.steps = 7;
+    CHECK(read(made).steps == 4);
+    CHECK_FALSE(read(made).straggler);
+    made.steps = 8;
+    CHECK(read(made).straggler);
+  }
+  SECTION("nobody communicates") { CHECK_FALSE(read(MadeRanks{}).straggler); }
+}
+
+TEST_CASE("communication of a run: exposed, under way, calls, bytes and the bus") {
+  MadeRanks made;
+  made.more = [](int, int, JsonLine& line) {
+    line.add("comm_us", 5'000)
+        .add("comm_total_us", 20'000)
+        .add("comm_calls", 3)
+        .add("wire_bytes", 10'000'000);
+  };
+  const TempFolder folder;
+  made.write(folder);
+  const RunFolder run{folder.path()};
+  const std::string probe = JsonLine("note")
+                                .add("text", "probe")
+                                .add("backend", "gloo")
+                                .add("latency_us", 45.5)
+                                .add("algbw_gb_per_s", 1.0)
+                                .add("busbw_gb_per_s", 1.25)
+                                .text();
+  write_file_whole(run.stream_file(0), made.stream(0) + probe);
+  const RanksView view = read_ranks(folder.path());
+  CHECK(view.comm.exposed_us == Approx(5'000));
+  CHECK(view.comm.busbw_gb_per_s == Approx(0.5));  // 10 MB in 20 ms
+  REQUIRE(view.probe);
+  CHECK(view.probe->busbw_gb_per_s == 1.25);
+  CHECK_THAT(
+      comm_sentence(view),
+      says("exposed 5.0 ms a step (5 %), under way 20.0 ms; 3 calls, 10.0 MB sent") && says("bus 0.50 GB/s"));
+  CHECK_THAT(joined(rank_lines(view)),
+             says("2 on one machine") && says("gloo at the start: 45.5 us") && !says("straggler"));
+}
+
+TEST_CASE("ranks that died, failed or left nothing are told") {
+  const TempFolder folder;
+  MadeRanks made{.world = 3, .steps = 11, .host = "", .end = "failed"};
+  made.write(folder, /*without=*/2);
+  made.end = "";
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  made.host = name.data();
+  made.pid = 999'999'999;
+  write_file_whole(RunFolder{folder.path()}.stream_file(1), std::string_view(made.stream(1)));
+  const RanksView view = read_ranks(folder.path());
+  CHECK(view.ranks[1].state == RunState::died);
+  CHECK_FALSE(view.ranks[2].has_stream);
+  const std::string lost = joined(lost_rank_sentences(view));
+  CHECK_THAT(lost, says("rank 0 failed") && says("rank 1 died in step 12") && says("rank 2 left no stream"));
+  CHECK_THAT(joined(lost_rank_sentences(view, 1)), says("and 2 more ranks"));
+  CHECK_THAT(ranks_json(view), says(R"("state":"no stream")"));
+}
+
+TEST_CASE("thousands of ranks, and streams that lie about them, are read in a moment") {
+  const TempFolder folder;
+  MadeRanks made{.world = 3000};
+  made.steps = 1;
+  made.write(folder);
+  RanksView view = read_ranks(folder.path());
+  CHECK(view.ranks.size() == 3000);
+  CHECK(joined(rank_lines(view)).size() < 4000);
+  MadeRanks hostile{.world = 2'000'000'000};
+  write_file_whole(RunFolder{folder.path()}.stream_file(0), std::string_view(hostile.stream(0)));
+  view = read_ranks(folder.path());
+  CHECK(view.ranks.size() == static_cast<std::size_t>(kMostRanks));
+  CHECK(view.left_out > 0);
+}
+
+TEST_CASE("steps without end, and figures that make no sense, harm no comparison") {
+  const TempFolder folder;
+  MadeRanks made;
+  made.more = [](int rank, int step, JsonLine& line) {
+    line.add("comm_us", rank == 0 ? "nan" : "inf").add("waited_for", 7e18).add("waited_us", -5.0);
+    if (step == 19) line.add("step", 9'000'000'000'000'000);
+  };
+  made.write(folder);
+  const RanksView view = read_ranks(folder.path());
+  CHECK(view.steps > 0);
+  CHECK_FALSE(view.straggler);
+  CHECK_THAT(ranks_json(view), !says("nan") && !says("inf"));
+}
+
+TEST_CASE("only the end of long streams is read, the same steps of each rank") {
+  const TempFolder folder;
+  MadeRanks made = with_slow(1);
+  made.steps = 2000;
+  made.write(folder);
+  const RanksView view = read_ranks(folder.path(), 64 << 10);
+  CHECK(view.first_step > 1000);
+  CHECK(view.last_step == 1999);
+  REQUIRE(view.straggler);
+  CHECK(view.straggler->rank == 1);
+}
