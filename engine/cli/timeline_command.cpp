@@ -74,8 +74,12 @@ void show_timeline(const std::filesystem::path& run, const TimelineRequest& requ
   RunReader reader(run, /*keep_series=*/true);
   while (reader.update()) {
   }
-  const SpanTable table = read_spans(run, request.rank);
   const std::int64_t world = reader.view().summary.world;
+  if (request.rank >= world) {
+    throw Error(fmt::format("the run has no rank {}", request.rank), "--rank",
+                world == 1 ? "it is of one process: leave it out" : fmt::format("from 0 to {}", world - 1));
+  }
+  const SpanTable table = read_spans(run, request.rank);
   const std::string name =
       run.filename().string() + (world > 1 ? fmt::format(", rank {} of {}", request.rank, world) : "");
   Console console;
