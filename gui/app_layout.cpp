@@ -10,6 +10,7 @@
 #include "panels/lesson.h"
 #include "panels/maps.h"
 #include "panels/run_form.h"
+#include "panels/timeline.h"
 #include "panels/watch.h"
 
 namespace isobar {
@@ -63,6 +64,8 @@ Requests App::draw_view(const Data& data, View view) {
       return draw_watch(ui_, data, state_);
     case View::compare:
       return draw_compare(ui_, data, state_);
+    case View::timeline:
+      return draw_timeline_view(ui_, data, state_);
     case View::maps:
       return draw_maps(ui_, data, state_);
     case View::code:
@@ -87,8 +90,9 @@ Requests App::draw_centre(const Data& data, float width) {
   ImGui::BeginChild("centre", {width, 0}, true, kPadded);
   ImGui::PopStyleVar();
   ImGui::PopStyleColor();
-  static constexpr const char* kTitles[kViews] = {"Watch", "Compare", "Maps", "Code", "Lesson", "Settings"};
-  for (int i = 0; i < (narrow ? kViews : 4); ++i) {
+  static constexpr const char* kTitles[kViews] = {"Watch", "Compare", "Timeline", "Maps",
+                                                  "Code",  "Lesson",  "Settings"};
+  for (int i = 0; i < (narrow ? kViews : kViews - 2); ++i) {
     if (i > 0) ImGui::SameLine(0, ui_.px(2));
     const auto view = static_cast<View>(i);
     const std::string title = view == View::compare && !state_.compared.empty()

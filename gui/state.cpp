@@ -12,7 +12,8 @@
 namespace isobar {
 namespace {
 
-constexpr std::array<const char*, kViews> kViewNames = {"watch", "compare", "maps", "code", "lesson", "run"};
+constexpr std::array<const char*, kViews> kViewNames = {"watch", "compare", "timeline", "maps",
+                                                        "code",  "lesson",  "run"};
 
 template <class Value>
 void take(Value& mine, Value& other) {

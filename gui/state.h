@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analyse/timeline.h"
 #include "feed.h"
 #include "launcher.h"
 #include "plot/plot_widget.h"
@@ -15,8 +16,8 @@
 
 namespace isobar {
 
-enum class View { watch, compare, maps, code, lesson, run };
-inline constexpr int kViews = 6;
+enum class View { watch, compare, timeline, maps, code, lesson, run };
+inline constexpr int kViews = 7;
 /// "watch", "compare", ... as the command line and the tabs call them.
 const char* view_name(View view);
 std::optional<View> view_of(std::string_view name);
@@ -107,6 +108,18 @@ struct MapsState {
   double rmse = 0, persistence_rmse = 0;
 };
 
+struct TimelineState {
+  int rank = 0;
+  std::int64_t first = -1;  ///< -1 = in the middle of the steady steps
+  std::int64_t steps = 1;
+  // What was worked out last, and from what.
+  std::string run;
+  std::shared_ptr<const SpanTable> table;
+  std::int64_t made_first = -1, made_steps = 0;
+  std::optional<Timeline> made;
+  std::string problem;
+};
+
 struct FormState {
   std::string lesson;
   std::string preset;
@@ -130,6 +143,7 @@ struct AppState {
   ColourBook colours;
   WatchState watch;
   CompareState compare;
+  TimelineState timeline;
   MapsState maps;
   FormState form;
   bool help = false;

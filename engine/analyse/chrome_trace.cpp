@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <tuple>
 #include <vector>
 
+#include "analyse/spread.h"
 #include "analyse/timeline.h"
 #include "core/files.h"
 
@@ -79,7 +82,8 @@ void add_span(EventFile& out, int pid, int tid, const std::string& name, const S
                       pid, tid, name, span.begin_us, span.duration_us(), span.step, bytes));
 }
 
-void add_counters(EventFile& out, int pid, const SpanTable& table, const RunSeries& series) {
+void add_counters(EventFile& out, const TraceProcess& process, const SpanTable& table,
+                  const RunSeries& series) {
   const CurveRef slots = series.find("train/queue_slots");
   if (!slots) return;
   for (const StepWindow& window : step_windows(table)) {
@@ -90,22 +94,33 @@ void add_counters(EventFile& out, int pid, const SpanTable& table, const RunSeri
     const double value = slots.curve->y[i];
     if (!std::isfinite(value)) continue;
     out.add(fmt::format(R"({{"ph":"C","pid":{},"tid":0,"name":"queue_slots","ts":{},"args":{{"ready":{}}}}})",
-                        pid, window.begin_us, value));
+                        process.rank, window.begin_us + process.shift_us, value));
   }
 }
 
 }  // namespace
 
-void write_chrome_trace(const std::filesystem::path& file, const SpanTable& table, const RunSeries& series,
-                        const TraceProcess& process) {
-  EventFile out(file);
+struct ChromeTrace::File : EventFile {
+  using EventFile::EventFile;
+};
+
+ChromeTrace::ChromeTrace(const std::filesystem::path& file) : file_(std::make_unique<File>(file)) {}
+ChromeTrace::~ChromeTrace() = default;
+void ChromeTrace::finish() { file_->finish(); }
+
+void ChromeTrace::add(const SpanTable& table, const RunSeries* series, const TraceProcess& process) {
+  EventFile& out = *file_;
   const int pid = process.rank;
   add_metadata(out, pid, 0, "process_name", "\"name\":" + quoted(process.name));
   add_metadata(out, pid, 0, "process_sort_index", fmt::format("\"sort_index\":{}", process.rank));
   std::vector<std::string> names;
   for (const std::string& name : table.names) names.push_back(quoted(name));
   std::vector<std::vector<SpanRow>> tracks(table.tracks.size());
-  for (const SpanRow& span : table.spans) tracks[span.track].push_back(span);
+  for (SpanRow span : table.spans) {
+    span.begin_us += process.shift_us;
+    span.end_us += process.shift_us;
+    tracks[span.track].push_back(span);
+  }
   int tid = 0;
   for (const std::size_t track : ordered_tracks(table)) {
     int lane_number = 0;
@@ -117,8 +132,33 @@ void write_chrome_trace(const std::filesystem::path& file, const SpanTable& tabl
       for (const SpanRow& span : lane) add_span(out, pid, tid, names[span.name], span);
     }
   }
-  add_counters(out, pid, table, series);
-  out.finish();
+  if (series != nullptr) add_counters(out, process, table, *series);
+}
+
+std::int64_t ends_apart_us(const SpanTable& one, const SpanTable& other) {
+  using Key = std::tuple<std::int64_t, std::string, std::string>;
+  const auto ends_of = [](const SpanTable& table) {
+    std::map<Key, std::int64_t> out;
+    for (const SpanRow& span : table.spans) {
+      if (!is_collective(table.names[span.name])) continue;
+      out.try_emplace({span.step, table.tracks[span.track], table.names[span.name]}, span.end_us);
+    }
+    return out;
+  };
+  const std::map<Key, std::int64_t> ends = ends_of(one);
+  std::vector<double> apart;
+  for (const auto& [key, end_us] : ends_of(other)) {
+    const auto found = ends.find(key);
+    if (found != ends.end()) apart.push_back(static_cast<double>(found->second - end_us));
+  }
+  return std::llround(Spread(apart).median());
+}
+
+void write_chrome_trace(const std::filesystem::path& file, const SpanTable& table, const RunSeries& series,
+                        const TraceProcess& process) {
+  ChromeTrace trace(file);
+  trace.add(table, &series, process);
+  trace.finish();
 }
 
 }  // namespace isobar

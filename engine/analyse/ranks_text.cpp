@@ -96,9 +96,16 @@ std::string straggler_sentence(const RanksView& view) {
 
 std::vector<std::string> lost_rank_sentences(const RanksView& view, std::size_t most) {
   std::vector<std::string> out;
-  std::size_t lost = 0;
+  std::vector<const RankFigures*> lost;
   for (const RankFigures& rank : view.ranks) {
-    if (!is_lost(rank) || ++lost > most) continue;
+    if (is_lost(rank)) lost.push_back(&rank);
+  }
+  // The one that came least far first: the others waited for it.
+  std::stable_sort(lost.begin(), lost.end(), [](const RankFigures* one, const RankFigures* other) {
+    return one->steps < other->steps;
+  });
+  for (std::size_t i = 0; i < std::min(most, lost.size()); ++i) {
+    const RankFigures& rank = *lost[i];
     const std::string where = rank.doing.empty() ? "" : " in " + printable(rank.doing, 120);
     if (!rank.has_stream) {
       out.push_back(fmt::format("rank {} left no stream{}", rank.rank,
@@ -109,8 +116,9 @@ std::vector<std::string> lost_rank_sentences(const RanksView& view, std::size_t 
       out.push_back(fmt::format("rank {} failed{}: {}", rank.rank, where, printable(rank.reason, 200)));
     }
   }
-  if (lost > most)
-    out.push_back(fmt::format("and {} more ranks failed, died or left no stream", lost - most));
+  if (lost.size() > most)
+    out.push_back(fmt::format("and {} more rank{} failed, died or left no stream", lost.size() - most,
+                              lost.size() - most == 1 ? "" : "s"));
   return out;
 }
 

@@ -30,10 +30,12 @@ struct RunStore::Run {
   std::map<std::string, TfEventsReader> event_readers;
   RunSeries foreign_series;
   RunDetail detail;
-  std::string problem;   ///< of the last look
-  std::string lasting;   ///< that stays to be said
-  bool refused = false;  ///< it is not read any further
-  bool reading = false;  ///< more is waiting in the file than was read
+  std::vector<std::unique_ptr<SpanReader>> span_readers;
+  Clock::time_point beside_at{};  ///< ranks and spans were read
+  std::string problem;            ///< of the last look
+  std::string lasting;            ///< that stays to be said
+  bool refused = false;           ///< it is not read any further
+  bool reading = false;           ///< more is waiting in the file than was read
   std::shared_ptr<const RunEntry> published;
 
   fs::path stream() const { return RunFolder{entry.folder}.stream_file(0); }
@@ -60,6 +62,8 @@ void RunStore::forget(Run& run) {
   run.reader.reset();
   run.event_readers.clear();
   run.foreign_series = RunSeries{};
+  run.span_readers.clear();
+  run.beside_at = {};
   run.detail = RunDetail{};
   run.entry.detail.reset();
   run.problem.clear();
@@ -243,6 +247,31 @@ bool RunStore::read_stream(Run& run) {
   return first || grew || replaced || turned;
 }
 
+/// What lies beside the stream of rank 0: the other ranks, and the spans. True when it was read again: at
+/// most once a second while the run goes on, and when its stream has grown.
+bool RunStore::read_beside(Run& run, bool grew) {
+  constexpr std::uint64_t kMostBytes = 4 << 20;
+  constexpr auto kEvery = std::chrono::seconds(1);
+  const bool live = run.entry.view.state == RunState::running;
+  const bool first = run.beside_at == Clock::time_point{};
+  if (run.entry.foreign || run.reading || (!first && !grew && !live)) return false;
+  if (!first && live && Clock::now() - run.beside_at < kEvery) return false;
+  run.beside_at = Clock::now();
+  const std::int64_t world = run.entry.view.summary.world;
+  if (world > 1)
+    run.detail.ranks = std::make_shared<const RanksView>(read_ranks(run.entry.folder, kMostBytes));
+  const auto count = static_cast<std::size_t>(std::min<std::int64_t>(world, kMostSpanRanks));
+  run.detail.spans.resize(count);
+  for (std::size_t rank = run.span_readers.size(); rank < count; ++rank)
+    run.span_readers.push_back(std::make_unique<SpanReader>(run.entry.folder, static_cast<int>(rank)));
+  for (std::size_t rank = 0; rank < count; ++rank) {
+    bool any = false;
+    while (run.span_readers[rank]->update()) any = true;
+    if (any) run.detail.spans[rank] = std::make_shared<const SpanTable>(run.span_readers[rank]->table());
+  }
+  return true;
+}
+
 /// All of an open run. What is refused once stays refused: what follows an
 /// unknown schema means nothing.
 void RunStore::read_open(Run& run) {
@@ -250,6 +279,7 @@ void RunStore::read_open(Run& run) {
   bool any = false;
   try {
     any = run.entry.foreign ? read_foreign(run) : read_stream(run);
+    any = read_beside(run, any) || any;
   } catch (const std::exception& error) {
     run.problem = printable(error.what(), 400);
     run.reading = false;
@@ -264,6 +294,8 @@ void RunStore::read_open(Run& run) {
                    : run.reader      ? run.reader->series().snapshot()
                                      : RunSeries{};
   detail->config = run.detail.config;
+  detail->ranks = run.detail.ranks;
+  detail->spans = run.detail.spans;
   detail->field_steps = run.detail.field_steps;
   detail->complete = complete;
   run.entry.detail = std::move(detail);

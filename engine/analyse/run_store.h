@@ -10,17 +10,25 @@
 #include <utility>
 #include <vector>
 
+#include "analyse/ranks.h"
 #include "analyse/run_reader.h"
+#include "analyse/spans.h"
 #include "record/tfevents_reader.h"
 
 namespace isobar {
+
+/// Ranks whose spans an open run has.
+inline constexpr int kMostSpanRanks = 8;
 
 /// Everything of an open run; readers in another thread may keep it.
 struct RunDetail {
   RunSeries series;
   std::vector<std::pair<std::string, std::string>> config;  ///< key and value as text, from run.toml
-  std::vector<std::int64_t> field_steps;  ///< steps of which fields/ holds input, target and prediction
-  bool complete = false;                  ///< all that was in the stream at the last look is read
+  std::vector<std::int64_t> field_steps;   ///< steps of which fields/ holds input, target and prediction
+  bool complete = false;                   ///< all that was in the stream at the last look is read
+  std::shared_ptr<const RanksView> ranks;  ///< of a run of several
+  std::vector<std::shared_ptr<const SpanTable>>
+      spans;  ///< of the first kMostSpanRanks ranks; null without any
 };
 
 /// One run in the list.
@@ -73,6 +81,7 @@ class RunStore {
   void add_run(const std::filesystem::path& folder, bool foreign, std::set<std::string>& seen);
   void look(Run& run);
   void read_open(Run& run);
+  bool read_beside(Run& run, bool grew);
   bool read_foreign(Run& run);
   bool read_stream(Run& run);
   void forget(Run& run);

@@ -22,6 +22,11 @@ SteadyFigures steady_figures(const std::filesystem::path& run) {
   SteadyFigures out;
   out.view = reader.view();
   out.samples_per_s = out.view.summary.samples_per_s;
+  if (out.view.summary.world > 1) {
+    out.ranks = read_ranks(run);
+    // Ranks that do not wait for each other have rates of their own: the run is as fast as its slowest.
+    if (out.ranks->samples_per_s() > 0) out.samples_per_s = out.ranks->samples_per_s();
+  }
   const CurveTable& table = reader.series().steps();
   const auto first = static_cast<std::size_t>(out.view.summary.warm_up_steps);
   const std::size_t rows = table.places.step.size();

@@ -4,17 +4,20 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "analyse/ranks.h"
 #include "analyse/run_view.h"
 
 namespace isobar {
 
 struct SteadyFigures {
-  RunView view;            ///< of the whole run
-  std::int64_t steps = 0;  ///< steady ones
-  double samples_per_s = 0;
+  RunView view;                    ///< of the whole run
+  std::int64_t steps = 0;          ///< steady ones
+  double samples_per_s = 0;        ///< of all ranks: that of the slowest times their number
+  std::optional<RanksView> ranks;  ///< of a run of several
   /// Mean a step of each field of the steps, such as "load_us": batches may come in bursts, of which a median
   /// shows nothing. A step without the field counts as 0.
   std::map<std::string, double, std::less<>> means;

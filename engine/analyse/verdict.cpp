@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/text.h"
+
 namespace isobar {
 namespace {
 
@@ -12,6 +14,7 @@ constexpr double kFault = 1.03;
 constexpr double kSlower = 0.97;  // IO against SYNTHETIC
 constexpr double kReaches = 0.9;  // FULL against what bounds it
 constexpr double kCommShare = 0.10;
+constexpr double kStragglerShare = 0.10;
 constexpr double kHostShare = 0.95;
 constexpr double kIdleShare = 0.10;
 constexpr double kNoisy = 0.10;  // inter-quartile range over median
@@ -68,7 +71,37 @@ std::string describe_loss(const QuartetFigures& f) {
                                    : "loading and copying, during which nothing computes");
 }
 
-Verdict fault(const std::string& sentence) { return {Bound::fault, sentence, {}}; }
+/// The trial of FULL that shows its straggler best, when more than half of them name the same rank.
+const RanksView* straggling(const QuartetFigures& f) {
+  const RanksView* out = nullptr;
+  for (const RanksView& one : f.ranks) {
+    if (!one.straggler) continue;
+    const auto same = std::count_if(f.ranks.begin(), f.ranks.end(), [&](const RanksView& other) {
+      return other.straggler && other.straggler->rank == one.straggler->rank;
+    });
+    if (2 * static_cast<std::size_t>(same) <= f.ranks.size()) continue;
+    if (out == nullptr || one.straggler->of_step < out->straggler->of_step) out = &one;
+  }
+  return out;
+}
+
+/// What a message of the mean size takes on the link that the ranks probed: a + s / B.
+std::string latency_or_bandwidth(const QuartetFigures& f) {
+  for (const RanksView& view : f.ranks) {
+    const bool known =
+        view.probe && view.probe->busbw_gb_per_s > 0 && view.comm.calls > 0 && view.comm.wire_bytes > 0;
+    if (!known) continue;
+    const double bytes = view.comm.wire_bytes / view.comm.calls;
+    const double moving_us = bytes / (view.probe->busbw_gb_per_s * 1e3);
+    const double share = view.probe->latency_us / (view.probe->latency_us + moving_us);
+    return fmt::format(", bound by {}: of a message of {} the link's latency is {:.0f} %",
+                       share > 0.5 ? "latency" : "bandwidth", human_bytes(static_cast<std::uint64_t>(bytes)),
+                       100 * share);
+  }
+  return "";
+}
+
+Verdict fault(const std::string& sentence) { return {Bound::fault, sentence, {}, -1}; }
 
 Verdict by_rules(const QuartetFigures& f) {
   for (const Case& one : cases_of(f)) {
@@ -88,7 +121,13 @@ Verdict by_rules(const QuartetFigures& f) {
         fmt::format("FULL cannot be {:.0f} % faster than {} alone: the machine was not the same for both",
                     100 * (full / slower.median() - 1), io_is_slower ? "IO" : "SYNTHETIC"));
   }
-  if (io < kSlower * synthetic && reaches(f.io)) {
+  const bool waits_for_data = io < kSlower * synthetic && reaches(f.io);
+  if (const RanksView* const found = straggling(f); found != nullptr) {
+    const Straggler& slow = *found->straggler;
+    if (slow.of_step >= kStragglerShare && (!waits_for_data || slow.stage == "load"))
+      return {Bound::straggler, straggler_sentence(*found), {}, slow.rank};
+  }
+  if (waits_for_data) {
     return {Bound::data,
             fmt::format("batches come at {:.1f} samples/s, the model could take {:.1f}", io, synthetic),
             {}};
@@ -96,7 +135,8 @@ Verdict by_rules(const QuartetFigures& f) {
   if (!reaches(slower)) return {Bound::contention, name_contention(f, slower.median()), {}};
   if (const double all = f.no_comm.median(); all > 0 && 1 - synthetic / all >= kCommShare) {
     return {Bound::communication,
-            fmt::format("{:.0f} % of a step is communication between ranks", 100 * (1 - synthetic / all)),
+            fmt::format("{:.0f} % of a step is communication between ranks{}", 100 * (1 - synthetic / all),
+                        latency_or_bandwidth(f)),
             {}};
   }
   const double step_us = f.field("step_us");
@@ -125,8 +165,9 @@ std::string against(const char* what, const Spread& rate, const char* whom, cons
 }  // namespace
 
 const char* bound_name(Bound bound) {
-  static constexpr std::array<const char*, 6> kNames = {
-      "measurement fault", "data", "copy or contention", "communication", "host (launch)", "compute"};
+  static constexpr std::array<const char*, 7> kNames = {
+      "measurement fault", "straggler",     "data",   "copy or contention",
+      "communication",     "host (launch)", "compute"};
   return kNames[static_cast<std::size_t>(bound)];
 }
 
@@ -149,6 +190,12 @@ Verdict judge_quartet(const QuartetFigures& f) {
     if (f.on_device && f.field("idle_us") < 0)
       out.evidence.push_back(
           "no idle time of the device was recorded: launching by the host is not ruled out");
+  }
+  if (const RanksView* const found = straggling(f); found != nullptr && out.bound != Bound::straggler)
+    out.evidence.push_back(straggler_sentence(*found));
+  if (!f.ranks.empty()) {
+    if (const std::string comm = comm_sentence(f.ranks.front()); !comm.empty())
+      out.evidence.push_back("communication of FULL: " + comm);
   }
   for (const Case& one : cases_of(f)) {
     if (one.rate->relative() <= kNoisy) continue;
@@ -185,6 +232,8 @@ std::string next_command(const Verdict& verdict, const NextStep& step) {
   switch (verdict.bound) {
     case Bound::fault:
       return command("quartet", step.lesson, "--steps 200 --trials 5", step.words(step.lesson, ""));
+    case Bound::straggler:
+      return fmt::format("./isobar show {} --timeline --rank {}", step.full_run, verdict.straggler);
     case Bound::data:
     case Bound::contention:
       if (has(step.honours, "data.workers")) {
@@ -197,6 +246,7 @@ std::string next_command(const Verdict& verdict, const NextStep& step) {
       break;
     case Bound::communication:
       other = later({"10_buckets", "11_compression"});
+      if (has(step.honours, "comm.sync")) sweep = "comm.sync=buckets,at_end,per_parameter";
       break;
     case Bound::launch:
       other = later({"08_cuda_graphs"});

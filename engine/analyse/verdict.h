@@ -8,12 +8,14 @@
 #include <string_view>
 #include <vector>
 
+#include "analyse/ranks.h"
 #include "analyse/spread.h"
 
 namespace isobar {
 
 enum class Bound {
   fault,          ///< the figures contradict each other, or one is missing
+  straggler,      ///< one rank is slower than the others, and they wait for it
   data,           ///< batches come too slowly
   contention,     ///< copy or contention: what could go on at the same time does not
   communication,  ///< between ranks
@@ -28,10 +30,11 @@ struct QuartetFigures {
   Spread io, synthetic, full, no_comm;  ///< samples/s, one value a trial; no_comm may be empty
   /// Of FULL: the median over its trials of each field's mean over steady steps, such as "load_us".
   std::map<std::string, double, std::less<>> fields;
-  bool reads_ahead = false;     ///< the loader works beside the training loop
-  bool on_device = false;       ///< the model is on a device with a clock of its own
-  double attention_share = -1;  ///< of the model's operations, predicted from its shape; -1 = not known
-  double mfu = -1;              ///< of FULL, as a share; -1 = not measured
+  bool reads_ahead = false;           ///< the loader works beside the training loop
+  bool on_device = false;             ///< the model is on a device with a clock of its own
+  double attention_share = -1;        ///< of the model's operations, predicted from its shape; -1 = not known
+  double mfu = -1;                    ///< of FULL, as a share; -1 = not measured
+  std::vector<RanksView> ranks = {};  ///< of each trial of FULL; empty for one process
 
   /// -1 when FULL does not have the field.
   double field(std::string_view name) const;
@@ -41,13 +44,18 @@ struct Verdict {
   Bound bound = Bound::fault;
   std::string sentence;               ///< what it means for this run
   std::vector<std::string> evidence;  ///< sentences with the numbers that it rests on
+  int straggler = -1;                 ///< the rank, where that is what bounds it
 };
 
 /// The first rule that matches:
 ///  1. FULL > 1.03 min(IO, SYNTHETIC), and not the same inside the spread of the trials: measurement fault.
+///     Then, between ranks, one that most trials of FULL name as the straggler and that keeps the others
+///     waiting for a tenth of the step: straggler, unless the others wait for data anyway (rule 2) and it is
+///     not its loading that takes longer.
 ///  2. IO < 0.97 SYNTHETIC, and FULL reaches IO: data.
 ///  3. FULL does not reach min(IO, SYNTHETIC): copy or contention.
-///  4. 1 - SYNTHETIC / NO-COMM >= 0.10: communication.
+///  4. 1 - SYNTHETIC / NO-COMM >= 0.10: communication: latency where it is more than half of the time of a
+///     message of the mean size by the probe of the link, else bandwidth.
 ///  5. host time of forward, backward and optimise >= 0.95 of the step, and the device idle for 10 % of it:
 ///     host (launch).
 ///  6. else compute.
@@ -61,6 +69,7 @@ struct NextStep {
   std::string lesson;
   std::vector<std::string> lessons;  ///< that are here
   std::vector<std::string> honours;  ///< keys of this lesson
+  std::string full_run = "";         ///< a run folder of FULL, to look into
   /// The settings to type for a lesson: without what it would refuse, and without the key that a sweep
   /// varies.
   std::function<std::string(const std::string& lesson, const std::string& varied)> words;

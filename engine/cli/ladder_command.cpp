@@ -31,7 +31,7 @@ struct LadderArguments {
 
 [[noreturn]] void refuse_extra(const std::string& word) {
   const std::string nearest = nearest_name(word, {"--repeats", "--preset", "--steps", "--set", "--config",
-                                                  "--lessons", "--list", "--json", "--help"});
+                                                  "--lessons", "--ranks", "--list", "--json", "--help"});
   const bool is_lesson = fs::exists(project_home() / "lessons" / word / "lesson.toml");
   throw Error("unknown argument \"" + printable(word, 80) + "\"", "./isobar ladder",
               is_lesson                             ? "some lessons only: --lessons " + word + ",..."
@@ -60,6 +60,8 @@ LadderArguments parse(const std::vector<std::string>& words) {
       ->allow_extra_args(false);
   app.add_option("--config", files, "a TOML file with keys; again for more")->allow_extra_args(false);
   app.add_option("--lessons", lessons, "only these, a,b,c; the first is what the others are compared with");
+  CLI::Option* const ranks =
+      app.add_option("--ranks", measure.ranks, "processes that train together, in the lessons that can");
   app.add_flag("--list", out.list, "the lessons in order, and nothing is run");
   app.add_flag("--json", measure.json, "one JSON object instead of the tables");
   app.footer("Every key, its default and what it means: lessons/base.toml");
@@ -82,6 +84,7 @@ LadderArguments parse(const std::vector<std::string>& words) {
   }
   checked_count(measure.repeats, kMostRepeats, "--repeats");
   if (steps->count() > 0) checked_count(out.steps, kMostSteps, "--steps");
+  if (ranks->count() > 0) checked_count(measure.ranks, kMostLocalRanks, "--ranks");
   for (const std::string& set : measure.settings.sets) check_free(set, "ladder", /*whole=*/true);
   measure.settings.config_files.assign(files.begin(), files.end());
   measure.whole = true;
@@ -123,6 +126,14 @@ void fix_settings(LadderArguments& arguments, const LessonInfo& first) {
       load_config(project_home(), first, settings, preset_device_kind(settings, likely_device_kind)).preset;
 }
 
+/// The setting of --ranks for a lesson that can train on several.
+std::vector<std::string> rank_setting(const MeasureArguments& arguments, const LessonInfo& lesson) {
+  const auto& honours = lesson.honours;
+  if (arguments.ranks == 0 || std::find(honours.begin(), honours.end(), "run.ranks") == honours.end())
+    return {};
+  return {fmt::format("run.ranks={}", arguments.ranks)};
+}
+
 Rung rung_of(const MeasuredPoint& point) {
   Rung rung{.lesson = point.name, .repeats = point.repeats};
   for (const fs::path& run : point.runs) rung.operators.push_back(read_operators(run));
@@ -149,7 +160,7 @@ int ladder_command(const std::vector<std::string>& words) {
       result.left_out.push_back(name + " is left out: " + reason);
       continue;
     }
-    points.push_back({.name = name, .sets = {}, .lesson = lesson});
+    points.push_back({.name = name, .sets = rank_setting(arguments.measure, lesson), .lesson = lesson});
     result.lessons.push_back(std::move(lesson));
   }
   if (points.empty()) {

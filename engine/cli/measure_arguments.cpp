@@ -89,10 +89,21 @@ std::int64_t checked_count(std::int64_t value, std::int64_t most, const char* op
               fmt::format("it must be from 1 to {}", most));
 }
 
+void set_ranks(MeasureArguments& arguments) {
+  if (arguments.ranks == 0) return;
+  std::vector<std::string>& sets = arguments.settings.sets;
+  for (const std::string& set : sets) {
+    if (key_of(set) == "run.ranks")
+      throw Error("--ranks and run.ranks are the same", "--set " + printable(set, 100), "leave one out");
+  }
+  sets.insert(sets.begin(), fmt::format("run.ranks={}", arguments.ranks));
+}
+
 namespace {
 
 [[noreturn]] void refuse_extra(const std::string& first, bool is_sweep) {
-  std::vector<std::string> known = {"--preset", "--config", "--set", "--steps", "--json", "--help"};
+  std::vector<std::string> known = {"--preset", "--config", "--set", "--steps",
+                                    "--ranks",  "--json",   "--help"};
   known.insert(known.end(), is_sweep ? std::initializer_list<std::string>{"--repeats", "--whole", "--one-off"}
                                      : std::initializer_list<std::string>{"--trials"});
   const std::string nearest = nearest_name(first, known);
@@ -124,6 +135,8 @@ void parse_options(const std::vector<std::string>& words, bool is_sweep, Measure
       app.add_option("--steps", out.steps, "steps that are measured, after 3 of warm-up; default 50");
   app.add_option(is_sweep ? "--repeats" : "--trials", out.repeats,
                  "how often each is measured, in turn; default 3");
+  CLI::Option* const ranks =
+      app.add_option("--ranks", out.ranks, "so many processes of this machine train together; default 1");
   app.add_flag("--json", out.json, "one JSON object instead of the table");
   if (is_sweep) {
     app.add_option("axes", axes, "key=a,b,c: a key and its values; several keys make a grid");
@@ -149,6 +162,7 @@ void parse_options(const std::vector<std::string>& words, bool is_sweep, Measure
   } catch (const CLI::ParseError& error) {
     throw Error(printable(error.what()), "command line", "--help lists what there is");
   }
+  if (ranks->count() > 0) checked_count(out.ranks, kMostLocalRanks, "--ranks");
   if (out.whole && steps->count() > 0)
     throw Error("--whole trains train.steps steps, and --steps is for measuring", "command line",
                 "leave one out");
@@ -169,6 +183,7 @@ MeasureArguments parse(const std::vector<std::string>& arguments, bool is_sweep)
   checked_count(out.steps, kMostSteps, "--steps");
   checked_count(out.repeats, kMostRepeats, is_sweep ? "--repeats" : "--trials");
   for (const std::string& set : out.settings.sets) check_free(set, command, out.whole);
+  set_ranks(out);
   for (const std::string& text : axes) {
     if (out.one_off && !text.empty() && text.find('=') == std::string::npos) {
       for (SweepAxis& axis : section_axes(out.lesson, text)) out.axes.push_back(std::move(axis));

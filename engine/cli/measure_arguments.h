@@ -20,8 +20,9 @@ struct MeasureArguments {
   std::vector<SweepAxis> axes;  ///< of a sweep
   std::int64_t steps = 50;  ///< measured ones, after the warm-up; more where workers bring batches in rounds
   std::int64_t repeats = 3;
-  bool one_off = false;  ///< of a sweep: one key at a time leaves the base, instead of a grid
-  bool whole = false;    ///< of a sweep: whole training instead of `steps`
+  std::int64_t ranks = 0;  ///< processes that train together, as run.ranks; 0 = what the settings say
+  bool one_off = false;    ///< of a sweep: one key at a time leaves the base, instead of a grid
+  bool whole = false;      ///< of a sweep: whole training instead of `steps`
   bool json = false;
   bool help = false;  ///< asked for; `help_text` says it
   std::string help_text;
@@ -39,6 +40,9 @@ MeasureArguments parse_sweep_arguments(const std::vector<std::string>& arguments
 /// honours, on first, then off. Error (exit code 2) when the lesson has none.
 std::vector<SweepAxis> section_axes(const LessonInfo& lesson, const std::string& section);
 
+/// `ranks` (0 = not given) as a setting, before all others. Error (exit code 2) when it is set there too.
+void set_ranks(MeasureArguments& arguments);
+
 /// Refuses settings of keys that `command` sets itself (Error, exit code 2); `whole`: it trains whole runs.
 void check_free(const std::string& setting, const std::string& command, bool whole);
 
@@ -48,6 +52,8 @@ std::int64_t checked_count(std::int64_t value, std::int64_t most, const char* op
 /// Most repeats that any of these commands makes, and most steps.
 inline constexpr std::int64_t kMostRepeats = 100;
 inline constexpr std::int64_t kMostSteps = 1'000'000;
+/// Most processes of one machine.
+inline constexpr std::int64_t kMostLocalRanks = 256;
 
 /// "key=a,b,[1,2]" as an axis: commas inside brackets and quotes do not split. Error (exit code 2) for an
 /// empty or repeated value.

@@ -11,7 +11,7 @@
 #include "core/files.h"
 #include "core/nvidia.h"
 #include "core/text.h"
-#include "launch/supervise.h"
+#include "launch/rank_launcher.h"
 #include "record/run_folder.h"
 
 namespace isobar {
@@ -106,7 +106,7 @@ int MeasuredRuns::run() {
   for (std::int64_t repeat = 0; repeat < plan_.arguments.repeats; ++repeat) {
     for (std::size_t i = 0; i < points_.size(); ++i) {
       if (points_[i].code != 0) continue;
-      const int code = run_once(points_[i], configs_[i].config.train.steps, repeat);
+      const int code = run_once(points_[i], configs_[i].config, repeat);
       ++done_;
       if (code == 0) continue;
       stopped_ = is_stop(code);
@@ -118,7 +118,25 @@ int MeasuredRuns::run() {
   return first_failure;
 }
 
-int MeasuredRuns::run_once(MeasuredPoint& point, std::int64_t steps, std::int64_t repeat) {
+Ended MeasuredRuns::start(const std::vector<std::string>& words, std::int64_t ranks,
+                          const std::function<void()>& tick) {
+  if (ranks <= 1) return supervise(words, {.quiet = true, .tick = tick});
+  RankOptions options;
+  options.quiet = true;
+  options.tick = tick;
+  RanksEnded all = launch_ranks(words, static_cast<int>(ranks), options);
+  const RankEnded& first = all.ranks[static_cast<std::size_t>(std::max(0, all.first))];
+  Ended out;
+  out.code = all.code;
+  out.signal = first.signal;
+  out.peak_bytes = first.peak_bytes;
+  out.asked = all.asked;
+  out.errors = first.errors;
+  if (all.first >= 0) out.errors = fmt::format("rank {} failed first:\n", all.first) + out.errors;
+  return out;
+}
+
+int MeasuredRuns::run_once(MeasuredPoint& point, const Config& config, std::int64_t repeat) {
   const MeasureArguments& arguments = plan_.arguments;
   const std::string& lesson = lesson_of(point).name;
   const fs::path folder = reserve_run_folder("runs", lesson);
@@ -130,15 +148,14 @@ int MeasuredRuns::run_once(MeasuredPoint& point, std::int64_t steps, std::int64_
   if (!arguments.settings.preset.empty()) add("--preset", arguments.settings.preset);
   for (const fs::path& file : arguments.settings.config_files) add("--config", file.string());
   for (const std::string& set : sets_of(point)) add("--set", set);
-  if (!arguments.whole) add("--set", fmt::format("train.steps={}", steps));
+  if (!arguments.whole) add("--set", fmt::format("train.steps={}", config.train.steps));
   add("--set", "run.group=" + group_);
   add("--set", "run.point=" + point.name);
   add("--set", fmt::format("run.repeat={}", repeat));
   show(point, repeat, 0, /*begins=*/true);
   const std::int64_t begin_us = steady_us();
-  const Ended ended = supervise(words, {.quiet = true, .tick = [&] {
-                                          show(point, repeat, seconds_since(begin_us), /*begins=*/false);
-                                        }});
+  const Ended ended =
+      start(words, config.run.ranks, [&] { show(point, repeat, seconds_since(begin_us), /*begins=*/false); });
   const auto killed = killed_error(ended, words.front());
   const bool stopped =
       ended.asked != 0 && (ended.code == 0 || ended.code == 75 || ended.code == 128 + ended.asked);
@@ -220,8 +237,13 @@ std::string measured_what(const MeasuredRuns& runs, const MeasureArguments& argu
                         kMeasureWarmUpSteps);
   }
   const std::string all = fmt::format("{} {}{}", arguments.repeats, what, arguments.repeats == 1 ? "" : "s");
-  return fmt::format("{}{} on {}, {}, {} in turn{} (measured here)", arguments.lesson.name,
-                     loaded.preset.empty() ? "" : ", preset " + loaded.preset, device, steps, all,
+  const std::int64_t world = loaded.config.run.ranks;
+  const bool same = std::all_of(runs.points().begin(), runs.points().end(), [&](const MeasuredPoint& point) {
+    return point.repeats.empty() || point.repeats.front().view.summary.world == world;
+  });
+  const std::string ranks = same && world > 1 ? fmt::format(", {} ranks", world) : "";
+  return fmt::format("{}{} on {}{}, {}, {} in turn{} (measured here)", arguments.lesson.name,
+                     loaded.preset.empty() ? "" : ", preset " + loaded.preset, device, ranks, steps, all,
                      runs.was_stopped() ? ", stopped before the end" : "");
 }
 

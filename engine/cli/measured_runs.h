@@ -5,6 +5,7 @@
 // and `ladder` are uses of it.
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "cli/measure_arguments.h"
 #include "config/config.h"
 #include "core/error.h"
+#include "launch/supervise.h"
 #include "record/console.h"
 
 namespace isobar {
@@ -70,7 +72,9 @@ class MeasuredRuns {
   }
   std::vector<std::string> sets_of(const MeasuredPoint& point) const;
   int prepare_data();
-  int run_once(MeasuredPoint& point, std::int64_t steps, std::int64_t repeat);
+  int run_once(MeasuredPoint& point, const Config& config, std::int64_t repeat);
+  /// What it was started as, and how that ended.
+  Ended start(const std::vector<std::string>& words, std::int64_t ranks, const std::function<void()>& tick);
   int take_failure(MeasuredPoint& point, const std::filesystem::path& folder, int code,
                    const std::string& said);
   void show(const MeasuredPoint& point, std::int64_t repeat, double since_s, bool begins);

@@ -9,6 +9,7 @@
 #include "cli/measured_runs.h"
 #include "config/lesson.h"
 #include "core/files.h"
+#include "core/nvidia.h"
 #include "core/text.h"
 #include "formula/vit_counts.h"
 
@@ -18,12 +19,19 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr std::array<const char*, 3> kCases = {"IO", "SYNTHETIC", "FULL"};
+constexpr std::array<const char*, 4> kCases = {"IO", "SYNTHETIC", "FULL", "NO-COMM"};
 
-std::vector<MeasuredPoint> cases() {
-  return {{.name = "io", .sets = {"run.measure=io"}},
-          {.name = "synthetic", .sets = {"run.measure=synthetic"}},
-          {.name = "full", .sets = {"run.measure=full"}}};
+/// The last one only where several ranks train together.
+std::vector<MeasuredPoint> cases(const MeasureArguments& arguments) {
+  std::vector<MeasuredPoint> out = {{.name = "io", .sets = {"run.measure=io"}},
+                                    {.name = "synthetic", .sets = {"run.measure=synthetic"}},
+                                    {.name = "full", .sets = {"run.measure=full"}}};
+  const Settings& settings = arguments.settings;
+  const LoadedConfig loaded = load_config(project_home(), arguments.lesson, settings,
+                                          preset_device_kind(settings, likely_device_kind));
+  if (loaded.config.run.ranks > 1)
+    out.push_back({.name = "no_comm", .sets = {"run.measure=synthetic", "comm.sync=none"}});
+  return out;
 }
 
 double attention_share(const Config& config) {
@@ -44,6 +52,10 @@ QuartetFigures figures_of(const MeasuredRuns& runs) {
   out.io = runs.points()[0].rate();
   out.synthetic = runs.points()[1].rate();
   out.full = full.rate();
+  if (runs.points().size() > 3) out.no_comm = runs.points()[3].rate();
+  for (const SteadyFigures& one : full.repeats) {
+    if (one.ranks) out.ranks.push_back(*one.ranks);
+  }
   for (const auto& [name, value] : full.repeats.front().means) out.fields[name] = full.field(name);
   // A loader with workers of its own reads ahead; with 0 of them the training loop reads.
   out.reads_ahead = config.loader.kind != "inline" && config.data.workers > 0;
@@ -59,22 +71,25 @@ std::string milliseconds(double time_us) { return time_us < 0 ? "-" : fmt::forma
 
 void print_table(const MeasuredRuns& runs, const MeasureArguments& arguments) {
   std::printf("quartet of %s\n", measured_what(runs, arguments, "trial").c_str());
-  std::puts("  case        samples/s          min .. max        step ms    load ms    copy ms");
-  for (std::size_t i = 0; i < kCases.size(); ++i) {
+  const bool ranks = runs.points().size() > 3;
+  std::printf("  case        samples/s          min .. max        step ms    load ms    copy ms%s\n",
+              ranks ? "    comm ms" : "");
+  for (std::size_t i = 0; i < runs.points().size(); ++i) {
     const MeasuredPoint& point = runs.points()[i];
     const Spread rate = point.rate();
     const std::string line =
         fmt::format("  {:<10} {:>10.1f}  {:>10.1f} .. {:<10.1f} {:>9}  {:>9}  {:>9}", kCases[i],
                     rate.median(), rate.least(), rate.most(), milliseconds(point.field("step_us")),
                     milliseconds(point.field("load_us")), milliseconds(point.field("copy_us")));
-    std::puts(line.c_str());
+    const std::string comm = ranks ? fmt::format("  {:>9}", milliseconds(point.field("comm_us"))) : "";
+    std::puts((line + comm).c_str());
   }
 }
 
 Json to_json(const MeasuredRuns& runs, const MeasureArguments& arguments, const Verdict& verdict,
              const QuartetFigures& figures, const std::string& next) {
   Json cases = Json::array();
-  for (std::size_t i = 0; i < kCases.size(); ++i) {
+  for (std::size_t i = 0; i < runs.points().size(); ++i) {
     const MeasuredPoint& point = runs.points()[i];
     const Spread rate = point.rate();
     Json trials = Json::array();
@@ -98,10 +113,12 @@ Json to_json(const MeasuredRuns& runs, const MeasureArguments& arguments, const 
           {"device", runs.points().front().repeats.front().view.device},
           {"provenance", "measured here"},
           {"group", runs.group()},
+          {"ranks", runs.config(2).config.run.ranks},
           {"steps", runs.config(2).config.train.steps - kMeasureWarmUpSteps},
           {"trials", arguments.repeats},
           {"cases", cases},
           {"verdict", bound_name(verdict.bound)},
+          {"straggler", verdict.straggler < 0 ? Json() : Json(verdict.straggler)},
           {"sentence", verdict.sentence},
           {"evidence", verdict.evidence},
           {"mfu", figures.mfu > 0 ? Json(figures.mfu) : Json()},
@@ -117,7 +134,7 @@ int quartet_command(const std::vector<std::string>& words) {
     std::fputs(arguments.help_text.c_str(), stdout);
     return 0;
   }
-  MeasuredRuns runs({.command = "quartet", .arguments = arguments}, cases());
+  MeasuredRuns runs({.command = "quartet", .arguments = arguments}, cases(arguments));
   if (const int code = runs.run(); code != 0) return code;
   const QuartetFigures figures = figures_of(runs);
   const Verdict verdict = judge_quartet(figures);
@@ -125,6 +142,7 @@ int quartet_command(const std::vector<std::string>& words) {
       next_command(verdict, {.lesson = arguments.lesson.name,
                              .lessons = lesson_names(project_home()),
                              .honours = arguments.lesson.honours,
+                             .full_run = shell_quoted(runs.points()[2].runs.front().string()),
                              .words = [&](const std::string& lesson, const std::string& varied) {
                                return arguments.settings_text(lesson, varied);
                              }});

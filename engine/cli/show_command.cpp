@@ -208,7 +208,7 @@ void remove_run(const fs::path& run) {
 
 constexpr const char* kShow = "./isobar show";
 constexpr const char* kShowUsage =
-    "./isobar show RUN [--follow] [--json] [--curve FILE.svg] [--timeline [--step N] [--steps K]] "
+    "./isobar show RUN [--follow] [--json] [--curve FILE.svg] [--timeline [--step N] [--steps K] [--rank R]] "
     "[--trace FILE.json] [--gradients [--step N]] [--types]; RUN is a folder, a name, or last; N counts from "
     "0; "
     "./isobar show LESSON --recorded";
@@ -229,6 +229,9 @@ TimelineRequest take_timeline(std::vector<std::string>& arguments, bool json) {
   out.trace_file = take_value(arguments, "--trace", kShow, kShowUsage);
   const std::optional<std::string> first = take_value(arguments, "--step", kShow, kShowUsage);
   const std::optional<std::string> steps = take_value(arguments, "--steps", kShow, kShowUsage);
+  const std::optional<std::string> rank = take_value(arguments, "--rank", kShow, kShowUsage);
+  if (!out.draw && rank) throw Error("--rank chooses whose timeline --timeline draws", kShow, kShowUsage);
+  if (rank) out.rank = static_cast<int>(std::min<std::int64_t>(parse_steps("--rank", *rank, 0), kMostRanks));
   if (!out.draw && (first || steps))
     throw Error("--step and --steps choose what --timeline draws, and --step what --gradients does", kShow,
                 kShowUsage);
@@ -249,8 +252,8 @@ int show_command(const std::vector<std::string>& words) {
   const std::optional<std::int64_t> gradients = take_gradients(arguments);
   const TimelineRequest timeline = take_timeline(arguments, json);
   refuse_unknown(arguments,
-                 {"--follow", "--json", "--curve", "--timeline", "--step", "--steps", "--trace", "--recorded",
-                  "--gradients", "--types"},
+                 {"--follow", "--json", "--curve", "--timeline", "--step", "--steps", "--rank", "--trace",
+                  "--recorded", "--gradients", "--types"},
                  kShow, kShowUsage);
   if (arguments.size() != 1) throw Error("which run?", kShow, kShowUsage);
   const bool asks_timeline = timeline.draw || timeline.trace_file;

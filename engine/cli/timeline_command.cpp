@@ -1,41 +1,94 @@
 #include "cli/timeline_command.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 
 #include "analyse/chrome_trace.h"
+#include "analyse/ranks.h"
 #include "analyse/run_reader.h"
 #include "analyse/timeline_text.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "record/console.h"
+#include "record/run_folder.h"
 
 namespace isobar {
+
+namespace fs = std::filesystem;
 
 std::int64_t parse_steps(const std::string& option, const std::string& text, std::int64_t least) {
   std::int64_t value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (code == std::errc{} && end == text.data() + text.size() && value >= least) return value;
-  throw Error("\"" + printable(text, 40) + "\" is no number of steps", option,
+  throw Error("\"" + printable(text, 40) + "\" is no number", option,
               option + " takes a whole number from " + std::to_string(least) + " on");
 }
+
+namespace {
+
+constexpr std::size_t kMostTracedRanks = 64;
+
+/// All ranks side by side. Those of one machine have one clock; another machine's is set so that collectives
+/// end at the same time as on rank 0.
+void write_trace(const fs::path& run, const std::string& file, RunReader& reader, Console* console) {
+  const RanksView view = read_ranks(run);
+  const SpanTable first = read_spans(run);
+  const std::string lesson = reader.view().lesson.empty() ? "" : ": " + reader.view().lesson;
+  ChromeTrace trace(file);
+  trace.add(first, &reader.series(), {.rank = 0, .name = "rank 0" + lesson, .shift_us = 0});
+  std::size_t guessed = 0;
+  std::size_t left_out = 0;
+  for (const RankFigures& rank : view.ranks) {
+    std::error_code code;
+    if (rank.rank == 0 || !fs::exists(RunFolder{run}.spans_file(rank.rank), code)) continue;
+    if (static_cast<std::size_t>(rank.rank) >= kMostTracedRanks) {
+      ++left_out;
+      continue;
+    }
+    const SpanTable table = read_spans(run, rank.rank);
+    const bool one_clock =
+        rank.host == view.ranks.front().host && table.origin_us >= 0 && first.origin_us >= 0;
+    if (!one_clock) ++guessed;
+    const std::string clock = one_clock ? "" : " (clock set by the ends of collectives)";
+    trace.add(table, nullptr,
+              {.rank = rank.rank,
+               .name = fmt::format("rank {}{}{}", rank.rank, lesson, clock),
+               .shift_us = one_clock ? table.origin_us - first.origin_us : ends_apart_us(first, table)});
+  }
+  trace.finish();
+  if (console == nullptr) return;
+  if (guessed > 0)
+    console->line(
+        fmt::format("{} ranks have another clock than rank 0: theirs is set so that collectives end "
+                    "at the same time",
+                    guessed));
+  if (left_out > 0) console->line(fmt::format("{} more ranks are left out", left_out));
+}
+
+}  // namespace
 
 void show_timeline(const std::filesystem::path& run, const TimelineRequest& request) {
   RunReader reader(run, /*keep_series=*/true);
   while (reader.update()) {
   }
-  const SpanTable table = read_spans(run);
-  const std::string name = run.filename().string();
+  const std::int64_t world = reader.view().summary.world;
+  if (request.rank >= world) {
+    throw Error(fmt::format("the run has no rank {}", request.rank), "--rank",
+                world == 1 ? "it is of one process: leave it out" : fmt::format("from 0 to {}", world - 1));
+  }
+  const SpanTable table = read_spans(run, request.rank);
+  const std::string name =
+      run.filename().string() + (world > 1 ? fmt::format(", rank {} of {}", request.rank, world) : "");
   Console console;
   if (request.trace_file) {
     const std::string& file = *request.trace_file;
     if (std::filesystem::path(file).extension() != ".json") {
       throw Error("a trace is a .json file", printable(file), "./isobar show RUN --trace trace.json");
     }
-    const std::string lesson = reader.view().lesson;
-    write_chrome_trace(file, table, reader.series(),
-                       {.rank = 0, .name = "rank 0" + (lesson.empty() ? "" : ": " + lesson)});
+    write_trace(run, file, reader, request.json ? nullptr : &console);
     if (!request.json)
       console.line("written: " + file + " (open it at https://ui.perfetto.dev or chrome://tracing)");
   }

@@ -11,6 +11,7 @@ namespace isobar {
 struct TimelineRequest {
   bool draw = false;
   bool json = false;
+  int rank = 0;                           ///< whose spans are drawn; a trace has all
   std::optional<std::string> trace_file;  ///< to be written
   TimelineWish wish;
 };

@@ -99,6 +99,7 @@ void draw_head(Ui& ui, const RunEntry& run) {
         (run.view.provenance == "predicted" ? "made " : "started ") + run.view.started.substr(0, 16) + "   ";
   if (run.view.summary.samples_per_s > 0) {
     facts += engineering(run.view.summary.samples_per_s, 4) + " samples/s";
+    if (run.view.summary.world > 1) facts += fmt::format(" on {} ranks", run.view.summary.world);
     const double mfu = run.view.summary.mfu();
     if (mfu > 0) facts += fmt::format(", MFU {:.0f} %", 100 * mfu);
     facts += "   ";
@@ -114,6 +115,11 @@ void draw_head(Ui& ui, const RunEntry& run) {
   if (const std::string& measure = run.view.summary.measure; !measure.empty())
     ui.text(measure_text(run.view) + ": " + measure_sentence(measure), Face::small, theme.dim);
   if (!run.problem.empty()) ui.wrapped(run.problem, Face::small, theme.warn);
+  if (run.detail && run.detail->ranks) {
+    const RanksView& ranks = *run.detail->ranks;
+    if (ranks.straggler) ui.wrapped(straggler_sentence(ranks), Face::small, theme.warn);
+    for (const std::string& line : lost_rank_sentences(ranks, 2)) ui.wrapped(line, Face::small, theme.bad);
+  }
   if (run.view.unread_lines > 0) {
     ui.text(fmt::format("{} lines of the stream could not be read", run.view.unread_lines), Face::small,
             theme.warn);
@@ -186,6 +192,12 @@ std::vector<PlotSpec> special_plots(Ui& ui, AppState& state, const std::shared_p
   if (skips > 0) {
     add("skipped", "Steps skipped so far, gradients overflowed", "train/skipped", "skipped", 6, Mark::circle);
     out.back().from_zero = true;
+  }
+  if (series.find("train/comm_total_us")) {
+    add("communication", "Communication, microseconds a step", "train/comm_total_us", "under way", 4,
+        Mark::circle);
+    add_line(out.back(), state, run, "train/comm_us", "exposed", ui.theme().series[6], Mark::square);
+    out.back().legend = out.back().from_zero = true;
   }
   if (series.find("train/grad_norm")) {
     add("gradient norm", "Norm of the gradient", "train/grad_norm", "norm", 7, Mark::circle);

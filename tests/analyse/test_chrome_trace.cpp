@@ -151,3 +151,28 @@ TEST_CASE("a trace that cannot be written says why, and leaves nothing") {
   CHECK_THROWS_AS(write_chrome_trace(folder / "no/such/folder/t.json", table, RunSeries{}, {}), Error);
   CHECK_FALSE(std::filesystem::exists(folder / "no"));
 }
+
+TEST_CASE("several ranks are processes of one trace, on one clock") {
+  const TempFolder folder;
+  MadeSpans here, there;
+  here.span(0, "loop", "forward", 100, 50).span(0, "bucket.0", "all-reduce", 200, 100);
+  there.span(0, "loop", "forward", 5100, 50).span(0, "bucket.0", "all-reduce", 5150, 150);
+  here.span(1, "bucket.0", "all-reduce", 400, 100).span(1, "bucket.1", "wait", 0, 9);
+  there.span(1, "bucket.0", "all-reduce", 5450, 50);
+  here.write(folder);
+  const SpanTable one = read_spans(folder.path());
+  there.write(folder);
+  const SpanTable other = read_spans(folder.path());
+  CHECK(ends_apart_us(one, other) == -5000);
+  CHECK(ends_apart_us(one, SpanTable{}) == 0);
+  ChromeTrace trace(folder / "trace.json");
+  trace.add(one, nullptr, {.rank = 0, .name = "rank 0"});
+  trace.add(other, nullptr, {.rank = 1, .name = "rank 1", .shift_us = ends_apart_us(one, other)});
+  trace.finish();
+  const json read = json::parse(read_text_file(folder / "trace.json", 1 << 20));
+  std::map<std::int64_t, std::vector<std::int64_t>> begins;
+  for (const json& event : of_phase(read, "X")) {
+    if (event["name"] == "forward") begins[event["pid"]].push_back(event["ts"]);
+  }
+  CHECK(begins == std::map<std::int64_t, std::vector<std::int64_t>>{{0, {100}}, {1, {100}}});
+}

@@ -283,3 +283,39 @@ TEST_CASE("a million hostile spans are drawn within bounds") {
   CHECK(draw_timeline(table, timeline, {200, false}).size() > 4);
   CHECK(timeline_lines(table, timeline).size() > 4);
 }
+
+TEST_CASE("communication beside computing is counted as unions, clipped to the step") {
+  MadeSpans spans;
+  for (std::int64_t step = 0; step < 2; ++step) {
+    const std::int64_t at = step * 100 * kMs;
+    spans.span(step, "loop", "forward", at, 20 * kMs).span(step, "loop", "backward", at + 20 * kMs, 40 * kMs);
+    spans.span(step, "loop", "comm", at + 60 * kMs, 20 * kMs)
+        .span(step, "loop", "optimize", at + 80 * kMs, kMs);
+    // Two buckets that are under way at the same time for 10 ms; the second one goes on in the stage comm.
+    spans.span(step, "bucket.10", "wait", at + 45 * kMs, 5 * kMs);
+    spans.span(step, "bucket.10", "all-reduce", at + 50 * kMs, 20 * kMs, 1000);
+    spans.span(step, "bucket.2", "all-reduce", at + 40 * kMs, 20 * kMs, 1000);
+    // Ready at once, and waited for until 75 ms: this rank computes until 60 ms.
+    spans.span(step, "gradients", "wait", at + 70 * kMs, 5 * kMs);
+    spans.span(step, "gradients", "all-reduce", at + 75 * kMs, 50 * kMs, 500);  // longer than the step
+  }
+  const SpanTable table = table_of(spans);
+  const Timeline timeline = make_timeline(table, RunSeries{}, {});
+  REQUIRE(timeline.comm);
+  CHECK(timeline.comm->calls == 3);
+  CHECK(timeline.comm->bytes == 2500);
+  CHECK(timeline.comm->total_us == 36 * kMs);           // 40 to 70 and 75 to 81
+  CHECK(timeline.comm->waiting_us == 5 * kMs);          // 45 to 50 lies under bucket.2
+  CHECK(timeline.comm->exposed_us == 20 * kMs);         // 60 to 80
+  CHECK(*timeline.comm->overlap == Approx(21.0 / 36));  // 40 to 60 and 80 to 81
+  CHECK(*timeline.comm->backward_overlap == Approx(20.0 / 36));
+  std::vector<std::string> tracks;
+  for (const std::size_t track : timeline.tracks) tracks.push_back(table.tracks[track]);
+  CHECK(tracks == std::vector<std::string>{"loop", "bucket.2", "bucket.10", "gradients"});
+  std::string text;
+  for (const std::string& line : timeline_lines(table, timeline)) text += line + "\n";
+  CHECK_THAT(text, says("36.000 ms a step under way in 3 calls, 58.3 % of it beside compute (55.6 % beside "
+                        "backward); 20.000 ms exposed"));
+  CHECK(json::parse(timeline_json(table, timeline, "x"))["steady"]["comm"]["calls"] == 3);
+  CHECK_FALSE(make_timeline(table_of(five_steps()), RunSeries{}, {}).comm);
+}

@@ -175,3 +175,76 @@ TEST_CASE("what comes next is a lesson that is here, or a sweep, with the same s
   CHECK(next(Bound::contention, second) == "./isobar quartet 03_gpu_loader");
   CHECK(next(Bound::compute, second) == "./isobar quartet 04_amp");
 }
+
+namespace {
+
+/// A trial of two ranks in which rank 1 keeps the other waiting for a share of a step of 100 ms.
+RanksView trial(int straggler, double of_step, const std::string& stage) {
+  RanksView out;
+  out.world = 2;
+  out.steps = 50;
+  out.step_us = 100'000;
+  if (straggler < 0) return out;
+  Straggler& found = out.straggler.emplace();
+  found.rank = straggler;
+  found.kept_us = of_step * out.step_us;
+  found.of_step = of_step;
+  found.last_in = 49;
+  found.stage = stage;
+  return out;
+}
+
+/// 30 % of SYNTHETIC is communication.
+QuartetFigures of_ranks(std::vector<RanksView> ranks) {
+  QuartetFigures out = figures(500, 70, 70);
+  out.no_comm = steady(100);
+  out.ranks = std::move(ranks);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a rank that the others wait for is named before communication is") {
+  const QuartetFigures f = of_ranks({trial(1, 0.3, "backward"), trial(1, 0.25, "backward"), trial(-1, 0, "")});
+  const Verdict verdict = judge_quartet(f);
+  CHECK(verdict.bound == Bound::straggler);
+  CHECK(verdict.straggler == 1);
+  CHECK_THAT(verdict.sentence, says("rank 1 keeps the others waiting 25.0 ms a step") && says("its backward"));
+  const std::string next =
+      next_command(verdict, {.lesson = "06_ddp",
+                             .lessons = {},
+                             .honours = {},
+                             .full_run = "runs/x",
+                             .words = [](const std::string&, const std::string&) { return ""; }});
+  CHECK(next == "./isobar show runs/x --timeline --rank 1");
+}
+
+TEST_CASE("one trial, or less than a tenth of a step, is no verdict but is told") {
+  CHECK(bound_of(of_ranks({trial(1, 0.3, ""), trial(-1, 0, ""), trial(-1, 0, "")})) == Bound::communication);
+  CHECK(bound_of(of_ranks({trial(1, 0.3, ""), trial(0, 0.3, "")})) == Bound::communication);
+  const Verdict small = judge_quartet(of_ranks({trial(1, 0.08, ""), trial(1, 0.08, "")}));
+  CHECK(small.bound == Bound::communication);
+  CHECK_THAT(told(small), says("rank 1 keeps the others waiting 8.0 ms"));
+}
+
+TEST_CASE("where all wait for data a slow rank is not what bounds them, unless it is its loading") {
+  QuartetFigures f = of_ranks({trial(1, 0.3, "backward")});
+  f.io = steady(50);
+  f.full = steady(49);
+  CHECK(bound_of(f) == Bound::data);
+  f.ranks = {trial(1, 0.3, "load")};
+  CHECK(bound_of(f) == Bound::straggler);
+}
+
+TEST_CASE("communication is bound by latency or by bandwidth, by the probe at the size of the messages") {
+  RanksView view = trial(-1, 0, "");
+  view.comm.calls = 10;
+  view.comm.wire_bytes = 10 * 50'000;  // 50 us at 1 GB/s
+  view.probe = LinkProbe{"ring", 49, 1, 1};
+  CHECK_THAT(told(judge_quartet(of_ranks({view}))),
+             says("30 % of a step is communication between ranks, bound by bandwidth") && says("49 %"));
+  view.probe->latency_us = 60;
+  CHECK_THAT(told(judge_quartet(of_ranks({view}))), says("bound by latency") && says("50.0 kB"));
+  view.probe.reset();
+  CHECK_THAT(told(judge_quartet(of_ranks({view}))), !says("bound by"));
+}

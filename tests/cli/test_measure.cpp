@@ -70,6 +70,27 @@ mkdir -p "$run"
 } >"$run/rank-0000.jsonl")";
 }
 
+/// A stand-in for a lesson of several ranks: each leaves its stream of ten steps. Steps take 100 ms, 70
+/// without communication; rank `slow` comes last by 40 ms, where there is one.
+std::string leaves_ranks(int slow) {
+  return "while [ $# -gt 0 ]; do case $1 in --run-dir) run=$2 ;; run.measure=*) kind=${1#*=} ;; "
+         "comm.sync=none) kind=none ;; esac; shift; done\n"
+         "case $kind in io) t=1000 ;; none) t=70000 ;; *) t=100000 ;; esac\n"
+         "comm=50000; [ \"$RANK\" = " +
+         std::to_string(slow) + R"( ] && comm=10000
+mkdir -p "$run"
+{
+  echo '{"kind":"run","schema":1,"lesson":"06_ddp","device":"cpu","rank":'$RANK',"world":'$WORLD_SIZE',
+    "measure":"'$kind'"}' | tr -d '\n'
+  echo
+  echo '{"kind":"note","steps_per_epoch":8}'
+  for n in 0 1 2 3 4 5 6 7 8 9; do
+    echo '{"kind":"step","step":'$n',"samples":4,"backward_us":'$((t - comm))',"comm_us":'$comm',"step_us":'$t'}'
+  done
+  echo '{"kind":"end","status":"done","reason":""}'
+} >"$run/rank-000$RANK.jsonl")";
+}
+
 /// n values, "1,2,...".
 std::string many(int n) {
   std::string out;
@@ -287,4 +308,45 @@ TEST_CASE("Ctrl-C ends a quartet and its run at once") {
                                            {.signal = SIGTERM, .interrupt_when = began});
   CHECK(stopped.code == 143);
   CHECK(sweeps.calls().size() == 1);
+}
+
+TEST_CASE("a quartet on several ranks measures without communication too, and names the one that is slow") {
+  Noting noting("exit 0");
+  noting.programs().script("06_ddp", leaves_ranks(-1));
+  const std::vector<std::string> words = {"quartet", "06_ddp", "--ranks",  "3",
+                                          "--steps", "7",      "--trials", "1"};
+  const ProcessResult plain = noting.run(with_data(words));
+  REQUIRE(plain.code == 0);
+  CHECK_THAT(plain.out, says("verdict: communication\n  30 % of a step is communication between ranks") &&
+                            says("2 ranks") && says("114.3"));  // 2 x 4 samples in 70 ms
+  CHECK_THAT(plain.out, says("next: ./isobar sweep 06_ddp comm.sync=") && says("--set run.ranks=2"));
+  noting.programs().script("06_ddp", leaves_ranks(1));
+  std::vector<std::string> json = words;
+  json.emplace_back("--json");
+  const ProcessResult slow = noting.run(with_data(json));
+  REQUIRE(slow.code == 0);
+  CHECK_THAT(slow.out, says(R"("verdict":"straggler")") && says(R"("straggler":1)") && says(R"("ranks":2)") &&
+                           says("rank 1 keeps the others waiting 40.0 ms a step") &&
+                           says("--timeline --rank 1"));
+}
+
+TEST_CASE("--ranks that make no sense, or that a lesson does not know, are refused before anything runs") {
+  const Noting noting("exit 0");
+  for (const char* const count : {"0", "-1", "257", "x"})
+    CHECK(noting.run({"quartet", "06_ddp", "--ranks", count}).code == 2);
+  CHECK_THAT(
+      noting.run({"sweep", "06_ddp", "comm.bucket_mb=1,2", "--ranks", "2", "--set", "run.ranks=4"}).err,
+      says("--ranks and run.ranks are the same"));
+  CHECK_THAT(noting.run({"quartet", "01_baseline", "--ranks", "2"}).err, says("run.ranks"));
+  CHECK(noting.calls().empty());
+}
+
+TEST_CASE("a rank that fails ends the measurement and is named") {
+  Noting noting("exit 0");
+  noting.programs().script("06_ddp",
+                           "[ $RANK = 1 ] && { echo 'error: the disk is full' >&2; exit 1; }; sleep 20");
+  const ProcessResult result =
+      noting.run(with_data({"quartet", "06_ddp", "--ranks", "2", "--steps", "7", "--trials", "1"}));
+  CHECK(result.code == 1);
+  CHECK_THAT(result.err, says("rank 1 failed first") && says("error: the disk is full"));
 }

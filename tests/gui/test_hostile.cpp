@@ -21,7 +21,7 @@ std::shared_ptr<const RunEntry> entry_of(Headless& window, const fs::path& folde
 void look_at(Headless& window, const fs::path& folder) {
   window.state().run = folder.string();
   window.state().compared.insert(folder.string());
-  for (const View view : {View::watch, View::compare, View::maps}) {
+  for (const View view : {View::watch, View::compare, View::timeline, View::maps}) {
     window.state().view = view;
     window.until("the run to be read", [&] {
       const auto entry = entry_of(window, folder);

@@ -5,6 +5,7 @@
 #include "core/files.h"
 #include "fields/checkpoint_folder.h"
 #include "gui/headless.h"
+#include "support/made_ranks.h"
 
 using namespace isobar;
 namespace fs = std::filesystem;
@@ -76,4 +77,49 @@ TEST_CASE("A run that ended early is resumed by its folder; one without a checkp
   CHECK(read_text_file(folder / "arguments", 10'000) ==
         "run\n01_baseline\n--set\ntrain.resume=" + run.string() + "\n");
   CHECK(window.state().run == run.string());
+}
+
+TEST_CASE("Ranks stand side by side, the straggler is marked, and a click shows its timeline") {
+  const TempFolder folder;
+  const fs::path run = write_run(folder, {.name = "00"});
+  MadeRanks made{.world = 3, .end = "done"};
+  made.more = [](int rank, int step, JsonLine& line) {
+    line.add("t_us", 100'000 * step).add("backward_us", rank == 2 ? 60'000 : 20'000);
+    line.add("comm_us", rank == 2 ? 10'000 : 50'000);
+  };
+  for (int rank = 0; rank < 3; ++rank) {
+    write_file_whole(RunFolder{run}.stream_file(rank), std::string_view(made.stream(rank)));
+    std::string spans;
+    for (int step = 0; step < 4; ++step) {
+      const auto span = [&](const char* track, const char* name, int begin_us, int duration_us) {
+        JsonLine line("span");
+        line.add("step", step).add("track", track).add("name", name);
+        spans += line.add("begin_us", step * 100'000 + begin_us).add("duration_us", duration_us).text();
+      };
+      span("loop", "backward", 0, rank == 2 ? 60'000 : 20'000);
+      span("loop", "comm", rank == 2 ? 60'000 : 20'000, rank == 2 ? 10'000 : 50'000);
+      span("bucket.0", "wait", rank == 2 ? 58'000 : 18'000, rank == 2 ? 2'000 : 42'000);
+      span("bucket.0", "all-reduce", 60'000, 10'000);
+    }
+    write_file_whole(RunFolder{run}.spans_file(rank), std::string_view(spans));
+  }
+  Headless window(options_in(folder));
+  window.settle();
+  window.click("run 00");
+  window.click("Timeline");
+  window.settle();
+  REQUIRE(window.has("rank 2"));
+  CHECK(window.has("tracks"));
+  CHECK(window.count_colour(window.box("rank 2"), window.app().ui().theme().warn) > 0);
+  CHECK(window.count_colour(window.box("rank 1"), window.app().ui().theme().warn) == 0);
+  const ImU32 comm = stage_colour(window.app().ui().theme(), "comm");
+  const int of_others = window.count_colour(window.box("tracks"), comm);
+  window.click("rank 2");
+  window.frames(5);
+  CHECK(window.state().timeline.rank == 2);
+  CHECK(window.count_colour(window.box("tracks"), comm) < of_others / 2);  // it waits for nobody
+  window.click("Later");
+  window.frames(5);
+  CHECK(window.state().timeline.made->drawn.front().step == 3);
+  CHECK_FALSE(window.has("Later"));  // it was the last one that was traced
 }
