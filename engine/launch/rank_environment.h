@@ -19,11 +19,17 @@ struct RankEnvironment {
   int rank = 0;
   int local_rank = 0;
   int world = 1;
+  int local_world = 1;       ///< ranks on this machine; 1 where nobody says and the others may be elsewhere
+  int cores_of_task = 0;     ///< that Slurm gave to each task, 0 = not said
   std::string meeting_file;  ///< of LaunchedBy::isobar: where the ranks find each other (ISOBAR_MEETING)
   std::string address;       ///< of the others: the host of rank 0
   int port = 0;
   std::string note;  ///< what a person should know, "" = nothing: an allocation without srun, say
 };
+
+/// Where the ranks of a step of Slurm meet unless MASTER_PORT says otherwise: the same on all of them, and
+/// another one for most other jobs of the same node.
+int port_of_step(std::int64_t job, std::uint32_t step);
 
 /// Reads the environment through `get` (null = not set). RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR,
 /// MASTER_PORT win over Slurm's; with none of them this is one process. Slurm's count only within a step

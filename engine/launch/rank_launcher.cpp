@@ -34,6 +34,7 @@ constexpr std::int64_t kSameRequest_us = 250'000;  // launchers and schedulers s
 constexpr std::int64_t kHurry_us = 600'000;        // from a second request to SIGKILL
 constexpr int kCheckpointed = static_cast<int>(Exit::checkpointed);
 constexpr const char* kRunLink = "run";
+constexpr const char* kConsequence = "this is a consequence";  // as comm says it of a lost rank
 
 /// A folder that only we can read, gone with this.
 class PrivateFolder {
@@ -255,6 +256,7 @@ Suspicion Group::suspicion(const RankEnded& rank) const {
   if (rank.stopped) return Suspicion::stood_still;
   if (rank.signal != 0)
     return rank.signal == SIGTERM && rank.end_us > first_us_ ? Suspicion::follower : Suspicion::of_its_own;
+  if (rank.errors.find(kConsequence) != std::string::npos) return Suspicion::follower;
   if (!rank.status) return Suspicion::not_said;
   return rank.status->phase == RankPhase::followed ? Suspicion::follower : Suspicion::of_its_own;
 }
@@ -264,7 +266,8 @@ void Group::judge() {
   std::optional<Key> best;
   for (RankEnded& rank : out_.ranks) {
     const Child& child = children_[static_cast<std::size_t>(rank.rank)];
-    const std::optional<RankStatus> said = read_rank_status(folder_.path() / kRunLink, rank.rank);
+    std::optional<RankStatus> said = read_rank_status(folder_.path() / kRunLink, rank.rank);
+    if (!said) said = read_rank_status(folder_.path(), rank.rank);  // what it said where ranks meet
     if (said && said->pid == child.pid) rank.status = said;
     if (!failed(rank) || (child.killed_here && !rank.stopped)) continue;
     const Key key{suspicion(rank), child.sweep, rank.signal == 0, rank.rank};
@@ -302,8 +305,7 @@ std::string end_text(const RankEnded& rank) {
                        sigabbrev_np(rank.signal) == nullptr ? "?" : sigabbrev_np(rank.signal));
   const std::size_t error = rank.errors.rfind("error: ");
   if (error == std::string::npos) return fmt::format("exit code {}", rank.code);
-  return "failed: " +
-         printable(rank.errors.substr(error + 7, rank.errors.find('\n', error) - error - 7), 300);
+  return printable(rank.errors.substr(error + 7, rank.errors.find('\n', error) - error - 7), 300);
 }
 
 }  // namespace

@@ -99,6 +99,10 @@ void StatusSlot::end(RankPhase phase) noexcept {
   ++page_->version;
 }
 
+bool StatusSlot::is_in_collective() const noexcept {
+  return page_ != nullptr && page_->phase == RankPhase::in_collective;
+}
+
 fs::path status_file(const fs::path& folder, int rank) {
   return folder / fmt::format("rank-{:04}.status", rank);
 }
@@ -171,7 +175,7 @@ std::optional<RankStatus> read_rank_status(const fs::path& folder, int rank) {
 }
 
 std::string place_text(const RankStatus& rank) {
-  if (rank.phase == RankPhase::starting) return "the start";
+  if (rank.phase == RankPhase::starting || (rank.stage.empty() && rank.step < 0)) return "the start";
   const std::string step = rank.step < 0 ? "" : fmt::format("step {}, ", rank.step + 1);
   if (rank.phase == RankPhase::in_collective) {
     return step + (rank.collective < 0 ? "" : fmt::format("collective {}: ", rank.collective)) + rank.what;

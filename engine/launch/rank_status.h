@@ -24,12 +24,12 @@ enum class RankProcess { unknown, runs, stopped, gone };
 struct RankStatus {
   int rank = 0;
   std::int64_t pid = 0;
-  std::string host;
+  std::string host = "";
   RankPhase phase = RankPhase::starting;
   std::int64_t step = -1;                      ///< from 0, -1 = before the first
-  std::string stage;                           ///< "forward", "validate", "checkpoint", ...
+  std::string stage = "";                      ///< "forward", "validate", "checkpoint", ...
   std::int64_t collective = -1;                ///< number of the last collective that it entered, from 0
-  std::string what;                            ///< of that: "all_reduce f32[1024] bucket 3"
+  std::string what = "";                       ///< of that: "all_reduce f32[1024] bucket 3"
   std::int64_t since_ns = 0;                   ///< wall clock: when the phase began
   RankProcess process = RankProcess::unknown;  ///< known of ranks of this machine
 };
@@ -49,6 +49,7 @@ class StatusSlot {
   void enter(std::int64_t collective, const char* what) noexcept;
   void leave() noexcept;
   void end(RankPhase phase) noexcept;
+  bool is_in_collective() const noexcept;
 
  private:
   friend std::optional<RankStatus> read_rank_status(const std::filesystem::path& folder, int rank);

@@ -1,0 +1,139 @@
+#include <signal.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <sstream>
+#include <thread>
+
+#include "core/files.h"
+#include "launch/rank_launcher.h"
+#include "launch/rank_output.h"
+#include "support/errors.h"
+#include "support/process.h"
+#include "support/temp_folder.h"
+
+using namespace isobar;
+
+namespace {
+
+ProcessResult launch(int ranks, std::vector<std::string> words, ProcessOptions options = {}) {
+  words.insert(words.begin(), {ISOBAR_RANKED, "launch", std::to_string(ranks)});
+  options.deadline_s = 30;
+  return run_process(words, options);
+}
+
+bool is_gone(int pid) {
+  for (int i = 0; i < 400; ++i) {
+    if (kill(pid, 0) != 0) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("pieces become whole lines with the rank in front") {
+  PrefixedLines lines(3);
+  CHECK(lines.take("one\ntw") == "[3] one\n");
+  CHECK(lines.take("").empty());
+  CHECK(lines.take("o\n\nthree\nfo") == "[3] two\n[3] three\n");
+  CHECK(lines.rest() == "[3] fo\n");
+  CHECK(lines.rest().empty());
+  const std::string cut = lines.take(std::string(100'000, 'x'));
+  CHECK(cut == "[3] " + std::string(100'000, 'x') + "\n");
+}
+
+TEST_CASE("every rank knows who it is, and all can meet") {
+  const ProcessResult result = launch(3, {"environment"});
+  for (int rank = 0; rank < 3; ++rank) {
+    const std::string n = std::to_string(rank);
+    CHECK_THAT(result.out, says("[" + n + "] " + n + " of 3, here " + n + ", meets\n"));
+  }
+  CHECK_THAT(result.out, says("ended 0 first -1 asked 0 codes 0 0 0\n\n"));
+}
+
+TEST_CASE("lines of ranks are never mixed, and one without an end is kept") {
+  const ProcessResult result = launch(4, {"say", "500"});
+  std::vector<int> next(4, 0);
+  std::istringstream text(result.out);
+  for (std::string line; std::getline(text, line);) {
+    if (line.rfind("[", 0) != 0 || line.find("line ") == std::string::npos) continue;
+    const auto rank = static_cast<std::size_t>(line[1] - '0');
+    CHECK(line == "[" + std::to_string(rank) + "] line " + std::to_string(next.at(rank)++) + " " +
+                      std::string(200, static_cast<char>('a' + rank)));
+  }
+  CHECK(next == std::vector<int>(4, 500));
+  for (const std::string rank : {"0", "1", "2", "3"}) {
+    CHECK_THAT(result.out, says("[" + rank + "] no end\n"));
+    CHECK_THAT(result.err, says("[" + rank + "] an error\n"));
+  }
+}
+
+TEST_CASE("one that is killed ends all, and is named") {
+  const ProcessResult result = launch(3, {"die", "1", "9"});
+  CHECK(result.code == 137);
+  CHECK_THAT(result.out, says("ended 137 first 1 asked 0 codes 143f 137 143f\n"));
+  CHECK_THAT(result.out,
+             says("rank 1 failed first, before the ranks had met: killed (SIGKILL); ranks 0, 2 followed"));
+  CHECK_THAT(launch(2, {"die", "0", "11"}).out,
+             says("rank 0 failed first, before the ranks had met: killed (SIGSEGV)"));
+}
+
+TEST_CASE("one that does not hear SIGTERM is killed after the grace") {
+  const ProcessResult result = launch(2, {"deaf", "1"});
+  CHECK(result.code == 3);
+  CHECK_THAT(result.out,
+             says("codes 137f 3\n") && says("rank 1 failed first, before the ranks had met: no bread"));
+}
+
+TEST_CASE("one that stands still is the one that failed") {
+  const ProcessResult result = launch(3, {"stand_still", "2"});
+  CHECK(result.code == 1);
+  CHECK_THAT(result.out, says("first 2 ") && says("its process stands still"));
+}
+
+TEST_CASE("one that only followed is never blamed, though it ended first") {
+  const TempFolder folder;
+  const ProcessResult result = launch(2, {"blame", folder.path().string()});
+  CHECK_THAT(result.out,
+             says("rank 1 failed first, in step 13, stage forward: exit code 4; rank 0 followed"));
+  CHECK(result.code == 4);
+}
+
+TEST_CASE("what a rank started ends with it") {
+  const TempFolder folder;
+  CHECK(launch(2, {"parent", (folder / "pid").string()}).code == 3);
+  CHECK(is_gone(std::stoi(read_text_file(folder / "pid", 100))));
+}
+
+TEST_CASE("a signal reaches every rank once, and their code is that of all") {
+  for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) {
+    const TempFolder folder;
+    const ProcessResult result =
+        launch(2, {"hear", folder.path().string()}, {.interrupt_after_ms = 500, .signal = signal});
+    CHECK(result.code == 75);
+    const std::string n = signal == SIGTERM  ? "TERM 1 INT 0 USR1 0"
+                          : signal == SIGINT ? "TERM 0 INT 1 USR1 0"
+                                             : "TERM 0 INT 0 USR1 1";
+    CHECK(read_text_file(folder / "0", 100) == n);
+    CHECK(read_text_file(folder / "1", 100) == n);
+  }
+}
+
+TEST_CASE("a second Ctrl-C ends all, whatever they do") {
+  const ProcessResult result =
+      launch(2, {"stubborn"}, {.interrupt_after_ms = 500, .times = 2, .pause_ms = 400});
+  CHECK(result.code == 137);
+  CHECK_THAT(result.out, says("first -1 asked 2"));
+}
+
+TEST_CASE("a deadline ends all") {
+  const RanksEnded ended = launch_ranks({ISOBAR_RANKED, "stubborn"}, 2, {.quiet = true, .deadline_s = 0.5});
+  CHECK(ended.timed_out);
+  CHECK(ended.code == 1);
+  CHECK(ended.ranks.at(1).signal == SIGKILL);
+}
+
+TEST_CASE("a program that cannot be started leaves none behind") {
+  CHECK_THROWS_AS(launch_ranks({"/nowhere/program"}, 2, {.quiet = true}), Error);
+}
