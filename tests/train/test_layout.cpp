@@ -37,8 +37,8 @@ TEST_CASE("a new layout keeps values, gradients and what follows them, and the l
 
   parameters.lay_out_again(reversed(parameters));
   CHECK(parameters.layout_version() == 1);
-  CHECK(bits_of(parameters) == values);
-  CHECK(bits_of(parameters, true) == gradients);
+  CHECK((bits_of(parameters) == values));
+  CHECK((bits_of(parameters, true) == gradients));
   CHECK(parameters.values().const_data_ptr() == place);
   CHECK(parameters.values().numel() == length);
   CHECK(at::equal(moments, parameters.gradients() * 3));
@@ -55,7 +55,7 @@ TEST_CASE("a new layout keeps values, gradients and what follows them, and the l
           parameters.gradients().const_data_ptr<float>() + leaf.flat_begin);
   }
   CHECK(at::equal(loss_and_gradients(model, "none", image, target), loss));
-  CHECK(bits_of(parameters, true) == gradients);
+  CHECK((bits_of(parameters, true) == gradients));
 }
 
 TEST_CASE("what follows is let go with its last owner, and an order that is none is refused") {
@@ -92,7 +92,7 @@ TEST_CASE("every form of Adam takes its moments along") {
         }
         ends.push_back(bits_of(model.parameters));
       }
-      CHECK(ends[0] == ends[1]);
+      CHECK((ends[0] == ends[1]));
     }
   }
 }
