@@ -9,7 +9,9 @@
 #include <cstring>
 
 #include "comm/c10d_transport.h"
+#include "comm/linked_transport.h"
 #include "comm/meeting.h"
+#include "comm/ring_transport.h"
 #include "core/clock.h"
 #include "core/error.h"
 
@@ -74,6 +76,14 @@ CollectiveTimes Work::wait() {
                        .begin_us = times.begin_us,
                        .end_us = times.end_us,
                        .bytes = bytes_});
+    for (const RingStep& step : pending->steps()) {
+      core_->spans->add({.track = "ring",
+                         .name = step.phase == RingPhase::reduce ? "reduce" : "spread",
+                         .step = core_->step,
+                         .begin_us = step.begin_us,
+                         .end_us = step.end_us,
+                         .bytes = step.bytes});
+    }
   }
   return times;
 }
@@ -92,7 +102,14 @@ Comm::Comm(const RankEnvironment& environment, const CommConfig& config, bool) :
     return make_gloo_transport(store, environment.rank, environment.world, name, config.timeout_s, local,
                                config.interface);
   };
-  core_->payload = gloo("payload");
+  core_->payload = config.backend == "ring" ? make_ring_transport(store, environment.rank, environment.world,
+                                                                  "payload", config.timeout_s)
+                                            : gloo("payload");
+  if (config.link.latency_us > 0 || config.link.gbit_per_s > 0) {
+    core_->payload = make_linked_transport(std::move(core_->payload),
+                                           link_of(config.link.latency_us, config.link.gbit_per_s), store,
+                                           "link", config.timeout_s);
+  }
   core_->control = gloo("control");
 }
 
