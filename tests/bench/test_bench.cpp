@@ -183,6 +183,27 @@ TEST_CASE("bench telemetry measures, and prints one JSON object and nothing else
   CHECK(out["rows"][0]["limit"] == 1);
 }
 
+TEST_CASE("bench comm measures both transports, and knows its sizes") {
+  const ProcessResult result = run_process(
+      {bin("bench_comm"), "--quick", "--json", "--processes", "2", "--size", "64 B", "--size", "256 KiB"},
+      {.deadline_s = 120});
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  const Json out = Json::parse(result.out);
+  CHECK(out["bench"] == "comm");
+  REQUIRE(out["rows"].size() == 2);
+  CHECK(out["rows"][1]["case"] == "256 KiB");
+  for (const Json& row : out["rows"]) {
+    CHECK(row["ours"] > 0);
+    CHECK(row["peer"] > 0);
+    CHECK(row["busbw_gb_per_s"] == row["gb_per_s"]);  // of two
+  }
+  const ProcessResult wrong = run_process({bin("bench_comm"), "--size", "24 MiB"});
+  CHECK(wrong.code == 2);
+  CHECK_THAT(wrong.err, says("there is no such size") && says("\"25 MiB\""));
+  CHECK(run_process({bin("bench_comm"), "--processes", "1"}).code == 2);
+}
+
 TEST_CASE("wrong words and missing peers are refused with a way out") {
   const TempFolder folder;
   const auto bench = [&](std::vector<std::string> words) {
@@ -190,7 +211,7 @@ TEST_CASE("wrong words and missing peers are refused with a way out") {
     return run_process(words, {.environment = {"ISOBAR_PREFIX=" + folder.path().string(), "ISOBAR_PEERS="}});
   };
   for (const char* name : {"bench_step", "bench_start", "bench_loader", "bench_fusion", "bench_rungs",
-                           "bench_normalise", "bench_telemetry"}) {
+                           "bench_normalise", "bench_telemetry", "bench_comm"}) {
     CHECK(bench({name, "--help"}).code == 0);
     const ProcessResult wrong = bench({name, "--qick"});
     CHECK(wrong.code == 2);
