@@ -22,6 +22,7 @@ namespace {
 constexpr std::int64_t kLeastSteps = 5;
 constexpr double kLastShare = 2.0 / 3;
 constexpr double kKeptShare = 0.05;
+constexpr double kLeastWaitShare = 1e-3;
 constexpr double kStageShare = 0.5;  // of what a straggler keeps the others waiting, to name the stage
 constexpr std::size_t kMostOverlapRanks = 16;
 
@@ -119,7 +120,10 @@ Waiting waiting_in(const std::vector<const RankStep*>& at) {
     most = std::max(most, step.comm_us());
   }
   if (told.last >= 0) return told;
+  if (seen.last < 0) return seen;
   seen.kept_us = std::max(0.0, most - least);
+  const RankStep& last = *at[static_cast<std::size_t>(seen.last)];
+  if (seen.kept_us < kLeastWaitShare * last.step_us) return {};  // nobody waits for anybody
   return seen;
 }
 
@@ -241,8 +245,8 @@ CommFigures comm_of(const RanksView& view, double overlap) {
 }
 
 /// Where a rank is by its status slot, else by its stream.
-std::string doing_of(const fs::path& folder, const RankFigures& rank) {
-  if (const auto status = read_rank_status(folder, rank.rank)) {
+std::string doing_of(const std::optional<RankStatus>& status, const RankFigures& rank) {
+  if (status) {
     if (status->phase == RankPhase::done) return "";
     std::string out = fmt::format("step {}", std::max<std::int64_t>(0, status->step) + 1);
     if (!status->stage.empty()) out += ", " + status->stage;
@@ -303,7 +307,9 @@ RanksView read_ranks(const fs::path& folder, std::uint64_t most_bytes) {
       figures.steps = stream.view.summary.steps;
       if (!view.probe && stream.probe) view.probe = stream.probe;
     }
-    figures.doing = doing_of(folder, figures);
+    const std::optional<RankStatus> status = read_rank_status(folder, rank);
+    figures.followed = status && status->phase == RankPhase::followed;
+    figures.doing = doing_of(status, figures);
   }
   const Common common = common_steps(streams);
   view.first_step = common.first;

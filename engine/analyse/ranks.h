@@ -19,6 +19,7 @@ inline constexpr int kMostRanks = 4096;
 struct RankFigures {
   int rank = 0;
   bool has_stream = false;
+  bool followed = false;  ///< it gave up because another rank had, by its status slot
   RunState state = RunState::empty;
   std::string reason;      ///< of one that stopped or failed
   std::string host;        ///< "" = not known

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "analyse/ranks.h"
 #include "core/text.h"
@@ -54,6 +55,7 @@ Json to_json(const RankFigures& rank) {
           {"host", rank.host},
           {"state", rank.has_stream ? state_name(rank.state) : "no stream"},
           {"reason", rank.reason},
+          {"followed", rank.followed},
           {"doing", rank.doing},
           {"steps", rank.steps},
           {"samples_per_s", number_or_null(rank.samples_per_s)},
@@ -100,9 +102,9 @@ std::vector<std::string> lost_rank_sentences(const RanksView& view, std::size_t 
   for (const RankFigures& rank : view.ranks) {
     if (is_lost(rank)) lost.push_back(&rank);
   }
-  // The one that came least far first: the others waited for it.
+  // First who did not follow, then who came least far: the others waited for it.
   std::stable_sort(lost.begin(), lost.end(), [](const RankFigures* one, const RankFigures* other) {
-    return one->steps < other->steps;
+    return std::tuple(one->followed, one->steps) < std::tuple(other->followed, other->steps);
   });
   for (std::size_t i = 0; i < std::min(most, lost.size()); ++i) {
     const RankFigures& rank = *lost[i];
@@ -112,6 +114,8 @@ std::vector<std::string> lost_rank_sentences(const RanksView& view, std::size_t 
                                 rank.doing.empty() ? "" : ": it was at " + printable(rank.doing, 120)));
     } else if (rank.state == RunState::died) {
       out.push_back(fmt::format("rank {} died{}: it never said its end", rank.rank, where));
+    } else if (rank.followed) {
+      out.push_back(fmt::format("rank {} gave up because another had{}", rank.rank, where));
     } else {
       out.push_back(fmt::format("rank {} failed{}: {}", rank.rank, where, printable(rank.reason, 200)));
     }

@@ -132,7 +132,8 @@ Ended MeasuredRuns::start(const std::vector<std::string>& words, std::int64_t ra
   out.peak_bytes = first.peak_bytes;
   out.asked = all.asked;
   out.errors = first.errors;
-  if (all.first >= 0) out.errors = fmt::format("rank {} failed first:\n", all.first) + out.errors;
+  out.out_of_memory = first.out_of_memory;
+  if (all.first >= 0) out.errors = first_failure_text(all) + "\n" + out.errors;
   return out;
 }
 
@@ -161,7 +162,8 @@ int MeasuredRuns::run_once(MeasuredPoint& point, const Config& config, std::int6
       ended.asked != 0 && (ended.code == 0 || ended.code == 75 || ended.code == 128 + ended.asked);
   if (stopped) return take_failure(point, folder, 128 + ended.asked, "");
   if (ended.code != 0)
-    return take_failure(point, folder, ended.code, killed ? killed->text() + "\n" : ended.errors);
+    return take_failure(point, folder, ended.code,
+                        killed && config.run.ranks <= 1 ? killed->text() + "\n" : ended.errors);
   SteadyFigures figures = is_run_folder(folder) ? steady_figures(folder) : SteadyFigures{};
   const bool is_scored = arguments.whole && figures.view.summary.has_scores;  // a short one has no rate
   if (!is_scored && (figures.steps == 0 || !(figures.samples_per_s > 0))) {

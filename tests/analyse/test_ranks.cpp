@@ -7,6 +7,7 @@
 #include "analyse/ranks.h"
 #include "analyse/run_reader.h"
 #include "analyse/steady.h"
+#include "launch/rank_status.h"
 #include "support/errors.h"
 #include "support/made_ranks.h"
 
@@ -138,6 +139,11 @@ TEST_CASE("noise names no straggler") {
     CHECK(read(made).straggler);
   }
   SECTION("nobody communicates") { CHECK_FALSE(read(MadeRanks{}).straggler); }
+  SECTION("nobody waits for anybody") {
+    MadeRanks made;
+    made.more = [](int rank, int, JsonLine& line) { line.add("comm_us", 2 + rank); };
+    CHECK(read(made).ranks[0].last_in == 0);
+  }
 }
 
 TEST_CASE("communication of a run: exposed, under way, calls, bytes and the bus") {
@@ -229,4 +235,21 @@ TEST_CASE("only the end of long streams is read, the same steps of each rank") {
   CHECK(view.last_step == 1999);
   REQUIRE(view.straggler);
   CHECK(view.straggler->rank == 1);
+}
+
+TEST_CASE("what a rank was doing is read from its status slot, and who only followed is not blamed") {
+  const TempFolder folder;
+  MadeRanks{.steps = 12, .end = "failed"}.write(folder);
+  StatusSlot first(folder.path(), 1);
+  first.stage(12, "backward");
+  first.enter(40, "all_reduce f32[1024] bucket 3");
+  StatusSlot other(folder.path(), 0);
+  other.stage(12, "comm");
+  other.end(RankPhase::followed);
+  const RanksView view = read_ranks(folder.path());
+  CHECK(view.ranks[0].followed);
+  const std::vector<std::string> lost = lost_rank_sentences(view);
+  REQUIRE(lost.size() == 2);
+  CHECK_THAT(lost[0], says("rank 1 failed in step 13, backward, in all_reduce f32[1024] bucket 3"));
+  CHECK_THAT(lost[1], says("rank 0 gave up because another had"));
 }

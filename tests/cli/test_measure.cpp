@@ -313,7 +313,7 @@ TEST_CASE("Ctrl-C ends a quartet and its run at once") {
 TEST_CASE("a quartet on several ranks measures without communication too, and names the one that is slow") {
   Noting noting("exit 0");
   noting.programs().script("06_ddp", leaves_ranks(-1));
-  const std::vector<std::string> words = {"quartet", "06_ddp", "--ranks",  "3",
+  const std::vector<std::string> words = {"quartet", "06_ddp", "--ranks",  "2",
                                           "--steps", "7",      "--trials", "1"};
   const ProcessResult plain = noting.run(with_data(words));
   REQUIRE(plain.code == 0);
