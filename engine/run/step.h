@@ -10,6 +10,7 @@
 #include "device/ranges.h"
 #include "device/stage_timer.h"
 #include "run/step_figures.h"
+#include "train/sync_figures.h"
 
 namespace isobar {
 
@@ -22,6 +23,7 @@ struct StepResult {
   at::Tensor gradient_norm = {};  ///< scalar on its device; fetched with the loss, undefined = not known
   std::int64_t samples = 0;
   std::int64_t epoch = 0;
+  SyncFigures sync = {};  ///< of the averaging of gradients; 0 calls = there was none
 };
 
 /// A step that the host is done with; the device may still be at it.
