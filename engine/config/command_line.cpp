@@ -50,7 +50,7 @@ RunArguments parse_run_arguments(const std::vector<std::string>& arguments, cons
   }
   out.settings.config_files.assign(files.begin(), files.end());
   out.run_dir = run_dir;
-  if (!ranks.empty()) {
+  if (app.count("--ranks") > 0) {
     const auto parsed = std::from_chars(ranks.data(), ranks.data() + ranks.size(), out.ranks);
     if (parsed.ec != std::errc() || parsed.ptr != ranks.data() + ranks.size() || out.ranks < 1 ||
         out.ranks > kMostRanks) {

@@ -63,7 +63,7 @@ void Console::keep(std::string_view text) {
   const std::string line = std::string(text) + "\n";
   if (file_) {
     file_->write_line(line);
-  } else {
+  } else if (!quiet_) {
     earlier_ += line;
   }
 }

@@ -25,7 +25,8 @@ class Console {
   /// failure to write (disk full) is thrown by whatever says the next line, and by `finish`.
   void keep_in(const std::filesystem::path& file);
 
-  /// Nothing reaches the terminal from here on: of several ranks one speaks.
+  /// Nothing reaches the terminal from here on, nor a file that was not named before: of several ranks one
+  /// speaks.
   void be_quiet() { quiet_ = true; }
 
   /// Returns when all lines are in the file; nothing is kept after it.

@@ -37,6 +37,13 @@ JsonLine summary_event(const RunSummary& summary) {
   if (summary.scale > 0) line.add("scale", summary.scale).add("skipped", summary.skipped);
   line.add("samples_per_s", summary.samples_per_s).add("step_us", summary.step_us);
   for (const auto& [stage, time_us] : summary.stages_us) line.add(stage + "_us", time_us);
+  if (summary.comm_calls > 0) {
+    line.add("comm_total_us", summary.comm_total_us)
+        .add("comm_calls", summary.comm_calls)
+        .add("wire_bytes", summary.wire_bytes)
+        .add("waited_us", summary.waited_us)
+        .add("waited_for", summary.waited_for);
+  }
   line.add("stall_us", summary.stall_us).add("read_bytes", summary.read_bytes);
   line.add("read_cpu_us", summary.read_cpu_us);
   if (summary.slots > 0) line.add("queue_slots", summary.ready_slots).add("slots", summary.slots);

@@ -57,6 +57,12 @@ struct RunSummary {
   std::int64_t slots = 0;        ///< most that can; 0 = nothing is read ahead
   std::int64_t read_bytes = 0;   ///< all of it; 0 = not known
   std::int64_t read_cpu_us = 0;  ///< processor time that reading and normalising took
+  // Of the averaging of gradients, over the same steps; all means a step.
+  double comm_total_us = 0;  ///< collectives were under way, beside backward or not; the stage comm is what shows
+  double comm_calls = 0;
+  double wire_bytes = 0;  ///< that this rank sent
+  double waited_us = 0;   ///< for the rank that came last
+  int waited_for = -1;    ///< the rank that came last most often, -1 = not known
   double flops_per_sample = 0;   ///< forward and backward, model operations
   double peak_flops_per_s =
       0;  ///< of matrix products of `precision`, measured or of a prediction; 0 = not known

@@ -54,7 +54,8 @@ void cut_half_line(const FileDescriptor& file, const std::filesystem::path& path
 }  // namespace
 
 StreamWriter::StreamWriter(std::filesystem::path path, int flush_ms, StreamStart start)
-    : path_(std::move(path)), flush_ms_(flush_ms) {
+    : path_(std::move(path)), flush_ms_(flush_ms), nowhere_(start == StreamStart::nowhere) {
+  if (nowhere_) return;
   const int how = start == StreamStart::create ? O_WRONLY | O_CREAT | O_EXCL : O_RDWR | O_CREAT;
   file_ = FileDescriptor(::open(path_.c_str(), how | O_APPEND | O_CLOEXEC, 0666));
   if (!file_.is_open()) throw system_error("cannot create the file", path_.string(), errno);
@@ -74,6 +75,7 @@ void StreamWriter::throw_if_failed() {
 }
 
 void StreamWriter::write_line(std::string_view line) {
+  if (nowhere_) return;
   std::unique_lock lock(mutex_);
   const auto may_go_on = [this] { return failure_ || waiting_.size() < kMostWaitingBytes; };
   if (!may_go_on()) {

@@ -19,7 +19,8 @@ namespace isobar {
 
 enum class StreamStart {
   create,  ///< the file must not exist
-  go_on    ///< behind what is there; a half line that a dead writer left is cut off first
+  go_on,   ///< behind what is there; a half line that a dead writer left is cut off first
+  nowhere  ///< what is written is forgotten, and no file is made
 };
 
 class StreamWriter {
@@ -51,6 +52,7 @@ class StreamWriter {
 
   std::filesystem::path path_;
   int flush_ms_;
+  bool nowhere_;
   FileDescriptor file_;
   mutable std::mutex mutex_;
   std::condition_variable wake_;

@@ -22,6 +22,27 @@ void check_graph_fault(const Config& config, const std::string& where) {
   }
 }
 
+/// Mistakes of one rank among several need several, and that one among them.
+void check_rank_fault(const Config& config, const std::string& where) {
+  const FaultSetting& setting = fault_setting();
+  if (config.run.ranks == 1 && !shows_alone(setting.fault)) {
+    throw Error(
+        fmt::format("the fault {} is one of several ranks, and this process trains alone", config.run.fault),
+        where, "--ranks 2, or another fault");
+  }
+  const bool of_one_rank = setting.fault == Fault::slow_rank || setting.fault == Fault::unequal_batch ||
+                           setting.fault >= Fault::kill_rank;
+  if (of_one_rank && setting.rank >= config.run.ranks) {
+    throw Error(fmt::format("there is no rank {} that the fault could strike: the {} ranks are 0 to {}",
+                            setting.rank, config.run.ranks, config.run.ranks - 1),
+                "run.fault_rank", "a rank below run.ranks");
+  }
+  const bool in_no_step = setting.stage == "start" || setting.stage == "checkpoint";
+  if (setting.fault == Fault::slow_stage && in_no_step)
+    throw Error("slow_stage makes a stage of a step slower, and " + setting.stage + " is none",
+                "run.fault_stage", "load, copy, forward, backward, comm or optimize");
+}
+
 }  // namespace
 
 void check_fault(const Config& config, c10::Device device) {
@@ -45,6 +66,7 @@ void check_fault(const Config& config, c10::Device device) {
                 where, "--set amp.mode=bf16 or fp16, or another fault");
   }
   check_graph_fault(config, where);
+  check_rank_fault(config, where);
   const auto needs = [&](Fault wanted, bool is_on, const std::string& key) {
     if (fault != wanted || is_on) return;
     throw Error(fmt::format("the fault {} is one of a fusion that is off", config.run.fault), where,

@@ -19,9 +19,11 @@
 #include "device/load_cuda.h"
 #include "device/memory.h"
 #include "device/precision.h"
+#include "launch/rank_launcher.h"
 #include "run/attention.h"
 #include "run/check_fault.h"
 #include "run/environment.h"
+#include "run/rank_agreement.h"
 
 namespace isobar {
 
@@ -60,7 +62,7 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
       lesson_(lesson),
       resume_(find_resume(with_ranks(arguments, ranks_), lesson.name)),
       loaded_(resumed_config(lesson, resume_, preset_device_kind(resume_.settings, automatic_device_kind))),
-      device_(choose_device(loaded_.config.run.device)),
+      device_(rank_device(loaded_.config.run.device, ranks_)),
       data_root_(isobar::data_root(loaded_.config.data)) {
   check_needs(lesson, device_);
   Config& config = loaded_.config;
@@ -68,8 +70,7 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
     throw Error(fmt::format("{} ranks are wanted, and this process is alone", config.run.ranks), "run.ranks",
                 "./isobar run " + lesson.name + " starts them; under Slurm srun does");
   }
-  comm_ = Comm(ranks_, config.comm, device_.is_cuda());
-  if (comm_.rank() > 0) console_.be_quiet();
+  if (ranks_.rank > 0) console_.be_quiet();
   if (config.run.measure == "synthetic") config.data.source = "synthetic";
   if (measures()) summary_.measure = config.run.measure;
   config.amp.mode = choose_precision(config.amp.mode, device_);
@@ -85,13 +86,13 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
             config.run.fault_rank);
   check_fault(config, device_);
   check_memory();
-  threads_ = set_up_cpu(static_cast<int>(config.run.threads),
-                        ranks_.launched_by == LaunchedBy::nobody ? 1 : ranks_.world);
-  config.run.device =
-      device_.str();  // run.toml holds what was resolved, so that the same numbers come out again
+  threads_ = set_up_cpu(static_cast<int>(config.run.threads), sharers());
+  // run.toml holds what was resolved, so that the same numbers come out again.
+  config.run.device = ranks_.world == 1 || device_.is_cpu() ? device_.str() : "cuda";
   config.run.threads = threads_;
   attention_ = attention_text(lesson_, config, device_);
   if (resume_.wanted()) take_state(resume_.state);
+  join();
   take_folder(arguments);
   write_attempt(command);
 }
@@ -123,6 +124,7 @@ void Run::take_folder(const RunArguments& arguments) {
   owner_ = RunOwner(folder_.path, host_name());
   attempt_ = next_attempt(folder_);
   console_.keep_in(folder_.console_file());
+  if (comm_.size() > 1) show_run_folder(ranks_.meeting_file, folder_.path);
   comm_.all_gather_text(folder_.path.string(), "run folder");
   comm_.all_gather_text(std::to_string(attempt_), "attempt");
 }
@@ -134,20 +136,20 @@ void Run::write_attempt(const std::vector<std::string>& command) {
           ? "# Attempt " + std::to_string(attempt_) + " at a run of lesson " + lesson_.name + "\n"
           : "# A run of lesson " + lesson_.name + ". Again: ./isobar run " + lesson_.name +
                 " --config run.toml\n";
-  if (comm_.rank() == 0)
+  if (speaks())
     write_file_whole(folder_.attempt_file(attempt_),
                      again + to_toml(config) + "\n" + environment_toml(device_, threads_, command));
-  stream_ =
-      std::make_unique<StreamWriter>(folder_.stream_file(comm_.rank()), static_cast<int>(config.run.flush_ms),
-                                     attempt_ > 0 ? StreamStart::go_on : StreamStart::create);
-  board_ = std::make_unique<Board>(
-      comm_.rank() == 0 ? folder_.path / "tb" : folder_.path / fmt::format("tb-{:04}", comm_.rank()),
-      host_name());
+  const bool silent = has_fault(Fault::rank0_log_only) && !speaks();
+  const StreamStart start = silent         ? StreamStart::nowhere
+                            : attempt_ > 0 ? StreamStart::go_on
+                                           : StreamStart::create;
+  stream_ = std::make_unique<StreamWriter>(folder_.stream_file(comm_.rank()),
+                                           static_cast<int>(config.run.flush_ms), start);
+  if (speaks()) board_ = std::make_unique<Board>(folder_.path / "tb", host_name());
   begin_us_ = steady_us();
-  spans_ =
-      std::make_unique<SpanWriter>(folder_.spans_file(comm_.rank()), static_cast<int>(config.run.flush_ms),
-                                   attempt_ > 0 ? StreamStart::go_on : StreamStart::create, begin_us_,
-                                   first_step_, config.run.trace_steps, attempt_);
+  spans_ = std::make_unique<SpanWriter>(folder_.spans_file(comm_.rank()),
+                                        static_cast<int>(config.run.flush_ms), start, begin_us_, first_step_,
+                                        silent ? 0 : config.run.trace_steps, attempt_);
   if (events_ && spans_->wants(first_step_)) device_clock_ = std::make_unique<DeviceClock>(*events_);
   status_ = StatusSlot(folder_.path, comm_.rank());
   comm_.tell(spans_.get(), &status_, folder_.path);
@@ -197,6 +199,9 @@ void Run::announce(const Dataset& train, const Dataset& valid, std::int64_t para
   steps_per_epoch_ = steps_per_epoch;
   train_data_ = train.identity();
   valid_data_ = valid.identity();
+  check_same_on_ranks(comm_, "data sets",
+                      fmt::format("training data = {} ({} samples)\nvalidation data = {} ({} samples)\n",
+                                  train_data_, train.size(), valid_data_, valid.size()));
   stream_->write(JsonLine("note")
                      .add("text", "plan")
                      .add("steps_per_epoch", steps_per_epoch)
@@ -230,13 +235,13 @@ void Run::announce(const Dataset& train, const Dataset& valid, std::int64_t para
   }
   if (config.run.fault != "none") {
     console_.line("  FAULT   " + config.run.fault + ": " + fault_sentence(fault_setting()));
-    board_->mark_fault(config.run.fault);
+    if (board_) board_->mark_fault(config.run.fault);
   }
 }
 
 bool Run::complete() const {
   const bool all = steps_done_ >= loaded_.config.train.steps;
-  return all && (StopSignals::requested() == 0 || !scores_due());
+  return all && (stop_ == 0 || !scores_due());
 }
 
 bool Run::scores_due() const {
@@ -246,6 +251,7 @@ bool Run::scores_due() const {
 }
 
 Step Run::begin_step() {
+  comm_.begin_step(steps_done_);
   plant_fault(steps_done_, /*in_gradients=*/false);
   return {*this, steps_done_};
 }
@@ -280,17 +286,6 @@ void Run::queue_step(std::int64_t index, const StepResult& result, const Fetched
   record_done_steps(/*wait_for_all=*/false);
 }
 
-LoaderCounts Run::loader_since_last_step() {
-  if (loader_ == nullptr) return {};
-  LoaderCounts now = loader_->counts();
-  const LoaderCounts before = std::exchange(loader_before_, now);
-  now.stall_us -= before.stall_us;
-  now.read_bytes -= before.read_bytes;
-  now.cpu_us -= before.cpu_us;
-  if (loaded_.config.data.source == "synthetic") now.slots = 0;  // one batch again and again: none lies ready
-  return now;
-}
-
 void Run::record_done_steps(bool wait_for_all) {
   while (!pending_.empty() && (wait_for_all || pending_.front().times.ready())) {
     PendingStep step = std::move(pending_.front());
@@ -320,9 +315,10 @@ void Run::record_step(const PendingStep& step, const StageTimes& times) {
       guards_values() && !scales_loss() && (!std::isfinite(last_loss_) || figures.nonfinite > 0);
   if (index == 0 && result.loss.defined()) {
     summary_.first_loss = last_loss_;
-    board_->begin(last_loss_);
+    if (board_) board_->begin(last_loss_);
   }
   if ((due || broken) && result.loss.defined()) line.add("loss", last_loss_);
+  add_sync(line, result.sync);
   if (due && result.gradient_norm.defined()) line.add("grad_norm", figures.gradient_norm);
   if (fetched && scales_loss()) {
     summary_.scale = figures.scale;
@@ -334,7 +330,7 @@ void Run::record_step(const PendingStep& step, const StageTimes& times) {
   if (operators) write_operators(index, line, operators->take());
   stream_->write(line);
   owner_.beat();
-  if (result.loss.defined())
+  if (result.loss.defined() && board_)
     board_->add_step(result.loss, result.learning_rate, result.samples * comm_.size(), times.step_us);
   if (broken) {
     pending_.clear();  // what came after it tells nothing
@@ -360,6 +356,7 @@ void Run::add_to_summary(const PendingStep& step, const StageTimes& times) {
   steady_loader_.cpu_us += step.loader.cpu_us;
   steady_loader_.ready += step.loader.ready;
   steady_loader_.slots = step.loader.slots;
+  add_to_summary(step.result.sync);
   for (std::size_t stage = 0; stage < kStageNames.size(); ++stage) {
     steady_times_.stage_us[stage] += times.stage_us[stage];
     steady_times_.entered[stage] = steady_times_.entered[stage] || times.entered[stage];
@@ -383,6 +380,7 @@ RunSummary Run::summary() const {
   out.slots = steady_loader_.slots;
   out.read_bytes = steady_loader_.read_bytes;
   out.read_cpu_us = steady_loader_.cpu_us;
+  summarise_sync(out, steps);
   for (std::size_t stage = 0; stage < kStageNames.size(); ++stage) {
     if (!steady_times_.entered[stage]) continue;
     out.stages_us.emplace_back(kStageNames[stage],

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -90,8 +91,9 @@ class Run {
   /// Writes the summary and the `end` line, and says how it went. The exit code of the program: done, or 75
   /// after a stop on request, whose checkpoint is complete; 128 + signal where there is none (run.measure).
   int finish();
-  /// The same for a run that an error ended.
-  void fail(const std::string& reason) noexcept;
+  /// The same for a run that an error ended. Of several ranks it tells the others whether `error` is only a
+  /// consequence of what happened to another one.
+  void fail(const Error& error) noexcept;
   /// What another library threw, as an Error that says in which stage.
   Error explained(const std::exception& error) const;
 
@@ -154,6 +156,25 @@ class Run {
   /// The summary of what was done so far.
   RunSummary summary() const;
 
+  // What several ranks do together (run_together.cpp). A process alone does none of it.
+  /// Meets the other ranks; what is wrong with this one alone was found before.
+  void join();
+  /// Error (exit code 2) when ranks were started with different configurations, programs or checkpoints.
+  void compare_ranks();
+  /// Says which stage begins: for errors, for other ranks that wait, and for faults that strike there.
+  void enter_stage(const char* name);
+  /// Acts out kill_rank and stop_rank in their stage.
+  void strike(const char* stage) const;
+  /// The signal that asked a rank to stop, the same on all ranks: a request is heard one step late so that no
+  /// step waits for the answer; `now` waits. 0 = none did.
+  int agreed_stop(bool now);
+  static void add_sync(JsonLine& step, const SyncFigures& sync);
+  void add_to_summary(const SyncFigures& sync);
+  void summarise_sync(RunSummary& out, double steps) const;
+  bool speaks() const { return comm_.rank() == 0; }
+  /// Processes of this machine that share its processors and memory.
+  int sharers() const;
+
   /// Refuses a run that the memory cannot hold, before it takes an hour to find out.
   void check_memory();
 
@@ -164,7 +185,6 @@ class Run {
   LoadedConfig loaded_;
   Console console_;
   c10::Device device_;
-  Comm comm_;
   StatusSlot status_;
   int threads_ = 1;
   std::string attention_;  ///< what it runs as, in words; "" in a lesson that does not choose
@@ -203,7 +223,12 @@ class Run {
   LoaderCounts steady_loader_;
   std::int64_t shown_us_ = 0;
   double last_loss_ = 0;
+  SyncFigures steady_sync_;               ///< sums over the steady steps
+  std::vector<std::int64_t> waited_for_;  ///< how many of these steps waited for each rank
+  int stop_ = 0;                          ///< the signal that all ranks stop for
   bool ended_ = false;
+  Comm comm_;  // goes first: what it tells outlives it
+  std::optional<Comm::PendingMax> asked_;
 };
 
 /// `main` of a lesson: makes the Run, calls `page`, and turns the outcome into an exit code (core/error.h;

@@ -78,7 +78,7 @@ void Run::resume(const Training& training) {
   check_same_data("training", state.train_data, train_data_, resume_.checkpoint->path);
   check_same_data("validation", state.valid_data, valid_data_, resume_.checkpoint->path);
   load_training(*resume_.checkpoint, training, {state.batches, state.optimizer_steps}, device_);
-  board_->load(state, device_);
+  if (board_) board_->load(state, device_);
   for (const std::string& sentence : resume_.passed_over) console_.line("  passed over  " + sentence);
   console_.line(fmt::format("  resume  attempt {}, after step {} from {}", attempt_, steps_done_,
                             resume_.checkpoint->path.string()));
@@ -88,7 +88,8 @@ bool Run::goes_on(const Training& training) {
   const TrainConfig& train = loaded_.config.train;
   if (loaded_.config.run.measure == "io") read_and_drop(training.loader);
   const bool all_done = steps_done_ >= train.steps;
-  const bool requested = StopSignals::requested() != 0;  // once: one that comes later stops the next step
+  const bool requested =
+      agreed_stop(/*now=*/all_done) != 0;  // once: one that comes later stops the next step
   const bool stops = requested && !complete();
   const bool due = train.checkpoint_every > 0 && steps_done_ > 0 && steps_done_ % train.checkpoint_every == 0;
   if ((due || stops) && !measures() && checkpoint_step_ != steps_done_) save_checkpoint(training);
@@ -96,7 +97,7 @@ bool Run::goes_on(const Training& training) {
 }
 
 void Run::read_and_drop(Loader& loader) {
-  while (steps_done_ < loaded_.config.train.steps && StopSignals::requested() == 0) {
+  while (steps_done_ < loaded_.config.train.steps && agreed_stop(/*now=*/false) == 0) {
     Step step = begin_step();
     step.enter(Stage::load);
     const Batch batch = loader.next();
@@ -105,7 +106,7 @@ void Run::read_and_drop(Loader& loader) {
 }
 
 void Run::save_checkpoint(const Training& training) {
-  stage_ = "checkpoint";
+  enter_stage("checkpoint");
   record_done_steps(/*wait_for_all=*/true);
   const std::int64_t begin_us = steady_us();
   // A broken state must not take the place of a good one.
@@ -127,14 +128,21 @@ void Run::save_checkpoint(const Training& training) {
                  .last_loss = last_loss_,
                  .wall_s = so_far.wall_s};
   stream_->flush();  // no step that the checkpoint holds is missing in the stream, whatever happens next
+  if (!speaks()) {   // rank 0 writes for all
+    strike("checkpoint");
+    checkpoint_step_ = steps_done_;
+    return comm_.barrier("checkpoint");
+  }
   board_->save(state);
   CheckpointWriter writer(folder_.checkpoints(), steps_done_);
   const TrainingCounts counts = save_training(writer, training, device_);
+  strike("checkpoint");
   state.batches = counts.batches;
   state.optimizer_steps = counts.optimizer_steps;
   writer.write_text("state.toml", to_toml(state));
   const std::filesystem::path saved = writer.finish();
   checkpoint_step_ = steps_done_;
+  comm_.barrier("checkpoint");
   remove_old_checkpoints(folder_.checkpoints(), loaded_.config.train.keep_checkpoints, steps_done_);
   const std::int64_t duration_us = steady_us() - begin_us;
   trace_loop("checkpoint", begin_us);

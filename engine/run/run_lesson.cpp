@@ -1,4 +1,6 @@
 // What `main` of a lesson does around its page.
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
 
@@ -9,6 +11,14 @@
 
 namespace isobar {
 namespace {
+
+/// Of several ranks one that fails says so and is gone: whatever still waits for another rank would hold it
+/// up.
+[[noreturn]] void leave_hard(const std::string& lesson, const Error& error) {
+  guarded_main(lesson, [&]() -> int { throw error; });
+  std::fflush(nullptr);
+  _exit(static_cast<int>(error.code()));
+}
 
 int body(const std::string& lesson_name, int argc, char** argv, void (*page)(Run&)) {
   const LessonInfo lesson = read_lesson(project_home(), lesson_name);
@@ -22,11 +32,13 @@ int body(const std::string& lesson_name, int argc, char** argv, void (*page)(Run
     page(run);
     return run.finish();
   } catch (const Error& error) {
-    run.fail(error.text());
+    run.fail(error);
+    if (run.comm().size() > 1) leave_hard(lesson_name, error);
     throw;
   } catch (const std::exception& error) {
     const Error told = run.explained(error);
-    run.fail(told.text());
+    run.fail(told);
+    if (run.comm().size() > 1) leave_hard(lesson_name, told);
     throw told;
   }
 }

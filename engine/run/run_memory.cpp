@@ -23,7 +23,7 @@ constexpr double kTemporaries = 1.25;
 std::uint64_t device_batch_bytes(const Config& config) {
   const std::uint64_t batches = config.loader.kind == "gpu" ? 4 : 1;
   const std::int64_t values =
-      2 * config.train.global_batch * config.data.channels * config.data.grid[0] * config.data.grid[1];
+      2 * micro_batch(config) * config.data.channels * config.data.grid[0] * config.data.grid[1];
   return batches * static_cast<std::uint64_t>(values) * sizeof(float);
 }
 
@@ -31,7 +31,7 @@ std::uint64_t device_batch_bytes(const Config& config) {
 std::uint64_t attention_matrix_bytes(const Config& config) {
   if (config.model.attention != "math" && !has_fault(Fault::math_attention)) return 0;
   const VitShape shape = vit_shape(config);
-  const std::int64_t matrices = config.train.global_batch * shape.depth * shape.heads;
+  const std::int64_t matrices = micro_batch(config) * shape.depth * shape.heads;
   return static_cast<std::uint64_t>(matrices * shape.tokens() * shape.tokens()) * sizeof(float);
 }
 
@@ -39,13 +39,16 @@ std::uint64_t attention_matrix_bytes(const Config& config) {
 
 void Run::check_memory() {
   const Config& config = loaded_.config;
-  const TrainingBytes bytes = count_training_bytes(vit_shape(config), config.train.global_batch);
+  const TrainingBytes bytes = count_training_bytes(vit_shape(config), micro_batch(config));
   const double computes = config.run.measure == "io" ? 0 : kTemporaries;
   const auto activations = static_cast<std::uint64_t>(static_cast<double>(bytes.activations) * computes);
   const std::uint64_t batches = device_.is_cuda() ? device_batch_bytes(config) : 0;
   const std::uint64_t attention = config.run.measure == "io" ? 0 : attention_matrix_bytes(config);
-  const std::uint64_t wanted =
+  const std::uint64_t own =
       bytes.state + activations + attention + batches + (device_.is_cpu() ? kProgramBytes : 0);
+  // On a processor all ranks of the machine take it from the same memory.
+  const auto takers = static_cast<std::uint64_t>(device_.is_cpu() ? ranks_.local_world : 1);
+  const std::uint64_t wanted = own * takers;
   const FreeAndTotal memory = memory_now(device_);
   if (memory.total_bytes == 0 || wanted <= static_cast<std::uint64_t>(memory.free_bytes)) {
     if (device_.is_cuda()) return;
@@ -54,9 +57,11 @@ void Run::check_memory() {
   }
   throw Error(
       fmt::format(
-          "training would take about {} of memory ({} for weights and optimiser, {} for activations{}{}), "
+          "training would take about {} of memory{} ({} for weights and optimiser, {} for activations{}{}), "
           "and {} of {} are free",
-          human_bytes(wanted), human_bytes(bytes.state), human_bytes(activations),
+          human_bytes(wanted),
+          takers > 1 ? fmt::format(" in {} ranks, each {}", takers, human_bytes(own)) : "",
+          human_bytes(bytes.state), human_bytes(activations),
           attention > 0 ? fmt::format(", {} for attention's N x N matrices", human_bytes(attention)) : "",
           batches > 0 ? fmt::format(", {} for batches", human_bytes(batches)) : "",
           human_bytes(static_cast<std::uint64_t>(memory.free_bytes)),

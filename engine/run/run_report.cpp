@@ -3,8 +3,10 @@
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <new>
+#include <utility>
 
 #include "core/clock.h"
 #include "core/fault.h"
@@ -22,6 +24,17 @@ constexpr std::int64_t kShowEvery_us = 2'000'000;  // plain lines, where nothing
 constexpr std::int64_t kLiveEvery_us = 100'000;
 
 }  // namespace
+
+LoaderCounts Run::loader_since_last_step() {
+  if (loader_ == nullptr) return {};
+  LoaderCounts now = loader_->counts();
+  const LoaderCounts before = std::exchange(loader_before_, now);
+  now.stall_us -= before.stall_us;
+  now.read_bytes -= before.read_bytes;
+  now.cpu_us -= before.cpu_us;
+  if (loaded_.config.data.source == "synthetic") now.slots = 0;  // one batch again and again: none lies ready
+  return now;
+}
 
 void Run::show_step(std::int64_t index, const StepResult& result) {
   const std::int64_t now_us = steady_us();
@@ -45,7 +58,10 @@ void Run::show_step(std::int64_t index, const StepResult& result) {
 
 void Run::record(const Evaluation& evaluation) {
   record_done_steps(/*wait_for_all=*/true);
-  if (!evaluation.complete) return trace_loop("validate", progress_us_);
+  // One rank that was asked to stop is enough: there are no scores then, on any.
+  const std::vector<double> complete = comm_.all_gather_numbers(evaluation.complete ? 1 : 0, "validation");
+  if (std::find(complete.begin(), complete.end(), 0.0) != complete.end())
+    return trace_loop("validate", progress_us_);
   scored_step_ = steps_done_;
   const ChannelScores& headline = evaluation.headline();
   summary_.has_scores = true;
@@ -65,6 +81,7 @@ void Run::record(const Evaluation& evaluation) {
         .add("acc_" + channel.name, channel.acc);
   }
   stream_->write(line);
+  if (!speaks()) return trace_loop("validate", progress_us_);
   const at::Tensor fields = evaluation.fields.contiguous();
   write_npy(folder_.fields_file(steps_done_), fields.sizes(),
             {fields.const_data_ptr<float>(), static_cast<std::size_t>(fields.numel())});
@@ -100,13 +117,15 @@ void Run::record(const GraphFacts& graph) {
   steady_samples_ = 0;
   steady_times_ = {};
   steady_loader_ = {};
+  steady_sync_ = {};
+  waited_for_.clear();
 }
 
 std::function<bool(std::int64_t, std::int64_t)> Run::progress(const std::string& what) {
-  stage_ = what;
+  enter_stage(what.c_str());
   progress_us_ = steady_us();
   return [this, what](std::int64_t done, std::int64_t all) {
-    if (console_.is_terminal()) console_.progress(fmt::format("{} {}/{}", what, done, all));
+    if (console_.is_terminal() && speaks()) console_.progress(fmt::format("{} {}/{}", what, done, all));
     owner_.beat();
     return StopSignals::requested() == 0;
   };
@@ -139,12 +158,12 @@ std::exception_ptr Run::end(const std::string& status, const std::string& reason
 
 int Run::finish() {
   record_done_steps(/*wait_for_all=*/true);
-  const int stop = StopSignals::requested();
+  const int stop = stop_;
   const std::string reason = complete() ? ""
                                         : fmt::format("{} after {} steps, {} a checkpoint", signal_name(stop),
                                                       steps_done_, measures() ? "without" : "with");
   const bool computed = loaded_.config.run.measure != "io";
-  const Peak peak = complete() && computed ? peak_of(device_, loaded_.config.amp.mode) : Peak{};
+  const Peak peak = complete() && computed && speaks() ? peak_of(device_, loaded_.config.amp.mode) : Peak{};
   summary_.peak_flops_per_s = peak.flops_per_s;
   summary_.peak_of_data_sheet = peak.from_data_sheet;
   const std::exception_ptr lost = end(complete() ? "done" : "stopped", reason);
@@ -152,13 +171,17 @@ int Run::finish() {
   console_.line((complete() ? "done" : "stopped: " + reason) + fault);
   for (const std::string& line : summary_lines(summary())) console_.line(line);
   console_.line("  run          " + folder_.path.string());
-  if (lost) std::rethrow_exception(lost);
+  if (lost) {
+    status_.end(RankPhase::failed);
+    std::rethrow_exception(lost);
+  }
   const bool resumes = !complete() && !measures();
   if (resumes) {
     console_.line("  go on with   ./isobar run " + lesson_.name + " --set " +
                   shell_quoted("train.resume=" + folder_.path.string()));
   }
   console_.finish();
+  status_.end(RankPhase::done);
   if (complete()) return static_cast<int>(Exit::done);
   return resumes ? static_cast<int>(Exit::checkpointed) : 128 + stop;
 }
@@ -184,7 +207,11 @@ Error Run::explained(const std::exception& error) const {
           where, "a smaller train.global_batch, or a smaller preset", Exit::failed};
 }
 
-void Run::fail(const std::string& reason) noexcept {
+void Run::fail(const Error& error) noexcept {
+  const std::string reason = error.text();
+  const bool follows =
+      comm_.size() > 1 && (status_.is_in_collective() || reason.find("consequence") != std::string::npos);
+  status_.end(follows ? RankPhase::followed : RankPhase::failed);
   try {
     record_done_steps(/*wait_for_all=*/true);
   } catch (...) {  // the device, or a loss that is no number: the first error is the one that is told

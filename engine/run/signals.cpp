@@ -57,6 +57,13 @@ StopSignals::StopSignals() {
 // What comes now finds a run that is over: its exit code is decided and must stay.
 StopSignals::~StopSignals() { install(SIG_IGN, 0); }
 
+void StopSignals::let_through() {
+  install(SIG_DFL, 0);
+  if (requested_signal != 0) raise(requested_signal);
+}
+
+void StopSignals::hold() { install(on_signal, SA_RESTART); }
+
 int StopSignals::requested() { return requested_signal; }
 
 const char* signal_name(int number) {

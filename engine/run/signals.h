@@ -14,6 +14,11 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
+  /// Until `hold` a signal ends the program as if nobody handled it, and one that came before does so now:
+  /// for a wait that may be long when there is nothing to save yet.
+  static void let_through();
+  static void hold();
+
   /// The signal that asked for a stop, 0 when none did.
   static int requested();
 };

@@ -27,7 +27,7 @@ void Step::enter(Stage stage) {
   }
   timer_.enter(stage);
   ranges_.enter(stage);
-  run_.stage_ = name;
+  run_.enter_stage(name);
   if (stage == Stage::optimize) run_.check_gradients(index_);
   if (operators_) operators_->enter(name);
   const FaultSetting& fault = fault_setting();

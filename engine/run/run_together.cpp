@@ -1,0 +1,115 @@
+// The part of Run that several ranks do together.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "core/fault.h"
+#include "core/files.h"
+#include "device/device.h"
+#include "run/rank_agreement.h"
+#include "run/run.h"
+
+namespace isobar {
+
+int Run::sharers() const {
+  // Slurm binds tasks to cores of their own, where it does.
+  const bool own = ranks_.cores_of_task > 0 && usable_cores() <= ranks_.cores_of_task;
+  return own ? 1 : ranks_.local_world;
+}
+
+void Run::join() {
+  strike("start");
+  if (!ranks_.note.empty()) console_.line(ranks_.note);
+  if (ranks_.world == 1) return;
+  StopSignals::let_through();  // who waits for a rank that never comes must be stoppable
+  comm_ = Comm(ranks_, loaded_.config.comm, device_.is_cuda());
+  StopSignals::hold();
+  compare_ranks();
+}
+
+void Run::compare_ranks() {
+  const FileDigest program = digest_of("/proc/self/exe");
+  const std::string about =
+      fmt::format("the lesson = {}\nthe program = {:08x}, {} bytes\nthe number of ranks = {}\n", lesson_.name,
+                  program.crc32c, program.bytes, ranks_.world) +
+      (resume_.wanted() ? fmt::format("the checkpoint = step {} of {}\n", resume_.state.step,
+                                      resume_.folder.filename().string())
+                        : "");
+  check_same_on_ranks(comm_, "configurations", about + comparable_lines(loaded_.config));
+}
+
+void Run::enter_stage(const char* name) {
+  stage_ = name;
+  status_.stage(steps_done_, name);
+  strike(name);
+}
+
+void Run::strike(const char* stage) const {
+  const FaultSetting& fault = fault_setting();
+  const bool kills = fault.fault == Fault::kill_rank;
+  if ((!kills && fault.fault != Fault::stop_rank) || fault.stage != stage || ranks_.rank != fault.rank)
+    return;
+  if (fault.stage == "checkpoint" && steps_done_ < fault.step) return;  // the next one, then
+  if (fault.stage != "checkpoint" && fault.stage != "start" && steps_done_ != fault.step) return;
+  const int signal = kills ? SIGKILL : SIGSTOP;
+  if (fault.stage != "comm") {
+    raise(signal);
+    return;
+  }
+  // Not in front of the collective but in the middle of it.
+  std::thread([signal] {
+    std::this_thread::sleep_for(std::chrono::microseconds(300));
+    kill(getpid(), signal);
+  }).detach();
+}
+
+int Run::agreed_stop(bool now) {
+  if (stop_ != 0) return stop_;
+  const int own = StopSignals::requested();
+  if (comm_.size() == 1) return stop_ = own;
+  // What was asked for one step ago is known to all by now: each of them has called since.
+  if (asked_) stop_ = static_cast<int>(asked_->value());
+  asked_.reset();
+  if (stop_ != 0) return stop_;
+  Comm::PendingMax asked = comm_.start_max(own, "stop");
+  if (now)
+    stop_ = static_cast<int>(asked.value());
+  else
+    asked_.emplace(std::move(asked));
+  return stop_;
+}
+
+void Run::add_sync(JsonLine& step, const SyncFigures& sync) {
+  if (sync.calls == 0) return;
+  step.add("comm_total_us", sync.total_us)
+      .add("comm_calls", sync.calls)
+      .add("wire_bytes", sync.wire_bytes)
+      .add("waited_for", sync.waited_for)
+      .add("waited_us", sync.waited_us);
+}
+
+void Run::add_to_summary(const SyncFigures& sync) {
+  if (sync.calls == 0) return;
+  steady_sync_.total_us += sync.total_us;
+  steady_sync_.calls += sync.calls;
+  steady_sync_.wire_bytes += sync.wire_bytes;
+  steady_sync_.waited_us += sync.waited_us;
+  if (sync.waited_for < 0) return;
+  waited_for_.resize(static_cast<std::size_t>(comm_.size()));
+  ++waited_for_.at(static_cast<std::size_t>(sync.waited_for));
+}
+
+void Run::summarise_sync(RunSummary& out, double steps) const {
+  out.comm_total_us = static_cast<double>(steady_sync_.total_us) / steps;
+  out.comm_calls = static_cast<double>(steady_sync_.calls) / steps;
+  out.wire_bytes = static_cast<double>(steady_sync_.wire_bytes) / steps;
+  out.waited_us = static_cast<double>(steady_sync_.waited_us) / steps;
+  const auto most = std::max_element(waited_for_.begin(), waited_for_.end());
+  if (most != waited_for_.end()) out.waited_for = static_cast<int>(most - waited_for_.begin());
+}
+
+}  // namespace isobar

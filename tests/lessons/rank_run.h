@@ -1,0 +1,76 @@
+#pragma once
+// Lessons on several ranks, as a learner starts them, and what the ranks wrote.
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "core/files.h"
+#include "lessons/lesson_run.h"
+
+namespace isobar {
+
+/// ./isobar run 06_ddp --ranks N on the small data set, in fp32; a lost rank is told after 10 seconds.
+inline ProcessResult run_ranks(int ranks, const std::filesystem::path& run_dir,
+                               const std::vector<std::string>& sets, ProcessOptions options = {}) {
+  std::vector<std::string> words = {bin_folder(ISOBAR_BIN) + "/isobar-cli", "run", "06_ddp", "--ranks",
+                                    std::to_string(ranks)};
+  if (!run_dir.empty()) {
+    words.insert(words.end(), {"--preset", "cpu_micro", "--run-dir", run_dir.string()});
+    for (const char* const set : {"amp.mode=none", "comm.timeout_s=10", "train.report_every=1",
+                                  "run.flush_ms=1", "run.threads=1", "comm.probe=false"})
+      words.insert(words.end(), {"--set", set});
+    words.insert(words.end(), {"--set", "data.root=" + data().string()});
+  }
+  for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
+  options.deadline_s = 120;
+  return run_process(words, options);
+}
+
+/// The same for a run that goes on.
+inline ProcessResult resume_ranks(int ranks, const std::filesystem::path& run_dir,
+                                  std::vector<std::string> sets = {}) {
+  sets.insert(sets.begin(), "train.resume=" + run_dir.string());
+  return run_ranks(ranks, "", sets);
+}
+
+inline std::vector<json> stream_of(const std::filesystem::path& run_dir, int rank) {
+  const std::filesystem::path file = run_dir / ("rank-000" + std::to_string(rank) + ".jsonl");
+  std::vector<json> out;
+  if (!std::filesystem::exists(file)) return out;
+  std::istringstream text(read_text_file(file, 100'000'000));
+  for (std::string line; std::getline(text, line);) out.push_back(json::parse(line));
+  return out;
+}
+
+/// The loss of the joint batch of each step: the mean over the ranks that trained it.
+inline std::map<int, double> joint_losses(const std::filesystem::path& run_dir) {
+  std::map<int, std::map<int, double>> by_step;
+  std::map<int, int> attempts;
+  for (int rank = 0; rank < 8; ++rank) {
+    int attempt = 0;
+    for (const json& line : stream_of(run_dir, rank)) {
+      if (line["kind"] == "run") attempt = line["attempt"];
+      if (line["kind"] != "step") continue;
+      const int step = line["step"];
+      if (attempt > attempts[step]) by_step[step].clear();
+      attempts[step] = std::max(attempts[step], attempt);
+      if (attempt == attempts[step]) by_step[step][rank] = line["loss"];
+    }
+  }
+  std::map<int, double> out;
+  for (const auto& [step, losses] : by_step) {
+    double sum = 0;
+    for (const auto& [rank, loss] : losses) sum += loss;
+    out[step] = sum / static_cast<double>(losses.size());
+  }
+  return out;
+}
+
+inline std::size_t count_steps(const std::filesystem::path& run_dir, int rank) {
+  return of_kind(stream_of(run_dir, rank), "step").size();
+}
+
+}  // namespace isobar

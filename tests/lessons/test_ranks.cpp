@@ -1,0 +1,213 @@
+// Lesson 06 as several processes: how they start, stop, go on and fail together.
+#include <signal.h>
+
+#include <catch2/catch.hpp>
+
+#include "launch/rank_launcher.h"
+#include "lessons/rank_run.h"
+#include "support/errors.h"
+
+using namespace isobar;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// What stands last on standard error.
+std::string last_error(const ProcessResult& result) {
+  const std::size_t at = result.err.rfind("error: rank");
+  return at == std::string::npos ? "(no error)" : result.err.substr(at);
+}
+
+bool no_process_left(const fs::path& run) {
+  for (int rank = 0; rank < 4; ++rank) {
+    const auto status = read_rank_status(run, rank);
+    if (status && status->process == RankProcess::runs) return false;
+  }
+  return true;
+}
+
+/// Runs a script on two ranks, in which the words can depend on $RANK.
+RanksEnded run_script(const TempFolder& folder, const std::string& words) {
+  write_file_whole(folder / "script",
+                   "exec " + bin_folder(ISOBAR_BIN) +
+                       "/06_ddp --preset cpu_micro --set amp.mode=none --set " +
+                       "comm.timeout_s=10 --set train.steps=2 --set run.threads=1 --run-dir " +
+                       (folder / "run").string() + " " + words + "\n");
+  return launch_ranks({"/bin/bash", (folder / "script").string()}, 2, {.quiet = true, .deadline_s = 60});
+}
+
+}  // namespace
+
+TEST_CASE("ranks write a stream each; rank 0 alone speaks, draws and saves") {
+  const TempFolder folder;
+  const fs::path run = folder / "run";
+  const ProcessResult result = run_ranks(2, run, {"train.steps=4", "train.checkpoint_every=2"});
+  INFO(result.out << result.err);
+  REQUIRE(result.code == 0);
+  CHECK(count_steps(run, 0) == 4);
+  CHECK(count_steps(run, 1) == 4);
+  for (int rank : {0, 1}) {
+    const std::vector<json> lines = stream_of(run, rank);
+    CHECK(lines.front()["rank"] == rank);
+    CHECK(lines.front()["world"] == 2);
+    CHECK(lines.back()["status"] == "done");
+    CHECK(of_kind(lines, "eval").size() == 2);
+  }
+  CHECK(of_kind(stream_of(run, 0), "eval").back()["loss"] ==
+        of_kind(stream_of(run, 1), "eval").back()["loss"]);
+  CHECK_THAT(result.out, says("[0] done") && !says("[1]"));
+  CHECK(fs::exists(run / "tb"));
+  CHECK_FALSE(fs::exists(run / "tb-0001"));
+  CHECK(fs::exists(run / "checkpoints/step-000004"));
+  CHECK(read_rank_status(run, 1)->phase == RankPhase::done);
+}
+
+TEST_CASE("a rank that is killed is named with its step and place; the others follow, and end") {
+  const int ranks = GENERATE(2, 4);
+  const std::string stage = GENERATE("start", "load", "forward", "comm", "checkpoint");
+  const TempFolder folder;
+  const fs::path run = folder / "run";
+  const ProcessResult result =
+      run_ranks(ranks, run,
+                {"train.steps=6", "train.checkpoint_every=2", "run.fault=kill_rank",
+                 "run.fault_stage=" + stage, "run.fault_step=3", "run.fault_rank=1"});
+  INFO(ranks << " ranks, killed in " << stage << "\n" << result.out << result.err);
+  CHECK(result.code == 137);
+  const std::string where = stage == "start"        ? "before the ranks had met"
+                            : stage == "comm"       ? "in step 4, "
+                            : stage == "checkpoint" ? "in step 5, stage checkpoint"
+                                                    : "in step 4, stage " + stage;
+  CHECK_THAT(last_error(result), says("rank 1 failed first, " + where) && says("killed (SIGKILL)"));
+  CHECK_THAT(last_error(result), says(ranks == 2 ? "rank 0 followed" : "ranks 0, 2, 3 followed"));
+  CHECK(no_process_left(run));
+  if (stage == "start") return;
+  CHECK(resume_ranks(ranks, run, {"run.fault=none"}).code == 0);  // the last complete checkpoint is good
+  CHECK(count_steps(run, 0) >= 6);
+}
+
+TEST_CASE("rank 0 killed while it writes a checkpoint leaves the one before it") {
+  const TempFolder folder;
+  const fs::path run = folder / "run";
+  const ProcessResult result =
+      run_ranks(2, run,
+                {"train.steps=6", "train.checkpoint_every=2", "run.fault=kill_rank",
+                 "run.fault_stage=checkpoint", "run.fault_step=3", "run.fault_rank=0"});
+  INFO(result.out << result.err);
+  CHECK(result.code == 137);
+  CHECK_THAT(last_error(result),
+             says("rank 0 failed first, in step 5, stage checkpoint") && says("rank 1 followed"));
+  const ProcessResult resumed = resume_ranks(2, run, {"run.fault=none"});
+  CHECK(resumed.code == 0);
+  CHECK_THAT(resumed.out, says("after step 2"));
+}
+
+TEST_CASE("a rank that stops answering is named") {
+  const TempFolder folder;
+  const fs::path run = folder / "run";
+  const ProcessResult result = run_ranks(2, run,
+                                         {"train.steps=6", "comm.timeout_s=3", "run.fault=stop_rank",
+                                          "run.fault_stage=forward", "run.fault_step=2"});
+  INFO(result.out << result.err);
+  CHECK(result.code == 1);
+  CHECK_THAT(last_error(result), says("rank 1 failed first, in step 3, stage forward: it stopped answering"));
+  CHECK(no_process_left(run));
+}
+
+TEST_CASE("ranks stop after the same step, and go on as if they had not") {
+  const TempFolder folder;
+  const std::vector<std::string> sets = {"train.steps=16"};
+  REQUIRE(run_ranks(2, folder / "whole", sets).code == 0);
+  const fs::path run = folder / "run";
+  const ProcessResult result =
+      run_ranks(2, run, {"train.steps=16", "run.fault=slow_stage", "run.fault_ms=50"},
+                {.signal = GENERATE(SIGTERM, SIGUSR1, SIGINT), .interrupt_when = when_steps(run, 5)});
+  INFO(result.out << result.err);
+  REQUIRE(result.code == 75);
+  CHECK(count_steps(run, 0) == count_steps(run, 1));
+  CHECK(count_steps(run, 0) < 16);
+  const ProcessResult resumed = resume_ranks(2, run, {"run.fault=none"});
+  INFO(resumed.out << resumed.err);
+  REQUIRE(resumed.code == 0);
+  CHECK(joint_losses(run) == joint_losses(folder / "whole"));
+  CHECK(read_text_file(run / "weights.safetensors", 1 << 24) ==
+        read_text_file(folder / "whole/weights.safetensors", 1 << 24));
+}
+
+TEST_CASE("a run goes on with another number of ranks: the same batches, the same loss") {
+  const auto [before, after] = GENERATE(std::pair{1, 2}, std::pair{2, 1}, std::pair{2, 4});
+  const TempFolder folder;
+  const fs::path run = folder / "run";
+  REQUIRE(
+      run_ranks(before, run, {"train.steps=12", "train.checkpoint_every=6", "schedule.kind=constant"}).code ==
+      0);
+  const std::map<int, double> whole = joint_losses(run);
+  fs::remove_all(run / "checkpoints/step-000012");
+  const ProcessResult result = resume_ranks(after, run);
+  INFO(before << " -> " << after << "\n" << result.out << result.err);
+  REQUIRE(result.code == 0);
+  const std::map<int, double> resumed = joint_losses(run);
+  CHECK(resumed.size() == 12);
+  CHECK(std::abs(resumed.at(6) - whole.at(6)) < 1e-6);
+  CHECK(std::abs(resumed.at(11) - whole.at(11)) < 1e-4);
+}
+
+TEST_CASE("what cannot be is refused before anything starts") {
+  const TempFolder folder;
+  const fs::path run = folder / "run";
+  const ProcessResult odd = run_ranks(3, run, {});
+  CHECK(odd.code == 2);
+  CHECK_THAT(odd.err, says("a batch of 4 samples cannot be divided over 3 ranks"));
+  CHECK_FALSE(fs::exists(run));
+  const std::string cli = bin_folder(ISOBAR_BIN) + "/isobar-cli";
+  const ProcessResult other = run_process({cli, "run", "01_baseline", "--ranks", "2"});
+  CHECK(other.code == 2);
+  CHECK_THAT(other.err, says("run.ranks") && says("06_ddp"));
+  for (const std::string bad : {"0", "-1", "two", "2.5", "257", ""}) {
+    const ProcessResult result = run_process({cli, "run", "06_ddp", "--ranks", bad});
+    INFO(bad << result.err);
+    CHECK(result.code == 2);
+    CHECK_THAT(result.err, says("--ranks"));
+  }
+  const ProcessResult alone =
+      run_process({bin_folder(ISOBAR_BIN) + "/06_ddp", "--ranks", "2", "--preset", "cpu_micro"});
+  CHECK(alone.code == 2);
+  CHECK_THAT(alone.err, says("2 ranks are wanted, and this process is alone"));
+  const ProcessResult half = run_process({cli, "run", "06_ddp"}, {.environment = {"RANK=0"}});
+  CHECK(half.code == 2);
+  CHECK_THAT(half.err, says("WORLD_SIZE"));
+}
+
+TEST_CASE("ranks that were started differently are refused, the difference named") {
+  const TempFolder folder;
+  const std::string root = "--set data.root=" + data().string() + " ";
+  const RanksEnded lr = run_script(folder, root + "--set optim.lr=0.00$((RANK + 1))");
+  CHECK(lr.code == 2);
+  CHECK_THAT(lr.ranks[0].errors, says("optim.lr is 0.001 on rank 0 and 0.002 on rank 1"));
+  CHECK_THAT(lr.ranks[1].errors, says("optim.lr is 0.001 on rank 0 and 0.002 on rank 1"));
+  CHECK_FALSE(fs::exists(folder / "run"));
+  const RanksEnded threads =
+      run_script(folder, root + "--set run.flush_ms=100 --set run.threads=$((RANK + 1))");
+  CHECK(threads.code == 0);
+}
+
+TEST_CASE("ranks with different data sets are refused") {
+  const TempFolder folder;
+  fs::copy(data(), folder / "data0", fs::copy_options::recursive);
+  fs::copy(data(), folder / "data1", fs::copy_options::recursive);
+  std::string means = read_text_file(folder / "data1/stats/global_means.npy", 10'000);
+  means.back() = static_cast<char>(means.back() ^ 1);
+  write_file_whole(folder / "data1/stats/global_means.npy", std::string_view(means));
+  const RanksEnded ended = run_script(folder, "--set data.root=" + (folder / "data$RANK").string());
+  CHECK(ended.code == 2);
+  CHECK_THAT(ended.ranks[0].errors, says("the ranks have different data sets: training data is"));
+}
+
+TEST_CASE("the fault rank0_log_only leaves one stream") {
+  const TempFolder folder;
+  const fs::path run = folder / "run";
+  REQUIRE(run_ranks(2, run, {"train.steps=3", "run.fault=rank0_log_only"}).code == 0);
+  CHECK(fs::exists(run / "rank-0000.jsonl"));
+  CHECK_FALSE(fs::exists(run / "rank-0001.jsonl"));
+  CHECK_FALSE(fs::exists(run / "rank-0001.spans.jsonl"));
+}
