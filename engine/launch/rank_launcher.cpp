@@ -264,7 +264,9 @@ void Group::judge() {
   std::optional<Key> best;
   for (RankEnded& rank : out_.ranks) {
     const Child& child = children_[static_cast<std::size_t>(rank.rank)];
-    const std::optional<RankStatus> said = read_rank_status(folder_.path() / kRunLink, rank.rank);
+    std::optional<RankStatus> said = read_rank_status(folder_.path() / kRunLink, rank.rank);
+    if (!said)
+      said = read_rank_status(folder_.path(), rank.rank);  // Comm's own, before there is a run folder
     if (said && said->pid == child.pid) rank.status = said;
     if (!failed(rank) || (child.killed_here && !rank.stopped)) continue;
     const Key key{suspicion(rank), child.sweep, rank.signal == 0, rank.rank};
