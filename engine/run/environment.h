@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "launch/rank_environment.h"
+
 namespace isobar {
 
 /// The `[environment]` table of run.toml: what is needed to tell where and with what a run was made. Text of
@@ -14,5 +16,9 @@ std::string environment_toml(c10::Device device, int threads, const std::vector<
 std::string project_commit();
 
 std::string host_name();
+
+/// `wanted` (run.device) as this rank takes it: one GPU of a machine for each of its ranks. Where a launcher
+/// shows each rank a single GPU that is cuda:0 for all.
+std::string rank_device(const std::string& wanted, const RankEnvironment& ranks);
 
 }  // namespace isobar

@@ -60,7 +60,7 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
       lesson_(lesson),
       resume_(find_resume(with_ranks(arguments, ranks_), lesson.name)),
       loaded_(resumed_config(lesson, resume_, preset_device_kind(resume_.settings, automatic_device_kind))),
-      device_(choose_device(loaded_.config.run.device)),
+      device_(choose_device(rank_device(loaded_.config.run.device, ranks_))),
       data_root_(isobar::data_root(loaded_.config.data)) {
   check_needs(lesson, device_);
   Config& config = loaded_.config;
@@ -219,6 +219,7 @@ void Run::announce(const Dataset& train, const Dataset& valid, std::int64_t para
   if (const std::string given = precision_sentence(config.amp.mode, precision_facts(device_)); !given.empty())
     console_.line("  " + config.amp.mode + "    " + given);
   if (!attention_.empty()) console_.line("  attention  " + attention_);
+  announce_ranks();
   console_.line("  run     " + folder_.path.string());
   if (measures())
     console_.line("  MEASURE " + config.run.measure + ": " + measure_sentence(config.run.measure));
@@ -245,6 +246,7 @@ bool Run::scores_due() const {
 }
 
 Step Run::begin_step() {
+  comm_.begin_step(steps_done_);
   plant_fault(steps_done_, /*in_gradients=*/false);
   return {*this, steps_done_};
 }
