@@ -225,6 +225,7 @@ void Run::announce(const Dataset& train, const Dataset& valid, std::int64_t para
   if (const std::string given = precision_sentence(config.amp.mode, precision_facts(device_)); !given.empty())
     console_.line("  " + config.amp.mode + "    " + given);
   if (!attention_.empty()) console_.line("  attention  " + attention_);
+  announce_ranks();
   console_.line("  run     " + folder_.path.string());
   if (measures())
     console_.line("  MEASURE " + config.run.measure + ": " + measure_sentence(config.run.measure));

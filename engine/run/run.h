@@ -106,6 +106,11 @@ class Run {
   void take_folder(const RunArguments& arguments);
   void write_attempt(const std::vector<std::string>& command);
   void save_checkpoint(const Training& training);
+  /// Says how the ranks are joined and, with comm.probe, what their network gives.
+  void announce_ranks();
+  /// Before the first step that all ranks hold the same parameters, every comm.hash_every steps and at the
+  /// end that these are equal to the bit; Error where they are not. Makes the fault flip_bit.
+  void check_replicas(const Parameters& parameters);
   /// Whether a key of the configuration means something in this lesson.
   bool honours(const std::string& key) const;
   bool measures() const { return loaded_.config.run.measure != "none"; }

@@ -87,6 +87,7 @@ void Run::resume(const Training& training) {
 bool Run::goes_on(const Training& training) {
   const TrainConfig& train = loaded_.config.train;
   if (loaded_.config.run.measure == "io") read_and_drop(training.loader);
+  check_replicas(training.parameters);
   const bool all_done = steps_done_ >= train.steps;
   const bool requested =
       agreed_stop(/*now=*/all_done) != 0;  // once: one that comes later stops the next step

@@ -277,6 +277,22 @@ const AddScenario groups{"groups", [](const Words& words) {
                            return 0;
                          }};
 
+/// Rank 2 comes late.
+const AddScenario last_rank{"last_rank", [](const Words& words) {
+                              Comm comm = world(words);
+                              const at::Tensor values = at::ones({1000});
+                              comm.all_reduce(values, Reduce::max, "first").wait();
+                              if (comm.rank() == 2) sleep_s(0.3);
+                              const CollectiveTimes times = comm.all_reduce(values, Reduce::max, "it").wait();
+                              require(times.last_rank == 2, "rank 2 was the last");
+                              require(times.begin_us >= times.ready_us && times.end_us >= times.begin_us,
+                                      "times in order");
+                              if (comm.rank() != 2)
+                                require(times.begin_us - times.ready_us > 2 * (times.end_us - times.begin_us),
+                                        "most of it was waiting");
+                              return 0;
+                            }};
+
 /// Weights that rank 1 may have changed; words: backend, "equal" or "flipped".
 const AddScenario replicas{
     "replicas", [](const Words& words) {
