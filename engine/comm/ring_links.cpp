@@ -20,7 +20,6 @@ namespace {
 
 constexpr std::int64_t kLook_us = 50'000;    // how often a sleeper looks whether the others live
 constexpr std::int64_t kGrace_us = 500'000;  // a rank that is no neighbour may have done its part
-constexpr int kYields = 4;
 
 int processors() {
   cpu_set_t set;
@@ -137,10 +136,6 @@ RingWait RingLinks::wait_until(Word& word, std::uint32_t target, int other, std:
   bool there = false;
   for (int spin = 0; spin < spins_ && !there; ++spin) {
     __builtin_ia32_pause();
-    there = is_there();
-  }
-  for (int yield = 0; yield < kYields && !there; ++yield) {
-    sched_yield();
     there = is_there();
   }
   const RingWait result = there ? RingWait::there : sleep_until(word, target, other, due_us);

@@ -20,7 +20,7 @@ enum class RingWait {
 
 class RingLinks {
  public:
-  static constexpr std::size_t kSlotBytes = 128 << 10;
+  static constexpr std::size_t kSlotBytes = 64 << 10;
   static constexpr std::uint32_t kSlots = 8;
   static std::uint64_t bytes(int size);
 

@@ -54,6 +54,9 @@ class Transport {
 
   /// Ends what is under way and frees whoever waits, here and, where that can be, elsewhere.
   virtual void abort() noexcept = 0;
+
+  /// A sentence that a person should read at the end, "" = nothing.
+  virtual std::string note() const { return ""; }
 };
 
 /// A group of one: everything is done at once.

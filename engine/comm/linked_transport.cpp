@@ -1,0 +1,138 @@
+#include "comm/linked_transport.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "comm/link_clock.h"
+#include "comm/memory_meeting.h"
+#include "core/clock.h"
+#include "core/error.h"
+
+namespace isobar {
+namespace {
+
+constexpr std::int64_t kLook_us = 100;      // how often to ask whether a rank has come
+constexpr std::int64_t kTolerance_us = 50;  // what the inner transport may be late before it is told
+
+/// What the transport and its pendings have in common.
+struct LinkState {
+  explicit LinkState(ArrivalBoard board) : clock(std::move(board)) {}
+
+  LinkClock clock;
+  std::atomic<std::int64_t> done = 0;
+  std::atomic<std::int64_t> slower = 0;  ///< of those, the ones that really took longer
+};
+
+class LinkedPending final : public Pending {
+ public:
+  LinkedPending(std::unique_ptr<Pending> inner, std::shared_ptr<LinkClock::Use> use,
+                std::shared_ptr<LinkState> state)
+      : inner_(std::move(inner)), use_(std::move(use)), state_(std::move(state)) {}
+
+  bool done() override {
+    const std::optional<std::int64_t> end_us = state_->clock.end_us(*use_);
+    return end_us.has_value() && steady_us() >= *end_us && inner_->done();
+  }
+
+  bool wait(std::int64_t timeout_us) override {
+    const std::int64_t due_us = steady_us() + timeout_us;
+    if (!inner_->wait(timeout_us)) return false;
+    const std::int64_t real_us = inner_->end_us() > 0 ? inner_->end_us() : steady_us();
+    std::optional<std::int64_t> end_us;
+    while (!(end_us = state_->clock.end_us(*use_)).has_value()) {
+      if (steady_us() >= due_us) return false;
+      sleep_until_us(steady_us() + kLook_us);
+    }
+    if (steady_us() < *end_us) sleep_until_us(std::min(*end_us, due_us));
+    if (due_us < *end_us) return false;
+    end_us_ = std::max(real_us, *end_us);
+    state_->done += 1;
+    state_->slower += real_us > *end_us + kTolerance_us ? 1 : 0;
+    return true;
+  }
+
+  std::int64_t end_us() const override { return end_us_; }
+  std::vector<RingStep> steps() const override { return inner_->steps(); }
+
+ private:
+  std::unique_ptr<Pending> inner_;
+  std::shared_ptr<LinkClock::Use> use_;
+  std::shared_ptr<LinkState> state_;
+  std::int64_t end_us_ = 0;
+};
+
+class LinkedTransport final : public Transport {
+ public:
+  LinkedTransport(std::unique_ptr<Transport> inner, const Link& link, ArrivalBoard board, double timeout_s)
+      : inner_(std::move(inner)),
+        link_(link),
+        timeout_us_(static_cast<std::int64_t>(timeout_s * 1e6)),
+        state_(std::make_shared<LinkState>(std::move(board))) {}
+
+  std::string name() const override { return inner_->name(); }
+  int rank() const override { return inner_->rank(); }
+  int size() const override { return inner_->size(); }
+
+  std::unique_ptr<Pending> all_reduce(const at::Tensor& tensor, Reduce reduce) override {
+    auto use = begin(ring_all_reduce_us(link_, size(), bytes_of(tensor)));
+    return linked(inner_->all_reduce(tensor, reduce), std::move(use));
+  }
+  std::unique_ptr<Pending> broadcast(const at::Tensor& tensor, int root) override {
+    auto use = begin(broadcast_us(link_, size(), bytes_of(tensor)));
+    return linked(inner_->broadcast(tensor, root), std::move(use));
+  }
+  std::unique_ptr<Pending> all_gather(const at::Tensor& out, const at::Tensor& in) override {
+    auto use = begin(ring_half_us(link_, size(), bytes_of(out)));
+    return linked(inner_->all_gather(out, in), std::move(use));
+  }
+  std::unique_ptr<Pending> reduce_scatter(const at::Tensor& out, const at::Tensor& in,
+                                          Reduce reduce) override {
+    auto use = begin(ring_half_us(link_, size(), bytes_of(in)));
+    return linked(inner_->reduce_scatter(out, in, reduce), std::move(use));
+  }
+  void abort() noexcept override { inner_->abort(); }
+
+  std::string note() const override {
+    if (state_->slower == 0) return "";
+    return fmt::format(
+        "{} of {} collectives took longer than the emulated link allows: {} itself is slower here, and its "
+        "times count",
+        state_->slower.load(), state_->done.load(), inner_->name());
+  }
+
+ private:
+  static double bytes_of(const at::Tensor& tensor) { return static_cast<double>(tensor.nbytes()); }
+  std::shared_ptr<LinkClock::Use> begin(double cost_us) { return state_->clock.begin(cost_us, timeout_us_); }
+  std::unique_ptr<Pending> linked(std::unique_ptr<Pending> inner, std::shared_ptr<LinkClock::Use> use) {
+    return std::make_unique<LinkedPending>(std::move(inner), std::move(use), state_);
+  }
+
+  std::unique_ptr<Transport> inner_;
+  Link link_;
+  std::int64_t timeout_us_;
+  std::shared_ptr<LinkState> state_;
+};
+
+ArrivalBoard meet_at_board(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
+                           const std::string& name, double timeout_s) {
+  try {
+    return {meet_in_memory(store, rank, size, name, ArrivalBoard::bytes(size), timeout_s), rank, size};
+  } catch (const Error& error) {
+    throw Error(std::string("an emulated link is for ranks of one machine: ") + error.what(),
+                "comm.link.latency_us, comm.link.gbit_per_s", "leave both at 0", Exit::failed);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Transport> make_linked_transport(std::unique_ptr<Transport> inner, const Link& link,
+                                                 const c10::intrusive_ptr<c10d::Store>& store,
+                                                 const std::string& name, double timeout_s) {
+  ArrivalBoard board = meet_at_board(store, inner->rank(), inner->size(), name, timeout_s);
+  return std::make_unique<LinkedTransport>(std::move(inner), link, std::move(board), timeout_s);
+}
+
+}  // namespace isobar

@@ -1,0 +1,33 @@
+#include "formula/overlap.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace isobar {
+
+std::vector<double> bucket_finishes_us(const std::vector<BucketTime>& buckets) {
+  std::vector<double> out;
+  double before_us = 0;
+  for (const BucketTime& bucket : buckets) {
+    before_us = std::max(bucket.ready_us, before_us) + bucket.cost_us;
+    out.push_back(before_us);
+  }
+  return out;
+}
+
+double exposed_us(const OverlappedStep& step, const std::vector<BucketTime>& buckets) {
+  if (buckets.empty()) return 0;
+  return std::max(0.0, bucket_finishes_us(buckets).back() - step.backward_us * (1 + step.slowdown));
+}
+
+double overlapped_step_us(const OverlappedStep& step, const std::vector<BucketTime>& buckets) {
+  return step.forward_us + step.backward_us * (1 + step.slowdown) + exposed_us(step, buckets) +
+         step.optimize_us;
+}
+
+double best_bucket_count(double bytes, double bytes_per_us, double latency_us) {
+  const double apart = bytes_per_us * latency_us;
+  return apart > 0 ? std::max(1.0, std::sqrt(bytes / apart)) : 1;
+}
+
+}  // namespace isobar

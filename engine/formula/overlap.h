@@ -1,0 +1,31 @@
+#pragma once
+// What a step takes when its gradients are communicated bucket by bucket beside the backward pass. Bucket i
+// is ready at r_i, takes c_i, and goes when the one before is done: f_i = max(r_i, f_(i-1)) + c_i. The step
+// is forward + max(backward (1 + k), f_last) + optimiser. Microseconds.
+#include <vector>
+
+namespace isobar {
+
+struct BucketTime {
+  double ready_us = 0;  ///< r_i, since the backward pass began
+  double cost_us = 0;   ///< c_i
+};
+
+struct OverlappedStep {
+  double forward_us = 0;
+  double backward_us = 0;
+  double optimize_us = 0;
+  double slowdown = 0;  ///< k: what computing loses to communication beside it (0.15 NVLink, 0.02 InfiniBand)
+};
+
+/// f_i, since the backward pass began.
+std::vector<double> bucket_finishes_us(const std::vector<BucketTime>& buckets);
+/// Communication that nothing hides: max(0, f_last - backward (1 + k)).
+double exposed_us(const OverlappedStep& step, const std::vector<BucketTime>& buckets);
+double overlapped_step_us(const OverlappedStep& step, const std::vector<BucketTime>& buckets);
+
+/// The number of buckets at which latency and waiting for the last one balance: sqrt(S / (bandwidth x
+/// latency)), at least 1. Bytes, bytes a microsecond, microseconds.
+double best_bucket_count(double bytes, double bytes_per_us, double latency_us);
+
+}  // namespace isobar

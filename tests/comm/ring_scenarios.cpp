@@ -1,0 +1,188 @@
+// What each rank does in the tests of our ring and of the emulated link; the tests start these as processes.
+#include <ATen/Functions.h>
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "comm/c10d_transport.h"
+#include "comm/linked_transport.h"
+#include "comm/meeting.h"
+#include "comm/ring_transport.h"
+#include "core/clock.h"
+#include "support/rank_scenarios.h"
+
+using namespace isobar;
+using namespace isobar::testing;
+
+namespace {
+
+constexpr double kTimeout_s = 30;
+constexpr std::int64_t kTimeout_us = 30'000'000;
+
+/// The ring and Gloo between the same processes.
+struct World {
+  World() {
+    at::set_num_threads(1);
+    ring = make_ring_transport(store, environment.rank, environment.world, "ring", kTimeout_s);
+    gloo = make_gloo_transport(store, environment.rank, environment.world, "gloo", kTimeout_s, true, "");
+  }
+  RankEnvironment environment = read_rank_environment();
+  c10::intrusive_ptr<c10d::Store> store = meet(environment, kTimeout_s);
+  std::unique_ptr<Transport> ring;
+  std::unique_ptr<Transport> gloo;
+};
+
+bool finish(const std::unique_ptr<Pending>& pending) { return pending->wait(kTimeout_us); }
+
+bool same_bits(const at::Tensor& a, const at::Tensor& b) {
+  return a.nbytes() == b.nbytes() && std::memcmp(a.const_data_ptr(), b.const_data_ptr(), a.nbytes()) == 0;
+}
+
+int fails(const std::string& what) {
+  fmt::print("{}\n", what);
+  return 1;
+}
+
+int compare_types(const std::vector<std::string>&) {
+  World world;
+  const int rank = world.ring->rank();
+  for (const auto type :
+       {at::kFloat, at::kDouble, at::kHalf, at::kBFloat16, at::kInt, at::kLong, at::kByte}) {
+    for (const std::int64_t n : {0, 1, 3, 4097, 300'000}) {
+      if (n == 0) {
+        const at::Tensor nothing = at::empty({0}, type);
+        if (!finish(world.ring->all_reduce(nothing, Reduce::sum))) return fails("nothing is not reduced");
+        continue;
+      }
+      const at::Tensor first = at::arange(n, at::kLong).remainder(19).add(rank).to(type);
+      for (const Reduce reduce : {Reduce::sum, Reduce::max}) {
+        const at::Tensor ours = first.clone();
+        const at::Tensor theirs = first.clone();
+        finish(world.ring->all_reduce(ours, reduce));
+        finish(world.gloo->all_reduce(theirs, reduce));
+        if (!same_bits(ours, theirs))
+          return fails(fmt::format("{} values of type {} differ", n, c10::toString(type)));
+      }
+    }
+  }
+  return 0;
+}
+
+/// Gloo's sum, then divided: to the bit, since two addends have one order only.
+int compare_means(const std::vector<std::string>&) {
+  World world;
+  for (const auto type : {at::kFloat, at::kDouble, at::kBFloat16}) {
+    at::manual_seed(static_cast<std::uint64_t>(5 + world.ring->rank()));
+    const at::Tensor ours = at::randn({100'003}, at::kDouble).to(type);
+    const at::Tensor theirs = ours.clone();
+    finish(world.ring->all_reduce(ours, Reduce::mean));
+    finish(world.gloo->all_reduce(theirs, Reduce::mean));
+    if (!same_bits(ours, theirs)) return fails(fmt::format("means of {} differ", c10::toString(type)));
+  }
+  try {
+    world.ring->all_reduce(at::ones({4}, at::kInt), Reduce::mean);
+    return fails("a mean of whole numbers was not refused");
+  } catch (const Error& error) {
+    fmt::print("{}\n", error.text());
+  }
+  return 0;
+}
+
+/// Rank 1 is killed while all-reduces go round; the others say what they were told.
+int lose_a_rank(const std::vector<std::string>&) {
+  std::signal(SIGTERM, SIG_IGN);  // the launcher stops us, and we have something to say
+  World world;
+  const at::Tensor values = at::zeros({8 << 20}, at::kFloat);
+  std::jthread killer;
+  if (world.ring->rank() == 1) {
+    killer = std::jthread([] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      std::raise(SIGKILL);
+    });
+  }
+  const std::int64_t begin_us = steady_us();
+  try {
+    while (steady_us() - begin_us < kTimeout_us) {
+      if (!finish(world.ring->all_reduce(values, Reduce::sum))) return fails("nobody told us");
+    }
+  } catch (const Error& error) {
+    fmt::print("{}\n", error.what());
+    return steady_us() - begin_us < kTimeout_us / 3 ? 0 : 1;
+  }
+  return fails("it went on without rank 1");
+}
+
+/// Words: latency in us, Gb/s. All-reduces one behind the other take what the formula says, within 10 %.
+int follow_formula(const std::vector<std::string>& words) {
+  World world;
+  const Link link = link_of(std::stod(words.at(0)), std::stod(words.at(1)));
+  const auto linked = make_linked_transport(
+      make_ring_transport(world.store, world.ring->rank(), world.ring->size(), "inner", kTimeout_s), link,
+      world.store, "link", kTimeout_s);
+  constexpr int kCalls = 6;
+  const at::Tensor values = at::zeros({100'000}, at::kFloat);
+  const double expected_us = kCalls * ring_all_reduce_us(link, linked->size(), 400'000);
+  double best = 1e9;
+  for (int attempt = 0; attempt < 8 && best > 0.1; ++attempt) {
+    finish(world.gloo->all_reduce(at::zeros({1}), Reduce::sum));
+    const std::int64_t begin_us = steady_us();
+    const std::int64_t begin_cpu_us = thread_cpu_us();
+    std::vector<std::unique_ptr<Pending>> pending;
+    for (int call = 0; call < kCalls; ++call) pending.push_back(linked->all_reduce(values, Reduce::sum));
+    for (const auto& one : pending) finish(one);
+    const double took_us = static_cast<double>(pending.back()->end_us() - begin_us);
+    const double cpu_us = static_cast<double>(thread_cpu_us() - begin_cpu_us);
+    // Together, so that all ranks go on or stop.
+    const at::Tensor worst = at::full({1}, std::abs(took_us / expected_us - 1), at::kDouble);
+    finish(world.gloo->all_reduce(worst, Reduce::max));
+    best = std::min(best, worst.item<double>());
+    fmt::print("took {:.0f} us, expected {:.0f}, processor {:.0f}; {}\n", took_us, expected_us, cpu_us,
+               linked->note());
+    if (took_us < expected_us * 0.999) return fails("quicker than the link");
+  }
+  return best <= 0.1 ? 0 : 1;
+}
+
+/// All collectives go over the link, and all ranks agree about when each of them ends.
+int agree_on_ends(const std::vector<std::string>&) {
+  World world;
+  const int size = world.ring->size();
+  const auto linked =
+      make_linked_transport(make_ring_transport(world.store, world.ring->rank(), size, "inner", kTimeout_s),
+                            link_of(20'000, 1), world.store, "link", kTimeout_s);
+  const at::Tensor whole = at::zeros({std::int64_t{600} * size}, at::kFloat);
+  const at::Tensor part = at::zeros({600}, at::kFloat);
+  std::this_thread::sleep_for(std::chrono::milliseconds(3 * world.ring->rank()));
+  std::vector<std::unique_ptr<Pending>> pending;
+  pending.push_back(linked->all_reduce(whole, Reduce::sum));
+  pending.push_back(linked->broadcast(part, size - 1));
+  pending.push_back(linked->all_gather(whole, part));
+  pending.push_back(linked->reduce_scatter(part, whole, Reduce::mean));
+  for (const auto& one : pending) {
+    finish(one);
+    const at::Tensor end = at::full({1}, one->end_us(), at::kLong);
+    const at::Tensor latest = end.clone();
+    finish(world.gloo->all_reduce(latest, Reduce::max));
+    if (!at::equal(end, latest)) return fails("ranks do not agree about the end");
+  }
+  // 20 ms a message: 2 (n - 1), then n - 1 three times.
+  const auto apart_us = [&](std::size_t i) { return pending[i]->end_us() - pending[i - 1]->end_us(); };
+  const std::int64_t half_us = (size - 1) * 20'000;
+  for (const std::size_t i : {1U, 2U, 3U}) {
+    if (std::abs(apart_us(i) - half_us) > half_us / 50) return fails(fmt::format("{} us apart", apart_us(i)));
+  }
+  return 0;
+}
+
+const AddScenario types{"types", compare_types};
+const AddScenario means{"means", compare_means};
+const AddScenario lost{"lost", lose_a_rank};
+const AddScenario formula{"formula", follow_formula};
+const AddScenario ends{"ends", agree_on_ends};
+
+}  // namespace
+
+int main(int argc, char** argv) { return scenario_main(argc, argv); }
