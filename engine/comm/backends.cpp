@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "comm/c10d_transport.h"
+#include "comm/linked_transport.h"
 #include "comm/meeting.h"
 #include "comm/memory_meeting.h"
 #include "comm/ring_transport.h"
@@ -39,10 +40,10 @@ class C10dBackends final : public Backends {
   std::string note() const override { return meeting_.note; }
 
   std::unique_ptr<Transport> make_payload(const std::string& name, const std::vector<int>& members) override {
-    if (payload_ == "nccl") return nccl(name + "/payload", members);
-    if (payload_ == "gloo") return gloo(name + "/payload", members);
-    return make_ring_transport(meeting_.store, place_of(members), static_cast<int>(members.size()),
-                               name + "/payload", config_.timeout_s);
+    std::unique_ptr<Transport> out = plain(name + "/payload", members);
+    if (!is_linked()) return out;
+    return make_linked_transport(std::move(out), link_of(config_.link.latency_us, config_.link.gbit_per_s),
+                                 meeting_.store, name + "/link", config_.timeout_s);
   }
   std::unique_ptr<Transport> make_control(const std::string& name, const std::vector<int>& members) override {
     return gloo(name + "/control", members);
@@ -78,6 +79,15 @@ class C10dBackends final : public Backends {
                                config_.timeout_s, meeting_.on_one_machine, config_.interface);
   }
 
+  std::unique_ptr<Transport> plain(const std::string& name, const std::vector<int>& members) {
+    if (payload_ == "nccl") return nccl(name, members);
+    if (payload_ == "gloo") return gloo(name, members);
+    return make_ring_transport(meeting_.store, place_of(members), static_cast<int>(members.size()), name,
+                               config_.timeout_s);
+  }
+
+  bool is_linked() const { return config_.link.latency_us > 0 || config_.link.gbit_per_s > 0; }
+
   std::unique_ptr<Transport> nccl(const std::string& name, const std::vector<int>& members) {
     const auto store = c10::make_intrusive<c10d::PrefixStore>(name, meeting_.store);
     // Our own watch has the shorter patience, and says more.
@@ -93,6 +103,10 @@ class C10dBackends final : public Backends {
   /// What comm.backend comes to here; Error (exit code 2) for one that cannot be.
   std::string chosen() const {
     const std::string& wanted = config_.backend;
+    if (is_linked() && (on_cuda_ || !meeting_.on_one_machine)) {
+      throw Error("an emulated link joins ranks of one machine, on its CPU", "comm.link",
+                  "leave comm.link.latency_us and comm.link.gbit_per_s at 0 here");
+    }
     if (wanted == "auto") return on_cuda_ ? "nccl" : meeting_.on_one_machine ? "ring" : "gloo";
     const auto refuse = [&](const std::string& why, const std::string& hint) {
       throw Error(why, "comm.backend = \"" + wanted + "\"", hint);

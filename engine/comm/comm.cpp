@@ -55,6 +55,15 @@ CollectiveTimes Work::wait() {
   }
   core_->last_end_us = times.end_us;
   core_->leave_spans(times, track_, span_);
+  if (core_->spans == nullptr || track_.empty()) return times;
+  for (const RingStep& step : pending->steps()) {
+    core_->spans->add({.track = "ring",
+                       .name = step.phase == RingPhase::reduce ? "reduce" : "spread",
+                       .step = core_->step,
+                       .begin_us = step.begin_us,
+                       .end_us = step.end_us,
+                       .bytes = step.bytes});
+  }
   return times;
 }
 
@@ -88,7 +97,11 @@ Comm& Comm::operator=(Comm&&) noexcept = default;
 int Comm::rank() const { return core_->rank(); }
 int Comm::size() const { return core_->size(); }
 std::string Comm::backend() const { return core_->payload ? core_->payload->name() : "none"; }
-std::string Comm::note() const { return core_->backends ? core_->backends->note() : ""; }
+std::string Comm::note() const {
+  if (!core_->backends) return "";
+  const std::string link = core_->payload ? core_->payload->note() : "";
+  return link.empty() ? core_->backends->note() : link;
+}
 bool Comm::is_broken() const { return core_->is_broken(); }
 const std::vector<int>& Comm::members() const { return core_->members; }
 

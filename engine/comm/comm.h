@@ -75,7 +75,8 @@ class Comm {
   int size() const;
   bool is_member() const { return rank() >= 0; }
   std::string backend() const;  ///< "solo", "gloo", "nccl", "ring"
-  /// What a person should know of where the ranks meet; "" = nothing.
+  /// What a person should know: of the emulated link once it could not keep up, else of where the ranks meet;
+  /// "" = nothing.
   std::string note() const;
   /// After an Error of a collective: all later ones throw it again, and nothing waits any more.
   bool is_broken() const;

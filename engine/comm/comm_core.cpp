@@ -196,7 +196,7 @@ std::shared_ptr<Pending> CommCore::dispatch(const Collective& job) {
 }
 
 bool CommCore::is_checked() const {
-  if (size() == 1) return false;
+  if (size() == 1 || !is_counted) return false;  // a probe is to measure the network alone
   return config.check || (steps_begun == 0 ? next_ < kCheckedCollectives : steps_begun <= kCheckedSteps);
 }
 
