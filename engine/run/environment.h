@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-
 namespace isobar {
 
 /// The `[environment]` table of run.toml: what is needed to tell where and with what a run was made. Text of
