@@ -37,7 +37,7 @@ class Ranks {
  public:
   explicit Ranks(const Plan& plan) : plan_(plan) {
     const RankEnvironment environment = read_rank_environment();
-    const auto store = meet(environment, kTimeout_s);
+    const auto store = meet(environment, kTimeout_s).store;
     const int rank = environment.rank;
     const int size = environment.world;
     ring_ = make_ring_transport(store, rank, size, "ring", kTimeout_s);

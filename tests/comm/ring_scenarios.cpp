@@ -30,7 +30,7 @@ struct World {
     gloo = make_gloo_transport(store, environment.rank, environment.world, "gloo", kTimeout_s, true, "");
   }
   RankEnvironment environment = read_rank_environment();
-  c10::intrusive_ptr<c10d::Store> store = meet(environment, kTimeout_s);
+  c10::intrusive_ptr<c10d::Store> store = meet(environment, kTimeout_s).store;
   std::unique_ptr<Transport> ring;
   std::unique_ptr<Transport> gloo;
 };

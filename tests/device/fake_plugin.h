@@ -56,6 +56,7 @@ class FakePlugin : public CudaPlugin {
   void compute(const GradientNorm&, CUstream_st*) const override {}
   /// What was done with graphs: "begin", "end", "abandon", "launch" and "destroy".
   const std::vector<std::string>& graphs() const { return graphs_; }
+  c10d::Backend* make_nccl_backend(c10d::Store*, const NcclGroup&) const override { return nullptr; }
   CudaGraph* begin_graph() const override {
     graphs_.emplace_back("begin");
     return reinterpret_cast<CudaGraph*>(&graphs_);
