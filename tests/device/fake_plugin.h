@@ -57,6 +57,7 @@ class FakePlugin : public CudaPlugin {
   /// What was done with graphs: "begin", "end", "abandon", "launch" and "destroy".
   const std::vector<std::string>& graphs() const { return graphs_; }
   c10d::Backend* make_nccl_backend(c10d::Store*, const NcclGroup&) const override { return nullptr; }
+  std::string current_device_address() const override { return "0000:00:00.0"; }
   CudaGraph* begin_graph() const override {
     graphs_.emplace_back("begin");
     return reinterpret_cast<CudaGraph*>(&graphs_);
