@@ -191,7 +191,7 @@ class StepsInTurn {
 
 /// What this rank waited in a step, -1 = not known.
 double waited_in(const RankStep& step, const RankStep* last) {
-  if (step.waited_us >= 0) return step.waited_us;
+  if (step.waited_for >= 0 && step.waited_us >= 0) return step.waited_us;
   if (last == nullptr || step.comm_us() < 0 || last->comm_us() < 0) return -1;
   return step.comm_us() - last->comm_us();
 }
@@ -261,6 +261,10 @@ std::string doing_of(const std::optional<RankStatus>& status, const RankFigures&
 
 }  // namespace
 
+bool RankFigures::is_lost() const {
+  return !has_stream || state == RunState::died || state == RunState::failed;
+}
+
 double RankFigures::stage_us(const std::string& stage) const {
   for (const auto& [name, time_us] : stages_us) {
     if (name == stage) return time_us;
@@ -325,6 +329,20 @@ RanksView read_ranks(const fs::path& folder, std::uint64_t most_bytes) {
     overlap.add(rank_overlap(folder, static_cast<int>(i)));
   view.comm = comm_of(view, overlap.value());
   return view;
+}
+
+std::vector<const RankFigures*> shown_ranks(const RanksView& view, std::size_t most_rows) {
+  std::vector<const RankFigures*> out;
+  for (const RankFigures& rank : view.ranks) out.push_back(&rank);
+  if (out.size() <= most_rows) return out;
+  std::stable_sort(out.begin(), out.end(), [](const RankFigures* one, const RankFigures* other) {
+    if (one->is_lost() != other->is_lost()) return one->is_lost();
+    return one->last_in > other->last_in;
+  });
+  out.resize(most_rows);
+  std::sort(out.begin(), out.end(),
+            [](const RankFigures* one, const RankFigures* other) { return one->rank < other->rank; });
+  return out;
 }
 
 }  // namespace isobar

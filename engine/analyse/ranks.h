@@ -36,6 +36,7 @@ struct RankFigures {
   std::vector<std::pair<std::string, double>> stages_us;  ///< in the order of a step
 
   double stage_us(const std::string& stage) const;  ///< -1 without it
+  bool is_lost() const;                             ///< it failed, died, or left no stream
 };
 
 /// The rank that the others wait for.
@@ -94,6 +95,10 @@ inline constexpr std::uint64_t kMostRankBytes = 64 << 20;
 /// compared, it came last in two thirds of them, and the median of what it kept the others waiting is at
 /// least 5 % of the step: less is noise. Error (exit code 2) when a stream has an unknown schema.
 RanksView read_ranks(const std::filesystem::path& folder, std::uint64_t most_bytes = kMostRankBytes);
+
+/// Which ranks a table of `most_rows` shows, by rank: all, or the lost ones and those that came last most
+/// often.
+std::vector<const RankFigures*> shown_ranks(const RanksView& view, std::size_t most_rows);
 
 /// Sentences: "rank 1 keeps the others waiting 187 ms a step ...".
 std::string straggler_sentence(const RanksView& view);

@@ -15,25 +15,6 @@ namespace {
 
 constexpr std::size_t kMostRows = 16;
 
-bool is_lost(const RankFigures& rank) {
-  return !rank.has_stream || rank.state == RunState::died || rank.state == RunState::failed;
-}
-
-/// Which ranks a table of `kMostRows` shows: all, or the lost ones and those that came last most often.
-std::vector<const RankFigures*> shown_ranks(const RanksView& view) {
-  std::vector<const RankFigures*> out;
-  for (const RankFigures& rank : view.ranks) out.push_back(&rank);
-  if (out.size() <= kMostRows) return out;
-  std::stable_sort(out.begin(), out.end(), [](const RankFigures* one, const RankFigures* other) {
-    if (is_lost(*one) != is_lost(*other)) return is_lost(*one);
-    return one->last_in > other->last_in;
-  });
-  out.resize(kMostRows);
-  std::sort(out.begin(), out.end(),
-            [](const RankFigures* one, const RankFigures* other) { return one->rank < other->rank; });
-  return out;
-}
-
 std::string milliseconds(double time_us) { return time_us < 0 ? "-" : fmt::format("{:.1f}", time_us * 1e-3); }
 
 std::string row_of(const RankFigures& rank, const RanksView& view) {
@@ -100,7 +81,7 @@ std::vector<std::string> lost_rank_sentences(const RanksView& view, std::size_t 
   std::vector<std::string> out;
   std::vector<const RankFigures*> lost;
   for (const RankFigures& rank : view.ranks) {
-    if (is_lost(rank)) lost.push_back(&rank);
+    if (rank.is_lost()) lost.push_back(&rank);
   }
   // First who did not follow, then who came least far: the others waited for it.
   std::stable_sort(lost.begin(), lost.end(), [](const RankFigures* one, const RankFigures* other) {
@@ -159,7 +140,7 @@ std::vector<std::string> rank_lines(const RanksView& view) {
                             hosts > 1 ? fmt::format("{} machines", hosts) : "one machine", over));
   out.push_back(fmt::format("  {:>4}  {:<16} {:<9} {:>9} {:>9} {:>9} {:>9} {:>9}", "rank", "host", "state",
                             "samples/s", "step ms", "comm ms", "waits ms", "last in"));
-  const std::vector<const RankFigures*> shown = shown_ranks(view);
+  const std::vector<const RankFigures*> shown = shown_ranks(view, kMostRows);
   for (const RankFigures* const rank : shown) out.push_back(row_of(*rank, view));
   const auto others = view.world - static_cast<std::int64_t>(shown.size());
   if (others > 0) out.push_back(fmt::format("  and {} more", others));

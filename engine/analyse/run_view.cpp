@@ -1,7 +1,6 @@
 #include "analyse/run_view.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +9,7 @@
 
 #include "analyse/operators.h"
 #include "core/error.h"
+#include "core/machine.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -38,11 +38,6 @@ std::string headline_of(const Event& event) {
     if (field.key.rfind("rmse_", 0) == 0) return printable(field.key.substr(5), 40);
   }
   return "";
-}
-
-std::string this_host() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
 }  // namespace
@@ -304,7 +299,7 @@ void RunViewBuilder::judge(double silence_s) {
     view_.state = RunState::done;
     return;
   }
-  const bool here = view_.pid > 0 && view_.host == this_host();
+  const bool here = view_.pid > 0 && view_.host == host_name();
   const bool gone = here ? !is_alive(view_.pid, view_.lesson) : silence_s > kSilence_s;
   view_.state = gone ? RunState::died : RunState::running;
 }

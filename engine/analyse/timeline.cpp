@@ -9,20 +9,13 @@
 #include <string_view>
 
 #include "analyse/intervals.h"
+#include "analyse/spread.h"
 #include "core/error.h"
 
 namespace isobar {
 namespace {
 
 bool is_no_wait(std::string_view name) { return name != "wait"; }
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
 
 double mean(const std::vector<double>& values) {
   if (values.empty()) return 0;
@@ -203,7 +196,7 @@ Timeline make_timeline(const SpanTable& table, const RunSeries& series, const Ti
   for (const StepWindow& window : out.steady)
     lengths_us.push_back(static_cast<double>(window.end_us - window.begin_us));
   out.step_us = mean(lengths_us);
-  out.median_step_us = median(std::move(lengths_us));
+  out.median_step_us = Spread(lengths_us).median();
   const auto values = [&](std::string_view name) {
     return values_of(series, name, out.steady.front(), out.steady.back());
   };

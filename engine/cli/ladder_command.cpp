@@ -11,6 +11,7 @@
 #include "analyse/run_files.h"
 #include "cli/ladder_text.h"
 #include "cli/start.h"
+#include "config/command_line.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/nvidia.h"
@@ -128,9 +129,7 @@ void fix_settings(LadderArguments& arguments, const LessonInfo& first) {
 
 /// The setting of --ranks for a lesson that can train on several.
 std::vector<std::string> rank_setting(const MeasureArguments& arguments, const LessonInfo& lesson) {
-  const auto& honours = lesson.honours;
-  if (arguments.ranks == 0 || std::find(honours.begin(), honours.end(), "run.ranks") == honours.end())
-    return {};
+  if (arguments.ranks == 0 || !honours(lesson, "run.ranks")) return {};
   return {fmt::format("run.ranks={}", arguments.ranks)};
 }
 

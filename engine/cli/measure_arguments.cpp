@@ -7,6 +7,7 @@
 #include <array>
 #include <string_view>
 
+#include "config/command_line.h"
 #include "config/keys.h"
 #include "config/lesson.h"
 #include "core/error.h"
@@ -213,9 +214,7 @@ std::vector<SweepAxis> section_axes(const LessonInfo& lesson, const std::string&
   std::vector<SweepAxis> out;
   std::vector<std::string> sections;  // that have switches in this lesson
   for (const Key& key : keys_of(config)) {
-    const bool honoured =
-        std::find(lesson.honours.begin(), lesson.honours.end(), key.name) != lesson.honours.end();
-    if (!honoured || !std::holds_alternative<bool*>(key.place)) continue;
+    if (!honours(lesson, key.name) || !std::holds_alternative<bool*>(key.place)) continue;
     const std::string of = key.name.substr(0, key.name.find('.'));
     if (sections.empty() || sections.back() != of) sections.push_back(of);
     if (of == section) out.push_back({key.name, {"true", "false"}});

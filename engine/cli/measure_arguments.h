@@ -52,8 +52,6 @@ std::int64_t checked_count(std::int64_t value, std::int64_t most, const char* op
 /// Most repeats that any of these commands makes, and most steps.
 inline constexpr std::int64_t kMostRepeats = 100;
 inline constexpr std::int64_t kMostSteps = 1'000'000;
-/// Most processes of one machine.
-inline constexpr std::int64_t kMostLocalRanks = 256;
 
 /// "key=a,b,[1,2]" as an axis: commas inside brackets and quotes do not split. Error (exit code 2) for an
 /// empty or repeated value.

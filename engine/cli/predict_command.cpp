@@ -30,10 +30,6 @@ constexpr const char* kUsage =
 constexpr const char* kKnownError =
     "on an A100 these formulas gave steps that were 5 to 23 % shorter than published ones";
 
-bool honours(const LessonInfo& lesson, const std::string& key) {
-  return std::find(lesson.honours.begin(), lesson.honours.end(), key) != lesson.honours.end();
-}
-
 std::string pieces_text(const StepForm& form) {
   std::vector<std::string> names;
   const auto add = [&](bool is_fused, const char* name) {

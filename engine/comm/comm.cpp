@@ -40,8 +40,7 @@ CollectiveTimes Work::wait() {
   CollectiveTimes times{.ready_us = span_.begin_us, .begin_us = span_.begin_us};
   if (core_->payload && core_->payload->blocks_stream()) {
     core_->throw_if_broken();
-    pending->wait(0);  // the thread that watches sees its end
-    times.end_us = steady_us();
+    pending->wait(0);  // the stream waits; the thread that watches sees its end
     return times;
   }
   core_->await(*pending, number_, what_);

@@ -22,7 +22,7 @@ struct CollectiveTimes {
   std::int64_t ready_us = 0;  ///< this rank called it
   std::int64_t begin_us =
       0;  ///< all ranks had called it, and the one before it was done; ready_us where unknown
-  std::int64_t end_us = 0;
+  std::int64_t end_us = 0;  ///< 0 = not known: on a CUDA device the host does not wait for it
   int last_rank = -1;  ///< of the group: who called it last; -1 = not known
 };
 

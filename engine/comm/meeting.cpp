@@ -4,9 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <thread>
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
@@ -16,6 +14,7 @@
 #include "comm/rank_words.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/machine.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -23,14 +22,7 @@ namespace {
 
 constexpr std::int64_t kTell_us = 5'000'000;
 
-std::string this_machine() {
-  std::array<char, 64> host{};
-  gethostname(host.data(), host.size() - 1);
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string boot;
-  std::getline(file, boot);
-  return std::string(host.data()) + "/" + boot;
-}
+std::string this_machine() { return host_name() + "/" + boot_id(); }
 
 std::string place(const RankEnvironment& environment) {
   return environment.launched_by == LaunchedBy::isobar

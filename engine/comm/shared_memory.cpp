@@ -8,10 +8,10 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <utility>
 
 #include "core/error.h"
+#include "core/machine.h"
 #include "core/memory.h"
 #include "core/text.h"
 
@@ -22,11 +22,9 @@ constexpr const char* kHint = "comm.backend=gloo needs no shared memory";
 
 /// One start of one machine, and one view of its processes: a number of a process means nothing elsewhere.
 std::string machine_view() {
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
   struct stat view {};
   const bool known = stat("/proc/self/ns/pid", &view) == 0;
-  return fmt::format("{}/{}", boot, known ? view.st_ino : 0);
+  return fmt::format("{}/{}", boot_id(), known ? view.st_ino : 0);
 }
 
 }  // namespace

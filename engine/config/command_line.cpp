@@ -8,10 +8,6 @@
 
 namespace isobar {
 
-namespace {
-constexpr std::int64_t kMostRanks = 256;  // of one machine
-}  // namespace
-
 RunArguments parse_run_arguments(const std::vector<std::string>& arguments, const LessonInfo& lesson,
                                  const std::filesystem::path& home) {
   RunArguments out;
@@ -53,9 +49,9 @@ RunArguments parse_run_arguments(const std::vector<std::string>& arguments, cons
   if (app.count("--ranks") > 0) {
     const auto parsed = std::from_chars(ranks.data(), ranks.data() + ranks.size(), out.ranks);
     if (parsed.ec != std::errc() || parsed.ptr != ranks.data() + ranks.size() || out.ranks < 1 ||
-        out.ranks > kMostRanks) {
+        out.ranks > kMostLocalRanks) {
       throw Error("--ranks is \"" + printable(ranks, 40) + "\"", "command line",
-                  "a number of processes from 1 to " + std::to_string(kMostRanks) +
+                  "a number of processes from 1 to " + std::to_string(kMostLocalRanks) +
                       ", such as --ranks 2; more machines are for srun");
     }
     out.settings.sets.push_back("run.ranks=" + std::to_string(out.ranks));

@@ -9,6 +9,9 @@
 
 namespace isobar {
 
+/// Most processes of one machine that --ranks starts.
+inline constexpr std::int64_t kMostLocalRanks = 256;
+
 struct RunArguments {
   Settings settings;
   std::int64_t ranks = 0;  ///< 0 = not said; else it stands in `settings` as run.ranks, behind all others
@@ -17,10 +20,8 @@ struct RunArguments {
   std::string help_text;
 };
 
-/// --preset NAME, --config FILE (again and again), --set KEY=VALUE (again and again), --ranks N, --run-dir
-/// DIR,
-/// --help.
-/// Anything else is an Error (exit code 2) with the nearest known option.
+/// --preset NAME, --config FILE (again and again), --set KEY=VALUE (again and again), --ranks N,
+/// --run-dir DIR, --help. Anything else is an Error (exit code 2) with the nearest known option.
 RunArguments parse_run_arguments(const std::vector<std::string>& arguments, const LessonInfo& lesson,
                                  const std::filesystem::path& home);
 

@@ -143,6 +143,10 @@ std::vector<std::string> lesson_names(const fs::path& home) {
   return names;
 }
 
+bool honours(const LessonInfo& lesson, std::string_view key) {
+  return std::find(lesson.honours.begin(), lesson.honours.end(), key) != lesson.honours.end();
+}
+
 LessonInfo read_lesson(const fs::path& home, const std::string& name) {
   const std::vector<std::string> names = lesson_names(home);
   if (std::find(names.begin(), names.end(), name) == names.end()) {

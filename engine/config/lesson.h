@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace isobar {
@@ -34,6 +35,9 @@ struct LessonInfo {
   int diff_budget = 0;                         ///< most changed code lines against `previous`
   std::filesystem::path file;
 };
+
+/// Whether a value of this key means something in that lesson.
+bool honours(const LessonInfo& lesson, std::string_view key);
 
 /// Error (exit code 2) when there is no such lesson (with the nearest name) or its file is wrong.
 LessonInfo read_lesson(const std::filesystem::path& home, const std::string& name);

@@ -41,8 +41,7 @@ class Layers {
 
  private:
   void check_honoured(const Key& key, const TomlEntry& entry) {
-    const auto& honours = lesson_.honours;
-    if (std::find(honours.begin(), honours.end(), key.name) != honours.end()) return;
+    if (honours(lesson_, key.name)) return;
     for (const Key& base : keys_of(base_)) {
       if (base.name == key.name && same_value(base.place, key.place)) return;
     }

@@ -17,6 +17,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/machine.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -50,7 +51,7 @@ StatusSlot::StatusSlot(const fs::path& folder, int rank) {
   page_->pid = getpid();
   page_->step = page_->collective = -1;
   page_->since_ns = wall_ns();
-  gethostname(page_->host.data(), page_->host.size() - 1);
+  host_name().copy(page_->host.data(), page_->host.size() - 1);
   page_->magic = kMagic;
 }
 
@@ -166,9 +167,7 @@ std::optional<RankStatus> read_rank_status(const fs::path& folder, int rank) {
                    .collective = page.collective,
                    .what = text_of(page.what),
                    .since_ns = page.since_ns};
-    std::array<char, 64> here{};
-    gethostname(here.data(), here.size() - 1);
-    if (out.host == text_of(here)) out.process = process_of(out.pid);
+    if (out.host == host_name().substr(0, page.host.size() - 1)) out.process = process_of(out.pid);
     return out;
   }
   return std::nullopt;

@@ -38,11 +38,10 @@ JsonLine summary_event(const RunSummary& summary) {
   line.add("samples_per_s", summary.samples_per_s).add("step_us", summary.step_us);
   for (const auto& [stage, time_us] : summary.stages_us) line.add(stage + "_us", time_us);
   if (summary.comm_calls > 0) {
-    line.add("comm_total_us", summary.comm_total_us)
-        .add("comm_calls", summary.comm_calls)
-        .add("wire_bytes", summary.wire_bytes)
-        .add("waited_us", summary.waited_us)
-        .add("waited_for", summary.waited_for);
+    if (summary.comm_total_us >= 0) line.add("comm_total_us", summary.comm_total_us);
+    line.add("comm_calls", summary.comm_calls).add("wire_bytes", summary.wire_bytes);
+    if (summary.waited_for >= 0)
+      line.add("waited_us", summary.waited_us).add("waited_for", summary.waited_for);
   }
   line.add("stall_us", summary.stall_us).add("read_bytes", summary.read_bytes);
   line.add("read_cpu_us", summary.read_cpu_us);

@@ -58,7 +58,8 @@ struct RunSummary {
   std::int64_t read_bytes = 0;   ///< all of it; 0 = not known
   std::int64_t read_cpu_us = 0;  ///< processor time that reading and normalising took
   // Of the averaging of gradients, over the same steps; all means a step.
-  double comm_total_us = 0;  ///< collectives were under way, beside backward or not; the stage comm is what shows
+  double comm_total_us = 0;  ///< collectives were under way, beside backward or not (the stage comm is what shows);
+                             ///< -1 = not known
   double comm_calls = 0;
   double wire_bytes = 0;  ///< that this rank sent
   double waited_us = 0;   ///< for the rank that came last

@@ -1,7 +1,5 @@
 #include "run/attention.h"
 
-#include <algorithm>
-
 #include "core/error.h"
 #include "core/fault.h"
 #include "model/attention_choice.h"
@@ -10,8 +8,7 @@
 namespace isobar {
 
 std::string attention_text(const LessonInfo& lesson, const Config& config, c10::Device device) {
-  const std::string key = "model.attention";
-  if (std::find(lesson.honours.begin(), lesson.honours.end(), key) == lesson.honours.end()) return "";
+  if (!honours(lesson, "model.attention")) return "";
   const std::int64_t patches = config.model.patch * config.model.patch;
   const AttentionShape shape{.batch = config.train.global_batch,
                              .heads = config.model.heads,

@@ -3,9 +3,7 @@
 #include <ATen/Version.h>
 #include <fmt/format.h>
 #include <torch/headeronly/version.h>
-#include <unistd.h>
 
-#include <array>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -13,6 +11,7 @@
 #include "config/toml_text.h"
 #include "core/clock.h"
 #include "core/files.h"
+#include "core/machine.h"
 #include "core/text.h"
 #include "device/device.h"
 
@@ -46,11 +45,6 @@ std::string project_commit() {
     if (head.empty()) head = packed_ref(git, ref);
   }
   return head.substr(0, 12);
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
 }
 
 std::string environment_toml(c10::Device device, int threads, const std::vector<std::string>& command) {

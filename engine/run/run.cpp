@@ -262,12 +262,13 @@ bool Run::is_due(std::int64_t index) const {
   return index % train.report_every == 0 || index + 1 == train.steps;
 }
 
-FetchedFigures Run::fetch_figures(std::int64_t index, const StepResult& result) const {
+FetchedFigures Run::fetch_figures(std::int64_t index, const StepResult& result) {
   if (!result.loss.defined()) return {};
   // On a CPU they are there already; on a device fetching them at once would wait for the step.
   const bool wait = has_fault(Fault::sync_each_step);
   if (device_.is_cuda() && !wait && !is_due(index)) return {};
-  return {{result.loss, nonfinite_, result.gradient_norm, scaler_}, wait};
+  const at::Tensor loss = is_due(index) ? loss_of_all(result.loss) : result.loss;
+  return {{loss, nonfinite_, result.gradient_norm, scaler_, result.loss}, wait};
 }
 
 void Run::queue_step(std::int64_t index, const StepResult& result, const FetchedFigures& fetched,
@@ -319,6 +320,7 @@ void Run::record_step(const PendingStep& step, const StageTimes& times) {
     if (board_) board_->begin(last_loss_);
   }
   if ((due || broken) && result.loss.defined()) line.add("loss", last_loss_);
+  if (due && result.loss.defined() && comm_.size() > 1) line.add("loss_rank", figures.own_loss);
   add_sync(line, result.sync);
   if (due && result.gradient_norm.defined()) line.add("grad_norm", figures.gradient_norm);
   if (fetched && scales_loss()) {

@@ -137,7 +137,9 @@ class Run {
   bool is_due(std::int64_t index) const;
   /// The loss and what else a step left on its device, on its way to host memory; on a CUDA device when a
   /// report is due. Only the fault that does so waits for it.
-  FetchedFigures fetch_figures(std::int64_t index, const StepResult& result) const;
+  FetchedFigures fetch_figures(std::int64_t index, const StepResult& result);
+  /// The mean over the ranks, which is the loss of the batch.
+  at::Tensor loss_of_all(const at::Tensor& loss);
   void queue_step(std::int64_t index, const StepResult& result, const FetchedFigures& fetched,
                   PendingStageTimes times, std::shared_ptr<OperatorWatch> operators);
   /// Watches the operators of one step, the third or the last of the warm-up; null in all others.

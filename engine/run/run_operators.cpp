@@ -8,9 +8,7 @@
 
 namespace isobar {
 
-bool Run::honours(const std::string& key) const {
-  return std::find(lesson_.honours.begin(), lesson_.honours.end(), key) != lesson_.honours.end();
-}
+bool Run::honours(const std::string& key) const { return isobar::honours(lesson_, key); }
 
 std::shared_ptr<OperatorWatch> Run::watch_operators(std::int64_t index) const {
   constexpr std::int64_t kWarm = 2;  // libraries have chosen their kernels, and memory is there

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <numeric>
 #include <thread>
 
 #include "core/fault.h"
@@ -83,18 +84,27 @@ int Run::agreed_stop(bool now) {
   return stop_;
 }
 
+at::Tensor Run::loss_of_all(const at::Tensor& loss) {
+  if (comm_.size() == 1 || measures()) return loss;
+  at::Tensor all = loss.detach().to(at::kDouble, /*non_blocking=*/false, /*copy=*/true);
+  if (device_.is_cuda()) {
+    comm_.all_reduce(all, Reduce::mean, "loss").wait();
+    return all;
+  }
+  const std::vector<double> losses = comm_.all_gather_numbers(all.item<double>(), "loss");
+  return all.fill_(std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size()));
+}
+
 void Run::add_sync(JsonLine& step, const SyncFigures& sync) {
   if (sync.calls == 0) return;
-  step.add("comm_total_us", sync.total_us)
-      .add("comm_calls", sync.calls)
-      .add("wire_bytes", sync.wire_bytes)
-      .add("waited_for", sync.waited_for)
-      .add("waited_us", sync.waited_us);
+  if (sync.total_us >= 0) step.add("comm_total_us", sync.total_us);
+  step.add("comm_calls", sync.calls).add("wire_bytes", sync.wire_bytes);
+  if (sync.waited_for >= 0) step.add("waited_for", sync.waited_for).add("waited_us", sync.waited_us);
 }
 
 void Run::add_to_summary(const SyncFigures& sync) {
   if (sync.calls == 0) return;
-  steady_sync_.total_us += sync.total_us;
+  steady_sync_.total_us = sync.total_us < 0 ? -1 : steady_sync_.total_us + sync.total_us;
   steady_sync_.calls += sync.calls;
   steady_sync_.wire_bytes += sync.wire_bytes;
   steady_sync_.waited_us += sync.waited_us;
@@ -104,7 +114,7 @@ void Run::add_to_summary(const SyncFigures& sync) {
 }
 
 void Run::summarise_sync(RunSummary& out, double steps) const {
-  out.comm_total_us = static_cast<double>(steady_sync_.total_us) / steps;
+  out.comm_total_us = steady_sync_.total_us < 0 ? -1 : static_cast<double>(steady_sync_.total_us) / steps;
   out.comm_calls = static_cast<double>(steady_sync_.calls) / steps;
   out.wire_bytes = static_cast<double>(steady_sync_.wire_bytes) / steps;
   out.waited_us = static_cast<double>(steady_sync_.waited_us) / steps;

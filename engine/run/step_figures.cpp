@@ -9,7 +9,7 @@ namespace isobar {
 namespace {
 
 StepFigures figures_of(const double* values) {
-  return {values[0], values[1], values[2], values[3], values[4], values[5]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6]};
 }
 
 bool scales(const FigureTensors& tensors) { return tensors.scaler != nullptr && tensors.scaler->active(); }
@@ -20,6 +20,7 @@ FetchedFigures::FetchedFigures(const FigureTensors& tensors, bool wait) : fetche
   const at::Tensor loss = tensors.loss.detach();
   if (loss.is_cpu()) {
     here_.loss = loss.item<double>();
+    here_.own_loss = tensors.own_loss.item<double>();
     if (tensors.gradient_norm.defined()) here_.gradient_norm = tensors.gradient_norm.item<double>();
     if (!scales(tensors)) return;
     const at::Tensor report = tensors.scaler->report();
@@ -36,7 +37,7 @@ FetchedFigures::FetchedFigures(const FigureTensors& tensors, bool wait) : fetche
   };
   const at::Tensor report =
       scales(tensors) ? tensors.scaler->report() : at::zeros({3}, loss.options().dtype(at::kDouble));
-  const at::Tensor all = at::cat({one(loss), one(tensors.nonfinite), one(tensors.gradient_norm), report});
+  const at::Tensor all = at::cat({one(loss), one(tensors.nonfinite), one(tensors.gradient_norm), report, one(tensors.own_loss)});
   if (wait) {
     coming_ = all.to(at::kCPU);
     return;

@@ -10,12 +10,13 @@
 namespace isobar {
 
 struct StepFigures {
-  double loss = 0;
+  double loss = 0;      ///< of all ranks where a report is due, of this one else
   double nonfinite = 0;  ///< gradients so far that were not finite, where that ends a run; CUDA devices only
   double gradient_norm = std::numeric_limits<double>::quiet_NaN();  ///< meaningless unless it was handed over
   double scale = 0;           ///< of the loss, after the step; 0 = it is not scaled
   double skipped = 0;         ///< steps so far that were skipped because a gradient overflowed
   double skipped_in_row = 0;  ///< the last so many
+  double own_loss = 0;        ///< of this rank
 };
 
 /// What a step hands over, as tensors on its device; undefined where there is none.
@@ -24,6 +25,7 @@ struct FigureTensors {
   at::Tensor nonfinite;                ///< scalar
   at::Tensor gradient_norm;            ///< scalar
   const GradScaler* scaler = nullptr;  ///< null or not active: the loss is not scaled
+  at::Tensor own_loss;                 ///< scalar
 };
 
 /// Figures on their way to host memory, on a CPU there already. On a CUDA device one copy is queued behind
@@ -39,7 +41,7 @@ class FetchedFigures {
  private:
   bool fetched_ = false;
   StepFigures here_;   ///< of a CPU
-  at::Tensor coming_;  ///< of a CUDA device: [6] float64 in host memory, in the order of StepFigures
+  at::Tensor coming_;  ///< of a CUDA device: [7] float64 in host memory, in the order of StepFigures
 };
 
 }  // namespace isobar

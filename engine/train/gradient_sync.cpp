@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <thread>
 #include <utility>
 
@@ -25,6 +26,23 @@ std::int64_t covered_us(std::vector<CollectiveTimes> times) {
     end = std::max(end, one.end_us);
   }
   return covered;
+}
+
+/// Who held this rank up once its own backward pass was done, and for how long: what lies between the end of
+/// the collective before (or its own last call) and the call of whoever came last, over all collectives.
+void add_waits(const std::vector<CollectiveTimes>& times, SyncFigures& figures) {
+  std::map<int, std::int64_t> waits_us;
+  std::int64_t stood_us = times.back().ready_us;
+  for (const CollectiveTimes& one : times) {
+    if (one.last_rank < 0) return;  // nobody knows who came when
+    waits_us[one.last_rank] += std::max<std::int64_t>(0, one.begin_us - stood_us);
+    stood_us = std::max(stood_us, one.end_us);
+  }
+  figures.waited_for = times.back().last_rank;
+  for (const auto& [rank, wait_us] : waits_us) {
+    if (wait_us > waits_us[figures.waited_for]) figures.waited_for = rank;
+    figures.waited_us += wait_us;
+  }
 }
 
 bool strikes(Fault fault, const Comm& comm) {
@@ -84,11 +102,11 @@ SyncFigures GradientSync::finish() {
                       .calls = after.calls - before_.calls,
                       .wire_bytes = after.wire_bytes - before_.wire_bytes};
   if (times.empty()) return figures;
-  const CollectiveTimes& last = times.back();
-  std::int64_t stood_us = last.ready_us;  // since then nothing but another rank held it up
-  if (times.size() > 1) stood_us = std::max(stood_us, times[times.size() - 2].end_us);
-  figures.waited_for = last.last_rank;
-  figures.waited_us = std::max<std::int64_t>(0, last.begin_us - stood_us);
+  // A device's collectives end when nobody looks.
+  if (std::any_of(times.begin(), times.end(), [](const auto& one) { return one.end_us == 0; }))
+    figures.total_us = -1;
+  else
+    add_waits(times, figures);
   return figures;
 }
 

@@ -19,10 +19,6 @@ constexpr Columns kColumns = {236, 306, 376, 450, 512, 536};
 
 std::string milliseconds(double time_us) { return time_us < 0 ? "-" : fmt::format("{:.1f}", time_us * 1e-3); }
 
-bool is_lost(const RankFigures& rank) {
-  return !rank.has_stream || rank.state == RunState::died || rank.state == RunState::failed;
-}
-
 void draw_header(Ui& ui, ImGuiCanvas& canvas, const Box& box) {
   const ImU32 dim = ui.theme().dim;
   const auto put = [&](float x, const char* words, float across) {
@@ -57,12 +53,12 @@ void draw_row(Ui& ui, ImGuiCanvas& canvas, const RanksView& view, const RankFigu
   const Theme& theme = ui.theme();
   const float y = box.y0 + ui.px(5);
   const bool slow = view.straggler && view.straggler->rank == rank.rank;
-  const ImU32 colour = is_lost(rank) ? theme.bad : slow ? theme.warn : theme.text;
+  const ImU32 colour = rank.is_lost() ? theme.bad : slow ? theme.warn : theme.text;
   const std::string state = !rank.has_stream ? "no stream" : slow ? "straggler" : state_name(rank.state);
   canvas.text(box.x0 + ui.px(8), y, fmt::format("{}", rank.rank), Face::bold, colour);
   const std::string where = rank.host.empty() ? state : state + ", " + rank.host;
   canvas.text(box.x0 + ui.px(40), y, canvas.fitted(where, Face::small, ui.px(140)), Face::small,
-              is_lost(rank) || slow ? colour : theme.dim);
+              rank.is_lost() || slow ? colour : theme.dim);
   const auto put = [&](float x, const std::string& words) {
     canvas.text(box.x0 + ui.px(x), y, words, Face::text, theme.text, 1);
   };
@@ -72,21 +68,6 @@ void draw_row(Ui& ui, ImGuiCanvas& canvas, const RanksView& view, const RankFigu
   put(kColumns.waits, milliseconds(rank.waits_us));
   put(kColumns.last, view.steps > 0 ? fmt::format("{}", rank.last_in) : "-");
   draw_bar(ui, canvas, view, rank, box);
-}
-
-/// The lost ones and those that came last most often, where there are more than rows.
-std::vector<const RankFigures*> shown_ranks(const RanksView& view) {
-  std::vector<const RankFigures*> out;
-  for (const RankFigures& rank : view.ranks) out.push_back(&rank);
-  if (out.size() <= kMostRows) return out;
-  std::stable_sort(out.begin(), out.end(), [](const RankFigures* one, const RankFigures* other) {
-    if (is_lost(*one) != is_lost(*other)) return is_lost(*one);
-    return one->last_in > other->last_in;
-  });
-  out.resize(kMostRows);
-  std::sort(out.begin(), out.end(),
-            [](const RankFigures* one, const RankFigures* other) { return one->rank < other->rank; });
-  return out;
 }
 
 }  // namespace
@@ -113,7 +94,7 @@ int draw_ranks(Ui& ui, const RanksView& view, int chosen) {
   draw_header(ui, canvas, {at.x, at.y, at.x + width, at.y + ui.px(20)});
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, ui.px(2)});
   ui.gap(18);
-  const std::vector<const RankFigures*> shown = shown_ranks(view);
+  const std::vector<const RankFigures*> shown = shown_ranks(view, kMostRows);
   for (const RankFigures* const rank : shown) {
     Box box;
     if (ui.row(fmt::format("rank {}", rank->rank), rank->rank == chosen, ui.px(28), &box))

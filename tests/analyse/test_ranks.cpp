@@ -1,12 +1,12 @@
 // Runs of several ranks, as readers see them.
 #include <unistd.h>
 
-#include <array>
 #include <catch2/catch.hpp>
 
 #include "analyse/ranks.h"
 #include "analyse/run_reader.h"
 #include "analyse/steady.h"
+#include "core/machine.h"
 #include "launch/rank_status.h"
 #include "support/errors.h"
 #include "support/made_ranks.h"
@@ -182,9 +182,7 @@ TEST_CASE("ranks that died, failed or left nothing are told") {
   MadeRanks made{.world = 3, .steps = 11, .host = "", .end = "failed"};
   made.write(folder, /*without=*/2);
   made.end = "";
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  made.host = name.data();
+  made.host = host_name();
   made.pid = 999'999'999;
   write_file_whole(RunFolder{folder.path()}.stream_file(1), std::string_view(made.stream(1)));
   const RanksView view = read_ranks(folder.path());

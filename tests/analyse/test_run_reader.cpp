@@ -6,6 +6,7 @@
 #include "analyse/curve_svg.h"
 #include "analyse/run_reader.h"
 #include "core/files.h"
+#include "core/machine.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 
@@ -13,19 +14,13 @@ using namespace isobar;
 
 namespace {
 
-std::string this_host() {
-  char name[256] = {};
-  gethostname(name, sizeof(name) - 1);
-  return name;
-}
-
 /// The stream of a run of 30 steps with epochs of 10, as a lesson writes it.
 std::string stream(std::int64_t pid, const std::string& lesson = "01_baseline") {
   std::string out = JsonLine("run")
                         .add("schema", 1)
                         .add("lesson", lesson)
                         .add("preset", "cpu_tiny")
-                        .add("host", this_host())
+                        .add("host", host_name())
                         .add("device", "cpu")
                         .add("pid", pid)
                         .add("wanted_steps", 40)
@@ -106,7 +101,7 @@ TEST_CASE("a resumed run is told at a glance by its newest attempt, however long
         .add("from_step", 30)
         .add("from_samples", 120)
         .add("from_wall_us", 7'000'000)
-        .add("host", this_host())
+        .add("host", host_name())
         .add("pid", static_cast<std::int64_t>(getpid()))
         .add("wanted_steps", 90'000)
         .text();

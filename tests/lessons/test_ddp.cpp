@@ -98,7 +98,7 @@ TEST_CASE("shards and mistakes with them show in the losses of the ranks") {
   const TempFolder folder;
   const auto losses_of = [&](const std::string& name, int rank) {
     std::vector<double> out;
-    for (const json& step : of_kind(stream_of(folder / name, rank), "step")) out.push_back(step["loss"]);
+    for (const json& step : of_kind(stream_of(folder / name, rank), "step")) out.push_back(step["loss_rank"]);
     return out;
   };
   train_ranks(2, folder / "same", {"run.fault=same_shard"});

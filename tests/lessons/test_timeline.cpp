@@ -3,10 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <map>
 
+#include "core/machine.h"
 #include "lessons/resumed_run.h"
 #include "record/json_line.h"
 #include "support/errors.h"
@@ -175,13 +175,11 @@ TEST_CASE("a disk that is full under the spans costs the timeline alone, and is 
 
 TEST_CASE("the age of what a running run wrote last is told when it is old") {
   const TempFolder folder;
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
   write_file_whole(folder / "run.toml", "");
   write_file_whole(folder / "rank-0000.jsonl", JsonLine("run")
                                                    .add("schema", 1)
                                                    .add("lesson", "test_timeline")  // this process writes it
-                                                   .add("host", host.data())
+                                                   .add("host", host_name())
                                                    .add("pid", static_cast<std::int64_t>(getpid()))
                                                    .text());
   CHECK_THAT(show(folder.path(), {}).out, says("  running") && !says("last sign"));

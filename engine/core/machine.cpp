@@ -1,0 +1,21 @@
+#include "core/machine.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <fstream>
+
+namespace isobar {
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+std::string boot_id() {
+  std::string out;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> out;
+  return out;
+}
+
+}  // namespace isobar
