@@ -242,6 +242,8 @@ void Comm::begin_step(std::int64_t step) {
   ++core_->steps_begun;
 }
 
+std::int64_t Comm::step() const { return core_->step; }
+
 CommCounts Comm::counts() const { return core_->counts; }
 
 void Comm::tell(SpanWriter* spans, StatusSlot* status, const std::filesystem::path& status_folder) {
