@@ -226,12 +226,7 @@ void Run::announce(const Dataset& train, const Dataset& valid, std::int64_t para
   if (const std::string given = precision_sentence(config.amp.mode, precision_facts(device_)); !given.empty())
     console_.line("  " + config.amp.mode + "    " + given);
   if (!attention_.empty()) console_.line("  attention  " + attention_);
-  if (const ScheduleConfig& schedule = config.schedule; schedule.lr_rule != "none") {
-    const double peak = peak_learning_rate(config);
-    console_.line(fmt::format("  rate    optim.lr {:g} x {:g} = {:g}: {} in {} samples a step over {}",
-                              config.optim.lr, peak / config.optim.lr, peak, schedule.lr_rule,
-                              config.train.global_batch, schedule.base_batch));
-  }
+  if (const std::string rate = peak_text(config); !rate.empty()) console_.line("  rate    " + rate);
   announce_ranks();
   console_.line("  run     " + folder_.path.string());
   if (measures())
