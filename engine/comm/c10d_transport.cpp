@@ -41,7 +41,7 @@ class C10dPending final : public Pending {
       work_->wait(std::chrono::milliseconds(std::max<std::int64_t>(1, timeout_us / 1000)));
     } catch (const std::exception&) {
       if (!work_->isCompleted()) return false;  // only our patience ended
-      throw;
+      work_->wait();  // it may have ended between that time-out and our look: this says how it did
     }
     return true;
   }
