@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <utility>
 
+#include "comm/bounded.h"
 #include "comm/c10d_transport.h"
 #include "comm/linked_transport.h"
 #include "comm/meeting.h"
@@ -18,6 +21,8 @@
 
 namespace isobar {
 namespace {
+
+constexpr auto kStorePatience = std::chrono::seconds(1);
 
 /// c10d writes lines and backtraces of its own; what matters of them we say in words.
 void silence_c10d() {
@@ -59,21 +64,35 @@ class C10dBackends final : public Backends {
   }
 
   void leave_word(const std::string& key, const std::string& text) noexcept override {
-    try {
-      meeting_.store->set("word/" + key, text);
-    } catch (const std::exception&) {  // the meeting is gone with the rank that served it
-    }
+    ask<bool>([store = meeting_.store, key, text] {
+      store->set("word/" + key, text);
+      return true;
+    });
   }
   std::optional<std::string> read_word(const std::string& key) noexcept override {
+    using Word = std::optional<std::string>;
+    return ask<Word>([store = meeting_.store, key]() -> Word {
+             if (!store->check({"word/" + key})) return std::nullopt;
+             return store->get_to_str("word/" + key);
+           })
+        .value_or(std::nullopt);
+  }
+
+ private:
+  /// What `question` to the store gives; nothing when the meeting is gone. The rank that serves it may stand
+  /// still: who asked once in vain does not ask again.
+  template <typename Answer, typename Question>
+  std::optional<Answer> ask(Question question) noexcept {
+    if (silent_) return std::nullopt;
     try {
-      if (!meeting_.store->check({"word/" + key})) return std::nullopt;
-      return meeting_.store->get_to_str("word/" + key);
+      std::optional<Answer> out = within(kStorePatience, std::move(question));
+      if (!out) silent_ = true;
+      return out;
     } catch (const std::exception&) {
       return std::nullopt;
     }
   }
 
- private:
   std::unique_ptr<Transport> gloo(const std::string& name, const std::vector<int>& members) {
     return make_gloo_transport(meeting_.store, place_of(members), static_cast<int>(members.size()), name,
                                config_.timeout_s, meeting_.on_one_machine, config_.interface);
@@ -140,6 +159,7 @@ class C10dBackends final : public Backends {
   bool on_cuda_;
   Meeting meeting_;
   std::string payload_;
+  std::atomic<bool> silent_ = false;  ///< the store did not answer
 };
 
 }  // namespace

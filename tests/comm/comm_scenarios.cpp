@@ -14,6 +14,7 @@
 
 #include "comm/comm.h"
 #include "comm/link_probe.h"
+#include "comm/meeting_port.h"
 #include "comm/replica_hash.h"
 #include "core/clock.h"
 #include "core/fault.h"
@@ -363,7 +364,16 @@ const AddScenario over_tcp{"over_tcp", [](const Words& words) {
                                sleep_s(20);
                                return 0;
                              }
+                             if (odd == "deaf" && environment.rank == 0) {
+                               listen_on(environment.address, environment.port);
+                               sleep_s(20);
+                               return 0;
+                             }
                              Comm comm(environment, config_of({"gloo"}, 3), false);
+                             if (odd == "stopped") {
+                               if (environment.rank == 0) kill(getpid(), SIGSTOP);
+                               comm.barrier("the end of it");
+                             }
                              const at::Tensor values = at::ones({100});
                              comm.all_reduce(values, Reduce::sum, "values").wait();
                              return all_are(values, comm.size()) ? 0 : 1;
