@@ -147,8 +147,10 @@ Error lost_error(CommCore& core, const Waited& waited, double waited_s, const st
             fmt::format("{}, in {}", core.place(), collective_text(waited)),
             fmt::format("this is a consequence, not the cause: see what rank {} said", *first), Exit::failed};
   }
-  const std::string said = raw.substr(0, raw.find('\n'));
-  return {"a rank that this one works with is gone: " + printable(said, 160),
+  const std::string said = printable(raw.substr(0, raw.find('\n')), 160);
+  const std::string numbers =
+      core.is_world() ? "" : fmt::format(" (counted within the group of {})", ranks_text(core.members));
+  return {"a rank that this one works with is gone: " + said + numbers,
           fmt::format("{}, in {}", core.place(), collective_text(waited)),
           "this is a consequence, not the cause: see what the other ranks said first", Exit::failed};
 }

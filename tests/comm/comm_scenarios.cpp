@@ -186,7 +186,7 @@ const AddScenario faulty{"faulty", [](const Words& words) {
                          }};
 
 /// Rank 1 goes missing; words: backend, how ("sleeps", "killed", "throws", "leaves"), where ("payload",
-/// "control", "async").
+/// "control", "async", "unchecked").
 const AddScenario missing{
     "missing", [](const Words& words) {
       signal(SIGTERM, SIG_IGN);  // so that they end by what Comm says, not by the launcher
@@ -205,7 +205,10 @@ const AddScenario missing{
       }
       const std::int64_t begin_us = steady_us();
       try {
-        if (where == "control") {
+        if (where == "unchecked") {
+          for (int step = 1; step < 5; ++step) comm.begin_step(step);
+          comm.all_reduce(values, Reduce::sum, "bucket 3").wait();
+        } else if (where == "control") {
           comm.barrier("the end of it");
         } else if (where == "async") {
           Work one = comm.all_reduce(values, Reduce::sum, "bucket 3");

@@ -127,6 +127,17 @@ TEST_CASE("who does not come is named, with what it does") {
   CHECK(waited_s < 2 + 2);
 }
 
+TEST_CASE("all that wait name the one that stands still, whoever gave up first") {
+  const RanksEnded ended = run(4, {"missing", GENERATE("gloo", "ring"), "stopped", "unchecked"}, 30);
+  INFO(said(ended));
+  CHECK_FALSE(ended.timed_out);
+  CHECK(ended.first == 1);
+  for (const int rank : {0, 2, 3}) {
+    CHECK_THAT(errors_of(ended, rank), says("waited 2") && says("all_reduce sum f32[65536] bucket 3"));
+    CHECK_THAT(errors_of(ended, rank), says("Missing: 1, ") && says("its process is stopped"));
+  }
+}
+
 TEST_CASE("a rank that is gone is named as the one that ended first") {
   const int ranks = GENERATE(2, 4);
   const std::string backend = ranks == 2 ? "gloo" : GENERATE("gloo", "ring");

@@ -1,0 +1,90 @@
+// What ranks tell each other between hosts.
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "comm/comm_core.h"
+#include "comm/rank_words.h"
+#include "core/error.h"
+
+namespace isobar {
+namespace {
+
+template <std::size_t N>
+void copy_text(std::array<char, N>& to, std::string_view from) {
+  std::memcpy(to.data(), from.data(), std::min(from.size(), N - 1));
+}
+
+Frame frame_at(const at::Tensor& frames, std::size_t index) {
+  Frame out{};
+  std::memcpy(&out, frames.const_data_ptr<std::uint8_t>() + index * sizeof(Frame), sizeof(Frame));
+  out.what.back() = '\0';
+  return out;
+}
+
+}  // namespace
+
+CommCore::Exchange CommCore::begin_exchange(std::string_view what, std::string_view data) {
+  throw_if_broken();
+  Frame frame{};
+  copy_text(frame.what, what);
+  frame.bytes = static_cast<std::int64_t>(data.size());
+  copy_text(frame.data, data);
+  const at::Tensor in = at::empty({static_cast<std::int64_t>(sizeof(Frame))}, at::kByte);
+  std::memcpy(in.mutable_data_ptr<std::uint8_t>(), &frame, sizeof(Frame));
+  const at::Tensor out = at::empty({size() * in.numel()}, at::kByte);
+  return {control->all_gather(out, in), in, out, std::string(what)};
+}
+
+std::vector<std::string> CommCore::end_exchange(const Exchange& exchange) {
+  await(*exchange.pending, -1, exchange.what);
+  std::vector<std::string> out;
+  std::vector<std::string> whats;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const Frame frame = frame_at(exchange.out, i);
+    whats.emplace_back(frame.what.data());
+    const auto bytes = static_cast<std::size_t>(std::clamp<std::int64_t>(frame.bytes, 0, Frame::kRoom - 1));
+    out.emplace_back(frame.data.data(), bytes);
+  }
+  const std::vector<Side> sides = sides_of(whats, members);
+  if (sides.size() == 1) return out;
+  const Error error("ranks do not do the same, and nothing was sent: " + sides_text(sides), place(),
+                    "all ranks call the same collectives, in one order, with equal shapes and types",
+                    Exit::failed);
+  break_off(std::make_exception_ptr(error));
+  throw error;
+}
+
+std::vector<std::string> CommCore::exchange(std::string_view what, std::string_view data) {
+  return end_exchange(begin_exchange(what, data));
+}
+
+std::vector<std::string> CommCore::exchange_text(const std::string& mine, const std::string& what) {
+  constexpr std::size_t kInline = Frame::kRoom - 1 - sizeof(std::int64_t);
+  std::string head(sizeof(std::int64_t), '\0');
+  const auto mine_bytes = static_cast<std::int64_t>(mine.size());
+  std::memcpy(head.data(), &mine_bytes, sizeof(mine_bytes));
+  head += mine.substr(0, kInline);
+  std::vector<std::string> texts = exchange(what, head);
+  std::vector<std::size_t> lengths;
+  for (std::string& text : texts) {
+    std::int64_t bytes = 0;
+    std::memcpy(&bytes, text.data(), sizeof(bytes));
+    lengths.push_back(static_cast<std::size_t>(bytes));
+    text.erase(0, sizeof(bytes));
+  }
+  const std::size_t most = *std::max_element(lengths.begin(), lengths.end());
+  if (most <= kInline) return texts;
+  const at::Tensor in = at::zeros({static_cast<std::int64_t>(most)}, at::kByte);
+  const at::Tensor out = at::empty({in.numel() * size()}, at::kByte);
+  std::memcpy(in.mutable_data_ptr<std::uint8_t>(), mine.data(), mine.size());
+  await(*control->all_gather(out, in), -1, what);
+  const auto* const all = reinterpret_cast<const char*>(out.const_data_ptr<std::uint8_t>());
+  for (std::size_t i = 0; i < texts.size(); ++i) texts[i].assign(all + i * most, lengths[i]);
+  return texts;
+}
+
+}  // namespace isobar
