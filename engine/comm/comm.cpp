@@ -54,22 +54,19 @@ CollectiveTimes Work::wait() {
   }
   core_->last_end_us = times.end_us;
   core_->leave_spans(times, track_, span_);
-  if (core_->spans == nullptr || track_.empty()) return times;
+  if (core_->shared->spans == nullptr || track_.empty()) return times;
   for (const RingStep& step : pending->steps()) {
-    core_->spans->add({.track = "ring",
-                       .name = step.phase == RingPhase::reduce ? "reduce" : "spread",
-                       .step = core_->step,
-                       .begin_us = step.begin_us,
-                       .end_us = step.end_us,
-                       .bytes = step.bytes});
+    core_->shared->spans->add({.track = "ring",
+                               .name = step.phase == RingPhase::reduce ? "reduce" : "spread",
+                               .step = core_->shared->step,
+                               .begin_us = step.begin_us,
+                               .end_us = step.end_us,
+                               .bytes = step.bytes});
   }
   return times;
 }
 
-Comm::Comm() : core_(std::make_shared<CommCore>()) {
-  core_->payload = make_solo_transport();
-  core_->control = make_solo_transport();
-}
+Comm::Comm() : core_(std::make_shared<CommCore>(std::make_shared<CommShared>())) { core_->open(); }
 
 Comm::Comm(std::shared_ptr<CommCore> core) : core_(std::move(core)) {}
 
@@ -79,14 +76,13 @@ Comm::Comm(const RankEnvironment& environment, const CommConfig& config, bool on
   core_->members.resize(static_cast<std::size_t>(environment.world));
   for (int rank = 0; rank < environment.world; ++rank) core_->members[static_cast<std::size_t>(rank)] = rank;
   if (!environment.meeting_file.empty()) {
-    core_->status_folder = std::filesystem::path(environment.meeting_file).parent_path();
-    core_->own_status = StatusSlot(core_->status_folder, environment.rank);
-    core_->status = &core_->own_status;
+    CommShared& shared = *core_->shared;
+    shared.status_folder = std::filesystem::path(environment.meeting_file).parent_path();
+    shared.own_status = StatusSlot(shared.status_folder, environment.rank);
+    shared.status = &shared.own_status;
   }
   core_->backends = make_backends(environment, config, on_cuda);
-  core_->control = core_->backends->make_control(core_->name, core_->members);
-  core_->payload = core_->backends->make_payload(core_->name, core_->members);
-  core_->board = core_->backends->make_board(core_->name, core_->members);
+  core_->open();
 }
 
 Comm::~Comm() = default;
@@ -102,6 +98,7 @@ std::string Comm::note() const {
   return link.empty() ? core_->backends->note() : link;
 }
 bool Comm::is_broken() const { return core_->is_broken(); }
+bool Comm::followed() const { return core_->shared->followed; }
 const std::vector<int>& Comm::members() const { return core_->members; }
 
 Comm Comm::group(const std::vector<int>& ranks, const std::string& name) const {
@@ -130,25 +127,14 @@ Comm Comm::part(const std::vector<std::vector<int>>& groups, const std::string& 
     if (std::find(ranks.begin(), ranks.end(), rank()) != ranks.end()) mine = ranks;
   }
   if (size() > 1) core_->exchange("groups " + name + ": " + all, "");
-  auto core = std::make_shared<CommCore>();
+  auto core = std::make_shared<CommCore>(core_->shared);
   core->config = core_->config;
   core->backends = core_->backends;
-  core->spans = core_->spans;
-  core->status = core_->status;
-  core->status_folder = core_->status_folder;
-  core->step = core_->step;
   core->members.clear();
   for (const int rank : mine) core->members.push_back(core_->members[static_cast<std::size_t>(rank)]);
   core->name = (core_->is_world() ? "" : core_->name + "/") + name + "." +
                (mine.empty() ? "none" : std::to_string(core->members.front()));
-  if (mine.size() == 1) {
-    core->payload = make_solo_transport();
-    core->control = make_solo_transport();
-  } else if (!mine.empty()) {
-    core->control = core->backends->make_control(core->name, core->members);
-    core->payload = core->backends->make_payload(core->name, core->members);
-    core->board = core->backends->make_board(core->name, core->members);
-  }
+  if (!mine.empty()) core->open();
   return Comm(std::move(core));
 }
 
@@ -238,16 +224,16 @@ double Comm::PendingMax::value() {
 }
 
 void Comm::begin_step(std::int64_t step) {
-  core_->step = step;
-  ++core_->steps_begun;
+  core_->shared->step = step;
+  ++core_->shared->steps_begun;
 }
 
 CommCounts Comm::counts() const { return core_->counts; }
 
 void Comm::tell(SpanWriter* spans, StatusSlot* status, const std::filesystem::path& status_folder) {
-  core_->spans = spans;
-  core_->status = status;
-  core_->status_folder = status_folder;
+  core_->shared->spans = spans;
+  core_->shared->status = status;
+  core_->shared->status_folder = status_folder;
 }
 
 }  // namespace isobar

@@ -47,19 +47,31 @@ class Held final : public Pending {
 
 }  // namespace
 
-CommCore::CommCore() : begin_ns(wall_ns()) {}
+CommCore::CommCore(std::shared_ptr<CommShared> shared_by_all) : shared(std::move(shared_by_all)) {}
 
 CommCore::~CommCore() {
   watch_.reset();
-  own_status.end(is_broken()                      ? RankPhase::followed
-                 : std::uncaught_exceptions() > 0 ? RankPhase::failed
-                                                  : RankPhase::done);
+  if (!is_world()) return;
+  shared->own_status.end(shared->followed                                ? RankPhase::followed
+                         : is_broken() || std::uncaught_exceptions() > 0 ? RankPhase::failed
+                                                                         : RankPhase::done);
+}
+
+void CommCore::open() {
+  if (size() == 1) {
+    payload = make_solo_transport();
+    control = make_solo_transport();
+    return;
+  }
+  control = backends->make_control(name, members);
+  payload = backends->make_payload(name, members);
+  board = backends->make_board(name, members);
 }
 
 std::string CommCore::place() const {
   const std::string group = is_world() ? "" : ", group " + name;
-  return step < 0 ? fmt::format("rank {}, before the first step{}", world_rank(), group)
-                  : fmt::format("rank {}, step {}{}", world_rank(), step + 1, group);
+  return shared->step < 0 ? fmt::format("rank {}, before the first step{}", world_rank(), group)
+                          : fmt::format("rank {}, step {}{}", world_rank(), shared->step + 1, group);
 }
 
 void CommCore::throw_if_broken() {
@@ -72,10 +84,11 @@ bool CommCore::is_broken() {
   return failure_ != nullptr;
 }
 
-void CommCore::break_off(std::exception_ptr failure) noexcept {
+void CommCore::break_off(std::exception_ptr failure, Blame blame) noexcept {
   {
     const std::lock_guard lock(mutex_);
     if (failure_) return;
+    if (blame == Blame::others) shared->followed = true;
     failure_ = std::move(failure);
   }
   if (payload) payload->abort();
@@ -115,17 +128,18 @@ std::shared_ptr<Pending> CommCore::dispatch(const Collective& job) {
 
 bool CommCore::is_checked() const {
   if (size() == 1 || !is_counted) return false;  // a probe is to measure the network alone
-  return config.check || (steps_begun == 0 ? next_ < kCheckedCollectives : steps_begun <= kCheckedSteps);
+  return config.check ||
+         (shared->steps_begun == 0 ? next_ < kCheckedCollectives : shared->steps_begun <= kCheckedSteps);
 }
 
 bool CommCore::strikes(const Collective& job) {
   const FaultSetting& fault = fault_setting();
   const bool is_ours = fault.fault == Fault::other_shape || fault.fault == Fault::other_order ||
                        fault.fault == Fault::extra_collective;
-  if (!is_ours || !is_counted || step != fault.step || struck_step_ == step || world_rank() != fault.rank ||
-      size() == 1 || job.op != Op::all_reduce)
+  if (!is_ours || !is_counted || shared->step != fault.step || struck_step_ == shared->step ||
+      world_rank() != fault.rank || size() == 1 || job.op != Op::all_reduce)
     return false;
-  struck_step_ = step;
+  struck_step_ = shared->step;
   return true;
 }
 
@@ -174,37 +188,37 @@ Work CommCore::launch(const Collective& job) {
   } catch (const std::exception& error) {
     lose({number, text}, ready_us, error.what());
   }
-  if (status != nullptr) status->leave();
-  Span span{.track = "", .name = job.name(), .step = step, .begin_us = ready_us, .end_us = 0};
+  if (shared->status != nullptr) shared->status->leave();
+  Span span{.track = "", .name = job.name(), .step = shared->step, .begin_us = ready_us, .end_us = 0};
   span.bytes = static_cast<std::int64_t>(job.whole().nbytes());
   if (payload->blocks_stream()) watch(pending, number, text, track_of(is_counted ? job.what : ""), span);
   return {shared_from_this(), std::move(pending), number, text, track_of(is_counted ? job.what : ""), span};
 }
 
 void CommCore::arrive(std::int64_t number, const std::string& what) noexcept {
-  if (status == nullptr) return;
+  if (shared->status == nullptr) return;
   if (is_world() && number >= 0) arrived_ = number;
-  status->enter(is_world() ? arrived_ : -1, what.c_str());
+  shared->status->enter(is_world() ? arrived_ : -1, what.c_str());
 }
 
 void CommCore::leave_spans(const CollectiveTimes& times, const std::string& track, Span span) {
-  if (spans == nullptr || track.empty() || !spans->wants(span.step)) return;
+  if (shared->spans == nullptr || track.empty() || !shared->spans->wants(span.step)) return;
   span.track = track;
   if (times.begin_us > times.ready_us) {
     Span wait = span;
     wait.name = "wait";
     wait.bytes = 0;
     wait.end_us = times.begin_us;
-    spans->add(wait);
+    shared->spans->add(wait);
   }
   span.begin_us = times.begin_us;
   span.end_us = times.end_us;
-  spans->add(span);
+  shared->spans->add(span);
 }
 
 void CommCore::await(Pending& pending, std::int64_t number, const std::string& what) {
   throw_if_broken();
-  if (status != nullptr) arrive(number, what);
+  if (shared->status != nullptr) arrive(number, what);
   const Waited waited{number, what};
   const auto limit_us = static_cast<std::int64_t>(config.timeout_s * 1e6);
   const std::int64_t begin_us = steady_us();
@@ -224,17 +238,17 @@ void CommCore::await(Pending& pending, std::int64_t number, const std::string& w
     const std::int64_t waited_us = steady_us() - begin_us;
     if (waited_us < limit_us) continue;
     const Error error = late_error(*this, waited, static_cast<double>(waited_us) * 1e-6);
-    break_off(std::make_exception_ptr(error));
+    break_off(std::make_exception_ptr(error), Blame::others);
     throw error;
   }
-  if (status != nullptr) status->leave();
+  if (shared->status != nullptr) shared->status->leave();
 }
 
 void CommCore::lose(const Waited& waited, std::int64_t begin_us, const std::string& raw) {
   throw_if_broken();  // what was aborted here is no news
   const double waited_s = static_cast<double>(steady_us() - begin_us) * 1e-6;
   const Error error = lost_error(*this, waited, waited_s, raw);
-  break_off(std::make_exception_ptr(error));
+  break_off(std::make_exception_ptr(error), Blame::others);
   throw error;
 }
 

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <filesystem>
@@ -16,6 +17,7 @@
 #include "comm/comm.h"
 #include "comm/transport.h"
 #include "config/config.h"
+#include "core/clock.h"
 #include "launch/rank_status.h"
 #include "record/span_writer.h"
 
@@ -60,6 +62,21 @@ struct Waited {
 
 class CommWatch;
 
+/// What a world and all its groups have in common.
+struct CommShared {
+  std::int64_t step = -1;
+  std::int64_t steps_begun = 0;
+  SpanWriter* spans = nullptr;
+  StatusSlot* status = nullptr;
+  StatusSlot own_status;  ///< until there is a run folder
+  std::filesystem::path status_folder;
+  std::int64_t begin_ns = wall_ns();   ///< nothing older than this is news
+  std::atomic<bool> followed = false;  ///< one of them broke because of other ranks
+};
+
+/// Whose fault it is that a Comm is broken.
+enum class Blame { this_rank, all, others };
+
 class CommCore : public std::enable_shared_from_this<CommCore> {
  public:
   std::string name = "world";
@@ -70,17 +87,11 @@ class CommCore : public std::enable_shared_from_this<CommCore> {
   std::unique_ptr<Transport> control;
   std::unique_ptr<ArrivalBoard> board;  ///< null where there is none
   std::int64_t last_end_us = 0;         ///< of the collective that ended last
-  std::int64_t step = -1;
-  std::int64_t steps_begun = 0;
   CommCounts counts;
   bool is_counted = true;  ///< what is sent counts, and leaves spans
-  SpanWriter* spans = nullptr;
-  StatusSlot* status = nullptr;
-  StatusSlot own_status;  ///< until there is a run folder
-  std::filesystem::path status_folder;
-  std::int64_t begin_ns = 0;  ///< wall clock: nothing older than this is news
+  std::shared_ptr<CommShared> shared;
 
-  CommCore();
+  explicit CommCore(std::shared_ptr<CommShared> shared_by_all);
   ~CommCore();
   CommCore(const CommCore&) = delete;
   CommCore& operator=(const CommCore&) = delete;
@@ -88,6 +99,8 @@ class CommCore : public std::enable_shared_from_this<CommCore> {
   int size() const { return static_cast<int>(members.size()); }
   int rank() const { return payload ? payload->rank() : -1; }
   int world_rank() const { return payload ? members[static_cast<std::size_t>(payload->rank())] : -1; }
+  /// Makes the transports; waits for the other members.
+  void open();
   /// "rank 1, step 12" of this process.
   std::string place() const;
   bool is_world() const { return name == "world"; }
@@ -115,7 +128,7 @@ class CommCore : public std::enable_shared_from_this<CommCore> {
   void throw_if_broken();
   bool is_broken();
   /// Ends all that is under way; `failure` is what every later call throws.
-  void break_off(std::exception_ptr failure) noexcept;
+  void break_off(std::exception_ptr failure, Blame blame) noexcept;
 
   /// Of a transport that is waited for by streams: told when it is done, and watched.
   void watch(const std::shared_ptr<Pending>& pending, std::int64_t number, const std::string& what,

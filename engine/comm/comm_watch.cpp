@@ -60,7 +60,7 @@ bool CommWatch::look(Watched& watched) {
     if (watched.pending->done()) {
       watched.span.track = watched.track;
       watched.span.end_us = steady_us();
-      if (core_.spans != nullptr && !watched.track.empty()) core_.spans->add(watched.span);
+      if (core_.shared->spans != nullptr && !watched.track.empty()) core_.shared->spans->add(watched.span);
       return true;
     }
     const std::int64_t now_us = steady_us();
@@ -71,14 +71,15 @@ bool CommWatch::look(Watched& watched) {
     std::string how;
     if (ended_rank(core_, how)) {
       core_.break_off(
-          std::make_exception_ptr(lost_error(core_, waited, static_cast<double>(waited_us) * 1e-6, "")));
+          std::make_exception_ptr(lost_error(core_, waited, static_cast<double>(waited_us) * 1e-6, "")),
+          Blame::others);
       return true;
     }
     if (static_cast<double>(waited_us) < core_.config.timeout_s * 1e6) return false;
-    core_.break_off(
-        std::make_exception_ptr(late_error(core_, waited, static_cast<double>(waited_us) * 1e-6)));
+    core_.break_off(std::make_exception_ptr(late_error(core_, waited, static_cast<double>(waited_us) * 1e-6)),
+                    Blame::others);
   } catch (const std::exception& error) {
-    core_.break_off(std::make_exception_ptr(lost_error(core_, waited, 0, error.what())));
+    core_.break_off(std::make_exception_ptr(lost_error(core_, waited, 0, error.what())), Blame::others);
   }
   return true;
 }

@@ -54,7 +54,7 @@ std::vector<std::string> CommCore::end_exchange(const Exchange& exchange) {
   const Error error("ranks do not do the same, and nothing was sent: " + sides_text(sides), place(),
                     "all ranks call the same collectives, in one order, with equal shapes and types",
                     Exit::failed);
-  break_off(std::make_exception_ptr(error));
+  break_off(std::make_exception_ptr(error), Blame::all);
   throw error;
 }
 

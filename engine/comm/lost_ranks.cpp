@@ -19,9 +19,9 @@ std::string waiting_key(const CommCore& core, int rank) {
 
 /// Nothing too for what an earlier attempt in the same folder left.
 std::optional<RankStatus> status_of(const CommCore& core, int rank) {
-  if (core.status_folder.empty()) return std::nullopt;
-  if (std::optional<RankStatus> out = read_rank_status(core.status_folder, rank)) {
-    if (out->since_ns >= core.begin_ns || out->process != RankProcess::gone) return out;
+  if (core.shared->status_folder.empty()) return std::nullopt;
+  if (std::optional<RankStatus> out = read_rank_status(core.shared->status_folder, rank)) {
+    if (out->since_ns >= core.shared->begin_ns || out->process != RankProcess::gone) return out;
   }
   return std::nullopt;
 }
@@ -127,7 +127,7 @@ Error lost_error(CommCore& core, const Waited& waited, double waited_s, const st
   std::string how;
   std::optional<int> first;
   // Its connections close a moment before its process is gone.
-  for (int i = 0; i < 100 && !core.status_folder.empty(); ++i) {
+  for (int i = 0; i < 100 && !core.shared->status_folder.empty(); ++i) {
     first = ended_rank(core, how);
     if (first) break;
     const std::vector<int> gone = followers(core);

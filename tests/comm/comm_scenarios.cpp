@@ -186,13 +186,15 @@ const AddScenario faulty{"faulty", [](const Words& words) {
                          }};
 
 /// Rank 1 goes missing; words: backend, how ("sleeps", "killed", "throws", "leaves"), where ("payload",
-/// "control", "async", "unchecked").
+/// "control", "async", "unchecked",
+/// "subgroup").
 const AddScenario missing{
     "missing", [](const Words& words) {
       signal(SIGTERM, SIG_IGN);  // so that they end by what Comm says, not by the launcher
       Comm comm = world(words, 2);
       const at::Tensor values = at::ones({1 << 16});
       comm.all_reduce(values, Reduce::sum, "first").wait();
+      Comm part = comm.group(comm.size() == 4 ? std::vector<int>{3, 2, 1, 0} : std::vector<int>{0}, "back");
       comm.begin_step(0);
       const std::string &how = words.at(1), &where = words.at(2);
       if (comm.rank() == 1) {
@@ -208,6 +210,9 @@ const AddScenario missing{
         if (where == "unchecked") {
           for (int step = 1; step < 5; ++step) comm.begin_step(step);
           comm.all_reduce(values, Reduce::sum, "bucket 3").wait();
+        } else if (where == "subgroup") {
+          for (int step = 1; step < 5; ++step) comm.begin_step(step);
+          part.all_reduce(values, Reduce::sum, "bucket 3").wait();
         } else if (where == "control") {
           comm.barrier("the end of it");
         } else if (where == "async") {
@@ -220,12 +225,9 @@ const AddScenario missing{
         }
       } catch (const Error&) {
         std::printf("after %.2f s\n", static_cast<double>(steady_us() - begin_us) * 1e-6);
-        require(comm.is_broken(), "it is broken");
-        try {
-          comm.barrier("again");
-        } catch (const Error&) {
-          throw;
-        }
+        Comm& broken = where == "subgroup" ? part : comm;
+        require(broken.is_broken() && broken.followed() && comm.followed(), "it is broken, by others");
+        broken.barrier("again");
       }
       return 0;
     }};
