@@ -43,7 +43,7 @@ CollectiveTimes Work::wait() {
     pending->wait(0);  // the stream waits; the thread that watches sees its end
     return times;
   }
-  core_->await(*pending, number_, what_);
+  core_->await(*pending, {number_, what_});
   times.end_us = pending->end_us();
   if (times.end_us == 0) times.end_us = steady_us();
   if (core_->board && number_ >= 0) {

@@ -177,7 +177,8 @@ Work CommCore::launch(const Collective& job) {
   const std::int64_t number = next_++;
   const std::string text = job.text();
   count(job);
-  arrive(number, text);
+  const Waited waited{number, text};
+  arrive(waited);
   if (board) board->arrive(number, ready_us);
   if (checked) exchange(fmt::format("collective {}: {}", number, text), "");
   std::shared_ptr<Pending> pending;
@@ -186,19 +187,20 @@ Work CommCore::launch(const Collective& job) {
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
-    lose({number, text}, ready_us, error.what());
+    lose(waited, ready_us, error.what());
   }
   if (shared->status != nullptr) shared->status->leave();
   Span span{.track = "", .name = job.name(), .step = shared->step, .begin_us = ready_us, .end_us = 0};
   span.bytes = static_cast<std::int64_t>(job.whole().nbytes());
-  if (payload->blocks_stream()) watch(pending, number, text, track_of(is_counted ? job.what : ""), span);
+  if (payload->blocks_stream()) watch(pending, waited, track_of(is_counted ? job.what : ""), span);
   return {shared_from_this(), std::move(pending), number, text, track_of(is_counted ? job.what : ""), span};
 }
 
-void CommCore::arrive(std::int64_t number, const std::string& what) noexcept {
-  if (shared->status == nullptr) return;
-  if (is_world() && number >= 0) arrived_ = number;
-  shared->status->enter(is_world() ? arrived_ : -1, what.c_str());
+void CommCore::arrive(const Waited& waited) noexcept {
+  StatusSlot* const status = shared->status;
+  if (status == nullptr) return;
+  if (!is_world()) return status->enter(-1, status_text(*this, waited).c_str());
+  status->enter(waited.is_exchange ? -1 : waited.number, waited.what.c_str());
 }
 
 void CommCore::leave_spans(const CollectiveTimes& times, const std::string& track, Span span) {
@@ -216,10 +218,9 @@ void CommCore::leave_spans(const CollectiveTimes& times, const std::string& trac
   shared->spans->add(span);
 }
 
-void CommCore::await(Pending& pending, std::int64_t number, const std::string& what) {
+void CommCore::await(Pending& pending, const Waited& waited) {
   throw_if_broken();
-  if (shared->status != nullptr) arrive(number, what);
-  const Waited waited{number, what};
+  arrive(waited);
   const auto limit_us = static_cast<std::int64_t>(config.timeout_s * 1e6);
   const std::int64_t begin_us = steady_us();
   const std::int64_t patience_us = std::min(kPatience_us, limit_us / 4 + 1000);
@@ -252,10 +253,10 @@ void CommCore::lose(const Waited& waited, std::int64_t begin_us, const std::stri
   throw error;
 }
 
-void CommCore::watch(const std::shared_ptr<Pending>& pending, std::int64_t number, const std::string& what,
-                     const std::string& track, const Span& span) {
+void CommCore::watch(const std::shared_ptr<Pending>& pending, const Waited& waited, const std::string& track,
+                     const Span& span) {
   if (!watch_) watch_ = std::make_unique<CommWatch>(*this);
-  watch_->add({pending, number, what, track, span});
+  watch_->add({pending, waited, track, span});
 }
 
 }  // namespace isobar

@@ -54,10 +54,15 @@ struct Frame {
   std::array<char, kRoom> data;
 };
 
-/// A collective that a rank waits for; number -1 = control traffic.
+/// What a rank waits for. Collectives and exchanges between hosts count apart, from 0 in each group, in one
+/// order on all ranks.
 struct Waited {
-  std::int64_t number = -1;
+  std::int64_t number = -1;  ///< -1 = not started yet
   std::string what;
+  bool is_exchange = false;
+
+  /// "collective 37: all_reduce f32[1024] bucket 3", "checkpoint"
+  std::string text() const;
 };
 
 class CommWatch;
@@ -114,25 +119,27 @@ class CommCore : public std::enable_shared_from_this<CommCore> {
   struct Exchange {
     std::shared_ptr<Pending> pending;
     at::Tensor in, out;
-    std::string what;
+    Waited waited;
   };
   Exchange begin_exchange(std::string_view what, std::string_view data);
   std::vector<std::string> end_exchange(const Exchange& exchange);
+  /// Starts to gather the bytes of `in` of all ranks in `out`.
+  Exchange begin_gather(const at::Tensor& in, std::string_view what);
 
   /// "wait" from the call until all were there, where that is known, and the collective itself.
   void leave_spans(const CollectiveTimes& times, const std::string& track, Span span);
 
   /// Waits until `pending` is done; turns time-outs and lost ranks into an Error that names them, after which
-  /// this is broken. `number` is -1 for control traffic.
-  void await(Pending& pending, std::int64_t number, const std::string& what);
+  /// this is broken.
+  void await(Pending& pending, const Waited& waited);
   void throw_if_broken();
   bool is_broken();
   /// Ends all that is under way; `failure` is what every later call throws.
   void break_off(std::exception_ptr failure, Blame blame) noexcept;
 
   /// Of a transport that is waited for by streams: told when it is done, and watched.
-  void watch(const std::shared_ptr<Pending>& pending, std::int64_t number, const std::string& what,
-             const std::string& track, const Span& span);
+  void watch(const std::shared_ptr<Pending>& pending, const Waited& waited, const std::string& track,
+             const Span& span);
 
  private:
   /// Whether ranks compare this collective before it starts.
@@ -142,11 +149,11 @@ class CommCore : public std::enable_shared_from_this<CommCore> {
   Work launch(const Collective& job);
   std::shared_ptr<Pending> dispatch(const Collective& job);
   void count(const Collective& job);
-  void arrive(std::int64_t number, const std::string& what) noexcept;
+  void arrive(const Waited& waited) noexcept;
   [[noreturn]] void lose(const Waited& waited, std::int64_t begin_us, const std::string& raw);
 
   std::int64_t next_ = 0;
-  std::int64_t arrived_ = -1;      ///< the last one of this group that was started
+  std::int64_t next_exchange_ = 0;
   std::int64_t struck_step_ = -1;  ///< the step in which the fault was made
   std::shared_ptr<Pending> held_;  ///< of the fault other_order: it starts behind the next one
   std::mutex mutex_;               ///< of failure_

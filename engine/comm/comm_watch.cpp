@@ -55,7 +55,7 @@ void CommWatch::run() {
 
 bool CommWatch::look(Watched& watched) {
   if (core_.is_broken()) return true;
-  const Waited waited{watched.number, watched.what};
+  const Waited& waited = watched.waited;
   try {
     if (watched.pending->done()) {
       watched.span.track = watched.track;

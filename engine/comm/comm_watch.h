@@ -15,8 +15,7 @@ namespace isobar {
 /// One of them. `span` lacks its end.
 struct Watched {
   std::shared_ptr<Pending> pending;
-  std::int64_t number = 0;
-  std::string what;
+  Waited waited;
   std::string track;
   Span span;
 };

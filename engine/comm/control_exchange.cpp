@@ -28,19 +28,25 @@ Frame frame_at(const at::Tensor& frames, std::size_t index) {
 }  // namespace
 
 CommCore::Exchange CommCore::begin_exchange(std::string_view what, std::string_view data) {
-  throw_if_broken();
   Frame frame{};
   copy_text(frame.what, what);
   frame.bytes = static_cast<std::int64_t>(data.size());
   copy_text(frame.data, data);
   const at::Tensor in = at::empty({static_cast<std::int64_t>(sizeof(Frame))}, at::kByte);
   std::memcpy(in.mutable_data_ptr<std::uint8_t>(), &frame, sizeof(Frame));
+  return begin_gather(in, what);
+}
+
+CommCore::Exchange CommCore::begin_gather(const at::Tensor& in, std::string_view what) {
+  throw_if_broken();
+  const Waited waited{next_exchange_++, std::string(what), /*is_exchange=*/true};
+  if (shared->status != nullptr && is_world()) shared->status->begin_exchange(waited.number);
   const at::Tensor out = at::empty({size() * in.numel()}, at::kByte);
-  return {control->all_gather(out, in), in, out, std::string(what)};
+  return {control->all_gather(out, in), in, out, waited};
 }
 
 std::vector<std::string> CommCore::end_exchange(const Exchange& exchange) {
-  await(*exchange.pending, -1, exchange.what);
+  await(*exchange.pending, exchange.waited);
   std::vector<std::string> out;
   std::vector<std::string> whats;
   for (std::size_t i = 0; i < members.size(); ++i) {
@@ -79,10 +85,10 @@ std::vector<std::string> CommCore::exchange_text(const std::string& mine, const 
   const std::size_t most = *std::max_element(lengths.begin(), lengths.end());
   if (most <= kInline) return texts;
   const at::Tensor in = at::zeros({static_cast<std::int64_t>(most)}, at::kByte);
-  const at::Tensor out = at::empty({in.numel() * size()}, at::kByte);
   std::memcpy(in.mutable_data_ptr<std::uint8_t>(), mine.data(), mine.size());
-  await(*control->all_gather(out, in), -1, what);
-  const auto* const all = reinterpret_cast<const char*>(out.const_data_ptr<std::uint8_t>());
+  const Exchange whole = begin_gather(in, what);
+  await(*whole.pending, whole.waited);
+  const auto* const all = reinterpret_cast<const char*>(whole.out.const_data_ptr<std::uint8_t>());
   for (std::size_t i = 0; i < texts.size(); ++i) texts[i].assign(all + i * most, lengths[i]);
   return texts;
 }

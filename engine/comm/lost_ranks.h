@@ -11,6 +11,9 @@
 
 namespace isobar {
 
+/// "group pair.0, exchange 4: checkpoint": as the status of a rank says what it waits for outside the world.
+std::string status_text(const CommCore& core, const Waited& waited);
+
 /// Says at the meeting that this rank waits here.
 void leave_waiting(CommCore& core, const Waited& waited) noexcept;
 

@@ -28,8 +28,10 @@ struct RankStatus {
   RankPhase phase = RankPhase::starting;
   std::int64_t step = -1;                      ///< from 0, -1 = before the first
   std::string stage = "";                      ///< "forward", "validate", "checkpoint", ...
-  std::int64_t collective = -1;                ///< number of the last collective that it entered, from 0
+  std::int64_t collective = -1;                ///< number of what it entered last, from 0; -1 = it has none
   std::string what = "";                       ///< of that: "all_reduce f32[1024] bucket 3"
+  std::int64_t reached = -1;                   ///< the highest collective that it ever entered
+  std::int64_t exchange = -1;                  ///< the last exchange between hosts that it began
   std::int64_t since_ns = 0;                   ///< wall clock: when the phase began
   RankProcess process = RankProcess::unknown;  ///< known of ranks of this machine
 };
@@ -47,9 +49,9 @@ class StatusSlot {
 
   void stage(std::int64_t step, const char* name) noexcept;
   void enter(std::int64_t collective, const char* what) noexcept;
+  void begin_exchange(std::int64_t number) noexcept;
   void leave() noexcept;
   void end(RankPhase phase) noexcept;
-  bool is_in_collective() const noexcept;
 
  private:
   friend std::optional<RankStatus> read_rank_status(const std::filesystem::path& folder, int rank);

@@ -10,44 +10,18 @@
 
 #include <csignal>
 #include <cstdio>
-#include <thread>
 
-#include "comm/comm.h"
+#include "comm/comm_world.h"
 #include "comm/link_probe.h"
 #include "comm/meeting_port.h"
 #include "comm/replica_hash.h"
 #include "core/clock.h"
 #include "core/fault.h"
-#include "support/rank_scenarios.h"
 
 using namespace isobar;
 using namespace isobar::testing;
 
 namespace {
-
-using Words = std::vector<std::string>;
-
-CommConfig config_of(const Words& words, double timeout_s = 20) {
-  CommConfig out;
-  out.backend = words.empty() ? "gloo" : words[0];
-  out.timeout_s = timeout_s;
-  return out;
-}
-
-Comm world(const Words& words, double timeout_s = 20) {
-  at::set_num_threads(1);
-  return {read_rank_environment(), config_of(words, timeout_s), false};
-}
-
-void require(bool holds, const std::string& what) {
-  if (!holds) throw Error("it is not so: " + what, "scenario", "", Exit::failed);
-}
-
-bool all_are(const at::Tensor& tensor, double value) {
-  return at::equal(tensor, at::full_like(tensor, value));
-}
-
-void sleep_s(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
 const AddScenario sums{"sums", [](const Words& words) {
                          Comm comm = world(words);

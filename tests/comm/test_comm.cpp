@@ -1,30 +1,10 @@
 #include <catch2/catch.hpp>
 
+#include "comm/comm_runs.h"
 #include "core/text.h"
-#include "support/errors.h"
-#include "support/rank_scenarios.h"
 
 using namespace isobar;
 using namespace isobar::testing;
-
-namespace {
-
-RanksEnded run(int ranks, std::vector<std::string> words, double deadline_s = 60) {
-  return run_scenario("comm_scenarios", ranks, std::move(words), deadline_s);
-}
-
-void passes(int ranks, const std::vector<std::string>& words) {
-  const RanksEnded ended = run(ranks, words);
-  INFO(join(words, " ") << "\n" << said(ended));
-  CHECK(ended.code == 0);
-  CHECK_FALSE(ended.timed_out);
-}
-
-const std::string& errors_of(const RanksEnded& ended, int rank) {
-  return ended.ranks[static_cast<std::size_t>(rank)].errors;
-}
-
-}  // namespace
 
 TEST_CASE("an all-reduce gives every rank the sum") {
   const std::string backend = GENERATE("gloo", "ring", "auto");

@@ -25,13 +25,20 @@ TEST_CASE("what a rank says of itself is read back") {
   slot.stage(12, "forward");
   CHECK(place_text(*read_rank_status(folder.path(), 3)) == "step 13, stage forward");
   slot.enter(37, "all_reduce f32[1024] bucket 3");
-  CHECK(slot.is_in_collective());
+  CHECK(read_rank_status(folder.path(), 3)->phase == RankPhase::in_collective);
   CHECK(place_text(*read_rank_status(folder.path(), 3)) ==
         "step 13, collective 37: all_reduce f32[1024] bucket 3");
   slot.leave();
-  CHECK_FALSE(slot.is_in_collective());
+  CHECK(read_rank_status(folder.path(), 3)->phase == RankPhase::working);
   slot.enter(-1, std::string(500, 'x').c_str());
   CHECK(read_rank_status(folder.path(), 3)->what.size() == 95);
+  slot.enter(12, "waited for later than it was started");
+  said = read_rank_status(folder.path(), 3);
+  CHECK(said->collective == 12);
+  CHECK(said->reached == 37);
+  CHECK(said->exchange == -1);
+  slot.begin_exchange(4);
+  CHECK(read_rank_status(folder.path(), 3)->exchange == 4);
   slot.end(RankPhase::failed);
   CHECK(read_rank_status(folder.path(), 3)->phase == RankPhase::failed);
   CHECK_FALSE(read_rank_status(folder.path(), 2));
