@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <optional>
+#include <random>
 #include <thread>
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
@@ -44,13 +46,30 @@ void check_word(const RankEnvironment& environment, int rank, const std::string&
               place(environment), "WORLD_SIZE, or srun's --ntasks, must be one number for all ranks");
 }
 
+/// Not 0, and not twice.
+std::uint64_t some_number() {
+  std::random_device source;
+  return (static_cast<std::uint64_t>(source()) << 32 | source()) | 1;
+}
+
 /// Says that this rank is there. Error when it is there already.
 void come(c10d::Store& store, const RankEnvironment& environment) {
   if (store.add("claim/" + std::to_string(environment.rank), 1) != 1) {
     throw Error(fmt::format("there is a rank {} already", environment.rank), place(environment),
                 "two launches use one meeting: give each a MASTER_PORT of its own");
   }
-  store.set(key_of(environment.rank), fmt::format("{} {}", environment.world, this_machine()));
+  store.set(key_of(environment.rank),
+            fmt::format("{} {} {:016x}", environment.world, this_machine(), some_number()));
+}
+
+/// Of "2 host/start number": what stands where on all ranks.
+std::string machine_of(const std::string& word) {
+  const std::size_t begin = word.find(' ') + 1;
+  return word.substr(begin, word.rfind(' ') - begin);
+}
+
+std::uint64_t number_of(const std::string& word) {
+  return std::strtoull(word.c_str() + word.rfind(' ') + 1, nullptr, 16);
 }
 
 /// What all ranks said, by rank, once all are there.
@@ -125,8 +144,9 @@ Meeting meet_at(const StoreOpener& open, const RankEnvironment& environment, dou
   come(*out.store, environment);
   const std::vector<std::string> words = wait_for_all(*out.store, environment, timeout_s);
   out.machine = this_machine();
-  out.on_one_machine =
-      std::all_of(words.begin(), words.end(), [&](const std::string& word) { return word == words[0]; });
+  out.launch = number_of(words[0]);
+  out.on_one_machine = std::all_of(words.begin(), words.end(),
+                                   [&](const std::string& word) { return machine_of(word) == out.machine; });
   return out;
 }
 

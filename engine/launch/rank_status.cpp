@@ -25,7 +25,7 @@ namespace isobar {
 namespace fs = std::filesystem;
 
 namespace {
-constexpr std::uint64_t kMagic = 0x52414e4c;
+constexpr std::uint64_t kMagic = 0x52414e4d;
 }  // namespace
 
 /// What lies in the file. `version` is odd while it is being changed.
@@ -34,7 +34,8 @@ struct StatusSlot::Page {
   std::atomic<std::uint64_t> version;
   std::int64_t rank, pid, step, collective, reached, exchange, since_ns;
   RankPhase phase;
-  std::array<char, 64> host;
+  std::uint64_t launch;
+  std::array<char, 64> host, view;
   std::array<char, 24> stage;
   std::array<char, 96> what;
 };
@@ -52,6 +53,7 @@ StatusSlot::StatusSlot(const fs::path& folder, int rank) {
   page_->step = page_->collective = page_->reached = page_->exchange = -1;
   page_->since_ns = wall_ns();
   host_name().copy(page_->host.data(), page_->host.size() - 1);
+  process_view().copy(page_->view.data(), page_->view.size() - 1);
   page_->magic = kMagic;
 }
 
@@ -62,6 +64,13 @@ StatusSlot::StatusSlot(StatusSlot&& other) noexcept : page_(std::exchange(other.
 StatusSlot& StatusSlot::operator=(StatusSlot&& other) noexcept {
   std::swap(page_, other.page_);
   return *this;
+}
+
+void StatusSlot::join(std::uint64_t launch) noexcept {
+  if (page_ == nullptr) return;
+  ++page_->version;
+  page_->launch = launch;
+  ++page_->version;
 }
 
 void StatusSlot::stage(std::int64_t step, const char* name) noexcept {
@@ -172,8 +181,9 @@ std::optional<RankStatus> read_rank_status(const fs::path& folder, int rank) {
                    .what = text_of(page.what),
                    .reached = page.reached,
                    .exchange = page.exchange,
-                   .since_ns = page.since_ns};
-    if (out.host == host_name().substr(0, page.host.size() - 1)) out.process = process_of(out.pid);
+                   .since_ns = page.since_ns,
+                   .launch = page.launch};
+    if (text_of(page.view) == process_view()) out.process = process_of(out.pid);
     return out;
   }
   return std::nullopt;
