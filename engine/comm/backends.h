@@ -19,6 +19,8 @@ class Backends {
 
   /// Whether all ranks are on one machine.
   virtual bool on_one_machine() const = 0;
+  /// The number of this launch, the same on all ranks.
+  virtual std::uint64_t launch() const = 0;
   /// "gloo", "nccl" or "ring": what comm.backend came to.
   virtual std::string payload_name() const = 0;
   /// What a person should know of where ranks meet; "" = nothing.

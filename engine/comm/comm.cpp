@@ -10,7 +10,6 @@
 #include <limits>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include "comm/backends.h"
@@ -82,6 +81,8 @@ Comm::Comm(const RankEnvironment& environment, const CommConfig& config, bool on
     shared.status = &shared.own_status;
   }
   core_->backends = make_backends(environment, config, on_cuda);
+  core_->shared->launch = core_->backends->launch();
+  core_->shared->own_status.join(core_->shared->launch);
   core_->open();
 }
 
@@ -117,7 +118,7 @@ Comm Comm::part(const std::vector<std::vector<int>>& groups, const std::string& 
   std::vector<int> mine;
   std::set<int> seen;
   for (const std::vector<int>& ranks : groups) {
-    all += fmt::format("[{}]", rank_list(ranks));
+    all += fmt::format("[{}]\n", rank_list(ranks));
     for (const int rank : ranks) {
       if (rank < 0 || rank >= size() || !seen.insert(rank).second) {
         throw Error(fmt::format("rank {} is in two groups, or there is no such rank", rank), "groups " + name,
@@ -126,7 +127,7 @@ Comm Comm::part(const std::vector<std::vector<int>>& groups, const std::string& 
     }
     if (std::find(ranks.begin(), ranks.end(), rank()) != ranks.end()) mine = ranks;
   }
-  if (size() > 1) core_->exchange("groups " + name + ": " + all, "");
+  if (size() > 1) core_->check_same_groups(name, all);
   auto core = std::make_shared<CommCore>(core_->shared);
   core->config = core_->config;
   core->backends = core_->backends;
@@ -134,6 +135,7 @@ Comm Comm::part(const std::vector<std::vector<int>>& groups, const std::string& 
   for (const int rank : mine) core->members.push_back(core_->members[static_cast<std::size_t>(rank)]);
   core->name = (core_->is_world() ? "" : core_->name + "/") + name + "." +
                (mine.empty() ? "none" : std::to_string(core->members.front()));
+  core->key = fmt::format("{}/{}.{}", core_->key, core_->groups_made++, mine.empty() ? -1 : mine.front());
   if (!mine.empty()) core->open();
   return Comm(std::move(core));
 }
@@ -172,22 +174,11 @@ std::vector<std::string> Comm::all_gather_text(const std::string& mine, std::str
 }
 
 void Comm::check_same(std::string_view what, const std::string& text) {
-  const std::vector<std::string> texts = all_gather_text(text, what);
-  std::vector<std::vector<std::string>> lines(texts.size());
-  std::size_t most = 0;
-  for (std::size_t rank = 0; rank < texts.size(); ++rank) {
-    std::istringstream in(texts[rank]);
-    for (std::string line; std::getline(in, line);) lines[rank].push_back(line);
-    most = std::max(most, lines[rank].size());
-  }
-  for (std::size_t i = 0; i < most; ++i) {
-    std::vector<std::string> said;
-    for (const std::vector<std::string>& rank : lines) said.push_back(i < rank.size() ? rank[i] : "nothing");
-    const std::vector<Side> sides = sides_of(said, core_->members);
-    if (sides.size() == 1) continue;
-    throw Error(fmt::format("ranks differ in their {}, line {}: {}", what, i + 1, sides_text(sides)),
-                core_->place(), "start all ranks with the same program and configuration", Exit::bad_input);
-  }
+  const std::optional<LineDifference> first = first_difference(all_gather_text(text, what), core_->members);
+  if (!first) return;
+  throw Error(
+      fmt::format("ranks differ in their {}, line {}: {}", what, first->line, sides_text(first->sides)),
+      core_->place(), "start all ranks with the same program and configuration", Exit::bad_input);
 }
 
 struct Comm::PendingMax::State {
@@ -234,6 +225,7 @@ void Comm::tell(SpanWriter* spans, StatusSlot* status, const std::filesystem::pa
   core_->shared->spans = spans;
   core_->shared->status = status;
   core_->shared->status_folder = status_folder;
+  if (status != nullptr) status->join(core_->shared->launch);
 }
 
 }  // namespace isobar

@@ -9,9 +9,11 @@
 
 #include "comm/comm_watch.h"
 #include "comm/lost_ranks.h"
+#include "comm/patience.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/fault.h"
+#include "core/text.h"
 
 namespace isobar {
 namespace {
@@ -63,9 +65,9 @@ void CommCore::open() {
     control = make_solo_transport();
     return;
   }
-  control = backends->make_control(name, members);
-  payload = backends->make_payload(name, members);
-  board = backends->make_board(name, members);
+  control = backends->make_control(key, members);
+  payload = backends->make_payload(key, members);
+  board = backends->make_board(key, members);
 }
 
 std::string CommCore::place() const {
@@ -143,12 +145,14 @@ bool CommCore::strikes(const Collective& job) {
   return true;
 }
 
+void CommCore::check_member(const std::string& what) const {
+  if (payload) return;
+  throw Error("this rank is not part of group " + name, what, "ask Comm::is_member() first", Exit::failed);
+}
+
 Work CommCore::start(Collective job) {
   throw_if_broken();
-  if (!payload) {
-    throw Error("this rank is not part of group " + name, job.text(), "ask Comm::is_member() first",
-                Exit::failed);
-  }
+  check_member(job.text());
   check_collective(job, size());
   if (held_) {
     const std::shared_ptr<Pending> held = std::exchange(held_, nullptr);
@@ -181,14 +185,7 @@ Work CommCore::launch(const Collective& job) {
   arrive(waited);
   if (board) board->arrive(number, ready_us);
   if (checked) exchange(fmt::format("collective {}: {}", number, text), "");
-  std::shared_ptr<Pending> pending;
-  try {
-    pending = dispatch(job);
-  } catch (const Error&) {
-    throw;
-  } catch (const std::exception& error) {
-    lose(waited, ready_us, error.what());
-  }
+  std::shared_ptr<Pending> pending = started(waited, [&] { return dispatch(job); });
   if (shared->status != nullptr) shared->status->leave();
   Span span{.track = "", .name = job.name(), .step = shared->step, .begin_us = ready_us, .end_us = 0};
   span.bytes = static_cast<std::int64_t>(job.whole().nbytes());
@@ -224,6 +221,8 @@ void CommCore::await(Pending& pending, const Waited& waited) {
   const auto limit_us = static_cast<std::int64_t>(config.timeout_s * 1e6);
   const std::int64_t begin_us = steady_us();
   const std::int64_t patience_us = std::min(kPatience_us, limit_us / 4 + 1000);
+  Patience patience(2 * patience_us);
+  std::int64_t waited_us = 0;
   const auto is_done = [&] {
     try {
       return pending.wait(patience_us);
@@ -236,13 +235,32 @@ void CommCore::await(Pending& pending, const Waited& waited) {
     throw_if_broken();
     std::string how;
     if (ended_rank(*this, how)) lose(waited, begin_us, "");
-    const std::int64_t waited_us = steady_us() - begin_us;
+    waited_us += patience.pass();
     if (waited_us < limit_us) continue;
     const Error error = late_error(*this, waited, static_cast<double>(waited_us) * 1e-6);
     break_off(std::make_exception_ptr(error), Blame::others);
     throw error;
   }
   if (shared->status != nullptr) shared->status->leave();
+}
+
+std::shared_ptr<Pending> CommCore::started(const Waited& waited,
+                                           const std::function<std::shared_ptr<Pending>()>& start) {
+  const std::int64_t begin_us = steady_us();
+  try {
+    return start();
+  } catch (const std::exception& error) {
+    throw_if_broken();
+    std::string how;
+    if (ended_rank_soon(*this, how)) lose(waited, begin_us, error.what());
+    const Error* const ours = dynamic_cast<const Error*>(&error);
+    const std::string said = error.what();
+    const Error told(
+        "this rank cannot start " + waited.text() + ": " + printable(said.substr(0, said.find('\n')), 200),
+        place(), ours != nullptr ? ours->hint() : "see whether the others could", Exit::failed);
+    break_off(std::make_exception_ptr(told), Blame::this_rank);
+    throw told;
+  }
 }
 
 void CommCore::lose(const Waited& waited, std::int64_t begin_us, const std::string& raw) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -17,7 +18,6 @@
 #include "comm/comm.h"
 #include "comm/transport.h"
 #include "config/config.h"
-#include "core/clock.h"
 #include "launch/rank_status.h"
 #include "record/span_writer.h"
 
@@ -75,7 +75,7 @@ struct CommShared {
   StatusSlot* status = nullptr;
   StatusSlot own_status;  ///< until there is a run folder
   std::filesystem::path status_folder;
-  std::int64_t begin_ns = wall_ns();   ///< nothing older than this is news
+  std::uint64_t launch = 0;            ///< pages of another one are no news
   std::atomic<bool> followed = false;  ///< one of them broke because of other ranks
 };
 
@@ -85,6 +85,8 @@ enum class Blame { this_rank, all, others };
 class CommCore : public std::enable_shared_from_this<CommCore> {
  public:
   std::string name = "world";
+  std::string key = "world";       ///< what it is called at the meeting: used once, though names may be again
+  std::int64_t groups_made = 0;    ///< of this one
   std::vector<int> members = {0};  ///< ranks of the world, by rank in this group
   CommConfig config;
   std::shared_ptr<Backends> backends;  ///< null in a process that is alone
@@ -116,6 +118,8 @@ class CommCore : public std::enable_shared_from_this<CommCore> {
   std::vector<std::string> exchange(std::string_view what, std::string_view data);
   /// The same for a text of any length.
   std::vector<std::string> exchange_text(const std::string& mine, const std::string& what);
+  /// Error on all ranks unless all make the same groups, a line each.
+  void check_same_groups(const std::string& group_name, const std::string& lines);
   struct Exchange {
     std::shared_ptr<Pending> pending;
     at::Tensor in, out;
@@ -142,6 +146,9 @@ class CommCore : public std::enable_shared_from_this<CommCore> {
              const Span& span);
 
  private:
+  /// Refuses a rank that is no member.
+  void check_member(const std::string& what) const;
+  [[noreturn]] void refuse_different(const std::string& sides);
   /// Whether ranks compare this collective before it starts.
   bool is_checked() const;
   /// Whether the fault of this run is made in this collective.
@@ -150,6 +157,9 @@ class CommCore : public std::enable_shared_from_this<CommCore> {
   std::shared_ptr<Pending> dispatch(const Collective& job);
   void count(const Collective& job);
   void arrive(const Waited& waited) noexcept;
+  /// What `start` returns; an Error for what it throws, after which this is broken.
+  std::shared_ptr<Pending> started(const Waited& waited,
+                                   const std::function<std::shared_ptr<Pending>()>& start);
   [[noreturn]] void lose(const Waited& waited, std::int64_t begin_us, const std::string& raw);
 
   std::int64_t next_ = 0;

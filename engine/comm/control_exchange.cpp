@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "comm/comm_core.h"
 #include "comm/rank_words.h"
@@ -39,10 +40,11 @@ CommCore::Exchange CommCore::begin_exchange(std::string_view what, std::string_v
 
 CommCore::Exchange CommCore::begin_gather(const at::Tensor& in, std::string_view what) {
   throw_if_broken();
+  check_member(std::string(what));
   const Waited waited{next_exchange_++, std::string(what), /*is_exchange=*/true};
   if (shared->status != nullptr && is_world()) shared->status->begin_exchange(waited.number);
   const at::Tensor out = at::empty({size() * in.numel()}, at::kByte);
-  return {control->all_gather(out, in), in, out, waited};
+  return {started(waited, [&] { return control->all_gather(out, in); }), in, out, waited};
 }
 
 std::vector<std::string> CommCore::end_exchange(const Exchange& exchange) {
@@ -56,12 +58,22 @@ std::vector<std::string> CommCore::end_exchange(const Exchange& exchange) {
     out.emplace_back(frame.data.data(), bytes);
   }
   const std::vector<Side> sides = sides_of(whats, members);
-  if (sides.size() == 1) return out;
-  const Error error("ranks do not do the same, and nothing was sent: " + sides_text(sides), place(),
+  if (sides.size() > 1) refuse_different(sides_text(sides));
+  return out;
+}
+
+void CommCore::refuse_different(const std::string& sides) {
+  const Error error("ranks do not do the same, and nothing was sent: " + sides, place(),
                     "all ranks call the same collectives, in one order, with equal shapes and types",
                     Exit::failed);
   break_off(std::make_exception_ptr(error), Blame::all);
   throw error;
+}
+
+void CommCore::check_same_groups(const std::string& group_name, const std::string& lines) {
+  const std::string what = "groups " + group_name;
+  const std::optional<LineDifference> first = first_difference(exchange_text(lines, what), members);
+  if (first) refuse_different(fmt::format("{}, number {}: {}", what, first->line, sides_text(first->sides)));
 }
 
 std::vector<std::string> CommCore::exchange(std::string_view what, std::string_view data) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <thread>
 
 #include "comm/rank_words.h"
@@ -13,20 +14,22 @@
 namespace isobar {
 namespace {
 
+constexpr int kLooks = 100;
+constexpr auto kLookPause = std::chrono::milliseconds(10);
+
 const char* kind_of(const Waited& waited) { return waited.is_exchange ? "exchange" : "collective"; }
 
 /// What lies there is the number of the last one of its kind that this rank waited for.
 std::string waiting_key(const CommCore& core, int rank, const Waited& waited) {
-  return fmt::format("waits/{}/{}/{}", core.name, rank, kind_of(waited));
+  return fmt::format("waits/{}/{}/{}", core.key, rank, kind_of(waited));
 }
 
-/// Nothing too for what an earlier attempt in the same folder left.
+/// Nothing too for what another launch left in the same folder.
 std::optional<RankStatus> status_of(const CommCore& core, int rank) {
-  if (core.shared->status_folder.empty()) return std::nullopt;
-  if (std::optional<RankStatus> out = read_rank_status(core.shared->status_folder, rank)) {
-    if (out->since_ns >= core.shared->begin_ns || out->process != RankProcess::gone) return out;
-  }
-  return std::nullopt;
+  const CommShared& shared = *core.shared;
+  if (shared.status_folder.empty()) return std::nullopt;
+  std::optional<RankStatus> out = read_rank_status(shared.status_folder, rank);
+  return out && out->launch == shared.launch ? out : std::nullopt;
 }
 
 /// "1, step 13, stage load, for 118 s"
@@ -99,6 +102,15 @@ std::optional<int> ended_rank(const CommCore& core, std::string& how) {
   return first;
 }
 
+std::optional<int> ended_rank_soon(const CommCore& core, std::string& how) {
+  std::optional<int> first = ended_rank(core, how);
+  for (int i = 0; i < kLooks && !first && !core.shared->status_folder.empty(); ++i) {
+    std::this_thread::sleep_for(kLookPause);
+    first = ended_rank(core, how);
+  }
+  return first;
+}
+
 Error late_error(CommCore& core, const Waited& waited, double waited_s) {
   std::vector<int> arrived, unknown;
   std::vector<std::string> missing;
@@ -126,7 +138,7 @@ Error lost_error(CommCore& core, const Waited& waited, double waited_s, const st
   std::string how;
   std::optional<int> first;
   // Its connections close a moment before its process is gone.
-  for (int i = 0; i < 100 && !core.shared->status_folder.empty(); ++i) {
+  for (int i = 0; i < kLooks && !core.shared->status_folder.empty(); ++i) {
     first = ended_rank(core, how);
     if (first) break;
     const std::vector<int> gone = followers(core);
@@ -139,7 +151,7 @@ Error lost_error(CommCore& core, const Waited& waited, double waited_s, const st
                           core.config.timeout_s),
               Exit::failed};
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::this_thread::sleep_for(kLookPause);
   }
   if (first) {
     return {fmt::format("rank {} ended first: {}", *first, how),
