@@ -219,6 +219,8 @@ void Comm::begin_step(std::int64_t step) {
   ++core_->shared->steps_begun;
 }
 
+std::int64_t Comm::step() const { return core_->shared->step; }
+
 CommCounts Comm::counts() const { return core_->counts; }
 
 void Comm::tell(SpanWriter* spans, StatusSlot* status, const std::filesystem::path& status_folder) {

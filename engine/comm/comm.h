@@ -23,7 +23,7 @@ struct CollectiveTimes {
   std::int64_t begin_us =
       0;  ///< all ranks had called it, and the one before it was done; ready_us where unknown
   std::int64_t end_us = 0;  ///< 0 = not known: on a CUDA device the host does not wait for it
-  int last_rank = -1;  ///< of the group: who called it last; -1 = not known
+  int last_rank = -1;       ///< of the group: who called it last; -1 = not known
 };
 
 /// What was communicated since the group was made, control traffic left out.
@@ -125,10 +125,11 @@ class Comm {
   };
   PendingMax start_max(double mine, std::string_view what);
 
-  // These two are of the world and all its groups: one call does for all.
+  // Steps, spans and status are of the world and all its groups: one call does for all.
   /// Steps are numbered from 0; the first three of an attempt are checked as with comm.check, and so are the
   /// first 16 collectives before them.
   void begin_step(std::int64_t step);
+  std::int64_t step() const;
   /// Where spans go, and who hears what this rank does; both outlive this.
   void tell(SpanWriter* spans, StatusSlot* status, const std::filesystem::path& status_folder);
 

@@ -18,7 +18,10 @@
 namespace isobar {
 namespace {
 
-constexpr std::int64_t kLook_us = 50'000;    // how often a sleeper looks whether the others live
+constexpr std::int64_t kLook_us = 50'000;  // how often a sleeper looks whether the others live
+constexpr int kPauses = 2000;              // before a rank sleeps
+constexpr int kPausesInCrowd = 10;
+constexpr int kTurnsInCrowd = 20;
 constexpr std::int64_t kGrace_us = 500'000;  // a rank that is no neighbour may have done its part
 
 int processors() {
@@ -72,7 +75,7 @@ RingLinks::RingLinks(SharedMemory memory, int rank, int size)
       size_(size),
       left_((rank + size - 1) % size),
       right_((rank + 1) % size),
-      spins_(processors() >= size ? 2000 : 100),
+      is_crowded_(processors() < size),
       processes_(static_cast<std::size_t>(size)),
       ended_us_(static_cast<std::size_t>(size), 0) {
   header().rank(rank).process.store(getpid());
@@ -134,8 +137,13 @@ RingWait RingLinks::wait_until(Word& word, std::uint32_t target, int other, std:
   const std::int64_t begin_us = steady_us();
   const auto is_there = [&] { return reached(word.value.load(std::memory_order_acquire), target); };
   bool there = false;
-  for (int spin = 0; spin < spins_ && !there; ++spin) {
+  const int pauses = is_crowded_ ? kPausesInCrowd : kPauses;
+  for (int spin = 0; spin < pauses && !there; ++spin) {
     __builtin_ia32_pause();
+    there = is_there();
+  }
+  for (int turn = 0; is_crowded_ && turn < kTurnsInCrowd && !there; ++turn) {
+    sched_yield();  // whom it waits for may want this processor
     there = is_there();
   }
   const RingWait result = there ? RingWait::there : sleep_until(word, target, other, due_us);

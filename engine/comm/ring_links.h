@@ -73,7 +73,7 @@ class RingLinks {
   int size_;
   int left_;
   int right_;
-  int spins_;
+  bool is_crowded_;  ///< fewer processors than ranks
   std::uint32_t sent_ = 0;
   std::uint32_t taken_ = 0;
   std::atomic<bool> leaving_ = false;

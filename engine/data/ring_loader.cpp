@@ -22,9 +22,7 @@ SlotLayout layout_for(const LoaderConfig& loader, c10::Device device) {
 
 RingLoader::RingLoader(const Dataset& dataset, const Sampler& sampler, const Config& config,
                        c10::Device device, SpanWriter& spans, Passes passes)
-    : Loader(
-          BatchOrder(sampler, micro_batch(config), passes == Passes::endless ? config.train.accumulate : 1),
-          dataset),
+    : Loader(BatchOrder(sampler, micro_batch(config), config.train.accumulate), dataset),
       dataset_(dataset),
       device_(device),
       spans_(passes == Passes::endless ? &spans : nullptr),

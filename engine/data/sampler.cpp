@@ -17,6 +17,12 @@ Sampler::Sampler(std::int64_t samples, bool shuffle, std::int64_t seed, std::int
       shards_(shards),
       contiguous_(form == "contiguous") {}
 
+Sampler Sampler::in_order(std::int64_t samples, std::int64_t shard, std::int64_t shards) {
+  Sampler out(samples, /*shuffle=*/false, /*seed=*/0, shard, shards);
+  out.shard_ = shard;
+  return out;
+}
+
 std::vector<std::int64_t> Sampler::order(std::int64_t epoch) const {
   std::vector<std::int64_t> all(static_cast<std::size_t>(samples_));
   std::iota(all.begin(), all.end(), std::int64_t{0});

@@ -17,6 +17,9 @@ class Sampler {
   Sampler(std::int64_t samples, bool shuffle, std::int64_t seed, std::int64_t shard = 0,
           std::int64_t shards = 1, const std::string& form = "strided");
 
+  /// The shard of a rank that scores: in the plain order, and no mistake strikes it.
+  static Sampler in_order(std::int64_t samples, std::int64_t shard, std::int64_t shards);
+
   /// This shard's indices in epoch `epoch`: a permutation of 0..samples-1 drawn from (seed, epoch), or the
   /// plain order.
   std::vector<std::int64_t> order(std::int64_t epoch) const;

@@ -183,7 +183,8 @@ std::optional<RankStatus> read_rank_status(const fs::path& folder, int rank) {
                    .exchange = page.exchange,
                    .since_ns = page.since_ns,
                    .launch = page.launch};
-    if (text_of(page.view) == process_view()) out.process = process_of(out.pid);
+    static const std::string kHere = process_view();
+    if (text_of(page.view) == kHere) out.process = process_of(out.pid);
     return out;
   }
   return std::nullopt;

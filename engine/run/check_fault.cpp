@@ -37,6 +37,21 @@ void check_rank_fault(const Config& config, const std::string& where) {
                             setting.rank, config.run.ranks, config.run.ranks - 1),
                 "run.fault_rank", "a rank below run.ranks");
   }
+  const bool of_averaging = setting.fault == Fault::sum_gradients || setting.fault == Fault::other_shape ||
+                            setting.fault == Fault::other_order || setting.fault == Fault::extra_collective;
+  if (of_averaging && config.comm.sync == "none") {
+    throw Error(fmt::format("the fault {} strikes where gradients are averaged, and comm.sync is none",
+                            config.run.fault),
+                where, "--set comm.sync=buckets, or another fault");
+  }
+  if (setting.fault == Fault::other_order && config.comm.sync == "at_end") {
+    throw Error("one message a step has no order that could be changed", where,
+                "--set comm.sync=per_parameter, or another fault");
+  }
+  if (setting.fault == Fault::lr_unscaled && config.schedule.lr_rule == "none") {
+    throw Error("the fault lr_unscaled leaves out schedule.lr_rule, which is none", where,
+                "--set schedule.lr_rule=linear, or another fault");
+  }
   const bool in_no_step = setting.stage == "start" || setting.stage == "checkpoint";
   if (setting.fault == Fault::slow_stage && in_no_step)
     throw Error("slow_stage makes a stage of a step slower, and " + setting.stage + " is none",

@@ -24,6 +24,7 @@
 #include "run/check_fault.h"
 #include "run/environment.h"
 #include "run/rank_agreement.h"
+#include "train/schedule.h"
 
 namespace isobar {
 
@@ -225,6 +226,7 @@ void Run::announce(const Dataset& train, const Dataset& valid, std::int64_t para
   if (const std::string given = precision_sentence(config.amp.mode, precision_facts(device_)); !given.empty())
     console_.line("  " + config.amp.mode + "    " + given);
   if (!attention_.empty()) console_.line("  attention  " + attention_);
+  if (const std::string rate = peak_text(config); !rate.empty()) console_.line("  rate    " + rate);
   announce_ranks();
   console_.line("  run     " + folder_.path.string());
   if (measures())

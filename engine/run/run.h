@@ -111,6 +111,8 @@ class Run {
   /// Before the first step that all ranks hold the same parameters, every comm.hash_every steps and at the
   /// end that these are equal to the bit; Error where they are not. Makes the fault flip_bit.
   void check_replicas(const Parameters& parameters);
+  /// Of replicas that nobody keeps together: how far their weights are from those of rank 0.
+  void tell_apart(const Parameters& parameters);
   /// Whether a key of the configuration means something in this lesson.
   bool honours(const std::string& key) const;
   bool measures() const { return loaded_.config.run.measure != "none"; }

@@ -164,7 +164,8 @@ void Run::plant_fault(std::int64_t step, bool in_gradients) {
   const FaultSetting& fault = fault_setting();
   if (in_gradients && fault.fault == Fault::nan_in_padding && fault.step == step && parameters_ != nullptr)
     parameters_->gradients()[-1].fill_(std::numeric_limits<float>::quiet_NaN());
-  const bool infinite = fault.fault == Fault::inject_inf;
+  const bool infinite =
+      fault.fault == Fault::inject_inf && comm_.size() == 1;  // else one rank's loss overflows
   const bool wanted =
       fault.fault == (in_gradients ? Fault::nan_gradient : Fault::nan_weight) || (in_gradients && infinite);
   if (!wanted || fault.step != step || parameters_ == nullptr) return;
@@ -234,6 +235,10 @@ void Run::tell_broken_gradients(std::int64_t step) const {
     throw Error(fmt::format("a gradient is not a finite number ({} of {} tensors)", broken, all),
                 where + ", " + first_broken(*parameters_, /*gradients=*/true), what_is_left(checkpoint_step_),
                 Exit::failed);
+  }
+  if (comm_.size() > 1) {
+    throw Error("gradients are not finite numbers on some rank, and their mean on none", where,
+                what_is_left(checkpoint_step_), Exit::failed);
   }
   throw Error("the loss is not a finite number: values overflowed in the forward pass", where,
               "a smaller optim.lr, or a warm-up (schedule.warmup_steps)", Exit::failed);

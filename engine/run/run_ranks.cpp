@@ -1,5 +1,9 @@
 // The part of Run that knows of other ranks: how they are joined, whether weights are still equal.
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/max.h>
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "comm/link_probe.h"
 #include "comm/replica_hash.h"
@@ -46,6 +50,16 @@ void Run::announce_ranks() {
                      .add("busbw_gb_per_s", probe.busbw_gb_per_s));
 }
 
+void Run::tell_apart(const Parameters& parameters) {
+  const at::Tensor first = parameters.values().clone();
+  comm_.broadcast(first, 0, "weights").wait();
+  const double apart = (first - parameters.values()).abs().max().item<double>();
+  const std::vector<double> all = comm_.all_gather_numbers(apart, "distance of the weights");
+  stream_->write(JsonLine("note").add("text", "replicas").add("step", steps_done_).add("apart", apart));
+  console_.line(fmt::format("  replicas  step {}: weights are up to {:.4g} away from those of rank 0",
+                            steps_done_, *std::max_element(all.begin(), all.end())));
+}
+
 void Run::check_replicas(const Parameters& parameters) {
   if (comm_.size() == 1 || measures()) return;
   const Config& config = loaded_.config;
@@ -59,6 +73,7 @@ void Run::check_replicas(const Parameters& parameters) {
         comm_, parameters.values(), [&] { return named_values(parameters); },
         fmt::format("step {}", steps_done_));
   }
+  if (drifts && (is_due(steps_done_) || at_end)) tell_apart(parameters);
   const FaultSetting& fault = fault_setting();
   if (fault.fault == Fault::flip_bit && steps_done_ == fault.step && comm_.rank() == fault.rank) {
     constexpr int kBit = 12;  // of the mantissa: no loss shows it

@@ -37,7 +37,8 @@ FetchedFigures::FetchedFigures(const FigureTensors& tensors, bool wait) : fetche
   };
   const at::Tensor report =
       scales(tensors) ? tensors.scaler->report() : at::zeros({3}, loss.options().dtype(at::kDouble));
-  const at::Tensor all = at::cat({one(loss), one(tensors.nonfinite), one(tensors.gradient_norm), report, one(tensors.own_loss)});
+  const at::Tensor all =
+      at::cat({one(loss), one(tensors.nonfinite), one(tensors.gradient_norm), report, one(tensors.own_loss)});
   if (wait) {
     coming_ = all.to(at::kCPU);
     return;

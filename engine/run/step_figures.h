@@ -10,7 +10,7 @@
 namespace isobar {
 
 struct StepFigures {
-  double loss = 0;      ///< of all ranks where a report is due, of this one else
+  double loss = 0;       ///< of all ranks where a report is due, of this one else
   double nonfinite = 0;  ///< gradients so far that were not finite, where that ends a run; CUDA devices only
   double gradient_norm = std::numeric_limits<double>::quiet_NaN();  ///< meaningless unless it was handed over
   double scale = 0;           ///< of the loss, after the step; 0 = it is not scaled

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <map>
 #include <thread>
 #include <utility>
@@ -88,7 +89,9 @@ void GradientSync::backward(const at::Tensor& loss) {
   if (last_) arm();
   if (last_ && strikes(Fault::slow_rank, comm_))
     std::this_thread::sleep_for(std::chrono::milliseconds(fault_setting().ms));
-  loss.backward();
+  const bool overflows =
+      last_ && comm_.size() > 1 && strikes(Fault::inject_inf, comm_) && comm_.step() == fault_setting().step;
+  (overflows ? loss.mul(std::numeric_limits<double>::infinity()) : loss).backward();
 }
 
 SyncFigures GradientSync::finish() {

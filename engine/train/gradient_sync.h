@@ -36,8 +36,8 @@ class GradientSync {
   /// on.
   void begin(bool last_micro_batch = true);
 
-  /// loss.backward(), with gradients that leave as they become ready; and what the faults slow_rank and
-  /// unequal_batch make of it on one rank.
+  /// loss.backward(), with gradients that leave as they become ready; and what the faults slow_rank,
+  /// unequal_batch and inject_inf make of it on one rank of several.
   void backward(const at::Tensor& loss);
 
   /// Behind the last backward pass of a step: gradients are those of all ranks when it returns. Error (exit

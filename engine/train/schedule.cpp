@@ -1,5 +1,7 @@
 #include "train/schedule.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -14,6 +16,14 @@ double peak_learning_rate(const Config& config) {
   const double growth =
       static_cast<double>(config.train.global_batch) / static_cast<double>(schedule.base_batch);
   return config.optim.lr * (schedule.lr_rule == "sqrt" ? std::sqrt(growth) : growth);
+}
+
+std::string peak_text(const Config& config) {
+  if (config.schedule.lr_rule == "none") return "";
+  const double peak = peak_learning_rate(config);
+  return fmt::format("optim.lr {:g} x {:g} = {:g}: {} in {} samples a step over {}", config.optim.lr,
+                     peak / config.optim.lr, peak, config.schedule.lr_rule, config.train.global_batch,
+                     config.schedule.base_batch);
 }
 
 double learning_rate(const ScheduleConfig& config, double peak, std::int64_t t, std::int64_t steps) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <string>
 
 #include "config/config.h"
 
@@ -9,6 +10,8 @@ namespace isobar {
 /// times global_batch / base_batch for "linear" (Goyal et al. 2017); times the root of that for "sqrt"
 /// (Krizhevsky 2014). The fault lr_unscaled leaves it as it is.
 double peak_learning_rate(const Config& config);
+/// How it comes about, for the start of a run; "" where it is optim.lr.
+std::string peak_text(const Config& config);
 
 /// Learning rate of step `t` (from 0) of `steps`: peak for "constant"; peak * 0.5 (1 + cos(pi t / steps)) for
 /// "cosine", to 0 at the end. With W warm-up steps the factor is at most (t + 1) / W.

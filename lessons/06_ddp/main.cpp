@@ -53,7 +53,7 @@ static void train(Run& run) {
   const Dataset valid_set(config.data, run.data_root(), "valid", config.data.limit_valid);
   const Sampler sampler(train_set.size(), config.data.shuffle, config.data.seed, comm.rank(), comm.size(),
                         config.data.shard);  // this rank's part of every epoch
-  const Sampler in_order(valid_set.size(), /*shuffle=*/false, /*seed=*/0, comm.rank(), comm.size());
+  const Sampler in_order = Sampler::in_order(valid_set.size(), comm.rank(), comm.size());
   RingLoader ring(train_set, sampler, config, run.device(), run.spans());
   RingLoader valid_ring(valid_set, in_order, config, run.device(), run.spans(), Passes::single);
   DevicePrefetch loader(ring, config.loader);

@@ -101,6 +101,19 @@ TEST_CASE("a straggler is the rank that waits for nobody, whichever clock the ra
   }
 }
 
+TEST_CASE("who does not know whom it waited for has not waited for nobody") {
+  MadeRanks made = with_slow(1);
+  const auto stages = made.more;
+  made.more = [stages](int rank, int step, JsonLine& line) {
+    stages(rank, step, line);
+    line.add("waited_for", -1).add("waited_us", 0);
+  };
+  const RanksView view = read(made);
+  REQUIRE(view.straggler);
+  CHECK(view.straggler->rank == 1);
+  CHECK(view.ranks[0].waits_us == Approx(40'000));
+}
+
 TEST_CASE("where the ranks say who came last, that counts") {
   MadeRanks made = with_slow(0);  // by exposed communication it would be rank 0
   const auto stages = made.more;

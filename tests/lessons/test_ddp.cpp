@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "core/cpu_instructions.h"
 #include "launch/rank_launcher.h"
 #include "lessons/resumed_run.h"
 #include "support/rank_scenarios.h"
@@ -34,21 +35,30 @@ void train_ranks(int ranks, const fs::path& run, const std::vector<std::string>&
   REQUIRE(ended.code == 0);
 }
 
-/// Means over ranks, by step.
-std::vector<double> joint_losses(const fs::path& run, int ranks) {
-  std::vector<double> out(10);
-  for (int rank = 0; rank < ranks; ++rank) {
-    const std::vector<json> steps = of_kind(stream_of(run, rank), "step");
-    REQUIRE(steps.size() == out.size());
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] += steps[i]["loss"].get<double>() / ranks;
-  }
-  return out;
-}
-
 double apart(const std::vector<double>& a, const std::vector<double>& b) {
   double worst = 0;
   for (std::size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::fabs(a[i] - b.at(i)));
   return worst;
+}
+
+std::vector<double> of_steps(const fs::path& run, int rank, const char* key) {
+  std::vector<double> out;
+  for (const json& step : of_kind(stream_of(run, rank), "step")) out.push_back(step[key]);
+  REQUIRE(out.size() == 10);
+  return out;
+}
+
+/// Of the joint batch, by step: all ranks say the same, which is the mean of their own.
+std::vector<double> joint_losses(const fs::path& run, int ranks) {
+  const std::vector<double> losses = of_steps(run, 0, "loss");
+  std::vector<double> means(losses.size());
+  for (int rank = 0; ranks > 1 && rank < ranks; ++rank) {
+    CHECK(of_steps(run, rank, "loss") == losses);
+    const std::vector<double> own = of_steps(run, rank, "loss_rank");
+    for (std::size_t i = 0; i < means.size(); ++i) means[i] += own[i] / ranks;
+  }
+  if (ranks > 1) CHECK(apart(means, losses) <= 1e-12);
+  return losses;
 }
 
 /// Lesson 05 on the joint batch, made once.
@@ -72,12 +82,30 @@ TEST_CASE("ranks train as lesson 05 does alone, and score as it does") {
     INFO(ranks << " ranks");
     const fs::path run = folder / std::to_string(ranks);
     train_ranks(ranks, run, {});
-    CHECK(apart(joint_losses(run, ranks), expected) <= kLossFused);
-    const json before = of_kind(stream_of(run, 0), "eval").front();
-    const json exact = of_kind(stream_of(alone(), 0), "eval").front();
-    for (const char* const key : {"loss", "rmse_u10m", "persistence_rmse_u10m"})
-      CHECK(std::fabs(before[key].get<double>() - exact[key].get<double>()) <= kScore);
+    CHECK(apart(joint_losses(run, ranks), expected) <= kLoss);
+    const std::vector<json> scores = of_kind(stream_of(run, 0), "eval");
+    const std::vector<json> exact = of_kind(stream_of(alone(), 0), "eval");
+    REQUIRE(scores.size() == exact.size());
+    for (const char* const key : {"loss", "rmse_u10m", "persistence_rmse_u10m"}) {
+      const auto differ = [&](const json& one, const json& other) {
+        return std::fabs(one[key].get<double>() - other[key].get<double>());
+      };
+      CHECK(differ(scores.front(), exact.front()) <= kScore);
+      CHECK(differ(scores.back(), exact.back()) <= kScore);
+    }
   }
+}
+
+TEST_CASE("in 16 bits each rank rounds its own part, and training stays the same within that") {
+  const TempFolder folder;
+  const std::vector<std::string> bf16 = {"amp.mode=bf16"};
+  std::vector<std::string> sets = with(kTen, bf16);
+  sets.erase(std::find(sets.begin(), sets.end(), "comm.bucket_mb=0.25"));
+  REQUIRE(train_lesson("05_fusion", folder / "alone", sets).code == 0);
+  train_ranks(2, folder / "run", bf16);
+  const double most = apart(joint_losses(folder / "run", 2), of_steps(folder / "alone", 0, "loss"));
+  CHECK(most <= kLossBf16);
+  CHECK(most > 0);
 }
 
 TEST_CASE("micro-batches and every way to average give the same losses") {
@@ -97,16 +125,20 @@ TEST_CASE("micro-batches and every way to average give the same losses") {
 TEST_CASE("shards and mistakes with them show in the losses of the ranks") {
   const TempFolder folder;
   const auto losses_of = [&](const std::string& name, int rank) {
-    std::vector<double> out;
-    for (const json& step : of_kind(stream_of(folder / name, rank), "step")) out.push_back(step["loss_rank"]);
-    return out;
+    return of_steps(folder / name, rank, "loss_rank");
+  };
+  const auto persistence = [](const fs::path& run) {
+    return of_kind(stream_of(run, 0), "eval").front()["persistence_rmse_u10m"].get<double>();
   };
   train_ranks(2, folder / "same", {"run.fault=same_shard"});
   CHECK(losses_of("same", 0) == losses_of("same", 1));
+  CHECK(std::fabs(persistence(folder / "same") - persistence(alone())) <= kScore);  // all samples are scored
   train_ranks(2, folder / "contiguous", {"data.shard=contiguous"});
   CHECK(losses_of("contiguous", 0) != losses_of("contiguous", 1));
   CHECK(apart(joint_losses(folder / "contiguous", 2), joint_losses(alone(), 1)) > 1e-4);
   train_ranks(2, folder / "sum", {"run.fault=sum_gradients"});  // Adam hardly sees a factor: its eps does
+  const double norm = of_steps(alone(), 0, "grad_norm").front();
+  CHECK(of_steps(folder / "sum", 0, "grad_norm").front() == Approx(2 * norm).epsilon(1e-5));
   train_ranks(2, folder / "linear", {"schedule.lr_rule=linear", "schedule.base_batch=2"});
   train_ranks(2, folder / "unscaled",
               {"schedule.lr_rule=linear", "schedule.base_batch=2", "run.fault=lr_unscaled"});
@@ -114,4 +146,40 @@ TEST_CASE("shards and mistakes with them show in the losses of the ranks") {
     return of_kind(stream_of(folder / name, 0), "step").front()["lr"].get<double>();
   };
   CHECK(rate("linear") == Approx(2 * rate("unscaled")));
+}
+
+TEST_CASE("replicas that nobody keeps together tell how far apart they are") {
+  const TempFolder folder;
+  const auto distances = [&](const std::string& set) {
+    train_ranks(2, folder / "run", {set});
+    std::vector<double> out;
+    for (const json& note : of_kind(stream_of(folder / "run", 1), "note")) {
+      if (note["text"] == "replicas") out.push_back(note["apart"]);
+    }
+    fs::remove_all(folder / "run");
+    REQUIRE(out.size() == 11);
+    return out;
+  };
+  const std::vector<double> other_starts = distances("run.fault=no_broadcast");
+  CHECK(other_starts.front() > 0.01);
+  CHECK(other_starts.back() == Approx(other_starts.front()).epsilon(0.2));
+  const std::vector<double> never = distances("comm.sync=none");
+  CHECK(never.front() == 0);
+  CHECK(never.back() > 1e-4);
+}
+
+TEST_CASE("gradients that overflow on one rank make all ranks skip the same step") {
+  if (!cpu_instructions().avx512_fp16) {
+    WARN("skipped: this processor has no AVX512-FP16");
+    return;
+  }
+  const TempFolder folder;
+  train_ranks(2, folder / "run", {"amp.mode=fp16", "run.fault=inject_inf", "run.fault_step=4"});
+  for (const int rank : {0, 1}) {
+    const std::vector<double> skipped = of_steps(folder / "run", rank, "skipped");
+    CHECK(skipped[3] == skipped[2]);
+    CHECK(skipped[4] == skipped[3] + 1);
+    CHECK(skipped[5] == skipped[4]);
+    CHECK(std::isfinite(of_steps(folder / "run", rank, "loss").back()));
+  }
 }

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "analyse/ranks.h"
+#include "core/text.h"
 #include "launch/rank_launcher.h"
 #include "lessons/rank_run.h"
 #include "support/errors.h"
@@ -63,19 +65,44 @@ TEST_CASE("ranks write a stream each; rank 0 alone speaks, draws and saves") {
   CHECK(read_rank_status(run, 1)->phase == RankPhase::done);
 }
 
+TEST_CASE("a rank whose backward takes 200 ms more is found, however gradients are averaged") {
+  const std::vector<std::string> ways = GENERATE(values<std::vector<std::string>>(
+      {{"comm.sync=buckets"},
+       {"comm.sync=buckets", "comm.bucket_mb=0.02", "comm.first_bucket_mb=0.01"},
+       {"comm.sync=per_parameter"},
+       {"comm.sync=at_end"}}));
+  const TempFolder folder;
+  const fs::path run = folder / "run";
+  std::vector<std::string> sets = {"train.steps=16", "data.limit_valid=8", "run.fault=slow_rank",
+                                   "run.fault_ms=200"};
+  sets.insert(sets.end(), ways.begin(), ways.end());
+  const ProcessResult result = run_ranks(2, run, sets);
+  INFO(result.out << result.err);
+  REQUIRE(result.code == 0);
+  const RanksView view = read_ranks(run);
+  INFO(straggler_sentence(view) << join(rank_lines(view), "\n"));
+  REQUIRE(view.straggler);
+  CHECK(view.straggler->rank == 1);
+  CHECK(view.straggler->kept_us > 150'000);
+  CHECK(view.straggler->kept_us < 1.5 * 200'000);
+  CHECK(view.straggler->stage == "backward");
+}
+
 TEST_CASE("a rank that is killed is named with its step and place; the others follow, and end") {
   const int ranks = GENERATE(2, 4);
   const std::string stage = GENERATE("start", "load", "forward", "comm", "checkpoint");
   const TempFolder folder;
   const fs::path run = folder / "run";
-  const ProcessResult result =
-      run_ranks(ranks, run,
-                {"train.steps=6", "train.checkpoint_every=2", "run.fault=kill_rank",
-                 "run.fault_stage=" + stage, "run.fault_step=3", "run.fault_rank=1"});
+  std::vector<std::string> sets = {"train.steps=6",       "train.checkpoint_every=2",
+                                   "run.fault=kill_rank", "run.fault_stage=" + stage,
+                                   "run.fault_step=3",    "run.fault_rank=1"};
+  // One message of some 40 ms, so that it is struck in the middle.
+  if (stage == "comm") sets.insert(sets.end(), {"comm.sync=at_end", "comm.link.gbit_per_s=0.1"});
+  const ProcessResult result = run_ranks(ranks, run, sets);
   INFO(ranks << " ranks, killed in " << stage << "\n" << result.out << result.err);
   CHECK(result.code == 137);
   const std::string where = stage == "start"        ? "before the ranks had met"
-                            : stage == "comm"       ? "in step 4, "
+                            : stage == "comm"       ? "in step 4, collective 4: all_reduce"
                             : stage == "checkpoint" ? "in step 5, stage checkpoint"
                                                     : "in step 4, stage " + stage;
   CHECK_THAT(last_error(result), says("rank 1 failed first, " + where) && says("killed (SIGKILL)"));
@@ -84,6 +111,18 @@ TEST_CASE("a rank that is killed is named with its step and place; the others fo
   if (stage == "start") return;
   CHECK(resume_ranks(ranks, run, {"run.fault=none"}).code == 0);  // the last complete checkpoint is good
   CHECK(count_steps(run, 0) >= 6);
+}
+
+TEST_CASE("gradients that overflow on one rank end all, in words that blame no rank's loss") {
+  const TempFolder folder;
+  const ProcessResult result =
+      run_ranks(2, folder / "run", {"train.steps=6", "run.fault=inject_inf", "run.fault_step=3"});
+  INFO(result.out << result.err);
+  CHECK(result.code == 1);
+  for (const char* const rank : {"[0]", "[1]"})
+    CHECK_THAT(result.err,
+               says(std::string(rank) + " 06_ddp: error: gradients are not finite numbers on some rank"));
+  CHECK(no_process_left(folder / "run"));
 }
 
 TEST_CASE("rank 0 killed while it writes a checkpoint leaves the one before it") {

@@ -216,6 +216,8 @@ int run_fault(const Words& words) {
     comm.broadcast(first, 0, "weights").wait();
     return difference(first, wrong.model.parameters.values());
   };
+  int passes = 0;  // backward passes of the wrong one that reached its first parameter
+  wrong.model.parameters.all().front().tensor.register_hook([&passes](const at::Tensor&) { ++passes; });
   const double start = distance();
   for (std::int64_t step = 0; step < 3; ++step) {
     const auto joint = joint_batch(kOddVit, 2 * comm.size(), step);
@@ -225,6 +227,8 @@ int run_fault(const Words& words) {
     const std::int64_t begin_us = steady_us();
     synced_gradients(wrong.model, *wrong.sync, comm, joint, 1);
     const std::int64_t us = steady_us() - begin_us;
+    const bool twice = name == "unequal_batch" && comm.rank() == 1;
+    findings.check(std::exchange(passes, 0) == (twice ? 2 : 1), "backward passes of a step");
     if (name == "no_broadcast") {
       wrong.adam.step(kOptim.lr);
       continue;

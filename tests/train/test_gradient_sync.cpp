@@ -123,7 +123,9 @@ TEST_CASE("the learning rate grows with the batch as its rule says") {
   config.train.global_batch = 64;
   config.schedule.base_batch = 16;
   CHECK(peak_learning_rate(config) == 1e-3);
+  CHECK(peak_text(config).empty());
   config.schedule.lr_rule = "linear";
+  CHECK(peak_text(config) == "optim.lr 0.001 x 4 = 0.004: linear in 64 samples a step over 16");
   CHECK(peak_learning_rate(config) == Approx(4e-3));
   config.schedule.warmup_steps = 8;
   CHECK(learning_rate(config.schedule, peak_learning_rate(config), 1, 1000) == Approx(1e-3));
