@@ -1,8 +1,8 @@
 #pragma once
 // comm/arrival_board.h: when each rank of one machine called each collective, in memory that all of them see.
 // The steady clock is one for all processes of a machine. Torch-free. To make one, on every rank:
-//   ArrivalBoard board(meet_in_memory(store, rank, size, "arrivals", ArrivalBoard::bytes(size), timeout_s),
-//                      rank, size);                                             (comm/memory_meeting.h)
+//   ArrivalBoard board(meet_in_memory(group, "arrivals", ArrivalBoard::bytes(size)), rank, size);
+//                                                                             (comm/memory_meeting.h)
 #include <cstdint>
 #include <optional>
 

@@ -4,20 +4,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
+#include <numeric>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <utility>
 
+#include "comm/bounded.h"
 #include "comm/c10d_transport.h"
 #include "comm/linked_transport.h"
 #include "comm/meeting.h"
 #include "comm/memory_meeting.h"
+#include "comm/rank_words.h"
 #include "comm/ring_transport.h"
 #include "core/error.h"
 #include "device/load_cuda.h"
 
 namespace isobar {
 namespace {
+
+constexpr auto kStorePatience = std::chrono::seconds(1);
 
 /// c10d writes lines and backtraces of its own; what matters of them we say in words.
 void silence_c10d() {
@@ -31,11 +38,13 @@ class C10dBackends final : public Backends {
   C10dBackends(const RankEnvironment& environment, const CommConfig& config, bool on_cuda)
       : environment_(environment), config_(config), on_cuda_(on_cuda) {
     meeting_ = meet(environment_, config_.timeout_s);
+    compare_settings();
     payload_ = chosen();
     if (payload_ == "nccl") refuse_shared_device();
   }
 
   bool on_one_machine() const override { return meeting_.on_one_machine; }
+  std::uint64_t launch() const override { return meeting_.launch; }
   std::string payload_name() const override { return payload_; }
   std::string note() const override { return meeting_.note; }
 
@@ -43,7 +52,7 @@ class C10dBackends final : public Backends {
     std::unique_ptr<Transport> out = plain(name + "/payload", members);
     if (!is_linked()) return out;
     return make_linked_transport(std::move(out), link_of(config_.link.latency_us, config_.link.gbit_per_s),
-                                 meeting_.store, name + "/link", config_.timeout_s);
+                                 group_of(members), name + "/link");
   }
   std::unique_ptr<Transport> make_control(const std::string& name, const std::vector<int>& members) override {
     return gloo(name + "/control", members);
@@ -52,28 +61,42 @@ class C10dBackends final : public Backends {
   std::unique_ptr<ArrivalBoard> make_board(const std::string& name,
                                            const std::vector<int>& members) override {
     if (!meeting_.on_one_machine) return nullptr;
-    const int rank = place_of(members), size = static_cast<int>(members.size());
-    return std::make_unique<ArrivalBoard>(meet_in_memory(meeting_.store, rank, size, name + "/arrivals",
-                                                         ArrivalBoard::bytes(size), config_.timeout_s),
-                                          rank, size);
+    const GroupMeeting group = group_of(members);
+    const std::uint64_t bytes = ArrivalBoard::bytes(group.size());
+    return std::make_unique<ArrivalBoard>(meet_in_memory(group, name + "/arrivals", bytes), group.rank,
+                                          group.size());
   }
 
   void leave_word(const std::string& key, const std::string& text) noexcept override {
-    try {
-      meeting_.store->set("word/" + key, text);
-    } catch (const std::exception&) {  // the meeting is gone with the rank that served it
-    }
+    ask<bool>([store = meeting_.store, key, text] {
+      store->set("word/" + key, text);
+      return true;
+    });
   }
   std::optional<std::string> read_word(const std::string& key) noexcept override {
+    using Word = std::optional<std::string>;
+    return ask<Word>([store = meeting_.store, key]() -> Word {
+             if (!store->check({"word/" + key})) return std::nullopt;
+             return store->get_to_str("word/" + key);
+           })
+        .value_or(std::nullopt);
+  }
+
+ private:
+  /// What `question` to the store gives; nothing when the meeting is gone. The rank that serves it may stand
+  /// still: who asked once in vain does not ask again.
+  template <typename Answer, typename Question>
+  std::optional<Answer> ask(Question question) noexcept {
+    if (silent_) return std::nullopt;
     try {
-      if (!meeting_.store->check({"word/" + key})) return std::nullopt;
-      return meeting_.store->get_to_str("word/" + key);
+      std::optional<Answer> out = within(kStorePatience, std::move(question));
+      if (!out) silent_ = true;
+      return out;
     } catch (const std::exception&) {
       return std::nullopt;
     }
   }
 
- private:
   std::unique_ptr<Transport> gloo(const std::string& name, const std::vector<int>& members) {
     return make_gloo_transport(meeting_.store, place_of(members), static_cast<int>(members.size()), name,
                                config_.timeout_s, meeting_.on_one_machine, config_.interface);
@@ -82,22 +105,49 @@ class C10dBackends final : public Backends {
   std::unique_ptr<Transport> plain(const std::string& name, const std::vector<int>& members) {
     if (payload_ == "nccl") return nccl(name, members);
     if (payload_ == "gloo") return gloo(name, members);
-    return make_ring_transport(meeting_.store, place_of(members), static_cast<int>(members.size()), name,
-                               config_.timeout_s);
+    return make_ring_transport(group_of(members), name);
   }
 
   bool is_linked() const { return config_.link.latency_us > 0 || config_.link.gbit_per_s > 0; }
 
   std::unique_ptr<Transport> nccl(const std::string& name, const std::vector<int>& members) {
     const auto store = c10::make_intrusive<c10d::PrefixStore>(name, meeting_.store);
-    // Our own watch has the shorter patience, and says more.
-    const NcclGroup group{place_of(members), static_cast<int>(members.size()), 2 * config_.timeout_s + 60};
+    const NcclGroup group{place_of(members), static_cast<int>(members.size()),
+                          std::chrono::duration<double>(kTransportPatience).count()};
     c10d::Backend* const backend = cuda_plugin().make_nccl_backend(store.get(), group);
     return make_c10d_transport(c10::intrusive_ptr<c10d::Backend>::reclaim(backend), /*blocks_stream=*/true);
   }
 
   int place_of(const std::vector<int>& members) const {
     return static_cast<int>(std::find(members.begin(), members.end(), environment_.rank) - members.begin());
+  }
+
+  GroupMeeting group_of(const std::vector<int>& members) const {
+    return {meeting_.store, place_of(members), members, config_.timeout_s};
+  }
+
+  GroupMeeting everyone() const {
+    std::vector<int> ranks(static_cast<std::size_t>(environment_.world));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    return group_of(ranks);
+  }
+
+  /// Ranks that connect in different ways would wait for each other until they give up.
+  void compare_settings() const {
+    const GroupMeeting group = everyone();
+    const std::string mine = fmt::format(
+        "comm.backend = {}\ncomm.link.latency_us = {:g}\ncomm.link.gbit_per_s = {:g}\nthe device = {}\n",
+        config_.backend, config_.link.latency_us, config_.link.gbit_per_s, on_cuda_ ? "cuda" : "cpu");
+    const auto first =
+        first_difference(exchange_texts(group, "settings", mine, "settings of the ranks"), group.members);
+    if (!first) return;
+    try {  // rank 0 may serve the store: it stays until the others have read the same
+      exchange_texts(group, "settings read", "", "settings of the ranks");
+    } catch (const std::exception&) {  // it has gone, and has said what follows
+    }
+    throw Error("ranks differ in their settings: " + sides_text(first->sides),
+                fmt::format("rank {} of {}", environment_.rank, environment_.world),
+                "start all ranks with the same configuration, on devices of one kind");
   }
 
   /// What comm.backend comes to here; Error (exit code 2) for one that cannot be.
@@ -123,8 +173,8 @@ class C10dBackends final : public Backends {
   /// Two ranks on one GPU: NCCL would refuse them later, in words of its own.
   void refuse_shared_device() const {
     const std::vector<std::string> devices =
-        exchange_texts(meeting_.store, environment_.rank, environment_.world, "devices",
-                       meeting_.machine + " " + cuda_plugin().current_device_address(), config_.timeout_s);
+        exchange_texts(everyone(), "devices", meeting_.machine + " " + cuda_plugin().current_device_address(),
+                       "GPUs of the ranks");
     for (std::size_t one = 0; one < devices.size(); ++one) {
       for (std::size_t other = one + 1; other < devices.size(); ++other) {
         if (devices[one] != devices[other]) continue;
@@ -140,6 +190,7 @@ class C10dBackends final : public Backends {
   bool on_cuda_;
   Meeting meeting_;
   std::string payload_;
+  std::atomic<bool> silent_ = false;  ///< the store did not answer
 };
 
 }  // namespace

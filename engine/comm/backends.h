@@ -19,6 +19,8 @@ class Backends {
 
   /// Whether all ranks are on one machine.
   virtual bool on_one_machine() const = 0;
+  /// The number of this launch, the same on all ranks.
+  virtual std::uint64_t launch() const = 0;
   /// "gloo", "nccl" or "ring": what comm.backend came to.
   virtual std::string payload_name() const = 0;
   /// What a person should know of where ranks meet; "" = nothing.
@@ -35,9 +37,10 @@ class Backends {
   virtual std::unique_ptr<ArrivalBoard> make_board(const std::string& name,
                                                    const std::vector<int>& members) = 0;
 
-  /// Leaves a word that the other ranks can read; does nothing when the meeting is gone.
+  /// Leaves a word that the other ranks can read; does nothing when the meeting is gone. This and the next
+  /// take a second at most, once: a meeting that did not answer counts as gone.
   virtual void leave_word(const std::string& key, const std::string& text) noexcept = 0;
-  /// Nothing when there is none, or the meeting is gone; does not wait.
+  /// Nothing when there is none, or the meeting is gone.
   virtual std::optional<std::string> read_word(const std::string& key) noexcept = 0;
 };
 

@@ -41,7 +41,7 @@ class C10dPending final : public Pending {
       work_->wait(std::chrono::milliseconds(std::max<std::int64_t>(1, timeout_us / 1000)));
     } catch (const std::exception&) {
       if (!work_->isCompleted()) return false;  // only our patience ended
-      throw;
+      work_->wait();  // it may have ended between that time-out and our look: this says how it did
     }
     return true;
   }
@@ -134,8 +134,7 @@ std::unique_ptr<Transport> make_c10d_transport(c10::intrusive_ptr<c10d::Backend>
 std::unique_ptr<Transport> make_gloo_transport(const c10::intrusive_ptr<c10d::Store>& store, int rank,
                                                int size, const std::string& name, double timeout_s,
                                                bool local, const std::string& interface) {
-  // Comm has the shorter patience, and says more.
-  const auto timeout = std::chrono::milliseconds(static_cast<std::int64_t>(timeout_s * 2e3) + 10000);
+  const auto timeout = std::chrono::milliseconds(static_cast<std::int64_t>(timeout_s * 1e3));
   auto options = c10d::ProcessGroupGloo::Options::create(timeout);
   try {
     options->devices.push_back(!interface.empty()
@@ -148,8 +147,19 @@ std::unique_ptr<Transport> make_gloo_transport(const c10::intrusive_ptr<c10d::St
                 interface.empty() ? "comm.interface" : "comm.interface = " + printable(interface, 40),
                 "ip link lists the interfaces of a machine");
   }
-  return make_c10d_transport(c10::make_intrusive<c10d::ProcessGroupGloo>(
-      c10::make_intrusive<c10d::PrefixStore>(name, store), rank, size, options));
+  try {
+    auto backend = c10::make_intrusive<c10d::ProcessGroupGloo>(
+        c10::make_intrusive<c10d::PrefixStore>(name, store), rank, size, options);
+    backend->setTimeout(kTransportPatience);
+    return make_c10d_transport(std::move(backend));
+  } catch (const std::exception& error) {
+    const std::string said = error.what();
+    throw Error(
+        "gloo cannot connect this rank with the others: " + printable(said.substr(0, said.find('\n')), 160),
+        interface.empty() ? name : name + ", comm.interface = " + printable(interface, 40),
+        "see what the others said; comm.interface is the network that all of them reach each other by",
+        Exit::failed);
+  }
 }
 
 }  // namespace isobar

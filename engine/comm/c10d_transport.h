@@ -1,5 +1,6 @@
 #pragma once
 // Gloo and NCCL through c10d. Names c10d: for comm/*.cpp only.
+#include <chrono>
 #include <memory>
 #include <string>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
@@ -9,7 +10,12 @@
 
 namespace isobar {
 
-/// `name` sets groups apart that share a store. `interface` as comm.interface; "" with `local` = loopback.
+/// How long Gloo and NCCL may wait by themselves: Comm has the shorter patience, does not count the time that
+/// a process is stopped, and says more.
+inline constexpr auto kTransportPatience = std::chrono::hours(48);
+
+/// Connects within `timeout_s`. `name` sets groups apart that share a store. `interface` as comm.interface;
+/// "" with `local` = loopback.
 std::unique_ptr<Transport> make_gloo_transport(const c10::intrusive_ptr<c10d::Store>& store, int rank,
                                                int size, const std::string& name, double timeout_s,
                                                bool local, const std::string& interface);

@@ -10,7 +10,6 @@
 #include <limits>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include "comm/backends.h"
@@ -43,7 +42,7 @@ CollectiveTimes Work::wait() {
     pending->wait(0);  // the stream waits; the thread that watches sees its end
     return times;
   }
-  core_->await(*pending, number_, what_);
+  core_->await(*pending, {number_, what_});
   times.end_us = pending->end_us();
   if (times.end_us == 0) times.end_us = steady_us();
   if (core_->board && number_ >= 0) {
@@ -54,22 +53,19 @@ CollectiveTimes Work::wait() {
   }
   core_->last_end_us = times.end_us;
   core_->leave_spans(times, track_, span_);
-  if (core_->spans == nullptr || track_.empty()) return times;
+  if (core_->shared->spans == nullptr || track_.empty()) return times;
   for (const RingStep& step : pending->steps()) {
-    core_->spans->add({.track = "ring",
-                       .name = step.phase == RingPhase::reduce ? "reduce" : "spread",
-                       .step = core_->step,
-                       .begin_us = step.begin_us,
-                       .end_us = step.end_us,
-                       .bytes = step.bytes});
+    core_->shared->spans->add({.track = "ring",
+                               .name = step.phase == RingPhase::reduce ? "reduce" : "spread",
+                               .step = core_->shared->step,
+                               .begin_us = step.begin_us,
+                               .end_us = step.end_us,
+                               .bytes = step.bytes});
   }
   return times;
 }
 
-Comm::Comm() : core_(std::make_shared<CommCore>()) {
-  core_->payload = make_solo_transport();
-  core_->control = make_solo_transport();
-}
+Comm::Comm() : core_(std::make_shared<CommCore>(std::make_shared<CommShared>())) { core_->open(); }
 
 Comm::Comm(std::shared_ptr<CommCore> core) : core_(std::move(core)) {}
 
@@ -79,14 +75,15 @@ Comm::Comm(const RankEnvironment& environment, const CommConfig& config, bool on
   core_->members.resize(static_cast<std::size_t>(environment.world));
   for (int rank = 0; rank < environment.world; ++rank) core_->members[static_cast<std::size_t>(rank)] = rank;
   if (!environment.meeting_file.empty()) {
-    core_->status_folder = std::filesystem::path(environment.meeting_file).parent_path();
-    core_->own_status = StatusSlot(core_->status_folder, environment.rank);
-    core_->status = &core_->own_status;
+    CommShared& shared = *core_->shared;
+    shared.status_folder = std::filesystem::path(environment.meeting_file).parent_path();
+    shared.own_status = StatusSlot(shared.status_folder, environment.rank);
+    shared.status = &shared.own_status;
   }
   core_->backends = make_backends(environment, config, on_cuda);
-  core_->control = core_->backends->make_control(core_->name, core_->members);
-  core_->payload = core_->backends->make_payload(core_->name, core_->members);
-  core_->board = core_->backends->make_board(core_->name, core_->members);
+  core_->shared->launch = core_->backends->launch();
+  core_->shared->own_status.join(core_->shared->launch);
+  core_->open();
 }
 
 Comm::~Comm() = default;
@@ -102,6 +99,7 @@ std::string Comm::note() const {
   return link.empty() ? core_->backends->note() : link;
 }
 bool Comm::is_broken() const { return core_->is_broken(); }
+bool Comm::followed() const { return core_->shared->followed; }
 const std::vector<int>& Comm::members() const { return core_->members; }
 
 Comm Comm::group(const std::vector<int>& ranks, const std::string& name) const {
@@ -120,7 +118,7 @@ Comm Comm::part(const std::vector<std::vector<int>>& groups, const std::string& 
   std::vector<int> mine;
   std::set<int> seen;
   for (const std::vector<int>& ranks : groups) {
-    all += fmt::format("[{}]", rank_list(ranks));
+    all += fmt::format("[{}]\n", rank_list(ranks));
     for (const int rank : ranks) {
       if (rank < 0 || rank >= size() || !seen.insert(rank).second) {
         throw Error(fmt::format("rank {} is in two groups, or there is no such rank", rank), "groups " + name,
@@ -129,26 +127,16 @@ Comm Comm::part(const std::vector<std::vector<int>>& groups, const std::string& 
     }
     if (std::find(ranks.begin(), ranks.end(), rank()) != ranks.end()) mine = ranks;
   }
-  if (size() > 1) core_->exchange("groups " + name + ": " + all, "");
-  auto core = std::make_shared<CommCore>();
+  if (size() > 1) core_->check_same_groups(name, all);
+  auto core = std::make_shared<CommCore>(core_->shared);
   core->config = core_->config;
   core->backends = core_->backends;
-  core->spans = core_->spans;
-  core->status = core_->status;
-  core->status_folder = core_->status_folder;
-  core->step = core_->step;
   core->members.clear();
   for (const int rank : mine) core->members.push_back(core_->members[static_cast<std::size_t>(rank)]);
   core->name = (core_->is_world() ? "" : core_->name + "/") + name + "." +
                (mine.empty() ? "none" : std::to_string(core->members.front()));
-  if (mine.size() == 1) {
-    core->payload = make_solo_transport();
-    core->control = make_solo_transport();
-  } else if (!mine.empty()) {
-    core->control = core->backends->make_control(core->name, core->members);
-    core->payload = core->backends->make_payload(core->name, core->members);
-    core->board = core->backends->make_board(core->name, core->members);
-  }
+  core->key = fmt::format("{}/{}.{}", core_->key, core_->groups_made++, mine.empty() ? -1 : mine.front());
+  if (!mine.empty()) core->open();
   return Comm(std::move(core));
 }
 
@@ -186,22 +174,11 @@ std::vector<std::string> Comm::all_gather_text(const std::string& mine, std::str
 }
 
 void Comm::check_same(std::string_view what, const std::string& text) {
-  const std::vector<std::string> texts = all_gather_text(text, what);
-  std::vector<std::vector<std::string>> lines(texts.size());
-  std::size_t most = 0;
-  for (std::size_t rank = 0; rank < texts.size(); ++rank) {
-    std::istringstream in(texts[rank]);
-    for (std::string line; std::getline(in, line);) lines[rank].push_back(line);
-    most = std::max(most, lines[rank].size());
-  }
-  for (std::size_t i = 0; i < most; ++i) {
-    std::vector<std::string> said;
-    for (const std::vector<std::string>& rank : lines) said.push_back(i < rank.size() ? rank[i] : "nothing");
-    const std::vector<Side> sides = sides_of(said, core_->members);
-    if (sides.size() == 1) continue;
-    throw Error(fmt::format("ranks differ in their {}, line {}: {}", what, i + 1, sides_text(sides)),
-                core_->place(), "start all ranks with the same program and configuration", Exit::bad_input);
-  }
+  const std::optional<LineDifference> first = first_difference(all_gather_text(text, what), core_->members);
+  if (!first) return;
+  throw Error(
+      fmt::format("ranks differ in their {}, line {}: {}", what, first->line, sides_text(first->sides)),
+      core_->place(), "start all ranks with the same program and configuration", Exit::bad_input);
 }
 
 struct Comm::PendingMax::State {
@@ -238,18 +215,19 @@ double Comm::PendingMax::value() {
 }
 
 void Comm::begin_step(std::int64_t step) {
-  core_->step = step;
-  ++core_->steps_begun;
+  core_->shared->step = step;
+  ++core_->shared->steps_begun;
 }
 
-std::int64_t Comm::step() const { return core_->step; }
+std::int64_t Comm::step() const { return core_->shared->step; }
 
 CommCounts Comm::counts() const { return core_->counts; }
 
 void Comm::tell(SpanWriter* spans, StatusSlot* status, const std::filesystem::path& status_folder) {
-  core_->spans = spans;
-  core_->status = status;
-  core_->status_folder = status_folder;
+  core_->shared->spans = spans;
+  core_->shared->status = status;
+  core_->shared->status_folder = status_folder;
+  if (status != nullptr) status->join(core_->shared->launch);
 }
 
 }  // namespace isobar

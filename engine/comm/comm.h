@@ -80,6 +80,8 @@ class Comm {
   std::string note() const;
   /// After an Error of a collective: all later ones throw it again, and nothing waits any more.
   bool is_broken() const;
+  /// Whether this or another group of its world broke because other ranks are gone or did not come.
+  bool followed() const;
 
   /// A group of some ranks of this one, with numbers of its own. All ranks of this group call it with the
   /// same arguments; one that is not in `ranks` gets a group that it is no member of, whose collectives are
@@ -123,13 +125,15 @@ class Comm {
   };
   PendingMax start_max(double mine, std::string_view what);
 
+  // Steps, spans and status are of the world and all its groups: one call does for all.
   /// Steps are numbered from 0; the first three of an attempt are checked as with comm.check, and so are the
   /// first 16 collectives before them.
   void begin_step(std::int64_t step);
   std::int64_t step() const;
-  CommCounts counts() const;
   /// Where spans go, and who hears what this rank does; both outlive this.
   void tell(SpanWriter* spans, StatusSlot* status, const std::filesystem::path& status_folder);
+
+  CommCounts counts() const;  ///< of this group
 
  private:
   friend class Probing;

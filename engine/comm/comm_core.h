@@ -3,9 +3,11 @@
 #include <ATen/core/Tensor.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -52,17 +54,39 @@ struct Frame {
   std::array<char, kRoom> data;
 };
 
-/// A collective that a rank waits for; number -1 = control traffic.
+/// What a rank waits for. Collectives and exchanges between hosts count apart, from 0 in each group, in one
+/// order on all ranks.
 struct Waited {
-  std::int64_t number = -1;
+  std::int64_t number = -1;  ///< -1 = not started yet
   std::string what;
+  bool is_exchange = false;
+
+  /// "collective 37: all_reduce f32[1024] bucket 3", "checkpoint"
+  std::string text() const;
 };
 
 class CommWatch;
 
+/// What a world and all its groups have in common.
+struct CommShared {
+  std::int64_t step = -1;
+  std::int64_t steps_begun = 0;
+  SpanWriter* spans = nullptr;
+  StatusSlot* status = nullptr;
+  StatusSlot own_status;  ///< until there is a run folder
+  std::filesystem::path status_folder;
+  std::uint64_t launch = 0;            ///< pages of another one are no news
+  std::atomic<bool> followed = false;  ///< one of them broke because of other ranks
+};
+
+/// Whose fault it is that a Comm is broken.
+enum class Blame { this_rank, all, others };
+
 class CommCore : public std::enable_shared_from_this<CommCore> {
  public:
   std::string name = "world";
+  std::string key = "world";       ///< what it is called at the meeting: used once, though names may be again
+  std::int64_t groups_made = 0;    ///< of this one
   std::vector<int> members = {0};  ///< ranks of the world, by rank in this group
   CommConfig config;
   std::shared_ptr<Backends> backends;  ///< null in a process that is alone
@@ -70,17 +94,11 @@ class CommCore : public std::enable_shared_from_this<CommCore> {
   std::unique_ptr<Transport> control;
   std::unique_ptr<ArrivalBoard> board;  ///< null where there is none
   std::int64_t last_end_us = 0;         ///< of the collective that ended last
-  std::int64_t step = -1;
-  std::int64_t steps_begun = 0;
   CommCounts counts;
   bool is_counted = true;  ///< what is sent counts, and leaves spans
-  SpanWriter* spans = nullptr;
-  StatusSlot* status = nullptr;
-  StatusSlot own_status;  ///< until there is a run folder
-  std::filesystem::path status_folder;
-  std::int64_t begin_ns = 0;  ///< wall clock: nothing older than this is news
+  std::shared_ptr<CommShared> shared;
 
-  CommCore();
+  explicit CommCore(std::shared_ptr<CommShared> shared_by_all);
   ~CommCore();
   CommCore(const CommCore&) = delete;
   CommCore& operator=(const CommCore&) = delete;
@@ -88,6 +106,8 @@ class CommCore : public std::enable_shared_from_this<CommCore> {
   int size() const { return static_cast<int>(members.size()); }
   int rank() const { return payload ? payload->rank() : -1; }
   int world_rank() const { return payload ? members[static_cast<std::size_t>(payload->rank())] : -1; }
+  /// Makes the transports; waits for the other members.
+  void open();
   /// "rank 1, step 12" of this process.
   std::string place() const;
   bool is_world() const { return name == "world"; }
@@ -98,30 +118,37 @@ class CommCore : public std::enable_shared_from_this<CommCore> {
   std::vector<std::string> exchange(std::string_view what, std::string_view data);
   /// The same for a text of any length.
   std::vector<std::string> exchange_text(const std::string& mine, const std::string& what);
+  /// Error on all ranks unless all make the same groups, a line each.
+  void check_same_groups(const std::string& group_name, const std::string& lines);
   struct Exchange {
     std::shared_ptr<Pending> pending;
     at::Tensor in, out;
-    std::string what;
+    Waited waited;
   };
   Exchange begin_exchange(std::string_view what, std::string_view data);
   std::vector<std::string> end_exchange(const Exchange& exchange);
+  /// Starts to gather the bytes of `in` of all ranks in `out`.
+  Exchange begin_gather(const at::Tensor& in, std::string_view what);
 
   /// "wait" from the call until all were there, where that is known, and the collective itself.
   void leave_spans(const CollectiveTimes& times, const std::string& track, Span span);
 
   /// Waits until `pending` is done; turns time-outs and lost ranks into an Error that names them, after which
-  /// this is broken. `number` is -1 for control traffic.
-  void await(Pending& pending, std::int64_t number, const std::string& what);
+  /// this is broken.
+  void await(Pending& pending, const Waited& waited);
   void throw_if_broken();
   bool is_broken();
   /// Ends all that is under way; `failure` is what every later call throws.
-  void break_off(std::exception_ptr failure) noexcept;
+  void break_off(std::exception_ptr failure, Blame blame) noexcept;
 
   /// Of a transport that is waited for by streams: told when it is done, and watched.
-  void watch(const std::shared_ptr<Pending>& pending, std::int64_t number, const std::string& what,
-             const std::string& track, const Span& span);
+  void watch(const std::shared_ptr<Pending>& pending, const Waited& waited, const std::string& track,
+             const Span& span);
 
  private:
+  /// Refuses a rank that is no member.
+  void check_member(const std::string& what) const;
+  [[noreturn]] void refuse_different(const std::string& sides);
   /// Whether ranks compare this collective before it starts.
   bool is_checked() const;
   /// Whether the fault of this run is made in this collective.
@@ -129,11 +156,14 @@ class CommCore : public std::enable_shared_from_this<CommCore> {
   Work launch(const Collective& job);
   std::shared_ptr<Pending> dispatch(const Collective& job);
   void count(const Collective& job);
-  void arrive(std::int64_t number, const std::string& what) noexcept;
+  void arrive(const Waited& waited) noexcept;
+  /// What `start` returns; an Error for what it throws, after which this is broken.
+  std::shared_ptr<Pending> started(const Waited& waited,
+                                   const std::function<std::shared_ptr<Pending>()>& start);
   [[noreturn]] void lose(const Waited& waited, std::int64_t begin_us, const std::string& raw);
 
   std::int64_t next_ = 0;
-  std::int64_t arrived_ = -1;      ///< the last one of this group that was started
+  std::int64_t next_exchange_ = 0;
   std::int64_t struck_step_ = -1;  ///< the step in which the fault was made
   std::shared_ptr<Pending> held_;  ///< of the fault other_order: it starts behind the next one
   std::mutex mutex_;               ///< of failure_

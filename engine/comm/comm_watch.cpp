@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "comm/lost_ranks.h"
+#include "comm/patience.h"
 #include "core/clock.h"
 
 namespace isobar {
@@ -28,6 +29,7 @@ CommWatch::~CommWatch() {
 void CommWatch::add(Watched watched) {
   {
     const std::lock_guard lock(mutex_);
+    watched.since_us = clock_us_;
     waiting_.push_back(std::move(watched));
   }
   wake_.notify_all();
@@ -35,11 +37,14 @@ void CommWatch::add(Watched watched) {
 
 void CommWatch::run() {
   std::unique_lock lock(mutex_);
+  Patience patience(kLook_us);
   while (!ends_) {
     if (waiting_.empty()) {
       wake_.wait(lock, [&] { return ends_ || !waiting_.empty(); });
+      patience.pass();
       continue;
     }
+    clock_us_ += patience.pass();
     Watched oldest = waiting_.front();
     lock.unlock();
     const bool settled = look(oldest);
@@ -55,30 +60,30 @@ void CommWatch::run() {
 
 bool CommWatch::look(Watched& watched) {
   if (core_.is_broken()) return true;
-  const Waited waited{watched.number, watched.what};
+  const Waited& waited = watched.waited;
   try {
     if (watched.pending->done()) {
       watched.span.track = watched.track;
       watched.span.end_us = steady_us();
-      if (core_.spans != nullptr && !watched.track.empty()) core_.spans->add(watched.span);
+      if (core_.shared->spans != nullptr && !watched.track.empty()) core_.shared->spans->add(watched.span);
       return true;
     }
-    const std::int64_t now_us = steady_us();
-    const std::int64_t waited_us = now_us - watched.span.begin_us;
-    if (waited_us < kLook_us || now_us - looked_us_ < kLook_us) return false;
-    looked_us_ = now_us;
+    const std::int64_t waited_us = clock_us_ - watched.since_us;
+    if (waited_us < kLook_us || clock_us_ - looked_us_ < kLook_us) return false;
+    looked_us_ = clock_us_;
     if (!std::exchange(told_, true)) leave_waiting(core_, waited);
     std::string how;
     if (ended_rank(core_, how)) {
       core_.break_off(
-          std::make_exception_ptr(lost_error(core_, waited, static_cast<double>(waited_us) * 1e-6, "")));
+          std::make_exception_ptr(lost_error(core_, waited, static_cast<double>(waited_us) * 1e-6, "")),
+          Blame::others);
       return true;
     }
     if (static_cast<double>(waited_us) < core_.config.timeout_s * 1e6) return false;
-    core_.break_off(
-        std::make_exception_ptr(late_error(core_, waited, static_cast<double>(waited_us) * 1e-6)));
+    core_.break_off(std::make_exception_ptr(late_error(core_, waited, static_cast<double>(waited_us) * 1e-6)),
+                    Blame::others);
   } catch (const std::exception& error) {
-    core_.break_off(std::make_exception_ptr(lost_error(core_, waited, 0, error.what())));
+    core_.break_off(std::make_exception_ptr(lost_error(core_, waited, 0, error.what())), Blame::others);
   }
   return true;
 }

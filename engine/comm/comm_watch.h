@@ -15,13 +15,14 @@ namespace isobar {
 /// One of them. `span` lacks its end.
 struct Watched {
   std::shared_ptr<Pending> pending;
-  std::int64_t number = 0;
-  std::string what;
+  Waited waited;
   std::string track;
   Span span;
+  std::int64_t since_us = 0;  ///< on the clock of the watch
 };
 
 /// Breaks its Comm off when one is not done within comm.timeout_s of being called, or when a rank is gone.
+/// Its clock stands still while the process does, and while there is nothing to watch.
 class CommWatch {
  public:
   explicit CommWatch(CommCore& core);
@@ -41,6 +42,7 @@ class CommWatch {
   std::condition_variable wake_;
   std::deque<Watched> waiting_;
   bool ends_ = false;
+  std::int64_t clock_us_ = 0;
   std::int64_t looked_us_ = 0;  ///< when ranks were last looked after
   bool told_ = false;           ///< that this rank waits for the oldest
   std::thread thread_;

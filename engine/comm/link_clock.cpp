@@ -6,6 +6,7 @@
 #include <cmath>
 #include <ctime>
 
+#include "comm/patience.h"
 #include "core/clock.h"
 #include "core/error.h"
 
@@ -15,15 +16,18 @@ namespace {
 // Half of what the board remembers: another rank may be as far ahead again.
 constexpr std::size_t kMostOpen = ArrivalBoard::kRemembered / 2;
 constexpr std::int64_t kLook_us = 200;
+constexpr std::int64_t kMostApart_us = 1'000'000;  // two looks, unless this process stands still
 
 }  // namespace
 
 std::shared_ptr<LinkClock::Use> LinkClock::begin(double cost_us, std::int64_t timeout_us) {
-  const std::int64_t now_us = steady_us();
+  Patience patience(kMostApart_us);
+  std::int64_t waited_us = 0;
   std::unique_lock lock(mutex_);
   settle();
   while (open_.size() >= kMostOpen) {
-    if (steady_us() - now_us > timeout_us) {
+    waited_us += patience.pass();
+    if (waited_us > timeout_us) {
       throw Error("a rank does not come to the collectives that are under way", "emulated link",
                   "wait for collectives before more are started", Exit::failed);
     }

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "comm/link_clock.h"
-#include "comm/memory_meeting.h"
 #include "core/clock.h"
 #include "core/error.h"
 
@@ -116,10 +115,9 @@ class LinkedTransport final : public Transport {
   std::shared_ptr<LinkState> state_;
 };
 
-ArrivalBoard meet_at_board(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
-                           const std::string& name, double timeout_s) {
+ArrivalBoard meet_at_board(const GroupMeeting& group, const std::string& name) {
   try {
-    return {meet_in_memory(store, rank, size, name, ArrivalBoard::bytes(size), timeout_s), rank, size};
+    return {meet_in_memory(group, name, ArrivalBoard::bytes(group.size())), group.rank, group.size()};
   } catch (const Error& error) {
     throw Error(std::string("an emulated link is for ranks of one machine: ") + error.what(),
                 "comm.link.latency_us, comm.link.gbit_per_s", "leave both at 0", Exit::failed);
@@ -129,10 +127,9 @@ ArrivalBoard meet_at_board(const c10::intrusive_ptr<c10d::Store>& store, int ran
 }  // namespace
 
 std::unique_ptr<Transport> make_linked_transport(std::unique_ptr<Transport> inner, const Link& link,
-                                                 const c10::intrusive_ptr<c10d::Store>& store,
-                                                 const std::string& name, double timeout_s) {
-  ArrivalBoard board = meet_at_board(store, inner->rank(), inner->size(), name, timeout_s);
-  return std::make_unique<LinkedTransport>(std::move(inner), link, std::move(board), timeout_s);
+                                                 const GroupMeeting& group, const std::string& name) {
+  ArrivalBoard board = meet_at_board(group, name);
+  return std::make_unique<LinkedTransport>(std::move(inner), link, std::move(board), group.timeout_s);
 }
 
 }  // namespace isobar

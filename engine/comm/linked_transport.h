@@ -3,8 +3,8 @@
 // done it. Names c10d: for comm/*.cpp only.
 #include <memory>
 #include <string>
-#include <torch/csrc/distributed/c10d/Store.hpp>
 
+#include "comm/memory_meeting.h"
 #include "comm/transport.h"
 #include "formula/link.h"
 
@@ -16,7 +16,6 @@ namespace isobar {
 /// counts, and `note` says so. `name` sets groups apart that share a store. Error (exit code 1) on every rank
 /// when they are on several machines.
 std::unique_ptr<Transport> make_linked_transport(std::unique_ptr<Transport> inner, const Link& link,
-                                                 const c10::intrusive_ptr<c10d::Store>& store,
-                                                 const std::string& name, double timeout_s);
+                                                 const GroupMeeting& group, const std::string& name);
 
 }  // namespace isobar

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <thread>
 
 #include "comm/rank_words.h"
@@ -13,17 +14,22 @@
 namespace isobar {
 namespace {
 
-std::string waiting_key(const CommCore& core, int rank) {
-  return fmt::format("waits/{}/{}", core.name, rank);
+constexpr int kLooks = 100;
+constexpr auto kLookPause = std::chrono::milliseconds(10);
+
+const char* kind_of(const Waited& waited) { return waited.is_exchange ? "exchange" : "collective"; }
+
+/// What lies there is the number of the last one of its kind that this rank waited for.
+std::string waiting_key(const CommCore& core, int rank, const Waited& waited) {
+  return fmt::format("waits/{}/{}/{}", core.key, rank, kind_of(waited));
 }
 
-/// Nothing too for what an earlier attempt in the same folder left.
+/// Nothing too for what another launch left in the same folder.
 std::optional<RankStatus> status_of(const CommCore& core, int rank) {
-  if (core.status_folder.empty()) return std::nullopt;
-  if (std::optional<RankStatus> out = read_rank_status(core.status_folder, rank)) {
-    if (out->since_ns >= core.begin_ns || out->process != RankProcess::gone) return out;
-  }
-  return std::nullopt;
+  const CommShared& shared = *core.shared;
+  if (shared.status_folder.empty()) return std::nullopt;
+  std::optional<RankStatus> out = read_rank_status(shared.status_folder, rank);
+  return out && out->launch == shared.launch ? out : std::nullopt;
 }
 
 /// "1, step 13, stage load, for 118 s"
@@ -44,36 +50,33 @@ std::vector<int> followers(const CommCore& core) {
   return out;
 }
 
-std::string collective_text(const Waited& waited) {
-  return waited.number < 0 ? waited.what : fmt::format("collective {}: {}", waited.number, waited.what);
-}
-
 /// Nothing where nothing is known of this rank.
 std::optional<bool> has_arrived(CommCore& core, int rank, const Waited& waited,
                                 const std::optional<RankStatus>& status) {
-  if (core.board && waited.number >= 0) {
+  if (core.board && !waited.is_exchange && waited.number >= 0) {
     const auto place = std::find(core.members.begin(), core.members.end(), rank) - core.members.begin();
     return core.board->has_come(static_cast<int>(place), waited.number);
   }
-  if (const std::optional<std::string> word = core.backends->read_word(waiting_key(core, rank))) {
-    std::int64_t number = -2;
+  if (const std::optional<std::string> word = core.backends->read_word(waiting_key(core, rank, waited))) {
+    std::int64_t number = -1;
     std::from_chars(word->data(), word->data() + word->size(), number);
-    const std::string what = word->substr(std::min(word->size(), word->find(' ') + 1));
-    if (waited.number >= 0 && number >= waited.number) return true;
-    if (waited.number < 0 && what == waited.what) return true;
+    if (number >= waited.number) return true;  // an older word says nothing
   }
   if (!status) return std::nullopt;
-  if (waited.number >= 0 && core.is_world()) return status->collective >= waited.number;
-  return status->phase == RankPhase::in_collective &&
-         status->what == waited.what.substr(0, status->what.size());
+  if (core.is_world()) return (waited.is_exchange ? status->exchange : status->reached) >= waited.number;
+  return status->phase == RankPhase::in_collective && !status->what.empty() &&
+         status_text(core, waited).starts_with(status->what);
 }
 
 }  // namespace
 
+std::string status_text(const CommCore& core, const Waited& waited) {
+  return fmt::format("group {}, {} {}: {}", core.name, kind_of(waited), waited.number, waited.what);
+}
+
 void leave_waiting(CommCore& core, const Waited& waited) noexcept {
   if (core.backends)
-    core.backends->leave_word(waiting_key(core, core.world_rank()),
-                              fmt::format("{} {}", waited.number, waited.what));
+    core.backends->leave_word(waiting_key(core, core.world_rank(), waited), std::to_string(waited.number));
 }
 
 std::optional<int> ended_rank(const CommCore& core, std::string& how) {
@@ -99,6 +102,15 @@ std::optional<int> ended_rank(const CommCore& core, std::string& how) {
   return first;
 }
 
+std::optional<int> ended_rank_soon(const CommCore& core, std::string& how) {
+  std::optional<int> first = ended_rank(core, how);
+  for (int i = 0; i < kLooks && !first && !core.shared->status_folder.empty(); ++i) {
+    std::this_thread::sleep_for(kLookPause);
+    first = ended_rank(core, how);
+  }
+  return first;
+}
+
 Error late_error(CommCore& core, const Waited& waited, double waited_s) {
   std::vector<int> arrived, unknown;
   std::vector<std::string> missing;
@@ -119,37 +131,38 @@ Error late_error(CommCore& core, const Waited& waited, double waited_s) {
   if (!missing.empty()) hint += " Missing: " + join(missing, "; ") + ".";
   if (!unknown.empty()) hint += " No word from: " + rank_list(unknown) + ".";
   if (missing.empty() && unknown.empty()) hint += " All are there: the network between them does not answer.";
-  return {fmt::format("waited {:.3g} s for {}", waited_s, collective_text(waited)), core.place(), hint,
-          Exit::failed};
+  return {fmt::format("waited {:.3g} s for {}", waited_s, waited.text()), core.place(), hint, Exit::failed};
 }
 
 Error lost_error(CommCore& core, const Waited& waited, double waited_s, const std::string& raw) {
   std::string how;
   std::optional<int> first;
   // Its connections close a moment before its process is gone.
-  for (int i = 0; i < 100 && !core.status_folder.empty(); ++i) {
+  for (int i = 0; i < kLooks && !core.shared->status_folder.empty(); ++i) {
     first = ended_rank(core, how);
     if (first) break;
     const std::vector<int> gone = followers(core);
     if (!gone.empty() && waited_s > core.config.timeout_s / 2) return late_error(core, waited, waited_s);
     if (!gone.empty()) {
-      return {fmt::format("{} gave up before this one came to {}", ranks_text(gone), collective_text(waited)),
+      return {fmt::format("{} gave up before this one came to {}", ranks_text(gone), waited.text()),
               core.place(),
               fmt::format("what this rank did before took longer than comm.timeout_s = {:g}, or they had "
                           "another reason: see what they said",
                           core.config.timeout_s),
               Exit::failed};
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::this_thread::sleep_for(kLookPause);
   }
   if (first) {
     return {fmt::format("rank {} ended first: {}", *first, how),
-            fmt::format("{}, in {}", core.place(), collective_text(waited)),
+            fmt::format("{}, in {}", core.place(), waited.text()),
             fmt::format("this is a consequence, not the cause: see what rank {} said", *first), Exit::failed};
   }
-  const std::string said = raw.substr(0, raw.find('\n'));
-  return {"a rank that this one works with is gone: " + printable(said, 160),
-          fmt::format("{}, in {}", core.place(), collective_text(waited)),
+  const std::string said = printable(raw.substr(0, raw.find('\n')), 160);
+  const std::string numbers =
+      core.is_world() ? "" : fmt::format(" (counted within the group of {})", ranks_text(core.members));
+  return {"a rank that this one works with is gone: " + said + numbers,
+          fmt::format("{}, in {}", core.place(), waited.text()),
           "this is a consequence, not the cause: see what the other ranks said first", Exit::failed};
 }
 

@@ -11,11 +11,17 @@
 
 namespace isobar {
 
+/// "group pair.0, exchange 4: checkpoint": as the status of a rank says what it waits for outside the world.
+std::string status_text(const CommCore& core, const Waited& waited);
+
 /// Says at the meeting that this rank waits here.
 void leave_waiting(CommCore& core, const Waited& waited) noexcept;
 
 /// The rank of the world that ended first, if one has that did not follow another; in `how` what is known.
 std::optional<int> ended_rank(const CommCore& core, std::string& how);
+
+/// The same of one whose process is about to be gone: connections close a moment before.
+std::optional<int> ended_rank_soon(const CommCore& core, std::string& how);
 
 /// "waited 10 s for collective 37: all_reduce f32[1024] bucket 3": who arrived, who did not.
 Error late_error(CommCore& core, const Waited& waited, double waited_s);

@@ -5,11 +5,15 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <map>
+#include <cstdlib>
+#include <functional>
+#include <optional>
+#include <random>
 #include <thread>
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
+#include "comm/bounded.h"
 #include "comm/meeting_port.h"
 #include "comm/rank_words.h"
 #include "core/clock.h"
@@ -21,6 +25,7 @@ namespace isobar {
 namespace {
 
 constexpr std::int64_t kTell_us = 5'000'000;
+constexpr auto kGrace = std::chrono::seconds(2);  // to whoever says what is wrong before we do
 
 std::string this_machine() { return host_name() + "/" + boot_id(); }
 
@@ -41,13 +46,30 @@ void check_word(const RankEnvironment& environment, int rank, const std::string&
               place(environment), "WORLD_SIZE, or srun's --ntasks, must be one number for all ranks");
 }
 
+/// Not 0, and not twice.
+std::uint64_t some_number() {
+  std::random_device source;
+  return (static_cast<std::uint64_t>(source()) << 32 | source()) | 1;
+}
+
 /// Says that this rank is there. Error when it is there already.
 void come(c10d::Store& store, const RankEnvironment& environment) {
   if (store.add("claim/" + std::to_string(environment.rank), 1) != 1) {
     throw Error(fmt::format("there is a rank {} already", environment.rank), place(environment),
                 "two launches use one meeting: give each a MASTER_PORT of its own");
   }
-  store.set(key_of(environment.rank), fmt::format("{} {}", environment.world, this_machine()));
+  store.set(key_of(environment.rank),
+            fmt::format("{} {} {:016x}", environment.world, this_machine(), some_number()));
+}
+
+/// Of "2 host/start number": what stands where on all ranks.
+std::string machine_of(const std::string& word) {
+  const std::size_t begin = word.find(' ') + 1;
+  return word.substr(begin, word.rfind(' ') - begin);
+}
+
+std::uint64_t number_of(const std::string& word) {
+  return std::strtoull(word.c_str() + word.rfind(' ') + 1, nullptr, 16);
 }
 
 /// What all ranks said, by rank, once all are there.
@@ -88,12 +110,16 @@ std::vector<std::string> wait_for_all(c10d::Store& store, const RankEnvironment&
               Exit::failed);
 }
 
-c10::intrusive_ptr<c10d::Store> open_store(const RankEnvironment& environment,
-                                           std::chrono::milliseconds timeout) {
+using StoreOpener = std::function<c10::intrusive_ptr<c10d::Store>()>;
+
+/// Waits until somebody listens where rank 0 is to be; what comes back connects.
+StoreOpener opener_of(const RankEnvironment& environment, std::chrono::milliseconds timeout) {
   if (environment.launched_by == LaunchedBy::isobar) {
-    auto store = c10::make_intrusive<c10d::FileStore>(environment.meeting_file, environment.world);
-    store->setTimeout(timeout);
-    return store;
+    return [environment, timeout] {
+      auto store = c10::make_intrusive<c10d::FileStore>(environment.meeting_file, environment.world);
+      store->setTimeout(timeout);
+      return store;
+    };
   }
   c10d::TCPStoreOptions options;
   options.port = static_cast<std::uint16_t>(environment.port);
@@ -109,21 +135,29 @@ c10::intrusive_ptr<c10d::Store> open_store(const RankEnvironment& environment,
     host = wait_for_port(environment.address, environment.port, environment.rank,
                          static_cast<double>(timeout.count()) * 1e-3);
   }
-  return c10::make_intrusive<c10d::TCPStore>(host, options);
+  return [host, options] { return c10::make_intrusive<c10d::TCPStore>(host, options); };
+}
+
+Meeting meet_at(const StoreOpener& open, const RankEnvironment& environment, double timeout_s) {
+  Meeting out;
+  out.store = open();
+  come(*out.store, environment);
+  const std::vector<std::string> words = wait_for_all(*out.store, environment, timeout_s);
+  out.machine = this_machine();
+  out.launch = number_of(words[0]);
+  out.on_one_machine = std::all_of(words.begin(), words.end(),
+                                   [&](const std::string& word) { return machine_of(word) == out.machine; });
+  return out;
 }
 
 }  // namespace
 
 Meeting meet(const RankEnvironment& environment, double timeout_s) {
   const auto timeout = std::chrono::milliseconds(static_cast<std::int64_t>(timeout_s * 1e3));
-  Meeting out;
+  std::optional<Meeting> met;
   try {
-    out.store = open_store(environment, timeout);
-    come(*out.store, environment);
-    const std::vector<std::string> words = wait_for_all(*out.store, environment, timeout_s);
-    out.machine = this_machine();
-    out.on_one_machine =
-        std::all_of(words.begin(), words.end(), [&](const std::string& word) { return word == words[0]; });
+    const StoreOpener open = opener_of(environment, timeout);
+    met = within(timeout + kGrace, [=] { return meet_at(open, environment, timeout_s); });
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
@@ -132,10 +166,14 @@ Meeting meet(const RankEnvironment& environment, double timeout_s) {
                 place(environment),
                 "MASTER_ADDR and MASTER_PORT name the host of rank 0 and a free port of it", Exit::failed);
   }
+  if (!met) {
+    throw Error("rank 0, at which the ranks meet, does not answer", place(environment),
+                "see what rank 0 does: its process may be stopped", Exit::failed);
+  }
   if (environment.launched_by != LaunchedBy::isobar && !is_loopback(environment.address))
-    out.note = fmt::format("store on {}:{} is open to this network, no authorisation", environment.address,
-                           environment.port);
-  return out;
+    met->note = fmt::format("store on {}:{} is open to this network, no authorisation", environment.address,
+                            environment.port);
+  return *std::move(met);
 }
 
 }  // namespace isobar

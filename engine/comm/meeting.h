@@ -1,6 +1,7 @@
 #pragma once
 // Where ranks find each other: a store of keys and values that all of them see. Names c10d: for comm/*.cpp
 // only.
+#include <cstdint>
 #include <string>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
@@ -11,6 +12,7 @@ namespace isobar {
 struct Meeting {
   c10::intrusive_ptr<c10d::Store> store;
   std::string machine;          ///< that this rank is on: its host and the start of its system
+  std::uint64_t launch = 0;     ///< the same on all ranks, and of no other launch
   bool on_one_machine = false;  ///< all ranks are: they said the same host and the same start of its system
   std::string note;             ///< "store on nid001:29500 is open to this network, no authorisation"
 };

@@ -88,7 +88,7 @@ ListeningPort listen_on(const std::string& host, int port) {
     if (socket.is_open()) setsockopt(socket.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     if (socket.is_open() && bind(socket.number(), raw(address), address.length) == 0 &&
         listen(socket.number(), 1024) == 0) {
-      const int number = dup(socket.number());  // its owner closes it
+      const int number = fcntl(socket.number(), F_DUPFD_CLOEXEC, 0);  // its owner closes it
       return {number, address.text};
     }
     if (error != EADDRINUSE) error = errno;

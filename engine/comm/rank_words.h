@@ -1,5 +1,7 @@
 #pragma once
 // Ranks in sentences.
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,5 +24,15 @@ std::vector<Side> sides_of(const std::vector<std::string>& texts, const std::vec
 
 /// "ranks 0, 2, 3: b [4]; rank 1: b [5]"
 std::string sides_text(const std::vector<Side>& sides);
+
+/// The first line in which texts differ.
+struct LineDifference {
+  std::size_t line = 0;  ///< from 1
+  std::vector<Side> sides;
+};
+
+/// Nothing where all are the same. A text that has no such line says "nothing" there.
+std::optional<LineDifference> first_difference(const std::vector<std::string>& texts,
+                                           const std::vector<int>& ranks);
 
 }  // namespace isobar

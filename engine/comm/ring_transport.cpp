@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "comm/memory_meeting.h"
 #include "comm/ring_engine.h"
 #include "core/error.h"
 
@@ -114,10 +113,9 @@ class RingTransport final : public Transport {
 
 }  // namespace
 
-std::unique_ptr<Transport> make_ring_transport(const c10::intrusive_ptr<c10d::Store>& store, int rank,
-                                               int size, const std::string& name, double timeout_s) {
-  return std::make_unique<RingTransport>(
-      meet_in_memory(store, rank, size, name, RingEngine::bytes(size), timeout_s), rank, size);
+std::unique_ptr<Transport> make_ring_transport(const GroupMeeting& group, const std::string& name) {
+  return std::make_unique<RingTransport>(meet_in_memory(group, name, RingEngine::bytes(group.size())),
+                                         group.rank, group.size());
 }
 
 }  // namespace isobar

@@ -2,8 +2,8 @@
 // Our own ring over shared memory (comm/ring_engine.h) as a transport. Names c10d: for comm/*.cpp only.
 #include <memory>
 #include <string>
-#include <torch/csrc/distributed/c10d/Store.hpp>
 
+#include "comm/memory_meeting.h"
 #include "comm/transport.h"
 
 namespace isobar {
@@ -11,7 +11,6 @@ namespace isobar {
 /// For ranks of one machine; `name` sets groups apart that share a store. Error (exit code 1) on every rank
 /// when they are on several machines, or there is not enough memory. It takes float32, float64, float16,
 /// bfloat16, int32, int64 and uint8 on the CPU; a mean of whole numbers is refused.
-std::unique_ptr<Transport> make_ring_transport(const c10::intrusive_ptr<c10d::Store>& store, int rank,
-                                               int size, const std::string& name, double timeout_s);
+std::unique_ptr<Transport> make_ring_transport(const GroupMeeting& group, const std::string& name);
 
 }  // namespace isobar

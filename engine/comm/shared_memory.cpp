@@ -20,13 +20,6 @@ namespace {
 
 constexpr const char* kHint = "comm.backend=gloo needs no shared memory";
 
-/// One start of one machine, and one view of its processes: a number of a process means nothing elsewhere.
-std::string machine_view() {
-  struct stat view {};
-  const bool known = stat("/proc/self/ns/pid", &view) == 0;
-  return fmt::format("{}/{}", boot_id(), known ? view.st_ino : 0);
-}
-
 }  // namespace
 
 SharedMemory SharedMemory::make(std::uint64_t bytes) {
@@ -54,7 +47,7 @@ SharedMemory SharedMemory::open(const std::string& address, std::uint64_t bytes)
   const std::size_t blank = address.find(' ');
   const std::string path = address.substr(0, blank);
   const std::string view = blank == std::string::npos ? "" : address.substr(blank + 1);
-  if (view != machine_view()) {
+  if (view != process_view()) {
     throw Error("the ranks do not see the same processes: other machines, or containers of their own",
                 "memory between ranks", kHint, Exit::failed);
   }
@@ -101,7 +94,7 @@ SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
 }
 
 std::string SharedMemory::address() const {
-  return fmt::format("/proc/{}/fd/{} {}", getpid(), file_.number(), machine_view());
+  return fmt::format("/proc/{}/fd/{} {}", getpid(), file_.number(), process_view());
 }
 
 }  // namespace isobar

@@ -8,5 +8,8 @@ namespace isobar {
 std::string host_name();
 /// A word that no other machine has, and this one only until it starts again; "" when it is not known.
 std::string boot_id();
+/// One start of one machine, and one view of its processes: the number of a process means nothing elsewhere,
+/// not even in another container of the same machine.
+std::string process_view();
 
 }  // namespace isobar

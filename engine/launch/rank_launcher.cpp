@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <set>
 #include <tuple>
 
 #include "core/clock.h"
@@ -32,6 +33,7 @@ namespace {
 constexpr int kTick_ms = 250;
 constexpr std::int64_t kSameRequest_us = 250'000;  // launchers and schedulers send one to all they know
 constexpr std::int64_t kHurry_us = 600'000;        // from a second request to SIGKILL
+constexpr std::int64_t kLastWords_us = 1'000'000;  // for what is left to say
 constexpr int kCheckpointed = static_cast<int>(Exit::checkpointed);
 constexpr const char* kRunLink = "run";
 constexpr const char* kConsequence = "this is a consequence";  // as comm says it of a lost rank
@@ -103,12 +105,15 @@ class Group {
   void reap_one(std::size_t rank);
   void watch_deadlines();
   void hear(const HeldSignals& signals);
+  void finish_output(const HeldSignals& signals);
   bool failed(const RankEnded& rank) const;
   Suspicion suspicion(const RankEnded& rank) const;
   void judge();
 
   const RankOptions& options_;
   PrivateFolder folder_;
+  OutputQueue to_output_{STDOUT_FILENO};
+  OutputQueue to_errors_{STDERR_FILENO};
   std::vector<Child> children_;
   RanksEnded out_;
   bool live_line_ = false;
@@ -116,6 +121,8 @@ class Group {
   std::int64_t begin_us_ = 0;
   std::int64_t first_us_ = 0;  ///< of the first failure, 0 = none yet
   std::int64_t asked_us_ = 0;  ///< of the first request to stop
+  bool hurried_ = false;       ///< a second one came
+  std::set<int> asked_;        ///< signals that were passed on
   std::int64_t kill_us_ = std::numeric_limits<std::int64_t>::max();
   int sweep_ = 0;
 };
@@ -125,8 +132,8 @@ void Group::start(const std::vector<std::string>& words, const sigset_t& mask) {
   live_line_ = !options_.quiet && isatty(STDOUT_FILENO) == 1;
   const FileDescriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
   for (int rank = 0; rank < ranks; ++rank) {
-    Child child{.output = RankOutput(rank, options_.quiet ? -1 : STDOUT_FILENO),
-                .errors = RankOutput(rank, options_.quiet ? -1 : STDERR_FILENO)};
+    Child child{.output = RankOutput(rank, options_.quiet ? nullptr : &to_output_),
+                .errors = RankOutput(rank, options_.quiet ? nullptr : &to_errors_)};
     const bool as_it_is = live_line_ && rank == 0;
     child.pid =
         spawn(words, {.mask = &mask,
@@ -162,16 +169,19 @@ void Group::on_signal(int number) {
   } else if (number > 0 && number != SIGCHLD) {
     send(number);
     out_.asked = number;
+    asked_.insert(number);
     const std::int64_t now_us = steady_us();
     const bool ends = number == SIGINT || number == SIGTERM;
-    if (ends && asked_us_ > 0 && now_us - asked_us_ > kSameRequest_us)
+    if (ends && asked_us_ > 0 && now_us - asked_us_ > kSameRequest_us) {
       kill_us_ = std::min(kill_us_, now_us + kHurry_us);
+      hurried_ = true;
+    }
     if (ends && asked_us_ == 0) asked_us_ = now_us;
   }
 }
 
 bool Group::failed(const RankEnded& rank) const {
-  const bool as_asked = out_.asked != 0 && rank.code == 128 + out_.asked;
+  const bool as_asked = asked_.contains(rank.code - 128);
   return rank.code != 0 && rank.code != kCheckpointed && !as_asked;
 }
 
@@ -229,12 +239,16 @@ void Group::watch_deadlines() {
 }
 
 void Group::hear(const HeldSignals& signals) {
-  std::vector<pollfd> files = {{.fd = signals.number(), .events = POLLIN, .revents = 0}};
+  std::vector<pollfd> files = {{.fd = signals.number(), .events = POLLIN, .revents = 0},
+                               to_output_.to_wait_for(),
+                               to_errors_.to_wait_for()};
   for (const Child& child : children_) {
     files.push_back({.fd = child.output.number(), .events = POLLIN, .revents = 0});
     files.push_back({.fd = child.errors.number(), .events = POLLIN, .revents = 0});
   }
   if (poll(files.data(), files.size(), kTick_ms) == 0 && options_.tick) options_.tick();
+  if (files[1].revents != 0) to_output_.write_some();
+  if (files[2].revents != 0) to_errors_.write_some();
   for (Child& child : children_) {
     child.output.pass_on(live_line_);
     child.errors.pass_on(live_line_);
@@ -248,8 +262,20 @@ RanksEnded Group::wait(const HeldSignals& signals) {
     reap();
     watch_deadlines();
   }
+  finish_output(signals);
   judge();
   return std::move(out_);
+}
+
+/// Waits for a slow reader, but not for long once somebody wants an end.
+void Group::finish_output(const HeldSignals& signals) {
+  std::int64_t due_us = std::numeric_limits<std::int64_t>::max();
+  while (!(to_output_.is_empty() && to_errors_.is_empty()) && steady_us() < due_us) {
+    hear(signals);
+    watch_deadlines();
+    const bool is_wanted = out_.asked != 0 || out_.timed_out;
+    if (is_wanted) due_us = std::min(due_us, steady_us() + kLastWords_us);
+  }
 }
 
 Suspicion Group::suspicion(const RankEnded& rank) const {
@@ -280,6 +306,9 @@ void Group::judge() {
     rank.followed = out_.first >= 0 && rank.rank != out_.first && rank.code != 0;
     out_.code = std::max(out_.code, rank.code);
   }
+  const bool killed_here =
+      std::any_of(children_.begin(), children_.end(), [](const Child& child) { return child.killed_here; });
+  if (out_.first < 0 && hurried_ && killed_here) out_.code = 128 + out_.asked;  // our way of doing as asked
   if (out_.timed_out) out_.code = static_cast<int>(Exit::failed);
   if (out_.first < 0) return;
   const RankEnded& first = out_.ranks[static_cast<std::size_t>(out_.first)];
@@ -319,6 +348,7 @@ RanksEnded launch_ranks(const std::vector<std::string>& words, int ranks, const 
 }
 
 void show_run_folder(const std::string& meeting_file, const fs::path& run_folder) {
+  if (meeting_file.empty()) return;
   std::error_code code;
   fs::create_directory_symlink(fs::absolute(run_folder), fs::path(meeting_file).parent_path() / kRunLink,
                                code);

@@ -46,13 +46,15 @@ struct RankOptions {
 /// terminal standard output of rank 0 goes there as it is, so that it can have a live line. When one fails
 /// (any code but 0 and 75) the others are stopped: SIGTERM, after `grace_s` SIGKILL, at once for one that
 /// stands still. Signals to stop are passed on as by `supervise`; a second SIGINT or SIGTERM (a quarter of a
-/// second later or more) ends all within a second. If this process is killed, programs of ours stop.
+/// second later or more) ends all within a second; the code is 128 + that signal then. If this process is
+/// killed, programs of ours stop.
 ///
 /// The first that failed is told by what ranks say of themselves (RankStatus, found by the link "run" that
 /// rank 0 lays beside the meeting file), so that one that only followed is never blamed.
 RanksEnded launch_ranks(const std::vector<std::string>& words, int ranks, const RankOptions& options = {});
 
-/// Lays that link; called by rank 0 of LaunchedBy::isobar. Does nothing where it cannot.
+/// Lays that link; called by rank 0 of LaunchedBy::isobar. Does nothing where it cannot, and for ranks
+/// that do not meet at a file.
 void show_run_folder(const std::string& meeting_file, const std::filesystem::path& run_folder);
 
 /// "rank 1 failed first, in step 13, stage forward: killed (SIGKILL); rank 0 followed". "" when none failed.

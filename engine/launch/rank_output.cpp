@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
@@ -13,6 +14,7 @@ namespace isobar {
 
 namespace {
 constexpr std::size_t kLongestLine_bytes = 65'536;
+constexpr std::size_t kAtOnce_bytes = 4096;  // a pipe that can be written to takes so much without waiting
 }  // namespace
 
 std::string PrefixedLines::take(std::string_view piece) {
@@ -34,8 +36,27 @@ std::string PrefixedLines::rest() {
   return out;
 }
 
-RankOutput::RankOutput(int rank, int to) : quiet_(to < 0), to_(to), lines_(rank) {
-  if (quiet_) {
+void OutputQueue::add(std::string_view text) {
+  if (to_ >= 0) waiting_ += text;
+}
+
+pollfd OutputQueue::to_wait_for() const {
+  return {.fd = is_empty() ? -1 : to_, .events = POLLOUT, .revents = 0};
+}
+
+void OutputQueue::write_some() {
+  const std::size_t bytes = std::min(kAtOnce_bytes, waiting_.size() - written_);
+  const ssize_t done = write(to_, waiting_.data() + written_, bytes);
+  if (done < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  if (done <= 0) to_ = -1;  // nobody reads it any more, and training goes on
+  written_ = done <= 0 ? waiting_.size() : written_ + static_cast<std::size_t>(done);
+  if (written_ < waiting_.size() / 2) return;
+  waiting_.erase(0, written_);
+  written_ = 0;
+}
+
+RankOutput::RankOutput(int rank, OutputQueue* to) : to_(to), lines_(rank) {
+  if (to_ == nullptr) {
     write_ = unnamed_file();
     return;
   }
@@ -47,47 +68,44 @@ RankOutput::RankOutput(int rank, int to) : quiet_(to < 0), to_(to), lines_(rank)
 }
 
 void RankOutput::rank_has_it() {
-  if (!quiet_) write_.close();
+  if (to_ != nullptr) write_.close();
+}
+
+bool RankOutput::pass_on_piece(bool over_live_line) {
+  std::array<char, 16'384> piece{};
+  const ssize_t got = read(read_.number(), piece.data(), piece.size());
+  if (got < 0 && errno == EINTR) return true;
+  if (got == 0) read_.close();
+  if (got <= 0) return false;
+  const std::string_view text(piece.data(), static_cast<std::size_t>(got));
+  kept_ += text;
+  constexpr auto kMost = static_cast<std::size_t>(kMostKept_bytes);
+  if (kept_.size() > 2 * kMost) kept_.erase(0, kept_.size() - kMost);
+  print(lines_.take(text), over_live_line);
+  return true;
 }
 
 void RankOutput::pass_on(bool over_live_line) {
-  if (number() < 0) return;
-  std::array<char, 16'384> piece{};
-  for (;;) {
-    const ssize_t got = read(read_.number(), piece.data(), piece.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got == 0) read_.close();
-    if (got <= 0) return;
-    const std::string_view text(piece.data(), static_cast<std::size_t>(got));
-    kept_ += text;
-    constexpr auto kMost = static_cast<std::size_t>(kMostKept_bytes);
-    if (kept_.size() > 2 * kMost) kept_.erase(0, kept_.size() - kMost);
-    print(lines_.take(text), over_live_line);
+  while (number() >= 0 && pass_on_piece(over_live_line)) {
   }
 }
 
 void RankOutput::finish(bool over_live_line) {
-  if (quiet_) return;
-  pass_on(over_live_line);
+  if (to_ == nullptr) return;
+  while (read_.is_open() && pass_on_piece(over_live_line)) {  // no more than a pipe holds: its writer is gone
+  }
   print(lines_.rest(), over_live_line);
   read_.close();
 }
 
 std::string RankOutput::kept() const {
-  if (quiet_) return end_of(write_, kMostKept_bytes);
+  if (to_ == nullptr) return end_of(write_, kMostKept_bytes);
   constexpr auto kMost = static_cast<std::size_t>(kMostKept_bytes);
   return kept_.size() <= kMost ? kept_ : kept_.substr(kept_.size() - kMost);
 }
 
 void RankOutput::print(const std::string& lines, bool over_live_line) const {
-  if (lines.empty()) return;
-  std::string text = (over_live_line ? "\r\x1b[K" : "") + lines;
-  for (std::string_view left = text; !left.empty();) {
-    const ssize_t written = write(to_, left.data(), left.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;  // nobody reads it any more, and training goes on
-    left.remove_prefix(static_cast<std::size_t>(written));
-  }
+  if (!lines.empty()) to_->add((over_live_line ? "\r\x1b[K" : "") + lines);
 }
 
 }  // namespace isobar

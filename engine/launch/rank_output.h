@@ -1,5 +1,8 @@
 #pragma once
 // What several ranks say, on one terminal: whole lines, each with the rank that said it.
+#include <poll.h>
+
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -24,21 +27,44 @@ class PrefixedLines {
   std::string waiting_;
 };
 
+/// What is to go to one descriptor of this process. Nothing here ever waits for a reader: a pipe that nobody
+/// empties, or a terminal that Ctrl-S holds, must not keep the launcher from hearing signals.
+class OutputQueue {
+ public:
+  explicit OutputQueue(int to) : to_(to) {}
+
+  void add(std::string_view text);
+  /// Whether so much waits that ranks should not be heard until some of it is gone.
+  bool is_full() const { return waiting_.size() - written_ > kMost_bytes; }
+  bool is_empty() const { return written_ == waiting_.size(); }
+  /// To wait for by `poll`: until it can be written to where there is something to write.
+  pollfd to_wait_for() const;
+  /// Writes a piece, when `poll` has said that this does not wait.
+  void write_some();
+
+ private:
+  static constexpr std::size_t kMost_bytes = 1 << 18;
+
+  int to_;
+  std::string waiting_;
+  std::size_t written_ = 0;  ///< bytes of `waiting_`
+};
+
 /// One stream (standard output or standard error) of one rank: a pipe whose lines go to the same stream of
 /// this process, or, when it is quiet, a file in memory.
 class RankOutput {
  public:
-  /// `to` is the descriptor of this process that lines go to; -1 = quiet.
-  RankOutput(int rank, int to);
+  /// Lines go to `to`, which outlives this; null = quiet.
+  RankOutput(int rank, OutputQueue* to);
 
   /// What the rank writes to; closed here once it was started.
   int end_of_rank() const { return write_.number(); }
   void rank_has_it();
-  /// Readable when something was said, for `poll`; -1 for a quiet one.
-  int number() const { return quiet_ ? -1 : read_.number(); }
+  /// Readable when something was said, for `poll`; -1 for a quiet one, and while there is no room for more.
+  int number() const { return to_ == nullptr || to_->is_full() ? -1 : read_.number(); }
 
-  /// Passes on what is there, without waiting. `over_live_line`: a line that is overwritten stands on the
-  /// terminal.
+  /// Passes on what is there, without waiting, while there is room. `over_live_line`: a line that is
+  /// overwritten stands on the terminal.
   void pass_on(bool over_live_line);
   /// The same for the last time, an unfinished line included.
   void finish(bool over_live_line);
@@ -46,10 +72,11 @@ class RankOutput {
   std::string kept() const;
 
  private:
+  /// False when nothing is there.
+  bool pass_on_piece(bool over_live_line);
   void print(const std::string& lines, bool over_live_line) const;
 
-  bool quiet_;
-  int to_;
+  OutputQueue* to_;
   PrefixedLines lines_;
   FileDescriptor read_;
   FileDescriptor write_;

@@ -25,16 +25,17 @@ namespace isobar {
 namespace fs = std::filesystem;
 
 namespace {
-constexpr std::uint64_t kMagic = 0x52414e4b;
+constexpr std::uint64_t kMagic = 0x52414e4d;
 }  // namespace
 
 /// What lies in the file. `version` is odd while it is being changed.
 struct StatusSlot::Page {
   std::uint64_t magic;
   std::atomic<std::uint64_t> version;
-  std::int64_t rank, pid, step, collective, since_ns;
+  std::int64_t rank, pid, step, collective, reached, exchange, since_ns;
   RankPhase phase;
-  std::array<char, 64> host;
+  std::uint64_t launch;
+  std::array<char, 64> host, view;
   std::array<char, 24> stage;
   std::array<char, 96> what;
 };
@@ -49,9 +50,10 @@ StatusSlot::StatusSlot(const fs::path& folder, int rank) {
   page_ = new (memory) Page{};
   page_->rank = rank;
   page_->pid = getpid();
-  page_->step = page_->collective = -1;
+  page_->step = page_->collective = page_->reached = page_->exchange = -1;
   page_->since_ns = wall_ns();
   host_name().copy(page_->host.data(), page_->host.size() - 1);
+  process_view().copy(page_->view.data(), page_->view.size() - 1);
   page_->magic = kMagic;
 }
 
@@ -62,6 +64,13 @@ StatusSlot::StatusSlot(StatusSlot&& other) noexcept : page_(std::exchange(other.
 StatusSlot& StatusSlot::operator=(StatusSlot&& other) noexcept {
   std::swap(page_, other.page_);
   return *this;
+}
+
+void StatusSlot::join(std::uint64_t launch) noexcept {
+  if (page_ == nullptr) return;
+  ++page_->version;
+  page_->launch = launch;
+  ++page_->version;
 }
 
 void StatusSlot::stage(std::int64_t step, const char* name) noexcept {
@@ -78,9 +87,17 @@ void StatusSlot::enter(std::int64_t collective, const char* what) noexcept {
   if (page_ == nullptr) return;
   ++page_->version;
   page_->collective = collective;
+  page_->reached = std::max(page_->reached, collective);  // an older one may be waited for
   std::strncpy(page_->what.data(), what, page_->what.size() - 1);
   page_->phase = RankPhase::in_collective;
   page_->since_ns = wall_ns();
+  ++page_->version;
+}
+
+void StatusSlot::begin_exchange(std::int64_t number) noexcept {
+  if (page_ == nullptr) return;
+  ++page_->version;
+  page_->exchange = number;
   ++page_->version;
 }
 
@@ -98,10 +115,6 @@ void StatusSlot::end(RankPhase phase) noexcept {
   page_->phase = phase;
   page_->since_ns = wall_ns();
   ++page_->version;
-}
-
-bool StatusSlot::is_in_collective() const noexcept {
-  return page_ != nullptr && page_->phase == RankPhase::in_collective;
 }
 
 fs::path status_file(const fs::path& folder, int rank) {
@@ -166,8 +179,12 @@ std::optional<RankStatus> read_rank_status(const fs::path& folder, int rank) {
                    .stage = text_of(page.stage),
                    .collective = page.collective,
                    .what = text_of(page.what),
-                   .since_ns = page.since_ns};
-    if (out.host == host_name().substr(0, page.host.size() - 1)) out.process = process_of(out.pid);
+                   .reached = page.reached,
+                   .exchange = page.exchange,
+                   .since_ns = page.since_ns,
+                   .launch = page.launch};
+    static const std::string kHere = process_view();
+    if (text_of(page.view) == kHere) out.process = process_of(out.pid);
     return out;
   }
   return std::nullopt;

@@ -28,10 +28,13 @@ struct RankStatus {
   RankPhase phase = RankPhase::starting;
   std::int64_t step = -1;                      ///< from 0, -1 = before the first
   std::string stage = "";                      ///< "forward", "validate", "checkpoint", ...
-  std::int64_t collective = -1;                ///< number of the last collective that it entered, from 0
+  std::int64_t collective = -1;                ///< number of what it entered last, from 0; -1 = it has none
   std::string what = "";                       ///< of that: "all_reduce f32[1024] bucket 3"
+  std::int64_t reached = -1;                   ///< the highest collective that it ever entered
+  std::int64_t exchange = -1;                  ///< the last exchange between hosts that it began
   std::int64_t since_ns = 0;                   ///< wall clock: when the phase began
-  RankProcess process = RankProcess::unknown;  ///< known of ranks of this machine
+  std::uint64_t launch = 0;                    ///< that it is part of, 0 = the ranks have not met yet
+  RankProcess process = RankProcess::unknown;  ///< known where this process sees the same processes
 };
 
 /// The writer's side. All functions may be called by any one thread at a time, cost nothing worth mentioning
@@ -45,11 +48,13 @@ class StatusSlot {
   StatusSlot(StatusSlot&& other) noexcept;
   StatusSlot& operator=(StatusSlot&& other) noexcept;
 
+  /// Ranks that work together have one number, which no other launch has: an old page is told by it.
+  void join(std::uint64_t launch) noexcept;
   void stage(std::int64_t step, const char* name) noexcept;
   void enter(std::int64_t collective, const char* what) noexcept;
+  void begin_exchange(std::int64_t number) noexcept;
   void leave() noexcept;
   void end(RankPhase phase) noexcept;
-  bool is_in_collective() const noexcept;
 
  private:
   friend std::optional<RankStatus> read_rank_status(const std::filesystem::path& folder, int rank);

@@ -131,6 +131,7 @@ void Run::save_checkpoint(const Training& training) {
   stream_->flush();  // no step that the checkpoint holds is missing in the stream, whatever happens next
   if (!speaks()) {   // rank 0 writes for all
     strike("checkpoint");
+    comm_.barrier("checkpoint written");
     checkpoint_step_ = steps_done_;
     return comm_.barrier("checkpoint");
   }
@@ -141,6 +142,9 @@ void Run::save_checkpoint(const Training& training) {
   state.batches = counts.batches;
   state.optimizer_steps = counts.optimizer_steps;
   writer.write_text("state.toml", to_toml(state));
+  // Nothing is complete that was computed with a rank that is gone: values of an aborted collective are
+  // noise.
+  comm_.barrier("checkpoint written");
   const std::filesystem::path saved = writer.finish();
   checkpoint_step_ = steps_done_;
   comm_.barrier("checkpoint");

@@ -209,9 +209,7 @@ Error Run::explained(const std::exception& error) const {
 
 void Run::fail(const Error& error) noexcept {
   const std::string reason = error.text();
-  const bool follows =
-      comm_.size() > 1 && (status_.is_in_collective() || reason.find("consequence") != std::string::npos);
-  status_.end(follows ? RankPhase::followed : RankPhase::failed);
+  status_.end(comm_.followed() ? RankPhase::followed : RankPhase::failed);
   try {
     record_done_steps(/*wait_for_all=*/true);
   } catch (...) {  // the device, or a loss that is no number: the first error is the one that is told

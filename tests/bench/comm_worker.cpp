@@ -40,7 +40,9 @@ class Ranks {
     const auto store = meet(environment, kTimeout_s).store;
     const int rank = environment.rank;
     const int size = environment.world;
-    ring_ = make_ring_transport(store, rank, size, "ring", kTimeout_s);
+    GroupMeeting group{store, rank, {}, kTimeout_s};
+    for (int other = 0; other < size; ++other) group.members.push_back(other);
+    ring_ = make_ring_transport(group, "ring");
     gloo_ = make_gloo_transport(store, rank, size, "peer", kTimeout_s, true, "");
     control_ = make_gloo_transport(store, rank, size, "control", kTimeout_s, true, "");
   }

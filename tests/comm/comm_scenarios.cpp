@@ -10,43 +10,18 @@
 
 #include <csignal>
 #include <cstdio>
-#include <thread>
 
-#include "comm/comm.h"
+#include "comm/comm_world.h"
 #include "comm/link_probe.h"
+#include "comm/meeting_port.h"
 #include "comm/replica_hash.h"
 #include "core/clock.h"
 #include "core/fault.h"
-#include "support/rank_scenarios.h"
 
 using namespace isobar;
 using namespace isobar::testing;
 
 namespace {
-
-using Words = std::vector<std::string>;
-
-CommConfig config_of(const Words& words, double timeout_s = 20) {
-  CommConfig out;
-  out.backend = words.empty() ? "gloo" : words[0];
-  out.timeout_s = timeout_s;
-  return out;
-}
-
-Comm world(const Words& words, double timeout_s = 20) {
-  at::set_num_threads(1);
-  return {read_rank_environment(), config_of(words, timeout_s), false};
-}
-
-void require(bool holds, const std::string& what) {
-  if (!holds) throw Error("it is not so: " + what, "scenario", "", Exit::failed);
-}
-
-bool all_are(const at::Tensor& tensor, double value) {
-  return at::equal(tensor, at::full_like(tensor, value));
-}
-
-void sleep_s(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
 const AddScenario sums{"sums", [](const Words& words) {
                          Comm comm = world(words);
@@ -185,13 +160,15 @@ const AddScenario faulty{"faulty", [](const Words& words) {
                          }};
 
 /// Rank 1 goes missing; words: backend, how ("sleeps", "killed", "throws", "leaves"), where ("payload",
-/// "control", "async").
+/// "control", "async", "unchecked",
+/// "subgroup").
 const AddScenario missing{
     "missing", [](const Words& words) {
       signal(SIGTERM, SIG_IGN);  // so that they end by what Comm says, not by the launcher
       Comm comm = world(words, 2);
       const at::Tensor values = at::ones({1 << 16});
       comm.all_reduce(values, Reduce::sum, "first").wait();
+      Comm part = comm.group(comm.size() == 4 ? std::vector<int>{3, 2, 1, 0} : std::vector<int>{0}, "back");
       comm.begin_step(0);
       const std::string &how = words.at(1), &where = words.at(2);
       if (comm.rank() == 1) {
@@ -204,7 +181,13 @@ const AddScenario missing{
       }
       const std::int64_t begin_us = steady_us();
       try {
-        if (where == "control") {
+        if (where == "unchecked") {
+          for (int step = 1; step < 5; ++step) comm.begin_step(step);
+          comm.all_reduce(values, Reduce::sum, "bucket 3").wait();
+        } else if (where == "subgroup") {
+          for (int step = 1; step < 5; ++step) comm.begin_step(step);
+          part.all_reduce(values, Reduce::sum, "bucket 3").wait();
+        } else if (where == "control") {
           comm.barrier("the end of it");
         } else if (where == "async") {
           Work one = comm.all_reduce(values, Reduce::sum, "bucket 3");
@@ -216,12 +199,9 @@ const AddScenario missing{
         }
       } catch (const Error&) {
         std::printf("after %.2f s\n", static_cast<double>(steady_us() - begin_us) * 1e-6);
-        require(comm.is_broken(), "it is broken");
-        try {
-          comm.barrier("again");
-        } catch (const Error&) {
-          throw;
-        }
+        Comm& broken = where == "subgroup" ? part : comm;
+        require(broken.is_broken() && broken.followed() && comm.followed(), "it is broken, by others");
+        broken.barrier("again");
       }
       return 0;
     }};
@@ -363,7 +343,16 @@ const AddScenario over_tcp{"over_tcp", [](const Words& words) {
                                sleep_s(20);
                                return 0;
                              }
+                             if (odd == "deaf" && environment.rank == 0) {
+                               listen_on(environment.address, environment.port);
+                               sleep_s(20);
+                               return 0;
+                             }
                              Comm comm(environment, config_of({"gloo"}, 3), false);
+                             if (odd == "stopped") {
+                               if (environment.rank == 0) kill(getpid(), SIGSTOP);
+                               comm.barrier("the end of it");
+                             }
                              const at::Tensor values = at::ones({100});
                              comm.all_reduce(values, Reduce::sum, "values").wait();
                              return all_are(values, comm.size()) ? 0 : 1;

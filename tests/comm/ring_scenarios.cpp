@@ -26,11 +26,13 @@ constexpr std::int64_t kTimeout_us = 30'000'000;
 struct World {
   World() {
     at::set_num_threads(1);
-    ring = make_ring_transport(store, environment.rank, environment.world, "ring", kTimeout_s);
+    for (int rank = 0; rank < environment.world; ++rank) group.members.push_back(rank);
+    ring = make_ring_transport(group, "ring");
     gloo = make_gloo_transport(store, environment.rank, environment.world, "gloo", kTimeout_s, true, "");
   }
   RankEnvironment environment = read_rank_environment();
   c10::intrusive_ptr<c10d::Store> store = meet(environment, kTimeout_s).store;
+  GroupMeeting group{store, environment.rank, {}, kTimeout_s};
   std::unique_ptr<Transport> ring;
   std::unique_ptr<Transport> gloo;
 };
@@ -119,9 +121,8 @@ int lose_a_rank(const std::vector<std::string>&) {
 int follow_formula(const std::vector<std::string>& words) {
   World world;
   const Link link = link_of(std::stod(words.at(0)), std::stod(words.at(1)));
-  const auto linked = make_linked_transport(
-      make_ring_transport(world.store, world.ring->rank(), world.ring->size(), "inner", kTimeout_s), link,
-      world.store, "link", kTimeout_s);
+  const auto linked =
+      make_linked_transport(make_ring_transport(world.group, "inner"), link, world.group, "link");
   constexpr int kCalls = 6;
   const at::Tensor values = at::zeros({100'000}, at::kFloat);
   const double expected_us = kCalls * ring_all_reduce_us(link, linked->size(), 400'000);
@@ -150,9 +151,8 @@ int follow_formula(const std::vector<std::string>& words) {
 int agree_on_ends(const std::vector<std::string>&) {
   World world;
   const int size = world.ring->size();
-  const auto linked =
-      make_linked_transport(make_ring_transport(world.store, world.ring->rank(), size, "inner", kTimeout_s),
-                            link_of(20'000, 1), world.store, "link", kTimeout_s);
+  const auto linked = make_linked_transport(make_ring_transport(world.group, "inner"), link_of(20'000, 1),
+                                            world.group, "link");
   const at::Tensor whole = at::zeros({std::int64_t{600} * size}, at::kFloat);
   const at::Tensor part = at::zeros({600}, at::kFloat);
   std::this_thread::sleep_for(std::chrono::milliseconds(3 * world.ring->rank()));

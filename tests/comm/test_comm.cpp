@@ -1,30 +1,10 @@
 #include <catch2/catch.hpp>
 
+#include "comm/comm_runs.h"
 #include "core/text.h"
-#include "support/errors.h"
-#include "support/rank_scenarios.h"
 
 using namespace isobar;
 using namespace isobar::testing;
-
-namespace {
-
-RanksEnded run(int ranks, std::vector<std::string> words, double deadline_s = 60) {
-  return run_scenario("comm_scenarios", ranks, std::move(words), deadline_s);
-}
-
-void passes(int ranks, const std::vector<std::string>& words) {
-  const RanksEnded ended = run(ranks, words);
-  INFO(join(words, " ") << "\n" << said(ended));
-  CHECK(ended.code == 0);
-  CHECK_FALSE(ended.timed_out);
-}
-
-const std::string& errors_of(const RanksEnded& ended, int rank) {
-  return ended.ranks[static_cast<std::size_t>(rank)].errors;
-}
-
-}  // namespace
 
 TEST_CASE("an all-reduce gives every rank the sum") {
   const std::string backend = GENERATE("gloo", "ring", "auto");
@@ -125,6 +105,19 @@ TEST_CASE("who does not come is named, with what it does") {
   double waited_s = 0;
   REQUIRE(std::sscanf(ended.ranks[0].output.c_str(), "after %lf s", &waited_s) == 1);
   CHECK(waited_s < 2 + 2);
+}
+
+TEST_CASE("all that wait name the one that stands still, whoever gave up first") {
+  const std::string backend = GENERATE("gloo", "ring");
+  const std::string where = GENERATE("unchecked", "subgroup");
+  const RanksEnded ended = run(4, {"missing", backend, "stopped", where}, 30);
+  INFO(said(ended));
+  CHECK_FALSE(ended.timed_out);
+  CHECK(ended.first == 1);
+  for (const int rank : {0, 2, 3}) {
+    CHECK_THAT(errors_of(ended, rank), says("waited 2") && says("all_reduce sum f32[65536] bucket 3"));
+    CHECK_THAT(errors_of(ended, rank), says("Missing: 1, ") && says("its process is stopped"));
+  }
 }
 
 TEST_CASE("a rank that is gone is named as the one that ended first") {

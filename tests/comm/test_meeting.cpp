@@ -135,6 +135,28 @@ TEST_CASE("a store that nobody serves is told") {
   CHECK_THAT(ended.ranks[1].errors, says("nobody listens there"));
 }
 
+TEST_CASE("a store whose server does not answer is told") {
+  const Port port(false);
+  double seconds = 0;
+  const RanksEnded ended = over_tcp(2, port.number, "deaf", &seconds);
+  INFO(said(ended));
+  CHECK(ended.ranks[1].code == 1);
+  CHECK_THAT(ended.ranks[1].errors, says("rank 0, at which the ranks meet, does not answer"));
+  CHECK(seconds < 3 + 4);
+}
+
+TEST_CASE("the rank that serves the store stands still, and the others end in time and name it") {
+  const Port port(false);
+  double seconds = 0;
+  const RanksEnded ended = over_tcp(2, port.number, "stopped", &seconds);
+  INFO(said(ended));
+  CHECK_FALSE(ended.timed_out);
+  CHECK(ended.ranks[1].code == 1);
+  CHECK_THAT(ended.ranks[1].errors, says("waited 3") && says("for the end of it"));
+  CHECK_THAT(ended.ranks[1].errors, says("Arrived: 1. No word from: 0."));
+  CHECK(seconds < 3 + 4);
+}
+
 namespace {
 
 void launch_pairs(int pairs) {

@@ -54,6 +54,11 @@ int say(const Words& words) {  // say LINES: whole lines and one that has no end
   return 0;
 }
 
+int flood(const Words& words) {  // flood FOLDER: leaves its number there and talks for ever
+  write_file_whole(std::filesystem::path(words[0]) / std::to_string(rank_here()), std::to_string(getpid()));
+  for (;;) std::printf("%s\n", std::string(200, 'x').c_str());
+}
+
 int die(const Words& words) {  // die RANK SIGNAL: the others wait
   if (rank_here() == std::stoi(words[0])) {
     pause_ms(200);
@@ -131,6 +136,7 @@ int environment(const Words&) {
 int main(int argc, char** argv) {
   const std::map<std::string, std::function<int(const Words&)>> actions = {{"launch", launch},
                                                                            {"say", say},
+                                                                           {"flood", flood},
                                                                            {"die", die},
                                                                            {"deaf", deaf},
                                                                            {"stand_still", stand_still},

@@ -1,5 +1,9 @@
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <sstream>
@@ -8,6 +12,7 @@
 #include "core/files.h"
 #include "launch/rank_launcher.h"
 #include "launch/rank_output.h"
+#include "launch/spawn.h"
 #include "support/errors.h"
 #include "support/process.h"
 #include "support/temp_folder.h"
@@ -123,8 +128,38 @@ TEST_CASE("a signal reaches every rank once, and their code is that of all") {
 TEST_CASE("a second Ctrl-C ends all, whatever they do") {
   const ProcessResult result =
       launch(2, {"stubborn"}, {.interrupt_after_ms = 500, .times = 2, .pause_ms = 400});
-  CHECK(result.code == 137);
-  CHECK_THAT(result.out, says("first -1 asked 2"));
+  CHECK(result.code == 130);
+  CHECK_THAT(result.out, says("ended 130 first -1 asked 2 codes 137 137"));
+}
+
+TEST_CASE("a launcher whose output nobody reads hears a request to stop, and its ranks end") {
+  const TempFolder folder;
+  std::array<int, 2> ends{};
+  REQUIRE(pipe2(ends.data(), O_CLOEXEC) == 0);
+  const FileDescriptor read_end(ends[0]);
+  FileDescriptor write_end(ends[1]);
+  const pid_t launcher =
+      spawn({ISOBAR_RANKED, "launch", "2", "flood", folder.path().string()}, {.output = write_end.number()});
+  write_end.close();
+  std::this_thread::sleep_for(std::chrono::milliseconds(800));
+  kill(launcher, SIGTERM);
+  for (const char* const rank : {"0", "1"}) CHECK(is_gone(std::stoi(read_text_file(folder / rank, 100))));
+  std::string said;
+  std::array<char, 4096> piece{};
+  for (ssize_t got = 0; (got = read(read_end.number(), piece.data(), piece.size())) > 0;)
+    said.append(piece.data(), static_cast<std::size_t>(got));
+  int status = 0;
+  REQUIRE(waitpid(launcher, &status, 0) == launcher);
+  CHECK_THAT(said, says("[0] xxx") && says("first -1 asked 15 codes 143 143"));
+}
+
+TEST_CASE("ranks that do not meet at a file leave no link behind") {
+  const TempFolder folder;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  show_run_folder("", folder / "run of this test");
+  std::filesystem::current_path(before);
+  CHECK(std::filesystem::is_empty(folder.path()));
 }
 
 TEST_CASE("a deadline ends all") {

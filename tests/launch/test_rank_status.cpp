@@ -7,6 +7,7 @@
 
 #include "core/clock.h"
 #include "core/files.h"
+#include "core/machine.h"
 #include "launch/rank_status.h"
 #include "support/temp_folder.h"
 
@@ -25,16 +26,39 @@ TEST_CASE("what a rank says of itself is read back") {
   slot.stage(12, "forward");
   CHECK(place_text(*read_rank_status(folder.path(), 3)) == "step 13, stage forward");
   slot.enter(37, "all_reduce f32[1024] bucket 3");
-  CHECK(slot.is_in_collective());
+  CHECK(read_rank_status(folder.path(), 3)->phase == RankPhase::in_collective);
   CHECK(place_text(*read_rank_status(folder.path(), 3)) ==
         "step 13, collective 37: all_reduce f32[1024] bucket 3");
   slot.leave();
-  CHECK_FALSE(slot.is_in_collective());
+  CHECK(read_rank_status(folder.path(), 3)->phase == RankPhase::working);
   slot.enter(-1, std::string(500, 'x').c_str());
   CHECK(read_rank_status(folder.path(), 3)->what.size() == 95);
+  slot.enter(12, "waited for later than it was started");
+  said = read_rank_status(folder.path(), 3);
+  CHECK(said->collective == 12);
+  CHECK(said->reached == 37);
+  CHECK(said->exchange == -1);
+  slot.begin_exchange(4);
+  CHECK(read_rank_status(folder.path(), 3)->exchange == 4);
   slot.end(RankPhase::failed);
   CHECK(read_rank_status(folder.path(), 3)->phase == RankPhase::failed);
   CHECK_FALSE(read_rank_status(folder.path(), 2));
+}
+
+TEST_CASE("a page says of which launch it is, and another view of processes is asked for nothing") {
+  const TempFolder folder;
+  StatusSlot slot(folder.path(), 0);
+  CHECK(read_rank_status(folder.path(), 0)->launch == 0);
+  slot.join(77);
+  CHECK(read_rank_status(folder.path(), 0)->launch == 77);
+  CHECK(read_rank_status(folder.path(), 0)->process == RankProcess::runs);
+  const auto file = status_file(folder.path(), 0);
+  std::string bytes = read_text_file(file, 10'000);
+  const std::size_t view = bytes.find(process_view());
+  REQUIRE(view != std::string::npos);
+  bytes[view] = bytes[view] == '0' ? '1' : '0';
+  write_file_whole(file, std::string_view(bytes));
+  CHECK(read_rank_status(folder.path(), 0)->process == RankProcess::unknown);
 }
 
 TEST_CASE("a page that is torn, cut or another's is refused") {

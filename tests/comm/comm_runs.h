@@ -1,0 +1,29 @@
+#pragma once
+// Starting the scenarios of Comm.
+#include <catch2/catch.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/text.h"
+#include "support/errors.h"
+#include "support/rank_scenarios.h"
+
+namespace isobar::testing {
+
+inline RanksEnded run(int ranks, std::vector<std::string> words, double deadline_s = 60) {
+  return run_scenario("comm_scenarios", ranks, std::move(words), deadline_s);
+}
+
+inline void passes(int ranks, const std::vector<std::string>& words) {
+  const RanksEnded ended = run(ranks, words);
+  INFO(join(words, " ") << "\n" << said(ended));
+  CHECK(ended.code == 0);
+  CHECK_FALSE(ended.timed_out);
+}
+
+inline const std::string& errors_of(const RanksEnded& ended, int rank) {
+  return ended.ranks[static_cast<std::size_t>(rank)].errors;
+}
+
+}  // namespace isobar::testing

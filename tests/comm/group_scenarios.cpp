@@ -1,0 +1,181 @@
+// Ranks of Comm in groups, and what they know of each other; the tests start these as processes.
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <functional>
+
+#include "comm/comm_world.h"
+#include "launch/mesh.h"
+#include "launch/rank_status.h"
+
+using namespace isobar;
+using namespace isobar::testing;
+
+namespace {
+
+/// Rank 1 has waited for an exchange of the same name before it stands still in front of this one.
+const AddScenario stale{"stale", [](const Words& words) {
+                          signal(SIGTERM, SIG_IGN);
+                          Comm comm = world(words, 2);
+                          if (comm.rank() == 0) sleep_s(1);
+                          comm.barrier("checkpoint");
+                          if (comm.rank() == 1) kill(getpid(), SIGSTOP);
+                          comm.barrier("checkpoint");
+                          return 0;
+                        }};
+
+/// A group that was made before its world was told where spans and words go.
+const AddScenario told{
+    "told", [](const Words& words) {
+      Comm comm = world(words);
+      Comm pair = comm.part({{0, 1}}, "pair");
+      const auto folder = std::filesystem::path(read_rank_environment().meeting_file).parent_path() / "told";
+      std::filesystem::create_directories(folder);
+      StatusSlot status(folder, comm.rank());
+      comm.tell(nullptr, &status, folder);
+      const at::Tensor values = at::ones({8});
+      pair.all_reduce(values, Reduce::sum, "values").wait();
+      const auto said = [&] { return *read_rank_status(folder, comm.rank()); };
+      require(said().what == "group pair.0, collective 0: all_reduce sum f32[8] values",
+              "what the pair did: " + said().what);
+      require(said().reached == -1, "numbers of the world are its own");
+      Work first = comm.all_reduce(values, Reduce::sum, "first");
+      Work second = comm.all_reduce(values, Reduce::sum, "second");
+      first.wait();
+      require(said().collective == 0 && said().reached == 1, "it has come to both");
+      second.wait();
+      comm.barrier("end");
+      require(said().exchange > 0, "its exchanges count");
+      return 0;
+    }};
+
+/// All processes stand still for longer than comm.timeout_s in the middle of a wait, then go on.
+const AddScenario paused{"paused", [](const Words& words) {
+                           Comm comm = world(words, 3);
+                           const pid_t rank = getpid();
+                           const bool is_late = comm.rank() == 1;
+                           comm.barrier("start");
+                           if (fork() == 0) {
+                             usleep(300'000);
+                             kill(rank, SIGSTOP);
+                             usleep(is_late ? 4'300'000 : 4'000'000);
+                             kill(rank, SIGCONT);
+                             _exit(0);
+                           }
+                           if (is_late) sleep_s(0.6);
+                           const at::Tensor values = at::ones({1000});
+                           if (words.at(1) == "payload") comm.all_reduce(values, Reduce::max, "it").wait();
+                           comm.barrier("end");
+                           return 0;
+                         }};
+
+const AddScenario same_name{
+    "same_name", [](const Words& words) {
+      Comm comm = world(words);
+      for (const std::vector<int>& ranks : std::vector<std::vector<int>>{{0, 1}, {0, 1}, {0, 2}, {0, 2, 1}}) {
+        Comm pair = comm.group(ranks, "pair");
+        if (!pair.is_member()) continue;
+        at::Tensor values = at::ones({10});
+        pair.all_reduce(values, Reduce::sum, "values").wait();
+        require(all_are(values, pair.size()), "the sum of the group");
+        pair.barrier("end");
+      }
+      return 0;
+    }};
+
+/// Who is no member is refused, whatever it calls.
+const AddScenario outside{"outside", [](const Words& words) {
+                            Comm comm = world(words);
+                            Comm first = comm.group({0}, "first");
+                            if (comm.rank() == 0) return 0;
+                            const std::vector<std::function<void()>> calls = {
+                                [&] { first.barrier("it"); },
+                                [&] { first.all_gather_text("mine", "it"); },
+                                [&] { first.all_gather_numbers(1, "it"); },
+                                [&] { first.check_same("things", "mine"); },
+                                [&] { first.start_max(1, "it"); },
+                                [&] { first.broadcast(at::ones({1}), 0, "it"); }};
+                            for (const auto& call : calls) {
+                              try {
+                                call();
+                                return 1;
+                              } catch (const Error& error) {
+                                std::printf("%s\n", error.text().c_str());
+                              }
+                            }
+                            return 0;
+                          }};
+
+/// Rank 1 brings what no transport takes.
+const AddScenario no_start{"no_start", [](const Words& words) {
+                             signal(SIGTERM, SIG_IGN);
+                             Comm comm = world(words, 5);
+                             const at::Device place = comm.rank() == 1 ? at::kMeta : at::kCPU;
+                             comm.all_reduce(at::ones({8}, at::device(place)), Reduce::sum, "it").wait();
+                             return 0;
+                           }};
+
+/// Ranks that differ behind everything that one message holds.
+const AddScenario many_groups{"many_groups", [](const Words& words) {
+                                Comm comm = world(words);
+                                std::vector<std::vector<int>> groups;
+                                for (int i = 0; i < comm.size(); ++i) groups.push_back({i});
+                                if (comm.rank() == 1) groups.back() = {};
+                                if (comm.rank() == 1) groups.pop_back();
+                                comm.part(groups, std::string(300, 'n'));
+                                return 0;
+                              }};
+
+const AddScenario mesh{"mesh", [](const Words& words) {
+                         Comm comm = world(words);
+                         const Mesh mesh("tp-dp", {.tp = 2, .dp = 2}, comm.size());
+                         for (const std::string axis : {"tp", "dp"}) {
+                           Comm part = comm.part(mesh.groups(axis), axis);
+                           require(part.members() == mesh.group_of(comm.rank(), axis),
+                                   "the ranks of " + axis);
+                           require(part.rank() == mesh.coordinate(comm.rank(), axis), "a place on " + axis);
+                           at::Tensor values = at::full({100}, comm.rank(), at::kFloat);
+                           part.all_reduce(values, Reduce::sum, "values").wait();
+                           const int sum = part.members()[0] + part.members()[1];
+                           require(all_are(values, sum), "the sum on " + axis);
+                         }
+                         return 0;
+                       }};
+
+/// Rank 1 has another setting; words: backend, key, value.
+const AddScenario other_setting{"other_setting", [](const Words& words) {
+                                  at::set_num_threads(1);
+                                  CommConfig config = config_of(words);
+                                  const RankEnvironment environment = read_rank_environment();
+                                  if (environment.rank == 1 && words.at(1) == "backend")
+                                    config.backend = words.at(2);
+                                  if (environment.rank == 1 && words.at(1) == "latency")
+                                    config.link.latency_us = std::stod(words.at(2));
+                                  Comm comm(environment, config, false);
+                                  return 0;
+                                }};
+
+/// The folder holds what an earlier launch left: rank 1 failed there.
+const AddScenario old_pages{
+    "old_pages", [](const Words& words) {
+      signal(SIGTERM, SIG_IGN);
+      Comm comm = world(words, 2);
+      const auto folder = std::filesystem::path(read_rank_environment().meeting_file).parent_path() / "old";
+      std::filesystem::create_directories(folder);
+      StatusSlot status(folder, comm.rank());
+      if (comm.rank() == 1) {
+        status.join(1);
+        status.end(RankPhase::failed);
+      } else {
+        comm.tell(nullptr, &status, folder);
+      }
+      comm.barrier("start");
+      if (comm.rank() == 1) sleep_s(4);
+      comm.barrier("end");
+      return 0;
+    }};
+
+}  // namespace
