@@ -138,8 +138,11 @@ bool CommCore::strikes(const Collective& job) {
   const FaultSetting& fault = fault_setting();
   const bool is_ours = fault.fault == Fault::other_shape || fault.fault == Fault::other_order ||
                        fault.fault == Fault::extra_collective;
-  if (!is_ours || !is_counted || shared->step != fault.step || struck_step_ == shared->step ||
-      world_rank() != fault.rank || size() == 1 || job.op != Op::all_reduce)
+  // An order takes two: of a step with one message nothing comes, and the next one is struck.
+  const bool due = fault.fault == Fault::other_order ? shared->step >= fault.step && !swapped_
+                                                     : shared->step == fault.step;
+  if (!is_ours || !is_counted || !due || struck_step_ == shared->step || world_rank() != fault.rank ||
+      size() == 1 || job.op != Op::all_reduce)
     return false;
   struck_step_ = shared->step;
   return true;
@@ -156,6 +159,7 @@ Work CommCore::start(Collective job) {
   check_collective(job, size());
   if (held_) {
     const std::shared_ptr<Pending> held = std::exchange(held_, nullptr);
+    swapped_ = true;
     Work out = launch(job);
     static_cast<Held&>(*held).start();
     return out;

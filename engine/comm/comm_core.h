@@ -165,6 +165,7 @@ class CommCore : public std::enable_shared_from_this<CommCore> {
   std::int64_t next_ = 0;
   std::int64_t next_exchange_ = 0;
   std::int64_t struck_step_ = -1;  ///< the step in which the fault was made
+  bool swapped_ = false;           ///< the fault other_order has struck
   std::shared_ptr<Pending> held_;  ///< of the fault other_order: it starts behind the next one
   std::mutex mutex_;               ///< of failure_
   std::exception_ptr failure_;

@@ -113,6 +113,20 @@ TEST_CASE("a rank that is killed is named with its step and place; the others fo
   CHECK(count_steps(run, 0) >= 6);
 }
 
+TEST_CASE("two messages in another order are refused in the first step that has two, and named") {
+  const TempFolder folder;
+  const ProcessResult result = run_ranks(
+      2, folder / "run",
+      {"train.steps=6", "run.fault=other_order", "comm.bucket_mb=0.25", "comm.first_bucket_mb=0.25"});
+  INFO(result.out << result.err);
+  CHECK(result.code == 1);
+  CHECK_THAT(result.err, says("ranks do not do the same, and nothing was sent") && says("bucket 0") &&
+                             says("bucket 1") && says("step 2"));
+  CHECK(run_ranks(2, folder / "none", {"run.fault=other_order", "comm.sync=at_end"}).code == 2);
+  CHECK(run_ranks(2, folder / "none", {"run.fault=lr_unscaled"}).code == 2);
+  CHECK(run_ranks(2, folder / "none", {"run.fault=sum_gradients", "comm.sync=none"}).code == 2);
+}
+
 TEST_CASE("gradients that overflow on one rank end all, in words that blame no rank's loss") {
   const TempFolder folder;
   const ProcessResult result =
