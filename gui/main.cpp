@@ -53,7 +53,7 @@ void choose(const Arguments& arguments, AppState& state) {
   const std::optional<View> view = view_of(arguments.panel);
   if (!view) {
     throw Error("there is no panel \"" + printable(arguments.panel, 40) + "\"", "--panel",
-                "watch, compare, maps, code, lesson, run");
+                "watch, compare, timeline, maps, code, lesson, run");
   }
   state.view = *view;
   if (*view == View::lesson || *view == View::run) state.side = *view;
@@ -74,7 +74,7 @@ int run(int argc, char** argv) {
                     "write a picture of the window to this PNG file and end");
   parser.add_option("--size", arguments.size, "size of the window, such as 1600x1000");
   parser.add_option("--panel", arguments.panel,
-                    "view to begin with: watch, compare, maps, code, lesson, run");
+                    "view to begin with: watch, compare, timeline, maps, code, lesson, run");
   parser.add_option("--theme", arguments.theme, "dark or light")->check(CLI::IsMember({"dark", "light"}));
   parser.add_option("--zoom", arguments.zoom, "size of the text, 1 = normal")->check(CLI::Range(0.6, 3.0));
   parser.add_option("--run", arguments.run, "run folder to show first");

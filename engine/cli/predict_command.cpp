@@ -168,7 +168,8 @@ StepForm form_of(const LessonInfo& lesson, const Config& config) {
                .depth = config.model.depth,
                .heads = config.model.heads};
   out.batch = config.train.global_batch;
-  out.precision = config.amp.mode == "auto" ? "tf32" : config.amp.mode;  // what auto is on a CUDA device
+  const std::string& mode = config.amp.mode;
+  out.precision = mode == "auto" ? "tf32" : mode == "mixed" ? "bf16" : mode;  // as on a CUDA device
   out.attention = config.model.attention;
   out.fused_adam = fused("fusion.adam", config.fusion.adam);
   out.fused_bias_gelu = fused("fusion.bias_gelu", config.fusion.bias_gelu);

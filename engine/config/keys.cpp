@@ -95,7 +95,7 @@ std::vector<Key> computing_keys(Config& c) {
       count("schedule.warmup_steps", c.schedule.warmup_steps, 0),
       text("schedule.lr_rule", c.schedule.lr_rule, {"none", "linear", "sqrt"}),
       count("schedule.base_batch", c.schedule.base_batch, 1, 1e9),
-      text("amp.mode", c.amp.mode, {"auto", "none", "tf32", "fp16", "bf16"}),
+      text("amp.mode", c.amp.mode, {"auto", "mixed", "none", "tf32", "fp16", "bf16"}),
       number("amp.init_scale", c.amp.init_scale, 0, 1e30, true, false),
       number("amp.growth", c.amp.growth, 1, 1e6, false, false),
       number("amp.backoff", c.amp.backoff, 0, 1, true, true),

@@ -94,8 +94,10 @@ void check_choice(const LessonInfo& lesson, const LoadedConfig& loaded, const fs
 void check_choices(const LessonInfo& lesson, const LoadedConfig& loaded, const fs::path& home) {
   const Config& config = loaded.config;
   check_choice(lesson, loaded, home, "loader.kind", config.loader.kind, &LessonInfo::loaders);
-  if (config.amp.mode != "auto")
-    check_choice(lesson, loaded, home, "amp.mode", config.amp.mode, &LessonInfo::precisions);
+  if (config.amp.mode != "auto") {
+    const std::string mode = config.amp.mode == "mixed" ? "bf16" : config.amp.mode;
+    check_choice(lesson, loaded, home, "amp.mode", mode, &LessonInfo::precisions);
+  }
   if (config.run.fault != "none")
     check_choice(lesson, loaded, home, "run.fault", config.run.fault, &LessonInfo::faults);
 }

@@ -46,6 +46,10 @@ PrecisionFacts precision_facts(c10::Device device) {
 }
 
 std::string choose_precision(const std::string& mode, const PrecisionFacts& facts) {
+  if (mode == "mixed") {
+    const bool has_bf16 = facts.is_cuda ? facts.major >= 8 : facts.cpu.amx_bf16 || facts.cpu.avx512_bf16;
+    return has_bf16 ? "bf16" : choose_precision("auto", facts);
+  }
   if (mode == "auto") return facts.is_cuda && facts.major >= 8 ? "tf32" : "none";
   if (facts.is_cuda) {
     check_cuda_capability(mode, facts);

@@ -19,7 +19,8 @@ struct PrecisionFacts {
 /// Of a device that is there; asks the CUDA plugin about a CUDA device.
 PrecisionFacts precision_facts(c10::Device device);
 
-/// "none" (fp32), "tf32", "fp16" or "bf16" for `mode`: "auto" means tf32 on CUDA and none on the CPU. What
+/// "none" (fp32), "tf32", "fp16" or "bf16" for `mode`: "auto" means tf32 on CUDA and none on the CPU; "mixed"
+/// means bf16 where the device has instructions for it, else what auto means. What
 /// the device cannot do is an Error (exit code 2): TF32 on a CPU; fp16 on a CPU without AVX512-FP16; bf16 and
 /// TF32 on CUDA before compute capability 8.0, fp16 before 5.3. bf16 on a CPU without instructions for it is
 /// slow, and no error.

@@ -23,6 +23,14 @@ TEST_CASE("auto is TF32 where it is, and fp32 elsewhere") {
   CHECK(choose_precision("auto", cuda(7, 5)) == "none");
 }
 
+TEST_CASE("mixed is bf16 where the device has instructions for it, and what auto is elsewhere") {
+  CHECK(choose_precision("mixed", cpu({})) == "none");
+  CHECK(choose_precision("mixed", cpu({.amx_bf16 = true})) == "bf16");
+  CHECK(choose_precision("mixed", cpu({.avx512_bf16 = true})) == "bf16");
+  CHECK(choose_precision("mixed", cuda(8, 0)) == "bf16");
+  CHECK(choose_precision("mixed", cuda(7, 5)) == "none");
+}
+
 TEST_CASE("a processor runs fp16 with the instructions for it only, bf16 always, TF32 never") {
   CHECK(choose_precision("none", cpu({})) == "none");
   CHECK(choose_precision("bf16", cpu({})) == "bf16");
