@@ -100,6 +100,8 @@ std::vector<std::string> wait_for_all(c10d::Store& store, const RankEnvironment&
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(waited_us < 1'000'000 ? 2 : 50));
   }
+  // The store ends with rank 0, and the others, who came later, have the same to say.
+  if (environment.rank == 0) std::this_thread::sleep_for(kGrace / 2);
   std::vector<int> came;
   for (int rank = 0; rank < environment.world; ++rank) {
     if (!words[static_cast<std::size_t>(rank)].empty()) came.push_back(rank);

@@ -350,6 +350,7 @@ const AddScenario over_tcp{"over_tcp", [](const Words& words) {
                              }
                              Comm comm(environment, config_of({"gloo"}, 3), false);
                              if (odd == "stopped") {
+                               comm.barrier("the beginning");
                                if (environment.rank == 0) kill(getpid(), SIGSTOP);
                                comm.barrier("the end of it");
                              }

@@ -63,7 +63,7 @@ TEST_CASE("ranks that do not do the same are told so before anything is sent") {
       {"type", "f32[1024] bucket 3", "rank 1: collective 0: all_reduce sum f64[1024] bucket 3"},
       {"op", "all_reduce sum f32[1024] bucket 3", "broadcast f32[1024] from rank 0 bucket 3"},
       {"order", "bucket 3", "bucket 4"},
-      {"group", "pair: [0, 1]", "pair: [1, 0]"},
+      {"group", "groups pair, number 1: rank 0: [0, 1]", "rank 1: [1, 0]"},
       {"extra", "f32[1024] bucket 3", "rank 1: collective 0: all_reduce sum f32[8] extra"}};
   for (const std::vector<std::string>& words : cases) {
     const RanksEnded ended = run(2, {"mutated", "gloo", words[0]});
@@ -115,7 +115,7 @@ TEST_CASE("all that wait name the one that stands still, whoever gave up first")
   CHECK_FALSE(ended.timed_out);
   CHECK(ended.first == 1);
   for (const int rank : {0, 2, 3}) {
-    CHECK_THAT(errors_of(ended, rank), says("waited 2") && says("all_reduce sum f32[65536] bucket 3"));
+    CHECK_THAT(errors_of(ended, rank), says("error: waited ") && says("all_reduce sum f32[65536] bucket 3"));
     CHECK_THAT(errors_of(ended, rank), says("Missing: 1, ") && says("its process is stopped"));
   }
 }
