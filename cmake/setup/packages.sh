@@ -74,14 +74,15 @@ package_sizes() {
 }
 
 install_packages() {
-  local names=$1 count=$2 pid done_count last=0
+  local names=$1 count=$2 pid before done_count last=0
   need_space / 1000000000 "the Debian packages"
+  before=$(grep -c '^Setting up' "$prefix/logs/apt.log" 2>/dev/null || true)  # the log goes on from one set-up to the next
   # shellcheck disable=SC2086
   apt_logged install --no-install-recommends $names &
   pid=$!
   while kill -0 "$pid" 2>/dev/null; do
     sleep 0.5
-    done_count=$(grep -c '^Setting up' "$prefix/logs/apt.log" || true)
+    done_count=$(($(grep -c '^Setting up' "$prefix/logs/apt.log" || true) - ${before:-0}))
     if [ -t 1 ] || [ "$done_count" -ge $((last + 40)) ]; then
       live "  packages: $done_count of ${count:-?} set up"
       last=$done_count
