@@ -137,10 +137,6 @@ void App::follow(const Data& data) {
   }
   if (chose_first_ || data.feed.runs->runs.empty()) return;
   chose_first_ = data.feed.first_look_done;
-  if (const auto named = data.feed.runs->find(state_.run);
-      named && project_.find(named->view.lesson) != nullptr) {
-    state_.lesson = named->view.lesson;
-  }
   if (!state_.run.empty()) return;
   const auto& runs = data.feed.runs->runs;
   const auto live =

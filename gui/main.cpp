@@ -1,10 +1,13 @@
 // The window: ./isobar gui [RUNS_DIR...]
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
 
 #include "analyse/run_files.h"
+#include "analyse/run_reader.h"
+#include "config/lesson.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
@@ -63,6 +66,10 @@ void choose(const Arguments& arguments, AppState& state) {
     if (run && state.run.empty()) state.run = place;
   }
   if (!arguments.run.empty()) state.run = arguments.run;
+  if (!is_run_folder(state.run)) return;
+  const std::string lesson = glance(state.run).lesson;
+  const std::vector<std::string> known = lesson_names(project_home());
+  if (std::find(known.begin(), known.end(), lesson) != known.end()) state.lesson = lesson;
 }
 
 int run(int argc, char** argv) {
