@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <sstream>
+#include <numeric>
+#include <optional>
 #include <utility>
 
+#include "comm/rank_words.h"
 #include "config/keys.h"
 #include "config/toml_text.h"
 #include "core/crc32c.h"
@@ -18,50 +20,23 @@
 namespace isobar {
 namespace {
 
-std::string ranks_text(const std::vector<int>& ranks) {
-  std::vector<std::string> names;
-  for (const int rank : ranks) names.push_back(std::to_string(rank));
-  return (ranks.size() == 1 ? "rank " : "ranks ") + join(names, ", ");
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> out;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) out.push_back(line);
-  return out;
-}
-
 std::pair<std::string, std::string> name_and_value(const std::string& line) {
   const std::size_t at = line.find(" = ");
-  if (at == std::string::npos) return {line.empty() ? "nothing" : line, "there"};
+  if (at == std::string::npos) return {line, "there"};
   return {line.substr(0, at), line.substr(at + 3)};
 }
 
 }  // namespace
 
 std::string first_difference(const std::vector<std::string>& texts) {
-  std::vector<std::vector<std::string>> all;
-  std::size_t most = 0;
-  for (const std::string& text : texts) {
-    all.push_back(lines_of(text));
-    most = std::max(most, all.back().size());
-  }
-  for (std::size_t i = 0; i < most; ++i) {
-    std::vector<std::pair<std::string, std::vector<int>>> kinds;  // a line, and the ranks that have it
-    for (std::size_t rank = 0; rank < all.size(); ++rank) {
-      const std::string line = i < all[rank].size() ? all[rank][i] : "";
-      auto found =
-          std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) { return kind.first == line; });
-      if (found == kinds.end()) found = kinds.insert(kinds.end(), {line, {}});
-      found->second.push_back(static_cast<int>(rank));
-    }
-    if (kinds.size() < 2) continue;
-    std::vector<std::string> parts;
-    for (const auto& [line, ranks] : kinds)
-      parts.push_back(printable(name_and_value(line).second, 80) + " on " + ranks_text(ranks));
-    return printable(name_and_value(kinds.front().first).first, 80) + " is " + join(parts, " and ");
-  }
-  return "";
+  std::vector<int> ranks(texts.size());
+  std::iota(ranks.begin(), ranks.end(), 0);
+  const std::optional<LineDifference> first = first_difference(texts, ranks);
+  if (!first) return "";
+  std::vector<std::string> parts;
+  for (const Side& side : first->sides)
+    parts.push_back(printable(name_and_value(side.text).second, 80) + " on " + ranks_text(side.ranks));
+  return printable(name_and_value(first->sides.front().text).first, 80) + " is " + join(parts, " and ");
 }
 
 void check_same_on_ranks(Comm& comm, std::string_view what, const std::string& lines) {
