@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/files.h"
+#include "launch/rank_status.h"
 #include "lessons/lesson_run.h"
 
 namespace isobar {
@@ -71,6 +72,15 @@ inline std::map<int, double> joint_losses(const std::filesystem::path& run_dir) 
 
 inline std::size_t count_steps(const std::filesystem::path& run_dir, int rank) {
   return of_kind(stream_of(run_dir, rank), "step").size();
+}
+
+/// Of the most ranks that these tests start.
+inline bool no_process_left(const std::filesystem::path& run_dir) {
+  for (int rank = 0; rank < 4; ++rank) {
+    const auto status = read_rank_status(run_dir, rank);
+    if (status && status->process == RankProcess::runs) return false;
+  }
+  return true;
 }
 
 }  // namespace isobar

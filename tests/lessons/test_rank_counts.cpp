@@ -1,12 +1,13 @@
 // What test_ranks.cpp shows once, many times over, with figures: whether a lost rank is always the one that
 // is named, how long the others take to end, and whether a stop at any moment leaves a run that goes on.
+#include <fmt/format.h>
 #include <signal.h>
 
-#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <random>
 
+#include "analyse/spread.h"
 #include "core/clock.h"
 #include "launch/rank_status.h"
 #include "lessons/rank_run.h"
@@ -24,11 +25,9 @@ int count(int usual) {
   return wanted == nullptr ? usual : std::atoi(wanted);
 }
 
-std::string median_and_most(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values.empty() ? "none"
-                        : "median " + std::to_string(values[values.size() / 2]) + ", most " +
-                              std::to_string(values.back()) + " of " + std::to_string(values.size());
+std::string median_and_most(const std::vector<double>& values) {
+  const Spread spread(values);
+  return fmt::format("median {:.3f}, most {:.3f} of {}", spread.median(), spread.most(), values.size());
 }
 
 struct Lost {
@@ -58,10 +57,7 @@ double struck_to_exit_s(const Lost& lost, int index) {
              << result.err);
   CHECK(result.code == (lost.fault == "kill_rank" ? 137 : 1));
   CHECK_THAT(result.err, says("error: rank " + std::to_string(lost.rank) + " failed first, "));
-  for (int rank = 0; rank < lost.ranks; ++rank) {
-    const std::optional<RankStatus> status = read_rank_status(run, rank);
-    CHECK((!status || status->process != RankProcess::runs));
-  }
+  CHECK(no_process_left(run));
   const std::optional<RankStatus> struck = read_rank_status(run, lost.rank);
   return struck ? static_cast<double>(end_ns - struck->since_ns) * 1e-9 : 0;
 }
