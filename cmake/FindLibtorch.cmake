@@ -74,9 +74,12 @@ set_target_properties(Libtorch::torch_cpu PROPERTIES IMPORTED_LOCATION ${Libtorc
 add_library(Libtorch::cpu INTERFACE IMPORTED)
 target_include_directories(Libtorch::cpu INTERFACE
   ${Libtorch_INCLUDE_DIR} ${Libtorch_INCLUDE_DIR}/torch/csrc/api/include)
+target_compile_definitions(Libtorch::cpu INTERFACE USE_DISTRIBUTED)
 # The wheel brings the headers of its own fmt but no library for them, and they come first in the search path.
-target_compile_definitions(Libtorch::cpu INTERFACE USE_DISTRIBUTED FMT_HEADER_ONLY=1)
-target_link_libraries(Libtorch::cpu INTERFACE Libtorch::torch_cpu Libtorch::c10)
+add_library(libtorch_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/libtorch/fmt.cpp)
+target_include_directories(libtorch_fmt SYSTEM PRIVATE ${Libtorch_INCLUDE_DIR})
+set_target_properties(libtorch_fmt PROPERTIES POSITION_INDEPENDENT_CODE ON)  # the CUDA plugin holds a copy
+target_link_libraries(Libtorch::cpu INTERFACE Libtorch::torch_cpu Libtorch::c10 libtorch_fmt)
 target_link_options(Libtorch::cpu INTERFACE LINKER:-rpath-link,${LIBTORCH_PREFIX}/nvidia/cu13/lib)
 
 find_path(Libtorch_GLOO_INCLUDE_DIR gloo/rendezvous/store.h)

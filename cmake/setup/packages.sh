@@ -1,7 +1,8 @@
 # Debian packages: what is missing, how large it is, and bringing it. Sourced by ./isobar.
 # shellcheck shell=bash
 
-# wanted_packages PART...: of the parts base, gui (the window) and display (a display in memory); default: $parts.
+# wanted_packages PART...: of the parts base, gui (the window), display (a display in memory) and slurm (a cluster for
+# tests); default: $parts.
 wanted_packages() {
   local part
   # shellcheck disable=SC2086,SC2048
@@ -24,7 +25,7 @@ as_root() {
 # parts_here: the parts that can be built and used now.
 parts_here() {
   local part here=base
-  for part in gui display; do
+  for part in gui display slurm; do
     if have_debian; then [ -z "$(missing_packages $part)" ] || continue; elif ! other_part_here $part; then continue; fi
     here="$here $part"
   done
@@ -35,6 +36,7 @@ parts_here() {
 other_part_here() {
   case $1 in
     gui) pkg-config --exists imgui glfw3 md4c freetype2 2>/dev/null ;;
+    slurm) return 0 ;;  # without it its tests say why they are skipped
     *) command -v Xvfb >/dev/null ;;
   esac
 }

@@ -96,12 +96,14 @@ std::optional<CommTimes> comm_times(const SpanTable& table) {
   const std::vector<bool> communicates = comm_tracks(table);
   const bool on_device = std::find(table.tracks.begin(), table.tracks.end(), "device") != table.tracks.end();
   const Clipped clipped(steady);
-  std::vector<Interval> moving, waiting, computing, backward;
+  std::vector<Interval> moving, waiting, computing, backward, blocking;
   CommTimes out;
   for (const SpanRow& span : table.spans) {
     const std::string& name = table.names[span.name];
     if (communicates[span.track]) {
       const bool moves = is_collective(name);
+      // The ranks of a model stand still for each other: that is no computing, whatever stage it is in.
+      if (table.tracks[span.track].starts_with("tp.")) clipped.add(span, blocking);
       if (!clipped.add(span, moves ? moving : waiting) || !moves) continue;
       ++out.calls;
       out.bytes += static_cast<double>(span.bytes);
@@ -116,8 +118,9 @@ std::optional<CommTimes> comm_times(const SpanTable& table) {
   all.insert(all.end(), waiting.begin(), waiting.end());
   moving = union_of(std::move(moving));
   waiting = union_of(std::move(waiting));
-  computing = union_of(std::move(computing));
-  backward = union_of(std::move(backward));
+  blocking = union_of(std::move(blocking));
+  computing = without(union_of(std::move(computing)), blocking);
+  backward = without(union_of(std::move(backward)), blocking);
   out.calls /= steps;
   out.bytes /= steps;
   out.total_us = static_cast<double>(length_of(moving)) / steps;

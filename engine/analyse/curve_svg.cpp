@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "analyse/nice_step.h"
+#include "analyse/svg.h"
 #include "core/error.h"
 #include "core/text.h"
 
@@ -22,22 +23,16 @@ class Picture {
   double y(double value) const { return kHeight - kBottom - value / most_y_ * (kHeight - kTop - kBottom); }
 
   void text(double at_x, double at_y, const std::string& words, const std::string& style) {
-    body_ +=
-        fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" {}>{}</text>\n", at_x, at_y, style, xml_escaped(words));
+    svg_.text(at_x, at_y, words, style);
   }
   void level(double value, const std::string& name, const std::string& dashes) {
-    body_ += fmt::format(
-        "<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#5b6470\" "
-        "stroke-width=\"1.5\" "
-        "stroke-dasharray=\"{}\"/>\n",
-        x(0), x(most_x_), y(value), y(value), dashes);
+    svg_.line(x(0), y(value), x(most_x_), y(value),
+              fmt::format("stroke=\"#5b6470\" stroke-width=\"1.5\" stroke-dasharray=\"{}\"", dashes));
     text(x(most_x_) + 8, y(value) + 4, fmt::format("{} {:.3f}", name, value), "fill=\"#5b6470\"");
   }
   void grid() {
     for (double value = 0; value <= most_y_ * 1.0001; value += nice_step(most_y_, 5)) {
-      body_ +=
-          fmt::format("<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#e3e6ea\"/>\n",
-                      x(0), x(most_x_), y(value), y(value));
+      svg_.line(x(0), y(value), x(most_x_), y(value), "stroke=\"#e3e6ea\"");
       text(x(0) - 8, y(value) + 4, fmt::format("{:.1f}", value), "fill=\"#5b6470\" text-anchor=\"end\"");
     }
     for (double value = 0; value <= most_x_ * 1.0001; value += nice_step(most_x_, 6)) {
@@ -46,31 +41,22 @@ class Picture {
     }
   }
   void curve(const std::vector<RunScores>& scores) {
-    std::string points;
+    std::vector<SvgPoint> points;
     for (const RunScores& at : scores) {
-      if (!std::isfinite(at.rmse)) continue;
-      points += fmt::format("{:.1f},{:.1f} ", x(static_cast<double>(at.step)), y(std::min(at.rmse, most_y_)));
+      if (std::isfinite(at.rmse))
+        points.push_back({x(static_cast<double>(at.step)), y(std::min(at.rmse, most_y_))});
     }
-    body_ +=
-        "<polyline fill=\"none\" stroke=\"#3b82f6\" stroke-width=\"2.5\" stroke-linejoin=\"round\" "
-        "points=\"" +
-        points + "\"/>\n";
+    svg_.polyline(points, "stroke=\"#3b82f6\" stroke-width=\"2.5\" stroke-linejoin=\"round\"");
     const RunScores& last = scores.back();
     text(x(static_cast<double>(last.step)) + 8, y(last.rmse) + 4, fmt::format("forecast {:.3f}", last.rmse),
          "fill=\"#1d4ed8\" font-weight=\"600\"");
   }
-  std::string svg() const {
-    return fmt::format(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
-        "font-family=\"Inter, system-ui, sans-serif\" font-size=\"12\">\n"
-        "<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n{2}</svg>\n",
-        kWidth, kHeight, body_);
-  }
+  std::string svg() const { return svg_.document(kWidth, kHeight); }
 
  private:
   double most_x_;
   double most_y_;
-  std::string body_;
+  Svg svg_;
 };
 
 }  // namespace

@@ -34,6 +34,8 @@ RankStep step_of(const Event& event) {
   out.comm_total_us = figure(event, "comm_total_us");
   out.comm_calls = figure(event, "comm_calls");
   out.wire_bytes = figure(event, "wire_bytes");
+  out.tp_calls = figure(event, "tp_calls");
+  out.tp_wire_bytes = figure(event, "tp_wire_bytes");
   out.waited_for = figure(event, "waited_for");
   out.waited_us = figure(event, "waited_us");
   for (std::size_t i = 0; i < kStages; ++i) out.stages_us[i] = figure(event, stage_names()[i] + "_us");

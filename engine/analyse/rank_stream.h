@@ -20,6 +20,8 @@ struct RankStep {
   double comm_total_us = -1;
   double comm_calls = -1;
   double wire_bytes = -1;
+  double tp_calls = -1;
+  double tp_wire_bytes = -1;
   double waited_for = -1;
   double waited_us = -1;
   std::array<double, kStages> stages_us{};

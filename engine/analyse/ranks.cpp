@@ -70,7 +70,7 @@ class Mean {
 };
 
 void add_means(const RankStream& stream, const Common& common, RankFigures& out) {
-  Mean step_us, comm_us, total_us, calls, bytes;
+  Mean step_us, comm_us, total_us, calls, bytes, tp_calls, tp_bytes;
   std::vector<Mean> stages(stage_names().size());
   double samples = 0;
   double time_us = 0;
@@ -81,6 +81,8 @@ void add_means(const RankStream& stream, const Common& common, RankFigures& out)
     total_us.add(step.comm_total_us);
     calls.add(step.comm_calls);
     bytes.add(step.wire_bytes);
+    tp_calls.add(step.tp_calls);
+    tp_bytes.add(step.tp_wire_bytes);
     for (std::size_t i = 0; i < stages.size(); ++i) stages[i].add(step.stages_us[i]);
     samples += step.samples;
     time_us += step.step_us;
@@ -90,6 +92,8 @@ void add_means(const RankStream& stream, const Common& common, RankFigures& out)
   out.comm_total_us = total_us.value();
   out.comm_calls = calls.value();
   out.wire_bytes = bytes.value();
+  out.tp_calls = tp_calls.value();
+  out.tp_wire_bytes = tp_bytes.value();
   if (time_us > 0 && std::isfinite(samples)) out.samples_per_s = samples / time_us * 1e6;
   for (std::size_t i = 0; i < stages.size(); ++i) {
     if (stages[i].value() >= 0) out.stages_us.emplace_back(stage_names()[i], stages[i].value());
@@ -233,15 +237,24 @@ void compare_waits(const std::vector<RankStream>& streams, const Common& common,
 }
 
 CommFigures comm_of(const RanksView& view, double overlap) {
-  Mean exposed, total, calls, bytes, rate;
+  Mean exposed, total, calls, bytes, rate, tp_calls, tp_bytes;
   for (const RankFigures& rank : view.ranks) {
     exposed.add(rank.comm_us);
     total.add(rank.comm_total_us);
     calls.add(rank.comm_calls);
     bytes.add(rank.wire_bytes);
+    tp_calls.add(rank.tp_calls);
+    tp_bytes.add(rank.tp_wire_bytes);
     if (rank.comm_total_us > 0 && rank.wire_bytes > 0) rate.add(rank.wire_bytes / rank.comm_total_us * 1e-3);
   }
-  return {exposed.value(), total.value(), calls.value(), bytes.value(), rate.value(), overlap};
+  return {.exposed_us = exposed.value(),
+          .total_us = total.value(),
+          .calls = calls.value(),
+          .wire_bytes = bytes.value(),
+          .busbw_gb_per_s = rate.value(),
+          .tp_calls = tp_calls.value(),
+          .tp_wire_bytes = tp_bytes.value(),
+          .overlap = overlap};
 }
 
 /// Where a rank is by its status slot, else by its stream.
@@ -286,14 +299,16 @@ double RanksView::samples_per_s() const {
   for (const RankFigures& rank : ranks) {
     if (rank.samples_per_s > 0) least = std::min(least, rank.samples_per_s);
   }
-  return std::isfinite(least) ? least * static_cast<double>(world) : 0;
+  return std::isfinite(least) ? least * static_cast<double>(replicas) : 0;
 }
 
 RanksView read_ranks(const fs::path& folder, std::uint64_t most_bytes) {
   RanksView view;
   const std::vector<int> found = ranks_in(folder);
-  view.world = glance(folder).summary.world;
+  const RunSummary summary = glance(folder).summary;
+  view.world = summary.world;
   if (!found.empty()) view.world = std::max<std::int64_t>(view.world, found.back() + 1);
+  view.replicas = summary.replicas == summary.world ? view.world : summary.replicas;
   const int count = static_cast<int>(std::min<std::int64_t>(view.world, kMostRanks));
   view.left_out = view.world - count;
   const std::uint64_t each = std::max<std::uint64_t>(8 << 10, most_bytes / static_cast<std::uint64_t>(count));

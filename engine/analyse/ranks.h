@@ -31,8 +31,10 @@ struct RankFigures {
   double comm_total_us = -1;  ///< time in which something was under way
   double comm_calls = -1;     ///< a step
   double wire_bytes = -1;     ///< that it sent, a step
-  double waits_us = -1;       ///< a step, for the rank that came last
-  std::int64_t last_in = 0;   ///< compared steps in which the others waited for it
+  double tp_calls = -1;       ///< of these the ones of layers that ranks share
+  double tp_wire_bytes = -1;
+  double waits_us = -1;      ///< a step, for the rank that came last
+  std::int64_t last_in = 0;  ///< compared steps in which the others waited for it
   std::vector<std::pair<std::string, double>> stages_us;  ///< in the order of a step
 
   double stage_us(const std::string& stage) const;  ///< -1 without it
@@ -65,11 +67,14 @@ struct CommFigures {
   double calls = -1;
   double wire_bytes = -1;
   double busbw_gb_per_s = -1;  ///< bytes sent over the time in which something was under way
+  double tp_calls = -1;        ///< of the calls and bytes those of layers that ranks share
+  double tp_wire_bytes = -1;
   double overlap = -1;  ///< share of the time communicating in which the rank computed too (from spans)
 };
 
 struct RanksView {
   std::int64_t world = 1;
+  std::int64_t replicas = 1;       ///< models that these hold
   std::vector<RankFigures> ranks;  ///< by rank, at most kMostRanks
   std::int64_t left_out = 0;       ///< ranks beyond
   std::int64_t steps = 0;          ///< that all compared ranks have, and that were compared

@@ -124,6 +124,10 @@ std::string comm_sentence(const RanksView& view) {
     if (comm.wire_bytes >= 0)
       out += fmt::format(", {} sent by a rank", human_bytes(static_cast<std::uint64_t>(comm.wire_bytes)));
   }
+  if (comm.tp_calls > 0 && comm.tp_wire_bytes >= 0) {
+    out += fmt::format(" ({:.6g} and {} of them in layers that ranks share)", comm.tp_calls,
+                       human_bytes(static_cast<std::uint64_t>(comm.tp_wire_bytes)));
+  }
   if (comm.busbw_gb_per_s >= 0) out += fmt::format("; bus {:.2f} GB/s", comm.busbw_gb_per_s);
   return out;
 }
@@ -168,6 +172,7 @@ std::string ranks_json(const RanksView& view) {
              {"busbw_gb_per_s", view.probe->busbw_gb_per_s}};
   }
   const Json out = {{"world", view.world},
+                    {"replicas", view.replicas},
                     {"hosts", view.hosts()},
                     {"steps", view.steps},
                     {"first_step", view.first_step},
@@ -180,6 +185,8 @@ std::string ranks_json(const RanksView& view) {
                       {"total_us", number_or_null(comm.total_us)},
                       {"calls", number_or_null(comm.calls)},
                       {"wire_bytes", number_or_null(comm.wire_bytes)},
+                      {"tp_calls", number_or_null(comm.tp_calls)},
+                      {"tp_wire_bytes", number_or_null(comm.tp_wire_bytes)},
                       {"busbw_gb_per_s", number_or_null(comm.busbw_gb_per_s)},
                       {"overlap", number_or_null(comm.overlap)}}},
                     {"probe", probe},

@@ -6,6 +6,7 @@
 #include "analyse/operators.h"
 #include "analyse/ranks.h"
 #include "analyse/run_files.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
@@ -86,7 +87,10 @@ bool RunReader::update() {
   }
   std::error_code code;
   if (const fs::path stream = RunFolder{folder_}.stream_file(0); fs::exists(stream, code)) {
-    builder_.judge(silence_s(stream));
+    // Once it was seen to grow, its age is known without a look at clocks of two machines.
+    if (!lines.empty() && has_read_) grown_us_ = steady_us();
+    has_read_ = has_read_ || lines.empty();
+    builder_.judge(grown_us_ > 0 ? static_cast<double>(steady_us() - grown_us_) * 1e-6 : silence_s(stream));
   }
   return !lines.empty();
 }
@@ -143,6 +147,16 @@ std::vector<fs::path> list_runs(const fs::path& runs) {
   return out;
 }
 
+namespace {
+
+Json memory_json(const RunView& view) {
+  Json out = {{"predicted_bytes", view.summary.predicted_bytes}, {"peak_bytes", view.summary.peak_bytes}};
+  for (const auto& [category, bytes] : view.memory) out[category + "_bytes"] = bytes;
+  return out;
+}
+
+}  // namespace
+
 std::string to_json(const RunReader& reader) {
   const RunView& view = reader.view();
   const RunSummary& summary = view.summary;
@@ -173,6 +187,7 @@ std::string to_json(const RunReader& reader) {
               {"point", view.point},
               {"repeat", view.repeat},
               {"world", summary.world},
+              {"replicas", summary.replicas},
               {"steps", summary.steps},
               {"wanted_steps", summary.wanted_steps},
               {"samples", summary.samples},
@@ -184,6 +199,7 @@ std::string to_json(const RunReader& reader) {
               {"step_us", summary.step_us},
               {"stages", stages},
               {"scores", scores}};
+  if (summary.predicted_bytes > 0) out["memory"] = memory_json(view);
   if (summary.scale > 0) {
     out["scale"] = summary.scale;
     out["skipped"] = summary.skipped;

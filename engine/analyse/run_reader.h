@@ -1,5 +1,6 @@
 #pragma once
 // A run as its folder tells it: live, finished, or dead.
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -35,6 +36,8 @@ class RunReader {
   RunSeries series_;
   bool keep_series_;
   int restarts_ = 0;
+  bool has_read_ = false;      ///< all that was there at first
+  std::int64_t grown_us_ = 0;  ///< when it was last seen to grow after that, on the steady clock
 };
 
 /// What a run says of itself, from the head and the tail of its stream: as good as reading all of it for a

@@ -144,7 +144,8 @@ void RunSeries::take(const Event& event) {
 void RunSeries::begin_attempt(const Event& event) {
   attempt_samples_ = event.number("attempt") >= 1 ? event.number("from_samples", -1) : -1;
   if (!std::isfinite(attempt_samples_)) attempt_samples_ = -1;
-  world_ = static_cast<double>(std::clamp<std::int64_t>(event.integer("world", 1), 1, 1'000'000));
+  const std::int64_t world = std::clamp<std::int64_t>(event.integer("world", 1), 1, 1'000'000);
+  replicas_ = static_cast<double>(std::clamp<std::int64_t>(event.integer("replicas", world), 1, world));
   if (attempt_samples_ >= 0) samples_ = attempt_samples_;
   attempt_begins_s_ = steps_.places.time_s.empty() ? 0 : steps_.places.time_s.back();
   attempt_is_new_ = true;
@@ -165,7 +166,7 @@ void RunSeries::take_step(const Event& event) {
     truncate(steps_, rows);
     truncate(evaluations_, rows_before(evaluations_.places, step + 0.5));
   }
-  const double batch = std::max(0.0, event.number("samples")) * world_;  // each rank has as many
+  const double batch = std::max(0.0, event.number("samples")) * replicas_;  // each model has as many
   // A recorded run leaves steps out; what they trained on counts.
   const double between = places.step.empty() || attempt_is_new_ ? 0 : step - places.step.back() - 1;
   if (between > 0 && std::isfinite(between * batch)) samples_ += between * batch;

@@ -86,7 +86,7 @@ class RunSeries {
   double steps_per_epoch_ = 0;
   double attempt_begins_s_ = 0;
   double samples_ = 0;
-  double world_ = 1;  ///< ranks of this attempt
+  double replicas_ = 1;  ///< models that train side by side
   double first_wall_s_ = 0;
   double attempt_samples_ = -1;  ///< trained on before this attempt, -1 = it does not say
   bool any_scalar_ = false;

@@ -19,6 +19,9 @@ constexpr std::int64_t kSchema = 1;
 constexpr std::int64_t kMostWorld = 1'000'000;
 constexpr double kSilence_s =
     180;  // a run of another machine that says nothing for so long is taken for dead
+constexpr double kClockSlack_s = 2;  // machines of one cluster keep time better than that
+
+constexpr std::size_t kMostCategories = 20;
 
 /// A total that a hostile stream cannot make overflow; `integer` gives at most this.
 std::int64_t sum_of(std::int64_t total, std::int64_t more) {
@@ -26,10 +29,10 @@ std::int64_t sum_of(std::int64_t total, std::int64_t more) {
   return std::clamp(total + more, -kMost, kMost);
 }
 
-/// A step says how many samples its rank trained on, and each rank has as many.
-std::int64_t samples_of_all(std::int64_t samples, std::int64_t world) {
+/// A step says how many samples its rank's model trained on, and each model has as many.
+std::int64_t samples_of_all(std::int64_t samples, std::int64_t models) {
   constexpr std::int64_t kMost = 9'000'000'000'000'000;
-  return std::clamp(samples, -kMost / world, kMost / world) * world;
+  return std::clamp(samples, -kMost / models, kMost / models) * models;
 }
 
 /// The channel of the first key "rmse_X".
@@ -116,6 +119,7 @@ void RunViewBuilder::take(const Event& event) {
   } else if (kind == "note") {
     take_operator(event);
     if (event.text("text") == "graph") take_graph(event);
+    if (event.text("text") == "memory") take_memory(event);
     if (event.find("steps_per_epoch") == nullptr) return;
     view_.steps_per_epoch = event.integer("steps_per_epoch");
     view_.summary.warm_up_steps =
@@ -166,6 +170,8 @@ void RunViewBuilder::take_run(const Event& event) {
   }
   view_.summary.wanted_steps = event.integer("wanted_steps");
   view_.summary.world = std::clamp<std::int64_t>(event.integer("world", 1), 1, kMostWorld);
+  view_.summary.replicas =
+      std::clamp<std::int64_t>(event.integer("replicas", view_.summary.world), 1, view_.summary.world);
   view_.summary.flops_per_sample = event.number("flops_per_sample");
   ended_ = false;  // a resumed run goes on behind the `end` of its attempt before
 }
@@ -177,11 +183,22 @@ void RunViewBuilder::take_graph(const Event& event) {
   forget_speed();
 }
 
+void RunViewBuilder::take_memory(const Event& event) {
+  view_.memory.clear();
+  constexpr std::string_view kUnit = "_bytes";
+  for (const EventField& field : event.fields()) {
+    if (!field.key.ends_with(kUnit) || field.key == "predicted_bytes") continue;
+    const std::int64_t bytes = event.integer(field.key);
+    if (bytes > 0 && view_.memory.size() < kMostCategories)
+      view_.memory.emplace_back(printable(field.key.substr(0, field.key.size() - kUnit.size()), 40), bytes);
+  }
+}
+
 void RunViewBuilder::take_step(const Event& event) {
   RunSummary& summary = view_.summary;
   const std::int64_t step = event.integer("step");
   summary.steps = step + 1;
-  const std::int64_t samples = samples_of_all(event.integer("samples"), summary.world);
+  const std::int64_t samples = samples_of_all(event.integer("samples"), summary.replicas);
   if (!partial_) summary.samples = sum_of(summary.samples, samples);
   summary.wall_s = earlier_wall_s_ + event.number("t_us") * 1e-6;
   view_.last_epoch = event.integer("epoch");
@@ -239,6 +256,8 @@ void RunViewBuilder::take_eval(const Event& event) {
   scores.climatology_rmse = event.number("climatology_rmse_" + scores.headline);
   scores.acc = event.number("acc_" + scores.headline);
   RunSummary& summary = view_.summary;
+  if (event.find("t_us") != nullptr) scores.wall_s = earlier_wall_s_ + event.number("t_us") * 1e-6;
+  if (!partial_) scores.samples = summary.samples;
   std::erase_if(view_.scores, [&](const RunScores& earlier) { return earlier.step == scores.step; });
   summary.steps = std::max(summary.steps, scores.step);
   summary.has_scores = !scores.headline.empty();
@@ -258,7 +277,7 @@ void RunViewBuilder::take_summary(const Event& event) {
   RunSummary& summary = view_.summary;
   summary.steps = event.integer("steps", summary.steps);
   // The summary of a rank that does not say how many there are is its own.
-  const std::int64_t more = event.find("world") == nullptr ? summary.world : 1;
+  const std::int64_t more = event.find("world") == nullptr ? summary.replicas : 1;
   if (event.find("samples") != nullptr) summary.samples = samples_of_all(event.integer("samples"), more);
   summary.wall_s = event.number("wall_us") * 1e-6;
   summary.has_losses = summary.measure.empty() && (summary.has_losses || event.find("loss") != nullptr);
@@ -275,6 +294,11 @@ void RunViewBuilder::take_summary(const Event& event) {
   summary.slots = event.integer("slots");
   summary.read_bytes = event.integer("read_bytes");
   summary.read_cpu_us = event.integer("read_cpu_us");
+  const auto bytes = [&](const char* key) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, event.integer(key)));
+  };
+  summary.predicted_bytes = bytes("predicted_bytes");
+  summary.peak_bytes = bytes("peak_bytes");
   std::vector<std::pair<std::string, double>> stages_us;
   for (const std::string& stage : stage_names()) {
     const EventField* const field = event.find(stage + "_us");
@@ -293,7 +317,8 @@ void RunViewBuilder::take_summary(const Event& event) {
 }
 
 void RunViewBuilder::judge(double silence_s) {
-  view_.age_s = silence_s;
+  view_.age_s = std::max(0.0, silence_s);
+  view_.clock_ahead_s = silence_s < -kClockSlack_s ? -silence_s : 0;
   if (ended_) return;
   if (!view_.provenance.empty()) {
     view_.state = RunState::done;

@@ -29,6 +29,8 @@ struct RunScores {
   double persistence_rmse = 0;
   double climatology_rmse = 0;  ///< 0 where there is none
   double acc = 0;
+  double wall_s = -1;         ///< from the beginning of the run to this score; -1 = not known
+  std::int64_t samples = -1;  ///< of all ranks, that it was trained on by then; -1 = not known
 };
 
 struct RunView {
@@ -53,8 +55,11 @@ struct RunView {
   std::int64_t steps_per_epoch = 0;  ///< 0 = not known
   std::vector<RunScores> scores;
   std::vector<std::string> channels;  ///< that are scored, in the order of the data set
+  std::vector<std::pair<std::string, std::uint64_t>>
+      memory;          ///< of a rank by category, in bytes, as predicted
   RunSummary summary;  ///< from the steps read so far; as the run itself said it once that is there
   double age_s = 0;    ///< since the stream last grew
+  double clock_ahead_s = 0;  ///< of what wrote the stream before the clock here, 0 = they agree
   std::int64_t unread_lines = 0;  ///< lines that are no events
 };
 
@@ -84,7 +89,8 @@ class RunViewBuilder {
   /// Says that events were left out: figures that need all of them stay unknown until the `summary` line.
   void skip();
 
-  /// Sets state and age by the clock and the process table; `silence_s` is how long ago the stream grew.
+  /// Sets state and age by the clock and the process table; `silence_s` is how long ago the stream grew. Below
+  /// zero, clocks differ: that is marked.
   void judge(double silence_s);
 
   RunView& view() { return view_; }
@@ -95,6 +101,7 @@ class RunViewBuilder {
   void take_run(const Event& event);
   void take_step(const Event& event);
   void take_graph(const Event& event);
+  void take_memory(const Event& event);
   void take_eval(const Event& event);
   void take_operator(const Event& event);
   void take_watched(const Event& event);

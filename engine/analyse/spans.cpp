@@ -32,8 +32,8 @@ std::pair<std::string, std::uint64_t> parts_of(const std::string& track) {
 }
 
 std::size_t place_among(const std::string& track) {
-  static constexpr std::array<std::string_view, 6> kFirst = {"loop",      "device",  "bucket.",
-                                                             "gradients", "weights", "upload"};
+  static constexpr std::array<std::string_view, 8> kFirst = {
+      "loop", "device", "tp.forward", "tp.backward", "bucket.", "gradients", "weights", "upload"};
   const std::string name = track.starts_with("bucket.") ? "bucket." : track;
   return static_cast<std::size_t>(std::find(kFirst.begin(), kFirst.end(), name) - kFirst.begin());
 }

@@ -31,15 +31,13 @@ struct LadderArguments {
 };
 
 [[noreturn]] void refuse_extra(const std::string& word) {
-  const std::string nearest = nearest_name(word, {"--repeats", "--preset", "--steps", "--set", "--config",
-                                                  "--lessons", "--ranks", "--list", "--json", "--help"});
   const bool is_lesson = fs::exists(project_home() / "lessons" / word / "lesson.toml");
   throw Error("unknown argument \"" + printable(word, 80) + "\"", "./isobar ladder",
-              is_lesson                             ? "some lessons only: --lessons " + word + ",..."
-              : word == "--trials"                  ? "here it is --repeats"
-              : word.find('=') != std::string::npos ? "a setting is: --set " + printable(word, 80)
-              : !nearest.empty()                    ? "did you mean " + nearest + "?"
-                                                    : "--help lists what there is");
+              is_lesson ? "some lessons only: --lessons " + word + ",..."
+              : word == "--trials"
+                  ? "here it is --repeats"
+                  : hint_for_extra(word, {"--repeats", "--preset", "--steps", "--set", "--config",
+                                          "--lessons", "--ranks", "--list", "--json", "--help"}));
 }
 
 LadderArguments parse(const std::vector<std::string>& words) {
@@ -66,23 +64,8 @@ LadderArguments parse(const std::vector<std::string>& words) {
   app.add_flag("--list", out.list, "the lessons in order, and nothing is run");
   app.add_flag("--json", measure.json, "one JSON object instead of the tables");
   app.footer("Every key, its default and what it means: lessons/base.toml");
-  try {
-    std::vector<std::string> reversed(words.rbegin(), words.rend());
-    app.parse(reversed);
-  } catch (const CLI::CallForHelp&) {
-    measure.help = true;
-    measure.help_text = app.help();
-    return out;
-  } catch (const CLI::ExtrasError&) {
-    refuse_extra(app.remaining().empty() ? "" : app.remaining().front());
-  } catch (const CLI::ConversionError& error) {
-    const std::string what = error.what();
-    throw Error("a whole number is wanted",
-                printable(what.substr(what.find("--") == std::string::npos ? 0 : what.find("--"))),
-                "for example  --repeats 3");
-  } catch (const CLI::ParseError& error) {
-    throw Error(printable(error.what()), "command line", "--help lists what there is");
-  }
+  parse_words(app, words, measure, refuse_extra, "--repeats 3");
+  if (measure.help) return out;
   checked_count(measure.repeats, kMostRepeats, "--repeats");
   if (steps->count() > 0) checked_count(out.steps, kMostSteps, "--steps");
   if (ranks->count() > 0) checked_count(measure.ranks, kMostLocalRanks, "--ranks");

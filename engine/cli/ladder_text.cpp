@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "analyse/wrapped.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -36,21 +37,12 @@ void print_rows(const std::vector<Row>& rows, std::size_t left) {
   }
 }
 
-/// A sentence over as many lines as it takes.
 void print_wrapped(const std::string& text) {
-  std::string line = "  ";
-  std::size_t begin = 0;
-  while (begin < text.size()) {
-    const std::size_t end = std::min(text.find(' ', begin), text.size());
-    const std::string word = text.substr(begin, end - begin);
-    if (line.size() > 4 && line.size() + 1 + word.size() > kColumns) {
-      std::puts(line.c_str());
-      line = "    ";
-    }
-    line += (line.find_first_not_of(' ') == std::string::npos ? "" : " ") + word;
-    begin = end + 1;
+  const char* indent = "  ";
+  for (const std::string& line : wrapped(text, kColumns - 4)) {
+    std::puts((indent + line).c_str());
+    indent = "    ";
   }
-  std::puts(line.c_str());
 }
 
 std::string ratio_text(const std::optional<SpeedUp>& speed) {

@@ -6,7 +6,9 @@
 #include "cli/quartet_command.h"
 #include "cli/record_command.h"
 #include "cli/run_command.h"
+#include "cli/scale_command.h"
 #include "cli/show_command.h"
+#include "cli/submit_command.h"
 #include "cli/sweep_command.h"
 #include "core/error.h"
 #include "core/text.h"
@@ -28,8 +30,11 @@ int dispatch(const std::vector<std::string>& arguments) {
   if (command == "predict") return predict_command(rest);
   if (command == "record") return record_command(rest);
   if (command == "ladder") return ladder_command(rest);
-  const std::string nearest = nearest_name(
-      command, {"run", "data", "ladder", "show", "runs", "quartet", "sweep", "predict", "record"});
+  if (command == "scale") return scale_command(rest);
+  if (command == "submit") return submit_command(rest);
+  const std::string nearest =
+      nearest_name(command, {"run", "data", "ladder", "show", "runs", "quartet", "sweep", "scale", "predict",
+                             "record", "submit"});
   throw Error("unknown command \"" + printable(command, 40) + "\"", "./isobar",
               nearest.empty() ? "./isobar help lists the commands" : "did you mean " + nearest + "?");
 }

@@ -50,8 +50,6 @@ std::vector<std::string> split_values(const std::string& text, const std::string
   return out;
 }
 
-std::string key_of(const std::string& setting) { return trimmed(setting.substr(0, setting.find('='))); }
-
 /// Whether a lesson takes one setting.
 bool takes(const std::string& lesson, const std::string& preset, const std::string& set) {
   Settings one;
@@ -68,6 +66,35 @@ bool takes(const std::string& lesson, const std::string& preset, const std::stri
 
 }  // namespace
 
+std::string key_of(const std::string& setting) { return trimmed(setting.substr(0, setting.find('='))); }
+
+std::string hint_for_extra(const std::string& word, const std::vector<std::string>& options) {
+  if (word.find('=') != std::string::npos && word.rfind('-', 0) != 0)
+    return "a setting is: --set " + printable(word, 80);
+  const std::string nearest = nearest_name(word, options);
+  return nearest.empty() ? "--help lists what there is" : "did you mean " + nearest + "?";
+}
+
+void parse_words(CLI::App& app, const std::vector<std::string>& words, MeasureArguments& out,
+                 const std::function<void(const std::string&)>& refuse_extra, const std::string& example) {
+  try {
+    std::vector<std::string> reversed(words.rbegin(), words.rend());
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    out.help = true;
+    out.help_text = app.help();
+  } catch (const CLI::ExtrasError&) {
+    refuse_extra(app.remaining().empty() ? "" : app.remaining().front());
+  } catch (const CLI::ConversionError& error) {  // "Could not convert: --steps = x"
+    const std::string what = error.what();
+    throw Error("a whole number is wanted",
+                printable(what.substr(what.find("--") == std::string::npos ? 0 : what.find("--"))),
+                "for example  " + example);
+  } catch (const CLI::ParseError& error) {
+    throw Error(printable(error.what()), "command line", "--help lists what there is");
+  }
+}
+
 void check_free(const std::string& setting, const std::string& command, bool whole) {
   const std::string key = key_of(setting);
   const auto refuse = [&](const std::string& hint) {
@@ -80,7 +107,7 @@ void check_free(const std::string& setting, const std::string& command, bool who
                               : "--steps N says how many are measured");
   }
   if (key != "run.measure") return;
-  if (command == "quartet" || whole) refuse("leave it out");
+  if (command != "sweep" || whole) refuse("leave it out");
   if (setting.find("none") != std::string::npos) refuse("--whole trains whole runs");
 }
 
@@ -107,15 +134,11 @@ namespace {
                                     "--ranks",  "--json",   "--help"};
   known.insert(known.end(), is_sweep ? std::initializer_list<std::string>{"--repeats", "--whole", "--one-off"}
                                      : std::initializer_list<std::string>{"--trials"});
-  const std::string nearest = nearest_name(first, known);
-  const bool is_key = first.find('=') != std::string::npos && first.rfind('-', 0) != 0;
   // Each has the other's word for how often.
   const bool is_other = first == (is_sweep ? "--trials" : "--repeats");
   throw Error("unknown argument \"" + printable(first, 80) + "\"", "command line",
-              is_key             ? "a setting is: --set " + printable(first, 80)
-              : is_other         ? std::string("here it is ") + (is_sweep ? "--repeats" : "--trials")
-              : !nearest.empty() ? "did you mean " + nearest + "?"
-                                 : "--help lists what there is");
+              is_other ? std::string("here it is ") + (is_sweep ? "--repeats" : "--trials")
+                       : hint_for_extra(first, known));
 }
 
 /// The words that are options, into `out`; axes of a sweep into `axes`.
@@ -147,22 +170,8 @@ void parse_options(const std::vector<std::string>& words, bool is_sweep, Measure
     app.add_flag("--whole", out.whole, "whole training with validation, instead of some steps");
   }
   app.footer("Every key, its default and what it means: lessons/base.toml");
-  try {
-    std::vector<std::string> reversed(words.rbegin(), words.rend());
-    app.parse(reversed);
-  } catch (const CLI::CallForHelp&) {
-    out.help = true;
-    out.help_text = app.help();
-  } catch (const CLI::ExtrasError&) {
-    refuse_extra(app.remaining().empty() ? "" : app.remaining().front(), is_sweep);
-  } catch (const CLI::ConversionError& error) {  // "Could not convert: --steps = x"
-    const std::string what = error.what();
-    throw Error("a whole number is wanted",
-                printable(what.substr(what.find("--") == std::string::npos ? 0 : what.find("--"))),
-                "for example  --steps 50");
-  } catch (const CLI::ParseError& error) {
-    throw Error(printable(error.what()), "command line", "--help lists what there is");
-  }
+  parse_words(
+      app, words, out, [&](const std::string& word) { refuse_extra(word, is_sweep); }, "--steps 50");
   if (ranks->count() > 0) checked_count(out.ranks, kMostLocalRanks, "--ranks");
   if (out.whole && steps->count() > 0)
     throw Error("--whole trains train.steps steps, and --steps is for measuring", "command line",

@@ -1,10 +1,15 @@
 #pragma once
 // The command lines of `quartet` and `sweep`: a lesson, its settings, and how much is measured.
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "config/config.h"
+
+namespace CLI {
+class App;
+}
 
 namespace isobar {
 
@@ -42,6 +47,17 @@ std::vector<SweepAxis> section_axes(const LessonInfo& lesson, const std::string&
 
 /// `ranks` (0 = not given) as a setting, before all others. Error (exit code 2) when it is set there too.
 void set_ranks(MeasureArguments& arguments);
+
+/// Parses `words` by `app`: a page that was asked for goes into `out`, a word that the app does not know to
+/// `refuse_extra`. Error (exit code 2) for anything else; `example` is said where no number was typed.
+void parse_words(CLI::App& app, const std::vector<std::string>& words, MeasureArguments& out,
+                 const std::function<void(const std::string&)>& refuse_extra, const std::string& example);
+
+/// The hint for a word that `command` does not know: its nearest option, or that it is a setting.
+std::string hint_for_extra(const std::string& word, const std::vector<std::string>& options);
+
+/// The key of a setting "key = value".
+std::string key_of(const std::string& setting);
 
 /// Refuses settings of keys that `command` sets itself (Error, exit code 2); `whole`: it trains whole runs.
 void check_free(const std::string& setting, const std::string& command, bool whole);

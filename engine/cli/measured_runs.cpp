@@ -77,7 +77,7 @@ MeasuredRuns::MeasuredRuns(MeasurePlan plan, std::vector<MeasuredPoint> points)
     configs_.push_back(
         load_config(project_home(), lesson, settings, preset_device_kind(settings, likely_device_kind)));
     Config& config = configs_.back().config;
-    if (!plan_.arguments.whole)
+    if (!is_whole(point))
       config.train.steps = whole_rounds(plan_.arguments.steps, config) + kMeasureWarmUpSteps;
   }
   for (const MeasuredPoint& point : points_) check_can_run(lesson_of(point));
@@ -85,7 +85,7 @@ MeasuredRuns::MeasuredRuns(MeasurePlan plan, std::vector<MeasuredPoint> points)
 
 std::vector<std::string> MeasuredRuns::sets_of(const MeasuredPoint& point) const {
   const MeasureArguments& arguments = plan_.arguments;
-  std::vector<std::string> out = {std::string("run.measure=") + (arguments.whole ? "none" : "full")};
+  std::vector<std::string> out = {std::string("run.measure=") + (is_whole(point) ? "none" : "full")};
   out.insert(out.end(), arguments.settings.sets.begin(), arguments.settings.sets.end());
   out.insert(out.end(), point.sets.begin(), point.sets.end());
   return out;
@@ -118,8 +118,8 @@ int MeasuredRuns::run() {
   return first_failure;
 }
 
-Ended MeasuredRuns::start(const std::vector<std::string>& words, std::int64_t ranks,
-                          const std::function<void()>& tick) {
+Ended start_here(const std::vector<std::string>& words, std::int64_t ranks,
+                 const std::function<void()>& tick) {
   if (ranks <= 1) return supervise(words, {.quiet = true, .tick = tick});
   RankOptions options;
   options.quiet = true;
@@ -149,14 +149,14 @@ int MeasuredRuns::run_once(MeasuredPoint& point, const Config& config, std::int6
   if (!arguments.settings.preset.empty()) add("--preset", arguments.settings.preset);
   for (const fs::path& file : arguments.settings.config_files) add("--config", file.string());
   for (const std::string& set : sets_of(point)) add("--set", set);
-  if (!arguments.whole) add("--set", fmt::format("train.steps={}", config.train.steps));
+  if (!is_whole(point)) add("--set", fmt::format("train.steps={}", config.train.steps));
   add("--set", "run.group=" + group_);
   add("--set", "run.point=" + point.name);
   add("--set", fmt::format("run.repeat={}", repeat));
   show(point, repeat, 0, /*begins=*/true);
   const std::int64_t begin_us = steady_us();
-  const Ended ended =
-      start(words, config.run.ranks, [&] { show(point, repeat, seconds_since(begin_us), /*begins=*/false); });
+  const Ended ended = plan_.start(words, config.run.ranks,
+                                  [&] { show(point, repeat, seconds_since(begin_us), /*begins=*/false); });
   const auto killed = killed_error(ended, words.front());
   const bool stopped =
       ended.asked != 0 && (ended.code == 0 || ended.code == 75 || ended.code == 128 + ended.asked);
@@ -165,7 +165,7 @@ int MeasuredRuns::run_once(MeasuredPoint& point, const Config& config, std::int6
     return take_failure(point, folder, ended.code,
                         killed && config.run.ranks <= 1 ? killed->text() + "\n" : ended.errors);
   SteadyFigures figures = is_run_folder(folder) ? steady_figures(folder) : SteadyFigures{};
-  const bool is_scored = arguments.whole && figures.view.summary.has_scores;  // a short one has no rate
+  const bool is_scored = is_whole(point) && figures.view.summary.has_scores;  // a short one has no rate
   if (!is_scored && (figures.steps == 0 || !(figures.samples_per_s > 0))) {
     const Error error("the run left no step after its warm-up", folder.string(), "", Exit::failed);
     return take_failure(point, folder, static_cast<int>(error.code()), error.text() + "\n");

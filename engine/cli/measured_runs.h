@@ -1,8 +1,7 @@
 #pragma once
-// Runs of one lesson with some settings that differ, or of several lessons with the same, in turn (A B C A B
-// C
-// ...), as processes of their own whose figures are read from the run folders they leave. `quartet`, `sweep`
-// and `ladder` are uses of it.
+// Runs of one lesson with some settings that differ, or of several lessons with the same, in turn
+// (A B C A B C ...), as processes of their own whose figures are read from the run folders they leave.
+// `quartet`, `sweep`, `ladder` and `scale` are uses of it.
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -25,6 +24,7 @@ struct MeasuredPoint {
   std::string name;                       ///< run.point, and what progress calls it
   std::vector<std::string> sets;          ///< "key=value", over the settings of all
   std::optional<LessonInfo> lesson = {};  ///< of a ladder: this one instead of the plan's
+  bool whole = false;                     ///< this one trains to its end, whatever the others do
   std::vector<std::filesystem::path> runs = {};
   std::vector<SteadyFigures> repeats = {};
   std::vector<double> wall_s = {};  ///< how long each took, its start included
@@ -44,10 +44,20 @@ struct MeasuredPoint {
   Spread figures(double RunSummary::*figure) const;
 };
 
+/// Starts `words` as so many ranks of one run and waits for them; `tick` is to be called a few times a second
+/// meanwhile, and signals to stop are passed on.
+using StartRun = std::function<Ended(const std::vector<std::string>& words, std::int64_t ranks,
+                                     const std::function<void()>& tick)>;
+
+/// As processes of this machine.
+Ended start_here(const std::vector<std::string>& words, std::int64_t ranks,
+                 const std::function<void()>& tick);
+
 struct MeasurePlan {
-  std::string command;  ///< "quartet", "sweep" or "ladder"
+  std::string command;  ///< "quartet", "sweep", "ladder" or "scale"
   MeasureArguments arguments;
   bool stop_at_failure = true;  ///< else the other points go on
+  StartRun start = start_here;
 };
 
 class MeasuredRuns {
@@ -70,11 +80,10 @@ class MeasuredRuns {
   const LessonInfo& lesson_of(const MeasuredPoint& point) const {
     return point.lesson ? *point.lesson : plan_.arguments.lesson;
   }
+  bool is_whole(const MeasuredPoint& point) const { return point.whole || plan_.arguments.whole; }
   std::vector<std::string> sets_of(const MeasuredPoint& point) const;
   int prepare_data();
   int run_once(MeasuredPoint& point, const Config& config, std::int64_t repeat);
-  /// What it was started as, and how that ended.
-  Ended start(const std::vector<std::string>& words, std::int64_t ranks, const std::function<void()>& tick);
   int take_failure(MeasuredPoint& point, const std::filesystem::path& folder, int code,
                    const std::string& said);
   void show(const MeasuredPoint& point, std::int64_t repeat, double since_s, bool begins);

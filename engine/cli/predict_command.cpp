@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "plan/model_shape.h"
 
 namespace isobar {
 
@@ -160,13 +161,7 @@ Prediction predict(const LessonInfo& lesson, const Settings& settings, const std
 StepForm form_of(const LessonInfo& lesson, const Config& config) {
   const auto fused = [&](const char* key, bool value) { return value && honours(lesson, key); };
   StepForm out;
-  out.shape = {.height = config.data.grid[0],
-               .width = config.data.grid[1],
-               .channels = config.data.channels,
-               .patch = config.model.patch,
-               .embed = config.model.embed,
-               .depth = config.model.depth,
-               .heads = config.model.heads};
+  out.shape = vit_shape(config);
   out.batch = config.train.global_batch;
   const std::string& mode = config.amp.mode;
   out.precision = mode == "auto" ? "tf32" : mode == "mixed" ? "bf16" : mode;  // as on a CUDA device

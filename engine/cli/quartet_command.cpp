@@ -12,6 +12,7 @@
 #include "core/nvidia.h"
 #include "core/text.h"
 #include "formula/vit_counts.h"
+#include "plan/model_shape.h"
 
 namespace isobar {
 
@@ -35,13 +36,7 @@ std::vector<MeasuredPoint> cases(const MeasureArguments& arguments) {
 }
 
 double attention_share(const Config& config) {
-  const VitShape shape{.height = config.data.grid[0],
-                       .width = config.data.grid[1],
-                       .channels = config.data.channels,
-                       .patch = config.model.patch,
-                       .embed = config.model.embed,
-                       .depth = config.model.depth,
-                       .heads = config.model.heads};
+  const VitShape shape = vit_shape(config);
   return 3 * count_forward_flops(shape).attention / training_flops(shape);
 }
 

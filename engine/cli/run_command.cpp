@@ -19,6 +19,7 @@
 #include "core/nvidia.h"
 #include "core/text.h"
 #include "launch/rank_environment.h"
+#include "plan/memory_plan.h"
 
 namespace isobar {
 
@@ -85,6 +86,9 @@ int run_command(const std::vector<std::string>& arguments) {
                   preset_device_kind(settings, [&] { return lacking ? "cuda" : likely_device_kind(); }));
   if (lacking) return show_instead_of_running(lesson);
   const bool cannot_run = loaded.config.run.device.rfind("cuda", 0) == 0 && !has_nvidia_driver();
+  const bool on_cuda = loaded.config.run.device == "auto" ? likely_device_kind() == "cuda"
+                                                          : loaded.config.run.device.starts_with("cuda");
+  check_memory_cap(loaded.config, memory_facts(loaded.config, on_cuda));  // before data is made for it
   if (!cannot_run) {  // else the program says why, and making data first would only take time
     if (const int code = ensure_data(loaded.config); code != 0) return code;
   }

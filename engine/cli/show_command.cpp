@@ -15,6 +15,7 @@
 #include "analyse/run_reader.h"
 #include "cli/gradients_command.h"
 #include "cli/recorded_view.h"
+#include "cli/run_lines.h"
 #include "cli/timeline_command.h"
 #include "cli/words.h"
 #include "core/error.h"
@@ -31,14 +32,6 @@ namespace {
 
 constexpr std::uint64_t kMostNoteBytes = 4096;
 constexpr double kSilent_s = 10;  // a step may take that long; more may be a file system that stalls
-
-std::string scores_line(const RunScores& scores) {
-  std::string out = fmt::format("  after {:>7} steps  loss {:.4f}  {} RMSE {:.4f}", scores.step, scores.loss,
-                                scores.headline, scores.rmse);
-  if (scores.persistence_rmse > 0)  // else the run did not record it
-    out += fmt::format("  persistence {:.4f}  ACC {:.3f}", scores.persistence_rmse, scores.acc);
-  return out;
-}
 
 /// "[fault no_shuffle] [disk of 290 MB/s] ", "" for a plain run.
 std::string marks_text(const RunView& view) {
@@ -60,13 +53,24 @@ std::string head_line(const RunReader& reader) {
   const std::string reason = view.reason.empty() ? "" : ": " + view.reason;
   const std::string age = fmt::format("last sign {} ago", human_seconds(view.age_s));
   const bool stalls = view.state == RunState::running && view.age_s >= kSilent_s;
+  const std::string ahead = view.clock_ahead_s > 0
+                                ? fmt::format("; the clock of its file system is {} ahead of this one",
+                                              human_seconds(view.clock_ahead_s))
+                                : "";
   const std::string silent = view.state == RunState::died ? ": it never said its end; " + age
                              : stalls                     ? ": " + age
                                                           : "";
   const std::string marks = marks_text(view);
   const std::string state = view.provenance.empty() ? state_name(view.state) : provenance_text(view);
-  return fmt::format("{}  {}{}{}{}", reader.folder().filename().string(), state, reason, silent,
+  return fmt::format("{}  {}{}{}{}", reader.folder().filename().string(), state, reason, silent + ahead,
                      marks.empty() ? "" : "  " + marks.substr(0, marks.size() - 1));
+}
+
+/// "activations 5.3 MB, weights 1.9 MB, ..."
+std::string memory_text(const RunView& view) {
+  std::vector<std::string> parts;
+  for (const auto& [category, bytes] : view.memory) parts.push_back(category + " " + human_bytes(bytes));
+  return join(parts, ", ");
 }
 
 void print_whole(const RunReader& reader, Console& console) {
@@ -80,6 +84,7 @@ void print_whole(const RunReader& reader, Console& console) {
   if (!view.provenance.empty() && !view.point.empty())
     console.line("  with         " + printable(view.point, 200));
   for (const RunScores& scores : view.scores) console.line(scores_line(scores));
+  if (!view.memory.empty()) console.line("  predicted    " + memory_text(view));
   for (const std::string& line : summary_lines(view.summary, view.provenance)) console.line(line);
   if (view.unread_lines > 0)
     console.line(fmt::format("  {} lines of the stream could not be read", view.unread_lines));
@@ -100,19 +105,6 @@ void show_types(const fs::path& run, bool json) {
   Console console;
   console.line(run.filename().string());
   for (const std::string& line : type_lines(table)) console.line(line);
-}
-
-std::string live_line(const RunView& view) {
-  const RunSummary& summary = view.summary;
-  std::string out =
-      fmt::format("step {}/{}  epoch {}", summary.steps, summary.wanted_steps, view.last_epoch + 1);
-  if (summary.measure.empty()) out += fmt::format("  loss {:.4f}", summary.last_loss);
-  if (summary.samples_per_s > 0) {
-    const double left_s = static_cast<double>(summary.wanted_steps - summary.steps) * summary.step_us * 1e-6;
-    out += fmt::format("  {:.1f} samples/s  {} left  {}", summary.samples_per_s, human_seconds(left_s),
-                       stage_shares(summary.stages_us, summary.step_us));
-  }
-  return out;
 }
 
 bool is_over(const RunView& view) { return view.state != RunState::running && view.state != RunState::empty; }

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "core/clock.h"
+#include "core/machine.h"
 #include "core/memory.h"
 #include "core/nvidia.h"
 #include "core/text.h"
@@ -63,7 +64,7 @@ int start_and_wait(const std::vector<std::string>& words) {
 }
 
 int start_ranks_and_wait(const std::vector<std::string>& words, int ranks) {
-  if (const auto cores = static_cast<int>(std::thread::hardware_concurrency()); ranks > cores && cores > 0)
+  if (const int cores = usable_cores(); ranks > cores)
     std::printf("%d ranks share %d processors: the results are right, the speed tells nothing\n", ranks,
                 cores);
   std::fflush(stdout);

@@ -2,6 +2,8 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
+#include <c10/core/Event.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -217,6 +219,38 @@ double Comm::PendingMax::value() {
 void Comm::begin_step(std::int64_t step) {
   core_->shared->step = step;
   ++core_->shared->steps_begun;
+}
+
+void Comm::record(bool records) { core_->shared->records = records; }
+
+bool Comm::can_be_recorded() const { return size() == 1 || core_->payload->blocks_stream(); }
+
+namespace {
+
+/// What a stream was asked for before this was made.
+class StreamPending final : public Pending {
+ public:
+  explicit StreamPending(c10::Device device) : event_(device.type()) {
+    event_.record(c10::impl::VirtualGuardImpl(device.type()).getStream(device));
+  }
+  bool done() override { return event_.query(); }
+  bool wait(std::int64_t) override {
+    event_.synchronize();
+    return true;
+  }
+
+ private:
+  c10::Event event_;
+};
+
+}  // namespace
+
+void Comm::watch_replay(c10::Device device, std::string_view what) {
+  core_->throw_if_broken();
+  if (size() == 1 || !core_->payload->blocks_stream()) return;
+  const Waited waited{-1, std::string(what)};
+  core_->watch(std::make_shared<StreamPending>(device), waited, "",
+               Span{.track = "", .name = "", .begin_us = steady_us()});
 }
 
 std::int64_t Comm::step() const { return core_->shared->step; }

@@ -133,6 +133,17 @@ class Comm {
   /// Where spans go, and who hears what this rank does; both outlive this.
   void tell(SpanWriter* spans, StatusSlot* status, const std::filesystem::path& status_folder);
 
+  // What is recorded in a graph (device/cuda_graph.h) and replayed runs without this Comm.
+  /// Between `true` and `false` collectives of this world and all its groups are put into a graph: nobody
+  /// asks whether they end.
+  void record(bool records);
+  /// Whether collectives can be: where the stream of the device waits for them, and not the host.
+  bool can_be_recorded() const;
+  /// Watches all that the current stream of `device` was asked for so far as one collective: where it does
+  /// not end within comm.timeout_s, or a rank is gone, the next call throws. Nothing where the host waits for
+  /// collectives.
+  void watch_replay(c10::Device device, std::string_view what);
+
   CommCounts counts() const;  ///< of this group
 
  private:

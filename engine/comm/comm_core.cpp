@@ -130,6 +130,7 @@ std::shared_ptr<Pending> CommCore::dispatch(const Collective& job) {
 
 bool CommCore::is_checked() const {
   if (size() == 1 || !is_counted) return false;  // a probe is to measure the network alone
+  if (shared->records) return false;             // a graph holds the collective, not the talk about it
   return config.check ||
          (shared->steps_begun == 0 ? next_ < kCheckedCollectives : shared->steps_begun <= kCheckedSteps);
 }
@@ -193,7 +194,7 @@ Work CommCore::launch(const Collective& job) {
   if (shared->status != nullptr) shared->status->leave();
   Span span{.track = "", .name = job.name(), .step = shared->step, .begin_us = ready_us, .end_us = 0};
   span.bytes = static_cast<std::int64_t>(job.whole().nbytes());
-  if (payload->blocks_stream()) watch(pending, waited, track_of(is_counted ? job.what : ""), span);
+  if (payload->blocks_stream() && !shared->records) watch(pending, waited, track_of(is_counted ? job.what : ""), span);
   return {shared_from_this(), std::move(pending), number, text, track_of(is_counted ? job.what : ""), span};
 }
 

@@ -76,6 +76,7 @@ struct CommShared {
   StatusSlot own_status;  ///< until there is a run folder
   std::filesystem::path status_folder;
   std::uint64_t launch = 0;            ///< pages of another one are no news
+  bool records = false;                ///< collectives are put into a graph and run later
   std::atomic<bool> followed = false;  ///< one of them broke because of other ranks
 };
 

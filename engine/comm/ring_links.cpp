@@ -14,6 +14,7 @@
 #include <ctime>
 
 #include "core/clock.h"
+#include "core/machine.h"
 
 namespace isobar {
 namespace {
@@ -23,11 +24,6 @@ constexpr int kPauses = 2000;              // before a rank sleeps
 constexpr int kPausesInCrowd = 10;
 constexpr int kTurnsInCrowd = 20;
 constexpr std::int64_t kGrace_us = 500'000;  // a rank that is no neighbour may have done its part
-
-int processors() {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-}
 
 void futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* timeout) {
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, timeout, nullptr, 0);
@@ -75,7 +71,7 @@ RingLinks::RingLinks(SharedMemory memory, int rank, int size)
       size_(size),
       left_((rank + size - 1) % size),
       right_((rank + 1) % size),
-      is_crowded_(processors() < size),
+      is_crowded_(usable_cores() < size),
       processes_(static_cast<std::size_t>(size)),
       ended_us_(static_cast<std::size_t>(size), 0) {
   header().rank(rank).process.store(getpid());

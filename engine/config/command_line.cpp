@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 
+#include "config/parse_arguments.h"
 #include "core/error.h"
 #include "core/text.h"
 
@@ -29,21 +30,7 @@ RunArguments parse_run_arguments(const std::vector<std::string>& arguments, cons
   app.add_option("--run-dir", run_dir,
                  "the run folder; default runs/" + lesson.name + "-<date>-<time>-<xxxx>");
   app.footer("Every key, its default and what it means: lessons/base.toml");
-  try {
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-    app.parse(reversed);
-  } catch (const CLI::CallForHelp&) {
-    out.help = true;
-    out.help_text = app.help();
-  } catch (const CLI::ExtrasError&) {
-    const std::string first = app.remaining().empty() ? "" : app.remaining().front();
-    const std::string nearest =
-        nearest_name(first, {"--preset", "--config", "--set", "--ranks", "--run-dir", "--help"});
-    throw Error("unknown argument \"" + printable(first, 80) + "\"", "command line",
-                nearest.empty() ? "--help lists what there is" : "did you mean " + nearest + "?");
-  } catch (const CLI::ParseError& error) {
-    throw Error(printable(error.what()), "command line", "--help lists what there is");
-  }
+  out.help = !parse_arguments(app, arguments, out.help_text);
   out.settings.config_files.assign(files.begin(), files.end());
   out.run_dir = run_dir;
   if (app.count("--ranks") > 0) {

@@ -87,6 +87,7 @@ struct GraphConfig {
   bool enabled = true;
   std::string scope = "step";
   std::int64_t warmup = 20;
+  bool collectives = true;
 };
 
 struct LinkConfig {
@@ -109,6 +110,13 @@ struct CommConfig {
   std::string interface;
 };
 
+struct MeshConfig {
+  std::int64_t tp = 1;
+  std::string order = "tp-cp-pp-dp";
+  bool sequence_parallel = false;
+  std::string grad_dtype = "16";
+};
+
 struct TrainConfig {
   std::int64_t global_batch = 16;
   std::int64_t accumulate = 1;
@@ -126,6 +134,7 @@ struct RunConfig {
   std::string device = "auto";
   std::int64_t ranks = 1;
   std::int64_t threads = 0;
+  std::string memory_cap;
   std::int64_t flush_ms = 200;
   std::string fault = "none";
   std::int64_t fault_ms = 30;
@@ -150,6 +159,7 @@ struct Config {
   FusionConfig fusion;
   GraphConfig graph;
   CommConfig comm;
+  MeshConfig mesh;
   TrainConfig train;
   RunConfig run;
 };
@@ -186,8 +196,11 @@ void validate(const Config& config, const std::map<std::string, std::string>& or
 /// All keys with their values, as TOML that loads to the same configuration, to the last bit.
 std::string to_toml(const Config& config);
 
-/// Samples that one rank computes at a time: train.global_batch / run.ranks / train.accumulate, which `validate`
-/// has found to be whole.
+/// Models that train side by side, each on samples of its own: run.ranks / mesh.tp.
+std::int64_t replicas(const Config& config);
+
+/// Samples that one model computes at a time: train.global_batch / replicas / train.accumulate, which
+/// `validate` has found to be whole.
 std::int64_t micro_batch(const Config& config);
 
 /// Preset names below `home`, sorted.

@@ -111,6 +111,7 @@ std::vector<Key> computing_keys(Config& c) {
       flag("graph.enabled", c.graph.enabled),
       text("graph.scope", c.graph.scope, {"step", "model"}),
       count("graph.warmup", c.graph.warmup, 1, 10000),
+      flag("graph.collectives", c.graph.collectives),
   };
 }
 
@@ -129,6 +130,10 @@ std::vector<Key> communicating_keys(Config& c) {
       flag("comm.probe", c.comm.probe),
       count("comm.hash_every", c.comm.hash_every, 0),
       text("comm.interface", c.comm.interface),
+      count("mesh.tp", c.mesh.tp, 1, 65536),
+      text("mesh.order", c.mesh.order),
+      flag("mesh.sequence_parallel", c.mesh.sequence_parallel),
+      text("mesh.grad_dtype", c.mesh.grad_dtype, {"16", "32"}),
   };
 }
 
@@ -147,6 +152,7 @@ std::vector<Key> running_keys(Config& c) {
       text("run.device", c.run.device),
       count("run.ranks", c.run.ranks, 1, 65536),
       count("run.threads", c.run.threads, 0, 4096),
+      text("run.memory_cap", c.run.memory_cap),
       count("run.flush_ms", c.run.flush_ms, 1, 60000),
       text("run.fault", c.run.fault, fault_names()),
       count("run.fault_ms", c.run.fault_ms, 0, 60000),

@@ -49,7 +49,8 @@ bool may_change_on_resume(const std::string& key, const Config& before) {
       "train.report_every", "train.checkpoint_every", "train.keep_checkpoints",
       "train.init",         "train.save_init",        "amp.max_skips",
       "amp.histogram_every"};
-  if (key == "train.resume" || key.rfind("run.", 0) == 0) return true;
+  // Checkpoints hold whole tensors, whoever had which piece.
+  if (key == "train.resume" || key.rfind("run.", 0) == 0 || key.rfind("mesh.", 0) == 0) return true;
   if (key.rfind("comm.", 0) == 0) return key != "comm.sync";  // how ranks talk, not what they agree on
   if (key == "train.steps") return before.schedule.kind == "constant";  // else every rate changes with it
   return std::find(kFree.begin(), kFree.end(), key) != kFree.end();

@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <initializer_list>
 
 #include "config/config.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/parse_bytes.h"
 
 namespace isobar {
 namespace {
@@ -48,14 +50,65 @@ void check_fault_threads(const Config& config, const Origins& origins) {
               fmt::format("data.workers={} or more", least));
 }
 
+/// Whole models, and whole heads on each rank of one.
+void check_mesh(const Config& config, const Origins& origins) {
+  const std::int64_t tp = config.mesh.tp;
+  if (config.run.ranks % tp != 0) {
+    throw Error(fmt::format("{} rank{} cannot form models of {} ranks each", config.run.ranks,
+                            config.run.ranks == 1 ? "" : "s", tp),
+                origin_of(origins, {"mesh.tp", "run.ranks"}),
+                fmt::format("--ranks {}, or a mesh.tp that divides the number of ranks",
+                            std::max(tp, nearest_multiple(config.run.ranks, tp))));
+  }
+  if (config.model.heads % tp != 0) {
+    throw Error(fmt::format("{} heads cannot be shared out over mesh.tp = {} ranks", config.model.heads, tp),
+                origin_of(origins, {"mesh.tp", "model.heads"}),
+                fmt::format("a mesh.tp that divides model.heads = {}", config.model.heads));
+  }
+  if (tp == 1 && config.mesh.sequence_parallel) {
+    throw Error("mesh.sequence_parallel shares out the tokens among the ranks of one model, and mesh.tp is 1",
+                origin_of(origins, {"mesh.sequence_parallel"}), "mesh.tp=2, or leave it out");
+  }
+}
+
+/// With mesh.sequence_parallel each rank of a model keeps as many tokens of a batch as the others.
+void check_token_shares(const Config& config, const Origins& origins) {
+  const std::int64_t patch = config.model.patch;
+  const std::int64_t tokens =
+      micro_batch(config) * (config.data.grid[0] / patch) * (config.data.grid[1] / patch);
+  if (!config.mesh.sequence_parallel || tokens % config.mesh.tp == 0) return;
+  throw Error(fmt::format("the {} tokens of {} samples cannot be shared out evenly over mesh.tp = {} ranks",
+                          tokens, micro_batch(config), config.mesh.tp),
+              origin_of(origins, {"mesh.sequence_parallel", "mesh.tp", "train.global_batch"}),
+              "another train.global_batch, or mesh.sequence_parallel=false");
+}
+
+/// What is averaged behind a replay leaves in one piece, and the update follows it.
+void check_graph(const Config& config, const Origins& origins) {
+  if (config.graph.collectives || !config.graph.enabled || config.run.ranks == 1) return;
+  const auto refuse = [&](const char* key, const std::string& what, const std::string& hint) {
+    throw Error("with graph.collectives = false gradients are averaged behind each replay: " + what,
+                origin_of(origins, {key, "graph.collectives"}), hint);
+  };
+  if (config.mesh.tp > 1)
+    refuse("mesh.tp", "the ranks of one model send each other something within it", "mesh.tp=1");
+  if (config.graph.scope == "step")
+    refuse("graph.scope", "the update comes later, and cannot be recorded with the rest",
+           "graph.scope=model");
+  if (config.comm.sync != "at_end" && config.comm.sync != "none")
+    refuse("comm.sync", "nothing can leave during backward", "comm.sync=at_end");
+}
+
 /// What each rank computes at a time must be the same whole number of samples.
 void check_micro_batch(const Config& config, const Origins& origins) {
-  const std::int64_t parts = config.run.ranks * config.train.accumulate;
+  const std::int64_t parts = replicas(config) * config.train.accumulate;
   if (config.train.global_batch % parts == 0) return;
-  const std::string way =
-      config.train.accumulate == 1
-          ? fmt::format("{} ranks", config.run.ranks)
-          : fmt::format("{} ranks x {} backward passes", config.run.ranks, config.train.accumulate);
+  const std::string models = config.mesh.tp == 1
+                                 ? fmt::format("{} ranks", config.run.ranks)
+                                 : fmt::format("{} models of {} ranks", replicas(config), config.mesh.tp);
+  const std::string way = config.train.accumulate == 1
+                              ? models
+                              : fmt::format("{} x {} backward passes", models, config.train.accumulate);
   throw Error(
       fmt::format("a batch of {} samples cannot be divided over {}", config.train.global_batch, way),
       origin_of(origins, {"train.global_batch", "run.ranks", "train.accumulate"}),
@@ -64,8 +117,10 @@ void check_micro_batch(const Config& config, const Origins& origins) {
 
 }  // namespace
 
+std::int64_t replicas(const Config& config) { return config.run.ranks / config.mesh.tp; }
+
 std::int64_t micro_batch(const Config& config) {
-  return config.train.global_batch / (config.run.ranks * config.train.accumulate);
+  return config.train.global_batch / (replicas(config) * config.train.accumulate);
 }
 
 void validate(const Config& config, const Origins& origins) {
@@ -85,7 +140,12 @@ void validate(const Config& config, const Origins& origins) {
                 fmt::format("for example model.embed = {}",
                             nearest_multiple(config.model.embed, config.model.heads)));
   }
+  check_mesh(config, origins);
   check_micro_batch(config, origins);
+  check_token_shares(config, origins);
+  check_graph(config, origins);
+  if (!config.run.memory_cap.empty())
+    parse_bytes(config.run.memory_cap, origin_of(origins, {"run.memory_cap"}));
   check_measure(config, origins);
   check_fault_threads(config, origins);
 }

@@ -13,7 +13,7 @@ namespace {
 
 FaultSetting current;
 
-constexpr std::array<const char*, 47> kSentences = {
+constexpr std::array<const char*, 53> kSentences = {
     "",
     "gradients are never set to zero, so those of all steps pile up",
     "samples come in the same order every epoch",
@@ -60,34 +60,80 @@ constexpr std::array<const char*, 47> kSentences = {
     "one rank sends a value less than the others",
     "one rank swaps two collectives",
     "one rank calls a collective more",
-    "one bit of a weight of one rank flips"};
+    "one bit of a weight of one rank flips",
+    "gradients that enter a split layer are not summed over its ranks",
+    "each rank of a model adds the bias to its partial sum",
+    "all ranks of a model start from the same piece of each split weight",
+    "each rank of a model reads samples of its own",
+    "LayerNorm has an eps of 1e-5 instead of 1e-6",
+    "partial sums are added in a copy, and each rank goes on with its own"};
 
 }  // namespace
 
 const std::vector<std::string>& fault_names() {
-  static const std::vector<std::string> kNames = {
-      "none",           "no_zero_grad",        "no_shuffle",   "no_normalise",
-      "sync_each_step", "wrong_unpatch",       "slow_disk",    "train_on_valid",
-      "slow_stage",     "nan_weight",          "nan_gradient", "slow_loader",
-      "slow_worker",    "same_seed_workers",   "respawn",      "pageable",
-      "oversubscribe",  "default_stream_copy", "no_event",     "one_slot",
-      "host_normalise", "no_scaler",           "all_half",     "inject_inf",
-      "scale_too_high", "tanh_gelu",           "unfused_adam", "math_attention",
-      "nan_in_padding", "item_in_capture",     "stale_input",  "no_warmup",
-      "lr_baked_in",    "no_broadcast",        "same_shard",   "no_set_epoch",
-      "sum_gradients",  "lr_unscaled",         "slow_rank",    "unequal_batch",
-      "rank0_log_only", "kill_rank",           "stop_rank",    "other_shape",
-      "other_order",    "extra_collective",    "flip_bit"};
+  static const std::vector<std::string> kNames = {"none",
+                                                  "no_zero_grad",
+                                                  "no_shuffle",
+                                                  "no_normalise",
+                                                  "sync_each_step",
+                                                  "wrong_unpatch",
+                                                  "slow_disk",
+                                                  "train_on_valid",
+                                                  "slow_stage",
+                                                  "nan_weight",
+                                                  "nan_gradient",
+                                                  "slow_loader",
+                                                  "slow_worker",
+                                                  "same_seed_workers",
+                                                  "respawn",
+                                                  "pageable",
+                                                  "oversubscribe",
+                                                  "default_stream_copy",
+                                                  "no_event",
+                                                  "one_slot",
+                                                  "host_normalise",
+                                                  "no_scaler",
+                                                  "all_half",
+                                                  "inject_inf",
+                                                  "scale_too_high",
+                                                  "tanh_gelu",
+                                                  "unfused_adam",
+                                                  "math_attention",
+                                                  "nan_in_padding",
+                                                  "item_in_capture",
+                                                  "stale_input",
+                                                  "no_warmup",
+                                                  "lr_baked_in",
+                                                  "no_broadcast",
+                                                  "same_shard",
+                                                  "no_set_epoch",
+                                                  "sum_gradients",
+                                                  "lr_unscaled",
+                                                  "slow_rank",
+                                                  "unequal_batch",
+                                                  "rank0_log_only",
+                                                  "kill_rank",
+                                                  "stop_rank",
+                                                  "other_shape",
+                                                  "other_order",
+                                                  "extra_collective",
+                                                  "flip_bit",
+                                                  "no_copy_f",
+                                                  "bias_before_reduce",
+                                                  "same_seed_shards",
+                                                  "different_data_in_group",
+                                                  "norm_eps_1e-5",
+                                                  "noncontiguous_reduce"};
   return kNames;
 }
 
 void set_fault(const std::string& name, std::int64_t ms, const std::string& stage, std::int64_t step,
-               std::int64_t rank) {
+               std::int64_t rank, std::int64_t own_rank) {
   const auto found = std::find(fault_names().begin(), fault_names().end(), name);
   if (found == fault_names().end()) {
     throw Error("there is no fault \"" + printable(name, 40) + "\"", "run.fault", join(fault_names(), ", "));
   }
-  current = {static_cast<Fault>(found - fault_names().begin()), ms, stage, step, rank};
+  current = {static_cast<Fault>(found - fault_names().begin()), ms, stage, step, rank, own_rank};
 }
 
 const FaultSetting& fault_setting() { return current; }
@@ -100,8 +146,11 @@ bool shows_on_cpu(Fault fault) {
 }
 
 bool shows_alone(Fault fault) {
-  return fault < Fault::no_broadcast || fault == Fault::no_set_epoch || fault == Fault::lr_unscaled;
+  return fault < Fault::no_broadcast || fault == Fault::no_set_epoch || fault == Fault::lr_unscaled ||
+         fault == Fault::norm_eps;
 }
+
+bool is_of_split_layers(Fault fault) { return fault >= Fault::no_copy_f && fault != Fault::norm_eps; }
 
 std::string fault_sentence(const FaultSetting& setting) {
   if (setting.fault == Fault::slow_stage)
@@ -119,7 +168,7 @@ std::string fault_sentence(const FaultSetting& setting) {
     return fmt::format("{} (rank {}, stage {} of step {})", sentence, setting.rank, setting.stage,
                        setting.step + 1);
   if (setting.fault == Fault::unequal_batch) return fmt::format("{} (rank {})", sentence, setting.rank);
-  if (setting.fault >= Fault::other_shape)
+  if (setting.fault >= Fault::other_shape && setting.fault <= Fault::flip_bit)
     return fmt::format("{} (rank {}, step {})", sentence, setting.rank, setting.step + 1);
   return sentence;
 }

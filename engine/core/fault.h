@@ -54,7 +54,13 @@ enum class Fault {
   other_shape,          ///< run.fault_rank sends one value less in a collective of step run.fault_step
   other_order,          ///< run.fault_rank swaps two collectives of that step
   extra_collective,     ///< run.fault_rank calls one more in that step
-  flip_bit              ///< one bit of one weight of run.fault_rank flips before step run.fault_step
+  flip_bit,             ///< one bit of one weight of run.fault_rank flips before step run.fault_step
+  no_copy_f,            ///< gradients that enter a split layer are not summed over its ranks
+  bias_before_reduce,   ///< each rank adds the bias to its partial sum: it counts mesh.tp times
+  same_seed_shards,     ///< all ranks of a model draw the same piece of each split weight
+  different_data_in_group,  ///< each rank of a model reads samples of its own
+  norm_eps,                 ///< LayerNorm with 1e-5, the default of others, instead of 1e-6
+  noncontiguous_reduce      ///< partial sums are added in a copy that nobody looks at again
 };
 
 /// Names as in the configuration, in the order of the enumeration.
@@ -66,12 +72,13 @@ struct FaultSetting {
   std::string stage = "load";  ///< for slow_stage
   std::int64_t step = 0;       ///< for those that name a step
   std::int64_t rank = 1;       ///< for those that strike one rank
+  std::int64_t own_rank = 0;   ///< of this process
 };
 
 /// Sets the fault of this process; called once, before anything is built. A name that is none is an Error
 /// (exit code 2).
 void set_fault(const std::string& name, std::int64_t ms, const std::string& stage, std::int64_t step,
-               std::int64_t rank = 1);
+               std::int64_t rank = 1, std::int64_t own_rank = 0);
 const FaultSetting& fault_setting();
 bool has_fault(Fault fault);
 
@@ -80,6 +87,9 @@ bool shows_on_cpu(Fault fault);
 
 /// Whether it changes anything in a process that trains alone; those about ranks do not.
 bool shows_alone(Fault fault);
+
+/// Whether it is made where layers are split over ranks (mesh.tp of at least 2), and does nothing elsewhere.
+bool is_of_split_layers(Fault fault);
 
 /// One sentence of what the fault does; "" for none.
 std::string fault_sentence(const FaultSetting& setting);

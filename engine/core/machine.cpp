@@ -1,8 +1,10 @@
 #include "core/machine.h"
 
+#include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 
@@ -23,6 +25,13 @@ std::string process_view() {
   struct stat view {};
   const bool known = stat("/proc/self/ns/pid", &view) == 0;
   return boot_id() + "/" + (known ? std::to_string(view.st_ino) : "0");
+}
+
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
+  return std::max(1, CPU_COUNT(&set));
 }
 
 }  // namespace isobar

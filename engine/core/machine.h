@@ -11,5 +11,7 @@ std::string boot_id();
 /// One start of one machine, and one view of its processes: the number of a process means nothing elsewhere,
 /// not even in another container of the same machine.
 std::string process_view();
+/// Processors that this process may run on, at least 1.
+int usable_cores();
 
 }  // namespace isobar

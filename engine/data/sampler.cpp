@@ -12,7 +12,7 @@ Sampler::Sampler(std::int64_t samples, bool shuffle, std::int64_t seed, std::int
                  std::int64_t shards, const std::string& form)
     : samples_(samples),
       shuffle_(shuffle),
-      seed_(seed),
+      seed_(has_fault(Fault::different_data_in_group) ? seed + fault_setting().own_rank : seed),
       shard_(has_fault(Fault::same_shard) ? 0 : shard),
       shards_(shards),
       contiguous_(form == "contiguous") {}

@@ -6,13 +6,13 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <fmt/format.h>
 #include <malloc.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <charconv>
 #include <fstream>
 
 #include "core/error.h"
+#include "core/machine.h"
 #include "core/nvidia.h"
 #include "core/text.h"
 #include "device/load_cuda.h"
@@ -61,13 +61,6 @@ c10::Device choose_device(const std::string& name) {
   if (name.rfind("cuda", 0) == 0) return cuda_device(cuda_index(name));
   throw Error(fmt::format("\"{}\" is not a device", name), "run.device",
               "auto, cpu, cuda, or cuda:0, cuda:1, ...");
-}
-
-int usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
-  return std::max(1, CPU_COUNT(&set));
 }
 
 namespace {

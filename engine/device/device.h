@@ -16,9 +16,6 @@ c10::Device choose_device(const std::string& name);
 /// exists. Loads the CUDA plugin when a driver and a plugin are there, and nothing else.
 std::string automatic_device_kind();
 
-/// Cores this process may run on (its affinity mask), at least 1.
-int usable_cores();
-
 /// Fixes the number of threads of tensor operations (0 = usable_cores() shared by `sharers` processes) and makes
 /// them repeatable: same threads, same machine type, same bits. Returns the number. Call it first, before any
 /// tensor operation.

@@ -1,5 +1,6 @@
 #include "device/stage_timer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -28,6 +29,18 @@ PendingStageTimes::~PendingStageTimes() { give_back(); }
 void PendingStageTimes::give_back() noexcept {
   for (const Mark& mark : marks_) events_->give_back(mark.event);
   marks_.clear();
+}
+
+void PendingStageTimes::move(Stage from, Stage to, std::int64_t time_us) {
+  if (time_us <= 0 || events_ != nullptr) return;
+  const auto source = static_cast<std::size_t>(from);
+  const auto target = static_cast<std::size_t>(to);
+  for (auto* const times : {&times_.stage_us, &times_.stage_host_us}) {
+    const std::int64_t moved = std::min(time_us, (*times)[source]);
+    (*times)[source] -= moved;
+    (*times)[target] += moved;
+  }
+  times_.entered[target] = true;
 }
 
 bool PendingStageTimes::ready() const { return marks_.empty() || events_->passed(marks_.back().event); }

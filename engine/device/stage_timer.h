@@ -51,6 +51,10 @@ class PendingStageTimes {
   /// The times; waits for the device when they are not there yet. Once.
   StageTimes take();
 
+  /// Gives `time_us` of one stage to another: what a stage stood still for others. On a CPU; the device's
+  /// clock says by itself what its stages took.
+  void move(Stage from, Stage to, std::int64_t time_us);
+
   /// What the timer was asked to keep: when the host was in which stage, in their order.
   const std::vector<StageInterval>& intervals() const { return intervals_; }
   /// When the device did the work of which stage, put on the host's clock; none on a CPU. Waits as `take`

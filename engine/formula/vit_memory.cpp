@@ -2,12 +2,29 @@
 
 namespace isobar {
 
-TrainingBytes count_training_bytes(const VitShape& shape, std::int64_t batch) {
-  const auto tokens_by_embed = static_cast<std::uint64_t>(shape.tokens() * shape.embed);
-  const auto field = static_cast<std::uint64_t>(4 * shape.channels * shape.height * shape.width);
-  const std::uint64_t blocks = static_cast<std::uint64_t>(shape.depth) * 64 * tokens_by_embed;
-  return {.state = 20 * static_cast<std::uint64_t>(count_parameters(shape).total()),
-          .activations = static_cast<std::uint64_t>(batch) * (blocks + 8 * tokens_by_embed + 7 * field)};
+std::int64_t parameters_on_rank(const VitShape& shape, std::int64_t tp) {
+  const std::int64_t split = shape.depth * (12 * shape.embed * shape.embed + 7 * shape.embed);
+  return count_parameters(shape).total() - split + split / tp;
+}
+
+TrainingBytes count_training_bytes(const VitShape& shape, const TrainingForm& form) {
+  const auto parameters = static_cast<std::uint64_t>(parameters_on_rank(shape, form.tp));
+  const bool half = form.value_bytes == 2;
+  const auto v = static_cast<double>(form.value_bytes);
+  const auto tp = static_cast<double>(form.tp);
+  const auto tokens_by_embed = static_cast<double>(form.batch * shape.tokens() * shape.embed);
+  const auto field = static_cast<double>(4 * form.batch * shape.channels * shape.height * shape.width);
+
+  const double inputs = 8 / (form.shares_tokens ? tp : 1);
+  const double entering = half && !form.fused ? 8 : 2 * v;
+  const double block = inputs + entering + 12 * v / tp;
+  const double last = (4 + v) / (form.shares_tokens ? tp : 1);
+  const double kept = tokens_by_embed * (static_cast<double>(shape.depth) * block + last);
+  return {.weights = (half ? 6 : 4) * parameters,
+          .gradients = 4 * parameters,
+          .moments = (form.fused_adam ? 8 : 12) * parameters,
+          .activations = static_cast<std::uint64_t>(kept + (form.fused ? 4 : 7) * field),
+          .working = static_cast<std::uint64_t>(tokens_by_embed * (8 + 3 * v + 8 * v / tp))};
 }
 
 }  // namespace isobar

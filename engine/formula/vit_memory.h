@@ -1,22 +1,45 @@
 #pragma once
-// Memory that training the plain vision transformer in float32 takes, counted from its shape.
+// Memory that training the vision transformer takes on one rank, counted from its shape.
 #include <cstdint>
 
 #include "formula/vit_counts.h"
 
 namespace isobar {
 
-struct TrainingBytes {
-  /// 16 bytes a parameter: weights, gradients and the two moments of Adam, and 4 more while Adam works.
-  std::uint64_t state = 0;
-  /// What the forward pass keeps for the backward pass, by sample: 64 N E bytes a block (inputs of the two
-  /// norms 8, their outputs 8, q, k and v 12, attention 4, the MLP before and behind its activation 32), the
-  /// last norm 8 N E, and 7 fields of 4 C H W bytes at both ends (batch 2, head, un-patched, difference, and
-  /// two gradients).
-  std::uint64_t activations = 0;
-  std::uint64_t total() const { return state + activations; }
+/// How a model is trained, as far as memory asks.
+struct TrainingForm {
+  std::int64_t batch = 1;        ///< samples that the model computes at a time
+  std::int64_t tp = 1;           ///< ranks that share each layer (model/tensor_parallel.h)
+  bool shares_tokens = false;    ///< mesh.sequence_parallel
+  std::int64_t value_bytes = 4;  ///< of an activation: 4, or 2 in 16 bits
+  bool fused = false;  ///< the norms are fused with the casts behind them, q, k and v are one product
+  bool fused_adam = false;
 };
 
-TrainingBytes count_training_bytes(const VitShape& shape, std::int64_t batch);
+/// Bytes on one rank. t ranks share a model, v bytes are a value, R = batch x N tokens.
+struct TrainingBytes {
+  std::uint64_t weights = 0;    ///< 4 a parameter on this rank, and 2 more where products take 16 bits
+  std::uint64_t gradients = 0;  ///< 4
+  std::uint64_t moments = 0;    ///< 8, the two of Adam; 4 more while plain Adam works
+  /// What the forward pass keeps for the backward pass. Each block, of R E: inputs of the two norms 8; their
+  /// outputs, which enter the split layers, 2 v (unfused in 16 bits 8: a cast each for q, k and v, and one
+  /// for the MLP); of split layers q, k and v 3 v, attention v, the MLP before and behind its activation 8 v,
+  /// all over t. The last norm 4 + v. With shared tokens what lies between the layers, over t too. Before and
+  /// behind the blocks 4 fields of 4 C H W bytes (input, target, the head's output and its gradient), unfused
+  /// 7 (the forecast, its difference and its gradient).
+  std::uint64_t activations = 0;
+  /// What one block of the backward pass needs beside it, of R E: gradients of the residual stream 8, of the
+  /// block's inputs and outputs 3 v, of its hidden units 8 v / t.
+  std::uint64_t working = 0;
+
+  std::uint64_t state() const { return weights + gradients + moments; }
+  std::uint64_t total() const { return state() + activations + working; }
+};
+
+/// Parameters that one of `tp` ranks holds: of the matrices of attention and the MLP and their first biases a
+/// share, all of the rest.
+std::int64_t parameters_on_rank(const VitShape& shape, std::int64_t tp);
+
+TrainingBytes count_training_bytes(const VitShape& shape, const TrainingForm& form);
 
 }  // namespace isobar

@@ -70,7 +70,7 @@ class FusedVit::Pass {
 
   /// [B, C, H, W] -> the head's outputs, [B N, P P C] of the activations' type.
   at::Tensor tokens(const at::Tensor& image) {
-    const at::Tensor first = embed(image);
+    const at::Tensor first = model_.ranks_.share(embed(image));
     Normed stream = begin(first, model_.blocks_.front().norm1);
     for (std::size_t i = 0; i < model_.blocks_.size(); ++i) {
       const BlockLeaves& block = model_.blocks_[i];
@@ -79,7 +79,7 @@ class FusedVit::Pass {
       stream = add(stream.sum, hidden(block, stream.y), block.fc2,
                    last ? model_.norm_ : model_.blocks_[i + 1].norm1);
     }
-    return layer(stream.y, model_.head_);
+    return layer(model_.ranks_.unite(stream.y), model_.head_);
   }
 
  private:
@@ -119,32 +119,46 @@ class FusedVit::Pass {
 
   Normed begin(const at::Tensor& x, const NormLeaves& norm) const {
     const ModuleScope scope(norm.name);
-    if (model_.fusion_.residual_norm) return fused_norm(x, {norm.weight, norm.bias, kLayerNormEps}, type_);
+    if (model_.fusion_.residual_norm) return fused_norm(x, {norm.weight, norm.bias, layer_norm_eps()}, type_);
     return {x, plain_norm(x, norm)};
+  }
+
+  /// branch W^T + b with W and b of `out`; of split layers each rank has a part of the sum.
+  at::Tensor summed(const at::Tensor& branch, const LinearLeaves& out, bool with_bias) const {
+    const bool splits = model_.ranks_.count() > 1;
+    const bool too_early = splits && has_fault(Fault::bias_before_reduce);
+    if (with_bias && !splits) return layer(branch, out);
+    const at::Tensor part = layer(branch, {out.weight, too_early ? out.bias : at::Tensor(), out.name});
+    const ModuleScope scope(out.name);
+    const at::Tensor sum = model_.ranks_.leave(part);
+    return with_bias && !too_early ? sum + out.bias.to(sum.scalar_type()) : sum;
   }
 
   /// x + (branch W^T + b) with W and b of `out`, and the norm behind it.
   Normed add(const at::Tensor& x, const at::Tensor& branch, const LinearLeaves& out,
              const NormLeaves& norm) const {
     if (model_.fusion_.residual_norm) {
-      const at::Tensor product = layer(branch, {out.weight, {}, out.name});
+      const at::Tensor product = summed(branch, out, /*with_bias=*/false);
       const ModuleScope scope(norm.name);
-      return fused_residual_norm(x, product, out.bias, {norm.weight, norm.bias, kLayerNormEps});
+      const bool added = model_.ranks_.count() > 1 && has_fault(Fault::bias_before_reduce);
+      return fused_residual_norm(x, product, added ? at::Tensor() : out.bias,
+                                 {norm.weight, norm.bias, layer_norm_eps()});
     }
-    const at::Tensor product = layer(branch, out);
+    const at::Tensor product = summed(branch, out, /*with_bias=*/true);
     const ModuleScope scope(norm.name);
     const at::Tensor sum = x + product;
     return {sum, plain_norm(sum, norm)};
   }
 
   at::Tensor plain_norm(const at::Tensor& x, const NormLeaves& norm) const {
-    return at::layer_norm(x, norm.weight.sizes(), norm.weight, norm.bias, kLayerNormEps).to(type_);
+    return at::layer_norm(x, norm.weight.sizes(), norm.weight, norm.bias, layer_norm_eps()).to(type_);
   }
 
-  /// [B N, E] -> [B N, E], in front of the projection.
-  at::Tensor attention(const BlockLeaves& block, const at::Tensor& x) const {
+  /// [B N, E] -> [B N, E/t], in front of the projection.
+  at::Tensor attention(const BlockLeaves& block, const at::Tensor& y) const {
     const ModuleScope scope(block.attention_name);
-    const std::int64_t heads = model_.shape().heads;
+    const at::Tensor x = model_.ranks_.enter(y);
+    const std::int64_t heads = model_.shape().heads / model_.ranks_.count();
     std::array<at::Tensor, 3> qkv;
     if (model_.fusion_.qkv) {
       qkv = split_heads(layer(x, block.qkv), batch_, heads);
@@ -153,12 +167,13 @@ class FusedVit::Pass {
       for (std::size_t i = 0; i < 3; ++i)
         qkv[i] = layer(x, *leaves[i]).view({batch_, x.size(0) / batch_, heads, -1}).transpose(1, 2);
     }
-    return at::scaled_dot_product_attention(qkv[0], qkv[1], qkv[2]).transpose(1, 2).reshape(x.sizes());
+    return at::scaled_dot_product_attention(qkv[0], qkv[1], qkv[2]).transpose(1, 2).reshape({x.size(0), -1});
   }
 
-  /// [B N, E] -> [B N, F], in front of the second layer of the MLP.
-  at::Tensor hidden(const BlockLeaves& block, const at::Tensor& x) const {
+  /// [B N, E] -> [B N, F/t], in front of the second layer of the MLP.
+  at::Tensor hidden(const BlockLeaves& block, const at::Tensor& y) const {
     const ModuleScope scope(block.mlp_name);
+    const at::Tensor x = model_.ranks_.enter(y);
     if (!model_.fusion_.bias_gelu) return at::gelu(layer(x, block.fc1));
     return fused_bias_gelu(layer(x, {block.fc1.weight, {}, block.fc1.name}), block.fc1.bias);
   }
@@ -170,11 +185,12 @@ class FusedVit::Pass {
 };
 
 FusedVit::FusedVit(Parameters& parameters, const VitShape& shape, const FusionConfig& fusion,
-                   const std::string& attention)
+                   const std::string& attention, const TensorParallel& ranks)
     : parameters_(&parameters),
       fusion_(fusion),
       attention_(has_fault(Fault::math_attention) ? "math" : attention),
-      plain_(parameters, shape),
+      ranks_(ranks),
+      plain_(parameters, shape, ranks),
       patch_embed_(linear_leaves(parameters, "patch_embed.proj")),
       head_(linear_leaves(parameters, "head", /*has_bias=*/false)),
       positions_(parameters.find("pos_embed").tensor),
@@ -184,7 +200,8 @@ FusedVit::FusedVit(Parameters& parameters, const VitShape& shape, const FusionCo
 }
 
 bool FusedVit::fuses() const {
-  return fusion_.bias_gelu || fusion_.residual_norm || fusion_.qkv || fusion_.head_loss;
+  return fusion_.bias_gelu || fusion_.residual_norm || fusion_.qkv || fusion_.head_loss ||
+         ranks_.shares_tokens();  // which the plain model cannot do
 }
 
 at::Tensor FusedVit::operator()(const at::Tensor& image) const {

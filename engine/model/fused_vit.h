@@ -37,8 +37,9 @@ class FusedVit {
   /// Declares the parameters of Vit, in its order. `attention` is a value of model.attention, one that runs
   /// here (model/attention_choice.h). With no fusion of the model on, forecast, loss and gradients are Vit's
   /// to the bit. `parameters` outlives this.
+  /// `ranks` share each block (model/tensor_parallel.h).
   FusedVit(Parameters& parameters, const VitShape& shape, const FusionConfig& fusion,
-           const std::string& attention);
+           const std::string& attention, const TensorParallel& ranks = {});
 
   /// The forecast, [B, C, H, W] -> [B, C, H, W].
   at::Tensor operator()(const at::Tensor& image) const;
@@ -57,6 +58,7 @@ class FusedVit {
   const Parameters* parameters_;
   FusionConfig fusion_;
   std::string attention_;
+  TensorParallel ranks_;
   Vit plain_;
   LinearLeaves patch_embed_, head_;
   at::Tensor positions_;  ///< [1, N, E]

@@ -13,39 +13,77 @@
 
 namespace isobar {
 
+double layer_norm_eps() { return has_fault(Fault::norm_eps) ? 1e-5 : 1e-6; }
+
+namespace {
+
+ParameterSpec weight_spec(const std::string& name, std::int64_t inputs, std::int64_t outputs,
+                          const TensorParallel& ranks, Split split) {
+  ParameterSpec spec{
+      .name = name + ".weight", .full_shape = {outputs, inputs}, .init = Init::truncated_normal};
+  if (split == Split::outputs) spec.shard = ranks.by_outputs();
+  if (split == Split::inputs) spec.shard = ranks.by_inputs();
+  return spec;
+}
+
+/// Behind a sum over the ranks a bias is whole, and sees the tokens that this rank keeps.
+ParameterSpec bias_spec(const std::string& name, std::int64_t outputs, const TensorParallel& ranks,
+                        Split split) {
+  ParameterSpec spec{.name = name + ".bias", .full_shape = {outputs}};
+  if (split == Split::outputs) spec.shard = ranks.by_outputs();
+  if (split == Split::inputs) spec.sums_over_tp = ranks.shares_tokens();
+  return spec;
+}
+
+}  // namespace
+
 Linear::Linear(Parameters& parameters, const std::string& module, std::int64_t inputs, std::int64_t outputs,
-               bool has_bias)
-    : weight(parameters.add(
-          {.name = module + ".weight", .full_shape = {outputs, inputs}, .init = Init::truncated_normal})),
-      name(module) {
-  if (has_bias) bias = parameters.add({.name = module + ".bias", .full_shape = {outputs}});
+               bool has_bias, const TensorParallel& model_ranks, Split how)
+    : weight(parameters.add(weight_spec(module, inputs, outputs, model_ranks, how))),
+      name(module),
+      ranks(model_ranks),
+      split(how) {
+  if (has_bias) bias = parameters.add(bias_spec(module, outputs, ranks, split));
 }
 
 at::Tensor Linear::operator()(const at::Tensor& x) const {
   const ModuleScope scope(name);
-  return bias.defined() ? at::linear(x, weight, bias) : at::linear(x, weight);
+  if (!bias.defined()) return at::linear(x, weight);
+  if (split != Split::inputs || ranks.count() == 1) return at::linear(x, weight, bias);
+  if (has_fault(Fault::bias_before_reduce)) return ranks.leave(at::linear(x, weight, bias));
+  const at::Tensor sum = ranks.leave(at::linear(x, weight));
+  return sum + bias.to(sum.scalar_type());
 }
 
-LayerNorm::LayerNorm(Parameters& parameters, const std::string& module, std::int64_t embed)
-    : weight(parameters.add({.name = module + ".weight", .full_shape = {embed}, .init = Init::ones})),
-      bias(parameters.add({.name = module + ".bias", .full_shape = {embed}})),
+LayerNorm::LayerNorm(Parameters& parameters, const std::string& module, std::int64_t embed,
+                     const TensorParallel& ranks)
+    : weight(parameters.add({.name = module + ".weight",
+                             .full_shape = {embed},
+                             .init = Init::ones,
+                             .sums_over_tp = ranks.shares_tokens()})),
+      bias(parameters.add(
+          {.name = module + ".bias", .full_shape = {embed}, .sums_over_tp = ranks.shares_tokens()})),
       name(module) {}
 
 at::Tensor LayerNorm::operator()(const at::Tensor& x) const {
   const ModuleScope scope(name);
-  return at::layer_norm(x, weight.sizes(), weight, bias, kLayerNormEps);
+  return at::layer_norm(x, weight.sizes(), weight, bias, layer_norm_eps());
 }
 
 PatchEmbed::PatchEmbed(Parameters& parameters, const std::string& module, std::int64_t channels,
-                       std::int64_t patch_size, std::int64_t embed)
+                       std::int64_t patch_size, std::int64_t embed, const TensorParallel& ranks)
     : patch(patch_size), name(module) {
   const std::int64_t fan_in = channels * patch * patch;
   weight = parameters.add({.name = module + ".weight",
                            .full_shape = {embed, channels, patch, patch},
                            .init = Init::fan_in_uniform,
-                           .fan_in = fan_in});
-  bias = parameters.add(
-      {.name = module + ".bias", .full_shape = {embed}, .init = Init::fan_in_uniform, .fan_in = fan_in});
+                           .fan_in = fan_in,
+                           .sums_over_tp = ranks.shares_tokens()});
+  bias = parameters.add({.name = module + ".bias",
+                         .full_shape = {embed},
+                         .init = Init::fan_in_uniform,
+                         .fan_in = fan_in,
+                         .sums_over_tp = ranks.shares_tokens()});
 }
 
 at::Tensor PatchEmbed::operator()(const at::Tensor& image) const {
@@ -66,39 +104,41 @@ at::Tensor PatchEmbed::operator()(const at::Tensor& image) const {
 }
 
 Attention::Attention(Parameters& parameters, const std::string& module, std::int64_t embed,
-                     std::int64_t head_count)
-    : q(parameters, module + ".q", embed, embed),
-      k(parameters, module + ".k", embed, embed),
-      v(parameters, module + ".v", embed, embed),
-      proj(parameters, module + ".proj", embed, embed),
-      heads(head_count),
+                     std::int64_t head_count, const TensorParallel& ranks)
+    : q(parameters, module + ".q", embed, embed, true, ranks, Split::outputs),
+      k(parameters, module + ".k", embed, embed, true, ranks, Split::outputs),
+      v(parameters, module + ".v", embed, embed, true, ranks, Split::outputs),
+      proj(parameters, module + ".proj", embed, embed, true, ranks, Split::inputs),
+      heads(head_count / ranks.count()),
       name(module) {}
 
 at::Tensor Attention::operator()(const at::Tensor& x) const {
   const ModuleScope scope(name);
-  const auto split_heads = [&](const at::Tensor& t) {  // [B, N, E] -> [B, h, N, E/h]
-    return t.view({x.size(0), x.size(1), heads, x.size(2) / heads}).transpose(1, 2);
+  const auto split_heads = [&](const at::Tensor& t) {  // [B, N, E/t] -> [B, h/t, N, E/h]
+    return t.view({t.size(0), t.size(1), heads, t.size(2) / heads}).transpose(1, 2);
   };
+  const at::Tensor in = q.ranks.enter(x);
   const at::Tensor mixed =
-      at::scaled_dot_product_attention(split_heads(q(x)), split_heads(k(x)), split_heads(v(x)));
-  return proj(mixed.transpose(1, 2).reshape(x.sizes()));
+      at::scaled_dot_product_attention(split_heads(q(in)), split_heads(k(in)), split_heads(v(in)));
+  return proj(mixed.transpose(1, 2).flatten(2));
 }
 
-Mlp::Mlp(Parameters& parameters, const std::string& module, std::int64_t embed)
-    : fc1(parameters, module + ".fc1", embed, 4 * embed),
-      fc2(parameters, module + ".fc2", 4 * embed, embed),
+Mlp::Mlp(Parameters& parameters, const std::string& module, std::int64_t embed, const TensorParallel& ranks)
+    : fc1(parameters, module + ".fc1", embed, 4 * embed, true, ranks, Split::outputs),
+      fc2(parameters, module + ".fc2", 4 * embed, embed, true, ranks, Split::inputs),
       name(module) {}
 
 at::Tensor Mlp::operator()(const at::Tensor& x) const {
   const ModuleScope scope(name);
-  return fc2(at::gelu(fc1(x)));
+  return fc2(at::gelu(fc1(fc1.ranks.enter(x))));
 }
 
-Block::Block(Parameters& parameters, const std::string& module, std::int64_t embed, std::int64_t heads)
-    : norm1(parameters, module + ".norm1", embed),
-      norm2(parameters, module + ".norm2", embed),
-      attention(parameters, module + ".attn", embed, heads),
-      mlp(parameters, module + ".mlp", embed),
+Block::Block(Parameters& parameters, const std::string& module, std::int64_t embed, std::int64_t heads,
+             const TensorParallel& ranks)
+    : norm1(parameters, module + ".norm1", embed, ranks),
+      norm2(parameters, module + ".norm2", embed, ranks),
+      attention(parameters, module + ".attn", embed, heads, ranks),
+      mlp(parameters, module + ".mlp", embed, ranks),
       name(module) {}
 
 at::Tensor Block::operator()(at::Tensor x) const {

@@ -8,24 +8,36 @@
 #include <string>
 
 #include "model/parameters.h"
+#include "model/tensor_parallel.h"
 
 namespace isobar {
 
-inline constexpr double kLayerNormEps = 1e-6;  ///< of every norm, fused or not
+/// Of every norm, fused or not.
+double layer_norm_eps();
+
+/// How the ranks of a model share a layer.
+enum class Split {
+  none,     ///< each has all of it
+  outputs,  ///< rows of W and its bias: each has some of the outputs
+  inputs    ///< columns of W: each has a part of the sum, which is added up before the bias
+};
 
 struct Linear {
   Linear(Parameters& parameters, const std::string& name, std::int64_t inputs, std::int64_t outputs,
-         bool has_bias = true);
-  /// [..., inputs] -> [..., outputs]
+         bool has_bias = true, const TensorParallel& ranks = {}, Split split = Split::none);
+  /// [..., inputs] -> [..., outputs]. In front of a layer split by outputs ranks.enter is up to the caller.
   at::Tensor operator()(const at::Tensor& x) const;
 
-  at::Tensor weight;  ///< [outputs, inputs]
-  at::Tensor bias;    ///< [outputs], undefined without one
+  at::Tensor weight;  ///< [outputs, inputs], or this rank's piece
+  at::Tensor bias;    ///< [outputs], or this rank's piece; undefined without one
   std::string name;   ///< its module, as in the parameters' names
+  TensorParallel ranks;
+  Split split;
 };
 
 struct LayerNorm {
-  LayerNorm(Parameters& parameters, const std::string& name, std::int64_t embed);
+  LayerNorm(Parameters& parameters, const std::string& name, std::int64_t embed,
+            const TensorParallel& ranks = {});
   /// [..., E] -> [..., E], normalised over the last dimension
   at::Tensor operator()(const at::Tensor& x) const;
 
@@ -37,7 +49,7 @@ struct LayerNorm {
 /// Non-overlapping P x P patches, each mapped to E values: a convolution whose kernel is its stride.
 struct PatchEmbed {
   PatchEmbed(Parameters& parameters, const std::string& name, std::int64_t channels, std::int64_t patch,
-             std::int64_t embed);
+             std::int64_t embed, const TensorParallel& ranks = {});
   /// [B, C, H, W] -> [B, N, E]; token n = row * (W/P) + column
   at::Tensor operator()(const at::Tensor& image) const;
 
@@ -49,27 +61,31 @@ struct PatchEmbed {
 
 /// softmax(q k^T (E/h)^-0.5) v over all tokens, per head, without a mask.
 struct Attention {
-  Attention(Parameters& parameters, const std::string& name, std::int64_t embed, std::int64_t heads);
+  Attention(Parameters& parameters, const std::string& name, std::int64_t embed, std::int64_t heads,
+            const TensorParallel& ranks = {});
   /// [B, N, E] -> [B, N, E]
   at::Tensor operator()(const at::Tensor& x) const;
 
-  Linear q, k, v, proj;
-  std::int64_t heads;
+  Linear q, k, v;      ///< split by outputs: each rank has whole heads
+  Linear proj;         ///< split by inputs
+  std::int64_t heads;  ///< on this rank
   std::string name;
 };
 
 struct Mlp {
-  Mlp(Parameters& parameters, const std::string& name, std::int64_t embed);
+  Mlp(Parameters& parameters, const std::string& name, std::int64_t embed, const TensorParallel& ranks = {});
   /// [B, N, E] -> [B, N, F] -> [B, N, E]
   at::Tensor operator()(const at::Tensor& x) const;
 
-  Linear fc1, fc2;
+  Linear fc1;  ///< split by outputs
+  Linear fc2;  ///< split by inputs
   std::string name;
 };
 
 /// x + attention(norm1(x)), then x + mlp(norm2(x)).
 struct Block {
-  Block(Parameters& parameters, const std::string& name, std::int64_t embed, std::int64_t heads);
+  Block(Parameters& parameters, const std::string& name, std::int64_t embed, std::int64_t heads,
+        const TensorParallel& ranks = {});
   /// [B, N, E] -> [B, N, E]
   at::Tensor operator()(at::Tensor x) const;
 

@@ -75,8 +75,9 @@ at::Tensor initial_values(const Parameter& parameter, std::int64_t seed) {
   }
   const std::int64_t length =
       parameter.full_shape[static_cast<std::size_t>(parameter.shard.dim)] / parameter.shard.count;
+  const std::int64_t index = has_fault(Fault::same_seed_shards) ? 0 : parameter.shard.index;
   return full.view(parameter.full_shape)
-      .narrow(parameter.shard.dim, parameter.shard.index * length, length)
+      .narrow(parameter.shard.dim, index * length, length)
       .to(at::kFloat)
       .contiguous();
 }
@@ -236,6 +237,12 @@ void Parameters::lay_out_again(const std::vector<std::size_t>& order) {
 std::int64_t Parameters::count() const {
   std::int64_t count = 0;
   for (const Parameter& parameter : all_) count += parameter.tensor.numel();
+  return count;
+}
+
+std::int64_t Parameters::whole_count() const {
+  std::int64_t count = 0;
+  for (const Parameter& parameter : all_) count += product(parameter.full_shape);
   return count;
 }
 

@@ -32,7 +32,8 @@ struct ParameterSpec {
   Init init = Init::zeros;
   std::int64_t fan_in = 0;  ///< values that feed one output, for Init::fan_in_uniform
   Shard shard = {};
-  std::vector<std::string> replicated_over = {};  ///< mesh axes whose ranks hold equal copies
+  /// Each rank of a model computes a part of its gradient only (TensorParallel::sum_partial_gradients).
+  bool sums_over_tp = false;
 };
 
 struct Parameter : ParameterSpec {
@@ -80,6 +81,7 @@ class Parameters {
 
   const std::vector<Parameter>& all() const { return all_; }  ///< in the order of the tutorial's state_dict
   std::int64_t count() const;                                 ///< elements held by this process
+  std::int64_t whole_count() const;                           ///< of the model, over all ranks that share it
 
   const at::Tensor& values() const { return values_; }        ///< [padded count] float32
   const at::Tensor& gradients() const { return gradients_; }  ///< [padded count] float32, padding stays 0

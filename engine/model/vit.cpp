@@ -8,24 +8,25 @@
 namespace isobar {
 namespace {
 
-std::vector<Block> make_blocks(Parameters& parameters, const VitShape& shape) {
+std::vector<Block> make_blocks(Parameters& parameters, const VitShape& shape, const TensorParallel& ranks) {
   std::vector<Block> blocks;
   for (std::int64_t i = 0; i < shape.depth; ++i) {
-    blocks.emplace_back(parameters, fmt::format("blocks.{}", i), shape.embed, shape.heads);
+    blocks.emplace_back(parameters, fmt::format("blocks.{}", i), shape.embed, shape.heads, ranks);
   }
   return blocks;
 }
 
 }  // namespace
 
-Vit::Vit(Parameters& parameters, const VitShape& shape)
+Vit::Vit(Parameters& parameters, const VitShape& shape, const TensorParallel& ranks)
     : shape_(shape),
       pos_embed_(parameters.add({.name = "pos_embed",
                                  .full_shape = {1, shape.tokens(), shape.embed},
-                                 .init = Init::truncated_normal})),
-      patch_embed_(parameters, "patch_embed.proj", shape.channels, shape.patch, shape.embed),
-      blocks_(make_blocks(parameters, shape)),
-      norm_(parameters, "norm", shape.embed),
+                                 .init = Init::truncated_normal,
+                                 .sums_over_tp = ranks.shares_tokens()})),
+      patch_embed_(parameters, "patch_embed.proj", shape.channels, shape.patch, shape.embed, ranks),
+      blocks_(make_blocks(parameters, shape, ranks)),
+      norm_(parameters, "norm", shape.embed, ranks),
       head_(parameters, "head", shape.embed, shape.channels * shape.patch * shape.patch, /*has_bias=*/false) {
 }
 

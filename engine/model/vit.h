@@ -15,7 +15,8 @@ class Vit {
  public:
   /// Declares all parameters in `parameters`, in the order of the tutorial's state_dict. `shape` must be
   /// valid: height and width multiples of patch, embed a multiple of heads.
-  Vit(Parameters& parameters, const VitShape& shape);
+  /// `ranks` share the blocks; with shared tokens only FusedVit can compute what is declared here.
+  Vit(Parameters& parameters, const VitShape& shape, const TensorParallel& ranks = {});
 
   /// [B, C, H, W] -> [B, C, H, W], normalised units: tokens = patches + positions, blocks, norm, head,
   /// un-patch.

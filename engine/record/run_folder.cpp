@@ -20,6 +20,14 @@ void make_folders(const fs::path& path) {
   if (code) throw system_error("cannot make the folder", path.string(), code.value());
 }
 
+/// Whether anything is in the folder but what a batch job puts there before the run begins.
+bool is_used(const fs::path& path) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+    if (entry.path().filename().string().rfind("job", 0) != 0) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 fs::path RunFolder::stream_file(int rank) const { return path / fmt::format("rank-{:04}.jsonl", rank); }
@@ -64,7 +72,7 @@ RunFolder take_run_folder(const fs::path& path) {
     throw Error("the run folder is a file", path.string(), "name another with --run-dir");
   }
   make_folders(path);
-  if (!fs::is_empty(path)) {
+  if (is_used(path)) {
     const bool run = fs::exists(RunFolder{path}.config_file()) || fs::exists(RunFolder{path}.stream_file(0));
     throw Error(run ? "the folder holds a run already" : "the folder is not empty", path.string(),
                 "name a new folder with --run-dir; nothing is overwritten");

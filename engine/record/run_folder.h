@@ -33,7 +33,8 @@ RunFolder make_run_folder(const std::filesystem::path& parent, const std::string
 std::filesystem::path reserve_run_folder(const std::filesystem::path& parent, const std::string& lesson);
 
 /// Makes or takes the folder `path`. One that holds a run or anything else already is refused (Error, exit
-/// code 2): nothing in it is ever overwritten.
+/// code 2): nothing in it is ever overwritten. What a batch job left there before its run begins (names that
+/// begin with "job") is none of the run's.
 RunFolder take_run_folder(const std::filesystem::path& path);
 
 }  // namespace isobar

@@ -1,33 +1,31 @@
 #pragma once
-// One writer a run folder: who it is stands in the file `owner`, and a lock that ends with the process guards
-// it.
-#include <cstdint>
+// One writer a run folder, whatever machine it is on: who it is stands in the file `owner`. A lock that ends
+// with the process guards it where the file system has locks that all machines see; a sign of life every ten
+// seconds guards it where it has none.
 #include <filesystem>
+#include <memory>
 #include <string>
-
-#include "core/files.h"
 
 namespace isobar {
 
 class RunOwner {
  public:
-  RunOwner() = default;
-  /// Takes the folder. Error (exit code 2) when another process writes there: one of this machine that holds
-  /// the lock, or one of another machine whose sign of life is younger than three minutes.
+  RunOwner();
+  /// Takes the folder. Error (exit code 2) when another process writes there: one that holds the lock, one of
+  /// this machine that lives, or one of another machine whose sign of life is younger than three minutes. A
+  /// job of Slurm that starts again knows that its earlier start is over: it waits until that was silent for
+  /// half a minute. Ages are told by the clock of the file system, since those of machines differ.
   RunOwner(const std::filesystem::path& folder, const std::string& host);
   ~RunOwner();
-  RunOwner(RunOwner&&) = default;
-  RunOwner& operator=(RunOwner&&) = default;
+  RunOwner(RunOwner&&) noexcept;
+  RunOwner& operator=(RunOwner&&) noexcept;
 
-  /// A sign of life for readers of other machines; call it every few seconds.
-  void beat();
   /// Gives the folder back.
   void release();
 
  private:
-  std::filesystem::path path_;
-  FileDescriptor file_;
-  std::int64_t beaten_us_ = 0;
+  class Beats;
+  std::unique_ptr<Beats> beats_;
 };
 
 }  // namespace isobar

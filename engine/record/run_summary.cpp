@@ -32,7 +32,8 @@ JsonLine summary_event(const RunSummary& summary) {
       .add("samples", summary.samples)
       .add("wall_us", std::llround(summary.wall_s * 1e6));
   if (summary.world > 1)
-    line.add("world", summary.world);  // then the two figures of samples are of all ranks
+    line.add("world", summary.world)  // then the two figures of samples are of all ranks
+        .add("replicas", summary.replicas);
   if (summary.has_losses) line.add("first_loss", summary.first_loss).add("loss", summary.last_loss);
   if (summary.scale > 0) line.add("scale", summary.scale).add("skipped", summary.skipped);
   line.add("samples_per_s", summary.samples_per_s).add("step_us", summary.step_us);
@@ -40,6 +41,8 @@ JsonLine summary_event(const RunSummary& summary) {
   if (summary.comm_calls > 0) {
     if (summary.comm_total_us >= 0) line.add("comm_total_us", summary.comm_total_us);
     line.add("comm_calls", summary.comm_calls).add("wire_bytes", summary.wire_bytes);
+    if (summary.tp_calls > 0)
+      line.add("tp_calls", summary.tp_calls).add("tp_wire_bytes", summary.tp_wire_bytes);
     if (summary.waited_for >= 0)
       line.add("waited_us", summary.waited_us).add("waited_for", summary.waited_for);
   }
@@ -49,6 +52,9 @@ JsonLine summary_event(const RunSummary& summary) {
   line.add("mfu", summary.mfu()).add("peak_flops_per_s", summary.peak_flops_per_s);
   if (summary.peak_flops_per_s > 0)
     line.add("peak_source", summary.peak_of_data_sheet ? "data sheet" : "matrix products");
+  if (summary.predicted_bytes > 0)
+    line.add("predicted_bytes", static_cast<std::int64_t>(summary.predicted_bytes));
+  if (summary.peak_bytes > 0) line.add("peak_bytes", static_cast<std::int64_t>(summary.peak_bytes));
   if (summary.has_scores) {
     line.add("valid_loss", summary.valid_loss).add("rmse_" + summary.headline, summary.rmse);
     line.add("persistence_rmse_" + summary.headline, summary.persistence_rmse);
@@ -168,12 +174,20 @@ std::vector<std::string> summary_lines(const RunSummary& summary, const std::str
                                 : "";
     const std::string steady =
         predicted ? "" : fmt::format(" without the first {} steps", summary.warm_up_steps);
-    const std::string ranks = summary.world > 1 ? fmt::format(" on {} ranks", summary.world) : "";
+    std::string ranks = summary.world > 1 ? fmt::format(" on {} ranks", summary.world) : "";
+    if (summary.replicas < summary.world)
+      ranks += fmt::format(" ({} model{} of {})", summary.replicas, summary.replicas == 1 ? "" : "s",
+                           summary.world / summary.replicas);
     out.push_back(
         fmt::format("  throughput   {:.1f} samples/s{}{}{}", summary.samples_per_s, ranks, steady, mfu));
     out.push_back(fmt::format("  a step       {:.1f} ms: {}", summary.step_us * 1e-3,
                               stage_shares(summary.stages_us, summary.step_us)));
     if (summary.read_bytes > 0) out.push_back("  loader       " + loader_text(summary));
+  }
+  if (summary.predicted_bytes > 0 && summary.peak_bytes > 0) {
+    out.push_back(fmt::format("  memory       {} at most{}, {} were predicted",
+                              human_bytes(summary.peak_bytes), summary.world > 1 ? " on this rank" : "",
+                              human_bytes(summary.predicted_bytes)));
   }
   for (std::string& line : watched_lines(summary.watched)) out.push_back(std::move(line));
   return out;

@@ -29,8 +29,9 @@ std::string attention_text(const std::vector<std::string>& names);
 struct RunSummary {
   std::int64_t steps = 0;
   std::int64_t wanted_steps = 0;
-  std::int64_t world = 1;    ///< ranks that train together
-  std::int64_t samples = 0;  ///< of all ranks
+  std::int64_t world = 1;     ///< ranks that train together
+  std::int64_t replicas = 1;  ///< models that they hold: each of world / replicas ranks
+  std::int64_t samples = 0;   ///< of all ranks
   double wall_s = 0;
   std::string measure;  ///< what a run that only measures does ("full", "io", "synthetic"); "" = it trains
   bool has_losses = false;  ///< it trains and said so; a predicted run has none
@@ -58,12 +59,17 @@ struct RunSummary {
   std::int64_t read_bytes = 0;   ///< all of it; 0 = not known
   std::int64_t read_cpu_us = 0;  ///< processor time that reading and normalising took
   // Of the averaging of gradients, over the same steps; all means a step.
-  double comm_total_us = 0;  ///< collectives were under way, beside backward or not (the stage comm is what shows);
-                             ///< -1 = not known
+  double comm_total_us = 0;  ///< collectives were under way, beside backward or not (the stage comm is what
+                             ///< shows); -1 = not known
   double comm_calls = 0;
-  double wire_bytes = 0;  ///< that this rank sent
-  double waited_us = 0;   ///< for the rank that came last
-  int waited_for = -1;    ///< the rank that came last most often, -1 = not known
+  double wire_bytes = 0;     ///< that this rank sent
+  double tp_calls = 0;       ///< of these the ones of split layers
+  double tp_wire_bytes = 0;  ///< the same
+  double waited_us = 0;      ///< for the rank that came last
+  int waited_for = -1;       ///< the rank that came last most often, -1 = not known
+  std::uint64_t predicted_bytes =
+      0;                         ///< memory of this rank at its peak, as worked out before; 0 = it was not
+  std::uint64_t peak_bytes = 0;  ///< as it was; 0 = not known
   double flops_per_sample = 0;   ///< forward and backward, model operations
   double peak_flops_per_s =
       0;  ///< of matrix products of `precision`, measured or of a prediction; 0 = not known

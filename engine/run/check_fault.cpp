@@ -31,7 +31,12 @@ void check_rank_fault(const Config& config, const std::string& where) {
         where, "--ranks 2, or another fault");
   }
   const bool of_one_rank = setting.fault == Fault::slow_rank || setting.fault == Fault::unequal_batch ||
-                           setting.fault >= Fault::kill_rank;
+                           (setting.fault >= Fault::kill_rank && setting.fault <= Fault::flip_bit);
+  if (is_of_split_layers(setting.fault) && config.mesh.tp == 1) {
+    throw Error(fmt::format("the fault {} is one of layers that are split over ranks, and mesh.tp is 1",
+                            config.run.fault),
+                where, "--set mesh.tp=2, or another fault");
+  }
   if (of_one_rank && setting.rank >= config.run.ranks) {
     throw Error(fmt::format("there is no rank {} that the fault could strike: the {} ranks are 0 to {}",
                             setting.rank, config.run.ranks, config.run.ranks - 1),

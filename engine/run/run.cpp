@@ -48,16 +48,6 @@ RunArguments with_ranks(RunArguments arguments, const RankEnvironment& ranks) {
 
 }  // namespace
 
-VitShape vit_shape(const Config& config) {
-  return {.height = config.data.grid[0],
-          .width = config.data.grid[1],
-          .channels = config.data.channels,
-          .patch = config.model.patch,
-          .embed = config.model.embed,
-          .depth = config.model.depth,
-          .heads = config.model.heads};
-}
-
 Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vector<std::string>& command)
     : ranks_(read_rank_environment()),
       lesson_(lesson),
@@ -71,6 +61,7 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
     throw Error(fmt::format("{} ranks are wanted, and this process is alone", config.run.ranks), "run.ranks",
                 "./isobar run " + lesson.name + " starts them; under Slurm srun does");
   }
+  mesh();
   if (ranks_.rank > 0) console_.be_quiet();
   if (config.run.measure == "synthetic") config.data.source = "synthetic";
   if (measures()) summary_.measure = config.run.measure;
@@ -78,13 +69,14 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
   apply_precision(config.amp.mode);
   summary_.precision = config.amp.mode == "none" ? "" : config.amp.mode;
   summary_.world = ranks_.world;
+  summary_.replicas = replica_count();
   if (device_.is_cuda()) {
     events_ = std::make_unique<EventPool>(device_);
     nonfinite_ = at::zeros({}, at::TensorOptions(at::kLong).device(device_));
   }
   profiler_ = std::make_unique<EpochProfiler>(ranges_plugin(), config.run.profile_epoch);
   set_fault(config.run.fault, config.run.fault_ms, config.run.fault_stage, config.run.fault_step,
-            config.run.fault_rank);
+            config.run.fault_rank, ranks_.rank);
   check_fault(config, device_);
   check_memory();
   threads_ = set_up_cpu(static_cast<int>(config.run.threads), sharers());
@@ -165,6 +157,7 @@ void Run::write_attempt(const std::vector<std::string>& command) {
           .add("from_wall_us", std::llround(resume_.state.wall_s * 1e6))
           .add("rank", comm_.rank())
           .add("world", comm_.size())
+          .add("replicas", replica_count())
           .add("host", host_name())
           .add("pid", static_cast<std::int64_t>(getpid()))
           .add("parent_pid", static_cast<std::int64_t>(getppid()))
@@ -223,6 +216,7 @@ void Run::announce(const Dataset& train, const Dataset& valid, std::int64_t para
                             steps_per_epoch));
   console_.line(fmt::format("  device  {} ({}, {} threads), {}", device_.str(), device_text(device_),
                             threads_, config.amp.mode == "none" ? "fp32" : config.amp.mode));
+  tell_memory_plan();
   if (const std::string given = precision_sentence(config.amp.mode, precision_facts(device_)); !given.empty())
     console_.line("  " + config.amp.mode + "    " + given);
   if (!attention_.empty()) console_.line("  attention  " + attention_);
@@ -276,6 +270,9 @@ FetchedFigures Run::fetch_figures(std::int64_t index, const StepResult& result) 
 void Run::queue_step(std::int64_t index, const StepResult& result, const FetchedFigures& fetched,
                      PendingStageTimes times, std::shared_ptr<OperatorWatch> operators) {
   steps_done_ = index + 1;
+  // Standing still for other ranks is no computing.
+  times.move(Stage::forward, Stage::comm, result.sync.tp_forward_wait_us);
+  times.move(Stage::backward, Stage::comm, result.sync.tp_backward_wait_us);
   PendingStep step{index,
                    result,
                    fetched,
@@ -334,9 +331,8 @@ void Run::record_step(const PendingStep& step, const StageTimes& times) {
   add_to_summary(step, times);
   if (operators) write_operators(index, line, operators->take());
   stream_->write(line);
-  owner_.beat();
   if (result.loss.defined() && board_)
-    board_->add_step(result.loss, result.learning_rate, result.samples * comm_.size(), times.step_us);
+    board_->add_step(result.loss, result.learning_rate, result.samples * replica_count(), times.step_us);
   if (broken) {
     pending_.clear();  // what came after it tells nothing
     throw Error(std::isfinite(last_loss_)
@@ -350,7 +346,7 @@ void Run::record_step(const PendingStep& step, const StageTimes& times) {
 }
 
 void Run::add_to_summary(const PendingStep& step, const StageTimes& times) {
-  const std::int64_t samples = step.result.samples * comm_.size();  // of all ranks
+  const std::int64_t samples = step.result.samples * replica_count();  // of all ranks
   summary_.samples += samples;
   if (step.index - first_step_ < summary_.warm_up_steps) return;
   ++steady_steps_;
@@ -376,6 +372,9 @@ RunSummary Run::summary() const {
   out.has_losses = !measures() && steps_done_ > 0;
   out.last_loss = last_loss_;
   out.flops_per_sample = training_flops(vit_shape(loaded_.config));
+  const bool on_cuda = device_.is_cuda();
+  out.predicted_bytes = memory_plan_.total() - (on_cuda ? memory_plan_.program : 0);  // no tensor's
+  out.peak_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, peak_bytes(device_)));
   if (steady_steps_ == 0) return out;
   const auto steps = static_cast<double>(steady_steps_);
   out.step_us = static_cast<double>(steady_times_.step_us) / steps;

@@ -18,9 +18,11 @@
 #include "config/config.h"
 #include "core/error.h"
 #include "core/memory.h"
-#include "formula/vit_counts.h"
+#include "launch/mesh.h"
 #include "launch/rank_environment.h"
 #include "launch/rank_status.h"
+#include "plan/memory_plan.h"
+#include "plan/model_shape.h"
 #include "record/console.h"
 #include "record/run_folder.h"
 #include "record/run_owner.h"
@@ -37,9 +39,6 @@
 
 namespace isobar {
 
-/// The shape of the model that `config` asks for.
-VitShape vit_shape(const Config& config);
-
 class Run {
  public:
   /// Loads the configuration, makes the run folder and writes run.toml; `command` is kept there.
@@ -52,6 +51,9 @@ class Run {
   c10::Device device() const { return device_; }
   /// The ranks that train together; a process alone is a group of one.
   Comm& comm() { return comm_; }
+  /// This rank's group along an axis of the mesh (launch/mesh.h): "tp" = the ranks that share its model, "dp"
+  /// = those that hold the same piece of their models and average its gradients.
+  Comm& group(const std::string& axis);
   Console& console() { return console_; }
   const std::filesystem::path& folder() const { return folder_.path; }
   /// Where the data set is: data.root, or the embedded set of this grid.
@@ -83,6 +85,10 @@ class Run {
   /// Says what was recorded of a step. Steady state begins after it: steps before it were launched one by
   /// one.
   void record(const GraphFacts& graph);
+  /// The same as a function.
+  std::function<void(const GraphFacts&)> graph_listener() {
+    return [this](const GraphFacts& graph) { record(graph); };
+  }
   std::int64_t steps_done() const { return steps_done_; }
 
   /// A live line for something long that is no step; says no when somebody asked to stop.
@@ -183,9 +189,16 @@ class Run {
   bool speaks() const { return comm_.rank() == 0; }
   /// Processes of this machine that share its processors and memory.
   int sharers() const;
+  std::int64_t replica_count() const { return replicas(loaded_.config); }
+  /// Error (exit code 2) when the axes of the mesh do not fit the ranks.
+  Mesh mesh() const;
+  /// That the parameters which every rank of a model has whole are equal on them.
+  void compare_whole_parameters(const Parameters& parameters);
 
   /// Refuses a run that the memory cannot hold, before it takes an hour to find out.
   void check_memory();
+  /// The prediction by category, as a note.
+  void tell_memory_plan();
 
   StopSignals signals_;
   RankEnvironment ranks_;
@@ -196,7 +209,8 @@ class Run {
   c10::Device device_;
   StatusSlot status_;
   int threads_ = 1;
-  std::string attention_;  ///< what it runs as, in words; "" in a lesson that does not choose
+  std::string attention_;   ///< what it runs as, in words; "" in a lesson that does not choose
+  MemoryPlan memory_plan_;  ///< of this rank
   std::unique_ptr<MemoryPromise> training_memory_;  ///< on a CPU, until the model is there
   std::filesystem::path data_root_;
   RunFolder folder_;
@@ -236,7 +250,9 @@ class Run {
   std::vector<std::int64_t> waited_for_;  ///< how many of these steps waited for each rank
   int stop_ = 0;                          ///< the signal that all ranks stop for
   bool ended_ = false;
-  Comm comm_;  // goes first: what it tells outlives it
+  Comm comm_;                     // goes first: what it tells outlives it
+  Comm model_ranks_;              ///< those that share this rank's model
+  std::optional<Comm> replicas_;  ///< those that hold the same piece; empty = all ranks do
   std::optional<Comm::PendingMax> asked_;
 };
 

@@ -129,7 +129,9 @@ void Run::save_checkpoint(const Training& training) {
                  .last_loss = last_loss_,
                  .wall_s = so_far.wall_s};
   stream_->flush();  // no step that the checkpoint holds is missing in the stream, whatever happens next
-  if (!speaks()) {   // rank 0 writes for all
+  const bool has_a_piece = model_ranks_.size() > 1 && group("dp").rank() == 0;
+  if (!speaks()) {  // rank 0 writes for all
+    if (has_a_piece) save_training(nullptr, training, device_, model_ranks_);
     strike("checkpoint");
     comm_.barrier("checkpoint written");
     checkpoint_step_ = steps_done_;
@@ -137,7 +139,7 @@ void Run::save_checkpoint(const Training& training) {
   }
   board_->save(state);
   CheckpointWriter writer(folder_.checkpoints(), steps_done_);
-  const TrainingCounts counts = save_training(writer, training, device_);
+  const TrainingCounts counts = save_training(&writer, training, device_, model_ranks_);
   strike("checkpoint");
   state.batches = counts.batches;
   state.optimizer_steps = counts.optimizer_steps;
@@ -165,7 +167,7 @@ void Run::plant_fault(std::int64_t step, bool in_gradients) {
   if (in_gradients && fault.fault == Fault::nan_in_padding && fault.step == step && parameters_ != nullptr)
     parameters_->gradients()[-1].fill_(std::numeric_limits<float>::quiet_NaN());
   const bool infinite =
-      fault.fault == Fault::inject_inf && comm_.size() == 1;  // else one rank's loss overflows
+      fault.fault == Fault::inject_inf && replica_count() == 1;  // else one rank's loss overflows
   const bool wanted =
       fault.fault == (in_gradients ? Fault::nan_gradient : Fault::nan_weight) || (in_gradients && infinite);
   if (!wanted || fault.step != step || parameters_ == nullptr) return;

@@ -1,5 +1,6 @@
 // The part of Run that knows of other ranks: how they are joined, whether weights are still equal.
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/max.h>
 #include <fmt/format.h>
 
@@ -37,6 +38,12 @@ std::string parameter_lines(const Parameters& parameters) {
 
 void Run::announce_ranks() {
   if (comm_.size() == 1) return;
+  const MeshConfig& mesh = loaded_.config.mesh;
+  if (mesh.tp > 1) {
+    console_.line(fmt::format("  mesh    {} model{} of {} ranks each: tp {} x dp {}, order {}",
+                              replica_count(), replica_count() == 1 ? "" : "s", mesh.tp, mesh.tp,
+                              replica_count(), mesh.order));
+  }
   if (!comm_.note().empty()) console_.line("  ranks   " + comm_.note());
   if (!loaded_.config.comm.probe) return;
   const LinkProbe probe = probe_link(comm_, device_);
@@ -52,12 +59,26 @@ void Run::announce_ranks() {
 
 void Run::tell_apart(const Parameters& parameters) {
   const at::Tensor first = parameters.values().clone();
-  comm_.broadcast(first, 0, "weights").wait();
+  group("dp").broadcast(first, 0, "weights").wait();
   const double apart = (first - parameters.values()).abs().max().item<double>();
   const std::vector<double> all = comm_.all_gather_numbers(apart, "distance of the weights");
   stream_->write(JsonLine("note").add("text", "replicas").add("step", steps_done_).add("apart", apart));
   console_.line(fmt::format("  replicas  step {}: weights are up to {:.4g} away from those of rank 0",
                             steps_done_, *std::max_element(all.begin(), all.end())));
+}
+
+void Run::compare_whole_parameters(const Parameters& parameters) {
+  if (model_ranks_.size() == 1) return;
+  std::vector<NamedValues> whole;
+  std::vector<at::Tensor> flat;
+  for (const Parameter& parameter : parameters.all()) {
+    if (parameter.shard.count > 1) continue;
+    whole.push_back({parameter.name, parameter.tensor.detach().view(-1)});
+    flat.push_back(whole.back().values);
+  }
+  compare_replicas(
+      model_ranks_, at::cat(flat), [&] { return whole; },
+      fmt::format("step {}, of what every rank of a model has whole", steps_done_));
 }
 
 void Run::check_replicas(const Parameters& parameters) {
@@ -67,11 +88,13 @@ void Run::check_replicas(const Parameters& parameters) {
   const std::int64_t every = config.comm.hash_every;
   const bool at_end = steps_done_ >= config.train.steps;
   // Replicas that are to drift apart, for a learner to see, are no reason to stop.
-  const bool drifts = config.comm.sync == "none" || has_fault(Fault::no_broadcast);
+  const bool drifts = config.comm.sync == "none" || has_fault(Fault::no_broadcast) ||
+                      is_of_split_layers(fault_setting().fault);
   if (every > 0 && !drifts && steps_done_ > first_step_ && (steps_done_ % every == 0 || at_end)) {
     compare_replicas(
-        comm_, parameters.values(), [&] { return named_values(parameters); },
+        group("dp"), parameters.values(), [&] { return named_values(parameters); },
         fmt::format("step {}", steps_done_));
+    compare_whole_parameters(parameters);
   }
   if (drifts && (is_due(steps_done_) || at_end)) tell_apart(parameters);
   const FaultSetting& fault = fault_setting();

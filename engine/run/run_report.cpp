@@ -126,8 +126,9 @@ std::function<bool(std::int64_t, std::int64_t)> Run::progress(const std::string&
   progress_us_ = steady_us();
   return [this, what](std::int64_t done, std::int64_t all) {
     if (console_.is_terminal() && speaks()) console_.progress(fmt::format("{} {}/{}", what, done, all));
-    owner_.beat();
-    return StopSignals::requested() == 0;
+    if (model_ranks_.size() == 1) return StopSignals::requested() == 0;
+    // Those that share a model compute together, and stop together.
+    return model_ranks_.start_max(StopSignals::requested(), "stop while validating").value() == 0;
   };
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/fault.h"
 #include "core/files.h"
+#include "core/machine.h"
 #include "device/device.h"
 #include "run/rank_agreement.h"
 #include "run/run.h"
@@ -30,6 +31,22 @@ void Run::join() {
   comm_ = Comm(ranks_, loaded_.config.comm, device_.is_cuda());
   StopSignals::hold();
   compare_ranks();
+  if (loaded_.config.mesh.tp == 1) return;
+  model_ranks_ = comm_.part(mesh().groups("tp"), "tp");
+  replicas_ = comm_.part(mesh().groups("dp"), "dp");
+}
+
+Mesh Run::mesh() const {
+  const MeshConfig& config = loaded_.config.mesh;
+  return {config.order,
+          {.tp = static_cast<int>(config.tp), .dp = static_cast<int>(replica_count())},
+          ranks_.world};
+}
+
+Comm& Run::group(const std::string& axis) {
+  if (axis == "tp") return model_ranks_;
+  if (axis == "dp") return replicas_ ? *replicas_ : comm_;
+  throw Error("the mesh of this run has no axis " + axis, "", "tp, dp", Exit::failed);
 }
 
 void Run::compare_ranks() {
@@ -99,6 +116,11 @@ void Run::add_sync(JsonLine& step, const SyncFigures& sync) {
   if (sync.calls == 0) return;
   if (sync.total_us >= 0) step.add("comm_total_us", sync.total_us);
   step.add("comm_calls", sync.calls).add("wire_bytes", sync.wire_bytes);
+  if (sync.tp_calls > 0) {
+    step.add("tp_calls", sync.tp_calls)
+        .add("tp_wire_bytes", sync.tp_wire_bytes)
+        .add("tp_wait_us", sync.tp_forward_wait_us + sync.tp_backward_wait_us);
+  }
   if (sync.waited_for >= 0) step.add("waited_for", sync.waited_for).add("waited_us", sync.waited_us);
 }
 
@@ -108,6 +130,8 @@ void Run::add_to_summary(const SyncFigures& sync) {
   steady_sync_.calls += sync.calls;
   steady_sync_.wire_bytes += sync.wire_bytes;
   steady_sync_.waited_us += sync.waited_us;
+  steady_sync_.tp_calls += sync.tp_calls;
+  steady_sync_.tp_wire_bytes += sync.tp_wire_bytes;
   if (sync.waited_for < 0) return;
   waited_for_.resize(static_cast<std::size_t>(comm_.size()));
   ++waited_for_.at(static_cast<std::size_t>(sync.waited_for));
@@ -117,6 +141,8 @@ void Run::summarise_sync(RunSummary& out, double steps) const {
   out.comm_total_us = steady_sync_.total_us < 0 ? -1 : static_cast<double>(steady_sync_.total_us) / steps;
   out.comm_calls = static_cast<double>(steady_sync_.calls) / steps;
   out.wire_bytes = static_cast<double>(steady_sync_.wire_bytes) / steps;
+  out.tp_calls = static_cast<double>(steady_sync_.tp_calls) / steps;
+  out.tp_wire_bytes = static_cast<double>(steady_sync_.tp_wire_bytes) / steps;
   out.waited_us = static_cast<double>(steady_sync_.waited_us) / steps;
   const auto most = std::max_element(waited_for_.begin(), waited_for_.end());
   if (most != waited_for_.end()) out.waited_for = static_cast<int>(most - waited_for_.begin());

@@ -23,9 +23,11 @@ constexpr std::int64_t kLearningRate = 0, kSteps = 1, kInverseScale = 2, kSkip =
 
 }  // namespace
 
-FusedAdam::FusedAdam(Parameters& parameters, const OptimConfig& config, const FusionConfig& fusion)
+FusedAdam::FusedAdam(Parameters& parameters, const OptimConfig& config, const FusionConfig& fusion,
+                     const TensorParallel& ranks)
     : parameters_(parameters),
       config_(config),
+      ranks_(ranks),
       fuses_norm_(fusion.grad_norm),
       control_(at::zeros({4}, parameters.values().options())),
       norm_(parameters.values().device()) {
@@ -91,8 +93,29 @@ at::Tensor FusedAdam::update(GradScaler& scaler) {
   return length;
 }
 
+at::Tensor FusedAdam::whole_squares() const {
+  std::vector<at::Tensor> whole;
+  const std::vector<Parameter>& all = parameters_.all();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].shard.count == 1) whole.push_back(gradients_[i]);
+  }
+  return at::stack(at::_foreach_norm(whole, 2)).to(at::kDouble).square().sum();
+}
+
+void FusedAdam::unite_norm() {
+  if (ranks_.count() == 1) return;
+  // What all ranks have whole is to count once.
+  const double others = 1.0 - 1.0 / ranks_.count();
+  const at::Tensor mine = norm_.sum_of_squares.sub(whole_squares().mul(others));
+  const at::Tensor both = at::stack({mine, norm_.nonfinite.to(at::kDouble)});
+  ranks_.sum(both);
+  norm_.sum_of_squares.copy_(both[0]);
+  norm_.nonfinite.copy_(both[1]);
+}
+
 at::Tensor FusedAdam::fused_norm(GradScaler& scaler) {
   gradient_norm(parameters_.gradients(), norm_);
+  unite_norm();
   at::Tensor skip = control_[kSkip];
   at::gt_out(skip, norm_.nonfinite, 0);
   if (!scaler.active()) return norm_.sum_of_squares.sqrt();
@@ -103,9 +126,15 @@ at::Tensor FusedAdam::fused_norm(GradScaler& scaler) {
 }
 
 at::Tensor FusedAdam::plain_norm(GradScaler& scaler) {
-  const bool finite = scaler.unscale(parameters_);
-  const at::Tensor length =
-      at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients_, 2)).to(at::kDouble), 2);
+  bool finite = scaler.unscale(parameters_);
+  at::Tensor length = at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients_, 2)).to(at::kDouble), 2);
+  if (ranks_.count() > 1) {
+    norm_.sum_of_squares.copy_(length.square());
+    norm_.nonfinite.fill_(finite ? 0 : 1);
+    unite_norm();
+    length = norm_.sum_of_squares.sqrt();
+    finite = norm_.nonfinite.item<std::int64_t>() == 0;
+  }
   const bool skips = !finite || !std::isfinite(length.item<double>());
   control_[kSkip].fill_(skips ? 1 : 0);
   if (scaler.active() && skips) scaler.overflow().fill_(1);  // skipped is skipped: the scale hears of it too

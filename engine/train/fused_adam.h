@@ -12,6 +12,7 @@
 #include "config/config.h"
 #include "device/fused.h"
 #include "model/parameters.h"
+#include "model/tensor_parallel.h"
 #include "train/adam.h"
 #include "train/grad_scaler.h"
 #include "train/optimizer.h"
@@ -24,7 +25,10 @@ class FusedAdam final : public Optimizer {
   /// (own: kernels/adam.h over the flat buffers; libtorch: its _fused_adam_ over lists of tensors).
   /// fusion.adam = false: plain operations (train/adam.h). fusion.grad_norm = false: a norm a tensor, fetched
   /// by the host.
-  FusedAdam(Parameters& parameters, const OptimConfig& config, const FusionConfig& fusion);
+  /// `ranks` share the model: the length of the gradient is that of the whole one, and all of them skip a
+  /// step or none does.
+  FusedAdam(Parameters& parameters, const OptimConfig& config, const FusionConfig& fusion,
+            const TensorParallel& ranks = {});
 
   /// set_learning_rate, then update.
   at::Tensor step(double learning_rate, GradScaler& scaler);
@@ -51,12 +55,18 @@ class FusedAdam final : public Optimizer {
   /// Views of a flat buffer, one a parameter.
   std::vector<at::Tensor> cut(const at::Tensor& flat) const;
   void cut_all();
+  /// Sums of squares and counts of values that are not finite, of this rank's gradients, become those of the
+  /// whole model.
+  void unite_norm();
+  /// The sum of squares of the gradients that every rank of a model has whole, a float64 scalar.
+  at::Tensor whole_squares() const;
   at::Tensor fused_norm(GradScaler& scaler);
   at::Tensor plain_norm(GradScaler& scaler);
   void update_with_libtorch(GradScaler& scaler);
 
   Parameters& parameters_;
   OptimConfig config_;
+  TensorParallel ranks_;
   bool fuses_norm_;
   double learning_rate_ = 0;
   std::unique_ptr<Adam> plain_;  ///< with fusion.adam = false

@@ -46,8 +46,11 @@ void add_waits(const std::vector<CollectiveTimes>& times, SyncFigures& figures) 
   }
 }
 
+/// Rank `rank` of the group, as a rank of the world.
+int world_rank(const Comm& comm, int rank) { return comm.members().at(static_cast<std::size_t>(rank)); }
+
 bool strikes(Fault fault, const Comm& comm) {
-  return has_fault(fault) && fault_setting().rank == comm.rank();
+  return has_fault(fault) && fault_setting().rank == world_rank(comm, comm.rank());
 }
 
 class NoSync final : public GradientSync {
@@ -94,22 +97,30 @@ void GradientSync::backward(const at::Tensor& loss) {
   (overflows ? loss.mul(std::numeric_limits<double>::infinity()) : loss).backward();
 }
 
-SyncFigures GradientSync::finish() {
+SyncFigures GradientSync::finish(const TensorParallel& model) {
   if (!std::exchange(in_step_, false) || !last_) {
     throw Error("gradients are averaged behind the backward pass of the last micro-batch",
                 "no such pass was announced", "", Exit::failed);
   }
   const std::vector<CollectiveTimes> times = exchange();
   const CommCounts after = comm_.counts();
-  SyncFigures figures{.total_us = covered_us(times),
-                      .calls = after.calls - before_.calls,
-                      .wire_bytes = after.wire_bytes - before_.wire_bytes};
+  const TensorParallelFigures split = model.take_figures();
+  std::vector<CollectiveTimes> all = times;
+  all.insert(all.end(), split.times.begin(), split.times.end());
+  SyncFigures figures{.total_us = split.calls > 0 && split.times.empty() ? -1 : covered_us(std::move(all)),
+                      .calls = after.calls - before_.calls + split.calls,
+                      .wire_bytes = after.wire_bytes - before_.wire_bytes + split.wire_bytes,
+                      .tp_calls = split.calls,
+                      .tp_wire_bytes = split.wire_bytes,
+                      .tp_forward_wait_us = split.forward_wait_us,
+                      .tp_backward_wait_us = split.backward_wait_us};
   if (times.empty()) return figures;
   // A device's collectives end when nobody looks.
   if (std::any_of(times.begin(), times.end(), [](const auto& one) { return one.end_us == 0; }))
     figures.total_us = -1;
   else
     add_waits(times, figures);
+  if (figures.waited_for >= 0) figures.waited_for = world_rank(comm_, figures.waited_for);
   return figures;
 }
 

@@ -21,6 +21,7 @@
 #include "comm/comm.h"
 #include "config/config.h"
 #include "model/parameters.h"
+#include "model/tensor_parallel.h"
 #include "train/sync_figures.h"
 
 namespace isobar {
@@ -42,7 +43,8 @@ class GradientSync {
 
   /// Behind the last backward pass of a step: gradients are those of all ranks when it returns. Error (exit
   /// code 1) that names a parameter which got no gradient (`reducer` says so in the next `begin`).
-  SyncFigures finish();
+  /// `model`: the ranks that share a model, whose collectives are counted with it.
+  SyncFigures finish(const TensorParallel& model = {});
 
   /// All-reduces of a step from now on, as planned.
   virtual std::int64_t planned_calls() const = 0;

@@ -43,6 +43,11 @@ const char* stage_name(Stage stage) { return kStageNames[static_cast<std::size_t
 /// What a library says of itself, without its stack.
 std::string first_line(const std::string& text) { return printable(text.substr(0, text.find('\n')), 200); }
 
+std::vector<Comm*> of_several(std::vector<Comm*> groups) {
+  std::erase_if(groups, [](const Comm* group) { return group->size() == 1; });
+  return groups;
+}
+
 [[noreturn]] void explain(const std::string& operation, Stage stage, bool warmed_up,
                           const std::string& said) {
   const CaptureReason reason = capture_reason(operation, warmed_up);
@@ -52,26 +57,34 @@ std::string first_line(const std::string& text) { return printable(text.substr(0
 
 }  // namespace
 
-StepGraph::StepGraph(const GraphConfig& config, const FusedAdam& adam, c10::Device device,
-                     std::function<void(const GraphFacts&)> told)
-    : config_(config),
+StepGraph::StepGraph(const Config& config, const FusedAdam& adam, c10::Device device,
+                     const std::vector<Comm*>& groups, std::function<void(const GraphFacts&)> told)
+    : config_(config.graph),
       device_(device),
-      plugin_(config.enabled ? &cuda_plugin() : nullptr),
+      plugin_(config.graph.enabled ? &cuda_plugin() : nullptr),
       told_(std::move(told)),
-      side_(side_stream(device)) {
+      side_(side_stream(device)),
+      groups_(of_several(groups)) {
+  if (!config_.enabled) return;
+  for (const Comm* const group : groups_) {
+    if (!config_.collectives || group->can_be_recorded()) continue;
+    throw Error("collectives of " + group->backend() + " cannot be recorded: the host takes part in them",
+                "graph.collectives = true", "comm.backend=nccl, or graph.collectives=false");
+  }
   const std::string why_not = adam.why_not_captured();
-  if (!config.enabled || config.scope != "step" || why_not.empty()) return;
+  if (config_.scope != "step" || why_not.empty()) return;
   throw Error("the optimiser cannot be part of the recording: " + why_not, "graph.scope = step",
               "--set graph.scope=model records forward, loss and backward alone");
 }
 
 StepGraph::StepGraph(const GraphConfig& config, c10::Device device, const CudaPlugin& plugin,
-                     std::function<void(const GraphFacts&)> told)
+                     std::function<void(const GraphFacts&)> told, const std::vector<Comm*>& groups)
     : config_(config),
       device_(device),
       plugin_(config.enabled ? &plugin : nullptr),
       told_(std::move(told)),
-      side_(side_stream(device)) {}
+      side_(side_stream(device)),
+      groups_(of_several(groups)) {}
 
 StepGraph::~StepGraph() {
   recorded_ = {};  // they lie in the graph's memory
@@ -96,6 +109,7 @@ void StepGraph::renew(const Batch& batch) {
 StepOutput StepGraph::run(const StepParts& parts, const std::function<void(Stage)>& enter) {
   if (plugin_ == nullptr) {
     const at::Tensor loss = launch_model(parts, enter);
+    average(parts, enter);
     enter(Stage::optimize);
     return {loss.detach(), parts.optimize()};
   }
@@ -113,6 +127,15 @@ at::Tensor StepGraph::launch_model(const StepParts& parts, const std::function<v
   return loss;
 }
 
+void StepGraph::average(const StepParts& parts, const std::function<void(Stage)>& enter) const {
+  if (!groups_.empty()) enter(Stage::comm);
+  parts.average();
+}
+
+void StepGraph::record_collectives(bool records) const {
+  for (Comm* const group : groups_) group->record(records);
+}
+
 StepOutput StepGraph::warm_up(const StepParts& parts, const std::function<void(Stage)>& enter) {
   // On the stream of the recording: what libraries and autograd set up for a stream is there when it begins.
   const c10::Stream main = current_stream(device_);
@@ -121,6 +144,7 @@ StepOutput StepGraph::warm_up(const StepParts& parts, const std::function<void(S
   {
     const c10::StreamGuard guard(side_);
     out.loss = launch_model(parts, enter).detach();
+    average(parts, enter);
     enter(Stage::optimize);
     out.gradient_norm = parts.optimize();
   }
@@ -138,6 +162,7 @@ void StepGraph::record(const StepParts& parts) {
   Stage stage = Stage::forward;
   bool ending = false;  // no operation is at fault then
   CudaGraph* graph = nullptr;
+  record_collectives(true);
   {
     const c10::StreamGuard guard(side_);
     const CaptureWatch watch;
@@ -145,6 +170,7 @@ void StepGraph::record(const StepParts& parts) {
       graph = plugin_->begin_graph();
       recorded_.loss = launch_model(parts, [&](Stage next) { stage = next; }).detach();
       if (has_fault(Fault::item_in_capture)) recorded_.loss.item<float>();
+      if (config_.collectives) average(parts, [&](Stage next) { stage = next; });
       if (config_.scope == "step") {
         stage = Stage::optimize;
         recorded_.gradient_norm = parts.optimize();
@@ -154,9 +180,11 @@ void StepGraph::record(const StepParts& parts) {
     } catch (const std::exception& error) {
       recorded_ = {};
       if (graph != nullptr) plugin_->abandon_graph(graph);
+      record_collectives(false);
       explain(ending ? "" : watch.failed(), stage, steps_ > 0, error.what());
     }
   }
+  record_collectives(false);
   put_behind(side_, main);
   graph_ = graph;
   told_({config_.scope, plugin_->graph_nodes(graph), steady_us() - begin_us, steps_});
@@ -165,11 +193,13 @@ void StepGraph::record(const StepParts& parts) {
 StepOutput StepGraph::replay(const StepParts& parts, const std::function<void(Stage)>& enter) const {
   enter(Stage::replay);
   plugin_->launch_graph(graph_);
+  for (Comm* const group : groups_) group->watch_replay(device_, "a replayed step");
   StepOutput out{recorded_.loss.clone(), {}};  // the next replay writes over it
   if (config_.scope == "step") {
     if (recorded_.gradient_norm.defined()) out.gradient_norm = recorded_.gradient_norm.clone();
     return out;
   }
+  if (!config_.collectives) average(parts, enter);
   enter(Stage::optimize);
   out.gradient_norm = parts.optimize();
   return out;

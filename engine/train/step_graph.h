@@ -7,7 +7,9 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
+#include "comm/comm.h"
 #include "config/config.h"
 #include "data/loader.h"
 #include "device/cuda_plugin.h"
@@ -20,6 +22,7 @@ namespace isobar {
 struct StepParts {
   std::function<at::Tensor(const Batch&)> forward;  ///< gradients set to zero, forecast, loss
   std::function<void(const at::Tensor&)> backward;  ///< from that loss
+  std::function<void()> average = [] {};            ///< gradients over the ranks
   std::function<at::Tensor()> optimize;             ///< gives the length of the gradient
 };
 
@@ -38,14 +41,15 @@ struct GraphFacts {
 
 class StepGraph {
  public:
-  /// `told` hears what was recorded, once. Error (exit code 2) when the optimiser cannot be part of
-  /// graph.scope = step. With graph.enabled = false every step is launched piece by piece on the current
-  /// stream.
-  StepGraph(const GraphConfig& config, const FusedAdam& adam, c10::Device device,
+  /// `told` hears what was recorded, once. `groups`: those of this rank that
+  /// communicate in a step; they outlive this. Error (exit code 2) when the optimiser cannot be part of
+  /// graph.scope = step, or collectives not of the recording. With graph.enabled = false every step is
+  /// launched piece by piece on the current stream.
+  StepGraph(const Config& config, const FusedAdam& adam, c10::Device device, const std::vector<Comm*>& groups,
             std::function<void(const GraphFacts&)> told);
   /// For tests: another device than the one that was chosen.
   StepGraph(const GraphConfig& config, c10::Device device, const CudaPlugin& plugin,
-            std::function<void(const GraphFacts&)> told);
+            std::function<void(const GraphFacts&)> told, const std::vector<Comm*>& groups = {});
   ~StepGraph();
   StepGraph(const StepGraph&) = delete;
   StepGraph& operator=(const StepGraph&) = delete;
@@ -57,9 +61,9 @@ class StepGraph {
 
   /// One step on what was renewed. graph.warmup steps are launched piece by piece on a side stream; then the
   /// step is recorded there; from then on it is replayed on the current stream. `enter` hears the stages:
-  /// forward, backward and optimize of a step that is launched, replay of one that is replayed (and optimize
-  /// with graph.scope = model). The results are the caller's own. Error (exit code 1) that names operation
-  /// and stage when the step cannot be recorded.
+  /// forward, backward, of several ranks comm, and optimize of a step that is launched, replay of one that is
+  /// replayed (and those that graph.scope and graph.collectives leave out of it). The results are the
+  /// caller's own. Error (exit code 1) that names operation and stage when the step cannot be recorded.
   StepOutput run(const StepParts& parts, const std::function<void(Stage)>& enter);
 
   bool records() const { return graph_ != nullptr; }
@@ -69,12 +73,15 @@ class StepGraph {
   StepOutput warm_up(const StepParts& parts, const std::function<void(Stage)>& enter);
   void record(const StepParts& parts);
   StepOutput replay(const StepParts& parts, const std::function<void(Stage)>& enter) const;
+  void average(const StepParts& parts, const std::function<void(Stage)>& enter) const;
+  void record_collectives(bool records) const;
 
   GraphConfig config_;
   c10::Device device_;
   const CudaPlugin* plugin_;  ///< null with graph.enabled = false
   std::function<void(const GraphFacts&)> told_;
   c10::Stream side_;
+  std::vector<Comm*> groups_;  ///< of several ranks; empty where one process trains alone
   Batch fixed_;
   std::int64_t steps_ = 0;  ///< launched piece by piece so far
   CudaGraph* graph_ = nullptr;

@@ -3,14 +3,20 @@
 
 namespace isobar {
 
-/// What averaging the gradients of one step cost this rank.
+/// What communication cost this rank in one step: averaging gradients, and layers that ranks share.
 struct SyncFigures {
   std::int64_t total_us =
       0;                   ///< in which at least one collective ran, beside backward or not; -1 = not known
   std::int64_t calls = 0;  ///< collectives
   std::int64_t wire_bytes = 0;  ///< that this rank sends (CommCounts)
   int waited_for = -1;          ///< the rank that this one waited for longest; -1 = not known
-  std::int64_t waited_us = 0;   ///< behind its own backward pass, for ranks that came later to a collective
+  // Of split layers alone, and part of the three figures above.
+  std::int64_t tp_calls = 0;
+  std::int64_t tp_wire_bytes = 0;
+  /// The host stood still for them in forward and in backward, which is no computing; 0 on a CUDA device.
+  std::int64_t tp_forward_wait_us = 0;
+  std::int64_t tp_backward_wait_us = 0;
+  std::int64_t waited_us = 0;  ///< behind its own backward pass, for ranks that came later to a collective
 };
 
 }  // namespace isobar

@@ -21,13 +21,20 @@ bool scales(const Training& training) { return training.scaler != nullptr && tra
 
 }  // namespace
 
-TrainingCounts save_training(CheckpointWriter& writer, const Training& training, c10::Device device) {
-  writer.write_tensors(kModelFile, HostTensors(named_tensors(training.parameters)).to_write());
-  writer.write_tensors(kOptimizerFile, HostTensors(training.optimizer.moments()).to_write());
-  writer.write_tensors(kRandomFile,
-                       HostTensors({{"generator", generator_of(device).get_state()}}).to_write());
-  if (scales(training)) writer.write_tensors(kScalerFile, HostTensors(training.scaler->state()).to_write());
-  return {training.loader.position(), training.optimizer.steps()};
+TrainingCounts save_training(CheckpointWriter* writer, const Training& training, c10::Device device,
+                             Comm& model) {
+  const TrainingCounts counts{training.loader.position(), training.optimizer.steps()};
+  const auto write = [&](const char* file, const std::vector<NamedTensor>& tensors) {
+    const std::vector<NamedTensor> whole = gathered(tensors, model);
+    if (writer != nullptr) writer->write_tensors(file, HostTensors(whole).to_write());
+  };
+  write(kModelFile, named_tensors(training.parameters));
+  write(kOptimizerFile, training.optimizer.moments());
+  if (writer == nullptr) return counts;
+  writer->write_tensors(kRandomFile,
+                        HostTensors({{"generator", generator_of(device).get_state()}}).to_write());
+  if (scales(training)) writer->write_tensors(kScalerFile, HostTensors(training.scaler->state()).to_write());
+  return counts;
 }
 
 void load_training(const Checkpoint& checkpoint, const Training& training, const TrainingCounts& counts,

@@ -2,6 +2,7 @@
 // Everything that the next step depends on, to and from a checkpoint.
 #include <cstdint>
 
+#include "comm/comm.h"
 #include "data/loader.h"
 #include "fields/checkpoint_folder.h"
 #include "model/parameters.h"
@@ -27,7 +28,9 @@ struct TrainingCounts {
 /// Writes model.safetensors (weights, named as for Python), optimizer.safetensors (`exp_avg.<parameter>` and
 /// `exp_avg_sq.<parameter>`), random.safetensors (state of the generator of `device`) and, where the loss is
 /// scaled, scaler.safetensors.
-TrainingCounts save_training(CheckpointWriter& writer, const Training& training, c10::Device device);
+/// `writer` is null on ranks that write nothing; all ranks of `model`, which share one model, call it.
+TrainingCounts save_training(CheckpointWriter* writer, const Training& training, c10::Device device,
+                             Comm& model);
 
 /// Brings all of it back: the next batch, and the step that it makes, are the same to the last bit. On
 /// another kind of device than before, whose generator is another too, that one stays as train.seed left it.

@@ -2,12 +2,17 @@
 // Weights as safetensors files whose tensor names are those of the tutorial's Python model.
 #include <filesystem>
 
+#include "comm/comm.h"
 #include "model/parameters.h"
 
 namespace isobar {
 
 /// Writes all parameters (float32), whole or not at all.
 void save_weights(const Parameters& parameters, const std::filesystem::path& path);
+
+/// The same for a model that the ranks of `model` share, all of which call it: the group of the first rank of
+/// all writes the whole tensors, other groups do nothing.
+void save_weights(const Parameters& parameters, const std::filesystem::path& path, Comm& model);
 
 /// Replaces the values of all parameters. A tensor that is missing or too much, of another shape or not F32
 /// is an Error (exit code 2) that names it; nothing is changed then.

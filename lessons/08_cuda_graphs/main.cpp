@@ -7,11 +7,14 @@
 #include "data/sampler.h"
 #include "model/fused_vit.h"
 #include "model/parameters.h"
+#include "model/tensor_parallel.h"
 #include "run/run.h"
 #include "train/autocast.h"
 #include "train/evaluate.h"
 #include "train/fused_adam.h"
 #include "train/grad_scaler.h"
+#include "train/gradient_sync.h"
+#include "train/replicas.h"
 #include "train/schedule.h"
 #include "train/step_graph.h"
 #include "train/training_state.h"
@@ -19,15 +22,38 @@
 
 using namespace isobar;
 
+/// What is recorded: no address in it may change, and the host takes no part.
+static StepParts step_parts(Run& run, Parameters& parameters, const FusedVit& model, GradScaler& scaler,
+                            FusedAdam& adam, GradientSync& sync, const TensorParallel& ranks,
+                            SyncFigures& sent) {
+  StepParts parts;
+  parts.forward = [&](const Batch& batch) {
+    parameters.zero_gradients();
+    const Autocast autocast(run.config().amp.mode, run.device());
+    return model.loss(batch.input, batch.target);
+  };
+  parts.backward = [&](const at::Tensor& loss) { sync.backward(scaler.scale(loss)); };
+  parts.average = [&] {  // of several ranks, over NCCL
+    sent = sync.finish(ranks);
+    ranks.sum_partial_gradients(parameters);
+  };
+  parts.optimize = [&] { return adam.update(scaler); };
+  return parts;
+}
+
 static void train(Run& run) {
   // ---- Configure -----------------------------------------------------------------------------------------
   const Config& config = run.config();
+  Comm& model_ranks = run.group("tp");              // they share one model and see the same samples
+  Comm& replicas = run.group("dp");                 // they hold the same piece of it and average gradients
+  const TensorParallel ranks(model_ranks, config);  // f and g: what they send each other inside a layer
 
   // ---- Data ----------------------------------------------------------------------------------------------
   const Dataset train_set(config.data, run.data_root(), "train", config.data.limit_train);
   const Dataset valid_set(config.data, run.data_root(), "valid", config.data.limit_valid);
-  const Sampler sampler(train_set.size(), config.data.shuffle, config.data.seed);
-  const Sampler in_order(valid_set.size(), /*shuffle=*/false, /*seed=*/0);
+  const Sampler sampler(train_set.size(), config.data.shuffle, config.data.seed, replicas.rank(),
+                        replicas.size(), config.data.shard);
+  const Sampler in_order = Sampler::in_order(valid_set.size(), replicas.rank(), replicas.size());
   RingLoader ring(train_set, sampler, config, run.device(), run.spans());
   RingLoader valid_ring(valid_set, in_order, config, run.device(), run.spans(), Passes::single);
   DevicePrefetch loader(ring, config.loader);
@@ -35,30 +61,28 @@ static void train(Run& run) {
 
   // ---- Model ---------------------------------------------------------------------------------------------
   Parameters parameters;
-  FusedVit model(parameters, vit_shape(config), config.fusion, config.model.attention);  // equals Vit
-  parameters.materialise(config.train.seed, run.device());
+  FusedVit model(parameters, vit_shape(config), config.fusion, config.model.attention, ranks);
+  parameters.materialise(config.train.seed, run.device());  // draws whole tensors, then keeps its pieces
   if (!config.train.init.empty()) load_weights(parameters, config.train.init);
-  if (!config.train.save_init.empty()) save_weights(parameters, config.train.save_init);
-  FusedAdam adam(parameters, config.optim, config.fusion);
+  if (!config.train.save_init.empty()) save_weights(parameters, config.train.save_init, model_ranks);
+  broadcast_weights(parameters, replicas);
+  const auto sync = make_gradient_sync(parameters, replicas, config.comm);
+  FusedAdam adam(parameters, config.optim, config.fusion, ranks);  // the length of the whole gradient
   GradScaler scaler(config.amp, run.device());  // for fp16, whose range is small; it leaves other modes alone
+  const double peak = peak_learning_rate(config);              // grows with the batch, by schedule.lr_rule
   const Training training{parameters, adam, loader, &scaler};  // what a checkpoint holds
-  StepGraph graph(config.graph, adam, run.device(), [&](const GraphFacts& facts) { run.record(facts); });
-  StepParts parts;  // what is recorded: no address in it may change, and the host takes no part
-  parts.forward = [&](const Batch& batch) {
-    parameters.zero_gradients();
-    const Autocast autocast(config.amp.mode, run.device());
-    return model.loss(batch.input, batch.target);
-  };
-  parts.backward = [&](const at::Tensor& loss) { scaler.scale(loss).backward(); };
-  parts.optimize = [&] { return adam.update(scaler); };
+  StepGraph graph(config, adam, run.device(), {&replicas, &model_ranks}, run.graph_listener());
+  SyncFigures sent;
+  const StepParts parts = step_parts(run, parameters, model, scaler, adam, *sync, ranks, sent);
 
   // ---- Train ---------------------------------------------------------------------------------------------
-  run.announce(train_set, valid_set, parameters.count(), loader);
+  run.announce(train_set, valid_set, parameters.whole_count(), loader);
   run.resume(training);  // goes on where train.resume left off, when it is given
   const auto validate = [&] {
     if (!run.scores_due()) return;
     const Autocast autocast(config.amp.mode, run.device());
-    run.record(evaluate(model, valid_set, valid_loader, run.device(), run.progress("validating")));
+    run.record(mean_over_ranks(
+        evaluate(model, valid_set, valid_loader, run.device(), run.progress("validating")), replicas));
   };
   validate();
   while (run.goes_on(training)) {  // saves a checkpoint when one is due
@@ -66,16 +90,16 @@ static void train(Run& run) {
     step.enter(Stage::load);  // the stream waits for the upload if it must; the host does not
     const Batch batch = loader.next();
     step.enter(Stage::copy);  // what is new goes to where the recording reads it
-    const double lr = learning_rate(config.schedule, config.optim.lr, step.index(), config.train.steps);
+    const double lr = learning_rate(config.schedule, peak, step.index(), config.train.steps);
     graph.renew(batch.to(run.device()), adam, lr);
-
+    sync->begin();
     const auto [loss, norm] = graph.run(parts, [&](Stage stage) { step.enter(stage); });
-    step.finish({loss, lr, norm, batch.size(), batch.epoch});
+    step.finish({loss, lr, norm, batch.size(), batch.epoch, sent});
     validate();  // after each epoch and at the end
   }
 
   // ---- Report --------------------------------------------------------------------------------------------
-  save_weights(parameters, run.folder() / "weights.safetensors");
+  save_weights(parameters, run.folder() / "weights.safetensors", model_ranks);  // whole again
 }
 
 int main(int argc, char** argv) { return run_lesson("08_cuda_graphs", argc, argv, train); }

@@ -1,7 +1,9 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cmath>
+#include <fstream>
 
 #include "analyse/curve_svg.h"
 #include "analyse/run_reader.h"
@@ -89,6 +91,39 @@ TEST_CASE("a run without an end is running while its process lives, and has died
   CHECK(Folder(stream(getpid(), "01_baseline")).read().view().state ==
         RunState::died);  // the number is another's now
   CHECK(Folder(stream(2'000'000'000)).read().view().state == RunState::died);
+}
+
+TEST_CASE("clocks of machines differ: what grows is alive, and a sign from the future is marked") {
+  const TempFolder folder;
+  std::string text = stream(7);
+  const std::string mine = "\"host\":\"" + host_name() + "\"";
+  text.replace(text.find(mine), mine.size(), "\"host\":\"elsewhere\"");
+  const std::filesystem::path file = folder / "rank-0000.jsonl";
+  const auto an_hour = std::chrono::hours(1);
+  const auto write = [&](const std::string& what, std::chrono::seconds ahead) {
+    write_file_whole(file, what);
+    std::filesystem::last_write_time(file, std::filesystem::file_time_type::clock::now() + ahead);
+  };
+  write(text, an_hour);
+  RunReader ahead(folder.path());
+  while (ahead.update()) {
+  }
+  CHECK(ahead.view().state == RunState::running);
+  CHECK(ahead.view().age_s == 0);
+  CHECK(ahead.view().clock_ahead_s > 3500);
+  write(text, -an_hour);
+  RunReader behind(folder.path());
+  while (behind.update()) {
+  }
+  CHECK(behind.view().state == RunState::died);  // at first sight there is nothing else to go by
+  CHECK(behind.view().clock_ahead_s == 0);
+  {
+    std::ofstream(file, std::ios::app) << JsonLine("step").add("step", 30).add("t_us", 40'000).text();
+    std::filesystem::last_write_time(file, std::filesystem::file_time_type::clock::now() - an_hour);
+  }
+  CHECK(behind.update());
+  CHECK(behind.view().state == RunState::running);  // it was seen to grow
+  CHECK(behind.view().age_s < 60);
 }
 
 TEST_CASE("a resumed run is told at a glance by its newest attempt, however long its stream is") {

@@ -57,8 +57,10 @@ class Rung {
     if (fused) {
       fused_adam_.emplace(parameters_, optim, FusionConfig{});
       parts_.optimize = [this] { return fused_adam_->update(scaler_); };
-      graph_.emplace(GraphConfig{.enabled = name == "08", .scope = "step", .warmup = kWarmUp}, *fused_adam_,
-                     device, [this](const GraphFacts& facts) { facts_ = facts; });
+      Config config;
+      config.graph = {.enabled = name == "08", .scope = "step", .warmup = kWarmUp};
+      graph_.emplace(config, *fused_adam_, device, std::vector<Comm*>{},
+                     [this](const GraphFacts& facts) { facts_ = facts; });
     } else {
       adam_.emplace(parameters_, optim);
     }

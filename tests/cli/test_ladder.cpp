@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "cli/programs.h"
+#include "cli/noting.h"
 #include "core/text.h"
 #include "support/errors.h"
 
@@ -15,10 +15,10 @@ using json = nlohmann::json;
 
 namespace {
 
-/// A lesson that notes its call and leaves a whole run: nine steps of `step_us` each, the first epoch of 4
+/// A lesson that leaves a whole run: nine steps of `step_us` each, the first epoch of 4
 /// slower.
-std::string leaves_run(const std::string& calls, int step_us, const std::string& loss) {
-  return "echo \"$0 $*\" >>" + calls + R"(
+std::string leaves_run(int step_us, const std::string& loss) {
+  return R"(
 while [ $# -gt 0 ]; do case $1 in --run-dir) run=$2 ;; run.group=*) group=${1#*=} ;; esac; shift; done
 mkdir -p "$run"
 printf '[optim]\nlr = 0.001\n' >"$run/run.toml"
@@ -48,30 +48,18 @@ class Ladder {
     lesson("02_workers", 5'000, "0.5");
   }
   void lesson(const std::string& name, int step_us, const std::string& loss) {
-    programs_.script(name, leaves_run(calls_file(), step_us, loss));
+    programs_.script(name, leaves_run(step_us, loss));
   }
-  void script(const std::string& name, const std::string& body) {
-    programs_.script(name, "echo \"$0 $*\" >>" + calls_file() + "; " + body);
-  }
-  ProcessResult run(std::vector<std::string> words, ProcessOptions options = {}) const {
+  void script(const std::string& name, const std::string& body) { programs_.script(name, body); }
+  ProcessResult run(std::vector<std::string> words, const ProcessOptions& options = {}) const {
     words.insert(words.begin(), "ladder");
-    words.insert(words.end(), {"--set", "data.root=x"});  // no embedded data is made for it
-    std::filesystem::create_directories(work());
-    options.folder = work().string();
-    return programs_.run(words, options);
+    return programs_.run(with_data(std::move(words)), options);
   }
-  std::vector<std::string> calls() const {
-    std::vector<std::string> out;
-    if (!std::filesystem::exists(calls_file())) return out;
-    std::istringstream text(read_text_file(calls_file(), 1 << 20));
-    for (std::string line; std::getline(text, line);) out.push_back(line);
-    return out;
-  }
-  std::filesystem::path work() const { return programs_.folder() / "work"; }
+  std::vector<std::string> calls() const { return programs_.calls(); }
+  std::filesystem::path work() const { return programs_.work(); }
 
  private:
-  std::string calls_file() const { return (programs_.folder() / "calls").string(); }
-  Programs programs_;
+  Noting programs_;
 };
 
 }  // namespace
@@ -121,7 +109,7 @@ TEST_CASE("lessons run in turn, with the same settings, and are put side by side
   const std::vector<std::string> calls = ladder.calls();
   REQUIRE(calls.size() == 4);  // A B A B: a machine that drifts hits all alike
   for (std::size_t i = 0; i < 4; ++i) {
-    CHECK_THAT(calls[i], says(i % 2 == 0 ? "/01_baseline " : "/02_workers ") && says("--preset cpu_micro") &&
+    CHECK_THAT(calls[i], says(i % 2 == 0 ? " 01_baseline " : " 02_workers ") && says("--preset cpu_micro") &&
                              says("train.steps=9") && says("run.measure=none") && says("data.root=x") &&
                              says("run.repeat=" + std::to_string(i / 2)) && says("run.group=ladder-"));
   }

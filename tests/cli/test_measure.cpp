@@ -4,53 +4,15 @@
 
 #include <catch2/catch.hpp>
 #include <chrono>
-#include <sstream>
 #include <thread>
 
-#include "cli/programs.h"
+#include "cli/noting.h"
 #include "core/text.h"
 #include "support/errors.h"
 
 using namespace isobar;
 
 namespace {
-
-/// Programs whose lesson notes its arguments, one call a line, and does `then`.
-class Noting {
- public:
-  explicit Noting(const std::string& then) {
-    programs_.script("01_baseline", "echo \"$$ $*\" >>\"" + calls_file().string() + "\"; " + then);
-  }
-  ProcessResult run(const std::vector<std::string>& words, ProcessOptions options = {}) const {
-    std::filesystem::create_directories(work());
-    options.folder = work().string();
-    return programs_.run(words, options);
-  }
-  std::vector<std::string> calls() const {
-    std::vector<std::string> out;
-    if (!std::filesystem::exists(calls_file())) return out;
-    std::istringstream text(read_text_file(calls_file(), 1 << 20));
-    for (std::string line; std::getline(text, line);) out.push_back(line);
-    return out;
-  }
-  std::filesystem::path work() const { return programs_.folder() / "work"; }
-  std::size_t runs() const {
-    if (!std::filesystem::exists(work() / "runs")) return 0;
-    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(work() / "runs"), {}));
-  }
-  Programs& programs() { return programs_; }
-
- private:
-  std::filesystem::path calls_file() const { return programs_.folder() / "calls"; }
-  Programs programs_;
-};
-
-const std::vector<std::string> kData = {"--set", "data.root=x"};  // no embedded data is made for it
-
-std::vector<std::string> with_data(std::vector<std::string> words) {
-  words.insert(words.end(), kData.begin(), kData.end());
-  return words;
-}
 
 /// A stand-in that leaves a run of seven steps, of `io`, `synthetic` or `full` us each.
 std::string leaves_runs(int io_us, int synthetic_us, int full_us) {

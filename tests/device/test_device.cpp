@@ -7,6 +7,7 @@
 #include <numeric>
 #include <thread>
 
+#include "core/machine.h"
 #include "core/nvidia.h"
 #include "device/device.h"
 #include "device/memory.h"

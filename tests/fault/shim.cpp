@@ -108,6 +108,13 @@ int fsync(int fd) {
   return judge("fsync", path) == Verdict::fail ? -1 : real(fd);
 }
 
+int futimens(int fd, const struct timespec times[2]) noexcept {
+  static const auto real = next<int (*)(int, const struct timespec*)>("futimens");
+  char path[PATH_MAX];
+  path_of(fd, path);
+  return judge("futimens", path) == Verdict::fail ? -1 : real(fd, times);
+}
+
 int rename(const char* from, const char* to) noexcept {
   static const auto real = next<int (*)(const char*, const char*)>("rename");
   return judge("rename", from) == Verdict::fail ? -1 : real(from, to);

@@ -114,9 +114,13 @@ TEST_CASE("What is written appears without being asked for; a run that died and 
   window.until("step 21", [&] { return entry()->view.summary.steps == 21; });
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
   CHECK(entry()->view.unread_lines == 0);
-  fs::last_write_time(run / "rank-0000.jsonl", fs::file_time_type::clock::now() - std::chrono::hours(1));
-  window.until("its death", [&] { return entry()->view.state == RunState::died; });
-  CHECK(run_line(*entry()).find("last sign 1 h 00 min ago") != std::string::npos);
+  // One that nobody saw grow is as old as its file says.
+  const fs::path silent = write_run(folder, {.name = "silent", .steps = 20, .status = ""});
+  fs::last_write_time(silent / "rank-0000.jsonl", fs::file_time_type::clock::now() - std::chrono::hours(1));
+  const auto other = [&] { return window.app().feed_state().runs->find(silent.string()); };
+  window.until("its death", [&] { return other() && other()->view.state == RunState::died; });
+  CHECK(run_line(*other()).find("last sign 1 h 00 min ago") != std::string::npos);
+  CHECK(entry()->view.state == RunState::running);
   fs::remove_all(run);
   window.until("the folder to be missed", [&] { return entry()->gone; });
   CHECK(entry()->detail->series.step_rows() == 21);

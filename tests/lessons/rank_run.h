@@ -13,10 +13,11 @@
 
 namespace isobar {
 
-/// ./isobar run 06_ddp --ranks N on the small data set, in fp32; a lost rank is told after 10 seconds.
+/// ./isobar run LESSON --ranks N on the small data set, in fp32; a lost rank is told after 10 seconds.
 inline ProcessResult run_ranks(int ranks, const std::filesystem::path& run_dir,
-                               const std::vector<std::string>& sets, ProcessOptions options = {}) {
-  std::vector<std::string> words = {bin_folder(ISOBAR_BIN) + "/isobar-cli", "run", "06_ddp", "--ranks",
+                               const std::vector<std::string>& sets, ProcessOptions options = {},
+                               const std::string& lesson = "06_ddp") {
+  std::vector<std::string> words = {bin_folder(ISOBAR_BIN) + "/isobar-cli", "run", lesson, "--ranks",
                                     std::to_string(ranks)};
   if (!run_dir.empty()) {
     words.insert(words.end(), {"--preset", "cpu_micro", "--run-dir", run_dir.string()});
@@ -32,9 +33,9 @@ inline ProcessResult run_ranks(int ranks, const std::filesystem::path& run_dir,
 
 /// The same for a run that goes on.
 inline ProcessResult resume_ranks(int ranks, const std::filesystem::path& run_dir,
-                                  std::vector<std::string> sets = {}) {
+                                  std::vector<std::string> sets = {}, const std::string& lesson = "06_ddp") {
   sets.insert(sets.begin(), "train.resume=" + run_dir.string());
-  return run_ranks(ranks, "", sets);
+  return run_ranks(ranks, "", sets, {}, lesson);
 }
 
 inline std::vector<json> stream_of(const std::filesystem::path& run_dir, int rank) {

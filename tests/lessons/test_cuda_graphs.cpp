@@ -30,5 +30,14 @@ TEST_CASE("settings of graphs are checked, and belong to lesson 08") {
   CHECK_THAT(refused("08_cuda_graphs", {"graph.warmup=0"}).err, says("graph.warmup") && says("at least 1"));
   CHECK_THAT(refused("01_baseline", {"graph.enabled=false"}).err,
              says("graph.enabled") && says("08_cuda_graphs"));
+  const auto behind = [](const std::vector<std::string>& sets) {
+    std::vector<std::string> all = {"run.ranks=2", "graph.collectives=false"};
+    all.insert(all.end(), sets.begin(), sets.end());
+    return refused("08_cuda_graphs", all).err;
+  };
+  CHECK_THAT(behind({}), says("graph.collectives = false") && says("graph.scope=model"));
+  CHECK_THAT(behind({"graph.scope=model"}), says("nothing can leave during") && says("comm.sync=at_end"));
+  CHECK_THAT(behind({"graph.scope=model", "mesh.tp=2"}), says("the ranks of one model") && says("mesh.tp=1"));
+  CHECK_THAT(refused("07_tensor_parallel", {"graph.collectives=false"}).err, says("08_cuda_graphs"));
   CHECK_THAT(refused("08_cuda_graphs", {"run.fault=inject_inf"}).err, says("inject_inf"));
 }

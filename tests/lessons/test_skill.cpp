@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "lessons/lesson_run.h"
 #include "support/bin_folder.h"
@@ -19,4 +20,9 @@ TEST_CASE("cpu_tiny beats persistence by a quarter after its 900 steps, on a lat
   CHECK(last["step"] == 900);
   CHECK(last["rmse_u10m"].get<double>() <= 0.75 * last["persistence_rmse_u10m"].get<double>());
   CHECK(last["rmse_u10m"].get<double>() < 0.5 * last["climatology_rmse_u10m"].get<double>());
+
+  const json summary = of_kind(stream(folder / "run"), "summary").back();
+  const double predicted = summary["predicted_bytes"], measured = summary["peak_bytes"];
+  WARN("memory: " << predicted * 1e-6 << " MB predicted, " << measured * 1e-6 << " MB measured");
+  CHECK(std::abs(predicted - measured) <= 0.15 * measured);
 }

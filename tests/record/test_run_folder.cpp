@@ -1,6 +1,9 @@
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <cstdlib>
 #include <regex>
+#include <thread>
 
 #include "core/files.h"
 #include "record/console.h"
@@ -31,6 +34,16 @@ TEST_CASE("a named run folder may be new or empty, and nothing in it is overwrit
   CHECK_THAT(error_of([&] { take_run_folder(folder / "a/b/note"); }), says("is a file"));
 }
 
+TEST_CASE("what a batch job left in a run folder is none of the run's") {
+  const TempFolder folder;
+  write_file_whole(folder / "job.sbatch", std::string_view("x"));
+  write_file_whole(folder / "job-12.log", std::string_view("x"));
+  CHECK(take_run_folder(folder.path()).path == folder.path());
+  const TempFolder other;
+  write_file_whole(other / "a-job", std::string_view("x"));
+  CHECK_THAT(error_of([&] { take_run_folder(other.path()); }), says("not empty"));
+}
+
 TEST_CASE("console.log keeps every line, those from before it existed too") {
   const TempFolder folder;
   {
@@ -56,4 +69,52 @@ TEST_CASE("a writer of another machine counts as alive until it was silent for t
   const auto now = std::filesystem::last_write_time(folder / "owner");
   std::filesystem::last_write_time(folder / "owner", now - std::chrono::minutes(4));
   CHECK_NOTHROW(take());
+}
+
+TEST_CASE(
+    "a job of Slurm that starts again waits for its earlier start to fall silent; another job does not") {
+  const TempFolder folder;
+  const auto written = [&](const std::string& job, int seconds_ago) {
+    write_file_whole(folder / "owner", "host = elsewhere\npid = 12\nstarted = then\njob = " + job + "\n");
+    const auto now = std::filesystem::last_write_time(folder / "owner");
+    std::filesystem::last_write_time(folder / "owner", now - std::chrono::seconds(seconds_ago));
+  };
+  setenv("SLURM_JOB_ID", "4711", 1);
+  written("4711", 28);
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK_NOTHROW(RunOwner(folder.path(), "here"));
+  CHECK(std::chrono::steady_clock::now() - begin > std::chrono::milliseconds(900));
+  written("4712", 28);
+  CHECK_THROWS_WITH(RunOwner(folder.path(), "here"), says("12 on elsewhere"));
+  unsetenv("SLURM_JOB_ID");
+  written("4711", 28);
+  CHECK_THROWS_WITH(RunOwner(folder.path(), "here"), says("12 on elsewhere"));
+}
+
+TEST_CASE(
+    "of many processes that take one folder at once one gets it, and a broken off attempt holds nobody up") {
+  const TempFolder folder;
+  write_file_whole(folder / "owner.claim", std::string_view());
+  const auto now = std::filesystem::last_write_time(folder / "owner.claim");
+  std::filesystem::last_write_time(folder / "owner.claim", now - std::chrono::minutes(1));
+  std::atomic<int> taken = 0;
+  std::atomic<int> refused = 0;
+  std::vector<RunOwner> owners(8);
+  std::vector<std::thread> threads;
+  for (RunOwner& owner : owners) {
+    threads.emplace_back([&] {
+      try {
+        owner = RunOwner(folder.path(), "here");
+        ++taken;
+      } catch (const Error&) {
+        ++refused;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(taken == 1);
+  CHECK(refused == 7);
+  CHECK_FALSE(std::filesystem::exists(folder / "owner.claim"));
+  owners.clear();
+  CHECK(read_text_file(folder / "owner", 1000).empty());
 }

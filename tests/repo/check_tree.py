@@ -9,10 +9,10 @@ import tomllib
 from pathlib import Path
 
 # Left may not include right; folders of one step are equals and do not include each other.
-BASE = [["core"], ["record", "config", "fields", "formula", "launch"]]
-READERS = [["analyse"], ["cli"]]
+BASE = [["core"], ["record", "config", "fields", "formula", "launch"], ["plan"]]
+READERS = [["analyse", "batch"], ["cli"]]
 TRAINERS = [["cuda"], ["kernels"], ["device"], ["comm", "data"], ["model"], ["train"], ["run"]]
-NO_TORCH = {"core", "record", "config", "fields", "formula", "launch", "analyse", "cli", "cuda", "kernels"}
+NO_TORCH = {"core", "record", "config", "fields", "formula", "launch", "plan", "analyse", "batch", "cli", "cuda", "kernels"}
 # Headers of CUDA: only what is compiled into the plugin sees them, so that programs run where no CUDA is.
 CUDA_HEADER = re.compile(r"(cuda\w*\.h|driver_types\.h|nccl\.h|(c10|ATen)/cuda/.*|torch/cuda\.h)$")
 IN_PLUGIN = re.compile(r"engine/(cuda/|device/cuda_(plugin|graph|nccl)\.cpp$)|.*\.cuh?$")
@@ -54,7 +54,7 @@ def check_includes(root, path, text):
     elif place[0] == "datasets":
         may = base
     elif place[0] == "lessons":
-        may = engine_folders - {"cli", "analyse"}
+        may = engine_folders - {"cli", "analyse", "batch"}
     else:
         return
     torch_free = place[0] in ("gui", "datasets") or (place[0] == "engine" and place[1] in NO_TORCH)

@@ -12,7 +12,7 @@ BODY
 }
 pack() {
   mkdir -p "$TREE/build/bin" "$TREE/build/lib" "$TREE/submit" "$TREE/tests/reference" "$TREE/tests/bench/peers" "$WORLD/there"
-  cp "$ROOT"/submit/* "$TREE/submit/"
+  cp -r "$ROOT"/submit/* "$TREE/submit/"
   cp "$(type -P echo)" "$TREE/build/bin/isobar-cli"
   cp "$(type -P false)" "$TREE/build/bin/01_baseline"
   cp "$(type -P env)" "$TREE/build/bin/show_environment"

@@ -43,8 +43,9 @@ case_measuring_builds_its_lesson() {
   isobar setup
   : >"$WORLD/calls"
   isobar quartet 01_baseline --steps 5
+  isobar scale 01_baseline --ranks 1,2
   isobar sweep 01_baseline "data.grid=[48,96],[72,144]"
-  expect "the lesson is built too" count_is "ninja isobar-cli make_fields 01_baseline" 2
+  expect "the lesson is built too" count_is "ninja isobar-cli make_fields 01_baseline" 3
   expect "arguments unchanged" says "cli <sweep> <01_baseline> <data.grid=[48,96],[72,144]>"
   isobar quartett
   expect "the nearest command" says "mean quartet?"
@@ -255,7 +256,7 @@ case_bench_offline() {
 case_help_installs_nothing() {
   local command
   touch "$WORLD/no-packages"
-  for command in setup test bundle doctor clean bench run quartet sweep predict record show runs ladder data; do
+  for command in setup test bundle doctor clean bench run quartet sweep scale predict record show runs ladder data; do
     isobar $command --help
     expect "$command: code 0" [ "$CODE" = 0 ]
     expect "$command: a page" says "./isobar"
@@ -314,6 +315,22 @@ case_tests_are_passed_through() {
   expect "everything is built" called "ninja all"
   expect "ctest gets the words" called "ctest --test-dir"
   expect "the label" called "-L unit"
+}
+case_setup_of_programs() {
+  isobar setup --programs
+  expect "code 0" [ "$CODE" = 0 ]
+  expect "the programs and no tests" called "ninja isobar-cli make_fields 01_baseline"
+  isobar setup --programs 99_nothing
+  expect "code 2" [ "$CODE" = 2 ]
+  expect "the name" says 'there is no lesson "99_nothing"'
+  isobar setup everything
+  expect "code 2 for other words" [ "$CODE" = 2 ]
+  isobar --no-cuda submit 01_baseline --dry-run
+  expect "no lesson is built to show a script" [ "$(tail -n 1 "$WORLD/calls")" = "ninja isobar-cli make_fields" ]
+  isobar submit 01_baseline --nodes 1
+  expect "a lesson is built to be submitted" [ "$(tail -n 1 "$WORLD/calls")" = "ninja isobar-cli make_fields 01_baseline" ]
+  isobar submit 01_baseline --nodes '1; touch canary' '$(touch canary)'
+  expect "arguments unchanged" says 'cli <submit> <01_baseline> <--nodes> <1; touch canary> <$(touch canary)>'
 }
 case_asks_where_a_person_is() {
   type -P script >/dev/null || return 0

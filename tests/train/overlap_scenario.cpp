@@ -19,10 +19,11 @@ namespace {
 using Words = std::vector<std::string>;
 
 constexpr int kLayers = 8;
-constexpr std::int64_t kValues = 65536;  // 0.25 MiB each: a bucket
+constexpr std::int64_t kValues = 262144;  // 1 MiB each: a bucket
 constexpr int kSteps = 11;
 
-/// A backward pass that reaches a gradient every 4 ms and computes nothing meanwhile.
+/// A backward pass that reaches a gradient every 16 ms and computes nothing meanwhile: long beside the half
+/// millisecond that waking up may take on a busy machine.
 class SlowBackward {
  public:
   SlowBackward() {
@@ -44,7 +45,7 @@ class SlowBackward {
     for (int i = 0; i < kLayers; ++i) {
       if (i > 0) sum = sum + weights_[static_cast<std::size_t>(i)].mean();
       sum.register_hook([](const at::Tensor& gradient) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(4));
+        std::this_thread::sleep_for(std::chrono::milliseconds(16));
         return gradient;
       });
     }
@@ -99,7 +100,7 @@ Exposed exposed_of(const CommConfig& config, Comm& comm, const Link& link) {
 /// overlap BACKEND LATENCY_US GBIT_PER_S
 int run_overlap(const Words& words) {
   CommConfig config = small_buckets(words.at(0), "buckets");
-  config.bucket_mb = config.first_bucket_mb = 0.25;
+  config.bucket_mb = config.first_bucket_mb = 1;
   config.link = {std::stod(words.at(1)), std::stod(words.at(2))};
   const Link link = link_of(config.link.latency_us, config.link.gbit_per_s);
   Comm comm = joined(config);

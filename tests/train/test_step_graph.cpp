@@ -98,6 +98,29 @@ TEST_CASE("with the scope of the model the optimiser is launched behind each rep
   CHECK(updates == 4);
 }
 
+TEST_CASE(
+    "gradients are averaged within the recording, or with graph.collectives = false behind each replay") {
+  for (const bool recorded : {true, false}) {
+    Loop loop({.enabled = true, .scope = "model", .warmup = 2, .collectives = recorded});
+    Names order;
+    loop.parts.backward = [&](const at::Tensor&) { order.emplace_back("backward"); };
+    loop.parts.average = [&] { order.emplace_back(loop.graph.records() ? "behind" : "average"); };
+    loop.parts.optimize = [&] {
+      order.emplace_back("optimize");
+      return at::zeros({});
+    };
+    for (int i = 0; i < 2; ++i) loop.step(batch_of(i));
+    CHECK(order == Names{"backward", "average", "optimize", "backward", "average", "optimize"});
+    order.clear();
+    loop.step(batch_of(2));
+    CHECK(order ==
+          (recorded ? Names{"backward", "average", "optimize"} : Names{"backward", "behind", "optimize"}));
+    order.clear();
+    loop.step(batch_of(3));
+    CHECK(order == (recorded ? Names{"optimize"} : Names{"behind", "optimize"}));
+  }
+}
+
 TEST_CASE("without a graph each step is launched on its own batch") {
   Loop loop({.enabled = false, .scope = "step", .warmup = 1});
   for (int i = 0; i < 3; ++i) {

@@ -1,0 +1,1 @@
+// What tensors.h is compiled for; it holds nothing of its own.

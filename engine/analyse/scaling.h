@@ -1,0 +1,127 @@
+#pragma once
+// The same training on more and more ranks: how much faster it gets, what that costs, and where the rest
+// goes. Made from the streams of the runs; what was not measured is a gap.
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyse/spread.h"
+#include "analyse/steady.h"
+
+namespace isobar {
+
+/// weak: each rank has the same batch, so the joint batch grows. strong: the joint batch stays and is
+/// divided.
+enum class ScalingLaw { weak, strong };
+
+/// real reads and computes; synthetic has one batch that is always there; no_comm is synthetic without
+/// averaging of gradients.
+enum class ScalingLine : std::size_t { real, synthetic, no_comm };
+inline constexpr std::array<ScalingLine, 3> kScalingLines = {ScalingLine::real, ScalingLine::synthetic,
+                                                             ScalingLine::no_comm};
+
+const char* law_name(ScalingLaw law);     ///< "weak", "strong"
+const char* line_name(ScalingLine line);  ///< "real", "synthetic", "no-comm"
+
+/// What one run says, over its steady steps.
+struct ScalingRun {
+  std::int64_t ranks = 1;
+  double batch = 0;          ///< samples a step, of all ranks; 0 = no step is steady
+  double step_us = 0;        ///< mean step of the slowest rank; 0 = no step is steady
+  double samples_per_s = 0;  ///< of all ranks
+  double exposed_us = -1;    ///< communication a step that nothing hid, mean over ranks; -1 = not known
+  double samples = 0;        ///< that all ranks trained on, warm-up included
+  double wall_s = 0;         ///< of the whole run, validation included
+  std::string where;         ///< device and provenance: figures of two places are in no ratio
+  std::vector<RunScores> scores = {};
+};
+
+ScalingRun scaling_run(const SteadyFigures& figures);
+
+/// One line at one number of ranks, as it was asked for; without runs it is a gap.
+struct ScalingPoint {
+  ScalingLine line = ScalingLine::real;
+  std::int64_t ranks = 1;
+  std::vector<ScalingRun> runs = {};
+  std::string missing = "";  ///< why runs are missing, in a few words; "" = none is
+};
+
+/// The first score at or below the loss that is wanted, over the repeats.
+struct ToTarget {
+  std::size_t reached = 0;  ///< repeats that came there
+  std::size_t of = 0;       ///< repeats that were trained
+  double time_s = -1;       ///< median, from the beginning of the run, validation included; -1 = the
+                            ///< middle one of the repeats never came there
+  double samples = -1;      ///< median, of all ranks; -1 = the same, or not known
+  double rank_hours = -1;   ///< ranks times that time
+};
+
+/// One value and how far the repeats allow it to lie elsewhere.
+struct Efficiency {
+  double value = 0;
+  double least = 0;
+  double most = 0;
+};
+
+struct ScalingFigures {
+  ScalingLine line = ScalingLine::real;
+  std::int64_t ranks = 1;
+  std::size_t repeats = 0;
+  Spread samples_per_s;  ///< empty = a gap
+  Spread step_us;        ///< of the slowest rank
+  double batch = 0;      ///< samples a step, of all ranks; 0 = not known
+  std::optional<Efficiency> efficiency;
+  double exposed_us = -1;              ///< median; -1 = not known
+  double exposed_share = -1;           ///< of the step
+  double rank_hours_per_million = -1;  ///< for a million samples at this rate; -1 = a gap
+  double run_rank_hours = -1;          ///< of one whole run, median, validation included; -1 = a gap
+  std::optional<ToTarget> to_target;   ///< of whole runs, where a loss is wanted
+  std::string missing;
+
+  bool is_gap() const { return samples_per_s.empty(); }
+};
+
+struct Scaling {
+  ScalingLaw law = ScalingLaw::weak;
+  std::int64_t base_ranks = 1;         ///< what efficiency is against: the fewest ranks that were asked for
+  double target_loss = 0;              ///< 0 = none
+  std::vector<ScalingFigures> points;  ///< in the order in which they were given
+  std::vector<std::string> notes;      ///< sentences that belong beside the figures
+
+  /// Null when it was not asked for.
+  const ScalingFigures* find(ScalingLine line, std::int64_t ranks) const;
+  std::vector<std::int64_t> ranks() const;  ///< that were asked for, ascending
+  std::vector<ScalingLine> lines() const;   ///< that were asked for, in their own order
+  /// samples/s of N times the base: of the first line whose base was measured; empty when none was.
+  std::optional<double> ideal_rate(std::int64_t ranks) const;
+};
+
+/// Figures of each point, in the same order. T is the median over the repeats of a run's mean step on its
+/// slowest rank, b the fewest ranks that were asked for:
+///   weak    E = T_b / T_N          (equal work for each rank)
+///   strong  E = b T_b / (N T_N)    (equal work for all ranks together)
+/// so that a line is compared with itself only. There is no efficiency, and a note says why, where the base
+/// is a gap, where the batch is not what the law says, or where the two were not measured at one place.
+/// `target_loss` above 0: when the validation loss first was at or below it, of runs that were scored.
+Scaling judge_scaling(ScalingLaw law, const std::vector<ScalingPoint>& points, double target_loss = 0);
+
+/// A part of a step: the difference between two points.
+struct StepPart {
+  double time_us = 0;
+  bool is_noise = false;  ///< it is below zero, or the two are the same inside the spread of the repeats
+};
+
+/// Where the time of a real step goes; the four add up to it.
+struct StepParts {
+  double ideal_us = 0;  ///< no-comm on the base, divided by N / b where scaling is strong
+  StepPart beside;      ///< no-comm beyond that: processors and memory that ranks share, smaller batches
+  StepPart comm;        ///< synthetic beyond no-comm
+  StepPart data;        ///< real beyond synthetic
+};
+
+/// Nothing where one of the four points is a gap.
+std::optional<StepParts> step_parts(const Scaling& scaling, std::int64_t ranks);
+
+}  // namespace isobar

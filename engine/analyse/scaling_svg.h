@@ -1,0 +1,21 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "analyse/scaling.h"
+
+namespace isobar {
+
+struct ScalingCaption {
+  std::string title;                  ///< "Weak scaling of 06_ddp"
+  std::string subtitle;               ///< where and when it was measured
+  std::vector<std::string> protocol;  ///< sentences that are printed below the plots
+};
+
+/// Samples/s and efficiency against the number of ranks as an SVG picture: a line for each of real, synthetic
+/// and no-comm, and the ideal one dashed. Bars go from the least to the most of the repeats. A point without
+/// a value is a cross on the axis, and its line is broken there. Error (exit code 1) when no point has a
+/// value.
+std::string draw_scaling(const Scaling& scaling, const ScalingCaption& caption);
+
+}  // namespace isobar

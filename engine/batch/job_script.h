@@ -1,0 +1,37 @@
+#pragma once
+// The script that Slurm runs: a page that a person can read, change and submit again by hand.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "batch/job_settings.h"
+
+namespace isobar {
+
+struct JobPlan {
+  JobSettings settings;  ///< complete
+  std::string lesson;
+  std::string command;             ///< how it was asked for, to be said in the script
+  std::vector<std::string> words;  ///< options of the lesson's program; run folder and resume are added
+  std::vector<std::string> resume_words =
+      {};                              ///< the same for a start that goes on with what is in the run folder
+  std::filesystem::path programs;      ///< absolute: the folder of the lesson's program, outside a container
+  std::filesystem::path run;           ///< absolute: the run folder
+  std::filesystem::path folder;        ///< absolute: where relative paths begin
+  std::filesystem::path cache_prefix;  ///< ISOBAR_PREFIX of the job
+};
+
+/// The file that lies in the run folder.
+inline constexpr const char* kJobScript = "job.sbatch";
+
+/// The text of the script. Every value stands in it as one word, quoted by one function, and options of Slurm
+/// as --name=value. It starts the lesson's ranks by srun; at SIGUSR1 (which Slurm sends before the time is
+/// up, or when somebody else needs the nodes) they save a checkpoint, and the job is requeued; scancel ends
+/// it for good. A job that starts again goes on in the same run folder. Error (exit code 2) for words that no
+/// line can hold.
+std::string job_script(const JobPlan& plan);
+
+/// The options of Slurm alone: "--nodes=2", ... `batch`: with those that only a batch job has.
+std::vector<std::string> slurm_options(const JobPlan& plan, bool batch);
+
+}  // namespace isobar

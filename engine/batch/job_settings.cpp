@@ -1,0 +1,144 @@
+#include "batch/job_settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace isobar {
+namespace {
+
+constexpr std::int64_t kMostNodes = 65'536;
+constexpr std::int64_t kMostRanks = 65'536;
+constexpr std::size_t kMostEntries = 64;
+
+template <std::int64_t least, std::int64_t most>
+std::string counted(const std::string& text, const ValuePlace& place) {
+  return std::to_string(checked_number(text, least, most, place));
+}
+
+std::string yes_or_no(const std::string& text, const ValuePlace& place) {
+  if (text != "true" && text != "false")
+    throw Error(fmt::format("{} cannot be \"{}\"", place.name, printable(text, 40)), place.where,
+                "true or false");
+  return text;
+}
+
+void check_room(std::size_t entries, const ValuePlace& place) {
+  if (entries >= kMostEntries)
+    throw Error(fmt::format("more than {} of {}", kMostEntries, place.name), place.where, "fewer of them");
+}
+
+}  // namespace
+
+std::string JobField::option() const {
+  std::string out = "--" + key;
+  std::replace(out.begin(), out.end(), '_', '-');
+  return out;
+}
+
+const std::vector<JobField>& job_fields() {
+  static const std::vector<JobField> fields = {
+      {"nodes", "job", "so many machines; default 1", counted<1, kMostNodes>},
+      {"ranks_per_node", "job", "processes on each: one a GPU; default 1", counted<1, 256>},
+      {"cpus_per_task", "job", "processor cores of each", counted<1, 4096>},
+      {"gpus_per_node", "job", "GPUs of each node; 0 = none", counted<0, 256>},
+      {"time", "job", "longest time, then it is stopped and goes on: 30 (minutes), 1:30:00; default 30",
+       checked_time},
+      {"account", "job", "who pays", checked_name},
+      {"partition", "job", "the group of nodes", checked_names},
+      {"qos", "job", "the quality of service, such as regular", checked_name},
+      {"reservation", "job", "nodes that are set aside", checked_name},
+      {"constraint", "job", "features of the nodes, such as gpu", checked_constraint},
+      {"switches", "job",
+       "at most so many network switches between the nodes: 1, or 1@10:00 to wait 10 minutes",
+       checked_switches},
+      {"hint", "job", "nomultithread, multithread, compute_bound or memory_bound", checked_hint},
+      {"ranks_per_core", "job", "most processes on a core", counted<1, 16>},
+      {"gpu_bind", "job", "which GPU a process sees: none = all of its node's", checked_gpu_bind},
+      {"memory", "job", "of each node, such as 64G; 0 = all", checked_memory},
+      {"exclusive", "job", "true: nobody else on the nodes", yes_or_no},
+      {"job_name", "job", "in Slurm's lists; default the lesson", checked_job_name},
+      {"warn", "job", "seconds before the end at which a checkpoint is saved; default 120",
+       counted<10, 3600>},
+      {"restarts", "job", "so often it goes on by itself; default 20", counted<0, 1000>},
+      {"container", "container", "shifter, apptainer, podman or none", checked_container},
+      {"image", "container", "of the container", checked_image},
+      {"container_modules", "container", "of shifter: gpu,nccl-plugin", checked_names},
+      {"programs", "container", "where they are in the image; default /opt/isobar/build/bin", checked_path},
+  };
+  return fields;
+}
+
+const JobField& job_field(const std::string& key) {
+  const auto& fields = job_fields();
+  const auto found =
+      std::find_if(fields.begin(), fields.end(), [&](const JobField& field) { return field.key == key; });
+  if (found == fields.end()) throw Error("no field of a job is called " + printable(key, 40), "job", "");
+  return *found;
+}
+
+std::string JobSettings::value(const std::string& key) const {
+  const auto found = values.find(key);
+  return found == values.end() ? "" : found->second;
+}
+
+std::int64_t JobSettings::number(const std::string& key, std::int64_t otherwise) const {
+  const auto found = values.find(key);
+  return found == values.end() ? otherwise : std::stoll(found->second);
+}
+
+void JobSettings::set(const std::string& key, const std::string& text, const ValuePlace& place) {
+  values[key] = job_field(key).check(text, place);
+}
+
+void JobSettings::add_module(const std::string& text, const ValuePlace& place) {
+  check_room(modules.size(), place);
+  modules.push_back(checked_module(text, place));
+}
+
+void JobSettings::add_volume(const std::string& text, const ValuePlace& place) {
+  check_room(volumes.size(), place);
+  volumes.push_back(checked_volume(text, place));
+}
+
+void JobSettings::add_variable(const std::string& name, const std::string& text, const ValuePlace& place) {
+  check_room(environment.size(), place);
+  checked_variable(name, place);
+  environment[name] = checked_text(text, {name, place.where});
+}
+
+bool JobSettings::has_container() const {
+  const std::string kind = value("container");
+  return !kind.empty() && kind != "none";
+}
+
+void complete(JobSettings& settings) {
+  settings.values.emplace("nodes", "1");
+  settings.values.emplace("ranks_per_node", "1");
+  settings.values.emplace("time", "00:30:00");
+  settings.values.emplace("warn", std::to_string(kWarn_s));
+  settings.values.emplace("restarts", "20");
+  if (settings.ranks() > kMostRanks)
+    throw Error(fmt::format("{} ranks are wanted, and {} is the most", settings.ranks(), kMostRanks),
+                "--nodes times --ranks-per-node", "fewer of either");
+  const std::int64_t limit_s = time_seconds(settings.value("time"), {"time", "command line"});
+  const std::int64_t warn_s = settings.number("warn", kWarn_s);
+  if (limit_s < 2 * warn_s) {
+    throw Error(fmt::format("a time of {} leaves nothing to train in: the job is warned {} s before its end",
+                            settings.value("time"), warn_s),
+                "--time", fmt::format("at least {} s, or a smaller --warn", 2 * warn_s));
+  }
+  if (settings.has_container() && settings.value("image").empty())
+    throw Error("a container without an image", "--container " + settings.value("container"),
+                "--image NAME; submit/README.md says how one is made");
+  if (!settings.has_container() && !settings.volumes.empty())
+    throw Error("a volume belongs to a container, and there is none", "--volume " + settings.volumes.front(),
+                "--container apptainer --image NAME");
+  if (!settings.has_container()) return;
+  settings.values.emplace("programs", "/opt/isobar/build/bin");
+}
+
+}  // namespace isobar

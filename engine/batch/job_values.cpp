@@ -1,0 +1,263 @@
+#include "batch/job_values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace isobar {
+namespace {
+
+constexpr std::size_t kMostName = 64;
+constexpr std::size_t kMostText = 4096;
+constexpr std::int64_t kDay_s = 86'400;
+constexpr std::int64_t kMostTime_s = 366 * kDay_s;
+
+[[noreturn]] void refuse(const std::string& text, const ValuePlace& place, const std::string& wanted) {
+  throw Error(fmt::format("{} cannot be \"{}\"", place.name, printable(text, 40)), place.where, wanted);
+}
+
+bool all_of(std::string_view text, std::string_view extra) {
+  return std::all_of(text.begin(), text.end(), [&](char c) {
+    return is_name_letter(c) || (c != '\0' && extra.find(c) != std::string_view::npos);
+  });
+}
+
+bool is_name(std::string_view text) {
+  return !text.empty() && text.size() <= kMostName && text[0] != '-' && text[0] != '.' && all_of(text, "");
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> out(1);
+  for (const char c : text) {
+    if (c == separator) {
+      out.emplace_back();
+    } else {
+      out.back() += c;
+    }
+  }
+  return out;
+}
+
+std::optional<std::int64_t> whole(std::string_view text, std::int64_t most) {
+  std::int64_t value = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool digits = !text.empty() && text[0] >= '0' && text[0] <= '9';
+  if (!digits || parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || value > most)
+    return std::nullopt;
+  return value;
+}
+
+std::string one_of(const std::string& text, const std::vector<std::string>& choices,
+                   const ValuePlace& place) {
+  if (std::find(choices.begin(), choices.end(), text) == choices.end())
+    refuse(text, place, "one of: " + join(choices, ", "));
+  return text;
+}
+
+/// Seconds of Slurm's six forms; nothing when it is none of them.
+std::optional<std::int64_t> seconds_of(const std::string& text) {
+  const std::size_t dash = text.find('-');
+  const bool has_days = dash != std::string::npos;
+  const auto days = has_days ? whole(text.substr(0, dash), 366) : 0;
+  const std::vector<std::string> parts = split(has_days ? text.substr(dash + 1) : text, ':');
+  if (!days || parts.size() > 3) return std::nullopt;
+  // With days the first part is hours; without, a single part is minutes, two are minutes and seconds.
+  std::vector<std::int64_t> units = {3600, 60, 1};
+  if (!has_days && parts.size() < 3) units = {60, 1};
+  std::int64_t sum = *days * kDay_s;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto value = whole(parts[i], kMostTime_s);
+    if (!value || (i > 0 && *value > 59)) return std::nullopt;
+    sum += *value * units[i];
+  }
+  return sum;
+}
+
+/// Code points of valid UTF-8; nothing for what is not.
+std::optional<std::vector<std::uint32_t>> code_points(std::string_view text) {
+  std::vector<std::uint32_t> out;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    const std::size_t length = lead < 0x80       ? 1
+                               : lead >> 5 == 6  ? 2
+                               : lead >> 4 == 14 ? 3
+                               : lead >> 3 == 30 ? 4
+                                                 : 0;
+    if (length == 0 || i + length > text.size()) return std::nullopt;
+    std::uint32_t value = length == 1 ? lead : lead & (0xffU >> (length + 1));
+    for (std::size_t k = 1; k < length; ++k) {
+      const auto next = static_cast<unsigned char>(text[i + k]);
+      if (next >> 6 != 2) return std::nullopt;
+      value = value << 6 | (next & 0x3fU);
+    }
+    constexpr std::array<std::uint32_t, 5> kLeast = {0, 0, 0x80, 0x800, 0x10000};
+    if (value < kLeast[length] || value > 0x10ffff || (value >= 0xd800 && value < 0xe000))
+      return std::nullopt;
+    out.push_back(value);
+    i += length;
+  }
+  return out;
+}
+
+/// Control characters, ends of lines, and signs that are not seen or turn the direction of writing.
+bool is_hidden(std::uint32_t c) {
+  return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || (c >= 0x200b && c <= 0x200f) ||
+         (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0xfeff;
+}
+
+}  // namespace
+
+std::string checked_name(const std::string& text, const ValuePlace& place) {
+  if (!is_name(text))
+    refuse(text, place, "1 to 64 letters, digits, '.', '_' and '-', not beginning with '-' or '.'");
+  return text;
+}
+
+std::string checked_job_name(const std::string& text, const ValuePlace& place) {
+  std::string lower = checked_name(text, place);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  if (lower.find("hetjob") != std::string::npos)
+    refuse(text, place, "a name without \"hetjob\": Slurm would refuse the account and not say why");
+  return text;
+}
+
+std::string checked_names(const std::string& text, const ValuePlace& place) {
+  for (const std::string& name : split(text, ',')) checked_name(name, place);
+  return text;
+}
+
+std::string checked_constraint(const std::string& text, const ValuePlace& place) {
+  const bool good = !text.empty() && text.size() <= 2 * kMostName && text[0] != '-' && text[0] != '.' &&
+                    all_of(text, "&|*()[],") && std::any_of(text.begin(), text.end(), is_name_letter);
+  if (!good) refuse(text, place, "features of nodes, such as gpu or gpu&hbm80g or [a|b]");
+  return text;
+}
+
+std::int64_t checked_number(const std::string& text, std::int64_t least, std::int64_t most,
+                            const ValuePlace& place) {
+  const auto value = whole(text, most);
+  if (!value || *value < least) refuse(text, place, fmt::format("a whole number from {} to {}", least, most));
+  return *value;
+}
+
+std::int64_t time_seconds(const std::string& text, const ValuePlace& place) {
+  const auto seconds = text.size() > kMostName ? std::nullopt : seconds_of(text);
+  if (!seconds || *seconds < 1 || *seconds > kMostTime_s) {
+    refuse(text, place,
+           "minutes (30), minutes:seconds, hours:minutes:seconds (1:30:00), or days in front (2-12:00:00)");
+  }
+  return *seconds;
+}
+
+std::string checked_time(const std::string& text, const ValuePlace& place) {
+  const std::int64_t seconds = time_seconds(text, place);
+  const std::string days = seconds >= kDay_s ? fmt::format("{}-", seconds / kDay_s) : "";
+  return days + fmt::format("{:02}:{:02}:{:02}", seconds % kDay_s / 3600, seconds / 60 % 60, seconds % 60);
+}
+
+std::string checked_memory(const std::string& text, const ValuePlace& place) {
+  const char unit = text.empty() ? '\0' : text.back();
+  const bool has_unit = unit != '\0' && std::strchr("KMGT", unit) != nullptr;
+  const auto value =
+      whole(has_unit ? std::string_view(text).substr(0, text.size() - 1) : text, 1'000'000'000);
+  if (!value) refuse(text, place, "a number and K, M, G or T, such as 64G; 0 = all of a node's");
+  return *value == 0 ? "0" : fmt::format("{}{}", *value, has_unit ? unit : 'M');
+}
+
+std::string checked_switches(const std::string& text, const ValuePlace& place) {
+  const std::size_t at = text.find('@');
+  const auto count = whole(std::string_view(text).substr(0, at), 10'000);
+  if (!count || *count < 1)
+    refuse(text, place, "a number of switches, such as 1, or 1@10:00 to wait ten minutes");
+  const std::string wait = at == std::string::npos ? "" : "@" + checked_time(text.substr(at + 1), place);
+  return std::to_string(*count) + wait;
+}
+
+std::string checked_hint(const std::string& text, const ValuePlace& place) {
+  return one_of(text, {"nomultithread", "multithread", "compute_bound", "memory_bound"}, place);
+}
+
+std::string checked_gpu_bind(const std::string& text, const ValuePlace& place) {
+  const std::size_t colon = text.find(':');
+  const std::string kind = text.substr(0, colon);
+  const std::string rest = colon == std::string::npos ? "" : text.substr(colon + 1);
+  const std::vector<std::string> numbers = split(rest, ',');
+  const bool good_numbers =
+      numbers.size() <= 64 &&
+      std::all_of(numbers.begin(), numbers.end(), [](const auto& n) { return whole(n, 1000).has_value(); });
+  const bool plain = colon == std::string::npos && (kind == "none" || kind == "closest");
+  const bool mapped = colon != std::string::npos && good_numbers &&
+                      (kind == "map_gpu" || (kind == "single" && numbers.size() == 1));
+  if (!plain && !mapped) refuse(text, place, "none, closest, single:1 or map_gpu:3,2,1,0");
+  return text;
+}
+
+std::string checked_container(const std::string& text, const ValuePlace& place) {
+  return one_of(text, {"none", "shifter", "apptainer", "podman"}, place);
+}
+
+std::string checked_image(const std::string& text, const ValuePlace& place) {
+  const bool good = !text.empty() && text.size() <= 512 && text[0] != '-' && all_of(text, "/:@+");
+  if (!good) refuse(text, place, "the name of an image, such as docker:user/isobar:1 or /shared/isobar.sif");
+  return text;
+}
+
+std::string checked_module(const std::string& text, const ValuePlace& place) {
+  const bool good =
+      !text.empty() && text.size() <= 128 && text[0] != '-' && text[0] != '.' && all_of(text, "/+");
+  if (!good) refuse(text, place, "the name of an environment module, such as cuda/13.0");
+  return text;
+}
+
+std::string checked_path(const std::string& text, const ValuePlace& place) {
+  const bool good = text.size() > 1 && text.size() <= 1024 && text[0] == '/' && all_of(text, "/+");
+  const std::vector<std::string> parts = split(text, '/');
+  if (!good || std::find(parts.begin(), parts.end(), "..") != parts.end())
+    refuse(text, place, "an absolute path of letters, digits and ._-+/");
+  return text;
+}
+
+std::string checked_volume(const std::string& text, const ValuePlace& place) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) refuse(text, place, "FOLDER:FOLDER, such as /scratch/era5:/data");
+  checked_path(text.substr(0, colon), place);
+  checked_path(text.substr(colon + 1), place);
+  return text;
+}
+
+std::string checked_variable(const std::string& text, const ValuePlace& place) {
+  const bool good = !text.empty() && text.size() <= kMostName && (text[0] < '0' || text[0] > '9') &&
+                    std::all_of(text.begin(), text.end(), [](char c) {
+                      return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+                    });
+  if (!good) refuse(text, place, "the name of a variable: upper-case letters, digits and '_'");
+  static const std::vector<std::string> kTheirs = {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"};
+  const bool theirs = std::find(kTheirs.begin(), kTheirs.end(), text) != kTheirs.end();
+  if (theirs || text.rfind("SLURM_", 0) == 0 || text.rfind("SBATCH_", 0) == 0)
+    refuse(text, place, "another variable: Slurm itself says which rank is which");
+  static const std::vector<std::string> kShell = {"PATH", "IFS", "LD_PRELOAD", "LD_AUDIT", "BASH_ENV", "ENV"};
+  if (std::find(kShell.begin(), kShell.end(), text) != kShell.end())
+    refuse(text, place, "a variable of what is trained: this one decides which programs the script runs");
+  return text;
+}
+
+std::string checked_text(const std::string& text, const ValuePlace& place) {
+  if (text.size() > kMostText) refuse(text, place, fmt::format("at most {} bytes", kMostText));
+  const auto points = code_points(text);
+  if (!points) refuse(text, place, "text in UTF-8");
+  if (std::any_of(points->begin(), points->end(), is_hidden))
+    refuse(text, place, "one line of text without control characters or signs that are not seen");
+  return text;
+}
+
+}  // namespace isobar

@@ -1,0 +1,192 @@
+#include "batch/slurm.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+#include <sstream>
+#include <string_view>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "launch/spawn.h"
+#include "launch/supervise.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::int64_t kLongest_us = 120'000'000;  // of one call: a controller that is down makes them hang
+constexpr int kMostTroubles = 20;
+
+struct Said {
+  int code = 0;
+  std::string out, errors;
+};
+
+/// Runs a program without the terminal. Requests to stop that come meanwhile are passed on to it.
+Said run_quietly(const std::vector<std::string>& words) {
+  const HeldSignals signals;
+  const FileDescriptor output = unnamed_file();
+  const FileDescriptor errors = unnamed_file();
+  const pid_t pid =
+      spawn(words, {.mask = &signals.before(), .output = output.number(), .errors = errors.number()});
+  int status = 0;
+  int asked = 0;
+  for (const std::int64_t begin_us = steady_us(); waitpid(pid, &status, WNOHANG) == 0;) {
+    if (const int number = signals.next(250); number == SIGINT || number == SIGTERM) asked = number;
+    if (asked == 0 && steady_us() - begin_us < kLongest_us) continue;
+    kill(-pid, SIGKILL);
+    waitpid(pid, &status, 0);
+    if (asked != 0) raise(asked);  // it was meant for this program
+    throw Error("Slurm does not answer", fs::path(words.front()).filename().string(),
+                "is its controller down? try again later", Exit::failed);
+  }
+  return {WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), end_of(output, kMostKept_bytes),
+          end_of(errors, kMostKept_bytes)};
+}
+
+std::string first_line(const std::string& text) {
+  std::istringstream lines(text);
+  std::string line;
+  while (std::getline(lines, line) && line.empty()) {
+  }
+  return printable(line, 300);
+}
+
+Error refusal(const std::string& what, const std::vector<std::string>& words, const Said& said) {
+  const std::string line = first_line(said.errors.empty() ? said.out : said.errors);
+  const std::string name = fs::path(words.front()).filename().string();
+  return {
+      what + (line.empty() ? "" : ": " + line), fmt::format("{} (exit code {})", name, said.code),
+      "sinfo shows the partitions and what they allow; sacctmgr show associations user=$USER your accounts",
+      Exit::failed};
+}
+
+fs::path find_program(const std::string& name) {
+  const char* const path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const fs::path file = fs::path(folder) / name;
+    if (!folder.empty() && folder[0] == '/' && access(file.c_str(), X_OK) == 0) return file;
+  }
+  throw Error(
+      "Slurm is not here: there is no " + name, "PATH",
+      "on a machine with Slurm it is on a login node, or module load slurm brings it; --dry-run only shows "
+      "the script",
+      Exit::failed);
+}
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> out;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, '|');) out.push_back(part);
+  return out;
+}
+
+}  // namespace
+
+bool JobState::is_over() const {
+  static constexpr std::array<std::string_view, 11> kOver = {
+      "",          "COMPLETED", "FAILED",        "CANCELLED", "TIMEOUT", "NODE_FAIL",
+      "PREEMPTED", "DEADLINE",  "OUT_OF_MEMORY", "BOOT_FAIL", "REVOKED"};
+  return std::find(kOver.begin(), kOver.end(), state) != kOver.end();
+}
+
+Slurm::Slurm()
+    : sbatch_(find_program("sbatch")),
+      squeue_(find_program("squeue")),
+      scancel_(find_program("scancel")),
+      scontrol_(find_program("scontrol")) {}
+
+std::int64_t Slurm::submit(const fs::path& folder, const std::string& script) const {
+  const std::vector<std::string> words = {sbatch_.string(), "--parsable", "--chdir=" + folder.string(),
+                                          (folder / script).string()};
+  const Said said = run_quietly(words);
+  if (said.code != 0) throw refusal("Slurm refuses the job", words, said);
+  // "1234" or "1234;cluster", behind whatever a site's plugin says.
+  std::int64_t job = 0;
+  std::istringstream lines(said.out);
+  for (std::string line; std::getline(lines, line);) {
+    const std::string number = line.substr(0, line.find(';'));
+    std::int64_t value = 0;
+    const auto parsed = std::from_chars(number.data(), number.data() + number.size(), value);
+    if (parsed.ec == std::errc() && parsed.ptr == number.data() + number.size() && value > 0) job = value;
+  }
+  if (job == 0) throw refusal("Slurm did not say the number of the job", words, said);
+  return job;
+}
+
+JobState Slurm::state(std::int64_t job) const {
+  const std::string number = std::to_string(job);
+  const std::vector<std::string> words = {squeue_.string(), "--noheader", "--states=all", "--jobs=" + number,
+                                          "--format=%T|%r|%N|%S|%Z"};
+  const Said said = run_quietly(words);
+  const bool unknown = said.errors.find("Invalid job id") != std::string::npos;
+  if (said.code != 0 && !unknown) throw refusal("Slurm does not tell of job " + number, words, said);
+  JobState out;
+  const std::vector<std::string> parts = split(first_line(said.out));
+  if (unknown || parts.size() < 4) return out;
+  const auto known = [](const std::string& text) { return text == "N/A" || text == "None" ? "" : text; };
+  out.state = parts[0];
+  out.reason = known(parts[1]);
+  out.nodes = known(parts[2]);
+  out.start = known(parts[3]);
+  if (parts.size() > 4) out.folder = parts[4];
+  if (!out.is_over()) return out;
+  const Said shown = run_quietly({scontrol_.string(), "--oneliner", "show", "job", number});
+  constexpr std::string_view kExit = " ExitCode=";
+  if (const std::size_t at = shown.out.find(kExit); shown.code == 0 && at != std::string::npos) {
+    const std::size_t begin = at + kExit.size();
+    out.exit_code = printable(shown.out.substr(begin, shown.out.find(' ', begin) - begin), 16);
+  }
+  return out;
+}
+
+void Slurm::cancel(std::int64_t job) const {
+  const std::vector<std::string> words = {scancel_.string(), std::to_string(job)};
+  const Said said = run_quietly(words);
+  if (said.code != 0) throw refusal("Slurm does not cancel job " + std::to_string(job), words, said);
+}
+
+int Slurm::run_here(const std::vector<std::string>& options, const fs::path& folder,
+                    const std::string& script) const {
+  std::vector<std::string> words = {find_program("salloc").string()};
+  words.insert(words.end(), options.begin(), options.end());
+  words.insert(words.end(), {find_program("bash").string(), (folder / script).string()});
+  return supervise(words).code;
+}
+
+JobState wait_for_end(const Slurm& slurm, std::int64_t job,
+                      const std::function<bool(const JobState& state, const std::string& trouble)>& seen,
+                      double pause_s) {
+  JobState state;
+  int troubles = 0;
+  bool over_before = false;
+  while (true) {
+    std::string trouble;
+    try {
+      state = slurm.state(job);
+      troubles = 0;
+    } catch (const Error& error) {  // a controller that is restarted is back in a minute
+      if (++troubles >= kMostTroubles) throw;
+      trouble = error.what();
+    }
+    if (!seen(state, trouble)) return state;
+    // A job that is requeued is over for a moment.
+    if (trouble.empty() && state.is_over() && (over_before || state.state == "COMPLETED")) return state;
+    over_before = trouble.empty() && state.is_over();
+    const bool hurries = over_before;
+    usleep(static_cast<useconds_t>(std::min(hurries ? 1.0 : pause_s, 600.0) * 1e6));
+  }
+}
+
+}  // namespace isobar

@@ -1,0 +1,51 @@
+#pragma once
+// Slurm's own programs, called by argument lists: no shell ever sees what stands in them.
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace isobar {
+
+struct JobState {
+  std::string state;             ///< "PENDING", "RUNNING", "COMPLETED", ...; "" = Slurm knows it no more
+  std::string reason;            ///< why it waits
+  std::string nodes;             ///< "n[1-2]", "" while it waits
+  std::string start;             ///< when it began or is expected to, "" = not known
+  std::filesystem::path folder;  ///< where its script runs, which is the run folder
+  std::string exit_code;         ///< "75:0", of a job that is over; "" = not known
+
+  bool waits() const { return state == "PENDING"; }
+  bool runs() const { return state == "RUNNING" || state == "COMPLETING"; }
+  /// It will not run again.
+  bool is_over() const;
+};
+
+class Slurm {
+ public:
+  /// Finds sbatch, squeue, scancel and scontrol on PATH. Error (exit code 1) for one that is not there.
+  Slurm();
+
+  /// Submits the script of `folder`, where it will run too. The number of the job.
+  std::int64_t submit(const std::filesystem::path& folder, const std::string& script) const;
+  /// Error (exit code 1) when Slurm does not answer.
+  JobState state(std::int64_t job) const;
+  void cancel(std::int64_t job) const;
+  /// Waits for nodes on this terminal (salloc with `options`) and runs the script of `folder` in them. Its
+  /// exit code.
+  int run_here(const std::vector<std::string>& options, const std::filesystem::path& folder,
+               const std::string& script) const;
+
+ private:
+  std::filesystem::path sbatch_, squeue_, scancel_, scontrol_;
+};
+
+/// Asks every `pause_s` seconds until the job is over, and tells `seen` of every answer (and of an error in
+/// between, as text); it says false to stop waiting. The last state; a job that Slurm has forgotten has "".
+JobState wait_for_end(const Slurm& slurm, std::int64_t job,
+                      const std::function<bool(const JobState& state, const std::string& trouble)>& seen,
+                      double pause_s = 5);
+
+}  // namespace isobar

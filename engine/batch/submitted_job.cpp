@@ -1,0 +1,94 @@
+#include "batch/submitted_job.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <system_error>
+
+#include "config/toml_limits.h"
+#include "config/toml_text.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kJobFile = "job.toml";
+
+}  // namespace
+
+fs::path SubmittedJob::log() const { return run / fmt::format("job-{}.log", number); }
+
+SubmittedJob submit_job(const Slurm& slurm, const JobPlan& plan) {
+  const SubmittedJob planned{0, plan.run};
+  write_file_whole(planned.script(), job_script(plan));
+  SubmittedJob out = planned;
+  try {
+    out.number = slurm.submit(plan.run, kJobScript);
+  } catch (const Error&) {
+    std::error_code code;
+    fs::remove(planned.script(), code);
+    throw;
+  }
+  write_file_whole(
+      plan.run / kJobFile,
+      fmt::format("job = {}\nlesson = {}\nnodes = {}\nranks_per_node = {}\nsubmitted = {}\ncommand = {}\n",
+                  out.number, toml_string(plan.lesson), plan.settings.nodes(), plan.settings.ranks_per_node(),
+                  toml_string(wall_iso()), toml_string(plan.command)));
+  return out;
+}
+
+SubmittedJob job_of_run(const fs::path& run) {
+  SubmittedJob out{0, run};
+  std::error_code code;
+  if (!fs::exists(run / kJobFile, code)) return out;
+  for (const TomlEntry& entry :
+       parse_toml(read_text_file(run / kJobFile, kMostTomlBytes), (run / kJobFile).string())) {
+    const auto* const number = std::get_if<std::int64_t>(&entry.value);
+    if (entry.key == "job" && number != nullptr && *number > 0) out.number = *number;
+  }
+  return out;
+}
+
+fs::path find_job_folder(const std::string& name, const fs::path& runs) {
+  std::error_code code;
+  if (name != "last") {
+    for (const fs::path& folder : {fs::path(name), runs / name}) {
+      if (fs::exists(folder / kJobFile, code)) return fs::absolute(folder).lexically_normal();
+    }
+    return {};
+  }
+  fs::path newest;
+  fs::file_time_type submitted = fs::file_time_type::min();
+  for (const fs::directory_entry& entry : fs::directory_iterator(runs, code)) {
+    const fs::file_time_type time = fs::last_write_time(entry.path() / kJobFile, code);
+    if (code || time <= submitted) continue;
+    submitted = time;
+    newest = fs::absolute(entry.path()).lexically_normal();
+  }
+  return newest;
+}
+
+std::string fate_text(const JobState& state) {
+  static const std::map<std::string, std::string> kWords = {
+      {"COMPLETED", "finished"},
+      {"CANCELLED", "was cancelled"},
+      {"TIMEOUT", "ran out of its time"},
+      {"NODE_FAIL", "lost a node"},
+      {"PREEMPTED", "had to give way to another job"},
+      {"OUT_OF_MEMORY", "was killed because memory ran out"},
+      {"DEADLINE", "missed its deadline"},
+      {"BOOT_FAIL", "got nodes that did not start"},
+      {"", "is over, and Slurm has forgotten it"}};
+  if (const auto found = kWords.find(state.state); found != kWords.end()) return found->second;
+  const std::string code = state.exit_code.substr(0, state.exit_code.find(':'));
+  return state.state == "FAILED" && !code.empty() ? "failed with exit code " + code
+                                                  : "ended as " + printable(state.state, 40);
+}
+
+}  // namespace isobar

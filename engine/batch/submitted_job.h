@@ -1,0 +1,35 @@
+#pragma once
+// A job and its run folder: submitted, found again, and how it ended.
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "batch/job_script.h"
+#include "batch/slurm.h"
+
+namespace isobar {
+
+struct SubmittedJob {
+  std::int64_t number = 0;
+  std::filesystem::path run;
+
+  std::filesystem::path script() const { return run / kJobScript; }
+  /// What the script and rank 0 say: every start of the job adds to it.
+  std::filesystem::path log() const;
+};
+
+/// Writes the script of `plan` into its run folder, submits it, and notes the job's number there (job.toml).
+/// When Slurm refuses the job the folder is as it was. Error (exit code 1) that says why.
+SubmittedJob submit_job(const Slurm& slurm, const JobPlan& plan);
+
+/// The job whose run folder this is; number 0 when it was submitted by nobody.
+SubmittedJob job_of_run(const std::filesystem::path& run);
+
+/// What `name` names: the folder of a job, one below `runs`, or "last" for the one submitted last. "" when
+/// there is none.
+std::filesystem::path find_job_folder(const std::string& name, const std::filesystem::path& runs);
+
+/// "finished", "failed with exit code 1", "was cancelled", ... of a job that is over.
+std::string fate_text(const JobState& state);
+
+}  // namespace isobar

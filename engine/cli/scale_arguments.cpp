@@ -1,0 +1,283 @@
+#include "cli/scale_arguments.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+#include <sstream>
+
+#include "cli/job_options.h"
+#include "config/command_line.h"
+#include "config/lesson.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/machine.h"
+#include "core/nvidia.h"
+#include "core/text.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::int64_t kMostJobRanks = 65536;
+constexpr const char* kExample = "for example  --ranks 1,2,4";
+
+[[noreturn]] void refuse_extra(const std::string& word) {
+  const bool is_number = !word.empty() && word.find_first_not_of("0123456789,") == std::string::npos;
+  throw Error("unknown argument \"" + printable(word, 80) + "\"", "./isobar scale",
+              is_number ? "numbers of ranks stand behind one --ranks, with commas: --ranks 1,2,4"
+              : word == "--trials"
+                  ? "here it is --repeat"
+                  : hint_for_extra(word, {"--ranks", "--weak", "--strong", "--repeat", "--steps", "--lines",
+                                          "--target-loss", "--svg", "--preset", "--config", "--set", "--json",
+                                          "--help"}));
+}
+
+/// Pieces between commas; an empty one is refused.
+std::vector<std::string> pieces_of(const std::string& text, const std::string& option,
+                                   const std::string& hint) {
+  std::vector<std::string> out;
+  std::istringstream stream(text + ",");
+  for (std::string piece; std::getline(stream, piece, ',');) {
+    if (piece.empty()) throw Error("a value is missing", option + " " + printable(text, 80), hint);
+    if (std::find(out.begin(), out.end(), piece) != out.end())
+      throw Error("the value " + printable(piece, 40) + " is there twice", option + " " + printable(text, 80),
+                  "each is measured several times anyway (--repeat)");
+    out.push_back(piece);
+  }
+  return out;
+}
+
+std::vector<std::int64_t> ranks_of(const std::string& text, std::int64_t most) {
+  if (text.empty()) throw Error("how many ranks?", "./isobar scale LESSON --ranks 1,2,4", kExample);
+  std::vector<std::int64_t> out;
+  for (const std::string& piece : pieces_of(text, "--ranks", kExample)) {
+    std::int64_t count = 0;
+    const auto end = std::from_chars(piece.data(), piece.data() + piece.size(), count);
+    if (end.ec != std::errc() || end.ptr != piece.data() + piece.size())
+      throw Error("\"" + printable(piece, 40) + "\" is no number of ranks", "--ranks " + printable(text, 80),
+                  kExample);
+    checked_count(count, most, "--ranks");
+    if (std::find(out.begin(), out.end(), count) != out.end())
+      throw Error(fmt::format("the value {} is there twice", count), "--ranks " + printable(text, 80),
+                  kExample);
+    out.push_back(count);
+  }
+  if (out.size() == 1)
+    throw Error("one number of ranks has nothing to be compared with", "--ranks " + printable(text, 80),
+                kExample);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::vector<ScalingLine> lines_of(const std::string& text) {
+  if (text.empty()) return {kScalingLines.begin(), kScalingLines.end()};
+  std::vector<std::string> names;
+  for (const ScalingLine line : kScalingLines) names.emplace_back(line_name(line));
+  std::vector<ScalingLine> out;
+  for (const std::string& piece : pieces_of(text, "--lines", "lines: " + join(names, ", "))) {
+    const auto found = std::find(names.begin(), names.end(), piece);
+    if (found == names.end()) {
+      const std::string nearest = nearest_name(piece, names);
+      throw Error("there is no line \"" + printable(piece, 40) + "\"", "--lines " + printable(text, 80),
+                  nearest.empty() ? "lines: " + join(names, ", ") : "did you mean " + nearest + "?");
+    }
+    out.push_back(kScalingLines[static_cast<std::size_t>(found - names.begin())]);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+double target_of(const std::string& text) {
+  double out = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (end.ec == std::errc() && end.ptr == text.data() + text.size() && out > 0 && std::isfinite(out))
+    return out;
+  throw Error("\"" + printable(text, 40) + "\" is no loss to reach", "--target-loss",
+              "a number above 0, for example  --target-loss 0.3");
+}
+
+/// Found out before an hour of measuring, not after it.
+void check_writable(const fs::path& svg) {
+  const fs::path folder = svg.has_parent_path() ? svg.parent_path() : fs::path(".");
+  std::error_code code;
+  if (fs::is_directory(svg, code))
+    throw Error("the picture is a folder", "--svg " + svg.string(), "name a file");
+  if (!fs::is_directory(folder, code))
+    throw Error("there is no folder " + folder.string(), "--svg " + svg.string(), "make it first");
+  if (access(folder.c_str(), W_OK) != 0)
+    throw Error("the folder " + folder.string() + " cannot be written", "--svg " + svg.string(),
+                "name a file in another one");
+}
+
+void check(const ScaleArguments& out, bool weak, bool strong) {
+  const bool has_target = out.target_loss > 0;
+  const MeasureArguments& measure = out.measure;
+  if (weak && strong) throw Error("--weak and --strong exclude each other", "command line", "leave one out");
+  checked_count(measure.steps, kMostSteps, "--steps");
+  checked_count(measure.repeats, kMostRepeats, "--repeat");
+  if (has_target && out.lines.front() != ScalingLine::real)
+    throw Error("--target-loss is for the line real, which is left out", "--lines",
+                "the others train on nothing that can be learnt");
+  for (const std::string& set : measure.settings.sets) {
+    check_free(set, "scale", has_target);
+    if (key_of(set) == "run.ranks")
+      throw Error("scale sets run.ranks itself", "--set " + printable(set, 100), "--ranks 1,2,4 says it");
+  }
+  if (!out.svg.empty()) check_writable(out.svg);
+}
+
+}  // namespace
+
+ScaleArguments parse_scale_arguments(const std::vector<std::string>& words) {
+  if (words.empty() ||
+      (words.front().rfind('-', 0) == 0 && words.front() != "--help" && words.front() != "-h")) {
+    throw Error("which lesson?", "./isobar scale LESSON --ranks 1,2,4",
+                "lessons: " + join(lesson_names(project_home()), ", "));
+  }
+  const bool lesson_named = words.front().rfind('-', 0) != 0;
+  ScaleArguments out;
+  MeasureArguments& measure = out.measure;
+  if (lesson_named) measure.lesson = read_lesson(project_home(), words.front());
+  CLI::App app(
+      "The same training on more and more ranks: how much faster it gets, what that costs, and where the "
+      "rest "
+      "goes, as a table and a picture",
+      "./isobar scale LESSON");
+  app.set_help_flag("-h,--help", "this page");
+  std::string ranks, lines, target, svg;
+  std::vector<std::string> files;
+  bool weak = false, strong = false;
+  app.add_option("--ranks", ranks, "numbers of processes that train together, 1,2,4");
+  app.add_flag("--weak", weak, "each rank has train.global_batch samples a step (default)");
+  app.add_flag("--strong", strong, "train.global_batch samples a step are divided over the ranks");
+  app.add_option("--repeat,--repeats", measure.repeats, "how often each is measured, in turn; default 3");
+  app.add_option("--steps", measure.steps, "steps that are measured, after 3 of warm-up; default 50");
+  app.add_option("--lines", lines, "some of real,synthetic,no-comm; default all");
+  app.add_option("--target-loss", target,
+                 "real trains whole runs, and when their validation loss was there is told");
+  app.add_option("--svg", svg, "the picture; default: scaling.svg in a folder of its own below runs/");
+  app.add_option("--preset", measure.settings.preset,
+                 "sizes of model and data: " + join(preset_names(project_home()), ", "));
+  app.add_option("--config", files, "a TOML file with keys; again for more")->allow_extra_args(false);
+  app.add_option("--set", measure.settings.sets, "key=value for every run; again for more")
+      ->allow_extra_args(false);
+  app.add_flag("--json", measure.json, "one JSON object instead of the table");
+  bool slurm = false;
+  JobOptions job;
+  app.add_flag("--slurm", slurm,
+               "each run is a batch job; with --cluster and its options this goes without saying")
+      ->group("The cluster");
+  job.add(app, project_home(), {"nodes", "job_name"});
+  app.footer("Every key, its default and what it means: lessons/base.toml");
+  parse_words(app, {words.begin() + (lesson_named ? 1 : 0), words.end()}, measure, refuse_extra,
+              "--steps 50");
+  if (measure.help) return out;
+  measure.settings.config_files.assign(files.begin(), files.end());
+  if (out.as_jobs && measure.settings.preset.empty()) {  // that of the nodes, not of the machine that submits
+    const std::string kind = out.job.has_gpus() ? "cuda" : "cpu";
+    measure.settings.preset = load_config(project_home(), measure.lesson, measure.settings, kind).preset;
+  }
+  out.law = strong ? ScalingLaw::strong : ScalingLaw::weak;
+  out.svg = svg;
+  out.as_jobs = slurm || job.given(app);
+  if (out.as_jobs) out.job = job.take(app, project_home());
+  out.ranks = ranks_of(ranks, out.as_jobs ? kMostJobRanks : kMostLocalRanks);
+  out.lines = lines_of(lines);
+  if (!target.empty()) out.target_loss = target_of(target);
+  check(out, weak, strong);
+  return out;
+}
+
+namespace {
+
+/// The settings of all points: those of one rank.
+LoadedConfig base_config(const ScaleArguments& arguments) {
+  Settings settings = arguments.measure.settings;
+  settings.sets.emplace_back("run.ranks=1");
+  return load_config(project_home(), arguments.measure.lesson, settings,
+                     preset_device_kind(settings, likely_device_kind));
+}
+
+void check_divides(const ScaleArguments& arguments, const TrainConfig& train) {
+  constexpr std::int64_t kMostSuggested = 1'000'000;
+  if (arguments.law == ScalingLaw::weak) return;
+  std::vector<std::string> bad;
+  std::int64_t together = train.accumulate;
+  for (const std::int64_t ranks : arguments.ranks) {
+    if (train.global_batch % (ranks * train.accumulate) != 0) bad.push_back(std::to_string(ranks));
+    if (together <= kMostSuggested) together = std::lcm(together, ranks * train.accumulate);
+  }
+  if (bad.empty()) return;
+  const std::int64_t fitting = (train.global_batch + together - 1) / together * together;
+  const std::string hint =
+      together > kMostSuggested ? "" : fmt::format("--set train.global_batch={} fits all of them; ", fitting);
+  throw Error(fmt::format("a batch of {} samples cannot be divided over {} ranks{}", train.global_batch,
+                          join(bad, " or "),
+                          train.accumulate > 1 ? fmt::format(" x {} backward passes", train.accumulate) : ""),
+              "--strong --ranks",
+              hint + fmt::format("--weak gives each rank {} samples", train.global_batch));
+}
+
+/// As many samples as the fewest ranks have in train.steps.
+std::int64_t whole_steps(const ScaleArguments& arguments, const TrainConfig& train, std::int64_t ranks) {
+  if (arguments.law == ScalingLaw::strong) return train.steps;
+  return (train.steps * arguments.ranks.front() + ranks - 1) / ranks;
+}
+
+std::vector<std::string> sets_of(ScalingLine line) {
+  switch (line) {
+    case ScalingLine::real:
+      return {};
+    case ScalingLine::synthetic:
+      return {"run.measure=synthetic"};
+    case ScalingLine::no_comm:
+      break;
+  }
+  return {"run.measure=synthetic", "comm.sync=none"};
+}
+
+}  // namespace
+
+ScalePlan plan_of(const ScaleArguments& arguments) {
+  const LessonInfo& lesson = arguments.measure.lesson;
+  if (!honours(lesson, "run.ranks")) {
+    std::vector<std::string> able;
+    for (const std::string& name : lesson_names(project_home())) {
+      if (honours(read_lesson(project_home(), name), "run.ranks")) able.push_back(name);
+    }
+    throw Error("lesson " + lesson.name + " trains on one rank only", "./isobar scale " + lesson.name,
+                "lessons that train on several: " + join(able, ", "));
+  }
+  const LoadedConfig base = base_config(arguments);
+  const TrainConfig& train = base.config.train;
+  check_divides(arguments, train);
+  ScalePlan out;
+  out.processors = usable_cores();
+  out.threads = base.config.run.threads > 0 ? base.config.run.threads
+                : arguments.as_jobs         ? arguments.job.number("cpus_per_task", 0)
+                                    : std::max<std::int64_t>(1, out.processors / arguments.ranks.back());
+  const bool weak = arguments.law == ScalingLaw::weak;
+  for (const std::int64_t ranks : arguments.ranks) {
+    for (const ScalingLine line : arguments.lines) {
+      MeasuredPoint point{.name = fmt::format("{} ranks={}", line_name(line), ranks), .sets = sets_of(line)};
+      point.sets.push_back(fmt::format("run.ranks={}", ranks));
+      if (out.threads > 0) point.sets.push_back(fmt::format("run.threads={}", out.threads));
+      if (weak) point.sets.push_back(fmt::format("train.global_batch={}", train.global_batch * ranks));
+      point.whole = arguments.target_loss > 0 && line == ScalingLine::real;
+      if (point.whole)
+        point.sets.push_back(fmt::format("train.steps={}", whole_steps(arguments, train, ranks)));
+      out.points.push_back(std::move(point));
+      out.measured.push_back({.line = line, .ranks = ranks});
+    }
+  }
+  return out;
+}
+
+}  // namespace isobar

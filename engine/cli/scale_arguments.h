@@ -1,0 +1,43 @@
+#pragma once
+// The command line of `scale`, and the runs that it asks for.
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "analyse/scaling.h"
+#include "batch/job_settings.h"
+#include "cli/measure_arguments.h"
+#include "cli/measured_runs.h"
+
+namespace isobar {
+
+struct ScaleArguments {
+  MeasureArguments measure;
+  ScalingLaw law = ScalingLaw::weak;
+  std::vector<std::int64_t> ranks;  ///< ascending, at least two
+  std::vector<ScalingLine> lines;   ///< in their own order
+  double target_loss = 0;           ///< validation loss that whole runs are to reach; 0 = none is wanted
+  JobSettings job;                  ///< not completed
+  bool as_jobs = false;  ///< each run is a job of Slurm with these settings, else processes of this machine
+  std::filesystem::path svg;  ///< "" = scaling.svg in a folder with the name of the group
+};
+
+/// Error (exit code 2) for anything that makes no sense, a picture that cannot be written included.
+ScaleArguments parse_scale_arguments(const std::vector<std::string>& words);
+
+/// One point of the plan, and what it is measured as.
+struct ScalePlan {
+  std::vector<MeasuredPoint> points;   ///< by ranks, then by line
+  std::vector<ScalingPoint> measured;  ///< the same places, without runs yet
+  std::int64_t threads = 1;     ///< of each rank, the same everywhere; 0 = as many as a job's rank gets
+  std::int64_t processors = 1;  ///< that this process may use
+};
+
+/// The settings of every point. weak: train.global_batch is what one rank has. strong: it is that of all
+/// ranks together. Whole runs train on as many samples everywhere, as train.steps are on the fewest ranks.
+/// Threads of a rank are run.threads, or the processors divided by the most ranks. Error (exit code 2) for
+/// a lesson that trains on one rank only, and for a batch that some of the numbers of ranks do not divide.
+ScalePlan plan_of(const ScaleArguments& arguments);
+
+}  // namespace isobar

@@ -1,0 +1,97 @@
+#include "cli/scale_command.h"
+
+#include <cstdio>
+#include <optional>
+
+#include "cli/scale_arguments.h"
+#include "cli/scale_jobs.h"
+#include "cli/scale_text.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Why a point has fewer repeats than were asked for; "" = it has all.
+std::string missing_of(const MeasuredPoint& point, std::int64_t repeats) {
+  if (static_cast<std::int64_t>(point.repeats.size()) == repeats) return "";
+  if (point.failure.empty()) return "stopped before the end";
+  return printable(point.failure.substr(0, point.failure.find('\n')), 200);
+}
+
+Scaling judge(const ScaleArguments& arguments, const ScalePlan& plan, const MeasuredRuns& runs) {
+  std::vector<ScalingPoint> points = plan.measured;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const MeasuredPoint& measured = runs.points()[i];
+    for (const SteadyFigures& one : measured.repeats) points[i].runs.push_back(scaling_run(one));
+    points[i].missing = missing_of(measured, arguments.measure.repeats);
+  }
+  return judge_scaling(arguments.law, points, arguments.target_loss);
+}
+
+bool has_rate(const Scaling& scaling) {
+  for (const ScalingFigures& point : scaling.points) {
+    if (!point.is_gap()) return true;
+  }
+  return false;
+}
+
+/// Where the picture lies.
+fs::path write_picture(const ScaleResult& result) {
+  fs::path file = result.arguments.svg;
+  if (file.empty()) {
+    const fs::path folder = fs::path("runs") / result.runs.group();
+    std::error_code code;
+    fs::create_directories(folder, code);
+    if (code) throw system_error("cannot make the folder", folder.string(), code.value());
+    file = folder / "scaling.svg";
+  }
+  write_file_whole(file, draw_scaling(result.scaling, result.caption));
+  return file;
+}
+
+}  // namespace
+
+int scale_command(const std::vector<std::string>& words) {
+  const ScaleArguments arguments = parse_scale_arguments(words);
+  if (arguments.measure.help) {
+    std::fputs(arguments.measure.help_text.c_str(), stdout);
+    return 0;
+  }
+  const ScalePlan plan = plan_of(arguments);
+  if (arguments.as_jobs) {
+    for (const std::int64_t ranks : arguments.ranks)
+      settings_for(arguments.job, ranks);  // before any is submitted
+  }
+  MeasuredRuns runs({.command = "scale",
+                     .arguments = arguments.measure,
+                     .stop_at_failure = false,
+                     .start = arguments.as_jobs ? start_as_jobs(arguments.job) : StartRun(start_here)},
+                    plan.points);
+  const int code = runs.run();
+  ScaleResult result{
+      .arguments = arguments, .plan = plan, .runs = runs, .scaling = judge(arguments, plan, runs)};
+  bool any = false;
+  for (const MeasuredPoint& point : runs.points()) any = any || !point.repeats.empty();
+  if (!any) return code;
+  result.caption = caption_of(result);
+  std::optional<Error> unwritten;  // the table is worth more than the picture
+  try {
+    if (has_rate(result.scaling)) result.svg = write_picture(result);
+  } catch (const Error& error) {
+    unwritten = error;
+  }
+  if (arguments.measure.json) {
+    std::printf("%s\n", scaling_json(result).c_str());
+  } else {
+    print_scaling(result);
+  }
+  if (unwritten) throw Error(*unwritten);
+  return code;
+}
+
+}  // namespace isobar

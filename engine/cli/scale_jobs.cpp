@@ -1,0 +1,113 @@
+#include "cli/scale_jobs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <filesystem>
+#include <memory>
+
+#include "batch/job_script.h"
+#include "batch/slurm.h"
+#include "batch/submitted_job.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "launch/spawn.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::int64_t kAsk_us = 2'000'000;  // between two questions to Slurm
+constexpr std::uint64_t kMostLog_bytes = 1'000'000;
+
+/// The lesson's options without its program and its run folder, which the job's script names itself.
+JobPlan plan_for(const std::vector<std::string>& words, const JobSettings& settings) {
+  JobPlan plan;
+  const fs::path program = words.at(0);
+  plan.settings = settings;
+  plan.lesson = program.filename().string();
+  plan.programs = program.parent_path();
+  plan.folder = fs::current_path();
+  plan.cache_prefix = fs::absolute(cache_prefix());
+  plan.command = "./isobar scale " + plan.lesson;
+  for (std::size_t i = 1; i + 1 < words.size(); i += 2) {
+    if (words[i] == "--run-dir")
+      plan.run = fs::absolute(words[i + 1]).lexically_normal();
+    else
+      plan.words.insert(plan.words.end(), {words[i], words[i + 1]});
+  }
+  return plan;
+}
+
+/// The last lines of what the job said.
+std::string end_of_log(const SubmittedJob& job) {
+  std::error_code code;
+  if (!fs::exists(job.log(), code)) return "";
+  const std::string text = read_text_file(job.log(), kMostLog_bytes);
+  constexpr std::size_t kMost = 800;
+  return printable(text.substr(text.size() - std::min(text.size(), kMost)), kMost) + "\n";
+}
+
+int exit_code_of(const JobState& state) {
+  int code = 1;
+  std::from_chars(state.exit_code.data(), state.exit_code.data() + state.exit_code.size(), code);
+  return code == 0 ? 1 : code;
+}
+
+Ended run_job(const Slurm& slurm, const JobPlan& plan, const std::function<void()>& tick) {
+  const HeldSignals signals;
+  Ended out;
+  const SubmittedJob job = submit_job(slurm, plan);
+  const auto seen = [&](const JobState& state, const std::string&) {
+    for (const std::int64_t begin_us = steady_us(); out.asked == 0 && steady_us() - begin_us < kAsk_us;) {
+      tick();
+      const int number = signals.next(100);
+      if (number == SIGINT || number == SIGTERM || number == SIGHUP) out.asked = number;
+      if (state.is_over()) break;
+    }
+    return out.asked == 0;
+  };
+  const JobState last = wait_for_end(slurm, job.number, seen, /*pause_s=*/0);
+  if (out.asked != 0) {
+    slurm.cancel(job.number);
+    out.code = 128 + out.asked;
+    return out;
+  }
+  if (last.state == "COMPLETED") return out;
+  out.code = exit_code_of(last);
+  out.errors = fmt::format("job {} {}\n{}", job.number, fate_text(last), end_of_log(job));
+  return out;
+}
+
+}  // namespace
+
+JobSettings settings_for(JobSettings settings, std::int64_t ranks) {
+  const std::int64_t each =
+      std::max<std::int64_t>(1, settings.number("ranks_per_node", settings.number("gpus_per_node", 1)));
+  const std::int64_t here = std::min(each, ranks);
+  if (ranks % here != 0) {
+    throw Error(fmt::format("{} ranks do not fill whole nodes of {} ranks", ranks, each), "--ranks",
+                fmt::format("multiples of {}, fewer than {}, or another --ranks-per-node", each, each));
+  }
+  const ValuePlace place{"--ranks", "command line"};
+  settings.set("nodes", std::to_string(ranks / here), place);
+  settings.set("ranks_per_node", std::to_string(here), place);
+  complete(settings);
+  return settings;
+}
+
+StartRun start_as_jobs(const JobSettings& settings) {
+  const auto slurm = std::make_shared<Slurm>();
+  return [slurm, settings](const std::vector<std::string>& words, std::int64_t ranks,
+                           const std::function<void()>& tick) {
+    return run_job(*slurm, plan_for(words, settings_for(settings, ranks)), tick);
+  };
+}
+
+}  // namespace isobar

@@ -1,0 +1,221 @@
+#include "cli/submit_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "analyse/run_reader.h"
+#include "batch/job_script.h"
+#include "batch/slurm.h"
+#include "batch/submitted_job.h"
+#include "cli/follow_job.h"
+#include "cli/start.h"
+#include "cli/submit_arguments.h"
+#include "config/lesson.h"
+#include "config/resume.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "record/console.h"
+#include "record/run_folder.h"
+
+extern char** environ;
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string counted(std::int64_t count, const char* one) {
+  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
+}
+
+struct Prepared {
+  JobPlan plan;
+  LoadedConfig loaded;
+  bool resumes = false;  ///< the run is there already
+};
+
+/// Options of the lesson's program: what the user said, with the preset that was chosen for the nodes.
+std::vector<std::string> program_words(const Settings& settings, const std::string& preset) {
+  std::vector<std::string> out;
+  if (!preset.empty()) out = {"--preset", preset};
+  for (const fs::path& file : settings.config_files)
+    out.insert(out.end(), {"--config", fs::absolute(file).string()});
+  for (const std::string& set : settings.sets) {
+    if (set.rfind("train.resume=", 0) != 0) out.insert(out.end(), {"--set", set});
+  }
+  return out;
+}
+
+void check_device(const LessonInfo& lesson, const JobSettings& job) {
+  if (lesson.needs != "cuda" || job.has_gpus()) return;
+  throw Error("lesson " + lesson.name + " needs a GPU, and this job asks for none", lesson.file.string(),
+              "--gpus-per-node N, or a --cluster that has some");
+}
+
+/// A run that has something to go on from.
+fs::path run_to_resume(const std::string& name) {
+  const fs::path run = fs::absolute(find_run(name, "runs")).lexically_normal();
+  std::error_code code;
+  for (const fs::directory_entry& entry : fs::directory_iterator(run / "checkpoints", code)) {
+    if (entry.path().filename().string().rfind("step-", 0) == 0) return run;
+  }
+  throw Error("the run has no checkpoint to go on from", run.string(), "submit the lesson anew");
+}
+
+Prepared prepare(const SubmitArguments& arguments) {
+  const fs::path home = project_home();
+  const LessonInfo lesson = read_lesson(home, arguments.what);
+  Prepared out;
+  JobPlan& plan = out.plan;
+  plan.settings = arguments.job;
+  complete(plan.settings);
+  check_device(lesson, plan.settings);
+  const std::string named = resume_setting(arguments.settings);
+  out.resumes = !named.empty();
+  if (out.resumes) plan.run = run_to_resume(named);
+  Settings settings = out.resumes ? resumed_settings(arguments.settings, plan.run) : arguments.settings;
+  settings.sets.push_back("run.ranks=" + std::to_string(plan.settings.ranks()));
+  const std::string kind = plan.settings.has_gpus() ? "cuda" : "cpu";
+  out.loaded = load_config(home, lesson, settings, preset_device_kind(settings, [&] { return kind; }));
+  plan.lesson = lesson.name;
+  plan.command = arguments.command;
+  plan.words = program_words(arguments.settings, out.resumes ? "" : out.loaded.preset);
+  if (out.resumes) plan.resume_words = plan.words;
+  plan.programs = program_folder();
+  plan.folder = fs::current_path();
+  plan.cache_prefix = fs::absolute(cache_prefix());
+  return out;
+}
+
+/// The folder of a run that is to be: made now, so that no other run takes its name.
+fs::path new_run(const SubmitArguments& arguments, const std::string& lesson) {
+  if (arguments.run_dir.empty()) return fs::absolute(reserve_run_folder("runs", lesson));
+  const fs::path run = fs::absolute(arguments.run_dir).lexically_normal();
+  std::error_code code;
+  if (fs::exists(run, code) && (!fs::is_directory(run, code) || !fs::is_empty(run, code)))
+    throw Error("the run folder is there already", run.string(), "name a new one with --run-dir");
+  fs::create_directories(run, code);
+  if (code) throw system_error("cannot make the folder", run.string(), code.value());
+  return run;
+}
+
+int show_script(const SubmitArguments& arguments, Prepared prepared) {
+  JobPlan& plan = prepared.plan;
+  if (plan.run.empty()) {
+    plan.run = arguments.run_dir.empty()
+                   ? fs::absolute(fs::path("runs") / (plan.lesson + "-" + wall_stamp() + "-xxxx"))
+                   : fs::absolute(arguments.run_dir).lexically_normal();
+  }
+  std::fputs(job_script(plan).c_str(), stdout);
+  std::fflush(stdout);
+  if (isatty(STDOUT_FILENO) == 1)
+    std::fputs("\n(shown only: nothing was written or submitted; without --dry-run it is)\n", stderr);
+  return 0;
+}
+
+/// Variables of the environment that Slurm puts before what a script says.
+void tell_overrides(Console& console) {
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    if (text.rfind("SBATCH_", 0) == 0)
+      console.line("  note     " + printable(text.substr(0, text.find('=')), 60) +
+                   " is set in this shell, and Slurm puts it before the script");
+  }
+}
+
+void tell(Console& console, const JobPlan& plan, const SubmittedJob& job) {
+  const JobSettings& settings = plan.settings;
+  const std::string cluster = settings.title.empty() ? "" : ", " + settings.title;
+  console.line(fmt::format("job {}  {} on {} with {} each, at most {} at a time{}", job.number, plan.lesson,
+                           counted(settings.nodes(), "node"), counted(settings.ranks_per_node(), "rank"),
+                           settings.value("time"), cluster));
+  const fs::path run = job.run.lexically_proximate(plan.folder);
+  const bool near = run.string().rfind("..", 0) != 0;
+  const std::string shown = (near ? run : job.run).string();
+  console.line("  run      " + shown);
+  console.line("  script   " + shown + "/" + kJobScript);
+  console.line("  log      " + shown + "/" + job.log().filename().string() + " (once it runs)");
+  for (const std::string& note : settings.notes) console.line("  note     " + note);
+  tell_overrides(console);
+  console.line(fmt::format("  watch    ./isobar submit --follow {}", job.number));
+  console.line(fmt::format("  cancel   ./isobar submit --cancel {}", job.number));
+}
+
+int submit(const SubmitArguments& arguments) {
+  Prepared prepared = prepare(arguments);
+  if (arguments.dry_run) return show_script(arguments, std::move(prepared));
+  const Slurm slurm;  // before anything is made
+  JobPlan& plan = prepared.plan;
+  const LessonInfo lesson = read_lesson(project_home(), plan.lesson);
+  if (!plan.settings.has_container() && !fs::exists(plan.programs / plan.lesson))
+    throw Error("the program of " + plan.lesson + " is not built", plan.programs.string(), "./isobar setup",
+                Exit::failed);
+  if (const int code = ensure_data(prepared.loaded.config); code != 0) return code;
+  if (!prepared.resumes) plan.run = new_run(arguments, plan.lesson);
+  if (arguments.interactive) {
+    write_file_whole(plan.run / kJobScript, job_script(plan));
+    return slurm.run_here(slurm_options(plan, /*batch=*/false), plan.run, kJobScript);
+  }
+  SubmittedJob job;
+  try {
+    job = submit_job(slurm, plan);
+  } catch (const Error&) {
+    std::error_code code;
+    if (!prepared.resumes) fs::remove(plan.run, code);  // only when it is empty
+    throw;
+  }
+  Console console;
+  tell(console, plan, job);
+  return arguments.follow ? follow_job(slurm, job, console) : 0;
+}
+
+/// "1234", or a run that was submitted.
+SubmittedJob find_job(const Slurm& slurm, const std::string& what) {
+  const bool is_number = !what.empty() && what.size() <= 10 &&
+                         std::all_of(what.begin(), what.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (!is_number) {
+    const fs::path folder = find_job_folder(what, "runs");
+    if (!folder.empty()) return job_of_run(folder);
+    throw Error("this run is no job of Slurm", find_run(what, "runs").string(),
+                "./isobar show tells how far it is");
+  }
+  SubmittedJob out{std::stoll(what), {}};
+  const JobState state = slurm.state(out.number);
+  if (state.state.empty())
+    throw Error("Slurm knows no job " + what, "squeue",
+                "one that ended long ago is forgotten; name its run folder instead (./isobar runs)");
+  out.run = state.folder;
+  return out;
+}
+
+}  // namespace
+
+int submit_command(const std::vector<std::string>& arguments) {
+  const SubmitArguments parsed = parse_submit_arguments(arguments, project_home());
+  if (parsed.help) {
+    std::fputs(parsed.help_text.c_str(), stdout);
+    return 0;
+  }
+  const std::vector<std::string> lessons = lesson_names(project_home());
+  const bool is_lesson = std::find(lessons.begin(), lessons.end(), parsed.what) != lessons.end();
+  if (!parsed.status && !parsed.cancel && (is_lesson || !parsed.follow)) return submit(parsed);
+  const Slurm slurm;
+  const SubmittedJob job = find_job(slurm, parsed.what);
+  Console console;
+  if (parsed.cancel) {
+    slurm.cancel(job.number);
+    console.line(fmt::format("job {} is cancelled; what it saved stays in {}", job.number, job.run.string()));
+    return 0;
+  }
+  if (parsed.follow) return follow_job(slurm, job, console);
+  return show_job(slurm, job, console);
+}
+
+}  // namespace isobar

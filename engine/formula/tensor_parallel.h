@@ -1,0 +1,29 @@
+#pragma once
+// What the ranks that share a model send each other in a step (model/tensor_parallel.h).
+#include <cstdint>
+
+#include "formula/vit_counts.h"
+
+namespace isobar {
+
+struct TensorParallelForm {
+  std::int64_t tp = 1;
+  std::int64_t samples = 1;         ///< that the model trains on in a step, over all its backward passes
+  std::int64_t value_bytes = 4;     ///< of an activation on the wire: 4, or 2
+  std::int64_t gradient_bytes = 4;  ///< of its gradient there
+  bool shares_tokens = false;
+};
+
+/// Bytes that one rank sends. An all-reduce of S bytes costs it 2 (t - 1) / t S, as a ring does. A block has
+/// two in each direction, each of R E values (R = samples x N tokens): behind attention and behind the MLP in
+/// forward, in front of both in backward. With shared tokens each is a reduce-scatter and an all-gather,
+/// which together cost the same; the last norm's output is gathered once more, and gradients of what sees a
+/// share of the tokens (norms, second biases, both embeddings) are added up in float32. The 16 bytes of the
+/// gradient's length are left out.
+double tensor_parallel_wire_bytes(const VitShape& shape, const TensorParallelForm& form);
+
+/// Collectives among the ranks of a model in a step of one backward pass: 4 a block, with shared tokens 8 and
+/// two more; and one for the length of the gradient.
+std::int64_t tensor_parallel_calls(const VitShape& shape, const TensorParallelForm& form);
+
+}  // namespace isobar

@@ -1,0 +1,81 @@
+#pragma once
+// One model on several ranks, layer by layer (Shoeybi et al. 2019, "Megatron-LM", section 3; sequence
+// parallel: Korthikanti et al. 2022). Of two matrices one behind the other the first is cut by outputs (each
+// rank has some hidden units, or some heads), the second by inputs, so that each rank ends with a part of a
+// sum:
+//
+//     y = leave(act(enter(x) W1^T + b1) W2^T) + b2        the second bias once, behind the sum
+//
+// enter (Megatron's f) copies forward and adds gradients up backward; leave (g) adds up forward and copies
+// backward. All ranks of a model see the same samples, and what is not cut is equal on all of them. With
+// mesh.sequence_parallel each rank keeps its share of the tokens between leave and enter: leave scatters the
+// sum, enter gathers the tokens, and norms and second biases see a share of the tokens each. R tokens of all
+// samples, t ranks.
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "comm/comm.h"
+#include "config/config.h"
+#include "model/parameters.h"
+
+namespace isobar {
+
+/// What the ranks of a model sent each other, and how long this one stood still for it.
+struct TensorParallelFigures {
+  std::int64_t calls = 0;
+  std::int64_t wire_bytes = 0;       ///< that this rank sent (CommCounts)
+  std::int64_t forward_wait_us = 0;  ///< of the host, in forward passes; on a CUDA device it does not wait
+  std::int64_t backward_wait_us = 0;
+  std::vector<CollectiveTimes> times = {};
+};
+
+/// A handle: copies mean the same ranks.
+class TensorParallel {
+ public:
+  /// One rank holds all of the model. Nothing is cut and nothing sent.
+  TensorParallel() = default;
+  /// The ranks of `comm` share one model; it outlives this and all graphs of autograd that were made with it.
+  /// With comm.sync = none in a run that measures on made-up data nothing is sent: results are noise then.
+  TensorParallel(Comm& comm, const Config& config);
+
+  int count() const;  ///< t
+  int index() const;  ///< of this rank, from 0
+  /// Whether each rank keeps its share of the tokens between the layers.
+  bool shares_tokens() const;
+
+  Shard by_outputs() const { return {0, index(), count()}; }  ///< rows of W, and its bias
+  Shard by_inputs() const { return {1, index(), count()}; }   ///< columns of W
+
+  /// In front of layers that are cut by outputs. [R, ...] -> [R, ...]; with shared tokens [R/t, ...] -> [R,
+  /// ...].
+  at::Tensor enter(const at::Tensor& x) const;
+  /// Behind a layer that is cut by inputs: the sum over the ranks. `x` may be written to. [R, ...] -> [R,
+  /// ...], with shared tokens [R/t, ...].
+  at::Tensor leave(const at::Tensor& x) const;
+  /// This rank's share of tokens that all have: [R, ...] -> [R/t, ...], a view. All of them where they are
+  /// not shared.
+  at::Tensor share(const at::Tensor& x) const;
+  /// All tokens, for what every rank computes alike: [R/t, ...] -> [R, ...]. Its gradient is the same on all.
+  at::Tensor unite(const at::Tensor& x) const;
+
+  /// Adds up, over the ranks, the gradients of which each has a part only (ParameterSpec::sums_over_tp): in
+  /// one message, behind backward.
+  void sum_partial_gradients(Parameters& parameters) const;
+
+  /// `contribution`, a float64 tensor of one part for each rank, replaced by its sum over the ranks; the same
+  /// bits on all.
+  void sum(const at::Tensor& contribution) const;
+
+  /// Of the training step; forward passes between steps, which score, are left out.
+  TensorParallelFigures take_figures() const;
+
+  class Ranks;
+
+ private:
+  std::shared_ptr<Ranks> ranks_;  ///< null = one rank
+};
+
+}  // namespace isobar

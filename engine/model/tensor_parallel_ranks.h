@@ -1,0 +1,47 @@
+#pragma once
+// For model/tensor_parallel*.cpp only: what moves tensors between the ranks of one model.
+#include <string_view>
+
+#include "model/tensor_parallel.h"
+
+namespace isobar {
+
+// Tracks of the timeline.
+inline constexpr std::string_view kForward = "tp forward";
+inline constexpr std::string_view kBackward = "tp backward";
+
+class TensorParallel::Ranks {
+ public:
+  Ranks(Comm& comm, const Config& config);
+
+  int count() const { return count_; }
+  int index() const { return index_; }
+  bool shares_tokens() const { return shares_tokens_; }
+  bool sums_in_float() const { return sums_in_float_; }
+
+  /// The sum over the ranks, written to `x` itself (contiguous). 16-bit values travel as float32 where the
+  /// backend would add them in another order on each rank.
+  void all_reduce(at::Tensor x, std::string_view what);
+  /// [R/t, ...] of each rank -> [R, ...].
+  at::Tensor all_gather(const at::Tensor& x, std::string_view what);
+  /// [R, ...] -> this rank's [R/t, ...] of the sum.
+  at::Tensor reduce_scatter(const at::Tensor& x, std::string_view what);
+
+  TensorParallelFigures take_figures();
+
+ private:
+  bool travels_as_float(at::ScalarType type) const;
+  void finish(Work work, std::string_view what);
+
+  Comm* comm_;
+  int count_;
+  int index_;
+  bool shares_tokens_;
+  bool sums_in_float_;
+  bool sends_;
+  CommCounts before_;             ///< the collective under way, which is waited for at once
+  std::int64_t taken_step_ = -2;  ///< forward passes behind it belong to no step: they score
+  TensorParallelFigures figures_;
+};
+
+}  // namespace isobar

@@ -1,0 +1,172 @@
+#include "plan/memory_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "core/cpu_instructions.h"
+#include "core/error.h"
+#include "core/parse_bytes.h"
+#include "core/text.h"
+#include "formula/vit_memory.h"
+#include "plan/model_shape.h"
+
+namespace isobar {
+namespace {
+
+constexpr std::int64_t kMostRanks = 4096;  // that a suggestion looks at
+
+/// Measured with a model of nothing (tests/lessons); of a CUDA device what its context and libraries usually
+/// take.
+constexpr std::uint64_t kProgramBytes = 174'000'000;
+constexpr std::uint64_t kCudaProgramBytes = 1'500'000'000;
+
+/// On a CPU freed blocks leave gaps between those that stay. Measured over eleven sizes (tests/lessons).
+constexpr double kHeapGaps = 0.12;
+
+/// Of the loaders, on the device that trains. On a CUDA device the batch in use, two ahead of it and the raw
+/// fields of one that is arriving; on a CPU the slots of the rings of training and validation.
+std::uint64_t batch_bytes(const Config& config, bool on_cuda) {
+  const std::int64_t batches = on_cuda ? (config.loader.kind == "gpu" ? 4 : 1)
+                                       : (config.loader.kind == "gpu" ? 2 * config.loader.slots : 0);
+  const std::int64_t values =
+      2 * micro_batch(config) * config.data.channels * config.data.grid[0] * config.data.grid[1];
+  return static_cast<std::uint64_t>(batches * values) * sizeof(float);
+}
+
+/// softmax(q k^T) of every head of this rank, sample and block, [N, N].
+std::uint64_t attention_matrix_bytes(const Config& config) {
+  const VitShape shape = vit_shape(config);
+  const std::int64_t matrices = micro_batch(config) * shape.depth * shape.heads / config.mesh.tp;
+  return static_cast<std::uint64_t>(matrices * shape.tokens() * shape.tokens()) * sizeof(float);
+}
+
+bool divides(const Config& config, std::int64_t ranks, std::int64_t tp, std::int64_t accumulate) {
+  if (ranks % tp != 0 || config.model.heads % tp != 0) return false;
+  return config.train.global_batch % (ranks / tp * accumulate) == 0;
+}
+
+/// `config` with these; nothing where they do not divide.
+std::optional<Config> changed(const Config& config, std::int64_t ranks, std::int64_t tp,
+                              std::int64_t accumulate) {
+  if (!divides(config, ranks, tp, accumulate)) return std::nullopt;
+  Config out = config;
+  out.run.ranks = ranks;
+  out.mesh.tp = tp;
+  out.mesh.sequence_parallel = config.mesh.sequence_parallel && tp > 1;
+  out.train.accumulate = accumulate;
+  return out;
+}
+
+std::string change_text(const Config& from, const Config& to) {
+  std::vector<std::string> out;
+  if (to.run.ranks != from.run.ranks) out.push_back(fmt::format("--ranks {}", to.run.ranks));
+  if (to.mesh.tp != from.mesh.tp) out.push_back(fmt::format("--set mesh.tp={}", to.mesh.tp));
+  if (to.train.accumulate != from.train.accumulate)
+    out.push_back(fmt::format("--set train.accumulate={}", to.train.accumulate));
+  return join(out, " ");
+}
+
+}  // namespace
+
+std::string MemoryPlan::text() const {
+  std::vector<std::string> parts;
+  for (const auto& [name, bytes] : {std::pair{"weights", weights},
+                                    {"gradients", gradients},
+                                    {"Adam", moments},
+                                    {"activations", activations},
+                                    {"N x N matrices", attention},
+                                    {"working", working},
+                                    {"batches", batches},
+                                    {"program", program}}) {
+    if (bytes > 0) parts.push_back(fmt::format("{} {}", name, human_bytes(bytes)));
+  }
+  return fmt::format("{}: {}", human_bytes(total()), join(parts, ", "));
+}
+
+MemoryFacts memory_facts(const Config& config, bool on_cuda) {
+  const std::string& mode = config.amp.mode;
+  const CpuInstructions& cpu = cpu_instructions();
+  const bool half =
+      mode == "fp16" || mode == "bf16" || (mode == "mixed" && (on_cuda || cpu.amx_bf16 || cpu.avx512_bf16));
+  return {
+      .on_cuda = on_cuda, .value_bytes = half ? 2 : 4, .writes_attention = config.model.attention == "math"};
+}
+
+MemoryPlan plan_memory(const Config& config, const MemoryFacts& facts) {
+  const bool computes = config.run.measure != "io";
+  const TrainingForm form{.batch = micro_batch(config),
+                          .tp = config.mesh.tp,
+                          .shares_tokens = config.mesh.sequence_parallel,
+                          .value_bytes = facts.value_bytes,
+                          .fused = config.fusion.residual_norm && config.fusion.qkv,
+                          .fused_adam = config.fusion.adam};
+  const TrainingBytes bytes = count_training_bytes(vit_shape(config), form);
+  MemoryPlan out{.weights = bytes.weights,
+                 .gradients = bytes.gradients,
+                 .moments = bytes.moments,
+                 .batches = batch_bytes(config, facts.on_cuda),
+                 .program = facts.program_bytes > 0 ? facts.program_bytes
+                            : facts.on_cuda         ? kCudaProgramBytes
+                                                    : kProgramBytes};
+  if (!computes) return out;
+  out.activations = bytes.activations;
+  out.working = bytes.working;
+  if (!facts.on_cuda) {
+    out.working +=
+        static_cast<std::uint64_t>(kHeapGaps * static_cast<double>(bytes.activations + bytes.working));
+    // Flat buffers are laid out anew through a copy of one, and the heap does not give back what it had
+    // before.
+    if (config.comm.sync == "buckets") out.working += bytes.gradients;
+  }
+  if (facts.writes_attention) out.attention = attention_matrix_bytes(config);
+  return out;
+}
+
+std::vector<MemoryFit> what_would_fit(const Config& config, const MemoryFacts& facts,
+                                      std::uint64_t limit_bytes) {
+  std::vector<MemoryFit> out;
+  const auto fits = [&](const std::optional<Config>& other) {
+    if (!other) return false;
+    const MemoryPlan plan = plan_memory(*other, facts);
+    if (plan.total() > limit_bytes) return false;
+    out.push_back({change_text(config, *other), plan});
+    return true;
+  };
+  const std::int64_t ranks = config.run.ranks, tp = config.mesh.tp, accumulate = config.train.accumulate;
+  for (std::int64_t passes = accumulate + 1; passes <= config.train.global_batch; ++passes)
+    if (fits(changed(config, ranks, tp, passes))) break;
+  bool splits = false, found = false;
+  for (std::int64_t more = ranks; more <= kMostRanks && !splits; ++more) {
+    for (std::int64_t split = 1; split <= std::min(more, config.model.heads) && !splits; ++split) {
+      const bool same = more == ranks && split == tp;
+      if (same || (found && split == 1)) continue;
+      if (!fits(changed(config, more, split, accumulate))) continue;
+      found = true;
+      splits = split > 1;
+    }
+  }
+  return out;
+}
+
+void check_memory_cap(const Config& config, const MemoryFacts& facts) {
+  if (config.run.memory_cap.empty()) return;
+  const std::uint64_t limit = parse_bytes(config.run.memory_cap, "run.memory_cap");
+  const MemoryPlan plan = plan_memory(config, facts);
+  if (plan.total() <= limit) return;
+  std::vector<std::string> ways;
+  for (const MemoryFit& fit : what_would_fit(config, facts, limit))
+    ways.push_back(fmt::format("{} ({} a rank)", fit.change, human_bytes(fit.plan.total())));
+  const std::string mesh = config.run.ranks == 1
+                               ? "1 rank"
+                               : fmt::format("{} ranks, mesh.tp = {}", config.run.ranks, config.mesh.tp);
+  throw Error(fmt::format("a rank would need more memory than run.memory_cap = {} ({})",
+                          config.run.memory_cap, human_bytes(limit)),
+              fmt::format("{}, {} samples at a time; predicted {}", mesh, micro_batch(config), plan.text()),
+              ways.empty() ? "no mesh of up to 4096 ranks fits: a smaller model, or a larger cap"
+                           : "these fit: " + join(ways, "; or "));
+}
+
+}  // namespace isobar

@@ -1,0 +1,55 @@
+#pragma once
+// What a configuration will take of memory on one rank, and what would take less: without a tensor, so that a
+// run which cannot fit is refused before anything is made for it.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+
+namespace isobar {
+
+/// What the configuration does not say.
+struct MemoryFacts {
+  bool on_cuda = false;
+  std::int64_t value_bytes = 4;     ///< of an activation, 2 where products take 16 bits
+  bool writes_attention = false;    ///< the N x N matrices of attention are kept
+  std::uint64_t program_bytes = 0;  ///< what the program takes by itself; 0 = what it usually does
+};
+
+/// Facts of a run on such a device, with a mode of amp.mode; "mixed" as it will be decided there.
+MemoryFacts memory_facts(const Config& config, bool on_cuda);
+
+/// Predicted bytes of one rank at its peak.
+struct MemoryPlan {
+  std::uint64_t weights = 0, gradients = 0, moments = 0;
+  std::uint64_t activations = 0;
+  std::uint64_t attention = 0;  ///< N x N matrices
+  std::uint64_t working = 0;    ///< of a block's backward pass; on a CPU gaps of the heap too
+  std::uint64_t batches = 0;    ///< of the loaders
+  std::uint64_t program = 0;    ///< libraries, their pools, and on a CUDA device its context
+
+  std::uint64_t state() const { return weights + gradients + moments; }
+  std::uint64_t total() const { return state() + activations + attention + working + batches + program; }
+  /// "18.2 GB: weights 0.6, gradients 0.6, ..."
+  std::string text() const;
+};
+
+MemoryPlan plan_memory(const Config& config, const MemoryFacts& facts);
+
+/// A change that fits.
+struct MemoryFit {
+  std::string change;  ///< as it is typed: "--ranks 8 --set mesh.tp=2"
+  MemoryPlan plan;
+};
+
+/// Changes after which a rank needs at most `limit_bytes`: more backward passes a step, the smallest number
+/// of ranks, and the smallest one that splits layers; those of them that there are, in this order.
+std::vector<MemoryFit> what_would_fit(const Config& config, const MemoryFacts& facts,
+                                      std::uint64_t limit_bytes);
+
+/// Error (exit code 2) when run.memory_cap is set and a rank would need more: by category, and what would
+/// fit.
+void check_memory_cap(const Config& config, const MemoryFacts& facts);
+
+}  // namespace isobar

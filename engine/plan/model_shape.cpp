@@ -1,0 +1,15 @@
+#include "plan/model_shape.h"
+
+namespace isobar {
+
+VitShape vit_shape(const Config& config) {
+  return {.height = config.data.grid[0],
+          .width = config.data.grid[1],
+          .channels = config.data.channels,
+          .patch = config.model.patch,
+          .embed = config.model.embed,
+          .depth = config.model.depth,
+          .heads = config.model.heads};
+}
+
+}  // namespace isobar

@@ -1,0 +1,107 @@
+// Run:   ./isobar run 07_tensor_parallel --ranks 4 --set mesh.tp=2
+// Watch: the memory of a rank, predicted and measured; show last --timeline: tp.forward and tp.backward.
+// Next:  08_cuda_graphs, where a step is launched with one call.
+#include "data/dataset.h"
+#include "data/device_prefetch.h"
+#include "data/ring_loader.h"
+#include "data/sampler.h"
+#include "model/fused_vit.h"
+#include "model/parameters.h"
+#include "model/tensor_parallel.h"
+#include "run/run.h"
+#include "train/autocast.h"
+#include "train/evaluate.h"
+#include "train/fused_adam.h"
+#include "train/grad_scaler.h"
+#include "train/gradient_sync.h"
+#include "train/replicas.h"
+#include "train/schedule.h"
+#include "train/training_state.h"
+#include "train/weights.h"
+
+using namespace isobar;
+
+/// Forward and backward, micro-batch by micro-batch. Gradients leave in buckets while the last backward pass
+/// goes on.
+static StepResult compute_gradients(Run& run, Step& step, Loader& loader, const FusedVit& model,
+                                    const GradScaler& scaler, GradientSync& sync) {
+  const Config& config = run.config();
+  StepResult result;
+  for (std::int64_t left = config.train.accumulate; left > 0; --left) {
+    step.enter(Stage::load);  // the stream waits for the upload if it must; the host does not
+    const Batch batch = loader.next().to(run.device());
+    step.enter(Stage::forward);
+    sync.begin(/*last_micro_batch=*/left == 1);        // no other backward pass communicates
+    Autocast autocast(config.amp.mode, run.device());  // products in 16 bits; weights, norms, loss in fp32
+    const at::Tensor loss = model.loss(batch.input, batch.target).div(config.train.accumulate);
+    autocast.end();  // backward belongs outside: it takes the types that forward took
+    step.enter(Stage::backward);
+    sync.backward(scaler.scale(loss));  // last layer first: each bucket leaves as soon as it is full
+    result.loss = result.loss.defined() ? result.loss.add(loss.detach()) : loss.detach();
+    result.samples += batch.size();
+    result.epoch = batch.epoch;
+  }
+  return result;
+}
+
+static void train(Run& run) {
+  // ---- Configure -----------------------------------------------------------------------------------------
+  const Config& config = run.config();
+  Comm& model_ranks = run.group("tp");              // they share one model and see the same samples
+  Comm& replicas = run.group("dp");                 // they hold the same piece of it and average gradients
+  const TensorParallel ranks(model_ranks, config);  // f and g: what they send each other inside a layer
+
+  // ---- Data ----------------------------------------------------------------------------------------------
+  const Dataset train_set(config.data, run.data_root(), "train", config.data.limit_train);
+  const Dataset valid_set(config.data, run.data_root(), "valid", config.data.limit_valid);
+  const Sampler sampler(train_set.size(), config.data.shuffle, config.data.seed, replicas.rank(),
+                        replicas.size(), config.data.shard);
+  const Sampler in_order = Sampler::in_order(valid_set.size(), replicas.rank(), replicas.size());
+  RingLoader ring(train_set, sampler, config, run.device(), run.spans());
+  RingLoader valid_ring(valid_set, in_order, config, run.device(), run.spans(), Passes::single);
+  DevicePrefetch loader(ring, config.loader);
+  DevicePrefetch valid_loader(valid_ring, config.loader);
+
+  // ---- Model ---------------------------------------------------------------------------------------------
+  Parameters parameters;
+  FusedVit model(parameters, vit_shape(config), config.fusion, config.model.attention, ranks);
+  parameters.materialise(config.train.seed, run.device());  // draws whole tensors, then keeps its pieces
+  if (!config.train.init.empty()) load_weights(parameters, config.train.init);
+  if (!config.train.save_init.empty()) save_weights(parameters, config.train.save_init, model_ranks);
+  broadcast_weights(parameters, replicas);
+  const auto sync = make_gradient_sync(parameters, replicas, config.comm);
+  FusedAdam adam(parameters, config.optim, config.fusion, ranks);  // the length of the whole gradient
+  GradScaler scaler(config.amp, run.device());  // for fp16, whose range is small; it leaves other modes alone
+  const double peak = peak_learning_rate(config);              // grows with the batch, by schedule.lr_rule
+  const Training training{parameters, adam, loader, &scaler};  // what a checkpoint holds
+
+  // ---- Train ---------------------------------------------------------------------------------------------
+  run.announce(train_set, valid_set, parameters.whole_count(), loader);
+  run.resume(training);  // goes on where train.resume left off, when it is given
+  const auto validate = [&] {
+    if (!run.scores_due()) return;
+    const Autocast autocast(config.amp.mode, run.device());
+    run.record(mean_over_ranks(
+        evaluate(model, valid_set, valid_loader, run.device(), run.progress("validating")), replicas));
+  };
+  validate();
+  while (run.goes_on(training)) {  // saves a checkpoint when one is due
+    Step step = run.begin_step();
+    parameters.zero_gradients();
+    StepResult result = compute_gradients(run, step, loader, model, scaler, *sync);
+    step.enter(Stage::comm);  // what backward could not hide
+    result.sync = sync->finish(ranks);
+    ranks.sum_partial_gradients(parameters);  // of what sees a share of the tokens (mesh.sequence_parallel)
+    step.enter(Stage::optimize);
+    result.learning_rate = learning_rate(config.schedule, peak, step.index(), config.train.steps);
+    result.gradient_norm =
+        adam.step(result.learning_rate, scaler);  // the same on all ranks, as the weights are
+    step.finish(result);
+    validate();  // after each epoch and at the end
+  }
+
+  // ---- Report --------------------------------------------------------------------------------------------
+  save_weights(parameters, run.folder() / "weights.safetensors", model_ranks);  // whole again
+}
+
+int main(int argc, char** argv) { return run_lesson("07_tensor_parallel", argc, argv, train); }

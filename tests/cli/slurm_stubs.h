@@ -1,0 +1,59 @@
+#pragma once
+// Stand-ins for Slurm's programs on PATH: each notes its arguments, NUL-separated, and what the test wants to
+// know of its environment.
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cli/programs.h"
+#include "core/files.h"
+
+namespace isobar {
+
+class SlurmStubs {
+ public:
+  SlurmStubs() {
+    programs_.script("06_ddp", "exit 0");
+    std::filesystem::create_directories(bin());
+    for (const char* const name :
+         {"sbatch", "srun", "scontrol", "squeue", "scancel", "salloc", "ssh", "module"})
+      script(name, "exit 0");
+    script("sbatch", "echo 4711");
+    std::filesystem::create_directories(work());
+  }
+  /// `body` runs after the arguments are noted in calls/NAME.
+  void script(const std::string& name, const std::string& body) {
+    const std::string note = "printf '%s\\0' \"$@\" >>\"" + calls(name).string() + "\"";
+    write_file_whole(bin() / name, "#!/bin/sh\n" + note + "\n" + body + "\n");
+    chmod((bin() / name).c_str(), 0755);
+  }
+  ProcessResult submit(std::vector<std::string> words, ProcessOptions options = {}) const {
+    words.insert(words.begin(), "submit");
+    options.environment.push_back("PATH=" + bin().string() + ":" + std::getenv("PATH"));
+    options.folder = work().string();
+    return programs_.run(words, options);
+  }
+  /// Arguments of all calls so far, one after the other.
+  std::vector<std::string> arguments(const std::string& name) const {
+    std::vector<std::string> out;
+    if (!std::filesystem::exists(calls(name))) return out;
+    const std::string text = read_text_file(calls(name), 10'000'000);
+    for (std::size_t at = 0; at < text.size(); at = text.find('\0', at) + 1)
+      out.emplace_back(text.c_str() + at);
+    return out;
+  }
+  void forget(const std::string& name) const { std::filesystem::remove(calls(name)); }
+  std::filesystem::path bin() const { return programs_.folder() / "slurm"; }
+  std::filesystem::path work() const { return programs_.folder() / "work"; }
+
+ private:
+  std::filesystem::path calls(const std::string& name) const {
+    return programs_.folder() / ("calls-" + name);
+  }
+  Programs programs_;
+};
+
+}  // namespace isobar

@@ -1,0 +1,253 @@
+// `scale` as a process, with a stand-in for the lesson: what it refuses, what it starts and in which order,
+// what it makes of the streams, and what a failure and an interrupt leave. With a real lesson:
+// tests/lessons/test_scale.cpp.
+#include <signal.h>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "cli/noting.h"
+#include "support/errors.h"
+
+using namespace isobar;
+using json = nlohmann::json;
+
+namespace {
+
+/// Each rank leaves ten steps of 10 ms, and 4 ms more for each further rank; synthetic ones take 1 ms less,
+/// without communication 3 ms less. Whole runs score 0.5 after two steps and 0.3 at the end. `first` runs
+/// before that.
+std::string leaves_ranks(const std::string& first = "") {
+  return first + R"(
+batch=4
+while [ $# -gt 0 ]; do case $1 in
+  --run-dir) run=$2 ;; run.measure=*) kind=${1#*=} ;; comm.sync=none) alone=1 ;; train.global_batch=*) batch=${1#*=} ;;
+esac; shift; done
+world=${WORLD_SIZE:-1} rank=${RANK:-0}
+t=$((6000 + 4000 * world))
+[ $kind != synthetic ] || t=$((t - 1000))
+[ -z "$alone" ] || t=$((t - 2000))
+mkdir -p "$run"
+: >"$run/run.toml"
+{
+  echo '{"kind":"run","schema":1,"lesson":"06_ddp","device":"cpu","rank":'$rank',"world":'$world',"measure":"'$kind'"}'
+  echo '{"kind":"note","steps_per_epoch":4}'
+  for n in 0 1 2 3 4 5 6 7 8 9; do
+    times='"t_us":'$((n * t))',"comm_us":1000,"step_us":'$t
+    echo '{"kind":"step","step":'$n',"samples":'$((batch / world))','$times'}'
+    [ $n$kind != 1none ] || echo '{"kind":"eval","step":2,"t_us":20000000,"loss":0.5,"rmse_u10m":0.4}'
+  done
+  [ $kind != none ] || echo '{"kind":"eval","step":10,"t_us":60000000,"loss":0.3,"rmse_u10m":0.4}'
+  echo '{"kind":"end","status":"done","reason":""}'
+} >"$run/rank-000$rank.jsonl")";
+}
+
+std::vector<std::string> scale(const std::vector<std::string>& more) {
+  std::vector<std::string> words = {"scale", "06_ddp", "--preset", "cpu_micro"};
+  words.insert(words.end(), more.begin(), more.end());
+  return with_data(words);
+}
+
+const json& point(const json& told, const std::string& line, int ranks) {
+  for (const json& one : told["points"]) {
+    if (one["line"] == line && one["ranks"] == ranks) return one;
+  }
+  FAIL("no point " + line);
+  return told;
+}
+
+}  // namespace
+
+TEST_CASE("scale refuses what makes no sense before anything runs") {
+  const Noting noting("exit 0", "06_ddp");
+  const auto refused = [&](const std::vector<std::string>& more) {
+    const ProcessResult result = noting.run(scale(more));
+    CHECK(result.code == 2);
+    CHECK(result.out.empty());
+    return result.err;
+  };
+  CHECK_THAT(refused({}), says("how many ranks?") && says("--ranks 1,2,4"));
+  CHECK_THAT(refused({"--ranks", "0,1"}), says("--ranks 0 is not allowed") && says("from 1 to 256"));
+  CHECK_THAT(refused({"--ranks", "1,257"}), says("from 1 to 256"));
+  CHECK_THAT(refused({"--ranks=1,-2"}), says("from 1 to 256"));
+  CHECK_THAT(refused({"--ranks", "1,two"}), says("\"two\" is no number of ranks"));
+  CHECK_THAT(refused({"--ranks", "1,2x"}), says("\"2x\" is no number of ranks"));
+  CHECK_THAT(refused({"--ranks", "1,99999999999999999999"}), says("is no number of ranks"));
+  CHECK_THAT(refused({"--ranks", "1,,2"}), says("a value is missing"));
+  CHECK_THAT(refused({"--ranks", "1,2,1"}), says("the value 1 is there twice"));
+  CHECK_THAT(refused({"--ranks", "2,02"}), says("the value 2 is there twice"));
+  CHECK_THAT(refused({"--ranks", "4"}), says("nothing to be compared with"));
+  CHECK_THAT(refused({"--ranks", "1", "2"}), says("unknown argument \"2\"") && says("with commas"));
+  CHECK_THAT(
+      refused({"--ranks", "1,3,2,8", "--strong"}),
+      says("a batch of 4 samples cannot be divided over 3 or 8 ranks") && says("train.global_batch=24"));
+  CHECK_THAT(refused({"--ranks", "1,2", "--strong", "--set", "train.accumulate=4"}),
+             says("over 2 ranks x 4 backward passes") && says("train.global_batch=8"));
+  CHECK_THAT(refused({"--ranks", "1,2", "--weak", "--strong"}), says("exclude each other"));
+  CHECK_THAT(refused({"--ranks", "1,2", "--lines", "reall"}), says("mean real?"));
+  CHECK_THAT(refused({"--ranks", "1,2", "--lines", "real,real"}), says("there twice"));
+  CHECK_THAT(refused({"--ranks", "1,2", "--target-loss", "0"}), says("\"0\" is no loss to reach"));
+  CHECK_THAT(refused({"--ranks", "1,2", "--target-loss", "nan"}), says("\"nan\" is no loss to reach"));
+  CHECK_THAT(refused({"--ranks", "1,2", "--target-loss", "0.3", "--lines", "synthetic"}),
+             says("--target-loss is for the line real"));
+  CHECK_THAT(refused({"--ranks", "1,2", "--svg", "nowhere/x.svg"}), says("there is no folder nowhere"));
+  CHECK_THAT(refused({"--ranks", "1,2", "--svg", "."}), says("the picture is a folder"));
+  CHECK_THAT(refused({"--ranks", "1,2", "--steps", "0"}), says("--steps 0 is not allowed"));
+  CHECK_THAT(refused({"--ranks", "1,2", "--repeat", "101"}), says("--repeat 101 is not allowed"));
+  CHECK_THAT(refused({"--ranks", "1,2", "--trials", "2"}), says("here it is --repeat"));
+  CHECK_THAT(refused({"--ranks", "1,2", "--strng"}), says("mean --strong?"));
+  CHECK_THAT(refused({"--ranks", "1,2", "--set", "run.ranks=2"}), says("scale sets run.ranks itself"));
+  CHECK_THAT(refused({"--ranks", "1,2", "--set", "run.measure=io"}), says("scale sets run.measure itself"));
+  CHECK_THAT(refused({"--ranks", "1,2", "--set", "train.steps=9"}), says("--steps N"));
+  CHECK_THAT(refused({"--ranks", "1,2", "--set", "optim.lrr=9"}), says("mean optim.lr?"));
+  CHECK_THAT(noting.run({"scale"}).err, says("which lesson?") && says("06_ddp"));
+  CHECK_THAT(noting.run({"scale", "06_ddq", "--ranks", "1,2"}).err, says("mean 06_ddp?"));
+  const ProcessResult alone = noting.run({"scale", "05_fusion", "--ranks", "1,2"});
+  CHECK(alone.code == 2);
+  CHECK_THAT(alone.err, says("05_fusion trains on one rank only") && says("06_ddp"));
+  CHECK_THAT(noting.run({"scale", "06_ddp", "--help"}).out, says("--strong") && says("--target-loss"));
+  CHECK(noting.calls().empty());
+  CHECK(noting.runs() == 0);
+}
+
+TEST_CASE("every point is measured in turn, with its batch and the same threads, and compared") {
+  const Noting noting(leaves_ranks(), "06_ddp");
+  const ProcessResult result =
+      noting.run(scale({"--ranks", "2,1", "--repeat", "2", "--steps", "7", "--json"}));
+  REQUIRE(result.code == 0);
+  const std::vector<std::string> calls = noting.calls();
+  REQUIRE(calls.size() == 2 * 3 * (1 + 2));
+  const std::vector<std::string> lines = {"real", "synthetic", "no-comm"};
+  for (std::size_t i = 0; i < 3; ++i) CHECK_THAT(calls[i], says("run.point=" + lines[i] + " ranks=1"));
+  CHECK_THAT(calls[0], says("run.measure=full") && says("run.ranks=1") && says("train.global_batch=4 ") &&
+                           says("train.steps=10 ") && says("run.repeat=0"));
+  CHECK_THAT(calls[2], says("run.measure=synthetic --set comm.sync=none"));
+  CHECK_THAT(calls[3], says("run.ranks=2") && says("train.global_batch=8 "));
+  CHECK_THAT(calls[9], says("run.point=real ranks=1") && says("run.repeat=1"));
+
+  const json told = json::parse(result.out);
+  const auto threads = told["threads_per_rank"].get<std::int64_t>();
+  CHECK(threads == std::max<std::int64_t>(1, told["processors"].get<std::int64_t>() / 2));
+  for (const std::string& call : calls)
+    CHECK_THAT(call, says("run.threads=" + std::to_string(threads) + " "));
+  CHECK(told["law"] == "weak");
+  CHECK(told["points"].size() == 6);
+  // 10 and 14 ms; synthetic 9 and 13; without communication 7 and 11.
+  CHECK(point(told, "real", 2)["efficiency"].get<double>() == Approx(10.0 / 14));
+  CHECK(point(told, "synthetic", 2)["efficiency"].get<double>() == Approx(9.0 / 13));
+  CHECK(point(told, "no-comm", 2)["efficiency"].get<double>() == Approx(7.0 / 11));
+  CHECK(point(told, "real", 2)["samples_per_s"].get<double>() == Approx(8 / 0.014));
+  CHECK(point(told, "real", 2)["exposed_share"].get<double>() == Approx(1.0 / 14));
+  CHECK(point(told, "real", 2)["rank_hours_per_million_samples"].get<double>() ==
+        Approx(2 * 1e6 * 0.014 / 8 / 3600));
+  CHECK(point(told, "real", 1)["runs"].size() == 2);
+  REQUIRE(told["parts"].size() == 2);
+  const json& parts = told["parts"][1];
+  CHECK(parts["ideal_us"].get<double>() == Approx(7000));
+  CHECK(parts["beside_us"].get<double>() == Approx(4000));
+  CHECK(parts["comm_us"].get<double>() == Approx(2000));
+  CHECK(parts["data_us"].get<double>() == Approx(1000));
+  const auto svg = noting.work() / told["svg"].get<std::string>();
+  CHECK(svg.parent_path().filename().string() == told["group"].get<std::string>());
+  CHECK_THAT(read_text_file(svg, 1 << 20),
+             says("Weak scaling of 06_ddp, preset cpu_micro") && says("Weak: 4 samples a rank and step") &&
+                 says("measured here") && says("Median of 2 runs") && !says("no value"));
+  const ProcessResult listed = noting.run({"runs"});
+  CHECK_THAT(listed.out, says("12 runs"));  // the folder of the picture is none
+}
+
+TEST_CASE("strong scaling divides one batch, and the table says what was done") {
+  const Noting noting(leaves_ranks(), "06_ddp");
+  const ProcessResult result =
+      noting.run(scale({"--ranks", "1,2", "--strong", "--repeat", "1", "--steps", "7", "--lines", "real",
+                        "--set", "run.threads=3", "--svg", "here.svg"}));
+  REQUIRE(result.code == 0);
+  const std::vector<std::string> calls = noting.calls();
+  REQUIRE(calls.size() == 3);
+  for (const std::string& call : calls)
+    CHECK_THAT(call, !says("train.global_batch") && says("--set run.threads=3 "));
+  CHECK_THAT(result.out, says("Strong scaling of 06_ddp") && says("Strong: 4 samples a step, divided") &&
+                             says("picture: here.svg") && says("3 threads each at every point") &&
+                             says("35.7 %"));  // 10 of 2 x 14 ms
+}
+
+TEST_CASE("without one rank the fewest are the base, and crowded processors are said") {
+  const Noting noting(leaves_ranks(), "06_ddp");
+  const ProcessResult result = noting.run(scale(
+      {"--ranks", "2,4", "--repeat", "1", "--steps", "7", "--lines", "real", "--set", "run.threads=4096"}));
+  REQUIRE(result.code == 0);
+  CHECK_THAT(result.out, says("efficiency is against 2 ranks, the fewest") && says("E = T(2) / T(N)"));
+  CHECK_THAT(result.out, says("2, 4 ranks of 4096 threads share") && says("says nothing of a network"));
+  CHECK_THAT(result.out, says("63.6 %"));  // 14 of 22 ms
+}
+
+TEST_CASE("whole runs train on as many samples everywhere, and say when they came to a loss") {
+  const Noting noting(leaves_ranks(), "06_ddp");
+  const ProcessResult result =
+      noting.run(scale({"--ranks", "1,2", "--repeat", "1", "--steps", "7", "--target-loss", "0.4", "--set",
+                        "train.steps=9", "--json"}));
+  REQUIRE(result.code == 0);
+  const std::vector<std::string> calls = noting.calls();
+  CHECK_THAT(calls[0], says("run.measure=none") && says("run.ranks=1") && says("--set train.steps=9 ") &&
+                           !says("train.steps=10"));
+  CHECK_THAT(calls[1], says("run.measure=synthetic") && says("--set train.steps=10 "));
+  CHECK_THAT(calls[3], says("run.measure=none") && says("run.ranks=2") && says("--set train.steps=5 "));
+  const json told = json::parse(result.out);
+  const json& two = point(told, "real", 2)["to_target"];
+  CHECK(two["s"] == 60);
+  CHECK(two["samples"] == 80);
+  CHECK(two["rank_hours"].get<double>() == Approx(2 * 60 / 3600.0));
+  CHECK(two["reached"] == 1);
+  CHECK_FALSE(point(told, "synthetic", 2).contains("to_target"));
+  const ProcessResult never = noting.run(
+      scale({"--ranks", "1,2", "--repeat", "1", "--steps", "7", "--target-loss", "0.2", "--lines", "real"}));
+  CHECK_THAT(never.out, says("s to 0.2") && says("0 of 1"));
+}
+
+TEST_CASE("a point whose run fails is a gap, the others go on, and the exit code says so") {
+  const Noting noting(
+      leaves_ranks("[ \"$WORLD_SIZE\" = 2 ] && { echo 'error: the disk is full' >&2; exit 1; }"), "06_ddp");
+  const ProcessResult result =
+      noting.run(scale({"--ranks", "1,2,4", "--repeat", "2", "--steps", "7", "--lines", "real", "--json"}));
+  CHECK(result.code == 1);
+  CHECK_THAT(result.err, says("real ranks=2 failed") && says("the disk is full"));
+  const json told = json::parse(result.out);
+  const json& gap = point(told, "real", 2);
+  CHECK_FALSE(gap.contains("samples_per_s"));
+  CHECK_FALSE(gap.contains("efficiency"));
+  CHECK_THAT(gap["missing"].get<std::string>(), says("failed first"));
+  CHECK(point(told, "real", 4)["efficiency"].get<double>() == Approx(10.0 / 22));
+  CHECK(point(told, "real", 4)["runs"].size() == 2);
+  const std::string svg = read_text_file(noting.work() / told["svg"].get<std::string>(), 1 << 20);
+  CHECK_THAT(svg, says("no value") && !says("<polyline") && says("real, 2 ranks: a gap"));
+}
+
+TEST_CASE("Ctrl-C ends all runs at once, and what there is is shown with its gaps") {
+  const Noting noting(leaves_ranks("[ \"$WORLD_SIZE\" != 2 ] || exec sleep 30"), "06_ddp");
+  const ProcessResult result = noting.run(scale({"--ranks", "1,2", "--repeat", "1", "--steps", "7"}),
+                                          {.interrupt_when = [&] { return noting.calls().size() == 5; }});
+  CHECK(result.code == 130);
+  CHECK(result.signal_to_exit_s < 15);
+  CHECK_THAT(result.err, says("stopped"));
+  CHECK_THAT(result.out,
+             says("real, 2 ranks; synthetic, 2 ranks; no-comm, 2 ranks: a gap: stopped before the") &&
+                 says("400.0") && says("no-comm      2") && says("scaling.svg"));
+  for (const std::string& call : noting.calls()) CHECK(kill(std::stoi(call), 0) != 0);
+  const Noting first("exec sleep 30", "06_ddp");
+  const ProcessResult nothing =
+      first.run(scale({"--ranks", "1,2"}),
+                {.signal = SIGTERM, .interrupt_when = [&] { return !first.calls().empty(); }});
+  CHECK(nothing.code == 143);
+  CHECK(nothing.out.find("samples/s") == std::string::npos);
+}
+
+TEST_CASE("a picture that cannot be written costs no table, and the exit code says so") {
+  // The folder goes away while the runs go on.
+  const Noting noting(leaves_ranks("rm -rf gone"), "06_ddp");
+  std::filesystem::create_directories(noting.work() / "gone");
+  const ProcessResult result = noting.run(
+      scale({"--ranks", "1,2", "--repeat", "1", "--steps", "7", "--lines", "real", "--svg", "gone/x.svg"}));
+  CHECK(result.code != 0);
+  CHECK_THAT(result.out, says("71.4 %") && !says("picture:"));
+  CHECK_THAT(result.err, says("gone/x.svg"));
+}

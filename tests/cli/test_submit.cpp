@@ -1,0 +1,343 @@
+// `submit` as a process, with stand-ins for Slurm's programs: what is handed to them, what is refused, and
+// that nothing hostile is ever run. With a real Slurm: tests/slurm.
+#include <signal.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <sstream>
+
+#include "batch/job_settings.h"
+#include "cli/slurm_stubs.h"
+#include "support/errors.h"
+#include "support/hostile_text.h"
+
+using namespace isobar;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::vector<std::string> kTwo = {"06_ddp", "--nodes", "2", "--set", "data.root=x"};
+
+std::vector<std::string> with(std::vector<std::string> words, const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+std::size_t options_of(const std::string& script) {
+  std::size_t count = 0;
+  std::istringstream lines(script);
+  for (std::string line; std::getline(lines, line);)
+    if (line.rfind("#SBATCH", 0) == 0) ++count;
+  return count;
+}
+
+/// Runs a script as Slurm would, with the stand-ins.
+ProcessResult run_script(const SlurmStubs& slurm, const fs::path& script,
+                         std::vector<std::string> environment = {}) {
+  for (const char* const more : {"SLURM_JOB_ID=4711", "SLURM_JOB_NODELIST=n[1-2]", "ISOBAR_NOT_SET=1"})
+    if (std::none_of(environment.begin(), environment.end(), [&](const std::string& own) {
+          return own.rfind(std::string(more).substr(0, std::string(more).find('=') + 1), 0) == 0;
+        }))
+      environment.emplace_back(more);
+  environment.push_back("PATH=" + slurm.bin().string() + ":" + std::getenv("PATH"));
+  return run_process({"/bin/bash", script.string()},
+                     {.environment = environment, .folder = slurm.work().string()});
+}
+
+bool has(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+fs::path only_run(const SlurmStubs& slurm) {
+  const fs::directory_iterator runs(slurm.work() / "runs");
+  return runs->path();
+}
+
+}  // namespace
+
+TEST_CASE("a job is submitted from its run folder, and the script is there to be read") {
+  SlurmStubs slurm;
+  const ProcessResult result = slurm.submit(with(kTwo, {"--ranks-per-node", "2", "--account", "m1"}));
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  CHECK_THAT(result.out, says("job 4711  06_ddp on 2 nodes with 2 ranks each") &&
+                             says("watch    ./isobar submit --follow 4711") &&
+                             says("cancel   ./isobar submit --cancel 4711"));
+  const fs::path run = only_run(slurm);
+  const std::vector<std::string> words = slurm.arguments("sbatch");
+  CHECK(words ==
+        std::vector<std::string>{"--parsable", "--chdir=" + run.string(), (run / "job.sbatch").string()});
+  const std::string script = read_text_file(run / "job.sbatch", 100'000);
+  CHECK_THAT(script, says("#SBATCH --account=m1\n") && says("#   ./isobar submit 06_ddp --nodes 2"));
+  CHECK_THAT(read_text_file(run / "job.toml", 10'000), says("job = 4711\n"));
+}
+
+TEST_CASE("a dry run writes and submits nothing, and needs no Slurm") {
+  const SlurmStubs slurm;
+  const ProcessResult result = slurm.submit(with(kTwo, {"--dry-run"}));
+  CHECK(result.code == 0);
+  CHECK_THAT(result.out, says("#!/bin/bash\n") && says("#SBATCH --nodes=2\n"));
+  CHECK(result.err.empty());
+  CHECK(fs::is_empty(slurm.work()));
+  CHECK(slurm.arguments("sbatch").empty());
+  ProcessOptions nowhere;
+  const Programs programs;
+  nowhere.environment = {"PATH=/nonexistent"};
+  nowhere.folder = slurm.work().string();
+  CHECK(programs.run(with({"submit"}, with(kTwo, {"--dry-run"})), nowhere).code == 0);
+}
+
+TEST_CASE("without Slurm a job is refused in words, and nothing is left behind") {
+  const SlurmStubs slurm;
+  const Programs programs;
+  programs.run({"--help"});
+  ProcessOptions nowhere;
+  nowhere.environment = {"PATH=/nonexistent"};
+  nowhere.folder = slurm.work().string();
+  const ProcessResult result = programs.run(with({"submit"}, kTwo), nowhere);
+  CHECK(result.code == 1);
+  CHECK_THAT(result.err,
+             says("Slurm is not here: there is no sbatch") && says("--dry-run only shows the script"));
+  CHECK(fs::is_empty(slurm.work()));
+}
+
+TEST_CASE("what Slurm refuses is told in its words, and the folder is gone") {
+  SlurmStubs slurm;
+  slurm.script("sbatch", "echo 'sbatch: error: invalid account' >&2; exit 1");
+  const ProcessResult result = slurm.submit(kTwo);
+  CHECK(result.code == 1);
+  CHECK_THAT(result.err,
+             says("Slurm refuses the job: sbatch: error: invalid account") && says("exit code 1"));
+  CHECK(fs::is_empty(slurm.work() / "runs"));
+  slurm.script("sbatch", "printf '\\033[2Jhello\\n'");
+  const ProcessResult odd = slurm.submit(kTwo);
+  CHECK(odd.code == 1);
+  CHECK_THAT(odd.err, says("did not say the number of the job: ?[2Jhello"));
+}
+
+TEST_CASE("a job is found by its number or its run, told of, and cancelled") {
+  SlurmStubs slurm;
+  REQUIRE(slurm.submit(with(kTwo, {"--run-dir", "runs/mine"})).code == 0);
+  slurm.script("squeue",
+               "echo 'PENDING|Resources||2026-11-22T10:00:00|" + (slurm.work() / "runs/mine").string() + "'");
+  const ProcessResult by_name = slurm.submit({"mine", "--status"});
+  INFO(by_name.err);
+  CHECK(by_name.code == 0);
+  CHECK_THAT(by_name.out,
+             says("job 4711 waits: for free nodes (Resources); expected to start at 2026-11-22T10:00:00"));
+  CHECK(slurm.submit({"4711", "--status"}).out == by_name.out);
+  CHECK(slurm.submit({"last", "--status"}).out == by_name.out);
+  CHECK_THAT(slurm.submit({"theirs", "--status"}).err, says("there is no run \"theirs\""));
+  const ProcessResult cancelled = slurm.submit({"--cancel", "mine"});
+  CHECK(cancelled.code == 0);
+  CHECK(slurm.arguments("scancel") == std::vector<std::string>{"4711"});
+  slurm.script("squeue", "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1");
+  const ProcessResult unknown = slurm.submit({"--status", "4712"});
+  CHECK(unknown.code == 2);
+  CHECK_THAT(unknown.err, says("Slurm knows no job 4712"));
+  CHECK_THAT(slurm.submit({"mine", "--status"}).out, says("is over, and Slurm has forgotten it"));
+  slurm.script("squeue", "echo 'Unable to contact slurm controller' >&2; exit 1");
+  CHECK(slurm.submit({"mine", "--status"}).code == 1);
+}
+
+TEST_CASE("following tells each state once and ends with the job; Ctrl-C leaves the job alone") {
+  SlurmStubs slurm;
+  REQUIRE(slurm.submit(with(kTwo, {"--run-dir", "runs/mine"})).code == 0);
+  const std::string folder = (slurm.work() / "runs/mine").string();
+  const std::string count = (slurm.work() / "asked").string();
+  slurm.script("squeue", "echo x >>" + count + "; if [ $(wc -l <" + count +
+                             ") -lt 2 ]; then echo 'PENDING|Priority|||" + folder +
+                             "'; else echo 'FAILED|NonZeroExitCode|n1|2026-11-22T10:00:00|" + folder +
+                             "'; fi");
+  slurm.script("scontrol", "echo 'JobId=4711 JobState=FAILED ExitCode=3:0 Restarts=0'");
+  write_file_whole(fs::path(folder) / "job-4711.log", "one\n\x1b[2Jtwo\n");
+  const ProcessResult ended = slurm.submit({"--follow", "mine"});
+  INFO(ended.err);
+  CHECK(ended.code == 1);
+  CHECK_THAT(ended.out, says("job 4711 waits: others come first (Priority)\n") &&
+                            says("job 4711 failed with exit code 3\n") && says("    ?[2Jtwo\n"));
+  slurm.script("squeue", "echo 'RUNNING|None|n[1-2]|2026-11-22T10:00:00|" + folder + "'");
+  const ProcessResult left =
+      slurm.submit({"--follow", "mine"}, {.deadline_s = 20, .interrupt_after_ms = 700});
+  CHECK(left.code == 130);
+  CHECK_THAT(left.out, says("job 4711 runs on n[1-2]\n") && says("goes on without being watched"));
+  CHECK(slurm.arguments("scancel").empty());
+}
+
+TEST_CASE("an interactive job waits on this terminal and runs the same script") {
+  const SlurmStubs slurm;
+  const ProcessResult result =
+      slurm.submit(with(kTwo, {"--interactive", "--account", "m1", "--run-dir", "runs/mine"}));
+  INFO(result.err);
+  CHECK(result.code == 0);
+  const std::vector<std::string> words = slurm.arguments("salloc");
+  REQUIRE(words.size() >= 4);
+  CHECK(has(words, "--account=m1"));
+  CHECK_FALSE(has(words, "--requeue"));
+  CHECK(words[words.size() - 2].find("/bash") != std::string::npos);
+  CHECK(words.back() == (slurm.work() / "runs/mine/job.sbatch").string());
+  CHECK(slurm.arguments("sbatch").empty());
+}
+
+TEST_CASE("bad input is refused before anything is made") {
+  const SlurmStubs slurm;
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{}, "which lesson?"},
+      {{"06_ddp", "05_fusion"}, "one lesson at a time"},
+      {{"06_dpd"}, "did you mean 06_ddp?"},
+      {{"06_ddp", "--node", "2"}, "did you mean --nodes?"},
+      {{"06_ddp", "--nodes"}, "--nodes"},
+      {{"06_ddp", "--nodes", "0"}, "--nodes cannot be \"0\""},
+      {{"06_ddp", "--nodes", "two"}, "--nodes cannot be \"two\""},
+      {{"06_ddp", "--nodes", "-1"}, "--nodes"},
+      {{"06_ddp", "--nodes", "3"}, "cannot be divided over 3 ranks"},
+      {{"06_ddp", "--time", "1h"}, "--time cannot be \"1h\""},
+      {{"06_ddp", "--time", "2"}, "leaves nothing to train in"},
+      {{"06_ddp", "--cluster", "perlmuter"}, "did you mean perlmutter?"},
+      {{"06_ddp", "--cluster", "/no/such.toml"}, "/no/such.toml"},
+      {{"06_ddp", "--job-name", "a-hetjob-b"}, "without \"hetjob\""},
+      {{"06_ddp", "--env", "x"}, "NAME=VALUE"},
+      {{"06_ddp", "--env", "RANK=0"}, "another variable"},
+      {{"06_ddp", "--volume", "/a:/b"}, "belongs to a container"},
+      {{"06_ddp", "--container", "docker", "--image", "x"}, "shifter, apptainer, podman"},
+      {{"06_ddp", "--container", "podman"}, "without an image"},
+      {{"06_ddp", "--set", "optim.lrr=1"}, "optim.lr"},
+      {{"06_ddp", "--preset", "nope"}, "nope"},
+      {{"06_ddp", "--run-dir", ""}, "--run-dir is empty"},
+      {{"06_ddp", "--dry-run", "--cancel"}, "different things to do"},
+      {{"08_cuda_graphs"}, "needs a GPU, and this job asks for none"},
+      {{"01_baseline", "--nodes", "2"}, "01_baseline"},
+  };
+  for (const auto& [words, said] : cases) {
+    const ProcessResult result = slurm.submit(words);
+    INFO(said << "\n" << result.err);
+    CHECK(result.code == 2);
+    CHECK_THAT(result.err, says(said));
+    CHECK(std::count(result.err.begin(), result.err.end(), '\n') <= 3);
+  }
+  CHECK(fs::is_empty(slurm.work()));
+  CHECK(slurm.arguments("sbatch").empty());
+}
+
+TEST_CASE("sixty hostile texts in every option: nothing is run, and no line of options is added") {
+  const SlurmStubs slurm;
+  const std::string canary = (slurm.work() / "canary").string();
+  const std::size_t plain = options_of(slurm.submit(with(kTwo, {"--dry-run"})).out);
+  REQUIRE(plain == 8);
+  std::vector<std::string> options = {"--cluster", "--module", "--volume",
+                                      "--preset",  "--config", "--run-dir"};
+  for (const JobField& field : job_fields()) options.push_back(field.option());
+  int tried = 0;
+  int taken = 0;
+  const auto check = [&](const std::vector<std::string>& words, const std::string& carried) {
+    ++tried;
+    const ProcessResult result = slurm.submit(with(kTwo, with(words, {"--dry-run"})));
+    INFO(words.front() << " " << words.back() << "\n" << result.err);
+    const bool good_code = result.code == 0 || result.code == 2;
+    CHECK(good_code);
+    if (result.code != 0 || result.out.rfind("Train a lesson", 0) == 0) return;  // refused, or the help page
+    ++taken;
+    CHECK(options_of(result.out) <= plain + 1);
+    const fs::path script = slurm.work() / "script";
+    write_file_whole(script, result.out);
+    CHECK(run_process({"/bin/bash", "-n", script.string()}).code == 0);
+    slurm.forget("srun");
+    CHECK(run_script(slurm, script).code == 0);
+    const std::vector<std::string> called = slurm.arguments("srun");
+    CHECK(has(called, "--kill-on-bad-exit=1"));
+    if (!carried.empty()) CHECK(has(called, carried));
+  };
+  for (const std::string& text : hostile_texts(canary)) {
+    for (const std::string& option : options) check({option, text}, "");
+    for (const std::string& option : options) check({option + "=" + text}, "");
+    check({"--set", "run.point=\"" + text + "\""}, "run.point=\"" + text + "\"");
+    check({"--set", text}, text);
+    check({"--env", "SOME_NAME=" + text}, "");
+    check({"--env", text + "=x"}, "");
+    check({text}, "");
+  }
+  CHECK_FALSE(fs::exists(canary));
+  CHECK(slurm.arguments("ssh").empty());
+  CHECK(tried == 60 * (2 * static_cast<int>(options.size()) + 5));
+  CHECK(taken > 60);  // what is a plain value somewhere is carried, not refused
+  WARN(tried << " tries, " << taken << " taken, 0 run");
+}
+
+TEST_CASE("a hostile environment of a job runs nothing") {
+  const SlurmStubs slurm;
+  const std::string canary = (slurm.work() / "canary").string();
+  const fs::path script = slurm.work() / "script";
+  write_file_whole(script, slurm.submit(with(kTwo, {"--dry-run"})).out);
+  for (const char* const name :
+       {"SLURM_JOB_NODELIST", "SLURM_JOB_ID", "SLURM_RESTART_COUNT", "SLURM_NTASKS", "MASTER_ADDR", "RANK"}) {
+    for (const std::string& text : hostile_texts(canary)) {
+      INFO(name << "=" << text);
+      slurm.forget("srun");
+      run_script(slurm, script, {name + ("=" + text)});
+      CHECK(slurm.arguments("srun").size() >= 3);
+    }
+  }
+  CHECK_FALSE(fs::exists(canary));
+}
+
+TEST_CASE("the script requeues after a warning and a complete checkpoint, and in no other case") {
+  SlurmStubs slurm;
+  const fs::path script = slurm.work() / "script";
+  write_file_whole(script, slurm.submit(with(kTwo, {"--dry-run", "--restarts", "3"})).out);
+  slurm.script("scontrol", "exit 1");  // else the script waits for Slurm to end it
+  struct Case {
+    const char* ends_with;  // what srun does
+    int signal;             // to the batch shell, 0 = none
+    const char* restarts;
+    bool requeued;
+    int code;
+  };
+  for (const Case& one : {Case{"75", SIGUSR1, "0", true, 75}, Case{"138", SIGUSR1, "0", true, 138},
+                          Case{"75", SIGTERM, "0", false, 75}, Case{"75", 0, "0", false, 75},
+                          Case{"0", SIGUSR1, "0", false, 0}, Case{"1", SIGUSR1, "0", false, 1},
+                          Case{"75", SIGUSR1, "3", false, 75}, Case{"75", SIGUSR1, "2", true, 75}}) {
+    INFO(one.ends_with << " after signal " << one.signal << ", start " << one.restarts);
+    slurm.forget("scontrol");
+    slurm.forget("srun");
+    const fs::path up = slurm.work() / "up";
+    fs::remove(up);
+    const std::string signal_says = std::string("trap 'exit ") + one.ends_with + "' USR1; ";
+    slurm.script("srun", signal_says + "touch '" + up.string() +
+                             "'; n=0; while [ $n -lt 20 ]; do sleep 0.05; n=$((n+1)); done; exit " +
+                             one.ends_with);
+    const ProcessResult result = run_process(
+        {"/bin/bash", script.string()},
+        {.environment = {"PATH=" + slurm.bin().string() + ":" + std::getenv("PATH"), "SLURM_JOB_ID=4711",
+                         "SLURM_JOB_NODELIST=n[1-2]", std::string("SLURM_RESTART_COUNT=") + one.restarts},
+         .folder = slurm.work().string(),
+         .signal = one.signal,
+         .interrupt_when = [&] { return one.signal != 0 && fs::exists(up); }});
+    CHECK(result.code == one.code);
+    CHECK(slurm.arguments("scontrol") ==
+          (one.requeued ? std::vector<std::string>{"requeue", "4711"} : std::vector<std::string>{}));
+  }
+}
+
+TEST_CASE("a start after another goes on, and what never came to a checkpoint is set aside") {
+  const SlurmStubs slurm;
+  const fs::path run = slurm.work() / "my run";
+  const fs::path script = slurm.work() / "script";
+  write_file_whole(script, slurm.submit(with(kTwo, {"--dry-run", "--run-dir", run.string()})).out);
+  CHECK(run_script(slurm, script).code == 0);
+  CHECK(has(slurm.arguments("srun"), "--run-dir"));
+  fs::create_directories(run);
+  for (const char* const name : {"run.toml", "rank-0000.jsonl", "job.sbatch", "job-4711.log"})
+    write_file_whole(run / name, std::string_view("x"));
+  slurm.forget("srun");
+  CHECK(run_script(slurm, script, {"SLURM_RESTART_COUNT=2"}).code == 0);
+  CHECK(has(slurm.arguments("srun"), "--run-dir"));
+  CHECK(fs::exists(run / "job-4711-before-start-2" / "run.toml"));
+  CHECK(fs::exists(run / "job-4711.log"));
+  CHECK_FALSE(fs::exists(run / "run.toml"));
+  fs::create_directories(run / "checkpoints" / "step-000012");
+  slurm.forget("srun");
+  CHECK(run_script(slurm, script, {"SLURM_RESTART_COUNT=3"}).code == 0);
+  CHECK(has(slurm.arguments("srun"), "train.resume=" + run.string()));
+  CHECK_FALSE(has(slurm.arguments("srun"), "--run-dir"));
+}

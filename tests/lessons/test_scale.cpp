@@ -1,0 +1,132 @@
+// Scaling of a real lesson on ranks of this machine: what the command says against what its streams say.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <numeric>
+
+#include "lessons/rank_run.h"
+#include "support/bin_folder.h"
+#include "support/errors.h"
+
+using namespace isobar;
+
+namespace {
+
+ProcessResult scale(std::vector<std::string> more, const std::filesystem::path& folder) {
+  std::vector<std::string> words = {bin_folder(ISOBAR_BIN) + "/isobar-cli", "scale", "06_ddp", "--preset",
+                                    "cpu_micro"};
+  words.insert(words.end(), more.begin(), more.end());
+  for (const std::string& set :
+       {std::string("amp.mode=none"), std::string("comm.timeout_s=20"), "data.root=" + data().string()})
+    words.insert(words.end(), {"--set", set});
+  return run_process(words, {.folder = folder.string(), .deadline_s = 280});
+}
+
+/// Mean step behind the three of warm-up, of the slowest rank.
+double step_us(const std::filesystem::path& run, int ranks) {
+  double slowest = 0;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const std::vector<json> steps = of_kind(stream_of(run, rank), "step");
+    double sum = 0;
+    for (std::size_t i = 3; i < steps.size(); ++i) sum += steps[i]["step_us"].get<double>();
+    slowest = std::max(slowest, sum / static_cast<double>(steps.size() - 3));
+  }
+  return slowest;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+/// By line and number of ranks: the median of the times in the streams of its runs.
+double step_us(const json& told, const std::string& line, int ranks, const std::filesystem::path& folder) {
+  for (const json& point : told["points"]) {
+    if (point["line"] != line || point["ranks"] != ranks) continue;
+    std::vector<double> times;
+    for (const json& run : point["runs"]) times.push_back(step_us(folder / run.get<std::string>(), ranks));
+    return median(times);
+  }
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("efficiency by either law is what the streams say, to three digits") {
+  const std::string law = GENERATE("--weak", "--strong");
+  const TempFolder folder;
+  const ProcessResult result =
+      scale({"--ranks", "1,2", law, "--repeat", "3", "--steps", "4", "--json"}, folder.path());
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  const json told = json::parse(result.out);
+  REQUIRE(told["points"].size() == 6);
+  for (const json& point : told["points"]) {
+    const int ranks = point["ranks"];
+    const std::string line = point["line"];
+    const double base_us = step_us(told, line, 1, folder.path());
+    const double here_us = step_us(told, line, ranks, folder.path());
+    const double expected = base_us / here_us / (law == "--strong" ? ranks : 1);
+    INFO(point.dump());
+    CHECK(point["efficiency"].get<double>() == Approx(expected).margin(0.0005));
+    CHECK(point["step_us"].get<double>() == Approx(here_us).epsilon(1e-6));
+    CHECK(point["batch"] == (law == "--strong" ? 4 : 4 * ranks));
+    CHECK(point["samples_per_s"].get<double>() ==
+          Approx(point["batch"].get<double>() / here_us * 1e6).epsilon(0.05));
+    CHECK(point["runs"].size() == 3);
+    for (const json& run : point["runs"]) {
+      const json first = stream_of(folder / run.get<std::string>(), 0).front();
+      CHECK(first["threads"] == told["threads_per_rank"]);
+      CHECK(first["world"] == ranks);
+      CHECK(first["group"] == told["group"]);
+      CHECK(first["measure"] == (line == "real" ? "full" : "synthetic"));
+    }
+  }
+  const std::string svg = read_text_file(folder / told["svg"].get<std::string>(), 1 << 20);
+  CHECK_THAT(svg, says("ideal") && says("no-comm") && says("Median of 3 runs") && says("measured here") &&
+                      says("gradients by ring") && !says("no value"));
+}
+
+TEST_CASE("a number of ranks that the data are too few for is a gap in table and picture") {
+  const TempFolder folder;
+  // Four samples are a batch for one rank, and none for two that have four each.
+  const ProcessResult result = scale({"--ranks", "1,2", "--repeat", "1", "--steps", "3", "--lines",
+                                      "real,no-comm", "--set", "data.limit_train=4", "--svg", "gap.svg"},
+                                     folder.path());
+  CHECK(result.code == 2);
+  CHECK_THAT(result.err, says("real ranks=2 failed"));
+  CHECK_THAT(result.out, says("  real, 2 ranks") && says(": a gap: rank ") && says("100.0 %") &&
+                             says("picture: gap.svg"));
+  const std::string svg = read_text_file(folder / "gap.svg", 1 << 20);
+  CHECK_THAT(svg, says("no value"));
+}
+
+TEST_CASE("whole runs say when the validation loss first was where it should be") {
+  const TempFolder folder;
+  const ProcessResult result = scale({"--ranks", "1,2", "--repeat", "1", "--steps", "3", "--lines", "real",
+                                      "--set", "train.steps=16", "--target-loss", "0.99", "--json"},
+                                     folder.path());
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  const json told = json::parse(result.out);
+  for (const json& point : told["points"]) {
+    const int ranks = point["ranks"];
+    const std::vector<json> lines = stream_of(folder / point["runs"][0].get<std::string>(), 0);
+    CHECK(of_kind(lines, "step").size() == static_cast<std::size_t>(16 / ranks));
+    const std::vector<json> scores = of_kind(lines, "eval");
+    const auto first =
+        std::find_if(scores.begin(), scores.end(), [](const json& at) { return at["loss"] <= 0.99; });
+    INFO(point.dump());
+    const json& to = point["to_target"];
+    CHECK(to["reached"] == (first == scores.end() ? 0 : 1));
+    if (first == scores.end()) {
+      CHECK(to["s"].is_null());
+      continue;
+    }
+    const double time_s = (*first)["t_us"].get<double>() * 1e-6;
+    CHECK(to["s"].get<double>() == Approx(time_s));
+    CHECK(to["samples"] == 4 * ranks * (*first)["step"].get<int>());
+    CHECK(to["rank_hours"].get<double>() == Approx(ranks * time_s / 3600));
+  }
+  CHECK(told["points"][0]["to_target"]["reached"] == 1);
+}

@@ -1,0 +1,234 @@
+// Lesson 07 as a learner runs it: a model that several ranks share trains as one process does.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <regex>
+
+#include "fields/safetensors.h"
+#include "formula/tensor_parallel.h"
+#include "lessons/rank_run.h"
+#include "support/errors.h"
+#include "support/tolerance_values.h"
+
+using namespace isobar;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kLesson = "07_tensor_parallel";
+
+using Sets = std::vector<std::string>;
+
+Sets with(Sets sets, const Sets& more) {
+  sets.insert(sets.end(), more.begin(), more.end());
+  return sets;
+}
+
+ProcessResult run_mesh(int ranks, int tp, const fs::path& run, const Sets& more) {
+  return run_ranks(ranks, run, with({"mesh.tp=" + std::to_string(tp), "data.limit_valid=8"}, more), {},
+                   kLesson);
+}
+
+double apart(const std::map<int, double>& a, const std::map<int, double>& b) {
+  REQUIRE(a.size() == b.size());
+  double worst = 0;
+  for (const auto& [step, loss] : a) worst = std::max(worst, std::fabs(loss - b.at(step)));
+  return worst;
+}
+
+json summary_of(const fs::path& run, int rank = 0) { return of_kind(stream_of(run, rank), "summary").back(); }
+
+/// Of the files' tensors, by name: the same names and shapes, and values within `allowed` of each other.
+double difference_of_files(const fs::path& a, const fs::path& b) {
+  const SafetensorsFile one = open_safetensors(a), other = open_safetensors(b);
+  REQUIRE(one.tensors.size() == other.tensors.size());
+  double worst = 0;
+  for (const TensorInFile& tensor : one.tensors) {
+    const auto same = std::find_if(other.tensors.begin(), other.tensors.end(),
+                                   [&](const TensorInFile& each) { return each.name == tensor.name; });
+    REQUIRE(same != other.tensors.end());
+    REQUIRE(same->shape == tensor.shape);
+    std::vector<float> left(tensor.bytes / sizeof(float)), right(left.size());
+    read_tensor(one, tensor, std::as_writable_bytes(std::span(left)));
+    read_tensor(other, *same, std::as_writable_bytes(std::span(right)));
+    if (tensor.name.find("attn.k.bias") != std::string::npos) continue;  // its true gradient is zero
+    for (std::size_t i = 0; i < left.size(); ++i)
+      worst = std::max(worst, static_cast<double>(std::fabs(left[i] - right[i])));
+  }
+  return worst;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "any mesh starts from the same weights, trains alike, counts what it sends, and leaves whole files") {
+  const TempFolder folder;
+  const Sets ten = {"train.steps=10"};
+  const auto first = [&](const std::string& name) { return "train.save_init=" + (folder / name).string(); };
+  REQUIRE(run_mesh(1, 1, folder / "1x1", with(ten, {first("1x1.first")})).code == 0);
+  const std::map<int, double> alone = joint_losses(folder / "1x1");
+  CHECK(alone.size() == 10);
+  constexpr VitShape kMicro = {.height = 48, .width = 96, .embed = 96, .depth = 4, .heads = 2};
+  for (const auto& [ranks, tp, tokens] :
+       {std::tuple{2, 2, false}, {2, 1, false}, {4, 2, false}, {2, 2, true}}) {
+    const std::string name = std::to_string(ranks) + "-" + std::to_string(tp) + (tokens ? "-tokens" : "");
+    INFO(name);
+    const fs::path run = folder / name;
+    const ProcessResult result = run_mesh(
+        ranks, tp, run,
+        with(ten, {first(name + ".first"), tokens ? "mesh.sequence_parallel=true" : "run.fault=none"}));
+    INFO(result.out << result.err);
+    REQUIRE(result.code == 0);
+    CHECK(apart(joint_losses(run), alone) <= kLoss);
+    CHECK(read_text_file(folder / (name + ".first"), 1 << 24) ==
+          read_text_file(folder / "1x1.first", 1 << 24));
+    CHECK(difference_of_files(run / "weights.safetensors", folder / "1x1/weights.safetensors") < 1e-4);
+    const json valid = of_kind(stream_of(run, ranks - 1), "eval").back();
+    CHECK(valid["samples"] == 8);
+    CHECK(std::fabs(valid["loss"].get<double>() -
+                    of_kind(stream_of(folder / "1x1", 0), "eval").back()["loss"].get<double>()) <= kLoss);
+    CHECK(summary_of(run)["samples"] == 40);  // whatever the mesh: 10 steps of 4
+    if (tp == 1) continue;
+    const TensorParallelForm form{.tp = tp, .samples = 4 / (ranks / tp), .shares_tokens = tokens};
+    const double planned = tensor_parallel_wire_bytes(kMicro, form);
+    for (const json& step : of_kind(stream_of(run, 1), "step")) {
+      if (step["step"] == 0) continue;  // what follows the averaging is counted with the next step
+      CHECK(std::fabs(step["tp_wire_bytes"].get<double>() - planned) <= 0.05 * planned);
+      CHECK(step["tp_calls"].get<std::int64_t>() == tensor_parallel_calls(kMicro, form));
+    }
+    CHECK_THAT(result.out, says("mesh") && says("of 2 ranks each"));
+  }
+}
+
+TEST_CASE("four ranks share a model of four heads") {
+  const TempFolder folder;
+  const Sets four = {"train.steps=4", "model.heads=4"};
+  REQUIRE(run_mesh(1, 1, folder / "one", four).code == 0);
+  REQUIRE(run_mesh(4, 4, folder / "four", four).code == 0);
+  CHECK(apart(joint_losses(folder / "four"), joint_losses(folder / "one")) <= kLoss);
+  CHECK(summary_of(folder / "four")["replicas"] == 1);
+}
+
+TEST_CASE("a run goes on to the bit on its mesh, and on any other with the same losses") {
+  const TempFolder folder;
+  const Sets eight = {"train.steps=8", "train.checkpoint_every=4"};
+  const fs::path whole = folder / "whole";
+  REQUIRE(run_mesh(2, 2, whole, eight).code == 0);
+  const std::map<int, double> uninterrupted = joint_losses(whole);
+  for (const auto& [ranks, tp] : {std::pair{2, 2}, {1, 1}, {2, 1}, {4, 2}}) {
+    INFO(ranks << " ranks, tp " << tp);
+    const fs::path run = folder / (std::to_string(ranks) + "-" + std::to_string(tp));
+    REQUIRE(run_mesh(2, 2, run, eight).code == 0);
+    fs::remove_all(run / "checkpoints/step-000008");
+    const ProcessResult result = resume_ranks(ranks, run, {"mesh.tp=" + std::to_string(tp)}, kLesson);
+    INFO(result.out << result.err);
+    REQUIRE(result.code == 0);
+    const std::map<int, double> again = joint_losses(run);
+    REQUIRE(again.size() == 8);
+    for (const auto& [step, loss] : again) CHECK(std::fabs(loss - uninterrupted.at(step)) <= kLoss);
+    if (tp == 2 && ranks == 2) CHECK(again == uninterrupted);
+    if (tp == 2 && ranks == 2)
+      CHECK(read_text_file(run / "weights.safetensors", 1 << 24) ==
+            read_text_file(whole / "weights.safetensors", 1 << 24));
+  }
+}
+
+TEST_CASE(
+    "the memory of a rank is worked out within 15 %, and a cap below it refuses before anything starts") {
+  const TempFolder folder;
+  const Sets large = {"train.steps=3", "data.limit_valid=16", "model.patch=2", "train.global_batch=8"};
+  double wanted = 0;
+  for (const auto& [ranks, tp, tokens] :
+       {std::tuple{1, 1, false}, {2, 2, false}, {4, 2, false}, {2, 2, true}}) {
+    const std::string name = std::to_string(ranks) + (tokens ? "-tokens" : "");
+    const fs::path run = folder / name;
+    REQUIRE(run_mesh(ranks, tp, run, with(large, {tokens ? "mesh.sequence_parallel=true" : "run.fault=none"}))
+                .code == 0);
+    for (int rank = 0; rank < ranks; ++rank) {
+      const double predicted = summary_of(run, rank)["predicted_bytes"];
+      const double measured = summary_of(run, rank)["peak_bytes"];
+      WARN(name << ", rank " << rank << ": " << predicted * 1e-6 << " MB predicted, " << measured * 1e-6
+                << " MB measured");
+      CHECK(std::fabs(predicted - measured) <= 0.15 * measured);
+    }
+    if (ranks == 1) wanted = summary_of(run)["predicted_bytes"];
+  }
+  const std::string cap =
+      "run.memory_cap=" + std::to_string(static_cast<std::int64_t>(0.8 * wanted / 1e6)) + "MB";
+  const fs::path refused = folder / "refused";
+  const ProcessResult result = run_mesh(1, 1, refused, with(large, {cap}));
+  CHECK(result.code == 2);
+  CHECK_FALSE(fs::exists(refused));
+  CHECK_THAT(result.err,
+             says("run.memory_cap") && says("activations") && says("these fit") && says("--ranks"));
+  std::smatch mesh;
+  REQUIRE(std::regex_search(result.err, mesh, std::regex("--ranks (\\d+) --set\\s+mesh\\.tp=(\\d+)")));
+  const int ranks = std::stoi(mesh[1]), tp = std::stoi(mesh[2]);
+  REQUIRE(ranks <= 4);
+  CHECK(run_mesh(ranks, tp, folder / "fits", with(large, {cap})).code == 0);
+}
+
+TEST_CASE("40 GiB hold the preset mp with 16 samples a model on four ranks, and not on one") {
+  const auto asked = [&](int ranks, int tp) {
+    return run_process({bin_folder(ISOBAR_BIN) + "/isobar-cli", "run", kLesson, "--preset", "mp", "--ranks",
+                        std::to_string(ranks), "--set", "mesh.tp=" + std::to_string(tp), "--set",
+                        "run.memory_cap=40GiB", "--set", "run.device=cpu", "--set", "amp.mode=none"});
+  };
+  const ProcessResult refused = asked(4, 1);
+  CHECK(refused.code == 2);
+  CHECK_THAT(refused.err,
+             says("run.memory_cap = 40GiB") && says("16 samples at a time") && says("mesh.tp=2"));
+  const ProcessResult alone = asked(1, 1);
+  CHECK_THAT(alone.err, says("64 samples at a time") && says("train.accumulate=") && says("--ranks"));
+  const ProcessResult fits = asked(16, 4);  // the data of that grid is what lacks then
+  CHECK_THAT(fits.err, says("there is no data for the grid 360x720") && !says("memory_cap"));
+}
+
+TEST_CASE("meshes that do not fit are refused in words") {
+  const TempFolder folder;
+  struct Bad {
+    int ranks;
+    Sets sets;
+    std::string says_this;
+  };
+  const std::vector<Bad> all = {
+      {3, {"mesh.tp=2"}, "3 ranks cannot form models of 2 ranks each"},
+      {3, {"mesh.tp=3", "train.global_batch=3"}, "2 heads cannot be shared out over mesh.tp = 3"},
+      {4, {"mesh.tp=2", "train.global_batch=5"}, "5 samples cannot be divided over 2 models of 2 ranks"},
+      {2, {"mesh.tp=2", "mesh.order=tp-xp"}, "\"xp\" is no axis of the mesh"},
+      {2, {"mesh.tp=2", "mesh.order=dp"}, "the axis tp has size 2 and is left out"},
+      {2, {"mesh.tp=0"}, "mesh.tp"},
+      {2, {"mesh.grad_dtype=8"}, "mesh.grad_dtype"},
+      {1, {"mesh.sequence_parallel=true"}, "mesh.tp is 1"},
+      {1, {"run.memory_cap=lots"}, "\"lots\" is no amount of memory"},
+      {1, {"run.memory_cap=-1GiB"}, "is no amount of memory"},
+      {1, {"run.fault=no_copy_f"}, "no_copy_f is one of"}};
+  for (const Bad& bad : all) {
+    const fs::path run = folder / "bad";
+    const ProcessResult result = run_ranks(bad.ranks, run, bad.sets, {}, kLesson);
+    INFO(result.out << result.err);
+    CHECK(result.code == 2);
+    std::string flat = std::regex_replace(result.err, std::regex("\\s+"), " ");
+    CHECK_THAT(flat, says(bad.says_this));
+    CHECK_FALSE(fs::exists(run));
+  }
+}
+
+TEST_CASE("a rank of a model that is killed, or stops, ends all of them with its name") {
+  const TempFolder folder;
+  for (const char* const fault : {"kill_rank", "stop_rank"}) {
+    for (const char* const stage : {"forward", "backward", "checkpoint"}) {
+      INFO(fault << " in " << stage);
+      const fs::path run = folder / (std::string(fault) + stage);
+      const ProcessResult result = run_mesh(
+          4, 2, run,
+          {"train.steps=6", "train.checkpoint_every=3", "comm.timeout_s=5", std::string("run.fault=") + fault,
+           std::string("run.fault_stage=") + stage, "run.fault_step=3", "run.fault_rank=3"});
+      INFO(result.out << result.err);
+      CHECK(result.code != 0);
+      CHECK_THAT(result.err.substr(std::min(result.err.size(), result.err.rfind("error: rank"))),
+                 says("rank 3"));
+      CHECK(no_process_left(run));
+    }
+  }
+}
