@@ -181,6 +181,7 @@ bool Ui::input(std::string_view name, std::string& words, std::string_view hint,
     ImGui::PopStyleVar();
   }
   record(name);
+  items_.back().words = words;
   ImGui::PopID();
   return changed;
 }

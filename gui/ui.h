@@ -23,6 +23,7 @@ struct UiItem {
   Box box;
   ImGuiID id = 0;
   ImGuiWindow* window = nullptr;
+  std::string words = {};  ///< of a text field: what stands in it
 };
 
 /// Keys that are letters or signs, as GLFW and ImGui 1.86 number them.

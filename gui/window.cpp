@@ -226,7 +226,7 @@ void take_screenshot(GLFWwindow* window, const std::filesystem::path& file) {
 void write_items(const App& app, const std::filesystem::path& file) {
   nlohmann::ordered_json out;
   for (const UiItem& item : app.ui().items())
-    out[item.name] = {item.box.x0, item.box.y0, item.box.x1, item.box.y1};
+    out[item.name] = {item.box.x0, item.box.y0, item.box.x1, item.box.y1, item.words};
   write_file_whole(file, out.dump());
 }
 

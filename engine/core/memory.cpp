@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <sstream>
 #include <string>
 
 namespace isobar {
@@ -14,15 +15,14 @@ namespace {
 
 std::atomic<std::uint64_t> promised = 0;
 
-/// The number behind `key` in a file of "key number" lines; 0 when it is not there.
+/// The number behind `key` in a file of lines "key number"; 0 when it is not there.
 std::uint64_t number_in(const fs::path& file, const std::string& key) {
   std::ifstream in(file);
-  std::string name;
-  std::uint64_t value = 0;
-  std::string rest;
-  while (in >> name >> value) {
-    if (name == key) return value;
-    std::getline(in, rest);
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream words(line);
+    std::string name;
+    std::uint64_t value = 0;
+    if (words >> name && name == key) return words >> value ? value : 0;
   }
   return 0;
 }
@@ -64,6 +64,14 @@ MemoryState memory_state() {
     out.available_bytes = std::min(out.available_bytes, limit > held ? limit - held : 0);
   }
   return out;
+}
+
+std::uint64_t peak_own_bytes() {
+  const fs::path status = "/proc/self/status";
+  const std::uint64_t peak = number_in(status, "VmHWM:");
+  const std::uint64_t now = number_in(status, "RssAnon:") + number_in(status, "RssShmem:");
+  const std::uint64_t files = number_in(status, "RssFile:");
+  return 1024 * std::max(now, peak > files ? peak - files : 0);
 }
 
 MemoryPromise::~MemoryPromise() { promised -= left_; }

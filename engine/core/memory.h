@@ -14,6 +14,13 @@ struct MemoryState {
 /// Zeros where the system does not say.
 MemoryState memory_state();
 
+/// Most bytes that this process held at once so far, of its own or shared between ranks. Pages of files that
+/// are mapped, of libraries above all, are not among them: processes share those, the system drops them when
+/// it must, and how many count as held depends on what its page cache joins. Those of now are taken off the
+/// peak (VmHWM, proc_pid_status(5)): a peak from before most libraries were there may be told too small, one
+/// beside a file that is unmapped since too large.
+std::uint64_t peak_own_bytes();
+
 /// Memory that was found to be free and is taken later, slot by slot or with the first step: who looks for
 /// memory meanwhile must not count on it. Any thread may call its functions; what was not taken is given up
 /// with the last of it.

@@ -15,6 +15,7 @@
 #include "core/machine.h"
 #include "core/nvidia.h"
 #include "core/text.h"
+#include "device/cpu_allocator.h"
 #include "device/load_cuda.h"
 #include "device/torch_error.h"
 
@@ -77,6 +78,7 @@ void keep_freed_memory() {
 
 int set_up_cpu(int threads, int sharers) {
   keep_freed_memory();
+  use_fitting_cpu_blocks();
   const int count = threads > 0 ? threads : std::max(1, usable_cores() / sharers);
   at::set_num_threads(count);
   at::globalContext().setDeterministicAlgorithms(true, false);

@@ -2,7 +2,6 @@
 
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/DeviceGuard.h>
-#include <sys/resource.h>
 
 #include <cstring>
 
@@ -22,13 +21,8 @@ FreeAndTotal host_memory() {
 
 }  // namespace
 
-std::int64_t peak_resident_bytes() {
-  rusage usage{};
-  return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_maxrss * 1024 : 0;
-}
-
 std::int64_t peak_bytes(c10::Device device) {
-  if (!device.is_cuda()) return peak_resident_bytes();
+  if (!device.is_cuda()) return static_cast<std::int64_t>(peak_own_bytes());
   return c10::getDeviceAllocator(device.type())
       ->getDeviceStats(device.index())
       .allocated_bytes[kAllPools]

@@ -11,11 +11,8 @@
 
 namespace isobar {
 
-/// Most bytes that this process held in memory at once so far.
-std::int64_t peak_resident_bytes();
-
 /// Most bytes at once: on a CUDA device those that tensors of this process held there, since it began or
-/// since `reset_peak_bytes`; on the CPU peak_resident_bytes(), which cannot be reset.
+/// since `reset_peak_bytes`; on the CPU peak_own_bytes(), which cannot be reset.
 std::int64_t peak_bytes(c10::Device device);
 void reset_peak_bytes(c10::Device device);
 

@@ -24,7 +24,7 @@ TrainingBytes count_training_bytes(const VitShape& shape, const TrainingForm& fo
           .gradients = 4 * parameters,
           .moments = (form.fused_adam ? 8 : 12) * parameters,
           .activations = static_cast<std::uint64_t>(kept + (form.fused ? 4 : 7) * field),
-          .working = static_cast<std::uint64_t>(tokens_by_embed * (8 + 3 * v + 8 * v / tp))};
+          .working = static_cast<std::uint64_t>(tokens_by_embed * (8 + 4 * v / tp - last))};
 }
 
 }  // namespace isobar

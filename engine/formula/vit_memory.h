@@ -28,8 +28,10 @@ struct TrainingBytes {
   /// behind the blocks 4 fields of 4 C H W bytes (input, target, the head's output and its gradient), unfused
   /// 7 (the forecast, its difference and its gradient).
   std::uint64_t activations = 0;
-  /// What one block of the backward pass needs beside it, of R E: gradients of the residual stream 8, of the
-  /// block's inputs and outputs 3 v, of its hidden units 8 v / t.
+  /// What the backward pass needs beside it where it needs most, in the MLP of the last block, of R E:
+  /// gradients of the residual stream and of the block's output 8, of the hidden units behind their
+  /// activation 4 v / t (those before it take the place of what was kept), less the last norm's 4 + v, which
+  /// are free.
   std::uint64_t working = 0;
 
   std::uint64_t state() const { return weights + gradients + moments; }

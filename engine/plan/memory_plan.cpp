@@ -20,20 +20,25 @@ constexpr std::int64_t kMostRanks = 4096;  // that a suggestion looks at
 
 /// Measured with a model of nothing (tests/lessons); of a CUDA device what its context and libraries usually
 /// take.
-constexpr std::uint64_t kProgramBytes = 174'000'000;
+constexpr std::uint64_t kProgramBytes = 76'000'000;
 constexpr std::uint64_t kCudaProgramBytes = 1'500'000'000;
 
-/// On a CPU freed blocks leave gaps between those that stay. Measured over eleven sizes (tests/lessons).
-constexpr double kHeapGaps = 0.12;
+/// What kernels of 16 bits of a CPU keep for themselves, measured as well.
+constexpr std::uint64_t kHalfKernelBytes = 22'000'000;
+
+/// One number for each channel and place of a micro-batch.
+std::uint64_t field_bytes(const Config& config) {
+  return static_cast<std::uint64_t>(micro_batch(config) * config.data.channels * config.data.grid[0] *
+                                    config.data.grid[1]) *
+         sizeof(float);
+}
 
 /// Of the loaders, on the device that trains. On a CUDA device the batch in use, two ahead of it and the raw
 /// fields of one that is arriving; on a CPU the slots of the rings of training and validation.
 std::uint64_t batch_bytes(const Config& config, bool on_cuda) {
   const std::int64_t batches = on_cuda ? (config.loader.kind == "gpu" ? 4 : 1)
                                        : (config.loader.kind == "gpu" ? 2 * config.loader.slots : 0);
-  const std::int64_t values =
-      2 * micro_batch(config) * config.data.channels * config.data.grid[0] * config.data.grid[1];
-  return static_cast<std::uint64_t>(batches * values) * sizeof(float);
+  return static_cast<std::uint64_t>(2 * batches) * field_bytes(config);
 }
 
 /// softmax(q k^T) of every head of this rank, sample and block, [N, N].
@@ -115,8 +120,7 @@ MemoryPlan plan_memory(const Config& config, const MemoryFacts& facts) {
   out.activations = bytes.activations;
   out.working = bytes.working;
   if (!facts.on_cuda) {
-    out.working +=
-        static_cast<std::uint64_t>(kHeapGaps * static_cast<double>(bytes.activations + bytes.working));
+    if (facts.value_bytes == 2) out.working += kHalfKernelBytes;
     // Flat buffers are laid out anew through a copy of one, and the heap does not give back what it had
     // before.
     if (config.comm.sync == "buckets") out.working += bytes.gradients;

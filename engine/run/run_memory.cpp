@@ -15,8 +15,9 @@ void Run::check_memory() {
   const Config& config = loaded_.config;
   MemoryFacts facts = memory_facts(config, device_.is_cuda());
   facts.writes_attention = facts.writes_attention || has_fault(Fault::math_attention);
-  constexpr std::uint64_t kPools = 54'000'000;  // that libraries and validation will take (tests/lessons)
-  if (device_.is_cpu()) facts.program_bytes = static_cast<std::uint64_t>(peak_resident_bytes()) + kPools;
+  constexpr std::uint64_t kPools =
+      15'000'000;  // that libraries will take with their first calls (tests/lessons)
+  if (device_.is_cpu()) facts.program_bytes = peak_own_bytes() + kPools;
   check_memory_cap(config, facts);
   memory_plan_ = plan_memory(config, facts);
   const MemoryPlan& plan = memory_plan_;

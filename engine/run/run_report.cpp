@@ -203,7 +203,7 @@ Error Run::explained(const std::exception& error) const {
     std::from_chars(text.data() + at + kAsked.size(), text.data() + text.size(), asked);
   return {fmt::format("out of memory{}; {} were held at most so far, {} are free",
                       asked > 0 ? ": " + human_bytes(asked) + " more were asked for" : "",
-                      human_bytes(static_cast<std::uint64_t>(peak_resident_bytes())),
+                      human_bytes(peak_own_bytes()),
                       human_bytes(static_cast<std::uint64_t>(memory_now(c10::Device(c10::kCPU)).free_bytes))),
           where, "a smaller train.global_batch, or a smaller preset", Exit::failed};
 }

@@ -19,15 +19,17 @@ at::Tensor latitude_weights(std::int64_t height) {
   return (weights * (static_cast<double>(height) / weights.sum())).to(at::kFloat);
 }
 
+// A field each of a batch may be large: no more than one is made beside the arguments.
 at::Tensor weighted_rmse(const at::Tensor& prediction, const at::Tensor& target, const at::Tensor& weights) {
-  return ((prediction - target).square() * weights.view({-1, 1})).mean({2, 3}).sqrt();
+  return (prediction - target).square_().mul_(weights.view({-1, 1})).mean({2, 3}).sqrt();
 }
 
 at::Tensor weighted_acc(const at::Tensor& prediction, const at::Tensor& target, const at::Tensor& weights) {
   const at::Tensor w = weights.view({-1, 1});
-  const at::Tensor together = (w * prediction * target).sum({2, 3});
-  const at::Tensor alone = (w * prediction.square()).sum({2, 3}) * (w * target.square()).sum({2, 3});
-  return together / alone.sqrt();
+  const auto weighted_squares = [&](const at::Tensor& values) { return values.square().mul_(w).sum({2, 3}); };
+  const at::Tensor together = (prediction * w).mul_(target).sum({2, 3});
+  const at::Tensor predicted = weighted_squares(prediction);
+  return together / (predicted * weighted_squares(target)).sqrt();
 }
 
 }  // namespace isobar

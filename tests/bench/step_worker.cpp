@@ -13,9 +13,9 @@
 #include "bench/worker_data.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/memory.h"
 #include "data/loader.h"
 #include "device/device.h"
-#include "device/memory.h"
 #include "device/peak.h"
 #include "device/precision.h"
 #include "model/fused_vit.h"
@@ -167,7 +167,7 @@ int serve_trainer(int argc, char** argv) {
          {"run", bound(&Trainer::run)},
          {"floor", bound(&Trainer::floor)},
          {"peak", [](const auto&) {
-            return Json{{"bytes", peak_resident_bytes()}};
+            return Json{{"bytes", peak_own_bytes()}};
           }}});
   return 0;
 }

@@ -1,13 +1,18 @@
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
+#include <filesystem>
 #include <vector>
 
+#include "core/files.h"
 #include "core/large_memory.h"
+#include "core/memory.h"
 #include "support/errors.h"
+#include "support/temp_folder.h"
 
 using namespace isobar;
 
@@ -48,4 +53,24 @@ TEST_CASE("large memory goes back when its last copy is gone") {
 TEST_CASE("more memory than there are addresses is an error with the number") {
   for (const std::size_t bytes : {std::size_t{1} << 62, ~std::size_t{0}})
     CHECK_THAT(error_of([&] { allocate_large(bytes); }, Exit::failed), says("B of memory left"));
+}
+
+TEST_CASE("what a process held counts its own bytes, not files that it maps") {
+  constexpr std::size_t kBytes = 64'000'000;
+  const TempFolder folder;
+  write_file_whole(folder / "file", "x");
+  std::filesystem::resize_file(folder / "file", kBytes);
+  const std::uint64_t before = peak_own_bytes();
+  REQUIRE(before > 1'000'000);
+
+  const int file = open((folder / "file").c_str(), O_RDONLY | O_CLOEXEC);
+  void* const mapped = mmap(nullptr, kBytes, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file, 0);
+  close(file);
+  REQUIRE(mapped != MAP_FAILED);
+  REQUIRE(pages_there(static_cast<std::byte*>(mapped), kBytes) > 0);
+  CHECK(peak_own_bytes() < before + kBytes / 4);
+
+  { const std::shared_ptr<std::byte> memory = allocate_large(kBytes); }
+  CHECK(peak_own_bytes() > before + kBytes / 2);  // it is given back, and was held all the same
+  munmap(mapped, kBytes);
 }

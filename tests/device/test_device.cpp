@@ -74,6 +74,35 @@ TEST_CASE("new tensors are not filled before they are written") {
   CHECK_FALSE(at::globalContext().deterministicFillUninitializedMemory());
 }
 
+TEST_CASE("tensors on the CPU begin a cache line, and too large a one says how much was asked for") {
+  set_up_cpu(1);
+  for (const std::int64_t values : {1, 7, 1000, 800'000}) {
+    const at::Tensor tensor = at::empty({values}, at::kFloat);
+    CHECK(reinterpret_cast<std::uintptr_t>(tensor.const_data_ptr()) % 64 == 0);
+    at::Tensor grown = tensor.clone();
+    grown.resize_({values + 9}).fill_(1);
+    CHECK(grown.sum().item<float>() == static_cast<float>(values + 9));
+  }
+  CHECK(at::empty({0}).const_data_ptr() == nullptr);
+  CHECK_THROWS_WITH(at::empty({std::int64_t{1} << 50}), Catch::Contains("tried to allocate"));
+}
+
+TEST_CASE("blocks that tensors gave back are taken again by tensors of their size") {
+  set_up_cpu(1);
+  std::vector<at::Tensor> stay;  // what keeps the heap from growing together again
+  const auto fill = [&] {
+    std::vector<at::Tensor> gone;
+    for (int i = 0; i < 16; ++i) {
+      gone.push_back(at::ones({1'000'000}));
+      stay.push_back(at::ones({100}));
+    }
+  };
+  fill();
+  const std::int64_t before = peak_bytes(c10::Device(c10::kCPU));
+  for (int i = 0; i < 20; ++i) fill();
+  CHECK(peak_bytes(c10::Device(c10::kCPU)) < before + 8'000'000);  // two of 336 blocks of 4 MB
+}
+
 TEST_CASE("memory of the host: a peak that grows, what is free, and buffers") {
   const c10::Device cpu(c10::kCPU);
   const std::int64_t before = peak_bytes(cpu);

@@ -18,14 +18,14 @@ from pathlib import Path
 SERIES_1 = (0x56, 0xB4, 0xE9)  # training loss on a dark ground
 
 
-def wait(what, condition, seconds=120):
+def wait(what, condition, seconds=120, state=lambda: "nothing known"):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         value = condition()
         if value:
             return value
         time.sleep(0.05)
-    raise SystemExit(f"waited in vain for {what}")
+    raise SystemExit(f"waited in vain for {what}: {state()}")
 
 
 def read_png(path):
@@ -92,12 +92,19 @@ class Window:
         time.sleep(0.2)
 
     def type(self, name, words):
-        self.click(name)
-        time.sleep(0.5)  # without a graphics card a frame takes its time
-        self.xdotool("key", "ctrl+a")
-        time.sleep(0.3)
-        self.xdotool("type", "--delay", "40", words)
-        time.sleep(0.5)
+        """Until the field shows the words: a display in memory on a busy machine loses keys or repeats them."""
+        for _ in range(4):
+            self.click(name)
+            time.sleep(0.5)  # without a graphics card a frame takes its time
+            self.xdotool("key", "ctrl+a")
+            time.sleep(0.3)
+            self.xdotool("type", "--delay", "40", words)
+            end = time.monotonic() + 5
+            while time.monotonic() < end:
+                if self.items().get(name, [""])[-1] == words:
+                    return
+                time.sleep(0.1)
+        raise SystemExit(f"{name!r} shows {self.items().get(name, [''])[-1]!r} and not {words!r}")
 
     def picture(self):
         shot = Path(str(self.items_file) + ".png")
@@ -119,6 +126,21 @@ def runs_in(folder):
 def ended(run):
     lines = events(run)
     return lines and lines[-1]["kind"] == "end" and lines
+
+
+def state_of(run):
+    """What a person would look at first when a run does not end."""
+    ours = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_text().replace("\0", " ")
+            if "isobar" in words or "01_baseline" in words:
+                waits = (process / "wchan").read_text()
+                ours.append(f"{process.name} {(process / 'stat').read_text().split()[2]} {waits} {words[:200]}")
+        except OSError:
+            pass  # it ended meanwhile
+    last = [json.dumps(line)[:300] for line in events(run)[-3:]]
+    return "\n".join(["", *(str(path) for path in sorted(run.iterdir())), *last, *ours])
 
 
 def start_run(window, steps):
@@ -145,7 +167,7 @@ def main():
         window.click("cpu_micro")
         start_run(window, 60)
         first = wait("a run folder", lambda: runs_in(folder), 240)[0].parent
-        lines = wait("its end", lambda: ended(first), 240)
+        lines = wait("its end", lambda: ended(first), 240, lambda: state_of(first))
         assert lines[-1]["status"] == "done", lines[-1]
         assert sum(line["kind"] == "step" for line in lines) == 60
         wait("the window to show the end", lambda: "Run" in window.items(), 30)
@@ -163,7 +185,8 @@ def main():
         window.process.send_signal(signal.SIGKILL)
         window.process.wait()
         assert events(second)[-1]["kind"] != "end", "the run was too short for this test"
-        assert wait("the end without a window", lambda: ended(second))[-1]["status"] == "done"
+        last = wait("the end without a window", lambda: ended(second), 240, lambda: state_of(second))[-1]
+        assert last["status"] == "done", last
         alone = subprocess.run([str(project / "isobar"), "run", "01_baseline", "--preset", "cpu_micro", "--set",
                                 "train.steps=200", "--run-dir", "alone"], cwd=folder, capture_output=True, text=True)
         assert alone.returncode == 0, alone.stderr

@@ -46,9 +46,8 @@ def write_safetensors(path, tensors):
 
 
 def peak_bytes():
-    """Most memory that this process has held, import included (VmHWM)."""
+    """Most memory that this process has held, import included, counted as core/memory.h's peak_own_bytes does."""
     with open("/proc/self/status") as file:
-        for line in file:
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    return 0
+        lines = dict(line.split(":", 1) for line in file)
+    peak, own, shared, files = (int(lines[name].split()[0]) for name in ("VmHWM", "RssAnon", "RssShmem", "RssFile"))
+    return 1024 * max(own + shared, peak - files)
