@@ -49,8 +49,10 @@ class RankStreamBuilder {
   void take(const Event& event) {
     view_.take(event);
     const std::string_view kind = event.kind();
+    out_.peak_bytes = std::max(out_.peak_bytes, figure(event, "peak_bytes"));
     if (kind == "run") {
       out_.steps.clear();  // the newest attempt counts
+      out_.peak_bytes = -1;
       from_step_ = event.integer("from_step");
     } else if (kind == "step") {
       const RankStep step = step_of(event);

@@ -33,6 +33,7 @@ struct RankStream {
   RunView view;
   std::vector<RankStep> steps;   ///< of the newest attempt, each later than the one before
   std::int64_t steady_from = 0;  ///< first step behind the warm-up
+  double peak_bytes = -1;        ///< the largest that it tells; -1 = none
   std::optional<LinkProbe> probe;
 };
 

@@ -324,6 +324,7 @@ RanksView read_ranks(const fs::path& folder, std::uint64_t most_bytes) {
       figures.reason = stream.view.reason;
       figures.host = stream.view.host;
       figures.steps = stream.view.summary.steps;
+      figures.peak_bytes = stream.peak_bytes;
       if (!view.probe && stream.probe) view.probe = stream.probe;
     }
     const std::optional<RankStatus> status = read_rank_status(folder, rank);

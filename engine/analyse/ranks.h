@@ -33,6 +33,7 @@ struct RankFigures {
   double wire_bytes = -1;     ///< that it sent, a step
   double tp_calls = -1;       ///< of these the ones of layers that ranks share
   double tp_wire_bytes = -1;
+  double peak_bytes = -1;    ///< most memory that it said it held
   double waits_us = -1;      ///< a step, for the rank that came last
   std::int64_t last_in = 0;  ///< compared steps in which the others waited for it
   std::vector<std::pair<std::string, double>> stages_us;  ///< in the order of a step

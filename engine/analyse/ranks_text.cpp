@@ -20,11 +20,13 @@ std::string milliseconds(double time_us) { return time_us < 0 ? "-" : fmt::forma
 std::string row_of(const RankFigures& rank, const RanksView& view) {
   const bool stands_out = view.straggler && view.straggler->rank == rank.rank;
   const std::string state = !rank.has_stream ? "no stream" : state_name(rank.state);
-  return fmt::format("  {:>4}  {:<16} {:<9} {:>9} {:>9} {:>9} {:>9} {:>9}{}", rank.rank,
+  return fmt::format("  {:>4}  {:<16} {:<9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}{}", rank.rank,
                      printable(rank.host, 16), state,
                      rank.samples_per_s > 0 ? fmt::format("{:.1f}", rank.samples_per_s) : "-",
                      milliseconds(rank.step_us), milliseconds(rank.comm_us), milliseconds(rank.waits_us),
-                     view.steps > 0 ? fmt::format("{}", rank.last_in) : "-", stands_out ? "  <" : "");
+                     view.steps > 0 ? fmt::format("{}", rank.last_in) : "-",
+                     rank.peak_bytes < 0 ? "-" : human_bytes(static_cast<std::uint64_t>(rank.peak_bytes)),
+                     stands_out ? "  <" : "");
 }
 
 Json number_or_null(double value) { return value < 0 ? Json() : Json(value); }
@@ -45,6 +47,7 @@ Json to_json(const RankFigures& rank) {
           {"comm_total_us", number_or_null(rank.comm_total_us)},
           {"comm_calls", number_or_null(rank.comm_calls)},
           {"wire_bytes", number_or_null(rank.wire_bytes)},
+          {"peak_bytes", number_or_null(rank.peak_bytes)},
           {"waits_us", number_or_null(rank.waits_us)},
           {"last_in", rank.last_in},
           {"stages", stages}};
@@ -142,8 +145,8 @@ std::vector<std::string> rank_lines(const RanksView& view) {
   const int hosts = view.hosts();
   out.push_back(fmt::format("  ranks        {} on {}{}", view.world,
                             hosts > 1 ? fmt::format("{} machines", hosts) : "one machine", over));
-  out.push_back(fmt::format("  {:>4}  {:<16} {:<9} {:>9} {:>9} {:>9} {:>9} {:>9}", "rank", "host", "state",
-                            "samples/s", "step ms", "comm ms", "waits ms", "last in"));
+  out.push_back(fmt::format("  {:>4}  {:<16} {:<9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}", "rank", "host",
+                            "state", "samples/s", "step ms", "comm ms", "waits ms", "last in", "memory"));
   const std::vector<const RankFigures*> shown = shown_ranks(view, kMostRows);
   for (const RankFigures* const rank : shown) out.push_back(row_of(*rank, view));
   const auto others = view.world - static_cast<std::int64_t>(shown.size());

@@ -19,6 +19,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/machine.h"
 #include "core/memory.h"
 #include "core/text.h"
 #include "launch/rank_output.h"
@@ -127,6 +128,16 @@ class Group {
   int sweep_ = 0;
 };
 
+std::vector<std::string> environment_of(int rank, int ranks, const std::filesystem::path& folder) {
+  std::vector<std::string> out = {"RANK=" + std::to_string(rank), "LOCAL_RANK=" + std::to_string(rank),
+                                  "WORLD_SIZE=" + std::to_string(ranks),
+                                  "ISOBAR_MEETING=" + (folder / "meeting").string()};
+  // Ranks that share processors: who waits lets others work. Threads that have a processor each wait for one
+  // another by spinning, which made steps of cpu_tiny 1.8 times as fast.
+  if (usable_cores() < 2 * ranks) out.emplace_back("OMP_WAIT_POLICY=passive");
+  return out;
+}
+
 void Group::start(const std::vector<std::string>& words, const sigset_t& mask) {
   const auto ranks = static_cast<int>(out_.ranks.size());
   live_line_ = !options_.quiet && isatty(STDOUT_FILENO) == 1;
@@ -135,16 +146,11 @@ void Group::start(const std::vector<std::string>& words, const sigset_t& mask) {
     Child child{.output = RankOutput(rank, options_.quiet ? nullptr : &to_output_),
                 .errors = RankOutput(rank, options_.quiet ? nullptr : &to_errors_)};
     const bool as_it_is = live_line_ && rank == 0;
-    child.pid =
-        spawn(words, {.mask = &mask,
-                      .environment = {"RANK=" + std::to_string(rank), "LOCAL_RANK=" + std::to_string(rank),
-                                      "WORLD_SIZE=" + std::to_string(ranks),
-                                      "ISOBAR_MEETING=" + (folder_.path() / "meeting").string(),
-                                      // Ranks share processors: who waits lets others work.
-                                      "OMP_WAIT_POLICY=passive"},
-                      .input = nothing.number(),
-                      .output = as_it_is ? -1 : child.output.end_of_rank(),
-                      .errors = child.errors.end_of_rank()});
+    child.pid = spawn(words, {.mask = &mask,
+                              .environment = environment_of(rank, ranks, folder_.path()),
+                              .input = nothing.number(),
+                              .output = as_it_is ? -1 : child.output.end_of_rank(),
+                              .errors = child.errors.end_of_rank()});
     child.output.rank_has_it();
     child.errors.rank_has_it();
     children_.push_back(std::move(child));

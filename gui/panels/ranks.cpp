@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "colour.h"
+#include "core/text.h"
 
 namespace isobar {
 namespace {
@@ -13,9 +14,9 @@ constexpr std::size_t kMostRows = 8;
 
 /// Columns of a row, from the left edge of the panel in pixels of scale 1; the bar takes what is left.
 struct Columns {
-  float rate, step, comm, waits, last, bar;
+  float rate, step, comm, waits, last, memory, bar;
 };
-constexpr Columns kColumns = {236, 306, 376, 450, 512, 536};
+constexpr Columns kColumns = {236, 306, 376, 450, 512, 586, 610};
 
 std::string milliseconds(double time_us) { return time_us < 0 ? "-" : fmt::format("{:.1f}", time_us * 1e-3); }
 
@@ -30,6 +31,7 @@ void draw_header(Ui& ui, ImGuiCanvas& canvas, const Box& box) {
   put(kColumns.comm, "comm ms", 1);
   put(kColumns.waits, "waits ms", 1);
   put(kColumns.last, "last in", 1);
+  put(kColumns.memory, "memory", 1);
   const float left = box.x0 + ui.px(kColumns.bar);
   canvas.text(left, box.y0, canvas.fitted("own work, then exposed comm", Face::small, box.x1 - left),
               Face::small, dim);
@@ -67,6 +69,7 @@ void draw_row(Ui& ui, ImGuiCanvas& canvas, const RanksView& view, const RankFigu
   put(kColumns.comm, milliseconds(rank.comm_us));
   put(kColumns.waits, milliseconds(rank.waits_us));
   put(kColumns.last, view.steps > 0 ? fmt::format("{}", rank.last_in) : "-");
+  put(kColumns.memory, rank.peak_bytes < 0 ? "-" : human_bytes(static_cast<std::uint64_t>(rank.peak_bytes)));
   draw_bar(ui, canvas, view, rank, box);
 }
 

@@ -74,6 +74,19 @@ TEST_CASE("a summary line says the samples of all ranks, or its own when it does
   CHECK(summary_of(false).samples_per_s == Approx(320));
 }
 
+TEST_CASE("the memory of each rank is the largest that it told, and unknown where it told none") {
+  MadeRanks made{.world = 3};
+  made.more = [](int rank, int step, JsonLine& line) {
+    if (rank < 2 && step % 10 == 0) line.add("peak_bytes", 200'000'000 + rank * 10'000'000 - step * 1000);
+  };
+  const RanksView view = read(made);
+  CHECK(view.ranks[0].peak_bytes == 200'000'000);
+  CHECK(view.ranks[1].peak_bytes == 210'000'000);
+  CHECK(view.ranks[2].peak_bytes == -1);
+  CHECK_THAT(joined(rank_lines(view)), says("memory") && says("200 MB") && says("210 MB"));
+  CHECK_THAT(ranks_json(view), says(R"("peak_bytes":210000000.0)") && says(R"("peak_bytes":null)"));
+}
+
 TEST_CASE("MFU of several ranks is that of one of them") {
   RunSummary summary;
   summary.world = 4;

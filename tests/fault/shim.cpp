@@ -7,7 +7,8 @@
 //   SHIM_DELAY_MS=M     every call takes M milliseconds longer, as on a file system that is slow or stalls
 //   SHIM_ONLY=NAME      counts these calls alone
 //   SHIM_CLOCK_BACK=S   from the third reading on, the wall clock is S seconds behind
-//   SHIM_ALLOC_FAIL=B   aligned allocations of exactly B bytes fail
+//   SHIM_ALLOC_FAIL=B   memory for a tensor of exactly B bytes fails: aligned, or of malloc with a cache line
+//                       more (device/cpu_allocator.h)
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -147,6 +148,18 @@ int clock_gettime(clockid_t clock, struct timespec* out) noexcept {
   const long back_s = setting("SHIM_CLOCK_BACK");
   if (clock == CLOCK_REALTIME && back_s > 0 && ++readings > 3) out->tv_sec -= back_s;
   return code;
+}
+
+void* __libc_malloc(size_t bytes);  // what malloc is in the C library; looking it up by dlsym would need it
+
+void* malloc(size_t bytes) noexcept {
+  constexpr size_t kLine = 64;
+  constexpr size_t kLarge = 100'000;  // others are not looked at: this is called before all else
+  if (bytes > kLarge && bytes - kLine == static_cast<size_t>(setting("SHIM_ALLOC_FAIL"))) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  return __libc_malloc(bytes);
 }
 
 int posix_memalign(void** out, size_t alignment, size_t bytes) noexcept {

@@ -37,8 +37,9 @@ for key in fmt_DIR CLI11_DIR nlohmann_json_DIR simdjson_DIR kissfft_DIR ISOBAR_t
 done
 # And the compiler reads them.
 ninja -C "$work/build" engine/config/CMakeFiles/isobar_config.dir/toml_text.cpp.o >"$work/log" 2>&1 || { tail -n 20 "$work/log"; exit 1; }
+ninja -C "$work/build" -t deps engine/config/CMakeFiles/isobar_config.dir/toml_text.cpp.o >"$work/deps"
 for header in toml++/toml.h fmt/format.h; do
-  if ninja -C "$work/build" -t deps engine/config/CMakeFiles/isobar_config.dir/toml_text.cpp.o | grep -q "modules/include/$header"; then
+  if grep -q "modules/include/$header" "$work/deps"; then
     echo "ok    $header is read from there"
   else
     echo "FAIL  $header is not read from there"
@@ -49,7 +50,7 @@ done
 if CMAKE_PREFIX_PATH=$prefix cmake --preset default -B "$work/none" -DLIBTORCH_PREFIX="$work/nothing" -DISOBAR_TESTS=OFF -DISOBAR_GUI=OFF >"$work/log" 2>&1; then
   echo "FAIL  a libtorch that is not there was found"
   bad=1
-elif tr -s ' \n' ' ' <"$work/log" | grep -q "set LIBTORCH_PREFIX to the folder"; then
+elif grep -q "set LIBTORCH_PREFIX to the folder" <<<"$(tr -s ' \n' ' ' <"$work/log")"; then
   echo "ok    what is missing is named"
 else
   cat "$work/log"
