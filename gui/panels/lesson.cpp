@@ -6,6 +6,7 @@
 
 #include "colour.h"
 #include "text/cpp_colours.h"
+#include "text/line_break.h"
 
 namespace isobar {
 namespace {
@@ -41,7 +42,7 @@ void draw_line(Canvas& canvas, const Theme& theme, float x, float y, std::string
   }
 }
 
-/// Words one after the other with their own faces, broken at blanks.
+/// Words one after the other with their own faces, broken at blanks, and within a word that no line holds.
 class Paragraph {
  public:
   Paragraph(Ui& ui, float indent) : ui_(ui), canvas_(ui.canvas()) {
@@ -60,8 +61,9 @@ class Paragraph {
         ++begin;
         continue;
       }
-      std::size_t end = span.text.find_first_of(" \n", begin + 1);
-      end = std::min(end, span.text.size());
+      const std::size_t end = end_of_word(span.text, begin, right_ - begin_.x, [&](std::string_view stretch) {
+        return canvas_.text_width(stretch, face);
+      });
       const std::string_view word = std::string_view(span.text).substr(begin, end - begin);
       const float width = canvas_.text_width(word, face);
       if (x_ + width > right_ && x_ > begin_.x) new_line();

@@ -18,6 +18,8 @@ struct Columns {
 };
 constexpr Columns kColumns = {236, 306, 376, 450, 512, 586, 610};
 
+constexpr float kLeastBar = 60;
+
 std::string milliseconds(double time_us) { return time_us < 0 ? "-" : fmt::format("{:.1f}", time_us * 1e-3); }
 
 void draw_header(Ui& ui, ImGuiCanvas& canvas, const Box& box) {
@@ -33,6 +35,7 @@ void draw_header(Ui& ui, ImGuiCanvas& canvas, const Box& box) {
   put(kColumns.last, "last in", 1);
   put(kColumns.memory, "memory", 1);
   const float left = box.x0 + ui.px(kColumns.bar);
+  if (box.x1 - left < ui.px(kLeastBar)) return;
   canvas.text(left, box.y0, canvas.fitted("own work, then exposed comm", Face::small, box.x1 - left),
               Face::small, dim);
 }
@@ -42,7 +45,7 @@ void draw_bar(Ui& ui, ImGuiCanvas& canvas, const RanksView& view, const RankFigu
   const float width = box.x1 - ui.px(12) - left;
   double most_us = 1;
   for (const RankFigures& one : view.ranks) most_us = std::max(most_us, one.step_us);
-  if (width < ui.px(60) || rank.step_us <= 0) return;
+  if (width < ui.px(kLeastBar) || rank.step_us <= 0) return;
   const double comm_us = std::clamp(rank.comm_us, 0.0, rank.step_us);
   const auto at = [&](double time_us) { return left + width * static_cast<float>(time_us / most_us); };
   const float top = box.y0 + ui.px(7);

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "core/files.h"
+#include "text/line_break.h"
 #include "text/markdown.h"
 #include "text/markdown_text.h"
 #include "text/utf8.h"
@@ -235,4 +236,26 @@ TEST_CASE("random texts of the marks of Markdown are read to the end") {
       REQUIRE((block.kind != Kind::item || block.level > 0));
     }
   }
+}
+
+TEST_CASE("a word that no line holds is cut behind a sign, or where the line is full") {
+  const auto width = [](std::string_view stretch) { return static_cast<float>(stretch.size()); };
+  const auto lines = [&](std::string_view text, float room) {
+    std::vector<std::string> out;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = end_of_word(text, at, room, width);
+      REQUIRE(end > at);
+      out.emplace_back(text.substr(at, end - at));
+      at = end;
+    }
+    return out;
+  };
+  using Lines = std::vector<std::string>;
+  CHECK(lines("two words", 5) == Lines{"two", " words"});
+  CHECK(lines("make_gradient_sync(parameters", 20) == Lines{"make_gradient_sync(", "parameters"});
+  CHECK(lines("a abcdefghij", 4) == Lines{"a", " abcd", "efgh", "ij"});
+  CHECK(lines("abc", 0) == Lines{"a", "b", "c"});
+  CHECK(lines("\xc3\xa4\xc3\xb6", 1) == Lines{"\xc3\xa4", "\xc3\xb6"});
+  CHECK(lines("\xff\xfe", 1) == Lines{"\xff", "\xfe"});
+  CHECK(lines(std::string(100'000, 'x'), 500).size() == 200);
 }

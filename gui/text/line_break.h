@@ -1,0 +1,16 @@
+#pragma once
+// Where lines of text may be broken.
+#include <cstddef>
+#include <functional>
+#include <string_view>
+
+namespace isobar {
+
+/// Behind the word of `text` that begins at `begin` (a blank before it is part of it): at the next blank or
+/// line end. A word that is wider than `room` ends earlier, behind the last bracket, comma or sign that fits,
+/// else where the room is full, but behind one character at least. `width` is that of a stretch of text, in
+/// the unit of `room`.
+std::size_t end_of_word(std::string_view text, std::size_t begin, float room,
+                        const std::function<float(std::string_view)>& width);
+
+}  // namespace isobar
