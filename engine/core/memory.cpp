@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <sstream>
 #include <string>
 
@@ -15,16 +16,17 @@ namespace {
 
 std::atomic<std::uint64_t> promised = 0;
 
-/// The number behind `key` in a file of lines "key number"; 0 when it is not there.
-std::uint64_t number_in(const fs::path& file, const std::string& key) {
+/// Of a file of lines "key number": the numbers by their keys; none when it is not there.
+std::map<std::string, std::uint64_t> numbers_in(const fs::path& file) {
+  std::map<std::string, std::uint64_t> out;
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {
     std::istringstream words(line);
     std::string name;
     std::uint64_t value = 0;
-    if (words >> name && name == key) return words >> value ? value : 0;
+    if (words >> name >> value) out[name] = value;
   }
-  return 0;
+  return out;
 }
 
 /// The one number in a file; `otherwise` for "max" or no file.
@@ -47,18 +49,18 @@ fs::path control_group() {
 
 MemoryState memory_state() {
   constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
-  MemoryState out{number_in("/proc/meminfo", "MemTotal:") * 1024,
-                  number_in("/proc/meminfo", "MemAvailable:") * 1024, 0};
+  auto machine = numbers_in("/proc/meminfo");
+  MemoryState out{machine["MemTotal:"] * 1024, machine["MemAvailable:"] * 1024, 0};
   const fs::path mine = control_group();
   if (mine.empty()) return out;
-  out.oom_kills = number_in(mine / "memory.events", "oom_kill");
+  out.oom_kills = numbers_in(mine / "memory.events")["oom_kill"];
   // A group above may be the one that is limited, in a container the topmost.
   for (fs::path group = mine; group.string().size() >= std::string("/sys/fs/cgroup").size();
        group = group.parent_path()) {
     const std::uint64_t limit = number_of(group / "memory.max", kNone);
     if (limit == kNone) continue;
     const std::uint64_t used = number_of(group / "memory.current", 0);
-    const std::uint64_t cache = number_in(group / "memory.stat", "inactive_file");
+    const std::uint64_t cache = numbers_in(group / "memory.stat")["inactive_file"];
     const std::uint64_t held = used > cache ? used - cache : 0;
     out.total_bytes = std::min(out.total_bytes, limit);
     out.available_bytes = std::min(out.available_bytes, limit > held ? limit - held : 0);
@@ -67,11 +69,10 @@ MemoryState memory_state() {
 }
 
 std::uint64_t peak_own_bytes() {
-  const fs::path status = "/proc/self/status";
-  const std::uint64_t peak = number_in(status, "VmHWM:");
-  const std::uint64_t now = number_in(status, "RssAnon:") + number_in(status, "RssShmem:");
-  const std::uint64_t files = number_in(status, "RssFile:");
-  return 1024 * std::max(now, peak > files ? peak - files : 0);
+  auto held = numbers_in("/proc/self/status");
+  const std::uint64_t files = held["RssFile:"];
+  const std::uint64_t peak = std::max(held["VmHWM:"], files);
+  return 1024 * std::max(held["RssAnon:"] + held["RssShmem:"], peak - files);
 }
 
 MemoryPromise::~MemoryPromise() { promised -= left_; }

@@ -26,19 +26,14 @@ constexpr std::uint64_t kCudaProgramBytes = 1'500'000'000;
 /// What kernels of 16 bits of a CPU keep for themselves, measured as well.
 constexpr std::uint64_t kHalfKernelBytes = 22'000'000;
 
-/// One number for each channel and place of a micro-batch.
-std::uint64_t field_bytes(const Config& config) {
-  return static_cast<std::uint64_t>(micro_batch(config) * config.data.channels * config.data.grid[0] *
-                                    config.data.grid[1]) *
-         sizeof(float);
-}
-
 /// Of the loaders, on the device that trains. On a CUDA device the batch in use, two ahead of it and the raw
 /// fields of one that is arriving; on a CPU the slots of the rings of training and validation.
 std::uint64_t batch_bytes(const Config& config, bool on_cuda) {
   const std::int64_t batches = on_cuda ? (config.loader.kind == "gpu" ? 4 : 1)
                                        : (config.loader.kind == "gpu" ? 2 * config.loader.slots : 0);
-  return static_cast<std::uint64_t>(2 * batches) * field_bytes(config);
+  const std::int64_t values =
+      2 * micro_batch(config) * config.data.channels * config.data.grid[0] * config.data.grid[1];
+  return static_cast<std::uint64_t>(batches * values) * sizeof(float);
 }
 
 /// softmax(q k^T) of every head of this rank, sample and block, [N, N].
