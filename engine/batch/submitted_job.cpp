@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <system_error>
+#include <utility>
 
 #include "config/toml_limits.h"
 #include "config/toml_text.h"
@@ -55,23 +57,31 @@ SubmittedJob job_of_run(const fs::path& run) {
   return out;
 }
 
-fs::path find_job_folder(const std::string& name, const fs::path& runs) {
+std::vector<fs::path> list_job_folders(const fs::path& runs) {
+  std::vector<std::pair<fs::file_time_type, fs::path>> found;
   std::error_code code;
-  if (name != "last") {
-    for (const fs::path& folder : {fs::path(name), runs / name}) {
-      if (fs::exists(folder / kJobFile, code)) return fs::absolute(folder).lexically_normal();
-    }
-    return {};
-  }
-  fs::path newest;
-  fs::file_time_type submitted = fs::file_time_type::min();
   for (const fs::directory_entry& entry : fs::directory_iterator(runs, code)) {
-    const fs::file_time_type time = fs::last_write_time(entry.path() / kJobFile, code);
-    if (code || time <= submitted) continue;
-    submitted = time;
-    newest = fs::absolute(entry.path()).lexically_normal();
+    std::error_code missing;
+    const fs::file_time_type time = fs::last_write_time(entry.path() / kJobFile, missing);
+    if (!missing) found.emplace_back(time, entry.path());
   }
-  return newest;
+  std::sort(found.begin(), found.end());
+  std::vector<fs::path> out;
+  for (const auto& [time, path] : found) out.push_back(path);
+  return out;
+}
+
+fs::path find_job_folder(const std::string& name, const fs::path& runs) {
+  const auto whole = [](const fs::path& folder) { return fs::absolute(folder).lexically_normal(); };
+  if (name == "last") {
+    const std::vector<fs::path> all = list_job_folders(runs);
+    return all.empty() ? fs::path() : whole(all.back());
+  }
+  std::error_code code;
+  for (const fs::path& folder : {fs::path(name), runs / name}) {
+    if (fs::exists(folder / kJobFile, code)) return whole(folder);
+  }
+  return {};
 }
 
 std::string fate_text(const JobState& state) {

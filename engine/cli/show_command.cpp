@@ -13,6 +13,7 @@
 #include "analyse/ranks.h"
 #include "analyse/run_files.h"
 #include "analyse/run_reader.h"
+#include "batch/submitted_job.h"
 #include "cli/gradients_command.h"
 #include "cli/recorded_view.h"
 #include "cli/run_lines.h"
@@ -133,36 +134,74 @@ std::uint64_t folder_bytes(const fs::path& folder) {
   return bytes;
 }
 
+constexpr const char* kRow = "{:<42} {:<9} {:<10} {:>13} {:>9} {:>11} {:>8}  {}";
+
+std::string run_row(const fs::path& path, std::uint64_t bytes) {
+  RunView view;
+  std::string problem;
+  try {
+    view = glance(path);
+  } catch (const Error& error) {  // one folder that cannot be read hides no other
+    problem = "[" + printable(error.what(), 100) + "] ";
+  }
+  const RunSummary& summary = view.summary;
+  const std::string rmse = summary.has_scores ? fmt::format("{:.4f}", summary.rmse) : "-";
+  const std::string rate = summary.samples_per_s > 0 ? fmt::format("{:.1f}", summary.samples_per_s) : "-";
+  return fmt::format(kRow, path.filename().string(),
+                     view.provenance.empty() ? state_name(view.state) : view.provenance.c_str(), view.preset,
+                     fmt::format("{}/{}", summary.steps, summary.wanted_steps), rmse, rate,
+                     human_bytes(bytes),
+                     problem + marks_text(view) + group_text(view) + printable(note_of(path), 60));
+}
+
+bool has_begun(const fs::path& run) {
+  std::error_code code;
+  return fs::exists(RunFolder{run}.config_file(), code);
+}
+
+/// A job whose run has not begun: it waits, or was cancelled before it got nodes.
+std::string job_row(const fs::path& folder, std::uint64_t bytes) {
+  const std::string name = folder.filename().string();
+  std::string note;
+  try {
+    note = fmt::format("job {}: ./isobar submit {} --status", job_of_run(folder).number, name);
+  } catch (const Error& error) {
+    note = "[" + printable(error.what(), 100) + "]";
+  }
+  return fmt::format(kRow, name, "submitted", "", "-", "-", "-", human_bytes(bytes), note);
+}
+
 int list(Console& console) {
   const std::vector<fs::path> runs = list_runs("runs");
-  if (runs.empty()) {
+  std::vector<fs::path> jobs = list_job_folders("runs");
+  jobs.erase(std::remove_if(jobs.begin(), jobs.end(), has_begun), jobs.end());
+  if (runs.empty() && jobs.empty()) {
     console.line("no run is here yet: ./isobar run 01_baseline");
     return 0;
   }
-  console.line(fmt::format("{:<42} {:<9} {:<10} {:>13} {:>9} {:>11} {:>8}  {}", "run", "state", "preset",
-                           "steps", "RMSE", "samples/s", "size", "note"));
+  console.line(fmt::format(kRow, "run", "state", "preset", "steps", "RMSE", "samples/s", "size", "note"));
   std::uint64_t all_bytes = 0;
-  for (const fs::path& path : runs) {
-    RunView view;
-    std::string problem;
-    try {
-      view = glance(path);
-    } catch (const Error& error) {  // one folder that cannot be read hides no other
-      problem = "[" + printable(error.what(), 100) + "] ";
+  const auto tell = [&](const std::vector<fs::path>& folders, auto row) {
+    for (const fs::path& path : folders) {
+      const std::uint64_t bytes = folder_bytes(path);
+      all_bytes += bytes;
+      console.line(row(path, bytes));
     }
-    const std::uint64_t bytes = folder_bytes(path);
-    all_bytes += bytes;
-    const RunSummary& summary = view.summary;
-    const std::string rmse = summary.has_scores ? fmt::format("{:.4f}", summary.rmse) : "-";
-    const std::string rate = summary.samples_per_s > 0 ? fmt::format("{:.1f}", summary.samples_per_s) : "-";
-    console.line(fmt::format("{:<42} {:<9} {:<10} {:>13} {:>9} {:>11} {:>8}  {}", path.filename().string(),
-                             view.provenance.empty() ? state_name(view.state) : view.provenance.c_str(),
-                             view.preset, fmt::format("{}/{}", summary.steps, summary.wanted_steps), rmse,
-                             rate, human_bytes(bytes),
-                             problem + marks_text(view) + group_text(view) + printable(note_of(path), 60)));
-  }
-  console.line(fmt::format("{} runs, {}", runs.size(), human_bytes(all_bytes)));
+  };
+  tell(runs, run_row);
+  tell(jobs, job_row);
+  const std::string waiting = jobs.empty() ? "" : fmt::format(", {} submitted", jobs.size());
+  console.line(fmt::format("{} runs{}, {}", runs.size(), waiting, human_bytes(all_bytes)));
   return 0;
+}
+
+/// The run that `name` names. Error (exit code 2) for a job's that has not begun too.
+fs::path find_shown(const std::string& name) {
+  const fs::path job = name == "last" ? fs::path() : find_job_folder(name, "runs");
+  if (!job.empty() && !has_begun(job))
+    throw Error(fmt::format("the run of job {} has not begun", job_of_run(job).number), job.string(),
+                "./isobar submit " + printable(name) + " --status tells what it waits for");
+  return find_run(name, "runs");
 }
 
 void refuse_running(const fs::path& run) {
@@ -190,9 +229,21 @@ void name_run(const fs::path& run, const std::string& name) {
   if (code) throw system_error("the run cannot be renamed", run.string(), code.value());
 }
 
-/// Deletes a run that is over. Only a folder that holds a run is ever touched.
+void refuse_waiting(const fs::path& run) {
+  const SubmittedJob job = job_of_run(run);
+  const JobState state = Slurm().state(job.number);
+  if (state.state.empty() || state.is_over()) return;
+  throw Error(fmt::format("job {} still waits for its nodes", job.number), run.string(),
+              fmt::format("cancel it first: ./isobar submit --cancel {}", job.number));
+}
+
+/// Deletes a run that is over, or that of a job that will not begin. Only a folder that holds one is touched.
 void remove_run(const fs::path& run) {
-  refuse_running(run);
+  if (has_begun(run)) {
+    refuse_running(run);
+  } else {
+    refuse_waiting(run);
+  }
   std::error_code code;
   fs::remove_all(run, code);
   if (code) throw system_error("the run cannot be deleted", run.string(), code.value());
@@ -255,7 +306,7 @@ int show_command(const std::vector<std::string>& words) {
     throw Error("--gradients goes with --step and --json alone", kShow, kShowUsage);
   if (types && (gradients || asks_timeline || live || curve))
     throw Error("--types goes with --json alone", kShow, kShowUsage);
-  const fs::path run = recorded ? recorded_folder(arguments.front()) : find_run(arguments.front(), "runs");
+  const fs::path run = recorded ? recorded_folder(arguments.front()) : find_shown(arguments.front());
   if (types) {
     show_types(run, json);
     return 0;
@@ -309,7 +360,8 @@ int runs_command(const std::vector<std::string>& arguments) {
     return 0;
   }
   if (arguments.front() == "delete" && arguments.size() == 2) {
-    const fs::path run = find_run(arguments[1], "runs");
+    const fs::path job = arguments[1] == "last" ? fs::path() : find_job_folder(arguments[1], "runs");
+    const fs::path run = job.empty() ? find_run(arguments[1], "runs") : job;
     const std::uint64_t bytes = folder_bytes(run);
     remove_run(run);
     console.line(fmt::format("deleted {} ({})", run.string(), human_bytes(bytes)));

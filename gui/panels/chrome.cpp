@@ -47,11 +47,12 @@ std::string status_text(const RunEntry& run) {
            human_seconds(static_cast<double>(summary.wanted_steps - summary.steps) * summary.step_us * 1e-6) +
            " left";
   }
-  if (run.detail) {
-    if (const CurveRef memory = run.detail->series.find("train/peak_bytes")) {
-      out += "   " + human_bytes(static_cast<std::uint64_t>(std::max(0.0, memory.curve->y.back()))) + " peak";
-    }
+  double peak_bytes = static_cast<double>(summary.peak_bytes);  // of the end, where there is one
+  if (peak_bytes == 0 && run.detail) {
+    if (const CurveRef memory = run.detail->series.find("train/peak_bytes"))
+      peak_bytes = memory.curve->y.back();
   }
+  if (peak_bytes > 0) out += "   " + human_bytes(static_cast<std::uint64_t>(peak_bytes)) + " peak";
   return out;
 }
 

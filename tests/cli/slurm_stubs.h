@@ -30,8 +30,12 @@ class SlurmStubs {
     write_file_whole(bin() / name, "#!/bin/sh\n" + note + "\n" + body + "\n");
     chmod((bin() / name).c_str(), 0755);
   }
-  ProcessResult submit(std::vector<std::string> words, ProcessOptions options = {}) const {
+  ProcessResult submit(std::vector<std::string> words, const ProcessOptions& options = {}) const {
     words.insert(words.begin(), "submit");
+    return run(words, options);
+  }
+  /// Any other command, where jobs are submitted.
+  ProcessResult run(const std::vector<std::string>& words, ProcessOptions options = {}) const {
     options.environment.push_back("PATH=" + bin().string() + ":" + std::getenv("PATH"));
     options.folder = work().string();
     return programs_.run(words, options);

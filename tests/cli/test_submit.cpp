@@ -129,6 +129,16 @@ TEST_CASE("a job is found by its number or its run, told of, and cancelled") {
   CHECK(slurm.submit({"4711", "--status"}).out == by_name.out);
   CHECK(slurm.submit({"last", "--status"}).out == by_name.out);
   CHECK_THAT(slurm.submit({"theirs", "--status"}).err, says("there is no run \"theirs\""));
+  const ProcessResult listed = slurm.run({"runs"});
+  CHECK_THAT(listed.out, says("submitted") && says("job 4711: ./isobar submit mine --status") &&
+                             says("0 runs, 1 submitted"));
+  const ProcessResult shown = slurm.run({"show", "mine"});
+  CHECK(shown.code == 2);
+  CHECK_THAT(shown.err,
+             says("the run of job 4711 has not begun") && says("./isobar submit mine --status tells"));
+  const ProcessResult kept = slurm.run({"runs", "delete", "mine"});
+  CHECK(kept.code == 2);
+  CHECK_THAT(kept.err, says("job 4711 still waits") && says("./isobar submit --cancel 4711"));
   const ProcessResult cancelled = slurm.submit({"--cancel", "mine"});
   CHECK(cancelled.code == 0);
   CHECK(slurm.arguments("scancel") == std::vector<std::string>{"4711"});
@@ -137,8 +147,13 @@ TEST_CASE("a job is found by its number or its run, told of, and cancelled") {
   CHECK(unknown.code == 2);
   CHECK_THAT(unknown.err, says("Slurm knows no job 4712"));
   CHECK_THAT(slurm.submit({"mine", "--status"}).out, says("is over, and Slurm has forgotten it"));
+  CHECK(slurm.run({"runs", "delete", "mine"}).code == 0);
+  CHECK(fs::is_empty(slurm.work() / "runs"));
+  REQUIRE(slurm.submit(with(kTwo, {"--run-dir", "runs/mine"})).code == 0);
   slurm.script("squeue", "echo 'Unable to contact slurm controller' >&2; exit 1");
   CHECK(slurm.submit({"mine", "--status"}).code == 1);
+  CHECK(slurm.run({"runs", "delete", "mine"}).code == 1);  // who does not know deletes nothing
+  CHECK(fs::exists(slurm.work() / "runs/mine/job.toml"));
 }
 
 TEST_CASE("following tells each state once and ends with the job; Ctrl-C leaves the job alone") {

@@ -2,6 +2,7 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <numeric>
@@ -29,7 +30,9 @@ std::int64_t of(const StageTimes& times, Stage stage) {
 
 }  // namespace
 
-TEST_CASE("stages add up over any number of entries, and with the rest they sum to the step") {
+namespace {
+
+StageTimes times_of_a_few_stages() {
   StageTimer timer;
   timer.enter(Stage::load);
   spend_ms(4);
@@ -40,19 +43,32 @@ TEST_CASE("stages add up over any number of entries, and with the rest they sum 
   timer.leave();
   spend_ms(3);  // the rest
   timer.enter(Stage::optimize);
-  const StageTimes times = timer.finish().take();
-  CHECK(of(times, Stage::load) >= 8000);
-  CHECK(of(times, Stage::forward) >= 2000);
-  CHECK(of(times, Stage::backward) == 0);
-  CHECK(times.rest_us >= 3000);
-  const std::int64_t parts_us = std::accumulate(times.stage_us.begin(), times.stage_us.end(), times.rest_us);
-  CHECK(parts_us <= times.step_us);
-  CHECK(parts_us >= times.step_us - 1000);  // the step is measured by a clock of its own
-  CHECK(times.entered[static_cast<std::size_t>(Stage::optimize)]);
-  CHECK_FALSE(times.entered[static_cast<std::size_t>(Stage::comm)]);
-  CHECK(times.stage_host_us == times.stage_us);  // on a CPU both clocks are one
-  CHECK(times.rest_host_us == times.rest_us);
-  CHECK(times.step_host_us == times.step_us);
+  return timer.finish().take();
+}
+
+}  // namespace
+
+TEST_CASE("stages add up over any number of entries, and with the rest they sum to the step") {
+  // The step is measured by a clock of its own; a machine that stops between two looks at clocks is tried
+  // again.
+  std::int64_t unseen_us = 1'000'000;
+  for (int attempt = 0; attempt < 5 && unseen_us > 1000; ++attempt) {
+    const StageTimes times = times_of_a_few_stages();
+    CHECK(of(times, Stage::load) >= 8000);
+    CHECK(of(times, Stage::forward) >= 2000);
+    CHECK(of(times, Stage::backward) == 0);
+    CHECK(times.rest_us >= 3000);
+    const std::int64_t parts_us =
+        std::accumulate(times.stage_us.begin(), times.stage_us.end(), times.rest_us);
+    CHECK(parts_us <= times.step_us);
+    unseen_us = std::min(unseen_us, times.step_us - parts_us);
+    CHECK(times.entered[static_cast<std::size_t>(Stage::optimize)]);
+    CHECK_FALSE(times.entered[static_cast<std::size_t>(Stage::comm)]);
+    CHECK(times.stage_host_us == times.stage_us);  // on a CPU both clocks are one
+    CHECK(times.rest_host_us == times.rest_us);
+    CHECK(times.step_host_us == times.step_us);
+  }
+  CHECK(unseen_us <= 1000);
 }
 
 TEST_CASE("devices that are not there are refused in words") {

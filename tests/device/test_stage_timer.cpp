@@ -23,29 +23,29 @@ TEST_CASE("finishing a step waits for nothing, and its times are ready when the 
   EventPool events(device, 0);
   StageTimer timer(&events);
   timer.enter(Stage::forward);
-  device.launch(300);
+  device.launch(300'000);
   timer.enter(Stage::backward);
-  device.launch(500.4);
+  device.launch(500'000.4);
   timer.leave();
-  device.launch(20);
+  device.launch(20'000);
   timer.enter(Stage::forward);
-  device.launch(100);
+  device.launch(100'000);
   PendingStageTimes pending = timer.finish();
   CHECK(device.waits() == 0);
   CHECK_FALSE(pending.ready());
-  device.work(900);
+  device.work(900'000);
   CHECK_FALSE(pending.ready());
-  device.work(100);
+  device.work(100'000);
   CHECK(pending.ready());
   const StageTimes times = pending.take();
   CHECK(device.waits() == 0);
-  CHECK(of(times, Stage::forward) == 400);
-  CHECK(of(times, Stage::backward) == 500);
-  CHECK(times.rest_us == 20);
-  CHECK(times.step_us == 920);
+  CHECK(of(times, Stage::forward) == 400'000);
+  CHECK(of(times, Stage::backward) == 500'000);
+  CHECK(times.rest_us == 20'000);
+  CHECK(times.step_us == 920'000);
   CHECK(times.entered[static_cast<std::size_t>(Stage::backward)]);
   CHECK_FALSE(times.entered[static_cast<std::size_t>(Stage::load)]);
-  CHECK(times.step_host_us < 900);  // the host did nothing for it
+  CHECK(times.step_host_us < 900'000);  // the host did nothing for it
 }
 
 TEST_CASE("times that are asked for too early wait for the device") {
