@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "core/error.h"
@@ -80,10 +81,13 @@ std::vector<std::string> container_words(const JobPlan& plan) {
     return out;  // the image is an option of sbatch there
   }
   // The run folder and the data must be seen inside, under the same names.
-  for (const auto& path : {plan.folder, plan.run, plan.cache_prefix}) {
+  std::vector<std::filesystem::path> seen = {plan.folder, plan.run, plan.cache_prefix};
+  seen.insert(seen.end(), plan.inputs.begin(), plan.inputs.end());
+  for (const auto& path : seen) {
     const std::string same =
         checked_path(path.string(), {"a folder that the container needs", path.string()});
-    volumes.push_back(same + ":" + same);
+    const std::string volume = same + ":" + same;
+    if (std::find(volumes.begin(), volumes.end(), volume) == volumes.end()) volumes.push_back(volume);
   }
   if (kind == "apptainer") {
     out = {"apptainer", "exec"};
@@ -108,17 +112,33 @@ std::string start(const JobPlan& plan) {
   const JobSettings& job = plan.settings;
   const std::filesystem::path programs = job.has_container() ? job.value("programs") : plan.programs.string();
   std::string out = R"(
+# Who asks for this run asks for the job that has it now, however that was submitted.
+case $SLURM_JOB_ID in
+  '' | *[!0-9]*) ;;
+  *) [ ! -e "$run/job.toml" ] || grep -qx "job = $SLURM_JOB_ID" "$run/job.toml" ||
+    sed -i "s/^job = .*/job = $SLURM_JOB_ID/" "$run/job.toml" ;;
+esac
+
 # A job that starts again goes on from the newest checkpoint. What one that never came to its first left is set aside.
-if compgen -G "$run/checkpoints/step-*" >/dev/null; then
+if (cd -- "$run" && compgen -G 'checkpoints/step-*') >/dev/null 2>&1; then
   start=(--set "train.resume=$run"MORE)
 else
-  if [ -e "$run/run.toml" ]; then
-    aside=$run/job-$SLURM_JOB_ID-before-start-${SLURM_RESTART_COUNT:-0}
-    mkdir -- "$aside" || exit 1
-    for file in "$run"/*; do
-      case ${file##*/} in job*) ;; *) mv -- "$file" "$aside/" || exit 1 ;; esac
-    done
+  # Whoever writes there gives a sign every ten seconds, by the clock of the file system.
+  for ((waited = 0; waited < 45; waited++)); do
+    { [ -s "$run/owner" ] && touch -- "$run/job-clock" && : <"$run/owner"; } || break
+    age=$(($(stat -c %Y -- "$run/job-clock") - $(stat -c %Y -- "$run/owner" || echo 0)))
+    [ "$age" -lt 30 ] || break
+    sleep 1
+  done
+  if [ "$waited" = 45 ]; then
+    echo "job $SLURM_JOB_ID: another process writes to $run; stop it first" >&2
+    exit 2
   fi
+  aside=$run/job-$SLURM_JOB_ID-before-start-${SLURM_RESTART_COUNT:-0}
+  for file in "$run"/*; do
+    case ${file##*/} in job* | '*') continue ;; esac
+    mkdir -p -- "$aside" && mv -- "$file" "$aside/" || exit 1
+  done
 )";
   constexpr std::string_view kMore = "MORE";
   out.replace(out.find(kMore), kMore.size(), plan.resume_words.empty() ? "" : " " + words(plan.resume_words));
@@ -134,6 +154,7 @@ echo "job $SLURM_JOB_ID: start ${SLURM_RESTART_COUNT:-0} on $SLURM_JOB_NODELIST"
   if (const std::string cpus = job.value("cpus_per_task"); !cpus.empty()) out += " --cpus-per-task=" + cpus;
   if (job.has_container()) out += " \\\n  " + words(container_words(plan));
   out += " \\\n  " + word((programs / plan.lesson).string()) + " \"${start[@]}\" &\nstep=$!\n";
+  out += "[ \"$again\" = 0 ] || kill -USR1 \"$step\"  # the warning came before there was anybody to tell\n";
   return out;
 }
 
@@ -145,10 +166,14 @@ echo "job $SLURM_JOB_ID: srun ended with $rc"
 # 75: stopped on request, and the checkpoint is complete. 138: asked before there was anything to save.
 if [ "$again" = 1 ] && [ "$stop" = 0 ] && { [ "$rc" = 75 ] || [ "$rc" = 138 ]; }; then
   if [ "${SLURM_RESTART_COUNT:-0}" -lt RESTARTS ]; then
-    echo "job $SLURM_JOB_ID: requeued, to go on where it stopped"
-    scontrol requeue "$SLURM_JOB_ID" && sleep 300  # Slurm ends this shell
+    echo "job $SLURM_JOB_ID: to be requeued, and to go on where it stopped"
+    if scontrol requeue "$SLURM_JOB_ID"; then
+      sleep 300  # Slurm ends this shell
+    else
+      echo "job $SLURM_JOB_ID: Slurm did not take it back; sbatch SCRIPT goes on"
+    fi
   else
-    echo "job $SLURM_JOB_ID: started again RESTARTS times already, so it ends here; sbatch SCRIPT goes on"
+    echo "job $SLURM_JOB_ID: LAST"
   fi
 fi
 exit "$rc"
@@ -160,6 +185,9 @@ std::string end(const JobPlan& plan) {
     for (std::size_t at = 0; (at = out.find(name, at)) != std::string::npos; at += value.size())
       out.replace(at, name.size(), value);
   };
+  put("LAST", plan.settings.value("restarts") == "0"
+                  ? "its time is up, and it is not to start again by itself; a longer --time may do"
+                  : "started again RESTARTS times already, so it ends here; sbatch SCRIPT goes on");
   put("RESTARTS", plan.settings.value("restarts"));
   put("SCRIPT", kJobScript);
   return out;

@@ -137,6 +137,8 @@ void complete(JobSettings& settings) {
   if (!settings.has_container() && !settings.volumes.empty())
     throw Error("a volume belongs to a container, and there is none", "--volume " + settings.volumes.front(),
                 "--container apptainer --image NAME");
+  if (!settings.value("hint").empty() && !settings.value("ranks_per_core").empty())
+    settings.notes.emplace_back("newer Slurm takes no hint beside ranks_per_core, and leaves the hint out");
   if (!settings.has_container()) return;
   settings.values.emplace("programs", "/opt/isobar/build/bin");
 }

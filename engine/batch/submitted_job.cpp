@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kJobFile = "job.toml";
+constexpr std::uint64_t kMostScript_bytes = 4'000'000;
 
 }  // namespace
 
@@ -28,13 +29,18 @@ fs::path SubmittedJob::log() const { return run / fmt::format("job-{}.log", numb
 
 SubmittedJob submit_job(const Slurm& slurm, const JobPlan& plan) {
   const SubmittedJob planned{0, plan.run};
+  std::error_code code;
+  const bool again = fs::exists(planned.script(), code);
+  const std::string before = again ? read_text_file(planned.script(), kMostScript_bytes) : "";
   write_file_whole(planned.script(), job_script(plan));
   SubmittedJob out = planned;
   try {
     out.number = slurm.submit(plan.run, kJobScript);
   } catch (const Error&) {
-    std::error_code code;
-    fs::remove(planned.script(), code);
+    if (again)
+      write_file_whole(planned.script(), before);
+    else
+      fs::remove(planned.script(), code);
     throw;
   }
   write_file_whole(

@@ -57,4 +57,18 @@ bool JobOptions::given(const CLI::App& app) const {
                      [&](const std::string& option) { return app.count(option) > 0; });
 }
 
+void check_job_device(const LessonInfo& lesson, const JobSettings& job) {
+  if (lesson.needs != "cuda" || job.has_gpus()) return;
+  throw Error("lesson " + lesson.name + " needs a GPU, and this job asks for none", lesson.file.string(),
+              "--gpus-per-node N, or a --cluster that has some");
+}
+
+void check_job_program(const LessonInfo& lesson, const JobSettings& job,
+                       const std::filesystem::path& programs) {
+  const std::filesystem::path program = programs / lesson.name;
+  if (job.has_container() || std::filesystem::exists(program)) return;
+  throw Error("the program of " + lesson.name + " is not built", program.string(), "./isobar setup",
+              Exit::failed);
+}
+
 }  // namespace isobar

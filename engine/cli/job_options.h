@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "batch/job_settings.h"
+#include "config/lesson.h"
 
 namespace isobar {
 
@@ -25,5 +26,11 @@ class JobOptions {
   std::map<std::string, std::string> fields_;
   std::vector<std::string> modules_, volumes_, variables_;
 };
+
+/// Error (exit code 2) when the lesson needs a GPU and the job asks for none.
+void check_job_device(const LessonInfo& lesson, const JobSettings& job);
+/// Error (exit code 1) when the lesson's program is neither in a container nor in `programs`.
+void check_job_program(const LessonInfo& lesson, const JobSettings& job,
+                       const std::filesystem::path& programs);
 
 }  // namespace isobar

@@ -80,6 +80,7 @@ MeasuredRuns::MeasuredRuns(MeasurePlan plan, std::vector<MeasuredPoint> points)
     if (!is_whole(point))
       config.train.steps = whole_rounds(plan_.arguments.steps, config) + kMeasureWarmUpSteps;
   }
+  if (plan_.elsewhere) return;
   for (const MeasuredPoint& point : points_) check_can_run(lesson_of(point));
 }
 
@@ -94,7 +95,8 @@ std::vector<std::string> MeasuredRuns::sets_of(const MeasuredPoint& point) const
 int MeasuredRuns::prepare_data() {
   for (const LoadedConfig& loaded : configs_) {
     // Without a driver the program says why it cannot run, and making data first would only take time.
-    if (loaded.config.run.device.rfind("cuda", 0) == 0 && !has_nvidia_driver()) continue;
+    const bool on_cuda = loaded.config.run.device.rfind("cuda", 0) == 0;
+    if (on_cuda && !plan_.elsewhere && !has_nvidia_driver()) continue;
     if (const int code = ensure_data(loaded.config, plan_.arguments.json); code != 0) return code;
   }
   return 0;

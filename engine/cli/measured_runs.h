@@ -58,6 +58,7 @@ struct MeasurePlan {
   MeasureArguments arguments;
   bool stop_at_failure = true;  ///< else the other points go on
   StartRun start = start_here;
+  bool elsewhere = false;  ///< on other machines, so this one need not be able to
 };
 
 class MeasuredRuns {

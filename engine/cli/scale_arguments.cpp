@@ -133,6 +133,15 @@ void check(const ScaleArguments& out, bool weak, bool strong) {
   if (!out.svg.empty()) check_writable(out.svg);
 }
 
+/// The preset that the nodes would choose, not the machine that submits.
+void take_preset_of_nodes(MeasureArguments& measure, const JobSettings& job) {
+  const std::string kind =
+      preset_device_kind(measure.settings, [&] { return job.has_gpus() ? "cuda" : "cpu"; });
+  Settings settings = measure.settings;
+  settings.sets.emplace_back("run.ranks=1");
+  measure.settings.preset = load_config(project_home(), measure.lesson, settings, kind).preset;
+}
+
 }  // namespace
 
 ScaleArguments parse_scale_arguments(const std::vector<std::string>& words) {
@@ -174,20 +183,19 @@ ScaleArguments parse_scale_arguments(const std::vector<std::string>& words) {
   app.add_flag("--slurm", slurm,
                "each run is a batch job; with --cluster and its options this goes without saying")
       ->group("The cluster");
-  job.add(app, project_home(), {"nodes", "job_name"});
+  job.add(app, project_home(), {"nodes", "job_name", "restarts"});
   app.footer("Every key, its default and what it means: lessons/base.toml");
   parse_words(app, {words.begin() + (lesson_named ? 1 : 0), words.end()}, measure, refuse_extra,
               "--steps 50");
   if (measure.help) return out;
   measure.settings.config_files.assign(files.begin(), files.end());
-  if (out.as_jobs && measure.settings.preset.empty()) {  // that of the nodes, not of the machine that submits
-    const std::string kind = out.job.has_gpus() ? "cuda" : "cpu";
-    measure.settings.preset = load_config(project_home(), measure.lesson, measure.settings, kind).preset;
-  }
   out.law = strong ? ScalingLaw::strong : ScalingLaw::weak;
   out.svg = svg;
   out.as_jobs = slurm || job.given(app);
-  if (out.as_jobs) out.job = job.take(app, project_home());
+  if (out.as_jobs) {
+    out.job = job.take(app, project_home());
+    take_preset_of_nodes(measure, out.job);
+  }
   out.ranks = ranks_of(ranks, out.as_jobs ? kMostJobRanks : kMostLocalRanks);
   out.lines = lines_of(lines);
   if (!target.empty()) out.target_loss = target_of(target);

@@ -3,9 +3,11 @@
 #include <cstdio>
 #include <optional>
 
+#include "cli/job_options.h"
 #include "cli/scale_arguments.h"
 #include "cli/scale_jobs.h"
 #include "cli/scale_text.h"
+#include "cli/start.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
@@ -66,11 +68,14 @@ int scale_command(const std::vector<std::string>& words) {
   if (arguments.as_jobs) {
     for (const std::int64_t ranks : arguments.ranks)
       settings_for(arguments.job, ranks);  // before any is submitted
+    check_job_device(arguments.measure.lesson, arguments.job);
+    check_job_program(arguments.measure.lesson, arguments.job, program_folder());
   }
   MeasuredRuns runs({.command = "scale",
                      .arguments = arguments.measure,
                      .stop_at_failure = false,
-                     .start = arguments.as_jobs ? start_as_jobs(arguments.job) : StartRun(start_here)},
+                     .start = arguments.as_jobs ? start_as_jobs(arguments.job) : StartRun(start_here),
+                     .elsewhere = arguments.as_jobs},
                     plan.points);
   const int code = runs.run();
   ScaleResult result{

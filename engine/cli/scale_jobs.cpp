@@ -7,6 +7,7 @@
 #include <csignal>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 
 #include "batch/job_script.h"
 #include "batch/slurm.h"
@@ -25,6 +26,7 @@ namespace {
 
 constexpr std::int64_t kAsk_us = 2'000'000;  // between two questions to Slurm
 constexpr std::uint64_t kMostLog_bytes = 1'000'000;
+constexpr std::string_view kDataRoot = "data.root=";
 
 /// The lesson's options without its program and its run folder, which the job's script names itself.
 JobPlan plan_for(const std::vector<std::string>& words, const JobSettings& settings) {
@@ -37,10 +39,15 @@ JobPlan plan_for(const std::vector<std::string>& words, const JobSettings& setti
   plan.cache_prefix = fs::absolute(cache_prefix());
   plan.command = "./isobar scale " + plan.lesson;
   for (std::size_t i = 1; i + 1 < words.size(); i += 2) {
-    if (words[i] == "--run-dir")
-      plan.run = fs::absolute(words[i + 1]).lexically_normal();
-    else
-      plan.words.insert(plan.words.end(), {words[i], words[i + 1]});
+    const std::string& value = words[i + 1];
+    if (words[i] == "--run-dir") {
+      plan.run = fs::absolute(value).lexically_normal();
+      continue;
+    }
+    plan.words.insert(plan.words.end(), {words[i], value});
+    if (words[i] == "--config") plan.inputs.push_back(fs::absolute(value));
+    if (words[i] == "--set" && value.rfind(kDataRoot, 0) == 0)
+      plan.inputs.push_back(fs::absolute(value.substr(kDataRoot.size())).lexically_normal());
   }
   return plan;
 }
@@ -60,10 +67,30 @@ int exit_code_of(const JobState& state) {
   return code == 0 ? 1 : code;
 }
 
-Ended run_job(const Slurm& slurm, const JobPlan& plan, const std::function<void()>& tick) {
-  const HeldSignals signals;
+/// A point that Slurm does not take, or does not tell of, is one that failed: the others stand.
+Ended failed_by(const Error& error, const std::string& more = "") {
   Ended out;
-  const SubmittedJob job = submit_job(slurm, plan);
+  out.code = static_cast<int>(error.code());
+  out.errors = error.text() + "\n" + more;
+  return out;
+}
+
+/// Nobody waits for it any more: it must not go on.
+Ended give_up(const Slurm& slurm, std::int64_t job, const Error& error) {
+  try {
+    slurm.cancel(job);
+    return failed_by(error);
+  } catch (const Error&) {
+    return failed_by(error, fmt::format("job {} may go on: ./isobar submit --cancel {}\n", job, job));
+  }
+}
+
+/// Stopped before its checkpoint, of which a run that measures has none: by the warning that its time is up.
+constexpr int kWarned = 128 + SIGUSR1;
+
+Ended wait_for_job(const Slurm& slurm, const SubmittedJob& job, const JobPlan& plan,
+                   const HeldSignals& signals, const std::function<void()>& tick) {
+  Ended out;
   const auto seen = [&](const JobState& state, const std::string&) {
     for (const std::int64_t begin_us = steady_us(); out.asked == 0 && steady_us() - begin_us < kAsk_us;) {
       tick();
@@ -81,8 +108,26 @@ Ended run_job(const Slurm& slurm, const JobPlan& plan, const std::function<void(
   }
   if (last.state == "COMPLETED") return out;
   out.code = exit_code_of(last);
-  out.errors = fmt::format("job {} {}\n{}", job.number, fate_text(last), end_of_log(job));
+  const std::string fate =
+      out.code == kWarned ? fmt::format("was not done within its --time of {}", plan.settings.value("time"))
+                          : fate_text(last);
+  out.errors = fmt::format("job {} {}\n{}", job.number, fate, end_of_log(job));
   return out;
+}
+
+Ended run_job(const Slurm& slurm, const JobPlan& plan, const std::function<void()>& tick) {
+  const HeldSignals signals;
+  SubmittedJob job;
+  try {
+    job = submit_job(slurm, plan);
+  } catch (const Error& error) {
+    return failed_by(error);
+  }
+  try {
+    return wait_for_job(slurm, job, plan, signals, tick);
+  } catch (const Error& error) {
+    return give_up(slurm, job.number, error);
+  }
 }
 
 }  // namespace
@@ -98,6 +143,7 @@ JobSettings settings_for(JobSettings settings, std::int64_t ranks) {
   const ValuePlace place{"--ranks", "command line"};
   settings.set("nodes", std::to_string(ranks / here), place);
   settings.set("ranks_per_node", std::to_string(here), place);
+  settings.set("restarts", "0", place);  // what only measures saves nothing to go on from
   complete(settings);
   return settings;
 }

@@ -96,6 +96,7 @@ std::string environment_of(const ScaleResult& result, const std::string& key) {
 
 std::string machine_of(const ScaleResult& result) {
   const std::string device = environment_of(result, "device_is");
+  if (result.arguments.as_jobs) return device.empty() ? "the nodes of jobs" : device;
   return fmt::format("{}{} processor{}", device.empty() ? "" : device + ", ", result.plan.processors,
                      result.plan.processors == 1 ? "" : "s");
 }
@@ -296,7 +297,7 @@ std::string scaling_json(const ScaleResult& result) {
                     {"group", result.runs.group()},
                     {"machine", machine_of(result)},
                     {"threads_per_rank", result.plan.threads},
-                    {"processors", result.plan.processors},
+                    {"processors", result.arguments.as_jobs ? Json() : Json(result.plan.processors)},
                     {"base_ranks", result.scaling.base_ranks},
                     {"steps", measure.steps},
                     {"repeats", measure.repeats},

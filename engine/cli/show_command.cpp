@@ -13,6 +13,7 @@
 #include "analyse/ranks.h"
 #include "analyse/run_files.h"
 #include "analyse/run_reader.h"
+#include "batch/slurm.h"
 #include "batch/submitted_job.h"
 #include "cli/gradients_command.h"
 #include "cli/recorded_view.h"
@@ -200,7 +201,7 @@ fs::path find_shown(const std::string& name) {
   const fs::path job = name == "last" ? fs::path() : find_job_folder(name, "runs");
   if (!job.empty() && !has_begun(job))
     throw Error(fmt::format("the run of job {} has not begun", job_of_run(job).number), job.string(),
-                "./isobar submit " + printable(name) + " --status tells what it waits for");
+                "./isobar submit " + printable(name) + " --status tells how far it is");
   return find_run(name, "runs");
 }
 
@@ -223,27 +224,39 @@ void name_run(const fs::path& run, const std::string& name) {
   }
   const fs::path to = run.parent_path() / name;
   if (fs::exists(to)) throw Error("the name is taken", to.string(), "choose another");
-  refuse_running(run);
   std::error_code code;
   fs::rename(run, to, code);
   if (code) throw system_error("the run cannot be renamed", run.string(), code.value());
 }
 
-void refuse_waiting(const fs::path& run) {
+/// A job that still has a place in Slurm's queue comes back to its folder, under its name.
+void refuse_queued(const fs::path& run) {
   const SubmittedJob job = job_of_run(run);
-  const JobState state = Slurm().state(job.number);
-  if (state.state.empty() || state.is_over()) return;
-  throw Error(fmt::format("job {} still waits for its nodes", job.number), run.string(),
-              fmt::format("cancel it first: ./isobar submit --cancel {}", job.number));
+  if (job.number == 0) return;
+  std::optional<Slurm> slurm;
+  try {
+    slurm.emplace();
+  } catch (const Error&) {  // a copy on a machine without Slurm
+    if (has_begun(run)) return;
+    throw;
+  }
+  const JobState state = slurm->state(job.number);
+  if (state.is_over()) return;
+  throw Error(fmt::format("job {} is not over: Slurm calls it {}", job.number, printable(state.state, 40)),
+              run.string(), fmt::format("./isobar submit --cancel {} ends it", job.number));
 }
 
-/// Deletes a run that is over, or that of a job that will not begin. Only a folder that holds one is touched.
+/// The folder that `name` names, of a run that is over or of a job that will not begin.
+fs::path find_ended(const std::string& name) {
+  const fs::path job = name == "last" ? fs::path() : find_job_folder(name, "runs");
+  const fs::path run = job.empty() ? find_run(name, "runs") : job;
+  if (has_begun(run)) refuse_running(run);
+  refuse_queued(run);
+  return run;
+}
+
+/// Only a folder that holds a run or a job is ever touched.
 void remove_run(const fs::path& run) {
-  if (has_begun(run)) {
-    refuse_running(run);
-  } else {
-    refuse_waiting(run);
-  }
   std::error_code code;
   fs::remove_all(run, code);
   if (code) throw system_error("the run cannot be deleted", run.string(), code.value());
@@ -356,12 +369,11 @@ int runs_command(const std::vector<std::string>& arguments) {
     return 0;
   }
   if (arguments.front() == "name" && arguments.size() == 3) {
-    name_run(find_run(arguments[1], "runs"), arguments[2]);
+    name_run(find_ended(arguments[1]), arguments[2]);
     return 0;
   }
   if (arguments.front() == "delete" && arguments.size() == 2) {
-    const fs::path job = arguments[1] == "last" ? fs::path() : find_job_folder(arguments[1], "runs");
-    const fs::path run = job.empty() ? find_run(arguments[1], "runs") : job;
+    const fs::path run = find_ended(arguments[1]);
     const std::uint64_t bytes = folder_bytes(run);
     remove_run(run);
     console.line(fmt::format("deleted {} ({})", run.string(), human_bytes(bytes)));

@@ -12,6 +12,7 @@
 #include "batch/slurm.h"
 #include "batch/submitted_job.h"
 #include "cli/follow_job.h"
+#include "cli/job_options.h"
 #include "cli/start.h"
 #include "cli/submit_arguments.h"
 #include "config/lesson.h"
@@ -53,12 +54,6 @@ std::vector<std::string> program_words(const Settings& settings, const std::stri
   return out;
 }
 
-void check_device(const LessonInfo& lesson, const JobSettings& job) {
-  if (lesson.needs != "cuda" || job.has_gpus()) return;
-  throw Error("lesson " + lesson.name + " needs a GPU, and this job asks for none", lesson.file.string(),
-              "--gpus-per-node N, or a --cluster that has some");
-}
-
 /// A run that has something to go on from.
 fs::path run_to_resume(const std::string& name) {
   const fs::path run = fs::absolute(find_run(name, "runs")).lexically_normal();
@@ -69,6 +64,13 @@ fs::path run_to_resume(const std::string& name) {
   throw Error("the run has no checkpoint to go on from", run.string(), "submit the lesson anew");
 }
 
+std::vector<fs::path> inputs_of(const Config& config, const Settings& settings) {
+  std::vector<fs::path> out;
+  for (const fs::path& file : settings.config_files) out.push_back(fs::absolute(file).lexically_normal());
+  if (!config.data.root.empty()) out.push_back(fs::absolute(config.data.root).lexically_normal());
+  return out;
+}
+
 Prepared prepare(const SubmitArguments& arguments) {
   const fs::path home = project_home();
   const LessonInfo lesson = read_lesson(home, arguments.what);
@@ -76,7 +78,7 @@ Prepared prepare(const SubmitArguments& arguments) {
   JobPlan& plan = out.plan;
   plan.settings = arguments.job;
   complete(plan.settings);
-  check_device(lesson, plan.settings);
+  check_job_device(lesson, plan.settings);
   const std::string named = resume_setting(arguments.settings);
   out.resumes = !named.empty();
   if (out.resumes) plan.run = run_to_resume(named);
@@ -91,6 +93,11 @@ Prepared prepare(const SubmitArguments& arguments) {
   plan.programs = program_folder();
   plan.folder = fs::current_path();
   plan.cache_prefix = fs::absolute(cache_prefix());
+  plan.inputs = inputs_of(out.loaded.config, settings);
+  if (out.loaded.config.run.measure == "none") return out;
+  plan.settings.values["restarts"] = "0";
+  plan.settings.notes.emplace_back(
+      "a run that only measures saves no checkpoint: when its time is up it is over");
   return out;
 }
 
@@ -154,9 +161,7 @@ int submit(const SubmitArguments& arguments) {
   const Slurm slurm;  // before anything is made
   JobPlan& plan = prepared.plan;
   const LessonInfo lesson = read_lesson(project_home(), plan.lesson);
-  if (!plan.settings.has_container() && !fs::exists(plan.programs / plan.lesson))
-    throw Error("the program of " + plan.lesson + " is not built", plan.programs.string(), "./isobar setup",
-                Exit::failed);
+  check_job_program(lesson, plan.settings, plan.programs);
   if (const int code = ensure_data(prepared.loaded.config); code != 0) return code;
   if (!prepared.resumes) plan.run = new_run(arguments, plan.lesson);
   if (arguments.interactive) {

@@ -3,6 +3,7 @@
 // know of its environment.
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -59,5 +60,30 @@ class SlurmStubs {
   }
   Programs programs_;
 };
+
+/// A job of two nodes.
+inline const std::vector<std::string> kTwo = {"06_ddp", "--nodes", "2", "--set", "data.root=x"};
+
+inline std::vector<std::string> with(std::vector<std::string> words, const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+/// Runs a script as Slurm would, with the stand-ins.
+inline ProcessResult run_script(const SlurmStubs& slurm, const std::filesystem::path& script,
+                                std::vector<std::string> environment = {}) {
+  for (const char* const more : {"SLURM_JOB_ID=4711", "SLURM_JOB_NODELIST=n[1-2]", "ISOBAR_NOT_SET=1"})
+    if (std::none_of(environment.begin(), environment.end(), [&](const std::string& own) {
+          return own.rfind(std::string(more).substr(0, std::string(more).find('=') + 1), 0) == 0;
+        }))
+      environment.emplace_back(more);
+  environment.push_back("PATH=" + slurm.bin().string() + ":" + std::getenv("PATH"));
+  return run_process({"/bin/bash", script.string()},
+                     {.environment = environment, .folder = slurm.work().string()});
+}
+
+inline bool has(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
 
 }  // namespace isobar

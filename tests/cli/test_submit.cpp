@@ -17,36 +17,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::vector<std::string> kTwo = {"06_ddp", "--nodes", "2", "--set", "data.root=x"};
-
-std::vector<std::string> with(std::vector<std::string> words, const std::vector<std::string>& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
 std::size_t options_of(const std::string& script) {
   std::size_t count = 0;
   std::istringstream lines(script);
   for (std::string line; std::getline(lines, line);)
     if (line.rfind("#SBATCH", 0) == 0) ++count;
   return count;
-}
-
-/// Runs a script as Slurm would, with the stand-ins.
-ProcessResult run_script(const SlurmStubs& slurm, const fs::path& script,
-                         std::vector<std::string> environment = {}) {
-  for (const char* const more : {"SLURM_JOB_ID=4711", "SLURM_JOB_NODELIST=n[1-2]", "ISOBAR_NOT_SET=1"})
-    if (std::none_of(environment.begin(), environment.end(), [&](const std::string& own) {
-          return own.rfind(std::string(more).substr(0, std::string(more).find('=') + 1), 0) == 0;
-        }))
-      environment.emplace_back(more);
-  environment.push_back("PATH=" + slurm.bin().string() + ":" + std::getenv("PATH"));
-  return run_process({"/bin/bash", script.string()},
-                     {.environment = environment, .folder = slurm.work().string()});
-}
-
-bool has(const std::vector<std::string>& words, const std::string& word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 fs::path only_run(const SlurmStubs& slurm) {
@@ -110,6 +86,14 @@ TEST_CASE("what Slurm refuses is told in its words, and the folder is gone") {
   CHECK_THAT(result.err,
              says("Slurm refuses the job: sbatch: error: invalid account") && says("exit code 1"));
   CHECK(fs::is_empty(slurm.work() / "runs"));
+  const fs::path old = slurm.work() / "runs/old";  // a run that goes on keeps the script that it has
+  fs::create_directories(old / "checkpoints/step-000010");
+  for (const char* const name : {"run.toml", "job.sbatch"})
+    write_file_whole(old / name, std::string_view(""));
+  write_file_whole(old / "job.sbatch", std::string_view("# the first\n"));
+  CHECK(slurm.submit(with(kTwo, {"--set", "train.resume=runs/old"})).code == 1);
+  CHECK(read_text_file(old / "job.sbatch", 100) == "# the first\n");
+  fs::remove_all(old);
   slurm.script("sbatch", "printf '\\033[2Jhello\\n'");
   const ProcessResult odd = slurm.submit(kTwo);
   CHECK(odd.code == 1);
@@ -138,7 +122,13 @@ TEST_CASE("a job is found by its number or its run, told of, and cancelled") {
              says("the run of job 4711 has not begun") && says("./isobar submit mine --status tells"));
   const ProcessResult kept = slurm.run({"runs", "delete", "mine"});
   CHECK(kept.code == 2);
-  CHECK_THAT(kept.err, says("job 4711 still waits") && says("./isobar submit --cancel 4711"));
+  CHECK_THAT(kept.err,
+             says("job 4711 is not over: Slurm calls it PENDING") && says("./isobar submit --cancel 4711"));
+  // Between two starts a run looks as if it were over.
+  write_file_whole(slurm.work() / "runs/mine/run.toml", std::string_view("[run]\n"));
+  CHECK_THAT(slurm.run({"runs", "delete", "mine"}).err, says("job 4711 is not over"));
+  CHECK_THAT(slurm.run({"runs", "name", "mine", "yours"}).err, says("job 4711 is not over"));
+  fs::remove(slurm.work() / "runs/mine/run.toml");
   const ProcessResult cancelled = slurm.submit({"--cancel", "mine"});
   CHECK(cancelled.code == 0);
   CHECK(slurm.arguments("scancel") == std::vector<std::string>{"4711"});
@@ -294,65 +284,4 @@ TEST_CASE("a hostile environment of a job runs nothing") {
     }
   }
   CHECK_FALSE(fs::exists(canary));
-}
-
-TEST_CASE("the script requeues after a warning and a complete checkpoint, and in no other case") {
-  SlurmStubs slurm;
-  const fs::path script = slurm.work() / "script";
-  write_file_whole(script, slurm.submit(with(kTwo, {"--dry-run", "--restarts", "3"})).out);
-  slurm.script("scontrol", "exit 1");  // else the script waits for Slurm to end it
-  struct Case {
-    const char* ends_with;  // what srun does
-    int signal;             // to the batch shell, 0 = none
-    const char* restarts;
-    bool requeued;
-    int code;
-  };
-  for (const Case& one : {Case{"75", SIGUSR1, "0", true, 75}, Case{"138", SIGUSR1, "0", true, 138},
-                          Case{"75", SIGTERM, "0", false, 75}, Case{"75", 0, "0", false, 75},
-                          Case{"0", SIGUSR1, "0", false, 0}, Case{"1", SIGUSR1, "0", false, 1},
-                          Case{"75", SIGUSR1, "3", false, 75}, Case{"75", SIGUSR1, "2", true, 75}}) {
-    INFO(one.ends_with << " after signal " << one.signal << ", start " << one.restarts);
-    slurm.forget("scontrol");
-    slurm.forget("srun");
-    const fs::path up = slurm.work() / "up";
-    fs::remove(up);
-    const std::string signal_says = std::string("trap 'exit ") + one.ends_with + "' USR1; ";
-    slurm.script("srun", signal_says + "touch '" + up.string() +
-                             "'; n=0; while [ $n -lt 20 ]; do sleep 0.05; n=$((n+1)); done; exit " +
-                             one.ends_with);
-    const ProcessResult result = run_process(
-        {"/bin/bash", script.string()},
-        {.environment = {"PATH=" + slurm.bin().string() + ":" + std::getenv("PATH"), "SLURM_JOB_ID=4711",
-                         "SLURM_JOB_NODELIST=n[1-2]", std::string("SLURM_RESTART_COUNT=") + one.restarts},
-         .folder = slurm.work().string(),
-         .signal = one.signal,
-         .interrupt_when = [&] { return one.signal != 0 && fs::exists(up); }});
-    CHECK(result.code == one.code);
-    CHECK(slurm.arguments("scontrol") ==
-          (one.requeued ? std::vector<std::string>{"requeue", "4711"} : std::vector<std::string>{}));
-  }
-}
-
-TEST_CASE("a start after another goes on, and what never came to a checkpoint is set aside") {
-  const SlurmStubs slurm;
-  const fs::path run = slurm.work() / "my run";
-  const fs::path script = slurm.work() / "script";
-  write_file_whole(script, slurm.submit(with(kTwo, {"--dry-run", "--run-dir", run.string()})).out);
-  CHECK(run_script(slurm, script).code == 0);
-  CHECK(has(slurm.arguments("srun"), "--run-dir"));
-  fs::create_directories(run);
-  for (const char* const name : {"run.toml", "rank-0000.jsonl", "job.sbatch", "job-4711.log"})
-    write_file_whole(run / name, std::string_view("x"));
-  slurm.forget("srun");
-  CHECK(run_script(slurm, script, {"SLURM_RESTART_COUNT=2"}).code == 0);
-  CHECK(has(slurm.arguments("srun"), "--run-dir"));
-  CHECK(fs::exists(run / "job-4711-before-start-2" / "run.toml"));
-  CHECK(fs::exists(run / "job-4711.log"));
-  CHECK_FALSE(fs::exists(run / "run.toml"));
-  fs::create_directories(run / "checkpoints" / "step-000012");
-  slurm.forget("srun");
-  CHECK(run_script(slurm, script, {"SLURM_RESTART_COUNT=3"}).code == 0);
-  CHECK(has(slurm.arguments("srun"), "train.resume=" + run.string()));
-  CHECK_FALSE(has(slurm.arguments("srun"), "--run-dir"));
 }
