@@ -145,6 +145,10 @@ std::string command_text(const std::vector<std::string>& words) {
 Prediction predict(const LessonInfo& lesson, const Settings& settings, const std::string& device) {
   const LoadedConfig loaded = load_config(project_home(), lesson, settings,
                                           preset_device_kind(settings, [] { return std::string("cuda"); }));
+  if (loaded.config.run.ranks > 1)
+    throw Error("predict knows the step of one device, not what ranks tell each other",
+                fmt::format("run.ranks = {}", loaded.config.run.ranks),
+                "run.ranks=1 with the samples of one of them; ./isobar scale measures several");
   Prediction out;
   out.lesson = lesson.name;
   out.preset = loaded.preset;

@@ -88,7 +88,8 @@ int run_command(const std::vector<std::string>& arguments) {
   const bool cannot_run = loaded.config.run.device.rfind("cuda", 0) == 0 && !has_nvidia_driver();
   const bool on_cuda = loaded.config.run.device == "auto" ? likely_device_kind() == "cuda"
                                                           : loaded.config.run.device.starts_with("cuda");
-  check_memory_cap(loaded.config, memory_facts(loaded.config, on_cuda));  // before data is made for it
+  check_memory_cap(lesson, loaded.config,
+                   memory_facts(loaded.config, on_cuda));  // before data is made for it
   if (!cannot_run) {  // else the program says why, and making data first would only take time
     if (const int code = ensure_data(loaded.config); code != 0) return code;
   }

@@ -137,9 +137,7 @@ void check(const ScaleArguments& out, bool weak, bool strong) {
 void take_preset_of_nodes(MeasureArguments& measure, const JobSettings& job) {
   const std::string kind =
       preset_device_kind(measure.settings, [&] { return job.has_gpus() ? "cuda" : "cpu"; });
-  Settings settings = measure.settings;
-  settings.sets.emplace_back("run.ranks=1");
-  measure.settings.preset = load_config(project_home(), measure.lesson, settings, kind).preset;
+  measure.settings.preset = read_config(project_home(), measure.lesson, measure.settings, kind).preset;
 }
 
 }  // namespace
@@ -205,22 +203,31 @@ ScaleArguments parse_scale_arguments(const std::vector<std::string>& words) {
 
 namespace {
 
-/// The settings of all points: those of one rank.
-LoadedConfig base_config(const ScaleArguments& arguments) {
-  Settings settings = arguments.measure.settings;
-  settings.sets.emplace_back("run.ranks=1");
-  return load_config(project_home(), arguments.measure.lesson, settings,
-                     preset_device_kind(settings, likely_device_kind));
+/// The settings of all points: those of one model.
+Config base_config(const ScaleArguments& arguments) {
+  const Settings& settings = arguments.measure.settings;
+  LoadedConfig out = read_config(project_home(), arguments.measure.lesson, settings,
+                                 preset_device_kind(settings, likely_device_kind));
+  out.config.run.ranks = out.config.mesh.tp;
+  validate(out.config, out.origins);
+  for (const std::int64_t ranks : arguments.ranks) {
+    if (ranks % out.config.mesh.tp == 0) continue;
+    throw Error(fmt::format("{} ranks do not make models of {} ranks each", ranks, out.config.mesh.tp),
+                "--ranks and mesh.tp", fmt::format("multiples of {}", out.config.mesh.tp));
+  }
+  return out.config;
 }
 
-void check_divides(const ScaleArguments& arguments, const TrainConfig& train) {
+void check_divides(const ScaleArguments& arguments, const Config& config) {
   constexpr std::int64_t kMostSuggested = 1'000'000;
+  const TrainConfig& train = config.train;
   if (arguments.law == ScalingLaw::weak) return;
   std::vector<std::string> bad;
   std::int64_t together = train.accumulate;
   for (const std::int64_t ranks : arguments.ranks) {
-    if (train.global_batch % (ranks * train.accumulate) != 0) bad.push_back(std::to_string(ranks));
-    if (together <= kMostSuggested) together = std::lcm(together, ranks * train.accumulate);
+    const std::int64_t parts = ranks / config.mesh.tp * train.accumulate;
+    if (train.global_batch % parts != 0) bad.push_back(std::to_string(ranks));
+    if (together <= kMostSuggested) together = std::lcm(together, parts);
   }
   if (bad.empty()) return;
   const std::int64_t fitting = (train.global_batch + together - 1) / together * together;
@@ -263,21 +270,23 @@ ScalePlan plan_of(const ScaleArguments& arguments) {
     throw Error("lesson " + lesson.name + " trains on one rank only", "./isobar scale " + lesson.name,
                 "lessons that train on several: " + join(able, ", "));
   }
-  const LoadedConfig base = base_config(arguments);
-  const TrainConfig& train = base.config.train;
-  check_divides(arguments, train);
+  const Config base = base_config(arguments);
+  const TrainConfig& train = base.train;
+  check_divides(arguments, base);
   ScalePlan out;
   out.processors = usable_cores();
-  out.threads = base.config.run.threads > 0 ? base.config.run.threads
-                : arguments.as_jobs         ? arguments.job.number("cpus_per_task", 0)
-                                    : std::max<std::int64_t>(1, out.processors / arguments.ranks.back());
+  out.threads = base.run.threads > 0 ? base.run.threads
+                : arguments.as_jobs  ? arguments.job.number("cpus_per_task", 0)
+                                     : std::max<std::int64_t>(1, out.processors / arguments.ranks.back());
   const bool weak = arguments.law == ScalingLaw::weak;
   for (const std::int64_t ranks : arguments.ranks) {
     for (const ScalingLine line : arguments.lines) {
       MeasuredPoint point{.name = fmt::format("{} ranks={}", line_name(line), ranks), .sets = sets_of(line)};
       point.sets.push_back(fmt::format("run.ranks={}", ranks));
       if (out.threads > 0) point.sets.push_back(fmt::format("run.threads={}", out.threads));
-      if (weak) point.sets.push_back(fmt::format("train.global_batch={}", train.global_batch * ranks));
+      if (weak)
+        point.sets.push_back(
+            fmt::format("train.global_batch={}", train.global_batch * (ranks / base.mesh.tp)));
       point.whole = arguments.target_loss > 0 && line == ScalingLine::real;
       if (point.whole)
         point.sets.push_back(fmt::format("train.steps={}", whole_steps(arguments, train, ranks)));

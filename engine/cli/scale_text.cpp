@@ -110,9 +110,10 @@ std::string ranks_list(const std::vector<std::int64_t>& ranks) {
 std::string law_sentence(const ScaleResult& result) {
   const std::int64_t base = result.scaling.base_ranks;
   const std::int64_t batch = result.runs.config(0).config.train.global_batch;  // of the fewest ranks
+  const std::int64_t tp = result.runs.config(0).config.mesh.tp;
   if (result.arguments.law == ScalingLaw::weak)
-    return fmt::format("Weak: {} samples a rank and step; efficiency E = T({}) / T(N), T the time of a step.",
-                       batch / base, base);
+    return fmt::format("Weak: {} samples a {} and step; efficiency E = T({}) / T(N), T the time of a step.",
+                       batch * tp / base, tp == 1 ? "rank" : fmt::format("model of {} ranks", tp), base);
   return fmt::format(
       "Strong: {} samples a step, divided over the ranks; efficiency E = {}T({}) / (N T(N)), T the time of a "
       "step.",

@@ -69,6 +69,12 @@ CollectiveTimes Work::wait() {
 
 Comm::Comm() : core_(std::make_shared<CommCore>(std::make_shared<CommShared>())) { core_->open(); }
 
+Comm Comm::alone(int rank) {
+  Comm out;
+  out.core_->members = {rank};
+  return out;
+}
+
 Comm::Comm(std::shared_ptr<CommCore> core) : core_(std::move(core)) {}
 
 Comm::Comm(const RankEnvironment& environment, const CommConfig& config, bool on_cuda) : Comm() {

@@ -65,6 +65,8 @@ class Comm {
  public:
   /// One process: every collective is done at once.
   Comm();
+  /// The same for `rank` among others: a group of itself alone.
+  static Comm alone(int rank);
   /// The whole world of `environment`, by comm.backend. Waits for the other ranks.
   Comm(const RankEnvironment& environment, const CommConfig& config, bool on_cuda);
   ~Comm();

@@ -186,6 +186,10 @@ struct LoadedConfig {
 LoadedConfig load_config(const std::filesystem::path& home, const LessonInfo& lesson,
                          const Settings& settings, const std::string& device_kind);
 
+/// The same without what concerns several keys: for who sets some of them only later.
+LoadedConfig read_config(const std::filesystem::path& home, const LessonInfo& lesson,
+                         const Settings& settings, const std::string& device_kind);
+
 /// The `device_kind` for these settings: the device they name ("cuda" for cuda:1), else what `automatic`
 /// says. It is asked only when a preset is to be picked.
 std::string preset_device_kind(const Settings& settings, const std::function<std::string()>& automatic);

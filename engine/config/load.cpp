@@ -148,7 +148,7 @@ std::string preset_device_kind(const Settings& settings, const std::function<std
   return device.rfind("cuda", 0) == 0 ? "cuda" : "cpu";
 }
 
-LoadedConfig load_config(const fs::path& home, const LessonInfo& lesson, const Settings& settings,
+LoadedConfig read_config(const fs::path& home, const LessonInfo& lesson, const Settings& settings,
                          const std::string& device_kind) {
   LoadedConfig loaded;
   loaded.preset = settings.preset;
@@ -166,6 +166,12 @@ LoadedConfig load_config(const fs::path& home, const LessonInfo& lesson, const S
   std::vector<TomlEntry> sets;
   for (const std::string& text : settings.sets) sets.push_back(entry_of_set(text, layers.keys()));
   layers.apply(sets);
+  return loaded;
+}
+
+LoadedConfig load_config(const fs::path& home, const LessonInfo& lesson, const Settings& settings,
+                         const std::string& device_kind) {
+  LoadedConfig loaded = read_config(home, lesson, settings, device_kind);
   validate(loaded.config, loaded.origins);
   check_choices(lesson, loaded, home);
   return loaded;

@@ -40,7 +40,7 @@ class TensorParallel::Ranks {
   bool sums_in_float_;
   bool sends_;
   CommCounts before_;             ///< the collective under way, which is waited for at once
-  std::int64_t taken_step_ = -2;  ///< forward passes behind it belong to no step: they score
+  std::int64_t taken_step_ = -1;  ///< forward passes behind it, or before any, belong to no step: they score
   TensorParallelFigures figures_;
 };
 

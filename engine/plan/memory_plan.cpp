@@ -11,6 +11,7 @@
 #include "core/parse_bytes.h"
 #include "core/text.h"
 #include "formula/vit_memory.h"
+#include "launch/mesh.h"
 #include "plan/model_shape.h"
 
 namespace isobar {
@@ -43,30 +44,62 @@ std::uint64_t attention_matrix_bytes(const Config& config) {
   return static_cast<std::uint64_t>(matrices * shape.tokens() * shape.tokens()) * sizeof(float);
 }
 
+/// One setting that differs, and how it is typed.
+struct Change {
+  std::string key;
+  std::string typed;
+};
+
+std::vector<Change> changes_between(const Config& from, const Config& to) {
+  std::vector<Change> out;
+  if (to.run.ranks != from.run.ranks) out.push_back({"run.ranks", fmt::format("--ranks {}", to.run.ranks)});
+  const auto set = [&](const char* key, const auto& before, const auto& after) {
+    if (after != before) out.push_back({key, fmt::format("--set {}={}", key, after)});
+  };
+  set("mesh.tp", from.mesh.tp, to.mesh.tp);
+  set("mesh.sequence_parallel", from.mesh.sequence_parallel, to.mesh.sequence_parallel);
+  set("train.accumulate", from.train.accumulate, to.train.accumulate);
+  return out;
+}
+
+std::string change_text(const Config& from, const Config& to) {
+  std::vector<std::string> typed;
+  for (const Change& change : changes_between(from, to)) typed.push_back(change.typed);
+  return join(typed, " ");
+}
+
+/// What `validate` asks first. Most candidates fail here, and an Error for each would take seconds.
 bool divides(const Config& config, std::int64_t ranks, std::int64_t tp, std::int64_t accumulate) {
   if (ranks % tp != 0 || config.model.heads % tp != 0) return false;
   return config.train.global_batch % (ranks / tp * accumulate) == 0;
 }
 
-/// `config` with these; nothing where they do not divide.
-std::optional<Config> changed(const Config& config, std::int64_t ranks, std::int64_t tp,
-                              std::int64_t accumulate) {
+/// Whether the lesson honours what differs, and all of `to` goes together.
+bool is_accepted(const LessonInfo& lesson, const Config& from, const Config& to) {
+  for (const Change& change : changes_between(from, to)) {
+    if (!honours(lesson, change.key)) return false;
+  }
+  try {
+    validate(to, {});
+    const MeshSizes sizes{.tp = static_cast<int>(to.mesh.tp), .dp = static_cast<int>(replicas(to))};
+    const Mesh mesh(to.mesh.order, sizes, static_cast<int>(to.run.ranks));
+  } catch (const Error&) {
+    return false;
+  }
+  return true;
+}
+
+/// `config` with these; nothing where that would be refused.
+std::optional<Config> changed(const LessonInfo& lesson, const Config& config, std::int64_t ranks,
+                              std::int64_t tp, std::int64_t accumulate) {
   if (!divides(config, ranks, tp, accumulate)) return std::nullopt;
   Config out = config;
   out.run.ranks = ranks;
   out.mesh.tp = tp;
   out.mesh.sequence_parallel = config.mesh.sequence_parallel && tp > 1;
   out.train.accumulate = accumulate;
+  if (!is_accepted(lesson, config, out)) return std::nullopt;
   return out;
-}
-
-std::string change_text(const Config& from, const Config& to) {
-  std::vector<std::string> out;
-  if (to.run.ranks != from.run.ranks) out.push_back(fmt::format("--ranks {}", to.run.ranks));
-  if (to.mesh.tp != from.mesh.tp) out.push_back(fmt::format("--set mesh.tp={}", to.mesh.tp));
-  if (to.train.accumulate != from.train.accumulate)
-    out.push_back(fmt::format("--set train.accumulate={}", to.train.accumulate));
-  return join(out, " ");
 }
 
 }  // namespace
@@ -124,8 +157,8 @@ MemoryPlan plan_memory(const Config& config, const MemoryFacts& facts) {
   return out;
 }
 
-std::vector<MemoryFit> what_would_fit(const Config& config, const MemoryFacts& facts,
-                                      std::uint64_t limit_bytes) {
+std::vector<MemoryFit> what_would_fit(const LessonInfo& lesson, const Config& config,
+                                      const MemoryFacts& facts, std::uint64_t limit_bytes) {
   std::vector<MemoryFit> out;
   const auto fits = [&](const std::optional<Config>& other) {
     if (!other) return false;
@@ -136,13 +169,13 @@ std::vector<MemoryFit> what_would_fit(const Config& config, const MemoryFacts& f
   };
   const std::int64_t ranks = config.run.ranks, tp = config.mesh.tp, accumulate = config.train.accumulate;
   for (std::int64_t passes = accumulate + 1; passes <= config.train.global_batch; ++passes)
-    if (fits(changed(config, ranks, tp, passes))) break;
+    if (fits(changed(lesson, config, ranks, tp, passes))) break;
   bool splits = false, found = false;
   for (std::int64_t more = ranks; more <= kMostRanks && !splits; ++more) {
     for (std::int64_t split = 1; split <= std::min(more, config.model.heads) && !splits; ++split) {
       const bool same = more == ranks && split == tp;
       if (same || (found && split == 1)) continue;
-      if (!fits(changed(config, more, split, accumulate))) continue;
+      if (!fits(changed(lesson, config, more, split, accumulate))) continue;
       found = true;
       splits = split > 1;
     }
@@ -150,13 +183,13 @@ std::vector<MemoryFit> what_would_fit(const Config& config, const MemoryFacts& f
   return out;
 }
 
-void check_memory_cap(const Config& config, const MemoryFacts& facts) {
+void check_memory_cap(const LessonInfo& lesson, const Config& config, const MemoryFacts& facts) {
   if (config.run.memory_cap.empty()) return;
   const std::uint64_t limit = parse_bytes(config.run.memory_cap, "run.memory_cap");
   const MemoryPlan plan = plan_memory(config, facts);
   if (plan.total() <= limit) return;
   std::vector<std::string> ways;
-  for (const MemoryFit& fit : what_would_fit(config, facts, limit))
+  for (const MemoryFit& fit : what_would_fit(lesson, config, facts, limit))
     ways.push_back(fmt::format("{} ({} a rank)", fit.change, human_bytes(fit.plan.total())));
   const std::string mesh = config.run.ranks == 1
                                ? "1 rank"
@@ -164,7 +197,8 @@ void check_memory_cap(const Config& config, const MemoryFacts& facts) {
   throw Error(fmt::format("a rank would need more memory than run.memory_cap = {} ({})",
                           config.run.memory_cap, human_bytes(limit)),
               fmt::format("{}, {} samples at a time; predicted {}", mesh, micro_batch(config), plan.text()),
-              ways.empty() ? "no mesh of up to 4096 ranks fits: a smaller model, or a larger cap"
+              ways.empty() ? "no mesh of up to 4096 ranks fits with the other settings as they are: a "
+                             "smaller model, or a larger cap"
                            : "these fit: " + join(ways, "; or "));
 }
 

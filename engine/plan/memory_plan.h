@@ -44,12 +44,13 @@ struct MemoryFit {
 };
 
 /// Changes after which a rank needs at most `limit_bytes`: more backward passes a step, the smallest number
-/// of ranks, and the smallest one that splits layers; those of them that there are, in this order.
-std::vector<MemoryFit> what_would_fit(const Config& config, const MemoryFacts& facts,
-                                      std::uint64_t limit_bytes);
+/// of ranks, and the smallest one that splits layers; those of them that this lesson accepts together with
+/// the rest of `config`, in this order.
+std::vector<MemoryFit> what_would_fit(const LessonInfo& lesson, const Config& config,
+                                      const MemoryFacts& facts, std::uint64_t limit_bytes);
 
 /// Error (exit code 2) when run.memory_cap is set and a rank would need more: by category, and what would
 /// fit.
-void check_memory_cap(const Config& config, const MemoryFacts& facts);
+void check_memory_cap(const LessonInfo& lesson, const Config& config, const MemoryFacts& facts);
 
 }  // namespace isobar

@@ -22,6 +22,39 @@ void check_graph_fault(const Config& config, const std::string& where) {
   }
 }
 
+/// Whether it is made between replicas of the model only.
+bool is_between_replicas(Fault fault) {
+  // Collectives within a model are waited for one by one: they have no order that could be changed.
+  return fault == Fault::no_broadcast || fault == Fault::same_shard || fault == Fault::sum_gradients ||
+         fault == Fault::other_order;
+}
+
+/// Mistakes between replicas, or within one that several ranks share.
+void check_mesh_fault(const Config& config, const std::string& where) {
+  const Fault fault = fault_setting().fault;
+  const std::int64_t tp = config.mesh.tp;
+  if (is_of_split_layers(fault) && tp == 1) {
+    throw Error(fmt::format("the fault {} is one of layers that are split over ranks, and mesh.tp is 1",
+                            config.run.fault),
+                where, "--set mesh.tp=2, or another fault");
+  }
+  if (fault == Fault::same_seed_shards && !config.train.init.empty()) {
+    throw Error("the fault same_seed_shards is one of drawing the first weights, and train.init brings them",
+                where, "leave out train.init, or another fault");
+  }
+  if (fault == Fault::unequal_batch && tp > 1) {
+    throw Error(fmt::format("the fault unequal_batch has one rank compute its backward pass twice, and with "
+                            "mesh.tp = {} the other ranks of its model would not join it",
+                            tp),
+                where, "--set mesh.tp=1, or another fault");
+  }
+  if (is_between_replicas(fault) && replicas(config) == 1) {
+    throw Error(fmt::format("the fault {} is one between replicas, and all {} ranks share one model",
+                            config.run.fault, config.run.ranks),
+                where, fmt::format("--ranks {}, or another fault", 2 * tp));
+  }
+}
+
 /// Mistakes of one rank among several need several, and that one among them.
 void check_rank_fault(const Config& config, const std::string& where) {
   const FaultSetting& setting = fault_setting();
@@ -30,13 +63,10 @@ void check_rank_fault(const Config& config, const std::string& where) {
         fmt::format("the fault {} is one of several ranks, and this process trains alone", config.run.fault),
         where, "--ranks 2, or another fault");
   }
+  check_mesh_fault(config, where);
   const bool of_one_rank = setting.fault == Fault::slow_rank || setting.fault == Fault::unequal_batch ||
+                           (setting.fault == Fault::inject_inf && replicas(config) > 1) ||
                            (setting.fault >= Fault::kill_rank && setting.fault <= Fault::flip_bit);
-  if (is_of_split_layers(setting.fault) && config.mesh.tp == 1) {
-    throw Error(fmt::format("the fault {} is one of layers that are split over ranks, and mesh.tp is 1",
-                            config.run.fault),
-                where, "--set mesh.tp=2, or another fault");
-  }
   if (of_one_rank && setting.rank >= config.run.ranks) {
     throw Error(fmt::format("there is no rank {} that the fault could strike: the {} ranks are 0 to {}",
                             setting.rank, config.run.ranks, config.run.ranks - 1),
@@ -53,9 +83,27 @@ void check_rank_fault(const Config& config, const std::string& where) {
     throw Error("one message a step has no order that could be changed", where,
                 "--set comm.sync=per_parameter, or another fault");
   }
+}
+
+/// Mistakes in a rule that is not in force.
+void check_rule_fault(const Config& config, const std::string& where) {
+  const FaultSetting& setting = fault_setting();
+  const bool of_order = setting.fault == Fault::no_shuffle || setting.fault == Fault::no_set_epoch ||
+                        setting.fault == Fault::different_data_in_group;
+  if (of_order && !config.data.shuffle) {
+    throw Error(
+        fmt::format("the fault {} is one of a shuffled order, and data.shuffle is false", config.run.fault),
+        where, "--set data.shuffle=true, or another fault");
+  }
   if (setting.fault == Fault::lr_unscaled && config.schedule.lr_rule == "none") {
     throw Error("the fault lr_unscaled leaves out schedule.lr_rule, which is none", where,
                 "--set schedule.lr_rule=linear, or another fault");
+  }
+  if (setting.fault == Fault::lr_unscaled && config.train.global_batch == config.schedule.base_batch) {
+    throw Error(fmt::format("the fault lr_unscaled leaves out a factor that is 1: train.global_batch and "
+                            "schedule.base_batch are both {}",
+                            config.train.global_batch),
+                where, "another schedule.base_batch, or another fault");
   }
   const bool in_no_step = setting.stage == "start" || setting.stage == "checkpoint";
   if (setting.fault == Fault::slow_stage && in_no_step)
@@ -87,6 +135,7 @@ void check_fault(const Config& config, c10::Device device) {
   }
   check_graph_fault(config, where);
   check_rank_fault(config, where);
+  check_rule_fault(config, where);
   const auto needs = [&](Fault wanted, bool is_on, const std::string& key) {
     if (fault != wanted || is_on) return;
     throw Error(fmt::format("the fault {} is one of a fusion that is off", config.run.fault), where,

@@ -221,6 +221,11 @@ void Run::tell_broken_gradients(std::int64_t step) const {
                 Exit::failed);
   }
   const std::int64_t broken = count_broken(*parameters_);
+  if (scales_loss() && (broken > 0 || model_ranks_.size() > 1)) return;  // the step is skipped
+  if (broken == 0 && model_ranks_.size() > 1) {
+    throw Error("a gradient is not a finite number in another rank's piece of the model", where,
+                what_is_left(checkpoint_step_), Exit::failed);
+  }
   if (broken == 0) {
     throw Error(
         "the padding of the gradient buffer holds a value that is not a finite number, though no gradient "
@@ -231,7 +236,6 @@ void Run::tell_broken_gradients(std::int64_t step) const {
         "sees it",
         Exit::failed);
   }
-  if (scales_loss()) return;  // the step is skipped
   const auto all = static_cast<std::int64_t>(parameters_->all().size());
   if (broken < all) {
     throw Error(fmt::format("a gradient is not a finite number ({} of {} tensors)", broken, all),

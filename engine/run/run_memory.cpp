@@ -18,7 +18,7 @@ void Run::check_memory() {
   constexpr std::uint64_t kPools =
       15'000'000;  // that libraries will take with their first calls (tests/lessons)
   if (device_.is_cpu()) facts.program_bytes = peak_own_bytes() + kPools;
-  check_memory_cap(config, facts);
+  check_memory_cap(lesson_, config, facts);
   memory_plan_ = plan_memory(config, facts);
   const MemoryPlan& plan = memory_plan_;
   // What the program takes of a CUDA device is taken already; on a CPU loaders ask for their slots

@@ -23,6 +23,21 @@ std::vector<NamedValues> named_values(const Parameters& parameters) {
   return out;
 }
 
+/// Of those that every rank of a model has whole.
+std::vector<NamedValues> whole_values(const Parameters& parameters) {
+  std::vector<NamedValues> out;
+  for (const Parameter& parameter : parameters.all()) {
+    if (parameter.shard.count == 1) out.push_back({parameter.name, parameter.tensor.detach().view(-1)});
+  }
+  return out;
+}
+
+at::Tensor flat(const std::vector<NamedValues>& named) {
+  std::vector<at::Tensor> values;
+  for (const NamedValues& one : named) values.push_back(one.values);
+  return at::cat(values);
+}
+
 /// Names and shapes in their order, a line each.
 std::string parameter_lines(const Parameters& parameters) {
   std::string out;
@@ -58,26 +73,24 @@ void Run::announce_ranks() {
 }
 
 void Run::tell_apart(const Parameters& parameters) {
-  const at::Tensor first = parameters.values().clone();
-  group("dp").broadcast(first, 0, "weights").wait();
-  const double apart = (first - parameters.values()).abs().max().item<double>();
+  // Mistakes in split layers show in what the ranks of one model have whole, all others between models.
+  const bool within = is_of_split_layers(fault_setting().fault);
+  const at::Tensor own = within ? flat(whole_values(parameters)) : parameters.values();
+  const at::Tensor first = own.clone();
+  group(within ? "tp" : "dp").broadcast(first, 0, "weights").wait();
+  const double apart = (first - own).abs().max().item<double>();
   const std::vector<double> all = comm_.all_gather_numbers(apart, "distance of the weights");
   stream_->write(JsonLine("note").add("text", "replicas").add("step", steps_done_).add("apart", apart));
-  console_.line(fmt::format("  replicas  step {}: weights are up to {:.4g} away from those of rank 0",
-                            steps_done_, *std::max_element(all.begin(), all.end())));
+  console_.line(fmt::format("  replicas  step {}: {} are up to {:.4g} away from those of {}", steps_done_,
+                            within ? "weights that ranks of a model have whole" : "weights",
+                            *std::max_element(all.begin(), all.end()), within ? "its first rank" : "rank 0"));
 }
 
 void Run::compare_whole_parameters(const Parameters& parameters) {
   if (model_ranks_.size() == 1) return;
-  std::vector<NamedValues> whole;
-  std::vector<at::Tensor> flat;
-  for (const Parameter& parameter : parameters.all()) {
-    if (parameter.shard.count > 1) continue;
-    whole.push_back({parameter.name, parameter.tensor.detach().view(-1)});
-    flat.push_back(whole.back().values);
-  }
+  const std::vector<NamedValues> whole = whole_values(parameters);
   compare_replicas(
-      model_ranks_, at::cat(flat), [&] { return whole; },
+      model_ranks_, flat(whole), [&] { return whole; },
       fmt::format("step {}, of what every rank of a model has whole", steps_done_));
 }
 

@@ -31,6 +31,7 @@ void Run::join() {
   comm_ = Comm(ranks_, loaded_.config.comm, device_.is_cuda());
   StopSignals::hold();
   compare_ranks();
+  model_ranks_ = Comm::alone(ranks_.rank);
   if (loaded_.config.mesh.tp == 1) return;
   model_ranks_ = comm_.part(mesh().groups("tp"), "tp");
   replicas_ = comm_.part(mesh().groups("dp"), "dp");
@@ -56,7 +57,11 @@ void Run::compare_ranks() {
                   program.crc32c, program.bytes, ranks_.world) +
       (resume_.wanted() ? fmt::format("the checkpoint = step {} of {}\n", resume_.state.step,
                                       resume_.folder.filename().string())
-                        : "");
+                        : "") +
+      // What ranks of a model all compute for themselves has to come out the same to the bit.
+      (loaded_.config.mesh.tp > 1 && device_.is_cpu()
+           ? fmt::format("run.threads, alike in a model = {}\n", threads_)
+           : "");
   check_same_on_ranks(comm_, "configurations", about + comparable_lines(loaded_.config));
 }
 

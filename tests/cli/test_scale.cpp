@@ -3,6 +3,7 @@
 // tests/lessons/test_scale.cpp.
 #include <signal.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -169,6 +170,20 @@ TEST_CASE("strong scaling divides one batch, and the table says what was done") 
   CHECK_THAT(result.out, says("Strong scaling of 06_ddp") && says("Strong: 4 samples a step, divided") &&
                              says("picture: here.svg") && says("3 threads each at every point") &&
                              says("35.7 %"));  // 10 of 2 x 14 ms
+}
+
+TEST_CASE("models of several ranks scale by models") {
+  const Noting noting(leaves_ranks(), "07_tensor_parallel");
+  std::vector<std::string> words =
+      scale({"--ranks", "2,4", "--repeat", "1", "--steps", "7", "--lines", "real", "--set", "mesh.tp=2"});
+  words[1] = "07_tensor_parallel";
+  const ProcessResult weak = noting.run(words);
+  INFO(weak.err);
+  REQUIRE(weak.code == 0);
+  CHECK_THAT(noting.calls().back(), says("train.global_batch=8 "));
+  CHECK_THAT(weak.out, says("Weak: 4 samples a model of 2 ranks and step"));
+  *std::find(words.begin(), words.end(), "2,4") = "1,2";
+  CHECK_THAT(noting.run(words).err, says("1 ranks do not make models of 2 ranks each"));
 }
 
 TEST_CASE("without one rank the fewest are the base, and crowded processors are said") {

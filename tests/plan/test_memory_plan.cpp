@@ -1,6 +1,9 @@
 // What a configuration takes of memory, and what would take less.
 #include <catch2/catch.hpp>
+#include <sstream>
 
+#include "core/files.h"
+#include "launch/mesh.h"
 #include "plan/memory_plan.h"
 #include "support/errors.h"
 
@@ -22,24 +25,90 @@ Config mp(std::int64_t ranks, std::int64_t tp, std::int64_t batch = 64) {
   return out;
 }
 
+LessonInfo lesson_of(const std::string& name) { return read_lesson(project_home(), name); }
+
+/// A run of the lesson on the preset mp, set up as a learner does it.
+Config typed(const LessonInfo& lesson, const std::vector<std::string>& sets) {
+  return load_config(project_home(), lesson, {.preset = "mp", .sets = sets}, "cpu").config;
+}
+
+/// Types what is named behind `sets`, and wants it accepted, and as small as was promised.
+std::vector<MemoryFit> accepted_fits(const std::string& name, const std::vector<std::string>& sets,
+                                     std::uint64_t limit_bytes) {
+  const LessonInfo lesson = lesson_of(name);
+  const std::vector<MemoryFit> fits = what_would_fit(lesson, typed(lesson, sets), kHalf, limit_bytes);
+  for (const MemoryFit& fit : fits) {
+    INFO(name << ": " << fit.change);
+    CHECK(fit.plan.total() <= limit_bytes);
+    std::vector<std::string> all = sets;
+    std::istringstream words(fit.change);
+    for (std::string option, value; words >> option >> value;)
+      all.push_back(option == "--ranks" ? "run.ranks=" + value : value);
+    REQUIRE_NOTHROW(typed(lesson, all));
+    const Config config = typed(lesson, all);
+    CHECK(plan_memory(config, kHalf).total() == fit.plan.total());
+    const MeshSizes sizes{.tp = static_cast<int>(config.mesh.tp), .dp = static_cast<int>(replicas(config))};
+    CHECK_NOTHROW(Mesh(config.mesh.order, sizes, static_cast<int>(config.run.ranks)));
+  }
+  return fits;
+}
+
 }  // namespace
 
 TEST_CASE("every change that is named fits, divides what it must, and is as small as can be") {
   const Config config = mp(1, 1);
   for (const MemoryFacts& facts : {kHalf, MemoryFacts{}}) {
-    const std::vector<MemoryFit> fits = what_would_fit(config, facts, k40GiB);
+    const std::vector<MemoryFit> fits =
+        what_would_fit(lesson_of("07_tensor_parallel"), config, facts, k40GiB);
     REQUIRE(fits.size() >= 2);
     CHECK_THAT(fits.front().change, says("train.accumulate="));
     CHECK_THAT(fits.back().change, says("--ranks") && says("mesh.tp="));
     for (const MemoryFit& fit : fits) CHECK(fit.plan.total() <= k40GiB);
   }
   // One pass fewer, or one rank fewer of those that divide the batch, does not.
-  CHECK(what_would_fit(config, {}, k40GiB).front().change == "--set train.accumulate=8");
+  CHECK(what_would_fit(lesson_of("07_tensor_parallel"), config, {}, k40GiB).front().change ==
+        "--set train.accumulate=8");
   Config fewer = config;
   fewer.train.accumulate = 4;
   CHECK(plan_memory(fewer, {}).total() > k40GiB);
   CHECK(plan_memory(mp(4, 1), {}).total() > k40GiB);
   CHECK(plan_memory(mp(8, 1), {}).total() <= k40GiB);
+}
+
+TEST_CASE("every change that is named is accepted when it is typed") {
+  const std::string lesson = "07_tensor_parallel";
+  CHECK(accepted_fits(lesson, {}, k40GiB).size() == 3);
+  CHECK(accepted_fits(lesson, {"train.accumulate=2", "run.ranks=2"}, k40GiB / 4).size() == 3);
+  // The axis that would grow must be part of the order.
+  for (const MemoryFit& fit : accepted_fits(lesson, {"mesh.order=dp"}, k40GiB / 2))
+    CHECK_THAT(fit.change, !says("mesh.tp"));
+  const std::vector<MemoryFit> split = accepted_fits(lesson, {"mesh.order=tp"}, 2 * k40GiB);
+  CHECK(split.size() == 2);
+  CHECK(split.back().change == "--ranks 4 --set mesh.tp=4");
+}
+
+TEST_CASE("one rank a model is named together with an end of the sharing of tokens") {
+  const std::string lesson = "07_tensor_parallel";
+  const std::vector<std::string> shared = {"run.ranks=2", "mesh.tp=2", "mesh.sequence_parallel=true"};
+  const std::vector<MemoryFit> fits = accepted_fits(lesson, shared, k40GiB / 4);
+  REQUIRE(fits.size() == 3);
+  CHECK_THAT(fits[1].change, says("--set mesh.tp=1 --set mesh.sequence_parallel=false"));
+  for (const std::uint64_t share : {std::uint64_t{2}, std::uint64_t{8}})
+    CHECK_FALSE(accepted_fits(lesson, shared, k40GiB / share).empty());
+  // The 225 tokens of one sample have no halves.
+  std::vector<std::string> odd = shared;
+  odd.insert(odd.end(), {"data.grid=[120, 120]", "train.global_batch=4"});
+  const std::vector<MemoryFit> even = accepted_fits(lesson, odd, 3'000'000'000);
+  REQUIRE(even.size() == 1);
+  CHECK(even.front().change == "--ranks 4 --set mesh.tp=4");
+}
+
+TEST_CASE("a lesson that does not honour train.accumulate is not told to set it") {
+  const std::vector<MemoryFit> fits = accepted_fits("08_cuda_graphs", {}, k40GiB);
+  CHECK(fits.size() == 2);
+  for (const MemoryFit& fit : fits) CHECK_THAT(fit.change, !says("accumulate"));
+  // Averaging behind a replay of whole steps takes one rank: no change is left.
+  CHECK(accepted_fits("08_cuda_graphs", {"graph.collectives=false"}, k40GiB).empty());
 }
 
 TEST_CASE("what is split over ranks shrinks, what is whole stays") {
@@ -61,16 +130,18 @@ TEST_CASE("N x N matrices are counted where attention writes them, by the heads 
 }
 
 TEST_CASE("a cap is kept, or refused by category with what fits") {
+  const LessonInfo lesson = lesson_of("07_tensor_parallel");
   Config config = mp(1, 1);
-  CHECK_NOTHROW(check_memory_cap(config, kHalf));  // there is none
+  CHECK_NOTHROW(check_memory_cap(lesson, config, kHalf));  // there is none
   config.run.memory_cap = "500GiB";
-  CHECK_NOTHROW(check_memory_cap(config, kHalf));
+  CHECK_NOTHROW(check_memory_cap(lesson, config, kHalf));
   config.run.memory_cap = "40GiB";
-  CHECK_THAT(error_of([&] { check_memory_cap(config, kHalf); }),
+  CHECK_THAT(error_of([&] { check_memory_cap(lesson, config, kHalf); }),
              says("40GiB") && says("activations") && says("weights") && says("64 samples at a time") &&
                  says("these fit"));
   config.run.memory_cap = "1GiB";
-  CHECK_THAT(error_of([&] { check_memory_cap(config, kHalf); }), says("no mesh of up to 4096 ranks fits"));
+  CHECK_THAT(error_of([&] { check_memory_cap(lesson, config, kHalf); }),
+             says("no mesh of up to 4096 ranks fits"));
 }
 
 TEST_CASE("16 bits halve what they can, by the mode that a device will take") {
