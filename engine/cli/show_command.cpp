@@ -232,7 +232,9 @@ void name_run(const fs::path& run, const std::string& name) {
 /// A job that still has a place in Slurm's queue comes back to its folder, under its name.
 void refuse_queued(const fs::path& run) {
   const SubmittedJob job = job_of_run(run);
-  if (job.number == 0) return;
+  if (job.number == 0 && has_begun(run)) return;
+  if (job.number == 0)
+    throw Error("the job of this folder is not known", run.string(), "its job.toml names none; look there");
   std::optional<Slurm> slurm;
   try {
     slurm.emplace();
@@ -248,10 +250,11 @@ void refuse_queued(const fs::path& run) {
 
 /// The folder that `name` names, of a run that is over or of a job that will not begin.
 fs::path find_ended(const std::string& name) {
-  const fs::path job = name == "last" ? fs::path() : find_job_folder(name, "runs");
-  const fs::path run = job.empty() ? find_run(name, "runs") : job;
-  if (has_begun(run)) refuse_running(run);
-  refuse_queued(run);
+  fs::path run = name == "last" ? fs::path() : find_job_folder(name, "runs");
+  if (run.empty()) run = find_run(name, "runs");
+  const bool is_job = !find_job_folder(run.string(), "runs").empty();
+  if (!is_job || has_begun(run)) refuse_running(run);  // what is no run at all too
+  if (is_job) refuse_queued(run);
   return run;
 }
 

@@ -144,6 +144,13 @@ TEST_CASE("a job is found by its number or its run, told of, and cancelled") {
   CHECK(slurm.submit({"mine", "--status"}).code == 1);
   CHECK(slurm.run({"runs", "delete", "mine"}).code == 1);  // who does not know deletes nothing
   CHECK(fs::exists(slurm.work() / "runs/mine/job.toml"));
+  write_file_whole(slurm.work() / "runs/mine/job.toml", std::string_view("job = 0\n"));
+  CHECK_THAT(slurm.run({"runs", "delete", "mine"}).err, says("the job of this folder is not known"));
+  for (const char* const other : {".", "runs"}) {  // folders, and neither run nor job
+    CHECK(slurm.run({"runs", "delete", other}).code == 2);
+    CHECK(slurm.run({"runs", "name", other, "mine2"}).code == 2);
+  }
+  CHECK(fs::exists(slurm.work() / "runs/mine/job.toml"));
 }
 
 TEST_CASE("following tells each state once and ends with the job; Ctrl-C leaves the job alone") {
