@@ -154,7 +154,8 @@ echo "job $SLURM_JOB_ID: start ${SLURM_RESTART_COUNT:-0} on $SLURM_JOB_NODELIST"
   if (const std::string cpus = job.value("cpus_per_task"); !cpus.empty()) out += " --cpus-per-task=" + cpus;
   if (job.has_container()) out += " \\\n  " + words(container_words(plan));
   out += " \\\n  " + word((programs / plan.lesson).string()) + " \"${start[@]}\" &\nstep=$!\n";
-  out += "[ \"$again\" = 0 ] || kill -USR1 \"$step\"  # the warning came before there was anybody to tell\n";
+  // A signal between fork and exec would be lost.
+  out += "[ \"$again\" = 0 ] || { sleep 1; kill -USR1 \"$step\"; }  # the warning came before srun\n";
   return out;
 }
 

@@ -100,7 +100,7 @@ TEST_CASE("a warning before there are ranks is passed on; one that scancel follo
   slurm.script("scontrol", "exit 1");
   const fs::path script = slurm.work() / "script";
   write_file_whole(script, slurm.submit(with(kTwo, {"--dry-run", "--module", "slow"})).out);
-  const std::string waits = "touch up; n=0; while [ $n -lt 20 ]; do sleep 0.05; n=$((n+1)); done; exit 0";
+  const std::string waits = "n=0; while [ $n -lt 200 ]; do sleep 0.05; n=$((n+1)); done; exit 0";
   slurm.script("module", "kill -USR1 $PPID");
   slurm.script("srun", "trap 'exit 75' USR1; " + waits);
   const int code = run_script(slurm, script).code;  // 138 when it comes before srun listens

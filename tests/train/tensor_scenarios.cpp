@@ -235,6 +235,7 @@ int run_fault(const Words& words) {
   const at::Tensor forecast = world.model.vit(joint.first);
   gather_into(world, whole.parameters, /*gradients=*/true);
   if (!checks) return 0;
+  set_fault("none", 0, "load", 0, 1);  // what is right is made without the mistake
   {
     const at::AutoGradMode with_grad(true);
     loss_and_gradients(probe, "none", joint.first, joint.second);
