@@ -133,18 +133,7 @@ fs::path find_run(const std::string& name, const fs::path& runs) {
 }
 
 std::vector<fs::path> list_runs(const fs::path& runs) {
-  std::vector<std::pair<fs::file_time_type, fs::path>> found;
-  std::error_code code;
-  for (const fs::directory_entry& entry : fs::directory_iterator(runs, code)) {
-    const fs::path config = RunFolder{entry.path()}.config_file();
-    std::error_code missing;
-    const fs::file_time_type time = fs::last_write_time(config, missing);
-    if (!missing) found.emplace_back(time, entry.path());
-  }
-  std::sort(found.begin(), found.end());
-  std::vector<fs::path> out;
-  for (const auto& [time, path] : found) out.push_back(path);
-  return out;
+  return folders_with(runs, RunFolder{}.config_file().string());
 }
 
 namespace {

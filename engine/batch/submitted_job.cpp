@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <system_error>
-#include <utility>
 
 #include "config/toml_limits.h"
 #include "config/toml_text.h"
@@ -13,6 +11,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "record/run_folder.h"
 
 namespace isobar {
 
@@ -63,19 +62,7 @@ SubmittedJob job_of_run(const fs::path& run) {
   return out;
 }
 
-std::vector<fs::path> list_job_folders(const fs::path& runs) {
-  std::vector<std::pair<fs::file_time_type, fs::path>> found;
-  std::error_code code;
-  for (const fs::directory_entry& entry : fs::directory_iterator(runs, code)) {
-    std::error_code missing;
-    const fs::file_time_type time = fs::last_write_time(entry.path() / kJobFile, missing);
-    if (!missing) found.emplace_back(time, entry.path());
-  }
-  std::sort(found.begin(), found.end());
-  std::vector<fs::path> out;
-  for (const auto& [time, path] : found) out.push_back(path);
-  return out;
-}
+std::vector<fs::path> list_job_folders(const fs::path& runs) { return folders_with(runs, kJobFile); }
 
 fs::path find_job_folder(const std::string& name, const fs::path& runs) {
   const auto whole = [](const fs::path& folder) { return fs::absolute(folder).lexically_normal(); };

@@ -196,9 +196,14 @@ int list(Console& console) {
   return 0;
 }
 
+/// The folder of a job that is named; "last" is the newest run, not the newest job.
+fs::path job_named(const std::string& name) {
+  return name == "last" ? fs::path() : find_job_folder(name, "runs");
+}
+
 /// The run that `name` names. Error (exit code 2) for a job's that has not begun too.
 fs::path find_shown(const std::string& name) {
-  const fs::path job = name == "last" ? fs::path() : find_job_folder(name, "runs");
+  const fs::path job = job_named(name);
   if (!job.empty() && !has_begun(job))
     throw Error(fmt::format("the run of job {} has not begun", job_of_run(job).number), job.string(),
                 "./isobar submit " + printable(name) + " --status tells how far it is");
@@ -250,7 +255,7 @@ void refuse_queued(const fs::path& run) {
 
 /// The folder that `name` names, of a run that is over or of a job that will not begin.
 fs::path find_ended(const std::string& name) {
-  fs::path run = name == "last" ? fs::path() : find_job_folder(name, "runs");
+  fs::path run = job_named(name);
   if (run.empty()) run = find_run(name, "runs");
   const bool is_job = !find_job_folder(run.string(), "runs").empty();
   if (!is_job || has_begun(run)) refuse_running(run);  // what is no run at all too

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <random>
 #include <system_error>
+#include <utility>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -79,6 +81,20 @@ RunFolder take_run_folder(const fs::path& path) {
   }
   make_folders(path / "fields");
   return {path};
+}
+
+std::vector<fs::path> folders_with(const fs::path& parent, const std::string& file) {
+  std::vector<std::pair<fs::file_time_type, fs::path>> found;
+  std::error_code code;
+  for (const fs::directory_entry& entry : fs::directory_iterator(parent, code)) {
+    std::error_code missing;
+    const fs::file_time_type time = fs::last_write_time(entry.path() / file, missing);
+    if (!missing) found.emplace_back(time, entry.path());
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<fs::path> out;
+  for (const auto& [time, path] : found) out.push_back(path);
+  return out;
 }
 
 }  // namespace isobar

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace isobar {
 
@@ -36,5 +37,8 @@ std::filesystem::path reserve_run_folder(const std::filesystem::path& parent, co
 /// code 2): nothing in it is ever overwritten. What a batch job left there before its run begins (names that
 /// begin with "job") is none of the run's.
 RunFolder take_run_folder(const std::filesystem::path& path);
+
+/// Folders below `parent` that hold a file of this name, by the time at which it was written last.
+std::vector<std::filesystem::path> folders_with(const std::filesystem::path& parent, const std::string& file);
 
 }  // namespace isobar
