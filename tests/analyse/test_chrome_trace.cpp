@@ -1,9 +1,9 @@
 // The Chrome trace, read back.
-#include <catch2/catch.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "analyse/chrome_trace.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/made_spans.h"
 

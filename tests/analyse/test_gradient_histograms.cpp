@@ -1,8 +1,8 @@
-#include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
 #include "analyse/gradient_histograms.h"
 #include "core/files.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 

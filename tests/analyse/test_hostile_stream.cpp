@@ -1,9 +1,9 @@
-#include <catch2/catch.hpp>
 #include <limits>
 
 #include "analyse/run_reader.h"
 #include "core/files.h"
 #include "record/line_splitter.h"
+#include "support/catch.h"
 #include "support/temp_folder.h"
 
 using namespace isobar;

@@ -1,7 +1,7 @@
 // The rules of the ladder, on made-up runs.
-#include <catch2/catch.hpp>
 
 #include "analyse/ladder.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

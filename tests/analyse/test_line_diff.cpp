@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <random>
 
 #include "analyse/line_diff.h"
+#include "support/catch.h"
 
 using namespace isobar;
 

@@ -1,11 +1,11 @@
 // What readers make of a watched step: totals, the attention that ran, types by module, and streams that lie.
-#include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
 #include "analyse/operators.h"
 #include "analyse/run_reader.h"
 #include "core/files.h"
 #include "record/json_line.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 

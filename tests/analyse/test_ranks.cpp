@@ -1,13 +1,12 @@
 // Runs of several ranks, as readers see them.
 #include <unistd.h>
 
-#include <catch2/catch.hpp>
-
 #include "analyse/ranks.h"
 #include "analyse/run_reader.h"
 #include "analyse/steady.h"
 #include "core/machine.h"
 #include "launch/rank_status.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/made_ranks.h"
 

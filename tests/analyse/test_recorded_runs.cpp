@@ -1,12 +1,12 @@
 // Runs that were not measured here: thinned for their lesson, found beside it, and marked in what readers
 // say.
-#include <catch2/catch.hpp>
 
 #include "analyse/recorded_runs.h"
 #include "analyse/run_reader.h"
 #include "analyse/thin_run.h"
 #include "core/files.h"
 #include "record/json_line.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 

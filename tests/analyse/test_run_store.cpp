@@ -1,10 +1,10 @@
-#include <catch2/catch.hpp>
 #include <fstream>
 #include <thread>
 
 #include "analyse/run_store.h"
 #include "core/files.h"
 #include "record/json_line.h"
+#include "support/catch.h"
 #include "support/temp_folder.h"
 
 using namespace isobar;

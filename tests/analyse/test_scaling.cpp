@@ -1,11 +1,11 @@
 // Scaling from the streams of runs: efficiency by both laws, gaps, repeats, cost, time to a loss, the
 // picture.
-#include <catch2/catch.hpp>
 #include <regex>
 
 #include "analyse/scaling.h"
 #include "analyse/scaling_svg.h"
 #include "analyse/wrapped.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/made_ranks.h"
 

@@ -1,9 +1,9 @@
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <random>
 
 #include "analyse/run_series.h"
 #include "record/json_line.h"
+#include "support/catch.h"
 
 using namespace isobar;
 

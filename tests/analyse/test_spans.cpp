@@ -1,9 +1,9 @@
 // Reading the spans of a run, well-formed and hostile.
-#include <catch2/catch.hpp>
 #include <fstream>
 
 #include "analyse/intervals.h"
 #include "analyse/spans.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/made_spans.h"
 

@@ -1,10 +1,10 @@
 // Runs that only measure, as readers see them.
-#include <catch2/catch.hpp>
 
 #include "analyse/run_reader.h"
 #include "analyse/steady.h"
 #include "core/files.h"
 #include "record/json_line.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 

@@ -1,9 +1,8 @@
 #include <fcntl.h>
 
-#include <catch2/catch.hpp>
-
 #include "core/files.h"
 #include "record/stream_reader.h"
+#include "support/catch.h"
 #include "support/temp_folder.h"
 
 using namespace isobar;

@@ -1,8 +1,8 @@
 // Timelines drawn from made-up spans: exact pictures, figures that can be worked out by hand.
-#include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
 #include "analyse/timeline_text.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/made_spans.h"
 

@@ -1,6 +1,5 @@
-#include <catch2/catch.hpp>
-
 #include "analyse/verdict.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

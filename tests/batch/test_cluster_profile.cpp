@@ -1,9 +1,9 @@
 // Cluster profiles: the shipped ones, and files that must be refused.
-#include <catch2/catch.hpp>
 #include <sstream>
 
 #include "batch/cluster_profile.h"
 #include "core/files.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/hostile_text.h"
 #include "support/temp_folder.h"

@@ -1,9 +1,9 @@
 // The script of a job, as text.
-#include <catch2/catch.hpp>
 
 #include "batch/cluster_profile.h"
 #include "batch/job_script.h"
 #include "core/files.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

@@ -1,9 +1,9 @@
 // Values that go to Slurm, as they are taken, printed back or refused.
-#include <catch2/catch.hpp>
 #include <filesystem>
 
 #include "batch/job_settings.h"
 #include "batch/job_values.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/hostile_text.h"
 #include "support/temp_folder.h"

@@ -3,12 +3,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <catch2/catch.hpp>
 #include <functional>
 #include <limits>
 
 #include "cli/programs.h"
 #include "core/files.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/process.h"
 #include "support/temp_folder.h"

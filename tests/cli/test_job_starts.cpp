@@ -2,10 +2,10 @@
 // after another finds. With a real Slurm: tests/slurm.
 #include <signal.h>
 
-#include <catch2/catch.hpp>
 #include <chrono>
 
 #include "cli/slurm_stubs.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

@@ -2,12 +2,12 @@
 // and an interrupt leave. With real lessons: tests/lessons/test_ladder.cpp.
 #include <signal.h>
 
-#include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "cli/noting.h"
 #include "core/text.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

@@ -2,12 +2,12 @@
 // fails or somebody interrupts. With real lessons: tests/lessons/test_measure.cpp.
 #include <signal.h>
 
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <thread>
 
 #include "cli/noting.h"
 #include "core/text.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

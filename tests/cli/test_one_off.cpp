@@ -1,9 +1,9 @@
 // One-off sweeps through the launcher, with a lesson whose steps grow by known amounts.
-#include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "cli/programs.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

@@ -1,12 +1,12 @@
 // Runs of machines that are not here, through the launcher: predicted, recorded, and shown where a lesson
 // cannot run.
-#include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "cli/programs.h"
 #include "core/nvidia.h"
 #include "core/text.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

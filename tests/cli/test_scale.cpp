@@ -4,10 +4,10 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
 #include "cli/noting.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

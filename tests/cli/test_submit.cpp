@@ -3,11 +3,11 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <sstream>
 
 #include "batch/job_settings.h"
 #include "cli/slurm_stubs.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/hostile_text.h"
 

@@ -1,11 +1,11 @@
 #pragma once
 // Starting the scenarios of Comm.
-#include <catch2/catch.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/text.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/rank_scenarios.h"
 

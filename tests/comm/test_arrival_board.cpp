@@ -1,10 +1,10 @@
 // Ranks are threads here, each with a view of its own of the same memory, so that the sanitizer sees them
 // all.
-#include <catch2/catch.hpp>
 #include <thread>
 #include <vector>
 
 #include "comm/arrival_board.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

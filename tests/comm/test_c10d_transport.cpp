@@ -1,10 +1,10 @@
 // What a transport makes of a backend of c10d that ends at an awkward moment.
 #include <ATen/ops/ones.h>
 
-#include <catch2/catch.hpp>
 #include <stdexcept>
 
 #include "comm/c10d_transport.h"
+#include "support/catch.h"
 
 using namespace isobar;
 

@@ -1,7 +1,6 @@
-#include <catch2/catch.hpp>
-
 #include "comm/comm_runs.h"
 #include "core/text.h"
+#include "support/catch.h"
 
 using namespace isobar;
 using namespace isobar::testing;

@@ -1,10 +1,10 @@
 // What is said of ranks that do not come when a group is made.
-#include <catch2/catch.hpp>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 
 #include "comm/c10d_transport.h"
 #include "comm/memory_meeting.h"
 #include "comm/rank_words.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

@@ -1,7 +1,7 @@
 // Groups of ranks, and what ranks know of each other.
-#include <catch2/catch.hpp>
 
 #include "comm/comm_runs.h"
+#include "support/catch.h"
 
 using namespace isobar;
 using namespace isobar::testing;

@@ -4,11 +4,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <catch2/catch.hpp>
 #include <cstdlib>
 
 #include "core/clock.h"
 #include "core/files.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/rank_scenarios.h"
 

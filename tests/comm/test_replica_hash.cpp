@@ -1,9 +1,8 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/zeros.h>
 
-#include <catch2/catch.hpp>
-
 #include "comm/replica_hash.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

@@ -1,6 +1,6 @@
 // The ring and the emulated link between real processes.
-#include <catch2/catch.hpp>
 
+#include "support/catch.h"
 #include "support/rank_scenarios.h"
 
 using namespace isobar;

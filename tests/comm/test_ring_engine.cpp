@@ -1,4 +1,3 @@
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -6,6 +5,7 @@
 #include "comm/ring_world.h"
 #include "core/clock.h"
 #include "core/random.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

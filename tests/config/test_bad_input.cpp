@@ -1,7 +1,6 @@
-#include <catch2/catch.hpp>
-
 #include "config/config.h"
 #include "core/files.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 

@@ -1,7 +1,6 @@
-#include <catch2/catch.hpp>
-
 #include "config/command_line.h"
 #include "core/files.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

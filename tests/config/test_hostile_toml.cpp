@@ -1,7 +1,6 @@
 #include <pthread.h>
 
 #include <array>
-#include <catch2/catch.hpp>
 #include <clocale>
 #include <exception>
 #include <functional>
@@ -11,6 +10,7 @@
 #include "config/config.h"
 #include "config/toml_limits.h"
 #include "core/files.h"
+#include "support/catch.h"
 #include "support/hostile.h"
 #include "support/temp_folder.h"
 

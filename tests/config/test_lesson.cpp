@@ -1,4 +1,3 @@
-#include <catch2/catch.hpp>
 #include <filesystem>
 
 #include "config/config.h"
@@ -7,6 +6,7 @@
 #include "config/lesson.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "support/catch.h"
 #include "support/temp_folder.h"
 
 using namespace isobar;

@@ -1,4 +1,3 @@
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <regex>
 #include <set>
@@ -9,6 +8,7 @@
 #include "config/toml_text.h"
 #include "core/files.h"
 #include "core/random.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 

@@ -1,8 +1,8 @@
-#include <catch2/catch.hpp>
 #include <fstream>
 #include <string>
 
 #include "core/cpu_instructions.h"
+#include "support/catch.h"
 
 using namespace isobar;
 

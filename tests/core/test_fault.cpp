@@ -1,6 +1,5 @@
-#include <catch2/catch.hpp>
-
 #include "core/fault.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

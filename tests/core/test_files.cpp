@@ -2,11 +2,11 @@
 #include <sys/stat.h>
 
 #include <array>
-#include <catch2/catch.hpp>
 
 #include "core/checked.h"
 #include "core/crc32c.h"
 #include "core/files.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 

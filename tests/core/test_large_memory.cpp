@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "core/files.h"
 #include "core/large_memory.h"
 #include "core/memory.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 

@@ -1,6 +1,5 @@
-#include <catch2/catch.hpp>
-
 #include "core/parse_bytes.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

@@ -1,7 +1,7 @@
-#include <catch2/catch.hpp>
 #include <set>
 
 #include "core/random.h"
+#include "support/catch.h"
 
 using namespace isobar;
 

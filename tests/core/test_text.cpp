@@ -1,7 +1,6 @@
-#include <catch2/catch.hpp>
-
 #include "core/error.h"
 #include "core/text.h"
+#include "support/catch.h"
 
 using namespace isobar;
 

@@ -1,12 +1,12 @@
 // Files that are cut, replaced, removed or poisoned while threads read them: an error that names file and
 // sample, and never a wait without end.
-#include <catch2/catch.hpp>
 #include <fstream>
 #include <limits>
 
 #include "core/clock.h"
 #include "core/files.h"
 #include "data/loader_world.h"
+#include "support/catch.h"
 #include "support/deadline.h"
 #include "support/errors.h"
 

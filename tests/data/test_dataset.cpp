@@ -1,9 +1,9 @@
-#include <catch2/catch.hpp>
 #include <fstream>
 #include <limits>
 
 #include "core/files.h"
 #include "data/dataset.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/small_data.h"
 #include "support/temp_folder.h"

@@ -1,7 +1,6 @@
 // The order of things between a ring and a device that is late, refuses, or breaks.
 #include <ATen/ops/equal.h>
 
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <optional>
 
@@ -9,6 +8,7 @@
 #include "core/fault.h"
 #include "data/device_prefetch.h"
 #include "data/fake_uploader.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/small_data.h"
 #include "support/temp_folder.h"

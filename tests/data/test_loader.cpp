@@ -1,8 +1,7 @@
 #include <ATen/ops/equal.h>
 
-#include <catch2/catch.hpp>
-
 #include "data/loader.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/small_data.h"
 #include "support/temp_folder.h"

@@ -1,10 +1,10 @@
 // All loaders give the same batches, bit for bit.
-#include <catch2/catch.hpp>
 #include <cstring>
 
 #include "core/memory.h"
 #include "data/loader_world.h"
 #include "fields/foreign_files.h"
+#include "support/catch.h"
 #include "support/deadline.h"
 #include "support/errors.h"
 

@@ -1,10 +1,10 @@
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <optional>
 #include <vector>
 
 #include "data/fillers.h"
 #include "kernels/pack.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/small_data.h"
 #include "support/temp_folder.h"

@@ -1,11 +1,11 @@
 // Threads that read ahead: order, limits, seeking, and how many of them are at work.
-#include <catch2/catch.hpp>
 #include <deque>
 #include <filesystem>
 #include <random>
 
 #include "data/fake_filler.h"
 #include "data/read_ahead.h"
+#include "support/catch.h"
 #include "support/deadline.h"
 #include "support/errors.h"
 

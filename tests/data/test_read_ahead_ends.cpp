@@ -1,11 +1,10 @@
 // Threads that read ahead: errors, stops, and slots that outlive everything else.
 #include <pthread.h>
 
-#include <catch2/catch.hpp>
-
 #include "core/clock.h"
 #include "data/fake_filler.h"
 #include "data/read_ahead.h"
+#include "support/catch.h"
 #include "support/deadline.h"
 #include "support/errors.h"
 

@@ -1,5 +1,4 @@
 // Reading and normalising at once gives the bits of doing one after the other, wherever fields come from.
-#include <catch2/catch.hpp>
 #include <cstring>
 #include <fstream>
 #include <limits>
@@ -8,6 +7,7 @@
 #include "core/clock.h"
 #include "data/dataset.h"
 #include "fields/foreign_files.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/small_data.h"
 #include "support/temp_folder.h"

@@ -1,7 +1,6 @@
 // What loaders are made of: orders and plans of batches, sources, the slow disk, processors.
 #include <sched.h>
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <set>
 #include <thread>
@@ -12,6 +11,7 @@
 #include "data/affinity.h"
 #include "data/batch_plan.h"
 #include "data/fillers.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/small_data.h"
 #include "support/temp_folder.h"

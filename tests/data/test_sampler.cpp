@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <numeric>
 #include <set>
 
@@ -7,6 +6,7 @@
 #include "data/batch_order.h"
 #include "data/index_rule.h"
 #include "data/sampler.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

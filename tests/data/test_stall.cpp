@@ -2,13 +2,13 @@
 // and nowhere else. Everything here sleeps, so that no processor is needed; other programs on the machine
 // disturb a try, never five in a row.
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <thread>
 
 #include "core/clock.h"
 #include "core/fault.h"
 #include "data/loader_world.h"
+#include "support/catch.h"
 
 using namespace isobar;
 

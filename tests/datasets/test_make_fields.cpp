@@ -1,5 +1,4 @@
 // The embedded data set: the same everywhere, stable, consistent, and worth forecasting.
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "core/files.h"
@@ -8,6 +7,7 @@
 #include "make_fields/channels.h"
 #include "make_fields/flow.h"
 #include "make_fields/make_fields.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 

@@ -1,10 +1,10 @@
 // What is refused, and in which words, on machines with and without a GPU.
-#include <catch2/catch.hpp>
 #include <cstdlib>
 
 #include "core/files.h"
 #include "core/nvidia.h"
 #include "device/load_cuda.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 

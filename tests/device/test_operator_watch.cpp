@@ -2,13 +2,13 @@
 #include <ATen/ATen.h>
 #include <ATen/record_function.h>
 
-#include <catch2/catch.hpp>
 #include <string>
 #include <thread>
 
 #include "device/event_pool.h"
 #include "device/fake_plugin.h"
 #include "device/operator_watch.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

@@ -1,8 +1,7 @@
 #include <ATen/Context.h>
 
-#include <catch2/catch.hpp>
-
 #include "device/precision.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

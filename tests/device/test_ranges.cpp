@@ -1,8 +1,8 @@
-#include <catch2/catch.hpp>
 #include <optional>
 
 #include "device/fake_plugin.h"
 #include "device/ranges.h"
+#include "support/catch.h"
 
 using namespace isobar;
 

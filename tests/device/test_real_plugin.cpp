@@ -2,11 +2,10 @@
 #include <ATen/Context.h>
 #include <ATen/ops/ones.h>
 
-#include <catch2/catch.hpp>
-
 #include "core/nvidia.h"
 #include "device/device.h"
 #include "device/load_cuda.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

@@ -1,5 +1,4 @@
 // The device's clock in stage timers, on a device whose clock the test moves.
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <optional>
 #include <thread>
@@ -7,6 +6,7 @@
 #include "core/clock.h"
 #include "device/fake_plugin.h"
 #include "device/stage_timer.h"
+#include "support/catch.h"
 
 using namespace isobar;
 

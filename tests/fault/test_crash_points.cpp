@@ -1,6 +1,5 @@
 // A save that is killed at any file operation, or whose file operations fail, loses nothing that was
 // complete.
-#include <catch2/catch.hpp>
 #include <cerrno>
 #include <map>
 #include <sstream>
@@ -8,6 +7,7 @@
 #include "core/files.h"
 #include "fault/made_up.h"
 #include "fields/checkpoint_folder.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/process.h"
 #include "support/temp_folder.h"

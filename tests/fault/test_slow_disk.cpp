@@ -1,9 +1,9 @@
 // A file system whose writes take long: whoever writes the stream does not wait for it until its buffer is
 // full.
-#include <catch2/catch.hpp>
 #include <sstream>
 
 #include "core/files.h"
+#include "support/catch.h"
 #include "support/process.h"
 #include "support/temp_folder.h"
 

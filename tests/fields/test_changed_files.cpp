@@ -1,10 +1,10 @@
 // Year files that are cut, removed or replaced while they are read.
-#include <catch2/catch.hpp>
 #include <thread>
 
 #include "core/random.h"
 #include "fields/foreign_files.h"
 #include "fields/year_file.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 

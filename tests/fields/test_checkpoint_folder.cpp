@@ -1,6 +1,5 @@
 #include <sys/stat.h>
 
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <fstream>
 #include <random>
@@ -9,6 +8,7 @@
 #include "core/files.h"
 #include "fault/made_up.h"
 #include "fields/checkpoint_folder.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 

@@ -4,7 +4,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <catch2/catch.hpp>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -16,6 +15,7 @@
 #include "fields/h5_protocol.h"
 #include "fields/h5_table.h"
 #include "fields/year_file.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cstring>
 #include <ctime>
 #include <functional>
@@ -7,6 +6,7 @@
 #include "core/files.h"
 #include "fields/npy.h"
 #include "fields/safetensors.h"
+#include "support/catch.h"
 #include "support/hostile.h"
 #include "support/temp_folder.h"
 

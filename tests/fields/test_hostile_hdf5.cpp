@@ -2,13 +2,13 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <catch2/catch.hpp>
 #include <cstring>
 
 #include "core/files.h"
 #include "core/random.h"
 #include "fields/foreign_files.h"
 #include "fields/year_file.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/process.h"
 #include "support/temp_folder.h"

@@ -1,10 +1,10 @@
 // Records come back bit for bit, however they lie in the file.
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <thread>
 
 #include "fields/foreign_files.h"
 #include "fields/year_file.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 

@@ -1,4 +1,3 @@
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -7,6 +6,7 @@
 #include "core/checked.h"
 #include "core/files.h"
 #include "fields/npy.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 

@@ -1,8 +1,8 @@
 // Rows of a plane by offset: the same values as the record, from every layout that has offsets.
-#include <catch2/catch.hpp>
 
 #include "fields/foreign_files.h"
 #include "fields/year_file.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 

@@ -1,8 +1,8 @@
-#include <catch2/catch.hpp>
 #include <cstring>
 
 #include "core/files.h"
 #include "fields/safetensors.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 

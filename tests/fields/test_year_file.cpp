@@ -1,9 +1,8 @@
-#include <catch2/catch.hpp>
-
 #include "core/files.h"
 #include "fields/foreign_files.h"
 #include "fields/year_file.h"
 #include "fields/year_file_writer.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 

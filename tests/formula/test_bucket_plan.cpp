@@ -1,9 +1,9 @@
 // Buckets of gradients against the published plans of the course's models.
 #include <algorithm>
-#include <catch2/catch.hpp>
 
 #include "formula/bucket_plan.h"
 #include "formula/vit_counts.h"
+#include "support/catch.h"
 
 using namespace isobar;
 

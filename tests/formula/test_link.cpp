@@ -1,8 +1,8 @@
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "formula/link.h"
 #include "formula/overlap.h"
+#include "support/catch.h"
 
 using namespace isobar;
 

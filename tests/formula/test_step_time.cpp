@@ -1,9 +1,9 @@
 // Predicted steps against the checks that their rates come with, and against published steps.
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "core/error.h"
 #include "formula/step_time.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

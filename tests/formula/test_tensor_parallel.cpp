@@ -1,8 +1,8 @@
 // Splitting a model over ranks: bytes on the wire and in memory, against worked examples.
-#include <catch2/catch.hpp>
 
 #include "formula/tensor_parallel.h"
 #include "formula/vit_memory.h"
+#include "support/catch.h"
 
 using namespace isobar;
 

@@ -1,6 +1,5 @@
-#include <catch2/catch.hpp>
-
 #include "formula/vit_counts.h"
+#include "support/catch.h"
 
 using namespace isobar;
 

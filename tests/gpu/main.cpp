@@ -1,5 +1,4 @@
 #define CATCH_CONFIG_RUNNER
-#include <catch2/catch.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -7,6 +6,7 @@
 #include "core/error.h"
 #include "device/device.h"
 #include "device/precision.h"
+#include "support/catch.h"
 
 int main(int argc, char** argv) {
   constexpr int kSkipped = 77;

@@ -1,10 +1,10 @@
 // Lesson 04 on the device: 16 bits near fp32, and an overflow that skips its step alone.
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <string>
 #include <vector>
 
 #include "lessons/lesson_run.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/tolerance_values.h"
 

@@ -6,7 +6,6 @@
 #include <ATen/ops/zeros.h>
 
 #include <bit>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "gpu/gpu.h"
 #include "kernels/normalise.h"
 #include "kernels/pack.h"
+#include "support/catch.h"
 #include "support/odd_floats.h"
 
 using namespace isobar;

@@ -2,11 +2,10 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 
-#include <catch2/catch.hpp>
-
 #include "device/load_cuda.h"
 #include "gpu/gpu.h"
 #include "kernels/fused_checks.h"
+#include "support/catch.h"
 
 using namespace isobar;
 

@@ -4,7 +4,6 @@
 #include <ATen/ops/ones.h>
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "device/load_cuda.h"
 #include "gpu/gpu.h"
 #include "lessons/lesson_run.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "train/step_graph.h"
 

@@ -1,12 +1,11 @@
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/zeros.h>
 
-#include <catch2/catch.hpp>
-
 #include "device/load_cuda.h"
 #include "device/nonfinite.h"
 #include "gpu/gpu.h"
 #include "gpu/spin.h"
+#include "support/catch.h"
 #include "support/odd_floats.h"
 
 using namespace isobar;

@@ -1,9 +1,9 @@
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <string>
 #include <vector>
 
 #include "lessons/lesson_run.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/tolerances.h"
 

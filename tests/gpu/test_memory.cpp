@@ -4,7 +4,6 @@
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/zeros.h>
 
-#include <catch2/catch.hpp>
 #include <cstring>
 #include <string>
 
@@ -14,6 +13,7 @@
 #include "device/torch_error.h"
 #include "gpu/gpu.h"
 #include "gpu/spin.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

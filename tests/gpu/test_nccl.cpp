@@ -5,7 +5,6 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <thread>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 
@@ -14,6 +13,7 @@
 #include "core/clock.h"
 #include "device/load_cuda.h"
 #include "gpu/gpu.h"
+#include "support/catch.h"
 
 using namespace isobar;
 

@@ -2,7 +2,6 @@
 // it is still running when the step is over.
 #include <ATen/ops/rand.h>
 
-#include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "lessons/lesson_run.h"
 #include "model/vit.h"
 #include "run/run.h"
+#include "support/catch.h"
 #include "train/adam.h"
 #include "train/loss.h"
 #include "train/training_state.h"

@@ -5,7 +5,6 @@
 #include <c10/core/CachingDeviceAllocator.h>
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <cstring>
 #include <fstream>
@@ -23,6 +22,7 @@
 #include "gpu/gpu.h"
 #include "gpu/spin.h"
 #include "kernels/pack.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/small_data.h"
 #include "support/temp_folder.h"

@@ -1,4 +1,3 @@
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdlib>
 #include <numeric>
@@ -11,6 +10,7 @@
 #include "device/stage_timer.h"
 #include "gpu/gpu.h"
 #include "gpu/spin.h"
+#include "support/catch.h"
 
 using namespace isobar;
 

@@ -1,6 +1,6 @@
 // The program as it is called.
-#include <catch2/catch.hpp>
 
+#include "support/catch.h"
 #include "support/process.h"
 #include "support/temp_folder.h"
 

@@ -1,7 +1,7 @@
-#include <catch2/catch.hpp>
 #include <random>
 #include <string>
 
+#include "support/catch.h"
 #include "text/cpp_colours.h"
 
 using namespace isobar;

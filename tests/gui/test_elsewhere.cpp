@@ -1,11 +1,11 @@
 // What the window shows of runs that were not measured here, and the plots that only some techniques have.
-#include <catch2/catch.hpp>
 
 #include "config/lesson.h"
 #include "core/nvidia.h"
 #include "gui/headless.h"
 #include "record/json_line.h"
 #include "record/run_folder.h"
+#include "support/catch.h"
 
 using namespace isobar;
 namespace fs = std::filesystem;

@@ -1,12 +1,12 @@
 // Run folders that mean harm: the window stays alive and says what is wrong.
 #include <sys/stat.h>
 
-#include <catch2/catch.hpp>
 #include <fstream>
 #include <random>
 
 #include "gui/headless.h"
 #include "record/json_line.h"
+#include "support/catch.h"
 
 using namespace isobar;
 namespace fs = std::filesystem;

@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <random>
 
 #include "core/files.h"
+#include "support/catch.h"
 #include "text/line_break.h"
 #include "text/markdown.h"
 #include "text/markdown_text.h"

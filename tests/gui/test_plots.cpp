@@ -1,5 +1,4 @@
 // What plots are made of: colours, marks, decimation, smoothing, stacks, pictures.
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <random>
 
@@ -10,6 +9,7 @@
 #include "plot/field_map.h"
 #include "plot/smooth.h"
 #include "plot/stack.h"
+#include "support/catch.h"
 
 using namespace isobar;
 

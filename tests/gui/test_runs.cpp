@@ -1,10 +1,10 @@
 // Several runs at once: which one is stopped, which one is chosen.
-#include <catch2/catch.hpp>
 #include <set>
 
 #include "core/files.h"
 #include "fields/checkpoint_folder.h"
 #include "gui/headless.h"
+#include "support/catch.h"
 #include "support/made_ranks.h"
 
 using namespace isobar;

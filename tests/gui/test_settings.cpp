@@ -1,7 +1,7 @@
 // What the window remembers.
-#include <catch2/catch.hpp>
 
 #include "gui/headless.h"
+#include "support/catch.h"
 
 using namespace isobar;
 namespace fs = std::filesystem;

@@ -1,7 +1,6 @@
 // Each panel is drawn and clicked without a display.
 #include <imgui_internal.h>
 
-#include <catch2/catch.hpp>
 #include <fstream>
 #include <set>
 
@@ -10,6 +9,7 @@
 #include "panels/compare.h"
 #include "record/json_line.h"
 #include "record/run_folder.h"
+#include "support/catch.h"
 
 using namespace isobar;
 namespace fs = std::filesystem;

@@ -1,10 +1,10 @@
 #include "kernels/fused_checks.h"
 
-#include <catch2/catch.hpp>
 #include <numbers>
 
 #include "kernels/column_sums.h"
 #include "kernels/kernel_buffer.h"
+#include "support/catch.h"
 
 namespace isobar {
 namespace {

@@ -1,9 +1,9 @@
 // The checks of the kernels that work on whole rows and whole samples.
-#include <catch2/catch.hpp>
 
 #include "kernels/column_sums.h"
 #include "kernels/fused_checks.h"
 #include "kernels/kernel_buffer.h"
+#include "support/catch.h"
 
 namespace isobar {
 namespace {

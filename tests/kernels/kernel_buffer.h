@@ -2,7 +2,6 @@
 // Operands of a kernel under test: values of an element type with a margin on either side that must stay as
 // it is.
 #include <bit>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -12,6 +11,7 @@
 #include "core/random.h"
 #include "kernels/fused_checks.h"
 #include "kernels/pack.h"
+#include "support/catch.h"
 
 namespace isobar {
 

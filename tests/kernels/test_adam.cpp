@@ -1,6 +1,5 @@
-#include <catch2/catch.hpp>
-
 #include "kernels/adam.h"
+#include "support/catch.h"
 #include "support/odd_floats.h"
 #include "support/tolerance_values.h"
 #include "support/typed_values.h"

@@ -1,8 +1,8 @@
-#include <catch2/catch.hpp>
 #include <numbers>
 
 #include "kernels/bias_gelu.h"
 #include "kernels/column_sums.h"
+#include "support/catch.h"
 #include "support/odd_floats.h"
 #include "support/tolerance_values.h"
 #include "support/typed_values.h"

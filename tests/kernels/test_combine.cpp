@@ -1,5 +1,4 @@
 #include <bit>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -8,6 +7,7 @@
 #include "core/random.h"
 #include "kernels/combine.h"
 #include "kernels/cpu_math.h"
+#include "support/catch.h"
 
 using namespace isobar;
 

@@ -1,9 +1,9 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 
 #include "kernels/count_nonfinite.h"
+#include "support/catch.h"
 #include "support/odd_floats.h"
 
 using namespace isobar;

@@ -1,7 +1,7 @@
 #include <bit>
-#include <catch2/catch.hpp>
 
 #include "kernels/cpu_math.h"
+#include "support/catch.h"
 #include "support/odd_floats.h"
 #include "support/tolerance_values.h"
 #include "support/typed_values.h"

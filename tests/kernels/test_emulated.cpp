@@ -1,9 +1,9 @@
 // The CUDA kernels on a processor (emulated/device.h), against their definitions, in either order of threads.
-#include <catch2/catch.hpp>
 #include <memory>
 
 #include "kernels/emulated/device.h"
 #include "kernels/fused_checks.h"
+#include "support/catch.h"
 
 using namespace isobar;
 

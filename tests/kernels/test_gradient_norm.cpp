@@ -1,6 +1,5 @@
-#include <catch2/catch.hpp>
-
 #include "kernels/gradient_norm.h"
+#include "support/catch.h"
 #include "support/odd_floats.h"
 #include "support/typed_values.h"
 

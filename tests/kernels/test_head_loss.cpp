@@ -1,6 +1,5 @@
-#include <catch2/catch.hpp>
-
 #include "kernels/head_loss.h"
+#include "support/catch.h"
 #include "support/tolerance_values.h"
 #include "support/typed_values.h"
 

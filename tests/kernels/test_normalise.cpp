@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 #include <thread>
 
 #include "kernels/normalise.h"
+#include "support/catch.h"
 #include "support/odd_floats.h"
 
 using namespace isobar;

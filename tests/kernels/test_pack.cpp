@@ -1,6 +1,5 @@
 // Two-byte forms of normalised values: every half, every border between two, and bounds of what is lost.
 #include <bit>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -8,6 +7,7 @@
 
 #include "core/random.h"
 #include "kernels/pack.h"
+#include "support/catch.h"
 #include "support/odd_floats.h"
 
 using namespace isobar;

@@ -1,7 +1,6 @@
-#include <catch2/catch.hpp>
-
 #include "kernels/column_sums.h"
 #include "kernels/residual_norm.h"
+#include "support/catch.h"
 #include "support/residual_norm_case.h"
 #include "support/tolerance_values.h"
 

@@ -1,13 +1,13 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <thread>
 
 #include "core/error.h"
 #include "core/files.h"
 #include "launch/child_process.h"
+#include "support/catch.h"
 #include "support/temp_folder.h"
 
 using namespace isobar;

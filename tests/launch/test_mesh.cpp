@@ -1,6 +1,5 @@
-#include <catch2/catch.hpp>
-
 #include "launch/mesh.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

@@ -1,6 +1,5 @@
-#include <catch2/catch.hpp>
-
 #include "launch/node_list.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

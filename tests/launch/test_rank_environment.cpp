@@ -1,7 +1,7 @@
-#include <catch2/catch.hpp>
 #include <map>
 
 #include "launch/rank_environment.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

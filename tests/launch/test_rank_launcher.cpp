@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <sstream>
 #include <thread>
@@ -13,6 +12,7 @@
 #include "launch/rank_launcher.h"
 #include "launch/rank_output.h"
 #include "launch/spawn.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/process.h"
 #include "support/temp_folder.h"

@@ -1,7 +1,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <catch2/catch.hpp>
 #include <fstream>
 #include <thread>
 
@@ -9,6 +8,7 @@
 #include "core/files.h"
 #include "core/machine.h"
 #include "launch/rank_status.h"
+#include "support/catch.h"
 #include "support/temp_folder.h"
 
 using namespace isobar;

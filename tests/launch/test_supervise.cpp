@@ -1,11 +1,11 @@
 #include <signal.h>
 
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <thread>
 
 #include "core/files.h"
 #include "core/memory.h"
+#include "support/catch.h"
 #include "support/process.h"
 #include "support/temp_folder.h"
 

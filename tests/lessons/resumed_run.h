@@ -1,9 +1,9 @@
 #pragma once
 // Runs that are stopped and resumed, and what must be equal afterwards.
-#include <catch2/catch.hpp>
 #include <map>
 
 #include "lessons/lesson_run.h"
+#include "support/catch.h"
 
 namespace isobar {
 

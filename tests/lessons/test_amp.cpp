@@ -1,12 +1,12 @@
 // Lesson 04: what each precision does to training, what an overflow does, and what is refused.
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <span>
 
 #include "core/cpu_instructions.h"
 #include "fields/safetensors.h"
 #include "lessons/resumed_run.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/tolerance_values.h"
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <cmath>
 #include <map>
@@ -11,6 +10,7 @@
 #include "fields/safetensors.h"
 #include "lessons/lesson_run.h"
 #include "record/tfevents_reader.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/process.h"
 #include "support/temp_folder.h"

@@ -1,8 +1,8 @@
 // Lesson 08 where there is no GPU: it says so, and its settings are checked all the same. What it does with
 // one is in tests/gpu/test_graph.cpp.
-#include <catch2/catch.hpp>
 
 #include "lessons/lesson_run.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

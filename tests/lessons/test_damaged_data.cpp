@@ -1,10 +1,10 @@
 // A trainer whose data is damaged, before it starts or under its hands.
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <thread>
 
 #include "core/files.h"
 #include "lessons/lesson_run.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

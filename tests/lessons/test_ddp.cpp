@@ -1,11 +1,11 @@
 // Lesson 06 as a learner runs it: several ranks train as lesson 05 does alone.
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "core/cpu_instructions.h"
 #include "launch/rank_launcher.h"
 #include "lessons/resumed_run.h"
+#include "support/catch.h"
 #include "support/rank_scenarios.h"
 #include "support/tolerance_values.h"
 

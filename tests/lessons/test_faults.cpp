@@ -1,5 +1,4 @@
 // The system fails under a run: no memory, no disk, a clock that jumps.
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -7,6 +6,7 @@
 #include "fields/checkpoint_folder.h"
 #include "formula/vit_memory.h"
 #include "lessons/resumed_run.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

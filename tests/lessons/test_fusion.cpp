@@ -1,9 +1,9 @@
 // Lesson 05: each fusion and each form of Adam trains as lesson 04 does, and what is refused.
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "lessons/resumed_run.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/tolerance_values.h"
 

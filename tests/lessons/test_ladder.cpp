@@ -1,8 +1,8 @@
 // The ladder and the watched step with real lessons.
-#include <catch2/catch.hpp>
 
 #include "lessons/lesson_run.h"
 #include "support/bin_folder.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

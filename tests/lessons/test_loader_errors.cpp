@@ -1,11 +1,11 @@
 // Lessons 02 and 03 with settings that cannot be, and with data that break under their threads.
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <fstream>
 #include <limits>
 #include <thread>
 
 #include "lessons/loader_lessons.h"
+#include "support/catch.h"
 
 using namespace isobar;
 

@@ -1,12 +1,12 @@
 // Lessons 02 and 03 against lesson 01: other threads read, and nothing else changes, whatever stops them.
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <csignal>
 #include <thread>
 
 #include "fields/checkpoint_folder.h"
 #include "lessons/loader_lessons.h"
+#include "support/catch.h"
 
 using namespace isobar;
 

@@ -1,9 +1,9 @@
 // Runs that only measure, the quartet and the sweep, with real lessons.
-#include <catch2/catch.hpp>
 #include <set>
 
 #include "lessons/lesson_run.h"
 #include "support/bin_folder.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

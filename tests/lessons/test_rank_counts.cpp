@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <signal.h>
 
-#include <catch2/catch.hpp>
 #include <cstdlib>
 #include <random>
 
@@ -11,6 +10,7 @@
 #include "core/clock.h"
 #include "launch/rank_status.h"
 #include "lessons/rank_run.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

@@ -2,12 +2,11 @@
 #include <fmt/format.h>
 #include <signal.h>
 
-#include <catch2/catch.hpp>
-
 #include "analyse/ranks.h"
 #include "core/text.h"
 #include "launch/rank_launcher.h"
 #include "lessons/rank_run.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

@@ -1,6 +1,5 @@
 // A run that was stopped or killed goes on as if nothing had been.
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <csignal>
 #include <cstdlib>
 #include <map>
@@ -11,6 +10,7 @@
 #include "core/files.h"
 #include "fields/checkpoint_folder.h"
 #include "lessons/resumed_run.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

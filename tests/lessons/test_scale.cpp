@@ -1,10 +1,10 @@
 // Scaling of a real lesson on ranks of this machine: what the command says against what its streams say.
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <numeric>
 
 #include "lessons/rank_run.h"
 #include "support/bin_folder.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

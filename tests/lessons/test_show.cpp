@@ -1,8 +1,8 @@
 // What readers say of a run: the launcher's show and runs.
-#include <catch2/catch.hpp>
 
 #include "lessons/lesson_run.h"
 #include "support/bin_folder.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

@@ -1,8 +1,8 @@
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "lessons/lesson_run.h"
 #include "support/bin_folder.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

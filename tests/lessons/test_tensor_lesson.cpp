@@ -1,11 +1,11 @@
 // Lesson 07 as a learner runs it: a model that several ranks share trains as one process does.
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <regex>
 
 #include "fields/safetensors.h"
 #include "formula/tensor_parallel.h"
 #include "lessons/rank_run.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/tolerance_values.h"
 

@@ -1,9 +1,8 @@
 #include <ATen/Context.h>
 
-#include <catch2/catch.hpp>
-
 #include "core/error.h"
 #include "model/attention_choice.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

@@ -8,15 +8,16 @@
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <functional>
 
 #include "model/fused_functions.h"
 #include "model/layers.h"
 #include "model/relative_l2.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/tolerances.h"
 

@@ -6,12 +6,12 @@
 #include <ATen/ops/softmax.h>
 
 #include <array>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <utility>
 
 #include "core/cpu_instructions.h"
 #include "model/vit.h"
+#include "support/catch.h"
 #include "support/tolerances.h"
 
 using namespace isobar;

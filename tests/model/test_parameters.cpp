@@ -1,12 +1,13 @@
+#include <ATen/ops/ones.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/equal.h>
 
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "formula/vit_counts.h"
 #include "model/vit.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

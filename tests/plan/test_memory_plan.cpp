@@ -1,10 +1,10 @@
 // What a configuration takes of memory, and what would take less.
-#include <catch2/catch.hpp>
 #include <sstream>
 
 #include "core/files.h"
 #include "launch/mesh.h"
 #include "plan/memory_plan.h"
+#include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;

@@ -1,10 +1,10 @@
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "record/gradient_histogram.h"
+#include "support/catch.h"
 #include "support/odd_floats.h"
 
 using namespace isobar;

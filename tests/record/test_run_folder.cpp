@@ -1,5 +1,4 @@
 #include <atomic>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdlib>
 #include <regex>
@@ -9,6 +8,7 @@
 #include "record/console.h"
 #include "record/run_folder.h"
 #include "record/run_owner.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 

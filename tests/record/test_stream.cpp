@@ -1,6 +1,5 @@
 #include <sys/resource.h>
 
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -11,6 +10,7 @@
 
 #include "record/json_line.h"
 #include "record/stream_writer.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 

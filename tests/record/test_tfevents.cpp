@@ -1,6 +1,5 @@
 #include <fcntl.h>
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -10,6 +9,7 @@
 #include "record/field_image.h"
 #include "record/tfevents_reader.h"
 #include "record/tfevents_writer.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 

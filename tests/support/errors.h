@@ -1,10 +1,10 @@
 #pragma once
 // What an Error said, for tests that read it as its reader would.
-#include <catch2/catch.hpp>
 #include <functional>
 #include <string>
 
 #include "core/error.h"
+#include "support/catch.h"
 
 namespace isobar {
 
@@ -23,6 +23,6 @@ inline std::string error_of(const std::function<void()>& body, Exit code = Exit:
 /// The same of an Error that is no fault of input or configuration (exit code 1).
 inline std::string failure_of(const std::function<void()>& body) { return error_of(body, Exit::failed); }
 
-inline auto says(const std::string& part) { return Catch::Matchers::Contains(part); }
+inline auto says(const std::string& part) { return Catch::Matchers::ContainsSubstring(part); }
 
 }  // namespace isobar

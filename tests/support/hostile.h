@@ -1,13 +1,13 @@
 #pragma once
 // Tables of files that must be refused. The files are seeds of the fuzzer (tests/fuzz/make_file_seeds.py).
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <filesystem>
 #include <functional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "support/catch.h"
 #include "support/errors.h"
 
 namespace isobar {

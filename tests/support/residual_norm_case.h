@@ -1,9 +1,9 @@
 #pragma once
 // Inputs of a residual and norm, its plain form in double, and one call of each kernel with guards checked.
-#include <catch2/catch.hpp>
 
 #include "kernels/column_sums.h"
 #include "kernels/residual_norm.h"
+#include "support/catch.h"
 #include "support/typed_values.h"
 
 namespace isobar {

@@ -8,10 +8,11 @@
 #include <ATen/ops/randn.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 
-#include <catch2/catch.hpp>
 #include <stdexcept>
 
+#include "device/autocast_state.h"
 #include "model/vit.h"
+#include "support/catch.h"
 #include "train/autocast.h"
 #include "train/loss.h"
 

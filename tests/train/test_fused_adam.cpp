@@ -3,10 +3,10 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/equal.h>
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 
+#include "support/catch.h"
 #include "support/small_vit.h"
 #include "support/tolerances.h"
 #include "train/fused_adam.h"

@@ -4,9 +4,9 @@
 #include <ATen/ops/equal.h>
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 
+#include "support/catch.h"
 #include "support/small_vit.h"
 #include "support/temp_folder.h"
 #include "support/tolerances.h"

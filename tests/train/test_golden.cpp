@@ -5,11 +5,11 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "core/random.h"
 #include "model/vit.h"
+#include "support/catch.h"
 #include "support/golden.h"
 #include "support/tolerances.h"
 #include "train/adam.h"

@@ -7,13 +7,13 @@
 
 #include <array>
 #include <bit>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 #include <random>
 
 #include "core/fault.h"
 #include "model/parameters.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 #include "train/grad_scaler.h"

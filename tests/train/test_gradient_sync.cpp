@@ -3,9 +3,8 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/ones.h>
 
-#include <catch2/catch.hpp>
-
 #include "core/fault.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "train/schedule.h"
 #include "train/sync_world.h"

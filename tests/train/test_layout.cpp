@@ -1,11 +1,12 @@
 // The flat buffers laid out anew: nothing but places changes.
+#include <ATen/ops/zeros_like.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full_like.h>
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <numeric>
 
+#include "support/catch.h"
 #include "support/errors.h"
 #include "train/sync_world.h"
 

@@ -1,6 +1,6 @@
-#include <catch2/catch.hpp>
 #include <cmath>
 
+#include "support/catch.h"
 #include "train/schedule.h"
 
 using namespace isobar;

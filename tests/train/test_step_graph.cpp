@@ -6,11 +6,11 @@
 #include <ATen/ops/rand.h>
 #include <ATen/ops/zeros.h>
 
-#include <catch2/catch.hpp>
 #include <stdexcept>
 
 #include "core/fault.h"
 #include "device/fake_plugin.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "train/capture_watch.h"
 #include "train/step_graph.h"

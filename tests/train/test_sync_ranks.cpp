@@ -1,6 +1,6 @@
 // Gradients over ranks, in real processes: every way to average them against one process on the joint batch.
-#include <catch2/catch.hpp>
 
+#include "support/catch.h"
 #include "support/rank_scenarios.h"
 
 using namespace isobar;

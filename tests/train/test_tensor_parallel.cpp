@@ -1,6 +1,6 @@
 // Layers over ranks, in real processes, against one process that has all of the model and the joint batch.
-#include <catch2/catch.hpp>
 
+#include "support/catch.h"
 #include "support/rank_scenarios.h"
 
 using namespace isobar;

@@ -3,13 +3,13 @@
 #include <ATen/ops/equal.h>
 #include <c10/core/ScalarType.h>
 
-#include <catch2/catch.hpp>
 #include <set>
 
 #include "device/operator_watch.h"
 #include "model/fused_vit.h"
 #include "model/relative_l2.h"
 #include "model/vit.h"
+#include "support/catch.h"
 #include "train/adam.h"
 #include "train/autocast.h"
 

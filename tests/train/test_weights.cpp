@@ -1,9 +1,8 @@
 #include <ATen/ops/equal.h>
 
-#include <catch2/catch.hpp>
-
 #include "core/files.h"
 #include "model/vit.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 #include "train/weights.h"

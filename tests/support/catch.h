@@ -1,0 +1,13 @@
+#pragma once
+// Catch2, version 3 or 2: what a system has.
+#include <string>
+#if __has_include(<catch2/catch_all.hpp>)
+#include <catch2/catch_all.hpp>
+using Catch::Approx;
+#else
+#include <catch2/catch.hpp>
+namespace Catch::Matchers {
+/// As version 3 calls it.
+inline auto ContainsSubstring(const std::string& part) { return Contains(part); }
+}  // namespace Catch::Matchers
+#endif
