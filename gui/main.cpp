@@ -1,5 +1,4 @@
 // The window: ./isobar gui [RUNS_DIR...]
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -8,9 +7,11 @@
 #include "analyse/run_files.h"
 #include "analyse/run_reader.h"
 #include "config/lesson.h"
+#include "config/option_parser.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "record/run_folder.h"
 #include "window.h"
 
 using namespace isobar;
@@ -74,27 +75,20 @@ void choose(const Arguments& arguments, AppState& state) {
 
 int run(int argc, char** argv) {
   Arguments arguments;
-  CLI::App parser("Watch lessons live, start and stop them, compare runs", "./isobar gui");
-  parser.add_option("RUNS", arguments.places,
-                    "folders with runs, single runs, or folders with TensorBoard event files; default: runs");
-  parser.add_option("--screenshot", arguments.screenshot,
-                    "write a picture of the window to this PNG file and end");
-  parser.add_option("--size", arguments.size, "size of the window, such as 1600x1000");
-  parser.add_option("--panel", arguments.panel,
-                    "view to begin with: watch, compare, timeline, maps, code, lesson, run");
-  parser.add_option("--theme", arguments.theme, "dark or light")->check(CLI::IsMember({"dark", "light"}));
-  parser.add_option("--zoom", arguments.zoom, "size of the text, 1 = normal")->check(CLI::Range(0.6, 3.0));
-  parser.add_option("--run", arguments.run, "run folder to show first");
-  parser.add_option("--items", arguments.items, "write the places of all widgets to this file (for tests)")
-      ->group("");
-  try {
-    parser.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    std::fputs(parser.help().c_str(), stdout);
+  OptionParser parser("Watch lessons live, start and stop them, compare runs", "./isobar gui");
+  parser.add("RUNS", arguments.places,
+             "folders with runs, single runs, or folders with TensorBoard event files; default: runs");
+  parser.add("--screenshot", arguments.screenshot, "write a picture of the window to this PNG file and end");
+  parser.add("--size", arguments.size, "size of the window, such as 1600x1000");
+  parser.add("--panel", arguments.panel,
+             "view to begin with: watch, compare, timeline, maps, code, lesson, run");
+  parser.add("--theme", arguments.theme, "dark or light").one_of({"dark", "light"});
+  parser.add("--zoom", arguments.zoom, "size of the text, 1 = normal").in_range(0.6, 3.0);
+  parser.add("--run", arguments.run, "run folder to show first");
+  parser.group("");
+  parser.add("--items", arguments.items, "write the places of all widgets to this file (for tests)");
+  if (!parser.parse(argc, argv, {.where = "./isobar gui", .hint = "./isobar gui --help lists the options"}))
     return 0;
-  } catch (const CLI::ParseError& error) {
-    throw Error(error.what(), "./isobar gui", "./isobar gui --help lists the options");
-  }
   AppOptions app;
   app.home = project_home();
   for (std::string& place : arguments.places) place = plain_path(place);

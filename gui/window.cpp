@@ -10,11 +10,11 @@
 #include <atomic>
 #include <cfloat>
 #include <deque>
-#include <nlohmann/json.hpp>
 
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json.h"
 #include "record/png.h"
 
 namespace isobar {
@@ -224,10 +224,13 @@ void take_screenshot(GLFWwindow* window, const std::filesystem::path& file) {
 }
 
 void write_items(const App& app, const std::filesystem::path& file) {
-  nlohmann::ordered_json out;
-  for (const UiItem& item : app.ui().items())
-    out[item.name] = {item.box.x0, item.box.y0, item.box.x1, item.box.y1, item.words};
-  write_file_whole(file, out.dump());
+  Json out;
+  for (const UiItem& item : app.ui().items()) {
+    Json& places = out[item.name] = Json::array();
+    for (const float at : {item.box.x0, item.box.y0, item.box.x1, item.box.y1}) places.push_back(at);
+    places.push_back(item.words);
+  }
+  write_file_whole(file, out.text());
 }
 
 /// For tests: a file beside the items asks for a picture.

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <csignal>
 #include <cstdio>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "config/option_parser.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -44,25 +44,18 @@ void parse_grid(const std::string& text, FieldsRequest& request) {
 
 /// False when only help was wanted.
 bool parse(int argc, char** argv, Options& options) {
-  CLI::App app("Makes the embedded data set: synthetic weather in the layout of the ERA5 tutorial data.",
-               "./isobar data make");
+  OptionParser app("Makes the embedded data set: synthetic weather in the layout of the ERA5 tutorial data.",
+                   "./isobar data make");
   std::string grid = "72x144";
   std::string folder;
   std::int64_t seed = 1;
-  app.add_option("--grid", grid, "rows x columns, multiples of 8; default 72x144");
-  app.add_option("--samples", options.request.samples,
-                 "training records; valid and test get 3/16 of it; default 512");
-  app.add_option("--out", folder, "folder of the data set; default: the embedded set of the grid");
-  app.add_option("--seed", seed, "of the first noise; another seed is another weather; default 1");
-  app.add_flag("--force", options.force, "make it again where one is");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    std::fputs(app.help().c_str(), stdout);
-    return false;
-  } catch (const CLI::ParseError& error) {
-    throw Error(printable(error.what()), "command line", "--help lists what there is");
-  }
+  app.add("--grid", grid, "rows x columns, multiples of 8; default 72x144");
+  app.add("--samples", options.request.samples,
+          "training records; valid and test get 3/16 of it; default 512");
+  app.add("--out", folder, "folder of the data set; default: the embedded set of the grid");
+  app.add("--seed", seed, "of the first noise; another seed is another weather; default 1");
+  app.flag("--force", options.force, "make it again where one is");
+  if (!app.parse(argc, argv)) return false;
   parse_grid(grid, options.request);
   check_request(options.request);
   options.request.seed = static_cast<std::uint64_t>(seed);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -13,27 +12,28 @@
 #include "analyse/spread.h"
 #include "analyse/timeline.h"
 #include "core/files.h"
+#include "core/json.h"
 
 namespace isobar {
 namespace {
 
-constexpr std::size_t kPieceBytes = 1 << 20;
+constexpr std::size_t kFlushBytes = 1 << 20;
 
 /// A text with its quotation marks.
-std::string quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', /*ensure_ascii=*/true, nlohmann::json::error_handler_t::replace);
-}
+std::string quoted(const std::string& text) { return json_quoted(text, JsonEscapes::ascii); }
+
+}  // namespace
 
 /// Events on their way to the file: a million of them need no memory.
-class EventFile {
+class TraceEventFile {
  public:
-  explicit EventFile(const std::filesystem::path& file) : writer_(file) {
+  explicit TraceEventFile(const std::filesystem::path& file) : writer_(file) {
     text_ = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
   }
   void add(const std::string& event) {
     text_ += (first_ ? "" : ",\n") + event;
     first_ = false;
-    if (text_.size() >= kPieceBytes) flush();
+    if (text_.size() >= kFlushBytes) flush();
   }
   void finish() {
     text_ += "\n]}\n";
@@ -51,6 +51,8 @@ class EventFile {
   std::string text_;
   bool first_ = true;
 };
+
+namespace {
 
 /// Spans of one track in lanes, so that no two of a lane run at once; each lane in the order of time.
 std::vector<std::vector<SpanRow>> lanes_of(std::vector<SpanRow> spans) {
@@ -71,18 +73,18 @@ std::vector<std::vector<SpanRow>> lanes_of(std::vector<SpanRow> spans) {
   return lanes;
 }
 
-void add_metadata(EventFile& out, int pid, int tid, const char* what, const std::string& argument) {
+void add_metadata(TraceEventFile& out, int pid, int tid, const char* what, const std::string& argument) {
   out.add(
       fmt::format(R"({{"ph":"M","pid":{},"tid":{},"name":"{}","args":{{{}}}}})", pid, tid, what, argument));
 }
 
-void add_span(EventFile& out, int pid, int tid, const std::string& name, const SpanRow& span) {
+void add_span(TraceEventFile& out, int pid, int tid, const std::string& name, const SpanRow& span) {
   const std::string bytes = span.bytes > 0 ? fmt::format(R"(,"bytes":{})", span.bytes) : "";
   out.add(fmt::format(R"({{"ph":"X","pid":{},"tid":{},"name":{},"ts":{},"dur":{},"args":{{"step":{}{}}}}})",
                       pid, tid, name, span.begin_us, span.duration_us(), span.step, bytes));
 }
 
-void add_counters(EventFile& out, const TraceProcess& process, const SpanTable& table,
+void add_counters(TraceEventFile& out, const TraceProcess& process, const SpanTable& table,
                   const RunSeries& series) {
   const CurveRef slots = series.find("train/queue_slots");
   if (!slots) return;
@@ -100,8 +102,8 @@ void add_counters(EventFile& out, const TraceProcess& process, const SpanTable& 
 
 }  // namespace
 
-struct ChromeTrace::File : EventFile {
-  using EventFile::EventFile;
+struct ChromeTrace::File : TraceEventFile {
+  using TraceEventFile::TraceEventFile;
 };
 
 ChromeTrace::ChromeTrace(const std::filesystem::path& file) : file_(std::make_unique<File>(file)) {}
@@ -109,7 +111,7 @@ ChromeTrace::~ChromeTrace() = default;
 void ChromeTrace::finish() { file_->finish(); }
 
 void ChromeTrace::add(const SpanTable& table, const RunSeries* series, const TraceProcess& process) {
-  EventFile& out = *file_;
+  TraceEventFile& out = *file_;
   const int pid = process.rank;
   add_metadata(out, pid, 0, "process_name", "\"name\":" + quoted(process.name));
   add_metadata(out, pid, 0, "process_sort_index", fmt::format("\"sort_index\":{}", process.rank));

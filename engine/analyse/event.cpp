@@ -102,4 +102,9 @@ const Event* EventParser::parse(std::string_view line) {
   return &event_;
 }
 
+std::int64_t sum_of(std::int64_t total, std::int64_t more) {
+  constexpr std::int64_t kMost = 9'000'000'000'000'000;
+  return std::clamp(total + more, -kMost, kMost);
+}
+
 }  // namespace isobar

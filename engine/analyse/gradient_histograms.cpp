@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/json.h"
 #include "core/text.h"
 #include "record/run_folder.h"
 #include "record/stream_reader.h"
@@ -155,9 +155,9 @@ std::vector<std::string> gradient_lines(const GradientHistogram& histogram) {
 }
 
 std::string gradients_json(const std::vector<GradientHistogram>& all, const std::string& run) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  Json list = Json::array();
   for (const GradientHistogram& histogram : all) {
-    nlohmann::ordered_json counts = nlohmann::ordered_json::object();
+    Json counts = Json::object();
     for (int e = GradientHistogram::kLeast; e <= GradientHistogram::kMost; ++e) {
       if (histogram.at(e) > 0) counts[std::to_string(e)] = histogram.at(e);
     }
@@ -170,8 +170,8 @@ std::string gradients_json(const std::vector<GradientHistogram>& all, const std:
                     {"below_subnormal", histogram.below(kHalfSubnormal)},
                     {"counts", counts}});
   }
-  const nlohmann::ordered_json out = {{"run", run}, {"histograms", list}};
-  return out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  const Json out = {{"run", run}, {"histograms", list}};
+  return out.text();
 }
 
 }  // namespace isobar

@@ -6,10 +6,10 @@
 #include <charconv>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
 
+#include "core/json.h"
 #include "core/text.h"
 #include "record/run_folder.h"
 #include "record/run_summary.h"
@@ -17,26 +17,20 @@
 
 namespace isobar {
 
-using Json = nlohmann::ordered_json;
-
 namespace {
 
-constexpr std::size_t kMostRows = 20'000;
-constexpr std::size_t kMostNameBytes = 80;
+constexpr std::size_t kMostOperators = 20'000;
+constexpr std::size_t kMostOperatorBytes = 80;
 constexpr std::size_t kAttention = 1;  // its place in kOperatorClassNames
-constexpr std::int64_t kMostFigure = std::int64_t{1} << 60;
 
-/// A figure of a stream that anybody may have written: at least 0, and sums of two do not overflow.
-std::int64_t figure(const Event& event, std::string_view key) {
-  return std::clamp<std::int64_t>(event.integer(key), 0, kMostFigure);
+std::int64_t count_in(const Event& event, std::string_view key) {
+  return std::max<std::int64_t>(event.integer(key), 0);
 }
 
 double time_us(const Event& event, std::string_view key) {
   const double value = event.number(key);
   return std::isfinite(value) && value > 0 ? value : 0;
 }
-
-std::int64_t sum_of(std::int64_t one, std::int64_t other) { return std::min(kMostFigure, one + other); }
 
 /// "blocks.12.attn.q" as what stands around the first part that is a number, and that number.
 struct Numbered {
@@ -90,21 +84,22 @@ std::string OperatorTable::attention() const {
 void OperatorTableBuilder::take(const Event& event) {
   if (event.kind() == "run") table_ = {};  // a resumed run watches a step again
   if (event.kind() == "step" && event.find("launches") != nullptr) {
-    table_.step = figure(event, "step");
-    table_.launches = figure(event, "launches");
-    table_.moved_bytes = figure(event, "moved_bytes");
+    table_.step = count_in(event, "step");
+    table_.launches = count_in(event, "launches");
+    table_.moved_bytes = count_in(event, "moved_bytes");
     for (std::size_t i = 0; i < kOperatorClassNames.size(); ++i)
       table_.class_us[i] = time_us(event, fmt::format("{}_op_us", kOperatorClassNames[i]));
   }
-  if (event.kind() != "note" || event.find("operator") == nullptr || table_.rows.size() == kMostRows) return;
-  const auto text = [&](std::string_view key) { return printable(event.text(key), kMostNameBytes); };
+  if (event.kind() != "note" || event.find("operator") == nullptr || table_.rows.size() == kMostOperators)
+    return;
+  const auto text = [&](std::string_view key) { return printable(event.text(key), kMostOperatorBytes); };
   table_.rows.push_back({.module = text("module"),
                          .name = text("operator"),
                          .kind = text("class"),
                          .inputs = text("input_types"),
                          .output = text("output_type"),
-                         .calls = figure(event, "calls"),
-                         .moved_bytes = figure(event, "moved_bytes"),
+                         .calls = count_in(event, "calls"),
+                         .moved_bytes = count_in(event, "moved_bytes"),
                          .op_us = time_us(event, "op_us")});
 }
 
@@ -195,7 +190,7 @@ std::string operators_json(const OperatorTable& table) {
                     {"attention", table.attention()},
                     {"class_us", classes},
                     {"rows", rows}};
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return out.text();
 }
 
 }  // namespace isobar

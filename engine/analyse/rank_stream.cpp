@@ -18,8 +18,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint64_t kHeadBytes = 16 << 10;
-
 /// -1 where the field is missing or makes no sense.
 double figure(const Event& event, std::string_view key) {
   const double value = event.number(key, -1);
@@ -69,6 +67,7 @@ class RankStreamBuilder {
     view_.skip();
     out_.steps.clear();
   }
+  void count_unread() { view_.count_unread(); }
   void judge(double silent_s) { view_.judge(silent_s); }
 
   RankStream take_all() {
@@ -82,13 +81,6 @@ class RankStreamBuilder {
   RankStream out_;
   std::int64_t from_step_ = 0;
 };
-
-void take_lines(std::string_view bytes, EventParser& parser, RankStreamBuilder& builder) {
-  for (std::size_t end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
-    if (const Event* const event = parser.parse(bytes.substr(0, end)); event != nullptr) builder.take(*event);
-    bytes.remove_prefix(end + 1);
-  }
-}
 
 /// "rank-0003.jsonl" as 3, -1 for another name.
 int rank_of_name(std::string_view name) {

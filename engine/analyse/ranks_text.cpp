@@ -1,19 +1,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "analyse/ranks.h"
+#include "core/json.h"
 #include "core/text.h"
 
 namespace isobar {
 
-using Json = nlohmann::ordered_json;
-
 namespace {
 
-constexpr std::size_t kMostRows = 16;
+constexpr std::size_t kMostRankRows = 16;
 
 std::string milliseconds(double time_us) { return time_us < 0 ? "-" : fmt::format("{:.1f}", time_us * 1e-3); }
 
@@ -147,7 +145,7 @@ std::vector<std::string> rank_lines(const RanksView& view) {
                             hosts > 1 ? fmt::format("{} machines", hosts) : "one machine", over));
   out.push_back(fmt::format("  {:>4}  {:<16} {:<9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}", "rank", "host",
                             "state", "samples/s", "step ms", "comm ms", "waits ms", "last in", "memory"));
-  const std::vector<const RankFigures*> shown = shown_ranks(view, kMostRows);
+  const std::vector<const RankFigures*> shown = shown_ranks(view, kMostRankRows);
   for (const RankFigures* const rank : shown) out.push_back(row_of(*rank, view));
   const auto others = view.world - static_cast<std::int64_t>(shown.size());
   if (others > 0) out.push_back(fmt::format("  and {} more", others));
@@ -197,7 +195,7 @@ std::string ranks_json(const RanksView& view) {
                     {"lost", lost_rank_sentences(view, view.ranks.size())},
                     {"left_out", view.left_out},
                     {"ranks", ranks}};
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return out.text();
 }
 
 }  // namespace isobar

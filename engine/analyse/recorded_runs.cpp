@@ -6,6 +6,7 @@
 #include "analyse/run_files.h"
 #include "analyse/run_reader.h"
 #include "core/error.h"
+#include "record/run_folder.h"
 
 namespace isobar {
 

@@ -39,12 +39,6 @@ std::string bytes_at(const FileDescriptor& file, const fs::path& path, std::uint
   return bytes;
 }
 
-bool is_run_folder(const fs::path& folder) {
-  std::error_code code;
-  return fs::exists(RunFolder{folder}.config_file(), code) ||
-         fs::exists(RunFolder{folder}.stream_file(0), code);
-}
-
 std::vector<fs::path> event_files(const fs::path& folder) {
   std::vector<fs::path> out;
   std::error_code code;

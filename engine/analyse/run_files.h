@@ -14,6 +14,9 @@ namespace isobar {
 /// Names that are looked at in one folder.
 inline constexpr std::size_t kMostEntries = 200'000;
 
+/// Of a stream: its first lines, which say what runs.
+inline constexpr std::uint64_t kHeadBytes = 16 << 10;
+
 /// What tells a changed file from an unchanged one without opening it.
 struct Stamp {
   std::int64_t size = -1;  ///< -1 = there is no such file
@@ -30,9 +33,6 @@ double silence_s(const std::filesystem::path& file);
 /// Bytes of an open file from `from` to before `to`. Error when they are not there.
 std::string bytes_at(const FileDescriptor& file, const std::filesystem::path& path, std::uint64_t from,
                      std::uint64_t to);
-
-/// Whether the folder holds run.toml or a stream.
-bool is_run_folder(const std::filesystem::path& folder);
 
 /// Files of TensorBoard in a folder, sorted; at most 64.
 std::vector<std::filesystem::path> event_files(const std::filesystem::path& folder);

@@ -1,7 +1,6 @@
 #include "analyse/run_reader.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "analyse/operators.h"
 #include "analyse/ranks.h"
@@ -9,33 +8,19 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json.h"
 #include "core/text.h"
 #include "record/run_folder.h"
 
 namespace isobar {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
-
 namespace {
 
-constexpr std::uint64_t kHeadBytes = 16 << 10;
 constexpr std::uint64_t kTailBytes = 48 << 10;
 constexpr std::uint64_t kPieceBytes = 1 << 20;
 constexpr std::uint64_t kMostLineBytes = 8 << 10;
 constexpr std::uint64_t kMostSearchBytes = 64 << 20;
-
-/// Gives whole lines of `bytes` to the builder.
-void take_lines(std::string_view bytes, EventParser& parser, RunViewBuilder& builder) {
-  for (std::size_t end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
-    if (const Event* const event = parser.parse(bytes.substr(0, end)); event != nullptr) {
-      builder.take(*event);
-    } else {
-      builder.count_unread();
-    }
-    bytes.remove_prefix(end + 1);
-  }
-}
 
 /// The last `run` line that begins between two places of a file of `size`, as the newest attempt does; ""
 /// where there is none within the last `kMostSearchBytes`.
@@ -118,24 +103,6 @@ RunView glance(const fs::path& folder) {
   return builder.view();
 }
 
-fs::path find_run(const std::string& name, const fs::path& runs) {
-  const std::vector<fs::path> all = list_runs(runs);
-  if (name == "last" && !all.empty()) return all.back();
-  if (fs::is_directory(name)) return name;
-  std::vector<std::string> names;
-  for (const fs::path& path : all) names.push_back(path.filename().string());
-  if (std::find(names.begin(), names.end(), name) != names.end()) return runs / name;
-  const std::string nearest = nearest_name(name, names);
-  throw Error("there is no run \"" + printable(name) + "\"", runs.string(),
-              all.empty()        ? "no run is here yet: ./isobar run 01_baseline"
-              : !nearest.empty() ? "did you mean " + nearest + "?"
-                                 : "./isobar runs lists them; \"last\" is the newest");
-}
-
-std::vector<fs::path> list_runs(const fs::path& runs) {
-  return folders_with(runs, RunFolder{}.config_file().string());
-}
-
 namespace {
 
 Json memory_json(const RunView& view) {
@@ -203,7 +170,7 @@ std::string to_json(const RunReader& reader) {
     out.erase("loss");
   }
   // A text cut to its most bytes, or the name of a folder, may end within a character.
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return out.text();
 }
 
 }  // namespace isobar

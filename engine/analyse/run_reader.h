@@ -45,13 +45,6 @@ class RunReader {
 /// attempt begins is looked for too. What cannot be known from them stays 0.
 RunView glance(const std::filesystem::path& folder);
 
-/// `name` as a run folder: a path, a name below `runs`, or "last" for the newest there. Error (exit code 2)
-/// with the nearest.
-std::filesystem::path find_run(const std::string& name, const std::filesystem::path& runs);
-
-/// Run folders below `runs`, oldest first by name of their start.
-std::vector<std::filesystem::path> list_runs(const std::filesystem::path& runs);
-
 /// One JSON object: state, reason, lesson, scores, summary, and what the watched step was made of.
 std::string to_json(const RunReader& reader);
 

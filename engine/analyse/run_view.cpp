@@ -23,12 +23,6 @@ constexpr double kClockSlack_s = 2;  // machines of one cluster keep time better
 
 constexpr std::size_t kMostCategories = 20;
 
-/// A total that a hostile stream cannot make overflow; `integer` gives at most this.
-std::int64_t sum_of(std::int64_t total, std::int64_t more) {
-  constexpr std::int64_t kMost = 9'000'000'000'000'000;
-  return std::clamp(total + more, -kMost, kMost);
-}
-
 /// A step says how many samples its rank's model trained on, and each model has as many.
 std::int64_t samples_of_all(std::int64_t samples, std::int64_t models) {
   constexpr std::int64_t kMost = 9'000'000'000'000'000;

@@ -14,7 +14,7 @@
 namespace isobar {
 namespace {
 
-constexpr double kWidth = 960, kTop = 116, kBottom = 368, kMargin = 60;
+constexpr double kPageWidth = 960, kPlotTop = 116, kPlotBottom = 368, kMargin = 60;
 constexpr double kLineHeight = 16;
 constexpr std::size_t kColumns = 145;
 constexpr const char* kDim = "fill=\"#5b6470\"";
@@ -115,20 +115,21 @@ class Panel {
         ranks_(scaling.ranks()) {}
 
   void frame(const std::string& title, const std::function<std::string(double)>& tick_text) {
-    svg_.text(left_ - 40, kTop - 16, title, "fill=\"#1b1e23\" font-weight=\"600\"");
+    svg_.text(left_ - 40, kPlotTop - 16, title, "fill=\"#1b1e23\" font-weight=\"600\"");
     for (const double tick : axis_.ticks) {
       svg_.line(left_, y(tick), right_, y(tick), "stroke=\"#e3e6ea\"");
       svg_.text(left_ - 8, y(tick) + 4, tick_text(tick), std::string(kDim) + " text-anchor=\"end\"");
     }
-    svg_.line(left_, kBottom, right_, kBottom, "stroke=\"#9aa1ab\"");
+    svg_.line(left_, kPlotBottom, right_, kPlotBottom, "stroke=\"#9aa1ab\"");
     double last = -1e9;
     for (const std::int64_t ranks : ranks_) {
-      svg_.line(x(ranks), kBottom, x(ranks), kBottom + 5, "stroke=\"#9aa1ab\"");
+      svg_.line(x(ranks), kPlotBottom, x(ranks), kPlotBottom + 5, "stroke=\"#9aa1ab\"");
       if (x(ranks) - last < 26) continue;  // numbers of ranks that lie close together would overlap
       last = x(ranks);
-      svg_.text(x(ranks), kBottom + 20, std::to_string(ranks), std::string(kDim) + " text-anchor=\"middle\"");
+      svg_.text(x(ranks), kPlotBottom + 20, std::to_string(ranks),
+                std::string(kDim) + " text-anchor=\"middle\"");
     }
-    svg_.text((left_ + right_) / 2, kBottom + 38, "ranks (logarithmic)",
+    svg_.text((left_ + right_) / 2, kPlotBottom + 38, "ranks (logarithmic)",
               std::string(kDim) + " text-anchor=\"middle\"");
   }
 
@@ -163,8 +164,8 @@ class Panel {
   void end_labels() {
     constexpr double kApart = 14;
     std::sort(labels_.begin(), labels_.end(), [](const EndLabel& a, const EndLabel& b) { return a.y < b.y; });
-    double next = kTop;
-    double beyond = kBottom;
+    double next = kPlotTop;
+    double beyond = kPlotBottom;
     for (EndLabel& label : labels_) {
       label.y = std::max(label.y, next);
       next = label.y + kApart;
@@ -187,7 +188,7 @@ class Panel {
   void mark(ScalingLine which, std::int64_t ranks, const ValueOf& value_of) {
     const std::optional<Value> value = value_at(which, ranks, value_of);
     const double at = x(ranks) + aside(which);
-    if (!value) return draw_cross(svg_, {at, kBottom - 9}, colour_of(which));
+    if (!value) return draw_cross(svg_, {at, kPlotBottom - 9}, colour_of(which));
     const std::string style = fmt::format("stroke=\"{}\" stroke-width=\"1.4\"", colour_of(which));
     const double top = y(value->most);
     const double bottom = y(value->least);
@@ -208,7 +209,7 @@ class Panel {
     return left_ + kRoom + (all > 0 ? part / all * width : width / 2);
   }
   double y(double value) const {
-    return kBottom - std::clamp(axis_.place(value), 0.0, 1.0) * (kBottom - kTop);
+    return kPlotBottom - std::clamp(axis_.place(value), 0.0, 1.0) * (kPlotBottom - kPlotTop);
   }
 
   Svg& svg_;
@@ -311,14 +312,14 @@ std::string draw_scaling(const Scaling& scaling, const ScalingCaption& caption) 
   draw_legend(svg, scaling);
   draw_rates(svg, scaling);
   draw_efficiency(svg, scaling);
-  double y = kBottom + 66;
+  double y = kPlotBottom + 66;
   for (const std::string& sentence : caption.protocol) {
     for (const std::string& line : wrapped(sentence, kColumns)) {
       svg.text(kMargin - 40, y, line, kDim);
       y += kLineHeight;
     }
   }
-  return svg.document(kWidth, y + 4);
+  return svg.document(kPageWidth, y + 4);
 }
 
 }  // namespace isobar

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kMostNameBytes = 40;
+constexpr std::size_t kMostTrackBytes = 40;
 
 /// "load.10" as ("load.", 10): so that numbers sort as numbers.
 std::pair<std::string, std::uint64_t> parts_of(const std::string& track) {
@@ -69,8 +69,8 @@ bool SpanTableBuilder::place_of(const std::string& text, Places& places, std::ve
 }
 
 void SpanTableBuilder::take_span(const Event& event) {
-  const std::string track = printable(event.text("track"), kMostNameBytes);
-  const std::string name = printable(event.text("name"), kMostNameBytes);
+  const std::string track = printable(event.text("track"), kMostTrackBytes);
+  const std::string name = printable(event.text("name"), kMostTrackBytes);
   SpanRow row;
   row.step = event.integer("step", -1);
   row.begin_us = event.integer("begin_us", -1);

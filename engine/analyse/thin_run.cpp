@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "config/toml_text.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json.h"
 #include "core/text.h"
 #include "record/run_folder.h"
 #include "record/stream_reader.h"
@@ -20,8 +20,6 @@
 namespace isobar {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
-
 namespace {
 
 constexpr std::size_t kFirstSteps = 20;
@@ -46,7 +44,7 @@ std::string recorded_head(const std::string& line, const std::string& device) {
   for (const char* const key : {"host", "pid", "parent_pid", "group", "point", "repeat"}) head.erase(key);
   head["provenance"] = "recorded";
   head["device"] = device;
-  return head.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return head.text();
 }
 
 std::vector<Line> lines_of(const fs::path& run, const std::string& device) {

@@ -1,10 +1,8 @@
-#include <nlohmann/json.hpp>
 
 #include "analyse/timeline_text.h"
+#include "core/json.h"
 
 namespace isobar {
-
-using Json = nlohmann::ordered_json;
 
 namespace {
 
@@ -23,7 +21,7 @@ Json to_json(const SpanTable& table, const TrackFigures& figures) {
 
 template <class Value>
 Json or_null(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json(nullptr);
+  return value ? Json(*value) : Json();
 }
 
 }  // namespace
@@ -74,7 +72,7 @@ std::string timeline_json(const SpanTable& table, const Timeline& timeline, cons
                     {"left_out", table.left_out},
                     {"unread_lines", table.unread_lines}};
   // A name cut to its most bytes may end within a character.
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return out.text();
 }
 
 }  // namespace isobar

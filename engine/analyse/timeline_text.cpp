@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kFewestColumns = 60;
 constexpr std::size_t kMostColumns = 1000;
 constexpr std::size_t kMostLabel = 16;
-constexpr std::size_t kMostRows = 48;
+constexpr std::size_t kMostTrackRows = 48;
 constexpr double kColumnsPerTick = 8;
 constexpr char kIdle = '.';
 
@@ -217,14 +217,14 @@ std::vector<std::string> draw_timeline(const SpanTable& table, const Timeline& t
                   static_cast<double>(timeline.begin_us) * 1e-6));
   out.push_back(without_end_blanks(label_of("ms", label) + time_row(scale)));
   out.push_back(without_end_blanks(label_of("step", label) + step_row(timeline, scale)));
-  for (std::size_t i = 0; i < std::min(kMostRows, timeline.tracks.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kMostTrackRows, timeline.tracks.size()); ++i) {
     const std::size_t track = timeline.tracks[i];
     const std::string row = row_of(table, timeline, track, letters, scale);
     out.push_back(label_of(table.tracks[track], label) +
                   (width.colour ? coloured(row, letters, table) : row));
   }
-  if (timeline.tracks.size() > kMostRows)
-    out.push_back(fmt::format("  and {} more tracks", timeline.tracks.size() - kMostRows));
+  if (timeline.tracks.size() > kMostTrackRows)
+    out.push_back(fmt::format("  and {} more tracks", timeline.tracks.size() - kMostTrackRows));
   for (const std::string& line : legend(table, letters, columns)) out.push_back(line);
   return out;
 }
@@ -250,7 +250,7 @@ std::vector<std::string> timeline_lines(const SpanTable& table, const Timeline& 
                             timeline.step_us * 1e-3, timeline.median_step_us * 1e-3));
   out.push_back(fmt::format("  {:<12} {:>5}  {:<12} {:>11} {:>11} {:>8}  {:>10}", "track", "busy", "what",
                             "ms a step", "of the time", "in steps", "GB/s"));
-  for (std::size_t i = 0; i < std::min(kMostRows, timeline.figures.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kMostTrackRows, timeline.figures.size()); ++i) {
     const TrackFigures& track = timeline.figures[i];
     std::string head = fmt::format("{:<12} {:>3.0f} %", table.tracks[track.track], 100 * track.busy);
     for (const NameFigures& name : track.names) {

@@ -10,6 +10,9 @@
 
 namespace isobar {
 
+/// Of a job's log, read at once.
+inline constexpr std::uint64_t kMostLog_bytes = 1'000'000;
+
 struct SubmittedJob {
   std::int64_t number = 0;
   std::filesystem::path run;

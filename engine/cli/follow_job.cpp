@@ -19,6 +19,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "launch/spawn.h"
+#include "record/run_folder.h"
 
 namespace isobar {
 
@@ -29,7 +30,6 @@ namespace {
 constexpr std::int64_t kAsk_us = 5'000'000;    // between two questions to Slurm, which serves many
 constexpr std::int64_t kFirst_us = 1'000'000;  // the same while a job may start at once
 constexpr int kFirstTimes = 10;
-constexpr std::uint64_t kMostLog_bytes = 1'000'000;
 constexpr std::size_t kLogLines = 12;
 
 /// Slurm's word for why a job waits, and what it means.

@@ -9,52 +9,51 @@
 namespace isobar {
 namespace {
 
-constexpr const char* kWhere = "command line";
 constexpr const char* kGroup = "The cluster";
 
 }  // namespace
 
-void JobOptions::add(CLI::App& app, const std::filesystem::path& home,
+void JobOptions::add(OptionParser& app, const std::filesystem::path& home,
                      const std::vector<std::string>& leave_out) {
-  app.add_option("--cluster", cluster_,
-                 "what is known of the machine: " + join(profile_names(home), ", ") +
-                     ", or a file like submit/profiles/template.toml")
-      ->group(kGroup);
+  app.group(kGroup);
+  app.add("--cluster", cluster_,
+          "what is known of the machine: " + join(profile_names(home), ", ") +
+              ", or a file like submit/profiles/template.toml");
   options_ = {"--cluster", "--module", "--volume", "--env"};
   for (const JobField& field : job_fields()) {
     if (std::find(leave_out.begin(), leave_out.end(), field.key) != leave_out.end()) continue;
-    app.add_option(field.option(), fields_[field.key], field.help)->group(kGroup);
+    app.add(field.option(), fields_[field.key], field.help);
     options_.push_back(field.option());
   }
   const auto several = [&](const char* option, std::vector<std::string>& into, const char* help) {
-    app.add_option(option, into, help)->allow_extra_args(false)->group(kGroup);
+    app.add(option, into, help);
   };
   several("--module", modules_, "an environment module to load; again for more");
   several("--volume", volumes_, "FOLDER:FOLDER that the container sees; again for more");
   several("--env", variables_, "NAME=VALUE of the environment; again for more");
 }
 
-JobSettings JobOptions::take(const CLI::App& app, const std::filesystem::path& home) const {
+JobSettings JobOptions::take(const OptionParser& app, const std::filesystem::path& home) const {
   JobSettings out;
-  if (app.count("--cluster") > 0) out = read_profile(home, cluster_);
+  if (app.given("--cluster")) out = read_profile(home, cluster_);
   for (const auto& [key, value] : fields_) {
     const std::string option = job_field(key).option();
-    if (app.count(option) > 0) out.set(key, value, {option, kWhere});
+    if (app.given(option)) out.set(key, value, {option, kCommandLine});
   }
-  for (const std::string& module : modules_) out.add_module(module, {"--module", kWhere});
-  for (const std::string& volume : volumes_) out.add_volume(volume, {"--volume", kWhere});
+  for (const std::string& module : modules_) out.add_module(module, {"--module", kCommandLine});
+  for (const std::string& volume : volumes_) out.add_volume(volume, {"--volume", kCommandLine});
   for (const std::string& variable : variables_) {
     const std::size_t equals = variable.find('=');
     if (equals == std::string::npos)
-      throw Error("--env cannot be \"" + printable(variable, 40) + "\"", kWhere, "NAME=VALUE");
-    out.add_variable(variable.substr(0, equals), variable.substr(equals + 1), {"--env", kWhere});
+      throw Error("--env cannot be \"" + printable(variable, 40) + "\"", kCommandLine, "NAME=VALUE");
+    out.add_variable(variable.substr(0, equals), variable.substr(equals + 1), {"--env", kCommandLine});
   }
   return out;
 }
 
-bool JobOptions::given(const CLI::App& app) const {
+bool JobOptions::given(const OptionParser& app) const {
   return std::any_of(options_.begin(), options_.end(),
-                     [&](const std::string& option) { return app.count(option) > 0; });
+                     [&](const std::string& option) { return app.given(option); });
 }
 
 void check_job_device(const LessonInfo& lesson, const JobSettings& job) {

@@ -1,6 +1,5 @@
 #pragma once
 // What a job asks of a cluster, as options of a command: those of `submit`, and of `scale` over jobs.
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -8,17 +7,19 @@
 
 #include "batch/job_settings.h"
 #include "config/lesson.h"
+#include "config/option_parser.h"
 
 namespace isobar {
 
 class JobOptions {
  public:
   /// --cluster, an option for each field but those of `leave_out` (keys), and --module, --volume and --env.
-  void add(CLI::App& app, const std::filesystem::path& home, const std::vector<std::string>& leave_out = {});
+  void add(OptionParser& app, const std::filesystem::path& home,
+           const std::vector<std::string>& leave_out = {});
   /// The profile under what was typed; not completed. Error (exit code 2) for a value that makes no sense.
-  JobSettings take(const CLI::App& app, const std::filesystem::path& home) const;
+  JobSettings take(const OptionParser& app, const std::filesystem::path& home) const;
   /// Whether any of them was typed.
-  bool given(const CLI::App& app) const;
+  bool given(const OptionParser& app) const;
 
  private:
   std::vector<std::string> options_;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -12,6 +11,7 @@
 #include "cli/ladder_text.h"
 #include "cli/start.h"
 #include "config/command_line.h"
+#include "config/option_parser.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/nvidia.h"
@@ -30,7 +30,7 @@ struct LadderArguments {
   bool list = false;
 };
 
-[[noreturn]] void refuse_extra(const std::string& word) {
+[[noreturn]] void refuse_ladder_word(const std::string& word) {
   const bool is_lesson = fs::exists(project_home() / "lessons" / word / "lesson.toml");
   throw Error("unknown argument \"" + printable(word, 80) + "\"", "./isobar ladder",
               is_lesson ? "some lessons only: --lessons " + word + ",..."
@@ -40,35 +40,33 @@ struct LadderArguments {
                                           "--lessons", "--ranks", "--list", "--json", "--help"}));
 }
 
-LadderArguments parse(const std::vector<std::string>& words) {
+LadderArguments parse_ladder(const std::vector<std::string>& words) {
   LadderArguments out;
   MeasureArguments& measure = out.measure;
   std::string lessons;
   std::vector<std::string> files;
-  CLI::App app(
+  OptionParser app(
       "Trains every lesson that this machine can run, in turn: how fast, what bounds each, and whether "
       "they train alike",
       "./isobar ladder");
-  app.set_help_flag("-h,--help", "this page");
-  app.add_option("--repeats", measure.repeats, "how often each is trained, in turn; default 3");
-  app.add_option("--preset", measure.settings.preset,
-                 "sizes of model and data, the same for all: " + join(preset_names(project_home()), ", "));
-  CLI::Option* const steps =
-      app.add_option("--steps", out.steps, "training steps of each run; default: the preset's");
-  app.add_option("--set", measure.settings.sets, "key=value for every run; again for more")
-      ->allow_extra_args(false);
-  app.add_option("--config", files, "a TOML file with keys; again for more")->allow_extra_args(false);
-  app.add_option("--lessons", lessons, "only these, a,b,c; the first is what the others are compared with");
-  CLI::Option* const ranks =
-      app.add_option("--ranks", measure.ranks, "processes that train together, in the lessons that can");
-  app.add_flag("--list", out.list, "the lessons in order, and nothing is run");
-  app.add_flag("--json", measure.json, "one JSON object instead of the tables");
+  app.add("--repeats", measure.repeats, "how often each is trained, in turn; default 3");
+  app.add("--preset", measure.settings.preset,
+          "sizes of model and data, the same for all: " + join(preset_names(project_home()), ", "));
+  const OptionParser::Option steps =
+      app.add("--steps", out.steps, "training steps of each run; default: the preset's");
+  app.add("--set", measure.settings.sets, "key=value for every run; again for more");
+  app.add("--config", files, "a TOML file with keys; again for more");
+  app.add("--lessons", lessons, "only these, a,b,c; the first is what the others are compared with");
+  const OptionParser::Option ranks =
+      app.add("--ranks", measure.ranks, "processes that train together, in the lessons that can");
+  app.flag("--list", out.list, "the lessons in order, and nothing is run");
+  app.flag("--json", measure.json, "one JSON object instead of the tables");
   app.footer("Every key, its default and what it means: lessons/base.toml");
-  parse_words(app, words, measure, refuse_extra, "--repeats 3");
+  parse_words(app, words, measure, refuse_ladder_word, "--repeats 3");
   if (measure.help) return out;
   checked_count(measure.repeats, kMostRepeats, "--repeats");
-  if (steps->count() > 0) checked_count(out.steps, kMostSteps, "--steps");
-  if (ranks->count() > 0) checked_count(measure.ranks, kMostLocalRanks, "--ranks");
+  if (steps.given()) checked_count(out.steps, kMostSteps, "--steps");
+  if (ranks.given()) checked_count(measure.ranks, kMostLocalRanks, "--ranks");
   for (const std::string& set : measure.settings.sets) check_free(set, "ladder", /*whole=*/true);
   measure.settings.config_files.assign(files.begin(), files.end());
   measure.whole = true;
@@ -126,7 +124,7 @@ Rung rung_of(const MeasuredPoint& point) {
 }  // namespace
 
 int ladder_command(const std::vector<std::string>& words) {
-  LadderArguments arguments = parse(words);
+  LadderArguments arguments = parse_ladder(words);
   if (arguments.measure.help) {
     std::fputs(arguments.measure.help_text.c_str(), stdout);
     return 0;

@@ -5,19 +5,17 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <set>
 
-#include "analyse/wrapped.h"
+#include "cli/text_table.h"
+#include "core/json.h"
 #include "core/text.h"
 
 namespace isobar {
 
-using Json = nlohmann::ordered_json;
-
 namespace {
 
-constexpr std::size_t kColumns = 79;
+constexpr std::size_t kLadderColumns = 75;
 
 using Row = std::vector<std::string>;
 
@@ -34,14 +32,6 @@ void print_rows(const std::vector<Row>& rows, std::size_t left) {
       line += "  " + (c < left ? fmt::format("{:<{}}", row[c], widths[c])
                                : fmt::format("{:>{}}", row[c], widths[c]));
     std::puts(line.substr(0, line.find_last_not_of(' ') + 1).c_str());
-  }
-}
-
-void print_wrapped(const std::string& text) {
-  const char* indent = "  ";
-  for (const std::string& line : wrapped(text, kColumns - 4)) {
-    std::puts((indent + line).c_str());
-    indent = "    ";
   }
 }
 
@@ -210,10 +200,10 @@ void print_ladder(const LadderResult& result, const MeasuredRuns& runs) {
   print_rows(reasons, 2);
   std::puts("  valid: the last validation loss; alike: within 2 % (16 bits) or 0.01 %");
   for (const RungVerdict& verdict : result.verdicts) {
-    for (const std::string& note : verdict.notes) print_wrapped("! " + note);
+    for (const std::string& note : verdict.notes) print_wrapped("! " + note, kLadderColumns);
   }
-  for (const std::string& sentence : result.left_out) print_wrapped(sentence);
-  if (const std::string peak = peak_sentence(result); !peak.empty()) print_wrapped(peak);
+  for (const std::string& sentence : result.left_out) print_wrapped(sentence, kLadderColumns);
+  if (const std::string peak = peak_sentence(result); !peak.empty()) print_wrapped(peak, kLadderColumns);
   print_published(result);
   std::printf("\neach repeat is a run: ./isobar runs | grep %s\n", runs.group().c_str());
 }
@@ -242,7 +232,7 @@ std::string ladder_json(const LadderResult& result, const MeasuredRuns& runs) {
                     {"rungs", rungs},
                     {"left_out", result.left_out},
                     {"published", published}};
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return out.text();
 }
 
 }  // namespace isobar

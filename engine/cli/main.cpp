@@ -5,6 +5,7 @@
 #include "cli/predict_command.h"
 #include "cli/quartet_command.h"
 #include "cli/record_command.h"
+#include "cli/recorded_view.h"
 #include "cli/run_command.h"
 #include "cli/scale_command.h"
 #include "cli/show_command.h"
@@ -21,7 +22,7 @@ int dispatch(const std::vector<std::string>& arguments) {
   const std::string command = arguments.empty() ? "" : arguments.front();
   const std::vector<std::string> rest(arguments.empty() ? arguments.end() : arguments.begin() + 1,
                                       arguments.end());
-  if (command == "run") return run_command(rest);
+  if (command == "run") return run_command(rest, show_instead_of_running);
   if (command == "data") return data_command(rest);
   if (command == "show") return show_command(rest);
   if (command == "runs") return runs_command(rest);
@@ -32,9 +33,8 @@ int dispatch(const std::vector<std::string>& arguments) {
   if (command == "ladder") return ladder_command(rest);
   if (command == "scale") return scale_command(rest);
   if (command == "submit") return submit_command(rest);
-  const std::string nearest =
-      nearest_name(command, {"run", "data", "ladder", "show", "runs", "quartet", "sweep", "scale", "predict",
-                             "record", "submit"});
+  const std::string nearest = nearest_name(command, {"run", "data", "ladder", "show", "runs", "quartet",
+                                                     "sweep", "scale", "predict", "record", "submit"});
   throw Error("unknown command \"" + printable(command, 40) + "\"", "./isobar",
               nearest.empty() ? "./isobar help lists the commands" : "did you mean " + nearest + "?");
 }

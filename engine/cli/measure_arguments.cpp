@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -75,24 +74,9 @@ std::string hint_for_extra(const std::string& word, const std::vector<std::strin
   return nearest.empty() ? "--help lists what there is" : "did you mean " + nearest + "?";
 }
 
-void parse_words(CLI::App& app, const std::vector<std::string>& words, MeasureArguments& out,
+void parse_words(OptionParser& app, const std::vector<std::string>& words, MeasureArguments& out,
                  const std::function<void(const std::string&)>& refuse_extra, const std::string& example) {
-  try {
-    std::vector<std::string> reversed(words.rbegin(), words.rend());
-    app.parse(reversed);
-  } catch (const CLI::CallForHelp&) {
-    out.help = true;
-    out.help_text = app.help();
-  } catch (const CLI::ExtrasError&) {
-    refuse_extra(app.remaining().empty() ? "" : app.remaining().front());
-  } catch (const CLI::ConversionError& error) {  // "Could not convert: --steps = x"
-    const std::string what = error.what();
-    throw Error("a whole number is wanted",
-                printable(what.substr(what.find("--") == std::string::npos ? 0 : what.find("--"))),
-                "for example  " + example);
-  } catch (const CLI::ParseError& error) {
-    throw Error(printable(error.what()), "command line", "--help lists what there is");
-  }
+  out.help = !app.parse(words, out.help_text, {.example = example, .refuse_extra = refuse_extra});
 }
 
 void check_free(const std::string& setting, const std::string& command, bool whole) {
@@ -129,7 +113,7 @@ void set_ranks(MeasureArguments& arguments) {
 
 namespace {
 
-[[noreturn]] void refuse_extra(const std::string& first, bool is_sweep) {
+[[noreturn]] void refuse_measure_word(const std::string& first, bool is_sweep) {
   std::vector<std::string> known = {"--preset", "--config", "--set", "--steps",
                                     "--ranks",  "--json",   "--help"};
   known.insert(known.end(), is_sweep ? std::initializer_list<std::string>{"--repeats", "--whole", "--one-off"}
@@ -145,41 +129,38 @@ namespace {
 void parse_options(const std::vector<std::string>& words, bool is_sweep, MeasureArguments& out,
                    std::vector<std::string>& axes) {
   const std::string command = is_sweep ? "sweep" : "quartet";
-  CLI::App app(is_sweep ? "Every combination of some settings, in turn, and which is fastest"
-                        : "What holds a lesson back: data, copying, communication, the host or computing",
-               "./isobar " + command + " " + out.lesson.name);
-  app.set_help_flag("-h,--help", "this page");
-  app.add_option("--preset", out.settings.preset,
-                 "sizes of model and data: " + join(preset_names(project_home()), ", "));
+  OptionParser app(is_sweep ? "Every combination of some settings, in turn, and which is fastest"
+                            : "What holds a lesson back: data, copying, communication, the host or computing",
+                   "./isobar " + command + " " + out.lesson.name);
+  app.add("--preset", out.settings.preset,
+          "sizes of model and data: " + join(preset_names(project_home()), ", "));
   std::vector<std::string> files;
-  app.add_option("--config", files, "a TOML file with keys; again for more")->allow_extra_args(false);
-  app.add_option("--set", out.settings.sets, "key=value for every run; again for more")
-      ->allow_extra_args(false);
-  CLI::Option* const steps =
-      app.add_option("--steps", out.steps, "steps that are measured, after 3 of warm-up; default 50");
-  app.add_option(is_sweep ? "--repeats" : "--trials", out.repeats,
-                 "how often each is measured, in turn; default 3");
-  CLI::Option* const ranks =
-      app.add_option("--ranks", out.ranks, "so many processes of this machine train together; default 1");
-  app.add_flag("--json", out.json, "one JSON object instead of the table");
+  app.add("--config", files, "a TOML file with keys; again for more");
+  app.add("--set", out.settings.sets, "key=value for every run; again for more");
+  const OptionParser::Option steps =
+      app.add("--steps", out.steps, "steps that are measured, after 3 of warm-up; default 50");
+  app.add(is_sweep ? "--repeats" : "--trials", out.repeats, "how often each is measured, in turn; default 3");
+  const OptionParser::Option ranks =
+      app.add("--ranks", out.ranks, "so many processes of this machine train together; default 1");
+  app.flag("--json", out.json, "one JSON object instead of the table");
   if (is_sweep) {
-    app.add_option("axes", axes, "key=a,b,c: a key and its values; several keys make a grid");
-    app.add_flag("--one-off", out.one_off,
-                 "no grid: the first values together, each other value alone, all second values together; a "
-                 "section such as fusion stands for its switches, on and off");
-    app.add_flag("--whole", out.whole, "whole training with validation, instead of some steps");
+    app.add("axes", axes, "key=a,b,c: a key and its values; several keys make a grid");
+    app.flag("--one-off", out.one_off,
+             "no grid: the first values together, each other value alone, all second values together; a "
+             "section such as fusion stands for its switches, on and off");
+    app.flag("--whole", out.whole, "whole training with validation, instead of some steps");
   }
   app.footer("Every key, its default and what it means: lessons/base.toml");
   parse_words(
-      app, words, out, [&](const std::string& word) { refuse_extra(word, is_sweep); }, "--steps 50");
-  if (ranks->count() > 0) checked_count(out.ranks, kMostLocalRanks, "--ranks");
-  if (out.whole && steps->count() > 0)
+      app, words, out, [&](const std::string& word) { refuse_measure_word(word, is_sweep); }, "--steps 50");
+  if (ranks.given()) checked_count(out.ranks, kMostLocalRanks, "--ranks");
+  if (out.whole && steps.given())
     throw Error("--whole trains train.steps steps, and --steps is for measuring", "command line",
                 "leave one out");
   out.settings.config_files.assign(files.begin(), files.end());
 }
 
-MeasureArguments parse(const std::vector<std::string>& arguments, bool is_sweep) {
+MeasureArguments parse_measure(const std::vector<std::string>& arguments, bool is_sweep) {
   const std::string command = is_sweep ? "sweep" : "quartet";
   if (arguments.empty() || arguments.front().rfind('-', 0) == 0) {
     throw Error("which lesson?", "./isobar " + command + " LESSON" + (is_sweep ? " key=a,b,c" : ""),
@@ -254,11 +235,11 @@ SweepAxis parse_axis(const std::string& text) {
 }
 
 MeasureArguments parse_quartet_arguments(const std::vector<std::string>& arguments) {
-  return parse(arguments, /*is_sweep=*/false);
+  return parse_measure(arguments, /*is_sweep=*/false);
 }
 
 MeasureArguments parse_sweep_arguments(const std::vector<std::string>& arguments) {
-  MeasureArguments out = parse(arguments, /*is_sweep=*/true);
+  MeasureArguments out = parse_measure(arguments, /*is_sweep=*/true);
   if (out.help) return out;
   if (out.axes.empty()) {
     throw Error("what shall be varied?", "./isobar sweep " + out.lesson.name + " key=a,b,c",

@@ -6,10 +6,7 @@
 #include <vector>
 
 #include "config/config.h"
-
-namespace CLI {
-class App;
-}
+#include "config/option_parser.h"
 
 namespace isobar {
 
@@ -50,7 +47,7 @@ void set_ranks(MeasureArguments& arguments);
 
 /// Parses `words` by `app`: a page that was asked for goes into `out`, a word that the app does not know to
 /// `refuse_extra`. Error (exit code 2) for anything else; `example` is said where no number was typed.
-void parse_words(CLI::App& app, const std::vector<std::string>& words, MeasureArguments& out,
+void parse_words(OptionParser& app, const std::vector<std::string>& words, MeasureArguments& out,
                  const std::function<void(const std::string&)>& refuse_extra, const std::string& example);
 
 /// The hint for a word that `command` does not know: its nearest option, or that it is a setting.

@@ -53,6 +53,9 @@ using StartRun = std::function<Ended(const std::vector<std::string>& words, std:
 Ended start_here(const std::vector<std::string>& words, std::int64_t ranks,
                  const std::function<void()>& tick);
 
+/// Most points of one sweep.
+inline constexpr std::size_t kMostPoints = 1000;
+
 struct MeasurePlan {
   std::string command;  ///< "quartet", "sweep", "ladder" or "scale"
   MeasureArguments arguments;

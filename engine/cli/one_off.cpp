@@ -3,19 +3,15 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "cli/text_table.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/text.h"
 
 namespace isobar {
 
-using Json = nlohmann::ordered_json;
-
 namespace {
-
-constexpr std::size_t kMostPoints = 1000;
 
 std::string setting(const SweepAxis& axis, std::size_t value) { return axis.key + "=" + axis.values[value]; }
 
@@ -143,8 +139,7 @@ void print_one_off(const MeasuredRuns& runs, const MeasureArguments& arguments) 
   for (const MeasuredPoint& point : runs.points()) any = any || !point.rate().empty();
   if (!any) return;
   if (arguments.json) {
-    std::printf("%s\n",
-                to_json(runs, arguments).dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+    std::printf("%s\n", to_json(runs, arguments).text().c_str());
     return;
   }
   std::vector<Counted> counted;

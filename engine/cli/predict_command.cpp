@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cli/predicted_run.h"
@@ -13,17 +12,16 @@
 #include "config/lesson.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json.h"
 #include "core/text.h"
 #include "plan/model_shape.h"
 
 namespace isobar {
 
-using Json = nlohmann::ordered_json;
-
 namespace {
 
 constexpr const char* kPredict = "./isobar predict";
-constexpr const char* kUsage =
+constexpr const char* kPredictUsage =
     "./isobar predict LESSON [--device NAME] [--preset NAME] [--config FILE] [--set key=value] [--run-dir "
     "DIR] [--json]";
 
@@ -190,12 +188,12 @@ int predict_command(const std::vector<std::string>& arguments) {
   const LessonInfo lesson = read_lesson(project_home(), arguments.front());
   std::vector<std::string> words(arguments.begin() + 1, arguments.end());
   const bool json = take_flag(words, "--json");
-  const std::string device = take_value(words, "--device", kPredict, kUsage).value_or("H200");
+  const std::string device = take_value(words, "--device", kPredict, kPredictUsage).value_or("H200");
   refuse_unknown(words, {"--device", "--preset", "--config", "--set", "--run-dir", "--json", "--help", "-h"},
-                 kPredict, kUsage);
+                 kPredict, kPredictUsage);
   const RunArguments parsed = parse_run_arguments(words, lesson, project_home());
   if (parsed.help) {
-    std::puts(kUsage);
+    std::puts(kPredictUsage);
     std::puts(
         "The step of a lesson on a device that need not be here, from formulas. --run-dir writes it as a "
         "run.");
@@ -209,7 +207,7 @@ int predict_command(const std::vector<std::string>& arguments) {
   prediction.command = command_text(arguments);
   if (!parsed.run_dir.empty()) write_predicted_run(prediction, parsed.run_dir);
   if (json) {
-    std::printf("%s\n", to_json(prediction).dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+    std::printf("%s\n", to_json(prediction).text().c_str());
     return 0;
   }
   print(prediction, lesson);

@@ -3,20 +3,19 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "analyse/verdict.h"
 #include "cli/measured_runs.h"
+#include "cli/text_table.h"
 #include "config/lesson.h"
 #include "core/files.h"
+#include "core/json.h"
 #include "core/nvidia.h"
 #include "core/text.h"
 #include "formula/vit_counts.h"
 #include "plan/model_shape.h"
 
 namespace isobar {
-
-using Json = nlohmann::ordered_json;
 
 namespace {
 
@@ -61,8 +60,6 @@ QuartetFigures figures_of(const MeasuredRuns& runs) {
   if (const Spread measured(mfu); measured.median() > 0) out.mfu = measured.median();
   return out;
 }
-
-std::string milliseconds(double time_us) { return time_us < 0 ? "-" : fmt::format("{:.2f}", time_us * 1e-3); }
 
 void print_table(const MeasuredRuns& runs, const MeasureArguments& arguments) {
   std::printf("quartet of %s\n", measured_what(runs, arguments, "trial").c_str());
@@ -142,9 +139,7 @@ int quartet_command(const std::vector<std::string>& words) {
                                return arguments.settings_text(lesson, varied);
                              }});
   if (arguments.json) {
-    std::printf("%s\n", to_json(runs, arguments, verdict, figures, next)
-                            .dump(-1, ' ', false, Json::error_handler_t::replace)
-                            .c_str());
+    std::printf("%s\n", to_json(runs, arguments, verdict, figures, next).text().c_str());
     return 0;
   }
   print_table(runs, arguments);

@@ -28,7 +28,7 @@ namespace {
 constexpr std::uint64_t kMostBytes = 150'000;  // of which the operators of 12 blocks are half
 constexpr std::size_t kMostNameLetters = 40;
 constexpr const char* kRecord = "./isobar record";
-constexpr const char* kUsage =
+constexpr const char* kRecordUsage =
     "./isobar record LESSON [--as NAME] [--replace] [--preset NAME] [--config FILE] [--set key=value], or "
     "./isobar record LESSON --from RUN [--as NAME] [--replace]";
 
@@ -62,7 +62,7 @@ std::string folder_word(std::string device) {
   return out.empty() ? "device" : out;
 }
 
-RecordArguments parse(const std::vector<std::string>& arguments) {
+RecordArguments parse_record(const std::vector<std::string>& arguments) {
   const fs::path home = project_home();
   if (arguments.empty() || arguments.front().rfind('-', 0) == 0)
     throw Error("which lesson?", "./isobar record LESSON", "lessons: " + join(lesson_names(home), ", "));
@@ -70,15 +70,15 @@ RecordArguments parse(const std::vector<std::string>& arguments) {
   out.lesson = read_lesson(home, arguments.front());
   out.words.assign(arguments.begin() + 1, arguments.end());
   out.replace = take_flag(out.words, "--replace");
-  out.from = take_value(out.words, "--from", kRecord, kUsage).value_or("");
-  out.name = take_value(out.words, "--as", kRecord, kUsage).value_or("");
+  out.from = take_value(out.words, "--from", kRecord, kRecordUsage).value_or("");
+  out.name = take_value(out.words, "--as", kRecord, kRecordUsage).value_or("");
   if (out.name.size() > kMostNameLetters || !std::all_of(out.name.begin(), out.name.end(), is_name_letter))
     throw Error("\"" + printable(out.name, 60) + "\" is no name for a recorded run", "--as",
                 "at most 40 letters, digits, '.', '_' and '-'");
   refuse_unknown(out.words, {"--as", "--replace", "--from", "--preset", "--config", "--set", "--help", "-h"},
-                 kRecord, kUsage);
+                 kRecord, kRecordUsage);
   if (!out.from.empty() && !out.words.empty())
-    throw Error("the run is there already, and takes no further settings", kRecord, kUsage);
+    throw Error("the run is there already, and takes no further settings", kRecord, kRecordUsage);
   return out;
 }
 
@@ -146,11 +146,11 @@ void write(const ThinRun& thin, const fs::path& to, const std::vector<fs::path>&
 }  // namespace
 
 int record_command(const std::vector<std::string>& words) {
-  RecordArguments arguments = parse(words);
+  RecordArguments arguments = parse_record(words);
   const RunArguments parsed = parse_run_arguments(arguments.words, arguments.lesson, project_home());
   if (parsed.help) {
     std::printf("%s\nA small copy of a run, for machines without its device, in lessons/%s/recorded/.\n",
-                kUsage, arguments.lesson.name.c_str());
+                kRecordUsage, arguments.lesson.name.c_str());
     return 0;
   }
   arguments.settings = parsed.settings;

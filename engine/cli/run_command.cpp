@@ -6,9 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "analyse/run_reader.h"
 #include "cli/check_command.h"
-#include "cli/recorded_view.h"
 #include "cli/start.h"
 #include "config/command_line.h"
 #include "config/lesson.h"
@@ -20,24 +18,13 @@
 #include "core/text.h"
 #include "launch/rank_environment.h"
 #include "plan/memory_plan.h"
+#include "record/run_folder.h"
 
 namespace isobar {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-[[noreturn]] void become(std::vector<std::string> words) {
-  const std::vector<char*> argv = as_argv(words);
-  std::fflush(stdout);
-  execv(words.front().c_str(), argv.data());
-  const int number = errno;
-  const std::string name = fs::path(words.front()).filename().string();
-  if (number == ENOENT) {
-    throw Error("the program of " + name + " is not built", words.front(), "./isobar setup", Exit::failed);
-  }
-  throw system_error("cannot start the program", words.front(), number);
-}
 
 /// "train.resume=last" and "train.resume=NAME" with the folder that is meant.
 std::vector<std::string> with_found_run(std::vector<std::string> arguments) {
@@ -63,7 +50,7 @@ std::string checked_ranks(const RunArguments& parsed, const RankEnvironment& env
 
 }  // namespace
 
-int run_command(const std::vector<std::string>& arguments) {
+int run_command(const std::vector<std::string>& arguments, ShowInstead show_instead) {
   const fs::path home = project_home();
   if (arguments.empty() || arguments.front().rfind('-', 0) == 0) {
     throw Error("which lesson?", "./isobar run LESSON", "lessons: " + join(lesson_names(home), ", "));
@@ -84,7 +71,7 @@ int run_command(const std::vector<std::string>& arguments) {
   const LoadedConfig loaded =
       load_config(home, lesson, settings,
                   preset_device_kind(settings, [&] { return lacking ? "cuda" : likely_device_kind(); }));
-  if (lacking) return show_instead_of_running(lesson);
+  if (lacking) return show_instead(lesson);
   const bool cannot_run = loaded.config.run.device.rfind("cuda", 0) == 0 && !has_nvidia_driver();
   const bool on_cuda = loaded.config.run.device == "auto" ? likely_device_kind() == "cuda"
                                                           : loaded.config.run.device.starts_with("cuda");

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -13,6 +12,7 @@
 #include "cli/job_options.h"
 #include "config/command_line.h"
 #include "config/lesson.h"
+#include "config/option_parser.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/machine.h"
@@ -28,7 +28,7 @@ namespace {
 constexpr std::int64_t kMostJobRanks = 65536;
 constexpr const char* kExample = "for example  --ranks 1,2,4";
 
-[[noreturn]] void refuse_extra(const std::string& word) {
+[[noreturn]] void refuse_scale_word(const std::string& word) {
   const bool is_number = !word.empty() && word.find_first_not_of("0123456789,") == std::string::npos;
   throw Error("unknown argument \"" + printable(word, 80) + "\"", "./isobar scale",
               is_number ? "numbers of ranks stand behind one --ranks, with commas: --ranks 1,2,4"
@@ -152,38 +152,36 @@ ScaleArguments parse_scale_arguments(const std::vector<std::string>& words) {
   ScaleArguments out;
   MeasureArguments& measure = out.measure;
   if (lesson_named) measure.lesson = read_lesson(project_home(), words.front());
-  CLI::App app(
+  OptionParser app(
       "The same training on more and more ranks: how much faster it gets, what that costs, and where the "
       "rest "
       "goes, as a table and a picture",
       "./isobar scale LESSON");
-  app.set_help_flag("-h,--help", "this page");
   std::string ranks, lines, target, svg;
   std::vector<std::string> files;
   bool weak = false, strong = false;
-  app.add_option("--ranks", ranks, "numbers of processes that train together, 1,2,4");
-  app.add_flag("--weak", weak, "each rank has train.global_batch samples a step (default)");
-  app.add_flag("--strong", strong, "train.global_batch samples a step are divided over the ranks");
-  app.add_option("--repeat,--repeats", measure.repeats, "how often each is measured, in turn; default 3");
-  app.add_option("--steps", measure.steps, "steps that are measured, after 3 of warm-up; default 50");
-  app.add_option("--lines", lines, "some of real,synthetic,no-comm; default all");
-  app.add_option("--target-loss", target,
-                 "real trains whole runs, and when their validation loss was there is told");
-  app.add_option("--svg", svg, "the picture; default: scaling.svg in a folder of its own below runs/");
-  app.add_option("--preset", measure.settings.preset,
-                 "sizes of model and data: " + join(preset_names(project_home()), ", "));
-  app.add_option("--config", files, "a TOML file with keys; again for more")->allow_extra_args(false);
-  app.add_option("--set", measure.settings.sets, "key=value for every run; again for more")
-      ->allow_extra_args(false);
-  app.add_flag("--json", measure.json, "one JSON object instead of the table");
+  app.add("--ranks", ranks, "numbers of processes that train together, 1,2,4");
+  app.flag("--weak", weak, "each rank has train.global_batch samples a step (default)");
+  app.flag("--strong", strong, "train.global_batch samples a step are divided over the ranks");
+  app.add("--repeat,--repeats", measure.repeats, "how often each is measured, in turn; default 3");
+  app.add("--steps", measure.steps, "steps that are measured, after 3 of warm-up; default 50");
+  app.add("--lines", lines, "some of real,synthetic,no-comm; default all");
+  app.add("--target-loss", target,
+          "real trains whole runs, and when their validation loss was there is told");
+  app.add("--svg", svg, "the picture; default: scaling.svg in a folder of its own below runs/");
+  app.add("--preset", measure.settings.preset,
+          "sizes of model and data: " + join(preset_names(project_home()), ", "));
+  app.add("--config", files, "a TOML file with keys; again for more");
+  app.add("--set", measure.settings.sets, "key=value for every run; again for more");
+  app.flag("--json", measure.json, "one JSON object instead of the table");
   bool slurm = false;
   JobOptions job;
-  app.add_flag("--slurm", slurm,
-               "each run is a batch job; with --cluster and its options this goes without saying")
-      ->group("The cluster");
+  app.group("The cluster");
+  app.flag("--slurm", slurm,
+           "each run is a batch job; with --cluster and its options this goes without saying");
   job.add(app, project_home(), {"nodes", "job_name", "restarts"});
   app.footer("Every key, its default and what it means: lessons/base.toml");
-  parse_words(app, {words.begin() + (lesson_named ? 1 : 0), words.end()}, measure, refuse_extra,
+  parse_words(app, {words.begin() + (lesson_named ? 1 : 0), words.end()}, measure, refuse_scale_word,
               "--steps 50");
   if (measure.help) return out;
   measure.settings.config_files.assign(files.begin(), files.end());

@@ -24,8 +24,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::int64_t kAsk_us = 2'000'000;  // between two questions to Slurm
-constexpr std::uint64_t kMostLog_bytes = 1'000'000;
+constexpr std::int64_t kJobAsk_us = 2'000'000;  // between two questions to Slurm
 constexpr std::string_view kDataRoot = "data.root=";
 
 /// The lesson's options without its program and its run folder, which the job's script names itself.
@@ -92,7 +91,7 @@ Ended wait_for_job(const Slurm& slurm, const SubmittedJob& job, const JobPlan& p
                    const HeldSignals& signals, const std::function<void()>& tick) {
   Ended out;
   const auto seen = [&](const JobState& state, const std::string&) {
-    for (const std::int64_t begin_us = steady_us(); out.asked == 0 && steady_us() - begin_us < kAsk_us;) {
+    for (const std::int64_t begin_us = steady_us(); out.asked == 0 && steady_us() - begin_us < kJobAsk_us;) {
       tick();
       const int number = signals.next(100);
       if (number == SIGINT || number == SIGTERM || number == SIGHUP) out.asked = number;

@@ -4,21 +4,18 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "analyse/run_files.h"
-#include "analyse/wrapped.h"
 #include "cli/text_table.h"
+#include "core/json.h"
 #include "core/text.h"
 #include "record/run_folder.h"
 
 namespace isobar {
 
-using Json = nlohmann::ordered_json;
-
 namespace {
 
-constexpr std::size_t kColumns = 110;
+constexpr std::size_t kScaleColumns = 110;
 
 std::string number(double value, const char* format, double scale = 1) {
   return value < 0 ? "-" : fmt::format(fmt::runtime(format), value * scale);
@@ -226,14 +223,6 @@ Json point_json(const ScalingFigures& point, const MeasuredPoint& measured) {
   return out;
 }
 
-void print_wrapped(const std::string& text) {
-  const char* indent = "  ";
-  for (const std::string& line : wrapped(text, kColumns)) {
-    std::puts((indent + line).c_str());
-    indent = "    ";
-  }
-}
-
 }  // namespace
 
 ScalingCaption caption_of(const ScaleResult& result) {
@@ -266,9 +255,10 @@ void print_scaling(const ScaleResult& result) {
   print_table(rows);
   for (const std::int64_t ranks : result.scaling.ranks()) {
     const auto parts = step_parts(result.scaling, ranks);
-    if (parts && ranks > result.scaling.base_ranks) print_wrapped(parts_sentence(*parts, result, ranks));
+    if (parts && ranks > result.scaling.base_ranks)
+      print_wrapped(parts_sentence(*parts, result, ranks), kScaleColumns);
   }
-  for (const std::string& sentence : result.caption.protocol) print_wrapped(sentence);
+  for (const std::string& sentence : result.caption.protocol) print_wrapped(sentence, kScaleColumns);
   if (!result.svg.empty()) std::printf("  picture: %s\n", result.svg.c_str());
   std::printf("  each point and repeat is a run: ./isobar runs | grep %s\n", result.runs.group().c_str());
 }
@@ -309,7 +299,7 @@ std::string scaling_json(const ScaleResult& result) {
                     {"svg", result.svg.empty() ? Json() : Json(result.svg.string())},
                     {"points", points},
                     {"parts", parts}};
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return out.text();
 }
 
 }  // namespace isobar

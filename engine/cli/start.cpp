@@ -1,13 +1,16 @@
 #include "cli/start.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <thread>
 
+#include "core/argv.h"
 #include "core/clock.h"
 #include "core/machine.h"
 #include "core/memory.h"
@@ -34,6 +37,18 @@ bool wants_embedded_data(const Config& config) {
 }  // namespace
 
 fs::path program_folder() { return fs::read_symlink("/proc/self/exe").parent_path(); }
+
+void become(std::vector<std::string> words) {
+  const std::vector<char*> argv = as_argv(words);
+  std::fflush(stdout);
+  execv(words.front().c_str(), argv.data());
+  const int number = errno;
+  const std::string name = fs::path(words.front()).filename().string();
+  if (number == ENOENT) {
+    throw Error("the program of " + name + " is not built", words.front(), "./isobar setup", Exit::failed);
+  }
+  throw system_error("cannot start the program", words.front(), number);
+}
 
 std::optional<Error> killed_error(const Ended& ended, const std::string& program) {
   if (ended.signal != SIGKILL && ended.signal != SIGSEGV && ended.signal != SIGBUS && ended.signal != SIGABRT)

@@ -17,6 +17,9 @@ std::filesystem::path program_folder();
 /// What is to be said of a program that the system ended, since it could not say anything itself.
 std::optional<Error> killed_error(const Ended& ended, const std::string& program);
 
+/// Turns this process into another program of ours. Error when it is not built.
+[[noreturn]] void become(std::vector<std::string> words);
+
 /// Runs a program of ours on this terminal and returns its exit code (128 + signal).
 int start_and_wait(const std::vector<std::string>& words);
 

@@ -4,21 +4,17 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "cli/measured_runs.h"
 #include "cli/one_off.h"
 #include "cli/text_table.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/text.h"
 
 namespace isobar {
 
-using Json = nlohmann::ordered_json;
-
 namespace {
-
-constexpr std::size_t kMostPoints = 1000;
 
 /// All combinations; the last key varies fastest.
 std::vector<MeasuredPoint> grid_of(const std::vector<SweepAxis>& axes) {
@@ -82,8 +78,6 @@ struct Results {
     rmse_marks = marks_of(rmse, /*more_is_better=*/false);
   }
 };
-
-std::string milliseconds(double time_us) { return time_us < 0 ? "-" : fmt::format("{:.2f}", time_us * 1e-3); }
 
 TableRow head_of(const std::vector<SweepAxis>& axes, const Results& results) {
   TableRow out;
@@ -184,9 +178,7 @@ int sweep_command(const std::vector<std::string>& words) {
   const Results results(runs.points());
   if (results.best_rate == 0 && results.headline.empty()) return code;
   if (arguments.json) {
-    std::printf(
-        "%s\n",
-        to_json(runs, arguments, results).dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+    std::printf("%s\n", to_json(runs, arguments, results).text().c_str());
     return code;
   }
   std::printf("sweep of %s\n", measured_what(runs, arguments, "repeat").c_str());

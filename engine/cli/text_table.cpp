@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "analyse/wrapped.h"
+
 namespace isobar {
 
 void print_table(const std::vector<TableRow>& rows) {
@@ -21,5 +23,15 @@ void print_table(const std::vector<TableRow>& rows) {
     std::puts(line.substr(0, line.find_last_not_of(' ') + 1).c_str());
   }
 }
+
+void print_wrapped(const std::string& text, std::size_t columns) {
+  const char* indent = "  ";
+  for (const std::string& line : wrapped(text, columns)) {
+    std::puts((indent + line).c_str());
+    indent = "    ";
+  }
+}
+
+std::string milliseconds(double time_us) { return time_us < 0 ? "-" : fmt::format("{:.2f}", time_us * 1e-3); }
 
 }  // namespace isobar

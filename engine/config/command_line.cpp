@@ -1,9 +1,8 @@
 #include "config/command_line.h"
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 
-#include "config/parse_arguments.h"
+#include "config/option_parser.h"
 #include "core/error.h"
 #include "core/text.h"
 
@@ -12,28 +11,22 @@ namespace isobar {
 RunArguments parse_run_arguments(const std::vector<std::string>& arguments, const LessonInfo& lesson,
                                  const std::filesystem::path& home) {
   RunArguments out;
-  CLI::App app(lesson.title, "./isobar run " + lesson.name);
-  app.set_help_flag("-h,--help", "this page");
-  app.add_option("--preset", out.settings.preset,
-                 "sizes of model and data: " + join(preset_names(home), ", "));
+  OptionParser app(lesson.title, "./isobar run " + lesson.name);
+  app.add("--preset", out.settings.preset, "sizes of model and data: " + join(preset_names(home), ", "));
   std::vector<std::string> files;
-  app.add_option("--config", files, "a TOML file with keys, such as the run.toml of a run; again for more")
-      ->allow_extra_args(false);
-  app.add_option("--set", out.settings.sets, "key=value, such as optim.lr=1e-3; again for more")
-      ->allow_extra_args(false);
+  app.add("--config", files, "a TOML file with keys, such as the run.toml of a run; again for more");
+  app.add("--set", out.settings.sets, "key=value, such as optim.lr=1e-3; again for more");
   std::string ranks;
-  app.add_option(
-      "--ranks", ranks,
-      "so many processes of this machine train together; wins over the key run.ranks. Under Slurm srun "
-      "starts them instead, and elsewhere whatever sets RANK and WORLD_SIZE");
+  app.add("--ranks", ranks,
+          "so many processes of this machine train together; wins over the key run.ranks. Under Slurm srun "
+          "starts them instead, and elsewhere whatever sets RANK and WORLD_SIZE");
   std::string run_dir;
-  app.add_option("--run-dir", run_dir,
-                 "the run folder; default runs/" + lesson.name + "-<date>-<time>-<xxxx>");
+  app.add("--run-dir", run_dir, "the run folder; default runs/" + lesson.name + "-<date>-<time>-<xxxx>");
   app.footer("Every key, its default and what it means: lessons/base.toml");
-  out.help = !parse_arguments(app, arguments, out.help_text);
+  out.help = !app.parse(arguments, out.help_text);
   out.settings.config_files.assign(files.begin(), files.end());
   out.run_dir = run_dir;
-  if (app.count("--ranks") > 0) {
+  if (app.given("--ranks")) {
     const auto parsed = std::from_chars(ranks.data(), ranks.data() + ranks.size(), out.ranks);
     if (parsed.ec != std::errc() || parsed.ptr != ranks.data() + ranks.size() || out.ranks < 1 ||
         out.ranks > kMostLocalRanks) {

@@ -9,9 +9,10 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/files.h"
+#include "core/json.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -42,14 +43,14 @@ bool is_plain_name(const std::string& name) {
 }
 
 std::string manifest_text(std::int64_t step, const std::map<std::string, FileDigest>& files) {
-  nlohmann::ordered_json manifest = {{"schema", kSchema}, {"step", step}};
+  Json manifest = {{"schema", kSchema}, {"step", step}};
   for (const auto& [name, digest] : files) {
-    manifest["files"][name] = {{"bytes", digest.bytes}, {"crc32c", fmt::format("{:08x}", digest.crc32c)}};
+    manifest["files"][name] = Json{{"bytes", digest.bytes}, {"crc32c", fmt::format("{:08x}", digest.crc32c)}};
   }
-  return manifest.dump(2) + "\n";
+  return manifest.indented() + "\n";
 }
 
-[[noreturn]] void refuse(const fs::path& file, const std::string& what) {
+[[noreturn]] void refuse_checkpoint(const fs::path& file, const std::string& what) {
   throw Error(what, file.string(), "the checkpoint was damaged after it was written, or copied in part");
 }
 
@@ -57,26 +58,32 @@ std::string manifest_text(std::int64_t step, const std::map<std::string, FileDig
 Checkpoint read_manifest(const fs::path& folder) {
   const fs::path file = folder / kManifest;
   std::error_code code;
-  if (!fs::exists(file, code)) refuse(file, "the checkpoint has no manifest: it is not complete");
+  if (!fs::exists(file, code)) refuse_checkpoint(file, "the checkpoint has no manifest: it is not complete");
   const std::string text = read_text_file(file, kMostManifestBytes);
   Checkpoint out{folder, 0, {}};
   try {
-    const nlohmann::json manifest = nlohmann::json::parse(text);
-    out.step = manifest.at("step").get<std::int64_t>();
-    for (const auto& [name, entry] : manifest.at("files").items()) {
+    const Json manifest = Json::parse(text);
+    out.step = manifest.at("step").as_integer();
+    const Json& files = manifest.at("files");
+    for (std::size_t i = 0; i < files.keys().size(); ++i) {
+      const std::string& name = files.keys()[i];
+      const Json& entry = files.values()[i];
       FileDigest digest;
-      digest.bytes = entry.at("bytes").get<std::uint64_t>();
-      const auto crc = entry.at("crc32c").get<std::string>();
+      digest.bytes = static_cast<std::uint64_t>(entry.at("bytes").as_integer());
+      const std::string& crc = entry.at("crc32c").as_text();
       std::from_chars(crc.data(), crc.data() + crc.size(), digest.crc32c, 16);
-      if (!is_plain_name(name)) refuse(file, "the manifest names a file outside of the checkpoint");
       out.files[name] = digest;
     }
-  } catch (const nlohmann::json::exception&) {
-    refuse(file, "the manifest of the checkpoint cannot be read");
+  } catch (const Error&) {
+    refuse_checkpoint(file, "the manifest of the checkpoint cannot be read");
   }
-  if (manifest_text(out.step, out.files) != text) refuse(file, "the manifest of the checkpoint was altered");
+  for (const auto& [name, digest] : out.files) {
+    if (!is_plain_name(name)) refuse_checkpoint(file, "the manifest names a file outside of the checkpoint");
+  }
+  if (manifest_text(out.step, out.files) != text)
+    refuse_checkpoint(file, "the manifest of the checkpoint was altered");
   if (step_of(folder.filename().string()) != out.step)
-    refuse(file, fmt::format("the manifest is of step {}, the folder of another", out.step));
+    refuse_checkpoint(file, fmt::format("the manifest is of step {}, the folder of another", out.step));
   return out;
 }
 
@@ -172,13 +179,14 @@ Checkpoint verify_checkpoint(const fs::path& folder) {
   for (const auto& [name, wanted] : checkpoint.files) {
     const fs::path file = folder / name;
     std::error_code code;
-    if (!fs::exists(file, code)) refuse(file, "a file of the checkpoint is missing");
+    if (!fs::exists(file, code)) refuse_checkpoint(file, "a file of the checkpoint is missing");
     const FileDigest found = digest_of(file);
     if (found.bytes != wanted.bytes)
-      refuse(file, fmt::format("the file has {} bytes, {} were written", found.bytes, wanted.bytes));
+      refuse_checkpoint(file,
+                        fmt::format("the file has {} bytes, {} were written", found.bytes, wanted.bytes));
     if (found != wanted)
-      refuse(file,
-             fmt::format("the file's checksum is {:08x}, {:08x} was written", found.crc32c, wanted.crc32c));
+      refuse_checkpoint(file, fmt::format("the file's checksum is {:08x}, {:08x} was written", found.crc32c,
+                                          wanted.crc32c));
   }
   return checkpoint;
 }

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-[[noreturn]] void refuse(const fs::path& path, const std::string& reason) {
+[[noreturn]] void refuse_table(const fs::path& path, const std::string& reason) {
   throw Error(reason, path.string(), "is it damaged? copy it again");
 }
 
@@ -37,7 +37,7 @@ class Cursor {
   }
   std::string text() {
     const auto length = value<std::uint32_t>();
-    if (length > kMostStringBytes) refuse(path_, "the HDF5 reader sent a text that is too long");
+    if (length > kMostStringBytes) refuse_table(path_, "the HDF5 reader sent a text that is too long");
     const std::span<const std::byte> from = take(length);
     return {reinterpret_cast<const char*>(from.data()), from.size()};
   }
@@ -45,7 +45,7 @@ class Cursor {
 
  private:
   std::span<const std::byte> take(std::size_t bytes) {
-    if (bytes > left_.size()) refuse(path_, "the HDF5 reader sent a table that ends early");
+    if (bytes > left_.size()) refuse_table(path_, "the HDF5 reader sent a table that ends early");
     const std::span<const std::byte> front = left_.first(bytes);
     left_ = left_.subspan(bytes);
     return front;
@@ -72,11 +72,11 @@ void check_chunks(const H5Table& table, std::uint64_t file_bytes, const fs::path
     check_range(begin, bytes, file_bytes, path);
     sorted.push_back(begin);
   }
-  if (sorted.empty()) refuse(path, "dataset `fields` was declared but never written");
+  if (sorted.empty()) refuse_table(path, "dataset `fields` was declared but never written");
   if (!std::is_sorted(sorted.begin(), sorted.end())) std::sort(sorted.begin(), sorted.end());
   for (std::size_t n = 1; n < sorted.size(); ++n) {
     if (sorted[n] - sorted[n - 1] < bytes) {
-      refuse(path, fmt::format("two chunks of dataset `fields` overlap at byte {}", sorted[n]));
+      refuse_table(path, fmt::format("two chunks of dataset `fields` overlap at byte {}", sorted[n]));
     }
   }
 }
@@ -85,18 +85,18 @@ void take_chunks(H5Table& table, std::uint64_t count, Cursor& cursor, const fs::
   const std::array<std::int64_t, 4> grid = chunk_grid(table.shape, table.chunk);
   const auto wanted = static_cast<std::uint64_t>(*checked_product(grid));
   if (count != wanted || cursor.left() / sizeof(std::uint64_t) < count) {
-    refuse(path, fmt::format("the HDF5 reader listed {} chunks, {} are there", count, wanted));
+    refuse_table(path, fmt::format("the HDF5 reader listed {} chunks, {} are there", count, wanted));
   }
   table.chunks.resize(count);
   cursor.copy(std::as_writable_bytes(std::span(table.chunks)));
 }
 
 void take_attributes(H5Table& table, std::uint32_t count, Cursor& cursor, const fs::path& path) {
-  if (count > kMostAttributes) refuse(path, "the HDF5 reader sent too many attributes");
+  if (count > kMostAttributes) refuse_table(path, "the HDF5 reader sent too many attributes");
   for (std::uint32_t n = 0; n < count; ++n) {
     const std::string name = cursor.text();
     const auto strings = cursor.value<std::uint32_t>();
-    if (strings > kMostStrings) refuse(path, "the HDF5 reader sent too many texts");
+    if (strings > kMostStrings) refuse_table(path, "the HDF5 reader sent too many texts");
     std::vector<std::string>& values = table.attributes[name];
     for (std::uint32_t s = 0; s < strings; ++s) values.push_back(printable(cursor.text(), 100));
   }
@@ -153,23 +153,23 @@ H5Table decode_table(std::span<const std::byte> bytes, std::uint64_t file_bytes,
   table.chunk = head.chunk;
   table.offset = head.offset;
   table.fill = head.fill;
-  if (const std::string problem = shape_problem(table.shape); !problem.empty()) refuse(path, problem);
+  if (const std::string problem = shape_problem(table.shape); !problem.empty()) refuse_table(path, problem);
   if (head.storage > static_cast<std::uint32_t>(FieldStorage::compressed)) {
-    refuse(path, fmt::format("the HDF5 reader named a storage {} that does not exist", head.storage));
+    refuse_table(path, fmt::format("the HDF5 reader named a storage {} that does not exist", head.storage));
   }
   table.storage = static_cast<FieldStorage>(head.storage);
   if (table.storage == FieldStorage::contiguous) {
     check_range(head.offset, static_cast<std::uint64_t>(*checked_product(table.shape, 4)), file_bytes, path);
   } else {
     if (const std::string problem = chunk_problem(table.shape, table.chunk); !problem.empty())
-      refuse(path, problem);
+      refuse_table(path, problem);
   }
   if (table.storage == FieldStorage::chunked) {
     take_chunks(table, head.chunks, cursor, path);
     check_chunks(table, file_bytes, path);
   }
   take_attributes(table, head.attributes, cursor, path);
-  if (cursor.left() != 0) refuse(path, "the HDF5 reader sent more than its table");
+  if (cursor.left() != 0) refuse_table(path, "the HDF5 reader sent more than its table");
   return table;
 }
 

@@ -21,8 +21,8 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "npy and safetensors bytes are used as they are");
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::size_t kMostHeaderBytes = 10'000;
-constexpr std::size_t kMostDims = 32;
+constexpr std::size_t kMostNpyHeaderBytes = 10'000;
+constexpr std::size_t kMostNpyDims = 32;
 constexpr std::uint64_t kMostValueBytes = std::uint64_t{4} << 30;  // fifteen climatologies of the full grid
 
 /// The header is a Python dict of three known keys; this reads exactly that and nothing else.
@@ -113,7 +113,7 @@ class HeaderParser {
     expect('(');
     bool has_comma = true;  // (4) is a number in Python, (4,) a tuple
     while (!accept(')')) {
-      if (!has_comma || out.size() >= kMostDims) fail("the shape is not a list of sizes");
+      if (!has_comma || out.size() >= kMostNpyDims) fail("the shape is not a list of sizes");
       out.push_back(size());
       has_comma = accept(',');
       if (out.size() == 1 && !has_comma) fail("the shape is a number, not a list of sizes");
@@ -149,9 +149,9 @@ std::pair<std::size_t, std::size_t> header_place(std::span<const std::byte> byte
   std::uint32_t header_bytes = 0;
   std::memcpy(&header_bytes, bytes.data() + 8, version == 1 ? 2 : 4);
   const std::size_t begin = version == 1 ? 10 : 12;
-  if (header_bytes > kMostHeaderBytes || begin + header_bytes > file_bytes) {
+  if (header_bytes > kMostNpyHeaderBytes || begin + header_bytes > file_bytes) {
     throw Error(fmt::format("the header claims {} bytes, the file has {} (at most {} are read)", header_bytes,
-                            file_bytes, kMostHeaderBytes),
+                            file_bytes, kMostNpyHeaderBytes),
                 where, "the file is damaged; write it again with numpy.save");
   }
   return {begin, header_bytes};
@@ -208,7 +208,7 @@ NpyArray values_of(const Start& start, const Read& read) {
 NpyArray read_npy(const std::filesystem::path& path) {
   const FileDescriptor file = open_for_reading(path);
   const std::uint64_t size = file_size(file, path);
-  std::vector<std::byte> first(std::min<std::uint64_t>(size, 12 + kMostHeaderBytes));
+  std::vector<std::byte> first(std::min<std::uint64_t>(size, 12 + kMostNpyHeaderBytes));
   pread_exactly(file, path, 0, first);
   const Start start = parse_start(first, size, path.string());
   return values_of(start, [&](std::span<std::byte> out) { pread_exactly(file, path, start.offset, out); });

@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <unordered_set>
 
 #include "core/checked.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json.h"
 #include "core/text.h"
 #include "fields/safetensors_header.h"
 
@@ -20,13 +20,7 @@ namespace isobar {
 namespace {
 
 /// A name or text as JSON; it must be UTF-8.
-std::string quoted(const std::string& text) {
-  try {
-    return nlohmann::json(text).dump();
-  } catch (const nlohmann::json::exception&) {
-    throw Error("a name or text of a safetensors file is no UTF-8", printable(text, 80), "", Exit::failed);
-  }
-}
+std::string quoted(const std::string& text) { return json_quoted(text, JsonEscapes::strict); }
 
 /// From places in the data to places in the file.
 void place(SafetensorsFile& table, std::uint64_t header_bytes) {

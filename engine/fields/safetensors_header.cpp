@@ -5,42 +5,42 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <unordered_set>
 #include <utility>
 
 #include "core/checked.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/text.h"
 
 namespace isobar {
 namespace {
 
-constexpr std::uint64_t kMostHeaderBytes = 100'000'000;
+constexpr std::uint64_t kMostJsonBytes = 100'000'000;
 constexpr std::size_t kMostEntries = 100'000;
 constexpr std::size_t kMostNameBytes = 512;
-constexpr std::size_t kMostDims = 16;
+constexpr std::size_t kMostTensorDims = 16;
 constexpr std::string_view kMetadata = "__metadata__";
 
-[[noreturn]] void refuse(const std::filesystem::path& path, const std::string& rule,
-                         std::string_view tensor = "") {
+[[noreturn]] void refuse_header(const std::filesystem::path& path, const std::string& rule,
+                                std::string_view tensor = "") {
   throw Error("not a sound safetensors file: " + rule,
               tensor.empty() ? path.string() : path.string() + ": " + printable(tensor, 80),
               "the file is damaged or was not written by a safetensors writer; copy or save it again");
 }
 
 /// Reads the two known levels as they stream by, so that a hostile header is refused before it costs memory.
-class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
+class HeaderReader final : public JsonEvents {
  public:
   HeaderReader(SafetensorsFile& out, const std::filesystem::path& path) : out_(out), path_(path) {}
 
-  bool key(string_t& name) override {
+  void key(const std::string& name) override {
     if (depth_ == 1) {
       if (const std::string fault = safetensors_name_fault(name); !fault.empty() && name != kMetadata) {
-        refuse(path_, fault, name);
+        refuse_header(path_, fault, name);
       }
-      if (!names_.insert(name).second) refuse(path_, "a name stands twice", name);
+      if (!names_.insert(name).second) refuse_header(path_, "a name stands twice", name);
       current_ = TensorInFile{};
       current_.name = name;
       in_metadata_ = name == kMetadata;
@@ -48,77 +48,68 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
       fields_ = 0;
     } else {
       field_ = name;
-      if (in_metadata_) return true;
+      if (in_metadata_) return;
       const unsigned bit = name == "dtype" ? 1U : name == "shape" ? 2U : name == "data_offsets" ? 4U : 0U;
-      if (bit == 0 || (fields_ & bit) != 0) refuse(path_, "an unknown or repeated field", current_.name);
+      if (bit == 0 || (fields_ & bit) != 0)
+        refuse_header(path_, "an unknown or repeated field", current_.name);
       fields_ |= bit;
     }
-    return true;
   }
-  bool start_object(std::size_t) override {
-    if (++depth_ > 2 || in_array_) refuse(path_, "objects are nested too deeply", current_.name);
-    return true;
+  void begin_object() override {
+    if (++depth_ > 2 || in_array_) refuse_header(path_, "objects are nested too deeply", current_.name);
   }
-  bool end_object() override {
+  void end_object() override {
     if (--depth_ == 1 && !in_metadata_) finish_entry();
-    return true;
   }
-  bool start_array(std::size_t) override {
+  void begin_array() override {
     if (depth_ != 2 || in_array_ || in_metadata_ || (field_ != "shape" && field_ != "data_offsets")) {
-      refuse(path_, "a list where none belongs", current_.name);
+      refuse_header(path_, "a list where none belongs", current_.name);
     }
     in_array_ = true;
-    return true;
   }
-  bool end_array() override {
-    in_array_ = false;
-    return true;
-  }
-  bool string(string_t& value) override {
+  void end_array() override { in_array_ = false; }
+  void string(const std::string& value) override {
     if (in_metadata_ && depth_ == 2) {
-      if (!out_.metadata.emplace(field_, value).second) refuse(path_, "a key stands twice in it", kMetadata);
+      if (!out_.metadata.emplace(field_, value).second)
+        refuse_header(path_, "a key stands twice in it", kMetadata);
       if (out_.metadata.size() > kMostEntries)
-        refuse(path_, fmt::format("more than {} keys in it", kMostEntries), kMetadata);
+        refuse_header(path_, fmt::format("more than {} keys in it", kMostEntries), kMetadata);
     } else if (depth_ == 2 && !in_array_ && field_ == "dtype") {
       current_.dtype = value;
     } else {
-      refuse(path_, "text where none belongs", current_.name);
+      refuse_header(path_, "text where none belongs", current_.name);
     }
-    return true;
   }
-  bool number_unsigned(number_unsigned_t value) override {
-    if (!in_array_ || value > static_cast<number_unsigned_t>(std::numeric_limits<std::int64_t>::max())) {
-      refuse(path_, "a number where none belongs, or one that is too large", current_.name);
+  void natural(std::uint64_t value) override {
+    if (!in_array_ || value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+      refuse_header(path_, "a number where none belongs, or one that is too large", current_.name);
     }
     std::vector<std::int64_t>& list = field_ == "shape" ? current_.shape : offsets_;
     list.push_back(static_cast<std::int64_t>(value));
-    if (current_.shape.size() > kMostDims || offsets_.size() > 2)
-      refuse(path_, "a list is too long", current_.name);
-    return true;
+    if (current_.shape.size() > kMostTensorDims || offsets_.size() > 2)
+      refuse_header(path_, "a list is too long", current_.name);
   }
-  bool number_integer(number_integer_t) override { refuse(path_, "a negative number", current_.name); }
-  bool number_float(number_float_t, const string_t&) override {
-    refuse(path_, "a fraction, or more than 64 bits", current_.name);
-  }
-  bool null() override { refuse(path_, "null where none belongs", current_.name); }
-  bool boolean(bool) override { refuse(path_, "true or false where none belongs", current_.name); }
-  bool binary(binary_t&) override { refuse(path_, "binary data in the header", current_.name); }
-  bool parse_error(std::size_t at, const std::string&, const nlohmann::detail::exception&) override {
-    refuse(path_, fmt::format("the header is no JSON at byte {}", at));
+  void integer(std::int64_t) override { refuse_header(path_, "a negative number", current_.name); }
+  void fraction(double) override { refuse_header(path_, "a fraction, or more than 64 bits", current_.name); }
+  void null() override { refuse_header(path_, "null where none belongs", current_.name); }
+  void boolean(bool) override { refuse_header(path_, "true or false where none belongs", current_.name); }
+  void broken(std::size_t at) override {
+    refuse_header(path_, fmt::format("the header is no JSON at byte {}", at));
   }
 
  private:
   void finish_entry() {
-    if (out_.tensors.size() == kMostEntries) refuse(path_, fmt::format("more than {} tensors", kMostEntries));
+    if (out_.tensors.size() == kMostEntries)
+      refuse_header(path_, fmt::format("more than {} tensors", kMostEntries));
     if (fields_ != 7 || offsets_.size() != 2)
-      refuse(path_, "dtype, shape or data_offsets is missing", current_.name);
+      refuse_header(path_, "dtype, shape or data_offsets is missing", current_.name);
     const std::size_t type_bytes = safetensors_type_bytes(current_.dtype);
     if (type_bytes == 0)
-      refuse(path_, "the type " + printable(current_.dtype, 20) + " is not known", current_.name);
+      refuse_header(path_, "the type " + printable(current_.dtype, 20) + " is not known", current_.name);
     const std::optional<std::int64_t> bytes =
         checked_product(current_.shape, static_cast<std::int64_t>(type_bytes));
     if (!bytes || offsets_[1] < offsets_[0] || offsets_[1] - offsets_[0] != *bytes) {
-      refuse(path_, "the shape does not match the tensor's bytes", current_.name);
+      refuse_header(path_, "the shape does not match the tensor's bytes", current_.name);
     }
     current_.begin_byte = static_cast<std::uint64_t>(offsets_[0]);
     current_.bytes = static_cast<std::uint64_t>(*bytes);
@@ -156,7 +147,7 @@ std::uint64_t safetensors_header_bytes(std::span<const std::byte> first, std::ui
   std::uint64_t header_bytes = 0;
   if (first.size() >= sizeof(header_bytes)) std::memcpy(&header_bytes, first.data(), sizeof(header_bytes));
   if (first.size() < sizeof(header_bytes) || header_bytes < 2 ||
-      header_bytes > file_bytes - kSafetensorsLengthBytes || header_bytes > kMostHeaderBytes) {
+      header_bytes > file_bytes - kSafetensorsLengthBytes || header_bytes > kMostJsonBytes) {
     throw Error(fmt::format("not a safetensors file: the header would be {} bytes in a file of {}",
                             header_bytes, file_bytes),
                 path.string(),
@@ -170,10 +161,10 @@ SafetensorsFile parse_safetensors_header(std::string_view json, std::uint64_t da
   SafetensorsFile file;
   file.path = path;
   HeaderReader reader(file, path);
-  if (json.empty() || json.front() != '{') refuse(path, "the header does not begin with {");
+  if (json.empty() || json.front() != '{') refuse_header(path, "the header does not begin with {");
   // The JSON parser takes NUL for the end, whatever follows.
-  if (json.find('\0') != std::string_view::npos) refuse(path, "the header holds a NUL byte");
-  nlohmann::json::sax_parse(json, &reader);
+  if (json.find('\0') != std::string_view::npos) refuse_header(path, "the header holds a NUL byte");
+  read_json(json, reader);
   // Empty tensors stay in the order of the header.
   const auto earlier = [](const TensorInFile& a, const TensorInFile& b) {
     return std::pair(a.begin_byte, a.bytes) < std::pair(b.begin_byte, b.bytes);
@@ -181,12 +172,12 @@ SafetensorsFile parse_safetensors_header(std::string_view json, std::uint64_t da
   std::stable_sort(file.tensors.begin(), file.tensors.end(), earlier);
   std::uint64_t expected = 0;
   for (const TensorInFile& tensor : file.tensors) {
-    if (tensor.begin_byte < expected) refuse(path, "the tensor overlaps the one before", tensor.name);
-    if (tensor.begin_byte > expected) refuse(path, "there is a gap before the tensor", tensor.name);
+    if (tensor.begin_byte < expected) refuse_header(path, "the tensor overlaps the one before", tensor.name);
+    if (tensor.begin_byte > expected) refuse_header(path, "there is a gap before the tensor", tensor.name);
     expected += tensor.bytes;
   }
   if (expected != data_bytes) {
-    refuse(path, fmt::format("the tensors cover {} bytes, the file holds {}", expected, data_bytes));
+    refuse_header(path, fmt::format("the tensors cover {} bytes, the file holds {}", expected, data_bytes));
   }
   return file;
 }

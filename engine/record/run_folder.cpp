@@ -9,6 +9,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/text.h"
 
 namespace isobar {
 
@@ -95,6 +96,30 @@ std::vector<fs::path> folders_with(const fs::path& parent, const std::string& fi
   std::vector<fs::path> out;
   for (const auto& [time, path] : found) out.push_back(path);
   return out;
+}
+
+bool is_run_folder(const fs::path& folder) {
+  std::error_code code;
+  return fs::exists(RunFolder{folder}.config_file(), code) ||
+         fs::exists(RunFolder{folder}.stream_file(0), code);
+}
+
+std::vector<fs::path> list_runs(const fs::path& runs) {
+  return folders_with(runs, RunFolder{}.config_file().string());
+}
+
+fs::path find_run(const std::string& name, const fs::path& runs) {
+  const std::vector<fs::path> all = list_runs(runs);
+  if (name == "last" && !all.empty()) return all.back();
+  if (fs::is_directory(name)) return name;
+  std::vector<std::string> names;
+  for (const fs::path& path : all) names.push_back(path.filename().string());
+  if (std::find(names.begin(), names.end(), name) != names.end()) return runs / name;
+  const std::string nearest = nearest_name(name, names);
+  throw Error("there is no run \"" + printable(name) + "\"", runs.string(),
+              all.empty()        ? "no run is here yet: ./isobar run 01_baseline"
+              : !nearest.empty() ? "did you mean " + nearest + "?"
+                                 : "./isobar runs lists them; \"last\" is the newest");
 }
 
 }  // namespace isobar

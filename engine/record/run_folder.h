@@ -38,6 +38,16 @@ std::filesystem::path reserve_run_folder(const std::filesystem::path& parent, co
 /// begin with "job") is none of the run's.
 RunFolder take_run_folder(const std::filesystem::path& path);
 
+/// Whether the folder holds run.toml or a stream.
+bool is_run_folder(const std::filesystem::path& folder);
+
+/// `name` as a run folder: a path, a name below `runs`, or "last" for the newest there. Error (exit code 2)
+/// with the nearest.
+std::filesystem::path find_run(const std::string& name, const std::filesystem::path& runs);
+
+/// Run folders below `runs`, oldest first by name of their start.
+std::vector<std::filesystem::path> list_runs(const std::filesystem::path& runs);
+
 /// Folders below `parent` that hold a file of this name, by the time at which it was written last.
 std::vector<std::filesystem::path> folders_with(const std::filesystem::path& parent, const std::string& file);
 

@@ -44,7 +44,7 @@ bool is_one_of(const std::string_view (&list)[kCount], std::string_view word) {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+bool is_code_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 // Bytes above ASCII count as letters, so that a character never falls apart.
 bool is_word(char c) {
@@ -80,7 +80,7 @@ class Brush {
     at_ = end;
   }
   void paint_rest(Shade shade) { paint(line_.size() - at_, shade); }
-  void paint_blanks() { paint(count_while(is_blank), Shade::plain); }
+  void paint_blanks() { paint(count_while(is_code_blank), Shade::plain); }
 
   // Length of the quoted text that begins `from` bytes ahead; one that is not closed goes to the end.
   std::size_t quoted_length(std::size_t from, bool escapes) const {
@@ -115,7 +115,7 @@ void paint_comment(Brush& brush, std::size_t search_from, ColourState& state) {
 
 // "#include <file>" as a whole; of other directives only the word, as what follows is code.
 void paint_directive(Brush& brush) {
-  const std::size_t name_begin = brush.count_while(is_blank, 1);
+  const std::size_t name_begin = brush.count_while(is_code_blank, 1);
   const std::size_t name_end = brush.count_while(is_word, name_begin);
   const bool include = brush.rest().substr(name_begin, name_end - name_begin) == "include";
   brush.paint(name_end, Shade::preprocessor);
@@ -198,8 +198,8 @@ void paint_cpp_token(Brush& brush, ColourState& state) {
 }
 
 bool ends_shell_word(char c) {
-  return is_blank(c) || c == ';' || c == '|' || c == '&' || c == '(' || c == ')' || c == '<' || c == '>' ||
-         c == '"' || c == '\'';
+  return is_code_blank(c) || c == ';' || c == '|' || c == '&' || c == '(' || c == ')' || c == '<' ||
+         c == '>' || c == '"' || c == '\'';
 }
 
 // A word where a command may stand. "NAME=value" before a command and words like "then" leave the place free.
@@ -223,7 +223,7 @@ std::size_t toml_table_length(const Brush& brush) {
   const std::size_t close = rest.find(']');
   if (close == std::string_view::npos) return 0;
   const std::size_t end = brush.count_while([](char c) { return c == ']'; }, close);
-  const std::size_t after = brush.count_while(is_blank, end);
+  const std::size_t after = brush.count_while(is_code_blank, end);
   const bool alone = after == rest.size() || rest[after] == '#';
   return alone && rest.substr(0, close).find(',') == std::string_view::npos ? end : 0;
 }
@@ -243,7 +243,7 @@ void paint_toml_word(Brush& brush) {
     const std::size_t end = brush.rest().find(brush.rest().substr(0, 3), 3);
     length = end == std::string_view::npos ? brush.rest().size() : end + 3;
   }
-  const bool key = brush.peek(brush.count_while(is_blank, length)) == '=';
+  const bool key = brush.peek(brush.count_while(is_code_blank, length)) == '=';
   const Shade value = quoted ? Shade::string : toml_value_shade(brush.rest().substr(0, length));
   brush.paint(length, key ? Shade::plain : value);
 }

@@ -22,7 +22,7 @@ constexpr NamedCharacter kNamedCharacters[] = {
     {"rarr", 0x2192}, {"copy", 0xa9},  {"hellip", 0x2026},
 };
 
-bool is_blank(char c) { return c == ' ' || c == '\t'; }
+bool is_line_blank(char c) { return c == ' ' || c == '\t'; }
 
 // Where the mark of a quote or item that begins at `at` ends; `at` itself when there is none.
 std::size_t mark_end(std::string_view line, std::size_t at) {
@@ -34,14 +34,14 @@ std::size_t mark_end(std::string_view line, std::size_t at) {
   const bool bullet = first == '-' || first == '+' || first == '*';
   if (!numbered && !bullet) return at;
   end = numbered ? end + 1 : at + 1;
-  return end == line.size() || is_blank(line[end]) ? end : at;
+  return end == line.size() || is_line_blank(line[end]) ? end : at;
 }
 
 // Where the line's mark number `most` + 1 begins; npos when it has no more than that.
 std::size_t too_deep_at(std::string_view line, int most) {
   std::size_t at = 0;
   for (int marks = 0;; ++marks) {
-    while (at < line.size() && is_blank(line[at])) ++at;
+    while (at < line.size() && is_line_blank(line[at])) ++at;
     if (at == line.size()) return std::string_view::npos;
     const std::size_t end = mark_end(line, at);
     if (end == at) return std::string_view::npos;

@@ -1,6 +1,5 @@
 #include <unistd.h>
 
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <cmath>
 #include <fstream>
@@ -9,6 +8,8 @@
 #include "analyse/run_reader.h"
 #include "core/files.h"
 #include "core/machine.h"
+#include "record/run_folder.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 

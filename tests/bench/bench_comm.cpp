@@ -100,17 +100,16 @@ void add_rows(const Options& options, int processes, BenchReport& report) {
 
 int run(int argc, char** argv) {
   Options options;
-  CLI::App parser(
+  OptionParser parser(
       "All-reduce through our ring over shared memory beside Gloo, between processes of this machine",
       "./isobar bench comm");
   BenchReport report("comm", parser);
-  parser.add_option("--processes", options.processes, "how many, 2 to 16; may be repeated")
-      ->check(CLI::Range(2, 16));
-  parser.add_option("--size", options.sizes, "\"64 B\" ... \"100 MiB\"; may be repeated");
-  CLI::Option* const pairs =
-      parser.add_option("--pairs", options.pairs, "blocks of each side")->check(CLI::Range(1, 1000));
+  parser.add("--processes", options.processes, "how many, 2 to 16; may be repeated").in_range(2, 16);
+  parser.add("--size", options.sizes, "\"64 B\" ... \"100 MiB\"; may be repeated");
+  const OptionParser::Option pairs =
+      parser.add("--pairs", options.pairs, "blocks of each side").in_range(1, 1000);
   if (!parse_bench(parser, "comm", argc, argv)) return 0;
-  if (report.quick() && pairs->count() == 0) options.pairs = 3;
+  if (report.quick() && !pairs.given()) options.pairs = 3;
   chosen_cases(options, report.quick());
   const MachineWatch watch;
   for (const int processes : options.processes) add_rows(options, processes, report);

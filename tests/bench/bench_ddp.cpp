@@ -165,16 +165,16 @@ void measure(const Case& wanted, const Options& options, Side& ours, Side& peer,
 
 int run(int argc, char** argv) {
   Options options;
-  CLI::App parser(
+  OptionParser parser(
       "Our data-parallel step beside PyTorch's DistributedDataParallel: 2 processes, 1 thread each, gloo",
       "./isobar bench ddp");
   BenchReport report("ddp", parser);
-  parser.add_option("--preset", options.preset, "whose sizes; cpu_tiny");
-  parser.add_flag("!--no-python", options.python, "only what compares ours with ours");
-  CLI::Option* const pairs =
-      parser.add_option("--pairs", options.pairs, "blocks of each side")->check(CLI::Range(1, 1000));
+  parser.add("--preset", options.preset, "whose sizes; cpu_tiny");
+  parser.flag("!--no-python", options.python, "only what compares ours with ours");
+  const OptionParser::Option pairs =
+      parser.add("--pairs", options.pairs, "blocks of each side").in_range(1, 1000);
   if (!parse_bench(parser, "ddp", argc, argv)) return 0;
-  if (report.quick() && pairs->count() == 0) options.pairs = 3;
+  if (report.quick() && !pairs.given()) options.pairs = 3;
   const Json sheet = case_sheet(options.preset, "cpu", /*threads=*/1);
   if (sheet["batch"].get<int>() % kRanks != 0)
     throw Error(

@@ -208,20 +208,20 @@ void measure_operations(const Options& options, const std::vector<Case>& cases, 
 
 int run(int argc, char** argv) {
   Options options;
-  CLI::App parser("The fused operations of lesson 05 beside the same chains in PyTorch, eager and compiled",
-                  "./isobar bench fusion");
+  OptionParser parser(
+      "The fused operations of lesson 05 beside the same chains in PyTorch, eager and compiled",
+      "./isobar bench fusion");
   BenchReport report("fusion", parser);
-  parser.add_option("--case", options.cases, "operation, again and again; all of them");
-  parser.add_option("--preset", options.preset, "whose sizes; cpu_tiny, on a GPU base");
-  parser.add_option("--device", options.device, "cpu, or cuda");
-  parser.add_option("--threads", options.threads, "of tensor operations, on both sides")
-      ->check(CLI::Range(1, 1024));
-  CLI::Option* const pairs =
-      parser.add_option("--pairs", options.pairs, "blocks of each side")->check(CLI::Range(1, 1000));
-  parser.add_flag("!--no-compile", options.compiles, "leave torch.compile out: its first calls take minutes");
+  parser.add("--case", options.cases, "operation, again and again; all of them");
+  parser.add("--preset", options.preset, "whose sizes; cpu_tiny, on a GPU base");
+  parser.add("--device", options.device, "cpu, or cuda");
+  parser.add("--threads", options.threads, "of tensor operations, on both sides").in_range(1, 1024);
+  const OptionParser::Option pairs =
+      parser.add("--pairs", options.pairs, "blocks of each side").in_range(1, 1000);
+  parser.flag("!--no-compile", options.compiles, "leave torch.compile out: its first calls take minutes");
   if (!parse_bench(parser, "fusion", argc, argv)) return 0;
   if (options.preset.empty()) options.preset = options.device == "cpu" ? "cpu_tiny" : "base";
-  if (report.quick() && pairs->count() == 0) options.pairs = 3;
+  if (report.quick() && !pairs.given()) options.pairs = 3;
   const std::vector<Case> cases = wanted_cases(options.cases);
   case_sheet(options.preset, options.device, options.threads);  // refuse before any work
   const fs::path peers = require_peers("fusion");

@@ -5,12 +5,12 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fstream>
 
 #include "bench/bench_result.h"
 #include "bench/make_runs.h"
+#include "config/option_parser.h"
 #include "core/clock.h"
 #include "core/text.h"
 #include "gui/headless.h"
@@ -226,20 +226,14 @@ std::vector<BenchRow> measure(const TempFolder& folder, const Sizes& sizes) {
 int run(int argc, char** argv) {
   Sizes sizes;
   std::string out;
-  CLI::App parser("How quick the window is, measured without a display", "./isobar bench gui");
-  parser.add_option("--out", out, "write the result to this JSON file");
-  parser.add_option("--runs", sizes.runs, "finished runs")->check(CLI::Range(10, 20000));
-  parser.add_option("--steps", sizes.steps, "steps of each")->check(CLI::Range(10, 1000000));
-  parser.add_option("--long-steps", sizes.long_steps, "steps of the longest run")
-      ->check(CLI::Range(1000, 10000000));
-  try {
-    parser.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", parser.help());
+  OptionParser parser("How quick the window is, measured without a display", "./isobar bench gui");
+  parser.add("--out", out, "write the result to this JSON file");
+  parser.add("--runs", sizes.runs, "finished runs").in_range(10, 20000);
+  parser.add("--steps", sizes.steps, "steps of each").in_range(10, 1000000);
+  parser.add("--long-steps", sizes.long_steps, "steps of the longest run").in_range(1000, 10000000);
+  if (!parser.parse(argc, argv,
+                    {.where = "./isobar bench gui", .hint = "./isobar bench gui --help lists the options"}))
     return 0;
-  } catch (const CLI::ParseError& error) {
-    throw Error(error.what(), "./isobar bench gui", "./isobar bench gui --help lists the options");
-  }
   const TempFolder folder;
   const double bytes = 300.0 * sizes.runs * sizes.steps + 300.0 * sizes.long_steps;
   const fs::space_info space = fs::space(folder.path());

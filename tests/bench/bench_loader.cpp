@@ -363,21 +363,21 @@ void remove_when_stopped(const fs::path& file) {
 
 int run(int argc, char** argv) {
   Options options;
-  CLI::App parser("Our loaders beside PyTorch's DataLoader over h5py: same file, same samples, same bits",
-                  "./isobar bench loader");
+  OptionParser parser("Our loaders beside PyTorch's DataLoader over h5py: same file, same samples, same bits",
+                      "./isobar bench loader");
   BenchReport report("loader", parser);
-  parser.add_option("--device", options.device, "where batches are wanted: cpu, or cuda");
-  parser.add_option("--threads", options.threads, "that read, in our loaders")->check(CLI::Range(1, 256));
-  CLI::Option* pairs =
-      parser.add_option("--pairs", options.pairs, "epochs of each side")->check(CLI::Range(1, 1000));
-  parser.add_option("--batch", options.batch, "samples in a batch")->check(CLI::Range(1, 16));
-  CLI::Option* records = parser.add_option("--records", options.shape[0], "fields in the file, 48 or more")
-                             ->check(CLI::Range(48, 3000));
+  parser.add("--device", options.device, "where batches are wanted: cpu, or cuda");
+  parser.add("--threads", options.threads, "that read, in our loaders").in_range(1, 256);
+  const OptionParser::Option pairs =
+      parser.add("--pairs", options.pairs, "epochs of each side").in_range(1, 1000);
+  parser.add("--batch", options.batch, "samples in a batch").in_range(1, 16);
+  const OptionParser::Option records =
+      parser.add("--records", options.shape[0], "fields in the file, 48 or more").in_range(48, 3000);
   if (!parse_bench(parser, "loader", argc, argv)) return 0;
   options.peer_settings = {{0, 2}, {1, 2}, {1, 4}, {2, 2}, {2, 4}, {4, 2}, {4, 4}, {8, 2}, {8, 4}};
   if (report.quick()) {
-    if (pairs->count() == 0) options.pairs = 2;
-    if (records->count() == 0) options.shape = {48, 20, 90, 180};
+    if (!pairs.given()) options.pairs = 2;
+    if (!records.given()) options.shape = {48, 20, 90, 180};
     options.peer_settings = {{0, 2}, {2, 2}};
   }
   options.shape[0] -= options.shape[0] % 3;

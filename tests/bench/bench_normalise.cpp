@@ -142,15 +142,15 @@ void measure(const Options& options, BenchReport& report, c10::Device device) {
 int run(int argc, char** argv) {
   Options options;
   std::string device = "cuda";
-  CLI::App parser("The kernels of lesson 03 beside a copy of as many bytes; needs a GPU",
-                  "./isobar bench normalise");
+  OptionParser parser("The kernels of lesson 03 beside a copy of as many bytes; needs a GPU",
+                      "./isobar bench normalise");
   BenchReport report("normalise", parser);
-  parser.add_option("--device", device, "cuda, cuda:1, ...");
-  parser.add_option("--samples", options.samples, "of a batch of 20 x 360 x 720")->check(CLI::Range(1, 256));
-  CLI::Option* const pairs =
-      parser.add_option("--pairs", options.pairs, "blocks of each side")->check(CLI::Range(1, 1000));
+  parser.add("--device", device, "cuda, cuda:1, ...");
+  parser.add("--samples", options.samples, "of a batch of 20 x 360 x 720").in_range(1, 256);
+  const OptionParser::Option pairs =
+      parser.add("--pairs", options.pairs, "blocks of each side").in_range(1, 1000);
   if (!parse_bench(parser, "normalise", argc, argv)) return 0;
-  if (report.quick() && pairs->count() == 0) options.pairs = 5;
+  if (report.quick() && !pairs.given()) options.pairs = 5;
   const c10::Device chosen = choose_device(device);
   if (!chosen.is_cuda())
     throw Error("these kernels are those of a CUDA device", "--device " + device, "--device cuda");

@@ -8,10 +8,10 @@
 
 namespace isobar {
 
-BenchReport::BenchReport(std::string bench, CLI::App& parser) : bench_(std::move(bench)) {
-  parser.add_option("--out", out_, "write the result to this JSON file");
-  parser.add_flag("--json", json_, "print the result as one JSON object, and nothing else");
-  parser.add_flag("--quick", quick_, "few repeats: shows that the bench works, says little about speed");
+BenchReport::BenchReport(std::string bench, OptionParser& parser) : bench_(std::move(bench)) {
+  parser.add("--out", out_, "write the result to this JSON file");
+  parser.flag("--json", json_, "print the result as one JSON object, and nothing else");
+  parser.flag("--quick", quick_, "few repeats: shows that the bench works, says little about speed");
 }
 
 void BenchReport::say(const std::string& words) const {
@@ -45,17 +45,10 @@ void BenchReport::finish(const MachineWatch& watch) {
   say("written: " + out_);
 }
 
-bool parse_bench(CLI::App& parser, const std::string& bench, int argc, char** argv) {
-  try {
-    parser.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", parser.help());
-    return false;
-  } catch (const CLI::ParseError& error) {
-    throw Error(error.what(), "./isobar bench " + bench,
-                "./isobar bench " + bench + " --help lists the options");
-  }
-  return true;
+bool parse_bench(OptionParser& parser, const std::string& bench, int argc, char** argv) {
+  return parser.parse(
+      argc, argv,
+      {.where = "./isobar bench " + bench, .hint = "./isobar bench " + bench + " --help lists the options"});
 }
 
 }  // namespace isobar

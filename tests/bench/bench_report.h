@@ -1,18 +1,18 @@
 #pragma once
 // What every bench shares: its options, and where its words, its table and its JSON go.
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "bench/bench_result.h"
+#include "config/option_parser.h"
 
 namespace isobar {
 
 class BenchReport {
  public:
   /// Adds --out FILE, --json and --quick to `parser`.
-  BenchReport(std::string bench, CLI::App& parser);
+  BenchReport(std::string bench, OptionParser& parser);
 
   bool quick() const { return quick_; }
 
@@ -34,6 +34,6 @@ class BenchReport {
 
 /// Parses the words behind the bench's name. False when help was asked for and printed; what is wrong is an
 /// Error (exit code 2).
-bool parse_bench(CLI::App& parser, const std::string& bench, int argc, char** argv);
+bool parse_bench(OptionParser& parser, const std::string& bench, int argc, char** argv);
 
 }  // namespace isobar

@@ -182,32 +182,28 @@ void measure(const Pair& pair, const std::string& label, const Options& options,
 
 int run(int argc, char** argv) {
   Options options;
-  CLI::App parser("Steps of lessons 01, 04, 05 and 08 beside PyTorch eager, with AMP and compiled",
-                  "./isobar bench rungs");
+  OptionParser parser("Steps of lessons 01, 04, 05 and 08 beside PyTorch eager, with AMP and compiled",
+                      "./isobar bench rungs");
   BenchReport report("rungs", parser);
-  parser.add_option("--preset", options.preset,
-                    "size of the model and its fields; base on cuda, else cpu_tiny");
-  parser.add_option("--batch", options.batches, "samples a step, again and again; 16, 1, 2 and 4")
-      ->check(CLI::Range(1, 1 << 20));
-  parser.add_option("--only", options.only,
-                    "pairs, again and again: 01-fp32, 04-amp, 05-compile, 08-reduce, ...");
-  parser.add_option("--device", options.device, "cpu, or cuda");
-  parser.add_option("--attention", options.attention, "of both sides")
-      ->check(CLI::IsMember({"auto", "math", "flash", "efficient", "cudnn"}));
-  parser.add_option("--threads", options.threads, "of tensor operations, on both sides")
-      ->check(CLI::Range(1, 1024));
-  CLI::Option* pairs =
-      parser.add_option("--pairs", options.pairs, "blocks of each side")->check(CLI::Range(1, 1000));
-  CLI::Option* until =
-      parser.add_option("--until", options.until, "the step to which the time from the start is measured")
-          ->check(CLI::Range(kCompared, 1'000'000));
-  parser.add_flag("!--no-compile", options.compile,
-                  "leave out what PyTorch compiles: a minute and more each");
+  parser.add("--preset", options.preset, "size of the model and its fields; base on cuda, else cpu_tiny");
+  parser.add("--batch", options.batches, "samples a step, again and again; 16, 1, 2 and 4")
+      .in_range(1, 1 << 20);
+  parser.add("--only", options.only, "pairs, again and again: 01-fp32, 04-amp, 05-compile, 08-reduce, ...");
+  parser.add("--device", options.device, "cpu, or cuda");
+  parser.add("--attention", options.attention, "of both sides")
+      .one_of({"auto", "math", "flash", "efficient", "cudnn"});
+  parser.add("--threads", options.threads, "of tensor operations, on both sides").in_range(1, 1024);
+  const OptionParser::Option pairs =
+      parser.add("--pairs", options.pairs, "blocks of each side").in_range(1, 1000);
+  const OptionParser::Option until =
+      parser.add("--until", options.until, "the step to which the time from the start is measured")
+          .in_range(kCompared, 1'000'000);
+  parser.flag("!--no-compile", options.compile, "leave out what PyTorch compiles: a minute and more each");
   if (!parse_bench(parser, "rungs", argc, argv)) return 0;
   if (options.preset.empty()) options.preset = options.device == "cpu" ? "cpu_tiny" : "base";
   if (options.batches.empty()) options.batches = {16, 1, 2, 4};
-  if (report.quick() && pairs->count() == 0) options.pairs = 3;
-  if (report.quick() && until->count() == 0) options.until = kCompared;
+  if (report.quick() && !pairs.given()) options.pairs = 3;
+  if (report.quick() && !until.given()) options.until = kCompared;
   Json sheet = case_sheet(options.preset, options.device, options.threads);  // refuses before any work
   const std::vector<Pair> chosen = chosen_pairs(options);
   const fs::path peers = require_peers("rungs");

@@ -182,13 +182,12 @@ void measure(const Options& options, BenchReport& report) {
 
 int run(int argc, char** argv) {
   Options options;
-  CLI::App parser("From the command to the first finished step, lesson 01 beside a Python program",
-                  "./isobar bench start");
+  OptionParser parser("From the command to the first finished step, lesson 01 beside a Python program",
+                      "./isobar bench start");
   BenchReport report("start", parser);
-  CLI::Option* pairs =
-      parser.add_option("--pairs", options.pairs, "starts of each")->check(CLI::Range(1, 1000));
+  const OptionParser::Option pairs = parser.add("--pairs", options.pairs, "starts of each").in_range(1, 1000);
   if (!parse_bench(parser, "start", argc, argv)) return 0;
-  if (report.quick() && pairs->count() == 0) options.pairs = 2;
+  if (report.quick() && !pairs.given()) options.pairs = 2;
   // In order on both sides, so that the first batches are the same.
   options.settings = {"train.steps=1", "data.limit_valid=8", "data.shuffle=false", "run.device=cpu",
                       fmt::format("run.threads={}", options.threads)};

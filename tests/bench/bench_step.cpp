@@ -73,20 +73,19 @@ void measure(const std::string& preset, const Options& options, const fs::path& 
 
 int run(int argc, char** argv) {
   Options options;
-  CLI::App parser("Our training step beside PyTorch's: same weights, batches, threads and form of Adam",
-                  "./isobar bench step");
+  OptionParser parser("Our training step beside PyTorch's: same weights, batches, threads and form of Adam",
+                      "./isobar bench step");
   BenchReport report("step", parser);
-  parser.add_option("--case", options.cases, "preset, again and again; cpu_tiny, cpu_small and cpu_micro");
-  parser.add_option("--device", options.device, "cpu, or cuda (then --case base)");
-  parser.add_option("--threads", options.threads, "of tensor operations, on both sides")
-      ->check(CLI::Range(1, 1024));
-  CLI::Option* pairs =
-      parser.add_option("--pairs", options.pairs, "blocks of each side")->check(CLI::Range(1, 1000));
+  parser.add("--case", options.cases, "preset, again and again; cpu_tiny, cpu_small and cpu_micro");
+  parser.add("--device", options.device, "cpu, or cuda (then --case base)");
+  parser.add("--threads", options.threads, "of tensor operations, on both sides").in_range(1, 1024);
+  const OptionParser::Option pairs =
+      parser.add("--pairs", options.pairs, "blocks of each side").in_range(1, 1000);
   if (!parse_bench(parser, "step", argc, argv)) return 0;
   if (options.cases.empty() && options.device == "cpu")
     options.cases = {"cpu_tiny", "cpu_small", "cpu_micro"};
   if (options.cases.empty()) options.cases = {"base"};
-  if (report.quick() && pairs->count() == 0) options.pairs = 3;
+  if (report.quick() && !pairs.given()) options.pairs = 3;
   for (const std::string& preset : options.cases)
     case_sheet(preset, options.device, options.threads);  // refuse before any work
   const fs::path peers = require_peers("step");

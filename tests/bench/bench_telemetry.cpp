@@ -55,13 +55,12 @@ void measure(BenchReport& report, int repeats) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App parser("What it costs to record a step", "./isobar bench telemetry");
+  OptionParser parser("What it costs to record a step", "./isobar bench telemetry");
   BenchReport report("telemetry", parser);
   int repeats = 15;
-  CLI::Option* option =
-      parser.add_option("--repeats", repeats, "blocks of steps")->check(CLI::Range(1, 1000));
+  const OptionParser::Option option = parser.add("--repeats", repeats, "blocks of steps").in_range(1, 1000);
   if (!parse_bench(parser, "telemetry", argc, argv)) return 0;
-  if (report.quick() && option->count() == 0) repeats = 3;
+  if (report.quick() && !option.given()) repeats = 3;
   const MachineWatch watch;
   measure(report, repeats);
   report.finish(watch);

@@ -1,7 +1,6 @@
 // The benches must not rot, and what they print must mean what it says. No time is asserted here.
 #include <unistd.h>
 
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <cmath>
 #include <thread>
@@ -13,6 +12,7 @@
 #include "core/files.h"
 #include "fields/year_file.h"
 #include "support/bin_folder.h"
+#include "support/catch.h"
 #include "support/errors.h"
 #include "support/process.h"
 #include "support/temp_folder.h"
