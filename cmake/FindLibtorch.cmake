@@ -74,7 +74,8 @@ set_target_properties(Libtorch::torch_cpu PROPERTIES IMPORTED_LOCATION ${Libtorc
 add_library(Libtorch::cpu INTERFACE IMPORTED)
 target_include_directories(Libtorch::cpu INTERFACE
   ${Libtorch_INCLUDE_DIR} ${Libtorch_INCLUDE_DIR}/torch/csrc/api/include)
-target_compile_definitions(Libtorch::cpu INTERFACE USE_DISTRIBUTED)
+# libtorch is built with NDEBUG, on which the layout of what it hands out depends; a file includes the operators that it names, not all.
+target_compile_definitions(Libtorch::cpu INTERFACE USE_DISTRIBUTED NDEBUG AT_PER_OPERATOR_HEADERS)
 # The wheel brings the headers of its own fmt but no library for them, and they come first in the search path.
 add_library(libtorch_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/libtorch/fmt.cpp)
 target_include_directories(libtorch_fmt SYSTEM PRIVATE ${Libtorch_INCLUDE_DIR})

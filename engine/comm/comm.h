@@ -155,4 +155,11 @@ class Comm {
   std::shared_ptr<CommCore> core_;
 };
 
+/// How a program meets its other ranks: by join_ranks, or null in one that trains alone and so links none of
+/// what joins them.
+using JoinRanks = Comm (*)(const RankEnvironment& environment, const CommConfig& config, bool on_cuda);
+
+/// The whole world of `environment`, by comm.backend. Waits for the other ranks.
+Comm join_ranks(const RankEnvironment& environment, const CommConfig& config, bool on_cuda);
+
 }  // namespace isobar

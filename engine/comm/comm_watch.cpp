@@ -11,7 +11,7 @@ namespace isobar {
 namespace {
 
 constexpr auto kPause = std::chrono::microseconds(500);
-constexpr std::int64_t kLook_us = 1'000'000;
+constexpr std::int64_t kWatchLook_us = 1'000'000;
 
 }  // namespace
 
@@ -37,7 +37,7 @@ void CommWatch::add(Watched watched) {
 
 void CommWatch::run() {
   std::unique_lock lock(mutex_);
-  Patience patience(kLook_us);
+  Patience patience(kWatchLook_us);
   while (!ends_) {
     if (waiting_.empty()) {
       wake_.wait(lock, [&] { return ends_ || !waiting_.empty(); });
@@ -69,7 +69,7 @@ bool CommWatch::look(Watched& watched) {
       return true;
     }
     const std::int64_t waited_us = clock_us_ - watched.since_us;
-    if (waited_us < kLook_us || clock_us_ - looked_us_ < kLook_us) return false;
+    if (waited_us < kWatchLook_us || clock_us_ - looked_us_ < kWatchLook_us) return false;
     looked_us_ = clock_us_;
     if (!std::exchange(told_, true)) leave_waiting(core_, waited);
     std::string how;

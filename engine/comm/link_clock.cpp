@@ -15,7 +15,7 @@ namespace {
 
 // Half of what the board remembers: another rank may be as far ahead again.
 constexpr std::size_t kMostOpen = ArrivalBoard::kRemembered / 2;
-constexpr std::int64_t kLook_us = 200;
+constexpr std::int64_t kLinkLook_us = 200;
 constexpr std::int64_t kMostApart_us = 1'000'000;  // two looks, unless this process stands still
 
 }  // namespace
@@ -32,7 +32,7 @@ std::shared_ptr<LinkClock::Use> LinkClock::begin(double cost_us, std::int64_t ti
                   "wait for collectives before more are started", Exit::failed);
     }
     lock.unlock();
-    sleep_until_us(steady_us() + kLook_us);
+    sleep_until_us(steady_us() + kLinkLook_us);
     lock.lock();
     settle();
   }

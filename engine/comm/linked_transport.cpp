@@ -13,8 +13,8 @@
 namespace isobar {
 namespace {
 
-constexpr std::int64_t kLook_us = 100;      // how often to ask whether a rank has come
-constexpr std::int64_t kTolerance_us = 50;  // what the inner transport may be late before it is told
+constexpr std::int64_t kArrivalLook_us = 100;  // how often to ask whether a rank has come
+constexpr std::int64_t kTolerance_us = 50;     // what the inner transport may be late before it is told
 
 /// What the transport and its pendings have in common.
 struct LinkState {
@@ -43,7 +43,7 @@ class LinkedPending final : public Pending {
     std::optional<std::int64_t> end_us;
     while (!(end_us = state_->clock.end_us(*use_)).has_value()) {
       if (steady_us() >= due_us) return false;
-      sleep_until_us(steady_us() + kLook_us);
+      sleep_until_us(steady_us() + kArrivalLook_us);
     }
     if (steady_us() < *end_us) sleep_until_us(std::min(*end_us, due_us));
     if (due_us < *end_us) return false;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kMapped = "mapped";
 constexpr const char* kWhere = "memory between ranks";
-constexpr auto kGrace = std::chrono::seconds(1);
+constexpr auto kMemoryGrace = std::chrono::seconds(1);
 
 std::string key_of(const std::string& name, int rank) { return fmt::format("memory/{}/{}", name, rank); }
 
@@ -22,7 +22,7 @@ void say(c10d::Store& store, const std::string& key, const std::string& text) {
 std::string hear(const GroupMeeting& group, const std::string& key, int rank, const std::string& where) {
   const auto timeout = std::chrono::milliseconds(static_cast<std::int64_t>(group.timeout_s * 1e3));
   try {
-    const auto bytes = within(timeout + kGrace, [store = group.store, key, timeout] {
+    const auto bytes = within(timeout + kMemoryGrace, [store = group.store, key, timeout] {
       store->wait({key}, timeout);
       return store->get(key);
     });

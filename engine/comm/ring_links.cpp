@@ -19,8 +19,8 @@
 namespace isobar {
 namespace {
 
-constexpr std::int64_t kLook_us = 50'000;  // how often a sleeper looks whether the others live
-constexpr int kPauses = 2000;              // before a rank sleeps
+constexpr std::int64_t kSleeperLook_us = 50'000;  // how often a sleeper looks whether the others live
+constexpr int kPauses = 2000;                     // before a rank sleeps
 constexpr int kPausesInCrowd = 10;
 constexpr int kTurnsInCrowd = 20;
 constexpr std::int64_t kGrace_us = 500'000;  // a rank that is no neighbour may have done its part
@@ -155,10 +155,10 @@ RingWait RingLinks::sleep_until(Word& word, std::uint32_t target, int other, std
     if (header().broken.load() != 0) return RingWait::broken;
     const std::int64_t left_us = due_us - steady_us();
     if (left_us <= 0 || leaving_.load()) return RingWait::late;
-    const timespec nap{.tv_sec = 0, .tv_nsec = std::min(left_us, kLook_us) * 1000};
+    const timespec nap{.tv_sec = 0, .tv_nsec = std::min(left_us, kSleeperLook_us) * 1000};
     const std::int64_t begin_us = steady_us();
     futex(word.value, FUTEX_WAIT, value, &nap);
-    if (steady_us() - begin_us >= kLook_us || header().rank(other).left.load() != 0) look_after(other);
+    if (steady_us() - begin_us >= kSleeperLook_us || header().rank(other).left.load() != 0) look_after(other);
   }
 }
 

@@ -18,8 +18,6 @@
 namespace isobar {
 namespace {
 
-constexpr std::chrono::microseconds kPause{50};  // between two looks at an event: waiting for it would spin
-
 /// When a batch was on its way, for who wants to hear of it.
 class UploadSpans {
  public:
@@ -159,7 +157,7 @@ void CudaUploader::copy(void* to, const FilledSlot& slot, std::size_t bytes, Cud
   const auto copied = std::make_shared<c10::Event>(c10::kCUDA);
   copied->record(stream);
   slot.set_before_reuse([copied] {
-    while (!copied->query()) std::this_thread::sleep_for(kPause);
+    while (!copied->query()) std::this_thread::sleep_for(kEventPause);
   });
   last_copy_ = copied;
   if (arrival.spans) arrival.spans->mark();
@@ -199,7 +197,7 @@ void CudaUploader::make_batch(const at::Tensor& fields, const FilledSlot& slot, 
 
 void CudaUploader::finish() noexcept {
   try {
-    while (last_copy_ && !last_copy_->query()) std::this_thread::sleep_for(kPause);
+    while (last_copy_ && !last_copy_->query()) std::this_thread::sleep_for(kEventPause);
   } catch (...) {
     // The device is broken, and says so to everybody who asks; it reads nothing any more.
   }

@@ -16,8 +16,6 @@
 namespace isobar {
 namespace {
 
-constexpr std::chrono::microseconds kPause{50};
-
 std::unique_ptr<Uploader> uploader_for(const RingLoader& ring, const LoaderConfig& loader) {
   const c10::Device device = ring.device();
   if (device.is_cpu() && loader.upload_type != "f32") {
@@ -160,7 +158,7 @@ bool DevicePrefetch::upload(std::int64_t batch) {
 }
 
 void DevicePrefetch::wait_until_here(const Arrival& arrival) const {
-  while (!stopping_ && !arrival.here()) std::this_thread::sleep_for(kPause);
+  while (!stopping_ && !arrival.here()) std::this_thread::sleep_for(kEventPause);
 }
 
 void DevicePrefetch::settle_arrived() {

@@ -20,7 +20,7 @@
 #include "data/stoppable_sleep.h"
 
 namespace isobar {
-namespace {
+inline namespace read_ahead_state {
 
 /// A slot's memory and what has to happen before it is written again, or given back to the system.
 struct Slot {
@@ -64,7 +64,7 @@ struct Task {
   bool prepares() const { return part < 0; }
 };
 
-}  // namespace
+}  // namespace read_ahead_state
 
 void FilledSlot::set_before_reuse(std::function<void()> wait) const { *reuse_hook = std::move(wait); }
 

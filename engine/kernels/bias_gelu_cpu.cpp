@@ -46,7 +46,7 @@ struct TanhForm {
 };
 
 template <typename Type, typename Form>
-struct Forward {
+struct GeluForward {
   const BiasGeluForward& job;
 
   ISOBAR_INLINE void operator()(std::int64_t begin, std::int64_t end) const {
@@ -63,7 +63,7 @@ struct Forward {
 
 /// Pieces begin .. end - 1 of the rows; each leaves its sums in its row of the scratch.
 template <typename Type, typename Form>
-struct Backward {
+struct GeluBackward {
   const BiasGeluBackward& job;
 
   ISOBAR_INLINE void operator()(std::int64_t begin, std::int64_t end) const {
@@ -93,14 +93,14 @@ struct Backward {
 template <typename Form>
 void forward(const BiasGeluForward& job, InstructionSet set) {
   with_type(job.type, [&]<typename Type>(Type) {
-    for_parts(set, job.rows, job.rows * job.columns, Forward<Type, Form>{job});
+    for_parts(set, job.rows, job.rows * job.columns, GeluForward<Type, Form>{job});
   });
 }
 
 template <typename Form>
 void backward(const BiasGeluBackward& job, InstructionSet set) {
   with_type(job.type, [&]<typename Type>(Type) {
-    for_parts(set, row_pieces(job.rows), job.rows * job.columns, Backward<Type, Form>{job});
+    for_parts(set, row_pieces(job.rows), job.rows * job.columns, GeluBackward<Type, Form>{job});
   });
   add_pieces(set, {row_pieces(job.rows), job.columns, job.scratch, job.dbias});
 }

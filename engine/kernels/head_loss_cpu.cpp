@@ -86,7 +86,7 @@ struct Layout {
 
 /// Items are the pieces of all samples, one sample after the other.
 template <typename Type>
-struct Forward {
+struct LossForward {
   const HeadLossForward& job;
   const Layout& layout;
 
@@ -126,7 +126,7 @@ struct Forward {
 
 /// Items are the lines of all samples.
 template <typename Type>
-struct Backward {
+struct LossBackward {
   const HeadLossBackward& job;
   const Layout& layout;
 
@@ -168,7 +168,7 @@ void head_loss_cpu(const HeadLossForward& job, InstructionSet set) {
   if (values_of(job.shape) == 0) return;
   const Layout layout(job.shape);
   with_type(job.type, [&]<typename Type>(Type) {
-    for_parts(set, job.shape.batch * kHeadLossPieces, values_of(job.shape), Forward<Type>{job, layout});
+    for_parts(set, job.shape.batch * kHeadLossPieces, values_of(job.shape), LossForward<Type>{job, layout});
   });
   double loss = 0;
   for (std::int64_t sample = 0; sample < job.shape.batch; ++sample) {
@@ -185,7 +185,7 @@ void head_loss_cpu(const HeadLossBackward& job, InstructionSet set) {
   if (values_of(job.shape) == 0) return;
   const Layout layout(job.shape);
   with_type(job.type, [&]<typename Type>(Type) {
-    for_parts(set, job.shape.batch * job.shape.height, values_of(job.shape), Backward<Type>{job, layout});
+    for_parts(set, job.shape.batch * job.shape.height, values_of(job.shape), LossBackward<Type>{job, layout});
   });
 }
 

@@ -9,7 +9,7 @@ namespace isobar {
 namespace {
 
 template <typename Type>
-struct Forward {
+struct NormForward {
   const ResidualNormForward& job;
   using Stored = typename Type::Stored;
 
@@ -79,7 +79,7 @@ struct Forward {
 /// Pieces begin .. end - 1 of the rows. The scratch holds the pieces of dweight, then of dbias, then of
 /// dbranch_bias.
 template <typename Type>
-struct Backward {
+struct NormBackward {
   const ResidualNormBackward& job;
   using Stored = typename Type::Stored;
 
@@ -152,14 +152,14 @@ struct Backward {
 
 void residual_norm_cpu(const ResidualNormForward& job, InstructionSet set) {
   with_type(job.type, [&]<typename Type>(Type) {
-    for_parts(set, job.rows, job.rows * job.columns, Forward<Type>{job});
+    for_parts(set, job.rows, job.rows * job.columns, NormForward<Type>{job});
   });
 }
 
 void residual_norm_cpu(const ResidualNormBackward& job, InstructionSet set) {
   const std::int64_t pieces = row_pieces(job.rows);
   with_type(job.type, [&]<typename Type>(Type) {
-    for_parts(set, pieces, job.rows * job.columns, Backward<Type>{job});
+    for_parts(set, pieces, job.rows * job.columns, NormBackward<Type>{job});
   });
   const float* part = job.scratch;
   for (float* const sums : {job.dweight, job.dbias, job.dbranch_bias}) {

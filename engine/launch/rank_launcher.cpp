@@ -31,7 +31,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kTick_ms = 250;
 constexpr std::int64_t kSameRequest_us = 250'000;  // launchers and schedulers send one to all they know
 constexpr std::int64_t kHurry_us = 600'000;        // from a second request to SIGKILL
 constexpr std::int64_t kLastWords_us = 1'000'000;  // for what is left to say

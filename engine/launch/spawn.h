@@ -12,6 +12,9 @@
 
 namespace isobar {
 
+/// How often whoever waits for a program is asked for its tick.
+inline constexpr int kTick_ms = 250;
+
 /// Takes signals out of a file instead of handlers, for as long as it lives: requests to stop (SIGINT,
 /// SIGTERM, SIGUSR1, SIGHUP), the end of children, and Ctrl-Z with its end.
 class HeldSignals {

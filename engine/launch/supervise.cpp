@@ -18,7 +18,6 @@ namespace isobar {
 namespace {
 
 constexpr const char* kLauncher = "ISOBAR_LAUNCHER";
-constexpr int kTick_ms = 250;
 }  // namespace
 
 Ended supervise(const std::vector<std::string>& words, const SuperviseOptions& options) {

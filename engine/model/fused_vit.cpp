@@ -1,7 +1,6 @@
 #include "model/fused_vit.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/autocast_mode.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/as_strided.h>
 #include <ATen/ops/empty.h>
@@ -11,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/fault.h"
+#include "device/autocast_state.h"
 #include "device/operator_watch.h"
 #include "model/attention_choice.h"
 #include "model/relative_l2.h"

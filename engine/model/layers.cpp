@@ -1,7 +1,6 @@
 #include "model/layers.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/autocast_mode.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/layer_norm.h>
@@ -9,6 +8,7 @@
 #include <ATen/ops/scaled_dot_product_attention.h>
 
 #include "core/fault.h"
+#include "device/autocast_state.h"
 #include "device/operator_watch.h"
 
 namespace isobar {

@@ -1,5 +1,6 @@
 #pragma once
 // For model/tensor_parallel*.cpp only: what moves tensors between the ranks of one model.
+#include <memory>
 #include <string_view>
 
 #include "model/tensor_parallel.h"
@@ -10,24 +11,36 @@ namespace isobar {
 inline constexpr std::string_view kForward = "tp forward";
 inline constexpr std::string_view kBackward = "tp backward";
 
-class TensorParallel::Ranks {
+class TensorParallel::Ranks : public std::enable_shared_from_this<TensorParallel::Ranks> {
  public:
   Ranks(Comm& comm, const Config& config);
+  virtual ~Ranks() = default;
 
   int count() const { return count_; }
   int index() const { return index_; }
   bool shares_tokens() const { return shares_tokens_; }
   bool sums_in_float() const { return sums_in_float_; }
 
+  /// This rank's tokens, a view.
+  at::Tensor own_tokens(const at::Tensor& x) const {
+    const std::int64_t rows = x.size(0) / count_;
+    return x.narrow(0, index_ * rows, rows);
+  }
+
+  // As of TensorParallel; virtual for the sake of linking.
+  virtual at::Tensor enter(const at::Tensor& x);
+  virtual at::Tensor leave(const at::Tensor& x);
+  virtual at::Tensor unite(const at::Tensor& x);
+
   /// The sum over the ranks, written to `x` itself (contiguous). 16-bit values travel as float32 where the
   /// backend would add them in another order on each rank.
-  void all_reduce(at::Tensor x, std::string_view what);
+  virtual void all_reduce(at::Tensor x, std::string_view what);
   /// [R/t, ...] of each rank -> [R, ...].
   at::Tensor all_gather(const at::Tensor& x, std::string_view what);
   /// [R, ...] -> this rank's [R/t, ...] of the sum.
   at::Tensor reduce_scatter(const at::Tensor& x, std::string_view what);
 
-  TensorParallelFigures take_figures();
+  virtual TensorParallelFigures take_figures();
 
  private:
   bool travels_as_float(at::ScalarType type) const;

@@ -48,7 +48,8 @@ RunArguments with_ranks(RunArguments arguments, const RankEnvironment& ranks) {
 
 }  // namespace
 
-Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vector<std::string>& command)
+Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vector<std::string>& command,
+         JoinRanks join_ranks)
     : ranks_(read_rank_environment()),
       lesson_(lesson),
       resume_(find_resume(with_ranks(arguments, ranks_), lesson.name)),
@@ -85,7 +86,7 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
   config.run.threads = threads_;
   attention_ = attention_text(lesson_, config, device_);
   if (resume_.wanted()) take_state(resume_.state);
-  join();
+  join(join_ranks);
   take_folder(arguments);
   write_attempt(command);
 }

@@ -42,7 +42,8 @@ namespace isobar {
 class Run {
  public:
   /// Loads the configuration, makes the run folder and writes run.toml; `command` is kept there.
-  Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vector<std::string>& command);
+  Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vector<std::string>& command,
+      JoinRanks join_ranks = nullptr);
   ~Run();
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
@@ -173,7 +174,7 @@ class Run {
 
   // What several ranks do together (run_together.cpp). A process alone does none of it.
   /// Meets the other ranks; what is wrong with this one alone was found before.
-  void join();
+  void join(JoinRanks join_ranks);
   /// Error (exit code 2) when ranks were started with different configurations, programs or checkpoints.
   void compare_ranks();
   /// Says which stage begins: for errors, for other ranks that wait, and for faults that strike there.
@@ -258,6 +259,7 @@ class Run {
 
 /// `main` of a lesson: makes the Run, calls `page`, and turns the outcome into an exit code (core/error.h;
 /// 130 and 143 after SIGINT and SIGTERM).
-int run_lesson(const std::string& lesson, int argc, char** argv, void (*page)(Run&));
+int run_lesson(const std::string& lesson, int argc, char** argv, void (*page)(Run&),
+               JoinRanks join_ranks = nullptr);
 
 }  // namespace isobar

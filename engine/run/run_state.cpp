@@ -12,7 +12,7 @@
 namespace isobar {
 namespace {
 
-constexpr std::int64_t kSchema = 1;
+constexpr std::int64_t kStateSchema = 1;
 
 std::vector<std::pair<std::string, KeyPlace>> places_of(RunState& state) {
   return {{"lesson", &state.lesson},
@@ -46,7 +46,7 @@ bool take(std::array<std::int64_t, 2>*, const TomlValue&) { return false; }
 
 std::string to_toml(const RunState& state) {
   RunState copy = state;
-  std::string out = "schema = " + std::to_string(kSchema) + "\n";
+  std::string out = "schema = " + std::to_string(kStateSchema) + "\n";
   for (const auto& [name, place] : places_of(copy)) out += name + " = " + toml_value(place) + "\n";
   return out;
 }
@@ -64,7 +64,7 @@ RunState read_run_state(const std::filesystem::path& file) {
       taken += std::visit([&](auto* to) { return take(to, entry.value); }, place) ? 1U : 0U;
     }
   }
-  if (taken != places.size() || entries.size() != places.size() || schema != kSchema || state.step < 0 ||
+  if (taken != places.size() || entries.size() != places.size() || schema != kStateSchema || state.step < 0 ||
       state.batches < 0 || state.optimizer_steps < 0 || state.samples < 0) {
     throw Error(
         "the state of the checkpoint is not one that this version writes", file.string(),

@@ -23,12 +23,17 @@ int Run::sharers() const {
   return own ? 1 : ranks_.local_world;
 }
 
-void Run::join() {
+void Run::join(JoinRanks join_ranks) {
   strike("start");
   if (!ranks_.note.empty()) console_.line(ranks_.note);
   if (ranks_.world == 1) return;
+  if (join_ranks == nullptr) {
+    throw Error(
+        fmt::format("lesson {} trains on one rank, and this is one of {}", lesson_.name, ranks_.world),
+        "environment", "start one process, or a lesson from 06_ddp on");
+  }
   StopSignals::let_through();  // who waits for a rank that never comes must be stoppable
-  comm_ = Comm(ranks_, loaded_.config.comm, device_.is_cuda());
+  comm_ = join_ranks(ranks_, loaded_.config.comm, device_.is_cuda());
   StopSignals::hold();
   compare_ranks();
   model_ranks_ = Comm::alone(ranks_.rank);

@@ -1,6 +1,6 @@
 #include "train/autocast.h"
 
-#include <ATen/autocast_mode.h>
+#include "device/autocast_state.h"
 
 namespace isobar {
 

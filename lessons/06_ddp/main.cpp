@@ -100,4 +100,4 @@ static void train(Run& run) {
   if (comm.rank() == 0) save_weights(parameters, run.folder() / "weights.safetensors");
 }
 
-int main(int argc, char** argv) { return run_lesson("06_ddp", argc, argv, train); }
+int main(int argc, char** argv) { return run_lesson("06_ddp", argc, argv, train, join_ranks); }

@@ -102,4 +102,4 @@ static void train(Run& run) {
   save_weights(parameters, run.folder() / "weights.safetensors", model_ranks);  // whole again
 }
 
-int main(int argc, char** argv) { return run_lesson("08_cuda_graphs", argc, argv, train); }
+int main(int argc, char** argv) { return run_lesson("08_cuda_graphs", argc, argv, train, join_ranks); }

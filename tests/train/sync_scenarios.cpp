@@ -1,4 +1,5 @@
 // What each rank does in the tests of gradients over ranks; the tests start these as processes.
+#include <ATen/ops/full.h>
 #include <ATen/ops/equal.h>
 
 #include <cmath>

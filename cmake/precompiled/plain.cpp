@@ -1,0 +1,1 @@
+// What plain.h is compiled for; it holds nothing of its own.
