@@ -1,4 +1,4 @@
-# Configuring and building, with progress and a log. Sourced by ./isobar.
+# Configuring and building, with progress and a log; one builds at a time. Sourced by ./isobar.
 # shellcheck shell=bash
 
 build_jobs() {
@@ -10,43 +10,103 @@ build_jobs() {
   printf '%s' "$jobs"
 }
 
-# configure ON|OFF: with the CUDA plugin or without.
-configure() {
-  mkdir -p "$build"
-  say "configuring ..."
-  local window=OFF nvcc
-  local -a cuda_options=(-DISOBAR_CUDA="$1")
-  [[ $(parts_here) != *gui* ]] || window=ON
-  if [ "$1" = ON ]; then
-    nvcc=$(toolkit_nvcc)
-    cuda_options+=(-DCMAKE_CUDA_COMPILER="${nvcc:-$(wheel_nvcc)}")
+# lock_build [TARGET...]: two at once would write the same files. Who waits is told for whom; whose targets are up to date need not, and
+# gets 1 instead of the lock.
+lock_build() {
+  local owner words
+  [ -d "$build" ] || mkdir -p "$build"
+  exec 8>>"$build/.lock"
+  if ! flock -n 8; then
+    if [ $# -gt 0 ] && up_to_date "$@"; then
+      unlock_build
+      return 1
+    fi
+    read -r owner words <"$build/.lock" || owner='?'
+    live_end
+    say "waiting for ./isobar ${words:-} (process $owner), which builds; Ctrl-C stops waiting"
+    flock 8 &
+    background=$!  # not in the foreground, where a signal would wait too
+    wait "$background"
+    background=
   fi
-  (cd "$home" && cmake --preset default -DLIBTORCH_PREFIX="$(libtorch_folder)" -DISOBAR_GUI=$window "${cuda_options[@]}") >"$build/configure.log" 2>&1 || {
+  words="$command ${args[0]:-}"
+  printf '%s %s\n' $$ "${words//[^[:print:]]/}" >"$build/.lock"
+}
+unlock_build() { exec 8>&-; }
+
+# up_to_date TARGET...: each was built, and nothing that it could be made of was written since. Coarser than ninja, which knows what
+# a target is made of, but safe to ask while another ninja is at work.
+up_to_date() {
+  local target stamp oldest=''
+  for target in "$@"; do
+    stamp=$build/.built/$target
+    [ "$build/.built/all" -ot "$stamp" ] || stamp=$build/.built/all
+    [ -f "$stamp" ] && [ ! "$build/.ready" -nt "$stamp" ] || return 1
+    [ -n "$oldest" ] && [ ! "$stamp" -ot "$oldest" ] || oldest=$stamp
+  done
+  [ -z "$(find "$home" \( -path "$home/build*" -o -path "$home/runs" -o -path "$prefix" -o -name .git \) -prune -o \
+    -type f ! -name '*.md' -newer "$oldest" -print -quit)" ]
+}
+
+# configure TORCH CUDA: each ON or OFF.
+configure() {
+  local window=OFF tests=OFF nvcc status=0 here
+  local -a options=()
+  here=$(parts_here)
+  [[ " $here " != *" gui "* ]] || window=ON
+  [[ " $here " != *" test "* ]] || tests=ON
+  if [ "$2" = ON ]; then
+    nvcc=$(toolkit_nvcc)
+    options+=(-DCMAKE_CUDA_COMPILER="${nvcc:-$(wheel_nvcc)}")
+  fi
+  mapfile -t -O ${#options[@]} options < <(system_options)
+  lock_build
+  (cd "$home" && exec cmake --preset default -DLIBTORCH_PREFIX="$(libtorch_folder)" -DISOBAR_GUI=$window -DISOBAR_TESTS=$tests -DISOBAR_TORCH="$1" \
+    -DISOBAR_CUDA="$2" ${options[@]+"${options[@]}"}) >"$build/configure.log" 2>&1 || status=$?
+  unlock_build
+  [ $status = 0 ] || {
     grep -A 6 'CMake Error' "$build/configure.log" >&2 || tail -n 10 "$build/configure.log" >&2
     die "the build could not be configured" "log: $build/configure.log" "./isobar doctor says what is missing"
   }
 }
 
-# build_targets TARGET...: quiet when there is nothing to do.
+# stamp_built TARGET...: as old as the beginning of the build, so that what was changed meanwhile is newer.
+stamp_built() { touch -r "$build/.built/.begin" "${@/#/$build/.built/}"; }
+
+# build_targets TARGET...: quiet when there is nothing to do; shows other parts at work beside it.
 build_targets() {
-  local line status=1 count total shown=0 begun=''
-  exec 8>"$build/.lock"
-  flock 8  # two at once would write the same files
-  while IFS= read -r line; do
-    printf '%s\n' "$line" >&7
-    [[ $line != 'exit '* ]] || status=${line#exit }
-    [[ $line =~ ^([0-9]+)/([0-9]+)\  ]] || continue
-    count=${BASH_REMATCH[1]} total=${BASH_REMATCH[2]}
-    [ -n "$begun" ] || { begun=$SECONDS; [ -t 1 ] || say "building $total files ..."; }
-    if [ -t 1 ] || [ $((count * 5 / total)) -gt "$shown" ]; then
-      live "  building: $count of $total"
-      shown=$((count * 5 / total))
+  local line rest='' status=0 shown=''
+  lock_build "$@" || return 0
+  [ -d "$build/.built" ] || mkdir "$build/.built"
+  : >"$build/.built/.begin"
+  exec 4< <(NINJA_STATUS='%f/%t ' exec ninja -C "$build" -j "$(build_jobs)" "$@" 2>&1)
+  background=$!
+  [ -z "$parts_folder" ] || printf '+%s\n' "$background" >&6
+  while true; do
+    # A line, or every now and then a look at the others.
+    if IFS= read -r -t 0.3 line <&4; then
+      line=$rest$line rest=''
+      printf '%s\n' "$line" >&7
+      [[ $line =~ ^([0-9]+)/([0-9]+)\  ]] || continue
+      [ -n "$shown" ] || [ -t 1 ] || say "building ${BASH_REMATCH[2]} files ..."
+      shown="building ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]}"
+    elif [ $? -gt 128 ]; then
+      rest=$rest$line  # the time was up within a line
+    else
+      break
     fi
-  done 7>"$build/build.log" < <(NINJA_STATUS='%f/%t ' ninja -C "$build" -j "$(build_jobs)" "$@" 2>&1; printf 'exit %s\n' $?)
-  exec 8>&-
+    reap_parts
+    [ -z "$shown$parts_folder" ] || show_parts "$shown"
+  done 7>"$build/build.log"
+  wait "$background" || status=$?
+  [ -z "$parts_folder" ] || printf -- '-%s\n' "$background" >&6
+  background=
+  exec 4<&-
+  [ $status != 0 ] || stamp_built "$@"
+  unlock_build
   live_end
-  [ "$status" = 0 ] || {
-    grep -E -A 4 ' error: |^FAILED|undefined reference' "$build/build.log" | cut -c 1-200 | head -n 25 >&2
+  [ $status = 0 ] || {
+    grep -E -A 4 ' error: |^FAILED|undefined reference|[Nn]o space left' "$build/build.log" | cut -c 1-200 | head -n 25 >&2 || tail -n 5 "$build/build.log" >&2
     die "the build failed" "log: $build/build.log" "fix what the compiler says and run the same command again"
   }
 }

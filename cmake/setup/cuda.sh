@@ -53,11 +53,12 @@ cuda_plan() {
     "$([[ $missing != *nvcc* ]] || printf ' and the compiler nvcc')" "$(megabytes "$fetch")" "$again" "$(megabytes $sum)"
 }
 
-# read_ready: what build/.ready remembers: prefix, parts, and the choice about CUDA: yes, no, failed, or - (never asked).
+# read_ready: what build/.ready remembers: prefix, parts, the choice about CUDA: yes, no, failed, or - (never asked), and whether
+# libtorch was there: ON or OFF.
 read_ready() {
-  ready_prefix='' ready_parts='' ready_cuda=-
+  ready_prefix='' ready_parts='' ready_cuda=- ready_torch=OFF
   [ -f "$build/.ready" ] || return 0
-  { read -r ready_prefix && read -r ready_parts && read -r ready_cuda; } <"$build/.ready" || ready_cuda=-
+  { read -r ready_prefix && read -r ready_parts && read -r ready_cuda && read -r ready_torch; } <"$build/.ready" || ready_torch=OFF
 }
 
 # cuda_wanted: sets cuda_wish to yes (asked for by name), keep (chosen before), try (a driver is here and nobody was asked
@@ -67,7 +68,7 @@ cuda_wanted() {
   case $cuda/$ready_cuda in
     yes/*) cuda_wish=yes ;;
     no/*) cuda_choice=no ;;
-    */yes) cuda_wish=keep ;;
+    */yes) if [ -n "$torch" ] || have_part cuda; then cuda_wish=keep; fi ;;
     */-) if [ -n "$trains" ] && driver_here; then cuda_wish=try; fi ;;
   esac
 }
@@ -96,11 +97,12 @@ cuda_steps() {
   local part
   trap clean_up EXIT
   trap 'exit 143' TERM
+  part_pid=() parts_folder=''  # those are the business of who waits for this
   for part in $(missing_cuda_parts); do
     say "fetching libtorch $libtorch_version, part $part ..."
     bring_part "$part"
   done
-  configure ON
+  configure ON ON
   drop_fetched
   [ "$cuda_wish" = keep ] || build_targets isobar_cuda
 }

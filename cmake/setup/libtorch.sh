@@ -62,7 +62,7 @@ wheel_is_good() {
 
 # fetch_wheel FILE BYTES REQUIREMENT SHA256: into $prefix/downloads; a file that is there already is checked and used.
 fetch_wheel() {
-  local file=$1 bytes=$2 requirement=$3 sha=$4 target=$prefix/downloads/$1 work size pid shown=0 percent
+  local file=$1 bytes=$2 requirement=$3 sha=$4 target=$prefix/downloads/$1 work size pid percent
   if wheel_is_good "$target" "$sha"; then
     say "  $file: there already"
     return
@@ -72,7 +72,7 @@ fetch_wheel() {
   rm -rf "$work"
   mkdir -p "$work"
   printf '%s --hash=sha256:%s\n' "$requirement" "$sha" >"$work/wanted.txt"
-  TMPDIR=$work python3 -m pip download --quiet --no-deps --no-cache-dir --require-hashes --only-binary=:all: \
+  TMPDIR=$work PYTHONPATH=$pip_path${PYTHONPATH:+${pip_path:+:}$PYTHONPATH} python3 -m pip download --quiet --no-deps --no-cache-dir --require-hashes --only-binary=:all: \
     --implementation cp --python-version 3.11 --abi cp311 --abi none --platform manylinux_2_28_x86_64 \
     --platform manylinux_2_27_x86_64 --platform manylinux_2_25_x86_64 --platform manylinux_2_18_x86_64 \
     --platform manylinux_2_17_x86_64 --platform manylinux2014_x86_64 --platform manylinux2010_x86_64 \
@@ -84,10 +84,7 @@ fetch_wheel() {
     size=$(du -sb "$work" 2>/dev/null | cut -f1) || true  # files come and go there
     percent=$((${size:-0} * 100 / bytes))
     [ "$percent" -le 100 ] || percent=100
-    if [ -t 1 ] || [ $percent -ge $((shown + 25)) ]; then
-      live "  $requirement: $percent % of $(megabytes "$bytes")"
-      shown=$percent
-    fi
+    report "$requirement $percent % of $(megabytes "$bytes")"
   done
   background=
   if ! wait "$pid"; then
@@ -107,7 +104,7 @@ fetch_wheel() {
   }
   mv "$work/out/$file" "$target"
   rm -rf "$work"
-  fetched="$fetched $file"
+  printf '%s\n' "$file" >>"$prefix/downloads/.fetched-$$"
   live_end
 }
 
@@ -171,10 +168,16 @@ move_in() {
 }
 
 # drop_leftovers: of a set-up that was killed; call it with the lock held.
-drop_leftovers() { rm -rf "$prefix"/downloads/.part-* "$prefix"/libtorch-*.part-*; }
+drop_leftovers() {
+  local folder
+  rm -rf "$prefix"/downloads/.part-* "$prefix"/downloads/.fetched-* "$prefix"/libtorch-*.part-* "$prefix"/system.part-*
+  for folder in "$prefix"/logs/.parts-*; do  # a build beside this set-up has one too
+    kill -0 "${folder##*-}" 2>/dev/null || rm -rf "$folder"
+  done
+}
 
-# bring_part PART: fetches, checks, unpacks aside, moves in, writes the mark. Set fetched= before the first part and call
-# drop_fetched after the last: two parts are made of the torch wheel.
+# bring_part PART: fetches, checks, unpacks aside, moves in, writes the mark. Call drop_fetched after the last part: two are made of
+# the torch wheel.
 bring_part() {
   local part=$1 file bytes requirement sha aside count=0 total
   mkdir -p "$prefix/downloads"
@@ -183,14 +186,13 @@ bring_part() {
   while read -r file bytes requirement sha; do
     fetch_wheel "$file" "$bytes" "$requirement" "$sha"
   done < <(wheels "$part")
-  say "  unpacking ..."
   aside=$(libtorch_folder).part-$$
   rm -rf "$aside"
   mkdir -p "$aside"
   total=$(wheels "$part" | wc -l)
   while read -r file bytes requirement sha; do
     count=$((count + 1))
-    [ ! -t 1 ] || live "  unpacking: $count of $total"
+    report "libtorch unpacking $count of $total"
     wheel_is_good "$prefix/downloads/$file" "$sha" || die "$file changed after it was checked" "$prefix/downloads" "run the same command again"
     unpack_for "$part" "$file" "$aside"
   done < <(wheels "$part")
@@ -211,7 +213,8 @@ bring_part() {
 
 # drop_fetched: what this call fetched is unpacked now; a file somebody brought by hand stays.
 drop_fetched() {
-  local file
-  for file in $fetched; do rm -f "$prefix/downloads/$file"; done
-  fetched=
+  local file list=$prefix/downloads/.fetched-$$
+  [ -f "$list" ] || return 0
+  while IFS= read -r file; do rm -f "$prefix/downloads/$file"; done <"$list"
+  rm -f "$list"
 }

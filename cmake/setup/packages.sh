@@ -1,20 +1,35 @@
 # Debian packages: what is missing, how large it is, and bringing it. Sourced by ./isobar.
 # shellcheck shell=bash
 
-# wanted_packages PART...: of the parts base, gui (the window), display (a display in memory) and slurm (a cluster for
-# tests); default: $parts.
-wanted_packages() {
+all_parts='fetch base test gui display slurm'
+
+# table_entries PART...: lines of packages_PART.txt without remarks; alternatives of one package as a|b.
+table_entries() {
   local part
-  # shellcheck disable=SC2086,SC2048
-  for part in ${*:-$parts}; do sed -e 's/#.*//' -e 's/[[:space:]]*$//' -e '/^$/d' "$setup/packages_$part.txt"; done
+  # shellcheck disable=SC2048  # one word a part
+  for part in $*; do sed -e 's/#.*//' -e 's/[[:space:]]*$//' -e '/^$/d' "$setup/packages_$part.txt"; done
 }
 
-# missing_packages PART...: the wanted ones that dpkg does not have.
+# known_elsewhere PART...: what the packages are called where they are none of Debian's.
+known_elsewhere() {
+  local part
+  # shellcheck disable=SC2048
+  for part in $*; do sed -n -e '1d' -e 's/^[^#].*(\([^()]*\))$/\1/p' "$setup/packages_$part.txt"; done
+}
+
+# missing_packages [PART...]: the wanted ones that neither dpkg nor $prefix/system has; default: $parts. Of alternatives the first
+# that the package lists know.
 missing_packages() {
-  local have
-  # shellcheck disable=SC2046  # one word a package
-  have=$(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' $(wanted_packages "$@") 2>/dev/null | awk '$1 ~ /^.i/ { print $2 }')
-  wanted_packages "$@" | grep -Fvx -e "${have:-none}" || true
+  local entry name have wanted
+  wanted=$(table_entries "${*:-$parts}")
+  # shellcheck disable=SC2046,SC2086  # one word a package
+  have=" $(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' ${wanted//|/ } 2>/dev/null | awk '$1 ~ /^.i/ { print $2 }' | paste -sd' ') $(system_packages) "
+  for entry in $wanted; do
+    for name in ${entry//|/ }; do [[ $have != *" $name "* ]] || continue 2; done
+    name=${entry%%|*}
+    if [ "$name" != "$entry" ] && ! apt-cache show "$name" >/dev/null 2>&1 && apt-cache show "${entry#*|}" >/dev/null 2>&1; then name=${entry#*|}; fi
+    printf '%s\n' "$name"
+  done
 }
 
 # as_root COMMAND...: as it is, or through sudo.
@@ -24,8 +39,8 @@ as_root() {
 
 # parts_here: the parts that can be built and used now.
 parts_here() {
-  local part here=base
-  for part in gui display slurm; do
+  local part here='fetch base'
+  for part in test gui display slurm; do
     if have_debian; then [ -z "$(missing_packages $part)" ] || continue; elif ! other_part_here $part; then continue; fi
     here="$here $part"
   done
@@ -37,26 +52,52 @@ other_part_here() {
   case $1 in
     gui) pkg-config --exists imgui glfw3 md4c freetype2 2>/dev/null ;;
     slurm) return 0 ;;  # without it its tests say why they are skipped
+    test) [[ " $parts " = *' test '* ]] ;;  # cmake looks for it, and names what is not there
     *) command -v Xvfb >/dev/null ;;
   esac
 }
 
 have_debian() { command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; }
-can_be_root() { [ "$(id -u)" = 0 ] || command -v sudo >/dev/null; }
+
+# can_be_root: sudo counts where it asks nothing, or where somebody can answer. ISOBAR_AS_USER is for those whom it refuses.
+can_be_root() {
+  [ "$(id -u)" != 0 ] || return 0
+  [ -z "${ISOBAR_AS_USER:-}" ] && command -v sudo >/dev/null && { [ -t 0 ] || sudo -n true 2>/dev/null; }
+}
+
+# system_is: ID and VERSION_ID of this system.
+system_is() { (. "$machine/etc/os-release" 2>/dev/null || . /etc/os-release && printf '%s %s' "${ID:-}" "${VERSION_ID:-}") 2>/dev/null || true; }
+
+# system_tried: tried, untried or unknown, by systems.txt; a release later than all that are named is untried.
+system_tried() {
+  local id release
+  read -r id release < <(system_is; echo) || true
+  awk -v id="$id" -v release="${release:-0}" '$1 == id { if ($2 == release) found = $3; else if (release + 0 > $2 + 0) later = "untried" }
+    END { print found ? found : (later ? later : "unknown") }' "$setup/systems.txt"
+}
 
 # Elsewhere than on Debian: everything may come from modules or another package manager.
 check_other_system() {
   local missing='' tool
   for tool in g++ cmake ninja python3 unzip; do command -v "$tool" >/dev/null || missing="$missing $tool"; done
   [ -z "$missing" ] || die "this is not a Debian or Ubuntu system, and these programs are missing:$missing" "PATH" \
-    "bring them (modules, your package manager), and the libraries of cmake/setup/packages_*.txt; CMAKE_PREFIX_PATH is honoured"
+    "bring by modules or your package manager what is not there of: $(known_elsewhere "$parts" | paste -sd, | sed 's/,/, /g'); CMAKE_PREFIX_PATH is honoured"
 }
 
+# apt_logged COMMAND...: --force-unsafe-io does without a sync a file; a machine that crashes then has half packages, which apt mends.
 apt_logged() {
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get -y "$@" >>"$prefix/logs/apt.log" 2>&1
+  local pid status=0
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -y -o Dpkg::Options::=--force-unsafe-io -o APT::Install-Suggests=0 -o Dpkg::Use-Pty=0 \
+    -o Acquire::Languages=none -o DPkg::Lock::Timeout=300 "$@" >>"$prefix/logs/apt.log" 2>&1 9>&- &
+  pid=$!
+  # Who is not root cannot signal what sudo started; sudo itself can.
+  # shellcheck disable=SC2064
+  [ -z "$part_state" ] || trap "[ \"\$(id -u)\" = 0 ] || sudo -n kill -TERM $pid; exit 143" TERM
+  wait "$pid" || status=$?
+  return $status
 }
 
-# refresh_lists: once, when no package list is there or one of the wanted ones is unknown.
+# refresh_lists NAMES: when no package list is there or one of the wanted ones is unknown.
 refresh_lists() {
   # shellcheck disable=SC2086
   apt-get install -s --no-install-recommends $1 >/dev/null 2>&1 && return
@@ -65,35 +106,45 @@ refresh_lists() {
     "is the network there? The set-up needs it once; run the same command again later"
 }
 
-# package_sizes NAMES: sets package_count, package_sentence
+# package_sizes NAMES [APT-GET-OPTION...]: what apt would set up, with what that takes; sets package_list, package_count, package_sentence
 package_sizes() {
-  local plan
+  local names=$1 plan
+  shift
   # shellcheck disable=SC2086
-  plan=$(LC_ALL=C apt-get install --assume-no --no-install-recommends $1 2>/dev/null || true)
-  package_count=$(printf '%s\n' "$plan" | sed -n 's/.* \([0-9]*\) newly installed.*/\1/p')
-  package_sentence=$(printf '%s\n' "$plan" | sed -n -e 's/^Need to get \(.*\) of archives\.$/\1 to fetch/p' \
+  package_list=$(LC_ALL=C apt-get "$@" -s --no-install-recommends install $names 2>/dev/null | awk '$1 == "Inst" { print $2 }' | sort -u | paste -sd' ' || true)
+  package_count=$(wc -w <<<"$package_list")
+  # shellcheck disable=SC2086
+  plan=$(LC_ALL=C apt-get "$@" --assume-no --no-install-recommends install $names 2>/dev/null || true)
+  package_sentence=$(printf '%s\n' "$plan" | sed -n -e 's/^Need to get \([^/]*\/\)\{0,1\}\(.*\) of archives\.$/\2 to fetch/p' \
     -e 's/^After this operation, \(.*\) of additional disk space will be used\.$/\1 on disk/p' | paste -sd, | sed 's/,/, /g')
 }
 
+# packages_done: of package_list, by the lines of apt's log from number $packages_from on: fetched so far, then set up.
+packages_done() {
+  tail -n "+$packages_from" "$prefix/logs/apt.log" 2>/dev/null | awk -v list="$package_list" '
+    BEGIN { total = split(list, names, " "); for (n in names) ours[names[n]] = 1 }
+    /^Get:[0-9]+ / && ($5 in ours) && !got[$5]++ { fetched++ }
+    /^Setting up / { name = $3; sub(/:.*/, "", name); if ((name in ours) && !set[name]++) done++ }
+    END { if (!done && fetched) printf "packages %d of %d fetched", fetched, total; else printf "packages %d of %d", done, total }'
+}
+
+# install_packages NAMES: a part of its own; packages_from and package_list are set by who starts it.
 install_packages() {
-  local names=$1 count=$2 pid before done_count last=0
+  local pid
   need_space / 1000000000 "the Debian packages"
-  before=$(grep -c '^Setting up' "$prefix/logs/apt.log" 2>/dev/null || true)  # the log goes on from one set-up to the next
+  if [ -n "$(dpkg --audit 2>/dev/null)" ]; then  # a set-up was broken off
+    as_root env DEBIAN_FRONTEND=noninteractive dpkg --configure -a --force-unsafe-io >>"$prefix/logs/apt.log" 2>&1 || true  # apt says it better
+  fi
   # shellcheck disable=SC2086
-  apt_logged install --no-install-recommends $names &
+  apt_logged install --no-install-recommends $1 &
   pid=$!
   while kill -0 "$pid" 2>/dev/null; do
-    sleep 0.5
-    done_count=$(($(grep -c '^Setting up' "$prefix/logs/apt.log" || true) - ${before:-0}))
-    if [ -t 1 ] || [ "$done_count" -ge $((last + 40)) ]; then
-      live "  packages: $done_count of ${count:-?} set up"
-      last=$done_count
-    fi
+    report "$(packages_done)"
+    sleep 0.3
   done
   wait "$pid" || {
-    live_end
     tail -n 5 "$prefix/logs/apt.log" >&2
-    die "the Debian packages could not be installed" "log: $prefix/logs/apt.log" "run the same command again, or as root: apt-get install --no-install-recommends $names"
+    die "the Debian packages could not be installed" "log: $prefix/logs/apt.log" "run the same command again, or as root: apt-get install --no-install-recommends $1"
   }
-  live_end
+  report "$(packages_done)"
 }

@@ -28,7 +28,6 @@ bring_peers() {
     part=$(peers_folder).part-$$
     mkdir -p "$part"
     while read -r file bytes requirement sha; do
-      fetched=
       fetch_wheel "$file" "$bytes" "$requirement" "$sha"
       unpack_wheel "$prefix/downloads/$file" "$part"
       drop_fetched

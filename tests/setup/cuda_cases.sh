@@ -23,7 +23,7 @@ case_cuda_is_remembered() {
   isobar run 01_baseline --cuda
   : >"$WORLD/calls"
   isobar run 01_baseline
-  expect "only ninja is asked, for the plugin too" [ "$(cat "$WORLD/calls")" = "ninja isobar-cli make_fields 01_baseline isobar_cuda" ]
+  expect "only ninja is asked, for the plugin too" [ "$(cat "$WORLD/calls")" = "ninja isobar-run make_fields 01_baseline isobar_cuda" ]
   expect "--cuda is no word of the lesson" [ "$OUT" = "cli <run> <01_baseline>" ]
   touch -d '1 hour ago' "$TREE/build/.ready"
   isobar ladder
@@ -32,7 +32,7 @@ case_cuda_is_remembered() {
   expect "until it is refused" called "-DISOBAR_CUDA=OFF"
   : >"$WORLD/calls"
   isobar run 01_baseline
-  expect "which is remembered too" [ "$(cat "$WORLD/calls")" = "ninja isobar-cli make_fields 01_baseline" ]
+  expect "which is remembered too" [ "$(cat "$WORLD/calls")" = "ninja isobar-run make_fields 01_baseline" ]
 }
 case_cuda_with_a_toolkit() {
   echo 13.1 >"$WORLD/toolkit"
@@ -83,7 +83,7 @@ case_driver_and_a_person() {
   expect "without CUDA" [ ! -e "$PREFIX/libtorch-2.11.0/.complete-cuda" ]
   : >"$WORLD/calls"
   isobar run 01_baseline
-  expect "and not asked again" [ "$(cat "$WORLD/calls")" = "ninja isobar-cli make_fields 01_baseline" ]
+  expect "and not asked again" [ "$(cat "$WORLD/calls")" = "ninja isobar-run make_fields 01_baseline" ]
 }
 case_failing_cuda_leaves_the_cpu() {
   driver 580.65.06
@@ -98,7 +98,7 @@ case_failing_cuda_leaves_the_cpu() {
   expect "the lesson runs" says "cli <run> <01_baseline>"
   : >"$WORLD/calls"
   isobar run 01_baseline
-  expect "not tried at every call" [ "$(cat "$WORLD/calls")" = "ninja isobar-cli make_fields 01_baseline" ]
+  expect "not tried at every call" [ "$(cat "$WORLD/calls")" = "ninja isobar-run make_fields 01_baseline" ]
   isobar doctor
   expect "doctor knows" says "the set-up of the CUDA part failed"
   isobar --cuda run 01_baseline

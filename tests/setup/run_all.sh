@@ -26,7 +26,10 @@ case_fresh_machine() {
   expect "the plan with sizes" says "install 3 Debian packages (112 MB to fetch)"
   expect "the libtorch files in the plan" says "fetch libtorch 2.11.0"
   expect "no question without a terminal" [ "${OUT/Go on/}" = "$OUT" ]
-  expect "packages installed without recommends" called "install --no-install-recommends g++"
+  expect "what fetches comes first" called "install --no-install-recommends python3 python3-pip unzip ca-certificates"
+  expect "packages installed without recommends" called "install --no-install-recommends g++ cmake"
+  expect "no test library for a run" count_is catch2 0
+  expect "the data set beside it" count_is "make_fields --grid 72x144" 1
   expect "libtorch unpacked" complete
   expect "arguments unchanged" says 'cli <run> <01_baseline> <--set> <a=b c;$(touch canary)>'
   expect "no leftovers" no_leftovers
@@ -36,7 +39,7 @@ case_second_run_does_nothing() {
   isobar run 01_baseline
   : >"$WORLD/calls"
   isobar run 01_baseline
-  expect "only ninja is asked" [ "$(cat "$WORLD/calls")" = "ninja isobar-cli make_fields 01_baseline" ]
+  expect "only ninja is asked" [ "$(cat "$WORLD/calls")" = "ninja isobar-run make_fields 01_baseline" ]
   expect "no word of set-up" [ "$OUT" = "cli <run> <01_baseline>" ]
 }
 case_measuring_builds_its_lesson() {
@@ -319,7 +322,7 @@ case_tests_are_passed_through() {
 case_setup_of_programs() {
   isobar setup --programs
   expect "code 0" [ "$CODE" = 0 ]
-  expect "the programs and no tests" called "ninja isobar-cli make_fields 01_baseline"
+  expect "the programs and no tests" called "ninja isobar-run isobar-cli make_fields 01_baseline"
   isobar setup --programs 99_nothing
   expect "code 2" [ "$CODE" = 2 ]
   expect "the name" says 'there is no lesson "99_nothing"'

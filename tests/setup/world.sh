@@ -69,15 +69,31 @@ driver() {
 
 make_programs() {
   script dpkg-query <<'BODY'
-[ -e "$WORLD/no-packages" ] || for name in "${@:4}"; do printf 'ii  %s\n' "$name"; done
+for name in "${@:4}"; do
+  case $name in
+    python3 | python3-pip | unzip | ca-certificates) [ ! -e "$WORLD/no-packages" ] || [ -e "$WORLD/fetch-packages" ] || continue ;;
+    *) [ ! -e "$WORLD/no-packages" ] || continue ;;
+  esac
+  printf 'ii  %s\n' "$name"
+done
 BODY
+  # apt knows three packages that g++ takes and one for each of the rest; a word in $WORLD breaks it.
   script apt-get <<'BODY'
 log "apt-get $*"
 case "$*" in
   *--assume-no*) echo "0 upgraded, 3 newly installed, 0 to remove and 0 not upgraded."; echo "Need to get 112 MB of archives."; exit 1 ;;
-  *' install'*) [ ! -e "$WORLD/apt-fails" ] || { echo "E: Unable to locate package g++"; exit 100; }; echo "Setting up g++"; rm -f "$WORLD/no-packages" ;;
+  '-s '* | *' -s '* | *'install -s'*) printf 'Inst %s (1)\nConf %s (1)\n' g++ g++ cpp cpp libc6-dev libc6-dev ;;
+  *' install'*)
+    [ ! -e "$WORLD/apt-fails" ] || { echo "E: Unable to locate package g++"; exit 100; }
+    [ ! -e "$WORLD/apt-full" ] || { echo "E: You don't have enough free space"; exit 100; }
+    echo "Get:1 http://x bookworm/main amd64 g++ amd64 1 [1 kB]"
+    [ ! -e "$WORLD/apt-slow" ] || { echo $$ >"$WORLD/apt-pid"; sleep 8; }
+    for name in cpp:amd64 libc6-dev:amd64 g++ others-trigger; do echo "Setting up $name (1) ..."; done
+    if [[ $* = *g++* ]]; then rm -f "$WORLD/no-packages"; else touch "$WORLD/fetch-packages"; fi ;;
 esac
 BODY
+  script apt-cache </dev/null
+  script dpkg </dev/null
   script id <<'BODY'
 [ -e "$WORLD/no-root" ] && echo 1000 || echo 0
 BODY
@@ -117,6 +133,7 @@ log "cmake $*"
 [[ ! -e "$WORLD/cuda-cmake-fails" || "$*" != *ISOBAR_CUDA=ON* ]] || { echo "CMake Error at CMakeLists.txt: no CUDA"; exit 1; }
 [ ! -e "$WORLD/cmake-fails" ] || { echo "CMake Error at CMakeLists.txt: no fmt"; exit 1; }
 mkdir -p build && : >build/build.ninja
+[[ $* != *ISOBAR_TORCH=ON* ]] || [ -f "$ISOBAR_PREFIX/libtorch-2.11.0/.complete" ] || { echo "CMake Error: no libtorch"; exit 1; }
 BODY
   script ninja <<'BODY'
 log "ninja ${*:5}"
@@ -124,9 +141,23 @@ log "ninja ${*:5}"
 [ ! -e "$WORLD/build-fails" ] || { echo "1/2 Building x"; echo "FAILED: x.o"; echo "main.cpp:3:1: error: expected ;"; exit 1; }
 mkdir -p "$2/bin"
 printf '#!/bin/sh\nprintf "cli"; printf " <%%s>" "$@"; exit %s\n' "$(cat "$WORLD/cli-code" 2>/dev/null || echo 0)" >"$2/bin/isobar-cli"
-for name in isobar-cli bench_step bench_start bench_telemetry; do cp "$2/bin/isobar-cli" "$2/bin/$name" 2>/dev/null || true; done
+for name in isobar-run bench_step bench_start bench_telemetry; do cp "$2/bin/isobar-cli" "$2/bin/$name" 2>/dev/null || true; done
+cp "$WORLD/make_fields" "$2/bin/make_fields"
 chmod +x "$2"/bin/*
 BODY
+  cat >"$WORLD/make_fields" <<'BODY'
+#!/usr/bin/env bash
+printf 'make_fields %s\n' "$*" >>"$WORLD/calls"
+[ ! -e "$WORLD/data-fails" ] || { echo "make_fields: error: the data set needs 585 MB, 1 MB are free" >&2; exit 1; }
+folder=$ISOBAR_PREFIX/data/fields-72x144-v1
+mkdir -p "$folder.part-$$"
+trap 'rm -rf "$folder.part-$$"; exit 143' TERM
+[ ! -e "$WORLD/data-slow" ] || { echo $$ >"$WORLD/data-pid"; sleep 8 & wait $!; }
+echo "  data  100 %  4 of 4 records"
+printf 'name = "f"\nsynthetic = true\ngenerator = 1\n' >"$folder.part-$$/dataset.toml"
+mv -T "$folder.part-$$" "$folder"
+BODY
+  chmod +x "$WORLD/make_fields"
   script ctest <<'BODY'
 log "ctest $*"
 echo "100% tests passed"
@@ -145,6 +176,8 @@ new_world() {
   cp "$ROOT/isobar" "$TREE/"
   cp -r "$ROOT/cmake/setup" "$TREE/cmake/"
   cp "$ROOT/lessons/01_baseline/lesson.toml" "$TREE/lessons/01_baseline/"
+  mkdir "$TREE/lessons/presets"
+  cp "$ROOT/lessons/presets/cpu_tiny.toml" "$TREE/lessons/presets/"
   : >"$WORLD/calls"
   make_wheels
   make_programs
