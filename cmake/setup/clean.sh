@@ -2,7 +2,7 @@
 # else put there. Sourced by ./isobar.
 # shellcheck shell=bash
 
-clean_kinds='build downloads logs parts peers data cuda libtorch'
+clean_kinds='build downloads logs parts peers data system cuda libtorch'
 
 clean_usage() {
   cat <<'TEXT'
@@ -17,6 +17,7 @@ clean_usage() {
   parts       what a broken-off set-up left
   peers       Python environments of the benches
   data        synthetic data sets (the next run makes them again); data that you brought stays
+  system      Debian packages that were unpacked without root
   cuda        the CUDA part of libtorch and its compiler (2.6 GB to fetch again)
   libtorch    libtorch, the CUDA part too
 
@@ -70,10 +71,10 @@ find_logs() {
 }
 find_parts() {
   local file
-  for file in "$prefix"/downloads/.part-* "$prefix"/libtorch-*.part-* "$prefix"/peers-*.part-*; do
+  for file in "$prefix"/downloads/.part-* "$prefix"/libtorch-*.part-* "$prefix"/peers-*.part-* "$prefix"/system.part-* "$prefix"/data/fields-*.part-*; do
     [[ $file =~ \.part-[0-9]+$ ]] && found parts "$file"
   done
-  return 0
+  [ ! -d "$prefix/apt/state/lists" ] || [ ! -d "$prefix/apt/cache/archives" ] || found parts "$prefix/apt"
 }
 find_peers() {
   local folder
@@ -88,6 +89,9 @@ find_data() {
     [ -f "$sheet" ] && grep -qs '^synthetic = true' "$sheet" && grep -qs '^generator = ' "$sheet" && found data "${sheet%/dataset.toml}"
   done
   return 0
+}
+find_system() {
+  [ ! -f "$prefix/system/.complete" ] || [ ! -d "$prefix/system/tools" ] || found system "$prefix/system"
 }
 find_cuda() {
   [[ " $wanted " != *' libtorch '* ]] || return 0
@@ -125,7 +129,7 @@ remove() {
       listed_files "$2" | xargs -0 -r rm -f --
       find "${2%/*}/nvidia" -xdev -mindepth 1 -type d -empty -delete 2>/dev/null || true
       rm -f "$2" ;;
-    */libtorch-*)
+    */libtorch-* | */system)
       rm -f "$2"/.complete*  # from here on it is not believed, even if this is broken off
       rm -rf --one-file-system -- "$2" ;;
     *) rm -rf --one-file-system -- "$2" ;;
@@ -204,6 +208,6 @@ clean() {
   fi
   for entry in "${clean_list[@]}"; do remove "${entry%% *}" "${entry#* }"; done
   # What the build stands on is gone, so the next command looks again.
-  [[ " $wanted " != *' libtorch '* && " $wanted " != *' cuda '* ]] || rm -f "$build/.ready"
+  [[ " $wanted " != *' libtorch '* && " $wanted " != *' cuda '* && " $wanted " != *' system '* ]] || rm -f "$build/.ready"
   say "removed, $(megabytes $clean_bytes)"
 }

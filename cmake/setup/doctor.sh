@@ -37,30 +37,37 @@ row() {
   printf '{"name": %s, "state": "%s", "fact": %s, "hint": %s}' "$(json_text "$1")" "$2" "$(json_text "$3")" "$(json_text "${4:-}")"
 }
 
+# doctor_system: a system whose package names are known, and whether Isobar was tried on it.
 doctor_system() {
-  local system=''
-  [ ! -r /etc/os-release ] || system=$(. /etc/os-release && printf '%s' "$PRETTY_NAME")
-  if [ "$(uname -m)" = x86_64 ]; then
-    row system ok "${system:-unknown}, x86_64"
-  else
-    row system missing "${system:-unknown}, $(uname -m)" "the pinned libtorch files are for x86_64"
+  local name id release words
+  name=$(system_file PRETTY_NAME)
+  read -r id release < <(system_is) || true
+  if [ "$(uname -m)" != x86_64 ]; then
+    row system missing "${name:-unknown}, $(uname -m)" "the pinned libtorch files are for x86_64"
+    return
   fi
+  case $(system_tried "$id" "$release") in
+    tried) row system ok "${name:-$id $release}, x86_64, tried" ;;
+    untried)
+      case $id in debian) words=Debian ;; ubuntu) words=Ubuntu ;; *) words=$id ;; esac
+      row system note "$words $release, x86_64, untried: the package table knows it" ;;
+    *) row system note "${name:-unknown}, x86_64, untried: the package table does not know it" "cmake/setup/systems.txt names those that it knows" ;;
+  esac
 }
 
 doctor_packages() {
   local missing
   if ! have_debian; then
-    row packages note "this is no Debian or Ubuntu" "bring what cmake/setup/packages_*.txt lists by other means"
+    row packages note "this is no Debian or Ubuntu" "bring by other means: $(known_elsewhere "$parts" | paste -sd, | sed 's/,/, /g')"
     return
   fi
   missing=$(missing_packages | paste -sd' ')
   if [ -z "$missing" ]; then
-    row packages ok "ok, all $(wanted_packages | wc -l)"
+    row packages ok "ok, all $(table_entries "$parts" | wc -l)$([ -z "$(system_packages)" ] || printf ', of which some in %s/system' "$prefix")"
   elif can_be_root; then
     row packages missing "missing: $missing" "./isobar setup installs them"
   else
-    can_set_up=
-    row packages missing "missing: $missing" "as root: apt-get install --no-install-recommends $missing"
+    row packages missing "missing: $missing" "./isobar setup brings them without root to $prefix/system; or as root: apt-get install --no-install-recommends $missing"
   fi
 }
 
@@ -199,6 +206,7 @@ doctor() {
   [ $# = 0 ] || [ "$*" = --json ] || die "doctor does not know \"$*\"" "./isobar doctor" "./isobar doctor [--json]" 2
   [ $# = 0 ] || json=1
   can_set_up=yes
+  have_debian || (check_other_system) 2>/dev/null || can_set_up=
   [ "$(uname -m)" = x86_64 ] || can_set_up=
   [ -z "$json" ] || printf '{'
   section Machine

@@ -1,8 +1,6 @@
 # Debian packages: what is missing, how large it is, and bringing it. Sourced by ./isobar.
 # shellcheck shell=bash
 
-all_parts='fetch base test gui display slurm'
-
 # table_entries PART...: lines of packages_PART.txt without remarks; alternatives of one package as a|b.
 table_entries() {
   local part
@@ -39,7 +37,7 @@ as_root() {
 
 # parts_here: the parts that can be built and used now.
 parts_here() {
-  local part here='fetch base'
+  local part here='base fetch'
   for part in test gui display slurm; do
     if have_debian; then [ -z "$(missing_packages $part)" ] || continue; elif ! other_part_here $part; then continue; fi
     here="$here $part"
@@ -65,14 +63,17 @@ can_be_root() {
   [ -z "${ISOBAR_AS_USER:-}" ] && command -v sudo >/dev/null && { [ -t 0 ] || sudo -n true 2>/dev/null; }
 }
 
-# system_is: ID and VERSION_ID of this system.
-system_is() { (. "$machine/etc/os-release" 2>/dev/null || . /etc/os-release && printf '%s %s' "${ID:-}" "${VERSION_ID:-}") 2>/dev/null || true; }
+# system_file KEY: what /etc/os-release says.
+system_file() {
+  local file=$machine/etc/os-release
+  [ -r "$file" ] || file=/etc/os-release
+  sed -n "s/^$1=\"\{0,1\}\([^\"]*\)\"\{0,1\}$/\1/p" "$file" 2>/dev/null | head -n 1
+}
+system_is() { printf '%s %s\n' "$(system_file ID)" "$(system_file VERSION_ID)"; }
 
-# system_tried: tried, untried or unknown, by systems.txt; a release later than all that are named is untried.
+# system_tried ID RELEASE: tried, untried or unknown, by systems.txt; a release later than those that it names is untried.
 system_tried() {
-  local id release
-  read -r id release < <(system_is; echo) || true
-  awk -v id="$id" -v release="${release:-0}" '$1 == id { if ($2 == release) found = $3; else if (release + 0 > $2 + 0) later = "untried" }
+  awk -v id="${1:-}" -v release="${2:-0}" '$1 == id { if ($2 == release) found = $3; else if (release + 0 > $2 + 0) later = "untried" }
     END { print found ? found : (later ? later : "unknown") }' "$setup/systems.txt"
 }
 

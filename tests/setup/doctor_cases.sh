@@ -11,9 +11,24 @@ case_doctor() {
   isobar setup
   isobar doctor
   expect "libtorch" says "ok, 2.11.0"
-  touch "$WORLD/no-packages" "$WORLD/no-root"
+  rm "$WORLD/bin/apt-get" "$WORLD/bin/dpkg-query"
   OUT=$(cd "$TREE" && PATH="$WORLD/bin:$WORLD/nosudo" ISOBAR_PREFIX=$PREFIX ./isobar doctor 2>&1)
   expect "code 1 where nothing can be set up" [ $? = 1 ]
+}
+case_doctor_system() {
+  local name
+  mkdir -p "$MACHINE/etc"
+  for name in "debian 12 tried" "debian 13 tried" "ubuntu 24.04 untried" "ubuntu 26.04 untried" "fedora 41 unknown"; do
+    # shellcheck disable=SC2086  # words
+    set -- $name
+    printf 'PRETTY_NAME="%s %s"\nID=%s\nVERSION_ID="%s"\n' "${1^}" "$2" "$1" "$2" >"$MACHINE/etc/os-release"
+    isobar doctor
+    case $3 in
+      tried) expect "$name" says "${1^} $2, x86_64, tried" ;;
+      untried) expect "$name" says "${1^} $2, x86_64, untried: the package table knows it" ;;
+      *) expect "$name" says "${1^} $2, x86_64, untried: the package table does not know it" ;;
+    esac
+  done
 }
 case_doctor_processor() {
   cpu_flags "fma avx2 avx512f avx512vl avx512bw avx512dq avx512_bf16 amx_bf16"

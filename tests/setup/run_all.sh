@@ -4,7 +4,7 @@
 set -u
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 # shellcheck source=/dev/null
-for part in world cuda_cases doctor_cases clean_cases broken_cases bundle_cases; do . "$ROOT/tests/setup/$part.sh"; done
+for part in world cuda_cases doctor_cases clean_cases broken_cases bundle_cases parallel_cases; do . "$ROOT/tests/setup/$part.sh"; done
 trap 'rm -rf "${WORLD:?}"' EXIT
 failures=0
 
@@ -146,13 +146,6 @@ with zipfile.ZipFile("../wheels/nvidia_a-1.whl", "w") as z:
   expect "refused" says "lead outside"
   expect "code 1" [ "$CODE" = 1 ]
   expect "nothing outside" [ ! -e "$PREFIX/evil" ]
-}
-case_no_root() {
-  touch "$WORLD/no-packages" "$WORLD/no-root"
-  CODE=0
-  OUT=$(cd "$TREE" && PATH="$WORLD/bin:$WORLD/nosudo" ISOBAR_PREFIX=$PREFIX ./isobar setup 2>&1 </dev/null) || CODE=$?
-  expect "code 1" [ "$CODE" = 1 ]
-  expect "the command for an administrator" says "apt-get install --no-install-recommends g++ cmake"
 }
 case_apt_fails() {
   touch "$WORLD/no-packages" "$WORLD/apt-fails"
@@ -349,7 +342,7 @@ case_asks_where_a_person_is() {
 plain_tools() {
   local tool
   mkdir -p "$WORLD/nosudo"
-  for tool in bash env sed awk grep cat mkdir dirname basename flock paste wc head tail tr cut sort ls rm mv nproc du printf date; do
+  for tool in bash env sed awk grep cat mkdir dirname basename flock paste wc head tail tr cut sort ls rm mv nproc du printf date readlink chmod find touch mktemp mkfifo sleep python3 unzip sha256sum stat setsid cp xargs tar; do
     ln -sf "$(command -v $tool)" "$WORLD/nosudo/$tool"
   done
 }

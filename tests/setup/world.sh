@@ -72,6 +72,7 @@ make_programs() {
 for name in "${@:4}"; do
   case $name in
     python3 | python3-pip | unzip | ca-certificates) [ ! -e "$WORLD/no-packages" ] || [ -e "$WORLD/fetch-packages" ] || continue ;;
+    catch2) [ ! -e "$WORLD/no-catch2" ] || continue ;;
     *) [ ! -e "$WORLD/no-packages" ] || continue ;;
   esac
   printf 'ii  %s\n' "$name"
@@ -86,8 +87,9 @@ case "$*" in
   *' install'*)
     [ ! -e "$WORLD/apt-fails" ] || { echo "E: Unable to locate package g++"; exit 100; }
     [ ! -e "$WORLD/apt-full" ] || { echo "E: You don't have enough free space"; exit 100; }
+    [[ ! -e "$WORLD/apt-full-later" || $* != *g++* ]] || { echo "E: You don't have enough free space"; exit 100; }
     echo "Get:1 http://x bookworm/main amd64 g++ amd64 1 [1 kB]"
-    [ ! -e "$WORLD/apt-slow" ] || { echo $$ >"$WORLD/apt-pid"; sleep 8; }
+    [[ ! -e "$WORLD/apt-slow" || $* != *g++* ]] || { echo $$ >"$WORLD/apt-pid"; sleep 8; }
     for name in cpp:amd64 libc6-dev:amd64 g++ others-trigger; do echo "Setting up $name (1) ..."; done
     if [[ $* = *g++* ]]; then rm -f "$WORLD/no-packages"; else touch "$WORLD/fetch-packages"; fi ;;
 esac
@@ -115,7 +117,10 @@ done
 name=\$(sed 's/==.*//' "\$wanted")
 log "pip \$name"
 [ ! -e "\$WORLD/offline" ] || { echo "ERROR: No matching distribution found for \$name"; exit 1; }
-[ ! -e "\$WORLD/slow" ] || sleep 5
+[[ ! -e "\$WORLD/offline-later" || \$name != nvidia_a ]] || { sleep 1; echo "ERROR: No matching distribution found for \$name"; exit 1; }
+[ ! -e "\$WORLD/slow" ] || { echo \$\$ >"\$WORLD/pip-pid"; sleep 5; }
+# Until the first programs are built: so long a real file takes.
+[[ ! -e "\$WORLD/pip-waits" || \$name != torch* ]] || for try in {1..100}; do grep -q '^ninja' "\$WORLD/calls" && break; sleep 0.1; done
 mkdir -p "\$dest"
 cp "\$WORLD"/wheels/\$name-*.whl "\$dest/"
 [ ! -e "\$WORLD/altered" ] || for file in "\$dest"/*; do printf x >>"\$file"; done
@@ -137,11 +142,12 @@ mkdir -p build && : >build/build.ninja
 BODY
   script ninja <<'BODY'
 log "ninja ${*:5}"
+[ ! -e "$WORLD/ninja-slow" ] || { echo $$ >"$WORLD/ninja-pid"; sleep 5; }
 [[ ! -e "$WORLD/plugin-fails" || "$*" != *isobar_cuda* ]] || { echo "1/2 Building x"; echo "FAILED: x.o"; echo "kernel.cu:7:1: error: expected ;"; exit 1; }
 [ ! -e "$WORLD/build-fails" ] || { echo "1/2 Building x"; echo "FAILED: x.o"; echo "main.cpp:3:1: error: expected ;"; exit 1; }
 mkdir -p "$2/bin"
 printf '#!/bin/sh\nprintf "cli"; printf " <%%s>" "$@"; exit %s\n' "$(cat "$WORLD/cli-code" 2>/dev/null || echo 0)" >"$2/bin/isobar-cli"
-for name in isobar-run bench_step bench_start bench_telemetry; do cp "$2/bin/isobar-cli" "$2/bin/$name" 2>/dev/null || true; done
+for name in isobar-run isobar-gui bench_step bench_start bench_telemetry; do cp "$2/bin/isobar-cli" "$2/bin/$name" 2>/dev/null || true; done
 cp "$WORLD/make_fields" "$2/bin/make_fields"
 chmod +x "$2"/bin/*
 BODY
@@ -158,6 +164,10 @@ printf 'name = "f"\nsynthetic = true\ngenerator = 1\n' >"$folder.part-$$/dataset
 mv -T "$folder.part-$$" "$folder"
 BODY
   chmod +x "$WORLD/make_fields"
+  script unzip <<BODY
+[[ ! -e "\$WORLD/unzip-full" || "\$1" != -q ]] || { echo "write error (disk full?)" >&2; exit 50; }
+exec $(type -P unzip) "\$@"
+BODY
   script ctest <<'BODY'
 log "ctest $*"
 echo "100% tests passed"
@@ -186,5 +196,5 @@ new_world() {
 # isobar ARGS...: sets OUT (both streams) and CODE.
 isobar() {
   CODE=0
-  OUT=$(cd "$TREE" && PATH="$WORLD/bin:$PATH" ISOBAR_PREFIX="$PREFIX" ./isobar "$@" 2>&1 </dev/null) || CODE=$?
+  OUT=$(cd "$TREE" && PATH="$WORLD/bin:$PATH" ISOBAR_PREFIX="$PREFIX" timeout 100 ./isobar "$@" 2>&1 </dev/null 5>&-) || CODE=$?
 }

@@ -1,0 +1,192 @@
+# Cases of run_all.sh: parts of the set-up at work beside each other, and what happens when one fails or all is broken off.
+# shellcheck shell=bash
+
+# begun COMMAND...: ./isobar in the background, as $PID, with what it says in $WORLD/said.
+begun() {
+  (cd "$TREE" && PATH="$WORLD/bin:$PATH" ISOBAR_PREFIX="$PREFIX" exec ./isobar "$@" >"$WORLD/said" 2>&1 </dev/null 5>&-) &
+  PID=$!
+}
+# until_there FILE: some seconds at most.
+until_there() {
+  local tries=0
+  until [ -s "$1" ] || [ $((tries += 1)) -gt 100 ]; do sleep 0.1; done
+  [ -s "$1" ]
+}
+gone() {
+  local tries=0
+  while kill -0 "$1" 2>/dev/null && [ $((tries += 1)) -le 60 ]; do sleep 0.1; done
+  ! kill -0 "$1" 2>/dev/null
+}
+no_parts_left() {
+  local tries=0
+  while compgen -G "$PREFIX/logs/.parts-*" >/dev/null && [ $((tries += 1)) -le 40 ]; do sleep 0.1; done
+  ! compgen -G "$PREFIX/logs/.parts-*" >/dev/null && ! compgen -G "$PREFIX/data/*.part-*" >/dev/null && no_leftovers
+}
+
+case_parts_run_beside_each_other() {
+  touch "$WORLD/no-packages" "$WORLD/no-catch2" "$WORLD/pip-waits"
+  isobar run 01_baseline
+  expect "code 0" [ "$CODE" = 0 ]
+  expect "libtorch was begun before the packages were there, and came after: without it what needs none is built" \
+    [ "$(grep -nF 'ISOBAR_TORCH=OFF' "$WORLD/calls" | cut -d: -f1 | head -n 1)" -lt "$(grep -nF 'pip nvidia_a' "$WORLD/calls" | cut -d: -f1)" ]
+  expect "the programs of a run first" called "ninja isobar-run make_fields"
+  expect "configured again with it" called "ISOBAR_TORCH=ON"
+  expect "without tests" called "-DISOBAR_TESTS=OFF"
+  expect "the lesson" called "ninja isobar-run make_fields 01_baseline"
+  expect "the data set once" count_is "make_fields --grid 72x144" 1
+  expect "no leftovers" no_parts_left
+}
+case_data_is_only_made_for_a_plain_run() {
+  local words
+  for words in "--preset cpu_small" "--config x.toml" "--set data.root=/x" "--set data.source=synthetic" "--set run.measure=synthetic" "--help"; do
+    # shellcheck disable=SC2086  # words
+    isobar run 01_baseline $words
+  done
+  isobar quartet 01_baseline
+  isobar show last
+  expect "other calls leave the data to the program" count_is "make_fields --grid" 0
+  isobar run 01_baseline --set train.steps=5
+  expect "a plain run has it made" count_is "make_fields --grid 72x144" 1
+  expect "counted right" [ "${OUT/error/}" = "$OUT" ]
+}
+case_packages_are_counted_right() {
+  touch "$WORLD/no-packages"
+  local said
+  isobar setup --programs 01_baseline
+  # Two apt-get calls set up three packages each, and another with a trigger: three of three.
+  said=$(
+    # shellcheck disable=SC2034  # read by the parts
+    prefix=$PREFIX package_list="g++ cpp libc6-dev" packages_from=1
+    . "$ROOT/cmake/setup/packages.sh"
+    packages_done
+  )
+  expect "never more than there are, not $said" [ "$said" = "packages 3 of 3" ]
+}
+case_libtorch_not_for_readers() {
+  local command
+  for command in "show last" "runs" "predict 01_baseline" "data check x" "gui" "ladder --list" "submit 01_baseline --dry-run"; do
+    # shellcheck disable=SC2086  # words
+    isobar $command
+    expect "$command: code 0" [ "$CODE" = 0 ]
+  done
+  expect "nothing was fetched" count_is pip 0
+  expect "configured without it" count_is "ISOBAR_TORCH=ON" 0
+  isobar run 01_baseline
+  expect "a run brings it" complete
+  expect "and configures again" called "ISOBAR_TORCH=ON"
+}
+case_one_part_fails_the_others_stop() {
+  local part fails
+  for part in network package compiler data disk; do
+    rm -rf "$PREFIX" "$TREE/build" "$WORLD"/{no-packages,fetch-packages,offline-later,apt-fails,apt-slow,pip-waits,build-fails,data-fails,data-slow,data-pid,apt-pid,unzip-full}
+    touch "$WORLD/no-packages"
+    case $part in
+      network) fails="offline-later apt-slow" ;;
+      package) fails="apt-full-later slow" ;;
+      compiler) fails="build-fails pip-waits slow" ;;
+      data) fails="data-fails pip-waits slow" ;;
+      disk) fails="unzip-full pip-waits data-slow" ;;
+    esac
+    for fails in $fails; do touch "$WORLD/$fails"; done
+    isobar run 01_baseline
+    expect "$part: code 1" [ "$CODE" = 1 ]
+    expect "$part: one message" [ "$(grep -c 'isobar: error\|make_fields: error' <<<"$OUT")" = 1 ]
+    [ ! -s "$WORLD/apt-pid" ] || expect "$part: apt is gone" gone "$(cat "$WORLD/apt-pid")"
+    [ ! -s "$WORLD/data-pid" ] || expect "$part: make_fields is gone" gone "$(cat "$WORLD/data-pid")"
+    expect "$part: no leftovers" no_parts_left
+    expect "$part: nothing marked by halves" right_or_unmarked
+    expect "$part: not called ready" [ ! -e "$TREE/build/.ready" -o "$part" = data ]
+    rm -f "$WORLD"/{offline-later,apt-slow,apt-full-later,pip-waits,slow,build-fails,data-fails,data-slow,unzip-full}
+    isobar run 01_baseline
+    expect "$part: the next run finishes" [ "$CODE" = 0 ]
+    expect "$part: complete" complete
+  done
+}
+case_stopped_in_each_part() {
+  local part signal file
+  for signal in TERM KILL; do
+    for part in network package compiler data; do
+      rm -rf "$PREFIX" "$TREE/build" "$WORLD"/{no-packages,fetch-packages,apt-pid,data-pid,pip-pid,ninja-pid}
+      touch "$WORLD/no-packages"
+      case $part in
+        network) file=pip-pid; touch "$WORLD/slow" ;;
+        package) file=apt-pid; touch "$WORLD/apt-slow" ;;
+        compiler) file=ninja-pid; touch "$WORLD/ninja-slow" ;;
+        data) file=data-pid; touch "$WORLD/data-slow" ;;
+      esac
+      begun run 01_baseline
+      expect "$part, $signal: it came so far" until_there "$WORLD/$file"
+      kill -$signal $PID
+      { wait $PID; } 2>/dev/null
+      [ $signal = KILL ] || expect "$part: code 143" [ $? = 143 ]
+      expect "$part, $signal: its program is gone" gone "$(cat "$WORLD/$file")"
+      [ $signal = KILL ] || expect "$part: no leftovers" no_parts_left
+      expect "$part, $signal: nothing marked by halves" right_or_unmarked
+      rm -f "$WORLD"/{slow,apt-slow,ninja-slow,data-slow}
+      isobar run 01_baseline
+      expect "$part, $signal: the next run finishes" [ "$CODE" = 0 ]
+      expect "$part, $signal: complete" complete
+      expect "$part, $signal: no leftovers after it" no_parts_left
+    done
+  done
+}
+case_no_network_after_half() {
+  touch "$WORLD/no-packages" "$WORLD/offline-later"
+  isobar run 01_baseline
+  expect "code 1" [ "$CODE" = 1 ]
+  expect "what could not be fetched" says "nvidia_a==1 could not be fetched"
+  expect "what came stays" [ -f "$PREFIX/downloads/torch-2.11.0-x.whl" ]
+  rm "$WORLD/offline-later"
+  : >"$WORLD/calls"
+  isobar run 01_baseline
+  expect "it goes on with what is complete" count_is "pip torch" 0
+  expect "and finishes" complete
+}
+case_a_link_from_another_folder() {
+  mkdir -p "$WORLD/elsewhere"
+  ln -s "$TREE/isobar" "$WORLD/elsewhere/isobar"
+  ln -s elsewhere/isobar "$WORLD/again"
+  CODE=0
+  OUT=$(cd / && PATH="$WORLD/bin:$PATH" ISOBAR_PREFIX="$PREFIX" "$WORLD/again" run 01_baseline 2>&1 </dev/null) || CODE=$?
+  expect "code 0" [ "$CODE" = 0 ]
+  expect "it runs" says "cli <run> <01_baseline>"
+}
+case_blanks_in_every_path() {
+  mv "$TREE" "$WORLD/a tree"
+  TREE="$WORLD/a tree" PREFIX="$WORLD/a prefix"
+  touch "$WORLD/no-packages"
+  isobar run 01_baseline --set 'a=b  c'
+  expect "code 0" [ "$CODE" = 0 ]
+  expect "it runs" says "cli <run> <01_baseline> <--set> <a=b  c>"
+  expect "into that prefix" complete
+  isobar doctor
+  expect "doctor too" [ "$CODE" = 0 ]
+  isobar clean --all --yes
+  expect "and clean" [ ! -e "$PREFIX/libtorch-2.11.0" ]
+}
+case_building_beside_running() {
+  isobar run 01_baseline
+  sleep 0.05
+  exec 5>>"$TREE/build/.lock"
+  flock 5
+  echo "1234 test" >"$TREE/build/.lock"
+  : >"$WORLD/calls"
+  isobar run 01_baseline
+  expect "what is up to date runs at once" [ "$OUT" = "cli <run> <01_baseline>" ]
+  expect "without a second ninja" [ ! -s "$WORLD/calls" ]
+  touch "$TREE/lessons/01_baseline/main.cpp"
+  begun run 01_baseline
+  until_there "$WORLD/said"
+  expect "what is not waits, and says for whom" \
+    grep -qF "waiting for ./isobar test (process 1234), which builds; Ctrl-C stops waiting" "$WORLD/said"
+  kill -TERM $PID
+  wait $PID
+  expect "a signal ends the waiting" [ $? = 143 ]
+  begun run 01_baseline
+  sleep 0.5
+  exec 5>&-
+  wait $PID
+  expect "the lock's end too" [ $? = 0 ]
+  expect "then it builds" called "ninja isobar-run make_fields 01_baseline"
+  expect "its words are in the lock" grep -qx "[0-9]* run 01_baseline" "$TREE/build/.lock"
+}
