@@ -62,7 +62,7 @@ configure() {
   mapfile -t -O ${#options[@]} options < <(system_options)
   lock_build
   (cd "$home" && exec cmake --preset default -DLIBTORCH_PREFIX="$(libtorch_folder)" -DISOBAR_GUI=$window -DISOBAR_TESTS=$tests -DISOBAR_TORCH="$1" \
-    -DISOBAR_CUDA="$2" ${options[@]+"${options[@]}"}) >"$build/configure.log" 2>&1 || status=$?
+    -DISOBAR_CUDA="$2" ${options[@]+"${options[@]}"}) >"$build/configure.log" 2>&1 6>&- || status=$?
   unlock_build
   [ $status = 0 ] || {
     grep -A 6 'CMake Error' "$build/configure.log" >&2 || tail -n 10 "$build/configure.log" >&2
@@ -79,7 +79,7 @@ build_targets() {
   lock_build "$@" || return 0
   [ -d "$build/.built" ] || mkdir "$build/.built"
   : >"$build/.built/.begin"
-  exec 4< <(NINJA_STATUS='%f/%t ' exec ninja -C "$build" -j "$(build_jobs)" "$@" 2>&1)
+  exec 4< <(NINJA_STATUS='%f/%t ' exec ninja -C "$build" -j "$(build_jobs)" "$@" 2>&1 6>&-)
   background=$!
   [ -z "$parts_folder" ] || printf '+%s\n' "$background" >&6
   while true; do

@@ -97,6 +97,7 @@ cuda_steps() {
   local part
   trap clean_up EXIT
   trap 'exit 143' TERM
+  exec 6>&-
   part_pid=() parts_folder=''  # those are the business of who waits for this
   for part in $(missing_cuda_parts); do
     say "fetching libtorch $libtorch_version, part $part ..."

@@ -75,7 +75,7 @@ report() {
   fi
 }
 
-# show_parts [TEXT]: one line of all parts at work, and of what is done beside them here; where no terminal is, every ten seconds.
+# show_parts TEXT: one line of all parts at work, and of what is done beside them here; where no terminal is, every ten seconds.
 show_parts() {
   local name text line=''
   [ -t 1 ] || [ $((SECONDS - parts_shown)) -ge 10 ] || return 0
@@ -117,7 +117,7 @@ join() {
     while part_at_work "$name"; do
       reap_parts
       part_at_work "$name" || break
-      show_parts
+      show_parts ""
       sleep 0.1
     done
   done

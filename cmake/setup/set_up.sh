@@ -72,7 +72,7 @@ bring_packages() {
   [ -n "$(missing_packages fetch)" ] || begin_libtorch
   : >>"$prefix/logs/apt.log"
   packages_from=$(($(wc -l <"$prefix/logs/apt.log") + 1))  # the log goes on from one set-up to the next
-  if [ $packages_by = user ]; then
+  if [ "$packages_by" = user ]; then
     start_part packages bring_system
     join packages
     use_system

@@ -103,7 +103,7 @@ case_one_part_fails_the_others_stop() {
   done
 }
 case_stopped_in_each_part() {
-  local part signal file
+  local part signal file code
   for signal in TERM KILL; do
     for part in network package compiler data; do
       rm -rf "$PREFIX" "$TREE/build" "$WORLD"/{no-packages,fetch-packages,apt-pid,data-pid,pip-pid,ninja-pid}
@@ -117,8 +117,9 @@ case_stopped_in_each_part() {
       begun run 01_baseline
       expect "$part, $signal: it came so far" until_there "$WORLD/$file"
       kill -$signal $PID
-      { wait $PID; } 2>/dev/null
-      [ $signal = KILL ] || expect "$part: code 143" [ $? = 143 ]
+      code=0
+      { wait $PID || code=$?; } 2>/dev/null
+      [ $signal = KILL ] || expect "$part: code 143, not $code" [ $code = 143 ]
       expect "$part, $signal: its program is gone" gone "$(cat "$WORLD/$file")"
       [ $signal = KILL ] || expect "$part: no leftovers" no_parts_left
       expect "$part, $signal: nothing marked by halves" right_or_unmarked

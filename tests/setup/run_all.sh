@@ -4,7 +4,7 @@
 set -u
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 # shellcheck source=/dev/null
-for part in world cuda_cases doctor_cases clean_cases broken_cases bundle_cases parallel_cases; do . "$ROOT/tests/setup/$part.sh"; done
+for part in world cuda_cases doctor_cases clean_cases broken_cases bundle_cases parallel_cases no_root_cases; do . "$ROOT/tests/setup/$part.sh"; done
 trap 'rm -rf "${WORLD:?}"' EXIT
 failures=0
 
@@ -342,7 +342,7 @@ case_asks_where_a_person_is() {
 plain_tools() {
   local tool
   mkdir -p "$WORLD/nosudo"
-  for tool in bash env sed awk grep cat mkdir dirname basename flock paste wc head tail tr cut sort ls rm mv nproc du printf date readlink chmod find touch mktemp mkfifo sleep python3 unzip sha256sum stat setsid cp xargs tar; do
+  for tool in bash env sed awk grep cat mkdir dirname basename flock paste wc head tail tr cut sort ls rm mv nproc du printf date readlink chmod find touch mktemp mkfifo sleep python3 unzip sha256sum stat setsid cp xargs tar timeout ln echo false true; do
     ln -sf "$(command -v $tool)" "$WORLD/nosudo/$tool"
   done
 }
