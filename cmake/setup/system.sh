@@ -58,7 +58,7 @@ plan_system() {
     major=$(g++ -dumpversion 2>/dev/null | cut -d. -f1) || true
     if [ "${major:-0}" -ge 12 ]; then system_kind=beside; else system_kind=whole; fi
   fi
-  system_names=$(xargs -n 1 <<<"$system_names $1" | sort -u | paste -sd' ')
+  system_names=$(tr ' ' '\n' <<<"$system_names $1" | sed '/^$/d' | sort -u | paste -sd' ')
   mkdir -p "$apt/state/lists/partial" "$apt/cache/archives/partial"
   [ "$system_kind" = beside ] || { status=$apt/status; : >"$status"; }
   system_apt=(-o "Dir::State=$apt/state" -o "Dir::Cache=$apt/cache" -o "Dir::State::status=$status" -o "Dir::State::extended_states=$apt/extended"
