@@ -10,8 +10,8 @@ build_jobs() {
   printf '%s' "$jobs"
 }
 
-# lock_build [TARGET...]: two at once would write the same files. Who waits is told for whom; whose targets are up to date need not, and
-# gets 1 instead of the lock.
+# lock_build [TARGET...]: two at once would write the same files. Who waits is told for whom; whose targets are up to date need
+# not wait, and gets 1 instead of the lock.
 lock_build() {
   local owner words
   [ -d "$build" ] || mkdir -p "$build"
@@ -61,8 +61,8 @@ configure() {
   fi
   mapfile -t -O ${#options[@]} options < <(system_options)
   lock_build
-  (cd "$home" && exec cmake --preset default -DLIBTORCH_PREFIX="$(libtorch_folder)" -DISOBAR_GUI=$window -DISOBAR_TESTS=$tests -DISOBAR_TORCH="$1" \
-    -DISOBAR_CUDA="$2" ${options[@]+"${options[@]}"}) >"$build/configure.log" 2>&1 6>&- || status=$?
+  (cd "$home" && exec cmake --preset default -DLIBTORCH_PREFIX="$(libtorch_folder)" -DISOBAR_GUI=$window -DISOBAR_TESTS=$tests \
+    -DISOBAR_TORCH="$1" -DISOBAR_CUDA="$2" ${options[@]+"${options[@]}"}) >"$build/configure.log" 2>&1 6>&- || status=$?
   unlock_build
   [ $status = 0 ] || {
     grep -A 6 'CMake Error' "$build/configure.log" >&2 || tail -n 10 "$build/configure.log" >&2
@@ -106,7 +106,8 @@ build_targets() {
   unlock_build
   live_end
   [ $status = 0 ] || {
-    grep -E -A 4 ' error: |^FAILED|undefined reference|[Nn]o space left' "$build/build.log" | cut -c 1-200 | head -n 25 >&2 || tail -n 5 "$build/build.log" >&2
+    grep -E -A 4 ' error: |^FAILED|undefined reference|[Nn]o space left' "$build/build.log" | cut -c 1-200 | head -n 25 >&2 ||
+      tail -n 5 "$build/build.log" >&2
     die "the build failed" "log: $build/build.log" "fix what the compiler says and run the same command again"
   }
 }

@@ -58,7 +58,7 @@ doctor_system() {
 doctor_packages() {
   local missing
   if ! have_debian; then
-    row packages note "this is no Debian or Ubuntu" "bring by other means: $(known_elsewhere "$parts" | paste -sd, | sed 's/,/, /g')"
+    row packages note "this is no Debian or Ubuntu" "bring by other means: $(known_elsewhere "$parts" | paste -sd';' | sed 's/;/, /g')"
     return
   fi
   missing=$(missing_packages | paste -sd' ')

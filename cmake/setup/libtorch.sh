@@ -176,13 +176,20 @@ drop_leftovers() {
   done
 }
 
+need_part_space() {
+  local fetch unpacked
+  fetch=$(bytes_to_fetch "$1")
+  unpacked=$(unpacked_bytes "$1")
+  need_space "$prefix" $((fetch + unpacked + 100000000)) \
+    "the libtorch files, part $1 ($(megabytes "$fetch") to fetch, $(megabytes "$unpacked") unpacked)"
+}
+
 # bring_part PART: fetches, checks, unpacks aside, moves in, writes the mark. Call drop_fetched after the last part: two are made of
 # the torch wheel.
 bring_part() {
   local part=$1 file bytes requirement sha aside count=0 total
   mkdir -p "$prefix/downloads"
-  need_space "$prefix" $(($(bytes_to_fetch "$part") + $(unpacked_bytes "$part") + 100000000)) \
-    "the libtorch files, part $part ($(megabytes "$(bytes_to_fetch "$part")") to fetch, $(megabytes "$(unpacked_bytes "$part")") unpacked)"
+  need_part_space "$part"
   while read -r file bytes requirement sha; do
     fetch_wheel "$file" "$bytes" "$requirement" "$sha"
   done < <(wheels "$part")

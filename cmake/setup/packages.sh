@@ -21,11 +21,14 @@ missing_packages() {
   local entry name have wanted
   wanted=$(table_entries "${*:-$parts}")
   # shellcheck disable=SC2046,SC2086  # one word a package
-  have=" $(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' ${wanted//|/ } 2>/dev/null | awk '$1 ~ /^.i/ { print $2 }' | paste -sd' ') $(system_packages) "
+  have=$(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' ${wanted//|/ } 2>/dev/null | awk '$1 ~ /^.i/ { print $2 }' | paste -sd' ')
+  have=" $have $(system_packages) "
   for entry in $wanted; do
     for name in ${entry//|/ }; do [[ $have != *" $name "* ]] || continue 2; done
     name=${entry%%|*}
-    if [ "$name" != "$entry" ] && ! apt-cache show "$name" >/dev/null 2>&1 && apt-cache show "${entry#*|}" >/dev/null 2>&1; then name=${entry#*|}; fi
+    if [ "$name" != "$entry" ] && ! apt-cache show "$name" >/dev/null 2>&1; then
+      ! apt-cache show "${entry#*|}" >/dev/null 2>&1 || name=${entry#*|}
+    fi
     printf '%s\n' "$name"
   done
 }
@@ -82,14 +85,14 @@ check_other_system() {
   local missing='' tool
   for tool in g++ cmake ninja python3 unzip; do command -v "$tool" >/dev/null || missing="$missing $tool"; done
   [ -z "$missing" ] || die "this is not a Debian or Ubuntu system, and these programs are missing:$missing" "PATH" \
-    "bring by modules or your package manager what is not there of: $(known_elsewhere "$parts" | paste -sd, | sed 's/,/, /g'); CMAKE_PREFIX_PATH is honoured"
+    "bring what is not there (modules, your package manager): $(known_elsewhere "$parts" | paste -sd';' | sed 's/;/, /g'); CMAKE_PREFIX_PATH is honoured"
 }
 
 # apt_logged COMMAND...: --force-unsafe-io does without a sync a file; a machine that crashes then has half packages, which apt mends.
 apt_logged() {
   local pid status=0
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get -y -o Dpkg::Options::=--force-unsafe-io -o APT::Install-Suggests=0 -o Dpkg::Use-Pty=0 \
-    -o Acquire::Languages=none -o DPkg::Lock::Timeout=300 "$@" >>"$prefix/logs/apt.log" 2>&1 9>&- &
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -y -o Dpkg::Options::=--force-unsafe-io -o APT::Install-Suggests=0 \
+    -o Dpkg::Use-Pty=0 -o Acquire::Languages=none -o DPkg::Lock::Timeout=300 "$@" >>"$prefix/logs/apt.log" 2>&1 9>&- &
   pid=$!
   # Who is not root cannot signal what sudo started; sudo itself can.
   # shellcheck disable=SC2064
@@ -112,7 +115,8 @@ package_sizes() {
   local names=$1 plan
   shift
   # shellcheck disable=SC2086
-  package_list=$(LC_ALL=C apt-get "$@" -s --no-install-recommends install $names 2>/dev/null | awk '$1 == "Inst" { print $2 }' | sort -u | paste -sd' ' || true)
+  plan=$(LC_ALL=C apt-get "$@" -s --no-install-recommends install $names 2>/dev/null || true)
+  package_list=$(awk '$1 == "Inst" { print $2 }' <<<"$plan" | sort -u | paste -sd' ')
   package_count=$(wc -w <<<"$package_list")
   # shellcheck disable=SC2086
   plan=$(LC_ALL=C apt-get "$@" --assume-no --no-install-recommends install $names 2>/dev/null || true)
@@ -133,8 +137,8 @@ packages_done() {
 install_packages() {
   local pid
   need_space / 1000000000 "the Debian packages"
-  if [ -n "$(dpkg --audit 2>/dev/null)" ]; then  # a set-up was broken off
-    as_root env DEBIAN_FRONTEND=noninteractive dpkg --configure -a --force-unsafe-io >>"$prefix/logs/apt.log" 2>&1 || true  # apt says it better
+  if [ -n "$(dpkg --audit 2>/dev/null)" ]; then  # a set-up was broken off; what stays wrong, apt says
+    as_root env DEBIAN_FRONTEND=noninteractive dpkg --configure -a --force-unsafe-io >>"$prefix/logs/apt.log" 2>&1 || true
   fi
   # shellcheck disable=SC2086
   apt_logged install --no-install-recommends $1 &
@@ -145,7 +149,8 @@ install_packages() {
   done
   wait "$pid" || {
     tail -n 5 "$prefix/logs/apt.log" >&2
-    die "the Debian packages could not be installed" "log: $prefix/logs/apt.log" "run the same command again, or as root: apt-get install --no-install-recommends $1"
+    die "the Debian packages could not be installed" "log: $prefix/logs/apt.log" \
+      "run the same command again, or as root: apt-get install --no-install-recommends $1"
   }
   report "$(packages_done)"
 }

@@ -56,13 +56,14 @@ find_missing() {
     [ -z "$torch" ] || have_libtorch || first=$(missing_packages fetch | paste -sd' ')
     refresh_lists "$missing"
     package_sizes "$missing"
-    plan="  - install ${package_count:-some} Debian packages${package_sentence:+ ($package_sentence)}: $missing"$'\n'
+    plan="  - install $package_count Debian packages${package_sentence:+ ($package_sentence)}: $missing"$'\n'
   else
     packages_by=user
     plan_system "$missing"
-    [ "${package_count:-0}" -gt 0 ] || die "Debian packages are missing, you are not root, and apt knows no way to bring them: $missing" \
+    [ "$package_count" -gt 0 ] || die "Debian packages are missing, you are not root, and apt knows no way to bring them: $missing" \
       "log: $prefix/logs/apt.log" "ask an administrator for: apt-get install --no-install-recommends $missing"
-    plan="  - fetch $package_count Debian packages${package_sentence:+ ($package_sentence)} and unpack them as you, without root, in $prefix/system: $missing"$'\n'
+    plan="  - fetch $package_count Debian packages${package_sentence:+ ($package_sentence)} and unpack them as you, without root,"
+    plan="$plan in $prefix/system: $missing"$'\n'
   fi
 }
 
@@ -77,7 +78,8 @@ bring_packages() {
     join packages
     use_system
   else
-    if [ "$(id -u)" != 0 ]; then sudo -v || die "sudo refuses" "this machine" "ISOBAR_AS_USER=1 ./isobar ... brings the packages without root"; fi
+    [ "$(id -u)" = 0 ] || sudo -v ||
+      die "sudo refuses" "this machine" "ISOBAR_AS_USER=1 ./isobar ... brings the packages without root"
     if [ -n "$first" ]; then
       start_part packages install_packages "$first"
       join packages
@@ -122,17 +124,22 @@ bring_parts() {
 set_up() {
   local missing first packages_by plan='' with_torch=OFF
   [ "$(uname -m)" = x86_64 ] || die "the pinned libtorch files are for x86_64, this machine is $(uname -m)" "cmake/setup/wheels.txt" "" 1
-  mkdir -p "$prefix/logs" 2>/dev/null && [ -w "$prefix" ] || die "the folder for cached files cannot be written" "$prefix" "export ISOBAR_PREFIX=/a/folder/of/yours"
+  mkdir -p "$prefix/logs" 2>/dev/null && [ -w "$prefix" ] ||
+    die "the folder for cached files cannot be written" "$prefix" "export ISOBAR_PREFIX=/a/folder/of/yours"
   lock_setup
   drop_leftovers
   find_missing
-  [ -z "$torch" ] || have_libtorch || plan="$plan  - fetch libtorch $libtorch_version ($(megabytes "$(bytes_to_fetch cpu)")) and unpack its CPU part ($(megabytes "$(unpacked_bytes cpu)")) in $prefix"$'\n'
+  if [ -n "$torch" ] && ! have_libtorch; then
+    plan="$plan  - fetch libtorch $libtorch_version ($(megabytes "$(bytes_to_fetch cpu)")) and unpack its CPU part"
+    plan="$plan ($(megabytes "$(unpacked_bytes cpu)")) in $prefix"$'\n'
+  fi
   [ -f "$build/build.ninja" ] || plan="$plan  - build (about 200 MB, in $build)"$'\n'
   ! data_wanted || plan="$plan  - make a synthetic weather data set (585 MB) in $prefix/data"$'\n'
   cuda_wanted
   [ "$cuda_wish" != yes ] && [ "$cuda_wish" != keep ] || plan="$plan$(cuda_plan)"
   [ -z "$plan" ] || confirm
   [ "$cuda_wish" != try ] || ask_for_cuda
+  [ -z "$torch" ] || have_libtorch || need_part_space cpu  # before anything begins
   bring_parts
   if [ "$cuda_wish" != no ]; then bring_cuda; fi
   ! have_libtorch || with_torch=ON
@@ -149,7 +156,9 @@ data_grid() {
   local word preset
   [ "$command" = run ] && [ -n "${lesson:-}" ] && [ -z "$wants_help" ] && ! driver_here || return 0
   for word in "${args[@]}"; do
-    case $word in *preset* | *config* | *resume* | *data.* | *run.measure* | *run.device* | *[Cc][Uu][Dd][Aa]* | --mine) return 0 ;; esac
+    case $word in
+      *preset* | *config* | *resume* | *data.* | *run.measure* | *run.device* | *cuda* | --mine) return 0 ;;
+    esac
   done
   ! grep -qs '^needs' "$home/lessons/$lesson/lesson.toml" || return 0
   preset=$(sed -n 's/^cpu = "\([a-z0-9_]*\)".*/\1/p' "$home/lessons/$lesson/lesson.toml" | head -n 1)

@@ -45,14 +45,16 @@ hand_over() {
 
 # system_options: for cmake. DT_RPATH, since DT_RUNPATH is not asked for what a library needs.
 system_options() {
+  local flag=-Wl,--disable-new-dtags
   [ -n "$system_kind" ] || return 0
-  printf '%s\n' "-DCMAKE_BUILD_RPATH=$prefix/system/libs" -DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags -DCMAKE_SHARED_LINKER_FLAGS=-Wl,--disable-new-dtags
+  printf '%s\n' "-DCMAKE_BUILD_RPATH=$prefix/system/libs" -DCMAKE_EXE_LINKER_FLAGS=$flag -DCMAKE_SHARED_LINKER_FLAGS=$flag
 }
 
 # plan_system: what will come, and how; reads the package lists as the user. Sets system_kind, system_apt and what package_sizes sets.
 plan_system() {
   local apt=$prefix/apt status=/var/lib/dpkg/status major
-  command -v dpkg-deb >/dev/null && command -v tar >/dev/null || die "packages cannot be unpacked here: dpkg-deb or tar is missing" "this machine" ""
+  command -v dpkg-deb >/dev/null && command -v tar >/dev/null ||
+    die "packages cannot be unpacked here: dpkg-deb or tar is missing" "this machine" "as root: apt-get install --no-install-recommends $1"
   read_system
   if [ -z "$system_kind" ]; then
     major=$(g++ -dumpversion 2>/dev/null | cut -d. -f1) || true
@@ -61,11 +63,12 @@ plan_system() {
   system_names=$(tr ' ' '\n' <<<"$system_names $1" | sed '/^$/d' | sort -u | paste -sd' ')
   mkdir -p "$apt/state/lists/partial" "$apt/cache/archives/partial"
   [ "$system_kind" = beside ] || { status=$apt/status; : >"$status"; }
-  system_apt=(-o "Dir::State=$apt/state" -o "Dir::Cache=$apt/cache" -o "Dir::State::status=$status" -o "Dir::State::extended_states=$apt/extended"
-    -o Debug::NoLocking=1 -o Acquire::Languages=none)
+  system_apt=(-o "Dir::State=$apt/state" -o "Dir::Cache=$apt/cache" -o "Dir::State::status=$status"
+    -o "Dir::State::extended_states=$apt/extended" -o Debug::NoLocking=1 -o Acquire::Languages=none)
   say "reading the Debian package lists ..."
-  apt-get "${system_apt[@]}" update >>"$prefix/logs/apt.log" 2>&1 || die "the Debian package lists cannot be read" "apt-get update (log: $prefix/logs/apt.log)" \
-    "is the network there? The set-up needs it once; run the same command again later"
+  apt-get "${system_apt[@]}" update >>"$prefix/logs/apt.log" 2>&1 ||
+    die "the Debian package lists cannot be read" "apt-get update (log: $prefix/logs/apt.log)" \
+      "is the network there? The set-up needs it once; run the same command again later"
   package_sizes "$system_names" "${system_apt[@]}"
 }
 
@@ -105,8 +108,8 @@ unpack_packages() {
   done
   : >"$prefix/apt/unpacked"
   printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$(nproc)" bash -c 'set -eo pipefail
-    dpkg-deb --fsys-tarfile "$3" | tar -xC "$1" --keep-directory-symlink --no-same-owner --exclude="./usr/share/[dlmi]o[co]*" --exclude=./usr/share/man \
-      --exclude=./usr/share/info --exclude=./usr/share/lintian
+    dpkg-deb --fsys-tarfile "$3" | tar -xC "$1" --keep-directory-symlink --no-same-owner --exclude=./usr/share/doc \
+      --exclude=./usr/share/locale --exclude=./usr/share/man --exclude=./usr/share/info --exclude=./usr/share/lintian
     echo >>"$2"' unpack "$folder" "$prefix/apt/unpacked" 2>"$prefix/apt/errors" &
   pid=$!
   while kill -0 "$pid" 2>/dev/null; do
@@ -138,13 +141,17 @@ fit_system() {
   done
   for file in "$lib"/*.so*; do  # those that the machine lacks
     target=${file##*/}
-    [ -e "/usr/lib/x86_64-linux-gnu/$target" ] || [ -e "/lib/x86_64-linux-gnu/$target" ] || ln -s "$root/usr/lib/x86_64-linux-gnu/$target" "$folder/libs/$target"
+    [ -e "/usr/lib/x86_64-linux-gnu/$target" ] || [ -e "/lib/x86_64-linux-gnu/$target" ] ||
+      ln -s "$root/usr/lib/x86_64-linux-gnu/$target" "$folder/libs/$target"
   done
-  find "$folder/usr/bin" "$folder/usr/lib" "$folder/usr/share" \( -name '*.pc' -o -name 'h5cc' -o -name 'h5pcc' \) -type f -exec sed -i "s#\\(^\\|[=\" ]\\)/usr\\b#\\1$root/usr#g" {} +
-  cat "$folder"/usr/share/ca-certificates/mozilla/*.crt >"$folder/certificates.crt" 2>/dev/null || rm -f "$folder/certificates.crt"
+  find "$folder/usr/bin" "$folder/usr/lib" "$folder/usr/share" \( -name '*.pc' -o -name h5cc \) -type f \
+    -exec sed -i "s#\\(^\\|[=\" ]\\)/usr\\b#\\1$root/usr#g" {} +
+  cat "$folder"/usr/share/ca-certificates/mozilla/*.crt >"$folder/certificates.crt" 2>/dev/null ||
+    rm -f "$folder/certificates.crt"
   [ "$system_kind" = whole ] || return 0
   for file in gcc g++; do
-    printf '#!/bin/sh\nLD_LIBRARY_PATH="%s/libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" exec "%s/usr/bin/%s" --sysroot="%s" "$@"\n' "$root" "$root" $file "$root" >"$folder/tools/$file"
+    printf '#!/bin/sh\nroot="%s"\nLD_LIBRARY_PATH="$root/libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" exec "$root/usr/bin/%s" --sysroot="$root" "$@"\n' \
+      "$root" "$file" >"$folder/tools/$file"
     chmod +x "$folder/tools/$file"
   done
   ln -s gcc "$folder/tools/cc"
