@@ -62,7 +62,7 @@ wheel_is_good() {
 
 # fetch_wheel FILE BYTES REQUIREMENT SHA256: into $prefix/downloads; a file that is there already is checked and used.
 fetch_wheel() {
-  local file=$1 bytes=$2 requirement=$3 sha=$4 target=$prefix/downloads/$1 work size pid percent
+  local file=$1 bytes=$2 requirement=$3 sha=$4 target=$prefix/downloads/$1 work size pid percent name=${3%%==*}
   if wheel_is_good "$target" "$sha"; then
     say "  $file: there already"
     return
@@ -84,7 +84,7 @@ fetch_wheel() {
     size=$(du -sb "$work" 2>/dev/null | cut -f1) || true  # files come and go there
     percent=$((${size:-0} * 100 / bytes))
     [ "$percent" -le 100 ] || percent=100
-    report "$requirement $percent % of $(megabytes "$bytes")"
+    report "${name/#torch/libtorch} $percent % of $(megabytes "$bytes")"
   done
   background=
   if ! wait "$pid"; then

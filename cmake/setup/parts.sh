@@ -137,6 +137,7 @@ stop_parts() {
     done
     kill -KILL -- "-${part_pid[$name]}" 2>/dev/null || true
     { wait "${part_pid[$name]}" || true; } 2>/dev/null
+    printf -- '--%s\n' "${part_pid[$name]}" >&6
   done
   part_pid=()
 }

@@ -26,6 +26,7 @@ use_system() {
   export LD_LIBRARY_PATH=$root/libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   export CMAKE_PREFIX_PATH=$root/usr${CMAKE_PREFIX_PATH:+:$CMAKE_PREFIX_PATH}
   export PKG_CONFIG_PATH=$root/usr/lib/x86_64-linux-gnu/pkgconfig:$root/usr/share/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
+  export LIBRARY_PATH=$root/usr/lib/x86_64-linux-gnu${LIBRARY_PATH:+:$LIBRARY_PATH}
   [ "$system_kind" != whole ] || export CC=$root/tools/gcc CXX=$root/tools/g++
   pip_path=$root/usr/lib/python3/dist-packages
   if [ ! -e /etc/ssl/certs/ca-certificates.crt ] && [ -e "$root/certificates.crt" ]; then

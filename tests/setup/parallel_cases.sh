@@ -191,3 +191,31 @@ case_building_beside_running() {
   expect "then it builds" called "ninja isobar-run make_fields 01_baseline"
   expect "its words are in the lock" grep -qx "[0-9]* run 01_baseline" "$TREE/build/.lock"
 }
+case_ctrl_c_on_a_terminal() {
+  touch "$WORLD/no-packages" "$WORLD/apt-slow"
+  cat >"$WORLD/terminal.py" <<'BODY'
+import os, pty, select, sys, time
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execvp("bash", ["bash", "./isobar", "--yes", "run", "01_baseline"])
+said, sent, begin = b"", False, time.time()
+while time.time() - begin < 60:
+    if select.select([terminal], [], [], 0.1)[0]:
+        try:
+            said += os.read(terminal, 65536)
+        except OSError:
+            break
+    if not sent and os.path.exists(sys.argv[1]):
+        time.sleep(1)
+        os.write(terminal, b"\3")
+        sent = True
+print(said.decode(errors="replace"))
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) & 255)
+BODY
+  CODE=0
+  OUT=$(cd "$TREE" && PATH="$WORLD/bin:$PATH" ISOBAR_PREFIX="$PREFIX" timeout 90 python3 "$WORLD/terminal.py" "$WORLD/apt-pid" 2>&1) || CODE=$?
+  expect "code 130, not $CODE" [ "$CODE" = 130 ]
+  expect "one line of all parts" says "packages 3 of 3 · libtorch"
+  expect "apt is gone" gone "$(cat "$WORLD/apt-pid")"
+  expect "no leftovers" no_parts_left
+}
