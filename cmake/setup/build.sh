@@ -10,8 +10,8 @@ build_jobs() {
   printf '%s' "$jobs"
 }
 
-# lock_build [TARGET...]: two at once would write the same files. Who waits is told for whom; whose targets are up to date need
-# not wait, and gets 1 instead of the lock.
+# lock_build [TARGET...]: two at once would write the same files. Who waits is told for whom; whose targets are up to
+# date need not wait, and gets 1 instead of the lock.
 lock_build() {
   local owner words
   [ -d "$build" ] || mkdir -p "$build"
@@ -34,8 +34,8 @@ lock_build() {
 }
 unlock_build() { exec 8>&-; }
 
-# up_to_date TARGET...: each was built, and nothing that it could be made of was written since. Coarser than ninja, which knows what
-# a target is made of, but safe to ask while another ninja is at work.
+# up_to_date TARGET...: each was built, and nothing that it could be made of was written since. Coarser than ninja,
+# which knows what a target is made of, but safe to ask while another ninja is at work.
 up_to_date() {
   local target stamp oldest=''
   for target in "$@"; do

@@ -12,7 +12,8 @@ wheel_list() {
        /^[a-z]/ { sub(/--hash=sha256:/, "", $2); print file, bytes, $1, $2 }' "$setup/$1"
 }
 
-# wheels [PART]: what a part, or another set of packages with a list NAME.txt, is unpacked from, in the form of wheel_list.
+# wheels [PART]: what a part, or another set of packages with a list NAME.txt, is unpacked from, in the form of
+# wheel_list.
 wheels() {
   case ${1:-cpu} in
     cpu) wheel_list wheels.txt ;;
@@ -155,8 +156,8 @@ fit_nvcc() {
   chmod a+x "$cu"/bin/* "$cu"/nvvm/bin/*
 }
 
-# move_in PART FOLDER: file by file into the libtorch folder, each replaced in one step, so that programs that run go on.
-# Which files came is kept in a list beside the mark, for ./isobar clean.
+# move_in PART FOLDER: file by file into the libtorch folder, each replaced in one step, so that programs that run go
+# on. Which files came is kept in a list beside the mark, for ./isobar clean.
 move_in() {
   local part=$1 from=$2 to name list
   to=$(libtorch_folder)
@@ -184,8 +185,8 @@ need_part_space() {
     "the libtorch files, part $1 ($(megabytes "$fetch") to fetch, $(megabytes "$unpacked") unpacked)"
 }
 
-# bring_part PART: fetches, checks, unpacks aside, moves in, writes the mark. Call drop_fetched after the last part: two are made of
-# the torch wheel.
+# bring_part PART: fetches, checks, unpacks aside, moves in, writes the mark. Call drop_fetched after the last part:
+# two are made of the torch wheel.
 bring_part() {
   local part=$1 file bytes requirement sha aside count=0 total
   mkdir -p "$prefix/downloads"

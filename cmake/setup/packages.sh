@@ -15,8 +15,8 @@ known_elsewhere() {
   for part in $*; do sed -n -e '1d' -e 's/^[^#].*(\([^()]*\))$/\1/p' "$setup/packages_$part.txt"; done
 }
 
-# missing_packages [PART...]: the wanted ones that neither dpkg nor $prefix/system has; default: $parts. Of alternatives the first
-# that the package lists know.
+# missing_packages [PART...]: the wanted ones that neither dpkg nor $prefix/system has; default: $parts. Of
+# alternatives the first that the package lists know.
 missing_packages() {
   local entry name have wanted
   wanted=$(table_entries "${*:-$parts}")
@@ -60,7 +60,8 @@ other_part_here() {
 
 have_debian() { command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; }
 
-# can_be_root: sudo counts where it asks nothing, or where somebody can answer. ISOBAR_AS_USER is for those whom it refuses.
+# can_be_root: sudo counts where it asks nothing, or where somebody can answer. ISOBAR_AS_USER is for those whom it
+# refuses.
 can_be_root() {
   [ "$(id -u)" != 0 ] || return 0
   [ -z "${ISOBAR_AS_USER:-}" ] && command -v sudo >/dev/null && { [ -t 0 ] || sudo -n true 2>/dev/null; }
@@ -74,7 +75,8 @@ system_file() {
 }
 system_is() { printf '%s %s\n' "$(system_file ID)" "$(system_file VERSION_ID)"; }
 
-# system_tried ID RELEASE: tried, untried or unknown, by systems.txt; a release later than those that it names is untried.
+# system_tried ID RELEASE: tried, untried or unknown, by systems.txt; a release later than those that it names is
+# untried.
 system_tried() {
   awk -v id="${1:-}" -v release="${2:-0}" '$1 == id { if ($2 == release) found = $3; else if (release + 0 > $2 + 0) later = "untried" }
     END { print found ? found : (later ? later : "unknown") }' "$setup/systems.txt"
@@ -88,7 +90,8 @@ check_other_system() {
     "bring what is not there (modules, your package manager): $(known_elsewhere "$parts" | paste -sd';' | sed 's/;/, /g'); CMAKE_PREFIX_PATH is honoured"
 }
 
-# apt_logged COMMAND...: --force-unsafe-io does without a sync a file; a machine that crashes then has half packages, which apt mends.
+# apt_logged COMMAND...: --force-unsafe-io does without a sync a file; a machine that crashes then has half packages,
+# which apt mends.
 apt_logged() {
   local pid status=0
   as_root env DEBIAN_FRONTEND=noninteractive apt-get -y -o Dpkg::Options::=--force-unsafe-io -o APT::Install-Suggests=0 \
@@ -110,7 +113,8 @@ refresh_lists() {
     "is the network there? The set-up needs it once; run the same command again later"
 }
 
-# package_sizes NAMES [APT-GET-OPTION...]: what apt would set up, with what that takes; sets package_list, package_count, package_sentence
+# package_sizes NAMES [APT-GET-OPTION...]: what apt would set up, with what that takes; sets package_list,
+# package_count, package_sentence
 package_sizes() {
   local names=$1 plan
   shift

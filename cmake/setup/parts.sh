@@ -1,5 +1,5 @@
-# Parts of the work beside each other: each in a process group of its own, with its word about how far it is. The first that fails
-# stops the others; none outlives ./isobar, however that ends. Sourced by ./isobar.
+# Parts of the work beside each other: each in a process group of its own, with its word about how far it is. The
+# first that fails stops the others; none outlives ./isobar, however that ends. Sourced by ./isobar.
 # shellcheck shell=bash
 
 parts_folder=  # what the parts say: NAME.at (how far), NAME.out, NAME.err; empty while none was started
@@ -21,8 +21,8 @@ open_parts() {
   exec 6>"$parts_folder/guard"
 }
 
-# guard_parts: reads which processes begin (+N) and end (-N). Its input ends with ./isobar, which may have been killed; whatever is
-# at work then is ended.
+# guard_parts: reads which processes begin (+N) and end (-N). Its input ends with ./isobar, which may have been
+# killed; whatever is at work then is ended.
 guard_parts() {
   local word
   local -A at_work=()
@@ -75,7 +75,8 @@ report() {
   fi
 }
 
-# show_parts TEXT: one line of all parts at work, and of what is done beside them here; where no terminal is, every ten seconds.
+# show_parts TEXT: one line of all parts at work, and of what is done beside them here; where no terminal is, every
+# ten seconds.
 show_parts() {
   local name text line=''
   [ -t 1 ] || [ $((SECONDS - parts_shown)) -ge 10 ] || return 0

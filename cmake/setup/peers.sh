@@ -17,7 +17,8 @@ bring_peers() {
   local file bytes requirement sha part plan
   ! have_peers || return 0
   python3 -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' ||
-    die "the pinned packages are for Python 3.11, this is $(python3 --version 2>&1)" "python3" "./isobar bench telemetry needs none of them" 1
+    die "the pinned packages are for Python 3.11, this is $(python3 --version 2>&1)" "python3" \
+      "put Python 3.11 first in PATH as python3 (pyenv, conda, a module); ./isobar bench telemetry needs none of them" 1
   plan="  - fetch PyTorch $libtorch_version for Python with what it needs ($(megabytes "$(wheels peers | awk '{ s += $2 } END { printf "%.0f", s }')")) and unpack it ($(megabytes $peers_bytes)) in $prefix: what Isobar is compared with"$'\n'
   lock_setup
   have_peers || {

@@ -104,7 +104,6 @@ bring_parts() {
   local -a early=()
   [ -z "$missing" ] || bring_packages
   begin_libtorch
-  need_space "$build" 400000000 "the build"
   part_at_work libtorch || return 0
   for target in "${targets[@]}"; do
     case $target in
@@ -140,6 +139,7 @@ set_up() {
   [ -z "$plan" ] || confirm
   [ "$cuda_wish" != try ] || ask_for_cuda
   [ -z "$torch" ] || have_libtorch || need_part_space cpu  # before anything begins
+  need_space "$build" 400000000 "the build"
   bring_parts
   if [ "$cuda_wish" != no ]; then bring_cuda; fi
   ! have_libtorch || with_torch=ON
@@ -150,8 +150,8 @@ set_up() {
   ready_cuda=$cuda_choice
 }
 
-# data_grid: the data set that this ./isobar run makes if it is not there: that of the preset which the lesson picks on a machine
-# without a GPU. Nothing where words of the call may change that.
+# data_grid: the data set that this ./isobar run makes if it is not there: that of the preset which the lesson picks
+# on a machine without a GPU. Nothing where words of the call may change that.
 data_grid() {
   local word preset
   [ "$command" = run ] && [ -n "${lesson:-}" ] && [ -z "$wants_help" ] && ! driver_here || return 0

@@ -1,6 +1,6 @@
-# Debian packages without root: fetched by apt as the user, unpacked in $prefix/system, and made to work there. With a compiler on the
-# machine only what is missing comes (beside); without one all that it rests on comes too, and g++ takes it as its root (whole).
-# Sourced by ./isobar.
+# Debian packages without root: fetched by apt as the user, unpacked in $prefix/system, and made to work there. With a
+# compiler on the machine only what is missing comes (beside); without one all that it rests on comes too, and g++
+# takes it as its root (whole). Sourced by ./isobar.
 # shellcheck shell=bash
 
 system_folder() { printf '%s' "$prefix/system"; }
@@ -51,7 +51,8 @@ system_options() {
   printf '%s\n' "-DCMAKE_BUILD_RPATH=$prefix/system/libs" -DCMAKE_EXE_LINKER_FLAGS=$flag -DCMAKE_SHARED_LINKER_FLAGS=$flag
 }
 
-# plan_system: what will come, and how; reads the package lists as the user. Sets system_kind, system_apt and what package_sizes sets.
+# plan_system: what will come, and how; reads the package lists as the user. Sets system_kind, system_apt and what
+# package_sizes sets.
 plan_system() {
   local apt=$prefix/apt status=/var/lib/dpkg/status major
   command -v dpkg-deb >/dev/null && command -v tar >/dev/null ||

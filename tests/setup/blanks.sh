@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# blanks.sh SOURCE LIBTORCH_PREFIX: the sources and libtorch in folders whose names hold blanks: configured as elsewhere, and compiled.
+# blanks.sh SOURCE LIBTORCH_PREFIX: the sources and libtorch in folders whose names hold blanks: configured as
+# elsewhere, and compiled.
 set -euo pipefail
 source=$1
 libtorch=$2

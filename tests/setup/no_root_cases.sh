@@ -7,8 +7,8 @@ as_user() {
   OUT=$(cd "$TREE" && PATH="$WORLD/bin:$WORLD/nosudo" ISOBAR_PREFIX=$PREFIX timeout 100 ./isobar "$@" 2>&1 </dev/null 5>&-) || CODE=$?
 }
 
-# user_machine: packages are missing, nobody is root, and apt can fetch three packages: a compiler, a library, and one with a path of
-# its own in it. A package is what dpkg-deb would give of it, a tar.
+# user_machine: packages are missing, nobody is root, and apt can fetch three packages: a compiler, a library, and one
+# with a path of its own in it. A package is what dpkg-deb would give of it, a tar.
 user_machine() {
   local root=$WORLD/deb-root
   touch "$WORLD/no-packages" "$WORLD/no-root"

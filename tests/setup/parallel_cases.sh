@@ -1,4 +1,5 @@
-# Cases of run_all.sh: parts of the set-up at work beside each other, and what happens when one fails or all is broken off.
+# Cases of run_all.sh: parts of the set-up at work beside each other, and what happens when one fails or all is broken
+# off.
 # shellcheck shell=bash
 
 # begun COMMAND...: ./isobar in the background, as $PID, with what it says in $WORLD/said.
