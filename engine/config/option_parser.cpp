@@ -1,8 +1,12 @@
 #include "config/option_parser.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <deque>
 #include <limits>
 #include <type_traits>
@@ -19,8 +23,11 @@ struct OptionParser::Option::Facts {
   double most = std::numeric_limits<double>::max();
 };
 
+/// The library hands over words as they are: its own conversions are templates that take seconds to compile.
 class OptionParser::State {
  public:
+  using Words = std::vector<std::string>;
+
   State(const std::string& about, const std::string& usage) : app(about, usage) {
     app.set_help_flag("-h,--help", "this page");
   }
@@ -31,29 +38,50 @@ class OptionParser::State {
     return &facts.back();
   }
 
-  /// Words are texts to the library, whose own templates for numbers take a second each to compile.
-  template <typename Number>
-  Option::Facts* add_number(const std::string& names, const std::string& help,
-                            std::function<void(Number)> take) {
+  /// One word, which `take` gets.
+  Option::Facts* add(const std::string& names, const char* type, const std::string& help,
+                     std::function<void(const std::string&, const Option::Facts&)> take) {
     facts.emplace_back();
     Option::Facts* const about = &facts.back();
-    const auto take_word = [this, names, about, take](const std::string& word) {
-      take(number_of<Number>(names, word, *about));
+    const auto take_last = [about, take = std::move(take)](const Words& words) {
+      take(words.back(), *about);
+      return true;
     };
-    about->option = app.add_option_function<std::string>(names, take_word, help);
-    about->option->type_name(std::is_integral_v<Number> ? "INT" : "FLOAT");
+    about->option = app.add_option(names, take_last, help)->type_name(type);
+    if (grouped) about->option->group(title);
+    return about;
+  }
+
+  /// One word each time, or all that stand without an option.
+  Option::Facts* add_list(const std::string& names, const char* type, const std::string& help,
+                          std::function<void(const Words&, const Option::Facts&)> take) {
+    facts.emplace_back();
+    Option::Facts* const about = &facts.back();
+    const auto take_all = [about, take = std::move(take)](const Words& words) {
+      take(words, *about);
+      return true;
+    };
+    about->option = app.add_option(names, take_all, help)->type_name(type);
+    about->option->expected(CLI::detail::expected_max_vector_size)->allow_extra_args(names.front() != '-');
     if (grouped) about->option->group(title);
     return about;
   }
 
   template <typename Number>
+  Option::Facts* add_number(const std::string& names, Number& out, const std::string& help) {
+    return add(names, kType<Number>, help,
+               [this, names, &out](const std::string& word, const Option::Facts& about) {
+                 out = number_of<Number>(names, word, about);
+               });
+  }
+  template <typename Number>
   Option::Facts* add_numbers(const std::string& names, std::vector<Number>& out, const std::string& help) {
-    Option::Facts* const about = add_number<Number>(names, help, [&out, first = true](Number value) mutable {
-      if (std::exchange(first, false)) out.clear();  // what stood there was the default
-      out.push_back(value);
-    });
-    about->option->trigger_on_parse()->allow_extra_args(false);
-    return about;
+    return add_list(names, kType<Number>, help,
+                    [this, names, &out](const Words& words, const Option::Facts& about) {
+                      out.clear();
+                      for (const std::string& word : words)
+                        out.push_back(number_of<Number>(names, word, about));
+                    });
   }
 
   std::vector<std::string> names() const {
@@ -72,27 +100,33 @@ class OptionParser::State {
 
  private:
   template <typename Number>
+  static constexpr const char* kType = std::is_integral_v<Number> ? "INT" : "FLOAT";
+
+  template <typename Number>
   Number number_of(const std::string& names, const std::string& word, const Option::Facts& about) const {
-    double value = 0;
-    std::size_t used = 0;
-    try {
-      value = std::stod(word, &used);
-    } catch (const std::logic_error&) {  // no number, or a larger one than there are
-    }
+    return static_cast<Number>(checked_number(names, word, about.least, about.most,
+                                              std::is_integral_v<Number>,
+                                              {static_cast<double>(std::numeric_limits<Number>::lowest()),
+                                               static_cast<double>(std::numeric_limits<Number>::max())}));
+  }
+
+  double checked_number(const std::string& names, const std::string& word, double least, double most,
+                        bool integral, std::pair<double, double> kind) const {
+    char* end = nullptr;
+    const double value = std::strtod(word.c_str(), &end);
     const std::string where = names.substr(names.rfind(',') + 1) + " = " + printable(word, 40);
-    const bool whole = !std::is_integral_v<Number> || (value == std::floor(value) && std::abs(value) < 9e15 &&
-                                                       word.find_first_of(".eExX") == std::string::npos);
-    if (used == 0 || used != word.size() || !whole) {
-      throw Error(std::is_integral_v<Number> ? "a whole number is wanted" : "a number is wanted", where,
+    const bool fits =
+        !integral || (std::abs(value) < 9e15 && word.find_first_not_of("+-0123456789") == std::string::npos);
+    if (word.empty() || *end != '\0' || !fits) {
+      throw Error(integral ? "a whole number is wanted" : "a number is wanted", where,
                   say->example.empty() ? say->hint : "for example  " + say->example);
     }
-    const double least = std::max(about.least, static_cast<double>(std::numeric_limits<Number>::lowest()));
-    const double most = std::min(about.most, static_cast<double>(std::numeric_limits<Number>::max()));
+    least = std::max(least, kind.first);
+    most = std::min(most, kind.second);
     if (!(value >= least && value <= most)) {
-      const auto text = [](double number) { return CLI::detail::to_string(number); };
-      throw Error("the number is out of range", where, "from " + text(least) + " to " + text(most));
+      throw Error("the number is out of range", where, fmt::format("from {:g} to {:g}", least, most));
     }
-    return static_cast<Number>(value);
+    return value;
   }
 };
 
@@ -115,7 +149,11 @@ OptionParser::Option& OptionParser::Option::in_range(double least, double most) 
 }
 
 OptionParser::Option& OptionParser::Option::one_of(const std::vector<std::string>& words) {
-  facts_->option->check(CLI::IsMember(words));
+  facts_->option->check([words](const std::string& word) {
+    return std::find(words.begin(), words.end(), word) != words.end()
+               ? ""
+               : word + " is none of " + join(words, ", ");
+  });
   return *this;
 }
 
@@ -133,24 +171,25 @@ void OptionParser::group(const std::string& title) {
 using Added = OptionParser::Option;
 
 Added OptionParser::flag(const std::string& names, bool& out, const std::string& help) {
-  return Option(state_->put(state_->app.add_flag(names, out, help)));
+  return Option(state_->put(state_->app.add_flag_function(
+      names, [&out](std::int64_t count) { out = count > 0; }, help)));
 }
 Added OptionParser::add(const std::string& names, std::string& out, const std::string& help) {
-  return Option(state_->put(state_->app.add_option(names, out, help)));
+  return Option(
+      state_->add(names, "TEXT", help, [&out](const std::string& word, const auto&) { out = word; }));
 }
 Added OptionParser::add(const std::string& names, std::vector<std::string>& out, const std::string& help) {
-  CLI::Option* const option = state_->app.add_option(names, out, help);
-  if (names.front() == '-') option->allow_extra_args(false);
-  return Option(state_->put(option));
+  return Option(state_->add_list(
+      names, "TEXT", help, [&out](const std::vector<std::string>& words, const auto&) { out = words; }));
 }
 Added OptionParser::add(const std::string& names, std::int64_t& out, const std::string& help) {
-  return Option(state_->add_number<std::int64_t>(names, help, [&out](std::int64_t value) { out = value; }));
+  return Option(state_->add_number(names, out, help));
 }
 Added OptionParser::add(const std::string& names, int& out, const std::string& help) {
-  return Option(state_->add_number<int>(names, help, [&out](int value) { out = value; }));
+  return Option(state_->add_number(names, out, help));
 }
 Added OptionParser::add(const std::string& names, double& out, const std::string& help) {
-  return Option(state_->add_number<double>(names, help, [&out](double value) { out = value; }));
+  return Option(state_->add_number(names, out, help));
 }
 Added OptionParser::add(const std::string& names, std::vector<std::int64_t>& out, const std::string& help) {
   return Option(state_->add_numbers(names, out, help));
