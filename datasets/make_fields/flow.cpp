@@ -108,26 +108,32 @@ void Flow::tendencies() {
   const float dy2 = 1 / (dy_ * dy_);
   for (std::size_t l = 0; l < 2; ++l) add_jacobian(layers_[l].psi, layers_[l].q, layers_[l].tendency[0]);
   add_jacobian(layers_[1].psi, tracer_.q, tracer_.tendency[0]);
+  const std::array<const float*, 2> q = {layers_[0].q.data(), layers_[1].q.data()};
+  const std::array<const float*, 2> psi = {layers_[0].psi.data(), layers_[1].psi.data()};
+  const std::array<float*, 2> to = {layers_[0].tendency[0].data(), layers_[1].tendency[0].data()};
+  const float* const moist = tracer_.q.data();
+  float* const moist_to = tracer_.tendency[0].data();
   for (std::size_t j = 0; j < rows_; ++j) {
     const std::size_t north = (j + 1 == rows_ ? 0 : j + 1) * columns_;
     const std::size_t south = (j == 0 ? rows_ - 1 : j - 1) * columns_;
     const std::size_t here = j * columns_;
-    for (std::size_t i = 0; i < columns_; ++i) {
-      const std::size_t east = here + (i + 1 == columns_ ? 0 : i + 1);
-      const std::size_t west = here + (i == 0 ? columns_ - 1 : i - 1);
+    const float profile = moist_profile_[j];
+    const auto at = [&](std::size_t w, std::size_t i, std::size_t e) __attribute__((always_inline)) {
       const std::size_t n = here + i;
       for (std::size_t l = 0; l < 2; ++l) {
-        const Layer& layer = layers_[l];
-        layers_[l].tendency[0][n] -= wind[l] * (layer.q[east] - layer.q[west]) * half_dx +
-                                     gradient[l] * (layer.psi[east] - layer.psi[west]) * half_dx;
+        to[l][n] -= wind[l] * (q[l][here + e] - q[l][here + w]) * half_dx +
+                    gradient[l] * (psi[l][here + e] - psi[l][here + w]) * half_dx;
       }
-      const std::vector<float>& psi = layers_[1].psi;
-      const float laplacian =
-          (psi[east] - 2 * psi[n] + psi[west]) * dx2 + (psi[north + i] - 2 * psi[n] + psi[south + i]) * dy2;
-      layers_[1].tendency[0][n] -= kDrag * laplacian;
-      tracer_.tendency[0][n] -= wind[1] * (tracer_.q[east] - tracer_.q[west]) * half_dx +
-                                (tracer_.q[n] - moist_profile_[j]) / kMoistTime;
-    }
+      const float laplacian = (psi[1][here + e] - 2 * psi[1][n] + psi[1][here + w]) * dx2 +
+                              (psi[1][north + i] - 2 * psi[1][n] + psi[1][south + i]) * dy2;
+      to[1][n] -= kDrag * laplacian;
+      moist_to[n] -=
+          wind[1] * (moist[here + e] - moist[here + w]) * half_dx + (moist[n] - profile) / kMoistTime;
+    };
+    at(columns_ - 1, 0, 1);
+#pragma GCC ivdep  // tendencies are none of the others
+    for (std::size_t i = 1; i + 1 < columns_; ++i) at(i - 1, i, i + 1);
+    at(columns_ - 2, columns_ - 1, 0);
   }
 }
 
@@ -144,7 +150,7 @@ void Flow::add_jacobian(const std::vector<float>& psi, const std::vector<float>&
     const float* const qn = carried.data() + up;
     const float* const qs = carried.data() + down;
     float* const to = out.data() + j * columns_;
-    const auto at = [&](std::size_t w, std::size_t i, std::size_t e) {
+    const auto at = [&](std::size_t w, std::size_t i, std::size_t e) __attribute__((always_inline)) {
       const float plain = (p0[e] - p0[w]) * (qn[i] - qs[i]) - (pn[i] - ps[i]) * (q0[e] - q0[w]);
       const float by_psi = p0[e] * (qn[e] - qs[e]) - p0[w] * (qn[w] - qs[w]) - pn[i] * (qn[e] - qn[w]) +
                            ps[i] * (qs[e] - qs[w]);
@@ -153,6 +159,7 @@ void Flow::add_jacobian(const std::vector<float>& psi, const std::vector<float>&
       to[i] = -(plain + by_psi + by_q) * scale;  // minus: it stands on the other side of dq/dt
     };
     at(columns_ - 1, 0, 1);
+#pragma GCC ivdep  // `out` is none of the others
     for (std::size_t i = 1; i + 1 < columns_; ++i) at(i - 1, i, i + 1);
     at(columns_ - 2, columns_ - 1, 0);
   }
