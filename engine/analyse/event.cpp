@@ -102,9 +102,8 @@ const Event* EventParser::parse(std::string_view line) {
   return &event_;
 }
 
-std::int64_t sum_of(std::int64_t total, std::int64_t more) {
-  constexpr std::int64_t kMost = 9'000'000'000'000'000;
-  return std::clamp(total + more, -kMost, kMost);
+std::int64_t sum_of(std::int64_t total, std::int64_t more, std::int64_t most) {
+  return std::clamp(total + more, -most, most);
 }
 
 }  // namespace isobar

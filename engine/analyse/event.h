@@ -53,8 +53,9 @@ class EventParser {
   Event event_;
 };
 
-/// A total that a hostile stream cannot make overflow: `integer` gives at most this much.
-std::int64_t sum_of(std::int64_t total, std::int64_t more);
+/// A total that a hostile stream cannot make overflow: it ends at `most`. `integer` gives at most 9e15, up to
+/// which a double is exact.
+std::int64_t sum_of(std::int64_t total, std::int64_t more, std::int64_t most = 9'000'000'000'000'000);
 
 /// Gives whole lines of `bytes` to a builder of whatever is made of events.
 template <typename Builder>

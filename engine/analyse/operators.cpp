@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::size_t kMostOperators = 20'000;
 constexpr std::size_t kMostOperatorBytes = 80;
+constexpr std::int64_t kMostFigure = std::int64_t{1} << 60;  // two of them do not overflow
 constexpr std::size_t kAttention = 1;  // its place in kOperatorClassNames
 
 std::int64_t count_in(const Event& event, std::string_view key) {
@@ -132,8 +133,8 @@ std::vector<OperatorRow> folded(const std::vector<OperatorRow>& rows) {
     Fold& fold = folds[at->second];
     if (place) fold.numbers.push_back(place->number);
     if (is_new) continue;
-    fold.row.calls = sum_of(fold.row.calls, row.calls);
-    fold.row.moved_bytes = sum_of(fold.row.moved_bytes, row.moved_bytes);
+    fold.row.calls = sum_of(fold.row.calls, row.calls, kMostFigure);
+    fold.row.moved_bytes = sum_of(fold.row.moved_bytes, row.moved_bytes, kMostFigure);
     fold.row.op_us += row.op_us;
   }
   std::vector<OperatorRow> out;
