@@ -42,10 +42,11 @@ up_to_date() {
     stamp=$build/.built/$target
     [ "$build/.built/all" -ot "$stamp" ] || stamp=$build/.built/all
     [ -f "$stamp" ] && [ ! "$build/.ready" -nt "$stamp" ] || return 1
+    [ "$target" = all ] || [ "$target" = isobar_cuda ] || [ -x "$build/bin/$target" ] || return 1
     [ -n "$oldest" ] && [ ! "$stamp" -ot "$oldest" ] || oldest=$stamp
   done
-  [ -z "$(find "$home" \( -path "$home/build*" -o -path "$home/runs" -o -path "$prefix" -o -name .git \) -prune -o \
-    -type f ! -name '*.md' -newer "$oldest" -print -quit)" ]
+  [ -z "$(find -L "$home" -mindepth 1 \( -path "$home/build*" -o -path "$home/runs" -o -path "$prefix" -o -name .git \) -prune -o \
+    ! -name '*.md' -newer "$oldest" -print -quit 2>/dev/null)" ]
 }
 
 # configure TORCH CUDA: each ON or OFF.
@@ -62,7 +63,7 @@ configure() {
   mapfile -t -O ${#options[@]} options < <(system_options)
   lock_build
   (cd "$home" && exec cmake --preset default -DLIBTORCH_PREFIX="$(libtorch_folder)" -DISOBAR_GUI=$window -DISOBAR_TESTS=$tests \
-    -DISOBAR_TORCH="$1" -DISOBAR_CUDA="$2" ${options[@]+"${options[@]}"}) >"$build/configure.log" 2>&1 6>&- || status=$?
+    -DISOBAR_WERROR="${ISOBAR_WERROR:-OFF}" -DISOBAR_TORCH="$1" -DISOBAR_CUDA="$2" ${options[@]+"${options[@]}"}) >"$build/configure.log" 2>&1 6>&- || status=$?
   unlock_build
   [ $status = 0 ] || {
     grep -A 6 'CMake Error' "$build/configure.log" >&2 || tail -n 10 "$build/configure.log" >&2

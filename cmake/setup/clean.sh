@@ -209,5 +209,6 @@ clean() {
   for entry in "${clean_list[@]}"; do remove "${entry%% *}" "${entry#* }"; done
   # What the build stands on is gone, so the next command looks again.
   [[ " $wanted " != *' libtorch '* && " $wanted " != *' cuda '* && " $wanted " != *' system '* ]] || rm -f "$build/.ready"
+  [[ " $wanted " != *' system '* ]] || rm -f "$build/CMakeCache.txt"  # which names what was in there
   say "removed, $(megabytes $clean_bytes)"
 }

@@ -95,7 +95,7 @@ ask_for_cuda() {
 
 cuda_steps() {
   local part
-  trap clean_up EXIT
+  trap 'rm -rf "${prefix:?}/downloads/.part-$$" "$(libtorch_folder).part-$$"' EXIT  # what was fetched is noted for both
   trap 'exit 143' TERM
   exec 6>&-
   part_pid=() parts_folder=''  # those are the business of who waits for this

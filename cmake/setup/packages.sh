@@ -67,6 +67,11 @@ can_be_root() {
   [ -z "${ISOBAR_AS_USER:-}" ] && command -v sudo >/dev/null && { [ -t 0 ] || sudo -n true 2>/dev/null; }
 }
 
+ask_sudo() {
+  [ "$(id -u)" = 0 ] || sudo -v ||
+    die "sudo refuses" "this machine" "ISOBAR_AS_USER=1 ./isobar ... brings the packages without root"
+}
+
 # system_file KEY: what /etc/os-release says.
 system_file() {
   local file=$machine/etc/os-release
@@ -108,6 +113,7 @@ apt_logged() {
 refresh_lists() {
   # shellcheck disable=SC2086
   apt-get install -s --no-install-recommends $1 >/dev/null 2>&1 && return
+  ask_sudo
   say "reading the Debian package lists ..."
   apt_logged update || die "the Debian package lists cannot be read" "apt-get update (log: $prefix/logs/apt.log)" \
     "is the network there? The set-up needs it once; run the same command again later"

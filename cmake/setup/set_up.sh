@@ -78,8 +78,7 @@ bring_packages() {
     join packages
     use_system
   else
-    [ "$(id -u)" = 0 ] || sudo -v ||
-      die "sudo refuses" "this machine" "ISOBAR_AS_USER=1 ./isobar ... brings the packages without root"
+    ask_sudo
     if [ -n "$first" ]; then
       start_part packages install_packages "$first"
       join packages
@@ -113,6 +112,7 @@ bring_parts() {
   done
   if [ ${#early[@]} -gt 0 ]; then
     show_parts configuring
+    rm -f "$build/.ready"  # for another prefix it may have been: its targets are gone now
     configure OFF OFF
     build_targets "${early[@]}"
     [[ " ${early[*]} " != *' make_fields '* ]] || begin_data
@@ -178,6 +178,7 @@ begin_data() { ! data_wanted || start_part data make_data; }
 
 make_data() {
   local line pid
+  exec 9>&-  # the set-up goes on without it
   report "data set 0 %"
   exec 4< <(hand_over "$build/bin/make_fields" --grid 72x144)
   pid=$!

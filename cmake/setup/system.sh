@@ -21,6 +21,7 @@ use_system() {
   read_system
   pip_path=
   [ -n "$system_kind" ] || return 0
+  [ -z "${system_library_path-}" ] || return 0  # once: the second call comes when more packages joined
   system_library_path=${LD_LIBRARY_PATH-none}
   export PATH=$root/tools:$PATH:$root/usr/bin
   export LD_LIBRARY_PATH=$root/libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}

@@ -144,6 +144,20 @@ case_no_network_after_half() {
   expect "it goes on with what is complete" count_is "pip torch" 0
   expect "and finishes" complete
 }
+case_broken_off_for_another_prefix() {
+  isobar run 01_baseline
+  expect "the first is ready" [ "$CODE" = 0 ]
+  : >"$WORLD/calls"
+  touch "$WORLD/pip-waits" "$WORLD/altered"
+  PREFIX=$WORLD/other isobar run 01_baseline
+  expect "the other fails" [ "$CODE" = 1 ]
+  expect "after it was configured without libtorch" called "ISOBAR_TORCH=OFF"
+  rm "$WORLD/pip-waits" "$WORLD/altered"
+  : >"$WORLD/calls"
+  isobar run 01_baseline
+  expect "the first is configured again" called "ISOBAR_TORCH=ON"
+  expect "and runs" [ "$CODE" = 0 ]
+}
 case_a_link_from_another_folder() {
   mkdir -p "$WORLD/elsewhere"
   ln -s "$TREE/isobar" "$WORLD/elsewhere/isobar"
