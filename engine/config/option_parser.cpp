@@ -4,9 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <deque>
 #include <limits>
 #include <type_traits>
@@ -16,6 +16,16 @@
 #include "core/text.h"
 
 namespace isobar {
+
+namespace {
+
+/// Whole numbers with all their digits.
+std::string number_text(double value) {
+  return value == std::floor(value) && std::abs(value) < 1e15 ? fmt::format("{:.0f}", value)
+                                                              : fmt::format("{:g}", value);
+}
+
+}  // namespace
 
 struct OptionParser::Option::Facts {
   CLI::Option* option = nullptr;
@@ -104,29 +114,22 @@ class OptionParser::State {
 
   template <typename Number>
   Number number_of(const std::string& names, const std::string& word, const Option::Facts& about) const {
-    return static_cast<Number>(checked_number(names, word, about.least, about.most,
-                                              std::is_integral_v<Number>,
-                                              {static_cast<double>(std::numeric_limits<Number>::lowest()),
-                                               static_cast<double>(std::numeric_limits<Number>::max())}));
-  }
-
-  double checked_number(const std::string& names, const std::string& word, double least, double most,
-                        bool integral, std::pair<double, double> kind) const {
-    char* end = nullptr;
-    const double value = std::strtod(word.c_str(), &end);
+    Number out{};
+    const char* const end = word.data() + word.size();
+    const auto parsed = std::from_chars(word.data(), end, out);
     const std::string where = names.substr(names.rfind(',') + 1) + " = " + printable(word, 40);
-    const bool fits =
-        !integral || (std::abs(value) < 9e15 && word.find_first_not_of("+-0123456789") == std::string::npos);
-    if (word.empty() || *end != '\0' || !fits) {
-      throw Error(integral ? "a whole number is wanted" : "a number is wanted", where,
+    if (parsed.ec == std::errc::invalid_argument || parsed.ptr != end) {
+      throw Error(std::is_integral_v<Number> ? "a whole number is wanted" : "a number is wanted", where,
                   say->example.empty() ? say->hint : "for example  " + say->example);
     }
-    least = std::max(least, kind.first);
-    most = std::min(most, kind.second);
-    if (!(value >= least && value <= most)) {
-      throw Error("the number is out of range", where, fmt::format("from {:g} to {:g}", least, most));
+    const auto value = static_cast<double>(out);
+    if (parsed.ec != std::errc() || !(value >= about.least && value <= about.most)) {
+      const double least = std::max(about.least, static_cast<double>(std::numeric_limits<Number>::lowest()));
+      const double most = std::min(about.most, static_cast<double>(std::numeric_limits<Number>::max()));
+      throw Error("the number is out of range", where,
+                  "from " + number_text(least) + " to " + number_text(most));
     }
-    return value;
+    return out;
   }
 };
 
@@ -145,10 +148,13 @@ namespace {
 OptionParser::Option& OptionParser::Option::in_range(double least, double most) {
   facts_->least = least;
   facts_->most = most;
+  facts_->option->type_name(fmt::format("{} from {} to {}", facts_->option->get_type_name(),
+                                        number_text(least), number_text(most)));
   return *this;
 }
 
 OptionParser::Option& OptionParser::Option::one_of(const std::vector<std::string>& words) {
+  facts_->option->type_name("{" + join(words, ",") + "}");
   facts_->option->check([words](const std::string& word) {
     return std::find(words.begin(), words.end(), word) != words.end()
                ? ""
