@@ -12,7 +12,8 @@ namespace {
 
 using Library = nlohmann::json;
 
-constexpr int kMostLevels = 100;
+constexpr std::size_t kMostLevels = 100;
+constexpr std::size_t kMostKeys = 10'000;  // of one object: they are looked for one by one
 
 class Forwarder final : public nlohmann::json_sax<Library> {
  public:
@@ -62,6 +63,7 @@ class JsonBuilder final : public JsonEvents {
   Json& put(Json value) {
     if (open_.empty()) return root = std::move(value);
     Json& parent = *open_.back();
+    if (parent.keys_.size() == kMostKeys) throw Error("JSON with too many keys in one object", "", "");
     if (parent.kind_ == Json::Kind::object) return parent[key_] = std::move(value);
     parent.push_back(std::move(value));
     return parent.values_.back();

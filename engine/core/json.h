@@ -58,7 +58,8 @@ class Json {
   std::string text() const;
   /// With a line for each member, two blanks a level.
   std::string indented() const;
-  /// Error (exit code 2) for what is no JSON, or nested more than 100 deep.
+  /// Error (exit code 2) for what is no JSON, is nested more than 100 deep, or has more than 10,000 keys in
+  /// an object.
   static Json parse(std::string_view text);
 
  private:

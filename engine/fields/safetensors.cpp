@@ -20,7 +20,13 @@ namespace isobar {
 namespace {
 
 /// A name or text as JSON; it must be UTF-8.
-std::string quoted(const std::string& text) { return json_quoted(text, JsonEscapes::strict); }
+std::string quoted(const std::string& text) {
+  try {
+    return json_quoted(text, JsonEscapes::strict);
+  } catch (const Error&) {
+    throw Error("a name or text of a safetensors file is no UTF-8", printable(text, 80), "", Exit::failed);
+  }
+}
 
 /// From places in the data to places in the file.
 void place(SafetensorsFile& table, std::uint64_t header_bytes) {

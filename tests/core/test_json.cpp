@@ -60,6 +60,9 @@ TEST_CASE("what is no JSON, or another value than asked for, is an Error") {
   CHECK_THAT(error_of([] { Json::parse(std::string(101, '[') + std::string(101, ']')); }),
              says("too deeply"));
   CHECK(Json::parse(std::string(100, '[') + std::string(100, ']')).values().size() == 1);
+  std::string many = "{";
+  for (int i = 0; i <= 10'000; ++i) many += "\"" + std::to_string(i) + "\":0,";
+  CHECK_THAT(error_of([&] { Json::parse(many + "\"last\":0}"); }), says("too many keys"));
   const Json value = Json::parse(R"({"whole": 7, "part": 7.5, "text": "x", "large": 18446744073709551615})");
   CHECK(value.at("whole").as_integer() == 7);
   CHECK(value.at("text").as_text() == "x");
