@@ -284,12 +284,12 @@ void Ui::tip(std::string_view words) {
 
 bool Ui::pressed(char letter) const {
   return deaf_frames_ == 0 && !ImGui::GetIO().WantTextInput &&
-         ImGui::IsKeyPressed(static_cast<int>(letter), false);
+         ImGui::IsKeyPressed(static_cast<ImGuiKey>(letter), false);
 }
 
 bool Ui::pressed(Hotkey key) const {
   return deaf_frames_ == 0 && !ImGui::GetIO().WantTextInput &&
-         ImGui::IsKeyPressed(static_cast<int>(key), false);
+         ImGui::IsKeyPressed(static_cast<ImGuiKey>(key), false);
 }
 
 }  // namespace isobar

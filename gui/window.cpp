@@ -147,11 +147,12 @@ class Screen {
 };
 
 /// A key that went down and up between two frames is down for one frame all the same, with the modifiers it
-/// was pressed with; keys with other modifiers wait for the next frame.
+/// was pressed with; keys with other modifiers wait for the next frame. ImGui does so itself from 1.87 on.
 class BriefKeys {
  public:
   BriefKeys() {
     ImGuiIO& io = ImGui::GetIO();
+    if (IMGUI_VERSION_NUM >= 18700) pressed_keys.clear();
     if (pressed_keys.empty()) return;
     took_ = true;
     const int mods = pressed_keys.front().mods;

@@ -140,7 +140,7 @@ namespace {
   if (say.refuse_extra) say.refuse_extra(word);
   const std::string nearest = nearest_name(word.substr(0, word.find('=')), known);
   throw Error("unknown argument \"" + printable(word, 80) + "\"", say.where,
-              nearest.empty() ? say.hint : "did you mean " + nearest + "?");
+              (nearest.empty() ? "" : "did you mean " + nearest + "? ") + say.hint);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "colour.h"
 #include "plot/svg_canvas.h"
@@ -294,6 +295,19 @@ PlotAsk show_plot(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, 
   return ask;
 }
 
+namespace {
+
+/// ImGui 1.89.8 made a list of its own of what was a pointer.
+template <typename Lists>
+void hold(Lists& lists, ImDrawList** only) {
+  if constexpr (std::is_pointer_v<Lists>)
+    lists = only;
+  else
+    lists.push_back(*only);
+}
+
+}  // namespace
+
 std::string drawing(Ui& ui, ExportKind kind, float width, float height,
                     const std::function<void(Canvas&)>& paint) {
   if (kind == ExportKind::svg) {
@@ -309,7 +323,7 @@ std::string drawing(Ui& ui, ExportKind kind, float width, float height,
   paint(canvas);
   ImDrawList* lists[1] = {&list};
   ImDrawData data;
-  data.CmdLists = lists;
+  hold(data.CmdLists, lists);
   data.CmdListsCount = 1;
   const Picture picture = rasterise(data, {0, 0, width, height}, 1, ui.theme().panel, ui.textures());
   return encode_png(picture.rgba, picture.height, picture.width, 4);
