@@ -220,7 +220,7 @@ TEST_CASE("values that would lie outside of the file are refused") {
     return refused_with({}, [&](std::string& bytes) { put(bytes, place_of_address(bytes), address); });
   };
   CHECK_THAT(moved_to(1 << 20), says("1999.h5"));
-  CHECK_THAT(moved_to(4096), says("cut short"));
+  CHECK_THAT(moved_to(4096), says("cut short") || says("likely file corruption"));  // HDF5 1.14 sees it first
   CHECK_THAT(moved_to(0xfffffffffffffff0), says("1999.h5"));
   CHECK_THAT(moved_to(0x7fffffffffffff00), says("1999.h5"));
 }
