@@ -143,24 +143,26 @@ packages_done() {
     END { if (!done && fetched) printf "packages %d of %d fetched", fetched, total; else printf "packages %d of %d", done, total }'
 }
 
+# await_apt PID DONE HINT: says how far apt is until it ends; where it fails, that the packages could not be DONE.
+await_apt() {
+  while kill -0 "$1" 2>/dev/null; do
+    report "$(packages_done)"
+    sleep 0.3
+  done
+  wait "$1" || {
+    tail -n 5 "$prefix/logs/apt.log" >&2
+    die "the Debian packages could not be $2" "log: $prefix/logs/apt.log" "$3"
+  }
+}
+
 # install_packages NAMES: a part of its own; packages_from and package_list are set by who starts it.
 install_packages() {
-  local pid
   need_space / 1000000000 "the Debian packages"
   if [ -n "$(dpkg --audit 2>/dev/null)" ]; then  # a set-up was broken off; what stays wrong, apt says
     as_root env DEBIAN_FRONTEND=noninteractive dpkg --configure -a --force-unsafe-io >>"$prefix/logs/apt.log" 2>&1 || true
   fi
   # shellcheck disable=SC2086
   apt_logged install --no-install-recommends $1 &
-  pid=$!
-  while kill -0 "$pid" 2>/dev/null; do
-    report "$(packages_done)"
-    sleep 0.3
-  done
-  wait "$pid" || {
-    tail -n 5 "$prefix/logs/apt.log" >&2
-    die "the Debian packages could not be installed" "log: $prefix/logs/apt.log" \
-      "run the same command again, or as root: apt-get install --no-install-recommends $1"
-  }
+  await_apt $! installed "run the same command again, or as root: apt-get install --no-install-recommends $1"
   report "$(packages_done)"
 }

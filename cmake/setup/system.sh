@@ -77,19 +77,11 @@ plan_system() {
 
 # bring_system: a part of its own; plan_system came before.
 bring_system() {
-  local aside=$prefix/system.part-$$ pid
+  local aside=$prefix/system.part-$$
   need_space "$prefix" 1500000000 "the Debian packages, unpacked as a user"
   # shellcheck disable=SC2086
   apt-get "${system_apt[@]}" -y -d --no-install-recommends install $system_names >>"$prefix/logs/apt.log" 2>&1 &
-  pid=$!
-  while kill -0 "$pid" 2>/dev/null; do
-    report "$(packages_done)"
-    sleep 0.3
-  done
-  wait "$pid" || {
-    tail -n 5 "$prefix/logs/apt.log" >&2
-    die "the Debian packages could not be fetched" "log: $prefix/logs/apt.log" "run the same command again; it goes on with what is complete"
-  }
+  await_apt $! fetched "run the same command again; it goes on with what is complete"
   apt-get "${system_apt[@]}" autoclean >>"$prefix/logs/apt.log" 2>&1 || true  # versions that an earlier try fetched
   rm -rf "$aside"
   unpack_packages "$aside"
