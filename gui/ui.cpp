@@ -87,6 +87,15 @@ void Ui::end_frame() {
   if (ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Tab)) && !io.KeyCtrl) focus_next(io.KeyShift ? -1 : 1);
 }
 
+void Ui::focus_here() {
+  ImGui::SetKeyboardFocusHere();
+#if IMGUI_VERSION_NUM >= 19010 && IMGUI_VERSION_NUM < 19020
+  // 1.90.1 looks for it in the scope that had the keyboard before (imgui issue 7226).
+  ImGuiContext& g = *ImGui::GetCurrentContext();
+  g.NavFocusScopeId = g.CurrentFocusScopeId;
+#endif
+}
+
 void Ui::focus_next(int direction) {
   ImGuiContext& g = *ImGui::GetCurrentContext();
   std::vector<const UiItem*> stops;
@@ -224,8 +233,13 @@ bool Ui::row(std::string_view name, bool chosen, float height, Box* box) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = std::max(1.0F, ImGui::GetContentRegionAvail().x);
   ImGui::PushID(name.data(), name.data() + name.size());
+#if IMGUI_VERSION_NUM >= 18970  // what lies on the row, such as its box, is asked for the mouse first
+  ImGui::SetNextItemAllowOverlap();
+  const bool clicked = ImGui::InvisibleButton("row", {width, height});
+#else
   const bool clicked = ImGui::InvisibleButton("row", {width, height});
   ImGui::SetItemAllowOverlap();
+#endif
   record(name);
   const bool hovered = ImGui::IsItemHovered();
   ImGui::PopID();

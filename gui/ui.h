@@ -38,6 +38,8 @@ class Ui {
   void begin_frame();
   /// Moves the focus when Tab was pressed.
   void end_frame();
+  /// The input that follows gets the keyboard.
+  void focus_here();
 
   const Theme& theme() const { return *theme_; }
   const Fonts& fonts() const { return fonts_; }

@@ -273,7 +273,7 @@ Requests draw_runs(Ui& ui, const Data& data, AppState& state) {
                                       : fmt::format("{} of {}", shown.size(), runs.runs.size())),
           Face::small, ui.theme().dim);
   if (state.focus_filter) {
-    ImGui::SetKeyboardFocusHere();
+    ui.focus_here();
     state.focus_filter = false;
   }
   ui.input("filter runs", state.run_filter, "Filter  ( / )", -1);

@@ -86,16 +86,15 @@ std::vector<double> pan_frames(const TempFolder& folder, const fs::path& runs, B
   const float y = (plot.y0 + plot.y1) / 2;
   window.wheel({(plot.x0 + plot.x1) / 2, y}, 2);
   std::vector<double> out;
-  ImGuiIO& io = ImGui::GetIO();
-  io.MousePos = {plot.x1 - 60, y};
-  window.frames(2);
-  io.MouseDown[0] = true;
-  window.frames(1);
+  float x = plot.x1 - 60;
+  window.move_to(x, y);
+  window.press(true);
   for (int i = 0; i < 300; ++i) {
-    io.MousePos.x += i % 100 < 50 ? -4.0F : 4.0F;
+    x += i % 100 < 50 ? -4.0F : 4.0F;
+    window.put_mouse(x, y);
     out.push_back(frame_ms(window));
   }
-  io.MouseDown[0] = false;
+  window.press(false);
   return out;
 }
 

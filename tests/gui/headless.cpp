@@ -11,6 +11,66 @@ namespace isobar {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+struct Key {
+  ImGuiKey key;
+  int code;  ///< as GLFW numbers it
+};
+
+constexpr Key kKeys[] = {
+    {ImGuiKey_Tab, 258},       {ImGuiKey_LeftArrow, 263}, {ImGuiKey_RightArrow, 262}, {ImGuiKey_UpArrow, 265},
+    {ImGuiKey_DownArrow, 264}, {ImGuiKey_Home, 268},      {ImGuiKey_End, 269},        {ImGuiKey_Delete, 261},
+    {ImGuiKey_Backspace, 259}, {ImGuiKey_Space, 32},      {ImGuiKey_Enter, 257},      {ImGuiKey_Escape, 256},
+#if IMGUI_VERSION_NUM >= 18900
+    {ImGuiKey_C, 'C'},         {ImGuiKey_D, 'D'},         {ImGuiKey_F, 'F'},          {ImGuiKey_L, 'L'},
+    {ImGuiKey_0, '0'},         {ImGuiKey_2, '2'},         {ImGuiKey_Equal, '='},
+#endif
+    {ImGuiKey_A, 'A'}};
+
+// ImGui 1.87 turned the arrays that a backend filled into a queue of events.
+#if IMGUI_VERSION_NUM >= 18900
+void map_keys(ImGuiIO& io) { io.ConfigInputTrickleEventQueue = false; }
+
+void place_mouse(float x, float y) { ImGui::GetIO().AddMousePosEvent(x, y); }
+
+void turn_wheel(float turns) { ImGui::GetIO().AddMouseWheelEvent(0, turns); }
+
+void hold_button(int button, bool down) { ImGui::GetIO().AddMouseButtonEvent(button, down); }
+
+void hold_modifiers(bool control, bool shift) {
+  ImGui::GetIO().AddKeyEvent(ImGuiMod_Ctrl, control);
+  ImGui::GetIO().AddKeyEvent(ImGuiMod_Shift, shift);
+}
+
+void hold_key(int code, bool down) {
+  const auto* const found =
+      std::find_if(std::begin(kKeys), std::end(kKeys), [&](const Key& key) { return key.code == code; });
+  if (found == std::end(kKeys)) throw Error(fmt::format("key {} is in no list", code), "headless window", "");
+  ImGui::GetIO().AddKeyEvent(found->key, down);
+  ImGui::GetIO().SetKeyEventNativeData(found->key, code, 0, code);
+}
+#else
+void map_keys(ImGuiIO& io) {
+  for (const auto& [key, code] : kKeys) io.KeyMap[key] = code;
+}
+
+void place_mouse(float x, float y) { ImGui::GetIO().MousePos = {x, y}; }
+
+void turn_wheel(float turns) { ImGui::GetIO().MouseWheel = turns; }
+
+void hold_button(int button, bool down) { ImGui::GetIO().MouseDown[button] = down; }
+
+void hold_modifiers(bool control, bool shift) {
+  ImGui::GetIO().KeyCtrl = control;
+  ImGui::GetIO().KeyShift = shift;
+}
+
+void hold_key(int code, bool down) { ImGui::GetIO().KeysDown[code] = down; }
+#endif
+
+}  // namespace
+
 HeadlessContext::HeadlessContext(float width, float height) {
   ImGui::CreateContext();
   ImGuiIO& io = ImGui::GetIO();
@@ -19,14 +79,7 @@ HeadlessContext::HeadlessContext(float width, float height) {
   io.DeltaTime = 1.0F / 60;
   io.ConfigFlags |= ImGuiConfigFlags_NavEnableKeyboard;
   io.BackendFlags |= ImGuiBackendFlags_RendererHasVtxOffset;
-  // As the GLFW backend numbers the keys.
-  constexpr std::pair<ImGuiKey, int> kKeys[] = {
-      {ImGuiKey_Tab, 258},     {ImGuiKey_LeftArrow, 263}, {ImGuiKey_RightArrow, 262},
-      {ImGuiKey_UpArrow, 265}, {ImGuiKey_DownArrow, 264}, {ImGuiKey_Home, 268},
-      {ImGuiKey_End, 269},     {ImGuiKey_Delete, 261},    {ImGuiKey_Backspace, 259},
-      {ImGuiKey_Space, 32},    {ImGuiKey_Enter, 257},     {ImGuiKey_Escape, 256},
-      {ImGuiKey_A, 'A'}};
-  for (const auto& [key, code] : kKeys) io.KeyMap[key] = code;
+  map_keys(io);
   static std::string clipboard;
   io.SetClipboardTextFn = [](void*, const char* text) { clipboard = text; };
   io.GetClipboardTextFn = [](void*) { return clipboard.c_str(); };
@@ -65,51 +118,58 @@ Box Headless::box(const std::string& item) const {
   throw Error("nothing is called \"" + item + "\"", "headless window", "");
 }
 
+void Headless::put_mouse(float x, float y) { place_mouse(x, y); }
+
 void Headless::move_to(float x, float y) {
-  ImGui::GetIO().MousePos = {x, y};
+  put_mouse(x, y);
+  frames(2);
+}
+
+void Headless::press(bool down, int button) {
+  hold_button(button, down);
+  frames(1);
+}
+
+void Headless::click_at(float x, float y, int button) {
+  move_to(x, y);
+  press(true, button);
+  frames(1);
+  press(false, button);
   frames(2);
 }
 
 void Headless::click(const std::string& item, int button) {
   const Box place = box(item);
-  move_to((place.x0 + place.x1) / 2, (place.y0 + place.y1) / 2);
-  ImGui::GetIO().MouseDown[button] = true;
-  frames(2);
-  ImGui::GetIO().MouseDown[button] = false;
-  frames(3);
+  click_at((place.x0 + place.x1) / 2, (place.y0 + place.y1) / 2, button);
 }
 
 void Headless::double_click(const std::string& item) {
   const Box place = box(item);
   move_to((place.x0 + place.x1) / 2, (place.y0 + place.y1) / 2);
   for (int i = 0; i < 2; ++i) {
-    ImGui::GetIO().MouseDown[0] = true;
-    frames(1);
-    ImGui::GetIO().MouseDown[0] = false;
-    frames(1);
+    press(true);
+    press(false);
   }
   frames(2);
 }
 
 void Headless::drag(ImVec2 from, ImVec2 to, bool shift) {
-  ImGuiIO& io = ImGui::GetIO();
-  io.KeyShift = shift;
+  hold_modifiers(false, shift);
   move_to(from.x, from.y);
-  io.MouseDown[0] = true;
-  frames(1);
+  press(true);
   for (int i = 1; i <= 8; ++i) {
     const float part = static_cast<float>(i) / 8;
-    io.MousePos = {from.x + (to.x - from.x) * part, from.y + (to.y - from.y) * part};
+    put_mouse(from.x + (to.x - from.x) * part, from.y + (to.y - from.y) * part);
     frames(1);
   }
-  io.MouseDown[0] = false;
-  frames(2);
-  io.KeyShift = false;
+  press(false);
+  frames(1);
+  hold_modifiers(false, false);
 }
 
 void Headless::wheel(ImVec2 at, float turns) {
   move_to(at.x, at.y);
-  ImGui::GetIO().MouseWheel = turns;
+  turn_wheel(turns);
   frames(2);
 }
 
@@ -122,14 +182,11 @@ void Headless::type(const std::string& item, const std::string& words) {
 }
 
 void Headless::key(int code, bool control, bool shift) {
-  ImGuiIO& io = ImGui::GetIO();
-  io.KeyCtrl = control;
-  io.KeyShift = shift;
-  io.KeysDown[code] = true;
+  hold_modifiers(control, shift);
+  hold_key(code, true);
   frames(1);
-  io.KeysDown[code] = false;
-  io.KeyCtrl = false;
-  io.KeyShift = false;
+  hold_key(code, false);
+  hold_modifiers(false, false);
   frames(2);
 }
 

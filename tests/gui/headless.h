@@ -55,7 +55,11 @@ class Headless {
 
   bool has(const std::string& item) const;
   Box box(const std::string& item) const;
+  /// Without a frame.
+  void put_mouse(float x, float y);
   void move_to(float x, float y);
+  void press(bool down, int button = 0);
+  void click_at(float x, float y, int button = 0);
   void click(const std::string& item, int button = 0);
   void double_click(const std::string& item);
   /// Presses at one place, goes to another in steps, lets go.

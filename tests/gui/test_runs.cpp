@@ -44,11 +44,7 @@ TEST_CASE("Runs of the same name in two folders are two runs") {
   std::set<std::string> chosen;
   for (const UiItem& item : std::vector<UiItem>(window.app().ui().items())) {
     if (item.name != "run 00") continue;
-    window.move_to(item.box.x0 + 60, (item.box.y0 + item.box.y1) / 2);
-    ImGui::GetIO().MouseDown[0] = true;
-    window.frames(2);
-    ImGui::GetIO().MouseDown[0] = false;
-    window.frames(3);
+    window.click_at(item.box.x0 + 60, (item.box.y0 + item.box.y1) / 2);
     chosen.insert(window.state().run);
   }
   CHECK(chosen.size() == 2);
