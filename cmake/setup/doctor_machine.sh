@@ -8,30 +8,46 @@ kernels_of() {
   if [[ $flags = *" $feature "* ]]; then printf AVX512; elif [[ $flags = *' avx2 '* && $flags = *' fma '* ]]; then printf AVX2; else printf DEFAULT; fi
 }
 
+# kernels_row KERNELS: which of its kernels torch takes, and who holds it to less.
+kernels_row() {
+  local own=${ISOBAR_CPU_CAPABILITY:-} aten=${ATEN_CPU_CAPABILITY:-}
+  if [ -n "$own" ] && ! is_capability "$own"; then
+    row kernels missing "ISOBAR_CPU_CAPABILITY is \"$own\", which is no set of instructions" "default, avx2 or avx512; or unset it"
+  elif [ -n "$aten" ] && ! is_capability "$aten"; then
+    row kernels note "ATEN_CPU_CAPABILITY is \"$aten\", which torch does not know and leaves out; it takes $1 here" "default, avx2 or avx512; or unset it"
+  elif [ -n "$own" ]; then
+    row kernels note "torch, MKL, oneDNN and Isobar's own are held to $own by ISOBAR_CPU_CAPABILITY; without it torch takes $1 here" "unset ISOBAR_CPU_CAPABILITY"
+  elif [ -n "$aten" ]; then
+    row kernels note "torch is told to take $aten by ATEN_CPU_CAPABILITY; by itself it takes $1 here" "unset ATEN_CPU_CAPABILITY"
+  else
+    row kernels ok "torch takes its $1 ones here; ISOBAR_CPU_CAPABILITY=avx2 holds all to AVX2"
+  fi
+}
+
+# sixteen_bits_row MODE FLAGS: how products in 16 bits are made; a variable may take the instructions away.
+sixteen_bits_row() {
+  local mode=$1 flags=$2 held='' limits=" ${ISOBAR_CPU_CAPABILITY:-} ${ATEN_CPU_CAPABILITY:-} ${ONEDNN_MAX_CPU_ISA:-} "
+  if [[ $limits =~ ' '(avx2|default|AVX2|SSE41|AVX512_CORE)' ' && " $flags " =~ ' '(amx|avx512)_$mode' ' ]]; then held=1 flags=; fi
+  case "$mode $flags " in
+    bf16*' amx_bf16 '*) row bf16 ok "AMX: matrix products in bf16 are several times faster than in fp32" ;;
+    bf16*' avx512_bf16 '*) row bf16 ok "AVX512-BF16: matrix products in bf16 are up to twice as fast as in fp32" ;;
+    fp16*' avx512_fp16 '*) row fp16 ok "AVX512-FP16: matrix products in fp16 are up to twice as fast as in fp32" ;;
+    bf16*) row bf16 note "neither AMX nor AVX512-BF16${held:+ is allowed}: bf16 is emulated, about as fast as fp32" ;;
+    *) row fp16 note "no AVX512-FP16${held:+ is allowed}: fp16 is emulated, about as fast as fp32" ;;
+  esac
+}
+
 doctor_processor() {
-  local flags name kernels forced
+  local flags name
   flags=$(sed -n 's/^flags[^:]*: //p' "$machine/proc/cpuinfo" 2>/dev/null | head -n 1 || true)
   name=$(sed -n 's/^model name[^:]*: //p' "$machine/proc/cpuinfo" 2>/dev/null | head -n 1 || true)
-  kernels=$(kernels_of "$flags")
-  forced=${ATEN_CPU_CAPABILITY:-}
   case " $flags " in
     *' avx2 '*) row processor ok "${name:-unknown}" ;;
     *) row processor note "${name:-unknown}, without AVX2" "training works, some times slower than with AVX2" ;;
   esac
-  if [ -n "$forced" ]; then
-    row kernels note "torch is told to take $forced by ATEN_CPU_CAPABILITY; by itself it takes $kernels here" "unset ATEN_CPU_CAPABILITY"
-  else
-    row kernels ok "torch takes its $kernels ones here"
-  fi
-  case " $flags " in
-    *' amx_bf16 '*) row bf16 ok "AMX: matrix products in bf16 are several times faster than in fp32" ;;
-    *' avx512_bf16 '*) row bf16 ok "AVX512-BF16: matrix products in bf16 are up to twice as fast as in fp32" ;;
-    *) row bf16 note "neither AMX nor AVX512-BF16: bf16 is emulated, no faster than fp32" ;;
-  esac
-  case " $flags " in
-    *' avx512_fp16 '*) row fp16 ok "AVX512-FP16: amp.mode = fp16 runs" ;;
-    *) row fp16 note "no AVX512-FP16: amp.mode = fp16 is refused on the processor" "bf16 has the range of fp32 and runs everywhere" ;;
-  esac
+  kernels_row "$(kernels_of "$flags")"
+  sixteen_bits_row bf16 "$flags"
+  sixteen_bits_row fp16 "$flags"
 }
 
 # count_of LIST: of a list such as 0-3,8: how many.

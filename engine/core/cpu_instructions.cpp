@@ -2,8 +2,43 @@
 
 #include <cpuid.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string_view>
+
+#include "core/error.h"
+
 namespace isobar {
 namespace {
+
+/// oneDNN's words for its limit, from least to most; "ALL" and "DEFAULT" mean no limit.
+constexpr std::array<std::string_view, 13> kOneDnnWords = {"SSE41",
+                                                           "AVX",
+                                                           "AVX2",
+                                                           "AVX2_VNNI",
+                                                           "AVX2_VNNI_2",
+                                                           "AVX512_CORE",
+                                                           "AVX512_CORE_VNNI",
+                                                           "AVX512_CORE_BF16",
+                                                           "AVX10_1_256",
+                                                           "AVX512_CORE_FP16",
+                                                           "AVX10_1_512",
+                                                           "AVX512_CORE_AMX",
+                                                           "AVX512_CORE_AMX_FP16"};
+
+/// Whether oneDNN may use what `least` brings.
+bool onednn_allows(std::string word, std::string_view least) {
+  std::transform(word.begin(), word.end(), word.begin(),
+                 [](char c) { return static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c); });
+  const auto* const at = std::find(kOneDnnWords.begin(), kOneDnnWords.end(), word);
+  return at == kOneDnnWords.end() || at >= std::find(kOneDnnWords.begin(), kOneDnnWords.end(), least);
+}
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
 
 constexpr bool bit(std::uint64_t value, int at) { return (value >> at & 1) != 0; }
 
@@ -42,8 +77,34 @@ CpuInstructions decode_cpuid(const CpuidAnswers& answers) {
           .amx_fp16 = tiles && bit(answers.leaf7_1_eax, 21)};
 }
 
+InstructionSet capability_limit(const CapabilityWords& words) {
+  if (words.own.empty() || words.own == "avx512") return InstructionSet::avx512;
+  if (words.own == "avx2") return InstructionSet::avx2;
+  if (words.own == "default") return InstructionSet::sse2;
+  throw Error("\"" + words.own + "\" is no set of instructions", "the variable ISOBAR_CPU_CAPABILITY",
+              "default, avx2 or avx512; without it all that the processor has is used");
+}
+
+CpuInstructions held_to(const CapabilityWords& words, CpuInstructions found) {
+  if (capability_limit(words) < InstructionSet::avx512 || words.aten == "avx2" || words.aten == "default")
+    return {};
+  const auto allows = [&](std::string_view least) { return onednn_allows(words.onednn, least); };
+  found.avx512_bf16 = found.avx512_bf16 && allows("AVX512_CORE_BF16");
+  found.avx512_fp16 = found.avx512_fp16 && allows("AVX512_CORE_FP16");
+  found.amx_bf16 = found.amx_bf16 && allows("AVX512_CORE_AMX");
+  found.amx_fp16 = found.amx_fp16 && allows("AVX512_CORE_AMX_FP16");
+  return found;
+}
+
+CapabilityWords capability_words() {
+  const std::string onednn = variable("ONEDNN_MAX_CPU_ISA");
+  return {.own = variable("ISOBAR_CPU_CAPABILITY"),
+          .aten = variable("ATEN_CPU_CAPABILITY"),
+          .onednn = onednn.empty() ? variable("DNNL_MAX_CPU_ISA") : onednn};
+}
+
 const CpuInstructions& cpu_instructions() {
-  static const CpuInstructions found = decode_cpuid(ask());
+  static const CpuInstructions found = held_to(capability_words(), decode_cpuid(ask()));
   return found;
 }
 

@@ -4,12 +4,11 @@
 #include <string_view>
 #include <vector>
 
+#include "core/cpu_instructions.h"
+
 namespace isobar {
 
-/// sse2: every x86-64; avx2: with FMA and F16C, as all processors that have AVX2; avx512: F, BW, DQ and VL.
-enum class InstructionSet { sse2, avx2, avx512 };
-
-/// Those that this processor has, the widest last.
+/// Those that this processor has and ISOBAR_CPU_CAPABILITY allows, the widest last.
 const std::vector<InstructionSet>& instruction_sets_here();
 /// The widest: what kernels use unless a test or a bench asks for another. One that is not here is an illegal
 /// instruction.

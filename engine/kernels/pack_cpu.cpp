@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "kernels/instruction_set.h"
 #include "kernels/pack.h"
 
 namespace isobar {
@@ -33,8 +34,7 @@ std::uint16_t half_of(float value) {
   return static_cast<std::uint16_t>(half | ((bits >> 16) & 0x8000U));
 }
 
-// Forms for one instruction set each. They are chosen by a look at the processor and not by the loader: its
-// choice (target_clones) comes before a sanitizer has begun.
+// Forms for one instruction set each.
 
 __attribute__((always_inline)) inline std::uint32_t count_bad_loop(const float* values, std::int64_t n) {
   std::uint32_t bad = 0;
@@ -90,10 +90,7 @@ __attribute__((target("avx2,f16c"))) void f16_converted(const float* values, std
   for (; i < n; ++i) out[i] = half_of(values[i]);
 }
 
-bool has_avx2() {
-  static const bool has = __builtin_cpu_supports("avx2") != 0;
-  return has;
-}
+bool has_avx2() { return best_instruction_set() >= InstructionSet::avx2; }
 
 /// The index of the first value that is not finite, -1 when all are; `pack` fills one block of `out`.
 template <typename Packed, typename Pack>
@@ -118,8 +115,7 @@ std::int64_t pack_f16_plain(const float* values, std::int64_t n, std::uint16_t* 
 }
 
 std::int64_t pack_f16(const float* values, std::int64_t n, std::uint16_t* out) {
-  static const bool converts = has_avx2() && __builtin_cpu_supports("f16c") != 0;
-  return pack_blocks(values, n, out, converts ? f16_converted : f16_plain);
+  return pack_blocks(values, n, out, has_avx2() ? f16_converted : f16_plain);
 }
 
 std::int64_t pack_i16(const float* values, std::int64_t n, std::int16_t* out) {

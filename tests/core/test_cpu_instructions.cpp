@@ -3,6 +3,7 @@
 
 #include "core/cpu_instructions.h"
 #include "support/catch.h"
+#include "support/errors.h"
 
 using namespace isobar;
 
@@ -70,7 +71,39 @@ TEST_CASE("what is found here is what the system says of this processor") {
   const auto says = [&](const std::string& flag) {
     return (flags + " ").find(" " + flag + " ") != std::string::npos;
   };
-  CHECK(cpu_instructions().avx512_bf16 == says("avx512_bf16"));
-  CHECK(cpu_instructions().avx512_fp16 == says("avx512_fp16"));
-  CHECK(cpu_instructions().amx_bf16 == says("amx_bf16"));
+  const CpuInstructions told = held_to(
+      capability_words(), {says("avx512_bf16"), says("avx512_fp16"), says("amx_bf16"), says("amx_fp16")});
+  CHECK(cpu_instructions().avx512_bf16 == told.avx512_bf16);
+  CHECK(cpu_instructions().avx512_fp16 == told.avx512_fp16);
+  CHECK(cpu_instructions().amx_bf16 == told.amx_bf16);
+}
+
+TEST_CASE("a limit of libtorch, of oneDNN or of our own takes the instructions for 16 bits away") {
+  constexpr CpuInstructions kAll{true, true, true, true};
+  const auto left = [&](const CapabilityWords& words) { return count(held_to(words, kAll)); };
+  CHECK(left({}) == 4);
+  CHECK(left({.own = "avx512", .aten = "avx512", .onednn = "ALL"}) == 4);
+  for (const char* const word : {"avx2", "default"}) {
+    CHECK(left({.own = word}) == 0);
+    CHECK(left({.aten = word}) == 0);
+  }
+  CHECK(left({.onednn = "AVX2"}) == 0);
+  CHECK(left({.onednn = "avx512_core_vnni"}) == 0);
+  CHECK(left({.onednn = "AVX512_CORE_BF16"}) == 1);
+  CHECK(held_to({.onednn = "AVX512_CORE_BF16"}, kAll).avx512_bf16);
+  CHECK(left({.onednn = "AVX512_CORE_FP16"}) == 2);
+  CHECK(left({.onednn = "AVX512_CORE_AMX"}) == 3);
+  CHECK(left({.aten = "no word", .onednn = "no word"}) == 4);  // libtorch and oneDNN go on without them
+}
+
+TEST_CASE("our own limit takes three words, and a wrong one is refused") {
+  CHECK(capability_limit({}) == InstructionSet::avx512);
+  CHECK(capability_limit({.own = "avx512"}) == InstructionSet::avx512);
+  CHECK(capability_limit({.own = "avx2"}) == InstructionSet::avx2);
+  CHECK(capability_limit({.own = "default"}) == InstructionSet::sse2);
+  for (const char* const word : {"AVX2", "avx", "avx2 ", "sse2", "0"}) {
+    CHECK_THAT(error_of([&] { capability_limit({.own = word}); }), says("no set of instructions") &&
+                                                                       says("ISOBAR_CPU_CAPABILITY") &&
+                                                                       says("default, avx2 or avx512"));
+  }
 }

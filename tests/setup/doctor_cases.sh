@@ -35,10 +35,10 @@ case_doctor_processor() {
   isobar doctor
   expect "AVX512" says "torch takes its AVX512 ones"
   expect "AMX" says "AMX: matrix products"
-  expect "no fp16" says "no AVX512-FP16: amp.mode = fp16 is refused"
+  expect "no fp16" says "no AVX512-FP16: fp16 is emulated"
   cpu_flags "fma avx2 avx512f avx512vl avx512bw avx512dq avx512_bf16 avx512_fp16 amx_bf16"
   isobar doctor
-  expect "fp16" says "AVX512-FP16: amp.mode = fp16 runs"
+  expect "fp16" says "AVX512-FP16: matrix products in fp16"
   cpu_flags "fma avx2 avx512f avx512vl avx512bw avx512dq avx512_bf16"
   isobar doctor
   expect "AVX512-BF16" says "AVX512-BF16: matrix"
@@ -51,6 +51,17 @@ case_doctor_processor() {
   expect "an old one" says "its DEFAULT ones"
   OUT=$(cd "$TREE" && PATH="$WORLD/bin:$PATH" ATEN_CPU_CAPABILITY=avx2 ./isobar doctor 2>&1)
   expect "the environment's word" says "told to take avx2"
+  expect "and what it takes away" says "nor AVX512-BF16 is allowed: bf16 is emulated"
+  OUT=$(cd "$TREE" && PATH="$WORLD/bin:$PATH" ATEN_CPU_CAPABILITY=avx9 ./isobar doctor 2>&1)
+  expect "a word that torch does not know" says 'ATEN_CPU_CAPABILITY is "avx9", which torch does not know'
+  OUT=$(cd "$TREE" && PATH="$WORLD/bin:$PATH" ISOBAR_CPU_CAPABILITY=avx2 ./isobar doctor 2>&1)
+  expect "our own word" says "held to avx2 by ISOBAR_CPU_CAPABILITY"
+  OUT=$(cd "$TREE" && PATH="$WORLD/bin:$PATH" ISOBAR_CPU_CAPABILITY=AVX2 ./isobar doctor 2>&1)
+  expect "a wrong word of ours" says 'ISOBAR_CPU_CAPABILITY is "AVX2", which is no set of instructions'
+  CODE=0
+  OUT=$(cd "$TREE" && PATH="$WORLD/bin:$PATH" ISOBAR_CPU_CAPABILITY=AVX2 ./isobar show last 2>&1) || CODE=$?
+  expect "and a command refuses it" [ "$CODE" = 2 ]
+  expect "in words" says "default, avx2 or avx512"
 }
 case_doctor_limits() {
   echo 0-7 >"$MACHINE/sys/devices/system/cpu/online"
