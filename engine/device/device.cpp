@@ -98,7 +98,11 @@ std::string cpu_name() {
 }
 
 std::string device_text(c10::Device device) {
-  if (!device.is_cuda()) return fmt::format("{}, {} kernels", cpu_name(), cpu_capability());
+  if (!device.is_cuda()) {
+    const std::string kernels = cpu_capability();
+    return fmt::format("{}, {} kernels{}", cpu_name(), kernels,
+                       kernels == "DEFAULT" ? ", several times slower than with AVX2" : "");
+  }
   const CudaFacts facts = cuda_plugin().facts();
   const CudaDeviceFacts& cuda = facts.devices.at(static_cast<std::size_t>(device.index()));
   const std::string driver = nvidia_driver_version();

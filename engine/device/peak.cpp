@@ -13,6 +13,7 @@
 #include "core/clock.h"
 #include "device/event_pool.h"
 #include "device/load_cuda.h"
+#include "device/precision.h"
 #include "formula/device_rates.h"
 
 namespace isobar {
@@ -91,9 +92,8 @@ Peak peak_of(c10::Device device, const std::string& precision) {
         data_sheet_flops(facts.devices.at(static_cast<std::size_t>(device.index())).name, precision);
     if (known > 0) return {known, true};
   }
-  const c10::ScalarType type = precision == "fp16"   ? c10::kHalf
-                               : precision == "bf16" ? c10::kBFloat16
-                                                     : c10::kFloat;
+  const bool is_half = !emulates(precision, precision_facts(device));
+  const c10::ScalarType type = is_half ? half_type(precision).value_or(c10::kFloat) : c10::kFloat;
   return {measure_peak_flops(device, type), false};
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "device/cuda_plugin.h"
+#include "device/emulated_products.h"
 #include "device/load_cuda.h"
 
 namespace isobar {
@@ -38,6 +39,12 @@ void check_cuda_capability(const std::string& mode, const PrecisionFacts& facts)
 
 }  // namespace
 
+std::optional<c10::ScalarType> half_type(const std::string& mode) {
+  if (mode == "fp16") return c10::kHalf;
+  if (mode == "bf16") return c10::kBFloat16;
+  return {};
+}
+
 PrecisionFacts precision_facts(c10::Device device) {
   if (!device.is_cuda()) return {.cpu = cpu_instructions()};
   const CudaFacts facts = cuda_plugin().facts();
@@ -47,7 +54,7 @@ PrecisionFacts precision_facts(c10::Device device) {
 
 std::string choose_precision(const std::string& mode, const PrecisionFacts& facts) {
   if (mode == "mixed") {
-    const bool has_bf16 = facts.is_cuda ? facts.major >= 8 : facts.cpu.amx_bf16 || facts.cpu.avx512_bf16;
+    const bool has_bf16 = facts.is_cuda ? facts.major >= 8 : facts.cpu.multiplies_bf16();
     return has_bf16 ? "bf16" : choose_precision("auto", facts);
   }
   if (mode == "auto") return facts.is_cuda && facts.major >= 8 ? "tf32" : "none";
@@ -59,11 +66,12 @@ std::string choose_precision(const std::string& mode, const PrecisionFacts& fact
     refuse(mode, "TF32 exists on CUDA devices only, and this run is on the CPU",
            "--set amp.mode=none (plain fp32), or leave it out");
   }
-  if (mode == "fp16" && !facts.cpu.avx512_fp16) {
-    refuse(mode, "fp16 needs a processor with AVX512-FP16, and this one has none",
-           "--set amp.mode=bf16, which every processor can do");
-  }
   return mode;
+}
+
+bool emulates(const std::string& mode, const PrecisionFacts& facts) {
+  const std::optional<c10::ScalarType> type = half_type(mode);
+  return !facts.is_cuda && type && emulates_products(*type, facts.cpu);
 }
 
 std::string choose_precision(const std::string& mode, c10::Device device) {
@@ -77,23 +85,22 @@ void apply_precision(const std::string& mode) {
 }
 
 std::string precision_sentence(const std::string& mode, const PrecisionFacts& facts) {
-  if (facts.is_cuda) return "";
-  if (mode == "bf16") {
-    if (facts.cpu.amx_bf16)
-      return "AMX multiplies bf16 matrices several times faster than fp32 ones; small ones lose that to the "
-             "casts";
-    if (facts.cpu.avx512_bf16)
-      return "AVX512-BF16 multiplies bf16 matrices at most twice as fast as fp32 ones, without AMX";
-    return "this processor has neither AMX nor AVX512-BF16: bf16 is emulated, and slower than fp32";
+  const bool is_bf16 = mode == "bf16";
+  if (facts.is_cuda || (!is_bf16 && mode != "fp16")) return "";
+  if (emulates(mode, facts)) {
+    return fmt::format(
+        "emulated: this processor has {}, so 16-bit values are multiplied as fp32. Ranges and "
+        "rounding are those of {}; its speed and its halved traffic are not seen here",
+        is_bf16 ? "neither AMX nor AVX512-BF16" : "no AVX512-FP16", mode);
   }
-  if (mode == "fp16") {
-    if (facts.cpu.amx_fp16)
-      return "AMX multiplies fp16 matrices several times faster than fp32 ones; small ones lose that to the "
-             "casts";
-    return "AVX512-FP16 multiplies fp16 matrices at most twice as fast as fp32 ones, without AMX for this "
-           "type";
+  if (is_bf16 ? facts.cpu.amx_bf16 : facts.cpu.amx_fp16) {
+    return fmt::format(
+        "AMX multiplies {} matrices several times faster than fp32 ones; small ones lose that "
+        "to the casts",
+        mode);
   }
-  return "";
+  return fmt::format("AVX512-{0} multiplies {1} matrices at most twice as fast as fp32 ones, without AMX{2}",
+                     is_bf16 ? "BF16" : "FP16", mode, is_bf16 ? "" : " for this type");
 }
 
 }  // namespace isobar

@@ -1,12 +1,17 @@
 #pragma once
 // In which numbers a device computes: what amp.mode may be on it, and what that will give.
 #include <c10/core/Device.h>
+#include <c10/core/ScalarType.h>
 
+#include <optional>
 #include <string>
 
 #include "core/cpu_instructions.h"
 
 namespace isobar {
+
+/// The 16-bit type of amp.mode "fp16" or "bf16"; nothing for the others.
+std::optional<c10::ScalarType> half_type(const std::string& mode);
 
 /// What decides which precisions a device can do.
 struct PrecisionFacts {
@@ -21,11 +26,14 @@ PrecisionFacts precision_facts(c10::Device device);
 
 /// "none" (fp32), "tf32", "fp16" or "bf16" for `mode`: "auto" means tf32 on CUDA and none on the CPU; "mixed"
 /// means bf16 where the device has instructions for it, else what auto means. What
-/// the device cannot do is an Error (exit code 2): TF32 on a CPU; fp16 on a CPU without AVX512-FP16; bf16 and
-/// TF32 on CUDA before compute capability 8.0, fp16 before 5.3. bf16 on a CPU without instructions for it is
-/// slow, and no error.
+/// the device cannot do is an Error (exit code 2): TF32 on a CPU; bf16 and TF32 on CUDA before compute
+/// capability 8.0, fp16 before 5.3. A CPU without instructions for 16 bits emulates them.
 std::string choose_precision(const std::string& mode, const PrecisionFacts& facts);
 std::string choose_precision(const std::string& mode, c10::Device device);
+
+/// Whether the 16 bits of a resolved mode are emulated (device/emulated_products.h): their speed is that of
+/// fp32.
+bool emulates(const std::string& mode, const PrecisionFacts& facts);
 
 /// Makes fp32 products on CUDA devices what the resolved `mode` says: TF32 with "tf32", real fp32 with all
 /// others. Left alone, libtorch would let convolutions use TF32. Changes nothing on the CPU.

@@ -37,6 +37,18 @@ std::uint64_t batch_bytes(const Config& config, bool on_cuda) {
   return static_cast<std::uint64_t>(batches * values) * sizeof(float);
 }
 
+/// float32 copies of what the largest operation takes and gives: the gradient of attention (q, k, v, out and
+/// its gradient, and three more), of a linear layer of the MLP, or of the head.
+std::uint64_t widened_bytes(const Config& config) {
+  const VitShape shape = vit_shape(config);
+  const std::int64_t embed = shape.embed, tp = config.mesh.tp;
+  const std::int64_t values_a_token =
+      std::max({8 * embed / tp, embed + 4 * embed / tp, embed + shape.channels * shape.patch * shape.patch});
+  const std::int64_t weights = embed * std::max(4 * embed / tp, shape.channels * shape.patch * shape.patch);
+  return static_cast<std::uint64_t>(micro_batch(config) * shape.tokens() * values_a_token + weights) *
+         sizeof(float);
+}
+
 /// softmax(q k^T) of every head of this rank, sample and block, [N, N].
 std::uint64_t attention_matrix_bytes(const Config& config) {
   const VitShape shape = vit_shape(config);
@@ -123,9 +135,13 @@ MemoryFacts memory_facts(const Config& config, bool on_cuda) {
   const std::string& mode = config.amp.mode;
   const CpuInstructions& cpu = cpu_instructions();
   const bool half =
-      mode == "fp16" || mode == "bf16" || (mode == "mixed" && (on_cuda || cpu.amx_bf16 || cpu.avx512_bf16));
-  return {
-      .on_cuda = on_cuda, .value_bytes = half ? 2 : 4, .writes_attention = config.model.attention == "math"};
+      mode == "fp16" || mode == "bf16" || (mode == "mixed" && (on_cuda || cpu.multiplies_bf16()));
+  const bool emulates =
+      !on_cuda && ((mode == "bf16" && !cpu.multiplies_bf16()) || (mode == "fp16" && !cpu.multiplies_fp16()));
+  return {.on_cuda = on_cuda,
+          .value_bytes = half ? 2 : 4,
+          .emulates = emulates,
+          .writes_attention = config.model.attention == "math"};
 }
 
 MemoryPlan plan_memory(const Config& config, const MemoryFacts& facts) {
@@ -148,7 +164,7 @@ MemoryPlan plan_memory(const Config& config, const MemoryFacts& facts) {
   out.activations = bytes.activations;
   out.working = bytes.working;
   if (!facts.on_cuda) {
-    if (facts.value_bytes == 2) out.working += kHalfKernelBytes;
+    if (facts.value_bytes == 2) out.working += facts.emulates ? widened_bytes(config) : kHalfKernelBytes;
     // Flat buffers are laid out anew through a copy of one, and the heap does not give back what it had
     // before.
     if (config.comm.sync == "buckets") out.working += bytes.gradients;

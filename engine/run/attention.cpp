@@ -2,8 +2,8 @@
 
 #include "core/error.h"
 #include "core/fault.h"
+#include "device/precision.h"
 #include "model/attention_choice.h"
-#include "train/autocast.h"
 
 namespace isobar {
 

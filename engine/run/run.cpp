@@ -69,6 +69,7 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
   config.amp.mode = choose_precision(config.amp.mode, device_);
   apply_precision(config.amp.mode);
   summary_.precision = config.amp.mode == "none" ? "" : config.amp.mode;
+  summary_.emulated = emulates(config.amp.mode, precision_facts(device_));
   summary_.world = ranks_.world;
   summary_.replicas = replica_count();
   if (device_.is_cuda()) {
@@ -172,6 +173,7 @@ void Run::write_attempt(const std::vector<std::string>& command) {
           .add("wanted_steps", config.train.steps)
           .add("flops_per_sample", training_flops(vit_shape(config)))
           .add("precision", config.amp.mode)
+          .add("emulated", summary_.emulated)
           .add("device", device_.str())
           .add("threads", threads_)
           .add("started", wall_iso()));

@@ -12,8 +12,8 @@
 #include "core/fault.h"
 #include "core/text.h"
 #include "device/nonfinite.h"
+#include "device/precision.h"
 #include "run/run.h"
-#include "train/autocast.h"
 #include "train/gradient_sizes.h"
 
 namespace isobar {

@@ -1,20 +1,17 @@
 #include "train/autocast.h"
 
 #include "device/autocast_state.h"
+#include "device/emulated_products.h"
+#include "device/precision.h"
 
 namespace isobar {
 
 namespace ac = at::autocast;
 
-std::optional<c10::ScalarType> half_type(const std::string& mode) {
-  if (mode == "fp16") return at::kHalf;
-  if (mode == "bf16") return at::kBFloat16;
-  return {};
-}
-
 Autocast::Autocast(const std::string& mode, c10::Device device)
     : device_(device.type()), active_(half_type(mode).has_value()) {
   if (!active_) return;
+  if (device.is_cpu()) emulate_products();
   was_enabled_ = ac::is_autocast_enabled(device_);
   was_type_ = ac::get_autocast_dtype(device_);
   was_caching_ = ac::is_autocast_cache_enabled();

@@ -4,17 +4,14 @@
 #include <c10/core/Device.h>
 #include <c10/core/ScalarType.h>
 
-#include <optional>
 #include <string>
 
 namespace isobar {
 
-/// The 16-bit type of amp.mode "fp16" or "bf16"; nothing for the others.
-std::optional<c10::ScalarType> half_type(const std::string& mode);
-
 /// While one lives, operations on `device` in this thread run under autocast to the type of `mode`; with any
 /// other mode nothing changes. Guards nest. Cast weights are kept until the outermost one ends, so weights
-/// must not be updated inside; backward belongs outside.
+/// must not be updated inside; backward belongs outside. A processor that cannot multiply in 16 bits emulates
+/// it from the first guard on (device/emulated_products.h).
 class Autocast {
  public:
   Autocast(const std::string& mode, c10::Device device);

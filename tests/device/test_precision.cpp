@@ -30,15 +30,16 @@ TEST_CASE("mixed is bf16 where the device has instructions for it, and what auto
   CHECK(choose_precision("mixed", cuda(7, 5)) == "none");
 }
 
-TEST_CASE("a processor runs fp16 with the instructions for it only, bf16 always, TF32 never") {
+TEST_CASE("a processor runs 16 bits with instructions for them or by emulation, TF32 never") {
   CHECK(choose_precision("none", cpu({})) == "none");
-  CHECK(choose_precision("bf16", cpu({})) == "bf16");
-  CHECK(choose_precision("fp16", cpu({.avx512_fp16 = true})) == "fp16");
-  for (const CpuInstructions& without :
-       {CpuInstructions{}, CpuInstructions{.avx512_bf16 = true, .amx_bf16 = true}}) {
-    CHECK_THAT(error_of([&] { choose_precision("fp16", cpu(without)); }),
-               says("AVX512-FP16") && says("amp.mode = \"fp16\"") && says("amp.mode=bf16"));
-  }
+  for (const char* const mode : {"bf16", "fp16"}) CHECK(choose_precision(mode, cpu({})) == mode);
+  CHECK(emulates("bf16", cpu({})));
+  CHECK(emulates("fp16", cpu({.avx512_bf16 = true, .amx_bf16 = true})));
+  CHECK_FALSE(emulates("bf16", cpu({.avx512_bf16 = true})));
+  CHECK_FALSE(emulates("bf16", cpu({.amx_bf16 = true})));
+  CHECK_FALSE(emulates("fp16", cpu({.avx512_fp16 = true})));
+  CHECK_FALSE(emulates("none", cpu({})));
+  CHECK_FALSE(emulates("bf16", cuda(9, 0)));
   CHECK_THAT(error_of([] { choose_precision("tf32", cpu({.amx_bf16 = true})); }),
              says("TF32 exists on CUDA"));
   CHECK(choose_precision("none", c10::Device(c10::kCPU)) == "none");
@@ -63,7 +64,9 @@ TEST_CASE("what 16 bits give on a processor is said for what it has") {
              says("AMX multiplies"));
   CHECK_THAT(precision_sentence("bf16", cpu({.avx512_bf16 = true})), says("at most twice"));
   CHECK_THAT(precision_sentence("bf16", cpu({})),
-             says("neither AMX nor AVX512-BF16") && says("slower than fp32"));
+             says("emulated") && says("neither AMX nor AVX512-BF16") && says("speed"));
+  CHECK_THAT(precision_sentence("fp16", cpu({.avx512_bf16 = true})),
+             says("emulated") && says("no AVX512-FP16"));
   CHECK_THAT(precision_sentence("fp16", cpu({.avx512_fp16 = true})),
              says("AVX512-FP16") && says("at most twice"));
   CHECK_THAT(precision_sentence("fp16", cpu({.avx512_fp16 = true, .amx_fp16 = true})),

@@ -18,18 +18,12 @@ ProcessResult amp(const fs::path& run, const std::string& mode, const std::vecto
   return train_lesson("04_amp", run, with({"amp.mode=" + mode, "run.threads=1", "data.limit_valid=4"}, more));
 }
 
-/// Steps of fp16 that succeed; the caller has asked whether this processor can.
+/// Steps of fp16 that succeed.
 std::vector<json> steps_of(const fs::path& run, const std::vector<std::string>& sets) {
   const ProcessResult result = amp(run, "fp16", with({"train.report_every=1"}, sets));
   INFO(result.err);
   REQUIRE(result.code == 0);
   return of_kind(stream(run), "step");
-}
-
-bool has_fp16() {
-  if (cpu_instructions().avx512_fp16) return true;
-  WARN("skipped: this processor has no AVX512-FP16");
-  return false;
 }
 
 double mean_loss(const std::vector<json>& steps, std::size_t last) {
@@ -83,9 +77,7 @@ TEST_CASE("200 steps in bf16 and fp16 end near those in fp32") {
                      of_kind(lines, "eval").back()["loss"].get<double>()};
   };
   const auto [plain, plain_valid] = losses_of("none");
-  std::vector<std::string> modes = {"bf16"};
-  if (has_fp16()) modes.emplace_back("fp16");
-  for (const std::string& mode : modes) {
+  for (const std::string mode : {"bf16", "fp16"}) {
     const auto [loss, valid] = losses_of(mode);
     WARN(mode << ": loss " << loss << " against " << plain << ", on the validation set " << valid
               << " against " << plain_valid);
@@ -96,7 +88,6 @@ TEST_CASE("200 steps in bf16 and fp16 end near those in fp32") {
 }
 
 TEST_CASE("an overflow in fp16 skips its step alone, halves the scale, and training goes on") {
-  if (!has_fp16()) return;
   const TempFolder folder;
   const fs::path run = folder / "run";
   const std::vector<json> steps =
@@ -118,7 +109,6 @@ TEST_CASE("an overflow in fp16 skips its step alone, halves the scale, and train
 }
 
 TEST_CASE("a skipped step changes no weight, and Adam does not count it") {
-  if (!has_fp16()) return;
   const TempFolder folder;
   // The last step is skipped, once in place of an update, once behind the last update.
   const std::vector<std::string> constant = {"schedule.kind=constant", "train.checkpoint_every=1"};
@@ -130,7 +120,6 @@ TEST_CASE("a skipped step changes no weight, and Adam does not count it") {
 }
 
 TEST_CASE("fp16 stopped right after a skip, or within a growth interval, goes on bit for bit") {
-  if (!has_fp16()) return;
   const TempFolder folder;
   const std::vector<std::string> sets = {"schedule.kind=constant", "run.fault=inject_inf", "run.fault_step=4",
                                          "amp.growth_interval=6"};
@@ -156,7 +145,6 @@ TEST_CASE("fp16 stopped right after a skip, or within a growth interval, goes on
 }
 
 TEST_CASE("overflow in every step ends the run after so many, with the scale and the place") {
-  if (!has_fp16()) return;
   const TempFolder folder;
   for (const int most : {25, 3}) {
     const fs::path run = folder / std::to_string(most);
@@ -183,13 +171,11 @@ TEST_CASE("bf16 needs no scale: an overflow is the error that it is in fp32, and
   CHECK_THAT(result.err, says("a gradient is not a finite number") && says("step 4, blocks."));
   const ProcessResult weight =
       amp(folder / "weight", "fp16", {"train.steps=9", "run.fault=nan_weight", "run.fault_step=3"});
-  if (!cpu_instructions().avx512_fp16) return;
   CHECK(weight.code == 1);  // no scale helps: told at once, not after 25 steps
   CHECK_THAT(weight.err, says("a weight is not a finite number") && says("step 4, blocks."));
 }
 
 TEST_CASE("a scale that starts too high is found by halving, a step each") {
-  if (!has_fp16()) return;
   const TempFolder folder;
   const std::vector<json> steps =
       steps_of(folder / "run", {"train.steps=30", "run.fault=scale_too_high", "amp.max_skips=40"});
@@ -202,7 +188,6 @@ TEST_CASE("a scale that starts too high is found by halving, a step each") {
 }
 
 TEST_CASE("without a scale fp16 loses small gradients, and the histogram shows it") {
-  if (!has_fp16()) return;
   const TempFolder folder;
   const auto zeros_of = [&](const std::string& fault) {
     const fs::path run = folder / fault;
@@ -249,6 +234,33 @@ TEST_CASE("weights kept in 16 bits lose small updates: norms that start at one n
   CHECK(moved("all_half") == 0);
 }
 
+TEST_CASE(
+    "held to less than it has a processor emulates, says so, and trains alike; a wrong word is refused") {
+  const TempFolder folder;
+  const std::vector<std::string> sets = {"amp.mode=bf16", "train.steps=40", "data.limit_valid=4"};
+  const auto held_to = [&](const std::string& word) {
+    return train_lesson("04_amp", folder / word, sets,
+                        {.environment = {"ISOBAR_CPU_CAPABILITY=" + word, "ATEN_CPU_CAPABILITY=" + word}});
+  };
+  std::vector<double> last;
+  for (const char* const word : {"avx2", "default"}) {
+    const ProcessResult result = held_to(word);
+    INFO(word << result.err);
+    REQUIRE(result.code == 0);
+    CHECK_THAT(result.out, says("bf16    emulated: ") && says("fp32 matrix products, measured here"));
+    CHECK((result.out.find("several times slower than with AVX2") != std::string::npos) ==
+          (std::string(word) == "default"));
+    const std::vector<json> lines = stream(folder / word);
+    CHECK(of_kind(lines, "run").front()["emulated"] == true);
+    last.push_back(of_kind(lines, "eval").back()["loss"]);
+  }
+  CHECK(last[0] == Approx(last[1]).epsilon(kLossHalf));
+  const ProcessResult wrong = held_to("avx9");
+  CHECK(wrong.code == 2);
+  CHECK_THAT(wrong.err, says("\"avx9\" is no set of instructions") && says("default, avx2 or avx512"));
+  CHECK_FALSE(fs::exists(folder / "avx9"));
+}
+
 TEST_CASE("what lesson 04 cannot do is refused in words") {
   const TempFolder folder;
   const auto refused = [&](const std::string& mode, const std::vector<std::string>& sets) {
@@ -265,8 +277,6 @@ TEST_CASE("what lesson 04 cannot do is refused in words") {
   CHECK_THAT(refused("bf16", {"amp.backoff=1"}), says("less than 1"));
   CHECK_THAT(refused("bf16", {"amp.init_scale=0"}), says("more than 0"));
   CHECK_THAT(refused("bf16", {"amp.max_skips=0"}), says("at least 1"));
-  if (!cpu_instructions().avx512_fp16)
-    CHECK_THAT(refused("fp16", {}), says("AVX512-FP16") && says("amp.mode=bf16"));
   const ProcessResult earlier =
       train_lesson("03_gpu_loader", folder / "none", {"amp.mode=bf16", "train.steps=2"});
   CHECK(earlier.code == 2);
@@ -274,6 +284,11 @@ TEST_CASE("what lesson 04 cannot do is refused in words") {
   const ProcessResult bare = amp(folder / "bare", "bf16", {"train.steps=2"});
   REQUIRE(bare.code == 0);
   CHECK_THAT(bare.out, says(", bf16") && says("  bf16    "));
+  const bool is_emulated = !cpu_instructions().multiplies_bf16();
+  CHECK((bare.out.find("bf16    emulated: this processor has neither AMX") != std::string::npos) ==
+        is_emulated);
+  const json run = of_kind(stream(folder / "bare"), "run").front();
+  CHECK(run["emulated"] == is_emulated);
   CHECK(show(folder / "bare", {"--gradients"}).code == 2);
   CHECK(show(folder / "bare", {"--gradients", "--timeline"}).code == 2);
 }
