@@ -65,6 +65,11 @@ std::string_view Event::raw_text(std::string_view key) const {
   return text == nullptr ? std::string_view{} : *text;
 }
 
+bool Event::flag(std::string_view key) const {
+  const EventField* const field = find(key);
+  return field != nullptr && std::holds_alternative<bool>(field->value) && std::get<bool>(field->value);
+}
+
 std::string Event::text(std::string_view key) const {
   std::string out(raw_text(key).substr(0, kMostTextBytes));
   // An error of several lines reads on as one.

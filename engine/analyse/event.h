@@ -28,6 +28,8 @@ class Event {
   std::string_view kind() const { return raw_text("kind"); }
   double number(std::string_view key, double otherwise = 0) const;
   std::int64_t integer(std::string_view key, std::int64_t otherwise = 0) const;
+  /// False when the key is no truth value.
+  bool flag(std::string_view key) const;
   /// Text with control characters replaced and cut to 2,000 bytes; "" when the key is no string.
   std::string text(std::string_view key) const;
 

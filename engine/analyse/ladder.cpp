@@ -167,6 +167,8 @@ RungVerdict figures_of(const Rung& rung) {
     return rung.repeats[i].samples_per_s > 0 ? rung.repeats[i].samples_per_s : -1;
   });
   out.precision = summary(0).precision.empty() ? "fp32" : summary(0).precision;
+  out.emulated = summary(0).emulated;
+  out.arithmetic = summary(0).arithmetic();
   out.mfu = over_repeats(rung, [&](std::size_t i) {
               return summary(i).mfu() > 0 ? summary(i).mfu() : -1;
             }).median();
@@ -178,9 +180,18 @@ RungVerdict figures_of(const Rung& rung) {
     out.valid_loss = over_repeats(rung, [&](std::size_t i) { return summary(i).valid_loss; });
   out.peak_bytes =
       over_repeats(rung, [&](std::size_t i) { return rung.repeats[i].last("peak_bytes"); }).most();
-  if (out.mfu > 1) {
+  const bool is_too_low = std::any_of(rung.repeats.begin(), rung.repeats.end(), [](const SteadyFigures& run) {
+    return run.view.summary.peak_is_too_low();
+  });
+  if (is_too_low) {
+    out.notes.push_back(fmt::format("{}: its steps were faster than the peak of {} that was measured for MFU",
+                                    rung.lesson, out.arithmetic));
+  }
+  if (out.emulated) {
     out.notes.push_back(
-        fmt::format("{}: MFU above 100 % is a mistake in the peak of {}", rung.lesson, out.precision));
+        fmt::format("{}: {} is emulated on this processor, so what 16 bits gain cannot be seen "
+                    "here; {}/README.md has figures of one that has the instructions",
+                    rung.lesson, out.precision, "lessons/" + rung.lesson));
   }
   return out;
 }
@@ -208,18 +219,38 @@ std::string RungVerdict::parts_text(std::size_t most) const {
   return join(out, ", ");
 }
 
+namespace {
+
+/// The rung that `verdicts[i]` is compared with, of those before it.
+std::optional<std::size_t> compared_with(const std::vector<RungVerdict>& verdicts, std::size_t i) {
+  std::optional<std::size_t> native;
+  for (std::size_t at = i; at-- > 0;) {
+    if (verdicts[at].precision.empty()) continue;  // it did not run
+    if (verdicts[at].precision == verdicts[i].precision) return at;
+    if (!native && !verdicts[at].emulated) native = at;
+  }
+  return native;
+}
+
+}  // namespace
+
 std::vector<RungVerdict> judge_ladder(const std::vector<Rung>& rungs) {
   std::vector<RungVerdict> out;
   std::optional<std::size_t> baseline;
-  std::optional<std::size_t> previous;
   for (std::size_t i = 0; i < rungs.size(); ++i) {
     RungVerdict& verdict = out.emplace_back(figures_of(rungs[i]));
     if (rungs[i].repeats.empty()) continue;
     if (!baseline) baseline = i;
-    if (previous) verdict.on_previous = speed_up(verdict, out[*previous], rungs[*previous].lesson);
+    if (const std::optional<std::size_t> previous = compared_with(out, i)) {
+      verdict.on_previous = speed_up(verdict, out[*previous], rungs[*previous].lesson);
+      const auto skipped = [](const RungVerdict& between) { return !between.precision.empty(); };
+      if (std::any_of(out.begin() + static_cast<std::ptrdiff_t>(*previous) + 1, out.end() - 1, skipped)) {
+        verdict.notes.push_back(fmt::format("{} is compared with {}, the last rung before it in {}",
+                                            rungs[i].lesson, rungs[*previous].lesson, verdict.precision));
+      }
+    }
     if (*baseline != i) verdict.on_baseline = speed_up(verdict, out[*baseline], rungs[*baseline].lesson);
     judge_parity(rungs[i], rungs[*baseline], out[*baseline], verdict);
-    previous = i;
   }
   return out;
 }

@@ -46,8 +46,10 @@ struct RungVerdict {
   Spread rate;  ///< samples/s; empty where no repeat has steps after its warm-up
   std::optional<SpeedUp> on_previous;
   std::optional<SpeedUp> on_baseline;
-  std::string precision;  ///< "fp32", "tf32", "fp16", "bf16"
-  double mfu = 0;         ///< of the peak of that type; 0 = not known
+  std::string precision;   ///< "fp32", "tf32", "fp16", "bf16"
+  bool emulated = false;   ///< by fp32 products
+  std::string arithmetic;  ///< of the products: the precision, or "fp32" where it is emulated
+  double mfu = 0;          ///< of the peak of that arithmetic; 0 = not known
   double peak_flops_per_s = 0;
   bool peak_of_data_sheet = false;
   std::array<double, kPartNames.size()> parts{};  ///< shares of the step; all 0 = not known
@@ -65,7 +67,8 @@ struct RungVerdict {
 };
 
 /// The judgement of each rung, in the same order. The first one that has figures is the baseline, and each is
-/// compared with it and with the one before it.
+/// compared with it and with one before it: the last of its own precision, else the last whose 16 bits were
+/// not emulated, so that no rung gains or loses by emulation.
 ///
 /// Parts: means over the steady steps, as shares of the step. data is the `load` stage; link is `copy` and
 /// `comm`; computing (forward, backward, optimise, replay) is split by the classes of the watched step's

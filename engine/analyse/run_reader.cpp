@@ -138,6 +138,7 @@ std::string to_json(const RunReader& reader) {
               {"started", view.started},
               {"fault", view.fault},
               {"precision", summary.precision},
+              {"emulated", summary.emulated},
               {"measure", summary.measure},
               {"group", view.group},
               {"point", view.point},

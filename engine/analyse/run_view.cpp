@@ -149,6 +149,7 @@ void RunViewBuilder::take_run(const Event& event) {
   view_.repeat = event.integer("repeat");
   view_.summary.measure = event.text("measure") == "none" ? "" : event.text("measure");
   view_.summary.precision = event.text("precision") == "none" ? "" : printable(event.text("precision"), 20);
+  view_.summary.emulated = event.flag("emulated");
   view_.pid = event.integer("pid");
   view_.parent_pid = event.integer("parent_pid");
   view_.attempt = event.integer("attempt");

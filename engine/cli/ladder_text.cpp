@@ -61,14 +61,15 @@ std::string short_bytes(double bytes) {
 
 Row speed_row(const std::string& lesson, const RungVerdict& verdict) {
   const Spread& rate = verdict.rate;
-  if (rate.empty()) return {lesson, "-", "-", "-  ", "-  ", "-", verdict.precision};
+  const std::string type = verdict.precision + (verdict.emulated ? " emulated" : "");
+  if (rate.empty()) return {lesson, "-", "-", "-  ", "-  ", "-", type};
   return {lesson,
           fmt::format("{:.1f}", rate.median()),
           fmt::format("{:.1f} .. {:.1f}", rate.least(), rate.most()),
           ratio_text(verdict.on_previous),
           ratio_text(verdict.on_baseline),
           verdict.mfu > 0 ? fmt::format("{:.0f} %", 100 * verdict.mfu) : "-",
-          verdict.precision};
+          type};
 }
 
 Row reason_row(const std::string& lesson, const RungVerdict& verdict) {
@@ -81,7 +82,7 @@ std::string peak_sentence(const LadderResult& result) {
   std::set<std::string> told;
   for (const RungVerdict& verdict : result.verdicts) {
     if (verdict.peak_flops_per_s > 0) {
-      told.insert(fmt::format("{} {:.0f} GFLOP/s ({})", verdict.precision, verdict.peak_flops_per_s * 1e-9,
+      told.insert(fmt::format("{} {:.0f} GFLOP/s ({})", verdict.arithmetic, verdict.peak_flops_per_s * 1e-9,
                               verdict.peak_of_data_sheet ? "data sheet" : "matrix products, measured here"));
     }
   }
@@ -144,6 +145,7 @@ Json rung_json(const MeasuredPoint& point, const LessonInfo& lesson, const RungV
   if (!point.failure.empty()) out["failure"] = point.failure;
   if (point.repeats.empty()) return out;
   out["precision"] = verdict.precision;
+  out["emulated"] = verdict.emulated;
   if (!verdict.rate.empty()) {
     out["samples_per_s"] = verdict.rate.median();
     out["min"] = verdict.rate.least();

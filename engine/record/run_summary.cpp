@@ -10,10 +10,21 @@
 
 namespace isobar {
 
-double RunSummary::mfu() const {
-  if (!(peak_flops_per_s > 0)) return 0;
-  return samples_per_s / static_cast<double>(world) * flops_per_sample / peak_flops_per_s;
+namespace {
+
+double share_of_peak(const RunSummary& summary) {
+  if (!(summary.peak_flops_per_s > 0)) return 0;
+  return summary.samples_per_s / static_cast<double>(summary.world) * summary.flops_per_sample /
+         summary.peak_flops_per_s;
 }
+
+}  // namespace
+
+std::string RunSummary::arithmetic() const { return precision.empty() || emulated ? "fp32" : precision; }
+
+double RunSummary::mfu() const { return peak_is_too_low() ? 0 : share_of_peak(*this); }
+
+bool RunSummary::peak_is_too_low() const { return share_of_peak(*this) > 1; }
 
 std::int64_t warm_up_steps(std::int64_t steps_per_epoch) {
   return steps_per_epoch > 64 ? 20 : steps_per_epoch;
@@ -78,10 +89,18 @@ std::string stage_shares(const std::vector<std::pair<std::string, double>>& stag
 namespace {
 
 std::string peak_text(const RunSummary& summary, const std::string& provenance) {
-  const std::string type = summary.precision.empty() ? "fp32" : summary.precision;
+  const std::string type = summary.arithmetic();
   if (provenance == "predicted" || summary.peak_of_data_sheet)
     return "dense peak of " + type + " by data sheet";
   return type + " matrix products, measured " + (provenance.empty() ? "here" : "there");
+}
+
+/// ", MFU ..."; "" when it is not known.
+std::string mfu_text(const RunSummary& summary, const std::string& provenance) {
+  const std::string peak =
+      fmt::format("{:.0f} GFLOP/s ({})", summary.peak_flops_per_s * 1e-9, peak_text(summary, provenance));
+  if (summary.mfu() > 0) return fmt::format(", MFU {:.1f} % of {}", 100 * summary.mfu(), peak);
+  return summary.peak_is_too_low() ? ", MFU not known: more than " + peak : "";
 }
 
 std::string loader_text(const RunSummary& summary) {
@@ -168,10 +187,7 @@ std::vector<std::string> summary_lines(const RunSummary& summary, const std::str
     out.push_back(line);
   }
   if (summary.samples_per_s > 0) {
-    const std::string mfu = summary.mfu() > 0
-                                ? fmt::format(", MFU {:.1f} % of {:.0f} GFLOP/s ({})", 100 * summary.mfu(),
-                                              summary.peak_flops_per_s * 1e-9, peak_text(summary, provenance))
-                                : "";
+    const std::string mfu = mfu_text(summary, provenance);
     const std::string steady =
         predicted ? "" : fmt::format(" without the first {} steps", summary.warm_up_steps);
     std::string ranks = summary.world > 1 ? fmt::format(" on {} ranks", summary.world) : "";

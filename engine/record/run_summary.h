@@ -36,6 +36,7 @@ struct RunSummary {
   std::string measure;  ///< what a run that only measures does ("full", "io", "synthetic"); "" = it trains
   bool has_losses = false;  ///< it trains and said so; a predicted run has none
   std::string precision;    ///< "tf32", "fp16" or "bf16"; "" = fp32
+  bool emulated = false;    ///< those 16 bits, by fp32 products: this processor has no instructions for them
   double first_loss = 0;    ///< of a run that trains, as is all that is said of losses here
   double last_loss = 0;
   double scale = 0;          ///< of the loss at the end; 0 = it was not scaled
@@ -72,13 +73,17 @@ struct RunSummary {
   std::uint64_t peak_bytes = 0;  ///< as it was; 0 = not known
   double flops_per_sample = 0;   ///< forward and backward, model operations
   double peak_flops_per_s =
-      0;  ///< of matrix products of `precision`, measured or of a prediction; 0 = not known
+      0;  ///< of matrix products as they ran, measured or of a prediction; 0 = not known
   bool peak_of_data_sheet = false;  ///< that peak is no measurement
   WatchedSummary watched;           ///< the step that was looked at closely
 
-  /// Model operations per second and rank over the peak of one; 0 when one of them is not known. Data loading
-  /// is inside the clock.
+  /// The arithmetic of the products: "fp32" also where 16 bits are emulated.
+  std::string arithmetic() const;
+  /// Model operations per second and rank over the peak of one; 0 when one of them is not known, or when the
+  /// peak was measured too low. Data loading is inside the clock.
   double mfu() const;
+  /// The steps did more operations a second than the peak that was measured: another program took part in it.
+  bool peak_is_too_low() const;
 };
 
 /// Steps that are not steady: the first epoch, or 20 steps when an epoch is longer than 64.

@@ -12,6 +12,7 @@ struct Made {
   double samples_per_s = 100;
   double valid_loss = 0.5;
   std::string precision = "";
+  bool emulated = false;
   double load_us = 100;
   double step_us = 1000;
 };
@@ -25,6 +26,7 @@ SteadyFigures run_of(const Made& made) {
   out.lasts = {{"peak_bytes", 1e6}};
   RunSummary& summary = out.view.summary;
   summary.precision = made.precision;
+  summary.emulated = made.emulated;
   summary.samples_per_s = made.samples_per_s;
   summary.flops_per_sample = 1e9;
   summary.peak_flops_per_s = 4e11;
@@ -81,15 +83,37 @@ TEST_CASE("each rung is compared with the one before it and with the first") {
   CHECK(out[3].peak_bytes == 1e6);
 }
 
-TEST_CASE("MFU is of the peak of the type, and more than all of it is a mistake") {
+TEST_CASE("a rung is compared with the last of its precision, and emulated 16 bits with nobody's gain") {
+  const auto rates = [](double rate, const std::string& precision = "", bool emulated = false) {
+    return std::vector<Made>{{.samples_per_s = rate, .precision = precision, .emulated = emulated}};
+  };
+  const auto emulated = judge_ladder({rung("01", rates(100)), rung("03", rates(110)),
+                                      rung("04", rates(80, "bf16", true)), rung("05", rates(132))});
+  CHECK(emulated[2].on_previous->over == "03");
+  CHECK(emulated[2].arithmetic == "fp32");
+  REQUIRE(emulated[2].notes.size() == 1);
+  CHECK_THAT(emulated[2].notes[0], says("bf16 is emulated") && says("lessons/04/README.md"));
+  CHECK(emulated[3].on_previous->over == "03");
+  CHECK(emulated[3].on_previous->ratio == Approx(1.2));
+  CHECK_THAT(emulated[3].notes.at(0), says("05 is compared with 03, the last rung before it in fp32"));
+  const auto native =
+      judge_ladder({rung("03", rates(110)), rung("04", rates(220, "bf16")), rung("05", rates(330, "bf16")),
+                    rung("06", rates(300, "bf16", true)), rung("07", rates(400, "tf32"))});
+  CHECK(native[1].on_previous->over == "03");
+  CHECK(native[1].notes.empty());
+  CHECK(native[2].on_previous->over == "04");
+  CHECK(native[4].on_previous->over == "05");  // no rung of its own type, and one that was emulated
+}
+
+TEST_CASE("MFU is of the peak of the arithmetic, and more than all of it is not told") {
   const auto out = judge_ladder(
       {rung("01", {{.samples_per_s = 100}}), rung("04", {{.samples_per_s = 500, .precision = "bf16"}})});
   CHECK(out[0].precision == "fp32");
   CHECK(out[0].mfu == Approx(0.25));
   CHECK(out[0].notes.empty());
-  CHECK(out[1].mfu == Approx(1.25));
+  CHECK(out[1].mfu == 0);
   REQUIRE(out[1].notes.size() == 1);
-  CHECK_THAT(out[1].notes[0], says("MFU above 100 %") && says("bf16"));
+  CHECK_THAT(out[1].notes[0], says("faster than the peak of bf16"));
 }
 
 TEST_CASE("computing is split by the watched step, and what nobody computes in is host") {
