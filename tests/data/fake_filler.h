@@ -34,6 +34,9 @@ class FakeFiller : public SlotFiller {
   mutable std::atomic<int> filling = 0;
   mutable std::atomic<int> most_filling = 0;
   mutable std::atomic<int> written_while_held = 0;
+  /// Threads that have filled a part and have not ended; the system's own list is behind at both ends.
+  std::shared_ptr<std::atomic<int>> alive = std::make_shared<std::atomic<int>>(0);
+  std::shared_ptr<std::atomic<int>> threads = std::make_shared<std::atomic<int>>(0);  ///< that ever filled one
   std::shared_ptr<std::atomic<int>> slots = std::make_shared<std::atomic<int>>(0);  ///< that are there
   std::shared_ptr<std::atomic<int>> most_slots = std::make_shared<std::atomic<int>>(0);
 
@@ -68,6 +71,7 @@ class FakeFiller : public SlotFiller {
   void fill(const BatchPlan& plan, std::int64_t part, std::span<std::byte> slot, FillCost& cost,
             const std::stop_token& stop) const override {
     const Counted counted(*this);
+    static thread_local const Presence presence(*this);
     {
       const std::scoped_lock lock(mutex_);
       if (held_.count(slot.data()) > 0) ++written_while_held;
@@ -105,6 +109,17 @@ class FakeFiller : public SlotFiller {
     Counted(const Counted&) = delete;
     Counted& operator=(const Counted&) = delete;
     const FakeFiller& of;
+  };
+  /// Of a thread, which works for one filler.
+  struct Presence {
+    explicit Presence(const FakeFiller& filler) : alive(filler.alive) {
+      ++*alive;
+      ++*filler.threads;
+    }
+    ~Presence() { --*alive; }
+    Presence(const Presence&) = delete;
+    Presence& operator=(const Presence&) = delete;
+    std::shared_ptr<std::atomic<int>> alive;
   };
   static void raise(std::atomic<int>& most, int now) {
     int before = most;
