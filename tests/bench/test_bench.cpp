@@ -211,7 +211,7 @@ TEST_CASE("wrong words and missing peers are refused with a way out") {
     return run_process(words, {.environment = {"ISOBAR_PREFIX=" + folder.path().string(), "ISOBAR_PEERS="}});
   };
   for (const char* name : {"bench_step", "bench_start", "bench_loader", "bench_fusion", "bench_rungs",
-                           "bench_normalise", "bench_telemetry", "bench_comm"}) {
+                           "bench_normalise", "bench_emulated", "bench_telemetry", "bench_comm"}) {
     CHECK(bench({name, "--help"}).code == 0);
     const ProcessResult wrong = bench({name, "--qick"});
     CHECK(wrong.code == 2);
