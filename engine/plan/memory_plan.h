@@ -12,9 +12,9 @@ namespace isobar {
 /// What the configuration does not say.
 struct MemoryFacts {
   bool on_cuda = false;
-  std::int64_t value_bytes = 4;     ///< of an activation, 2 where products take 16 bits
-  bool emulates = false;            ///< those 16 bits are widened for each product (device/emulated_products.h)
-  bool writes_attention = false;    ///< the N x N matrices of attention are kept
+  std::int64_t value_bytes = 4;   ///< of an activation, 2 where products take 16 bits
+  bool emulates = false;          ///< those 16 bits are widened for each product (device/emulated_products.h)
+  bool writes_attention = false;  ///< the N x N matrices of attention are kept
   std::uint64_t program_bytes = 0;  ///< what the program takes by itself; 0 = what it usually does
 };
 

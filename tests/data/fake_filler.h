@@ -36,7 +36,8 @@ class FakeFiller : public SlotFiller {
   mutable std::atomic<int> written_while_held = 0;
   /// Threads that have filled a part and have not ended; the system's own list is behind at both ends.
   std::shared_ptr<std::atomic<int>> alive = std::make_shared<std::atomic<int>>(0);
-  std::shared_ptr<std::atomic<int>> threads = std::make_shared<std::atomic<int>>(0);  ///< that ever filled one
+  std::shared_ptr<std::atomic<int>> threads =
+      std::make_shared<std::atomic<int>>(0);                                        ///< that ever filled one
   std::shared_ptr<std::atomic<int>> slots = std::make_shared<std::atomic<int>>(0);  ///< that are there
   std::shared_ptr<std::atomic<int>> most_slots = std::make_shared<std::atomic<int>>(0);
 

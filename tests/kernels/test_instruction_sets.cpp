@@ -1,5 +1,5 @@
-// Every test of a kernel runs it in all sets of instructions that are here. ctest has one test for each set, so that
-// one that is not here is told.
+// Every test of a kernel runs it in all sets of instructions that are here. ctest has one test for each set,
+// so that one that is not here is told.
 #include <algorithm>
 #include <string>
 
@@ -13,7 +13,8 @@ namespace {
 void look_for(InstructionSet set) {
   const auto& here = instruction_sets_here();
   const bool is_here = std::find(here.begin(), here.end(), set) != here.end();
-  if (!is_here) WARN("not run: kernels in " << name_of(set) << ", which this processor lacks or is held from");
+  if (!is_here)
+    WARN("not run: kernels in " << name_of(set) << ", which this processor lacks or is held from");
 }
 
 }  // namespace
