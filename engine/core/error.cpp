@@ -1,5 +1,8 @@
 #include "core/error.h"
 
+#include <poll.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -15,9 +18,9 @@ Error::Error(std::string what, std::string where, std::string hint, Exit code)
     : std::runtime_error(std::move(what)), where_(std::move(where)), hint_(std::move(hint)), code_(code) {}
 
 std::string Error::text() const {
-  std::string out = std::string("error: ") + what();
-  if (!where_.empty()) out += "\n  where: " + where_;
-  if (!hint_.empty()) out += "\n  hint:  " + hint_;
+  std::string out = "error: " + printable_lines(what());
+  if (!where_.empty()) out += "\n  where: " + printable_lines(where_);
+  if (!hint_.empty()) out += "\n  hint:  " + printable_lines(hint_);
   return out;
 }
 
@@ -64,9 +67,24 @@ Error system_error(const std::string& what, const std::string& where, int error_
   return {what + ": " + std::strerror(error_number), where, hint, code};
 }
 
+namespace {
+
+/// Who reads a pipe may leave; a disk that is full, or an output that is closed, loses what was asked for.
+bool output_is_lost() {
+  const bool failed = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+  pollfd end{STDOUT_FILENO, 0, 0};
+  const bool reader_left = poll(&end, 1, 0) == 1 && (end.revents & POLLERR) != 0;
+  return failed && !reader_left;
+}
+
+}  // namespace
+
 int guarded_main(const std::string& program, const std::function<int()>& body) {
   try {
-    return body();
+    const int code = body();
+    if (code != 0 || !output_is_lost()) return code;
+    throw Error("not all of it could be printed", "standard output",
+                "is the disk full that it is written to?", Exit::failed);
   } catch (const Error& error) {
     std::fprintf(stderr, "%s: %s\n", program.c_str(), error.text().c_str());
     return static_cast<int>(error.code());

@@ -37,7 +37,8 @@ class Error : public std::runtime_error {
 /// there.
 Error system_error(const std::string& what, const std::string& where, int error_number);
 
-/// Runs `body` and turns what it throws into a message on stderr and an exit code.
+/// Runs `body` and turns what it throws into a message on stderr and an exit code. Standard output that could
+/// not be written is an Error of its own (exit code 1), unless who reads it has left.
 int guarded_main(const std::string& program, const std::function<int()>& body);
 
 }  // namespace isobar

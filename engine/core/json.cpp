@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "core/utf8.h"
 
 namespace isobar {
 namespace {
@@ -173,9 +174,25 @@ Json Json::parse(std::string_view text) {
   return std::move(builder.root);
 }
 
+namespace {
+
+/// The library escapes control characters of ASCII; others would steer the terminal that the text is printed
+/// on.
+bool steers_beyond_ascii(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (length > 1 && steers(code_point(text, length))) return true;
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return false;
+}
+
+}  // namespace
+
 std::string json_quoted(std::string_view text, JsonEscapes escapes) {
   try {
-    return Library(text).dump(-1, ' ', escapes == JsonEscapes::ascii,
+    const bool ascii = escapes == JsonEscapes::ascii || steers_beyond_ascii(text);
+    return Library(text).dump(-1, ' ', ascii,
                               escapes == JsonEscapes::strict ? Library::error_handler_t::strict
                                                              : Library::error_handler_t::replace);
   } catch (const Library::exception&) {

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "core/utf8.h"
+
 namespace isobar {
 
 std::string human_bytes(std::uint64_t bytes) {
@@ -79,19 +81,36 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
   return out;
 }
 
-std::string printable(std::string_view text, std::size_t most) {
-  std::string out(text.substr(0, most));
-  for (char& c : out) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) c = '?';
+namespace {
+
+std::string cleaned(std::string_view text, std::size_t most, bool keeps_lines) {
+  std::string out;
+  const std::size_t size = text.size();
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    const bool shows =
+        length > 0 && (!steers(code_point(text, length)) || (keeps_lines && text.front() == '\n'));
+    const std::size_t taken = std::max<std::size_t>(length, 1);
+    if (size - text.size() + taken > most) return out + "...";
+    out += shows ? text.substr(0, taken) : std::string_view("?");
+    text.remove_prefix(taken);
   }
-  if (text.size() > most) out += "...";
   return out;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text, std::size_t most) {
+  return cleaned(text, most, /*keeps_lines=*/false);
+}
+
+std::string printable_lines(std::string_view text) {
+  return cleaned(text, std::string_view::npos, /*keeps_lines=*/true);
 }
 
 std::string xml_escaped(std::string_view text) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : printable_lines(text)) {
     out += c == '<'   ? "&lt;"
            : c == '>' ? "&gt;"
            : c == '&' ? "&amp;"

@@ -25,11 +25,15 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 
-/// Control characters (terminal escapes among them) replaced by '?', cut to `most` bytes; for text from
-/// foreign files.
+/// What steers instead of showing (core/utf8.h) and what is no UTF-8 replaced by '?', cut to `most` bytes,
+/// whole characters: for text that is not ours, of files, of other programs, names of files too, before it
+/// goes to a terminal, the window or a picture.
 std::string printable(std::string_view text, std::size_t most = 200);
 
-/// `text` for the inside of an XML element or attribute.
+/// The same of a text of several lines, which stay.
+std::string printable_lines(std::string_view text);
+
+/// `text`, made printable, for the inside of an XML element or attribute.
 std::string xml_escaped(std::string_view text);
 
 /// Whether a file that we name may have `c` in its name: letters, digits, '.', '_' and '-'.

@@ -1,4 +1,4 @@
-#include "text/utf8.h"
+#include "core/utf8.h"
 
 #include <algorithm>
 
@@ -41,6 +41,19 @@ std::size_t utf8_length(std::string_view text) {
     if ((byte(at) & 0xc0) != 0x80) return 0;
   }
   return length;
+}
+
+std::uint32_t code_point(std::string_view text, std::size_t length) {
+  constexpr std::uint32_t kMasks[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+  std::uint32_t out = static_cast<unsigned char>(text[0]) & kMasks[length];
+  for (std::size_t at = 1; at < length; ++at) out = out << 6 | (static_cast<unsigned char>(text[at]) & 0x3f);
+  return out;
+}
+
+bool steers(std::uint32_t c) {
+  const auto within = [c](std::uint32_t first, std::uint32_t last) { return c >= first && c <= last; };
+  return c < 0x20 || within(0x7f, 0x9f) || c == 0x61c || within(0x200b, 0x200f) || within(0x2028, 0x202e) ||
+         within(0x2060, 0x206f) || c == 0xfeff;
 }
 
 std::string clean_utf8(std::string_view text) {

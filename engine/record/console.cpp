@@ -5,6 +5,8 @@
 
 #include <cstdio>
 
+#include "core/text.h"
+
 namespace isobar {
 namespace {
 
@@ -39,17 +41,17 @@ void Console::finish() {
 
 void Console::line(std::string_view text) {
   clear_live();
-  if (!quiet_) print(std::string(text) + "\n");
+  if (!quiet_) print(printable_lines(text) + "\n");
   keep(text);
 }
 
 void Console::progress(std::string_view text, bool keep_it) {
   if (quiet_) {
   } else if (terminal_) {
-    print("\r\x1b[K" + std::string(text.substr(0, terminal_columns() - 1)));
+    print("\r\x1b[K" + printable(text, std::string_view::npos).substr(0, terminal_columns() - 1));
     live_ = true;
   } else {
-    print(std::string(text) + "\n");
+    print(printable_lines(text) + "\n");
   }
   if (keep_it) keep(text);
 }

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "text/markdown_text.h"
-#include "text/utf8.h"
+#include "core/utf8.h"
 
 namespace isobar {
 

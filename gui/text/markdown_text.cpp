@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <iterator>
 
-#include "text/utf8.h"
+#include "core/utf8.h"
 
 namespace isobar {
 

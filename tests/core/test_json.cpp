@@ -25,6 +25,12 @@ TEST_CASE("a value is written as the library writes it, keys in their order") {
   CHECK(Json::parse(all.text()).text() == all.text());
 }
 
+TEST_CASE("what would steer a terminal is escaped, and comes back as it was") {
+  const std::string text = "\u009b31m \u202e \u00e9";
+  CHECK(json_quoted(text) == "\"\\u009b31m \\u202e \\u00e9\"");
+  CHECK(Json::parse(json_quoted(text)).as_text() == text);
+}
+
 TEST_CASE("numbers keep their value; those that JSON lacks are null") {
   for (const double value : {0.1, -0.0, 1.0 / 3, 1e-308, 123456789.0, std::ldexp(1.0, 60)})
     CHECK(nlohmann::json::parse(Json(value).text()).get<double>() == value);

@@ -29,6 +29,16 @@ TEST_CASE("the nearest name is what was meant, or nothing") {
 TEST_CASE("foreign text cannot steer a terminal") {
   CHECK(printable("a\x1b[31mb\n") == "a?[31mb?");
   CHECK(printable(std::string(300, 'x'), 10) == "xxxxxxxxxx...");
+  CHECK(printable("\u009b31m \u202egnp.exe \u2066 \ufeff\u2028\u200b") ==
+        "?31m ?gnp.exe ? ???");  // C1, direction, breaks
+  CHECK(printable("\x9b"
+                  "31m \xc3 \xff") == "?31m ? ?");  // no UTF-8
+  CHECK(printable("Grüße, 天気 \U0001f600") == "Grüße, 天気 \U0001f600");
+  CHECK(printable("天気", 4) == "天...");
+  CHECK(printable("天気", 6) == "天気");
+  CHECK(printable_lines("a\nb\r\x1b[2Jc\n") == "a\nb??[2Jc\n");
+  CHECK(xml_escaped("<\x01\u202e>") == "&lt;??&gt;");
+  CHECK(Error("a\x1b[31m", "b\u009b", "c\nd").text() == "error: a?[31m\n  where: b?\n  hint:  c\nd");
 }
 
 TEST_CASE("arguments are quoted as a shell needs them") {

@@ -69,7 +69,7 @@ TEST_CASE("Values at the ends of the numbers, and names that are formats or ids,
   std::string text = head();
   for (int i = 0; i < 50; ++i) {
     text += R"({"kind":"step","step":)" + std::to_string(i) +
-            R"(,"t_us":1e308,"samples":-1e308,"step_us":1e308,"load_us":-5,"loss":)" +
+            R"(,"t_us":1e18,"samples":1e18,"step_us":1e18,"load_us":0,"loss":)" +
             (i % 5 == 0   ? "\"nan\""
              : i % 5 == 1 ? "\"inf\""
              : i % 5 == 2 ? "1e308"
@@ -77,7 +77,10 @@ TEST_CASE("Values at the ends of the numbers, and names that are formats or ids,
                           : "4.9e-324") +
             "}\n";
   }
-  text += R"({"kind":"eval","step":1e308,"rmse_%n##%s\u001b[31m":1,"loss":"-inf"})"
+  for (const char* const impossible :
+       {R"("t_us":-1)", R"("samples":-1e308)", R"("step_us":1e308)", R"("step":"nan")"})
+    text += R"({"kind":"step","step":50,)" + std::string(impossible) + "}\n";
+  text += R"({"kind":"eval","step":1e18,"rmse_%n##%s\u001b[31m":1,"loss":"-inf"})"
           "\n";
   const fs::path path = folder_with(folder, "%n%s##x\x1b[31m\xff", text);
   Headless window(options);

@@ -7,7 +7,7 @@
 #include "text/line_break.h"
 #include "text/markdown.h"
 #include "text/markdown_text.h"
-#include "text/utf8.h"
+#include "core/utf8.h"
 
 using namespace isobar;
 using Kind = MarkdownBlock::Kind;
