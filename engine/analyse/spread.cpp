@@ -20,14 +20,29 @@ double Spread::quantile(double share) const {
   return values[below] + (place - static_cast<double>(below)) * (values[above] - values[below]);
 }
 
+namespace {
+
+Spread logarithms(const Spread& of) {
+  Spread out;
+  for (const double value : of.values) out.values.push_back(std::log(value));
+  return out;
+}
+
+}  // namespace
+
 bool is_same(const Spread& one, const Spread& other) {
   constexpr double kOneRunEach = 0.02;
-  const double difference = std::fabs(one.median() - other.median());
   const bool repeated = one.values.size() > 1 || other.values.size() > 1;
-  const double allowed = repeated
-                             ? std::max(one.range(), other.range())
-                             : kOneRunEach * std::max(std::fabs(one.median()), std::fabs(other.median()));
-  return difference <= allowed;
+  if (!repeated) {
+    const double larger = std::max(std::fabs(one.median()), std::fabs(other.median()));
+    return std::fabs(one.median() - other.median()) <= kOneRunEach * larger;
+  }
+  if (one.least() > other.most() || other.least() > one.most()) return false;
+  if (one.least() > 0 && other.least() > 0) {
+    const Spread first = logarithms(one), second = logarithms(other);
+    return std::fabs(first.median() - second.median()) <= std::max(first.range(), second.range());
+  }
+  return std::fabs(one.median() - other.median()) <= std::max(one.range(), other.range());
 }
 
 }  // namespace isobar

@@ -23,8 +23,10 @@ struct Spread {
   double relative() const { return median() > 0 ? range() / median() : 0; }
 };
 
-/// Whether the medians differ by no more than the larger of the two inter-quartile ranges; where neither was
-/// measured more than once, by no more than 2 % of the larger.
+/// Whether the two cannot be told apart: what was measured of them overlaps, and the medians lie no further apart
+/// than the larger of the two inter-quartile ranges. Positive values are compared by their logarithms, so that a
+/// fast case which jumps does not swallow every slow one. Where neither was measured more than once, the medians
+/// may differ by 2 % of the larger.
 bool is_same(const Spread& one, const Spread& other);
 
 }  // namespace isobar

@@ -14,7 +14,7 @@ void show_gradients(const std::filesystem::path& run, std::int64_t step, bool js
     return;
   }
   Console console;
-  console.line(run.filename().string());
+  console.line(printable(run.filename().string()));
   for (const std::string& line : gradient_lines(histogram_at(all, step))) console.line(line);
 }
 

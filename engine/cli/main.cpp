@@ -7,6 +7,7 @@
 #include "cli/record_command.h"
 #include "cli/recorded_view.h"
 #include "cli/run_command.h"
+#include "cli/runs_command.h"
 #include "cli/scale_command.h"
 #include "cli/show_command.h"
 #include "cli/submit_command.h"

@@ -14,6 +14,7 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "core/text.h"
+#include "plan/memory_plan.h"
 #include "plan/model_shape.h"
 
 namespace isobar {
@@ -154,6 +155,8 @@ Prediction predict(const LessonInfo& lesson, const Settings& settings, const std
   out.config = loaded.config;
   out.form = form_of(lesson, loaded.config);
   out.device = rates_of(device);
+  check_memory(lesson, loaded.config, memory_facts(loaded.config, /*on_cuda=*/true), out.device.memory_bytes,
+               "an " + out.device.name);
   out.time = predict_step(out.form, out.device);
   return out;
 }

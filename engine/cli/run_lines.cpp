@@ -27,4 +27,10 @@ std::string live_line(const RunView& view) {
   return out;
 }
 
+std::string marks_text(const RunView& view) {
+  std::string out;
+  for (const std::string& mark : marks_of(view)) out += "[" + mark + "] ";
+  return out;
+}
+
 }  // namespace isobar

@@ -12,4 +12,7 @@ std::string scores_line(const RunScores& scores);
 /// "step 40/900  epoch 1  loss 0.3113  150.2 samples/s  12 s left  load 4 %, ..."
 std::string live_line(const RunView& view);
 
+/// "[fault no_shuffle] [disk of 290 MB/s] ", "" for a plain run.
+std::string marks_text(const RunView& view);
+
 }  // namespace isobar

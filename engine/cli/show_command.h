@@ -14,8 +14,4 @@ int show_command(const std::vector<std::string>& arguments);
 /// What `show RUN` prints, of this folder.
 void show_run(const std::filesystem::path& run);
 
-/// `runs`: the runs below runs/, with state, skill, throughput and size; `runs name RUN NAME`; `runs note RUN
-/// TEXT`; `runs delete RUN`.
-int runs_command(const std::vector<std::string>& arguments);
-
 }  // namespace isobar

@@ -80,8 +80,8 @@ void show_timeline(const std::filesystem::path& run, const TimelineRequest& requ
                 world == 1 ? "it is of one process: leave it out" : fmt::format("from 0 to {}", world - 1));
   }
   const SpanTable table = read_spans(run, request.rank);
-  const std::string name =
-      run.filename().string() + (world > 1 ? fmt::format(", rank {} of {}", request.rank, world) : "");
+  const std::string name = printable(run.filename().string()) +
+                           (world > 1 ? fmt::format(", rank {} of {}", request.rank, world) : "");
   Console console;
   if (request.trace_file) {
     const std::string& file = *request.trace_file;

@@ -9,6 +9,8 @@
 namespace isobar {
 namespace {
 
+constexpr std::uint64_t kMebi = 1 << 20;
+
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -17,6 +19,7 @@ std::string lower(std::string text) {
 
 DeviceRates a100() {
   return {.name = "A100-40GB",
+          .memory_bytes = 40'536 * kMebi,
           .peak_fp32 = 19.5,
           .peak_tf32 = 156,
           .peak_16 = 312,
@@ -34,6 +37,7 @@ DeviceRates a100() {
 
 DeviceRates h200() {
   return {.name = "H200",
+          .memory_bytes = 143'771 * kMebi,
           .peak_fp32 = 67,
           .peak_tf32 = 495,
           .peak_16 = 989,
@@ -53,6 +57,7 @@ DeviceRates h100() {
   constexpr double kSlowerMemory = 4.8 / 3.35;
   DeviceRates out = h200();
   out.name = "H100";
+  out.memory_bytes = 81'559 * kMebi;
   out.element_tb_per_s /= kSlowerMemory;
   out.misc_us *= kSlowerMemory;
   return out;

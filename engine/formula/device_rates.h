@@ -2,6 +2,7 @@
 // What a device reaches in this kind of work, by class of kernel: the figures behind every prediction. None
 // was measured here; each says where it is from. TFLOP/s are 1e12 operations a second, TB/s 1e12 bytes a
 // second.
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct AttentionRates {
 
 struct DeviceRates {
   std::string name;  ///< "H200"
+  std::uint64_t memory_bytes = 0;  ///< as its driver states it
   // Dense peaks, TFLOP/s, by data sheet: what MFU refers to.
   double peak_fp32 = 0;
   double peak_tf32 = 0;

@@ -201,21 +201,27 @@ std::vector<MemoryFit> what_would_fit(const LessonInfo& lesson, const Config& co
 
 void check_memory_cap(const LessonInfo& lesson, const Config& config, const MemoryFacts& facts) {
   if (config.run.memory_cap.empty()) return;
-  const std::uint64_t limit = parse_bytes(config.run.memory_cap, "run.memory_cap");
+  check_memory(lesson, config, facts, parse_bytes(config.run.memory_cap, "run.memory_cap"),
+               "run.memory_cap = " + config.run.memory_cap);
+}
+
+void check_memory(const LessonInfo& lesson, const Config& config, const MemoryFacts& facts,
+                  std::uint64_t limit_bytes, const std::string& what) {
   const MemoryPlan plan = plan_memory(config, facts);
-  if (plan.total() <= limit) return;
+  if (plan.total() <= limit_bytes) return;
   std::vector<std::string> ways;
-  for (const MemoryFit& fit : what_would_fit(lesson, config, facts, limit))
+  for (const MemoryFit& fit : what_would_fit(lesson, config, facts, limit_bytes))
     ways.push_back(fmt::format("{} ({} a rank)", fit.change, human_bytes(fit.plan.total())));
   const std::string mesh = config.run.ranks == 1
                                ? "1 rank"
                                : fmt::format("{} ranks, mesh.tp = {}", config.run.ranks, config.mesh.tp);
-  throw Error(fmt::format("a rank would need more memory than run.memory_cap = {} ({})",
-                          config.run.memory_cap, human_bytes(limit)),
-              fmt::format("{}, {} samples at a time; predicted {}", mesh, micro_batch(config), plan.text()),
-              ways.empty() ? "no mesh of up to 4096 ranks fits with the other settings as they are: a "
-                             "smaller model, or a larger cap"
-                           : "these fit: " + join(ways, "; or "));
+  throw Error(
+      fmt::format("a rank would need more memory than {} ({})", what, human_bytes(limit_bytes)),
+      fmt::format("{}, {} samples at a time; predicted {}", mesh, micro_batch(config), plan.text()),
+      ways.empty()
+          ? "no mesh of up to 4096 ranks fits with the other settings as they are: a smaller model or "
+            "batch, or more memory"
+          : "these fit: " + join(ways, "; or "));
 }
 
 }  // namespace isobar

@@ -54,4 +54,8 @@ std::vector<MemoryFit> what_would_fit(const LessonInfo& lesson, const Config& co
 /// fit.
 void check_memory_cap(const LessonInfo& lesson, const Config& config, const MemoryFacts& facts);
 
+/// The same of `limit_bytes`, which `what` has: "H200".
+void check_memory(const LessonInfo& lesson, const Config& config, const MemoryFacts& facts,
+                  std::uint64_t limit_bytes, const std::string& what);
+
 }  // namespace isobar

@@ -44,6 +44,12 @@ TEST_CASE("a spread knows its middle and its quarters, and when two are the same
   CHECK_FALSE(is_same(Spread({90, 100, 110}), Spread({106, 111, 116})));
   CHECK(is_same(Spread({100, 100}), Spread({100, 100})));
   CHECK_FALSE(is_same(Spread({100, 100}), Spread({100.1, 100.1})));
+  // A busy machine: reading alone was 115 times as fast, however much it jumped.
+  CHECK_FALSE(is_same(Spread({1150.9, 2900, 4613.6}), Spread({6.8, 25.2, 48.4})));
+  CHECK_FALSE(is_same(Spread({6.8, 25.2, 48.4}), Spread({1150.9, 2900, 4613.6})));
+  CHECK_FALSE(
+      is_same(Spread({9, 50, 90, 100}), Spread({9, 10, 10, 11})));  // they overlap, and lie 7 times apart
+  CHECK(is_same(Spread({-1, 0, 1}), Spread({0, 0.5, 1})));          // of a difference there is no logarithm
 }
 
 TEST_CASE("rule 1: what is whole cannot be faster than a part of it") {
@@ -92,7 +98,8 @@ TEST_CASE("noisy trials: a difference inside their spread bounds nothing, and is
   noisy.full = Spread({60, 85, 100});  // a range of 20 for a difference of 15
   const Verdict compute = judge_quartet(noisy);
   CHECK(compute.bound == Bound::compute);
-  CHECK_THAT(told(compute), says("the trials of FULL lie between 60.0 and 100.0") && says("same inside the spread"));
+  CHECK_THAT(told(compute),
+             says("the trials of FULL lie between 60.0 and 100.0") && says("same inside the spread"));
   noisy.io = steady(50);  // slower data explains as much
   noisy.full = Spread({30, 42, 50});
   CHECK(bound_of(noisy) == Bound::data);
@@ -204,11 +211,13 @@ QuartetFigures of_ranks(std::vector<RanksView> ranks) {
 }  // namespace
 
 TEST_CASE("a rank that the others wait for is named before communication is") {
-  const QuartetFigures f = of_ranks({trial(1, 0.3, "backward"), trial(1, 0.25, "backward"), trial(-1, 0, "")});
+  const QuartetFigures f =
+      of_ranks({trial(1, 0.3, "backward"), trial(1, 0.25, "backward"), trial(-1, 0, "")});
   const Verdict verdict = judge_quartet(f);
   CHECK(verdict.bound == Bound::straggler);
   CHECK(verdict.straggler == 1);
-  CHECK_THAT(verdict.sentence, says("rank 1 keeps the others waiting 25.0 ms a step") && says("its backward"));
+  CHECK_THAT(verdict.sentence,
+             says("rank 1 keeps the others waiting 25.0 ms a step") && says("its backward"));
   const std::string next =
       next_command(verdict, {.lesson = "06_ddp",
                              .lessons = {},

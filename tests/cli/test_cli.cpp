@@ -8,12 +8,14 @@
 
 #include "cli/programs.h"
 #include "core/files.h"
+#include "core/text.h"
 #include "support/catch.h"
 #include "support/errors.h"
 #include "support/process.h"
 #include "support/temp_folder.h"
 
 using namespace isobar;
+namespace fs = std::filesystem;
 
 TEST_CASE("arguments reach the lesson unchanged, and no shell sees them") {
   const Programs programs;
@@ -164,4 +166,30 @@ TEST_CASE("data check finds what is wrong with a data set, and nothing in a soun
              says("train/2002.h5: 1 values are not finite, the first at record "));
   CHECK(run_process({ISOBAR_CLI, "data", "check", folder / "nowhere"}).code == 2);
   CHECK(run_process({ISOBAR_CLI, "data", "check"}).code == 2);
+}
+
+TEST_CASE("what cannot be printed is exit code 1, of every command") {
+  const Programs programs;
+  const std::string home = project_home().string();
+  const fs::path recorded = project_home() / "lessons/08_cuda_graphs/recorded/predicted-h200/cpu_tiny-graph";
+  fs::create_directories(programs.folder() / "runs");
+  fs::copy(recorded, programs.folder() / "runs/one", fs::copy_options::recursive);
+  fs::create_directories(programs.folder() / "empty");
+  const std::string cli = shell_quoted((programs.folder() / "isobar-cli").string());
+  for (const char* const words :
+       {"runs", "show one", "show one --json", "show one --types", "show 08_cuda_graphs --recorded",
+        "predict 05_fusion", "predict 05_fusion --json", "ladder --list", "submit 01_baseline --dry-run",
+        "sweep 01_baseline --help", "quartet 01_baseline --help", "ladder --help"}) {
+    INFO(words);
+    const auto into = [&](const std::string& end) {
+      return run_process({"/bin/bash", "-c", "exec " + cli + " " + words + end},
+                         {.folder = programs.folder().path().string()});
+    };
+    REQUIRE(into("").code == 0);
+    for (const char* const end : {" > /dev/full", " >&-"}) {
+      const ProcessResult lost = into(end);
+      CHECK(lost.code == 1);
+      CHECK_THAT(lost.err, says("not all of it could be printed") && says("standard output"));
+    }
+  }
 }

@@ -40,6 +40,7 @@ std::string leaves_ranks(int slow) {
          "case $kind in io) t=1000 ;; none) t=70000 ;; *) t=100000 ;; esac\n"
          "comm=50000; [ \"$RANK\" = " +
          std::to_string(slow) + R"( ] && comm=10000
+[ "$kind" = io ] && comm=0
 mkdir -p "$run"
 {
   echo '{"kind":"run","schema":1,"lesson":"06_ddp","device":"cpu","rank":'$RANK',"world":'$WORLD_SIZE',

@@ -131,6 +131,25 @@ TEST_CASE("what cannot be predicted is refused") {
   CHECK(read_text_file(world.work() / "taken/thesis.txt", 10) == "mine");
 }
 
+TEST_CASE("what a device has no memory for is not predicted") {
+  const auto predict = [](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {ISOBAR_CLI, "predict"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_process(words);
+  };
+  for (const char* const batch : {"65536", "999999999"}) {
+    for (const char* const lesson : {"01_baseline", "04_amp"}) {
+      const ProcessResult refused = predict({lesson, "--device", "A100-40GB", "--preset", "base", "--set",
+                                             "train.global_batch=" + std::string(batch)});
+      CHECK(refused.code == 2);
+      CHECK_THAT(refused.err,
+                 says("a rank would need more memory than an A100-40GB (42.5 GB)") && says("activations"));
+    }
+  }
+  // What the tutorial trained on one fits.
+  CHECK(predict({"01_baseline", "--device", "A100-40GB", "--preset", "base"}).code == 0);
+}
+
 TEST_CASE("a predicted run opens like any other and is marked wherever it is named") {
   const World world;
   REQUIRE(world.run({"predict", "08_gpu", "--set", "graph.enabled=false", "--run-dir", "runs/p"}).code == 0);

@@ -1,6 +1,6 @@
 // What readers say of a run: the launcher's show and runs.
 
-#include "lessons/lesson_run.h"
+#include "lessons/resumed_run.h"
 #include "support/bin_folder.h"
 #include "support/catch.h"
 #include "support/errors.h"
@@ -71,4 +71,28 @@ TEST_CASE("runs are listed, get notes, and are deleted by name only") {
   CHECK(cli({"runs", "delete", "first-try.2"}, folder.path()).code == 0);
   CHECK_FALSE(std::filesystem::exists(folder / "runs/first-try.2"));
   CHECK(std::filesystem::exists(folder / "runs/one"));
+}
+
+TEST_CASE("deleting a run takes all that it wrote, and nothing that its user put beside it") {
+  const TempFolder folder;
+  const std::vector<std::string> sets = {"train.steps=4", "train.checkpoint_every=2",
+                                         "schedule.kind=constant"};
+  for (const char* const name : {"plain", "noted"}) {
+    REQUIRE(train(folder / "runs" / name, sets).code == 0);
+    REQUIRE(resume(folder / "runs" / name, {"train.steps=6"}).code == 0);
+    REQUIRE(cli({"runs", "note", name, "a thought"}, folder.path()).code == 0);
+  }
+  CHECK_THAT(cli({"runs", "delete", "plain"}, folder.path()).out,
+             says("deleted runs/plain") && !says("kept"));
+  CHECK_FALSE(std::filesystem::exists(folder / "runs/plain"));
+  write_file_whole(folder / "runs/noted/notes.txt", std::string_view("thesis"));
+  CHECK_THAT(cli({"runs", "delete", "noted", "--yes"}, folder.path()).out,
+             says("deleted runs/noted") && says("no run wrote notes.txt: kept"));
+  CHECK(read_text_file(folder / "runs/noted/notes.txt", 100) == "thesis");
+  CHECK_FALSE(std::filesystem::exists(folder / "runs/noted/run.toml"));
+  REQUIRE(train(folder / "elsewhere", sets).code == 0);
+  std::filesystem::create_directory_symlink(folder / "elsewhere", folder / "runs/link");
+  CHECK_THAT(cli({"runs", "delete", "link"}, folder.path()).out,
+             says("the link runs/link (the run stays at"));
+  CHECK(std::filesystem::exists(folder / "elsewhere/run.toml"));
 }

@@ -1,0 +1,240 @@
+#include "cli/runs_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <optional>
+
+#include "analyse/run_files.h"
+#include "analyse/run_reader.h"
+#include "batch/slurm.h"
+#include "batch/submitted_job.h"
+#include "cli/run_lines.h"
+#include "cli/words.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "record/console.h"
+#include "record/run_folder.h"
+#include "record/run_removal.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::uint64_t kMostNoteBytes = 4096;
+constexpr std::size_t kMostForeign = 5;  // that are named
+
+/// "[sweep-20261121-010208-7295 at optim.lr=1e-3] ", "" for a run that stands alone.
+std::string group_text(const RunView& view) {
+  if (view.group.empty()) return "";
+  // Of a run that measures, its mark tells the point.
+  const bool tells_point = view.summary.measure.empty() && !view.point.empty();
+  return "[" + printable(view.group, 60) + (tells_point ? " at " + printable(view.point, 60) : "") + "] ";
+}
+
+std::uint64_t folder_bytes(const fs::path& folder) {
+  std::uint64_t bytes = 0;
+  std::error_code code;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder, code)) {
+    if (entry.is_regular_file(code)) bytes += entry.file_size(code);
+  }
+  return bytes;
+}
+
+constexpr const char* kRow = "{:<42} {:<9} {:<10} {:>13} {:>9} {:>11} {:>8}  {}";
+
+std::string run_row(const fs::path& path, std::uint64_t bytes) {
+  RunView view;
+  std::string problem;
+  try {
+    view = glance(path);
+  } catch (const Error& error) {  // one folder that cannot be read hides no other
+    problem = "[" + printable(error.what(), 100) + "] ";
+  }
+  const RunSummary& summary = view.summary;
+  const std::string rmse = summary.has_scores ? fmt::format("{:.4f}", summary.rmse) : "-";
+  const std::string rate = summary.samples_per_s > 0 ? fmt::format("{:.1f}", summary.samples_per_s) : "-";
+  return fmt::format(kRow, printable(path.filename().string(), 80),
+                     view.provenance.empty() ? state_name(view.state) : view.provenance.c_str(), view.preset,
+                     fmt::format("{}/{}", summary.steps, summary.wanted_steps), rmse, rate,
+                     human_bytes(bytes),
+                     problem + marks_text(view) + group_text(view) + printable(note_of(path), 60));
+}
+
+bool has_begun(const fs::path& run) {
+  std::error_code code;
+  return fs::exists(RunFolder{run}.config_file(), code);
+}
+
+/// A job whose run has not begun: it waits, or was cancelled before it got nodes.
+std::string job_row(const fs::path& folder, std::uint64_t bytes) {
+  const std::string name = printable(folder.filename().string(), 80);
+  std::string note;
+  try {
+    note = fmt::format("job {}: ./isobar submit {} --status", job_of_run(folder).number, name);
+  } catch (const Error& error) {
+    note = "[" + printable(error.what(), 100) + "]";
+  }
+  return fmt::format(kRow, name, "submitted", "", "-", "-", "-", human_bytes(bytes), note);
+}
+
+int list(Console& console) {
+  const std::vector<fs::path> runs = list_runs("runs");
+  std::vector<fs::path> jobs = list_job_folders("runs");
+  jobs.erase(std::remove_if(jobs.begin(), jobs.end(), has_begun), jobs.end());
+  if (runs.empty() && jobs.empty()) {
+    console.line("no run is here yet: ./isobar run 01_baseline");
+    return 0;
+  }
+  console.line(fmt::format(kRow, "run", "state", "preset", "steps", "RMSE", "samples/s", "size", "note"));
+  std::uint64_t all_bytes = 0;
+  const auto tell = [&](const std::vector<fs::path>& folders, auto row) {
+    for (const fs::path& path : folders) {
+      const std::uint64_t bytes = folder_bytes(path);
+      all_bytes += bytes;
+      console.line(row(path, bytes));
+    }
+  };
+  tell(runs, run_row);
+  tell(jobs, job_row);
+  const std::string waiting = jobs.empty() ? "" : fmt::format(", {} submitted", jobs.size());
+  console.line(fmt::format("{} runs{}, {}", runs.size(), waiting, human_bytes(all_bytes)));
+  return 0;
+}
+
+/// The folder of a job that is named; "last" is the newest run, not the newest job.
+fs::path job_named(const std::string& name) {
+  return name == "last" ? fs::path() : find_job_folder(name, "runs");
+}
+
+void refuse_running(const fs::path& run) {
+  RunReader reader(run);
+  while (reader.update()) {
+  }
+  if (reader.view().state == RunState::running) {
+    throw Error("the run is still going on", run.string(), "stop it first");
+  }
+}
+
+/// Gives a run that is over another folder name.
+void name_run(const fs::path& run, const std::string& name) {
+  const bool plain = !name.empty() && name.size() <= 64 && name[0] != '-' && name[0] != '.' &&
+                     std::all_of(name.begin(), name.end(), is_name_letter);
+  if (!plain) {
+    throw Error("\"" + printable(name, 40) + "\" is no name for a run", "./isobar runs name",
+                "1 to 64 letters, digits, '.', '_' and '-', not beginning with '-' or '.'");
+  }
+  const fs::path to = run.parent_path() / name;
+  if (fs::exists(to)) throw Error("the name is taken", to.string(), "choose another");
+  std::error_code code;
+  fs::rename(run, to, code);
+  if (code) throw system_error("the run cannot be renamed", run.string(), code.value());
+}
+
+/// A job that still has a place in Slurm's queue comes back to its folder, under its name.
+void refuse_queued(const fs::path& run) {
+  const SubmittedJob job = job_of_run(run);
+  if (job.number == 0 && has_begun(run)) return;
+  if (job.number == 0)
+    throw Error("the job of this folder is not known", run.string(), "its job.toml names none; look there");
+  std::optional<Slurm> slurm;
+  try {
+    slurm.emplace();
+  } catch (const Error&) {  // a copy on a machine without Slurm
+    if (has_begun(run)) return;
+    throw;
+  }
+  const JobState state = slurm->state(job.number);
+  if (state.is_over()) return;
+  throw Error(fmt::format("job {} is not over: Slurm calls it {}", job.number, printable(state.state, 40)),
+              run.string(), fmt::format("./isobar submit --cancel {} ends it", job.number));
+}
+
+/// The folder that `name` names, of a run that is over or of a job that will not begin.
+fs::path find_ended(const std::string& name) {
+  fs::path run = job_named(name);
+  if (run.empty()) run = find_run(name, "runs");
+  const bool is_job = !find_job_folder(run.string(), "runs").empty();
+  if (!is_job || has_begun(run)) refuse_running(run);  // what is no run at all too
+  if (is_job) refuse_queued(run);
+  return run;
+}
+
+/// "notes.txt, plots/a.png and 3 more"
+std::string foreign_text(const std::vector<fs::path>& foreign) {
+  std::vector<std::string> named;
+  for (std::size_t i = 0; i < std::min(kMostForeign, foreign.size()); ++i)
+    named.push_back(printable(foreign[i].string(), 80));
+  const std::size_t more = foreign.size() - named.size();
+  return join(named, ", ") + (more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
+/// Asked where a person sits in front of it.
+bool is_wanted(const std::string& question) {
+  if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0) return true;
+  std::printf("%s [y/N] ", question.c_str());
+  std::fflush(stdout);
+  std::string answer;
+  std::getline(std::cin, answer);
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+/// Takes what a run wrote; what its user put beside it stays.
+int delete_run(std::vector<std::string> words, Console& console) {
+  const bool yes = take_flag(words, "--yes");
+  if (words.size() != 2)
+    throw Error("which run?", "./isobar runs delete", "./isobar runs delete RUN [--yes]; one at a time");
+  const fs::path run = find_ended(words[1]);
+  const std::string name = printable(run.string());
+  const std::vector<fs::path> foreign = foreign_in_run(run);
+  const bool is_link = fs::is_symlink(run);
+  std::uint64_t bytes = folder_bytes(run);
+  for (const fs::path& file : foreign)
+    bytes -= fs::is_regular_file(run / file) ? fs::file_size(run / file) : 0;
+  const std::string what = is_link ? fmt::format("the link {} (the run stays at {})", name,
+                                                 printable(fs::read_symlink(run).string()))
+                                   : fmt::format("{} ({})", name, human_bytes(bytes));
+  const std::string kept = foreign.empty() ? "" : "; no run wrote " + foreign_text(foreign) + ": kept";
+  if (!yes && !is_wanted("delete " + what + kept + "?")) {
+    console.line("nothing was deleted");
+    return 0;
+  }
+  remove_run(run);
+  console.line("deleted " + what + kept);
+  return 0;
+}
+
+}  // namespace
+
+fs::path find_shown_run(const std::string& name) {
+  const fs::path job = job_named(name);
+  if (!job.empty() && !has_begun(job))
+    throw Error(fmt::format("the run of job {} has not begun", job_of_run(job).number), job.string(),
+                "./isobar submit " + printable(name) + " --status tells how far it is");
+  return find_run(name, "runs");
+}
+
+int runs_command(const std::vector<std::string>& arguments) {
+  Console console;
+  if (arguments.empty()) return list(console);
+  if (arguments.front() == "note" && arguments.size() == 3) {
+    write_file_whole(find_run(arguments[1], "runs") / "note.txt",
+                     printable(arguments[2], kMostNoteBytes / 2));
+    return 0;
+  }
+  if (arguments.front() == "name" && arguments.size() == 3) {
+    name_run(find_ended(arguments[1]), arguments[2]);
+    return 0;
+  }
+  if (arguments.front() == "delete" && arguments.size() >= 2) return delete_run(arguments, console);
+  throw Error("what about the runs?", "./isobar runs",
+              "./isobar runs; runs name RUN NAME; runs note RUN TEXT; runs delete RUN [--yes]");
+}
+
+}  // namespace isobar
