@@ -2,6 +2,7 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -78,6 +79,31 @@ std::string Event::text(std::string_view key) const {
   return printable(out, kMostTextBytes);
 }
 
+namespace {
+
+/// What is counted or timed in a line of figures: never less than nothing, and no more than 30 years, or an
+/// exabyte.
+bool is_count(std::string_view key) {
+  constexpr std::string_view kUnits[] = {"_us", "_bytes", "_slots", "_calls", "_per_s"};
+  constexpr std::string_view kCounts[] = {"step",     "samples", "epoch", "skipped",
+                                          "launches", "steps",   "world"};
+  const auto ends = [&](std::string_view unit) { return key.ends_with(unit); };
+  return std::any_of(std::begin(kUnits), std::end(kUnits), ends) ||
+         std::find(std::begin(kCounts), std::end(kCounts), key) != std::end(kCounts);
+}
+
+bool is_possible(const Event& event) {
+  constexpr double kMost = 1e18;
+  const std::string_view kind = event.kind();
+  if (kind != "step" && kind != "summary" && kind != "eval") return true;
+  return std::all_of(event.fields().begin(), event.fields().end(), [](const EventField& field) {
+    double value = 0;
+    return !is_count(field.key) || !field.number(value) || (value >= 0 && value <= kMost);
+  });
+}
+
+}  // namespace
+
 struct EventParser::Parser {
   dom::parser parser;
 };
@@ -104,7 +130,7 @@ const Event* EventParser::parse(std::string_view line) {
       event_.fields_.push_back({pair.key, truth});
     }
   }
-  return &event_;
+  return is_possible(event_) ? &event_ : nullptr;
 }
 
 std::int64_t sum_of(std::int64_t total, std::int64_t more, std::int64_t most) {

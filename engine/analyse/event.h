@@ -46,7 +46,7 @@ class EventParser {
   EventParser(EventParser&&) noexcept;
   EventParser& operator=(EventParser&&) noexcept;
 
-  /// Null when the line is no JSON object.
+  /// Null when the line is no JSON object, or one of figures that cannot be: a time or count below zero.
   const Event* parse(std::string_view line);
 
  private:

@@ -41,6 +41,25 @@ std::string last_attempt(const FileDescriptor& file, const fs::path& path, std::
   return "";
 }
 
+/// Where to begin so that the last lines of the stream are read: junk behind them, as a broken file system leaves
+/// it, or a line without an end hides them from a look at the last bytes alone. 0 = read all of it.
+std::uint64_t begin_of_tail(const FileDescriptor& file, const fs::path& path, std::uint64_t size) {
+  constexpr std::uint64_t kEnoughBytes = 16 << 10;  // of lines that are events: the summary is among them
+  EventParser parser;
+  for (std::uint64_t length = kTailBytes;; length *= 4) {
+    if (size <= kHeadBytes + length) return 0;
+    if (length >= kMostSearchBytes) return size - length;
+    std::uint64_t events = 0;
+    const std::string bytes = bytes_at(file, path, size - length, size);
+    std::string_view rest = bytes;
+    for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
+      if (parser.parse(rest.substr(0, end)) != nullptr) events += end;
+      rest.remove_prefix(end + 1);
+    }
+    if (events >= kEnoughBytes) return size - length;
+  }
+}
+
 }  // namespace
 
 RunReader::RunReader(fs::path folder, bool keep_series)
@@ -88,14 +107,15 @@ RunView glance(const fs::path& folder) {
   const FileDescriptor file = open_for_reading(path);
   const std::uint64_t size = file_size(file, path);
   EventParser parser;
-  if (size <= kHeadBytes + kTailBytes) {
+  const std::uint64_t tail_begin = begin_of_tail(file, path, size);
+  if (tail_begin == 0) {
     take_lines(bytes_at(file, path, 0, size), parser, builder);
   } else {
     take_lines(bytes_at(file, path, 0, kHeadBytes), parser, builder);
     builder.skip();
     if (fs::exists(RunFolder{folder}.attempt_file(1), code))  // resumed: who writes now stands in the middle
-      take_lines(last_attempt(file, path, kHeadBytes, size - kTailBytes, size), parser, builder);
-    const std::string tail = bytes_at(file, path, size - kTailBytes, size);
+      take_lines(last_attempt(file, path, kHeadBytes, tail_begin, size), parser, builder);
+    const std::string tail = bytes_at(file, path, tail_begin, size);
     const std::size_t first = tail.find('\n');
     if (first != std::string::npos) take_lines(std::string_view(tail).substr(first + 1), parser, builder);
   }

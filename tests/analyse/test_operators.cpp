@@ -159,7 +159,7 @@ TEST_CASE("streams that lie are read without harm") {
           "\n";
   const Folder folder(text);
   const OperatorTable table = read_operators(folder.path());
-  CHECK(table.step == 0);
+  CHECK(table.step == -1);  // figures that cannot be are no figures
   CHECK(table.moved_bytes == 0);
   CHECK(table.all_us() == 0);
   REQUIRE(table.rows.size() == 5);
@@ -168,7 +168,7 @@ TEST_CASE("streams that lie are read without harm") {
   const std::vector<OperatorRow> rows = folded(table.rows);
   CHECK(rows.back().moved_bytes == 16'000'000'000'000'000);
   CHECK_FALSE(type_lines(table).empty());
-  CHECK_THAT(said_of(folder.path()), says("operators    0 calls a step"));
+  CHECK_THAT(said_of(folder.path()), !says("operators"));
 }
 
 TEST_CASE("no more rows are kept than anybody reads") {

@@ -238,6 +238,7 @@ TEST_CASE("steps without end, and figures that make no sense, harm no comparison
   const TempFolder folder;
   MadeRanks made;
   made.more = [](int rank, int step, JsonLine& line) {
+    if (step % 3 != 0 && step != 19) return;
     line.add("comm_us", rank == 0 ? "nan" : "inf").add("waited_for", 7e18).add("waited_us", -5.0);
     if (step == 19) line.add("step", 9'000'000'000'000'000);
   };

@@ -98,6 +98,25 @@ TEST_CASE("A glance at a finished run says what reading all of it says") {
   }
 }
 
+TEST_CASE("A glance sees the end of a run however much junk lies behind it") {
+  const TempFolder folder;
+  int number = 0;
+  for (const std::size_t bytes : std::vector<std::size_t>{20'000, 49'000, 60'000, 700'000}) {
+    for (const std::string& junk : {std::string(bytes, '\0'), std::string(bytes, 'x') + "\n",
+                                    "{\"kind\":\"step\",\"note\":\"" + std::string(bytes, 'y')}) {
+      const fs::path path = make(folder, std::to_string(number++), stream(5000, true) + junk);
+      RunReader reader(path);
+      while (reader.update()) {
+      }
+      const RunView seen = glance(path);
+      CHECK(seen.state == reader.view().state);
+      CHECK(seen.state == RunState::done);
+      CHECK(seen.summary.steps == reader.view().summary.steps);
+      CHECK(seen.summary.rmse == Approx(reader.view().summary.rmse));
+    }
+  }
+}
+
 TEST_CASE("Of a run without an end a glance says what its tail says, and leaves the rest unknown") {
   const TempFolder folder;
   const RunView seen = glance(make(folder, "run", stream(5000, false)));
