@@ -31,7 +31,7 @@ Resume find_resume(const RunArguments& arguments, const std::string& lesson) {
                 "saves one too");
   }
   out.checkpoint = std::move(search.newest);
-  out.state = read_run_state(out.checkpoint->path / "state.toml");
+  out.state = read_run_state(out.checkpoint->path / kStateFile);
   if (out.state.lesson != lesson) {
     throw Error("the run is one of lesson " + printable(out.state.lesson, 40) + ", not of " + lesson,
                 out.folder.string(), "./isobar run " + printable(out.state.lesson, 40) + " goes on with it");
@@ -46,8 +46,10 @@ LoadedConfig resumed_config(const LessonInfo& lesson, const Resume& resume, cons
     throw Error("a run is resumed from the command line only", loaded.origins["train.resume"],
                 "--set train.resume=" + loaded.config.train.resume);
   }
-  const Settings first = {.config_files = {RunFolder{resume.folder}.config_file()}};
-  check_resumable(load_config(project_home(), lesson, first, device_kind).config, loaded);
+  // What made the checkpoint stands in it: the run's own file may have been changed since.
+  const Settings made = {.config_files = {resume.checkpoint->path / kCheckpointConfig}};
+  check_resumable(load_config(project_home(), lesson, made, device_kind).config, loaded);
+  check_run_state(resume.state, loaded.config, resume.checkpoint->step, resume.checkpoint->path / kStateFile);
   loaded.preset = resume.state.preset;
   loaded.config.train.resume.clear();  // so that the file of this attempt repeats it, and does not resume it
   loaded.config.train.init.clear();

@@ -10,6 +10,10 @@
 
 namespace isobar {
 
+inline constexpr const char* kStateFile = "state.toml";
+/// The configuration that made the checkpoint, as in run.toml.
+inline constexpr const char* kCheckpointConfig = "config.toml";
+
 struct Resume {
   std::filesystem::path folder;  ///< of the run; "" when a new run was asked for
   Settings settings;             ///< what load_config gets

@@ -143,7 +143,8 @@ void Run::save_checkpoint(const Training& training) {
   strike("checkpoint");
   state.batches = counts.batches;
   state.optimizer_steps = counts.optimizer_steps;
-  writer.write_text("state.toml", to_toml(state));
+  writer.write_text(kStateFile, to_toml(state));
+  writer.write_text(kCheckpointConfig, to_toml(loaded_.config));
   // Nothing is complete that was computed with a rank that is gone: values of an aborted collective are
   // noise.
   comm_.barrier("checkpoint written");

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <string>
 
+#include "config/config.h"
+
 namespace isobar {
 
 struct RunState {
@@ -31,5 +33,10 @@ std::string to_toml(const RunState& state);
 
 /// Error (exit code 2) that names the file for anything but what `to_toml` writes.
 RunState read_run_state(const std::filesystem::path& file);
+
+/// Error (exit code 2) that names the first figure of `file` which cannot be true of a run with this configuration
+/// whose checkpoint says `saved_step`: steps, batches, updates and samples follow from each other.
+void check_run_state(const RunState& state, const Config& config, std::int64_t saved_step,
+                     const std::filesystem::path& file);
 
 }  // namespace isobar

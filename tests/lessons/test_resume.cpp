@@ -137,6 +137,21 @@ TEST_CASE("what cannot be resumed is refused in words, and the run stays as it i
   CHECK(read_text_file(run / "rank-0000.jsonl", 1 << 24) == before);
 }
 
+TEST_CASE("a run whose file was changed behind its checkpoint is not resumed under other settings") {
+  const TempFolder folder;
+  const fs::path run = folder / "run";
+  REQUIRE(train(run, with(kTwenty, {"train.checkpoint_every=10"})).code == 0);
+  fs::remove_all(run / "checkpoints/step-000020");
+  std::string text = read_text_file(run / "run.toml", 1 << 20);
+  const std::size_t begin = text.find("\nlr = ") + 1;
+  REQUIRE(begin > 0);
+  text.replace(begin, text.find('\n', begin) - begin, "lr = 0.01");
+  write_file_whole(run / "run.toml", std::string_view(text));
+  const ProcessResult result = resume(run);
+  CHECK(result.code == 2);
+  CHECK_THAT(result.err, says("optim.lr is ") && says("cannot become 0.01") && says("run.toml"));
+}
+
 TEST_CASE("other data under the same settings are found out") {
   const TempFolder folder;
   const fs::path run = folder / "run";
@@ -192,7 +207,7 @@ TEST_CASE("a checkpoint of another kind of device goes on with a generator of th
   fs::remove_all(all / "step-000020");
   {
     CheckpointWriter writer(all, 10);  // the state of a CUDA generator has 16 bytes
-    for (const char* name : {"model.safetensors", "optimizer.safetensors", "state.toml"})
+    for (const char* name : {"model.safetensors", "optimizer.safetensors", "state.toml", "config.toml"})
       writer.write_text(name, read_text_file(all / "step-000010" / name, 1 << 26));
     const std::vector<std::byte> bytes(16);
     const TensorToWrite tensor{"generator", "U8", {16}, bytes};
