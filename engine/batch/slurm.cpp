@@ -24,7 +24,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::int64_t kLongest_us = 120'000'000;  // of one call: a controller that is down makes them hang
+// Of one call: a controller that is down makes them hang. A script may have to be copied to it.
+constexpr std::int64_t kLongest_us = 30'000'000;
+constexpr std::int64_t kLongestSubmit_us = 120'000'000;
 constexpr int kMostTroubles = 20;
 
 struct Said {
@@ -33,7 +35,7 @@ struct Said {
 };
 
 /// Runs a program without the terminal. Requests to stop that come meanwhile are passed on to it.
-Said run_quietly(const std::vector<std::string>& words) {
+Said run_quietly(const std::vector<std::string>& words, std::int64_t longest_us = kLongest_us) {
   const HeldSignals signals;
   const FileDescriptor output = unnamed_file();
   const FileDescriptor errors = unnamed_file();
@@ -43,7 +45,7 @@ Said run_quietly(const std::vector<std::string>& words) {
   int asked = 0;
   for (const std::int64_t begin_us = steady_us(); waitpid(pid, &status, WNOHANG) == 0;) {
     if (const int number = signals.next(250); number == SIGINT || number == SIGTERM) asked = number;
-    if (asked == 0 && steady_us() - begin_us < kLongest_us) continue;
+    if (asked == 0 && steady_us() - begin_us < longest_us) continue;
     kill(-pid, SIGKILL);
     waitpid(pid, &status, 0);
     if (asked != 0) raise(asked);  // it was meant for this program
@@ -92,13 +94,25 @@ std::vector<std::string> split(const std::string& text) {
   return out;
 }
 
+/// The states of squeue(1), JOB STATE CODES.
+constexpr std::array<std::string_view, 10> kOver = {"COMPLETED", "FAILED",    "CANCELLED", "TIMEOUT",
+                                                    "NODE_FAIL", "PREEMPTED", "DEADLINE",  "OUT_OF_MEMORY",
+                                                    "BOOT_FAIL", "REVOKED"};
+constexpr std::array<std::string_view, 14> kGoingOn = {
+    "PENDING",      "RUNNING",     "SUSPENDED",     "COMPLETING", "CONFIGURING",  "RESIZING",  "REQUEUED",
+    "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SIGNALING",  "SPECIAL_EXIT", "STAGE_OUT", "STOPPED"};
+
+bool is_state(const std::string& word) {
+  const auto holds = [&](const auto& states) {
+    return std::find(states.begin(), states.end(), word) != states.end();
+  };
+  return holds(kOver) || holds(kGoingOn);
+}
+
 }  // namespace
 
 bool JobState::is_over() const {
-  static constexpr std::array<std::string_view, 11> kOver = {
-      "",          "COMPLETED", "FAILED",        "CANCELLED", "TIMEOUT", "NODE_FAIL",
-      "PREEMPTED", "DEADLINE",  "OUT_OF_MEMORY", "BOOT_FAIL", "REVOKED"};
-  return std::find(kOver.begin(), kOver.end(), state) != kOver.end();
+  return state.empty() || std::find(kOver.begin(), kOver.end(), state) != kOver.end();
 }
 
 Slurm::Slurm()
@@ -110,7 +124,7 @@ Slurm::Slurm()
 std::int64_t Slurm::submit(const fs::path& folder, const std::string& script) const {
   const std::vector<std::string> words = {sbatch_.string(), "--parsable", "--chdir=" + folder.string(),
                                           (folder / script).string()};
-  const Said said = run_quietly(words);
+  const Said said = run_quietly(words, kLongestSubmit_us);
   if (said.code != 0) throw refusal("Slurm refuses the job", words, said);
   // "1234" or "1234;cluster", behind whatever a site's plugin says.
   std::int64_t job = 0;
@@ -121,7 +135,13 @@ std::int64_t Slurm::submit(const fs::path& folder, const std::string& script) co
     const auto parsed = std::from_chars(number.data(), number.data() + number.size(), value);
     if (parsed.ec == std::errc() && parsed.ptr == number.data() + number.size() && value > 0) job = value;
   }
-  if (job == 0) throw refusal("Slurm did not say the number of the job", words, said);
+  if (job == 0) {
+    const Error lost = refusal("Slurm did not say the number of the job", words, said);
+    throw NoJobNumber(lost.what(), lost.where(),
+                      "a job may be in the queue all the same: squeue --me lists them; its folder stays at " +
+                          folder.string(),
+                      Exit::failed);
+  }
   return job;
 }
 
@@ -133,14 +153,18 @@ JobState Slurm::state(std::int64_t job) const {
   const bool unknown = said.errors.find("Invalid job id") != std::string::npos;
   if (said.code != 0 && !unknown) throw refusal("Slurm does not tell of job " + number, words, said);
   JobState out;
-  const std::vector<std::string> parts = split(first_line(said.out));
-  if (unknown || parts.size() < 4) return out;
+  const std::string line = first_line(said.out);
+  if (unknown || line.empty()) return out;
+  const std::vector<std::string> parts = split(line);
+  if (parts.size() < 5 || !is_state(parts[0]))
+    throw refusal("the answer about job " + number + " is not the state of a job", words, said);
   const auto known = [](const std::string& text) { return text == "N/A" || text == "None" ? "" : text; };
   out.state = parts[0];
   out.reason = known(parts[1]);
   out.nodes = known(parts[2]);
   out.start = known(parts[3]);
-  if (parts.size() > 4) out.folder = parts[4];
+  out.folder = parts[4];
+  for (std::size_t i = 5; i < parts.size(); ++i) out.folder += "|" + parts[i];
   if (!out.is_over()) return out;
   const Said shown = run_quietly({scontrol_.string(), "--oneliner", "show", "job", number});
   constexpr std::string_view kExit = " ExitCode=";

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
+
 namespace isobar {
 
 struct JobState {
@@ -23,14 +25,22 @@ struct JobState {
   bool is_over() const;
 };
 
+/// Slurm took a script, and its answer holds no number: a job may be waiting in the queue.
+class NoJobNumber : public Error {
+ public:
+  using Error::Error;
+};
+
 class Slurm {
  public:
   /// Finds sbatch, squeue, scancel and scontrol on PATH. Error (exit code 1) for one that is not there.
   Slurm();
 
-  /// Submits the script of `folder`, where it will run too. The number of the job.
+  /// Submits the script of `folder`, where it will run too. The number of the job. Error (exit code 1) when
+  /// Slurm refuses it or does not answer within two minutes; NoJobNumber when nobody knows.
   std::int64_t submit(const std::filesystem::path& folder, const std::string& script) const;
-  /// Error (exit code 1) when Slurm does not answer.
+  /// Error (exit code 1) when Slurm does not answer within half a minute, or with anything but the state of a
+  /// job.
   JobState state(std::int64_t job) const;
   void cancel(std::int64_t job) const;
   /// Waits for nodes on this terminal (salloc with `options`) and runs the script of `folder` in them. Its

@@ -22,6 +22,15 @@ namespace {
 constexpr const char* kJobFile = "job.toml";
 constexpr std::uint64_t kMostScript_bytes = 4'000'000;
 
+/// `number` = 0: it is not known.
+void write_job_file(const JobPlan& plan, std::int64_t number) {
+  write_file_whole(
+      plan.run / kJobFile,
+      fmt::format("job = {}\nlesson = {}\nnodes = {}\nranks_per_node = {}\nsubmitted = {}\ncommand = {}\n",
+                  number, toml_string(plan.lesson), plan.settings.nodes(), plan.settings.ranks_per_node(),
+                  toml_string(wall_iso()), toml_string(plan.command)));
+}
+
 }  // namespace
 
 fs::path SubmittedJob::log() const { return run / fmt::format("job-{}.log", number); }
@@ -35,6 +44,9 @@ SubmittedJob submit_job(const Slurm& slurm, const JobPlan& plan) {
   SubmittedJob out = planned;
   try {
     out.number = slurm.submit(plan.run, kJobScript);
+  } catch (const NoJobNumber&) {
+    write_job_file(plan, 0);  // so that nothing takes the folder for an empty one
+    throw;
   } catch (const Error&) {
     if (again)
       write_file_whole(planned.script(), before);
@@ -42,11 +54,7 @@ SubmittedJob submit_job(const Slurm& slurm, const JobPlan& plan) {
       fs::remove(planned.script(), code);
     throw;
   }
-  write_file_whole(
-      plan.run / kJobFile,
-      fmt::format("job = {}\nlesson = {}\nnodes = {}\nranks_per_node = {}\nsubmitted = {}\ncommand = {}\n",
-                  out.number, toml_string(plan.lesson), plan.settings.nodes(), plan.settings.ranks_per_node(),
-                  toml_string(wall_iso()), toml_string(plan.command)));
+  write_job_file(plan, out.number);
   return out;
 }
 

@@ -97,7 +97,26 @@ TEST_CASE("what Slurm refuses is told in its words, and the folder is gone") {
   slurm.script("sbatch", "printf '\\033[2Jhello\\n'");
   const ProcessResult odd = slurm.submit(kTwo);
   CHECK(odd.code == 1);
-  CHECK_THAT(odd.err, says("did not say the number of the job: ?[2Jhello"));
+  CHECK_THAT(odd.err,
+             says("did not say the number of the job: ?[2Jhello") && says("squeue --me") && says("stays at"));
+  const fs::path kept = *fs::directory_iterator(slurm.work() / "runs");  // a job may come back to it
+  CHECK(fs::exists(kept / "job.sbatch"));
+  CHECK_THAT(slurm.run({"runs", "delete", kept.filename().string()}).err,
+             says("the job of this folder is not known"));
+}
+
+TEST_CASE("an answer that is not the state of a job is an error, not the end of one") {
+  SlurmStubs slurm;
+  REQUIRE(slurm.submit(with(kTwo, {"--run-dir", "runs/mine"})).code == 0);
+  for (const char* const answer : {"garbage", "slurm: plugin loaded", "DONE|None|n1|x|y", "RUNNING|None|n1|x",
+                                   "COMPLETED\\033[2J|None|n1|x|y", "||||"}) {
+    INFO(answer);
+    slurm.script("squeue", "printf '" + std::string(answer) + "\\n'");
+    const ProcessResult asked = slurm.submit({"mine", "--status"});
+    CHECK(asked.code == 1);
+    CHECK_THAT(asked.err, says("the answer about job 4711 is not the state of a job"));
+    CHECK(slurm.run({"runs", "delete", "mine"}).code == 1);
+  }
 }
 
 TEST_CASE("a job is found by its number or its run, told of, and cancelled") {
