@@ -22,6 +22,7 @@
 #include "core/machine.h"
 #include "core/memory.h"
 #include "core/text.h"
+#include "launch/private_folder.h"
 #include "launch/rank_output.h"
 #include "launch/spawn.h"
 
@@ -37,24 +38,6 @@ constexpr std::int64_t kLastWords_us = 1'000'000;  // for what is left to say
 constexpr int kCheckpointed = static_cast<int>(Exit::checkpointed);
 constexpr const char* kRunLink = "run";
 constexpr const char* kConsequence = "this is a consequence";  // as comm says it of a lost rank
-
-/// A folder that only we can read, gone with this.
-class PrivateFolder {
- public:
-  PrivateFolder() : path_((fs::temp_directory_path() / "isobar-XXXXXX").string()) {
-    if (mkdtemp(path_.data()) == nullptr) throw system_error("cannot make a folder", path_, errno);
-  }
-  ~PrivateFolder() {
-    std::error_code code;
-    fs::remove_all(path_, code);
-  }
-  PrivateFolder(const PrivateFolder&) = delete;
-  PrivateFolder& operator=(const PrivateFolder&) = delete;
-  fs::path path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 struct Child {
   pid_t pid = 0;
