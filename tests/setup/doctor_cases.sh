@@ -49,6 +49,7 @@ case_doctor_processor() {
   cpu_flags "sse4_2"
   isobar doctor
   expect "an old one" says "its DEFAULT ones"
+  cpu_flags "fma avx2 avx512f avx512vl avx512bw avx512dq avx512_bf16"
   OUT=$(cd "$TREE" && PATH="$WORLD/bin:$PATH" ATEN_CPU_CAPABILITY=avx2 ./isobar doctor 2>&1)
   expect "the environment's word" says "told to take avx2"
   expect "and what it takes away" says "nor AVX512-BF16 is allowed: bf16 is emulated"
