@@ -71,10 +71,26 @@ void check_space(const fs::path& folder, std::uint64_t needed) {
   std::error_code code;
   const fs::space_info space = fs::space(folder, code);
   if (!code && space.available < needed + 50'000'000) {
-    throw Error(
-        fmt::format("the data set needs {}, {} are free", human_bytes(needed), human_bytes(space.available)),
-        folder.string(), "free some space, or name another folder with --out or ISOBAR_PREFIX", Exit::failed);
+    throw Error(fmt::format("the data set needs {} and 50 MB to spare, {} are free", human_bytes(needed),
+                            human_bytes(space.available)),
+                folder.string(), "free some space, or name another folder with --out or ISOBAR_PREFIX",
+                Exit::failed);
   }
+}
+
+/// A file that no data set of ours holds, "" without one: dataset.toml, yearly files, statistics.
+std::string foreign_file(const fs::path& folder) {
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.symlink_status().type() == fs::file_type::directory) continue;
+    const fs::path name = entry.path().lexically_relative(folder);
+    const std::string parent = name.parent_path().string(), ending = name.extension().string();
+    const bool is_year = (parent == "train" || parent == "valid" || parent == "test") &&
+                         (ending == ".h5" || name.string().find(".h5.part-") != std::string::npos);
+    const bool is_statistic =
+        parent == "stats" && (ending == ".npy" || name.string().find(".npy.part-") != std::string::npos);
+    if (!is_year && !is_statistic && name != "dataset.toml") return printable(name.string());
+  }
+  return "";
 }
 
 /// Folders that runs of this program left when they were killed: <name>.part-<pid> of a process that is gone.
@@ -85,7 +101,9 @@ void remove_leftovers(const fs::path& folder) {
     if (name.rfind(start, 0) != 0) continue;
     int pid = 0;
     const auto parsed = std::from_chars(name.data() + start.size(), name.data() + name.size(), pid);
-    if (parsed.ec == std::errc() && pid > 0 && kill(pid, 0) != 0) fs::remove_all(entry.path());
+    if (parsed.ec == std::errc() && pid > 0 && kill(pid, 0) != 0 &&
+        entry.symlink_status().type() == fs::file_type::directory && foreign_file(entry.path()).empty())
+      fs::remove_all(entry.path());
   }
 }
 
@@ -146,23 +164,28 @@ int make(const Options& options) {
     throw Error("the folder holds something that is no data set of ours", folder.string(),
                 "name another with --out; nothing is overwritten");
   }
+  if (fs::exists(folder)) {
+    if (const std::string foreign = foreign_file(folder); !foreign.empty())
+      throw Error("the data set holds a file that was not made with it: " + foreign, folder.string(),
+                  "move it away, and the data set is made again");
+  }
   std::error_code code;
   fs::create_directories(folder.parent_path(), code);
   if (code) throw system_error("cannot make the folder", folder.parent_path().string(), code.value());
   remove_leftovers(folder);
   const std::uint64_t needed = bytes_needed(options.request);
-  check_space(folder.parent_path(), needed);
   const fs::path part = folder.string() + fmt::format(".part-{}", getpid());
   fs::create_directory(part, code);
   if (code) throw system_error("cannot make the folder", part.string(), code.value());
-  std::printf("making synthetic weather: %ld training records of 20 x %ld x %ld, %s in all, in %s\n",
-              options.request.samples, options.request.rows, options.request.columns,
-              human_bytes(needed).c_str(), folder.c_str());
   FieldsRequest request = options.request;
   request.folder = part;
   const std::int64_t begin_us = steady_us();
   std::vector<ChannelSummary> summary;
   try {
+    check_space(folder.parent_path(), needed);
+    std::printf("making synthetic weather: %ld training records of 20 x %ld x %ld, %s in all, in %s\n",
+                options.request.samples, options.request.rows, options.request.columns,
+                human_bytes(needed).c_str(), folder.c_str());
     summary = make_fields(request, Progress());
     put_in_place(part, folder);
   } catch (const Stopped&) {

@@ -18,6 +18,7 @@
 #include "core/nvidia.h"
 #include "core/text.h"
 #include "record/run_folder.h"
+#include "record/run_removal.h"
 
 namespace isobar {
 
@@ -123,13 +124,13 @@ std::vector<fs::path> older_ones(const fs::path& place, const std::string& word,
 void write(const ThinRun& thin, const fs::path& to, const std::vector<fs::path>& older) {
   const fs::path part = to.parent_path() / (".part-" + to.filename().string());
   std::error_code code;
-  fs::remove_all(part, code);
+  if (fs::exists(part)) remove_run(part);
   fs::create_directories(part, code);
   if (code) throw system_error("cannot make the folder", part.string(), code.value());
   write_file_whole(RunFolder{part}.config_file(), std::string_view(thin.config));
   write_file_whole(RunFolder{part}.stream_file(0), std::string_view(thin.stream));
   const fs::path aside = to.parent_path() / (".old-" + to.filename().string());
-  fs::remove_all(aside, code);
+  if (fs::exists(aside)) remove_run(aside);
   if (fs::exists(to)) fs::rename(to, aside, code);
   if (!code) fs::rename(part, to, code);
   if (code) {
@@ -137,9 +138,16 @@ void write(const ThinRun& thin, const fs::path& to, const std::vector<fs::path>&
     if (!fs::exists(to) && fs::exists(aside)) fs::rename(aside, to, back);
     throw system_error("the recorded run cannot be put in its place", to.string(), code.value());
   }
-  fs::remove_all(aside, code);
+  if (fs::exists(aside)) {
+    for (const fs::path& kept :
+         foreign_in_run(aside)) {  // what somebody put beside the old one goes on with the new
+      fs::create_directories((to / kept).parent_path());
+      fs::rename(aside / kept, to / kept);
+    }
+    remove_run(aside);
+  }
   for (const fs::path& old : older) {
-    if (old != to) fs::remove_all(old, code);
+    if (old != to) remove_run(old);
   }
 }
 

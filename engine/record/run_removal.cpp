@@ -118,6 +118,7 @@ std::vector<fs::path> foreign_in_run(const fs::path& run) {
 
 void remove_run(const fs::path& run) {
   if (fs::is_symlink(run)) return remove_one(run);
+  if (!fs::exists(run)) return;
   const Content content = content_of(run);
   for (const fs::path& file : content.own) remove_one(run / file);
   std::error_code not_empty;

@@ -107,6 +107,19 @@ TEST_CASE("make_fields refuses grids and folders that make no sense, and keeps w
   CHECK_THAT(huge.err, says("are free") && says("ISOBAR_PREFIX"));
 }
 
+TEST_CASE("a data set that holds a file of its user is not made again") {
+  const TempFolder folder;
+  const std::vector<std::string> words = {ISOBAR_MAKE_FIELDS, "--grid", "16x32", "--samples", "16", "--out",
+                                          folder / "d",       "--force"};
+  REQUIRE(run_process(words).code == 0);
+  REQUIRE(run_process(words).code == 0);
+  write_file_whole(folder / "d/train/notes.txt", std::string_view("thesis"));
+  const ProcessResult refused = run_process(words);
+  CHECK(refused.code == 2);
+  CHECK_THAT(refused.err, says("train/notes.txt") && says("move it away"));
+  CHECK(read_text_file(folder / "d/train/notes.txt", 10) == "thesis");
+}
+
 TEST_CASE("an interrupted data set leaves nothing, the next one is complete and then left alone") {
   const TempFolder folder;
   const std::vector<std::string> words = {ISOBAR_MAKE_FIELDS, "--grid", "48x96", "--samples", "200", "--out",
@@ -166,6 +179,19 @@ TEST_CASE("data check finds what is wrong with a data set, and nothing in a soun
              says("train/2002.h5: 1 values are not finite, the first at record "));
   CHECK(run_process({ISOBAR_CLI, "data", "check", folder / "nowhere"}).code == 2);
   CHECK(run_process({ISOBAR_CLI, "data", "check"}).code == 2);
+}
+
+TEST_CASE("names that no file can have, and links in a circle, are refused with a way out") {
+  const Programs programs;
+  const auto show = [&](const std::string& run) {
+    const ProcessResult result = programs.run({"show", run}, {.folder = programs.folder().path().string()});
+    CHECK(result.code == 2);
+    return result.err;
+  };
+  CHECK_THAT(show(std::string(256, 'x')), says("too long") && says("where:") && says("a shorter name"));
+  fs::create_symlink("b", programs.folder() / "a");
+  fs::create_symlink("a", programs.folder() / "b");
+  CHECK_THAT(show((programs.folder() / "a").string()), says("where:") && says("circle"));
 }
 
 TEST_CASE("what cannot be printed is exit code 1, of every command") {

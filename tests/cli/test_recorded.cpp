@@ -186,7 +186,10 @@ TEST_CASE("a run is recorded from one that is there, once for a device and name"
   const ProcessResult again = world.run({"record", "08_gpu", "--from", "one"});
   CHECK(again.code == 2);
   CHECK_THAT(again.err, says("is recorded already") && says("--replace") && says("--as NAME"));
+  fs::create_directories(kept / "plots");
+  write_file_whole(kept / "plots/mine.txt", std::string_view("thesis"));
   CHECK(world.run({"record", "08_gpu", "--from", "one", "--replace"}).code == 0);
+  CHECK(read_text_file(kept / "plots/mine.txt", 10) == "thesis");
   CHECK(world.run({"record", "08_gpu", "--from", "one", "--as", "batch-1"}).code == 0);
   CHECK(fs::exists(world.lesson() / "recorded/h200-2026-11-21-batch-1/run.toml"));
   CHECK(fs::exists(kept / "run.toml"));

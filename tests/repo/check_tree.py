@@ -117,6 +117,10 @@ def check_lesson(root, folder):
         yield page, 1, f"banners are {found}, not {BANNERS}"
     if re.search(r"\b(class|struct)\b\s+\w+\s*[{:]", text):
         yield page, 1, "a lesson page declares no class"
+    for path in [page, *folder.glob("*.md")]:
+        for name in set(re.findall(r"\b\d\d_[a-z][a-z_]*", path.read_text())):
+            if not (root / "lessons" / name).is_dir():
+                yield path, 1, f"there is no lesson {name}"
     sheet = tomllib.loads((folder / "lesson.toml").read_text())
     if sheet["previous"]:
         before = code_lines((root / "lessons" / sheet["previous"] / "main.cpp").read_text())
@@ -125,7 +129,29 @@ def check_lesson(root, folder):
             yield page, 1, f"{changed} code lines differ from {sheet['previous']}; the budget is {sheet['diff_budget']}"
 
 
+REMOVES = re.compile(r"\bremove_all\(|::unlink\(|::rmdir\(|\bfs::remove\(|filesystem::remove\(")
+
+
+def check_removals(root):
+    """What removes files stands in one table, with what it may take."""
+    table = root / "tests/repo/removals.txt"
+    told = {}
+    for line in table.read_text().splitlines() if table.exists() else []:
+        if line and not line.startswith("#"):
+            name, count, reason = line.split(None, 2)
+            told[name] = int(count)
+    for top in ("engine", "lessons", "gui", "datasets"):
+        for path in sorted((root / top).rglob("*")) if (root / top).is_dir() else []:
+            if path.suffix in (".h", ".cpp", ".cu", ".cuh"):
+                name, count = str(path.relative_to(root)), len(REMOVES.findall(path.read_text()))
+                if count != told.pop(name, 0):
+                    yield path, 1, f"{count} calls remove files; tests/repo/removals.txt says otherwise"
+    for name in told:
+        yield table, 1, f"{name} is not there"
+
+
 def violations(root):
+    yield from check_removals(root)
     for top in ("engine", "lessons", "gui", "datasets", "tests"):
         for path in sorted((root / top).rglob("*")) if (root / top).is_dir() else []:
             if path.suffix not in (".h", ".cpp", ".cu", ".cuh"):
