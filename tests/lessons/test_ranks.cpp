@@ -207,6 +207,12 @@ TEST_CASE("what cannot be is refused before anything starts") {
   const ProcessResult odd = run_ranks(3, run, {});
   CHECK(odd.code == 2);
   CHECK_THAT(odd.err, says("a batch of 4 samples cannot be divided over 3 ranks"));
+  // Too few samples to score with: told once, before any rank starts.
+  const ProcessResult few = run_ranks(8, folder / "few", {"train.global_batch=8", "data.limit_valid=4"});
+  CHECK(few.code == 2);
+  CHECK_THAT(few.err, says("8 ranks with 1 validation sample each want 8, and data.limit_valid allows 4") &&
+                          says("fewer ranks"));
+  CHECK(few.err.find("error") == few.err.rfind("error"));
   CHECK_FALSE(fs::exists(run));
   const std::string cli = bin_folder(ISOBAR_BIN) + "/isobar-cli";
   const ProcessResult other = run_process({cli, "run", "01_baseline", "--ranks", "2"});
