@@ -58,6 +58,14 @@ Error system_error(const std::string& what, const std::string& where, int error_
     case EFBIG:
       hint = "a file size limit is set (ulimit -f)";
       break;
+    case ENAMETOOLONG:
+      hint = "a shorter name";
+      code = Exit::bad_input;
+      break;
+    case ELOOP:
+      hint = "links there lead in a circle";
+      code = Exit::bad_input;
+      break;
     case EROFS:
       hint = "the file system is read-only; choose another place";
       break;
@@ -80,14 +88,20 @@ bool output_is_lost() {
 }  // namespace
 
 int guarded_main(const std::string& program, const std::function<int()>& body) {
+  const auto tell = [&](const Error& error) {
+    std::fprintf(stderr, "%s: %s\n", program.c_str(), error.text().c_str());
+    return static_cast<int>(error.code());
+  };
   try {
     const int code = body();
     if (code != 0 || !output_is_lost()) return code;
-    throw Error("not all of it could be printed", "standard output",
-                "is the disk full that it is written to?", Exit::failed);
+    return tell({"not all of it could be printed", "standard output",
+                 "is the disk full that it is written to?", Exit::failed});
   } catch (const Error& error) {
-    std::fprintf(stderr, "%s: %s\n", program.c_str(), error.text().c_str());
-    return static_cast<int>(error.code());
+    return tell(error);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return tell(
+        system_error("the file or folder cannot be used", error.path1().string(), error.code().value()));
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "%s: error: out of memory\n  hint:  a smaller model, grid or batch needs less\n",
                  program.c_str());

@@ -77,6 +77,20 @@ void write_fully(const FileDescriptor& file, const fs::path& path, std::span<con
   }
 }
 
+namespace {
+
+/// Files of the system, as below /proc, say that they are empty and are not, or cannot be read.
+void check_empty(const FileDescriptor& file, const fs::path& path) {
+  char byte = 0;
+  const ssize_t got = pread(file.number(), &byte, 1, 0);
+  if (got < 0) throw system_error("cannot read the file", path.string(), errno);
+  if (got > 0)
+    throw Error("the file says that it is empty, and is not", path.string(),
+                "is it a file of the system? copy it");
+}
+
+}  // namespace
+
 std::string read_text_file(const fs::path& path, std::uint64_t most_bytes) {
   const FileDescriptor file = open_for_reading(path);
   const std::uint64_t size = file_size(file, path);
@@ -86,6 +100,7 @@ std::string read_text_file(const fs::path& path, std::uint64_t most_bytes) {
   }
   std::string text(size, '\0');
   pread_exactly(file, path, 0, std::as_writable_bytes(std::span(text)));
+  if (size == 0) check_empty(file, path);
   return text;
 }
 

@@ -70,6 +70,14 @@ TEST_CASE("only regular files are read") {
              says("not a regular file"));  // and does not hang
 }
 
+TEST_CASE("a file that says it is empty and is not, or cannot be read, is no empty text") {
+  const TempFolder folder;
+  write_file_whole(folder / "empty", std::string_view(""));
+  CHECK(read_text_file(folder / "empty", 100).empty());
+  CHECK_THAT(error_of([] { read_text_file("/proc/self/status", 100); }), says("says that it is empty"));
+  CHECK_THROWS_AS(read_text_file("/proc/self/mem", 100), Error);
+}
+
 TEST_CASE("products of sizes do not wrap around") {
   const std::array<std::int64_t, 3> wraps = {4194305, 4194305, 211106198978564};
   CHECK_FALSE(checked_product(wraps, 4));
