@@ -291,7 +291,8 @@ void Run::queue_step(std::int64_t index, const StepResult& result, const Fetched
 }
 
 void Run::record_done_steps(bool wait_for_all) {
-  while (!pending_.empty() && (wait_for_all || pending_.front().times.ready())) {
+  // The host goes at most two steps ahead of the device: each of them holds its batch.
+  while (!pending_.empty() && (wait_for_all || pending_.size() > 2 || pending_.front().times.ready())) {
     PendingStep step = std::move(pending_.front());
     pending_.pop_front();
     trace_device(step.index, step.times);

@@ -1,5 +1,6 @@
 #include "bench/worker_data.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 
 #include <cmath>
@@ -14,12 +15,14 @@ at::Tensor random_field(const std::string& name, const std::vector<std::int64_t>
   at::Tensor out = at::empty(shape, at::kFloat);
   const std::uint64_t key = stream_key(1, name);
   float* const values = out.mutable_data_ptr<float>();
-  for (std::int64_t i = 0; i < out.numel(); ++i) {
-    const auto n =
-        static_cast<std::uint64_t>(i);  // two uniform numbers make a normal one (Box and Muller 1958)
-    const double radius = std::sqrt(-2 * std::log(1 - uniform_at(key, 2 * n)));
-    values[i] = static_cast<float>(radius * std::cos(2 * std::numbers::pi * uniform_at(key, 2 * n + 1)));
-  }
+  at::parallel_for(0, out.numel(), 1 << 16, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const auto n =
+          static_cast<std::uint64_t>(i);  // two uniform numbers make a normal one (Box and Muller 1958)
+      const double radius = std::sqrt(-2 * std::log(1 - uniform_at(key, 2 * n)));
+      values[i] = static_cast<float>(radius * std::cos(2 * std::numbers::pi * uniform_at(key, 2 * n + 1)));
+    }
+  });
   return out;
 }
 
