@@ -41,11 +41,13 @@ TableRow row_of(const ScalingFigures& point, bool target) {
   } else {
     const Spread& rate = point.samples_per_s;
     out.push_back(fmt::format("{:.1f}", rate.median()));
-    out.push_back(fmt::format("{:.1f} .. {:.1f}", rate.least(), rate.most()));
+    const bool repeats = rate.values.size() > 1;  // one run has no spread
+    out.push_back(repeats ? fmt::format("{:.1f} .. {:.1f}", rate.least(), rate.most()) : "-");
     const auto& efficiency = point.efficiency;
     out.push_back(efficiency ? fmt::format("{:.1f} %", 100 * efficiency->value) : "-");
-    out.push_back(
-        efficiency ? fmt::format("{:.1f} .. {:.1f}", 100 * efficiency->least, 100 * efficiency->most) : "-");
+    out.push_back(efficiency && repeats
+                      ? fmt::format("{:.1f} .. {:.1f}", 100 * efficiency->least, 100 * efficiency->most)
+                      : "-");
     out.push_back(fmt::format("{:.2f}", point.step_us.median() * 1e-3));
     out.push_back(number(point.exposed_us, "{:.2f}", 1e-3));
     out.push_back(number(point.exposed_share, "{:.1f} %", 100));
@@ -65,7 +67,8 @@ TableRow row_of(const ScalingFigures& point, bool target) {
 }
 
 std::string part_text(const StepPart& part, const char* what) {
-  return fmt::format(", {:.2f} {}{}", part.time_us * 1e-3, what, part.is_noise ? " (noise)" : "");
+  return part.is_noise ? fmt::format(", {} within the noise", what)
+                       : fmt::format(", {:.2f} {}", part.time_us * 1e-3, what);
 }
 
 std::string parts_sentence(const StepParts& parts, const ScaleResult& result, std::int64_t ranks) {
