@@ -191,7 +191,9 @@ doctor_lessons() {
   for sheet in "$home"/lessons/*/lesson.toml; do
     [ -f "$sheet" ] || continue
     lesson=$(basename "$(dirname "$sheet")")
-    if [ -x "$build/bin/$lesson" ] && have_libtorch; then
+    if grep -q '^needs = "cuda"' "$sheet" && ! driver_here; then
+      row "$lesson" note "needs an NVIDIA GPU" "./isobar show $lesson --recorded shows a run of another machine"
+    elif [ -x "$build/bin/$lesson" ] && have_libtorch; then
       row "$lesson" ok "ready: ./isobar run $lesson"
     elif [ -n "$can_set_up" ]; then
       row "$lesson" note "not built yet" "./isobar run $lesson does all of it"

@@ -158,6 +158,16 @@ case_doctor_ranks() {
   expect "Slurm" says "job 7, rank 2 of 4"
   expect "ranks" says "RANK=1, WORLD_SIZE=not set"
 }
+case_doctor_lessons() {
+  mkdir -p "$TREE/lessons/77_gpu"
+  printf 'title = "t"\nneeds = "cuda"\n' >"$TREE/lessons/77_gpu/lesson.toml"
+  isobar doctor
+  expect "without a GPU" says "needs an NVIDIA GPU"
+  expect "what to do" says "./isobar show 77_gpu --recorded"
+  driver 580.65.06
+  isobar doctor
+  expect "with one" [ "${OUT/needs an NVIDIA GPU/}" = "$OUT" ]
+}
 case_doctor_json() {
   driver 580.65.06
   printf 'NVIDIA "Q" \\ Card, 1 MiB, 9.0\n' >"$WORLD/smi"
