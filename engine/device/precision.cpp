@@ -90,7 +90,8 @@ std::string precision_sentence(const std::string& mode, const PrecisionFacts& fa
   if (emulates(mode, facts)) {
     return fmt::format(
         "emulated: this processor has {}, so 16-bit values are multiplied as fp32. Ranges and "
-        "rounding are those of {}; its speed and its halved traffic are not seen here",
+        "rounding are those of {}; what they gain where there are instructions is in "
+        "lessons/04_amp/README.md",
         is_bf16 ? "neither AMX nor AVX512-BF16" : "no AVX512-FP16", mode);
   }
   if (is_bf16 ? facts.cpu.amx_bf16 : facts.cpu.amx_fp16) {

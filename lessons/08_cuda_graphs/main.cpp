@@ -1,6 +1,6 @@
 // Run:   ./isobar run 08_cuda_graphs, then with graph.enabled=false, and both with train.global_batch=1
 // Watch: a step's host time against its device time: graphs pay where the host is the slower one.
-// Next:  09_all_reduce, where what ranks say to each other is taken apart.
+// Next:  ./isobar ladder, which sets all lessons side by side: this is the last one so far.
 #include "data/dataset.h"
 #include "data/device_prefetch.h"
 #include "data/ring_loader.h"
