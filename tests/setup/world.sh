@@ -112,6 +112,7 @@ printf 'Filesystem 1024-blocks Used Available Capacity Mounted\nx 1 1 %s 1%% /\n
 BODY
   # pip: finds the wheel by the name in the requirements file, and can misbehave.
   script python3 <<BODY
+case \$2 in *'(3, 11)'*) exit 0 ;; esac  # the Python that the peers are pinned for, whatever is here
 [ "\$1 \$2" = "-m pip" ] || exec $(command -v python3) "\$@"
 while [ \$# -gt 0 ]; do
   [ "\$1" != --dest ] || dest=\$2
