@@ -11,6 +11,7 @@
 #include "config/command_line.h"
 #include "config/lesson.h"
 #include "config/resume.h"
+#include "config/samples.h"
 #include "core/argv.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -75,6 +76,7 @@ int run_command(const std::vector<std::string>& arguments, ShowInstead show_inst
   const bool cannot_run = loaded.config.run.device.rfind("cuda", 0) == 0 && !has_nvidia_driver();
   const bool on_cuda = loaded.config.run.device == "auto" ? likely_device_kind() == "cuda"
                                                           : loaded.config.run.device.starts_with("cuda");
+  check_enough_samples(loaded);
   check_memory_cap(lesson, loaded.config,
                    memory_facts(loaded.config, on_cuda));  // before data is made for it
   if (!cannot_run) {  // else the program says why, and making data first would only take time

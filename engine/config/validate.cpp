@@ -4,6 +4,7 @@
 #include <initializer_list>
 
 #include "config/config.h"
+#include "config/samples.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/parse_bytes.h"
@@ -115,30 +116,6 @@ void check_micro_batch(const Config& config, const Origins& origins) {
       fmt::format("for example train.global_batch = {}", nearest_multiple(config.train.global_batch, parts)));
 }
 
-/// A batch for every rank, of training and of validation, where the configuration says how many samples there
-/// are.
-void check_enough_samples(const Config& config, const Origins& origins) {
-  const std::int64_t models = replicas(config);
-  if (models == 1 || config.data.source == "synthetic") return;
-  struct Split {
-    const char* name;
-    const char* key;
-    std::int64_t limit;
-    std::int64_t batch;  ///< of a rank
-  };
-  const std::int64_t batch = micro_batch(config);
-  for (const Split& split :
-       {Split{"training", "data.limit_train", config.data.limit_train, batch * config.train.accumulate},
-        Split{"validation", "data.limit_valid", config.data.limit_valid, batch}}) {
-    if (split.limit == 0 || split.limit / models >= split.batch) continue;
-    throw Error(
-        fmt::format("{} ranks with {} {} sample{} each want {}, and {} allows {}", models, split.batch,
-                    split.name, split.batch == 1 ? "" : "s", models * split.batch, split.key, split.limit),
-        origin_of(origins, {split.key, "run.ranks"}),
-        fmt::format("fewer ranks, or {}={} or more (0 = all there are)", split.key, models * split.batch));
-  }
-}
-
 }  // namespace
 
 std::int64_t replicas(const Config& config) { return config.run.ranks / config.mesh.tp; }
@@ -166,13 +143,35 @@ void validate(const Config& config, const Origins& origins) {
   }
   check_mesh(config, origins);
   check_micro_batch(config, origins);
-  check_enough_samples(config, origins);
   check_token_shares(config, origins);
   check_graph(config, origins);
   if (!config.run.memory_cap.empty())
     parse_bytes(config.run.memory_cap, origin_of(origins, {"run.memory_cap"}));
   check_measure(config, origins);
   check_fault_threads(config, origins);
+}
+
+void check_enough_samples(const LoadedConfig& loaded) {
+  const Config& config = loaded.config;
+  const std::int64_t models = replicas(config);
+  if (models == 1 || config.data.source == "synthetic") return;
+  struct Split {
+    const char* name;
+    const char* key;
+    std::int64_t limit;
+    std::int64_t batch;  ///< of a rank
+  };
+  const std::int64_t batch = micro_batch(config);
+  for (const Split& split :
+       {Split{"training", "data.limit_train", config.data.limit_train, batch * config.train.accumulate},
+        Split{"validation", "data.limit_valid", config.data.limit_valid, batch}}) {
+    if (split.limit == 0 || split.limit / models >= split.batch) continue;
+    throw Error(
+        fmt::format("{} ranks with {} {} sample{} each want {}, and {} allows {}", models, split.batch,
+                    split.name, split.batch == 1 ? "" : "s", models * split.batch, split.key, split.limit),
+        origin_of(loaded.origins, {split.key, "run.ranks"}),
+        fmt::format("fewer ranks, or {}={} or more (0 = all there are)", split.key, models * split.batch));
+  }
 }
 
 std::filesystem::path embedded_data_folder(std::int64_t rows, std::int64_t columns) {
