@@ -124,13 +124,13 @@ std::vector<fs::path> older_ones(const fs::path& place, const std::string& word,
 void write(const ThinRun& thin, const fs::path& to, const std::vector<fs::path>& older) {
   const fs::path part = to.parent_path() / (".part-" + to.filename().string());
   std::error_code code;
-  if (fs::exists(part)) remove_run(part);
+  remove_run(part);
   fs::create_directories(part, code);
   if (code) throw system_error("cannot make the folder", part.string(), code.value());
   write_file_whole(RunFolder{part}.config_file(), std::string_view(thin.config));
   write_file_whole(RunFolder{part}.stream_file(0), std::string_view(thin.stream));
   const fs::path aside = to.parent_path() / (".old-" + to.filename().string());
-  if (fs::exists(aside)) remove_run(aside);
+  remove_run(aside);
   if (fs::exists(to)) fs::rename(to, aside, code);
   if (!code) fs::rename(part, to, code);
   if (code) {
