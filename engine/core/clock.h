@@ -5,11 +5,21 @@
 
 namespace isobar {
 
-/// Microseconds on the steady clock; only differences mean anything.
+/// Microseconds on the steady clock (core/waiting.h: a test may set it); only differences mean anything.
 std::int64_t steady_us();
 
 /// Microseconds of processor time that this thread used so far.
 std::int64_t thread_cpu_us();
+
+/// What this thread had of the processors so far; -1 where the kernel does not say.
+struct ProcessorTime {
+  std::int64_t at_us = 0;       ///< steady_us
+  std::int64_t waited_us = -1;  ///< it could have run, and another thread did
+
+  /// The share of the time since then in which it waited for a processor; -1 = not known.
+  double waited_since(const ProcessorTime& before) const;
+};
+ProcessorTime thread_processor_time();
 
 /// Local wall time as "20261120-231246", for folder names.
 std::string wall_stamp();

@@ -1,20 +1,20 @@
 #include "data/stoppable_sleep.h"
 
-#include <chrono>
-#include <condition_variable>
-#include <mutex>
-
 #include "core/clock.h"
+#include "core/waiting.h"
 
 namespace isobar {
 
 void sleep_until_us(std::int64_t due_us, const std::stop_token& stop) {
-  const auto left = std::chrono::microseconds(due_us - steady_us());
-  if (left.count() <= 0) return;
+  if (due_us <= steady_us()) return;
   std::mutex mutex;
+  std::condition_variable stopped;
+  const std::stop_callback wake(stop, [&] {
+    { const std::lock_guard guard(mutex); }  // whoever is about to wait does so first
+    stopped.notify_all();
+  });
   std::unique_lock lock(mutex);
-  std::condition_variable_any stopped;
-  stopped.wait_for(lock, stop, left, [] { return false; });
+  wait_until(lock, stopped, due_us, [&] { return stop.stop_requested(); });
 }
 
 }  // namespace isobar

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdint>
 #include <span>
 #include <utility>
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/waiting.h"
 
 namespace isobar {
 namespace {
@@ -121,7 +121,8 @@ void StreamWriter::finish() {
 void StreamWriter::run() {
   std::unique_lock lock(mutex_);
   while (true) {
-    wake_.wait_for(lock, std::chrono::milliseconds(flush_ms_), [this] { return finishing_ || hurries_; });
+    wait_until(lock, wake_, steady_us() + std::int64_t{1000} * flush_ms_,
+               [this] { return finishing_ || hurries_; });
     const bool last = finishing_;
     const std::string lines = std::exchange(waiting_, {});
     hurries_ = false;

@@ -1,0 +1,44 @@
+#include "core/waiting.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+
+#include "core/clock.h"
+
+namespace isobar {
+namespace {
+
+class MachineClock final : public Clock {
+ public:
+  std::int64_t now_us() const override {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+  }
+  void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
+            std::int64_t until_us) override {
+    constexpr std::int64_t kLongest_us = 3'600'000'000;  // what waits without end asks again
+    const std::int64_t left_us = std::min(until_us - now_us(), kLongest_us);
+    if (left_us > 0) condition.wait_for(lock, std::chrono::microseconds(left_us));
+  }
+};
+
+MachineClock& machine_clock() {
+  static MachineClock clock;
+  return clock;
+}
+
+std::atomic<Clock*> set_one = nullptr;
+
+}  // namespace
+
+Clock& the_clock() {
+  Clock* const clock = set_one.load(std::memory_order_acquire);
+  return clock != nullptr ? *clock : machine_clock();
+}
+
+void set_clock(Clock* clock) { set_one.store(clock, std::memory_order_release); }
+
+std::int64_t steady_us() { return the_clock().now_us(); }
+
+}  // namespace isobar
