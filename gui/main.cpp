@@ -77,7 +77,7 @@ int run(int argc, char** argv) {
   Arguments arguments;
   OptionParser parser("Watch lessons live, start and stop them, compare runs", "./isobar gui");
   parser.add("RUNS", arguments.places,
-             "folders with runs, single runs, or folders with TensorBoard event files; default: runs");
+             "folders with runs or TensorBoard event files at any depth, or single runs; default: runs");
   parser.add("--screenshot", arguments.screenshot, "write a picture of the window to this PNG file and end");
   parser.add("--size", arguments.size, "size of the window, such as 1600x1000");
   parser.add("--panel", arguments.panel,

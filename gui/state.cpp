@@ -106,8 +106,10 @@ std::string short_run_name(const RunEntry& run) {
                        [](char c) { return c >= '0' && c <= '9'; });
   };
   if (!digits(0, 8) || tail[8] != '-' || !digits(9, 6) || tail[15] != '-') return name;
-  return fmt::format("{}-{} {}:{}:{}", tail.substr(4, 2), tail.substr(6, 2), tail.substr(9, 2),
-                     tail.substr(11, 2), tail.substr(13, 2));
+  const std::size_t below = name.rfind('/');
+  return fmt::format("{}{}-{} {}:{}:{}", below == std::string::npos ? "" : name.substr(0, below + 1),
+                     tail.substr(4, 2), tail.substr(6, 2), tail.substr(9, 2), tail.substr(11, 2),
+                     tail.substr(13, 2));
 }
 
 std::string run_line(const RunEntry& run) {

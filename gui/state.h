@@ -86,7 +86,6 @@ struct CompareState {
   PlotLink link;
   std::map<std::string, PlotView> views;
   std::string extra;  ///< a further curve to overlay; "" = none
-  std::string base;   ///< run that speed-ups refer to; "" = the first
   std::string key_filter;
   bool all_keys = false;  ///< equal keys too
   std::string place;      ///< folder being typed
@@ -116,6 +115,7 @@ struct TimelineState {
   std::string run;
   std::shared_ptr<const SpanTable> table;
   std::int64_t made_first = -1, made_steps = 0;
+  StepRange made_over;
   std::optional<Timeline> made;
   std::string problem;
 };

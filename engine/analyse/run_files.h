@@ -8,11 +8,9 @@
 #include <vector>
 
 #include "core/files.h"
+#include "record/run_tree.h"
 
 namespace isobar {
-
-/// Names that are looked at in one folder.
-inline constexpr std::size_t kMostEntries = 200'000;
 
 /// Of a stream: its first lines, which say what runs.
 inline constexpr std::uint64_t kHeadBytes = 16 << 10;

@@ -15,8 +15,9 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kMostRuns = 20'000;
-constexpr auto kScanEvery = std::chrono::seconds(1);
-constexpr auto kLookAtFinishedEvery = std::chrono::seconds(5);
+constexpr std::int64_t kScanEvery_us = 1'000'000;
+constexpr std::int64_t kLookAtLiveEvery_us = 1'000'000;
+constexpr std::int64_t kLookAtFinishedEvery_us = 5'000'000;
 
 }  // namespace
 
@@ -24,18 +25,18 @@ struct RunStore::Run {
   RunEntry entry;
   Stamp stamp;
   bool looked = false;  ///< its line in the list is there
-  Clock::time_point looked_at{};
+  std::int64_t looked_us = kNever_us;
   bool wanted = false;  ///< open
   std::unique_ptr<RunReader> reader;
   std::map<std::string, TfEventsReader> event_readers;
   RunSeries foreign_series;
   RunDetail detail;
   std::vector<std::unique_ptr<SpanReader>> span_readers;
-  Clock::time_point beside_at{};  ///< ranks and spans were read
-  std::string problem;            ///< of the last look
-  std::string lasting;            ///< that stays to be said
-  bool refused = false;           ///< it is not read any further
-  bool reading = false;           ///< more is waiting in the file than was read
+  std::int64_t beside_us = kNever_us;  ///< ranks and spans were read
+  std::string problem;                 ///< of the last look
+  std::string lasting;                 ///< that stays to be said
+  bool refused = false;                ///< it is not read any further
+  bool reading = false;                ///< more is waiting in the file than was read
   std::shared_ptr<const RunEntry> published;
 
   fs::path stream() const { return RunFolder{entry.folder}.stream_file(0); }
@@ -54,7 +55,7 @@ RunStore::~RunStore() = default;
 void RunStore::add_place(const fs::path& place) {
   if (std::find(places_.begin(), places_.end(), place) != places_.end()) return;
   places_.push_back(place);
-  scanned_ = {};
+  scanned_us_ = kNever_us;
 }
 
 /// Drops what was read of every value.
@@ -63,14 +64,14 @@ void RunStore::forget(Run& run) {
   run.event_readers.clear();
   run.foreign_series = RunSeries{};
   run.span_readers.clear();
-  run.beside_at = {};
+  run.beside_us = kNever_us;
   run.detail = RunDetail{};
   run.entry.detail.reset();
   run.problem.clear();
   run.lasting.clear();
   run.refused = false;
   run.stamp = {};  // its line in the list is made again at once
-  run.looked_at = {};
+  run.looked_us = kNever_us;
   run.reading = run.wanted;
 }
 
@@ -87,8 +88,8 @@ void RunStore::open(const std::set<std::string>& ids) {
   }
 }
 
-void RunStore::add_run(const fs::path& folder, bool foreign, std::set<std::string>& seen) {
-  const std::string id = folder.string();
+void RunStore::add_run(const FoundFolder& found, std::set<std::string>& seen) {
+  const std::string id = found.path.string();
   seen.insert(id);
   auto& run = runs_[id];
   if (run) {
@@ -100,13 +101,13 @@ void RunStore::add_run(const fs::path& folder, bool foreign, std::set<std::strin
     return;
   }
   run = std::make_unique<Run>();
-  run->entry.folder = folder;
+  run->entry.folder = found.path;
   run->entry.id = id;
-  run->entry.name = printable(folder.filename().string(), 80);
-  run->entry.foreign = foreign;
+  run->entry.name = printable(found.name, 200);
+  run->entry.foreign = !found.is_run;
   run->wanted = run->reading = wanted_.count(id) != 0;
-  run->entry.started_ns =
-      std::max<std::int64_t>(0, stamp_of(foreign ? folder : RunFolder{folder}.config_file()).time_ns);
+  run->entry.started_ns = std::max<std::int64_t>(
+      0, stamp_of(found.is_run ? RunFolder{found.path}.config_file() : found.path).time_ns);
   changed_ = true;
 }
 
@@ -117,30 +118,23 @@ void RunStore::scan_place(const fs::path& place, std::set<std::string>& seen) {
                         (fs::exists(place, code) ? " is no folder" : " is not there yet"));
     return;
   }
-  if (is_run_folder(place)) return add_run(place, false, seen);
-  if (!event_files(place).empty()) return add_run(place, true, seen);
-  std::size_t looked = 0;
-  for (fs::directory_iterator it(place, code), end; !code && it != end; it.increment(code)) {
-    if (++looked > kMostEntries || runs_.size() >= kMostRuns) {
-      problems_.push_back(printable(place.string()) + " holds more than can be shown; the rest is left out");
-      return;
-    }
-    const std::string id = it->path().string();
-    const auto known = runs_.find(id);
-    if (known != runs_.end() && !known->second->entry.gone) {
-      std::error_code missing;
-      if (fs::is_directory(it->path(), missing)) seen.insert(id);
-      continue;
-    }
-    std::error_code broken;
-    if (!it->is_directory(broken) || broken) continue;
-    if (is_run_folder(it->path())) {
-      add_run(it->path(), false, seen);
-    } else if (!event_files(it->path()).empty()) {
-      add_run(it->path(), true, seen);
-    }
-  }
-  if (code) problems_.push_back(printable(place.string()) + " cannot be read: " + code.message());
+  const auto knows = [&](const fs::path& folder) {
+    const auto known = runs_.find(folder.string());
+    // A folder of event files may come to hold others.
+    if (known == runs_.end() || known->second->entry.gone || known->second->entry.foreign) return false;
+    seen.insert(known->first);
+    return true;
+  };
+  bool all = true;
+  const TreeEnd end = visit_run_tree(place, knows, [&](const FoundFolder& found) {
+    if (!found.is_run && !found.has_events) return;
+    const bool fits = runs_.size() < kMostRuns || runs_.count(found.path.string()) != 0;
+    all = all && fits;
+    if (fits) add_run(found, seen);
+  });
+  if (!end.whole || !all)
+    problems_.push_back(printable(place.string()) + " holds more than can be shown; the rest is left out");
+  if (end.code) problems_.push_back(printable(place.string()) + " cannot be read: " + end.code.message());
 }
 
 void RunStore::scan() {
@@ -154,7 +148,7 @@ void RunStore::scan() {
     publish(*run);
   }
   if (before != problems_) changed_ = true;
-  scanned_ = Clock::now();
+  scanned_us_ = steady_us();
 }
 
 void RunStore::publish(Run& run) {
@@ -170,7 +164,7 @@ void RunStore::publish(Run& run) {
 /// The line in the list: from the head and the tail of the stream.
 void RunStore::look(Run& run) {
   run.looked = true;
-  run.looked_at = Clock::now();
+  run.looked_us = steady_us();
   if (run.entry.gone) return;
   const Stamp stamp = stamp_of(run.stream());
   const bool live = run.entry.view.state == RunState::running;
@@ -251,12 +245,11 @@ bool RunStore::read_stream(Run& run) {
 /// most once a second while the run goes on, and when its stream has grown.
 bool RunStore::read_beside(Run& run, bool grew) {
   constexpr std::uint64_t kMostBytes = 4 << 20;
-  constexpr auto kEvery = std::chrono::seconds(1);
   const bool live = run.entry.view.state == RunState::running;
-  const bool first = run.beside_at == Clock::time_point{};
+  const bool first = run.beside_us == kNever_us;
   if (run.entry.foreign || run.reading || (!first && !grew && !live)) return false;
-  if (!first && live && Clock::now() - run.beside_at < kEvery) return false;
-  run.beside_at = Clock::now();
+  if (!first && live && steady_us() - run.beside_us < kLookAtLiveEvery_us) return false;
+  run.beside_us = steady_us();
   const std::int64_t world = run.entry.view.summary.world;
   if (world > 1)
     run.detail.ranks = std::make_shared<const RanksView>(read_ranks(run.entry.folder, kMostBytes));
@@ -303,11 +296,11 @@ void RunStore::read_open(Run& run) {
 }
 
 bool RunStore::update(std::chrono::milliseconds budget) {
-  const Clock::time_point begin = Clock::now();
+  const std::int64_t begin_us = steady_us();
   // A folder of very many names is listed less often: listing takes at most a twentieth of one core.
-  if (begin - scanned_ > std::max<Clock::duration>(kScanEvery, 20 * scan_took_)) {
+  if (begin_us - scanned_us_ > std::max(kScanEvery_us, 20 * scan_took_us_)) {
     scan();
-    scan_took_ = Clock::now() - begin;
+    scan_took_us_ = steady_us() - begin_us;
   }
   std::vector<Run*> order;
   for (auto& [id, run] : runs_) order.push_back(run.get());
@@ -318,12 +311,12 @@ bool RunStore::update(std::chrono::milliseconds budget) {
     return a->entry.started_ns > b->entry.started_ns;
   });
   for (Run* const run : order) {
-    const Clock::time_point now = Clock::now();
+    const std::int64_t now_us = steady_us();
     const bool live = run->entry.view.state == RunState::running;
-    if (!run->looked || now - run->looked_at > (live ? std::chrono::seconds(1) : kLookAtFinishedEvery))
+    if (!run->looked || now_us - run->looked_us > (live ? kLookAtLiveEvery_us : kLookAtFinishedEvery_us))
       look(*run);
     if (run->wanted && !run->entry.gone) read_open(*run);
-    if (now - begin > budget) break;
+    if (now_us - begin_us > std::chrono::microseconds(budget).count()) break;
   }
   return changed_;
 }

@@ -13,6 +13,7 @@
 #include "analyse/ranks.h"
 #include "analyse/run_reader.h"
 #include "analyse/spans.h"
+#include "record/run_tree.h"
 #include "record/tfevents_reader.h"
 
 namespace isobar {
@@ -35,7 +36,7 @@ struct RunDetail {
 struct RunEntry {
   std::filesystem::path folder;
   std::string id;    ///< the path as text: unique, and how others name this run
-  std::string name;  ///< last part of the folder, control characters replaced
+  std::string name;  ///< its path below the place that holds it, control characters replaced
   RunView view;
   std::int64_t judged_us = 0;   ///< on the steady clock: when `view.age_s` was right
   std::int64_t started_ns = 0;  ///< for the order, newest first
@@ -58,7 +59,8 @@ struct StoreSnapshot {
 /// Not thread-safe; one thread owns it and hands snapshots out.
 class RunStore {
  public:
-  /// Folders that hold run folders, run folders themselves, or folders with event files of other programs.
+  /// Folders with run folders, or with folders of event files of other programs, at any depth; or such
+  /// folders themselves.
   explicit RunStore(std::vector<std::filesystem::path> places);
   ~RunStore();
 
@@ -75,10 +77,9 @@ class RunStore {
 
  private:
   struct Run;
-  using Clock = std::chrono::steady_clock;
   void scan();
   void scan_place(const std::filesystem::path& place, std::set<std::string>& seen);
-  void add_run(const std::filesystem::path& folder, bool foreign, std::set<std::string>& seen);
+  void add_run(const FoundFolder& found, std::set<std::string>& seen);
   void look(Run& run);
   void read_open(Run& run);
   bool read_beside(Run& run, bool grew);
@@ -92,8 +93,10 @@ class RunStore {
   std::set<std::string> wanted_;
   std::vector<std::string> problems_;
   std::shared_ptr<const StoreSnapshot> snapshot_;
-  Clock::time_point scanned_{};
-  Clock::duration scan_took_{};
+  static constexpr std::int64_t kNever_us = INT64_MIN / 2;
+
+  std::int64_t scanned_us_ = kNever_us;
+  std::int64_t scan_took_us_ = 0;
   std::uint64_t version_ = 0;
   bool changed_ = true;
 };

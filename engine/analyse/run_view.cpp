@@ -117,7 +117,9 @@ void RunViewBuilder::take(const Event& event) {
     if (event.find("steps_per_epoch") == nullptr) return;
     view_.steps_per_epoch = event.integer("steps_per_epoch");
     view_.summary.warm_up_steps =
-        view_.summary.measure.empty() ? warm_up_steps(view_.steps_per_epoch) : kMeasureWarmUpSteps;
+        view_.summary.measure.empty()
+            ? warm_up_steps(view_.steps_per_epoch, view_.summary.wanted_steps - first_step_)
+            : kMeasureWarmUpSteps;
   } else if (kind == "summary") {
     take_summary(event);
   } else if (kind == "end") {
@@ -289,6 +291,7 @@ void RunViewBuilder::take_summary(const Event& event) {
   summary.slots = event.integer("slots");
   summary.read_bytes = event.integer("read_bytes");
   summary.read_cpu_us = event.integer("read_cpu_us");
+  summary.processor_wait = std::min(1.0, event.number("processor_wait", -1));
   const auto bytes = [&](const char* key) {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(0, event.integer(key)));
   };

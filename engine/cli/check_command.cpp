@@ -30,7 +30,7 @@ class Checker {
   Checker(fs::path root, bool quick) : root_(std::move(root)), quick_(quick) {}
 
   int run() {
-    console_.line("checking " + root_.string() + (quick_ ? " (8 records a file)" : ""));
+    console_.line("checking " + printable(root_.string(), 400) + (quick_ ? " (8 records a file)" : ""));
     for (const char* split : {"train", "valid", "test"}) check_split(split);
     if (shape_) check_statistics();
     if (reader_failures_ > 0) {
@@ -44,7 +44,7 @@ class Checker {
  private:
   void problem(const std::string& where, const std::string& what) {
     ++problems_;
-    console_.line("  PROBLEM  " + where + ": " + what);
+    console_.line("  PROBLEM  " + printable(where, 400) + ": " + what);
   }
 
   void check_split(const std::string& split) {
@@ -76,7 +76,7 @@ class Checker {
     static constexpr std::array<const char*, 3> kStorage = {"contiguous", "chunked",
                                                             "compressed: slow to read"};
     const auto& shape = file.shape();
-    console_.line(fmt::format("  {}: [{}], {}", name, fmt::join(shape, ", "),
+    console_.line(fmt::format("  {}: [{}], {}", printable(name, 400), fmt::join(shape, ", "),
                               kStorage[static_cast<std::size_t>(file.storage())]));
     if (!shape_) shape_ = shape;
     for (const std::size_t dim : {1U, 2U, 3U}) {

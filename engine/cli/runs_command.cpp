@@ -1,11 +1,9 @@
 #include "cli/runs_command.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <iostream>
 #include <optional>
 
 #include "analyse/run_files.h"
@@ -28,6 +26,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uint64_t kMostNoteBytes = 4096;
+constexpr const char* kRuns = "runs";
 constexpr std::size_t kMostForeign = 5;  // that are named
 
 /// "[sweep-20261121-010208-7295 at optim.lr=1e-3] ", "" for a run that stands alone.
@@ -49,7 +48,8 @@ std::uint64_t folder_bytes(const fs::path& folder) {
 
 constexpr const char* kRow = "{:<42} {:<9} {:<10} {:>13} {:>9} {:>11} {:>8}  {}";
 
-std::string run_row(const fs::path& path, std::uint64_t bytes) {
+std::string run_row(const FoundFolder& found, std::uint64_t bytes) {
+  const fs::path& path = found.path;
   RunView view;
   std::string problem;
   try {
@@ -60,7 +60,7 @@ std::string run_row(const fs::path& path, std::uint64_t bytes) {
   const RunSummary& summary = view.summary;
   const std::string rmse = summary.has_scores ? fmt::format("{:.4f}", summary.rmse) : "-";
   const std::string rate = summary.samples_per_s > 0 ? fmt::format("{:.1f}", summary.samples_per_s) : "-";
-  return fmt::format(kRow, printable(path.filename().string(), 80),
+  return fmt::format(kRow, printable(found.name, 200),
                      view.provenance.empty() ? state_name(view.state) : view.provenance.c_str(), view.preset,
                      fmt::format("{}/{}", summary.steps, summary.wanted_steps), rmse, rate,
                      human_bytes(bytes),
@@ -72,45 +72,58 @@ bool has_begun(const fs::path& run) {
   return fs::exists(RunFolder{run}.config_file(), code);
 }
 
+/// Event files of another program.
+std::string events_row(const FoundFolder& found, std::uint64_t bytes) {
+  return fmt::format(kRow, printable(found.name, 200), "events", "", "-", "-", "-", human_bytes(bytes),
+                     "TensorBoard");
+}
+
 /// A job whose run has not begun: it waits, or was cancelled before it got nodes.
-std::string job_row(const fs::path& folder, std::uint64_t bytes) {
-  const std::string name = printable(folder.filename().string(), 80);
+std::string job_row(const FoundFolder& found, std::uint64_t bytes) {
+  const std::string name = printable(found.name, 200);
   std::string note;
   try {
-    note = fmt::format("job {}: ./isobar submit {} --status", job_of_run(folder).number, name);
+    const std::string typed = found.path == fs::path(kRuns) / found.name ? found.name : found.path.string();
+    note = fmt::format("job {}: ./isobar submit {} --status", job_of_run(found.path).number,
+                       printable(typed, 400));
   } catch (const Error& error) {
     note = "[" + printable(error.what(), 100) + "]";
   }
   return fmt::format(kRow, name, "submitted", "", "-", "-", "-", human_bytes(bytes), note);
 }
 
-int list(Console& console) {
-  const std::vector<fs::path> runs = list_runs("runs");
-  std::vector<fs::path> jobs = list_job_folders("runs");
-  jobs.erase(std::remove_if(jobs.begin(), jobs.end(), has_begun), jobs.end());
-  if (runs.empty() && jobs.empty()) {
-    console.line("no run is here yet: ./isobar run 01_baseline");
+int list(Console& console, const fs::path& place) {
+  const std::vector<FoundFolder> runs = list_runs(place);
+  std::vector<FoundFolder> jobs = list_job_folders(place);
+  std::erase_if(jobs, [](const FoundFolder& job) { return has_begun(job.path); });
+  const std::vector<FoundFolder> events = event_folders(place);
+  if (runs.empty() && jobs.empty() && events.empty()) {
+    console.line(place == kRuns ? "no run is here yet: ./isobar run 01_baseline"
+                                : "no run is at any depth below " + printable(place.string()));
     return 0;
   }
   console.line(fmt::format(kRow, "run", "state", "preset", "steps", "RMSE", "samples/s", "size", "note"));
   std::uint64_t all_bytes = 0;
-  const auto tell = [&](const std::vector<fs::path>& folders, auto row) {
-    for (const fs::path& path : folders) {
-      const std::uint64_t bytes = folder_bytes(path);
+  const auto tell = [&](const std::vector<FoundFolder>& folders, auto row) {
+    for (const FoundFolder& found : folders) {
+      const std::uint64_t bytes = folder_bytes(found.path);
       all_bytes += bytes;
-      console.line(row(path, bytes));
+      console.line(row(found, bytes));
     }
   };
   tell(runs, run_row);
+  tell(events, events_row);
   tell(jobs, job_row);
   const std::string waiting = jobs.empty() ? "" : fmt::format(", {} submitted", jobs.size());
-  console.line(fmt::format("{} runs{}, {}", runs.size(), waiting, human_bytes(all_bytes)));
+  const std::string foreign = events.empty() ? "" : fmt::format(", {} of event files", events.size());
+  console.line(fmt::format("{} run{}{}{}, {}", runs.size(), runs.size() == 1 ? "" : "s", foreign, waiting,
+                           human_bytes(all_bytes)));
   return 0;
 }
 
 /// The folder of a job that is named; "last" is the newest run, not the newest job.
 fs::path job_named(const std::string& name) {
-  return name == "last" ? fs::path() : find_job_folder(name, "runs");
+  return name == "last" ? fs::path() : find_job_folder(name, kRuns);
 }
 
 void refuse_running(const fs::path& run) {
@@ -159,8 +172,8 @@ void refuse_queued(const fs::path& run) {
 /// The folder that `name` names, of a run that is over or of a job that will not begin.
 fs::path find_ended(const std::string& name) {
   fs::path run = job_named(name);
-  if (run.empty()) run = find_run(name, "runs");
-  const bool is_job = !find_job_folder(run.string(), "runs").empty();
+  if (run.empty()) run = find_run(name, kRuns);
+  const bool is_job = !find_job_folder(run.string(), kRuns).empty();
   if (!is_job || has_begun(run)) refuse_running(run);  // what is no run at all too
   if (is_job) refuse_queued(run);
   return run;
@@ -173,16 +186,6 @@ std::string foreign_text(const std::vector<fs::path>& foreign) {
     named.push_back(printable(foreign[i].string(), 80));
   const std::size_t more = foreign.size() - named.size();
   return join(named, ", ") + (more > 0 ? fmt::format(" and {} more", more) : "");
-}
-
-/// Asked where a person sits in front of it.
-bool is_wanted(const std::string& question) {
-  if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0) return true;
-  std::printf("%s [y/N] ", question.c_str());
-  std::fflush(stdout);
-  std::string answer;
-  std::getline(std::cin, answer);
-  return answer == "y" || answer == "Y" || answer == "yes";
 }
 
 /// Takes what a run wrote; what its user put beside it stays.
@@ -201,7 +204,7 @@ int delete_run(std::vector<std::string> words, Console& console) {
                                                  printable(fs::read_symlink(run).string()))
                                    : fmt::format("{} ({})", name, human_bytes(bytes));
   const std::string kept = foreign.empty() ? "" : "; no run wrote " + foreign_text(foreign) + ": kept";
-  if (!yes && !is_wanted("delete " + what + kept + "?")) {
+  if (!yes && can_ask() && !agrees("delete " + what + kept + "?")) {
     console.line("nothing was deleted");
     return 0;
   }
@@ -217,15 +220,16 @@ fs::path find_shown_run(const std::string& name) {
   if (!job.empty() && !has_begun(job))
     throw Error(fmt::format("the run of job {} has not begun", job_of_run(job).number), job.string(),
                 "./isobar submit " + printable(name) + " --status tells how far it is");
-  return find_run(name, "runs");
+  return find_run(name, kRuns);
 }
 
 int runs_command(const std::vector<std::string>& arguments) {
   Console console;
-  if (arguments.empty()) return list(console);
+  if (arguments.empty()) return list(console, kRuns);
+  if (std::error_code code; arguments.size() == 1 && fs::is_directory(arguments.front(), code))
+    return list(console, arguments.front());
   if (arguments.front() == "note" && arguments.size() == 3) {
-    write_file_whole(find_run(arguments[1], "runs") / "note.txt",
-                     printable(arguments[2], kMostNoteBytes / 2));
+    write_file_whole(find_run(arguments[1], kRuns) / "note.txt", printable(arguments[2], kMostNoteBytes / 2));
     return 0;
   }
   if (arguments.front() == "name" && arguments.size() == 3) {
@@ -234,7 +238,7 @@ int runs_command(const std::vector<std::string>& arguments) {
   }
   if (arguments.front() == "delete" && arguments.size() >= 2) return delete_run(arguments, console);
   throw Error("what about the runs?", "./isobar runs",
-              "./isobar runs; runs name RUN NAME; runs note RUN TEXT; runs delete RUN [--yes]");
+              "./isobar runs [FOLDER]; runs name RUN NAME; runs note RUN TEXT; runs delete RUN [--yes]");
 }
 
 }  // namespace isobar

@@ -17,6 +17,7 @@
 #include "cli/recorded_view.h"
 #include "cli/run_lines.h"
 #include "cli/runs_command.h"
+#include "cli/show_events.h"
 #include "cli/timeline_command.h"
 #include "cli/words.h"
 #include "core/error.h"
@@ -72,7 +73,8 @@ void print_whole(const RunReader& reader, Console& console) {
   if (!view.memory.empty()) console.line("  predicted    " + memory_text(view));
   for (const std::string& line : summary_lines(view.summary, view.provenance)) console.line(line);
   if (view.unread_lines > 0)
-    console.line(fmt::format("  {} lines of the stream could not be read", view.unread_lines));
+    console.line(fmt::format("  {} line{} of the stream could not be read", view.unread_lines,
+                             view.unread_lines == 1 ? "" : "s"));
   if (view.summary.world > 1) {
     for (const std::string& line : rank_lines(read_ranks(reader.folder()))) console.line(line);
   }
@@ -177,6 +179,11 @@ int show_command(const std::vector<std::string>& words) {
   }
   if (asks_timeline) {
     show_timeline(run, timeline);
+    return 0;
+  }
+  if (!json && !curve && !is_run_folder(run) && !event_files(run).empty()) {
+    Console console;
+    for (const std::string& line : event_lines(run)) console.line(line);
     return 0;
   }
   RunReader reader(run);

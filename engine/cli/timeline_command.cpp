@@ -19,6 +19,10 @@ namespace isobar {
 
 namespace fs = std::filesystem;
 
+namespace {
+constexpr std::uint64_t kMostRangeBytes = 4 << 20;  // of all ranks: which steps they have in common
+}  // namespace
+
 std::int64_t parse_steps(const std::string& option, const std::string& text, std::int64_t least) {
   std::int64_t value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -93,7 +97,12 @@ void show_timeline(const std::filesystem::path& run, const TimelineRequest& requ
       console.line("written: " + file + " (open it at https://ui.perfetto.dev or chrome://tracing)");
   }
   if (!request.draw && !request.json) return;
-  const Timeline timeline = make_timeline(table, reader.series(), request.wish);
+  TimelineWish wish = request.wish;
+  try {
+    if (world > 1) wish.steady = read_ranks(run, kMostRangeBytes).compared();
+  } catch (const Error&) {  // another rank's stream cannot be read: this one's steps are all there is
+  }
+  const Timeline timeline = make_timeline(table, reader.series(), wish);
   if (request.json) {
     std::printf("%s\n", timeline_json(table, timeline, name).c_str());
     return;

@@ -17,9 +17,13 @@ namespace isobar {
 Error::Error(std::string what, std::string where, std::string hint, Exit code)
     : std::runtime_error(std::move(what)), where_(std::move(where)), hint_(std::move(hint)), code_(code) {}
 
+namespace {
+constexpr std::size_t kMostWhere = 8192;
+}  // namespace
+
 std::string Error::text() const {
   std::string out = "error: " + printable_lines(what());
-  if (!where_.empty()) out += "\n  where: " + printable_lines(where_);
+  if (!where_.empty()) out += "\n  where: " + printable(where_, kMostWhere);  // one place, one line
   if (!hint_.empty()) out += "\n  hint:  " + printable_lines(hint_);
   return out;
 }

@@ -176,12 +176,13 @@ Json Json::parse(std::string_view text) {
 
 namespace {
 
-/// The library escapes control characters of ASCII; others would steer the terminal that the text is printed
-/// on.
-bool steers_beyond_ascii(std::string_view text) {
+/// The library escapes control characters of ASCII but for DEL; others would steer the terminal that the text
+/// is printed on.
+bool steers_unescaped(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = utf8_length(text);
-    if (length > 1 && steers(code_point(text, length))) return true;
+    const bool escaped = length == 1 && text.front() < 0x20;
+    if (length > 0 && !escaped && steers(code_point(text, length))) return true;
     text.remove_prefix(std::max<std::size_t>(length, 1));
   }
   return false;
@@ -191,7 +192,7 @@ bool steers_beyond_ascii(std::string_view text) {
 
 std::string json_quoted(std::string_view text, JsonEscapes escapes) {
   try {
-    const bool ascii = escapes == JsonEscapes::ascii || steers_beyond_ascii(text);
+    const bool ascii = escapes == JsonEscapes::ascii || steers_unescaped(text);
     return Library(text).dump(-1, ' ', ascii,
                               escapes == JsonEscapes::strict ? Library::error_handler_t::strict
                                                              : Library::error_handler_t::replace);

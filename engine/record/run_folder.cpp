@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <random>
 #include <system_error>
-#include <utility>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -84,41 +83,39 @@ RunFolder take_run_folder(const fs::path& path) {
   return {path};
 }
 
-std::vector<fs::path> folders_with(const fs::path& parent, const std::string& file) {
-  std::vector<std::pair<fs::file_time_type, fs::path>> found;
-  std::error_code code;
-  for (const fs::directory_entry& entry : fs::directory_iterator(parent, code)) {
-    std::error_code missing;
-    const fs::file_time_type time = fs::last_write_time(entry.path() / file, missing);
-    if (!missing) found.emplace_back(time, entry.path());
-  }
-  std::sort(found.begin(), found.end());
-  std::vector<fs::path> out;
-  for (const auto& [time, path] : found) out.push_back(path);
-  return out;
-}
-
 bool is_run_folder(const fs::path& folder) {
   std::error_code code;
   return fs::exists(RunFolder{folder}.config_file(), code) ||
          fs::exists(RunFolder{folder}.stream_file(0), code);
 }
 
-std::vector<fs::path> list_runs(const fs::path& runs) {
+std::vector<FoundFolder> list_runs(const fs::path& runs) {
   return folders_with(runs, RunFolder{}.config_file().string());
 }
 
 fs::path find_run(const std::string& name, const fs::path& runs) {
-  const std::vector<fs::path> all = list_runs(runs);
-  if (name == "last" && !all.empty()) return all.back();
+  const std::vector<FoundFolder> all = list_runs(runs);
+  if (name == "last" && !all.empty()) return all.back().path;
   if (fs::is_directory(name)) return name;
-  std::vector<std::string> names;
-  for (const fs::path& path : all) names.push_back(path.filename().string());
-  if (std::find(names.begin(), names.end(), name) != names.end()) return runs / name;
+  std::vector<std::string> names, ends;
+  std::vector<fs::path> ending;
+  for (const FoundFolder& found : all) {
+    if (found.name == name) return found.path;
+    names.push_back(found.name);
+    if (found.path.filename() != name) continue;
+    ends.push_back(printable(found.name));
+    ending.push_back(found.path);
+  }
+  if (ending.size() == 1) return ending.front();
+  if (std::error_code code; ending.empty() && !name.empty() && fs::is_directory(runs / name, code))
+    return runs / name;
   const std::string nearest = nearest_name(name, names);
-  throw Error("there is no run \"" + printable(name) + "\"", runs.string(),
+  throw Error(ending.empty() ? "there is no run \"" + printable(name) + "\""
+                             : fmt::format("{} runs end in \"{}\"", ending.size(), printable(name)),
+              runs.string(),
               all.empty()        ? "no run is here yet: ./isobar run 01_baseline"
-              : !nearest.empty() ? "did you mean " + nearest + "?"
+              : !ending.empty()  ? "name one: " + join(ends, ", ")
+              : !nearest.empty() ? "did you mean " + printable(nearest) + "?"
                                  : "./isobar runs lists them; \"last\" is the newest");
 }
 

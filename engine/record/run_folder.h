@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "record/run_tree.h"
+
 namespace isobar {
 
 struct RunFolder {
@@ -41,14 +43,11 @@ RunFolder take_run_folder(const std::filesystem::path& path);
 /// Whether the folder holds run.toml or a stream.
 bool is_run_folder(const std::filesystem::path& folder);
 
-/// `name` as a run folder: a path, a name below `runs`, or "last" for the newest there. Error (exit code 2)
-/// with the nearest.
+/// `name` as a run folder: a path, the path below `runs` or its last part where no other run has it, or "last"
+/// for the newest there. Error (exit code 2) with the nearest.
 std::filesystem::path find_run(const std::string& name, const std::filesystem::path& runs);
 
-/// Run folders below `runs`, oldest first by name of their start.
-std::vector<std::filesystem::path> list_runs(const std::filesystem::path& runs);
-
-/// Folders below `parent` that hold a file of this name, by the time at which it was written last.
-std::vector<std::filesystem::path> folders_with(const std::filesystem::path& parent, const std::string& file);
+/// Run folders at any depth below `runs`, oldest first by the time of their start.
+std::vector<FoundFolder> list_runs(const std::filesystem::path& runs);
 
 }  // namespace isobar

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -158,6 +159,14 @@ FileDescriptor try_to_take(const fs::path& folder, const std::string& host, bool
   return file;
 }
 
+bool is_the_same(const FileDescriptor& file, const fs::path& path) {
+  struct stat held {
+  }, there{};
+  if (fstat(file.number(), &held) != 0) return true;  // nothing is known
+  if (stat(path.c_str(), &there) != 0) return errno != ENOENT && errno != ENOTDIR;
+  return held.st_dev == there.st_dev && held.st_ino == there.st_ino;
+}
+
 FileDescriptor take(const fs::path& folder, const std::string& host) {
   const std::int64_t begin_us = steady_us();
   while (true) {
@@ -173,7 +182,8 @@ FileDescriptor take(const fs::path& folder, const std::string& host) {
 /// Gives signs of life from a thread of its own: a file system that stalls stops no step.
 class RunOwner::Beats {
  public:
-  explicit Beats(FileDescriptor file) : file_(std::move(file)), thread_([this] { run(); }) {}
+  Beats(FileDescriptor file, fs::path folder)
+      : file_(std::move(file)), folder_(std::move(folder)), thread_([this] { run(); }) {}
   ~Beats() {
     {
       const std::lock_guard lock(mutex_);
@@ -189,17 +199,24 @@ class RunOwner::Beats {
   Beats(const Beats&) = delete;
   Beats& operator=(const Beats&) = delete;
 
+  const fs::path& folder() const { return folder_; }
+  bool lost() const { return !is_the_same(file_, folder_ / "owner"); }
+  bool seen_lost() const { return seen_lost_; }
+
  private:
   void run() {
     std::unique_lock lock(mutex_);
     while (!wake_.wait_for(lock, kBeatEvery, [this] { return ends_; })) {
       lock.unlock();
       futimens(file_.number(), nullptr);
+      seen_lost_ = lost();
       lock.lock();
     }
   }
 
   FileDescriptor file_;
+  fs::path folder_;
+  std::atomic<bool> seen_lost_ = false;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool ends_ = false;
@@ -208,10 +225,18 @@ class RunOwner::Beats {
 
 RunOwner::RunOwner() = default;
 RunOwner::RunOwner(const fs::path& folder, const std::string& host)
-    : beats_(std::make_unique<Beats>(take(folder, host))) {}
+    : beats_(std::make_unique<Beats>(take(folder, host), fs::absolute(folder))) {}
 RunOwner::~RunOwner() = default;
 RunOwner::RunOwner(RunOwner&&) noexcept = default;
 RunOwner& RunOwner::operator=(RunOwner&&) noexcept = default;
+
+std::optional<Error> RunOwner::lost() const {
+  if (beats_ == nullptr || !beats_->lost()) return std::nullopt;
+  return Error("the run folder was moved or removed while it was written to", beats_->folder().string(),
+               "where it lies now it holds all up to then; a checkpoint in it can be resumed", Exit::failed);
+}
+
+bool RunOwner::seen_lost() const { return beats_ != nullptr && beats_->seen_lost(); }
 
 void RunOwner::release() { beats_.reset(); }
 

@@ -4,7 +4,10 @@
 // seconds guards it where it has none.
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+
+#include "core/error.h"
 
 namespace isobar {
 
@@ -19,6 +22,12 @@ class RunOwner {
   ~RunOwner();
   RunOwner(RunOwner&&) noexcept;
   RunOwner& operator=(RunOwner&&) noexcept;
+
+  /// What there is to say (exit code 1) when the folder was moved or removed since it was taken: looks at
+  /// once.
+  std::optional<Error> lost() const;
+  /// The same of the last sign of life, so that nothing waits for the file system.
+  bool seen_lost() const;
 
   /// Gives the folder back.
   void release();

@@ -26,8 +26,16 @@ double RunSummary::mfu() const { return peak_is_too_low() ? 0 : share_of_peak(*t
 
 bool RunSummary::peak_is_too_low() const { return share_of_peak(*this) > 1; }
 
-std::int64_t warm_up_steps(std::int64_t steps_per_epoch) {
-  return steps_per_epoch > 64 ? 20 : steps_per_epoch;
+std::int64_t warm_up_steps(std::int64_t steps_per_epoch, std::int64_t steps) {
+  const std::int64_t usual = steps_per_epoch > 64 ? 20 : steps_per_epoch;
+  return steps > 0 ? std::min(usual, std::max(kMeasureWarmUpSteps, steps / 4)) : usual;
+}
+
+std::string crowded_sentence(double processor_wait) {
+  return fmt::format(
+      "the training loop waited for a processor {:.0f} % of the time: other programs, or more threads than "
+      "processors, had it; rates are low",
+      100 * processor_wait);
 }
 
 std::string measure_sentence(const std::string& measure) {
@@ -59,6 +67,7 @@ JsonLine summary_event(const RunSummary& summary) {
   }
   line.add("stall_us", summary.stall_us).add("read_bytes", summary.read_bytes);
   line.add("read_cpu_us", summary.read_cpu_us);
+  if (summary.processor_wait >= 0) line.add("processor_wait", summary.processor_wait);
   if (summary.slots > 0) line.add("queue_slots", summary.ready_slots).add("slots", summary.slots);
   line.add("mfu", summary.mfu()).add("peak_flops_per_s", summary.peak_flops_per_s);
   if (summary.peak_flops_per_s > 0)
@@ -198,6 +207,7 @@ std::vector<std::string> summary_lines(const RunSummary& summary, const std::str
         fmt::format("  throughput   {:.1f} samples/s{}{}{}", summary.samples_per_s, ranks, steady, mfu));
     out.push_back(fmt::format("  a step       {:.1f} ms: {}", summary.step_us * 1e-3,
                               stage_shares(summary.stages_us, summary.step_us)));
+    if (summary.is_crowded()) out.push_back("  processors   " + crowded_sentence(summary.processor_wait));
     if (summary.read_bytes > 0) out.push_back("  loader       " + loader_text(summary));
   }
   if (summary.predicted_bytes > 0 && summary.peak_bytes > 0) {

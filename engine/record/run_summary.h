@@ -26,6 +26,9 @@ struct WatchedSummary {
 /// The fused operators among these names, or "plain operators (bmm, ...)"; "" without any.
 std::string attention_text(const std::vector<std::string>& names);
 
+/// Above it a rate says more of what else ran than of the program.
+inline constexpr double kCrowdedWait = 0.1;
+
 struct RunSummary {
   std::int64_t steps = 0;
   std::int64_t wanted_steps = 0;
@@ -59,6 +62,9 @@ struct RunSummary {
   std::int64_t slots = 0;        ///< most that can; 0 = nothing is read ahead
   std::int64_t read_bytes = 0;   ///< all of it; 0 = not known
   std::int64_t read_cpu_us = 0;  ///< processor time that reading and normalising took
+  /// The share of the time in which the training loop's thread could have run and waited for a processor; -1 = not
+  /// known.
+  double processor_wait = -1;
   // Of the averaging of gradients, over the same steps; all means a step.
   double comm_total_us = 0;  ///< collectives were under way, beside backward or not (the stage comm is what
                              ///< shows); -1 = not known
@@ -84,13 +90,19 @@ struct RunSummary {
   double mfu() const;
   /// The steps did more operations a second than the peak that was measured: another program took part in it.
   bool peak_is_too_low() const;
+  /// Processors were shared to an extent that lowers rates.
+  bool is_crowded() const { return processor_wait > kCrowdedWait; }
 };
 
-/// Steps that are not steady: the first epoch, or 20 steps when an epoch is longer than 64.
-std::int64_t warm_up_steps(std::int64_t steps_per_epoch);
-
-/// The same for a run that only measures, whatever its epochs.
+/// Steps that are not steady in a run that only measures, whatever its epochs.
 inline constexpr std::int64_t kMeasureWarmUpSteps = 3;
+
+/// The same of one that trains for `steps`: the first epoch, or 20 steps when an epoch is longer than 64, but
+/// no more than a quarter of the run, or three. 0 steps = how many is not known.
+std::int64_t warm_up_steps(std::int64_t steps_per_epoch, std::int64_t steps);
+
+/// "the training loop waited for a processor 36 % of the time: ..."
+std::string crowded_sentence(double processor_wait);
 
 /// One sentence of what a run with this `run.measure` does; "" for "none" and "".
 std::string measure_sentence(const std::string& measure);

@@ -41,7 +41,8 @@ constexpr std::array<HelpLine, 18> kHelp = {{
 
 std::string status_text(const RunEntry& run) {
   const RunSummary& summary = run.view.summary;
-  std::string out = fmt::format("step {}/{}", human_count(summary.steps), human_count(summary.wanted_steps));
+  std::string out = "step " + human_count(summary.steps);
+  if (summary.wanted_steps > 0) out += "/" + human_count(summary.wanted_steps);  // another program does not say
   if (run.view.state == RunState::running && summary.step_us > 0) {
     out += "   " +
            human_seconds(static_cast<double>(summary.wanted_steps - summary.steps) * summary.step_us * 1e-6) +

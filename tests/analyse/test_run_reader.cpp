@@ -223,6 +223,21 @@ TEST_CASE("runs are found by path, by name, as the last, and nearly") {
   CHECK_THAT(error_of([&] { find_run("last", folder / "nowhere"); }), says("./isobar run 01_baseline"));
 }
 
+TEST_CASE("a run further down has the path below runs/ as its name, and its last part where that is enough") {
+  const TempFolder folder;
+  for (const char* name : {"exp/one", "exp/two", "other/two"}) {
+    std::filesystem::create_directories(folder / name);
+    write_file_whole(folder.path() / name / "run.toml", "");
+  }
+  CHECK(list_runs(folder.path()).size() == 3);
+  CHECK(find_run("exp/two", folder.path()) == folder / "exp/two");
+  CHECK(find_run("one", folder.path()) == folder / "exp/one");
+  CHECK_THAT(error_of([&] { find_run("two", folder.path()); }),
+             says("2 runs end in") && says("exp/two, other/two"));
+  CHECK_THAT(error_of([&] { find_run("exp/twi", folder.path()); }), says("mean exp/two?"));
+  CHECK(find_run("last", folder.path()) == list_runs(folder.path()).back().path);
+}
+
 TEST_CASE("the curve is drawn from the scores, and needs two of them") {
   const std::string second = JsonLine("eval")
                                  .add("step", 40)

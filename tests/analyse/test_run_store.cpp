@@ -1,10 +1,13 @@
 #include <fstream>
-#include <thread>
+#include <set>
 
 #include "analyse/run_store.h"
 #include "core/files.h"
 #include "record/json_line.h"
+#include "record/run_tree.h"
+#include "record/tfevents_writer.h"
 #include "support/catch.h"
+#include "support/set_clock.h"
 #include "support/temp_folder.h"
 
 using namespace isobar;
@@ -127,6 +130,7 @@ TEST_CASE("Of a run without an end a glance says what its tail says, and leaves 
 }
 
 TEST_CASE("A store lists all, reads what is open, and notices what comes, grows, goes and returns") {
+  SetClock clock;
   const TempFolder folder;
   const fs::path one = make(folder, "one", stream(20, true));
   make(folder, "two", stream(30, true));
@@ -150,20 +154,57 @@ TEST_CASE("A store lists all, reads what is open, and notices what comes, grows,
   CHECK(before->find(one.string())->detail->series.step_rows() == 20);
   const fs::path three = make(folder, "three", stream(5, true));
   fs::remove_all(one);
-  std::this_thread::sleep_for(std::chrono::milliseconds(1050));
+  clock.advance_us(1'000'001);  // it looks again once a second
   read_all(store);
   seen = store.snapshot();
   CHECK(seen->runs.size() == 3);
   CHECK(seen->find(three.string()));
   CHECK(seen->find(one.string())->gone);
   make(folder, "one", stream(7, true));
-  std::this_thread::sleep_for(std::chrono::milliseconds(1050));
+  clock.advance_us(1'000'001);  // it looks again once a second
   read_all(store);
   seen = store.snapshot();
   CHECK_FALSE(seen->find(one.string())->gone);
   CHECK(seen->find(one.string())->detail->series.step_rows() == 7);
   store.open({});
   CHECK_FALSE(store.snapshot()->find(one.string())->detail);
+}
+
+TEST_CASE("Runs and event files are found at any depth, named by their path below the place") {
+  const TempFolder folder;
+  const auto events = [&](const fs::path& below) {
+    TfEventsWriter(folder / below.string(), "host").scalar("Loss/train", 0.5, 7);
+  };
+  for (const char* const logs :
+       {"base/1GPU/00/logs", "base/2GPU/00/logs", "base/2GPU/00/logs/more", ".hidden/logs"})
+    events(logs);
+  make(folder, "direct", stream(3, true));
+  make(folder, "exp/one", stream(4, true));
+  make(folder, "exp/one/within", stream(4, true));  // what is in a run is of that run
+  events("exp/one/tb");
+  fs::create_directory_symlink("..", folder / "exp/up");
+  fs::create_directory_symlink("../base", folder / "exp/base");
+  fs::create_directory_symlink("loop", folder / "loop");
+  std::string deep;
+  for (int i = 0; i < 40; ++i) deep += "d/";
+  make(folder, deep + "too-deep", stream(3, true));
+  RunStore store({folder.path()});
+  read_all(store);
+  std::set<std::string> names;
+  for (const auto& run : store.snapshot()->runs) {
+    names.insert(run->name);
+    CHECK(run->foreign == (run->name.find("logs") != std::string::npos));
+  }
+  CHECK(names == std::set<std::string>{"base/1GPU/00/logs", "base/2GPU/00/logs", "base/2GPU/00/logs/more",
+                                       "direct", "exp/one"});
+  // Later ones are found too, below known event files as well; a run that moves is another run.
+  events("base/1GPU/00/logs/later");
+  fs::rename(folder / "exp/one", folder / "exp/two");
+  CHECK(folders_with(folder.path(), "run.toml").size() == 2);
+  RunStore again({folder.path()});
+  read_all(again);
+  CHECK(again.snapshot()->find((folder / "base/1GPU/00/logs/later").string()));
+  CHECK(again.snapshot()->find((folder / "exp/two").string())->name == "exp/two");
 }
 
 TEST_CASE("Places that are files, are not there, or are runs themselves") {

@@ -13,7 +13,7 @@ using namespace isobar;
 namespace {
 
 /// 13 steps, of which the first three are slow: the warm-up of a run that measures.
-std::string stream(const std::string& measure) {
+std::string stream(const std::string& measure, int wanted_steps = 13) {
   std::string out = JsonLine("run")
                         .add("schema", 1)
                         .add("lesson", "01_baseline")
@@ -22,7 +22,7 @@ std::string stream(const std::string& measure) {
                         .add("group", "sweep-1")
                         .add("point", "data.workers=2")
                         .add("repeat", 1)
-                        .add("wanted_steps", 13)
+                        .add("wanted_steps", wanted_steps)
                         .text();
   out += JsonLine("note").add("text", "plan").add("steps_per_epoch", 128).text();
   for (int i = 0; i < 13; ++i) {
@@ -61,8 +61,43 @@ TEST_CASE("steady figures leave the warm-up out and are means") {
   CHECK(figures.mean("copy_us") == -1);
 }
 
+TEST_CASE("the warm-up is the first epoch or 20 steps, and of a short run a quarter") {
+  CHECK(warm_up_steps(8, 1000) == 8);
+  CHECK(warm_up_steps(64, 1000) == 64);
+  CHECK(warm_up_steps(65, 1000) == 20);
+  CHECK(warm_up_steps(128, 60) == 15);
+  CHECK(warm_up_steps(128, 20) == 5);
+  CHECK(warm_up_steps(64, 64) == 16);
+  CHECK(warm_up_steps(8, 4) == 3);
+  CHECK(warm_up_steps(128, 1) == 3);
+  CHECK(warm_up_steps(2, 1) == 2);
+  CHECK(warm_up_steps(128, 0) == 20);  // nobody says how long it is
+  const Folder brief(stream("none", 13));
+  CHECK(steady_figures(brief.path()).view.summary.warm_up_steps == 3);
+  CHECK(steady_figures(brief.path()).steps == 10);
+}
+
+TEST_CASE("rates on shared processors are said to be low, and no others are") {
+  RunSummary summary;
+  summary.samples_per_s = 6.6;
+  summary.step_us = 600'000;
+  const auto lines = [&] {
+    std::string out;
+    for (const std::string& line : summary_lines(summary)) out += line + "\n";
+    return out;
+  };
+  CHECK_THAT(lines(), !says("processors"));  // nothing is known
+  summary.processor_wait = 0.03;
+  CHECK_THAT(lines(), !says("processors"));
+  summary.processor_wait = 0.69;
+  CHECK_THAT(lines(),
+             says("waited for a processor 69 % of the time") && says("rates are low"));
+  const Folder folder(stream("full") + summary_event(summary).text());
+  CHECK(steady_figures(folder.path()).view.summary.processor_wait == Approx(0.69));
+}
+
 TEST_CASE("a run that trains has the warm-up of its epochs, one that measures has three steps") {
-  const Folder trains(stream("none"));
+  const Folder trains(stream("none", 1000));
   CHECK(steady_figures(trains.path()).view.summary.warm_up_steps == 20);
   CHECK(steady_figures(trains.path()).steps == 0);
   CHECK(steady_figures(trains.path()).view.summary.measure.empty());

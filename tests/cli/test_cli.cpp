@@ -9,6 +9,7 @@
 #include "cli/programs.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "record/tfevents_writer.h"
 #include "support/catch.h"
 #include "support/errors.h"
 #include "support/process.h"
@@ -194,6 +195,29 @@ TEST_CASE("names that no file can have, and links in a circle, are refused with 
   CHECK_THAT(show((programs.folder() / "a").string()), says("where:") && says("circle"));
 }
 
+TEST_CASE("a tree of logs is listed and shown, whoever wrote them") {
+  const Programs programs;
+  const auto logs = programs.folder() / "tree/base/1GPU/00/logs";
+  TfEventsWriter writer(logs, "host");
+  for (int step = 0; step < 5; ++step) writer.scalar("Loss/train", 1.0 / (1 << step), step);
+  const auto recorded = project_home() / "lessons/08_cuda_graphs/recorded/predicted-h200/cpu_tiny-graph";
+  fs::create_directories(programs.folder() / "tree/exp");
+  fs::copy(recorded, programs.folder() / "tree/exp/one", fs::copy_options::recursive);
+  const ProcessResult listed = programs.run({"runs", (programs.folder() / "tree").string()});
+  CHECK(listed.code == 0);
+  CHECK_THAT(listed.out, says("base/1GPU/00/logs") && says("events") && says("exp/one") &&
+                             says("1 run, 1 of event files"));
+  const ProcessResult shown = programs.run({"show", logs.string()});
+  CHECK(shown.code == 0);
+  CHECK_THAT(shown.out, says("event files of another program: 1") && says("Loss/train") && says("0.0625"));
+  CHECK(programs.run({"show", logs.string(), "--json"}).code == 2);
+  CHECK_THAT(programs.run({"runs", (programs.folder() / "tree/base/1GPU/00").string()}).out,
+             says("0 runs, 1 of event"));
+  fs::create_directories(programs.folder() / "bare");
+  CHECK_THAT(programs.run({"runs", (programs.folder() / "bare").string()}).out,
+             says("no run is at any depth below"));
+}
+
 TEST_CASE("what cannot be printed is exit code 1, of every command") {
   const Programs programs;
   const std::string home = project_home().string();
@@ -201,11 +225,15 @@ TEST_CASE("what cannot be printed is exit code 1, of every command") {
   fs::create_directories(programs.folder() / "runs");
   fs::copy(recorded, programs.folder() / "runs/one", fs::copy_options::recursive);
   fs::create_directories(programs.folder() / "empty");
+  const auto data = (programs.folder() / "d").string();
+  REQUIRE(run_process({ISOBAR_MAKE_FIELDS, "--grid", "16x16", "--samples", "16", "--out", data}).code == 0);
+  fs::copy(fs::path(ISOBAR_CLI).parent_path() / "isobar-h5", programs.folder() / "isobar-h5");
   const std::string cli = shell_quoted((programs.folder() / "isobar-cli").string());
   for (const char* const words :
-       {"runs", "show one", "show one --json", "show one --types", "show 08_cuda_graphs --recorded",
-        "predict 05_fusion", "predict 05_fusion --json", "ladder --list", "submit 01_baseline --dry-run",
-        "sweep 01_baseline --help", "quartet 01_baseline --help", "ladder --help"}) {
+       {"runs", "runs .", "data check d", "show one", "show one --json", "show one --types",
+        "show 08_cuda_graphs --recorded", "predict 05_fusion", "predict 05_fusion --json", "ladder --list",
+        "submit 01_baseline --dry-run", "sweep 01_baseline --help", "quartet 01_baseline --help",
+        "ladder --help"}) {
     INFO(words);
     const auto into = [&](const std::string& end) {
       return run_process({"/bin/bash", "-c", "exec " + cli + " " + words + end},

@@ -200,18 +200,32 @@ Picture Headless::picture() {
   return rasterise(*ImGui::GetDrawData(), {0, 0, size.x, size.y}, 1, app_->ui().theme().ground, textures_);
 }
 
-int Headless::count_colour(const Box& box, ImU32 colour) {
+void Headless::each_pixel(const Box& box, const std::function<void(int x, ImU32 colour)>& visit) {
   const Picture whole = picture();
-  int count = 0;
+  const int first = std::max(0, static_cast<int>(box.x0));
   for (int y = std::max(0, static_cast<int>(box.y0)); y < std::min(whole.height, static_cast<int>(box.y1));
        ++y) {
-    for (int x = std::max(0, static_cast<int>(box.x0)); x < std::min(whole.width, static_cast<int>(box.x1));
-         ++x) {
+    for (int x = first; x < std::min(whole.width, static_cast<int>(box.x1)); ++x) {
       const std::uint8_t* const p = whole.rgba.data() + 4 * (y * whole.width + x);
-      if (IM_COL32(p[0], p[1], p[2], 255) == colour) ++count;
+      visit(x - first, IM_COL32(p[0], p[1], p[2], 255));
     }
   }
+}
+
+int Headless::count_colour(const Box& box, ImU32 colour) {
+  int count = 0;
+  each_pixel(box, [&](int, ImU32 there) { count += there == colour ? 1 : 0; });
   return count;
+}
+
+int Headless::longest_row(const Box& box, ImU32 colour) {
+  int longest = 0;
+  int length = 0;
+  each_pixel(box, [&](int x, ImU32 there) {
+    length = there != colour ? 0 : x == 0 ? 1 : length + 1;
+    longest = std::max(longest, length);
+  });
+  return longest;
 }
 
 AppOptions options_in(const TempFolder& folder) {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <thread>
 
@@ -74,11 +75,16 @@ class Headless {
   Picture picture();
   /// Pixels of exactly this colour within a box of the last frame.
   int count_colour(const Box& box, ImU32 colour);
+  /// The longest row of neighbouring pixels of exactly this colour: letters have none as long as a bar.
+  int longest_row(const Box& box, ImU32 colour);
 
  private:
   HeadlessContext context_;
   MemoryTextures textures_;
   std::atomic<int> changes_{0};
+  /// Visits the pixels of a box row by row.
+  void each_pixel(const Box& box, const std::function<void(int x, ImU32 colour)>& visit);
+
   std::unique_ptr<App> app_;
 };
 

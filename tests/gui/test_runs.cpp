@@ -86,7 +86,7 @@ TEST_CASE("Ranks stand side by side, the straggler is marked, and a click shows 
   for (int rank = 0; rank < 3; ++rank) {
     write_file_whole(RunFolder{run}.stream_file(rank), std::string_view(made.stream(rank)));
     std::string spans;
-    for (int step = 0; step < 4; ++step) {
+    for (int step = 0; step < 6; ++step) {
       const auto span = [&](const char* track, const char* name, int begin_us, int duration_us) {
         JsonLine line("span");
         line.add("step", step).add("track", track).add("name", name);
@@ -116,6 +116,6 @@ TEST_CASE("Ranks stand side by side, the straggler is marked, and a click shows 
   CHECK(window.count_colour(window.box("tracks"), comm) < of_others / 2);  // it waits for nobody
   window.click("Later");
   window.frames(5);
-  CHECK(window.state().timeline.made->drawn.front().step == 3);
+  CHECK(window.state().timeline.made->drawn.front().step == 5);
   CHECK_FALSE(window.has("Later"));  // it was the last one that was traced
 }

@@ -223,16 +223,26 @@ TEST_CASE("Every kind of picture is saved as SVG, PNG and CSV, and nothing is ov
   window.click("Compare 1");
   window.settle();
   save_all("valid loss", "compare-valid-loss");
-  save_all("base one", "compare-throughput");
+  save_all("bar one", "compare-throughput");
   window.click("Maps");
   window.settle();
   save_all("map Prediction", "one-t2m-prediction");
 }
 
-TEST_CASE("Comparing shows what differs first, and speed-ups over the chosen base") {
+TEST_CASE("Comparing shows what differs first, and of single runs no factor") {
   const TempFolder folder;
-  write_run(folder, {.name = "slow", .step_us = 2000, .extra = "[optim]\nlr = 0.001\n[train]\nsteps = 40\n"});
-  write_run(folder, {.name = "fast", .step_us = 1000, .extra = "[optim]\nlr = 0.002\n[train]\nsteps = 40\n"});
+  write_run(
+      folder,
+      {.name = "slow",
+       .step_us = 2000,
+       .extra =
+           "[optim]\nlr = 0.001\n[train]\nsteps = 40\n[environment]\nstarted = \"1\"\ncommand = \"a\"\n"});
+  write_run(
+      folder,
+      {.name = "fast",
+       .step_us = 1000,
+       .extra =
+           "[optim]\nlr = 0.002\n[train]\nsteps = 40\n[environment]\nstarted = \"2\"\ncommand = \"b\"\n"});
   Headless window(options_in(folder));
   window.settle();
   window.click("compare slow");
@@ -248,8 +258,12 @@ TEST_CASE("Comparing shows what differs first, and speed-ups over the chosen bas
   CHECK_FALSE(rows[1].differs);
   CHECK(window.has("train loss"));
   CHECK(window.has("chip slow"));
-  window.click("base fast");
-  CHECK(window.state().compare.base == (folder / "runs/fast").string());
+  window.click("bar fast", 1);
+  window.click("Save as SVG");
+  const std::string bars = text_of(folder / "exports/compare-throughput.svg");
+  CHECK(bars.find("too few for a factor") != std::string::npos);
+  CHECK(bars.find(" x<") == std::string::npos);  // "1.05 x"
+  window.frames(2);
   window.click("train loss", 1);
   window.click("Save as CSV");
   CHECK(text_of(folder / "exports/compare-train-loss.csv").find("\"lr 0.002\",39,") != std::string::npos);

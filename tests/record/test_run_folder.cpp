@@ -56,6 +56,24 @@ TEST_CASE("console.log keeps every line, those from before it existed too") {
   CHECK(read_text_file(folder / "console.log", 1000) == "before\nafter\naside\n");
 }
 
+TEST_CASE("a run folder that is moved, removed or put in the place of another is known to be lost") {
+  const TempFolder folder;
+  const auto path = folder / "run";
+  std::filesystem::create_directory(path);
+  const RunOwner owner(path, "here");
+  CHECK_FALSE(owner.lost());
+  std::filesystem::rename(path, folder / "elsewhere");
+  REQUIRE(owner.lost());
+  CHECK(owner.lost()->code() == Exit::failed);
+  CHECK_THAT(owner.lost()->where(), says(path.string()));
+  std::filesystem::create_directory(path);
+  { const RunOwner other(path, "here"); }
+  CHECK(owner.lost());
+  std::filesystem::remove_all(path);
+  std::filesystem::rename(folder / "elsewhere", path);
+  CHECK_FALSE(owner.lost());
+}
+
 TEST_CASE("a writer of another machine counts as alive until it was silent for three minutes") {
   const TempFolder folder;
   write_file_whole(folder / "owner", "host = elsewhere\npid = 12\nstarted = then\n");

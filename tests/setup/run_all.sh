@@ -35,6 +35,24 @@ case_fresh_machine() {
   expect "no leftovers" no_leftovers
   expect "the download is not kept twice" [ -z "$(ls "$PREFIX/downloads")" ]
 }
+case_yes_reaches_what_asks() {
+  isobar run 01_baseline
+  isobar submit 06_ddp --yes --nodes 2
+  expect "submit" says "cli <submit> <06_ddp> <--nodes> <2> <--yes>"
+  isobar --yes runs delete one
+  expect "runs delete" says "cli <runs> <delete> <one> <--yes>"
+  isobar --yes runs
+  expect "nothing else" [ "${OUT/--yes/}" = "$OUT" ]
+}
+case_lost_words_are_code_1() {
+  local words
+  for words in help doctor 'clean --help' 'run --help'; do
+    CODE=0
+    # shellcheck disable=SC2086  # words
+    (cd "$TREE" && PATH="$WORLD/bin:$PATH" ISOBAR_PREFIX="$PREFIX" ./isobar $words >/dev/full 2>/dev/null) || CODE=$?
+    expect "$words on a full device: code 1" [ "$CODE" = 1 ]
+  done
+}
 case_second_run_does_nothing() {
   isobar run 01_baseline
   : >"$WORLD/calls"

@@ -1,0 +1,40 @@
+#pragma once
+// Where runs lie: folders of ours and of other programs that write event files, at any depth below a place.
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace isobar {
+
+/// Names that are looked at in one folder or tree.
+inline constexpr std::size_t kMostEntries = 200'000;
+
+struct FoundFolder {
+  std::filesystem::path path;
+  std::string name;         ///< the path below the place; of the place itself its own name
+  bool is_run = false;      ///< run.toml or a stream is in it (record/run_folder.h)
+  bool has_events = false;  ///< files of TensorBoard are in it, and no run of ours
+};
+
+struct TreeEnd {
+  bool whole = true;     ///< else there was more than kMostEntries, and folders further on were not opened
+  std::error_code code;  ///< why the place itself cannot be read
+};
+
+/// Visits `place` and the folders below it, the nearest first: at most 32 deep, those that links lead to
+/// once, none whose name begins with a dot, and none within a run. Folders that `knows` says are known runs
+/// are not opened or visited.
+TreeEnd visit_run_tree(const std::filesystem::path& place,
+                       const std::function<bool(const std::filesystem::path&)>& knows,
+                       const std::function<void(const FoundFolder&)>& visit);
+
+/// Folders in that tree that hold a file of this name, by the time at which it was written last.
+std::vector<FoundFolder> folders_with(const std::filesystem::path& place, const std::string& file);
+
+/// Folders in that tree that hold nothing but event files of other programs, by name.
+std::vector<FoundFolder> event_folders(const std::filesystem::path& place);
+
+}  // namespace isobar
