@@ -120,8 +120,11 @@ doctor_disk() {
 }
 
 # gpu_lines: lines of NAME, MEMORY, COMPUTE CAPABILITY as nvidia-smi gives them, else the names that the driver states.
+# nvidia-smi writes its errors where its answers stand, and an old one knows no compute capability.
 gpu_lines() {
-  timeout 20 nvidia-smi --query-gpu=name,memory.total,compute_cap --format=csv,noheader 2>/dev/null ||
+  local answer
+  answer=$(timeout -k 5 20 nvidia-smi --query-gpu=name,memory.total,compute_cap --format=csv,noheader 2>/dev/null) &&
+    [ -n "$answer" ] && ! grep -qvE '^[[:print:]]+, ([0-9]+ MiB|\[[[:print:]]+\]), ([0-9]+\.[0-9]+|\[[[:print:]]+\])$' <<<"$answer" && printf '%s\n' "$answer" ||
     sed -n 's/^Model:[[:space:]]*//p' "$machine"/proc/driver/nvidia/gpus/*/information 2>/dev/null || true
 }
 

@@ -115,6 +115,11 @@ bool JobSettings::has_container() const {
   return !kind.empty() && kind != "none";
 }
 
+double JobSettings::gpu_hours() const {
+  const auto gpus = static_cast<double>(nodes()) * static_cast<double>(number("gpus_per_node", 0));
+  return gpus * static_cast<double>(time_seconds(value("time"), {"time", "command line"})) / 3600;
+}
+
 void complete(JobSettings& settings) {
   settings.values.emplace("nodes", "1");
   settings.values.emplace("ranks_per_node", "1");

@@ -47,6 +47,10 @@ struct JobSettings {
   std::int64_t ranks() const { return nodes() * ranks_per_node(); }
   bool has_gpus() const { return number("gpus_per_node", 0) > 0; }
   bool has_container() const;
+  /// The most that one start can use, of settings that are complete: GPUs times the hours of `time`.
+  double gpu_hours() const;
+  /// So often it may start, the first time included.
+  std::int64_t starts() const { return number("restarts", 0) + 1; }
 };
 
 /// Slurm warns a job so many seconds before its time is up unless the field `warn` says otherwise.

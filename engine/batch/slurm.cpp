@@ -24,9 +24,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Of one call: a controller that is down makes them hang. A script may have to be copied to it.
-constexpr std::int64_t kLongest_us = 30'000'000;
-constexpr std::int64_t kLongestSubmit_us = 120'000'000;
 constexpr int kMostTroubles = 20;
 
 struct Said {
@@ -34,8 +31,14 @@ struct Said {
   std::string out, errors;
 };
 
+/// A program of Slurm was stopped before it ended: what it asked for may have happened all the same.
+class NoAnswer : public Error {
+ public:
+  using Error::Error;
+};
+
 /// Runs a program without the terminal. Requests to stop that come meanwhile are passed on to it.
-Said run_quietly(const std::vector<std::string>& words, std::int64_t longest_us = kLongest_us) {
+Said run_quietly(const std::vector<std::string>& words, std::int64_t longest_us) {
   const HeldSignals signals;
   const FileDescriptor output = unnamed_file();
   const FileDescriptor errors = unnamed_file();
@@ -49,8 +52,8 @@ Said run_quietly(const std::vector<std::string>& words, std::int64_t longest_us 
     kill(-pid, SIGKILL);
     waitpid(pid, &status, 0);
     if (asked != 0) raise(asked);  // it was meant for this program
-    throw Error("Slurm does not answer", fs::path(words.front()).filename().string(),
-                "is its controller down? try again later", Exit::failed);
+    throw NoAnswer("Slurm does not answer", fs::path(words.front()).filename().string(),
+                   "is its controller down? try again later", Exit::failed);
   }
   return {WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), end_of(output, kMostKept_bytes),
           end_of(errors, kMostKept_bytes)};
@@ -109,14 +112,40 @@ bool is_state(const std::string& word) {
   return holds(kOver) || holds(kGoingOn);
 }
 
+/// Of "1234" or "1234;cluster", behind whatever a site's plugin says; 0 where there is none.
+std::int64_t job_number(const std::string& answer) {
+  std::int64_t job = 0;
+  std::istringstream lines(answer);
+  for (std::string line; std::getline(lines, line);) {
+    const std::string number = line.substr(0, line.find(';'));
+    std::int64_t value = 0;
+    const auto parsed = std::from_chars(number.data(), number.data() + number.size(), value);
+    if (parsed.ec == std::errc() && parsed.ptr == number.data() + number.size() && value > 0) job = value;
+  }
+  return job;
+}
+
+/// "75:0" of "... ExitCode=75:0 ..."; "" where there is no such thing.
+std::string exit_code_in(const std::string& shown) {
+  constexpr std::string_view kExit = " ExitCode=";
+  const std::size_t at = shown.find(kExit);
+  if (at == std::string::npos) return "";
+  const std::size_t begin = at + kExit.size();
+  const std::string out = shown.substr(begin, shown.find_first_of(" \n", begin) - begin);
+  const bool is_pair =
+      std::count(out.begin(), out.end(), ':') == 1 && out.front() != ':' && out.back() != ':';
+  return is_pair && out.size() <= 16 && out.find_first_not_of("0123456789:") == std::string::npos ? out : "";
+}
+
 }  // namespace
 
 bool JobState::is_over() const {
   return state.empty() || std::find(kOver.begin(), kOver.end(), state) != kOver.end();
 }
 
-Slurm::Slurm()
-    : sbatch_(find_program("sbatch")),
+Slurm::Slurm(SlurmLimits limits)
+    : limits_(limits),
+      sbatch_(find_program("sbatch")),
       squeue_(find_program("squeue")),
       scancel_(find_program("scancel")),
       scontrol_(find_program("scontrol")) {}
@@ -124,24 +153,22 @@ Slurm::Slurm()
 std::int64_t Slurm::submit(const fs::path& folder, const std::string& script) const {
   const std::vector<std::string> words = {sbatch_.string(), "--parsable", "--chdir=" + folder.string(),
                                           (folder / script).string()};
-  const Said said = run_quietly(words, kLongestSubmit_us);
+  const auto without_number = [&](const Error& error) {
+    return NoJobNumber(
+        error.what(), error.where(),
+        "a job may be in the queue all the same: squeue --me lists them; its folder stays at " +
+            folder.string(),
+        Exit::failed);
+  };
+  Said said;
+  try {
+    said = run_quietly(words, limits_.submit_us);
+  } catch (const NoAnswer& error) {
+    throw without_number(error);
+  }
   if (said.code != 0) throw refusal("Slurm refuses the job", words, said);
-  // "1234" or "1234;cluster", behind whatever a site's plugin says.
-  std::int64_t job = 0;
-  std::istringstream lines(said.out);
-  for (std::string line; std::getline(lines, line);) {
-    const std::string number = line.substr(0, line.find(';'));
-    std::int64_t value = 0;
-    const auto parsed = std::from_chars(number.data(), number.data() + number.size(), value);
-    if (parsed.ec == std::errc() && parsed.ptr == number.data() + number.size() && value > 0) job = value;
-  }
-  if (job == 0) {
-    const Error lost = refusal("Slurm did not say the number of the job", words, said);
-    throw NoJobNumber(lost.what(), lost.where(),
-                      "a job may be in the queue all the same: squeue --me lists them; its folder stays at " +
-                          folder.string(),
-                      Exit::failed);
-  }
+  const std::int64_t job = job_number(said.out);
+  if (job == 0) throw without_number(refusal("Slurm did not say the number of the job", words, said));
   return job;
 }
 
@@ -149,7 +176,7 @@ JobState Slurm::state(std::int64_t job) const {
   const std::string number = std::to_string(job);
   const std::vector<std::string> words = {squeue_.string(), "--noheader", "--states=all", "--jobs=" + number,
                                           "--format=%T|%r|%N|%S|%Z"};
-  const Said said = run_quietly(words);
+  const Said said = run_quietly(words, limits_.answer_us);
   const bool unknown = said.errors.find("Invalid job id") != std::string::npos;
   if (said.code != 0 && !unknown) throw refusal("Slurm does not tell of job " + number, words, said);
   JobState out;
@@ -166,18 +193,18 @@ JobState Slurm::state(std::int64_t job) const {
   out.folder = parts[4];
   for (std::size_t i = 5; i < parts.size(); ++i) out.folder += "|" + parts[i];
   if (!out.is_over()) return out;
-  const Said shown = run_quietly({scontrol_.string(), "--oneliner", "show", "job", number});
-  constexpr std::string_view kExit = " ExitCode=";
-  if (const std::size_t at = shown.out.find(kExit); shown.code == 0 && at != std::string::npos) {
-    const std::size_t begin = at + kExit.size();
-    out.exit_code = printable(shown.out.substr(begin, shown.out.find(' ', begin) - begin), 16);
+  try {
+    const Said shown =
+        run_quietly({scontrol_.string(), "--oneliner", "show", "job", number}, limits_.answer_us);
+    if (shown.code == 0) out.exit_code = exit_code_in(shown.out);
+  } catch (const NoAnswer&) {  // that it is over is known
   }
   return out;
 }
 
 void Slurm::cancel(std::int64_t job) const {
   const std::vector<std::string> words = {scancel_.string(), std::to_string(job)};
-  const Said said = run_quietly(words);
+  const Said said = run_quietly(words, limits_.answer_us);
   if (said.code != 0) throw refusal("Slurm does not cancel job " + std::to_string(job), words, said);
 }
 

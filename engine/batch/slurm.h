@@ -31,16 +31,21 @@ class NoJobNumber : public Error {
   using Error::Error;
 };
 
+/// The longest that is waited for an answer: a controller that is down makes its programs hang.
+struct SlurmLimits {
+  std::int64_t answer_us = 30'000'000;
+  std::int64_t submit_us = 120'000'000;  ///< the script may have to be copied
+};
+
 class Slurm {
  public:
   /// Finds sbatch, squeue, scancel and scontrol on PATH. Error (exit code 1) for one that is not there.
-  Slurm();
+  explicit Slurm(SlurmLimits limits = {});
 
   /// Submits the script of `folder`, where it will run too. The number of the job. Error (exit code 1) when
-  /// Slurm refuses it or does not answer within two minutes; NoJobNumber when nobody knows.
+  /// Slurm refuses it; NoJobNumber when nobody knows, as when sbatch does not answer in time.
   std::int64_t submit(const std::filesystem::path& folder, const std::string& script) const;
-  /// Error (exit code 1) when Slurm does not answer within half a minute, or with anything but the state of a
-  /// job.
+  /// Error (exit code 1) when Slurm does not answer in time, or with anything but the state of a job.
   JobState state(std::int64_t job) const;
   void cancel(std::int64_t job) const;
   /// Waits for nodes on this terminal (salloc with `options`) and runs the script of `folder` in them. Its
@@ -49,6 +54,7 @@ class Slurm {
                const std::string& script) const;
 
  private:
+  SlurmLimits limits_;
   std::filesystem::path sbatch_, squeue_, scancel_, scontrol_;
 };
 

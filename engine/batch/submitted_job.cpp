@@ -70,13 +70,13 @@ SubmittedJob job_of_run(const fs::path& run) {
   return out;
 }
 
-std::vector<fs::path> list_job_folders(const fs::path& runs) { return folders_with(runs, kJobFile); }
+std::vector<FoundFolder> list_job_folders(const fs::path& runs) { return folders_with(runs, kJobFile); }
 
 fs::path find_job_folder(const std::string& name, const fs::path& runs) {
   const auto whole = [](const fs::path& folder) { return fs::absolute(folder).lexically_normal(); };
   if (name == "last") {
-    const std::vector<fs::path> all = list_job_folders(runs);
-    return all.empty() ? fs::path() : whole(all.back());
+    const std::vector<FoundFolder> all = list_job_folders(runs);
+    return all.empty() ? fs::path() : whole(all.back().path);
   }
   std::error_code code;
   for (const fs::path& folder : {fs::path(name), runs / name}) {

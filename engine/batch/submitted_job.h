@@ -7,6 +7,7 @@
 
 #include "batch/job_script.h"
 #include "batch/slurm.h"
+#include "record/run_tree.h"
 
 namespace isobar {
 
@@ -29,8 +30,8 @@ SubmittedJob submit_job(const Slurm& slurm, const JobPlan& plan);
 /// The job whose run folder this is; number 0 when it was submitted by nobody.
 SubmittedJob job_of_run(const std::filesystem::path& run);
 
-/// Run folders of all jobs below `runs`, in the order in which they were submitted.
-std::vector<std::filesystem::path> list_job_folders(const std::filesystem::path& runs);
+/// Run folders of all jobs at any depth below `runs`, in the order in which they were submitted.
+std::vector<FoundFolder> list_job_folders(const std::filesystem::path& runs);
 
 /// What `name` names: the folder of a job, one below `runs`, or "last" for the one submitted last. "" when
 /// there is none.

@@ -151,6 +151,10 @@ int ladder_command(const std::vector<std::string>& words) {
   arguments.measure.lesson = result.lessons.front();
   MeasuredRuns runs({.command = "ladder", .arguments = arguments.measure, .stop_at_failure = false},
                     std::move(points));
+  if (const std::int64_t steps = runs.config(0).config.train.steps; steps <= kMeasureWarmUpSteps) {
+    throw Error(fmt::format("{} steps are all warm-up: there would be no rate to compare", steps), "--steps",
+                fmt::format("{} or more; lessons/base.toml has train.steps", kMeasureWarmUpSteps + 1));
+  }
   const int code = runs.run();
   std::vector<Rung> rungs;
   for (const MeasuredPoint& point : runs.points()) rungs.push_back(rung_of(point));

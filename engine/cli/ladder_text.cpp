@@ -65,7 +65,7 @@ Row speed_row(const std::string& lesson, const RungVerdict& verdict) {
   if (rate.empty()) return {lesson, "-", "-", "-  ", "-  ", "-", type};
   return {lesson,
           fmt::format("{:.1f}", rate.median()),
-          fmt::format("{:.1f} .. {:.1f}", rate.least(), rate.most()),
+          rate.values.size() < 2 ? "-" : fmt::format("{:.1f} .. {:.1f}", rate.least(), rate.most()),
           ratio_text(verdict.on_previous),
           ratio_text(verdict.on_baseline),
           verdict.mfu > 0 ? fmt::format("{:.0f} %", 100 * verdict.mfu) : "-",
@@ -177,6 +177,14 @@ std::string device_of(const MeasuredRuns& runs) {
   return "this machine";
 }
 
+/// The same for all: one preset and number of steps.
+std::int64_t warm_up_of(const MeasuredRuns& runs) {
+  for (const MeasuredPoint& point : runs.points()) {
+    if (!point.repeats.empty()) return point.repeats.front().view.summary.warm_up_steps;
+  }
+  return 0;
+}
+
 }  // namespace
 
 void print_ladder(const LadderResult& result, const MeasuredRuns& runs) {
@@ -184,7 +192,8 @@ void print_ladder(const LadderResult& result, const MeasuredRuns& runs) {
               device_of(runs).c_str(), static_cast<long long>(runs.config(0).config.train.steps),
               static_cast<long long>(result.repeats), result.repeats == 1 ? "" : "s",
               runs.was_stopped() ? ", stopped before the end" : "");
-  std::puts("(measured here; rates without the warm-up: the first epoch, or 20 steps)");
+  std::printf("(measured here; rates without the warm-up of %lld steps)\n",
+              static_cast<long long>(warm_up_of(runs)));
   std::vector<Row> speed = {{"lesson", "samples/s", "min .. max", "on last  ", "on first  ", "MFU", "type"}};
   std::vector<Row> reasons = {{"lesson", "where the time goes", "valid", "like the first", "memory"}};
   for (std::size_t i = 0; i < result.verdicts.size(); ++i) {
@@ -198,7 +207,8 @@ void print_ladder(const LadderResult& result, const MeasuredRuns& runs) {
     reasons.push_back(reason_row(point.name, result.verdicts[i]));
   }
   print_rows(speed, 1);
-  std::puts("  = the same inside the spread of the repeats\n");
+  std::puts(result.repeats > 1 ? "  = the same inside the spread of the repeats\n"
+                               : "  one run each tells no factor: --repeats 3 does\n");
   print_rows(reasons, 2);
   std::puts("  valid: the last validation loss; alike: within 2 % (16 bits) or 0.01 %");
   for (const RungVerdict& verdict : result.verdicts) {
@@ -207,7 +217,8 @@ void print_ladder(const LadderResult& result, const MeasuredRuns& runs) {
   for (const std::string& sentence : result.left_out) print_wrapped(sentence, kLadderColumns);
   if (const std::string peak = peak_sentence(result); !peak.empty()) print_wrapped(peak, kLadderColumns);
   print_published(result);
-  std::printf("\neach repeat is a run: ./isobar runs | grep %s\n", runs.group().c_str());
+  std::puts("");
+  print_end(runs, "repeat");
 }
 
 std::string ladder_json(const LadderResult& result, const MeasuredRuns& runs) {
@@ -231,6 +242,7 @@ std::string ladder_json(const LadderResult& result, const MeasuredRuns& runs) {
                     {"steps", runs.config(0).config.train.steps},
                     {"repeats", result.repeats},
                     {"stopped", runs.was_stopped()},
+                    {"crowded_runs", shared_processors(runs).runs},
                     {"rungs", rungs},
                     {"left_out", result.left_out},
                     {"published", published}};

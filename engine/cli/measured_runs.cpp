@@ -7,6 +7,7 @@
 
 #include "analyse/run_files.h"
 #include "cli/start.h"
+#include "cli/text_table.h"
 #include "core/clock.h"
 #include "core/files.h"
 #include "core/nvidia.h"
@@ -19,6 +20,8 @@ namespace isobar {
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr std::size_t kEndColumns = 75;
 
 double seconds_since(std::int64_t begin_us) { return static_cast<double>(steady_us() - begin_us) * 1e-6; }
 
@@ -97,7 +100,7 @@ int MeasuredRuns::prepare_data() {
     // Without a driver the program says why it cannot run, and making data first would only take time.
     const bool on_cuda = loaded.config.run.device.rfind("cuda", 0) == 0;
     if (on_cuda && !plan_.elsewhere && !has_nvidia_driver()) continue;
-    if (const int code = ensure_data(loaded.config, plan_.arguments.json); code != 0) return code;
+    if (const int code = ensure_data(loaded, plan_.arguments.json); code != 0) return code;
   }
   return 0;
 }
@@ -219,6 +222,28 @@ void MeasuredRuns::show(const MeasuredPoint& point, std::int64_t repeat, double 
   console_.progress(fmt::format("run {} of {}: {}, {} {}{}{}", done_ + 1, all, point.name,
                                 plan_.command == "quartet" ? "trial" : "repeat", repeat + 1,
                                 begins ? "" : fmt::format(", {}", human_seconds(since_s)), time));
+}
+
+SharedProcessors shared_processors(const MeasuredRuns& runs) {
+  SharedProcessors out;
+  for (const MeasuredPoint& point : runs.points()) {
+    for (const SteadyFigures& one : point.repeats) {
+      const RunSummary& summary = one.view.summary;
+      ++out.of;
+      if (summary.is_crowded()) ++out.runs;
+      out.most_wait = std::max(out.most_wait, summary.processor_wait);
+    }
+  }
+  return out;
+}
+
+void print_end(const MeasuredRuns& runs, const std::string& what) {
+  if (const SharedProcessors shared = shared_processors(runs); shared.runs > 0) {
+    print_wrapped(fmt::format("! processors were shared in {} of {} runs: {}", shared.runs, shared.of,
+                              crowded_sentence(shared.most_wait)),
+                  kEndColumns);
+  }
+  std::printf("  each %s is a run: ./isobar runs | grep %s\n", what.c_str(), runs.group().c_str());
 }
 
 std::string measured_what(const MeasuredRuns& runs, const MeasureArguments& arguments,

@@ -103,6 +103,18 @@ class MeasuredRuns {
   bool stopped_ = false;
 };
 
+/// Of runs whose training loop had to wait for a processor, which makes their rates too low; -1 where none is
+/// known.
+struct SharedProcessors {
+  std::size_t runs = 0;
+  std::size_t of = 0;
+  double most_wait = -1;  ///< RunSummary::processor_wait
+};
+SharedProcessors shared_processors(const MeasuredRuns& runs);
+
+/// What stands below every table: that processors were shared, where they were, and how to find the runs.
+void print_end(const MeasuredRuns& runs, const std::string& what);
+
 /// The settings of what was measured in one line: lesson, preset, device, steps and repeats, which are called
 /// `what` ("trial").
 std::string measured_what(const MeasuredRuns& runs, const MeasureArguments& arguments,

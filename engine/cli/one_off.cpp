@@ -158,7 +158,7 @@ void print_one_off(const MeasuredRuns& runs, const MeasureArguments& arguments) 
   for (const SweepAxis& axis : arguments.axes) base.push_back(setting(axis, 0));
   std::printf("  base: %s\n", printable(join(base, " "), 400).c_str());
   std::puts("  same = inside the spread of the repeats; in brackets: more or less than the base");
-  std::printf("  each point and repeat is a run: ./isobar runs | grep %s\n", runs.group().c_str());
+  print_end(runs, "point and repeat");
 }
 
 }  // namespace isobar

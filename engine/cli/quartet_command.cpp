@@ -105,6 +105,7 @@ Json to_json(const MeasuredRuns& runs, const MeasureArguments& arguments, const 
           {"device", runs.points().front().repeats.front().view.device},
           {"provenance", "measured here"},
           {"group", runs.group()},
+          {"crowded_runs", shared_processors(runs).runs},
           {"ranks", runs.config(2).config.run.ranks},
           {"steps", runs.config(2).config.train.steps - kMeasureWarmUpSteps},
           {"trials", arguments.repeats},
@@ -145,7 +146,7 @@ int quartet_command(const std::vector<std::string>& words) {
   print_table(runs, arguments);
   std::printf("verdict: %s\n  %s\n", bound_name(verdict.bound), verdict.sentence.c_str());
   for (const std::string& line : verdict.evidence) std::printf("  %s\n", line.c_str());
-  std::printf("runs: ./isobar runs | grep %s\n", runs.group().c_str());
+  print_end(runs, "trial");
   std::printf("next: %s\n", next.c_str());
   return 0;
 }

@@ -80,7 +80,7 @@ int run_command(const std::vector<std::string>& arguments, ShowInstead show_inst
   check_memory_cap(lesson, loaded.config,
                    memory_facts(loaded.config, on_cuda));  // before data is made for it
   if (!cannot_run) {  // else the program says why, and making data first would only take time
-    if (const int code = ensure_data(loaded.config); code != 0) return code;
+    if (const int code = ensure_data(loaded); code != 0) return code;
   }
   std::vector<std::string> words = {(program_folder() / lesson.name).string()};
   words.insert(words.end(), rest.begin(), rest.end());

@@ -71,7 +71,7 @@ std::string part_text(const StepPart& part, const char* what) {
                        : fmt::format(", {:.2f} {}", part.time_us * 1e-3, what);
 }
 
-std::string parts_sentence(const StepParts& parts, const ScaleResult& result, std::int64_t ranks) {
+std::string parts_sentence(const ScalingParts& parts, const ScaleResult& result, std::int64_t ranks) {
   const double all_us = parts.ideal_us + parts.beside.time_us + parts.comm.time_us + parts.data.time_us;
   const bool strong = result.arguments.law == ScalingLaw::strong;
   return fmt::format("{} ranks: a real step of {:.2f} ms is {:.2f} ideal", ranks, all_us * 1e-3,
@@ -263,7 +263,7 @@ void print_scaling(const ScaleResult& result) {
   }
   for (const std::string& sentence : result.caption.protocol) print_wrapped(sentence, kScaleColumns);
   if (!result.svg.empty()) std::printf("  picture: %s\n", result.svg.c_str());
-  std::printf("  each point and repeat is a run: ./isobar runs | grep %s\n", result.runs.group().c_str());
+  print_end(result.runs, "point and repeat");
 }
 
 std::string scaling_json(const ScaleResult& result) {

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <thread>
 
+#include "config/toml_text.h"
 #include "core/argv.h"
 #include "core/clock.h"
 #include "core/machine.h"
@@ -26,8 +27,9 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uint64_t kMostUnasked_bytes =
-    1'500'000'000;                               // a larger data set is made only when it is asked for
-constexpr std::uint64_t kEmbeddedRecords = 704;  // what make_fields makes by default
+    1'500'000'000;                              // a larger data set is made only when it is asked for
+constexpr std::int64_t kEmbeddedSamples = 512;  // what make_fields makes by default
+constexpr std::uint64_t kEmbeddedRecords = kEmbeddedSamples * 11 / 8;
 
 bool wants_embedded_data(const Config& config) {
   const bool made_up = config.data.source == "synthetic" || config.run.measure == "synthetic";
@@ -117,25 +119,68 @@ bool another_makes_it(const Config& config) {
   return true;
 }
 
+/// Training samples of the embedded set of a grid: all, or for a preset that nobody asked for as many as make
+/// no large set.
+std::int64_t embedded_samples(const LoadedConfig& loaded) {
+  constexpr std::int64_t kWhole = 16;  // a batch of the presets for a GPU
+  const DataConfig& data = loaded.config.data;
+  const auto record_bytes = static_cast<std::uint64_t>(data.grid[0] * data.grid[1]) * 80;
+  if (record_bytes * kEmbeddedRecords <= kMostUnasked_bytes) return kEmbeddedSamples;
+  const auto fit = static_cast<std::int64_t>(kMostUnasked_bytes / record_bytes * 8 / 11) / kWhole * kWhole;
+  if (loaded.preset_was_chosen && fit >= kWhole) return fit;
+  const std::int64_t samples = data.limit_train > 0 ? data.limit_train : 128;
+  const std::string grid = fmt::format("{}x{}", data.grid[0], data.grid[1]);
+  throw Error(
+      fmt::format("there is no data for the grid {}, and an embedded set of it is large: {} a record", grid,
+                  human_bytes(record_bytes)),
+      "data.root is empty",
+      fmt::format(
+          "--set data.root=FOLDER with ERA5, or make synthetic data of {} by: ./isobar data make --grid {} "
+          "--samples {}; --set run.measure=synthetic needs none",
+          human_bytes(record_bytes * static_cast<std::uint64_t>(samples) * 11 / 8), grid, samples));
+}
+
+/// Training samples of a data set of ours; 0 = nobody knows.
+std::int64_t samples_in(const fs::path& folder) {
+  std::int64_t samples = 0;
+  std::error_code code;
+  if (!fs::exists(folder / "dataset.toml", code)) return 0;
+  for (const TomlEntry& entry : read_toml(folder / "dataset.toml")) {
+    const auto* const records = std::get_if<std::int64_t>(&entry.value);
+    if (records != nullptr && entry.key.rfind("records.train/", 0) == 0) samples += *records;
+  }
+  return samples;
+}
+
+/// An embedded set that was made small for a first look is not what a preset that was asked for takes.
+void tell_few_samples(const LoadedConfig& loaded) {
+  const DataConfig& data = loaded.config.data;
+  if (loaded.preset_was_chosen || !data.root.empty()) return;
+  const std::int64_t there = samples_in(data_root(data));
+  const std::int64_t wanted = data.limit_train > 0 ? data.limit_train : kEmbeddedSamples;
+  if (there == 0 || there >= std::min(wanted, kEmbeddedSamples)) return;
+  std::printf(
+      "only %lld of %lld training samples are there; all: ./isobar data make --grid %lldx%lld --samples %lld "
+      "--force\n",
+      static_cast<long long>(there), static_cast<long long>(wanted), static_cast<long long>(data.grid[0]),
+      static_cast<long long>(data.grid[1]), static_cast<long long>(wanted));
+}
+
 }  // namespace
 
-int ensure_data(const Config& config, bool quiet) {
+int ensure_data(const LoadedConfig& loaded, bool quiet) {
+  const Config& config = loaded.config;
+  if (!quiet) tell_few_samples(loaded);
   if (!wants_embedded_data(config) || another_makes_it(config)) return 0;
-  const DataConfig& data = config.data;
-  const std::string grid = fmt::format("{}x{}", data.grid[0], data.grid[1]);
-  const auto record_bytes = static_cast<std::uint64_t>(data.grid[0] * data.grid[1]) * 80;
-  if (record_bytes * kEmbeddedRecords > kMostUnasked_bytes) {
-    const std::int64_t samples = data.limit_train > 0 ? data.limit_train : 128;
-    throw Error(
-        fmt::format("there is no data for the grid {}, and an embedded set of it is large: {} a record", grid,
-                    human_bytes(record_bytes)),
-        "data.root is empty",
-        fmt::format(
-            "--set data.root=FOLDER with ERA5, or make synthetic data of {} by: ./isobar data make --grid {} "
-            "--samples {}",
-            human_bytes(record_bytes * static_cast<std::uint64_t>(samples) * 11 / 8), grid, samples));
+  const std::int64_t samples = embedded_samples(loaded);
+  const std::string grid = fmt::format("{}x{}", config.data.grid[0], config.data.grid[1]);
+  std::vector<std::string> words = {(program_folder() / "make_fields").string(), "--grid", grid};
+  if (samples < kEmbeddedSamples) {
+    words.insert(words.end(), {"--samples", std::to_string(samples)});
+    if (!quiet)
+      std::printf("no data is named; %lld samples show the speed, and --set data.root=FOLDER takes ERA5\n",
+                  static_cast<long long>(samples));
   }
-  const std::vector<std::string> words = {(program_folder() / "make_fields").string(), "--grid", grid};
   if (!quiet) {
     std::printf("the embedded data set of this grid is made once:\n");
     return start_and_wait(words);

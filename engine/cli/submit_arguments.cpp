@@ -19,6 +19,7 @@ void add_options(OptionParser& app, SubmitArguments& out, Typed& typed, const st
   app.add("LESSON", typed.what, "which; with --status, --cancel or --follow also a job or its run");
   app.group("What to do");
   app.flag("--dry-run", out.dry_run, "only show the script");
+  app.flag("--yes", out.yes, "submit without a question, however many GPU-hours it may take");
   app.flag("--follow", out.follow, "and watch it until it ends; Ctrl-C stops watching only");
   app.flag("--interactive", out.interactive, "wait for the nodes here and run in this terminal (salloc)");
   app.flag("--status", out.status, "how a job stands");
@@ -67,7 +68,7 @@ SubmitArguments parse_submit_arguments(const std::vector<std::string>& arguments
   for (const std::string& file : typed.config_files) checked_text(file, {"--config", kCommandLine});
   std::string command = "./isobar submit";
   for (const std::string& word : arguments) {
-    if (word != "--dry-run" && word != "--follow") command += " " + shell_quoted(word);
+    if (word != "--dry-run" && word != "--follow" && word != "--yes") command += " " + shell_quoted(word);
   }
   out.command = command;
   return out;

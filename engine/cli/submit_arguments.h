@@ -16,6 +16,7 @@ struct SubmitArguments {
   std::filesystem::path run_dir;  ///< "" = a new folder below runs/
   std::string command;            ///< as typed
   bool dry_run = false;
+  bool yes = false;  ///< whatever it costs
   bool interactive = false;
   bool follow = false;
   bool status = false;

@@ -15,6 +15,7 @@
 #include "cli/job_options.h"
 #include "cli/start.h"
 #include "cli/submit_arguments.h"
+#include "cli/words.h"
 #include "config/lesson.h"
 #include "config/resume.h"
 #include "core/clock.h"
@@ -137,6 +138,13 @@ void tell_overrides(Console& console) {
   }
 }
 
+/// "at most 8 GPU-hours a start (2 nodes of 4 GPUs for 01:00:00), and up to 21 starts"
+std::string cost_text(const JobSettings& settings) {
+  return fmt::format("at most {:.3g} GPU-hours a start ({} of {} for {}), and up to {}", settings.gpu_hours(),
+                     counted(settings.nodes(), "node"), counted(settings.number("gpus_per_node", 0), "GPU"),
+                     settings.value("time"), counted(settings.starts(), "start"));
+}
+
 void tell(Console& console, const JobPlan& plan, const SubmittedJob& job) {
   const JobSettings& settings = plan.settings;
   const std::string cluster = settings.title.empty() ? "" : ", " + settings.title;
@@ -149,20 +157,36 @@ void tell(Console& console, const JobPlan& plan, const SubmittedJob& job) {
   console.line("  run      " + shown);
   console.line("  script   " + shown + "/" + kJobScript);
   console.line("  log      " + shown + "/" + job.log().filename().string() + " (once it runs)");
+  if (settings.has_gpus()) console.line("  cost     " + cost_text(settings));
   for (const std::string& note : settings.notes) console.line("  note     " + note);
   tell_overrides(console);
   console.line(fmt::format("  watch    ./isobar submit --follow {}", job.number));
   console.line(fmt::format("  cancel   ./isobar submit --cancel {}", job.number));
 }
 
+/// A job that goes on by itself spends its hours while nobody looks: many are asked about first.
+bool may_cost(const SubmitArguments& arguments, const JobSettings& settings) {
+  constexpr double kFew_h = 1;
+  if (arguments.yes || arguments.interactive || settings.starts() < 2 || settings.gpu_hours() <= kFew_h)
+    return true;
+  const std::string cost = cost_text(settings);
+  if (can_ask()) return agrees("this job takes " + cost + "; submit it?");
+  throw Error("this job may take many GPU-hours: " + cost, "./isobar submit",
+              "--yes submits it; a shorter --time, or --restarts 0, bounds it");
+}
+
 int submit(const SubmitArguments& arguments) {
   Prepared prepared = prepare(arguments);
   if (arguments.dry_run) return show_script(arguments, std::move(prepared));
+  if (!may_cost(arguments, prepared.plan.settings)) {
+    std::puts("nothing was submitted");
+    return 0;
+  }
   const Slurm slurm;  // before anything is made
   JobPlan& plan = prepared.plan;
   const LessonInfo lesson = read_lesson(project_home(), plan.lesson);
   check_job_program(lesson, plan.settings, plan.programs);
-  if (const int code = ensure_data(prepared.loaded.config); code != 0) return code;
+  if (const int code = ensure_data(prepared.loaded); code != 0) return code;
   if (!prepared.resumes) plan.run = new_run(arguments, plan.lesson);
   if (arguments.interactive) {
     write_file_whole(plan.run / kJobScript, job_script(plan));

@@ -186,7 +186,7 @@ int sweep_command(const std::vector<std::string>& words) {
   for (std::size_t i = 0; i < runs.points().size(); ++i) rows.push_back(row_of(runs.points()[i], i, results));
   print_table(rows);
   std::puts("  * the best, = the same as the best inside the spread of the repeats");
-  std::printf("  each point and repeat is a run: ./isobar runs | grep %s\n", runs.group().c_str());
+  print_end(runs, "point and repeat");
   return code;
 }
 

@@ -1,6 +1,10 @@
 #include "cli/words.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdio>
+#include <iostream>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -34,6 +38,16 @@ void refuse_unknown(const std::vector<std::string>& words, const std::vector<std
     throw Error("unknown option " + printable(word, 40), command,
                 nearest.empty() ? usage : "did you mean " + nearest + "?");
   }
+}
+
+bool can_ask() { return isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1; }
+
+bool agrees(const std::string& question) {
+  std::printf("%s [y/N] ", question.c_str());
+  std::fflush(stdout);
+  std::string answer;
+  std::getline(std::cin, answer);
+  return answer == "y" || answer == "Y" || answer == "yes";
 }
 
 }  // namespace isobar

@@ -11,6 +11,7 @@
 
 #include "cli/programs.h"
 #include "core/files.h"
+#include "core/text.h"
 
 namespace isobar {
 
@@ -49,6 +50,20 @@ class SlurmStubs {
     for (std::size_t at = 0; at < text.size(); at = text.find('\0', at) + 1)
       out.emplace_back(text.c_str() + at);
     return out;
+  }
+  /// The same in front of a person, who types `answer`.
+  ProcessResult asked(const std::vector<std::string>& words, const std::string& answer) const {
+    std::string command = shell_quoted((programs_.folder() / "isobar-cli").string());
+    for (const std::string& word : words) command += " " + shell_quoted(word);
+    return run_process(
+        {"/bin/bash", "-c", "script -qec " + shell_quoted(command) + " /dev/null <<<" + shell_quoted(answer)},
+        {.environment = {"PATH=" + bin().string() + ":" + std::getenv("PATH")}, .folder = work().string()});
+  }
+  /// An embedded data set that is there already.
+  void data_set(const std::string& name, const std::string& sheet) const {
+    const auto folder = programs_.folder() / "prefix/data" / name;
+    std::filesystem::create_directories(folder);
+    write_file_whole(folder / "dataset.toml", sheet);
   }
   void forget(const std::string& name) const { std::filesystem::remove(calls(name)); }
   std::filesystem::path bin() const { return programs_.folder() / "slurm"; }

@@ -206,6 +206,28 @@ TEST_CASE("the next command is one that the next lesson takes") {
                                     "--set data.prefetch=4 --set data.dt=2 --set data.root=x\n"));
 }
 
+TEST_CASE("runs beside other programs are said to be, below every table") {
+  Noting noting("exit 0");
+  std::string crowded = leaves_runs(1000, 10'000, 20'000);
+  crowded.insert(crowded.find("  echo '{\"kind\":\"end\""),
+                 R"(  rate='"samples_per_s":'$((4000000 / t))',"step_us":'$t
+  echo '{"kind":"summary","steps":7,'"$rate"',"processor_wait":0.69}'
+)");
+  noting.programs().script("02_workers", crowded);
+  const std::vector<std::string> few = {"--steps", "4", "--preset", "cpu_micro"};
+  const auto said_by = [&](std::vector<std::string> words) {
+    words.insert(words.end(), few.begin(), few.end());
+    return noting.run(with_data(words)).out;
+  };
+  const std::string nine = "processors were shared in 9 of 9 runs: the training loop waited for a";
+  CHECK_THAT(said_by({"quartet", "02_workers"}), says(nine));
+  CHECK_THAT(said_by({"quartet", "02_workers", "--json"}), says(R"("crowded_runs":9)"));
+  CHECK_THAT(said_by({"sweep", "02_workers", "data.workers=1,2", "--repeats", "1"}),
+             says("processors were shared in 2 of 2 runs"));
+  noting.programs().script("02_workers", leaves_runs(1000, 10'000, 20'000));
+  CHECK_THAT(said_by({"quartet", "02_workers"}), !says("processors"));
+}
+
 TEST_CASE("a sweep says how many steps each point took, and its runs are found by its name") {
   Noting noting("exit 0");
   noting.programs().script("02_workers", leaves_runs(1000, 1000, 1000));

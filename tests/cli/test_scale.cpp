@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cli/noting.h"
 #include "support/catch.h"
@@ -170,6 +171,26 @@ TEST_CASE("strong scaling divides one batch, and the table says what was done") 
   CHECK_THAT(result.out, says("Strong scaling of 06_ddp") && says("Strong: 4 samples a step, divided") &&
                              says("picture: here.svg") && says("3 threads each at every point") &&
                              says("35.7 %"));  // 10 of 2 x 14 ms
+}
+
+TEST_CASE("single runs have no spread, and what is lost in the noise has no number") {
+  Noting noting("exit 0");
+  noting.programs().script("06_ddp", leaves_ranks());
+  const ProcessResult once = noting.run(scale({"--ranks", "1,2", "--repeats", "1", "--steps", "4"}));
+  INFO(once.out << once.err);
+  REQUIRE(once.code == 0);
+  std::istringstream lines(once.out);
+  int points = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find(" real   ") != std::string::npos) {
+      ++points;
+      CHECK_THAT(line, !says(".."));
+    }
+    CHECK_THAT(line, !says("(noise)"));
+  }
+  CHECK(points == 2);
+  const ProcessResult twice = noting.run(scale({"--ranks", "1,2", "--repeats", "2", "--steps", "4"}));
+  CHECK_THAT(twice.out, says(".."));
 }
 
 TEST_CASE("models of several ranks scale by models") {

@@ -105,6 +105,61 @@ TEST_CASE("what Slurm refuses is told in its words, and the folder is gone") {
              says("the job of this folder is not known"));
 }
 
+TEST_CASE("more than a GPU-hour a start is asked about before it goes into a queue that resubmits") {
+  SlurmStubs slurm;
+  const auto with_gpus = [&](const std::vector<std::string>& more) {
+    slurm.forget("sbatch");
+    return slurm.submit(with({"01_baseline", "--gpus-per-node", "2", "--set", "data.root=x"}, more));
+  };
+  const ProcessResult refused = with_gpus({"--time", "1:00:00"});
+  CHECK(refused.code == 2);
+  CHECK_THAT(refused.err,
+             says("at most 2 GPU-hours a start (1 node of 2 GPUs for 01:00:00), and up to 21 starts") &&
+                 says("--yes"));
+  CHECK(slurm.arguments("sbatch").empty());
+  CHECK_FALSE(fs::exists(slurm.work() / "runs"));
+  CHECK(with_gpus({"--time", "1:00:00", "--dry-run"}).code == 0);
+  for (const std::vector<std::string>& taken : std::vector<std::vector<std::string>>{
+           {"--time", "1:00:00", "--yes"}, {"--time", "1:00:00", "--restarts", "0"}, {"--time", "30:00"}}) {
+    INFO(taken.back());
+    const ProcessResult result = with_gpus(taken);
+    INFO(result.err);
+    CHECK(result.code == 0);
+    CHECK_THAT(result.out, says("  cost     at most "));
+    CHECK_FALSE(slurm.arguments("sbatch").empty());
+  }
+  CHECK(slurm.submit(with(kTwo, {"--time", "9:00:00"})).code == 0);  // processors only
+  const std::vector<std::string> words = {"submit", "01_baseline", "--gpus-per-node", "2",
+                                          "--set",  "data.root=x", "--time",          "1:00:00"};
+  slurm.forget("sbatch");
+  const ProcessResult no = slurm.asked(words, "n");
+  CHECK(no.code == 0);
+  CHECK_THAT(no.out, says("this job takes at most 2 GPU-hours a start") && says("nothing was submitted"));
+  CHECK(slurm.arguments("sbatch").empty());
+  CHECK_THAT(slurm.asked(words, "y").out, says("job 4711"));
+  CHECK_FALSE(slurm.arguments("sbatch").empty());
+}
+
+TEST_CASE(
+    "the first command for a GPU makes data that fit; a preset that was asked for is not trained on few") {
+  SlurmStubs slurm;
+  const std::vector<std::string> words = {"01_baseline", "--gpus-per-node", "1"};
+  const ProcessResult first = slurm.submit(words);
+  INFO(first.err);
+  CHECK(first.code == 0);
+  CHECK_THAT(first.out,
+             says("make_fields <--grid> <360x720> <--samples> <48>") && says("--set data.root=FOLDER"));
+  const ProcessResult asked = slurm.submit(with(words, {"--preset", "short"}));
+  CHECK(asked.code == 2);
+  CHECK_THAT(asked.err, says("14.6 GB") && says("run.measure=synthetic"));
+  // The few that were made for the first command are there then, and said to be few.
+  slurm.data_set("fields-360x720-v1",
+                 "[records]\n\"train/2001.h5\" = 24\n\"train/2002.h5\" = 24\n\"valid/2003.h5\" = 9\n");
+  CHECK_THAT(slurm.submit(with(words, {"--preset", "short"})).out,
+             says("only 48 of 512 training samples are there") && says("--samples 512 --force"));
+  CHECK_THAT(slurm.submit(words).out, !says("training samples are there"));
+}
+
 TEST_CASE("an answer that is not the state of a job is an error, not the end of one") {
   SlurmStubs slurm;
   REQUIRE(slurm.submit(with(kTwo, {"--run-dir", "runs/mine"})).code == 0);

@@ -114,6 +114,10 @@ case_doctor_gpu() {
   echo "NVIDIA B Card, 40960 MiB, 8.0" >"$WORLD/smi"
   isobar doctor
   expect "nvidia-smi" says "NVIDIA B Card, 40960 MiB, compute capability 8.0"
+  echo "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver." >"$WORLD/smi"
+  isobar doctor
+  expect "an error is no card" says "NVIDIA A Card"
+  expect "and not shown as one" [ "${OUT/has failed/}" = "$OUT" ]
   echo "NVIDIA C Card, 16160 MiB, 7.0" >"$WORLD/smi"
   driver 535.183.01
   isobar doctor
