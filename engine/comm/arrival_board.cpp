@@ -35,8 +35,8 @@ void ArrivalBoard::arrive(std::int64_t number, std::int64_t now_us) noexcept {
   mine.come.store(number + 1, std::memory_order_release);
 }
 
-std::optional<Arrival> ArrivalBoard::latest(std::int64_t number) const noexcept {
-  Arrival last;
+std::optional<RankArrival> ArrivalBoard::latest(std::int64_t number) const noexcept {
+  RankArrival last;
   for (int rank = 0; rank < size_; ++rank) {
     const Row::Entry& entry = row(rank).entries[number % kRemembered];
     if (entry.number.load(std::memory_order_seq_cst) != number + 1) return std::nullopt;

@@ -10,7 +10,7 @@
 
 namespace isobar {
 
-struct Arrival {
+struct RankArrival {
   std::int64_t time_us = 0;  ///< steady clock
   int rank = 0;              ///< the first of them where several came in the same microsecond
 };
@@ -28,7 +28,7 @@ class ArrivalBoard {
   void arrive(std::int64_t number, std::int64_t now_us) noexcept;
   /// Who came last to `number` and when, once all came; nothing before that, and for what was forgotten. Any
   /// thread.
-  std::optional<Arrival> latest(std::int64_t number) const noexcept;
+  std::optional<RankArrival> latest(std::int64_t number) const noexcept;
   /// Whether `rank` called `number` or a later one. Any thread.
   bool has_come(int rank, std::int64_t number) const noexcept;
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -38,6 +39,10 @@ bool Work::done() { return pending_ == nullptr || pending_->done(); }
 CollectiveTimes Work::wait() {
   if (pending_ == nullptr) return {};
   const std::shared_ptr<Pending> pending = std::exchange(pending_, nullptr);
+  if (const int signal = std::exchange(core_->shared->signal_in_wait, 0); signal != 0) {
+    core_->arrive({number_, what_});
+    std::raise(signal);
+  }
   CollectiveTimes times{.ready_us = span_.begin_us, .begin_us = span_.begin_us};
   if (core_->payload && core_->payload->blocks_stream()) {
     core_->throw_if_broken();
@@ -48,7 +53,7 @@ CollectiveTimes Work::wait() {
   times.end_us = pending->end_us();
   if (times.end_us == 0) times.end_us = steady_us();
   if (core_->board && number_ >= 0) {
-    if (const std::optional<Arrival> last = core_->board->latest(number_)) {
+    if (const std::optional<RankArrival> last = core_->board->latest(number_)) {
       times.last_rank = last->rank;
       times.begin_us = std::min(times.end_us, std::max({times.ready_us, last->time_us, core_->last_end_us}));
     }
@@ -243,6 +248,8 @@ void Comm::watch_replay(c10::Device device, std::string_view what) {
 }
 
 std::int64_t Comm::step() const { return core_->shared->step; }
+
+void Comm::raise_in_next_wait(int signal) { core_->shared->signal_in_wait = signal; }
 
 CommCounts Comm::counts() const { return core_->counts; }
 

@@ -132,6 +132,9 @@ class Comm {
   /// first 16 collectives before them.
   void begin_step(std::int64_t step);
   std::int64_t step() const;
+  /// The fault of a rank that ends or stops in the middle of a collective: this process gets `signal` when it
+  /// next waits for one that has begun.
+  void raise_in_next_wait(int signal);
   /// Where spans go, and who hears what this rank does; both outlive this.
   void tell(SpanWriter* spans, StatusSlot* status, const std::filesystem::path& status_folder);
 

@@ -77,6 +77,7 @@ struct CommShared {
   std::filesystem::path status_folder;
   std::uint64_t launch = 0;            ///< pages of another one are no news
   bool records = false;                ///< collectives are put into a graph and run later
+  int signal_in_wait = 0;              ///< for this process, once it waits for a collective that has begun
   std::atomic<bool> followed = false;  ///< one of them broke because of other ranks
 };
 
@@ -137,6 +138,8 @@ class CommCore : public std::enable_shared_from_this<CommCore> {
   /// Waits until `pending` is done; turns time-outs and lost ranks into an Error that names them, after which
   /// this is broken.
   void await(Pending& pending, const Waited& waited);
+  /// Tells other ranks that this one is there.
+  void arrive(const Waited& waited) noexcept;
   void throw_if_broken();
   bool is_broken();
   /// Ends all that is under way; `failure` is what every later call throws.
@@ -157,7 +160,6 @@ class CommCore : public std::enable_shared_from_this<CommCore> {
   Work launch(const Collective& job);
   std::shared_ptr<Pending> dispatch(const Collective& job);
   void count(const Collective& job);
-  void arrive(const Waited& waited) noexcept;
   /// What `start` returns; an Error for what it throws, after which this is broken.
   std::shared_ptr<Pending> started(const Waited& waited,
                                    const std::function<std::shared_ptr<Pending>()>& start);

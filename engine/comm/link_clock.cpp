@@ -52,7 +52,7 @@ std::optional<std::int64_t> LinkClock::end_us(const Use& use) {
 void LinkClock::settle() {
   while (!open_.empty()) {
     Use& first = *open_.front();
-    const std::optional<Arrival> last = board_.latest(first.number);
+    const std::optional<RankArrival> last = board_.latest(first.number);
     if (!last.has_value()) return;
     free_us_ = std::max(static_cast<double>(last->time_us), free_us_) + first.cost_us;
     first.end_us = free_us_;

@@ -113,7 +113,7 @@ std::optional<int> ended_rank_soon(const CommCore& core, std::string& how) {
 
 Error late_error(CommCore& core, const Waited& waited, double waited_s) {
   std::vector<int> arrived, unknown;
-  std::vector<std::string> missing;
+  std::vector<std::string> missing, stopped;
   const std::int64_t now_ns = wall_ns();
   for (const int rank : core.members) {
     const std::optional<RankStatus> status = status_of(core, rank);
@@ -121,6 +121,7 @@ Error late_error(CommCore& core, const Waited& waited, double waited_s) {
         rank == core.world_rank() ? true : has_arrived(core, rank, waited, status);
     if (has && *has) {
       arrived.push_back(rank);
+      if (status && status->process == RankProcess::stopped) stopped.push_back(doing(*status, now_ns));
     } else if (status) {
       missing.push_back(doing(*status, now_ns));
     } else {
@@ -130,7 +131,9 @@ Error late_error(CommCore& core, const Waited& waited, double waited_s) {
   std::string hint = "Arrived: " + rank_list(arrived) + ".";
   if (!missing.empty()) hint += " Missing: " + join(missing, "; ") + ".";
   if (!unknown.empty()) hint += " No word from: " + rank_list(unknown) + ".";
-  if (missing.empty() && unknown.empty()) hint += " All are there: the network between them does not answer.";
+  if (!stopped.empty()) hint += " Arrived and not going on: " + join(stopped, "; ") + ".";
+  if (missing.empty() && unknown.empty() && stopped.empty())
+    hint += " All are there: the network between them does not answer.";
   return {fmt::format("waited {:.3g} s for {}", waited_s, waited.text()), core.place(), hint, Exit::failed};
 }
 

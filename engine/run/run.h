@@ -16,6 +16,7 @@
 #include "comm/comm.h"
 #include "config/command_line.h"
 #include "config/config.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "launch/mesh.h"
@@ -109,7 +110,7 @@ class Run {
   /// Who is told of steps and stages by name; null on a CPU.
   const CudaPlugin* ranges_plugin() const;
   /// Where the run stands, from the first: an attempt that cannot even begin still says so.
-  void take_state(const RunState& state);
+  void take_state(const CheckpointState& state);
   void take_folder(const RunArguments& arguments);
   void write_attempt(const std::vector<std::string>& command);
   void save_checkpoint(const Training& training);
@@ -180,7 +181,7 @@ class Run {
   /// Says which stage begins: for errors, for other ranks that wait, and for faults that strike there.
   void enter_stage(const char* name);
   /// Acts out kill_rank and stop_rank in their stage.
-  void strike(const char* stage) const;
+  void strike(const char* stage);
   /// The signal that asked a rank to stop, the same on all ranks: a request is heard one step late so that no
   /// step waits for the answer; `now` waits. 0 = none did.
   int agreed_stop(bool now);
@@ -242,6 +243,7 @@ class Run {
   at::Tensor nonfinite_;  ///< on a CUDA device: gradients so far that were not finite
   RunSummary summary_;
   std::int64_t steady_steps_ = 0;
+  ProcessorTime steady_processor_;  ///< of the training loop, when the first of them ended
   std::int64_t steady_samples_ = 0;
   StageTimes steady_times_;  ///< sums over the steady steps
   LoaderCounts steady_loader_;

@@ -1,12 +1,9 @@
 // The part of Run that several ranks do together.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <numeric>
-#include <thread>
 
 #include "core/fault.h"
 #include "core/files.h"
@@ -76,7 +73,7 @@ void Run::enter_stage(const char* name) {
   strike(name);
 }
 
-void Run::strike(const char* stage) const {
+void Run::strike(const char* stage) {
   const FaultSetting& fault = fault_setting();
   const bool kills = fault.fault == Fault::kill_rank;
   if ((!kills && fault.fault != Fault::stop_rank) || fault.stage != stage || ranks_.rank != fault.rank)
@@ -84,15 +81,10 @@ void Run::strike(const char* stage) const {
   if (fault.stage == "checkpoint" && steps_done_ < fault.step) return;  // the next one, then
   if (fault.stage != "checkpoint" && fault.stage != "start" && steps_done_ != fault.step) return;
   const int signal = kills ? SIGKILL : SIGSTOP;
-  if (fault.stage != "comm") {
+  if (fault.stage == "comm")
+    comm_.raise_in_next_wait(signal);  // not in front of the collective but in the middle of it
+  else
     raise(signal);
-    return;
-  }
-  // Not in front of the collective but in the middle of it.
-  std::thread([signal] {
-    std::this_thread::sleep_for(std::chrono::microseconds(300));
-    kill(getpid(), signal);
-  }).detach();
 }
 
 int Run::agreed_stop(bool now) {

@@ -88,7 +88,7 @@ TEST_CASE("a rank that is killed is named with its step and place; the others fo
   std::vector<std::string> sets = {"train.steps=6",       "train.checkpoint_every=2",
                                    "run.fault=kill_rank", "run.fault_stage=" + stage,
                                    "run.fault_step=3",    "run.fault_rank=1"};
-  // One message of some 40 ms, so that it is struck in the middle.
+  // One message, struck after it has begun.
   if (stage == "comm") sets.insert(sets.end(), {"comm.sync=at_end", "comm.link.gbit_per_s=0.1"});
   const ProcessResult result = run_ranks(ranks, run, sets);
   INFO(ranks << " ranks, killed in " << stage << "\n" << result.out << result.err);
