@@ -135,6 +135,7 @@ struct RunConfig {
   std::int64_t ranks = 1;
   std::int64_t threads = 0;
   std::string memory_cap;
+  std::string deterministic = "auto";
   std::int64_t flush_ms = 200;
   std::string fault = "none";
   std::int64_t fault_ms = 30;

@@ -153,6 +153,7 @@ std::vector<Key> running_keys(Config& c) {
       count("run.ranks", c.run.ranks, 1, 65536),
       count("run.threads", c.run.threads, 0, 4096),
       text("run.memory_cap", c.run.memory_cap),
+      text("run.deterministic", c.run.deterministic, {"auto", "yes", "no"}),
       count("run.flush_ms", c.run.flush_ms, 1, 60000),
       text("run.fault", c.run.fault, fault_names()),
       count("run.fault_ms", c.run.fault_ms, 0, 60000),

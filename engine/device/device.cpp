@@ -88,6 +88,12 @@ int set_up_cpu(int threads, int sharers) {
   return at::get_num_threads();
 }
 
+bool set_deterministic(const std::string& wanted, c10::Device device) {
+  const bool strict = wanted == "yes" || (wanted == "auto" && device.is_cpu());
+  at::globalContext().setDeterministicAlgorithms(strict, false);
+  return strict;
+}
+
 std::string cpu_name() {
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);) {

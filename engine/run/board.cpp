@@ -35,7 +35,7 @@ void Board::add_step(const at::Tensor& loss, double learning_rate, std::int64_t 
   learning_rate_ = learning_rate;
 }
 
-void Board::save(RunState& state) const {
+void Board::save(CheckpointState& state) const {
   state.board_loss_sum = steps_ == 0 ? 0 : loss_sum_.item<double>();
   state.board_steps = steps_;
   state.board_samples = samples_;
@@ -43,7 +43,7 @@ void Board::save(RunState& state) const {
   state.board_learning_rate = learning_rate_;
 }
 
-void Board::load(const RunState& state, c10::Device device) {
+void Board::load(const CheckpointState& state, c10::Device device) {
   loss_sum_ = at::scalar_tensor(state.board_loss_sum, at::TensorOptions(at::kDouble).device(device));
   steps_ = state.board_steps;
   samples_ = state.board_samples;

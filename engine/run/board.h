@@ -17,8 +17,8 @@ class Board {
   Board(const std::filesystem::path& folder, const std::string& host) : events_(folder, host) {}
 
   /// Sums since the last evaluation, so that a resumed run goes on with them.
-  void save(RunState& state) const;
-  void load(const RunState& state, c10::Device device);
+  void save(CheckpointState& state) const;
+  void load(const CheckpointState& state, c10::Device device);
 
   /// A run with a mistake on purpose carries a scalar of that name.
   void mark_fault(const std::string& fault) { events_.scalar("Fault/" + fault, 1, 0); }

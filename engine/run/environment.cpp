@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <torch/headeronly/version.h>
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -44,7 +46,9 @@ std::string project_commit() {
     head = first_line(git / ref);
     if (head.empty()) head = packed_ref(git, ref);
   }
-  return head.substr(0, 12);
+  const bool is_digest = head.size() >= 40 && std::all_of(head.begin(), head.end(),
+                                                          [](unsigned char c) { return std::isxdigit(c); });
+  return is_digest ? head.substr(0, 12) : "";
 }
 
 std::string environment_toml(c10::Device device, int threads, const std::vector<std::string>& command) {

@@ -18,7 +18,7 @@ struct Resume {
   std::filesystem::path folder;  ///< of the run; "" when a new run was asked for
   Settings settings;             ///< what load_config gets
   std::optional<Checkpoint> checkpoint;
-  RunState state;
+  CheckpointState state;
   std::vector<std::string> passed_over;  ///< newer checkpoints that are not good, a sentence each
 
   bool wanted() const { return !folder.empty(); }

@@ -83,6 +83,7 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
   check_memory();
   threads_ = set_up_cpu(static_cast<int>(config.run.threads), sharers());
   // run.toml holds what was resolved, so that the same numbers come out again.
+  config.run.deterministic = set_deterministic(config.run.deterministic, device_) ? "yes" : "no";
   config.run.device = ranks_.world == 1 || device_.is_cpu() ? device_.str() : "cuda";
   config.run.threads = threads_;
   attention_ = attention_text(lesson_, config, device_);
@@ -94,7 +95,7 @@ Run::Run(const LessonInfo& lesson, const RunArguments& arguments, const std::vec
 
 const CudaPlugin* Run::ranges_plugin() const { return device_.is_cuda() ? &cuda_plugin() : nullptr; }
 
-void Run::take_state(const RunState& state) {
+void Run::take_state(const CheckpointState& state) {
   steps_done_ = first_step_ = checkpoint_step_ = state.step;
   scored_step_ = state.scored_step;
   earlier_wall_s_ = state.wall_s;
@@ -185,15 +186,13 @@ void Run::announce(const Dataset& train, const Dataset& valid, std::int64_t para
                    const Loader& loader) {
   training_memory_.reset();
   const Config& config = loaded_.config;
-  const std::int64_t steps_per_epoch = loader.steps_per_epoch() / config.train.accumulate;
+  steps_per_epoch_ = loader.steps_per_epoch() / config.train.accumulate;
   const VitShape shape = vit_shape(config);
-  const std::string chosen =
-      loaded_.preset.empty()
-          ? ""
-          : ", preset " + loaded_.preset +
-                (loaded_.preset_was_chosen ? " (picked for this device; --preset names another)" : "");
-  summary_.warm_up_steps = measures() ? kMeasureWarmUpSteps : warm_up_steps(steps_per_epoch);
-  steps_per_epoch_ = steps_per_epoch;
+  const char* const picked =
+      loaded_.preset_was_chosen ? " (picked for this device; --preset names another)" : "";
+  const std::string chosen = loaded_.preset.empty() ? "" : ", preset " + loaded_.preset + picked;
+  summary_.warm_up_steps =
+      measures() ? kMeasureWarmUpSteps : warm_up_steps(steps_per_epoch_, config.train.steps - first_step_);
   train_data_ = train.identity();
   valid_data_ = valid.identity();
   check_same_on_ranks(comm_, "data sets",
@@ -201,7 +200,7 @@ void Run::announce(const Dataset& train, const Dataset& valid, std::int64_t para
                                   train_data_, train.size(), valid_data_, valid.size()));
   stream_->write(JsonLine("note")
                      .add("text", "plan")
-                     .add("steps_per_epoch", steps_per_epoch)
+                     .add("steps_per_epoch", steps_per_epoch_)
                      .add("train_samples", train.size())
                      .add("valid_samples", valid.size())
                      .add("parameters", parameters)
@@ -215,10 +214,11 @@ void Run::announce(const Dataset& train, const Dataset& valid, std::int64_t para
                             human_count(parameters), training_flops(shape) * 1e-9, shape.tokens()));
   console_.line(fmt::format("  train   {} steps of {} samples, {:.1f} epochs of {} steps", config.train.steps,
                             config.train.global_batch,
-                            static_cast<double>(config.train.steps) / static_cast<double>(steps_per_epoch),
-                            steps_per_epoch));
-  console_.line(fmt::format("  device  {} ({}, {} threads), {}", device_.str(), device_text(device_),
-                            threads_, config.amp.mode == "none" ? "fp32" : config.amp.mode));
+                            static_cast<double>(config.train.steps) / static_cast<double>(steps_per_epoch_),
+                            steps_per_epoch_));
+  console_.line(fmt::format("  device  {} ({}, {} threads), {}{}", device_.str(), device_text(device_),
+                            threads_, config.amp.mode == "none" ? "fp32" : config.amp.mode,
+                            config.run.deterministic == "yes" ? "" : ", bits may differ from run to run"));
   tell_memory_plan();
   if (const std::string given = precision_sentence(config.amp.mode, precision_facts(device_)); !given.empty())
     console_.line("  " + config.amp.mode + "    " + given);
@@ -353,7 +353,7 @@ void Run::add_to_summary(const PendingStep& step, const StageTimes& times) {
   const std::int64_t samples = step.result.samples * replica_count();  // of all ranks
   summary_.samples += samples;
   if (step.index - first_step_ < summary_.warm_up_steps) return;
-  ++steady_steps_;
+  if (steady_steps_++ == 0) steady_processor_ = thread_processor_time();
   steady_samples_ += samples;
   steady_times_.step_us += times.step_us;
   steady_loader_.stall_us += step.loader.stall_us;
@@ -376,8 +376,7 @@ RunSummary Run::summary() const {
   out.has_losses = !measures() && steps_done_ > 0;
   out.last_loss = last_loss_;
   out.flops_per_sample = training_flops(vit_shape(loaded_.config));
-  const bool on_cuda = device_.is_cuda();
-  out.predicted_bytes = memory_plan_.total() - (on_cuda ? memory_plan_.program : 0);  // no tensor's
+  out.predicted_bytes = memory_plan_.total() - (device_.is_cuda() ? memory_plan_.program : 0);  // no tensor's
   out.peak_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, peak_bytes(device_)));
   if (steady_steps_ == 0) return out;
   const auto steps = static_cast<double>(steady_steps_);
@@ -388,6 +387,7 @@ RunSummary Run::summary() const {
   out.slots = steady_loader_.slots;
   out.read_bytes = steady_loader_.read_bytes;
   out.read_cpu_us = steady_loader_.cpu_us;
+  out.processor_wait = thread_processor_time().waited_since(steady_processor_);
   summarise_sync(out, steps);
   for (std::size_t stage = 0; stage < kStageNames.size(); ++stage) {
     if (!steady_times_.entered[stage]) continue;

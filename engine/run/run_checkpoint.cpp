@@ -74,7 +74,7 @@ void Run::resume(const Training& training) {
   scaler_ = training.scaler;
   round_weights();
   if (!resume_.wanted()) return;
-  const RunState& state = resume_.state;
+  const CheckpointState& state = resume_.state;
   check_same_data("training", state.train_data, train_data_, resume_.checkpoint->path);
   check_same_data("validation", state.valid_data, valid_data_, resume_.checkpoint->path);
   load_training(*resume_.checkpoint, training, {state.batches, state.optimizer_steps}, device_);
@@ -118,16 +118,16 @@ void Run::save_checkpoint(const Training& training) {
                 Exit::failed);
   }
   const RunSummary so_far = summary();
-  RunState state{.lesson = lesson_.name,
-                 .preset = loaded_.preset,
-                 .train_data = train_data_,
-                 .valid_data = valid_data_,
-                 .step = steps_done_,
-                 .scored_step = scored_step_,
-                 .samples = so_far.samples,
-                 .first_loss = so_far.first_loss,
-                 .last_loss = last_loss_,
-                 .wall_s = so_far.wall_s};
+  CheckpointState state{.lesson = lesson_.name,
+                        .preset = loaded_.preset,
+                        .train_data = train_data_,
+                        .valid_data = valid_data_,
+                        .step = steps_done_,
+                        .scored_step = scored_step_,
+                        .samples = so_far.samples,
+                        .first_loss = so_far.first_loss,
+                        .last_loss = last_loss_,
+                        .wall_s = so_far.wall_s};
   stream_->flush();  // no step that the checkpoint holds is missing in the stream, whatever happens next
   const bool has_a_piece = model_ranks_.size() > 1 && group("dp").rank() == 0;
   if (!speaks()) {  // rank 0 writes for all

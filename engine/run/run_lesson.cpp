@@ -31,10 +31,6 @@ int body(const std::string& lesson_name, int argc, char** argv, void (*page)(Run
   try {
     page(run);
     return run.finish();
-  } catch (const Error& error) {
-    run.fail(error);
-    if (run.comm().size() > 1) leave_hard(lesson_name, error);
-    throw;
   } catch (const std::exception& error) {
     const Error told = run.explained(error);
     run.fail(told);

@@ -37,6 +37,9 @@ LoaderCounts Run::loader_since_last_step() {
 }
 
 void Run::show_step(std::int64_t index, const StepResult& result) {
+  if (owner_.seen_lost()) {  // what is computed from here on would have no place
+    if (const std::optional<Error> lost = owner_.lost()) throw *lost;
+  }
   const std::int64_t now_us = steady_us();
   const std::int64_t every_us = console_.is_terminal() ? kLiveEvery_us : kShowEvery_us;
   const std::int64_t steps = loaded_.config.train.steps;
@@ -159,6 +162,7 @@ std::exception_ptr Run::end(const std::string& status, const std::string& reason
 
 int Run::finish() {
   record_done_steps(/*wait_for_all=*/true);
+  if (const std::optional<Error> lost = owner_.lost()) throw *lost;  // open files take what nobody will find
   const int stop = stop_;
   const std::string reason = complete() ? ""
                                         : fmt::format("{} after {} steps, {} a checkpoint", signal_name(stop),
@@ -188,6 +192,8 @@ int Run::finish() {
 }
 
 Error Run::explained(const std::exception& error) const {
+  if (const std::optional<Error> lost = owner_.lost()) return *lost;
+  if (const auto* const ours = dynamic_cast<const Error*>(&error)) return *ours;
   const std::string where = fmt::format("step {}, stage {}", steps_done_ + 1, stage_);
   const auto* const torch = dynamic_cast<const c10::Error*>(&error);
   const Error told =

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kStateSchema = 2;  // 2: with config.toml beside it
 
-std::vector<std::pair<std::string, KeyPlace>> places_of(RunState& state) {
+std::vector<std::pair<std::string, KeyPlace>> places_of(CheckpointState& state) {
   return {{"lesson", &state.lesson},
           {"preset", &state.preset},
           {"train_data", &state.train_data},
@@ -47,16 +47,16 @@ bool take(std::array<std::int64_t, 2>*, const TomlValue&) { return false; }
 
 }  // namespace
 
-std::string to_toml(const RunState& state) {
-  RunState copy = state;
+std::string to_toml(const CheckpointState& state) {
+  CheckpointState copy = state;
   std::string out = "schema = " + std::to_string(kStateSchema) + "\n";
   for (const auto& [name, place] : places_of(copy)) out += name + " = " + toml_value(place) + "\n";
   return out;
 }
 
-RunState read_run_state(const std::filesystem::path& file) {
+CheckpointState read_run_state(const std::filesystem::path& file) {
   const std::vector<TomlEntry> entries = read_toml(file);
-  RunState state;
+  CheckpointState state;
   std::vector<std::pair<std::string, KeyPlace>> places = places_of(state);
   std::int64_t schema = 0;
   places.emplace_back("schema", &schema);
@@ -76,7 +76,7 @@ RunState read_run_state(const std::filesystem::path& file) {
   return state;
 }
 
-void check_run_state(const RunState& state, const Config& config, std::int64_t saved_step,
+void check_run_state(const CheckpointState& state, const Config& config, std::int64_t saved_step,
                      const std::filesystem::path& file) {
   const auto refuse = [&](const char* key, const std::string& value, const std::string& wanted) {
     throw Error(std::string(key) + " is " + value + ", where " + wanted, file.string(),

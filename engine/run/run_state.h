@@ -8,7 +8,7 @@
 
 namespace isobar {
 
-struct RunState {
+struct CheckpointState {
   std::string lesson;
   std::string preset;
   std::string train_data;  ///< Dataset::identity()
@@ -29,14 +29,15 @@ struct RunState {
   double board_learning_rate = 0;
 };
 
-std::string to_toml(const RunState& state);
+std::string to_toml(const CheckpointState& state);
 
 /// Error (exit code 2) that names the file for anything but what `to_toml` writes.
-RunState read_run_state(const std::filesystem::path& file);
+CheckpointState read_run_state(const std::filesystem::path& file);
 
-/// Error (exit code 2) that names the first figure of `file` which cannot be true of a run with this configuration
-/// whose checkpoint says `saved_step`: steps, batches, updates and samples follow from each other.
-void check_run_state(const RunState& state, const Config& config, std::int64_t saved_step,
+/// Error (exit code 2) that names the first figure of `file` which cannot be true of a run with this
+/// configuration whose checkpoint says `saved_step`: steps, batches, updates and samples follow from each
+/// other.
+void check_run_state(const CheckpointState& state, const Config& config, std::int64_t saved_step,
                      const std::filesystem::path& file);
 
 }  // namespace isobar

@@ -1,6 +1,7 @@
 #include "train/gradient_sync.h"
 
 #include <ATen/core/grad_mode.h>
+#include <c10/core/StreamGuard.h>
 
 #include <algorithm>
 #include <chrono>
@@ -107,33 +108,44 @@ SyncFigures GradientSync::finish(const TensorParallel& model) {
   const TensorParallelFigures split = model.take_figures();
   std::vector<CollectiveTimes> all = times;
   all.insert(all.end(), split.times.begin(), split.times.end());
-  SyncFigures figures{.total_us = split.calls > 0 && split.times.empty() ? -1 : covered_us(std::move(all)),
-                      .calls = after.calls - before_.calls + split.calls,
-                      .wire_bytes = after.wire_bytes - before_.wire_bytes + split.wire_bytes,
-                      .tp_calls = split.calls,
-                      .tp_wire_bytes = split.wire_bytes,
-                      .tp_forward_wait_us = split.forward_wait_us,
-                      .tp_backward_wait_us = split.backward_wait_us};
-  if (times.empty()) return figures;
+  sent_ = {.total_us = split.calls > 0 && split.times.empty() ? -1 : covered_us(std::move(all)),
+           .calls = after.calls - before_.calls + split.calls,
+           .wire_bytes = after.wire_bytes - before_.wire_bytes + split.wire_bytes,
+           .tp_calls = split.calls,
+           .tp_wire_bytes = split.wire_bytes,
+           .tp_forward_wait_us = split.forward_wait_us,
+           .tp_backward_wait_us = split.backward_wait_us};
+  if (times.empty()) return sent_;
   // A device's collectives end when nobody looks.
   if (std::any_of(times.begin(), times.end(), [](const auto& one) { return one.end_us == 0; }))
-    figures.total_us = -1;
+    sent_.total_us = -1;
   else
-    add_waits(times, figures);
-  if (figures.waited_for >= 0) figures.waited_for = world_rank(comm_, figures.waited_for);
-  return figures;
+    add_waits(times, sent_);
+  if (sent_.waited_for >= 0) sent_.waited_for = world_rank(comm_, sent_.waited_for);
+  return sent_;
 }
 
 std::unique_ptr<GradientSync> make_gradient_sync(Parameters& parameters, Comm& comm, const CommConfig& config,
+                                                 std::optional<c10::Stream> stream,
                                                  std::vector<at::Tensor> buffers) {
-  const auto made_by = [&](auto make) { return make(parameters, comm, config, std::move(buffers)); };
-  if (config.sync == "buckets") return made_by(make_bucket_sync);
-  if (config.sync == "at_end") return made_by(make_at_end_sync);
-  if (config.sync == "per_parameter") return made_by(make_per_parameter_sync);
-  if (config.sync == "reducer") return made_by(make_reducer_sync);
-  if (config.sync == "none") return std::make_unique<NoSync>(parameters, comm, config, std::move(buffers));
-  throw Error("there is no such way to average gradients: " + config.sync, "comm.sync",
-              "buckets, at_end, per_parameter, reducer, none");
+  static const std::map<std::string, decltype(&make_bucket_sync)> kMakers = {
+      {"buckets", make_bucket_sync},
+      {"at_end", make_at_end_sync},
+      {"per_parameter", make_per_parameter_sync},
+      {"reducer", make_reducer_sync},
+      {"none", make_no_sync}};
+  const auto found = kMakers.find(config.sync);
+  if (found == kMakers.end()) {
+    throw Error("there is no such way to average gradients: " + config.sync, "comm.sync",
+                "buckets, at_end, per_parameter, reducer, none");
+  }
+  const c10::OptionalStreamGuard guard(stream);
+  return (comm.size() == 1 ? make_no_sync : found->second)(parameters, comm, config, std::move(buffers));
+}
+
+std::unique_ptr<GradientSync> make_no_sync(Parameters& parameters, Comm& comm, const CommConfig& config,
+                                           std::vector<at::Tensor> buffers) {
+  return std::make_unique<NoSync>(parameters, comm, config, std::move(buffers));
 }
 
 }  // namespace isobar

@@ -13,8 +13,10 @@
 //
 // The mean is the sum divided by the number of ranks. (Li et al. 2020, "PyTorch Distributed".)
 #include <ATen/core/Tensor.h>
+#include <c10/core/Stream.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +47,8 @@ class GradientSync {
   /// code 1) that names a parameter which got no gradient (`reducer` says so in the next `begin`).
   /// `model`: the ranks that share a model, whose collectives are counted with it.
   SyncFigures finish(const TensorParallel& model = {});
+  /// Of the last `finish`; a recorded step sends the same again.
+  const SyncFigures& sent() const { return sent_; }
 
   /// All-reduces of a step from now on, as planned.
   virtual std::int64_t planned_calls() const = 0;
@@ -69,15 +73,19 @@ class GradientSync {
 
   std::vector<at::Tensor> buffers_;
   CommCounts before_;
+  SyncFigures sent_;
   bool in_step_ = false;
   bool last_ = false;
 };
 
-/// The one that comm.sync names. `parameters` (materialised) and `comm` outlive it; `buffers`: tensors of the
-/// model that are no parameters.
+/// The one that comm.sync names; in a group of one rank always `none`. `parameters` (materialised) and `comm`
+/// outlive it; `stream`: on which backward will run, where that is not the current one, since what is told of
+/// gradients belongs to a stream for good; `buffers`: tensors of the model that are no parameters.
 std::unique_ptr<GradientSync> make_gradient_sync(Parameters& parameters, Comm& comm, const CommConfig& config,
+                                                 std::optional<c10::Stream> stream = {},
                                                  std::vector<at::Tensor> buffers = {});
 
+/// Each of them, whatever the number of ranks.
 std::unique_ptr<GradientSync> make_bucket_sync(Parameters& parameters, Comm& comm, const CommConfig& config,
                                                std::vector<at::Tensor> buffers = {});
 std::unique_ptr<GradientSync> make_at_end_sync(Parameters& parameters, Comm& comm, const CommConfig& config,
@@ -87,5 +95,7 @@ std::unique_ptr<GradientSync> make_per_parameter_sync(Parameters& parameters, Co
                                                       std::vector<at::Tensor> buffers = {});
 std::unique_ptr<GradientSync> make_reducer_sync(Parameters& parameters, Comm& comm, const CommConfig& config,
                                                 std::vector<at::Tensor> buffers = {});
+std::unique_ptr<GradientSync> make_no_sync(Parameters& parameters, Comm& comm, const CommConfig& config,
+                                           std::vector<at::Tensor> buffers = {});
 
 }  // namespace isobar

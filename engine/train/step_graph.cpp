@@ -91,6 +91,8 @@ StepGraph::~StepGraph() {
   if (graph_ != nullptr) plugin_->destroy_graph(graph_);
 }
 
+c10::Stream StepGraph::stream() const { return plugin_ == nullptr ? current_stream(device_) : side_; }
+
 void StepGraph::renew(const Batch& batch, FusedAdam& adam, double learning_rate) {
   if (!records() || !has_fault(Fault::lr_baked_in)) adam.set_learning_rate(learning_rate);
   renew(batch);

@@ -67,6 +67,8 @@ class StepGraph {
   StepOutput run(const StepParts& parts, const std::function<void(Stage)>& enter);
 
   bool records() const { return graph_ != nullptr; }
+  /// On which steps are launched and recorded: hooks of gradients have to be made for it.
+  c10::Stream stream() const;
 
  private:
   at::Tensor launch_model(const StepParts& parts, const std::function<void(Stage)>& enter) const;

@@ -24,8 +24,7 @@ using namespace isobar;
 
 /// What is recorded: no address in it may change, and the host takes no part.
 static StepParts step_parts(Run& run, Parameters& parameters, const FusedVit& model, GradScaler& scaler,
-                            FusedAdam& adam, GradientSync& sync, const TensorParallel& ranks,
-                            SyncFigures& sent) {
+                            FusedAdam& adam, GradientSync& sync, const TensorParallel& ranks) {
   StepParts parts;
   parts.forward = [&](const Batch& batch) {
     parameters.zero_gradients();
@@ -34,7 +33,7 @@ static StepParts step_parts(Run& run, Parameters& parameters, const FusedVit& mo
   };
   parts.backward = [&](const at::Tensor& loss) { sync.backward(scaler.scale(loss)); };
   parts.average = [&] {  // of several ranks, over NCCL
-    sent = sync.finish(ranks);
+    sync.finish(ranks);
     ranks.sum_partial_gradients(parameters);
   };
   parts.optimize = [&] { return adam.update(scaler); };
@@ -66,14 +65,13 @@ static void train(Run& run) {
   if (!config.train.init.empty()) load_weights(parameters, config.train.init);
   if (!config.train.save_init.empty()) save_weights(parameters, config.train.save_init, model_ranks);
   broadcast_weights(parameters, replicas);
-  const auto sync = make_gradient_sync(parameters, replicas, config.comm);
   FusedAdam adam(parameters, config.optim, config.fusion, ranks);  // the length of the whole gradient
   GradScaler scaler(config.amp, run.device());  // for fp16, whose range is small; it leaves other modes alone
   const double peak = peak_learning_rate(config);              // grows with the batch, by schedule.lr_rule
   const Training training{parameters, adam, loader, &scaler};  // what a checkpoint holds
   StepGraph graph(config, adam, run.device(), {&replicas, &model_ranks}, run.graph_listener());
-  SyncFigures sent;
-  const StepParts parts = step_parts(run, parameters, model, scaler, adam, *sync, ranks, sent);
+  const auto sync = make_gradient_sync(parameters, replicas, config.comm, graph.stream());
+  const StepParts parts = step_parts(run, parameters, model, scaler, adam, *sync, ranks);
 
   // ---- Train ---------------------------------------------------------------------------------------------
   run.announce(train_set, valid_set, parameters.whole_count(), loader);
@@ -94,7 +92,7 @@ static void train(Run& run) {
     graph.renew(batch.to(run.device()), adam, lr);
     sync->begin();
     const auto [loss, norm] = graph.run(parts, [&](Stage stage) { step.enter(stage); });
-    step.finish({loss, lr, norm, batch.size(), batch.epoch, sent});
+    step.finish({loss, lr, norm, batch.size(), batch.epoch, sync->sent()});
     validate();  // after each epoch and at the end
   }
 

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdio>
 #include <functional>
+#include <thread>
 
 #include "comm/comm_world.h"
 #include "launch/mesh.h"
@@ -26,6 +27,28 @@ const AddScenario stale{"stale", [](const Words& words) {
                           comm.barrier("checkpoint");
                           return 0;
                         }};
+
+/// Rank 1 comes first, and its process is stopped while it waits.
+const AddScenario stopped_inside{
+    "stopped_inside", [](const Words& words) {
+      signal(SIGTERM, SIG_IGN);
+      Comm comm = world(words, 2);
+      const auto folder = std::filesystem::path(read_rank_environment().meeting_file).parent_path();
+      const auto rank_1 = [&] { return read_rank_status(folder, 1).value_or(RankStatus{}); };
+      comm.barrier("start");
+      const at::Tensor values = at::ones({1 << 16});
+      if (comm.rank() == 1) {
+        std::thread stopper([&] {
+          while (rank_1().reached < 0) sleep_s(0.001);
+          kill(getpid(), SIGSTOP);
+        });
+        stopper.detach();
+      } else {
+        while (rank_1().process != RankProcess::stopped) sleep_s(0.001);
+      }
+      comm.all_reduce(values, Reduce::sum, "values").wait();
+      return 0;
+    }};
 
 /// A group that was made before its world was told where spans and words go.
 const AddScenario told{

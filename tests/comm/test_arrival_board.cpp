@@ -62,7 +62,7 @@ TEST_CASE("who looks while others write sees whole entries") {
   });
   for (std::int64_t number = 0; number < kCollectives; ++number) {
     boards[0].arrive(number, 2 * number);
-    std::optional<Arrival> last;
+    std::optional<RankArrival> last;
     while (!(last = boards[0].latest(number)).has_value()) std::this_thread::yield();
     REQUIRE(last->rank == 1);
     REQUIRE(last->time_us == 2 * number + 1);

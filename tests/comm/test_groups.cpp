@@ -77,3 +77,12 @@ TEST_CASE("what another launch left in the folder is no news of this one") {
   CHECK_THAT(errors_of(ended, 0), says("waited 2") && says("No word from: 1."));
   CHECK_THAT(errors_of(ended, 0), !says("ended first"));
 }
+
+TEST_CASE("of ranks that have all arrived, the one whose process is stopped is named, not the network") {
+  const std::string backend = GENERATE("gloo", "ring");
+  const RanksEnded ended = run(2, {"stopped_inside", backend}, 30);
+  INFO(said(ended));
+  CHECK_FALSE(ended.timed_out);
+  CHECK_THAT(errors_of(ended, 0), says("Arrived and not going on: 1, ") && says("its process is stopped"));
+  CHECK_THAT(errors_of(ended, 0), !says("network"));
+}

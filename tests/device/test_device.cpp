@@ -84,6 +84,23 @@ TEST_CASE("devices that are not there are refused in words") {
   }
 }
 
+TEST_CASE("what is deterministic by default is so where it costs nothing") {
+  set_up_cpu(1);
+  const c10::Device cpu(c10::kCPU), cuda(c10::kCUDA, 0);
+  const auto strict = [](const std::string& wanted, c10::Device device) {
+    const bool out = set_deterministic(wanted, device);
+    CHECK(at::globalContext().deterministicAlgorithms() == out);
+    return out;
+  };
+  CHECK(strict("auto", cpu));
+  CHECK_FALSE(strict("auto", cuda));
+  CHECK(strict("yes", cuda));
+  CHECK_FALSE(strict("no", cpu));
+  CHECK_FALSE(at::globalContext().deterministicFillUninitializedMemory());
+  set_up_cpu(1);
+  CHECK(at::globalContext().deterministicAlgorithms());
+}
+
 TEST_CASE("new tensors are not filled before they are written") {
   set_up_cpu(1);
   CHECK(at::globalContext().deterministicAlgorithms());

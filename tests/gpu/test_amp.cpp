@@ -13,7 +13,8 @@ using namespace isobar;
 namespace {
 
 std::vector<json> steps_of(const std::filesystem::path& run, const std::vector<std::string>& sets) {
-  std::vector<std::string> all = {"run.device=cuda", "train.report_every=1", "data.limit_valid=4"};
+  std::vector<std::string> all = {"run.device=cuda", "run.deterministic=yes", "train.report_every=1",
+                                  "data.limit_valid=4"};
   all.insert(all.end(), sets.begin(), sets.end());
   const ProcessResult result = train_lesson("04_amp", run, all);
   INFO(result.err);

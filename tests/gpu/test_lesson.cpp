@@ -18,7 +18,8 @@ struct Outcome {
 
 Outcome run(const std::filesystem::path& folder, const std::string& device, const std::string& mode) {
   const ProcessResult result =
-      train(folder, {"train.steps=20", "train.report_every=1", "run.device=" + device, "amp.mode=" + mode});
+      train(folder, {"train.steps=20", "train.report_every=1", "run.device=" + device,
+                     "run.deterministic=yes", "amp.mode=" + mode});
   INFO(result.err);
   REQUIRE(result.code == 0);
   Outcome out{stream(folder), {}};
@@ -32,7 +33,8 @@ ProcessResult run_lesson_program(const std::string& lesson, const std::filesyste
                                  const std::vector<std::string>& sets) {
   std::vector<std::string> words = {bin_folder(ISOBAR_BIN) + "/" + lesson, "--preset", "cpu_micro",
                                     "--run-dir", run_dir.string()};
-  for (const char* set : {"train.steps=20", "train.report_every=1", "run.device=cuda", "amp.mode=none"}) {
+  for (const char* set : {"train.steps=20", "train.report_every=1", "run.device=cuda",
+                          "run.deterministic=yes", "amp.mode=none"}) {
     words.insert(words.end(), {"--set", set});
   }
   words.insert(words.end(), {"--set", "data.root=" + data().string()});

@@ -21,8 +21,8 @@ Config config_of(std::int64_t steps, std::int64_t accumulate = 1) {
   return config;
 }
 
-RunState state_at(std::int64_t step, std::int64_t accumulate = 1) {
-  RunState out{.lesson = "01_baseline", .preset = "cpu_micro", .train_data = "a", .valid_data = "b"};
+CheckpointState state_at(std::int64_t step, std::int64_t accumulate = 1) {
+  CheckpointState out{.lesson = "01_baseline", .preset = "cpu_micro", .train_data = "a", .valid_data = "b"};
   out.step = out.optimizer_steps = step;
   out.batches = step * accumulate;
   out.samples = 4 * step;
@@ -35,8 +35,9 @@ RunState state_at(std::int64_t step, std::int64_t accumulate = 1) {
   return out;
 }
 
-std::string refused(const std::function<void(RunState&)>& forge, const Config& config = config_of(30)) {
-  RunState state = state_at(24);
+std::string refused(const std::function<void(CheckpointState&)>& forge,
+                    const Config& config = config_of(30)) {
+  CheckpointState state = state_at(24);
   forge(state);
   return error_of([&] { check_run_state(state, config, 24, "state.toml"); });
 }
@@ -46,9 +47,9 @@ std::string refused(const std::function<void(RunState&)>& forge, const Config& c
 TEST_CASE("a state comes back from its file, and is one that can be") {
   const TempFolder folder;
   for (const std::int64_t accumulate : {1, 3}) {
-    const RunState state = state_at(24, accumulate);
+    const CheckpointState state = state_at(24, accumulate);
     write_file_whole(folder / "state.toml", to_toml(state));
-    const RunState back = read_run_state(folder / "state.toml");
+    const CheckpointState back = read_run_state(folder / "state.toml");
     CHECK(to_toml(back) == to_toml(state));
     CHECK_NOTHROW(check_run_state(back, config_of(30, accumulate), 24, folder / "state.toml"));
     CHECK_NOTHROW(check_run_state(back, config_of(24, accumulate), 24, folder / "state.toml"));
@@ -58,22 +59,22 @@ TEST_CASE("a state comes back from its file, and is one that can be") {
 
 TEST_CASE("figures that do not agree are refused by name") {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  CHECK_THAT(refused([](RunState& s) { s.batches = kMost; }),
+  CHECK_THAT(refused([](CheckpointState& s) { s.batches = kMost; }),
              says("batches is 9223372036854775807") && says("24"));
-  CHECK_THAT(refused([](RunState& s) { s.batches = 3; }), says("batches is 3") && says("state.toml"));
-  CHECK_THAT(refused([](RunState& s) { s.step = 24'000; }), says("step is 24000"));
-  CHECK_THAT(refused([](RunState&) {}, config_of(20)), says("step is 24") && says("0 to 20"));
-  CHECK_THAT(refused([](RunState&) {}, config_of(30, 2)), says("batches is 24") && says("48"));
-  CHECK_THAT(refused([](RunState& s) { s.samples = 1; }), says("samples is 1"));
-  CHECK_THAT(refused([](RunState& s) { s.samples = kMost; }), says("samples"));
-  CHECK_THAT(refused([](RunState& s) { s.optimizer_steps = 23; }), says("optimizer_steps is 23"));
-  CHECK_THAT(refused([](RunState& s) { s.scored_step = 25; }), says("scored_step"));
-  CHECK_THAT(refused([](RunState& s) { s.wall_s = -1; }), says("wall_s"));
-  CHECK_THAT(refused([](RunState& s) { s.last_loss = std::numeric_limits<double>::quiet_NaN(); }),
+  CHECK_THAT(refused([](CheckpointState& s) { s.batches = 3; }), says("batches is 3") && says("state.toml"));
+  CHECK_THAT(refused([](CheckpointState& s) { s.step = 24'000; }), says("step is 24000"));
+  CHECK_THAT(refused([](CheckpointState&) {}, config_of(20)), says("step is 24") && says("0 to 20"));
+  CHECK_THAT(refused([](CheckpointState&) {}, config_of(30, 2)), says("batches is 24") && says("48"));
+  CHECK_THAT(refused([](CheckpointState& s) { s.samples = 1; }), says("samples is 1"));
+  CHECK_THAT(refused([](CheckpointState& s) { s.samples = kMost; }), says("samples"));
+  CHECK_THAT(refused([](CheckpointState& s) { s.optimizer_steps = 23; }), says("optimizer_steps is 23"));
+  CHECK_THAT(refused([](CheckpointState& s) { s.scored_step = 25; }), says("scored_step"));
+  CHECK_THAT(refused([](CheckpointState& s) { s.wall_s = -1; }), says("wall_s"));
+  CHECK_THAT(refused([](CheckpointState& s) { s.last_loss = std::numeric_limits<double>::quiet_NaN(); }),
              says("last_loss"));
   Config fp16 = config_of(30);
   fp16.amp.mode = "fp16";
-  RunState skipped = state_at(24);
+  CheckpointState skipped = state_at(24);
   skipped.optimizer_steps = 20;
   CHECK_NOTHROW(check_run_state(skipped, fp16, 24, "state.toml"));
 }
@@ -117,7 +118,7 @@ TEST_CASE("two thousand forged states are refused, or agree") {
     }
     CAPTURE(text);
     write_file_whole(folder / "state.toml", text);
-    RunState state;
+    CheckpointState state;
     try {
       state = read_run_state(folder / "state.toml");
       check_run_state(state, config_of(30), 24, folder / "state.toml");

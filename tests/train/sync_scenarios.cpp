@@ -259,7 +259,7 @@ int run_replicas(const Words& words) {
   const std::vector<at::Tensor> buffers = {at::full({3, 2}, comm.rank(), at::kFloat),
                                            at::full({}, comm.rank() + 5, at::kLong),
                                            at::full({4}, comm.rank(), at::kFloat)};
-  const auto with = make_gradient_sync(model.parameters, comm, config, buffers);
+  const auto with = make_gradient_sync(model.parameters, comm, config, {}, buffers);
   const auto without = make_gradient_sync(model.parameters, comm, config);
   SyncFigures figures;
   const auto joint = joint_batch(kOddVit, comm.size(), 0);

@@ -2,7 +2,12 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/ones.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/FakeGuardImpl.h>
+#include <torch/csrc/autograd/functions/accumulate_grad.h>
+#include <torch/csrc/autograd/variable.h>
 
+#include "comm/gradient_hooks.h"
 #include "core/fault.h"
 #include "support/catch.h"
 #include "support/errors.h"
@@ -28,7 +33,11 @@ struct Pair {
 
 struct Alone {
   explicit Alone(const std::string& name) : config(small_buckets("gloo", name)) {
-    sync = make_gradient_sync(pair.parameters, comm, config);
+    const auto make = name == "buckets"         ? make_bucket_sync
+                      : name == "per_parameter" ? make_per_parameter_sync
+                      : name == "reducer"       ? make_reducer_sync
+                                                : make_at_end_sync;
+    sync = make(pair.parameters, comm, config, {});
   }
   SyncFigures step(const at::Tensor& loss) {
     pair.parameters.zero_gradients();
@@ -45,7 +54,47 @@ struct Alone {
 }  // namespace
 
 TEST_CASE("a name that is none is refused") {
-  CHECK_THAT(error_of([] { Alone alone("gossip"); }), says("gossip") && says("comm.sync") && says("at_end"));
+  Pair pair;
+  Comm alone;
+  CommConfig config = small_buckets("gloo", "gossip");
+  CHECK_THAT(error_of([&] { make_gradient_sync(pair.parameters, alone, config); }),
+             says("gossip") && says("comm.sync") && says("at_end"));
+}
+
+TEST_CASE("a rank that is alone has no hooks, which would hold a stream that nobody records") {
+  for (const char* const name : {"buckets", "at_end", "per_parameter", "reducer", "none"}) {
+    INFO(name);
+    Pair pair;
+    Comm alone;
+    const auto sync = make_gradient_sync(pair.parameters, alone, small_buckets("gloo", name));
+    for (const at::Tensor& leaf : {pair.first, pair.second})
+      CHECK(torch::autograd::impl::grad_accumulator(leaf)->post_hooks().empty());
+    sync->begin();
+    sync->backward(pair.loss());
+    CHECK(sync->finish().calls == 0);
+    CHECK(pair.first.grad().eq(2).all().item<bool>());
+  }
+}
+
+TEST_CASE("hooks hold gradients to the stream that is current when they are made") {
+  using FakeGuard = c10::impl::FakeGuardImpl<c10::DeviceType::PrivateUse1>;
+  static const c10::impl::DeviceGuardImplRegistrar registered(c10::DeviceType::PrivateUse1, new FakeGuard);
+  const c10::Device device(c10::DeviceType::PrivateUse1, 0);
+  const auto made_on = [&](std::optional<c10::Stream> stream) {
+    at::Tensor leaf = at::detail::make_tensor<c10::TensorImpl>(
+        c10::DispatchKeySet({c10::DispatchKey::PrivateUse1, c10::DispatchKey::AutogradPrivateUse1}),
+        caffe2::TypeMeta::Make<float>(), device);
+    leaf.set_requires_grad(true);
+    std::optional<GradientHooks> hooks;
+    {
+      const c10::OptionalStreamGuard guard(stream);
+      hooks.emplace(std::vector<at::Tensor>{leaf}, [](std::size_t) {});
+    }
+    return torch::autograd::impl::grad_accumulator(leaf)->input_metadata(0).stream();
+  };
+  const c10::Stream side(c10::Stream::UNSAFE, device, 7);
+  CHECK(made_on(side) == side);
+  CHECK(made_on({}) != side);
 }
 
 TEST_CASE("a parameter without a gradient is told by its name") {
@@ -105,7 +154,7 @@ TEST_CASE("buckets are cut in the order in which gradients came, once") {
   CHECK(alone.sync->planned_calls() == 1);
   alone.config.bucket_mb = 1e-5;
   alone.config.first_bucket_mb = 1;  // the smaller cap counts
-  const auto sync = make_gradient_sync(alone.pair.parameters, alone.comm, alone.config);
+  const auto sync = make_bucket_sync(alone.pair.parameters, alone.comm, alone.config);
   for (int step = 0; step < 3; ++step) {
     sync->begin();
     CHECK(sync->planned_calls() == (step == 0 ? 1 : 2));
