@@ -66,7 +66,8 @@ cp -r "$home/tests/reference" "$bundle/tests/"
 mkdir "$bundle/tests/bench"
 cp -r "$home/tests/bench/peers" "$bundle/tests/bench/"
 find "$bundle/tests" -name __pycache__ -prune -exec rm -rf {} +
-git -C "$home" rev-parse HEAD >"$bundle/commit" 2>/dev/null || echo unknown >"$bundle/commit"
+commit=$(timeout -k 5 20 git -C "$home" rev-parse HEAD 2>/dev/null) && [[ $commit =~ ^[0-9a-f]{40,64}$ ]] || commit=unknown
+echo "$commit" >"$bundle/commit"
 
 tar -C "$work" --owner=0 --group=0 --sort=name -czf "$out.part-$$" isobar-bundle
 size=$(stat -c %s "$out.part-$$")

@@ -73,25 +73,37 @@ run_tests() {
   [ $failed = 0 ]
 }
 
-gpu_parts="tests fusion normalise rungs-16 rungs-1 rungs-2 rungs-4"
+# Each is meant for a slot of ten minutes, what matters most first; one that is cut off keeps the rows that it has.
+gpu_parts="tests-parts tests-lessons tests-fused normalise rungs-16 rungs-1 rungs-2 rungs-4 fusion rungs-compiled fusion-compiled rungs-autotune rungs-fp32"
 
 # measure FOLDER PART: one part of what a GPU is needed for; its words and its figures stay in FOLDER.
 measure() {
   local folder=$1 part=$2 code=0
   local -a words=()
   case $part in
-    fusion | normalise) words=("bench_$part" --device cuda) ;;
-    rungs-*) words=(bench_rungs --device cuda --batch "${part#rungs-}") ;;
+    tests-parts) words=('[#test_kernels],[#test_fields],[#test_memory],[#test_nccl],[#test_timers],[#test_no_sync],[#test_prefetch]') ;;
+    tests-lessons) words=('[#test_lesson],[#test_amp],[#test_graph]') ;;
+    tests-fused) words=('[#test_fused]') ;;
+    normalise) words=(bench_normalise) ;;
+    fusion) words=(bench_fusion --no-compile --pairs 5) ;;
+    fusion-compiled) words=(bench_fusion --pairs 5) ;;
+    rungs-compiled) words=(bench_rungs --batch 16 --only 05-compile --only 08-reduce --pairs 5) ;;
+    rungs-autotune) words=(bench_rungs --batch 16 --only 05-autotune --pairs 5) ;;
+    rungs-fp32) words=(bench_rungs --batch 16 --only 01-tf32 --only 01-fp32 --pairs 5) ;;
+    rungs-*) words=(bench_rungs --batch "${part#rungs-}" --no-compile --only 04-amp --only 05-eager --only 08-eager --pairs 5) ;;
   esac
   echo "== $part"
-  if [ "$part" = tests ]; then
-    (gpu_tests) >"$folder/tests.log" 2>&1 || code=$?
-  else
-    (start "${words[@]}" --out "$folder/$part.json") >"$folder/$part.log" 2>&1 || code=$?
-  fi
+  case $part in
+    tests-*) (ISOBAR_REQUIRE_GPU=1 start test_gpu -# "${words[@]}") >"$folder/$part.log" 2>&1 || code=$? ;;
+    *) (start "${words[@]}" --device cuda --out "$folder/$part.json") >"$folder/$part.log" 2>&1 || code=$? ;;
+  esac
   tail -n 3 "$folder/$part.log"
+  tar -C "${folder%/*}" -czf "$folder.tar.gz.part" "${folder##*/}" && mv "$folder.tar.gz.part" "$folder.tar.gz"  # one file to carry
   [ $code = 0 ] || { echo "FAILED with code $code: $folder/$part.log"; return 1; }
 }
+
+# is_measured FOLDER/PART: its figures are there, all of them; tests are run every time.
+is_measured() { [ -f "$1.json" ] && ! grep -q -e '"complete": false' -e '"not_measured"' "$1.json"; }
 
 # measure_all FOLDER PART...: those parts, or all that are not there yet. A part that fails does not stop the others.
 measure_all() {
@@ -103,12 +115,12 @@ measure_all() {
     [[ " $gpu_parts " = *" $part "* ]] || fail "there is no part \"$part\"" "parts: $gpu_parts" 2
   done
   if [ $# = 0 ]; then
-    for part in $gpu_parts; do [ -f "$folder/$part.json" ] || set -- "$@" "$part"; done
+    for part in $gpu_parts; do is_measured "$folder/$part" || set -- "$@" "$part"; done
   fi
   for part in "$@"; do
     measure "$folder" "$part" || failed=$((failed + 1))
   done
-  echo "$failed of $# parts failed; figures and logs are in $folder"
+  echo "$failed of $# parts failed; figures and logs are in $folder, and all of them in $folder.tar.gz"
   [ $failed = 0 ]
 }
 

@@ -111,10 +111,9 @@ int run(int argc, char** argv) {
   if (!parse_bench(parser, "comm", argc, argv)) return 0;
   if (report.quick() && !pairs.given()) options.pairs = 3;
   chosen_cases(options, report.quick());
-  const MachineWatch watch;
+  report.begin();
   for (const int processes : options.processes) add_rows(options, processes, report);
-  report.finish(watch);
-  return 0;
+  return report.finish();
 }
 
 }  // namespace

@@ -181,7 +181,7 @@ int run(int argc, char** argv) {
         fmt::format("a batch of {} cannot be divided over {} ranks", sheet["batch"].get<int>(), kRanks),
         "--preset " + options.preset, "cpu_tiny");
   const fs::path peers = options.python ? require_peers("ddp") : fs::path();
-  const MachineWatch watch;
+  report.begin();
   const TempFolder folder;
   const TempFolder other;  // its files are written by ranks of ours too
   for (const fs::path& at : {folder.path(), other.path()}) write_file_whole(at / "case.json", sheet.dump());
@@ -202,8 +202,7 @@ int run(int argc, char** argv) {
       measure(wanted, options, ours, wanted.peer.empty() ? *python : others, report);
     }
   }
-  report.finish(watch);
-  return 0;
+  return report.finish();
 }
 
 }  // namespace

@@ -147,7 +147,7 @@ int run(int argc, char** argv) {
   if (report.quick() && !given.given()) pairs = 3;
   set_up_cpu(threads);
   emulate_products();
-  const MachineWatch watch;
+  report.begin();
   report.say("libtorch's kernels: " + cpu_capability());
   for (const std::string mode : {"bf16", "fp16"}) {
     if (!emulates(mode, precision_facts(kCpu)))
@@ -157,8 +157,7 @@ int run(int argc, char** argv) {
     for (const char* const preset : {"cpu_micro", "cpu_tiny", "cpu_small"})
       measure_steps(preset, mode, pairs, threads, report);
   }
-  report.finish(watch);
-  return 0;
+  return report.finish();
 }
 
 }  // namespace

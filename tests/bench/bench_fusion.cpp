@@ -69,29 +69,46 @@ std::vector<std::vector<float>> values_in(const fs::path& path) {
 class Bench {
  public:
   Bench(const Options& options, const fs::path& folder, const fs::path& peers, BenchReport& report)
-      : options_(options), folder_(folder), report_(report) {
+      : options_(options), folder_(folder), peers_(peers), report_(report) {
     write_file_whole(folder / "case.json",
                      case_sheet(options.preset, options.device, options.threads).dump());
-    ours_ = std::make_unique<Worker>(
-        "our side",
-        std::vector<std::string>{bin_folder(ISOBAR_BIN) + "/bench_fusion_worker", folder.string()},
-        std::vector<std::string>{}, folder / "ours.log", kPatience_s);
-    std::vector<std::string> words = peer_words("fusion_peer.py");
-    words.push_back(folder.string());
-    std::vector<std::string> environment = peer_environment(peers);
-    // Compiled anew in every bench, and nothing is left behind.
-    environment.push_back("TORCHINDUCTOR_CACHE_DIR=" + (folder / "compiled").string());
-    peer_ = std::make_unique<Worker>("PyTorch's side", words, environment, folder / "peer.log", kPatience_s);
+    start();
   }
 
   void run(const Case& wanted, const std::string& type) {
     const std::string row = type == "f32" ? wanted.name : wanted.name + "_" + type;
-    compare(wanted, type, "eager", row, wanted.least_ratio);
-    if (wanted.name == "adam") compare(wanted, type, "fused", row + ", fused", 0);
-    if (options_.compiles) compare(wanted, type, "compiled", row + ", compiled", 0);
+    try_to_compare(wanted, type, "eager", row, wanted.least_ratio);
+    if (wanted.name == "adam") try_to_compare(wanted, type, "fused", row + ", fused", 0);
+    if (options_.compiles) try_to_compare(wanted, type, "compiled", row + ", compiled", 0);
   }
 
  private:
+  void start() {
+    ours_ = std::make_unique<Worker>(
+        "our side",
+        std::vector<std::string>{bin_folder(ISOBAR_BIN) + "/bench_fusion_worker", folder_.string()},
+        std::vector<std::string>{}, folder_ / "ours.log", kPatience_s);
+    std::vector<std::string> words = peer_words("fusion_peer.py");
+    words.push_back(folder_.string());
+    std::vector<std::string> environment = peer_environment(peers_);
+    // Compiled anew in every bench, and nothing is left behind.
+    environment.push_back("TORCHINDUCTOR_CACHE_DIR=" + (folder_ / "compiled").string());
+    peer_ = std::make_unique<Worker>("PyTorch's side", words, environment, folder_ / "peer.log", kPatience_s);
+  }
+
+  /// What cannot be compared costs no other row; a side that ended is started again.
+  void try_to_compare(const Case& wanted, const std::string& type, const std::string& mode,
+                      const std::string& name, double least_ratio) {
+    try {
+      compare(wanted, type, mode, name, least_ratio);
+    } catch (const Error& error) {
+      report_.refuse(name, peer_name(mode, ""), error);
+      ours_.reset();
+      peer_.reset();
+      start();
+    }
+  }
+
   void compare(const Case& wanted, const std::string& type, const std::string& mode, const std::string& name,
                double least_ratio) {
     PairedRow row;
@@ -172,7 +189,7 @@ class Bench {
   }
 
   Options options_;
-  fs::path folder_;
+  fs::path folder_, peers_;
   BenchReport& report_;
   std::unique_ptr<Worker> ours_, peer_;
 };
@@ -225,7 +242,7 @@ int run(int argc, char** argv) {
   const std::vector<Case> cases = wanted_cases(options.cases);
   case_sheet(options.preset, options.device, options.threads);  // refuse before any work
   const fs::path peers = require_peers("fusion");
-  const MachineWatch watch;
+  report.begin();
   measure_operations(options, cases, peers, report);
   const auto is_step = [](const Case& wanted) { return wanted.name == kStep; };
   if (std::any_of(cases.begin(), cases.end(), is_step)) {
@@ -233,8 +250,7 @@ int run(int argc, char** argv) {
     measure_fused_step({options.preset, options.device, options.threads, step_pairs, options.compiles}, peers,
                        report);
   }
-  report.finish(watch);
-  return 0;
+  return report.finish();
 }
 
 }  // namespace

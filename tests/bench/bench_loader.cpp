@@ -382,15 +382,14 @@ int run(int argc, char** argv) {
   }
   options.shape[0] -= options.shape[0] % 3;
   const fs::path peers = require_peers("loader");
-  const MachineWatch watch;
+  report.begin();
   {
     const TempFolder folder;
     remove_when_stopped(folder / "train/2000.h5");
     Bench bench(options, folder.path(), peers, report);
     bench.run();
   }
-  report.finish(watch);
-  return 0;
+  return report.finish();
 }
 
 }  // namespace

@@ -154,10 +154,9 @@ int run(int argc, char** argv) {
   const c10::Device chosen = choose_device(device);
   if (!chosen.is_cuda())
     throw Error("these kernels are those of a CUDA device", "--device " + device, "--device cuda");
-  const MachineWatch watch;
+  report.begin();
   measure(options, report, chosen);
-  report.finish(watch);
-  return 0;
+  return report.finish();
 }
 
 }  // namespace

@@ -22,16 +22,32 @@ void BenchReport::say(const std::string& words) const {
 
 void BenchReport::add(const BenchRow& row) {
   if (!json_) print_row(row);
-  rows_.push_back(row_json(row));
+  take(row_json(row));
 }
 
 void BenchReport::add(const PairedRow& row) {
   if (!json_) print_row(row);
-  rows_.push_back(row_json(row));
+  take(row_json(row));
 }
 
-void BenchReport::finish(const MachineWatch& watch) {
-  const nlohmann::ordered_json machine = watch.finish();
+void BenchReport::refuse(const std::string& name, const std::string& peer_name, const Error& why) {
+  refused_ = true;
+  say(fmt::format("  {}: {}", name, why.text()));
+  take({{"case", name}, {"peer_name", peer_name}, {"not_measured", why.text()}});
+}
+
+void BenchReport::take(nlohmann::ordered_json row) {
+  rows_.push_back(std::move(row));
+  if (out_.empty() || !watch_) return;
+  nlohmann::ordered_json so_far = result_json(bench_, watch_->finish(), rows_);
+  so_far["complete"] = false;
+  write_result(out_, so_far);
+}
+
+void BenchReport::begin() { watch_.emplace(); }
+
+int BenchReport::finish() {
+  const nlohmann::ordered_json machine = watch_.value().finish();
   say(fmt::format("  {}, {} cores; load {:.2f} before and {:.2f} after",
                   machine["processor"].get<std::string>(), machine["cores"].get<int>(),
                   machine["before"]["load"].get<double>(), machine["after"]["load"].get<double>()));
@@ -40,9 +56,11 @@ void BenchReport::finish(const MachineWatch& watch) {
   }
   const nlohmann::ordered_json result = result_json(bench_, machine, rows_);
   if (json_) fmt::print("{}\n", result.dump(2));
-  if (out_.empty()) return;
-  write_result(out_, result);
-  say("written: " + out_);
+  if (!out_.empty()) {
+    write_result(out_, result);
+    say("written: " + out_);
+  }
+  return static_cast<int>(refused_ ? Exit::failed : Exit::done);
 }
 
 bool parse_bench(OptionParser& parser, const std::string& bench, int argc, char** argv) {

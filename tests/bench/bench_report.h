@@ -1,11 +1,13 @@
 #pragma once
 // What every bench shares: its options, and where its words, its table and its JSON go.
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "bench/bench_result.h"
 #include "config/option_parser.h"
+#include "core/error.h"
 
 namespace isobar {
 
@@ -21,14 +23,25 @@ class BenchReport {
   void add(const BenchRow& row);
   void add(const PairedRow& row);
 
+  /// Instead of a row: why there is none ("losses differ"). The others are measured all the same.
+  void refuse(const std::string& name, const std::string& peer_name, const Error& why);
+
+  /// From now on what the machine does is watched, and --out holds every row as soon as it is there, beside
+  /// "complete": false: a bench that is cut off loses none.
+  void begin();
   /// Tells what the machine was doing, writes --out and prints --json. Call it when all workers have ended.
-  void finish(const MachineWatch& watch);
+  /// The exit code: 1 when a row was refused.
+  int finish();
 
  private:
+  void take(nlohmann::ordered_json row);
+
   std::string bench_;
   std::string out_;
   bool json_ = false;
   bool quick_ = false;
+  bool refused_ = false;
+  std::optional<MachineWatch> watch_;
   nlohmann::ordered_json rows_ = nlohmann::ordered_json::array();
 };
 

@@ -191,10 +191,9 @@ int run(int argc, char** argv) {
   // In order on both sides, so that the first batches are the same.
   options.settings = {"train.steps=1", "data.limit_valid=8", "data.shuffle=false", "run.device=cpu",
                       fmt::format("run.threads={}", options.threads)};
-  const MachineWatch watch;
+  report.begin();
   measure(options, report);
-  report.finish(watch);
-  return 0;
+  return report.finish();
 }
 
 }  // namespace

@@ -89,10 +89,9 @@ int run(int argc, char** argv) {
   for (const std::string& preset : options.cases)
     case_sheet(preset, options.device, options.threads);  // refuse before any work
   const fs::path peers = require_peers("step");
-  const MachineWatch watch;
+  report.begin();
   for (const std::string& preset : options.cases) measure(preset, options, peers, report);
-  report.finish(watch);
-  return 0;
+  return report.finish();
 }
 
 }  // namespace

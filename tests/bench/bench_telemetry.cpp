@@ -61,10 +61,9 @@ int run(int argc, char** argv) {
   const OptionParser::Option option = parser.add("--repeats", repeats, "blocks of steps").in_range(1, 1000);
   if (!parse_bench(parser, "telemetry", argc, argv)) return 0;
   if (report.quick() && !option.given()) repeats = 3;
-  const MachineWatch watch;
+  report.begin();
   measure(report, repeats);
-  report.finish(watch);
-  return 0;
+  return report.finish();
 }
 
 }  // namespace

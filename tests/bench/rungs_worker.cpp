@@ -103,6 +103,7 @@ class Side {
         device_(choose_device(sheet_["device"])),
         shape_(shape_of(sheet_)) {
     set_up_cpu(sheet_["threads"]);
+    set_deterministic("auto", device_);  // PyTorch's side has all kernels too
     optim_.lr = sheet_["lr"];
     optim_.beta1 = sheet_["beta1"];
     optim_.beta2 = sheet_["beta2"];

@@ -41,6 +41,7 @@ class Trainer {
         device_(choose_device(sheet_["device"])),
         shape_(shape_of(sheet_)) {
     set_up_cpu(sheet_["threads"]);
+    set_deterministic("auto", device_);  // PyTorch's side has all kernels too
     apply_precision(sheet_["tf32"] ? "tf32" : "none");
     optim_.lr = sheet_["lr"];
     optim_.beta1 = sheet_["beta1"];

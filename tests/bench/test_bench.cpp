@@ -5,6 +5,7 @@
 #include <cmath>
 #include <thread>
 
+#include "bench/bench_report.h"
 #include "bench/bench_result.h"
 #include "bench/loader_data.h"
 #include "bench/tree_memory.h"
@@ -54,6 +55,28 @@ TEST_CASE("a ratio above 1 means ours is faster, and its interval covers it") {
   CHECK(noisy.most >= noisy.value);
   CHECK(noisy.least < noisy.most);
   CHECK(noisy.least == ratio_of(row_of({10, 12, 9, 11, 30, 10, 10}, {11, 13, 10, 12, 33, 11, 11})).least);
+}
+
+TEST_CASE("a bench that is cut off keeps its rows, and one that cannot be measured costs no other") {
+  const TempFolder folder;
+  const std::string out = (folder / "out.json").string();
+  OptionParser parser("", "bench");
+  BenchReport report("rungs", parser);
+  std::string help;
+  REQUIRE(parser.parse({"--out", out, "--json"}, help));
+  const auto written = [&] { return Json::parse(read_text_file(out, 1 << 20)); };
+  report.begin();
+  report.add(row_of({10, 10}, {20, 20}));
+  CHECK(written()["rows"].size() == 1);
+  CHECK(written()["rows"][0]["ratio"] == 2);
+  CHECK(written()["complete"] == false);
+  report.refuse("04-amp", "PyTorch", Error("losses differ by 1", "step 3", ""));
+  CHECK(written()["rows"].size() == 2);
+  CHECK_THAT(written()["rows"][1]["not_measured"].get<std::string>(), says("losses differ by 1"));
+  report.add(row_of({10, 10}, {10, 10}));
+  CHECK(report.finish() == 1);  // it is told, at the end
+  CHECK(written()["rows"].size() == 3);
+  CHECK_FALSE(written().contains("complete"));
 }
 
 TEST_CASE("of rates more is better") {

@@ -51,6 +51,10 @@ case_bundle() {
   expect "the lessons" says "ISOBAR_HOME=$WORLD/there/isobar-bundle"
   there gpu-tests
   expect "gpu tests" [ "$CODE" = 0 ]
+  cp "$(type -P env)" "$WORLD/there/isobar-bundle/bin/test_gpu"
+  there gpu-tests
+  expect "without a device they fail instead of being skipped" says "ISOBAR_REQUIRE_GPU=1"
+  cp "$(type -P true)" "$WORLD/there/isobar-bundle/bin/test_gpu"
   there tests
   expect "a failing test fails" [ "$CODE" = 1 ]
   expect "by name" says "FAILED with code 1"
@@ -70,11 +74,14 @@ case_bundle_measures_a_gpu() {
   expect "into which folder: code 2" [ "$CODE" = 2 ]
   there gpu "$WORLD/figures" rungs-3
   expect "no such part: code 2" [ "$CODE" = 2 ]
-  expect "the parts that are" says "parts: tests fusion"
-  there gpu "$WORLD/figures" tests
+  expect "the parts that are" says "parts: tests-parts tests-lessons"
+  there gpu "$WORLD/figures" tests-parts
   expect "tests alone" [ "$CODE" = 0 ]
-  expect "with a log" grep -q "== test_gpu" "$WORLD/figures/tests.log"
+  expect "with a log" [ -f "$WORLD/figures/tests-parts.log" ]
+  expect "all of it in one file" [ "$(tar -tzf "$WORLD/figures.tar.gz" | grep -c log)" = 1 ]
   echo '{}' >"$WORLD/figures/normalise.json"
+  printf '{\n  "complete": false\n}\n' >"$WORLD/figures/rungs-2.json"
+  echo '{"rows": [{"not_measured": "losses differ"}]}' >"$WORLD/figures/rungs-4.json"
   there gpu "$WORLD/figures" rungs-1 fusion
   expect "a part that fails: code 1" [ "$CODE" = 1 ]
   expect "by name" says "FAILED with code 1: $WORLD/figures/fusion.log"
@@ -82,6 +89,8 @@ case_bundle_measures_a_gpu() {
   there gpu "$WORLD/figures"
   expect "what is there is not measured again" [ "${OUT/== normalise/}" = "$OUT" ]
   expect "the rest is" says "== rungs-16"
+  expect "what was cut off too" says "== rungs-2"
+  expect "and what could not be compared" says "== rungs-4"
 }
 case_bundle_on_the_wrong_machine() {
   torch_here 2.10.0
