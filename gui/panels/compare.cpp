@@ -132,38 +132,19 @@ void draw_overlay(Ui& ui, const Runs& runs, const Labels& labels, AppState& stat
   ask.save = save_of_plot(ui, plot, spec, view, compare.link, "compare");
 }
 
-/// What a figure is: measured here, or where and when it was recorded, or for what it was predicted.
-std::string provenance_of(const RunEntry& run) {
-  return run.foreign ? "event files of another program" : provenance_text(run.view);
-}
-
-/// The bars, and the run that each belongs to.
+/// A bar for each run, with no factor between them: of single runs nobody knows how far the next would lie
+/// from them.
 std::pair<BarSpec, Runs> bars_of(Ui& ui, const Runs& runs, const Labels& labels, AppState& state) {
-  const auto measured = [](const RunEntry& run) { return run.view.provenance.empty() && !run.foreign; };
-  std::shared_ptr<const RunEntry> base;
-  for (const auto& run : runs) {
-    if (run->id == state.compare.base && run->view.summary.samples_per_s > 0) base = run;
-  }
-  for (auto it = runs.rbegin(); !base && it != runs.rend(); ++it) {
-    if ((*it)->view.summary.samples_per_s > 0 && measured(**it)) base = *it;
-  }
   BarSpec spec;
   spec.id = "throughput bars";
-  spec.title = "Throughput, steady samples a second";
+  spec.title = runs.size() > 1 ? "Throughput, steady samples a second: single runs, too few for a factor"
+                               : "Throughput, steady samples a second";
   spec.empty = "No run here has measured its throughput yet.";
   Runs shown;
   for (const auto& run : runs) {
     if (run->foreign) continue;
     const double rate = run->view.summary.samples_per_s;
-    Bar bar{labels.at(run->id), rate, colour_of(ui, state, *run), engineering(rate, 4) + " /s", base == run};
-    // Measured, recorded and predicted figures never meet in one ratio, nor do runs of different sizes.
-    const bool comparable =
-        base && provenance_of(*run) == provenance_of(*base) && run->view.preset == base->view.preset;
-    if (comparable && rate > 0) {
-      bar.words +=
-          base == run ? "   base" : fmt::format("   {:.2f} x", rate / base->view.summary.samples_per_s);
-    }
-    spec.bars.push_back(bar);
+    spec.bars.push_back({labels.at(run->id), rate, colour_of(ui, state, *run), engineering(rate, 4) + " /s"});
     shown.push_back(run);
   }
   return {spec, shown};
@@ -180,9 +161,9 @@ void draw_bars(Ui& ui, const Runs& runs, const Labels& labels, AppState& state, 
   for (std::size_t i = 0; i < rows.size(); ++i) {
     ImGui::SetCursorScreenPos(rows[i].least());
     ImGui::PushID(static_cast<int>(i));
-    if (ImGui::InvisibleButton("bar", {rows[i].width(), rows[i].height()})) state.compare.base = shown[i]->id;
-    ui.record("base " + shown[i]->name);
-    ui.tip("Click: speed-ups are over this run");
+    if (ImGui::InvisibleButton("bar", {rows[i].width(), rows[i].height()})) ask.show_run = shown[i]->id;
+    ui.record("bar " + shown[i]->name);
+    ui.tip(shown[i]->name + "\n" + run_line(*shown[i]) + "\nClick to watch it");
     ImGui::PopID();
   }
   ImGui::SetCursorScreenPos({at.x, box.y1});
@@ -292,6 +273,7 @@ std::vector<KeyRow> key_rows(const Runs& runs) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (!runs[i]->detail) continue;
     for (const auto& [key, value] : runs[i]->detail->config) {
+      if (key == "environment.started" || key == "environment.command") continue;  // no two runs share them
       auto& values = table[key];
       values.resize(runs.size());
       values[i] = value;

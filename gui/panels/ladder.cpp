@@ -47,9 +47,7 @@ LessonRuns runs_of(const Data& data, const std::string& lesson, const std::strin
 struct LadderRates {
   std::string preset;
   std::vector<LessonRuns> runs;  ///< of each lesson, in their order
-  double most_here = 0;          ///< greatest rates of the ladder: the lengths of full bars
-  double most_published = 0;
-  double most_elsewhere = 0;  ///< of recorded and predicted runs
+  double most_here = 0;          ///< greatest of them: the length of a full bar
 };
 
 LadderRates rates_of(const Data& data) {
@@ -57,29 +55,35 @@ LadderRates rates_of(const Data& data) {
   out.preset = ladder_preset(data);
   for (const LessonCard& card : data.project.lessons) {
     out.runs.push_back(runs_of(data, card.info.name, out.preset));
-    if (!card.recorded.empty())
-      out.most_elsewhere = std::max(out.most_elsewhere, card.recorded.front().view.summary.samples_per_s);
     out.most_here = std::max(out.most_here, out.runs.back().best);
-    for (const double rate : card.info.published.samples_per_s) {
-      out.most_published = std::max(out.most_published, rate);
-    }
   }
   return out;
 }
 
-void bar(Canvas& canvas, const Theme& theme, const Box& row, float y, double part, ImU32 colour, bool hollow,
-         const std::string& words) {
+/// Where the second and third line of a card begin and end.
+float left_of(const Canvas& canvas, const Box& row) { return row.x0 + 40 * canvas.scale(); }
+float right_of(const Canvas& canvas, const Box& row) { return row.x1 - 8 * canvas.scale(); }
+
+/// A rate that was measured here: only these have a bar, since bars are compared.
+void draw_rate(Canvas& canvas, const Theme& theme, const Box& row, float y, double part,
+               const std::string& words) {
   const float s = canvas.scale();
-  const float left = row.x0 + 40 * s;
-  const float right = row.x1 - 122 * s;
-  const float width = std::max(2 * s, static_cast<float>(part) * (right - left));
-  const Box box = {left, y + 4 * s, left + width, y + 10 * s};
-  if (hollow) {
-    canvas.frame(box, colour);
-  } else {
-    canvas.fill(box, colour, 2 * s);
-  }
-  canvas.text(row.x1 - 8 * s, y - 1 * s, words, Face::small, hollow ? theme.dim : theme.text, 1);
+  const float left = left_of(canvas, row);
+  const float width = std::max(2 * s, static_cast<float>(part) * (row.x1 - 122 * s - left));
+  canvas.fill({left, y + 4 * s, left + width, y + 10 * s}, theme.accent, 2 * s);
+  canvas.text(right_of(canvas, row), y - 1 * s, words, Face::small, theme.text, 1);
+}
+
+/// A rate of another machine: a grey number, and whose it is.
+void draw_foreign_rate(Canvas& canvas, const Theme& theme, const Box& row, float y, const std::string& whose,
+                       double rate) {
+  const float s = canvas.scale();
+  const float left = left_of(canvas, row);
+  const float right = right_of(canvas, row);
+  const std::string number = engineering(rate, 3) + " /s";
+  const float room = right - left - canvas.text_width(number, Face::small) - 8 * s;
+  canvas.text(left, y - 1 * s, canvas.fitted(whose, Face::small, room), Face::small, theme.dim);
+  canvas.text(right, y - 1 * s, number, Face::small, theme.dim, 1);
 }
 
 std::string state_text(const LessonCard& card, const LessonRuns& runs) {
@@ -127,22 +131,20 @@ void draw_lesson(Ui& ui, const LessonCard& card, const LessonRuns& runs, const L
               canvas.fitted(state_text(card, runs), Face::small, row.width() - 50 * s), Face::small, colour);
   float y = row.y0 + 44 * s;
   if (runs.best > 0) {
-    bar(canvas, theme, row, y, runs.best / rates.most_here, theme.accent, false,
-        engineering(runs.best, 3) + " /s " + rates.preset);
+    draw_rate(canvas, theme, row, y, runs.best / rates.most_here,
+              engineering(runs.best, 3) + " /s " + rates.preset);
   } else if (!card.recorded.empty()) {
     const RunView& view = card.recorded.front().view;
-    bar(canvas, theme, row, y, view.summary.samples_per_s / std::max(1e-9, rates.most_elsewhere), theme.warn,
-        true, engineering(view.summary.samples_per_s, 3) + " /s " + view.provenance);
+    draw_foreign_rate(canvas, theme, row, y, view.provenance, view.summary.samples_per_s);
   } else {
-    canvas.text(row.x0 + 40 * s, y - s, "no throughput yet", Face::small,
+    canvas.text(left_of(canvas, row), y - s, "no throughput yet", Face::small,
                 mixed(theme.panel, theme.dim, 0.8F));
   }
   y += 18 * s;
   if (!published.years.empty()) {
-    bar(canvas, theme, row, y, published.samples_per_s.back() / std::max(1e-9, rates.most_published),
-        theme.dim, true,
-        fmt::format("{} /s A100, {}", engineering(published.samples_per_s.back(), 3),
-                    published.years.back()));
+    draw_foreign_rate(canvas, theme, row, y,
+                      "published, " + published.device,
+                      published.samples_per_s.back());
   }
 }
 

@@ -87,7 +87,7 @@ int draw_ranks(Ui& ui, const RanksView& view, int chosen) {
           Face::bold);
   if (view.steps > 0) {
     ImGui::SameLine(0, ui.px(12));
-    ui.dim(fmt::format("means of steps {} to {}{}", view.first_step, view.last_step,
+    ui.dim(fmt::format("means of all ranks, steps {} to {}{}", view.first_step, view.last_step,
                        view.steady ? "" : ", still within the warm-up"));
   }
   if (view.straggler) ui.wrapped(straggler_sentence(view), Face::text, theme.warn);

@@ -21,18 +21,20 @@ constexpr std::size_t kMostTracks = 64;
 
 /// Works the timeline out again when the run, its spans or what is wanted are others.
 void make_again(TimelineState& state, const RunEntry& run, const std::shared_ptr<const SpanTable>& table) {
+  const StepRange compared = run.detail->ranks ? run.detail->ranks->compared() : StepRange{};
   const bool same = state.run == run.id && state.table == table && state.made_first == state.first &&
-                    state.made_steps == state.steps;
+                    state.made_steps == state.steps && state.made_over == compared;
   if (same) return;
   if (state.run != run.id) state.first = -1;
   state.run = run.id;
   state.table = table;
   state.made_first = state.first;
   state.made_steps = state.steps;
+  state.made_over = compared;
   state.made.reset();
   state.problem.clear();
   try {
-    state.made = make_timeline(*table, run.detail->series, {state.first, state.steps});
+    state.made = make_timeline(*table, run.detail->series, {state.first, state.steps, compared});
   } catch (const Error& error) {
     state.problem = printable(error.what(), 200);
   }
@@ -160,9 +162,12 @@ void draw_picture(Ui& ui, const SpanTable& table, const Timeline& timeline) {
   if (timeline.tracks.size() > rows) ui.dim(fmt::format("and {} more tracks", timeline.tracks.size() - rows));
 }
 
-std::string figures_text(const Timeline& timeline) {
-  std::string out = fmt::format("Over steps {} to {} a step takes {:.1f} ms.", timeline.steady.front().step,
-                                timeline.steady.back().step, timeline.step_us * 1e-3);
+/// `rank` is -1 for a run of one.
+std::string figures_text(const Timeline& timeline, int rank) {
+  std::string out =
+      fmt::format("{} steps {} to {}: a step takes {:.1f} ms.",
+                  rank < 0 ? "Means of" : fmt::format("Means of rank {},", rank),
+                  timeline.steady.front().step, timeline.steady.back().step, timeline.step_us * 1e-3);
   if (timeline.comm) {
     const CommTimes& comm = *timeline.comm;
     out += fmt::format(" Communication: {:.1f} ms a step in {:.4g} {}", comm.total_us * 1e-3, comm.calls,
@@ -189,7 +194,7 @@ void draw_controls(Ui& ui, TimelineState& state, std::size_t ranks) {
   if (ui.button("Earlier", ButtonKind::plain, first > 0))
     state.first = std::max<std::int64_t>(0, first - state.steps);
   ImGui::SameLine(0, ui.px(4));
-  const bool more = state.made && state.made->drawn.back().step < state.made->steady.back().step;
+  const bool more = state.made && state.made->drawn.back().step < state.made->last_step;
   if (ui.button("Later", ButtonKind::plain, more)) state.first = first + state.steps;
   if (ranks < 2) return;
   ImGui::SameLine(0, ui.px(16));
@@ -230,7 +235,7 @@ Requests draw_timeline_view(Ui& ui, const Data& data, AppState& state) {
   } else {
     make_again(mine, *run, table);
     if (mine.made) {
-      ui.wrapped(figures_text(*mine.made), Face::small, ui.theme().dim);
+      ui.wrapped(figures_text(*mine.made, detail.ranks ? mine.rank : -1), Face::small, ui.theme().dim);
       draw_picture(ui, *table, *mine.made);
     } else {
       ui.wrapped(mine.problem, Face::text, ui.theme().warn);

@@ -39,7 +39,7 @@ std::vector<Box> paint_bars(Canvas& canvas, const Theme& theme, const BarSpec& s
     const Box row = {box.x0 + 8 * s, y, box.x1 - 8 * s, y + 28 * s};
     rows.push_back(row);
     canvas.text(box.x0 + 12 * s, y + 5 * s, canvas.fitted(bar.label, Face::small, label_width + 1),
-                Face::small, bar.is_base ? theme.text : theme.dim);
+                Face::small, theme.dim);
     if (std::isfinite(bar.value) && bar.value > 0) {
       const float width =
           std::max(2 * s, static_cast<float>(bar.value / most) * std::max(4 * s, right - left));

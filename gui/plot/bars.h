@@ -11,8 +11,7 @@ struct Bar {
   std::string label;
   double value = 0;
   ImU32 colour = 0;
-  std::string words;  ///< behind the bar: "150 /s, 1.3 x"
-  bool is_base = false;
+  std::string words;  ///< behind the bar: "150 /s"
 };
 
 struct BarSpec {

@@ -52,13 +52,13 @@ struct KernelCase {
 void check_bias_gelu(KernelPlace& place, const KernelCase& test, bool tanh_form = false);
 
 /// Which of the optional operands there are.
-struct NormParts {
+struct NormOperands {
   bool branch = true;       ///< a, and with it `sum`
   bool branch_bias = true;  ///< with a gradient of its own
   bool direct = true;       ///< dsum
   bool cast = true;         ///< da
 };
-void check_residual_norm(KernelPlace& place, const KernelCase& test, const NormParts& parts);
+void check_residual_norm(KernelPlace& place, const KernelCase& test, const NormOperands& parts);
 
 void check_head_loss(KernelPlace& place, const KernelCase& test, const HeadLossShape& shape);
 /// A forecast that equals its target has a loss and a gradient of zero.

@@ -23,7 +23,7 @@ struct NormInput {
   std::vector<float> x, a, branch_bias, weight, bias, dy, dsum;
 };
 
-NormInput norm_input(const KernelCase& test, const NormParts& parts) {
+NormInput norm_input(const KernelCase& test, const NormOperands& parts) {
   const std::int64_t n = test.rows * test.columns;
   NormInput out;
   out.x = drawn("x", n, test.scale);
@@ -85,7 +85,7 @@ struct NormResult {
   std::vector<float> sum, y, mean, rstd, dx, da, dweight, dbias, dbranch;
 };
 
-void require_norm(const KernelCase& test, const NormParts& parts, const NormReference& expected,
+void require_norm(const KernelCase& test, const NormOperands& parts, const NormReference& expected,
                   const NormResult& found) {
   constexpr ElementType f32 = ElementType::f32;
   const auto columns = static_cast<std::size_t>(test.columns);
@@ -159,7 +159,7 @@ HeadReference head_reference(const HeadLossShape& s, const std::vector<float>& t
 
 }  // namespace
 
-void check_residual_norm(KernelPlace& place, const KernelCase& test, const NormParts& parts) {
+void check_residual_norm(KernelPlace& place, const KernelCase& test, const NormOperands& parts) {
   INFO("residual_norm " << test.text() << " branch " << parts.branch << parts.branch_bias << " direct "
                         << parts.direct << " cast " << parts.cast);
   const NormInput in = norm_input(test, parts);
@@ -281,8 +281,8 @@ void check_all_residual_norm(KernelPlace& place, bool large) {
       }
     }
     for (const std::int64_t columns : {40, 41}) {
-      for (const NormParts& parts : {NormParts{false, false, true, true}, NormParts{true, false, false, true},
-                                     NormParts{true, true, true, false}}) {
+      for (const NormOperands& parts : {NormOperands{false, false, true, true}, NormOperands{true, false, false, true},
+                                     NormOperands{true, true, true, false}}) {
         check_residual_norm(place, {type, 67, columns, 0, 2, false}, parts);
       }
       check_residual_norm(place, {type, 67, columns, 0, 2, true}, {});

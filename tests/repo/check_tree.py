@@ -150,8 +150,32 @@ def check_removals(root):
         yield table, 1, f"{name} is not there"
 
 
+TYPE = re.compile(r"(?:template.*>\s*)?(?:struct|class|enum class|enum|union)\s+(?:alignas\(\w+\)\s+)?(\w+)\s*(?:final\s*)?[:{](?!:)")
+
+
+def types_in(text):
+    """Types that other files see: two of one name would meet when they are linked into one program."""
+    private = False
+    for number, line in enumerate(text.splitlines(), 1):
+        private = line == "namespace {" or (private and line != "}  // namespace")
+        match = TYPE.match(line)
+        if match and not private:
+            yield number, match.group(1)
+
+
+def check_types(root):
+    first = {}
+    for top in ("engine", "lessons", "gui", "datasets", "tests"):
+        for path in sorted(path for ending in ("h", "cpp", "cu", "cuh") for path in (root / top).rglob("*." + ending)):
+            for number, name in types_in(path.read_text()):
+                there = first.setdefault(name, path)
+                if there != path:
+                    yield path, number, f"{name} is a type of {there.relative_to(root)} already"
+
+
 def violations(root):
     yield from check_removals(root)
+    yield from check_types(root)
     for top in ("engine", "lessons", "gui", "datasets", "tests"):
         for path in sorted((root / top).rglob("*")) if (root / top).is_dir() else []:
             if path.suffix not in (".h", ".cpp", ".cu", ".cuh"):

@@ -11,7 +11,8 @@ SHEET = 'title = "t"\nprevious = ""\ndiff_budget = 0\n'
 GOOD = {
     "engine/core/a.h": "#pragma once\n",
     "engine/model/a.cpp": '#include "core/a.h"\n#include <ATen/core/Tensor.h>\n',
-    "engine/train/a.cpp": '#include "model/a.h"\n',
+    "engine/train/a.cpp": '#include "model/a.h"\nnamespace {\nstruct Own {\n};\n}  // namespace\nstruct A::Own {\n};\n',
+    "engine/model/own.cpp": "namespace {\nstruct Own {\n};\n}  // namespace\nstruct Own;\n",
     "engine/config/a.cpp": '#include "core/a.h"\n',
     "engine/cuda/a.cpp": '#include <cuda_runtime_api.h>\n',
     "engine/kernels/a.cu": '#include <cuda_runtime.h>\n#include "cuda/a.h"\n',
@@ -40,6 +41,7 @@ BAD = [
     ("a lesson that is not there, in a text", {"lessons/01_one/README.md": "then 02_two\n"}),
     ("a removal that is in no table", {"engine/core/a.cpp": "void f() { fs::remove(x); }\n"}),
     ("a removal that went", {"tests/repo/removals.txt": "engine/core/a.cpp 1 b\n"}),
+    ("two types of one name", {"engine/core/a.h": "struct Arrival {\n};\n", "engine/train/b.h": "class Arrival final : public B {\n};\n"}),
     ("a class on the page", {"lessons/01_one/main.cpp": PAGE + "class Trainer {};\n"}),
     ("over the diff budget", {"lessons/02_two/main.cpp": PAGE + "int x;\n",
                               "lessons/02_two/lesson.toml": SHEET.replace('""', '"01_one"')}),

@@ -22,6 +22,7 @@ struct MadeRanks {
   std::int64_t pid = 0;
   std::string measure = "full";  ///< three steps of warm-up
   std::int64_t step_us = 100'000;
+  std::int64_t swing_us = 0;  ///< by which each of five steps in turn is longer than the one before
   /// What a step line says beyond samples and step_us.
   std::function<void(int rank, int step, JsonLine& line)> more = [](int, int, JsonLine&) {};
 
@@ -43,7 +44,7 @@ struct MadeRanks {
       line.add("step", step)
           .add("t_us", step_us * (step + 1))
           .add("samples", samples)
-          .add("step_us", step_us);
+          .add("step_us", step_us + step % 5 * swing_us);
       more(rank, step, line);
       out += line.text();
     }
