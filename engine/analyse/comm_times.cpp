@@ -77,7 +77,12 @@ std::vector<StepWindow> step_windows(const SpanTable& table) {
   return out;
 }
 
-std::vector<StepWindow> steady_windows(const std::vector<StepWindow>& windows) {
+std::vector<StepWindow> steady_windows(const std::vector<StepWindow>& windows, StepRange wanted) {
+  std::vector<StepWindow> out;
+  for (const StepWindow& window : windows) {
+    if (window.step >= wanted.first && window.step <= wanted.last) out.push_back(window);
+  }
+  if (!out.empty()) return out;
   const std::size_t warm_up = windows.size() > 3 ? std::max<std::size_t>(1, windows.size() / 10) : 0;
   return {windows.begin() + static_cast<std::ptrdiff_t>(warm_up), windows.end()};
 }
@@ -90,14 +95,15 @@ std::vector<bool> comm_tracks(const SpanTable& table) {
   return out;
 }
 
-std::optional<CommTimes> comm_times(const SpanTable& table) {
-  const std::vector<StepWindow> steady = steady_windows(step_windows(table));
+std::optional<CommTimes> comm_times(const SpanTable& table, StepRange wanted) {
+  const std::vector<StepWindow> steady = steady_windows(step_windows(table), wanted);
   if (steady.empty()) return std::nullopt;
   const std::vector<bool> communicates = comm_tracks(table);
   const bool on_device = std::find(table.tracks.begin(), table.tracks.end(), "device") != table.tracks.end();
   const Clipped clipped(steady);
   std::vector<Interval> moving, waiting, computing, backward, blocking;
   CommTimes out;
+  out.steps = {steady.front().step, steady.back().step};
   for (const SpanRow& span : table.spans) {
     const std::string& name = table.names[span.name];
     if (communicates[span.track]) {

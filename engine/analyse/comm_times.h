@@ -18,8 +18,17 @@ struct StepWindow {
 /// Of every traced step, in order of their numbers; what the loop does between steps belongs to none.
 std::vector<StepWindow> step_windows(const SpanTable& table);
 
-/// Those without the first tenth, which fills queues and caches and is like no other.
-std::vector<StepWindow> steady_windows(const std::vector<StepWindow>& windows);
+/// Steps over which figures are made; none when `last` lies before `first`.
+struct StepRange {
+  std::int64_t first = 0;
+  std::int64_t last = -1;
+
+  bool operator==(const StepRange&) const = default;
+};
+
+/// Those in `wanted`; where none of them is, all without the first tenth, which fills queues and caches and is
+/// like no other.
+std::vector<StepWindow> steady_windows(const std::vector<StepWindow>& windows, StepRange wanted = {});
 
 /// Whether spans of this name are a collective under way: "all-reduce", "broadcast", ...
 bool is_collective(std::string_view name);
@@ -33,6 +42,7 @@ std::vector<bool> comm_tracks(const SpanTable& table);
 
 /// Over the steady steps, each clipped to its step: unions of times, never sums.
 struct CommTimes {
+  StepRange steps;
   double total_us = 0;  ///< a step: something was under way
   double waiting_us =
       0;  ///< a step: buckets were ready and waited for other ranks, and nothing was under way
@@ -43,7 +53,7 @@ struct CommTimes {
   std::optional<double> backward_overlap;  ///< the same with backward alone
 };
 
-/// Nothing when no collective was traced.
-std::optional<CommTimes> comm_times(const SpanTable& table);
+/// Over the steady steps of `wanted`. Nothing when no collective was traced.
+std::optional<CommTimes> comm_times(const SpanTable& table, StepRange wanted = {});
 
 }  // namespace isobar

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <string_view>
 
-#include "analyse/comm_times.h"
 #include "analyse/event.h"
 #include "analyse/run_files.h"
 #include "analyse/spans.h"
@@ -57,7 +56,7 @@ class RankStreamBuilder {
       if (step.step >= 0 && (out_.steps.empty() || step.step > out_.steps.back().step))
         out_.steps.push_back(step);
     } else if (kind == "note" && event.text("text") == "probe") {
-      out_.probe = LinkProbe{event.text("backend"), std::max(0.0, figure(event, "latency_us")),
+      out_.probe = MeasuredLink{event.text("backend"), std::max(0.0, figure(event, "latency_us")),
                              std::max(0.0, figure(event, "algbw_gb_per_s")),
                              std::max(0.0, figure(event, "busbw_gb_per_s"))};
     }
@@ -128,14 +127,13 @@ std::vector<int> ranks_in(const fs::path& folder) {
   return out;
 }
 
-double rank_overlap(const fs::path& folder, int rank) {
+std::optional<CommTimes> rank_comm_times(const fs::path& folder, int rank, StepRange wanted) {
   std::error_code code;
-  if (!fs::exists(RunFolder{folder}.spans_file(rank), code)) return -1;
+  if (!fs::exists(RunFolder{folder}.spans_file(rank), code)) return std::nullopt;
   SpanReader reader(folder, rank);
   while (reader.update()) {
   }
-  const auto times = comm_times(reader.table());
-  return times && times->overlap ? *times->overlap : -1;
+  return comm_times(reader.table(), wanted);
 }
 
 }  // namespace isobar

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "analyse/comm_times.h"
 #include "analyse/ranks.h"
 
 namespace isobar {
@@ -34,7 +35,7 @@ struct RankStream {
   std::vector<RankStep> steps;   ///< of the newest attempt, each later than the one before
   std::int64_t steady_from = 0;  ///< first step behind the warm-up
   double peak_bytes = -1;        ///< the largest that it tells; -1 = none
-  std::optional<LinkProbe> probe;
+  std::optional<MeasuredLink> probe;
 };
 
 /// Its head and at most its last `most_bytes`. Error (exit code 2) for an unknown schema.
@@ -43,8 +44,8 @@ RankStream read_rank_stream(const std::filesystem::path& folder, int rank, std::
 /// Ranks below kMostRanks whose streams are in the folder, sorted.
 std::vector<int> ranks_in(const std::filesystem::path& folder);
 
-/// Share of the time communicating in which the rank computed too, over its traced steady steps; -1 = it left
-/// no spans of communication.
-double rank_overlap(const std::filesystem::path& folder, int rank);
+/// When the rank communicated, over those of the steps `wanted` that it traced, else over its steady traced
+/// ones; nothing when it left no spans of communication.
+std::optional<CommTimes> rank_comm_times(const std::filesystem::path& folder, int rank, StepRange wanted);
 
 }  // namespace isobar

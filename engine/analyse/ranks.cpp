@@ -200,6 +200,14 @@ double waited_in(const RankStep& step, const RankStep* last) {
   return step.comm_us() - last->comm_us();
 }
 
+/// Twice their median distance from their median: few steps of another length do not count.
+double noise_of(const std::vector<double>& steps_us) {
+  const double middle = Spread(steps_us).median();
+  std::vector<double> distances;
+  for (const double step_us : steps_us) distances.push_back(std::abs(step_us - middle));
+  return 2 * Spread(distances).median();
+}
+
 /// Fills in who waited for whom, and names a straggler where there is one.
 void compare_waits(const std::vector<RankStream>& streams, const Common& common, RanksView& view) {
   std::vector<Mean> waits(streams.size());
@@ -220,13 +228,14 @@ void compare_waits(const std::vector<RankStream>& streams, const Common& common,
     }
   }
   view.step_us = Spread(steps_us).median();
+  const double noise_us = noise_of(steps_us);
   for (std::size_t rank = 0; rank < streams.size(); ++rank) {
     view.ranks[rank].waits_us = waits[rank].value();
     const std::int64_t last_in = view.ranks[rank].last_in;
     const auto most = kLastShare * static_cast<double>(view.steps);
     if (view.steps < kLeastSteps || view.world < 2 || static_cast<double>(last_in) < most) continue;
     const double kept_us = Spread(kept[rank]).median();
-    if (kept_us < kKeptShare * view.step_us || !(kept_us > 0)) continue;
+    if (kept_us < std::max(kKeptShare * view.step_us, noise_us) || !(kept_us > 0)) continue;
     Straggler& found = view.straggler.emplace();
     found.rank = static_cast<int>(rank);
     found.kept_us = kept_us;
@@ -236,7 +245,22 @@ void compare_waits(const std::vector<RankStream>& streams, const Common& common,
   }
 }
 
-CommFigures comm_of(const RanksView& view, double overlap) {
+/// Fills in what ran beside communication, from the spans of some ranks.
+void add_overlap(const fs::path& folder, RanksView& view) {
+  Mean overlap;
+  for (std::size_t i = 0; view.world > 1 && i < std::min(view.ranks.size(), kMostOverlapRanks); ++i) {
+    const std::optional<CommTimes> times = rank_comm_times(folder, static_cast<int>(i), view.compared());
+    if (!times || !times->overlap) continue;
+    overlap.add(*times->overlap);
+    StepRange& all = view.comm.overlap_of;
+    all = all.last < all.first
+              ? times->steps
+              : StepRange{std::min(all.first, times->steps.first), std::max(all.last, times->steps.last)};
+  }
+  view.comm.overlap = overlap.value();
+}
+
+CommFigures comm_of(const RanksView& view) {
   Mean exposed, total, calls, bytes, rate, tp_calls, tp_bytes;
   for (const RankFigures& rank : view.ranks) {
     exposed.add(rank.comm_us);
@@ -253,8 +277,7 @@ CommFigures comm_of(const RanksView& view, double overlap) {
           .wire_bytes = bytes.value(),
           .busbw_gb_per_s = rate.value(),
           .tp_calls = tp_calls.value(),
-          .tp_wire_bytes = tp_bytes.value(),
-          .overlap = overlap};
+          .tp_wire_bytes = tp_bytes.value()};
 }
 
 /// Where a rank is by its status slot, else by its stream.
@@ -340,10 +363,8 @@ RanksView read_ranks(const fs::path& folder, std::uint64_t most_bytes) {
     if (!streams[i].steps.empty()) add_means(streams[i], common, view.ranks[i]);
   }
   compare_waits(streams, common, view);
-  Mean overlap;
-  for (std::size_t i = 0; view.world > 1 && i < std::min(streams.size(), kMostOverlapRanks); ++i)
-    overlap.add(rank_overlap(folder, static_cast<int>(i)));
-  view.comm = comm_of(view, overlap.value());
+  view.comm = comm_of(view);
+  add_overlap(folder, view);
   return view;
 }
 

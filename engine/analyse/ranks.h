@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyse/comm_times.h"
 #include "analyse/run_view.h"
 
 namespace isobar {
@@ -54,7 +55,7 @@ struct Straggler {
 };
 
 /// What the ranks measured between themselves at the start of the run.
-struct LinkProbe {
+struct MeasuredLink {
   std::string backend;
   double latency_us = 0;
   double algbw_gb_per_s = 0;
@@ -71,6 +72,7 @@ struct CommFigures {
   double tp_calls = -1;        ///< of the calls and bytes those of layers that ranks share
   double tp_wire_bytes = -1;
   double overlap = -1;  ///< share of the time communicating in which the rank computed too (from spans)
+  StepRange overlap_of = {};  ///< the steps that says it of: others where none of the compared ones was traced
 };
 
 struct RanksView {
@@ -84,9 +86,10 @@ struct RanksView {
   bool steady = false;  ///< they lie behind the warm-up
   double step_us = 0;   ///< median of the compared steps, over all ranks
   CommFigures comm;
-  std::optional<LinkProbe> probe;
+  std::optional<MeasuredLink> probe;
   std::optional<Straggler> straggler;
 
+  StepRange compared() const { return {first_step, last_step}; }
   int hosts() const;
   /// samples/s of the slowest rank times the number of ranks; 0 when no step is steady.
   double samples_per_s() const;
@@ -99,7 +102,8 @@ inline constexpr std::uint64_t kMostRankBytes = 64 << 20;
 /// `waited_us`); else it is the one with the least exposed communication, since it waits for nobody, and the
 /// others wait for the difference between the most and the least. It is named when at least 5 steps can be
 /// compared, it came last in two thirds of them, and the median of what it kept the others waiting is at
-/// least 5 % of the step: less is noise. Error (exit code 2) when a stream has an unknown schema.
+/// least 5 % of the step and twice the median deviation of the steps' own times: less is noise. Error (exit
+/// code 2) when a stream has an unknown schema.
 RanksView read_ranks(const std::filesystem::path& folder, std::uint64_t most_bytes = kMostRankBytes);
 
 /// Which ranks a table of `most_rows` shows, by rank: all, or the lost ones and those that came last most

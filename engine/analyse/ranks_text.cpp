@@ -118,7 +118,13 @@ std::string comm_sentence(const RanksView& view) {
         view.step_us > 0 ? fmt::format(" ({:.0f} %)", 100 * comm.exposed_us / view.step_us) : ""));
   }
   if (comm.total_us >= 0) parts.push_back(fmt::format("under way {:.1f} ms", comm.total_us * 1e-3));
-  if (comm.overlap >= 0) parts.push_back(fmt::format("{:.0f} % of it beside computing", 100 * comm.overlap));
+  if (comm.overlap >= 0) {
+    const auto [first, last] = comm.overlap_of;
+    parts.push_back(fmt::format("{:.0f} % of it beside computing{}", 100 * comm.overlap,
+                                first >= view.first_step && last <= view.last_step
+                                    ? ""
+                                    : fmt::format(" in the traced steps {} to {}", first, last)));
+  }
   std::string out = join(parts, ", ");
   if (comm.calls >= 0) {
     out += fmt::format("; {:.6g} {}", comm.calls, comm.calls == 1 ? "call" : "calls");
@@ -189,7 +195,9 @@ std::string ranks_json(const RanksView& view) {
                       {"tp_calls", number_or_null(comm.tp_calls)},
                       {"tp_wire_bytes", number_or_null(comm.tp_wire_bytes)},
                       {"busbw_gb_per_s", number_or_null(comm.busbw_gb_per_s)},
-                      {"overlap", number_or_null(comm.overlap)}}},
+                      {"overlap", number_or_null(comm.overlap)},
+                      {"overlap_first_step", comm.overlap < 0 ? Json() : Json(comm.overlap_of.first)},
+                      {"overlap_last_step", comm.overlap < 0 ? Json() : Json(comm.overlap_of.last)}}},
                     {"probe", probe},
                     {"straggler", straggler_json(view)},
                     {"lost", lost_rank_sentences(view, view.ranks.size())},

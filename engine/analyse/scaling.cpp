@@ -232,7 +232,7 @@ Scaling judge_scaling(ScalingLaw law, const std::vector<ScalingPoint>& points, d
   return out;
 }
 
-std::optional<StepParts> step_parts(const Scaling& scaling, std::int64_t ranks) {
+std::optional<ScalingParts> step_parts(const Scaling& scaling, std::int64_t ranks) {
   const auto step_us = [&](ScalingLine line, std::int64_t count) {
     const ScalingFigures* const point = scaling.find(line, count);
     return point == nullptr || !point->efficiency ? Spread() : point->step_us;
@@ -250,8 +250,8 @@ std::optional<StepParts> step_parts(const Scaling& scaling, std::int64_t ranks) 
     const double time_us = more.median() - less.median();
     return StepPart{time_us, time_us < 0 || is_same(more, less)};
   };
-  return StepParts{ideal.median(), beyond(no_comm, ideal), beyond(synthetic, no_comm),
-                   beyond(real, synthetic)};
+  return ScalingParts{ideal.median(), beyond(no_comm, ideal), beyond(synthetic, no_comm),
+                      beyond(real, synthetic)};
 }
 
 }  // namespace isobar

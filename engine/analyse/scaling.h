@@ -114,7 +114,7 @@ struct StepPart {
 };
 
 /// Where the time of a real step goes; the four add up to it.
-struct StepParts {
+struct ScalingParts {
   double ideal_us = 0;  ///< no-comm on the base, divided by N / b where scaling is strong
   StepPart beside;      ///< no-comm beyond that: processors and memory that ranks share, smaller batches
   StepPart comm;        ///< synthetic beyond no-comm
@@ -122,6 +122,6 @@ struct StepParts {
 };
 
 /// Nothing where one of the four points is a gap.
-std::optional<StepParts> step_parts(const Scaling& scaling, std::int64_t ranks);
+std::optional<ScalingParts> step_parts(const Scaling& scaling, std::int64_t ranks);
 
 }  // namespace isobar

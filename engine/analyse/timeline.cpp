@@ -175,7 +175,8 @@ Timeline make_timeline(const SpanTable& table, const RunSeries& series, const Ti
                 "a run writes them once its first step is done");
   }
   Timeline out;
-  out.steady = steady_windows(windows);
+  out.steady = steady_windows(windows, wish.steady);
+  out.last_step = windows.back().step;
   out.drawn = drawn_of(windows, out.steady, wish);
   out.begin_us = out.drawn.front().begin_us;
   for (const StepWindow& window : out.drawn) {
@@ -190,7 +191,7 @@ Timeline make_timeline(const SpanTable& table, const RunSeries& series, const Ti
   const Figures figures(table, out.steady);
   for (const std::size_t track : out.tracks) out.figures.push_back(figures.of_track(track));
   out.upload_beside_compute = figures.upload_beside_compute();
-  out.comm = comm_times(table);
+  out.comm = comm_times(table, wish.steady);
 
   std::vector<double> lengths_us;
   for (const StepWindow& window : out.steady)

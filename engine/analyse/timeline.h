@@ -15,6 +15,7 @@ namespace isobar {
 struct TimelineWish {
   std::int64_t first = -1;  ///< -1 = so that they lie in the middle of the steady ones
   std::int64_t steps = 3;
+  StepRange steady = {};  ///< over which figures are made, so that they are of the steps of other figures shown
 };
 
 struct NameFigures {
@@ -46,7 +47,8 @@ struct Timeline {
   std::vector<std::size_t> tracks;  ///< rows from top to bottom, places in SpanTable::tracks
   std::vector<std::size_t> spans;   ///< those that reach into the drawn time, places in SpanTable::spans
 
-  std::vector<StepWindow> steady;  ///< the traced steps without the first tenth, in their order
+  std::vector<StepWindow> steady;  ///< the traced steps that figures are made over, in their order
+  std::int64_t last_step = 0;      ///< of all that were traced
   double step_us = 0;              ///< mean of them
   double median_step_us = 0;
   std::vector<TrackFigures> figures;

@@ -83,9 +83,19 @@ TEST_CASE("each rung is compared with the one before it and with the first") {
   CHECK(out[3].peak_bytes == 1e6);
 }
 
+TEST_CASE("a single run has a rate and no factor, whichever of the two is single") {
+  const std::vector<Made> once = {{.samples_per_s = 100}};
+  for (const auto& [first, second] : {std::pair(once, times(128)), std::pair(times(100), once)}) {
+    const auto out = judge_ladder({rung("01", first), rung("02", second)});
+    CHECK_FALSE(out[1].rate.empty());
+    CHECK_FALSE(out[1].on_previous);
+    CHECK_FALSE(out[1].on_baseline);
+  }
+}
+
 TEST_CASE("a rung is compared with the last of its precision, and emulated 16 bits with nobody's gain") {
   const auto rates = [](double rate, const std::string& precision = "", bool emulated = false) {
-    return std::vector<Made>{{.samples_per_s = rate, .precision = precision, .emulated = emulated}};
+    return std::vector<Made>(2, {.samples_per_s = rate, .precision = precision, .emulated = emulated});
   };
   const auto emulated = judge_ladder({rung("01", rates(100)), rung("03", rates(110)),
                                       rung("04", rates(80, "bf16", true)), rung("05", rates(132))});

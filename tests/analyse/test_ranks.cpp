@@ -3,12 +3,15 @@
 
 #include "analyse/ranks.h"
 #include "analyse/run_reader.h"
+#include "analyse/spans.h"
 #include "analyse/steady.h"
+#include "analyse/timeline.h"
 #include "core/machine.h"
 #include "launch/rank_status.h"
 #include "support/catch.h"
 #include "support/errors.h"
 #include "support/made_ranks.h"
+#include "support/made_spans.h"
 
 using namespace isobar;
 
@@ -113,6 +116,32 @@ TEST_CASE("a straggler is the rank that waits for nobody, whichever clock the ra
   }
 }
 
+TEST_CASE("what ran beside communication is told of the steps of the other figures, else with its own") {
+  const auto shown = [](std::int64_t traced_from, std::int64_t traced) {
+    const TempFolder folder;
+    MadeRanks made;
+    made.more = [](int, int, JsonLine& line) { line.add("comm_us", 1'000).add("comm_total_us", 4'000); };
+    MadeSpans spans;
+    for (std::int64_t step = traced_from; step < traced_from + traced; ++step) {
+      const std::int64_t at = step * 100'000;
+      spans.span(step, "loop", "backward", at, 50'000);
+      spans.span(step, "bucket.0", "all-reduce", at + (step < 3 ? 60'000 : 30'000), 40'000, 100);
+      spans.span(step, "loop", "comm", at + 50'000, 50'000);
+    }
+    spans.write(folder);
+    made.write(folder);
+    const RanksView view = read_ranks(folder.path());
+    const SpanTable table = read_spans(folder.path());
+    const Timeline timeline = make_timeline(table, RunSeries{}, {.steady = view.compared()});
+    CHECK(*timeline.comm->overlap == Approx(view.comm.overlap));  // one truth above and below
+    CHECK(timeline.steady.front().step == view.comm.overlap_of.first);
+    CHECK(timeline.steady.back().step == view.comm.overlap_of.last);
+    return comm_sentence(view);
+  };
+  CHECK_THAT(shown(0, 10), says("50 % of it beside computing") && !says("traced"));
+  CHECK_THAT(shown(0, 3), says("0 % of it beside computing in the traced steps 0 to 2"));
+}
+
 TEST_CASE("who does not know whom it waited for has not waited for nobody") {
   MadeRanks made = with_slow(1);
   const auto stages = made.more;
@@ -141,6 +170,17 @@ TEST_CASE("where the ranks say who came last, that counts") {
 }
 
 TEST_CASE("noise names no straggler") {
+  SECTION("last in most steps, by less than the steps differ anyway") {
+    const auto noisy = [](std::int64_t swing_us) {
+      MadeRanks made{.swing_us = swing_us};
+      made.more = [](int rank, int step, JsonLine& line) {
+        line.add("comm_us", rank == 0 ? 1'000 : step % 4 == 0 ? 500 : 9'000);
+      };
+      return read(made).straggler.has_value();
+    };
+    CHECK_FALSE(noisy(10'000));
+    CHECK(noisy(1'000));
+  }
   SECTION("the ranks come last in turn, by much") {
     MadeRanks made;
     made.more = [](int rank, int step, JsonLine& line) {

@@ -186,7 +186,7 @@ TEST_CASE("the parts of a real step add up to it, by either law") {
         point_of({.ranks = 2, .samples = samples, .step_us = 60'000}, ScalingLine::synthetic),
         point_of({.ranks = 2, .samples = samples, .step_us = 70'000})};
   };
-  const StepParts weak = *step_parts(judge_scaling(ScalingLaw::weak, points(4)), 2);
+  const ScalingParts weak = *step_parts(judge_scaling(ScalingLaw::weak, points(4)), 2);
   CHECK(weak.ideal_us == Approx(40'000));
   CHECK_FALSE(weak.comm.is_noise);  // single runs: more than 2 % apart
   CHECK(weak.beside.time_us == Approx(11'000));
@@ -195,11 +195,11 @@ TEST_CASE("the parts of a real step add up to it, by either law") {
   std::vector<ScalingPoint> odd = points(4);
   odd[4] =
       point_of({.ranks = 2, .step_us = 45'000}, ScalingLine::synthetic);  // quicker than without averaging
-  const StepParts noisy = *step_parts(judge_scaling(ScalingLaw::weak, odd), 2);
+  const ScalingParts noisy = *step_parts(judge_scaling(ScalingLaw::weak, odd), 2);
   CHECK(noisy.comm.time_us == Approx(-5100));
   CHECK(noisy.comm.is_noise);
   CHECK_FALSE(noisy.data.is_noise);
-  const StepParts strong = *step_parts(judge_scaling(ScalingLaw::strong, points(2)), 2);
+  const ScalingParts strong = *step_parts(judge_scaling(ScalingLaw::strong, points(2)), 2);
   CHECK(strong.ideal_us == Approx(20'000));
   CHECK(strong.ideal_us + strong.beside.time_us + strong.comm.time_us + strong.data.time_us ==
         Approx(71'400));

@@ -248,7 +248,7 @@ TEST_CASE("communication is bound by latency or by bandwidth, by the probe at th
   RanksView view = trial(-1, 0, "");
   view.comm.calls = 10;
   view.comm.wire_bytes = 10 * 50'000;  // 50 us at 1 GB/s
-  view.probe = LinkProbe{"ring", 49, 1, 1};
+  view.probe = MeasuredLink{"ring", 49, 1, 1};
   CHECK_THAT(told(judge_quartet(of_ranks({view}))),
              says("30 % of a step is communication between ranks, bound by bandwidth") && says("49 %"));
   view.probe->latency_us = 60;

@@ -19,9 +19,9 @@ std::string own_data(const TempFolder& folder) {
   return "data.root=" + (folder / "data").string();
 }
 
-/// Trains until `change` is made to the data, once the first steps are in the stream.
+/// Trains until `change` is made to the data or the run folder, once the first steps are in the stream.
 ProcessResult train_until(const TempFolder& folder, const std::string& root,
-                          const std::function<void()>& change) {
+                          const std::function<void()>& change, const std::vector<std::string>& more = {}) {
   std::thread changer([&] {
     const fs::path file = folder / "run/rank-0000.jsonl";
     for (int n = 0; n < 3000; ++n) {  // the trainer's own deadline ends all this at the latest
@@ -33,7 +33,9 @@ ProcessResult train_until(const TempFolder& folder, const std::string& root,
     }
     change();
   });
-  const ProcessResult result = train(folder / "run", {root, "train.steps=1000000"}, {.deadline_s = 60});
+  std::vector<std::string> sets = {root, "train.steps=1000000"};
+  sets.insert(sets.end(), more.begin(), more.end());
+  const ProcessResult result = train(folder / "run", sets, {.deadline_s = 60});
   changer.join();
   return result;
 }
@@ -67,4 +69,28 @@ TEST_CASE("a year file that is cut or removed under a training ends it with exit
     CHECK(lines.back()["kind"] == "end");  // what it did before is readable
     CHECK(lines.back()["status"] == "failed");
   }
+}
+
+TEST_CASE("a run folder that is moved or removed under a training is not its user's mistake: exit code 1") {
+  const TempFolder folder;
+  const std::string root = own_data(folder);
+  const std::vector<std::string> saves = {"train.checkpoint_every=20"};
+  const ProcessResult moved = train_until(
+      folder, root, [&] { fs::rename(folder / "run", folder / "moved"); }, saves);
+  CHECK(moved.code == 1);
+  CHECK_THAT(moved.err, says("the run folder was moved or removed while it was written to") &&
+                            says((folder / "run").string()));
+  const std::vector<json> lines = stream(folder / "moved");
+  CHECK(lines.back()["kind"] == "end");  // which goes with the folder
+  CHECK(lines.back()["status"] == "failed");
+  const ProcessResult removed = train_until(
+      folder, root, [&] { fs::remove_all(folder / "run"); }, saves);
+  CHECK(removed.code == 1);
+  CHECK_THAT(removed.err, says("the run folder was moved or removed while it was written to"));
+  CHECK_FALSE(fs::exists(folder / "run"));
+  // One that only measures writes into open files to its end.
+  const ProcessResult measured = train_until(folder, root, [&] { fs::remove_all(folder / "run"); },
+                                             {"train.steps=600", "run.measure=full"});
+  CHECK(measured.code == 1);
+  CHECK_THAT(measured.err, says("the run folder was moved or removed while it was written to"));
 }

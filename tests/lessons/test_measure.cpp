@@ -239,7 +239,7 @@ TEST_CASE("a sweep of whole runs shows their scores, and what fails beside what 
   CHECK(result.out[result.out.find('\n', line) - 1] == '*');
   // Runs that end within their warm-up have scores, and no rate.
   const ProcessResult brief = cli({"sweep", "01_baseline", "optim.lr=1e-3", "--whole", "--repeats", "1"},
-                                  folder.path(), {"train.steps=4"});
+                                  folder.path(), {"train.steps=3"});
   CHECK(brief.code == 0);
   CHECK_THAT(brief.out, says("valid loss") &&
                             says("1e-3          -             -        -        -        -      ") &&

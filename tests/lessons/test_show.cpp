@@ -46,7 +46,7 @@ TEST_CASE("a run that was killed is said to have died") {
   const ProcessResult shown = cli({"show", "one", "--follow"}, folder.path());
   CHECK(shown.code == 0);
   CHECK_THAT(shown.out, says("one  died: it never said its end") && says("samples/s"));
-  CHECK_THAT(cli({"runs"}, folder.path()).out, says("died") && says("1 runs"));
+  CHECK_THAT(cli({"runs"}, folder.path()).out, says("died") && says("1 run,"));
 }
 
 TEST_CASE("runs are listed, get notes, and are deleted by name only") {
