@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <ctime>
 
 #include "core/clock.h"
 
@@ -40,5 +41,17 @@ Clock& the_clock() {
 void set_clock(Clock* clock) { set_one.store(clock, std::memory_order_release); }
 
 std::int64_t steady_us() { return the_clock().now_us(); }
+
+void sleep_us(std::int64_t time_us) {
+  std::mutex mutex;
+  std::condition_variable never;
+  std::unique_lock lock(mutex);
+  wait_until(lock, never, steady_us() + time_us, [] { return false; });
+}
+
+void pause_us(std::int64_t time_us) {
+  const timespec pause{.tv_sec = 0, .tv_nsec = time_us * 1000};
+  nanosleep(&pause, nullptr);
+}
 
 }  // namespace isobar

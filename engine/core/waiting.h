@@ -16,6 +16,8 @@ class Clock {
   /// both sides of the call and not in between.
   virtual void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
                     std::int64_t until_us) = 0;
+  /// Somebody who waited has come to an end of it, and goes on.
+  virtual void left() {}
 };
 
 /// The clock that steady_us reads.
@@ -27,11 +29,23 @@ void set_clock(Clock* clock);
 template <class Done>
 bool wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& condition, std::int64_t until_us,
                 Done done) {
-  while (!done()) {
-    if (the_clock().now_us() >= until_us) return false;
-    the_clock().wait(lock, condition, until_us);
+  if (done()) return true;
+  Clock& clock = the_clock();
+  bool is_done = false;
+  while (!is_done && clock.now_us() < until_us) {
+    clock.wait(lock, condition, until_us);
+    is_done = done();
   }
-  return true;
+  clock.left();
+  return is_done;
 }
+
+/// Of the same clock: for ever, unless what is waited for comes.
+inline constexpr std::int64_t kNever_us = INT64_MAX;
+
+void sleep_us(std::int64_t time_us);
+/// By the machine's clock, less than a second: between two looks at what other processes or devices do, which
+/// no clock of this one makes faster.
+void pause_us(std::int64_t time_us);
 
 }  // namespace isobar

@@ -4,12 +4,11 @@
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/zeros.h>
 
-#include <chrono>
 #include <cstring>
 #include <string_view>
-#include <thread>
 #include <vector>
 
+#include "core/waiting.h"
 #include "data/loader.h"
 #include "device/device_clock.h"
 #include "device/load_cuda.h"
@@ -157,7 +156,7 @@ void CudaUploader::copy(void* to, const FilledSlot& slot, std::size_t bytes, Cud
   const auto copied = std::make_shared<c10::Event>(c10::kCUDA);
   copied->record(stream);
   slot.set_before_reuse([copied] {
-    while (!copied->query()) std::this_thread::sleep_for(kEventPause);
+    while (!copied->query()) pause_us(kEventPause_us);
   });
   last_copy_ = copied;
   if (arrival.spans) arrival.spans->mark();
@@ -197,7 +196,7 @@ void CudaUploader::make_batch(const at::Tensor& fields, const FilledSlot& slot, 
 
 void CudaUploader::finish() noexcept {
   try {
-    while (last_copy_ && !last_copy_->query()) std::this_thread::sleep_for(kEventPause);
+    while (last_copy_ && !last_copy_->query()) pause_us(kEventPause_us);
   } catch (...) {
     // The device is broken, and says so to everybody who asks; it reads nothing any more.
   }

@@ -3,7 +3,6 @@
 #include <c10/core/Device.h>
 #include <c10/core/Stream.h>
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -16,7 +15,7 @@
 namespace isobar {
 
 /// Between two looks at an event: waiting for it would spin.
-inline constexpr std::chrono::microseconds kEventPause{50};
+inline constexpr std::int64_t kEventPause_us = 50;
 
 /// For batches of `batch_size` samples of `dataset`, which lie in their slots as `layout` says. Works on
 /// `stream`; without one on the stream that is current for whoever calls `start`. Spans go to the track

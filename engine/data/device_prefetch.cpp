@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <system_error>
 #include <utility>
 
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/fault.h"
+#include "core/waiting.h"
 #include "data/cuda_uploader.h"
 #include "device/stream.h"
 
@@ -127,7 +127,7 @@ std::optional<std::int64_t> DevicePrefetch::next_to_upload() {
     const bool in_epoch = setting_.crosses_epochs || order().epoch_of(next_) <= order().epoch_of(asked_);
     return in_epoch && static_cast<std::int64_t>(items_.size()) < setting_.ahead;
   };
-  room_came_.wait(lock, [&] { return stopping_ || has_room(); });
+  wait_until(lock, room_came_, kNever_us, [&] { return stopping_ || has_room(); });
   if (stopping_) return std::nullopt;
   return next_++;
 }
@@ -158,7 +158,7 @@ bool DevicePrefetch::upload(std::int64_t batch) {
 }
 
 void DevicePrefetch::wait_until_here(const Arrival& arrival) const {
-  while (!stopping_ && !arrival.here()) std::this_thread::sleep_for(kEventPause);
+  while (!stopping_ && !arrival.here()) pause_us(kEventPause_us);
 }
 
 void DevicePrefetch::settle_arrived() {
@@ -213,7 +213,7 @@ Batch DevicePrefetch::load(std::int64_t position) {
     upload_now(position);
   }
   lock.lock();
-  item_came_.wait(lock, [this] { return !items_.empty(); });
+  wait_until(lock, item_came_, kNever_us, [this] { return !items_.empty(); });
   if (items_.front().failure) std::rethrow_exception(items_.front().failure);
   const Item item = std::move(items_.front());
   items_.pop_front();

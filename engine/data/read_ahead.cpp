@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -15,6 +14,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/fault.h"
+#include "core/waiting.h"
 #include "data/affinity.h"
 #include "data/fill_account.h"
 #include "data/stoppable_sleep.h"
@@ -171,25 +171,21 @@ Task ReadAhead::State::claim() {
 }
 
 Task ReadAhead::State::next_task(std::int64_t generation, FillAccount& account) {
-  std::int64_t begin_us = 0;
   std::unique_lock lock(mutex);
   Task task;
-  while (true) {
-    if (has_ended(generation)) return {};
+  const auto knows = [&] {
+    if (has_ended(generation)) return true;
     task = claim();
-    if (task.open) break;
-    if (epoch_is_over()) return {};
-    if (begin_us == 0) {
-      lock.unlock();  // telling may take its time
-      account.tell();
-      begin_us = steady_us();
-      lock.lock();
-    } else {
-      work_came.wait(lock);
-    }
-  }
+    return task.open != nullptr || epoch_is_over();
+  };
+  if (knows()) return task;
+  lock.unlock();  // telling may take its time
+  account.tell();
+  const std::int64_t begin_us = steady_us();
+  lock.lock();
+  wait_until(lock, work_came, kNever_us, knows);
   lock.unlock();
-  if (begin_us > 0) account.waited(task.open->batch, begin_us, steady_us());
+  if (task.open) account.waited(task.open->batch, begin_us, steady_us());
   return task;
 }
 
@@ -297,21 +293,20 @@ void ReadAhead::State::start_threads(std::vector<std::jthread>& ended) {
 
 /// Until the first batch of the window is filled, or failed.
 void ReadAhead::State::wait_for_first(std::unique_lock<std::mutex>& lock) {
-  while (true) {
-    // After a stop threads leave batches unfinished: none is good any more.
-    if (stopping.stop_requested()) throw Error("loading was stopped", "the loader", "", Exit::failed);
-    if (!window.empty() && window.front()->done) return;
-    if (broken) std::rethrow_exception(broken);
-    if (!all_slots_are_out()) {
-      batch_done.wait(lock);
-    } else if (batch_done.wait_for(lock, std::chrono::milliseconds(setting.patience_ms)) ==
-                   std::cv_status::timeout &&
-               all_slots_are_out()) {
-      throw Error(fmt::format("all {} slots of the ring are held by who waits for the next batch",
-                              setting.most_slots),
-                  "the loader", "give a batch back before the next one is asked for", Exit::failed);
-    }
+  const auto is_there = [this] { return !window.empty() && window.front()->done; };
+  const auto is_settled = [&] { return stopping.stop_requested() || is_there() || broken; };
+  while (!is_settled()) {
+    const bool out = all_slots_are_out();
+    const std::int64_t due_us = out ? steady_us() + setting.patience_ms * 1000 : kNever_us;
+    if (wait_until(lock, batch_done, due_us, [&] { return is_settled() || all_slots_are_out() != out; }))
+      continue;
+    throw Error(
+        fmt::format("all {} slots of the ring are held by who waits for the next batch", setting.most_slots),
+        "the loader", "give a batch back before the next one is asked for", Exit::failed);
   }
+  // After a stop threads leave batches unfinished: none is good any more.
+  if (stopping.stop_requested()) throw Error("loading was stopped", "the loader", "", Exit::failed);
+  if (!is_there()) std::rethrow_exception(broken);
 }
 
 void ReadAhead::State::wait_for(std::vector<std::jthread>& ended) {

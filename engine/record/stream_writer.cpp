@@ -80,7 +80,7 @@ void StreamWriter::write_line(std::string_view line) {
   const auto may_go_on = [this] { return failure_ || waiting_.size() < kMostWaitingBytes; };
   if (!may_go_on()) {
     const std::int64_t begin_us = steady_us();
-    drained_.wait(lock, may_go_on);
+    wait_until(lock, drained_, kNever_us, may_go_on);
     waited_us_ += steady_us() - begin_us;
   }
   throw_if_failed();
@@ -100,7 +100,7 @@ void StreamWriter::flush() {
     std::unique_lock lock(mutex_);
     hurries_ = true;
     wake_.notify_all();
-    drained_.wait(lock, [this] { return failure_ || (waiting_.empty() && !writes_); });
+    wait_until(lock, drained_, kNever_us, [this] { return failure_ || (waiting_.empty() && !writes_); });
     throw_if_failed();
   }
   if (file_.is_open() && fsync(file_.number()) != 0)

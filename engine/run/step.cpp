@@ -1,10 +1,9 @@
 #include "run/step.h"
 
-#include <chrono>
-#include <thread>
 #include <utility>
 
 #include "core/fault.h"
+#include "core/waiting.h"
 #include "run/run.h"
 
 namespace isobar {
@@ -31,9 +30,7 @@ void Step::enter(Stage stage) {
   if (stage == Stage::optimize) run_.check_gradients(index_);
   if (operators_) operators_->enter(name);
   const FaultSetting& fault = fault_setting();
-  if (fault.fault == Fault::slow_stage && fault.stage == name) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(fault.ms));
-  }
+  if (fault.fault == Fault::slow_stage && fault.stage == name) sleep_us(fault.ms * 1000);
 }
 
 void Step::finish(const StepResult& result) {

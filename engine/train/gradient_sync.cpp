@@ -4,14 +4,13 @@
 #include <c10/core/StreamGuard.h>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <map>
-#include <thread>
 #include <utility>
 
 #include "core/error.h"
 #include "core/fault.h"
+#include "core/waiting.h"
 #include "train/replicas.h"
 
 namespace isobar {
@@ -91,8 +90,7 @@ void GradientSync::compute_twice(const at::Tensor& loss) {
 void GradientSync::backward(const at::Tensor& loss) {
   if (strikes(Fault::unequal_batch, comm_)) compute_twice(loss);
   if (last_) arm();
-  if (last_ && strikes(Fault::slow_rank, comm_))
-    std::this_thread::sleep_for(std::chrono::milliseconds(fault_setting().ms));
+  if (last_ && strikes(Fault::slow_rank, comm_)) sleep_us(fault_setting().ms * 1000);
   const bool overflows =
       last_ && comm_.size() > 1 && strikes(Fault::inject_inf, comm_) && comm_.step() == fault_setting().step;
   (overflows ? loss.mul(std::numeric_limits<double>::infinity()) : loss).backward();

@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "data/read_ahead.h"
+#include "data/stoppable_sleep.h"
 
 namespace isobar {
 
@@ -82,9 +83,7 @@ class FakeFiller : public SlotFiller {
                                                         static_cast<std::uint64_t>(most_delay_us));
     if (delay_us > 0) std::this_thread::sleep_for(std::chrono::microseconds(delay_us));
     const std::int64_t held_ms = hold_ms;
-    const std::int64_t until_us = steady_us() + held_ms * 1000;
-    while (steady_us() < until_us && !stop.stop_requested())
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    sleep_until_us(steady_us() + held_ms * 1000, stop);
     if (held_ms > 0 && stop.stop_requested()) return;  // half filled
     if (failing.count(plan.batch) > 0 && part == plan.batch % parts_) throws();
     const std::int64_t value = plan.batch * 1000 + part;

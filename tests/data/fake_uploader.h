@@ -29,6 +29,7 @@ struct FakeDevice {
   std::int64_t bad_at = -1;         ///< of this batch three values are said to be not finite
   std::atomic<bool> stuck = false;  ///< no upload ends
   std::atomic<std::int64_t> starts = 0;
+  std::atomic<std::int64_t> ends = 0;  ///< that have arrived
 };
 
 class FakeArrival : public Arrival {
@@ -38,6 +39,7 @@ class FakeArrival : public Arrival {
   void arrive() {
     const std::scoped_lock lock(mutex_);
     here_ = true;
+    ++device_.ends;
     came_.notify_all();
   }
   void wait() const {

@@ -4,16 +4,19 @@
 #include <chrono>
 #include <optional>
 
-#include "core/clock.h"
 #include "core/fault.h"
 #include "data/device_prefetch.h"
 #include "data/fake_uploader.h"
 #include "support/catch.h"
+#include "support/deadline.h"
 #include "support/errors.h"
+#include "support/event_clock.h"
+#include "support/set_clock.h"
 #include "support/small_data.h"
 #include "support/temp_folder.h"
 
 using namespace isobar;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -61,10 +64,9 @@ struct WithFault {
   WithFault& operator=(const WithFault&) = delete;
 };
 
-std::int64_t ms_of(const std::function<void()>& body) {
-  const std::int64_t begin_us = steady_us();
-  body();
-  return (steady_us() - begin_us) / 1000;
+/// Waits for what must come; the limit of the test program ends what does not.
+void until(const std::function<bool()>& what) {
+  while (!what()) std::this_thread::yield();
 }
 
 }  // namespace
@@ -178,28 +180,39 @@ TEST_CASE("an error of the reading threads comes in order, with file and sample"
              says("of batch 0") && says("2002.h5") && says("sample"));
 }
 
-TEST_CASE(
-    "with full queues, with nothing asked for, and while the disk is slow, the end comes within a second") {
+TEST_CASE("with full queues, with nothing asked for, and while the disk is slow, the end comes") {
+  const Deadline deadline("the end of a loader", 5min);
   const bool own_thread = GENERATE(true, false);
   for (const int asked : {0, 1, 3}) {
     Bench bench(4, 3);
-    bench.device.most_us = 20'000;
     RingLoader ring = bench.ring();
     std::optional<DevicePrefetch> loader;
     loader.emplace(ring, bench.uploader(), PrefetchSetting{.ahead = 2, .own_thread = own_thread});
     for (int step = 0; step < asked; ++step) loader->next();
-    std::this_thread::sleep_for(std::chrono::milliseconds(60));  // all queues fill
-    CHECK(ms_of([&] { loader.reset(); }) < 1000);
+    if (asked > 0)
+      until([&] { return bench.device.starts >= asked + (own_thread ? 1 : 0); });  // all queues are full
+    loader.reset();
   }
-  Bench bench(16, 2, 1, /*throttle=*/1);  // 50 KB a batch at 1 MB/s: reading is always under way
+  SetClock clock;
+  Bench bench(16, 2, 1, /*throttle=*/1);
   RingLoader ring = bench.ring();
   std::optional<DevicePrefetch> loader;
   loader.emplace(ring, bench.uploader(), PrefetchSetting{});
-  loader->next();
-  CHECK(ms_of([&] { loader.reset(); }) < 1000);
+  std::atomic<bool> came = false;
+  std::jthread asks([&] {
+    loader->next();
+    came = true;
+  });
+  until([&] {
+    clock.advance_us(10'000);
+    return came.load();
+  });
+  clock.until_waiting(2);  // the thread that uploads, and one whose read never comes
+  loader.reset();
 }
 
 TEST_CASE("next does not wait for an upload, and the end does not wait for a device that is stuck") {
+  const Deadline deadline("a device that is stuck", 5min);
   Bench bench(4);
   bench.device.stuck = true;
   RingLoader ring = bench.ring();
@@ -208,22 +221,19 @@ TEST_CASE("next does not wait for an upload, and the end does not wait for a dev
   const Batch batch = loader->next();  // nothing arrives: it would never come back
   CHECK(batch.input.size(0) == 4);
   CHECK(loader->counts().ready == 0);
-  CHECK(ms_of([&] { loader.reset(); }) < 1000);
+  loader.reset();
 }
 
 TEST_CASE("batches lie ready on the device when the loop is slower than everything else") {
   Bench bench(4, 3);
-  bench.device.most_us = 1000;
   RingLoader ring = bench.ring();
   DevicePrefetch loader(ring, bench.uploader(), {.ahead = 2});
-  loader.next();
-  std::int64_t ready = 0;
   for (int step = 0; step < 10; ++step) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
     loader.next();
-    ready += loader.counts().ready;
+    until([&] { return bench.device.ends == step + 3; });
   }
-  CHECK(ready > 10);  // of 20; a busy machine may be late at times
+  loader.next();
+  CHECK(loader.counts().ready == 2);
   CHECK(loader.counts().slots == 2);
 }
 
@@ -231,18 +241,18 @@ TEST_CASE("where the loop asks for uploads itself, batches lie ready in the ring
   Bench bench(4, 3);
   RingLoader ring = bench.ring();
   DevicePrefetch loader(ring, bench.uploader(), {.own_thread = false});
+  std::int64_t most = 0;
   loader.next();
-  std::int64_t ready = 0;
-  for (int step = 0; step < 10; ++step) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  until([&] {
     loader.next();
-    ready += loader.counts().ready;
-  }
-  CHECK(ready > 10);  // of 30; a busy machine may be late at times
+    most = std::max(most, loader.counts().ready);
+    return most == 3;
+  });
   CHECK(loader.counts().slots == 3);
 }
 
 TEST_CASE("in a single pass nothing of the next epoch is taken before it is asked for") {
+  EventClock clock(3);  // two read, one uploads
   Bench bench(5);
   RingLoader ring = bench.ring(Passes::single);
   DevicePrefetch loader(ring, bench.uploader(), {.ahead = 3, .crosses_epochs = ring.crosses_epochs()});
@@ -253,7 +263,7 @@ TEST_CASE("in a single pass nothing of the next epoch is taken before it is aske
     for (std::int64_t step = 0; step < loader.steps_per_epoch(); ++step) {
       REQUIRE(same(loader.next(), plain.next()));
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    clock.until_still();
     CHECK(bench.device.starts == (pass + 1) * loader.steps_per_epoch());
   }
 }

@@ -7,6 +7,7 @@
 #include "support/catch.h"
 #include "support/deadline.h"
 #include "support/errors.h"
+#include "support/event_clock.h"
 
 using namespace isobar;
 using namespace std::chrono_literals;
@@ -26,12 +27,13 @@ bool soon(const std::function<bool()>& what) {
 }  // namespace
 
 TEST_CASE("batches come in order and whole, with any number of threads, parts and batches ahead") {
-  const Deadline deadline("batches in order", 60s);
+  const Deadline deadline("batches in order", 5min);
   for (const std::int64_t threads : {1, 2, 5, 16}) {
     for (const std::int64_t ahead : {1, 2, 7, 32}) {
       for (const std::int64_t parts : {1, 3}) {
         const auto filler = std::make_shared<FakeFiller>(parts);
         filler->most_delay_us = 200;
+        EventClock clock(static_cast<int>(threads));
         ReadAhead reading(filler, small_order(), {.threads = threads, .ahead = ahead});
         bool in_order = true;
         for (std::int64_t batch = 0; batch < 60; ++batch) in_order &= filler->holds(reading.take(), batch);
@@ -39,8 +41,7 @@ TEST_CASE("batches come in order and whole, with any number of threads, parts an
         CHECK(in_order);
         CHECK(filler->most_filling <= threads);
         const std::int64_t bytes = (60 + ahead) * parts * 10;
-        CHECK(soon([&] { return reading.counts().read_bytes == bytes && filler->filling == 0; }));
-        std::this_thread::sleep_for(1ms);
+        clock.until_still();
         CHECK(filler->highest == 59 + ahead);  // and never a batch more
         CHECK(*filler->most_slots <= ahead + 1);
         CHECK(reading.counts().read_bytes == bytes);
@@ -50,7 +51,7 @@ TEST_CASE("batches come in order and whole, with any number of threads, parts an
 }
 
 TEST_CASE("of a limited number of slots no more are ever made, and none is written while it is held") {
-  const Deadline deadline("limited slots", 60s);
+  const Deadline deadline("limited slots", 5min);
   for (const std::int64_t most : {1, 2, 3}) {
     const auto filler = std::make_shared<FakeFiller>(2);
     filler->most_delay_us = 30;
@@ -75,38 +76,44 @@ TEST_CASE("of a limited number of slots no more are ever made, and none is writt
 }
 
 TEST_CASE("nothing of an epoch is read before its first batch is asked for, where that is wanted") {
-  const Deadline deadline("epochs apart", 20s);
+  const Deadline deadline("epochs apart", 5min);
   const auto filler = std::make_shared<FakeFiller>();
+  EventClock clock(3);
   ReadAhead reading(filler, small_order(), {.threads = 3, .ahead = 4, .crosses_epochs = false});
   for (std::int64_t epoch = 0; epoch < 3; ++epoch) {
     for (std::int64_t step = 0; step < kSteps; ++step)
       CHECK(filler->holds(reading.take(), epoch * kSteps + step));
-    std::this_thread::sleep_for(20ms);
+    clock.until_still();
     CHECK(filler->highest == (epoch + 1) * kSteps - 1);
   }
   ReadAhead crossing(filler, small_order(), {.threads = 3, .ahead = 4});
+  clock.expect(6);
   for (std::int64_t step = 0; step < 3 * kSteps; ++step) crossing.take();
-  CHECK(soon([&] { return filler->highest == 3 * kSteps + 3; }));
+  clock.until_still();
+  CHECK(filler->highest == 3 * kSteps + 3);
 }
 
 TEST_CASE("after a seek nothing is read before the next batch is asked for") {
-  const Deadline deadline("rest after a seek", 20s);
+  const Deadline deadline("rest after a seek", 5min);
   const auto filler = std::make_shared<FakeFiller>();
+  EventClock clock(3);
   ReadAhead reading(filler, small_order(), {.threads = 3, .ahead = 4});
   reading.take();
-  REQUIRE(soon([&] { return filler->highest == 4 && filler->filling == 0; }));
+  clock.until_still();
+  REQUIRE(filler->highest == 4);
   for (const std::int64_t batch : {20, 40, 60}) {
     const std::int64_t before = filler->highest;
     reading.seek(batch);
-    std::this_thread::sleep_for(30ms);
+    clock.until_still();
     CHECK(filler->highest == before);
     CHECK(filler->holds(reading.take(), batch));
-    REQUIRE(soon([&] { return filler->highest == batch + 4 && filler->filling == 0; }));
+    clock.until_still();
+    REQUIRE(filler->highest == batch + 4);
   }
 }
 
 TEST_CASE("threads end with their epoch where they are not kept, and start again for the next") {
-  const Deadline deadline("threads of an epoch", 40s);
+  const Deadline deadline("threads of an epoch", 5min);
   const auto filler = std::make_shared<FakeFiller>(2);
   filler->most_delay_us = 100;
   ReadAhead reading(filler, small_order(),
@@ -130,7 +137,7 @@ TEST_CASE("threads end with their epoch where they are not kept, and start again
 }
 
 TEST_CASE("kept threads are the same in every epoch, and none is left in the end") {
-  const Deadline deadline("kept threads", 20s);
+  const Deadline deadline("kept threads", 5min);
   const auto filler = std::make_shared<FakeFiller>();
   {
     ReadAhead reading(filler, small_order(), {.threads = 3, .ahead = 2});
@@ -143,7 +150,7 @@ TEST_CASE("kept threads are the same in every epoch, and none is left in the end
 }
 
 TEST_CASE("reading goes on wherever it is sent, at any time") {
-  const Deadline deadline("seeking", 60s);
+  const Deadline deadline("seeking", 5min);
   std::mt19937 random(4);
   for (const std::int64_t most : {0, 2}) {
     for (const bool crosses : {true, false}) {
@@ -167,18 +174,18 @@ TEST_CASE("reading goes on wherever it is sent, at any time") {
 }
 
 TEST_CASE("what lay ready and how long a batch was waited for is counted") {
-  const Deadline deadline("counts", 20s);
+  const Deadline deadline("counts", 5min);
   const auto filler = std::make_shared<FakeFiller>();
-  filler->hold_ms = 100;  // long beside what a busy machine takes for a wake-up
+  filler->hold_ms = 100;
+  EventClock clock(2);
   ReadAhead reading(filler, small_order(), {.threads = 1, .ahead = 3});
   CHECK(reading.counts().stall_us == 0);
   reading.take();
-  const std::int64_t first_us = reading.counts().stall_us;
-  CHECK(first_us >= 100'000);
+  CHECK(reading.counts().stall_us == 100'000);
   CHECK(reading.counts().ready == 0);
-  REQUIRE(soon([&] { return filler->highest == 3 && filler->filling == 0; }));
-  std::this_thread::sleep_for(5ms);
+  sleep_us(10'000'000);
+  CHECK(filler->highest == 3);
   reading.take();
   CHECK(reading.counts().ready == 3);
-  CHECK(reading.counts().stall_us - first_us < 100'000);  // it did not wait for a fill
+  CHECK(reading.counts().stall_us == 100'000);
 }

@@ -4,13 +4,16 @@
 //   SHIM_LOG=FILE       one line a call: number, name, path
 //   SHIM_KILL_AT=N      SIGKILL before call N takes place; a write is half done first
 //   SHIM_FAIL_AT=N      call N and those behind it fail with SHIM_ERRNO
-//   SHIM_DELAY_MS=M     every call takes M milliseconds longer, as on a file system that is slow or stalls
+//   SHIM_GATE=FILE      calls wait while this file is there, as on a file system that stalls
 //   SHIM_ONLY=NAME      counts these calls alone
 //   SHIM_CLOCK_BACK=S   from the third reading on, the wall clock is S seconds behind
-//   SHIM_ALLOC_FAIL=B   memory for a tensor of exactly B bytes fails: aligned, or of malloc with a cache line
+//   SHIM_STILL=1        the steady clock stands still but for what the first thread sleeps, which takes no
+//   time SHIM_ALLOC_FAIL=B   memory for a tensor of exactly B bytes fails: aligned, or of malloc with a cache
+//   line
 //                       more (device/cpu_allocator.h)
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -55,6 +58,17 @@ void note(long number, const char* name, const char* path) {
   syscall(SYS_close, fd);
 }
 
+constexpr long kSecond_ns = 1'000'000'000;
+long as_ns(const timespec& time) { return time.tv_sec * kSecond_ns + time.tv_nsec; }
+timespec as_time(long ns) { return {ns / kSecond_ns, ns % kSecond_ns}; }
+
+std::atomic<long> slept_ns{0};
+/// What the steady clock says where it stands still: when it was first asked, and what was slept since.
+long still_ns(const timespec& now) {
+  static const long first_ns = as_ns(now);
+  return first_ns + slept_ns;
+}
+
 enum class Verdict { go, fail, half_then_kill };
 
 Verdict judge(const char* name, const char* path) {
@@ -67,9 +81,10 @@ Verdict judge(const char* name, const char* path) {
     if (std::strcmp(name, "write") == 0) return Verdict::half_then_kill;
     kill(getpid(), SIGKILL);
   }
-  if (const long delay_ms = setting("SHIM_DELAY_MS"); delay_ms > 0) {
-    const timespec delay{delay_ms / 1000, delay_ms % 1000 * 1'000'000};
-    nanosleep(&delay, nullptr);
+  const char* const gate = std::getenv("SHIM_GATE");
+  while (gate != nullptr && access(gate, F_OK) == 0) {
+    const timespec pause{0, 1'000'000};
+    nanosleep(&pause, nullptr);
   }
   const long fail_at = setting("SHIM_FAIL_AT");
   if (fail_at == 0 || number < fail_at) return Verdict::go;
@@ -145,9 +160,31 @@ int clock_gettime(clockid_t clock, struct timespec* out) noexcept {
   static const auto real = next<int (*)(clockid_t, struct timespec*)>("clock_gettime");
   static std::atomic<long> readings{0};
   const int code = real(clock, out);
+  if (clock == CLOCK_MONOTONIC && setting("SHIM_STILL") != 0) *out = as_time(still_ns(*out));
   const long back_s = setting("SHIM_CLOCK_BACK");
   if (clock == CLOCK_REALTIME && back_s > 0 && ++readings > 3) out->tv_sec -= back_s;
   return code;
+}
+
+int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
+                           const struct timespec* until) {
+  static const auto real =
+      next<int (*)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const struct timespec*)>(
+          "pthread_cond_clockwait");
+  if (clock != CLOCK_MONOTONIC || setting("SHIM_STILL") == 0) return real(condition, mutex, clock, until);
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const long left_ns = as_ns(*until) - as_ns(now);
+  if (left_ns <= 0) return ETIMEDOUT;
+  if (getpid() == gettid() && left_ns < 60 * kSecond_ns) {
+    slept_ns += left_ns;
+    return ETIMEDOUT;
+  }
+  static const auto machine = next<int (*)(clockid_t, struct timespec*)>("clock_gettime");
+  machine(CLOCK_MONOTONIC, &now);  // others look again every few milliseconds
+  const timespec soon = as_time(as_ns(now) + 5'000'000);
+  const int code = real(condition, mutex, clock, &soon);
+  return code == ETIMEDOUT ? 0 : code;
 }
 
 void* __libc_malloc(size_t bytes);  // what malloc is in the C library; looking it up by dlsym would need it

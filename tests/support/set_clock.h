@@ -45,6 +45,11 @@ class SetClock final : public Clock {
     while (count() < threads) std::this_thread::yield();
   }
 
+  bool waits() { return count() > 0; }
+  void until_none_waits() {
+    while (waits()) std::this_thread::yield();
+  }
+
  private:
   struct Waiter {
     std::condition_variable* condition;
