@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 
 #include "comm/patience.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/waiting.h"
 
 namespace isobar {
 namespace {
@@ -32,7 +32,7 @@ std::shared_ptr<LinkClock::Use> LinkClock::begin(double cost_us, std::int64_t ti
                   "wait for collectives before more are started", Exit::failed);
     }
     lock.unlock();
-    sleep_until_us(steady_us() + kLinkLook_us);
+    pause_us(kLinkLook_us);
     lock.lock();
     settle();
   }
@@ -62,9 +62,7 @@ void LinkClock::settle() {
 
 void sleep_until_us(std::int64_t due_us) {
   prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);  // 50 us otherwise
-  const timespec due{.tv_sec = due_us / 1'000'000, .tv_nsec = due_us % 1'000'000 * 1000};
-  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, nullptr) == EINTR) {
-  }
+  sleep_us(due_us - steady_us());
   prctl(PR_SET_TIMERSLACK, 0UL, 0UL, 0UL, 0UL);  // back to this thread's own
 }
 

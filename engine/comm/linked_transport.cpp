@@ -9,6 +9,7 @@
 #include "comm/link_clock.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/waiting.h"
 
 namespace isobar {
 namespace {
@@ -43,7 +44,7 @@ class LinkedPending final : public Pending {
     std::optional<std::int64_t> end_us;
     while (!(end_us = state_->clock.end_us(*use_)).has_value()) {
       if (steady_us() >= due_us) return false;
-      sleep_until_us(steady_us() + kArrivalLook_us);
+      pause_us(kArrivalLook_us);
     }
     if (steady_us() < *end_us) sleep_until_us(std::min(*end_us, due_us));
     if (due_us < *end_us) return false;

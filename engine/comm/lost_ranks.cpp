@@ -4,18 +4,18 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
-#include <thread>
 
 #include "comm/rank_words.h"
 #include "core/clock.h"
 #include "core/text.h"
+#include "core/waiting.h"
 
 namespace isobar {
 namespace {
 
 constexpr int kLooks = 100;
-constexpr auto kLookPause = std::chrono::milliseconds(10);
+constexpr int kGoneLooks = 500;  // for one that is known to be gone
+constexpr std::int64_t kLookPause_us = 10'000;
 
 const char* kind_of(const Waited& waited) { return waited.is_exchange ? "exchange" : "collective"; }
 
@@ -105,7 +105,7 @@ std::optional<int> ended_rank(const CommCore& core, std::string& how) {
 std::optional<int> ended_rank_soon(const CommCore& core, std::string& how) {
   std::optional<int> first = ended_rank(core, how);
   for (int i = 0; i < kLooks && !first && !core.shared->status_folder.empty(); ++i) {
-    std::this_thread::sleep_for(kLookPause);
+    pause_us(kLookPause_us);
     first = ended_rank(core, how);
   }
   return first;
@@ -141,7 +141,7 @@ Error lost_error(CommCore& core, const Waited& waited, double waited_s, const st
   std::string how;
   std::optional<int> first;
   // Its connections close a moment before its process is gone.
-  for (int i = 0; i < kLooks && !core.shared->status_folder.empty(); ++i) {
+  for (int i = 0; i < kGoneLooks && !core.shared->status_folder.empty(); ++i) {
     first = ended_rank(core, how);
     if (first) break;
     const std::vector<int> gone = followers(core);
@@ -154,7 +154,7 @@ Error lost_error(CommCore& core, const Waited& waited, double waited_s, const st
                           core.config.timeout_s),
               Exit::failed};
     }
-    std::this_thread::sleep_for(kLookPause);
+    pause_us(kLookPause_us);
   }
   if (first) {
     return {fmt::format("rank {} ended first: {}", *first, how),

@@ -8,6 +8,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/waiting.h"
 
 namespace isobar {
 namespace {
@@ -82,7 +83,7 @@ bool RingEngine::wait(const RingJob& job, std::int64_t timeout_us) {
   while (!job.is_done()) {
     if (steady_us() >= due_us) return false;
     if (is_moving_) {
-      changed_.wait_for(lock, std::chrono::microseconds(due_us - steady_us()));
+      wait_until(lock, changed_, due_us, [&] { return job.is_done() || !is_moving_; });
       continue;
     }
     is_moving_ = true;
@@ -100,8 +101,14 @@ bool RingEngine::wait(const RingJob& job, std::int64_t timeout_us) {
 }
 
 void RingEngine::work(const std::stop_token& stop) {
+  const std::stop_callback wake(stop, [this] {
+    { const std::lock_guard guard(mutex_); }  // whoever is about to wait does so first
+    changed_.notify_all();
+  });
   std::unique_lock lock(mutex_);
-  while (changed_.wait(lock, stop, [&] { return !open_.empty() && !is_moving_; })) {
+  while (true) {
+    wait_until(lock, changed_, kNever_us,
+               [&] { return stop.stop_requested() || (!open_.empty() && !is_moving_); });
     if (stop.stop_requested()) return;
     is_moving_ = true;
     RingJob& first = *open_.front();

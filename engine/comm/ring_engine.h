@@ -90,7 +90,7 @@ class RingEngine {
   RingLinks links_;
   InstructionSet set_ = best_instruction_set();
   std::mutex mutex_;
-  std::condition_variable_any changed_;
+  std::condition_variable changed_;
   std::deque<std::shared_ptr<RingJob>> open_;
   bool is_moving_ = false;  ///< some thread advances the first of them
   std::jthread thread_;

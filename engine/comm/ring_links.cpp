@@ -25,8 +25,8 @@ constexpr int kPausesInCrowd = 10;
 constexpr int kTurnsInCrowd = 20;
 constexpr std::int64_t kGrace_us = 500'000;  // a rank that is no neighbour may have done its part
 
-void futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* timeout) {
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, timeout, nullptr, 0);
+long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* timeout) {
+  return syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, timeout, nullptr, 0);
 }
 
 bool reached(std::uint32_t value, std::uint32_t target) {
@@ -156,9 +156,8 @@ RingWait RingLinks::sleep_until(Word& word, std::uint32_t target, int other, std
     const std::int64_t left_us = due_us - steady_us();
     if (left_us <= 0 || leaving_.load()) return RingWait::late;
     const timespec nap{.tv_sec = 0, .tv_nsec = std::min(left_us, kSleeperLook_us) * 1000};
-    const std::int64_t begin_us = steady_us();
-    futex(word.value, FUTEX_WAIT, value, &nap);
-    if (steady_us() - begin_us >= kSleeperLook_us || header().rank(other).left.load() != 0) look_after(other);
+    const bool in_vain = futex(word.value, FUTEX_WAIT, value, &nap) != 0 && errno == ETIMEDOUT;
+    if (in_vain || header().rank(other).left.load() != 0) look_after(other);
   }
 }
 

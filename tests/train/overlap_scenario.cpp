@@ -1,13 +1,13 @@
 // Communication beside a backward pass over an emulated link, against the bucket model (formula/overlap.h).
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <map>
-#include <thread>
 
 #include "core/clock.h"
+#include "core/waiting.h"
 #include "formula/link.h"
 #include "formula/overlap.h"
+#include "support/event_clock.h"
 #include "support/rank_scenarios.h"
 #include "train/sync_world.h"
 
@@ -20,12 +20,9 @@ using Words = std::vector<std::string>;
 
 constexpr int kLayers = 8;
 constexpr std::int64_t kValues = 262144;  // 1 MiB each: a bucket
-constexpr int kSteps = 11;
+constexpr int kSteps = 4;
 
-/// A backward pass that reaches a gradient every 24 ms and computes nothing meanwhile: long beside the half
-/// millisecond that waking up may take on a busy machine, and not near the 17 ms, 21 ms, 34 ms and 84 ms that
-/// a bucket takes on the links of the test. There the model has its corner, where that half millisecond
-/// counts for every bucket instead of once.
+/// A backward pass that reaches a gradient every 24 ms and computes nothing meanwhile.
 class SlowBackward {
  public:
   SlowBackward() {
@@ -47,7 +44,7 @@ class SlowBackward {
     for (int i = 0; i < kLayers; ++i) {
       if (i > 0) sum = sum + weights_[static_cast<std::size_t>(i)].mean();
       sum.register_hook([](const at::Tensor& gradient) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(24));
+        sleep_us(24'000);
         return gradient;
       });
     }
@@ -101,6 +98,7 @@ Exposed exposed_of(const CommConfig& config, Comm& comm, const Link& link) {
 
 /// overlap BACKEND LATENCY_US GBIT_PER_S
 int run_overlap(const Words& words) {
+  const EventClock clock(2);  // the loop and the thread that moves its buckets; alike on all ranks
   CommConfig config = small_buckets(words.at(0), "buckets");
   config.bucket_mb = config.first_bucket_mb = 1;
   config.link = {std::stod(words.at(1)), std::stod(words.at(2))};
@@ -113,13 +111,13 @@ int run_overlap(const Words& words) {
   }
   Findings findings;
   for (const auto& [sync, exposed] : seen) {
-    findings.check(std::fabs(exposed.measured_us / exposed.predicted_us - 1) <= 0.1,
+    findings.check(std::fabs(exposed.measured_us - exposed.predicted_us) <= 20,
                    fmt::format("{}: {:.0f} us exposed, {:.0f} predicted", sync, exposed.measured_us,
                                exposed.predicted_us));
   }
   const double gain = seen.at("at_end").measured_us - seen.at("buckets").measured_us;
   const double wanted = seen.at("at_end").predicted_us - seen.at("buckets").predicted_us;
-  findings.check(wanted > 0 && std::fabs(gain / wanted - 1) <= 0.1,
+  findings.check(wanted > 0 && std::fabs(gain - wanted) <= 40,
                  fmt::format("overlap gains {:.0f} us, predicted {:.0f}", gain, wanted));
   return findings.count();
 }

@@ -1,6 +1,8 @@
 // Gradients over ranks, in real processes: every way to average them against one process on the joint batch.
 
+#include "core/text.h"
 #include "support/catch.h"
+#include "support/pairs.h"
 #include "support/rank_scenarios.h"
 
 using namespace isobar;
@@ -12,7 +14,7 @@ const std::vector<std::string> kBackends = {"gloo", "ring"};
 const std::vector<std::string> kSyncs = {"buckets", "at_end", "per_parameter", "reducer"};
 
 void passes(int ranks, const std::vector<std::string>& words) {
-  const RanksEnded ended = run_scenario("sync_scenarios", ranks, words, /*deadline_s=*/120);
+  const RanksEnded ended = run_scenario("sync_scenarios", ranks, words);
   INFO(said(ended));
   CHECK(ended.code == 0);
   CHECK_FALSE(ended.timed_out);
@@ -20,25 +22,16 @@ void passes(int ranks, const std::vector<std::string>& words) {
 
 }  // namespace
 
-TEST_CASE("2 and 4 ranks on the joint batch train as one process does, whatever averages") {
-  for (const std::string& backend : kBackends) {
-    for (const std::string& sync : kSyncs) {
-      INFO(backend << ", " << sync);
-      passes(2, {"ten_steps", backend, sync, "fused", "1"});
-      passes(4, {"ten_steps", backend, sync, "plain", "1"});
-    }
+TEST_CASE("2 and 4 ranks on the joint batch train as one process does, in one and two micro-batches") {
+  for (const Choices& c : pairs({{"2", "4"}, kBackends, kSyncs, {"fused", "plain"}, {"1", "2"}})) {
+    INFO(join(c, " "));
+    passes(std::stoi(c[0]), {"ten_steps", c[1], c[2], c[3], c[4]});
   }
 }
 
-TEST_CASE("two micro-batches and one exchange are the joint batch too, and so are buckets that leave late") {
-  for (const std::string& backend : kBackends) {
-    for (const std::string& sync : kSyncs) {
-      INFO(backend << ", " << sync);
-      passes(2, {"ten_steps", backend, sync, "fused", "2"});
-    }
-    passes(2, {"ten_steps", backend, "buckets", "plain", "1", "late"});
-    passes(2, {"ten_steps", backend, "reducer", "plain", "1", "late"});
-  }
+TEST_CASE("buckets that leave late are the joint batch too") {
+  for (const Choices& c : pairs({kBackends, {"buckets", "reducer"}}))
+    passes(2, {"ten_steps", c[0], c[1], "plain", "1", "late"});
 }
 
 TEST_CASE("our buckets and libtorch's Reducer give the same gradients to the bit") {
@@ -46,28 +39,25 @@ TEST_CASE("our buckets and libtorch's Reducer give the same gradients to the bit
 }
 
 TEST_CASE("a step has as many collectives as the plan says") {
-  const std::vector<std::array<std::string, 3>> cases = {
-      {"0.25", "1", "9"}, {"1", "1", "3"}, {"25", "1", "2"}, {"25", "25", "1"}};
-  for (const std::string& backend : kBackends) {
-    for (const auto& [bucket_mb, first_mb, calls] : cases) {
-      INFO(bucket_mb << " MiB, the first " << first_mb);
-      passes(2, {"plan", backend, bucket_mb, first_mb, calls});
-    }
+  const Choices plans = {"0.25 1 9", "1 1 3", "25 1 2",
+                         "25 25 1"};  // MiB a bucket, of the first, collectives
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    INFO(plans[i]);
+    const Choices plan = words_of(plans[i]);
+    for (const std::string& backend : all_or_one(kBackends, i))
+      passes(2, {"plan", backend, plan[0], plan[1], plan[2]});
   }
 }
 
 TEST_CASE("in 16 bits all ranks skip a step when one of them overflows") {
-  for (const std::string& backend : kBackends) {
-    for (const char* const mode : {"fp16", "bf16"}) {
-      for (const char* const sync : {"buckets", "reducer"}) passes(2, {"half", backend, sync, mode});
-    }
-  }
+  for (const Choices& c : pairs({kBackends, {"buckets", "reducer"}, {"fp16", "bf16"}}))
+    passes(2, {"half", c[0], c[1], c[2]});
 }
 
 TEST_CASE("a training that goes on in a fresh layout gives the same bits") {
-  for (const std::string& backend : kBackends) {
-    for (const char* const kernel : {"own", "libtorch", "plain"}) passes(2, {"again", backend, kernel});
-  }
+  const Choices kernels = {"own", "libtorch", "plain"};
+  for (std::size_t i = 0; i < kernels.size(); ++i)
+    for (const std::string& backend : all_or_one(kBackends, i)) passes(2, {"again", backend, kernels[i]});
 }
 
 TEST_CASE("mistakes of data parallel training do what they say") {
@@ -86,18 +76,5 @@ TEST_CASE("buffers are broadcast by type, and scores are weighted by samples") {
 TEST_CASE("exposed communication follows the bucket model on four emulated links") {
   const std::vector<std::array<std::string, 2>> links = {
       {"50", "0.5"}, {"2000", "0.5"}, {"50", "0.25"}, {"1000", "0.1"}};
-  constexpr int kTries = 6;  // under the same rule: other programs may take the processors for a moment
-  for (const auto& [latency_us, gbit_per_s] : links) {
-    INFO(latency_us << " us, " << gbit_per_s << " Gb/s");
-    bool held = false;
-    std::string last;
-    for (int i = 0; i < kTries && !held; ++i) {
-      const RanksEnded ended =
-          run_scenario("sync_scenarios", 2, {"overlap", "ring", latency_us, gbit_per_s}, /*deadline_s=*/60);
-      held = ended.code == 0 && !ended.timed_out;
-      last = said(ended);
-    }
-    INFO(last);
-    CHECK(held);
-  }
+  for (const auto& [latency_us, gbit_per_s] : links) passes(2, {"overlap", "ring", latency_us, gbit_per_s});
 }

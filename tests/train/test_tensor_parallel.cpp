@@ -1,6 +1,8 @@
 // Layers over ranks, in real processes, against one process that has all of the model and the joint batch.
 
+#include "core/text.h"
 #include "support/catch.h"
+#include "support/pairs.h"
 #include "support/rank_scenarios.h"
 
 using namespace isobar;
@@ -9,7 +11,7 @@ using namespace isobar::testing;
 namespace {
 
 void passes(int ranks, const std::vector<std::string>& words) {
-  const RanksEnded ended = run_scenario("tensor_scenarios", ranks, words, /*deadline_s=*/120);
+  const RanksEnded ended = run_scenario("tensor_scenarios", ranks, words);
   INFO(said(ended));
   CHECK(ended.code == 0);
   CHECK_FALSE(ended.timed_out);
@@ -18,33 +20,26 @@ void passes(int ranks, const std::vector<std::string>& words) {
 }  // namespace
 
 TEST_CASE("meshes of tp x dp start from, forecast and train as one process does, to the last gradient") {
-  for (const char* const backend : {"ring", "gloo"}) {
-    for (const char* const form : {"fused", "plain"}) {
-      INFO(backend << ", " << form);
-      passes(2, {"equal", backend, "2", "whole", form});
-      passes(2, {"equal", backend, "1", "whole", form});
-      passes(4, {"equal", backend, "2", "whole", form});
-      passes(4, {"equal", backend, "4", "whole", form});
-    }
+  for (const Choices& c : pairs({{"2 2", "2 1", "4 2", "4 4"}, {"ring", "gloo"}, {"fused", "plain"}})) {
+    INFO(join(c, " "));
+    const Choices mesh = words_of(c[0]);  // ranks, tp
+    passes(std::stoi(mesh[0]), {"equal", c[1], mesh[1], "whole", c[2]});
   }
 }
 
 TEST_CASE("with shared tokens too") {
-  for (const char* const backend : {"ring", "gloo"}) {
-    for (const char* const form : {"fused", "plain"}) {
-      INFO(backend << ", " << form);
-      passes(2, {"equal", backend, "2", "tokens", form});
-      passes(4, {"equal", backend, "2", "tokens", form});
-      passes(4, {"equal", backend, "4", "tokens", form});
-    }
+  for (const Choices& c : pairs({{"2 2", "4 2", "4 4"}, {"ring", "gloo"}, {"fused", "plain"}})) {
+    INFO(join(c, " "));
+    const Choices mesh = words_of(c[0]);
+    passes(std::stoi(mesh[0]), {"equal", c[1], mesh[1], "tokens", c[2]});
   }
 }
 
 TEST_CASE("in 16 bits all ranks of a model skip a step when a piece of one overflows") {
-  for (const char* const backend : {"ring", "gloo"}) {
+  for (const std::string& backend : all_or_one({"ring", "gloo"}, 0))
     passes(2, {"half", backend, "2", "bf16", "16"});
+  for (const std::string& backend : all_or_one({"ring", "gloo"}, 1))
     passes(4, {"half", backend, "4", "bf16", "32"});
-  }
 }
 
 TEST_CASE("mistakes of split layers show where they are made") {
