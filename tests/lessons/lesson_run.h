@@ -33,9 +33,15 @@ inline const std::filesystem::path& data() {
 
 inline ProcessResult train_lesson(const std::string& lesson, const std::filesystem::path& run_dir,
                                   const std::vector<std::string>& sets, const ProcessOptions& options = {}) {
-  std::vector<std::string> words = {
-      bin_folder(ISOBAR_BIN) + "/" + lesson, "--preset", "cpu_micro", "--run-dir", run_dir.string(), "--set",
-      "data.root=" + data().string()};
+  std::vector<std::string> words = {bin_folder(ISOBAR_BIN) + "/" + lesson,
+                                    "--preset",
+                                    "cpu_micro",
+                                    "--run-dir",
+                                    run_dir.string(),
+                                    "--set",
+                                    "data.root=" + data().string(),
+                                    "--set",
+                                    "run.threads=1"};
   for (const std::string& set : sets) {
     words.push_back("--set");
     words.push_back(set);

@@ -15,7 +15,7 @@ namespace isobar {
 
 /// ./isobar run LESSON --ranks N on the small data set, in fp32; a lost rank is told after 10 seconds.
 inline ProcessResult run_ranks(int ranks, const std::filesystem::path& run_dir,
-                               const std::vector<std::string>& sets, ProcessOptions options = {},
+                               const std::vector<std::string>& sets, const ProcessOptions& options = {},
                                const std::string& lesson = "06_ddp") {
   std::vector<std::string> words = {bin_folder(ISOBAR_BIN) + "/isobar-cli", "run", lesson, "--ranks",
                                     std::to_string(ranks)};
@@ -27,7 +27,6 @@ inline ProcessResult run_ranks(int ranks, const std::filesystem::path& run_dir,
     words.insert(words.end(), {"--set", "data.root=" + data().string()});
   }
   for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
-  options.deadline_s = 120;
   return run_process(words, options);
 }
 

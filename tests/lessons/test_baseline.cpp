@@ -42,7 +42,6 @@ TEST_CASE("a run leaves its whole story in the run folder") {
     all_us += steps[i]["step_us"].get<std::int64_t>();
   }
   CHECK(stages_us <= all_us);
-  CHECK(stages_us * 100 >= all_us * 95);  // the rest is under 5 %
   const std::vector<json> evals =
       of_kind(lines, "eval");  // at the start, after the epoch of 8 steps, at the end
   REQUIRE(evals.size() == 3);
@@ -113,7 +112,7 @@ TEST_CASE("first weights can be saved and given, and the order can stay plain") 
 
 TEST_CASE("training forecasts better than it began") {
   const TempFolder folder;
-  REQUIRE(train(folder / "run", {"train.steps=200", "optim.lr=1e-3"}).code == 0);
+  REQUIRE(train(folder / "run", {"train.steps=120", "optim.lr=1e-3"}).code == 0);
   const std::vector<json> evals = of_kind(stream(folder / "run"), "eval");
   CHECK(evals.back()["loss"].get<double>() < 0.6 * evals.front()["loss"].get<double>());
 }
@@ -194,7 +193,7 @@ TEST_CASE("a second request to stop ends at once") {
     const std::filesystem::path run = folder / std::to_string(signal);
     const auto evaluated = [&] { return !of_kind(lines_so_far(run), "eval").empty(); };
     const ProcessResult result =
-        train(run, slow, {.deadline_s = 30, .signal = signal, .interrupt_when = evaluated, .times = 2});
+        train(run, slow, {.signal = signal, .interrupt_when = evaluated, .times = 2});
     CHECK(result.code == code);
     CHECK(of_kind(stream(run), "step").empty());
   }
@@ -254,44 +253,21 @@ TEST_CASE("mistakes on purpose do what they say, and are marked in every output"
 }
 
 TEST_CASE("30 ms planted in a stage appear in that stage and nowhere else") {
+  // On a clock that goes on only where the loop sleeps.
+  const std::vector<std::string> environment = {std::string("LD_PRELOAD=") + ISOBAR_SHIM, "SHIM_STILL=1"};
   const TempFolder folder;
   const std::vector<std::string> stages = {"load", "copy", "forward", "backward", "optimize"};
-  const auto typical = [&](const std::string& name, const std::vector<std::string>& sets) {
-    REQUIRE(train(folder / name, sets).code == 0);
-    std::map<std::string, double> out;
-    for (const std::string& stage : stages) {
-      std::vector<double> all;
-      for (const json& step : of_kind(stream(folder / name), "step"))
-        all.push_back(step[stage + "_us"].get<double>());
-      std::sort(all.begin(), all.end());
-      out[stage] = all[all.size() / 4];  // other work on the machine can only add to a step
-    }
-    return out;
-  };
-  int number = 0;
-  // The largest change of any stage beside the planted one, in microseconds: runs that sleep 20 and 50 ms in
-  // the stage, one after the other. A plain run would not do for the first: a processor that has slept finds
-  // its caches cold and its clock low, and what follows takes 2 to 3 ms more, which no clock may hide.
-  const auto stray_us = [&](const std::string& slow) {
-    const std::string name = slow + std::to_string(number++);
-    const auto asleep = [&](const std::string& ms) {
-      return typical(name + "-" + ms, {"train.steps=24", "run.threads=1", "run.fault=slow_stage",
-                                       "run.fault_stage=" + slow, "run.fault_ms=" + ms});
-    };
-    const auto before = asleep("20");
-    const auto slowed = asleep("50");
-    double most = 0;
-    for (const std::string& stage : stages) {
-      most = std::max(most, std::fabs(slowed.at(stage) - before.at(stage) - (stage == slow ? 30'000 : 0)));
-    }
-    return most;
-  };
   for (const std::string& slow : stages) {
-    double least =
-        1e9;  // other work on the machine can only add to it, so the best of a few is the honest one
-    for (int attempt = 0; attempt < 8 && least > 3000; ++attempt) least = std::min(least, stray_us(slow));
-    INFO(slow);
-    CHECK(least <= 3000);
+    const ProcessResult result = train(folder / slow,
+                                       {"train.steps=3", "data.limit_valid=4", "run.fault=slow_stage",
+                                        "run.fault_stage=" + slow, "run.fault_ms=30"},
+                                       {.environment = environment});
+    INFO(slow << "\n" << result.err);
+    REQUIRE(result.code == 0);
+    for (const json& step : of_kind(stream(folder / slow), "step")) {
+      for (const std::string& stage : stages) CHECK(step[stage + "_us"] == (stage == slow ? 30'000 : 0));
+      CHECK(step["step_us"] == 30'000);
+    }
   }
 }
 

@@ -35,7 +35,7 @@ ProcessResult train_until(const TempFolder& folder, const std::string& root,
   });
   std::vector<std::string> sets = {root, "train.steps=1000000"};
   sets.insert(sets.end(), more.begin(), more.end());
-  const ProcessResult result = train(folder / "run", sets, {.deadline_s = 60});
+  const ProcessResult result = train(folder / "run", sets);
   changer.join();
   return result;
 }

@@ -29,7 +29,7 @@ void train_ranks(int ranks, const fs::path& run, const std::vector<std::string>&
       "data.root=" + data().string()};
   for (const std::string& set : with(kTen, more)) words.insert(words.end(), {"--set", set});
   const RanksEnded ended =
-      launch_ranks(words, ranks, {.quiet = true, .deadline_s = 200, .grace_s = 5, .tick = {}});
+      launch_ranks(words, ranks, {.quiet = true, .deadline_s = 600, .grace_s = 5, .tick = {}});
   INFO(said(ended));
   REQUIRE(ended.code == 0);
 }

@@ -11,7 +11,7 @@ namespace {
 
 ProcessResult cli(std::vector<std::string> words, const std::filesystem::path& folder) {
   words.insert(words.begin(), bin_folder(ISOBAR_BIN) + "/isobar-cli");
-  return run_process(words, {.folder = folder.string(), .deadline_s = 280});
+  return run_process(words, {.folder = folder.string()});
 }
 
 /// The steps of a run that say what they are made of.

@@ -98,9 +98,8 @@ TEST_CASE("threads that wait for a slow disk or a slow worker are joined within 
          {std::vector<std::string>{"data.throttle_mb_per_s=1"},
           std::vector<std::string>{"run.fault=slow_worker", "run.fault_ms=100"}}) {
       const fs::path run = folder / std::to_string(runs++);
-      const ProcessResult stopped =
-          lesson.train(run, with({"train.steps=100000", "run.flush_ms=1"}, slow),
-                       {.deadline_s = 120, .signal = SIGTERM, .interrupt_when = when_steps(run, 2)});
+      const ProcessResult stopped = lesson.train(run, with({"train.steps=100000", "run.flush_ms=1"}, slow),
+                                                 {.signal = SIGTERM, .interrupt_when = when_steps(run, 2)});
       INFO(lesson.lesson << " " << slow.front() << ": " << stopped.err);
       CHECK(stopped.code == 75);
       // The step that the signal came into waits for its batch; that and the checkpoint are not the joining.

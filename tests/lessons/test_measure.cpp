@@ -18,7 +18,7 @@ ProcessResult cli(std::vector<std::string> words, const std::filesystem::path& f
   words.insert(words.end(), {"--preset", "cpu_micro"});
   sets.insert(sets.begin(), {"data.root=" + data().string(), "run.threads=1"});
   for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
-  return run_process(words, {.folder = folder.string(), .deadline_s = 280});
+  return run_process(words, {.folder = folder.string()});
 }
 
 /// The `run` lines of all runs below `folder`, in the order in which they began.

@@ -28,7 +28,7 @@ RanksEnded run_script(const TempFolder& folder, const std::string& words) {
                        "/06_ddp --preset cpu_micro --set amp.mode=none --set " +
                        "comm.timeout_s=10 --set train.steps=2 --set run.threads=1 --run-dir " +
                        (folder / "run").string() + " " + words + "\n");
-  return launch_ranks({"/bin/bash", (folder / "script").string()}, 2, {.quiet = true, .deadline_s = 60});
+  return launch_ranks({"/bin/bash", (folder / "script").string()}, 2, {.quiet = true, .deadline_s = 300});
 }
 
 }  // namespace

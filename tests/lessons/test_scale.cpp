@@ -18,7 +18,7 @@ ProcessResult scale(std::vector<std::string> more, const std::filesystem::path& 
   for (const std::string& set :
        {std::string("amp.mode=none"), std::string("comm.timeout_s=20"), "data.root=" + data().string()})
     words.insert(words.end(), {"--set", set});
-  return run_process(words, {.folder = folder.string(), .deadline_s = 280});
+  return run_process(words, {.folder = folder.string()});
 }
 
 /// Mean step behind the three of warm-up, of the slowest rank.

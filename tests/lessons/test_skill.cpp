@@ -10,11 +10,11 @@ using namespace isobar;
 TEST_CASE("cpu_tiny beats persistence by a quarter after its 900 steps, on a later period") {
   const TempFolder folder;
   const std::string bin = bin_folder(ISOBAR_BIN);
-  REQUIRE(run_process({bin + "/make_fields", "--out", folder / "data"}, {.deadline_s = 300}).code == 0);
+  REQUIRE(run_process({bin + "/make_fields", "--out", folder / "data"}).code == 0);
   const ProcessResult result =
       run_process({bin + "/01_baseline", "--preset", "cpu_tiny", "--run-dir", folder / "run", "--set",
                    "data.root=" + (folder / "data").string()},
-                  {.deadline_s = 600});
+                  {.deadline_s = 800});
   REQUIRE(result.code == 0);
   const json last = of_kind(stream(folder / "run"), "eval").back();
   CHECK(last["step"] == 900);

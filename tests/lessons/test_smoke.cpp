@@ -1,0 +1,35 @@
+// Two steps of each lesson as a learner starts it: the quick look whether all of them still train.
+#include <cmath>
+#include <filesystem>
+
+#include "lessons/lesson_run.h"
+#include "support/catch.h"
+#include "support/errors.h"
+
+using namespace isobar;
+namespace fs = std::filesystem;
+
+TEST_CASE("every lesson trains two steps, or says what it needs") {
+  const TempFolder folder;
+  int lessons = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator("lessons")) {
+    if (!fs::exists(entry.path() / "main.cpp")) continue;
+    ++lessons;
+    const std::string lesson = entry.path().filename().string();
+    const bool needs_gpu =
+        read_text_file(entry.path() / "lesson.toml", 1 << 20).find("needs = \"cuda\"") != std::string::npos;
+    const ProcessResult result =
+        train_lesson(lesson, folder / lesson, {"run.device=cpu", "train.steps=2", "data.limit_valid=4"});
+    INFO(lesson << "\n" << result.out << result.err);
+    if (needs_gpu) {
+      CHECK(result.code == 2);
+      CHECK_THAT(result.err, says("needs a CUDA device"));
+      continue;
+    }
+    REQUIRE(result.code == 0);
+    const std::vector<json> steps = of_kind(stream(folder / lesson), "step");
+    REQUIRE(steps.size() == 2);
+    CHECK(std::isfinite(steps.back()["loss"].get<double>()));
+  }
+  CHECK(lessons >= 8);
+}
