@@ -66,13 +66,24 @@ function(isobar_whole folder)
   target_link_libraries(isobar_${folder} INTERFACE ${ARGN})
 endfunction()
 
-# isobar_test(core LABEL unit SOURCES a.cpp LINK isobar::core): one Catch2 executable a folder of tests/. Units may run beside each
-# other; what trains, measures or draws (every other label, and units that say ALONE) has the machine to itself.
+# isobar_tier(TIER TEST...): quick, full or nightly, as in ./isobar test --TIER. Nightly ones are unknown to ctest without -C nightly: they are
+# added by add_test(... CONFIGURATIONS nightly).
+function(isobar_tier tier)
+  foreach(test ${ARGN})
+    set_property(TEST ${test} APPEND PROPERTY LABELS ${tier})
+  endforeach()
+endfunction()
+
+# isobar_test(core LABEL unit [QUICK] [NIGHTLY] [PRODUCTS] [LOAD 2] [COST 60] SOURCES a.cpp LINK isobar::core): one Catch2 executable a folder of tests/.
+# No test needs the machine for itself. LOAD: what it keeps busy, in halves of a processor (./isobar test fills two a processor): 1 waits
+# most of its time (the default), 2 computes, 4 are several processes that do. COST: seconds, so that long ones begin first. NIGHTLY: cases with
+# the tag [.nightly] are a test NAME_nightly. PRODUCTS: NAME_products takes all combinations of tests/support/pairs.h. Whoever passes TIMEOUT hangs; the program ends itself before, and says where.
 function(isobar_test name)
-  cmake_parse_arguments(arg "ALONE;TENSORS" "LABEL;TIMEOUT" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "QUICK;NIGHTLY;PRODUCTS;TENSORS" "LABEL;LOAD;COST" "SOURCES;LINK" ${ARGN})
   add_executable(test_${name} ${arg_SOURCES})
   target_link_libraries(test_${name} PRIVATE isobar_test_main ${arg_LINK})
   target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  set_target_properties(test_${name} PROPERTIES ENABLE_EXPORTS ON)  # names for what hangs
   isobar_own(test_${name})
   # Compiled far more often than waited for. At -O1 g++ 12 takes operator+ of strings for reads and writes out of bounds.
   target_compile_options(test_${name} PRIVATE -O1 -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
@@ -82,13 +93,32 @@ function(isobar_test name)
     isobar_precompiled(test test_${name})
   endif()
   add_test(NAME ${name} COMMAND test_${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-  if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 300)
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABEL}" TIMEOUT 900 ENVIRONMENT ISOBAR_TEST_LIMIT_S=870)
+  foreach(property LOAD:PROCESSORS COST:COST)
+    string(REPLACE ":" ";" property ${property})
+    list(GET property 0 ours)
+    list(GET property 1 theirs)
+    if(arg_${ours})
+      set_tests_properties(${name} PROPERTIES ${theirs} ${arg_${ours}})
+    endif()
+  endforeach()
+  if(arg_QUICK)
+    isobar_tier(quick ${name})
+    add_dependencies(isobar_quick_tests test_${name})
   endif()
-  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${arg_TIMEOUT})
-  if(arg_ALONE OR NOT arg_LABEL STREQUAL unit)
-    set_tests_properties(${name} PROPERTIES RUN_SERIAL TRUE)
+  if(arg_NIGHTLY)
+    isobar_nightly(${name}_nightly COMMAND test_${name} "[nightly]")
   endif()
+  if(arg_PRODUCTS)
+    isobar_nightly(${name}_products COMMAND test_${name} ENVIRONMENT ISOBAR_PRODUCTS=1)
+  endif()
+endfunction()
+
+# isobar_nightly(NAME COMMAND ... [ENVIRONMENT A=1]): a test of the nightly tier, an hour at most.
+function(isobar_nightly name)
+  cmake_parse_arguments(arg "" "TIMEOUT" "COMMAND;ENVIRONMENT" ${ARGN})
+  add_test(NAME ${name} CONFIGURATIONS nightly COMMAND ${arg_COMMAND} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES LABELS nightly TIMEOUT 3600 RUN_SERIAL TRUE ENVIRONMENT "ISOBAR_TEST_LIMIT_S=3500;${arg_ENVIRONMENT}")
 endfunction()
 
 # isobar_headers(toml toml++/toml.h libtomlplusplus-dev): headers without a library, as the target isobar_toml; found below

@@ -40,12 +40,12 @@ free_bytes() {
   printf '%s' $((available * 1024))
 }
 
-# need_space FOLDER BYTES WHAT
+# need_space FOLDER BYTES WHAT [WAY OUT]
 need_space() {
   local free
   free=$(free_bytes "$1")
   [ "$free" -ge "$2" ] || die "too little disk for $3: $(megabytes "$2") are needed, $(megabytes "$free") are free" "$1" \
-    "free some space, or keep the cached files elsewhere: export ISOBAR_PREFIX=/another/folder"
+    "free some space, or ${4:-keep the cached files elsewhere: export ISOBAR_PREFIX=/another/folder}"
 }
 
 # nearest WORD CANDIDATE...: the candidate that shares the longest beginning, if any.

@@ -23,7 +23,7 @@ namespace {
 
 ProcessResult launch(int ranks, std::vector<std::string> words, ProcessOptions options = {}) {
   words.insert(words.begin(), {ISOBAR_RANKED, "launch", std::to_string(ranks)});
-  options.deadline_s = 30;
+  options.deadline_s = 300;
   return run_process(words, options);
 }
 

@@ -1,10 +1,9 @@
 #pragma once
-// Ends the whole program, with a sentence, when a test hangs: a thread that waits forever cannot be joined.
-#include <unistd.h>
-
+// Ends the whole program when a test hangs, with its name and where its threads stand: one that waits forever
+// cannot be joined. No test may depend on how long it takes, so limits are far above what any machine needs.
 #include <chrono>
 #include <condition_variable>
-#include <cstdio>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -13,21 +12,16 @@ namespace isobar {
 
 class Deadline {
  public:
-  Deadline(std::string what, std::chrono::milliseconds limit)
-      : what_(std::move(what)), thread_([this, limit](const std::stop_token& stop) { watch(stop, limit); }) {}
+  Deadline(std::string what, std::chrono::milliseconds limit) : Deadline([what] { return what; }, limit) {}
+  /// `what` is asked at the end.
+  Deadline(std::function<std::string()> what, std::chrono::milliseconds limit);
   Deadline(const Deadline&) = delete;
   Deadline& operator=(const Deadline&) = delete;
 
  private:
-  void watch(const std::stop_token& stop, std::chrono::milliseconds limit) {
-    std::unique_lock lock(mutex_);
-    ended_.wait_for(lock, stop, limit, [] { return false; });
-    if (stop.stop_requested()) return;
-    std::fprintf(stderr, "hangs: %s\n", what_.c_str());
-    _exit(99);
-  }
+  void watch(const std::stop_token& stop, std::chrono::milliseconds limit);
 
-  std::string what_;
+  std::function<std::string()> what_;
   std::mutex mutex_;
   std::condition_variable_any ended_;
   std::jthread thread_;

@@ -1,2 +1,39 @@
-#define CATCH_CONFIG_MAIN
+// Every test program: Catch2 with an eye on tests that hang.
+#define CATCH_CONFIG_RUNNER
+#include <cstdlib>
+#include <mutex>
+#include <optional>
+#include <string>
+
 #include "support/catch.h"
+#include "support/deadline.h"
+
+namespace {
+
+std::mutex mutex;
+std::string running;
+
+class Names final : public CatchListener {
+ public:
+  using CatchListener::CatchListener;
+  void testCaseStarting(const Catch::TestCaseInfo& info) override {
+    const std::lock_guard lock(mutex);
+    running = info.name;
+  }
+};
+CATCH_REGISTER_LISTENER(Names)
+
+std::string running_case() {
+  const std::unique_lock lock(mutex, std::try_to_lock);
+  return running.empty() ? "before the first test" : "\"" + running + "\"";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // Said by CMake (isobar_test), whose own limit comes later and says only which program it was.
+  std::optional<isobar::Deadline> limit;
+  if (const char* const seconds = std::getenv("ISOBAR_TEST_LIMIT_S"))
+    limit.emplace(running_case, std::chrono::seconds(std::max(1, std::atoi(seconds))));
+  return Catch::Session().run(argc, argv);
+}

@@ -16,6 +16,7 @@
 
 #include "core/argv.h"
 #include "support/temp_folder.h"
+#include "support/threads.h"
 
 extern char** environ;
 
@@ -62,6 +63,7 @@ void wait_with_deadline(pid_t pid, const ProcessOptions& options, ProcessResult&
       interrupt(pid, options);
     }
     if (passed > std::chrono::seconds(options.deadline_s)) {
+      result.err = "after " + std::to_string(options.deadline_s) + " s. Its threads:\n" + threads_of(pid);
       kill(pid, SIGKILL);
       waitpid(pid, &status, 0);
       return;
@@ -98,7 +100,12 @@ ProcessResult run_process(const std::vector<std::string>& words, const ProcessOp
   ProcessResult result;
   wait_with_deadline(pid, options, result);
   result.out = text_of(folder / "out");
-  result.err = text_of(folder / "err");
+  std::string hung;
+  if (!result.err.empty()) {
+    for (const std::string& word : words) hung += (hung.empty() ? "\nhangs: " : " ") + word;
+    hung += "\n" + result.err;
+  }
+  result.err = text_of(folder / "err") + hung;
   return result;
 }
 

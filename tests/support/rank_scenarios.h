@@ -37,7 +37,7 @@ inline int scenario_main(int argc, char** argv) {
 
 /// Runs `scenario` of `program` (a name in the folder of programs) on `ranks` ranks, quietly.
 inline RanksEnded run_scenario(const std::string& program, int ranks, std::vector<std::string> words,
-                               double deadline_s = 60) {
+                               double deadline_s = 300) {
   words.insert(words.begin(), bin_folder(ISOBAR_BIN) + "/" + program);
   return launch_ranks(words, ranks, {.quiet = true, .deadline_s = deadline_s, .grace_s = 5, .tick = {}});
 }

@@ -1,0 +1,59 @@
+# ./isobar test: which tests, and where their files lie. Sourced by ./isobar.
+# shellcheck shell=bash
+
+# test_words WORD...: what ctest is told of them, in the array `words`; names of tests come first.
+test_words() {
+  local word names=()
+  while [ $# -gt 0 ] && [[ $1 != -* ]]; do
+    [[ $1 =~ ^[0-9A-Za-z_]+$ ]] || die "\"$1\" is no name of a test" "./isobar test" "./isobar test --list names them" 2
+    names+=("$1")
+    shift
+  done
+  words=()
+  for word in "$@"; do
+    case $word in
+      --quick) words+=(-L '^quick$') ;;
+      --nightly) words+=(-C nightly -L '^nightly$') ;;
+      --list) words+=(-N) ;;
+      *) words+=("$word") ;;
+    esac
+  done
+  [ ${#names[@]} = 0 ] || words+=(-C nightly -R "^($(IFS='|' && printf '%s' "${names[*]}"))\$")
+}
+
+# names_of_tests: all, those of the night too.
+names_of_tests() { ctest --test-dir "$build" -C nightly -N | sed -n 's/^ *Test *#[0-9]*: *//p'; }
+
+# check_test_names WORD...: once everything is built, so that they are known.
+check_test_names() {
+  local all
+  [ $# -gt 0 ] && [[ $1 != -* ]] || return 0
+  all=$(names_of_tests)
+  while [ $# -gt 0 ] && [[ $1 != -* ]]; do
+    # shellcheck disable=SC2086
+    grep -qxF "$1" <<<"$all" || die "there is no test \"$1\"" "./isobar test" "did you mean $(nearest "$1" $all)? ./isobar test --list names them" 2
+    shift
+  done
+}
+
+# Tests write small files by the ten thousand, and make sure that they are on the disk: in memory that costs nothing.
+choose_test_folder() {
+  local needed=2000000000
+  if [ -z "${TMPDIR:-}" ] && [ -w /dev/shm ] && [ "$(free_bytes /dev/shm)" -gt $((2 * needed)) ] && [ "$(memory_free)" -gt $((4 * needed)) ]; then
+    test_folder=$(mktemp -d /dev/shm/isobar-tests-XXXXXX)
+    export TMPDIR=$test_folder
+  else
+    need_space "${TMPDIR:-/tmp}" $needed "the files of tests" "name another folder: TMPDIR=FOLDER ./isobar test"
+  fi
+}
+
+run_tests() {
+  local words
+  cd "$home" || return
+  check_test_names "$@"
+  test_words "$@"
+  choose_test_folder
+  export OMP_WAIT_POLICY=passive  # several programs share the processors: who waits for a thread must not spin
+  # Two places a processor: tests say how many halves of one they use (LOAD in cmake/IsobarTargets.cmake).
+  ctest --test-dir "$build" --output-on-failure --no-tests=error -j $((2 * $(nproc))) "${words[@]}"
+}
