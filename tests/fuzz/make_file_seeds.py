@@ -1,14 +1,13 @@
-"""Writes the seeds of corpus/npy, corpus/safetensors and corpus/toml that a person thought of.
+"""Writes the seeds of npy, safetensors and toml that a person thought of, as FOLDER/npy/NAME and so on.
 
 Those named hostile-* must be refused; the tables of tests/fields/test_hostile_files.cpp and
 tests/config/test_hostile_toml.cpp say with which words, and miss none.
 
-Usage: python3 tests/fuzz/make_file_seeds.py
+Usage: python3 tests/fuzz/make_file_seeds.py FOLDER
 """
 import struct
+import sys
 from pathlib import Path
-
-HERE = Path(__file__).parent
 
 
 def npy_header(descr="'<f4'", order="False", shape="(4,)"):
@@ -210,7 +209,7 @@ def toml_seeds():
 
 def main():
     for folder, seeds in (("npy", npy_seeds()), ("safetensors", safetensors_seeds()), ("toml", toml_seeds())):
-        place = HERE / "corpus" / folder
+        place = Path(sys.argv[1]) / folder
         place.mkdir(parents=True, exist_ok=True)
         for name, data in seeds.items():
             (place / name).write_bytes(data)

@@ -1,6 +1,7 @@
-"""Writes the seeds of corpus/ that a person thought of; what the fuzzer found is beside them under its hash.
+"""Writes the seeds of stream and tfevents that a person thought of, as FOLDER/stream/NAME and FOLDER/tfevents/NAME.
+In the packed corpus what the fuzzer found is beside them under its hash.
 
-Usage: python3 tests/fuzz/make_seeds.py [STREAM]     (STREAM: a rank-0000.jsonl whose first lines become a seed)
+Usage: python3 tests/fuzz/make_seeds.py FOLDER [STREAM]     (STREAM: a rank-0000.jsonl whose first lines become a seed)
 """
 import json
 import struct
@@ -152,10 +153,11 @@ def tfevents_seeds():
 
 
 def main():
-    for folder, seeds in (("stream", stream_seeds(*sys.argv[1:2] or [None])), ("tfevents", tfevents_seeds())):
-        (HERE / "corpus" / folder).mkdir(parents=True, exist_ok=True)
+    for folder, seeds in (("stream", stream_seeds(*sys.argv[2:3] or [None])), ("tfevents", tfevents_seeds())):
+        place = Path(sys.argv[1]) / folder
+        place.mkdir(parents=True, exist_ok=True)
         for name, data in seeds.items():
-            (HERE / "corpus" / folder / name).write_bytes(data)
+            (place / name).write_bytes(data)
 
 
 if __name__ == "__main__":

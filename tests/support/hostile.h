@@ -2,6 +2,7 @@
 // Tables of files that must be refused. The files are seeds of the fuzzer (tests/fuzz/make_file_seeds.py).
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <set>
 #include <string>
@@ -9,24 +10,27 @@
 
 #include "support/catch.h"
 #include "support/errors.h"
+#include "support/pack.h"
+#include "support/temp_folder.h"
 
 namespace isobar {
 
 struct HostileFile {
-  const char* name;   ///< tests/fuzz/corpus/FORMAT/hostile-NAME
+  const char* name;   ///< hostile-NAME in tests/fuzz/corpus/FORMAT.tar
   const char* what;   ///< said of it
   const char* where;  ///< how the place ends that is said: the tensor, line and column; "" = the file itself
 };
 
 /// Each file of the table is refused by `read` with exit code 2 in at most three lines, and no file of the
-/// folder is left out.
+/// pack is left out.
 inline void check_hostile_files(const std::string& format, const std::vector<HostileFile>& table,
                                 const std::function<void(const std::filesystem::path&)>& read) {
-  const std::filesystem::path folder = std::filesystem::path("tests/fuzz/corpus") / format;
+  const TempFolder folder;
   std::set<std::string> unseen;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (name.rfind("hostile-", 0) == 0) unseen.insert(name);
+  for (const PackedFile& file : read_pack("tests/fuzz/corpus/" + format + ".tar")) {
+    if (file.name.rfind("hostile-", 0) != 0) continue;
+    unseen.insert(file.name);
+    std::ofstream(folder / file.name, std::ios::binary) << file.bytes;
   }
   for (const HostileFile& file : table) {
     const std::string name = std::string("hostile-") + file.name;
