@@ -58,7 +58,7 @@ reached() {
   ${still[@]+"${still[@]}"} "$1/fuzz_$target" -runs=0 -max_len="$longest" "$2" 2>&1 | sed -n 's/.*INITED *\(cov: [0-9]* ft: [0-9]*\).*/\1/p'
 }
 
-# In pieces of a minute, so that who waits sees how far it is.
+# In pieces of a minute, so that who waits sees how far it is; every other one tries long inputs from its start.
 campaign() {
   local seconds=$1 out=$2 done=0 piece
   mkdir -p "$out/found" "$out/artifacts"
@@ -67,7 +67,7 @@ campaign() {
   while [ "$done" -lt "$seconds" ]; do
     piece=$((seconds - done < 60 ? seconds - done : 60))
     nice -n 10 "$out/fuzz_$target" -max_total_time="$piece" -max_len="$longest" -rss_limit_mb=256 -malloc_limit_mb=64 \
-      -timeout=5 -dict="$here/$target.dict" -artifact_prefix="$out/artifacts/" -print_final_stats=1 \
+      -timeout=5 -len_control="$((done / 60 % 2 == 0 ? 100 : 0))" -dict="$here/$target.dict" -artifact_prefix="$out/artifacts/" -print_final_stats=1 \
       "$out/found" "$out/corpus" >"$out/log" 2>&1 || {
       tail -n 40 "$out/log"
       echo "a finding, or stopped from outside: see $out/artifacts"
