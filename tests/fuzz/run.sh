@@ -42,7 +42,8 @@ build() {
     object="$1/objects/$(basename "$source" .cpp).o"
     # Checks and checksums are not what is explored: without coverage they are fast.
     case $source in */checks.cpp | engine/core/*) explored= ;; *) explored=-fsanitize=fuzzer-no-link ;; esac
-    "${compiler[@]}" "${flags[@]}" ${explored:+"$explored"} -I"$root/engine" -I"$root/tests" -c "$root/$source" -o "$object"
+    "${compiler[@]}" "${flags[@]}" ${explored:+"$explored"} -I"$root/engine" -I"$root/tests" \
+      -c "$root/$source" -o "$object"
     objects+=("$object")
   done
   "$clang" "${flags[@]}" -fsanitize=fuzzer "${objects[@]}" -lsimdjson -lfmt -o "$1/fuzz_$target"
@@ -55,26 +56,28 @@ unpack() {
 
 # What the files of folder $2 reach, as libFuzzer counts it.
 reached() {
-  ${still[@]+"${still[@]}"} "$1/fuzz_$target" -runs=0 -max_len="$longest" "$2" 2>&1 | sed -n 's/.*INITED *\(cov: [0-9]* ft: [0-9]*\).*/\1/p'
+  ${still[@]+"${still[@]}"} "$1/fuzz_$target" -runs=0 -max_len="$longest" "$2" 2>&1 |
+    sed -n 's/.*INITED *\(cov: [0-9]* ft: [0-9]*\).*/\1/p'
 }
 
 # In pieces of a minute, so that who waits sees how far it is; every other one tries long inputs from its start.
 campaign() {
-  local seconds=$1 out=$2 done=0 piece
+  local seconds=$1 out=$2 done=0 piece runs
   mkdir -p "$out/found" "$out/artifacts"
   build "$out"
   unpack "$out/corpus"
   while [ "$done" -lt "$seconds" ]; do
     piece=$((seconds - done < 60 ? seconds - done : 60))
     nice -n 10 "$out/fuzz_$target" -max_total_time="$piece" -max_len="$longest" -rss_limit_mb=256 -malloc_limit_mb=64 \
-      -timeout=5 -len_control="$((done / 60 % 2 == 0 ? 100 : 0))" -dict="$here/$target.dict" -artifact_prefix="$out/artifacts/" -print_final_stats=1 \
-      "$out/found" "$out/corpus" >"$out/log" 2>&1 || {
+      -timeout=5 -len_control="$((done / 60 % 2 == 0 ? 100 : 0))" -dict="$here/$target.dict" -print_final_stats=1 \
+      -artifact_prefix="$out/artifacts/" "$out/found" "$out/corpus" >"$out/log" 2>&1 || {
       tail -n 40 "$out/log"
       echo "a finding, or stopped from outside: see $out/artifacts"
       exit 1
     }
     done=$((done + piece))
-    echo "$done of $seconds s:$(grep -o "cov:.*" "$out/log" | tail -1), $(awk '/number_of_executed_units/ {print $2}' "$out/log") runs"
+    runs=$(awk '/number_of_executed_units/ {print $2}' "$out/log")
+    echo "$done of $seconds s: $(grep -o "cov:.*" "$out/log" | tail -1), $runs runs"
   done
   grep -E "^stat::peak_rss_mb" "$out/log"
   echo "kept in $out"
