@@ -113,6 +113,7 @@ std::vector<float> record_of(const YearFile& file, std::int64_t time, std::int64
 std::vector<float> wanted_record(const std::array<std::int64_t, 4>& shape, std::int64_t time,
                                  std::int64_t height, std::int64_t width) {
   std::vector<float> out;
+  out.reserve(static_cast<std::size_t>(shape[1] * height * width));
   for (std::int64_t c = 0; c < shape[1]; ++c) {
     for (std::int64_t y = 0; y < height; ++y) {
       for (std::int64_t x = 0; x < width; ++x) {

@@ -40,6 +40,41 @@ void flip(const fs::path& file, std::uint64_t bit) {
   stream.put(byte);
 }
 
+/// Flips one bit after the other, places drawn, and looks whether each is found and what a search takes then.
+void check_flips(int flips) {
+  const TempFolder folder;
+  save(folder / "c", 10);
+  const fs::path newest = save(folder / "c", 20);
+  const std::vector<fs::path> files = files_of(newest);
+  REQUIRE(files.size() == 4);
+  std::mt19937_64 random(20261121);
+  int found = 0;
+  for (int i = 0; i < flips; ++i) {
+    const fs::path& file = files[random() % files.size()];
+    const std::uint64_t bit = random() % (fs::file_size(file) * 8);
+    flip(file, bit);
+    try {
+      verify_checkpoint(newest);
+      WARN("not found: bit " << bit << " of " << file);
+    } catch (const Error& error) {
+      // A flip within the manifest can be told from one in the file it speaks of only by the name of the
+      // latter.
+      const bool named = error.where().find(file.filename().string()) != std::string::npos;
+      found += named || file.filename() == "manifest.json" ? 1 : 0;
+    }
+    flip(file, bit);
+  }
+  CHECK(found == flips);
+  CHECK(verify_checkpoint(newest).step == 20);
+  flip(files[1], 77);
+  const CheckpointSearch search = find_checkpoint(folder / "c");
+  REQUIRE(search.newest);
+  CHECK(search.newest->step == 10);
+  REQUIRE(search.passed_over.size() == 1);
+  CHECK_THAT(search.passed_over[0],
+             says("step-000020") && says("checksum") && says(files[1].filename().string()));
+}
+
 }  // namespace
 
 TEST_CASE("a checkpoint comes back as it was saved, and the manifest says what is in it") {
@@ -59,39 +94,10 @@ TEST_CASE("a checkpoint comes back as it was saved, and the manifest says what i
 }
 
 TEST_CASE("every flipped bit of a checkpoint is found, and the one before it is taken") {
-  const TempFolder folder;
-  save(folder / "c", 10);
-  const fs::path newest = save(folder / "c", 20);
-  const std::vector<fs::path> files = files_of(newest);
-  REQUIRE(files.size() == 4);
-  std::mt19937_64 random(20261121);
-  int found = 0;
-  constexpr int kFlips = 10'000;
-  for (int i = 0; i < kFlips; ++i) {
-    const fs::path& file = files[random() % files.size()];
-    const std::uint64_t bit = random() % (fs::file_size(file) * 8);
-    flip(file, bit);
-    try {
-      verify_checkpoint(newest);
-      WARN("not found: bit " << bit << " of " << file);
-    } catch (const Error& error) {
-      // A flip within the manifest can be told from one in the file it speaks of only by the name of the
-      // latter.
-      const bool named = error.where().find(file.filename().string()) != std::string::npos;
-      found += named || file.filename() == "manifest.json" ? 1 : 0;
-    }
-    flip(file, bit);
-  }
-  CHECK(found == kFlips);
-  CHECK(verify_checkpoint(newest).step == 20);
-  flip(files[1], 77);
-  const CheckpointSearch search = find_checkpoint(folder / "c");
-  REQUIRE(search.newest);
-  CHECK(search.newest->step == 10);
-  REQUIRE(search.passed_over.size() == 1);
-  CHECK_THAT(search.passed_over[0],
-             says("step-000020") && says("checksum") && says(files[1].filename().string()));
+  check_flips(1'000);
 }
+
+TEST_CASE("ten thousand flipped bits of a checkpoint are found", "[.nightly]") { check_flips(10'000); }
 
 TEST_CASE("a file that is cut, missing, or of another step is refused by name") {
   const TempFolder folder;

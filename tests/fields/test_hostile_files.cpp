@@ -169,7 +169,7 @@ TEST_CASE("a hundred thousand tensors are read and written, one more is refused"
   CHECK_THAT(error_of([&] { parse_safetensors(bytes(more), "more"); }), says("more than 100000 tensors"));
 }
 
-TEST_CASE("the time for a table of tensors does not grow with its square") {
+TEST_CASE("the time for a table of tensors does not grow with its square", "[.nightly]") {
   const auto seconds = [](std::size_t count) {
     const std::string whole = many_tensors(count);
     return least_seconds([&] {
