@@ -131,6 +131,14 @@ std::int64_t Json::as_integer() const {
   throw Error("JSON with another value where a whole number belongs", "", "");
 }
 
+double Json::as_number() const {
+  double out = 0;
+  const char* const end = text_.data() + text_.size();
+  const auto parsed = std::from_chars(text_.data(), end, out);
+  if (kind_ == Kind::number && parsed.ec == std::errc() && parsed.ptr == end) return out;
+  throw Error("JSON with another value where a number belongs", "", "");
+}
+
 const std::string& Json::as_text() const {
   if (kind_ != Kind::string) throw Error("JSON with another value where a text belongs", "", "");
   return text_;

@@ -52,6 +52,7 @@ class Json {
   // Error (exit code 2) for what is not there, or of another kind.
   const Json& at(std::string_view key) const;
   std::int64_t as_integer() const;
+  double as_number() const;
   const std::string& as_text() const;
 
   /// On one line; bytes that are no UTF-8 become U+FFFD.

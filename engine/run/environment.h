@@ -10,9 +10,4 @@ namespace isobar {
 /// one TOML table.
 std::string environment_toml(c10::Device device, int threads, const std::vector<std::string>& command);
 
-/// The commit of the project the program belongs to (its first 12 digits), "" outside a git checkout.
-std::string project_commit();
-
-std::string host_name();
-
 }  // namespace isobar

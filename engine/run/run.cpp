@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "core/fault.h"
 #include "core/files.h"
+#include "core/machine.h"
 #include "core/text.h"
 #include "device/device.h"
 #include "device/load_cuda.h"
@@ -27,7 +28,6 @@
 #include "train/schedule.h"
 
 namespace isobar {
-
 namespace {
 
 std::string source_text(const DataConfig& data) {

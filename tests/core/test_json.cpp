@@ -71,6 +71,11 @@ TEST_CASE("what is no JSON, or another value than asked for, is an Error") {
   CHECK_THAT(error_of([&] { Json::parse(many + "\"last\":0}"); }), says("too many keys"));
   const Json value = Json::parse(R"({"whole": 7, "part": 7.5, "text": "x", "large": 18446744073709551615})");
   CHECK(value.at("whole").as_integer() == 7);
+  CHECK(value.at("whole").as_number() == 7);
+  CHECK(value.at("part").as_number() == 7.5);
+  CHECK_THAT(error_of([&] { value.at("text").as_number(); }), says("a number belongs"));
+  CHECK_THAT(error_of([] { Json::parse("null").as_number(); }), says("a number belongs"));
+  CHECK_THAT(error_of([] { Json::parse("1e999"); }), says("no JSON at byte"));
   CHECK(value.at("text").as_text() == "x");
   CHECK_THAT(error_of([&] { value.at("other"); }), says("without \"other\""));
   CHECK_THAT(error_of([&] { value.at("part").as_integer(); }), says("a whole number"));
