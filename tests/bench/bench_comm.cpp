@@ -108,7 +108,7 @@ int run(int argc, char** argv) {
   parser.add("--size", options.sizes, "\"64 B\" ... \"100 MiB\"; may be repeated");
   const OptionParser::Option pairs =
       parser.add("--pairs", options.pairs, "blocks of each side").in_range(1, 1000);
-  if (!parse_bench(parser, "comm", argc, argv)) return 0;
+  if (!report.parse(argc, argv)) return 0;
   if (report.quick() && !pairs.given()) options.pairs = 3;
   chosen_cases(options, report.quick());
   report.begin();

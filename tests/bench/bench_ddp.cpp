@@ -173,7 +173,7 @@ int run(int argc, char** argv) {
   parser.flag("!--no-python", options.python, "only what compares ours with ours");
   const OptionParser::Option pairs =
       parser.add("--pairs", options.pairs, "blocks of each side").in_range(1, 1000);
-  if (!parse_bench(parser, "ddp", argc, argv)) return 0;
+  if (!report.parse(argc, argv)) return 0;
   if (report.quick() && !pairs.given()) options.pairs = 3;
   const Json sheet = case_sheet(options.preset, "cpu", /*threads=*/1);
   if (sheet["batch"].get<int>() % kRanks != 0)

@@ -143,7 +143,7 @@ int run(int argc, char** argv) {
   BenchReport report("emulated", parser);
   const OptionParser::Option given = parser.add("--pairs", pairs, "blocks of each side").in_range(1, 1000);
   parser.add("--threads", threads, "of tensor operations").in_range(1, 1024);
-  if (!parse_bench(parser, "emulated", argc, argv)) return 0;
+  if (!report.parse(argc, argv)) return 0;
   if (report.quick() && !given.given()) pairs = 3;
   set_up_cpu(threads);
   emulate_products();

@@ -236,7 +236,7 @@ int run(int argc, char** argv) {
   const OptionParser::Option pairs =
       parser.add("--pairs", options.pairs, "blocks of each side").in_range(1, 1000);
   parser.flag("!--no-compile", options.compiles, "leave torch.compile out: its first calls take minutes");
-  if (!parse_bench(parser, "fusion", argc, argv)) return 0;
+  if (!report.parse(argc, argv)) return 0;
   if (options.preset.empty()) options.preset = options.device == "cpu" ? "cpu_tiny" : "base";
   if (report.quick() && !pairs.given()) options.pairs = 3;
   const std::vector<Case> cases = wanted_cases(options.cases);

@@ -8,9 +8,8 @@
 #include <algorithm>
 #include <fstream>
 
-#include "bench/bench_result.h"
+#include "bench/bench_report.h"
 #include "bench/make_runs.h"
-#include "config/option_parser.h"
 #include "core/clock.h"
 #include "core/text.h"
 #include "gui/headless.h"
@@ -178,25 +177,22 @@ std::vector<double> idle_percent(const TempFolder& folder, const fs::path& runs)
   return out;
 }
 
-void add(std::vector<BenchRow>& rows, BenchRow row) {
+void add(BenchReport& report, const BenchRow& row) {
   if (row.values.empty()) {
-    fmt::print("  {:<46} not measured here\n", row.name);
+    report.say(fmt::format("  {:<46} not measured here", row.name));
     return;
   }
-  print_row(row);
-  rows.push_back(std::move(row));
+  report.add(row);
 }
 
-std::vector<BenchRow> measure(const TempFolder& folder, const Sizes& sizes) {
-  std::vector<BenchRow> rows;
+void measure(const TempFolder& folder, const Sizes& sizes, BenchReport& report) {
   const fs::path many = folder / "many";
   const fs::path one = folder / "one";
   const fs::path noise = folder / "noise";
-  fmt::print("writing {} runs of {} steps, one of {} ...\n", human_count(sizes.runs),
-             human_count(sizes.steps), human_count(sizes.long_steps));
+  report.say(fmt::format("writing {} runs of {} steps, one of {} ...", human_count(sizes.runs),
+                         human_count(sizes.steps), human_count(sizes.long_steps)));
   make_runs(many, sizes.runs, sizes.steps, [&](int done) {
-    if (done % 250 == 0) fmt::print("  {} of {}\n", done, sizes.runs);
-    std::fflush(stdout);
+    if (done % 250 == 0) report.say(fmt::format("  {} of {}", done, sizes.runs));
   });
   make_runs(one, 1, sizes.long_steps, [](int) {});
   make_noise(noise, 300);
@@ -207,32 +203,29 @@ std::vector<BenchRow> measure(const TempFolder& folder, const Sizes& sizes) {
     forget_pages(many);
     cold.values.push_back(start_seconds(folder, many, sizes.runs));
   }
-  add(rows, warm);
-  add(rows, cold);
+  add(report, warm);
+  add(report, cold);
   BenchRow reading{"reading the longest run", "s", {}, 0};
   BenchRow pan{"a frame while its Watch view is dragged", "ms", pan_frames(folder, one, reading), 16};
   BenchRow worst{
       "the slowest of these frames", "ms", {*std::max_element(pan.values.begin(), pan.values.end())}, 100};
-  add(rows, reading);
-  add(rows, pan);
-  add(rows, worst);
-  add(rows, {"slowest frame over 300 folders of noise", "ms", {worst_noise_frame_ms(folder, noise)}, 100});
-  add(rows, {"from a written line to its frame", "s", latencies(folder), 1});
-  add(rows, {"one core while nothing happens", "%", idle_percent(folder, many), 2});
-  return rows;
+  add(report, reading);
+  add(report, pan);
+  add(report, worst);
+  add(report, {"slowest frame over 300 folders of noise", "ms", {worst_noise_frame_ms(folder, noise)}, 100});
+  add(report, {"from a written line to its frame", "s", latencies(folder), 1});
+  add(report, {"one core while nothing happens", "%", idle_percent(folder, many), 2});
 }
 
 int run(int argc, char** argv) {
   Sizes sizes;
-  std::string out;
   OptionParser parser("How quick the window is, measured without a display", "./isobar bench gui");
-  parser.add("--out", out, "write the result to this JSON file");
+  BenchReport report("gui", parser);
   parser.add("--runs", sizes.runs, "finished runs").in_range(10, 20000);
   parser.add("--steps", sizes.steps, "steps of each").in_range(10, 1000000);
   parser.add("--long-steps", sizes.long_steps, "steps of the longest run").in_range(1000, 10000000);
-  if (!parser.parse(argc, argv,
-                    {.where = "./isobar bench gui", .hint = "./isobar bench gui --help lists the options"}))
-    return 0;
+  if (!report.parse(argc, argv)) return 0;
+  if (report.quick()) sizes.repeats = 1;
   const TempFolder folder;
   const double bytes = 300.0 * sizes.runs * sizes.steps + 300.0 * sizes.long_steps;
   const fs::space_info space = fs::space(folder.path());
@@ -241,14 +234,9 @@ int run(int argc, char** argv) {
         fmt::format("too little disk: {} are needed", human_bytes(static_cast<std::uint64_t>(bytes * 1.2))),
         folder.path().string(), "TMPDIR=/another/folder, or fewer with --runs", Exit::failed);
   }
-  const MachineWatch watch;
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  for (const BenchRow& row : measure(folder, sizes)) rows.push_back(row_json(row));
-  if (!out.empty()) {
-    write_result(out, result_json("gui", watch.finish(), rows));
-    fmt::print("written: {}\n", out);
-  }
-  return 0;
+  report.begin();
+  measure(folder, sizes, report);
+  return report.finish();
 }
 
 }  // namespace

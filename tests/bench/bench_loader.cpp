@@ -209,7 +209,7 @@ class Bench {
   }
 
   PairedRow row(const std::string& name, const std::string& unit, const std::string& peer) const {
-    return {name, unit, peer, {}, {}, 0, 0, unit == "GB/s"};
+    return {name, unit, peer, {}, {}};
   }
 
   /// What nobody can beat here, measured between the epochs.
@@ -373,7 +373,7 @@ int run(int argc, char** argv) {
   parser.add("--batch", options.batch, "samples in a batch").in_range(1, 16);
   const OptionParser::Option records =
       parser.add("--records", options.shape[0], "fields in the file, 48 or more").in_range(48, 3000);
-  if (!parse_bench(parser, "loader", argc, argv)) return 0;
+  if (!report.parse(argc, argv)) return 0;
   options.peer_settings = {{0, 2}, {1, 2}, {1, 4}, {2, 2}, {2, 4}, {4, 2}, {4, 4}, {8, 2}, {8, 4}};
   if (report.quick()) {
     if (!pairs.given()) options.pairs = 2;

@@ -149,7 +149,7 @@ int run(int argc, char** argv) {
   parser.add("--samples", options.samples, "of a batch of 20 x 360 x 720").in_range(1, 256);
   const OptionParser::Option pairs =
       parser.add("--pairs", options.pairs, "blocks of each side").in_range(1, 1000);
-  if (!parse_bench(parser, "normalise", argc, argv)) return 0;
+  if (!report.parse(argc, argv)) return 0;
   if (report.quick() && !pairs.given()) options.pairs = 5;
   const c10::Device chosen = choose_device(device);
   if (!chosen.is_cuda())

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bench/bench_result.h"
+#include "bench/recorded_result.h"
 #include "config/option_parser.h"
 #include "core/error.h"
 
@@ -13,8 +14,12 @@ namespace isobar {
 
 class BenchReport {
  public:
-  /// Adds --out FILE, --json and --quick to `parser`.
+  /// Adds --out FILE, --against FILE, --json and --quick to `parser`, which outlives it.
   BenchReport(std::string bench, OptionParser& parser);
+
+  /// Parses the words behind the bench's name, and reads the recorded result if one is named. False when help
+  /// was asked for and printed; what is wrong is an Error (exit code 2).
+  bool parse(int argc, char** argv);
 
   bool quick() const { return quick_; }
 
@@ -29,24 +34,26 @@ class BenchReport {
   /// From now on what the machine does is watched, and --out holds every row as soon as it is there, beside
   /// "complete": false: a bench that is cut off loses none.
   void begin();
-  /// Tells what the machine was doing, writes --out and prints --json. Call it when all workers have ended.
-  /// The exit code: 1 when a row was refused.
+  /// Tells what the machine was doing and how it compares with the recorded result, writes --out and prints
+  /// --json. Call it when all workers have ended. The exit code: 1 when a row was refused.
   int finish();
 
  private:
   void take(nlohmann::ordered_json row);
+  /// Adds "against" to `result`.
+  void compare_with_recorded(nlohmann::ordered_json& result);
 
   std::string bench_;
+  OptionParser& parser_;
+  std::vector<std::string> options_;  ///< as they were typed, but for those that say where results go
   std::string out_;
+  std::string against_;
+  std::optional<RecordedResult> recorded_;
   bool json_ = false;
   bool quick_ = false;
   bool refused_ = false;
   std::optional<MachineWatch> watch_;
   nlohmann::ordered_json rows_ = nlohmann::ordered_json::array();
 };
-
-/// Parses the words behind the bench's name. False when help was asked for and printed; what is wrong is an
-/// Error (exit code 2).
-bool parse_bench(OptionParser& parser, const std::string& bench, int argc, char** argv);
 
 }  // namespace isobar

@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
+#include <functional>
 
 #include "core/clock.h"
+#include "core/commit.h"
 #include "core/files.h"
 #include "core/random.h"
 
@@ -16,36 +17,26 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t kResamples = 10'000;
 
-/// A checkout may be a work tree, whose .git is a file that names the folder.
-std::filesystem::path git_folder() {
-  const std::filesystem::path git = project_home() / ".git";
-  std::ifstream file(git);
-  std::string word;
-  std::string folder;
-  return file >> word >> folder && word == "gitdir:" ? std::filesystem::path(folder) : git;
-}
-
-std::string commit() {
-  const std::filesystem::path git = git_folder();
-  std::ifstream head(git / "HEAD");
-  std::string word;
-  std::string name;
-  head >> word >> name;
-  if (word != "ref:") return word.substr(0, 12);
-  std::ifstream common_file(git / "commondir");
-  std::string common = ".";
-  common_file >> common;
-  word.clear();
-  std::ifstream reference(git / common / name);
-  reference >> word;
-  return word.substr(0, 12);
-}
-
 double positive(double value) { return std::max(value, 1e-12); }
 
 double ratio_of_medians(const PairedRow& row, const std::vector<double>& ours,
                         const std::vector<double>& peer) {
-  return row.is_rate ? median(ours) / positive(median(peer)) : median(peer) / positive(median(ours));
+  return is_rate(row.unit) ? median(ours) / positive(median(peer)) : median(peer) / positive(median(ours));
+}
+
+/// `value` with the interval of what `again` makes of `count` draws, of which any may come again.
+Estimate bootstrap(double value, std::size_t count,
+                   const std::function<double(const std::vector<std::size_t>&)>& again) {
+  std::vector<double> found;
+  std::vector<std::size_t> picks(count);
+  const std::uint64_t key = stream_key(1, "bootstrap");
+  std::uint64_t drawn = 0;
+  for (std::uint64_t resample = 0; resample < kResamples; ++resample) {
+    for (std::size_t& pick : picks) pick = below_at(key, drawn++, count);
+    found.push_back(again(picks));
+  }
+  std::sort(found.begin(), found.end());
+  return {value, found[kResamples / 40], found[kResamples - 1 - kResamples / 40]};
 }
 
 }  // namespace
@@ -57,27 +48,28 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-Ratio ratio_of(const PairedRow& row) {
+bool is_rate(const std::string& unit) { return unit.ends_with("/s"); }
+
+Estimate ratio_of(const PairedRow& row) {
   const std::size_t pairs = std::min(row.ours.size(), row.peer.size());
-  Ratio out;
-  out.value = ratio_of_medians(row, row.ours, row.peer);
-  std::vector<double> ratios;
   std::vector<double> ours(pairs);
   std::vector<double> peer(pairs);
-  const std::uint64_t key = stream_key(1, "bootstrap");
-  std::uint64_t drawn = 0;
-  for (std::uint64_t resample = 0; resample < kResamples; ++resample) {
-    for (std::size_t i = 0; i < pairs; ++i) {
-      const std::uint64_t pick = below_at(key, drawn++, pairs);
-      ours[i] = row.ours[pick];
-      peer[i] = row.peer[pick];
-    }
-    ratios.push_back(ratio_of_medians(row, ours, peer));
-  }
-  std::sort(ratios.begin(), ratios.end());
-  out.least = ratios[kResamples / 40];
-  out.most = ratios[kResamples - 1 - kResamples / 40];
-  return out;
+  return bootstrap(ratio_of_medians(row, row.ours, row.peer), pairs,
+                   [&](const std::vector<std::size_t>& picks) {
+                     for (std::size_t i = 0; i < pairs; ++i) {
+                       ours[i] = row.ours[picks[i]];
+                       peer[i] = row.peer[picks[i]];
+                     }
+                     return ratio_of_medians(row, ours, peer);
+                   });
+}
+
+Estimate median_of(const std::vector<double>& values) {
+  std::vector<double> drawn(values.size());
+  return bootstrap(median(values), values.size(), [&](const std::vector<std::size_t>& picks) {
+    for (std::size_t i = 0; i < values.size(); ++i) drawn[i] = values[picks[i]];
+    return median(drawn);
+  });
 }
 
 void print_row(const BenchRow& row) {
@@ -88,7 +80,7 @@ void print_row(const BenchRow& row) {
 }
 
 void print_row(const PairedRow& row) {
-  const Ratio ratio = ratio_of(row);
+  const Estimate ratio = ratio_of(row);
   const std::string asked =
       row.least_ratio > 0 ? fmt::format("  asked for: at least {:g}", row.least_ratio) : "";
   fmt::print("  {:<34} {:>8.4g} {:<4} {:>8.4g} {:<4} {:>6.3f}x  ({:.3f} to {:.3f}){}\n", row.name,
@@ -98,15 +90,20 @@ void print_row(const PairedRow& row) {
 
 Json row_json(const BenchRow& row) {
   const auto [least, most] = std::minmax_element(row.values.begin(), row.values.end());
-  return {{"case", row.name}, {"unit", row.unit},   {"ours", median(row.values)},  {"least", *least},
-          {"most", *most},    {"limit", row.limit}, {"repeats", row.values.size()}};
+  const Estimate ours = median_of(row.values);
+  return {{"case", row.name},       {"unit", row.unit},      {"ours", ours.value},
+          {"ours_min", ours.least}, {"ours_max", ours.most}, {"least", *least},
+          {"most", *most},          {"limit", row.limit},    {"repeats", row.values.size()}};
 }
 
 Json row_json(const PairedRow& row) {
-  const Ratio ratio = ratio_of(row);
+  const Estimate ratio = ratio_of(row);
+  const Estimate ours = median_of(row.ours);
   Json out = {{"case", row.name},
               {"unit", row.unit},
-              {"ours", median(row.ours)},
+              {"ours", ours.value},
+              {"ours_min", ours.least},
+              {"ours_max", ours.most},
               {"peer", median(row.peer)},
               {"peer_name", row.peer_name},
               {"ratio", ratio.value},
@@ -122,8 +119,10 @@ Json row_json(const PairedRow& row) {
   return out;
 }
 
-Json result_json(const std::string& bench, const Json& machine, const Json& rows) {
-  return {{"bench", bench}, {"commit", commit()}, {"date", wall_iso()}, {"machine", machine}, {"rows", rows}};
+Json result_json(const std::string& bench, const std::vector<std::string>& options, const Json& machine,
+                 const Json& rows) {
+  return {{"bench", bench},     {"commit", project_commit()}, {"date", wall_iso()},
+          {"options", options}, {"machine", machine},         {"rows", rows}};
 }
 
 void write_result(const std::filesystem::path& file, const Json& result) {

@@ -18,7 +18,10 @@ struct BenchRow {
   double limit = 0;            ///< what is asked for, in the same unit; 0 = nothing
 };
 
-/// The same quantity of ours and of a peer, measured in turn; smaller is better unless it says otherwise.
+/// Of a unit: whether it counts something a second ("GB/s"), so that more is better. Of all others less is.
+bool is_rate(const std::string& unit);
+
+/// The same quantity of ours and of a peer, measured in turn.
 struct PairedRow {
   std::string name;
   std::string unit;
@@ -27,7 +30,6 @@ struct PairedRow {
   std::vector<double> peer;
   double floor = 0;        ///< the physical limit in the same unit; 0 = not known
   double least_ratio = 0;  ///< the ratio asked for; 0 = nothing
-  bool is_rate = false;    ///< more is better
   double moved_bytes = 0;  ///< by formula, of one run (the unit is us then); 0 = not known
   double bus_factor = 0;   ///< of a collective: bytes that each rank sends a byte of the buffer; 0 = none
 };
@@ -35,32 +37,35 @@ struct PairedRow {
 /// Sorted middle of the values; 0 for none.
 double median(std::vector<double> values);
 
-/// A ratio of medians, peer / ours, of rates ours / peer: above 1 ours is better.
-struct Ratio {
+struct Estimate {
   double value = 0;
   double least = 0;  ///< 95 % interval
   double most = 0;
 };
 
+/// The ratio of medians, peer / ours, of rates ours / peer: above 1 ours is better.
 /// The interval comes from 10,000 resamples of whole pairs (percentile bootstrap, Efron 1979), so that what
 /// slowed both sides of a pair cancels. Fixed random numbers: the same values give the same interval.
-Ratio ratio_of(const PairedRow& row);
+Estimate ratio_of(const PairedRow& row);
+/// The median of at least one value, with an interval made in the same way.
+Estimate median_of(const std::vector<double>& values);
 
 /// Prints a row with its median, least and greatest value, and the limit.
 void print_row(const BenchRow& row);
 /// Prints a row with both medians, the ratio, its interval and what was asked for.
 void print_row(const PairedRow& row);
 
-/// "case", "unit", "ours", "least", "most", "repeats", "limit"
+/// "case", "unit", "ours", "ours_min", "ours_max", "least", "most", "repeats", "limit"
 nlohmann::ordered_json row_json(const BenchRow& row);
-/// "case", "unit", "ours", "peer", "peer_name", "ratio", "ratio_min", "ratio_max", "floor" (null when not
-/// known), "pairs"; where bytes are known "moved_bytes" and "gb_per_s" of ours, of a
-/// collective also "busbw_gb_per_s"
+/// "case", "unit", "ours", "ours_min", "ours_max", "peer", "peer_name", "ratio", "ratio_min", "ratio_max",
+/// "floor" (null when not known), "pairs"; where bytes are known "moved_bytes" and "gb_per_s" of ours, of a
+/// collective also "busbw_gb_per_s". _min and _max are 95 % intervals.
 nlohmann::ordered_json row_json(const PairedRow& row);
 
-/// {"bench", "commit", "date", "machine", "rows"}; `machine` from MachineWatch::finish.
-nlohmann::ordered_json result_json(const std::string& bench, const nlohmann::ordered_json& machine,
-                                   const nlohmann::ordered_json& rows);
+/// {"bench", "commit", "date", "options", "machine", "rows"}; `options` as they were typed, `machine` from
+/// MachineWatch::finish.
+nlohmann::ordered_json result_json(const std::string& bench, const std::vector<std::string>& options,
+                                   const nlohmann::ordered_json& machine, const nlohmann::ordered_json& rows);
 
 void write_result(const std::filesystem::path& file, const nlohmann::ordered_json& result);
 

@@ -201,7 +201,7 @@ int run(int argc, char** argv) {
       parser.add("--until", options.until, "the step to which the time from the start is measured")
           .in_range(kCompared, 1'000'000);
   parser.flag("!--no-compile", options.compile, "leave out what PyTorch compiles: a minute and more each");
-  if (!parse_bench(parser, "rungs", argc, argv)) return 0;
+  if (!report.parse(argc, argv)) return 0;
   if (options.preset.empty()) options.preset = options.device == "cpu" ? "cpu_tiny" : "base";
   if (options.batches.empty()) options.batches = {16, 1, 2, 4};
   if (report.quick() && !pairs.given()) options.pairs = 3;

@@ -167,8 +167,7 @@ void measure(const Options& options, BenchReport& report) {
   check_equality(options, ours, peer, folder);
   report.say(
       fmt::format("validation and first step agree; {} pairs, {} threads", options.pairs, options.threads));
-  PairedRow row{
-      "command to first step, cpu_tiny", "s", "PyTorch 2.11.0, h5py", {}, {}, 0, kLeastRatio, false};
+  PairedRow row{"command to first step, cpu_tiny", "s", "PyTorch 2.11.0, h5py", {}, {}, 0, kLeastRatio};
   const std::int64_t begin_us = steady_us();
   for (int pair = 0; pair < options.pairs; ++pair) {
     if (pair >= kFewestPairs && steady_us() - begin_us > kAll_us) break;
@@ -186,7 +185,7 @@ int run(int argc, char** argv) {
                       "./isobar bench start");
   BenchReport report("start", parser);
   const OptionParser::Option pairs = parser.add("--pairs", options.pairs, "starts of each").in_range(1, 1000);
-  if (!parse_bench(parser, "start", argc, argv)) return 0;
+  if (!report.parse(argc, argv)) return 0;
   if (report.quick() && !pairs.given()) options.pairs = 2;
   // In order on both sides, so that the first batches are the same.
   options.settings = {"train.steps=1", "data.limit_valid=8", "data.shuffle=false", "run.device=cpu",

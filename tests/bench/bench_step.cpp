@@ -81,7 +81,7 @@ int run(int argc, char** argv) {
   parser.add("--threads", options.threads, "of tensor operations, on both sides").in_range(1, 1024);
   const OptionParser::Option pairs =
       parser.add("--pairs", options.pairs, "blocks of each side").in_range(1, 1000);
-  if (!parse_bench(parser, "step", argc, argv)) return 0;
+  if (!report.parse(argc, argv)) return 0;
   if (options.cases.empty() && options.device == "cpu")
     options.cases = {"cpu_tiny", "cpu_small", "cpu_micro"};
   if (options.cases.empty()) options.cases = {"base"};

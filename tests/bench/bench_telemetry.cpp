@@ -59,7 +59,7 @@ int run(int argc, char** argv) {
   BenchReport report("telemetry", parser);
   int repeats = 15;
   const OptionParser::Option option = parser.add("--repeats", repeats, "blocks of steps").in_range(1, 1000);
-  if (!parse_bench(parser, "telemetry", argc, argv)) return 0;
+  if (!report.parse(argc, argv)) return 0;
   if (report.quick() && !option.given()) repeats = 3;
   report.begin();
   measure(report, repeats);

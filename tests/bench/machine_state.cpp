@@ -1,17 +1,22 @@
 #include "bench/machine_state.h"
 
 #include <fmt/format.h>
+#include <gnu/libc-version.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "core/memory.h"
+#include "core/nvidia.h"
+#include "core/text.h"
 
 namespace isobar {
 namespace {
@@ -21,12 +26,65 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kQuietShare = 0.05;  // of all cores; a desktop that waits takes about 1 %
 
-std::string processor() {
-  std::ifstream file("/proc/cpuinfo");
+/// What stands behind the colon of the first line that begins with `name`; "" where none does.
+std::string behind_colon(const fs::path& path, const std::string& name) {
+  std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
-    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
+    const std::size_t colon = line.find(':');
+    if (line.rfind(name, 0) != 0 || colon == std::string::npos) continue;
+    const std::size_t begin = line.find_first_not_of(" \t", colon + 1);
+    return begin == std::string::npos ? "" : line.substr(begin);
   }
-  return "unknown";
+  return "";
+}
+
+std::string processor() {
+  const std::string name = behind_colon("/proc/cpuinfo", "model name");
+  return name.empty() ? "unknown" : name;
+}
+
+/// Of the processor's instruction sets those that decide how fast tensors are.
+std::string instructions() {
+  std::istringstream words(behind_colon("/proc/cpuinfo", "flags") + " " +
+                           behind_colon("/proc/cpuinfo", "Features"));  // the second one: ARM
+  std::string out;
+  for (std::string word; words >> word;) {
+    for (const char* const known : {"avx2", "fma", "f16c", "avx512f", "avx512_bf16", "avx512_fp16",
+                                    "amx_bf16", "amx_fp16", "asimd", "sve", "sve2"}) {
+      if (word == known) out += (out.empty() ? "" : " ") + word;
+    }
+  }
+  return out;
+}
+
+std::string gpu() {
+  std::string out;
+  std::error_code code;
+  for (const fs::directory_entry& entry : fs::directory_iterator("/proc/driver/nvidia/gpus", code)) {
+    const std::string model = behind_colon(entry.path() / "information", "Model");
+    if (!model.empty()) out += (out.empty() ? "" : ", ") + model;
+  }
+  if (!has_nvidia_driver()) return "none";
+  return (out.empty() ? "of unknown model" : out) + ", driver " + nvidia_driver_version();
+}
+
+std::string operating_system() {
+  utsname names{};
+  if (uname(&names) != 0) return "";
+  const std::string release = names.release;  // "6.1.0-18-amd64": behind the number is who built it
+  return fmt::format("{} {} {}", names.sysname, release.substr(0, release.find('-')), names.machine);
+}
+
+Json fingerprint() {
+  return {{"processor", processor()},
+          {"cores", std::thread::hardware_concurrency()},
+          {"instructions", instructions()},
+          {"memory_bytes", memory_state().total_bytes},
+          {"gpu", gpu()},
+          {"system", operating_system()},
+          {"libc", gnu_get_libc_version()},
+          {"compiler", __VERSION__},
+          {"libtorch", ISOBAR_LIBTORCH_VERSION}};
 }
 
 double clock_mhz() {
@@ -101,16 +159,17 @@ Json MachineWatch::finish() const {
   const MachineState after = look_at_machine();
   const std::int64_t all = after.all_ticks - before_.all_ticks;
   const std::int64_t own = after.own_ticks - before_.own_ticks;
-  Json out = {{"processor", processor()},
-              {"cores", std::thread::hardware_concurrency()},
-              {"load", before_.load},
+  Json out = fingerprint();
+  out.update({{"load", before_.load},
               {"before", look_json(before_)},
               {"after", look_json(after)},
               {"busy_by_others", share(after.busy_ticks - before_.busy_ticks - own, all)},
-              {"stolen", share(after.stolen_ticks - before_.stolen_ticks, all)}};
-  for (const char* name : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "OMP_PROC_BIND", "GLIBC_TUNABLES"}) {
+              {"stolen", share(after.stolen_ticks - before_.stolen_ticks, all)}});
+  for (const char* name :
+       {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "OMP_PROC_BIND", "OMP_NUM_THREADS", "GLIBC_TUNABLES",
+        "ISOBAR_CPU_CAPABILITY", "ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"}) {
     if (const char* value = std::getenv(name))
-      out["environment"][name] = value;  // they change how fast both are
+      out["environment"][name] = printable(value);  // they change how fast both are
   }
   return out;
 }

@@ -26,8 +26,10 @@ class MachineWatch {
  public:
   MachineWatch() : before_(look_at_machine()) {}
 
-  /// {"processor", "cores", "load", "before": {...}, "after": {...}, "busy_by_others", "stolen"}: the last
-  /// two are shares of all cores' time in between. Call it when the processes that were started have ended.
+  /// What the machine is: {"processor", "cores", "instructions", "memory_bytes", "gpu", "system", "libc",
+  /// "compiler", "libtorch"}; and what it did: {"load", "before": {...}, "after": {...}, "busy_by_others",
+  /// "stolen"}, the last two as shares of all cores' time in between; "environment": variables that change
+  /// how fast it is, where any is set. Call it when the processes that were started have ended.
   nlohmann::ordered_json finish() const;
 
  private:

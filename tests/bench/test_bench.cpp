@@ -26,7 +26,7 @@ namespace {
 std::string bin(const std::string& name) { return bin_folder(ISOBAR_BIN) + "/" + name; }
 
 PairedRow row_of(std::vector<double> ours, std::vector<double> peer) {
-  return {"step", "ms", "PyTorch", std::move(ours), std::move(peer), 0, 0, false};
+  return {"step", "ms", "PyTorch", std::move(ours), std::move(peer)};
 }
 
 Json machine(double others, double stolen, int throttled_before, int throttled_after) {
@@ -45,11 +45,11 @@ TEST_CASE("a median is the middle, or the mean of the two in the middle") {
 }
 
 TEST_CASE("a ratio above 1 means ours is faster, and its interval covers it") {
-  const Ratio twice = ratio_of(row_of({10, 10, 10, 10}, {20, 20, 20, 20}));
+  const Estimate twice = ratio_of(row_of({10, 10, 10, 10}, {20, 20, 20, 20}));
   CHECK(twice.value == 2);
   CHECK(twice.least == 2);
   CHECK(twice.most == 2);
-  const Ratio noisy = ratio_of(row_of({10, 12, 9, 11, 30, 10, 10}, {11, 13, 10, 12, 33, 11, 11}));
+  const Estimate noisy = ratio_of(row_of({10, 12, 9, 11, 30, 10, 10}, {11, 13, 10, 12, 33, 11, 11}));
   CHECK(noisy.value == Approx(1.1));
   CHECK(noisy.least <= noisy.value);
   CHECK(noisy.most >= noisy.value);
@@ -62,14 +62,17 @@ TEST_CASE("a bench that is cut off keeps its rows, and one that cannot be measur
   const std::string out = (folder / "out.json").string();
   OptionParser parser("", "bench");
   BenchReport report("rungs", parser);
-  std::string help;
-  REQUIRE(parser.parse({"--out", out, "--json"}, help));
+  std::vector<std::string> words = {"bench_rungs", "--out", out, "--json", "--quick"};
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  REQUIRE(report.parse(static_cast<int>(argv.size()), argv.data()));
   const auto written = [&] { return Json::parse(read_text_file(out, 1 << 20)); };
   report.begin();
   report.add(row_of({10, 10}, {20, 20}));
   CHECK(written()["rows"].size() == 1);
   CHECK(written()["rows"][0]["ratio"] == 2);
   CHECK(written()["complete"] == false);
+  CHECK(written()["options"] == Json::array({"--quick"}));
   report.refuse("04-amp", "PyTorch", Error("losses differ by 1", "step 3", ""));
   CHECK(written()["rows"].size() == 2);
   CHECK_THAT(written()["rows"][1]["not_measured"].get<std::string>(), says("losses differ by 1"));
@@ -81,8 +84,8 @@ TEST_CASE("a bench that is cut off keeps its rows, and one that cannot be measur
 
 TEST_CASE("of rates more is better") {
   PairedRow row = row_of({20, 22, 21}, {10, 11, 10.5});
-  row.is_rate = true;
-  const Ratio ratio = ratio_of(row);
+  row.unit = "GB/s";
+  const Estimate ratio = ratio_of(row);
   CHECK(ratio.value == Approx(2));
   CHECK(ratio.least == Approx(2));
   CHECK(ratio.most == Approx(2));
@@ -93,7 +96,7 @@ TEST_CASE("pairs are drawn whole: noise that both sides share does not widen the
   const std::vector<double> shared = {1, 1, 1, 1, 1, 9, 9, 9, 9, 9};
   std::vector<double> peer;
   for (const double value : shared) peer.push_back(1.5 * value);
-  const Ratio ratio = ratio_of(row_of(shared, peer));
+  const Estimate ratio = ratio_of(row_of(shared, peer));
   CHECK(ratio.least == Approx(1.5));
   CHECK(ratio.most == Approx(1.5));
 }
@@ -107,6 +110,8 @@ TEST_CASE("rows carry what readers of the JSON expect") {
   }
   CHECK(unknown_floor["floor"].is_null());
   CHECK(unknown_floor["ratio"] == 1.5);
+  CHECK(unknown_floor["ours_min"] == 2);
+  CHECK(unknown_floor["ours_max"] == 2);
   row.floor = 0.5;
   CHECK(row_json(row)["floor"] == 0.5);
   CHECK_FALSE(row_json(row).contains("moved_bytes"));
@@ -115,6 +120,8 @@ TEST_CASE("rows carry what readers of the JSON expect") {
   CHECK(row_json(row)["gb_per_s"] == Approx(2000));
   const Json alone = row_json(BenchRow{"frame", "ms", {5, 1, 3}, 16});
   CHECK(alone["ours"] == 3);
+  CHECK(alone["ours_min"] >= 1);
+  CHECK(alone["ours_max"] <= 5);
   CHECK(alone["least"] == 1);
   CHECK(alone["most"] == 5);
   CHECK(alone["limit"] == 16);
@@ -193,9 +200,12 @@ TEST_CASE("a worker that cannot work is an error with its name and its last word
 
 TEST_CASE("bench telemetry measures, and prints one JSON object and nothing else") {
   const TempFolder folder;
-  const std::string file = folder / "out.json";
+  const std::string file = folder / "out.json";  // of before, and written over
+  const std::string before = read_text_file(project_home() / "tests/bench/results/telemetry.json", 1 << 20);
+  write_file_whole(file, before);
   const ProcessResult result = run_process(
-      {bin("bench_telemetry"), "--quick", "--repeats", "1", "--json", "--out", file}, {.deadline_s = 280});
+      {bin("bench_telemetry"), "--quick", "--repeats", "1", "--json", "--out", file, "--against", file},
+      {.deadline_s = 280});
   INFO(result.err);
   REQUIRE(result.code == 0);
   const Json out = Json::parse(result.out);
@@ -204,6 +214,11 @@ TEST_CASE("bench telemetry measures, and prints one JSON object and nothing else
   REQUIRE(out["rows"].size() == 8);
   for (const Json& row : out["rows"]) CHECK(row["ours"] > 0);
   CHECK(out["rows"][0]["limit"] == 1);
+  CHECK(out["options"] == Json::array({"--quick", "--repeats", "1"}));
+  CHECK(out["against"]["file"] == "out.json");
+  CHECK(out["against"]["commit"] == Json::parse(before)["commit"]);
+  CHECK(out["against"]["rows"].size() == 8);
+  CHECK(out["against"]["rows"][0]["ours"]["ratio"].is_null());  // measured once
 }
 
 TEST_CASE("bench comm measures both transports, and knows its sizes") {
