@@ -44,6 +44,7 @@ constexpr Field kFields[] = {{"processor", "processor", Form::as_it_is, true},
                              {"busy_by_others", "busy by others", Form::share, false},
                              {"stolen", "given to others by the host", Form::share, false}};
 constexpr const char* kVariables = "environment.";
+constexpr const char* kNotSet = "null";
 
 using Told = std::vector<std::pair<std::string, std::string>>;
 
@@ -70,17 +71,21 @@ void compare_field(const Told& recorded, const Told& now, const Field& field, Co
   const std::optional<std::string> after = value_of(now, field.path);
   if (!before && !after) return;
   const bool is_variable = std::string(field.path).rfind(kVariables, 0) == 0;
-  if (!before && !is_variable) {
+  if (is_variable && before.value_or(kNotSet) == kNotSet && after == kNotSet) return;
+  if (!before) {
     out.not_recorded.emplace_back(field.label);
     if (field.tells_machines_apart && out.machines == Machines::alike) out.machines = Machines::not_known;
     return;
   }
   const auto told = [&](const std::optional<std::string>& text) {
-    return text ? in_form(*text, field.form) : is_variable ? "not set" : "not told";
+    if (is_variable && text == kNotSet) return std::string("not set");
+    return text ? in_form(*text, field.form) : "not told";
   };
   if (told(before) == told(after)) return;
   out.differences.push_back({field.label, told(before), told(after)});
-  if (field.tells_machines_apart) out.machines = after ? Machines::other : Machines::not_known;
+  if (!field.tells_machines_apart) return;
+  if (after) out.machines = Machines::other;
+  if (out.machines == Machines::alike) out.machines = Machines::not_known;
 }
 
 void compare_machines(const Told& recorded, const Told& now, Comparison& out) {

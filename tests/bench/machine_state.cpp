@@ -168,8 +168,8 @@ Json MachineWatch::finish() const {
   for (const char* name :
        {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "OMP_PROC_BIND", "OMP_NUM_THREADS", "GLIBC_TUNABLES",
         "ISOBAR_CPU_CAPABILITY", "ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"}) {
-    if (const char* value = std::getenv(name))
-      out["environment"][name] = printable(value);  // they change how fast both are
+    const char* const value = std::getenv(name);  // they change how fast both are
+    out["environment"][name] = value == nullptr ? Json(nullptr) : Json(printable(value));
   }
   return out;
 }

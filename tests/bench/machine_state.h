@@ -29,7 +29,7 @@ class MachineWatch {
   /// What the machine is: {"processor", "cores", "instructions", "memory_bytes", "gpu", "system", "libc",
   /// "compiler", "libtorch"}; and what it did: {"load", "before": {...}, "after": {...}, "busy_by_others",
   /// "stolen"}, the last two as shares of all cores' time in between; "environment": variables that change
-  /// how fast it is, where any is set. Call it when the processes that were started have ended.
+  /// how fast it is, null for one that is not set. Call it when the processes that were started have ended.
   nlohmann::ordered_json finish() const;
 
  private:

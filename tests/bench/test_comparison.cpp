@@ -38,7 +38,8 @@ Json machine(const std::string& processor = "Processor A") {
           {"before", {{"load", 0.25}, {"free_bytes", 24'000'000'000}}},
           {"after", {{"load", 0.5}, {"free_bytes", 24'000'000'000}}},
           {"busy_by_others", 0.01},
-          {"stolen", 0.0}};
+          {"stolen", 0.0},
+          {"environment", {{"OMP_WAIT_POLICY", nullptr}, {"OMP_NUM_THREADS", nullptr}}}};
 }
 
 Json result(const std::vector<Json>& rows, const Json& of_machine = machine()) {
@@ -231,6 +232,15 @@ TEST_CASE("what an older result does not tell is no difference, and not sameness
   const std::string text = lines(found);
   CHECK_THAT(text, says("not recorded then: options, instruction sets, memory, GPU, libtorch, load after"));
   CHECK_THAT(text, says("Whether it is the same kind of machine is not known"));
+  old.erase("environment");
+  Json here = machine();
+  here["environment"]["OMP_NUM_THREADS"] = "2";
+  const Comparison variables = compared(result({}, old), result({}, here));
+  CHECK(variables.not_recorded.back() == "environment.OMP_NUM_THREADS");  // the other is not set now either
+  CHECK(variables.differences.empty());
+  Json less = machine("Processor B");
+  less.erase("memory_bytes");
+  CHECK(compared(result({}), result({}, less)).machines == Machines::other);
   old["cores"] = 64;
   CHECK(compared(result({}, old), result({})).machines == Machines::other);
 }
