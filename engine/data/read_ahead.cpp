@@ -14,10 +14,10 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/fault.h"
+#include "core/stoppable_sleep.h"
 #include "core/waiting.h"
 #include "data/affinity.h"
 #include "data/fill_account.h"
-#include "data/stoppable_sleep.h"
 
 namespace isobar {
 inline namespace read_ahead_state {

@@ -1,6 +1,6 @@
 #include "data/throttle.h"
 
-#include "data/stoppable_sleep.h"
+#include "core/stoppable_sleep.h"
 
 namespace isobar {
 namespace {

@@ -1,4 +1,4 @@
-#include "data/stoppable_sleep.h"
+#include "core/stoppable_sleep.h"
 
 #include "core/clock.h"
 #include "core/waiting.h"
