@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "core/error.h"
 
@@ -20,18 +21,26 @@ constexpr const char* kPrefix = "isobar-";
 constexpr const char* kLetters = "XXXXXX";
 constexpr const char* kOwner = "owner";
 
-/// What the launcher and its ranks put there: owner, meeting..., rank-0000.status, and the link run.
+using RemoveMore = std::function<void(const fs::path&)>;
+
+/// What the launcher and its ranks put there: meeting..., rank-0000.status, and the link run.
 bool is_ours(const std::string& name) {
-  return name == kOwner || name == "run" || name.rfind("meeting", 0) == 0 ||
+  return name == "run" || name.rfind("meeting", 0) == 0 ||
          (name.rfind("rank-", 0) == 0 && name.ends_with(".status"));
 }
 
-void remove_ours(const fs::path& folder) {
+/// `owner` goes last, and stays with what others put there: by its lock the next sweep knows the folder.
+void remove_ours(const fs::path& folder, const RemoveMore& remove_more) {
   std::error_code code;
+  if (remove_more) remove_more(folder);
+  bool is_empty = true;
   for (fs::directory_iterator it(folder, code), end; !code && it != end; it.increment(code)) {
     const bool is_folder = it->symlink_status(code).type() == fs::file_type::directory;
-    if (!is_folder && is_ours(it->path().filename().string())) ::unlink(it->path().c_str());
+    const std::string name = it->path().filename().string();
+    if (!is_folder && is_ours(name)) ::unlink(it->path().c_str());
+    is_empty = is_empty && !is_folder && (is_ours(name) || name == kOwner);
   }
+  if (is_empty) ::unlink((folder / kOwner).c_str());
   ::rmdir(folder.c_str());  // which fails where anything else is in it
 }
 
@@ -46,21 +55,21 @@ FileDescriptor lock_of(const fs::path& folder) {
   return file;
 }
 
-void sweep(const fs::path& parent) {
+void sweep(const fs::path& parent, const RemoveMore& remove_more) {
   const std::size_t length = std::string(kPrefix).size() + std::string(kLetters).size();
   std::error_code code;
   for (fs::directory_iterator it(parent, code), end; !code && it != end; it.increment(code)) {
     const std::string name = it->path().filename().string();
     if (name.size() != length || name.rfind(kPrefix, 0) != 0) continue;
-    if (const FileDescriptor lock = lock_of(it->path()); lock.is_open()) remove_ours(it->path());
+    if (const FileDescriptor lock = lock_of(it->path()); lock.is_open()) remove_ours(it->path(), remove_more);
   }
 }
 
 }  // namespace
 
-PrivateFolder::PrivateFolder() {
+PrivateFolder::PrivateFolder(RemoveMore remove_more) : remove_more_(std::move(remove_more)) {
   const fs::path parent = fs::temp_directory_path();
-  sweep(parent);
+  sweep(parent, remove_more_);
   constexpr int kTries = 10;
   for (int i = 0; i < kTries; ++i) {
     std::string made = (parent / (std::string(kPrefix) + kLetters)).string();
@@ -71,12 +80,12 @@ PrivateFolder::PrivateFolder() {
     struct stat status {};
     const bool is_held = flock(lock_.number(), LOCK_EX | LOCK_NB) == 0;
     if (is_held && fstat(lock_.number(), &status) == 0 && status.st_nlink > 0) return;
-    remove_ours(path_);  // another launcher was sweeping just then
+    remove_ours(path_, {});  // another launcher was sweeping just then
   }
   throw Error("a folder cannot be locked", path_.string(),
               "choose another place for temporary files (TMPDIR)", Exit::failed);
 }
 
-PrivateFolder::~PrivateFolder() { remove_ours(path_); }
+PrivateFolder::~PrivateFolder() { remove_ours(path_, remove_more_); }
 
 }  // namespace isobar

@@ -1,18 +1,20 @@
 #pragma once
-// A folder below the temporary one for what the ranks of one launch tell each other.
+// A folder below the temporary one: for what the ranks of one launch tell each other, or a replay.
 #include <filesystem>
+#include <functional>
 
 #include "core/files.h"
 
 namespace isobar {
 
 /// Only its user can read it; gone with this. A launcher that is killed leaves its folder: the next one
-/// removes it, but only what ranks write there, and only where the lock of its file `owner` says that nobody
-/// is left.
+/// removes it, but only what ranks write there (and what `remove_more` knows to remove), and only where the
+/// lock of its file `owner` says that nobody is left.
 class PrivateFolder {
  public:
   /// Sweeps, then makes one. Error (exit code 1) when there is no place for it.
-  PrivateFolder();
+  /// `remove_more` takes what its maker puts there beside that out of such a folder; it throws nothing.
+  explicit PrivateFolder(std::function<void(const std::filesystem::path&)> remove_more = {});
   ~PrivateFolder();
   PrivateFolder(const PrivateFolder&) = delete;
   PrivateFolder& operator=(const PrivateFolder&) = delete;
@@ -20,6 +22,7 @@ class PrivateFolder {
   const std::filesystem::path& path() const { return path_; }
 
  private:
+  std::function<void(const std::filesystem::path&)> remove_more_;
   std::filesystem::path path_;
   FileDescriptor lock_;
 };

@@ -112,6 +112,13 @@ struct Other {
   bool may_write(std::int64_t fresh_s) const { return lives || (silent_s >= 0 && silent_s < fresh_s); }
 };
 
+/// Of this view of processes: the one that wrote `text` is there.
+bool is_there(const std::string& text) {
+  const auto pid = static_cast<pid_t>(std::strtol(line_of(text, "pid").c_str(), nullptr, 10));
+  return line_of(text, "view") == process_view() && pid > 0 && kill(pid, 0) == 0 &&
+         birth_of(pid) == line_of(text, "born");
+}
+
 Other look(const FileDescriptor& file, const fs::path& path, const std::string& host) {
   Other out;
   const bool locked = flock(file.number(), LOCK_EX | LOCK_NB) == 0;
@@ -120,10 +127,7 @@ Other look(const FileDescriptor& file, const fs::path& path, const std::string& 
   pread_exactly(file, path, 0, std::as_writable_bytes(std::span(out.text)));
   out.host = line_of(out.text, "host");
   out.pid = line_of(out.text, "pid");
-  const auto pid = static_cast<pid_t>(std::strtol(out.pid.c_str(), nullptr, 10));
-  const bool here = line_of(out.text, "view") == process_view();
-  const bool same = pid > 0 && kill(pid, 0) == 0 && birth_of(pid) == line_of(out.text, "born");
-  out.lives = held || (!locked && here && same);
+  out.lives = held || (!locked && is_there(out.text));
   struct stat status {};
   if (!out.text.empty() && out.host != host && fstat(file.number(), &status) == 0)
     out.silent_s = std::max<std::int64_t>(0, silence_s(status, path.parent_path()));
@@ -178,6 +182,18 @@ FileDescriptor take(const fs::path& folder, const std::string& host) {
 }
 
 }  // namespace
+
+bool has_owner(const fs::path& folder) {
+  const FileDescriptor file(
+      ::open((folder / "owner").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  std::string text(kMostBytes, '\0');
+  const ssize_t bytes = file.is_open() ? pread(file.number(), text.data(), text.size(), 0) : 0;
+  if (bytes <= 0) return false;  // empty means: nobody
+  text.resize(static_cast<std::size_t>(bytes));
+  if (line_of(text, "view") == process_view()) return is_there(text);
+  struct stat status {};
+  return fstat(file.number(), &status) == 0 && wall_ns() / 1'000'000'000 - status.st_mtim.tv_sec < kFresh_s;
+}
 
 /// Gives signs of life from a thread of its own: a file system that stalls stops no step.
 class RunOwner::Beats {

@@ -11,6 +11,10 @@
 
 namespace isobar {
 
+/// Whether somebody writes to the run, by what stands in `owner`: a process of this machine that lives, or
+/// one elsewhere with a sign of life younger than three minutes. It takes no lock: readers ask.
+bool has_owner(const std::filesystem::path& folder);
+
 class RunOwner {
  public:
   RunOwner();
