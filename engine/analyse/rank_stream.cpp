@@ -10,6 +10,7 @@
 #include "analyse/spans.h"
 #include "core/files.h"
 #include "record/run_folder.h"
+#include "record/run_owner.h"
 
 namespace isobar {
 
@@ -57,8 +58,8 @@ class RankStreamBuilder {
         out_.steps.push_back(step);
     } else if (kind == "note" && event.text("text") == "probe") {
       out_.probe = MeasuredLink{event.text("backend"), std::max(0.0, figure(event, "latency_us")),
-                             std::max(0.0, figure(event, "algbw_gb_per_s")),
-                             std::max(0.0, figure(event, "busbw_gb_per_s"))};
+                                std::max(0.0, figure(event, "algbw_gb_per_s")),
+                                std::max(0.0, figure(event, "busbw_gb_per_s"))};
     }
   }
   /// Lines were left out between what was taken and what comes.
@@ -67,7 +68,8 @@ class RankStreamBuilder {
     out_.steps.clear();
   }
   void count_unread() { view_.count_unread(); }
-  void judge(double silent_s) { view_.judge(silent_s); }
+  bool is_replay() const { return view_.is_replay(); }
+  void judge(double silent_s, bool has_owner) { view_.judge(silent_s, has_owner); }
 
   RankStream take_all() {
     out_.view = view_.view();
@@ -110,7 +112,7 @@ RankStream read_rank_stream(const fs::path& folder, int rank, std::uint64_t most
     const std::size_t first = tail.find('\n');
     if (first != std::string::npos) take_lines(std::string_view(tail).substr(first + 1), parser, builder);
   }
-  builder.judge(silence_s(path));
+  builder.judge(silence_s(path), builder.is_replay() && has_owner(folder));
   return builder.take_all();
 }
 

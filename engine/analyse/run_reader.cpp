@@ -11,6 +11,7 @@
 #include "core/json.h"
 #include "core/text.h"
 #include "record/run_folder.h"
+#include "record/run_owner.h"
 
 namespace isobar {
 
@@ -41,8 +42,8 @@ std::string last_attempt(const FileDescriptor& file, const fs::path& path, std::
   return "";
 }
 
-/// Where to begin so that the last lines of the stream are read: junk behind them, as a broken file system leaves
-/// it, or a line without an end hides them from a look at the last bytes alone. 0 = read all of it.
+/// Where to begin so that the last lines of the stream are read: junk behind them, as a broken file system
+/// leaves it, or a line without an end hides them from a look at the last bytes alone. 0 = read all of it.
 std::uint64_t begin_of_tail(const FileDescriptor& file, const fs::path& path, std::uint64_t size) {
   constexpr std::uint64_t kEnoughBytes = 16 << 10;  // of lines that are events: the summary is among them
   EventParser parser;
@@ -94,7 +95,8 @@ bool RunReader::update() {
     // Once it was seen to grow, its age is known without a look at clocks of two machines.
     if (!lines.empty() && has_read_) grown_us_ = steady_us();
     has_read_ = has_read_ || lines.empty();
-    builder_.judge(grown_us_ > 0 ? static_cast<double>(steady_us() - grown_us_) * 1e-6 : silence_s(stream));
+    builder_.judge(grown_us_ > 0 ? static_cast<double>(steady_us() - grown_us_) * 1e-6 : silence_s(stream),
+                   builder_.is_replay() && has_owner(folder_));
   }
   return !lines.empty();
 }
@@ -119,7 +121,7 @@ RunView glance(const fs::path& folder) {
     const std::size_t first = tail.find('\n');
     if (first != std::string::npos) take_lines(std::string_view(tail).substr(first + 1), parser, builder);
   }
-  builder.judge(silence_s(path));
+  builder.judge(silence_s(path), builder.is_replay() && has_owner(folder));
   return builder.view();
 }
 
@@ -129,6 +131,18 @@ Json memory_json(const RunView& view) {
   Json out = {{"predicted_bytes", view.summary.predicted_bytes}, {"peak_bytes", view.summary.peak_bytes}};
   for (const auto& [category, bytes] : view.memory) out[category + "_bytes"] = bytes;
   return out;
+}
+
+void add_what_some_have(const RunView& view, Json& out) {
+  if (!view.replay_of.empty()) {
+    out["replay_of"] = view.replay_of;
+    out["replay_speed"] = view.replay_speed;
+  }
+  if (view.summary.predicted_bytes > 0) out["memory"] = memory_json(view);
+  if (view.summary.scale > 0) {
+    out["scale"] = view.summary.scale;
+    out["skipped"] = view.summary.skipped;
+  }
 }
 
 }  // namespace
@@ -176,11 +190,7 @@ std::string to_json(const RunReader& reader) {
               {"step_us", summary.step_us},
               {"stages", stages},
               {"scores", scores}};
-  if (summary.predicted_bytes > 0) out["memory"] = memory_json(view);
-  if (summary.scale > 0) {
-    out["scale"] = summary.scale;
-    out["skipped"] = summary.skipped;
-  }
+  add_what_some_have(view, out);
   if (const OperatorTable table = read_operators(reader.folder()); table.step >= 0) {
     out["operators"] = Json::parse(operators_json(table));
     out["operators"].erase("rows");

@@ -53,6 +53,8 @@ std::string measure_text(const RunView& view) {
 
 std::vector<std::string> marks_of(const RunView& view) {
   std::vector<std::string> out;
+  if (!view.replay_of.empty())
+    out.push_back(fmt::format("replay of {} at {:g}x", printable(view.replay_of, 200), view.replay_speed));
   if (!view.fault.empty()) out.push_back("fault " + view.fault);
   if (view.throttle_mb_per_s > 0) out.push_back(fmt::format("disk of {} MB/s", view.throttle_mb_per_s));
   if (!view.data_source.empty())
@@ -143,6 +145,8 @@ void RunViewBuilder::take_run(const Event& event) {
   view_.host = event.text("host");
   view_.started = event.text("started");
   view_.provenance = event.text("provenance");
+  view_.replay_of = event.text("replay_of");
+  view_.replay_speed = event.number("replay_speed");
   view_.fault = event.text("fault") == "none" ? "" : event.text("fault");
   view_.data_source = event.text("data_source") == "files" ? "" : event.text("data_source");
   view_.throttle_mb_per_s = event.integer("throttle_mb_per_s");
@@ -314,16 +318,20 @@ void RunViewBuilder::take_summary(const Event& event) {
   summary.climatology_rmse = event.number("climatology_rmse_" + headline);
 }
 
-void RunViewBuilder::judge(double silence_s) {
+void RunViewBuilder::judge(double silence_s, bool has_owner) {
   view_.age_s = std::max(0.0, silence_s);
   view_.clock_ahead_s = silence_s < -kClockSlack_s ? -silence_s : 0;
   if (ended_) return;
+  if (is_replay() && has_owner) {
+    view_.state = RunState::running;
+    return;
+  }
   if (!view_.provenance.empty()) {
     view_.state = RunState::done;
     return;
   }
   const bool here = view_.pid > 0 && view_.host == host_name();
-  const bool gone = here ? !is_alive(view_.pid, view_.lesson) : silence_s > kSilence_s;
+  const bool gone = is_replay() || (here ? !is_alive(view_.pid, view_.lesson) : silence_s > kSilence_s);
   view_.state = gone ? RunState::died : RunState::running;
 }
 

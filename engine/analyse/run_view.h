@@ -48,6 +48,8 @@ struct RunView {
   std::string point;        ///< its place in the group
   std::int64_t repeat = 0;  ///< which repeat of that point
   std::string provenance;   ///< "" = measured; "recorded", "predicted"
+  std::string replay_of;    ///< the run that this one plays again (analyse/replay.h); "" = it is none
+  double replay_speed = 0;
   std::int64_t pid = 0;
   std::int64_t parent_pid = 0;  ///< of the process that started it
   std::int64_t attempt = 0;     ///< how often it was resumed
@@ -56,11 +58,14 @@ struct RunView {
   std::vector<RunScores> scores;
   std::vector<std::string> channels;  ///< that are scored, in the order of the data set
   std::vector<std::pair<std::string, std::uint64_t>>
-      memory;          ///< of a rank by category, in bytes, as predicted
-  RunSummary summary;  ///< from the steps read so far; as the run itself said it once that is there
-  double age_s = 0;    ///< since the stream last grew
+      memory;                ///< of a rank by category, in bytes, as predicted
+  RunSummary summary;        ///< from the steps read so far; as the run itself said it once that is there
+  double age_s = 0;          ///< since the stream last grew
   double clock_ahead_s = 0;  ///< of what wrote the stream before the clock here, 0 = they agree
   std::int64_t unread_lines = 0;  ///< lines that are no events
+
+  /// Neither recorded elsewhere, nor predicted, nor played again.
+  bool is_measured_here() const { return provenance.empty() && replay_of.empty(); }
 };
 
 /// "measures io" for a run that only measures, with its place in its group; "" for one that trains.
@@ -89,9 +94,11 @@ class RunViewBuilder {
   /// Says that events were left out: figures that need all of them stay unknown until the `summary` line.
   void skip();
 
-  /// Sets state and age by the clock and the process table; `silence_s` is how long ago the stream grew. Below
-  /// zero, clocks differ: that is marked.
-  void judge(double silence_s);
+  /// Sets state and age by the clock and the process table; `silence_s` is how long ago the stream grew.
+  /// Below zero, clocks differ: that is marked. A replay goes on as long as its folder has an owner: the
+  /// process that its stream tells of is that of the run it plays.
+  void judge(double silence_s, bool has_owner = false);
+  bool is_replay() const { return !view_.replay_of.empty(); }
 
   RunView& view() { return view_; }
   const RunView& view() const { return view_; }

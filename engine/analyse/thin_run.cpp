@@ -117,6 +117,8 @@ void check(const RunReader& reader) {
   const std::string where = reader.folder().string();
   if (!view.provenance.empty())
     throw Error("the run is " + view.provenance + " itself", where, "name a measured one");
+  if (!view.replay_of.empty())
+    throw Error("the run is a replay of " + view.replay_of, where, "name that one");
   if (view.state != RunState::done)
     throw Error(
         fmt::format("only a run that was done can be recorded; this one is {}", state_name(view.state)),

@@ -42,8 +42,9 @@ class SetClock final : public Clock {
 
   /// Returns when so many threads wait on this clock.
   void until_waiting(std::size_t threads) {
-    while (count() < threads) std::this_thread::yield();
+    while (!has_waiting(threads)) std::this_thread::yield();
   }
+  bool has_waiting(std::size_t threads) { return count() >= threads; }
 
   bool waits() { return count() > 0; }
   void until_none_waits() {

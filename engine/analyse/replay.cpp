@@ -1,0 +1,205 @@
+#include "analyse/replay.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <span>
+#include <system_error>
+#include <utility>
+
+#include "analyse/rank_stream.h"
+#include "analyse/run_reader.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/json.h"
+#include "core/machine.h"
+#include "core/stoppable_sleep.h"
+#include "core/text.h"
+#include "launch/rank_status.h"
+#include "record/run_folder.h"
+#include "record/run_removal.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kMostWaitingBytes = 4 << 20;
+constexpr double kLatest_us = 4e18;  // of a clock: the sum of two fits
+constexpr const char* kPlayed = "replay";
+
+const fs::path& checked(const fs::path& run) {
+  if (!is_run_folder(run))
+    throw Error("the folder holds no run", run.string(),
+                "a run folder has run.toml and rank-0000.jsonl in it");
+  if (glance(run).state == RunState::running)
+    throw Error("the run still goes on, and only one that is over is replayed", run.string(),
+                "./isobar show " + shell_quoted(name_of_run(run)) + " --follow watches it");
+  return run;
+}
+
+void make_new_folder(const fs::path& into) {
+  std::error_code code;
+  if (const fs::path parent = into.parent_path(); !parent.empty()) fs::create_directories(parent, code);
+  if (!code && fs::create_directory(into, code)) return;
+  if (code && code != std::errc::file_exists)
+    throw system_error("cannot make the folder", into.string(), code.value());
+  throw Error("there is something of this name already", into.string(),
+              "name a new folder for the replay; nothing is overwritten");
+}
+
+/// Readers see all of it or nothing.
+void copy_whole(const fs::path& from, const fs::path& to) {
+  std::error_code code;
+  const fs::path part = to.string() + ".part-0";
+  fs::create_directories(to.parent_path(), code);
+  if (!code) fs::copy_file(from, part, code);
+  if (!code) fs::rename(part, to, code);
+  if (code) throw system_error("cannot copy a file of the run", to.string(), code.value());
+}
+
+void append(const fs::path& path, const std::string& text) {
+  const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  if (!file.is_open()) throw system_error("cannot write the replay", path.string(), errno);
+  write_fully(file, path, std::as_bytes(std::span(text)));
+}
+
+void remove_played(const fs::path& folder) {
+  std::error_code code;
+  for (fs::directory_iterator it(folder / kPlayed, code), end; !code && it != end; it.increment(code)) {
+    try {
+      if (is_run_folder(it->path())) remove_run(it->path());
+    } catch (const std::exception&) {
+      // It stays, and so does the folder: the next one tries again.
+    }
+  }
+  fs::remove(folder / kPlayed, code);
+}
+
+}  // namespace
+
+std::string name_of_run(const fs::path& run) {
+  const fs::path whole = fs::absolute(run).lexically_normal();
+  return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+}
+
+double parse_speed(const std::string& text, const std::string& where) {
+  const std::string_view number(text.data(), text.size() - (text.ends_with('x') ? 1 : 0));
+  double speed = 0;
+  const auto [end, code] = std::from_chars(number.data(), number.data() + number.size(), speed);
+  if (code == std::errc{} && end == number.data() + number.size() && speed >= kLeastSpeed &&
+      speed <= kMostSpeed)
+    return speed;
+  throw Error("\"" + printable(text, 40) + "\" is no speed", where,
+              fmt::format("so many times as fast as it ran, from {}x to {:.0f}x: 20x, 1x, 0.5x", kLeastSpeed,
+                          kMostSpeed));
+}
+
+Replay::Replay(const fs::path& run, const fs::path& into, const ReplayOptions& options)
+    : run_(run),
+      into_(into.has_filename() ? into : into.parent_path()),
+      options_(options),
+      lines_(checked(run)) {
+  make_new_folder(into_);
+  owner_ = RunOwner(into_, host_name());
+  const RunFolder source{run_};
+  copy_beside(source.config_file().filename());
+  copy_beside("note.txt");
+  if (!is_run_folder(into_)) append(RunFolder{into_}.stream_file(0), "");
+}
+
+/// Nothing where the run does not have it.
+void Replay::copy_beside(const fs::path& name) {
+  std::error_code code;
+  if (fs::is_regular_file(run_ / name, code) && !fs::exists(into_ / name, code))
+    copy_whole(run_ / name, into_ / name);
+}
+
+/// The line with which an attempt begins, as one of a replay.
+std::string Replay::marked(const std::string& line) const {
+  try {
+    Json head = Json::parse(line);
+    head.erase("pid");
+    head.erase("parent_pid");
+    head["replay_of"] = name_of_run(run_);
+    head["replay_speed"] = options_.speed;
+    return head.text() + (line.ends_with('\n') ? "\n" : "");
+  } catch (const Error&) {
+    return line;  // readers say what is wrong with it
+  }
+}
+
+void Replay::take(const TimedLine& line) {
+  const fs::path& name = lines_.files()[line.file];
+  if (line.begins_attempt && line.attempt > 0)
+    copy_beside(RunFolder{}.attempt_file(static_cast<int>(line.attempt)));
+  if (options_.with_fields && line.scored_step >= 0) copy_beside(RunFolder{}.fields_file(line.scored_step));
+  const bool head = line.begins_attempt && !name.string().ends_with(".spans.jsonl");
+  waiting_[line.file] += head ? marked(line.text) : line.text;
+  waiting_bytes_ += line.text.size();
+  if (waiting_bytes_ > kMostWaitingBytes) write_waiting();
+}
+
+void Replay::write_waiting() {
+  for (const auto& [file, text] : waiting_) append(into_ / lines_.files()[file], text);
+  waiting_.clear();
+  waiting_bytes_ = 0;
+}
+
+void Replay::play(const std::stop_token& stop) {
+  try {
+    play_lines(stop);
+  } catch (...) {
+    owner_.release();
+    throw;
+  }
+  owner_.release();
+}
+
+void Replay::play_lines(const std::stop_token& stop) {
+  const std::int64_t begin_us = steady_us();
+  for (; const TimedLine* const line = lines_.next(); lines_.take()) {
+    const double after_us = std::min(kLatest_us, static_cast<double>(line->at_us) / options_.speed);
+    const std::int64_t due_us = begin_us + std::llround(after_us);
+    if (due_us > steady_us()) {
+      write_waiting();
+      sleep_until_us(due_us, stop);
+    }
+    if (stop.stop_requested()) break;
+    take(*line);
+  }
+  write_waiting();
+  // Where ranks were at their end, which is asked of those that have none.
+  if (stop.stop_requested()) return;
+  for (const int rank : ranks_in(run_)) copy_beside(status_file({}, rank));
+}
+
+ReplayThread::ReplayThread(Replay& replay)
+    : thread_([this, &replay](const std::stop_token& stop) {
+        try {
+          replay.play(stop);
+        } catch (...) {
+          failure_ = std::current_exception();
+        }
+        over_ = true;
+      }) {}
+
+void ReplayThread::stop() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+void ReplayThread::rethrow() const {
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+PrivateRunFolder::PrivateRunFolder(const fs::path& run)
+    : folder_(remove_played), path_(folder_.path() / kPlayed / name_of_run(run)) {}
+
+}  // namespace isobar
