@@ -18,7 +18,7 @@ std::string live_line(const RunView& view) {
   const RunSummary& summary = view.summary;
   std::string out =
       fmt::format("step {}/{}  epoch {}", summary.steps, summary.wanted_steps, view.last_epoch + 1);
-  if (summary.measure.empty()) out += fmt::format("  loss {:.4f}", summary.last_loss);
+  if (summary.has_losses) out += fmt::format("  loss {:.4f}", summary.last_loss);
   if (summary.samples_per_s > 0) {
     const double left_s = static_cast<double>(summary.wanted_steps - summary.steps) * summary.step_us * 1e-6;
     out += fmt::format("  {:.1f} samples/s  {} left  {}", summary.samples_per_s, human_seconds(left_s),

@@ -3,16 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <optional>
-#include <thread>
 
 #include "analyse/curve_svg.h"
 #include "analyse/operators.h"
 #include "analyse/ranks.h"
+#include "analyse/replay.h"
 #include "analyse/run_files.h"
 #include "analyse/run_reader.h"
+#include "cli/follow_run.h"
 #include "cli/gradients_command.h"
 #include "cli/recorded_view.h"
 #include "cli/run_lines.h"
@@ -23,6 +24,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "launch/spawn.h"
 #include "record/console.h"
 #include "record/run_folder.h"
 
@@ -59,7 +61,8 @@ std::string memory_text(const RunView& view) {
   return join(parts, ", ");
 }
 
-void print_whole(const RunReader& reader, Console& console) {
+/// `where` is the folder to name, which of a replay need not be the one that is read.
+void print_whole(const RunReader& reader, Console& console, const fs::path& where) {
   const RunView& view = reader.view();
   console.line(head_line(reader));
   if (view.state == RunState::empty) return;
@@ -78,7 +81,7 @@ void print_whole(const RunReader& reader, Console& console) {
   if (view.summary.world > 1) {
     for (const std::string& line : rank_lines(read_ranks(reader.folder()))) console.line(line);
   }
-  console.line("  run          " + printable(reader.folder().string(), 4096));
+  console.line("  run          " + printable(where.string(), 4096));
 }
 
 /// The table of the types that each module got and gave.
@@ -94,29 +97,12 @@ void show_types(const fs::path& run, bool json) {
   for (const std::string& line : type_lines(table)) console.line(line);
 }
 
-bool is_over(const RunView& view) { return view.state != RunState::running && view.state != RunState::empty; }
-
-void follow(RunReader& reader, Console& console) {
-  std::size_t told = 0;
-  auto shown = std::chrono::steady_clock::now() - std::chrono::hours(1);
-  while (!is_over(reader.view())) {
-    const bool changed = reader.update();
-    for (; told < reader.view().scores.size(); ++told) console.line(scores_line(reader.view().scores[told]));
-    const auto every = std::chrono::milliseconds(console.is_terminal() ? 100 : 2000);
-    if (changed && reader.view().summary.steps > 0 && std::chrono::steady_clock::now() - shown > every) {
-      console.progress(live_line(reader.view()));
-      shown = std::chrono::steady_clock::now();
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  }
-}
-
 constexpr const char* kShow = "./isobar show";
 constexpr const char* kShowUsage =
-    "./isobar show RUN [--follow] [--json] [--curve FILE.svg] [--timeline [--step N] [--steps K] [--rank R]] "
+    "./isobar show RUN [--follow | --replay SPEED [--into FOLDER]] [--json] [--curve FILE.svg] [--timeline "
+    "[--step N] [--steps K] [--rank R]] "
     "[--trace FILE.json] [--gradients [--step N]] [--types]; RUN is a folder, a name, or last; N counts from "
-    "0; "
-    "./isobar show LESSON --recorded";
+    "0; SPEED is 20x, 1x, 0.5x; ./isobar show LESSON --recorded";
 
 /// Takes what asks for the histogram of gradients out of `arguments`: the step, -1 = the last one, or nothing
 /// when it is not asked for.
@@ -145,6 +131,74 @@ TimelineRequest take_timeline(std::vector<std::string>& arguments, bool json) {
   return out;
 }
 
+struct ReplayRequest {
+  double speed = 0;              ///< 0 = none is wanted
+  std::optional<fs::path> into;  ///< the folder to play into, for others to watch; else one that nobody keeps
+};
+
+/// Takes what asks for a replay out of `arguments`; `alone`: nothing else is asked for.
+ReplayRequest take_replay(std::vector<std::string>& arguments, bool alone) {
+  ReplayRequest out;
+  const std::optional<std::string> speed = take_value(arguments, "--replay", kShow, kShowUsage);
+  const std::optional<std::string> into = take_value(arguments, "--into", kShow, kShowUsage);
+  if (speed) out.speed = parse_speed(*speed, "--replay");
+  if (into) out.into = *into;
+  if (into && (!speed || into->empty()))
+    throw Error("--into names the new folder that --replay plays into", kShow, kShowUsage);
+  if (speed && !alone) throw Error("--replay goes with --into and --recorded alone", kShow, kShowUsage);
+  return out;
+}
+
+/// Of another program.
+int show_events(const fs::path& folder) {
+  Console console;
+  for (const std::string& line : event_lines(folder)) console.line(line);
+  return 0;
+}
+
+/// Ctrl-C and its kin, which end a replay and leave nothing behind.
+class StopKeys {
+ public:
+  StopKeys() { std::signal(SIGXFSZ, SIG_IGN); }  // a file size limit is an error that can be told
+  bool asked() {
+    const int number = signals_.next(0);
+    if (number == SIGTSTP) raise(SIGSTOP);
+    if (number == SIGINT || number == SIGTERM || number == SIGHUP) asked_ = number;
+    return asked_ != 0;
+  }
+  int code() const { return 128 + asked_; }
+
+ private:
+  HeldSignals signals_;
+  int asked_ = 0;
+};
+
+int show_replay(const fs::path& run, const ReplayRequest& request) {
+  StopKeys keys;  // before there are threads, which are not to hear them
+  Console console;
+  std::optional<PrivateRunFolder> own;
+  const fs::path into = request.into ? *request.into : own.emplace(run).path();
+  Replay replay(run, into, {.speed = request.speed, .with_fields = request.into.has_value()});
+  const double wall_s = glance(run).summary.wall_s;
+  console.line(fmt::format("replay of {} at {:g}x: {} in {}{}", printable(run.filename().string()),
+                           request.speed, human_seconds(wall_s), human_seconds(wall_s / request.speed),
+                           own ? "" : "; live in " + printable(into.string(), 4096)));
+  RunReader reader(replay.folder());
+  ReplayThread playing(replay);
+  const bool whole = follow_run(reader, console,
+                                {.more_comes = [&] { return !playing.is_over(); },
+                                 .stop = [&] { return playing.failed() || keys.asked(); }});
+  playing.stop();
+  playing.rethrow();
+  if (!whole) {
+    console.line(fmt::format("the replay was stopped after {} of {} steps", reader.view().summary.steps,
+                             reader.view().summary.wanted_steps));
+    return keys.code();
+  }
+  print_whole(reader, console, own ? run : into);
+  return 0;
+}
+
 }  // namespace
 
 int show_command(const std::vector<std::string>& words) {
@@ -156,12 +210,14 @@ int show_command(const std::vector<std::string>& words) {
   const std::optional<std::string> curve = take_value(arguments, "--curve", kShow, kShowUsage);
   const std::optional<std::int64_t> gradients = take_gradients(arguments);
   const TimelineRequest timeline = take_timeline(arguments, json);
+  const bool asks_timeline = timeline.draw || timeline.trace_file;
+  const ReplayRequest replay =
+      take_replay(arguments, !json && !types && !gradients && !asks_timeline && !curve);
   refuse_unknown(arguments,
                  {"--follow", "--json", "--curve", "--timeline", "--step", "--steps", "--rank", "--trace",
-                  "--recorded", "--gradients", "--types"},
+                  "--recorded", "--gradients", "--types", "--replay", "--into"},
                  kShow, kShowUsage);
   if (arguments.size() != 1) throw Error("which run?", kShow, kShowUsage);
-  const bool asks_timeline = timeline.draw || timeline.trace_file;
   if (asks_timeline && (live || curve))
     throw Error("--timeline and --trace go with neither --follow nor --curve", kShow, kShowUsage);
   if (gradients && (asks_timeline || live || curve))
@@ -169,6 +225,7 @@ int show_command(const std::vector<std::string>& words) {
   if (types && (gradients || asks_timeline || live || curve))
     throw Error("--types goes with --json alone", kShow, kShowUsage);
   const fs::path run = recorded ? recorded_folder(arguments.front()) : find_shown_run(arguments.front());
+  if (replay.speed > 0) return show_replay(run, replay);
   if (types) {
     show_types(run, json);
     return 0;
@@ -181,18 +238,14 @@ int show_command(const std::vector<std::string>& words) {
     show_timeline(run, timeline);
     return 0;
   }
-  if (!json && !curve && !is_run_folder(run) && !event_files(run).empty()) {
-    Console console;
-    for (const std::string& line : event_lines(run)) console.line(line);
-    return 0;
-  }
+  if (!json && !curve && !is_run_folder(run) && !event_files(run).empty()) return show_events(run);
   RunReader reader(run);
   while (reader.update()) {
   }
   Console console;
   if (live && !is_over(reader.view())) {
     console.line(head_line(reader));
-    follow(reader, console);
+    follow_run(reader, console);
   }
   if (curve) {
     write_file_whole(*curve, draw_curve(reader));
@@ -200,7 +253,7 @@ int show_command(const std::vector<std::string>& words) {
   } else if (json) {
     std::printf("%s\n", to_json(reader).c_str());
   } else {
-    print_whole(reader, console);
+    print_whole(reader, console, run);
     if (recorded) print_other_recorded(arguments.front(), run);
   }
   return 0;
@@ -211,7 +264,7 @@ void show_run(const fs::path& run) {
   while (reader.update()) {
   }
   Console console;
-  print_whole(reader, console);
+  print_whole(reader, console, run);
 }
 
 }  // namespace isobar
