@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <span>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "core/waiting.h"
 #include "fields/npy.h"
 #include "record/run_folder.h"
 
@@ -15,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr auto kPause = std::chrono::milliseconds(200);
+constexpr std::int64_t kPause_us = 200'000;
 constexpr auto kBudget = std::chrono::milliseconds(60);
 constexpr std::uintmax_t kMostConsoleBytes = 64 << 10;
 constexpr std::size_t kMostConsoleLines = 1000;
@@ -161,13 +163,14 @@ void Feed::run() {
     for (const fs::path& place : places) store_.add_place(place);
     if (wished) store_.open(wishes.open);
     bool changed = false;
+    bool failed = false;
     try {
       changed = store_.update(kBudget);
       changed = read_fields(wishes) || changed;
       changed = read_console(wishes) || changed;
     } catch (const std::exception&) {
       // Memory ran out or a file system failed in an unforeseen way: the next look may go better.
-      std::this_thread::sleep_for(kPause);
+      failed = true;
     }
     const bool idle = store_.is_idle();
     {
@@ -180,10 +183,9 @@ void Feed::run() {
       if (changed) state_.runs = store_.snapshot();
     }
     if (changed && on_change_) on_change_();
+    if (!idle && !failed) continue;  // more waits to be read
     std::unique_lock lock(mutex_);
-    if (stopping_) return;
-    wake_.wait_for(lock, idle ? kPause : std::chrono::milliseconds(1),
-                   [this] { return stopping_ || changed_wishes_; });
+    wait_until(lock, wake_, steady_us() + kPause_us, [this] { return stopping_ || changed_wishes_; });
   }
 }
 

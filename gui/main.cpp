@@ -1,9 +1,11 @@
 // The window: ./isobar gui [RUNS_DIR...]
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "analyse/replay.h"
 #include "analyse/run_files.h"
 #include "analyse/run_reader.h"
 #include "config/lesson.h"
@@ -26,6 +28,8 @@ struct Arguments {
   std::string theme;
   std::string run;
   std::string items;
+  std::string replay;
+  std::string speed = "20x";
   double zoom = 0;
 };
 
@@ -68,10 +72,21 @@ void choose(const Arguments& arguments, AppState& state) {
   }
   if (!arguments.run.empty()) state.run = arguments.run;
   if (!is_run_folder(state.run)) return;
-  const std::string lesson = glance(state.run).lesson;
+  // A replay says which lesson it is once it plays.
+  const std::string lesson = glance(arguments.replay.empty() ? state.run : arguments.replay).lesson;
   const std::vector<std::string> known = lesson_names(project_home());
   if (std::find(known.begin(), known.end(), lesson) != known.end()) state.lesson = lesson;
 }
+
+/// What --replay plays, for as long as the window is open.
+struct Replaying {
+  Replaying(const std::string& run, double speed)
+      : folder(run), replay(run, folder.path(), {.speed = speed}) {}
+
+  PrivateRunFolder folder;
+  Replay replay;
+  std::optional<ReplayThread> thread;
+};
 
 int run(int argc, char** argv) {
   Arguments arguments;
@@ -85,6 +100,9 @@ int run(int argc, char** argv) {
   parser.add("--theme", arguments.theme, "dark or light").one_of({"dark", "light"});
   parser.add("--zoom", arguments.zoom, "size of the text, 1 = normal").in_range(0.6, 3.0);
   parser.add("--run", arguments.run, "run folder to show first");
+  parser.add("--replay", arguments.replay, "a run that is over, to be watched again as it went");
+  const OptionParser::Option speed =
+      parser.add("--speed", arguments.speed, "of --replay, so many times as fast as it ran: 20x, 1x, 0.5x");
   parser.group("");
   parser.add("--items", arguments.items, "write the places of all widgets to this file (for tests)");
   if (!parser.parse(argc, argv, {.where = "./isobar gui", .hint = "./isobar gui --help lists the options"}))
@@ -105,11 +123,23 @@ int run(int argc, char** argv) {
     window.width = 1440;
     window.height = 900;
   }
+  std::optional<Replaying> replaying;
+  if (!arguments.replay.empty()) {
+    arguments.replay = find_run(arguments.replay, app.places.front()).string();
+    replaying.emplace(arguments.replay, parse_speed(arguments.speed, "--speed"));
+    app.places.push_back(replaying->replay.folder());
+    arguments.run = replaying->replay.folder().string();
+  } else if (speed.given()) {
+    throw Error("--speed is that of a replay", "./isobar gui", "./isobar gui --replay RUN --speed 20x");
+  }
   {
     AppState probe;  // what is asked for is checked before a window opens
     choose(arguments, probe);
   }
-  const int code = run_window(app, window, [&](AppState& state) { choose(arguments, state); });
+  const int code = run_window(app, window, [&](AppState& state) {
+    choose(arguments, state);
+    if (replaying) replaying->thread.emplace(replaying->replay);
+  });
   if (!window.screenshot.empty()) std::printf("written: %s\n", arguments.screenshot.c_str());
   return code;
 }

@@ -42,7 +42,8 @@ constexpr std::array<HelpLine, 18> kHelp = {{
 std::string status_text(const RunEntry& run) {
   const RunSummary& summary = run.view.summary;
   std::string out = "step " + human_count(summary.steps);
-  if (summary.wanted_steps > 0) out += "/" + human_count(summary.wanted_steps);  // another program does not say
+  if (summary.wanted_steps > 0)
+    out += "/" + human_count(summary.wanted_steps);  // another program does not say
   if (run.view.state == RunState::running && summary.step_us > 0) {
     out += "   " +
            human_seconds(static_cast<double>(summary.wanted_steps - summary.steps) * summary.step_us * 1e-6) +
@@ -74,7 +75,7 @@ std::string live_choice(const Data& data, const AppState& state) {
 /// The chosen run if it ended before it was done, and this program can run its lesson; else null.
 std::shared_ptr<const RunEntry> ended_choice(const Data& data, const AppState& state) {
   const auto run = data.feed.runs->find(state.run);
-  if (!run || run->gone || run->foreign || !run->view.provenance.empty()) return nullptr;
+  if (!run || run->gone || run->foreign || !run->view.is_measured_here()) return nullptr;
   const RunState how = run->view.state;
   const bool ended = how == RunState::stopped || how == RunState::failed || how == RunState::died;
   const LessonCard* const card = data.project.find(run->view.lesson);

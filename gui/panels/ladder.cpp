@@ -21,7 +21,7 @@ struct LessonRuns {
 /// The preset that rates of the ladder are of: rates of different sizes say nothing about each other.
 std::string ladder_preset(const Data& data) {
   for (const auto& run : data.feed.runs->runs) {
-    if (run->view.summary.samples_per_s > 0 && !run->foreign && run->view.provenance.empty()) {
+    if (run->view.summary.samples_per_s > 0 && !run->foreign && run->view.is_measured_here()) {
       return run->view.preset;
     }
   }
@@ -31,7 +31,7 @@ std::string ladder_preset(const Data& data) {
 LessonRuns runs_of(const Data& data, const std::string& lesson, const std::string& preset) {
   LessonRuns out;
   for (const auto& run : data.feed.runs->runs) {
-    if (run->view.lesson != lesson || run->foreign || !run->view.provenance.empty()) continue;
+    if (run->view.lesson != lesson || run->foreign || !run->view.is_measured_here()) continue;
     ++out.runs;
     out.running = out.running || run->view.state == RunState::running;
     out.done = out.done || run->view.state == RunState::done;
@@ -142,8 +142,7 @@ void draw_lesson(Ui& ui, const LessonCard& card, const LessonRuns& runs, const L
   }
   y += 18 * s;
   if (!published.years.empty()) {
-    draw_foreign_rate(canvas, theme, row, y,
-                      "published, " + published.device,
+    draw_foreign_rate(canvas, theme, row, y, "published, " + published.device,
                       published.samples_per_s.back());
   }
 }

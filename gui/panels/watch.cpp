@@ -106,6 +106,9 @@ void draw_head(Ui& ui, const RunEntry& run) {
   }
   if (!run.view.provenance.empty() && !run.view.point.empty()) facts += "with " + run.view.point + "   ";
   ui.dim(facts.empty() ? run.folder.string() : facts);
+  if (!run.view.replay_of.empty())
+    ui.text(fmt::format("a replay of {} at {:g}x", run.view.replay_of, run.view.replay_speed), Face::small,
+            theme.warn);
   if (!run.view.fault.empty())
     ui.text("with the fault " + run.view.fault + ": a mistake on purpose", Face::small, theme.warn);
   if (run.view.throttle_mb_per_s > 0)

@@ -19,12 +19,15 @@ ProcessResult gui(const std::vector<std::string>& arguments) {
 }  // namespace
 
 TEST_CASE("Wrong arguments are refused before a window opens") {
-  const std::pair<std::vector<std::string>, std::string> cases[] = {{{"--size", "10x10"}, "at least 640x400"},
-                                                                    {{"--size", "wide"}, "is no size"},
-                                                                    {{"--panel", "foo"}, "there is no panel"},
-                                                                    {{"--theme", "pink"}, "pink"},
-                                                                    {{"--zoom", "9"}, "9"},
-                                                                    {{"--nothing"}, "--nothing"}};
+  const std::pair<std::vector<std::string>, std::string> cases[] = {
+      {{"--size", "10x10"}, "at least 640x400"},
+      {{"--size", "wide"}, "is no size"},
+      {{"--panel", "foo"}, "there is no panel"},
+      {{"--theme", "pink"}, "pink"},
+      {{"--zoom", "9"}, "9"},
+      {{"--speed", "2x"}, "--speed is that of a replay"},
+      {{"--replay", "nothing"}, "no run"},
+      {{"--nothing"}, "--nothing"}};
   for (const auto& [arguments, words] : cases) {
     const ProcessResult result = gui(arguments);
     INFO(result.err);

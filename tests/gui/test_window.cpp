@@ -101,52 +101,6 @@ TEST_CASE("Runs are listed with their results, filtered, chosen, and drawn") {
   CHECK(window.count_colour(window.box("anatomy"), window.app().ui().theme().stages[3]) > 200);
 }
 
-TEST_CASE("What is written appears without being asked for; a run that died and a deleted folder are said") {
-  const TempFolder folder;
-  const fs::path run = write_run(folder, {.name = "live", .steps = 20, .status = ""});
-  // Another machine's run that was written just now counts as alive.
-  Headless window(options_in(folder));
-  window.settle();
-  const auto entry = [&] { return window.app().feed_state().runs->find(run.string()); };
-  CHECK(entry()->view.state == RunState::running);
-  append(run / "rank-0000.jsonl", step_line(20, 0.5, 1000) + R"({"kind":"st)");
-  const auto begin = std::chrono::steady_clock::now();
-  window.until("step 21", [&] { return entry()->view.summary.steps == 21; });
-  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
-  CHECK(entry()->view.unread_lines == 0);
-  // One that nobody saw grow is as old as its file says.
-  const fs::path silent = write_run(folder, {.name = "silent", .steps = 20, .status = ""});
-  fs::last_write_time(silent / "rank-0000.jsonl", fs::file_time_type::clock::now() - std::chrono::hours(1));
-  const auto other = [&] { return window.app().feed_state().runs->find(silent.string()); };
-  window.until("its death", [&] { return other() && other()->view.state == RunState::died; });
-  CHECK(run_line(*other()).find("last sign 1 h 00 min ago") != std::string::npos);
-  CHECK(entry()->view.state == RunState::running);
-  fs::remove_all(run);
-  window.until("the folder to be missed", [&] { return entry()->gone; });
-  CHECK(entry()->detail->series.step_rows() == 21);
-  write_run(folder, {.name = "live", .steps = 5});
-  window.until("it to come back", [&] { return !entry()->gone && entry()->view.state == RunState::done; });
-  window.until("its steps", [&] { return entry()->detail && entry()->detail->series.step_rows() == 5; });
-}
-
-TEST_CASE("When nothing happens no frame is called for") {
-  const TempFolder folder;
-  const fs::path run = write_run(folder, {.name = "one"});
-  for (int i = 0; i < 20; ++i)
-    write_run(folder, {.name = "other" + std::to_string(i), .status = i % 2 == 0 ? "failed" : "done"});
-  fs::remove(run / "console.log");
-  Headless window(options_in(folder));
-  window.settle();
-  window.state().run = run.string();
-  window.settle();
-  std::this_thread::sleep_for(std::chrono::milliseconds(400));
-  const int before = window.changes();
-  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
-  CHECK(window.changes() == before);
-  window.frames(2);
-  CHECK_FALSE(window.app().is_moving());
-}
-
 TEST_CASE("Plots zoom, pan, fit, hide lines and save what they show") {
   const TempFolder folder;
   write_run(folder, {.name = "one", .steps = 200});
