@@ -261,7 +261,9 @@ TEST_CASE("a run that was cut off in the middle of a line plays to there, and is
 TEST_CASE("a resumed run goes on behind its first attempt, and the pause between them is left out") {
   const TempFolder folder;
   const Made first{.steps = 8, .status = "stopped"}, second{.attempt = 1, .first = 6};
-  const fs::path run = write(folder, "one", first.text() + second.text());
+  // Of a line that tells of something earlier, the place in the file counts.
+  const std::string late = JsonLine("note").add("text", "checkpoint").add("t_us", kSecond).text();
+  const fs::path run = write(folder, "one", first.text() + late + second.text());
   write_file_whole(run / "attempt-0001.toml", std::string_view("[optim]\nlr = 0.25\n"));
   const std::string spans = JsonLine("attempt").add("schema", 1).add("attempt", 1).text() +
                             JsonLine("span").add("begin_us", kSecond).add("duration_us", 10).text();
@@ -366,4 +368,24 @@ TEST_CASE("lines that are no events, or longer than a look, come through byte by
   CHECK(playing.is_over());
   const std::string played = text_in(folder / "again/rank-0000.jsonl");
   CHECK(played.substr(played.find('\n')) == stream.substr(stream.find('\n')));
+}
+
+TEST_CASE("a line that ends where a look at the file ends is a line") {
+  const TempFolder folder;
+  constexpr std::size_t kLook = 32 << 10;
+  for (const std::size_t end : {kLook - 1, kLook, kLook + 1, 2 * kLook}) {
+    INFO(end);
+    std::string stream = Made{}.head();
+    const std::string first = JsonLine("step").add("step", 0).add("t_us", kSecond).text();
+    stream += std::string(end - stream.size() - first.size(), 'y') + "\n" + first;  // its newline is at `end`
+    stream += JsonLine("step").add("step", 1).add("t_us", 2 * kSecond).text();
+    const fs::path run = write(folder, "one", stream);
+    be_silent(run);
+    Playing playing(run, folder / "again", {});
+    playing.go_on(kSecond);
+    CHECK(view_of(folder / "again").summary.steps == 1);
+    playing.go_on(kSecond);
+    CHECK(view_of(folder / "again").summary.steps == 2);
+    fs::remove_all(folder / "again");
+  }
 }

@@ -74,6 +74,29 @@ TEST_CASE("a run folder that is moved, removed or put in the place of another is
   CHECK_FALSE(owner.lost());
 }
 
+TEST_CASE("readers see whether a folder has an owner, and take no lock for it") {
+  const TempFolder folder;
+  const auto path = folder / "owner";
+  CHECK_FALSE(has_owner(folder.path()));
+  std::string text;
+  {
+    const RunOwner owner(folder.path(), "here");
+    CHECK(has_owner(folder.path()));
+    text = read_text_file(path, 10'000);
+  }
+  CHECK_FALSE(has_owner(folder.path()));  // it was given back
+  write_file_whole(path, std::string_view(text));
+  CHECK(has_owner(folder.path()));
+  const std::size_t born = text.find("born = ") + 7;
+  write_file_whole(path, std::string_view(text.substr(0, born) + "1" + text.substr(born)));
+  CHECK_FALSE(has_owner(folder.path()));  // the number of a process was used again
+  write_file_whole(path, "host = elsewhere\npid = 12\nstarted = then\nview = another\n");
+  CHECK(has_owner(folder.path()));
+  const auto now = std::filesystem::last_write_time(path);
+  std::filesystem::last_write_time(path, now - std::chrono::minutes(4));
+  CHECK_FALSE(has_owner(folder.path()));
+}
+
 TEST_CASE("a writer of another machine counts as alive until it was silent for three minutes") {
   const TempFolder folder;
   write_file_whole(folder / "owner", "host = elsewhere\npid = 12\nstarted = then\n");
