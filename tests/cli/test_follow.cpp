@@ -1,6 +1,7 @@
 // What `show` says while a run goes on, of a run that is played by a clock which the test moves.
 #include <algorithm>
-#include <optional>
+#include <atomic>
+#include <functional>
 #include <thread>
 
 #include "analyse/replay.h"
@@ -58,15 +59,18 @@ void write(const TempFolder& folder, const std::string& status) {
   write_file_whole(folder / "one/rank-0000.jsonl", std::string_view(stream));
 }
 
-/// Moves the clock by `step_us` until `over`; how often.
-int move_until(SetClock& clock, std::int64_t step_us, std::size_t threads,
+/// Moves the clock by `step_us` until `over`, whenever `threads` wait on it; how often.
+int move_until(SetClock& clock, std::int64_t step_us, const std::function<std::size_t()>& threads,
                const std::function<bool()>& over) {
   for (int moved = 0;; ++moved) {
-    while (!over() && !clock.has_waiting(threads)) std::this_thread::yield();
+    while (!over() && !clock.has_waiting(threads())) std::this_thread::yield();
     if (over()) return moved;
     clock.advance_us(step_us);
   }
 }
+
+/// Who follows, and the file of what it says.
+constexpr std::size_t kFollowing = 2;
 
 }  // namespace
 
@@ -79,7 +83,9 @@ TEST_CASE("following tells each score once and ends with the run, by the clock a
   Following following(folder / "again", folder / "said");
   // 40 s at 10x are 4; the last look is up to a tenth of a second later. The player, who follows, and its
   // file wait.
-  const int moved = move_until(clock, 100'000, 2, [&] { return following.is_over(); });
+  const int moved = move_until(
+      clock, 100'000, [&] { return kFollowing + (playing.is_over() ? 0 : 1); },
+      [&] { return following.is_over(); });
   CHECK(moved >= 40);
   CHECK(moved <= 45);
   const auto [said, whole] = following.end();
@@ -98,20 +104,22 @@ TEST_CASE("who is told to stop leaves the run alone; who is told that more comes
     ReplayThread playing(replay);
     std::atomic<bool> enough = false;
     Following following(folder / "again", folder / "said", {.stop = [&] { return enough.load(); }});
-    clock.until_waiting(2);
+    clock.until_waiting(kFollowing + 1);
     enough = true;
-    move_until(clock, 100'000, 2, [&] { return following.is_over(); });
+    move_until(
+        clock, 100'000, [] { return kFollowing + 1; }, [&] { return following.is_over(); });
     CHECK_FALSE(following.end().second);
     CHECK_FALSE(playing.is_over());
   }
   std::atomic<bool> more = true;
   Following following(folder / "one", folder / "later", {.more_comes = [&] { return more.load(); }});
   for (int i = 0; i < 5; ++i) {
-    clock.until_waiting(2);  // it looks again and again, though the run said its end
+    clock.until_waiting(kFollowing);  // it looks again and again, though the run said its end
     clock.advance_us(200'000);
   }
   CHECK_FALSE(following.is_over());
   more = false;
-  move_until(clock, 200'000, 2, [&] { return following.is_over(); });
+  move_until(
+      clock, 200'000, [] { return kFollowing; }, [&] { return following.is_over(); });
   CHECK(following.end().second);
 }
