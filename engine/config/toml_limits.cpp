@@ -21,6 +21,7 @@ class Nesting {
     while (at_ < text_.size()) {
       const char c = text_[at_];
       if (c == '"' || c == '\'') {
+        check_quote();
         skip_string(c);
       } else if (c == '#') {
         at_ = std::min(text_.find('\n', at_), text_.size());
@@ -73,6 +74,14 @@ class Nesting {
     } else if (!is_file && c == level.closes) {
       levels_.pop_back();
     }
+  }
+
+  /// Behind a bare word the parser takes a quote for a part of it, and what follows is not quoted.
+  void check_quote() const {
+    if (at_ == 0 || std::string_view(" \t\r\n=,.[{\xbf").find(text_[at_ - 1]) != std::string_view::npos)
+      return;
+    throw Error("a quote in the middle of a word", place_in_text(text_, at_, name_),
+                "text looks like  \"text\"  with nothing before its quotes");
   }
 
   /// toml++ 3.3 takes for granted that a name follows.

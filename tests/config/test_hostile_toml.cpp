@@ -50,6 +50,7 @@ const std::vector<HostileFile> kToml = {
     {"header-of-other-letters", "a name is wanted", ":1:2"},
     {"key-of-other-letters", "not ASCII", ":1:1"},
     {"value-of-other-letters", "not ASCII", ":1:5"},
+    {"quote-in-a-number", "a quote in the middle of a word", ":1:16"},
     {"headers", "nested deeper than 32", ":1:33"},
     {"dots", "nested deeper than 32", ":1:66"},
     {"dots-in-header", "nested deeper than 32", ":1:65"},

@@ -13,8 +13,8 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/random.h"
+#include "core/stoppable_sleep.h"
 #include "data/read_ahead.h"
-#include "data/stoppable_sleep.h"
 
 namespace isobar {
 

@@ -193,6 +193,7 @@ def toml_seeds():
         "key-of-other-letters": "\u00e9]\n".encode(),
         "value-of-other-letters": "a = \u4e2d\n".encode(),
         "header-of-other-letters": "[\u00e9]\n".encode(),
+        "quote-in-a-number": 'train.steps = 4"""""\u00e9'.encode(),
         "dots": dots.encode() + b" = 1",
         "dots-in-header": b"[" + dots.encode() + b"]",
         "dots-in-both": b"[" + dots[:41].encode() + b"]\n" + dots[:41].encode() + b" = 1",
