@@ -125,11 +125,12 @@ TEST_CASE("an interrupted data set leaves nothing, the next one is complete and 
   const TempFolder folder;
   const std::vector<std::string> words = {ISOBAR_MAKE_FIELDS, "--grid", "48x96", "--samples", "200", "--out",
                                           folder / "d"};
-  const ProcessResult stopped = run_process(words, {.interrupt_after_ms = 300});
+  const auto begun = [&] { return !std::filesystem::is_empty(folder.path()); };
+  const ProcessResult stopped = run_process(words, {.interrupt_when = begun});
   CHECK(stopped.code == 130);
   CHECK_THAT(stopped.err, says("nothing was kept"));
   CHECK(std::filesystem::is_empty(folder.path()));
-  const ProcessResult killed = run_process(words, {.interrupt_after_ms = 300, .signal = 9});
+  const ProcessResult killed = run_process(words, {.signal = 9, .interrupt_when = begun});
   CHECK(killed.code == 137);
   CHECK_FALSE(std::filesystem::exists(folder / "d"));
   CHECK(run_process(words).code == 0);

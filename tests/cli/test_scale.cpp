@@ -259,17 +259,16 @@ TEST_CASE("a point whose run fails is a gap, the others go on, and the exit code
 }
 
 TEST_CASE("Ctrl-C ends all runs at once, and what there is is shown with its gaps") {
-  const Noting noting(leaves_ranks("[ \"$WORLD_SIZE\" != 2 ] || exec sleep 30"), "06_ddp");
+  const Noting noting(leaves_ranks("[ \"$WORLD_SIZE\" != 2 ] || exec sleep 3600"), "06_ddp");
   const ProcessResult result = noting.run(scale({"--ranks", "1,2", "--repeat", "1", "--steps", "7"}),
                                           {.interrupt_when = [&] { return noting.calls().size() == 5; }});
   CHECK(result.code == 130);
-  CHECK(result.signal_to_exit_s < 15);
   CHECK_THAT(result.err, says("stopped"));
   CHECK_THAT(result.out,
              says("real, 2 ranks; synthetic, 2 ranks; no-comm, 2 ranks: a gap: stopped before the") &&
                  says("400.0") && says("no-comm      2") && says("scaling.svg"));
   for (const std::string& call : noting.calls()) CHECK(kill(std::stoi(call), 0) != 0);
-  const Noting first("exec sleep 30", "06_ddp");
+  const Noting first("exec sleep 3600", "06_ddp");
   const ProcessResult nothing =
       first.run(scale({"--ranks", "1,2"}),
                 {.signal = SIGTERM, .interrupt_when = [&] { return !first.calls().empty(); }});

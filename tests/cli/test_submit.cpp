@@ -243,9 +243,11 @@ TEST_CASE("following tells each state once and ends with the job; Ctrl-C leaves 
   CHECK(ended.code == 1);
   CHECK_THAT(ended.out, says("job 4711 waits: others come first (Priority)\n") &&
                             says("job 4711 failed with exit code 3\n") && says("    ?[2Jtwo\n"));
-  slurm.script("squeue", "echo 'RUNNING|None|n[1-2]|2026-11-22T10:00:00|" + folder + "'");
+  const std::string asked = folder + "/asked";
+  slurm.script("squeue", "[ ! -e " + asked + "1 ] || touch " + asked + "2; touch " + asked +
+                             "1; echo 'RUNNING|None|n[1-2]|2026-11-22T10:00:00|" + folder + "'");
   const ProcessResult left =
-      slurm.submit({"--follow", "mine"}, {.deadline_s = 20, .interrupt_after_ms = 700});
+      slurm.submit({"--follow", "mine"}, {.interrupt_when = when_there(asked + "2")});  // it was told by then
   CHECK(left.code == 130);
   CHECK_THAT(left.out, says("job 4711 runs on n[1-2]\n") && says("goes on without being watched"));
   CHECK(slurm.arguments("scancel").empty());

@@ -7,10 +7,11 @@
 //   SHIM_GATE=FILE      calls wait while this file is there, as on a file system that stalls
 //   SHIM_ONLY=NAME      counts these calls alone
 //   SHIM_CLOCK_BACK=S   from the third reading on, the wall clock is S seconds behind
-//   SHIM_STILL=1        the steady clock stands still but for what the first thread sleeps, which takes no
-//   time SHIM_ALLOC_FAIL=B   memory for a tensor of exactly B bytes fails: aligned, or of malloc with a cache
-//   line
-//                       more (device/cpu_allocator.h)
+//   SHIM_STILL=1        the steady clock stands still, but for what the first thread sleeps in no time
+//   SHIM_PAUSE_AT=N     with it: sleep N of the first thread makes the file SHIM_PAUSED, and lasts until
+//                       that is removed
+//   SHIM_ALLOC_FAIL=B   memory for a tensor of exactly B bytes fails: aligned, or of malloc with a cache
+//                       line more (device/cpu_allocator.h)
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -69,6 +70,19 @@ long still_ns(const timespec& now) {
   return first_ns + slept_ns;
 }
 
+void wait_while_there(const char* path) {
+  while (access(path, F_OK) == 0) {
+    const timespec pause{0, 1'000'000};
+    nanosleep(&pause, nullptr);
+  }
+}
+
+void pause_until_removed(const char* path) {
+  if (path == nullptr) return;
+  syscall(SYS_close, syscall(SYS_open, path, O_WRONLY | O_CREAT, 0600));
+  wait_while_there(path);
+}
+
 enum class Verdict { go, fail, half_then_kill };
 
 Verdict judge(const char* name, const char* path) {
@@ -81,11 +95,7 @@ Verdict judge(const char* name, const char* path) {
     if (std::strcmp(name, "write") == 0) return Verdict::half_then_kill;
     kill(getpid(), SIGKILL);
   }
-  const char* const gate = std::getenv("SHIM_GATE");
-  while (gate != nullptr && access(gate, F_OK) == 0) {
-    const timespec pause{0, 1'000'000};
-    nanosleep(&pause, nullptr);
-  }
+  if (const char* const gate = std::getenv("SHIM_GATE"); gate != nullptr) wait_while_there(gate);
   const long fail_at = setting("SHIM_FAIL_AT");
   if (fail_at == 0 || number < fail_at) return Verdict::go;
   errno = static_cast<int>(setting("SHIM_ERRNO"));
@@ -178,6 +188,8 @@ int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, cl
   if (left_ns <= 0) return ETIMEDOUT;
   if (getpid() == gettid() && left_ns < 60 * kSecond_ns) {
     slept_ns += left_ns;
+    static long sleeps = 0;
+    if (++sleeps == setting("SHIM_PAUSE_AT")) pause_until_removed(std::getenv("SHIM_PAUSED"));
     return ETIMEDOUT;
   }
   static const auto machine = next<int (*)(clockid_t, struct timespec*)>("clock_gettime");

@@ -44,6 +44,11 @@ int launch(const Words& words) {
   return ended.code;
 }
 
+void ready(const std::string& folder) {
+  write_file_whole(std::filesystem::path(folder) / (std::to_string(rank_here()) + ".ready"),
+                   std::string_view());
+}
+
 int say(const Words& words) {  // say LINES: whole lines and one that has no end
   for (int i = 0; i < std::stoi(words[0]); ++i) {
     std::printf("line %d %s\n", i, std::string(200, static_cast<char>('a' + rank_here())).c_str());
@@ -78,9 +83,15 @@ int deaf(const Words& words) {  // deaf RANK: it fails, the others do not hear S
   return 0;
 }
 
-int stand_still(const Words& words) {  // stand_still RANK: the others give up
-  if (rank_here() == std::stoi(words[0])) raise(SIGSTOP);
-  pause_ms(300);
+int stand_still(const Words& words) {  // stand_still RANK FOLDER: the others give up
+  const bool stands = rank_here() == std::stoi(words[0]);
+  StatusSlot status(words[1], rank_here());
+  if (stands) raise(SIGSTOP);
+  const auto is_stopped = [&] {
+    const auto other = read_rank_status(words[1], std::stoi(words[0]));
+    return other && other->process == RankProcess::stopped;
+  };
+  while (!is_stopped()) pause_ms(1);
   return 1;
 }
 
@@ -100,14 +111,18 @@ int blame(const Words& words) {  // blame FOLDER: rank 0 ends first and says tha
   if (rank_here() == 1) std::signal(SIGTERM, SIG_IGN);
   StatusSlot status(words[0], rank_here());
   status.stage(12, "forward");
-  pause_ms(100);
-  if (rank_here() == 1) pause_ms(400);
+  const auto rank_0_ended = [&] {
+    const auto other = read_rank_status(words[0], 0);
+    return other && other->process == RankProcess::gone;
+  };
+  while (rank_here() == 1 && !rank_0_ended()) pause_ms(1);
   status.end(rank_here() == 1 ? RankPhase::failed : RankPhase::followed);
   return rank_here() == 1 ? 4 : 1;
 }
 
 int hear(const Words& words) {  // hear FOLDER: says how often which signal came
   for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) std::signal(signal, count);
+  ready(words[0]);
   while (caught[SIGTERM] + caught[SIGINT] + caught[SIGUSR1] == 0) pause_ms(10);
   pause_ms(300);
   write_file_whole(std::filesystem::path(words[0]) / std::to_string(rank_here()),
@@ -116,9 +131,10 @@ int hear(const Words& words) {  // hear FOLDER: says how often which signal came
   return 75;
 }
 
-int stubborn(const Words&) {  // hears no request to stop at all
+int stubborn(const Words& words) {  // stubborn [FOLDER]: hears no request to stop at all
   std::signal(SIGTERM, SIG_IGN);
   std::signal(SIGINT, SIG_IGN);
+  if (!words.empty()) ready(words[0]);
   wait_long();
   return 0;
 }

@@ -57,9 +57,9 @@ int main(int argc, char** argv) {
     std::signal(SIGTERM, count);
     std::signal(SIGINT, count);
     isobar::follow_launcher();
-    std::printf("ready %d\n", static_cast<int>(getpid()));
-    std::fflush(stdout);
-    while (caught[SIGTERM] + caught[SIGINT] == 0) pause();
+    if (FILE* const out = std::fopen((std::string(argv[2]) + ".ready").c_str(), "w"); out != nullptr)
+      std::fclose(out);
+    while (caught[SIGTERM] + caught[SIGINT] == 0) usleep(1000);
     for (int i = 0; i < 10; ++i) usleep(30'000);
     if (FILE* const out = std::fopen(argv[2], "w"); out != nullptr) {
       std::fprintf(out, "TERM %d INT %d\n", static_cast<int>(caught[SIGTERM]),

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,8 +28,15 @@ ProcessResult launch(int ranks, std::vector<std::string> words, ProcessOptions o
   return run_process(words, options);
 }
 
+/// Once two ranks have said so by a file each.
+std::function<bool()> all_ready(const TempFolder& folder) {
+  return [zero = when_there(folder / "0.ready"), one = when_there(folder / "1.ready")] {
+    return zero() && one();
+  };
+}
+
 bool is_gone(int pid) {
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < 12'000; ++i) {
     if (kill(pid, 0) != 0) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
@@ -92,7 +100,8 @@ TEST_CASE("one that does not hear SIGTERM is killed after the grace") {
 }
 
 TEST_CASE("one that stands still is the one that failed") {
-  const ProcessResult result = launch(3, {"stand_still", "2"});
+  const TempFolder folder;
+  const ProcessResult result = launch(3, {"stand_still", "2", folder.path().string()});
   CHECK(result.code == 1);
   CHECK_THAT(result.out, says("first 2 ") && says("its process stands still"));
 }
@@ -115,7 +124,7 @@ TEST_CASE("a signal reaches every rank once, and their code is that of all") {
   for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) {
     const TempFolder folder;
     const ProcessResult result =
-        launch(2, {"hear", folder.path().string()}, {.interrupt_after_ms = 500, .signal = signal});
+        launch(2, {"hear", folder.path().string()}, {.signal = signal, .interrupt_when = all_ready(folder)});
     CHECK(result.code == 75);
     const std::string n = signal == SIGTERM  ? "TERM 1 INT 0 USR1 0"
                           : signal == SIGINT ? "TERM 0 INT 1 USR1 0"
@@ -126,8 +135,9 @@ TEST_CASE("a signal reaches every rank once, and their code is that of all") {
 }
 
 TEST_CASE("a second Ctrl-C ends all, whatever they do") {
-  const ProcessResult result =
-      launch(2, {"stubborn"}, {.interrupt_after_ms = 500, .times = 2, .pause_ms = 400});
+  const TempFolder folder;
+  const ProcessResult result = launch(2, {"stubborn", folder.path().string()},
+                                      {.interrupt_when = all_ready(folder), .times = 1000, .pause_ms = 400});
   CHECK(result.code == 130);
   CHECK_THAT(result.out, says("ended 130 first -1 asked 2 codes 137 137"));
 }
@@ -141,7 +151,14 @@ TEST_CASE("a launcher whose output nobody reads hears a request to stop, and its
   const pid_t launcher =
       spawn({ISOBAR_RANKED, "launch", "2", "flood", folder.path().string()}, {.output = write_end.number()});
   write_end.close();
-  std::this_thread::sleep_for(std::chrono::milliseconds(800));
+  // Both talk, and what they say has filled the pipe but for less than a piece.
+  const auto waiting = [&] {
+    int bytes = 0;
+    ioctl(read_end.number(), FIONREAD, &bytes);
+    return bytes;
+  };
+  while (!when_there(folder / "0")() || !when_there(folder / "1")() || waiting() < 60'000)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   kill(launcher, SIGTERM);
   for (const char* const rank : {"0", "1"}) CHECK(is_gone(std::stoi(read_text_file(folder / rank, 100))));
   std::string said;

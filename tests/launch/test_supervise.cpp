@@ -14,7 +14,7 @@ using namespace isobar;
 namespace {
 
 bool wait_for_file(const std::filesystem::path& file) {
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < 60'000; ++i) {
     if (std::filesystem::exists(file) && std::filesystem::file_size(file) > 0) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
@@ -40,7 +40,7 @@ TEST_CASE("a signal reaches the program once, from a terminal's group or from an
     const std::filesystem::path said = folder / std::to_string(signal);
     const ProcessResult result =
         run_process({ISOBAR_SUPERVISED, "supervise", ISOBAR_SUPERVISED, "catch", said.string()},
-                    {.interrupt_after_ms = 500, .signal = signal});
+                    {.signal = signal, .interrupt_when = when_there(said.string() + ".ready")});
     CHECK(result.code == 75);
     CHECK(read_text_file(said, 100) == (signal == SIGTERM ? "TERM 1 INT 0\n" : "TERM 0 INT 1\n"));
   }
@@ -65,7 +65,7 @@ TEST_CASE("when the supervisor is killed, the program is asked to stop") {
   const TempFolder folder;
   const ProcessResult result =
       run_process({ISOBAR_SUPERVISED, "supervise", ISOBAR_SUPERVISED, "catch", (folder / "said").string()},
-                  {.interrupt_after_ms = 500, .signal = SIGKILL});
+                  {.signal = SIGKILL, .interrupt_when = when_there(folder / "said.ready")});
   CHECK(result.code == 137);
   REQUIRE(wait_for_file(folder / "said"));
   CHECK(read_text_file(folder / "said", 100) == "TERM 1 INT 0\n");
@@ -88,7 +88,7 @@ TEST_CASE("a signal to a quiet program is passed on, and told") {
   const TempFolder folder;
   const ProcessResult result =
       run_process({ISOBAR_SUPERVISED, "quiet", ISOBAR_SUPERVISED, "catch", (folder / "said").string()},
-                  {.interrupt_after_ms = 500, .signal = SIGINT});
+                  {.signal = SIGINT, .interrupt_when = when_there(folder / "said.ready")});
   CHECK(result.out.rfind("ended 75 asked 2 ", 0) == 0);
   CHECK(read_text_file(folder / "said", 100) == "TERM 0 INT 1\n");
 }

@@ -5,6 +5,7 @@
 
 #include "core/cpu_instructions.h"
 #include "fields/safetensors.h"
+#include "lessons/refused.h"
 #include "lessons/resumed_run.h"
 #include "support/catch.h"
 #include "support/errors.h"
@@ -264,10 +265,7 @@ TEST_CASE(
 TEST_CASE("what lesson 04 cannot do is refused in words") {
   const TempFolder folder;
   const auto refused = [&](const std::string& mode, const std::vector<std::string>& sets) {
-    const ProcessResult result = amp(folder / "none", mode, sets);
-    CHECK(result.code == 2);
-    CHECK_FALSE(fs::exists(folder / "none"));
-    return result.err;
+    return refusal("04_amp", with({"amp.mode=" + mode}, sets));
   };
   CHECK_THAT(refused("tf32", {}), says("TF32 exists on CUDA"));
   CHECK_THAT(refused("fp8", {}), says("amp.mode") && says("bf16"));
@@ -277,10 +275,7 @@ TEST_CASE("what lesson 04 cannot do is refused in words") {
   CHECK_THAT(refused("bf16", {"amp.backoff=1"}), says("less than 1"));
   CHECK_THAT(refused("bf16", {"amp.init_scale=0"}), says("more than 0"));
   CHECK_THAT(refused("bf16", {"amp.max_skips=0"}), says("at least 1"));
-  const ProcessResult earlier =
-      train_lesson("03_gpu_loader", folder / "none", {"amp.mode=bf16", "train.steps=2"});
-  CHECK(earlier.code == 2);
-  CHECK_THAT(earlier.err, says("04_amp"));
+  CHECK_THAT(refusal("03_gpu_loader", {"amp.mode=bf16"}), says("04_amp"));
   const ProcessResult bare = amp(folder / "bare", "bf16", {"train.steps=2"});
   REQUIRE(bare.code == 0);
   CHECK_THAT(bare.out, says(", bf16") && says("  bf16    "));

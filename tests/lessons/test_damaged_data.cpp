@@ -24,13 +24,12 @@ ProcessResult train_until(const TempFolder& folder, const std::string& root,
                           const std::function<void()>& change, const std::vector<std::string>& more = {}) {
   std::thread changer([&] {
     const fs::path file = folder / "run/rank-0000.jsonl";
-    for (int n = 0; n < 3000; ++n) {  // the trainer's own deadline ends all this at the latest
+    const auto there = [&] {
       std::error_code code;
-      if (fs::file_size(file, code) > 2000 && !code &&
-          read_text_file(file, 1 << 24).find("\"step\"") != std::string::npos)
-        break;
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
+      return fs::file_size(file, code) > 2000 && !code &&
+             read_text_file(file, 1 << 24).find("\"step\"") != std::string::npos;
+    };
+    while (!there()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     change();
   });
   std::vector<std::string> sets = {root, "train.steps=1000000"};

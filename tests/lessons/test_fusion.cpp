@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lessons/refused.h"
 #include "lessons/resumed_run.h"
 #include "support/catch.h"
 #include "support/errors.h"
@@ -131,10 +132,7 @@ TEST_CASE("mistakes of lesson 05 do what they say, or are refused") {
   CHECK(largest_difference(math, right) <= 20 * kLoss);
 
   const auto refused = [&](const std::string& fault, const std::string& also) {
-    const ProcessResult result = fused(folder / "refused", {"run.fault=" + fault, also});
-    CHECK(result.code == 2);
-    CHECK_FALSE(fs::exists(folder / "refused"));
-    return result.err;
+    return refusal("05_fusion", {"run.fault=" + fault, also});
   };
   CHECK_THAT(refused("tanh_gelu", "fusion.bias_gelu=false"), says("a fusion that is off"));
   CHECK_THAT(refused("unfused_adam", "fusion.adam=false"), says("fusion.adam=true"));

@@ -93,19 +93,17 @@ TEST_CASE("a rank that stands still is the one that is named, a hundred times, s
 
 TEST_CASE("ranks asked to stop at fifty moments leave a run that goes on", "[.][nightly]") {
   std::mt19937 random(7);
-  std::vector<double> exits_s;
   int checkpoints = 0;
   for (int i = 0; i < count(50); ++i) {
     const TempFolder folder;
     const fs::path run = folder / "run";
     const int signal = std::vector{SIGINT, SIGTERM, SIGUSR1}[static_cast<std::size_t>(i) % 3];
-    const int after_ms = static_cast<int>(random() % 2500);
+    const int moment_ms = static_cast<int>(random() % 2500);
     const ProcessResult result = run_ranks(
         2, run, {"train.steps=60", "train.checkpoint_every=25", "run.fault=slow_stage", "run.fault_ms=20"},
-        {.interrupt_after_ms = after_ms, .signal = signal});
-    INFO(i << ": signal " << signal << " after " << after_ms << " ms\n" << result.out << result.err);
+        {.signal = signal, .interrupt_when = after_ms(moment_ms)});
+    INFO(i << ": signal " << signal << " after " << moment_ms << " ms\n" << result.out << result.err);
     CHECK((result.code == 75 || result.code == 0 || result.code == 128 + signal));
-    exits_s.push_back(result.signal_to_exit_s);
     if (result.code != 75) continue;
     ++checkpoints;
     const ProcessResult resumed = resume_ranks(2, run, {"run.fault=none"});
@@ -113,5 +111,5 @@ TEST_CASE("ranks asked to stop at fifty moments leave a run that goes on", "[.][
     CHECK(resumed.code == 0);
     CHECK(count_steps(run, 0) == 60);
   }
-  WARN("signal to launcher's exit, s: " << median_and_most(exits_s) << "; " << checkpoints << " went on");
+  WARN(checkpoints << " went on");
 }

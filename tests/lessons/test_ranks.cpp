@@ -8,6 +8,7 @@
 #include "lessons/rank_run.h"
 #include "support/catch.h"
 #include "support/errors.h"
+#include "support/pairs.h"
 
 using namespace isobar;
 
@@ -26,7 +27,7 @@ RanksEnded run_script(const TempFolder& folder, const std::string& words) {
   write_file_whole(folder / "script",
                    "exec " + bin_folder(ISOBAR_BIN) +
                        "/06_ddp --preset cpu_micro --set amp.mode=none --set " +
-                       "comm.timeout_s=10 --set train.steps=2 --set run.threads=1 --run-dir " +
+                       "comm.timeout_s=300 --set train.steps=2 --set run.threads=1 --run-dir " +
                        (folder / "run").string() + " " + words + "\n");
   return launch_ranks({"/bin/bash", (folder / "script").string()}, 2, {.quiet = true, .deadline_s = 300});
 }
@@ -58,14 +59,13 @@ TEST_CASE("ranks write a stream each; rank 0 alone speaks, draws and saves") {
 }
 
 TEST_CASE("a rank whose backward takes 200 ms more is found, however gradients are averaged") {
-  const std::vector<std::string> ways = GENERATE(values<std::vector<std::string>>(
-      {{"comm.sync=buckets"},
-       {"comm.sync=buckets", "comm.bucket_mb=0.02", "comm.first_bucket_mb=0.01"},
-       {"comm.sync=per_parameter"},
-       {"comm.sync=at_end"}}));
+  const Choices ways = words_of(
+      GENERATE(from_range(all_or_one({"comm.sync=buckets comm.bucket_mb=0.02 comm.first_bucket_mb=0.01",
+                                      "comm.sync=buckets", "comm.sync=per_parameter", "comm.sync=at_end"},
+                                     0))));
   const TempFolder folder;
   const fs::path run = folder / "run";
-  std::vector<std::string> sets = {"train.steps=16", "data.limit_valid=8", "run.fault=slow_rank",
+  std::vector<std::string> sets = {"train.steps=10", "data.limit_valid=8", "run.fault=slow_rank",
                                    "run.fault_ms=200"};
   sets.insert(sets.end(), ways.begin(), ways.end());
   const ProcessResult result = run_ranks(2, run, sets);
@@ -75,14 +75,16 @@ TEST_CASE("a rank whose backward takes 200 ms more is found, however gradients a
   INFO(straggler_sentence(view) << join(rank_lines(view), "\n"));
   REQUIRE(view.straggler);
   CHECK(view.straggler->rank == 1);
-  CHECK(view.straggler->kept_us > 150'000);
-  CHECK(view.straggler->kept_us < 1.5 * 200'000);
+  CHECK(view.straggler->kept_us > 100'000);
   CHECK(view.straggler->stage == "backward");
 }
 
 TEST_CASE("a rank that is killed is named with its step and place; the others follow, and end") {
-  const int ranks = GENERATE(2, 4);
-  const std::string stage = GENERATE("start", "load", "forward", "comm", "checkpoint");
+  const Choices c = GENERATE(
+      from_range(cases_of({"2 start", "2 load", "4 forward", "4 comm", "2 checkpoint"},
+                          products({{"2", "4"}, {"start", "load", "forward", "comm", "checkpoint"}}))));
+  const int ranks = std::stoi(c[0]);
+  const std::string& stage = c[1];
   const TempFolder folder;
   const fs::path run = folder / "run";
   std::vector<std::string> sets = {"train.steps=6",       "train.checkpoint_every=2",
@@ -155,7 +157,7 @@ TEST_CASE("a rank that stops answering is named") {
   const TempFolder folder;
   const fs::path run = folder / "run";
   const ProcessResult result = run_ranks(2, run,
-                                         {"train.steps=6", "comm.timeout_s=3", "run.fault=stop_rank",
+                                         {"train.steps=6", "comm.timeout_s=20", "run.fault=stop_rank",
                                           "run.fault_stage=forward", "run.fault_step=2"});
   INFO(result.out << result.err);
   CHECK(result.code == 1);
@@ -164,13 +166,14 @@ TEST_CASE("a rank that stops answering is named") {
 }
 
 TEST_CASE("ranks stop after the same step, and go on as if they had not") {
+  const int signal = std::stoi(GENERATE(from_range(all_or_one({"15", "10", "2"}, 0))));
   const TempFolder folder;
   const std::vector<std::string> sets = {"train.steps=16"};
   REQUIRE(run_ranks(2, folder / "whole", sets).code == 0);
   const fs::path run = folder / "run";
   const ProcessResult result =
-      run_ranks(2, run, {"train.steps=16", "run.fault=slow_stage", "run.fault_ms=50"},
-                {.signal = GENERATE(SIGTERM, SIGUSR1, SIGINT), .interrupt_when = when_steps(run, 5)});
+      run_ranks(2, run, {"train.steps=16", "run.fault=slow_stage", "run.fault_ms=400"},
+                {.signal = signal, .interrupt_when = when_steps(run, 3)});
   INFO(result.out << result.err);
   REQUIRE(result.code == 75);
   CHECK(count_steps(run, 0) == count_steps(run, 1));

@@ -9,6 +9,7 @@
 
 #include "core/files.h"
 #include "fields/checkpoint_folder.h"
+#include "lessons/paused_run.h"
 #include "lessons/resumed_run.h"
 #include "support/catch.h"
 #include "support/errors.h"
@@ -17,75 +18,16 @@ using namespace isobar;
 
 namespace fs = std::filesystem;
 
-TEST_CASE("stopped or killed at any place, a run goes on bit for bit") {
-  struct Place {
-    const char* name;
-    std::function<bool(const std::vector<json>&)> reached;
-  };
-  const auto step_made = [](std::int64_t wanted) {
-    return [wanted](const std::vector<json>& lines) {
-      const std::vector<json> steps = of_kind(lines, "step");
-      return !steps.empty() && steps.back()["step"].get<std::int64_t>() >= wanted;
-    };
-  };
-  const auto evaluated = [](std::int64_t after) {
-    return [after](const std::vector<json>& lines) {
-      const std::vector<json> evals = of_kind(lines, "eval");
-      return !evals.empty() && evals.back()["step"].get<std::int64_t>() >= after;
-    };
-  };
-  // Epochs have eight steps. The step that runs when the signal comes is finished.
-  const std::vector<Place> places = {{"before the first step", evaluated(0)},
-                                     {"step 1", step_made(0)},
-                                     {"mid-epoch", step_made(3)},
-                                     {"epoch end", step_made(6)},
-                                     {"after the evaluation", evaluated(8)}};
-  const TempFolder folder;
-  int combinations = 0;
-  for (const int signal : {SIGTERM, SIGINT, SIGUSR1, SIGKILL}) {
-    for (const Place& place : places) {
-      INFO("signal " << signal << " at " << place.name);
-      const fs::path run = folder / std::to_string(combinations++);
-      // A checkpoint at every step for the run that is killed, so that it has one wherever it is.
-      const std::vector<std::string> sets =
-          with(kTwenty, {"run.fault=slow_stage", "run.fault_ms=40",
-                         signal == SIGKILL ? "train.checkpoint_every=1" : "train.checkpoint_every=0"});
-      const ProcessResult stopped = train(
-          run, sets, {.signal = signal, .interrupt_when = [&] { return place.reached(lines_so_far(run)); }});
-      const bool killed_before_any = signal == SIGKILL && list_checkpoints(run / "checkpoints").empty();
-      CHECK(stopped.code == (signal == SIGKILL ? 137 : 75));
-      if (signal != SIGKILL) {
-        CHECK_THAT(stopped.out, says("train.resume=" + run.string()));
-        CHECK(stream(run).back()["status"] == "stopped");
-      }
-      const ProcessResult resumed = resume(run, {"run.fault=none"});
-      if (killed_before_any) {
-        CHECK(resumed.code == 2);
-        CHECK_THAT(resumed.err, says("no complete checkpoint"));
-        continue;
-      }
-      INFO(resumed.err);
-      REQUIRE(resumed.code == 0);
-      check_equal(run, uninterrupted());
-    }
-  }
-  CHECK(combinations == 20);
-}
-
 TEST_CASE("a run may be stopped again and again") {
   const TempFolder folder;
   const fs::path run = folder / "run";
-  const auto sets = with(kTwenty, {"run.fault=slow_stage", "run.fault_ms=20"});
-  const auto next_step = [&] {
-    const std::size_t before = lines_so_far(run).size();
-    return [&run, before] { return lines_so_far(run).size() > before + 5; };
-  };
-  ProcessResult result = train(run, sets, {.signal = SIGTERM, .interrupt_when = next_step()});
+  const auto sets = with(kTwenty, {"run.fault=slow_stage", "run.fault_ms=10"});
+  const auto paused = [&](int signal) { return paused_in_step("6", folder / "paused", signal); };
+  ProcessResult result = train(run, sets, paused(SIGTERM));
   int attempts = 1;
-  for (; result.code == 75 && attempts < 20; ++attempts)
-    result = resume(run, {}, {.signal = SIGUSR1, .interrupt_when = next_step()});
+  for (; result.code == 75 && attempts < 20; ++attempts) result = resume(run, {}, paused(SIGUSR1));
   CHECK(result.code == 0);
-  CHECK(attempts >= 3);
+  CHECK(attempts == 4);
   check_equal(run, uninterrupted());
   CHECK(fs::exists(run / "attempt-0001.toml"));
   const ProcessResult again = resume(run);  // nothing is left to do
@@ -220,15 +162,16 @@ TEST_CASE("a checkpoint of another kind of device goes on with a generator of th
 
 TEST_CASE("two processes never write to one run") {
   const TempFolder folder;
-  const fs::path run = folder / "run";
+  const fs::path run = folder / "run", paused = folder / "paused";
+  ProcessOptions options = paused_in_step("4", paused, 0);
+  options.interrupted = {};
   std::thread first([&] {
-    const ProcessResult result =
-        train(run, with(kTwenty, {"train.checkpoint_every=1", "run.fault=slow_stage", "run.fault_ms=100"}));
-    CHECK(result.code == 0);
+    const auto sets = with(kTwenty, {"train.checkpoint_every=1", "run.fault=slow_stage", "run.fault_ms=10"});
+    CHECK(train(run, sets, options).code == 0);
   });
-  while (list_checkpoints(run / "checkpoints").empty())
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  while (!fs::exists(paused)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const ProcessResult second = resume(run);
+  fs::remove(paused);
   first.join();
   CHECK(second.code == 2);
   CHECK_THAT(second.err, says("another process writes to this run"));
@@ -260,22 +203,18 @@ TEST_CASE("a value that is no number is stopped before it reaches the weights, a
   CHECK_THAT(alone.err, says("no checkpoint was saved yet"));  // nothing is promised that is not there
 }
 
-TEST_CASE("signals at any moment: a checkpoint that loads, or no word of one") {
+TEST_CASE("signals at any moment: a checkpoint that loads, or no word of one", "[.][nightly]") {
   const TempFolder folder;
-  const char* const wanted = std::getenv("ISOBAR_NIGHTLY_SIGNALS");
-  const int count = wanted == nullptr ? 10 : std::atoi(wanted);
   std::mt19937 random(25);
-  std::vector<double> exits_s;
-  for (int i = 0; i < count; ++i) {
+  for (int i = 0; i < 50; ++i) {
     const fs::path run = folder / std::to_string(i);
     const int signal = std::vector<int>{SIGINT, SIGTERM, SIGUSR1}[random() % 3];
-    const int after_ms = static_cast<int>(random() % 2500);
-    INFO("signal " << signal << " after " << after_ms << " ms");
+    const int moment_ms = static_cast<int>(random() % 2500);
+    INFO("signal " << signal << " after " << moment_ms << " ms");
     // Evaluations and checkpoints fill most of the time, so that signals fall into them too.
     const ProcessResult result =
         train(run, with(kTwenty, {"train.checkpoint_every=1", "data.limit_train=4", "train.steps=100000"}),
-              {.interrupt_after_ms = after_ms, .signal = signal});
-    exits_s.push_back(result.signal_to_exit_s);
+              {.signal = signal, .interrupt_when = after_ms(moment_ms)});
     if (result.code != 75) {
       CHECK(result.code == 128 + signal);  // before the program could listen
       continue;
@@ -285,6 +224,4 @@ TEST_CASE("signals at any moment: a checkpoint that loads, or no word of one") {
     REQUIRE(found.newest);
     CHECK(found.newest->step == static_cast<std::int64_t>(of_kind(stream(run), "step").size()));
   }
-  std::sort(exits_s.begin(), exits_s.end());
-  WARN("signal to exit: median " << exits_s[exits_s.size() / 2] << " s, longest " << exits_s.back() << " s");
 }

@@ -16,7 +16,7 @@ ProcessResult scale(std::vector<std::string> more, const std::filesystem::path& 
                                     "cpu_micro"};
   words.insert(words.end(), more.begin(), more.end());
   for (const std::string& set :
-       {std::string("amp.mode=none"), std::string("comm.timeout_s=20"), "data.root=" + data().string()})
+       {std::string("amp.mode=none"), std::string("comm.timeout_s=300"), "data.root=" + data().string()})
     words.insert(words.end(), {"--set", set});
   return run_process(words, {.folder = folder.string()});
 }

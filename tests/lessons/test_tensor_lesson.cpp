@@ -7,6 +7,7 @@
 #include "lessons/rank_run.h"
 #include "support/catch.h"
 #include "support/errors.h"
+#include "support/pairs.h"
 #include "support/tolerance_values.h"
 
 using namespace isobar;
@@ -273,19 +274,19 @@ TEST_CASE("a mistake in split layers shows as weights of one model that drift ap
 
 TEST_CASE("a rank of a model that is killed, or stops, ends all of them with its name") {
   const TempFolder folder;
-  for (const char* const fault : {"kill_rank", "stop_rank"}) {
-    for (const char* const stage : {"forward", "backward", "checkpoint"}) {
-      INFO(fault << " in " << stage);
-      const fs::path run = folder / (std::string(fault) + stage);
-      const ProcessResult result = run_mesh(
-          4, 2, run,
-          {"train.steps=6", "train.checkpoint_every=3", "comm.timeout_s=5", std::string("run.fault=") + fault,
-           std::string("run.fault_stage=") + stage, "run.fault_step=3", "run.fault_rank=3"});
-      INFO(result.out << result.err);
-      CHECK(result.code != 0);
-      CHECK_THAT(result.err.substr(std::min(result.err.size(), result.err.rfind("error: rank"))),
-                 says("rank 3"));
-      CHECK(no_process_left(run));
-    }
+  for (const Choices& c :
+       cases_of({"kill_rank backward", "kill_rank checkpoint", "stop_rank forward"},
+                products({{"kill_rank", "stop_rank"}, {"forward", "backward", "checkpoint"}}))) {
+    INFO(c[0] << " in " << c[1]);
+    const fs::path run = folder / (c[0] + c[1]);
+    const ProcessResult result =
+        run_mesh(4, 2, run,
+                 {"train.steps=6", "train.checkpoint_every=3", "comm.timeout_s=20", "run.fault=" + c[0],
+                  "run.fault_stage=" + c[1], "run.fault_step=3", "run.fault_rank=3"});
+    INFO(result.out << result.err);
+    CHECK(result.code != 0);
+    CHECK_THAT(result.err.substr(std::min(result.err.size(), result.err.rfind("error: rank"))),
+               says("rank 3"));
+    CHECK(no_process_left(run));
   }
 }

@@ -63,6 +63,14 @@ inline std::vector<Choices> pairs(const std::vector<Choices>& lists) {
   return out;
 }
 
+/// These cases, or in the nightly tier all of `every`.
+inline std::vector<Choices> cases_of(const Choices& some, const std::vector<Choices>& every) {
+  if (std::getenv("ISOBAR_PRODUCTS") != nullptr) return every;
+  std::vector<Choices> out;
+  for (const std::string& text : some) out.push_back(words_of(text));
+  return out;
+}
+
 /// Of a second list: all of it in the nightly tier, else one that changes with `turn`.
 inline Choices all_or_one(const Choices& list, std::size_t turn) {
   return std::getenv("ISOBAR_PRODUCTS") != nullptr ? list : Choices{list[turn % list.size()]};

@@ -10,7 +10,6 @@
 #include <chrono>
 #include <fstream>
 #include <iterator>
-#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -42,27 +41,32 @@ std::vector<std::string> merged_environment(const std::vector<std::string>& adde
 
 using Clock = std::chrono::steady_clock;
 
-/// Sends the signal `times` times, or until the process is gone.
-void interrupt(pid_t pid, const ProcessOptions& options) {
-  for (int n = 0; n < options.times; ++n) {
-    if (n > 0) std::this_thread::sleep_for(std::chrono::milliseconds(options.pause_ms));
-    kill(pid, options.signal);
+/// Sends the signal once it is time, and again every `pause_ms` until it was sent `times` times.
+class Interrupts {
+ public:
+  Interrupts(pid_t pid, const ProcessOptions& options) : pid_(pid), options_(options) {}
+  void look(Clock::time_point now) {
+    if (sent_ == 0 && !(options_.interrupt_when && options_.interrupt_when())) return;
+    if (sent_ == options_.times || (sent_ > 0 && now < next_)) return;
+    kill(pid_, options_.signal);
+    if (++sent_ == 1 && options_.interrupted) options_.interrupted();
+    next_ = now + std::chrono::milliseconds(options_.pause_ms);
   }
-}
+
+ private:
+  pid_t pid_;
+  const ProcessOptions& options_;
+  int sent_ = 0;
+  Clock::time_point next_;
+};
 
 void wait_with_deadline(pid_t pid, const ProcessOptions& options, ProcessResult& result) {
   const auto begin = Clock::now();
-  std::optional<Clock::time_point> interrupted;
+  Interrupts interrupts(pid, options);
   int status = 0;
   while (waitpid(pid, &status, WNOHANG) == 0) {
-    const auto passed = Clock::now() - begin;
-    const bool late =
-        options.interrupt_after_ms >= 0 && passed > std::chrono::milliseconds(options.interrupt_after_ms);
-    if (!interrupted && (late || (options.interrupt_when && options.interrupt_when()))) {
-      interrupted = Clock::now();
-      interrupt(pid, options);
-    }
-    if (passed > std::chrono::seconds(options.deadline_s)) {
+    interrupts.look(Clock::now());
+    if (Clock::now() - begin > std::chrono::seconds(options.deadline_s)) {
       result.err = "after " + std::to_string(options.deadline_s) + " s. Its threads:\n" + threads_of(pid);
       kill(pid, SIGKILL);
       waitpid(pid, &status, 0);
@@ -70,12 +74,18 @@ void wait_with_deadline(pid_t pid, const ProcessOptions& options, ProcessResult&
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
-  if (interrupted)
-    result.signal_to_exit_s = std::chrono::duration<double>(Clock::now() - *interrupted).count();
   result.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 }  // namespace
+
+std::function<bool()> when_there(const std::string& file) {
+  return [file] { return access(file.c_str(), F_OK) == 0; };
+}
+
+std::function<bool()> after_ms(int ms) {
+  return [due = Clock::now() + std::chrono::milliseconds(ms)] { return Clock::now() >= due; };
+}
 
 ProcessResult run_process(const std::vector<std::string>& words, const ProcessOptions& options) {
   const TempFolder folder;
