@@ -147,17 +147,18 @@ TEST_CASE("a launcher whose output nobody reads hears a request to stop, and its
   std::array<int, 2> ends{};
   REQUIRE(pipe2(ends.data(), O_CLOEXEC) == 0);
   const FileDescriptor read_end(ends[0]);
+  REQUIRE(fcntl(read_end.number(), F_SETPIPE_SZ, 4096) >= 4096);
   FileDescriptor write_end(ends[1]);
   const pid_t launcher =
       spawn({ISOBAR_RANKED, "launch", "2", "flood", folder.path().string()}, {.output = write_end.number()});
   write_end.close();
-  // Both talk, and what they say has filled the pipe but for less than a piece.
+  // Both talk, and what they say fills the pipe, which is a page.
   const auto waiting = [&] {
     int bytes = 0;
     ioctl(read_end.number(), FIONREAD, &bytes);
     return bytes;
   };
-  while (!when_there(folder / "0")() || !when_there(folder / "1")() || waiting() < 60'000)
+  while (!when_there(folder / "0")() || !when_there(folder / "1")() || waiting() < 2000)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   kill(launcher, SIGTERM);
   for (const char* const rank : {"0", "1"}) CHECK(is_gone(std::stoi(read_text_file(folder / rank, 100))));

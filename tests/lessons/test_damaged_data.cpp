@@ -4,6 +4,7 @@
 
 #include "core/files.h"
 #include "lessons/lesson_run.h"
+#include "lessons/paused_run.h"
 #include "support/catch.h"
 #include "support/errors.h"
 
@@ -88,8 +89,15 @@ TEST_CASE("a run folder that is moved or removed under a training is not its use
   CHECK_THAT(removed.err, says("the run folder was moved or removed while it was written to"));
   CHECK_FALSE(fs::exists(folder / "run"));
   // One that only measures writes into open files to its end.
-  const ProcessResult measured = train_until(folder, root, [&] { fs::remove_all(folder / "run"); },
-                                             {"train.steps=600", "run.measure=full"});
+  const fs::path paused = folder / "paused";
+  ProcessOptions options = paused_in_step("30", paused, 0);
+  options.interrupted = [&] {
+    fs::remove_all(folder / "run");
+    fs::remove(paused);
+  };
+  const ProcessResult measured =
+      train(folder / "run",
+            {root, "train.steps=40", "run.measure=full", "run.fault=slow_stage", "run.fault_ms=10"}, options);
   CHECK(measured.code == 1);
   CHECK_THAT(measured.err, says("the run folder was moved or removed while it was written to"));
 }

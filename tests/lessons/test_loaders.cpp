@@ -48,7 +48,7 @@ TEST_CASE("threads that wait for a slow disk or a slow worker are joined when a 
   int runs = 0;
   for (const LoaderLesson& lesson : kLoaderLessons) {
     const std::string slow =
-        runs % 2 == 0 ? "data.throttle_mb_per_s=1" : "run.fault=slow_worker";  // 3 s a batch, or 100 ms
+        runs % 2 == 0 ? "data.throttle_mb_per_s=4" : "run.fault=slow_worker";  // 0.7 s a batch, or 0.1
     const fs::path run = folder / std::to_string(runs++);
     const ProcessResult stopped = lesson.train(
         run, {"train.steps=100000", "run.flush_ms=1", slow, "run.fault_ms=100", "data.limit_valid=4"},
@@ -66,8 +66,9 @@ TEST_CASE("a slow disk is no error: the stall stands in the steps and in the sum
         lesson.train(run, {"train.steps=6", "data.throttle_mb_per_s=10", "data.limit_valid=4"});
     INFO(result.err);
     REQUIRE(result.code == 0);
-    // 8 fields of 20 x 48 x 96 floats are 295 ms at 10 MB/s, and nobody reads before the first step asks.
-    CHECK(of_kind(stream(run), "step").front()["stall_us"] >= 290'000);
+    // 5 to 8 fields of 20 x 48 x 96 floats are at least 184 ms at 10 MB/s, and nobody reads before the first
+    // step asks.
+    CHECK(of_kind(stream(run), "step").front()["stall_us"] >= 180'000);
     CHECK(of_kind(stream(run), "summary").back().contains("stall_us"));
     CHECK_THAT(result.out, says("held to 10 MB/s"));
   }

@@ -330,6 +330,32 @@ case_tests_are_passed_through() {
   expect "ctest gets the words" called "ctest --test-dir"
   expect "the label" called "-L unit"
 }
+case_tiers_of_tests() {
+  isobar test --quick
+  expect "only what quick tests need is built" called "ninja isobar_quick_tests"
+  expect "quick: its label" called "-L ^quick\$"
+  isobar test --nightly --list
+  expect "nightly: its label, and its configuration" called "-C nightly -L ^nightly\$ -N"
+  isobar test core comm_nightly --verbose
+  expect "names, those of the night too" called "--verbose -C nightly -R ^(core|comm_nightly)\$"
+  isobar test cor
+  expect "an unknown name: code 2" [ "$CODE" = 2 ]
+  expect "its way out" says "did you mean core? ./isobar test --list names them"
+  isobar test 'co re'
+  expect "no name: code 2" [ "$CODE" = 2 ]
+}
+case_tests_need_room() {
+  script df <<BODY
+[[ "\$*" = *small* ]] || exec $(type -P df) "\$@"
+printf 'Filesystem 1024-blocks Used Available Capacity Mounted on\nfull 1000 900 100 90%% /tmp\n'
+BODY
+  mkdir "$WORLD/small"
+  TMPDIR=$WORLD/small isobar test
+  expect "code 1" [ "$CODE" = 1 ]
+  expect "what is needed and what is there" says "too little disk for the files of tests: 2000 MB are needed, 0 MB are free"
+  expect "the way out" says "TMPDIR=FOLDER ./isobar test"
+  expect "no test began" count_is "ctest" 0
+}
 case_setup_of_programs() {
   isobar setup --programs
   expect "code 0" [ "$CODE" = 0 ]
