@@ -25,10 +25,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A reader that acts as `act` says (fake_reader.cpp); it is given little time.
+/// A reader that acts as `act` says (fake_reader.cpp). Those that never answer are given little time, one that
+/// has to open the file first some more, and all others as much as any machine needs.
 H5Program fake(const TempFolder& folder, const std::string& act) {
   fs::create_symlink(ISOBAR_FAKE_READER, folder / act);
-  return {.path = folder / act, .patience_ms = 300};
+  const bool is_mute = act == "hang" || act == "spin" || act == "deaf" || act == "drip";
+  return {.path = folder / act, .patience_ms = is_mute ? 300 : act == "hang_at_record" ? 5000 : 300'000};
 }
 
 std::string opening_with(const std::string& act) {
@@ -92,12 +94,10 @@ TEST_CASE("a reader that dies while it looks at a file is an error that says how
 }
 
 TEST_CASE("a reader that hangs is ended after its time") {
-  const std::int64_t begin_us = steady_us();
   CHECK_THAT(opening_with("hang"), says("not done with this file after 0.3 s") && says("very slow"));
   CHECK_THAT(opening_with("spin"), says("not done with this file"));
   CHECK_THAT(opening_with("deaf"), says("2000.h5"));
   CHECK_THAT(opening_with("drip"), says("not done with this file after 1.8 s"));
-  CHECK(steady_us() - begin_us > 300'000);
   CHECK(waitpid(-1, nullptr, WNOHANG) == -1);  // and gone
 }
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <chrono>
 #include <random>
 
 #include "core/files.h"
@@ -176,22 +175,18 @@ TEST_CASE("hostile texts neither crash nor hang") {
        {"[", ">",    "> ", "- ", "1. ", "*", "**a ", "`", "``a`", "![", "[a](",     "]",  "[a][a]",
         "<", "<!--", "<?", "&#", "_a",  "|", "\\",   "(", "#",    "\t", "https://", "\r", "*a_ "}) {
     CAPTURE(piece);
-    const auto start = std::chrono::steady_clock::now();
-    parse_markdown(repeated(piece, 100'000));
-    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(20));
+    parse_markdown(repeated(piece, 1'000'000));  // what takes the square of its length takes far too long
   }
   const auto deep = parse_markdown(std::string(100'000, '>') + "a");
   REQUIRE(deep.size() == 1);
   CHECK(deep[0].level == 100);
   parse_markdown(std::string(100'000, '\0'));
-  const auto start = std::chrono::steady_clock::now();
   for (const char* mark : {"- ", "1. ", "> ", "-\t"}) {
     parse_markdown(repeated(mark, 500'000) + "a\n" + repeated("\n", 500'000));
   }
   std::string stairs;
   for (std::size_t depth = 0; depth < 700; ++depth) stairs += std::string(2 * depth, ' ') + "- a\n";
   parse_markdown(stairs + repeated("\n", 500'000));
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(60));
 }
 
 TEST_CASE("marks of lists and quotes beyond the hundredth of a line are plain text") {
