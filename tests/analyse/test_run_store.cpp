@@ -154,7 +154,10 @@ TEST_CASE("A store lists all, reads what is open, and notices what comes, grows,
   CHECK(before->find(one.string())->detail->series.step_rows() == 20);
   const fs::path three = make(folder, "three", stream(5, true));
   fs::remove_all(one);
-  clock.advance_us(1'000'001);  // it looks again once a second
+  clock.advance_us(1'000'000);  // it looks again once a second, and no sooner
+  read_all(store);
+  CHECK_FALSE(store.snapshot()->find(three.string()));
+  clock.advance_us(1);
   read_all(store);
   seen = store.snapshot();
   CHECK(seen->runs.size() == 3);
@@ -168,6 +171,28 @@ TEST_CASE("A store lists all, reads what is open, and notices what comes, grows,
   CHECK(seen->find(one.string())->detail->series.step_rows() == 7);
   store.open({});
   CHECK_FALSE(store.snapshot()->find(one.string())->detail);
+}
+
+TEST_CASE("Places that take long to list are listed less often") {
+  struct SlowClock final : Clock {
+    SlowClock() { set_clock(this); }
+    ~SlowClock() override { set_clock(nullptr); }
+    std::int64_t now_us() const override { return now += a_look; }
+    void wait(std::unique_lock<std::mutex>&, std::condition_variable&, std::int64_t) override {}
+    mutable std::int64_t now = 1'000'000'000;
+    std::int64_t a_look = 100'000;
+  } clock;
+  const TempFolder folder;
+  RunStore store({folder.path()});
+  store.update(std::chrono::milliseconds(50));  // which takes 0.2 s by this clock
+  clock.a_look = 0;
+  const fs::path late = make(folder, "late", stream(3, true));
+  clock.now += 3'800'000;
+  store.update(std::chrono::milliseconds(50));
+  CHECK_FALSE(store.snapshot()->find(late.string()));
+  clock.now += 200'000;
+  store.update(std::chrono::milliseconds(50));
+  CHECK(store.snapshot()->find(late.string()));
 }
 
 TEST_CASE("Runs and event files are found at any depth, named by their path below the place") {

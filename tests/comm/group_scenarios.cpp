@@ -24,6 +24,8 @@ const AddScenario stale{"stale", [](const Words& words) {
                           Comm comm = world(words, 2);
                           if (comm.rank() == 0) {
                             until([] { return has_come(1, "checkpoint"); });
+                            // Longer than its patience, so that it leaves the word that it waits.
+                            for (int i = 0; i < 5; ++i) pause_us(200'000);
                             time.start([] { return is_stopped(1); });
                           } else {
                             time.clock.advance_us(1'000'000);
@@ -93,7 +95,10 @@ const AddScenario jumped{"jumped", [](const Words& words) {
                            if (comm.rank() == 0) {
                              jump = std::jthread([&] {
                                until([] { return has_come(0, "it"); });
+                               pause_us(200'000);  // it looks at the clock when it begins to wait,
                                clock.advance_us(3'600'000'000);
+                               // and again when its patience ends, by the machine's clock or by that one
+                               for (int i = 0; i < 9; ++i) pause_us(200'000);
                                say("jumped");
                              });
                            } else {

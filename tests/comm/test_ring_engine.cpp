@@ -293,3 +293,16 @@ TEST_CASE("a rank that left is told, once what it had sent is used up") {
   CHECK_THAT(failure_of([&] { world.at(0).wait(*job, kPatience_us); }), says("rank 1 has left"));
   CHECK(steady_us() - begin_us < kPatience_us / 2);
 }
+
+TEST_CASE("who waits for one leaves those behind it to the thread, which moves them") {
+  RingWorld world(2);
+  world.run([&](RingEngine& engine) {
+    for (int k = 0; k < 100; ++k) {
+      std::vector<float> values(100'000, 1), behind(100'000, 1);
+      const auto first = engine.start(all_reduce_of(values, CombineType::f32));
+      const auto second = engine.start(all_reduce_of(behind, CombineType::f32));
+      engine.wait(*first, kPatience_us);
+      while (!second->is_done()) std::this_thread::yield();  // the Deadline of the world ends what never comes
+    }
+  });
+}

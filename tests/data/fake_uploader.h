@@ -29,7 +29,8 @@ struct FakeDevice {
   std::int64_t bad_at = -1;         ///< of this batch three values are said to be not finite
   std::atomic<bool> stuck = false;  ///< no upload ends
   std::atomic<std::int64_t> starts = 0;
-  std::atomic<std::int64_t> ends = 0;  ///< that have arrived
+  std::atomic<std::int64_t> ends = 0;     ///< that have arrived
+  std::atomic<std::int64_t> settled = 0;  ///< that were looked at by who queued them
 };
 
 class FakeArrival : public Arrival {
@@ -56,7 +57,10 @@ class FakeArrival : public Arrival {
   void hand_over(bool waits) override {
     if (waits && !device_.stuck) wait();
   }
-  std::int64_t settle() override { return batch_ == device_.bad_at ? 3 : 0; }
+  std::int64_t settle() override {
+    ++device_.settled;
+    return batch_ == device_.bad_at ? 3 : 0;
+  }
 
  private:
   FakeDevice& device_;

@@ -230,7 +230,7 @@ TEST_CASE("batches lie ready on the device when the loop is slower than everythi
   DevicePrefetch loader(ring, bench.uploader(), {.ahead = 2});
   for (int step = 0; step < 10; ++step) {
     loader.next();
-    until([&] { return bench.device.ends == step + 3; });
+    until([&] { return bench.device.settled == step + 3; });  // arrived, and in the queue
   }
   loader.next();
   CHECK(loader.counts().ready == 2);

@@ -1,5 +1,6 @@
 // Threads that read ahead: order, limits, seeking, and how many of them are at work.
 #include <deque>
+#include <optional>
 #include <random>
 
 #include "data/fake_filler.h"
@@ -8,6 +9,7 @@
 #include "support/deadline.h"
 #include "support/errors.h"
 #include "support/event_clock.h"
+#include "support/set_clock.h"
 
 using namespace isobar;
 using namespace std::chrono_literals;
@@ -188,4 +190,51 @@ TEST_CASE("what lay ready and how long a batch was waited for is counted") {
   reading.take();
   CHECK(reading.counts().ready == 3);
   CHECK(reading.counts().stall_us == 100'000);
+}
+
+// On a clock that wakes nobody: who is asleep goes on because it was called, or not at all.
+
+TEST_CASE("a batch that is taken calls a thread that sleeps for the one behind the last") {
+  const Deadline deadline("a thread for one batch more", 5min);
+  for (const bool kept : {true, false}) {
+    SetClock clock;
+    const auto filler = std::make_shared<FakeFiller>();
+    ReadAhead reading(filler, small_order(),
+                      {.threads = 2, .ahead = 3, .crosses_epochs = kept, .keeps_threads = kept});
+    for (std::int64_t batch = 0; batch < kSteps - 4; ++batch) {
+      CHECK(filler->holds(reading.take(), batch));
+      CHECK(soon([&] { return filler->highest == batch + 3; }));
+      clock.until_waiting(2);
+    }
+  }
+}
+
+TEST_CASE("a slot that comes back calls a thread that sleeps") {
+  const Deadline deadline("a thread for a slot", 5min);
+  SetClock clock;
+  const auto filler = std::make_shared<FakeFiller>();
+  ReadAhead reading(filler, small_order(), {.threads = 2, .ahead = 4, .most_slots = 2});
+  std::optional<FilledSlot> held = reading.take();
+  for (std::int64_t batch = 1; batch < 6; ++batch) {
+    CHECK(soon([&] { return filler->highest == batch; }));
+    clock.until_waiting(2);
+    held.reset();
+    CHECK(soon([&] { return filler->highest == batch + 1; }));
+    held = reading.take();
+  }
+}
+
+TEST_CASE("threads that sleep are called for the parts of a batch") {
+  const Deadline deadline("threads for parts", 5min);
+  SetClock clock;
+  const auto filler = std::make_shared<FakeFiller>(2);
+  ReadAhead reading(filler, small_order(), {.threads = 2, .ahead = 1, .most_slots = 1});
+  // The batch behind it is prepared when its taker and the other thread are asleep.
+  reading.take().set_before_reuse([&] { clock.until_waiting(2); });
+  filler->hold_ms = 1000;
+  std::jthread takes([&] { CHECK(filler->holds(reading.take(), 1)); });
+  CHECK(soon([&] { return filler->filling == 2; }));
+  filler->hold_ms = 0;
+  clock.until_waiting(3);
+  clock.advance_us(1'000'000);
 }

@@ -122,11 +122,11 @@ TEST_CASE("it ends, with full queues and with threads in the middle of a fill") 
 
 TEST_CASE("a stop in an epoch whose threads are new is an error like any other") {
   const Deadline deadline("stop among new threads", 5min);
+  const SetClock clock;  // outlives the threads that wait on it
   const auto filler = std::make_shared<FakeFiller>();
   ReadAhead reading(filler, small_order(),
                     {.threads = 2, .ahead = 2, .crosses_epochs = false, .keeps_threads = false});
   for (int batch = 0; batch < 10; ++batch) reading.take();
-  const SetClock clock;
   filler->hold_ms = 30'000;  // the threads of the first epoch do not read it any more
   std::jthread stops([&] {
     while (filler->filling == 0) std::this_thread::sleep_for(1ms);
@@ -180,8 +180,10 @@ TEST_CASE("who keeps all slots and wants another is told so, and can go on") {
   const EventClock clock(3);
   ReadAhead reading(filler, small_order(), {.threads = 2, .ahead = 2, .most_slots = 2, .patience_ms = 300});
   std::vector<FilledSlot> held = {reading.take(), reading.take()};
+  const std::int64_t begin_us = steady_us();
   CHECK_THAT(error_of([&] { reading.take(); }, Exit::failed),
              says("all 2 slots of the ring are held") && says("give a batch back"));
+  CHECK(steady_us() - begin_us == 300'000);
   held.clear();
   CHECK(filler->holds(reading.take(), 2));
 }
@@ -220,4 +222,16 @@ TEST_CASE("a wait before reuse that fails is the error of the batch that would h
   reading.take().set_before_reuse([] { throw Error("the device is gone", "", "", Exit::failed); });
   CHECK_THAT(error_of([&] { reading.take(); }, Exit::failed), says("the device is gone"));
   CHECK(filler->holds(reading.take(), 2));
+}
+
+TEST_CASE("who waits for a batch that fails is woken") {
+  const Deadline deadline("waking for an error", 5min);
+  SetClock clock;  // wakes nobody by itself
+  const auto filler = std::make_shared<FakeFiller>();
+  ReadAhead reading(filler, small_order(), {.threads = 1, .ahead = 1, .most_slots = 1});
+  reading.take().set_before_reuse([&] {
+    clock.until_waiting(1);  // who waits for it
+    throw Error("the device is gone", "", "", Exit::failed);
+  });
+  CHECK_THAT(error_of([&] { reading.take(); }, Exit::failed), says("the device is gone"));
 }

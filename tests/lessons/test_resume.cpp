@@ -11,12 +11,30 @@
 #include "fields/checkpoint_folder.h"
 #include "lessons/paused_run.h"
 #include "lessons/resumed_run.h"
+#include "record/tfevents_reader.h"
 #include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;
 
 namespace fs = std::filesystem;
+
+namespace {
+
+/// What the TensorBoard log says by tag and step, but for how fast it was.
+std::map<std::pair<std::string, std::int64_t>, float> board(const fs::path& run) {
+  std::map<std::pair<std::string, std::int64_t>, float> out;
+  for (const auto& file : fs::directory_iterator(run / "tb")) {
+    for (const TfScalar& scalar : TfEventsReader(file.path()).read_new().scalars) {
+      const bool planted = scalar.tag.rfind("Fault/", 0) == 0;
+      if (!planted && scalar.tag.rfind("Avg ", 0) != 0)
+        out[{scalar.tag, scalar.step}] = static_cast<float>(scalar.value);
+    }
+  }
+  return out;
+}
+
+}  // namespace
 
 TEST_CASE("a run may be stopped again and again") {
   const TempFolder folder;
@@ -29,6 +47,7 @@ TEST_CASE("a run may be stopped again and again") {
   CHECK(result.code == 0);
   CHECK(attempts == 4);
   check_equal(run, uninterrupted());
+  CHECK(board(run) == board(uninterrupted()));
   CHECK(fs::exists(run / "attempt-0001.toml"));
   const ProcessResult again = resume(run);  // nothing is left to do
   CHECK(again.code == 0);
