@@ -35,7 +35,7 @@ void wait_long() {
 int launch(const Words& words) {
   Words all = {"/proc/self/exe"};
   all.insert(all.end(), words.begin() + 1, words.end());
-  const RanksEnded ended = launch_ranks(all, std::stoi(words[0]), {.grace_s = 1});
+  const RanksEnded ended = launch_ranks(all, std::stoi(words[0]), {.grace_s = 3});
   std::string codes;
   for (const RankEnded& rank : ended.ranks)
     codes += " " + std::to_string(rank.code) + (rank.followed ? "f" : "");
@@ -111,11 +111,9 @@ int blame(const Words& words) {  // blame FOLDER: rank 0 ends first and says tha
   if (rank_here() == 1) std::signal(SIGTERM, SIG_IGN);
   StatusSlot status(words[0], rank_here());
   status.stage(12, "forward");
-  const auto rank_0_ended = [&] {
-    const auto other = read_rank_status(words[0], 0);
-    return other && other->process == RankProcess::gone;
-  };
-  while (rank_here() == 1 && !rank_0_ended()) pause_ms(1);
+  const auto other = [&] { return read_rank_status(words[0], 1 - rank_here()).value_or(RankStatus{}); };
+  while (other().step != 12) pause_ms(1);  // so that the other does not hear SIGTERM
+  while (rank_here() == 1 && other().process != RankProcess::gone) pause_ms(1);
   status.end(rank_here() == 1 ? RankPhase::failed : RankPhase::followed);
   return rank_here() == 1 ? 4 : 1;
 }
