@@ -84,7 +84,8 @@ TEST_CASE("efficiency by either law is what the streams say, to three digits") {
     }
   }
   const std::string svg = read_text_file(folder / told["svg"].get<std::string>(), 1 << 20);
-  CHECK_THAT(svg, says("ideal") && says("no-comm") && says(law == "--strong" ? "Median of 3 runs" : "weak") &&
+  CHECK_THAT(svg, says("ideal") && says("no-comm") &&
+                      says(law == "--strong" ? "Median of 3 runs" : "Weak scaling") &&
                       says("measured here") && says("gradients by ring") && !says("no value"));
 }
 
