@@ -5,7 +5,7 @@
 
 #include "cli/run_lines.h"
 #include "core/clock.h"
-#include "core/stoppable_sleep.h"
+#include "core/waiting.h"
 
 namespace isobar {
 namespace {
@@ -34,7 +34,7 @@ bool follow_run(RunReader& reader, Console& console, const FollowUntil& until) {
     }
     if (!more && is_over(view)) return true;
     if (until.stop && until.stop()) return false;
-    sleep_until_us(steady_us() + kLookEvery_us, {});
+    sleep_us(kLookEvery_us);
   }
 }
 

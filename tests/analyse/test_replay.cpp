@@ -5,6 +5,7 @@
 #include <optional>
 #include <thread>
 
+#include "analyse/read_all.h"
 #include "analyse/replay.h"
 #include "analyse/run_store.h"
 #include "core/files.h"
@@ -109,14 +110,6 @@ class Playing {
   Replay replay_;
   std::optional<ReplayThread> thread_;
 };
-
-void read_all(RunStore& store) {
-  for (int i = 0; i < 400; ++i) {
-    store.update(std::chrono::milliseconds(50));
-    if (store.is_idle()) return;
-  }
-  FAIL("the store does not come to rest");
-}
 
 }  // namespace
 

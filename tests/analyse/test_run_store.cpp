@@ -1,6 +1,7 @@
 #include <fstream>
 #include <set>
 
+#include "analyse/read_all.h"
 #include "analyse/run_store.h"
 #include "core/files.h"
 #include "record/json_line.h"
@@ -67,14 +68,6 @@ fs::path make(const TempFolder& folder, const std::string& name, const std::stri
   write_file_whole(path / "run.toml", std::string_view("[optim]\nlr = 0.5\ngrid = [1, 2]\n"));
   write_file_whole(path / "rank-0000.jsonl", std::string_view(text));
   return path;
-}
-
-void read_all(RunStore& store) {
-  for (int i = 0; i < 400; ++i) {
-    store.update(std::chrono::milliseconds(50));
-    if (store.is_idle()) return;
-  }
-  FAIL("the store does not come to rest");
 }
 
 }  // namespace
