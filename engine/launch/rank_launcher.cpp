@@ -86,6 +86,7 @@ class Group {
   void on_signal(int number);
   void reap();
   void reap_one(std::size_t rank);
+  void end_stopped();
   void watch_deadlines();
   void hear(const HeldSignals& signals);
   void finish_output(const HeldSignals& signals);
@@ -202,21 +203,29 @@ void Group::reap() {
   for (std::size_t rank = 0; rank < children_.size(); ++rank) {
     if (!children_[rank].ended) reap_one(rank);
   }
-  if (first_us_ > 0) return;
+  if (first_us_ > 0) return end_stopped();
   const bool any = std::any_of(children_.begin(), children_.end(), [&](const Child& child) {
     return child.ended && failed(out_.ranks[static_cast<std::size_t>(&child - children_.data())]);
   });
   if (!any) return;
   first_us_ = steady_us();
   for (std::size_t rank = 0; rank < children_.size(); ++rank) {
-    Child& child = children_[rank];
-    if (child.ended || !stands_still(child.pid)) continue;
-    out_.ranks[rank].stopped = true;
-    child.killed_here = true;
-    kill(-child.pid, SIGKILL);
+    out_.ranks[rank].stopped = !children_[rank].ended && stands_still(children_[rank].pid);
   }
   send(SIGTERM);
   kill_us_ = std::min(kill_us_, first_us_ + static_cast<std::int64_t>(options_.grace_s * 1e6));
+}
+
+/// Not while others could take its end for the cause of theirs.
+void Group::end_stopped() {
+  const auto is_left = [&](std::size_t rank) { return !children_[rank].ended; };
+  for (std::size_t rank = 0; rank < children_.size(); ++rank) {
+    if (is_left(rank) && !out_.ranks[rank].stopped) return;
+  }
+  for (std::size_t rank = 0; rank < children_.size(); ++rank) {
+    if (is_left(rank)) kill(-children_[rank].pid, SIGKILL);
+    children_[rank].killed_here = children_[rank].killed_here || is_left(rank);
+  }
 }
 
 void Group::watch_deadlines() {

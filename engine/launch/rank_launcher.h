@@ -44,8 +44,8 @@ struct RankOptions {
 /// folder, removed at the end) and waits for all of them. Each has a process group of its own, and what is
 /// left of it is killed when the rank ends. Whole lines of theirs come out prefixed with their rank; on a
 /// terminal standard output of rank 0 goes there as it is, so that it can have a live line. When one fails
-/// (any code but 0 and 75) the others are stopped: SIGTERM, after `grace_s` SIGKILL, at once for one that
-/// stands still. Signals to stop are passed on as by `supervise`; a second SIGINT or SIGTERM (a quarter of a
+/// (any code but 0 and 75) the others are stopped: SIGTERM, after `grace_s` SIGKILL, and for one that
+/// stands still once the others have ended. Signals to stop are passed on as by `supervise`; a second SIGINT or SIGTERM (a quarter of a
 /// second later or more) ends all within a second; the code is 128 + that signal then. If this process is
 /// killed, programs of ours stop.
 ///
