@@ -129,11 +129,12 @@ void Group::start(const std::vector<std::string>& words, const sigset_t& mask) {
     Child child{.output = RankOutput(rank, options_.quiet ? nullptr : &to_output_),
                 .errors = RankOutput(rank, options_.quiet ? nullptr : &to_errors_)};
     const bool as_it_is = live_line_ && rank == 0;
-    child.pid = spawn(words, {.mask = &mask,
-                              .environment = environment_of(rank, ranks, folder_.path()),
-                              .input = nothing.number(),
-                              .output = as_it_is ? -1 : child.output.end_of_rank(),
-                              .errors = child.errors.end_of_rank()});
+    const SpawnOptions how{.mask = &mask,
+                           .environment = environment_of(rank, ranks, folder_.path()),
+                           .input = nothing.number(),
+                           .output = as_it_is ? -1 : child.output.end_of_rank(),
+                           .errors = child.errors.end_of_rank()};
+    child.pid = options_.start ? options_.start(words, how) : spawn(words, how);
     child.output.rank_has_it();
     child.errors.rank_has_it();
     children_.push_back(std::move(child));

@@ -1,5 +1,7 @@
 #pragma once
 // Several processes of one program that train together on this machine.
+#include <sys/types.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -10,6 +12,8 @@
 #include "launch/rank_status.h"
 
 namespace isobar {
+
+struct SpawnOptions;
 
 struct RankEnded {
   int rank = 0;
@@ -38,6 +42,7 @@ struct RankOptions {
   double deadline_s = 0;            ///< all are killed after so many seconds; 0 = never
   double grace_s = 10;              ///< after the first failure the others have so long to end by themselves
   std::function<void()> tick = {};  ///< called a few times a second while they run
+  std::function<pid_t(const std::vector<std::string>&, const SpawnOptions&)> start = {};  ///< {} = `spawn`
 };
 
 /// Starts `words` `ranks` times with RANK, LOCAL_RANK, WORLD_SIZE and ISOBAR_MEETING (a file in a new private
@@ -45,9 +50,9 @@ struct RankOptions {
 /// left of it is killed when the rank ends. Whole lines of theirs come out prefixed with their rank; on a
 /// terminal standard output of rank 0 goes there as it is, so that it can have a live line. When one fails
 /// (any code but 0 and 75) the others are stopped: SIGTERM, after `grace_s` SIGKILL, and for one that
-/// stands still once the others have ended. Signals to stop are passed on as by `supervise`; a second SIGINT or SIGTERM (a quarter of a
-/// second later or more) ends all within a second; the code is 128 + that signal then. If this process is
-/// killed, programs of ours stop.
+/// stands still once the others have ended. Signals to stop are passed on as by `supervise`; a second SIGINT
+/// or SIGTERM (a quarter of a second later or more) ends all within a second; the code is 128 + that signal
+/// then. If this process is killed, programs of ours stop.
 ///
 /// The first that failed is told by what ranks say of themselves (RankStatus, found by the link "run" that
 /// rank 0 lays beside the meeting file), so that one that only followed is never blamed.

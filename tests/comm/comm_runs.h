@@ -11,9 +11,7 @@
 
 namespace isobar::testing {
 
-inline RanksEnded run(int ranks, std::vector<std::string> words, double deadline_s = 300) {
-  return run_scenario("comm_scenarios", ranks, std::move(words), deadline_s);
-}
+inline RanksEnded run(int ranks, const std::vector<std::string>& words) { return run_scenario(ranks, words); }
 
 inline void passes(int ranks, const std::vector<std::string>& words) {
   const RanksEnded ended = run(ranks, words);

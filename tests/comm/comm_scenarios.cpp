@@ -363,5 +363,3 @@ const AddScenario over_tcp{"over_tcp", [](const Words& words) {
                            }};
 
 }  // namespace
-
-int main(int argc, char** argv) { return scenario_main(argc, argv); }

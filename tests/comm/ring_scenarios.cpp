@@ -168,5 +168,3 @@ const AddScenario formula{"formula", follow_formula};
 const AddScenario ends{"ends", agree_on_ends};
 
 }  // namespace
-
-int main(int argc, char** argv) { return scenario_main(argc, argv); }

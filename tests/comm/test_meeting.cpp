@@ -37,7 +37,7 @@ struct Port {
 };
 
 RanksEnded over_tcp(int ranks, int port, const std::string& odd) {
-  return run_scenario("comm_scenarios", ranks, {"over_tcp", std::to_string(port), odd});
+  return run_scenario(ranks, {"over_tcp", std::to_string(port), odd});
 }
 
 std::string first_errors(const RanksEnded& ended) {
@@ -50,7 +50,7 @@ pid_t launch_beside() {
   if (child != 0) return child;
   int code = 99;
   try {
-    code = run_scenario("comm_scenarios", 2, {"sums", "gloo"}).code;
+    code = run_scenario(2, {"sums", "gloo"}).code;
   } catch (const std::exception&) {
     code = 98;
   }

@@ -8,14 +8,14 @@ using namespace isobar::testing;
 
 TEST_CASE("the ring gives what Gloo gives, for every type and length") {
   const int ranks = GENERATE(2, 3, 4);
-  const RanksEnded ended = run_scenario("ring_scenarios", ranks, {"types"});
+  const RanksEnded ended = run_scenario(ranks, {"types"});
   INFO(said(ended));
   CHECK(ended.code == 0);
   CHECK_FALSE(ended.timed_out);
 }
 
 TEST_CASE("a mean of two is Gloo's sum divided, to the bit; of whole numbers there is none") {
-  const RanksEnded ended = run_scenario("ring_scenarios", 2, {"means"});
+  const RanksEnded ended = run_scenario(2, {"means"});
   INFO(said(ended));
   CHECK(ended.code == 0);
   CHECK(ended.ranks.at(0).output.find("a mean of Int has no exact value") != std::string::npos);
@@ -23,7 +23,7 @@ TEST_CASE("a mean of two is Gloo's sum divided, to the bit; of whole numbers the
 
 TEST_CASE("a rank that is killed is named, and nobody hangs") {
   const int ranks = GENERATE(2, 4);
-  const RanksEnded ended = run_scenario("ring_scenarios", ranks, {"lost"});
+  const RanksEnded ended = run_scenario(ranks, {"lost"});
   INFO(said(ended));
   CHECK_FALSE(ended.timed_out);
   CHECK(ended.first == 1);
@@ -43,8 +43,7 @@ TEST_CASE("collectives over an emulated link take what the formula says") {
   };
   const Setting setting = GENERATE(Setting{2, "0", "1"}, Setting{2, "2000", "0"}, Setting{2, "1000", "0.5"},
                                    Setting{3, "500", "1"});
-  const RanksEnded ended =
-      run_scenario("ring_scenarios", setting.ranks, {"formula", setting.latency_us, setting.gbit_per_s});
+  const RanksEnded ended = run_scenario(setting.ranks, {"formula", setting.latency_us, setting.gbit_per_s});
   INFO(said(ended));
   CHECK(ended.code == 0);
   CHECK_FALSE(ended.timed_out);
@@ -52,7 +51,7 @@ TEST_CASE("collectives over an emulated link take what the formula says") {
 
 TEST_CASE("an emulated link covers every collective, and all ranks agree about when each ends") {
   const int ranks = GENERATE(2, 3);
-  const RanksEnded ended = run_scenario("ring_scenarios", ranks, {"ends"});
+  const RanksEnded ended = run_scenario(ranks, {"ends"});
   INFO(said(ended));
   CHECK(ended.code == 0);
   CHECK_FALSE(ended.timed_out);

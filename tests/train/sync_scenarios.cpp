@@ -300,5 +300,3 @@ const AddScenario add_fault{"fault", run_fault};
 const AddScenario add_replicas{"replicas", run_replicas};
 
 }  // namespace
-
-int main(int argc, char** argv) { return scenario_main(argc, argv); }

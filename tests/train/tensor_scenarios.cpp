@@ -256,5 +256,3 @@ const AddScenario kHalf{"half", run_half};
 const AddScenario kFault{"fault", run_fault};
 
 }  // namespace
-
-int main(int argc, char** argv) { return scenario_main(argc, argv); }

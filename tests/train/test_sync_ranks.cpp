@@ -14,7 +14,7 @@ const std::vector<std::string> kBackends = {"gloo", "ring"};
 const std::vector<std::string> kSyncs = {"buckets", "at_end", "per_parameter", "reducer"};
 
 void passes(int ranks, const std::vector<std::string>& words) {
-  const RanksEnded ended = run_scenario("sync_scenarios", ranks, words);
+  const RanksEnded ended = run_scenario(ranks, words);
   INFO(said(ended));
   CHECK(ended.code == 0);
   CHECK_FALSE(ended.timed_out);

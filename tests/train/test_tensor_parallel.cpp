@@ -11,7 +11,7 @@ using namespace isobar::testing;
 namespace {
 
 void passes(int ranks, const std::vector<std::string>& words) {
-  const RanksEnded ended = run_scenario("tensor_scenarios", ranks, words);
+  const RanksEnded ended = run_scenario(ranks, words);
   INFO(said(ended));
   CHECK(ended.code == 0);
   CHECK_FALSE(ended.timed_out);
