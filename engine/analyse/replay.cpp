@@ -18,7 +18,7 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "core/machine.h"
-#include "core/stoppable_sleep.h"
+#include "core/waiting.h"
 #include "core/text.h"
 #include "launch/rank_status.h"
 #include "record/run_folder.h"

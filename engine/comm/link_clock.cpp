@@ -1,7 +1,5 @@
 #include "comm/link_clock.h"
 
-#include <sys/prctl.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -58,12 +56,6 @@ void LinkClock::settle() {
     first.end_us = free_us_;
     open_.pop_front();
   }
-}
-
-void sleep_until_us(std::int64_t due_us) {
-  prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);  // 50 us otherwise
-  sleep_us(due_us - steady_us());
-  prctl(PR_SET_TIMERSLACK, 0UL, 0UL, 0UL, 0UL);  // back to this thread's own
 }
 
 }  // namespace isobar

@@ -35,7 +35,4 @@ class LinkClock {
   std::deque<std::shared_ptr<Use>> open_;
 };
 
-/// Sleeps to the microsecond or two, where the system wakes sleepers in time.
-void sleep_until_us(std::int64_t due_us);
-
 }  // namespace isobar

@@ -42,11 +42,18 @@ void set_clock(Clock* clock) { set_one.store(clock, std::memory_order_release); 
 
 std::int64_t steady_us() { return the_clock().now_us(); }
 
-void sleep_us(std::int64_t time_us) {
+void sleep_us(std::int64_t time_us) { sleep_until_us(steady_us() + time_us); }
+
+void sleep_until_us(std::int64_t due_us, const std::stop_token& stop) {
+  if (due_us <= steady_us()) return;
   std::mutex mutex;
-  std::condition_variable never;
+  std::condition_variable stopped;
+  const std::stop_callback wake(stop, [&] {
+    { const std::lock_guard guard(mutex); }  // whoever is about to wait does so first
+    stopped.notify_all();
+  });
   std::unique_lock lock(mutex);
-  wait_until(lock, never, steady_us() + time_us, [] { return false; });
+  wait_until(lock, stopped, due_us, [&] { return stop.stop_requested(); });
 }
 
 void pause_us(std::int64_t time_us) {

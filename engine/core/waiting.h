@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <stop_token>
 
 namespace isobar {
 
@@ -44,6 +45,8 @@ bool wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& con
 inline constexpr std::int64_t kNever_us = INT64_MAX;
 
 void sleep_us(std::int64_t time_us);
+/// Until it is `due_us` (steady_us), or `stop` is requested.
+void sleep_until_us(std::int64_t due_us, const std::stop_token& stop = {});
 /// By the machine's clock, less than a second: between two looks at what other processes or devices do, which
 /// no clock of this one makes faster.
 void pause_us(std::int64_t time_us);

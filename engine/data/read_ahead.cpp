@@ -14,7 +14,6 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/fault.h"
-#include "core/stoppable_sleep.h"
 #include "core/waiting.h"
 #include "data/affinity.h"
 #include "data/fill_account.h"

@@ -1,6 +1,6 @@
 #include "data/throttle.h"
 
-#include "core/stoppable_sleep.h"
+#include "core/waiting.h"
 
 namespace isobar {
 namespace {

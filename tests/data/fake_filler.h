@@ -13,7 +13,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/random.h"
-#include "core/stoppable_sleep.h"
+#include "core/waiting.h"
 #include "data/read_ahead.h"
 
 namespace isobar {
