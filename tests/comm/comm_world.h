@@ -15,6 +15,7 @@
 #include "launch/rank_status.h"
 #include "support/rank_scenarios.h"
 #include "support/set_clock.h"
+#include "support/until.h"
 
 namespace isobar::testing {
 
@@ -38,12 +39,6 @@ inline void require(bool holds, const std::string& what) {
 
 inline bool all_are(const at::Tensor& tensor, double value) {
   return at::equal(tensor, at::full_like(tensor, value));
-}
-
-/// Waits for what other ranks do.
-template <class What>
-void until(What what) {
-  while (!what()) pause_us(1000);
 }
 
 inline std::filesystem::path meeting_folder() {

@@ -6,7 +6,6 @@
 
 #include <fstream>
 #include <sstream>
-#include <thread>
 
 #include "core/clock.h"
 #include "core/files.h"
@@ -18,6 +17,7 @@
 #include "support/catch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
+#include "support/until.h"
 
 using namespace isobar;
 
@@ -25,8 +25,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A reader that acts as `act` says (fake_reader.cpp). Those that never answer are given little time, one that
-/// has to open the file first some more, and all others as much as any machine needs.
+/// A reader that acts as `act` says (fake_reader.cpp). Those that never answer are given little time, one
+/// that has to open the file first some more, and all others as much as any machine needs.
 H5Program fake(const TempFolder& folder, const std::string& act) {
   fs::create_symlink(ISOBAR_FAKE_READER, folder / act);
   const bool is_mute = act == "hang" || act == "spin" || act == "deaf" || act == "drip";
@@ -225,12 +225,10 @@ TEST_CASE("a reader ends when the program that it reads for is killed") {
   kill(trainer, SIGKILL);
   waitpid(trainer, nullptr, 0);
   REQUIRE(told);
-  const auto is_gone = [&] {
+  until([&] {
     const std::string status = status_of(reader, "status");
     return status.empty() || status.find("State:\tZ") != std::string::npos;
-  };
-  for (int n = 0; n < 1000 && !is_gone(); ++n) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  CHECK(is_gone());
+  });
 }
 
 TEST_CASE("a reader that is killed between records is an error, and the next record has a new one") {

@@ -5,15 +5,14 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
-#include <thread>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 
 #include "comm/c10d_transport.h"
 #include "comm/replica_hash.h"
-#include "core/clock.h"
 #include "device/load_cuda.h"
 #include "gpu/gpu.h"
 #include "support/catch.h"
+#include "support/until.h"
 
 using namespace isobar;
 
@@ -50,10 +49,7 @@ TEST_CASE("the end of a collective of NCCL is seen without waiting for it") {
   const std::unique_ptr<Transport> nccl = nccl_of_one();
   const at::Tensor values = at::full({1 << 20}, 1, on_gpu());
   const std::unique_ptr<Pending> pending = nccl->all_reduce(values, Reduce::sum);
-  const std::int64_t begin_us = steady_us();
-  while (!pending->done() && steady_us() - begin_us < 10'000'000)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  CHECK(pending->done());
+  until([&] { return pending->done(); });
 }
 
 TEST_CASE("a GPU has an address of its own") {

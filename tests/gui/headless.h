@@ -38,7 +38,7 @@ class Headless {
   int changes() const { return changes_; }
   /// Frames until `done` holds; fails after `seconds`.
   template <class Condition>
-  void until(const std::string& what, Condition done, double seconds = 20) {
+  void until(const std::string& what, Condition done, double seconds = 300) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
     while (true) {
       frames(2);

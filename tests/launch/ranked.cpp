@@ -27,9 +27,9 @@ void count(int number) { caught[number] = caught[number] + 1; }
 int number(const char* name) { return std::atoi(std::getenv(name)); }
 int rank_here() { return number("RANK"); }
 void pause_ms(int ms) { usleep(static_cast<useconds_t>(ms) * 1000); }
-/// Ends by itself, so that nothing outlives a test that failed.
+/// An hour at most, so that nothing outlives a test that failed for long.
 void wait_long() {
-  for (int i = 0; i < 600; ++i) pause_ms(50);
+  for (int i = 0; i < 72'000; ++i) pause_ms(50);
 }
 
 int launch(const Words& words) {

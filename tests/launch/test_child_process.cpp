@@ -1,26 +1,20 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <chrono>
-#include <thread>
-
 #include "core/error.h"
 #include "core/files.h"
 #include "launch/child_process.h"
 #include "support/catch.h"
 #include "support/temp_folder.h"
+#include "support/until.h"
 
 using namespace isobar;
 
 namespace {
 
 int wait_for(ChildProcess& child) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (std::chrono::steady_clock::now() < end) {
-    if (const auto code = child.exit_code()) return *code;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return -1;
+  until([&] { return child.exit_code().has_value(); });
+  return *child.exit_code();
 }
 
 }  // namespace
@@ -38,22 +32,14 @@ TEST_CASE("A child gets its words as they are, says what it says into a file, an
 
 TEST_CASE("A signal reaches what the child started too") {
   const TempFolder folder;
-  write_file_whole(folder / "script", std::string_view("sleep 30 &\necho $!\nwait\n"));
+  write_file_whole(folder / "script", std::string_view("sleep 3600 &\necho $!\nwait\n"));
   ChildProcess child({"/bin/bash", (folder / "script").string()}, folder.path(), folder / "out");
   std::string inner;
-  for (int i = 0; i < 2000 && inner.empty(); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    inner = read_text_file(folder / "out", 1000);
-  }
+  until([&] { return (inner = read_text_file(folder / "out", 1000)).ends_with('\n'); });
   child.send(SIGTERM);
   CHECK(wait_for(child) == 128 + SIGTERM);
   const int pid = std::stoi(inner);
-  bool gone = false;
-  for (int i = 0; i < 400 && !gone; ++i) {
-    gone = kill(pid, 0) != 0;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  CHECK(gone);
+  until([&] { return kill(pid, 0) != 0; });
 }
 
 TEST_CASE("Only the process that holds the file open is interrupted") {
@@ -64,9 +50,7 @@ TEST_CASE("Only the process that holds the file open is interrupted") {
   CHECK_FALSE(interrupt_writer(-1, folder / "stream"));
   write_file_whole(folder / "script", std::string_view("exec 3>>stream\necho ready\nexec sleep 30\n"));
   ChildProcess child({"/bin/bash", (folder / "script").string()}, folder.path(), folder / "out");
-  for (int i = 0; i < 2000 && read_text_file(folder / "out", 100).empty(); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
+  until([&] { return !read_text_file(folder / "out", 100).empty(); });
   CHECK_FALSE(interrupt_writer(child.pid(), folder / "out2"));
   CHECK(interrupt_writer(child.pid(), folder / "stream"));
   CHECK(wait_for(child) == 128 + SIGINT);

@@ -5,9 +5,7 @@
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
 #include <sstream>
-#include <thread>
 
 #include "core/files.h"
 #include "launch/rank_launcher.h"
@@ -17,6 +15,7 @@
 #include "support/errors.h"
 #include "support/process.h"
 #include "support/temp_folder.h"
+#include "support/until.h"
 
 using namespace isobar;
 
@@ -35,12 +34,9 @@ std::function<bool()> all_ready(const TempFolder& folder) {
   };
 }
 
-bool is_gone(int pid) {
-  for (int i = 0; i < 12'000; ++i) {
-    if (kill(pid, 0) != 0) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return false;
+void until_gone(const std::filesystem::path& file_of_pid) {
+  const int pid = std::stoi(read_text_file(file_of_pid, 100));
+  until([&] { return kill(pid, 0) != 0; });
 }
 
 }  // namespace
@@ -117,7 +113,7 @@ TEST_CASE("one that only followed is never blamed, though it ended first") {
 TEST_CASE("what a rank started ends with it") {
   const TempFolder folder;
   CHECK(launch(2, {"parent", (folder / "pid").string()}).code == 3);
-  CHECK(is_gone(std::stoi(read_text_file(folder / "pid", 100))));
+  until_gone(folder / "pid");
 }
 
 TEST_CASE("a signal reaches every rank once, and their code is that of all") {
@@ -158,10 +154,9 @@ TEST_CASE("a launcher whose output nobody reads hears a request to stop, and its
     ioctl(read_end.number(), FIONREAD, &bytes);
     return bytes;
   };
-  while (!when_there(folder / "0")() || !when_there(folder / "1")() || waiting() < 2000)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  until([&] { return when_there(folder / "0")() && when_there(folder / "1")() && waiting() >= 2000; });
   kill(launcher, SIGTERM);
-  for (const char* const rank : {"0", "1"}) CHECK(is_gone(std::stoi(read_text_file(folder / rank, 100))));
+  for (const char* const rank : {"0", "1"}) until_gone(folder / rank);
   std::string said;
   std::array<char, 4096> piece{};
   for (ssize_t got = 0; (got = read(read_end.number(), piece.data(), piece.size())) > 0;)

@@ -1,27 +1,13 @@
 #include <signal.h>
 
-#include <chrono>
-#include <thread>
-
 #include "core/files.h"
 #include "core/memory.h"
 #include "support/catch.h"
 #include "support/process.h"
 #include "support/temp_folder.h"
+#include "support/until.h"
 
 using namespace isobar;
-
-namespace {
-
-bool wait_for_file(const std::filesystem::path& file) {
-  for (int i = 0; i < 60'000; ++i) {
-    if (std::filesystem::exists(file) && std::filesystem::file_size(file) > 0) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return false;
-}
-
-}  // namespace
 
 TEST_CASE("a supervised program's exit code, or the signal that killed it, is told") {
   const ProcessResult done = run_process({ISOBAR_SUPERVISED, "supervise", ISOBAR_SUPERVISED, "code", "75"});
@@ -67,8 +53,12 @@ TEST_CASE("when the supervisor is killed, the program is asked to stop") {
       run_process({ISOBAR_SUPERVISED, "supervise", ISOBAR_SUPERVISED, "catch", (folder / "said").string()},
                   {.signal = SIGKILL, .interrupt_when = when_there(folder / "said.ready")});
   CHECK(result.code == 137);
-  REQUIRE(wait_for_file(folder / "said"));
-  CHECK(read_text_file(folder / "said", 100) == "TERM 1 INT 0\n");
+  std::string said;
+  until([&] {
+    if (std::filesystem::exists(folder / "said")) said = read_text_file(folder / "said", 100);
+    return said.ends_with('\n');
+  });
+  CHECK(said == "TERM 1 INT 0\n");
 }
 
 TEST_CASE("a quiet program says nothing here; the end of its errors is kept, and time passes meanwhile") {

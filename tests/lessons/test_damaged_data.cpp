@@ -1,5 +1,4 @@
 // A trainer whose data is damaged, before it starts or under its hands.
-#include <chrono>
 #include <thread>
 
 #include "core/files.h"
@@ -7,6 +6,7 @@
 #include "lessons/paused_run.h"
 #include "support/catch.h"
 #include "support/errors.h"
+#include "support/until.h"
 
 using namespace isobar;
 
@@ -25,12 +25,11 @@ ProcessResult train_until(const TempFolder& folder, const std::string& root,
                           const std::function<void()>& change, const std::vector<std::string>& more = {}) {
   std::thread changer([&] {
     const fs::path file = folder / "run/rank-0000.jsonl";
-    const auto there = [&] {
+    until([&] {
       std::error_code code;
       return fs::file_size(file, code) > 2000 && !code &&
              read_text_file(file, 1 << 24).find("\"step\"") != std::string::npos;
-    };
-    while (!there()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    });
     change();
   });
   std::vector<std::string> sets = {root, "train.steps=1000000"};

@@ -1,5 +1,4 @@
 // Lessons 02 and 03 with settings that cannot be, and with data that break under their threads.
-#include <chrono>
 #include <fstream>
 #include <limits>
 #include <thread>
@@ -7,6 +6,7 @@
 #include "lessons/loader_lessons.h"
 #include "lessons/refused.h"
 #include "support/catch.h"
+#include "support/until.h"
 
 using namespace isobar;
 
@@ -17,8 +17,7 @@ ProcessResult train_until(const LoaderLesson& lesson, const std::function<void(c
   const TempFolder folder;
   fs::copy(data(), folder / "data", fs::copy_options::recursive);
   std::jthread changer([&] {
-    const auto there = when_steps(folder / "run", 2);
-    while (!there()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    until(when_steps(folder / "run", 2));
     change(folder / "data/train/2001.h5");
   });
   const ProcessResult result = lesson.train(

@@ -14,6 +14,7 @@
 #include "record/tfevents_reader.h"
 #include "support/catch.h"
 #include "support/errors.h"
+#include "support/until.h"
 
 using namespace isobar;
 
@@ -188,7 +189,7 @@ TEST_CASE("two processes never write to one run") {
     const auto sets = with(kTwenty, {"train.checkpoint_every=1", "run.fault=slow_stage", "run.fault_ms=10"});
     CHECK(train(run, sets, options).code == 0);
   });
-  while (!fs::exists(paused)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  until([&] { return fs::exists(paused); });
   const ProcessResult second = resume(run);
   fs::remove(paused);
   first.join();

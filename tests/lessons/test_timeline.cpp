@@ -12,6 +12,7 @@
 #include "lessons/resumed_run.h"
 #include "record/json_line.h"
 #include "support/errors.h"
+#include "support/until.h"
 
 using namespace isobar;
 
@@ -201,9 +202,6 @@ TEST_CASE("training does not wait for a file system that stalls") {
     const auto step = [&] {
       const std::optional<RankStatus> status = read_rank_status(run, 0);
       return status ? status->step : -1;
-    };
-    const auto until = [](const auto& what) {
-      while (!what()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     };
     until([&] { return step() >= 3; });
     write_file_whole(gate, std::string_view());
