@@ -38,6 +38,26 @@ std::vector<float> read(const YearFile& file, std::int64_t record) {
   return out;
 }
 
+/// Of one seed, made once: 48 x 96, 32 training records.
+struct Made {
+  TempFolder folder;
+  std::string checksum = make(request(folder.path()));
+};
+const Made& made() {
+  static const Made once;
+  return once;
+}
+
+/// Of 72 x 144, with its eddies full grown.
+const FlowState& grown() {
+  static const FlowState once = [] {
+    Flow flow(72, 144, 1);
+    flow.advance(Flow::kSpinUpTime);
+    return flow.state();
+  }();
+  return once;
+}
+
 double root_mean_square(const std::vector<float>& values) {
   double sum = 0;
   for (const float value : values) sum += static_cast<double>(value) * static_cast<double>(value);
@@ -48,12 +68,12 @@ double root_mean_square(const std::vector<float>& values) {
 
 TEST_CASE("the same weather is made every time, and another seed makes another") {
   const TempFolder folder;
-  const std::string checksum = make(request(folder / "a"));
-  CHECK(checksum == make(request(folder / "b")));
+  const std::string& checksum = made().checksum;
+  CHECK(checksum == make(request(folder / "again")));
   // On every x86-64 machine: the flow uses plain IEEE arithmetic and a transform library that does not look
   // at the processor.
   CHECK(checksum == "e3c316cf8a0e945d");
-  FieldsRequest other = request(folder / "c");
+  FieldsRequest other = request(folder / "other");
   other.seed = 2;
   CHECK(checksum != make(other));
 }
@@ -71,10 +91,7 @@ TEST_CASE("eddies grow and stay within bounds") {
 }
 
 TEST_CASE("winds are what the geopotential's slope says: the flow is geostrophic") {
-  Flow flow(72, 144, 1);
-  flow.advance(Flow::kSpinUpTime);
-  const ChannelMaker maker(72, 144);
-  const std::vector<float> record = maker.derive(flow.state(), 0);
+  const std::vector<float> record = ChannelMaker(72, 144).derive(grown(), 0);
   const auto at = [&](std::size_t channel, std::size_t row, std::size_t column) {
     return static_cast<double>(record[(channel * 72 + row) * 144 + column]);
   };
@@ -94,8 +111,7 @@ TEST_CASE("winds are what the geopotential's slope says: the flow is geostrophic
 }
 
 TEST_CASE("files have the tutorial's layout, and the statistics are theirs") {
-  const TempFolder folder;
-  make(request(folder.path()));
+  const TempFolder& folder = made().folder;
   const YearFile one(folder / "train/2001.h5");
   const YearFile two(folder / "train/2002.h5");
   CHECK(one.shape() == std::array<std::int64_t, 4>{16, 20, 48, 96});
@@ -133,8 +149,7 @@ TEST_CASE("files have the tutorial's layout, and the statistics are theirs") {
 }
 
 TEST_CASE("tomorrow is neither today nor today moved along") {
-  const TempFolder folder;
-  make(request(folder.path(), 48, 16));
+  const TempFolder& folder = made().folder;
   const YearFile file(folder / "valid/2003.h5");
   const std::vector<float> today = read(file, 3);
   const std::vector<float> tomorrow = read(file, 4);
@@ -162,9 +177,7 @@ TEST_CASE("tomorrow is neither today nor today moved along") {
 }
 
 TEST_CASE("values stay within what the quantities allow") {
-  const TempFolder folder;
-  make(request(folder.path(), 48, 16));
-  const std::vector<float> record = read(YearFile(folder / "train/2002.h5"), 7);
+  const std::vector<float> record = read(YearFile(made().folder / "train/2002.h5"), 7);
   const auto range = [&](std::size_t channel) {
     const auto begin = record.begin() + static_cast<std::ptrdiff_t>(channel * 48 * 96);
     const auto [least, most] = std::minmax_element(begin, begin + 48 * 96);
@@ -182,9 +195,7 @@ TEST_CASE("values stay within what the quantities allow") {
 }
 
 TEST_CASE("large grids are interpolated from a simulated one, smoothly") {
-  Flow flow(72, 144, 1);
-  flow.advance(Flow::kSpinUpTime);
-  const FlowState state = flow.state();
+  const FlowState& state = grown();
   const std::vector<Complex> fine = interpolate(state.psi, 72, 144, 360, 720);
   double difference = 0;
   double size = 0;

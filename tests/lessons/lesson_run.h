@@ -18,13 +18,17 @@ namespace isobar {
 
 using nlohmann::json;
 
-/// A small embedded data set (48 x 96, 32 training records), made once.
+/// A small embedded data set (48 x 96, 32 training records) that nobody writes to: the one beside the
+/// programs, or one made here where there is none.
 inline const std::filesystem::path& data() {
   static const TempFolder folder;
   static const std::filesystem::path path = [] {
+    const std::filesystem::path bin = bin_folder(ISOBAR_BIN);
+    if (std::filesystem::exists(bin.parent_path() / "small_data/dataset.toml"))
+      return bin.parent_path() / "small_data";
     const std::filesystem::path out = folder / "data";
-    const ProcessResult made = run_process({bin_folder(ISOBAR_BIN) + "/make_fields", "--grid", "48x96",
-                                            "--samples", "32", "--out", out.string()});
+    const ProcessResult made =
+        run_process({bin / "make_fields", "--grid", "48x96", "--samples", "32", "--out", out});
     if (made.code != 0) throw std::runtime_error(made.err);
     return out;
   }();
