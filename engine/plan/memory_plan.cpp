@@ -17,7 +17,8 @@
 namespace isobar {
 namespace {
 
-constexpr std::int64_t kMostRanks = 4096;  // that a suggestion looks at
+constexpr std::int64_t kMostRanks = 4096;    // that a suggestion looks at
+constexpr std::int64_t kMostPasses = 65536;  // the same, of train.accumulate
 
 /// Measured with a model of nothing (tests/lessons); of a CUDA device what its context and libraries usually
 /// take.
@@ -184,7 +185,8 @@ std::vector<MemoryFit> what_would_fit(const LessonInfo& lesson, const Config& co
     return true;
   };
   const std::int64_t ranks = config.run.ranks, tp = config.mesh.tp, accumulate = config.train.accumulate;
-  for (std::int64_t passes = accumulate + 1; passes <= config.train.global_batch; ++passes)
+  const std::int64_t most_passes = std::min(config.train.global_batch, kMostPasses);
+  for (std::int64_t passes = accumulate + 1; passes <= most_passes; ++passes)
     if (fits(changed(lesson, config, ranks, tp, passes))) break;
   bool splits = false, found = false;
   for (std::int64_t more = ranks; more <= kMostRanks && !splits; ++more) {
