@@ -18,21 +18,31 @@ namespace isobar {
 
 using nlohmann::json;
 
-/// A small embedded data set (48 x 96, 32 training records) that nobody writes to: the one beside the
-/// programs, or one made here where there is none.
+/// An embedded data set of 32 training records that nobody writes to: the one beside the programs, or one
+/// made in `folder` where there is none.
+inline std::filesystem::path data_of(const std::string& grid, const TempFolder& folder) {
+  const std::filesystem::path bin = bin_folder(ISOBAR_BIN), there = bin.parent_path() / "data" / grid;
+  if (std::filesystem::exists(there / "dataset.toml")) return there;
+  const std::filesystem::path out = folder / grid;
+  const ProcessResult made =
+      run_process({bin / "make_fields", "--grid", grid, "--samples", "32", "--out", out});
+  if (made.code != 0) throw std::runtime_error(made.err);
+  return out;
+}
+
+/// The grid of cpu_micro.
 inline const std::filesystem::path& data() {
   static const TempFolder folder;
-  static const std::filesystem::path path = [] {
-    const std::filesystem::path bin = bin_folder(ISOBAR_BIN);
-    if (std::filesystem::exists(bin.parent_path() / "small_data/dataset.toml"))
-      return bin.parent_path() / "small_data";
-    const std::filesystem::path out = folder / "data";
-    const ProcessResult made =
-        run_process({bin / "make_fields", "--grid", "48x96", "--samples", "32", "--out", out});
-    if (made.code != 0) throw std::runtime_error(made.err);
-    return out;
-  }();
+  static const std::filesystem::path path = data_of("48x96", folder);
   return path;
+}
+
+/// Settings for a quarter of its values, where bits are compared, or many steps taken.
+inline const std::vector<std::string>& coarse() {
+  static const TempFolder folder;
+  static const std::vector<std::string> sets = {"data.grid=[24, 48]",
+                                                "data.root=" + data_of("24x48", folder).string()};
+  return sets;
 }
 
 inline ProcessResult train_lesson(const std::string& lesson, const std::filesystem::path& run_dir,

@@ -67,7 +67,7 @@ TEST_CASE("with amp.mode = none lesson 04 is lesson 03, bit for bit") {
 
 TEST_CASE("200 steps in bf16 and fp16 end near those in fp32") {
   const TempFolder folder;
-  const std::vector<std::string> sets = {"train.steps=200", "train.report_every=1"};
+  const std::vector<std::string> sets = with(coarse(), {"train.steps=200", "train.report_every=1"});
   const auto losses_of = [&](const std::string& mode) {
     const ProcessResult result = amp(folder / mode, mode, sets);
     INFO(mode << ": " << result.err);

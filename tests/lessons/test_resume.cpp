@@ -119,11 +119,12 @@ TEST_CASE("other data under the same settings are found out") {
   const fs::path run = folder / "run";
   REQUIRE(train(run, with(kTwenty, {"train.checkpoint_every=10"})).code == 0);
   const fs::path moved = folder / "moved";
-  fs::copy(data(), moved, fs::copy_options::recursive);
+  const std::string root = coarse().back();
+  fs::copy(root.substr(root.find('=') + 1), moved, fs::copy_options::recursive);
   const ProcessResult same = resume(run, {"data.root=" + moved.string()});  // a copy is the same data
   CHECK(same.code == 0);
   const ProcessResult made =
-      run_process({std::string(ISOBAR_BIN) + "/make_fields", "--grid", "48x96", "--samples", "32", "--seed",
+      run_process({std::string(ISOBAR_BIN) + "/make_fields", "--grid", "24x48", "--samples", "32", "--seed",
                    "77", "--out", (folder / "other").string()});
   REQUIRE(made.code == 0);
   const ProcessResult other = resume(run, {"data.root=" + (folder / "other").string()});

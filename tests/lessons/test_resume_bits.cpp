@@ -27,19 +27,6 @@ const Choices kSignals = {"TERM", "INT", "USR1", "KILL"};
 /// its evaluation. Epochs have eight steps.
 const Choices kSteps = {"1", "4", "8", "9"};
 
-/// A quarter of the values of other lesson tests: what is compared are bits.
-const std::vector<std::string>& small() {
-  static const TempFolder folder;
-  static const std::vector<std::string> sets = [] {
-    const std::string out = folder / "data";
-    REQUIRE(run_process(
-                {bin_folder(ISOBAR_BIN) + "/make_fields", "--grid", "24x48", "--samples", "32", "--out", out})
-                .code == 0);
-    return with(kTwenty, {"data.root=" + out, "data.grid=[24, 48]"});
-  }();
-  return sets;
-}
-
 int number_of(const std::string& signal) {
   return signal == "TERM" ? SIGTERM : signal == "INT" ? SIGINT : signal == "USR1" ? SIGUSR1 : SIGKILL;
 }
@@ -50,7 +37,7 @@ ProcessResult stop_in_step(const Choices& lesson, const fs::path& run, int signa
   // A checkpoint at every step for the run that is killed, so that it has one wherever it is.
   sets.insert(sets.end(), {"run.fault=slow_stage", "run.fault_stage=forward", "run.fault_ms=10",
                            signal == SIGKILL ? "train.checkpoint_every=1" : "train.checkpoint_every=0"});
-  return train_lesson(lesson[0], run, with(small(), sets),
+  return train_lesson(lesson[0], run, with(kTwenty, sets),
                       paused_in_step(step, run.string() + ".paused", signal));
 }
 
@@ -59,7 +46,7 @@ void check_case(const TempFolder& folder, const Choices& lesson, const std::stri
   INFO(lesson[0] << (lesson.size() > 1 ? " " + lesson[1] : "") << ": SIG" << signal << " in step " << step);
   const fs::path whole = folder / (lesson[0] + lesson.back());
   const std::vector<std::string> sets(lesson.begin() + 1, lesson.end());
-  if (!fs::exists(whole)) REQUIRE(train_lesson(lesson[0], whole, with(small(), sets)).code == 0);
+  if (!fs::exists(whole)) REQUIRE(train_lesson(lesson[0], whole, with(kTwenty, sets)).code == 0);
   const fs::path run = folder / (lesson[0] + lesson.back() + signal + step);
   const bool killed = signal == "KILL";
   const ProcessResult stopped = stop_in_step(lesson, run, number_of(signal), step);

@@ -19,9 +19,10 @@ TEST_CASE("cpu_tiny beats persistence by a quarter after its 900 steps, on a lat
     root = folder / "data";
     REQUIRE(run_process({bin + "/make_fields", "--out", root}).code == 0);
   }
-  const ProcessResult result = run_process({bin + "/01_baseline", "--preset", "cpu_tiny", "--run-dir",
-                                            folder / "run", "--set", "data.root=" + root.string()},
-                                           {.deadline_s = 800});
+  const ProcessResult result =
+      run_process({bin + "/01_baseline", "--preset", "cpu_tiny", "--run-dir", folder / "run", "--set",
+                   "data.root=" + root.string(), "--set", "run.threads=1"},
+                  {.deadline_s = 800});
   REQUIRE(result.code == 0);
   const json last = of_kind(stream(folder / "run"), "eval").back();
   CHECK(last["step"] == 900);
