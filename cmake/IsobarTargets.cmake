@@ -75,7 +75,7 @@ function(isobar_tier tier)
 endfunction()
 
 # isobar_test(core LABEL unit [QUICK] [NIGHTLY] [PRODUCTS] [LOAD 2] [COST 60] SOURCES a.cpp LINK isobar::core): one Catch2 executable a folder of tests/.
-# No test needs the machine for itself. LOAD: what it keeps busy, in halves of a processor (./isobar test fills two a processor): 1 waits
+# No test needs the machine for itself. LOAD: what it keeps busy, in halves of a processor (./isobar test fills three of them a processor, since most wait at times): 1 waits
 # most of its time (the default), 2 computes, 4 are several processes that do. COST: seconds, so that long ones begin first. NIGHTLY: cases with
 # the tag [.nightly] are a test NAME_nightly. PRODUCTS: NAME_products takes all combinations of tests/support/pairs.h. Whoever passes TIMEOUT hangs; the program ends itself before, and says where.
 function(isobar_test name)

@@ -54,6 +54,6 @@ run_tests() {
   test_words "$@"
   choose_test_folder
   export OMP_WAIT_POLICY=passive  # several programs share the processors: who waits for a thread must not spin
-  # Two places a processor: tests say how many halves of one they use (LOAD in cmake/IsobarTargets.cmake).
-  ctest --test-dir "$build" --output-on-failure --no-tests=error -j $((2 * $(nproc))) "${words[@]}"
+  # Tests say how many halves of a processor they use (LOAD in cmake/IsobarTargets.cmake). Three fill one: each waits at times.
+  ctest --test-dir "$build" --output-on-failure --no-tests=error -j $((3 * $(nproc))) "${words[@]}"
 }
