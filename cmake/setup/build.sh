@@ -76,7 +76,8 @@ stamp_built() { touch -r "$build/.built/.begin" "${@/#/$build/.built/}"; }
 
 # build_targets TARGET...: quiet when there is nothing to do; shows other parts at work beside it.
 build_targets() {
-  local line rest='' status=0 shown=''
+  local line status=0 shown='' pause=0
+  local -a pauses=(0.01 0.02 0.04 0.08 0.15 0.3)
   lock_build "$@" || return 0
   [ -d "$build/.built" ] || mkdir "$build/.built"
   : >"$build/.built/.begin"
@@ -84,17 +85,17 @@ build_targets() {
   background=$!
   [ -z "$parts_folder" ] || printf '+%s\n' "$background" >&6
   while true; do
-    # A line, or every now and then a look at the others.
-    if IFS= read -r -t 0.3 line <&4; then
-      line=$rest$line rest=''
+    # A line, or every now and then a look at the others. Not by "read -t 0.3": a signal that comes as its time is up
+    # aborts bash 5.2 (longjmp causes uninitialized stack frame), and nothing is cleaned up.
+    if read -r -t 0 <&4; then
+      IFS= read -r line <&4 || break
       printf '%s\n' "$line" >&7
       [[ $line =~ ^([0-9]+)/([0-9]+)\  ]] || continue
       [ -n "$shown" ] || [ -t 1 ] || say "building ${BASH_REMATCH[2]} files ..."
       shown="building ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]}"
-    elif [ $? -gt 128 ]; then
-      rest=$rest$line  # the time was up within a line
     else
-      break
+      sleep "${pauses[pause]}"
+      pause=$((pause < 5 ? pause + 1 : 5))
     fi
     reap_parts
     [ -z "$shown$parts_folder" ] || show_parts "$shown"

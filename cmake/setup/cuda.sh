@@ -95,7 +95,8 @@ ask_for_cuda() {
 
 cuda_steps() {
   local part
-  trap 'rm -rf "${prefix:?}/downloads/.part-$$" "$(libtorch_folder).part-$$"' EXIT  # what was fetched is noted for both
+  # What was fetched is noted for both.
+  trap '[ -z "$background" ] || kill "$background" 2>/dev/null || true; rm -rf "${prefix:?}/downloads/.part-$$" "$(libtorch_folder).part-$$"' EXIT
   trap 'exit 143' TERM
   exec 6>&-
   part_pid=() parts_folder=''  # those are the business of who waits for this

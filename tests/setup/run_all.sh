@@ -134,7 +134,7 @@ case_interrupted_download() {
   touch "$WORLD/slow"
   (cd "$TREE" && PATH="$WORLD/bin:$PATH" ISOBAR_PREFIX="$PREFIX" exec ./isobar setup >/dev/null 2>&1) &
   local pid=$!
-  sleep 1
+  expect "it came so far" until_there "$WORLD/pip-pid"
   kill -TERM $pid
   wait $pid
   expect "code 143" [ $? = 143 ]

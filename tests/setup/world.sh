@@ -93,7 +93,7 @@ case "$*" in
     [ ! -e "$WORLD/apt-full" ] || { echo "E: You don't have enough free space"; exit 100; }
     [[ ! -e "$WORLD/apt-full-later" || $* != *g++* ]] || { echo "E: You don't have enough free space"; exit 100; }
     echo "Get:1 http://x bookworm/main amd64 g++ amd64 1 [1 kB]"
-    [[ ! -e "$WORLD/apt-slow" || $* != *g++* ]] || { echo $$ >"$WORLD/apt-pid"; sleep 8; }
+    [[ ! -e "$WORLD/apt-slow" || $* != *g++* ]] || { echo $$ >"$WORLD/apt-pid"; exec sleep 600; }
     for name in cpp:amd64 libc6-dev:amd64 g++ others-trigger; do echo "Setting up $name (1) ..."; done
     if [[ $* = *g++* ]]; then rm -f "$WORLD/no-packages"; else touch "$WORLD/fetch-packages"; fi ;;
 esac
@@ -123,7 +123,7 @@ name=\$(sed 's/==.*//' "\$wanted")
 log "pip \$name"
 [ ! -e "\$WORLD/offline" ] || { echo "ERROR: No matching distribution found for \$name"; exit 1; }
 [[ ! -e "\$WORLD/offline-later" || \$name != nvidia_a ]] || { sleep 1; echo "ERROR: No matching distribution found for \$name"; exit 1; }
-[ ! -e "\$WORLD/slow" ] || { echo \$\$ >"\$WORLD/pip-pid"; sleep 5; }
+[ ! -e "\$WORLD/slow" ] || { echo \$\$ >"\$WORLD/pip-pid"; exec sleep 600; }
 # Until the first programs are built: so long a real file takes.
 [[ ! -e "\$WORLD/pip-waits" || \$name != torch* ]] || for try in {1..100}; do grep -q '^ninja' "\$WORLD/calls" && break; sleep 0.1; done
 mkdir -p "\$dest"
@@ -147,7 +147,7 @@ mkdir -p build && : >build/build.ninja
 BODY
   script ninja <<'BODY'
 log "ninja ${*:5}"
-[ ! -e "$WORLD/ninja-slow" ] || { echo $$ >"$WORLD/ninja-pid"; sleep 5; }
+[ ! -e "$WORLD/ninja-slow" ] || { echo $$ >"$WORLD/ninja-pid"; exec sleep 600; }
 [[ ! -e "$WORLD/plugin-fails" || "$*" != *isobar_cuda* ]] || { echo "1/2 Building x"; echo "FAILED: x.o"; echo "kernel.cu:7:1: error: expected ;"; exit 1; }
 [ ! -e "$WORLD/build-fails" ] || { echo "1/2 Building x"; echo "FAILED: x.o"; echo "main.cpp:3:1: error: expected ;"; exit 1; }
 mkdir -p "$2/bin"
@@ -163,7 +163,7 @@ printf 'make_fields %s\n' "$*" >>"$WORLD/calls"
 folder=$ISOBAR_PREFIX/data/fields-72x144-v1
 mkdir -p "$folder.part-$$"
 trap 'rm -rf "$folder.part-$$"; exit 143' TERM
-[ ! -e "$WORLD/data-slow" ] || { echo $$ >"$WORLD/data-pid"; sleep 8 & wait $!; }
+[ ! -e "$WORLD/data-slow" ] || { echo $$ >"$WORLD/data-pid"; sleep 600 & wait $!; }
 echo "  data  100 %  4 of 4 records"
 printf 'name = "f"\nsynthetic = true\ngenerator = 1\n' >"$folder.part-$$/dataset.toml"
 mv -T "$folder.part-$$" "$folder"
