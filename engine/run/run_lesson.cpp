@@ -24,10 +24,10 @@ namespace {
   leave(guarded_main(lesson, [&]() -> int { throw error; }));
 }
 
-/// libtorch would forget its operators one by one, which takes 0.1 s. Profilers of CUDA and the checker of
-/// leaks want to see the end of a program.
+/// libtorch would forget its operators one by one, which takes 0.1 s. Profilers of CUDA and the
+/// sanitizers want to see the end of a program.
 bool ends_at_once() {
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   return false;
 #else
   return !has_nvidia_driver();
