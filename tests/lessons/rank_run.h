@@ -24,7 +24,7 @@ inline ProcessResult run_ranks(int ranks, const std::filesystem::path& run_dir,
     for (const char* const set : {"amp.mode=none", "comm.timeout_s=300", "train.report_every=1",
                                   "run.flush_ms=1", "run.threads=1", "comm.probe=false"})
       words.insert(words.end(), {"--set", set});
-    words.insert(words.end(), {"--set", "data.root=" + data().string()});
+    for (const std::string& set : coarse()) words.insert(words.end(), {"--set", set});
   }
   for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
   return run_process(words, options);

@@ -13,8 +13,9 @@ using namespace isobar::testing;
 
 namespace {
 
-const std::vector<std::string> kTen = {"train.steps=10",     "train.report_every=1", "run.threads=1",
-                                       "data.limit_valid=8", "amp.mode=none",        "comm.bucket_mb=0.25"};
+const std::vector<std::string> kTen =
+    with(coarse(), {"train.steps=10", "train.report_every=1", "run.threads=1", "data.limit_valid=8",
+                    "amp.mode=none", "comm.bucket_mb=0.25"});
 
 std::vector<json> stream_of(const fs::path& run, int rank) {
   std::istringstream text(read_text_file(run / ("rank-000" + std::to_string(rank) + ".jsonl"), 100'000'000));
@@ -24,9 +25,8 @@ std::vector<json> stream_of(const fs::path& run, int rank) {
 }
 
 void train_ranks(int ranks, const fs::path& run, const std::vector<std::string>& more) {
-  std::vector<std::string> words = {
-      bin_folder(ISOBAR_BIN) + "/06_ddp", "--preset", "cpu_micro", "--run-dir", run.string(), "--set",
-      "data.root=" + data().string()};
+  std::vector<std::string> words = {bin_folder(ISOBAR_BIN) + "/06_ddp", "--preset", "cpu_micro", "--run-dir",
+                                    run.string()};
   for (const std::string& set : with(kTen, more)) words.insert(words.end(), {"--set", set});
   const RanksEnded ended =
       launch_ranks(words, ranks, {.quiet = true, .deadline_s = 600, .grace_s = 5, .tick = {}});

@@ -88,7 +88,7 @@ TEST_CASE(
   REQUIRE(run_mesh(1, 1, folder / "1x1", with(ten, {first("1x1.first")})).code == 0);
   const std::map<int, double> alone = joint_losses(folder / "1x1");
   CHECK(alone.size() == 10);
-  constexpr VitShape kMicro = {.height = 48, .width = 96, .embed = 96, .depth = 4, .heads = 2};
+  constexpr VitShape kMicro = {.height = 24, .width = 48, .embed = 96, .depth = 4, .heads = 2};
   for (const auto& [ranks, tp, tokens] :
        {std::tuple{2, 2, false}, {2, 1, false}, {4, 2, false}, {2, 2, true}}) {
     const std::string name = std::to_string(ranks) + "-" + std::to_string(tp) + (tokens ? "-tokens" : "");
@@ -160,7 +160,8 @@ TEST_CASE("a run goes on to the bit on its mesh, and on any other with the same 
 TEST_CASE(
     "the memory of a rank is worked out within 15 %, and a cap below it refuses before anything starts") {
   const TempFolder folder;
-  const Sets large = {"train.steps=2", "model.patch=2", "train.global_batch=8"};
+  const Sets large = {"train.steps=2", "model.patch=2", "train.global_batch=8", "data.grid=[48, 96]",
+                      "data.root=" + data().string()};
   double wanted = 0;
   for (const auto& [ranks, tp, tokens] :
        {std::tuple{1, 1, false}, {2, 2, false}, {4, 2, false}, {2, 2, true}}) {
