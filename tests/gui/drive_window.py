@@ -190,9 +190,11 @@ def main():
         alone = subprocess.run([str(project / "isobar"), "run", "01_baseline", "--preset", "cpu_micro", "--set",
                                 "train.steps=200", "--run-dir", "alone"], cwd=folder, capture_output=True, text=True)
         assert alone.returncode == 0, alone.stderr
-        losses = [[line.get("loss") for line in events(run) if line["kind"] in ("step", "eval")]
-                  for run in (second, folder / "alone")]
-        assert losses[0] == losses[1], "the losses differ from those of a run without a window"
+        losses = [[(line["kind"], line["step"], line.get("loss")) for line in events(run)
+                   if line["kind"] in ("step", "eval")] for run in (second, folder / "alone")]
+        assert losses[0] == losses[1], "the losses differ from those of a run without a window: " + ", ".join(
+            f"{a} and {b}" for a, b in zip(*losses) if a != b)[:500] + "\n" + "\n".join(
+            json.dumps(events(run)[0]) for run in (second, folder / "alone"))
         print(f"the window was killed; {len(losses[0])} losses equal those of a run without it, to the last bit")
 
 
