@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <condition_variable>
 #include <csignal>
 #include <cstdlib>
@@ -22,7 +23,6 @@
 #include "core/files.h"
 #include "core/machine.h"
 #include "core/text.h"
-#include "core/waiting.h"
 
 namespace isobar {
 
@@ -33,7 +33,7 @@ namespace {
 constexpr std::int64_t kFresh_s = 180;
 constexpr std::int64_t kFreshOfJob_s = 30;  // three signs of life that did not come
 constexpr std::int64_t kClaim_s = 30;       // taking a folder takes milliseconds
-constexpr std::int64_t kBeatEvery_us = 10'000'000;
+constexpr auto kBeatEvery = std::chrono::seconds(10);
 constexpr std::uint64_t kMostBytes = 4096;
 
 /// Seconds since `status` changed, by the clock of the file system.
@@ -62,7 +62,7 @@ class Claim {
       if (steady_us() - begin_us > 2 * kClaim_s * 1'000'000)
         throw Error("another process is taking this run folder and does not finish", path_.string(),
                     "when nothing runs there, remove that file");
-      pause_us(50'000);
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
   }
   ~Claim() { ::unlink(path_.c_str()); }
@@ -177,7 +177,7 @@ FileDescriptor take(const fs::path& folder, const std::string& host) {
     const bool may_wait = steady_us() - begin_us < (kFreshOfJob_s + 15) * 1'000'000;
     FileDescriptor file = try_to_take(folder, host, may_wait);
     if (file.is_open()) return file;
-    sleep_us(1'000'000);
+    std::this_thread::sleep_for(std::chrono::seconds(1));
   }
 }
 
@@ -222,7 +222,7 @@ class RunOwner::Beats {
  private:
   void run() {
     std::unique_lock lock(mutex_);
-    while (!wait_until(lock, wake_, steady_us() + kBeatEvery_us, [this] { return ends_; })) {
+    while (!wake_.wait_for(lock, kBeatEvery, [this] { return ends_; })) {
       lock.unlock();
       futimens(file_.number(), nullptr);
       seen_lost_ = lost();
