@@ -4,11 +4,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <thread>
 
 #include "config/toml_text.h"
 #include "core/argv.h"
@@ -17,6 +15,7 @@
 #include "core/memory.h"
 #include "core/nvidia.h"
 #include "core/text.h"
+#include "core/waiting.h"
 #include "launch/rank_environment.h"
 #include "launch/rank_launcher.h"
 
@@ -114,7 +113,7 @@ bool another_makes_it(const Config& config) {
           "the first process of this machine was to make the data set, and it is not there after 10 minutes",
           data_root(config.data).string(), "./isobar data make, before the ranks are started", Exit::failed);
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    pause_us(100'000);
   }
   return true;
 }

@@ -20,6 +20,7 @@
 #include "core/error.h"
 #include "core/machine.h"
 #include "core/text.h"
+#include "core/waiting.h"
 
 namespace isobar {
 namespace {
@@ -98,7 +99,7 @@ std::vector<std::string> wait_for_all(c10d::Store& store, const RankEnvironment&
       std::fprintf(stderr, "rank %d waits for rank %s to start\n", environment.rank,
                    rank_list(missing).c_str());
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(waited_us < 1'000'000 ? 2 : 50));
+    pause_us(waited_us < 1'000'000 ? 2'000 : 50'000);
   }
   // The store ends with rank 0, and the others, who came later, have the same to say.
   if (environment.rank == 0) std::this_thread::sleep_for(kGrace / 2);

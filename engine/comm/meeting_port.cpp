@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -21,6 +20,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "core/waiting.h"
 
 namespace isobar {
 namespace {
@@ -133,7 +133,7 @@ std::string wait_for_port(const std::string& host, int port, int rank, double ti
       told = true;
       std::fprintf(stderr, "rank %d waits for rank 0 to listen on %s\n", rank, place(host, port).c_str());
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(waited_s < 1 ? 10 : 100));
+    pause_us(waited_s < 1 ? 10'000 : 100'000);
   }
 }
 

@@ -23,6 +23,7 @@
 #include "core/files.h"
 #include "core/machine.h"
 #include "core/text.h"
+#include "core/waiting.h"
 
 namespace isobar {
 
@@ -62,7 +63,7 @@ class Claim {
       if (steady_us() - begin_us > 2 * kClaim_s * 1'000'000)
         throw Error("another process is taking this run folder and does not finish", path_.string(),
                     "when nothing runs there, remove that file");
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      pause_us(50'000);
     }
   }
   ~Claim() { ::unlink(path_.c_str()); }
@@ -177,7 +178,7 @@ FileDescriptor take(const fs::path& folder, const std::string& host) {
     const bool may_wait = steady_us() - begin_us < (kFreshOfJob_s + 15) * 1'000'000;
     FileDescriptor file = try_to_take(folder, host, may_wait);
     if (file.is_open()) return file;
-    std::this_thread::sleep_for(std::chrono::seconds(1));
+    pause_us(500'000);
   }
 }
 

@@ -14,6 +14,7 @@
 #include "support/set_clock.h"
 #include "support/small_data.h"
 #include "support/temp_folder.h"
+#include "support/until.h"
 
 using namespace isobar;
 using namespace std::chrono_literals;
@@ -63,11 +64,6 @@ struct WithFault {
   WithFault(const WithFault&) = delete;
   WithFault& operator=(const WithFault&) = delete;
 };
-
-/// Waits for what must come; the limit of the test program ends what does not.
-void until(const std::function<bool()>& what) {
-  while (!what()) std::this_thread::yield();
-}
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 #include "support/errors.h"
 #include "support/event_clock.h"
 #include "support/set_clock.h"
+#include "support/until.h"
 
 using namespace isobar;
 using namespace std::chrono_literals;
@@ -19,12 +20,6 @@ namespace {
 constexpr std::int64_t kSteps = 10;  // of an epoch
 
 BatchOrder small_order() { return {Sampler(2 * kSteps, true, 1), 2}; }
-
-/// Waits for what must come; the case's Deadline ends what does not.
-bool soon(const std::function<bool()>& what) {
-  while (!what()) std::this_thread::sleep_for(1ms);
-  return true;
-}
 
 }  // namespace
 
@@ -126,7 +121,7 @@ TEST_CASE("threads end with their epoch where they are not kept, and start again
     CHECK(filler->holds(reading.take(), batch));
     if (batch % kSteps == 0) CHECK(*filler->threads > before);
     CHECK(*filler->alive <= 4);
-    if (batch % kSteps == kSteps - 1) CHECK(soon([&] { return *filler->alive == 0; }));
+    if (batch % kSteps == kSteps - 1) until([&] { return *filler->alive == 0; });
   }
   // In the middle of an epoch those of before still wait for work: they end all the same.
   std::mt19937 random(2);
@@ -203,7 +198,7 @@ TEST_CASE("a batch that is taken calls a thread that sleeps for the one behind t
                       {.threads = 2, .ahead = 3, .crosses_epochs = kept, .keeps_threads = kept});
     for (std::int64_t batch = 0; batch < kSteps - 4; ++batch) {
       CHECK(filler->holds(reading.take(), batch));
-      CHECK(soon([&] { return filler->highest == batch + 3; }));
+      until([&] { return filler->highest == batch + 3; });
       clock.until_waiting(2);
     }
   }
@@ -216,10 +211,10 @@ TEST_CASE("a slot that comes back calls a thread that sleeps") {
   ReadAhead reading(filler, small_order(), {.threads = 2, .ahead = 4, .most_slots = 2});
   std::optional<FilledSlot> held = reading.take();
   for (std::int64_t batch = 1; batch < 6; ++batch) {
-    CHECK(soon([&] { return filler->highest == batch; }));
+    until([&] { return filler->highest == batch; });
     clock.until_waiting(2);
     held.reset();
-    CHECK(soon([&] { return filler->highest == batch + 1; }));
+    until([&] { return filler->highest == batch + 1; });
     held = reading.take();
   }
 }
@@ -233,7 +228,7 @@ TEST_CASE("threads that sleep are called for the parts of a batch") {
   reading.take().set_before_reuse([&] { clock.until_waiting(2); });
   filler->hold_ms = 1000;
   std::jthread takes([&] { CHECK(filler->holds(reading.take(), 1)); });
-  CHECK(soon([&] { return filler->filling == 2; }));
+  until([&] { return filler->filling == 2; });
   filler->hold_ms = 0;
   clock.until_waiting(3);
   clock.advance_us(1'000'000);

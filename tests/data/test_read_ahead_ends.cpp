@@ -9,6 +9,7 @@
 #include "support/errors.h"
 #include "support/event_clock.h"
 #include "support/set_clock.h"
+#include "support/until.h"
 
 using namespace isobar;
 using namespace std::chrono_literals;
@@ -100,7 +101,7 @@ TEST_CASE("it ends, with full queues and with threads in the middle of a fill") 
           ReadAheadSetting{.threads = 8, .ahead = 8, .crosses_epochs = kept, .keeps_threads = kept});
       FilledSlot first = reading->take();
       if (full) {
-        while (filler->highest < 8 || filler->filling > 0) std::this_thread::sleep_for(1ms);
+        until([&] { return filler->highest >= 8 && filler->filling == 0; });
       }
       reading.reset();
       CHECK(filler->holds(first, 0));
@@ -111,7 +112,7 @@ TEST_CASE("it ends, with full queues and with threads in the middle of a fill") 
   slow->hold_ms = 30'000;
   auto reading = std::make_unique<ReadAhead>(slow, small_order(), ReadAheadSetting{.threads = 4, .ahead = 4});
   std::jthread stops([&] {
-    while (slow->filling < 4) std::this_thread::sleep_for(1ms);
+    until([&] { return slow->filling >= 4; });
     reading->stop();
   });
   // Half-filled batches are handed to nobody.
@@ -129,7 +130,7 @@ TEST_CASE("a stop in an epoch whose threads are new is an error like any other")
   for (int batch = 0; batch < 10; ++batch) reading.take();
   filler->hold_ms = 30'000;  // the threads of the first epoch do not read it any more
   std::jthread stops([&] {
-    while (filler->filling == 0) std::this_thread::sleep_for(1ms);
+    until([&] { return filler->filling > 0; });
     reading.stop();
   });
   CHECK_THAT(error_of([&] { reading.take(); }, Exit::failed), says("was stopped"));
@@ -141,7 +142,7 @@ TEST_CASE("threads that cannot be started are an error, also while those of befo
   ReadAhead reading(filler, small_order(),
                     {.threads = 2, .ahead = 2, .crosses_epochs = false, .keeps_threads = false});
   CHECK(filler->holds(reading.take(), 0));
-  while (filler->highest < 2 || filler->filling > 0) std::this_thread::sleep_for(1ms);
+  until([&] { return filler->highest >= 2 && filler->filling == 0; });
   reading.seek(3);  // in mid-epoch: its threads are still there
   {
     const HugeStacks none_can_be_started;

@@ -37,6 +37,11 @@ inline const std::filesystem::path& data() {
   return path;
 }
 
+inline std::vector<std::string> with(std::vector<std::string> sets, const std::vector<std::string>& more) {
+  sets.insert(sets.end(), more.begin(), more.end());
+  return sets;
+}
+
 /// Settings for a quarter of its values, where bits are compared, or many steps taken.
 inline const std::vector<std::string>& coarse() {
   static const TempFolder folder;

@@ -9,11 +9,6 @@ namespace isobar {
 
 namespace fs = std::filesystem;
 
-inline std::vector<std::string> with(std::vector<std::string> sets, const std::vector<std::string>& more) {
-  sets.insert(sets.end(), more.begin(), more.end());
-  return sets;
-}
-
 inline const std::vector<std::string> kTwenty =
     with(coarse(), {"train.steps=20", "train.report_every=1", "run.flush_ms=1", "run.threads=1"});
 

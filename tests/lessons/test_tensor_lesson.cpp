@@ -20,11 +20,6 @@ constexpr const char* kLesson = "07_tensor_parallel";
 
 using Sets = std::vector<std::string>;
 
-Sets with(Sets sets, const Sets& more) {
-  sets.insert(sets.end(), more.begin(), more.end());
-  return sets;
-}
-
 ProcessResult run_mesh(int ranks, int tp, const fs::path& run, const Sets& more) {
   return run_ranks(ranks, run, with({"mesh.tp=" + std::to_string(tp), "data.limit_valid=8"}, more), {},
                    kLesson);
