@@ -210,12 +210,12 @@ void ReadAhead::State::prepare(const OpenPtr& open) {
       throw;
     }
   }
-  const SlotMemory lent = lend(slot);  // from here on it comes back whatever happens
+  SlotMemory lent = lend(slot);  // from here on it comes back whatever happens
   slot->wait();
   BatchPlan plan = filler->plan(open->batch);
   const std::scoped_lock lock(mutex);
   open->parts = open->parts_left = filler->parts(plan);
-  open->filled = {std::move(plan), lent, filler->slot_bytes(), {slot, &slot->before_reuse}};
+  open->filled = {std::move(plan), std::move(lent), filler->slot_bytes(), {slot, &slot->before_reuse}};
   open->prepared = true;
   if (open->parts > 1) work_came.notify_all();  // this thread comes back for one of them
 }
