@@ -36,13 +36,13 @@ class Headless {
   void frames(int count = 1);
   /// How often the feed said that a frame would show something new.
   int changes() const { return changes_; }
-  /// Frames until `done` holds; fails after `seconds`.
+  /// Frames until `done` holds, and what shows it; fails after `seconds`.
   template <class Condition>
   void until(const std::string& what, Condition done, double seconds = 300) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
     while (true) {
       frames(2);
-      if (done()) return;
+      if (done()) return frames(2);
       if (std::chrono::steady_clock::now() > end)
         throw Error("waited in vain for: " + what, "headless window", "");
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
