@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "support/begin.h"
 #include "support/catch.h"
 #include "support/deadline.h"
 
@@ -35,5 +36,8 @@ int main(int argc, char** argv) {
   std::optional<isobar::Deadline> limit;
   if (const char* const seconds = std::getenv("ISOBAR_TEST_LIMIT_S"))
     limit.emplace(running_case, std::chrono::seconds(std::max(1, std::atoi(seconds))));
+  if (isobar::begin_tests != nullptr) {
+    if (const int code = isobar::begin_tests(); code != 0) return code;
+  }
   return Catch::Session().run(argc, argv);
 }
