@@ -93,29 +93,50 @@ ask_for_cuda() {
   fi
 }
 
-cuda_steps() {
+fetch_cuda() {
   local part
-  # What was fetched is noted for both.
-  trap '[ -z "$background" ] || kill "$background" 2>/dev/null || true; rm -rf "${prefix:?}/downloads/.part-$$" "$(libtorch_folder).part-$$"' EXIT
+  for part in $(missing_cuda_parts); do bring_part "$part"; done
+}
+
+# survive_cuda: fetch_cuda as a part whose failure ends no other.
+survive_cuda() {
+  fetch_cuda &  # not before "||", where an error in it would be passed over
+  wait $! || : >"${part_state%.at}.failed"
+}
+
+# fetch_cuda_beside_the_build: 2 GB come while what needs no CUDA is compiled. Sets status to 1 where they do not; why is told.
+fetch_cuda_beside_the_build() {
+  [ -n "$(missing_cuda_parts)" ] || return 0
+  # Who asked for it by name is told of a failure at once, as of any other part's.
+  if [ "$cuda_wish" = yes ]; then start_part cuda fetch_cuda; else start_part cuda survive_cuda; fi
+  configure ON OFF
+  build_targets "${targets[@]}"
+  join cuda
+  [ -e "$parts_folder/cuda.failed" ] || return 0
+  cat "$parts_folder/cuda.err" >&2
+  status=1
+}
+
+cuda_steps() {
+  trap '[ -z "$background" ] || kill "$background" 2>/dev/null || true' EXIT
   trap 'exit 143' TERM
   exec 6>&-
   part_pid=() parts_folder=''  # those are the business of who waits for this
-  for part in $(missing_cuda_parts); do
-    say "fetching libtorch $libtorch_version, part $part ..."
-    bring_part "$part"
-  done
   configure ON ON
   drop_fetched
   [ "$cuda_wish" = keep ] || build_targets isobar_cuda
 }
 
-# bring_cuda: in a process of its own, so that an error in it can be survived. Sets cuda_choice: yes or failed.
+# bring_cuda: its steps in processes of their own, so that an error in one can be survived. Sets cuda_choice: yes or failed.
 bring_cuda() {
   local status=0
-  cuda_steps &
-  background=$!
-  wait "$background" || status=$?
-  background=
+  fetch_cuda_beside_the_build
+  if [ $status = 0 ]; then
+    cuda_steps &
+    background=$!
+    wait "$background" || status=$?
+    background=
+  fi
   cuda_choice=yes
   [ $status != 0 ] || return 0
   [ "$cuda_wish" != yes ] || die "the CUDA part could not be set up; the reason is above" "./isobar --cuda" "without --cuda, lessons run on the processor"
