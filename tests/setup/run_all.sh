@@ -5,7 +5,6 @@ set -u
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 # shellcheck source=/dev/null
 for part in world cuda_cases doctor_cases clean_cases broken_cases bundle_cases parallel_cases no_root_cases; do . "$ROOT/tests/setup/$part.sh"; done
-trap 'rm -rf "${WORLD:?}"' EXIT
 failures=0
 
 expect() { # expect WHAT CONDITION...
@@ -382,15 +381,6 @@ case_asks_where_a_person_is() {
   expect "and goes on" complete
 }
 
-# A PATH without sudo and compilers: the few tools that the scripts themselves need.
-plain_tools() {
-  local tool
-  mkdir -p "$WORLD/nosudo"
-  for tool in bash env sed awk grep cat mkdir dirname basename flock paste wc head tail tr cut sort ls rm mv nproc du printf date readlink chmod find touch mktemp mkfifo sleep python3 unzip sha256sum stat setsid cp xargs tar timeout ln; do
-    ln -sf "$(command -v $tool)" "$WORLD/nosudo/$tool"
-  done
-}
-
 # chosen NAME PATTERN...: no pattern chooses all; a pattern that begins with ^ leaves out.
 chosen() {
   local name=$1 pattern all=1
@@ -408,7 +398,6 @@ chosen() {
 for name in $(declare -F | sed -n 's/^declare -f \(case_.*\)$/\1/p'); do
   chosen "${name#case_}" "$@" || continue
   new_world
-  plain_tools
   problem=
   "$name"
   if [ -z "$problem" ]; then

@@ -48,8 +48,6 @@ make_wheels() {
 
 # make_machine: what the files of /proc, /sys and /dev say of it; two cores, 16 GB, no GPU.
 make_machine() {
-  MACHINE=$WORLD/machine
-  export ISOBAR_SYSROOT=$MACHINE
   unset ISOBAR_CPU_CAPABILITY ATEN_CPU_CAPABILITY ONEDNN_MAX_CPU_ISA MKL_ENABLE_INSTRUCTIONS  # of the suite, when it is held to less
   mkdir -p "$MACHINE/proc/self" "$MACHINE/sys/devices/system/cpu" "$MACHINE/sys/fs/cgroup" "$MACHINE/dev"
   cpu_flags "fma avx2"
@@ -180,13 +178,25 @@ echo "100% tests passed"
 BODY
 }
 
-# new_world: a fresh tree and stand-ins in $WORLD; removes the last one.
-new_world() {
-  [ -z "${WORLD:-}" ] || rm -rf "$WORLD"
-  WORLD=$(mktemp -d)
+# A PATH without sudo and compilers: the few tools that the scripts themselves need.
+plain_tools() {
+  local tool
+  mkdir -p "$WORLD/nosudo"
+  for tool in bash env sed awk grep cat mkdir dirname basename flock paste wc head tail tr cut sort ls rm mv nproc du printf date readlink chmod find touch mktemp mkfifo sleep python3 unzip sha256sum stat setsid cp xargs tar timeout ln; do
+    ln -sf "$(command -v $tool)" "$WORLD/nosudo/$tool"
+  done
+}
+
+# enter_world FOLDER: where the parts of a world are.
+enter_world() {
+  WORLD=$1
   TREE=$WORLD/tree
   PREFIX=$WORLD/prefix
-  export WORLD
+  MACHINE=$WORLD/machine
+  export WORLD ISOBAR_SYSROOT=$MACHINE
+}
+
+make_world() {
   make_machine
   mkdir -p "$WORLD/bin" "$TREE/cmake" "$TREE/lessons/01_baseline"
   cp "$ROOT/isobar" "$TREE/"
@@ -197,6 +207,21 @@ new_world() {
   : >"$WORLD/calls"
   make_wheels
   make_programs
+  plain_tools
+}
+
+# new_world: a fresh tree and stand-ins in $WORLD, copies of what is made once; removes the last one.
+new_world() {
+  if [ -z "${WORLD:-}" ]; then
+    first_world=$(mktemp -d)
+    trap 'rm -rf "${first_world:?}" "${WORLD:?}"' EXIT
+    enter_world "$first_world"
+    make_world
+  else
+    rm -rf "$WORLD"
+  fi
+  enter_world "$(mktemp -d)"
+  cp -a "$first_world/." "$WORLD"
 }
 
 # isobar ARGS...: sets OUT (both streams) and CODE.
