@@ -3,11 +3,13 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 
 #include "core/files.h"
 #include "fields/npy.h"
 #include "fields/safetensors.h"
+#include "launch/rank_status.h"
 #include "lessons/lesson_run.h"
 #include "lessons/refused.h"
 #include "record/tfevents_reader.h"
@@ -181,13 +183,15 @@ TEST_CASE("a full disk ends the run, and what was written stays readable") {
 
 TEST_CASE("a second request to stop ends at once") {
   const TempFolder folder;
-  // The first signal asks; others come while the step, of a minute, goes on.
+  // The first signal asks, in the middle of a step of a minute; others come while it goes on.
   const std::vector<std::string> slow = {"train.steps=50", "run.fault=slow_stage", "run.fault_ms=60000"};
   for (const auto& [signal, code] : {std::pair{2, 130}, {15, 143}}) {
     const std::filesystem::path run = folder / std::to_string(signal);
-    const auto evaluated = [&] { return !of_kind(lines_so_far(run), "eval").empty(); };
-    const ProcessResult result =
-        train(run, slow, {.signal = signal, .interrupt_when = evaluated, .times = 1000});
+    const auto loads = [&] {
+      const std::optional<RankStatus> status = read_rank_status(run, 0);
+      return status && status->stage == "load";
+    };
+    const ProcessResult result = train(run, slow, {.signal = signal, .interrupt_when = loads, .times = 1000});
     CHECK(result.code == code);
     CHECK(of_kind(stream(run), "step").empty());
   }
