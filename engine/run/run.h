@@ -166,7 +166,7 @@ class Run {
   void trace_loop(std::string_view name, std::int64_t begin_us);
   void show_step(std::int64_t index, const StepResult& result);
   /// Returns what kept spans from being written, told when all else is done; null when nothing did.
-  std::exception_ptr end(const std::string& status, const std::string& reason);
+  std::exception_ptr end(const std::string& status, const std::string& reason, const RunSummary& whole);
   void add_to_summary(const PendingStep& step, const StageTimes& times);
   /// What the loader did since the last step; `ready` and `slots` are those of now.
   LoaderCounts loader_since_last_step();

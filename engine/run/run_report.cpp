@@ -135,7 +135,7 @@ std::function<bool(std::int64_t, std::int64_t)> Run::progress(const std::string&
   };
 }
 
-std::exception_ptr Run::end(const std::string& status, const std::string& reason) {
+std::exception_ptr Run::end(const std::string& status, const std::string& reason, const RunSummary& whole) {
   if (ended_) return nullptr;
   ended_ = true;
   std::exception_ptr lost;
@@ -153,7 +153,7 @@ std::exception_ptr Run::end(const std::string& status, const std::string& reason
     console_.line(
         fmt::format("  slow disk    {} for {}", text, human_seconds(static_cast<double>(waited_us) * 1e-6)));
   }
-  stream_->write(summary_event(summary()));
+  stream_->write(summary_event(whole));
   stream_->write(last);
   stream_->finish();
   owner_.release();
@@ -171,10 +171,11 @@ int Run::finish() {
   const Peak peak = complete() && computed && speaks() ? peak_of(device_, loaded_.config.amp.mode) : Peak{};
   summary_.peak_flops_per_s = peak.flops_per_s;
   summary_.peak_of_data_sheet = peak.from_data_sheet;
-  const std::exception_ptr lost = end(complete() ? "done" : "stopped", reason);
+  const RunSummary whole = summary();
+  const std::exception_ptr lost = end(complete() ? "done" : "stopped", reason, whole);
   const std::string fault = has_fault(Fault::none) ? "" : "  with the fault " + loaded_.config.run.fault;
   console_.line((complete() ? "done" : "stopped: " + reason) + fault);
-  for (const std::string& line : summary_lines(summary())) console_.line(line);
+  for (const std::string& line : summary_lines(whole)) console_.line(line);
   console_.line("  run          " + folder_.path.string());
   if (lost) {
     status_.end(RankPhase::failed);
@@ -226,7 +227,7 @@ void Run::fail(const Error& error) noexcept {
   } catch (...) {
   }
   try {
-    end("failed", reason);
+    end("failed", reason, summary());
   } catch (...) {  // the stream is what failed, or the disk is full: the first error is the one that is told
   }
 }
