@@ -8,6 +8,7 @@
 //   SHIM_ONLY=NAME      counts these calls alone
 //   SHIM_CLOCK_BACK=S   from the third reading on, the wall clock is S seconds behind
 //   SHIM_STILL=1        the steady clock stands still, but for what the first thread sleeps in no time
+//   SHIM_COST_MS=MS     with it: a call of those that count takes so long, in no time
 //   SHIM_PAUSE_AT=N     with it: sleep N of the first thread makes the file SHIM_PAUSED, and lasts until
 //                       that is removed
 //   SHIM_ALLOC_FAIL=B   memory for a tensor of exactly B bytes fails: aligned, or of malloc with a cache
@@ -96,6 +97,7 @@ Verdict judge(const char* name, const char* path) {
     kill(getpid(), SIGKILL);
   }
   if (const char* const gate = std::getenv("SHIM_GATE"); gate != nullptr) wait_while_there(gate);
+  slept_ns += setting("SHIM_COST_MS") * 1'000'000;
   const long fail_at = setting("SHIM_FAIL_AT");
   if (fail_at == 0 || number < fail_at) return Verdict::go;
   errno = static_cast<int>(setting("SHIM_ERRNO"));

@@ -38,6 +38,19 @@ TEST_CASE("show says of a run what the run said of itself") {
   CHECK(cli({"show", "last", "--follow"}, folder.path()).out == shown.out);  // it is over: nothing to follow
 }
 
+TEST_CASE("show says what the run said, also where the file system was slow at its end") {
+  const TempFolder folder;
+  const std::filesystem::path path = folder / "runs/one";
+  const ProcessResult run =
+      train(path, {"train.steps=3", "run.fault=slow_stage", "run.fault_ms=30"},
+            {.environment = {std::string("LD_PRELOAD=") + ISOBAR_SHIM, "SHIM_STILL=1",
+                             "SHIM_UNDER=" + path.string(), "SHIM_ONLY=write", "SHIM_COST_MS=7000"}});
+  REQUIRE(run.code == 0);
+  const std::string summary = summary_of(run.out);
+  CHECK_THAT(summary, says("3 of 3"));
+  CHECK(summary_of(cli({"show", "one"}, folder.path()).out) == summary);
+}
+
 TEST_CASE("a run that was killed is said to have died") {
   const TempFolder folder;
   const ProcessResult killed = train(folder / "runs/one", {"train.steps=1000000"},
