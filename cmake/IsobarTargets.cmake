@@ -18,6 +18,7 @@ function(isobar_precompiled kind)
   if(TARGET isobar_${kind}_headers)
     foreach(target ${ARGN})
       target_precompile_headers(${target} REUSE_FROM isobar_${kind}_headers)
+      target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/cmake)  # where one does not fit
     endforeach()
   endif()
 endfunction()
