@@ -139,7 +139,7 @@ TEST_CASE("loaders on a slow disk end, whatever their threads are at") {
   for (const LoaderChoice& choice : reading_loaders()) {
     if (choice.kind == "inline") continue;
     const Dataset dataset = world.open();
-    auto loader = world.loader(dataset, choice, 4);
+    auto loader = world.loader(dataset, choice, 1);  // more to read than lies ready
     std::atomic<bool> came = false;
     std::jthread asks([&] {
       loader->next();
@@ -147,7 +147,7 @@ TEST_CASE("loaders on a slow disk end, whatever their threads are at") {
     });
     while (!came) clock.advance_us(10'000);
     asks.join();
-    clock.until_waiting(1);  // for what never comes: the clock stands still
+    clock.until_waiting(1);  // for what never comes: nobody takes a batch, and the clock stands still
     loader.reset();
   }
 }
