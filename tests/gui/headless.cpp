@@ -304,9 +304,10 @@ fs::path write_run(const TempFolder& folder, const FakeRun& run) {
 
 fs::path fake_isobar(const TempFolder& folder, const std::string& body) {
   const fs::path file = folder / "isobar";
-  write_file_whole(file,
-                   std::string_view("#!/bin/bash\nfor word in \"$@\"; do printf '%s\\n' \"$word\"; done > '" +
-                                    (folder / "arguments").string() + "'\n" + body));
+  const std::string words = (folder / "arguments").string();
+  // Whole from the first moment that it is there.
+  write_file_whole(file, std::string_view("#!/bin/bash\nprintf '%s\\n' \"$@\" >'" + words + ".part' && mv '" +
+                                          words + ".part' '" + words + "'\n" + body));
   fs::permissions(file, fs::perms::owner_all);
   return file;
 }
