@@ -179,9 +179,10 @@ int show_replay(const fs::path& run, const ReplayRequest& request) {
   std::optional<PrivateRunFolder> own;
   const fs::path into = request.into ? *request.into : own.emplace(run).path();
   Replay replay(run, into, {.speed = request.speed, .with_fields = request.into.has_value()});
-  const double wall_s = glance(run).summary.wall_s;
+  const RunSummary played = glance(run).summary;
   console.line(fmt::format("replay of {} at {:g}x: {} in {}{}", printable(run.filename().string()),
-                           request.speed, human_seconds(wall_s), human_seconds(wall_s / request.speed),
+                           request.speed, human_seconds(played.wall_s),
+                           human_seconds(played.wall_s / request.speed),
                            own ? "" : "; live in " + printable(into.string(), 4096)));
   RunReader reader(replay.folder());
   ReplayThread playing(replay);
@@ -191,8 +192,10 @@ int show_replay(const fs::path& run, const ReplayRequest& request) {
   playing.stop();
   playing.rethrow();
   if (!whole) {
+    while (reader.update()) {
+    }
     console.line(fmt::format("the replay was stopped after {} of {} steps", reader.view().summary.steps,
-                             reader.view().summary.wanted_steps));
+                             played.wanted_steps));
     return keys.code();
   }
   print_whole(reader, console, own ? run : into);
