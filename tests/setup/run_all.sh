@@ -303,6 +303,24 @@ case_no_home() {
   expect "code 2" [ "$CODE" = 2 ]
   expect "a way out" says "export ISOBAR_PREFIX="
 }
+case_home_that_cannot_be_written() {
+  mkdir "$WORLD/elsewhere"
+  script ccache <<<'echo "$HOME/.cache/ccache"'
+  local prefix
+  for prefix in '' "$WORLD/elsewhere"; do
+    CODE=0
+    OUT=$(cd "$TREE" && env -u XDG_CACHE_HOME -u CCACHE_DIR HOME=/proc ISOBAR_PREFIX="$prefix" PATH="$WORLD/bin:$PATH" ./isobar --yes run 01_baseline 2>&1) || CODE=$?
+    if [ -z "$prefix" ]; then
+      expect "code 1" [ "$CODE" = 1 ]
+      expect "what cannot be written" says "the folder for cached files cannot be written"
+      expect "where" says "/proc/.cache/isobar"
+      expect "a way out" says "export ISOBAR_PREFIX="
+    else
+      expect "with it, code 0" [ "$CODE" = 0 ]
+      expect "what is compiled twice is not kept in the home either" called "CCACHE_DIR $TREE/build/.ccache"
+    fi
+  done
+}
 case_exit_codes_pass_through() {
   echo 75 >"$WORLD/cli-code"
   isobar run 01_baseline
