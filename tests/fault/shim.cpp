@@ -9,6 +9,7 @@
 //   SHIM_CLOCK_BACK=S   from the third reading on, the wall clock is S seconds behind
 //   SHIM_STILL=1        the steady clock stands still, but for what the first thread sleeps in no time
 //   SHIM_COST_MS=MS     with it: a call of those that count takes so long, in no time
+//   SHIM_TICK_US=US     with it: so does each look of the first thread at the steady clock
 //   SHIM_PAUSE_AT=N     with it: sleep N of the first thread makes the file SHIM_PAUSED, and lasts until
 //                       that is removed
 //   SHIM_ALLOC_FAIL=B   memory for a tensor of exactly B bytes fails: aligned, or of malloc with a cache
@@ -172,7 +173,10 @@ int clock_gettime(clockid_t clock, struct timespec* out) noexcept {
   static const auto real = next<int (*)(clockid_t, struct timespec*)>("clock_gettime");
   static std::atomic<long> readings{0};
   const int code = real(clock, out);
-  if (clock == CLOCK_MONOTONIC && setting("SHIM_STILL") != 0) *out = as_time(still_ns(*out));
+  if (clock == CLOCK_MONOTONIC && setting("SHIM_STILL") != 0) {
+    *out = as_time(still_ns(*out));
+    if (getpid() == gettid()) slept_ns += setting("SHIM_TICK_US") * 1000;
+  }
   const long back_s = setting("SHIM_CLOCK_BACK");
   if (clock == CLOCK_REALTIME && back_s > 0 && ++readings > 3) out->tv_sec -= back_s;
   return code;
