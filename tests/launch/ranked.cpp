@@ -44,9 +44,14 @@ int launch(const Words& words) {
   return ended.code;
 }
 
+std::filesystem::path ready_file(const std::string& folder, int rank) {
+  return std::filesystem::path(folder) / (std::to_string(rank) + ".ready");
+}
 void ready(const std::string& folder) {
-  write_file_whole(std::filesystem::path(folder) / (std::to_string(rank_here()) + ".ready"),
-                   std::string_view());
+  write_file_whole(ready_file(folder, rank_here()), std::string_view());
+}
+bool is_ready(const std::string& folder, int rank) {
+  return std::filesystem::exists(ready_file(folder, rank));
 }
 
 int say(const Words& words) {  // say LINES: whole lines and one that has no end
@@ -73,12 +78,16 @@ int die(const Words& words) {  // die RANK SIGNAL: the others wait
   return 0;
 }
 
-int deaf(const Words& words) {  // deaf RANK: it fails, the others do not hear SIGTERM
+int deaf(const Words& words) {  // deaf RANK FOLDER: it fails once the others do not hear SIGTERM any more
   if (rank_here() == std::stoi(words[0])) {
+    for (int rank = 0; rank < number("WORLD_SIZE"); ++rank) {
+      while (rank != rank_here() && !is_ready(words[1], rank)) pause_ms(1);
+    }
     std::fprintf(stderr, "ranked: error: no bread\n  where: kitchen\n");
     return 3;
   }
   std::signal(SIGTERM, SIG_IGN);
+  ready(words[1]);
   wait_long();
   return 0;
 }

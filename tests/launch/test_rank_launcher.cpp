@@ -89,7 +89,8 @@ TEST_CASE("one that is killed ends all, and is named") {
 }
 
 TEST_CASE("one that does not hear SIGTERM is killed after the grace") {
-  const ProcessResult result = launch(2, {"deaf", "1"});
+  const TempFolder folder;
+  const ProcessResult result = launch(2, {"deaf", "1", folder.path().string()});
   CHECK(result.code == 3);
   CHECK_THAT(result.out,
              says("codes 137f 3\n") && says("rank 1 failed first, before the ranks had met: no bread"));
