@@ -306,11 +306,11 @@ case_no_home() {
 case_home_that_cannot_be_written() {
   mkdir "$WORLD/elsewhere"
   script ccache <<<'echo "$HOME/.cache/ccache"'
-  local prefix
-  for prefix in '' "$WORLD/elsewhere"; do
+  local place
+  for place in '' "$WORLD/elsewhere"; do
     CODE=0
-    OUT=$(cd "$TREE" && env -u XDG_CACHE_HOME -u CCACHE_DIR HOME=/proc ISOBAR_PREFIX="$prefix" PATH="$WORLD/bin:$PATH" ./isobar --yes run 01_baseline 2>&1) || CODE=$?
-    if [ -z "$prefix" ]; then
+    OUT=$(cd "$TREE" && env -u XDG_CACHE_HOME -u CCACHE_DIR HOME=/proc ISOBAR_PREFIX="$place" PATH="$WORLD/bin:$PATH" ./isobar --yes run 01_baseline 2>&1) || CODE=$?
+    if [ -z "$place" ]; then
       expect "code 1" [ "$CODE" = 1 ]
       expect "what cannot be written" says "the folder for cached files cannot be written"
       expect "where" says "/proc/.cache/isobar"
