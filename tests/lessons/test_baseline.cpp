@@ -265,22 +265,21 @@ TEST_CASE("30 ms planted in a stage appear in that stage and nowhere else") {
 }
 
 TEST_CASE("what a step does before, between and behind its stages is counted to none of them") {
-  // On a clock that goes on by a second whenever the loop looks at it: each stretch lasts one at least.
+  // On a clock that goes on by a second whenever the loop looks at it.
   const TempFolder folder;
   REQUIRE(train(folder / "run", {"train.steps=3", "data.limit_valid=4"},
                 {.environment = {std::string("LD_PRELOAD=") + ISOBAR_SHIM, "SHIM_STILL=1",
                                  "SHIM_TICK_US=1000000"}})
               .code == 0);
   for (const json& step : of_kind(stream(folder / "run"), "step")) {
-    std::int64_t staged_us = 0;
-    for (const char* const stage : {"load", "copy", "forward", "backward", "optimize"}) {
-      CHECK(step[std::string(stage) + "_us"] >= 1'000'000);
-      staged_us += step[std::string(stage) + "_us"].get<std::int64_t>();
-    }
-    CHECK(step["optimize_us"] == 1'000'000);  // not the end of the step, in which the clock is looked at too
+    if (step["step"] == 2) continue;  // whose operators are watched, by the same clock
     INFO(step.dump());
-    // Before the first stage, before the optimiser (looking at gradients), behind the last.
-    CHECK(step["step_us"].get<std::int64_t>() - staged_us >= 3'000'000);
+    std::int64_t rest_us = step["step_us"];
+    for (const char* const stage : {"load", "copy", "forward", "backward", "optimize"})
+      rest_us -= step[std::string(stage) + "_us"].get<std::int64_t>();
+    CHECK(step["optimize_us"] == 1'000'000);
+    // Before the first stage, before the optimiser (where gradients are looked at), behind it, and its end.
+    CHECK(rest_us == 4'000'000);
   }
 }
 
