@@ -39,13 +39,13 @@ function(isobar_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
-# isobar_library(core SOURCES a.cpp b.cpp LINK isobar::record fmt::fmt [EACH N] [TENSORS | SHARED]): a folder of engine/, or the part of one that some
+# isobar_library(core SOURCES a.cpp b.cpp LINK isobar::record fmt::fmt [EACH N] [TENSORS | SHARED]): a folder of a wing of engine/, or the part of one that some
 # programs do without. A program builds what it runs, so lessons link parts.
 function(isobar_library name)
   cmake_parse_arguments(arg "TENSORS;SHARED" "EACH" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
   add_library(isobar_${name} STATIC ${arg_SOURCES})
   add_library(isobar::${name} ALIAS isobar_${name})
-  target_include_directories(isobar_${name} PUBLIC ${CMAKE_SOURCE_DIR}/engine)
+  target_include_directories(isobar_${name} PUBLIC ${wing})
   target_link_libraries(isobar_${name} PUBLIC ${arg_LINK} PRIVATE ${arg_PRIVATE_LINK})
   if(arg_SHARED)
     set_target_properties(isobar_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)

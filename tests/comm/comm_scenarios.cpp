@@ -1,4 +1,4 @@
-// What each rank does in the tests of engine/comm; the tests start these as processes.
+// What each rank does in the tests of engine/training/comm; the tests start these as processes.
 #include <ATen/Parallel.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>

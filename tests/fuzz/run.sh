@@ -41,8 +41,8 @@ build() {
   for source in $(cat "$here/sources.txt") tests/fuzz/checks.cpp "tests/fuzz/fuzz_$target.cpp"; do
     object="$1/objects/$(basename "$source" .cpp).o"
     # Checks and checksums are not what is explored: without coverage they are fast.
-    case $source in */checks.cpp | engine/core/*) explored= ;; *) explored=-fsanitize=fuzzer-no-link ;; esac
-    "${compiler[@]}" "${flags[@]}" ${explored:+"$explored"} -I"$root/engine" -I"$root/tests" \
+    case $source in */checks.cpp | engine/base/core/*) explored= ;; *) explored=-fsanitize=fuzzer-no-link ;; esac
+    "${compiler[@]}" "${flags[@]}" ${explored:+"$explored"} -I"$root/engine/base" -I"$root/engine/reading" -I"$root/tests" \
       -c "$root/$source" -o "$object"
     objects+=("$object")
   done

@@ -18,11 +18,11 @@ MOST_BYTES = 469_153_940 // 6
 CHANGES = {
     "lessons/01_baseline/main.cpp": 2,
     "lessons/06_ddp/main.cpp": 2,
-    "engine/core/text.cpp": 6,
-    "engine/train/adam.cpp": 6,
-    "engine/comm/backends.cpp": 6,
-    "engine/analyse/verdict.cpp": 6,
-    "engine/core/error.h": 260,
+    "engine/base/core/text.cpp": 6,
+    "engine/training/train/adam.cpp": 6,
+    "engine/training/comm/backends.cpp": 6,
+    "engine/reading/analyse/verdict.cpp": 6,
+    "engine/base/core/error.h": 260,
 }
 
 

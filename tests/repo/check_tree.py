@@ -8,28 +8,33 @@ import sys
 import tomllib
 from pathlib import Path
 
-# Left may not include right; folders of one step are equals and do not include each other.
-BASE = [["core"], ["record", "config", "fields", "formula", "launch"], ["plan"]]
-READERS = [["analyse", "batch"], ["cli"]]
-TRAINERS = [["cuda"], ["kernels"], ["device"], ["comm", "data"], ["model"], ["train"], ["run"]]
-NO_TORCH = {"core", "record", "config", "fields", "formula", "launch", "plan", "analyse", "batch", "cli", "cuda", "kernels"}
+# Folders of a wing: left may not include right, those of one step are equals and do not include each other. What trains and what reads
+# runs may include all of base, and nothing of each other.
+WINGS = {
+    "base": [["core"], ["record", "config", "fields", "formula", "launch"], ["plan"]],
+    "training": [["cuda"], ["kernels"], ["device"], ["comm", "data"], ["model"], ["train"], ["run"]],
+    "reading": [["analyse", "batch"], ["cli"]],
+}
 # Headers of CUDA: only what is compiled into the plugin sees them, so that programs run where no CUDA is.
 CUDA_HEADER = re.compile(r"(cuda\w*\.h|driver_types\.h|nccl\.h|(c10|ATen)/cuda/.*|torch/cuda\.h)$")
-IN_PLUGIN = re.compile(r"engine/(cuda/|device/cuda_(plugin|graph|nccl)\.cpp$)|.*\.cuh?$")
+IN_PLUGIN = re.compile(r"engine/training/(cuda/|device/cuda_(plugin|graph|nccl)\.cpp$)|.*\.cuh?$")
 BANNERS = ["Configure", "Data", "Model", "Train", "Report"]
 MOST_LINES, MOST_COLUMNS, MOST_FUNCTION_LINES = 400, 119, 60
 WORDS = [r"\bTODO\b", r"\bFIXME\b", r"\bXXX\b", r"\bHACK\b", r"simplified for now", r"not implemented"]
 SHELL = [r"\bsystem\s*\(", r"\bpopen\s*\(", r"\"sh\",\s*\"-c\""]
 
 
-def allowed(folder):
-    """Folders whose headers `folder` of engine/ may include."""
-    for chain in (BASE + READERS, BASE + TRAINERS):
-        before = set()
-        for step in chain:
-            if folder in step:
-                return before | {folder}
-            before |= set(step)
+def folders_of(wing):
+    return {folder for step in WINGS[wing] for folder in step}
+
+
+def allowed(wing, folder):
+    """Folders whose headers those of engine/WING/FOLDER may include; None: it stands in no step."""
+    before = set() if wing == "base" else folders_of("base")
+    for step in WINGS.get(wing, []):
+        if folder in step:
+            return before | {folder}
+        before = before | set(step)
     return None
 
 
@@ -42,29 +47,29 @@ def includes(text):
 
 def check_includes(root, path, text):
     place = path.relative_to(root).parts
-    engine_folders = {p.name for p in (root / "engine").iterdir() if p.is_dir()}
-    base = {folder for step in BASE for folder in step}
+    engine_folders = {folder.name for folder in (root / "engine").glob("*/*") if folder.is_dir()}
     if place[0] == "engine":
-        may = allowed(place[1]) if len(place) > 2 else set()
+        may = allowed(*place[1:3]) if len(place) > 3 else None
         if may is None:
-            yield 1, f"engine/{place[1]} stands in no step of the include table"
+            yield 1, f"{'/'.join(place[:-1])} stands in no step of the include table"
             return
     elif place[0] == "gui":
-        may = base | {"analyse"}
+        may = folders_of("base") | {"analyse"}
     elif place[0] == "datasets":
-        may = base
+        may = folders_of("base")
     elif place[0] == "lessons":
-        may = engine_folders - {"cli", "analyse", "batch"}
+        may = folders_of("base") | folders_of("training")
     else:
         return
-    torch_free = place[0] in ("gui", "datasets") or (place[0] == "engine" and place[1] in NO_TORCH)
+    torch_free = place[0] in ("gui", "datasets") or place[:2] in (("engine", "base"), ("engine", "reading"))
+    torch_free = torch_free or place[:3] in (("engine", "training", "cuda"), ("engine", "training", "kernels"))
     torch_free = torch_free or path.suffix in (".cu", ".cuh")
     for number, name in includes(text):
         first = name.split("/")[0]
         if first in engine_folders and "/" in name and first not in may:
-            yield number, f"{'/'.join(place[:2])} may not include {name}"
+            yield number, f"{'/'.join(place[:-1])} may not include {name}"
         if torch_free and first in ("torch", "ATen", "c10"):
-            yield number, f"{'/'.join(place[:2])} must not know torch: {name}"
+            yield number, f"{'/'.join(place[:-1])} must not know torch: {name}"
         if CUDA_HEADER.match(name) and not IN_PLUGIN.match("/".join(place)):
             yield number, f"only the plugin sees CUDA headers: {name}"
         if path.suffix == ".h" and name in ("torch/torch.h", "ATen/ATen.h"):

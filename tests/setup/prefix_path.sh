@@ -36,8 +36,8 @@ for key in fmt_DIR CLI11_DIR nlohmann_json_DIR simdjson_DIR kissfft_DIR ISOBAR_t
   esac
 done
 # And the compiler reads them.
-ninja -C "$work/build" engine/config/CMakeFiles/isobar_config.dir/toml_text.cpp.o >"$work/log" 2>&1 || { tail -n 20 "$work/log"; exit 1; }
-ninja -C "$work/build" -t deps engine/config/CMakeFiles/isobar_config.dir/toml_text.cpp.o >"$work/deps"
+ninja -C "$work/build" engine/base/config/CMakeFiles/isobar_config.dir/toml_text.cpp.o >"$work/log" 2>&1 || { tail -n 20 "$work/log"; exit 1; }
+ninja -C "$work/build" -t deps engine/base/config/CMakeFiles/isobar_config.dir/toml_text.cpp.o >"$work/deps"
 for header in toml++/toml.h fmt/format.h; do
   if grep -q "modules/include/$header" "$work/deps"; then
     echo "ok    $header is read from there"

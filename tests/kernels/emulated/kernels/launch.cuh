@@ -1,3 +1,3 @@
 #pragma once
-// Stands in for engine/kernels/launch.cuh where kernels run on a processor.
+// Stands in for engine/training/kernels/launch.cuh where kernels run on a processor.
 #include "kernels/emulated/device.h"
