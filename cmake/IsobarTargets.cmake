@@ -67,6 +67,12 @@ function(isobar_whole folder)
   target_link_libraries(isobar_${folder} INTERFACE ${ARGN})
 endfunction()
 
+# Where tests and benches begin their includes: at the tests, and at their wings, which mirror those of engine/.
+set(ISOBAR_TEST_INCLUDES ${CMAKE_SOURCE_DIR}/tests)
+foreach(wing base training reading)
+  list(APPEND ISOBAR_TEST_INCLUDES ${CMAKE_SOURCE_DIR}/tests/${wing})
+endforeach()
+
 # isobar_tier(TIER TEST...): quick, full or nightly, as in ./isobar test --TIER. Nightly ones are unknown to ctest without -C nightly: they are
 # added by add_test(... CONFIGURATIONS nightly).
 function(isobar_tier tier)
@@ -83,7 +89,7 @@ function(isobar_test name)
   cmake_parse_arguments(arg "QUICK;NIGHTLY;PRODUCTS;TENSORS" "LABEL;LOAD;COST" "SOURCES;LINK" ${ARGN})
   add_executable(test_${name} ${arg_SOURCES})
   target_link_libraries(test_${name} PRIVATE isobar_test_main ${arg_LINK})
-  target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  target_include_directories(test_${name} PRIVATE ${ISOBAR_TEST_INCLUDES})
   set_target_properties(test_${name} PROPERTIES ENABLE_EXPORTS ON)  # names for what hangs
   isobar_own(test_${name})
   # Compiled far more often than waited for. At -O1 g++ 12 takes operator+ of strings for reads and writes out of bounds.

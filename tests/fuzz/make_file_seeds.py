@@ -1,7 +1,7 @@
 """Writes the seeds of npy, safetensors and toml that a person thought of, as FOLDER/npy/NAME and so on.
 
-Those named hostile-* must be refused; the tables of tests/fields/test_hostile_files.cpp and
-tests/config/test_hostile_toml.cpp say with which words, and miss none.
+Those named hostile-* must be refused; the tables of tests/base/fields/test_hostile_files.cpp and
+tests/base/config/test_hostile_toml.cpp say with which words, and miss none.
 
 Usage: python3 tests/fuzz/make_file_seeds.py FOLDER
 """

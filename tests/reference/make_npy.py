@@ -1,4 +1,4 @@
-"""Makes npy/*.npy with NumPy itself: what tests/fields reads, and what it must refuse.
+"""Makes npy/*.npy with NumPy itself: what tests/base/fields reads, and what it must refuse.
 
 Usage: python3 tests/reference/make_npy.py
 """

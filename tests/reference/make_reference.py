@@ -1,4 +1,4 @@
-"""Makes the golden tensors of tests/train from PyTorch: small.safetensors, cpu_micro.safetensors, metrics.safetensors.
+"""Makes the golden tensors of tests/training/train from PyTorch: small.safetensors, cpu_micro.safetensors, metrics.safetensors.
 
 Usage: python make_reference.py [FOLDER]     (needs torch 2.11, numpy and safetensors; see README.md)
 Everything is computed on one thread in float32, and the losses again in float64 to show how far rounding alone reaches.

@@ -1,6 +1,6 @@
 #pragma once
 // How our kernels are started: the one place with the syntax that only nvcc knows, so that a test can run the
-// same kernels on a processor (tests/kernels/emulated).
+// same kernels on a processor (tests/training/kernels/emulated).
 #include <cuda_runtime.h>
 
 #include "cuda/check.h"

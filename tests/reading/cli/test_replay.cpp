@@ -1,4 +1,4 @@
-// ./isobar show RUN --replay as it is typed. How it keeps time is in tests/analyse and test_follow.
+// ./isobar show RUN --replay as it is typed. How it keeps time is in tests/reading/analyse and test_follow.
 #include <thread>
 
 #include "cli/programs.h"
