@@ -13,7 +13,7 @@ from pathlib import Path
 WINGS = {
     "base": [["core"], ["record", "config", "fields", "formula", "launch"], ["plan"]],
     "training": [["cuda"], ["kernels"], ["device"], ["comm", "data"], ["model"], ["train"], ["run"]],
-    "reading": [["analyse", "batch"], ["cli"]],
+    "reading": [["analyse", "jobs"], ["cli"]],
 }
 # Headers of CUDA: only what is compiled into the plugin sees them, so that programs run where no CUDA is.
 CUDA_HEADER = re.compile(r"(cuda\w*\.h|driver_types\.h|nccl\.h|(c10|ATen)/cuda/.*|torch/cuda\.h)$")

@@ -1,7 +1,7 @@
 #pragma once
 // A job of Slurm as a person watches it: why it waits, what it trains, how it ended.
-#include "batch/slurm.h"
-#include "batch/submitted_job.h"
+#include "jobs/slurm.h"
+#include "jobs/submitted_job.h"
 #include "record/console.h"
 
 namespace isobar {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "batch/cluster_profile.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "jobs/cluster_profile.h"
 
 namespace isobar {
 namespace {

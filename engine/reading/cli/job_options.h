@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "batch/job_settings.h"
 #include "config/lesson.h"
 #include "config/option_parser.h"
+#include "jobs/job_settings.h"
 
 namespace isobar {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "analyse/scaling.h"
-#include "batch/job_settings.h"
 #include "cli/measure_arguments.h"
 #include "cli/measured_runs.h"
+#include "jobs/job_settings.h"
 
 namespace isobar {
 

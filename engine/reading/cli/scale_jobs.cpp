@@ -9,13 +9,13 @@
 #include <memory>
 #include <string_view>
 
-#include "batch/job_script.h"
-#include "batch/slurm.h"
-#include "batch/submitted_job.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "jobs/job_script.h"
+#include "jobs/slurm.h"
+#include "jobs/submitted_job.h"
 #include "launch/spawn.h"
 
 namespace isobar {

@@ -1,7 +1,7 @@
 #pragma once
 // The runs of `scale` as jobs of Slurm, one after the other.
-#include "batch/job_settings.h"
 #include "cli/measured_runs.h"
+#include "jobs/job_settings.h"
 
 namespace isobar {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "batch/job_settings.h"
 #include "config/config.h"
+#include "jobs/job_settings.h"
 
 namespace isobar {
 

@@ -8,9 +8,6 @@
 #include <filesystem>
 
 #include "analyse/run_reader.h"
-#include "batch/job_script.h"
-#include "batch/slurm.h"
-#include "batch/submitted_job.h"
 #include "cli/follow_job.h"
 #include "cli/job_options.h"
 #include "cli/start.h"
@@ -22,6 +19,9 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "jobs/job_script.h"
+#include "jobs/slurm.h"
+#include "jobs/submitted_job.h"
 #include "record/console.h"
 #include "record/run_folder.h"
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <sstream>
 
-#include "batch/job_settings.h"
 #include "cli/slurm_stubs.h"
+#include "jobs/job_settings.h"
 #include "support/catch.h"
 #include "support/errors.h"
 #include "support/hostile_text.h"

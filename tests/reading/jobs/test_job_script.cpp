@@ -1,8 +1,8 @@
 // The script of a job, as text.
 
-#include "batch/cluster_profile.h"
-#include "batch/job_script.h"
 #include "core/files.h"
+#include "jobs/cluster_profile.h"
+#include "jobs/job_script.h"
 #include "support/catch.h"
 #include "support/errors.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "batch/job_values.h"
+#include "jobs/job_values.h"
 
 namespace isobar {
 

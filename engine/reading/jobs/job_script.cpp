@@ -1,4 +1,4 @@
-#include "batch/job_script.h"
+#include "jobs/job_script.h"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 // Cluster profiles: the shipped ones, and files that must be refused.
 #include <sstream>
 
-#include "batch/cluster_profile.h"
 #include "core/files.h"
+#include "jobs/cluster_profile.h"
 #include "support/catch.h"
 #include "support/errors.h"
 #include "support/hostile_text.h"

@@ -1,4 +1,4 @@
-#include "batch/submitted_job.h"
+#include "jobs/submitted_job.h"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "batch/job_settings.h"
+#include "jobs/job_settings.h"
 
 namespace isobar {
 

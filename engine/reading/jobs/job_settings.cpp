@@ -1,4 +1,4 @@
-#include "batch/job_settings.h"
+#include "jobs/job_settings.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "batch/cluster_profile.h"
+#include "jobs/cluster_profile.h"
 
 #include <algorithm>
 #include <system_error>

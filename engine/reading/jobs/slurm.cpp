@@ -1,4 +1,4 @@
-#include "batch/slurm.h"
+#include "jobs/slurm.h"
 
 #include <fmt/format.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-#include "batch/job_values.h"
+#include "jobs/job_values.h"
 
 #include <fmt/format.h>
 

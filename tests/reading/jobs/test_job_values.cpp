@@ -1,8 +1,8 @@
 // Values that go to Slurm, as they are taken, printed back or refused.
 #include <filesystem>
 
-#include "batch/job_settings.h"
-#include "batch/job_values.h"
+#include "jobs/job_settings.h"
+#include "jobs/job_values.h"
 #include "support/catch.h"
 #include "support/errors.h"
 #include "support/hostile_text.h"

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "batch/slurm.h"
 #include "core/files.h"
+#include "jobs/slurm.h"
 #include "support/catch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "batch/job_script.h"
-#include "batch/slurm.h"
+#include "jobs/job_script.h"
+#include "jobs/slurm.h"
 #include "record/run_tree.h"
 
 namespace isobar {
