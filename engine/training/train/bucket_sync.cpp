@@ -6,9 +6,9 @@
 #include <sstream>
 #include <utility>
 
-#include "comm/gradient_buckets.h"
-#include "comm/gradient_hooks.h"
 #include "formula/bucket_plan.h"
+#include "train/gradient_buckets.h"
+#include "train/gradient_hooks.h"
 #include "train/gradient_places.h"
 #include "train/gradient_sync.h"
 

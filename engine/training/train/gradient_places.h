@@ -2,8 +2,8 @@
 // The leaves of a model as GradientBuckets wants them.
 #include <vector>
 
-#include "comm/gradient_buckets.h"
 #include "model/parameters.h"
+#include "train/gradient_buckets.h"
 
 namespace isobar {
 

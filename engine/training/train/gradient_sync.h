@@ -1,7 +1,7 @@
 #pragma once
 // Gradients averaged over ranks (data parallelism), in the ways that comm.sync names.
 //
-//   buckets        ours: full buckets travel while backward goes on (gradient_buckets.h in comm). The first
+//   buckets        ours: full buckets travel while backward goes on (gradient_buckets.h). The first
 //   step
 //                  has one bucket; then the flat buffers are laid out in the order in which gradients became
 //                  ready on rank 0 and cut at comm.bucket_mb, the first at the smaller of that and

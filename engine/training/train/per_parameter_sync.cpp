@@ -2,8 +2,8 @@
 #include <numeric>
 #include <utility>
 
-#include "comm/gradient_buckets.h"
-#include "comm/gradient_hooks.h"
+#include "train/gradient_buckets.h"
+#include "train/gradient_hooks.h"
 #include "train/gradient_places.h"
 #include "train/gradient_sync.h"
 

@@ -7,10 +7,10 @@
 #include <torch/csrc/autograd/functions/accumulate_grad.h>
 #include <torch/csrc/autograd/variable.h>
 
-#include "comm/gradient_hooks.h"
 #include "core/fault.h"
 #include "support/catch.h"
 #include "support/errors.h"
+#include "train/gradient_hooks.h"
 #include "train/schedule.h"
 #include "train/sync_world.h"
 

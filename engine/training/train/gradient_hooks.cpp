@@ -1,4 +1,4 @@
-#include "comm/gradient_hooks.h"
+#include "train/gradient_hooks.h"
 
 #include <torch/csrc/autograd/functions/accumulate_grad.h>
 #include <torch/csrc/autograd/utils/lambda_post_hook.h>

@@ -1,4 +1,4 @@
-#include "comm/gradient_buckets.h"
+#include "train/gradient_buckets.h"
 
 #include <fmt/format.h>
 
