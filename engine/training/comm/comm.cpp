@@ -61,9 +61,9 @@ CollectiveTimes Work::wait() {
   core_->last_end_us = times.end_us;
   core_->leave_spans(times, track_, span_);
   if (core_->shared->spans == nullptr || track_.empty()) return times;
-  for (const RingStep& step : pending->steps()) {
+  for (const CollectiveStep& step : pending->steps()) {
     core_->shared->spans->add({.track = "ring",
-                               .name = step.phase == RingPhase::reduce ? "reduce" : "spread",
+                               .name = step.phase == CollectivePhase::reduce ? "reduce" : "spread",
                                .step = core_->shared->step,
                                .begin_us = step.begin_us,
                                .end_us = step.end_us,

@@ -63,7 +63,7 @@ class LinkedPending final : public Pending {
   }
 
   std::int64_t end_us() const override { return end_us_; }
-  std::vector<RingStep> steps() const override { return inner_->steps(); }
+  std::vector<CollectiveStep> steps() const override { return inner_->steps(); }
 
  private:
   std::unique_ptr<Pending> inner_;

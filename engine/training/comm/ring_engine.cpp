@@ -165,13 +165,13 @@ void RingEngine::move_piece(RingJob& job, const RingAction& action) {
   if (sends) links_.send();
   const std::int64_t end_us = steady_us();
   if (sends) {
-    RingStep& step = job.steps_[static_cast<std::size_t>(action.sends_step)];
+    CollectiveStep& step = job.steps_[static_cast<std::size_t>(action.sends_step)];
     if (step.begin_us == 0) step.begin_us = begin_us;
     step.end_us = end_us;
     step.bytes += range.count * static_cast<std::int64_t>(bytes_of(job.request_.type));
   }
   if (action.receives_step >= 0) {
-    RingStep& step = job.steps_[static_cast<std::size_t>(action.receives_step)];
+    CollectiveStep& step = job.steps_[static_cast<std::size_t>(action.receives_step)];
     if (step.begin_us == 0) step.begin_us = begin_us;
     step.end_us = end_us;
   }

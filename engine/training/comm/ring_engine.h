@@ -37,7 +37,7 @@ class RingJob {
   /// When it ended, on the steady clock; 0 before.
   std::int64_t end_us() const { return is_done() ? end_us_ : 0; }
   /// The steps of it, once it is done.
-  const std::vector<RingStep>& steps() const { return steps_; }
+  const std::vector<CollectiveStep>& steps() const { return steps_; }
 
  private:
   friend class RingEngine;
@@ -46,7 +46,7 @@ class RingJob {
 
   RingRequest request_;
   std::vector<RingAction> actions_;
-  std::vector<RingStep> steps_;
+  std::vector<CollectiveStep> steps_;
   RingCut cut_;
   // Where it is: action and piece within a round of a few pieces.
   std::int64_t round_ = 0;

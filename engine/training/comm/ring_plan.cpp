@@ -59,9 +59,9 @@ std::vector<RingAction> ring_actions(RingKind kind, int rank, int size, int root
   return out;
 }
 
-std::vector<RingStep> ring_steps(const std::vector<RingAction>& actions, int size) {
-  std::vector<RingStep> out;
-  const auto at = [&](int index) -> RingStep& {
+std::vector<CollectiveStep> ring_steps(const std::vector<RingAction>& actions, int size) {
+  std::vector<CollectiveStep> out;
+  const auto at = [&](int index) -> CollectiveStep& {
     if (static_cast<std::size_t>(index) >= out.size()) out.resize(static_cast<std::size_t>(index) + 1);
     return out[static_cast<std::size_t>(index)];
   };
@@ -72,7 +72,7 @@ std::vector<RingStep> ring_steps(const std::vector<RingAction>& actions, int siz
   }
   for (int index = 0; index < static_cast<int>(out.size()); ++index) {
     const bool spreads = !reduces || index >= size - 1;
-    at(index).phase = spreads ? RingPhase::spread : RingPhase::reduce;
+    at(index).phase = spreads ? CollectivePhase::spread : CollectivePhase::reduce;
     at(index).step = reduces && spreads ? index - (size - 1) : index;
   }
   return out;

@@ -12,25 +12,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "comm/collective_step.h"
 #include "kernels/combine.h"
 
 namespace isobar {
 
 enum class RingKind { all_reduce, broadcast, all_gather, reduce_scatter };
-enum class RingPhase { reduce, spread };
-
-/// One step of one collective, as this rank saw it; times on the steady clock. Large buffers go round in
-/// several rounds: times run from the first to the last, bytes are of all of them.
-struct RingStep {
-  RingPhase phase = RingPhase::reduce;
-  int step = 0;             ///< within its phase, from 0
-  int sent_chunk = -1;      ///< -1 = it sends nothing: the end of a broadcast
-  int received_chunk = -1;  ///< -1 = it receives nothing: the root of a broadcast
-  std::int64_t bytes = 0;   ///< sent
-  std::int64_t begin_us = 0;
-  std::int64_t end_us = 0;
-  std::int64_t waited_us = 0;  ///< for a neighbour
-};
 
 /// What is to be done with one piece of a chunk. The own values are those of `chunk`.
 struct RingAction {
@@ -47,7 +34,7 @@ struct RingAction {
 std::vector<RingAction> ring_actions(RingKind kind, int rank, int size, int root);
 
 /// The steps that these actions make, without bytes and times.
-std::vector<RingStep> ring_steps(const std::vector<RingAction>& actions, int size);
+std::vector<CollectiveStep> ring_steps(const std::vector<RingAction>& actions, int size);
 
 /// `elements` values cut into `chunks` chunks that differ by at most one, and each into pieces.
 struct RingCut {

@@ -45,8 +45,8 @@ class RingPending final : public Pending {
   bool done() override { return job_->is_done(); }
   bool wait(std::int64_t timeout_us) override { return engine_->wait(*job_, timeout_us); }
   std::int64_t end_us() const override { return job_->end_us(); }
-  std::vector<RingStep> steps() const override {
-    return job_->is_done() ? job_->steps() : std::vector<RingStep>();
+  std::vector<CollectiveStep> steps() const override {
+    return job_->is_done() ? job_->steps() : std::vector<CollectiveStep>();
   }
 
  private:

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/ring_plan.h"
+#include "comm/collective_step.h"
 
 namespace isobar {
 
@@ -28,8 +28,8 @@ class Pending {
   virtual bool wait(std::int64_t timeout_us) = 0;
   /// When it was done, on the steady clock (core/clock.h); 0 while it is not, or where that is not known.
   virtual std::int64_t end_us() const { return 0; }
-  /// What a ring did step by step, once it is done; of other transports nothing.
-  virtual std::vector<RingStep> steps() const { return {}; }
+  /// What was done step by step, once it is done; nothing where the transport does not know.
+  virtual std::vector<CollectiveStep> steps() const { return {}; }
 };
 
 /// Tensors are contiguous, on the transport's device, and equal in shape and type on all ranks. Collectives

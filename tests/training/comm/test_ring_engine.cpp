@@ -178,7 +178,7 @@ TEST_CASE("2 (N - 1) steps of S / N bytes are recorded, in the order of the plan
   const int size = GENERATE(2, 3, 4);
   constexpr std::int64_t kEach = 200'000;
   RingWorld world(size);
-  std::vector<std::vector<RingStep>> steps(static_cast<std::size_t>(size));
+  std::vector<std::vector<CollectiveStep>> steps(static_cast<std::size_t>(size));
   world.run([&](RingEngine& engine) {
     auto values = values_of<float>(engine.rank(), kEach * size);
     const auto job = engine.start(all_reduce_of(values, CombineType::f32));
@@ -189,9 +189,9 @@ TEST_CASE("2 (N - 1) steps of S / N bytes are recorded, in the order of the plan
     const auto& mine = steps[static_cast<std::size_t>(rank)];
     REQUIRE(mine.size() == static_cast<std::size_t>(2 * (size - 1)));
     std::int64_t bytes = 0;
-    for (const RingStep& step : mine) {
+    for (const CollectiveStep& step : mine) {
       const int k = step.step;
-      const int first = step.phase == RingPhase::reduce ? rank : rank + 1;
+      const int first = step.phase == CollectivePhase::reduce ? rank : rank + 1;
       CHECK(step.sent_chunk == ((first - k) % size + size) % size);
       CHECK(step.received_chunk == ((first - k - 1) % size + size) % size);
       CHECK(step.bytes == kEach * 4);
@@ -201,8 +201,8 @@ TEST_CASE("2 (N - 1) steps of S / N bytes are recorded, in the order of the plan
       bytes += step.bytes;
     }
     CHECK(bytes == 2 * (size - 1) * kEach * 4);
-    CHECK(mine.front().phase == RingPhase::reduce);
-    CHECK(mine.back().phase == RingPhase::spread);
+    CHECK(mine.front().phase == CollectivePhase::reduce);
+    CHECK(mine.back().phase == CollectivePhase::spread);
   }
 }
 
