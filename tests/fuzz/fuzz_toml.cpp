@@ -3,8 +3,8 @@
 
 #include "config/assign.h"
 #include "config/config.h"
-#include "config/toml_limits.h"
 #include "core/error.h"
+#include "foreign/toml_limits.h"
 #include "fuzz/checks.h"
 
 using namespace isobar;

@@ -15,10 +15,10 @@ constexpr void require_toml(bool holds) {
 #include <fmt/ranges.h>
 #include <toml++/toml.h>
 
-#include "config/toml_limits.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "foreign/toml_limits.h"
 
 namespace isobar {
 namespace {

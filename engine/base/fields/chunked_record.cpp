@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "fields/h5_protocol.h"
 #include "fields/scratch.h"
+#include "foreign/h5_protocol.h"
 
 namespace isobar {
 namespace {

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "core/files.h"
-#include "fields/h5_table.h"
+#include "foreign/h5_table.h"
 
 namespace isobar {
 

@@ -11,9 +11,9 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "fields/chunked_record.h"
-#include "fields/h5_reader.h"
-#include "fields/h5_table.h"
 #include "fields/scratch.h"
+#include "foreign/h5_reader.h"
+#include "foreign/h5_table.h"
 
 namespace isobar {
 

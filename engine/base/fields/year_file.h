@@ -12,21 +12,9 @@
 #include <vector>
 
 #include "core/error.h"
+#include "foreign/h5_file.h"
 
 namespace isobar {
-
-/// How one record lies in the file, which decides how it is read.
-enum class FieldStorage {
-  contiguous,  ///< one run of bytes: read by offset
-  chunked,     ///< uncompressed chunks: read by their offsets
-  compressed   ///< filtered chunks, through the HDF5 library in a process of its own: much slower
-};
-
-/// The program that holds the HDF5 library, and how long it may be silent. Only tests name another.
-struct H5Program {
-  std::filesystem::path path = {};  ///< empty: `isobar-h5` beside the running program
-  int patience_ms = 10'000;
-};
 
 /// A year file opened for reading. The HDF5 library never runs in this process: `isobar-h5`, a child with
 /// limits, looks at the file and says where the records lie; a file that makes it crash or hang is an Error

@@ -10,7 +10,7 @@
 #include "core/checked.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "fields/hdf5_handle.h"
+#include "foreign/hdf5_handle.h"
 
 namespace isobar {
 

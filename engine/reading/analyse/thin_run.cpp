@@ -8,12 +8,12 @@
 
 #include "analyse/run_files.h"
 #include "analyse/run_reader.h"
-#include "config/toml_limits.h"
 #include "config/toml_text.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
 #include "core/text.h"
+#include "foreign/toml_limits.h"
 #include "record/run_folder.h"
 #include "record/stream_reader.h"
 

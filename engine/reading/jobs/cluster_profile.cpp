@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <system_error>
 
-#include "config/toml_limits.h"
 #include "config/toml_text.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "foreign/toml_limits.h"
 
 namespace isobar {
 

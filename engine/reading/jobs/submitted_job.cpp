@@ -5,12 +5,12 @@
 #include <map>
 #include <system_error>
 
-#include "config/toml_limits.h"
 #include "config/toml_text.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "foreign/toml_limits.h"
 #include "record/run_folder.h"
 
 namespace isobar {

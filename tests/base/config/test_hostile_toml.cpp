@@ -8,8 +8,8 @@
 
 #include "config/assign.h"
 #include "config/config.h"
-#include "config/toml_limits.h"
 #include "core/files.h"
+#include "foreign/toml_limits.h"
 #include "support/catch.h"
 #include "support/hostile.h"
 #include "support/temp_folder.h"

@@ -10,7 +10,7 @@
 #include <map>
 #include <string>
 
-#include "fields/h5_protocol.h"
+#include "foreign/h5_protocol.h"
 
 using namespace isobar;
 

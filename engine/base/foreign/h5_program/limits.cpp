@@ -1,4 +1,4 @@
-#include "fields/h5_program/limits.h"
+#include "foreign/h5_program/limits.h"
 
 #include <linux/audit.h>
 #include <linux/filter.h>

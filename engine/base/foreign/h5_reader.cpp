@@ -1,4 +1,4 @@
-#include "fields/h5_reader.h"
+#include "foreign/h5_reader.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

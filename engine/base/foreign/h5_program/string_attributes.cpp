@@ -1,10 +1,10 @@
-#include "fields/h5_program/string_attributes.h"
+#include "foreign/h5_program/string_attributes.h"
 
 #include <array>
 #include <cstring>
 
-#include "fields/h5_protocol.h"
-#include "fields/hdf5_handle.h"
+#include "foreign/h5_protocol.h"
+#include "foreign/hdf5_handle.h"
 
 namespace isobar {
 namespace {

@@ -1,4 +1,4 @@
-#include "config/toml_limits.h"
+#include "foreign/toml_limits.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "fields/h5_program/foreign_file.h"
+#include "foreign/h5_program/foreign_file.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -10,9 +10,9 @@
 #include "core/checked.h"
 #include "core/error.h"
 #include "core/text.h"
-#include "fields/h5_program/one_file_driver.h"
-#include "fields/h5_program/string_attributes.h"
-#include "fields/h5_protocol.h"
+#include "foreign/h5_program/one_file_driver.h"
+#include "foreign/h5_program/string_attributes.h"
+#include "foreign/h5_protocol.h"
 
 namespace isobar {
 namespace {

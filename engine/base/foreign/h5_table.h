@@ -1,5 +1,5 @@
 #pragma once
-// Where the records of a year file lie, as `isobar-h5` found it, and checked again here. Internal to fields/.
+// Where the records of a year file lie, as `isobar-h5` found it, and checked again here. For fields/.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "fields/year_file.h"
+#include "foreign/h5_file.h"
 
 namespace isobar {
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "core/files.h"
-#include "fields/h5_program/one_file_driver.h"
-#include "fields/h5_table.h"
-#include "fields/hdf5_handle.h"
+#include "foreign/h5_program/one_file_driver.h"
+#include "foreign/h5_table.h"
+#include "foreign/hdf5_handle.h"
 
 namespace isobar {
 

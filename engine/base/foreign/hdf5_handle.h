@@ -1,5 +1,5 @@
 #pragma once
-// HDF5 identifiers that close themselves, and its error stack as one sentence. Internal to fields/.
+// HDF5 identifiers that close themselves, and its error stack as one sentence. For who holds the library.
 #include <hdf5.h>
 
 #include <string>

@@ -1,4 +1,4 @@
-#include "fields/h5_table.h"
+#include "foreign/h5_table.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "core/checked.h"
 #include "core/error.h"
 #include "core/text.h"
-#include "fields/h5_protocol.h"
+#include "foreign/h5_protocol.h"
 
 namespace isobar {
 

@@ -1,5 +1,5 @@
 // isobar-h5: reads HDF5 files for another program of ours, which talks to it over a socket
-// (fields/h5_protocol.h). The only program that lets the HDF5 library parse a file it did not write.
+// (foreign/h5_protocol.h). The only program that lets the HDF5 library parse a file it did not write.
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -10,9 +10,9 @@
 #include <optional>
 
 #include "core/error.h"
-#include "fields/h5_program/foreign_file.h"
-#include "fields/h5_program/limits.h"
-#include "fields/h5_protocol.h"
+#include "foreign/h5_program/foreign_file.h"
+#include "foreign/h5_program/limits.h"
+#include "foreign/h5_protocol.h"
 
 namespace isobar {
 namespace {

@@ -1,4 +1,4 @@
-#include "fields/hdf5_handle.h"
+#include "foreign/hdf5_handle.h"
 
 #include "core/text.h"
 

@@ -1,4 +1,4 @@
-#include "fields/h5_program/one_file_driver.h"
+#include "foreign/h5_program/one_file_driver.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 #pragma once
-// The child process that reads HDF5 files for this one. Internal to fields/.
+// The child process that reads HDF5 files for this one. For fields/.
 #include <sys/types.h>
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 #include <string>
 
 #include "core/files.h"
-#include "fields/h5_protocol.h"
-#include "fields/h5_table.h"
+#include "foreign/h5_protocol.h"
+#include "foreign/h5_table.h"
 
 namespace isobar {
 
