@@ -11,7 +11,7 @@ from pathlib import Path
 # Folders of a wing: left may not include right, those of one step are equals and do not include each other. What trains and what reads
 # runs may include all of base, and nothing of each other.
 WINGS = {
-    "base": [["core"], ["foreign"], ["record", "config", "fields", "formula", "launch"], ["plan"]],
+    "base": [["core"], ["foreign"], ["record", "config", "fields", "launch"], ["formula"]],
     "training": [["cuda"], ["kernels"], ["device"], ["comm", "data"], ["model"], ["train"], ["run"]],
     "reading": [["analyse", "jobs"], ["cli"]],
 }

@@ -14,8 +14,8 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "core/text.h"
-#include "plan/memory_plan.h"
-#include "plan/model_shape.h"
+#include "formula/memory_plan.h"
+#include "formula/model_shape.h"
 
 namespace isobar {
 

@@ -12,8 +12,8 @@
 #include "core/json.h"
 #include "core/nvidia.h"
 #include "core/text.h"
+#include "formula/model_shape.h"
 #include "formula/vit_counts.h"
-#include "plan/model_shape.h"
 
 namespace isobar {
 

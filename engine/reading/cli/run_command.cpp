@@ -17,8 +17,8 @@
 #include "core/files.h"
 #include "core/nvidia.h"
 #include "core/text.h"
+#include "formula/memory_plan.h"
 #include "launch/rank_environment.h"
-#include "plan/memory_plan.h"
 #include "record/run_folder.h"
 
 namespace isobar {

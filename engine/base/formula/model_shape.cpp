@@ -1,4 +1,4 @@
-#include "plan/model_shape.h"
+#include "formula/model_shape.h"
 
 namespace isobar {
 

@@ -2,8 +2,8 @@
 #include <sstream>
 
 #include "core/files.h"
+#include "formula/memory_plan.h"
 #include "launch/mesh.h"
-#include "plan/memory_plan.h"
 #include "support/catch.h"
 #include "support/errors.h"
 

@@ -1,4 +1,4 @@
-#include "plan/memory_plan.h"
+#include "formula/memory_plan.h"
 
 #include <fmt/format.h>
 
@@ -10,9 +10,9 @@
 #include "core/error.h"
 #include "core/parse_bytes.h"
 #include "core/text.h"
+#include "formula/model_shape.h"
 #include "formula/vit_memory.h"
 #include "launch/mesh.h"
-#include "plan/model_shape.h"
 
 namespace isobar {
 namespace {
