@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "feed.h"
-#include "launcher.h"
-#include "state.h"
-#include "ui.h"
+#include "state/feed.h"
+#include "state/launcher.h"
+#include "state/state.h"
+#include "widgets/ui.h"
 
 namespace isobar {
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 
-#include "colour.h"
 #include "core/text.h"
 #include "panels/run_form.h"
 #include "plot/axis.h"
+#include "plot/colour.h"
 
 namespace isobar {
 namespace {

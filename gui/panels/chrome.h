@@ -1,6 +1,6 @@
 #pragma once
 // What surrounds the views: the bar above, the console below, the help sheet, passing messages.
-#include "state.h"
+#include "state/state.h"
 
 namespace isobar {
 

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "colour.h"
 #include "core/text.h"
 #include "panels/watch.h"
 #include "plot/bars.h"
+#include "plot/colour.h"
 
 namespace isobar {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 // Any number of runs side by side: curves over each other, keys that differ, throughput.
-#include "state.h"
+#include "state/state.h"
 
 namespace isobar {
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "colour.h"
 #include "core/text.h"
 #include "plot/axis.h"
+#include "plot/colour.h"
 
 namespace isobar {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 // The lessons in order, and below them the runs: "where am I".
-#include "state.h"
+#include "state/state.h"
 
 namespace isobar {
 

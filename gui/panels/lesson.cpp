@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "colour.h"
+#include "plot/colour.h"
 #include "text/cpp_colours.h"
 #include "text/line_break.h"
 

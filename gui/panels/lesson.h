@@ -1,6 +1,6 @@
 #pragma once
 // A lesson's page for the reader, and its code with the difference to the lesson before.
-#include "state.h"
+#include "state/state.h"
 
 namespace isobar {
 

@@ -1,6 +1,6 @@
 #pragma once
 // Input, target, prediction and error of one validation sample, channel by channel.
-#include "state.h"
+#include "state/state.h"
 
 namespace isobar {
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "colour.h"
 #include "core/text.h"
+#include "plot/colour.h"
 
 namespace isobar {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 // The ranks of a run side by side.
-#include "state.h"
+#include "state/state.h"
 
 namespace isobar {
 

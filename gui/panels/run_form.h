@@ -1,7 +1,7 @@
 #pragma once
 // The settings of the next run: checked as they are typed, started by the same program that a terminal
 // starts.
-#include "state.h"
+#include "state/state.h"
 
 namespace isobar {
 

@@ -5,11 +5,11 @@
 #include <algorithm>
 
 #include "analyse/comm_times.h"
-#include "colour.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "panels/ranks.h"
 #include "plot/axis.h"
+#include "plot/colour.h"
 
 namespace isobar {
 namespace {

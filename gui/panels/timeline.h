@@ -1,6 +1,6 @@
 #pragma once
 // Some steps of a run with everything that ran beside the training loop, and its ranks side by side.
-#include "state.h"
+#include "state/state.h"
 
 namespace isobar {
 

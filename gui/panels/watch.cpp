@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "colour.h"
 #include "core/text.h"
-#include "plot/stack.h"
+#include "plot/colour.h"
+#include "widgets/stack.h"
 
 namespace isobar {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 // One run as it goes: losses, throughput, where the time goes, how good the forecast is.
-#include "state.h"
+#include "state/state.h"
 
 namespace isobar {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "colour.h"
+#include "plot/colour.h"
 
 namespace isobar {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "plot/decimate.h"
-#include "theme.h"
+#include "plot/theme.h"
 
 namespace isobar {
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "colour.h"
 #include "plot/axis.h"
+#include "plot/colour.h"
 
 namespace isobar {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "colour.h"
 #include "core/text.h"
+#include "plot/colour.h"
 #include "record/png.h"
 
 namespace isobar {

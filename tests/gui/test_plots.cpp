@@ -2,14 +2,14 @@
 #include <cmath>
 #include <random>
 
-#include "colour.h"
 #include "gui/headless.h"
 #include "plot/axis.h"
+#include "plot/colour.h"
 #include "plot/decimate.h"
 #include "plot/field_map.h"
 #include "plot/smooth.h"
-#include "plot/stack.h"
 #include "support/catch.h"
+#include "widgets/stack.h"
 
 using namespace isobar;
 

@@ -15,6 +15,8 @@ WINGS = {
     "training": [["cuda"], ["kernels"], ["device"], ["comm", "data"], ["model"], ["train"], ["run"]],
     "reading": [["analyse", "jobs"], ["cli"]],
 }
+# The window, likewise; what stands in no folder puts it together.
+WINDOW = [["plot", "text"], ["widgets"], ["state"], ["panels"]]
 # Headers of CUDA: only what is compiled into the plugin sees them, so that programs run where no CUDA is.
 CUDA_HEADER = re.compile(r"(cuda\w*\.h|driver_types\.h|nccl\.h|(c10|ATen)/cuda/.*|torch/cuda\.h)$")
 IN_PLUGIN = re.compile(r"engine/training/(cuda/|device/cuda_(plugin|graph|nccl)\.cpp$)|.*\.cuh?$")
@@ -28,14 +30,18 @@ def folders_of(wing):
     return {folder for step in WINGS[wing] for folder in step}
 
 
-def allowed(wing, folder):
-    """Folders whose headers those of engine/WING/FOLDER may include; None: it stands in no step."""
-    before = set() if wing == "base" else folders_of("base")
-    for step in WINGS.get(wing, []):
+def up_to(steps, folder, before):
+    """`before` and the folders left of `folder`, with it; None: it stands in no step."""
+    for step in steps:
         if folder in step:
             return before | {folder}
         before = before | set(step)
     return None
+
+
+def allowed(wing, folder):
+    """Folders whose headers those of engine/WING/FOLDER may include; None: it stands in no step."""
+    return up_to(WINGS.get(wing, []), folder, set() if wing == "base" else folders_of("base"))
 
 
 def includes(text):
@@ -47,14 +53,16 @@ def includes(text):
 
 def check_includes(root, path, text):
     place = path.relative_to(root).parts
-    engine_folders = {folder.name for folder in (root / "engine").glob("*/*") if folder.is_dir()}
+    folders = {folder.name for folder in (root / "engine").glob("*/*") if folder.is_dir()}
     if place[0] == "engine":
         may = allowed(*place[1:3]) if len(place) > 3 else None
         if may is None:
             yield 1, f"{'/'.join(place[:-1])} stands in no step of the include table"
             return
     elif place[0] == "gui":
-        may = folders_of("base") | {"analyse"}
+        window = {folder for step in WINDOW for folder in step}
+        may = folders_of("base") | {"analyse"} | (up_to(WINDOW, place[1], set()) or set() if len(place) > 2 else window)
+        folders |= window
     elif place[0] == "datasets":
         may = folders_of("base")
     elif place[0] == "lessons":
@@ -66,7 +74,9 @@ def check_includes(root, path, text):
     torch_free = torch_free or path.suffix in (".cu", ".cuh")
     for number, name in includes(text):
         first = name.split("/")[0]
-        if first in engine_folders and "/" in name and first not in may:
+        if place[0] == "gui" and len(place) > 2 and (root / "gui" / name).is_file() and "/" not in name:
+            yield number, f"{'/'.join(place[:-1])} may not include {name}"
+        if first in folders and "/" in name and first not in may:
             yield number, f"{'/'.join(place[:-1])} may not include {name}"
         if torch_free and first in ("torch", "ATen", "c10"):
             yield number, f"{'/'.join(place[:-1])} must not know torch: {name}"

@@ -1,4 +1,4 @@
-#include "plot/plot_widget.h"
+#include "widgets/plot_widget.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <cmath>
 #include <type_traits>
 
-#include "colour.h"
+#include "plot/colour.h"
+#include "plot/raster.h"
 #include "plot/svg_canvas.h"
-#include "raster.h"
 #include "record/png.h"
 
 namespace isobar {

@@ -1,4 +1,4 @@
-#include "state.h"
+#include "state/state.h"
 
 #include <fmt/format.h>
 

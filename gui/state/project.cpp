@@ -1,4 +1,4 @@
-#include "project.h"
+#include "state/project.h"
 
 #include <algorithm>
 

@@ -1,11 +1,11 @@
-#include "plot/stack.h"
+#include "widgets/stack.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "colour.h"
+#include "plot/colour.h"
 
 namespace isobar {
 namespace {

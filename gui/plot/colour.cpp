@@ -1,4 +1,4 @@
-#include "colour.h"
+#include "plot/colour.h"
 
 #include <fmt/format.h>
 

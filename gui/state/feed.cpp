@@ -1,4 +1,4 @@
-#include "feed.h"
+#include "state/feed.h"
 
 #include <algorithm>
 #include <span>

@@ -1,11 +1,11 @@
-#include "theme.h"
+#include "plot/theme.h"
 
 #include <imgui_freetype.h>
 
 #include <cmath>
 #include <filesystem>
 
-#include "colour.h"
+#include "plot/colour.h"
 
 namespace isobar {
 namespace {

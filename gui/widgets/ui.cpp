@@ -1,4 +1,4 @@
-#include "ui.h"
+#include "widgets/ui.h"
 
 #include <imgui_internal.h>
 #include <imgui_stdlib.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "colour.h"
+#include "plot/colour.h"
 
 namespace isobar {
 namespace {

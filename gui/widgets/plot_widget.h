@@ -5,7 +5,7 @@
 #include <string>
 
 #include "plot/plot.h"
-#include "ui.h"
+#include "widgets/ui.h"
 
 namespace isobar {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "plot/plot_widget.h"
+#include "widgets/plot_widget.h"
 
 namespace isobar {
 

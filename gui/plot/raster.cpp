@@ -1,4 +1,4 @@
-#include "raster.h"
+#include "plot/raster.h"
 
 #include <algorithm>
 #include <cmath>

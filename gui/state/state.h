@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "analyse/timeline.h"
-#include "feed.h"
-#include "launcher.h"
-#include "plot/plot_widget.h"
-#include "project.h"
-#include "settings.h"
+#include "state/feed.h"
+#include "state/launcher.h"
+#include "state/project.h"
+#include "state/settings.h"
+#include "widgets/plot_widget.h"
 
 namespace isobar {
 

@@ -10,7 +10,7 @@
 
 #include "plot/canvas.h"
 #include "plot/smooth.h"
-#include "theme.h"
+#include "plot/theme.h"
 
 struct ImGuiWindow;
 

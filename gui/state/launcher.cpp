@@ -1,4 +1,4 @@
-#include "launcher.h"
+#include "state/launcher.h"
 
 #include <fmt/format.h>
 #include <signal.h>
