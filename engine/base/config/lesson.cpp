@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 
 #include "config/assign.h"
 #include "config/toml_text.h"
@@ -71,10 +72,11 @@ std::vector<std::string> keys_in(const TomlEntry& entry) {
                                                   "goals",
                                                   "questions",
                                                   "introduces",
-                                                  "keeps",
+                                                  "drops",
                                                   "loaders",
                                                   "precisions",
                                                   "faults",
+                                                  "drops_faults",
                                                   "needs",
                                                   "diff_budget",
                                                   "published.device",
@@ -101,15 +103,16 @@ void take(const TomlEntry& entry, LessonInfo& info) {
     info.questions = list_of(entry);
   } else if (key == "introduces") {
     info.introduces = keys_in(entry);
-  } else if (key == "keeps") {
-    const std::vector<std::string> kept = keys_in(entry);
-    info.honours.insert(info.honours.end(), kept.begin(), kept.end());
+  } else if (key == "drops") {
+    info.drops = keys_in(entry);
   } else if (key == "loaders") {
     info.loaders = list_of(entry);
   } else if (key == "precisions") {
     info.precisions = list_of(entry);
   } else if (key == "faults") {
     info.faults = list_of(entry);
+  } else if (key == "drops_faults") {
+    info.drops_faults = list_of(entry);
   } else if (key == "diff_budget") {
     info.diff_budget = integer_of(entry);
   } else if (key == "needs") {
@@ -130,6 +133,33 @@ void take(const TomlEntry& entry, LessonInfo& info) {
   }
 }
 
+bool holds(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Names of the lesson before but for those dropped, then those of this one.
+std::vector<std::string> taken_over(const LessonInfo& info, const std::vector<std::string>& before,
+                                    const std::vector<std::string>& dropped,
+                                    const std::vector<std::string>& own) {
+  for (const std::string& name : dropped) {
+    if (!holds(before, name))
+      throw Error("it drops " + printable(name, 80) + ", which " + info.previous + " does not have",
+                  info.file.string(), info.previous + " has: " + join(before, ", "));
+  }
+  std::vector<std::string> out;
+  std::copy_if(before.begin(), before.end(), std::back_inserter(out),
+               [&](const std::string& name) { return !holds(dropped, name) && !holds(own, name); });
+  out.insert(out.end(), own.begin(), own.end());
+  return out;
+}
+
+void take_over(LessonInfo& info, const LessonInfo& before) {
+  info.honours = taken_over(info, before.honours, info.drops, info.honours);
+  info.faults = taken_over(info, before.faults, info.drops_faults, info.faults);
+  if (info.loaders.empty()) info.loaders = before.loaders;
+  if (info.precisions.empty()) info.precisions = before.precisions;
+}
+
 }  // namespace
 
 std::vector<std::string> lesson_names(const fs::path& home) {
@@ -143,19 +173,24 @@ std::vector<std::string> lesson_names(const fs::path& home) {
   return names;
 }
 
-bool honours(const LessonInfo& lesson, std::string_view key) {
-  return std::find(lesson.honours.begin(), lesson.honours.end(), key) != lesson.honours.end();
-}
+bool honours(const LessonInfo& lesson, std::string_view key) { return holds(lesson.honours, key); }
 
 LessonInfo read_lesson(const fs::path& home, const std::string& name) {
   const std::vector<std::string> names = lesson_names(home);
-  if (std::find(names.begin(), names.end(), name) == names.end()) {
+  if (!holds(names, name)) {
     const std::string nearest = nearest_name(name, names);
     throw Error("there is no lesson \"" + printable(name) + "\"", (home / "lessons").string(),
                 nearest.empty() ? "lessons: " + join(names, ", ") : "did you mean " + nearest + "?");
   }
   const fs::path file = home / "lessons" / name / "lesson.toml";
-  return parse_lesson(read_text_file(file, kMostTomlBytes), name, file);
+  LessonInfo info = parse_lesson(read_text_file(file, kMostTomlBytes), name, file);
+  if (info.previous.empty()) return info;
+  if (info.previous >= name) {
+    throw Error("the lesson before " + name + " cannot be " + printable(info.previous, 80), file.string(),
+                "the ladder goes by name, upwards");
+  }
+  take_over(info, read_lesson(home, info.previous));
+  return info;
 }
 
 LessonInfo parse_lesson(const std::string& text, const std::string& name, const fs::path& file) {
@@ -163,7 +198,7 @@ LessonInfo parse_lesson(const std::string& text, const std::string& name, const 
   info.name = name;
   info.file = file;
   for (const TomlEntry& entry : parse_toml(text, file.string())) take(entry, info);
-  info.honours.insert(info.honours.end(), info.introduces.begin(), info.introduces.end());
+  info.honours = info.introduces;
   const std::size_t years = info.published.years.size();
   if (info.published.samples_per_s.size() != years || info.published.stacks.size() != years) {
     throw Error("[published] wants as many samples_per_s and stacks as years", info.file.string(),

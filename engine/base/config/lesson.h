@@ -24,12 +24,14 @@ struct LessonInfo {
   std::string previous;  ///< "" for the first
   std::vector<std::string> goals;
   std::vector<std::string> questions;
-  std::vector<std::string> introduces;  ///< keys that this lesson brings
-  std::vector<std::string> honours;     ///< keys that this lesson honours: its own and those it keeps
-  std::vector<std::string> loaders;     ///< values of loader.kind that its page can have; empty = any
-  std::vector<std::string> precisions;  ///< values of amp.mode that it has beside auto; empty = any
-  std::vector<std::string> faults;      ///< values of run.fault that mean something in it; empty = any
-  std::string needs;                    ///< "" = any machine; "cuda"
+  std::vector<std::string> introduces;    ///< keys that this lesson brings
+  std::vector<std::string> drops;         ///< keys of `previous` that mean nothing here
+  std::vector<std::string> honours;       ///< keys that mean something here: its own, and those of `previous`
+  std::vector<std::string> loaders;       ///< values of loader.kind that its page can have; empty = any
+  std::vector<std::string> precisions;    ///< values of amp.mode that it has beside auto; empty = any
+  std::vector<std::string> faults;        ///< values of run.fault that mean something in it; empty = any
+  std::vector<std::string> drops_faults;  ///< those of `previous` that do not
+  std::string needs;                      ///< "" = any machine; "cuda"
   Published published;
   std::map<std::string, std::string> presets;  ///< device kind ("cpu", "cuda") -> preset
   int diff_budget = 0;                         ///< most changed code lines against `previous`
@@ -39,10 +41,12 @@ struct LessonInfo {
 /// Whether a value of this key means something in that lesson.
 bool honours(const LessonInfo& lesson, std::string_view key);
 
-/// Error (exit code 2) when there is no such lesson (with the nearest name) or its file is wrong.
+/// With what it takes over from `previous`: keys and faults that it does not drop, loaders and precisions
+/// where it names none. Error (exit code 2) when there is no such lesson (with the nearest name) or its file
+/// is wrong.
 LessonInfo read_lesson(const std::filesystem::path& home, const std::string& name);
 
-/// The same from the text of a lesson.toml; `file` is said in errors and kept.
+/// From the text of a lesson.toml alone; `file` is said in errors and kept.
 LessonInfo parse_lesson(const std::string& text, const std::string& name, const std::filesystem::path& file);
 
 /// Folders of lessons/ that hold a lesson.toml, sorted: the ladder.

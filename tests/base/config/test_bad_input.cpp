@@ -124,9 +124,8 @@ TEST_CASE("a key that a lesson does not honour is refused, and the lesson that b
   std::filesystem::create_directories(home / "lessons/02_second");
   std::filesystem::copy(kHome / "lessons/base.toml", home / "lessons/base.toml");
   write_file_whole(home / "lessons/01_first/lesson.toml", "title = \"a\"\nintroduces = [\"optim.lr\"]\n");
-  write_file_whole(
-      home / "lessons/02_second/lesson.toml",
-      "title = \"b\"\nprevious = \"01_first\"\nkeeps = [\"optim.lr\"]\nintroduces = [\"train.seed\"]\n");
+  write_file_whole(home / "lessons/02_second/lesson.toml",
+                   "title = \"b\"\nprevious = \"01_first\"\nintroduces = [\"train.seed\"]\n");
   const auto load = [&](const std::string& lesson, const std::string& set) {
     return load_config(home.path(), read_lesson(home.path(), lesson), {.sets = {set}}, "cpu");
   };
@@ -151,7 +150,7 @@ TEST_CASE("a lesson's sheet is checked like every other file") {
   };
   CHECK_THAT(refused("titel = \"a\"\n"), says("mean title?") && says("lesson.toml:1:1"));
   CHECK_THAT(refused("[presets]\ngpu = \"short\"\n"), says("presets.gpu") && says("lesson.toml:2:1"));
-  CHECK_THAT(refused("keeps = [\"optim.lrr\"]\n"), says("no key \"optim.lrr\"") && says("mean optim.lr?"));
+  CHECK_THAT(refused("drops = [\"optim.lrr\"]\n"), says("no key \"optim.lrr\"") && says("mean optim.lr?"));
   CHECK_THAT(refused("introduces = [\"data.root\", 3]\n"), says("a list of strings"));
   CHECK_THAT(refused("diff_budget = -1\n"), says("from 0 to 1000"));
   CHECK_THAT(refused("diff_budget = 4294967297\n"), says("from 0 to 1000"));

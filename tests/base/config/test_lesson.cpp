@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "support/catch.h"
+#include "support/errors.h"
 #include "support/temp_folder.h"
 
 using namespace isobar;
@@ -38,6 +39,37 @@ TEST_CASE("What was published for a lesson has a year, a rate and a stack each")
         "[published]\nyears = \"2023\"\n", "[published]\nspeed = 1\n", "needs = 3\n"}) {
     CHECK_THROWS_AS(read_sheet(folder, bad), Error);
   }
+}
+
+TEST_CASE("What a lesson honours is what the lesson before does, less what it drops, and what it brings") {
+  const TempFolder folder;
+  read_sheet(folder,
+             "title = \"One\"\nintroduces = [\"optim.lr\", \"train.seed\"]\nfaults = [\"slow_disk\", "
+             "\"nan_weight\"]\n"
+             "loaders = [\"inline\"]\nprecisions = [\"none\"]\n");
+  const auto second = [&](const std::string& sheet) {
+    fs::create_directories(folder / "lessons/02_two");
+    write_file_whole(folder / "lessons/02_two/lesson.toml", std::string_view(sheet));
+    return read_lesson(folder.path(), "02_two");
+  };
+  const std::string head = "previous = \"01_one\"\n";
+  const LessonInfo two =
+      second(head +
+             "introduces = [\"data.workers\"]\ndrops = [\"train.seed\"]\nloaders = [\"workers\"]\n"
+             "faults = [\"respawn\"]\ndrops_faults = [\"nan_weight\"]\n");
+  CHECK(two.honours == std::vector<std::string>{"optim.lr", "data.workers"});
+  CHECK(two.faults == std::vector<std::string>{"slow_disk", "respawn"});
+  CHECK(two.loaders == std::vector<std::string>{"workers"});
+  CHECK(two.precisions == std::vector<std::string>{"none"});
+  CHECK(two.introduces == std::vector<std::string>{"data.workers"});
+  const auto refused = [&](const std::string& sheet) { return error_of([&] { second(sheet); }); };
+  CHECK_THAT(refused(head + "drops = [\"data.dt\"]\n"), says("it drops data.dt, which 01_one does not have"));
+  CHECK_THAT(refused(head + "drops_faults = [\"respawn\"]\n"), says("drops respawn"));
+  for (const char* const before : {"02_two", "03_three"}) {
+    CHECK_THAT(refused(std::string("previous = \"") + before + "\"\n"),
+               says("the lesson before 02_two cannot be ") && says("upwards"));
+  }
+  CHECK_THAT(refused("previous = \"00_none\"\n"), says("there is no lesson \"00_none\""));
 }
 
 TEST_CASE("Every key has its comment in base.toml") {
