@@ -60,7 +60,7 @@ chmod +x "$bundle/run.sh" "$bundle/glibc/start"
 for program in "$bundle"/bin/*; do ln -s start "$bundle/glibc/${program##*/}"; done
 cp "$home/submit/README.md" "$bundle/"
 mkdir "$bundle/submit"
-cp -r "$home/submit/profiles" "$bundle/submit/"
+cp -r "$home/submit/profiles" "$home/submit/job.sbatch" "$bundle/submit/"
 (cd "$home" && find lessons -name recorded -prune -o -type f -print0 | xargs -0 cp --parents -t "$bundle")
 cp -r "$home/tests/reference" "$bundle/tests/"
 mkdir "$bundle/tests/bench"

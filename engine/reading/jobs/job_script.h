@@ -25,12 +25,12 @@ struct JobPlan {
 /// The file that lies in the run folder.
 inline constexpr const char* kJobScript = "job.sbatch";
 
-/// The text of the script. Every value stands in it as one word, quoted by one function, and options of Slurm
-/// as --name=value. It starts the lesson's ranks by srun; at SIGUSR1 (which Slurm sends before the time is
-/// up, or when somebody else needs the nodes) they save a checkpoint, and the job is requeued; scancel ends
-/// it for good. A job that starts again goes on in the same run folder; where it left no checkpoint there,
-/// its first files are set aside once nobody writes to them. Error (exit code 2) for words that no line can
-/// hold.
+/// The text of the script: options of Slurm as --name=value, values, each one word quoted by one function,
+/// and submit/job.sbatch, which reads them and holds all that is done. It starts the lesson's ranks by srun;
+/// at SIGUSR1 (which Slurm sends before the time is up, or when somebody else needs the nodes) they save a
+/// checkpoint, and the job is requeued; scancel ends it for good. A job that starts again goes on in the same
+/// run folder; where it left no checkpoint there, its first files are set aside once nobody writes to them.
+/// Error (exit code 2) for words that no line can hold.
 std::string job_script(const JobPlan& plan);
 
 /// The options of Slurm alone: "--nodes=2", ... `batch`: with those that only a batch job has.

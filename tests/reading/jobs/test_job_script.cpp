@@ -43,15 +43,15 @@ TEST_CASE("what was asked for stands in the script once") {
                                  "#SBATCH --time=00:30:00\n",
                                  "#SBATCH --requeue\n",
                                  "#SBATCH --signal=B:USR1@120\n",
-                                 "cd '/home/somebody/it'\\''s here' || exit 1\n",
-                                 "module load cuda/13.0\n",
-                                 "export OMP_NUM_THREADS=32\n",
-                                 "export FI_MR_CACHE_MONITOR=userfaultfd\n",
+                                 "\nfolder='/home/somebody/it'\\''s here'\n",
+                                 "\nmodules=(cuda/13.0)\n",
+                                 "\ncpus=32\n",
+                                 "FI_MR_CACHE_MONITOR=userfaultfd",
                                  "# Cluster: Perlmutter (NERSC)\n",
-                                 "# Lines of ./my.toml, as they stand there:\nulimit -n 65536\n",
-                                 "--cpus-per-task=32 \\\n",
-                                 "/opt/here/bin/06_ddp \"${start[@]}\" &\n",
-                                 "--set 'run.point=a b')\n"}) {
+                                 "# Lines of ./my.toml:\nsite_lines='ulimit -n 65536'\n",
+                                 "\nprogram=/opt/here/bin/06_ddp\n",
+                                 "\nwrapper=()\n",
+                                 "\nwords=(--preset cpu_micro --set 'run.point=a b')\n"}) {
     INFO(line);
     CHECK_THAT(text, says(line));
     CHECK(text.find(line) == text.rfind(line));
@@ -61,16 +61,19 @@ TEST_CASE("what was asked for stands in the script once") {
 TEST_CASE("the traps stand before anything that takes time, and nothing is preset") {
   const std::string text = job_script(plan_of({}));
   CHECK(text.find("trap '") < text.find("\ncd "));
-  for (const char* const absent :
-       {"--account", "--partition", "--reservation", "gpus", "module load", "OMP_NUM_THREADS"})
-    CHECK(text.find(absent) == std::string::npos);
+  const std::string own = text.substr(0, text.find("# shellcheck"));  // what is not that of every job
+  CHECK(text.substr(own.size()) == read_text_file(project_home() / "submit/job.sbatch", 100'000));
+  for (const char* const absent : {"--account", "--partition", "--reservation", "gpus"})
+    CHECK(own.find(absent) == std::string::npos);
+  for (const char* const empty : {"\nmodules=()\n", "\nexports=()\n", "\ncpus=''\n", "\nsite_lines=\n"})
+    CHECK_THAT(own, says(empty));
 }
 
 TEST_CASE("a run that is there already goes on with what was said now, and no preset") {
   JobPlan plan = plan_of({});
-  CHECK_THAT(job_script(plan), says("start=(--set \"train.resume=$run\")\n"));
+  CHECK_THAT(job_script(plan), says("\nresume_words=()\n"));
   plan.resume_words = {"--set", "run.point=a b"};
-  CHECK_THAT(job_script(plan), says("start=(--set \"train.resume=$run\" --set 'run.point=a b')\n"));
+  CHECK_THAT(job_script(plan), says("\nresume_words=(--set 'run.point=a b')\n"));
 }
 
 TEST_CASE("containers are wrapped around the program, and see the run") {
@@ -86,14 +89,14 @@ TEST_CASE("containers are wrapped around the program, and see the run") {
     plan.folder = "/home/somebody/here";
     return job_script(plan);
   };
-  CHECK_THAT(
-      script("shifter", true),
-      says("#SBATCH --image=docker:a/b:1\n") &&
-          says("shifter --module=gpu,nccl-plugin --volume=/s:/data \\\n  /opt/isobar/build/bin/06_ddp"));
+  CHECK_THAT(script("shifter", true),
+             says("#SBATCH --image=docker:a/b:1\n") &&
+                 says("wrapper=(shifter --module=gpu,nccl-plugin --volume=/s:/data)\n") &&
+                 says("program=/opt/isobar/build/bin/06_ddp\n"));
   CHECK_THAT(script("apptainer", true),
              says("apptainer exec --nv --bind=/s:/data --bind=/home/somebody/here:") &&
-                 says("--bind=/scratch/runs/x:/scratch/runs/x") &&
-                 says(" docker:a/b:1 \\\n  /opt/isobar/build/bin/06_ddp"));
+                 says("--bind=/scratch/runs/x:/scratch/runs/x") && says(" docker:a/b:1)\n") &&
+                 says("program=/opt/isobar/build/bin/06_ddp\n"));
   CHECK_THAT(script("podman", false),
              says("podman run --rm --network=host --ipc=host --env-host") && says("--volume=/s:/data"));
   CHECK(script("podman", false).find("--device") == std::string::npos);
