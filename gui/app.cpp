@@ -279,7 +279,7 @@ void App::resume(const std::string& id, const Data& data) {
     return;
   }
   const std::string folder = fs::absolute(run->folder).string();  // the program starts in another one
-  start({.lesson = run->view.lesson, .preset = "", .sets = {"train.resume=" + folder}});
+  start({.lesson = run->view.lesson, .preset = "", .sets = {}, .resume = folder});
   state_.run = id;  // it goes on in its own folder
   state_.follow_new = false;
 }

@@ -42,6 +42,7 @@ std::vector<std::string> RunRequest::arguments() const {
     out.push_back("--set");
     out.push_back(set);
   }
+  if (!resume.empty()) out.insert(out.end(), {"--resume", resume});
   return out;
 }
 

@@ -15,6 +15,7 @@ struct RunRequest {
   std::string lesson;
   std::string preset;             ///< "" = the lesson's own choice
   std::vector<std::string> sets;  ///< "key=value"
+  std::string resume = {};        ///< folder of the run to go on with
   bool operator==(const RunRequest&) const = default;
 
   std::vector<std::string> arguments() const;

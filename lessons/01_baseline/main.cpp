@@ -42,7 +42,7 @@ static void train(Run& run) {
 
   // ---- Train ---------------------------------------------------------------------------------------------
   run.announce(train_set, valid_set, parameters.count(), loader);
-  run.resume(training);  // goes on where train.resume left off, when it is given
+  run.resume(training);  // goes on where the run that --resume names left off
   const auto validate = [&] {
     if (!run.scores_due()) return;
     run.record(evaluate(model, valid_set, valid_loader, run.device(), run.progress("validating")));

@@ -70,8 +70,7 @@ TEST_CASE("A run that ended early is resumed by its folder; one without a checkp
   window.click("Resume");
   REQUIRE(window.app().launcher().is_running());
   window.until("the arguments", [&] { return fs::exists(folder / "arguments"); });
-  CHECK(read_text_file(folder / "arguments", 10'000) ==
-        "run\n01_baseline\n--set\ntrain.resume=" + run.string() + "\n");
+  CHECK(read_text_file(folder / "arguments", 10'000) == "run\n01_baseline\n--resume\n" + run.string() + "\n");
   CHECK(window.state().run == run.string());
 }
 

@@ -16,7 +16,8 @@ namespace isobar {
 /// ./isobar run LESSON --ranks N on the small data set, in fp32; no rank is given up before it is lost.
 inline ProcessResult run_ranks(int ranks, const std::filesystem::path& run_dir,
                                const std::vector<std::string>& sets, const ProcessOptions& options = {},
-                               const std::string& lesson = "06_ddp") {
+                               const std::string& lesson = "06_ddp",
+                               const std::vector<std::string>& more = {}) {
   std::vector<std::string> words = {bin_folder(ISOBAR_BIN) + "/isobar-cli", "run", lesson, "--ranks",
                                     std::to_string(ranks)};
   if (!run_dir.empty()) {
@@ -27,14 +28,15 @@ inline ProcessResult run_ranks(int ranks, const std::filesystem::path& run_dir,
     for (const std::string& set : coarse()) words.insert(words.end(), {"--set", set});
   }
   for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
+  words.insert(words.end(), more.begin(), more.end());
   return run_process(words, options);
 }
 
 /// The same for a run that goes on.
 inline ProcessResult resume_ranks(int ranks, const std::filesystem::path& run_dir,
-                                  std::vector<std::string> sets = {}, const std::string& lesson = "06_ddp") {
-  sets.insert(sets.begin(), "train.resume=" + run_dir.string());
-  return run_ranks(ranks, "", sets, {}, lesson);
+                                  const std::vector<std::string>& sets = {},
+                                  const std::string& lesson = "06_ddp") {
+  return run_ranks(ranks, "", sets, {}, lesson, {"--resume", run_dir.string()});
 }
 
 inline std::vector<json> stream_of(const std::filesystem::path& run_dir, int rank) {

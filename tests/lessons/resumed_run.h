@@ -14,8 +14,7 @@ inline const std::vector<std::string> kTwenty =
 
 inline ProcessResult resume(const fs::path& run, std::vector<std::string> sets = {},
                             const ProcessOptions& options = {}, const std::string& lesson = "01_baseline") {
-  std::vector<std::string> words = {std::string(ISOBAR_BIN) + "/" + lesson, "--set",
-                                    "train.resume=" + run.string()};
+  std::vector<std::string> words = {std::string(ISOBAR_BIN) + "/" + lesson, "--resume", run.string()};
   for (const std::string& set : sets) {
     words.push_back("--set");
     words.push_back(set);

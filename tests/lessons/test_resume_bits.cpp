@@ -53,7 +53,7 @@ void check_case(const TempFolder& folder, const Choices& lesson, const std::stri
   INFO(stopped.out << stopped.err);
   REQUIRE(stopped.code == (killed ? 137 : 75));
   if (!killed) {
-    CHECK_THAT(stopped.out, says("train.resume=" + run.string()));
+    CHECK_THAT(stopped.out, says("--resume " + run.string()));
     CHECK(stream(run).back()["status"] == "stopped");
     CHECK(of_kind(stream(run), "step").size() == std::stoul(step));  // the step that ran was finished
   }

@@ -151,7 +151,7 @@ case_cancel_ends_for_good() {
   [ "$(figure 'sum(line["kind"] == "run" for line in lines)')" = 1 ]
   compgen -G "run/checkpoints/step-*" >/dev/null
   # Unless somebody wants it to go on.
-  isobar submit 06_ddp --nodes 2 --set "train.resume=$PWD/run" --set run.fault=none >again
+  isobar submit 06_ddp --nodes 2 --resume "$PWD/run" --set run.fault=none >again
   cat again
   job=$(sed -n 's/^job \([0-9]*\) .*/\1/p' again)
   wait_for 120 is_over

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "config/option_parser.h"
+#include "config/resume.h"
 #include "core/error.h"
 #include "core/text.h"
 
@@ -22,10 +23,13 @@ RunArguments parse_run_arguments(const std::vector<std::string>& arguments, cons
           "starts them instead, and elsewhere whatever sets RANK and WORLD_SIZE");
   std::string run_dir;
   app.add("--run-dir", run_dir, "the run folder; default runs/" + lesson.name + "-<date>-<time>-<xxxx>");
+  app.add("--resume", out.settings.resume,
+          "go on with this run (a folder, a name, or last), in its folder, from its newest good checkpoint");
   app.footer("Every key, its default and what it means: lessons/base.toml");
   out.help = !app.parse(arguments, out.help_text);
   out.settings.config_files.assign(files.begin(), files.end());
   out.run_dir = run_dir;
+  out.resumes_by_key = take_resume_key(out.settings);
   if (app.given("--ranks")) {
     const auto parsed = std::from_chars(ranks.data(), ranks.data() + ranks.size(), out.ranks);
     if (parsed.ec != std::errc() || parsed.ptr != ranks.data() + ranks.size() || out.ranks < 1 ||

@@ -16,12 +16,14 @@ struct RunArguments {
   Settings settings;
   std::int64_t ranks = 0;  ///< 0 = not said; else it stands in `settings` as run.ranks, behind all others
   std::filesystem::path run_dir;  ///< "" = a new folder below runs/
+  bool resumes_by_key = false;    ///< settings.resume came from the key train.resume
   bool help = false;              ///< asked for; `help_text` says it
   std::string help_text;
 };
 
 /// --preset NAME, --config FILE (again and again), --set KEY=VALUE (again and again), --ranks N,
-/// --run-dir DIR, --help. Anything else is an Error (exit code 2) with the nearest known option.
+/// --run-dir DIR, --resume RUN, --help. Anything else is an Error (exit code 2) with the nearest known
+/// option.
 RunArguments parse_run_arguments(const std::vector<std::string>& arguments, const LessonInfo& lesson,
                                  const std::filesystem::path& home);
 

@@ -170,6 +170,7 @@ struct Settings {
   std::string preset = "";  ///< "" = the lesson picks the one that fits the device
   std::vector<std::filesystem::path> config_files = {};  ///< in the order given
   std::vector<std::string> sets = {};                    ///< "key=value", in the order given
+  std::string resume = "";                               ///< the run to go on with, "" = a new one
 };
 
 struct LoadedConfig {

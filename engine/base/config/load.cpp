@@ -173,6 +173,10 @@ LoadedConfig load_config(const fs::path& home, const LessonInfo& lesson, const S
                          const std::string& device_kind) {
   LoadedConfig loaded = read_config(home, lesson, settings, device_kind);
   validate(loaded.config, loaded.origins);
+  if (!settings.resume.empty() && loaded.config.run.measure != "none") {
+    throw Error("a run that only measures does not go on with another", "--resume " + settings.resume,
+                "leave out --resume, or run.measure");
+  }
   check_choices(lesson, loaded, home);
   return loaded;
 }

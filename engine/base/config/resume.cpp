@@ -12,20 +12,21 @@ namespace isobar {
 
 namespace fs = std::filesystem;
 
-std::string unquoted(const std::string& value) {
-  const bool quoted =
-      value.size() >= 2 && value.front() == value.back() && (value.front() == '"' || value.front() == '\'');
-  return quoted ? value.substr(1, value.size() - 2) : value;
-}
-
-std::string resume_setting(const Settings& settings) {
+bool take_resume_key(Settings& settings) {
   constexpr std::string_view kKey = "train.resume=";
-  std::string found;
-  for (const std::string& set : settings.sets) {
-    if (set.rfind(kKey, 0) != 0) continue;
-    found = unquoted(set.substr(kKey.size()));
-  }
-  return found;
+  std::string named;
+  const auto is_key = [&](const std::string& set) {
+    if (!set.starts_with(kKey)) return false;
+    named = set.substr(kKey.size());
+    const char quote = named.size() >= 2 && named.front() == named.back() ? named.front() : '\0';
+    if (quote == '"' || quote == '\'') named = named.substr(1, named.size() - 2);
+    return true;
+  };
+  if (std::erase_if(settings.sets, is_key) == 0) return false;
+  if (!settings.resume.empty() && !named.empty())
+    throw Error("the run to go on with is named twice", "--resume and train.resume", "--resume alone");
+  if (settings.resume.empty()) settings.resume = named;
+  return true;
 }
 
 Settings resumed_settings(const Settings& settings, const fs::path& run) {
@@ -36,7 +37,7 @@ Settings resumed_settings(const Settings& settings, const fs::path& run) {
   const fs::path file = run / "run.toml";
   if (!fs::exists(file)) {
     throw Error("there is no run to go on with: the folder has no run.toml", run.string(),
-                "train.resume names a run folder; ./isobar runs lists them");
+                "--resume names a run folder; ./isobar runs lists them");
   }
   Settings out = settings;
   out.config_files.insert(out.config_files.begin(), file);
@@ -68,7 +69,7 @@ void check_resumable(const Config& before, const LoadedConfig& now) {
     throw Error(
         fmt::format("{} is {} in the run that is resumed and cannot become {}", key.name,
                     toml_value(old_keys[i].place), toml_value(key.place)),
-        origin == now.origins.end() ? "train.resume" : origin->second,
+        origin == now.origins.end() ? "--resume" : origin->second,
         "start a new run from its weights: train.init=<run>/weights.safetensors, or model.safetensors of a "
         "checkpoint");
   }

@@ -7,11 +7,12 @@
 
 namespace isobar {
 
-/// `value` without the quotes around it, if there are any.
-std::string unquoted(const std::string& value);
+/// To be said to whoever uses the key.
+inline constexpr const char* kResumeKeyNote = "train.resume is now called --resume";
 
-/// What `--set train.resume=...` names, "" without one; the last one counts.
-std::string resume_setting(const Settings& settings);
+/// `--set train.resume=RUN`, as --resume was called before, becomes settings.resume; the last one counts.
+/// True where there was one. Error (exit code 2) beside --resume.
+bool take_resume_key(Settings& settings);
 
 /// The configuration that a run below `run` goes on with: its run.toml under `settings`. Refuses (Error, exit
 /// code 2) what makes no sense beside it: a preset, another run folder's file that is missing.

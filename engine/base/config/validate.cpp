@@ -29,10 +29,6 @@ std::int64_t nearest_multiple(std::int64_t value, std::int64_t of) {
 
 void check_measure(const Config& config, const Origins& origins) {
   if (config.run.measure == "none") return;
-  if (!config.train.resume.empty()) {
-    throw Error("a run that only measures does not go on with another", origin_of(origins, {"run.measure"}),
-                "leave out train.resume, or run.measure");
-  }
   if (config.run.measure == "io" && config.data.source == "synthetic") {
     throw Error("run.measure = io reads batches, and with data.source = synthetic there is nothing to read",
                 origin_of(origins, {"data.source", "run.measure"}), "data.source=files, or memory");

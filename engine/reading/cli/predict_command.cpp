@@ -203,9 +203,8 @@ int predict_command(const std::vector<std::string>& arguments) {
     for (const DeviceRates& rates : device_rates()) std::printf("  --device %s\n", rates.name.c_str());
     return 0;
   }
-  const bool resumes = std::any_of(parsed.settings.sets.begin(), parsed.settings.sets.end(),
-                                   [](const std::string& set) { return set.rfind("train.resume", 0) == 0; });
-  if (resumes) throw Error("a prediction resumes nothing", "train.resume", "leave it out");
+  if (!parsed.settings.resume.empty())
+    throw Error("a prediction resumes nothing", "--resume", "leave it out");
   Prediction prediction = predict(lesson, parsed.settings, device);
   prediction.command = command_text(arguments);
   if (!parsed.run_dir.empty()) write_predicted_run(prediction, parsed.run_dir);

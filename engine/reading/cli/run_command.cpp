@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <string_view>
 
 #include "cli/check_command.h"
 #include "cli/start.h"
@@ -27,16 +28,22 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// "train.resume=last" and "train.resume=NAME" with the folder that is meant.
-std::vector<std::string> with_found_run(std::vector<std::string> arguments) {
-  const std::string key = "train.resume=";
-  for (std::string& argument : arguments) {
-    const std::size_t at = argument.rfind("--set=" + key, 0) == 0 ? 6 : 0;
-    if (argument.compare(at, key.size(), key) != 0 || argument.size() == at + key.size()) continue;
-    const std::string named = unquoted(argument.substr(at + key.size()));
-    argument = argument.substr(0, at) + key + find_run(named, "runs").string();
+/// What a lesson's program gets: the words that were typed, with the folder of the run to go on with.
+std::vector<std::string> program_words(const std::vector<std::string>& typed, const std::string& resumed) {
+  if (resumed.empty()) return typed;
+  std::vector<std::string> out;
+  const auto is_key = [](std::string_view word) { return word.starts_with("train.resume="); };
+  for (std::size_t i = 0; i < typed.size(); ++i) {
+    const std::string_view word = typed[i];
+    const bool of_two =
+        word == "--resume" || (word == "--set" && i + 1 < typed.size() && is_key(typed[i + 1]));
+    const bool of_one =
+        word.starts_with("--resume=") || (word.starts_with("--set=") && is_key(word.substr(6)));
+    if (of_two) ++i;
+    if (!of_two && !of_one) out.push_back(typed[i]);
   }
-  return arguments;
+  out.insert(out.end(), {"--resume", resumed});
+  return out;
 }
 
 /// Where somebody else started the ranks already, their number is known.
@@ -57,13 +64,15 @@ int run_command(const std::vector<std::string>& arguments, ShowInstead show_inst
     throw Error("which lesson?", "./isobar run LESSON", "lessons: " + join(lesson_names(home), ", "));
   }
   const LessonInfo lesson = read_lesson(home, arguments.front());
-  const std::vector<std::string> rest = with_found_run({arguments.begin() + 1, arguments.end()});
-  const RunArguments parsed = parse_run_arguments(rest, lesson, home);
+  const std::vector<std::string> typed(arguments.begin() + 1, arguments.end());
+  RunArguments parsed = parse_run_arguments(typed, lesson, home);
   if (parsed.help) {
     std::fputs(parsed.help_text.c_str(), stdout);
     return 0;
   }
-  const std::string resumed = resume_setting(parsed.settings);
+  std::string& resumed = parsed.settings.resume;
+  if (!resumed.empty()) resumed = find_run(resumed, "runs").string();
+  if (parsed.resumes_by_key) std::fprintf(stderr, "note: %s\n", kResumeKeyNote);
   Settings settings = resumed.empty() ? parsed.settings : resumed_settings(parsed.settings, resumed);
   const RankEnvironment environment = read_rank_environment();
   const bool is_rank = environment.launched_by != LaunchedBy::nobody;
@@ -83,6 +92,7 @@ int run_command(const std::vector<std::string>& arguments, ShowInstead show_inst
     if (const int code = ensure_data(loaded); code != 0) return code;
   }
   std::vector<std::string> words = {(program_folder() / lesson.name).string()};
+  const std::vector<std::string> rest = program_words(typed, resumed);
   words.insert(words.end(), rest.begin(), rest.end());
   if (is_rank || loaded.config.run.ranks == 1) return start_and_wait(words);
   return start_ranks_and_wait(words, static_cast<int>(loaded.config.run.ranks));

@@ -66,7 +66,7 @@ std::optional<Error> killed_error(const Ended& ended, const std::string& program
                       : "the program crashed (" + name + ")",
                program,
                killed
-                   ? "a smaller train.global_batch or preset; train.resume goes on from the last checkpoint"
+                   ? "a smaller train.global_batch or preset; --resume RUN goes on from the last checkpoint"
                    : "what was recorded is in its run folder",
                Exit::failed);
 }

@@ -2,6 +2,7 @@
 
 #include "cli/job_options.h"
 #include "config/option_parser.h"
+#include "config/resume.h"
 #include "core/error.h"
 #include "core/text.h"
 
@@ -29,6 +30,7 @@ void add_options(OptionParser& app, SubmitArguments& out, Typed& typed, const st
   app.add("--preset", out.settings.preset, "sizes of model and data: " + join(preset_names(home), ", "));
   app.add("--config", typed.config_files, "a TOML file with keys; again for more");
   app.add("--set", out.settings.sets, "key=value, such as optim.lr=1e-3; again for more");
+  app.add("--resume", out.settings.resume, "go on with this run (a folder, a name, or last), in its folder");
   app.add("--run-dir", typed.run_dir, "the run folder; default runs/LESSON-<date>-<time>-<xxxx>");
   app.footer("submit/README.md walks through it.");
 }
@@ -51,6 +53,7 @@ SubmitArguments parse_submit_arguments(const std::vector<std::string>& arguments
   add_options(app, out, typed, home);
   out.help = !app.parse(arguments, out.help_text);
   if (out.help) return out;
+  take_resume_key(out.settings);
   check_together(out);
   if (typed.what.size() != 1) {
     throw Error(typed.what.empty() ? "which lesson?" : "one lesson at a time", "./isobar submit LESSON",

@@ -49,9 +49,7 @@ std::vector<std::string> program_words(const Settings& settings, const std::stri
   if (!preset.empty()) out = {"--preset", preset};
   for (const fs::path& file : settings.config_files)
     out.insert(out.end(), {"--config", fs::absolute(file).string()});
-  for (const std::string& set : settings.sets) {
-    if (set.rfind("train.resume=", 0) != 0) out.insert(out.end(), {"--set", set});
-  }
+  for (const std::string& set : settings.sets) out.insert(out.end(), {"--set", set});
   return out;
 }
 
@@ -80,9 +78,8 @@ Prepared prepare(const SubmitArguments& arguments) {
   plan.settings = arguments.job;
   complete(plan.settings);
   check_job_device(lesson, plan.settings);
-  const std::string named = resume_setting(arguments.settings);
-  out.resumes = !named.empty();
-  if (out.resumes) plan.run = run_to_resume(named);
+  out.resumes = !arguments.settings.resume.empty();
+  if (out.resumes) plan.run = run_to_resume(arguments.settings.resume);
   Settings settings = out.resumes ? resumed_settings(arguments.settings, plan.run) : arguments.settings;
   settings.sets.push_back("run.ranks=" + std::to_string(plan.settings.ranks()));
   const std::string kind = plan.settings.has_gpus() ? "cuda" : "cpu";

@@ -13,9 +13,9 @@ namespace fs = std::filesystem;
 Resume find_resume(const RunArguments& arguments, const std::string& lesson) {
   Resume out;
   out.settings = arguments.settings;
-  const std::string named = resume_setting(arguments.settings);
-  if (named.empty()) return out;
-  out.folder = named;
+  out.by_key = arguments.resumes_by_key;
+  out.folder = arguments.settings.resume;
+  if (!out.wanted()) return out;
   if (!arguments.run_dir.empty() && arguments.run_dir != out.folder) {
     throw Error("a resumed run goes on in its own folder", "--run-dir " + arguments.run_dir.string(),
                 "leave it out");
@@ -44,7 +44,7 @@ LoadedConfig resumed_config(const LessonInfo& lesson, const Resume& resume, cons
   if (!resume.wanted()) {
     if (loaded.config.train.resume.empty()) return loaded;
     throw Error("a run is resumed from the command line only", loaded.origins["train.resume"],
-                "--set train.resume=" + loaded.config.train.resume);
+                "--resume " + loaded.config.train.resume);
   }
   // What made the checkpoint stands in it: the run's own file may have been changed since.
   const Settings made = {.config_files = {resume.checkpoint->path / kCheckpointConfig}};

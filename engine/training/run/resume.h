@@ -20,11 +20,12 @@ struct Resume {
   std::optional<Checkpoint> checkpoint;
   CheckpointState state;
   std::vector<std::string> passed_over;  ///< newer checkpoints that are not good, a sentence each
+  bool by_key = false;                   ///< asked for by the key train.resume
 
   bool wanted() const { return !folder.empty(); }
 };
 
-/// Error (exit code 2) when `--set train.resume` names a run of another lesson, or one without a good
+/// Error (exit code 2) when --resume names a run of another lesson, or one without a good
 /// checkpoint.
 Resume find_resume(const RunArguments& arguments, const std::string& lesson);
 

@@ -67,7 +67,7 @@ class Run {
   /// Says what is about to be trained, on what, and where the run folder is.
   void announce(const Dataset& train, const Dataset& valid, std::int64_t parameters, const Loader& loader);
 
-  /// Brings `training` to where the checkpoint of train.resume left off; without one leaves it as it is.
+  /// Brings `training` to where the checkpoint of --resume left off; without one leaves it as it is.
   void resume(const Training& training);
 
   /// True while steps remain and nobody asked to stop. Saves a checkpoint of `training` first when one is

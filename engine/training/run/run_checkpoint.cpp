@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 
+#include "config/resume.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/fault.h"
@@ -79,6 +80,7 @@ void Run::resume(const Training& training) {
   check_same_data("validation", state.valid_data, valid_data_, resume_.checkpoint->path);
   load_training(*resume_.checkpoint, training, {state.batches, state.optimizer_steps}, device_);
   if (board_) board_->load(state, device_);
+  if (resume_.by_key) console_.line(std::string("  note    ") + kResumeKeyNote);
   for (const std::string& sentence : resume_.passed_over) console_.line("  passed over  " + sentence);
   console_.line(fmt::format("  resume  attempt {}, after step {} from {}", attempt_, steps_done_,
                             resume_.checkpoint->path.string()));

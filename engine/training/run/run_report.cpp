@@ -183,8 +183,8 @@ int Run::finish() {
   }
   const bool resumes = !complete() && !measures();
   if (resumes) {
-    console_.line("  go on with   ./isobar run " + lesson_.name + " --set " +
-                  shell_quoted("train.resume=" + folder_.path.string()));
+    console_.line("  go on with   ./isobar run " + lesson_.name + " --resume " +
+                  shell_quoted(folder_.path.string()));
   }
   console_.finish();
   status_.end(RankPhase::done);

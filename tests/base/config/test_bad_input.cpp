@@ -62,11 +62,11 @@ TEST_CASE("what does not fit together is refused with a way out") {
 
 TEST_CASE("a run that only measures goes on with no other, and reads only what can be read") {
   const LessonInfo lesson = read_lesson(kHome, "01_baseline");
-  const auto refused = [&](const std::vector<std::string>& sets) {
-    return error_of([&] { load_config(kHome, lesson, {.sets = sets}, "cpu"); });
+  const auto refused = [&](const std::vector<std::string>& sets, const std::string& resume = "") {
+    return error_of([&] { load_config(kHome, lesson, {.sets = sets, .resume = resume}, "cpu"); });
   };
-  CHECK_THAT(refused({"run.measure=full", "train.resume=runs/x"}),
-             says("does not go on with another") && says("--set run.measure=full"));
+  CHECK_THAT(refused({"run.measure=full"}, "runs/x"),
+             says("does not go on with another") && says("--resume runs/x"));
   CHECK_THAT(refused({"run.measure=io", "data.source=synthetic"}),
              says("nothing to read") && says("data.source=files"));
   CHECK_THAT(refused({"run.measure=oi"}), says("one of: none, full, io, synthetic"));

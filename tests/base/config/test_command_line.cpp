@@ -23,6 +23,20 @@ TEST_CASE("options come in any order and number") {
   CHECK(parse({}).settings.sets.empty());
 }
 
+TEST_CASE("the run to go on with is a word of its own, and what it was called before still works") {
+  const RunArguments parsed = parse({"--resume", "last", "--set", "a=1"});
+  CHECK(parsed.settings.resume == "last");
+  CHECK_FALSE(parsed.resumes_by_key);
+  const RunArguments by_key =
+      parse({"--set", "train.resume=runs/x", "--set", "a=1", "--set", "train.resume='last one'"});
+  CHECK(by_key.settings.resume == "last one");
+  CHECK(by_key.settings.sets == std::vector<std::string>{"a=1"});
+  CHECK(by_key.resumes_by_key);
+  CHECK(parse({"--set", "train.resume="}).settings.resume.empty());
+  CHECK_THAT(error_of([] { parse({"--resume", "a", "--set", "train.resume=b"}); }), says("named twice"));
+  CHECK_THAT(error_of([] { parse({"--resume"}); }), says("--resume"));
+}
+
 TEST_CASE("help lists the presets and where keys are explained") {
   const RunArguments parsed = parse({"--help"});
   CHECK(parsed.help);

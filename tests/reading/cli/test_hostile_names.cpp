@@ -165,6 +165,7 @@ TEST_CASE("hostile names are shown, and none of them steers, in every command th
         {"run", "01_baseline", "--set", name},
         {"run", "01_baseline", "--set", "run.group=" + name, "--config", name + ".toml"},
         {"run", "01_baseline", "--set", "train.resume=" + name},
+        {"run", "01_baseline", "--resume", name},
         {"run", name},
         {"data", "check", "data" + name},
         {"data", name},

@@ -72,7 +72,8 @@ TEST_CASE("a start after another goes on, and what never came to a checkpoint is
   fs::create_directories(run / "checkpoints" / "step-000012");
   slurm.forget("srun");
   CHECK(run_script(slurm, script, {"SLURM_RESTART_COUNT=3"}).code == 0);
-  CHECK(has(slurm.arguments("srun"), "train.resume=" + run.string()));
+  CHECK(has(slurm.arguments("srun"), "--resume"));
+  CHECK(has(slurm.arguments("srun"), run.string()));
   CHECK_FALSE(has(slurm.arguments("srun"), "--run-dir"));
 }
 
@@ -145,7 +146,7 @@ TEST_CASE("scale over jobs takes the preset of the nodes, and a point that Slurm
     if (entry.path().filename().string().rfind("seen-", 0) != 0) continue;
     ++seen;
     const std::string text = read_text_file(entry.path(), 100'000);
-    CHECK_THAT(text, says("--preset short ") && says("-lt 0 ]"));
+    CHECK_THAT(text, says("--preset short ") && says("\nrestarts=0\n"));
   }
   CHECK(seen == 2);
   slurm.script("sbatch", "echo 4711");

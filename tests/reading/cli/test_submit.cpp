@@ -91,7 +91,7 @@ TEST_CASE("what Slurm refuses is told in its words, and the folder is gone") {
   for (const char* const name : {"run.toml", "job.sbatch"})
     write_file_whole(old / name, std::string_view(""));
   write_file_whole(old / "job.sbatch", std::string_view("# the first\n"));
-  CHECK(slurm.submit(with(kTwo, {"--set", "train.resume=runs/old"})).code == 1);
+  CHECK(slurm.submit(with(kTwo, {"--resume", "runs/old"})).code == 1);
   CHECK(read_text_file(old / "job.sbatch", 100) == "# the first\n");
   fs::remove_all(old);
   slurm.script("sbatch", "printf '\\033[2Jhello\\n'");
