@@ -49,14 +49,6 @@ up_to_date() {
     ! -name '*.md' -newer "$oldest" -print -quit 2>/dev/null)" ]
 }
 
-# ccache ends with an error where its folder, mostly in the home, cannot be written.
-keep_what_is_compiled() {
-  local folder
-  type -P ccache >/dev/null || return 0
-  folder=$(ccache --get-config cache_dir 2>/dev/null) || folder=
-  if [ -z "$folder" ] || ! mkdir -p "$folder" 2>/dev/null || [ ! -w "$folder" ]; then export CCACHE_DIR=$build/.ccache; fi
-}
-
 # configure TORCH CUDA: each ON or OFF.
 configure() {
   local window=OFF tests=OFF nvcc status=0 here
@@ -87,7 +79,6 @@ build_targets() {
   local line status=0 shown='' pause=0
   local -a pauses=(0.01 0.02 0.04 0.08 0.15 0.3)
   lock_build "$@" || return 0
-  keep_what_is_compiled
   [ -d "$build/.built" ] || mkdir "$build/.built"
   : >"$build/.built/.begin"
   exec 4< <(NINJA_STATUS='%f/%t ' exec ninja -C "$build" -j "$(build_jobs)" "$@" 2>&1 6>&-)

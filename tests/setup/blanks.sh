@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # blanks.sh SOURCE LIBTORCH_PREFIX: the sources and libtorch in folders whose names hold blanks: configured as
-# elsewhere, and compiled.
+# elsewhere, and compiled, where the home cannot be written.
 set -euo pipefail
 source=$1
 libtorch=$2
@@ -11,6 +11,8 @@ mkdir -p "$tree" "$work/the cache"
 tar -C "$source" --exclude='./build*' --exclude=./runs --exclude=./.git -cf - . | tar -C "$tree" -xf -
 ln -s "$libtorch" "$work/the cache/libtorch"
 cd "$tree"
+export HOME=/proc
+unset XDG_CACHE_HOME CCACHE_DIR
 cmake --preset default -DLIBTORCH_PREFIX="$work/the cache/libtorch" -DISOBAR_TORCH=ON -DISOBAR_TESTS=OFF -DISOBAR_GUI=OFF -DISOBAR_CUDA=OFF \
   >"$work/log" 2>&1 || { tail -n 20 "$work/log"; exit 1; }
 echo "ok    configured"

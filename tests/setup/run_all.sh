@@ -305,7 +305,6 @@ case_no_home() {
 }
 case_home_that_cannot_be_written() {
   mkdir "$WORLD/elsewhere"
-  script ccache <<<'echo "$HOME/.cache/ccache"'
   local place
   for place in '' "$WORLD/elsewhere"; do
     CODE=0
@@ -317,7 +316,6 @@ case_home_that_cannot_be_written() {
       expect "a way out" says "export ISOBAR_PREFIX="
     else
       expect "with it, code 0" [ "$CODE" = 0 ]
-      expect "what is compiled twice is not kept in the home either" called "CCACHE_DIR $TREE/build/.ccache"
     fi
   done
 }

@@ -144,7 +144,6 @@ mkdir -p build && : >build/build.ninja
 [[ $* != *ISOBAR_TORCH=ON* ]] || [ -f "$ISOBAR_PREFIX/libtorch-2.11.0/.complete" ] || { echo "CMake Error: no libtorch"; exit 1; }
 BODY
   script ninja <<'BODY'
-[ -z "${CCACHE_DIR:-}" ] || log "CCACHE_DIR $CCACHE_DIR"
 log "ninja ${*:5}"
 [ ! -e "$WORLD/ninja-slow" ] || { echo $$ >"$WORLD/ninja-pid"; exec sleep 600; }
 [[ ! -e "$WORLD/plugin-fails" || "$*" != *isobar_cuda* ]] || { echo "1/2 Building x"; echo "FAILED: x.o"; echo "kernel.cu:7:1: error: expected ;"; exit 1; }
