@@ -69,7 +69,7 @@ static void train(Run& run) {
   GradScaler scaler(config.amp, run.device());  // for fp16, whose range is small; it leaves other modes alone
   const double peak = peak_learning_rate(config);              // grows with the batch, by schedule.lr_rule
   const Training training{parameters, adam, loader, &scaler};  // what a checkpoint holds
-  StepGraph graph(config, adam, run.device(), {&replicas, &model_ranks}, run.graph_listener());
+  StepGraph graph(config, adam, run.device(), {&replicas, &model_ranks});
   const auto sync = make_gradient_sync(parameters, replicas, config.comm, graph.stream());
   const StepParts parts = step_parts(run, parameters, model, scaler, adam, *sync, ranks);
 
@@ -91,7 +91,9 @@ static void train(Run& run) {
     const double lr = learning_rate(config.schedule, peak, step.index(), config.train.steps);
     graph.renew(batch.to(run.device()), adam, lr);
     sync->begin();
-    const auto [loss, norm] = graph.run(parts, [&](Stage stage) { step.enter(stage); });
+    const auto enter = [&](Stage stage) { step.enter(stage); };
+    if (graph.record_is_due()) run.record(graph.record(parts));  // once, behind graph.warmup steps
+    const auto [loss, norm] = graph.recorded() ? graph.replay(parts, enter) : graph.launch(parts, enter);
     step.finish({loss, lr, norm, batch.size(), batch.epoch, sync->sent()});
     validate();  // after each epoch and at the end
   }

@@ -59,8 +59,7 @@ class Rung {
       parts_.optimize = [this] { return fused_adam_->update(scaler_); };
       Config config;
       config.graph = {.enabled = name == "08", .scope = "step", .warmup = kWarmUp};
-      graph_.emplace(config, *fused_adam_, device, std::vector<Comm*>{},
-                     [this](const GraphFacts& facts) { facts_ = facts; });
+      graph_.emplace(config, *fused_adam_, device, std::vector<Comm*>{});
     } else {
       adam_.emplace(parameters_, optim);
     }
@@ -70,7 +69,10 @@ class Rung {
   at::Tensor step(const Batch& batch) {
     if (graph_) {
       graph_->renew(batch, *fused_adam_, rate_);
-      return graph_->run(parts_, [](Stage) {}).loss;
+      if (graph_->record_is_due()) facts_ = graph_->record(parts_);
+      return (graph_->recorded() ? graph_->replay(parts_, [](Stage) {})
+                                 : graph_->launch(parts_, [](Stage) {}))
+          .loss;
     }
     const at::Tensor loss = parts_.forward(batch);
     parts_.backward(loss);

@@ -58,11 +58,10 @@ std::vector<Comm*> of_several(std::vector<Comm*> groups) {
 }  // namespace
 
 StepGraph::StepGraph(const Config& config, const FusedAdam& adam, c10::Device device,
-                     const std::vector<Comm*>& groups, std::function<void(const GraphFacts&)> told)
+                     const std::vector<Comm*>& groups)
     : config_(config.graph),
       device_(device),
       plugin_(config.graph.enabled ? &cuda_plugin() : nullptr),
-      told_(std::move(told)),
       side_(side_stream(device)),
       groups_(of_several(groups)) {
   if (!config_.enabled) return;
@@ -78,11 +77,10 @@ StepGraph::StepGraph(const Config& config, const FusedAdam& adam, c10::Device de
 }
 
 StepGraph::StepGraph(const GraphConfig& config, c10::Device device, const CudaPlugin& plugin,
-                     std::function<void(const GraphFacts&)> told, const std::vector<Comm*>& groups)
+                     const std::vector<Comm*>& groups)
     : config_(config),
       device_(device),
       plugin_(config.enabled ? &plugin : nullptr),
-      told_(std::move(told)),
       side_(side_stream(device)),
       groups_(of_several(groups)) {}
 
@@ -94,7 +92,7 @@ StepGraph::~StepGraph() {
 c10::Stream StepGraph::stream() const { return plugin_ == nullptr ? current_stream(device_) : side_; }
 
 void StepGraph::renew(const Batch& batch, FusedAdam& adam, double learning_rate) {
-  if (!records() || !has_fault(Fault::lr_baked_in)) adam.set_learning_rate(learning_rate);
+  if (!recorded() || !has_fault(Fault::lr_baked_in)) adam.set_learning_rate(learning_rate);
   renew(batch);
 }
 
@@ -103,22 +101,14 @@ void StepGraph::renew(const Batch& batch) {
     fixed_ = batch;
     return;
   }
-  if (records() && has_fault(Fault::stale_input)) return;
+  if (recorded() && has_fault(Fault::stale_input)) return;
   copy_to_fixed(fixed_.input, batch.input, "input");
   copy_to_fixed(fixed_.target, batch.target, "target");
 }
 
-StepOutput StepGraph::run(const StepParts& parts, const std::function<void(Stage)>& enter) {
-  if (plugin_ == nullptr) {
-    const at::Tensor loss = launch_model(parts, enter);
-    average(parts, enter);
-    enter(Stage::optimize);
-    return {loss.detach(), parts.optimize()};
-  }
+bool StepGraph::record_is_due() const {
   const std::int64_t warmup = has_fault(Fault::no_warmup) ? 0 : config_.warmup;
-  if (steps_ < warmup) return warm_up(parts, enter);
-  if (!records()) record(parts);
-  return replay(parts, enter);
+  return plugin_ != nullptr && !recorded() && steps_ >= warmup;
 }
 
 at::Tensor StepGraph::launch_model(const StepParts& parts, const std::function<void(Stage)>& enter) const {
@@ -138,17 +128,23 @@ void StepGraph::record_collectives(bool records) const {
   for (Comm* const group : groups_) group->record(records);
 }
 
-StepOutput StepGraph::warm_up(const StepParts& parts, const std::function<void(Stage)>& enter) {
-  // On the stream of the recording: what libraries and autograd set up for a stream is there when it begins.
+StepOutput StepGraph::launch_here(const StepParts& parts, const std::function<void(Stage)>& enter) const {
+  StepOutput out;
+  out.loss = launch_model(parts, enter).detach();
+  average(parts, enter);
+  enter(Stage::optimize);
+  out.gradient_norm = parts.optimize();
+  return out;
+}
+
+StepOutput StepGraph::launch(const StepParts& parts, const std::function<void(Stage)>& enter) {
+  if (plugin_ == nullptr) return launch_here(parts, enter);
   const c10::Stream main = current_stream(device_);
   put_behind(main, side_);
   StepOutput out;
   {
     const c10::StreamGuard guard(side_);
-    out.loss = launch_model(parts, enter).detach();
-    average(parts, enter);
-    enter(Stage::optimize);
-    out.gradient_norm = parts.optimize();
+    out = launch_here(parts, enter);
   }
   put_behind(side_, main);
   keep_for(out.loss, main);
@@ -157,7 +153,7 @@ StepOutput StepGraph::warm_up(const StepParts& parts, const std::function<void(S
   return out;
 }
 
-void StepGraph::record(const StepParts& parts) {
+GraphFacts StepGraph::record(const StepParts& parts) {
   const c10::Stream main = current_stream(device_);
   const std::int64_t begin_us = steady_us();
   put_behind(main, side_);
@@ -189,7 +185,7 @@ void StepGraph::record(const StepParts& parts) {
   record_collectives(false);
   put_behind(side_, main);
   graph_ = graph;
-  told_({config_.scope, plugin_->graph_nodes(graph), steady_us() - begin_us, steps_});
+  return {config_.scope, plugin_->graph_nodes(graph), steady_us() - begin_us, steps_};
 }
 
 StepOutput StepGraph::replay(const StepParts& parts, const std::function<void(Stage)>& enter) const {

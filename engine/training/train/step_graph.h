@@ -41,15 +41,14 @@ struct GraphFacts {
 
 class StepGraph {
  public:
-  /// `told` hears what was recorded, once. `groups`: those of this rank that
-  /// communicate in a step; they outlive this. Error (exit code 2) when the optimiser cannot be part of
-  /// graph.scope = step, or collectives not of the recording. With graph.enabled = false every step is
-  /// launched piece by piece on the current stream.
-  StepGraph(const Config& config, const FusedAdam& adam, c10::Device device, const std::vector<Comm*>& groups,
-            std::function<void(const GraphFacts&)> told);
+  /// `groups`: those of this rank that communicate in a step; they outlive this. Error (exit code 2) when the
+  /// optimiser cannot be part of graph.scope = step, or collectives not of the recording. With graph.enabled
+  /// = false nothing is ever recorded.
+  StepGraph(const Config& config, const FusedAdam& adam, c10::Device device,
+            const std::vector<Comm*>& groups);
   /// For tests: another device than the one that was chosen.
   StepGraph(const GraphConfig& config, c10::Device device, const CudaPlugin& plugin,
-            std::function<void(const GraphFacts&)> told, const std::vector<Comm*>& groups = {});
+            const std::vector<Comm*>& groups = {});
   ~StepGraph();
   StepGraph(const StepGraph&) = delete;
   StepGraph& operator=(const StepGraph&) = delete;
@@ -59,29 +58,33 @@ class StepGraph {
   void renew(const Batch& batch, FusedAdam& adam, double learning_rate);
   void renew(const Batch& batch);
 
-  /// One step on what was renewed. graph.warmup steps are launched piece by piece on a side stream; then the
-  /// step is recorded there; from then on it is replayed on the current stream. `enter` hears the stages:
-  /// forward, backward, of several ranks comm, and optimize of a step that is launched, replay of one that is
-  /// replayed (and those that graph.scope and graph.collectives leave out of it). The results are the
-  /// caller's own. Error (exit code 1) that names operation and stage when the step cannot be recorded.
-  StepOutput run(const StepParts& parts, const std::function<void(Stage)>& enter);
+  // One step on what was renewed; the results are the caller's own. `enter` hears the stages as they begin.
+  /// Piece by piece: forward, backward, of several ranks comm, and optimize. Where a recording is to come it
+  /// goes to the stream of the recording, so that what libraries and autograd set up for a stream is there.
+  StepOutput launch(const StepParts& parts, const std::function<void(Stage)>& enter);
+  /// With one call, on the current stream: replay, and what graph.scope and graph.collectives leave out of
+  /// it.
+  StepOutput replay(const StepParts& parts, const std::function<void(Stage)>& enter) const;
 
-  bool records() const { return graph_ != nullptr; }
+  /// Whether graph.warmup steps were launched and none is recorded yet.
+  bool record_is_due() const;
+  /// Records a step without making it. Error (exit code 1) that names operation and stage when it cannot be
+  /// recorded.
+  GraphFacts record(const StepParts& parts);
+  bool recorded() const { return graph_ != nullptr; }
+
   /// On which steps are launched and recorded: hooks of gradients have to be made for it.
   c10::Stream stream() const;
 
  private:
+  StepOutput launch_here(const StepParts& parts, const std::function<void(Stage)>& enter) const;
   at::Tensor launch_model(const StepParts& parts, const std::function<void(Stage)>& enter) const;
-  StepOutput warm_up(const StepParts& parts, const std::function<void(Stage)>& enter);
-  void record(const StepParts& parts);
-  StepOutput replay(const StepParts& parts, const std::function<void(Stage)>& enter) const;
   void average(const StepParts& parts, const std::function<void(Stage)>& enter) const;
   void record_collectives(bool records) const;
 
   GraphConfig config_;
   c10::Device device_;
   const CudaPlugin* plugin_;  ///< null with graph.enabled = false
-  std::function<void(const GraphFacts&)> told_;
   c10::Stream side_;
   std::vector<Comm*> groups_;  ///< of several ranks; empty where one process trains alone
   Batch fixed_;

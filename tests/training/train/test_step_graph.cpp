@@ -34,14 +34,16 @@ Batch batch_of(double value, std::int64_t samples = 2) {
 
 /// A loop of steps whose loss is the sum of its batch.
 struct Loop {
-  explicit Loop(GraphConfig config)
-      : graph(config, kHere, device, [this](const GraphFacts& facts) { told.push_back(facts); }) {}
+  explicit Loop(GraphConfig config) : graph(config, kHere, device) {}
 
   StepOutput step(const Batch& batch) {
     stages.clear();
     graph.renew(batch);
-    return graph.run(
-        parts, [this](Stage stage) { stages.emplace_back(kStageNames[static_cast<std::size_t>(stage)]); });
+    const auto enter = [this](Stage stage) {
+      stages.emplace_back(kStageNames[static_cast<std::size_t>(stage)]);
+    };
+    if (graph.record_is_due()) told.push_back(graph.record(parts));
+    return graph.recorded() ? graph.replay(parts, enter) : graph.launch(parts, enter);
   }
 
   FakePlugin device;
@@ -72,7 +74,7 @@ TEST_CASE("so many steps are launched as the warm-up says, one is recorded, and 
     const StepOutput out = loop.step(batch_of(i));
     CHECK(loop.stages == launched);
     CHECK(out.loss.item<double>() == 96 * (2 * i + 1));
-    CHECK_FALSE(loop.graph.records());
+    CHECK_FALSE(loop.graph.recorded());
   }
   CHECK(loop.device.graphs().empty());
   for (int i = 0; i < 3; ++i) {
@@ -104,7 +106,7 @@ TEST_CASE(
     Loop loop({.enabled = true, .scope = "model", .warmup = 2, .collectives = recorded});
     Names order;
     loop.parts.backward = [&](const at::Tensor&) { order.emplace_back("backward"); };
-    loop.parts.average = [&] { order.emplace_back(loop.graph.records() ? "behind" : "average"); };
+    loop.parts.average = [&] { order.emplace_back(loop.graph.recorded() ? "behind" : "average"); };
     loop.parts.optimize = [&] {
       order.emplace_back("optimize");
       return at::zeros({});
@@ -177,7 +179,7 @@ TEST_CASE("what fails while it is recorded is named by operation and stage, and 
   CHECK_THAT(told, says("cannot be recorded") && says("reads the device from the host") &&
                        says("stage backward") && says("after the replay"));
   CHECK(loop.device.graphs() == Names{"begin", "abandon"});
-  CHECK_FALSE(loop.graph.records());
+  CHECK_FALSE(loop.graph.recorded());
   loop.parts.backward = [](const at::Tensor&) {};
   loop.parts.optimize = []() -> at::Tensor { throw std::runtime_error("a driver says no"); };
   CHECK_THAT(error_of([&] { loop.step(batch_of(1)); }, Exit::failed),
@@ -191,14 +193,15 @@ TEST_CASE("a recording that only its end finds broken is blamed on no operation"
     }
   };
   const Broken device;
-  StepGraph graph({.enabled = true, .scope = "step", .warmup = 1}, kHere, device, [](const GraphFacts&) {});
+  StepGraph graph({.enabled = true, .scope = "step", .warmup = 1}, kHere, device);
   StepParts parts;
   parts.forward = [](const Batch& batch) { return batch.input.sum(); };
   parts.backward = [](const at::Tensor&) {};
   parts.optimize = [] { return at::zeros({}); };
   const auto step = [&] {
     graph.renew(batch_of(1));
-    graph.run(parts, [](Stage) {});
+    if (graph.record_is_due()) graph.record(parts);
+    graph.launch(parts, [](Stage) {});
   };
   step();
   const std::string told = error_of(step, Exit::failed);
