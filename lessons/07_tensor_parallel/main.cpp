@@ -21,29 +21,6 @@
 
 using namespace isobar;
 
-/// Forward and backward, micro-batch by micro-batch. Gradients leave in buckets while the last backward pass
-/// goes on.
-static StepResult compute_gradients(Run& run, Step& step, Loader& loader, const FusedVit& model,
-                                    const GradScaler& scaler, GradientSync& sync) {
-  const Config& config = run.config();
-  StepResult result;
-  for (std::int64_t left = config.train.accumulate; left > 0; --left) {
-    step.enter(Stage::load);  // the stream waits for the upload if it must; the host does not
-    const Batch batch = loader.next().to(run.device());
-    step.enter(Stage::forward);
-    sync.begin(/*last_micro_batch=*/left == 1);        // no other backward pass communicates
-    Autocast autocast(config.amp.mode, run.device());  // products in 16 bits; weights, norms, loss in fp32
-    const at::Tensor loss = model.loss(batch.input, batch.target).div(config.train.accumulate);
-    autocast.end();  // backward belongs outside: it takes the types that forward took
-    step.enter(Stage::backward);
-    sync.backward(scaler.scale(loss));  // last layer first: each bucket leaves as soon as it is full
-    result.loss = result.loss.defined() ? result.loss.add(loss.detach()) : loss.detach();
-    result.samples += batch.size();
-    result.epoch = batch.epoch;
-  }
-  return result;
-}
-
 static void train(Run& run) {
   // ---- Configure -----------------------------------------------------------------------------------------
   const Config& config = run.config();
@@ -87,16 +64,29 @@ static void train(Run& run) {
   validate();
   while (run.goes_on(training)) {  // saves a checkpoint when one is due
     Step step = run.begin_step();
+    step.enter(Stage::load);  // the stream waits for the upload if it must; the host does not
+    Batch batch = loader.next();
+    step.enter(Stage::copy);  // nothing is left to do
+    batch = batch.to(run.device());
+
+    step.enter(Stage::forward);
     parameters.zero_gradients();
-    StepResult result = compute_gradients(run, step, loader, model, scaler, *sync);
+    sync->begin();
+    Autocast autocast(config.amp.mode, run.device());  // products in 16 bits; weights, norms, loss in fp32
+    const at::Tensor loss = model.loss(batch.input, batch.target);
+    autocast.end();  // backward belongs outside: it takes the types that forward took
+
+    step.enter(Stage::backward);
+    sync->backward(scaler.scale(loss));  // last layer first: each bucket leaves as soon as it is full
+
     step.enter(Stage::comm);  // what backward could not hide
-    result.sync = sync->finish(ranks);
+    const SyncFigures sent = sync->finish(ranks);
     ranks.sum_partial_gradients(parameters);  // of what sees a share of the tokens (mesh.sequence_parallel)
+
     step.enter(Stage::optimize);
-    result.learning_rate = learning_rate(config.schedule, peak, step.index(), config.train.steps);
-    result.gradient_norm =
-        adam.step(result.learning_rate, scaler);  // the same on all ranks, as the weights are
-    step.finish(result);
+    const double lr = learning_rate(config.schedule, peak, step.index(), config.train.steps);
+    const at::Tensor norm = adam.step(lr, scaler);  // the same on all ranks, as the weights are
+    step.finish({loss, lr, norm, batch.size(), batch.epoch, sent});
     validate();  // after each epoch and at the end
   }
 

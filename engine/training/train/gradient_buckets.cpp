@@ -86,7 +86,8 @@ void GradientBuckets::ready(std::size_t place) {
   if (!begun_) return;
   if (is_ready_.at(place)) {
     throw Error("a gradient came twice in one backward pass, the second time when it may have left already",
-                places_[place].name, "one backward pass a step, or train.accumulate for several",
+                places_[place].name,
+                "one backward pass a step, or last_micro_batch = false in front of all but the last",
                 Exit::failed);
   }
   is_ready_[place] = true;

@@ -27,18 +27,24 @@ Config mp(std::int64_t ranks, std::int64_t tp, std::int64_t batch = 64) {
 
 LessonInfo lesson_of(const std::string& name) { return read_lesson(project_home(), name); }
 
+/// Lesson 07 as one that could also take several backward passes a step.
+LessonInfo accumulating() {
+  LessonInfo out = lesson_of("07_tensor_parallel");
+  out.honours.emplace_back("train.accumulate");
+  return out;
+}
+
 /// A run of the lesson on the preset mp, set up as a learner does it.
 Config typed(const LessonInfo& lesson, const std::vector<std::string>& sets) {
   return load_config(project_home(), lesson, {.preset = "mp", .sets = sets}, "cpu").config;
 }
 
 /// Types what is named behind `sets`, and wants it accepted, and as small as was promised.
-std::vector<MemoryFit> accepted_fits(const std::string& name, const std::vector<std::string>& sets,
+std::vector<MemoryFit> accepted_fits(const LessonInfo& lesson, const std::vector<std::string>& sets,
                                      std::uint64_t limit_bytes) {
-  const LessonInfo lesson = lesson_of(name);
   const std::vector<MemoryFit> fits = what_would_fit(lesson, typed(lesson, sets), kHalf, limit_bytes);
   for (const MemoryFit& fit : fits) {
-    INFO(name << ": " << fit.change);
+    INFO(lesson.name << ": " << fit.change);
     CHECK(fit.plan.total() <= limit_bytes);
     std::vector<std::string> all = sets;
     std::istringstream words(fit.change);
@@ -59,14 +65,14 @@ TEST_CASE("every change that is named fits, divides what it must, and is as smal
   const Config config = mp(1, 1);
   for (const MemoryFacts& facts : {kHalf, MemoryFacts{}}) {
     const std::vector<MemoryFit> fits =
-        what_would_fit(lesson_of("07_tensor_parallel"), config, facts, k40GiB);
+        what_would_fit(accumulating(), config, facts, k40GiB);
     REQUIRE(fits.size() >= 2);
     CHECK_THAT(fits.front().change, says("train.accumulate="));
     CHECK_THAT(fits.back().change, says("--ranks") && says("mesh.tp="));
     for (const MemoryFit& fit : fits) CHECK(fit.plan.total() <= k40GiB);
   }
   // One pass fewer, or one rank fewer of those that divide the batch, does not.
-  CHECK(what_would_fit(lesson_of("07_tensor_parallel"), config, {}, k40GiB).front().change ==
+  CHECK(what_would_fit(accumulating(), config, {}, k40GiB).front().change ==
         "--set train.accumulate=8");
   Config fewer = config;
   fewer.train.accumulate = 4;
@@ -76,7 +82,7 @@ TEST_CASE("every change that is named fits, divides what it must, and is as smal
 }
 
 TEST_CASE("every change that is named is accepted when it is typed") {
-  const std::string lesson = "07_tensor_parallel";
+  const LessonInfo lesson = accumulating();
   CHECK(accepted_fits(lesson, {}, k40GiB).size() == 3);
   CHECK(accepted_fits(lesson, {"train.accumulate=2", "run.ranks=2"}, k40GiB / 4).size() == 3);
   // The axis that would grow must be part of the order.
@@ -88,7 +94,7 @@ TEST_CASE("every change that is named is accepted when it is typed") {
 }
 
 TEST_CASE("one rank a model is named together with an end of the sharing of tokens") {
-  const std::string lesson = "07_tensor_parallel";
+  const LessonInfo lesson = accumulating();
   const std::vector<std::string> shared = {"run.ranks=2", "mesh.tp=2", "mesh.sequence_parallel=true"};
   const std::vector<MemoryFit> fits = accepted_fits(lesson, shared, k40GiB / 4);
   REQUIRE(fits.size() == 3);
@@ -104,11 +110,11 @@ TEST_CASE("one rank a model is named together with an end of the sharing of toke
 }
 
 TEST_CASE("a lesson that does not honour train.accumulate is not told to set it") {
-  const std::vector<MemoryFit> fits = accepted_fits("08_cuda_graphs", {}, k40GiB);
+  const std::vector<MemoryFit> fits = accepted_fits(lesson_of("08_cuda_graphs"), {}, k40GiB);
   CHECK(fits.size() == 2);
   for (const MemoryFit& fit : fits) CHECK_THAT(fit.change, !says("accumulate"));
   // Averaging behind a replay of whole steps takes one rank: no change is left.
-  CHECK(accepted_fits("08_cuda_graphs", {"graph.collectives=false"}, k40GiB).empty());
+  CHECK(accepted_fits(lesson_of("08_cuda_graphs"), {"graph.collectives=false"}, k40GiB).empty());
 }
 
 TEST_CASE("what is split over ranks shrinks, what is whole stays") {

@@ -120,7 +120,7 @@ TEST_CASE("two backward passes where one was announced are told") {
     alone.sync->begin();
     alone.sync->backward(alone.pair.loss());
     CHECK_THAT(failure_of([&] { alone.pair.loss().backward(); }),
-               says("came twice") && says("train.accumulate"));
+               says("came twice") && says("last_micro_batch"));
   }
   Alone alone("at_end");
   CHECK_THAT(failure_of([&] { alone.sync->finish(); }), says("no such pass was announced"));
