@@ -43,15 +43,19 @@ static void train(Run& run) {
   const Training training{parameters, adam, loader};  // what a checkpoint holds
 
   // ---- Train ---------------------------------------------------------------------------------------------
-  run.announce(train_set, valid_set, parameters.count(), loader);
-  run.resume(training);  // goes on where the run that --resume names left off
+  run.announce(train_set, valid_set, training);
+  Recorder& recorder = run.recorder();  // writes steps and scores to the run folder
+  GradientGuard& guard = run.guard();
+  Checkpoints checkpoints = run.checkpoints(training);
+  checkpoints.resume();  // goes on where the run that --resume names left off
   const auto validate = [&] {
-    if (!run.scores_due()) return;
-    run.record(evaluate(model, valid_set, valid_loader, run.device(), run.progress("validating")));
+    if (!recorder.scores_due()) return;
+    recorder.record(evaluate(model, valid_set, valid_loader, run.device(), recorder.live("validating")));
   };
   validate();
-  while (run.goes_on(training)) {  // saves a checkpoint when one is due
-    Step step = run.begin_step();
+  run.measure_reading(loader);  // with run.measure=io: takes all batches and drops them
+  while (run.goes_on()) {       // until all steps are made or somebody asks to stop
+    Step step = recorder.begin_step();
 
     step.enter(Stage::load);  // the stream waits for the upload if it must; the host does not
     Batch batch = loader.next();
@@ -67,12 +71,15 @@ static void train(Run& run) {
     loss.backward();
 
     step.enter(Stage::optimize);
+    guard.check(step);  // a gradient that is no number ends the run, and never reaches the weights
     const double lr = learning_rate(config.schedule, config.optim.lr, step.index(), config.train.steps);
     adam.step(lr);
 
     step.finish({.loss = loss, .learning_rate = lr, .samples = batch.size(), .epoch = batch.epoch});
     validate();  // after each epoch and at the end
+    checkpoints.save_when_due();
   }
+  if (run.stopped()) checkpoints.save();  // for --resume
 
   // ---- Report --------------------------------------------------------------------------------------------
   save_weights(parameters, run.folder() / "weights.safetensors");

@@ -44,16 +44,20 @@ static void train(Run& run) {
   const Training training{parameters, adam, loader, &scaler};  // what a checkpoint holds
 
   // ---- Train ---------------------------------------------------------------------------------------------
-  run.announce(train_set, valid_set, parameters.count(), loader);
-  run.resume(training);  // goes on where the run that --resume names left off
+  run.announce(train_set, valid_set, training);
+  Recorder& recorder = run.recorder();  // writes steps and scores to the run folder
+  GradientGuard& guard = run.guard();
+  Checkpoints checkpoints = run.checkpoints(training);
+  checkpoints.resume();  // goes on where the run that --resume names left off
   const auto validate = [&] {
-    if (!run.scores_due()) return;
+    if (!recorder.scores_due()) return;
     const Autocast autocast(config.amp.mode, run.device());
-    run.record(evaluate(model, valid_set, valid_loader, run.device(), run.progress("validating")));
+    recorder.record(evaluate(model, valid_set, valid_loader, run.device(), recorder.live("validating")));
   };
   validate();
-  while (run.goes_on(training)) {  // saves a checkpoint when one is due
-    Step step = run.begin_step();
+  run.measure_reading(loader);  // with run.measure=io: takes all batches and drops them
+  while (run.goes_on()) {       // until all steps are made or somebody asks to stop
+    Step step = recorder.begin_step();
     step.enter(Stage::load);  // the stream waits for the upload if it must; the host does not
     Batch batch = loader.next();
     step.enter(Stage::copy);  // nothing is left to do
@@ -68,13 +72,17 @@ static void train(Run& run) {
     step.enter(Stage::backward);
     scaler.scale(loss).backward();  // so that small gradients do not become zero in fp16
 
+    recorder.record_gradient_sizes(step);  // every amp.histogram_every steps
     step.enter(Stage::optimize);
+    guard.check(step);
     const double lr = learning_rate(config.schedule, config.optim.lr, step.index(), config.train.steps);
     if (scaler.unscale(parameters)) adam.step(lr);  // a step whose gradients overflowed is skipped
     scaler.update();                                // and the scale lowered; raised after many good ones
     step.finish({.loss = loss, .learning_rate = lr, .samples = batch.size(), .epoch = batch.epoch});
     validate();  // after each epoch and at the end
+    checkpoints.save_when_due();
   }
+  if (run.stopped()) checkpoints.save();  // for --resume
 
   // ---- Report --------------------------------------------------------------------------------------------
   save_weights(parameters, run.folder() / "weights.safetensors");

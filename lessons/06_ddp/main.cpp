@@ -50,17 +50,22 @@ static void train(Run& run) {
   const Training training{parameters, adam, loader, &scaler};  // what a checkpoint holds
 
   // ---- Train ---------------------------------------------------------------------------------------------
-  run.announce(train_set, valid_set, parameters.count(), loader);
-  run.resume(training);  // goes on where the run that --resume names left off
+  run.announce(train_set, valid_set, training);
+  Recorder& recorder = run.recorder();  // writes steps and scores to the run folder
+  GradientGuard& guard = run.guard();
+  ReplicaCheck replica_check = run.replica_check(parameters);
+  Checkpoints checkpoints = run.checkpoints(training);
+  checkpoints.resume();  // goes on where the run that --resume names left off
   const auto validate = [&] {
-    if (!run.scores_due()) return;
+    if (!recorder.scores_due()) return;
     const Autocast autocast(config.amp.mode, run.device());
-    run.record(mean_over_ranks(
-        evaluate(model, valid_set, valid_loader, run.device(), run.progress("validating")), comm));
+    recorder.record(mean_over_ranks(
+        evaluate(model, valid_set, valid_loader, run.device(), recorder.live("validating")), comm));
   };
   validate();
-  while (run.goes_on(training)) {  // saves a checkpoint when one is due
-    Step step = run.begin_step();
+  run.measure_reading(loader);  // with run.measure=io: takes all batches and drops them
+  while (run.goes_on()) {       // until all steps are made or somebody asks to stop
+    Step step = recorder.begin_step();
     step.enter(Stage::load);  // the stream waits for the upload if it must; the host does not
     Batch batch = loader.next();
     step.enter(Stage::copy);  // nothing is left to do
@@ -79,12 +84,17 @@ static void train(Run& run) {
     step.enter(Stage::comm);  // what backward could not hide
     const SyncFigures sent = sync->finish();
 
+    recorder.record_gradient_sizes(step);
     step.enter(Stage::optimize);
     const double lr = learning_rate(config.schedule, peak, step.index(), config.train.steps);
     const at::Tensor norm = adam.step(lr, scaler);  // the same on all ranks, as the weights are
+    guard.check(step, norm);                        // where a gradient is no number it left the weights alone
     step.finish({loss, lr, norm, batch.size(), batch.epoch, sent});
     validate();  // after each epoch and at the end
+    replica_check.compare_when_due();
+    checkpoints.save_when_due();
   }
+  if (run.stopped()) checkpoints.save();  // for --resume
 
   // ---- Report --------------------------------------------------------------------------------------------
   if (comm.rank() == 0) save_weights(parameters, run.folder() / "weights.safetensors");

@@ -74,17 +74,22 @@ static void train(Run& run) {
   const StepParts parts = step_parts(run, parameters, model, scaler, adam, *sync, ranks);
 
   // ---- Train ---------------------------------------------------------------------------------------------
-  run.announce(train_set, valid_set, parameters.whole_count(), loader);
-  run.resume(training);  // goes on where the run that --resume names left off
+  run.announce(train_set, valid_set, training);
+  Recorder& recorder = run.recorder();  // writes steps and scores to the run folder
+  GradientGuard& guard = run.guard();
+  ReplicaCheck replica_check = run.replica_check(parameters);
+  Checkpoints checkpoints = run.checkpoints(training);
+  checkpoints.resume();  // goes on where the run that --resume names left off
   const auto validate = [&] {
-    if (!run.scores_due()) return;
+    if (!recorder.scores_due()) return;
     const Autocast autocast(config.amp.mode, run.device());
-    run.record(mean_over_ranks(
-        evaluate(model, valid_set, valid_loader, run.device(), run.progress("validating")), replicas));
+    recorder.record(mean_over_ranks(
+        evaluate(model, valid_set, valid_loader, run.device(), recorder.live("validating")), replicas));
   };
   validate();
-  while (run.goes_on(training)) {  // saves a checkpoint when one is due
-    Step step = run.begin_step();
+  run.measure_reading(loader);  // with run.measure=io: takes all batches and drops them
+  while (run.goes_on()) {       // until all steps are made or somebody asks to stop
+    Step step = recorder.begin_step();
     step.enter(Stage::load);  // the stream waits for the upload if it must; the host does not
     const Batch batch = loader.next();
     step.enter(Stage::copy);  // what is new goes to where the recording reads it
@@ -92,11 +97,15 @@ static void train(Run& run) {
     graph.renew(batch.to(run.device()), adam, lr);
     sync->begin();
     const auto enter = [&](Stage stage) { step.enter(stage); };
-    if (graph.record_is_due()) run.record(graph.record(parts));  // once, behind graph.warmup steps
+    if (graph.record_is_due()) recorder.record(graph.record(parts));  // once, behind graph.warmup steps
     const auto [loss, norm] = graph.recorded() ? graph.replay(parts, enter) : graph.launch(parts, enter);
+    guard.check(step, norm);  // where a gradient is no number it left the weights alone
     step.finish({loss, lr, norm, batch.size(), batch.epoch, sync->sent()});
     validate();  // after each epoch and at the end
+    replica_check.compare_when_due();
+    checkpoints.save_when_due();
   }
+  if (run.stopped()) checkpoints.save();  // for --resume
 
   // ---- Report --------------------------------------------------------------------------------------------
   save_weights(parameters, run.folder() / "weights.safetensors", model_ranks);  // whole again

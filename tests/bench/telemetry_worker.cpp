@@ -11,6 +11,9 @@
 #include "bench/serve.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "data/dataset.h"
+#include "data/loader.h"
+#include "data/sampler.h"
 #include "model/parameters.h"
 #include "model/vit.h"
 #include "run/run.h"
@@ -52,12 +55,16 @@ auto timed(Clock::duration& sum, const Body& body) {
   return body();
 }
 
-class Recorder {
+class RecordedSteps {
  public:
-  explicit Recorder(const std::string& folder)
-      : run_(read_lesson(project_home(), "01_baseline"), arguments(folder), {"bench telemetry"}),
-        model_(parameters_, vit_shape(run_.config())) {
-    parameters_.materialise(1, run_.device());
+  explicit RecordedSteps(const std::string& folder)
+      : parts_(read_lesson(project_home(), "01_baseline"), arguments(folder), {"bench telemetry"}, nullptr),
+        run_(parts_),
+        model_(parameters_, vit_shape(run_.config())),
+        data_(made_up(run_.config().data), {}, "train", 0),
+        loader_(data_, Sampler(data_.size(), /*shuffle=*/false, 0), run_.config().train.global_batch),
+        adam_(made(parameters_, run_), run_.config().optim) {
+    run_.announce(data_, data_, training_);
     const VitShape& shape = model_.shape();
     input_ =
         at::randn({run_.config().train.global_batch, shape.channels, shape.height, shape.width}, at::kFloat);
@@ -79,7 +86,6 @@ class Recorder {
   /// recording took of the first.
   Json training(const std::vector<std::string>& words) {
     const int count = std::stoi(words.at(0));
-    Adam adam(parameters_, run_.config().optim);
     Cost cost;
     const Clock::time_point begin = Clock::now();
     for (int i = 0; i < count; ++i) {
@@ -87,7 +93,7 @@ class Recorder {
         parameters_.zero_gradients();
         at::Tensor loss = relative_l2(model_(input_), input_);
         loss.backward();
-        adam.step(run_.config().optim.lr);
+        adam_.step(run_.config().optim.lr);
         return loss;
       });
     }
@@ -110,7 +116,7 @@ class Recorder {
   /// One step with the calls of lesson 01's page around `work`.
   template <typename Work>
   void record(Cost& cost, const Work& work) {
-    Step step = timed(cost.begin, [&] { return run_.begin_step(); });
+    Step step = timed(cost.begin, [&] { return run_.recorder().begin_step(); });
     timed(cost.enter, [&] {
       for (const Stage stage : {Stage::load, Stage::copy, Stage::forward}) step.enter(stage);
     });
@@ -122,9 +128,24 @@ class Recorder {
           [&] { step.finish({.loss = loss, .learning_rate = 1e-3, .samples = input_.size(0), .epoch = 0}); });
   }
 
+  static DataConfig made_up(DataConfig data) {
+    data.source = "synthetic";
+    return data;
+  }
+
+  static Parameters& made(Parameters& parameters, const Run& run) {
+    parameters.materialise(1, run.device());
+    return parameters;
+  }
+
+  RunParts parts_;
   Run run_;
   Parameters parameters_;
   Vit model_;
+  Dataset data_;
+  InlineLoader loader_;
+  Adam adam_;
+  Training training_{parameters_, adam_, loader_};
   at::Tensor input_;
 };
 
@@ -132,9 +153,9 @@ int serve_recorder(int argc, char** argv) {
   if (argc != 2) {
     throw Error("which folder?", "bench_telemetry_worker FOLDER", "./isobar bench telemetry starts it");
   }
-  Recorder recorder(argv[1]);
-  serve({{"alone", [&](const auto& words) { return recorder.alone(words); }},
-         {"training", [&](const auto& words) { return recorder.training(words); }}});
+  RecordedSteps steps(argv[1]);
+  serve({{"alone", [&](const auto& words) { return steps.alone(words); }},
+         {"training", [&](const auto& words) { return steps.training(words); }}});
   return 0;
 }
 

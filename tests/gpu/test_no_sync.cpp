@@ -37,22 +37,24 @@ void page(Run& run) {
   const Dataset unused(config.data, data(), "train", 0);
   InlineLoader loader(unused, Sampler(unused.size(), /*shuffle=*/false, 0), 4);
   const Training training{parameters, adam, loader};
-  run.resume(training);  // from here on gradients are checked
+  run.announce(unused, unused, training);
+  Recorder& recorder = run.recorder();
   const at::Tensor field =
       at::rand({4, config.data.channels, config.data.grid[0], config.data.grid[1]}, on_gpu());
   steps_that_waited = most_ahead = 0;
   std::vector<c10::Event> ends;
-  while (run.goes_on(training)) {
+  for (int done = 0; run.goes_on(); ++done) {
     if (synchronises)
       current_stream(kGpu).synchronize();  // no more is asked for than the device keeps in mind
-    if (run.steps_done() >= kWarmUp) spin(synchronises ? 1'000'000 : 100'000, gpu_stream());
-    Step step = run.begin_step();
+    if (done >= kWarmUp) spin(synchronises ? 1'000'000 : 100'000, gpu_stream());
+    Step step = recorder.begin_step();
     step.enter(Stage::forward);
     parameters.zero_gradients();
     const at::Tensor loss = relative_l2(model(field), field);
     step.enter(Stage::backward);
     loss.backward();
     step.enter(Stage::optimize);
+    run.guard().check(step);
     adam.step(1e-4);
     ends.emplace_back(kGpu.type());
     ends.back().record(current_stream(kGpu));
@@ -60,7 +62,7 @@ void page(Run& run) {
     const auto ahead =
         std::count_if(ends.begin(), ends.end(), [](const c10::Event& end) { return !end.query(); });
     most_ahead = std::max(most_ahead, static_cast<int>(ahead));
-    if (run.steps_done() > kWarmUp && current_stream(kGpu).query()) ++steps_that_waited;
+    if (done >= kWarmUp && current_stream(kGpu).query()) ++steps_that_waited;
   }
 }
 

@@ -8,7 +8,7 @@
 #include "core/files.h"
 #include "core/nvidia.h"
 #include "launch/supervise.h"
-#include "run/run.h"
+#include "run/run_end.h"
 
 namespace isobar {
 namespace {
@@ -41,14 +41,15 @@ int body(const std::string& lesson_name, int argc, char** argv, void (*page)(Run
     std::fputs(arguments.help_text.c_str(), stdout);
     return static_cast<int>(Exit::done);
   }
-  Run run(lesson, arguments, {argv, argv + argc}, join_ranks);
+  RunParts parts(lesson, arguments, {argv, argv + argc}, join_ranks);
   try {
+    Run run(parts);
     page(run);
-    return run.finish();
+    return finish(parts);
   } catch (const std::exception& error) {
-    const Error told = run.explained(error);
-    run.fail(told);
-    if (run.comm().size() > 1) leave_hard(lesson_name, told);
+    const Error told = explained(parts, error);
+    fail(parts, told);
+    if (parts.groups.world().size() > 1) leave_hard(lesson_name, told);
     throw told;
   }
 }

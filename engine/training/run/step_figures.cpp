@@ -16,7 +16,7 @@ bool scales(const FigureTensors& tensors) { return tensors.scaler != nullptr && 
 
 }  // namespace
 
-FetchedFigures::FetchedFigures(const FigureTensors& tensors, bool wait) : fetched_(true) {
+FetchedFigures::FetchedFigures(const FigureTensors& tensors) : fetched_(true) {
   const at::Tensor loss = tensors.loss.detach();
   if (loss.is_cpu()) {
     here_.loss = loss.item<double>();
@@ -39,10 +39,6 @@ FetchedFigures::FetchedFigures(const FigureTensors& tensors, bool wait) : fetche
       scales(tensors) ? tensors.scaler->report() : at::zeros({3}, loss.options().dtype(at::kDouble));
   const at::Tensor all =
       at::cat({one(loss), one(tensors.nonfinite), one(tensors.gradient_norm), report, one(tensors.own_loss)});
-  if (wait) {
-    coming_ = all.to(at::kCPU);
-    return;
-  }
   coming_ = at::empty(all.sizes(), at::TensorOptions(at::kDouble).pinned_memory(true));
   coming_.copy_(all, /*non_blocking=*/true);
 }

@@ -33,7 +33,7 @@ struct FigureTensors {
 class FetchedFigures {
  public:
   FetchedFigures() = default;  ///< nothing was fetched
-  FetchedFigures(const FigureTensors& tensors, bool wait);
+  explicit FetchedFigures(const FigureTensors& tensors);
 
   explicit operator bool() const { return fetched_; }
   StepFigures take() const;

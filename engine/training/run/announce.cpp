@@ -1,0 +1,135 @@
+#include "run/announce.h"
+
+#include <fmt/format.h>
+
+#include "comm/link_probe.h"
+#include "core/fault.h"
+#include "core/text.h"
+#include "device/device.h"
+#include "device/precision.h"
+#include "formula/model_shape.h"
+#include "run/rank_agreement.h"
+#include "train/schedule.h"
+
+namespace isobar {
+namespace {
+
+std::string source_text(const DataConfig& data) {
+  if (data.source == "synthetic") return "one batch, made up: there is nothing to learn";
+  const std::string slow =
+      data.throttle_mb_per_s > 0 ? fmt::format(", held to {} MB/s", data.throttle_mb_per_s) : "";
+  return (data.source == "memory" ? "read into memory from " : "in ") + data_root(data).string() + slow;
+}
+
+void write_plan(const RunPlan& plan, const Trained& trained, RunOutput& output) {
+  output.write(JsonLine("note")
+                   .add("text", "plan")
+                   .add("steps_per_epoch", trained.steps_per_epoch)
+                   .add("train_samples", trained.train.size())
+                   .add("valid_samples", trained.valid.size())
+                   .add("parameters", trained.parameters)
+                   .add("loader", trained.loader.text()));
+  const MemoryPlan& memory = plan.memory;
+  JsonLine note("note");
+  note.add("text", "memory");
+  for (const auto& [name, bytes] : {std::pair{"weights_bytes", memory.weights},
+                                    {"gradients_bytes", memory.gradients},
+                                    {"moments_bytes", memory.moments},
+                                    {"activations_bytes", memory.activations},
+                                    {"attention_bytes", memory.attention},
+                                    {"working_bytes", memory.working},
+                                    {"batches_bytes", memory.batches},
+                                    {"program_bytes", memory.program},
+                                    {"predicted_bytes", memory.total()}})
+    note.add(name, static_cast<std::int64_t>(bytes));
+  output.write(note);
+}
+
+void say_task(const RunPlan& plan, const Trained& trained, Console& console) {
+  const Config& config = plan.config();
+  const VitShape shape = vit_shape(config);
+  const char* const picked =
+      plan.loaded.preset_was_chosen ? " (picked for this device; --preset names another)" : "";
+  const std::string chosen = plan.loaded.preset.empty() ? "" : ", preset " + plan.loaded.preset + picked;
+  console.line(fmt::format("{}  {}{}", plan.lesson.name, plan.lesson.title, chosen));
+  console.line(fmt::format("  data    {} training and {} validation samples of {} x {} x {}, {}",
+                           trained.train.size(), trained.valid.size(), shape.channels, shape.height,
+                           shape.width, source_text(config.data)));
+  console.line("  loader  " + trained.loader.text());
+  console.line(fmt::format("  model   {} parameters, {:.4g} GFLOP a sample, {} tokens",
+                           human_count(trained.parameters), training_flops(shape) * 1e-9, shape.tokens()));
+  console.line(
+      fmt::format("  train   {} steps of {} samples, {:.1f} epochs of {} steps", config.train.steps,
+                  config.train.global_batch,
+                  static_cast<double>(config.train.steps) / static_cast<double>(trained.steps_per_epoch),
+                  trained.steps_per_epoch));
+}
+
+void say_machine(const RunPlan& plan, Console& console) {
+  const Config& config = plan.config();
+  console.line(fmt::format("  device  {} ({}, {} threads), {}{}", plan.device.str(), device_text(plan.device),
+                           plan.threads, config.amp.mode == "none" ? "fp32" : config.amp.mode,
+                           config.run.deterministic == "yes" ? "" : ", bits may differ from run to run"));
+  if (plan.honours("run.memory_cap")) console.line("  memory  predicted for a rank, " + plan.memory.text());
+  if (const std::string given = precision_sentence(config.amp.mode, precision_facts(plan.device));
+      !given.empty())
+    console.line("  " + config.amp.mode + "    " + given);
+  if (!plan.attention.empty()) console.line("  attention  " + plan.attention);
+  if (const std::string rate = peak_text(config); !rate.empty()) console.line("  rate    " + rate);
+}
+
+void say_ranks(const RunPlan& plan, Comm& world, RunOutput& output) {
+  if (world.size() == 1) return;
+  Console& console = output.console();
+  const MeshConfig& mesh = plan.config().mesh;
+  const std::int64_t replicas = plan.replicas();
+  if (mesh.tp > 1) {
+    console.line(fmt::format("  mesh    {} model{} of {} ranks each: tp {} x dp {}, order {}", replicas,
+                             replicas == 1 ? "" : "s", mesh.tp, mesh.tp, replicas, mesh.order));
+  }
+  if (!world.note().empty()) console.line("  ranks   " + world.note());
+  if (!plan.config().comm.probe) return;
+  const LinkProbe probe = probe_link(world, plan.device);
+  console.line("  comm    " + probe_text(probe, world));
+  output.write(JsonLine("note")
+                   .add("text", "probe")
+                   .add("backend", world.backend())
+                   .add("latency_us", probe.latency_us)
+                   .add("bytes", probe.bytes)
+                   .add("algbw_gb_per_s", probe.algbw_gb_per_s)
+                   .add("busbw_gb_per_s", probe.busbw_gb_per_s));
+}
+
+void say_what_is_special(const RunPlan& plan, RunOutput& output, std::int64_t first_step) {
+  const Config& config = plan.config();
+  Console& console = output.console();
+  if (plan.measures())
+    console.line("  MEASURE " + config.run.measure + ": " + measure_sentence(config.run.measure));
+  const std::int64_t steps = config.train.steps - first_step;
+  const bool records = plan.honours("graph.enabled") && config.graph.enabled;
+  if (records && steps <= config.graph.warmup) {
+    console.line(fmt::format("  graph   none: the {} steps of this run are all warm-up (graph.warmup = {})",
+                             steps, config.graph.warmup));
+  }
+  if (config.run.fault == "none") return;
+  console.line("  FAULT   " + config.run.fault + ": " + fault_sentence(fault_setting()));
+  if (Board* const board = output.board()) board->mark_fault(config.run.fault);
+}
+
+}  // namespace
+
+void announce(const RunPlan& plan, const Trained& trained, RankGroups& groups, RunOutput& output,
+              std::int64_t first_step) {
+  check_same_on_ranks(groups.world(), "data sets",
+                      fmt::format("training data = {} ({} samples)\nvalidation data = {} ({} samples)\n",
+                                  trained.train.identity(), trained.train.size(), trained.valid.identity(),
+                                  trained.valid.size()));
+  write_plan(plan, trained, output);
+  say_task(plan, trained, output.console());
+  say_machine(plan, output.console());
+  say_ranks(plan, groups.world(), output);
+  output.console().line("  run     " + output.folder().path.string());
+  say_what_is_special(plan, output, first_step);
+}
+
+}  // namespace isobar

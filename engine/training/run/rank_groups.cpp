@@ -1,0 +1,53 @@
+#include "run/rank_groups.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "run/rank_agreement.h"
+#include "run/signals.h"
+
+namespace isobar {
+namespace {
+
+void compare_ranks(Comm& world, const RunPlan& plan) {
+  const FileDigest program = digest_of("/proc/self/exe");
+  const std::string about =
+      fmt::format("the lesson = {}\nthe program = {:08x}, {} bytes\nthe number of ranks = {}\n",
+                  plan.lesson.name, program.crc32c, program.bytes, plan.ranks.world) +
+      (plan.resume.wanted() ? fmt::format("the checkpoint = step {} of {}\n", plan.resume.state.step,
+                                          plan.resume.folder.filename().string())
+                            : "") +
+      // What ranks of a model all compute for themselves has to come out the same to the bit.
+      (plan.config().mesh.tp > 1 && plan.device.is_cpu()
+           ? fmt::format("run.threads, alike in a model = {}\n", plan.threads)
+           : "");
+  check_same_on_ranks(world, "configurations", about + comparable_lines(plan.config()));
+}
+
+}  // namespace
+
+RankGroups::RankGroups(const RunPlan& plan, JoinRanks join_ranks) {
+  if (plan.ranks.world == 1) return;
+  if (join_ranks == nullptr) {
+    throw Error(fmt::format("lesson {} trains on one rank, and this is one of {}", plan.lesson.name,
+                            plan.ranks.world),
+                "environment", "start one process, or a lesson from 06_ddp on");
+  }
+  StopSignals::let_through();  // who waits for a rank that never comes must be stoppable
+  world_ = join_ranks(plan.ranks, plan.config().comm, plan.device.is_cuda());
+  StopSignals::hold();
+  compare_ranks(world_, plan);
+  model_ = Comm::alone(plan.ranks.rank);
+  if (plan.config().mesh.tp == 1) return;
+  model_ = world_.part(plan.mesh().groups("tp"), "tp");
+  replicas_ = world_.part(plan.mesh().groups("dp"), "dp");
+}
+
+Comm& RankGroups::along(const std::string& axis) {
+  if (axis == "tp") return model_;
+  if (axis == "dp") return replicas_ ? *replicas_ : world_;
+  throw Error("the mesh of this run has no axis " + axis, "", "tp, dp", Exit::failed);
+}
+
+}  // namespace isobar

@@ -1,0 +1,34 @@
+#pragma once
+// The ranks that train together, and this rank's groups among them.
+#include <optional>
+#include <string>
+
+#include "comm/comm.h"
+#include "run/run_plan.h"
+
+namespace isobar {
+
+class RankGroups {
+ public:
+  /// A process alone is a group of one.
+  RankGroups() = default;
+  /// Meets the other ranks of `plan`, which may take long and can be stopped by a signal. Error (exit code 2)
+  /// when the lesson trains on one rank (`join_ranks` is null), or when ranks were started with different
+  /// configurations, programs or checkpoints.
+  RankGroups(const RunPlan& plan, JoinRanks join_ranks);
+
+  Comm& world() { return world_; }
+  /// Along an axis of the mesh (launch/mesh.h): "tp" = the ranks that share its model, "dp" = those that hold
+  /// the same piece of their models and average its gradients.
+  Comm& along(const std::string& axis);
+  Comm& model() { return model_; }
+  /// Of several ranks one speaks.
+  bool speaks() const { return world_.rank() == 0; }
+
+ private:
+  Comm world_;
+  Comm model_;
+  std::optional<Comm> replicas_;  ///< empty = all ranks hold the same
+};
+
+}  // namespace isobar

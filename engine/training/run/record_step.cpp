@@ -1,0 +1,177 @@
+// The lines that a Recorder writes of steps and scores.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/clock.h"
+#include "device/memory.h"
+#include "fields/npy.h"
+#include "run/recorder.h"
+#include "run/signals.h"
+
+namespace isobar {
+namespace {
+
+void add_stages(JsonLine& line, const StageTimes& times) {
+  for (std::size_t stage = 0; stage < kStageNames.size(); ++stage) {
+    if (!times.entered[stage]) continue;
+    line.add(fmt::format("{}_us", kStageNames[stage]), times.stage_us[stage]);
+    line.add(fmt::format("{}_host_us", kStageNames[stage]), times.stage_host_us[stage]);
+  }
+  line.add("step_us", times.step_us).add("step_host_us", times.step_host_us);
+}
+
+void add_sync(JsonLine& line, const SyncFigures& sync) {
+  if (sync.calls == 0) return;
+  if (sync.total_us >= 0) line.add("comm_total_us", sync.total_us);
+  line.add("comm_calls", sync.calls).add("wire_bytes", sync.wire_bytes);
+  if (sync.tp_calls > 0) {
+    line.add("tp_calls", sync.tp_calls)
+        .add("tp_wire_bytes", sync.tp_wire_bytes)
+        .add("tp_wait_us", sync.tp_forward_wait_us + sync.tp_backward_wait_us);
+  }
+  if (sync.waited_for >= 0) line.add("waited_for", sync.waited_for).add("waited_us", sync.waited_us);
+}
+
+}  // namespace
+
+void Recorder::record_step(const PendingStep& step, const StageTimes& times) {
+  const auto& [index, result, fetched, pending, t_us, loader, operators] = step;
+  JsonLine line("step");
+  line.add("step", index).add("t_us", t_us).add("epoch", result.epoch).add("samples", result.samples);
+  add_stages(line, times);
+  if (result.loss.defined()) line.add("lr", result.learning_rate);
+  line.add("stall_us", loader.stall_us).add("read_bytes", loader.read_bytes);
+  if (loader.slots > 0) line.add("queue_slots", loader.ready);
+  const StepFigures figures = fetched.take();
+  const bool broken = fetched && guard_ != nullptr && guard_->is_broken(figures);
+  const bool tells = progress_.report_due(index) || broken;
+  add_figures(line, step, figures, tells);
+  if (tells) line.add("peak_bytes", peak_bytes(plan_.device));
+  const std::int64_t samples = result.samples * plan_.replicas();  // of all ranks
+  summary_.samples += samples;
+  if (index - progress_.first_step >= summary_.warm_up_steps) sums_.add(samples, times, loader, result.sync);
+  if (operators) write_operators(index, line, operators->take());
+  output_.write(line);
+  Board* const board = output_.board();
+  if (result.loss.defined() && board != nullptr)
+    board->add_step(result.loss, result.learning_rate, samples, times.step_us);
+  if (broken) pending_.clear();  // what came after it tells nothing
+  if (fetched && guard_ != nullptr) guard_->check(index, figures);
+  if (progress_.report_due(index)) show_step(index, result);
+}
+
+void Recorder::add_figures(JsonLine& line, const PendingStep& step, const StepFigures& figures, bool tells) {
+  const bool due = progress_.report_due(step.index);
+  const bool has_loss = step.result.loss.defined();
+  const bool fetched = static_cast<bool>(step.fetched);
+  if (fetched) last_loss_ = figures.loss;
+  if (step.index == 0 && has_loss) {
+    summary_.first_loss = last_loss_;
+    if (Board* const board = output_.board()) board->begin(last_loss_);
+  }
+  if (tells && has_loss) line.add("loss", last_loss_);
+  if (due && has_loss && groups_.world().size() > 1) line.add("loss_rank", figures.own_loss);
+  add_sync(line, step.result.sync);
+  if (due && step.result.gradient_norm.defined()) line.add("grad_norm", figures.gradient_norm);
+  if (figures.scale == 0) return;  // the loss is not scaled
+  summary_.scale = figures.scale;
+  summary_.skipped = std::llround(figures.skipped);
+  line.add("scale", figures.scale).add("skipped", summary_.skipped);
+}
+
+bool Recorder::watches_operators(std::int64_t index) const {
+  constexpr std::int64_t kWarm = 2;  // libraries have chosen their kernels, and memory is there
+  const Config& config = plan_.config();
+  if (config.run.measure == "io") return false;
+  std::int64_t last = std::max<std::int64_t>(1, summary_.warm_up_steps) - 1;
+  // A step that is recorded as a graph is none to time, and of one that is replayed nothing is seen.
+  const bool records = config.graph.enabled && plan_.honours("graph.enabled");
+  if (records) last = std::min(last, config.graph.warmup - 1);
+  return index - progress_.first_step == std::min(kWarm, last);
+}
+
+void Recorder::write_operators(std::int64_t index, JsonLine& step, const OperatorRecord& record) {
+  step.add("launches", record.launches).add("moved_bytes", record.moved_bytes);
+  WatchedSummary watched{.step = index,
+                         .launches = record.launches,
+                         .moved_bytes = record.moved_bytes,
+                         .class_us = {},
+                         .attention = {}};
+  for (std::size_t i = 0; i < kOperatorClasses.size(); ++i) {
+    const std::int64_t class_us = std::llround(record.class_us[i]);
+    step.add(fmt::format("{}_op_us", kOperatorClasses[i]), class_us);
+    watched.class_us.emplace_back(kOperatorClasses[i], static_cast<double>(class_us));
+  }
+  for (const WatchedOperator& row : record.rows) {
+    if (row.kind == OperatorClass::attention && row.module != "backward") watched.add_attention(row.name);
+    output_.write(JsonLine("note")
+                      .add("text", "operator")
+                      .add("module", row.module)
+                      .add("operator", row.name)
+                      .add("class", kOperatorClasses[static_cast<std::size_t>(row.kind)])
+                      .add("input_types", row.inputs)
+                      .add("output_type", row.output)
+                      .add("calls", row.calls)
+                      .add("moved_bytes", row.moved_bytes)
+                      .add("op_us", std::round(row.op_us * 10) / 10));
+  }
+  summary_.watched = std::move(watched);
+}
+
+std::function<bool(std::int64_t, std::int64_t)> Recorder::live(const std::string& what) {
+  begin_phase(what.c_str());
+  live_begin_us_ = steady_us();
+  return [this, what](std::int64_t done, std::int64_t all) {
+    Console& console = output_.console();
+    if (console.is_terminal() && groups_.speaks()) console.progress(fmt::format("{} {}/{}", what, done, all));
+    const int requested = StopSignals::requested();
+    if (groups_.model().size() == 1) return requested == 0;
+    // Those that share a model compute together, and stop together.
+    return groups_.model().start_max(requested, "stop while validating").value() == 0;
+  };
+}
+
+void Recorder::record(const Evaluation& evaluation) {
+  record_done_steps(/*wait_for_all=*/true);
+  const std::int64_t done = progress_.steps_done;
+  // One rank that was asked to stop is enough: there are no scores then, on any.
+  const std::vector<double> complete =
+      groups_.world().all_gather_numbers(evaluation.complete ? 1 : 0, "validation");
+  if (std::find(complete.begin(), complete.end(), 0.0) != complete.end())
+    return output_.trace_loop("validate", live_begin_us_, done);
+  progress_.scored_step = done;
+  const ChannelScores& headline = evaluation.headline();
+  summary_.has_scores = true;
+  summary_.valid_loss = evaluation.loss;
+  summary_.headline = headline.name;
+  summary_.rmse = headline.rmse;
+  summary_.persistence_rmse = headline.persistence_rmse;
+  summary_.climatology_rmse = evaluation.has_climatology ? headline.climatology_rmse : 0;
+  JsonLine line("eval");
+  line.add("step", done).add("t_us", output_.since_begin_us()).add("samples", evaluation.samples);
+  line.add("loss", evaluation.loss);
+  for (const ChannelScores& channel : evaluation.channels) {
+    line.add("rmse_" + channel.name, channel.rmse)
+        .add("persistence_rmse_" + channel.name, channel.persistence_rmse);
+    if (!evaluation.has_climatology) continue;
+    line.add("climatology_rmse_" + channel.name, channel.climatology_rmse)
+        .add("acc_" + channel.name, channel.acc);
+  }
+  output_.write(line);
+  if (groups_.speaks()) {
+    const at::Tensor fields = evaluation.fields.contiguous();
+    write_npy(output_.folder().fields_file(done), fields.sizes(),
+              {fields.const_data_ptr<float>(), static_cast<std::size_t>(fields.numel())});
+    output_.board()->add_evaluation(done, evaluation);
+    output_.console().line(fmt::format(
+        "valid  after {} steps: loss {:.4f}, {} RMSE {:.4f} (persistence {:.4f}, {:+.1f} %{})", done,
+        evaluation.loss, headline.name, headline.rmse, headline.persistence_rmse,
+        100 * (headline.rmse / headline.persistence_rmse - 1),
+        evaluation.has_climatology ? fmt::format("; climatology {:.3f}", headline.climatology_rmse) : ""));
+  }
+  output_.trace_loop("validate", live_begin_us_, done);
+}
+
+}  // namespace isobar

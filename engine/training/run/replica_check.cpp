@@ -1,0 +1,105 @@
+#include "run/replica_check.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/max.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "comm/replica_hash.h"
+#include "core/fault.h"
+#include "core/text.h"
+
+namespace isobar {
+namespace {
+
+std::vector<NamedValues> named_values(const Parameters& parameters) {
+  std::vector<NamedValues> out;
+  for (const Parameter& parameter : parameters.all())
+    out.push_back(
+        {parameter.name, parameters.values().narrow(0, parameter.flat_begin, parameter.tensor.numel())});
+  return out;
+}
+
+/// Of those that every rank of a model has whole.
+std::vector<NamedValues> whole_values(const Parameters& parameters) {
+  std::vector<NamedValues> out;
+  for (const Parameter& parameter : parameters.all()) {
+    if (parameter.shard.count == 1) out.push_back({parameter.name, parameter.tensor.detach().view(-1)});
+  }
+  return out;
+}
+
+at::Tensor flat(const std::vector<NamedValues>& named) {
+  std::vector<at::Tensor> values;
+  for (const NamedValues& one : named) values.push_back(one.values);
+  return at::cat(values);
+}
+
+/// Names and shapes in their order, a line each.
+std::string parameter_lines(const Parameters& parameters) {
+  std::string out;
+  for (const Parameter& parameter : parameters.all()) {
+    std::vector<std::string> sizes;
+    for (const std::int64_t size : parameter.tensor.sizes()) sizes.push_back(std::to_string(size));
+    out += fmt::format("{} [{}]\n", parameter.name, join(sizes, ", "));
+  }
+  return out;
+}
+
+}  // namespace
+
+ReplicaCheck::ReplicaCheck(const Parameters& parameters, RankGroups& groups, const Progress& progress,
+                           const CommConfig& config, RunOutput& output)
+    : parameters_(parameters),
+      groups_(groups),
+      progress_(progress),
+      every_(config.hash_every),
+      drifts_(config.sync == "none" || has_fault(Fault::no_broadcast) ||
+              is_of_split_layers(fault_setting().fault)),
+      output_(output) {
+  if (groups_.world().size() == 1 || progress_.measures) return;
+  groups_.world().check_same("parameters", parameter_lines(parameters_));
+  if (drifts_ && progress_.report_due(progress_.steps_done)) tell_apart();
+}
+
+void ReplicaCheck::compare_when_due() {
+  if (groups_.world().size() == 1 || progress_.measures) return;
+  const std::int64_t done = progress_.steps_done;
+  if (drifts_) {
+    if (progress_.report_due(done) || progress_.all_done()) tell_apart();
+  } else if (every_ > 0 && (done % every_ == 0 || progress_.all_done())) {
+    compare();
+  }
+}
+
+void ReplicaCheck::compare() {
+  const std::string when = fmt::format("step {}", progress_.steps_done);
+  compare_replicas(
+      groups_.along("dp"), parameters_.values(), [&] { return named_values(parameters_); }, when);
+  if (groups_.model().size() == 1) return;
+  const std::vector<NamedValues> whole = whole_values(parameters_);
+  compare_replicas(
+      groups_.model(), flat(whole), [&] { return whole; },
+      when + ", of what every rank of a model has whole");
+}
+
+void ReplicaCheck::tell_apart() {
+  // Mistakes in split layers show in what the ranks of one model have whole, all others between models.
+  const bool within = is_of_split_layers(fault_setting().fault);
+  const at::Tensor own = within ? flat(whole_values(parameters_)) : parameters_.values();
+  const at::Tensor first = own.clone();
+  groups_.along(within ? "tp" : "dp").broadcast(first, 0, "weights").wait();
+  const double apart = (first - own).abs().max().item<double>();
+  const std::vector<double> all = groups_.world().all_gather_numbers(apart, "distance of the weights");
+  output_.write(
+      JsonLine("note").add("text", "replicas").add("step", progress_.steps_done).add("apart", apart));
+  output_.console().line(
+      fmt::format("  replicas  step {}: {} are up to {:.4g} away from those of {}", progress_.steps_done,
+                  within ? "weights that ranks of a model have whole" : "weights",
+                  *std::max_element(all.begin(), all.end()), within ? "its first rank" : "rank 0"));
+}
+
+}  // namespace isobar

@@ -1,0 +1,126 @@
+#include "run/run_plan.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "core/error.h"
+#include "core/fault.h"
+#include "core/machine.h"
+#include "core/text.h"
+#include "device/device.h"
+#include "device/load_cuda.h"
+#include "device/memory.h"
+#include "device/precision.h"
+#include "run/attention.h"
+#include "run/check_fault.h"
+#include "run/rank_agreement.h"
+
+namespace isobar {
+namespace {
+
+/// The number of ranks is what the launcher says.
+RunArguments with_ranks(RunArguments arguments, const RankEnvironment& ranks) {
+  if (ranks.launched_by != LaunchedBy::nobody)
+    arguments.settings.sets.push_back("run.ranks=" + std::to_string(ranks.world));
+  return arguments;
+}
+
+/// Processes of this machine that share its processors and memory.
+int sharers(const RankEnvironment& ranks) {
+  // Slurm binds tasks to cores of their own, where it does.
+  const bool own = ranks.cores_of_task > 0 && usable_cores() <= ranks.cores_of_task;
+  return own ? 1 : ranks.local_world;
+}
+
+/// Refuses a run that the memory cannot hold, before it takes an hour to find out.
+void check_memory(RunPlan& plan) {
+  const Config& config = plan.config();
+  const c10::Device device = plan.device;
+  MemoryFacts facts = memory_facts(config, device.is_cuda());
+  facts.writes_attention = facts.writes_attention || has_fault(Fault::math_attention);
+  constexpr std::uint64_t kPools =
+      15'000'000;  // that libraries will take with their first calls (tests/lessons)
+  if (device.is_cpu()) facts.program_bytes = peak_own_bytes() + kPools;
+  check_memory_cap(plan.lesson, config, facts);
+  plan.memory = plan_memory(config, facts);
+  // What the program takes of a CUDA device is taken already; on a CPU loaders ask for their slots
+  // themselves.
+  const std::uint64_t own =
+      plan.memory.total() - (device.is_cuda() ? plan.memory.program : plan.memory.batches);
+  // On a processor all ranks of the machine take it from the same memory.
+  const auto takers = static_cast<std::uint64_t>(device.is_cpu() ? plan.ranks.local_world : 1);
+  const std::uint64_t wanted = own * takers;
+  const FreeAndTotal memory = memory_now(device);
+  if (memory.total_bytes == 0 || wanted <= static_cast<std::uint64_t>(memory.free_bytes)) {
+    if (device.is_cuda()) return;
+    plan.promised = std::make_unique<MemoryPromise>();  // data and loaders come first, and must leave it
+    return plan.promised->add(wanted);
+  }
+  const std::string each = takers > 1 ? fmt::format(" in {} ranks", takers) : "";
+  throw Error(
+      fmt::format("training would take about {} of memory{}, and {} of {} are free", human_bytes(wanted),
+                  each, human_bytes(static_cast<std::uint64_t>(memory.free_bytes)),
+                  human_bytes(static_cast<std::uint64_t>(memory.total_bytes))),
+      fmt::format("{}, data.grid = {} x {}, train.global_batch = {}; {}{}", device.str(), config.data.grid[0],
+                  config.data.grid[1], config.train.global_batch, takers > 1 ? "each " : "",
+                  plan.memory.text()),
+      "a smaller train.global_batch, a smaller preset, or a larger machine");
+}
+
+RunPlan find_plan(const LessonInfo& lesson, const RunArguments& arguments) {
+  RunPlan out;
+  out.ranks = read_rank_environment();
+  out.lesson = lesson;
+  out.resume = find_resume(with_ranks(arguments, out.ranks), lesson.name);
+  out.loaded = resumed_config(lesson, out.resume,
+                              preset_device_kind(out.resume.settings, automatic_device_kind));
+  out.device = rank_device(out.config().run.device, out.ranks);
+  out.data_root = data_root(out.config().data);
+  return out;
+}
+
+}  // namespace
+
+RunPlan plan_run(const LessonInfo& lesson, const RunArguments& arguments) {
+  RunPlan plan = find_plan(lesson, arguments);
+  check_needs(lesson, plan.device);
+  Config& config = plan.loaded.config;
+  const RankEnvironment& ranks = plan.ranks;
+  if (config.run.ranks != ranks.world) {
+    throw Error(fmt::format("{} ranks are wanted, and this process is alone", config.run.ranks), "run.ranks",
+                "./isobar run " + lesson.name + " starts them; under Slurm srun does");
+  }
+  plan.mesh();
+  if (config.run.measure == "synthetic") config.data.source = "synthetic";
+  config.amp.mode = choose_precision(config.amp.mode, plan.device);
+  apply_precision(config.amp.mode);
+  plan.emulated = emulates(config.amp.mode, precision_facts(plan.device));
+  set_fault(config.run.fault, config.run.fault_ms, config.run.fault_stage, config.run.fault_step,
+            config.run.fault_rank, ranks.rank);
+  check_fault(config, plan.device);
+  check_memory(plan);
+  plan.threads = set_up_cpu(static_cast<int>(config.run.threads), sharers(ranks));
+  // run.toml holds what was resolved, so that the same numbers come out again.
+  config.run.deterministic = set_deterministic(config.run.deterministic, plan.device) ? "yes" : "no";
+  config.run.device = ranks.world == 1 || plan.device.is_cpu() ? plan.device.str() : "cuda";
+  config.run.threads = plan.threads;
+  plan.attention = attention_text(lesson, config, plan.device);
+  return plan;
+}
+
+Mesh RunPlan::mesh() const {
+  const MeshConfig& mesh = config().mesh;
+  return {mesh.order, {.tp = static_cast<int>(mesh.tp), .dp = static_cast<int>(replicas())}, ranks.world};
+}
+
+Progress RunPlan::begin() const {
+  Progress out{.steps = config().train.steps, .report_every = config().train.report_every};
+  out.measures = measures();
+  if (!resume.wanted()) return out;
+  out.first_step = out.steps_done = out.checkpoint_step = resume.state.step;
+  out.scored_step = resume.state.scored_step;
+  return out;
+}
+
+}  // namespace isobar

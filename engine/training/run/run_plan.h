@@ -1,0 +1,49 @@
+#pragma once
+// What a run is to be: resolved and found possible before anything is written and before other ranks are met.
+#include <c10/core/Device.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "config/command_line.h"
+#include "config/config.h"
+#include "core/memory.h"
+#include "formula/memory_plan.h"
+#include "formula/model_shape.h"
+#include "launch/mesh.h"
+#include "launch/rank_environment.h"
+#include "run/progress.h"
+#include "run/resume.h"
+
+namespace isobar {
+
+struct RunPlan {
+  RankEnvironment ranks;
+  LessonInfo lesson;
+  Resume resume;
+  LoadedConfig loaded;
+  c10::Device device{c10::kCPU};
+  std::filesystem::path data_root;  ///< data.root, or the embedded set of this grid
+  int threads = 1;
+  bool emulated = false;  ///< the 16 bits of amp.mode, by fp32 products
+  std::string attention;  ///< what it runs as, in words; "" in a lesson that does not choose
+  MemoryPlan memory;      ///< of this rank
+  std::unique_ptr<MemoryPromise> promised;  ///< on a CPU, until the model is there
+
+  const Config& config() const { return loaded.config; }
+  /// Whether a key of the configuration means something in this lesson.
+  bool honours(const std::string& key) const { return isobar::honours(lesson, key); }
+  bool measures() const { return config().run.measure != "none"; }
+  std::int64_t replicas() const { return isobar::replicas(config()); }
+  /// Error (exit code 2) when the axes of the mesh do not fit the ranks.
+  Mesh mesh() const;
+  /// Where the run begins: at 0, or where the checkpoint of --resume left off.
+  Progress begin() const;
+};
+
+/// Resolves everything, sets the process up for it (threads, precision, the fault) and refuses what cannot
+/// be: Error (exit code 2).
+RunPlan plan_run(const LessonInfo& lesson, const RunArguments& arguments);
+
+}  // namespace isobar
