@@ -38,7 +38,11 @@ class MovedClock : public Clock {
     std::int64_t number;  ///< of all that ever waited
   };
 
-  MovedClock() { set_clock(this); }
+  /// `place` holds the time, and may lie in memory that several processes share; null: this clock's own.
+  explicit MovedClock(std::atomic<std::int64_t>* place = nullptr)
+      : now_us_(place != nullptr ? *place : own_us_) {
+    set_clock(this);
+  }
   ~MovedClock() override { set_clock(nullptr); }
 
   std::size_t count() {
@@ -58,9 +62,9 @@ class MovedClock : public Clock {
     now_us_ = next_us;
     return true;
   }
-  void move_to(std::int64_t time_us) {
+  void go_on(std::int64_t time_us) {
     const std::lock_guard guard(mutex_);
-    now_us_ = time_us;
+    now_us_ += time_us;
   }
   /// Whether there was somebody to wake: one that has not gone to sleep yet hears the next call.
   template <class Which>
@@ -79,7 +83,8 @@ class MovedClock : public Clock {
   }
 
  private:
-  std::atomic<std::int64_t> now_us_ = 1'000'000'000;
+  std::atomic<std::int64_t> own_us_ = 1'000'000'000;
+  std::atomic<std::int64_t>& now_us_;
   std::mutex mutex_;
   std::list<Waiter> waiting_;
   std::int64_t waits_ = 0;

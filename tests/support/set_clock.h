@@ -1,4 +1,6 @@
 #pragma once
+#include <atomic>
+#include <cstdint>
 #include <thread>
 
 #include "support/moved_clock.h"
@@ -8,9 +10,16 @@ namespace isobar {
 /// It goes on where the test says so, by so much.
 class SetClock final : public MovedClock {
  public:
+  explicit SetClock(std::atomic<std::int64_t>* place = nullptr) : MovedClock(place) {}
+
   /// Returns when every thread whose time has come has woken.
   void advance_us(std::int64_t time_us) {
-    move_to(now_us() + time_us);
+    go_on(time_us);
+    wake_who_is_due();
+  }
+
+  /// The same for threads whose time came by another process's hand.
+  void wake_who_is_due() {
     while (wake_due()) std::this_thread::yield();
   }
 
