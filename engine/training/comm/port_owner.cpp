@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <cctype>
-#include <chrono>
+#include <cstdint>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "core/text.h"
 
@@ -51,27 +53,52 @@ bool holds(const fs::path& process, const std::set<std::string>& inodes) {
   return false;
 }
 
+/// When a process began, in clock ticks since the machine did (proc(5), stat, field 22); -1 = it is gone.
+std::int64_t begin_ticks(const fs::path& process) {
+  std::ifstream file(process / "stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_end = text.rfind(')');  // a name may hold blanks
+  if (name_end == std::string::npos) return -1;
+  std::istringstream fields(text.substr(name_end + 1));
+  std::string skipped;
+  for (int i = 3; i < 22; ++i) fields >> skipped;
+  std::int64_t out = -1;
+  fields >> out;
+  return out;
+}
+
+double seconds_since(std::int64_t ticks) {
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  const double begin_s = static_cast<double>(ticks) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  return std::max(0.0, static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9 - begin_s);
+}
+
 }  // namespace
 
 std::string port_owner(int port) {
   const std::set<std::string> inodes = listening_sockets(port);
   if (inodes.empty()) return "";
+  // Children inherit what is open: the one that began first opened it.
+  std::pair<std::int64_t, fs::path> first{-1, {}};
   std::error_code code;
   for (fs::directory_iterator entry("/proc", code), last; !code && entry != last; entry.increment(code)) {
     const std::string pid = entry->path().filename().string();
     const bool is_process =
         std::all_of(pid.begin(), pid.end(), [](unsigned char c) { return std::isdigit(c); });
     if (!is_process || !holds(entry->path(), inodes)) continue;
-    std::string name;
-    std::ifstream comm(entry->path() / "comm");
-    std::getline(comm, name);
-    struct stat facts {};
-    if (stat(entry->path().c_str(), &facts) != 0) break;
-    const double age_s = std::difftime(std::time(nullptr), facts.st_ctime);
-    return fmt::format("process {} ({}), {}, for {}", pid, printable(name, 40),
-                       facts.st_uid == getuid() ? "yours" : "another user's", human_seconds(age_s));
+    const std::int64_t begin = begin_ticks(entry->path());
+    if (begin >= 0 && (first.first < 0 || begin < first.first)) first = {begin, entry->path()};
   }
-  return "another user's process";
+  struct stat facts {};
+  if (first.first < 0 || stat(first.second.c_str(), &facts) != 0) return "another user's process";
+  std::string name;
+  std::ifstream comm(first.second / "comm");
+  std::getline(comm, name);
+  return fmt::format("process {} ({}), {}, for {}", first.second.filename().string(), printable(name, 40),
+                     facts.st_uid == getuid() ? "yours" : "another user's",
+                     human_seconds(seconds_since(first.first)));
 }
 
 }  // namespace isobar
