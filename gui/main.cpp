@@ -14,6 +14,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "record/run_folder.h"
+#include "record/run_tree.h"
 #include "window.h"
 
 using namespace isobar;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "config/config.h"
+#include "config/load.h"
 #include "config/key_comments.h"
 #include "core/error.h"
 #include "core/files.h"

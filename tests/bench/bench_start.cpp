@@ -10,7 +10,7 @@
 #include "bench/bench_report.h"
 #include "bench/peers.h"
 #include "bench/pipes.h"
-#include "config/config.h"
+#include "config/load.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "support/bin_folder.h"

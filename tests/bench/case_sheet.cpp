@@ -1,6 +1,6 @@
 #include "bench/case_sheet.h"
 
-#include "config/config.h"
+#include "config/load.h"
 #include "core/files.h"
 
 namespace isobar {

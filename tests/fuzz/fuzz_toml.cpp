@@ -3,6 +3,7 @@
 
 #include "config/assign.h"
 #include "config/config.h"
+#include "config/lesson.h"
 #include "core/error.h"
 #include "foreign/toml_limits.h"
 #include "fuzz/checks.h"

@@ -1,6 +1,6 @@
 #pragma once
 // Configurations that are refused, with exit code 2.
-#include "config/config.h"
+#include "config/load.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "lessons/lesson_run.h"

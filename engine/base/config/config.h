@@ -8,8 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "config/lesson.h"
-
 namespace isobar {
 
 struct DataConfig {
@@ -165,37 +163,6 @@ struct Config {
   RunConfig run;
 };
 
-/// What the command line says about the configuration.
-struct Settings {
-  std::string preset = "";  ///< "" = the lesson picks the one that fits the device
-  std::vector<std::filesystem::path> config_files = {};  ///< in the order given
-  std::vector<std::string> sets = {};                    ///< "key=value", in the order given
-  std::string resume = "";                               ///< the run to go on with, "" = a new one
-};
-
-struct LoadedConfig {
-  Config config;
-  std::string preset;
-  bool preset_was_chosen = false;  ///< by the lesson, not by the user
-  std::map<std::string, std::string>
-      origins;  ///< key -> "file:line" or "--set", for keys set beyond base.toml
-};
-
-/// lessons/base.toml < lesson.toml [overrides] < preset < --config files < --set, then `validate`.
-/// `device_kind` ("cpu", "cuda") picks the preset when none is named. Everything wrong is an Error (exit code
-/// 2) with file:line:column or "--set": unknown key (nearest known one), wrong type, out of range, not one of
-/// the choices, a key that the lesson does not honour.
-LoadedConfig load_config(const std::filesystem::path& home, const LessonInfo& lesson,
-                         const Settings& settings, const std::string& device_kind);
-
-/// The same without what concerns several keys: for who sets some of them only later.
-LoadedConfig read_config(const std::filesystem::path& home, const LessonInfo& lesson,
-                         const Settings& settings, const std::string& device_kind);
-
-/// The `device_kind` for these settings: the device they name ("cuda" for cuda:1), else what `automatic`
-/// says. It is asked only when a preset is to be picked.
-std::string preset_device_kind(const Settings& settings, const std::function<std::string()>& automatic);
-
 /// Checks what concerns several keys: grid and patch, embed and heads. `origins` says where a key was set.
 void validate(const Config& config, const std::map<std::string, std::string>& origins);
 
@@ -208,9 +175,6 @@ std::int64_t replicas(const Config& config);
 /// Samples that one model computes at a time: train.global_batch / replicas / train.accumulate, which
 /// `validate` has found to be whole.
 std::int64_t micro_batch(const Config& config);
-
-/// Preset names below `home`, sorted.
-std::vector<std::string> preset_names(const std::filesystem::path& home);
 
 /// data.root, or the folder of the embedded data set of this grid.
 std::filesystem::path data_root(const DataConfig& config);

@@ -1,10 +1,11 @@
+#include "config/load.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <sstream>
 
 #include "config/assign.h"
-#include "config/config.h"
 #include "config/keys.h"
 #include "config/toml_text.h"
 #include "core/error.h"

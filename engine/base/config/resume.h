@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "config/config.h"
+#include "config/load.h"
 
 namespace isobar {
 

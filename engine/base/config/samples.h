@@ -1,5 +1,5 @@
 #pragma once
-#include "config/config.h"
+#include "config/load.h"
 
 namespace isobar {
 

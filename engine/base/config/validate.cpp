@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "config/config.h"
+#include "config/load.h"
 #include "config/samples.h"
 #include "core/error.h"
 #include "core/files.h"

@@ -35,14 +35,6 @@ void place(SafetensorsFile& table, std::uint64_t header_bytes) {
 
 }  // namespace
 
-std::size_t safetensors_type_bytes(const std::string& dtype) {
-  static const std::map<std::string, std::size_t> kBytes = {{"F64", 8}, {"F32", 4}, {"F16", 2}, {"BF16", 2},
-                                                            {"I64", 8}, {"I32", 4}, {"I16", 2}, {"I8", 1},
-                                                            {"U8", 1},  {"BOOL", 1}};
-  const auto found = kBytes.find(dtype);
-  return found == kBytes.end() ? 0 : found->second;
-}
-
 std::string safetensors_start(std::span<const TensorToWrite> tensors,
                               const std::map<std::string, std::string>& metadata) {
   std::vector<std::string> entries;

@@ -10,12 +10,9 @@
 #include <vector>
 
 #include "core/files.h"
+#include "fields/safetensors_header.h"
 
 namespace isobar {
-
-/// Element types that Isobar writes and reads, named as in the file: "F32", "F64", "BF16", "F16", "I64",
-/// "I32", "U8".
-std::size_t safetensors_type_bytes(const std::string& dtype);
 
 /// One tensor to write; `bytes` stays owned by the caller and is in C order.
 struct TensorToWrite {
@@ -34,25 +31,6 @@ FileDigest write_safetensors(const std::filesystem::path& path, std::span<const 
 std::string safetensors_start(std::span<const TensorToWrite> tensors,
                               const std::map<std::string, std::string>& metadata);
 
-/// One tensor of an opened file: `begin_byte` counts from the start of the file.
-struct TensorInFile {
-  std::string name;
-  std::string dtype;
-  std::vector<std::int64_t> shape;
-  std::uint64_t begin_byte = 0;
-  std::uint64_t bytes = 0;
-};
-
-/// The table of contents, checked whole before anything is allocated for tensors (Error, exit code 2, with
-/// rule and tensor): header within the file and at most 100 MB of JSON without NUL, no fields but those of
-/// the format, at most 100,000 entries, names of 1 to 512 bytes without slashes and control characters and
-/// not twice, known types, shape x type = span without overflow, spans that cover the data exactly without
-/// gap or overlap. Time grows as n log n with the entries.
-struct SafetensorsFile {
-  std::filesystem::path path;
-  std::vector<TensorInFile> tensors;  ///< in the order of their bytes
-  std::map<std::string, std::string> metadata;
-};
 SafetensorsFile open_safetensors(const std::filesystem::path& path);
 
 /// The same from the bytes of a whole file; `name` stands in errors.

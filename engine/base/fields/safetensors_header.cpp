@@ -130,6 +130,14 @@ class HeaderReader final : public JsonEvents {
 
 }  // namespace
 
+std::size_t safetensors_type_bytes(const std::string& dtype) {
+  static const std::map<std::string, std::size_t> kBytes = {{"F64", 8}, {"F32", 4}, {"F16", 2}, {"BF16", 2},
+                                                            {"I64", 8}, {"I32", 4}, {"I16", 2}, {"I8", 1},
+                                                            {"U8", 1},  {"BOOL", 1}};
+  const auto found = kBytes.find(dtype);
+  return found == kBytes.end() ? 0 : found->second;
+}
+
 std::string safetensors_name_fault(std::string_view name) {
   if (name.empty() || name.size() > kMostNameBytes) {
     return fmt::format("a tensor name has 1 to {} bytes, this one {}", kMostNameBytes, name.size());

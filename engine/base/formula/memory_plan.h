@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "config/lesson.h"
 
 namespace isobar {
 

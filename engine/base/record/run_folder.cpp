@@ -89,34 +89,4 @@ bool is_run_folder(const fs::path& folder) {
          fs::exists(RunFolder{folder}.stream_file(0), code);
 }
 
-std::vector<FoundFolder> list_runs(const fs::path& runs) {
-  return folders_with(runs, RunFolder{}.config_file().string());
-}
-
-fs::path find_run(const std::string& name, const fs::path& runs) {
-  const std::vector<FoundFolder> all = list_runs(runs);
-  if (name == "last" && !all.empty()) return all.back().path;
-  if (fs::is_directory(name)) return name;
-  std::vector<std::string> names, ends;
-  std::vector<fs::path> ending;
-  for (const FoundFolder& found : all) {
-    if (found.name == name) return found.path;
-    names.push_back(found.name);
-    if (found.path.filename() != name) continue;
-    ends.push_back(printable(found.name));
-    ending.push_back(found.path);
-  }
-  if (ending.size() == 1) return ending.front();
-  if (std::error_code code; ending.empty() && !name.empty() && fs::is_directory(runs / name, code))
-    return runs / name;
-  const std::string nearest = nearest_name(name, names);
-  throw Error(ending.empty() ? "there is no run \"" + printable(name) + "\""
-                             : fmt::format("{} runs end in \"{}\"", ending.size(), printable(name)),
-              runs.string(),
-              all.empty()        ? "no run is here yet: ./isobar run 01_baseline"
-              : !ending.empty()  ? "name one: " + join(ends, ", ")
-              : !nearest.empty() ? "did you mean " + printable(nearest) + "?"
-                                 : "./isobar runs lists them; \"last\" is the newest");
-}
-
 }  // namespace isobar

@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "record/run_tree.h"
-
 namespace isobar {
 
 struct RunFolder {
@@ -42,12 +40,5 @@ RunFolder take_run_folder(const std::filesystem::path& path);
 
 /// Whether the folder holds run.toml or a stream.
 bool is_run_folder(const std::filesystem::path& folder);
-
-/// `name` as a run folder: a path, the path below `runs` or its last part where no other run has it, or "last"
-/// for the newest there. Error (exit code 2) with the nearest.
-std::filesystem::path find_run(const std::string& name, const std::filesystem::path& runs);
-
-/// Run folders at any depth below `runs`, oldest first by the time of their start.
-std::vector<FoundFolder> list_runs(const std::filesystem::path& runs);
 
 }  // namespace isobar

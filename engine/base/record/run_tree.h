@@ -37,4 +37,11 @@ std::vector<FoundFolder> folders_with(const std::filesystem::path& place, const 
 /// Folders in that tree that hold nothing but event files of other programs, by name.
 std::vector<FoundFolder> event_folders(const std::filesystem::path& place);
 
+/// `name` as a run folder: a path, the path below `runs` or its last part where no other run has it, or
+/// "last" for the newest there. Error (exit code 2) with the nearest.
+std::filesystem::path find_run(const std::string& name, const std::filesystem::path& runs);
+
+/// Run folders at any depth below `runs`, oldest first by the time of their start.
+std::vector<FoundFolder> list_runs(const std::filesystem::path& runs);
+
 }  // namespace isobar

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "record/run_folder.h"
+#include "record/run_tree.h"
 
 namespace isobar {
 

@@ -13,7 +13,7 @@
 #include "analyse/spread.h"
 #include "analyse/steady.h"
 #include "cli/measure_arguments.h"
-#include "config/config.h"
+#include "config/load.h"
 #include "core/error.h"
 #include "launch/supervise.h"
 #include "record/console.h"

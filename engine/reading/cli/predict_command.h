@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "config/lesson.h"
 #include "formula/step_time.h"
 
 namespace isobar {

@@ -18,6 +18,7 @@
 #include "core/nvidia.h"
 #include "core/text.h"
 #include "record/run_folder.h"
+#include "record/run_tree.h"
 #include "record/run_removal.h"
 
 namespace isobar {

@@ -20,7 +20,7 @@
 #include "core/text.h"
 #include "formula/memory_plan.h"
 #include "launch/rank_environment.h"
-#include "record/run_folder.h"
+#include "record/run_tree.h"
 
 namespace isobar {
 

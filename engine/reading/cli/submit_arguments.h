@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "config/config.h"
+#include "config/load.h"
 #include "jobs/job_settings.h"
 
 namespace isobar {

@@ -24,6 +24,7 @@
 #include "jobs/submitted_job.h"
 #include "record/console.h"
 #include "record/run_folder.h"
+#include "record/run_tree.h"
 
 extern char** environ;
 

@@ -11,7 +11,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "foreign/toml_limits.h"
-#include "record/run_folder.h"
+#include "record/run_tree.h"
 
 namespace isobar {
 

@@ -18,7 +18,7 @@
 
 #include "device/event_pool.h"
 #include "device/operator_facts.h"
-#include "device/operator_watch.h"
+#include "device/operator_record.h"
 
 namespace isobar {
 

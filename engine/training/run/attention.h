@@ -4,6 +4,7 @@
 #include <string>
 
 #include "config/config.h"
+#include "config/lesson.h"
 
 namespace isobar {
 

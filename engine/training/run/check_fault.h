@@ -3,6 +3,7 @@
 #include <c10/core/Device.h>
 
 #include "config/config.h"
+#include "config/lesson.h"
 
 namespace isobar {
 

@@ -11,6 +11,7 @@
 #include "comm/comm.h"
 #include "config/command_line.h"
 #include "config/config.h"
+#include "config/lesson.h"
 #include "record/console.h"
 #include "record/span_writer.h"
 #include "run/checkpoints.h"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "config/command_line.h"
-#include "config/config.h"
+#include "config/load.h"
 #include "core/memory.h"
 #include "formula/memory_plan.h"
 #include "formula/model_shape.h"

@@ -1,4 +1,4 @@
-#include "config/config.h"
+#include "config/load.h"
 #include "core/files.h"
 #include "support/catch.h"
 #include "support/errors.h"

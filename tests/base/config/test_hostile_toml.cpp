@@ -7,7 +7,7 @@
 #include <locale>
 
 #include "config/assign.h"
-#include "config/config.h"
+#include "config/load.h"
 #include "core/files.h"
 #include "foreign/toml_limits.h"
 #include "support/catch.h"

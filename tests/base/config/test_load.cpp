@@ -3,7 +3,7 @@
 #include <set>
 #include <sstream>
 
-#include "config/config.h"
+#include "config/load.h"
 #include "config/keys.h"
 #include "config/toml_text.h"
 #include "core/files.h"

@@ -8,7 +8,7 @@
 #include "analyse/run_reader.h"
 #include "core/files.h"
 #include "core/machine.h"
-#include "record/run_folder.h"
+#include "record/run_tree.h"
 #include "support/catch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
