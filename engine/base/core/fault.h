@@ -1,79 +1,118 @@
 #pragma once
-// Mistakes on purpose (run.fault): the engine makes them where they belong, so that a learner can see what
-// each does. A run with one is marked in everything it writes.
+// Mistakes on purpose (run.fault), so that a learner can see what each does: one table says all that is known
+// of them, engine/training/faults makes them. A run with one is marked in everything it writes.
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace isobar {
 
+/// In the order of the table in fault.cpp, which says what each does.
 enum class Fault {
   none,
-  no_zero_grad,         ///< gradients of all steps pile up
-  no_shuffle,           ///< the same order every epoch
-  no_normalise,         ///< fields in their own units, only divided by a common 1e5: the loss hardly moves
-  sync_each_step,       ///< the loss is fetched every step; on a CPU that costs nothing, on a GPU it waits
-  wrong_unpatch,        ///< outputs of a token taken in the order (c, p, q): the loss falls, maps show tiles
-  slow_disk,            ///< reading is held to 290 MB/s
-  train_on_valid,       ///< the training samples are those of the validation set
-  slow_stage,           ///< run.fault_ms more in run.fault_stage
-  nan_weight,           ///< one weight becomes NaN before step run.fault_step
-  nan_gradient,         ///< one gradient becomes NaN in step run.fault_step
-  slow_loader,          ///< each batch takes run.fault_ms longer to read
-  slow_worker,          ///< the same, in the first of the threads that read
-  same_seed_workers,    ///< every worker draws the same order: samples come as often as there are workers
-  respawn,              ///< workers end with each epoch and are started again
-  pageable,             ///< batches are not page-locked
-  oversubscribe,        ///< eight workers a processor
-  default_stream_copy,  ///< uploads wait in line with the kernels
-  no_event,             ///< a batch is used before it has arrived on the device
-  one_slot,             ///< the ring has one slot
-  host_normalise,       ///< fields are normalised before the upload, by the threads that read
-  no_scaler,            ///< fp16 without loss scaling: small gradients become zero
-  all_half,             ///< weights themselves in 16 bits, without a float32 copy: small updates vanish
-  inject_inf,           ///< one gradient becomes infinite in step run.fault_step
-  scale_too_high,       ///< the loss scale starts at 2^40: the first steps overflow
-  tanh_gelu,            ///< fused GELU in its tanh form, which is another function
-  unfused_adam,         ///< Adam in plain operations though the lesson fuses it
-  math_attention,       ///< attention writes its N x N matrix to memory
-  nan_in_padding,       ///< a NaN between the tensors of the flat gradient buffer, in step run.fault_step
-  item_in_capture,      ///< the loss is fetched while the graph is recorded
-  stale_input,          ///< replays without copying the new batch in: the loss does not move
-  no_warmup,            ///< the first step of all is recorded, with what libraries set up in it
-  lr_baked_in,          ///< the learning rate of the recorded step for ever: the schedule stops
-  no_broadcast,         ///< each rank draws its own first weights and keeps them
-  same_shard,           ///< all ranks read the samples of rank 0
-  no_set_epoch,         ///< every epoch has the order of the first
-  sum_gradients,        ///< gradients are added over ranks and not divided
-  lr_unscaled,          ///< schedule.lr_rule is ignored
-  slow_rank,            ///< run.fault_ms more in the backward pass of run.fault_rank
-  unequal_batch,        ///< run.fault_rank computes each backward pass twice, as if it had twice the samples
-  rank0_log_only,       ///< only rank 0 writes a stream
-  kill_rank,            ///< run.fault_rank is killed in run.fault_stage of step run.fault_step
-  stop_rank,            ///< run.fault_rank stops answering there
-  other_shape,          ///< run.fault_rank sends one value less in a collective of step run.fault_step
-  other_order,          ///< run.fault_rank swaps two collectives of that step
-  extra_collective,     ///< run.fault_rank calls one more in that step
-  flip_bit,             ///< one bit of one weight of run.fault_rank flips before step run.fault_step
-  no_copy_f,            ///< gradients that enter a split layer are not summed over its ranks
-  bias_before_reduce,   ///< each rank adds the bias to its partial sum: it counts mesh.tp times
-  same_seed_shards,     ///< all ranks of a model draw the same piece of each split weight
-  different_data_in_group,  ///< each rank of a model reads samples of its own
-  norm_eps,                 ///< LayerNorm with 1e-5, the default of others, instead of 1e-6
-  noncontiguous_reduce      ///< partial sums are added in a copy that nobody looks at again
+  no_zero_grad,
+  no_shuffle,
+  no_normalise,
+  sync_each_step,
+  wrong_unpatch,
+  slow_disk,
+  train_on_valid,
+  slow_stage,
+  nan_weight,
+  nan_gradient,
+  slow_loader,
+  slow_worker,
+  same_seed_workers,
+  respawn,
+  pageable,
+  oversubscribe,
+  default_stream_copy,
+  no_event,
+  one_slot,
+  host_normalise,
+  no_scaler,
+  all_half,
+  inject_inf,
+  scale_too_high,
+  tanh_gelu,
+  unfused_adam,
+  math_attention,
+  nan_in_padding,
+  item_in_capture,
+  stale_input,
+  no_warmup,
+  lr_baked_in,
+  no_broadcast,
+  same_shard,
+  no_set_epoch,
+  sum_gradients,
+  lr_unscaled,
+  slow_rank,
+  unequal_batch,
+  rank0_log_only,
+  kill_rank,
+  stop_rank,
+  other_shape,
+  other_order,
+  extra_collective,
+  flip_bit,
+  no_copy_f,
+  bias_before_reduce,
+  same_seed_shards,
+  different_data_in_group,
+  norm_eps,
+  noncontiguous_reduce
 };
 
-/// Names as in the configuration, in the order of the enumeration.
+/// Where it changes anything.
+enum class Shows {
+  anywhere,
+  on_cuda,           ///< on the way of batches to a CUDA device
+  in_recording,      ///< in a recorded step (graph.enabled), which takes a CUDA device
+  on_several_ranks,  ///< in a run of several ranks
+  between_replicas,  ///< where several models train side by side
+  in_split_layers,   ///< where the ranks of one model share its layers (mesh.tp of at least 2)
+};
+
+/// Which seam it is made at.
+enum class MadeBy {
+  nothing,
+  configuration,  ///< the page gets another configuration (faults/with_fault.h)
+  ranks,          ///< what a rank sends, or its backward pass (faults/rank_fault.h)
+  parameters,     ///< weights, gradients or their buffers are touched (faults/parameter_fault.h)
+  stages,         ///< at the begin of a stage (faults/stage_fault.h)
+  run             ///< what the run itself fetches or writes
+};
+
+struct FaultRow {
+  Fault fault;
+  const char* name;      ///< as in the configuration
+  const char* sentence;  ///< what it does; {ms}, {stage}, {step} and {rank} stand for the keys that it takes
+  MadeBy made_by;
+  Shows shows = Shows::anywhere;
+
+  /// Whether run.fault_KEY means anything to it: "ms", "stage", "step", "rank".
+  bool takes(const char* key) const;
+};
+
+const FaultRow& row_of(Fault fault);
+
+/// Names as in the configuration, in the order of the table.
 const std::vector<std::string>& fault_names();
 
 struct FaultSetting {
   Fault fault = Fault::none;
-  std::int64_t ms = 30;        ///< for slow_stage, slow_loader and slow_worker
-  std::string stage = "load";  ///< for slow_stage
-  std::int64_t step = 0;       ///< for those that name a step
-  std::int64_t rank = 1;       ///< for those that strike one rank
-  std::int64_t own_rank = 0;   ///< of this process
+  std::int64_t ms = 30;
+  std::string stage = "load";
+  std::int64_t step = 0;
+  std::int64_t rank = 1;      ///< which one is struck, of those that strike one
+  std::int64_t own_rank = 0;  ///< of this process
+
+  bool strikes_here() const { return rank == own_rank; }
 };
+
+/// The fault of that name; one that is none is an Error (exit code 2).
+Fault fault_named(const std::string& name);
 
 /// Sets the fault of this process; called once, before anything is built. A name that is none is an Error
 /// (exit code 2).
@@ -82,7 +121,7 @@ void set_fault(const std::string& name, std::int64_t ms, const std::string& stag
 const FaultSetting& fault_setting();
 bool has_fault(Fault fault);
 
-/// Whether it changes anything on a CPU too; those about uploads do not.
+/// Whether it changes anything on a CPU too; those about uploads and recordings do not.
 bool shows_on_cpu(Fault fault);
 
 /// Whether it changes anything in a process that trains alone; those about ranks do not.
