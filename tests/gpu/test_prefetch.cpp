@@ -14,11 +14,11 @@
 #include <thread>
 
 #include "core/clock.h"
-#include "core/fault.h"
 #include "data/device_prefetch.h"
 #include "device/device_clock.h"
 #include "device/event_pool.h"
 #include "device/load_cuda.h"
+#include "faults/with_fault.h"
 #include "gpu/gpu.h"
 #include "gpu/spin.h"
 #include "kernels/pack.h"
@@ -33,13 +33,6 @@ using nlohmann::json;
 namespace {
 
 constexpr std::int64_t kTraced = 64;
-
-struct WithFault {
-  explicit WithFault(const std::string& name) { set_fault(name, 30, "load", 0); }
-  ~WithFault() { set_fault("none", 30, "load", 0); }
-  WithFault(const WithFault&) = delete;
-  WithFault& operator=(const WithFault&) = delete;
-};
 
 /// A data set in memory, and what a lesson would say of its pipeline.
 struct Pipeline {
@@ -205,7 +198,7 @@ TEST_CASE("faults that change the way change no bit") {
   for (const char* name : {"default_stream_copy", "one_slot", "host_normalise", "pageable"}) {
     INFO(name);
     Pipeline pipeline(5);
-    const WithFault fault(name);
+    pipeline.config = with_fault(pipeline.config, {.fault = fault_named(name)});
     check_same(pipeline, 15);
   }
 }
@@ -268,7 +261,7 @@ TEST_CASE("uploads run beside kernels on a stream of their own, and in line with
   }
   // The upload may come between a kernel and its mark, but the kernels wait for it all the same.
   Pipeline pipeline(16, larger());
-  const WithFault fault("default_stream_copy");
+  pipeline.config = with_fault(pipeline.config, {.fault = Fault::default_stream_copy});
   const Timeline line = timeline(pipeline);
   CHECK(line.uploads_us > 1000);
   CHECK(line.idle_us > 0.9 * line.uploads_us);
@@ -278,7 +271,7 @@ TEST_CASE("fault no_event: batches are used before they have arrived, and their 
   Pipeline pipeline(16, larger());
   int wrong = 0;
   {
-    const WithFault fault("no_event");
+    pipeline.config = with_fault(pipeline.config, {.fault = Fault::no_event});
     InlineLoader plain = pipeline.plain();
     RingLoader ring = pipeline.ring();
     DevicePrefetch loader(ring, pipeline.config.loader);

@@ -1,5 +1,6 @@
 #pragma once
-// The configuration of a run as plain values. What each key means is said once, in lessons/base.toml.
+// The configuration of a run as plain values. What each key means is said once, in lessons/base.toml. What
+// says "no key" is another parameter of what is built, which mistakes on purpose set (run.fault).
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -9,6 +10,13 @@
 #include <vector>
 
 namespace isobar {
+
+/// How ranks share the samples of an epoch.
+struct ShardConfig {
+  std::string form = "strided";
+  bool own = true;       ///< no key: false gives every rank the samples of rank 0
+  bool by_epoch = true;  ///< no key: false gives every epoch the order of the first
+};
 
 struct DataConfig {
   std::string root;
@@ -26,7 +34,12 @@ struct DataConfig {
   bool pin_memory = true;
   bool persistent = true;
   std::string cpu_affinity = "none";
-  std::string shard = "strided";
+  ShardConfig shard;
+  std::string train_folder = "train";  ///< no key: what is opened as the training set
+  double divide_by = 0;                ///< no key: fields are only divided by it; 0 = they are normalised
+  std::int64_t repeats = 1;            ///< no key: how often the workers draw each batch of training
+  std::int64_t late_ms = 0;            ///< no key: what a batch takes longer to read
+  bool one_thread_late = false;        ///< no key: only the first of the threads that read is late
 };
 
 struct LoaderConfig {
@@ -36,6 +49,8 @@ struct LoaderConfig {
   std::string normalise = "device";
   bool share_fields = true;
   std::string upload_type = "f32";
+  bool side_stream = true;    ///< no key: uploads have a stream of their own
+  bool awaits_upload = true;  ///< no key: kernels that use a batch run behind its arrival
 };
 
 struct ModelConfig {
@@ -44,6 +59,8 @@ struct ModelConfig {
   std::int64_t heads = 8;
   std::int64_t patch = 8;
   std::string attention = "auto";
+  double norm_eps = 1e-6;     ///< no key
+  bool channels_last = true;  ///< no key: the outputs of a token are ordered (p, q, c)
 };
 
 struct OptimConfig {
@@ -70,6 +87,7 @@ struct AmpConfig {
   std::int64_t growth_interval = 2000;
   std::int64_t max_skips = 25;
   std::int64_t histogram_every = 0;
+  bool scales_loss = true;  ///< no key: in fp16
 };
 
 struct FusionConfig {
@@ -79,6 +97,7 @@ struct FusionConfig {
   bool qkv = true;
   bool head_loss = true;
   bool grad_norm = true;
+  bool tanh_gelu = false;  ///< no key: the tanh form of GELU, not the erf form
 };
 
 struct GraphConfig {
@@ -86,6 +105,9 @@ struct GraphConfig {
   std::string scope = "step";
   std::int64_t warmup = 20;
   bool collectives = true;
+  bool renews_batch = true;   ///< no key: a replay sees the new batch
+  bool renews_rate = true;    ///< no key: a replay sees the new learning rate
+  bool fetches_loss = false;  ///< no key: the host takes the loss while the step is recorded
 };
 
 struct LinkConfig {
@@ -106,6 +128,7 @@ struct CommConfig {
   bool probe = true;
   std::int64_t hash_every = 100;
   std::string interface;
+  bool divides = true;  ///< no key: sums of gradients are divided by the number of ranks
 };
 
 struct MeshConfig {
@@ -113,6 +136,8 @@ struct MeshConfig {
   std::string order = "tp-cp-pp-dp";
   bool sequence_parallel = false;
   std::string grad_dtype = "16";
+  bool bias_behind_sum = true;  ///< no key: false lets each rank add the bias of a split layer to its part
+  bool draws_own_piece = true;  ///< no key: false starts all ranks of a model from the first piece
 };
 
 struct TrainConfig {

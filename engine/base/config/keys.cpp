@@ -68,7 +68,7 @@ std::vector<Key> reading_keys(Config& c) {
       flag("data.pin_memory", c.data.pin_memory),
       flag("data.persistent", c.data.persistent),
       text("data.cpu_affinity", c.data.cpu_affinity),
-      text("data.shard", c.data.shard, {"strided", "contiguous"}),
+      text("data.shard", c.data.shard.form, {"strided", "contiguous"}),
       text("loader.kind", c.loader.kind, {"inline", "workers", "gpu"}),
       count("loader.slots", c.loader.slots, 1, 1024),
       flag("loader.copy_stream", c.loader.copy_stream),

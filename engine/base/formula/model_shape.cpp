@@ -9,7 +9,9 @@ VitShape vit_shape(const Config& config) {
           .patch = config.model.patch,
           .embed = config.model.embed,
           .depth = config.model.depth,
-          .heads = config.model.heads};
+          .heads = config.model.heads,
+          .norm_eps = config.model.norm_eps,
+          .channels_last = config.model.channels_last};
 }
 
 }  // namespace isobar

@@ -13,6 +13,8 @@ struct VitShape {
   std::int64_t embed = 384;
   std::int64_t depth = 12;
   std::int64_t heads = 8;
+  double norm_eps = 1e-6;
+  bool channels_last = true;  ///< the outputs of a token are ordered (p, q, c), c fastest; else (c, p, q)
 
   /// N = (H / P)(W / P)
   std::int64_t tokens() const { return height / patch * (width / patch); }

@@ -24,7 +24,7 @@ class BatchOrder {
   std::int64_t epoch_of(std::int64_t batch) const { return batch / steps_per_epoch_; }
   bool ends_epoch(std::int64_t batch) const { return (batch + 1) % steps_per_epoch_ == 0; }
 
-  /// The fault same_seed_workers: each of `workers` walks through the whole order by itself.
+  /// Each of `workers` walks through the whole order by itself.
   void repeat_for(std::int64_t workers) { repeats_ = workers; }
 
   /// Sample indices of batch `batch` (from 0). Any thread may ask; the orders of two epochs are kept.

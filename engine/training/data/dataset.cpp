@@ -10,7 +10,6 @@
 #include "core/clock.h"
 #include "core/crc32c.h"
 #include "core/error.h"
-#include "core/fault.h"
 #include "data/index_rule.h"
 #include "kernels/normalise.h"
 
@@ -31,14 +30,9 @@ std::vector<std::string> default_channel_names(std::int64_t channels) {
   return names;
 }
 
-std::string actual_split(const std::string& split) {
-  return split == "train" && has_fault(Fault::train_on_valid) ? "valid" : split;
-}
-
-/// Statistics that leave fields in their own units: dividing by 1 would overflow the first step.
-Statistics units_only(std::int64_t channels) {
+Statistics same_for_all(std::int64_t channels, double std) {
   const auto count = static_cast<std::size_t>(channels);
-  return {std::vector<float>(count, 0.0F), std::vector<float>(count, 1e5F)};
+  return {std::vector<float>(count, 0.0F), std::vector<float>(count, static_cast<float>(std))};
 }
 
 /// Large fields go past the cache, which a batch of them would only empty; the model finds small ones in it.
@@ -54,7 +48,6 @@ std::span<float> tile_buffer(std::size_t values) {
   return std::span(buffer).first(values);
 }
 
-constexpr std::int64_t kSlowDisk_mb_per_s = 290;
 constexpr std::int64_t kSyntheticRecords = 1460;  // a year of 6-hourly fields
 constexpr std::int64_t kSyntheticSamples = 512;   // as many as `short` has
 
@@ -62,15 +55,14 @@ constexpr std::int64_t kSyntheticSamples = 512;   // as many as `short` has
 
 Dataset::Dataset(const DataConfig& config, const std::filesystem::path& root, const std::string& split,
                  std::int64_t limit)
-    : throttle_(std::make_unique<Throttle>(has_fault(Fault::slow_disk) ? kSlowDisk_mb_per_s
-                                                                       : config.throttle_mb_per_s)),
+    : throttle_(std::make_unique<Throttle>(config.throttle_mb_per_s)),
+      lateness_{config.late_ms, config.one_thread_late},
       shape_{config.channels, config.grid[0], config.grid[1]},
       dt_(config.dt) {
   if (config.source == "synthetic") {
     records_ = std::max(kSyntheticRecords, 3 * dt_);
     size_ = limit > 0 ? limit : kSyntheticSamples;
-    statistics_ = {std::vector<float>(static_cast<std::size_t>(config.channels), 0.0F),
-                   std::vector<float>(static_cast<std::size_t>(config.channels), 1.0F)};
+    statistics_ = same_for_all(config.channels, 1);
     channel_names_ = default_channel_names(config.channels);
     source_ = make_synthetic_source(shape_);
     return;
@@ -88,7 +80,7 @@ void Dataset::open_files(const DataConfig& config, const std::filesystem::path& 
     throw Error("there is no such data folder", root.string(),
                 "data.root names a folder with train/, valid/ and stats/; empty means the embedded data set");
   }
-  files_ = open_year_files(year_files(root / actual_split(split)));
+  files_ = open_year_files(year_files(root / (split == "train" ? config.train_folder : split)));
   records_ = files_.front().shape()[0];
   for (const YearFile& file : files_) check_file(file, config);
   if (records_ < 3 * dt_) {
@@ -97,7 +89,7 @@ void Dataset::open_files(const DataConfig& config, const std::filesystem::path& 
                 "a smaller data.dt: a file needs at least 3 x data.dt records");
   }
   statistics_ = Statistics::read(root, channels());
-  if (has_fault(Fault::no_normalise)) statistics_ = units_only(channels());
+  if (config.divide_by > 0) statistics_ = same_for_all(channels(), config.divide_by);
   climatology_ = read_climatology(root, statistics_, height(), width());
   channel_names_ = files_.front().string_attribute("channel_names");
   if (static_cast<std::int64_t>(channel_names_.size()) != channels())

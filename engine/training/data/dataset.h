@@ -20,6 +20,12 @@
 
 namespace isobar {
 
+/// What a batch takes longer to read than its source does.
+struct Lateness {
+  std::int64_t ms = 0;
+  bool of_one_thread = false;  ///< only of the first of the threads that read
+};
+
 class Dataset {
  public:
   /// data.source decides where samples come from. `files`: opens `root/<split>/*.h5` ("train", "valid",
@@ -41,6 +47,7 @@ class Dataset {
   /// Names of the channels, from the file where it says them, else the order of the tutorial.
   const std::vector<std::string>& channel_names() const { return channel_names_; }
   const Statistics& statistics() const { return statistics_; }
+  const Lateness& lateness() const { return lateness_; }
 
   /// Made up: nothing is read, and there is nothing to learn.
   bool is_synthetic() const { return files_.empty(); }
@@ -93,6 +100,7 @@ class Dataset {
   std::vector<YearFile> files_;
   std::unique_ptr<FieldSource> source_;
   std::unique_ptr<Throttle> throttle_;
+  Lateness lateness_;
   Statistics statistics_;
   std::vector<float> climatology_;
   std::vector<std::string> channel_names_;

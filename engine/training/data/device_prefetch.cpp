@@ -8,7 +8,6 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "core/fault.h"
 #include "core/waiting.h"
 #include "data/cuda_uploader.h"
 #include "device/stream.h"
@@ -26,8 +25,7 @@ std::unique_ptr<Uploader> uploader_for(const RingLoader& ring, const LoaderConfi
   if (device.is_cpu()) return nullptr;
   std::optional<c10::Stream> stream;
   if (loader.copy_stream) {
-    stream = has_fault(Fault::default_stream_copy) ? current_stream(device)
-                                                   : side_stream(device, /*high_priority=*/true);
+    stream = loader.side_stream ? side_stream(device, /*high_priority=*/true) : current_stream(device);
   }
   return make_cuda_uploader(ring.dataset(), ring.batch_size(), ring.layout(), device, stream, ring.spans());
 }
@@ -60,7 +58,9 @@ void check_number(std::int64_t batch, std::int64_t due) {
 
 DevicePrefetch::DevicePrefetch(RingLoader& ring, const LoaderConfig& loader)
     : DevicePrefetch(ring, uploader_for(ring, loader),
-                     {.own_thread = loader.copy_stream, .crosses_epochs = ring.crosses_epochs()}) {}
+                     {.own_thread = loader.copy_stream,
+                      .crosses_epochs = ring.crosses_epochs(),
+                      .awaits_upload = loader.awaits_upload}) {}
 
 DevicePrefetch::DevicePrefetch(RingLoader& ring, std::unique_ptr<Uploader> uploader,
                                const PrefetchSetting& setting)
@@ -220,7 +220,7 @@ Batch DevicePrefetch::load(std::int64_t position) {
   lock.unlock();
   room_came_.notify_one();
   check_number(item.batch, position);
-  item.arrival->hand_over(!has_fault(Fault::no_event));
+  item.arrival->hand_over(setting_.awaits_upload);
   return as_batch(position, std::exchange(item.arrival->both, {}));
 }
 

@@ -20,6 +20,7 @@ struct PrefetchSetting {
   std::int64_t ahead = 2;  ///< batches that lie on the device, or are on their way, before they are asked for
   bool own_thread = true;  ///< false: `next` asks for the upload itself
   bool crosses_epochs = true;  ///< false: nothing of an epoch is taken before its first batch is asked for
+  bool awaits_upload = true;   ///< what uses a batch runs behind its arrival
 };
 
 class DevicePrefetch : public Loader {

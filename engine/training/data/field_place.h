@@ -15,6 +15,7 @@ struct FillCost {
   std::int64_t read_us = 0;       ///< waiting for the source and copying out of it
   std::int64_t normalise_us = 0;  ///< turning it into what the model takes
   std::int64_t read_bytes = 0;    ///< taken from the source
+  std::int64_t thread = -1;       ///< which of the threads that read pays; -1 = none, the loop itself
 };
 
 }  // namespace isobar

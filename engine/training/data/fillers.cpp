@@ -8,7 +8,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "core/fault.h"
+#include "core/waiting.h"
 #include "kernels/pack.h"
 
 namespace isobar {
@@ -150,19 +150,51 @@ class PackedFiller : public FieldFiller {
   SlotLayout layout_;
 };
 
+/// Fills what another one fills, and later.
+class LateFiller : public SlotFiller {
+ public:
+  LateFiller(std::shared_ptr<const SlotFiller> filler, const Lateness& lateness)
+      : filler_(std::move(filler)), lateness_(lateness) {}
+
+  std::size_t slot_bytes() const override { return filler_->slot_bytes(); }
+  SlotMemory allocate() const override { return filler_->allocate(); }
+  BatchPlan plan(std::int64_t batch) const override { return filler_->plan(batch); }
+  std::int64_t parts(const BatchPlan& plan) const override { return filler_->parts(plan); }
+  void fill(const BatchPlan& plan, std::int64_t part, std::span<std::byte> slot, FillCost& cost,
+            const std::stop_token& stop) const override {
+    if (part == 0 && (!lateness_.of_one_thread || cost.thread == 0)) {
+      sleep_until_us(steady_us() + lateness_.ms * 1000, stop);
+      cost.read_us += lateness_.ms * 1000;
+    }
+    filler_->fill(plan, part, slot, cost, stop);
+  }
+
+ private:
+  std::shared_ptr<const SlotFiller> filler_;
+  Lateness lateness_;
+};
+
+std::shared_ptr<const SlotFiller> in_its_time(const Dataset& dataset,
+                                              std::shared_ptr<const SlotFiller> filler) {
+  if (dataset.lateness().ms == 0) return filler;
+  return std::make_shared<LateFiller>(std::move(filler), dataset.lateness());
+}
+
 }  // namespace
 
 std::shared_ptr<const SlotFiller> make_sample_filler(const Dataset& dataset, const BatchOrder& order,
                                                      SlotAllocator allocate) {
-  return std::make_shared<SampleFiller>(dataset, order, std::move(allocate));
+  return in_its_time(dataset, std::make_shared<SampleFiller>(dataset, order, std::move(allocate)));
 }
 
 std::shared_ptr<const SlotFiller> make_field_filler(const Dataset& dataset, const BatchOrder& order,
                                                     bool share, SlotLayout layout, SlotAllocator allocate) {
   if (layout == SlotLayout::f16 || layout == SlotLayout::i16) {
-    return std::make_shared<PackedFiller>(dataset, order, share, layout, std::move(allocate));
+    return in_its_time(dataset,
+                       std::make_shared<PackedFiller>(dataset, order, share, layout, std::move(allocate)));
   }
-  return std::make_shared<FieldFiller>(dataset, order, share, layout, std::move(allocate));
+  return in_its_time(dataset,
+                     std::make_shared<FieldFiller>(dataset, order, share, layout, std::move(allocate)));
 }
 
 }  // namespace isobar

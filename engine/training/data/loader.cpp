@@ -5,8 +5,6 @@
 #include <span>
 
 #include "core/clock.h"
-#include "core/fault.h"
-#include "core/waiting.h"
 #include "data/fillers.h"
 
 namespace isobar {
@@ -99,7 +97,6 @@ std::string InlineLoader::text() const {
 
 Batch InlineLoader::load(std::int64_t position) {
   const std::int64_t cpu_us = thread_cpu_us();
-  if (has_fault(Fault::slow_loader)) sleep_us(fault_setting().ms * 1000);
   const at::Tensor both = at::empty(both_shape(dataset_, batch_size()), at::kFloat);
   const std::span<float> values(both.mutable_data_ptr<float>(), static_cast<std::size_t>(both.numel()));
   FillCost cost;

@@ -13,7 +13,6 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "core/fault.h"
 #include "core/waiting.h"
 #include "data/affinity.h"
 #include "data/fill_account.h"
@@ -225,12 +224,8 @@ void ReadAhead::State::fill(const OpenPtr& open, std::int64_t part, std::int64_t
   const std::int64_t begin_us = steady_us();
   const std::int64_t cpu_us = thread_cpu_us();
   const std::stop_token stop = stopping.get_token();
-  const FaultSetting& fault = fault_setting();
-  const bool slow = (fault.fault == Fault::slow_worker && thread == 0) || fault.fault == Fault::slow_loader;
-  if (slow && part == 0) sleep_until_us(begin_us + fault.ms * 1000, stop);
-  FillCost cost;
+  FillCost cost{.thread = thread};
   filler->fill(open->filled.plan, part, {open->filled.memory.get(), open->filled.bytes}, cost, stop);
-  if (slow && part == 0) cost.read_us += fault.ms * 1000;
   account.filled(open->batch, begin_us, cost);
   const std::scoped_lock lock(mutex);
   counts.read_bytes += cost.read_bytes;

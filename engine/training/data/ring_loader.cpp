@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
-#include "core/fault.h"
 #include "core/text.h"
 #include "data/affinity.h"
 #include "data/slots.h"
@@ -14,8 +13,7 @@ namespace {
 SlotLayout layout_for(const LoaderConfig& loader, c10::Device device) {
   if (device.is_cpu()) return SlotLayout::ready;
   if (loader.upload_type != "f32") return loader.upload_type == "f16" ? SlotLayout::f16 : SlotLayout::i16;
-  const bool on_device = loader.normalise == "device" && !has_fault(Fault::host_normalise);
-  return on_device ? SlotLayout::raw : SlotLayout::ready;
+  return loader.normalise == "device" ? SlotLayout::raw : SlotLayout::ready;
 }
 
 }  // namespace
@@ -33,10 +31,10 @@ RingLoader::RingLoader(const Dataset& dataset, const Sampler& sampler, const Con
     throw Error("the pipeline needs at least one thread that reads", "data.workers = 0",
                 "data.workers=1 or more; lesson 02 can do without");
   }
-  const std::int64_t slots = has_fault(Fault::one_slot) ? 1 : config.loader.slots;
+  const std::int64_t slots = config.loader.slots;
   const auto promise = std::make_shared<MemoryPromise>();
-  auto filler = make_field_filler(dataset, order(), shares_, layout_,
-                                  slot_allocator(device, !has_fault(Fault::pageable), promise));
+  auto filler =
+      make_field_filler(dataset, order(), shares_, layout_, slot_allocator(device, data.pin_memory, promise));
   check_slots(slots, filler->slot_bytes(), fmt::format("loader.slots = {}", slots), *promise);
   ahead_ = std::make_unique<ReadAhead>(std::move(filler), order(),
                                        ReadAheadSetting{.threads = data.workers,

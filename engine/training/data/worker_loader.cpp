@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <thread>
-
-#include "core/fault.h"
 #include "core/text.h"
 #include "data/affinity.h"
 #include "data/slots.h"
@@ -12,15 +9,9 @@
 namespace isobar {
 namespace {
 
-std::int64_t thread_count(const DataConfig& config) {
-  if (!has_fault(Fault::oversubscribe)) return config.workers;
-  return 8 * static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
-}
-
 BatchOrder order_of(const Sampler& sampler, const Config& config, Passes passes) {
   BatchOrder order(sampler, micro_batch(config));
-  if (has_fault(Fault::same_seed_workers) && passes == Passes::endless)
-    order.repeat_for(std::max<std::int64_t>(1, config.data.workers));
+  if (passes == Passes::endless) order.repeat_for(config.data.repeats);
   return order;
 }
 
@@ -31,24 +22,22 @@ WorkerLoader::WorkerLoader(const Dataset& dataset, const Sampler& sampler, const
     : Loader(order_of(sampler, config, passes), dataset), dataset_(dataset), device_(device) {
   const DataConfig& data = config.data;
   const std::vector<int> cpus = parse_affinity(data.cpu_affinity);
-  const std::int64_t threads = thread_count(data);
+  const std::int64_t threads = data.workers;
   if (threads == 0) {
     inline_ = std::make_unique<InlineLoader>(dataset, sampler, batch_size());
     return;
   }
-  const bool pinned = data.pin_memory && !has_fault(Fault::pageable);
   const auto promise = std::make_shared<MemoryPromise>();
-  auto filler = make_sample_filler(dataset, order(), slot_allocator(device, pinned, promise));
+  auto filler = make_sample_filler(dataset, order(), slot_allocator(device, data.pin_memory, promise));
   const std::int64_t ahead = threads * data.prefetch;
   check_slots(ahead + 1, filler->slot_bytes(),
               fmt::format("data.workers = {} and data.prefetch = {}", threads, data.prefetch), *promise);
-  const bool stays = data.persistent && !has_fault(Fault::respawn);
   const bool trains = passes == Passes::endless;
   ahead_ = std::make_unique<ReadAhead>(std::move(filler), order(),
                                        ReadAheadSetting{.threads = threads,
                                                         .ahead = ahead,
-                                                        .crosses_epochs = stays && trains,
-                                                        .keeps_threads = stays,
+                                                        .crosses_epochs = data.persistent && trains,
+                                                        .keeps_threads = data.persistent,
                                                         .cpus = cpus,
                                                         .spans = trains ? &spans : nullptr});
 }

@@ -54,7 +54,7 @@ class Run {
  public:
   explicit Run(RunParts& parts) : parts_(parts) {}
 
-  const Config& config() const { return parts_.plan.config(); }
+  const Config& config() const { return parts_.plan.page_config; }
   c10::Device device() const { return parts_.plan.device; }
   /// The ranks that train together; a process alone is a group of one.
   Comm& comm() { return parts_.groups.world(); }

@@ -12,8 +12,10 @@
 #include "device/load_cuda.h"
 #include "device/memory.h"
 #include "device/precision.h"
+#include "faults/check_fault.h"
+#include "faults/with_fault.h"
 #include "run/attention.h"
-#include "run/check_fault.h"
+#include "run/check_needs.h"
 #include "run/rank_agreement.h"
 
 namespace isobar {
@@ -96,15 +98,14 @@ RunPlan plan_run(const LessonInfo& lesson, const RunArguments& arguments) {
   config.amp.mode = choose_precision(config.amp.mode, plan.device);
   apply_precision(config.amp.mode);
   plan.emulated = emulates(config.amp.mode, precision_facts(plan.device));
-  set_fault(config.run.fault, config.run.fault_ms, config.run.fault_stage, config.run.fault_step,
-            config.run.fault_rank, ranks.rank);
-  check_fault(config, plan.device);
+  take_fault(config, ranks.rank, plan.device);
   check_memory(plan);
   plan.threads = set_up_cpu(static_cast<int>(config.run.threads), sharers(ranks));
   // run.toml holds what was resolved, so that the same numbers come out again.
   config.run.deterministic = set_deterministic(config.run.deterministic, plan.device) ? "yes" : "no";
   config.run.device = ranks.world == 1 || plan.device.is_cpu() ? plan.device.str() : "cuda";
   config.run.threads = plan.threads;
+  plan.page_config = with_fault(config, fault_setting());
   plan.attention = attention_text(lesson, config, plan.device);
   return plan;
 }

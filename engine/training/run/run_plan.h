@@ -23,6 +23,7 @@ struct RunPlan {
   LessonInfo lesson;
   Resume resume;
   LoadedConfig loaded;
+  Config page_config;  ///< what the page sees: with the mistake of run.fault in it
   c10::Device device{c10::kCPU};
   std::filesystem::path data_root;  ///< data.root, or the embedded set of this grid
   int threads = 1;

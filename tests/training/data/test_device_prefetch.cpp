@@ -4,9 +4,9 @@
 #include <chrono>
 #include <optional>
 
-#include "core/fault.h"
 #include "data/device_prefetch.h"
 #include "data/fake_uploader.h"
+#include "faults/with_fault.h"
 #include "support/catch.h"
 #include "support/deadline.h"
 #include "support/errors.h"
@@ -56,14 +56,6 @@ bool same(const Batch& one, const Batch& two) {
   return at::equal(one.input, two.input) && at::equal(one.target, two.target) && one.epoch == two.epoch &&
          one.ends_epoch == two.ends_epoch;
 }
-
-/// Makes a fault for one test.
-struct WithFault {
-  explicit WithFault(const std::string& name) { set_fault(name, 30, "load", 0); }
-  ~WithFault() { set_fault("none", 30, "load", 0); }
-  WithFault(const WithFault&) = delete;
-  WithFault& operator=(const WithFault&) = delete;
-};
 
 }  // namespace
 
@@ -270,9 +262,8 @@ TEST_CASE("fault no_event: batches are used before they have arrived, and their 
   InlineLoader plain = bench.plain();
   int wrong = 0;
   {
-    const WithFault fault("no_event");
     RingLoader ring = bench.ring();
-    DevicePrefetch loader(ring, bench.uploader(), {});
+    DevicePrefetch loader(ring, bench.uploader(), {.awaits_upload = false});
     for (int step = 0; step < 6; ++step) {
       const Batch expected = plain.next();
       if (!same(loader.next(), expected)) ++wrong;
@@ -282,8 +273,8 @@ TEST_CASE("fault no_event: batches are used before they have arrived, and their 
 }
 
 TEST_CASE("fault one_slot: the same batches from a ring of one slot") {
-  const WithFault fault("one_slot");
   Bench bench(4, 3);
+  bench.config = with_fault(bench.config, {.fault = Fault::one_slot});
   bench.device.most_us = 500;
   InlineLoader plain = bench.plain();
   RingLoader ring = bench.ring();

@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "core/clock.h"
-#include "core/fault.h"
 #include "core/memory.h"
 #include "core/waiting.h"
 #include "data/affinity.h"

@@ -2,7 +2,6 @@
 #include <numeric>
 #include <set>
 
-#include "core/fault.h"
 #include "data/batch_order.h"
 #include "data/index_rule.h"
 #include "data/sampler.h"
@@ -79,7 +78,7 @@ TEST_CASE("contiguous shards are stretches of the order that do not overlap") {
   const std::vector<std::int64_t> all = Sampler(103, true, 7).order(2);
   std::set<std::int64_t> seen;
   for (std::int64_t shard = 0; shard < 4; ++shard) {
-    const std::vector<std::int64_t> mine = Sampler(103, true, 7, shard, 4, "contiguous").order(2);
+    const std::vector<std::int64_t> mine = Sampler(103, true, 7, shard, 4, {.form = "contiguous"}).order(2);
     const auto first = all.begin() + shard * 103 / 4;
     CHECK(mine == std::vector<std::int64_t>(first, first + 25));
     seen.insert(mine.begin(), mine.end());
@@ -88,14 +87,15 @@ TEST_CASE("contiguous shards are stretches of the order that do not overlap") {
 }
 
 TEST_CASE("the samplers' mistakes: one shard for all, one order for all epochs") {
-  set_fault("same_shard", 0, "load", 0);
-  CHECK(Sampler(40, true, 7, 3, 4).order(1) == Sampler(40, true, 7, 0, 4).order(1));
-  CHECK(Sampler(40, true, 7, 3, 4).order(1) != Sampler(40, true, 7, 3, 4).order(0));
-  set_fault("no_set_epoch", 0, "load", 0);
-  CHECK(Sampler(40, true, 7, 3, 4).order(1) == Sampler(40, true, 7, 3, 4).order(0));
-  CHECK(Sampler(40, true, 7, 3, 4).order(1) != Sampler(40, true, 7, 2, 4).order(1));
-  set_fault("none", 0, "load", 0);
-  CHECK(Sampler(40, true, 7, 3, 4).order(1) != Sampler(40, true, 7, 3, 4).order(0));
+  const auto order = [](const ShardConfig& form, std::int64_t shard, std::int64_t epoch) {
+    return Sampler(40, true, 7, shard, 4, form).order(epoch);
+  };
+  const ShardConfig right, same_shard{.own = false}, no_set_epoch{.by_epoch = false};
+  CHECK(order(same_shard, 3, 1) == order(right, 0, 1));
+  CHECK(order(same_shard, 3, 1) != order(same_shard, 3, 0));
+  CHECK(order(no_set_epoch, 3, 1) == order(right, 3, 0));
+  CHECK(order(no_set_epoch, 3, 1) != order(no_set_epoch, 2, 1));
+  CHECK(order(right, 3, 1) != order(right, 3, 0));
 }
 
 TEST_CASE("an epoch has whole steps of several batches each") {

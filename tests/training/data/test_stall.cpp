@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/clock.h"
-#include "core/fault.h"
 #include "data/loader_world.h"
 #include "support/catch.h"
 #include "support/deadline.h"
@@ -12,14 +11,6 @@
 using namespace isobar;
 
 namespace {
-
-/// run.fault = slow_loader for as long as this lives.
-struct SlowLoader {
-  explicit SlowLoader(std::int64_t ms) { set_fault("slow_loader", ms, "load", 0); }
-  ~SlowLoader() { set_fault("none", 0, "load", 0); }
-  SlowLoader(const SlowLoader&) = delete;
-  SlowLoader& operator=(const SlowLoader&) = delete;
-};
 
 /// A small data set whose loaders live by a clock of events: of this thread, and the loader's own.
 struct TimedWorld {
@@ -66,8 +57,8 @@ TEST_CASE("50 ms put into the loader are 50 ms of load inline, max(0, 50 / worke
   constexpr std::int64_t kCompute_ms = 10;
   constexpr int kSteps = 32;
   TimedWorld timed;
+  timed.world.late_ms = 50;
   const Dataset dataset = timed.world.open();
-  const SlowLoader fault(50);
   for (const LoaderChoice& choice :
        {LoaderChoice{"inline", 0}, LoaderChoice{"workers", 1}, LoaderChoice{"workers", 2},
         LoaderChoice{"workers", 4}, LoaderChoice{"workers", 8}, LoaderChoice{"ring", 2, 3}}) {

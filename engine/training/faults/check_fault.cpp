@@ -1,0 +1,124 @@
+#include "faults/check_fault.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+
+namespace isobar {
+namespace {
+
+/// One thing that faults need: what is said where it is missing, and what would help. Both may name {fault},
+/// {device}, {amp}, {tp}, {ranks}, {more_ranks} and {batch}.
+struct Need {
+  bool (*asked)(const FaultRow& row);
+  bool (*missing)(const Config& config, c10::Device device);
+  const char* said;
+  const char* hint;
+};
+
+template <Fault... faults>
+bool is(const FaultRow& row) {
+  return ((row.fault == faults) || ...);
+}
+
+template <Shows... places>
+bool shows(const FaultRow& row) {
+  return ((row.shows == places) || ...);
+}
+
+constexpr const char* kFusionIsOff = "the fault {fault} is one of a fusion that is off";
+
+// The first one that is missing is told.
+// clang-format off
+constexpr Need kNeeds[] = {
+    {shows<Shows::on_cuda, Shows::in_recording>, [](const Config&, c10::Device device) { return !device.is_cuda(); },
+     "the fault {fault} is one of the way to a CUDA device, and this run is on {device}", "run.device=cuda"},
+    {shows<Shows::in_recording>, [](const Config& c, c10::Device) { return !c.graph.enabled; },
+     "the fault {fault} is one of a recording, and nothing is recorded", "--set graph.enabled=true"},
+    {[](const FaultRow& row) { return !shows_alone(row.fault); },
+     [](const Config& c, c10::Device) { return c.run.ranks == 1; },
+     "the fault {fault} is one of several ranks, and this process trains alone", "--ranks 2"},
+    {shows<Shows::in_split_layers>, [](const Config& c, c10::Device) { return c.mesh.tp == 1; },
+     "the fault {fault} is one of layers that are split over ranks, and mesh.tp is 1", "--set mesh.tp=2"},
+    {shows<Shows::between_replicas>, [](const Config& c, c10::Device) { return replicas(c) == 1; },
+     "the fault {fault} is one between replicas, and all {ranks} ranks share one model", "--ranks {more_ranks}"},
+
+    {is<Fault::no_scaler, Fault::scale_too_high>, [](const Config& c, c10::Device) { return c.amp.mode != "fp16"; },
+     "the fault {fault} is one of scaling the loss, which only fp16 needs, and amp.mode is {amp}",
+     "--set amp.mode=fp16"},
+    {is<Fault::all_half>, [](const Config& c, c10::Device) { return c.amp.mode != "fp16" && c.amp.mode != "bf16"; },
+     "the fault all_half keeps weights in the 16 bits of amp.mode, which is {amp}", "--set amp.mode=bf16 or fp16"},
+    {is<Fault::lr_baked_in>, [](const Config& c, c10::Device) { return c.graph.scope == "model"; },
+     "the learning rate is no part of a recording of graph.scope = model", "--set graph.scope=step"},
+    {is<Fault::same_seed_shards>, [](const Config& c, c10::Device) { return !c.train.init.empty(); },
+     "the fault same_seed_shards is one of drawing the first weights, and train.init brings them",
+     "leave out train.init"},
+    {is<Fault::unequal_batch>, [](const Config& c, c10::Device) { return c.mesh.tp > 1; },
+     "the fault unequal_batch has one rank compute its backward pass twice, and with mesh.tp = {tp} the other "
+     "ranks of its model would not join it", "--set mesh.tp=1"},
+    {is<Fault::sum_gradients, Fault::other_shape, Fault::other_order, Fault::extra_collective>,
+     [](const Config& c, c10::Device) { return c.comm.sync == "none"; },
+     "the fault {fault} strikes where gradients are averaged, and comm.sync is none", "--set comm.sync=buckets"},
+    {is<Fault::other_order>, [](const Config& c, c10::Device) { return c.comm.sync == "at_end"; },
+     "one message a step has no order that could be changed", "--set comm.sync=per_parameter"},
+    {is<Fault::no_shuffle, Fault::no_set_epoch, Fault::different_data_in_group>,
+     [](const Config& c, c10::Device) { return !c.data.shuffle; },
+     "the fault {fault} is one of a shuffled order, and data.shuffle is false", "--set data.shuffle=true"},
+    {is<Fault::lr_unscaled>, [](const Config& c, c10::Device) { return c.schedule.lr_rule == "none"; },
+     "the fault lr_unscaled leaves out schedule.lr_rule, which is none", "--set schedule.lr_rule=linear"},
+    {is<Fault::lr_unscaled>,
+     [](const Config& c, c10::Device) { return c.train.global_batch == c.schedule.base_batch; },
+     "the fault lr_unscaled leaves out a factor that is 1: train.global_batch and schedule.base_batch are both "
+     "{batch}", "another schedule.base_batch"},
+    {is<Fault::tanh_gelu>, [](const Config& c, c10::Device) { return !c.fusion.bias_gelu; },
+     kFusionIsOff, "--set fusion.bias_gelu=true"},
+    {is<Fault::unfused_adam>, [](const Config& c, c10::Device) { return !c.fusion.adam; },
+     kFusionIsOff, "--set fusion.adam=true"},
+    {is<Fault::nan_in_padding>, [](const Config&, c10::Device device) { return device.is_cuda(); },
+     "the fault nan_in_padding is told apart from a broken gradient on a CPU only", "run.device=cpu"},
+    // Without the fused norm only the tensors are looked at.
+    {is<Fault::nan_in_padding>, [](const Config& c, c10::Device) { return !c.fusion.grad_norm; },
+     kFusionIsOff, "--set fusion.grad_norm=true"},
+};
+// clang-format on
+
+void check_keys(const FaultSetting& fault, const Config& config) {
+  const std::int64_t ranks = config.run.ranks;
+  const bool strikes_one =
+      row_of(fault.fault).takes("rank") || (fault.fault == Fault::inject_inf && replicas(config) > 1);
+  if (strikes_one && fault.rank >= ranks) {
+    throw Error(fmt::format("there is no rank {} that the fault could strike: the {} ranks are 0 to {}",
+                            fault.rank, ranks, ranks - 1),
+                "run.fault_rank", "a rank below run.ranks");
+  }
+  const bool in_no_step = fault.stage == "start" || fault.stage == "checkpoint";
+  if (fault.fault == Fault::slow_stage && in_no_step) {
+    throw Error("slow_stage makes a stage of a step slower, and " + fault.stage + " is none",
+                "run.fault_stage", "load, copy, forward, backward, comm or optimize");
+  }
+}
+
+}  // namespace
+
+void check_fault(const FaultSetting& fault, const Config& config, c10::Device device) {
+  const auto filled = [&](const char* text) {
+    return fmt::format(
+        fmt::runtime(text), fmt::arg("fault", config.run.fault), fmt::arg("device", device.str()),
+        fmt::arg("amp", config.amp.mode), fmt::arg("tp", config.mesh.tp), fmt::arg("ranks", config.run.ranks),
+        fmt::arg("more_ranks", 2 * config.mesh.tp), fmt::arg("batch", config.train.global_batch));
+  };
+  for (const Need& need : kNeeds) {
+    if (!need.asked(row_of(fault.fault)) || !need.missing(config, device)) continue;
+    throw Error(filled(need.said), "run.fault = " + config.run.fault,
+                filled(need.hint) + ", or another fault");
+  }
+  check_keys(fault, config);
+}
+
+void take_fault(const Config& config, std::int64_t rank, c10::Device device) {
+  const RunConfig& run = config.run;
+  set_fault(run.fault, run.fault_ms, run.fault_stage, run.fault_step, run.fault_rank, rank);
+  check_fault(fault_setting(), config, device);
+}
+
+}  // namespace isobar
