@@ -251,6 +251,10 @@ std::int64_t Comm::step() const { return core_->shared->step; }
 
 void Comm::raise_in_next_wait(int signal) { core_->shared->signal_in_wait = signal; }
 
+void Comm::set_seam(std::shared_ptr<CommSeam> seam) { core_->shared->seam = std::move(seam); }
+
+void Comm::backward(const BackwardPass& pass) { core_->shared->seam->backward(*core_, pass); }
+
 CommCounts Comm::counts() const { return core_->counts; }
 
 void Comm::tell(SpanWriter* spans, StatusSlot* status, const std::filesystem::path& status_folder) {

@@ -34,6 +34,8 @@ struct CommCounts {
 };
 
 class CommCore;
+class CommSeam;
+struct BackwardPass;
 
 /// A collective under way. It must be waited for: the tensor is in use until then.
 class Work {
@@ -135,6 +137,10 @@ class Comm {
   /// The fault of a rank that ends or stops in the middle of a collective: this process gets `signal` when it
   /// next waits for one that has begun.
   void raise_in_next_wait(int signal);
+  /// From now on `seam` (comm/comm_seam.h) stands before the collectives of this world and all its groups,
+  /// and around `backward`.
+  void set_seam(std::shared_ptr<CommSeam> seam);
+  void backward(const BackwardPass& pass);
   /// Where spans go, and who hears what this rank does; both outlive this.
   void tell(SpanWriter* spans, StatusSlot* status, const std::filesystem::path& status_folder);
 

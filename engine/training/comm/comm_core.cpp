@@ -1,6 +1,5 @@
 #include "comm/comm_core.h"
 
-#include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +11,6 @@
 #include "comm/patience.h"
 #include "core/clock.h"
 #include "core/error.h"
-#include "core/fault.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -27,27 +25,11 @@ std::string track_of(std::string what) {
   return what;
 }
 
-/// Of the fault other_order: a collective that starts behind the one that was asked for after it, or when it
-/// is waited for.
-class Held final : public Pending {
- public:
-  explicit Held(std::function<Work()> start) : start_(std::move(start)) {}
-  void start() {
-    if (start_) work_ = std::exchange(start_, nullptr)();
-  }
-  bool done() override { return !start_ && work_.done(); }
-  bool wait(std::int64_t) override {
-    start();
-    work_.wait();
-    return true;
-  }
-
- private:
-  std::function<Work()> start_;
-  Work work_;
-};
-
 }  // namespace
+
+Work CommSeam::start(CommCore& core, Collective job) { return core.launch(job); }
+
+void CommSeam::backward(CommCore&, const BackwardPass& pass) { pass.run(pass.loss); }
 
 CommCore::CommCore(std::shared_ptr<CommShared> shared_by_all) : shared(std::move(shared_by_all)) {}
 
@@ -135,20 +117,6 @@ bool CommCore::is_checked() const {
          (shared->steps_begun == 0 ? next_ < kCheckedCollectives : shared->steps_begun <= kCheckedSteps);
 }
 
-bool CommCore::strikes(const Collective& job) {
-  const FaultSetting& fault = fault_setting();
-  const bool is_ours = fault.fault == Fault::other_shape || fault.fault == Fault::other_order ||
-                       fault.fault == Fault::extra_collective;
-  // An order takes two: of a step with one message nothing comes, and the next one is struck.
-  const bool due = fault.fault == Fault::other_order ? shared->step >= fault.step && !swapped_
-                                                     : shared->step == fault.step;
-  if (!is_ours || !is_counted || !due || struck_step_ == shared->step || world_rank() != fault.rank ||
-      size() == 1 || job.op != Op::all_reduce)
-    return false;
-  struck_step_ = shared->step;
-  return true;
-}
-
 void CommCore::check_member(const std::string& what) const {
   if (payload) return;
   throw Error("this rank is not part of group " + name, what, "ask Comm::is_member() first", Exit::failed);
@@ -158,26 +126,7 @@ Work CommCore::start(Collective job) {
   throw_if_broken();
   check_member(job.text());
   check_collective(job, size());
-  if (held_) {
-    const std::shared_ptr<Pending> held = std::exchange(held_, nullptr);
-    swapped_ = true;
-    Work out = launch(job);
-    static_cast<Held&>(*held).start();
-    return out;
-  }
-  if (!strikes(job)) return launch(job);
-  if (has_fault(Fault::other_order)) {
-    held_ = std::make_shared<Held>([this, job] {
-      held_.reset();
-      return launch(job);
-    });
-    return {shared_from_this(), held_, -1,
-            job.text(),         "",    Span{.track = "", .name = "", .begin_us = steady_us()}};
-  }
-  if (has_fault(Fault::extra_collective))
-    launch({.op = Op::all_reduce, .out = at::zeros({64}, job.out.options()), .what = "extra"}).wait();
-  if (has_fault(Fault::other_shape)) job.out = job.out.view({-1}).narrow(0, 0, job.out.numel() - 1);
-  return launch(job);
+  return shared->seam->start(*this, std::move(job));
 }
 
 Work CommCore::launch(const Collective& job) {

@@ -1,5 +1,5 @@
 #pragma once
-// What all that one Comm hands out has in common. For comm/*.cpp only.
+// What all that one Comm hands out has in common. For comm/*.cpp, and for who starts collectives otherwise.
 #include <ATen/core/Tensor.h>
 
 #include <array>
@@ -16,6 +16,7 @@
 
 #include "comm/backends.h"
 #include "comm/comm.h"
+#include "comm/comm_seam.h"
 #include "comm/transport.h"
 #include "config/config.h"
 #include "launch/rank_status.h"
@@ -75,7 +76,8 @@ struct CommShared {
   StatusSlot* status = nullptr;
   StatusSlot own_status;  ///< until there is a run folder
   std::filesystem::path status_folder;
-  std::uint64_t launch = 0;            ///< pages of another one are no news
+  std::uint64_t launch = 0;  ///< pages of another one are no news
+  std::shared_ptr<CommSeam> seam = std::make_shared<CommSeam>();
   bool records = false;                ///< collectives are put into a graph and run later
   int signal_in_wait = 0;              ///< for this process, once it waits for a collective that has begun
   std::atomic<bool> followed = false;  ///< one of them broke because of other ranks
@@ -115,6 +117,8 @@ class CommCore : public std::enable_shared_from_this<CommCore> {
   bool is_world() const { return name == "world"; }
 
   Work start(Collective job);
+  /// What `start` does behind the seam.
+  Work launch(const Collective& job);
   /// Sends `data` (at most Frame::kRoom bytes) to all and returns what all sent, by rank. Error when ranks
   /// give another `what`.
   std::vector<std::string> exchange(std::string_view what, std::string_view data);
@@ -155,9 +159,6 @@ class CommCore : public std::enable_shared_from_this<CommCore> {
   [[noreturn]] void refuse_different(const std::string& sides);
   /// Whether ranks compare this collective before it starts.
   bool is_checked() const;
-  /// Whether the fault of this run is made in this collective.
-  bool strikes(const Collective& job);
-  Work launch(const Collective& job);
   std::shared_ptr<Pending> dispatch(const Collective& job);
   void count(const Collective& job);
   /// What `start` returns; an Error for what it throws, after which this is broken.
@@ -167,10 +168,7 @@ class CommCore : public std::enable_shared_from_this<CommCore> {
 
   std::int64_t next_ = 0;
   std::int64_t next_exchange_ = 0;
-  std::int64_t struck_step_ = -1;  ///< the step in which the fault was made
-  bool swapped_ = false;           ///< the fault other_order has struck
-  std::shared_ptr<Pending> held_;  ///< of the fault other_order: it starts behind the next one
-  std::mutex mutex_;               ///< of failure_
+  std::mutex mutex_;  ///< of failure_
   std::exception_ptr failure_;
   std::unique_ptr<CommWatch> watch_;
 };

@@ -11,7 +11,6 @@
 #include <optional>
 
 #include "core/error.h"
-#include "core/fault.h"
 
 namespace isobar {
 namespace {
@@ -114,17 +113,19 @@ struct SplitFunction : Function<SplitFunction> {
 };
 
 struct BiasGeluFunction : Function<BiasGeluFunction> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& bias) {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& bias,
+                            bool tanh) {
     context->save_for_backward({x, bias});
-    return bias_gelu(x, bias, has_fault(Fault::tanh_gelu));
+    context->saved_data["tanh"] = tanh;
+    return bias_gelu(x, bias, tanh);
   }
 
   static Gradients backward(AutogradContext* context, const Gradients& dy) {
     refuse_second_derivative("bias_gelu");
     const variable_list saved = context->get_saved_variables();
     BiasGeluGradients out =
-        bias_gelu_backward(saved[0], saved[1], dy[0].contiguous(), has_fault(Fault::tanh_gelu));
-    return {out.x, out.bias};
+        bias_gelu_backward(saved[0], saved[1], dy[0].contiguous(), context->saved_data["tanh"].toBool());
+    return {out.x, out.bias, at::Tensor()};
   }
 };
 
@@ -214,8 +215,8 @@ std::array<at::Tensor, 3> split_heads(const at::Tensor& qkv, std::int64_t batch,
   return {parts[0], parts[1], parts[2]};
 }
 
-at::Tensor fused_bias_gelu(const at::Tensor& x, const at::Tensor& bias) {
-  return BiasGeluFunction::apply(x, bias);
+at::Tensor fused_bias_gelu(const at::Tensor& x, const at::Tensor& bias, bool tanh) {
+  return BiasGeluFunction::apply(x, bias, tanh);
 }
 
 Normed fused_residual_norm(const at::Tensor& x, const at::Tensor& a, const at::Tensor& branch_bias,

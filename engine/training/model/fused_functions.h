@@ -31,8 +31,8 @@ at::Tensor embed_patches(const at::Tensor& patches, const Weight& weight, const 
 /// piece.
 std::array<at::Tensor, 3> split_heads(const at::Tensor& qkv, std::int64_t batch, std::int64_t heads);
 
-/// gelu(x + bias), [R, F] -> [R, F]. Keeps x alone.
-at::Tensor fused_bias_gelu(const at::Tensor& x, const at::Tensor& bias);
+/// gelu(x + bias), [R, F] -> [R, F], in its erf form or, with `tanh`, the other one. Keeps x alone.
+at::Tensor fused_bias_gelu(const at::Tensor& x, const at::Tensor& bias, bool tanh = false);
 
 struct Normed {
   at::Tensor sum;  ///< [R, E] float32: the residual stream

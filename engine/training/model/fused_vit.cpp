@@ -9,7 +9,6 @@
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <fmt/format.h>
 
-#include "core/fault.h"
 #include "device/autocast_state.h"
 #include "device/operator_watch.h"
 #include "model/attention_choice.h"
@@ -119,19 +118,27 @@ class FusedVit::Pass {
 
   Normed begin(const at::Tensor& x, const NormLeaves& norm) const {
     const ModuleScope scope(norm.name);
-    if (model_.fusion_.residual_norm) return fused_norm(x, {norm.weight, norm.bias, layer_norm_eps()}, type_);
+    if (model_.fusion_.residual_norm) return fused_norm(x, {norm.weight, norm.bias, eps()}, type_);
     return {x, plain_norm(x, norm)};
+  }
+
+  double eps() const { return model_.shape().norm_eps; }
+
+  at::Tensor bias_in_part(const LinearLeaves& out) const {
+    return model_.ranks_.bias_behind_sum() ? at::Tensor() : out.bias;
+  }
+  at::Tensor bias_behind_sum(const LinearLeaves& out) const {
+    return model_.ranks_.bias_behind_sum() ? out.bias : at::Tensor();
   }
 
   /// branch W^T + b with W and b of `out`; of split layers each rank has a part of the sum.
   at::Tensor summed(const at::Tensor& branch, const LinearLeaves& out, bool with_bias) const {
-    const bool splits = model_.ranks_.count() > 1;
-    const bool too_early = splits && has_fault(Fault::bias_before_reduce);
-    if (with_bias && !splits) return layer(branch, out);
-    const at::Tensor part = layer(branch, {out.weight, too_early ? out.bias : at::Tensor(), out.name});
+    if (with_bias && model_.ranks_.count() == 1) return layer(branch, out);
+    const at::Tensor part = layer(branch, {out.weight, bias_in_part(out), out.name});
     const ModuleScope scope(out.name);
     const at::Tensor sum = model_.ranks_.leave(part);
-    return with_bias && !too_early ? sum + out.bias.to(sum.scalar_type()) : sum;
+    const at::Tensor bias = with_bias ? bias_behind_sum(out) : at::Tensor();
+    return bias.defined() ? sum + bias.to(sum.scalar_type()) : sum;
   }
 
   /// x + (branch W^T + b) with W and b of `out`, and the norm behind it.
@@ -140,9 +147,7 @@ class FusedVit::Pass {
     if (model_.fusion_.residual_norm) {
       const at::Tensor product = summed(branch, out, /*with_bias=*/false);
       const ModuleScope scope(norm.name);
-      const bool added = model_.ranks_.count() > 1 && has_fault(Fault::bias_before_reduce);
-      return fused_residual_norm(x, product, added ? at::Tensor() : out.bias,
-                                 {norm.weight, norm.bias, layer_norm_eps()});
+      return fused_residual_norm(x, product, bias_behind_sum(out), {norm.weight, norm.bias, eps()});
     }
     const at::Tensor product = summed(branch, out, /*with_bias=*/true);
     const ModuleScope scope(norm.name);
@@ -151,7 +156,7 @@ class FusedVit::Pass {
   }
 
   at::Tensor plain_norm(const at::Tensor& x, const NormLeaves& norm) const {
-    return at::layer_norm(x, norm.weight.sizes(), norm.weight, norm.bias, layer_norm_eps()).to(type_);
+    return at::layer_norm(x, norm.weight.sizes(), norm.weight, norm.bias, eps()).to(type_);
   }
 
   /// [B N, E] -> [B N, E/t], in front of the projection.
@@ -175,7 +180,8 @@ class FusedVit::Pass {
     const ModuleScope scope(block.mlp_name);
     const at::Tensor x = model_.ranks_.enter(y);
     if (!model_.fusion_.bias_gelu) return at::gelu(layer(x, block.fc1));
-    return fused_bias_gelu(layer(x, {block.fc1.weight, {}, block.fc1.name}), block.fc1.bias);
+    return fused_bias_gelu(layer(x, {block.fc1.weight, {}, block.fc1.name}), block.fc1.bias,
+                           model_.fusion_.tanh_gelu);
   }
 
   const FusedVit& model_;
@@ -188,7 +194,7 @@ FusedVit::FusedVit(Parameters& parameters, const VitShape& shape, const FusionCo
                    const std::string& attention, const TensorParallel& ranks)
     : parameters_(&parameters),
       fusion_(fusion),
-      attention_(has_fault(Fault::math_attention) ? "math" : attention),
+      attention_(attention),
       ranks_(ranks),
       plain_(parameters, shape, ranks),
       patch_embed_(linear_leaves(parameters, "patch_embed.proj")),
@@ -209,7 +215,7 @@ at::Tensor FusedVit::operator()(const at::Tensor& image) const {
   if (!fuses()) return plain_(image);
   const VitShape& s = shape();
   const at::Tensor tokens = Pass(*this, image).tokens(image);
-  return unpatch(tokens.view({image.size(0), s.tokens(), -1}), s.channels, s.patch, s.height, s.width);
+  return unpatch(tokens.view({image.size(0), s.tokens(), -1}), s);
 }
 
 at::Tensor FusedVit::loss(const at::Tensor& image, const at::Tensor& target) const {

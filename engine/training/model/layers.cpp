@@ -7,13 +7,10 @@
 #include <ATen/ops/linear.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 
-#include "core/fault.h"
 #include "device/autocast_state.h"
 #include "device/operator_watch.h"
 
 namespace isobar {
-
-double layer_norm_eps() { return has_fault(Fault::norm_eps) ? 1e-5 : 1e-6; }
 
 namespace {
 
@@ -50,24 +47,25 @@ at::Tensor Linear::operator()(const at::Tensor& x) const {
   const ModuleScope scope(name);
   if (!bias.defined()) return at::linear(x, weight);
   if (split != Split::inputs || ranks.count() == 1) return at::linear(x, weight, bias);
-  if (has_fault(Fault::bias_before_reduce)) return ranks.leave(at::linear(x, weight, bias));
+  if (!ranks.bias_behind_sum()) return ranks.leave(at::linear(x, weight, bias));
   const at::Tensor sum = ranks.leave(at::linear(x, weight));
   return sum + bias.to(sum.scalar_type());
 }
 
 LayerNorm::LayerNorm(Parameters& parameters, const std::string& module, std::int64_t embed,
-                     const TensorParallel& ranks)
+                     const TensorParallel& ranks, double epsilon)
     : weight(parameters.add({.name = module + ".weight",
                              .full_shape = {embed},
                              .init = Init::ones,
                              .sums_over_tp = ranks.shares_tokens()})),
       bias(parameters.add(
           {.name = module + ".bias", .full_shape = {embed}, .sums_over_tp = ranks.shares_tokens()})),
+      eps(epsilon),
       name(module) {}
 
 at::Tensor LayerNorm::operator()(const at::Tensor& x) const {
   const ModuleScope scope(name);
-  return at::layer_norm(x, weight.sizes(), weight, bias, layer_norm_eps());
+  return at::layer_norm(x, weight.sizes(), weight, bias, eps);
 }
 
 PatchEmbed::PatchEmbed(Parameters& parameters, const std::string& module, std::int64_t channels,
@@ -134,9 +132,9 @@ at::Tensor Mlp::operator()(const at::Tensor& x) const {
 }
 
 Block::Block(Parameters& parameters, const std::string& module, std::int64_t embed, std::int64_t heads,
-             const TensorParallel& ranks)
-    : norm1(parameters, module + ".norm1", embed, ranks),
-      norm2(parameters, module + ".norm2", embed, ranks),
+             const TensorParallel& ranks, double norm_eps)
+    : norm1(parameters, module + ".norm1", embed, ranks, norm_eps),
+      norm2(parameters, module + ".norm2", embed, ranks, norm_eps),
       attention(parameters, module + ".attn", embed, heads, ranks),
       mlp(parameters, module + ".mlp", embed, ranks),
       name(module) {}
@@ -147,18 +145,15 @@ at::Tensor Block::operator()(at::Tensor x) const {
   return x + mlp(norm2(x));
 }
 
-at::Tensor unpatch(const at::Tensor& tokens, std::int64_t channels, std::int64_t patch, std::int64_t height,
-                   std::int64_t width) {
-  const std::int64_t rows = height / patch;
-  const std::int64_t columns = width / patch;
-  if (has_fault(Fault::wrong_unpatch)) {
-    return tokens.view({tokens.size(0), rows, columns, channels, patch, patch})
-        .permute({0, 3, 1, 4, 2, 5})
-        .reshape({tokens.size(0), channels, height, width});
-  }
-  return tokens.view({tokens.size(0), rows, columns, patch, patch, channels})
-      .permute({0, 5, 1, 3, 2, 4})
-      .reshape({tokens.size(0), channels, height, width});
+at::Tensor unpatch(const at::Tensor& tokens, const VitShape& s) {
+  const std::int64_t rows = s.height / s.patch;
+  const std::int64_t columns = s.width / s.patch;
+  const at::Tensor image = s.channels_last
+                               ? tokens.view({tokens.size(0), rows, columns, s.patch, s.patch, s.channels})
+                                     .permute({0, 5, 1, 3, 2, 4})
+                               : tokens.view({tokens.size(0), rows, columns, s.channels, s.patch, s.patch})
+                                     .permute({0, 3, 1, 4, 2, 5});
+  return image.reshape({tokens.size(0), s.channels, s.height, s.width});
 }
 
 }  // namespace isobar

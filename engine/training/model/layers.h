@@ -1,19 +1,16 @@
 #pragma once
 // The layers of the plain vision transformer. B batch, N tokens, E embed, F = 4E, h heads, C channels, P
-// patch, H x W image with N = (H/P)(W/P). Linear layers compute y = x W^T + b; LayerNorm's eps is 1e-6; GELU
-// is the exact erf form.
+// patch, H x W image with N = (H/P)(W/P). Linear layers compute y = x W^T + b; GELU is the exact erf form.
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
 #include <string>
 
+#include "formula/vit_counts.h"
 #include "model/parameters.h"
 #include "model/tensor_parallel.h"
 
 namespace isobar {
-
-/// Of every norm, fused or not.
-double layer_norm_eps();
 
 /// How the ranks of a model share a layer.
 enum class Split {
@@ -37,12 +34,13 @@ struct Linear {
 
 struct LayerNorm {
   LayerNorm(Parameters& parameters, const std::string& name, std::int64_t embed,
-            const TensorParallel& ranks = {});
+            const TensorParallel& ranks = {}, double eps = 1e-6);
   /// [..., E] -> [..., E], normalised over the last dimension
   at::Tensor operator()(const at::Tensor& x) const;
 
   at::Tensor weight;  ///< [E]
   at::Tensor bias;    ///< [E]
+  double eps;
   std::string name;
 };
 
@@ -85,7 +83,7 @@ struct Mlp {
 /// x + attention(norm1(x)), then x + mlp(norm2(x)).
 struct Block {
   Block(Parameters& parameters, const std::string& name, std::int64_t embed, std::int64_t heads,
-        const TensorParallel& ranks = {});
+        const TensorParallel& ranks = {}, double norm_eps = 1e-6);
   /// [B, N, E] -> [B, N, E]
   at::Tensor operator()(at::Tensor x) const;
 
@@ -96,8 +94,8 @@ struct Block {
 };
 
 /// [B, N, C P P] -> [B, C, H, W]. The outputs of a token are ordered (p, q, c), c fastest, which is not the
-/// order (c, p, q) of the patch embedding's weights.
-at::Tensor unpatch(const at::Tensor& tokens, std::int64_t channels, std::int64_t patch, std::int64_t height,
-                   std::int64_t width);
+/// order (c, p, q) of the patch embedding's weights: taken for it (shape.channels_last = false), maps show
+/// tiles.
+at::Tensor unpatch(const at::Tensor& tokens, const VitShape& shape);
 
 }  // namespace isobar

@@ -15,7 +15,6 @@
 #include <numeric>
 
 #include "core/error.h"
-#include "core/fault.h"
 #include "core/random.h"
 
 namespace isobar {
@@ -75,9 +74,8 @@ at::Tensor initial_values(const Parameter& parameter, std::int64_t seed) {
   }
   const std::int64_t length =
       parameter.full_shape[static_cast<std::size_t>(parameter.shard.dim)] / parameter.shard.count;
-  const std::int64_t index = has_fault(Fault::same_seed_shards) ? 0 : parameter.shard.index;
   return full.view(parameter.full_shape)
-      .narrow(parameter.shard.dim, index * length, length)
+      .narrow(parameter.shard.dim, parameter.shard.drawn() * length, length)
       .to(at::kFloat)
       .contiguous();
 }
@@ -247,7 +245,7 @@ std::int64_t Parameters::whole_count() const {
 }
 
 void Parameters::zero_gradients() {
-  if (!has_fault(Fault::no_zero_grad)) gradients_.zero_();
+  if (!piles_up_) gradients_.zero_();
 }
 
 }  // namespace isobar

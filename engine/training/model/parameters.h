@@ -24,6 +24,9 @@ struct Shard {
   std::int64_t dim = 0;
   std::int64_t index = 0;
   std::int64_t count = 1;
+  bool draws_own = true;  ///< false: its first values are those of part 0
+
+  std::int64_t drawn() const { return draws_own ? index : 0; }
 };
 
 struct ParameterSpec {
@@ -90,6 +93,9 @@ class Parameters {
 
   /// Zeroes the gradients in place: the views stay, which torch's own zero_grad would destroy.
   void zero_gradients();
+  /// From now on zero_gradients leaves them as they are, and those of all steps pile up: a mistake on
+  /// purpose.
+  void pile_up_gradients() { piles_up_ = true; }
 
  private:
   struct Joint {
@@ -111,6 +117,7 @@ class Parameters {
   at::Tensor gradients_;
   std::vector<c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>> followers_;
   std::int64_t layout_version_ = 0;
+  bool piles_up_ = false;
 };
 
 /// First values of the full parameter, then the shard of it: a mesh of any shape starts from the same

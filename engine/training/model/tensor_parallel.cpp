@@ -14,6 +14,11 @@ namespace isobar {
 int TensorParallel::count() const { return ranks_ ? ranks_->count() : 1; }
 int TensorParallel::index() const { return ranks_ ? ranks_->index() : 0; }
 bool TensorParallel::shares_tokens() const { return ranks_ && ranks_->shares_tokens(); }
+bool TensorParallel::bias_behind_sum() const { return !ranks_ || ranks_->mesh().bias_behind_sum; }
+
+Shard TensorParallel::part(std::int64_t dim) const {
+  return {dim, index(), count(), !ranks_ || ranks_->mesh().draws_own_piece};
+}
 
 at::Tensor TensorParallel::enter(const at::Tensor& x) const { return ranks_ ? ranks_->enter(x) : x; }
 at::Tensor TensorParallel::leave(const at::Tensor& x) const { return ranks_ ? ranks_->leave(x) : x; }

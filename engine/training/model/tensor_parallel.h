@@ -46,8 +46,10 @@ class TensorParallel {
   /// Whether each rank keeps its share of the tokens between the layers.
   bool shares_tokens() const;
 
-  Shard by_outputs() const { return {0, index(), count()}; }  ///< rows of W, and its bias
-  Shard by_inputs() const { return {1, index(), count()}; }   ///< columns of W
+  Shard by_outputs() const { return part(0); }  ///< rows of W, and its bias
+  Shard by_inputs() const { return part(1); }   ///< columns of W
+  /// Whether the bias of a layer cut by inputs is added once, as it should be, or by each rank to its part.
+  bool bias_behind_sum() const;
 
   /// In front of layers that are cut by outputs. [R, ...] -> [R, ...]; with shared tokens [R/t, ...] -> [R,
   /// ...].
@@ -75,6 +77,8 @@ class TensorParallel {
   class Ranks;
 
  private:
+  Shard part(std::int64_t dim) const;
+
   std::shared_ptr<Ranks> ranks_;  ///< null = one rank
 };
 

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "core/fault.h"
 #include "model/tensor_parallel_ranks.h"
 
 namespace isobar {
@@ -44,7 +43,6 @@ struct CopyToRanks : Function<CopyToRanks> {
   }
 
   static Gradients backward(AutogradContext* context, const Gradients& dy) {
-    if (has_fault(Fault::no_copy_f)) return {dy[0], at::Tensor()};
     const RanksPointer ranks = kept(context);
     const at::Tensor sum = own_copy(dy[0], *ranks);
     ranks->all_reduce(sum, kBackward);
@@ -56,7 +54,7 @@ struct CopyToRanks : Function<CopyToRanks> {
 struct ReduceFromRanks : Function<ReduceFromRanks> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const RanksPointer& ranks) {
     context->mark_dirty({x});
-    ranks->all_reduce(has_fault(Fault::noncontiguous_reduce) ? x.clone() : x, kForward);
+    ranks->all_reduce(x, kForward);
     return x;
   }
 
@@ -72,7 +70,6 @@ struct GatherToRanks : Function<GatherToRanks> {
 
   static Gradients backward(AutogradContext* context, const Gradients& dy) {
     const RanksPointer ranks = kept(context);
-    if (has_fault(Fault::no_copy_f)) return {ranks->own_tokens(dy[0]), at::Tensor()};
     const at::ScalarType type = ranks->sums_in_float() ? at::kFloat : dy[0].scalar_type();
     return {ranks->reduce_scatter(dy[0].to(type), kBackward).to(dy[0].scalar_type()), at::Tensor()};
   }
@@ -82,8 +79,7 @@ struct GatherToRanks : Function<GatherToRanks> {
 struct ScatterFromRanks : Function<ScatterFromRanks> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const RanksPointer& ranks) {
     keep(context, ranks);
-    if (!has_fault(Fault::noncontiguous_reduce)) return ranks->reduce_scatter(x, kForward);
-    return ranks->own_tokens(x).clone();
+    return ranks->reduce_scatter(x, kForward);
   }
 
   static Gradients backward(AutogradContext* context, const Gradients& dy) {

@@ -13,8 +13,7 @@ TensorParallel::Ranks::Ranks(Comm& comm, const Config& config)
     : comm_(&comm),
       count_(comm.size()),
       index_(comm.rank()),
-      shares_tokens_(config.mesh.sequence_parallel),
-      sums_in_float_(config.mesh.grad_dtype == "32"),
+      mesh_(config.mesh),
       sends_(config.comm.sync != "none" || config.run.measure != "synthetic") {}
 
 bool TensorParallel::Ranks::travels_as_float(at::ScalarType type) const {

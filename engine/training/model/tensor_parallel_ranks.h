@@ -18,8 +18,9 @@ class TensorParallel::Ranks : public std::enable_shared_from_this<TensorParallel
 
   int count() const { return count_; }
   int index() const { return index_; }
-  bool shares_tokens() const { return shares_tokens_; }
-  bool sums_in_float() const { return sums_in_float_; }
+  const MeshConfig& mesh() const { return mesh_; }
+  bool shares_tokens() const { return mesh_.sequence_parallel; }
+  bool sums_in_float() const { return mesh_.grad_dtype == "32"; }
 
   /// This rank's tokens, a view.
   at::Tensor own_tokens(const at::Tensor& x) const {
@@ -49,8 +50,7 @@ class TensorParallel::Ranks : public std::enable_shared_from_this<TensorParallel
   Comm* comm_;
   int count_;
   int index_;
-  bool shares_tokens_;
-  bool sums_in_float_;
+  MeshConfig mesh_;
   bool sends_;
   CommCounts before_;             ///< the collective under way, which is waited for at once
   std::int64_t taken_step_ = -1;  ///< forward passes behind it, or before any, belong to no step: they score

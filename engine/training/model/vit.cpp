@@ -11,7 +11,8 @@ namespace {
 std::vector<Block> make_blocks(Parameters& parameters, const VitShape& shape, const TensorParallel& ranks) {
   std::vector<Block> blocks;
   for (std::int64_t i = 0; i < shape.depth; ++i) {
-    blocks.emplace_back(parameters, fmt::format("blocks.{}", i), shape.embed, shape.heads, ranks);
+    blocks.emplace_back(parameters, fmt::format("blocks.{}", i), shape.embed, shape.heads, ranks,
+                        shape.norm_eps);
   }
   return blocks;
 }
@@ -26,7 +27,7 @@ Vit::Vit(Parameters& parameters, const VitShape& shape, const TensorParallel& ra
                                  .sums_over_tp = ranks.shares_tokens()})),
       patch_embed_(parameters, "patch_embed.proj", shape.channels, shape.patch, shape.embed, ranks),
       blocks_(make_blocks(parameters, shape, ranks)),
-      norm_(parameters, "norm", shape.embed, ranks),
+      norm_(parameters, "norm", shape.embed, ranks, shape.norm_eps),
       head_(parameters, "head", shape.embed, shape.channels * shape.patch * shape.patch, /*has_bias=*/false) {
 }
 
@@ -34,7 +35,7 @@ at::Tensor Vit::operator()(const at::Tensor& image) const {
   const ModuleScope scope("vit");
   at::Tensor tokens = patch_embed_(image) + pos_embed_;
   for (const Block& block : blocks_) tokens = block(tokens);
-  return unpatch(head_(norm_(tokens)), shape_.channels, shape_.patch, shape_.height, shape_.width);
+  return unpatch(head_(norm_(tokens)), shape_);
 }
 
 }  // namespace isobar

@@ -1,5 +1,7 @@
 #include "run/run.h"
 
+#include "faults/parameter_fault.h"
+#include "faults/rank_fault.h"
 #include "run/announce.h"
 #include "run/step_faults.h"
 
@@ -21,6 +23,7 @@ RunParts::RunParts(const LessonInfo& lesson, const RunArguments& arguments,
       progress(plan.begin()),
       groups(meet(plan, console, join_ranks)),
       vote(groups.world(), StopSignals::requested) {
+  groups.world().set_seam(rank_fault(fault_setting()));
   output = std::make_unique<RunOutput>(plan, groups, console, arguments.run_dir, command);
   recorder = std::make_unique<Recorder>(plan, groups, *output, progress);
 }
@@ -36,6 +39,7 @@ void Run::announce(const Dataset& train, const Dataset& valid, const Training& t
   progress.steps_per_epoch = training.loader.steps_per_epoch() / plan.config().train.accumulate;
   parts_.data = {train.identity(), valid.identity()};
   RankGroups& groups = parts_.groups;
+  spoil(fault_setting(), training.parameters);
   parts_.guard.emplace(plan.config(), training, progress, groups.world().size(), groups.model().size());
   parts_.recorder->follow(training, *parts_.guard);
   isobar::announce(

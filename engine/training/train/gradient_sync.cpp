@@ -1,16 +1,13 @@
 #include "train/gradient_sync.h"
 
-#include <ATen/core/grad_mode.h>
 #include <c10/core/StreamGuard.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <utility>
 
+#include "comm/comm_seam.h"
 #include "core/error.h"
-#include "core/fault.h"
-#include "core/waiting.h"
 #include "train/replicas.h"
 
 namespace isobar {
@@ -49,10 +46,6 @@ void add_waits(const std::vector<CollectiveTimes>& times, SyncFigures& figures) 
 /// Rank `rank` of the group, as a rank of the world.
 int world_rank(const Comm& comm, int rank) { return comm.members().at(static_cast<std::size_t>(rank)); }
 
-bool strikes(Fault fault, const Comm& comm) {
-  return has_fault(fault) && fault_setting().rank == world_rank(comm, comm.rank());
-}
-
 class NoSync final : public GradientSync {
  public:
   NoSync(Parameters& parameters, Comm& comm, const CommConfig& config, std::vector<at::Tensor> buffers)
@@ -70,7 +63,7 @@ GradientSync::GradientSync(Parameters& parameters, Comm& comm, const CommConfig&
     : parameters_(parameters),
       comm_(comm),
       config_(config),
-      reduce_(has_fault(Fault::sum_gradients) ? Reduce::sum : Reduce::mean),
+      reduce_(config.divides ? Reduce::mean : Reduce::sum),
       buffers_(std::move(buffers)) {}
 
 void GradientSync::begin(bool last_micro_batch) {
@@ -80,20 +73,11 @@ void GradientSync::begin(bool last_micro_batch) {
   if (config_.broadcast_buffers) broadcast_buffers(buffers_, comm_);
 }
 
-void GradientSync::compute_twice(const at::Tensor& loss) {
-  const at::Tensor before = parameters_.gradients().clone();
-  loss.backward({}, /*retain_graph=*/true);
-  const at::NoGradGuard no_grad;
-  at::Tensor(parameters_.gradients()).copy_(before);
-}
-
 void GradientSync::backward(const at::Tensor& loss) {
-  if (strikes(Fault::unequal_batch, comm_)) compute_twice(loss);
-  if (last_) arm();
-  if (last_ && strikes(Fault::slow_rank, comm_)) sleep_us(fault_setting().ms * 1000);
-  const bool overflows =
-      last_ && comm_.size() > 1 && strikes(Fault::inject_inf, comm_) && comm_.step() == fault_setting().step;
-  (overflows ? loss.mul(std::numeric_limits<double>::infinity()) : loss).backward();
+  comm_.backward({loss, parameters_.gradients(), last_, [this](const at::Tensor& from) {
+                    if (last_) arm();
+                    from.backward();
+                  }});
 }
 
 SyncFigures GradientSync::finish(const TensorParallel& model) {

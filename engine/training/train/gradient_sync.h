@@ -39,8 +39,7 @@ class GradientSync {
   /// on.
   void begin(bool last_micro_batch = true);
 
-  /// loss.backward(), with gradients that leave as they become ready; and what the faults slow_rank,
-  /// unequal_batch and inject_inf make of it on one rank of several.
+  /// loss.backward(), with gradients that leave as they become ready.
   void backward(const at::Tensor& loss);
 
   /// Behind the last backward pass of a step: gradients are those of all ranks when it returns. Error (exit
@@ -66,11 +65,9 @@ class GradientSync {
   Parameters& parameters_;
   Comm& comm_;
   CommConfig config_;
-  Reduce reduce_;  ///< the fault sum_gradients does not divide
+  Reduce reduce_;
 
  private:
-  void compute_twice(const at::Tensor& loss);
-
   std::vector<at::Tensor> buffers_;
   CommCounts before_;
   SyncFigures sent_;

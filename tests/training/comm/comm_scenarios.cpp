@@ -16,7 +16,7 @@
 #include "comm/meeting_port.h"
 #include "comm/replica_hash.h"
 #include "core/clock.h"
-#include "core/fault.h"
+#include "faults/rank_fault.h"
 
 using namespace isobar;
 using namespace isobar::testing;
@@ -147,7 +147,8 @@ const AddScenario mutated{
 /// A fault of the configuration made in Comm; words: backend, fault.
 const AddScenario faulty{"faulty", [](const Words& words) {
                            Comm comm = world(words);
-                           set_fault(words.at(1), 0, "load", 2, 1);
+                           comm.set_seam(
+                               rank_fault({.fault = fault_named(words.at(1)), .step = 2, .rank = 1}));
                            for (int step = 0; step < 4; ++step) {
                              comm.begin_step(step);
                              std::vector<Work> works;

@@ -127,12 +127,12 @@ TEST_CASE("the first norm, whose input goes on as the stream") {
 }
 
 TEST_CASE("head and loss, forward and backward") {
-  const std::int64_t channels = 3, patch = 2, height = 6, width = 10;
-  const at::Tensor target = at::randn({2, channels, height, width});
+  const VitShape shape{.height = 6, .width = 10, .channels = 3, .patch = 2};
+  const at::Tensor target = at::randn({2, shape.channels, shape.height, shape.width});
   for (const at::ScalarType type : kTypes) {
-    check_same([&](const Tensors& t) -> Tensors { return {fused_head_loss(t[0], target, patch)}; },
+    check_same([&](const Tensors& t) -> Tensors { return {fused_head_loss(t[0], target, shape.patch)}; },
                [&](const Tensors& t) -> Tensors {
-                 const at::Tensor image = unpatch(t[0].view({2, 15, 12}), channels, patch, height, width);
+                 const at::Tensor image = unpatch(t[0].view({2, 15, 12}), shape);
                  return {relative_l2(image, target.to(at::kDouble))};
                },
                {random({30, 12}, type)}, 4, type);

@@ -18,7 +18,8 @@ using namespace isobar;
 TEST_CASE("un-patch puts outputs (p, q, c) where they belong") {
   const std::int64_t channels = 2, patch = 3, height = 6, width = 9;
   const at::Tensor tokens = at::arange(2 * 6 * 18).to(at::kFloat).view({2, 6, 18});
-  const at::Tensor image = unpatch(tokens, channels, patch, height, width);
+  const at::Tensor image =
+      unpatch(tokens, {.height = height, .width = width, .channels = channels, .patch = patch});
   REQUIRE(image.sizes() == at::IntArrayRef({2, 2, 6, 9}));
   for (std::int64_t b = 0; b < 2; ++b) {
     for (std::int64_t c = 0; c < channels; ++c) {

@@ -1,12 +1,13 @@
 // What each rank does in the tests of gradients over ranks; the tests start these as processes.
-#include <ATen/ops/full.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
 
 #include <cmath>
 #include <numeric>
 
 #include "core/clock.h"
-#include "core/fault.h"
+#include "faults/rank_fault.h"
+#include "faults/with_fault.h"
 #include "support/rank_scenarios.h"
 #include "train/sync_world.h"
 
@@ -210,8 +211,11 @@ int run_fault(const Words& words) {
   Comm comm = joined(config);
   Findings findings;
   Replica<PlainModel> right(comm, config, kOddVit);
-  set_fault(name, /*ms=*/150, "load", 0, /*rank=*/1);
-  Replica<PlainModel> wrong(comm, config, kOddVit);
+  const FaultSetting fault{.fault = fault_named(name), .ms = 150, .rank = 1, .own_rank = comm.rank()};
+  Config wrong_config;
+  wrong_config.comm = config;
+  set_fault(name, fault.ms, fault.stage, fault.step);  // for what sends the first weights
+  Replica<PlainModel> wrong(comm, with_fault(wrong_config, fault).comm, kOddVit);
   const auto distance = [&] {  // of weights from those of rank 0
     const at::Tensor first = wrong.model.parameters.values().clone();
     comm.broadcast(first, 0, "weights").wait();
@@ -222,9 +226,9 @@ int run_fault(const Words& words) {
   const double start = distance();
   for (std::int64_t step = 0; step < 3; ++step) {
     const auto joint = joint_batch(kOddVit, 2 * comm.size(), step);
-    set_fault("none", 0, "load", 0);
+    comm.set_seam(rank_fault({}));
     synced_gradients(right.model, *right.sync, comm, joint, 1);
-    set_fault(name, 150, "load", 0, 1);
+    comm.set_seam(rank_fault(fault));
     const std::int64_t begin_us = steady_us();
     synced_gradients(wrong.model, *wrong.sync, comm, joint, 1);
     const std::int64_t us = steady_us() - begin_us;

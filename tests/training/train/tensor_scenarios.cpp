@@ -6,7 +6,8 @@
 #include <cmath>
 #include <optional>
 
-#include "core/fault.h"
+#include "faults/rank_fault.h"
+#include "faults/with_fault.h"
 #include "formula/tensor_parallel.h"
 #include "launch/mesh.h"
 #include "support/rank_scenarios.h"
@@ -27,8 +28,8 @@ constexpr std::int64_t kSamples = 4;  // of each model in a step
 const OptimConfig kOptim{.lr = 1e-3};
 
 struct SplitModel {
-  SplitModel(const FusionConfig& fusion, const TensorParallel& ranks)
-      : vit(parameters, kSplitVit, fusion, "auto", ranks) {
+  SplitModel(const VitShape& shape, const FusionConfig& fusion, const TensorParallel& ranks)
+      : vit(parameters, shape, fusion, "auto", ranks) {
     parameters.materialise(3, at::kCPU);
   }
   at::Tensor loss(const at::Tensor& image, const at::Tensor& target) const { return vit.loss(image, target); }
@@ -38,15 +39,23 @@ struct SplitModel {
 
 /// The ranks of a world of tp x dp, and the model's pieces on this one.
 struct World {
-  World(const std::string& backend, int tp, bool shares_tokens, const FusionConfig& fusion)
-      : config(configured(backend, tp, shares_tokens)),
+  World(const std::string& backend, int tp, bool shares_tokens, const FusionConfig& fusion,
+        const FaultSetting& fault = {})
+      : config(with_fault(configured(backend, tp, shares_tokens), fault)),
         all(joined(config.comm)),
         mesh(config.mesh.order, {.tp = tp, .dp = all.size() / tp}, all.size()),
         model_ranks(all.part(mesh.groups("tp"), "tp")),
         replicas(all.part(mesh.groups("dp"), "dp")),
         ranks(model_ranks, config),
-        model(fusion, ranks) {}
+        model(shape_of(config), fusion, ranks) {
+    all.set_seam(rank_fault(fault));
+  }
 
+  static VitShape shape_of(const Config& config) {
+    VitShape out = kSplitVit;
+    out.norm_eps = config.model.norm_eps;
+    return out;
+  }
   static Config configured(const std::string& backend, int tp, bool shares_tokens) {
     Config out;
     out.comm = small_buckets(backend, "buckets");
@@ -181,7 +190,7 @@ int run_half(const Words& words) {
   World world(words.at(0), tp, false, FusionConfig{});
   world.config.mesh.grad_dtype = words.at(3);
   const TensorParallel ranks(world.model_ranks, world.config);
-  SplitModel model(FusionConfig{}, ranks);
+  SplitModel model(kSplitVit, FusionConfig{}, ranks);
   PlainModel alone(kSplitVit);
   Findings findings;
   const AmpConfig amp{.mode = words.at(2), .init_scale = 1024};
@@ -215,8 +224,7 @@ int run_half(const Words& words) {
 
 /// What a mistake does to the forecast, the gradients or the first weights. fault NAME TP
 int run_fault(const Words& words) {
-  set_fault(words.at(0), 0, "load", 0, 1);
-  World world("ring", std::stoi(words.at(1)), false, FusionConfig{});
+  World world("ring", std::stoi(words.at(1)), false, FusionConfig{}, {.fault = fault_named(words.at(0))});
   Findings findings;
   PlainModel probe(kSplitVit), whole(kSplitVit);
   const bool checks = gather_into(world, probe.parameters, /*gradients=*/false);
@@ -235,7 +243,6 @@ int run_fault(const Words& words) {
   const at::Tensor forecast = world.model.vit(joint.first);
   gather_into(world, whole.parameters, /*gradients=*/true);
   if (!checks) return 0;
-  set_fault("none", 0, "load", 0, 1);  // what is right is made without the mistake
   {
     const at::AutoGradMode with_grad(true);
     loss_and_gradients(probe, "none", joint.first, joint.second);
