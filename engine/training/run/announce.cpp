@@ -75,7 +75,8 @@ void say_machine(const RunPlan& plan, Console& console) {
       !given.empty())
     console.line("  " + config.amp.mode + "    " + given);
   if (!plan.attention.empty()) console.line("  attention  " + plan.attention);
-  if (const std::string rate = peak_text(config); !rate.empty()) console.line("  rate    " + rate);
+  const std::string rate = peak_text(config, peak_learning_rate(plan.page_config));
+  if (!rate.empty()) console.line("  rate    " + rate);
 }
 
 void say_ranks(const RunPlan& plan, Comm& world, RunOutput& output) {

@@ -13,8 +13,6 @@
 
 #include <cmath>
 
-#include "core/fault.h"
-
 namespace isobar {
 namespace {
 
@@ -33,7 +31,7 @@ FusedAdam::FusedAdam(Parameters& parameters, const OptimConfig& config, const Fu
       norm_(parameters.values().device()) {
   control_[kInverseScale].fill_(1);
   cut_all();
-  if (!fusion.adam || has_fault(Fault::unfused_adam)) {
+  if (!fusion.adam) {
     plain_ = std::make_unique<Adam>(parameters, config);
     return;
   }

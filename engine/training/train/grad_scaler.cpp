@@ -10,25 +10,14 @@
 
 #include <cmath>
 
-#include "core/fault.h"
-
 namespace isobar {
-namespace {
-
-constexpr double kFarTooHigh = 1099511627776.0;  // 2^40
-
-double first_scale(const AmpConfig& config) {
-  return has_fault(Fault::scale_too_high) ? kFarTooHigh : config.init_scale;
-}
-
-}  // namespace
 
 GradScaler::GradScaler(const AmpConfig& config, c10::Device device)
-    : active_(config.mode == "fp16" && !has_fault(Fault::no_scaler)),
+    : active_(config.mode == "fp16" && config.scales_loss),
       growth_(config.growth),
       backoff_(config.backoff),
       growth_interval_(config.growth_interval),
-      scale_(at::full({}, active_ ? first_scale(config) : 1.0, at::TensorOptions(at::kFloat).device(device))),
+      scale_(at::full({}, active_ ? config.init_scale : 1.0, at::TensorOptions(at::kFloat).device(device))),
       tracker_(at::zeros({}, at::TensorOptions(at::kInt).device(device))),
       overflow_(at::zeros({}, at::TensorOptions(at::kFloat).device(device))),
       skipped_(at::zeros({2}, at::TensorOptions(at::kDouble).device(device))) {}

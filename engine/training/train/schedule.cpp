@@ -6,21 +6,18 @@
 #include <cmath>
 #include <numbers>
 
-#include "core/fault.h"
-
 namespace isobar {
 
 double peak_learning_rate(const Config& config) {
   const ScheduleConfig& schedule = config.schedule;
-  if (schedule.lr_rule == "none" || has_fault(Fault::lr_unscaled)) return config.optim.lr;
+  if (schedule.lr_rule == "none") return config.optim.lr;
   const double growth =
       static_cast<double>(config.train.global_batch) / static_cast<double>(schedule.base_batch);
   return config.optim.lr * (schedule.lr_rule == "sqrt" ? std::sqrt(growth) : growth);
 }
 
-std::string peak_text(const Config& config) {
+std::string peak_text(const Config& config, double peak) {
   if (config.schedule.lr_rule == "none") return "";
-  const double peak = peak_learning_rate(config);
   return fmt::format("optim.lr {:g} x {:g} = {:g}: {} in {} samples a step over {}", config.optim.lr,
                      peak / config.optim.lr, peak, config.schedule.lr_rule, config.train.global_batch,
                      config.schedule.base_batch);

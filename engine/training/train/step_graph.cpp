@@ -10,7 +10,6 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "core/fault.h"
 #include "core/text.h"
 #include "device/load_cuda.h"
 #include "device/stream.h"
@@ -92,7 +91,7 @@ StepGraph::~StepGraph() {
 c10::Stream StepGraph::stream() const { return plugin_ == nullptr ? current_stream(device_) : side_; }
 
 void StepGraph::renew(const Batch& batch, FusedAdam& adam, double learning_rate) {
-  if (!recorded() || !has_fault(Fault::lr_baked_in)) adam.set_learning_rate(learning_rate);
+  if (!recorded() || config_.renews_rate) adam.set_learning_rate(learning_rate);
   renew(batch);
 }
 
@@ -101,14 +100,13 @@ void StepGraph::renew(const Batch& batch) {
     fixed_ = batch;
     return;
   }
-  if (recorded() && has_fault(Fault::stale_input)) return;
+  if (recorded() && !config_.renews_batch) return;
   copy_to_fixed(fixed_.input, batch.input, "input");
   copy_to_fixed(fixed_.target, batch.target, "target");
 }
 
 bool StepGraph::record_is_due() const {
-  const std::int64_t warmup = has_fault(Fault::no_warmup) ? 0 : config_.warmup;
-  return plugin_ != nullptr && !recorded() && steps_ >= warmup;
+  return plugin_ != nullptr && !recorded() && steps_ >= config_.warmup;
 }
 
 at::Tensor StepGraph::launch_model(const StepParts& parts, const std::function<void(Stage)>& enter) const {
@@ -167,7 +165,7 @@ GraphFacts StepGraph::record(const StepParts& parts) {
     try {
       graph = plugin_->begin_graph();
       recorded_.loss = launch_model(parts, [&](Stage next) { stage = next; }).detach();
-      if (has_fault(Fault::item_in_capture)) recorded_.loss.item<float>();
+      if (config_.fetches_loss) recorded_.loss.item<float>();
       if (config_.collectives) average(parts, [&](Stage next) { stage = next; });
       if (config_.scope == "step") {
         stage = Stage::optimize;

@@ -11,7 +11,7 @@
 #include <limits>
 #include <random>
 
-#include "core/fault.h"
+#include "faults/with_fault.h"
 #include "model/parameters.h"
 #include "support/catch.h"
 #include "support/errors.h"
@@ -190,11 +190,13 @@ TEST_CASE("other modes, and the fault no_scaler, leave loss and gradients alone"
     config.mode = mode;
     check_idle(config);
   }
-  set_fault("no_scaler", 0, "load", 0);
-  check_idle(fp16());
-  set_fault("scale_too_high", 0, "load", 0);
-  CHECK(report(GradScaler(fp16(), kCpu))[0] == std::ldexp(1.0, 40));
-  set_fault("none", 0, "load", 0);
+  const auto amp_with = [](Fault fault) {
+    Config config;
+    config.amp = fp16();
+    return with_fault(config, {.fault = fault}).amp;
+  };
+  check_idle(amp_with(Fault::no_scaler));
+  CHECK(report(GradScaler(amp_with(Fault::scale_too_high), kCpu))[0] == std::ldexp(1.0, 40));
   CHECK(report(GradScaler(fp16(), kCpu))[0] == 65536);
 }
 

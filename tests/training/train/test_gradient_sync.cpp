@@ -7,7 +7,7 @@
 #include <torch/csrc/autograd/functions/accumulate_grad.h>
 #include <torch/csrc/autograd/variable.h>
 
-#include "core/fault.h"
+#include "faults/with_fault.h"
 #include "support/catch.h"
 #include "support/errors.h"
 #include "train/gradient_hooks.h"
@@ -171,15 +171,16 @@ TEST_CASE("the learning rate grows with the batch as its rule says") {
   config.train.global_batch = 64;
   config.schedule.base_batch = 16;
   CHECK(peak_learning_rate(config) == 1e-3);
-  CHECK(peak_text(config).empty());
+  CHECK(peak_text(config, 1e-3).empty());
   config.schedule.lr_rule = "linear";
-  CHECK(peak_text(config) == "optim.lr 0.001 x 4 = 0.004: linear in 64 samples a step over 16");
+  CHECK(peak_text(config, peak_learning_rate(config)) ==
+        "optim.lr 0.001 x 4 = 0.004: linear in 64 samples a step over 16");
   CHECK(peak_learning_rate(config) == Approx(4e-3));
   config.schedule.warmup_steps = 8;
   CHECK(learning_rate(config.schedule, peak_learning_rate(config), 1, 1000) == Approx(1e-3));
   config.schedule.lr_rule = "sqrt";
   CHECK(peak_learning_rate(config) == Approx(2e-3));
-  set_fault("lr_unscaled", 0, "load", 0);
-  CHECK(peak_learning_rate(config) == 1e-3);
-  set_fault("none", 0, "load", 0);
+  const Config unscaled = with_fault(config, {.fault = Fault::lr_unscaled});
+  CHECK(peak_learning_rate(unscaled) == 1e-3);
+  CHECK(peak_text(config, 1e-3) == "optim.lr 0.001 x 1 = 0.001: sqrt in 64 samples a step over 16");
 }

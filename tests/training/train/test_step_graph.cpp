@@ -8,8 +8,8 @@
 
 #include <stdexcept>
 
-#include "core/fault.h"
 #include "device/fake_plugin.h"
+#include "faults/with_fault.h"
 #include "support/catch.h"
 #include "support/errors.h"
 #include "train/capture_watch.h"
@@ -21,11 +21,6 @@ namespace {
 
 using Names = std::vector<std::string>;
 const c10::Device kHere(c10::kCPU);
-
-struct WithFault {
-  explicit WithFault(const std::string& name) { set_fault(name, 0, "load", 0); }
-  ~WithFault() { set_fault("none", 0, "load", 0); }
-};
 
 Batch batch_of(double value, std::int64_t samples = 2) {
   const at::Tensor field = at::ones({samples, 3, 4, 4}) * value;
@@ -150,8 +145,7 @@ TEST_CASE("a batch of another shape is refused with both shapes, warmed up or re
 }
 
 TEST_CASE("fault stale_input: what is recorded sees no new batch") {
-  const WithFault fault("stale_input");
-  Loop loop({.enabled = true, .scope = "step", .warmup = 1});
+  Loop loop({.enabled = true, .scope = "step", .warmup = 1, .renews_batch = false});
   loop.step(batch_of(1));
   at::Tensor seen;
   loop.parts.forward = [&](const Batch& batch) {
@@ -165,8 +159,9 @@ TEST_CASE("fault stale_input: what is recorded sees no new batch") {
 }
 
 TEST_CASE("fault no_warmup: the first step is recorded") {
-  const WithFault fault("no_warmup");
-  Loop loop({.enabled = true, .scope = "step", .warmup = 20});
+  Config config;
+  config.graph = {.enabled = true, .scope = "step", .warmup = 20};
+  Loop loop(with_fault(config, {.fault = Fault::no_warmup}).graph);
   loop.step(batch_of(1));
   CHECK(loop.device.graphs() == Names{"begin", "end", "launch"});
 }

@@ -1,0 +1,116 @@
+// Mistakes as changes of a configuration, of parameters, and what they need of a run.
+#include <ATen/ops/isnan.h>
+#include <ATen/ops/ones.h>
+
+#include "config/config.h"
+#include "faults/check_fault.h"
+#include "faults/parameter_fault.h"
+#include "faults/with_fault.h"
+#include "support/catch.h"
+#include "support/errors.h"
+
+using namespace isobar;
+
+namespace {
+
+const c10::Device kCpu(c10::kCPU);
+
+/// Twelve parameters of two values.
+struct Small {
+  Small() {
+    for (int i = 0; i < 12; ++i) parameters.add({.name = std::to_string(i), .full_shape = {2}});
+    parameters.materialise(1, kCpu);
+  }
+  std::int64_t nans(const at::Tensor& of) const { return of.isnan().sum().item<std::int64_t>(); }
+  Parameters parameters;
+};
+
+FaultSetting in_step_3(Fault fault) { return {.fault = fault, .step = 3}; }
+
+Config with(Fault fault) { return with_fault(Config{}, {.fault = fault, .ms = 40, .own_rank = 2}); }
+
+std::string refused(const std::string& name, const std::function<void(Config&)>& change) {
+  Config config;
+  config.run.fault = name;
+  config.run.ranks = 2;
+  config.amp.mode = "none";
+  config.train.global_batch = 64;
+  change(config);
+  return error_of([&] { check_fault({.fault = fault_named(name), .stage = "load"}, config, kCpu); });
+}
+
+}  // namespace
+
+TEST_CASE("every fault that the table calls one of the configuration changes it") {
+  for (const std::string& name : fault_names()) CHECK_NOTHROW(with(fault_named(name)));
+  CHECK_FALSE(with(Fault::no_shuffle).data.shuffle);
+  CHECK(with(Fault::slow_disk).data.throttle_mb_per_s == 290);
+  CHECK(with(Fault::slow_loader).data.late_ms == 40);
+  CHECK(with(Fault::slow_worker).data.one_thread_late);
+  CHECK(with(Fault::same_seed_workers).data.repeats == Config{}.data.workers);
+  CHECK(with(Fault::different_data_in_group).data.seed == Config{}.data.seed + 2);
+  CHECK(with(Fault::norm_eps).model.norm_eps == 1e-5);
+  CHECK(to_toml(with(Fault::nan_weight)) == to_toml(Config{}));
+}
+
+TEST_CASE("values are planted in their step, and in one place") {
+  Small small;
+  plant_in_weights(in_step_3(Fault::nan_weight), small.parameters, 2);
+  plant_in_gradients(in_step_3(Fault::nan_weight), small.parameters, 3, 1);
+  CHECK(small.nans(small.parameters.values()) + small.nans(small.parameters.gradients()) == 0);
+  plant_in_weights(in_step_3(Fault::nan_weight), small.parameters, 3);
+  CHECK(small.nans(small.parameters.values()) == 1);
+  plant_in_gradients(in_step_3(Fault::nan_gradient), small.parameters, 3, 1);
+  CHECK(small.nans(small.parameters.all()[6].tensor.grad()) == 1);
+  plant_in_gradients(in_step_3(Fault::nan_in_padding), small.parameters, 3, 1);
+  CHECK(small.nans(small.parameters.gradients()) == 2);
+  plant_in_gradients(in_step_3(Fault::inject_inf), small.parameters, 3, /*replicas=*/2);
+  CHECK(small.nans(small.parameters.gradients()) == 2);
+}
+
+TEST_CASE("no_zero_grad lets gradients pile up, all_half rounds weights, flip_bit strikes one rank") {
+  Small small;
+  at::Tensor gradients = small.parameters.gradients();
+  gradients.fill_(1);
+  spoil({.fault = Fault::none}, small.parameters);
+  small.parameters.zero_gradients();
+  CHECK(gradients.sum().item<float>() == 0);
+  gradients.fill_(1);
+  spoil({.fault = Fault::no_zero_grad}, small.parameters);
+  small.parameters.zero_gradients();
+  CHECK(gradients.sum().item<float>() > 0);
+  at::Tensor values = small.parameters.values();
+  values.fill_(1.001F);
+  round_weights({.fault = Fault::none}, small.parameters, at::kBFloat16);
+  CHECK(values[0].item<float>() == 1.001F);
+  flip_bit_of_weight({.fault = Fault::flip_bit, .step = 3, .rank = 1, .own_rank = 0}, small.parameters, 3);
+  CHECK(values.min().item<float>() == values.max().item<float>());
+  flip_bit_of_weight({.fault = Fault::flip_bit, .step = 3, .rank = 1, .own_rank = 1}, small.parameters, 3);
+  CHECK(values.min().item<float>() != values.max().item<float>());
+  round_weights({.fault = Fault::all_half}, small.parameters, at::kBFloat16);
+  CHECK(values[0].item<float>() == 1);
+}
+
+TEST_CASE("a fault that would change nothing is refused with the setting that it needs") {
+  const auto nothing = [](Config&) {};
+  CHECK_THAT(refused("no_event", nothing),
+             says("one of the way to a CUDA device") && says("run.device=cuda"));
+  CHECK_THAT(refused("no_scaler", nothing),
+             says("amp.mode is none") && says("--set amp.mode=fp16, or another"));
+  CHECK_THAT(refused("no_copy_f", nothing), says("mesh.tp is 1") && says("--set mesh.tp=2"));
+  CHECK_THAT(refused("slow_rank", [](Config& config) { config.run.ranks = 1; }), says("trains alone"));
+  CHECK_THAT(refused("same_shard", [](Config& config) { config.mesh.tp = 2; }),
+             says("all 2 ranks share one"));
+  CHECK_THAT(refused("other_order", [](Config& config) { config.comm.sync = "at_end"; }), says("no order"));
+  CHECK_THAT(refused("no_shuffle", [](Config& config) { config.data.shuffle = false; }),
+             says("data.shuffle"));
+  CHECK_THAT(refused("tanh_gelu", [](Config& config) { config.fusion.bias_gelu = false; }), says("is off"));
+  CHECK_THAT(refused("lr_unscaled",
+                     [](Config& config) {
+                       config.schedule.lr_rule = "sqrt";
+                       config.schedule.base_batch = 64;
+                     }),
+             says("both 64"));
+  Config alone;
+  CHECK_NOTHROW(check_fault({.fault = Fault::no_shuffle}, alone, kCpu));
+}
