@@ -52,10 +52,6 @@ const char* Collective::name() const {
   return kNames[static_cast<std::size_t>(op)];
 }
 
-std::string Waited::text() const {
-  return is_exchange || number < 0 ? what : fmt::format("collective {}: {}", number, what);
-}
-
 void check_collective(const Collective& job, int size) {
   const auto refuse = [&](const std::string& why, const std::string& hint) {
     throw Error("this cannot be sent: " + why, job.text(), hint, Exit::failed);

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <csignal>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -17,60 +16,12 @@
 
 #include "comm/backends.h"
 #include "comm/comm_core.h"
-#include "comm/comm_watch.h"
 #include "comm/rank_words.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/text.h"
 
 namespace isobar {
-
-Work::Work(std::shared_ptr<CommCore> core, std::shared_ptr<Pending> pending, std::int64_t number,
-           std::string what, std::string track, const Span& span)
-    : core_(std::move(core)),
-      pending_(std::move(pending)),
-      number_(number),
-      what_(std::move(what)),
-      track_(std::move(track)),
-      span_(span) {}
-
-bool Work::done() { return pending_ == nullptr || pending_->done(); }
-
-CollectiveTimes Work::wait() {
-  if (pending_ == nullptr) return {};
-  const std::shared_ptr<Pending> pending = std::exchange(pending_, nullptr);
-  if (const int signal = std::exchange(core_->shared->signal_in_wait, 0); signal != 0) {
-    core_->arrive({number_, what_});
-    std::raise(signal);
-  }
-  CollectiveTimes times{.ready_us = span_.begin_us, .begin_us = span_.begin_us};
-  if (core_->payload && core_->payload->blocks_stream()) {
-    core_->throw_if_broken();
-    pending->wait(0);  // the stream waits; the thread that watches sees its end
-    return times;
-  }
-  core_->await(*pending, {number_, what_});
-  times.end_us = pending->end_us();
-  if (times.end_us == 0) times.end_us = steady_us();
-  if (core_->board && number_ >= 0) {
-    if (const std::optional<RankArrival> last = core_->board->latest(number_)) {
-      times.last_rank = last->rank;
-      times.begin_us = std::min(times.end_us, std::max({times.ready_us, last->time_us, core_->last_end_us}));
-    }
-  }
-  core_->last_end_us = times.end_us;
-  core_->leave_spans(times, track_, span_);
-  if (core_->shared->spans == nullptr || track_.empty()) return times;
-  for (const CollectiveStep& step : pending->steps()) {
-    core_->shared->spans->add({.track = "ring",
-                               .name = step.phase == CollectivePhase::reduce ? "reduce" : "spread",
-                               .step = core_->shared->step,
-                               .begin_us = step.begin_us,
-                               .end_us = step.end_us,
-                               .bytes = step.bytes});
-  }
-  return times;
-}
 
 Comm::Comm() : core_(std::make_shared<CommCore>(std::make_shared<CommShared>())) { core_->open(); }
 

@@ -3,10 +3,8 @@
 #include <ATen/core/Tensor.h>
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <exception>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -14,12 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "comm/backends.h"
-#include "comm/comm.h"
+#include "comm/comm_group.h"
 #include "comm/comm_seam.h"
-#include "comm/transport.h"
-#include "config/config.h"
-#include "launch/rank_status.h"
+#include "comm/work.h"
 #include "record/span_writer.h"
 
 namespace isobar {
@@ -55,66 +50,17 @@ struct Frame {
   std::array<char, kRoom> data;
 };
 
-/// What a rank waits for. Collectives and exchanges between hosts count apart, from 0 in each group, in one
-/// order on all ranks.
-struct Waited {
-  std::int64_t number = -1;  ///< -1 = not started yet
-  std::string what;
-  bool is_exchange = false;
-
-  /// "collective 37: all_reduce f32[1024] bucket 3", "checkpoint"
-  std::string text() const;
-};
-
 class CommWatch;
 
-/// What a world and all its groups have in common.
-struct CommShared {
-  std::int64_t step = -1;
-  std::int64_t steps_begun = 0;
-  SpanWriter* spans = nullptr;
-  StatusSlot* status = nullptr;
-  StatusSlot own_status;  ///< until there is a run folder
-  std::filesystem::path status_folder;
-  std::uint64_t launch = 0;  ///< pages of another one are no news
-  std::shared_ptr<CommSeam> seam = std::make_shared<CommSeam>();
-  bool records = false;                ///< collectives are put into a graph and run later
-  int signal_in_wait = 0;              ///< for this process, once it waits for a collective that has begun
-  std::atomic<bool> followed = false;  ///< one of them broke because of other ranks
-};
-
-/// Whose fault it is that a Comm is broken.
-enum class Blame { this_rank, all, others };
-
-class CommCore : public std::enable_shared_from_this<CommCore> {
+class CommCore final : public CommGroup, public std::enable_shared_from_this<CommCore> {
  public:
-  std::string name = "world";
-  std::string key = "world";       ///< what it is called at the meeting: used once, though names may be again
-  std::int64_t groups_made = 0;    ///< of this one
-  std::vector<int> members = {0};  ///< ranks of the world, by rank in this group
-  CommConfig config;
-  std::shared_ptr<Backends> backends;  ///< null in a process that is alone
-  std::unique_ptr<Transport> payload;  ///< null in a group that this rank is not part of
-  std::unique_ptr<Transport> control;
-  std::unique_ptr<ArrivalBoard> board;  ///< null where there is none
-  std::int64_t last_end_us = 0;         ///< of the collective that ended last
-  CommCounts counts;
-  bool is_counted = true;  ///< what is sent counts, and leaves spans
-  std::shared_ptr<CommShared> shared;
-
-  explicit CommCore(std::shared_ptr<CommShared> shared_by_all);
-  ~CommCore();
+  using CommGroup::CommGroup;
+  ~CommCore() override;
   CommCore(const CommCore&) = delete;
   CommCore& operator=(const CommCore&) = delete;
 
-  int size() const { return static_cast<int>(members.size()); }
-  int rank() const { return payload ? payload->rank() : -1; }
-  int world_rank() const { return payload ? members[static_cast<std::size_t>(payload->rank())] : -1; }
   /// Makes the transports; waits for the other members.
   void open();
-  /// "rank 1, step 12" of this process.
-  std::string place() const;
-  bool is_world() const { return name == "world"; }
 
   Work start(Collective job);
   /// What `start` does behind the seam.
@@ -145,9 +91,8 @@ class CommCore : public std::enable_shared_from_this<CommCore> {
   /// Tells other ranks that this one is there.
   void arrive(const Waited& waited) noexcept;
   void throw_if_broken();
-  bool is_broken();
-  /// Ends all that is under way; `failure` is what every later call throws.
-  void break_off(std::exception_ptr failure, Blame blame) noexcept;
+  bool is_broken() override;
+  void break_off(std::exception_ptr failure, Blame blame) noexcept override;
 
   /// Of a transport that is waited for by streams: told when it is done, and watched.
   void watch(const std::shared_ptr<Pending>& pending, const Waited& waited, const std::string& track,

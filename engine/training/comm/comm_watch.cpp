@@ -15,7 +15,7 @@ constexpr std::int64_t kWatchLook_us = 1'000'000;
 
 }  // namespace
 
-CommWatch::CommWatch(CommCore& core) : core_(core), thread_([this] { run(); }) {}
+CommWatch::CommWatch(CommGroup& core) : core_(core), thread_([this] { run(); }) {}
 
 CommWatch::~CommWatch() {
   {

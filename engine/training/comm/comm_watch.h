@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "comm/comm_core.h"
+#include "comm/comm_group.h"
 
 namespace isobar {
 
@@ -25,7 +25,7 @@ struct Watched {
 /// Its clock stands still while the process does, and while there is nothing to watch.
 class CommWatch {
  public:
-  explicit CommWatch(CommCore& core);
+  explicit CommWatch(CommGroup& core);
   ~CommWatch();
   CommWatch(const CommWatch&) = delete;
   CommWatch& operator=(const CommWatch&) = delete;
@@ -37,7 +37,7 @@ class CommWatch {
   /// Looks at the oldest; false when it is still under way.
   bool look(Watched& watched);
 
-  CommCore& core_;
+  CommGroup& core_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Watched> waiting_;

@@ -20,12 +20,12 @@ constexpr std::int64_t kLookPause_us = 10'000;
 const char* kind_of(const Waited& waited) { return waited.is_exchange ? "exchange" : "collective"; }
 
 /// What lies there is the number of the last one of its kind that this rank waited for.
-std::string waiting_key(const CommCore& core, int rank, const Waited& waited) {
+std::string waiting_key(const CommGroup& core, int rank, const Waited& waited) {
   return fmt::format("waits/{}/{}/{}", core.key, rank, kind_of(waited));
 }
 
 /// Nothing too for what another launch left in the same folder.
-std::optional<RankStatus> status_of(const CommCore& core, int rank) {
+std::optional<RankStatus> status_of(const CommGroup& core, int rank) {
   const CommShared& shared = *core.shared;
   if (shared.status_folder.empty()) return std::nullopt;
   std::optional<RankStatus> out = read_rank_status(shared.status_folder, rank);
@@ -41,7 +41,7 @@ std::string doing(const RankStatus& status, std::int64_t now_ns) {
 }
 
 /// Ranks that gave up waiting.
-std::vector<int> followers(const CommCore& core) {
+std::vector<int> followers(const CommGroup& core) {
   std::vector<int> out;
   for (const int rank : core.members) {
     const std::optional<RankStatus> status = status_of(core, rank);
@@ -51,7 +51,7 @@ std::vector<int> followers(const CommCore& core) {
 }
 
 /// Nothing where nothing is known of this rank.
-std::optional<bool> has_arrived(CommCore& core, int rank, const Waited& waited,
+std::optional<bool> has_arrived(CommGroup& core, int rank, const Waited& waited,
                                 const std::optional<RankStatus>& status) {
   if (core.board && !waited.is_exchange && waited.number >= 0) {
     const auto place = std::find(core.members.begin(), core.members.end(), rank) - core.members.begin();
@@ -70,16 +70,16 @@ std::optional<bool> has_arrived(CommCore& core, int rank, const Waited& waited,
 
 }  // namespace
 
-std::string status_text(const CommCore& core, const Waited& waited) {
+std::string status_text(const CommGroup& core, const Waited& waited) {
   return fmt::format("group {}, {} {}: {}", core.name, kind_of(waited), waited.number, waited.what);
 }
 
-void leave_waiting(CommCore& core, const Waited& waited) noexcept {
+void leave_waiting(CommGroup& core, const Waited& waited) noexcept {
   if (core.backends)
     core.backends->leave_word(waiting_key(core, core.world_rank(), waited), std::to_string(waited.number));
 }
 
-std::optional<int> ended_rank(const CommCore& core, std::string& how) {
+std::optional<int> ended_rank(const CommGroup& core, std::string& how) {
   std::optional<int> first;
   std::int64_t first_ns = 0;
   for (const int rank : core.members) {
@@ -102,7 +102,7 @@ std::optional<int> ended_rank(const CommCore& core, std::string& how) {
   return first;
 }
 
-std::optional<int> ended_rank_soon(const CommCore& core, std::string& how) {
+std::optional<int> ended_rank_soon(const CommGroup& core, std::string& how) {
   std::optional<int> first = ended_rank(core, how);
   for (int i = 0; i < kLooks && !first && !core.shared->status_folder.empty(); ++i) {
     pause_us(kLookPause_us);
@@ -111,7 +111,7 @@ std::optional<int> ended_rank_soon(const CommCore& core, std::string& how) {
   return first;
 }
 
-Error late_error(CommCore& core, const Waited& waited, double waited_s) {
+Error late_error(CommGroup& core, const Waited& waited, double waited_s) {
   std::vector<int> arrived, unknown;
   std::vector<std::string> missing, stopped;
   const std::int64_t now_ns = wall_ns();
@@ -137,7 +137,7 @@ Error late_error(CommCore& core, const Waited& waited, double waited_s) {
   return {fmt::format("waited {:.3g} s for {}", waited_s, waited.text()), core.place(), hint, Exit::failed};
 }
 
-Error lost_error(CommCore& core, const Waited& waited, double waited_s, const std::string& raw) {
+Error lost_error(CommGroup& core, const Waited& waited, double waited_s, const std::string& raw) {
   std::string how;
   std::optional<int> first;
   // Its connections close a moment before its process is gone.

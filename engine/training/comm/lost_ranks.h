@@ -6,28 +6,28 @@
 #include <string>
 #include <vector>
 
-#include "comm/comm_core.h"
+#include "comm/comm_group.h"
 #include "core/error.h"
 
 namespace isobar {
 
 /// "group pair.0, exchange 4: checkpoint": as the status of a rank says what it waits for outside the world.
-std::string status_text(const CommCore& core, const Waited& waited);
+std::string status_text(const CommGroup& core, const Waited& waited);
 
 /// Says at the meeting that this rank waits here.
-void leave_waiting(CommCore& core, const Waited& waited) noexcept;
+void leave_waiting(CommGroup& core, const Waited& waited) noexcept;
 
 /// The rank of the world that ended first, if one has that did not follow another; in `how` what is known.
-std::optional<int> ended_rank(const CommCore& core, std::string& how);
+std::optional<int> ended_rank(const CommGroup& core, std::string& how);
 
 /// The same of one whose process is about to be gone: connections close a moment before.
-std::optional<int> ended_rank_soon(const CommCore& core, std::string& how);
+std::optional<int> ended_rank_soon(const CommGroup& core, std::string& how);
 
 /// "waited 10 s for collective 37: all_reduce f32[1024] bucket 3": who arrived, who did not.
-Error late_error(CommCore& core, const Waited& waited, double waited_s);
+Error late_error(CommGroup& core, const Waited& waited, double waited_s);
 
 /// A rank is gone: which one, and that this is a consequence. `raw` is what the transport said. Where only
 /// ranks are gone that gave up waiting themselves, a late_error.
-Error lost_error(CommCore& core, const Waited& waited, double waited_s, const std::string& raw);
+Error lost_error(CommGroup& core, const Waited& waited, double waited_s, const std::string& raw);
 
 }  // namespace isobar
