@@ -11,7 +11,7 @@
 #include "comm/comm_core.h"
 #include "core/clock.h"
 #include "core/waiting.h"
-#include "model/tensor_parallel_ranks.h"
+#include "model/model_ranks.h"
 
 namespace isobar {
 namespace {
@@ -150,9 +150,9 @@ std::shared_ptr<CommSeam> rank_fault(const FaultSetting& fault) {
     case Fault::extra_collective:
       return std::make_shared<WrongCollective>(fault);
     case Fault::no_copy_f:
-      return std::make_shared<KeptPart>(kBackward, /*sends=*/false);
+      return std::make_shared<KeptPart>(kBackwardTrack, /*sends=*/false);
     case Fault::noncontiguous_reduce:
-      return std::make_shared<KeptPart>(kForward, /*sends=*/true);
+      return std::make_shared<KeptPart>(kForwardTrack, /*sends=*/true);
     case Fault::slow_rank:
     case Fault::unequal_batch:
     case Fault::inject_inf:

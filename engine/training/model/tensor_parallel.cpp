@@ -7,8 +7,6 @@
 
 #include <vector>
 
-#include "model/tensor_parallel_ranks.h"
-
 namespace isobar {
 
 int TensorParallel::count() const { return ranks_ ? ranks_->count() : 1; }

@@ -15,22 +15,13 @@
 
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "comm/comm.h"
 #include "config/config.h"
+#include "model/model_ranks.h"
 #include "model/parameters.h"
 
 namespace isobar {
-
-/// What the ranks of a model sent each other, and how long this one stood still for it.
-struct TensorParallelFigures {
-  std::int64_t calls = 0;
-  std::int64_t wire_bytes = 0;       ///< that this rank sent (CommCounts)
-  std::int64_t forward_wait_us = 0;  ///< of the host, in forward passes; on a CUDA device it does not wait
-  std::int64_t backward_wait_us = 0;
-  std::vector<CollectiveTimes> times = {};
-};
 
 /// A handle: copies mean the same ranks.
 class TensorParallel {
@@ -74,12 +65,10 @@ class TensorParallel {
   /// Of the training step; forward passes between steps, which score, are left out.
   TensorParallelFigures take_figures() const;
 
-  class Ranks;
-
  private:
   Shard part(std::int64_t dim) const;
 
-  std::shared_ptr<Ranks> ranks_;  ///< null = one rank
+  std::shared_ptr<ModelRanks> ranks_;  ///< null = one rank
 };
 
 }  // namespace isobar

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "model/tensor_parallel_ranks.h"
+#include "model/tensor_parallel.h"
 
 namespace isobar {
 namespace {
@@ -11,8 +11,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using Gradients = torch::autograd::variable_list;
-using Ranks = TensorParallel::Ranks;
-using RanksPointer = std::shared_ptr<Ranks>;
+using RanksPointer = std::shared_ptr<ModelRanks>;
 
 /// What a node of the graph keeps between forward and backward.
 struct Keeper : torch::CustomClassHolder {
@@ -30,7 +29,7 @@ RanksPointer kept(AutogradContext* context) {
 }
 
 /// A gradient to add up in place: a copy, since others may hold `dy`, of the type in which it is summed.
-at::Tensor own_copy(const at::Tensor& dy, const Ranks& ranks) {
+at::Tensor own_copy(const at::Tensor& dy, const ModelRanks& ranks) {
   const at::ScalarType type = ranks.sums_in_float() ? at::kFloat : dy.scalar_type();
   return dy.to(dy.options().dtype(type), /*non_blocking=*/false, /*copy=*/true, at::MemoryFormat::Contiguous);
 }
@@ -45,7 +44,7 @@ struct CopyToRanks : Function<CopyToRanks> {
   static Gradients backward(AutogradContext* context, const Gradients& dy) {
     const RanksPointer ranks = kept(context);
     const at::Tensor sum = own_copy(dy[0], *ranks);
-    ranks->all_reduce(sum, kBackward);
+    ranks->all_reduce(sum, kBackwardTrack);
     return {sum.to(dy[0].scalar_type()), at::Tensor()};
   }
 };
@@ -54,7 +53,7 @@ struct CopyToRanks : Function<CopyToRanks> {
 struct ReduceFromRanks : Function<ReduceFromRanks> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const RanksPointer& ranks) {
     context->mark_dirty({x});
-    ranks->all_reduce(x, kForward);
+    ranks->all_reduce(x, kForwardTrack);
     return x;
   }
 
@@ -65,13 +64,13 @@ struct ReduceFromRanks : Function<ReduceFromRanks> {
 struct GatherToRanks : Function<GatherToRanks> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const RanksPointer& ranks) {
     keep(context, ranks);
-    return ranks->all_gather(x, kForward);
+    return ranks->all_gather(x, kForwardTrack);
   }
 
   static Gradients backward(AutogradContext* context, const Gradients& dy) {
     const RanksPointer ranks = kept(context);
     const at::ScalarType type = ranks->sums_in_float() ? at::kFloat : dy[0].scalar_type();
-    return {ranks->reduce_scatter(dy[0].to(type), kBackward).to(dy[0].scalar_type()), at::Tensor()};
+    return {ranks->reduce_scatter(dy[0].to(type), kBackwardTrack).to(dy[0].scalar_type()), at::Tensor()};
   }
 };
 
@@ -79,11 +78,11 @@ struct GatherToRanks : Function<GatherToRanks> {
 struct ScatterFromRanks : Function<ScatterFromRanks> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const RanksPointer& ranks) {
     keep(context, ranks);
-    return ranks->reduce_scatter(x, kForward);
+    return ranks->reduce_scatter(x, kForwardTrack);
   }
 
   static Gradients backward(AutogradContext* context, const Gradients& dy) {
-    return {kept(context)->all_gather(dy[0].contiguous(), kBackward), at::Tensor()};
+    return {kept(context)->all_gather(dy[0].contiguous(), kBackwardTrack), at::Tensor()};
   }
 };
 
@@ -91,7 +90,7 @@ struct ScatterFromRanks : Function<ScatterFromRanks> {
 struct UniteTokens : Function<UniteTokens> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const RanksPointer& ranks) {
     keep(context, ranks);
-    return ranks->all_gather(x, kForward);
+    return ranks->all_gather(x, kForwardTrack);
   }
 
   static Gradients backward(AutogradContext* context, const Gradients& dy) {
@@ -102,21 +101,19 @@ struct UniteTokens : Function<UniteTokens> {
 }  // namespace
 
 TensorParallel::TensorParallel(Comm& comm, const Config& config) {
-  if (comm.size() > 1) ranks_ = std::make_shared<Ranks>(comm, config);
+  if (comm.size() > 1) ranks_ = std::make_shared<ModelRanks>(comm, config);
 }
 
-at::Tensor TensorParallel::Ranks::enter(const at::Tensor& x) {
+at::Tensor ModelRanks::enter(const at::Tensor& x) {
   return shares_tokens() ? GatherToRanks::apply(x, shared_from_this())
                          : CopyToRanks::apply(x, shared_from_this());
 }
 
-at::Tensor TensorParallel::Ranks::leave(const at::Tensor& x) {
+at::Tensor ModelRanks::leave(const at::Tensor& x) {
   return shares_tokens() ? ScatterFromRanks::apply(x, shared_from_this())
                          : ReduceFromRanks::apply(x, shared_from_this());
 }
 
-at::Tensor TensorParallel::Ranks::unite(const at::Tensor& x) {
-  return UniteTokens::apply(x, shared_from_this());
-}
+at::Tensor ModelRanks::unite(const at::Tensor& x) { return UniteTokens::apply(x, shared_from_this()); }
 
 }  // namespace isobar

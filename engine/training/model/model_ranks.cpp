@@ -1,4 +1,4 @@
-#include "model/tensor_parallel_ranks.h"
+#include "model/model_ranks.h"
 
 #include <ATen/ops/empty.h>
 
@@ -9,31 +9,31 @@
 
 namespace isobar {
 
-TensorParallel::Ranks::Ranks(Comm& comm, const Config& config)
+ModelRanks::ModelRanks(Comm& comm, const Config& config)
     : comm_(&comm),
       count_(comm.size()),
       index_(comm.rank()),
       mesh_(config.mesh),
       sends_(config.comm.sync != "none" || config.run.measure != "synthetic") {}
 
-bool TensorParallel::Ranks::travels_as_float(at::ScalarType type) const {
+bool ModelRanks::travels_as_float(at::ScalarType type) const {
   return comm_->backend() == "gloo" && (type == at::kHalf || type == at::kBFloat16);
 }
 
-void TensorParallel::Ranks::finish(Work work, std::string_view what) {
+void ModelRanks::finish(Work work, std::string_view what) {
   const std::int64_t begin_us = steady_us();
   const CollectiveTimes times = work.wait();
   const std::int64_t wait_us = steady_us() - begin_us;
   const CommCounts now = comm_->counts();
-  if (what == kForward && comm_->step() == taken_step_) return;
+  if (what == kForwardTrack && comm_->step() == taken_step_) return;
   figures_.calls += now.calls - before_.calls;
   figures_.wire_bytes += now.wire_bytes - before_.wire_bytes;
-  if (what == kForward) figures_.forward_wait_us += wait_us;
-  if (what == kBackward) figures_.backward_wait_us += wait_us;
+  if (what == kForwardTrack) figures_.forward_wait_us += wait_us;
+  if (what == kBackwardTrack) figures_.backward_wait_us += wait_us;
   if (times.end_us != 0) figures_.times.push_back(times);
 }
 
-void TensorParallel::Ranks::all_reduce(at::Tensor x, std::string_view what) {
+void ModelRanks::all_reduce(at::Tensor x, std::string_view what) {
   if (!sends_) return;
   before_ = comm_->counts();
   if (travels_as_float(x.scalar_type())) {
@@ -45,7 +45,7 @@ void TensorParallel::Ranks::all_reduce(at::Tensor x, std::string_view what) {
   finish(comm_->all_reduce(x, Reduce::sum, what), what);
 }
 
-at::Tensor TensorParallel::Ranks::all_gather(const at::Tensor& x, std::string_view what) {
+at::Tensor ModelRanks::all_gather(const at::Tensor& x, std::string_view what) {
   std::vector<std::int64_t> shape = x.sizes().vec();
   shape.front() *= count_;
   const at::Tensor out = at::empty(shape, x.options().requires_grad(false));
@@ -57,7 +57,7 @@ at::Tensor TensorParallel::Ranks::all_gather(const at::Tensor& x, std::string_vi
   return out;
 }
 
-at::Tensor TensorParallel::Ranks::reduce_scatter(const at::Tensor& x, std::string_view what) {
+at::Tensor ModelRanks::reduce_scatter(const at::Tensor& x, std::string_view what) {
   const std::int64_t rows = x.size(0) / count_;
   if (!sends_) return x.narrow(0, index_ * rows, rows).clone();
   std::vector<std::int64_t> shape = x.sizes().vec();
@@ -69,7 +69,7 @@ at::Tensor TensorParallel::Ranks::reduce_scatter(const at::Tensor& x, std::strin
   return out.to(x.scalar_type());
 }
 
-TensorParallelFigures TensorParallel::Ranks::take_figures() {
+TensorParallelFigures ModelRanks::take_figures() {
   taken_step_ = comm_->step();
   return std::exchange(figures_, {});
 }

@@ -1,20 +1,34 @@
 #pragma once
-// For model/tensor_parallel*.cpp only: what moves tensors between the ranks of one model.
+// What moves tensors between the ranks of one model. Layers hold a TensorParallel (model/tensor_parallel.h).
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
 #include <memory>
 #include <string_view>
+#include <vector>
 
-#include "model/tensor_parallel.h"
+#include "comm/comm.h"
+#include "config/config.h"
 
 namespace isobar {
 
 // Tracks of the timeline.
-inline constexpr std::string_view kForward = "tp forward";
-inline constexpr std::string_view kBackward = "tp backward";
+inline constexpr std::string_view kForwardTrack = "tp forward";
+inline constexpr std::string_view kBackwardTrack = "tp backward";
 
-class TensorParallel::Ranks : public std::enable_shared_from_this<TensorParallel::Ranks> {
+/// What the ranks of a model sent each other, and how long this one stood still for it.
+struct TensorParallelFigures {
+  std::int64_t calls = 0;
+  std::int64_t wire_bytes = 0;       ///< that this rank sent (CommCounts)
+  std::int64_t forward_wait_us = 0;  ///< of the host, in forward passes; on a CUDA device it does not wait
+  std::int64_t backward_wait_us = 0;
+  std::vector<CollectiveTimes> times = {};
+};
+
+class ModelRanks : public std::enable_shared_from_this<ModelRanks> {
  public:
-  Ranks(Comm& comm, const Config& config);
-  virtual ~Ranks() = default;
+  ModelRanks(Comm& comm, const Config& config);
+  virtual ~ModelRanks() = default;
 
   int count() const { return count_; }
   int index() const { return index_; }
