@@ -11,8 +11,6 @@
 namespace isobar {
 namespace {
 
-FaultSetting current;
-
 constexpr std::array<FaultRow, 53> kFaults = {{
     {Fault::none, "none", "", MadeBy::nothing},
     {Fault::no_zero_grad, "no_zero_grad", "gradients are never set to zero, so those of all steps pile up",
@@ -147,15 +145,6 @@ Fault fault_named(const std::string& name) {
   throw Error("there is no fault \"" + printable(name, 40) + "\"", "run.fault", join(fault_names(), ", "));
 }
 
-void set_fault(const std::string& name, std::int64_t ms, const std::string& stage, std::int64_t step,
-               std::int64_t rank, std::int64_t own_rank) {
-  current = {fault_named(name), ms, stage, step, rank, own_rank};
-}
-
-const FaultSetting& fault_setting() { return current; }
-
-bool has_fault(Fault fault) { return current.fault == fault; }
-
 bool shows_on_cpu(Fault fault) {
   const Shows shows = row_of(fault).shows;
   return shows != Shows::on_cuda && shows != Shows::in_recording;
@@ -164,6 +153,8 @@ bool shows_on_cpu(Fault fault) {
 bool shows_alone(Fault fault) { return row_of(fault).shows < Shows::on_several_ranks; }
 
 bool is_of_split_layers(Fault fault) { return row_of(fault).shows == Shows::in_split_layers; }
+
+bool FaultSetting::drifts() const { return fault == Fault::no_broadcast || is_of_split_layers(fault); }
 
 std::string fault_sentence(const FaultSetting& setting) {
   return fmt::format(fmt::runtime(row_of(setting.fault).sentence), fmt::arg("ms", setting.ms),

@@ -109,17 +109,12 @@ struct FaultSetting {
   std::int64_t own_rank = 0;  ///< of this process
 
   bool strikes_here() const { return rank == own_rank; }
+  /// Whether ranks that should hold the same weights do not.
+  bool drifts() const;
 };
 
 /// The fault of that name; one that is none is an Error (exit code 2).
 Fault fault_named(const std::string& name);
-
-/// Sets the fault of this process; called once, before anything is built. A name that is none is an Error
-/// (exit code 2).
-void set_fault(const std::string& name, std::int64_t ms, const std::string& stage, std::int64_t step,
-               std::int64_t rank = 1, std::int64_t own_rank = 0);
-const FaultSetting& fault_setting();
-bool has_fault(Fault fault);
 
 /// Whether it changes anything on a CPU too; those about uploads and recordings do not.
 bool shows_on_cpu(Fault fault);

@@ -115,10 +115,12 @@ void check_fault(const FaultSetting& fault, const Config& config, c10::Device de
   check_keys(fault, config);
 }
 
-void take_fault(const Config& config, std::int64_t rank, c10::Device device) {
+FaultSetting take_fault(const Config& config, std::int64_t rank, c10::Device device) {
   const RunConfig& run = config.run;
-  set_fault(run.fault, run.fault_ms, run.fault_stage, run.fault_step, run.fault_rank, rank);
-  check_fault(fault_setting(), config, device);
+  const FaultSetting fault{fault_named(run.fault), run.fault_ms,   run.fault_stage,
+                           run.fault_step,         run.fault_rank, rank};
+  check_fault(fault, config, device);
+  return fault;
 }
 
 }  // namespace isobar

@@ -13,7 +13,7 @@ namespace isobar {
 /// resolved.
 void check_fault(const FaultSetting& fault, const Config& config, c10::Device device);
 
-/// Checks run.fault and makes it the fault of this process, which is rank `rank`.
-void take_fault(const Config& config, std::int64_t rank, c10::Device device);
+/// The fault that run.fault names, checked, for rank `rank`.
+FaultSetting take_fault(const Config& config, std::int64_t rank, c10::Device device);
 
 }  // namespace isobar

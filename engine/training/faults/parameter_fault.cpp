@@ -11,7 +11,8 @@ namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr int kBit = 12;  // of the mantissa: no loss shows it
+constexpr std::int64_t kSeedsOfItsOwn = 1'000'003;  // far from any train.seed that somebody would choose
+constexpr int kBit = 12;                            // of the mantissa: no loss shows it
 
 const Parameter& middle(const Parameters& parameters) {
   return parameters.all()[parameters.all().size() / 2];
@@ -24,8 +25,12 @@ void plant(const at::Tensor& tensor, float value) {
 
 }  // namespace
 
-void spoil(const FaultSetting& fault, Parameters& parameters) {
+void spoil(const FaultSetting& fault, Parameters& parameters, int replica) {
   if (fault.fault == Fault::no_zero_grad) parameters.pile_up_gradients();
+  if (fault.fault != Fault::no_broadcast || replica == 0) return;
+  const at::NoGradGuard no_grad;
+  for (const Parameter& parameter : parameters.all())
+    at::Tensor(parameter.tensor.detach()).copy_(initial_values(parameter, kSeedsOfItsOwn + replica));
 }
 
 void plant_in_weights(const FaultSetting& fault, Parameters& parameters, std::int64_t step) {

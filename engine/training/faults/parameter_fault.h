@@ -10,8 +10,9 @@
 
 namespace isobar {
 
-/// When the parameters are there: no_zero_grad.
-void spoil(const FaultSetting& fault, Parameters& parameters);
+/// When the parameters are there: no_zero_grad; no_broadcast of replica `replica`, which draws weights of its
+/// own.
+void spoil(const FaultSetting& fault, Parameters& parameters, int replica);
 
 /// At the begin of step `step`: nan_weight.
 void plant_in_weights(const FaultSetting& fault, Parameters& parameters, std::int64_t step);

@@ -113,7 +113,7 @@ void say_what_is_special(const RunPlan& plan, RunOutput& output, std::int64_t fi
                              steps, config.graph.warmup));
   }
   if (config.run.fault == "none") return;
-  console.line("  FAULT   " + config.run.fault + ": " + fault_sentence(fault_setting()));
+  console.line("  FAULT   " + config.run.fault + ": " + fault_sentence(plan.fault));
   if (Board* const board = output.board()) board->mark_fault(config.run.fault);
 }
 

@@ -1,13 +1,13 @@
 #include "run/attention.h"
 
 #include "core/error.h"
-#include "core/fault.h"
 #include "device/precision.h"
 #include "model/attention_choice.h"
 
 namespace isobar {
 
-std::string attention_text(const LessonInfo& lesson, const Config& config, c10::Device device) {
+std::string attention_text(const LessonInfo& lesson, const Config& config, const FaultSetting& fault,
+                           c10::Device device) {
   if (!honours(lesson, "model.attention")) return "";
   const std::int64_t patches = config.model.patch * config.model.patch;
   const AttentionShape shape{.batch = config.train.global_batch,
@@ -17,7 +17,7 @@ std::string attention_text(const LessonInfo& lesson, const Config& config, c10::
                              .type = half_type(config.amp.mode).value_or(c10::ScalarType::Float),
                              .device = device};
   const std::string kind = choose_attention(config.model.attention, shape);
-  if (has_fault(Fault::math_attention)) {
+  if (fault.fault == Fault::math_attention) {
     if (kind != "math") return "math (the fault), instead of " + kind;
     throw Error("attention is math already, and the fault math_attention would change nothing",
                 "run.fault = math_attention", "another model.attention, or another fault");

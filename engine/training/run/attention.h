@@ -5,6 +5,7 @@
 
 #include "config/config.h"
 #include "config/lesson.h"
+#include "core/fault.h"
 
 namespace isobar {
 
@@ -12,6 +13,7 @@ namespace isobar {
 /// model.attention. A form that this build, device, type or head size cannot run is an Error (exit code 2)
 /// that names those that can; so is the fault math_attention where it would change nothing. `config` is
 /// resolved.
-std::string attention_text(const LessonInfo& lesson, const Config& config, c10::Device device);
+std::string attention_text(const LessonInfo& lesson, const Config& config, const FaultSetting& fault,
+                           c10::Device device);
 
 }  // namespace isobar

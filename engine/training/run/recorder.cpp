@@ -40,7 +40,7 @@ Recorder::Recorder(const RunPlan& plan, RankGroups& groups, RunOutput& output, P
 void Recorder::follow(const Training& training, const GradientGuard& guard) {
   training_ = &training;
   guard_ = &guard;
-  faults_ = make_step_faults(plan_, training.parameters, groups_.world());
+  faults_.emplace(plan_.fault, plan_.config(), training.parameters, groups_.world());
   summary_.warm_up_steps =
       plan_.measures() ? kMeasureWarmUpSteps
                        : warm_up_steps(progress_.steps_per_epoch, progress_.steps - progress_.first_step);
@@ -68,7 +68,7 @@ void Recorder::entered(Stage stage) {
 void Recorder::begin_phase(const char* name) {
   phase_ = name;
   output_.status().stage(progress_.steps_done, name);
-  if (faults_) faults_->entered(progress_.steps_done, name);
+  if (faults_) faults_->entered(name, progress_.steps_done);
 }
 
 void Recorder::finished(std::int64_t index, const StepResult& result, StageTimer& timer) {

@@ -4,8 +4,10 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "faults/step_faults.h"
 #include "record/run_summary.h"
 #include "run/gradient_guard.h"
 #include "run/progress.h"
@@ -14,7 +16,6 @@
 #include "run/run_plan.h"
 #include "run/steady_sums.h"
 #include "run/step.h"
-#include "run/step_faults.h"
 #include "run/step_figures.h"
 #include "run/step_probes.h"
 #include "train/evaluate.h"
@@ -97,7 +98,7 @@ class Recorder final : public StepListener {
   RunOutput& output_;
   Progress& progress_;
   StepProbes probes_;
-  std::unique_ptr<StepFaults> faults_;  ///< null in a run without one
+  std::optional<StepFaults> faults_;  ///< once it is known what is trained
   const Training* training_ = nullptr;
   const GradientGuard* guard_ = nullptr;
   LoaderCounts loader_before_;  ///< counts at the end of the last step

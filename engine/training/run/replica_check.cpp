@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "comm/replica_hash.h"
-#include "core/fault.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -52,13 +51,13 @@ std::string parameter_lines(const Parameters& parameters) {
 }  // namespace
 
 ReplicaCheck::ReplicaCheck(const Parameters& parameters, RankGroups& groups, const Progress& progress,
-                           const CommConfig& config, RunOutput& output)
+                           const CommConfig& config, const FaultSetting& fault, RunOutput& output)
     : parameters_(parameters),
       groups_(groups),
       progress_(progress),
       every_(config.hash_every),
-      drifts_(config.sync == "none" || has_fault(Fault::no_broadcast) ||
-              is_of_split_layers(fault_setting().fault)),
+      drifts_(config.sync == "none" || fault.drifts()),
+      drifts_within_(is_of_split_layers(fault.fault)),
       output_(output) {
   if (groups_.world().size() == 1 || progress_.measures) return;
   groups_.world().check_same("parameters", parameter_lines(parameters_));
@@ -88,18 +87,17 @@ void ReplicaCheck::compare() {
 
 void ReplicaCheck::tell_apart() {
   // Mistakes in split layers show in what the ranks of one model have whole, all others between models.
-  const bool within = is_of_split_layers(fault_setting().fault);
-  const at::Tensor own = within ? flat(whole_values(parameters_)) : parameters_.values();
+  const at::Tensor own = drifts_within_ ? flat(whole_values(parameters_)) : parameters_.values();
   const at::Tensor first = own.clone();
-  groups_.along(within ? "tp" : "dp").broadcast(first, 0, "weights").wait();
+  groups_.along(drifts_within_ ? "tp" : "dp").broadcast(first, 0, "weights").wait();
   const double apart = (first - own).abs().max().item<double>();
   const std::vector<double> all = groups_.world().all_gather_numbers(apart, "distance of the weights");
   output_.write(
       JsonLine("note").add("text", "replicas").add("step", progress_.steps_done).add("apart", apart));
   output_.console().line(
       fmt::format("  replicas  step {}: {} are up to {:.4g} away from those of {}", progress_.steps_done,
-                  within ? "weights that ranks of a model have whole" : "weights",
-                  *std::max_element(all.begin(), all.end()), within ? "its first rank" : "rank 0"));
+                  drifts_within_ ? "weights that ranks of a model have whole" : "weights",
+                  *std::max_element(all.begin(), all.end()), drifts_within_ ? "its first rank" : "rank 0"));
 }
 
 }  // namespace isobar

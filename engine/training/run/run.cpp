@@ -2,15 +2,16 @@
 
 #include "faults/parameter_fault.h"
 #include "faults/rank_fault.h"
+#include "faults/stage_fault.h"
 #include "run/announce.h"
-#include "run/step_faults.h"
 
 namespace isobar {
 namespace {
 
 RankGroups meet(const RunPlan& plan, Console& console, JoinRanks join_ranks) {
+  Comm alone;
   if (plan.ranks.rank > 0) console.be_quiet();
-  strike_at_start(plan);
+  strike_rank(plan.fault, "start", 0, alone);
   if (!plan.ranks.note.empty()) console.line(plan.ranks.note);
   return {plan, join_ranks};
 }
@@ -23,7 +24,7 @@ RunParts::RunParts(const LessonInfo& lesson, const RunArguments& arguments,
       progress(plan.begin()),
       groups(meet(plan, console, join_ranks)),
       vote(groups.world(), StopSignals::requested) {
-  groups.world().set_seam(rank_fault(fault_setting()));
+  groups.world().set_seam(rank_fault(plan.fault));
   output = std::make_unique<RunOutput>(plan, groups, console, arguments.run_dir, command);
   recorder = std::make_unique<Recorder>(plan, groups, *output, progress);
 }
@@ -36,10 +37,10 @@ void Run::announce(const Dataset& train, const Dataset& valid, const Training& t
   RunPlan& plan = parts_.plan;
   plan.promised.reset();
   Progress& progress = parts_.progress;
+  RankGroups& groups = parts_.groups;
   progress.steps_per_epoch = training.loader.steps_per_epoch() / plan.config().train.accumulate;
   parts_.data = {train.identity(), valid.identity()};
-  RankGroups& groups = parts_.groups;
-  spoil(fault_setting(), training.parameters);
+  spoil(plan.fault, training.parameters, groups.along("dp").rank());
   parts_.guard.emplace(plan.config(), training, progress, groups.world().size(), groups.model().size());
   parts_.recorder->follow(training, *parts_.guard);
   isobar::announce(
@@ -52,7 +53,7 @@ Checkpoints Run::checkpoints(const Training& training) {
 }
 
 ReplicaCheck Run::replica_check(const Parameters& parameters) {
-  return {parameters, parts_.groups, parts_.progress, config().comm, *parts_.output};
+  return {parameters, parts_.groups, parts_.progress, config().comm, parts_.plan.fault, *parts_.output};
 }
 
 void Run::measure_reading(Loader& loader) {

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "core/clock.h"
-#include "core/fault.h"
 #include "core/files.h"
 #include "core/machine.h"
 #include "core/text.h"
@@ -35,7 +34,7 @@ RunOutput::RunOutput(const RunPlan& plan, RankGroups& groups, Console& console,
         folder_.attempt_file(attempt_),
         again + to_toml(plan.config()) + "\n" + environment_toml(plan.device, plan.threads, command));
   }
-  begin_streams(plan, world.rank(), has_fault(Fault::rank0_log_only) && !groups.speaks());
+  begin_streams(plan, world.rank(), plan.fault.fault == Fault::rank0_log_only && !groups.speaks());
   world.tell(spans_.get(), &status_, folder_.path);
   write_begin(plan, world);
 }

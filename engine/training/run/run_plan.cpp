@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/error.h"
-#include "core/fault.h"
 #include "core/machine.h"
 #include "core/text.h"
 #include "device/device.h"
@@ -39,8 +38,7 @@ int sharers(const RankEnvironment& ranks) {
 void check_memory(RunPlan& plan) {
   const Config& config = plan.config();
   const c10::Device device = plan.device;
-  MemoryFacts facts = memory_facts(config, device.is_cuda());
-  facts.writes_attention = facts.writes_attention || has_fault(Fault::math_attention);
+  MemoryFacts facts = memory_facts(with_fault(config, plan.fault), device.is_cuda());
   constexpr std::uint64_t kPools =
       15'000'000;  // that libraries will take with their first calls (tests/lessons)
   if (device.is_cpu()) facts.program_bytes = peak_own_bytes() + kPools;
@@ -75,8 +73,8 @@ RunPlan find_plan(const LessonInfo& lesson, const RunArguments& arguments) {
   out.ranks = read_rank_environment();
   out.lesson = lesson;
   out.resume = find_resume(with_ranks(arguments, out.ranks), lesson.name);
-  out.loaded = resumed_config(lesson, out.resume,
-                              preset_device_kind(out.resume.settings, automatic_device_kind));
+  out.loaded =
+      resumed_config(lesson, out.resume, preset_device_kind(out.resume.settings, automatic_device_kind));
   out.device = rank_device(out.config().run.device, out.ranks);
   out.data_root = data_root(out.config().data);
   return out;
@@ -98,15 +96,15 @@ RunPlan plan_run(const LessonInfo& lesson, const RunArguments& arguments) {
   config.amp.mode = choose_precision(config.amp.mode, plan.device);
   apply_precision(config.amp.mode);
   plan.emulated = emulates(config.amp.mode, precision_facts(plan.device));
-  take_fault(config, ranks.rank, plan.device);
+  plan.fault = take_fault(config, ranks.rank, plan.device);
   check_memory(plan);
   plan.threads = set_up_cpu(static_cast<int>(config.run.threads), sharers(ranks));
   // run.toml holds what was resolved, so that the same numbers come out again.
   config.run.deterministic = set_deterministic(config.run.deterministic, plan.device) ? "yes" : "no";
   config.run.device = ranks.world == 1 || plan.device.is_cpu() ? plan.device.str() : "cuda";
   config.run.threads = plan.threads;
-  plan.page_config = with_fault(config, fault_setting());
-  plan.attention = attention_text(lesson, config, plan.device);
+  plan.page_config = with_fault(config, plan.fault);
+  plan.attention = attention_text(lesson, config, plan.fault, plan.device);
   return plan;
 }
 

@@ -8,6 +8,7 @@
 
 #include "config/command_line.h"
 #include "config/load.h"
+#include "core/fault.h"
 #include "core/memory.h"
 #include "formula/memory_plan.h"
 #include "formula/model_shape.h"
@@ -23,6 +24,7 @@ struct RunPlan {
   LessonInfo lesson;
   Resume resume;
   LoadedConfig loaded;
+  FaultSetting fault;  ///< of run.fault
   Config page_config;  ///< what the page sees: with the mistake of run.fault in it
   c10::Device device{c10::kCPU};
   std::filesystem::path data_root;  ///< data.root, or the embedded set of this grid

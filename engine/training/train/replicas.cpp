@@ -10,12 +10,8 @@
 #include <string>
 #include <utility>
 
-#include "core/fault.h"
-
 namespace isobar {
 namespace {
-
-constexpr std::int64_t kSeedsOfItsOwn = 1'000'003;  // far from any train.seed that somebody would choose
 
 /// All that is reduced, in one order: samples, then sums over samples.
 std::vector<double> as_sums(const Evaluation& one) {
@@ -43,14 +39,7 @@ std::vector<double> as_numbers(const std::string& bytes) {
 }  // namespace
 
 void broadcast_weights(Parameters& parameters, Comm& comm) {
-  if (!has_fault(Fault::no_broadcast)) {
-    comm.broadcast(parameters.values(), 0, "weights").wait();
-    return;
-  }
-  if (comm.rank() == 0) return;
-  const at::NoGradGuard no_grad;
-  for (const Parameter& parameter : parameters.all())
-    at::Tensor(parameter.tensor.detach()).copy_(initial_values(parameter, kSeedsOfItsOwn + comm.rank()));
+  comm.broadcast(parameters.values(), 0, "weights").wait();
 }
 
 void broadcast_buffers(const std::vector<at::Tensor>& buffers, Comm& comm) {

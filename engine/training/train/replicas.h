@@ -8,7 +8,7 @@
 
 namespace isobar {
 
-/// All ranks get the weights of rank 0. Under the fault no_broadcast each draws weights of its own instead.
+/// All ranks get the weights of rank 0.
 void broadcast_weights(Parameters& parameters, Comm& comm);
 
 /// All ranks get rank 0's values of `buffers`, in one message for each type among them; without any, in none.

@@ -72,11 +72,11 @@ TEST_CASE("no_zero_grad lets gradients pile up, all_half rounds weights, flip_bi
   Small small;
   at::Tensor gradients = small.parameters.gradients();
   gradients.fill_(1);
-  spoil({.fault = Fault::none}, small.parameters);
+  spoil({.fault = Fault::none}, small.parameters, 1);
   small.parameters.zero_gradients();
   CHECK(gradients.sum().item<float>() == 0);
   gradients.fill_(1);
-  spoil({.fault = Fault::no_zero_grad}, small.parameters);
+  spoil({.fault = Fault::no_zero_grad}, small.parameters, 1);
   small.parameters.zero_gradients();
   CHECK(gradients.sum().item<float>() > 0);
   at::Tensor values = small.parameters.values();

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/clock.h"
+#include "faults/parameter_fault.h"
 #include "faults/rank_fault.h"
 #include "faults/with_fault.h"
 #include "support/rank_scenarios.h"
@@ -214,8 +215,8 @@ int run_fault(const Words& words) {
   const FaultSetting fault{.fault = fault_named(name), .ms = 150, .rank = 1, .own_rank = comm.rank()};
   Config wrong_config;
   wrong_config.comm = config;
-  set_fault(name, fault.ms, fault.stage, fault.step);  // for what sends the first weights
   Replica<PlainModel> wrong(comm, with_fault(wrong_config, fault).comm, kOddVit);
+  spoil(fault, wrong.model.parameters, comm.rank());
   const auto distance = [&] {  // of weights from those of rank 0
     const at::Tensor first = wrong.model.parameters.values().clone();
     comm.broadcast(first, 0, "weights").wait();
