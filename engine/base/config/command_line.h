@@ -21,6 +21,11 @@ struct RunArguments {
   std::string help_text;
 };
 
+class OptionParser;
+
+/// --preset, --config and --set, which fill `out`.
+void add_settings(OptionParser& app, Settings& out, const std::filesystem::path& home);
+
 /// --preset NAME, --config FILE (again and again), --set KEY=VALUE (again and again), --ranks N,
 /// --run-dir DIR, --resume RUN, --help. Anything else is an Error (exit code 2) with the nearest known
 /// option.

@@ -127,7 +127,8 @@ class OptionParser::State {
       const double least = std::max(about.least, static_cast<double>(std::numeric_limits<Number>::lowest()));
       const double most = std::min(about.most, static_cast<double>(std::numeric_limits<Number>::max()));
       throw Error("the number is out of range", where,
-                  "from " + number_text(least) + " to " + number_text(most));
+                  std::isinf(about.most) ? "a whole number from " + number_text(least) + " on"
+                                         : "from " + number_text(least) + " to " + number_text(most));
     }
     return out;
   }
@@ -137,10 +138,10 @@ namespace {
 
 [[noreturn]] void refuse_unknown_word(const std::string& word, const std::vector<std::string>& known,
                                       const ParseWords& say) {
-  if (say.refuse_extra) say.refuse_extra(word);
   const std::string nearest = nearest_name(word.substr(0, word.find('=')), known);
+  const std::string hint = say.hint_extra ? say.hint_extra(word) : "";
   throw Error("unknown argument \"" + printable(word, 80) + "\"", say.where,
-              (nearest.empty() ? "" : "did you mean " + nearest + "? ") + say.hint);
+              !hint.empty() ? hint : (nearest.empty() ? "" : "did you mean " + nearest + "? ") + say.hint);
 }
 
 }  // namespace
@@ -150,6 +151,14 @@ OptionParser::Option& OptionParser::Option::in_range(double least, double most) 
   facts_->most = most;
   facts_->option->type_name(fmt::format("{} from {} to {}", facts_->option->get_type_name(),
                                         number_text(least), number_text(most)));
+  return *this;
+}
+
+OptionParser::Option& OptionParser::Option::at_least(double least) {
+  facts_->least = least;
+  facts_->most = std::numeric_limits<double>::infinity();
+  facts_->option->type_name(
+      fmt::format("{} from {} on", facts_->option->get_type_name(), number_text(least)));
   return *this;
 }
 
@@ -184,9 +193,20 @@ Added OptionParser::add(const std::string& names, std::string& out, const std::s
   return Option(
       state_->add(names, "TEXT", help, [&out](const std::string& word, const auto&) { out = word; }));
 }
+Added OptionParser::add(const std::string& names, std::filesystem::path& out, const std::string& help) {
+  return Option(
+      state_->add(names, "TEXT", help, [&out](const std::string& word, const auto&) { out = word; }));
+}
 Added OptionParser::add(const std::string& names, std::vector<std::string>& out, const std::string& help) {
   return Option(state_->add_list(
       names, "TEXT", help, [&out](const std::vector<std::string>& words, const auto&) { out = words; }));
+}
+Added OptionParser::add(const std::string& names, std::vector<std::filesystem::path>& out,
+                        const std::string& help) {
+  return Option(
+      state_->add_list(names, "TEXT", help, [&out](const std::vector<std::string>& words, const auto&) {
+        out.assign(words.begin(), words.end());
+      }));
 }
 Added OptionParser::add(const std::string& names, std::int64_t& out, const std::string& help) {
   return Option(state_->add_number(names, out, help));
@@ -219,17 +239,25 @@ bool OptionParser::parse(const std::vector<std::string>& words, std::string& hel
   } catch (const CLI::ExtrasError&) {
     const std::vector<std::string> left = state_->app.remaining();
     refuse_unknown_word(left.empty() ? "" : left.front(), state_->names(), say);
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string text = error.what();
+    if (text.find("missing") == std::string::npos) throw Error(printable(text), say.where, say.hint);
+    throw Error(printable(text.substr(0, text.find(':'))) + " what?", say.where, say.hint);
   } catch (const CLI::ParseError& error) {
     throw Error(printable(error.what()), say.where, say.hint);
   }
   return true;
 }
 
-bool OptionParser::parse(int argc, char** argv, const ParseWords& say) {
+bool OptionParser::parse(const std::vector<std::string>& words, const ParseWords& say) {
   std::string page;
-  if (parse(std::vector<std::string>(argv + 1, argv + argc), page, say)) return true;
+  if (parse(words, page, say)) return true;
   std::fputs(page.c_str(), stdout);
   return false;
+}
+
+bool OptionParser::parse(int argc, char** argv, const ParseWords& say) {
+  return parse(std::vector<std::string>(argv + 1, argv + argc), say);
 }
 
 }  // namespace isobar

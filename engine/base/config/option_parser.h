@@ -2,6 +2,7 @@
 // A command line: options that fill variables, and the page that --help prints. CLI11 behind a small header,
 // since its own costs every file 4 s to compile.
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,8 +18,8 @@ struct ParseWords {
   std::string where = kCommandLine;
   std::string hint = "--help lists what there is";
   std::string example = {};  ///< behind "for example", for a word that is no number; "" = `hint` is said
-  /// Throws for a word that nothing takes; null = an Error that names the nearest option.
-  std::function<void(const std::string& word)> refuse_extra = nullptr;
+  /// The hint for a word that nothing takes; null or "" = the nearest option and `hint`.
+  std::function<std::string(const std::string& word)> hint_extra = nullptr;
 };
 
 class OptionParser {
@@ -27,6 +28,7 @@ class OptionParser {
   class Option {
    public:
     Option& in_range(double least, double most);
+    Option& at_least(double least);
     Option& one_of(const std::vector<std::string>& words);
     bool given() const;
 
@@ -50,10 +52,12 @@ class OptionParser {
   // `names` is "--this", "--this,--that", or "THIS" for words without an option. `out` keeps its value where
   // nothing is given, and outlives the parser. A list takes one word each time that its option is given.
   Option add(const std::string& names, std::string& out, const std::string& help);
+  Option add(const std::string& names, std::filesystem::path& out, const std::string& help);
   Option add(const std::string& names, std::int64_t& out, const std::string& help);
   Option add(const std::string& names, int& out, const std::string& help);
   Option add(const std::string& names, double& out, const std::string& help);
   Option add(const std::string& names, std::vector<std::string>& out, const std::string& help);
+  Option add(const std::string& names, std::vector<std::filesystem::path>& out, const std::string& help);
   Option add(const std::string& names, std::vector<std::int64_t>& out, const std::string& help);
   Option add(const std::string& names, std::vector<int>& out, const std::string& help);
   /// Ends the page.
@@ -61,7 +65,8 @@ class OptionParser {
 
   /// False where --help was asked for; `help_text` is then its page. What is wrong is an Error (exit code 2).
   bool parse(const std::vector<std::string>& words, std::string& help_text, const ParseWords& say = {});
-  /// The same for `main`, which prints the page.
+  /// The same, and prints the page.
+  bool parse(const std::vector<std::string>& words, const ParseWords& say = {});
   bool parse(int argc, char** argv, const ParseWords& say = {});
   bool given(const std::string& name) const;
 

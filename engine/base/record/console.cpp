@@ -39,6 +39,10 @@ void Console::finish() {
   if (file_) file_->finish();
 }
 
+void Console::lines(const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) line(text);
+}
+
 void Console::line(std::string_view text) {
   clear_live();
   if (!quiet_) print(printable_lines(text) + "\n");

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "record/stream_writer.h"
 
@@ -34,6 +35,7 @@ class Console {
 
   /// A line for good.
   void line(std::string_view text);
+  void lines(const std::vector<std::string>& texts);
 
   /// The state of something long. On a terminal one live line that is overwritten; elsewhere a line of its
   /// own. It is not kept in the file unless `keep`.

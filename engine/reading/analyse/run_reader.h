@@ -22,6 +22,10 @@ class RunReader {
 
   /// True when something new was read; at most 16 MiB a call.
   bool update();
+  void read_all() {
+    while (update()) {
+    }
+  }
   const RunView& view() const { return builder_.view(); }
   RunSeries& series() { return series_; }
   const std::filesystem::path& folder() const { return folder_; }

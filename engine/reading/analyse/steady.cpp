@@ -17,8 +17,7 @@ double SteadyFigures::last(std::string_view field) const {
 SteadyFigures steady_figures(const std::filesystem::path& run) {
   constexpr std::string_view kPrefix = "train/";
   RunReader reader(run, /*keep_series=*/true);
-  while (reader.update()) {
-  }
+  reader.read_all();
   SteadyFigures out;
   out.view = reader.view();
   out.samples_per_s = out.view.summary.samples_per_s;

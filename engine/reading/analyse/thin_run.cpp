@@ -132,8 +132,7 @@ void check(const RunReader& reader) {
 
 ThinRun thin_run(const fs::path& run, std::uint64_t most_bytes) {
   RunReader reader(run);
-  while (reader.update()) {
-  }
+  reader.read_all();
   check(reader);
   ThinRun out;
   const std::string named = environment_value(run, "device_is");

@@ -1,5 +1,3 @@
-#include "cli/check_command.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,6 +7,8 @@
 #include <filesystem>
 #include <optional>
 
+#include "cli/commands.h"
+#include "config/option_parser.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "fields/npy.h"
@@ -177,18 +177,18 @@ class Checker {
 
 }  // namespace
 
-int check_data(const std::vector<std::string>& arguments) {
-  std::vector<std::string> words = arguments;
-  const auto quick = std::find(words.begin(), words.end(), "--quick");
-  const bool is_quick = quick != words.end();
-  if (is_quick) words.erase(quick);
-  if (words.size() != 1 || words.front().rfind('-', 0) == 0) {
+int check_data(const Words& words) {
+  fs::path folder;
+  bool quick = false;
+  OptionParser app("What is wrong with a data set: files, shapes, values, statistics", "./isobar data check");
+  app.add("FOLDER", folder, "with train/, valid/ and stats/");
+  app.flag("--quick", quick, "8 records of each file");
+  if (!app.parse(words)) return 0;
+  if (folder.empty())
     throw Error("which data set?", "./isobar data check", "./isobar data check FOLDER [--quick]");
-  }
-  if (!fs::is_directory(words.front())) {
-    throw Error("there is no such data folder", words.front(), "a folder with train/, valid/ and stats/");
-  }
-  return Checker(words.front(), is_quick).run();
+  if (!fs::is_directory(folder))
+    throw Error("there is no such data folder", folder.string(), "a folder with train/, valid/ and stats/");
+  return Checker(folder, quick).run();
 }
 
 }  // namespace isobar

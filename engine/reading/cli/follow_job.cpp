@@ -13,7 +13,6 @@
 #include "analyse/run_files.h"
 #include "analyse/run_reader.h"
 #include "cli/run_lines.h"
-#include "cli/show_command.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -102,7 +101,7 @@ void print_log(const SubmittedJob& job, Console& console) {
 void print_end(const SubmittedJob& job, bool good, Console& console) {
   try {
     if (!good) print_log(job, console);
-    if (is_run_folder(job.run)) show_run(job.run);
+    if (is_run_folder(job.run)) console.lines(whole_lines(job.run));
   } catch (const Error& error) {
     console.line("  " + printable(error.what(), 200));
   }

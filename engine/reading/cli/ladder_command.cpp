@@ -1,5 +1,3 @@
-#include "cli/ladder_command.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +6,9 @@
 #include <sstream>
 
 #include "analyse/run_files.h"
+#include "cli/commands.h"
 #include "cli/ladder_text.h"
+#include "cli/lesson_options.h"
 #include "cli/start.h"
 #include "config/command_line.h"
 #include "config/option_parser.h"
@@ -30,45 +30,36 @@ struct LadderArguments {
   bool list = false;
 };
 
-[[noreturn]] void refuse_ladder_word(const std::string& word) {
-  const bool is_lesson = fs::exists(project_home() / "lessons" / word / "lesson.toml");
-  throw Error("unknown argument \"" + printable(word, 80) + "\"", "./isobar ladder",
-              is_lesson ? "some lessons only: --lessons " + word + ",..."
-              : word == "--trials"
-                  ? "here it is --repeats"
-                  : hint_for_extra(word, {"--repeats", "--preset", "--steps", "--set", "--config",
-                                          "--lessons", "--ranks", "--list", "--json", "--help"}));
+std::string hint_for(const std::string& word) {
+  if (fs::exists(project_home() / "lessons" / word / "lesson.toml"))
+    return "some lessons only: --lessons " + word + ",...";
+  return word == "--trials" ? "here it is --repeats" : hint_for_setting(word);
 }
 
-LadderArguments parse_ladder(const std::vector<std::string>& words) {
+std::optional<LadderArguments> parse_ladder(const Words& words) {
   LadderArguments out;
   MeasureArguments& measure = out.measure;
   std::string lessons;
-  std::vector<std::string> files;
   OptionParser app(
       "Trains every lesson that this machine can run, in turn: how fast, what bounds each, and whether "
       "they train alike",
       "./isobar ladder");
   app.add("--repeats", measure.repeats, "how often each is trained, in turn; default 3");
-  app.add("--preset", measure.settings.preset,
-          "sizes of model and data, the same for all: " + join(preset_names(project_home()), ", "));
+  add_settings(app, measure.settings, project_home());
   const OptionParser::Option steps =
       app.add("--steps", out.steps, "training steps of each run; default: the preset's");
-  app.add("--set", measure.settings.sets, "key=value for every run; again for more");
-  app.add("--config", files, "a TOML file with keys; again for more");
   app.add("--lessons", lessons, "only these, a,b,c; the first is what the others are compared with");
   const OptionParser::Option ranks =
       app.add("--ranks", measure.ranks, "processes that train together, in the lessons that can");
   app.flag("--list", out.list, "the lessons in order, and nothing is run");
   app.flag("--json", measure.json, "one JSON object instead of the tables");
   app.footer("Every key, its default and what it means: lessons/base.toml");
-  parse_words(app, words, measure, refuse_ladder_word, "--repeats 3");
-  if (measure.help) return out;
+  const ParseWords say = {.where = "./isobar ladder", .example = "--repeats 3", .hint_extra = hint_for};
+  if (!app.parse(words, say)) return std::nullopt;
   checked_count(measure.repeats, kMostRepeats, "--repeats");
   if (steps.given()) checked_count(out.steps, kMostSteps, "--steps");
   if (ranks.given()) checked_count(measure.ranks, kMostLocalRanks, "--ranks");
   for (const std::string& set : measure.settings.sets) check_free(set, "ladder", /*whole=*/true);
-  measure.settings.config_files.assign(files.begin(), files.end());
   measure.whole = true;
   std::istringstream list(lessons);
   for (std::string name; std::getline(list, name, ',');) {
@@ -123,12 +114,10 @@ Rung rung_of(const MeasuredPoint& point) {
 
 }  // namespace
 
-int ladder_command(const std::vector<std::string>& words) {
-  LadderArguments arguments = parse_ladder(words);
-  if (arguments.measure.help) {
-    std::fputs(arguments.measure.help_text.c_str(), stdout);
-    return 0;
-  }
+int ladder_command(const Words& words) {
+  std::optional<LadderArguments> parsed = parse_ladder(words);
+  if (!parsed) return 0;
+  LadderArguments& arguments = *parsed;
   if (arguments.list) return list_lessons();
   LadderResult result;
   result.repeats = arguments.measure.repeats;

@@ -6,6 +6,7 @@
 #include <array>
 #include <string_view>
 
+#include "cli/lesson_options.h"
 #include "config/command_line.h"
 #include "config/keys.h"
 #include "config/lesson.h"
@@ -67,18 +68,6 @@ bool takes(const std::string& lesson, const std::string& preset, const std::stri
 
 std::string key_of(const std::string& setting) { return trimmed(setting.substr(0, setting.find('='))); }
 
-std::string hint_for_extra(const std::string& word, const std::vector<std::string>& options) {
-  if (word.find('=') != std::string::npos && word.rfind('-', 0) != 0)
-    return "a setting is: --set " + printable(word, 80);
-  const std::string nearest = nearest_name(word, options);
-  return nearest.empty() ? "--help lists what there is" : "did you mean " + nearest + "?";
-}
-
-void parse_words(OptionParser& app, const std::vector<std::string>& words, MeasureArguments& out,
-                 const std::function<void(const std::string&)>& refuse_extra, const std::string& example) {
-  out.help = !app.parse(words, out.help_text, {.example = example, .refuse_extra = refuse_extra});
-}
-
 void check_free(const std::string& setting, const std::string& command, bool whole) {
   const std::string key = key_of(setting);
   const auto refuse = [&](const std::string& hint) {
@@ -113,33 +102,19 @@ void set_ranks(MeasureArguments& arguments) {
 
 namespace {
 
-[[noreturn]] void refuse_measure_word(const std::string& first, bool is_sweep) {
-  std::vector<std::string> known = {"--preset", "--config", "--set", "--steps",
-                                    "--ranks",  "--json",   "--help"};
-  known.insert(known.end(), is_sweep ? std::initializer_list<std::string>{"--repeats", "--whole", "--one-off"}
-                                     : std::initializer_list<std::string>{"--trials"});
-  // Each has the other's word for how often.
-  const bool is_other = first == (is_sweep ? "--trials" : "--repeats");
-  throw Error("unknown argument \"" + printable(first, 80) + "\"", "command line",
-              is_other ? std::string("here it is ") + (is_sweep ? "--repeats" : "--trials")
-                       : hint_for_extra(first, known));
-}
-
-/// The words that are options, into `out`; axes of a sweep into `axes`.
-void parse_options(const std::vector<std::string>& words, bool is_sweep, MeasureArguments& out,
-                   std::vector<std::string>& axes) {
+std::optional<MeasureArguments> parse_measure(const std::vector<std::string>& words, bool is_sweep) {
   const std::string command = is_sweep ? "sweep" : "quartet";
+  const std::string often = is_sweep ? "--repeats" : "--trials";
+  MeasureArguments out;
+  std::string lesson;
+  std::vector<std::string> axes;
   OptionParser app(is_sweep ? "Every combination of some settings, in turn, and which is fastest"
                             : "What holds a lesson back: data, copying, communication, the host or computing",
-                   "./isobar " + command + " " + out.lesson.name);
-  app.add("--preset", out.settings.preset,
-          "sizes of model and data: " + join(preset_names(project_home()), ", "));
-  std::vector<std::string> files;
-  app.add("--config", files, "a TOML file with keys; again for more");
-  app.add("--set", out.settings.sets, "key=value for every run; again for more");
+                   "./isobar " + command);
+  add_lesson(app, lesson, out.settings);
   const OptionParser::Option steps =
       app.add("--steps", out.steps, "steps that are measured, after 3 of warm-up; default 50");
-  app.add(is_sweep ? "--repeats" : "--trials", out.repeats, "how often each is measured, in turn; default 3");
+  app.add(often, out.repeats, "how often each is measured, in turn; default 3");
   const OptionParser::Option ranks =
       app.add("--ranks", out.ranks, "so many processes of this machine train together; default 1");
   app.flag("--json", out.json, "one JSON object instead of the table");
@@ -150,29 +125,17 @@ void parse_options(const std::vector<std::string>& words, bool is_sweep, Measure
              "section such as fusion stands for its switches, on and off");
     app.flag("--whole", out.whole, "whole training with validation, instead of some steps");
   }
-  app.footer("Every key, its default and what it means: lessons/base.toml");
-  parse_words(
-      app, words, out, [&](const std::string& word) { refuse_measure_word(word, is_sweep); }, "--steps 50");
+  const auto hint = [&](const std::string& word) {  // each has the other's word for how often
+    return word == (is_sweep ? "--trials" : "--repeats") ? "here it is " + often : hint_for_setting(word);
+  };
+  if (!app.parse(words, {.example = "--steps 50", .hint_extra = hint})) return std::nullopt;
+  out.lesson = named_lesson(lesson, "./isobar " + command + " LESSON" + (is_sweep ? " key=a,b,c" : ""));
   if (ranks.given()) checked_count(out.ranks, kMostLocalRanks, "--ranks");
   if (out.whole && steps.given())
     throw Error("--whole trains train.steps steps, and --steps is for measuring", "command line",
                 "leave one out");
-  out.settings.config_files.assign(files.begin(), files.end());
-}
-
-MeasureArguments parse_measure(const std::vector<std::string>& arguments, bool is_sweep) {
-  const std::string command = is_sweep ? "sweep" : "quartet";
-  if (arguments.empty() || arguments.front().rfind('-', 0) == 0) {
-    throw Error("which lesson?", "./isobar " + command + " LESSON" + (is_sweep ? " key=a,b,c" : ""),
-                "lessons: " + join(lesson_names(project_home()), ", "));
-  }
-  MeasureArguments out;
-  out.lesson = read_lesson(project_home(), arguments.front());
-  std::vector<std::string> axes;
-  parse_options({arguments.begin() + 1, arguments.end()}, is_sweep, out, axes);
-  if (out.help) return out;
   checked_count(out.steps, kMostSteps, "--steps");
-  checked_count(out.repeats, kMostRepeats, is_sweep ? "--repeats" : "--trials");
+  checked_count(out.repeats, kMostRepeats, often.c_str());
   for (const std::string& set : out.settings.sets) check_free(set, command, out.whole);
   set_ranks(out);
   for (const std::string& text : axes) {
@@ -189,13 +152,12 @@ MeasureArguments parse_measure(const std::vector<std::string>& arguments, bool i
 }  // namespace
 
 std::string MeasureArguments::settings_text(const std::string& other, const std::string& varied) const {
-  std::vector<std::string> words;
-  if (!settings.preset.empty()) words.push_back("--preset " + shell_quoted(settings.preset));
-  for (const auto& file : settings.config_files) words.push_back("--config " + shell_quoted(file.string()));
-  for (const std::string& set : settings.sets) {
-    const bool fits = key_of(set) != varied && (other == lesson.name || takes(other, settings.preset, set));
-    if (fits) words.push_back("--set " + shell_quoted(set));
-  }
+  Settings fitting = settings;
+  std::erase_if(fitting.sets, [&](const std::string& set) {
+    return key_of(set) == varied || (other != lesson.name && !takes(other, settings.preset, set));
+  });
+  std::vector<std::string> words = words_of(fitting);
+  for (std::string& word : words) word = shell_quoted(word);
   return join(words, " ");
 }
 
@@ -234,13 +196,14 @@ SweepAxis parse_axis(const std::string& text) {
   return axis;
 }
 
-MeasureArguments parse_quartet_arguments(const std::vector<std::string>& arguments) {
-  return parse_measure(arguments, /*is_sweep=*/false);
+std::optional<MeasureArguments> parse_quartet_arguments(const std::vector<std::string>& words) {
+  return parse_measure(words, /*is_sweep=*/false);
 }
 
-MeasureArguments parse_sweep_arguments(const std::vector<std::string>& arguments) {
-  MeasureArguments out = parse_measure(arguments, /*is_sweep=*/true);
-  if (out.help) return out;
+std::optional<MeasureArguments> parse_sweep_arguments(const std::vector<std::string>& words) {
+  std::optional<MeasureArguments> parsed = parse_measure(words, /*is_sweep=*/true);
+  if (!parsed) return parsed;
+  const MeasureArguments& out = *parsed;
   if (out.axes.empty()) {
     throw Error("what shall be varied?", "./isobar sweep " + out.lesson.name + " key=a,b,c",
                 "for example  train.global_batch=2,4,8");
@@ -265,7 +228,7 @@ MeasureArguments parse_sweep_arguments(const std::vector<std::string>& arguments
                     "all its values stand behind one =, with commas between them");
     }
   }
-  return out;
+  return parsed;
 }
 
 }  // namespace isobar

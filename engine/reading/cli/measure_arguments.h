@@ -1,12 +1,11 @@
 #pragma once
 // The command lines of `quartet` and `sweep`: a lesson, its settings, and how much is measured.
 #include <cstdint>
-#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "config/load.h"
-#include "config/option_parser.h"
 
 namespace isobar {
 
@@ -26,8 +25,6 @@ struct MeasureArguments {
   bool one_off = false;    ///< of a sweep: one key at a time leaves the base, instead of a grid
   bool whole = false;      ///< of a sweep: whole training instead of `steps`
   bool json = false;
-  bool help = false;  ///< asked for; `help_text` says it
-  std::string help_text;
 
   /// The settings as they would be typed for `other`, "--preset cpu_micro --set data.shuffle=false": without
   /// those that this lesson refuses, and without the key `varied`.
@@ -35,8 +32,9 @@ struct MeasureArguments {
 };
 
 /// Error (exit code 2) for anything that makes no sense; keys that the command itself sets are refused.
-MeasureArguments parse_quartet_arguments(const std::vector<std::string>& arguments);
-MeasureArguments parse_sweep_arguments(const std::vector<std::string>& arguments);
+/// Nothing where --help printed the page.
+std::optional<MeasureArguments> parse_quartet_arguments(const std::vector<std::string>& words);
+std::optional<MeasureArguments> parse_sweep_arguments(const std::vector<std::string>& words);
 
 /// A section of switches, such as "fusion": every key of it that is true or false and that the lesson
 /// honours, on first, then off. Error (exit code 2) when the lesson has none.
@@ -44,14 +42,6 @@ std::vector<SweepAxis> section_axes(const LessonInfo& lesson, const std::string&
 
 /// `ranks` (0 = not given) as a setting, before all others. Error (exit code 2) when it is set there too.
 void set_ranks(MeasureArguments& arguments);
-
-/// Parses `words` by `app`: a page that was asked for goes into `out`, a word that the app does not know to
-/// `refuse_extra`. Error (exit code 2) for anything else; `example` is said where no number was typed.
-void parse_words(OptionParser& app, const std::vector<std::string>& words, MeasureArguments& out,
-                 const std::function<void(const std::string&)>& refuse_extra, const std::string& example);
-
-/// The hint for a word that `command` does not know: its nearest option, or that it is a setting.
-std::string hint_for_extra(const std::string& word, const std::vector<std::string>& options);
 
 /// The key of a setting "key = value".
 std::string key_of(const std::string& setting);

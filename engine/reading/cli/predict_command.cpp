@@ -1,15 +1,13 @@
-#include "cli/predict_command.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <utility>
 
+#include "cli/commands.h"
+#include "cli/lesson_options.h"
 #include "cli/predicted_run.h"
-#include "cli/words.h"
-#include "config/command_line.h"
 #include "config/lesson.h"
+#include "config/resume.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
@@ -20,11 +18,6 @@
 namespace isobar {
 
 namespace {
-
-constexpr const char* kPredict = "./isobar predict";
-constexpr const char* kPredictUsage =
-    "./isobar predict LESSON [--device NAME] [--preset NAME] [--config FILE] [--set key=value] [--run-dir "
-    "DIR] [--json]";
 
 /// What the predictions were worth where they could be checked.
 constexpr const char* kKnownError =
@@ -131,14 +124,36 @@ Json to_json(const Prediction& prediction) {
           {"known_error", kKnownError}};
 }
 
-std::string command_text(const std::vector<std::string>& words) {
-  std::string out = kPredict;
-  bool skip = false;  // where it went is seen from where it lies
-  for (const std::string& word : words) {
-    const bool skipped = std::exchange(skip, word == "--run-dir");
-    if (!skipped && !skip && word != "--json") out += " " + shell_quoted(word);
-  }
+/// The command that makes it again; where it went is seen from where it lies.
+std::string command_text(const std::string& lesson, const std::string& device, const Settings& settings) {
+  Words words = {lesson};
+  if (!device.empty()) words.insert(words.end(), {"--device", device});
+  for (const std::string& word : words_of(settings)) words.push_back(word);
+  std::string out = "./isobar predict";
+  for (const std::string& word : words) out += " " + shell_quoted(word);
   return printable(out, 1000);
+}
+
+/// The step that a lesson's page runs with this configuration on a CUDA device: a key that the lesson does
+/// not honour leaves its piece plain.
+StepForm form_of(const LessonInfo& lesson, const Config& config) {
+  const auto fused = [&](const char* key, bool value) { return value && honours(lesson, key); };
+  StepForm out;
+  out.shape = vit_shape(config);
+  out.batch = config.train.global_batch;
+  const std::string& mode = config.amp.mode;
+  out.precision = mode == "auto" ? "tf32" : mode == "mixed" ? "bf16" : mode;  // as on a CUDA device
+  out.attention = config.model.attention;
+  out.fused_adam = fused("fusion.adam", config.fusion.adam);
+  out.fused_bias_gelu = fused("fusion.bias_gelu", config.fusion.bias_gelu);
+  out.fused_residual_norm = fused("fusion.residual_norm", config.fusion.residual_norm);
+  out.fused_qkv = fused("fusion.qkv", config.fusion.qkv);
+  out.fused_head_loss = fused("fusion.head_loss", config.fusion.head_loss);
+  out.fused_grad_norm = fused("fusion.grad_norm", config.fusion.grad_norm);
+  out.uploads_beside = config.loader.kind == "gpu" && config.loader.copy_stream;
+  out.graph = fused("graph.enabled", config.graph.enabled);
+  out.graph_has_optimizer = config.graph.scope == "step";
+  return out;
 }
 
 Prediction predict(const LessonInfo& lesson, const Settings& settings, const std::string& device) {
@@ -163,57 +178,31 @@ Prediction predict(const LessonInfo& lesson, const Settings& settings, const std
 
 }  // namespace
 
-StepForm form_of(const LessonInfo& lesson, const Config& config) {
-  const auto fused = [&](const char* key, bool value) { return value && honours(lesson, key); };
-  StepForm out;
-  out.shape = vit_shape(config);
-  out.batch = config.train.global_batch;
-  const std::string& mode = config.amp.mode;
-  out.precision = mode == "auto" ? "tf32" : mode == "mixed" ? "bf16" : mode;  // as on a CUDA device
-  out.attention = config.model.attention;
-  out.fused_adam = fused("fusion.adam", config.fusion.adam);
-  out.fused_bias_gelu = fused("fusion.bias_gelu", config.fusion.bias_gelu);
-  out.fused_residual_norm = fused("fusion.residual_norm", config.fusion.residual_norm);
-  out.fused_qkv = fused("fusion.qkv", config.fusion.qkv);
-  out.fused_head_loss = fused("fusion.head_loss", config.fusion.head_loss);
-  out.fused_grad_norm = fused("fusion.grad_norm", config.fusion.grad_norm);
-  out.uploads_beside = config.loader.kind == "gpu" && config.loader.copy_stream;
-  out.graph = fused("graph.enabled", config.graph.enabled);
-  out.graph_has_optimizer = config.graph.scope == "step";
-  return out;
-}
-
-int predict_command(const std::vector<std::string>& arguments) {
-  if (arguments.empty() || arguments.front().rfind('-', 0) == 0) {
-    throw Error("which lesson?", "./isobar predict LESSON",
-                "lessons: " + join(lesson_names(project_home()), ", "));
-  }
-  const LessonInfo lesson = read_lesson(project_home(), arguments.front());
-  std::vector<std::string> words(arguments.begin() + 1, arguments.end());
-  const bool json = take_flag(words, "--json");
-  const std::string device = take_value(words, "--device", kPredict, kPredictUsage).value_or("H200");
-  refuse_unknown(words, {"--device", "--preset", "--config", "--set", "--run-dir", "--json", "--help", "-h"},
-                 kPredict, kPredictUsage);
-  const RunArguments parsed = parse_run_arguments(words, lesson, project_home());
-  if (parsed.help) {
-    std::puts(kPredictUsage);
-    std::puts(
-        "The step of a lesson on a device that need not be here, from formulas. --run-dir writes it as a "
-        "run.");
-    for (const DeviceRates& rates : device_rates()) std::printf("  --device %s\n", rates.name.c_str());
-    return 0;
-  }
-  if (!parsed.settings.resume.empty())
-    throw Error("a prediction resumes nothing", "--resume", "leave it out");
-  Prediction prediction = predict(lesson, parsed.settings, device);
-  prediction.command = command_text(arguments);
-  if (!parsed.run_dir.empty()) write_predicted_run(prediction, parsed.run_dir);
+int predict_command(const Words& words) {
+  std::string name, device;
+  Settings settings;
+  std::filesystem::path run_dir;
+  bool json = false;
+  std::vector<std::string> devices;
+  for (const DeviceRates& rates : device_rates()) devices.push_back(rates.name);
+  OptionParser app("The step of a lesson on a device that need not be here, from formulas",
+                   "./isobar predict");
+  add_lesson(app, name, settings);
+  app.add("--device", device, "one of " + join(devices, ", ") + "; default H200");
+  app.add("--run-dir", run_dir, "writes it as a run into this new folder");
+  app.flag("--json", json, "one JSON object instead of the text");
+  if (!app.parse(words)) return 0;
+  const LessonInfo lesson = named_lesson(name, "./isobar predict LESSON");
+  if (take_resume_key(settings)) throw Error("a prediction resumes nothing", "train.resume", "leave it out");
+  Prediction prediction = predict(lesson, settings, device.empty() ? "H200" : device);
+  prediction.command = command_text(name, device, settings);
+  if (!run_dir.empty()) write_predicted_run(prediction, run_dir);
   if (json) {
     std::printf("%s\n", to_json(prediction).text().c_str());
     return 0;
   }
   print(prediction, lesson);
-  if (!parsed.run_dir.empty()) std::printf("  run          %s\n", parsed.run_dir.c_str());
+  if (!run_dir.empty()) std::printf("  run          %s\n", run_dir.c_str());
   return 0;
 }
 

@@ -1,10 +1,9 @@
-#include "cli/quartet_command.h"
-
 #include <fmt/format.h>
 
 #include <cstdio>
 
 #include "analyse/verdict.h"
+#include "cli/commands.h"
 #include "cli/measured_runs.h"
 #include "cli/text_table.h"
 #include "config/lesson.h"
@@ -121,12 +120,10 @@ Json to_json(const MeasuredRuns& runs, const MeasureArguments& arguments, const 
 
 }  // namespace
 
-int quartet_command(const std::vector<std::string>& words) {
-  const MeasureArguments arguments = parse_quartet_arguments(words);
-  if (arguments.help) {
-    std::fputs(arguments.help_text.c_str(), stdout);
-    return 0;
-  }
+int quartet_command(const Words& words) {
+  const std::optional<MeasureArguments> parsed = parse_quartet_arguments(words);
+  if (!parsed) return 0;
+  const MeasureArguments& arguments = *parsed;
   MeasuredRuns runs({.command = "quartet", .arguments = arguments}, cases(arguments));
   if (const int code = runs.run(); code != 0) return code;
   const QuartetFigures figures = figures_of(runs);

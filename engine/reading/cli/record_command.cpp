@@ -1,5 +1,3 @@
-#include "cli/record_command.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,9 +7,9 @@
 
 #include "analyse/run_reader.h"
 #include "analyse/thin_run.h"
+#include "cli/commands.h"
+#include "cli/lesson_options.h"
 #include "cli/start.h"
-#include "cli/words.h"
-#include "config/command_line.h"
 #include "config/lesson.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -29,17 +27,11 @@ namespace {
 
 constexpr std::uint64_t kMostBytes = 150'000;  // of which the operators of 12 blocks are half
 constexpr std::size_t kMostNameLetters = 40;
-constexpr const char* kRecord = "./isobar record";
-constexpr const char* kRecordUsage =
-    "./isobar record LESSON [--as NAME] [--replace] [--preset NAME] [--config FILE] [--set key=value], or "
-    "./isobar record LESSON --from RUN [--as NAME] [--replace]";
-
 struct RecordArguments {
   LessonInfo lesson;
   std::string from;  ///< a run that is there; "" = train one
   std::string name;  ///< behind device and day; "" = none
   bool replace = false;
-  std::vector<std::string> words;  ///< for the lesson's program
   Settings settings;
 };
 
@@ -64,23 +56,25 @@ std::string folder_word(std::string device) {
   return out.empty() ? "device" : out;
 }
 
-RecordArguments parse_record(const std::vector<std::string>& arguments) {
-  const fs::path home = project_home();
-  if (arguments.empty() || arguments.front().rfind('-', 0) == 0)
-    throw Error("which lesson?", "./isobar record LESSON", "lessons: " + join(lesson_names(home), ", "));
+std::optional<RecordArguments> parse_record(const Words& words) {
   RecordArguments out;
-  out.lesson = read_lesson(home, arguments.front());
-  out.words.assign(arguments.begin() + 1, arguments.end());
-  out.replace = take_flag(out.words, "--replace");
-  out.from = take_value(out.words, "--from", kRecord, kRecordUsage).value_or("");
-  out.name = take_value(out.words, "--as", kRecord, kRecordUsage).value_or("");
+  std::string lesson;
+  OptionParser app(
+      "Train on the GPU that is here and keep a small copy of the run, for machines without it, "
+      "in the lesson's folder recorded/",
+      "./isobar record");
+  add_lesson(app, lesson, out.settings);
+  app.add("--from", out.from, "no training: a copy of this run (a folder, a name, or last)");
+  app.add("--as", out.name, "its name behind device and day");
+  app.flag("--replace", out.replace, "in the place of the one that is recorded of this device");
+  if (!app.parse(words)) return std::nullopt;
+  out.lesson = named_lesson(lesson, "./isobar record LESSON");
   if (out.name.size() > kMostNameLetters || !std::all_of(out.name.begin(), out.name.end(), is_name_letter))
     throw Error("\"" + printable(out.name, 60) + "\" is no name for a recorded run", "--as",
                 "at most 40 letters, digits, '.', '_' and '-'");
-  refuse_unknown(out.words, {"--as", "--replace", "--from", "--preset", "--config", "--set", "--help", "-h"},
-                 kRecord, kRecordUsage);
-  if (!out.from.empty() && !out.words.empty())
-    throw Error("the run is there already, and takes no further settings", kRecord, kRecordUsage);
+  if (!out.from.empty() && !words_of(out.settings).empty())
+    throw Error("the run is there already, and takes no further settings", "./isobar record",
+                "./isobar record LESSON --from RUN [--as NAME] [--replace]");
   return out;
 }
 
@@ -100,7 +94,7 @@ int train(const RecordArguments& arguments, fs::path& folder) {
   if (const int code = ensure_data(loaded); code != 0) return code;
   folder = reserve_run_folder("runs", lesson.name);
   std::vector<std::string> words = {(program_folder() / lesson.name).string(), "--run-dir", folder.string()};
-  words.insert(words.end(), arguments.words.begin(), arguments.words.end());
+  for (const std::string& word : words_of(arguments.settings)) words.push_back(word);
   words.insert(words.end(),
                {"--set", "run.device=cuda"});  // the last one counts: only a GPU's run is recorded
   return start_and_wait(words);
@@ -154,15 +148,10 @@ void write(const ThinRun& thin, const fs::path& to, const std::vector<fs::path>&
 
 }  // namespace
 
-int record_command(const std::vector<std::string>& words) {
-  RecordArguments arguments = parse_record(words);
-  const RunArguments parsed = parse_run_arguments(arguments.words, arguments.lesson, project_home());
-  if (parsed.help) {
-    std::printf("%s\nA small copy of a run, for machines without its device, in lessons/%s/recorded/.\n",
-                kRecordUsage, arguments.lesson.name.c_str());
-    return 0;
-  }
-  arguments.settings = parsed.settings;
+int record_command(const Words& words) {
+  const std::optional<RecordArguments> parsed = parse_record(words);
+  if (!parsed) return 0;
+  const RecordArguments& arguments = *parsed;
   fs::path run;
   if (arguments.from.empty()) {
     if (const int code = train(arguments, run); code != 0) return code;

@@ -5,11 +5,12 @@
 #include <cstdio>
 
 #include "analyse/recorded_runs.h"
-#include "cli/show_command.h"
+#include "cli/run_lines.h"
 #include "cli/start.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "record/console.h"
 
 namespace isobar {
 
@@ -46,7 +47,7 @@ int show_instead_of_running(const LessonInfo& lesson) {
   if (runs.empty()) throw why;
   std::fprintf(stderr, "isobar: %s\n", why.text().c_str());
   std::fprintf(stderr, "instead, a run that is %s:\n", provenance_text(runs.front().view).c_str());
-  show_run(runs.front().folder);
+  Console().lines(whole_lines(runs.front().folder));
   print_other_recorded(lesson.name, runs.front().folder);
   return static_cast<int>(why.code());
 }

@@ -1,5 +1,3 @@
-#include "cli/run_command.h"
-
 #include <unistd.h>
 
 #include <cerrno>
@@ -7,10 +5,11 @@
 #include <filesystem>
 #include <string_view>
 
-#include "cli/check_command.h"
+#include "cli/commands.h"
 #include "cli/start.h"
 #include "config/command_line.h"
 #include "config/lesson.h"
+#include "config/option_parser.h"
 #include "config/resume.h"
 #include "config/samples.h"
 #include "core/argv.h"
@@ -58,13 +57,20 @@ std::string checked_ranks(const RunArguments& parsed, const RankEnvironment& env
 
 }  // namespace
 
-int run_command(const std::vector<std::string>& arguments, ShowInstead show_instead) {
+int run_command(const Words& words, ShowInstead show_instead) {
   const fs::path home = project_home();
-  if (arguments.empty() || arguments.front().rfind('-', 0) == 0) {
+  const bool asks_help = !words.empty() && (words.front() == "--help" || words.front() == "-h");
+  if (!asks_help && (words.empty() || words.front().rfind('-', 0) == 0)) {
     throw Error("which lesson?", "./isobar run LESSON", "lessons: " + join(lesson_names(home), ", "));
   }
-  const LessonInfo lesson = read_lesson(home, arguments.front());
-  const std::vector<std::string> typed(arguments.begin() + 1, arguments.end());
+  LessonInfo lesson;
+  if (asks_help) {
+    lesson.name = "LESSON";
+    lesson.title = "Train a lesson";
+  } else {
+    lesson = read_lesson(home, words.front());
+  }
+  const Words typed(words.begin() + (asks_help ? 0 : 1), words.end());
   RunArguments parsed = parse_run_arguments(typed, lesson, home);
   if (parsed.help) {
     std::fputs(parsed.help_text.c_str(), stdout);
@@ -91,25 +97,28 @@ int run_command(const std::vector<std::string>& arguments, ShowInstead show_inst
   if (!cannot_run) {  // else the program says why, and making data first would only take time
     if (const int code = ensure_data(loaded); code != 0) return code;
   }
-  std::vector<std::string> words = {(program_folder() / lesson.name).string()};
-  const std::vector<std::string> rest = program_words(typed, resumed);
-  words.insert(words.end(), rest.begin(), rest.end());
-  if (is_rank || loaded.config.run.ranks == 1) return start_and_wait(words);
-  return start_ranks_and_wait(words, static_cast<int>(loaded.config.run.ranks));
+  Words program = {(program_folder() / lesson.name).string()};
+  for (const std::string& word : program_words(typed, resumed)) program.push_back(word);
+  if (is_rank || loaded.config.run.ranks == 1) return start_and_wait(program);
+  return start_ranks_and_wait(program, static_cast<int>(loaded.config.run.ranks));
 }
 
-int data_command(const std::vector<std::string>& arguments) {
-  if (!arguments.empty() && arguments.front() == "check")
-    return check_data({arguments.begin() + 1, arguments.end()});
-  if (arguments.empty() || arguments.front() != "make") {
-    throw Error(
-        arguments.empty() ? "what about the data?" : "unknown: data " + printable(arguments.front(), 40),
-        "./isobar data",
-        "./isobar data make [--grid 72x144] [--samples 512] [--out FOLDER], or ./isobar data check FOLDER");
+int data_command(const Words& words) {
+  const std::string what = words.empty() ? "" : words.front();
+  if (what == "check") return check_data({words.begin() + 1, words.end()});
+  if (what == "make") {
+    Words program = {(program_folder() / "make_fields").string()};
+    program.insert(program.end(), words.begin() + 1, words.end());
+    become(program);
   }
-  std::vector<std::string> words = {(program_folder() / "make_fields").string()};
-  words.insert(words.end(), arguments.begin() + 1, arguments.end());
-  become(words);
+  std::string other;
+  OptionParser app("Synthetic weather of any size, and a look at any data set; each has its own --help",
+                   "./isobar data");
+  app.add("make|check", other, "");
+  if (!app.parse(words)) return 0;
+  throw Error(
+      other.empty() ? "what about the data?" : "unknown: data " + printable(other, 40), "./isobar data",
+      "./isobar data make [--grid 72x144] [--samples 512] [--out FOLDER], or ./isobar data check FOLDER");
 }
 
 }  // namespace isobar

@@ -1,8 +1,10 @@
 #pragma once
-// Lines that tell of a run while it goes on.
+// Lines that tell of a run.
+#include <filesystem>
 #include <string>
+#include <vector>
 
-#include "analyse/run_view.h"
+#include "analyse/run_reader.h"
 
 namespace isobar {
 
@@ -14,5 +16,13 @@ std::string live_line(const RunView& view);
 
 /// "[fault no_shuffle] [disk of 290 MB/s] ", "" for a plain run.
 std::string marks_text(const RunView& view);
+
+/// "01_baseline-20261121-010208-7295  died: it never said its end; last sign 4 min ago"
+std::string head_line(const RunReader& reader);
+
+/// All that `show RUN` says. `where` is the folder to name, which of a replay need not be the one that is
+/// read.
+std::vector<std::string> whole_lines(const RunReader& reader, const std::filesystem::path& where);
+std::vector<std::string> whole_lines(const std::filesystem::path& run);
 
 }  // namespace isobar

@@ -8,8 +8,9 @@
 
 #include "analyse/run_files.h"
 #include "analyse/run_reader.h"
+#include "cli/commands.h"
+#include "cli/lesson_options.h"
 #include "cli/run_lines.h"
-#include "cli/words.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
@@ -129,8 +130,7 @@ fs::path job_named(const std::string& name) {
 
 void refuse_running(const fs::path& run) {
   RunReader reader(run);
-  while (reader.update()) {
-  }
+  reader.read_all();
   if (reader.view().state == RunState::running) {
     throw Error("the run is still going on", run.string(), "stop it first");
   }
@@ -190,11 +190,8 @@ std::string foreign_text(const std::vector<fs::path>& foreign) {
 }
 
 /// Takes what a run wrote; what its user put beside it stays.
-int delete_run(std::vector<std::string> words, Console& console) {
-  const bool yes = take_flag(words, "--yes");
-  if (words.size() != 2)
-    throw Error("which run?", "./isobar runs delete", "./isobar runs delete RUN [--yes]; one at a time");
-  const fs::path run = find_ended(words[1]);
+int delete_run(const std::string& typed, bool yes, Console& console) {
+  const fs::path run = find_ended(typed);
   const std::string name = printable(run.string());
   const std::vector<fs::path> foreign = foreign_in_run(run);
   const bool is_link = fs::is_symlink(run);
@@ -224,20 +221,31 @@ fs::path find_shown_run(const std::string& name) {
   return find_run(name, kRuns);
 }
 
-int runs_command(const std::vector<std::string>& arguments) {
+int runs_command(const Words& words) {
+  Words what;
+  bool yes = false;
+  OptionParser app(
+      "The runs below runs/ or FOLDER; or names, notes or deletes one, which RUN names: a folder, a "
+      "name, or last",
+      "./isobar runs [FOLDER] | name RUN NAME | note RUN TEXT | delete RUN");
+  app.add("WORDS", what, "as above; what begins with - stands behind --");
+  app.flag("--yes", yes, "delete without a question");
+  if (!app.parse(words)) return 0;
   Console console;
-  if (arguments.empty()) return list(console, kRuns);
-  if (std::error_code code; arguments.size() == 1 && fs::is_directory(arguments.front(), code))
-    return list(console, arguments.front());
-  if (arguments.front() == "note" && arguments.size() == 3) {
-    write_file_whole(find_run(arguments[1], kRuns) / "note.txt", printable(arguments[2], kMostNoteBytes / 2));
+  if (what.empty()) return list(console, kRuns);
+  const std::string& verb = what.front();
+  if (std::error_code code; what.size() == 1 && fs::is_directory(verb, code)) return list(console, verb);
+  if (verb == "note" && what.size() == 3) {
+    write_file_whole(find_run(what[1], kRuns) / "note.txt", printable(what[2], kMostNoteBytes / 2));
     return 0;
   }
-  if (arguments.front() == "name" && arguments.size() == 3) {
-    name_run(find_ended(arguments[1]), arguments[2]);
+  if (verb == "name" && what.size() == 3) {
+    name_run(find_ended(what[1]), what[2]);
     return 0;
   }
-  if (arguments.front() == "delete" && arguments.size() >= 2) return delete_run(arguments, console);
+  if (verb == "delete" && what.size() == 2) return delete_run(what[1], yes, console);
+  if (verb == "delete" && what.size() > 2)
+    throw Error("which run?", "./isobar runs delete", "./isobar runs delete RUN [--yes]; one at a time");
   throw Error("what about the runs?", "./isobar runs",
               "./isobar runs [FOLDER]; runs name RUN NAME; runs note RUN TEXT; runs delete RUN [--yes]");
 }

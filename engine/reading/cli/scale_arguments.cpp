@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "cli/job_options.h"
+#include "cli/lesson_options.h"
 #include "config/command_line.h"
 #include "config/lesson.h"
 #include "config/option_parser.h"
@@ -28,15 +29,10 @@ namespace {
 constexpr std::int64_t kMostJobRanks = 65536;
 constexpr const char* kExample = "for example  --ranks 1,2,4";
 
-[[noreturn]] void refuse_scale_word(const std::string& word) {
-  const bool is_number = !word.empty() && word.find_first_not_of("0123456789,") == std::string::npos;
-  throw Error("unknown argument \"" + printable(word, 80) + "\"", "./isobar scale",
-              is_number ? "numbers of ranks stand behind one --ranks, with commas: --ranks 1,2,4"
-              : word == "--trials"
-                  ? "here it is --repeat"
-                  : hint_for_extra(word, {"--ranks", "--weak", "--strong", "--repeat", "--steps", "--lines",
-                                          "--target-loss", "--svg", "--preset", "--config", "--set", "--json",
-                                          "--help"}));
+std::string hint_for(const std::string& word) {
+  if (!word.empty() && word.find_first_not_of("0123456789,") == std::string::npos)
+    return "numbers of ranks stand behind one --ranks, with commas: --ranks 1,2,4";
+  return word == "--trials" ? "here it is --repeat" : hint_for_setting(word);
 }
 
 /// Pieces between commas; an empty one is refused.
@@ -142,24 +138,16 @@ void take_preset_of_nodes(MeasureArguments& measure, const JobSettings& job) {
 
 }  // namespace
 
-ScaleArguments parse_scale_arguments(const std::vector<std::string>& words) {
-  if (words.empty() ||
-      (words.front().rfind('-', 0) == 0 && words.front() != "--help" && words.front() != "-h")) {
-    throw Error("which lesson?", "./isobar scale LESSON --ranks 1,2,4",
-                "lessons: " + join(lesson_names(project_home()), ", "));
-  }
-  const bool lesson_named = words.front().rfind('-', 0) != 0;
+std::optional<ScaleArguments> parse_scale_arguments(const std::vector<std::string>& words) {
   ScaleArguments out;
   MeasureArguments& measure = out.measure;
-  if (lesson_named) measure.lesson = read_lesson(project_home(), words.front());
   OptionParser app(
       "The same training on more and more ranks: how much faster it gets, what that costs, and where the "
-      "rest "
-      "goes, as a table and a picture",
-      "./isobar scale LESSON");
-  std::string ranks, lines, target, svg;
-  std::vector<std::string> files;
+      "rest goes, as a table and a picture",
+      "./isobar scale");
+  std::string lesson, ranks, lines, target;
   bool weak = false, strong = false;
+  add_lesson(app, lesson, measure.settings);
   app.add("--ranks", ranks, "numbers of processes that train together, 1,2,4");
   app.flag("--weak", weak, "each rank has train.global_batch samples a step (default)");
   app.flag("--strong", strong, "train.global_batch samples a step are divided over the ranks");
@@ -168,11 +156,7 @@ ScaleArguments parse_scale_arguments(const std::vector<std::string>& words) {
   app.add("--lines", lines, "some of real,synthetic,no-comm; default all");
   app.add("--target-loss", target,
           "real trains whole runs, and when their validation loss was there is told");
-  app.add("--svg", svg, "the picture; default: scaling.svg in a folder of its own below runs/");
-  app.add("--preset", measure.settings.preset,
-          "sizes of model and data: " + join(preset_names(project_home()), ", "));
-  app.add("--config", files, "a TOML file with keys; again for more");
-  app.add("--set", measure.settings.sets, "key=value for every run; again for more");
+  app.add("--svg", out.svg, "the picture; default: scaling.svg in a folder of its own below runs/");
   app.flag("--json", measure.json, "one JSON object instead of the table");
   bool slurm = false;
   JobOptions job;
@@ -180,13 +164,10 @@ ScaleArguments parse_scale_arguments(const std::vector<std::string>& words) {
   app.flag("--slurm", slurm,
            "each run is a batch job; with --cluster and its options this goes without saying");
   job.add(app, project_home(), {"nodes", "job_name", "restarts"});
-  app.footer("Every key, its default and what it means: lessons/base.toml");
-  parse_words(app, {words.begin() + (lesson_named ? 1 : 0), words.end()}, measure, refuse_scale_word,
-              "--steps 50");
-  if (measure.help) return out;
-  measure.settings.config_files.assign(files.begin(), files.end());
+  const ParseWords say = {.where = "./isobar scale", .example = "--steps 50", .hint_extra = hint_for};
+  if (!app.parse(words, say)) return std::nullopt;
+  measure.lesson = named_lesson(lesson, "./isobar scale LESSON --ranks 1,2,4");
   out.law = strong ? ScalingLaw::strong : ScalingLaw::weak;
-  out.svg = svg;
   out.as_jobs = slurm || job.given(app);
   if (out.as_jobs) {
     out.job = job.take(app, project_home());

@@ -2,6 +2,7 @@
 // The command line of `scale`, and the runs that it asks for.
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,9 @@ struct ScaleArguments {
   std::filesystem::path svg;  ///< "" = scaling.svg in a folder with the name of the group
 };
 
-/// Error (exit code 2) for anything that makes no sense, a picture that cannot be written included.
-ScaleArguments parse_scale_arguments(const std::vector<std::string>& words);
+/// Error (exit code 2) for anything that makes no sense, a picture that cannot be written included. Nothing
+/// where --help printed the page.
+std::optional<ScaleArguments> parse_scale_arguments(const std::vector<std::string>& words);
 
 /// One point of the plan, and what it is measured as.
 struct ScalePlan {

@@ -1,8 +1,7 @@
-#include "cli/scale_command.h"
-
 #include <cstdio>
 #include <optional>
 
+#include "cli/commands.h"
 #include "cli/job_options.h"
 #include "cli/scale_arguments.h"
 #include "cli/scale_jobs.h"
@@ -58,12 +57,10 @@ fs::path write_picture(const ScaleResult& result) {
 
 }  // namespace
 
-int scale_command(const std::vector<std::string>& words) {
-  const ScaleArguments arguments = parse_scale_arguments(words);
-  if (arguments.measure.help) {
-    std::fputs(arguments.measure.help_text.c_str(), stdout);
-    return 0;
-  }
+int scale_command(const Words& words) {
+  const std::optional<ScaleArguments> parsed = parse_scale_arguments(words);
+  if (!parsed) return 0;
+  const ScaleArguments& arguments = *parsed;
   const ScalePlan plan = plan_of(arguments);
   if (arguments.as_jobs) {
     for (const std::int64_t ranks : arguments.ranks)

@@ -1,5 +1,3 @@
-#include "cli/show_command.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,19 +6,20 @@
 #include <optional>
 
 #include "analyse/curve_svg.h"
+#include "analyse/gradient_histograms.h"
 #include "analyse/operators.h"
 #include "analyse/ranks.h"
 #include "analyse/replay.h"
 #include "analyse/run_files.h"
 #include "analyse/run_reader.h"
+#include "cli/commands.h"
 #include "cli/follow_run.h"
-#include "cli/gradients_command.h"
 #include "cli/recorded_view.h"
 #include "cli/run_lines.h"
 #include "cli/runs_command.h"
 #include "cli/show_events.h"
 #include "cli/timeline_command.h"
-#include "cli/words.h"
+#include "config/option_parser.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
@@ -34,55 +33,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double kSilent_s = 10;  // a step may take that long; more may be a file system that stalls
-
-std::string head_line(const RunReader& reader) {
-  const RunView& view = reader.view();
-  const std::string reason = view.reason.empty() ? "" : ": " + view.reason;
-  const std::string age = fmt::format("last sign {} ago", human_seconds(view.age_s));
-  const bool stalls = view.state == RunState::running && view.age_s >= kSilent_s;
-  const std::string ahead = view.clock_ahead_s > 0
-                                ? fmt::format("; the clock of its file system is {} ahead of this one",
-                                              human_seconds(view.clock_ahead_s))
-                                : "";
-  const std::string silent = view.state == RunState::died ? ": it never said its end; " + age
-                             : stalls                     ? ": " + age
-                                                          : "";
-  const std::string marks = marks_text(view);
-  const std::string state = view.provenance.empty() ? state_name(view.state) : provenance_text(view);
-  return fmt::format("{}  {}{}{}{}", printable(reader.folder().filename().string()), state, reason,
-                     silent + ahead, marks.empty() ? "" : "  " + marks.substr(0, marks.size() - 1));
-}
-
-/// "activations 5.3 MB, weights 1.9 MB, ..."
-std::string memory_text(const RunView& view) {
-  std::vector<std::string> parts;
-  for (const auto& [category, bytes] : view.memory) parts.push_back(category + " " + human_bytes(bytes));
-  return join(parts, ", ");
-}
-
-/// `where` is the folder to name, which of a replay need not be the one that is read.
-void print_whole(const RunReader& reader, Console& console, const fs::path& where) {
-  const RunView& view = reader.view();
-  console.line(head_line(reader));
-  if (view.state == RunState::empty) return;
-  const std::string host = view.host.empty() ? "" : " of " + view.host;
-  console.line(fmt::format("  {}{}, on {}{}, {} {}", view.lesson,
-                           view.preset.empty() ? "" : ", preset " + view.preset, view.device, host,
-                           view.provenance == "predicted" ? "made" : "started", view.started));
-  if (!view.provenance.empty() && !view.point.empty())
-    console.line("  with         " + printable(view.point, 200));
-  for (const RunScores& scores : view.scores) console.line(scores_line(scores));
-  if (!view.memory.empty()) console.line("  predicted    " + memory_text(view));
-  for (const std::string& line : summary_lines(view.summary, view.provenance)) console.line(line);
-  if (view.unread_lines > 0)
-    console.line(fmt::format("  {} line{} of the stream could not be read", view.unread_lines,
-                             view.unread_lines == 1 ? "" : "s"));
-  if (view.summary.world > 1) {
-    for (const std::string& line : rank_lines(read_ranks(reader.folder()))) console.line(line);
-  }
-  console.line("  run          " + printable(where.string(), 4096));
-}
+constexpr const char* kShow = "./isobar show";
+constexpr const char* kShowHint = "./isobar show RUN ...; --help lists what there is";
 
 /// The table of the types that each module got and gave.
 void show_types(const fs::path& run, bool json) {
@@ -94,65 +46,89 @@ void show_types(const fs::path& run, bool json) {
   }
   Console console;
   console.line(printable(run.filename().string()));
-  for (const std::string& line : type_lines(table)) console.line(line);
+  console.lines(type_lines(table));
 }
 
-constexpr const char* kShow = "./isobar show";
-constexpr const char* kShowUsage =
-    "./isobar show RUN [--follow | --replay SPEED [--into FOLDER]] [--json] [--curve FILE.svg] [--timeline "
-    "[--step N] [--steps K] [--rank R]] "
-    "[--trace FILE.json] [--gradients [--step N]] [--types]; RUN is a folder, a name, or last; N counts from "
-    "0; SPEED is 20x, 1x, 0.5x; ./isobar show LESSON --recorded";
+struct ShowArguments {
+  std::string run, replay, into;
+  fs::path curve;
+  bool json = false, live = false, recorded = false, types = false, gradients = false;
+  double speed = 0;                ///< of a replay; 0 = none is wanted
+  std::int64_t gradients_at = -1;  ///< the step, -1 = the last one
+  TimelineRequest timeline;
 
-/// Takes what asks for the histogram of gradients out of `arguments`: the step, -1 = the last one, or nothing
-/// when it is not asked for.
-std::optional<std::int64_t> take_gradients(std::vector<std::string>& arguments) {
-  if (!take_flag(arguments, "--gradients")) return std::nullopt;
-  const std::optional<std::string> step = take_value(arguments, "--step", kShow, kShowUsage);
-  return step ? parse_steps("--step", *step, 0) : -1;
-}
-
-/// Takes what asks for the timeline out of `arguments`.
-TimelineRequest take_timeline(std::vector<std::string>& arguments, bool json) {
-  TimelineRequest out;
-  out.json = json;
-  out.draw = take_flag(arguments, "--timeline");
-  out.trace_file = take_value(arguments, "--trace", kShow, kShowUsage);
-  const std::optional<std::string> first = take_value(arguments, "--step", kShow, kShowUsage);
-  const std::optional<std::string> steps = take_value(arguments, "--steps", kShow, kShowUsage);
-  const std::optional<std::string> rank = take_value(arguments, "--rank", kShow, kShowUsage);
-  if (!out.draw && rank) throw Error("--rank chooses whose timeline --timeline draws", kShow, kShowUsage);
-  if (rank) out.rank = static_cast<int>(std::min<std::int64_t>(parse_steps("--rank", *rank, 0), kMostRanks));
-  if (!out.draw && (first || steps))
-    throw Error("--step and --steps choose what --timeline draws, and --step what --gradients does", kShow,
-                kShowUsage);
-  if (first) out.wish.first = parse_steps("--step", *first, 0);
-  if (steps) out.wish.steps = parse_steps("--steps", *steps, 1);
-  return out;
-}
-
-struct ReplayRequest {
-  double speed = 0;              ///< 0 = none is wanted
-  std::optional<fs::path> into;  ///< the folder to play into, for others to watch; else one that nobody keeps
+  bool asks_timeline() const { return timeline.draw || timeline.trace_file; }
 };
 
-/// Takes what asks for a replay out of `arguments`; `alone`: nothing else is asked for.
-ReplayRequest take_replay(std::vector<std::string>& arguments, bool alone) {
-  ReplayRequest out;
-  const std::optional<std::string> speed = take_value(arguments, "--replay", kShow, kShowUsage);
-  const std::optional<std::string> into = take_value(arguments, "--into", kShow, kShowUsage);
-  if (speed) out.speed = parse_speed(*speed, "--replay");
-  if (into) out.into = *into;
-  if (into && (!speed || into->empty()))
-    throw Error("--into names the new folder that --replay plays into", kShow, kShowUsage);
-  if (speed && !alone) throw Error("--replay goes with --into and --recorded alone", kShow, kShowUsage);
+/// Refuses what does not go together.
+void check(const ShowArguments& out, bool has_into, bool has_rank, bool has_step, bool has_steps) {
+  const auto refuse = [](const char* what) { throw Error(what, kShow, kShowHint); };
+  if (out.run.empty()) refuse("which run?");
+  if (!out.timeline.draw && has_rank) refuse("--rank chooses whose timeline --timeline draws");
+  if (!out.timeline.draw && (has_steps || (has_step && !out.gradients)))
+    refuse("--step and --steps choose what --timeline draws, and --step what --gradients does");
+  if (has_into && (out.speed == 0 || out.into.empty()))
+    refuse("--into names the new folder that --replay plays into");
+  const bool live_or_curve = out.live || !out.curve.empty();
+  if (out.speed > 0 && (out.json || out.types || out.gradients || out.asks_timeline() || !out.curve.empty()))
+    refuse("--replay goes with --into and --recorded alone");
+  if (out.asks_timeline() && live_or_curve)
+    refuse("--timeline and --trace go with neither --follow nor --curve");
+  if (out.gradients && (out.asks_timeline() || live_or_curve))
+    refuse("--gradients goes with --step and --json alone");
+  if (out.types && (out.gradients || out.asks_timeline() || live_or_curve))
+    refuse("--types goes with --json alone");
+}
+
+/// Nothing where --help printed the page.
+std::optional<ShowArguments> parse_show(const Words& words) {
+  ShowArguments out;
+  std::string trace;
+  std::int64_t step = 0;
+  OptionParser app("What a run says of itself, live ones too", kShow);
+  app.add("RUN", out.run, "a folder, a name, or last; with --recorded a lesson");
+  app.flag("--follow", out.live, "and what it goes on to say, until it is over");
+  app.flag("--json", out.json, "one JSON object instead of the text");
+  app.add("--curve", out.curve, "draws its loss into this .svg file");
+  app.flag("--recorded", out.recorded, "the run that lies beside this lesson");
+  app.group("A replay");
+  app.add("--replay", out.replay, "a run that is over, live once more: 20x, 1x, 0.5x");
+  const auto into = app.add("--into", out.into, "in this new folder, for others to watch");
+  app.group("Within a step");
+  app.flag("--timeline", out.timeline.draw, "what ran when: the loop, the device, the loaders");
+  const auto first = app.add("--step", step, "the first that is drawn, from 0 on").at_least(0);
+  const auto steps = app.add("--steps", out.timeline.wish.steps, "how many").at_least(1);
+  const auto rank = app.add("--rank", out.timeline.rank, "whose").at_least(0);
+  const auto traced = app.add("--trace", trace, "writes it into this .json file, for Perfetto");
+  app.flag("--gradients", out.gradients, "how large the gradients of --step, or of the last, are");
+  app.flag("--types", out.types, "the operators of each module, with the types that they got and gave");
+  if (!app.parse(words, {.where = kShow, .hint = kShowHint})) return std::nullopt;
+  if (!out.replay.empty()) out.speed = parse_speed(out.replay, "--replay");
+  out.timeline.json = out.json;
+  out.timeline.rank = std::min(out.timeline.rank, kMostRanks);
+  if (traced.given()) out.timeline.trace_file = trace;
+  if (first.given()) (out.gradients ? out.gradients_at : out.timeline.wish.first) = step;
+  check(out, into.given(), rank.given(), first.given(), steps.given());
   return out;
+}
+
+/// The histogram of gradients of step `at` or the last before it (a negative step: the last of all), or all
+/// of them as JSON.
+void show_gradients(const fs::path& run, std::int64_t at, bool json) {
+  const std::vector<GradientHistogram> all = read_gradient_histograms(run);
+  if (json) {
+    std::printf("%s\n", gradients_json(all, run.filename().string()).c_str());
+    return;
+  }
+  Console console;
+  console.line(printable(run.filename().string()));
+  console.lines(gradient_lines(histogram_at(all, at)));
 }
 
 /// Of another program.
 int show_events(const fs::path& folder) {
   Console console;
-  for (const std::string& line : event_lines(folder)) console.line(line);
+  console.lines(event_lines(folder));
   return 0;
 }
 
@@ -173,12 +149,12 @@ class StopKeys {
   int asked_ = 0;
 };
 
-int show_replay(const fs::path& run, const ReplayRequest& request) {
+int show_replay(const fs::path& run, const ShowArguments& request) {
   StopKeys keys;  // before there are threads, which are not to hear them
   Console console;
   std::optional<PrivateRunFolder> own;
-  const fs::path into = request.into ? *request.into : own.emplace(run).path();
-  Replay replay(run, into, {.speed = request.speed, .with_fields = request.into.has_value()});
+  const fs::path into = request.into.empty() ? own.emplace(run).path() : fs::path(request.into);
+  Replay replay(run, into, {.speed = request.speed, .with_fields = !own});
   const RunSummary played = glance(run).summary;
   console.line(fmt::format("replay of {} at {:g}x: {} in {}{}", printable(run.filename().string()),
                            request.speed, human_seconds(played.wall_s),
@@ -192,82 +168,53 @@ int show_replay(const fs::path& run, const ReplayRequest& request) {
   playing.stop();
   playing.rethrow();
   if (!whole) {
-    while (reader.update()) {
-    }
+    reader.read_all();
     console.line(fmt::format("the replay was stopped after {} of {} steps", reader.view().summary.steps,
                              played.wanted_steps));
     return keys.code();
   }
-  print_whole(reader, console, own ? run : into);
+  console.lines(whole_lines(reader, own ? run : into));
   return 0;
 }
 
 }  // namespace
 
-int show_command(const std::vector<std::string>& words) {
-  std::vector<std::string> arguments = words;
-  const bool json = take_flag(arguments, "--json");
-  const bool live = take_flag(arguments, "--follow");
-  const bool recorded = take_flag(arguments, "--recorded");
-  const bool types = take_flag(arguments, "--types");
-  const std::optional<std::string> curve = take_value(arguments, "--curve", kShow, kShowUsage);
-  const std::optional<std::int64_t> gradients = take_gradients(arguments);
-  const TimelineRequest timeline = take_timeline(arguments, json);
-  const bool asks_timeline = timeline.draw || timeline.trace_file;
-  const ReplayRequest replay =
-      take_replay(arguments, !json && !types && !gradients && !asks_timeline && !curve);
-  refuse_unknown(arguments,
-                 {"--follow", "--json", "--curve", "--timeline", "--step", "--steps", "--rank", "--trace",
-                  "--recorded", "--gradients", "--types", "--replay", "--into"},
-                 kShow, kShowUsage);
-  if (arguments.size() != 1) throw Error("which run?", kShow, kShowUsage);
-  if (asks_timeline && (live || curve))
-    throw Error("--timeline and --trace go with neither --follow nor --curve", kShow, kShowUsage);
-  if (gradients && (asks_timeline || live || curve))
-    throw Error("--gradients goes with --step and --json alone", kShow, kShowUsage);
-  if (types && (gradients || asks_timeline || live || curve))
-    throw Error("--types goes with --json alone", kShow, kShowUsage);
-  const fs::path run = recorded ? recorded_folder(arguments.front()) : find_shown_run(arguments.front());
-  if (replay.speed > 0) return show_replay(run, replay);
-  if (types) {
-    show_types(run, json);
+int show_command(const Words& words) {
+  const std::optional<ShowArguments> asked = parse_show(words);
+  if (!asked) return 0;
+  const fs::path run = asked->recorded ? recorded_folder(asked->run) : find_shown_run(asked->run);
+  const bool whole = !asked->json && asked->curve.empty();
+  if (asked->speed > 0) return show_replay(run, *asked);
+  if (asked->types) {
+    show_types(run, asked->json);
     return 0;
   }
-  if (gradients) {
-    show_gradients(run, *gradients, json);
+  if (asked->gradients) {
+    show_gradients(run, asked->gradients_at, asked->json);
     return 0;
   }
-  if (asks_timeline) {
-    show_timeline(run, timeline);
+  if (asked->asks_timeline()) {
+    show_timeline(run, asked->timeline);
     return 0;
   }
-  if (!json && !curve && !is_run_folder(run) && !event_files(run).empty()) return show_events(run);
+  if (whole && !is_run_folder(run) && !event_files(run).empty()) return show_events(run);
   RunReader reader(run);
-  while (reader.update()) {
-  }
+  reader.read_all();
   Console console;
-  if (live && !is_over(reader.view())) {
+  if (asked->live && !is_over(reader.view())) {
     console.line(head_line(reader));
     follow_run(reader, console);
   }
-  if (curve) {
-    write_file_whole(*curve, draw_curve(reader));
-    console.line("drawn: " + *curve);
-  } else if (json) {
+  if (!asked->curve.empty()) {
+    write_file_whole(asked->curve, draw_curve(reader));
+    console.line("drawn: " + asked->curve.string());
+  } else if (asked->json) {
     std::printf("%s\n", to_json(reader).c_str());
   } else {
-    print_whole(reader, console, run);
-    if (recorded) print_other_recorded(arguments.front(), run);
+    console.lines(whole_lines(reader, run));
+    if (asked->recorded) print_other_recorded(asked->run, run);
   }
   return 0;
-}
-
-void show_run(const fs::path& run) {
-  RunReader reader(run);
-  while (reader.update()) {
-  }
-  Console console;
-  print_whole(reader, console, run);
 }
 
 }  // namespace isobar

@@ -6,7 +6,8 @@
 
 namespace isobar {
 
-/// A line a tag: how many values it has, the first and the last of them; at most 100 tags. Damaged files say so.
+/// A line a tag: how many values it has, the first and the last of them; at most 100 tags. Damaged files say
+/// so.
 std::vector<std::string> event_lines(const std::filesystem::path& folder);
 
 }  // namespace isobar

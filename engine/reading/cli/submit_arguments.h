@@ -1,6 +1,7 @@
 #pragma once
 // The command line of `submit`.
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,12 +22,11 @@ struct SubmitArguments {
   bool follow = false;
   bool status = false;
   bool cancel = false;
-  bool help = false;  ///< asked for; `help_text` says it
-  std::string help_text;
 };
 
-/// Error (exit code 2) for anything that makes no sense, with the nearest known option.
-SubmitArguments parse_submit_arguments(const std::vector<std::string>& arguments,
-                                       const std::filesystem::path& home);
+/// Error (exit code 2) for anything that makes no sense, with the nearest known option. Nothing where --help
+/// printed the page.
+std::optional<SubmitArguments> parse_submit_arguments(const std::vector<std::string>& words,
+                                                      const std::filesystem::path& home);
 
 }  // namespace isobar

@@ -1,5 +1,3 @@
-#include "cli/submit_command.h"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -8,11 +6,12 @@
 #include <filesystem>
 
 #include "analyse/run_reader.h"
+#include "cli/commands.h"
 #include "cli/follow_job.h"
 #include "cli/job_options.h"
+#include "cli/lesson_options.h"
 #include "cli/start.h"
 #include "cli/submit_arguments.h"
-#include "cli/words.h"
 #include "config/lesson.h"
 #include "config/resume.h"
 #include "core/clock.h"
@@ -44,14 +43,11 @@ struct Prepared {
   bool resumes = false;  ///< the run is there already
 };
 
-/// Options of the lesson's program: what the user said, with the preset that was chosen for the nodes.
-std::vector<std::string> program_words(const Settings& settings, const std::string& preset) {
-  std::vector<std::string> out;
-  if (!preset.empty()) out = {"--preset", preset};
-  for (const fs::path& file : settings.config_files)
-    out.insert(out.end(), {"--config", fs::absolute(file).string()});
-  for (const std::string& set : settings.sets) out.insert(out.end(), {"--set", set});
-  return out;
+/// What the lesson's program gets from any folder, with the preset that was chosen for the nodes.
+std::vector<std::string> program_words(Settings settings, const std::string& preset) {
+  settings.preset = preset;
+  for (fs::path& file : settings.config_files) file = fs::absolute(file);
+  return words_of(settings);
 }
 
 /// A run that has something to go on from.
@@ -224,12 +220,10 @@ SubmittedJob find_job(const Slurm& slurm, const std::string& what) {
 
 }  // namespace
 
-int submit_command(const std::vector<std::string>& arguments) {
-  const SubmitArguments parsed = parse_submit_arguments(arguments, project_home());
-  if (parsed.help) {
-    std::fputs(parsed.help_text.c_str(), stdout);
-    return 0;
-  }
+int submit_command(const Words& words) {
+  const std::optional<SubmitArguments> typed = parse_submit_arguments(words, project_home());
+  if (!typed) return 0;
+  const SubmitArguments& parsed = *typed;
   const std::vector<std::string> lessons = lesson_names(project_home());
   const bool is_lesson = std::find(lessons.begin(), lessons.end(), parsed.what) != lessons.end();
   if (!parsed.status && !parsed.cancel && (is_lesson || !parsed.follow)) return submit(parsed);

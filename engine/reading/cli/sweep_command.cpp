@@ -1,10 +1,9 @@
-#include "cli/sweep_command.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
 
+#include "cli/commands.h"
 #include "cli/measured_runs.h"
 #include "cli/one_off.h"
 #include "cli/text_table.h"
@@ -162,12 +161,10 @@ Json to_json(const MeasuredRuns& runs, const MeasureArguments& arguments, const 
 
 }  // namespace
 
-int sweep_command(const std::vector<std::string>& words) {
-  const MeasureArguments arguments = parse_sweep_arguments(words);
-  if (arguments.help) {
-    std::fputs(arguments.help_text.c_str(), stdout);
-    return 0;
-  }
+int sweep_command(const Words& words) {
+  const std::optional<MeasureArguments> parsed = parse_sweep_arguments(words);
+  if (!parsed) return 0;
+  const MeasureArguments& arguments = *parsed;
   MeasuredRuns runs({.command = "sweep", .arguments = arguments, .stop_at_failure = false},
                     arguments.one_off ? one_off_points(arguments.axes) : grid_of(arguments.axes));
   const int code = runs.run();

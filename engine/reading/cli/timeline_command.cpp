@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 
@@ -20,19 +19,8 @@ namespace isobar {
 namespace fs = std::filesystem;
 
 namespace {
+
 constexpr std::uint64_t kMostRangeBytes = 4 << 20;  // of all ranks: which steps they have in common
-}  // namespace
-
-std::int64_t parse_steps(const std::string& option, const std::string& text, std::int64_t least) {
-  std::int64_t value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code == std::errc{} && end == text.data() + text.size() && value >= least) return value;
-  throw Error("\"" + printable(text, 40) + "\" is no number", option,
-              option + " takes a whole number from " + std::to_string(least) + " on");
-}
-
-namespace {
-
 constexpr std::size_t kMostTracedRanks = 64;
 
 /// All ranks side by side. Those of one machine have one clock; another machine's is set so that collectives
@@ -76,8 +64,7 @@ void write_trace(const fs::path& run, const std::string& file, RunReader& reader
 
 void show_timeline(const std::filesystem::path& run, const TimelineRequest& request) {
   RunReader reader(run, /*keep_series=*/true);
-  while (reader.update()) {
-  }
+  reader.read_all();
   const std::int64_t world = reader.view().summary.world;
   if (request.rank >= world) {
     throw Error(fmt::format("the run has no rank {}", request.rank), "--rank",
@@ -109,10 +96,9 @@ void show_timeline(const std::filesystem::path& run, const TimelineRequest& requ
   }
   const bool colour = console.is_terminal() && std::getenv("NO_COLOR") == nullptr;
   console.line(name);
-  for (const std::string& line : draw_timeline(table, timeline, {terminal_columns(), colour}))
-    console.line(line);
+  console.lines(draw_timeline(table, timeline, {terminal_columns(), colour}));
   console.line("");
-  for (const std::string& line : timeline_lines(table, timeline)) console.line(line);
+  console.lines(timeline_lines(table, timeline));
 }
 
 }  // namespace isobar

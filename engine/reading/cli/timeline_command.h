@@ -16,9 +16,6 @@ struct TimelineRequest {
   TimelineWish wish;
 };
 
-/// `text` of option `option` as a number of steps from `least` on; Error (exit code 2) when it is none.
-std::int64_t parse_steps(const std::string& option, const std::string& text, std::int64_t least);
-
 /// Draws the timeline of a run, or prints it as JSON, or writes it as a Chrome trace.
 void show_timeline(const std::filesystem::path& run, const TimelineRequest& request);
 

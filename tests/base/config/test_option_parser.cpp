@@ -88,12 +88,13 @@ TEST_CASE("wrong words are refused with what, where and a hint") {
   CHECK_THAT(refused({"--share", "much"}), says("a number is wanted"));
   CHECK_THAT(refused({"--share", "nan"}), says("out of range"));
   CHECK_THAT(refused({"--size", "17"}), says("from 2 to 16"));
-  CHECK_THAT(refused({"--count"}), says("--count"));
+  CHECK_THAT(refused({"--count"}), says("--count") && says("what?"));
   CHECK_THAT(refused({"--count", "x"}, {.where = "here", .example = "--count 3"}),
              says("for example  --count 3"));
 }
 
 TEST_CASE("who knows better says what a word that nothing takes is") {
-  const auto refuse = [](const std::string& word) { throw Error("not " + word, "", ""); };
-  CHECK_THAT(refused({"--odd"}, {.refuse_extra = refuse}), says("not --odd"));
+  const auto hint = [](const std::string& word) { return word == "--odd" ? "even, not --odd" : ""; };
+  CHECK_THAT(refused({"--odd"}, {.hint_extra = hint}), says("even, not --odd"));
+  CHECK_THAT(refused({"--cuont"}, {.hint_extra = hint}), says("did you mean --count?"));
 }

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <limits>
+#include <set>
 
 #include "cli/programs.h"
 #include "core/files.h"
@@ -70,6 +71,25 @@ TEST_CASE("mistakes end with code 2 before any program starts") {
   CHECK_THAT(refused({"run", "01_baseline", "--set", "train.step=4"}), says("mean train.steps?"));
   CHECK_THAT(refused({"run", "01_baseline", "--presett", "x"}), says("mean --preset?"));
   CHECK_THAT(refused({"data", "mkae"}), says("data make"));
+}
+
+TEST_CASE("every command of ./isobar that is a program's has a page of its own") {
+  const Programs programs;
+  const std::string script = read_text_file(project_home() / "isobar", 100'000);
+  const std::string begin = "\n  ./isobar ";
+  std::set<std::string> pages, others;
+  for (std::size_t at = script.find(begin); at != std::string::npos; at = script.find(begin, at + 1)) {
+    const std::size_t from = at + begin.size();
+    const std::string name = script.substr(from, script.find_first_of(" \n", from) - from);
+    const ProcessResult result = programs.run({name, "--help"});
+    (result.code == 0 ? pages : others).insert(name);
+    INFO(name);
+    CHECK_THAT(result.code == 0 ? result.out : result.err,
+               says(result.code == 0 ? "./isobar " + name : "unknown command"));
+  }
+  CHECK(pages.size() == 11);
+  CHECK(others ==
+        std::set<std::string>{"bench", "bundle", "clean", "doctor", "gui", "help", "setup", "test"});
 }
 
 TEST_CASE("a lesson that is not built is said with the command that builds it") {

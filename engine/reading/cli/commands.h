@@ -1,0 +1,54 @@
+#pragma once
+// The commands behind ./isobar. Each gets the words behind its name and gives the exit code; --help prints
+// its page.
+#include <span>
+#include <string>
+#include <vector>
+
+#include "config/lesson.h"
+
+namespace isobar {
+
+using Words = std::vector<std::string>;
+
+struct Command {
+  const char* name;
+  int (*run)(const Words& words);
+};
+
+/// `main` of a program of these commands: the first word names one.
+int run_program(std::span<const Command> commands, int argc, char** argv);
+
+/// What is shown where a lesson's device is not here; the exit code.
+using ShowInstead = int (*)(const LessonInfo& lesson);
+
+/// Checks the configuration, makes the embedded data set where it is wanted and missing, and starts the
+/// lesson's program.
+int run_command(const Words& words, ShowInstead show_instead);
+/// `make`: becomes make_fields. `check FOLDER`: looks at any data set in the tutorial's layout: files that
+/// open, shapes that agree, values that are finite, statistics that fit; each finding is a line, and 2 when
+/// something is wrong.
+int data_command(const Words& words);
+int check_data(const Words& words);
+
+/// What a run says of itself, live ones and replays too; or its timeline, gradients, types, or curve.
+int show_command(const Words& words);
+/// The runs below a folder, with state, skill, throughput and size; names, notes and deletes one.
+int runs_command(const Words& words);
+/// A lesson with one part at a time, in turn, and what holds it back.
+int quartet_command(const Words& words);
+/// Every combination of some settings, measured in turn, and which is best.
+int sweep_command(const Words& words);
+/// The same training on more and more ranks, as a table and a picture.
+int scale_command(const Words& words);
+/// The step of a lesson on a device, from formulas; with --run-dir as a run folder marked predicted.
+int predict_command(const Words& words);
+/// Trains on the GPU that is here and keeps a small copy of the run beside the lesson, or makes one of a run
+/// that is there, whatever its device.
+int record_command(const Words& words);
+/// Trains every lesson that this machine can run, in turn and repeatedly, and says how they compare.
+int ladder_command(const Words& words);
+/// Writes the script of a batch job into a run folder and submits it; shows, follows and cancels jobs.
+int submit_command(const Words& words);
+
+}  // namespace isobar
