@@ -59,17 +59,4 @@ class EventParser {
 /// which a double is exact.
 std::int64_t sum_of(std::int64_t total, std::int64_t more, std::int64_t most = 9'000'000'000'000'000);
 
-/// Gives whole lines of `bytes` to a builder of whatever is made of events.
-template <typename Builder>
-void take_lines(std::string_view bytes, EventParser& parser, Builder& builder) {
-  for (std::size_t end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
-    if (const Event* const event = parser.parse(bytes.substr(0, end)); event != nullptr) {
-      builder.take(*event);
-    } else {
-      builder.count_unread();
-    }
-    bytes.remove_prefix(end + 1);
-  }
-}
-
 }  // namespace isobar

@@ -6,11 +6,11 @@
 #include <charconv>
 #include <cmath>
 
+#include "analyse/event_log.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "record/run_folder.h"
-#include "record/stream_reader.h"
 
 namespace isobar {
 namespace {
@@ -94,14 +94,8 @@ void GradientHistograms::take(const Event& event) {
 
 std::vector<GradientHistogram> read_gradient_histograms(const std::filesystem::path& run) {
   const std::filesystem::path file = RunFolder{run}.stream_file(0);
-  StreamReader reader(file);
-  EventParser parser;
   GradientHistograms histograms;
-  for (std::vector<std::string> lines = reader.read_new(); !lines.empty(); lines = reader.read_new()) {
-    for (const std::string& line : lines) {
-      if (const Event* const event = parser.parse(line); event != nullptr) histograms.take(*event);
-    }
-  }
+  EventLog(file).read_all(histograms);
   if (histograms.all().empty()) {
     throw Error("the run has no histograms of its gradients", file.string(),
                 "--set amp.histogram_every=10 writes one every 10 steps, from lesson 04_amp on");

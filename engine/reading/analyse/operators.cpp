@@ -9,11 +9,11 @@
 #include <numeric>
 #include <optional>
 
+#include "analyse/event_log.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "record/run_folder.h"
 #include "record/run_summary.h"
-#include "record/stream_reader.h"
 
 namespace isobar {
 
@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kMostOperators = 20'000;
 constexpr std::size_t kMostOperatorBytes = 80;
 constexpr std::int64_t kMostFigure = std::int64_t{1} << 60;  // two of them do not overflow
-constexpr std::size_t kAttention = 1;  // its place in kOperatorClassNames
+constexpr std::size_t kAttention = 1;                        // its place in kOperatorClassNames
 
 std::int64_t count_in(const Event& event, std::string_view key) {
   return std::max<std::int64_t>(event.integer(key), 0);
@@ -105,14 +105,8 @@ void OperatorTableBuilder::take(const Event& event) {
 }
 
 OperatorTable read_operators(const std::filesystem::path& run) {
-  StreamReader reader(RunFolder{run}.stream_file(0));
-  EventParser parser;
   OperatorTableBuilder builder;
-  for (std::vector<std::string> lines = reader.read_new(); !lines.empty(); lines = reader.read_new()) {
-    for (const std::string& line : lines) {
-      if (const Event* const event = parser.parse(line); event != nullptr) builder.take(*event);
-    }
-  }
+  EventLog(RunFolder{run}.stream_file(0)).read_all(builder);
   return builder.table();
 }
 

@@ -5,12 +5,10 @@
 #include <cmath>
 #include <string_view>
 
-#include "analyse/event.h"
+#include "analyse/event_log.h"
 #include "analyse/run_files.h"
 #include "analyse/spans.h"
-#include "core/files.h"
 #include "record/run_folder.h"
-#include "record/run_owner.h"
 
 namespace isobar {
 
@@ -51,7 +49,6 @@ class RankStreamBuilder {
     if (kind == "run") {
       out_.steps.clear();  // the newest attempt counts
       out_.peak_bytes = -1;
-      from_step_ = event.integer("from_step");
     } else if (kind == "step") {
       const RankStep step = step_of(event);
       if (step.step >= 0 && (out_.steps.empty() || step.step > out_.steps.back().step))
@@ -68,19 +65,15 @@ class RankStreamBuilder {
     out_.steps.clear();
   }
   void count_unread() { view_.count_unread(); }
-  bool is_replay() const { return view_.is_replay(); }
-  void judge(double silent_s, bool has_owner) { view_.judge(silent_s, has_owner); }
-
-  RankStream take_all() {
+  RankStream finish(double silent_s, const fs::path& folder) {
+    view_.judge(silent_s, folder);
     out_.view = view_.view();
-    out_.steady_from = from_step_ + out_.view.summary.warm_up_steps;
     return std::move(out_);
   }
 
  private:
   RunViewBuilder view_;
   RankStream out_;
-  std::int64_t from_step_ = 0;
 };
 
 /// "rank-0003.jsonl" as 3, -1 for another name.
@@ -99,21 +92,9 @@ int rank_of_name(std::string_view name) {
 
 RankStream read_rank_stream(const fs::path& folder, int rank, std::uint64_t most_bytes) {
   const fs::path path = RunFolder{folder}.stream_file(rank);
-  const FileDescriptor file = open_for_reading(path);
-  const std::uint64_t size = file_size(file, path);
-  EventParser parser;
   RankStreamBuilder builder(path.string());
-  if (size <= kHeadBytes + most_bytes) {
-    take_lines(bytes_at(file, path, 0, size), parser, builder);
-  } else {
-    take_lines(bytes_at(file, path, 0, kHeadBytes), parser, builder);
-    builder.skip();
-    const std::string tail = bytes_at(file, path, size - most_bytes, size);
-    const std::size_t first = tail.find('\n');
-    if (first != std::string::npos) take_lines(std::string_view(tail).substr(first + 1), parser, builder);
-  }
-  builder.judge(silence_s(path), builder.is_replay() && has_owner(folder));
-  return builder.take_all();
+  take_ends(read_ends(folder, rank, most_bytes), builder);
+  return builder.finish(silence_s(path), folder);
 }
 
 std::vector<int> ranks_in(const fs::path& folder) {
@@ -133,8 +114,7 @@ std::optional<CommTimes> rank_comm_times(const fs::path& folder, int rank, StepR
   std::error_code code;
   if (!fs::exists(RunFolder{folder}.spans_file(rank), code)) return std::nullopt;
   SpanReader reader(folder, rank);
-  while (reader.update()) {
-  }
+  reader.read_all();
   return comm_times(reader.table(), wanted);
 }
 

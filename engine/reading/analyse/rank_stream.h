@@ -7,9 +7,12 @@
 #include <vector>
 
 #include "analyse/comm_times.h"
-#include "analyse/ranks.h"
+#include "analyse/run_view.h"
 
 namespace isobar {
+
+/// Ranks whose streams are looked at; more are counted only.
+inline constexpr int kMostRanks = 4096;
 
 inline constexpr std::size_t kStages = 7;  ///< of `stage_names()`
 
@@ -30,11 +33,18 @@ struct RankStep {
   double comm_us() const { return stages_us[4]; }
 };
 
+/// What the ranks measured between themselves at the start of the run.
+struct MeasuredLink {
+  std::string backend;
+  double latency_us = 0;
+  double algbw_gb_per_s = 0;
+  double busbw_gb_per_s = 0;
+};
+
 struct RankStream {
   RunView view;
-  std::vector<RankStep> steps;   ///< of the newest attempt, each later than the one before
-  std::int64_t steady_from = 0;  ///< first step behind the warm-up
-  double peak_bytes = -1;        ///< the largest that it tells; -1 = none
+  std::vector<RankStep> steps;  ///< of the newest attempt, each later than the one before
+  double peak_bytes = -1;       ///< the largest that it tells; -1 = none
   std::optional<MeasuredLink> probe;
 };
 

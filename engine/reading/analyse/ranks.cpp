@@ -6,8 +6,6 @@
 #include <cmath>
 #include <set>
 
-#include "analyse/event.h"
-#include "analyse/rank_stream.h"
 #include "analyse/run_reader.h"
 #include "analyse/spread.h"
 #include "launch/rank_status.h"
@@ -44,7 +42,7 @@ Common common_steps(const std::vector<RankStream>& streams) {
     any = true;
     first = std::max(first, stream.steps.front().step);
     last = std::min(last, stream.steps.back().step);
-    warm = std::max(warm, stream.steady_from);
+    warm = std::max(warm, stream.view.steady_from());
   }
   if (!any) return out;
   out.steady = warm <= last;

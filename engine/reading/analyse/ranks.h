@@ -8,13 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "analyse/comm_times.h"
-#include "analyse/run_view.h"
+#include "analyse/rank_stream.h"
 
 namespace isobar {
-
-/// Ranks whose streams are looked at; more are counted only.
-inline constexpr int kMostRanks = 4096;
 
 /// One rank. Figures are means over the compared steps; -1 = its stream does not say it.
 struct RankFigures {
@@ -54,14 +50,6 @@ struct Straggler {
   double others_stage_us = 0;  ///< median of the others' means
 };
 
-/// What the ranks measured between themselves at the start of the run.
-struct MeasuredLink {
-  std::string backend;
-  double latency_us = 0;
-  double algbw_gb_per_s = 0;
-  double busbw_gb_per_s = 0;
-};
-
 /// Of all ranks: means a step and rank. -1 = not known.
 struct CommFigures {
   double exposed_us = -1;
@@ -72,7 +60,8 @@ struct CommFigures {
   double tp_calls = -1;        ///< of the calls and bytes those of layers that ranks share
   double tp_wire_bytes = -1;
   double overlap = -1;  ///< share of the time communicating in which the rank computed too (from spans)
-  StepRange overlap_of = {};  ///< the steps that says it of: others where none of the compared ones was traced
+  StepRange overlap_of =
+      {};  ///< the steps that says it of: others where none of the compared ones was traced
 };
 
 struct RanksView {

@@ -12,9 +12,6 @@
 
 namespace isobar {
 
-/// Of a stream: its first lines, which say what runs.
-inline constexpr std::uint64_t kHeadBytes = 16 << 10;
-
 /// What tells a changed file from an unchanged one without opening it.
 struct Stamp {
   std::int64_t size = -1;  ///< -1 = there is no such file

@@ -5,10 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "analyse/event.h"
+#include "analyse/event_log.h"
 #include "analyse/run_series.h"
 #include "analyse/run_view.h"
-#include "record/stream_reader.h"
 
 namespace isobar {
 
@@ -26,20 +25,32 @@ class RunReader {
     while (update()) {
     }
   }
-  const RunView& view() const { return builder_.view(); }
-  RunSeries& series() { return series_; }
+  const RunView& view() const { return builder_.view.view(); }
+  RunSeries& series() { return builder_.series; }
   const std::filesystem::path& folder() const { return folder_; }
   /// How often the stream was replaced by another while it was read.
-  int restarts() const { return restarts_; }
+  int restarts() const { return log_.restarts(); }
 
  private:
+  struct Builder {
+    RunViewBuilder view;
+    RunSeries series;
+    bool keep_series;
+
+    void take(const Event& event) {
+      view.take(event);
+      if (keep_series) series.take(event);
+    }
+    void count_unread() { view.count_unread(); }
+    void clear() {
+      view.clear();
+      series = {};
+    }
+  };
+
   std::filesystem::path folder_;
-  StreamReader stream_;
-  EventParser parser_;
-  RunViewBuilder builder_;
-  RunSeries series_;
-  bool keep_series_;
-  int restarts_ = 0;
+  EventLog log_;
+  Builder builder_;
   bool has_read_ = false;      ///< all that was there at first
   std::int64_t grown_us_ = 0;  ///< when it was last seen to grow after that, on the steady clock
 };
@@ -48,8 +59,5 @@ class RunReader {
 /// run that has its `summary` line, and quick for any. Of a resumed run the line with which its newest
 /// attempt begins is looked for too. What cannot be known from them stays 0.
 RunView glance(const std::filesystem::path& folder);
-
-/// One JSON object: state, reason, lesson, scores, summary, and what the watched step was made of.
-std::string to_json(const RunReader& reader);
 
 }  // namespace isobar

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/machine.h"
 #include "core/text.h"
+#include "record/run_owner.h"
 
 namespace isobar {
 namespace {
@@ -120,7 +121,7 @@ void RunViewBuilder::take(const Event& event) {
     view_.steps_per_epoch = event.integer("steps_per_epoch");
     view_.summary.warm_up_steps =
         view_.summary.measure.empty()
-            ? warm_up_steps(view_.steps_per_epoch, view_.summary.wanted_steps - first_step_)
+            ? warm_up_steps(view_.steps_per_epoch, view_.summary.wanted_steps - view_.from_step)
             : kMeasureWarmUpSteps;
   } else if (kind == "summary") {
     take_summary(event);
@@ -162,12 +163,12 @@ void RunViewBuilder::take_run(const Event& event) {
   view_.reason.clear();
   view_.summary.watched = {};  // each attempt watches a step
   earlier_wall_s_ = event.number("from_wall_us", 0) * 1e-6;
-  first_step_ = event.integer("from_step");
+  view_.from_step = event.integer("from_step");
   if (view_.attempt > 0) {  // it goes on from a checkpoint, and figures of speed are those of this attempt
-    view_.summary.steps = first_step_;
+    view_.summary.steps = view_.from_step;
     if (!partial_) view_.summary.samples = event.integer("from_samples");
     forget_speed();
-    std::erase_if(view_.scores, [&](const RunScores& scores) { return scores.step > first_step_; });
+    std::erase_if(view_.scores, [&](const RunScores& scores) { return scores.step > view_.from_step; });
   }
   view_.summary.wanted_steps = event.integer("wanted_steps");
   view_.summary.world = std::clamp<std::int64_t>(event.integer("world", 1), 1, kMostWorld);
@@ -180,7 +181,7 @@ void RunViewBuilder::take_run(const Event& event) {
 /// Steps that were launched piece by piece, and the recorded one, are warm-up of those that are replayed.
 void RunViewBuilder::take_graph(const Event& event) {
   std::int64_t& warm_up = view_.summary.warm_up_steps;
-  warm_up = std::max(warm_up, event.integer("step") - first_step_ + 1);
+  warm_up = std::max(warm_up, event.integer("step") - view_.from_step + 1);
   forget_speed();
 }
 
@@ -210,8 +211,8 @@ void RunViewBuilder::take_step(const Event& event) {
     summary.has_losses = summary.measure.empty();
   }
   if (event.find("launches") != nullptr) take_watched(event);
-  if (step == 0 && first_step_ == 0) summary.first_loss = summary.last_loss;
-  if (view_.steps_per_epoch == 0 || summary.steps - first_step_ <= summary.warm_up_steps) return;
+  if (step == 0 && view_.from_step == 0) summary.first_loss = summary.last_loss;
+  if (view_.steps_per_epoch == 0 || step < view_.steady_from()) return;
   ++steady_steps_;
   steady_samples_ = sum_of(steady_samples_, samples);
   steady_us_ += event.number("step_us");
@@ -318,11 +319,11 @@ void RunViewBuilder::take_summary(const Event& event) {
   summary.climatology_rmse = event.number("climatology_rmse_" + headline);
 }
 
-void RunViewBuilder::judge(double silence_s, bool has_owner) {
+void RunViewBuilder::judge(double silence_s, const std::filesystem::path& folder) {
   view_.age_s = std::max(0.0, silence_s);
   view_.clock_ahead_s = silence_s < -kClockSlack_s ? -silence_s : 0;
   if (ended_) return;
-  if (is_replay() && has_owner) {
+  if (!view_.replay_of.empty() && has_owner(folder)) {
     view_.state = RunState::running;
     return;
   }
@@ -331,7 +332,8 @@ void RunViewBuilder::judge(double silence_s, bool has_owner) {
     return;
   }
   const bool here = view_.pid > 0 && view_.host == host_name();
-  const bool gone = is_replay() || (here ? !is_alive(view_.pid, view_.lesson) : silence_s > kSilence_s);
+  const bool gone =
+      !view_.replay_of.empty() || (here ? !is_alive(view_.pid, view_.lesson) : silence_s > kSilence_s);
   view_.state = gone ? RunState::died : RunState::running;
 }
 

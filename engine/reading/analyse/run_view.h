@@ -1,6 +1,7 @@
 #pragma once
 // What a run says of itself in a dozen facts, built from its events.
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,6 +54,7 @@ struct RunView {
   std::int64_t pid = 0;
   std::int64_t parent_pid = 0;  ///< of the process that started it
   std::int64_t attempt = 0;     ///< how often it was resumed
+  std::int64_t from_step = 0;   ///< where the newest attempt began
   std::int64_t last_epoch = 0;
   std::int64_t steps_per_epoch = 0;  ///< 0 = not known
   std::vector<RunScores> scores;
@@ -63,6 +65,10 @@ struct RunView {
   double age_s = 0;          ///< since the stream last grew
   double clock_ahead_s = 0;  ///< of what wrote the stream before the clock here, 0 = they agree
   std::int64_t unread_lines = 0;  ///< lines that are no events
+
+  /// The first step behind the warm-up of the newest attempt: from it on steps are steady, and figures of
+  /// speed are theirs.
+  std::int64_t steady_from() const { return from_step + summary.warm_up_steps; }
 
   /// Neither recorded elsewhere, nor predicted, nor played again.
   bool is_measured_here() const { return provenance.empty() && replay_of.empty(); }
@@ -95,10 +101,9 @@ class RunViewBuilder {
   void skip();
 
   /// Sets state and age by the clock and the process table; `silence_s` is how long ago the stream grew.
-  /// Below zero, clocks differ: that is marked. A replay goes on as long as its folder has an owner: the
+  /// Below zero, clocks differ: that is marked. A replay goes on as long as its `folder` has an owner: the
   /// process that its stream tells of is that of the run it plays.
-  void judge(double silence_s, bool has_owner = false);
-  bool is_replay() const { return !view_.replay_of.empty(); }
+  void judge(double silence_s, const std::filesystem::path& folder = {});
 
   RunView& view() { return view_; }
   const RunView& view() const { return view_; }
@@ -119,8 +124,7 @@ class RunViewBuilder {
   RunView view_;
   bool partial_ = false;
   bool ended_ = false;
-  std::int64_t first_step_ = 0;  ///< of the attempt that is read
-  double earlier_wall_s_ = 0;    ///< of the attempts before it
+  double earlier_wall_s_ = 0;  ///< of the attempts before it
   std::int64_t steady_steps_ = 0;
   std::int64_t steady_samples_ = 0;
   double steady_us_ = 0;

@@ -90,28 +90,11 @@ void SpanTableBuilder::take_span(const Event& event) {
 }
 
 SpanReader::SpanReader(const fs::path& folder, int rank)
-    : stream_(RunFolder{folder}.spans_file(rank)), builder_(RunFolder{folder}.spans_file(rank).string()) {}
-
-bool SpanReader::update() {
-  const std::vector<std::string> lines = stream_.read_new();
-  if (stream_.restarts() != restarts_) {
-    restarts_ = stream_.restarts();
-    builder_.clear();
-  }
-  for (const std::string& line : lines) {
-    if (const Event* const event = parser_.parse(line); event != nullptr) {
-      builder_.take(*event);
-    } else {
-      builder_.count_unread();
-    }
-  }
-  return !lines.empty();
-}
+    : log_(RunFolder{folder}.spans_file(rank)), builder_(RunFolder{folder}.spans_file(rank).string()) {}
 
 SpanTable read_spans(const fs::path& folder, int rank) {
   SpanReader reader(folder, rank);
-  while (reader.update()) {
-  }
+  reader.read_all();
   if (reader.table().spans.empty()) {
     throw Error("the run has no spans to draw", RunFolder{folder}.spans_file(rank).string(),
                 "a run keeps those of its first run.trace_steps steps: --set run.trace_steps=200");

@@ -9,8 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analyse/event.h"
-#include "record/stream_reader.h"
+#include "analyse/event_log.h"
 
 namespace isobar {
 
@@ -72,14 +71,13 @@ class SpanReader {
   explicit SpanReader(const std::filesystem::path& folder, int rank = 0);
 
   /// True when something new was read; at most 16 MiB a call.
-  bool update();
+  bool update() { return log_.update(builder_); }
+  void read_all() { log_.read_all(builder_); }
   const SpanTable& table() const { return builder_.table(); }
 
  private:
-  StreamReader stream_;
-  EventParser parser_;
+  EventLog log_;
   SpanTableBuilder builder_;
-  int restarts_ = 0;
 };
 
 /// All spans of one rank of the run in `folder`, of the newest attempt that has any. A run without spans is

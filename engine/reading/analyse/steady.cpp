@@ -27,9 +27,8 @@ SteadyFigures steady_figures(const std::filesystem::path& run) {
     if (out.ranks->samples_per_s() > 0) out.samples_per_s = out.ranks->samples_per_s();
   }
   const CurveTable& table = reader.series().steps();
-  const auto first = static_cast<std::size_t>(out.view.summary.warm_up_steps);
-  const std::size_t rows = table.places.step.size();
-  out.steps = rows > first ? static_cast<std::int64_t>(rows - first) : 0;
+  const std::size_t first = table.places.step.lower_bound(static_cast<double>(out.view.steady_from()));
+  out.steps = static_cast<std::int64_t>(table.places.step.size() - first);
   for (const auto& [name, curve] : table.curves) {
     if (!curve.y.empty()) out.lasts[name.substr(kPrefix.size())] = curve.y.back();
     const std::size_t begin = curve.index_of_row(first);

@@ -11,7 +11,7 @@
 #include "analyse/ranks.h"
 #include "analyse/replay.h"
 #include "analyse/run_files.h"
-#include "analyse/run_reader.h"
+#include "analyse/run_json.h"
 #include "cli/commands.h"
 #include "cli/follow_run.h"
 #include "cli/recorded_view.h"

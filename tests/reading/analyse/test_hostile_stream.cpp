@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "analyse/run_json.h"
 #include "analyse/run_reader.h"
 #include "core/files.h"
 #include "record/line_splitter.h"

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analyse/operators.h"
+#include "analyse/run_json.h"
 #include "analyse/run_reader.h"
 #include "core/files.h"
 #include "record/json_line.h"

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "analyse/ranks.h"
+#include "analyse/run_json.h"
 #include "analyse/run_reader.h"
 #include "analyse/spans.h"
 #include "analyse/steady.h"

@@ -2,6 +2,7 @@
 // say.
 
 #include "analyse/recorded_runs.h"
+#include "analyse/run_json.h"
 #include "analyse/run_reader.h"
 #include "analyse/thin_run.h"
 #include "core/files.h"

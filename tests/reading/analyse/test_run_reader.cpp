@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "analyse/curve_svg.h"
+#include "analyse/run_json.h"
 #include "analyse/run_reader.h"
 #include "core/files.h"
 #include "core/machine.h"

@@ -1,5 +1,6 @@
 // Runs that only measure, as readers see them.
 
+#include "analyse/run_json.h"
 #include "analyse/run_reader.h"
 #include "analyse/steady.h"
 #include "core/files.h"

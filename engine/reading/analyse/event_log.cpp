@@ -1,0 +1,75 @@
+#include "analyse/event_log.h"
+
+#include <algorithm>
+
+#include "analyse/run_files.h"
+#include "record/run_folder.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::uint64_t kHeadBytes = 16 << 10;
+constexpr std::uint64_t kTailBytes = 48 << 10;
+constexpr std::uint64_t kPieceBytes = 1 << 20;
+constexpr std::uint64_t kMostLineBytes = 8 << 10;
+constexpr std::uint64_t kMostSearchBytes = 64 << 20;
+
+/// The last `run` line that begins between two places of a file of `size`, as the newest attempt does; ""
+/// where there is none within the last `kMostSearchBytes`.
+std::string last_attempt(const FileDescriptor& file, const fs::path& path, std::uint64_t from,
+                         std::uint64_t to, std::uint64_t size) {
+  constexpr std::string_view kBegin = "\n{\"kind\":\"run\",";
+  const std::uint64_t least = std::max(from, to > kMostSearchBytes ? to - kMostSearchBytes : 0);
+  for (std::uint64_t end = to; end > least;) {
+    const std::uint64_t begin = end - std::min(end - least, kPieceBytes);
+    const std::uint64_t over = std::min(size, end + kMostLineBytes);  // a line may begin here and end behind
+    const std::string piece = bytes_at(file, path, begin, over);
+    if (const std::size_t at = piece.rfind(kBegin); at != std::string::npos) {
+      const std::size_t newline = piece.find('\n', at + 1);
+      return newline == std::string::npos ? "" : piece.substr(at + 1, newline - at);
+    }
+    end = begin;
+  }
+  return "";
+}
+
+/// How many bytes hold enough events; `size` = all of it.
+std::uint64_t length_of_tail(const FileDescriptor& file, const fs::path& path, std::uint64_t size) {
+  constexpr std::uint64_t kEnoughBytes = 16 << 10;  // the summary is among them
+  EventParser parser;
+  for (std::uint64_t length = kTailBytes;; length *= 4) {
+    if (size <= kHeadBytes + length) return size;
+    if (length >= kMostSearchBytes) return length;
+    std::uint64_t events = 0;
+    const std::string bytes = bytes_at(file, path, size - length, size);
+    std::string_view rest = bytes;
+    for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
+      if (parser.parse(rest.substr(0, end)) != nullptr) events += end;
+      rest.remove_prefix(end + 1);
+    }
+    if (events >= kEnoughBytes) return length;
+  }
+}
+
+}  // namespace
+
+StreamEnds read_ends(const fs::path& run, int rank, std::optional<std::uint64_t> tail_bytes) {
+  const fs::path path = RunFolder{run}.stream_file(rank);
+  const FileDescriptor file = open_for_reading(path);
+  const std::uint64_t size = file_size(file, path);
+  const std::uint64_t length = tail_bytes ? *tail_bytes : length_of_tail(file, path, size);
+  if (size <= kHeadBytes + length) return {.head = bytes_at(file, path, 0, size)};
+  StreamEnds out{.head = bytes_at(file, path, 0, kHeadBytes), .whole = false};
+  std::error_code code;
+  if (fs::exists(RunFolder{run}.attempt_file(1), code))  // resumed: who writes now stands in the middle
+    out.attempt = last_attempt(file, path, kHeadBytes, size - length, size);
+  out.tail = bytes_at(file, path, size - length, size);
+  const std::size_t first = out.tail.find('\n');
+  out.tail.erase(0, first == std::string::npos ? out.tail.size() : first + 1);
+  return out;
+}
+
+}  // namespace isobar
