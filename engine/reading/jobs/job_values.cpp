@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstring>
 #include <optional>
@@ -12,6 +11,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "core/utf8.h"
 
 namespace isobar {
 namespace {
@@ -80,38 +80,6 @@ std::optional<std::int64_t> seconds_of(const std::string& text) {
     sum += *value * units[i];
   }
   return sum;
-}
-
-/// Code points of valid UTF-8; nothing for what is not.
-std::optional<std::vector<std::uint32_t>> code_points(std::string_view text) {
-  std::vector<std::uint32_t> out;
-  for (std::size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    const std::size_t length = lead < 0x80       ? 1
-                               : lead >> 5 == 6  ? 2
-                               : lead >> 4 == 14 ? 3
-                               : lead >> 3 == 30 ? 4
-                                                 : 0;
-    if (length == 0 || i + length > text.size()) return std::nullopt;
-    std::uint32_t value = length == 1 ? lead : lead & (0xffU >> (length + 1));
-    for (std::size_t k = 1; k < length; ++k) {
-      const auto next = static_cast<unsigned char>(text[i + k]);
-      if (next >> 6 != 2) return std::nullopt;
-      value = value << 6 | (next & 0x3fU);
-    }
-    constexpr std::array<std::uint32_t, 5> kLeast = {0, 0, 0x80, 0x800, 0x10000};
-    if (value < kLeast[length] || value > 0x10ffff || (value >= 0xd800 && value < 0xe000))
-      return std::nullopt;
-    out.push_back(value);
-    i += length;
-  }
-  return out;
-}
-
-/// Control characters, ends of lines, and signs that are not seen or turn the direction of writing.
-bool is_hidden(std::uint32_t c) {
-  return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || (c >= 0x200b && c <= 0x200f) ||
-         (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0xfeff;
 }
 
 }  // namespace
@@ -253,10 +221,13 @@ std::string checked_variable(const std::string& text, const ValuePlace& place) {
 
 std::string checked_text(const std::string& text, const ValuePlace& place) {
   if (text.size() > kMostText) refuse(text, place, fmt::format("at most {} bytes", kMostText));
-  const auto points = code_points(text);
-  if (!points) refuse(text, place, "text in UTF-8");
-  if (std::any_of(points->begin(), points->end(), is_hidden))
-    refuse(text, place, "one line of text without control characters or signs that are not seen");
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = utf8_length(std::string_view(text).substr(at));
+    if (length == 0) refuse(text, place, "text in UTF-8");
+    if (steers(code_point(std::string_view(text).substr(at), length)))
+      refuse(text, place, "one line of text without control characters or signs that are not seen");
+    at += length;
+  }
   return text;
 }
 
