@@ -120,7 +120,6 @@ int ladder_command(const Words& words) {
   LadderArguments& arguments = *parsed;
   if (arguments.list) return list_lessons();
   LadderResult result;
-  result.repeats = arguments.measure.repeats;
   std::vector<MeasuredPoint> points;
   for (const std::string& name :
        arguments.lessons.empty() ? lesson_names(project_home()) : arguments.lessons) {
@@ -148,14 +147,8 @@ int ladder_command(const Words& words) {
   std::vector<Rung> rungs;
   for (const MeasuredPoint& point : runs.points()) rungs.push_back(rung_of(point));
   result.verdicts = judge_ladder(rungs);
-  const bool nothing =
-      std::all_of(rungs.begin(), rungs.end(), [](const Rung& rung) { return rung.repeats.empty(); });
-  if (nothing) return code;
-  if (arguments.measure.json) {
-    std::printf("%s\n", ladder_json(result, runs).c_str());
-  } else {
-    print_ladder(result, runs);
-  }
+  if (runs.first_view() != nullptr)
+    ladder_report(result, runs, arguments.measure).print(arguments.measure.json);
   return code;
 }
 

@@ -4,11 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <set>
 
-#include "cli/text_table.h"
-#include "core/json.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -16,24 +13,6 @@ namespace isobar {
 namespace {
 
 constexpr std::size_t kLadderColumns = 75;
-
-using Row = std::vector<std::string>;
-
-/// Columns that line up: the first `left` from the left, the others from the right.
-void print_rows(const std::vector<Row>& rows, std::size_t left) {
-  std::vector<std::size_t> widths(rows.front().size(), 0);
-  for (const Row& row : rows) {
-    for (std::size_t c = 0; row.size() == widths.size() && c < row.size(); ++c)
-      widths[c] = std::max(widths[c], row[c].size());
-  }
-  for (const Row& row : rows) {
-    std::string line;
-    for (std::size_t c = 0; c < row.size(); ++c)
-      line += "  " + (c < left ? fmt::format("{:<{}}", row[c], widths[c])
-                               : fmt::format("{:>{}}", row[c], widths[c]));
-    std::puts(line.substr(0, line.find_last_not_of(' ') + 1).c_str());
-  }
-}
 
 std::string ratio_text(const std::optional<SpeedUp>& speed) {
   return speed ? fmt::format("x{:.2f}{}", speed->ratio, speed->same ? " =" : "  ") : "-  ";
@@ -59,7 +38,7 @@ std::string short_bytes(double bytes) {
   return bytes > 0 ? human_bytes(static_cast<std::uint64_t>(bytes)) : "-";
 }
 
-Row speed_row(const std::string& lesson, const RungVerdict& verdict) {
+TableRow speed_row(const std::string& lesson, const RungVerdict& verdict) {
   const Spread& rate = verdict.rate;
   const std::string type = verdict.precision + (verdict.emulated ? " emulated" : "");
   if (rate.empty()) return {lesson, "-", "-", "-  ", "-  ", "-", type};
@@ -72,7 +51,7 @@ Row speed_row(const std::string& lesson, const RungVerdict& verdict) {
           type};
 }
 
-Row reason_row(const std::string& lesson, const RungVerdict& verdict) {
+TableRow reason_row(const std::string& lesson, const RungVerdict& verdict) {
   return {lesson, verdict.has_parts() ? verdict.parts_text(2) : "-",
           verdict.valid_loss.empty() ? "-" : fmt::format("{:.4f}", verdict.valid_loss.median()),
           parity_text(verdict), short_bytes(verdict.peak_bytes)};
@@ -97,23 +76,25 @@ std::string peak_sentence(const LadderResult& result) {
   return parts.empty() ? "" : "MFU is of " + join(parts, ", ") + ".";
 }
 
-void print_published(const LadderResult& result) {
+/// Of the lessons that have some; the JSON form says each for itself.
+Json add_published(Report& report, const LadderResult& result) {
+  Json out = Json::array();
   std::set<std::int64_t> years;
   std::string device;
   for (const LessonInfo& lesson : result.lessons) {
     years.insert(lesson.published.years.begin(), lesson.published.years.end());
     if (device.empty()) device = lesson.published.device;
   }
-  if (years.empty()) return;
-  std::printf("\nsamples/s published by the ERA5 tutorial on one %s, batch 16 of 360 x 720\n",
-              device.c_str());
-  std::puts("(recorded there, not here: rows of one column compare, nothing else does)");
-  std::vector<Row> rows = {{"lesson"}};
+  if (years.empty()) return out;
+  report.line(
+      fmt::format("\nsamples/s published by the ERA5 tutorial on one {}, batch 16 of 360 x 720", device));
+  report.line("(recorded there, not here: rows of one column compare, nothing else does)");
+  std::vector<TableRow> rows = {{"lesson"}};
   for (const std::int64_t year : years) rows.front().push_back(std::to_string(year));
   for (const LessonInfo& lesson : result.lessons) {
     const Published& published = lesson.published;
     if (published.years.empty()) continue;
-    Row row = {lesson.name};
+    TableRow row = {lesson.name};
     for (const std::int64_t year : years) {
       const auto found = std::find(published.years.begin(), published.years.end(), year);
       const auto at = static_cast<std::size_t>(found - published.years.begin());
@@ -121,11 +102,16 @@ void print_published(const LadderResult& result) {
                                                         : "-");
     }
     rows.push_back(std::move(row));
+    out.push_back({{"lesson", lesson.name},
+                   {"provenance", "recorded"},
+                   {"device", published.device},
+                   {"years", published.years},
+                   {"samples_per_s", published.samples_per_s},
+                   {"stacks", published.stacks}});
   }
-  print_rows(rows, 1);
+  report.table(rows, 1);
+  return out;
 }
-
-std::string first_line(const std::string& text) { return printable(text.substr(0, text.find('\n')), 200); }
 
 Json speed_json(const std::optional<SpeedUp>& speed) {
   if (!speed) return nullptr;
@@ -139,17 +125,12 @@ const char* parity_name(Parity parity) {
 }
 
 Json rung_json(const MeasuredPoint& point, const LessonInfo& lesson, const RungVerdict& verdict) {
-  Json folders = Json::array();
-  for (const auto& folder : point.runs) folders.push_back(folder.string());
-  Json out = {{"lesson", point.name}, {"title", lesson.title}, {"runs", folders}};
-  if (!point.failure.empty()) out["failure"] = point.failure;
+  Json out = {{"lesson", point.name}, {"title", lesson.title}};
+  point.add_to(out);
   if (point.repeats.empty()) return out;
   out["precision"] = verdict.precision;
   out["emulated"] = verdict.emulated;
   if (!verdict.rate.empty()) {
-    out["samples_per_s"] = verdict.rate.median();
-    out["min"] = verdict.rate.least();
-    out["max"] = verdict.rate.most();
     out["speed_up_on_previous"] = speed_json(verdict.on_previous);
     out["speed_up_on_baseline"] = speed_json(verdict.on_baseline);
   }
@@ -170,83 +151,51 @@ Json rung_json(const MeasuredPoint& point, const LessonInfo& lesson, const RungV
   return out;
 }
 
-std::string device_of(const MeasuredRuns& runs) {
-  for (const MeasuredPoint& point : runs.points()) {
-    if (!point.repeats.empty()) return point.repeats.front().view.device;
-  }
-  return "this machine";
-}
-
-/// The same for all: one preset and number of steps.
-std::int64_t warm_up_of(const MeasuredRuns& runs) {
-  for (const MeasuredPoint& point : runs.points()) {
-    if (!point.repeats.empty()) return point.repeats.front().view.summary.warm_up_steps;
-  }
-  return 0;
-}
-
 }  // namespace
 
-void print_ladder(const LadderResult& result, const MeasuredRuns& runs) {
-  std::printf("ladder: preset %s on %s, %lld steps, %lld repeat%s in turn%s\n", runs.config(0).preset.c_str(),
-              device_of(runs).c_str(), static_cast<long long>(runs.config(0).config.train.steps),
-              static_cast<long long>(result.repeats), result.repeats == 1 ? "" : "s",
-              runs.was_stopped() ? ", stopped before the end" : "");
-  std::printf("(measured here; rates without the warm-up of %lld steps)\n",
-              static_cast<long long>(warm_up_of(runs)));
-  std::vector<Row> speed = {{"lesson", "samples/s", "min .. max", "on last  ", "on first  ", "MFU", "type"}};
-  std::vector<Row> reasons = {{"lesson", "where the time goes", "valid", "like the first", "memory"}};
+Report ladder_report(const LadderResult& result, const MeasuredRuns& runs,
+                     const MeasureArguments& arguments) {
+  Report out;
+  const std::int64_t repeats = arguments.repeats;
+  const std::int64_t steps = runs.config(0).config.train.steps;
+  const RunView* const first = runs.first_view();  // one preset and number of steps for all
+  out.line(fmt::format("ladder: preset {} on {}, {} steps, {} repeat{} in turn{}", runs.config(0).preset,
+                       runs.device(), steps, repeats, repeats == 1 ? "" : "s",
+                       runs.was_stopped() ? ", stopped before the end" : ""));
+  out.line(fmt::format("(measured here; rates without the warm-up of {} steps)",
+                       first == nullptr ? 0 : first->summary.warm_up_steps));
+  std::vector<TableRow> speed = {
+      {"lesson", "samples/s", "min .. max", "on last  ", "on first  ", "MFU", "type"}};
+  std::vector<TableRow> reasons = {{"lesson", "where the time goes", "valid", "like the first", "memory"}};
+  Json rungs = Json::array();
   for (std::size_t i = 0; i < result.verdicts.size(); ++i) {
     const MeasuredPoint& point = runs.points()[i];
+    rungs.push_back(rung_json(point, result.lessons[i], result.verdicts[i]));
     if (point.repeats.empty()) {
-      const std::string failure = point.failure.empty() ? "not run" : "failed: " + first_line(point.failure);
-      speed.push_back({point.name + "  " + failure});
+      const std::string failure = first_line(point.failure, "", 200);
+      speed.push_back({point.name + "  " + (failure.empty() ? "not run" : "failed: " + failure)});
       continue;
     }
     speed.push_back(speed_row(point.name, result.verdicts[i]));
     reasons.push_back(reason_row(point.name, result.verdicts[i]));
   }
-  print_rows(speed, 1);
-  std::puts(result.repeats > 1 ? "  = the same inside the spread of the repeats\n"
-                               : "  one run each tells no factor: --repeats 3 does\n");
-  print_rows(reasons, 2);
-  std::puts("  valid: the last validation loss; alike: within 2 % (16 bits) or 0.01 %");
+  out.table(speed, 1);
+  out.line(repeats > 1 ? "  = the same inside the spread of the repeats\n"
+                       : "  one run each tells no factor: --repeats 3 does\n");
+  out.table(reasons, 2);
+  out.line("  valid: the last validation loss; alike: within 2 % (16 bits) or 0.01 %");
   for (const RungVerdict& verdict : result.verdicts) {
-    for (const std::string& note : verdict.notes) print_wrapped("! " + note, kLadderColumns);
+    for (const std::string& note : verdict.notes) out.wrapped("! " + note, kLadderColumns);
   }
-  for (const std::string& sentence : result.left_out) print_wrapped(sentence, kLadderColumns);
-  if (const std::string peak = peak_sentence(result); !peak.empty()) print_wrapped(peak, kLadderColumns);
-  print_published(result);
-  std::puts("");
-  print_end(runs, "repeat");
-}
-
-std::string ladder_json(const LadderResult& result, const MeasuredRuns& runs) {
-  Json rungs = Json::array();
-  Json published = Json::array();
-  for (std::size_t i = 0; i < result.verdicts.size(); ++i) {
-    const LessonInfo& lesson = result.lessons[i];
-    rungs.push_back(rung_json(runs.points()[i], lesson, result.verdicts[i]));
-    if (lesson.published.years.empty()) continue;
-    published.push_back({{"lesson", lesson.name},
-                         {"provenance", "recorded"},
-                         {"device", lesson.published.device},
-                         {"years", lesson.published.years},
-                         {"samples_per_s", lesson.published.samples_per_s},
-                         {"stacks", lesson.published.stacks}});
-  }
-  const Json out = {{"ladder", runs.group()},
-                    {"preset", runs.config(0).preset},
-                    {"device", device_of(runs)},
-                    {"provenance", "measured here"},
-                    {"steps", runs.config(0).config.train.steps},
-                    {"repeats", result.repeats},
-                    {"stopped", runs.was_stopped()},
-                    {"crowded_runs", shared_processors(runs).runs},
-                    {"rungs", rungs},
-                    {"left_out", result.left_out},
-                    {"published", published}};
-  return out.text();
+  for (const std::string& sentence : result.left_out) out.wrapped(sentence, kLadderColumns);
+  if (const std::string peak = peak_sentence(result); !peak.empty()) out.wrapped(peak, kLadderColumns);
+  out.json = head_json("ladder", runs.group(), steps, runs, arguments);
+  out.json["rungs"] = rungs;
+  out.json["left_out"] = result.left_out;
+  out.json["published"] = add_published(out, result);
+  out.line("");
+  add_end(out, runs, "repeat");
+  return out;
 }
 
 }  // namespace isobar

@@ -14,14 +14,10 @@ struct LadderResult {
   std::vector<LessonInfo> lessons;    ///< that were run
   std::vector<RungVerdict> verdicts;  ///< of those
   std::vector<std::string> left_out;  ///< sentences: which lesson is not run here, and why
-  std::int64_t repeats = 0;
 };
 
-void print_ladder(const LadderResult& result, const MeasuredRuns& runs);
-
-/// {"ladder": group, preset, device, provenance, steps, repeats, stopped, rungs [...], left_out [...],
-/// published
-/// [...]}: published figures were recorded elsewhere and are in no ratio with the measured ones.
-std::string ladder_json(const LadderResult& result, const MeasuredRuns& runs);
+/// Tables, or {"ladder": group, ..., steps, rungs [...], left_out [...], published [...]}: published figures
+/// were recorded elsewhere and are in no ratio with the measured ones.
+Report ladder_report(const LadderResult& result, const MeasuredRuns& runs, const MeasureArguments& arguments);
 
 }  // namespace isobar

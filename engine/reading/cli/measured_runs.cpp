@@ -7,7 +7,6 @@
 
 #include "analyse/run_files.h"
 #include "cli/start.h"
-#include "cli/text_table.h"
 #include "core/clock.h"
 #include "core/files.h"
 #include "core/nvidia.h"
@@ -48,6 +47,23 @@ std::int64_t whole_rounds(std::int64_t steps, const Config& config) {
 Spread MeasuredPoint::rate() const {
   return spread_of(repeats,
                    [](const SteadyFigures& one) { return one.samples_per_s > 0 ? one.samples_per_s : -1; });
+}
+
+Json MeasuredPoint::folders_json() const {
+  Json out = Json::array();
+  for (const fs::path& folder : runs) out.push_back(folder.string());
+  return out;
+}
+
+void MeasuredPoint::add_to(Json& out, std::optional<std::int64_t> steps) const {
+  out["runs"] = folders_json();
+  if (steps) out["steps"] = *steps;
+  if (!failure.empty()) out["failure"] = failure;
+  const Spread measured = rate();
+  if (measured.empty()) return;
+  out["samples_per_s"] = measured.median();
+  out["min"] = measured.least();
+  out["max"] = measured.most();
 }
 
 double MeasuredPoint::field(std::string_view field_name) const {
@@ -237,22 +253,43 @@ SharedProcessors shared_processors(const MeasuredRuns& runs) {
   return out;
 }
 
-void print_end(const MeasuredRuns& runs, const std::string& what) {
-  if (const SharedProcessors shared = shared_processors(runs); shared.runs > 0) {
-    print_wrapped(fmt::format("! processors were shared in {} of {} runs: {}", shared.runs, shared.of,
-                              crowded_sentence(shared.most_wait)),
-                  kEndColumns);
+const RunView* MeasuredRuns::first_view() const {
+  for (const MeasuredPoint& point : points_) {
+    if (!point.repeats.empty()) return &point.repeats.front().view;
   }
-  std::printf("  each %s is a run: ./isobar runs | grep %s\n", what.c_str(), runs.group().c_str());
+  return nullptr;
+}
+
+std::string MeasuredRuns::device() const {
+  const RunView* const view = first_view();
+  return view == nullptr ? "this machine" : view->device;
+}
+
+Json head_json(const std::string& command, const std::string& what, const Json& steps,
+               const MeasuredRuns& runs, const MeasureArguments& arguments) {
+  return {{command, what},
+          {"preset", runs.config(0).preset},
+          {"device", runs.device()},
+          {"provenance", "measured here"},
+          {"group", runs.group()},
+          {"steps", steps},
+          {"repeats", arguments.repeats},
+          {"stopped", runs.was_stopped()},
+          {"crowded_runs", shared_processors(runs).runs}};
+}
+
+void add_end(Report& report, const MeasuredRuns& runs, const std::string& what) {
+  if (const SharedProcessors shared = shared_processors(runs); shared.runs > 0) {
+    report.wrapped(fmt::format("! processors were shared in {} of {} runs: {}", shared.runs, shared.of,
+                               crowded_sentence(shared.most_wait)),
+                   kEndColumns);
+  }
+  report.line(fmt::format("  each {} is a run: ./isobar runs | grep {}", what, runs.group()));
 }
 
 std::string measured_what(const MeasuredRuns& runs, const MeasureArguments& arguments,
                           const std::string& what) {
   const LoadedConfig& loaded = runs.config(0);
-  std::string device = "this machine";
-  for (const MeasuredPoint& point : runs.points()) {
-    if (!point.repeats.empty()) device = point.repeats.front().view.device;
-  }
   std::string steps = "whole runs";
   if (!arguments.whole) {
     std::int64_t least = loaded.config.train.steps;
@@ -272,8 +309,8 @@ std::string measured_what(const MeasuredRuns& runs, const MeasureArguments& argu
   });
   const std::string ranks = same && world > 1 ? fmt::format(", {} ranks", world) : "";
   return fmt::format("{}{} on {}{}, {}, {} in turn{} (measured here)", arguments.lesson.name,
-                     loaded.preset.empty() ? "" : ", preset " + loaded.preset, device, ranks, steps, all,
-                     runs.was_stopped() ? ", stopped before the end" : "");
+                     loaded.preset.empty() ? "" : ", preset " + loaded.preset, runs.device(), ranks, steps,
+                     all, runs.was_stopped() ? ", stopped before the end" : "");
 }
 
 }  // namespace isobar

@@ -13,6 +13,7 @@
 #include "analyse/spread.h"
 #include "analyse/steady.h"
 #include "cli/measure_arguments.h"
+#include "cli/report.h"
 #include "config/load.h"
 #include "core/error.h"
 #include "launch/supervise.h"
@@ -42,6 +43,10 @@ struct MeasuredPoint {
   double share(std::string_view name) const;
   /// Over the repeats, of any figure that a run's summary holds.
   Spread figures(double RunSummary::*figure) const;
+  /// Puts its run folders, the steps that were measured, why it failed, and its rate with the spread into an
+  /// object; what is not known is left out.
+  void add_to(Json& out, std::optional<std::int64_t> steps = {}) const;
+  Json folders_json() const;
 };
 
 /// Starts `words` as so many ranks of one run and waits for them; `tick` is to be called a few times a second
@@ -79,6 +84,8 @@ class MeasuredRuns {
   const LoadedConfig& config(std::size_t i) const { return configs_[i]; }
   const std::string& group() const { return group_; }  ///< run.group of all of them
   bool was_stopped() const { return stopped_; }        ///< by a signal, so that some runs are missing
+  const RunView* first_view() const;                   ///< of the first run that is there; null without any
+  std::string device() const;                          ///< of that run, else "this machine"
 
  private:
   const LessonInfo& lesson_of(const MeasuredPoint& point) const {
@@ -112,8 +119,13 @@ struct SharedProcessors {
 };
 SharedProcessors shared_processors(const MeasuredRuns& runs);
 
+/// What begins every JSON object: {`command`: `what`, preset, device, provenance, group, steps, repeats,
+/// stopped, crowded_runs}.
+Json head_json(const std::string& command, const std::string& what, const Json& steps,
+               const MeasuredRuns& runs, const MeasureArguments& arguments);
+
 /// What stands below every table: that processors were shared, where they were, and how to find the runs.
-void print_end(const MeasuredRuns& runs, const std::string& what);
+void add_end(Report& report, const MeasuredRuns& runs, const std::string& what);
 
 /// The settings of what was measured in one line: lesson, preset, device, steps and repeats, which are called
 /// `what` ("trial").

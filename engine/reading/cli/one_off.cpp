@@ -4,9 +4,7 @@
 
 #include <cstdio>
 
-#include "cli/text_table.h"
 #include "core/error.h"
-#include "core/json.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -62,8 +60,7 @@ TableRow row_of(const MeasuredPoint& point, const MeasuredPoint& base, const std
   TableRow out = {printable(point.name, 60)};
   const Spread rate = point.rate();
   if (rate.empty()) {
-    const std::string first = point.failure.substr(0, point.failure.find('\n'));
-    out.push_back(printable(first.empty() ? "stopped" : first, 60));
+    out.push_back(first_line(point.failure, "stopped"));
     return out;
   }
   const Spread base_rate = base.rate();
@@ -77,45 +74,29 @@ TableRow row_of(const MeasuredPoint& point, const MeasuredPoint& base, const std
   return out;
 }
 
-Json to_json(const MeasuredRuns& runs, const MeasureArguments& arguments) {
-  const MeasuredPoint& base = runs.points().front();
-  Json points = Json::array();
-  for (const MeasuredPoint& point : runs.points()) {
-    Json keys = Json::object();
-    for (const std::string& set : point.sets)
-      keys[set.substr(0, set.find('='))] = set.substr(set.find('=') + 1);
-    Json out = {{"point", point.name}, {"keys", keys}};
-    Json folders = Json::array();
-    for (const auto& folder : point.runs) folders.push_back(folder.string());
-    out["runs"] = folders;
-    if (!point.failure.empty()) out["failure"] = point.failure;
-    if (const Spread rate = point.rate(); !rate.empty()) {
-      out["samples_per_s"] = rate.median();
-      out["min"] = rate.least();
-      out["max"] = rate.most();
-      out["step_us"] = point.field("step_us");
-      if (const Spread base_rate = base.rate(); !base_rate.empty()) {
-        out["ratio"] = rate.median() / base_rate.median();
-        out["same_as_base"] = &point == &base || is_same(rate, base_rate);
-      }
+Json point_json(const MeasuredPoint& point, const MeasuredPoint& base) {
+  Json out = {{"point", point.name}, {"keys", keys_json(point)}};
+  point.add_to(out);
+  if (const Spread rate = point.rate(); !rate.empty()) {
+    out["step_us"] = point.field("step_us");
+    if (const Spread base_rate = base.rate(); !base_rate.empty()) {
+      out["ratio"] = rate.median() / base_rate.median();
+      out["same_as_base"] = &point == &base || is_same(rate, base_rate);
     }
-    for (const Counted& what : kCounted) {
-      if (point.last(what.field) >= 0) out[what.unit] = point.last(what.field);
-    }
-    points.push_back(out);
   }
-  return {{"sweep", arguments.lesson.name},
-          {"one_off", true},
-          {"preset", runs.config(0).preset},
-          {"provenance", "measured here"},
-          {"group", runs.group()},
-          {"steps", arguments.whole ? Json() : Json(arguments.steps)},
-          {"repeats", arguments.repeats},
-          {"stopped", runs.was_stopped()},
-          {"points", points}};
+  for (const Counted& what : kCounted) {
+    if (point.last(what.field) >= 0) out[what.unit] = point.last(what.field);
+  }
+  return out;
 }
 
 }  // namespace
+
+Json keys_json(const MeasuredPoint& point) {
+  Json out = Json::object();
+  for (const std::string& set : point.sets) out[set.substr(0, set.find('='))] = set.substr(set.find('=') + 1);
+  return out;
+}
 
 std::vector<MeasuredPoint> one_off_points(const std::vector<SweepAxis>& axes) {
   std::vector<MeasuredPoint> points = {point_with(axes, 0, 0)};
@@ -138,10 +119,7 @@ void print_one_off(const MeasuredRuns& runs, const MeasureArguments& arguments) 
   bool any = false;
   for (const MeasuredPoint& point : runs.points()) any = any || !point.rate().empty();
   if (!any) return;
-  if (arguments.json) {
-    std::printf("%s\n", to_json(runs, arguments).text().c_str());
-    return;
-  }
+  Report out;
   std::vector<Counted> counted;
   TableRow head = {"one value changed", "samples/s", "of base", "min .. max", "step ms", ""};
   for (const Counted& what : kCounted) {
@@ -149,16 +127,24 @@ void print_one_off(const MeasuredRuns& runs, const MeasureArguments& arguments) 
     counted.push_back(what);
     head.emplace_back(what.title);
   }
-  std::printf("one-off sweep of %s\n", measured_what(runs, arguments, "repeat").c_str());
+  out.line("one-off sweep of " + measured_what(runs, arguments, "repeat"));
   std::vector<TableRow> rows = {head};
-  for (const MeasuredPoint& point : runs.points())
+  Json points = Json::array();
+  for (const MeasuredPoint& point : runs.points()) {
     rows.push_back(row_of(point, runs.points().front(), counted));
-  print_table(rows);
+    points.push_back(point_json(point, runs.points().front()));
+  }
+  out.table(rows);
   std::vector<std::string> base;
   for (const SweepAxis& axis : arguments.axes) base.push_back(setting(axis, 0));
-  std::printf("  base: %s\n", printable(join(base, " "), 400).c_str());
-  std::puts("  same = inside the spread of the repeats; in brackets: more or less than the base");
-  print_end(runs, "point and repeat");
+  out.line("  base: " + printable(join(base, " "), 400));
+  out.line("  same = inside the spread of the repeats; in brackets: more or less than the base");
+  add_end(out, runs, "point and repeat");
+  out.json = head_json("sweep", arguments.lesson.name, arguments.whole ? Json() : Json(arguments.steps), runs,
+                       arguments);
+  out.json["one_off"] = true;
+  out.json["points"] = points;
+  out.print(arguments.json);
 }
 
 }  // namespace isobar

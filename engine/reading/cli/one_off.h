@@ -11,6 +11,9 @@ namespace isobar {
 /// together. Every key has at least two values.
 std::vector<MeasuredPoint> one_off_points(const std::vector<SweepAxis>& axes);
 
+/// The settings of a point as JSON: {"optim.lr": "1e-3", ...}.
+Json keys_json(const MeasuredPoint& point);
+
 /// A table, or with --json one JSON object: samples/s of each point, its ratio to the base, the spread,
 /// whether it is the same as the base, and launches and moved bytes a step where the runs count them. Nothing
 /// where no point has a rate.

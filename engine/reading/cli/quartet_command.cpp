@@ -5,10 +5,8 @@
 #include "analyse/verdict.h"
 #include "cli/commands.h"
 #include "cli/measured_runs.h"
-#include "cli/text_table.h"
 #include "config/lesson.h"
 #include "core/files.h"
-#include "core/json.h"
 #include "core/nvidia.h"
 #include "core/text.h"
 #include "formula/model_shape.h"
@@ -60,11 +58,28 @@ QuartetFigures figures_of(const MeasuredRuns& runs) {
   return out;
 }
 
-void print_table(const MeasuredRuns& runs, const MeasureArguments& arguments) {
-  std::printf("quartet of %s\n", measured_what(runs, arguments, "trial").c_str());
+Json case_json(const MeasuredPoint& point, const char* name) {
+  Json out = {{"case", name}};
+  point.add_to(out);
+  Json trials = Json::array();
+  for (const SteadyFigures& one : point.repeats) trials.push_back(one.samples_per_s);
+  out["trials"] = trials;
+  Json fields = Json::object();
+  for (const auto& [field, value] : point.repeats.front().means) {
+    if (field.ends_with("_us")) fields[field] = point.field(field);
+  }
+  out["means"] = fields;
+  return out;
+}
+
+Report report_of(const MeasuredRuns& runs, const MeasureArguments& arguments, const Verdict& verdict,
+                 const QuartetFigures& figures, const std::string& next) {
+  Report out;
   const bool ranks = runs.points().size() > 3;
-  std::printf("  case        samples/s          min .. max        step ms    load ms    copy ms%s\n",
-              ranks ? "    comm ms" : "");
+  out.line("quartet of " + measured_what(runs, arguments, "trial"));
+  out.line(std::string("  case        samples/s          min .. max        step ms    load ms    copy ms") +
+           (ranks ? "    comm ms" : ""));
+  Json cases = Json::array();
   for (std::size_t i = 0; i < runs.points().size(); ++i) {
     const MeasuredPoint& point = runs.points()[i];
     const Spread rate = point.rate();
@@ -72,50 +87,26 @@ void print_table(const MeasuredRuns& runs, const MeasureArguments& arguments) {
         fmt::format("  {:<10} {:>10.1f}  {:>10.1f} .. {:<10.1f} {:>9}  {:>9}  {:>9}", kCases[i],
                     rate.median(), rate.least(), rate.most(), milliseconds(point.field("step_us")),
                     milliseconds(point.field("load_us")), milliseconds(point.field("copy_us")));
-    const std::string comm = ranks ? fmt::format("  {:>9}", milliseconds(point.field("comm_us"))) : "";
-    std::puts((line + comm).c_str());
+    out.line(line + (ranks ? fmt::format("  {:>9}", milliseconds(point.field("comm_us"))) : ""));
+    cases.push_back(case_json(point, kCases[i]));
   }
-}
-
-Json to_json(const MeasuredRuns& runs, const MeasureArguments& arguments, const Verdict& verdict,
-             const QuartetFigures& figures, const std::string& next) {
-  Json cases = Json::array();
-  for (std::size_t i = 0; i < runs.points().size(); ++i) {
-    const MeasuredPoint& point = runs.points()[i];
-    const Spread rate = point.rate();
-    Json trials = Json::array();
-    Json folders = Json::array();
-    for (const SteadyFigures& one : point.repeats) trials.push_back(one.samples_per_s);
-    for (const auto& folder : point.runs) folders.push_back(folder.string());
-    Json fields = Json::object();
-    for (const auto& [name, value] : point.repeats.front().means) {
-      if (name.ends_with("_us")) fields[name] = point.field(name);
-    }
-    cases.push_back({{"case", kCases[i]},
-                     {"samples_per_s", rate.median()},
-                     {"min", rate.least()},
-                     {"max", rate.most()},
-                     {"trials", trials},
-                     {"means", fields},
-                     {"runs", folders}});
-  }
-  return {{"quartet", arguments.lesson.name},
-          {"preset", runs.config(0).preset},
-          {"device", runs.points().front().repeats.front().view.device},
-          {"provenance", "measured here"},
-          {"group", runs.group()},
-          {"crowded_runs", shared_processors(runs).runs},
-          {"ranks", runs.config(2).config.run.ranks},
-          {"steps", runs.config(2).config.train.steps - kMeasureWarmUpSteps},
-          {"trials", arguments.repeats},
-          {"cases", cases},
-          {"verdict", bound_name(verdict.bound)},
-          {"straggler", verdict.straggler < 0 ? Json() : Json(verdict.straggler)},
-          {"sentence", verdict.sentence},
-          {"evidence", verdict.evidence},
-          {"mfu", figures.mfu > 0 ? Json(figures.mfu) : Json()},
-          {"predicted_attention_share", figures.attention_share},
-          {"next", next}};
+  out.line(fmt::format("verdict: {}\n  {}", bound_name(verdict.bound), verdict.sentence));
+  for (const std::string& line : verdict.evidence) out.line("  " + line);
+  add_end(out, runs, "trial");
+  out.line("next: " + next);
+  out.json = head_json("quartet", arguments.lesson.name,
+                       runs.config(2).config.train.steps - kMeasureWarmUpSteps, runs, arguments);
+  out.json["ranks"] = runs.config(2).config.run.ranks;
+  out.json["trials"] = arguments.repeats;
+  out.json["cases"] = cases;
+  out.json["verdict"] = bound_name(verdict.bound);
+  out.json["straggler"] = verdict.straggler < 0 ? Json() : Json(verdict.straggler);
+  out.json["sentence"] = verdict.sentence;
+  out.json["evidence"] = verdict.evidence;
+  out.json["mfu"] = figures.mfu > 0 ? Json(figures.mfu) : Json();
+  out.json["predicted_attention_share"] = figures.attention_share;
+  out.json["next"] = next;
+  return out;
 }
 
 }  // namespace
@@ -136,15 +127,7 @@ int quartet_command(const Words& words) {
                              .words = [&](const std::string& lesson, const std::string& varied) {
                                return arguments.settings_text(lesson, varied);
                              }});
-  if (arguments.json) {
-    std::printf("%s\n", to_json(runs, arguments, verdict, figures, next).text().c_str());
-    return 0;
-  }
-  print_table(runs, arguments);
-  std::printf("verdict: %s\n  %s\n", bound_name(verdict.bound), verdict.sentence.c_str());
-  for (const std::string& line : verdict.evidence) std::printf("  %s\n", line.c_str());
-  print_end(runs, "trial");
-  std::printf("next: %s\n", next.c_str());
+  report_of(runs, arguments, verdict, figures, next).print(arguments.json);
   return 0;
 }
 

@@ -20,8 +20,7 @@ namespace {
 /// Why a point has fewer repeats than were asked for; "" = it has all.
 std::string missing_of(const MeasuredPoint& point, std::int64_t repeats) {
   if (static_cast<std::int64_t>(point.repeats.size()) == repeats) return "";
-  if (point.failure.empty()) return "stopped before the end";
-  return printable(point.failure.substr(0, point.failure.find('\n')), 200);
+  return first_line(point.failure, "stopped before the end", 200);
 }
 
 Scaling judge(const ScaleArguments& arguments, const ScalePlan& plan, const MeasuredRuns& runs) {
@@ -77,9 +76,7 @@ int scale_command(const Words& words) {
   const int code = runs.run();
   ScaleResult result{
       .arguments = arguments, .plan = plan, .runs = runs, .scaling = judge(arguments, plan, runs)};
-  bool any = false;
-  for (const MeasuredPoint& point : runs.points()) any = any || !point.repeats.empty();
-  if (!any) return code;
+  if (runs.first_view() == nullptr) return code;
   result.caption = caption_of(result);
   std::optional<Error> unwritten;  // the table is worth more than the picture
   try {
@@ -87,11 +84,7 @@ int scale_command(const Words& words) {
   } catch (const Error& error) {
     unwritten = error;
   }
-  if (arguments.measure.json) {
-    std::printf("%s\n", scaling_json(result).c_str());
-  } else {
-    print_scaling(result);
-  }
+  scaling_report(result).print(arguments.measure.json);
   if (unwritten) throw Error(*unwritten);
   return code;
 }

@@ -3,11 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "analyse/run_files.h"
-#include "cli/text_table.h"
-#include "core/json.h"
 #include "core/text.h"
 #include "record/run_folder.h"
 
@@ -152,12 +149,9 @@ std::string backend_of(const ScaleResult& result) {
 }
 
 std::string precision_of(const ScaleResult& result) {
-  for (const MeasuredPoint& point : result.runs.points()) {
-    if (point.repeats.empty()) continue;
-    const std::string& named = point.repeats.front().view.summary.precision;
-    return named.empty() ? "fp32" : named;
-  }
-  return "";
+  const RunView* const view = result.runs.first_view();
+  if (view == nullptr) return "";
+  return view->summary.precision.empty() ? "fp32" : view->summary.precision;
 }
 
 std::string place_sentence(const ScaleResult& result) {
@@ -195,9 +189,7 @@ std::string crowd_sentence(const ScaleResult& result) {
 }
 
 Json point_json(const ScalingFigures& point, const MeasuredPoint& measured) {
-  Json folders = Json::array();
-  for (const auto& folder : measured.runs) folders.push_back(folder.string());
-  Json out = {{"line", line_name(point.line)}, {"ranks", point.ranks}, {"runs", folders}};
+  Json out = {{"line", line_name(point.line)}, {"ranks", point.ranks}, {"runs", measured.folders_json()}};
   if (!point.missing.empty()) out["missing"] = point.missing;
   if (point.batch > 0) out["batch"] = point.batch;
   if (!point.is_gap()) {
@@ -226,6 +218,17 @@ Json point_json(const ScalingFigures& point, const MeasuredPoint& measured) {
   return out;
 }
 
+Json parts_json(const ScalingParts& parts, std::int64_t ranks) {
+  return {{"ranks", ranks},
+          {"ideal_us", parts.ideal_us},
+          {"beside_us", parts.beside.time_us},
+          {"comm_us", parts.comm.time_us},
+          {"data_us", parts.data.time_us},
+          {"beside_is_noise", parts.beside.is_noise},
+          {"comm_is_noise", parts.comm.is_noise},
+          {"data_is_noise", parts.data.is_noise}};
+}
+
 }  // namespace
 
 ScalingCaption caption_of(const ScaleResult& result) {
@@ -246,63 +249,45 @@ ScalingCaption caption_of(const ScaleResult& result) {
   return out;
 }
 
-void print_scaling(const ScaleResult& result) {
-  std::printf("%s (%s)\n", result.caption.title.c_str(), result.caption.subtitle.c_str());
+Report scaling_report(const ScaleResult& result) {
+  Report out;
+  const Scaling& scaling = result.scaling;
+  out.line(result.caption.title + " (" + result.caption.subtitle + ")");
   std::vector<TableRow> rows = {head_of(result)};
-  for (const ScalingLine line : result.scaling.lines()) {
-    for (const std::int64_t ranks : result.scaling.ranks()) {
-      if (const ScalingFigures* const point = result.scaling.find(line, ranks))
+  for (const ScalingLine line : scaling.lines()) {
+    for (const std::int64_t ranks : scaling.ranks()) {
+      if (const ScalingFigures* const point = scaling.find(line, ranks))
         rows.push_back(row_of(*point, has_target(result)));
     }
   }
-  print_table(rows);
-  for (const std::int64_t ranks : result.scaling.ranks()) {
-    const auto parts = step_parts(result.scaling, ranks);
-    if (parts && ranks > result.scaling.base_ranks)
-      print_wrapped(parts_sentence(*parts, result, ranks), kScaleColumns);
-  }
-  for (const std::string& sentence : result.caption.protocol) print_wrapped(sentence, kScaleColumns);
-  if (!result.svg.empty()) std::printf("  picture: %s\n", result.svg.c_str());
-  print_end(result.runs, "point and repeat");
-}
-
-std::string scaling_json(const ScaleResult& result) {
-  const MeasureArguments& measure = result.arguments.measure;
+  out.table(rows);
   Json points = Json::array();
-  for (std::size_t i = 0; i < result.scaling.points.size(); ++i)
-    points.push_back(point_json(result.scaling.points[i], result.runs.points()[i]));
+  for (std::size_t i = 0; i < scaling.points.size(); ++i)
+    points.push_back(point_json(scaling.points[i], result.runs.points()[i]));
   Json parts = Json::array();
-  for (const std::int64_t ranks : result.scaling.ranks()) {
-    const auto at = step_parts(result.scaling, ranks);
+  for (const std::int64_t ranks : scaling.ranks()) {
+    const auto at = step_parts(scaling, ranks);
     if (!at) continue;
-    parts.push_back({{"ranks", ranks},
-                     {"ideal_us", at->ideal_us},
-                     {"beside_us", at->beside.time_us},
-                     {"comm_us", at->comm.time_us},
-                     {"data_us", at->data.time_us},
-                     {"beside_is_noise", at->beside.is_noise},
-                     {"comm_is_noise", at->comm.is_noise},
-                     {"data_is_noise", at->data.is_noise}});
+    if (ranks > scaling.base_ranks) out.wrapped(parts_sentence(*at, result, ranks), kScaleColumns);
+    parts.push_back(parts_json(*at, ranks));
   }
-  const Json out = {{"scale", measure.lesson.name},
-                    {"law", law_name(result.arguments.law)},
-                    {"preset", result.runs.config(0).preset},
-                    {"provenance", "measured here"},
-                    {"group", result.runs.group()},
-                    {"machine", machine_of(result)},
-                    {"threads_per_rank", result.plan.threads},
-                    {"processors", result.arguments.as_jobs ? Json() : Json(result.plan.processors)},
-                    {"base_ranks", result.scaling.base_ranks},
-                    {"steps", measure.steps},
-                    {"repeats", measure.repeats},
-                    {"stopped", result.runs.was_stopped()},
-                    {"target_loss", has_target(result) ? Json(result.arguments.target_loss) : Json()},
-                    {"protocol", result.caption.protocol},
-                    {"notes", result.scaling.notes},
-                    {"svg", result.svg.empty() ? Json() : Json(result.svg.string())},
-                    {"points", points},
-                    {"parts", parts}};
-  return out.text();
+  for (const std::string& sentence : result.caption.protocol) out.wrapped(sentence, kScaleColumns);
+  if (!result.svg.empty()) out.line("  picture: " + result.svg.string());
+  add_end(out, result.runs, "point and repeat");
+  const MeasureArguments& measure = result.arguments.measure;
+  out.json = head_json("scale", measure.lesson.name, measure.steps, result.runs, measure);
+  out.json["law"] = law_name(result.arguments.law);
+  out.json["machine"] = machine_of(result);
+  out.json["threads_per_rank"] = result.plan.threads;
+  out.json["processors"] = result.arguments.as_jobs ? Json() : Json(result.plan.processors);
+  out.json["base_ranks"] = scaling.base_ranks;
+  out.json["target_loss"] = has_target(result) ? Json(result.arguments.target_loss) : Json();
+  out.json["protocol"] = result.caption.protocol;
+  out.json["notes"] = scaling.notes;
+  out.json["svg"] = result.svg.empty() ? Json() : Json(result.svg.string());
+  out.json["points"] = points;
+  out.json["parts"] = parts;
+  return out;
 }
 
 }  // namespace isobar

@@ -23,11 +23,9 @@ struct ScaleResult {
 /// Title, where it was measured, and how: what is printed under the table and under the plots.
 ScalingCaption caption_of(const ScaleResult& result);
 
-void print_scaling(const ScaleResult& result);
-
-/// {"scale": lesson, law, preset, provenance, group, machine, threads_per_rank, processors, base_ranks,
-/// steps, repeats, stopped, target_loss, protocol [...], notes [...], svg, points [...], parts [...]}. A gap
-/// has no figures.
-std::string scaling_json(const ScaleResult& result);
+/// A table and its protocol, or {"scale": lesson, ..., law, machine, threads_per_rank, processors,
+/// base_ranks, steps, target_loss, protocol [...], notes [...], svg, points [...], parts [...]}. A gap has no
+/// figures.
+Report scaling_report(const ScaleResult& result);
 
 }  // namespace isobar

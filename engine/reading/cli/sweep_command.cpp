@@ -6,9 +6,7 @@
 #include "cli/commands.h"
 #include "cli/measured_runs.h"
 #include "cli/one_off.h"
-#include "cli/text_table.h"
 #include "core/error.h"
-#include "core/json.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -92,8 +90,7 @@ TableRow row_of(const MeasuredPoint& point, std::size_t i, const Results& result
   for (const std::string& set : point.sets) out.push_back(printable(set.substr(set.find('=') + 1), 60));
   const Spread& rate = results.rates[i];
   if (point.repeats.empty()) {
-    const std::string first = point.failure.substr(0, point.failure.find('\n'));
-    out.push_back(printable(first.empty() ? "stopped" : first, 60));
+    out.push_back(first_line(point.failure, "stopped"));
     return out;
   }
   if (rate.empty()) {
@@ -118,45 +115,44 @@ TableRow row_of(const MeasuredPoint& point, std::size_t i, const Results& result
   return out;
 }
 
-Json to_json(const MeasuredRuns& runs, const MeasureArguments& arguments, const Results& results) {
+Json point_json(const MeasuredPoint& point, std::size_t i, const Results& results,
+                std::optional<std::int64_t> steps) {
+  Json out = {{"keys", keys_json(point)}};
+  point.add_to(out, steps);
+  if (!results.rates[i].empty()) {
+    out["best"] = results.rate_marks[i] == "*";
+    out["same_as_best"] = results.rate_marks[i] != " ";
+    out["step_us"] = point.field("step_us");
+    out["load_us"] = point.field("load_us");
+    if (point.share("stall_us") >= 0) out["stall_share"] = point.share("stall_us");
+  }
+  if (!results.rmse[i].empty()) {
+    out["valid_loss"] = results.losses[i].median();
+    out["rmse_" + results.headline] = results.rmse[i].median();
+    out["best_rmse"] = results.rmse_marks[i] == "*";
+  }
+  return out;
+}
+
+Report report_of(const MeasuredRuns& runs, const MeasureArguments& arguments, const Results& results) {
+  Report out;
+  out.line("sweep of " + measured_what(runs, arguments, "repeat"));
+  std::vector<TableRow> rows = {head_of(arguments.axes, results)};
   Json points = Json::array();
   for (std::size_t i = 0; i < runs.points().size(); ++i) {
-    const MeasuredPoint& point = runs.points()[i];
-    Json keys = Json::object();
-    for (const std::string& set : point.sets)
-      keys[set.substr(0, set.find('='))] = set.substr(set.find('=') + 1);
-    Json out = {{"keys", keys}};
-    Json folders = Json::array();
-    for (const auto& folder : point.runs) folders.push_back(folder.string());
-    out["runs"] = folders;
+    rows.push_back(row_of(runs.points()[i], i, results));
     // Whole rounds of the workers: more than were asked for, and not the same for every point.
-    if (!arguments.whole) out["steps"] = runs.config(i).config.train.steps - kMeasureWarmUpSteps;
-    if (!point.failure.empty()) out["failure"] = point.failure;
-    if (const Spread& rate = results.rates[i]; !rate.empty()) {
-      out["samples_per_s"] = rate.median();
-      out["min"] = rate.least();
-      out["max"] = rate.most();
-      out["best"] = results.rate_marks[i] == "*";
-      out["same_as_best"] = results.rate_marks[i] != " ";
-      out["step_us"] = point.field("step_us");
-      out["load_us"] = point.field("load_us");
-      if (point.share("stall_us") >= 0) out["stall_share"] = point.share("stall_us");
-    }
-    if (!results.rmse[i].empty()) {
-      out["valid_loss"] = results.losses[i].median();
-      out["rmse_" + results.headline] = results.rmse[i].median();
-      out["best_rmse"] = results.rmse_marks[i] == "*";
-    }
-    points.push_back(out);
+    std::optional<std::int64_t> steps;
+    if (!arguments.whole) steps = runs.config(i).config.train.steps - kMeasureWarmUpSteps;
+    points.push_back(point_json(runs.points()[i], i, results, steps));
   }
-  return {{"sweep", arguments.lesson.name},
-          {"preset", runs.config(0).preset},
-          {"provenance", "measured here"},
-          {"group", runs.group()},
-          {"steps", arguments.whole ? Json() : Json(arguments.steps)},
-          {"repeats", arguments.repeats},
-          {"stopped", runs.was_stopped()},
-          {"points", points}};
+  out.table(rows);
+  out.line("  * the best, = the same as the best inside the spread of the repeats");
+  add_end(out, runs, "point and repeat");
+  out.json = head_json("sweep", arguments.lesson.name, arguments.whole ? Json() : Json(arguments.steps), runs,
+                       arguments);
+  out.json["points"] = points;
+  return out;
 }
 
 }  // namespace
@@ -174,16 +170,7 @@ int sweep_command(const Words& words) {
   }
   const Results results(runs.points());
   if (results.best_rate == 0 && results.headline.empty()) return code;
-  if (arguments.json) {
-    std::printf("%s\n", to_json(runs, arguments, results).text().c_str());
-    return code;
-  }
-  std::printf("sweep of %s\n", measured_what(runs, arguments, "repeat").c_str());
-  std::vector<TableRow> rows = {head_of(arguments.axes, results)};
-  for (std::size_t i = 0; i < runs.points().size(); ++i) rows.push_back(row_of(runs.points()[i], i, results));
-  print_table(rows);
-  std::puts("  * the best, = the same as the best inside the spread of the repeats");
-  print_end(runs, "point and repeat");
+  report_of(runs, arguments, results).print(arguments.json);
   return code;
 }
 

@@ -1,0 +1,49 @@
+#include "cli/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "analyse/wrapped.h"
+#include "core/text.h"
+
+namespace isobar {
+
+void Report::line(const std::string& text) { text_ += text + "\n"; }
+
+void Report::table(const std::vector<TableRow>& rows, std::size_t left) {
+  std::vector<std::size_t> widths(rows.front().size(), 0);
+  for (const TableRow& row : rows) {
+    for (std::size_t c = 0; row.size() == widths.size() && c < row.size(); ++c)
+      widths[c] = std::max(widths[c], row[c].size());
+  }
+  for (const TableRow& row : rows) {
+    std::string out = left == 0 ? " " : "";
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      out += c < left ? fmt::format("  {:<{}}", row[c], widths[c])
+                      : fmt::format(" {:>{}}", row[c], widths[c] + (widths[c] > 1));  // a mark stands close
+    }
+    line(out.substr(0, out.find_last_not_of(' ') + 1));
+  }
+}
+
+void Report::wrapped(const std::string& sentence, std::size_t columns) {
+  const char* indent = "  ";
+  for (const std::string& part : isobar::wrapped(sentence, columns)) {
+    line(indent + part);
+    indent = "    ";
+  }
+}
+
+void Report::print(bool as_json) const {
+  std::fputs(as_json ? (json.text() + "\n").c_str() : text_.c_str(), stdout);
+}
+
+std::string milliseconds(double time_us) { return time_us < 0 ? "-" : fmt::format("{:.2f}", time_us * 1e-3); }
+
+std::string first_line(const std::string& failure, const std::string& otherwise, std::size_t most) {
+  return failure.empty() ? otherwise : printable(failure.substr(0, failure.find('\n')), most);
+}
+
+}  // namespace isobar

@@ -1,0 +1,35 @@
+#pragma once
+// What a command says of runs, put together once: text for a person, one JSON object for a program.
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+
+namespace isobar {
+
+using TableRow = std::vector<std::string>;
+
+class Report {
+ public:
+  Json json = Json::object();
+
+  void line(const std::string& text);
+  /// Rows in columns that line up, right-aligned but for the first `left`; the first row has as many cells as
+  /// there are columns.
+  void table(const std::vector<TableRow>& rows, std::size_t left = 0);
+  /// A sentence over lines of so many columns; those behind the first are indented.
+  void wrapped(const std::string& sentence, std::size_t columns);
+
+  void print(bool as_json) const;
+
+ private:
+  std::string text_;
+};
+
+/// Microseconds as milliseconds, "-" for a negative time.
+std::string milliseconds(double time_us);
+
+/// What a run that failed said first, or `otherwise`.
+std::string first_line(const std::string& failure, const std::string& otherwise, std::size_t most = 60);
+
+}  // namespace isobar
