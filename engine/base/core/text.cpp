@@ -72,6 +72,18 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
   return best;
 }
 
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> out(1);
+  for (const char c : text) {
+    if (c == separator) {
+      out.emplace_back();
+    } else {
+      out.back() += c;
+    }
+  }
+  return out;
+}
+
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {
   std::string out;
   for (const std::string& part : parts) {

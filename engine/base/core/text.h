@@ -23,6 +23,8 @@ std::size_t edit_distance(std::string_view one, std::string_view other);
 /// (more than a third of its letters differ).
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
+/// What stands between the separators: one more than there are of them.
+std::vector<std::string> split(std::string_view text, char separator);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 
 /// What steers instead of showing (core/utf8.h) and what is no UTF-8 replaced by '?', cut to `most` bytes,

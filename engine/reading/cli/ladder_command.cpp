@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <sstream>
 
 #include "analyse/run_files.h"
 #include "cli/commands.h"
@@ -61,8 +60,7 @@ std::optional<LadderArguments> parse_ladder(const Words& words) {
   if (ranks.given()) checked_count(measure.ranks, kMostLocalRanks, "--ranks");
   for (const std::string& set : measure.settings.sets) check_free(set, "ladder", /*whole=*/true);
   measure.whole = true;
-  std::istringstream list(lessons);
-  for (std::string name; std::getline(list, name, ',');) {
+  for (const std::string& name : split(lessons, ',')) {
     if (name.empty()) continue;
     if (std::find(out.lessons.begin(), out.lessons.end(), name) != out.lessons.end())
       throw Error("the lesson " + name + " is there twice", "--lessons " + printable(lessons), "");

@@ -7,7 +7,6 @@
 #include <charconv>
 #include <cmath>
 #include <numeric>
-#include <sstream>
 
 #include "cli/job_options.h"
 #include "cli/lesson_options.h"
@@ -39,8 +38,7 @@ std::string hint_for(const std::string& word) {
 std::vector<std::string> pieces_of(const std::string& text, const std::string& option,
                                    const std::string& hint) {
   std::vector<std::string> out;
-  std::istringstream stream(text + ",");
-  for (std::string piece; std::getline(stream, piece, ',');) {
+  for (const std::string& piece : split(text, ',')) {
     if (piece.empty()) throw Error("a value is missing", option + " " + printable(text, 80), hint);
     if (std::find(out.begin(), out.end(), piece) != out.end())
       throw Error("the value " + printable(piece, 40) + " is there twice", option + " " + printable(text, 80),

@@ -35,18 +35,6 @@ bool is_name(std::string_view text) {
   return !text.empty() && text.size() <= kMostName && text[0] != '-' && text[0] != '.' && all_of(text, "");
 }
 
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> out(1);
-  for (const char c : text) {
-    if (c == separator) {
-      out.emplace_back();
-    } else {
-      out.back() += c;
-    }
-  }
-  return out;
-}
-
 std::optional<std::int64_t> whole(std::string_view text, std::int64_t most) {
   std::int64_t value = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
