@@ -156,9 +156,9 @@ void judge_parity(const Rung& rung, const Rung& baseline, const RungVerdict& fir
 std::optional<SpeedUp> speed_up(const RungVerdict& verdict, const RungVerdict& other,
                                 const std::string& lesson) {
   // Of one run nobody knows how far the next would lie from it: its ratio may be noise.
-  if (verdict.rate.values.size() < 2 || other.rate.values.size() < 2 || !(other.rate.median() > 0))
-    return std::nullopt;
-  return SpeedUp{lesson, verdict.rate.median() / other.rate.median(), is_same(verdict.rate, other.rate)};
+  const std::optional<Compared> found = compare(verdict.rate, other.rate);
+  if (!found || verdict.rate.values.size() < 2 || other.rate.values.size() < 2) return std::nullopt;
+  return SpeedUp{*found, lesson};
 }
 
 RungVerdict figures_of(const Rung& rung) {

@@ -28,10 +28,8 @@ struct Rung {
   std::vector<std::pair<std::string, std::string>> settings = {};  ///< run.toml of one of them
 };
 
-struct SpeedUp {
-  std::string over;   ///< the lesson that it is compared with
-  double ratio = 0;   ///< of the medians
-  bool same = false;  ///< the difference lies inside the spread of the repeats
+struct SpeedUp : Compared {
+  std::string over;  ///< the lesson that it is compared with
 };
 
 enum class Parity {

@@ -45,4 +45,9 @@ bool is_same(const Spread& one, const Spread& other) {
   return std::fabs(one.median() - other.median()) <= std::max(one.range(), other.range());
 }
 
+std::optional<Compared> compare(const Spread& one, const Spread& other) {
+  if (one.empty() || !(other.median() > 0)) return std::nullopt;
+  return Compared{one.median() / other.median(), is_same(one, other)};
+}
+
 }  // namespace isobar

@@ -1,5 +1,6 @@
 #pragma once
 // Repeats of one measurement: their middle, how far they lie apart, and when two of them are the same.
+#include <optional>
 #include <vector>
 
 namespace isobar {
@@ -23,10 +24,18 @@ struct Spread {
   double relative() const { return median() > 0 ? range() / median() : 0; }
 };
 
-/// Whether the two cannot be told apart: what was measured of them overlaps, and the medians lie no further apart
-/// than the larger of the two inter-quartile ranges. Positive values are compared by their logarithms, so that a
-/// fast case which jumps does not swallow every slow one. Where neither was measured more than once, the medians
-/// may differ by 2 % of the larger.
+/// Whether the two cannot be told apart: what was measured of them overlaps, and the medians lie no further
+/// apart than the larger of the two inter-quartile ranges. Positive values are compared by their logarithms,
+/// so that a fast case which jumps does not swallow every slow one. Where neither was measured more than
+/// once, the medians may differ by 2 % of the larger.
 bool is_same(const Spread& one, const Spread& other);
+
+/// One case over another.
+struct Compared {
+  double ratio = 1;   ///< of the medians
+  bool same = false;  ///< `is_same`
+};
+/// Nothing where one of them has no value, or the other's median is not above zero.
+std::optional<Compared> compare(const Spread& one, const Spread& other);
 
 }  // namespace isobar

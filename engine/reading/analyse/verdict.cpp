@@ -155,11 +155,15 @@ Verdict by_rules(const QuartetFigures& f) {
   return {Bound::compute, "the model's own work bounds the run" + (split.empty() ? "" : ": " + split), {}};
 }
 
-std::string against(const char* what, const Spread& rate, const char* whom, const Spread& other) {
-  const double share = rate.median() / other.median();
-  const std::string same = is_same(rate, other) ? " (the same inside the spread)" : "";
-  if (share >= 10) return fmt::format("{} is {:.0f} times {}{}", what, share, whom, same);
-  return fmt::format("{} is {:.0f} % of {}{}", what, 100 * share, whom, same);
+/// Where both were measured.
+void add_against(std::vector<std::string>& out, const char* what, const Spread& rate, const char* whom,
+                 const Spread& other) {
+  const std::optional<Compared> found = compare(rate, other);
+  if (!found || !(rate.median() > 0)) return;
+  const char* const same = found->same ? " (the same inside the spread)" : "";
+  out.push_back(found->ratio >= 10
+                    ? fmt::format("{} is {:.0f} times {}{}", what, found->ratio, whom, same)
+                    : fmt::format("{} is {:.0f} % of {}{}", what, 100 * found->ratio, whom, same));
 }
 
 }  // namespace
@@ -178,13 +182,10 @@ double QuartetFigures::field(std::string_view name) const {
 
 Verdict judge_quartet(const QuartetFigures& f) {
   Verdict out = by_rules(f);
-  if (f.full.median() > 0 && f.synthetic.median() > 0)
-    out.evidence.push_back(against("FULL", f.full, "SYNTHETIC", f.synthetic));
-  if (f.full.median() > 0 && f.io.median() > 0) out.evidence.push_back(against("FULL", f.full, "IO", f.io));
-  if (f.io.median() > 0 && f.synthetic.median() > 0)
-    out.evidence.push_back(against("IO", f.io, "SYNTHETIC", f.synthetic));
-  if (f.no_comm.median() > 0 && f.synthetic.median() > 0)
-    out.evidence.push_back(against("SYNTHETIC", f.synthetic, "NO-COMM", f.no_comm));
+  add_against(out.evidence, "FULL", f.full, "SYNTHETIC", f.synthetic);
+  add_against(out.evidence, "FULL", f.full, "IO", f.io);
+  add_against(out.evidence, "IO", f.io, "SYNTHETIC", f.synthetic);
+  add_against(out.evidence, "SYNTHETIC", f.synthetic, "NO-COMM", f.no_comm);
   if (out.bound == Bound::compute) {
     out.evidence.push_back(describe_loss(f));
     if (f.on_device && f.field("idle_us") < 0)

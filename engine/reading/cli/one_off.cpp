@@ -51,9 +51,8 @@ std::string counted_text(const MeasuredPoint& point, const MeasuredPoint& base, 
   return text + fmt::format(" ({:+.{}f})", (here - before) * what.scale, what.digits);
 }
 
-const char* verdict_of(const Spread& rate, const Spread& base) {
-  if (is_same(rate, base)) return "same";
-  return rate.median() > base.median() ? "faster" : "slower";
+const char* verdict_of(const Compared& found) {
+  return found.same ? "same" : found.ratio > 1 ? "faster" : "slower";
 }
 
 TableRow row_of(const MeasuredPoint& point, const MeasuredPoint& base, const std::vector<Counted>& counted) {
@@ -63,13 +62,12 @@ TableRow row_of(const MeasuredPoint& point, const MeasuredPoint& base, const std
     out.push_back(first_line(point.failure, "stopped"));
     return out;
   }
-  const Spread base_rate = base.rate();
-  const bool compared = !base_rate.empty();
+  const std::optional<Compared> compared = compare(rate, base.rate());
   out.push_back(fmt::format("{:.1f}", rate.median()));
-  out.push_back(compared ? fmt::format("{:.3f}", rate.median() / base_rate.median()) : "-");
+  out.push_back(compared ? fmt::format("{:.3f}", compared->ratio) : "-");
   out.push_back(fmt::format("{:.1f} .. {:.1f}", rate.least(), rate.most()));
   out.push_back(fmt::format("{:.2f}", point.field("step_us") * 1e-3));
-  out.push_back(&point == &base ? "base" : compared ? verdict_of(rate, base_rate) : "-");
+  out.push_back(&point == &base ? "base" : compared ? verdict_of(*compared) : "-");
   for (const Counted& what : counted) out.push_back(counted_text(point, base, what));
   return out;
 }
@@ -77,12 +75,11 @@ TableRow row_of(const MeasuredPoint& point, const MeasuredPoint& base, const std
 Json point_json(const MeasuredPoint& point, const MeasuredPoint& base) {
   Json out = {{"point", point.name}, {"keys", keys_json(point)}};
   point.add_to(out);
-  if (const Spread rate = point.rate(); !rate.empty()) {
-    out["step_us"] = point.field("step_us");
-    if (const Spread base_rate = base.rate(); !base_rate.empty()) {
-      out["ratio"] = rate.median() / base_rate.median();
-      out["same_as_base"] = &point == &base || is_same(rate, base_rate);
-    }
+  const Spread rate = point.rate();
+  if (!rate.empty()) out["step_us"] = point.field("step_us");
+  if (const std::optional<Compared> compared = compare(rate, base.rate())) {
+    out["ratio"] = compared->ratio;
+    out["same_as_base"] = &point == &base || compared->same;
   }
   for (const Counted& what : kCounted) {
     if (point.last(what.field) >= 0) out[what.unit] = point.last(what.field);
