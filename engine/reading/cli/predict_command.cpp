@@ -1,16 +1,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "cli/commands.h"
 #include "cli/lesson_options.h"
 #include "cli/predicted_run.h"
+#include "cli/report.h"
 #include "config/lesson.h"
 #include "config/resume.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "core/json.h"
 #include "core/text.h"
 #include "formula/memory_plan.h"
 #include "formula/model_shape.h"
@@ -42,12 +41,8 @@ std::string graph_text(const StepForm& form) {
   return form.graph_has_optimizer ? "graph of the whole step" : "graph without the optimiser";
 }
 
-void print_class(const char* name, double time_us, double step_us) {
-  std::printf("  %-13s %8.2f ms  %5.1f %%\n", name, time_us * 1e-3, 100 * time_us / step_us);
-}
-
 /// What the tutorial published for this rung, side by side and in no ratio.
-void print_published(const Prediction& prediction, const LessonInfo& lesson) {
+void add_published(Report& report, const Prediction& prediction, const LessonInfo& lesson) {
   const Published& published = lesson.published;
   const VitShape& shape = prediction.form.shape;
   const VitShape base;
@@ -56,72 +51,78 @@ void print_published(const Prediction& prediction, const LessonInfo& lesson) {
                     shape.depth == base.depth && shape.heads == base.heads && shape.patch == base.patch &&
                     prediction.form.batch == 16;
   if (!same || published.device != prediction.device.name || published.years.empty()) return;
-  std::printf("  published    %.1f samples/s, recorded on %s (%lld, %s)\n", published.samples_per_s.back(),
-              published.device.c_str(), static_cast<long long>(published.years.back()),
-              published.stacks.back().c_str());
+  report.line(fmt::format("  published    {:.1f} samples/s, recorded on {} ({}, {})",
+                          published.samples_per_s.back(), published.device, published.years.back(),
+                          published.stacks.back()));
 }
 
-void print(const Prediction& prediction, const LessonInfo& lesson) {
+/// Where the device's time goes.
+void add_classes(Report& report, const StepTime& time) {
+  struct Part {
+    const char* name;
+    const char* key;
+    double time_us;
+    bool always = true;
+  };
+  const ClassTimes classes = time.classes();
+  for (const Part& part :
+       {Part{"attention", "attention_us", classes.attention_us}, Part{"GEMM", "gemm_us", classes.gemm_us},
+        Part{"element-wise", "element_us", classes.element_us}, Part{"misc", "misc_us", classes.misc_us},
+        Part{"small kernels", "small_us", time.small_us, time.small_us > 0},
+        Part{"upload", "upload_us", time.upload_us, time.upload_us > 0}}) {
+    if (part.always)
+      report.line(fmt::format("  {:<13} {:8.2f} ms  {:5.1f} %", part.name, part.time_us * 1e-3,
+                              100 * part.time_us / time.step_us()));
+    report.json[part.key] = part.time_us;
+  }
+}
+
+Report report_of(const Prediction& prediction, const LessonInfo& lesson) {
   const StepTime& time = prediction.time;
   const StepForm& form = prediction.form;
-  const ClassTimes classes = time.classes();
-  const double step_us = time.step_us();
-  std::printf("%s%s on %s, predicted by model (step_time %d)\n", prediction.lesson.c_str(),
-              prediction.preset.empty() ? "" : (", preset " + prediction.preset).c_str(),
-              prediction.device.name.c_str(), kStepTimeVersion);
-  std::printf("  batch %lld, %s, %s attention, %s, %s\n", static_cast<long long>(form.batch),
-              form.precision == "none" ? "fp32" : form.precision.c_str(), time.attention.c_str(),
-              pieces_text(form).c_str(), graph_text(form).c_str());
-  print_class("attention", classes.attention_us, step_us);
-  print_class("GEMM", classes.gemm_us, step_us);
-  print_class("element-wise", classes.element_us, step_us);
-  print_class("misc", classes.misc_us, step_us);
-  if (time.small_us > 0) print_class("small kernels", time.small_us, step_us);
-  if (time.upload_us > 0) print_class("upload", time.upload_us, step_us);
-  std::printf("  device       %9.2f ms\n", time.device_us() * 1e-3);
-  std::printf("  host         %9.2f ms  %.0f launches of %.0f to %.0f us (%.2f to %.2f ms) one by one\n",
-              time.host_us * 1e-3, time.launches, time.host_least_us / time.launches,
-              time.host_most_us / time.launches, time.host_least_us * 1e-3, time.host_most_us * 1e-3);
-  std::printf("  graph        %9.2f ms  %s: what the host needs beyond the device's time\n",
-              time.graph_gain_us() * 1e-3, form.graph ? "saved" : "it would save");
-  std::printf("  step         %9.2f ms  = %.1f samples/s, MFU %.1f %% of %.0f TFLOP/s\n", step_us * 1e-3,
-              prediction.samples_per_s(),
-              100 * prediction.samples_per_s() * prediction.flops_per_sample() / time.peak_flops_per_s,
-              time.peak_flops_per_s * 1e-12);
-  std::printf("  bound by     %s\n", time.bound().c_str());
-  print_published(prediction, lesson);
-  std::printf("  reading is not in it: batches are taken to be ready\n");
-  std::printf("  known error  %s\n", kKnownError);
-}
-
-Json to_json(const Prediction& prediction) {
-  const StepTime& time = prediction.time;
-  const ClassTimes classes = time.classes();
-  return {{"predict", prediction.lesson},
-          {"preset", prediction.preset},
-          {"provenance", "predicted by model for " + prediction.device.name},
-          {"model", fmt::format("step_time {}", kStepTimeVersion)},
-          {"device", prediction.device.name},
-          {"precision", prediction.form.precision},
-          {"attention", time.attention},
-          {"batch", prediction.form.batch},
-          {"attention_us", classes.attention_us},
-          {"gemm_us", classes.gemm_us},
-          {"element_us", classes.element_us},
-          {"misc_us", classes.misc_us},
-          {"small_us", time.small_us},
-          {"upload_us", time.upload_us},
-          {"device_us", time.device_us()},
-          {"launches", time.launches},
-          {"element_bytes", time.element_bytes},
-          {"host_us", time.host_us},
-          {"graph", time.graph},
-          {"graph_gain_us", time.graph_gain_us()},
-          {"step_us", time.step_us()},
-          {"samples_per_s", prediction.samples_per_s()},
-          {"mfu", prediction.samples_per_s() * prediction.flops_per_sample() / time.peak_flops_per_s},
-          {"bound", time.bound()},
-          {"known_error", kKnownError}};
+  const double rate = prediction.samples_per_s();
+  const double mfu = rate * prediction.flops_per_sample() / time.peak_flops_per_s;
+  Report out;
+  out.json = {{"predict", prediction.lesson},
+              {"preset", prediction.preset},
+              {"provenance", "predicted by model for " + prediction.device.name},
+              {"model", fmt::format("step_time {}", kStepTimeVersion)},
+              {"device", prediction.device.name},
+              {"precision", form.precision},
+              {"attention", time.attention},
+              {"batch", form.batch}};
+  out.line(fmt::format("{}{} on {}, predicted by model (step_time {})", prediction.lesson,
+                       prediction.preset.empty() ? "" : ", preset " + prediction.preset,
+                       prediction.device.name, kStepTimeVersion));
+  out.line(fmt::format("  batch {}, {}, {} attention, {}, {}", form.batch,
+                       form.precision == "none" ? "fp32" : form.precision, time.attention, pieces_text(form),
+                       graph_text(form)));
+  add_classes(out, time);
+  out.line(fmt::format("  device       {:9.2f} ms", time.device_us() * 1e-3));
+  out.line(fmt::format(
+      "  host         {:9.2f} ms  {:.0f} launches of {:.0f} to {:.0f} us ({:.2f} to {:.2f} ms) one by one",
+      time.host_us * 1e-3, time.launches, time.host_least_us / time.launches,
+      time.host_most_us / time.launches, time.host_least_us * 1e-3, time.host_most_us * 1e-3));
+  out.line(fmt::format("  graph        {:9.2f} ms  {}: what the host needs beyond the device's time",
+                       time.graph_gain_us() * 1e-3, form.graph ? "saved" : "it would save"));
+  out.line(fmt::format("  step         {:9.2f} ms  = {:.1f} samples/s, MFU {:.1f} % of {:.0f} TFLOP/s",
+                       time.step_us() * 1e-3, rate, 100 * mfu, time.peak_flops_per_s * 1e-12));
+  out.line("  bound by     " + time.bound());
+  add_published(out, prediction, lesson);
+  out.line("  reading is not in it: batches are taken to be ready");
+  out.line(std::string("  known error  ") + kKnownError);
+  out.json["device_us"] = time.device_us();
+  out.json["launches"] = time.launches;
+  out.json["element_bytes"] = time.element_bytes;
+  out.json["host_us"] = time.host_us;
+  out.json["graph"] = time.graph;
+  out.json["graph_gain_us"] = time.graph_gain_us();
+  out.json["step_us"] = time.step_us();
+  out.json["samples_per_s"] = rate;
+  out.json["mfu"] = mfu;
+  out.json["bound"] = time.bound();
+  out.json["known_error"] = kKnownError;
+  return out;
 }
 
 /// The command that makes it again; where it went is seen from where it lies.
@@ -197,12 +198,9 @@ int predict_command(const Words& words) {
   Prediction prediction = predict(lesson, settings, device.empty() ? "H200" : device);
   prediction.command = command_text(name, device, settings);
   if (!run_dir.empty()) write_predicted_run(prediction, run_dir);
-  if (json) {
-    std::printf("%s\n", to_json(prediction).text().c_str());
-    return 0;
-  }
-  print(prediction, lesson);
-  if (!run_dir.empty()) std::printf("  run          %s\n", run_dir.c_str());
+  Report report = report_of(prediction, lesson);
+  if (!run_dir.empty()) report.line("  run          " + run_dir.string());
+  report.print(json);
   return 0;
 }
 
