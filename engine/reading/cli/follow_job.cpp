@@ -6,12 +6,12 @@
 #include <chrono>
 #include <csignal>
 #include <map>
-#include <memory>
+#include <optional>
 #include <sstream>
 #include <vector>
 
 #include "analyse/run_files.h"
-#include "analyse/run_reader.h"
+#include "cli/follow_run.h"
 #include "cli/run_lines.h"
 #include "core/clock.h"
 #include "core/error.h"
@@ -67,23 +67,17 @@ class RunWatch {
   void look() {
     if (!reader_) {
       if (!fs::exists(run_ / "rank-0000.jsonl")) return;
-      reader_ = std::make_unique<RunReader>(run_);
+      reader_.emplace(run_);
+      teller_.emplace(*reader_, console_, console_.is_terminal() ? 100'000 : 10'000'000, "  ");
     }
-    const bool changed = reader_->update();
-    for (; told_ < reader_->view().scores.size(); ++told_)
-      console_.line("  " + scores_line(reader_->view().scores[told_]));
-    const std::int64_t every_us = console_.is_terminal() ? 100'000 : 10'000'000;
-    if (!changed || reader_->view().summary.steps == 0 || steady_us() - shown_us_ < every_us) return;
-    console_.progress("  " + live_line(reader_->view()));
-    shown_us_ = steady_us();
+    teller_->look();
   }
 
  private:
   fs::path run_;
   Console& console_;
-  std::unique_ptr<RunReader> reader_;
-  std::size_t told_ = 0;
-  std::int64_t shown_us_ = 0;
+  std::optional<RunReader> reader_;
+  std::optional<RunTeller> teller_;
 };
 
 void print_log(const SubmittedJob& job, Console& console) {
