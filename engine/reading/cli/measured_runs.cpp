@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "analyse/run_files.h"
+#include "cli/lesson_options.h"
 #include "cli/start.h"
 #include "core/clock.h"
 #include "core/files.h"
@@ -91,8 +92,7 @@ MeasuredRuns::MeasuredRuns(MeasurePlan plan, std::vector<MeasuredPoint> points)
     : plan_(std::move(plan)), points_(std::move(points)) {
   for (const MeasuredPoint& point : points_) {
     const LessonInfo& lesson = lesson_of(point);
-    Settings settings = plan_.arguments.settings;
-    settings.sets = sets_of(point);
+    const Settings settings = settings_of(point);
     configs_.push_back(
         load_config(project_home(), lesson, settings, preset_device_kind(settings, likely_device_kind)));
     Config& config = configs_.back().config;
@@ -103,11 +103,10 @@ MeasuredRuns::MeasuredRuns(MeasurePlan plan, std::vector<MeasuredPoint> points)
   for (const MeasuredPoint& point : points_) check_can_run(lesson_of(point));
 }
 
-std::vector<std::string> MeasuredRuns::sets_of(const MeasuredPoint& point) const {
-  const MeasureArguments& arguments = plan_.arguments;
-  std::vector<std::string> out = {std::string("run.measure=") + (is_whole(point) ? "none" : "full")};
-  out.insert(out.end(), arguments.settings.sets.begin(), arguments.settings.sets.end());
-  out.insert(out.end(), point.sets.begin(), point.sets.end());
+Settings MeasuredRuns::settings_of(const MeasuredPoint& point) const {
+  Settings out = plan_.arguments.settings;
+  out.sets.insert(out.sets.begin(), std::string("run.measure=") + (is_whole(point) ? "none" : "full"));
+  out.sets.insert(out.sets.end(), point.sets.begin(), point.sets.end());
   return out;
 }
 
@@ -159,21 +158,16 @@ Ended start_here(const std::vector<std::string>& words, std::int64_t ranks,
 }
 
 int MeasuredRuns::run_once(MeasuredPoint& point, const Config& config, std::int64_t repeat) {
-  const MeasureArguments& arguments = plan_.arguments;
   const std::string& lesson = lesson_of(point).name;
   const fs::path folder = reserve_run_folder("runs", lesson);
   if (group_.empty()) group_ = plan_.command + folder.filename().string().substr(lesson.size());
-  std::vector<std::string> words = {(program_folder() / lesson).string(), "--run-dir", folder.string()};
-  const auto add = [&](const char* option, const std::string& value) {
-    words.insert(words.end(), {option, value});
-  };
-  if (!arguments.settings.preset.empty()) add("--preset", arguments.settings.preset);
-  for (const fs::path& file : arguments.settings.config_files) add("--config", file.string());
-  for (const std::string& set : sets_of(point)) add("--set", set);
-  if (!is_whole(point)) add("--set", fmt::format("train.steps={}", config.train.steps));
-  add("--set", "run.group=" + group_);
-  add("--set", "run.point=" + point.name);
-  add("--set", fmt::format("run.repeat={}", repeat));
+  Settings settings = settings_of(point);
+  if (!is_whole(point)) settings.sets.push_back(fmt::format("train.steps={}", config.train.steps));
+  settings.sets.push_back("run.group=" + group_);
+  settings.sets.push_back("run.point=" + point.name);
+  settings.sets.push_back(fmt::format("run.repeat={}", repeat));
+  std::vector<std::string> words = words_of(settings);
+  words.insert(words.begin(), {(program_folder() / lesson).string(), "--run-dir", folder.string()});
   show(point, repeat, 0, /*begins=*/true);
   const std::int64_t begin_us = steady_us();
   const Ended ended = plan_.start(words, config.run.ranks,

@@ -92,7 +92,7 @@ class MeasuredRuns {
     return point.lesson ? *point.lesson : plan_.arguments.lesson;
   }
   bool is_whole(const MeasuredPoint& point) const { return point.whole || plan_.arguments.whole; }
-  std::vector<std::string> sets_of(const MeasuredPoint& point) const;
+  Settings settings_of(const MeasuredPoint& point) const;
   int prepare_data();
   int run_once(MeasuredPoint& point, const Config& config, std::int64_t repeat);
   int take_failure(MeasuredPoint& point, const std::filesystem::path& folder, int code,
