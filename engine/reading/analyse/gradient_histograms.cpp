@@ -148,7 +148,7 @@ std::vector<std::string> gradient_lines(const GradientHistogram& histogram) {
   return out;
 }
 
-std::string gradients_json(const std::vector<GradientHistogram>& all, const std::string& run) {
+Json gradients_json(const std::vector<GradientHistogram>& all, const std::string& run) {
   Json list = Json::array();
   for (const GradientHistogram& histogram : all) {
     Json counts = Json::object();
@@ -164,8 +164,7 @@ std::string gradients_json(const std::vector<GradientHistogram>& all, const std:
                     {"below_subnormal", histogram.below(kHalfSubnormal)},
                     {"counts", counts}});
   }
-  const Json out = {{"run", run}, {"histograms", list}};
-  return out.text();
+  return {{"run", run}, {"histograms", list}};
 }
 
 }  // namespace isobar

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analyse/event.h"
+#include "core/json.h"
 #include "record/gradient_histogram.h"
 
 namespace isobar {
@@ -35,6 +36,6 @@ std::vector<std::string> gradient_lines(const GradientHistogram& histogram);
 
 /// One object: run, histograms [{step, scale, values, zero, nonfinite, below_normal, below_subnormal, counts
 /// {"-20": n}}].
-std::string gradients_json(const std::vector<GradientHistogram>& all, const std::string& run);
+Json gradients_json(const std::vector<GradientHistogram>& all, const std::string& run);
 
 }  // namespace isobar

@@ -164,7 +164,7 @@ std::vector<std::string> type_lines(const OperatorTable& table) {
   return out;
 }
 
-std::string operators_json(const OperatorTable& table) {
+Json operators_json(const OperatorTable& table) {
   Json classes = Json::object();
   for (std::size_t i = 0; i < kOperatorClassNames.size(); ++i)
     classes[kOperatorClassNames[i]] = table.class_us[i];
@@ -179,13 +179,12 @@ std::string operators_json(const OperatorTable& table) {
                     {"moved_bytes", row.moved_bytes},
                     {"op_us", row.op_us}});
   }
-  const Json out = {{"step", table.step},
-                    {"launches", table.launches},
-                    {"moved_bytes", table.moved_bytes},
-                    {"attention", table.attention()},
-                    {"class_us", classes},
-                    {"rows", rows}};
-  return out.text();
+  return {{"step", table.step},
+          {"launches", table.launches},
+          {"moved_bytes", table.moved_bytes},
+          {"attention", table.attention()},
+          {"class_us", classes},
+          {"rows", rows}};
 }
 
 }  // namespace isobar

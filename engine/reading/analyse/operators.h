@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyse/event.h"
+#include "core/json.h"
 
 namespace isobar {
 
@@ -59,6 +60,6 @@ std::vector<OperatorRow> folded(const std::vector<OperatorRow>& rows);
 std::vector<std::string> type_lines(const OperatorTable& table);
 
 /// One JSON object: step, launches, moved_bytes, class_us {gemm, ...}, attention, rows [{module, ...}].
-std::string operators_json(const OperatorTable& table);
+Json operators_json(const OperatorTable& table);
 
 }  // namespace isobar

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyse/rank_stream.h"
+#include "core/json.h"
 
 namespace isobar {
 
@@ -108,7 +109,6 @@ std::string comm_sentence(const RanksView& view);
 
 /// Table and sentences for a terminal; nothing for a run of one rank.
 std::vector<std::string> rank_lines(const RanksView& view);
-/// One JSON object.
-std::string ranks_json(const RanksView& view);
+Json ranks_json(const RanksView& view);
 
 }  // namespace isobar

@@ -167,7 +167,7 @@ std::vector<std::string> rank_lines(const RanksView& view) {
   return out;
 }
 
-std::string ranks_json(const RanksView& view) {
+Json ranks_json(const RanksView& view) {
   Json ranks = Json::array();
   for (const RankFigures& rank : view.ranks) ranks.push_back(to_json(rank));
   const CommFigures& comm = view.comm;
@@ -178,32 +178,31 @@ std::string ranks_json(const RanksView& view) {
              {"algbw_gb_per_s", view.probe->algbw_gb_per_s},
              {"busbw_gb_per_s", view.probe->busbw_gb_per_s}};
   }
-  const Json out = {{"world", view.world},
-                    {"replicas", view.replicas},
-                    {"hosts", view.hosts()},
-                    {"steps", view.steps},
-                    {"first_step", view.first_step},
-                    {"last_step", view.last_step},
-                    {"steady", view.steady},
-                    {"step_us", view.step_us},
-                    {"samples_per_s", view.samples_per_s()},
-                    {"comm",
-                     {{"exposed_us", number_or_null(comm.exposed_us)},
-                      {"total_us", number_or_null(comm.total_us)},
-                      {"calls", number_or_null(comm.calls)},
-                      {"wire_bytes", number_or_null(comm.wire_bytes)},
-                      {"tp_calls", number_or_null(comm.tp_calls)},
-                      {"tp_wire_bytes", number_or_null(comm.tp_wire_bytes)},
-                      {"busbw_gb_per_s", number_or_null(comm.busbw_gb_per_s)},
-                      {"overlap", number_or_null(comm.overlap)},
-                      {"overlap_first_step", comm.overlap < 0 ? Json() : Json(comm.overlap_of.first)},
-                      {"overlap_last_step", comm.overlap < 0 ? Json() : Json(comm.overlap_of.last)}}},
-                    {"probe", probe},
-                    {"straggler", straggler_json(view)},
-                    {"lost", lost_rank_sentences(view, view.ranks.size())},
-                    {"left_out", view.left_out},
-                    {"ranks", ranks}};
-  return out.text();
+  return {{"world", view.world},
+          {"replicas", view.replicas},
+          {"hosts", view.hosts()},
+          {"steps", view.steps},
+          {"first_step", view.first_step},
+          {"last_step", view.last_step},
+          {"steady", view.steady},
+          {"step_us", view.step_us},
+          {"samples_per_s", view.samples_per_s()},
+          {"comm",
+           {{"exposed_us", number_or_null(comm.exposed_us)},
+            {"total_us", number_or_null(comm.total_us)},
+            {"calls", number_or_null(comm.calls)},
+            {"wire_bytes", number_or_null(comm.wire_bytes)},
+            {"tp_calls", number_or_null(comm.tp_calls)},
+            {"tp_wire_bytes", number_or_null(comm.tp_wire_bytes)},
+            {"busbw_gb_per_s", number_or_null(comm.busbw_gb_per_s)},
+            {"overlap", number_or_null(comm.overlap)},
+            {"overlap_first_step", comm.overlap < 0 ? Json() : Json(comm.overlap_of.first)},
+            {"overlap_last_step", comm.overlap < 0 ? Json() : Json(comm.overlap_of.last)}}},
+          {"probe", probe},
+          {"straggler", straggler_json(view)},
+          {"lost", lost_rank_sentences(view, view.ranks.size())},
+          {"left_out", view.left_out},
+          {"ranks", ranks}};
 }
 
 }  // namespace isobar

@@ -28,7 +28,7 @@ void add_what_some_have(const RunView& view, Json& out) {
 
 }  // namespace
 
-std::string to_json(const RunReader& reader) {
+Json to_json(const RunReader& reader) {
   const RunView& view = reader.view();
   const RunSummary& summary = view.summary;
   Json scores = Json::array();
@@ -73,16 +73,15 @@ std::string to_json(const RunReader& reader) {
               {"scores", scores}};
   add_what_some_have(view, out);
   if (const OperatorTable table = read_operators(reader.folder()); table.step >= 0) {
-    out["operators"] = Json::parse(operators_json(table));
+    out["operators"] = operators_json(table);
     out["operators"].erase("rows");
   }
-  if (summary.world > 1) out["ranks"] = Json::parse(ranks_json(read_ranks(reader.folder())));
+  if (summary.world > 1) out["ranks"] = ranks_json(read_ranks(reader.folder()));
   if (!summary.has_losses) {  // it only measures, or nobody ran it
     out.erase("first_loss");
     out.erase("loss");
   }
-  // A text cut to its most bytes, or the name of a folder, may end within a character.
-  return out.text();
+  return out;
 }
 
 }  // namespace isobar

@@ -1,11 +1,10 @@
 #pragma once
-#include <string>
-
 #include "analyse/run_reader.h"
+#include "core/json.h"
 
 namespace isobar {
 
 /// One JSON object: state, reason, lesson, scores, summary, what the watched step was made of, and the ranks.
-std::string to_json(const RunReader& reader);
+Json to_json(const RunReader& reader);
 
 }  // namespace isobar

@@ -26,7 +26,7 @@ Json or_null(const std::optional<Value>& value) {
 
 }  // namespace
 
-std::string timeline_json(const SpanTable& table, const Timeline& timeline, const std::string& run) {
+Json timeline_json(const SpanTable& table, const Timeline& timeline, const std::string& run) {
   Json spans = Json::array();
   for (const std::size_t i : timeline.spans) {
     const SpanRow& span = table.spans[i];
@@ -51,28 +51,26 @@ std::string timeline_json(const SpanTable& table, const Timeline& timeline, cons
   }
   Json stall = nullptr;
   if (timeline.stall) stall = {{"step_us", timeline.stall->step_us}, {"of_step", timeline.stall->of_step}};
-  const Json out = {{"run", run},
-                    {"attempt", table.attempt},
-                    {"drawn",
-                     {{"first_step", timeline.drawn.front().step},
-                      {"last_step", timeline.drawn.back().step},
-                      {"begin_us", timeline.begin_us},
-                      {"end_us", timeline.end_us},
-                      {"spans", spans}}},
-                    {"steady",
-                     {{"first_step", timeline.steady.front().step},
-                      {"last_step", timeline.steady.back().step},
-                      {"step_us", timeline.step_us},
-                      {"median_step_us", timeline.median_step_us},
-                      {"tracks", tracks},
-                      {"upload_beside_compute", or_null(timeline.upload_beside_compute)},
-                      {"comm", comm},
-                      {"stall", stall},
-                      {"queue_slots", or_null(timeline.ready)}}},
-                    {"left_out", table.left_out},
-                    {"unread_lines", table.unread_lines}};
-  // A name cut to its most bytes may end within a character.
-  return out.text();
+  return {{"run", run},
+          {"attempt", table.attempt},
+          {"drawn",
+           {{"first_step", timeline.drawn.front().step},
+            {"last_step", timeline.drawn.back().step},
+            {"begin_us", timeline.begin_us},
+            {"end_us", timeline.end_us},
+            {"spans", spans}}},
+          {"steady",
+           {{"first_step", timeline.steady.front().step},
+            {"last_step", timeline.steady.back().step},
+            {"step_us", timeline.step_us},
+            {"median_step_us", timeline.median_step_us},
+            {"tracks", tracks},
+            {"upload_beside_compute", or_null(timeline.upload_beside_compute)},
+            {"comm", comm},
+            {"stall", stall},
+            {"queue_slots", or_null(timeline.ready)}}},
+          {"left_out", table.left_out},
+          {"unread_lines", table.unread_lines}};
 }
 
 }  // namespace isobar

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analyse/timeline.h"
+#include "core/json.h"
 
 namespace isobar {
 
@@ -22,6 +23,6 @@ std::vector<std::string> draw_timeline(const SpanTable& table, const Timeline& t
 std::vector<std::string> timeline_lines(const SpanTable& table, const Timeline& timeline);
 
 /// Figures and drawn spans as one JSON object.
-std::string timeline_json(const SpanTable& table, const Timeline& timeline, const std::string& run);
+Json timeline_json(const SpanTable& table, const Timeline& timeline, const std::string& run);
 
 }  // namespace isobar

@@ -41,7 +41,7 @@ void show_types(const fs::path& run, bool json) {
   const RunReader reader(run);  // says when it is no run
   const OperatorTable table = read_operators(run);
   if (json) {
-    std::printf("%s\n", operators_json(table).c_str());
+    std::printf("%s\n", operators_json(table).text().c_str());
     return;
   }
   Console console;
@@ -117,7 +117,7 @@ std::optional<ShowArguments> parse_show(const Words& words) {
 void show_gradients(const fs::path& run, std::int64_t at, bool json) {
   const std::vector<GradientHistogram> all = read_gradient_histograms(run);
   if (json) {
-    std::printf("%s\n", gradients_json(all, run.filename().string()).c_str());
+    std::printf("%s\n", gradients_json(all, run.filename().string()).text().c_str());
     return;
   }
   Console console;
@@ -209,7 +209,7 @@ int show_command(const Words& words) {
     write_file_whole(asked->curve, draw_curve(reader));
     console.line("drawn: " + asked->curve.string());
   } else if (asked->json) {
-    std::printf("%s\n", to_json(reader).c_str());
+    std::printf("%s\n", to_json(reader).text().c_str());
   } else {
     console.lines(whole_lines(reader, run));
     if (asked->recorded) print_other_recorded(asked->run, run);

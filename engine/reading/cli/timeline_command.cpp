@@ -91,7 +91,7 @@ void show_timeline(const std::filesystem::path& run, const TimelineRequest& requ
   }
   const Timeline timeline = make_timeline(table, reader.series(), wish);
   if (request.json) {
-    std::printf("%s\n", timeline_json(table, timeline, name).c_str());
+    std::printf("%s\n", timeline_json(table, timeline, name).text().c_str());
     return;
   }
   const bool colour = console.is_terminal() && std::getenv("NO_COLOR") == nullptr;

@@ -75,7 +75,8 @@ TEST_CASE("what fp16 loses is said and drawn between its limits") {
   const std::string scaled = joined(gradient_lines(read(line_of(3, 1024, {1.0F})).front()));
   CHECK_THAT(scaled, says("the loss scaled by 1024: 1 values"));
   CHECK(scaled.find("would be") == std::string::npos);
-  const nlohmann::json json = nlohmann::json::parse(gradients_json(read(line_of(3, 2, {1.0F, 0.0F})), "one"));
+  const nlohmann::json json =
+      nlohmann::json::parse(gradients_json(read(line_of(3, 2, {1.0F, 0.0F})), "one").text());
   CHECK(json["run"] == "one");
   CHECK(json["histograms"][0]["counts"] == nlohmann::json{{"0", 1}});
   CHECK(json["histograms"][0]["zero"] == 1);

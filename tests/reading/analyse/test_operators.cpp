@@ -118,7 +118,7 @@ TEST_CASE("a run without a watched step has no line, and says so where the types
   RunReader reader(folder.path());
   while (reader.update()) {
   }
-  CHECK_FALSE(nlohmann::json::parse(to_json(reader)).contains("operators"));
+  CHECK_FALSE(nlohmann::json::parse(to_json(reader).text()).contains("operators"));
 }
 
 TEST_CASE("a resumed run's table is that of its newest attempt") {
@@ -134,11 +134,11 @@ TEST_CASE("JSON holds totals beside the run, and rows where they are asked for")
   RunReader reader(folder.path());
   while (reader.update()) {
   }
-  const auto run = nlohmann::json::parse(to_json(reader));
+  const auto run = nlohmann::json::parse(to_json(reader).text());
   CHECK(run["operators"]["launches"] == 7);
   CHECK(run["operators"]["attention"] == "_flash_attention");
   CHECK_FALSE(run["operators"].contains("rows"));
-  const auto types = nlohmann::json::parse(operators_json(read_operators(folder.path())));
+  const auto types = nlohmann::json::parse(operators_json(read_operators(folder.path())).text());
   REQUIRE(types["rows"].size() == 11);
   CHECK(types["rows"][1]["input_types"] == "bf16, bf16");
   CHECK(types["class_us"]["gemm"] == 60);

@@ -113,8 +113,8 @@ TEST_CASE("a thinned run is small, says the same of itself, and is marked") {
   CHECK(view.summary.samples == 64'000);
   CHECK(view.summary.last_loss == whole.view().summary.last_loss);
   CHECK(view.scores.size() == 1);
-  CHECK_THAT(to_json(part), says(R"("provenance":"recorded on NVIDIA H200, 2026-11-21")"));
-  CHECK_THAT(to_json(whole), says(R"("provenance":"measured here")"));
+  CHECK_THAT(to_json(part).text(), says(R"("provenance":"recorded on NVIDIA H200, 2026-11-21")"));
+  CHECK_THAT(to_json(whole).text(), says(R"("provenance":"measured here")"));
   const CurveRef launches = part.series().find("train/launches");
   REQUIRE(launches);
   CHECK(launches.curve->y.back() == 1016);

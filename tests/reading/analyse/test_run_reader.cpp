@@ -85,7 +85,7 @@ TEST_CASE("a run is told as its stream tells it, the warm-up left out") {
   REQUIRE(view.scores.size() == 1);
   CHECK(view.scores[0].headline == "u10m");
   CHECK(view.summary.rmse == 0.25);
-  CHECK_THAT(to_json(reader), says("\"state\":\"done\"") && says("\"rmse_u10m\":0.25"));
+  CHECK_THAT(to_json(reader).text(), says("\"state\":\"done\"") && says("\"rmse_u10m\":0.25"));
 }
 
 TEST_CASE("a run without an end is running while its process lives, and has died when it does not") {

@@ -91,8 +91,7 @@ TEST_CASE("rates on shared processors are said to be low, and no others are") {
   summary.processor_wait = 0.03;
   CHECK_THAT(lines(), !says("processors"));
   summary.processor_wait = 0.69;
-  CHECK_THAT(lines(),
-             says("waited for a processor 69 % of the time") && says("rates are low"));
+  CHECK_THAT(lines(), says("waited for a processor 69 % of the time") && says("rates are low"));
   const Folder folder(stream("full") + summary_event(summary).text());
   CHECK(steady_figures(folder.path()).view.summary.processor_wait == Approx(0.69));
 }
@@ -117,7 +116,7 @@ TEST_CASE("a run that measures is said to do so, without losses, and is no failu
   RunReader reader(folder.path());
   while (reader.update()) {
   }
-  const std::string json = to_json(reader);
+  const std::string json = to_json(reader).text();
   CHECK_THAT(json, says(R"("measure":"io")") && says(R"("point":"data.workers=2")") && !says("loss"));
   std::string lines;
   for (const std::string& line : summary_lines(view.summary)) lines += line + "\n";

@@ -252,7 +252,7 @@ TEST_CASE("batches that come in bursts count with what they make the loop wait, 
 TEST_CASE("figures and drawn spans are one JSON object") {
   const SpanTable table = table_of(five_steps());
   const json out = json::parse(
-      timeline_json(table, make_timeline(table, RunSeries{}, {.first = 2, .steps = 1}), "cut \xc3"));
+      timeline_json(table, make_timeline(table, RunSeries{}, {.first = 2, .steps = 1}), "cut \xc3").text());
   CHECK(out["drawn"]["first_step"] == 2);
   CHECK(out["drawn"]["last_step"] == 2);
   CHECK(out["drawn"]["spans"].size() == 11);
@@ -316,6 +316,6 @@ TEST_CASE("communication beside computing is counted as unions, clipped to the s
   for (const std::string& line : timeline_lines(table, timeline)) text += line + "\n";
   CHECK_THAT(text, says("36.000 ms a step under way in 3 calls, 58.3 % of it beside compute (55.6 % beside "
                         "backward); 20.000 ms exposed"));
-  CHECK(json::parse(timeline_json(table, timeline, "x"))["steady"]["comm"]["calls"] == 3);
+  CHECK(json::parse(timeline_json(table, timeline, "x").text())["steady"]["comm"]["calls"] == 3);
   CHECK_FALSE(make_timeline(table_of(five_steps()), RunSeries{}, {}).comm);
 }
