@@ -27,11 +27,7 @@ RankStep step_of(const Event& event) {
   out.step = event.integer("step", -1);
   out.samples = std::max(0.0, figure(event, "samples"));
   out.step_us = std::max(0.0, figure(event, "step_us"));
-  out.comm_total_us = figure(event, "comm_total_us");
-  out.comm_calls = figure(event, "comm_calls");
-  out.wire_bytes = figure(event, "wire_bytes");
-  out.tp_calls = figure(event, "tp_calls");
-  out.tp_wire_bytes = figure(event, "tp_wire_bytes");
+  for (const auto& [name, place] : kStepComm) out.*place = figure(event, name);
   out.waited_for = figure(event, "waited_for");
   out.waited_us = figure(event, "waited_us");
   for (std::size_t i = 0; i < kStages; ++i) out.stages_us[i] = figure(event, stage_names()[i] + "_us");

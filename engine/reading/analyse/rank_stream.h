@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analyse/comm_times.h"
@@ -16,16 +18,27 @@ inline constexpr int kMostRanks = 4096;
 
 inline constexpr std::size_t kStages = 7;  ///< of `stage_names()`
 
+/// What a rank says of its communication in a step; -1 = it does not.
+struct StepComm {
+  double comm_total_us = -1;  ///< time in which something was under way
+  double comm_calls = -1;
+  double wire_bytes = -1;  ///< that it sent
+  double tp_calls = -1;    ///< of these the ones of layers that ranks share
+  double tp_wire_bytes = -1;
+};
+/// With their names in the stream.
+inline constexpr std::array<std::pair<std::string_view, double StepComm::*>, 5> kStepComm = {
+    {{"comm_total_us", &StepComm::comm_total_us},
+     {"comm_calls", &StepComm::comm_calls},
+     {"wire_bytes", &StepComm::wire_bytes},
+     {"tp_calls", &StepComm::tp_calls},
+     {"tp_wire_bytes", &StepComm::tp_wire_bytes}}};
+
 /// -1 = the line does not say it.
-struct RankStep {
+struct RankStep : StepComm {
   std::int64_t step = 0;
   double samples = 0;
   double step_us = 0;
-  double comm_total_us = -1;
-  double comm_calls = -1;
-  double wire_bytes = -1;
-  double tp_calls = -1;
-  double tp_wire_bytes = -1;
   double waited_for = -1;
   double waited_us = -1;
   std::array<double, kStages> stages_us{};

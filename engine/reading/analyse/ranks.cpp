@@ -67,8 +67,22 @@ class Mean {
   std::int64_t count_ = 0;
 };
 
+class MeanCounts {
+ public:
+  void add(const StepComm& one) {
+    for (std::size_t i = 0; i < means_.size(); ++i) means_[i].add(one.*kStepComm[i].second);
+  }
+  void put_into(StepComm& out) const {
+    for (std::size_t i = 0; i < means_.size(); ++i) out.*kStepComm[i].second = means_[i].value();
+  }
+
+ private:
+  std::array<Mean, kStepComm.size()> means_;
+};
+
 void add_means(const RankStream& stream, const Common& common, RankFigures& out) {
-  Mean step_us, comm_us, total_us, calls, bytes, tp_calls, tp_bytes;
+  Mean step_us, comm_us;
+  MeanCounts counts;
   std::vector<Mean> stages(stage_names().size());
   double samples = 0;
   double time_us = 0;
@@ -76,22 +90,14 @@ void add_means(const RankStream& stream, const Common& common, RankFigures& out)
     if (step.step < common.first || step.step > common.last) continue;
     step_us.add(step.step_us);
     comm_us.add(step.comm_us());
-    total_us.add(step.comm_total_us);
-    calls.add(step.comm_calls);
-    bytes.add(step.wire_bytes);
-    tp_calls.add(step.tp_calls);
-    tp_bytes.add(step.tp_wire_bytes);
+    counts.add(step);
     for (std::size_t i = 0; i < stages.size(); ++i) stages[i].add(step.stages_us[i]);
     samples += step.samples;
     time_us += step.step_us;
   }
   out.step_us = step_us.value();
   out.comm_us = comm_us.value();
-  out.comm_total_us = total_us.value();
-  out.comm_calls = calls.value();
-  out.wire_bytes = bytes.value();
-  out.tp_calls = tp_calls.value();
-  out.tp_wire_bytes = tp_bytes.value();
+  counts.put_into(out);
   if (time_us > 0 && std::isfinite(samples)) out.samples_per_s = samples / time_us * 1e6;
   for (std::size_t i = 0; i < stages.size(); ++i) {
     if (stages[i].value() >= 0) out.stages_us.emplace_back(stage_names()[i], stages[i].value());
@@ -259,23 +265,18 @@ void add_overlap(const fs::path& folder, RanksView& view) {
 }
 
 CommFigures comm_of(const RanksView& view) {
-  Mean exposed, total, calls, bytes, rate, tp_calls, tp_bytes;
+  Mean exposed, rate;
+  MeanCounts counts;
   for (const RankFigures& rank : view.ranks) {
     exposed.add(rank.comm_us);
-    total.add(rank.comm_total_us);
-    calls.add(rank.comm_calls);
-    bytes.add(rank.wire_bytes);
-    tp_calls.add(rank.tp_calls);
-    tp_bytes.add(rank.tp_wire_bytes);
+    counts.add(rank);
     if (rank.comm_total_us > 0 && rank.wire_bytes > 0) rate.add(rank.wire_bytes / rank.comm_total_us * 1e-3);
   }
-  return {.exposed_us = exposed.value(),
-          .total_us = total.value(),
-          .calls = calls.value(),
-          .wire_bytes = bytes.value(),
-          .busbw_gb_per_s = rate.value(),
-          .tp_calls = tp_calls.value(),
-          .tp_wire_bytes = tp_bytes.value()};
+  CommFigures out;
+  counts.put_into(out);
+  out.exposed_us = exposed.value();
+  out.busbw_gb_per_s = rate.value();
+  return out;
 }
 
 /// Where a rank is by its status slot, else by its stream.

@@ -14,7 +14,7 @@
 namespace isobar {
 
 /// One rank. Figures are means over the compared steps; -1 = its stream does not say it.
-struct RankFigures {
+struct RankFigures : StepComm {
   int rank = 0;
   bool has_stream = false;
   bool followed = false;  ///< it gave up because another rank had, by its status slot
@@ -25,12 +25,7 @@ struct RankFigures {
   std::int64_t steps = 0;  ///< done
   double samples_per_s = -1;
   double step_us = -1;
-  double comm_us = -1;        ///< exposed: the stage comm
-  double comm_total_us = -1;  ///< time in which something was under way
-  double comm_calls = -1;     ///< a step
-  double wire_bytes = -1;     ///< that it sent, a step
-  double tp_calls = -1;       ///< of these the ones of layers that ranks share
-  double tp_wire_bytes = -1;
+  double comm_us = -1;       ///< exposed: the stage comm
   double peak_bytes = -1;    ///< most memory that it said it held
   double waits_us = -1;      ///< a step, for the rank that came last
   std::int64_t last_in = 0;  ///< compared steps in which the others waited for it
@@ -52,14 +47,9 @@ struct Straggler {
 };
 
 /// Of all ranks: means a step and rank. -1 = not known.
-struct CommFigures {
+struct CommFigures : StepComm {
   double exposed_us = -1;
-  double total_us = -1;
-  double calls = -1;
-  double wire_bytes = -1;
   double busbw_gb_per_s = -1;  ///< bytes sent over the time in which something was under way
-  double tp_calls = -1;        ///< of the calls and bytes those of layers that ranks share
-  double tp_wire_bytes = -1;
   double overlap = -1;  ///< share of the time communicating in which the rank computed too (from spans)
   StepRange overlap_of =
       {};  ///< the steps that says it of: others where none of the compared ones was traced

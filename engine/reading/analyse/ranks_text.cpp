@@ -110,14 +110,14 @@ std::vector<std::string> lost_rank_sentences(const RanksView& view, std::size_t 
 
 std::string comm_sentence(const RanksView& view) {
   const CommFigures& comm = view.comm;
-  if (comm.exposed_us < 0 && comm.total_us < 0) return "";
+  if (comm.exposed_us < 0 && comm.comm_total_us < 0) return "";
   std::vector<std::string> parts;
   if (comm.exposed_us >= 0) {
     parts.push_back(fmt::format(
         "exposed {:.1f} ms a step{}", comm.exposed_us * 1e-3,
         view.step_us > 0 ? fmt::format(" ({:.0f} %)", 100 * comm.exposed_us / view.step_us) : ""));
   }
-  if (comm.total_us >= 0) parts.push_back(fmt::format("under way {:.1f} ms", comm.total_us * 1e-3));
+  if (comm.comm_total_us >= 0) parts.push_back(fmt::format("under way {:.1f} ms", comm.comm_total_us * 1e-3));
   if (comm.overlap >= 0) {
     const auto [first, last] = comm.overlap_of;
     parts.push_back(fmt::format("{:.0f} % of it beside computing{}", 100 * comm.overlap,
@@ -126,8 +126,8 @@ std::string comm_sentence(const RanksView& view) {
                                     : fmt::format(" in the traced steps {} to {}", first, last)));
   }
   std::string out = join(parts, ", ");
-  if (comm.calls >= 0) {
-    out += fmt::format("; {:.6g} {}", comm.calls, comm.calls == 1 ? "call" : "calls");
+  if (comm.comm_calls >= 0) {
+    out += fmt::format("; {:.6g} {}", comm.comm_calls, comm.comm_calls == 1 ? "call" : "calls");
     if (comm.wire_bytes >= 0)
       out += fmt::format(", {} sent by a rank", human_bytes(static_cast<std::uint64_t>(comm.wire_bytes)));
   }
@@ -189,8 +189,8 @@ Json ranks_json(const RanksView& view) {
           {"samples_per_s", view.samples_per_s()},
           {"comm",
            {{"exposed_us", number_or_null(comm.exposed_us)},
-            {"total_us", number_or_null(comm.total_us)},
-            {"calls", number_or_null(comm.calls)},
+            {"total_us", number_or_null(comm.comm_total_us)},
+            {"calls", number_or_null(comm.comm_calls)},
             {"wire_bytes", number_or_null(comm.wire_bytes)},
             {"tp_calls", number_or_null(comm.tp_calls)},
             {"tp_wire_bytes", number_or_null(comm.tp_wire_bytes)},

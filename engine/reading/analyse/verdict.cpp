@@ -89,9 +89,9 @@ const RanksView* straggling(const QuartetFigures& f) {
 std::string latency_or_bandwidth(const QuartetFigures& f) {
   for (const RanksView& view : f.ranks) {
     const bool known =
-        view.probe && view.probe->busbw_gb_per_s > 0 && view.comm.calls > 0 && view.comm.wire_bytes > 0;
+        view.probe && view.probe->busbw_gb_per_s > 0 && view.comm.comm_calls > 0 && view.comm.wire_bytes > 0;
     if (!known) continue;
-    const double bytes = view.comm.wire_bytes / view.comm.calls;
+    const double bytes = view.comm.wire_bytes / view.comm.comm_calls;
     const double moving_us = bytes / (view.probe->busbw_gb_per_s * 1e3);
     const double share = view.probe->latency_us / (view.probe->latency_us + moving_us);
     return fmt::format(", bound by {}: of a message of {} the link's latency is {:.0f} %",

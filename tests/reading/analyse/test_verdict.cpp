@@ -246,7 +246,7 @@ TEST_CASE("where all wait for data a slow rank is not what bounds them, unless i
 
 TEST_CASE("communication is bound by latency or by bandwidth, by the probe at the size of the messages") {
   RanksView view = trial(-1, 0, "");
-  view.comm.calls = 10;
+  view.comm.comm_calls = 10;
   view.comm.wire_bytes = 10 * 50'000;  // 50 us at 1 GB/s
   view.probe = MeasuredLink{"ring", 49, 1, 1};
   CHECK_THAT(told(judge_quartet(of_ranks({view}))),
