@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <numeric>
 
 #include "core/text.h"
@@ -16,20 +15,7 @@ constexpr double kBand16 = 0.02;
 constexpr double kBand = 1e-4;
 constexpr std::size_t kMostSettings = 4;  // named where a rung trains differently
 
-using Figure = std::function<double(std::size_t repeat)>;
-
-/// Over the repeats that have the figure (at least 0).
-Spread over_repeats(const Rung& rung, const Figure& figure) {
-  std::vector<double> values;
-  for (std::size_t i = 0; i < rung.repeats.size(); ++i) {
-    if (const double value = figure(i); value >= 0) values.push_back(value);
-  }
-  return Spread(values);
-}
-
-double mean_of(const Rung& rung, std::string_view field) {
-  return over_repeats(rung, [&](std::size_t i) { return rung.repeats[i].mean(field); }).median();
-}
+double mean_of(const Rung& rung, std::string_view field) { return means(rung.repeats, field).median(); }
 
 double& part(std::array<double, kPartNames.size()>& parts, Part which) {
   return parts[static_cast<std::size_t>(which)];
@@ -63,11 +49,11 @@ std::array<double, kPartNames.size()> parts_of(const Rung& rung) {
     computing_us += mean_of(rung, stage);
   std::array<double, kOperatorClassNames.size()> class_us{};
   for (std::size_t c = 0; c < class_us.size(); ++c) {
-    class_us[c] = over_repeats(rung, [&](std::size_t i) {
-                    return i < rung.operators.size() && rung.operators[i].step >= 0
-                               ? rung.operators[i].class_us[c]
-                               : -1;
-                  }).median();
+    std::vector<double> values;
+    for (const OperatorTable& table : rung.operators) {
+      if (table.step >= 0) values.push_back(table.class_us[c]);
+    }
+    class_us[c] = Spread(values).median();
   }
   const double watched_us = std::accumulate(class_us.begin(), class_us.end(), 0.0);
   if (is_launch_bound(rung, computing_us)) {  // times of operators then hold the gaps before them
@@ -164,24 +150,23 @@ std::optional<SpeedUp> speed_up(const RungVerdict& verdict, const RungVerdict& o
 RungVerdict figures_of(const Rung& rung) {
   RungVerdict out;
   if (rung.repeats.empty()) return out;
-  const auto summary = [&](std::size_t i) -> const RunSummary& { return rung.repeats[i].view.summary; };
-  out.rate = over_repeats(rung, [&](std::size_t i) {
-    return rung.repeats[i].samples_per_s > 0 ? rung.repeats[i].samples_per_s : -1;
-  });
-  out.precision = summary(0).precision.empty() ? "fp32" : summary(0).precision;
-  out.emulated = summary(0).emulated;
-  out.arithmetic = summary(0).arithmetic();
-  out.mfu = over_repeats(rung, [&](std::size_t i) {
-              return summary(i).mfu() > 0 ? summary(i).mfu() : -1;
+  const RunSummary& first = rung.repeats.front().view.summary;
+  const auto spread_of = [&](double RunSummary::*figure) {
+    return over(rung.repeats, [&](const SteadyFigures& one) { return one.view.summary.*figure; });
+  };
+  out.rate = rates(rung.repeats);
+  out.precision = first.precision.empty() ? "fp32" : first.precision;
+  out.emulated = first.emulated;
+  out.arithmetic = first.arithmetic();
+  out.mfu = over(rung.repeats, [](const SteadyFigures& one) {
+              const double mfu = one.view.summary.mfu();
+              return mfu > 0 ? mfu : -1;
             }).median();
-  out.peak_flops_per_s =
-      over_repeats(rung, [&](std::size_t i) { return summary(i).peak_flops_per_s; }).median();
-  out.peak_of_data_sheet = summary(0).peak_of_data_sheet;
+  out.peak_flops_per_s = spread_of(&RunSummary::peak_flops_per_s).median();
+  out.peak_of_data_sheet = first.peak_of_data_sheet;
   out.parts = parts_of(rung);
-  if (is_scored(rung))
-    out.valid_loss = over_repeats(rung, [&](std::size_t i) { return summary(i).valid_loss; });
-  out.peak_bytes =
-      over_repeats(rung, [&](std::size_t i) { return rung.repeats[i].last("peak_bytes"); }).most();
+  if (is_scored(rung)) out.valid_loss = spread_of(&RunSummary::valid_loss);
+  out.peak_bytes = over(rung.repeats, [](const SteadyFigures& one) { return one.last("peak_bytes"); }).most();
   const bool is_too_low = std::any_of(rung.repeats.begin(), rung.repeats.end(), [](const SteadyFigures& run) {
     return run.view.summary.peak_is_too_low();
   });

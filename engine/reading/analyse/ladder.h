@@ -23,7 +23,7 @@ inline constexpr std::array<const char*, 7> kPartNames = {"attention", "GEMM", "
 /// One lesson as it was run: the repeats that succeeded.
 struct Rung {
   std::string lesson;
-  std::vector<SteadyFigures> repeats = {};
+  Repeats repeats = {};
   std::vector<OperatorTable> operators = {};                       ///< of the same runs
   std::vector<std::pair<std::string, std::string>> settings = {};  ///< run.toml of one of them
 };

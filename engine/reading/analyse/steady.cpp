@@ -39,4 +39,21 @@ SteadyFigures steady_figures(const std::filesystem::path& run) {
   return out;
 }
 
+Spread over(const Repeats& repeats, const std::function<double(const SteadyFigures&)>& figure) {
+  std::vector<double> values;
+  for (const SteadyFigures& one : repeats) {
+    if (const double value = figure(one); value >= 0) values.push_back(value);
+  }
+  return Spread(values);
+}
+
+Spread rates(const Repeats& repeats) {
+  return over(repeats,
+              [](const SteadyFigures& one) { return one.samples_per_s > 0 ? one.samples_per_s : -1; });
+}
+
+Spread means(const Repeats& repeats, std::string_view field) {
+  return over(repeats, [&](const SteadyFigures& one) { return one.mean(field); });
+}
+
 }  // namespace isobar

@@ -3,13 +3,16 @@
 // measures.
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "analyse/ranks.h"
 #include "analyse/run_view.h"
+#include "analyse/spread.h"
 
 namespace isobar {
 
@@ -33,5 +36,15 @@ struct SteadyFigures {
 /// Reads the whole stream. Error (exit code 2) when the folder holds no run; a run without steady steps has
 /// `steps` 0.
 SteadyFigures steady_figures(const std::filesystem::path& run);
+
+/// Repeats of one measurement.
+using Repeats = std::vector<SteadyFigures>;
+
+/// A figure of those that have it (at least 0).
+Spread over(const Repeats& repeats, const std::function<double(const SteadyFigures&)>& figure);
+/// samples/s; empty where none has a step after its warm-up.
+Spread rates(const Repeats& repeats);
+/// The mean of a field.
+Spread means(const Repeats& repeats, std::string_view field);
 
 }  // namespace isobar

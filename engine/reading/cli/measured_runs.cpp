@@ -27,14 +27,6 @@ double seconds_since(std::int64_t begin_us) { return static_cast<double>(steady_
 
 bool is_stop(int code) { return code == 130 || code == 143; }
 
-Spread spread_of(const std::vector<SteadyFigures>& repeats, const auto& figure) {
-  std::vector<double> values;
-  for (const SteadyFigures& one : repeats) {
-    if (const double value = figure(one); value >= 0) values.push_back(value);
-  }
-  return Spread(values);
-}
-
 /// Workers that share a slow disk finish their batches at about the same time, so that batches come in rounds
 /// of as many as there are workers: a rate is right over whole rounds only.
 std::int64_t whole_rounds(std::int64_t steps, const Config& config) {
@@ -44,11 +36,6 @@ std::int64_t whole_rounds(std::int64_t steps, const Config& config) {
 }
 
 }  // namespace
-
-Spread MeasuredPoint::rate() const {
-  return spread_of(repeats,
-                   [](const SteadyFigures& one) { return one.samples_per_s > 0 ? one.samples_per_s : -1; });
-}
 
 Json MeasuredPoint::folders_json() const {
   Json out = Json::array();
@@ -68,24 +55,24 @@ void MeasuredPoint::add_to(Json& out, std::optional<std::int64_t> steps) const {
 }
 
 double MeasuredPoint::field(std::string_view field_name) const {
-  const Spread found = spread_of(repeats, [&](const SteadyFigures& one) { return one.mean(field_name); });
+  const Spread found = means(repeats, field_name);
   return found.empty() ? -1 : found.median();
 }
 
 double MeasuredPoint::last(std::string_view field_name) const {
-  const Spread found = spread_of(repeats, [&](const SteadyFigures& one) { return one.last(field_name); });
+  const Spread found = over(repeats, [&](const SteadyFigures& one) { return one.last(field_name); });
   return found.empty() ? -1 : found.median();
 }
 
 double MeasuredPoint::share(std::string_view field_name) const {
-  const Spread found = spread_of(repeats, [&](const SteadyFigures& one) {
+  const Spread found = over(repeats, [&](const SteadyFigures& one) {
     return one.mean("step_us") > 0 ? one.mean(field_name) / one.mean("step_us") : -1;
   });
   return found.empty() ? -1 : found.median();
 }
 
 Spread MeasuredPoint::figures(double RunSummary::*figure) const {
-  return spread_of(repeats, [&](const SteadyFigures& one) { return one.view.summary.*figure; });
+  return over(repeats, [&](const SteadyFigures& one) { return one.view.summary.*figure; });
 }
 
 MeasuredRuns::MeasuredRuns(MeasurePlan plan, std::vector<MeasuredPoint> points)

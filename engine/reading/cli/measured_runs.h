@@ -27,13 +27,12 @@ struct MeasuredPoint {
   std::optional<LessonInfo> lesson = {};  ///< of a ladder: this one instead of the plan's
   bool whole = false;                     ///< this one trains to its end, whatever the others do
   std::vector<std::filesystem::path> runs = {};
-  std::vector<SteadyFigures> repeats = {};
+  Repeats repeats = {};
   std::vector<double> wall_s = {};  ///< how long each took, its start included
   std::string failure = "";         ///< what a run said that failed; the point is not run again
   int code = 0;                     ///< of that run
 
-  /// samples/s of the repeats; empty where none has a step after its warm-up.
-  Spread rate() const;
+  Spread rate() const { return rates(repeats); }
   /// Over the repeats: the median of a field's last value, of figures that only some steps have; -1 without
   /// it.
   double last(std::string_view name) const;

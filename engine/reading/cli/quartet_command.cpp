@@ -52,9 +52,8 @@ QuartetFigures figures_of(const MeasuredRuns& runs) {
   out.reads_ahead = config.loader.kind != "inline" && config.data.workers > 0;
   out.on_device = full.repeats.front().view.device.rfind("cpu", 0) != 0;
   out.attention_share = attention_share(config);
-  std::vector<double> mfu;
-  for (const SteadyFigures& one : full.repeats) mfu.push_back(one.view.summary.mfu());
-  if (const Spread measured(mfu); measured.median() > 0) out.mfu = measured.median();
+  const Spread mfu = over(full.repeats, [](const SteadyFigures& one) { return one.view.summary.mfu(); });
+  if (mfu.median() > 0) out.mfu = mfu.median();
   return out;
 }
 
