@@ -125,13 +125,14 @@ int MeasuredRuns::run() {
   return first_failure;
 }
 
-Ended start_here(const std::vector<std::string>& words, std::int64_t ranks,
-                 const std::function<void()>& tick) {
-  if (ranks <= 1) return supervise(words, {.quiet = true, .tick = tick});
+Ended start_here(const WantedRun& run, const std::function<void()>& tick) {
+  std::vector<std::string> words = words_of(run.settings);
+  words.insert(words.begin(), {run.program.string(), "--run-dir", run.folder.string()});
+  if (run.ranks <= 1) return supervise(words, {.quiet = true, .tick = tick});
   RankOptions options;
   options.quiet = true;
   options.tick = tick;
-  RanksEnded all = launch_ranks(words, static_cast<int>(ranks), options);
+  RanksEnded all = launch_ranks(words, static_cast<int>(run.ranks), options);
   const RankEnded& first = all.ranks[static_cast<std::size_t>(std::max(0, all.first))];
   Ended out;
   out.code = all.code;
@@ -148,18 +149,17 @@ int MeasuredRuns::run_once(MeasuredPoint& point, const Config& config, std::int6
   const std::string& lesson = lesson_of(point).name;
   const fs::path folder = reserve_run_folder("runs", lesson);
   if (group_.empty()) group_ = plan_.command + folder.filename().string().substr(lesson.size());
-  Settings settings = settings_of(point);
-  if (!is_whole(point)) settings.sets.push_back(fmt::format("train.steps={}", config.train.steps));
-  settings.sets.push_back("run.group=" + group_);
-  settings.sets.push_back("run.point=" + point.name);
-  settings.sets.push_back(fmt::format("run.repeat={}", repeat));
-  std::vector<std::string> words = words_of(settings);
-  words.insert(words.begin(), {(program_folder() / lesson).string(), "--run-dir", folder.string()});
+  WantedRun wanted = {program_folder() / lesson, folder, settings_of(point), config.run.ranks};
+  std::vector<std::string>& sets = wanted.settings.sets;
+  if (!is_whole(point)) sets.push_back(fmt::format("train.steps={}", config.train.steps));
+  sets.push_back("run.group=" + group_);
+  sets.push_back("run.point=" + point.name);
+  sets.push_back(fmt::format("run.repeat={}", repeat));
   show(point, repeat, 0, /*begins=*/true);
   const std::int64_t begin_us = steady_us();
-  const Ended ended = plan_.start(words, config.run.ranks,
-                                  [&] { show(point, repeat, seconds_since(begin_us), /*begins=*/false); });
-  const auto killed = killed_error(ended, words.front());
+  const Ended ended =
+      plan_.start(wanted, [&] { show(point, repeat, seconds_since(begin_us), /*begins=*/false); });
+  const auto killed = killed_error(ended, wanted.program.string());
   const bool stopped =
       ended.asked != 0 && (ended.code == 0 || ended.code == 75 || ended.code == 128 + ended.asked);
   if (stopped) return take_failure(point, folder, 128 + ended.asked, "");

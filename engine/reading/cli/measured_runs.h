@@ -48,14 +48,20 @@ struct MeasuredPoint {
   Json folders_json() const;
 };
 
-/// Starts `words` as so many ranks of one run and waits for them; `tick` is to be called a few times a second
-/// meanwhile, and signals to stop are passed on.
-using StartRun = std::function<Ended(const std::vector<std::string>& words, std::int64_t ranks,
-                                     const std::function<void()>& tick)>;
+/// One run to be started.
+struct WantedRun {
+  std::filesystem::path program;
+  std::filesystem::path folder;
+  Settings settings;
+  std::int64_t ranks = 1;
+};
+
+/// Starts a run and waits for it; `tick` is to be called a few times a second meanwhile, and signals to stop
+/// are passed on.
+using StartRun = std::function<Ended(const WantedRun& run, const std::function<void()>& tick)>;
 
 /// As processes of this machine.
-Ended start_here(const std::vector<std::string>& words, std::int64_t ranks,
-                 const std::function<void()>& tick);
+Ended start_here(const WantedRun& run, const std::function<void()>& tick);
 
 /// Most points of one sweep.
 inline constexpr std::size_t kMostPoints = 1000;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string_view>
 
+#include "cli/lesson_options.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -27,26 +28,20 @@ namespace {
 constexpr std::int64_t kJobAsk_us = 2'000'000;  // between two questions to Slurm
 constexpr std::string_view kDataRoot = "data.root=";
 
-/// The lesson's options without its program and its run folder, which the job's script names itself.
-JobPlan plan_for(const std::vector<std::string>& words, const JobSettings& settings) {
+JobPlan plan_for(const WantedRun& run, const JobSettings& settings) {
   JobPlan plan;
-  const fs::path program = words.at(0);
   plan.settings = settings;
-  plan.lesson = program.filename().string();
-  plan.programs = program.parent_path();
+  plan.lesson = run.program.filename().string();
+  plan.programs = run.program.parent_path();
   plan.folder = fs::current_path();
   plan.cache_prefix = fs::absolute(cache_prefix());
   plan.command = "./isobar scale " + plan.lesson;
-  for (std::size_t i = 1; i + 1 < words.size(); i += 2) {
-    const std::string& value = words[i + 1];
-    if (words[i] == "--run-dir") {
-      plan.run = fs::absolute(value).lexically_normal();
-      continue;
-    }
-    plan.words.insert(plan.words.end(), {words[i], value});
-    if (words[i] == "--config") plan.inputs.push_back(fs::absolute(value));
-    if (words[i] == "--set" && value.rfind(kDataRoot, 0) == 0)
-      plan.inputs.push_back(fs::absolute(value.substr(kDataRoot.size())).lexically_normal());
+  plan.run = fs::absolute(run.folder).lexically_normal();
+  plan.words = words_of(run.settings);
+  for (const fs::path& file : run.settings.config_files) plan.inputs.push_back(fs::absolute(file));
+  for (const std::string& set : run.settings.sets) {
+    if (set.starts_with(kDataRoot))
+      plan.inputs.push_back(fs::absolute(set.substr(kDataRoot.size())).lexically_normal());
   }
   return plan;
 }
@@ -149,9 +144,8 @@ JobSettings settings_for(JobSettings settings, std::int64_t ranks) {
 
 StartRun start_as_jobs(const JobSettings& settings) {
   const auto slurm = std::make_shared<Slurm>();
-  return [slurm, settings](const std::vector<std::string>& words, std::int64_t ranks,
-                           const std::function<void()>& tick) {
-    return run_job(*slurm, plan_for(words, settings_for(settings, ranks)), tick);
+  return [slurm, settings](const WantedRun& run, const std::function<void()>& tick) {
+    return run_job(*slurm, plan_for(run, settings_for(settings, run.ranks)), tick);
   };
 }
 
