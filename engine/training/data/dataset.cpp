@@ -88,12 +88,12 @@ void Dataset::open_files(const DataConfig& config, const std::filesystem::path& 
                 files_.front().path().string(),
                 "a smaller data.dt: a file needs at least 3 x data.dt records");
   }
-  statistics_ = Statistics::read(root, channels());
-  if (config.divide_by > 0) statistics_ = same_for_all(channels(), config.divide_by);
-  climatology_ = read_climatology(root, statistics_, height(), width());
+  statistics_ = Statistics::read(root, shape_.channels);
+  if (config.divide_by > 0) statistics_ = same_for_all(shape_.channels, config.divide_by);
+  climatology_ = read_climatology(root, statistics_, shape_.height, shape_.width);
   channel_names_ = files_.front().string_attribute("channel_names");
-  if (static_cast<std::int64_t>(channel_names_.size()) != channels())
-    channel_names_ = default_channel_names(channels());
+  if (static_cast<std::int64_t>(channel_names_.size()) != shape_.channels)
+    channel_names_ = default_channel_names(shape_.channels);
 }
 
 void Dataset::check_file(const YearFile& file, const DataConfig& config) const {
@@ -102,10 +102,10 @@ void Dataset::check_file(const YearFile& file, const DataConfig& config) const {
     throw Error(fmt::format("the file has {} channels, data.channels is {}", channels, config.channels),
                 file.path().string(), fmt::format("--set data.channels={}, or other data", channels));
   }
-  if (rows < height() || columns < width()) {
-    throw Error(
-        fmt::format("the file's grid is {} x {}, data.grid wants {} x {}", rows, columns, height(), width()),
-        file.path().string(), "a smaller data.grid (more is cropped, less cannot be), or other data");
+  if (rows < shape_.height || columns < shape_.width) {
+    throw Error(fmt::format("the file's grid is {} x {}, data.grid wants {} x {}", rows, columns,
+                            shape_.height, shape_.width),
+                file.path().string(), "a smaller data.grid (more is cropped, less cannot be), or other data");
   }
   if (records < records_) {
     throw Error(fmt::format("the file has {} records, the first year has {}", records, records_),
@@ -120,7 +120,7 @@ bool Dataset::is_compressed() const {
 }
 
 std::string Dataset::identity() const {
-  std::string names = fmt::format("{} {} {} {}", size_, dt_, height(), width());
+  std::string names = fmt::format("{} {} {} {}", size_, dt_, shape_.height, shape_.width);
   std::uint32_t values = 0;
   const auto add = [&values](std::span<const float> of) { values = crc32c(std::as_bytes(of), values); };
   add(statistics_.mean);
@@ -171,10 +171,10 @@ void Dataset::normalise_field(FieldPlace place, std::span<float> field, FillCost
 }
 
 void Dataset::refuse_value(FieldPlace place, std::int64_t index) const {
-  const std::int64_t channel = index / (height() * width());
+  const std::int64_t channel = index / (shape_.height * shape_.width);
   throw Error(fmt::format("a value is not a finite number: record {}, channel {} ({}), row {}, column {}",
                           place.record, channel, channel_names_[static_cast<std::size_t>(channel)],
-                          index / width() % height(), index % width()),
+                          index / shape_.width % shape_.height, index % shape_.width),
               source_->where(place), "./isobar data check lists every such place", Exit::failed);
 }
 
@@ -184,12 +184,12 @@ void Dataset::read_normalised(FieldPlace place, std::span<float* const> outs, Fi
   const std::int64_t most_rows = held.empty() ? source_->rows_at_once(place) : shape_.tile_rows();
   if (most_rows == 0) return read_whole(place, outs, cost, stop);
   const Stores stores = stores_for(shape_);
-  for (std::int64_t channel = 0; channel < channels(); ++channel) {
-    for (std::int64_t row = 0; row < height(); row += most_rows) {
+  for (std::int64_t channel = 0; channel < shape_.channels; ++channel) {
+    for (std::int64_t row = 0; row < shape_.height; row += most_rows) {
       if (stop.stop_requested()) return;
-      const std::int64_t rows = std::min(most_rows, height() - row);
-      const auto first = static_cast<std::size_t>((channel * height() + row) * width());
-      const auto count = static_cast<std::size_t>(rows * width());
+      const std::int64_t rows = std::min(most_rows, shape_.height - row);
+      const auto first = static_cast<std::size_t>((channel * shape_.height + row) * shape_.width);
+      const auto count = static_cast<std::size_t>(rows * shape_.width);
       std::span<const float> tile = held.empty() ? held : held.subspan(first, count);
       const std::int64_t begin_us = steady_us();
       if (held.empty()) {
@@ -222,7 +222,7 @@ void Dataset::normalise_tile(FieldPlace place, std::int64_t channel, std::size_t
 
 void Dataset::read_whole(FieldPlace place, std::span<float* const> outs, FillCost& cost,
                          const std::stop_token& stop) const {
-  const std::span<float> first(outs.front(), field_values());
+  const std::span<float> first(outs.front(), shape_.values());
   read_raw(place, first, cost, stop);
   if (stop.stop_requested()) return;
   normalise_field(place, first, cost);

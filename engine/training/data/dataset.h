@@ -39,11 +39,7 @@ class Dataset {
   Dataset& operator=(const Dataset&) = delete;
 
   std::int64_t size() const { return size_; }
-  std::int64_t channels() const { return shape_.channels; }
-  std::int64_t height() const { return shape_.height; }
-  std::int64_t width() const { return shape_.width; }
-  /// Floats in one field: channels x height x width.
-  std::size_t field_values() const { return shape_.values(); }
+  const FieldShape& shape() const { return shape_; }
   /// Names of the channels, from the file where it says them, else the order of the tutorial.
   const std::vector<std::string>& channel_names() const { return channel_names_; }
   const Statistics& statistics() const { return statistics_; }

@@ -38,7 +38,7 @@ void check_number(std::int64_t batch, std::int64_t due) {
 
 /// The device found values that are not finite: reads the fields once more to say where.
 [[noreturn]] void refuse_values(const Dataset& dataset, const BatchPlan& plan, std::int64_t count) {
-  std::vector<float> field(dataset.field_values());
+  std::vector<float> field(dataset.shape().values());
   FillCost unused;
   for (std::size_t n = 0; n < plan.fields.size(); ++n) {
     dataset.read_raw(plan.fields[n], field, unused);

@@ -48,7 +48,7 @@ class Filler : public SlotFiller {
 
   std::size_t slot_bytes() const override {
     // In any layout a batch has room for fields that nobody shares.
-    return 2 * static_cast<std::size_t>(order_.batch_size()) * dataset_.field_values() * sizeof(float);
+    return 2 * static_cast<std::size_t>(order_.batch_size()) * dataset_.shape().values() * sizeof(float);
   }
   SlotMemory allocate() const override { return allocate_(slot_bytes()); }
 
@@ -57,7 +57,7 @@ class Filler : public SlotFiller {
   const BatchOrder& order() const { return order_; }
   /// Field number `n` of a slot.
   std::span<float> field(std::span<std::byte> slot, std::size_t n) const {
-    return as_floats(slot).subspan(n * dataset_.field_values(), dataset_.field_values());
+    return as_floats(slot).subspan(n * dataset_.shape().values(), dataset_.shape().values());
   }
 
  private:
@@ -124,7 +124,7 @@ class PackedFiller : public FieldFiller {
   void fill(const BatchPlan& plan, std::int64_t part, std::span<std::byte> slot, FillCost& cost,
             const std::stop_token& stop) const override {
     thread_local std::vector<float> values;  // kept: new memory costs more than what is done with it
-    values.resize(dataset().field_values());
+    values.resize(dataset().shape().values());
     const auto n = static_cast<std::size_t>(part);
     naming_sample(dataset(), plan.sample_of[n], plan.batch, [&] {
       float* const out = values.data();

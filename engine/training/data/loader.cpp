@@ -76,7 +76,7 @@ Batch Loader::as_batch(std::int64_t position, const at::Tensor& both) const {
 }
 
 std::array<std::int64_t, 5> both_shape(const Dataset& dataset, std::int64_t batch_size) {
-  return {2, batch_size, dataset.channels(), dataset.height(), dataset.width()};
+  return {2, batch_size, dataset.shape().channels, dataset.shape().height, dataset.shape().width};
 }
 
 std::string slow_files_text(const Dataset& dataset) {

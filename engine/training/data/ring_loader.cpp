@@ -57,7 +57,7 @@ LoaderCounts RingLoader::reading_counts() const {
 std::string RingLoader::text() const {
   const ReadAheadSetting& setting = ahead_->setting();
   const std::size_t bytes =
-      2 * static_cast<std::size_t>(batch_size()) * dataset_.field_values() * sizeof(float);
+      2 * static_cast<std::size_t>(batch_size()) * dataset_.shape().values() * sizeof(float);
   const std::string where =
       device_.is_cuda() ? (layout_ == SlotLayout::raw ? "the device normalises" : "the threads normalise")
                         : "on a CPU the threads normalise as they read, and nothing is copied after that";

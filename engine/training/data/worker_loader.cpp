@@ -55,7 +55,7 @@ std::string WorkerLoader::text() const {
   if (inline_) return inline_->text();
   const ReadAheadSetting& setting = ahead_->setting();
   const std::size_t bytes =
-      2 * static_cast<std::size_t>(batch_size()) * dataset_.field_values() * sizeof(float);
+      2 * static_cast<std::size_t>(batch_size()) * dataset_.shape().values() * sizeof(float);
   return fmt::format("workers: {} thread{} read up to {} batches of {} ahead{}{}", setting.threads,
                      setting.threads == 1 ? "" : "s", setting.ahead, human_bytes(bytes),
                      setting.keeps_threads ? "" : ", started anew for each epoch", slow_files_text(dataset_));

@@ -88,8 +88,6 @@ class Parameters {
 
   const at::Tensor& values() const { return values_; }        ///< [padded count] float32
   const at::Tensor& gradients() const { return gradients_; }  ///< [padded count] float32, padding stays 0
-  /// Elements of the flat buffers between and behind the parameters, at least one: the last is padding.
-  std::int64_t padding() const { return gradients_.numel() - count(); }
 
   /// Zeroes the gradients in place: the views stay, which torch's own zero_grad would destroy.
   void zero_gradients();

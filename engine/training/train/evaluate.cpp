@@ -16,15 +16,16 @@ namespace {
 class Sums {
  public:
   Sums(const Dataset& dataset, c10::Device device)
-      : weights_(latitude_weights(dataset.height()).to(device)),
+      : weights_(latitude_weights(dataset.shape().height).to(device)),
         loss_(at::zeros({}, at::TensorOptions(at::kDouble).device(device))),
-        scores_(at::zeros({4, dataset.channels()}, loss_.options())) {
+        scores_(at::zeros({4, dataset.shape().channels}, loss_.options())) {
     if (dataset.climatology().empty()) return;
     std::vector<float> values = dataset.climatology();
-    climatology_ =
-        at::from_blob(values.data(), {1, dataset.channels(), dataset.height(), dataset.width()}, at::kFloat)
-            .clone()
-            .to(device);
+    climatology_ = at::from_blob(values.data(),
+                                 {1, dataset.shape().channels, dataset.shape().height, dataset.shape().width},
+                                 at::kFloat)
+                       .clone()
+                       .to(device);
   }
 
   void add(const Batch& batch, const at::Tensor& prediction) {

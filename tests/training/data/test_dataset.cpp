@@ -31,8 +31,8 @@ TEST_CASE("a sample is the normalised record and the one dt later, to the last b
   data.write(folder.path());
   const Dataset dataset = open_train(data, folder);
   CHECK(dataset.size() == 24);
-  std::vector<float> input(dataset.field_values());
-  std::vector<float> target(dataset.field_values());
+  std::vector<float> input(dataset.shape().values());
+  std::vector<float> target(dataset.shape().values());
   dataset.read_sample(12 + 5, input, target);
   std::size_t n = 0;
   for (std::int64_t c = 0; c < 3; ++c) {
@@ -52,8 +52,8 @@ TEST_CASE("a smaller grid is cropped from the top left") {
   DataConfig config = data.config();
   config.grid = {4, 8};
   const Dataset dataset(config, folder.path(), "train", 0);
-  std::vector<float> input(dataset.field_values());
-  std::vector<float> target(dataset.field_values());
+  std::vector<float> input(dataset.shape().values());
+  std::vector<float> target(dataset.shape().values());
   dataset.read_sample(3, input, target);
   CHECK(input[(2 * 4 + 3) * 8 + 7] == normalised(data, 0, 3, 2, 3, 7));
 }
@@ -129,8 +129,8 @@ TEST_CASE("a value that is not finite is named by file and place") {
     file.seekp(static_cast<std::streamoff>(begin + (((4 * 3 + 1) * 8 + 6) * 16 + 9) * 4));
     file.write(reinterpret_cast<const char*>(&value), 4);
   };
-  std::vector<float> input(dataset.field_values());
-  std::vector<float> target(dataset.field_values());
+  std::vector<float> input(dataset.shape().values());
+  std::vector<float> target(dataset.shape().values());
   for (const float value :
        {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     poison(value);
@@ -168,8 +168,8 @@ TEST_CASE("a year file cut short while it is read is an error, not a crash") {
   data.write(folder.path());
   const Dataset dataset = open_train(data, folder);
   std::filesystem::resize_file(folder / "train/2001.h5", 6000);
-  std::vector<float> input(dataset.field_values());
-  std::vector<float> target(dataset.field_values());
+  std::vector<float> input(dataset.shape().values());
+  std::vector<float> target(dataset.shape().values());
   CHECK_THAT(error_of([&] { dataset.read_sample(10, input, target); }, Exit::failed),
              says("has 6000 bytes") && says("2001.h5"));
 }

@@ -16,8 +16,8 @@ TEST_CASE("batches follow the sampler through the epochs, the incomplete one is 
   const Sampler sampler(dataset.size(), true, 333);
   InlineLoader loader(dataset, sampler, 5);
   CHECK(loader.steps_per_epoch() == 4);
-  std::vector<float> input(dataset.field_values());
-  std::vector<float> target(dataset.field_values());
+  std::vector<float> input(dataset.shape().values());
+  std::vector<float> target(dataset.shape().values());
   for (std::int64_t step = 0; step < 9; ++step) {
     const Batch batch = loader.next();
     CHECK(batch.epoch == step / 4);

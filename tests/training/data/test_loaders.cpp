@@ -161,7 +161,7 @@ TEST_CASE("a loader for validation reads nothing ahead of its first batch, and s
 TEST_CASE("what loaders count adds up") {
   LoaderWorld world;
   const Dataset dataset = world.open();
-  const auto field_bytes = static_cast<std::int64_t>(dataset.field_values() * sizeof(float));
+  const auto field_bytes = static_cast<std::int64_t>(dataset.shape().values() * sizeof(float));
   const auto plain = world.loader(dataset, {"inline"}, 4);
   for (int n = 0; n < 7; ++n) plain->next();
   CHECK(plain->counts().read_bytes == 7 * 8 * field_bytes);
@@ -199,7 +199,7 @@ TEST_CASE("loaders that cannot be are refused with the number") {
 TEST_CASE("loaders do not count on memory that another one was promised and has not taken yet") {
   LoaderWorld world;
   const Dataset dataset = world.open();
-  const auto slot_bytes = static_cast<std::int64_t>(2 * 4 * dataset.field_values() * sizeof(float));
+  const auto slot_bytes = static_cast<std::int64_t>(2 * 4 * dataset.shape().values() * sizeof(float));
   const auto free_bytes = static_cast<std::int64_t>(memory_state().available_bytes);
   const LoaderChoice most = {"ring", 2, free_bytes * 6 / 10 / slot_bytes};
   {

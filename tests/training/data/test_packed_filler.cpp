@@ -26,7 +26,7 @@ TEST_CASE("packed slots hold the normalised fields in half the bytes, each once 
   data.write_stats(folder.path(), 2000.0F);  // channel 0 within what an i16 holds, the others beyond
   const Dataset dataset(data.config(), folder.path(), "train", 0);
   const BatchOrder order(Sampler(dataset.size(), false, 0), 6);
-  const std::size_t values = dataset.field_values();
+  const std::size_t values = dataset.shape().values();
   for (const bool share : {true, false}) {
     for (const SlotLayout layout : {SlotLayout::f16, SlotLayout::i16}) {
       const auto filler = make_field_filler(dataset, order, share, layout, plain_memory);

@@ -48,7 +48,7 @@ struct Written {
 };
 
 std::vector<float> one_after_the_other(const Dataset& dataset, FieldPlace place) {
-  std::vector<float> out(dataset.field_values());
+  std::vector<float> out(dataset.shape().values());
   FillCost cost;
   dataset.read_raw(place, out, cost);
   dataset.normalise_field(place, out, cost);
@@ -105,7 +105,7 @@ void poke(const fs::path& path, const std::array<std::int64_t, 4>& shape, std::i
 }
 
 std::string fused_error(const Dataset& dataset, FieldPlace place, std::size_t count) {
-  std::vector<std::vector<float>> memory(count, std::vector<float>(dataset.field_values()));
+  std::vector<std::vector<float>> memory(count, std::vector<float>(dataset.shape().values()));
   std::vector<float*> outs;
   for (std::vector<float>& one : memory) outs.push_back(one.data());
   FillCost cost;
@@ -157,7 +157,7 @@ TEST_CASE("several threads read the same fields into places of their own") {
   std::vector<std::thread> threads;
   for (std::size_t n = 0; n < wrong.size(); ++n) {
     threads.emplace_back([&, n] {
-      std::vector<float> out(dataset.field_values());
+      std::vector<float> out(dataset.shape().values());
       for (std::size_t i = 0; i < 9; ++i) {
         const std::size_t record = (n + i) % 3;
         FillCost cost;
@@ -233,7 +233,7 @@ TEST_CASE("a throttled source gives its bytes at its rate, and a stop ends the w
     config.source = kind;
     config.throttle_mb_per_s = 20;
     const Dataset dataset = written.open(config);
-    std::vector<float> out(dataset.field_values());
+    std::vector<float> out(dataset.shape().values());
     std::array<float*, 1> outs = {out.data()};
     FillCost cost;
     {

@@ -35,7 +35,7 @@ struct Written {
 };
 
 std::vector<float> raw(const Dataset& dataset, FieldPlace place) {
-  std::vector<float> out(dataset.field_values());
+  std::vector<float> out(dataset.shape().values());
   FillCost cost;
   dataset.read_raw(place, out, cost);
   return out;

@@ -101,7 +101,7 @@ TEST_CASE("with a slow source the stall is bytes / rate - compute") {
                                      LoaderChoice{"workers", 2, 2}, LoaderChoice{"workers", 4, 2},
                                      LoaderChoice{"ring", 1, 2, false}, LoaderChoice{"ring", 3, 3, false}}) {
     INFO(choice.kind << " with " << choice.workers << " threads");
-    const double bytes = 2 * static_cast<double>(kBatch) * static_cast<double>(dataset.field_values()) * 4;
+    const double bytes = 2 * static_cast<double>(kBatch) * static_cast<double>(dataset.shape().values()) * 4;
     const double read_us = bytes / static_cast<double>(world.throttle_mb_per_s);  // 100.5 ms
     const double wanted_us = choice.kind == "inline" ? read_us : read_us - 1000 * kStep_ms;
     const Sums sum = consume(*timed.loader(dataset, choice, kBatch), kStep_ms, kSteps);
