@@ -189,15 +189,73 @@ def check_types(root):
                     yield path, number, f"{name} is a type of {there.relative_to(root)} already"
 
 
+ROOTS = ("engine/base", "engine/training", "engine/reading", "gui")
+
+
+def needs(root):
+    """Of each unit, a header with its source, the units that it includes."""
+    out = {}
+    for path in (path for top in ("engine", "gui") for path in sorted((root / top).rglob("*"))):
+        if path.suffix in (".h", ".cpp", ".cu", ".cuh"):
+            unit = path.with_suffix("")
+            there = [root / top / name for _, name in includes(path.read_text()) for top in ROOTS]
+            out.setdefault(unit, set()).update(other.with_suffix("") for other in there if other.is_file())
+            out[unit].discard(unit)
+    return out
+
+
+def check_circles(root):
+    """Taken away is, again and again, who needs nothing that is left and who is needed by nothing that is left."""
+    left = needs(root)
+    while True:
+        needed = {unit for others in left.values() for unit in others}
+        free = [unit for unit in left if not left[unit] & left.keys() or unit not in needed]
+        if not free:
+            break
+        for unit in free:
+            del left[unit]
+    if left:
+        circle = sorted(left)
+        path = next(path for path in (circle[0].with_suffix(".h"), circle[0].with_suffix(".cpp")) if path.is_file())
+        yield path, 1, "includes itself over others: " + ", ".join(str(unit.relative_to(root)) for unit in circle)
+
+
+MOST_PUBLIC, MOST_MEMBERS = 15, 20
+# Each public function of these is one call of an interface, not a part of a job.
+WIDE = {"CudaPlugin": "what the plugin offers", "Plugin": "the same", "Comm": "collectives and exchanges", "CommCore": "the same behind it", "Ui": "the window's elements"}
+
+
+def check_classes(path, text):
+    for match in re.finditer(r"^class (\w+)[^;{]*\{\n(.*?)^\};", text, re.M | re.S):
+        public, functions, members = False, set(), 0
+        for line in re.sub(r"//.*", "", match[2]).splitlines():
+            if re.match(r" (public|protected|private):", line):
+                public = "public" in line
+            elif re.match(r"  (?!using|friend|struct|class|enum|static constexpr)[\w:]", line):
+                function = re.match(r"  [^=;{]*?(\w+)\(", line)
+                if function and public and function[1] != match[1] and "operator" not in line:
+                    functions.add(function[1])
+                elif not function and re.search(r"\w_(\s*=[^;]*|\{[^;]*|\[[^;]*)?;", line):
+                    members += line.split("{")[0].split("=")[0].count(",") + 1 if "<" not in line else 1
+        number = text[:match.start()].count("\n") + 1
+        if len(functions) > MOST_PUBLIC and match[1] not in WIDE:
+            yield number, f"{match[1]} has {len(functions)} public functions; at most {MOST_PUBLIC}"
+        if members > MOST_MEMBERS:
+            yield number, f"{match[1]} has {members} members; at most {MOST_MEMBERS}"
+
+
 def violations(root):
     yield from check_removals(root)
     yield from check_types(root)
+    yield from check_circles(root)
     for top in ("engine", "lessons", "gui", "datasets", "tests"):
         for path in sorted((root / top).rglob("*")) if (root / top).is_dir() else []:
             if path.suffix not in (".h", ".cpp", ".cu", ".cuh"):
                 continue
             text = path.read_text()
             checks = [check_includes(root, path, text), check_lengths(path, text)]
+            if top in ("engine", "gui"):
+                checks.append(check_classes(path, text))
             if top != "tests":
                 checks.append(check_words(text))
             for check in checks:
