@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "config/keys.h"
+#include "config/load.h"
 #include "core/error.h"
 #include "core/text.h"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "config/config.h"
+#include "config/load.h"
 #include "config/option_parser.h"
 
 namespace isobar {

@@ -1,6 +1,7 @@
 // What a configuration takes of memory, and what would take less.
 #include <sstream>
 
+#include "config/load.h"
 #include "core/files.h"
 #include "formula/memory_plan.h"
 #include "launch/mesh.h"
@@ -64,16 +65,14 @@ std::vector<MemoryFit> accepted_fits(const LessonInfo& lesson, const std::vector
 TEST_CASE("every change that is named fits, divides what it must, and is as small as can be") {
   const Config config = mp(1, 1);
   for (const MemoryFacts& facts : {kHalf, MemoryFacts{}}) {
-    const std::vector<MemoryFit> fits =
-        what_would_fit(accumulating(), config, facts, k40GiB);
+    const std::vector<MemoryFit> fits = what_would_fit(accumulating(), config, facts, k40GiB);
     REQUIRE(fits.size() >= 2);
     CHECK_THAT(fits.front().change, says("train.accumulate="));
     CHECK_THAT(fits.back().change, says("--ranks") && says("mesh.tp="));
     for (const MemoryFit& fit : fits) CHECK(fit.plan.total() <= k40GiB);
   }
   // One pass fewer, or one rank fewer of those that divide the batch, does not.
-  CHECK(what_would_fit(accumulating(), config, {}, k40GiB).front().change ==
-        "--set train.accumulate=8");
+  CHECK(what_would_fit(accumulating(), config, {}, k40GiB).front().change == "--set train.accumulate=8");
   Config fewer = config;
   fewer.train.accumulate = 4;
   CHECK(plan_memory(fewer, {}).total() > k40GiB);
