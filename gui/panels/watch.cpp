@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/stage.h"
 #include "core/text.h"
 #include "plot/colour.h"
 #include "widgets/stack.h"
@@ -66,7 +67,7 @@ StackSpec stack_of(const Ui& ui, const AppState& state, const RunEntry& run) {
   spec.empty = run.foreign ? "Event files hold no stage times." : "No step was recorded yet.";
   if (!run.detail) return spec;
   const RunSeries& series = run.detail->series;
-  for (const std::string& stage : stage_names()) {
+  for (const std::string stage : kStageNames) {
     const CurveRef curve = series.find("train/" + stage + "_us");
     if (curve) spec.stages.push_back({stage, stage_colour(ui.theme(), stage), curve.curve});
   }

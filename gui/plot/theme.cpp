@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "core/stage.h"
 #include "plot/colour.h"
 
 namespace isobar {
@@ -84,10 +85,8 @@ const Theme& theme_of(bool dark) {
 }
 
 ImU32 stage_colour(const Theme& theme, std::string_view stage) {
-  static constexpr std::array<std::string_view, 7> kStages = {"load", "copy",     "forward", "backward",
-                                                              "comm", "optimize", "replay"};
-  for (std::size_t i = 0; i < kStages.size(); ++i) {
-    if (stage == kStages[i]) return theme.stages[i];
+  for (std::size_t i = 0; i < kStageNames.size(); ++i) {
+    if (stage == kStageNames[i]) return theme.stages[i];
   }
   return theme.stages.back();
 }

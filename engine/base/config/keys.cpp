@@ -8,6 +8,7 @@
 
 #include "config/toml_text.h"
 #include "core/fault.h"
+#include "core/stage.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -158,7 +159,8 @@ std::vector<Key> running_keys(Config& c) {
       text("run.fault", c.run.fault, fault_names()),
       count("run.fault_ms", c.run.fault_ms, 0, 60000),
       text("run.fault_stage", c.run.fault_stage,
-           {"start", "load", "copy", "forward", "backward", "comm", "optimize", "checkpoint"}),
+           {"start", name_of(Stage::load), name_of(Stage::copy), name_of(Stage::forward),
+            name_of(Stage::backward), name_of(Stage::comm), name_of(Stage::optimize), "checkpoint"}),
       count("run.fault_step", c.run.fault_step, 0),
       count("run.fault_rank", c.run.fault_rank, 0, 65536),
       text("run.measure", c.run.measure, {"none", "full", "io", "synthetic"}),

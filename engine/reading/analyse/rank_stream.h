@@ -10,13 +10,14 @@
 
 #include "analyse/comm_times.h"
 #include "analyse/run_view.h"
+#include "core/stage.h"
 
 namespace isobar {
 
 /// Ranks whose streams are looked at; more are counted only.
 inline constexpr int kMostRanks = 4096;
 
-inline constexpr std::size_t kStages = 7;  ///< of `stage_names()`
+inline constexpr std::size_t kStages = kStageNames.size();
 
 /// What a rank says of its communication in a step; -1 = it does not.
 struct StepComm {

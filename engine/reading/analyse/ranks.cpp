@@ -83,7 +83,7 @@ class MeanCounts {
 void add_means(const RankStream& stream, const Common& common, RankFigures& out) {
   Mean step_us, comm_us;
   MeanCounts counts;
-  std::vector<Mean> stages(stage_names().size());
+  std::vector<Mean> stages(kStages);
   double samples = 0;
   double time_us = 0;
   for (const RankStep& step : stream.steps) {
@@ -100,7 +100,7 @@ void add_means(const RankStream& stream, const Common& common, RankFigures& out)
   counts.put_into(out);
   if (time_us > 0 && std::isfinite(samples)) out.samples_per_s = samples / time_us * 1e6;
   for (std::size_t i = 0; i < stages.size(); ++i) {
-    if (stages[i].value() >= 0) out.stages_us.emplace_back(stage_names()[i], stages[i].value());
+    if (stages[i].value() >= 0) out.stages_us.emplace_back(kStageNames[i], stages[i].value());
   }
 }
 

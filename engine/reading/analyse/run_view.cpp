@@ -10,6 +10,7 @@
 #include "analyse/operators.h"
 #include "core/error.h"
 #include "core/machine.h"
+#include "core/stage.h"
 #include "core/text.h"
 #include "record/run_owner.h"
 
@@ -70,12 +71,6 @@ std::string provenance_text(const RunView& view) {
   if (view.provenance == "predicted") return "predicted by model for " + device;
   const std::string day = view.started.substr(0, 10);
   return view.provenance + " on " + device + (day.empty() ? "" : ", " + day);
-}
-
-const std::vector<std::string>& stage_names() {
-  static const std::vector<std::string> names = {"load", "copy",     "forward", "backward",
-                                                 "comm", "optimize", "replay"};
-  return names;
 }
 
 bool is_alive(std::int64_t pid, const std::string& program) {
@@ -216,7 +211,7 @@ void RunViewBuilder::take_step(const Event& event) {
   ++steady_steps_;
   steady_samples_ = sum_of(steady_samples_, samples);
   steady_us_ += event.number("step_us");
-  for (const std::string& stage : stage_names()) {
+  for (const std::string stage : kStageNames) {
     const EventField* const field = event.find(stage + "_us");
     double time_us = 0;
     if (field == nullptr || !field->number(time_us)) continue;
@@ -303,7 +298,7 @@ void RunViewBuilder::take_summary(const Event& event) {
   summary.predicted_bytes = bytes("predicted_bytes");
   summary.peak_bytes = bytes("peak_bytes");
   std::vector<std::pair<std::string, double>> stages_us;
-  for (const std::string& stage : stage_names()) {
+  for (const std::string stage : kStageNames) {
     const EventField* const field = event.find(stage + "_us");
     double time_us = 0;
     if (field != nullptr && field->number(time_us)) stages_us.emplace_back(stage, time_us);

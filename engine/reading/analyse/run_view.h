@@ -84,9 +84,6 @@ std::string provenance_text(const RunView& view);
 /// that it only measures.
 std::vector<std::string> marks_of(const RunView& view);
 
-/// The stages of a step, in their order.
-const std::vector<std::string>& stage_names();
-
 /// Takes the events of a stream in order. Unknown kinds and keys are ignored; an unknown schema is an Error
 /// (exit code 2) that names `where`.
 class RunViewBuilder {

@@ -10,7 +10,7 @@ namespace {
 std::string range_name(Stage stage, std::int64_t step) {
   if (stage == Stage::copy) return fmt::format("data copy in {}", step);
   if (stage == Stage::optimize) return "optimizer";
-  return kStageNames[static_cast<std::size_t>(stage)];
+  return name_of(stage);
 }
 
 }  // namespace

@@ -7,15 +7,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/stage.h"
 #include "device/device_clock.h"
 #include "device/event_pool.h"
 
 namespace isobar {
-
-/// replay: a captured graph, in which forward, backward and optimise are one.
-enum class Stage : std::size_t { load, copy, forward, backward, comm, optimize, replay };
-inline constexpr std::array<const char*, 7> kStageNames = {"load", "copy",     "forward", "backward",
-                                                           "comm", "optimize", "replay"};
 
 /// Microseconds of one step. On a device a stage lasts from when the device has done all that was asked of it
 /// before the stage until it has done all of the stage: while the host loads and the device has nothing to

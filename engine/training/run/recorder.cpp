@@ -62,7 +62,7 @@ Step Recorder::begin_step() {
 
 void Recorder::entered(Stage stage) {
   probes_.entered(stage);
-  begin_phase(kStageNames[static_cast<std::size_t>(stage)]);
+  begin_phase(name_of(stage));
 }
 
 void Recorder::begin_phase(const char* name) {
@@ -131,7 +131,7 @@ void Recorder::trace(const char* track, std::int64_t step, const std::vector<Sta
   if (!output_.spans().wants(step)) return;
   for (const auto& [stage, begin_us, end_us] : intervals) {
     output_.spans().add({.track = track,
-                         .name = kStageNames[static_cast<std::size_t>(stage)],
+                         .name = name_of(stage),
                          .step = step,
                          .begin_us = begin_us,
                          .end_us = end_us});

@@ -20,7 +20,7 @@ void StepProbes::begin(std::int64_t step, std::int64_t steps_per_epoch, bool wat
 }
 
 void StepProbes::entered(Stage stage) {
-  if (operators_) operators_->enter(kStageNames[static_cast<std::size_t>(stage)]);
+  if (operators_) operators_->enter(name_of(stage));
   ranges_->enter(stage);
 }
 

@@ -37,8 +37,6 @@ void copy_to_fixed(at::Tensor& fixed, const at::Tensor& given, const char* name)
   fixed.copy_(given, /*non_blocking=*/true);
 }
 
-const char* stage_name(Stage stage) { return kStageNames[static_cast<std::size_t>(stage)]; }
-
 /// What a library says of itself, without its stack.
 std::string first_line(const std::string& text) { return printable(text.substr(0, text.find('\n')), 200); }
 
@@ -51,7 +49,7 @@ std::vector<Comm*> of_several(std::vector<Comm*> groups) {
                           const std::string& said) {
   const CaptureReason reason = capture_reason(operation, warmed_up);
   throw Error("a step cannot be recorded: " + reason.why,
-              fmt::format("stage {} ({})", stage_name(stage), first_line(said)), reason.hint, Exit::failed);
+              fmt::format("stage {} ({})", name_of(stage), first_line(said)), reason.hint, Exit::failed);
 }
 
 }  // namespace
