@@ -1,4 +1,5 @@
-// The code of the fmt whose headers come with libtorch: compiled once here instead of into every file that formats.
+// The code of the fmt whose headers come with libtorch: compiled once here instead of into every file that
+// formats.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

@@ -1,4 +1,5 @@
-// What nearly every file with tensors includes, compiled once (ISOBAR_PRECOMPILE). Files still include what they use.
+// What nearly every file with tensors includes, compiled once (ISOBAR_PRECOMPILE). Files still include what
+// they use.
 #pragma once
 
 #include <ATen/TensorOperators.h>

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "config/load.h"
 #include "config/key_comments.h"
+#include "config/load.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"

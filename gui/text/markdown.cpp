@@ -7,8 +7,8 @@
 #include <exception>
 #include <utility>
 
-#include "text/markdown_text.h"
 #include "core/utf8.h"
+#include "text/markdown_text.h"
 
 namespace isobar {
 

@@ -1,4 +1,5 @@
-// The fused kernels on the device, against their definitions in double precision, as those for a processor are.
+// The fused kernels on the device, against their definitions in double precision, as those for a processor
+// are.
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 

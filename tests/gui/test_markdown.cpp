@@ -2,11 +2,11 @@
 #include <random>
 
 #include "core/files.h"
+#include "core/utf8.h"
 #include "support/catch.h"
 #include "text/line_break.h"
 #include "text/markdown.h"
 #include "text/markdown_text.h"
-#include "core/utf8.h"
 
 using namespace isobar;
 using Kind = MarkdownBlock::Kind;

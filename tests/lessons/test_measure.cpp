@@ -163,7 +163,8 @@ TEST_CASE("threads that read ahead from a slow disk get no more than it gives") 
   CHECK(told["predicted_attention_share"].get<double>() == Approx(0.0802).epsilon(0.05));
 }
 
-// Which verdict figures mean is in tests/reading/analyse/test_verdict.cpp; that a machine has them takes real time.
+// Which verdict figures mean is in tests/reading/analyse/test_verdict.cpp; that a machine has them takes real
+// time.
 TEST_CASE("a slow disk bounds a quartet by data, and memory leaves computing as the bound", "[.][nightly]") {
   const auto verdict = [](const std::vector<std::string>& sets) {
     const TempFolder folder;

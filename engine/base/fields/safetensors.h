@@ -25,7 +25,7 @@ struct TensorToWrite {
 /// Writes the tensors in the order given, whole or not at all; `metadata` becomes "__metadata__" of the
 /// header. Returns the digest of what was written.
 FileDigest write_safetensors(const std::filesystem::path& path, std::span<const TensorToWrite> tensors,
-                       const std::map<std::string, std::string>& metadata);
+                             const std::map<std::string, std::string>& metadata);
 
 /// What stands in front of the tensors' bytes in the file that write_safetensors makes: length and header.
 std::string safetensors_start(std::span<const TensorToWrite> tensors,

@@ -19,7 +19,7 @@ struct AttentionRates {
 };
 
 struct DeviceRates {
-  std::string name;  ///< "H200"
+  std::string name;                ///< "H200"
   std::uint64_t memory_bytes = 0;  ///< as its driver states it
   // Dense peaks, TFLOP/s, by data sheet: what MFU refers to.
   double peak_fp32 = 0;
@@ -54,9 +54,9 @@ const std::vector<DeviceRates>& device_rates();
 /// known names.
 const DeviceRates& rates_of(const std::string& name);
 
-/// Dense peak in operations a second, by data sheet, of the CUDA device that calls itself `full_name` ("NVIDIA
-/// A100-SXM4-40GB") in `precision` ("none" or "" for fp32, "tf32", "fp16", "bf16"). 0 when it is none of
-/// device_rates, or a version of one with other peaks (PCIe, NVL).
+/// Dense peak in operations a second, by data sheet, of the CUDA device that calls itself `full_name`
+/// ("NVIDIA A100-SXM4-40GB") in `precision` ("none" or "" for fp32, "tf32", "fp16", "bf16"). 0 when it is
+/// none of device_rates, or a version of one with other peaks (PCIe, NVL).
 double data_sheet_flops(const std::string& full_name, const std::string& precision);
 
 }  // namespace isobar

@@ -62,8 +62,8 @@ struct RunSummary {
   std::int64_t slots = 0;        ///< most that can; 0 = nothing is read ahead
   std::int64_t read_bytes = 0;   ///< all of it; 0 = not known
   std::int64_t read_cpu_us = 0;  ///< processor time that reading and normalising took
-  /// The share of the time in which the training loop's thread could have run and waited for a processor; -1 = not
-  /// known.
+  /// The share of the time in which the training loop's thread could have run and waited for a processor; -1
+  /// = not known.
   double processor_wait = -1;
   // Of the averaging of gradients, over the same steps; all means a step.
   double comm_total_us = 0;  ///< collectives were under way, beside backward or not (the stage comm is what

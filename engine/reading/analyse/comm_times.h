@@ -26,8 +26,8 @@ struct StepRange {
   bool operator==(const StepRange&) const = default;
 };
 
-/// Those in `wanted`; where none of them is, all without the first tenth, which fills queues and caches and is
-/// like no other.
+/// Those in `wanted`; where none of them is, all without the first tenth, which fills queues and caches and
+/// is like no other.
 std::vector<StepWindow> steady_windows(const std::vector<StepWindow>& windows, StepRange wanted = {});
 
 /// Whether spans of this name are a collective under way: "all-reduce", "broadcast", ...

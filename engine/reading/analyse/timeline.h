@@ -15,7 +15,8 @@ namespace isobar {
 struct TimelineWish {
   std::int64_t first = -1;  ///< -1 = so that they lie in the middle of the steady ones
   std::int64_t steps = 3;
-  StepRange steady = {};  ///< over which figures are made, so that they are of the steps of other figures shown
+  StepRange steady =
+      {};  ///< over which figures are made, so that they are of the steps of other figures shown
 };
 
 struct NameFigures {

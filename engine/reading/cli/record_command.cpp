@@ -16,8 +16,8 @@
 #include "core/nvidia.h"
 #include "core/text.h"
 #include "record/run_folder.h"
-#include "record/run_tree.h"
 #include "record/run_removal.h"
+#include "record/run_tree.h"
 
 namespace isobar {
 

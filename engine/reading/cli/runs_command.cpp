@@ -18,8 +18,8 @@
 #include "jobs/submitted_job.h"
 #include "record/console.h"
 #include "record/run_folder.h"
-#include "record/run_tree.h"
 #include "record/run_removal.h"
+#include "record/run_tree.h"
 
 namespace isobar {
 

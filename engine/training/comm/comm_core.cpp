@@ -184,7 +184,8 @@ Work CommCore::launch(const Collective& job) {
   if (shared->status != nullptr) shared->status->leave();
   Span span{.track = "", .name = job.name(), .step = shared->step, .begin_us = ready_us, .end_us = 0};
   span.bytes = static_cast<std::int64_t>(job.whole().nbytes());
-  if (payload->blocks_stream() && !shared->records) watch(pending, waited, track_of(is_counted ? job.what : ""), span);
+  if (payload->blocks_stream() && !shared->records)
+    watch(pending, waited, track_of(is_counted ? job.what : ""), span);
   return {shared_from_this(), std::move(pending), number, text, track_of(is_counted ? job.what : ""), span};
 }
 

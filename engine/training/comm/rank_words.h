@@ -33,6 +33,6 @@ struct LineDifference {
 
 /// Nothing where all are the same. A text that has no such line says "nothing" there.
 std::optional<LineDifference> first_difference(const std::vector<std::string>& texts,
-                                           const std::vector<int>& ranks);
+                                               const std::vector<int>& ranks);
 
 }  // namespace isobar

@@ -16,15 +16,16 @@ c10::Device choose_device(const std::string& name);
 /// exists. Loads the CUDA plugin when a driver and a plugin are there, and nothing else.
 std::string automatic_device_kind();
 
-/// Fixes the number of threads of tensor operations (0 = usable_cores() shared by `sharers` processes) and makes
-/// them deterministic: same threads, same machine type, same bits. Returns the number. Call it first, before any
-/// tensor operation.
+/// Fixes the number of threads of tensor operations (0 = usable_cores() shared by `sharers` processes) and
+/// makes them deterministic: same threads, same machine type, same bits. Returns the number. Call it first,
+/// before any tensor operation.
 int set_up_cpu(int threads, int sharers = 1);
 
 /// Whether operators on `device` whose bits may differ from run to run are left out, by the values of
-/// run.deterministic: "yes", "no", or "auto", which is yes on a CPU, where it costs nothing, and no on a device:
-/// libtorch then refuses attention of cuDNN and takes a slower backward of flash (check_cudnn_deterministic in
-/// aten/src/ATen/native/transformers/cuda/sdp_utils.cpp). Call it behind set_up_cpu.
+/// run.deterministic: "yes", "no", or "auto", which is yes on a CPU, where it costs nothing, and no on a
+/// device: libtorch then refuses attention of cuDNN and takes a slower backward of flash
+/// (check_cudnn_deterministic in aten/src/ATen/native/transformers/cuda/sdp_utils.cpp). Call it behind
+/// set_up_cpu.
 bool set_deterministic(const std::string& wanted, c10::Device device);
 
 /// "AMD EPYC 9654" or what the system calls its processor.

@@ -1,9 +1,9 @@
 #pragma once
-// The fused kernels (engine/training/kernels) on tensors: the CPU form, or the CUDA plugin's on the current stream.
-// Nobody waits for the device. Tensors must be contiguous and lie on one device. Activations are float32,
-// float16 or bfloat16, all of one type in a call; parameters, the residual stream, sums and statistics are
-// float32. What does not fit is an Error (exit code 1) that names the operation and the tensor. R rows, E
-// columns; B samples of C x H x W; N tokens a sample.
+// The fused kernels (engine/training/kernels) on tensors: the CPU form, or the CUDA plugin's on the current
+// stream. Nobody waits for the device. Tensors must be contiguous and lie on one device. Activations are
+// float32, float16 or bfloat16, all of one type in a call; parameters, the residual stream, sums and
+// statistics are float32. What does not fit is an Error (exit code 1) that names the operation and the
+// tensor. R rows, E columns; B samples of C x H x W; N tokens a sample.
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>

@@ -5,14 +5,14 @@ namespace isobar {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kRounds = 2;                      // pieces that a thread has on their way at once
-constexpr std::int64_t kMostBlocks = 1 << 13;   // the rest is strided over
-constexpr int kRowLanes = 8;                    // of a block in the backward pass: rows at once
-constexpr int kColumnLanes = 32;                // and pieces of a row at once
+constexpr int kRounds = 2;                     // pieces that a thread has on their way at once
+constexpr std::int64_t kMostBlocks = 1 << 13;  // the rest is strided over
+constexpr int kRowLanes = 8;                   // of a block in the backward pass: rows at once
+constexpr int kColumnLanes = 32;               // and pieces of a row at once
 
-constexpr float kRootHalf = 0.70710678118654752F;       // 1 / sqrt 2
+constexpr float kRootHalf = 0.70710678118654752F;          // 1 / sqrt 2
 constexpr float kRootTwoPiInverse = 0.39894228040143268F;  // 1 / sqrt(2 pi)
-constexpr float kTanhRate = 0.79788456080286536F;       // sqrt(2 / pi)
+constexpr float kTanhRate = 0.79788456080286536F;          // sqrt(2 / pi)
 constexpr float kTanhCube = 0.044715F;
 
 struct Erf {
@@ -28,7 +28,8 @@ struct Tanh {
   }
   static __device__ float slope(float u) {
     const float t = tanhf(kTanhRate * (u + kTanhCube * u * u * u));
-    const float square = fabsf(u) < 100.0F ? u * u : 1e4F;  // beyond it 1 - t^2 is 0 and must not meet infinity
+    const float square =
+        fabsf(u) < 100.0F ? u * u : 1e4F;  // beyond it 1 - t^2 is 0 and must not meet infinity
     return 0.5F * (1.0F + t) + 0.5F * u * (1.0F - t * t) * kTanhRate * (1.0F + 3.0F * kTanhCube * square);
   }
 };
@@ -44,7 +45,7 @@ template <typename Gelu, typename Value, int kWidth>
 __global__ void __launch_bounds__(kThreads)
     forward_kernel(const void* x, const float* bias, void* y, std::int64_t width, std::int64_t pieces) {
   using Values = Piece<Value, kWidth>;
-  using Biases = Piece<float, kWidth < 4 ? kWidth : 4>;
+  using Biases = Piece < float, kWidth<4 ? kWidth : 4>;
   constexpr int kBiases = kWidth < 4 ? 1 : kWidth / 4;
   constexpr std::int64_t kChunk = std::int64_t{kThreads} * kRounds;
   const auto* const from = static_cast<const Values*>(x);
@@ -76,13 +77,14 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// Block (x, p): pieces 32 x .. 32 x + 31 of the rows of piece p. Eight rows at a time; what each of the eight
-/// lanes has summed is added in their order.
+/// Block (x, p): pieces 32 x .. 32 x + 31 of the rows of piece p. Eight rows at a time; what each of the
+/// eight lanes has summed is added in their order.
 template <typename Gelu, typename Value, int kWidth>
 __global__ void __launch_bounds__(kRowLanes* kColumnLanes)
     backward_kernel(const BiasGeluBackward job, std::int64_t width) {
   using Values = Piece<Value, kWidth>;
-  __shared__ float part[kRowLanes][kColumnLanes][kWidth + 1];  // one more: no two lanes of a warp share a bank
+  __shared__ float part[kRowLanes][kColumnLanes]
+                       [kWidth + 1];  // one more: no two lanes of a warp share a bank
   const std::int64_t place = static_cast<std::int64_t>(blockIdx.x) * kColumnLanes + threadIdx.x;
   const RowRange rows = rows_of_piece(job.rows, blockIdx.y, gridDim.y);
   float sums[kWidth] = {};

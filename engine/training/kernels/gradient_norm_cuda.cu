@@ -31,7 +31,8 @@ __device__ Sums block_sums(Sums mine) {
 /// Four values from `at`; those behind `n` are zero. `kWidth` of them are loaded at once.
 template <int kWidth>
 __device__ Piece<float, kGroup> load_group(const float* values, std::int64_t at, std::int64_t n) {
-  if (kWidth == kGroup && at + kGroup <= n) return *reinterpret_cast<const Piece<float, kGroup>*>(values + at);
+  if (kWidth == kGroup && at + kGroup <= n)
+    return *reinterpret_cast<const Piece<float, kGroup>*>(values + at);
   Piece<float, kGroup> out;
 #pragma unroll
   for (int i = 0; i < kGroup; ++i) out.values[i] = at + i < n ? values[at + i] : 0.0F;

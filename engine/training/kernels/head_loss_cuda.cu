@@ -18,7 +18,7 @@ struct Tiling {
   HeadLossShape shape;
   int pixels = 0;    ///< of a tile, fewer in the last one of a line
   int channels = 0;  ///< of a tile, fewer in the last one
-  int pitch = 0;     ///< values from pixel to pixel in shared memory: odd, so that no two of them share a bank
+  int pitch = 0;  ///< values from pixel to pixel in shared memory: odd, so that no two of them share a bank
   std::int64_t across = 0;  ///< tiles of a line
   std::int64_t deep = 0;    ///< tiles of all channels
   std::int64_t tiles = 0;   ///< of a sample
@@ -55,7 +55,8 @@ __device__ Tile tile_at(const Tiling& tiling, std::int64_t sample, std::int64_t 
   const std::int64_t in_line = index % (tiling.across * tiling.deep);
   out.pixel = in_line / tiling.deep * tiling.pixels;
   out.channel = in_line % tiling.deep * tiling.channels;
-  out.pixels = static_cast<int>(min(static_cast<std::int64_t>(tiling.pixels), tiling.shape.width - out.pixel));
+  out.pixels =
+      static_cast<int>(min(static_cast<std::int64_t>(tiling.pixels), tiling.shape.width - out.pixel));
   out.channels =
       static_cast<int>(min(static_cast<std::int64_t>(tiling.channels), tiling.shape.channels - out.channel));
   return out;
@@ -89,7 +90,8 @@ __device__ void for_tokens(const Tiling& tiling, const Tile& tile, const Move& m
     const unsigned int pixel = i / channels;
     const unsigned int channel = i % channels;
     const std::int64_t w = tile.pixel + pixel;
-    move((first_token + w / patch) * token_values + in_token + w % patch * shape.channels + tile.channel + channel,
+    move((first_token + w / patch) * token_values + in_token + w % patch * shape.channels + tile.channel +
+             channel,
          pixel, channel);
   }
 }
@@ -97,7 +99,8 @@ __device__ void for_tokens(const Tiling& tiling, const Tile& tile, const Move& m
 template <typename Value, int kWidth>
 __device__ void load_tile(const Tiling& tiling, const Tile& tile, const void* tokens, float* shared) {
   for_tokens<kWidth>(tiling, tile, [&](std::int64_t token, unsigned int pixel, unsigned int channel) {
-    const auto loaded = *reinterpret_cast<const Piece<Value, kWidth>*>(static_cast<const Value*>(tokens) + token);
+    const auto loaded =
+        *reinterpret_cast<const Piece<Value, kWidth>*>(static_cast<const Value*>(tokens) + token);
 #pragma unroll
     for (int i = 0; i < kWidth; ++i) {
       shared[pixel * tiling.pitch + channel] = widened(loaded.values[i]);
@@ -145,8 +148,7 @@ __device__ void for_target(const Tiling& tiling, const Tile& tile, const float* 
 
 /// Block (p, b): tiles of piece p of sample b, into scratch[b][p].
 template <typename Value, int kWidth>
-__global__ void __launch_bounds__(kThreads)
-    forward_kernel(const HeadLossForward job, const Tiling tiling) {
+__global__ void __launch_bounds__(kThreads) forward_kernel(const HeadLossForward job, const Tiling tiling) {
   __shared__ float shared[kTileValues];
   __shared__ double part[2][kWarps];
   const std::int64_t sample = blockIdx.x / kHeadLossPieces;
@@ -209,8 +211,7 @@ __global__ void __launch_bounds__(kThreads) finish_kernel(const HeadLossForward 
 }
 
 template <typename Value, int kWidth>
-__global__ void __launch_bounds__(kThreads)
-    backward_kernel(const HeadLossBackward job, const Tiling tiling) {
+__global__ void __launch_bounds__(kThreads) backward_kernel(const HeadLossBackward job, const Tiling tiling) {
   __shared__ float shared[kTileValues];
   const double upstream = static_cast<double>(*job.dloss) / static_cast<double>(job.shape.batch);
   for (std::int64_t index = blockIdx.x; index < tiling.tiles * job.shape.batch; index += gridDim.x) {

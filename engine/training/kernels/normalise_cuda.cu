@@ -7,7 +7,7 @@ namespace isobar {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kRounds = 4;                   // loads that a thread has on their way at once
+constexpr int kRounds = 4;                     // loads that a thread has on their way at once
 constexpr std::int64_t kMostBlocks = 1 << 20;  // far more than any device holds; the rest is strided over
 constexpr std::int64_t kMostChunks = std::int64_t{1} << 31;  // they are counted in 32 bits
 
@@ -31,8 +31,8 @@ struct PackedI16 {
 /// A block takes chunks of a plane of input or target: `kRounds` pieces a thread. Planes are numbered
 /// input 0 channel 0, input 0 channel 1, ..., target B-1 channel C-1; `chunks` of them a plane.
 template <typename From, typename To, int kWidth>
-__global__ void __launch_bounds__(kThreads) fields_kernel(const DeviceFields batch, unsigned int chunks,
-                                                          unsigned int all_chunks) {
+__global__ void __launch_bounds__(kThreads)
+    fields_kernel(const DeviceFields batch, unsigned int chunks, unsigned int all_chunks) {
   using Source = Piece<typename From::Type, kWidth>;
   using Result = Piece<To, kWidth>;
   const auto channels = static_cast<unsigned int>(batch.channels);
@@ -50,8 +50,7 @@ __global__ void __launch_bounds__(kThreads) fields_kernel(const DeviceFields bat
     auto* const to = static_cast<Result*>(use < samples ? batch.input : batch.target) + out_plane * pieces;
     const float mean = batch.mean == nullptr ? 0.0F : batch.mean[channel];
     const float spread = batch.spread == nullptr ? 1.0F : batch.spread[channel];
-    const std::int64_t first =
-        static_cast<std::int64_t>(chunk % chunks) * (kThreads * kRounds) + threadIdx.x;
+    const std::int64_t first = static_cast<std::int64_t>(chunk % chunks) * (kThreads * kRounds) + threadIdx.x;
     Source loaded[kRounds];
 #pragma unroll
     for (int round = 0; round < kRounds; ++round) {
@@ -72,7 +71,8 @@ __global__ void __launch_bounds__(kThreads) fields_kernel(const DeviceFields bat
   }
   const unsigned int in_warp = __reduce_add_sync(0xffffffffU, bad);
   if (threadIdx.x % 32 == 0 && in_warp != 0) {
-    atomicAdd(reinterpret_cast<unsigned long long*>(batch.nonfinite), static_cast<unsigned long long>(in_warp));
+    atomicAdd(reinterpret_cast<unsigned long long*>(batch.nonfinite),
+              static_cast<unsigned long long>(in_warp));
   }
 }
 
@@ -95,8 +95,9 @@ void start(const DeviceFields& batch, CUstream_st* stream, const char* name) {
   if (batch.samples <= 0 || batch.channels <= 0 || batch.plane <= 0) return;
   constexpr int kFour = 4;
   // Each plane begins at a multiple of P, so all of them are aligned when the first is and P is whole pieces.
-  const bool wide = batch.plane % kFour == 0 && is_aligned(batch.fields, kFour * sizeof(typename From::Type)) &&
-                    is_aligned(batch.input, kFour * sizeof(To)) && is_aligned(batch.target, kFour * sizeof(To));
+  const bool wide =
+      batch.plane % kFour == 0 && is_aligned(batch.fields, kFour * sizeof(typename From::Type)) &&
+      is_aligned(batch.input, kFour * sizeof(To)) && is_aligned(batch.target, kFour * sizeof(To));
   if (wide) {
     start_width<From, To, kFour>(batch, stream, name);
   } else {

@@ -7,8 +7,8 @@ namespace {
 
 constexpr int kWarps = 4;  // of a block in the forward pass, each with a row of its own
 constexpr int kBackwardWarps = 8;
-constexpr int kLane = 4;                    // values that a lane holds of each 128 of a row
-constexpr int kPiece = 32 * kLane;          // values of a row that a warp moves at once
+constexpr int kLane = 4;                       // values that a lane holds of each 128 of a row
+constexpr int kPiece = 32 * kLane;             // values of a row that a warp moves at once
 constexpr std::int64_t kMostBlocks = 1 << 13;  // the rest is strided over
 
 using Four = Piece<float, kLane>;
@@ -106,7 +106,7 @@ __device__ void backward_row(const ResidualNormBackward& job, std::int64_t row, 
   const float share = 1.0F / static_cast<float>(job.columns);
   const float mean = job.mean[row];
   const float rstd = job.rstd[row];
-  Four n[kPieces];       // first the row itself
+  Four n[kPieces];  // first the row itself
   Values dy[kPieces];
   Four direct[kPieces];  // what reaches the residual stream past the norm
 #pragma unroll

@@ -128,8 +128,7 @@ void residual_norm_plain(const ResidualNormBackward& job, CUstream_st* stream) {
     launch(kName, rows::backward_kernel<Value>,
            static_cast<unsigned int>(std::min(job.rows, rows::kMostBlocks)), rows::kThreads, stream, job);
   }
-  const auto columns =
-      static_cast<unsigned int>((job.columns + rows::kColumnLanes - 1) / rows::kColumnLanes);
+  const auto columns = static_cast<unsigned int>((job.columns + rows::kColumnLanes - 1) / rows::kColumnLanes);
   launch(kName, rows::column_kernel<Value>, dim3(columns, static_cast<unsigned int>(row_pieces(job.rows))),
          dim3(rows::kColumnLanes, rows::kRowLanes), stream, job);
 }

@@ -130,11 +130,8 @@ LoaderCounts Recorder::loader_since_last_step() {
 void Recorder::trace(const char* track, std::int64_t step, const std::vector<StageInterval>& intervals) {
   if (!output_.spans().wants(step)) return;
   for (const auto& [stage, begin_us, end_us] : intervals) {
-    output_.spans().add({.track = track,
-                         .name = name_of(stage),
-                         .step = step,
-                         .begin_us = begin_us,
-                         .end_us = end_us});
+    output_.spans().add(
+        {.track = track, .name = name_of(stage), .step = step, .begin_us = begin_us, .end_us = end_us});
   }
 }
 

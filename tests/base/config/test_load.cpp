@@ -3,8 +3,8 @@
 #include <set>
 #include <sstream>
 
-#include "config/load.h"
 #include "config/keys.h"
+#include "config/load.h"
 #include "config/toml_text.h"
 #include "core/files.h"
 #include "core/random.h"

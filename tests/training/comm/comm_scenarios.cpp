@@ -145,20 +145,20 @@ const AddScenario mutated{
     }};
 
 /// A fault of the configuration made in Comm; words: backend, fault.
-const AddScenario faulty{"faulty", [](const Words& words) {
-                           Comm comm = world(words);
-                           comm.set_seam(
-                               rank_fault({.fault = fault_named(words.at(1)), .step = 2, .rank = 1}));
-                           for (int step = 0; step < 4; ++step) {
-                             comm.begin_step(step);
-                             std::vector<Work> works;
-                             const at::Tensor a = at::ones({1024}), b = at::ones({512});
-                             works.push_back(comm.all_reduce(a, Reduce::mean, "bucket 0"));
-                             works.push_back(comm.all_reduce(b, Reduce::mean, "bucket 1"));
-                             for (Work& work : works) work.wait();
-                           }
-                           return 0;
-                         }};
+const AddScenario faulty{
+    "faulty", [](const Words& words) {
+      Comm comm = world(words);
+      comm.set_seam(rank_fault({.fault = fault_named(words.at(1)), .step = 2, .rank = 1}));
+      for (int step = 0; step < 4; ++step) {
+        comm.begin_step(step);
+        std::vector<Work> works;
+        const at::Tensor a = at::ones({1024}), b = at::ones({512});
+        works.push_back(comm.all_reduce(a, Reduce::mean, "bucket 0"));
+        works.push_back(comm.all_reduce(b, Reduce::mean, "bucket 1"));
+        for (Work& work : works) work.wait();
+      }
+      return 0;
+    }};
 
 /// Rank 1 goes missing; words: backend, how ("sleeps", "killed", "throws", "leaves"), where ("payload",
 /// "control", "async", "unchecked",

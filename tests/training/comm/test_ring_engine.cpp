@@ -302,7 +302,8 @@ TEST_CASE("who waits for one leaves those behind it to the thread, which moves t
       const auto first = engine.start(all_reduce_of(values, CombineType::f32));
       const auto second = engine.start(all_reduce_of(behind, CombineType::f32));
       engine.wait(*first, kPatience_us);
-      while (!second->is_done()) std::this_thread::yield();  // the Deadline of the world ends what never comes
+      while (!second->is_done())
+        std::this_thread::yield();  // the Deadline of the world ends what never comes
     }
   });
 }

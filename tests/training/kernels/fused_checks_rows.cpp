@@ -281,8 +281,9 @@ void check_all_residual_norm(KernelPlace& place, bool large) {
       }
     }
     for (const std::int64_t columns : {40, 41}) {
-      for (const NormOperands& parts : {NormOperands{false, false, true, true}, NormOperands{true, false, false, true},
-                                     NormOperands{true, true, true, false}}) {
+      for (const NormOperands& parts :
+           {NormOperands{false, false, true, true}, NormOperands{true, false, false, true},
+            NormOperands{true, true, true, false}}) {
         check_residual_norm(place, {type, 67, columns, 0, 2, false}, parts);
       }
       check_residual_norm(place, {type, 67, columns, 0, 2, true}, {});

@@ -1,7 +1,7 @@
 // The flat buffers laid out anew: nothing but places changes.
-#include <ATen/ops/zeros_like.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full_like.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <numeric>
