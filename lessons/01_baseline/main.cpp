@@ -51,8 +51,8 @@ static void train(Run& run) {
     recorder.record(evaluate(model, valid_set, valid_loader, run.device(), recorder.live("validating")));
   };
   validate();
-  run.measure_reading(loader);  // with run.measure=io: takes all batches and drops them
-  while (run.goes_on()) {       // until all steps are made or somebody asks to stop
+  run.measure_reading(loader);  // with run.measure=io: takes every batch and drops it
+  while (run.goes_on()) {       // until all steps are done, or a stop is requested
     Step step = recorder.begin_step();
 
     step.enter(Stage::load);  // nothing computes while the loop reads and normalises
@@ -69,7 +69,7 @@ static void train(Run& run) {
     loss.backward();
 
     step.enter(Stage::optimize);
-    guard.check(step);  // a gradient that is no number ends the run, and never reaches the weights
+    guard.check(step);  // a gradient that is not finite ends the run before it reaches the weights
     const double lr = learning_rate(config.schedule, config.optim.lr, step.index(), config.train.steps);
     adam.step(lr);
 
@@ -77,7 +77,7 @@ static void train(Run& run) {
     validate();  // after each epoch and at the end
     checkpoints.save_when_due();
   }
-  if (run.stopped()) checkpoints.save();  // for --resume
+  if (run.stopped()) checkpoints.save();  // --resume goes on from it
 
   // ---- Report --------------------------------------------------------------------------------------------
   // The stream holds every step and score; the weights open in Python by name.

@@ -55,8 +55,8 @@ static void train(Run& run) {
     recorder.record(evaluate(model, valid_set, valid_loader, run.device(), recorder.live("validating")));
   };
   validate();
-  run.measure_reading(loader);  // with run.measure=io: takes all batches and drops them
-  while (run.goes_on()) {       // until all steps are made or somebody asks to stop
+  run.measure_reading(loader);  // with run.measure=io: takes every batch and drops it
+  while (run.goes_on()) {       // until all steps are done, or a stop is requested
     Step step = recorder.begin_step();
     step.enter(Stage::load);  // the stream waits for the upload if it must; the host does not
     Batch batch = loader.next();
@@ -82,7 +82,7 @@ static void train(Run& run) {
     validate();  // after each epoch and at the end
     checkpoints.save_when_due();
   }
-  if (run.stopped()) checkpoints.save();  // for --resume
+  if (run.stopped()) checkpoints.save();  // --resume goes on from it
 
   // ---- Report --------------------------------------------------------------------------------------------
   save_weights(parameters, run.folder() / "weights.safetensors");

@@ -54,8 +54,8 @@ static void train(Run& run) {
     recorder.record(evaluate(model, valid_set, valid_loader, run.device(), recorder.live("validating")));
   };
   validate();
-  run.measure_reading(loader);  // with run.measure=io: takes all batches and drops them
-  while (run.goes_on()) {       // until all steps are made or somebody asks to stop
+  run.measure_reading(loader);  // with run.measure=io: takes every batch and drops it
+  while (run.goes_on()) {       // until all steps are done, or a stop is requested
     Step step = recorder.begin_step();
     step.enter(Stage::load);  // the stream waits for the upload if it must; the host does not
     Batch batch = loader.next();
@@ -75,12 +75,12 @@ static void train(Run& run) {
     step.enter(Stage::optimize);
     const double lr = learning_rate(config.schedule, config.optim.lr, step.index(), config.train.steps);
     const at::Tensor norm = adam.step(lr, scaler);  // two kernels, and the host waits for neither
-    guard.check(step, norm);                        // where a gradient is no number it left the weights alone
+    guard.check(step, norm);  // if a gradient was not finite, Adam left the weights alone and the run ends
     step.finish({loss, lr, norm, batch.size(), batch.epoch});
     validate();  // after each epoch and at the end
     checkpoints.save_when_due();
   }
-  if (run.stopped()) checkpoints.save();  // for --resume
+  if (run.stopped()) checkpoints.save();  // --resume goes on from it
 
   // ---- Report --------------------------------------------------------------------------------------------
   save_weights(parameters, run.folder() / "weights.safetensors");

@@ -66,8 +66,8 @@ static void train(Run& run) {
         evaluate(model, valid_set, valid_loader, run.device(), recorder.live("validating")), replicas));
   };
   validate();
-  run.measure_reading(loader);  // with run.measure=io: takes all batches and drops them
-  while (run.goes_on()) {       // until all steps are made or somebody asks to stop
+  run.measure_reading(loader);  // with run.measure=io: takes every batch and drops it
+  while (run.goes_on()) {       // until all steps are done, or a stop is requested
     Step step = recorder.begin_step();
     step.enter(Stage::load);  // the stream waits for the upload if it must; the host does not
     Batch batch = loader.next();
@@ -92,13 +92,13 @@ static void train(Run& run) {
     step.enter(Stage::optimize);
     const double lr = learning_rate(config.schedule, peak, step.index(), config.train.steps);
     const at::Tensor norm = adam.step(lr, scaler);  // the same on all ranks, as the weights are
-    guard.check(step, norm);                        // where a gradient is no number it left the weights alone
+    guard.check(step, norm);  // if a gradient was not finite, Adam left the weights alone and the run ends
     step.finish({loss, lr, norm, batch.size(), batch.epoch, sent});
     validate();  // after each epoch and at the end
     replica_check.compare_when_due();
     checkpoints.save_when_due();
   }
-  if (run.stopped()) checkpoints.save();  // for --resume
+  if (run.stopped()) checkpoints.save();  // --resume goes on from it
 
   // ---- Report --------------------------------------------------------------------------------------------
   save_weights(parameters, run.folder() / "weights.safetensors", model_ranks);  // whole again

@@ -87,8 +87,8 @@ static void train(Run& run) {
         evaluate(model, valid_set, valid_loader, run.device(), recorder.live("validating")), replicas));
   };
   validate();
-  run.measure_reading(loader);  // with run.measure=io: takes all batches and drops them
-  while (run.goes_on()) {       // until all steps are made or somebody asks to stop
+  run.measure_reading(loader);  // with run.measure=io: takes every batch and drops it
+  while (run.goes_on()) {       // until all steps are done, or a stop is requested
     Step step = recorder.begin_step();
     step.enter(Stage::load);  // the stream waits for the upload if it must; the host does not
     const Batch batch = loader.next();
@@ -99,13 +99,13 @@ static void train(Run& run) {
     const auto enter = [&](Stage stage) { step.enter(stage); };
     if (graph.record_is_due()) recorder.record(graph.record(parts));  // once, behind graph.warmup steps
     const auto [loss, norm] = graph.recorded() ? graph.replay(parts, enter) : graph.launch(parts, enter);
-    guard.check(step, norm);  // where a gradient is no number it left the weights alone
+    guard.check(step, norm);  // if a gradient was not finite, Adam left the weights alone and the run ends
     step.finish({loss, lr, norm, batch.size(), batch.epoch, sync->sent()});
     validate();  // after each epoch and at the end
     replica_check.compare_when_due();
     checkpoints.save_when_due();
   }
-  if (run.stopped()) checkpoints.save();  // for --resume
+  if (run.stopped()) checkpoints.save();  // --resume goes on from it
 
   // ---- Report --------------------------------------------------------------------------------------------
   save_weights(parameters, run.folder() / "weights.safetensors", model_ranks);  // whole again

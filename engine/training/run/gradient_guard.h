@@ -1,5 +1,5 @@
 #pragma once
-// Values that are no numbers must not reach the weights, nor go unsaid.
+// Values that are not finite must not reach the weights, nor go unsaid.
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
