@@ -84,7 +84,7 @@ TEST_CASE("scale refuses what makes no sense before anything runs") {
       refused({"--ranks", "1,3,2,8", "--strong"}),
       says("a batch of 4 samples cannot be divided over 3 or 8 ranks") && says("train.global_batch=24"));
   CHECK_THAT(refused({"--ranks", "1,2", "--strong", "--set", "train.accumulate=4"}),
-             says("over 2 ranks x 4 backward passes") && says("train.global_batch=8"));
+             says("does not honour train.accumulate") && says("no lesson here brings it"));
   CHECK_THAT(refused({"--ranks", "1,2", "--weak", "--strong"}), says("exclude each other"));
   CHECK_THAT(refused({"--ranks", "1,2", "--lines", "reall"}), says("mean real?"));
   CHECK_THAT(refused({"--ranks", "1,2", "--lines", "real,real"}), says("there twice"));

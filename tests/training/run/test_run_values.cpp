@@ -11,6 +11,7 @@
 #include "run/stop_vote.h"
 #include "support/catch.h"
 #include "support/errors.h"
+#include "support/set_clock.h"
 #include "support/temp_folder.h"
 #include "training/run/made_run.h"
 
@@ -55,6 +56,28 @@ TEST_CASE("a recorder writes a line a step, and the loss where a report is due")
   CHECK(summary.samples == 10);
   CHECK(summary.first_loss == 1.0);
   CHECK(summary.last_loss == Approx(0.2));
+}
+
+TEST_CASE("what a step stood still for other ranks is counted to comm, once") {
+  SetClock clock;
+  const TempFolder folder;
+  MadeRun run(folder / "run", made_config(1));
+  Step step = run.recorder.begin_step();
+  step.enter(Stage::forward);
+  clock.advance_us(1000);
+  step.enter(Stage::backward);
+  clock.advance_us(2000);
+  step.leave();
+  clock.advance_us(50);
+  step.finish({.loss = at::scalar_tensor(1.0),
+               .samples = 2,
+               .sync = {.calls = 1, .tp_calls = 1, .tp_forward_wait_us = 300, .tp_backward_wait_us = 500}});
+  const Json line = lines_of(run, "step").front();
+  CHECK(line["forward_us"] == 700);
+  CHECK(line["backward_us"] == 1500);
+  CHECK(line["comm_us"] == 800);
+  CHECK(line["step_us"] == 3050);
+  CHECK(line["tp_wait_us"] == 800);
 }
 
 TEST_CASE("a phase that is no step is what goes on until the next stage") {
