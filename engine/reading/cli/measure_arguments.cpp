@@ -109,7 +109,7 @@ std::optional<MeasureArguments> parse_measure(const std::vector<std::string>& wo
   std::string lesson;
   std::vector<std::string> axes;
   OptionParser app(is_sweep ? "Every combination of some settings, in turn, and which is fastest"
-                            : "What holds a lesson back: data, copying, communication, the host or computing",
+                            : "What limits a lesson: data, copying, communication, the host or computing",
                    "./isobar " + command);
   add_lesson(app, lesson, out.settings);
   const OptionParser::Option steps =

@@ -190,7 +190,7 @@ int predict_command(const Words& words) {
                    "./isobar predict");
   add_lesson(app, name, settings);
   app.add("--device", device, "one of " + join(devices, ", ") + "; default H200");
-  app.add("--run-dir", run_dir, "writes it as a run into this new folder");
+  app.add("--run-dir", run_dir, "write the prediction as a run into this new folder");
   app.flag("--json", json, "one JSON object instead of the text");
   if (!app.parse(words)) return 0;
   const LessonInfo lesson = named_lesson(name, "./isobar predict LESSON");

@@ -64,9 +64,9 @@ std::optional<RecordArguments> parse_record(const Words& words) {
       "in the lesson's folder recorded/",
       "./isobar record");
   add_lesson(app, lesson, out.settings);
-  app.add("--from", out.from, "no training: a copy of this run (a folder, a name, or last)");
-  app.add("--as", out.name, "its name behind device and day");
-  app.flag("--replace", out.replace, "in the place of the one that is recorded of this device");
+  app.add("--from", out.from, "do not train; copy this run (a folder, a name, or last)");
+  app.add("--as", out.name, "name to append to device and day");
+  app.flag("--replace", out.replace, "replace what is recorded for this device");
   if (!app.parse(words)) return std::nullopt;
   out.lesson = named_lesson(lesson, "./isobar record LESSON");
   if (out.name.size() > kMostNameLetters || !std::all_of(out.name.begin(), out.name.end(), is_name_letter))

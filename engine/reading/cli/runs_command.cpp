@@ -228,7 +228,7 @@ int runs_command(const Words& words) {
       "The runs below runs/ or FOLDER; or names, notes or deletes one, which RUN names: a folder, a "
       "name, or last",
       "./isobar runs [FOLDER] | name RUN NAME | note RUN TEXT | delete RUN");
-  app.add("WORDS", what, "as above; what begins with - stands behind --");
+  app.add("WORDS", what, "as above; put -- before a text that begins with -");
   app.flag("--yes", yes, "delete without a question");
   if (!app.parse(words)) return 0;
   Console console;
