@@ -1,5 +1,6 @@
 // Every test program: Catch2 with an eye on tests that hang.
 #define CATCH_CONFIG_RUNNER
+#include <csignal>
 #include <cstdlib>
 #include <mutex>
 #include <optional>
@@ -32,6 +33,8 @@ std::string running_case() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // In the background of a script, and under nohup, these are ignored, by whatever the tests start too.
+  for (const int one : {SIGINT, SIGQUIT, SIGHUP}) std::signal(one, SIG_DFL);
   // Said by CMake (isobar_test), whose own limit comes later and says only which program it was.
   std::optional<isobar::Deadline> limit;
   if (const char* const seconds = std::getenv("ISOBAR_TEST_LIMIT_S"))
