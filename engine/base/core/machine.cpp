@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <sstream>
 
 namespace isobar {
 
@@ -32,6 +33,22 @@ int usable_cores() {
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
   return std::max(1, CPU_COUNT(&set));
+}
+
+std::optional<ProcessFacts> process_facts(std::int64_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  if (!std::getline(file, line)) return std::nullopt;
+  const std::size_t name_begin = line.find('('), name_end = line.rfind(')');  // a name may hold anything
+  if (name_begin == std::string::npos || name_end == std::string::npos || name_end < name_begin)
+    return std::nullopt;
+  std::istringstream fields(line.substr(name_end + 1));
+  ProcessFacts out{line.substr(name_begin + 1, name_end - name_begin - 1), '?', 0};
+  fields >> out.state;  // field 3
+  std::string skipped;
+  for (int field = 4; field < 22; ++field) fields >> skipped;
+  if (!(fields >> out.begin_ticks)) return std::nullopt;
+  return out;
 }
 
 }  // namespace isobar

@@ -1,5 +1,7 @@
 #pragma once
-// Which machine this is.
+// Which machine this is, and what it knows of its processes.
+#include <cstdint>
+#include <optional>
 #include <string>
 
 namespace isobar {
@@ -13,5 +15,18 @@ std::string boot_id();
 std::string process_view();
 /// Processors that this process may run on, at least 1.
 int usable_cores();
+
+/// What /proc/PID/stat says of a process (proc(5)).
+struct ProcessFacts {
+  std::string name;  ///< its first 15 letters
+  char state;        ///< R runs, S sleeps, T is stopped, ...
+  /// When it began, in clock ticks since the machine did: with that a number that is used again is another
+  /// process.
+  std::int64_t begin_ticks;
+
+  bool has_ended() const { return state == 'Z' || state == 'X'; }
+};
+/// Nothing when there is no such process.
+std::optional<ProcessFacts> process_facts(std::int64_t pid);
 
 }  // namespace isobar

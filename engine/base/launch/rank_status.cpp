@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <fstream>
 #include <utility>
 
 #include "core/clock.h"
@@ -129,14 +128,9 @@ std::string text_of(const std::array<char, N>& letters) {
 }
 
 RankProcess process_of(std::int64_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string line;
-  if (!std::getline(file, line)) return RankProcess::gone;
-  const std::size_t name_end = line.rfind(')');  // a name may hold anything
-  if (name_end == std::string::npos || name_end + 2 >= line.size()) return RankProcess::unknown;
-  const char state = line[name_end + 2];
-  if (state == 'Z' || state == 'X') return RankProcess::gone;
-  return state == 'T' ? RankProcess::stopped : RankProcess::runs;
+  const std::optional<ProcessFacts> facts = process_facts(pid);
+  if (!facts || facts->has_ended()) return RankProcess::gone;
+  return facts->state == 'T' ? RankProcess::stopped : RankProcess::runs;
 }
 
 const char* process_words(RankProcess process) {

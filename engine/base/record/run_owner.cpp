@@ -13,7 +13,6 @@
 #include <condition_variable>
 #include <csignal>
 #include <cstdlib>
-#include <fstream>
 #include <mutex>
 #include <span>
 #include <thread>
@@ -82,21 +81,10 @@ std::string line_of(const std::string& text, const std::string& key) {
   return printable(text.substr(begin, text.find('\n', begin) - begin), 100);
 }
 
-/// When a process began, in ticks since its machine started: with that a number that is used again is another
-/// process. "" when there is none.
+/// "" when there is no such process.
 std::string birth_of(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string text;
-  std::getline(file, text);
-  const std::size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos) return "";
-  std::size_t at = name_end + 1;
-  for (int field = 3; field <= 22 && at != std::string::npos; ++field) {
-    const std::size_t begin = at + 1;
-    at = text.find(' ', begin);
-    if (field == 22) return text.substr(begin, at - begin);
-  }
-  return "";
+  const std::optional<ProcessFacts> facts = process_facts(pid);
+  return facts ? std::to_string(facts->begin_ticks) : "";
 }
 
 std::string job_of_slurm() {

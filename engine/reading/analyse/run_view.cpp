@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fstream>
 
 #include "analyse/operators.h"
 #include "core/error.h"
@@ -74,14 +73,8 @@ std::string provenance_text(const RunView& view) {
 }
 
 bool is_alive(std::int64_t pid, const std::string& program) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  std::string line;
-  if (!std::getline(file, line)) return false;
-  const std::size_t open = line.find('(');
-  const std::size_t close = line.rfind(')');
-  if (open == std::string::npos || close == std::string::npos || close + 2 >= line.size()) return false;
-  const char state = line[close + 2];
-  return line.substr(open + 1, close - open - 1) == program.substr(0, 15) && state != 'Z' && state != 'X';
+  const std::optional<ProcessFacts> facts = process_facts(pid);
+  return facts && facts->name == program.substr(0, 15) && !facts->has_ended();
 }
 
 void RunViewBuilder::clear() { *this = RunViewBuilder(where_); }

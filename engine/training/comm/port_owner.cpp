@@ -5,15 +5,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdint>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <sstream>
-#include <utility>
 
+#include "core/machine.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -53,21 +54,6 @@ bool holds(const fs::path& process, const std::set<std::string>& inodes) {
   return false;
 }
 
-/// When a process began, in clock ticks since the machine did (proc(5), stat, field 22); -1 = it is gone.
-std::int64_t begin_ticks(const fs::path& process) {
-  std::ifstream file(process / "stat");
-  std::string text;
-  std::getline(file, text);
-  const std::size_t name_end = text.rfind(')');  // a name may hold blanks
-  if (name_end == std::string::npos) return -1;
-  std::istringstream fields(text.substr(name_end + 1));
-  std::string skipped;
-  for (int i = 3; i < 22; ++i) fields >> skipped;
-  std::int64_t out = -1;
-  fields >> out;
-  return out;
-}
-
 double seconds_since(std::int64_t ticks) {
   timespec now{};
   clock_gettime(CLOCK_BOOTTIME, &now);
@@ -81,24 +67,23 @@ std::string port_owner(int port) {
   const std::set<std::string> inodes = listening_sockets(port);
   if (inodes.empty()) return "";
   // Children inherit what is open: the one that began first opened it.
-  std::pair<std::int64_t, fs::path> first{-1, {}};
+  std::int64_t first = 0;
+  std::optional<ProcessFacts> facts;
   std::error_code code;
   for (fs::directory_iterator entry("/proc", code), last; !code && entry != last; entry.increment(code)) {
-    const std::string pid = entry->path().filename().string();
-    const bool is_process =
-        std::all_of(pid.begin(), pid.end(), [](unsigned char c) { return std::isdigit(c); });
-    if (!is_process || !holds(entry->path(), inodes)) continue;
-    const std::int64_t begin = begin_ticks(entry->path());
-    if (begin >= 0 && (first.first < 0 || begin < first.first)) first = {begin, entry->path()};
+    const std::int64_t pid = std::atoll(entry->path().filename().c_str());
+    if (pid <= 0 || !holds(entry->path(), inodes)) continue;
+    const std::optional<ProcessFacts> holder = process_facts(pid);
+    if (!holder || (facts && facts->begin_ticks <= holder->begin_ticks)) continue;
+    first = pid;
+    facts = holder;
   }
-  struct stat facts {};
-  if (first.first < 0 || stat(first.second.c_str(), &facts) != 0) return "another user's process";
-  std::string name;
-  std::ifstream comm(first.second / "comm");
-  std::getline(comm, name);
-  return fmt::format("process {} ({}), {}, for {}", first.second.filename().string(), printable(name, 40),
-                     facts.st_uid == getuid() ? "yours" : "another user's",
-                     human_seconds(seconds_since(first.first)));
+  struct stat status {};
+  if (!facts || stat(("/proc/" + std::to_string(first)).c_str(), &status) != 0)
+    return "another user's process";
+  return fmt::format("process {} ({}), {}, for {}", first, printable(facts->name, 40),
+                     status.st_uid == getuid() ? "yours" : "another user's",
+                     human_seconds(seconds_since(facts->begin_ticks)));
 }
 
 }  // namespace isobar

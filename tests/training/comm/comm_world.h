@@ -10,13 +10,13 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "comm/comm.h"
 #include "core/files.h"
+#include "core/machine.h"
 #include "core/waiting.h"
 #include "launch/rank_status.h"
 #include "support/rank_scenarios.h"
@@ -53,11 +53,8 @@ inline std::filesystem::path meeting_folder() {
 
 /// Whether the main thread of a process stands still; while it is on its way it runs, or waits to run.
 inline bool is_asleep(std::int64_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string text;
-  std::getline(file, text);
-  const std::size_t name_end = text.rfind(')');
-  return name_end != std::string::npos && text.compare(name_end, 3, ") S") == 0;
+  const std::optional<ProcessFacts> facts = process_facts(pid);
+  return facts && facts->state == 'S';
 }
 
 /// Whether `rank` waits in a collective or an exchange that is called so, or did until it gave up. It says so
