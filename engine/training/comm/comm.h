@@ -102,7 +102,7 @@ class Comm {
   /// Where spans go, and who hears what this rank does; both outlive this.
   void tell(SpanWriter* spans, StatusSlot* status, const std::filesystem::path& status_folder);
 
-  // What is recorded in a graph (device/cuda_graph.h) and replayed runs without this Comm.
+  // What is recorded in a graph (cuda/graph.h) and replayed runs without this Comm.
   /// Between `true` and `false` collectives of this world and all its groups are put into a graph: nobody
   /// asks whether they end.
   void record(bool records);

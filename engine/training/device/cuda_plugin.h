@@ -6,9 +6,9 @@
 #include <string>
 
 #include "cuda/facts.h"
+#include "cuda/graph.h"
 #include "cuda/memory.h"
-#include "device/cuda_graph.h"
-#include "device/cuda_nccl.h"
+#include "cuda/nccl.h"
 #include "kernels/adam.h"
 #include "kernels/bias_gelu.h"
 #include "kernels/gradient_norm.h"
@@ -24,9 +24,9 @@ namespace isobar {
 /// Raised with every change of CudaPlugin: a plugin of another number is refused before it is called.
 inline constexpr int kCudaPluginVersion = 4;
 
-/// The functions of engine/training/cuda, of device/cuda_graph.h and device/cuda_nccl.h, and the CUDA forms
-/// of engine/training/kernels; what each does is said there. All throw Error (exit code 1) when CUDA refuses,
-/// except facts(), which puts what is wrong into its answer.
+/// The functions of engine/training/cuda and the CUDA forms of engine/training/kernels; what each does is
+/// said there. All throw Error (exit code 1) when CUDA refuses, except facts(), which puts what is wrong into
+/// its answer.
 class CudaPlugin {
  public:
   virtual CudaFacts facts() const = 0;

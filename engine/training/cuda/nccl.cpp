@@ -1,5 +1,5 @@
 // Compiled into libisobar_cuda.so only.
-#include "device/cuda_nccl.h"
+#include "cuda/nccl.h"
 
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "device/cuda_graph.h"
+#include "cuda/graph.h"
 
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDACachingAllocator.h>
