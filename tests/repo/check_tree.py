@@ -12,7 +12,7 @@ from pathlib import Path
 # runs may include all of base, and nothing of each other.
 WINGS = {
     "base": [["core"], ["foreign"], ["record", "config", "fields", "launch"], ["formula"]],
-    "training": [["cuda"], ["kernels"], ["device"], ["comm", "data"], ["model"], ["train"], ["faults"], ["run"]],
+    "training": [["cuda"], ["kernels"], ["device"], ["fused"], ["comm", "data"], ["model"], ["train"], ["faults"], ["run"]],
     "reading": [["analyse", "jobs"], ["cli"]],
 }
 # The window, likewise; what stands in no folder puts it together.

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "config/config.h"
-#include "model/fused_functions.h"
+#include "fused/functions.h"
 #include "model/parameters.h"
 #include "model/vit.h"
 

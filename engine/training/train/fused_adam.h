@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "config/config.h"
-#include "device/fused.h"
+#include "fused/operations.h"
 #include "model/parameters.h"
 #include "model/tensor_parallel.h"
 #include "train/adam.h"

@@ -7,7 +7,7 @@
 #include <array>
 #include <cstdint>
 
-#include "device/fused.h"
+#include "fused/operations.h"
 
 namespace isobar {
 

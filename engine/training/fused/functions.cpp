@@ -1,4 +1,4 @@
-#include "model/fused_functions.h"
+#include "fused/functions.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>

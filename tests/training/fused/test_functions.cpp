@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "model/fused_functions.h"
+#include "fused/functions.h"
 #include "model/layers.h"
 #include "model/relative_l2.h"
 #include "support/catch.h"

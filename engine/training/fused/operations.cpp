@@ -1,4 +1,4 @@
-#include "device/fused.h"
+#include "fused/operations.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
