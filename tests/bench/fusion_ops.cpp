@@ -7,13 +7,13 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include "core/error.h"
+#include "fused/functions.h"
 #include "fused/operations.h"
 #include "kernels/adam.h"
 #include "kernels/bias_gelu.h"
 #include "kernels/gradient_norm.h"
 #include "kernels/head_loss.h"
 #include "kernels/residual_norm.h"
-#include "fused/functions.h"
 #include "model/parameters.h"
 
 namespace isobar {

@@ -48,7 +48,6 @@ class FusedAdam final : public Optimizer {
 
   std::int64_t steps() const override;  ///< waits for the device
   void set_steps(std::int64_t steps) override;
-  bool guards_weights() const override { return true; }
   std::vector<NamedTensor> moments() const override;
 
  private:

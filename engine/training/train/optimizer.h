@@ -14,9 +14,6 @@ class Optimizer {
   /// Updates made so far: t of Adam. May wait for the device where steps can be skipped there.
   virtual std::int64_t steps() const = 0;
   virtual void set_steps(std::int64_t steps) = 0;
-  /// Whether it looks at the gradients itself: where one is not finite it changes nothing, and the length of
-  /// the gradient that it gives is not finite.
-  virtual bool guards_weights() const { return false; }
   /// Views of its moments by parameter: "exp_avg.<parameter>" and "exp_avg_sq.<parameter>".
   virtual std::vector<NamedTensor> moments() const = 0;
 };
