@@ -14,6 +14,7 @@ namespace {
 
 std::string value_text(const KeyPlace& place) {
   if (const auto* const text = std::get_if<std::string*>(&place)) return **text;
+  if (const auto* const choice = std::get_if<ChoicePlace>(&place)) return choice->name();
   return toml_value(place);
 }
 
@@ -49,8 +50,8 @@ void draw_value(Ui& ui, const Key& key, FormState& form, float width) {
     value = on ? "true" : "false";
     ImGui::SameLine();
     ui.text(value, Face::mono_small, ui.theme().dim);
-  } else if (!key.choices.empty()) {
-    touched = ui.combo("set " + key.name, key.choices, value, width);
+  } else if (const auto* const choice = std::get_if<ChoicePlace>(&key.place); choice != nullptr) {
+    touched = ui.combo("set " + key.name, {choice->names.begin(), choice->names.end()}, value, width);
   } else {
     touched = ui.input("set " + key.name, value, "", width, form.problem_key != key.name);
   }

@@ -36,7 +36,7 @@ const c10::Device kCpu(c10::kCPU);
 /// The step of lesson 04 in one mode, of lesson 01 with "none", on batches that lie in memory.
 class Trained {
  public:
-  Trained(const nlohmann::ordered_json& sheet, const std::string& mode)
+  Trained(const nlohmann::ordered_json& sheet, AmpMode mode)
       : mode_(mode), model_(parameters_, shape_of(sheet)), scaler_(amp(mode), kCpu) {
     parameters_.materialise(1, kCpu);
     OptimConfig optim;
@@ -67,13 +67,13 @@ class Trained {
   }
 
  private:
-  static AmpConfig amp(const std::string& mode) {
+  static AmpConfig amp(AmpMode mode) {
     AmpConfig out;
     out.mode = mode;
     return out;
   }
 
-  std::string mode_;
+  AmpMode mode_;
   Parameters parameters_;
   Vit model_;
   GradScaler scaler_;
@@ -92,12 +92,11 @@ void check_losses(Trained& one, Trained& plain, const std::string& what) {
   }
 }
 
-void measure_steps(const std::string& preset, const std::string& mode, int pairs, int threads,
-                   BenchReport& report) {
+void measure_steps(const std::string& preset, AmpMode mode, int pairs, int threads, BenchReport& report) {
   const nlohmann::ordered_json sheet = case_sheet(preset, "cpu", threads);
-  Trained ours(sheet, mode), peer(sheet, "none");
+  Trained ours(sheet, mode), peer(sheet, AmpMode::none);
   PairedRow row;
-  row.name = fmt::format("step of {} in {}", preset, mode);
+  row.name = fmt::format("step of {} in {}", preset, name_of(mode));
   row.unit = "ms";
   row.peer_name = "the same in fp32";
   row.least_ratio = kLeastRatio;
@@ -149,9 +148,9 @@ int run(int argc, char** argv) {
   emulate_products();
   report.begin();
   report.say("libtorch's kernels: " + cpu_capability());
-  for (const std::string mode : {"bf16", "fp16"}) {
+  for (const AmpMode mode : {AmpMode::bf16, AmpMode::fp16}) {
     if (!emulates(mode, precision_facts(kCpu)))
-      throw Error(mode + " is not emulated here", "./isobar bench emulated",
+      throw Error(std::string(name_of(mode)) + " is not emulated here", "./isobar bench emulated",
                   "the limits of the environment leave its instructions; unset them", Exit::failed);
     for (const std::int64_t side : {128, 512, 1024}) measure_product(*half_type(mode), side, pairs, report);
     for (const char* const preset : {"cpu_micro", "cpu_tiny", "cpu_small"})

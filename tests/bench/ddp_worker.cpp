@@ -18,6 +18,7 @@
 #include "model/fused_vit.h"
 #include "model/relative_l2.h"
 #include "model/vit.h"
+#include "support/named.h"
 #include "train/fused_adam.h"
 #include "train/grad_scaler.h"
 #include "train/gradient_sync.h"
@@ -36,13 +37,13 @@ class Replica {
  public:
   Replica(bool fused, const VitShape& shape, const OptimConfig& optim, const fs::path& weights, Comm& comm,
           const CommConfig& config)
-      : optim_(optim), scaler_({.mode = "none"}, at::kCPU) {
+      : optim_(optim), scaler_({.mode = AmpMode::none}, at::kCPU) {
     if (fused) {
-      loss_ = [model = FusedVit(parameters_, shape, {}, "auto")](const Batch& batch) {
+      loss_ = [model = FusedVit(parameters_, shape, {}, AttentionKind::automatic)](const Batch& batch) {
         return model.loss(batch.input, batch.target);
       };
     } else {
-      optim_.kernel = "libtorch";  // as PyTorch's Adam, fused=True
+      optim_.kernel = AdamKernel::libtorch;  // as PyTorch's Adam, fused=True
       loss_ = [model = Vit(parameters_, shape)](const Batch& batch) {
         return relative_l2(model(batch.input), batch.target);
       };
@@ -97,17 +98,17 @@ class Rank {
   /// fused.
   Json reset(const Words& words) {
     CommConfig config;
-    config.backend = words.at(1);
-    config.sync = words.at(2);
+    config.backend = testing::named<BackendKind>(words.at(1));
+    config.sync = testing::named<SyncKind>(words.at(2));
     config.timeout_s = 60;
     config.probe = false;
     replica_.reset();
-    if (comms_.count(config.backend) == 0) {
+    if (comms_.count(words.at(1)) == 0) {
       RankEnvironment environment = environment_;
-      environment.meeting_file += "-" + config.backend;
-      comms_.emplace(config.backend, Comm(environment, config, false));
+      environment.meeting_file += "-" + words.at(1);
+      comms_.emplace(words.at(1), Comm(environment, config, false));
     }
-    Comm& comm = comms_.at(config.backend);
+    Comm& comm = comms_.at(words.at(1));
     replica_ = std::make_unique<Replica>(words.at(0) == "fused", shape_, optim_, weights_, comm, config);
     comm_ = &comm;
     steps_ = 0;

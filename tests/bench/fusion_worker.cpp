@@ -30,8 +30,8 @@ class Side {
         sheet_(Json::parse(read_text_file(folder / "case.json", 1 << 20))),
         device_(choose_device(sheet_["device"])) {
     set_up_cpu(sheet_["threads"]);
-    set_deterministic("auto", device_);  // PyTorch's side has all kernels too
-    apply_precision(sheet_["tf32"] ? "tf32" : "none");
+    set_deterministic(Determinism::automatic, device_);  // PyTorch's side has all kernels too
+    apply_precision(sheet_["tf32"] ? AmpMode::tf32 : AmpMode::none);
     if (device_.is_cuda()) events_.emplace(device_);
     inputs_ = fusion_inputs(sheet_);
     write_tensors(folder / "inputs.safetensors", inputs_);

@@ -16,6 +16,7 @@
 #include "model/attention_choice.h"
 #include "model/fused_vit.h"
 #include "model/relative_l2.h"
+#include "support/named.h"
 #include "train/adam.h"
 #include "train/autocast.h"
 #include "train/fused_adam.h"
@@ -35,7 +36,7 @@ constexpr std::int64_t kWarmUp =
 /// Rung 01 and 04: the plain model under a precision; 05: the fused one; 08: the fused one in a graph.
 class Rung {
  public:
-  Rung(const std::string& name, const std::string& mode, const std::string& attention, const VitShape& shape,
+  Rung(const std::string& name, AmpMode mode, AttentionKind attention, const VitShape& shape,
        const OptimConfig& optim, const fs::path& weights, c10::Device device)
       : guard_(attention), scaler_({.mode = mode}, device) {
     const bool fused = name == "05" || name == "08";
@@ -58,7 +59,7 @@ class Rung {
       fused_adam_.emplace(parameters_, optim, FusionConfig{});
       parts_.optimize = [this] { return fused_adam_->update(scaler_); };
       Config config;
-      config.graph = {.enabled = name == "08", .scope = "step", .warmup = kWarmUp};
+      config.graph = {.enabled = name == "08", .scope = GraphScope::step, .warmup = kWarmUp};
       graph_.emplace(config, *fused_adam_, device, std::vector<Comm*>{});
     } else {
       adam_.emplace(parameters_, optim);
@@ -105,12 +106,14 @@ class Side {
         device_(choose_device(sheet_["device"])),
         shape_(shape_of(sheet_)) {
     set_up_cpu(sheet_["threads"]);
-    set_deterministic("auto", device_);  // PyTorch's side has all kernels too
+    set_deterministic(Determinism::automatic, device_);  // PyTorch's side has all kernels too
     optim_.lr = sheet_["lr"];
     optim_.beta1 = sheet_["beta1"];
     optim_.beta2 = sheet_["beta2"];
     optim_.eps = sheet_["eps"];
-    save_weights(Rung("01", "none", "auto", shape_, optim_, weights_, device_).parameters(), weights_);
+    save_weights(
+        Rung("01", AmpMode::none, AttentionKind::automatic, shape_, optim_, weights_, device_).parameters(),
+        weights_);
     make_batches(folder / "batches.safetensors");
   }
 
@@ -118,10 +121,12 @@ class Side {
   Json start(const std::vector<std::string>& words) {
     rung_.reset();
     settle();
-    apply_precision(words.at(1));
+    const auto mode = testing::named<AmpMode>(words.at(1));
+    apply_precision(mode);
     began_ = Clock::now();
     steps_ = 0;
-    rung_ = std::make_unique<Rung>(words.at(0), words.at(1), words.at(2), shape_, optim_, weights_, device_);
+    rung_ = std::make_unique<Rung>(words.at(0), mode, testing::named<AttentionKind>(words.at(2)), shape_,
+                                   optim_, weights_, device_);
     const double loss = next().item<double>();
     return {{"s", since(began_)}, {"loss", loss}, {"device", device_.str()}};
   }

@@ -41,14 +41,14 @@ class Trainer {
         device_(choose_device(sheet_["device"])),
         shape_(shape_of(sheet_)) {
     set_up_cpu(sheet_["threads"]);
-    set_deterministic("auto", device_);  // PyTorch's side has all kernels too
-    apply_precision(sheet_["tf32"] ? "tf32" : "none");
+    set_deterministic(Determinism::automatic, device_);  // PyTorch's side has all kernels too
+    apply_precision(sheet_["tf32"] ? AmpMode::tf32 : AmpMode::none);
     optim_.lr = sheet_["lr"];
     optim_.beta1 = sheet_["beta1"];
     optim_.beta2 = sheet_["beta2"];
     optim_.eps = sheet_["eps"];
     if (sheet_.value("fused", false)) {
-      loss_ = [model = FusedVit(parameters_, shape_, {}, "auto")](const Batch& batch) {
+      loss_ = [model = FusedVit(parameters_, shape_, {}, AttentionKind::automatic)](const Batch& batch) {
         return model.loss(batch.input, batch.target);
       };
     } else {

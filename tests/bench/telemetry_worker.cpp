@@ -129,7 +129,7 @@ class RecordedSteps {
   }
 
   static DataConfig made_up(DataConfig data) {
-    data.source = "synthetic";
+    data.source = DataSource::synthetic;
     return data;
   }
 

@@ -21,7 +21,7 @@ int begin_tests() {
     return fails ? 1 : kSkipped;
   }
   set_up_cpu(0);
-  apply_precision("none");
+  apply_precision(AmpMode::none);
   return 0;
 }
 

@@ -179,7 +179,7 @@ TEST_CASE("an optimiser that needs the host is refused in the recording, and wor
 
 TEST_CASE("on the device a batch of another shape is refused, and the recording still stands") {
   std::vector<GraphFacts> told;
-  StepGraph graph({.enabled = true, .scope = "step", .warmup = 3}, kGpu, cuda_plugin());
+  StepGraph graph({.enabled = true, .scope = GraphScope::step, .warmup = 3}, kGpu, cuda_plugin());
   StepParts parts;
   parts.forward = [](const Batch& batch) { return (batch.input * batch.target).sum(); };
   parts.backward = [](const at::Tensor&) {};

@@ -24,6 +24,7 @@
 #include "kernels/pack.h"
 #include "support/catch.h"
 #include "support/errors.h"
+#include "support/named.h"
 #include "support/small_data.h"
 #include "support/temp_folder.h"
 
@@ -40,7 +41,7 @@ struct Pipeline {
     data.write(folder.path());
     data.write_stats(folder.path(), 2000.0F);  // channel 0 within what an i16 holds, the others beyond
     config.data = data.config();
-    config.data.source = "memory";
+    config.data.source = DataSource::memory;
     config.data.workers = 6;
     config.train.global_batch = batch_size;
     open();
@@ -61,13 +62,13 @@ struct Pipeline {
 };
 
 /// What the CPU would hand over after the way through `type`.
-at::Tensor packed_and_back(const at::Tensor& values, const std::string& type) {
+at::Tensor packed_and_back(const at::Tensor& values, UploadType type) {
   const at::Tensor out = at::empty_like(values);
   const at::Tensor from = values.contiguous();
   const std::int64_t n = values.numel();
   std::vector<std::int16_t> packed(static_cast<std::size_t>(n));
   auto* const halves = reinterpret_cast<std::uint16_t*>(packed.data());
-  if (type == "f16") {
+  if (type == UploadType::f16) {
     pack_f16(from.const_data_ptr<float>(), n, halves);
     unpack_f16(halves, n, out.mutable_data_ptr<float>());
   } else {
@@ -86,7 +87,7 @@ void check_same(Pipeline& pipeline, int steps) {
   InlineLoader plain = pipeline.plain();
   RingLoader ring = pipeline.ring();
   DevicePrefetch loader(ring, pipeline.config.loader);
-  const std::string& type = pipeline.config.loader.upload_type;
+  const UploadType type = pipeline.config.loader.upload_type;
   for (int step = 0; step < steps; ++step) {
     INFO("step " << step);
     if (step == 7) {
@@ -94,7 +95,7 @@ void check_same(Pipeline& pipeline, int steps) {
       plain.seek(31);
     }
     Batch expected = plain.next();
-    if (type != "f32") {
+    if (type != UploadType::f32) {
       expected.input = packed_and_back(expected.input, type);
       expected.target = packed_and_back(expected.target, type);
     }
@@ -173,13 +174,13 @@ TEST_CASE("batches on the device are those of the plain loader, bit for bit, wha
        {SmallData{}, SmallData{.rows = 7, .columns = 15}}) {  // whole float4s, and not
     Pipeline pipeline(5, shape);
     for (const bool copy_stream : {true, false}) {
-      for (const char* normalise : {"device", "host"}) {
+      for (const NormalisedOn normalise : {NormalisedOn::device, NormalisedOn::host}) {
         for (const bool share : {true, false}) {
-          for (const char* type : {"f32", "f16", "i16"}) {
+          for (const UploadType type : {UploadType::f32, UploadType::f16, UploadType::i16}) {
             for (const std::int64_t slots : {1, 3}) {
-              INFO("copy_stream " << copy_stream << " normalise " << normalise << " share " << share
-                                  << " type " << type << " slots " << slots);
-              pipeline.config.loader = {.kind = "gpu",
+              INFO("copy_stream " << copy_stream << " normalise " << name_of(normalise) << " share " << share
+                                  << " type " << name_of(type) << " slots " << slots);
+              pipeline.config.loader = {.kind = LoaderKind::gpu,
                                         .slots = slots,
                                         .copy_stream = copy_stream,
                                         .normalise = normalise,
@@ -198,7 +199,7 @@ TEST_CASE("faults that change the way change no bit") {
   for (const char* name : {"default_stream_copy", "one_slot", "host_normalise", "pageable"}) {
     INFO(name);
     Pipeline pipeline(5);
-    pipeline.config = with_fault(pipeline.config, {.fault = fault_named(name)});
+    pipeline.config = with_fault(pipeline.config, {.fault = testing::named<Fault>(name)});
     check_same(pipeline, 15);
   }
 }

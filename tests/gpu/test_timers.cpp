@@ -103,11 +103,11 @@ TEST_CASE(
 }
 
 TEST_CASE("the measured peak is that of the precision in force") {
-  apply_precision("none");
+  apply_precision(AmpMode::none);
   const double fp32 = measure_peak_flops(kGpu);
-  apply_precision("tf32");
+  apply_precision(AmpMode::tf32);
   const double tf32 = measure_peak_flops(kGpu);
-  apply_precision("none");
+  apply_precision(AmpMode::none);
   INFO("fp32 " << fp32 * 1e-12 << " TFLOP/s, tf32 " << tf32 * 1e-12);
   CHECK(fp32 > 1e12);
   CHECK(tf32 > 2 * fp32);  // data sheets say 8 times for an A100, 7 for an H100

@@ -67,7 +67,8 @@ struct PlainModel {
 };
 
 struct FusedModel {
-  FusedModel(const VitShape& shape, const FusionConfig& fusion, const std::string& attention = "auto")
+  FusedModel(const VitShape& shape, const FusionConfig& fusion,
+             AttentionKind attention = AttentionKind::automatic)
       : vit(parameters, shape, fusion, attention) {
     parameters.materialise(3, at::kCPU);
   }
@@ -84,8 +85,7 @@ inline at::Tensor made_up_fields(const VitShape& shape, std::int64_t samples, st
 
 /// Forward under autocast to `mode`, and backward; gradients are those of the parameters afterwards.
 template <class Model>
-at::Tensor loss_and_gradients(Model& model, const std::string& mode, const at::Tensor& image,
-                              const at::Tensor& target) {
+at::Tensor loss_and_gradients(Model& model, AmpMode mode, const at::Tensor& image, const at::Tensor& target) {
   model.parameters.zero_gradients();
   Autocast autocast(mode, at::kCPU);
   const at::Tensor loss = model.loss(image, target);

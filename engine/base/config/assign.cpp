@@ -18,9 +18,21 @@ std::vector<std::string> names_of(const std::vector<Key>& keys) {
   return names;
 }
 
+[[noreturn]] void not_allowed(const Key& key, const std::string& value, const TomlEntry& entry,
+                              const std::string& allowed) {
+  throw Error(fmt::format("{} = {} is not allowed", key.name, printable(value, 80)), entry.origin,
+              "it must be " + allowed);
+}
+
 struct Assign {
   const TomlValue& value;
 
+  bool operator()(const ChoicePlace& place) const {
+    const auto* const name = std::get_if<std::string>(&value);
+    const std::optional<unsigned char> index = name == nullptr ? std::nullopt : index_of(place.names, *name);
+    if (index) *place.value = *index;
+    return index.has_value();
+  }
   bool operator()(std::string* place) const { return copy(place); }
   bool operator()(bool* place) const { return copy(place); }
   bool operator()(std::int64_t* place) const { return copy(place); }
@@ -65,17 +77,23 @@ const Key& find_key(const std::vector<Key>& keys, const TomlEntry& entry) {
               nearest.empty() ? kSeeBase : "did you mean " + nearest + "?");
 }
 
+bool put(const KeyPlace& place, const TomlValue& value) { return std::visit(Assign{value}, place); }
+
 void assign(const Key& key, const TomlEntry& entry) {
-  if (!std::visit(Assign{entry.value}, key.place)) {
+  if (!put(key.place, entry.value)) {
+    const auto* const choice = std::get_if<ChoicePlace>(&key.place);
+    const auto* const name = std::get_if<std::string>(&entry.value);
+    if (choice != nullptr && name != nullptr) {
+      not_allowed(key, toml_string(*name), entry,
+                  "one of: " + join({choice->names.begin(), choice->names.end()}, ", "));
+    }
     const auto* const real = std::get_if<double>(&entry.value);
-    const bool whole = real != nullptr && key.place.index() == 2;
+    const bool whole = real != nullptr && std::holds_alternative<std::int64_t*>(key.place);
     throw Error(key.name + " wants " + type_name(key.place) + ", got " + describe(entry.value), entry.origin,
                 whole ? "write it without a point or exponent" : kSeeBase);
   }
-  if (const std::string allowed = violation(key); !allowed.empty()) {
-    throw Error(fmt::format("{} = {} is not allowed", key.name, printable(toml_value(key.place), 80)),
-                entry.origin, "it must be " + allowed);
-  }
+  if (const std::string allowed = violation(key); !allowed.empty())
+    not_allowed(key, toml_value(key.place), entry, allowed);
 }
 
 TomlEntry entry_of_set(const std::string& text, const std::vector<Key>& keys) {
@@ -88,7 +106,8 @@ TomlEntry entry_of_set(const std::string& text, const std::vector<Key>& keys) {
   entry.key.erase(entry.key.find_last_not_of(' ') + 1);
   const Key& key = find_key(keys, entry);
   const std::string& written = std::get<std::string>(entry.value);
-  const bool wants_string = key.place.index() == 0;
+  const bool wants_string =
+      std::holds_alternative<std::string*>(key.place) || std::holds_alternative<ChoicePlace>(key.place);
   const bool quoted = !written.empty() && (written.front() == '"' || written.front() == '\'');
   if (wants_string && !quoted) {
     check_text(written, origin);

@@ -11,6 +11,9 @@ namespace isobar {
 /// The key of this name; an unknown one is an Error with the nearest that there is.
 const Key& find_key(const std::vector<Key>& keys, const TomlEntry& entry);
 
+/// Puts the value there; false, and nothing done, where it is of another type or no choice.
+bool put(const KeyPlace& place, const TomlValue& value);
+
 /// The value into its place; another type or a value out of range is an Error with what is wanted.
 void assign(const Key& key, const TomlEntry& entry);
 

@@ -9,11 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "config/choices.h"
+#include "core/fault.h"
+
 namespace isobar {
 
 /// How ranks share the samples of an epoch.
 struct ShardConfig {
-  std::string form = "strided";
+  ShardForm form = ShardForm::strided;
   bool own = true;       ///< no key: false gives every rank the samples of rank 0
   bool by_epoch = true;  ///< no key: false gives every epoch the order of the first
 };
@@ -27,7 +30,7 @@ struct DataConfig {
   std::int64_t limit_valid = 0;
   bool shuffle = true;
   std::int64_t seed = 333;
-  std::string source = "files";
+  DataSource source = DataSource::files;
   std::int64_t throttle_mb_per_s = 0;
   std::int64_t workers = 4;
   std::int64_t prefetch = 2;
@@ -43,12 +46,12 @@ struct DataConfig {
 };
 
 struct LoaderConfig {
-  std::string kind = "inline";
+  LoaderKind kind = LoaderKind::in_line;
   std::int64_t slots = 3;
   bool copy_stream = true;
-  std::string normalise = "device";
+  NormalisedOn normalise = NormalisedOn::device;
   bool share_fields = true;
-  std::string upload_type = "f32";
+  UploadType upload_type = UploadType::f32;
   bool side_stream = true;    ///< no key: uploads have a stream of their own
   bool awaits_upload = true;  ///< no key: kernels that use a batch run behind its arrival
 };
@@ -58,29 +61,29 @@ struct ModelConfig {
   std::int64_t depth = 12;
   std::int64_t heads = 8;
   std::int64_t patch = 8;
-  std::string attention = "auto";
+  AttentionKind attention = AttentionKind::automatic;
   double norm_eps = 1e-6;     ///< no key
   bool channels_last = true;  ///< no key: the outputs of a token are ordered (p, q, c)
 };
 
 struct OptimConfig {
-  std::string name = "adam";
+  OptimizerKind name = OptimizerKind::adam;
   double lr = 5e-4;
   double beta1 = 0.9;
   double beta2 = 0.95;
   double eps = 1e-8;
-  std::string kernel = "own";
+  AdamKernel kernel = AdamKernel::own;
 };
 
 struct ScheduleConfig {
-  std::string kind = "cosine";
+  ScheduleKind kind = ScheduleKind::cosine;
   std::int64_t warmup_steps = 0;
-  std::string lr_rule = "none";
+  LrRule lr_rule = LrRule::none;
   std::int64_t base_batch = 16;
 };
 
 struct AmpConfig {
-  std::string mode = "auto";
+  AmpMode mode = AmpMode::automatic;
   double init_scale = 65536;
   double growth = 2;
   double backoff = 0.5;
@@ -102,7 +105,7 @@ struct FusionConfig {
 
 struct GraphConfig {
   bool enabled = true;
-  std::string scope = "step";
+  GraphScope scope = GraphScope::step;
   std::int64_t warmup = 20;
   bool collectives = true;
   bool renews_batch = true;   ///< no key: a replay sees the new batch
@@ -116,8 +119,8 @@ struct LinkConfig {
 };
 
 struct CommConfig {
-  std::string backend = "auto";
-  std::string sync = "buckets";
+  BackendKind backend = BackendKind::automatic;
+  SyncKind sync = SyncKind::buckets;
   double bucket_mb = 25;
   double first_bucket_mb = 1;
   bool overlap = true;
@@ -135,7 +138,7 @@ struct MeshConfig {
   std::int64_t tp = 1;
   std::string order = "tp-cp-pp-dp";
   bool sequence_parallel = false;
-  std::string grad_dtype = "16";
+  GradBits grad_dtype = GradBits::bits_16;
   bool bias_behind_sum = true;  ///< no key: false lets each rank add the bias of a split layer to its part
   bool draws_own_piece = true;  ///< no key: false starts all ranks of a model from the first piece
 };
@@ -158,14 +161,14 @@ struct RunConfig {
   std::int64_t ranks = 1;
   std::int64_t threads = 0;
   std::string memory_cap;
-  std::string deterministic = "auto";
+  Determinism deterministic = Determinism::automatic;
   std::int64_t flush_ms = 200;
-  std::string fault = "none";
+  Fault fault = Fault::none;
   std::int64_t fault_ms = 30;
-  std::string fault_stage = "load";
+  FaultStage fault_stage = FaultStage::load;
   std::int64_t fault_step = 0;
   std::int64_t fault_rank = 1;
-  std::string measure = "none";
+  MeasureKind measure = MeasureKind::none;
   std::int64_t trace_steps = 200;
   std::int64_t profile_epoch = 4;
   std::string group;

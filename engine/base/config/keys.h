@@ -11,16 +11,25 @@
 
 namespace isobar {
 
-using KeyPlace = std::variant<std::string*, bool*, std::int64_t*, double*, std::array<std::int64_t, 2>*>;
+/// An enum of choices, of whatever type: a byte, which may alias it, and the names of its values.
+struct ChoicePlace {
+  unsigned char* value;
+  Choices names;
+
+  unsigned char operator*() const { return *value; }
+  const char* name() const { return names[*value]; }
+};
+
+using KeyPlace =
+    std::variant<std::string*, bool*, std::int64_t*, double*, std::array<std::int64_t, 2>*, ChoicePlace>;
 
 struct Key {
   std::string name;
   KeyPlace place;
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
-  bool open_least = false;                ///< `least` itself is not allowed
-  bool open_most = false;                 ///< `most` itself is not allowed
-  std::vector<std::string> choices = {};  ///< for strings; empty = any
+  bool open_least = false;  ///< `least` itself is not allowed
+  bool open_most = false;   ///< `most` itself is not allowed
 };
 
 /// The keys of `config`, bound to it, in the order of base.toml.

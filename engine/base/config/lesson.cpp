@@ -66,89 +66,96 @@ std::vector<std::string> keys_in(const TomlEntry& entry) {
   return names;
 }
 
-[[noreturn]] void unknown_key(const TomlEntry& entry) {
-  static const std::vector<std::string> kKnown = {"title",
-                                                  "previous",
-                                                  "goals",
-                                                  "questions",
-                                                  "introduces",
-                                                  "drops",
-                                                  "loaders",
-                                                  "precisions",
-                                                  "faults",
-                                                  "drops_faults",
-                                                  "needs",
-                                                  "diff_budget",
-                                                  "published.device",
-                                                  "published.years",
-                                                  "published.samples_per_s",
-                                                  "published.stacks",
-                                                  "presets.cpu",
-                                                  "presets.cuda"};
-  const std::string nearest = nearest_name(entry.key, kKnown);
+template <Choice Enum>
+std::vector<Enum> choices_in(const TomlEntry& entry) {
+  std::vector<Enum> out;
+  for (const std::string& name : list_of(entry)) {
+    const std::optional<Enum> value = choice_named<Enum>(name);
+    const Choices all = choices_of(Enum{});
+    if (!value) wrong_type(entry, "some of: " + join({all.begin(), all.end()}, ", "));
+    out.push_back(*value);
+  }
+  return out;
+}
+
+std::string needs_of(const TomlEntry& entry) {
+  std::string needs = text_of(entry);
+  if (!needs.empty() && needs != "cuda") wrong_type(entry, "\"cuda\", or to be left out");
+  return needs;
+}
+
+struct SheetKey {
+  const char* name;
+  void (*take)(const TomlEntry& entry, LessonInfo& info);
+};
+
+using Entry = const TomlEntry&;
+constexpr std::array kSheetKeys = {
+    SheetKey{"title", [](Entry entry, LessonInfo& info) { info.title = text_of(entry); }},
+    SheetKey{"previous", [](Entry entry, LessonInfo& info) { info.previous = text_of(entry); }},
+    SheetKey{"goals", [](Entry entry, LessonInfo& info) { info.goals = list_of(entry); }},
+    SheetKey{"questions", [](Entry entry, LessonInfo& info) { info.questions = list_of(entry); }},
+    SheetKey{"introduces", [](Entry entry, LessonInfo& info) { info.introduces = keys_in(entry); }},
+    SheetKey{"drops", [](Entry entry, LessonInfo& info) { info.drops = keys_in(entry); }},
+    SheetKey{"loaders", [](Entry entry, LessonInfo& info) { info.loaders = choices_in<LoaderKind>(entry); }},
+    SheetKey{"precisions",
+             [](Entry entry, LessonInfo& info) { info.precisions = choices_in<AmpMode>(entry); }},
+    SheetKey{"faults", [](Entry entry, LessonInfo& info) { info.faults = choices_in<Fault>(entry); }},
+    SheetKey{"drops_faults",
+             [](Entry entry, LessonInfo& info) { info.drops_faults = choices_in<Fault>(entry); }},
+    SheetKey{"needs", [](Entry entry, LessonInfo& info) { info.needs = needs_of(entry); }},
+    SheetKey{"diff_budget", [](Entry entry, LessonInfo& info) { info.diff_budget = integer_of(entry); }},
+    SheetKey{"published.device",
+             [](Entry entry, LessonInfo& info) { info.published.device = text_of(entry); }},
+    SheetKey{"published.years",
+             [](Entry entry, LessonInfo& info) { info.published.years = integers_of(entry); }},
+    SheetKey{"published.samples_per_s",
+             [](Entry entry, LessonInfo& info) { info.published.samples_per_s = numbers_of(entry); }},
+    SheetKey{"published.stacks",
+             [](Entry entry, LessonInfo& info) { info.published.stacks = list_of(entry); }},
+    SheetKey{"presets.cpu", [](Entry entry, LessonInfo& info) { info.presets["cpu"] = text_of(entry); }},
+    SheetKey{"presets.cuda", [](Entry entry, LessonInfo& info) { info.presets["cuda"] = text_of(entry); }},
+};
+
+void take(const TomlEntry& entry, LessonInfo& info) {
+  if (entry.key.rfind("overrides.", 0) == 0) return;
+  std::vector<std::string> known;
+  for (const SheetKey& key : kSheetKeys) {
+    if (entry.key == key.name) return key.take(entry, info);
+    known.emplace_back(key.name);
+  }
+  const std::string nearest = nearest_name(entry.key, known);
   throw Error("a lesson has no key \"" + printable(entry.key, 80) + "\"", entry.origin,
-              (nearest.empty() ? "" : "did you mean " + nearest + "? ") + "Known: " + join(kKnown, ", ") +
+              (nearest.empty() ? "" : "did you mean " + nearest + "? ") + "Known: " + join(known, ", ") +
                   ", and keys of the configuration below [overrides]");
 }
 
-void take(const TomlEntry& entry, LessonInfo& info) {
-  const std::string& key = entry.key;
-  if (key == "title") {
-    info.title = text_of(entry);
-  } else if (key == "previous") {
-    info.previous = text_of(entry);
-  } else if (key == "goals") {
-    info.goals = list_of(entry);
-  } else if (key == "questions") {
-    info.questions = list_of(entry);
-  } else if (key == "introduces") {
-    info.introduces = keys_in(entry);
-  } else if (key == "drops") {
-    info.drops = keys_in(entry);
-  } else if (key == "loaders") {
-    info.loaders = list_of(entry);
-  } else if (key == "precisions") {
-    info.precisions = list_of(entry);
-  } else if (key == "faults") {
-    info.faults = list_of(entry);
-  } else if (key == "drops_faults") {
-    info.drops_faults = list_of(entry);
-  } else if (key == "diff_budget") {
-    info.diff_budget = integer_of(entry);
-  } else if (key == "needs") {
-    info.needs = text_of(entry);
-    if (!info.needs.empty() && info.needs != "cuda") wrong_type(entry, "\"cuda\", or to be left out");
-  } else if (key == "published.device") {
-    info.published.device = text_of(entry);
-  } else if (key == "published.years") {
-    info.published.years = integers_of(entry);
-  } else if (key == "published.samples_per_s") {
-    info.published.samples_per_s = numbers_of(entry);
-  } else if (key == "published.stacks") {
-    info.published.stacks = list_of(entry);
-  } else if (key == "presets.cpu" || key == "presets.cuda") {
-    info.presets[key.substr(8)] = text_of(entry);
-  } else if (key.rfind("overrides.", 0) != 0) {
-    unknown_key(entry);
-  }
-}
-
-bool holds(const std::vector<std::string>& names, std::string_view name) {
+template <class Name, class Names>
+bool holds(const Names& names, const Name& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Names of the lesson before but for those dropped, then those of this one.
-std::vector<std::string> taken_over(const LessonInfo& info, const std::vector<std::string>& before,
-                                    const std::vector<std::string>& dropped,
-                                    const std::vector<std::string>& own) {
-  for (const std::string& name : dropped) {
-    if (!holds(before, name))
-      throw Error("it drops " + printable(name, 80) + ", which " + info.previous + " does not have",
-                  info.file.string(), info.previous + " has: " + join(before, ", "));
-  }
+const std::string& name_of(const std::string& name) { return name; }
+
+template <class Name>
+std::string names_of(const std::vector<Name>& all) {
   std::vector<std::string> out;
+  for (const Name& one : all) out.emplace_back(name_of(one));
+  return join(out, ", ");
+}
+
+/// Names of the lesson before but for those dropped, then those of this one.
+template <class Name>
+std::vector<Name> taken_over(const LessonInfo& info, const std::vector<Name>& before,
+                             const std::vector<Name>& dropped, const std::vector<Name>& own) {
+  for (const Name& name : dropped) {
+    if (!holds(before, name))
+      throw Error("it drops " + printable(name_of(name), 80) + ", which " + info.previous + " does not have",
+                  info.file.string(), info.previous + " has: " + names_of(before));
+  }
+  std::vector<Name> out;
   std::copy_if(before.begin(), before.end(), std::back_inserter(out),
-               [&](const std::string& name) { return !holds(dropped, name) && !holds(own, name); });
+               [&](const Name& name) { return !holds(dropped, name) && !holds(own, name); });
   out.insert(out.end(), own.begin(), own.end());
   return out;
 }

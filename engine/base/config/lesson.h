@@ -7,6 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "config/choices.h"
+#include "core/fault.h"
+
 namespace isobar {
 
 /// What the ERA5 tutorial published for this rung: recorded elsewhere, never mixed with what is measured
@@ -24,14 +27,14 @@ struct LessonInfo {
   std::string previous;  ///< "" for the first
   std::vector<std::string> goals;
   std::vector<std::string> questions;
-  std::vector<std::string> introduces;    ///< keys that this lesson brings
-  std::vector<std::string> drops;         ///< keys of `previous` that mean nothing here
-  std::vector<std::string> honours;       ///< keys that mean something here: its own, and those of `previous`
-  std::vector<std::string> loaders;       ///< values of loader.kind that its page can have; empty = any
-  std::vector<std::string> precisions;    ///< values of amp.mode that it has beside auto; empty = any
-  std::vector<std::string> faults;        ///< values of run.fault that mean something in it; empty = any
-  std::vector<std::string> drops_faults;  ///< those of `previous` that do not
-  std::string needs;                      ///< "" = any machine; "cuda"
+  std::vector<std::string> introduces;  ///< keys that this lesson brings
+  std::vector<std::string> drops;       ///< keys of `previous` that mean nothing here
+  std::vector<std::string> honours;     ///< keys that mean something here: its own, and those of `previous`
+  std::vector<LoaderKind> loaders;      ///< that its page can have; empty = any
+  std::vector<AmpMode> precisions;      ///< that it has beside automatic; empty = any
+  std::vector<Fault> faults;            ///< that mean something in it; empty = any
+  std::vector<Fault> drops_faults;      ///< those of `previous` that do not
+  std::string needs;                    ///< "" = any machine; "cuda"
   Published published;
   std::map<std::string, std::string> presets;  ///< device kind ("cpu", "cuda") -> preset
   int diff_budget = 0;                         ///< most changed code lines against `previous`

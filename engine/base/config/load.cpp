@@ -75,31 +75,33 @@ std::vector<TomlEntry> without_environment(std::vector<TomlEntry> entries) {
 
 /// A lesson's page has some values of a key only, as its sheet says: its loader is built in sight, and a
 /// mistake on purpose must have a place where it is made.
+template <Choice Enum>
 void check_choice(const LessonInfo& lesson, const LoadedConfig& loaded, const fs::path& home,
-                  const std::string& key, const std::string& value,
-                  std::vector<std::string> LessonInfo::*choices) {
+                  const std::string& key, Enum value, std::vector<Enum> LessonInfo::*choices) {
   const auto has = [&](const LessonInfo& other) {
-    const std::vector<std::string>& all = other.*choices;
+    const std::vector<Enum>& all = other.*choices;
     return std::find(all.begin(), all.end(), value) != all.end();
   };
   if ((lesson.*choices).empty() || has(lesson)) return;
-  std::string hint = "here: " + join(lesson.*choices, ", ");
+  std::vector<std::string> names;
+  for (const Enum here : lesson.*choices) names.emplace_back(name_of(here));
+  std::string hint = "here: " + join(names, ", ");
   for (const std::string& name : lesson_names(home)) {
     if (has(read_lesson(home, name))) hint += "; lesson " + name + " has it";
   }
   const auto origin = loaded.origins.find(key);
-  throw Error(fmt::format("lesson {} does not have {} = {}", lesson.name, key, value),
+  throw Error(fmt::format("lesson {} does not have {} = {}", lesson.name, key, name_of(value)),
               origin == loaded.origins.end() ? "lessons/base.toml" : origin->second, hint);
 }
 
 void check_choices(const LessonInfo& lesson, const LoadedConfig& loaded, const fs::path& home) {
   const Config& config = loaded.config;
   check_choice(lesson, loaded, home, "loader.kind", config.loader.kind, &LessonInfo::loaders);
-  if (config.amp.mode != "auto") {
-    const std::string mode = config.amp.mode == "mixed" ? "bf16" : config.amp.mode;
+  if (config.amp.mode != AmpMode::automatic) {
+    const AmpMode mode = config.amp.mode == AmpMode::mixed ? AmpMode::bf16 : config.amp.mode;
     check_choice(lesson, loaded, home, "amp.mode", mode, &LessonInfo::precisions);
   }
-  if (config.run.fault != "none")
+  if (config.run.fault != Fault::none)
     check_choice(lesson, loaded, home, "run.fault", config.run.fault, &LessonInfo::faults);
 }
 
@@ -174,7 +176,7 @@ LoadedConfig load_config(const fs::path& home, const LessonInfo& lesson, const S
                          const std::string& device_kind) {
   LoadedConfig loaded = read_config(home, lesson, settings, device_kind);
   validate(loaded.config, loaded.origins);
-  if (!settings.resume.empty() && loaded.config.run.measure != "none") {
+  if (!settings.resume.empty() && loaded.config.run.measure != MeasureKind::none) {
     throw Error("a run that only measures does not go on with another", "--resume " + settings.resume,
                 "leave out --resume, or run.measure");
   }

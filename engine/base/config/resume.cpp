@@ -53,7 +53,8 @@ bool may_change_on_resume(const std::string& key, const Config& before) {
   // Checkpoints hold whole tensors, whoever had which piece.
   if (key == "train.resume" || key.rfind("run.", 0) == 0 || key.rfind("mesh.", 0) == 0) return true;
   if (key.rfind("comm.", 0) == 0) return key != "comm.sync";  // how ranks talk, not what they agree on
-  if (key == "train.steps") return before.schedule.kind == "constant";  // else every rate changes with it
+  if (key == "train.steps")
+    return before.schedule.kind == ScheduleKind::constant;  // else every rate changes with it
   return std::find(kFree.begin(), kFree.end(), key) != kFree.end();
 }
 

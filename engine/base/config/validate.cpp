@@ -28,8 +28,8 @@ std::int64_t nearest_multiple(std::int64_t value, std::int64_t of) {
 }
 
 void check_measure(const Config& config, const Origins& origins) {
-  if (config.run.measure == "none") return;
-  if (config.run.measure == "io" && config.data.source == "synthetic") {
+  if (config.run.measure == MeasureKind::none) return;
+  if (config.run.measure == MeasureKind::io && config.data.source == DataSource::synthetic) {
     throw Error("run.measure = io reads batches, and with data.source = synthetic there is nothing to read",
                 origin_of(origins, {"data.source", "run.measure"}), "data.source=files, or memory");
   }
@@ -37,12 +37,12 @@ void check_measure(const Config& config, const Origins& origins) {
 
 /// A fault of threads that read, in a run that has too few of them, would do nothing.
 void check_fault_threads(const Config& config, const Origins& origins) {
-  const std::string& fault = config.run.fault;
-  const bool of_threads = fault == "slow_worker" || fault == "respawn";
-  const std::int64_t least = fault == "same_seed_workers" ? 2 : of_threads ? 1 : 0;
+  const Fault fault = config.run.fault;
+  const bool of_threads = fault == Fault::slow_worker || fault == Fault::respawn;
+  const std::int64_t least = fault == Fault::same_seed_workers ? 2 : of_threads ? 1 : 0;
   if (config.data.workers >= least) return;
-  throw Error(fmt::format("the fault {} would do nothing with {} worker{}", fault, config.data.workers,
-                          config.data.workers == 1 ? "" : "s"),
+  throw Error(fmt::format("the fault {} would do nothing with {} worker{}", name_of(fault),
+                          config.data.workers, config.data.workers == 1 ? "" : "s"),
               origin_of(origins, {"data.workers", "run.fault"}),
               fmt::format("data.workers={} or more", least));
 }
@@ -89,10 +89,10 @@ void check_graph(const Config& config, const Origins& origins) {
   };
   if (config.mesh.tp > 1)
     refuse("mesh.tp", "the ranks of one model send each other something within it", "mesh.tp=1");
-  if (config.graph.scope == "step")
+  if (config.graph.scope == GraphScope::step)
     refuse("graph.scope", "the update comes later, and cannot be recorded with the rest",
            "graph.scope=model");
-  if (config.comm.sync != "at_end" && config.comm.sync != "none")
+  if (config.comm.sync != SyncKind::at_end && config.comm.sync != SyncKind::none)
     refuse("comm.sync", "nothing can leave during backward", "comm.sync=at_end");
 }
 
@@ -150,7 +150,7 @@ void validate(const Config& config, const Origins& origins) {
 void check_enough_samples(const LoadedConfig& loaded) {
   const Config& config = loaded.config;
   const std::int64_t models = replicas(config);
-  if (models == 1 || config.data.source == "synthetic") return;
+  if (models == 1 || config.data.source == DataSource::synthetic) return;
   struct Split {
     const char* name;
     const char* key;

@@ -129,20 +129,13 @@ bool FaultRow::takes(const char* key) const {
 
 const FaultRow& row_of(Fault fault) { return kFaults.at(static_cast<std::size_t>(fault)); }
 
-const std::vector<std::string>& fault_names() {
-  static const std::vector<std::string> kNames = [] {
-    std::vector<std::string> names;
-    for (const FaultRow& row : kFaults) names.emplace_back(row.name);
+Choices choices_of(Fault) {
+  static constexpr auto kNames = [] {
+    std::array<const char*, kFaults.size()> names{};
+    for (std::size_t i = 0; i < kFaults.size(); ++i) names[i] = kFaults[i].name;
     return names;
   }();
   return kNames;
-}
-
-Fault fault_named(const std::string& name) {
-  for (const FaultRow& row : kFaults) {
-    if (name == row.name) return row.fault;
-  }
-  throw Error("there is no fault \"" + printable(name, 40) + "\"", "run.fault", join(fault_names(), ", "));
 }
 
 bool shows_on_cpu(Fault fault) {
@@ -158,7 +151,7 @@ bool FaultSetting::drifts() const { return fault == Fault::no_broadcast || is_of
 
 std::string fault_sentence(const FaultSetting& setting) {
   return fmt::format(fmt::runtime(row_of(setting.fault).sentence), fmt::arg("ms", setting.ms),
-                     fmt::arg("stage", setting.stage), fmt::arg("step", setting.step + 1),
+                     fmt::arg("stage", name_of(setting.stage)), fmt::arg("step", setting.step + 1),
                      fmt::arg("rank", setting.rank));
 }
 

@@ -1,15 +1,18 @@
 #pragma once
 // Mistakes on purpose (run.fault), so that a learner can see what each does: one table says all that is known
 // of them, engine/training/faults makes them. A run with one is marked in everything it writes.
+#include <array>
 #include <cstdint>
 #include <string>
-#include <vector>
+
+#include "core/choice.h"
+#include "core/stage.h"
 
 namespace isobar {
 
 /// In the order of the table in fault.cpp, which says what each does.
 // clang-format off
-enum class Fault {
+enum class Fault : unsigned char {
   none, no_zero_grad, no_shuffle, no_normalise, sync_each_step, wrong_unpatch, slow_disk, train_on_valid,
   slow_stage, nan_weight, nan_gradient, slow_loader, slow_worker, same_seed_workers, respawn, pageable,
   oversubscribe, default_stream_copy, no_event, one_slot, host_normalise, no_scaler, all_half, inject_inf,
@@ -55,23 +58,34 @@ struct FaultRow {
 const FaultRow& row_of(Fault fault);
 
 /// Names as in the configuration, in the order of the table.
-const std::vector<std::string>& fault_names();
+Choices choices_of(Fault);
+
+/// Where a fault can strike that takes run.fault_stage.
+enum class FaultStage : unsigned char { start, load, copy, forward, backward, comm, optimize, checkpoint };
+inline constexpr std::array kFaultStages = {"start",
+                                            name_of(Stage::load),
+                                            name_of(Stage::copy),
+                                            name_of(Stage::forward),
+                                            name_of(Stage::backward),
+                                            name_of(Stage::comm),
+                                            name_of(Stage::optimize),
+                                            "checkpoint"};
+constexpr Choices choices_of(FaultStage) { return kFaultStages; }
 
 struct FaultSetting {
   Fault fault = Fault::none;
   std::int64_t ms = 30;
-  std::string stage = "load";
+  FaultStage stage = FaultStage::load;
   std::int64_t step = 0;
   std::int64_t rank = 1;      ///< which one is struck, of those that strike one
   std::int64_t own_rank = 0;  ///< of this process
 
   bool strikes_here() const { return rank == own_rank; }
+  /// Whether its stage is one of a step.
+  bool is_in_step() const { return stage != FaultStage::start && stage != FaultStage::checkpoint; }
   /// Whether ranks that should hold the same weights do not.
   bool drifts() const;
 };
-
-/// The fault of that name; one that is none is an Error (exit code 2).
-Fault fault_named(const std::string& name);
 
 /// Whether it changes anything on a CPU too; those about uploads and recordings do not.
 bool shows_on_cpu(Fault fault);

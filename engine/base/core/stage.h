@@ -10,6 +10,6 @@ enum class Stage : std::size_t { load, copy, forward, backward, comm, optimize, 
 inline constexpr std::array<const char*, 7> kStageNames = {"load", "copy",     "forward", "backward",
                                                            "comm", "optimize", "replay"};
 
-inline const char* name_of(Stage stage) { return kStageNames[static_cast<std::size_t>(stage)]; }
+constexpr const char* name_of(Stage stage) { return kStageNames[static_cast<std::size_t>(stage)]; }
 
 }  // namespace isobar

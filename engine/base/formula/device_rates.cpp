@@ -29,7 +29,7 @@ DeviceRates a100() {
           .efficient_fp32 = {17 / 0.75, 17 / 0.75, 17 / 0.75, 17 / 0.75},
           .flash = {171, 171, 196, 196},
           .cudnn = {},
-          .usual_attention = "flash",
+          .usual_attention = AttentionKind::flash,
           .element_tb_per_s = 1.35,
           .copy_gb_per_s = 25,
           .misc_us = 8000};
@@ -47,7 +47,7 @@ DeviceRates h200() {
           .efficient_fp32 = {30 / 0.75, 30 / 0.75, 30 / 0.75, 30 / 0.75},
           .flash = {321, 279, 368, 310},
           .cudnn = {408, 417, 609, 499},
-          .usual_attention = "cudnn",
+          .usual_attention = AttentionKind::cudnn,
           .element_tb_per_s = 4.3,
           .copy_gb_per_s = 50,
           .misc_us = 2500};
@@ -81,14 +81,14 @@ const DeviceRates& rates_of(const std::string& name) {
               "devices: " + join(names, ", "));
 }
 
-double data_sheet_flops(const std::string& full_name, const std::string& precision) {
+double data_sheet_flops(const std::string& full_name, AmpMode precision) {
   const auto has = [&](const char* part) { return full_name.find(part) != std::string::npos; };
   const bool is_other_h = (has("H100") || has("H200")) && (has("PCIe") || has("NVL"));
   const char* name = has("A100") ? "A100" : has("H200") ? "H200" : has("H100") ? "H100" : "";
   if (*name == '\0' || is_other_h) return 0;
   const DeviceRates& rates = rates_of(name);
-  if (precision == "fp16" || precision == "bf16") return 1e12 * rates.peak_16;
-  return 1e12 * (precision == "tf32" ? rates.peak_tf32 : rates.peak_fp32);
+  if (is_16_bit(precision)) return 1e12 * rates.peak_16;
+  return 1e12 * (precision == AmpMode::tf32 ? rates.peak_tf32 : rates.peak_fp32);
 }
 
 }  // namespace isobar

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "config/choices.h"
+
 namespace isobar {
 
 /// Forward and backward rates of one attention kernel, in executed TFLOP/s: forward 4 N^2 E a block,
@@ -32,10 +34,10 @@ struct DeviceRates {
   AttentionRates efficient_fp32;  ///< the memory-efficient kernel in float32: three TF32 products for one
   AttentionRates flash;           ///< FlashAttention-2, 16 bits
   AttentionRates cudnn;           ///< 16 bits
-  const char* usual_attention = "flash";  ///< what libtorch picks by itself in 16 bits
-  double element_tb_per_s = 0;            ///< element-wise kernels
-  double copy_gb_per_s = 0;               ///< uploads of page-locked memory, 1e9 bytes a second
-  double misc_us = 0;  ///< a step of base, 16 samples: loss, un-patching, optimiser and gaps
+  AttentionKind usual_attention = AttentionKind::flash;  ///< what libtorch picks by itself in 16 bits
+  double element_tb_per_s = 0;                           ///< element-wise kernels
+  double copy_gb_per_s = 0;  ///< uploads of page-locked memory, 1e9 bytes a second
+  double misc_us = 0;        ///< a step of base, 16 samples: loss, un-patching, optimiser and gaps
 };
 
 /// Devices that a prediction can be made for.
@@ -55,8 +57,8 @@ const std::vector<DeviceRates>& device_rates();
 const DeviceRates& rates_of(const std::string& name);
 
 /// Dense peak in operations a second, by data sheet, of the CUDA device that calls itself `full_name`
-/// ("NVIDIA A100-SXM4-40GB") in `precision` ("none" or "" for fp32, "tf32", "fp16", "bf16"). 0 when it is
+/// ("NVIDIA A100-SXM4-40GB") in `precision` (none, tf32, fp16 or bf16). 0 when it is
 /// none of device_rates, or a version of one with other peaks (PCIe, NVL).
-double data_sheet_flops(const std::string& full_name, const std::string& precision);
+double data_sheet_flops(const std::string& full_name, AmpMode precision);
 
 }  // namespace isobar

@@ -31,8 +31,9 @@ constexpr std::uint64_t kHalfKernelBytes = 22'000'000;
 /// Of the loaders, on the device that trains. On a CUDA device the batch in use, two ahead of it and the raw
 /// fields of one that is arriving; on a CPU the slots of the rings of training and validation.
 std::uint64_t batch_bytes(const Config& config, bool on_cuda) {
-  const std::int64_t batches = on_cuda ? (config.loader.kind == "gpu" ? 4 : 1)
-                                       : (config.loader.kind == "gpu" ? 2 * config.loader.slots : 0);
+  const std::int64_t batches = on_cuda
+                                   ? (config.loader.kind == LoaderKind::gpu ? 4 : 1)
+                                   : (config.loader.kind == LoaderKind::gpu ? 2 * config.loader.slots : 0);
   const std::int64_t values =
       2 * micro_batch(config) * config.data.channels * config.data.grid[0] * config.data.grid[1];
   return static_cast<std::uint64_t>(batches * values) * sizeof(float);
@@ -133,20 +134,19 @@ std::string MemoryPlan::text() const {
 }
 
 MemoryFacts memory_facts(const Config& config, bool on_cuda) {
-  const std::string& mode = config.amp.mode;
+  const AmpMode mode = config.amp.mode;
   const CpuInstructions& cpu = cpu_instructions();
-  const bool half =
-      mode == "fp16" || mode == "bf16" || (mode == "mixed" && (on_cuda || cpu.multiplies_bf16()));
-  const bool emulates =
-      !on_cuda && ((mode == "bf16" && !cpu.multiplies_bf16()) || (mode == "fp16" && !cpu.multiplies_fp16()));
+  const bool half = is_16_bit(mode) || (mode == AmpMode::mixed && (on_cuda || cpu.multiplies_bf16()));
+  const bool emulates = !on_cuda && ((mode == AmpMode::bf16 && !cpu.multiplies_bf16()) ||
+                                     (mode == AmpMode::fp16 && !cpu.multiplies_fp16()));
   return {.on_cuda = on_cuda,
           .value_bytes = half ? 2 : 4,
           .emulates = emulates,
-          .writes_attention = config.model.attention == "math"};
+          .writes_attention = config.model.attention == AttentionKind::math};
 }
 
 MemoryPlan plan_memory(const Config& config, const MemoryFacts& facts) {
-  const bool computes = config.run.measure != "io";
+  const bool computes = config.run.measure != MeasureKind::io;
   const TrainingForm form{.batch = micro_batch(config),
                           .tp = config.mesh.tp,
                           .shares_tokens = config.mesh.sequence_parallel,
@@ -168,7 +168,7 @@ MemoryPlan plan_memory(const Config& config, const MemoryFacts& facts) {
     if (facts.value_bytes == 2) out.working += facts.emulates ? widened_bytes(config) : kHalfKernelBytes;
     // Flat buffers are laid out anew through a copy of one, and the heap does not give back what it had
     // before.
-    if (config.comm.sync == "buckets") out.working += bytes.gradients;
+    if (config.comm.sync == SyncKind::buckets) out.working += bytes.gradients;
   }
   if (facts.writes_attention) out.attention = attention_matrix_bytes(config);
   return out;

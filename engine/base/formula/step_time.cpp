@@ -25,8 +25,6 @@ constexpr double kFusedAdamBytes = 28;
 constexpr double kPlainAdamBytes = 65;
 constexpr double kElementForwardShare = 1.0 / 3;
 
-bool has_16_bits(const StepForm& form) { return form.precision == "fp16" || form.precision == "bf16"; }
-
 /// Bytes a token, channel and block of one piece.
 struct Piece {
   double plain;
@@ -56,28 +54,29 @@ std::pair<double, double> rates_for_head(const AttentionRates& rates, std::int64
   return {rates.forward128 * part, rates.backward128 * part};
 }
 
-/// The name of the attention kernel that is meant, and its rates. Error where there are none.
-std::pair<std::string, AttentionRates> attention_of(const StepForm& form, const DeviceRates& device) {
-  const bool half = has_16_bits(form);
-  const std::string name = form.attention != "auto" ? form.attention
-                           : half                   ? device.usual_attention
-                                                    : "efficient";
-  const AttentionRates rates = name == "efficient" && !half ? device.efficient_fp32
-                               : name == "flash" && half    ? device.flash
-                               : name == "cudnn" && half    ? device.cudnn
-                                                            : AttentionRates{};
-  if (rates.forward64 > 0) return {name, rates};
-  throw Error(fmt::format("no rate is known for {} attention in {} on {}", name,
-                          form.precision == "none" ? "fp32" : form.precision, device.name),
-              "model.attention = " + form.attention, "model.attention=auto takes the one that is");
+/// The attention kernel that is meant, and its rates. Error where there are none.
+std::pair<AttentionKind, AttentionRates> attention_of(const StepForm& form, const DeviceRates& device) {
+  const bool half = is_16_bit(form.precision);
+  const AttentionKind kind = form.attention != AttentionKind::automatic ? form.attention
+                             : half                                     ? device.usual_attention
+                                                                        : AttentionKind::efficient;
+  const AttentionRates rates = kind == AttentionKind::efficient && !half ? device.efficient_fp32
+                               : kind == AttentionKind::flash && half    ? device.flash
+                               : kind == AttentionKind::cudnn && half    ? device.cudnn
+                                                                         : AttentionRates{};
+  if (rates.forward64 > 0) return {kind, rates};
+  throw Error(fmt::format("no rate is known for {} attention in {} on {}", name_of(kind),
+                          precision_text(form.precision), device.name),
+              fmt::format("model.attention = {}", name_of(form.attention)),
+              "model.attention=auto takes the one that is");
 }
 
 /// What a GEMM of this type reaches, and the type's peak; TFLOP/s.
 std::pair<double, double> gemm_of(const StepForm& form, const DeviceRates& device) {
-  if (has_16_bits(form)) return {device.gemm_16, device.peak_16};
-  if (form.precision == "tf32") return {device.gemm_tf32, device.peak_tf32};
-  if (form.precision == "none") return {device.gemm_fp32, device.peak_fp32};
-  throw Error("no rate is known for the precision \"" + printable(form.precision, 20) + "\"", "amp.mode",
+  if (is_16_bit(form.precision)) return {device.gemm_16, device.peak_16};
+  if (form.precision == AmpMode::tf32) return {device.gemm_tf32, device.peak_tf32};
+  if (form.precision == AmpMode::none) return {device.gemm_fp32, device.peak_fp32};
+  throw Error(fmt::format("no rate is known for the precision \"{}\"", name_of(form.precision)), "amp.mode",
               "none, tf32, fp16 or bf16");
 }
 
@@ -122,7 +121,7 @@ std::string StepTime::bound() const {
 }
 
 double element_bytes_per_place(const StepForm& form) {
-  const Pieces& pieces = has_16_bits(form) ? kPieces16 : kPieces32;
+  const Pieces& pieces = is_16_bit(form.precision) ? kPieces16 : kPieces32;
   return pieces.bias_gelu.of(form.fused_bias_gelu) + pieces.residual_norm.of(form.fused_residual_norm) +
          pieces.qkv.of(form.fused_qkv);
 }
@@ -143,7 +142,7 @@ double count_launches(const StepForm& form) {
 StepTime predict_step(const StepForm& form, const DeviceRates& device) {
   check_form(form);
   const auto batch = static_cast<double>(form.batch);
-  const auto [name, attention] = attention_of(form, device);
+  const auto [kind, attention] = attention_of(form, device);
   const auto [forward_rate, backward_rate] = rates_for_head(attention, form.shape.embed / form.shape.heads);
   const auto [gemm_rate, peak] = gemm_of(form, device);
   const ForwardFlops flops = count_forward_flops(form.shape);
@@ -181,7 +180,7 @@ StepTime predict_step(const StepForm& form, const DeviceRates& device) {
   out.host_least_us = out.launches * kLeastLaunch_us;
   out.host_most_us = out.launches * kMostLaunch_us;
   out.graph = form.graph;
-  out.attention = name;
+  out.attention = kind;
   out.peak_flops_per_s = peak * kTera;
   return out;
 }

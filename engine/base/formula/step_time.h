@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string>
 
+#include "config/choices.h"
 #include "formula/device_rates.h"
 #include "formula/vit_counts.h"
 
@@ -18,12 +19,12 @@ namespace isobar {
 /// Goes up when a formula or a rate changes, so that an older prediction can be told from a newer one.
 inline constexpr int kStepTimeVersion = 1;
 
-/// What of the step's form decides its time. Names as the configuration has them.
+/// What of the step's form decides its time.
 struct StepForm {
   VitShape shape;
   std::int64_t batch = 16;
-  std::string precision = "none";  ///< none (float32), tf32, fp16, bf16
-  std::string attention = "auto";  ///< auto, efficient (float32), flash, cudnn (16 bits)
+  AmpMode precision = AmpMode::none;                   ///< none (float32), tf32, fp16, bf16
+  AttentionKind attention = AttentionKind::automatic;  ///< efficient (float32), flash, cudnn (16 bits)
   // Pieces that are one kernel; false = chains of plain operations.
   bool fused_adam = false;
   bool fused_bias_gelu = false;
@@ -57,8 +58,8 @@ struct StepTime {
   double host_least_us = 0;  ///< with 3 us a launch
   double host_most_us = 0;   ///< with 5 us a launch
   bool graph = false;
-  std::string attention;        ///< the kernel meant
-  double peak_flops_per_s = 0;  ///< of the type in use
+  AttentionKind attention = AttentionKind::automatic;  ///< the kernel meant
+  double peak_flops_per_s = 0;                         ///< of the type in use
 
   /// Both directions, the optimiser in misc.
   ClassTimes classes() const;

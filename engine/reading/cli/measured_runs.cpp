@@ -31,7 +31,7 @@ bool is_stop(int code) { return code == 130 || code == 143; }
 /// of as many as there are workers: a rate is right over whole rounds only.
 std::int64_t whole_rounds(std::int64_t steps, const Config& config) {
   const std::int64_t round =
-      config.loader.kind == "workers" ? std::max<std::int64_t>(1, config.data.workers) : 1;
+      config.loader.kind == LoaderKind::workers ? std::max<std::int64_t>(1, config.data.workers) : 1;
   return (steps + round - 1) / round * round;
 }
 

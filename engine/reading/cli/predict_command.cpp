@@ -88,15 +88,14 @@ Report report_of(const Prediction& prediction, const LessonInfo& lesson) {
               {"provenance", "predicted by model for " + prediction.device.name},
               {"model", fmt::format("step_time {}", kStepTimeVersion)},
               {"device", prediction.device.name},
-              {"precision", form.precision},
-              {"attention", time.attention},
+              {"precision", name_of(form.precision)},
+              {"attention", name_of(time.attention)},
               {"batch", form.batch}};
   out.line(fmt::format("{}{} on {}, predicted by model (step_time {})", prediction.lesson,
                        prediction.preset.empty() ? "" : ", preset " + prediction.preset,
                        prediction.device.name, kStepTimeVersion));
-  out.line(fmt::format("  batch {}, {}, {} attention, {}, {}", form.batch,
-                       form.precision == "none" ? "fp32" : form.precision, time.attention, pieces_text(form),
-                       graph_text(form)));
+  out.line(fmt::format("  batch {}, {}, {} attention, {}, {}", form.batch, precision_text(form.precision),
+                       name_of(time.attention), pieces_text(form), graph_text(form)));
   add_classes(out, time);
   out.line(fmt::format("  device       {:9.2f} ms", time.device_us() * 1e-3));
   out.line(fmt::format(
@@ -142,8 +141,8 @@ StepForm form_of(const LessonInfo& lesson, const Config& config) {
   StepForm out;
   out.shape = vit_shape(config);
   out.batch = config.train.global_batch;
-  const std::string& mode = config.amp.mode;
-  out.precision = mode == "auto" ? "tf32" : mode == "mixed" ? "bf16" : mode;  // as on a CUDA device
+  const AmpMode mode = config.amp.mode;  // as on a CUDA device
+  out.precision = mode == AmpMode::automatic ? AmpMode::tf32 : mode == AmpMode::mixed ? AmpMode::bf16 : mode;
   out.attention = config.model.attention;
   out.fused_adam = fused("fusion.adam", config.fusion.adam);
   out.fused_bias_gelu = fused("fusion.bias_gelu", config.fusion.bias_gelu);
@@ -151,9 +150,9 @@ StepForm form_of(const LessonInfo& lesson, const Config& config) {
   out.fused_qkv = fused("fusion.qkv", config.fusion.qkv);
   out.fused_head_loss = fused("fusion.head_loss", config.fusion.head_loss);
   out.fused_grad_norm = fused("fusion.grad_norm", config.fusion.grad_norm);
-  out.uploads_beside = config.loader.kind == "gpu" && config.loader.copy_stream;
+  out.uploads_beside = config.loader.kind == LoaderKind::gpu && config.loader.copy_stream;
   out.graph = fused("graph.enabled", config.graph.enabled);
-  out.graph_has_optimizer = config.graph.scope == "step";
+  out.graph_has_optimizer = config.graph.scope == GraphScope::step;
   return out;
 }
 

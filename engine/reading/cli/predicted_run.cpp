@@ -93,7 +93,7 @@ void write_predicted_run(const Prediction& prediction, const fs::path& folder) {
                            .add("provenance", "predicted")
                            .add("device", prediction.device.name)
                            .add("model", model)
-                           .add("precision", prediction.form.precision)
+                           .add("precision", name_of(prediction.form.precision))
                            .add("point", prediction.point)
                            .add("wanted_steps", kSteps)
                            .add("flops_per_sample", prediction.flops_per_sample())

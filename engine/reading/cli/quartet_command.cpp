@@ -49,7 +49,7 @@ QuartetFigures figures_of(const MeasuredRuns& runs) {
   }
   for (const auto& [name, value] : full.repeats.front().means) out.fields[name] = full.field(name);
   // A loader with workers of its own reads ahead; with 0 of them the training loop reads.
-  out.reads_ahead = config.loader.kind != "inline" && config.data.workers > 0;
+  out.reads_ahead = config.loader.kind != LoaderKind::in_line && config.data.workers > 0;
   out.on_device = full.repeats.front().view.device.rfind("cpu", 0) != 0;
   out.attention_share = attention_share(config);
   const Spread mfu = over(full.repeats, [](const SteadyFigures& one) { return one.view.summary.mfu(); });

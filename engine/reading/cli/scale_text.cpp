@@ -124,7 +124,7 @@ std::string target_sentence(const ScaleResult& result) {
       "Real: whole runs of {} samples, whose first epoch is left out of the rates; s to {:g}: from the "
       "beginning of "
       "the run, validation included, until the validation loss first was there; schedule.lr_rule {}.",
-      human_count(samples), result.arguments.target_loss, config.schedule.lr_rule);
+      human_count(samples), result.arguments.target_loss, name_of(config.schedule.lr_rule));
 }
 
 std::string steps_sentence(const ScaleResult& result) {

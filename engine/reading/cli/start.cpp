@@ -31,7 +31,8 @@ constexpr std::int64_t kEmbeddedSamples = 512;  // what make_fields makes by def
 constexpr std::uint64_t kEmbeddedRecords = kEmbeddedSamples * 11 / 8;
 
 bool wants_embedded_data(const Config& config) {
-  const bool made_up = config.data.source == "synthetic" || config.run.measure == "synthetic";
+  const bool made_up =
+      config.data.source == DataSource::synthetic || config.run.measure == MeasureKind::synthetic;
   return !made_up && config.data.root.empty() && !fs::exists(data_root(config.data) / "dataset.toml");
 }
 

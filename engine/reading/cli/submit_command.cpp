@@ -89,7 +89,7 @@ Prepared prepare(const SubmitArguments& arguments) {
   plan.folder = fs::current_path();
   plan.cache_prefix = fs::absolute(cache_prefix());
   plan.inputs = inputs_of(out.loaded.config, settings);
-  if (out.loaded.config.run.measure == "none") return out;
+  if (out.loaded.config.run.measure == MeasureKind::none) return out;
   plan.settings.values["restarts"] = "0";
   plan.settings.notes.emplace_back(
       "a run that only measures saves no checkpoint: when its time is up it is over");

@@ -40,12 +40,12 @@ class C10dBackends final : public Backends {
     meeting_ = meet(environment_, config_.timeout_s);
     compare_settings();
     payload_ = chosen();
-    if (payload_ == "nccl") refuse_shared_device();
+    if (payload_ == BackendKind::nccl) refuse_shared_device();
   }
 
   bool on_one_machine() const override { return meeting_.on_one_machine; }
   std::uint64_t launch() const override { return meeting_.launch; }
-  std::string payload_name() const override { return payload_; }
+  std::string payload_name() const override { return name_of(payload_); }
   std::string note() const override { return meeting_.note; }
 
   std::unique_ptr<Transport> make_payload(const std::string& name, const std::vector<int>& members) override {
@@ -103,8 +103,8 @@ class C10dBackends final : public Backends {
   }
 
   std::unique_ptr<Transport> plain(const std::string& name, const std::vector<int>& members) {
-    if (payload_ == "nccl") return nccl(name, members);
-    if (payload_ == "gloo") return gloo(name, members);
+    if (payload_ == BackendKind::nccl) return nccl(name, members);
+    if (payload_ == BackendKind::gloo) return gloo(name, members);
     return make_ring_transport(group_of(members), name);
   }
 
@@ -137,7 +137,8 @@ class C10dBackends final : public Backends {
     const GroupMeeting group = everyone();
     const std::string mine = fmt::format(
         "comm.backend = {}\ncomm.link.latency_us = {:g}\ncomm.link.gbit_per_s = {:g}\nthe device = {}\n",
-        config_.backend, config_.link.latency_us, config_.link.gbit_per_s, on_cuda_ ? "cuda" : "cpu");
+        name_of(config_.backend), config_.link.latency_us, config_.link.gbit_per_s,
+        on_cuda_ ? "cuda" : "cpu");
     const auto first =
         first_difference(exchange_texts(group, "settings", mine, "settings of the ranks"), group.members);
     if (!first) return;
@@ -151,21 +152,23 @@ class C10dBackends final : public Backends {
   }
 
   /// What comm.backend comes to here; Error (exit code 2) for one that cannot be.
-  std::string chosen() const {
-    const std::string& wanted = config_.backend;
+  BackendKind chosen() const {
+    const BackendKind wanted = config_.backend;
     if (is_linked() && (on_cuda_ || !meeting_.on_one_machine)) {
       throw Error("an emulated link joins ranks of one machine, on its CPU", "comm.link",
                   "leave comm.link.latency_us and comm.link.gbit_per_s at 0 here");
     }
-    if (wanted == "auto") return on_cuda_ ? "nccl" : meeting_.on_one_machine ? "ring" : "gloo";
+    if (wanted == BackendKind::automatic)
+      return on_cuda_ ? BackendKind::nccl : meeting_.on_one_machine ? BackendKind::ring : BackendKind::gloo;
     const auto refuse = [&](const std::string& why, const std::string& hint) {
-      throw Error(why, "comm.backend = \"" + wanted + "\"", hint);
+      throw Error(why, fmt::format("comm.backend = \"{}\"", name_of(wanted)), hint);
     };
-    if (wanted == "nccl" && !on_cuda_)
+    if (wanted == BackendKind::nccl && !on_cuda_)
       refuse("nccl joins CUDA devices, and this runs on a CPU", "gloo or ring; auto chooses");
-    if (wanted != "nccl" && on_cuda_)
-      refuse(wanted + " moves tensors of CPUs, and these are on a CUDA device", "nccl; auto chooses it");
-    if (wanted == "ring" && !meeting_.on_one_machine)
+    if (wanted != BackendKind::nccl && on_cuda_)
+      refuse(std::string(name_of(wanted)) + " moves tensors of CPUs, and these are on a CUDA device",
+             "nccl; auto chooses it");
+    if (wanted == BackendKind::ring && !meeting_.on_one_machine)
       refuse("ring works in the memory of one machine, and these ranks are on several", "gloo; auto chooses");
     return wanted;
   }
@@ -189,7 +192,7 @@ class C10dBackends final : public Backends {
   CommConfig config_;
   bool on_cuda_;
   Meeting meeting_;
-  std::string payload_;
+  BackendKind payload_ = BackendKind::automatic;
   std::atomic<bool> silent_ = false;  ///< the store did not answer
 };
 

@@ -59,7 +59,7 @@ Dataset::Dataset(const DataConfig& config, const std::filesystem::path& root, co
       lateness_{config.late_ms, config.one_thread_late},
       shape_{config.channels, config.grid[0], config.grid[1]},
       dt_(config.dt) {
-  if (config.source == "synthetic") {
+  if (config.source == DataSource::synthetic) {
     records_ = std::max(kSyntheticRecords, 3 * dt_);
     size_ = limit > 0 ? limit : kSyntheticSamples;
     statistics_ = same_for_all(config.channels, 1);
@@ -70,8 +70,8 @@ Dataset::Dataset(const DataConfig& config, const std::filesystem::path& root, co
   open_files(config, root, split);
   const std::int64_t all = static_cast<std::int64_t>(files_.size()) * records_;
   size_ = limit > 0 ? std::min(limit, all) : all;
-  source_ = config.source == "memory" ? make_memory_source(files_, shape_, records_needed())
-                                      : make_file_source(files_, shape_);
+  source_ = config.source == DataSource::memory ? make_memory_source(files_, shape_, records_needed())
+                                                : make_file_source(files_, shape_);
 }
 
 void Dataset::open_files(const DataConfig& config, const std::filesystem::path& root,

@@ -17,9 +17,9 @@ namespace {
 
 std::unique_ptr<Uploader> uploader_for(const RingLoader& ring, const LoaderConfig& loader) {
   const c10::Device device = ring.device();
-  if (device.is_cpu() && loader.upload_type != "f32") {
+  if (device.is_cpu() && loader.upload_type != UploadType::f32) {
     throw Error("batches are made smaller for the way to a device, and on a CPU they go nowhere",
-                "loader.upload_type = \"" + loader.upload_type + "\"",
+                std::string("loader.upload_type = \"") + name_of(loader.upload_type) + "\"",
                 "loader.upload_type=f32, or a CUDA device");
   }
   if (device.is_cpu()) return nullptr;

@@ -12,8 +12,9 @@ namespace {
 
 SlotLayout layout_for(const LoaderConfig& loader, c10::Device device) {
   if (device.is_cpu()) return SlotLayout::ready;
-  if (loader.upload_type != "f32") return loader.upload_type == "f16" ? SlotLayout::f16 : SlotLayout::i16;
-  return loader.normalise == "device" ? SlotLayout::raw : SlotLayout::ready;
+  if (loader.upload_type != UploadType::f32)
+    return loader.upload_type == UploadType::f16 ? SlotLayout::f16 : SlotLayout::i16;
+  return loader.normalise == NormalisedOn::device ? SlotLayout::raw : SlotLayout::ready;
 }
 
 }  // namespace

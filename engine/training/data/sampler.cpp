@@ -14,7 +14,7 @@ Sampler::Sampler(std::int64_t samples, bool shuffle, std::int64_t seed, std::int
       seed_(seed),
       shard_(form.own ? shard : 0),
       shards_(shards),
-      contiguous_(form.form == "contiguous"),
+      contiguous_(form.form == ShardForm::contiguous),
       by_epoch_(form.by_epoch) {}
 
 Sampler Sampler::in_order(std::int64_t samples, std::int64_t shard, std::int64_t shards) {

@@ -88,8 +88,8 @@ int set_up_cpu(int threads, int sharers) {
   return at::get_num_threads();
 }
 
-bool set_deterministic(const std::string& wanted, c10::Device device) {
-  const bool strict = wanted == "yes" || (wanted == "auto" && device.is_cpu());
+bool set_deterministic(Determinism wanted, c10::Device device) {
+  const bool strict = wanted == Determinism::yes || (wanted == Determinism::automatic && device.is_cpu());
   at::globalContext().setDeterministicAlgorithms(strict, false);
   return strict;
 }

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "config/choices.h"
+
 namespace isobar {
 
 /// "auto", "cpu", "cuda" or "cuda:N" as a device that is really there. What is not there is refused (Error,
@@ -22,11 +24,11 @@ std::string automatic_device_kind();
 int set_up_cpu(int threads, int sharers = 1);
 
 /// Whether operators on `device` whose bits may differ from run to run are left out, by the values of
-/// run.deterministic: "yes", "no", or "auto", which is yes on a CPU, where it costs nothing, and no on a
+/// run.deterministic: yes, no, or automatic, which is yes on a CPU, where it costs nothing, and no on a
 /// device: libtorch then refuses attention of cuDNN and takes a slower backward of flash
 /// (check_cudnn_deterministic in aten/src/ATen/native/transformers/cuda/sdp_utils.cpp). Call it behind
 /// set_up_cpu.
-bool set_deterministic(const std::string& wanted, c10::Device device);
+bool set_deterministic(Determinism wanted, c10::Device device);
 
 /// "AMD EPYC 9654" or what the system calls its processor.
 std::string cpu_name();

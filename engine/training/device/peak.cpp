@@ -89,7 +89,7 @@ double measure_peak_flops(c10::Device device, c10::ScalarType type) {
   return 0;
 }
 
-Peak peak_of(c10::Device device, const std::string& precision) {
+Peak peak_of(c10::Device device, AmpMode precision) {
   if (device.is_cuda()) {
     const CudaFacts facts = cuda_plugin().facts();
     const double known =

@@ -18,9 +18,9 @@ struct Peak {
   bool from_data_sheet = false;  ///< else measured here, with matrix products
 };
 
-/// The peak of `device` in the arithmetic that `precision` (a resolved amp.mode) runs in, which is float32
+/// The peak of `device` in the arithmetic that `precision` (resolved) runs in, which is float32
 /// where 16 bits are emulated: that of the data sheet where it is known, else measured. A product that is
 /// measured may be slower than the best that the device can do, never faster.
-Peak peak_of(c10::Device device, const std::string& precision);
+Peak peak_of(c10::Device device, AmpMode precision);
 
 }  // namespace isobar

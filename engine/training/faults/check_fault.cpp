@@ -43,12 +43,13 @@ constexpr Need kNeeds[] = {
     {shows<Shows::between_replicas>, [](const Config& c, c10::Device) { return replicas(c) == 1; },
      "the fault {fault} is one between replicas, and all {ranks} ranks share one model", "--ranks {more_ranks}"},
 
-    {is<Fault::no_scaler, Fault::scale_too_high>, [](const Config& c, c10::Device) { return c.amp.mode != "fp16"; },
+    {is<Fault::no_scaler, Fault::scale_too_high>,
+     [](const Config& c, c10::Device) { return c.amp.mode != AmpMode::fp16; },
      "the fault {fault} is one of scaling the loss, which only fp16 needs, and amp.mode is {amp}",
      "--set amp.mode=fp16"},
-    {is<Fault::all_half>, [](const Config& c, c10::Device) { return c.amp.mode != "fp16" && c.amp.mode != "bf16"; },
+    {is<Fault::all_half>, [](const Config& c, c10::Device) { return !is_16_bit(c.amp.mode); },
      "the fault all_half keeps weights in the 16 bits of amp.mode, which is {amp}", "--set amp.mode=bf16 or fp16"},
-    {is<Fault::lr_baked_in>, [](const Config& c, c10::Device) { return c.graph.scope == "model"; },
+    {is<Fault::lr_baked_in>, [](const Config& c, c10::Device) { return c.graph.scope == GraphScope::model; },
      "the learning rate is no part of a recording of graph.scope = model", "--set graph.scope=step"},
     {is<Fault::same_seed_shards>, [](const Config& c, c10::Device) { return !c.train.init.empty(); },
      "the fault same_seed_shards is one of drawing the first weights, and train.init brings them",
@@ -57,14 +58,14 @@ constexpr Need kNeeds[] = {
      "the fault unequal_batch has one rank compute its backward pass twice, and with mesh.tp = {tp} the other "
      "ranks of its model would not join it", "--set mesh.tp=1"},
     {is<Fault::sum_gradients, Fault::other_shape, Fault::other_order, Fault::extra_collective>,
-     [](const Config& c, c10::Device) { return c.comm.sync == "none"; },
+     [](const Config& c, c10::Device) { return c.comm.sync == SyncKind::none; },
      "the fault {fault} strikes where gradients are averaged, and comm.sync is none", "--set comm.sync=buckets"},
-    {is<Fault::other_order>, [](const Config& c, c10::Device) { return c.comm.sync == "at_end"; },
+    {is<Fault::other_order>, [](const Config& c, c10::Device) { return c.comm.sync == SyncKind::at_end; },
      "one message a step has no order that could be changed", "--set comm.sync=per_parameter"},
     {is<Fault::no_shuffle, Fault::no_set_epoch, Fault::different_data_in_group>,
      [](const Config& c, c10::Device) { return !c.data.shuffle; },
      "the fault {fault} is one of a shuffled order, and data.shuffle is false", "--set data.shuffle=true"},
-    {is<Fault::lr_unscaled>, [](const Config& c, c10::Device) { return c.schedule.lr_rule == "none"; },
+    {is<Fault::lr_unscaled>, [](const Config& c, c10::Device) { return c.schedule.lr_rule == LrRule::none; },
      "the fault lr_unscaled leaves out schedule.lr_rule, which is none", "--set schedule.lr_rule=linear"},
     {is<Fault::lr_unscaled>,
      [](const Config& c, c10::Device) { return c.train.global_batch == c.schedule.base_batch; },
@@ -91,10 +92,10 @@ void check_keys(const FaultSetting& fault, const Config& config) {
                             fault.rank, ranks, ranks - 1),
                 "run.fault_rank", "a rank below run.ranks");
   }
-  const bool in_no_step = fault.stage == "start" || fault.stage == "checkpoint";
-  if (fault.fault == Fault::slow_stage && in_no_step) {
-    throw Error("slow_stage makes a stage of a step slower, and " + fault.stage + " is none",
-                "run.fault_stage", "load, copy, forward, backward, comm or optimize");
+  if (fault.fault == Fault::slow_stage && !fault.is_in_step()) {
+    throw Error(
+        fmt::format("slow_stage makes a stage of a step slower, and {} is none", name_of(fault.stage)),
+        "run.fault_stage", "load, copy, forward, backward, comm or optimize");
   }
 }
 
@@ -102,14 +103,15 @@ void check_keys(const FaultSetting& fault, const Config& config) {
 
 void check_fault(const FaultSetting& fault, const Config& config, c10::Device device) {
   const auto filled = [&](const char* text) {
-    return fmt::format(
-        fmt::runtime(text), fmt::arg("fault", config.run.fault), fmt::arg("device", device.str()),
-        fmt::arg("amp", config.amp.mode), fmt::arg("tp", config.mesh.tp), fmt::arg("ranks", config.run.ranks),
-        fmt::arg("more_ranks", 2 * config.mesh.tp), fmt::arg("batch", config.train.global_batch));
+    return fmt::format(fmt::runtime(text), fmt::arg("fault", name_of(config.run.fault)),
+                       fmt::arg("device", device.str()), fmt::arg("amp", name_of(config.amp.mode)),
+                       fmt::arg("tp", config.mesh.tp), fmt::arg("ranks", config.run.ranks),
+                       fmt::arg("more_ranks", 2 * config.mesh.tp),
+                       fmt::arg("batch", config.train.global_batch));
   };
   for (const Need& need : kNeeds) {
     if (!need.asked(row_of(fault.fault)) || !need.missing(config, device)) continue;
-    throw Error(filled(need.said), "run.fault = " + config.run.fault,
+    throw Error(filled(need.said), fmt::format("run.fault = {}", name_of(config.run.fault)),
                 filled(need.hint) + ", or another fault");
   }
   check_keys(fault, config);
@@ -117,8 +119,7 @@ void check_fault(const FaultSetting& fault, const Config& config, c10::Device de
 
 FaultSetting take_fault(const Config& config, std::int64_t rank, c10::Device device) {
   const RunConfig& run = config.run;
-  const FaultSetting fault{fault_named(run.fault), run.fault_ms,   run.fault_stage,
-                           run.fault_step,         run.fault_rank, rank};
+  const FaultSetting fault{run.fault, run.fault_ms, run.fault_stage, run.fault_step, run.fault_rank, rank};
   check_fault(fault, config, device);
   return fault;
 }

@@ -11,9 +11,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/error.h"
-#include "core/text.h"
 
 namespace isobar {
 namespace {
@@ -43,7 +43,7 @@ at::TensorOptions options_of(const AttentionShape& shape) {
   return at::TensorOptions(shape.type).device(shape.device);
 }
 
-bool runs(const std::string& kind, const AttentionShape& shape) {
+bool runs(AttentionKind kind, const AttentionShape& shape) {
   Quiet quiet;
   const c10::WarningUtils::WarningHandlerGuard silence(&quiet);
   const AttentionGuard only(kind);
@@ -61,35 +61,36 @@ bool runs(const std::string& kind, const AttentionShape& shape) {
 
 }  // namespace
 
-AttentionGuard::AttentionGuard(const std::string& kind) : before_(allowed_now()) {
-  if (kind == "auto") return;
+AttentionGuard::AttentionGuard(AttentionKind kind) : before_(allowed_now()) {
+  if (kind == AttentionKind::automatic) return;
   std::array<bool, 4> wanted{};
-  for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = kind == kAttentionKinds[i];
+  for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = kind == kTorchAttention[i];
   allow(wanted);
 }
 
 AttentionGuard::~AttentionGuard() { allow(before_); }
 
-std::vector<std::string> attention_kinds_here(const AttentionShape& shape) {
-  std::vector<std::string> out;
-  for (const char* const kind : kAttentionKinds) {
-    if (runs(kind, shape)) out.emplace_back(kind);
-  }
+std::vector<AttentionKind> attention_kinds_here(const AttentionShape& shape) {
+  std::vector<AttentionKind> out;
+  std::copy_if(kTorchAttention.begin(), kTorchAttention.end(), std::back_inserter(out),
+               [&](AttentionKind kind) { return runs(kind, shape); });
   return out;
 }
 
-std::string choose_attention(const std::string& wanted, const AttentionShape& shape) {
-  if (wanted == "auto") {
+AttentionKind choose_attention(AttentionKind wanted, const AttentionShape& shape) {
+  if (wanted == AttentionKind::automatic) {
     const at::Tensor q =
         at::empty({shape.batch, shape.heads, shape.tokens, shape.head_size}, options_of(shape));
     q.set_requires_grad(true);  // forms that have no backward are out
     const auto choice = static_cast<std::size_t>(at::_fused_sdp_choice(q, q, q));
-    return choice < kAttentionKinds.size() ? kAttentionKinds[choice] : "math";
+    return choice < kTorchAttention.size() ? kTorchAttention[choice] : AttentionKind::math;
   }
   if (runs(wanted, shape)) return wanted;
-  throw Error(fmt::format("attention cannot run as \"{}\" here with heads of {} values in {} on {}", wanted,
-                          shape.head_size, toString(shape.type), shape.device.str()),
-              "model.attention = " + wanted, "one of: auto, " + join(attention_kinds_here(shape), ", "));
+  std::string here = "auto";
+  for (const AttentionKind kind : attention_kinds_here(shape)) here += fmt::format(", {}", name_of(kind));
+  throw Error(fmt::format("attention cannot run as \"{}\" here with heads of {} values in {} on {}",
+                          name_of(wanted), shape.head_size, toString(shape.type), shape.device.str()),
+              fmt::format("model.attention = {}", name_of(wanted)), "one of: " + here);
 }
 
 }  // namespace isobar

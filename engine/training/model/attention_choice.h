@@ -6,19 +6,21 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
 #include <vector>
+
+#include "config/choices.h"
 
 namespace isobar {
 
-/// Values of model.attention beside "auto", in libtorch's own numbering.
-inline constexpr std::array<const char*, 4> kAttentionKinds = {"math", "flash", "efficient", "cudnn"};
+/// In libtorch's own numbering.
+inline constexpr std::array kTorchAttention = {AttentionKind::math, AttentionKind::flash,
+                                               AttentionKind::efficient, AttentionKind::cudnn};
 
-/// While one lives, attention takes the named form and no other; with "auto" libtorch picks among all. It
+/// While one lives, attention takes this form and no other; with automatic libtorch picks among all. It
 /// holds for the whole process and for what is called forward: backward follows its forward.
 class AttentionGuard {
  public:
-  explicit AttentionGuard(const std::string& kind);
+  explicit AttentionGuard(AttentionKind kind);
   ~AttentionGuard();
   AttentionGuard(const AttentionGuard&) = delete;
   AttentionGuard& operator=(const AttentionGuard&) = delete;
@@ -39,10 +41,10 @@ struct AttentionShape {
 
 /// The kinds that this build and device can run with this head size and type, found by running each forward
 /// and backward on a few tokens.
-std::vector<std::string> attention_kinds_here(const AttentionShape& shape);
+std::vector<AttentionKind> attention_kinds_here(const AttentionShape& shape);
 
-/// The form that `wanted` (a kind, or "auto") gives for `shape`. One that cannot run is an Error (exit code
+/// The form that `wanted` gives for `shape`. One that cannot run is an Error (exit code
 /// 2) that names those that can.
-std::string choose_attention(const std::string& wanted, const AttentionShape& shape);
+AttentionKind choose_attention(AttentionKind wanted, const AttentionShape& shape);
 
 }  // namespace isobar

@@ -191,7 +191,7 @@ class FusedVit::Pass {
 };
 
 FusedVit::FusedVit(Parameters& parameters, const VitShape& shape, const FusionConfig& fusion,
-                   const std::string& attention, const TensorParallel& ranks)
+                   AttentionKind attention, const TensorParallel& ranks)
     : parameters_(&parameters),
       fusion_(fusion),
       attention_(attention),

@@ -38,8 +38,8 @@ class FusedVit {
   /// here (model/attention_choice.h). With no fusion of the model on, forecast, loss and gradients are Vit's
   /// to the bit. `parameters` outlives this.
   /// `ranks` share each block (model/tensor_parallel.h).
-  FusedVit(Parameters& parameters, const VitShape& shape, const FusionConfig& fusion,
-           const std::string& attention, const TensorParallel& ranks = {});
+  FusedVit(Parameters& parameters, const VitShape& shape, const FusionConfig& fusion, AttentionKind attention,
+           const TensorParallel& ranks = {});
 
   /// The forecast, [B, C, H, W] -> [B, C, H, W].
   at::Tensor operator()(const at::Tensor& image) const;
@@ -57,7 +57,7 @@ class FusedVit {
 
   const Parameters* parameters_;
   FusionConfig fusion_;
-  std::string attention_;
+  AttentionKind attention_;
   TensorParallel ranks_;
   Vit plain_;
   LinearLeaves patch_embed_, head_;

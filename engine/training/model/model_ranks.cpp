@@ -14,7 +14,7 @@ ModelRanks::ModelRanks(Comm& comm, const Config& config)
       count_(comm.size()),
       index_(comm.rank()),
       mesh_(config.mesh),
-      sends_(config.comm.sync != "none" || config.run.measure != "synthetic") {}
+      sends_(config.comm.sync != SyncKind::none || config.run.measure != MeasureKind::synthetic) {}
 
 bool ModelRanks::travels_as_float(at::ScalarType type) const {
   return comm_->backend() == "gloo" && (type == at::kHalf || type == at::kBFloat16);

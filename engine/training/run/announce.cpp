@@ -15,10 +15,11 @@ namespace isobar {
 namespace {
 
 std::string source_text(const DataConfig& data) {
-  if (data.source == "synthetic") return "one batch, made up: there is nothing to learn";
+  if (data.source == DataSource::synthetic) return "one batch, made up: there is nothing to learn";
   const std::string slow =
       data.throttle_mb_per_s > 0 ? fmt::format(", held to {} MB/s", data.throttle_mb_per_s) : "";
-  return (data.source == "memory" ? "read into memory from " : "in ") + data_root(data).string() + slow;
+  return (data.source == DataSource::memory ? "read into memory from " : "in ") + data_root(data).string() +
+         slow;
 }
 
 void write_plan(const RunPlan& plan, const Trained& trained, RunOutput& output) {
@@ -67,13 +68,14 @@ void say_task(const RunPlan& plan, const Trained& trained, Console& console) {
 
 void say_machine(const RunPlan& plan, Console& console) {
   const Config& config = plan.config();
-  console.line(fmt::format("  device  {} ({}, {} threads), {}{}", plan.device.str(), device_text(plan.device),
-                           plan.threads, config.amp.mode == "none" ? "fp32" : config.amp.mode,
-                           config.run.deterministic == "yes" ? "" : ", bits may differ from run to run"));
+  console.line(
+      fmt::format("  device  {} ({}, {} threads), {}{}", plan.device.str(), device_text(plan.device),
+                  plan.threads, precision_text(config.amp.mode),
+                  config.run.deterministic == Determinism::yes ? "" : ", bits may differ from run to run"));
   if (plan.honours("run.memory_cap")) console.line("  memory  predicted for a rank, " + plan.memory.text());
   if (const std::string given = precision_sentence(config.amp.mode, precision_facts(plan.device));
       !given.empty())
-    console.line("  " + config.amp.mode + "    " + given);
+    console.line(fmt::format("  {}    {}", name_of(config.amp.mode), given));
   if (!plan.attention.empty()) console.line("  attention  " + plan.attention);
   const std::string rate = peak_text(config, peak_learning_rate(plan.page_config));
   if (!rate.empty()) console.line("  rate    " + rate);
@@ -104,17 +106,20 @@ void say_ranks(const RunPlan& plan, Comm& world, RunOutput& output) {
 void say_what_is_special(const RunPlan& plan, RunOutput& output, std::int64_t first_step) {
   const Config& config = plan.config();
   Console& console = output.console();
-  if (plan.measures())
-    console.line("  MEASURE " + config.run.measure + ": " + measure_sentence(config.run.measure));
+  if (plan.measures()) {
+    const char* const measure = name_of(config.run.measure);
+    console.line(fmt::format("  MEASURE {}: {}", measure, measure_sentence(measure)));
+  }
   const std::int64_t steps = config.train.steps - first_step;
   const bool records = plan.honours("graph.enabled") && config.graph.enabled;
   if (records && steps <= config.graph.warmup) {
     console.line(fmt::format("  graph   none: the {} steps of this run are all warm-up (graph.warmup = {})",
                              steps, config.graph.warmup));
   }
-  if (config.run.fault == "none") return;
-  console.line("  FAULT   " + config.run.fault + ": " + fault_sentence(plan.fault));
-  if (Board* const board = output.board()) board->mark_fault(config.run.fault);
+  if (config.run.fault == Fault::none) return;
+  const char* const fault = name_of(config.run.fault);
+  console.line(fmt::format("  FAULT   {}: {}", fault, fault_sentence(plan.fault)));
+  if (Board* const board = output.board()) board->mark_fault(fault);
 }
 
 }  // namespace

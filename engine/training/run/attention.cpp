@@ -16,13 +16,15 @@ std::string attention_text(const LessonInfo& lesson, const Config& config, const
                              .head_size = config.model.embed / config.model.heads,
                              .type = half_type(config.amp.mode).value_or(c10::ScalarType::Float),
                              .device = device};
-  const std::string kind = choose_attention(config.model.attention, shape);
+  const AttentionKind kind = choose_attention(config.model.attention, shape);
   if (fault.fault == Fault::math_attention) {
-    if (kind != "math") return "math (the fault), instead of " + kind;
+    if (kind != AttentionKind::math) return std::string("math (the fault), instead of ") + name_of(kind);
     throw Error("attention is math already, and the fault math_attention would change nothing",
                 "run.fault = math_attention", "another model.attention, or another fault");
   }
-  return kind + (config.model.attention == "auto" ? " (picked by libtorch)" : " (model.attention)");
+  return name_of(kind) + std::string(config.model.attention == AttentionKind::automatic
+                                         ? " (picked by libtorch)"
+                                         : " (model.attention)");
 }
 
 }  // namespace isobar

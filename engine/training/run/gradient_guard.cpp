@@ -63,7 +63,7 @@ GradientGuard::GradientGuard(const Config& config, const Training& training, con
       progress_(progress),
       ranks_(ranks),
       model_ranks_(model_ranks),
-      guards_(config.run.measure != "synthetic") {
+      guards_(config.run.measure != MeasureKind::synthetic) {
   const at::Tensor& values = training.parameters.values();
   if (values.is_cuda()) nonfinite_ = at::zeros({}, at::TensorOptions(at::kLong).device(values.device()));
 }

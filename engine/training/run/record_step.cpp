@@ -84,7 +84,7 @@ void Recorder::add_figures(JsonLine& line, const PendingStep& step, const StepFi
 bool Recorder::watches_operators(std::int64_t index) const {
   constexpr std::int64_t kWarm = 2;  // libraries have chosen their kernels, and memory is there
   const Config& config = plan_.config();
-  if (config.run.measure == "io") return false;
+  if (config.run.measure == MeasureKind::io) return false;
   std::int64_t last = std::max<std::int64_t>(1, summary_.warm_up_steps) - 1;
   // A step that is recorded as a graph is none to time, and of one that is replayed nothing is seen.
   const bool records = config.graph.enabled && plan_.honours("graph.enabled");

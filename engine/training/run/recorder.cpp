@@ -27,8 +27,8 @@ Recorder::Recorder(const RunPlan& plan, RankGroups& groups, RunOutput& output, P
       progress_(progress),
       probes_(plan.device, plan.config().run.profile_epoch, output.spans().wants(progress.first_step)) {
   const Config& config = plan.config();
-  if (plan.measures()) summary_.measure = config.run.measure;
-  summary_.precision = config.amp.mode == "none" ? "" : config.amp.mode;
+  if (plan.measures()) summary_.measure = name_of(config.run.measure);
+  summary_.precision = config.amp.mode == AmpMode::none ? "" : name_of(config.amp.mode);
   summary_.emulated = plan.emulated;
   summary_.world = plan.ranks.world;
   summary_.replicas = plan.replicas();
@@ -123,7 +123,8 @@ LoaderCounts Recorder::loader_since_last_step() {
   now.stall_us -= before.stall_us;
   now.read_bytes -= before.read_bytes;
   now.cpu_us -= before.cpu_us;
-  if (plan_.config().data.source == "synthetic") now.slots = 0;  // one batch again and again: none lies ready
+  if (plan_.config().data.source == DataSource::synthetic)
+    now.slots = 0;  // one batch again and again: none lies ready
   return now;
 }
 
@@ -150,7 +151,7 @@ void Recorder::record(const GraphFacts& graph) {
   const std::int64_t step = progress_.steps_done;
   output_.write(JsonLine("note")
                     .add("text", "graph")
-                    .add("scope", graph.scope)
+                    .add("scope", name_of(graph.scope))
                     .add("step", step)
                     .add("kernels", nodes.kernels)
                     .add("copies", nodes.copies)
@@ -161,7 +162,7 @@ void Recorder::record(const GraphFacts& graph) {
       "  graph   step {}: {} kernels, {} copies and {} fills recorded in {}, from now on one launch{}",
       step + 1, nodes.kernels, nodes.copies, nodes.fills,
       human_seconds(static_cast<double>(graph.capture_us) * 1e-6),
-      graph.scope == "model" ? " and those of the optimiser" : ""));
+      graph.scope == GraphScope::model ? " and those of the optimiser" : ""));
   summary_.warm_up_steps = std::max(summary_.warm_up_steps, step - progress_.first_step + 1);
   if (sums_.empty()) return;
   record_done_steps(/*wait_for_all=*/true);

@@ -56,7 +56,7 @@ ReplicaCheck::ReplicaCheck(const Parameters& parameters, RankGroups& groups, con
       groups_(groups),
       progress_(progress),
       every_(config.hash_every),
-      drifts_(config.sync == "none" || fault.drifts()),
+      drifts_(config.sync == SyncKind::none || fault.drifts()),
       drifts_within_(is_of_split_layers(fault.fault)),
       output_(output) {
   if (groups_.world().size() == 1 || progress_.measures) return;

@@ -57,7 +57,7 @@ ReplicaCheck Run::replica_check(const Parameters& parameters) {
 }
 
 void Run::measure_reading(Loader& loader) {
-  if (config().run.measure != "io") return;
+  if (config().run.measure != MeasureKind::io) return;
   while (!parts_.progress.all_done() && parts_.vote.ask(/*now=*/false) == 0) {
     Step step = recorder().begin_step();
     step.enter(Stage::load);

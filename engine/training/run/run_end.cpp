@@ -17,7 +17,7 @@ namespace {
 RunSummary whole_summary(RunParts& run) {
   RunSummary out = run.recorder->summary();
   const Config& config = run.plan.config();
-  if (!run.complete() || config.run.measure == "io" || !run.groups.speaks()) return out;
+  if (!run.complete() || config.run.measure == MeasureKind::io || !run.groups.speaks()) return out;
   const Peak peak = peak_of(run.plan.device, config.amp.mode);
   out.peak_flops_per_s = peak.flops_per_s;
   out.peak_of_data_sheet = peak.from_data_sheet;
@@ -50,10 +50,10 @@ int finish(RunParts& run) {
                                                run.progress.steps_done, plan.measures() ? "without" : "with");
   const RunSummary whole = whole_summary(run);
   const std::exception_ptr lost = output.end(complete ? "done" : "stopped", reason, whole);
-  const std::string& fault = plan.config().run.fault;
+  const Fault fault = plan.config().run.fault;
   Console& console = run.console;
   console.line((complete ? "done" : "stopped: " + reason) +
-               (fault == "none" ? "" : "  with the fault " + fault));
+               (fault == Fault::none ? "" : std::string("  with the fault ") + name_of(fault)));
   for (const std::string& line : summary_lines(whole)) console.line(line);
   console.line("  run          " + output.folder().path.string());
   if (lost) {

@@ -92,7 +92,7 @@ RunPlan plan_run(const LessonInfo& lesson, const RunArguments& arguments) {
                 "./isobar run " + lesson.name + " starts them; under Slurm srun does");
   }
   plan.mesh();
-  if (config.run.measure == "synthetic") config.data.source = "synthetic";
+  if (config.run.measure == MeasureKind::synthetic) config.data.source = DataSource::synthetic;
   config.amp.mode = choose_precision(config.amp.mode, plan.device);
   apply_precision(config.amp.mode);
   plan.emulated = emulates(config.amp.mode, precision_facts(plan.device));
@@ -100,7 +100,8 @@ RunPlan plan_run(const LessonInfo& lesson, const RunArguments& arguments) {
   check_memory(plan);
   plan.threads = set_up_cpu(static_cast<int>(config.run.threads), sharers(ranks));
   // run.toml holds what was resolved, so that the same numbers come out again.
-  config.run.deterministic = set_deterministic(config.run.deterministic, plan.device) ? "yes" : "no";
+  const bool repeats_bits = set_deterministic(config.run.deterministic, plan.device);
+  config.run.deterministic = repeats_bits ? Determinism::yes : Determinism::no;
   config.run.device = ranks.world == 1 || plan.device.is_cpu() ? plan.device.str() : "cuda";
   config.run.threads = plan.threads;
   plan.page_config = with_fault(config, plan.fault);

@@ -37,7 +37,7 @@ struct RunPlan {
   const Config& config() const { return loaded.config; }
   /// Whether a key of the configuration means something in this lesson.
   bool honours(const std::string& key) const { return isobar::honours(lesson, key); }
-  bool measures() const { return config().run.measure != "none"; }
+  bool measures() const { return config().run.measure != MeasureKind::none; }
   std::int64_t replicas() const { return isobar::replicas(config()); }
   /// Error (exit code 2) when the axes of the mesh do not fit the ranks.
   Mesh mesh() const;

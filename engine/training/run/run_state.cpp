@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "config/keys.h"
+#include "config/assign.h"
 #include "config/toml_text.h"
 #include "core/error.h"
 #include "core/text.h"
@@ -37,14 +37,6 @@ std::vector<std::pair<std::string, KeyPlace>> places_of(CheckpointState& state) 
           {"board_learning_rate", &state.board_learning_rate}};
 }
 
-template <class Value>
-bool take(Value* place, const TomlValue& value) {
-  const auto* const same = std::get_if<Value>(&value);
-  if (same != nullptr) *place = *same;
-  return same != nullptr;
-}
-bool take(std::array<std::int64_t, 2>*, const TomlValue&) { return false; }
-
 }  // namespace
 
 std::string to_toml(const CheckpointState& state) {
@@ -63,8 +55,7 @@ CheckpointState read_run_state(const std::filesystem::path& file) {
   std::size_t taken = 0;
   for (const TomlEntry& entry : entries) {
     for (const auto& [name, place] : places) {
-      if (name != entry.key) continue;
-      taken += std::visit([&](auto* to) { return take(to, entry.value); }, place) ? 1U : 0U;
+      if (name == entry.key && put(place, entry.value)) ++taken;
     }
   }
   if (taken != places.size() || entries.size() != places.size() || schema != kStateSchema || state.step < 0 ||
@@ -91,7 +82,8 @@ void check_run_state(const CheckpointState& state, const Config& config, std::in
   check("step", state.step, saved_step, saved_step);
   check("step", state.step, 0, config.train.steps);
   check("batches", state.batches, state.step * config.train.accumulate, state.step * config.train.accumulate);
-  check("optimizer_steps", state.optimizer_steps, config.amp.mode == "fp16" ? 0 : state.step, state.step);
+  check("optimizer_steps", state.optimizer_steps, config.amp.mode == AmpMode::fp16 ? 0 : state.step,
+        state.step);
   // A fault may make the batches of ranks unequal.
   check("samples", state.samples, state.step, 2 * state.step * config.train.global_batch);
   check("scored_step", state.scored_step, -1, state.step);

@@ -8,7 +8,7 @@ namespace isobar {
 
 namespace ac = at::autocast;
 
-Autocast::Autocast(const std::string& mode, c10::Device device)
+Autocast::Autocast(AmpMode mode, c10::Device device)
     : device_(device.type()), active_(half_type(mode).has_value()) {
   if (!active_) return;
   if (device.is_cpu()) emulate_products();

@@ -4,7 +4,7 @@
 #include <c10/core/Device.h>
 #include <c10/core/ScalarType.h>
 
-#include <string>
+#include "config/choices.h"
 
 namespace isobar {
 
@@ -14,7 +14,7 @@ namespace isobar {
 /// it from the first guard on (device/emulated_products.h).
 class Autocast {
  public:
-  Autocast(const std::string& mode, c10::Device device);
+  Autocast(AmpMode mode, c10::Device device);
   ~Autocast();
   Autocast(const Autocast&) = delete;
   Autocast& operator=(const Autocast&) = delete;

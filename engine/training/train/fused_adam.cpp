@@ -80,7 +80,7 @@ at::Tensor FusedAdam::update(GradScaler& scaler) {
     if (!skips) plain_->step(learning_rate_);
   } else {
     control_[kSteps].add_(1).sub_(control_[kSkip]);
-    if (config_.kernel == "libtorch") {
+    if (config_.kernel == AdamKernel::libtorch) {
       update_with_libtorch(scaler);
     } else {
       adam({parameters_.values(), parameters_.gradients(), mean_, square_, control_}, config_.beta1,

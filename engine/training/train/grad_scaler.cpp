@@ -13,7 +13,7 @@
 namespace isobar {
 
 GradScaler::GradScaler(const AmpConfig& config, c10::Device device)
-    : active_(config.mode == "fp16" && config.scales_loss),
+    : active_(config.mode == AmpMode::fp16 && config.scales_loss),
       growth_(config.growth),
       backoff_(config.backoff),
       growth_interval_(config.growth_interval),

@@ -3,7 +3,6 @@
 #include <c10/core/StreamGuard.h>
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "comm/comm_seam.h"
@@ -110,19 +109,13 @@ SyncFigures GradientSync::finish(const TensorParallel& model) {
 std::unique_ptr<GradientSync> make_gradient_sync(Parameters& parameters, Comm& comm, const CommConfig& config,
                                                  std::optional<c10::Stream> stream,
                                                  std::vector<at::Tensor> buffers) {
-  static const std::map<std::string, decltype(&make_bucket_sync)> kMakers = {
-      {"buckets", make_bucket_sync},
-      {"at_end", make_at_end_sync},
-      {"per_parameter", make_per_parameter_sync},
-      {"reducer", make_reducer_sync},
-      {"none", make_no_sync}};
-  const auto found = kMakers.find(config.sync);
-  if (found == kMakers.end()) {
-    throw Error("there is no such way to average gradients: " + config.sync, "comm.sync",
-                "buckets, at_end, per_parameter, reducer, none");
-  }
+  // In the order of SyncKind.
+  static constexpr std::array kMakers = {make_bucket_sync, make_at_end_sync, make_per_parameter_sync,
+                                         make_reducer_sync, make_no_sync};
+  static_assert(kMakers.size() == kSyncKinds.size());
+  const auto make = comm.size() == 1 ? make_no_sync : kMakers.at(static_cast<std::size_t>(config.sync));
   const c10::OptionalStreamGuard guard(stream);
-  return (comm.size() == 1 ? make_no_sync : found->second)(parameters, comm, config, std::move(buffers));
+  return make(parameters, comm, config, std::move(buffers));
 }
 
 std::unique_ptr<GradientSync> make_no_sync(Parameters& parameters, Comm& comm, const CommConfig& config,

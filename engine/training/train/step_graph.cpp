@@ -68,7 +68,7 @@ StepGraph::StepGraph(const Config& config, const FusedAdam& adam, c10::Device de
                 "graph.collectives = true", "comm.backend=nccl, or graph.collectives=false");
   }
   const std::string why_not = adam.why_not_captured();
-  if (config_.scope != "step" || why_not.empty()) return;
+  if (config_.scope != GraphScope::step || why_not.empty()) return;
   throw Error("the optimiser cannot be part of the recording: " + why_not, "graph.scope = step",
               "--set graph.scope=model records forward, loss and backward alone");
 }
@@ -165,7 +165,7 @@ GraphFacts StepGraph::record(const StepParts& parts) {
       recorded_.loss = launch_model(parts, [&](Stage next) { stage = next; }).detach();
       if (config_.fetches_loss) recorded_.loss.item<float>();
       if (config_.collectives) average(parts, [&](Stage next) { stage = next; });
-      if (config_.scope == "step") {
+      if (config_.scope == GraphScope::step) {
         stage = Stage::optimize;
         recorded_.gradient_norm = parts.optimize();
       }
@@ -189,7 +189,7 @@ StepOutput StepGraph::replay(const StepParts& parts, const std::function<void(St
   plugin_->launch_graph(graph_);
   for (Comm* const group : groups_) group->watch_replay(device_, "a replayed step");
   StepOutput out{recorded_.loss.clone(), {}};  // the next replay writes over it
-  if (config_.scope == "step") {
+  if (config_.scope == GraphScope::step) {
     if (recorded_.gradient_norm.defined()) out.gradient_norm = recorded_.gradient_norm.clone();
     return out;
   }

@@ -33,7 +33,7 @@ struct StepOutput {
 
 /// What was recorded, and how long the host took for it.
 struct GraphFacts {
-  std::string scope;
+  GraphScope scope = GraphScope::step;
   GraphNodes nodes;
   std::int64_t capture_us = 0;
   std::int64_t warmup_steps = 0;

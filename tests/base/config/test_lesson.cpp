@@ -1,5 +1,7 @@
 #include <filesystem>
+#include <regex>
 
+#include "config/assign.h"
 #include "config/config.h"
 #include "config/key_comments.h"
 #include "config/keys.h"
@@ -58,9 +60,9 @@ TEST_CASE("What a lesson honours is what the lesson before does, less what it dr
              "introduces = [\"data.workers\"]\ndrops = [\"train.seed\"]\nloaders = [\"workers\"]\n"
              "faults = [\"respawn\"]\ndrops_faults = [\"nan_weight\"]\n");
   CHECK(two.honours == std::vector<std::string>{"optim.lr", "data.workers"});
-  CHECK(two.faults == std::vector<std::string>{"slow_disk", "respawn"});
-  CHECK(two.loaders == std::vector<std::string>{"workers"});
-  CHECK(two.precisions == std::vector<std::string>{"none"});
+  CHECK(two.faults == std::vector{Fault::slow_disk, Fault::respawn});
+  CHECK(two.loaders == std::vector{LoaderKind::workers});
+  CHECK(two.precisions == std::vector{AmpMode::none});
   CHECK(two.introduces == std::vector<std::string>{"data.workers"});
   const auto refused = [&](const std::string& sheet) { return error_of([&] { second(sheet); }); };
   CHECK_THAT(refused(head + "drops = [\"data.dt\"]\n"), says("it drops data.dt, which 01_one does not have"));
@@ -81,4 +83,30 @@ TEST_CASE("Every key has its comment in base.toml") {
     CHECK_FALSE(comments.at(key.name).empty());
   }
   CHECK(comments.at("optim.lr") == "peak learning rate");
+}
+
+TEST_CASE("what base.toml says of a key with choices names each of them, and no other name is one") {
+  const auto comments = key_comments(project_home());
+  Config config;
+  std::size_t seen = 0;
+  for (const Key& key : keys_of(config)) {
+    const auto* const choice = std::get_if<ChoicePlace>(&key.place);
+    if (choice == nullptr || key.name == "run.fault") continue;  // faults have a table of their own
+    ++seen;
+    for (const std::string name : choice->names) {
+      INFO(key.name << " = " << name);
+      CHECK(std::regex_search(comments.at(key.name), std::regex("\\b" + name + "\\b")));
+      assign(key, {key.name, name, "here"});
+      CHECK(choice->name() == name);
+      CHECK(toml_value(key.place) == "\"" + name + "\"");
+    }
+    const auto refused = [&](const std::string& name) {
+      return error_of([&] { assign(key, {key.name, name, "here"}); });
+    };
+    CHECK_THAT(refused("gossip"), says(key.name + " = \"gossip\" is not allowed") &&
+                                      says(std::string("one of: ") + choice->names.front()));
+    CHECK_THAT(refused(""), says("is not allowed"));
+    CHECK(choice->name() == std::string(choice->names.back()));  // nothing was changed
+  }
+  CHECK(seen == 18);
 }

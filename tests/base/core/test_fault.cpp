@@ -1,23 +1,23 @@
 #include "core/fault.h"
 #include "support/catch.h"
-#include "support/errors.h"
+#include "support/named.h"
 
 using namespace isobar;
+using testing::named;
 
 TEST_CASE("every fault has a name and says what it does; one that there is not is refused") {
-  for (const std::string& name : fault_names()) {
-    const FaultRow& row = row_of(fault_named(name));
+  for (const std::string name : choices_of(Fault{})) {
+    const FaultRow& row = row_of(named<Fault>(name));
     CHECK(row.name == name);
     CHECK(fault_sentence({.fault = row.fault}).empty() == (name == "none"));
     CHECK((row.made_by == MadeBy::nothing) == (name == "none"));
   }
-  CHECK_THAT(error_of([] { fault_named("no_evnt"); }),
-             says("no_evnt") && says("run.fault") && says("no_event"));
+  CHECK_FALSE(choice_named<Fault>("no_evnt"));
 }
 
 TEST_CASE("a sentence holds the values of the keys that its fault takes, and steps are counted from 1") {
   const auto sentence = [](const char* name) {
-    return fault_sentence({fault_named(name), 40, "comm", 7, 3});
+    return fault_sentence({named<Fault>(name), 40, FaultStage::comm, 7, 3});
   };
   CHECK(sentence("slow_stage") == "40 ms are added to the stage comm");
   CHECK(sentence("slow_loader") == "each batch takes longer to read (40 ms)");
@@ -28,11 +28,11 @@ TEST_CASE("a sentence holds the values of the keys that its fault takes, and ste
 }
 
 TEST_CASE("faults of uploads and of captured graphs do not show on a CPU, all others do") {
-  for (const std::string& name : fault_names()) {
+  for (const std::string name : choices_of(Fault{})) {
     const bool of_uploads =
         name == "pageable" || name == "default_stream_copy" || name == "no_event" || name == "host_normalise";
     const bool of_graphs =
         name == "item_in_capture" || name == "stale_input" || name == "no_warmup" || name == "lr_baked_in";
-    CHECK(shows_on_cpu(fault_named(name)) == !(of_uploads || of_graphs));
+    CHECK(shows_on_cpu(named<Fault>(name)) == !(of_uploads || of_graphs));
   }
 }

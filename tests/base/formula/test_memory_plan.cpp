@@ -22,7 +22,7 @@ Config mp(std::int64_t ranks, std::int64_t tp, std::int64_t batch = 64) {
   out.train.global_batch = batch;
   out.run.ranks = ranks;
   out.mesh.tp = tp;
-  out.loader.kind = "gpu";
+  out.loader.kind = LoaderKind::gpu;
   return out;
 }
 
@@ -151,10 +151,10 @@ TEST_CASE("a cap is kept, or refused by category with what fits") {
 
 TEST_CASE("16 bits halve what they can, by the mode that a device will take") {
   Config config = mp(1, 1, 16);
-  config.amp.mode = "bf16";
+  config.amp.mode = AmpMode::bf16;
   CHECK(memory_facts(config, false).value_bytes == 2);
-  config.amp.mode = "mixed";
+  config.amp.mode = AmpMode::mixed;
   CHECK(memory_facts(config, true).value_bytes == 2);
-  config.amp.mode = "tf32";
+  config.amp.mode = AmpMode::tf32;
   CHECK(memory_facts(config, true).value_bytes == 4);
 }

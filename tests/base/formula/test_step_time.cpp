@@ -13,7 +13,7 @@ namespace {
 const VitShape kBase;
 const VitShape kMp = {.embed = 1024};
 
-StepForm plain(const VitShape& shape, const std::string& precision = "bf16") {
+StepForm plain(const VitShape& shape, AmpMode precision = AmpMode::bf16) {
   StepForm form;
   form.shape = shape;
   form.precision = precision;
@@ -32,7 +32,7 @@ double step_ms(const StepForm& form, const std::string& device) {
   return predict_step(form, rates_of(device)).device_us() * 1e-3;
 }
 
-StepForm with_attention(StepForm form, const std::string& attention) {
+StepForm with_attention(StepForm form, AttentionKind attention) {
   form.attention = attention;
   return form;
 }
@@ -45,10 +45,11 @@ TEST_CASE("steps are those that the rates were checked with") {
     const char* device;
     double ms;
   };
-  const Row rows[] = {{plain(kBase), "A100-40GB", 228}, {fused(kBase), "A100", 199},
-                      {plain(kMp), "a100-40gb", 632},   {plain(kBase), "H200", 85},
-                      {fused(kBase), "h200", 76},       {with_attention(plain(kBase), "flash"), "H200", 108},
-                      {plain(kMp), "H200", 216},        {fused(kMp), "H200", 191}};
+  const Row rows[] = {
+      {plain(kBase), "A100-40GB", 228}, {fused(kBase), "A100", 199},
+      {plain(kMp), "a100-40gb", 632},   {plain(kBase), "H200", 85},
+      {fused(kBase), "h200", 76},       {with_attention(plain(kBase), AttentionKind::flash), "H200", 108},
+      {plain(kMp), "H200", 216},        {fused(kMp), "H200", 191}};
   for (const Row& row : rows) {
     INFO(row.device << ", embed " << row.form.shape.embed << ", expected " << row.ms);
     CHECK(step_ms(row.form, row.device) == Approx(row.ms).epsilon(0.007));
@@ -81,11 +82,11 @@ TEST_CASE("against published A100 steps predictions are 5 to 24 % too short, and
                       {fused(kBase), 16 / 0.0640},
                       {fused(kBase), 237},
                       {plain(kMp), 64 / 0.0931},
-                      {plain(kBase, "tf32"), 16 / 0.01323},
-                      {plain(kBase, "none"), 16 / 0.0101}};
+                      {plain(kBase, AmpMode::tf32), 16 / 0.01323},
+                      {plain(kBase, AmpMode::none), 16 / 0.0101}};
   for (const Row& row : rows) {
     const double error = 1 - step_ms(row.form, "A100") / row.measured_ms;
-    INFO(row.form.precision << " measured " << row.measured_ms << " ms");
+    INFO(name_of(row.form.precision) << " measured " << row.measured_ms << " ms");
     CHECK(error > 0.05);
     CHECK(error < 0.24);
   }
@@ -145,8 +146,8 @@ TEST_CASE("an upload in the way of the step counts, and TF32 helps only matrix p
   form.uploads_beside = false;
   const StepTime with = predict_step(form, rates_of("A100"));
   CHECK(with.upload_us * 1e-3 == Approx(26.5).margin(0.1));
-  const StepTime tf32 = predict_step(plain(kBase, "tf32"), rates_of("A100"));
-  const StepTime fp32 = predict_step(plain(kBase, "none"), rates_of("A100"));
+  const StepTime tf32 = predict_step(plain(kBase, AmpMode::tf32), rates_of("A100"));
+  const StepTime fp32 = predict_step(plain(kBase, AmpMode::none), rates_of("A100"));
   CHECK(tf32.classes().attention_us == fp32.classes().attention_us);
   // Published: 0.378 s a step.
   CHECK((fp32.device_us() - tf32.device_us()) * 1e-6 == Approx(0.378).epsilon(0.05));
@@ -158,11 +159,12 @@ TEST_CASE("what no rate is known for is refused with what is") {
   const auto refused = [](const StepForm& form, const char* device) {
     return error_of([&] { predict_step(form, rates_of(device)); });
   };
-  CHECK_THAT(refused(with_attention(plain(kBase), "cudnn"), "A100"),
+  CHECK_THAT(refused(with_attention(plain(kBase), AttentionKind::cudnn), "A100"),
              says("cudnn attention in bf16 on A100-40GB") && says("model.attention=auto"));
-  CHECK_THAT(refused(with_attention(plain(kBase), "math"), "H200"), says("math attention"));
-  CHECK_THAT(refused(with_attention(plain(kBase, "tf32"), "flash"), "H200"), says("flash attention in tf32"));
-  CHECK_THAT(refused(plain(kBase, "fp8"), "H200"), says("amp.mode") || says("fp8"));
+  CHECK_THAT(refused(with_attention(plain(kBase), AttentionKind::math), "H200"), says("math attention"));
+  CHECK_THAT(refused(with_attention(plain(kBase, AmpMode::tf32), AttentionKind::flash), "H200"),
+             says("flash attention in tf32"));
+  CHECK_THAT(refused(plain(kBase, AmpMode::mixed), "H200"), says("amp.mode") && says("mixed"));
   VitShape wide = kBase;
   wide.heads = 2;
   CHECK_THAT(refused(plain(wide), "H200"), says("heads of 192 values"));
@@ -172,14 +174,14 @@ TEST_CASE("what no rate is known for is refused with what is") {
 }
 
 TEST_CASE("peaks by data sheet are found by the name that a device gives itself") {
-  CHECK(data_sheet_flops("NVIDIA A100-SXM4-40GB", "none") == 19.5e12);
-  CHECK(data_sheet_flops("NVIDIA A100-PCIE-40GB", "tf32") == 156e12);  // one chip, one peak
-  CHECK(data_sheet_flops("NVIDIA A100-SXM4-80GB", "bf16") == 312e12);
-  CHECK(data_sheet_flops("NVIDIA H100 80GB HBM3", "fp16") == 989e12);
-  CHECK(data_sheet_flops("NVIDIA H200", "bf16") == 989e12);
-  CHECK(data_sheet_flops("NVIDIA H200", "") == 67e12);
-  CHECK(data_sheet_flops("NVIDIA H100 PCIe", "bf16") == 0);
-  CHECK(data_sheet_flops("NVIDIA H200 NVL", "bf16") == 0);
-  CHECK(data_sheet_flops("NVIDIA GeForce RTX 4090", "bf16") == 0);
-  CHECK(data_sheet_flops("", "bf16") == 0);
+  CHECK(data_sheet_flops("NVIDIA A100-SXM4-40GB", AmpMode::none) == 19.5e12);
+  CHECK(data_sheet_flops("NVIDIA A100-PCIE-40GB", AmpMode::tf32) == 156e12);  // one chip, one peak
+  CHECK(data_sheet_flops("NVIDIA A100-SXM4-80GB", AmpMode::bf16) == 312e12);
+  CHECK(data_sheet_flops("NVIDIA H100 80GB HBM3", AmpMode::fp16) == 989e12);
+  CHECK(data_sheet_flops("NVIDIA H200", AmpMode::bf16) == 989e12);
+  CHECK(data_sheet_flops("NVIDIA H200", AmpMode::none) == 67e12);
+  CHECK(data_sheet_flops("NVIDIA H100 PCIe", AmpMode::bf16) == 0);
+  CHECK(data_sheet_flops("NVIDIA H200 NVL", AmpMode::bf16) == 0);
+  CHECK(data_sheet_flops("NVIDIA GeForce RTX 4090", AmpMode::bf16) == 0);
+  CHECK(data_sheet_flops("", AmpMode::bf16) == 0);
 }

@@ -19,6 +19,7 @@
 #include "core/machine.h"
 #include "core/waiting.h"
 #include "launch/rank_status.h"
+#include "support/named.h"
 #include "support/rank_scenarios.h"
 #include "support/set_clock.h"
 #include "support/until.h"
@@ -29,7 +30,7 @@ using Words = std::vector<std::string>;
 
 inline CommConfig config_of(const Words& words, double timeout_s = 300) {
   CommConfig out;
-  out.backend = words.empty() ? "gloo" : words[0];
+  out.backend = words.empty() ? BackendKind::gloo : named<BackendKind>(words[0]);
   out.timeout_s = timeout_s;
   return out;
 }

@@ -209,7 +209,7 @@ const AddScenario other_setting{"other_setting", [](const Words& words) {
                                   CommConfig config = config_of(words);
                                   const RankEnvironment environment = read_rank_environment();
                                   if (environment.rank == 1 && words.at(1) == "backend")
-                                    config.backend = words.at(2);
+                                    config.backend = named<BackendKind>(words.at(2));
                                   if (environment.rank == 1 && words.at(1) == "latency")
                                     config.link.latency_us = std::stod(words.at(2));
                                   Comm comm(environment, config, false);

@@ -20,7 +20,7 @@ struct LoaderChoice {
 struct LoaderWorld {
   LoaderWorld() { data.write(folder.path()); }
 
-  Dataset open(const std::string& source = "files") const {
+  Dataset open(DataSource source = DataSource::files) const {
     DataConfig config = data.config();
     config.source = source;
     config.throttle_mb_per_s = throttle_mb_per_s;

@@ -293,7 +293,7 @@ TEST_CASE("on a CPU batches are those of the ring, and a smaller form for the wa
   for (int step = 0; step < 8; ++step) REQUIRE(same(loader.next(), plain.next()));
   CHECK(loader.text() == ring.text());
   CHECK(loader.counts().batches == 8);
-  bench.config.loader.upload_type = "i16";
+  bench.config.loader.upload_type = UploadType::i16;
   CHECK_THAT(error_of([&] { DevicePrefetch(ring, bench.config.loader); }),
              says("loader.upload_type = \"i16\"") && says("on a CPU") && says("upload_type=f32"));
 }

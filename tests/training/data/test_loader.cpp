@@ -56,7 +56,7 @@ TEST_CASE("a batch larger than the data is refused") {
 TEST_CASE("made-up data is one batch that stays where it was brought, and costs no wait") {
   const SmallData data;
   DataConfig config = data.config();
-  config.source = "synthetic";
+  config.source = DataSource::synthetic;
   const Dataset dataset(config, "/nowhere", "train", 20);
   InlineLoader loader(dataset, Sampler(dataset.size(), true, 333), 5);
   const Batch first = loader.next();

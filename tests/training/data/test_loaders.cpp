@@ -70,7 +70,7 @@ void check_all(LoaderWorld& world) {
       check_loader(*loader, wanted);
       CHECK(loader->counts().read_bytes > 0);
     }
-    const Dataset memory = world.open("memory");
+    const Dataset memory = world.open(DataSource::memory);
     for (const LoaderChoice& choice : {LoaderChoice{"workers"}, LoaderChoice{"ring"}})
       check_loader(*world.loader(memory, choice, batch), wanted);
   }

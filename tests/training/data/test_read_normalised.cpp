@@ -139,7 +139,7 @@ TEST_CASE("chunks that were never written hold the fill value, normalised") {
 TEST_CASE("fields that lie in memory, and made-up ones") {
   for (const auto& shape : {kSmall, kLarge}) {
     const Written written({.shape = shape});
-    for (const char* source : {"memory", "synthetic"}) {
+    for (const DataSource source : {DataSource::memory, DataSource::synthetic}) {
       DataConfig config = written.config(shape[2] - 1, shape[3]);
       config.source = source;
       check_equal(written.open(config), shape[0], 1);  // no sample needs record 0
@@ -228,7 +228,7 @@ TEST_CASE("a file that is cut or replaced is noticed, also in the middle of a fi
 
 TEST_CASE("a throttled source gives its bytes at its rate, and a stop ends the waiting") {
   const Written written({.shape = kLarge});
-  for (const char* kind : {"files", "memory"}) {
+  for (const DataSource kind : {DataSource::files, DataSource::memory}) {
     DataConfig config = written.config(kLarge[2], kLarge[3]);
     config.source = kind;
     config.throttle_mb_per_s = 20;

@@ -25,7 +25,7 @@ namespace {
 
 struct Written {
   explicit Written(SmallData small = {}) : data(std::move(small)) { data.write(folder.path()); }
-  Dataset open(const std::string& source = "files") const {
+  Dataset open(DataSource source = DataSource::files) const {
     DataConfig config = data.config();
     config.source = source;
     return {config, folder.path(), "train", 0};
@@ -109,7 +109,7 @@ TEST_CASE("a plan reads what samples share once where that is wanted, and all of
 TEST_CASE("memory gives what the files hold, without the files") {
   const Written files;
   const Dataset from_files = files.open();
-  const Dataset from_memory = files.open("memory");
+  const Dataset from_memory = files.open(DataSource::memory);
   CHECK(from_memory.size() == from_files.size());
   CHECK(from_memory.identity() == from_files.identity());
   std::vector<std::vector<float>> fields;
@@ -138,7 +138,7 @@ TEST_CASE("samples that memory cannot hold are refused with both numbers") {
 TEST_CASE("made-up fields need no files, have mean 0 and spread 1, and are the same in every run") {
   DataConfig config = SmallData{}.config();
   config.grid = {64, 96};
-  config.source = "synthetic";
+  config.source = DataSource::synthetic;
   const Dataset one(config, "/nowhere", "train", 10);
   const Dataset two(config, "/nowhere", "train", 10);
   CHECK(one.is_synthetic());

@@ -78,7 +78,8 @@ TEST_CASE("contiguous shards are stretches of the order that do not overlap") {
   const std::vector<std::int64_t> all = Sampler(103, true, 7).order(2);
   std::set<std::int64_t> seen;
   for (std::int64_t shard = 0; shard < 4; ++shard) {
-    const std::vector<std::int64_t> mine = Sampler(103, true, 7, shard, 4, {.form = "contiguous"}).order(2);
+    const std::vector<std::int64_t> mine =
+        Sampler(103, true, 7, shard, 4, {.form = ShardForm::contiguous}).order(2);
     const auto first = all.begin() + shard * 103 / 4;
     CHECK(mine == std::vector<std::int64_t>(first, first + 25));
     seen.insert(mine.begin(), mine.end());

@@ -68,15 +68,15 @@ TEST_CASE("devices that are not there are refused in words") {
 TEST_CASE("what is deterministic by default is so where it costs nothing") {
   set_up_cpu(1);
   const c10::Device cpu(c10::kCPU), cuda(c10::kCUDA, 0);
-  const auto strict = [](const std::string& wanted, c10::Device device) {
+  const auto strict = [](Determinism wanted, c10::Device device) {
     const bool out = set_deterministic(wanted, device);
     CHECK(at::globalContext().deterministicAlgorithms() == out);
     return out;
   };
-  CHECK(strict("auto", cpu));
-  CHECK_FALSE(strict("auto", cuda));
-  CHECK(strict("yes", cuda));
-  CHECK_FALSE(strict("no", cpu));
+  CHECK(strict(Determinism::automatic, cpu));
+  CHECK_FALSE(strict(Determinism::automatic, cuda));
+  CHECK(strict(Determinism::yes, cuda));
+  CHECK_FALSE(strict(Determinism::no, cpu));
   CHECK_FALSE(at::globalContext().deterministicFillUninitializedMemory());
   set_up_cpu(1);
   CHECK(at::globalContext().deterministicAlgorithms());

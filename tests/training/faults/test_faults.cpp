@@ -29,20 +29,20 @@ FaultSetting in_step_3(Fault fault) { return {.fault = fault, .step = 3}; }
 
 Config with(Fault fault) { return with_fault(Config{}, {.fault = fault, .ms = 40, .own_rank = 2}); }
 
-std::string refused(const std::string& name, const std::function<void(Config&)>& change) {
+std::string refused(Fault fault, const std::function<void(Config&)>& change) {
   Config config;
-  config.run.fault = name;
+  config.run.fault = fault;
   config.run.ranks = 2;
-  config.amp.mode = "none";
+  config.amp.mode = AmpMode::none;
   config.train.global_batch = 64;
   change(config);
-  return error_of([&] { check_fault({.fault = fault_named(name), .stage = "load"}, config, kCpu); });
+  return error_of([&] { check_fault({.fault = fault}, config, kCpu); });
 }
 
 }  // namespace
 
 TEST_CASE("every fault that the table calls one of the configuration changes it") {
-  for (const std::string& name : fault_names()) CHECK_NOTHROW(with(fault_named(name)));
+  for (std::size_t i = 0; i < choices_of(Fault{}).size(); ++i) CHECK_NOTHROW(with(static_cast<Fault>(i)));
   CHECK_FALSE(with(Fault::no_shuffle).data.shuffle);
   CHECK(with(Fault::slow_disk).data.throttle_mb_per_s == 290);
   CHECK(with(Fault::slow_loader).data.late_ms == 40);
@@ -93,21 +93,23 @@ TEST_CASE("no_zero_grad lets gradients pile up, all_half rounds weights, flip_bi
 
 TEST_CASE("a fault that would change nothing is refused with the setting that it needs") {
   const auto nothing = [](Config&) {};
-  CHECK_THAT(refused("no_event", nothing),
+  CHECK_THAT(refused(Fault::no_event, nothing),
              says("one of the way to a CUDA device") && says("run.device=cuda"));
-  CHECK_THAT(refused("no_scaler", nothing),
+  CHECK_THAT(refused(Fault::no_scaler, nothing),
              says("amp.mode is none") && says("--set amp.mode=fp16, or another"));
-  CHECK_THAT(refused("no_copy_f", nothing), says("mesh.tp is 1") && says("--set mesh.tp=2"));
-  CHECK_THAT(refused("slow_rank", [](Config& config) { config.run.ranks = 1; }), says("trains alone"));
-  CHECK_THAT(refused("same_shard", [](Config& config) { config.mesh.tp = 2; }),
+  CHECK_THAT(refused(Fault::no_copy_f, nothing), says("mesh.tp is 1") && says("--set mesh.tp=2"));
+  CHECK_THAT(refused(Fault::slow_rank, [](Config& config) { config.run.ranks = 1; }), says("trains alone"));
+  CHECK_THAT(refused(Fault::same_shard, [](Config& config) { config.mesh.tp = 2; }),
              says("all 2 ranks share one"));
-  CHECK_THAT(refused("other_order", [](Config& config) { config.comm.sync = "at_end"; }), says("no order"));
-  CHECK_THAT(refused("no_shuffle", [](Config& config) { config.data.shuffle = false; }),
+  CHECK_THAT(refused(Fault::other_order, [](Config& config) { config.comm.sync = SyncKind::at_end; }),
+             says("no order"));
+  CHECK_THAT(refused(Fault::no_shuffle, [](Config& config) { config.data.shuffle = false; }),
              says("data.shuffle"));
-  CHECK_THAT(refused("tanh_gelu", [](Config& config) { config.fusion.bias_gelu = false; }), says("is off"));
-  CHECK_THAT(refused("lr_unscaled",
+  CHECK_THAT(refused(Fault::tanh_gelu, [](Config& config) { config.fusion.bias_gelu = false; }),
+             says("is off"));
+  CHECK_THAT(refused(Fault::lr_unscaled,
                      [](Config& config) {
-                       config.schedule.lr_rule = "sqrt";
+                       config.schedule.lr_rule = LrRule::sqrt;
                        config.schedule.base_batch = 64;
                      }),
              says("both 64"));

@@ -9,30 +9,30 @@ using namespace isobar;
 
 TEST_CASE("what cannot run here is refused with what can") {
   const AttentionShape shape{.batch = 2, .heads = 2, .tokens = 40, .head_size = 48};
-  const std::vector<std::string> here = attention_kinds_here(shape);
-  CHECK(here == std::vector<std::string>{"math", "flash"});  // a CPU has no others
-  CHECK(choose_attention("math", shape) == "math");
-  CHECK(choose_attention("flash", shape) == "flash");
-  CHECK(choose_attention("auto", shape) == "flash");
-  for (const char* const absent : {"efficient", "cudnn"}) {
+  const std::vector<AttentionKind> here = attention_kinds_here(shape);
+  CHECK((here == std::vector{AttentionKind::math, AttentionKind::flash}));  // a CPU has no others
+  CHECK(choose_attention(AttentionKind::math, shape) == AttentionKind::math);
+  CHECK(choose_attention(AttentionKind::flash, shape) == AttentionKind::flash);
+  CHECK(choose_attention(AttentionKind::automatic, shape) == AttentionKind::flash);
+  for (const AttentionKind absent : {AttentionKind::efficient, AttentionKind::cudnn}) {
     CHECK_THAT(error_of([&] { choose_attention(absent, shape); }),
-               says(std::string("\"") + absent) && says("48") && says("auto, math, flash"));
+               says(std::string("\"") + name_of(absent)) && says("48") && says("auto, math, flash"));
   }
 }
 
 TEST_CASE("a guard allows one form and then what was allowed before") {
   const at::Context& context = at::globalContext();
   {
-    const AttentionGuard only("math");
+    const AttentionGuard only(AttentionKind::math);
     CHECK(context.userEnabledMathSDP());
     CHECK_FALSE(context.userEnabledFlashSDP());
     {
-      const AttentionGuard inner("flash");
+      const AttentionGuard inner(AttentionKind::flash);
       CHECK(context.userEnabledFlashSDP());
       CHECK_FALSE(context.userEnabledMathSDP());
     }
     CHECK_FALSE(context.userEnabledFlashSDP());
-    const AttentionGuard as_it_is("auto");
+    const AttentionGuard as_it_is(AttentionKind::automatic);
     CHECK_FALSE(context.userEnabledFlashSDP());
   }
   CHECK(context.userEnabledFlashSDP());

@@ -19,7 +19,7 @@ namespace isobar {
 
 inline Config made_config(std::int64_t steps) {
   Config config;
-  config.data.source = "synthetic";
+  config.data.source = DataSource::synthetic;
   config.data.channels = 2;
   config.data.grid = {8, 16};
   config.train.steps = steps;

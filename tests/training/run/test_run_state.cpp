@@ -73,7 +73,7 @@ TEST_CASE("figures that do not agree are refused by name") {
   CHECK_THAT(refused([](CheckpointState& s) { s.last_loss = std::numeric_limits<double>::quiet_NaN(); }),
              says("last_loss"));
   Config fp16 = config_of(30);
-  fp16.amp.mode = "fp16";
+  fp16.amp.mode = AmpMode::fp16;
   CheckpointState skipped = state_at(24);
   skipped.optimizer_steps = 20;
   CHECK_NOTHROW(check_run_state(skipped, fp16, 24, "state.toml"));

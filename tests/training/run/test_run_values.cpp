@@ -128,7 +128,7 @@ TEST_CASE("a guard stops a gradient that is no number in front of the weights, a
 TEST_CASE("a guard of a run on made-up data lets everything pass") {
   const TempFolder folder;
   Config config = made_config(3);
-  config.run.measure = "synthetic";
+  config.run.measure = MeasureKind::synthetic;
   MadeRun run(folder / "run", config);
   CHECK_NOTHROW(run.step(1, kNan));
   CHECK_NOTHROW(run.step(kNan));

@@ -85,7 +85,7 @@ Exposed exposed_of(const CommConfig& config, Comm& comm, const Link& link) {
     if (step < 2) continue;
     measured.push_back(static_cast<double>(steady_us()) - begin_us - backward_us);
     std::vector<BucketTime> buckets;
-    if (config.sync == "at_end") {
+    if (config.sync == SyncKind::at_end) {
       buckets = {{backward_us, ring_all_reduce_us(link, comm.size(), bytes * kLayers)}};
     } else {
       for (const double ready : model.ready_us)
@@ -105,9 +105,9 @@ int run_overlap(const Words& words) {
   const Link link = link_of(config.link.latency_us, config.link.gbit_per_s);
   Comm comm = joined(config);
   std::map<std::string, Exposed> seen;
-  for (const char* const sync : {"buckets", "at_end"}) {
+  for (const SyncKind sync : {SyncKind::buckets, SyncKind::at_end}) {
     config.sync = sync;
-    seen.emplace(sync, exposed_of(config, comm, link));
+    seen.emplace(name_of(sync), exposed_of(config, comm, link));
   }
   Findings findings;
   for (const auto& [sync, exposed] : seen) {

@@ -44,7 +44,7 @@ template <class Model, class... Arguments>
 int ten_steps(const CommConfig& config, std::int64_t accumulate, const Arguments&... arguments) {
   Comm comm = joined(config);
   Findings findings;
-  findings.check(comm.backend() == config.backend, "the backend is " + comm.backend());
+  findings.check(comm.backend() == name_of(config.backend), "the backend is " + comm.backend());
   Replica<Model> replica(comm, config, arguments...);
   Model alone(arguments...);  // goes its own way
   Adam adam(alone.parameters, kOptim);
@@ -52,12 +52,12 @@ int ten_steps(const CommConfig& config, std::int64_t accumulate, const Arguments
   for (std::int64_t step = 0; step < 10; ++step) {
     const auto joint = joint_batch(kOddVit, 2 * comm.size() * accumulate, step);
     copy_weights(replica.model.parameters, probe.parameters);
-    loss_and_gradients(probe, "none", joint.first, joint.second);
+    loss_and_gradients(probe, AmpMode::none, joint.first, joint.second);
     SyncFigures figures;
     const double mine = synced_gradients(replica.model, *replica.sync, comm, joint, accumulate, &figures);
     const double error = gradient_error(replica.model.parameters, probe.parameters);
     findings.check(error <= 1, fmt::format("step {}: gradients are {:.3g} times too far off", step, error));
-    const bool rebuilds = config.sync == "reducer" && step == 1;  // it sends its new order around
+    const bool rebuilds = config.sync == SyncKind::reducer && step == 1;  // it sends its new order around
     findings.check(
         rebuilds || figures.calls == replica.sync->planned_calls(),
         fmt::format("step {}: {} calls, planned {}", step, figures.calls, replica.sync->planned_calls()));
@@ -65,7 +65,7 @@ int ten_steps(const CommConfig& config, std::int64_t accumulate, const Arguments
     findings.check(equal_on_ranks(comm, bits_of(replica.model.parameters)),
                    fmt::format("step {}: weights differ over ranks", step));
     const double expected =
-        loss_and_gradients(alone, "none", joint.first, joint.second).template item<double>();
+        loss_and_gradients(alone, AmpMode::none, joint.first, joint.second).template item<double>();
     adam.step(kOptim.lr);
     const std::vector<double> losses = comm.all_gather_numbers(mine, "losses");
     const double mean = std::accumulate(losses.begin(), losses.end(), 0.0) / comm.size();
@@ -124,7 +124,7 @@ int run_plan(const Words& words) {
                    fmt::format("{} bytes sent, a ring sends {}", figures.wire_bytes, ring));
     findings.check(figures.total_us > 0, "no time passed");
   }
-  config.sync = "reducer";  // which cuts by the same rule
+  config.sync = SyncKind::reducer;  // which cuts by the same rule
   Replica<PlainModel> peer(comm, config, kTiny);
   SyncFigures figures;
   for (int step = 0; step < 3; ++step)
@@ -142,7 +142,7 @@ int run_half(const Words& words) {
   Findings findings;
   FusedModel model(kOddVit, FusionConfig{});
   FusedAdam adam(model.parameters, kOptim, FusionConfig{});
-  const AmpConfig amp{.mode = words.at(2), .init_scale = 1024};
+  const AmpConfig amp{.mode = named<AmpMode>(words.at(2)), .init_scale = 1024};
   GradScaler scaler(amp, at::kCPU);
   const auto sync = make_gradient_sync(model.parameters, comm, config);
   for (std::int64_t step = 0; step < 10; ++step) {
@@ -177,7 +177,7 @@ int run_again(const Words& words) {
   OptimConfig optim = kOptim;
   FusionConfig fusion;
   fusion.adam = words.at(1) != "plain";
-  if (fusion.adam) optim.kernel = words.at(1);
+  if (fusion.adam) optim.kernel = named<AdamKernel>(words.at(1));
   GradScaler scaler(AmpConfig{}, at::kCPU);
   const auto steps = [&](FusedModel& model, FusedAdam& adam, std::int64_t from) {
     const auto sync = make_gradient_sync(model.parameters, comm, config);
@@ -212,7 +212,7 @@ int run_fault(const Words& words) {
   Comm comm = joined(config);
   Findings findings;
   Replica<PlainModel> right(comm, config, kOddVit);
-  const FaultSetting fault{.fault = fault_named(name), .ms = 150, .rank = 1, .own_rank = comm.rank()};
+  const FaultSetting fault{.fault = named<Fault>(name), .ms = 150, .rank = 1, .own_rank = comm.rank()};
   Config wrong_config;
   wrong_config.comm = config;
   Replica<PlainModel> wrong(comm, with_fault(wrong_config, fault).comm, kOddVit);

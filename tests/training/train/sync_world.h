@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "comm/comm.h"
+#include "support/named.h"
 #include "support/small_vit.h"
 #include "support/tolerances.h"
 #include "train/adam.h"
@@ -22,8 +23,8 @@ namespace isobar::testing {
 /// Small enough that kOddVit is cut into several buckets.
 inline CommConfig small_buckets(const std::string& backend, const std::string& sync) {
   CommConfig out;
-  out.backend = backend;
-  out.sync = sync;
+  out.backend = named<BackendKind>(backend);
+  out.sync = named<SyncKind>(sync);
   out.bucket_mb = 0.03;
   out.first_bucket_mb = 0.01;
   out.timeout_s = 30;

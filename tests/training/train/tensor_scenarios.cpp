@@ -29,7 +29,7 @@ const OptimConfig kOptim{.lr = 1e-3};
 
 struct SplitModel {
   SplitModel(const VitShape& shape, const FusionConfig& fusion, const TensorParallel& ranks)
-      : vit(parameters, shape, fusion, "auto", ranks) {
+      : vit(parameters, shape, fusion, AttentionKind::automatic, ranks) {
     parameters.materialise(3, at::kCPU);
   }
   at::Tensor loss(const at::Tensor& image, const at::Tensor& target) const { return vit.loss(image, target); }
@@ -157,12 +157,13 @@ int run_equal(const Words& words) {
                    fmt::format("{} bytes sent, planned {}", sent, planned));
     findings.check(step == 0 || figures.tp_calls == tensor_parallel_calls(kSplitVit, form),
                    fmt::format("{} collectives", figures.tp_calls));
-    loss_and_gradients(probe, "none", joint.first, joint.second);
+    loss_and_gradients(probe, AmpMode::none, joint.first, joint.second);
     gather_into(world, whole.parameters, /*gradients=*/true);
     const double error = checks ? gradient_error(whole.parameters, probe.parameters) : 0;
     findings.check(error <= 1, fmt::format("step {}: gradients are {:.3g} times too far off", step, error));
     const double length = adam.step(kOptim.lr, scaler).item<double>();
-    const double expected = loss_and_gradients(alone, "none", joint.first, joint.second).item<double>();
+    const double expected =
+        loss_and_gradients(alone, AmpMode::none, joint.first, joint.second).item<double>();
     const double alone_length = alone_adam.step(kOptim.lr, scaler).item<double>();
     findings.check(
         std::fabs(length - alone_length) <= 1e-4 * alone_length,
@@ -188,12 +189,12 @@ int run_equal(const Words& words) {
 int run_half(const Words& words) {
   const int tp = std::stoi(words.at(1));
   World world(words.at(0), tp, false, FusionConfig{});
-  world.config.mesh.grad_dtype = words.at(3);
+  world.config.mesh.grad_dtype = named<GradBits>(words.at(3));
   const TensorParallel ranks(world.model_ranks, world.config);
   SplitModel model(kSplitVit, FusionConfig{}, ranks);
   PlainModel alone(kSplitVit);
   Findings findings;
-  const AmpConfig amp{.mode = words.at(2), .init_scale = 1024};
+  const AmpConfig amp{.mode = named<AmpMode>(words.at(2)), .init_scale = 1024};
   GradScaler scaler(amp, at::kCPU);
   FusedAdam adam(model.parameters, kOptim, FusionConfig{}, ranks);
   for (std::int64_t step = 0; step < 6; ++step) {
@@ -224,7 +225,7 @@ int run_half(const Words& words) {
 
 /// What a mistake does to the forecast, the gradients or the first weights. fault NAME TP
 int run_fault(const Words& words) {
-  World world("ring", std::stoi(words.at(1)), false, FusionConfig{}, {.fault = fault_named(words.at(0))});
+  World world("ring", std::stoi(words.at(1)), false, FusionConfig{}, {.fault = named<Fault>(words.at(0))});
   Findings findings;
   PlainModel probe(kSplitVit), whole(kSplitVit);
   const bool checks = gather_into(world, probe.parameters, /*gradients=*/false);
@@ -245,7 +246,7 @@ int run_fault(const Words& words) {
   if (!checks) return 0;
   {
     const at::AutoGradMode with_grad(true);
-    loss_and_gradients(probe, "none", joint.first, joint.second);
+    loss_and_gradients(probe, AmpMode::none, joint.first, joint.second);
   }
   const at::Tensor expected = probe.vit(joint.first);
   const bool forecast_wrong = difference(forecast, expected) > kPrediction * largest(expected);

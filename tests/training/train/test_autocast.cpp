@@ -33,8 +33,9 @@ struct Weight {
 }  // namespace
 
 TEST_CASE("inside, products take 16 bits and norms and the loss stay float32; outside nothing does") {
-  for (const auto& [mode, type] : {std::pair{"bf16", at::kBFloat16}, std::pair{"fp16", at::kHalf}}) {
-    INFO(mode);
+  for (const auto& [mode, type] :
+       {std::pair{AmpMode::bf16, at::kBFloat16}, std::pair{AmpMode::fp16, at::kHalf}}) {
+    INFO(name_of(mode));
     const at::Tensor x = at::randn({2, 3, 8});
     const Weight weight;
     at::Tensor loss;
@@ -59,13 +60,13 @@ TEST_CASE("inside, products take 16 bits and norms and the loss stay float32; ou
 }
 
 TEST_CASE("other modes change nothing") {
-  for (const char* mode : {"none", "tf32", "auto", ""}) {
+  for (const AmpMode mode : {AmpMode::none, AmpMode::tf32, AmpMode::automatic}) {
     const Autocast autocast(mode, kCpu);
     CHECK_FALSE(ac::is_autocast_enabled(at::kCPU));
     CHECK(type_of_product() == at::kFloat);
   }
-  const Autocast outer("bf16", kCpu);
-  const Autocast inner("none", kCpu);
+  const Autocast outer(AmpMode::bf16, kCpu);
+  const Autocast inner(AmpMode::none, kCpu);
   CHECK(type_of_product() == at::kBFloat16);
 }
 
@@ -73,14 +74,14 @@ TEST_CASE("guards nest, with another type too, and each gives back what it found
   const Weight weight;
   const at::Tensor x = at::ones({2, 8});
   {
-    const Autocast outer("bf16", kCpu);
+    const Autocast outer(AmpMode::bf16, kCpu);
     CHECK(weight(x).scalar_type() == at::kBFloat16);  // the cast weight is kept from here on
     {
-      const Autocast same("bf16", kCpu);
+      const Autocast same(AmpMode::bf16, kCpu);
       CHECK(weight(x).scalar_type() == at::kBFloat16);
     }
     {
-      const Autocast other("fp16", kCpu);
+      const Autocast other(AmpMode::fp16, kCpu);
       CHECK(weight(x).scalar_type() == at::kHalf);
     }
     CHECK(weight(x).scalar_type() == at::kBFloat16);
@@ -93,8 +94,8 @@ TEST_CASE("an exception inside leaves nothing on, and the next weights are cast 
   const at::Tensor x = at::ones({2, 8});
   CHECK_THROWS_AS(
       [&] {
-        const Autocast outer("bf16", kCpu);
-        const Autocast inner("fp16", kCpu);
+        const Autocast outer(AmpMode::bf16, kCpu);
+        const Autocast inner(AmpMode::fp16, kCpu);
         weight(x);
         throw std::runtime_error("on the way");
       }(),
@@ -102,7 +103,7 @@ TEST_CASE("an exception inside leaves nothing on, and the next weights are cast 
   CHECK_FALSE(ac::is_autocast_enabled(at::kCPU));
   CHECK(ac::increment_nesting() == 1);  // and no level of nesting
   ac::decrement_nesting();
-  const Autocast autocast("bf16", kCpu);
+  const Autocast autocast(AmpMode::bf16, kCpu);
   CHECK(weight(x).scalar_type() == at::kBFloat16);
 }
 
@@ -110,7 +111,7 @@ TEST_CASE("a weight that was updated between two guards is seen by the second") 
   Weight weight;
   const at::Tensor x = at::ones({1, 8});
   const auto first_output = [&] {
-    const Autocast autocast("bf16", kCpu);
+    const Autocast autocast(AmpMode::bf16, kCpu);
     return weight(x)[0][0].item<float>();
   };
   weight.values.detach().fill_(1);
@@ -120,13 +121,13 @@ TEST_CASE("a weight that was updated between two guards is seen by the second") 
 }
 
 TEST_CASE("a guard that ended early has nothing left to end") {
-  const Autocast outer("bf16", kCpu);
+  const Autocast outer(AmpMode::bf16, kCpu);
   {
-    Autocast inner("fp16", kCpu);
+    Autocast inner(AmpMode::fp16, kCpu);
     inner.end();
     CHECK(type_of_product() == at::kBFloat16);
     inner.end();
-    const Autocast again("fp16", kCpu);
+    const Autocast again(AmpMode::fp16, kCpu);
     CHECK(type_of_product() == at::kHalf);
   }
   CHECK(type_of_product() == at::kBFloat16);
@@ -139,7 +140,7 @@ TEST_CASE("the gradients of the whole model under bf16 are near those of fp32") 
   parameters.materialise(7, kCpu);
   const at::Tensor input = at::randn({2, 3, 24, 48});
   const at::Tensor target = at::randn({2, 3, 24, 48});
-  const auto gradients = [&](const char* mode) {
+  const auto gradients = [&](AmpMode mode) {
     parameters.zero_gradients();
     Autocast autocast(mode, kCpu);
     const at::Tensor loss = relative_l2(model(input), target);
@@ -147,8 +148,8 @@ TEST_CASE("the gradients of the whole model under bf16 are near those of fp32") 
     loss.backward();
     return parameters.gradients().clone();
   };
-  const at::Tensor plain = gradients("none");
-  const at::Tensor cast = gradients("bf16");
+  const at::Tensor plain = gradients(AmpMode::none);
+  const at::Tensor cast = gradients(AmpMode::bf16);
   const double cosine = (plain.dot(cast) / (plain.norm() * cast.norm())).item<double>();
   CHECK(cosine > 0.999);
   CHECK(cosine < 1);  // they were computed in other bits

@@ -18,16 +18,18 @@ namespace {
 struct Variant {
   std::string name;
   bool adam, grad_norm;
-  std::string kernel;
+  AdamKernel kernel;
 };
 
-const std::vector<Variant> kVariants = {
-    {"own, fused norm", true, true, "own"},           {"own, plain norm", true, false, "own"},
-    {"libtorch, fused norm", true, true, "libtorch"}, {"libtorch, plain norm", true, false, "libtorch"},
-    {"plain, fused norm", false, true, "own"},        {"plain, plain norm", false, false, "own"}};
+const std::vector<Variant> kVariants = {{"own, fused norm", true, true, AdamKernel::own},
+                                        {"own, plain norm", true, false, AdamKernel::own},
+                                        {"libtorch, fused norm", true, true, AdamKernel::libtorch},
+                                        {"libtorch, plain norm", true, false, AdamKernel::libtorch},
+                                        {"plain, fused norm", false, true, AdamKernel::own},
+                                        {"plain, plain norm", false, false, AdamKernel::own}};
 
 struct Trained {
-  Trained(const Variant& variant, const std::string& mode)
+  Trained(const Variant& variant, AmpMode mode)
       : scaler({.mode = mode, .init_scale = 1024, .growth_interval = 3}, at::kCPU),
         adam(model.parameters, optim(variant), {.adam = variant.adam, .grad_norm = variant.grad_norm}) {}
 
@@ -54,10 +56,10 @@ double norm_of(const Parameters& parameters) {
 }  // namespace
 
 TEST_CASE("all variants of Adam give the weights and moments of plain Adam") {
-  for (const char* const mode : {"none", "fp16"}) {
+  for (const AmpMode mode : {AmpMode::none, AmpMode::fp16}) {
     PlainModel plain(kOddVit);
     for (const Variant& variant : kVariants) {
-      INFO(variant.name << ", " << mode);
+      INFO(variant.name << ", " << name_of(mode));
       plain.parameters.materialise(3, at::kCPU);
       Adam expected(plain.parameters, {.lr = 1e-3});
       Trained ours(variant, mode);
@@ -71,7 +73,7 @@ TEST_CASE("all variants of Adam give the weights and moments of plain Adam") {
         expected.step(lr);
         CHECK(length == Approx(norm_of(plain.parameters)).epsilon(1e-5));
       }
-      const bool same_operations = !variant.adam && std::string(mode) == "none";
+      const bool same_operations = !variant.adam && mode == AmpMode::none;
       for (std::size_t i = 0; i < plain.parameters.all().size(); ++i) {
         const at::Tensor a = ours.model.parameters.all()[i].tensor.detach();
         const at::Tensor b = plain.parameters.all()[i].tensor.detach();
@@ -91,11 +93,11 @@ TEST_CASE("all variants of Adam give the weights and moments of plain Adam") {
 }
 
 TEST_CASE("a gradient that is not finite reaches neither weights nor moments, and t stays") {
-  for (const char* const mode : {"none", "fp16"}) {
+  for (const AmpMode mode : {AmpMode::none, AmpMode::fp16}) {
     for (const Variant& variant : kVariants) {
       for (const float bad :
            {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
-        INFO(variant.name << ", " << mode << ", " << bad);
+        INFO(variant.name << ", " << name_of(mode) << ", " << bad);
         Trained ours(variant, mode);
         ours.gradients(1);
         ours.adam.step(1e-3, ours.scaler);
@@ -121,7 +123,7 @@ TEST_CASE("a gradient that is not finite reaches neither weights nor moments, an
 }
 
 TEST_CASE("a value in the padding of the gradients is seen by the fused norm") {
-  Trained fused(kVariants[0], "none"), plain(kVariants[1], "none");
+  Trained fused(kVariants[0], AmpMode::none), plain(kVariants[1], AmpMode::none);
   for (Trained* const trained : {&fused, &plain}) {
     trained->gradients(1);
     trained->model.parameters.gradients()[-1].fill_(std::numeric_limits<float>::quiet_NaN());
@@ -131,7 +133,7 @@ TEST_CASE("a value in the padding of the gradients is seen by the fused norm") {
 }
 
 TEST_CASE("the learning rate is taken anew without another update, and steps come back") {
-  Trained one(kVariants[0], "none"), two(kVariants[0], "none");
+  Trained one(kVariants[0], AmpMode::none), two(kVariants[0], AmpMode::none);
   one.gradients(1);
   two.gradients(1);
   one.adam.step(5e-4, one.scaler);
@@ -148,7 +150,7 @@ TEST_CASE("the learning rate is taken anew without another update, and steps com
 
 TEST_CASE("what needs the host cannot be captured, and says so") {
   for (const Variant& variant : kVariants) {
-    const std::string why = Trained(variant, "none").adam.why_not_captured();
+    const std::string why = Trained(variant, AmpMode::none).adam.why_not_captured();
     INFO(variant.name);
     if (!variant.adam) CHECK(why.find("fusion.adam") != std::string::npos);
     if (variant.adam && !variant.grad_norm) CHECK(why.find("fusion.grad_norm") != std::string::npos);

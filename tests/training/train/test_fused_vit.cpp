@@ -45,13 +45,13 @@ TEST_CASE("each fusion alone and all together give the plain model's loss, forec
   const Fields fields;
   PlainModel plain(kOddVit);
   spread(plain.parameters);
-  const at::Tensor loss = loss_and_gradients(plain, "none", fields.image, fields.target);
+  const at::Tensor loss = loss_and_gradients(plain, AmpMode::none, fields.image, fields.target);
   const at::Tensor forecast = plain.vit(fields.image).detach();
   for (const auto& [name, fusion] : model_fusions()) {
     INFO("fusion: " << name);
     FusedModel fused(kOddVit, fusion);
     spread(fused.parameters);
-    const at::Tensor ours = loss_and_gradients(fused, "none", fields.image, fields.target);
+    const at::Tensor ours = loss_and_gradients(fused, AmpMode::none, fields.image, fields.target);
     CHECK(std::fabs(ours.item<double>() - loss.item<double>()) <= kLoss);
     CHECK(difference(fused.vit(fields.image).detach(), forecast) <= kPrediction * largest(forecast));
     CHECK(gradient_error(fused.parameters, plain.parameters) <= kGradient);
@@ -60,8 +60,8 @@ TEST_CASE("each fusion alone and all together give the plain model's loss, forec
 
 TEST_CASE("with every fusion off the fused model is the plain one to the bit, in all types") {
   const Fields fields;
-  for (const char* const mode : {"none", "bf16", "fp16"}) {
-    INFO(mode);
+  for (const AmpMode mode : {AmpMode::none, AmpMode::bf16, AmpMode::fp16}) {
+    INFO(name_of(mode));
     PlainModel plain(kOddVit);
     FusedModel fused(kOddVit, kNoFusion);
     spread(plain.parameters);
@@ -102,14 +102,15 @@ TEST_CASE("in 16 bits the fused model is as near to float32 as the plain one") {
   const Fields fields;
   PlainModel exact(kOddVit);
   spread(exact.parameters);
-  const double exact_loss = loss_and_gradients(exact, "none", fields.image, fields.target).item<double>();
-  for (const char* const mode : {"bf16", "fp16"}) {
-    const double unit = std::string(mode) == "bf16" ? 0x1p-8 : 0x1p-11;
+  const double exact_loss =
+      loss_and_gradients(exact, AmpMode::none, fields.image, fields.target).item<double>();
+  for (const AmpMode mode : {AmpMode::bf16, AmpMode::fp16}) {
+    const double unit = mode == AmpMode::bf16 ? 0x1p-8 : 0x1p-11;
     PlainModel plain(kOddVit);
     spread(plain.parameters);
     const double plain_loss = loss_and_gradients(plain, mode, fields.image, fields.target).item<double>();
     const double plain_distance = distance(plain.parameters, exact.parameters);
-    CAPTURE(mode, plain_loss, exact_loss, plain_distance);
+    CAPTURE(name_of(mode), plain_loss, exact_loss, plain_distance);
     CHECK(plain_distance > 0.1 * unit);  // 16 bits did take part
     CHECK(gradient_error(plain.parameters, exact.parameters) <= rounding_bound(unit));
     for (const auto& [name, fusion] : model_fusions()) {
@@ -132,11 +133,11 @@ TEST_CASE("attention by name gives the same model") {
   const Fields fields;
   PlainModel plain(kOddVit);
   spread(plain.parameters);
-  const at::Tensor loss = loss_and_gradients(plain, "none", fields.image, fields.target);
-  for (const char* const kind : {"math", "flash"}) {
+  const at::Tensor loss = loss_and_gradients(plain, AmpMode::none, fields.image, fields.target);
+  for (const AttentionKind kind : {AttentionKind::math, AttentionKind::flash}) {
     FusedModel fused(kOddVit, {}, kind);
     spread(fused.parameters);
-    const at::Tensor ours = loss_and_gradients(fused, "none", fields.image, fields.target);
+    const at::Tensor ours = loss_and_gradients(fused, AmpMode::none, fields.image, fields.target);
     CHECK(std::fabs(ours.item<double>() - loss.item<double>()) <= kLoss);
     CHECK(gradient_error(fused.parameters, plain.parameters) <= kGradient);
   }
@@ -162,7 +163,7 @@ TEST_CASE("two hundred steps of either model stay together") {
   std::vector<Fields> batches;
   for (std::uint64_t i = 0; i < 4; ++i)
     batches.push_back({made_up_fields(kOddVit, 2, 10 + 2 * i), made_up_fields(kOddVit, 2, 11 + 2 * i)});
-  const auto losses = [&](auto& model, const std::string& mode) {
+  const auto losses = [&](auto& model, AmpMode mode) {
     Adam adam(model.parameters, {});
     std::vector<double> out;
     for (std::size_t step = 0; step < 200; ++step) {
@@ -173,12 +174,12 @@ TEST_CASE("two hundred steps of either model stay together") {
     return out;
   };
   PlainModel plain(kOddVit);
-  const std::vector<double> reference = losses(plain, "none");
+  const std::vector<double> reference = losses(plain, AmpMode::none);
   REQUIRE(reference.back() < 0.9 * reference.front());  // there was something to learn
   FusedModel fused(kOddVit, {});
-  const std::vector<double> ours = losses(fused, "none");
+  const std::vector<double> ours = losses(fused, AmpMode::none);
   for (std::size_t step = 0; step < 10; ++step) CHECK(std::fabs(ours[step] - reference[step]) <= 2 * kLoss);
   CHECK(ours.back() == Approx(reference.back()).epsilon(0.005));
   FusedModel half(kOddVit, {});
-  CHECK(losses(half, "bf16").back() == Approx(reference.back()).epsilon(0.02));
+  CHECK(losses(half, AmpMode::bf16).back() == Approx(reference.back()).epsilon(0.02));
 }

@@ -29,7 +29,7 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 AmpConfig fp16(double init_scale = 65536, std::int64_t interval = 2000) {
   AmpConfig out;
-  out.mode = "fp16";
+  out.mode = AmpMode::fp16;
   out.init_scale = init_scale;
   out.growth_interval = interval;
   return out;
@@ -185,7 +185,7 @@ TEST_CASE("other modes, and the fault no_scaler, leave loss and gradients alone"
     CHECK(report(scaler) == std::array<double, 3>{1, 0, 0});
     CHECK(scaler.state().empty());
   };
-  for (const char* mode : {"none", "tf32", "bf16"}) {
+  for (const AmpMode mode : {AmpMode::none, AmpMode::tf32, AmpMode::bf16}) {
     AmpConfig config;
     config.mode = mode;
     check_idle(config);

@@ -53,14 +53,6 @@ struct Alone {
 
 }  // namespace
 
-TEST_CASE("a name that is none is refused") {
-  Pair pair;
-  Comm alone;
-  CommConfig config = small_buckets("gloo", "gossip");
-  CHECK_THAT(error_of([&] { make_gradient_sync(pair.parameters, alone, config); }),
-             says("gossip") && says("comm.sync") && says("at_end"));
-}
-
 TEST_CASE("a rank that is alone has no hooks, which would hold a stream that nobody records") {
   for (const char* const name : {"buckets", "at_end", "per_parameter", "reducer", "none"}) {
     INFO(name);
@@ -172,13 +164,13 @@ TEST_CASE("the learning rate grows with the batch as its rule says") {
   config.schedule.base_batch = 16;
   CHECK(peak_learning_rate(config) == 1e-3);
   CHECK(peak_text(config, 1e-3).empty());
-  config.schedule.lr_rule = "linear";
+  config.schedule.lr_rule = LrRule::linear;
   CHECK(peak_text(config, peak_learning_rate(config)) ==
         "optim.lr 0.001 x 4 = 0.004: linear in 64 samples a step over 16");
   CHECK(peak_learning_rate(config) == Approx(4e-3));
   config.schedule.warmup_steps = 8;
   CHECK(learning_rate(config.schedule, peak_learning_rate(config), 1, 1000) == Approx(1e-3));
-  config.schedule.lr_rule = "sqrt";
+  config.schedule.lr_rule = LrRule::sqrt;
   CHECK(peak_learning_rate(config) == Approx(2e-3));
   const Config unscaled = with_fault(config, {.fault = Fault::lr_unscaled});
   CHECK(peak_learning_rate(unscaled) == 1e-3);

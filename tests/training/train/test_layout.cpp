@@ -8,6 +8,7 @@
 
 #include "support/catch.h"
 #include "support/errors.h"
+#include "support/named.h"
 #include "train/sync_world.h"
 
 using namespace isobar;
@@ -28,7 +29,7 @@ TEST_CASE("a new layout keeps values, gradients and what follows them, and the l
   Parameters& parameters = model.parameters;
   const at::Tensor image = made_up_fields(kOddVit, 2, 1);
   const at::Tensor target = made_up_fields(kOddVit, 2, 2);
-  const at::Tensor loss = loss_and_gradients(model, "none", image, target);
+  const at::Tensor loss = loss_and_gradients(model, AmpMode::none, image, target);
   const at::Tensor moments = parameters.gradients() * 3;
   parameters.follow(moments);
   const std::string values = bits_of(parameters);
@@ -55,7 +56,7 @@ TEST_CASE("a new layout keeps values, gradients and what follows them, and the l
     CHECK(leaf.tensor.grad().const_data_ptr<float>() ==
           parameters.gradients().const_data_ptr<float>() + leaf.flat_begin);
   }
-  CHECK(at::equal(loss_and_gradients(model, "none", image, target), loss));
+  CHECK(at::equal(loss_and_gradients(model, AmpMode::none, image, target), loss));
   CHECK((bits_of(parameters, true) == gradients));
 }
 
@@ -80,7 +81,7 @@ TEST_CASE("every form of Adam takes its moments along") {
       fusion.adam = std::string(kernel) != "plain";
       fusion.grad_norm = norm;
       OptimConfig optim;
-      if (fusion.adam) optim.kernel = kernel;
+      if (fusion.adam) optim.kernel = testing::named<AdamKernel>(kernel);
       std::vector<std::string> ends;
       for (const bool moves : {false, true}) {
         FusedModel model(kOddVit, fusion);
@@ -88,7 +89,7 @@ TEST_CASE("every form of Adam takes its moments along") {
         GradScaler scaler(AmpConfig{}, at::kCPU);
         for (int step = 0; step < 4; ++step) {
           if (moves && step == 2) model.parameters.lay_out_again(reversed(model.parameters));
-          loss_and_gradients(model, "none", image, target);
+          loss_and_gradients(model, AmpMode::none, image, target);
           adam.step(1e-3, scaler);
         }
         ends.push_back(bits_of(model.parameters));

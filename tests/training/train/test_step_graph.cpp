@@ -64,7 +64,7 @@ std::string reason_of(const std::function<void()>& run) {
 
 TEST_CASE("so many steps are launched as the warm-up says, one is recorded, and the rest are replayed") {
   const Names launched = {"forward", "backward", "optimize"};
-  Loop loop({.enabled = true, .scope = "step", .warmup = 2});
+  Loop loop({.enabled = true, .scope = GraphScope::step, .warmup = 2});
   for (int i = 0; i < 2; ++i) {
     const StepOutput out = loop.step(batch_of(i));
     CHECK(loop.stages == launched);
@@ -84,7 +84,7 @@ TEST_CASE("so many steps are launched as the warm-up says, one is recorded, and 
 }
 
 TEST_CASE("with the scope of the model the optimiser is launched behind each replay") {
-  Loop loop({.enabled = true, .scope = "model", .warmup = 1});
+  Loop loop({.enabled = true, .scope = GraphScope::model, .warmup = 1});
   int updates = 0;
   loop.parts.optimize = [&] {
     ++updates;
@@ -98,7 +98,7 @@ TEST_CASE("with the scope of the model the optimiser is launched behind each rep
 TEST_CASE(
     "gradients are averaged within the recording, or with graph.collectives = false behind each replay") {
   for (const bool recorded : {true, false}) {
-    Loop loop({.enabled = true, .scope = "model", .warmup = 2, .collectives = recorded});
+    Loop loop({.enabled = true, .scope = GraphScope::model, .warmup = 2, .collectives = recorded});
     Names order;
     loop.parts.backward = [&](const at::Tensor&) { order.emplace_back("backward"); };
     loop.parts.average = [&] { order.emplace_back(loop.graph.recorded() ? "behind" : "average"); };
@@ -119,7 +119,7 @@ TEST_CASE(
 }
 
 TEST_CASE("without a graph each step is launched on its own batch") {
-  Loop loop({.enabled = false, .scope = "step", .warmup = 1});
+  Loop loop({.enabled = false, .scope = GraphScope::step, .warmup = 1});
   for (int i = 0; i < 3; ++i) {
     CHECK(loop.step(batch_of(i, i + 1)).loss.item<double>() == 48 * (i + 1) * (2 * i + 1));
     CHECK(loop.stages == Names{"forward", "backward", "optimize"});
@@ -128,7 +128,7 @@ TEST_CASE("without a graph each step is launched on its own batch") {
 }
 
 TEST_CASE("results are the caller's own: the next replay does not change them") {
-  Loop loop({.enabled = true, .scope = "step", .warmup = 1});
+  Loop loop({.enabled = true, .scope = GraphScope::step, .warmup = 1});
   loop.step(batch_of(1));
   const at::Tensor first = loop.step(batch_of(1)).loss;
   const at::Tensor second = loop.step(batch_of(1)).loss;
@@ -136,7 +136,7 @@ TEST_CASE("results are the caller's own: the next replay does not change them") 
 }
 
 TEST_CASE("a batch of another shape is refused with both shapes, warmed up or recorded") {
-  Loop loop({.enabled = true, .scope = "step", .warmup = 2});
+  Loop loop({.enabled = true, .scope = GraphScope::step, .warmup = 2});
   for (int steps = 0; steps < 4; ++steps) {
     loop.step(batch_of(1));
     const std::string told = error_of([&] { loop.step(batch_of(1, 1)); }, Exit::bad_input);
@@ -145,7 +145,7 @@ TEST_CASE("a batch of another shape is refused with both shapes, warmed up or re
 }
 
 TEST_CASE("fault stale_input: what is recorded sees no new batch") {
-  Loop loop({.enabled = true, .scope = "step", .warmup = 1, .renews_batch = false});
+  Loop loop({.enabled = true, .scope = GraphScope::step, .warmup = 1, .renews_batch = false});
   loop.step(batch_of(1));
   at::Tensor seen;
   loop.parts.forward = [&](const Batch& batch) {
@@ -160,14 +160,14 @@ TEST_CASE("fault stale_input: what is recorded sees no new batch") {
 
 TEST_CASE("fault no_warmup: the first step is recorded") {
   Config config;
-  config.graph = {.enabled = true, .scope = "step", .warmup = 20};
+  config.graph = {.enabled = true, .scope = GraphScope::step, .warmup = 20};
   Loop loop(with_fault(config, {.fault = Fault::no_warmup}).graph);
   loop.step(batch_of(1));
   CHECK(loop.device.graphs() == Names{"begin", "end", "launch"});
 }
 
 TEST_CASE("what fails while it is recorded is named by operation and stage, and the recording is given up") {
-  Loop loop({.enabled = true, .scope = "step", .warmup = 1});
+  Loop loop({.enabled = true, .scope = GraphScope::step, .warmup = 1});
   loop.step(batch_of(1));
   loop.parts.backward = [](const at::Tensor&) { at::ones({2}).item<float>(); };  // two values are no number
   const std::string told = error_of([&] { loop.step(batch_of(1)); }, Exit::failed);
@@ -188,7 +188,7 @@ TEST_CASE("a recording that only its end finds broken is blamed on no operation"
     }
   };
   const Broken device;
-  StepGraph graph({.enabled = true, .scope = "step", .warmup = 1}, kHere, device);
+  StepGraph graph({.enabled = true, .scope = GraphScope::step, .warmup = 1}, kHere, device);
   StepParts parts;
   parts.forward = [](const Batch& batch) { return batch.input.sum(); };
   parts.backward = [](const at::Tensor&) {};

@@ -28,7 +28,7 @@ at::Tensor image(std::int64_t seed) {
 }
 
 /// The weights after four steps, of which the third may be watched.
-at::Tensor train(bool watches, const std::string& mode, OperatorRecord* record = nullptr) {
+at::Tensor train(bool watches, AmpMode mode, OperatorRecord* record = nullptr) {
   Parameters parameters;
   const Vit model(parameters, kShape);
   parameters.materialise(1, kCpu);
@@ -74,13 +74,13 @@ std::int64_t calls_of(const OperatorRecord& record, const std::string& name) {
 }  // namespace
 
 TEST_CASE("a run is the same to the last bit whether a step is watched or not") {
-  CHECK(at::equal(train(false, "none"), train(true, "none")));
-  CHECK(at::equal(train(false, "bf16"), train(true, "bf16")));
+  CHECK(at::equal(train(false, AmpMode::none), train(true, AmpMode::none)));
+  CHECK(at::equal(train(false, AmpMode::bf16), train(true, AmpMode::bf16)));
 }
 
 TEST_CASE("each layer's operators carry its name, and each is there once") {
   OperatorRecord record;
-  train(true, "none", &record);
+  train(true, AmpMode::none, &record);
   std::set<std::string> modules;
   for (const WatchedOperator& row : record.rows) modules.insert(row.module);
   for (const char* const module :
@@ -110,7 +110,7 @@ TEST_CASE("each layer's operators carry its name, and each is there once") {
 
 TEST_CASE("under autocast products have 16 bits, norms and the loss 32") {
   OperatorRecord record;
-  train(true, "bf16", &record);
+  train(true, AmpMode::bf16, &record);
   for (const char* const module : {"patch_embed.proj", "blocks.0.attn.q", "blocks.1.mlp.fc2", "head"}) {
     const auto products = in_module(record, module, OperatorClass::gemm);
     INFO(module);
@@ -132,7 +132,7 @@ TEST_CASE("under autocast products have 16 bits, norms and the loss 32") {
 TEST_CASE("the fused model moves fewer bytes with fewer operators, and its kernels are seen by name") {
   const auto watch = [](const FusionConfig& fusion) {
     Parameters parameters;
-    const FusedVit model(parameters, kShape, fusion, "auto");
+    const FusedVit model(parameters, kShape, fusion, AttentionKind::automatic);
     parameters.materialise(1, kCpu);
     parameters.zero_gradients();
     const at::Tensor input = image(0);

@@ -1,0 +1,83 @@
+#pragma once
+// The keys of a configuration that take one of a few names: for each an enum, and the names of its values as
+// they are written. What they mean is said once, in lessons/base.toml.
+#include <array>
+
+#include "core/choice.h"
+
+namespace isobar {
+
+enum class DataSource : unsigned char { files, memory, synthetic };
+inline constexpr std::array kDataSources = {"files", "memory", "synthetic"};
+constexpr Choices choices_of(DataSource) { return kDataSources; }
+
+enum class ShardForm : unsigned char { strided, contiguous };
+inline constexpr std::array kShardForms = {"strided", "contiguous"};
+constexpr Choices choices_of(ShardForm) { return kShardForms; }
+
+enum class LoaderKind : unsigned char { in_line, workers, gpu };
+inline constexpr std::array kLoaderKinds = {"inline", "workers", "gpu"};
+constexpr Choices choices_of(LoaderKind) { return kLoaderKinds; }
+
+enum class NormalisedOn : unsigned char { device, host };
+inline constexpr std::array kNormalisedOnNames = {"device", "host"};
+constexpr Choices choices_of(NormalisedOn) { return kNormalisedOnNames; }
+
+enum class UploadType : unsigned char { f32, f16, i16 };
+inline constexpr std::array kUploadTypes = {"f32", "f16", "i16"};
+constexpr Choices choices_of(UploadType) { return kUploadTypes; }
+
+enum class AttentionKind : unsigned char { automatic, math, efficient, flash, cudnn };
+inline constexpr std::array kAttentionKinds = {"auto", "math", "efficient", "flash", "cudnn"};
+constexpr Choices choices_of(AttentionKind) { return kAttentionKinds; }
+
+enum class OptimizerKind : unsigned char { adam };
+inline constexpr std::array kOptimizerKinds = {"adam"};
+constexpr Choices choices_of(OptimizerKind) { return kOptimizerKinds; }
+
+enum class AdamKernel : unsigned char { own, libtorch };
+inline constexpr std::array kAdamKernels = {"own", "libtorch"};
+constexpr Choices choices_of(AdamKernel) { return kAdamKernels; }
+
+enum class ScheduleKind : unsigned char { cosine, constant };
+inline constexpr std::array kScheduleKinds = {"cosine", "constant"};
+constexpr Choices choices_of(ScheduleKind) { return kScheduleKinds; }
+
+enum class LrRule : unsigned char { none, linear, sqrt };
+inline constexpr std::array kLrRules = {"none", "linear", "sqrt"};
+constexpr Choices choices_of(LrRule) { return kLrRules; }
+
+enum class AmpMode : unsigned char { automatic, mixed, none, tf32, fp16, bf16 };
+inline constexpr std::array kAmpModes = {"auto", "mixed", "none", "tf32", "fp16", "bf16"};
+constexpr Choices choices_of(AmpMode) { return kAmpModes; }
+
+enum class GraphScope : unsigned char { step, model };
+inline constexpr std::array kGraphScopes = {"step", "model"};
+constexpr Choices choices_of(GraphScope) { return kGraphScopes; }
+
+enum class BackendKind : unsigned char { automatic, nccl, gloo, ring };
+inline constexpr std::array kBackendKinds = {"auto", "nccl", "gloo", "ring"};
+constexpr Choices choices_of(BackendKind) { return kBackendKinds; }
+
+enum class SyncKind : unsigned char { buckets, at_end, per_parameter, reducer, none };
+inline constexpr std::array kSyncKinds = {"buckets", "at_end", "per_parameter", "reducer", "none"};
+constexpr Choices choices_of(SyncKind) { return kSyncKinds; }
+
+enum class GradBits : unsigned char { bits_16, bits_32 };
+inline constexpr std::array kGradBitNames = {"16", "32"};
+constexpr Choices choices_of(GradBits) { return kGradBitNames; }
+
+enum class Determinism : unsigned char { automatic, yes, no };
+inline constexpr std::array kDeterminismNames = {"auto", "yes", "no"};
+constexpr Choices choices_of(Determinism) { return kDeterminismNames; }
+
+enum class MeasureKind : unsigned char { none, full, io, synthetic };
+inline constexpr std::array kMeasureKinds = {"none", "full", "io", "synthetic"};
+constexpr Choices choices_of(MeasureKind) { return kMeasureKinds; }
+
+constexpr bool is_16_bit(AmpMode mode) { return mode == AmpMode::fp16 || mode == AmpMode::bf16; }
+
+/// What products are in, for a person to read: "fp32" where it is none.
+constexpr const char* precision_text(AmpMode mode) { return mode == AmpMode::none ? "fp32" : name_of(mode); }
+
+}  // namespace isobar
