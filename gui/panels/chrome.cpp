@@ -6,9 +6,9 @@
 #include <array>
 
 #include "core/text.h"
+#include "draw/axis.h"
+#include "draw/colour.h"
 #include "panels/run_form.h"
-#include "plot/axis.h"
-#include "plot/colour.h"
 
 namespace isobar {
 namespace {

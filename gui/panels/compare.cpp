@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "core/text.h"
+#include "draw/bars.h"
+#include "draw/colour.h"
 #include "panels/watch.h"
-#include "plot/bars.h"
-#include "plot/colour.h"
 
 namespace isobar {
 namespace {
@@ -22,7 +22,7 @@ Runs chosen_runs(const Data& data, const AppState& state) {
   return out;
 }
 
-ImU32 colour_of(const Ui& ui, AppState& state, const RunEntry& run) {
+Colour colour_of(const Ui& ui, AppState& state, const RunEntry& run) {
   return ui.theme().series[state.colours.slot(run.id) % ui.theme().series.size()];
 }
 
@@ -159,7 +159,7 @@ void draw_bars(Ui& ui, const Runs& runs, const Labels& labels, AppState& state, 
   canvas.fill(box, ui.theme().panel, ui.px(6));
   const std::vector<Box> rows = paint_bars(canvas, ui.theme(), spec, box);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    ImGui::SetCursorScreenPos(rows[i].least());
+    ImGui::SetCursorScreenPos(least_of(rows[i]));
     ImGui::PushID(static_cast<int>(i));
     if (ImGui::InvisibleButton("bar", {rows[i].width(), rows[i].height()})) ask.show_run = shown[i]->id;
     ui.record("bar " + shown[i]->name);

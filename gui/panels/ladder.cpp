@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "core/text.h"
-#include "plot/axis.h"
-#include "plot/colour.h"
+#include "draw/axis.h"
+#include "draw/colour.h"
 
 namespace isobar {
 namespace {
@@ -123,10 +123,10 @@ void draw_lesson(Ui& ui, const LessonCard& card, const LessonRuns& runs, const L
   canvas.text(row.x0 + 10 * s, row.y0 + 7 * s, card.number, Face::mono, theme.dim);
   canvas.text(row.x0 + 40 * s, row.y0 + 6 * s,
               canvas.fitted(card.short_title, Face::bold, row.width() - 60 * s), Face::bold, theme.text);
-  const ImU32 colour = !card.cannot_run.empty() ? theme.warn
-                       : runs.running           ? theme.accent
-                       : runs.done              ? theme.good
-                                                : theme.dim;
+  const Colour colour = !card.cannot_run.empty() ? theme.warn
+                        : runs.running           ? theme.accent
+                        : runs.done              ? theme.good
+                                                 : theme.dim;
   canvas.text(row.x0 + 40 * s, row.y0 + 25 * s,
               canvas.fitted(state_text(card, runs), Face::small, row.width() - 50 * s), Face::small, colour);
   float y = row.y0 + 44 * s;
@@ -183,9 +183,9 @@ std::string result_text(const RunEntry& run) {
 /// How the run stands: a ring for one that is not of this machine.
 void draw_dot(Canvas& canvas, const Theme& theme, const RunEntry& run, PlotPoint at) {
   const bool elsewhere = !run.view.provenance.empty();
-  const ImU32 colour = run.gone                            ? theme.dim
-                       : !run.problem.empty() || elsewhere ? theme.warn
-                                                           : state_colour(theme, run.view.state);
+  const Colour colour = run.gone                            ? theme.dim
+                        : !run.problem.empty() || elsewhere ? theme.warn
+                                                            : state_colour(theme, run.view.state);
   canvas.circle(at, 4 * canvas.scale(), colour, run.view.state != RunState::empty && !elsewhere);
 }
 
@@ -202,7 +202,8 @@ void draw_run(Ui& ui, const std::shared_ptr<const RunEntry>& run, AppState& stat
   const Theme& theme = ui.theme();
   const float s = ui.px(1);
   const bool compared = state.compared.count(run->id) != 0;
-  const ImU32 colour = compared ? theme.series[state.colours.slot(run->id) % theme.series.size()] : theme.dim;
+  const Colour colour =
+      compared ? theme.series[state.colours.slot(run->id) % theme.series.size()] : theme.dim;
   // The box on the left puts the run into the comparison.
   ImGui::SetCursorPos({at.x + ui.px(4), at.y + ui.px(10)});
   if (ImGui::InvisibleButton("compare", {ui.px(24), ui.px(24)})) {

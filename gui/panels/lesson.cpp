@@ -4,14 +4,14 @@
 
 #include <algorithm>
 
-#include "plot/colour.h"
+#include "draw/colour.h"
 #include "text/cpp_colours.h"
 #include "text/line_break.h"
 
 namespace isobar {
 namespace {
 
-ImU32 shade_colour(const Theme& theme, Shade shade) {
+Colour shade_colour(const Theme& theme, Shade shade) {
   switch (shade) {
     case Shade::keyword:
       return theme.code.keyword;
@@ -53,7 +53,7 @@ class Paragraph {
     y_ = begin_.y;
   }
 
-  void add(const TextSpan& span, Face face, ImU32 colour) {
+  void add(const TextSpan& span, Face face, Colour colour) {
     std::size_t begin = 0;
     while (begin < span.text.size()) {
       if (span.text[begin] == '\n') {
@@ -101,7 +101,7 @@ void draw_spans(Ui& ui, const std::vector<TextSpan>& spans, float indent, bool s
   Paragraph paragraph(ui, indent);
   for (const TextSpan& span : spans) {
     const Face face = span.code ? Face::mono_small : span.bold || strong ? Face::bold : Face::text;
-    const ImU32 link = readable(theme.accent, theme.panel, 4.5);
+    const Colour link = readable(theme.accent, theme.panel, 4.5);
     paragraph.add(span, face, !span.link.empty() ? link : theme.text);
   }
   paragraph.finish();

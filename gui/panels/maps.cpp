@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "core/text.h"
-#include "plot/axis.h"
-#include "plot/field_map.h"
+#include "draw/axis.h"
+#include "draw/field_map.h"
 
 namespace isobar {
 namespace {
@@ -204,7 +204,7 @@ void draw_four(Ui& ui, MapsState& maps, const std::string& name, const std::stri
     canvas.fill(box, ui.theme().panel, ui.px(6));
     const Box map = paint_map(canvas, ui.theme(), spec, box);
     const bool hovered = ImGui::IsItemHovered();
-    if (hovered && map.contains(ImGui::GetIO().MousePos))
+    if (hovered && map.contains(point_of(ImGui::GetIO().MousePos)))
       draw_map_tip(ui, maps, map, ImGui::GetIO().MousePos);
     if (const auto kind = save_menu(ui, box)) {
       static constexpr const char* kParts[4] = {"-input", "-target", "-prediction", "-error"};

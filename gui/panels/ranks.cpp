@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/text.h"
-#include "plot/colour.h"
+#include "draw/colour.h"
 
 namespace isobar {
 namespace {
@@ -23,7 +23,7 @@ constexpr float kLeastBar = 60;
 std::string milliseconds(double time_us) { return time_us < 0 ? "-" : fmt::format("{:.1f}", time_us * 1e-3); }
 
 void draw_header(Ui& ui, ImGuiCanvas& canvas, const Box& box) {
-  const ImU32 dim = ui.theme().dim;
+  const Colour dim = ui.theme().dim;
   const auto put = [&](float x, const char* words, float across) {
     canvas.text(box.x0 + ui.px(x), box.y0, words, Face::small, dim, across);
   };
@@ -58,7 +58,7 @@ void draw_row(Ui& ui, ImGuiCanvas& canvas, const RanksView& view, const RankFigu
   const Theme& theme = ui.theme();
   const float y = box.y0 + ui.px(5);
   const bool slow = view.straggler && view.straggler->rank == rank.rank;
-  const ImU32 colour = rank.is_lost() ? theme.bad : slow ? theme.warn : theme.text;
+  const Colour colour = rank.is_lost() ? theme.bad : slow ? theme.warn : theme.text;
   const std::string state = !rank.has_stream ? "no stream" : slow ? "straggler" : state_name(rank.state);
   canvas.text(box.x0 + ui.px(8), y, fmt::format("{}", rank.rank), Face::bold, colour);
   const std::string where = rank.host.empty() ? state : state + ", " + rank.host;

@@ -7,9 +7,9 @@
 #include "analyse/comm_times.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "draw/axis.h"
+#include "draw/colour.h"
 #include "panels/ranks.h"
-#include "plot/axis.h"
-#include "plot/colour.h"
 
 namespace isobar {
 namespace {
@@ -41,13 +41,13 @@ void make_again(TimelineState& state, const RunEntry& run, const std::shared_ptr
 }
 
 /// The ground or white, whichever is read better on it.
-ImU32 words_on(const Theme& theme, ImU32 colour) {
-  const ImU32 dark = theme.dark ? theme.ground : theme.text;
-  const ImU32 light = theme.dark ? theme.text : theme.panel;
+Colour words_on(const Theme& theme, Colour colour) {
+  const Colour dark = theme.dark ? theme.ground : theme.text;
+  const Colour light = theme.dark ? theme.text : theme.panel;
   return contrast(dark, colour) > contrast(light, colour) ? dark : light;
 }
 
-ImU32 colour_of(const Theme& theme, const std::string& name, bool communicates) {
+Colour colour_of(const Theme& theme, const std::string& name, bool communicates) {
   if (name == "wait") return with_alpha(theme.dim, communicates ? 0.45F : 0.15F);
   if (is_collective(name)) return stage_colour(theme, "comm");
   if (name == "read") return stage_colour(theme, "load");
@@ -130,12 +130,12 @@ void draw_spans(Ui& ui, ImGuiCanvas& canvas, const SpanTable& table, const Timel
     const float x0 = place.x(static_cast<double>(span.begin_us));
     const float x1 = std::max(x0 + 1, place.x(static_cast<double>(span.end_us)));
     const Box box = {x0, tops[span.track] + ui.px(3), x1, tops[span.track] + place.row - ui.px(3)};
-    const ImU32 colour = colour_of(theme, name, communicates[span.track]);
+    const Colour colour = colour_of(theme, name, communicates[span.track]);
     canvas.fill(box, colour);
     if (x1 - x0 > canvas.text_width(name, Face::small) + ui.px(8) && name != "wait")
       canvas.text(x0 + ui.px(4), (box.y0 + box.y1 - canvas.line_height(Face::small)) / 2, name, Face::small,
                   words_on(theme, colour));
-    if (box.contains(mouse) && ImGui::IsWindowHovered())
+    if (box.contains(point_of(mouse)) && ImGui::IsWindowHovered())
       ImGui::SetTooltip("%s", tip_of(table, span, communicates[span.track]).c_str());
   }
 }

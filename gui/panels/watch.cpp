@@ -6,7 +6,7 @@
 
 #include "core/stage.h"
 #include "core/text.h"
-#include "plot/colour.h"
+#include "draw/colour.h"
 #include "widgets/stack.h"
 
 namespace isobar {
@@ -29,7 +29,7 @@ PlotSpec spec_of(const AppState& state, std::string id, std::string title, std::
 }
 
 void add_line(PlotSpec& spec, const AppState& state, const std::shared_ptr<const RunEntry>& run,
-              const char* curve, const char* label, ImU32 colour, Mark mark) {
+              const char* curve, const char* label, Colour colour, Mark mark) {
   spec.lines.push_back(line_of(run, curve, state.x_axis(), label, colour, mark));
 }
 
@@ -83,7 +83,7 @@ void draw_head(Ui& ui, const RunEntry& run) {
   ui.text(run.view.lesson.empty() ? run.name : run.view.lesson + "  " + short_run_name(run), Face::title);
   const std::string line = run_line(run);
   const bool elsewhere = !run.view.provenance.empty();
-  const ImU32 colour = run.gone || elsewhere ? theme.warn : state_colour(theme, run.view.state);
+  const Colour colour = run.gone || elsewhere ? theme.warn : state_colour(theme, run.view.state);
   const float left = ImGui::GetItemRectMax().x + ui.px(12);
   if (left + ui.canvas().text_width(line, Face::text) < ImGui::GetWindowPos().x + ImGui::GetWindowWidth()) {
     ImGui::SameLine(0, ui.px(12));

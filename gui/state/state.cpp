@@ -61,7 +61,7 @@ XAxis AppState::x_axis() const {
 }
 
 PlotLine line_of(const std::shared_ptr<const RunEntry>& run, std::string_view curve, XAxis axis,
-                 std::string label, ImU32 colour, Mark mark) {
+                 std::string label, Colour colour, Mark mark) {
   PlotLine line;
   line.id = run->id + "\n" + std::string(curve);
   line.label = std::move(label);
@@ -140,7 +140,7 @@ std::string run_line(const RunEntry& run) {
                      human_seconds(run.view.age_s));
 }
 
-ImU32 state_colour(const Theme& theme, RunState state) {
+Colour state_colour(const Theme& theme, RunState state) {
   switch (state) {
     case RunState::running:
       return theme.accent;

@@ -158,7 +158,7 @@ struct AppState {
 /// The curve as a line of a plot over this axis; without data when the run does not have it, or not over this
 /// axis.
 PlotLine line_of(const std::shared_ptr<const RunEntry>& run, std::string_view curve, XAxis axis,
-                 std::string label, ImU32 colour, Mark mark);
+                 std::string label, Colour colour, Mark mark);
 
 std::string axis_title(XAxis axis);
 
@@ -176,6 +176,6 @@ std::string short_run_name(const RunEntry& run);
 /// What happened to a run, in a line: "done after 900 steps", "died; last sign 12 s ago", ...
 std::string run_line(const RunEntry& run);
 
-ImU32 state_colour(const Theme& theme, RunState state);
+Colour state_colour(const Theme& theme, RunState state);
 
 }  // namespace isobar

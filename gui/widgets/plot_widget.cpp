@@ -6,10 +6,10 @@
 #include <cmath>
 #include <type_traits>
 
-#include "plot/colour.h"
-#include "plot/raster.h"
-#include "plot/svg_canvas.h"
+#include "draw/colour.h"
+#include "draw/svg_canvas.h"
 #include "record/png.h"
+#include "widgets/raster.h"
 
 namespace isobar {
 namespace {
@@ -181,7 +181,7 @@ void take_legend(Ui& ui, const PlotSpec& spec, PlotView& view, const PlotLayout&
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   for (const auto& [line, box] : legend_boxes(spec, at, ui.canvas())) {
     ui.record(spec.id + " legend " + line->label, box);
-    if (!hovered || !box.contains(mouse)) continue;
+    if (!hovered || !box.contains(point_of(mouse))) continue;
     ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
     if (ImGui::IsMouseDoubleClicked(0)) {
       view.hidden.clear();
@@ -219,7 +219,7 @@ void draw_menu(Ui& ui, PlotView& view, PlotLink& link, PlotAsk& ask) {
 void take_mouse(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, const PlotLayout& at,
                 bool hovered, bool active) {
   const ImGuiIO& io = ImGui::GetIO();
-  const bool inside = hovered && at.area.contains(io.MousePos);
+  const bool inside = hovered && at.area.contains(point_of(io.MousePos));
   if (inside) {
     link.next_hovering = true;
     link.next_hover_x = at.x.value(io.MousePos.x);
@@ -250,7 +250,7 @@ std::optional<ExportKind> save_entries(Ui& ui) {
 
 std::optional<ExportKind> save_menu(Ui& ui, const Box& box) {
   std::optional<ExportKind> out;
-  const bool here = ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(box.least(), box.most());
+  const bool here = ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(least_of(box), most_of(box));
   if (here && ImGui::IsMouseClicked(1)) ImGui::OpenPopup("save menu");
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {ui.px(8), ui.px(8)});
   if (ImGui::BeginPopup("save menu")) {
@@ -311,7 +311,7 @@ void hold(Lists& lists, ImDrawList** only) {
 std::string drawing(Ui& ui, ExportKind kind, float width, float height,
                     const std::function<void(Canvas&)>& paint) {
   if (kind == ExportKind::svg) {
-    SvgCanvas canvas(width, height, ui.theme().panel, ui.fonts());
+    SvgCanvas canvas(width, height, ui.theme().panel);
     paint(canvas);
     return canvas.text();
   }

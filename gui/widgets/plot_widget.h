@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "plot/plot.h"
+#include "draw/plot.h"
 #include "widgets/ui.h"
 
 namespace isobar {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "plot/colour.h"
+#include "draw/colour.h"
 
 namespace isobar {
 namespace {
@@ -29,7 +29,7 @@ struct StackLayout {
 
 struct Share {
   std::string words;
-  ImU32 colour = 0;
+  Colour colour = 0;
 };
 
 /// Stages that take at least half a percent, in their order.
@@ -223,7 +223,7 @@ PlotAsk show_stack(Ui& ui, const StackSpec& spec, PlotView& view, PlotLink& link
       canvas.fill({std::round(x), at.area.y0, std::round(x) + 1, at.area.y1},
                   with_alpha(ui.theme().text, 0.6F));
     }
-    if (link.hover_plot == spec.id && ImGui::IsMouseHoveringRect(at.area.least(), at.area.most())) {
+    if (link.hover_plot == spec.id && ImGui::IsMouseHoveringRect(least_of(at.area), most_of(at.area))) {
       for (const StackColumn& column : at.columns) {
         if (link.hover_x >= column.x_least && link.hover_x < column.x_most) tooltip(ui, spec, column);
       }

@@ -9,7 +9,7 @@ namespace isobar {
 
 struct StackStage {
   std::string name;
-  ImU32 colour = 0;
+  Colour colour = 0;
   const Curve* curve = nullptr;  ///< microseconds a step
 };
 
@@ -20,7 +20,7 @@ struct StackSpec {
   const Series* places = nullptr;
   std::vector<StackStage> stages;
   const Curve* total = nullptr;  ///< microseconds of the whole step; what stages leave of it is "rest"
-  ImU32 rest_colour = 0;
+  Colour rest_colour = 0;
   std::string empty;
 };
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "plot/colour.h"
+#include "draw/colour.h"
 
 namespace isobar {
 namespace {
@@ -20,18 +20,18 @@ std::string label_of(std::string_view words) {
 }
 
 struct ButtonColours {
-  ImU32 ground, hover, text;
+  Colour ground, hover, text;
 };
 
 ButtonColours colours_of(const Theme& t, ButtonKind kind, bool enabled) {
   if (!enabled) return {t.raised, t.raised, mixed(t.panel, t.dim, 0.6F)};
   switch (kind) {
     case ButtonKind::primary: {
-      const ImU32 blue = rgb(0x2563eb);
+      const Colour blue = rgb(0x2563eb);
       return {blue, mixed(blue, IM_COL32_WHITE, 0.12F), t.on_accent};
     }
     case ButtonKind::danger: {
-      const ImU32 red = rgb(0xc22f35);
+      const Colour red = rgb(0xc22f35);
       return {red, mixed(red, IM_COL32_WHITE, 0.12F), t.on_accent};
     }
     case ButtonKind::quiet:
@@ -250,7 +250,7 @@ bool Ui::row(std::string_view name, bool chosen, float height, Box* box) {
 
 void Ui::text(std::string_view words, Face face) { text(words, face, theme().text); }
 
-void Ui::text(std::string_view words, Face face, ImU32 colour) {
+void Ui::text(std::string_view words, Face face, Colour colour) {
   ImGui::PushFont(font_of(fonts_, face));
   ImGui::PushStyleColor(ImGuiCol_Text, colour);
   ImGui::TextUnformatted(words.data(), words.data() + words.size());
@@ -258,7 +258,7 @@ void Ui::text(std::string_view words, Face face, ImU32 colour) {
   ImGui::PopFont();
 }
 
-void Ui::wrapped(std::string_view words, Face face, ImU32 colour) {
+void Ui::wrapped(std::string_view words, Face face, Colour colour) {
   ImGui::PushTextWrapPos(0);
   text(words, face, colour);
   ImGui::PopTextWrapPos();

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "plot/canvas.h"
-#include "plot/smooth.h"
-#include "plot/theme.h"
+#include "draw/smooth.h"
+#include "draw/theme.h"
+#include "widgets/imgui_canvas.h"
 
 struct ImGuiWindow;
 
@@ -62,9 +62,9 @@ class Ui {
   bool row(std::string_view name, bool chosen, float height, Box* box);
 
   void text(std::string_view words, Face face = Face::text);
-  void text(std::string_view words, Face face, ImU32 colour);
+  void text(std::string_view words, Face face, Colour colour);
   void dim(std::string_view words) { text(words, Face::small, theme().dim); }
-  void wrapped(std::string_view words, Face face, ImU32 colour);
+  void wrapped(std::string_view words, Face face, Colour colour);
   void heading(std::string_view words);
   /// What to do next, in the middle of an empty place; true when `action` (may be "") was clicked.
   bool empty_state(std::string_view title, std::string_view words, std::string_view action = {});

@@ -12,7 +12,7 @@
 #include "app.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "plot/raster.h"
+#include "widgets/raster.h"
 #include "support/temp_folder.h"
 
 namespace isobar {

@@ -3,11 +3,11 @@
 #include <random>
 
 #include "gui/headless.h"
-#include "plot/axis.h"
-#include "plot/colour.h"
-#include "plot/decimate.h"
-#include "plot/field_map.h"
-#include "plot/smooth.h"
+#include "draw/axis.h"
+#include "draw/colour.h"
+#include "draw/decimate.h"
+#include "draw/field_map.h"
+#include "draw/smooth.h"
 #include "support/catch.h"
 #include "widgets/stack.h"
 

@@ -13,10 +13,10 @@ from pathlib import Path
 WINGS = {
     "base": [["core"], ["foreign"], ["record", "config", "fields", "launch"], ["formula"]],
     "training": [["cuda"], ["kernels"], ["device"], ["fused"], ["comm", "data"], ["model"], ["train"], ["faults"], ["run"]],
-    "reading": [["analyse", "jobs"], ["cli"]],
+    "reading": [["analyse", "jobs"], ["draw"], ["cli"]],
 }
 # The window, likewise; what stands in no folder puts it together.
-WINDOW = [["plot", "text"], ["widgets"], ["state"], ["panels"]]
+WINDOW = [["text"], ["widgets"], ["state"], ["panels"]]
 # Headers of CUDA: only what is compiled into the plugin sees them, so that programs run where no CUDA is.
 CUDA_HEADER = re.compile(r"(cuda\w*\.h|driver_types\.h|nccl\.h|(c10|ATen)/cuda/.*|torch/cuda\.h)$")
 IN_PLUGIN = re.compile(r"engine/training/(cuda/|device/cuda_plugin\.cpp$)|.*\.cuh?$")
@@ -61,7 +61,7 @@ def check_includes(root, path, text):
             return
     elif place[0] == "gui":
         window = {folder for step in WINDOW for folder in step}
-        may = folders_of("base") | {"analyse"} | (up_to(WINDOW, place[1], set()) or set() if len(place) > 2 else window)
+        may = folders_of("base") | {"analyse", "draw"} | (up_to(WINDOW, place[1], set()) or set() if len(place) > 2 else window)
         folders |= window
     elif place[0] == "datasets":
         may = folders_of("base")

@@ -32,7 +32,7 @@ BAD = [
     ("CUDA outside of the plugin", {"engine/training/device/a.cpp": "#include <cuda_runtime_api.h>\n"}),
     ("torch/torch.h in a header", {"engine/training/model/b.h": "#include <torch/torch.h>\n"}),
     ("the window includes a trainer", {"gui/a.cpp": '#include "model/a.h"\n'}),
-    ("a plot includes a panel", {"gui/plot/a.cpp": '#include "panels/a.h"\n'}),
+    ("a widget includes a panel", {"gui/widgets/a.cpp": '#include "panels/a.h"\n'}),
     ("a panel includes what puts the window together", {"gui/app.h": "", "gui/panels/a.cpp": '#include "app.h"\n'}),
     ("a long file", {"engine/base/core/a.h": "\n" * 401}),
     ("a long line", {"engine/base/core/a.h": "//" + "x" * 118 + "\n"}),

@@ -1,11 +1,11 @@
-#include "plot/plot.h"
+#include "draw/plot.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "plot/colour.h"
+#include "draw/colour.h"
 
 namespace isobar {
 namespace {
@@ -65,8 +65,8 @@ std::string x_label(const PlotSpec& spec, const Tick& tick) {
 
 void paint_axes(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const PlotLayout& at) {
   const float s = canvas.scale();
-  const ImU32 major = mixed(theme.panel, theme.line, 0.75F);
-  const ImU32 minor = mixed(theme.panel, theme.line, 0.3F);
+  const Colour major = mixed(theme.panel, theme.line, 0.75F);
+  const Colour minor = mixed(theme.panel, theme.line, 0.3F);
   const float height = canvas.line_height(Face::small);
   for (const Tick& tick : ticks(at.y, 46 * s)) {
     const float y = std::round(at.y.pixel(tick.value));
@@ -88,7 +88,7 @@ void paint_axes(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const 
   canvas.text(at.area.x1, at.area.y1 + 5 * s, spec.x_title, Face::small, theme.dim, 1);
 }
 
-void paint_path(Canvas& canvas, const PlotLine& line, const Curve& curve, const PlotLayout& at, ImU32 colour,
+void paint_path(Canvas& canvas, const PlotLine& line, const Curve& curve, const PlotLayout& at, Colour colour,
                 float width) {
   const PlotPath path = decimate(*line.places, curve, at.x, at.y);
   for (const auto& stretch : path.stretches) {
@@ -108,7 +108,7 @@ void paint_path(Canvas& canvas, const PlotLine& line, const Curve& curve, const 
   }
 }
 
-void paint_levels(Canvas& canvas, ImU32 ground, const PlotSpec& spec, const PlotLayout& at) {
+void paint_levels(Canvas& canvas, Colour ground, const PlotSpec& spec, const PlotLayout& at) {
   const float s = canvas.scale();
   float above = 1e9F;
   std::vector<const PlotLevel*> order;
@@ -235,7 +235,7 @@ void paint_legend(Canvas& canvas, const Theme& theme, const PlotSpec& spec, cons
   const float s = canvas.scale();
   for (const auto& [line, box] : legend_boxes(spec, at, canvas)) {
     const bool off = view.hidden.count(line->id) != 0;
-    const ImU32 colour = off ? mixed(theme.panel, theme.dim, 0.5F) : line->colour;
+    const Colour colour = off ? mixed(theme.panel, theme.dim, 0.5F) : line->colour;
     const float middle = (box.y0 + box.y1) / 2;
     const PlotPoint ends[2] = {{box.x0, middle}, {box.x0 + 16 * s, middle}};
     canvas.line(ends, colour, 2 * s, line->dash);

@@ -1,15 +1,26 @@
-#include "plot/svg_canvas.h"
+#include "draw/svg_canvas.h"
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "core/text.h"
-#include "plot/colour.h"
+#include "draw/colour.h"
 #include "record/png.h"
 
 namespace isobar {
 namespace {
 
-std::string paint(const char* name, ImU32 colour) {
+constexpr float kEm = 0.84F;  // of the height of a line
+
+/// Widths of Inter's letters from space to ~ in hundredths of an em.
+constexpr std::array<std::uint8_t, 95> kWidths = {
+    28, 28, 40, 63, 64, 81, 64, 22, 36, 36, 50, 66, 28, 46, 28, 36, 62, 46, 61, 64, 64, 61, 62, 57,
+    62, 62, 28, 28, 66, 66, 66, 51, 94, 68, 65, 73, 72, 60, 59, 74, 74, 26, 54, 65, 56, 89, 75, 76,
+    63, 76, 64, 64, 64, 74, 68, 95, 64, 66, 62, 36, 36, 36, 47, 45, 50, 56, 62, 56, 62, 58, 36, 61,
+    59, 24, 24, 54, 24, 87, 59, 60, 61, 61, 37, 52, 36, 58, 56, 81, 54, 56, 54, 36, 33, 36, 66};
+
+std::string paint(const char* name, Colour colour) {
   const float alpha = alpha_of(colour);
   return alpha >= 1 ? fmt::format("{}=\"{}\"", name, hex_text(colour))
                     : fmt::format("{0}=\"{1}\" {0}-opacity=\"{2:.3g}\"", name, hex_text(colour), alpha);
@@ -39,7 +50,7 @@ std::string base64(std::string_view bytes) {
 
 }  // namespace
 
-SvgCanvas::SvgCanvas(float width, float height, ImU32 ground, const Fonts& fonts) : Canvas(fonts) {
+SvgCanvas::SvgCanvas(float width, float height, Colour ground) {
   head_ = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
       "height=\"{1:.0f}\" font-family=\"Inter, system-ui, sans-serif\">\n<rect width=\"100%\" "
@@ -47,7 +58,7 @@ SvgCanvas::SvgCanvas(float width, float height, ImU32 ground, const Fonts& fonts
       width, height, paint("fill", ground));
 }
 
-void SvgCanvas::line(std::span<const PlotPoint> points, ImU32 colour, float width, Dash dash) {
+void SvgCanvas::line(std::span<const PlotPoint> points, Colour colour, float width, Dash dash) {
   if (points.size() == 1) return circle(points.front(), width, colour, true);
   const char* const dashes = dash == Dash::dashed   ? " stroke-dasharray=\"6 4\""
                              : dash == Dash::dotted ? " stroke-dasharray=\"1.5 3.5\""
@@ -57,36 +68,48 @@ void SvgCanvas::line(std::span<const PlotPoint> points, ImU32 colour, float widt
       paint("stroke", colour), width, dashes, place_list(points));
 }
 
-void SvgCanvas::fill(const Box& box, ImU32 colour, float rounding) {
+void SvgCanvas::fill(const Box& box, Colour colour, float rounding) {
   body_ +=
       fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"{:.1f}\" {}/>\n",
                   box.x0, box.y0, box.width(), box.height(), rounding, paint("fill", colour));
 }
 
-void SvgCanvas::frame(const Box& box, ImU32 colour) {
+void SvgCanvas::frame(const Box& box, Colour colour) {
   body_ +=
       fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"none\" {}/>\n",
                   box.x0, box.y0, box.width(), box.height(), paint("stroke", colour));
 }
 
-void SvgCanvas::polygon(std::span<const PlotPoint> points, ImU32 colour) {
+void SvgCanvas::polygon(std::span<const PlotPoint> points, Colour colour) {
   body_ += fmt::format("<polygon points=\"{}\" {}/>\n", place_list(points), paint("fill", colour));
 }
 
-void SvgCanvas::circle(PlotPoint at, float radius, ImU32 colour, bool filled) {
+void SvgCanvas::circle(PlotPoint at, float radius, Colour colour, bool filled) {
   body_ += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\" {}/>\n", at.x, at.y, radius,
                        filled ? paint("fill", colour) : "fill=\"none\" " + paint("stroke", colour));
 }
 
-void SvgCanvas::text(float x, float y, std::string_view words, Face face, ImU32 colour, float across) {
+void SvgCanvas::text(float x, float y, std::string_view words, Face face, Colour colour, float across) {
   const char* const anchor = across <= 0 ? "start" : across >= 1 ? "end" : "middle";
   const bool mono = face == Face::mono || face == Face::mono_small;
   const bool heavy = face == Face::bold || face == Face::title;
   const float size = line_height(face);
   body_ += fmt::format(
       "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"{:.1f}\" text-anchor=\"{}\"{}{} {}>{}</text>\n", x,
-      y + size * 0.82F, size * 0.84F, anchor, heavy ? " font-weight=\"600\"" : "",
+      y + size * 0.82F, size * kEm, anchor, heavy ? " font-weight=\"600\"" : "",
       mono ? " font-family=\"JetBrains Mono, monospace\"" : "", paint("fill", colour), xml_escaped(words));
+}
+
+float SvgCanvas::text_width(std::string_view words, Face face) const {
+  const bool mono = face == Face::mono || face == Face::mono_small;
+  const bool heavy = face == Face::bold || face == Face::title;
+  int hundredths = 0;
+  for (const char c : words) {
+    const auto code = static_cast<unsigned char>(c);
+    if ((code & 0xc0U) == 0x80U) continue;  // the rest of a letter
+    hundredths += code >= ' ' && code <= '~' && !mono ? kWidths[static_cast<std::size_t>(code - ' ')] : 60;
+  }
+  return line_height(face) * kEm * static_cast<float>(hundredths) / 100 * (heavy ? 1.05F : 1);
 }
 
 void SvgCanvas::picture(const Box& box, const std::shared_ptr<const Picture>& picture) {

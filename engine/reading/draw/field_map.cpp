@@ -1,12 +1,12 @@
-#include "plot/field_map.h"
+#include "draw/field_map.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
 
-#include "plot/axis.h"
-#include "plot/colour.h"
+#include "draw/axis.h"
+#include "draw/colour.h"
 
 namespace isobar {
 namespace {
@@ -16,11 +16,11 @@ constexpr std::array<std::uint32_t, 9> kViridis = {0x440154, 0x472d7b, 0x3b528b,
                                                    0x28ae80, 0x5ec962, 0xaddc30, 0xfde725};
 constexpr std::array<std::uint32_t, 9> kDiverging = {0x2166ac, 0x4393c3, 0x92c5de, 0xd1e5f0, 0xf7f7f7,
                                                      0xfddbc7, 0xf4a582, 0xd6604d, 0xb2182b};
-constexpr ImU32 kNothing = IM_COL32(128, 128, 128, 255);
+constexpr Colour kNothing = rgb(0x808080);
 
 }  // namespace
 
-ImU32 map_colour(MapColours colours, double part) {
+Colour map_colour(MapColours colours, double part) {
   const auto& stops = colours == MapColours::sequential ? kViridis : kDiverging;
   const double place = std::clamp(part, 0.0, 1.0) * 8;
   const auto stop = std::min<std::size_t>(7, static_cast<std::size_t>(place));
@@ -29,7 +29,7 @@ ImU32 map_colour(MapColours colours, double part) {
 
 std::shared_ptr<const Picture> draw_map(std::span<const float> values, int rows, int columns, double least,
                                         double most, MapColours colours) {
-  std::array<ImU32, 256> table{};
+  std::array<Colour, 256> table{};
   for (std::size_t i = 0; i < table.size(); ++i) table[i] = map_colour(colours, static_cast<double>(i) / 255);
   auto picture = std::make_shared<Picture>();
   picture->width = columns;
@@ -38,7 +38,7 @@ std::shared_ptr<const Picture> draw_map(std::span<const float> values, int rows,
   const double scale = most > least ? 255 / (most - least) : 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double part = (static_cast<double>(values[i]) - least) * scale;
-    const ImU32 colour =
+    const Colour colour =
         std::isfinite(part) ? table[static_cast<std::size_t>(std::clamp(part, 0.0, 255.0))] : kNothing;
     std::memcpy(picture->rgba.data() + 4 * i, &colour, 4);
   }

@@ -4,14 +4,14 @@
 #include <span>
 #include <string>
 
-#include "plot/canvas.h"
+#include "draw/canvas.h"
 
 namespace isobar {
 
 enum class MapColours { sequential, diverging };
 
 /// Colour of a place in [0, 1]: viridis from dark to light, or blue over white to red.
-ImU32 map_colour(MapColours colours, double part);
+Colour map_colour(MapColours colours, double part);
 
 /// One pixel a value; grey where it is not finite.
 std::shared_ptr<const Picture> draw_map(std::span<const float> values, int rows, int columns, double least,

@@ -3,14 +3,14 @@
 #include <string>
 #include <vector>
 
-#include "plot/canvas.h"
+#include "draw/canvas.h"
 
 namespace isobar {
 
 struct Bar {
   std::string label;
   double value = 0;
-  ImU32 colour = 0;
+  Colour colour = 0;
   std::string words;  ///< behind the bar: "150 /s"
 };
 

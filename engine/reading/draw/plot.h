@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "plot/canvas.h"
-#include "plot/smooth.h"
+#include "draw/canvas.h"
+#include "draw/smooth.h"
 
 namespace isobar {
 
@@ -14,7 +14,7 @@ namespace isobar {
 struct PlotLine {
   std::string id;  ///< unique in the plot, and the same in every plot that shows this run
   std::string label;
-  ImU32 colour = 0;
+  Colour colour = 0;
   Mark mark = Mark::circle;
   Dash dash = Dash::solid;
   const Series* places = nullptr;
@@ -26,7 +26,7 @@ struct PlotLine {
 struct PlotLevel {
   std::string label;
   double value = 0;
-  ImU32 colour = 0;
+  Colour colour = 0;
   Dash dash = Dash::dashed;
 };
 

@@ -1,4 +1,4 @@
-#include "plot/smooth.h"
+#include "draw/smooth.h"
 
 #include <cmath>
 #include <limits>

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "analyse/run_series.h"
-#include "plot/axis.h"
+#include "draw/axis.h"
 
 namespace isobar {
 

@@ -1,4 +1,4 @@
-#include "plot/decimate.h"
+#include "draw/decimate.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "plot/axis.h"
+#include "draw/axis.h"
 
 #include <fmt/format.h>
 

@@ -1,56 +1,17 @@
-#include "plot/theme.h"
+#include "widgets/look.h"
 
 #include <imgui_freetype.h>
 
 #include <cmath>
 #include <filesystem>
 
-#include "core/stage.h"
-#include "plot/colour.h"
+#include "draw/theme.h"
 
 namespace isobar {
 namespace {
 
 constexpr const char* kInter = "/usr/share/fonts/opentype/inter/Inter-";
 constexpr const char* kMono = "/usr/share/fonts/truetype/jetbrains-mono/JetBrainsMono-";
-
-// The hues of Okabe and Ito (https://jfly.uni-koeln.de/color/), which colour-blind people can tell apart too.
-constexpr std::array<std::uint32_t, 8> kHues = {0x56b4e9, 0xe69f00, 0x009e73, 0xcc79a7,
-                                                0xd55e00, 0xf0e442, 0x0072b2, 0x8c8f96};
-constexpr std::array<std::uint32_t, 8> kStageHues = {0xe69f00, 0xf0e442, 0x56b4e9, 0x0072b2,
-                                                     0xd55e00, 0x009e73, 0xcc79a7, 0x8c8f96};
-
-Theme make_theme(bool dark) {
-  Theme t;
-  t.dark = dark;
-  t.ground = rgb(dark ? 0x16181d : 0xf3f4f6);
-  t.panel = rgb(dark ? 0x1e2127 : 0xffffff);
-  t.raised = rgb(dark ? 0x292d35 : 0xeceef1);
-  t.line = rgb(dark ? 0x343942 : 0xd9dde3);
-  t.text = rgb(dark ? 0xe6e8eb : 0x1b1e23);
-  t.dim = rgb(dark ? 0x9aa1ab : 0x5b6470);
-  t.accent = rgb(0x3b82f6);
-  t.on_accent = rgb(0xffffff);
-  t.hover = rgb(dark ? 0x2f343d : 0xe4e7eb);
-  t.selected = mixed(t.panel, t.accent, dark ? 0.28F : 0.16F);
-  t.good = readable(rgb(0x2fa36b), t.panel, 4.5);
-  t.bad = readable(rgb(0xe5484d), t.panel, 4.5);
-  t.warn = readable(rgb(0xd9961a), t.panel, 4.5);
-  for (std::size_t i = 0; i < kHues.size(); ++i) t.series[i] = readable(rgb(kHues[i]), t.panel, 3.2);
-  for (std::size_t i = 0; i < kStageHues.size(); ++i)
-    t.stages[i] = readable(rgb(kStageHues[i]), t.panel, 3.0);
-  const auto ink = [&](std::uint32_t hex) { return readable(rgb(hex), t.panel, 4.5); };
-  t.code = {ink(0xb583e0),
-            ink(0x4fb6c2),
-            ink(0xd58a3a),
-            ink(0x6aa84f),
-            t.dim,
-            ink(0xc678b4),
-            ink(0x5b9bf0),
-            mixed(t.panel, t.good, dark ? 0.22F : 0.14F),
-            mixed(t.panel, t.bad, dark ? 0.24F : 0.12F)};
-  return t;
-}
 
 ImFont* add_font(ImFontAtlas& atlas, const std::string& file, float size) {
   static constexpr std::array<ImWchar, 29> kRanges = {
@@ -78,17 +39,22 @@ ImFont* add_own(ImFontAtlas& atlas, float size) {
 
 }  // namespace
 
-const Theme& theme_of(bool dark) {
-  static const Theme light_theme = make_theme(false);
-  static const Theme dark_theme = make_theme(true);
-  return dark ? dark_theme : light_theme;
-}
-
-ImU32 stage_colour(const Theme& theme, std::string_view stage) {
-  for (std::size_t i = 0; i < kStageNames.size(); ++i) {
-    if (stage == kStageNames[i]) return theme.stages[i];
+ImFont* font_of(const Fonts& fonts, Face face) {
+  switch (face) {
+    case Face::small:
+      return fonts.small;
+    case Face::bold:
+      return fonts.bold;
+    case Face::title:
+      return fonts.title;
+    case Face::mono:
+      return fonts.mono;
+    case Face::mono_small:
+      return fonts.mono_small;
+    case Face::text:
+      break;
   }
-  return theme.stages.back();
+  return fonts.text;
 }
 
 Fonts build_fonts(float scale) {
@@ -107,27 +73,28 @@ Fonts build_fonts(float scale) {
                     " is not installed (package " + (has_inter ? "fonts-jetbrains-mono" : "fonts-inter") +
                     "); ImGui's own is in use";
   }
-  const auto face = [&](bool there, const std::string& file, float size) {
+  const auto face = [&](bool there, const std::string& file, Face face) {
+    const float size = face_size(face);
     return there ? add_font(atlas, file, size * scale) : add_own(atlas, (size - 2) * scale);
   };
-  fonts.text = face(has_inter, inter + "Regular.otf", 15);
-  fonts.bold = face(has_inter, inter + "SemiBold.otf", 15);
-  fonts.small = face(has_inter, inter + "Regular.otf", 13);
-  fonts.title = face(has_inter, inter + "SemiBold.otf", 20);
-  fonts.mono = face(has_mono, mono + "Regular.ttf", 14);
-  fonts.mono_small = face(has_mono, mono + "Regular.ttf", 12.5F);
+  fonts.text = face(has_inter, inter + "Regular.otf", Face::text);
+  fonts.bold = face(has_inter, inter + "SemiBold.otf", Face::bold);
+  fonts.small = face(has_inter, inter + "Regular.otf", Face::small);
+  fonts.title = face(has_inter, inter + "SemiBold.otf", Face::title);
+  fonts.mono = face(has_mono, mono + "Regular.ttf", Face::mono);
+  fonts.mono_small = face(has_mono, mono + "Regular.ttf", Face::mono_small);
   atlas.Build();
   return fonts;
 }
 
 namespace {
 
-ImVec4 vec(ImU32 colour) { return ImGui::ColorConvertU32ToFloat4(colour); }
+ImVec4 vec(Colour colour) { return ImGui::ColorConvertU32ToFloat4(colour); }
 
 void apply_colours(const Theme& t) {
   ImVec4* const colours = ImGui::GetStyle().Colors;
-  const ImU32 clear = IM_COL32(0, 0, 0, 0);
-  const auto set = [&](ImGuiCol which, ImU32 colour) { colours[which] = vec(colour); };
+  const Colour clear = IM_COL32(0, 0, 0, 0);
+  const auto set = [&](ImGuiCol which, Colour colour) { colours[which] = vec(colour); };
   set(ImGuiCol_Text, t.text);
   set(ImGuiCol_TextDisabled, t.dim);
   set(ImGuiCol_WindowBg, t.ground);

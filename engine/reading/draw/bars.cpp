@@ -1,11 +1,11 @@
-#include "plot/bars.h"
+#include "draw/bars.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "plot/colour.h"
+#include "draw/colour.h"
 
 namespace isobar {
 

@@ -1,7 +1,6 @@
-#include "plot/canvas.h"
+#include "widgets/imgui_canvas.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace isobar {
@@ -12,7 +11,7 @@ constexpr float kLongest = 20000;  // pixels; longer pieces leave the screen any
 ImVec2 vec(PlotPoint point) { return {point.x, point.y}; }
 
 /// Draws every other piece of a line; `on` and `off` in pixels.
-void draw_dashes(ImDrawList& list, std::span<const PlotPoint> points, ImU32 colour, float width, float on,
+void draw_dashes(ImDrawList& list, std::span<const PlotPoint> points, Colour colour, float width, float on,
                  float off) {
   const float period = on + off;
   float walked = 0;  // along the line so far, so that dashes go on around corners
@@ -42,51 +41,6 @@ bool turns_back(PlotPoint a, PlotPoint b, PlotPoint c) {
 
 }  // namespace
 
-void Canvas::mark(PlotPoint at, Mark mark, float r, ImU32 colour) {
-  const auto poly = [&](std::initializer_list<PlotPoint> offsets) {
-    std::vector<PlotPoint> points;
-    for (const PlotPoint offset : offsets) points.push_back({at.x + offset.x * r, at.y + offset.y * r});
-    polygon(points, colour);
-  };
-  const auto stroke = [&](PlotPoint a, PlotPoint b) {
-    const std::array<PlotPoint, 2> points = {PlotPoint{at.x + a.x * r, at.y + a.y * r},
-                                             PlotPoint{at.x + b.x * r, at.y + b.y * r}};
-    line(points, colour, r * 0.5F, Dash::solid);
-  };
-  switch (mark) {
-    case Mark::circle:
-      return circle(at, r, colour, true);
-    case Mark::ring:
-      return circle(at, r, colour, false);
-    case Mark::square:
-      return poly({{-0.9F, -0.9F}, {0.9F, -0.9F}, {0.9F, 0.9F}, {-0.9F, 0.9F}});
-    case Mark::triangle:
-      return poly({{0, -1.1F}, {1.05F, 0.8F}, {-1.05F, 0.8F}});
-    case Mark::down:
-      return poly({{-1.05F, -0.8F}, {1.05F, -0.8F}, {0, 1.1F}});
-    case Mark::diamond:
-      return poly({{0, -1.25F}, {1.1F, 0}, {0, 1.25F}, {-1.1F, 0}});
-    case Mark::cross:
-      stroke({-0.9F, -0.9F}, {0.9F, 0.9F});
-      return stroke({-0.9F, 0.9F}, {0.9F, -0.9F});
-    case Mark::star:
-      stroke({0, -1.1F}, {0, 1.1F});
-      return stroke({-1.1F, 0}, {1.1F, 0});
-  }
-}
-
-std::string Canvas::fitted(std::string_view words, Face face, float width) const {
-  if (text_width(words, face) <= width) return std::string(words);
-  std::string out(words);
-  while (!out.empty()) {
-    // Whole characters go: continuation bytes of UTF-8 with their first.
-    while (!out.empty() && (static_cast<unsigned char>(out.back()) & 0xc0U) == 0x80U) out.pop_back();
-    if (!out.empty()) out.pop_back();
-    if (text_width(out + "…", face) <= width) break;
-  }
-  return out + "…";
-}
-
 ImTextureID MemoryTextures::texture(const std::shared_ptr<const Picture>& picture) {
   if (std::find(kept_.begin(), kept_.end(), picture) == kept_.end()) {
     if (kept_.size() >= 16) kept_.erase(kept_.begin());
@@ -102,28 +56,10 @@ const Picture* MemoryTextures::picture_of(ImTextureID id) const {
   return nullptr;
 }
 
-ImFont* font_of(const Fonts& fonts, Face face) {
-  switch (face) {
-    case Face::small:
-      return fonts.small;
-    case Face::bold:
-      return fonts.bold;
-    case Face::title:
-      return fonts.title;
-    case Face::mono:
-      return fonts.mono;
-    case Face::mono_small:
-      return fonts.mono_small;
-    case Face::text:
-      break;
-  }
-  return fonts.text;
-}
-
 ImGuiCanvas::ImGuiCanvas(ImDrawList& list, const Fonts& fonts, TextureMaker& textures)
-    : Canvas(fonts), list_(list), textures_(textures) {}
+    : list_(list), fonts_(fonts), textures_(textures) {}
 
-void ImGuiCanvas::line(std::span<const PlotPoint> points, ImU32 colour, float width, Dash dash) {
+void ImGuiCanvas::line(std::span<const PlotPoint> points, Colour colour, float width, Dash dash) {
   if (points.empty()) return;
   if (points.size() == 1) {
     list_.AddCircleFilled(vec(points.front()), width, colour);
@@ -145,18 +81,18 @@ void ImGuiCanvas::line(std::span<const PlotPoint> points, ImU32 colour, float wi
   }
 }
 
-void ImGuiCanvas::fill(const Box& box, ImU32 colour, float rounding) {
-  list_.AddRectFilled(box.least(), box.most(), colour, rounding);
+void ImGuiCanvas::fill(const Box& box, Colour colour, float rounding) {
+  list_.AddRectFilled(least_of(box), most_of(box), colour, rounding);
 }
 
-void ImGuiCanvas::frame(const Box& box, ImU32 colour) { list_.AddRect(box.least(), box.most(), colour); }
+void ImGuiCanvas::frame(const Box& box, Colour colour) { list_.AddRect(least_of(box), most_of(box), colour); }
 
-void ImGuiCanvas::polygon(std::span<const PlotPoint> points, ImU32 colour) {
+void ImGuiCanvas::polygon(std::span<const PlotPoint> points, Colour colour) {
   list_.AddConvexPolyFilled(reinterpret_cast<const ImVec2*>(points.data()), static_cast<int>(points.size()),
                             colour);
 }
 
-void ImGuiCanvas::circle(PlotPoint at, float radius, ImU32 colour, bool filled) {
+void ImGuiCanvas::circle(PlotPoint at, float radius, Colour colour, bool filled) {
   if (filled) {
     list_.AddCircleFilled(vec(at), radius, colour);
   } else {
@@ -164,7 +100,7 @@ void ImGuiCanvas::circle(PlotPoint at, float radius, ImU32 colour, bool filled) 
   }
 }
 
-void ImGuiCanvas::text(float x, float y, std::string_view words, Face face, ImU32 colour, float across) {
+void ImGuiCanvas::text(float x, float y, std::string_view words, Face face, Colour colour, float across) {
   if (words.empty()) return;
   ImFont* const font = font_of(fonts_, face);
   const float left = across > 0 ? x - text_width(words, face) * across : x;
@@ -172,19 +108,17 @@ void ImGuiCanvas::text(float x, float y, std::string_view words, Face face, ImU3
                 words.data() + words.size());
 }
 
-float Canvas::text_width(std::string_view words, Face face) const {
+float ImGuiCanvas::text_width(std::string_view words, Face face) const {
   if (words.empty()) return 0;
   const ImFont* const font = font_of(fonts_, face);
   return font->CalcTextSizeA(font->FontSize, 1e9F, 0, words.data(), words.data() + words.size()).x;
 }
 
-float Canvas::line_height(Face face) const { return font_of(fonts_, face)->FontSize; }
-
 void ImGuiCanvas::picture(const Box& box, const std::shared_ptr<const Picture>& picture) {
-  list_.AddImage(textures_.texture(picture), box.least(), box.most());
+  list_.AddImage(textures_.texture(picture), least_of(box), most_of(box));
 }
 
-void ImGuiCanvas::push_clip(const Box& box) { list_.PushClipRect(box.least(), box.most(), true); }
+void ImGuiCanvas::push_clip(const Box& box) { list_.PushClipRect(least_of(box), most_of(box), true); }
 void ImGuiCanvas::pop_clip() { list_.PopClipRect(); }
 
 }  // namespace isobar

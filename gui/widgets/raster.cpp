@@ -1,4 +1,4 @@
-#include "plot/raster.h"
+#include "widgets/raster.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,16 +13,16 @@ struct Texture {
   int height = 1;
 };
 
-struct Colour {
+struct Rgba {
   float r, g, b, a;  ///< 0 to 1
 };
 
-Colour unpacked(ImU32 c) {
+Rgba unpacked(Colour c) {
   const auto part = [&](int shift) { return static_cast<float>(c >> shift & 255U) / 255.0F; };
   return {part(IM_COL32_R_SHIFT), part(IM_COL32_G_SHIFT), part(IM_COL32_B_SHIFT), part(IM_COL32_A_SHIFT)};
 }
 
-Colour sample(const Texture& texture, float u, float v) {
+Rgba sample(const Texture& texture, float u, float v) {
   const int x = std::clamp(static_cast<int>(u * static_cast<float>(texture.width)), 0, texture.width - 1);
   const int y = std::clamp(static_cast<int>(v * static_cast<float>(texture.height)), 0, texture.height - 1);
   const auto at =
@@ -37,7 +37,7 @@ Colour sample(const Texture& texture, float u, float v) {
 /// Places of a triangle in pixels of the picture.
 struct Corner {
   float x, y, u, v;
-  Colour colour;
+  Rgba colour;
 };
 
 float edge(const Corner& a, const Corner& b, float x, float y) {
@@ -81,16 +81,16 @@ class Painter {
     return to.y < from.y || (to.y == from.y && to.x > from.x);
   }
 
-  static Colour mix(const Corner& a, const Corner& b, const Corner& c, float wa, float wb, float wc,
-                    const Texture& texture) {
-    const Colour t = sample(texture, wa * a.u + wb * b.u + wc * c.u, wa * a.v + wb * b.v + wc * c.v);
+  static Rgba mix(const Corner& a, const Corner& b, const Corner& c, float wa, float wb, float wc,
+                  const Texture& texture) {
+    const Rgba t = sample(texture, wa * a.u + wb * b.u + wc * c.u, wa * a.v + wb * b.v + wc * c.v);
     return {t.r * (wa * a.colour.r + wb * b.colour.r + wc * c.colour.r),
             t.g * (wa * a.colour.g + wb * b.colour.g + wc * c.colour.g),
             t.b * (wa * a.colour.b + wb * b.colour.b + wc * c.colour.b),
             t.a * (wa * a.colour.a + wb * b.colour.a + wc * c.colour.a)};
   }
 
-  void blend(int x, int y, const Colour& over) {
+  void blend(int x, int y, const Rgba& over) {
     std::uint8_t* const p =
         picture_.rgba.data() + 4 * (static_cast<std::size_t>(y) * static_cast<std::size_t>(picture_.width) +
                                     static_cast<std::size_t>(x));
@@ -123,7 +123,7 @@ Texture texture_of(ImTextureID id, const TextureMaker& textures) {
 
 }  // namespace
 
-Picture rasterise(const ImDrawData& frame, const Box& box, float zoom, ImU32 ground,
+Picture rasterise(const ImDrawData& frame, const Box& box, float zoom, Colour ground,
                   const TextureMaker& textures) {
   Picture picture;
   picture.width = std::max(1, static_cast<int>(std::lround(box.width() * zoom)));

@@ -1,0 +1,60 @@
+#pragma once
+// What plots draw on: the window, or an SVG file. Pixels, y downwards.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "draw/decimate.h"
+#include "draw/theme.h"
+
+namespace isobar {
+
+enum class Face { text, small, bold, title, mono, mono_small };
+/// Height of a line of text, in pixels.
+float face_size(Face face);
+
+enum class Dash { solid, dashed, dotted };
+enum class Mark { circle, square, triangle, diamond, down, cross, ring, star };
+
+struct Box {
+  float x0 = 0, y0 = 0, x1 = 0, y1 = 0;
+
+  float width() const { return x1 - x0; }
+  float height() const { return y1 - y0; }
+  bool contains(PlotPoint at) const { return at.x >= x0 && at.x < x1 && at.y >= y0 && at.y < y1; }
+};
+
+/// A picture in memory, four bytes a pixel (RGBA), first row at the top.
+struct Picture {
+  int width = 0;
+  int height = 0;
+  std::vector<std::uint8_t> rgba;
+};
+
+class Canvas {
+ public:
+  virtual ~Canvas() = default;
+  virtual void line(std::span<const PlotPoint> points, Colour colour, float width, Dash dash) = 0;
+  virtual void fill(const Box& box, Colour colour, float rounding = 0) = 0;
+  virtual void frame(const Box& box, Colour colour) = 0;
+  virtual void polygon(std::span<const PlotPoint> points, Colour colour) = 0;
+  virtual void circle(PlotPoint at, float radius, Colour colour, bool filled) = 0;
+  /// `across` 0 begins at x, 0.5 is centred there, 1 ends there; y is the top of the line.
+  virtual void text(float x, float y, std::string_view words, Face face, Colour colour, float across = 0) = 0;
+  virtual void picture(const Box& box, const std::shared_ptr<const Picture>& picture) = 0;
+  virtual void push_clip(const Box& box) = 0;
+  virtual void pop_clip() = 0;
+
+  virtual float text_width(std::string_view words, Face face) const = 0;
+  virtual float line_height(Face face) const = 0;
+  virtual float scale() const { return 1; }
+  void mark(PlotPoint at, Mark mark, float radius, Colour colour);
+  /// `words` cut with an ellipsis so that they are at most `width` wide.
+  std::string fitted(std::string_view words, Face face, float width) const;
+};
+
+}  // namespace isobar

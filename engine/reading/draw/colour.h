@@ -1,0 +1,36 @@
+#pragma once
+// Colours, and how well two of them can be told apart.
+
+#include <cstdint>
+#include <string>
+
+namespace isobar {
+
+/// 0xAABBGGRR: red is the first byte in memory, which is how ImGui packs colours too.
+using Colour = std::uint32_t;
+
+inline constexpr int kRShift = 0, kGShift = 8, kBShift = 16, kAShift = 24;
+inline constexpr Colour kWhite = 0xffffffff, kBlack = 0xff000000;
+
+/// 0xRRGGBB as an opaque colour.
+constexpr Colour rgb(std::uint32_t hex) {
+  return kBlack | (hex & 255U) << kBShift | (hex & 0xff00U) | (hex >> 16 & 255U);
+}
+
+Colour with_alpha(Colour colour, float alpha);
+
+/// `part` of `other`, the rest of `colour`.
+Colour mixed(Colour colour, Colour other, float part);
+
+/// Contrast ratio of WCAG 2.1 (https://www.w3.org/TR/WCAG21/#dfn-contrast-ratio): 1 to 21.
+double contrast(Colour one, Colour other);
+
+/// `colour` with its lightness moved away from `ground` until their contrast is at least `ratio`.
+Colour readable(Colour colour, Colour ground, double ratio);
+
+/// "#3b82f6"
+std::string hex_text(Colour colour);
+
+inline float alpha_of(Colour colour) { return static_cast<float>(colour >> kAShift & 255U) / 255.0F; }
+
+}  // namespace isobar

@@ -1,0 +1,55 @@
+#pragma once
+// Drawing into the window.
+#include <imgui.h>
+
+#include "draw/canvas.h"
+#include "widgets/look.h"
+
+namespace isobar {
+
+inline ImVec2 least_of(const Box& box) { return {box.x0, box.y0}; }
+inline ImVec2 most_of(const Box& box) { return {box.x1, box.y1}; }
+inline PlotPoint point_of(ImVec2 at) { return {at.x, at.y}; }
+
+/// How a picture becomes something that ImGui can draw; the window makes a texture, tests keep it in memory.
+class TextureMaker {
+ public:
+  virtual ~TextureMaker() = default;
+  virtual ImTextureID texture(const std::shared_ptr<const Picture>& picture) = 0;
+  /// What a texture was made from; null for one that is not ours, such as the font atlas.
+  virtual const Picture* picture_of(ImTextureID id) const = 0;
+};
+
+/// Keeps pictures in memory: for tests, and wherever drawing goes without a graphics card.
+class MemoryTextures : public TextureMaker {
+ public:
+  ImTextureID texture(const std::shared_ptr<const Picture>& picture) override;
+  const Picture* picture_of(ImTextureID id) const override;
+
+ private:
+  std::vector<std::shared_ptr<const Picture>> kept_;
+};
+
+class ImGuiCanvas : public Canvas {
+ public:
+  ImGuiCanvas(ImDrawList& list, const Fonts& fonts, TextureMaker& textures);
+  void line(std::span<const PlotPoint> points, Colour colour, float width, Dash dash) override;
+  void fill(const Box& box, Colour colour, float rounding = 0) override;
+  void frame(const Box& box, Colour colour) override;
+  void polygon(std::span<const PlotPoint> points, Colour colour) override;
+  void circle(PlotPoint at, float radius, Colour colour, bool filled) override;
+  void text(float x, float y, std::string_view words, Face face, Colour colour, float across = 0) override;
+  void picture(const Box& box, const std::shared_ptr<const Picture>& picture) override;
+  void push_clip(const Box& box) override;
+  void pop_clip() override;
+  float text_width(std::string_view words, Face face) const override;
+  float line_height(Face face) const override { return font_of(fonts_, face)->FontSize; }
+  float scale() const override { return fonts_.scale; }
+
+ private:
+  ImDrawList& list_;
+  const Fonts& fonts_;
+  TextureMaker& textures_;
+};
+
+}  // namespace isobar
