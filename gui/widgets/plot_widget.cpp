@@ -333,9 +333,7 @@ std::string plot_file(Ui& ui, ExportKind kind, const PlotSpec& spec, const PlotV
                       const PlotLink& link, float width, float height) {
   if (kind == ExportKind::csv) return plot_csv(spec, view);
   return drawing(ui, kind, width, height, [&](Canvas& canvas) {
-    PlotView copy = view;
-    const PlotLayout at = lay_out(spec, copy, link, {0, 0, width, height}, canvas, 1);
-    paint_plot(canvas, ui.theme(), spec, copy, link, at, ui.smoother());
+    paint_whole(canvas, ui.theme(), spec, view, link, {0, 0, width, height}, ui.smoother());
   });
 }
 

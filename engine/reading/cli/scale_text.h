@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "analyse/scaling_svg.h"
 #include "cli/measured_runs.h"
 #include "cli/scale_arguments.h"
+#include "draw/scaling_picture.h"
 
 namespace isobar {
 

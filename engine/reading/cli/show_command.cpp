@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <optional>
 
-#include "analyse/curve_svg.h"
 #include "analyse/gradient_histograms.h"
 #include "analyse/operators.h"
 #include "analyse/ranks.h"
@@ -23,6 +22,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "draw/curve_picture.h"
 #include "launch/spawn.h"
 #include "record/console.h"
 #include "record/run_folder.h"

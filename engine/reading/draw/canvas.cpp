@@ -39,6 +39,8 @@ void Canvas::mark(PlotPoint at, Mark mark, float r, Colour colour) {
     case Mark::star:
       stroke({0, -1.1F}, {0, 1.1F});
       return stroke({-1.1F, 0}, {1.1F, 0});
+    case Mark::none:
+      return;
   }
 }
 

@@ -43,6 +43,10 @@ Extent data_extent(const PlotSpec& spec, const PlotView& view, const PlotLink& l
   Extent out;
   for (const PlotLine* const line : shown_lines(spec, view)) {
     out.join(extent_between(*line->places, *line->curve, link.x_least, link.x_most, view.log_y));
+    for (const PlotReach& reach : line->reach) {
+      if (reach.most >= reach.least && (!view.log_y || reach.least > 0))
+        out.join({reach.least, reach.most, 0, 2, 2});
+    }
   }
   for (const PlotLevel& level : spec.levels) {
     if (std::isfinite(level.value) && (!view.log_y || level.value > 0)) {
@@ -56,6 +60,13 @@ double eased(double from, double to, float part, bool log) {
   if (part >= 1 || !std::isfinite(from)) return to;
   if (log && from > 0 && to > 0) return from * std::pow(to / from, static_cast<double>(part));
   return from + (to - from) * static_cast<double>(part);
+}
+
+std::vector<Tick> x_ticks(const PlotSpec& spec, const Axis& axis, float scale) {
+  if (spec.x_marks.empty()) return ticks(axis, (spec.x_is_time ? 80 : 62) * scale);
+  std::vector<Tick> out;
+  for (const double value : spec.x_marks) out.push_back({value, engineering(value)});
+  return out;
 }
 
 std::string x_label(const PlotSpec& spec, const Tick& tick) {
@@ -73,9 +84,10 @@ void paint_axes(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const 
     canvas.fill({at.area.x0, y, at.area.x1, y + 1}, tick.label.empty() ? minor : major);
     canvas.text(at.area.x0 - 8 * s, y - height / 2, tick.label, Face::small, theme.dim, 1);
   }
-  const float title_width = canvas.text_width(spec.x_title, Face::small) + 12 * s;
+  const bool below = !spec.x_marks.empty();  // marks that were asked for do not yield to the title
+  const float title_width = below ? -20 * s : canvas.text_width(spec.x_title, Face::small) + 12 * s;
   float right_of_last = -1e9F;
-  for (const Tick& tick : ticks(at.x, (spec.x_is_time ? 80 : 62) * s)) {
+  for (const Tick& tick : x_ticks(spec, at.x, s)) {
     const float x = std::round(at.x.pixel(tick.value));
     if (x < at.area.x0 - 1 || x > at.area.x1 + 1) continue;
     canvas.fill({x, at.area.y0, x + 1, at.area.y1}, tick.label.empty() ? minor : major);
@@ -85,12 +97,32 @@ void paint_axes(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const 
     canvas.text(x, at.area.y1 + 5 * s, label, Face::small, theme.dim, 0.5F);
     if (!label.empty()) right_of_last = x + half;
   }
-  canvas.text(at.area.x1, at.area.y1 + 5 * s, spec.x_title, Face::small, theme.dim, 1);
+  canvas.text(at.area.x1, at.area.y1 + (below ? 21 : 5) * s, spec.x_title, Face::small, theme.dim, 1);
+}
+
+void paint_reach(Canvas& canvas, const PlotLine& line, const Axis& x, const Axis& y) {
+  const float s = canvas.scale();
+  for (std::size_t i = 0; i < std::min(line.reach.size(), line.curve->y.size()); ++i) {
+    if (!std::isfinite(line.curve->y[i])) continue;
+    const float at = x.pixel((*line.places)[line.curve->row(i)]);
+    const float low = y.pixel(line.reach[i].least);
+    const float high = y.pixel(line.reach[i].most);
+    const auto stroke = [&](PlotPoint from, PlotPoint to) {
+      const PlotPoint ends[2] = {from, to};
+      canvas.line(ends, line.colour, 1.3F * s, Dash::solid);
+    };
+    stroke({at, low}, {at, high});
+    for (const float end : {low, high}) stroke({at - 4 * s, end}, {at + 4 * s, end});
+  }
 }
 
 void paint_path(Canvas& canvas, const PlotLine& line, const Curve& curve, const PlotLayout& at, Colour colour,
                 float width) {
-  const PlotPath path = decimate(*line.places, curve, at.x, at.y);
+  Axis x = at.x;
+  x.begin += line.aside * canvas.scale();
+  x.end += line.aside * canvas.scale();
+  const PlotPath path = decimate(*line.places, curve, x, at.y);
+  paint_reach(canvas, line, x, at.y);
   for (const auto& stretch : path.stretches) {
     if (stretch.size() > 1 || path.strokes.empty()) canvas.line(stretch, colour, width, line.dash);
   }
@@ -120,6 +152,7 @@ void paint_levels(Canvas& canvas, Colour ground, const PlotSpec& spec, const Plo
     const float y = at.y.pixel(level->value);
     const PlotPoint ends[2] = {{at.area.x0, y}, {at.area.x1, y}};
     canvas.line(ends, level->colour, 1.4F * s, level->dash);
+    if (!level->end_words.empty()) continue;
     const float height = canvas.line_height(Face::small);
     const float text_y = std::min(y - height - 2 * s, above - height);
     const std::string words = fmt::format("{} {}", level->label, engineering(level->value, 3));
@@ -131,7 +164,64 @@ void paint_levels(Canvas& canvas, Colour ground, const PlotSpec& spec, const Plo
   }
 }
 
+/// What stands right of the plot; pushed apart, so that lines that end at one place can be read.
+struct EndWords {
+  float y = 0;
+  std::string words;
+  Colour colour = 0;
+};
+
+std::vector<EndWords> end_words(const PlotSpec& spec, const PlotView& view, const Axis& y) {
+  std::vector<EndWords> out;
+  const auto add = [&](double value, const std::string& words, Colour colour) {
+    if (!words.empty() && std::isfinite(value)) out.push_back({y.pixel(value), words, colour});
+  };
+  for (const PlotLine* const line : shown_lines(spec, view))
+    add(line->curve->y.back(), line->end_words, line->colour);
+  for (const PlotLevel& level : spec.levels) add(level.value, level.end_words, level.colour);
+  return out;
+}
+
+void paint_ends(Canvas& canvas, const Theme& theme, std::vector<EndWords> ends, const Box& area) {
+  const float apart = canvas.line_height(Face::small);
+  std::sort(ends.begin(), ends.end(), [](const EndWords& a, const EndWords& b) { return a.y < b.y; });
+  float next = area.y0;
+  for (EndWords& end : ends) {
+    end.y = std::max(end.y, next);
+    next = end.y + apart;
+  }
+  float beyond = area.y1;
+  for (auto end = ends.rbegin(); end != ends.rend(); ++end) {
+    end->y = std::min(end->y, beyond);
+    beyond = end->y - apart;
+  }
+  for (const EndWords& end : ends) {
+    canvas.text(area.x1 + 8 * canvas.scale(), end.y - apart / 2, end.words, Face::small,
+                readable(end.colour, theme.panel, 4.5));
+  }
+}
+
 }  // namespace
+
+PlotLine line_of(std::string label, Colour colour, const std::vector<std::pair<double, double>>& points) {
+  struct Values {
+    Series places;
+    Curve curve;
+  };
+  const auto values = std::make_shared<Values>();
+  for (const auto& [x, y] : points) {
+    values->places.push(x);
+    values->curve.push(values->places.size() - 1, y);
+  }
+  PlotLine out;
+  out.id = label;
+  out.label = std::move(label);
+  out.colour = colour;
+  out.places = &values->places;
+  out.curve = &values->curve;
+  out.keep = values;
+  return out;
+}
 
 void PlotLink::begin_frame() {
   if (any) {
@@ -190,9 +280,14 @@ PlotLayout lay_out(const PlotSpec& spec, PlotView& view, const PlotLink& link, c
   for (const Tick& tick : ticks(at.y, 46 * s)) {
     label_width = std::max(label_width, canvas.text_width(tick.label, Face::small));
   }
-  at.area = {std::round(box.x0 + label_width + 20 * s), std::round(box.y0 + 36 * s),
-             std::round(box.x1 - 14 * s), std::round(box.y1 - 30 * s)};
-  at.legend = {at.area.x0, box.y0 + 32 * s, at.area.x1, box.y0 + 32 * s};
+  float ends_width = 0;
+  for (const EndWords& end : end_words(spec, view, at.y))
+    ends_width = std::max(ends_width, canvas.text_width(end.words, Face::small));
+  const float top = box.y0 + (spec.subtitle.empty() ? 0 : 20) * s;
+  at.area = {std::round(box.x0 + label_width + 20 * s), std::round(top + 36 * s),
+             std::round(box.x1 - ends_width - 14 * s),
+             std::round(box.y1 - (spec.x_marks.empty() ? 30 : 44) * s)};
+  at.legend = {at.area.x0, top + 32 * s, at.area.x1, top + 32 * s};
   at.x = {link.x_least, link.x_most, link.log_x && link.x_least > 0, spec.x_is_whole, at.area.x0, at.area.x1};
   if (spec.legend) {
     for (const auto& [line, place] : legend_boxes(spec, at, canvas)) {
@@ -228,8 +323,6 @@ std::vector<std::pair<const PlotLine*, Box>> legend_boxes(const PlotSpec& spec, 
   return out;
 }
 
-namespace {
-
 void paint_legend(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const PlotView& view,
                   const PlotLayout& at) {
   const float s = canvas.scale();
@@ -246,13 +339,13 @@ void paint_legend(Canvas& canvas, const Theme& theme, const PlotSpec& spec, cons
   }
 }
 
-}  // namespace
-
 void paint_plot(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const PlotView& view,
                 const PlotLink& link, const PlotLayout& at, Smoother& smoother) {
   const float s = canvas.scale();
   canvas.text(at.box.x0 + 12 * s, at.box.y0 + 10 * s,
               canvas.fitted(spec.title, Face::bold, at.box.width() - 24 * s), Face::bold, theme.text);
+  canvas.text(at.box.x0 + 12 * s, at.box.y0 + 30 * s,
+              canvas.fitted(spec.subtitle, Face::small, at.box.width() - 24 * s), Face::small, theme.dim);
   const std::vector<const PlotLine*> lines = shown_lines(spec, view);
   if (lines.empty() && spec.legend && !spec.lines.empty()) paint_legend(canvas, theme, spec, view, at);
   if (lines.empty()) {
@@ -275,7 +368,14 @@ void paint_plot(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const 
   }
   paint_levels(canvas, theme.panel, spec, at);
   canvas.pop_clip();
+  paint_ends(canvas, theme, end_words(spec, view, at.y), at.area);
   if (spec.legend) paint_legend(canvas, theme, spec, view, at);
+}
+
+void paint_whole(Canvas& canvas, const Theme& theme, const PlotSpec& spec, PlotView view,
+                 const PlotLink& link, const Box& box, Smoother& smoother) {
+  const PlotLayout at = lay_out(spec, view, link, box, canvas, 1);
+  paint_plot(canvas, theme, spec, view, link, at, smoother);
 }
 
 std::string plot_csv(const PlotSpec& spec, const PlotView& view) {

@@ -10,6 +10,12 @@
 
 namespace isobar {
 
+/// How far a value may lie elsewhere.
+struct PlotReach {
+  double least = 0;
+  double most = 0;
+};
+
 /// One curve. Solid lines are measured, dashed recorded elsewhere, dotted predicted.
 struct PlotLine {
   std::string id;  ///< unique in the plot, and the same in every plot that shows this run
@@ -19,8 +25,14 @@ struct PlotLine {
   Dash dash = Dash::solid;
   const Series* places = nullptr;
   const Curve* curve = nullptr;
-  std::shared_ptr<const void> keep;  ///< what `places` and `curve` belong to
+  std::shared_ptr<const void> keep;   ///< what `places` and `curve` belong to
+  std::string end_words = {};         ///< right of the plot, beside the last value
+  std::vector<PlotReach> reach = {};  ///< bars around the values: none, or one for each
+  float aside = 0;                    ///< pixels to the right, so that bars at one place can be told apart
 };
+
+/// A line that keeps its own values; one that is NaN is a gap.
+PlotLine line_of(std::string label, Colour colour, const std::vector<std::pair<double, double>>& points);
 
 /// A value that holds for every x, such as the error of persistence.
 struct PlotLevel {
@@ -28,6 +40,7 @@ struct PlotLevel {
   double value = 0;
   Colour colour = 0;
   Dash dash = Dash::dashed;
+  std::string end_words = {};  ///< right of the plot, in place of the label and the value within it
 };
 
 struct PlotSpec {
@@ -41,6 +54,8 @@ struct PlotSpec {
   std::vector<PlotLine> lines;
   std::vector<PlotLevel> levels;
   std::string empty;  ///< what to do when there is nothing to draw
+  std::string subtitle = {};
+  std::vector<double> x_marks = {};  ///< where x has marks; none: at round numbers
 };
 
 /// How a plot is looked at. Kept from frame to frame.
@@ -91,6 +106,14 @@ PlotLayout lay_out(const PlotSpec& spec, PlotView& view, const PlotLink& link, c
 /// Draws all but what the mouse adds. Smoothed curves come from `smoother`.
 void paint_plot(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const PlotView& view,
                 const PlotLink& link, const PlotLayout& layout, Smoother& smoother);
+
+/// A plot as a picture, with limits that fit at once.
+void paint_whole(Canvas& canvas, const Theme& theme, const PlotSpec& spec, PlotView view,
+                 const PlotLink& link, const Box& box, Smoother& smoother);
+
+/// Only the legend, into `layout.legend`.
+void paint_legend(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const PlotView& view,
+                  const PlotLayout& layout);
 
 /// Legend entries with their boxes, in the order of the lines.
 std::vector<std::pair<const PlotLine*, Box>> legend_boxes(const PlotSpec& spec, const PlotLayout& layout,

@@ -64,7 +64,7 @@ void SvgCanvas::line(std::span<const PlotPoint> points, Colour colour, float wid
                              : dash == Dash::dotted ? " stroke-dasharray=\"1.5 3.5\""
                                                     : "";
   body_ += fmt::format(
-      "<polyline fill=\"none\" {} stroke-width=\"{:.2g}\"{} stroke-linejoin=\"round\" points=\"{}\"/>\n",
+      "<polyline fill=\"none\" {} stroke-width=\"{:.3g}\"{} stroke-linejoin=\"round\" points=\"{}\"/>\n",
       paint("stroke", colour), width, dashes, place_list(points));
 }
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <fstream>
 
-#include "analyse/curve_svg.h"
 #include "analyse/run_json.h"
 #include "analyse/run_reader.h"
 #include "core/files.h"
@@ -237,16 +236,4 @@ TEST_CASE("a run further down has the path below runs/ as its name, and its last
              says("2 runs end in") && says("exp/two, other/two"));
   CHECK_THAT(error_of([&] { find_run("exp/twi", folder.path()); }), says("mean exp/two?"));
   CHECK(find_run("last", folder.path()) == list_runs(folder.path()).back().path);
-}
-
-TEST_CASE("the curve is drawn from the scores, and needs two of them") {
-  const std::string second = JsonLine("eval")
-                                 .add("step", 40)
-                                 .add("loss", 0.4)
-                                 .add("rmse_u10m", 0.2)
-                                 .add("persistence_rmse_u10m", 0.4)
-                                 .text();
-  const std::string svg = draw_curve(Folder(stream(1) + second).read());
-  CHECK_THAT(svg, says("<svg") && says("forecast 0.200") && says("persistence 0.400") && says("polyline"));
-  CHECK_THAT(error_of([] { draw_curve(Folder(stream(1)).read()); }), says("fewer than two scores"));
 }

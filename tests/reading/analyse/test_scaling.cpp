@@ -1,9 +1,7 @@
-// Scaling from the streams of runs: efficiency by both laws, gaps, repeats, cost, time to a loss, the
-// picture.
+// Scaling from the streams of runs: efficiency by both laws, gaps, repeats, cost, time to a loss.
 #include <regex>
 
 #include "analyse/scaling.h"
-#include "analyse/scaling_svg.h"
 #include "analyse/wrapped.h"
 #include "support/catch.h"
 #include "support/errors.h"
@@ -126,14 +124,6 @@ TEST_CASE("a point without a run is a gap, and so is what rests on it") {
       ScalingLaw::weak, {{.ranks = 1, .missing = "stopped"}, brief, {.ranks = 4, .missing = "stopped"}});
   CHECK_THAT(joined(short_run.notes), says("real, 1 rank; real, 4 ranks: a gap: stopped\n") &&
                                           says("real, 2 ranks: no rate: no step lies behind"));
-
-  const std::string svg = draw_scaling(scaling, {"Weak scaling", "here", {"three runs"}});
-  // Of real neither panel has a line, since its two points have a gap between them; synthetic has one line.
-  CHECK(count(svg, "<polyline[^>]*#0072b2") == 0);
-  CHECK(count(svg, "<polyline[^>]*#d55e00") == 1);
-  CHECK_THAT(svg, says("no value") && says("three runs"));
-  // Crosses: of real one a panel, of synthetic one beside three; each is two strokes, and one in the legend.
-  CHECK(count(svg, "<line[^>]*stroke-width=\"2\"") == 2 * (2 + 4 + 1));
 }
 
 TEST_CASE("what cannot be compared has no efficiency, and it is said why") {
@@ -226,26 +216,6 @@ TEST_CASE("the time to a loss is the middle one of the repeats, and none where i
   CHECK(reach({quick, never, broken}).time_s == -1);
   CHECK(reach({never}).rank_hours == -1);
   CHECK_FALSE(judge_scaling(ScalingLaw::weak, {point_of({})}, 0.4).points.front().to_target);
-}
-
-TEST_CASE("the picture holds its protocol, and nothing to draw is an error") {
-  const Scaling scaling = judge_scaling(ScalingLaw::weak, {point_of({.ranks = 1}), point_of({.ranks = 2}),
-                                                           point_of({.ranks = 64, .samples = 4})});
-  const std::string svg = draw_scaling(
-      scaling,
-      {"Weak scaling of <06>", "measured here", {"median of 3 runs", std::string(300, 'x') + " end"}});
-  CHECK_THAT(svg, says("Weak scaling of &lt;06&gt;") && says("median of 3 runs") && says("ideal") &&
-                      says(">64<") && says("samples/s of all ranks") && says("efficiency in % of 1 rank") &&
-                      !says("no value") && !says("nan") && !says("inf"));
-  CHECK(count(svg, "<polyline[^>]*#0072b2") == 2);
-  const Scaling nothing = judge_scaling(ScalingLaw::weak, {{.ranks = 1}, {.ranks = 2}});
-  CHECK_THAT(error_of(
-                 [&] {
-                   draw_scaling(nothing, {"t", "s", {}});
-                 },
-                 Exit::failed),
-             says("no point has a value"));
-  CHECK(judge_scaling(ScalingLaw::weak, {}).points.empty());
 }
 
 TEST_CASE("sentences are broken at spaces") {

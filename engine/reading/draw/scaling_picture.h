@@ -14,7 +14,7 @@ struct ScalingCaption {
 
 /// Samples/s and efficiency against the number of ranks as an SVG picture: a line for each of real, synthetic
 /// and no-comm, and the ideal one dashed. Bars go from the least to the most of the repeats. A point without
-/// a value is a cross on the axis, and its line is broken there. Error (exit code 1) when no point has a
+/// a value is a cross at the top, and its line is broken there. Error (exit code 1) when no point has a
 /// value.
 std::string draw_scaling(const Scaling& scaling, const ScalingCaption& caption);
 
