@@ -311,7 +311,7 @@ void hold(Lists& lists, ImDrawList** only) {
 std::string drawing(Ui& ui, ExportKind kind, float width, float height,
                     const std::function<void(Canvas&)>& paint) {
   if (kind == ExportKind::svg) {
-    SvgCanvas canvas(width, height, ui.theme().panel);
+    SvgCanvas canvas(width, height, ui.theme().panel, ui.px(1));
     paint(canvas);
     return canvas.text();
   }

@@ -50,7 +50,7 @@ std::string base64(std::string_view bytes) {
 
 }  // namespace
 
-SvgCanvas::SvgCanvas(float width, float height, Colour ground) {
+SvgCanvas::SvgCanvas(float width, float height, Colour ground, float scale) : scale_(scale) {
   head_ = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
       "height=\"{1:.0f}\" font-family=\"Inter, system-ui, sans-serif\">\n<rect width=\"100%\" "

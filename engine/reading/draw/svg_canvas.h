@@ -6,8 +6,8 @@ namespace isobar {
 
 class SvgCanvas : public Canvas {
  public:
-  /// A picture of `width` x `height` pixels on `ground`.
-  SvgCanvas(float width, float height, Colour ground);
+  /// A picture of `width` x `height` pixels on `ground`; texts and distances are `scale` times as large.
+  SvgCanvas(float width, float height, Colour ground, float scale = 1);
 
   void line(std::span<const PlotPoint> points, Colour colour, float width, Dash dash) override;
   void fill(const Box& box, Colour colour, float rounding = 0) override;
@@ -20,7 +20,8 @@ class SvgCanvas : public Canvas {
   void pop_clip() override;
   /// By the widths of Inter, whether or not it is there where the file is looked at.
   float text_width(std::string_view words, Face face) const override;
-  float line_height(Face face) const override { return face_size(face); }
+  float line_height(Face face) const override { return face_size(face) * scale_; }
+  float scale() const override { return scale_; }
 
   std::string text() const;
 
@@ -28,6 +29,7 @@ class SvgCanvas : public Canvas {
   std::string head_;
   std::string body_;
   int clips_ = 0;
+  float scale_;
 };
 
 }  // namespace isobar
