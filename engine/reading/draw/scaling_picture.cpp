@@ -80,10 +80,10 @@ PlotSpec panel_of(const Scaling& scaling, const std::string& title, const Measur
     const std::optional<double> value = measure.of_ideal ? measure.of_ideal : scaling.ideal_rate(ranks);
     if (value) ideal.emplace_back(ranks, *value);
   }
-  for (const ScalingLine line : scaling.lines()) spec.lines.push_back(line_over(scaling, line, measure));
   spec.lines.push_back(line_of("ideal", theme_of(false).dim, ideal));
   spec.lines.back().dash = Dash::dashed;
   spec.lines.back().mark = Mark::none;
+  for (const ScalingLine line : scaling.lines()) spec.lines.push_back(line_over(scaling, line, measure));
   return spec;
 }
 

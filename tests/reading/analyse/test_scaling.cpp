@@ -118,6 +118,7 @@ TEST_CASE("a point without a run is a gap, and so is what rests on it") {
                         says("synthetic: 1 rank has no value, so that nothing has an efficiency"));
   CHECK(count(notes, "synthetic: 1 rank") == 1);
   CHECK_FALSE(step_parts(scaling, 4));
+  CHECK(judge_scaling(ScalingLaw::weak, {}).points.empty());
   ScalingPoint brief = point_of({.ranks = 2});
   brief.runs.front().step_us = brief.runs.front().samples_per_s = 0;
   const Scaling short_run = judge_scaling(
