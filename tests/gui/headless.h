@@ -12,8 +12,8 @@
 #include "app.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "widgets/raster.h"
 #include "support/temp_folder.h"
+#include "widgets/raster.h"
 
 namespace isobar {
 

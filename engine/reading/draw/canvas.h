@@ -1,6 +1,5 @@
 #pragma once
 // What plots draw on: the window, or an SVG file. Pixels, y downwards.
-
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -14,6 +13,7 @@
 namespace isobar {
 
 enum class Face { text, small, bold, title, mono, mono_small };
+
 /// Height of a line of text, in pixels.
 float face_size(Face face);
 

@@ -1,6 +1,5 @@
 #pragma once
 // Colours, and how well two of them can be told apart.
-
 #include <cstdint>
 #include <string>
 

@@ -1,6 +1,5 @@
 #pragma once
 // The colours of everything that is drawn, in the window and in files.
-
 #include <array>
 #include <string_view>
 
