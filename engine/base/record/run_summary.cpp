@@ -125,8 +125,7 @@ std::string loader_text(const RunSummary& summary) {
 
 std::vector<std::string> watched_lines(const WatchedSummary& watched) {
   if (watched.step < 0) return {};
-  double all_us = 0;
-  for (const auto& [name, time_us] : watched.class_us) all_us += time_us;
+  const double all_us = watched.all_us();
   const std::string moved =
       watched.moved_bytes > 0
           ? fmt::format(", {} moved", human_bytes(static_cast<std::uint64_t>(watched.moved_bytes)))
@@ -152,6 +151,19 @@ void WatchedSummary::add_attention(const std::string& name) {
   constexpr std::size_t kMost = 20;
   if (attention.size() < kMost && std::find(attention.begin(), attention.end(), name) == attention.end())
     attention.push_back(name);
+}
+
+double WatchedSummary::all_us() const {
+  double out = 0;
+  for (const auto& [name, time_us] : class_us) out += time_us;
+  return out;
+}
+
+double WatchedSummary::time_us(std::string_view operator_class) const {
+  for (const auto& [name, time_us] : class_us) {
+    if (name == operator_class) return time_us;
+  }
+  return 0;
 }
 
 std::string attention_text(const std::vector<std::string>& names) {

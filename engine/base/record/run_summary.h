@@ -3,6 +3,7 @@
 // fills it in from the stream, and both say the same.
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct WatchedSummary {
 
   /// Adds a name once; at most 20 are kept.
   void add_attention(const std::string& name);
+  double all_us() const;
+  double time_us(std::string_view operator_class) const;  ///< 0 for one without operators
 };
 
 /// The fused operators among these names, or "plain operators (bmm, ...)"; "" without any.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "analyse/operators.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -21,8 +22,7 @@ double& part(std::array<double, kPartNames.size()>& parts, Part which) {
   return parts[static_cast<std::size_t>(which)];
 }
 
-Part part_of_class(std::size_t operator_class) {
-  const std::string name = kOperatorClassNames[operator_class];
+Part part_of_class(std::string_view name) {
   return name == "attention" ? Part::attention : name == "gemm" ? Part::gemm : Part::memory;
 }
 
@@ -47,20 +47,22 @@ std::array<double, kPartNames.size()> parts_of(const Rung& rung) {
   double computing_us = 0;
   for (const char* const stage : {"forward_us", "backward_us", "optimize_us", "replay_us"})
     computing_us += mean_of(rung, stage);
-  std::array<double, kOperatorClassNames.size()> class_us{};
-  for (std::size_t c = 0; c < class_us.size(); ++c) {
-    std::vector<double> values;
-    for (const OperatorTable& table : rung.operators) {
-      if (table.step >= 0) values.push_back(table.class_us[c]);
-    }
-    class_us[c] = Spread(values).median();
-  }
-  const double watched_us = std::accumulate(class_us.begin(), class_us.end(), 0.0);
+  const auto class_us = [&](const char* name) {
+    return over(rung.repeats,
+                [&](const SteadyFigures& one) {
+                  const WatchedSummary& watched = one.view.summary.watched;
+                  return watched.step < 0 ? -1 : watched.time_us(name);
+                })
+        .median();
+  };
+  double watched_us = 0;
+  for (const char* const name : kOperatorClassNames) watched_us += class_us(name);
   if (is_launch_bound(rung, computing_us)) {  // times of operators then hold the gaps before them
     part(out, Part::host) = computing_us;
   } else if (watched_us > 0) {
     const double scale = std::min(1.0, computing_us / watched_us);
-    for (std::size_t c = 0; c < class_us.size(); ++c) part(out, part_of_class(c)) += class_us[c] * scale;
+    for (const char* const name : kOperatorClassNames)
+      part(out, part_of_class(name)) += class_us(name) * scale;
     part(out, Part::host) = std::max(0.0, computing_us - watched_us);
   } else {
     part(out, Part::computing) = computing_us;

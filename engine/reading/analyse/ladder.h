@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "analyse/operators.h"
 #include "analyse/spread.h"
 #include "analyse/steady.h"
 
@@ -24,7 +23,6 @@ inline constexpr std::array<const char*, 7> kPartNames = {"attention", "GEMM", "
 struct Rung {
   std::string lesson;
   Repeats repeats = {};
-  std::vector<OperatorTable> operators = {};                       ///< of the same runs
   std::vector<std::pair<std::string, std::string>> settings = {};  ///< run.toml of one of them
 };
 

@@ -6,14 +6,12 @@
 #include <charconv>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <optional>
 
 #include "analyse/event_log.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "record/run_folder.h"
-#include "record/run_summary.h"
 
 namespace isobar {
 
@@ -22,7 +20,6 @@ namespace {
 constexpr std::size_t kMostOperators = 20'000;
 constexpr std::size_t kMostOperatorBytes = 80;
 constexpr std::int64_t kMostFigure = std::int64_t{1} << 60;  // two of them do not overflow
-constexpr std::size_t kAttention = 1;                        // its place in kOperatorClassNames
 
 std::int64_t count_in(const Event& event, std::string_view key) {
   return std::max<std::int64_t>(event.integer(key), 0);
@@ -71,26 +68,23 @@ std::string megabytes(std::int64_t bytes) { return fmt::format("{:.2f}", static_
 
 }  // namespace
 
-double OperatorTable::all_us() const { return std::accumulate(class_us.begin(), class_us.end(), 0.0); }
-
-std::string OperatorTable::attention() const {
-  WatchedSummary watched;
-  for (const OperatorRow& row : rows) {
-    if (row.kind == kOperatorClassNames[kAttention] && row.module != "backward")
-      watched.add_attention(row.name);
-  }
-  return attention_text(watched.attention);
+void take_watched(const Event& event, WatchedSummary& out) {
+  if (event.kind() == "run") out = {};  // a resumed run watches a step again
+  if (event.kind() == "note" && event.find("operator") != nullptr && event.text("class") == "attention" &&
+      event.text("module") != "backward")
+    out.add_attention(printable(event.text("operator"), kMostOperatorBytes));
+  if (event.kind() != "step" || event.find("launches") == nullptr) return;
+  out.step = count_in(event, "step");
+  out.launches = count_in(event, "launches");
+  out.moved_bytes = count_in(event, "moved_bytes");
+  out.class_us.clear();
+  for (const char* const name : kOperatorClassNames)
+    out.class_us.emplace_back(name, time_us(event, fmt::format("{}_op_us", name)));
 }
 
 void OperatorTableBuilder::take(const Event& event) {
-  if (event.kind() == "run") table_ = {};  // a resumed run watches a step again
-  if (event.kind() == "step" && event.find("launches") != nullptr) {
-    table_.step = count_in(event, "step");
-    table_.launches = count_in(event, "launches");
-    table_.moved_bytes = count_in(event, "moved_bytes");
-    for (std::size_t i = 0; i < kOperatorClassNames.size(); ++i)
-      table_.class_us[i] = time_us(event, fmt::format("{}_op_us", kOperatorClassNames[i]));
-  }
+  take_watched(event, table_);
+  if (event.kind() == "run") table_.rows.clear();
   if (event.kind() != "note" || event.find("operator") == nullptr || table_.rows.size() == kMostOperators)
     return;
   const auto text = [&](std::string_view key) { return printable(event.text(key), kMostOperatorBytes); };
@@ -164,10 +158,17 @@ std::vector<std::string> type_lines(const OperatorTable& table) {
   return out;
 }
 
-Json operators_json(const OperatorTable& table) {
+Json watched_json(const WatchedSummary& watched) {
   Json classes = Json::object();
-  for (std::size_t i = 0; i < kOperatorClassNames.size(); ++i)
-    classes[kOperatorClassNames[i]] = table.class_us[i];
+  for (const char* const name : kOperatorClassNames) classes[name] = watched.time_us(name);
+  return {{"step", watched.step},
+          {"launches", watched.launches},
+          {"moved_bytes", watched.moved_bytes},
+          {"attention", attention_text(watched.attention)},
+          {"class_us", classes}};
+}
+
+Json operators_json(const OperatorTable& table) {
   Json rows = Json::array();
   for (const OperatorRow& row : table.rows) {
     rows.push_back({{"module", row.module},
@@ -179,12 +180,9 @@ Json operators_json(const OperatorTable& table) {
                     {"moved_bytes", row.moved_bytes},
                     {"op_us", row.op_us}});
   }
-  return {{"step", table.step},
-          {"launches", table.launches},
-          {"moved_bytes", table.moved_bytes},
-          {"attention", table.attention()},
-          {"class_us", classes},
-          {"rows", rows}};
+  Json out = watched_json(table);
+  out["rows"] = rows;
+  return out;
 }
 
 }  // namespace isobar

@@ -9,6 +9,7 @@
 
 #include "analyse/event.h"
 #include "core/json.h"
+#include "record/run_summary.h"
 
 namespace isobar {
 
@@ -28,17 +29,12 @@ struct OperatorRow {
   double op_us = 0;
 };
 
-struct OperatorTable {
-  std::int64_t step = -1;  ///< that was watched; -1 = none was
-  std::int64_t launches = 0;
-  std::int64_t moved_bytes = 0;
-  std::array<double, kOperatorClassNames.size()> class_us{};
+struct OperatorTable : WatchedSummary {
   std::vector<OperatorRow> rows;  ///< in the order of their first call
-
-  double all_us() const;
-  /// What attention ran as, forward (record/run_summary.h); "" = nothing.
-  std::string attention() const;
 };
+
+/// Takes what an event says of the watched step; that of the newest attempt counts.
+void take_watched(const Event& event, WatchedSummary& out);
 
 /// Takes the events of a stream in order; the table is that of the newest attempt. Keeps at most 20,000 rows.
 class OperatorTableBuilder {
@@ -59,7 +55,9 @@ std::vector<OperatorRow> folded(const std::vector<OperatorRow>& rows);
 /// The table by module, folded, as lines of at most 100 columns where names allow it.
 std::vector<std::string> type_lines(const OperatorTable& table);
 
-/// One JSON object: step, launches, moved_bytes, class_us {gemm, ...}, attention, rows [{module, ...}].
+/// One JSON object: step, launches, moved_bytes, class_us {gemm, ...}, attention; of a table also rows
+/// [{module, ...}].
+Json watched_json(const WatchedSummary& watched);
 Json operators_json(const OperatorTable& table);
 
 }  // namespace isobar

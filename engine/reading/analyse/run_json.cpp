@@ -72,10 +72,7 @@ Json to_json(const RunReader& reader) {
               {"stages", stages},
               {"scores", scores}};
   add_what_some_have(view, out);
-  if (const OperatorTable table = read_operators(reader.folder()); table.step >= 0) {
-    out["operators"] = operators_json(table);
-    out["operators"].erase("rows");
-  }
+  if (summary.watched.step >= 0) out["operators"] = watched_json(summary.watched);
   if (summary.world > 1) out["ranks"] = ranks_json(read_ranks(reader.folder()));
   if (!summary.has_losses) {  // it only measures, or nobody ran it
     out.erase("first_loss");

@@ -95,6 +95,7 @@ void RunViewBuilder::forget_speed() {
 
 void RunViewBuilder::take(const Event& event) {
   const std::string_view kind = event.kind();
+  take_watched(event, view_.summary.watched);
   if (kind == "step") {
     take_step(event);
   } else if (kind == "eval") {
@@ -102,7 +103,6 @@ void RunViewBuilder::take(const Event& event) {
   } else if (kind == "run") {
     take_run(event);
   } else if (kind == "note") {
-    take_operator(event);
     if (event.text("text") == "graph") take_graph(event);
     if (event.text("text") == "memory") take_memory(event);
     if (event.find("steps_per_epoch") == nullptr) return;
@@ -149,7 +149,6 @@ void RunViewBuilder::take_run(const Event& event) {
   view_.parent_pid = event.integer("parent_pid");
   view_.attempt = event.integer("attempt");
   view_.reason.clear();
-  view_.summary.watched = {};  // each attempt watches a step
   earlier_wall_s_ = event.number("from_wall_us", 0) * 1e-6;
   view_.from_step = event.integer("from_step");
   if (view_.attempt > 0) {  // it goes on from a checkpoint, and figures of speed are those of this attempt
@@ -198,7 +197,6 @@ void RunViewBuilder::take_step(const Event& event) {
     summary.last_loss = event.number("loss");
     summary.has_losses = summary.measure.empty();
   }
-  if (event.find("launches") != nullptr) take_watched(event);
   if (step == 0 && view_.from_step == 0) summary.first_loss = summary.last_loss;
   if (view_.steps_per_epoch == 0 || step < view_.steady_from()) return;
   ++steady_steps_;
@@ -218,24 +216,6 @@ void RunViewBuilder::take_step(const Event& event) {
   summary.samples_per_s = steady_us_ > 0 ? static_cast<double>(steady_samples_) / steady_us_ * 1e6 : 0;
   summary.stages_us = steady_stages_us_;
   for (auto& [stage, time_us] : summary.stages_us) time_us /= steps;
-}
-
-void RunViewBuilder::take_operator(const Event& event) {
-  if (event.find("operator") == nullptr || event.text("class") != "attention") return;
-  if (event.text("module") != "backward")
-    view_.summary.watched.add_attention(printable(event.text("operator"), 80));
-}
-
-void RunViewBuilder::take_watched(const Event& event) {
-  WatchedSummary& watched = view_.summary.watched;
-  watched.step = std::max<std::int64_t>(0, event.integer("step"));
-  watched.launches = std::max<std::int64_t>(0, event.integer("launches"));
-  watched.moved_bytes = std::max<std::int64_t>(0, event.integer("moved_bytes"));
-  watched.class_us.clear();
-  for (const char* const name : kOperatorClassNames) {
-    const double time_us = event.number(fmt::format("{}_op_us", name));
-    watched.class_us.emplace_back(name, std::isfinite(time_us) && time_us > 0 ? time_us : 0);
-  }
 }
 
 void RunViewBuilder::take_eval(const Event& event) {

@@ -112,8 +112,6 @@ class RunViewBuilder {
   void take_graph(const Event& event);
   void take_memory(const Event& event);
   void take_eval(const Event& event);
-  void take_operator(const Event& event);
-  void take_watched(const Event& event);
   void take_summary(const Event& event);
   void forget_speed();
 

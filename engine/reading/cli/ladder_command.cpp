@@ -105,7 +105,6 @@ std::vector<std::string> rank_setting(const MeasureArguments& arguments, const L
 
 Rung rung_of(const MeasuredPoint& point) {
   Rung rung{.lesson = point.name, .repeats = point.repeats};
-  for (const fs::path& run : point.runs) rung.operators.push_back(read_operators(run));
   if (!point.runs.empty()) rung.settings = config_of(point.runs.front());
   return rung;
 }

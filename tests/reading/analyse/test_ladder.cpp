@@ -38,19 +38,18 @@ SteadyFigures run_of(const Made& made) {
   return out;
 }
 
-OperatorTable watched(double gemm_us, double attention_us, double pointwise_us) {
-  OperatorTable out;
-  out.step = 2;
-  out.class_us = {gemm_us, attention_us, pointwise_us};
-  return out;
+WatchedSummary watched(double gemm_us, double attention_us, double pointwise_us) {
+  return {.step = 2,
+          .class_us = {{"gemm", gemm_us}, {"attention", attention_us}, {"pointwise", pointwise_us}},
+          .attention = {}};
 }
 
 Rung rung(const std::string& name, const std::vector<Made>& repeats,
-          const OperatorTable& table = watched(400, 200, 100)) {
+          const WatchedSummary& step = watched(400, 200, 100)) {
   Rung out{.lesson = name};
   for (const Made& made : repeats) {
     out.repeats.push_back(run_of(made));
-    out.operators.push_back(table);
+    out.repeats.back().view.summary.watched = step;
   }
   return out;
 }
@@ -165,14 +164,14 @@ TEST_CASE("a watched step that was slower is scaled down to the steady ones") {
 }
 
 TEST_CASE("what bounds a rung is its largest part") {
-  const auto bound = [](const Made& made, const OperatorTable& table) {
-    return judge_ladder({rung("01", {made}, table)})[0].bound();
+  const auto bound = [](const Made& made, const WatchedSummary& step) {
+    return judge_ladder({rung("01", {made}, step)})[0].bound();
   };
   CHECK(bound({.load_us = 2000, .step_us = 2900}, watched(400, 200, 100)) == Part::data);
   CHECK(bound({}, watched(100, 600, 100)) == Part::attention);
   CHECK(bound({}, watched(100, 100, 600)) == Part::memory);
   CHECK(bound({}, watched(100, 50, 50)) == Part::host);
-  CHECK(bound({}, OperatorTable{}) == Part::computing);  // no step was watched
+  CHECK(bound({}, WatchedSummary{}) == Part::computing);  // no step was watched
 }
 
 TEST_CASE("training alike: to the bit, within the band of the type, or not") {

@@ -77,10 +77,10 @@ TEST_CASE("the watched step is read with its totals and rows") {
   CHECK(table.step == 2);
   CHECK(table.launches == 7);
   CHECK(table.moved_bytes == 700'000);
-  CHECK(table.class_us[0] == 60);
+  CHECK(table.time_us("gemm") == 60);
   CHECK(table.all_us() == 100);
   CHECK(table.rows.size() == 11);
-  CHECK(table.attention() == "_flash_attention");  // what backward calls follows from it
+  CHECK(attention_text(table.attention) == "_flash_attention");  // what backward calls follows from it
   const std::string said = said_of(folder.path());
   CHECK_THAT(said, says("7 calls a step, 700 kB moved (counted in step 3)"));
   CHECK_THAT(said, says("GEMM 60 %, attention 30 %, copy 10 %") && says("attention    _flash_attention\n"));
@@ -105,7 +105,7 @@ TEST_CASE("attention of plain operators is named by what it is made of") {
   const Folder folder(JsonLine("run").add("schema", 1).text() +
                       note("blocks.0.attn", "bmm", "attention").text() +
                       note("blocks.0.attn", "_softmax", "attention").text() + watched_step().text());
-  CHECK(read_operators(folder.path()).attention() == "plain operators (bmm, _softmax)");
+  CHECK(attention_text(read_operators(folder.path()).attention) == "plain operators (bmm, _softmax)");
 }
 
 TEST_CASE("a run without a watched step has no line, and says so where the types are asked for") {
