@@ -36,6 +36,11 @@ std::string last_attempt(const FileDescriptor& file, const fs::path& path, std::
   return "";
 }
 
+struct EventBytes {
+  std::uint64_t sum = 0;
+  void take(const Event&, std::string_view line) { sum += line.size(); }
+};
+
 /// How many bytes hold enough events; `size` = all of it.
 std::uint64_t length_of_tail(const FileDescriptor& file, const fs::path& path, std::uint64_t size) {
   constexpr std::uint64_t kEnoughBytes = 16 << 10;  // the summary is among them
@@ -43,14 +48,9 @@ std::uint64_t length_of_tail(const FileDescriptor& file, const fs::path& path, s
   for (std::uint64_t length = kTailBytes;; length *= 4) {
     if (size <= kHeadBytes + length) return size;
     if (length >= kMostSearchBytes) return length;
-    std::uint64_t events = 0;
-    const std::string bytes = bytes_at(file, path, size - length, size);
-    std::string_view rest = bytes;
-    for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
-      if (parser.parse(rest.substr(0, end)) != nullptr) events += end;
-      rest.remove_prefix(end + 1);
-    }
-    if (events >= kEnoughBytes) return length;
+    EventBytes events;
+    take_lines(bytes_at(file, path, size - length, size), parser, events);
+    if (events.sum >= kEnoughBytes) return length;
   }
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 // The events of one file that a run writes, for a builder of whatever is made of them: one with
-// `take(const Event&)`, and where it cares `count_unread()` for lines that are no events, `clear()` for a
-// file that was replaced, and `skip()` for lines that were left out.
+// `take(const Event&)`, or `take(const Event&, std::string_view line)`, and where it cares `count_unread()`
+// for lines that are no events, `clear()` for a file that was replaced, and `skip()` for lines that were left
+// out.
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -17,7 +18,11 @@ namespace isobar {
 template <typename Builder>
 void take_line(std::string_view line, EventParser& parser, Builder& builder) {
   if (const Event* const event = parser.parse(line); event != nullptr) {
-    builder.take(*event);
+    if constexpr (requires { builder.take(*event, line); }) {
+      builder.take(*event, line);
+    } else {
+      builder.take(*event);
+    }
   } else if constexpr (requires { builder.count_unread(); }) {
     builder.count_unread();
   }

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "analyse/rank_stream.h"
+#include "analyse/run_files.h"
 #include "analyse/run_reader.h"
 #include "core/clock.h"
 #include "core/error.h"
@@ -35,9 +36,7 @@ constexpr double kLatest_us = 4e18;  // of a clock: the sum of two fits
 constexpr const char* kPlayed = "replay";
 
 const fs::path& checked(const fs::path& run) {
-  if (!is_run_folder(run))
-    throw Error("the folder holds no run", run.string(),
-                "a run folder has run.toml and rank-0000.jsonl in it");
+  check_run_folder(run);
   if (glance(run).state == RunState::running)
     throw Error("the run still goes on, and only one that is over is replayed", run.string(),
                 "./isobar show " + shell_quoted(name_of_run(run)) + " --follow watches it");

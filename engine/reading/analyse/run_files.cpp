@@ -7,6 +7,7 @@
 #include <span>
 
 #include "config/toml_text.h"
+#include "core/error.h"
 #include "core/text.h"
 #include "record/run_folder.h"
 
@@ -16,7 +17,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kMostEventFiles = 64;
 constexpr std::uint64_t kMostNoteBytes = 4096;
 
 }  // namespace
@@ -39,17 +39,10 @@ std::string bytes_at(const FileDescriptor& file, const fs::path& path, std::uint
   return bytes;
 }
 
-std::vector<fs::path> event_files(const fs::path& folder) {
-  std::vector<fs::path> out;
-  std::error_code code;
-  std::size_t seen = 0;
-  for (fs::directory_iterator it(folder, code), end; !code && it != end && ++seen < kMostEntries;
-       it.increment(code)) {
-    if (it->path().filename().string().find("tfevents") != std::string::npos) out.push_back(it->path());
-  }
-  std::sort(out.begin(), out.end());
-  if (out.size() > kMostEventFiles) out.resize(kMostEventFiles);
-  return out;
+void check_run_folder(const fs::path& folder) {
+  if (is_run_folder(folder)) return;
+  throw Error("the folder holds no run", folder.string(),
+              "a run folder has run.toml and rank-0000.jsonl in it");
 }
 
 std::vector<std::pair<std::string, std::string>> config_of(const fs::path& folder) {

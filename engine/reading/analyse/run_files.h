@@ -29,8 +29,8 @@ double silence_s(const std::filesystem::path& file);
 std::string bytes_at(const FileDescriptor& file, const std::filesystem::path& path, std::uint64_t from,
                      std::uint64_t to);
 
-/// Files of TensorBoard in a folder, sorted; at most 64.
-std::vector<std::filesystem::path> event_files(const std::filesystem::path& folder);
+/// Error (exit code 2) when the folder holds no run.
+void check_run_folder(const std::filesystem::path& folder);
 
 /// Keys of run.toml and their values as text. Error when it cannot be read.
 std::vector<std::pair<std::string, std::string>> config_of(const std::filesystem::path& folder);

@@ -2,7 +2,6 @@
 
 #include "analyse/run_files.h"
 #include "core/clock.h"
-#include "core/error.h"
 #include "record/run_folder.h"
 
 namespace isobar {
@@ -13,10 +12,7 @@ RunReader::RunReader(fs::path folder, bool keep_series)
     : folder_(std::move(folder)),
       log_(RunFolder{folder_}.stream_file(0)),
       builder_{RunViewBuilder(folder_.string()), {}, keep_series} {
-  if (!is_run_folder(folder_)) {
-    throw Error("the folder holds no run", folder_.string(),
-                "a run folder has run.toml and rank-0000.jsonl in it");
-  }
+  check_run_folder(folder_);
 }
 
 bool RunReader::update() {

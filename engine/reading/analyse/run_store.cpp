@@ -29,7 +29,7 @@ struct RunStore::Run {
   std::int64_t looked_us = kNever_us;
   bool wanted = false;  ///< open
   std::unique_ptr<RunReader> reader;
-  std::map<std::string, TfEventsReader> event_readers;
+  EventFiles events;
   RunSeries foreign_series;
   RunDetail detail;
   std::vector<std::unique_ptr<SpanReader>> span_readers;
@@ -62,7 +62,7 @@ void RunStore::add_place(const fs::path& place) {
 /// Drops what was read of every value.
 void RunStore::forget(Run& run) {
   run.reader.reset();
-  run.event_readers.clear();
+  run.events = {};
   run.foreign_series = RunSeries{};
   run.span_readers.clear();
   run.beside_us = kNever_us;
@@ -183,32 +183,23 @@ void RunStore::look(Run& run) {
   } catch (const std::exception& error) {
     problem = printable(error.what(), 400);
   }
-  if (!run.reader && run.event_readers.empty()) run.problem = problem;
+  if (!run.reader && run.events.files().empty()) run.problem = problem;
   publish(run);
 }
 
-/// Event files one after the other: a later one goes on where an earlier one stopped, so it is read only once
-/// that one is read to its end.
 bool RunStore::read_foreign(Run& run) {
   std::string problem;
   std::int64_t skipped = 0;
-  bool any = false;
-  for (const fs::path& file : event_files(run.entry.folder)) {
-    try {
-      const auto reader = run.event_readers.try_emplace(file.string(), file).first;
-      const TfEvents events = reader->second.read_new();
-      any = !events.scalars.empty() || !events.images.empty();
-      for (const TfScalar& scalar : events.scalars) {
-        run.foreign_series.take_scalar(scalar.tag, static_cast<double>(scalar.step), scalar.wall_time_s,
-                                       scalar.value);
-      }
-      skipped += reader->second.skipped_records();
-      if (reader->second.is_damaged())
-        problem = "an event file is damaged; what comes after that place is not shown";
-    } catch (const Error& error) {
-      problem = printable(error.what(), 400);
-    }
-    if (any) break;
+  bool any = run.events.update(run.entry.folder, [&](const TfScalar& scalar) {
+    run.foreign_series.take_scalar(scalar.tag, static_cast<double>(scalar.step), scalar.wall_time_s,
+                                   scalar.value);
+  });
+  for (const auto& [path, file] : run.events.files()) {
+    if (!file.error.empty()) problem = printable(file.error, 400);
+    if (!file.reader) continue;
+    skipped += file.reader->skipped_records();
+    if (file.reader->is_damaged())
+      problem = "an event file is damaged; what comes after that place is not shown";
   }
   if (problem.empty() && skipped > 0) problem = std::to_string(skipped) + " damaged records were left out";
   any = any || problem != run.problem;

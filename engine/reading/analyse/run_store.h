@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "analyse/event_files.h"
 #include "analyse/ranks.h"
 #include "analyse/run_reader.h"
 #include "analyse/spans.h"
 #include "record/run_tree.h"
-#include "record/tfevents_reader.h"
 
 namespace isobar {
 

@@ -6,8 +6,9 @@
 #include <sstream>
 #include <vector>
 
+#include "analyse/event_log.h"
 #include "analyse/run_files.h"
-#include "analyse/run_reader.h"
+#include "analyse/run_view.h"
 #include "config/toml_text.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -15,7 +16,6 @@
 #include "core/text.h"
 #include "foreign/toml_limits.h"
 #include "record/run_folder.h"
-#include "record/stream_reader.h"
 
 namespace isobar {
 
@@ -26,9 +26,29 @@ constexpr std::size_t kFirstSteps = 20;
 
 struct Line {
   std::string text;
-  bool is_step = false;
+  std::string kind;
   bool has_loss = false;
   bool is_kept = false;  ///< whatever else is thinned
+
+  bool is_step() const { return kind == "step"; }
+};
+
+/// What the run says, and the lines in which it does.
+struct ReadLines {
+  RunViewBuilder view;
+  std::vector<Line> lines = {};
+  std::size_t steps = 0;
+  std::size_t last_step = 0;  ///< its place in `lines`
+
+  void take(const Event& event, std::string_view text) {
+    view.take(event);
+    Line& line = lines.emplace_back(
+        Line{std::string(text) + "\n", std::string(event.kind()), event.find("loss") != nullptr});
+    line.is_kept = !line.is_step() || steps < kFirstSteps || event.find("launches") != nullptr;
+    if (!line.is_step()) return;
+    ++steps;
+    last_step = lines.size() - 1;
+  }
 };
 
 std::string environment_value(const fs::path& run, const std::string& key) {
@@ -47,41 +67,15 @@ std::string recorded_head(const std::string& line, const std::string& device) {
   return head.text();
 }
 
-std::vector<Line> lines_of(const fs::path& run, const std::string& device) {
-  StreamReader stream(RunFolder{run}.stream_file(0));
-  EventParser parser;
-  std::vector<Line> out;
-  std::size_t steps = 0;
-  for (std::vector<std::string> some = stream.read_new(); !some.empty(); some = stream.read_new()) {
-    for (std::string& text : some) {
-      const Event* const event = parser.parse(text);
-      if (event == nullptr) continue;
-      Line line;
-      line.is_step = event->kind() == "step";
-      line.has_loss = event->find("loss") != nullptr;
-      line.is_kept = !line.is_step || steps < kFirstSteps || event->find("launches") != nullptr;
-      steps += line.is_step ? 1 : 0;
-      line.text = (event->kind() == "run" ? recorded_head(text, device) : std::move(text)) + "\n";
-      out.push_back(std::move(line));
-    }
-  }
-  for (auto it = out.rbegin(); it != out.rend(); ++it) {
-    if (!it->is_step) continue;
-    it->is_kept = true;
-    break;
-  }
-  return out;
-}
-
 /// Marks what is kept when of the other steps every k-th stays; 1 = all. Bytes of what is kept.
-std::uint64_t keep_every(std::vector<Line>& lines, std::size_t k, std::vector<bool>& kept) {
+std::uint64_t keep_every(const std::vector<Line>& lines, std::size_t k, std::vector<bool>& kept) {
   bool losses = false;
-  for (const Line& line : lines) losses = losses || (line.is_step && line.has_loss);
+  for (const Line& line : lines) losses = losses || (line.is_step() && line.has_loss);
   kept.assign(lines.size(), false);
   std::uint64_t bytes = 0;
   std::size_t seen = 0;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    const bool counts = lines[i].is_step && (lines[i].has_loss || !losses);
+    const bool counts = lines[i].is_step() && (lines[i].has_loss || !losses);
     kept[i] = lines[i].is_kept || k == 1 || (counts && seen % (k - 1) == 0);
     seen += counts ? 1 : 0;
     bytes += kept[i] ? lines[i].text.size() : 0;
@@ -112,9 +106,7 @@ std::string thin_config(const fs::path& run) {
   return out;
 }
 
-void check(const RunReader& reader) {
-  const RunView& view = reader.view();
-  const std::string where = reader.folder().string();
+void check(const RunView& view, const std::string& where) {
   if (!view.provenance.empty())
     throw Error("the run is " + view.provenance + " itself", where, "name a measured one");
   if (!view.replay_of.empty())
@@ -131,14 +123,23 @@ void check(const RunReader& reader) {
 }  // namespace
 
 ThinRun thin_run(const fs::path& run, std::uint64_t most_bytes) {
-  RunReader reader(run);
-  reader.read_all();
-  check(reader);
+  check_run_folder(run);
+  const fs::path stream = RunFolder{run}.stream_file(0);
+  ReadLines read{RunViewBuilder(run.string())};
+  EventLog(stream).read_all(read);
+  if (!read.lines.empty()) read.view.judge(silence_s(stream), run);
+  const RunView& view = read.view.view();
+  check(view, run.string());
   ThinRun out;
+  out.all_steps = static_cast<std::int64_t>(read.steps);
   const std::string named = environment_value(run, "device_is");
-  out.device = named.empty() ? reader.view().device : named.substr(0, named.find(','));
-  out.day = reader.view().started.substr(0, 10);
-  std::vector<Line> lines = lines_of(run, out.device);
+  out.device = named.empty() ? view.device : named.substr(0, named.find(','));
+  out.day = view.started.substr(0, 10);
+  std::vector<Line>& lines = read.lines;
+  for (Line& line : lines) {
+    if (line.kind == "run") line.text = recorded_head(line.text, out.device) + "\n";
+  }
+  if (read.steps > 0) lines[read.last_step].is_kept = true;
   std::vector<bool> kept;
   std::size_t k = 1;
   while (keep_every(lines, k, kept) > most_bytes) {
@@ -148,9 +149,8 @@ ThinRun thin_run(const fs::path& run, std::uint64_t most_bytes) {
     k += 1 + k / 8;
   }
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    out.all_steps += lines[i].is_step ? 1 : 0;
     if (!kept[i]) continue;
-    out.steps += lines[i].is_step ? 1 : 0;
+    out.steps += lines[i].is_step() ? 1 : 0;
     out.stream += lines[i].text;
   }
   out.config = thin_config(run);

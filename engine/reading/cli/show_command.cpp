@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "analyse/event_files.h"
 #include "analyse/gradient_histograms.h"
 #include "analyse/operators.h"
 #include "analyse/ranks.h"

@@ -5,10 +5,8 @@
 #include <cstdint>
 #include <map>
 
-#include "analyse/run_files.h"
-#include "core/error.h"
+#include "analyse/event_files.h"
 #include "core/text.h"
-#include "record/tfevents_reader.h"
 
 namespace isobar {
 
@@ -22,41 +20,27 @@ struct Tag {
   std::int64_t last_step = 0;
 };
 
-/// Adds all values of a file; what is wrong with it, "" = nothing.
-std::string read_file(const std::filesystem::path& file, std::map<std::string, Tag>& tags) {
-  TfEventsReader reader(file);
-  for (TfEvents events = reader.read_new(); !events.scalars.empty() || !events.images.empty();
-       events = reader.read_new()) {
-    for (const TfScalar& scalar : events.scalars) {
-      Tag& tag = tags[scalar.tag];
-      if (tag.values++ == 0) tag.first = scalar.value;
-      tag.last = scalar.value;
-      tag.last_step = scalar.step;
-    }
-  }
-  if (reader.is_damaged()) return "it is damaged; what comes after that place is not shown";
-  return reader.skipped_records() > 0
-             ? fmt::format("{} damaged records were left out", reader.skipped_records())
-             : "";
+std::string problem_of(const EventFiles::File& file) {
+  if (!file.error.empty()) return file.error;
+  if (file.reader->is_damaged()) return "it is damaged; what comes after that place is not shown";
+  const std::int64_t skipped = file.reader->skipped_records();
+  return skipped > 0 ? fmt::format("{} damaged records were left out", skipped) : "";
 }
 
 }  // namespace
 
 std::vector<std::string> event_lines(const std::filesystem::path& folder) {
   std::map<std::string, Tag> tags;
-  std::vector<std::string> problems;
-  const std::vector<std::filesystem::path> files = event_files(folder);
-  for (const std::filesystem::path& file : files) {
-    const std::string name = printable(file.filename().string(), 120);
-    try {
-      if (const std::string problem = read_file(file, tags); !problem.empty())
-        problems.push_back("  " + name + ": " + problem);
-    } catch (const Error& error) {
-      problems.push_back("  " + name + ": " + error.what());
-    }
+  EventFiles events;
+  while (events.update(folder, [&](const TfScalar& scalar) {
+    Tag& tag = tags[scalar.tag];
+    if (tag.values++ == 0) tag.first = scalar.value;
+    tag.last = scalar.value;
+    tag.last_step = scalar.step;
+  })) {
   }
-  std::vector<std::string> out = {
-      fmt::format("{}  event files of another program: {}", printable(folder.string(), 400), files.size())};
+  std::vector<std::string> out = {fmt::format("{}  event files of another program: {}",
+                                              printable(folder.string(), 400), events.files().size())};
   constexpr const char* kRow = "  {:<40} {:>10} {:>12} {:>12} {:>10}";
   out.push_back(fmt::format(kRow, "tag", "values", "first", "last", "last step"));
   for (const auto& [name, tag] : tags) {
@@ -67,7 +51,10 @@ std::vector<std::string> event_lines(const std::filesystem::path& folder) {
     out.push_back(fmt::format(kRow, printable(name, 40), tag.values, fmt::format("{:.6g}", tag.first),
                               fmt::format("{:.6g}", tag.last), tag.last_step));
   }
-  out.insert(out.end(), problems.begin(), problems.end());
+  for (const auto& [path, file] : events.files()) {
+    if (const std::string problem = problem_of(file); !problem.empty())
+      out.push_back("  " + printable(path.filename().string(), 120) + ": " + problem);
+  }
   return out;
 }
 
