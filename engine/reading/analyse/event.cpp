@@ -104,6 +104,14 @@ bool is_possible(const Event& event) {
 
 }  // namespace
 
+Attempt::Attempt(const Event& event)
+    : number(event.integer("attempt")),
+      from_step(event.integer("from_step")),
+      from_samples(event.integer("from_samples", -1)),
+      from_wall_s(event.number("from_wall_us") * 1e-6),
+      world(std::clamp<std::int64_t>(event.integer("world", 1), 1, 1'000'000)),
+      replicas(std::clamp<std::int64_t>(event.integer("replicas", world), 1, world)) {}
+
 struct EventParser::Parser {
   dom::parser parser;
 };

@@ -39,6 +39,18 @@ class Event {
   std::vector<EventField> fields_;
 };
 
+/// How an attempt at a run begins: its `run` event.
+struct Attempt {
+  explicit Attempt(const Event& event);
+
+  std::int64_t number;        ///< 0 = the first
+  std::int64_t from_step;     ///< of the checkpoint that it goes on from
+  std::int64_t from_samples;  ///< of all ranks, trained on by then; -1 = it does not say
+  double from_wall_s;         ///< of the attempts before
+  std::int64_t world;         ///< ranks that train together, at least 1
+  std::int64_t replicas;      ///< models that they hold, at most as many
+};
+
 class EventParser {
  public:
   EventParser();

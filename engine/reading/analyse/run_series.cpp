@@ -137,15 +137,13 @@ void RunSeries::take(const Event& event) {
   } else if (kind == "note") {
     steps_per_epoch_ = std::max(0.0, event.number("steps_per_epoch", steps_per_epoch_));
   } else if (kind == "run") {
-    begin_attempt(event);
+    begin_attempt(Attempt(event));
   }
 }
 
-void RunSeries::begin_attempt(const Event& event) {
-  attempt_samples_ = event.number("attempt") >= 1 ? event.number("from_samples", -1) : -1;
-  if (!std::isfinite(attempt_samples_)) attempt_samples_ = -1;
-  const std::int64_t world = std::clamp<std::int64_t>(event.integer("world", 1), 1, 1'000'000);
-  replicas_ = static_cast<double>(std::clamp<std::int64_t>(event.integer("replicas", world), 1, world));
+void RunSeries::begin_attempt(const Attempt& attempt) {
+  attempt_samples_ = attempt.number >= 1 ? static_cast<double>(attempt.from_samples) : -1;
+  replicas_ = static_cast<double>(attempt.replicas);
   if (attempt_samples_ >= 0) samples_ = attempt_samples_;
   attempt_begins_s_ = steps_.places.time_s.empty() ? 0 : steps_.places.time_s.back();
   attempt_is_new_ = true;

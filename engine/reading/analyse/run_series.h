@@ -76,7 +76,7 @@ class RunSeries {
  private:
   void take_step(const Event& event);
   void take_eval(const Event& event);
-  void begin_attempt(const Event& event);
+  void begin_attempt(const Attempt& attempt);
   void add(CurveTable& table, std::string_view prefix, const Event& event);
   Curve* curve(CurveTable& table, std::string_view name);
 

@@ -17,7 +17,6 @@ namespace isobar {
 namespace {
 
 constexpr std::int64_t kSchema = 1;
-constexpr std::int64_t kMostWorld = 1'000'000;
 constexpr double kSilence_s =
     180;  // a run of another machine that says nothing for so long is taken for dead
 constexpr double kClockSlack_s = 2;  // machines of one cluster keep time better than that
@@ -28,6 +27,16 @@ constexpr std::size_t kMostCategories = 20;
 std::int64_t samples_of_all(std::int64_t samples, std::int64_t models) {
   constexpr std::int64_t kMost = 9'000'000'000'000'000;
   return std::clamp(samples, -kMost / models, kMost / models) * models;
+}
+
+std::vector<std::pair<std::string, double>> stages_of(const Event& event) {
+  std::vector<std::pair<std::string, double>> out;
+  for (const std::string stage : kStageNames) {
+    const EventField* const field = event.find(stage + "_us");
+    double time_us = 0;
+    if (field != nullptr && field->number(time_us)) out.emplace_back(stage, time_us);
+  }
+  return out;
 }
 
 /// The channel of the first key "rmse_X".
@@ -147,20 +156,20 @@ void RunViewBuilder::take_run(const Event& event) {
   view_.summary.emulated = event.flag("emulated");
   view_.pid = event.integer("pid");
   view_.parent_pid = event.integer("parent_pid");
-  view_.attempt = event.integer("attempt");
+  const Attempt attempt(event);
+  view_.attempt = attempt.number;
+  view_.from_step = attempt.from_step;
   view_.reason.clear();
-  earlier_wall_s_ = event.number("from_wall_us", 0) * 1e-6;
-  view_.from_step = event.integer("from_step");
+  earlier_wall_s_ = attempt.from_wall_s;
   if (view_.attempt > 0) {  // it goes on from a checkpoint, and figures of speed are those of this attempt
     view_.summary.steps = view_.from_step;
-    if (!partial_) view_.summary.samples = event.integer("from_samples");
+    if (!partial_) view_.summary.samples = std::max<std::int64_t>(0, attempt.from_samples);
     forget_speed();
     std::erase_if(view_.scores, [&](const RunScores& scores) { return scores.step > view_.from_step; });
   }
   view_.summary.wanted_steps = event.integer("wanted_steps");
-  view_.summary.world = std::clamp<std::int64_t>(event.integer("world", 1), 1, kMostWorld);
-  view_.summary.replicas =
-      std::clamp<std::int64_t>(event.integer("replicas", view_.summary.world), 1, view_.summary.world);
+  view_.summary.world = attempt.world;
+  view_.summary.replicas = attempt.replicas;
   view_.summary.flops_per_sample = event.number("flops_per_sample");
   ended_ = false;  // a resumed run goes on behind the `end` of its attempt before
 }
@@ -202,12 +211,9 @@ void RunViewBuilder::take_step(const Event& event) {
   ++steady_steps_;
   steady_samples_ = sum_of(steady_samples_, samples);
   steady_us_ += event.number("step_us");
-  for (const std::string stage : kStageNames) {
-    const EventField* const field = event.find(stage + "_us");
-    double time_us = 0;
-    if (field == nullptr || !field->number(time_us)) continue;
+  for (const auto& [stage, time_us] : stages_of(event)) {
     auto found = std::find_if(steady_stages_us_.begin(), steady_stages_us_.end(),
-                              [&](const auto& entry) { return entry.first == stage; });
+                              [&stage = stage](const auto& entry) { return entry.first == stage; });
     if (found == steady_stages_us_.end()) found = steady_stages_us_.insert(found, {stage, 0.0});
     found->second += time_us;
   }
@@ -270,13 +276,7 @@ void RunViewBuilder::take_summary(const Event& event) {
   };
   summary.predicted_bytes = bytes("predicted_bytes");
   summary.peak_bytes = bytes("peak_bytes");
-  std::vector<std::pair<std::string, double>> stages_us;
-  for (const std::string stage : kStageNames) {
-    const EventField* const field = event.find(stage + "_us");
-    double time_us = 0;
-    if (field != nullptr && field->number(time_us)) stages_us.emplace_back(stage, time_us);
-  }
-  if (!stages_us.empty()) summary.stages_us = std::move(stages_us);
+  if (auto stages_us = stages_of(event); !stages_us.empty()) summary.stages_us = std::move(stages_us);
   const std::string headline = headline_of(event);
   if (headline.empty()) return;
   summary.has_scores = true;
