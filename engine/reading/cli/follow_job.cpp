@@ -95,7 +95,7 @@ void print_log(const SubmittedJob& job, Console& console) {
 void print_end(const SubmittedJob& job, bool good, Console& console) {
   try {
     if (!good) print_log(job, console);
-    if (is_run_folder(job.run)) console.lines(whole_lines(job.run));
+    if (is_run_folder(job.run)) run_report(job.run).print(console);
   } catch (const Error& error) {
     console.line("  " + printable(error.what(), 200));
   }

@@ -10,7 +10,6 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
-#include "record/console.h"
 
 namespace isobar {
 
@@ -47,7 +46,7 @@ int show_instead_of_running(const LessonInfo& lesson) {
   if (runs.empty()) throw why;
   std::fprintf(stderr, "isobar: %s\n", why.text().c_str());
   std::fprintf(stderr, "instead, a run that is %s:\n", provenance_text(runs.front().view).c_str());
-  Console().lines(whole_lines(runs.front().folder));
+  run_report(runs.front().folder).print(/*as_json=*/false);
   print_other_recorded(lesson.name, runs.front().folder);
   return static_cast<int>(why.code());
 }

@@ -10,7 +10,9 @@
 
 namespace isobar {
 
-void Report::line(const std::string& text) { text_ += text + "\n"; }
+void Report::lines(const std::vector<std::string>& texts) {
+  lines_.insert(lines_.end(), texts.begin(), texts.end());
+}
 
 void Report::table(const std::vector<TableRow>& rows, std::size_t left) {
   std::vector<std::size_t> widths(rows.front().size(), 0);
@@ -37,7 +39,12 @@ void Report::wrapped(const std::string& sentence, std::size_t columns) {
 }
 
 void Report::print(bool as_json) const {
-  std::fputs(as_json ? (json.text() + "\n").c_str() : text_.c_str(), stdout);
+  if (as_json) {
+    std::puts(json.text().c_str());
+  } else {
+    Console console;
+    print(console);
+  }
 }
 
 std::string milliseconds(double time_us) { return time_us < 0 ? "-" : fmt::format("{:.2f}", time_us * 1e-3); }

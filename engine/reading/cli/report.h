@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "record/console.h"
 
 namespace isobar {
 
@@ -13,7 +14,8 @@ class Report {
  public:
   Json json = Json::object();
 
-  void line(const std::string& text);
+  void line(const std::string& text) { lines_.push_back(text); }
+  void lines(const std::vector<std::string>& texts);
   /// Rows in columns that line up, right-aligned but for the first `left`; the first row has as many cells as
   /// there are columns.
   void table(const std::vector<TableRow>& rows, std::size_t left = 0);
@@ -21,9 +23,11 @@ class Report {
   void wrapped(const std::string& sentence, std::size_t columns);
 
   void print(bool as_json) const;
+  /// The text, behind what the console said.
+  void print(Console& console) const { console.lines(lines_); }
 
  private:
-  std::string text_;
+  std::vector<std::string> lines_;
 };
 
 /// Microseconds as milliseconds, "-" for a negative time.

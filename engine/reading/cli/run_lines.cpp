@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
+#include "analyse/operators.h"
 #include "analyse/ranks.h"
 #include "core/text.h"
 
@@ -65,35 +68,110 @@ std::string head_line(const RunReader& reader) {
                      silent + ahead, marks.empty() ? "" : "  " + marks.substr(0, marks.size() - 1));
 }
 
-std::vector<std::string> whole_lines(const RunReader& reader, const std::filesystem::path& where) {
-  const RunView& view = reader.view();
-  std::vector<std::string> out = {head_line(reader)};
-  if (view.state == RunState::empty) return out;
-  const std::string host = view.host.empty() ? "" : " of " + view.host;
-  out.push_back(fmt::format("  {}{}, on {}{}, {} {}", view.lesson,
-                            view.preset.empty() ? "" : ", preset " + view.preset, view.device, host,
-                            view.provenance == "predicted" ? "made" : "started", view.started));
-  if (!view.provenance.empty() && !view.point.empty())
-    out.push_back("  with         " + printable(view.point, 200));
-  for (const RunScores& scores : view.scores) out.push_back(scores_line(scores));
-  if (!view.memory.empty()) out.push_back("  predicted    " + memory_text(view));
-  const std::vector<std::string> summary = summary_lines(view.summary, view.provenance);
-  out.insert(out.end(), summary.begin(), summary.end());
-  if (view.unread_lines > 0)
-    out.push_back(fmt::format("  {} line{} of the stream could not be read", view.unread_lines,
-                              view.unread_lines == 1 ? "" : "s"));
-  if (view.summary.world > 1) {
-    const std::vector<std::string> ranks = rank_lines(read_ranks(reader.folder()));
-    out.insert(out.end(), ranks.begin(), ranks.end());
-  }
-  out.push_back("  run          " + printable(where.string(), 4096));
+namespace {
+
+Json memory_json(const RunView& view) {
+  Json out = {{"predicted_bytes", view.summary.predicted_bytes}, {"peak_bytes", view.summary.peak_bytes}};
+  for (const auto& [category, bytes] : view.memory) out[category + "_bytes"] = bytes;
   return out;
 }
 
-std::vector<std::string> whole_lines(const std::filesystem::path& run) {
+void add_what_some_have(const RunView& view, Json& out) {
+  if (!view.replay_of.empty()) {
+    out["replay_of"] = view.replay_of;
+    out["replay_speed"] = view.replay_speed;
+  }
+  if (view.summary.predicted_bytes > 0) out["memory"] = memory_json(view);
+  if (view.summary.scale > 0) {
+    out["scale"] = view.summary.scale;
+    out["skipped"] = view.summary.skipped;
+  }
+}
+
+Json json_of(const RunReader& reader, const std::optional<RanksView>& ranks) {
+  const RunView& view = reader.view();
+  const RunSummary& summary = view.summary;
+  Json scores = Json::array();
+  for (const RunScores& at : view.scores) {
+    scores.push_back({{"step", at.step},
+                      {"loss", at.loss},
+                      {"rmse_" + at.headline, at.rmse},
+                      {"persistence_rmse_" + at.headline, at.persistence_rmse},
+                      {"climatology_rmse_" + at.headline, at.climatology_rmse},
+                      {"acc_" + at.headline, at.acc}});
+  }
+  Json stages;
+  for (const auto& [stage, time_us] : summary.stages_us) stages[stage + "_us"] = time_us;
+  Json out = {{"run", reader.folder().filename().string()},
+              {"state", state_name(view.state)},
+              {"reason", view.reason},
+              {"provenance", view.provenance.empty() ? "measured here" : provenance_text(view)},
+              {"lesson", view.lesson},
+              {"preset", view.preset},
+              {"device", view.device},
+              {"host", view.host},
+              {"started", view.started},
+              {"fault", view.fault},
+              {"precision", summary.precision},
+              {"emulated", summary.emulated},
+              {"measure", summary.measure},
+              {"group", view.group},
+              {"point", view.point},
+              {"repeat", view.repeat},
+              {"world", summary.world},
+              {"replicas", summary.replicas},
+              {"steps", summary.steps},
+              {"wanted_steps", summary.wanted_steps},
+              {"samples", summary.samples},
+              {"wall_s", summary.wall_s},
+              {"first_loss", summary.first_loss},
+              {"loss", summary.last_loss},
+              {"samples_per_s", summary.samples_per_s},
+              {"mfu", summary.mfu()},
+              {"step_us", summary.step_us},
+              {"stages", stages},
+              {"scores", scores}};
+  add_what_some_have(view, out);
+  if (summary.watched.step >= 0) out["operators"] = watched_json(summary.watched);
+  if (ranks) out["ranks"] = ranks_json(*ranks);
+  if (!summary.has_losses) {  // it only measures, or nobody ran it
+    out.erase("first_loss");
+    out.erase("loss");
+  }
+  return out;
+}
+
+}  // namespace
+
+Report run_report(const RunReader& reader, const std::filesystem::path& where) {
+  const RunView& view = reader.view();
+  std::optional<RanksView> ranks;
+  if (view.summary.world > 1) ranks = read_ranks(reader.folder());
+  Report out;
+  out.json = json_of(reader, ranks);
+  out.line(head_line(reader));
+  if (view.state == RunState::empty) return out;
+  const std::string host = view.host.empty() ? "" : " of " + view.host;
+  out.line(fmt::format("  {}{}, on {}{}, {} {}", view.lesson,
+                       view.preset.empty() ? "" : ", preset " + view.preset, view.device, host,
+                       view.provenance == "predicted" ? "made" : "started", view.started));
+  if (!view.provenance.empty() && !view.point.empty())
+    out.line("  with         " + printable(view.point, 200));
+  for (const RunScores& scores : view.scores) out.line(scores_line(scores));
+  if (!view.memory.empty()) out.line("  predicted    " + memory_text(view));
+  out.lines(summary_lines(view.summary, view.provenance));
+  if (view.unread_lines > 0)
+    out.line(fmt::format("  {} line{} of the stream could not be read", view.unread_lines,
+                         view.unread_lines == 1 ? "" : "s"));
+  if (ranks) out.lines(rank_lines(*ranks));
+  out.line("  run          " + printable((where.empty() ? reader.folder() : where).string(), 4096));
+  return out;
+}
+
+Report run_report(const std::filesystem::path& run) {
   RunReader reader(run);
   reader.read_all();
-  return whole_lines(reader, run);
+  return run_report(reader);
 }
 
 }  // namespace isobar

@@ -1,10 +1,10 @@
 #pragma once
-// Lines that tell of a run.
+// What is told of a run.
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "analyse/run_reader.h"
+#include "cli/report.h"
 
 namespace isobar {
 
@@ -21,8 +21,8 @@ std::string marks_text(const RunView& view);
 std::string head_line(const RunReader& reader);
 
 /// All that `show RUN` says. `where` is the folder to name, which of a replay need not be the one that is
-/// read.
-std::vector<std::string> whole_lines(const RunReader& reader, const std::filesystem::path& where);
-std::vector<std::string> whole_lines(const std::filesystem::path& run);
+/// read; "" = that one.
+Report run_report(const RunReader& reader, const std::filesystem::path& where = {});
+Report run_report(const std::filesystem::path& run);
 
 }  // namespace isobar

@@ -11,7 +11,6 @@
 #include "analyse/ranks.h"
 #include "analyse/replay.h"
 #include "analyse/run_files.h"
-#include "analyse/run_json.h"
 #include "cli/commands.h"
 #include "cli/follow_run.h"
 #include "cli/recorded_view.h"
@@ -39,15 +38,13 @@ constexpr const char* kShowHint = "./isobar show RUN ...; --help lists what ther
 
 /// The table of the types that each module got and gave.
 void show_types(const fs::path& run, bool json) {
-  const RunReader reader(run);  // says when it is no run
+  check_run_folder(run);
   const OperatorTable table = read_operators(run);
-  if (json) {
-    std::printf("%s\n", operators_json(table).text().c_str());
-    return;
-  }
-  Console console;
-  console.line(printable(run.filename().string()));
-  console.lines(type_lines(table));
+  Report out;
+  out.json = operators_json(table);
+  out.line(printable(run.filename().string()));
+  out.lines(type_lines(table));
+  out.print(json);
 }
 
 struct ShowArguments {
@@ -118,20 +115,11 @@ std::optional<ShowArguments> parse_show(const Words& words) {
 /// of them as JSON.
 void show_gradients(const fs::path& run, std::int64_t at, bool json) {
   const std::vector<GradientHistogram> all = read_gradient_histograms(run);
-  if (json) {
-    std::printf("%s\n", gradients_json(all, run.filename().string()).text().c_str());
-    return;
-  }
-  Console console;
-  console.line(printable(run.filename().string()));
-  console.lines(gradient_lines(histogram_at(all, at)));
-}
-
-/// Of another program.
-int show_events(const fs::path& folder) {
-  Console console;
-  console.lines(event_lines(folder));
-  return 0;
+  Report out;
+  out.json = gradients_json(all, run.filename().string());
+  out.line(printable(run.filename().string()));
+  if (!json) out.lines(gradient_lines(histogram_at(all, at)));
+  out.print(json);
 }
 
 /// Ctrl-C and its kin, which end a replay and leave nothing behind.
@@ -175,8 +163,26 @@ int show_replay(const fs::path& run, const ShowArguments& request) {
                              played.wanted_steps));
     return keys.code();
   }
-  console.lines(whole_lines(reader, own ? run : into));
+  run_report(reader, own ? run : into).print(console);
   return 0;
+}
+
+void show_run(const fs::path& run, const ShowArguments& asked, Console& console) {
+  RunReader reader(run);
+  reader.read_all();
+  if (asked.live && !is_over(reader.view())) {
+    console.line(head_line(reader));
+    follow_run(reader, console);
+  }
+  if (!asked.curve.empty()) {
+    write_file_whole(asked.curve, draw_curve(reader));
+    console.line("drawn: " + asked.curve.string());
+    return;
+  }
+  const Report out = run_report(reader);
+  if (asked.json) return out.print(/*as_json=*/true);
+  out.print(console);
+  if (asked.recorded) print_other_recorded(asked.run, run);
 }
 
 }  // namespace
@@ -185,36 +191,18 @@ int show_command(const Words& words) {
   const std::optional<ShowArguments> asked = parse_show(words);
   if (!asked) return 0;
   const fs::path run = asked->recorded ? recorded_folder(asked->run) : find_shown_run(asked->run);
-  const bool whole = !asked->json && asked->curve.empty();
   if (asked->speed > 0) return show_replay(run, *asked);
+  Console console;
   if (asked->types) {
     show_types(run, asked->json);
-    return 0;
-  }
-  if (asked->gradients) {
+  } else if (asked->gradients) {
     show_gradients(run, asked->gradients_at, asked->json);
-    return 0;
-  }
-  if (asked->asks_timeline()) {
+  } else if (asked->asks_timeline()) {
     show_timeline(run, asked->timeline);
-    return 0;
-  }
-  if (whole && !is_run_folder(run) && !event_files(run).empty()) return show_events(run);
-  RunReader reader(run);
-  reader.read_all();
-  Console console;
-  if (asked->live && !is_over(reader.view())) {
-    console.line(head_line(reader));
-    follow_run(reader, console);
-  }
-  if (!asked->curve.empty()) {
-    write_file_whole(asked->curve, draw_curve(reader));
-    console.line("drawn: " + asked->curve.string());
-  } else if (asked->json) {
-    std::printf("%s\n", to_json(reader).text().c_str());
+  } else if (!asked->json && asked->curve.empty() && !is_run_folder(run) && !event_files(run).empty()) {
+    console.lines(event_lines(run));
   } else {
-    console.lines(whole_lines(reader, run));
-    if (asked->recorded) print_other_recorded(asked->run, run);
+    show_run(run, *asked, console);
   }
   return 0;
 }

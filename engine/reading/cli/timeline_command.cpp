@@ -2,16 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <cstdlib>
 
 #include "analyse/chrome_trace.h"
 #include "analyse/ranks.h"
 #include "analyse/run_reader.h"
 #include "analyse/timeline_text.h"
+#include "cli/report.h"
 #include "core/error.h"
 #include "core/text.h"
-#include "record/console.h"
 #include "record/run_folder.h"
 
 namespace isobar {
@@ -25,7 +24,7 @@ constexpr std::size_t kMostTracedRanks = 64;
 
 /// All ranks side by side. Those of one machine have one clock; another machine's is set so that collectives
 /// end at the same time as on rank 0.
-void write_trace(const fs::path& run, const std::string& file, RunReader& reader, Console* console) {
+void write_trace(const fs::path& run, const std::string& file, RunReader& reader, Report& out) {
   const RanksView view = read_ranks(run);
   const SpanTable first = read_spans(run);
   const std::string lesson = reader.view().lesson.empty() ? "" : ": " + reader.view().lesson;
@@ -51,13 +50,13 @@ void write_trace(const fs::path& run, const std::string& file, RunReader& reader
                .shift_us = one_clock ? table.origin_us - first.origin_us : ends_apart_us(first, table)});
   }
   trace.finish();
-  if (console == nullptr) return;
   if (guessed > 0)
-    console->line(
-        fmt::format("{} ranks have another clock than rank 0: theirs is set so that collectives end "
-                    "at the same time",
+    out.line(
+        fmt::format("{} ranks have another clock than rank 0: theirs is set so that collectives end at the "
+                    "same time",
                     guessed));
-  if (left_out > 0) console->line(fmt::format("{} more ranks are left out", left_out));
+  if (left_out > 0) out.line(fmt::format("{} more ranks are left out", left_out));
+  out.line("written: " + file + " (open it at https://ui.perfetto.dev or chrome://tracing)");
 }
 
 }  // namespace
@@ -79,9 +78,9 @@ void show_timeline(const std::filesystem::path& run, const TimelineRequest& requ
     if (std::filesystem::path(file).extension() != ".json") {
       throw Error("a trace is a .json file", printable(file), "./isobar show RUN --trace trace.json");
     }
-    write_trace(run, file, reader, request.json ? nullptr : &console);
-    if (!request.json)
-      console.line("written: " + file + " (open it at https://ui.perfetto.dev or chrome://tracing)");
+    Report written;
+    write_trace(run, file, reader, written);
+    if (!request.json) written.print(console);
   }
   if (!request.draw && !request.json) return;
   TimelineWish wish = request.wish;
@@ -90,15 +89,14 @@ void show_timeline(const std::filesystem::path& run, const TimelineRequest& requ
   } catch (const Error&) {  // another rank's stream cannot be read: this one's steps are all there is
   }
   const Timeline timeline = make_timeline(table, reader.series(), wish);
-  if (request.json) {
-    std::printf("%s\n", timeline_json(table, timeline, name).text().c_str());
-    return;
-  }
+  Report out;
+  out.json = timeline_json(table, timeline, name);
+  out.line(name);
   const bool colour = console.is_terminal() && std::getenv("NO_COLOR") == nullptr;
-  console.line(name);
-  console.lines(draw_timeline(table, timeline, {terminal_columns(), colour}));
-  console.line("");
-  console.lines(timeline_lines(table, timeline));
+  out.lines(draw_timeline(table, timeline, {terminal_columns(), colour}));
+  out.line("");
+  out.lines(timeline_lines(table, timeline));
+  out.print(request.json);
 }
 
 }  // namespace isobar

@@ -1,7 +1,7 @@
 #include <limits>
 
-#include "analyse/run_json.h"
 #include "analyse/run_reader.h"
+#include "cli/run_lines.h"
 #include "core/files.h"
 #include "record/line_splitter.h"
 #include "support/catch.h"
@@ -60,7 +60,7 @@ TEST_CASE("a text that was cut within a character is still JSON") {
   std::string reason = "x";
   for (int i = 0; i < 1000; ++i) reason += "\u00e4";
   const RunReader reader = read(folder, R"({"kind":"end","status":"failed","reason":")" + reason + "\"}\n");
-  CHECK(to_json(reader).text().find("\"reason\":\"x") != std::string::npos);
+  CHECK(run_report(reader).json.text().find("\"reason\":\"x") != std::string::npos);
 }
 
 TEST_CASE("the rest of a line that was given up is no line") {

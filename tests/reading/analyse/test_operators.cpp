@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "analyse/operators.h"
-#include "analyse/run_json.h"
 #include "analyse/run_reader.h"
+#include "cli/run_lines.h"
 #include "core/files.h"
 #include "record/json_line.h"
 #include "support/catch.h"
@@ -118,7 +118,7 @@ TEST_CASE("a run without a watched step has no line, and says so where the types
   RunReader reader(folder.path());
   while (reader.update()) {
   }
-  CHECK_FALSE(nlohmann::json::parse(to_json(reader).text()).contains("operators"));
+  CHECK_FALSE(nlohmann::json::parse(run_report(reader).json.text()).contains("operators"));
 }
 
 TEST_CASE("a resumed run's table is that of its newest attempt") {
@@ -134,7 +134,7 @@ TEST_CASE("JSON holds totals beside the run, and rows where they are asked for")
   RunReader reader(folder.path());
   while (reader.update()) {
   }
-  const auto run = nlohmann::json::parse(to_json(reader).text());
+  const auto run = nlohmann::json::parse(run_report(reader).json.text());
   CHECK(run["operators"]["launches"] == 7);
   CHECK(run["operators"]["attention"] == "_flash_attention");
   CHECK_FALSE(run["operators"].contains("rows"));

@@ -2,11 +2,11 @@
 #include <unistd.h>
 
 #include "analyse/ranks.h"
-#include "analyse/run_json.h"
 #include "analyse/run_reader.h"
 #include "analyse/spans.h"
 #include "analyse/steady.h"
 #include "analyse/timeline.h"
+#include "cli/run_lines.h"
 #include "core/machine.h"
 #include "launch/rank_status.h"
 #include "support/catch.h"
@@ -55,7 +55,7 @@ TEST_CASE("samples/s of a run are those of all its ranks, wherever they are read
   }
   CHECK(reader.series().find("train/samples_per_s").curve->y.back() == Approx(320));
   CHECK(reader.series().steps().places.samples.back() == 19 * 32);
-  CHECK_THAT(to_json(reader).text(),
+  CHECK_THAT(run_report(reader).json.text(),
              says(R"("samples_per_s":320.0)") && says(R"("world":4)") && says(R"("ranks":{)"));
   CHECK_THAT(joined(summary_lines(reader.view().summary)), says("320.0 samples/s on 4 ranks"));
 }

@@ -2,9 +2,9 @@
 // say.
 
 #include "analyse/recorded_runs.h"
-#include "analyse/run_json.h"
 #include "analyse/run_reader.h"
 #include "analyse/thin_run.h"
+#include "cli/run_lines.h"
 #include "core/files.h"
 #include "record/json_line.h"
 #include "support/catch.h"
@@ -113,8 +113,8 @@ TEST_CASE("a thinned run is small, says the same of itself, and is marked") {
   CHECK(view.summary.samples == 64'000);
   CHECK(view.summary.last_loss == whole.view().summary.last_loss);
   CHECK(view.scores.size() == 1);
-  CHECK_THAT(to_json(part).text(), says(R"("provenance":"recorded on NVIDIA H200, 2026-11-21")"));
-  CHECK_THAT(to_json(whole).text(), says(R"("provenance":"measured here")"));
+  CHECK_THAT(run_report(part).json.text(), says(R"("provenance":"recorded on NVIDIA H200, 2026-11-21")"));
+  CHECK_THAT(run_report(whole).json.text(), says(R"("provenance":"measured here")"));
   const CurveRef launches = part.series().find("train/launches");
   REQUIRE(launches);
   CHECK(launches.curve->y.back() == 1016);

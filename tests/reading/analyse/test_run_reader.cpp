@@ -4,8 +4,8 @@
 #include <cmath>
 #include <fstream>
 
-#include "analyse/run_json.h"
 #include "analyse/run_reader.h"
+#include "cli/run_lines.h"
 #include "core/files.h"
 #include "core/machine.h"
 #include "record/run_tree.h"
@@ -84,7 +84,7 @@ TEST_CASE("a run is told as its stream tells it, the warm-up left out") {
   REQUIRE(view.scores.size() == 1);
   CHECK(view.scores[0].headline == "u10m");
   CHECK(view.summary.rmse == 0.25);
-  CHECK_THAT(to_json(reader).text(), says("\"state\":\"done\"") && says("\"rmse_u10m\":0.25"));
+  CHECK_THAT(run_report(reader).json.text(), says("\"state\":\"done\"") && says("\"rmse_u10m\":0.25"));
 }
 
 TEST_CASE("a run without an end is running while its process lives, and has died when it does not") {

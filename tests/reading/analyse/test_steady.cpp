@@ -1,8 +1,8 @@
 // Runs that only measure, as readers see them.
 
-#include "analyse/run_json.h"
 #include "analyse/run_reader.h"
 #include "analyse/steady.h"
+#include "cli/run_lines.h"
 #include "core/files.h"
 #include "record/json_line.h"
 #include "support/catch.h"
@@ -116,7 +116,7 @@ TEST_CASE("a run that measures is said to do so, without losses, and is no failu
   RunReader reader(folder.path());
   while (reader.update()) {
   }
-  const std::string json = to_json(reader).text();
+  const std::string json = run_report(reader).json.text();
   CHECK_THAT(json, says(R"("measure":"io")") && says(R"("point":"data.workers=2")") && !says("loss"));
   std::string lines;
   for (const std::string& line : summary_lines(view.summary)) lines += line + "\n";
