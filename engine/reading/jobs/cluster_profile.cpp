@@ -58,7 +58,7 @@ void add_code(JobSettings& out, const TomlEntry& entry, const std::string& name,
       throw Error("options of Slurm are no code", entry.origin, "the keys of [job] set them");
     out.code.push_back(line);
   }
-  out.code_from = name;
+  out.code_from = checked_text(name, {"the profile's name", "--cluster"});
 }
 
 void take(JobSettings& out, const TomlEntry& entry, const std::string& name, bool may_have_code) {

@@ -82,24 +82,12 @@ std::vector<std::string> container_words(const JobPlan& plan) {
 }
 
 /// Values of the script, one a line, under the names that submit/job.sbatch reads.
-class Values {
- public:
-  void add(const std::string& name, const std::string& value) { text_ += name + "=" + word(value) + "\n"; }
+struct Values {
+  void add(const std::string& name, const std::string& value) { text += name + "=" + word(value) + "\n"; }
   void add(const std::string& name, const std::vector<std::string>& list) {
-    text_ += name + "=(" + words(list) + ")\n";
+    text += name + "=(" + words(list) + ")\n";
   }
-  /// Lines of somebody else, as they stand there.
-  void add_lines(const std::string& name, const std::vector<std::string>& lines, const std::string& from) {
-    if (!lines.empty())
-      text_ += "# Lines of " + checked_text(from, {"the profile's name", "--cluster"}) + ":\n";
-    for (const std::string& line : lines)
-      static_cast<void>(checked_text(line, {"a line of a profile", from}));
-    text_ += name + "=" + (lines.empty() ? "" : shell_quoted(join(lines, "\n"))) + "\n";
-  }
-  const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
+  std::string text;
 };
 
 std::string values(const JobPlan& plan) {
@@ -119,8 +107,8 @@ std::string values(const JobPlan& plan) {
   out.add("exports", exports);
   out.add("cpus", job.value("cpus_per_task"));
   out.add("restarts", job.value("restarts"));
-  out.add_lines("site_lines", job.code, job.code_from);
-  return out.text();
+  if (!job.code.empty()) out.text += "# Lines of " + job.code_from + ":\n";
+  return out.text + "site_lines=" + (job.code.empty() ? "" : shell_quoted(join(job.code, "\n"))) + "\n";
 }
 
 }  // namespace
