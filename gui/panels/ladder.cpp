@@ -93,8 +93,8 @@ std::string state_text(const LessonCard& card, const LessonRuns& runs) {
   }
   if (!card.cannot_run.empty()) return card.cannot_run;
   if (runs.running) return "running";
-  if (runs.done) return fmt::format("done, {} run{}", runs.runs, runs.runs == 1 ? "" : "s");
-  if (runs.runs > 0) return fmt::format("{} run{}, none finished", runs.runs, runs.runs == 1 ? "" : "s");
+  if (runs.done) return "done, " + counted(runs.runs, "run");
+  if (runs.runs > 0) return counted(runs.runs, "run") + ", none finished";
   return "never run";
 }
 

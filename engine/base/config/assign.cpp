@@ -72,9 +72,8 @@ const Key& find_key(const std::vector<Key>& keys, const TomlEntry& entry) {
   const auto found =
       std::find_if(keys.begin(), keys.end(), [&](const Key& key) { return key.name == entry.key; });
   if (found != keys.end()) return *found;
-  const std::string nearest = nearest_name(entry.key, names_of(keys));
   throw Error("there is no key \"" + printable(entry.key, 80) + "\"", entry.origin,
-              nearest.empty() ? kSeeBase : "did you mean " + nearest + "?");
+              did_you_mean(entry.key, names_of(keys), kSeeBase));
 }
 
 bool put(const KeyPlace& place, const TomlValue& value) { return std::visit(Assign{value}, place); }

@@ -185,9 +185,8 @@ bool honours(const LessonInfo& lesson, std::string_view key) { return holds(less
 LessonInfo read_lesson(const fs::path& home, const std::string& name) {
   const std::vector<std::string> names = lesson_names(home);
   if (!holds(names, name)) {
-    const std::string nearest = nearest_name(name, names);
     throw Error("there is no lesson \"" + printable(name) + "\"", (home / "lessons").string(),
-                nearest.empty() ? "lessons: " + join(names, ", ") : "did you mean " + nearest + "?");
+                did_you_mean(name, names, "lessons: " + join(names, ", ")));
   }
   const fs::path file = home / "lessons" / name / "lesson.toml";
   LessonInfo info = parse_lesson(read_text_file(file, kMostTomlBytes), name, file);

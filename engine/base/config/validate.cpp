@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/parse_bytes.h"
+#include "core/text.h"
 
 namespace isobar {
 namespace {
@@ -41,8 +42,8 @@ void check_fault_threads(const Config& config, const Origins& origins) {
   const bool of_threads = fault == Fault::slow_worker || fault == Fault::respawn;
   const std::int64_t least = fault == Fault::same_seed_workers ? 2 : of_threads ? 1 : 0;
   if (config.data.workers >= least) return;
-  throw Error(fmt::format("the fault {} would do nothing with {} worker{}", name_of(fault),
-                          config.data.workers, config.data.workers == 1 ? "" : "s"),
+  throw Error(fmt::format("the fault {} would do nothing with {}", name_of(fault),
+                          counted(config.data.workers, "worker")),
               origin_of(origins, {"data.workers", "run.fault"}),
               fmt::format("data.workers={} or more", least));
 }
@@ -51,8 +52,7 @@ void check_fault_threads(const Config& config, const Origins& origins) {
 void check_mesh(const Config& config, const Origins& origins) {
   const std::int64_t tp = config.mesh.tp;
   if (config.run.ranks % tp != 0) {
-    throw Error(fmt::format("{} rank{} cannot form models of {} ranks each", config.run.ranks,
-                            config.run.ranks == 1 ? "" : "s", tp),
+    throw Error(fmt::format("{} cannot form models of {} ranks each", counted(config.run.ranks, "rank"), tp),
                 origin_of(origins, {"mesh.tp", "run.ranks"}),
                 fmt::format("--ranks {}, or a mesh.tp that divides the number of ranks",
                             std::max(tp, nearest_multiple(config.run.ranks, tp))));

@@ -72,6 +72,16 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
   return best;
 }
 
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates,
+                         const std::string& otherwise) {
+  const std::string nearest = nearest_name(name, candidates);
+  return nearest.empty() ? otherwise : "did you mean " + nearest + "?";
+}
+
+std::string counted(std::int64_t count, std::string_view one) {
+  return std::to_string(count) + " " + std::string(one) + (count == 1 ? "" : "s");
+}
+
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> out(1);
   for (const char c : text) {

@@ -23,6 +23,13 @@ std::size_t edit_distance(std::string_view one, std::string_view other);
 /// (more than a third of its letters differ).
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
+/// "did you mean X?" of the nearest, or `otherwise` where none is near.
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates,
+                         const std::string& otherwise);
+
+/// "1 rank", "2 ranks".
+std::string counted(std::int64_t count, std::string_view one);
+
 /// What stands between the separators: one more than there are of them.
 std::vector<std::string> split(std::string_view text, char separator);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);

@@ -191,9 +191,8 @@ std::vector<std::string> summary_lines(const RunSummary& summary, const std::str
                               measure_sentence(summary.measure)));
   }
   if (summary.scale > 0) {
-    out.push_back(
-        fmt::format("  loss scale   {:.6g} at the end; {} step{} skipped because a gradient overflowed",
-                    summary.scale, summary.skipped, summary.skipped == 1 ? "" : "s"));
+    out.push_back(fmt::format("  loss scale   {:.6g} at the end; {} skipped because a gradient overflowed",
+                              summary.scale, counted(summary.skipped, "step")));
   }
   if (summary.has_scores) {
     out.push_back(fmt::format("  valid loss   {:.4f}", summary.valid_loss));
@@ -213,8 +212,8 @@ std::vector<std::string> summary_lines(const RunSummary& summary, const std::str
         predicted ? "" : fmt::format(" without the first {} steps", summary.warm_up_steps);
     std::string ranks = summary.world > 1 ? fmt::format(" on {} ranks", summary.world) : "";
     if (summary.replicas < summary.world)
-      ranks += fmt::format(" ({} model{} of {})", summary.replicas, summary.replicas == 1 ? "" : "s",
-                           summary.world / summary.replicas);
+      ranks +=
+          fmt::format(" ({} of {})", counted(summary.replicas, "model"), summary.world / summary.replicas);
     out.push_back(
         fmt::format("  throughput   {:.1f} samples/s{}{}{}", summary.samples_per_s, ranks, steady, mfu));
     out.push_back(fmt::format("  a step       {:.1f} ms: {}", summary.step_us * 1e-3,

@@ -15,10 +15,8 @@ namespace {
 constexpr double kSecondsOfHour = 3600;
 constexpr double kSameBatch = 1e-6;  // relative
 
-std::string ranks_text(std::int64_t ranks) { return fmt::format("{} rank{}", ranks, ranks == 1 ? "" : "s"); }
-
 std::string place_text(const ScalingFigures& point) {
-  return fmt::format("{}, {}", line_name(point.line), ranks_text(point.ranks));
+  return fmt::format("{}, {}", line_name(point.line), counted(point.ranks, "rank"));
 }
 
 /// Values above `least`, which is what an unknown one is.
@@ -96,7 +94,7 @@ std::string why_not(ScalingLaw law, const ScalingFigures& point, const ScalingFi
       weak ? base.batch / static_cast<double>(base.ranks) * static_cast<double>(point.ranks) : base.batch;
   if (std::fabs(point.batch - wanted) <= kSameBatch * wanted) return "";
   return fmt::format("a step has {:g} samples, {} scaling from {} wants {:g}", point.batch, law_name(law),
-                     ranks_text(base.ranks), wanted);
+                     counted(base.ranks, "rank"), wanted);
 }
 
 Efficiency efficiency_of(ScalingLaw law, const ScalingFigures& point, const ScalingFigures& base) {
@@ -118,7 +116,7 @@ void add_efficiency(Scaling& out, const std::vector<ScalingPoint>& points) {
     if (base == nullptr || base->is_gap()) {
       if (told.insert(point.line).second)
         out.notes.push_back(fmt::format("{}: {} ha{} no value, so that nothing has an efficiency",
-                                        line_name(point.line), ranks_text(out.base_ranks),
+                                        line_name(point.line), counted(out.base_ranks, "rank"),
                                         out.base_ranks == 1 ? "s" : "ve"));
       continue;
     }
@@ -138,9 +136,10 @@ void add_efficiency(Scaling& out, const std::vector<ScalingPoint>& points) {
 void add_missing(Scaling& out) {
   std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
   for (const ScalingFigures& point : out.points) {
-    std::string reason = point.repeats == 0 ? "a gap: " + point.missing
-                                            : fmt::format("only {} repeat{}: {}", point.repeats,
-                                                          point.repeats == 1 ? "" : "s", point.missing);
+    std::string reason =
+        point.repeats == 0
+            ? "a gap: " + point.missing
+            : "only " + counted(static_cast<std::int64_t>(point.repeats), "repeat") + ": " + point.missing;
     if (point.missing.empty() && point.is_gap() && point.repeats > 0)
       reason = "no rate: no step lies behind the warm-up";
     else if (point.missing.empty())
@@ -226,7 +225,7 @@ Scaling judge_scaling(ScalingLaw law, const std::vector<ScalingPoint>& points, d
   if (out.base_ranks > 1)
     out.notes.push_back(
         fmt::format("efficiency is against {}, the fewest that were asked for, and not against one",
-                    ranks_text(out.base_ranks)));
+                    counted(out.base_ranks, "rank")));
   add_efficiency(out, points);
   add_missing(out);
   return out;

@@ -15,9 +15,8 @@ int run_program(std::span<const Command> commands, int argc, char** argv) {
     if (found != commands.end()) return found->run({argv + 2, argv + argc});
     std::vector<std::string> names;
     for (const Command& command : commands) names.emplace_back(command.name);
-    const std::string nearest = nearest_name(name, names);
     throw Error("unknown command \"" + printable(name, 40) + "\"", "./isobar",
-                nearest.empty() ? "./isobar help lists the commands" : "did you mean " + nearest + "?");
+                did_you_mean(name, names, "./isobar help lists the commands"));
   });
 }
 

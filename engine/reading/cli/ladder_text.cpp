@@ -159,8 +159,8 @@ Report ladder_report(const LadderResult& result, const MeasuredRuns& runs,
   const std::int64_t repeats = arguments.repeats;
   const std::int64_t steps = runs.config(0).config.train.steps;
   const RunView* const first = runs.first_view();  // one preset and number of steps for all
-  out.line(fmt::format("ladder: preset {} on {}, {} steps, {} repeat{} in turn{}", runs.config(0).preset,
-                       runs.device(), steps, repeats, repeats == 1 ? "" : "s",
+  out.line(fmt::format("ladder: preset {} on {}, {} steps, {} in turn{}", runs.config(0).preset,
+                       runs.device(), steps, counted(repeats, "repeat"),
                        runs.was_stopped() ? ", stopped before the end" : ""));
   out.line(fmt::format("(measured here; rates without the warm-up of {} steps)",
                        first == nullptr ? 0 : first->summary.warm_up_steps));

@@ -172,11 +172,10 @@ std::vector<SweepAxis> section_axes(const LessonInfo& lesson, const std::string&
     if (of == section) out.push_back({key.name, {"true", "false"}});
   }
   if (!out.empty()) return out;
-  const std::string nearest = nearest_name(section, sections);
-  throw Error("lesson " + lesson.name + " has no section of switches \"" + printable(section, 40) + "\"",
-              printable(section, 100),
-              nearest.empty() ? "sections with switches: " + join(sections, ", ") + "; or key=a,b"
-                              : "did you mean " + nearest + "?");
+  throw Error(
+      "lesson " + lesson.name + " has no section of switches \"" + printable(section, 40) + "\"",
+      printable(section, 100),
+      did_you_mean(section, sections, "sections with switches: " + join(sections, ", ") + "; or key=a,b"));
 }
 
 SweepAxis parse_axis(const std::string& text) {

@@ -283,7 +283,6 @@ std::string measured_what(const MeasuredRuns& runs, const MeasureArguments& argu
                         most > least ? fmt::format(" to {}", most - kMeasureWarmUpSteps) : "",
                         kMeasureWarmUpSteps);
   }
-  const std::string all = fmt::format("{} {}{}", arguments.repeats, what, arguments.repeats == 1 ? "" : "s");
   const std::int64_t world = loaded.config.run.ranks;
   const bool same = std::all_of(runs.points().begin(), runs.points().end(), [&](const MeasuredPoint& point) {
     return point.repeats.empty() || point.repeats.front().view.summary.world == world;
@@ -291,7 +290,7 @@ std::string measured_what(const MeasuredRuns& runs, const MeasureArguments& argu
   const std::string ranks = same && world > 1 ? fmt::format(", {} ranks", world) : "";
   return fmt::format("{}{} on {}{}, {}, {} in turn{} (measured here)", arguments.lesson.name,
                      loaded.preset.empty() ? "" : ", preset " + loaded.preset, runs.device(), ranks, steps,
-                     all, runs.was_stopped() ? ", stopped before the end" : "");
+                     counted(arguments.repeats, what), runs.was_stopped() ? ", stopped before the end" : "");
 }
 
 }  // namespace isobar

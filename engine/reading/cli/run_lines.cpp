@@ -161,8 +161,7 @@ Report run_report(const RunReader& reader, const std::filesystem::path& where) {
   if (!view.memory.empty()) out.line("  predicted    " + memory_text(view));
   out.lines(summary_lines(view.summary, view.provenance));
   if (view.unread_lines > 0)
-    out.line(fmt::format("  {} line{} of the stream could not be read", view.unread_lines,
-                         view.unread_lines == 1 ? "" : "s"));
+    out.line("  " + counted(view.unread_lines, "line") + " of the stream could not be read");
   if (ranks) out.lines(rank_lines(*ranks));
   out.line("  run          " + printable((where.empty() ? reader.folder() : where).string(), 4096));
   return out;

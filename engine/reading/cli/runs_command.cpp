@@ -118,8 +118,8 @@ int list(Console& console, const fs::path& place) {
   tell(jobs, job_row);
   const std::string waiting = jobs.empty() ? "" : fmt::format(", {} submitted", jobs.size());
   const std::string foreign = events.empty() ? "" : fmt::format(", {} of event files", events.size());
-  console.line(fmt::format("{} run{}{}{}, {}", runs.size(), runs.size() == 1 ? "" : "s", foreign, waiting,
-                           human_bytes(all_bytes)));
+  console.line(fmt::format("{}{}{}, {}", counted(static_cast<std::int64_t>(runs.size()), "run"), foreign,
+                           waiting, human_bytes(all_bytes)));
   return 0;
 }
 

@@ -78,9 +78,8 @@ std::vector<ScalingLine> lines_of(const std::string& text) {
   for (const std::string& piece : pieces_of(text, "--lines", "lines: " + join(names, ", "))) {
     const auto found = std::find(names.begin(), names.end(), piece);
     if (found == names.end()) {
-      const std::string nearest = nearest_name(piece, names);
       throw Error("there is no line \"" + printable(piece, 40) + "\"", "--lines " + printable(text, 80),
-                  nearest.empty() ? "lines: " + join(names, ", ") : "did you mean " + nearest + "?");
+                  did_you_mean(piece, names, "lines: " + join(names, ", ")));
     }
     out.push_back(kScalingLines[static_cast<std::size_t>(found - names.begin())]);
   }

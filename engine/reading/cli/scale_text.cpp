@@ -94,8 +94,7 @@ std::string environment_of(const ScaleResult& result, const std::string& key) {
 std::string machine_of(const ScaleResult& result) {
   const std::string device = environment_of(result, "device_is");
   if (result.arguments.as_jobs) return device.empty() ? "the nodes of jobs" : device;
-  return fmt::format("{}{} processor{}", device.empty() ? "" : device + ", ", result.plan.processors,
-                     result.plan.processors == 1 ? "" : "s");
+  return (device.empty() ? "" : device + ", ") + counted(result.plan.processors, "processor");
 }
 
 std::string ranks_list(const std::vector<std::int64_t>& ranks) {
@@ -166,8 +165,8 @@ std::string place_sentence(const ScaleResult& result) {
   if (result.plan.threads == 0)
     return fmt::format("{}, {}{}.{}", place, precision_of(result), backend_of(result),
                        settings.empty() ? "" : " Settings: " + settings);
-  return fmt::format("{}, {} thread{} each at every point, {}{}{}.{}", place, result.plan.threads,
-                     result.plan.threads == 1 ? "" : "s", precision_of(result), backend_of(result),
+  return fmt::format("{}, {} each at every point, {}{}{}.{}", place, counted(result.plan.threads, "thread"),
+                     precision_of(result), backend_of(result),
                      linked ? fmt::format(", over an emulated link of {:g} Gb/s and {:g} us",
                                           comm.link.gbit_per_s, comm.link.latency_us)
                             : "",
@@ -182,10 +181,9 @@ std::string crowd_sentence(const ScaleResult& result) {
     if (ranks * result.plan.threads > result.plan.processors) crowded.push_back(ranks);
   }
   if (crowded.empty()) return "";
-  return fmt::format(
-      "{} ranks of {} thread{} share {} processor{}: what is lost there says nothing of a network.",
-      ranks_list(crowded), result.plan.threads, result.plan.threads == 1 ? "" : "s", result.plan.processors,
-      result.plan.processors == 1 ? "" : "s");
+  return fmt::format("{} ranks of {} share {}: what is lost there says nothing of a network.",
+                     ranks_list(crowded), counted(result.plan.threads, "thread"),
+                     counted(result.plan.processors, "processor"));
 }
 
 Json point_json(const ScalingFigures& point, const MeasuredPoint& measured) {

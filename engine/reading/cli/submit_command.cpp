@@ -33,10 +33,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string counted(std::int64_t count, const char* one) {
-  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
-}
-
 struct Prepared {
   JobPlan plan;
   LoadedConfig loaded;

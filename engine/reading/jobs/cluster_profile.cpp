@@ -80,10 +80,8 @@ void take(JobSettings& out, const TomlEntry& entry, const std::string& name, boo
   } else if (entry.key == "code.lines") {
     add_code(out, entry, name, may_have_code);
   } else {
-    const std::string nearest = nearest_name(entry.key, known_keys());
     throw Error("a profile has no key " + printable(entry.key, 60), entry.origin,
-                nearest.empty() ? "submit/profiles/template.toml shows all of them"
-                                : "did you mean " + nearest + "?");
+                did_you_mean(entry.key, known_keys(), "submit/profiles/template.toml shows all of them"));
   }
 }
 
@@ -112,10 +110,9 @@ JobSettings read_profile(const fs::path& home, const std::string& name) {
   if (is_path) return parse_profile(read_text_file(name, kMostTomlBytes), name, /*may_have_code=*/true);
   const std::vector<std::string> names = profile_names(home);
   if (std::find(names.begin(), names.end(), name) == names.end()) {
-    const std::string nearest = nearest_name(name, names);
-    throw Error("no cluster profile is called \"" + printable(name, 40) + "\"", "--cluster",
-                nearest.empty() ? "there are " + join(names, ", ") + "; or the path of a file of yours"
-                                : "did you mean " + nearest + "?");
+    throw Error(
+        "no cluster profile is called \"" + printable(name, 40) + "\"", "--cluster",
+        did_you_mean(name, names, "there are " + join(names, ", ") + "; or the path of a file of yours"));
   }
   const fs::path file = profile_folder(home) / (name + ".toml");
   return parse_profile(read_text_file(file, kMostTomlBytes), file.lexically_relative(home).string(), false);

@@ -22,10 +22,6 @@ std::string words(const std::vector<std::string>& texts) {
   return out;
 }
 
-std::string counted(std::int64_t count, const char* one) {
-  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
-}
-
 std::string head(const JobPlan& plan) {
   const JobSettings& job = plan.settings;
   std::string out =

@@ -15,7 +15,7 @@ constexpr std::int64_t kMostRanks = 65'536;
 constexpr std::size_t kMostEntries = 64;
 
 template <std::int64_t least, std::int64_t most>
-std::string counted(const std::string& text, const ValuePlace& place) {
+std::string number_from(const std::string& text, const ValuePlace& place) {
   return std::to_string(checked_number(text, least, most, place));
 }
 
@@ -41,10 +41,10 @@ std::string JobField::option() const {
 
 const std::vector<JobField>& job_fields() {
   static const std::vector<JobField> fields = {
-      {"nodes", "job", "so many machines; default 1", counted<1, kMostNodes>},
-      {"ranks_per_node", "job", "processes on each: one a GPU; default 1", counted<1, 256>},
-      {"cpus_per_task", "job", "processor cores of each", counted<1, 4096>},
-      {"gpus_per_node", "job", "GPUs of each node; 0 = none", counted<0, 256>},
+      {"nodes", "job", "so many machines; default 1", number_from<1, kMostNodes>},
+      {"ranks_per_node", "job", "processes on each: one a GPU; default 1", number_from<1, 256>},
+      {"cpus_per_task", "job", "processor cores of each", number_from<1, 4096>},
+      {"gpus_per_node", "job", "GPUs of each node; 0 = none", number_from<0, 256>},
       {"time", "job", "longest time, then it is stopped and goes on: 30 (minutes), 1:30:00; default 30",
        checked_time},
       {"account", "job", "who pays", checked_name},
@@ -56,14 +56,14 @@ const std::vector<JobField>& job_fields() {
        "at most so many network switches between the nodes: 1, or 1@10:00 to wait 10 minutes",
        checked_switches},
       {"hint", "job", "nomultithread, multithread, compute_bound or memory_bound", checked_hint},
-      {"ranks_per_core", "job", "most processes on a core", counted<1, 16>},
+      {"ranks_per_core", "job", "most processes on a core", number_from<1, 16>},
       {"gpu_bind", "job", "which GPU a process sees: none = all of its node's", checked_gpu_bind},
       {"memory", "job", "of each node, such as 64G; 0 = all", checked_memory},
       {"exclusive", "job", "true: nobody else on the nodes", yes_or_no},
       {"job_name", "job", "in Slurm's lists; default the lesson", checked_job_name},
       {"warn", "job", "seconds before the end at which a checkpoint is saved; default 120",
-       counted<10, 3600>},
-      {"restarts", "job", "so often it goes on by itself; default 20", counted<0, 1000>},
+       number_from<10, 3600>},
+      {"restarts", "job", "so often it goes on by itself; default 20", number_from<0, 1000>},
       {"container", "container", "shifter, apptainer, podman or none", checked_container},
       {"image", "container", "of the container", checked_image},
       {"container_modules", "container", "of shifter: gpu,nccl-plugin", checked_names},
