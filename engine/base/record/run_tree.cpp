@@ -133,4 +133,13 @@ fs::path find_run(const std::string& name, const fs::path& runs) {
                                  : "./isobar runs lists them; \"last\" is the newest");
 }
 
+std::vector<fs::path> entries_in(const fs::path& folder, std::size_t most) {
+  std::vector<fs::path> out;
+  std::error_code code;
+  for (fs::directory_iterator it(folder, code), end; !code && it != end && out.size() < most;
+       it.increment(code))
+    out.push_back(it->path());
+  return out;
+}
+
 }  // namespace isobar

@@ -34,6 +34,10 @@ TreeEnd visit_run_tree(const std::filesystem::path& place,
 /// Folders in that tree that hold a file of this name, by the time at which it was written last.
 std::vector<FoundFolder> folders_with(const std::filesystem::path& place, const std::string& file);
 
+/// What lies in a folder, at most so many, in no order; nothing where it cannot be read.
+std::vector<std::filesystem::path> entries_in(const std::filesystem::path& folder,
+                                              std::size_t most = kMostEntries);
+
 /// Folders in that tree that hold nothing but event files of other programs, by name.
 std::vector<FoundFolder> event_folders(const std::filesystem::path& place);
 

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "analyse/event_log.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/number_text.h"
 #include "core/text.h"
 #include "record/run_folder.h"
 
@@ -20,12 +20,11 @@ constexpr double kShownShare = 1e-5;                        // rows of less at e
 constexpr int kDefaultScale = 16;                           // PyTorch's first loss scale is 2^16
 constexpr std::int64_t kMostCount = std::int64_t{1} << 50;  // no sum of them overflows
 
-/// The power of two that the key "e-20" names; false for other keys.
-bool exponent_of(std::string_view key, int& out) {
-  if (key.size() < 2 || key[0] != 'e') return false;
-  const auto [end, code] = std::from_chars(key.data() + 1, key.data() + key.size(), out);
-  return code == std::errc{} && end == key.data() + key.size() && out >= GradientHistogram::kLeast &&
-         out <= GradientHistogram::kMost;
+/// The power of two that the key "e-20" names.
+std::optional<int> exponent_of(std::string_view key) {
+  if (!key.starts_with('e')) return std::nullopt;
+  const auto out = number_of<int>(key.substr(1));
+  return out && *out >= GradientHistogram::kLeast && *out <= GradientHistogram::kMost ? out : std::nullopt;
 }
 
 std::int64_t count_of(double value) {
@@ -82,10 +81,10 @@ void GradientHistograms::take(const Event& event) {
   histogram.zero = count_of(event.number("zero"));
   histogram.nonfinite = count_of(event.number("nonfinite"));
   for (const EventField& field : event.fields()) {
-    int exponent = 0;
+    const auto exponent = exponent_of(field.key);
     double value = 0;
-    if (!exponent_of(field.key, exponent) || !field.number(value)) continue;
-    histogram.counts[static_cast<std::size_t>(exponent - GradientHistogram::kLeast)] = count_of(value);
+    if (!exponent || !field.number(value)) continue;
+    histogram.counts[static_cast<std::size_t>(*exponent - GradientHistogram::kLeast)] = count_of(value);
   }
   if (!all_.empty() && all_.back().step >= histogram.step) return;
   if (all_.size() == kMost) all_.erase(all_.begin());

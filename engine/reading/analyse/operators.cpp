@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
 
 #include "analyse/event_log.h"
 #include "core/json.h"
+#include "core/number_text.h"
 #include "core/text.h"
 #include "record/run_folder.h"
 
@@ -40,12 +40,8 @@ struct Numbered {
 std::optional<Numbered> numbered(const std::string& module) {
   for (std::size_t begin = 0; begin < module.size();) {
     const std::size_t end = std::min(module.find('.', begin), module.size());
-    int number = 0;
-    const char* const first = module.data() + begin;
-    const char* const last = module.data() + end;
-    const auto [stop, code] = std::from_chars(first, last, number);
-    if (end > begin && code == std::errc{} && stop == last && number >= 0)
-      return Numbered{module.substr(0, begin), module.substr(end), number};
+    const auto number = number_of<int>(std::string_view(module).substr(begin, end - begin));
+    if (number && *number >= 0) return Numbered{module.substr(0, begin), module.substr(end), *number};
     begin = end + 1;
   }
   return std::nullopt;

@@ -1,13 +1,13 @@
 #include "analyse/rank_stream.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <string_view>
 
 #include "analyse/event_log.h"
 #include "analyse/run_files.h"
 #include "analyse/spans.h"
+#include "core/number_text.h"
 #include "record/run_folder.h"
 
 namespace isobar {
@@ -79,10 +79,7 @@ int rank_of_name(std::string_view name) {
   constexpr std::string_view kEnd = ".jsonl";
   if (!name.starts_with(kBegin) || !name.ends_with(kEnd) || name.size() < kBegin.size() + kEnd.size() + 4)
     return -1;
-  name = name.substr(kBegin.size(), name.size() - kBegin.size() - kEnd.size());
-  int rank = -1;
-  const auto [end, code] = std::from_chars(name.data(), name.data() + name.size(), rank);
-  return code == std::errc{} && end == name.data() + name.size() ? rank : -1;
+  return number_of<int>(name.substr(kBegin.size(), name.size() - kBegin.size() - kEnd.size())).value_or(-1);
 }
 
 }  // namespace
@@ -96,11 +93,8 @@ RankStream read_rank_stream(const fs::path& folder, int rank, std::uint64_t most
 
 std::vector<int> ranks_in(const fs::path& folder) {
   std::vector<int> out;
-  std::error_code code;
-  std::size_t seen = 0;
-  for (fs::directory_iterator it(folder, code), end; !code && it != end && ++seen < kMostEntries;
-       it.increment(code)) {
-    const int rank = rank_of_name(it->path().filename().string());
+  for (const fs::path& path : entries_in(folder)) {
+    const int rank = rank_of_name(path.filename().string());
     if (rank >= 0 && rank < kMostRanks) out.push_back(rank);
   }
   std::sort(out.begin(), out.end());

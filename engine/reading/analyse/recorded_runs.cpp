@@ -7,6 +7,7 @@
 #include "analyse/run_reader.h"
 #include "core/error.h"
 #include "record/run_folder.h"
+#include "record/run_tree.h"
 
 namespace isobar {
 
@@ -18,12 +19,10 @@ constexpr std::size_t kMostFolders = 1000;
 
 std::vector<fs::path> folders_in(const fs::path& place) {
   std::vector<fs::path> out;
-  std::error_code code;
-  for (fs::directory_iterator it(place, code), end; !code && it != end && out.size() < kMostFolders;
-       it.increment(code)) {
+  for (const fs::path& path : entries_in(place)) {
     std::error_code broken;
-    if (it->path().filename().string().front() == '.') continue;  // one that is being written
-    if (it->is_directory(broken)) out.push_back(it->path());
+    if (path.filename().string().front() == '.') continue;  // one that is being written
+    if (out.size() < kMostFolders && fs::is_directory(path, broken)) out.push_back(path);
   }
   std::sort(out.begin(), out.end());
   return out;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <span>
 #include <system_error>
@@ -19,11 +18,13 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "core/machine.h"
+#include "core/number_text.h"
 #include "core/text.h"
 #include "core/waiting.h"
 #include "launch/rank_status.h"
 #include "record/run_folder.h"
 #include "record/run_removal.h"
+#include "record/run_tree.h"
 
 namespace isobar {
 
@@ -70,14 +71,14 @@ void append(const fs::path& path, const std::string& text) {
 }
 
 void remove_played(const fs::path& folder) {
-  std::error_code code;
-  for (fs::directory_iterator it(folder / kPlayed, code), end; !code && it != end; it.increment(code)) {
+  for (const fs::path& played : entries_in(folder / kPlayed)) {
     try {
-      if (is_run_folder(it->path())) remove_run(it->path());
+      if (is_run_folder(played)) remove_run(played);
     } catch (const std::exception&) {
       // It stays, and so does the folder: the next one tries again.
     }
   }
+  std::error_code code;
   fs::remove(folder / kPlayed, code);
 }
 
@@ -90,11 +91,8 @@ std::string name_of_run(const fs::path& run) {
 
 double parse_speed(const std::string& text, const std::string& where) {
   const std::string_view number(text.data(), text.size() - (text.ends_with('x') ? 1 : 0));
-  double speed = 0;
-  const auto [end, code] = std::from_chars(number.data(), number.data() + number.size(), speed);
-  if (code == std::errc{} && end == number.data() + number.size() && speed >= kLeastSpeed &&
-      speed <= kMostSpeed)
-    return speed;
+  const auto speed = number_of<double>(number);
+  if (speed && *speed >= kLeastSpeed && *speed <= kMostSpeed) return *speed;
   throw Error("\"" + printable(text, 40) + "\" is no speed", where,
               fmt::format("so many times as fast as it ran, from {}x to {:.0f}x: 20x, 1x, 0.5x", kLeastSpeed,
                           kMostSpeed));

@@ -55,14 +55,12 @@ std::vector<std::pair<std::string, std::string>> config_of(const fs::path& folde
 
 std::vector<std::int64_t> field_steps_of(const fs::path& folder) {
   std::vector<std::int64_t> out;
-  std::error_code code;
-  for (fs::directory_iterator it(folder / "fields", code), end; !code && it != end; it.increment(code)) {
-    const std::string name = it->path().filename().string();
-    if (name.size() < 10 || name.rfind("step-", 0) != 0 || it->path().extension() != ".npy") continue;
+  for (const fs::path& path : entries_in(folder / "fields")) {
+    const std::string name = path.filename().string();
+    if (name.size() < 10 || name.rfind("step-", 0) != 0 || path.extension() != ".npy") continue;
     const std::string digits = name.substr(5, name.size() - 9);
     if (digits.size() > 15 || digits.find_first_not_of("0123456789") != std::string::npos) continue;
     out.push_back(std::stoll(digits));
-    if (out.size() > kMostEntries) break;
   }
   std::sort(out.begin(), out.end());
   return out;

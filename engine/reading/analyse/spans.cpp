@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <tuple>
 
 #include "core/error.h"
+#include "core/number_text.h"
 #include "core/text.h"
 #include "record/run_folder.h"
 #include "record/span_writer.h"
@@ -24,11 +24,9 @@ constexpr std::size_t kMostTrackBytes = 40;
 std::pair<std::string, std::uint64_t> parts_of(const std::string& track) {
   std::size_t digits = track.size();
   while (digits > 0 && track[digits - 1] >= '0' && track[digits - 1] <= '9') --digits;
-  std::uint64_t number = 0;
-  const char* const end = track.data() + track.size();
-  const auto [stop, code] = std::from_chars(track.data() + digits, end, number);
-  if (code != std::errc{} || stop != end) return {track, 0};
-  return {track.substr(0, digits), number};
+  const auto number = number_of<std::uint64_t>(std::string_view(track).substr(digits));
+  if (!number) return {track, 0};
+  return {track.substr(0, digits), *number};
 }
 
 std::size_t place_among(const std::string& track) {

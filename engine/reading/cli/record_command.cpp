@@ -103,14 +103,13 @@ int train(const RecordArguments& arguments, fs::path& folder) {
 /// Recorded runs of this device and name, of any day.
 std::vector<fs::path> older_ones(const fs::path& place, const std::string& word, const std::string& name) {
   std::vector<fs::path> out;
-  std::error_code code;
   const std::string end = name.empty() ? "" : "-" + name;
-  for (fs::directory_iterator it(place, code), last; !code && it != last; it.increment(code)) {
-    const std::string found = it->path().filename().string();
+  for (const fs::path& path : entries_in(place)) {
+    const std::string found = path.filename().string();
     const std::size_t day = word.size() + 1;  // "h200-2026-11-21-batch-1"
     if (found.rfind(word + "-", 0) != 0 || found.size() != day + 10 + end.size()) continue;
     const bool dated = found[day + 4] == '-' && found[day + 7] == '-' && found.substr(day + 10) == end;
-    if (dated) out.push_back(it->path());
+    if (dated) out.push_back(path);
   }
   return out;
 }

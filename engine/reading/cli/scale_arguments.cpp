@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numeric>
 
@@ -16,6 +15,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/machine.h"
+#include "core/number_text.h"
 #include "core/nvidia.h"
 #include "core/text.h"
 
@@ -52,12 +52,11 @@ std::vector<std::int64_t> ranks_of(const std::string& text, std::int64_t most) {
   if (text.empty()) throw Error("how many ranks?", "./isobar scale LESSON --ranks 1,2,4", kExample);
   std::vector<std::int64_t> out;
   for (const std::string& piece : pieces_of(text, "--ranks", kExample)) {
-    std::int64_t count = 0;
-    const auto end = std::from_chars(piece.data(), piece.data() + piece.size(), count);
-    if (end.ec != std::errc() || end.ptr != piece.data() + piece.size())
+    const auto typed = number_of<std::int64_t>(piece);
+    if (!typed)
       throw Error("\"" + printable(piece, 40) + "\" is no number of ranks", "--ranks " + printable(text, 80),
                   kExample);
-    checked_count(count, most, "--ranks");
+    const std::int64_t count = checked_count(*typed, most, "--ranks");
     if (std::find(out.begin(), out.end(), count) != out.end())
       throw Error(fmt::format("the value {} is there twice", count), "--ranks " + printable(text, 80),
                   kExample);
@@ -88,10 +87,8 @@ std::vector<ScalingLine> lines_of(const std::string& text) {
 }
 
 double target_of(const std::string& text) {
-  double out = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (end.ec == std::errc() && end.ptr == text.data() + text.size() && out > 0 && std::isfinite(out))
-    return out;
+  const auto out = number_of<double>(text);
+  if (out && *out > 0 && std::isfinite(*out)) return *out;
   throw Error("\"" + printable(text, 40) + "\" is no loss to reach", "--target-loss",
               "a number above 0, for example  --target-loss 0.3");
 }

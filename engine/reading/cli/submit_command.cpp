@@ -49,9 +49,8 @@ std::vector<std::string> program_words(Settings settings, const std::string& pre
 /// A run that has something to go on from.
 fs::path run_to_resume(const std::string& name) {
   const fs::path run = fs::absolute(find_run(name, "runs")).lexically_normal();
-  std::error_code code;
-  for (const fs::directory_entry& entry : fs::directory_iterator(run / "checkpoints", code)) {
-    if (entry.path().filename().string().rfind("step-", 0) == 0) return run;
+  for (const fs::path& path : entries_in(run / "checkpoints")) {
+    if (path.filename().string().rfind("step-", 0) == 0) return run;
   }
   throw Error("the run has no checkpoint to go on from", run.string(), "submit the lesson anew");
 }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kMostNodes = 65'536;
 constexpr std::int64_t kMostRanks = 65'536;
-constexpr std::size_t kMostEntries = 64;
+constexpr std::size_t kMostOfEach = 64;
 
 template <std::int64_t least, std::int64_t most>
 std::string number_from(const std::string& text, const ValuePlace& place) {
@@ -27,8 +27,8 @@ std::string yes_or_no(const std::string& text, const ValuePlace& place) {
 }
 
 void check_room(std::size_t entries, const ValuePlace& place) {
-  if (entries >= kMostEntries)
-    throw Error(fmt::format("more than {} of {}", kMostEntries, place.name), place.where, "fewer of them");
+  if (entries >= kMostOfEach)
+    throw Error(fmt::format("more than {} of {}", kMostOfEach, place.name), place.where, "fewer of them");
 }
 
 }  // namespace

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 #include "core/error.h"
+#include "core/number_text.h"
 #include "core/text.h"
 #include "core/utf8.h"
 
@@ -36,12 +36,8 @@ bool is_name(std::string_view text) {
 }
 
 std::optional<std::int64_t> whole(std::string_view text, std::int64_t most) {
-  std::int64_t value = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool digits = !text.empty() && text[0] >= '0' && text[0] <= '9';
-  if (!digits || parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || value > most)
-    return std::nullopt;
-  return value;
+  const auto value = number_of<std::int64_t>(text);
+  return value && text[0] != '-' && *value <= most ? value : std::nullopt;
 }
 
 std::string one_of(const std::string& text, const std::vector<std::string>& choices,

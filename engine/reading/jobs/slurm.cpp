@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <csignal>
 #include <cstdlib>
 #include <sstream>
@@ -14,6 +13,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/number_text.h"
 #include "core/text.h"
 #include "launch/spawn.h"
 #include "launch/supervise.h"
@@ -78,8 +78,7 @@ Error refusal(const std::string& what, const std::vector<std::string>& words, co
 
 fs::path find_program(const std::string& name) {
   const char* const path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr ? "" : path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
+  for (const std::string& folder : split(path == nullptr ? "" : path, ':')) {
     const fs::path file = fs::path(folder) / name;
     if (!folder.empty() && folder[0] == '/' && access(file.c_str(), X_OK) == 0) return file;
   }
@@ -88,13 +87,6 @@ fs::path find_program(const std::string& name) {
       "on a machine with Slurm it is on a login node, or module load slurm brings it; --dry-run only shows "
       "the script",
       Exit::failed);
-}
-
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> out;
-  std::istringstream parts(text);
-  for (std::string part; std::getline(parts, part, '|');) out.push_back(part);
-  return out;
 }
 
 /// The states of squeue(1), JOB STATE CODES.
@@ -117,10 +109,8 @@ std::int64_t job_number(const std::string& answer) {
   std::int64_t job = 0;
   std::istringstream lines(answer);
   for (std::string line; std::getline(lines, line);) {
-    const std::string number = line.substr(0, line.find(';'));
-    std::int64_t value = 0;
-    const auto parsed = std::from_chars(number.data(), number.data() + number.size(), value);
-    if (parsed.ec == std::errc() && parsed.ptr == number.data() + number.size() && value > 0) job = value;
+    const auto number = number_of<std::int64_t>(line.substr(0, line.find(';')));
+    if (number && *number > 0) job = *number;
   }
   return job;
 }
@@ -182,7 +172,7 @@ JobState Slurm::state(std::int64_t job) const {
   JobState out;
   const std::string line = first_line(said.out);
   if (unknown || line.empty()) return out;
-  const std::vector<std::string> parts = split(line);
+  const std::vector<std::string> parts = split(line, '|');
   if (parts.size() < 5 || !is_state(parts[0]))
     throw refusal("the answer about job " + number + " is not the state of a job", words, said);
   const auto known = [](const std::string& text) { return text == "N/A" || text == "None" ? "" : text; };
