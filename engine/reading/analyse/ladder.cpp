@@ -87,13 +87,6 @@ std::vector<double> training_figures(const SteadyFigures& run) {
   return out;
 }
 
-std::string value_in(const Rung& rung, const std::string& key) {
-  for (const auto& [name, value] : rung.settings) {
-    if (name == key) return value;
-  }
-  return "";
-}
-
 /// Settings that may change what is learned, and are not those of the baseline.
 std::string settings_text(const Rung& rung, const Rung& baseline) {
   std::vector<std::string> out;
@@ -103,7 +96,7 @@ std::string settings_text(const Rung& rung, const Rung& baseline) {
     const bool matters = section == "data" || section == "model" || section == "optim" ||
                          section == "schedule" || section == "amp" || section == "fusion" ||
                          section == "train" || section == "graph" || key == "run.fault";
-    const std::string other = value_in(baseline, key);
+    const std::string other = value_in(baseline.settings, key);
     if (!matters || value == other) continue;
     if (out.size() == kMostSettings) {
       ++left_out;

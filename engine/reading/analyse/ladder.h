@@ -4,9 +4,9 @@
 #include <array>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "analyse/run_files.h"
 #include "analyse/spread.h"
 #include "analyse/steady.h"
 
@@ -23,7 +23,7 @@ inline constexpr std::array<const char*, 7> kPartNames = {"attention", "GEMM", "
 struct Rung {
   std::string lesson;
   Repeats repeats = {};
-  std::vector<std::pair<std::string, std::string>> settings = {};  ///< run.toml of one of them
+  ConfigText settings = {};  ///< run.toml of one of them
 };
 
 struct SpeedUp : Compared {

@@ -45,12 +45,19 @@ void check_run_folder(const fs::path& folder) {
               "a run folder has run.toml and rank-0000.jsonl in it");
 }
 
-std::vector<std::pair<std::string, std::string>> config_of(const fs::path& folder) {
-  std::vector<std::pair<std::string, std::string>> out;
+ConfigText config_of(const fs::path& folder) {
+  ConfigText out;
   for (const TomlEntry& entry : read_toml(RunFolder{folder}.config_file())) {
     out.emplace_back(printable(entry.key, 120), printable(plain_text(entry.value), 400));
   }
   return out;
+}
+
+std::string value_in(const ConfigText& config, std::string_view key) {
+  for (const auto& [name, value] : config) {
+    if (name == key) return value;
+  }
+  return "";
 }
 
 std::vector<std::int64_t> field_steps_of(const fs::path& folder) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -32,8 +33,12 @@ std::string bytes_at(const FileDescriptor& file, const std::filesystem::path& pa
 /// Error (exit code 2) when the folder holds no run.
 void check_run_folder(const std::filesystem::path& folder);
 
-/// Keys of run.toml and their values as text. Error when it cannot be read.
-std::vector<std::pair<std::string, std::string>> config_of(const std::filesystem::path& folder);
+/// Keys of run.toml and their values as text, in its order.
+using ConfigText = std::vector<std::pair<std::string, std::string>>;
+/// Error when it cannot be read.
+ConfigText config_of(const std::filesystem::path& folder);
+/// "" for a key that is not there.
+std::string value_in(const ConfigText& config, std::string_view key);
 
 /// Steps after which fields/ holds input, target and prediction, sorted.
 std::vector<std::int64_t> field_steps_of(const std::filesystem::path& folder);

@@ -12,6 +12,7 @@
 
 #include "analyse/event_files.h"
 #include "analyse/ranks.h"
+#include "analyse/run_files.h"
 #include "analyse/run_reader.h"
 #include "analyse/spans.h"
 #include "record/run_tree.h"
@@ -24,7 +25,7 @@ inline constexpr int kMostSpanRanks = 8;
 /// Everything of an open run; readers in another thread may keep it.
 struct RunDetail {
   RunSeries series;
-  std::vector<std::pair<std::string, std::string>> config;  ///< key and value as text, from run.toml
+  ConfigText config;                       ///< key and value as text, from run.toml
   std::vector<std::int64_t> field_steps;   ///< steps of which fields/ holds input, target and prediction
   bool complete = false;                   ///< all that was in the stream at the last look is read
   std::shared_ptr<const RanksView> ranks;  ///< of a run of several

@@ -51,13 +51,6 @@ struct ReadLines {
   }
 };
 
-std::string environment_value(const fs::path& run, const std::string& key) {
-  for (const auto& [name, value] : config_of(run)) {
-    if (name == "environment." + key) return value;
-  }
-  return "";
-}
-
 /// The line with which the run begins: recorded on a device, by no process of this machine.
 std::string recorded_head(const std::string& line, const std::string& device) {
   Json head = Json::parse(line);
@@ -132,7 +125,7 @@ ThinRun thin_run(const fs::path& run, std::uint64_t most_bytes) {
   check(view, run.string());
   ThinRun out;
   out.all_steps = static_cast<std::int64_t>(read.steps);
-  const std::string named = environment_value(run, "device_is");
+  const std::string named = value_in(config_of(run), "environment.device_is");
   out.device = named.empty() ? view.device : named.substr(0, named.find(','));
   out.day = view.started.substr(0, 10);
   std::vector<Line>& lines = read.lines;

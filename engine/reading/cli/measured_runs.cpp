@@ -23,6 +23,8 @@ namespace {
 
 constexpr std::size_t kEndColumns = 75;
 
+double median_or_none(const Spread& found) { return found.empty() ? -1 : found.median(); }
+
 double seconds_since(std::int64_t begin_us) { return static_cast<double>(steady_us() - begin_us) * 1e-6; }
 
 bool is_stop(int code) { return code == 130 || code == 143; }
@@ -55,20 +57,17 @@ void MeasuredPoint::add_to(Json& out, std::optional<std::int64_t> steps) const {
 }
 
 double MeasuredPoint::field(std::string_view field_name) const {
-  const Spread found = means(repeats, field_name);
-  return found.empty() ? -1 : found.median();
+  return median_or_none(means(repeats, field_name));
 }
 
 double MeasuredPoint::last(std::string_view field_name) const {
-  const Spread found = over(repeats, [&](const SteadyFigures& one) { return one.last(field_name); });
-  return found.empty() ? -1 : found.median();
+  return median_or_none(over(repeats, [&](const SteadyFigures& one) { return one.last(field_name); }));
 }
 
 double MeasuredPoint::share(std::string_view field_name) const {
-  const Spread found = over(repeats, [&](const SteadyFigures& one) {
+  return median_or_none(over(repeats, [&](const SteadyFigures& one) {
     return one.mean("step_us") > 0 ? one.mean(field_name) / one.mean("step_us") : -1;
-  });
-  return found.empty() ? -1 : found.median();
+  }));
 }
 
 Spread MeasuredPoint::figures(double RunSummary::*figure) const {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
+#include <algorithm>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -35,10 +35,8 @@ constexpr Counted kCounted[] = {{"launches", "launches", "launches", 1, 0},
 
 /// Some point has it.
 bool is_counted(const std::vector<MeasuredPoint>& points, const Counted& what) {
-  for (const MeasuredPoint& point : points) {
-    if (point.last(what.field) >= 0) return true;
-  }
-  return false;
+  return std::any_of(points.begin(), points.end(),
+                     [&](const MeasuredPoint& point) { return point.last(what.field) >= 0; });
 }
 
 /// "1016 (-484)": the figure and what the base has more or less.
@@ -113,9 +111,9 @@ std::vector<MeasuredPoint> one_off_points(const std::vector<SweepAxis>& axes) {
 }
 
 void print_one_off(const MeasuredRuns& runs, const MeasureArguments& arguments) {
-  bool any = false;
-  for (const MeasuredPoint& point : runs.points()) any = any || !point.rate().empty();
-  if (!any) return;
+  if (std::all_of(runs.points().begin(), runs.points().end(),
+                  [](const MeasuredPoint& point) { return point.rate().empty(); }))
+    return;
   Report out;
   std::vector<Counted> counted;
   TableRow head = {"one value changed", "samples/s", "of base", "min .. max", "step ms", ""};

@@ -83,9 +83,7 @@ std::string environment_of(const ScaleResult& result, const std::string& key) {
   for (const MeasuredPoint& point : result.runs.points()) {
     for (const auto& folder : point.runs) {
       if (!std::filesystem::exists(RunFolder{folder}.config_file())) continue;
-      for (const auto& [name, value] : config_of(folder)) {
-        if (name == "environment." + key) return value;
-      }
+      if (std::string value = value_in(config_of(folder), "environment." + key); !value.empty()) return value;
     }
   }
   return "";
