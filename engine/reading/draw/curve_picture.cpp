@@ -32,12 +32,11 @@ std::string draw_curve(const RunReader& reader) {
   spec.legend = false;
   spec.lines = {line_of("forecast", theme.accent, points)};
   spec.lines[0].end_words = with_value("forecast", last.rmse);
-  spec.levels = {{"persistence", last.persistence_rmse, theme.dim, Dash::dashed,
-                  with_value("persistence", last.persistence_rmse)}};
-  if (last.climatology_rmse > 0) {
-    spec.levels.push_back({"climatology", last.climatology_rmse, theme.dim, Dash::dotted,
-                           with_value("climatology", last.climatology_rmse)});
-  }
+  const auto add_level = [&](const char* name, double value, Dash dash) {
+    if (value > 0) spec.levels.push_back({name, value, theme.dim, dash, with_value(name, value)});
+  };
+  add_level("persistence", last.persistence_rmse, Dash::dashed);
+  add_level("climatology", last.climatology_rmse, Dash::dotted);
   PlotLink link;
   link.x_most = std::max(1.0, static_cast<double>(last.step));
   SvgCanvas canvas(720, 380, theme.panel);
