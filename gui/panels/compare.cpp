@@ -170,7 +170,9 @@ void draw_bars(Ui& ui, const Runs& runs, const Labels& labels, AppState& state, 
   ImGui::Dummy({1, 1});
   const auto kind = save_menu(ui, box);
   if (!kind) return;
-  const auto paint = [&](Canvas& onto) { paint_bars(onto, ui.theme(), spec, {0, 0, box.width(), height}); };
+  const auto paint = [&, &spec = spec](Canvas& onto) {
+    paint_bars(onto, ui.theme(), spec, {0, 0, box.width(), height});
+  };
   ask.save =
       SaveRequest{"compare-throughput", *kind,
                   *kind == ExportKind::csv ? bars_csv(spec) : drawing(ui, *kind, box.width(), height, paint)};

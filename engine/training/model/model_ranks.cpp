@@ -33,7 +33,7 @@ void ModelRanks::finish(Work work, std::string_view what) {
   if (times.end_us != 0) figures_.times.push_back(times);
 }
 
-void ModelRanks::all_reduce(at::Tensor x, std::string_view what) {
+void ModelRanks::all_reduce(const at::Tensor& x, std::string_view what) {
   if (!sends_) return;
   before_ = comm_->counts();
   if (travels_as_float(x.scalar_type())) {

@@ -49,7 +49,7 @@ class ModelRanks : public std::enable_shared_from_this<ModelRanks> {
 
   /// The sum over the ranks, written to `x` itself (contiguous). 16-bit values travel as float32 where the
   /// backend would add them in another order on each rank.
-  virtual void all_reduce(at::Tensor x, std::string_view what);
+  virtual void all_reduce(const at::Tensor& x, std::string_view what);
   /// [R/t, ...] of each rank -> [R, ...].
   at::Tensor all_gather(const at::Tensor& x, std::string_view what);
   /// [R, ...] -> this rank's [R/t, ...] of the sum.
