@@ -29,14 +29,15 @@ std::int64_t samples_of_all(std::int64_t samples, std::int64_t models) {
   return std::clamp(samples, -kMost / models, kMost / models) * models;
 }
 
-std::vector<std::pair<std::string, double>> stages_of(const Event& event) {
-  std::vector<std::pair<std::string, double>> out;
+/// Gives each stage that the event has a time of to `take`; without a list of them, since a run has many
+/// steps.
+template <typename Take>
+void each_stage(const Event& event, const Take& take) {
   for (const std::string stage : kStageNames) {
     const EventField* const field = event.find(stage + "_us");
     double time_us = 0;
-    if (field != nullptr && field->number(time_us)) out.emplace_back(stage, time_us);
+    if (field != nullptr && field->number(time_us)) take(stage, time_us);
   }
-  return out;
 }
 
 /// The channel of the first key "rmse_X".
@@ -211,12 +212,12 @@ void RunViewBuilder::take_step(const Event& event) {
   ++steady_steps_;
   steady_samples_ = sum_of(steady_samples_, samples);
   steady_us_ += event.number("step_us");
-  for (const auto& [stage, time_us] : stages_of(event)) {
+  each_stage(event, [&](const std::string& stage, double time_us) {
     auto found = std::find_if(steady_stages_us_.begin(), steady_stages_us_.end(),
-                              [&stage = stage](const auto& entry) { return entry.first == stage; });
+                              [&](const auto& entry) { return entry.first == stage; });
     if (found == steady_stages_us_.end()) found = steady_stages_us_.insert(found, {stage, 0.0});
     found->second += time_us;
-  }
+  });
   const auto steps = static_cast<double>(steady_steps_);
   summary.step_us = steady_us_ / steps;
   summary.samples_per_s = steady_us_ > 0 ? static_cast<double>(steady_samples_) / steady_us_ * 1e6 : 0;
@@ -276,7 +277,10 @@ void RunViewBuilder::take_summary(const Event& event) {
   };
   summary.predicted_bytes = bytes("predicted_bytes");
   summary.peak_bytes = bytes("peak_bytes");
-  if (auto stages_us = stages_of(event); !stages_us.empty()) summary.stages_us = std::move(stages_us);
+  std::vector<std::pair<std::string, double>> stages_us;
+  each_stage(event,
+             [&](const std::string& stage, double time_us) { stages_us.emplace_back(stage, time_us); });
+  if (!stages_us.empty()) summary.stages_us = std::move(stages_us);
   const std::string headline = headline_of(event);
   if (headline.empty()) return;
   summary.has_scores = true;

@@ -176,8 +176,11 @@ std::vector<EndWords> end_words(const PlotSpec& spec, const PlotView& view, cons
   const auto add = [&](double value, const std::string& words, Colour colour) {
     if (!words.empty() && std::isfinite(value)) out.push_back({y.pixel(value), words, colour});
   };
-  for (const PlotLine* const line : shown_lines(spec, view))
-    add(line->curve->y.back(), line->end_words, line->colour);
+  const auto has_words = [](const PlotLine& line) { return !line.end_words.empty(); };
+  if (std::any_of(spec.lines.begin(), spec.lines.end(), has_words)) {  // else not even asked, in every frame
+    for (const PlotLine* const line : shown_lines(spec, view))
+      add(line->curve->y.back(), line->end_words, line->colour);
+  }
   for (const PlotLevel& level : spec.levels) add(level.value, level.end_words, level.colour);
   return out;
 }
@@ -344,8 +347,10 @@ void paint_plot(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const 
   const float s = canvas.scale();
   canvas.text(at.box.x0 + 12 * s, at.box.y0 + 10 * s,
               canvas.fitted(spec.title, Face::bold, at.box.width() - 24 * s), Face::bold, theme.text);
-  canvas.text(at.box.x0 + 12 * s, at.box.y0 + 30 * s,
-              canvas.fitted(spec.subtitle, Face::small, at.box.width() - 24 * s), Face::small, theme.dim);
+  if (!spec.subtitle.empty()) {
+    canvas.text(at.box.x0 + 12 * s, at.box.y0 + 30 * s,
+                canvas.fitted(spec.subtitle, Face::small, at.box.width() - 24 * s), Face::small, theme.dim);
+  }
   const std::vector<const PlotLine*> lines = shown_lines(spec, view);
   if (lines.empty() && spec.legend && !spec.lines.empty()) paint_legend(canvas, theme, spec, view, at);
   if (lines.empty()) {
