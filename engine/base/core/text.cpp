@@ -105,7 +105,10 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
 
 namespace {
 
+bool is_plain(char c) { return c >= ' ' && c <= '~'; }
+
 std::string cleaned(std::string_view text, std::size_t most, bool keeps_lines) {
+  if (text.size() <= most && std::all_of(text.begin(), text.end(), is_plain)) return std::string(text);
   std::string out;
   const std::size_t size = text.size();
   while (!text.empty()) {
