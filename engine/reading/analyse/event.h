@@ -1,12 +1,15 @@
 #pragma once
 // One line of the metric stream, parsed: a flat JSON object whose numbers may be the strings "nan", "inf" and
 // "-inf".
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
+
+#include "core/stage.h"
 
 namespace isobar {
 
@@ -50,6 +53,13 @@ struct Attempt {
   std::int64_t world;         ///< ranks that train together, at least 1
   std::int64_t replicas;      ///< models that they hold, at most as many
 };
+
+/// The keys under which an event holds the times of the stages: "load_us" and so on, by Stage.
+inline const std::array<std::string, kStageNames.size()> kStageKeys = [] {
+  std::array<std::string, kStageNames.size()> out;
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = std::string(kStageNames[i]) + "_us";
+  return out;
+}();
 
 class EventParser {
  public:

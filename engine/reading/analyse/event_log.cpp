@@ -1,6 +1,7 @@
 #include "analyse/event_log.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "analyse/run_files.h"
 #include "record/run_folder.h"
@@ -36,21 +37,27 @@ std::string last_attempt(const FileDescriptor& file, const fs::path& path, std::
   return "";
 }
 
-struct EventBytes {
-  std::uint64_t sum = 0;
-  void take(const Event&, std::string_view line) { sum += line.size(); }
-};
-
-/// How many bytes hold enough events; `size` = all of it.
-std::uint64_t length_of_tail(const FileDescriptor& file, const fs::path& path, std::uint64_t size) {
-  constexpr std::uint64_t kEnoughBytes = 16 << 10;  // the summary is among them
+/// Whether enough of the last lines are events; the summary is among those.
+bool has_enough_events(std::string_view lines) {
+  constexpr std::uint64_t kEnoughBytes = 16 << 10;
   EventParser parser;
+  std::uint64_t sum = 0;
+  for (std::size_t end = lines.rfind('\n'); end != std::string_view::npos && end > 0 && sum < kEnoughBytes;) {
+    const std::size_t before = lines.rfind('\n', end - 1);
+    if (before == std::string_view::npos) break;  // where the first line begins is not known
+    const std::string_view line = lines.substr(before + 1, end - before - 1);
+    if (parser.parse(line) != nullptr) sum += line.size();
+    end = before;
+  }
+  return sum >= kEnoughBytes;
+}
+
+/// The bytes behind the head that hold enough events; all of them where the file is short.
+std::string tail_of(const FileDescriptor& file, const fs::path& path, std::uint64_t size) {
   for (std::uint64_t length = kTailBytes;; length *= 4) {
-    if (size <= kHeadBytes + length) return size;
-    if (length >= kMostSearchBytes) return length;
-    EventBytes events;
-    take_lines(bytes_at(file, path, size - length, size), parser, events);
-    if (events.sum >= kEnoughBytes) return length;
+    length = std::min(length, size - std::min(size, kHeadBytes));
+    std::string tail = bytes_at(file, path, size - length, size);
+    if (size <= kHeadBytes + length || length >= kMostSearchBytes || has_enough_events(tail)) return tail;
   }
 }
 
@@ -60,13 +67,17 @@ StreamEnds read_ends(const fs::path& run, int rank, std::optional<std::uint64_t>
   const fs::path path = RunFolder{run}.stream_file(rank);
   const FileDescriptor file = open_for_reading(path);
   const std::uint64_t size = file_size(file, path);
-  const std::uint64_t length = tail_bytes ? *tail_bytes : length_of_tail(file, path, size);
-  if (size <= kHeadBytes + length) return {.head = bytes_at(file, path, 0, size)};
-  StreamEnds out{.head = bytes_at(file, path, 0, kHeadBytes), .whole = false};
+  if (size <= kHeadBytes + tail_bytes.value_or(kTailBytes)) return {.head = bytes_at(file, path, 0, size)};
+  StreamEnds out{.head = bytes_at(file, path, 0, kHeadBytes)};
+  out.tail = tail_bytes ? bytes_at(file, path, size - *tail_bytes, size) : tail_of(file, path, size);
+  if (size <= kHeadBytes + out.tail.size()) {
+    out.head += std::exchange(out.tail, {});
+    return out;
+  }
+  out.whole = false;
   std::error_code code;
   if (fs::exists(RunFolder{run}.attempt_file(1), code))  // resumed: who writes now stands in the middle
-    out.attempt = last_attempt(file, path, kHeadBytes, size - length, size);
-  out.tail = bytes_at(file, path, size - length, size);
+    out.attempt = last_attempt(file, path, kHeadBytes, size - out.tail.size(), size);
   const std::size_t first = out.tail.find('\n');
   out.tail.erase(0, first == std::string::npos ? out.tail.size() : first + 1);
   return out;

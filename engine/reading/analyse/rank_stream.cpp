@@ -30,8 +30,7 @@ RankStep step_of(const Event& event) {
   for (const auto& [name, place] : kStepComm) out.*place = figure(event, name);
   out.waited_for = figure(event, "waited_for");
   out.waited_us = figure(event, "waited_us");
-  for (std::size_t i = 0; i < kStages; ++i)
-    out.stages_us[i] = figure(event, std::string(kStageNames[i]) + "_us");
+  for (std::size_t i = 0; i < kStages; ++i) out.stages_us[i] = figure(event, kStageKeys[i]);
   return out;
 }
 

@@ -29,12 +29,11 @@ std::int64_t samples_of_all(std::int64_t samples, std::int64_t models) {
   return std::clamp(samples, -kMost / models, kMost / models) * models;
 }
 
-/// Gives each stage that the event has a time of to `take`; without a list of them, since a run has many
-/// steps.
+/// Gives each stage that the event has a time of to `take`.
 template <typename Take>
 void each_stage(const Event& event, const Take& take) {
-  for (const std::string stage : kStageNames) {
-    const EventField* const field = event.find(stage + "_us");
+  for (std::size_t stage = 0; stage < kStageKeys.size(); ++stage) {
+    const EventField* const field = event.find(kStageKeys[stage]);
     double time_us = 0;
     if (field != nullptr && field->number(time_us)) take(stage, time_us);
   }
@@ -100,7 +99,7 @@ void RunViewBuilder::forget_speed() {
   view_.summary.stages_us.clear();
   steady_steps_ = steady_samples_ = 0;
   steady_us_ = 0;
-  steady_stages_us_.clear();
+  steady_stages_us_ = {};
 }
 
 void RunViewBuilder::take(const Event& event) {
@@ -212,17 +211,17 @@ void RunViewBuilder::take_step(const Event& event) {
   ++steady_steps_;
   steady_samples_ = sum_of(steady_samples_, samples);
   steady_us_ += event.number("step_us");
-  each_stage(event, [&](const std::string& stage, double time_us) {
-    auto found = std::find_if(steady_stages_us_.begin(), steady_stages_us_.end(),
-                              [&](const auto& entry) { return entry.first == stage; });
-    if (found == steady_stages_us_.end()) found = steady_stages_us_.insert(found, {stage, 0.0});
-    found->second += time_us;
+  each_stage(event, [&](std::size_t stage, double time_us) {
+    steady_stages_us_[stage] = steady_stages_us_[stage].value_or(0) + time_us;
   });
   const auto steps = static_cast<double>(steady_steps_);
   summary.step_us = steady_us_ / steps;
   summary.samples_per_s = steady_us_ > 0 ? static_cast<double>(steady_samples_) / steady_us_ * 1e6 : 0;
-  summary.stages_us = steady_stages_us_;
-  for (auto& [stage, time_us] : summary.stages_us) time_us /= steps;
+  summary.stages_us.clear();
+  for (std::size_t stage = 0; stage < kStageNames.size(); ++stage) {
+    if (const std::optional<double>& sum_us = steady_stages_us_[stage])
+      summary.stages_us.emplace_back(kStageNames[stage], *sum_us / steps);
+  }
 }
 
 void RunViewBuilder::take_eval(const Event& event) {
@@ -279,7 +278,7 @@ void RunViewBuilder::take_summary(const Event& event) {
   summary.peak_bytes = bytes("peak_bytes");
   std::vector<std::pair<std::string, double>> stages_us;
   each_stage(event,
-             [&](const std::string& stage, double time_us) { stages_us.emplace_back(stage, time_us); });
+             [&](std::size_t stage, double time_us) { stages_us.emplace_back(kStageNames[stage], time_us); });
   if (!stages_us.empty()) summary.stages_us = std::move(stages_us);
   const std::string headline = headline_of(event);
   if (headline.empty()) return;

@@ -1,7 +1,9 @@
 #pragma once
 // What a run says of itself in a dozen facts, built from its events.
+#include <array>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -123,7 +125,7 @@ class RunViewBuilder {
   std::int64_t steady_steps_ = 0;
   std::int64_t steady_samples_ = 0;
   double steady_us_ = 0;
-  std::vector<std::pair<std::string, double>> steady_stages_us_;
+  std::array<std::optional<double>, kStageNames.size()> steady_stages_us_;  ///< none = never entered
 };
 
 /// Whether process `pid` of this machine is alive and is called `program`. A number can be given to another
