@@ -70,6 +70,21 @@ case_measuring_builds_its_lesson() {
   isobar quartett
   expect "the nearest command" says "mean quartet?"
 }
+case_lesson_by_its_number() {
+  local word
+  isobar setup
+  : >"$WORLD/calls"
+  for word in 01 1 01_b base; do isobar run "$word"; done
+  expect "the lesson is built" count_is "ninja isobar-run make_fields 01_baseline" 4
+  expect "arguments unchanged" [ "$OUT" = "cli <run> <base>" ]
+  mkdir -p "$TREE/lessons/11_basis"
+  printf 'title = "t"\n' >"$TREE/lessons/11_basis/lesson.toml"
+  : >"$WORLD/calls"
+  for word in 0 bas; do isobar run "$word"; done
+  expect "what is none or several is left to the program" count_is "01_baseline" 0
+  isobar run 11
+  expect "a number is not the beginning of another" called "ninja isobar-run make_fields 11_basis"
+}
 case_ladder_builds_every_lesson() {
   isobar setup
   : >"$WORLD/calls"
@@ -375,6 +390,8 @@ case_setup_of_programs() {
   isobar setup --programs
   expect "code 0" [ "$CODE" = 0 ]
   expect "the programs and no tests" called "ninja isobar-run isobar-cli make_fields 01_baseline"
+  isobar setup --programs 1
+  expect "a lesson by its number" [ "$(tail -n 1 "$WORLD/calls")" = "ninja isobar-run isobar-cli make_fields 01_baseline" ]
   isobar setup --programs 99_nothing
   expect "code 2" [ "$CODE" = 2 ]
   expect "the name" says 'there is no lesson "99_nothing"'

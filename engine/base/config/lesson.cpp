@@ -182,6 +182,23 @@ std::vector<std::string> lesson_names(const fs::path& home) {
 
 bool honours(const LessonInfo& lesson, std::string_view key) { return holds(lesson.honours, key); }
 
+std::vector<std::string> lessons_like(const std::vector<std::string>& names, std::string_view typed) {
+  if (holds(names, typed)) return {std::string(typed)};
+  const auto without_zeros = [](std::string_view digits) {
+    return digits.substr(std::min(digits.find_first_not_of('0'), digits.size()));
+  };
+  const bool is_number = typed.find_first_not_of("0123456789") == std::string_view::npos;
+  std::vector<std::string> out;
+  for (const std::string& name : names) {
+    const std::string_view number = std::string_view(name).substr(0, name.find('_'));
+    const std::string_view words = std::string_view(name).substr(std::min(number.size() + 1, name.size()));
+    const bool is_like = is_number ? without_zeros(number) == without_zeros(typed)
+                                   : name.starts_with(typed) || words.starts_with(typed);
+    if (is_like && !typed.empty()) out.push_back(name);
+  }
+  return out;
+}
+
 LessonInfo read_lesson(const fs::path& home, const std::string& name) {
   const std::vector<std::string> names = lesson_names(home);
   if (!holds(names, name)) {
@@ -197,6 +214,13 @@ LessonInfo read_lesson(const fs::path& home, const std::string& name) {
   }
   take_over(info, read_lesson(home, info.previous));
   return info;
+}
+
+LessonInfo find_lesson(const fs::path& home, const std::string& typed) {
+  const std::vector<std::string> like = lessons_like(lesson_names(home), typed);
+  if (like.size() < 2) return read_lesson(home, like.empty() ? typed : like.front());
+  throw Error("\"" + printable(typed) + "\" may be several lessons", (home / "lessons").string(),
+              "type more of one: " + join(like, ", "));
 }
 
 LessonInfo parse_lesson(const std::string& text, const std::string& name, const fs::path& file) {

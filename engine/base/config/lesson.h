@@ -44,10 +44,17 @@ struct LessonInfo {
 /// Whether a value of this key means something in that lesson.
 bool honours(const LessonInfo& lesson, std::string_view key);
 
+/// Those of `names` that `typed` may mean: the one of this name, else those of this number ("1", "01"), else
+/// those whose name, with its number or without, begins so ("02_w", "base").
+std::vector<std::string> lessons_like(const std::vector<std::string>& names, std::string_view typed);
+
 /// With what it takes over from `previous`: keys and faults that it does not drop, loaders and precisions
 /// where it names none. Error (exit code 2) when there is no such lesson (with the nearest name) or its file
 /// is wrong.
 LessonInfo read_lesson(const std::filesystem::path& home, const std::string& name);
+
+/// The same of a name that a person may have cut short. Error (exit code 2) too when it may be several.
+LessonInfo find_lesson(const std::filesystem::path& home, const std::string& typed);
 
 /// From the text of a lesson.toml alone; `file` is said in errors and kept.
 LessonInfo parse_lesson(const std::string& text, const std::string& name, const std::filesystem::path& file);

@@ -30,7 +30,7 @@ struct LadderArguments {
 };
 
 std::string hint_for(const std::string& word) {
-  if (fs::exists(project_home() / "lessons" / word / "lesson.toml"))
+  if (!lessons_like(lesson_names(project_home()), word).empty())
     return "some lessons only: --lessons " + word + ",...";
   return word == "--trials" ? "here it is --repeats" : hint_for_setting(word);
 }
@@ -60,11 +60,12 @@ std::optional<LadderArguments> parse_ladder(const Words& words) {
   if (ranks.given()) checked_count(measure.ranks, kMostLocalRanks, "--ranks");
   for (const std::string& set : measure.settings.sets) check_free(set, "ladder", /*whole=*/true);
   measure.whole = true;
-  for (const std::string& name : split(lessons, ',')) {
-    if (name.empty()) continue;
+  for (const std::string& typed : split(lessons, ',')) {
+    if (typed.empty()) continue;
+    const std::string name = find_lesson(project_home(), typed).name;
     if (std::find(out.lessons.begin(), out.lessons.end(), name) != out.lessons.end())
       throw Error("the lesson " + name + " is there twice", "--lessons " + printable(lessons), "");
-    out.lessons.push_back(read_lesson(project_home(), name).name);
+    out.lessons.push_back(name);
   }
   return out;
 }

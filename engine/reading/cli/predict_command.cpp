@@ -195,7 +195,7 @@ int predict_command(const Words& words) {
   const LessonInfo lesson = named_lesson(name, "./isobar predict LESSON");
   if (take_resume_key(settings)) throw Error("a prediction resumes nothing", "train.resume", "leave it out");
   Prediction prediction = predict(lesson, settings, device.empty() ? "H200" : device);
-  prediction.command = command_text(name, device, settings);
+  prediction.command = command_text(lesson.name, device, settings);
   if (!run_dir.empty()) write_predicted_run(prediction, run_dir);
   Report report = report_of(prediction, lesson);
   if (!run_dir.empty()) report.line("  run          " + run_dir.string());

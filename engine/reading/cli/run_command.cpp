@@ -68,7 +68,7 @@ int run_command(const Words& words, ShowInstead show_instead) {
     lesson.name = "LESSON";
     lesson.title = "Train a lesson";
   } else {
-    lesson = read_lesson(home, words.front());
+    lesson = find_lesson(home, words.front());
   }
   const Words typed(words.begin() + (asks_help ? 0 : 1), words.end());
   RunArguments parsed = parse_run_arguments(typed, lesson, home);

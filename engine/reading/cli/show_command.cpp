@@ -18,6 +18,7 @@
 #include "cli/runs_command.h"
 #include "cli/show_events.h"
 #include "cli/timeline_command.h"
+#include "config/lesson.h"
 #include "config/option_parser.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -108,6 +109,7 @@ std::optional<ShowArguments> parse_show(const Words& words) {
   if (traced.given()) out.timeline.trace_file = trace;
   if (first.given()) (out.gradients ? out.gradients_at : out.timeline.wish.first) = step;
   check(out, into.given(), rank.given(), first.given(), steps.given());
+  if (out.recorded) out.run = find_lesson(project_home(), out.run).name;
   return out;
 }
 

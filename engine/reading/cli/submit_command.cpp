@@ -64,7 +64,7 @@ std::vector<fs::path> inputs_of(const Config& config, const Settings& settings) 
 
 Prepared prepare(const SubmitArguments& arguments) {
   const fs::path home = project_home();
-  const LessonInfo lesson = read_lesson(home, arguments.what);
+  const LessonInfo lesson = find_lesson(home, arguments.what);
   Prepared out;
   JobPlan& plan = out.plan;
   plan.settings = arguments.job;
@@ -194,11 +194,22 @@ int submit(const SubmitArguments& arguments) {
   return arguments.follow ? follow_job(slurm, job, console) : 0;
 }
 
+/// "1234"; "06" is a lesson.
+bool is_job_number(const std::string& what) {
+  return !what.empty() && what.size() <= 10 && what.front() != '0' &&
+         std::all_of(what.begin(), what.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// A lesson and no job: one of its name, or a part of that which names no job.
+bool is_lesson(const std::string& what) {
+  const std::vector<std::string> like = lessons_like(lesson_names(project_home()), what);
+  if (like.size() == 1 && like.front() == what) return true;
+  return !like.empty() && !is_job_number(what) && find_job_folder(what, "runs").empty();
+}
+
 /// "1234", or a run that was submitted.
 SubmittedJob find_job(const Slurm& slurm, const std::string& what) {
-  const bool is_number = !what.empty() && what.size() <= 10 &&
-                         std::all_of(what.begin(), what.end(), [](char c) { return c >= '0' && c <= '9'; });
-  if (!is_number) {
+  if (!is_job_number(what)) {
     const fs::path folder = find_job_folder(what, "runs");
     if (!folder.empty()) return job_of_run(folder);
     throw Error("this run is no job of Slurm", find_run(what, "runs").string(),
@@ -219,9 +230,7 @@ int submit_command(const Words& words) {
   const std::optional<SubmitArguments> typed = parse_submit_arguments(words, project_home());
   if (!typed) return 0;
   const SubmitArguments& parsed = *typed;
-  const std::vector<std::string> lessons = lesson_names(project_home());
-  const bool is_lesson = std::find(lessons.begin(), lessons.end(), parsed.what) != lessons.end();
-  if (!parsed.status && !parsed.cancel && (is_lesson || !parsed.follow)) return submit(parsed);
+  if (!parsed.status && !parsed.cancel && (!parsed.follow || is_lesson(parsed.what))) return submit(parsed);
   const Slurm slurm;
   const SubmittedJob job = find_job(slurm, parsed.what);
   Console console;

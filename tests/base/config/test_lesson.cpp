@@ -74,6 +74,31 @@ TEST_CASE("What a lesson honours is what the lesson before does, less what it dr
   CHECK_THAT(refused("previous = \"00_none\"\n"), says("there is no lesson \"00_none\""));
 }
 
+TEST_CASE("A lesson may be named by its number or by how its name begins, where that is one lesson") {
+  const std::vector<std::string> names = {"01_base", "02_work", "03_worry", "10_base_two", "21_sum"};
+  const auto like = [&](std::string_view typed) { return lessons_like(names, typed); };
+  for (const char* const typed : {"01_base", "1", "01", "001", "01_", "01_b"})
+    CHECK(like(typed) == std::vector<std::string>{"01_base"});
+  CHECK(like("10") == std::vector<std::string>{"10_base_two"});
+  CHECK(like("base_") == std::vector<std::string>{"10_base_two"});
+  CHECK(like("base") == std::vector<std::string>{"01_base", "10_base_two"});
+  CHECK(like("wor") == std::vector<std::string>{"02_work", "03_worry"});
+  for (const char* const typed :
+       {"", "0", "2x", "ork", "1_base", "_", "--help", "01_base/", "99999999999999999999"})
+    CHECK(like(typed).empty());
+
+  const TempFolder folder;
+  for (const std::string& name : names) {
+    fs::create_directories(folder / "lessons" / name);
+    write_file_whole(folder / "lessons" / name / "lesson.toml", "title = \"T\"\n");
+  }
+  CHECK(find_lesson(folder.path(), "work").name == "02_work");
+  CHECK_THAT(error_of([&] { find_lesson(folder.path(), "wor"); }),
+             says("\"wor\" may be several lessons") && says("02_work, 03_worry"));
+  CHECK_THAT(error_of([&] { find_lesson(folder.path(), "03_wory"); }), says("mean 03_worry?"));
+  CHECK_THAT(error_of([&] { find_lesson(folder.path(), "7"); }), says("there is no lesson \"7\""));
+}
+
 TEST_CASE("Every key has its comment in base.toml") {
   const auto comments = key_comments(project_home());
   Config config;

@@ -30,6 +30,26 @@ TEST_CASE("arguments reach the lesson unchanged, and no shell sees them") {
   CHECK_FALSE(std::filesystem::exists("canary"));
 }
 
+TEST_CASE("a lesson may be named by its number, or by how its name begins") {
+  const Programs programs;
+  for (const char* const typed : {"01", "1", "01_b", "baseline"}) {
+    INFO(typed);
+    CHECK(programs.run({"run", typed, "--set", "data.root=x"}).out == "lesson <--set> <data.root=x>");
+  }
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"run", "0"},
+                                             {"quartet", "0"},
+                                             {"predict", "0"},
+                                             {"show", "0", "--recorded"},
+                                             {"ladder", "--lessons", "1,0"}}) {
+    const ProcessResult result = programs.run(words);
+    INFO(words.front());
+    CHECK(result.code == 2);
+    CHECK_THAT(result.err, says("there is no lesson \"0\"") && says("lessons: 01_baseline"));
+  }
+  CHECK_THAT(programs.run({"ladder", "--lessons", "1,01"}).err, says("01_baseline is there twice"));
+}
+
 TEST_CASE("exit codes pass through") {
   const Programs programs(75);
   CHECK(programs.run({"run", "01_baseline", "--set", "data.root=x"}).code == 75);
@@ -67,7 +87,7 @@ TEST_CASE("mistakes end with code 2 before any program starts") {
   };
   CHECK_THAT(refused({"rnu"}), says("rnu") && says("mean run?"));
   CHECK_THAT(refused({"run"}), says("which lesson?") && says("01_baseline"));
-  CHECK_THAT(refused({"run", "01_baselin"}), says("mean 01_baseline?"));
+  CHECK_THAT(refused({"run", "01_basline"}), says("mean 01_baseline?"));
   CHECK_THAT(refused({"run", "01_baseline", "--set", "train.step=4"}), says("mean train.steps?"));
   CHECK_THAT(refused({"run", "01_baseline", "--presett", "x"}), says("mean --preset?"));
   CHECK_THAT(refused({"data", "mkae"}), says("data make"));

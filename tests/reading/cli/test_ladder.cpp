@@ -76,7 +76,7 @@ TEST_CASE("the ladder refuses what makes no sense before anything runs") {
   CHECK_THAT(refused({"--repeats", "many"}), says("a whole number is wanted"));
   CHECK_THAT(refused({"--steps", "0"}), says("--steps 0 is not allowed"));
   CHECK_THAT(refused({"--steps", "3"}), says("3 steps are all warm-up") && says("4 or more"));
-  CHECK_THAT(refused({"--lessons", "01_baselin"}), says("mean 01_baseline?"));
+  CHECK_THAT(refused({"--lessons", "01_basline"}), says("mean 01_baseline?"));
   CHECK_THAT(refused({"--lessons", "01_baseline,01_baseline"}), says("is there twice"));
   CHECK_THAT(refused({"01_baseline"}), says("--lessons 01_baseline"));
   CHECK_THAT(refused({"--repeat", "3"}), says("mean --repeats?"));

@@ -117,7 +117,7 @@ TEST_CASE("quartet refuses what makes no sense before anything runs") {
   };
   CHECK_THAT(refused({"quartet"}), says("which lesson?") && says("01_baseline"));
   CHECK_THAT(refused({"sweep"}), says("which lesson?") && says("key=a,b,c"));
-  CHECK_THAT(refused({"quartet", "01_baselin"}), says("mean 01_baseline?"));
+  CHECK_THAT(refused({"quartet", "01_basline"}), says("mean 01_baseline?"));
   CHECK_THAT(refused({"quartett", "01_baseline"}), says("mean quartet?"));
   CHECK_THAT(refused({"quartet", "01_baseline", "data.dt=2"}), says("--set data.dt=2"));
   CHECK_THAT(refused({"quartet", "01_baseline", "--trial", "2"}), says("mean --trials?"));
