@@ -230,9 +230,12 @@ int run_fault(const Words& words) {
     comm.set_seam(rank_fault({}));
     synced_gradients(right.model, *right.sync, comm, joint, 1);
     comm.set_seam(rank_fault(fault));
-    const std::int64_t begin_us = steady_us();
+    const at::Tensor begin_us = at::full({1}, steady_us(), at::kLong);
     synced_gradients(wrong.model, *wrong.sync, comm, joint, 1);
-    const std::int64_t us = steady_us() - begin_us;
+    const std::int64_t end_us = steady_us();
+    // Machine-wide clock: whenever a rank began, it ends after the sleep of the slow one.
+    comm.broadcast(begin_us, static_cast<int>(fault.rank), "begin").wait();
+    const std::int64_t us = end_us - begin_us.item<std::int64_t>();
     const bool twice = name == "unequal_batch" && comm.rank() == 1;
     findings.check(std::exchange(passes, 0) == (twice ? 2 : 1), "backward passes of a step");
     if (name == "no_broadcast") {
