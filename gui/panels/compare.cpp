@@ -55,8 +55,8 @@ std::string label_of(const RunEntry& run, const Runs& runs, const std::vector<Ke
   const auto index = static_cast<std::size_t>(at - runs.begin());
   for (const KeyRow& row : keys) {
     if (parts.size() >= 3 || row.values[index].empty() || !row.two_values || is_usual(row, index)) continue;
-    if (row.key.rfind("environment.", 0) == 0 || row.key == "run.fault") continue;
-    if (row.key == "run.measure" || row.key == "run.group" || row.key == "run.point") continue;
+    if (row.is_environment() || row.is_label() || row.key == "run.fault" || row.key == "run.measure")
+      continue;
     const bool of_preset = row.key.rfind("data.", 0) == 0 || row.key.rfind("model.", 0) == 0;
     if (of_preset && presets) continue;
     parts.push_back(row.key.substr(row.key.find('.') + 1) + " " + row.values[index]);
@@ -271,39 +271,10 @@ void draw_overlays(Ui& ui, const Runs& runs, const Labels& labels, AppState& sta
 }  // namespace
 
 std::vector<KeyRow> key_rows(const Runs& runs) {
-  std::map<std::string, std::vector<std::string>> table;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (!runs[i]->detail) continue;
-    for (const auto& [key, value] : runs[i]->detail->config) {
-      if (key == "environment.started" || key == "environment.command") continue;  // no two runs share them
-      auto& values = table[key];
-      values.resize(runs.size());
-      values[i] = value;
-    }
-  }
-  std::vector<KeyRow> out;
-  for (auto& [key, values] : table) {
-    KeyRow row{key, values, false, false};
-    std::set<std::string> distinct(values.begin(), values.end());
-    distinct.erase("");
-    row.two_values = distinct.size() > 1;
-    std::string first;
-    bool any = false;
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-      if (!runs[i]->detail || runs[i]->detail->config.empty()) continue;
-      if (any && values[i] != first) row.differs = true;
-      if (!any) first = values[i];
-      any = true;
-    }
-    out.push_back(std::move(row));
-  }
-  const auto rank = [](const KeyRow& row) {
-    const bool moment = row.key.rfind("environment.", 0) == 0;
-    return (row.differs ? 0 : 2) + (moment ? 1 : 0);
-  };
-  std::stable_sort(out.begin(), out.end(),
-                   [&](const KeyRow& a, const KeyRow& b) { return rank(a) < rank(b); });
-  return out;
+  static const ConfigText kUnknown;
+  std::vector<const ConfigText*> configs;
+  for (const auto& run : runs) configs.push_back(run->detail ? &run->detail->config : &kUnknown);
+  return key_rows(configs);
 }
 
 Requests draw_compare(Ui& ui, const Data& data, AppState& state) {

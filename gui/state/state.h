@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analyse/run_keys.h"
 #include "analyse/timeline.h"
 #include "state/feed.h"
 #include "state/launcher.h"
@@ -72,14 +73,6 @@ struct WatchState {
   PlotLink link;
   std::map<std::string, PlotView> views;
   std::string channel;  ///< of the RMSE plot; "" = the headline
-};
-
-/// One key of the compared runs; `values` has one text a run, "" where the run lacks it.
-struct KeyRow {
-  std::string key;
-  std::vector<std::string> values;
-  bool differs = false;
-  bool two_values = false;  ///< at least two runs have it, and not the same
 };
 
 struct CompareState {

@@ -12,8 +12,6 @@
 namespace isobar {
 namespace {
 
-constexpr double kBand16 = 0.02;
-constexpr double kBand = 1e-4;
 constexpr std::size_t kMostSettings = 4;  // named where a rung trains differently
 
 double mean_of(const Rung& rung, std::string_view field) { return means(rung.repeats, field).median(); }
@@ -73,8 +71,6 @@ std::array<double, kPartNames.size()> parts_of(const Rung& rung) {
   return out;
 }
 
-bool is_16_bit(const std::string& precision) { return precision == "fp16" || precision == "bf16"; }
-
 bool is_scored(const Rung& rung) {
   return !rung.repeats.empty() && rung.repeats.front().view.summary.has_scores;
 }
@@ -116,7 +112,7 @@ void judge_parity(const Rung& rung, const Rung& baseline, const RungVerdict& fir
   }
   if (!is_scored(rung) || !(first.valid_loss.median() > 0)) return;
   const double own = (first.valid_loss.most() - first.valid_loss.least()) / first.valid_loss.median();
-  out.band = std::max(is_16_bit(out.precision) || is_16_bit(first.precision) ? kBand16 : kBand, own);
+  out.band = std::max(parity_band(out.precision, first.precision), own);
   out.difference = out.valid_loss.median() / first.valid_loss.median() - 1;
   const auto figures = training_figures(rung.repeats.front());
   if (figures == training_figures(baseline.repeats.front())) {
@@ -136,9 +132,8 @@ void judge_parity(const Rung& rung, const Rung& baseline, const RungVerdict& fir
 
 std::optional<SpeedUp> speed_up(const RungVerdict& verdict, const RungVerdict& other,
                                 const std::string& lesson) {
-  // Of one run nobody knows how far the next would lie from it: its ratio may be noise.
   const std::optional<Compared> found = compare(verdict.rate, other.rate);
-  if (!found || verdict.rate.values.size() < 2 || other.rate.values.size() < 2) return std::nullopt;
+  if (!found) return std::nullopt;
   return SpeedUp{*found, lesson};
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analyse/parity.h"
 #include "analyse/run_files.h"
 #include "analyse/spread.h"
 #include "analyse/steady.h"
@@ -28,14 +29,6 @@ struct Rung {
 
 struct SpeedUp : Compared {
   std::string over;  ///< the lesson that it is compared with
-};
-
-enum class Parity {
-  unknown,    ///< it or the baseline was not scored
-  baseline,   ///< the others are compared with this one
-  bit_equal,  ///< first and last training loss and every score are the same to the last bit
-  within,     ///< the last validation loss lies within the band
-  differs     ///< it does not: this rung trains differently
 };
 
 struct RungVerdict {
@@ -74,8 +67,8 @@ struct RungVerdict {
 /// hold the gaps before their launches: where the host's clock says that it was at least 0.95 as long at
 /// computing as the device, all of computing is host.
 ///
-/// Parity: by the median of the last validation loss. The band is 2 % for 16-bit types and 1e-4 else (sums in
-/// another order), and never less than the baseline's own repeats lie apart.
+/// Parity: by the median of the last validation loss. The band is that of analyse/parity.h, and never less
+/// than the baseline's own repeats lie apart.
 std::vector<RungVerdict> judge_ladder(const std::vector<Rung>& rungs);
 
 }  // namespace isobar

@@ -247,7 +247,8 @@ std::optional<ScalingParts> step_parts(const Scaling& scaling, std::int64_t rank
   }
   const auto beyond = [](const Spread& more, const Spread& less) {
     const double time_us = more.median() - less.median();
-    return StepPart{time_us, time_us < 0 || is_same(more, less)};
+    const std::optional<Compared> found = compare(more, less);
+    return StepPart{time_us, !found || found->direction != Direction::more};
   };
   return ScalingParts{ideal.median(), beyond(no_comm, ideal), beyond(synthetic, no_comm),
                       beyond(real, synthetic)};

@@ -1,8 +1,12 @@
 #include "analyse/spread.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 
 namespace isobar {
 
@@ -22,32 +26,111 @@ double Spread::quantile(double share) const {
 
 namespace {
 
-Spread logarithms(const Spread& of) {
-  Spread out;
-  for (const double value : of.values) out.values.push_back(std::log(value));
-  return out;
+/// Mean of the logarithms, and the square of its standard error.
+struct LogMean {
+  double mean = 0;
+  double variance = 0;  ///< of one value
+  double repeats = 0;
+  double error() const { return variance / repeats; }
+
+  explicit LogMean(const Spread& of) : repeats(static_cast<double>(of.values.size())) {
+    for (const double value : of.values) mean += std::log(value) / repeats;
+    for (const double value : of.values)
+      variance += (std::log(value) - mean) * (std::log(value) - mean) / (repeats - 1);
+  }
+};
+
+/// The 97.5 % quantile of Student's t: tabled, and between that linear in 1 / freedom, which is never too
+/// small. At least 2 degrees.
+double t_quantile(double freedom) {
+  struct Known {
+    double freedom, t;
+  };
+  constexpr Known kKnown[] = {{2, 4.3027},  {3, 3.1824},  {4, 2.7764},  {5, 2.5706},  {6, 2.4469},
+                              {7, 2.3646},  {8, 2.3060},  {9, 2.2622},  {10, 2.2281}, {12, 2.1788},
+                              {15, 2.1314}, {20, 2.0860}, {30, 2.0423}, {60, 2.0003}, {1e9, 1.9600}};
+  const auto* const above = std::find_if(std::begin(kKnown), std::end(kKnown) - 1,
+                                         [&](const Known& known) { return known.freedom >= freedom; });
+  if (above == std::begin(kKnown)) return above->t;
+  const Known& below = *(above - 1);
+  const double share = (1 / freedom - 1 / above->freedom) / (1 / below.freedom - 1 / above->freedom);
+  return above->t + std::clamp(share, 0.0, 1.0) * (below.t - above->t);
+}
+
+/// Repeats of each that tell a difference of `log_ratio` four times of five.
+std::size_t repeats_for(double log_ratio, const LogMean& one, const LogMean& other) {
+  constexpr double kFourOfFive = 0.8416;  // quantile of the normal distribution
+  std::size_t repeats = kLeastRepeats;
+  for (; repeats < kMostRepeatsNeeded; ++repeats) {
+    const auto count = static_cast<double>(repeats);
+    const double error = std::sqrt((one.variance + other.variance) / count);
+    if ((t_quantile(2 * count - 2) + kFourOfFive) * error <= std::fabs(log_ratio)) break;
+  }
+  return repeats;
+}
+
+const char* name_of(Direction direction) {
+  static constexpr std::array<const char*, 4> kNames = {"unknown", "same", "less", "more"};
+  return kNames[static_cast<std::size_t>(direction)];
+}
+
+std::string interval_text(const Compared& compared) {
+  return fmt::format("{:.2f} to {:.2f}", compared.low, compared.high);
 }
 
 }  // namespace
 
-bool is_same(const Spread& one, const Spread& other) {
-  constexpr double kOneRunEach = 0.02;
-  const bool repeated = one.values.size() > 1 || other.values.size() > 1;
-  if (!repeated) {
-    const double larger = std::max(std::fabs(one.median()), std::fabs(other.median()));
-    return std::fabs(one.median() - other.median()) <= kOneRunEach * larger;
+std::optional<Compared> compare(const Spread& one, const Spread& other) {
+  if (one.empty() || other.empty() || !(one.least() > 0) || !(other.least() > 0)) return std::nullopt;
+  Compared out;
+  if (std::min(one.values.size(), other.values.size()) < kLeastRepeats) {
+    out.repeats_needed = kLeastRepeats;
+    return out;
   }
-  if (one.least() > other.most() || other.least() > one.most()) return false;
-  if (one.least() > 0 && other.least() > 0) {
-    const Spread first = logarithms(one), second = logarithms(other);
-    return std::fabs(first.median() - second.median()) <= std::max(first.range(), second.range());
+  const LogMean first(one), second(other);
+  const double log_ratio = first.mean - second.mean;
+  const double error = first.error() + second.error();
+  const double freedom = error * error /
+                         (first.error() * first.error() / (first.repeats - 1) +
+                          second.error() * second.error() / (second.repeats - 1));
+  const double half = error > 0 ? t_quantile(freedom) * std::sqrt(error) : 0;
+  out.ratio = std::exp(log_ratio);
+  out.low = std::exp(log_ratio - half);
+  out.high = std::exp(log_ratio + half);
+  if (std::fabs(log_ratio) <= std::log1p(kSmallestThatMatters)) {
+    out.direction = Direction::same;
+  } else if (std::fabs(log_ratio) <= half) {
+    out.direction = Direction::same;
+    out.repeats_needed = repeats_for(log_ratio, first, second);
+  } else {
+    out.direction = log_ratio < 0 ? Direction::less : Direction::more;
   }
-  return std::fabs(one.median() - other.median()) <= std::max(one.range(), other.range());
+  return out;
 }
 
-std::optional<Compared> compare(const Spread& one, const Spread& other) {
-  if (one.empty() || !(other.median() > 0)) return std::nullopt;
-  return Compared{one.median() / other.median(), is_same(one, other)};
+std::string ratio_text(const Compared& compared) {
+  if (compared.direction == Direction::unknown) return "cannot tell";
+  return compared.is_same() ? "same" : fmt::format("x{:.2f} ±{:.2f}", compared.ratio, compared.half());
+}
+
+std::string ratio_sentence(const Compared& compared) {
+  const std::string repeats = fmt::format("{}{} repeats of each", compared.repeats_needed,
+                                          compared.repeats_needed == kMostRepeatsNeeded ? " or more" : "");
+  if (compared.direction == Direction::unknown) return "cannot tell: " + repeats + " are needed";
+  if (compared.is_told())
+    return fmt::format("{:.{}f} times ({})", compared.ratio, compared.ratio < 10 ? 2 : 0,
+                       interval_text(compared));
+  return "the same (" + interval_text(compared) + ")" +
+         (compared.repeats_needed == 0 ? "" : "; " + repeats + " would tell a difference as large as seen");
+}
+
+void add_to(Json& out, const Compared& compared) {
+  out["direction"] = name_of(compared.direction);
+  out["repeats_needed"] = compared.repeats_needed;
+  if (compared.direction == Direction::unknown) return;
+  out["ratio"] = compared.ratio;
+  out["low"] = compared.low;
+  out["high"] = compared.high;
 }
 
 }  // namespace isobar

@@ -1,7 +1,11 @@
 #pragma once
-// Repeats of one measurement: their middle, how far they lie apart, and when two of them are the same.
+// Repeats of one measurement: their middle, how far they lie apart, and whether two of them differ.
+#include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
+
+#include "core/json.h"
 
 namespace isobar {
 
@@ -24,18 +28,50 @@ struct Spread {
   double relative() const { return median() > 0 ? range() / median() : 0; }
 };
 
-/// Whether the two cannot be told apart: what was measured of them overlaps, and the medians lie no further
-/// apart than the larger of the two inter-quartile ranges. Positive values are compared by their logarithms,
-/// so that a fast case which jumps does not swallow every slow one. Where neither was measured more than
-/// once, the medians may differ by 2 % of the larger.
-bool is_same(const Spread& one, const Spread& other);
+/// Fewer repeats of one case say nothing of how far the next would lie from them.
+inline constexpr std::size_t kLeastRepeats = 3;
+/// Of a ratio: what differs by less is called the same, however sure the difference is.
+inline constexpr double kSmallestThatMatters = 0.02;
+/// More repeats than these are not asked for.
+inline constexpr std::size_t kMostRepeatsNeeded = 100;
+
+enum class Direction {
+  unknown,  ///< one of the cases has fewer than `kLeastRepeats`
+  same,     ///< the interval of the ratio holds 1, or the ratio is nearer to it than matters
+  less,
+  more
+};
 
 /// One case over another.
 struct Compared {
-  double ratio = 1;   ///< of the medians
-  bool same = false;  ///< `is_same`
+  double ratio = 1;  ///< of the geometric means; says nothing where the direction is unknown
+  double low = 1;    ///< 95 % interval of that ratio; low = high = ratio where the direction is unknown
+  double high = 1;
+  Direction direction = Direction::unknown;
+  /// Repeats of each case that would tell a difference as large as this one four times of five; 0 = it is
+  /// told, or too small to matter; kMostRepeatsNeeded = so many or more.
+  std::size_t repeats_needed = 0;
+
+  bool is_same() const { return direction == Direction::same; }
+  bool is_told() const { return direction == Direction::less || direction == Direction::more; }
+  /// Half of the interval, to stand behind a plus-minus.
+  double half() const { return (high - low) / 2; }
 };
-/// Nothing where one of them has no value, or the other's median is not above zero.
+
+/// The one function that says whether two cases differ, for values above zero (rates, times, bytes). Nothing
+/// where one of them has no value, or one that is not above zero.
+///
+/// The interval is that of Welch's t for the difference of the means of logarithms (Welch 1947), with the
+/// degrees of freedom of Satterthwaite. Percentiles of a bootstrap are too narrow for few repeats: drawn from
+/// three and three, they call one pair of equal cases in ten different, this interval one in twenty at most.
 std::optional<Compared> compare(const Spread& one, const Spread& other);
+
+/// "x1.45 ±0.08", "same", or "cannot tell".
+std::string ratio_text(const Compared& compared);
+/// The same as a sentence's end: "1.45 times (1.38 to 1.53)", "the same (0.97 to 1.04)", with how many
+/// repeats would tell where it is not sure.
+std::string ratio_sentence(const Compared& compared);
+/// Adds direction, repeats_needed, and where they say something ratio, low and high.
+void add_to(Json& out, const Compared& compared);
 
 }  // namespace isobar

@@ -1,5 +1,8 @@
 #include "analyse/steady.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "analyse/run_reader.h"
 
 namespace isobar {
@@ -14,29 +17,50 @@ double SteadyFigures::last(std::string_view field) const {
   return found == lasts.end() ? -1 : found->second;
 }
 
-SteadyFigures steady_figures(const std::filesystem::path& run) {
-  constexpr std::string_view kPrefix = "train/";
-  RunReader reader(run, /*keep_series=*/true);
-  reader.read_all();
-  SteadyFigures out;
-  out.view = reader.view();
-  out.samples_per_s = out.view.summary.samples_per_s;
-  if (out.view.summary.world > 1) {
-    out.ranks = read_ranks(run);
-    // Ranks that do not wait for each other have rates of their own: the run is as fast as its slowest.
-    if (out.ranks->samples_per_s() > 0) out.samples_per_s = out.ranks->samples_per_s();
+namespace {
+
+Spread block_means(const Curve& curve, std::size_t begin) {
+  constexpr std::size_t kBlocks = 10, kLeastSteps = 3;
+  const std::size_t steps = curve.y.size() - begin;
+  const std::size_t blocks = std::min(kBlocks, steps / kLeastSteps);
+  std::vector<double> means;
+  for (std::size_t i = 0; i < blocks; ++i) {
+    const std::size_t from = begin + steps * i / blocks, to = begin + steps * (i + 1) / blocks;
+    means.push_back(curve.y.extent(from, to).sum / static_cast<double>(to - from));
   }
-  const CurveTable& table = reader.series().steps();
-  const std::size_t first = table.places.step.lower_bound(static_cast<double>(out.view.steady_from()));
+  return Spread(means);
+}
+
+}  // namespace
+
+SteadyFigures steady_figures(const RunView& view, const RunSeries& series, std::optional<RanksView> ranks) {
+  constexpr std::string_view kPrefix = "train/";
+  SteadyFigures out;
+  out.view = view;
+  out.samples_per_s = view.summary.samples_per_s;
+  out.ranks = std::move(ranks);
+  // Ranks that do not wait for each other have rates of their own: the run is as fast as its slowest.
+  if (out.ranks && out.ranks->samples_per_s() > 0) out.samples_per_s = out.ranks->samples_per_s();
+  const CurveTable& table = series.steps();
+  const std::size_t first = table.places.step.lower_bound(static_cast<double>(view.steady_from()));
   out.steps = static_cast<std::int64_t>(table.places.step.size() - first);
   for (const auto& [name, curve] : table.curves) {
-    if (!curve.y.empty()) out.lasts[name.substr(kPrefix.size())] = curve.y.back();
+    const std::string field = name.substr(kPrefix.size());
+    if (!curve.y.empty()) out.lasts[field] = curve.y.back();
     const std::size_t begin = curve.index_of_row(first);
     if (begin >= curve.y.size()) continue;
-    out.means[name.substr(kPrefix.size())] =
-        curve.y.extent(begin, curve.y.size()).sum / static_cast<double>(out.steps);
+    out.means[field] = curve.y.extent(begin, curve.y.size()).sum / static_cast<double>(out.steps);
+    if (field == "step_us") out.blocks = block_means(curve, begin);
   }
   return out;
+}
+
+SteadyFigures steady_figures(const std::filesystem::path& run) {
+  RunReader reader(run, /*keep_series=*/true);
+  reader.read_all();
+  std::optional<RanksView> ranks;
+  if (reader.view().summary.world > 1) ranks = read_ranks(run);
+  return steady_figures(reader.view(), reader.series(), std::move(ranks));
 }
 
 Spread over(const Repeats& repeats, const std::function<double(const SteadyFigures&)>& figure) {

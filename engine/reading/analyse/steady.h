@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analyse/ranks.h"
+#include "analyse/run_series.h"
 #include "analyse/run_view.h"
 #include "analyse/spread.h"
 
@@ -28,11 +29,17 @@ struct SteadyFigures {
   /// The last value of each field of the steps, warm-up included: of figures that only some steps have.
   std::map<std::string, double, std::less<>> lasts;
 
+  /// Mean step_us of up to ten blocks of successive steps: how noisy the run is, which says nothing of how
+  /// far another one would lie from it.
+  Spread blocks;
+
   /// -1 when no step has the field.
   double mean(std::string_view field) const;
   double last(std::string_view field) const;
 };
 
+/// Of a run that was read.
+SteadyFigures steady_figures(const RunView& view, const RunSeries& series, std::optional<RanksView> ranks);
 /// Reads the whole stream. Error (exit code 2) when the folder holds no run; a run without steady steps has
 /// `steps` 0.
 SteadyFigures steady_figures(const std::filesystem::path& run);

@@ -28,6 +28,11 @@ std::array<Case, 4> cases_of(const QuartetFigures& f) {
   return {{{"IO", &f.io}, {"SYNTHETIC", &f.synthetic}, {"FULL", &f.full}, {"NO-COMM", &f.no_comm}}};
 }
 
+bool is_same(const Spread& one, const Spread& other) {
+  const std::optional<Compared> found = compare(one, other);
+  return found && found->is_same();
+}
+
 /// FULL's time that is lost against the slower of IO and SYNTHETIC, and who takes it.
 std::string name_contention(const QuartetFigures& f, double slower) {
   const double step_us = f.field("step_us");
@@ -64,7 +69,6 @@ std::string describe_compute(const QuartetFigures& f) {
 /// What FULL lacks against SYNTHETIC although computing bounds it.
 std::string describe_loss(const QuartetFigures& f) {
   const double lost = 1 - f.full.median() / f.synthetic.median();
-  if (is_same(f.full, f.synthetic)) return "FULL and SYNTHETIC are the same inside the spread of the trials";
   if (lost <= 0) return "FULL loses nothing against SYNTHETIC";
   return fmt::format("{:.0f} % are lost to {}", 100 * lost,
                      f.reads_ahead ? "copying and to cores and memory that the loader takes"
@@ -159,11 +163,14 @@ Verdict by_rules(const QuartetFigures& f) {
 void add_against(std::vector<std::string>& out, const char* what, const Spread& rate, const char* whom,
                  const Spread& other) {
   const std::optional<Compared> found = compare(rate, other);
-  if (!found || !(rate.median() > 0)) return;
-  const char* const same = found->same ? " (the same inside the spread)" : "";
-  out.push_back(found->ratio >= 10
-                    ? fmt::format("{} is {:.0f} times {}{}", what, found->ratio, whom, same)
-                    : fmt::format("{} is {:.0f} % of {}{}", what, 100 * found->ratio, whom, same));
+  if (!found || found->direction == Direction::unknown) return;
+  const double percent = found->high < 10 ? 100 : 1;
+  const char* const unit = found->high < 10 ? " %" : " times";
+  const std::string interval =
+      fmt::format("{:.0f} to {:.0f}{}", percent * found->low, percent * found->high, unit);
+  out.push_back(found->is_same() ? fmt::format("{} and {} are the same ({})", what, whom, interval)
+                                 : fmt::format("{} is {:.0f}{} of {} ({})", what, percent * found->ratio,
+                                               unit, whom, interval));
 }
 
 }  // namespace
@@ -187,7 +194,7 @@ Verdict judge_quartet(const QuartetFigures& f) {
   add_against(out.evidence, "IO", f.io, "SYNTHETIC", f.synthetic);
   add_against(out.evidence, "SYNTHETIC", f.synthetic, "NO-COMM", f.no_comm);
   if (out.bound == Bound::compute) {
-    out.evidence.push_back(describe_loss(f));
+    if (!is_same(f.full, f.synthetic)) out.evidence.push_back(describe_loss(f));
     if (f.on_device && f.field("idle_us") < 0)
       out.evidence.push_back(
           "no idle time of the device was recorded: launching by the host is not ruled out");
@@ -198,6 +205,10 @@ Verdict judge_quartet(const QuartetFigures& f) {
     if (const std::string comm = comm_sentence(f.ranks.front()); !comm.empty())
       out.evidence.push_back("communication of FULL: " + comm);
   }
+  if (const std::optional<Compared> found = compare(f.full, f.synthetic);
+      found && found->direction == Direction::unknown)
+    out.evidence.push_back(fmt::format("fewer than {} trials say nothing of how sure this is: --trials {}",
+                                       kLeastRepeats, kLeastRepeats));
   for (const Case& one : cases_of(f)) {
     if (one.rate->relative() <= kNoisy) continue;
     out.evidence.push_back(fmt::format(

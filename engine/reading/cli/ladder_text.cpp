@@ -14,9 +14,7 @@ namespace {
 
 constexpr std::size_t kLadderColumns = 75;
 
-std::string ratio_text(const std::optional<SpeedUp>& speed) {
-  return speed ? fmt::format("x{:.2f}{}", speed->ratio, speed->same ? " =" : "  ") : "-  ";
-}
+std::string speed_text(const std::optional<SpeedUp>& speed) { return speed ? ratio_text(*speed) : "-"; }
 
 std::string parity_text(const RungVerdict& verdict) {
   switch (verdict.parity) {
@@ -40,21 +38,23 @@ std::string short_bytes(double bytes) {
 
 TableRow speed_row(const std::string& lesson, const RungVerdict& verdict) {
   const Spread& rate = verdict.rate;
-  const std::string type = verdict.precision + (verdict.emulated ? " emulated" : "");
-  if (rate.empty()) return {lesson, "-", "-", "-  ", "-  ", "-", type};
+  if (rate.empty()) return {lesson, "-", "-", "-", "-", "-"};
   return {lesson,
           fmt::format("{:.1f}", rate.median()),
           rate.values.size() < 2 ? "-" : fmt::format("{:.1f} .. {:.1f}", rate.least(), rate.most()),
-          ratio_text(verdict.on_previous),
-          ratio_text(verdict.on_baseline),
-          verdict.mfu > 0 ? fmt::format("{:.0f} %", 100 * verdict.mfu) : "-",
-          type};
+          speed_text(verdict.on_previous),
+          speed_text(verdict.on_baseline),
+          verdict.mfu > 0 ? fmt::format("{:.0f} %", 100 * verdict.mfu) : "-"};
 }
 
 TableRow reason_row(const std::string& lesson, const RungVerdict& verdict) {
-  return {lesson, verdict.has_parts() ? verdict.parts_text(2) : "-",
+  const std::string type = verdict.precision + (verdict.emulated ? " emulated" : "");
+  return {lesson,
+          type,
+          verdict.has_parts() ? verdict.parts_text(2) : "-",
           verdict.valid_loss.empty() ? "-" : fmt::format("{:.4f}", verdict.valid_loss.median()),
-          parity_text(verdict), short_bytes(verdict.peak_bytes)};
+          parity_text(verdict),
+          short_bytes(verdict.peak_bytes)};
 }
 
 std::string peak_sentence(const LadderResult& result) {
@@ -115,13 +115,9 @@ Json add_published(Report& report, const LadderResult& result) {
 
 Json speed_json(const std::optional<SpeedUp>& speed) {
   if (!speed) return nullptr;
-  return {{"over", speed->over}, {"ratio", speed->ratio}, {"same", speed->same}};
-}
-
-const char* parity_name(Parity parity) {
-  static constexpr std::array<const char*, 5> kNames = {"unknown", "baseline", "bit-equal", "within band",
-                                                        "differs"};
-  return kNames[static_cast<std::size_t>(parity)];
+  Json out = {{"over", speed->over}};
+  add_to(out, *speed);
+  return out;
 }
 
 Json rung_json(const MeasuredPoint& point, const LessonInfo& lesson, const RungVerdict& verdict) {
@@ -164,9 +160,9 @@ Report ladder_report(const LadderResult& result, const MeasuredRuns& runs,
                        runs.was_stopped() ? ", stopped before the end" : ""));
   out.line(fmt::format("(measured here; rates without the warm-up of {} steps)",
                        first == nullptr ? 0 : first->summary.warm_up_steps));
-  std::vector<TableRow> speed = {
-      {"lesson", "samples/s", "min .. max", "on last  ", "on first  ", "MFU", "type"}};
-  std::vector<TableRow> reasons = {{"lesson", "where the time goes", "valid", "like the first", "memory"}};
+  std::vector<TableRow> speed = {{"lesson", "samples/s", "min .. max", "on last", "on first", "MFU"}};
+  std::vector<TableRow> reasons = {
+      {"lesson", "type", "where the time goes", "valid", "like the first", "memory"}};
   Json rungs = Json::array();
   for (std::size_t i = 0; i < result.verdicts.size(); ++i) {
     const MeasuredPoint& point = runs.points()[i];
@@ -180,9 +176,10 @@ Report ladder_report(const LadderResult& result, const MeasuredRuns& runs,
     reasons.push_back(reason_row(point.name, result.verdicts[i]));
   }
   out.table(speed, 1);
-  out.line(repeats > 1 ? "  = the same inside the spread of the repeats\n"
-                       : "  one run each tells no factor: --repeats 3 does\n");
-  out.table(reasons, 2);
+  out.line(static_cast<std::size_t>(repeats) >= kLeastRepeats
+               ? "  ± half of the 95 % interval; same: it holds 1, or less than 2 % apart\n"
+               : fmt::format("  fewer than {0} repeats tell no factor: --repeats {0} does\n", kLeastRepeats));
+  out.table(reasons, 3);
   out.line("  valid: the last validation loss; alike: within 2 % (16 bits) or 0.01 %");
   for (const RungVerdict& verdict : result.verdicts) {
     for (const std::string& note : verdict.notes) out.wrapped("! " + note, kLadderColumns);

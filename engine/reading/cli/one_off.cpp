@@ -50,7 +50,7 @@ std::string counted_text(const MeasuredPoint& point, const MeasuredPoint& base, 
 }
 
 const char* verdict_of(const Compared& found) {
-  return found.same ? "same" : found.ratio > 1 ? "faster" : "slower";
+  return found.direction == Direction::more ? "faster" : found.direction == Direction::less ? "slower" : "";
 }
 
 TableRow row_of(const MeasuredPoint& point, const MeasuredPoint& base, const std::vector<Counted>& counted) {
@@ -62,10 +62,10 @@ TableRow row_of(const MeasuredPoint& point, const MeasuredPoint& base, const std
   }
   const std::optional<Compared> compared = compare(rate, base.rate());
   out.push_back(fmt::format("{:.1f}", rate.median()));
-  out.push_back(compared ? fmt::format("{:.3f}", compared->ratio) : "-");
+  out.push_back(&point == &base ? "base" : compared ? ratio_text(*compared) : "-");
   out.push_back(fmt::format("{:.1f} .. {:.1f}", rate.least(), rate.most()));
   out.push_back(fmt::format("{:.2f}", point.field("step_us") * 1e-3));
-  out.push_back(&point == &base ? "base" : compared ? verdict_of(*compared) : "-");
+  out.push_back(&point == &base || !compared ? "" : verdict_of(*compared));
   for (const Counted& what : counted) out.push_back(counted_text(point, base, what));
   return out;
 }
@@ -76,8 +76,8 @@ Json point_json(const MeasuredPoint& point, const MeasuredPoint& base) {
   const Spread rate = point.rate();
   if (!rate.empty()) out["step_us"] = point.field("step_us");
   if (const std::optional<Compared> compared = compare(rate, base.rate())) {
-    out["ratio"] = compared->ratio;
-    out["same_as_base"] = &point == &base || compared->same;
+    add_to(out, *compared);
+    out["same_as_base"] = &point == &base || compared->is_same();
   }
   for (const Counted& what : kCounted) {
     if (point.last(what.field) >= 0) out[what.unit] = point.last(what.field);
@@ -133,7 +133,8 @@ void print_one_off(const MeasuredRuns& runs, const MeasureArguments& arguments) 
   std::vector<std::string> base;
   for (const SweepAxis& axis : arguments.axes) base.push_back(setting(axis, 0));
   out.line("  base: " + printable(join(base, " "), 400));
-  out.line("  same = inside the spread of the repeats; in brackets: more or less than the base");
+  out.line(
+      "  ± half of the 95 % interval; same: it holds 1, or less than 2 % apart; in brackets: more or less");
   add_end(out, runs, "point and repeat");
   out.json = head_json("sweep", arguments.lesson.name, arguments.whole ? Json() : Json(arguments.steps), runs,
                        arguments);

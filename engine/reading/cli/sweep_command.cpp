@@ -35,7 +35,8 @@ std::vector<MeasuredPoint> grid_of(const std::vector<SweepAxis>& axes) {
   return points;
 }
 
-/// For each point: "*" for the best, "=" for one that is the same inside the spread of the repeats, " " else.
+/// For each point: "*" for the best, "=" for one that is the same, "?" for one that few repeats cannot tell
+/// from it, " " else.
 std::vector<std::string> marks_of(const std::vector<Spread>& figures, bool more_is_better) {
   std::size_t best = figures.size();
   for (std::size_t i = 0; i < figures.size(); ++i) {
@@ -48,7 +49,12 @@ std::vector<std::string> marks_of(const std::vector<Spread>& figures, bool more_
   }
   std::vector<std::string> out;
   for (std::size_t i = 0; i < figures.size(); ++i) {
-    out.emplace_back(i == best ? "*" : !figures[i].empty() && is_same(figures[i], figures[best]) ? "=" : " ");
+    const std::optional<Compared> found =
+        figures[i].empty() || i == best ? std::nullopt : compare(figures[i], figures[best]);
+    out.emplace_back(i == best                                         ? "*"
+                     : found && found->is_same()                       ? "="
+                     : found && found->direction == Direction::unknown ? "?"
+                                                                       : " ");
   }
   return out;
 }
@@ -121,7 +127,7 @@ Json point_json(const MeasuredPoint& point, std::size_t i, const Results& result
   point.add_to(out, steps);
   if (!results.rates[i].empty()) {
     out["best"] = results.rate_marks[i] == "*";
-    out["same_as_best"] = results.rate_marks[i] != " ";
+    out["same_as_best"] = results.rate_marks[i] == "*" || results.rate_marks[i] == "=";
     out["step_us"] = point.field("step_us");
     out["load_us"] = point.field("load_us");
     if (point.share("stall_us") >= 0) out["stall_share"] = point.share("stall_us");
@@ -147,7 +153,11 @@ Report report_of(const MeasuredRuns& runs, const MeasureArguments& arguments, co
     points.push_back(point_json(runs.points()[i], i, results, steps));
   }
   out.table(rows);
-  out.line("  * the best, = the same as the best inside the spread of the repeats");
+  out.line(
+      static_cast<std::size_t>(arguments.repeats) >= kLeastRepeats
+          ? "  * the best, = the same as the best (95 % interval of the ratio holds 1, or within 2 %)"
+          : fmt::format("  * the best, ? fewer than {0} repeats cannot tell it from the best: --repeats {0}",
+                        kLeastRepeats));
   add_end(out, runs, "point and repeat");
   out.json = head_json("sweep", arguments.lesson.name, arguments.whole ? Json() : Json(arguments.steps), runs,
                        arguments);

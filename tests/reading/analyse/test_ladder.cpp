@@ -72,12 +72,12 @@ TEST_CASE("each rung is compared with the one before it and with the first") {
   CHECK_FALSE(out[0].on_baseline);
   REQUIRE(out[1].on_previous);
   CHECK(out[1].on_previous->ratio == Approx(1.5));
-  CHECK_FALSE(out[1].on_previous->same);
+  CHECK(out[1].on_previous->is_told());
   CHECK(out[2].rate.empty());  // it failed, and the others are there
   CHECK_FALSE(out[2].has_parts());
   REQUIRE(out[3].on_previous);
   CHECK(out[3].on_previous->over == "02");
-  CHECK(out[3].on_previous->same);  // a difference of 1 inside a spread of 1.5
+  CHECK(out[3].on_previous->is_same());  // a difference of 1 inside a spread of 1.5
   CHECK(out[3].on_baseline->ratio == Approx(1.51));
   CHECK(out[3].peak_bytes == 1e6);
 }
@@ -87,14 +87,14 @@ TEST_CASE("a single run has a rate and no factor, whichever of the two is single
   for (const auto& [first, second] : {std::pair(once, times(128)), std::pair(times(100), once)}) {
     const auto out = judge_ladder({rung("01", first), rung("02", second)});
     CHECK_FALSE(out[1].rate.empty());
-    CHECK_FALSE(out[1].on_previous);
-    CHECK_FALSE(out[1].on_baseline);
+    CHECK(out[1].on_previous->direction == Direction::unknown);
+    CHECK(out[1].on_baseline->direction == Direction::unknown);
   }
 }
 
 TEST_CASE("a rung is compared with the last of its precision, and emulated 16 bits with nobody's gain") {
   const auto rates = [](double rate, const std::string& precision = "", bool emulated = false) {
-    return std::vector<Made>(2, {.samples_per_s = rate, .precision = precision, .emulated = emulated});
+    return std::vector<Made>(3, {.samples_per_s = rate, .precision = precision, .emulated = emulated});
   };
   const auto emulated = judge_ladder({rung("01", rates(100)), rung("03", rates(110)),
                                       rung("04", rates(80, "bf16", true)), rung("05", rates(132))});

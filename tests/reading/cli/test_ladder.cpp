@@ -104,18 +104,18 @@ TEST_CASE("the list names every lesson and runs none") {
 
 TEST_CASE("lessons run in turn, with the same settings, and are put side by side") {
   const Ladder ladder;
-  const ProcessResult result = ladder.run({"--repeats", "2", "--steps", "9", "--preset", "cpu_micro"});
+  const ProcessResult result = ladder.run({"--repeats", "3", "--steps", "9", "--preset", "cpu_micro"});
   INFO(result.out << result.err);
   REQUIRE(result.code == 0);
   const std::vector<std::string> calls = ladder.calls();
-  REQUIRE(calls.size() == 4);  // A B A B: a machine that drifts hits all alike
-  for (std::size_t i = 0; i < 4; ++i) {
+  REQUIRE(calls.size() == 6);  // A B A B A B: a machine that drifts hits all alike
+  for (std::size_t i = 0; i < 6; ++i) {
     CHECK_THAT(calls[i], says(i % 2 == 0 ? " 01_baseline " : " 02_workers ") && says("--preset cpu_micro") &&
                              says("train.steps=9") && says("run.measure=none") && says("data.root=x") &&
                              says("run.repeat=" + std::to_string(i / 2)) && says("run.group=ladder-"));
   }
   CHECK_THAT(result.out,
-             says("preset cpu_micro on cpu, 9 steps, 2 repeats in turn") && says("measured here"));
+             says("preset cpu_micro on cpu, 9 steps, 3 repeats in turn") && says("measured here"));
   CHECK_THAT(result.out, says("400.0") && says("800.0") && says("x2.00"));  // without the slow first epoch
   CHECK_THAT(result.out, says("bit-equal") && says("5.00 MB"));
   CHECK_THAT(result.out, says("03_gpu_loader is left out: it is not built"));
@@ -190,22 +190,23 @@ TEST_CASE("Ctrl-C prints what is there") {
 
 TEST_CASE("JSON has each rung, what bounds it, and the published figures apart") {
   const Ladder ladder;
-  const ProcessResult result = ladder.run({"--repeats", "2", "--json"});
+  const ProcessResult result = ladder.run({"--repeats", "3", "--json"});
   REQUIRE(result.code == 0);
   const json out = json::parse(result.out);
   CHECK(out["ladder"].get<std::string>().rfind("ladder-", 0) == 0);
   CHECK(out["preset"] == "cpu_tiny");
   CHECK(out["device"] == "cpu");
   CHECK(out["provenance"] == "measured here");
-  CHECK(out["repeats"] == 2);
+  CHECK(out["repeats"] == 3);
   CHECK(out["stopped"] == false);
   REQUIRE(out["rungs"].size() == 2);
   const json& second = out["rungs"][1];
   CHECK(second["lesson"] == "02_workers");
-  CHECK(second["runs"].size() == 2);
+  CHECK(second["runs"].size() == 3);
   CHECK(second["samples_per_s"] == 800);
   CHECK(second["speed_up_on_previous"]["over"] == "01_baseline");
-  CHECK(second["speed_up_on_baseline"]["ratio"] == 2.0);
+  CHECK(second["speed_up_on_baseline"]["ratio"].get<double>() == Approx(2));
+  CHECK(second["speed_up_on_baseline"]["difference"] == "more");
   CHECK(second["precision"] == "fp32");
   CHECK(second["bound"] == "host");  // 900 of 5000 us are operators
   CHECK(second["parts"]["GEMM"].get<double>() == Approx(0.12));

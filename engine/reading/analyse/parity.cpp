@@ -1,0 +1,163 @@
+#include "analyse/parity.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+namespace isobar {
+namespace {
+
+constexpr double kBand16 = 0.02;
+constexpr double kBand = 1e-4;
+
+bool is_16_bit(const std::string& precision) { return precision == "fp16" || precision == "bf16"; }
+
+bool is_same_bits(double one, double other) {
+  return std::bit_cast<std::uint64_t>(one) == std::bit_cast<std::uint64_t>(other);
+}
+
+/// Relative; infinite where one of them is no number.
+double distance(double base, double other) {
+  if (is_same_bits(base, other)) return 0;
+  const double out = std::fabs(other - base) / std::max(std::fabs(base), 1e-300);
+  return std::isfinite(out) ? out : INFINITY;
+}
+
+/// Looks at each step that both have.
+void compare_curves(CurveRef base, CurveRef other, LossesCompared& out) {
+  if (!base || !other) return;
+  std::size_t j = 0;
+  const auto step = [](CurveRef ref, std::size_t i) { return ref.places->step[ref.curve->row(i)]; };
+  for (std::size_t i = 0; i < base.curve->y.size(); ++i) {
+    const double at = step(base, i);
+    while (j < other.curve->y.size() && step(other, j) < at) ++j;
+    if (j == other.curve->y.size()) return;
+    if (step(other, j) != at) continue;
+    ++out.values;
+    const double apart = distance(base.curve->y[i], other.curve->y[j]);
+    out.largest = std::max(out.largest, apart);
+    const auto whole = static_cast<std::int64_t>(at);
+    if (apart > 0 && (out.unequal_from < 0 || whole < out.unequal_from)) out.unequal_from = whole;
+  }
+}
+
+/// Validation losses over one place, those that are known and go forward.
+using Path = std::vector<std::pair<double, double>>;
+
+template <class Place>
+Path path_of(const RunView& view, Place RunScores::*place) {
+  Path out;
+  for (const RunScores& scores : view.scores) {
+    const auto at = static_cast<double>(scores.*place);
+    if (at >= 0 && std::isfinite(scores.loss) && (out.empty() || at > out.back().first))
+      out.emplace_back(at, scores.loss);
+  }
+  return out;
+}
+
+double between(const std::pair<double, double>& a, const std::pair<double, double>& b, double share) {
+  return a.second + share * (b.second - a.second);
+}
+
+double loss_at(const Path& path, double place) {
+  for (std::size_t i = 1; i < path.size(); ++i) {
+    const double width = path[i].first - path[i - 1].first;
+    if (place <= path[i].first)
+      return between(path[i - 1], path[i], std::clamp((place - path[i - 1].first) / width, 0.0, 1.0));
+  }
+  return path.back().second;
+}
+
+std::optional<LossesCompared::At> at_common(const Path& base, const Path& other) {
+  if (base.size() < 2 || other.size() < 2) return std::nullopt;
+  const double place = std::min(base.back().first, other.back().first);
+  if (place <= std::max(base.front().first, other.front().first)) return std::nullopt;
+  return LossesCompared::At{place, loss_at(base, place), loss_at(other, place)};
+}
+
+double least_loss(const Path& path) {
+  return std::min_element(path.begin(), path.end(), [](auto& a, auto& b) { return a.second < b.second; })
+      ->second;
+}
+
+/// When it first was as low.
+double reached(const Path& path, double loss) {
+  for (std::size_t i = 1; i < path.size(); ++i) {
+    if (path[i].second > loss) continue;
+    const double fall = path[i - 1].second - path[i].second;
+    const double share = fall > 0 ? std::clamp((path[i - 1].second - loss) / fall, 0.0, 1.0) : 1;
+    return path[i - 1].first + share * (path[i].first - path[i - 1].first);
+  }
+  return path.back().first;
+}
+
+std::optional<LossesCompared::At> time_to_common(const Path& base, const Path& other) {
+  if (base.size() < 2 || other.size() < 2) return std::nullopt;
+  const double loss = std::max(least_loss(base), least_loss(other));
+  if (loss >= std::min(base.front().second, other.front().second)) return std::nullopt;  // nothing learned
+  return LossesCompared::At{loss, reached(base, loss), reached(other, loss)};
+}
+
+}  // namespace
+
+const char* parity_name(Parity parity) {
+  static constexpr std::array<const char*, 5> kNames = {"unknown", "baseline", "bit-equal", "within band",
+                                                        "differs"};
+  return kNames[static_cast<std::size_t>(parity)];
+}
+
+double parity_band(const std::string& precision, const std::string& other) {
+  return is_16_bit(precision) || is_16_bit(other) ? kBand16 : kBand;
+}
+
+std::string LossesCompared::text() const {
+  const std::string apart = std::isfinite(largest) ? fmt::format("{:.2g} % apart at most", 100 * largest)
+                                                   : "one of them is no number";
+  switch (parity) {
+    case Parity::bit_equal:
+      return "equal to the last bit";
+    case Parity::within:
+      return fmt::format("alike within {:.2g} %, first unequal at step {} ({})", 100 * band, unequal_from,
+                         apart);
+    case Parity::differs:
+      return fmt::format("different, from step {} on ({})", unequal_from, apart);
+    default:
+      return "";
+  }
+}
+
+LossesCompared compare_losses(const RunView& base_view, const RunSeries& base, const RunView& other_view,
+                              const RunSeries& other) {
+  LossesCompared out;
+  out.at_samples =
+      at_common(path_of(base_view, &RunScores::samples), path_of(other_view, &RunScores::samples));
+  const Path base_time = path_of(base_view, &RunScores::wall_s);
+  const Path other_time = path_of(other_view, &RunScores::wall_s);
+  out.at_time = at_common(base_time, other_time);
+  out.time_to = time_to_common(base_time, other_time);
+  const bool trained = base_view.summary.measure.empty() && other_view.summary.measure.empty();
+  if (!trained) return out;
+  out.band = parity_band(base_view.summary.precision, other_view.summary.precision);
+  compare_curves(base.find("train/loss"), other.find("train/loss"), out);
+  const double of_training = out.largest;
+  for (const std::string& name : base.names()) {
+    if (name.rfind("valid/", 0) == 0) compare_curves(base.find(name), other.find(name), out);
+  }
+  if (out.values == 0) return out;
+  if (out.unequal_from < 0) {
+    out.parity = Parity::bit_equal;
+    return out;
+  }
+  const CurveRef valid = base.find("valid/loss"), other_valid = other.find("valid/loss");
+  const bool scored = valid && other_valid && valid.curve->y.size() > 1 && other_valid.curve->y.size() > 1;
+  const double apart = scored ? distance(valid.curve->y.back(), other_valid.curve->y.back()) : of_training;
+  out.parity = apart <= out.band ? Parity::within : Parity::differs;
+  return out;
+}
+
+}  // namespace isobar

@@ -1,0 +1,122 @@
+#include "analyse/run_case.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <system_error>
+#include <utility>
+
+#include "analyse/run_keys.h"
+#include "analyse/run_reader.h"
+#include "core/error.h"
+#include "record/run_folder.h"
+#include "record/run_tree.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+bool is_whole(const RunView& view) {
+  return view.state == RunState::done && view.attempt == 0 && view.is_measured_here();
+}
+
+/// The settings of the newest runs of a folder, each read once.
+class Siblings {
+ public:
+  struct Run {
+    fs::path folder;
+    ConfigText config;
+  };
+
+  /// Newest first.
+  const std::vector<Run>& of(const fs::path& run) {
+    const fs::path parent = fs::weakly_canonical(run, code_).parent_path();
+    const auto [at, is_new] = found_.try_emplace(parent);
+    if (is_new) at->second = look(parent);
+    return at->second;
+  }
+
+ private:
+  std::vector<Run> look(const fs::path& parent) {
+    constexpr std::size_t kMostLooked = 2000;
+    std::vector<std::pair<fs::file_time_type, fs::path>> found;
+    for (const fs::path& folder : entries_in(parent)) {
+      const auto time = fs::last_write_time(RunFolder{folder}.config_file(), code_);
+      if (!code_) found.emplace_back(time, folder);
+    }
+    std::sort(found.rbegin(), found.rend());
+    if (found.size() > kMostLooked) found.resize(kMostLooked);
+    std::vector<Run> out;
+    for (auto& [time, folder] : found) {
+      try {
+        out.push_back({folder, config_of(folder)});
+      } catch (const Error&) {  // what cannot be read repeats nothing
+      }
+    }
+    return out;
+  }
+
+  std::error_code code_;
+  std::map<fs::path, std::vector<Run>> found_;
+};
+
+void add_repeats(RunCase& out, Siblings& siblings) {
+  const RunView own = out.view();
+  if (!is_whole(own) || out.config.empty()) return;
+  std::error_code code;
+  for (const Siblings::Run& other : siblings.of(out.folder)) {
+    if (out.repeats.size() == kMostRunRepeats) return;
+    if (!is_repeat(out.config, other.config) || fs::equivalent(other.folder, out.folder, code)) continue;
+    try {
+      SteadyFigures figures = steady_figures(other.folder);
+      if (!is_whole(figures.view) || figures.view.lesson != own.lesson || figures.steps == 0) continue;
+      if (figures.view.summary.is_crowded() != own.summary.is_crowded()) {
+        if (!own.summary.is_crowded()) ++out.crowded;
+        continue;
+      }
+      out.repeats.push_back(std::move(figures));
+      out.folders.push_back(other.folder);
+    } catch (const Error&) {  // as above
+    }
+  }
+}
+
+RunCase read_case(const fs::path& run) {
+  RunReader reader(run, /*keep_series=*/true);
+  reader.read_all();
+  RunCase out;
+  out.folder = run;
+  try {
+    out.config = config_of(run);
+  } catch (const Error&) {  // its settings are not known
+  }
+  std::optional<RanksView> ranks;
+  if (reader.view().summary.world > 1) ranks = read_ranks(run);
+  out.repeats.push_back(steady_figures(reader.view(), reader.series(), std::move(ranks)));
+  out.folders.push_back(run);
+  out.series = std::move(reader.series());
+  return out;
+}
+
+}  // namespace
+
+double RunCase::samples_a_step() const {
+  const RunSummary& summary = view().summary;
+  return summary.steps > 0
+             ? std::round(static_cast<double>(summary.samples) / static_cast<double>(summary.steps))
+             : 0;
+}
+
+std::vector<RunCase> read_cases(const std::vector<fs::path>& runs) {
+  Siblings siblings;
+  std::vector<RunCase> out;
+  for (const fs::path& run : runs) {
+    out.push_back(read_case(run));
+    add_repeats(out.back(), siblings);
+  }
+  return out;
+}
+
+}  // namespace isobar

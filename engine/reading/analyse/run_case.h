@@ -1,0 +1,35 @@
+#pragma once
+// A run and those that repeat it.
+#include <cstddef>
+#include <filesystem>
+#include <vector>
+
+#include "analyse/parity.h"
+#include "analyse/run_files.h"
+#include "analyse/run_series.h"
+#include "analyse/steady.h"
+
+namespace isobar {
+
+/// The newest repeats of a run that are looked at.
+inline constexpr std::size_t kMostRunRepeats = 20;
+
+struct RunCase {
+  std::filesystem::path folder;
+  ConfigText config;
+  RunSeries series;  ///< of the run itself
+  Repeats repeats;   ///< the run itself, then those with the same settings in the same place
+  std::vector<std::filesystem::path> folders;  ///< of each
+  std::size_t crowded = 0;  ///< repeats left out: other programs took part of the processors
+
+  const RunView& view() const { return repeats.front().view; }
+  /// Samples a step of all ranks; 0 = not known.
+  double samples_a_step() const;
+};
+
+/// Each run with its repeats: finished runs of its parent folder that began at their first step, were
+/// measured here, and have the same settings, host, device and commit. Error (exit code 2) when a folder
+/// holds no run.
+std::vector<RunCase> read_cases(const std::vector<std::filesystem::path>& runs);
+
+}  // namespace isobar
