@@ -41,9 +41,10 @@ struct RunComparison {
   std::optional<Compared> speed;  ///< samples/s, other over base; nothing where one has no steady step
   std::size_t base_repeats = 0;
   std::size_t other_repeats = 0;
-  std::string per;                 ///< what the times are of: "step", or "sample" where steps differ in size
-  std::vector<StageDifference> stages;  ///< in the order of a step, those that one of them has; the last is "rest"
-  StageDifference step;                 ///< their sums
+  std::string per;  ///< what the times are of: "step", or "sample" where steps differ in size
+  std::vector<StageDifference>
+      stages;            ///< in the order of a step, those that one of them has; the last is "rest"
+  StageDifference step;  ///< their sums
   Cause cause;
   LossesCompared losses;
 

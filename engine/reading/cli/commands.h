@@ -35,6 +35,8 @@ int check_data(const Words& words);
 int show_command(const Words& words);
 /// The runs below a folder, with state, skill, throughput and size; names, notes and deletes one.
 int runs_command(const Words& words);
+/// Runs against the first of them: which is faster, by how much, why, and how sure that is.
+int compare_command(const Words& words);
 /// A lesson with one part at a time, in turn, and what holds it back.
 int quartet_command(const Words& words);
 /// Every combination of some settings, measured in turn, and which is best.

@@ -107,7 +107,7 @@ TEST_CASE("every command of ./isobar that is a program's has a page of its own")
     CHECK_THAT(result.code == 0 ? result.out : result.err,
                says(result.code == 0 ? "./isobar " + name : "unknown command"));
   }
-  CHECK(pages.size() == 11);
+  CHECK(pages.size() == 12);
   CHECK(others ==
         std::set<std::string>{"bench", "bundle", "clean", "doctor", "gui", "help", "setup", "test"});
 }
@@ -259,12 +259,41 @@ TEST_CASE("a tree of logs is listed and shown, whoever wrote them") {
              says("no run is at any depth below"));
 }
 
+TEST_CASE("compare takes two runs or more, each once, and no event files") {
+  const Programs programs;
+  const fs::path recorded = project_home() / "lessons/08_cuda_graphs/recorded/predicted-h200";
+  const std::string graph = (recorded / "cpu_tiny-graph").string();
+  const std::string launched = (recorded / "cpu_tiny-launched").string();
+  const auto compare = [&](const std::vector<std::string>& words) {
+    std::vector<std::string> all = {"compare"};
+    all.insert(all.end(), words.begin(), words.end());
+    return programs.run(all);
+  };
+  const ProcessResult both = compare({graph, launched});
+  CHECK(both.code == 0);
+  CHECK_THAT(both.out, says("B - A") && says("keys that differ") && says("graph.enabled"));
+  CHECK_THAT(both.out, says("predicted by a model, and nobody measured them"));
+  CHECK_THAT(compare({graph, launched, "--json"}).out, says(R"("differences":[)"));
+  const auto refused = [&](const std::vector<std::string>& words) {
+    const ProcessResult result = compare(words);
+    CHECK(result.code == 2);
+    return result.err;
+  };
+  CHECK_THAT(refused({}), says("which runs?"));
+  CHECK_THAT(refused({graph}), says("compares with nothing"));
+  CHECK_THAT(refused({graph, graph + "/."}), says("named twice"));
+  CHECK_THAT(refused({graph, launched + "x"}), says("cpu_tiny-launched"));
+  TfEventsWriter(programs.folder() / "logs", "host").scalar("Loss/train", 1, 0);
+  CHECK_THAT(refused({graph, (programs.folder() / "logs").string()}), says("event files"));
+}
+
 TEST_CASE("what cannot be printed is exit code 1, of every command") {
   const Programs programs;
   const std::string home = project_home().string();
   const fs::path recorded = project_home() / "lessons/08_cuda_graphs/recorded/predicted-h200/cpu_tiny-graph";
   fs::create_directories(programs.folder() / "runs");
   fs::copy(recorded, programs.folder() / "runs/one", fs::copy_options::recursive);
+  fs::copy(recorded, programs.folder() / "runs/two", fs::copy_options::recursive);
   fs::create_directories(programs.folder() / "empty");
   const auto data = (programs.folder() / "d").string();
   REQUIRE(run_process({ISOBAR_MAKE_FIELDS, "--grid", "16x16", "--samples", "16", "--out", data}).code == 0);
@@ -272,9 +301,9 @@ TEST_CASE("what cannot be printed is exit code 1, of every command") {
   const std::string cli = shell_quoted((programs.folder() / "isobar-cli").string());
   for (const char* const words :
        {"runs", "runs .", "data check d", "show one", "show one --json", "show one --types",
-        "show 08_cuda_graphs --recorded", "predict 05_fusion", "predict 05_fusion --json", "ladder --list",
-        "submit 01_baseline --dry-run", "sweep 01_baseline --help", "quartet 01_baseline --help",
-        "ladder --help"}) {
+        "show 08_cuda_graphs --recorded", "compare one two", "predict 05_fusion", "predict 05_fusion --json",
+        "ladder --list", "submit 01_baseline --dry-run", "sweep 01_baseline --help",
+        "quartet 01_baseline --help", "ladder --help"}) {
     INFO(words);
     const auto into = [&](const std::string& end) {
       return run_process({"/bin/bash", "-c", "exec " + cli + " " + words + end},

@@ -1,0 +1,299 @@
+#include "cli/compare_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "analyse/run_keys.h"
+#include "core/text.h"
+
+namespace isobar {
+
+namespace {
+
+using Cases = std::vector<RunCase>;
+
+constexpr std::size_t kMostDetails = 8;  // of more runs only the sentences
+
+std::string run_name(const RunCase& one) { return printable(one.folder.filename().string(), 60); }
+
+std::string rate_text(const Spread& rate) {
+  if (rate.empty()) return "-";
+  const int digits = rate.median() >= 1000 ? 0 : 1;
+  if (rate.values.size() < 2) return fmt::format("{:.{}f}", rate.median(), digits);
+  return fmt::format("{:.{}f} ({:.{}f} to {:.{}f})", rate.median(), digits, rate.least(), digits, rate.most(),
+                     digits);
+}
+
+std::string versus_text(const RunComparison& found) {
+  if (found.repeats) return "repeats A";
+  return found.speed && found.no_ratio.empty() ? ratio_text(*found.speed) : "-";
+}
+
+double mean_step_us(const RunCase& one) { return means(one.repeats, "step_us").median(); }
+
+double peak_bytes(const RunCase& one) {
+  return over(one.repeats, [](const SteadyFigures& run) { return run.last("peak_bytes"); }).most();
+}
+
+Spread valid_losses(const RunCase& one) {
+  return over(one.repeats, [](const SteadyFigures& run) {
+    return run.view.summary.has_scores ? run.view.summary.valid_loss : -1;
+  });
+}
+
+double mfu(const RunCase& one) {
+  return over(one.repeats,
+              [](const SteadyFigures& run) {
+                const double share = run.view.summary.mfu();
+                return share > 0 ? share : -1;
+              })
+      .median();
+}
+
+TableRow score_row(const Cases& cases, std::size_t i, const RunComparison* found) {
+  const RunCase& one = cases[i];
+  const double loss = valid_losses(one).median();
+  const double bytes = peak_bytes(one);
+  const double step_us = mean_step_us(one);
+  return {case_label(i),
+          run_name(one),
+          std::to_string(one.repeats.size()),
+          rate_text(rates(one.repeats)),
+          found == nullptr ? "base" : versus_text(*found),
+          step_us > 0 ? milliseconds(step_us) : "-",
+          mfu(one) > 0 ? fmt::format("{:.1f} %", 100 * mfu(one)) : "-",
+          bytes > 0 ? human_bytes(static_cast<std::uint64_t>(bytes)) : "-",
+          loss > 0 ? fmt::format("{:.4f}", loss) : "-"};
+}
+
+/// What a reader must know of a run before its figures.
+std::vector<std::string> warnings_of(const RunCase& one, const std::string& label) {
+  std::vector<std::string> out;
+  const RunView& view = one.view();
+  if (!view.is_measured_here()) out.push_back(label + ": " + provenance_text(view));
+  if (view.state != RunState::done)
+    out.push_back(fmt::format("{} is {}: figures of {} so far", label,
+                              view.state == RunState::running ? "still running" : state_name(view.state),
+                              counted(view.summary.steps, "step")));
+  for (const std::string& mark : marks_of(view)) out.push_back(label + ": " + mark);
+  if (view.summary.is_crowded()) out.push_back(label + ": " + crowded_sentence(view.summary.processor_wait));
+  if (view.summary.peak_is_too_low())
+    out.push_back(label + ": its MFU is not known: the peak was measured beside other programs, and too low");
+  if (one.crowded > 0)
+    out.push_back(fmt::format("{}: {} left out, beside which other programs ran", label,
+                              counted(static_cast<std::int64_t>(one.crowded), "repeat")));
+  const Spread& blocks = one.repeats.front().blocks;
+  if (one.repeats.size() < kLeastRepeats && blocks.values.size() > 2 && blocks.relative() > 0)
+    out.push_back(
+        fmt::format("{}: within this run the middle half of {} blocks of steps spans {:.1f} %, which says "
+                    "nothing of the next run",
+                    label, blocks.values.size(), 100 * blocks.relative()));
+  return out;
+}
+
+/// Of kBar letters, so that a column that is aligned to the right keeps it at the left.
+std::string bar_text(double us, double most_us) {
+  constexpr std::size_t kBar = 24;
+  const double share = most_us > 0 ? std::fabs(us) / most_us : 0;
+  std::string out(static_cast<std::size_t>(std::lround(kBar * share)), us < 0 ? '-' : '+');
+  out.resize(kBar, ' ');
+  return out;
+}
+
+/// The difference of two runs, stage by stage; its terms sum to that of the step.
+void add_waterfall(Report& out, const RunComparison& found, const std::string& base,
+                   const std::string& other) {
+  if (found.stages.empty()) return;
+  double most_us = 0;
+  for (const StageDifference& part : found.stages) most_us = std::max(most_us, std::fabs(part.more_us()));
+  const int digits = found.step.base_us < 10'000 ? 3 : 2;
+  const auto ms = [&](double us) { return fmt::format("{:.{}f}", us * 1e-3, digits); };
+  std::vector<TableRow> rows = {{"ms a " + found.per, base, other, other + " - " + base, ""}};
+  const auto add = [&](const StageDifference& part, const std::string& bar) {
+    rows.push_back({part.stage, ms(part.base_us), ms(part.other_us),
+                    fmt::format("{:+.{}f}", part.more_us() * 1e-3, digits), bar});
+  };
+  for (const StageDifference& part : found.stages) add(part, bar_text(part.more_us(), most_us));
+  add({found.per + " in all", found.step.base_us, found.step.other_us}, "");
+  out.table(rows, 1);
+}
+
+void add_at(Report& out, const std::optional<LossesCompared::At>& at, const std::string& what,
+            const std::string& base, const std::string& other) {
+  if (!at) return;
+  out.line(fmt::format("    {:<30} {:.4f} ({}), {:.4f} ({})", what, at->base, base, at->other, other));
+}
+
+void add_losses(Report& out, const RunComparison& found, const std::string& base, const std::string& other) {
+  const LossesCompared& losses = found.losses;
+  if (!losses.at_samples && !losses.at_time && !losses.time_to) return;
+  out.line("  validation loss");
+  if (losses.at_samples)
+    add_at(out, losses.at_samples,
+           "after " + human_count(std::llround(losses.at_samples->place)) + " samples", base, other);
+  if (losses.at_time)
+    add_at(out, losses.at_time, "after " + human_seconds(losses.at_time->place), base, other);
+  if (losses.time_to) {
+    const LossesCompared::At& to = *losses.time_to;
+    out.line(fmt::format("    {:<30} {} ({}), {} ({})", fmt::format("{:.4f} is reached after", to.place),
+                         human_seconds(to.base), base, human_seconds(to.other), other));
+  }
+}
+
+Json at_json(const std::optional<LossesCompared::At>& at, const char* place, const char* value) {
+  if (!at) return nullptr;
+  return {{place, at->place},
+          {std::string("base_") + value, at->base},
+          {std::string("other_") + value, at->other}};
+}
+
+Json losses_json(const LossesCompared& losses) {
+  return {{"parity", parity_name(losses.parity)},
+          {"band", losses.band},
+          {"values", losses.values},
+          {"unequal_from_step", losses.unequal_from < 0 ? Json() : Json(losses.unequal_from)},
+          {"largest_difference", losses.largest},
+          {"at_equal_samples", at_json(losses.at_samples, "samples", "loss")},
+          {"at_equal_time", at_json(losses.at_time, "seconds", "loss")},
+          {"time_to_loss", at_json(losses.time_to, "loss", "seconds")}};
+}
+
+Json comparison_json(const RunComparison& found, const RunCase& base, const RunCase& other,
+                     const std::string& sentence) {
+  static constexpr std::array<const char*, 4> kKinds = {"none", "other programs", "straggler", "stage"};
+  Json out = {{"base", base.folder.string()}, {"run", other.folder.string()}, {"per", found.per}};
+  Json speed = Json::object();
+  if (found.speed) add_to(speed, *found.speed);
+  out["speed"] = found.speed ? speed : Json();
+  if (!found.no_ratio.empty()) out["no_ratio"] = found.no_ratio;
+  Json stages = Json::array();
+  const auto times = [](const StageDifference& part) {
+    return Json{{"stage", part.stage},
+                {"base_us", part.base_us},
+                {"other_us", part.other_us},
+                {"difference_us", part.more_us()}};
+  };
+  for (const StageDifference& part : found.stages) stages.push_back(times(part));
+  out["stages"] = stages;
+  out["time"] = times(found.step);
+  const Cause& cause = found.cause;
+  out["cause"] = {{"kind", kKinds[static_cast<std::size_t>(cause.kind)]},
+                  {"stage", cause.stage},
+                  {"rank", cause.rank < 0 ? Json() : Json(cause.rank)},
+                  {"difference_us", cause.more_us},
+                  {"sure", cause.is_sure}};
+  out["losses"] = losses_json(found.losses);
+  out["sentence"] = sentence;
+  return out;
+}
+
+Json case_json(const RunCase& one, const std::string& label) {
+  Json out = {{"label", label}, {"run", one.folder.string()}, {"state", state_name(one.view().state)}};
+  Json folders = Json::array();
+  for (const auto& folder : one.folders) folders.push_back(folder.string());
+  out["repeats"] = folders;
+  out["lesson"] = one.view().lesson;
+  out["provenance"] = one.view().provenance.empty() ? "measured here" : one.view().provenance;
+  if (const Spread rate = rates(one.repeats); !rate.empty())
+    out["samples_per_s"] = {{"median", rate.median()}, {"min", rate.least()}, {"max", rate.most()}};
+  if (const double step_us = mean_step_us(one); step_us > 0) out["step_us"] = step_us;
+  out["mfu"] = mfu(one) > 0 ? Json(mfu(one)) : Json();
+  if (const double bytes = peak_bytes(one); bytes > 0) out["peak_bytes"] = bytes;
+  if (const Spread losses = valid_losses(one); !losses.empty()) out["valid_loss"] = losses.median();
+  out["processor_wait"] = one.view().summary.processor_wait;
+  return out;
+}
+
+/// Keys that differ; the environment's apart.
+void add_keys(Report& out, const Cases& cases) {
+  std::vector<const ConfigText*> configs;
+  for (const RunCase& one : cases) configs.push_back(&one.config);
+  const std::size_t shown = std::min(cases.size(), kMostDetails);
+  TableRow head = {"keys that differ"};
+  for (std::size_t i = 0; i < shown; ++i) head.push_back(case_label(i));
+  std::vector<TableRow> settings = {head}, environment = {head};
+  environment.front().front() = "environment that differs";
+  Json keys = Json::array(), places = Json::array();
+  for (const KeyRow& row : key_rows(configs)) {
+    if (!row.differs || row.is_label()) continue;
+    TableRow line = {row.is_environment() ? row.key.substr(row.key.find('.') + 1) : row.key};
+    for (std::size_t i = 0; i < shown; ++i)
+      line.push_back(row.values[i].empty() ? "-" : printable(row.values[i], 40));
+    (row.is_environment() ? environment : settings).push_back(line);
+    (row.is_environment() ? places : keys).push_back({{"key", row.key}, {"values", row.values}});
+  }
+  const bool unknown =
+      std::any_of(configs.begin(), configs.end(), [](auto* config) { return config->empty(); });
+  if (unknown) out.line("  the settings of a run without run.toml are not known");
+  if (settings.size() > 1) {
+    out.table(settings, 1);
+  } else if (!unknown) {
+    out.line("  no key differs");
+  }
+  if (environment.size() > 1) out.table(environment, 1);
+  out.json["keys"] = keys;
+  out.json["environment"] = places;
+}
+
+std::string again(const RunCase& one) {
+  return fmt::format("./isobar run {} --config {}", shell_quoted(one.view().lesson),
+                     shell_quoted((one.folder / "run.toml").string()));
+}
+
+/// How to make the repeats that are missing; "" where there is nothing to make.
+std::string command_for(const RunCase& base, const RunCase& other, const RunComparison& found) {
+  if (base.config.empty() || other.config.empty()) return "";
+  const std::size_t missing = runs_missing(found, std::min(found.base_repeats, found.other_repeats));
+  if (missing == 0) return "";
+  const std::string both = again(base) + "; " + again(other);
+  return missing == 1 ? both : fmt::format("for i in $(seq {}); do {}; done", missing, both);
+}
+
+}  // namespace
+
+std::string case_label(std::size_t index) {
+  return index < 26 ? std::string(1, static_cast<char>('A' + index)) : std::to_string(index + 1);
+}
+
+Report compare_report(const Cases& cases, std::size_t columns) {
+  Report out;
+  std::vector<RunComparison> found;
+  for (std::size_t i = 1; i < cases.size(); ++i) found.push_back(compare_runs(cases.front(), cases[i]));
+  std::vector<TableRow> scores = {
+      {"", "run", "runs", "samples/s", "vs A", "ms a step", "MFU", "memory", "valid loss"}};
+  Json runs = Json::array(), differences = Json::array();
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    scores.push_back(score_row(cases, i, i == 0 ? nullptr : &found[i - 1]));
+    runs.push_back(case_json(cases[i], case_label(i)));
+  }
+  out.json = {{"runs", runs}};
+  out.table(scores, 2);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    for (const std::string& warning : warnings_of(cases[i], case_label(i)))
+      out.wrapped("! " + warning, columns);
+  }
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const std::string base = case_label(0), other = case_label(i + 1);
+    const std::string sentence = comparison_sentence(found[i], base, other);
+    out.line("");
+    out.wrapped(sentence, columns);
+    differences.push_back(comparison_json(found[i], cases.front(), cases[i + 1], sentence));
+    if (i + 1 < kMostDetails) {
+      add_waterfall(out, found[i], base, other);
+      add_losses(out, found[i], base, other);
+    }
+    const std::string command = command_for(cases.front(), cases[i + 1], found[i]);
+    if (!command.empty()) out.line("  next: " + command);
+  }
+  out.json["differences"] = differences;
+  out.line("");
+  add_keys(out, cases);
+  if (cases.size() > kMostDetails)
+    out.line(fmt::format("  stages and keys are those of the first {} runs; --json has all", kMostDetails));
+  return out;
+}
+
+}  // namespace isobar

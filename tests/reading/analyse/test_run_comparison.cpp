@@ -1,0 +1,400 @@
+// Runs compared, on made-up run folders: what differs, where the time goes, what it comes from.
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "analyse/run_comparison.h"
+#include "analyse/run_keys.h"
+#include "cli/compare_text.h"
+#include "core/files.h"
+#include "core/machine.h"
+#include "core/stage.h"
+#include "record/json_line.h"
+#include "support/catch.h"
+#include "support/errors.h"
+#include "support/made_ranks.h"
+#include "support/temp_folder.h"
+
+using namespace isobar;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A run of 30 steps, of which the first three are warm-up, in about 20 ms each.
+struct Made {
+  std::map<std::string, double> stage_ms = {{"load", 3}, {"copy", 1},     {"forward", 5}, {"backward", 9},
+                                            {"comm", 0}, {"optimize", 2}, {"replay", 0}};
+  double factor = 1;  ///< of all times: how a repeat differs from the others
+  double rest_ms = 0.5;
+  int steps = 30;
+  std::int64_t samples = 4;
+  std::string end = "done";
+  std::int64_t pid = 0;
+  std::string measure = "none";
+  std::string precision = "none";
+  double processor_wait = 0;
+  double loss_factor = 1;
+  bool scored = true;
+  std::map<std::string, std::string> keys = {};  ///< "data.workers" -> "4"
+  int schema = 1;
+  std::string provenance = "";
+  std::int64_t t_us_jump = 0;  ///< from the middle of the run on
+};
+
+double loss_after(const Made& made, int step) { return made.loss_factor * (0.2 + 0.8 / (1 + step)); }
+
+void add_scores(const Made& made, int step, std::int64_t t_us, std::string& out) {
+  if (!made.scored) return;
+  JsonLine line("eval");
+  line.add("step", step).add("t_us", t_us).add("samples", 96).add("loss", loss_after(made, step));
+  out += line.add("rmse_u10m", loss_after(made, step)).text();
+}
+
+std::string stream_of(const Made& made) {
+  JsonLine run("run");
+  run.add("schema", made.schema)
+      .add("lesson", "01_baseline")
+      .add("preset", "cpu_micro")
+      .add("world", 1)
+      .add("pid", made.pid)
+      .add("host", host_name());
+  run.add("device", "cpu").add("measure", made.measure).add("precision", made.precision);
+  run.add("wanted_steps", made.steps).add("from_samples", 0).add("from_wall_us", 0);
+  if (!made.provenance.empty()) run.add("provenance", made.provenance);
+  std::string out = run.text() + JsonLine("note").add("text", "plan").add("steps_per_epoch", 16).text();
+  std::int64_t t_us = 1000;
+  add_scores(made, 0, t_us, out);
+  double all_us = 0;
+  for (int step = 0; step < made.steps; ++step) {
+    JsonLine line("step");
+    double step_us = made.rest_ms * 1e3 * made.factor;
+    for (const auto& [stage, ms] : made.stage_ms) step_us += ms * 1e3 * made.factor;
+    t_us += static_cast<std::int64_t>(step_us) + (step == made.steps / 2 ? made.t_us_jump : 0);
+    line.add("step", step).add("t_us", t_us).add("samples", made.samples).add("loss", loss_after(made, step));
+    for (const auto& [stage, ms] : made.stage_ms) line.add(stage + "_us", ms * 1e3 * made.factor);
+    out += line.add("step_us", step_us).text();
+    if (step >= 7) all_us += step_us;
+    if (step % 10 == 9) add_scores(made, step + 1, t_us, out);
+  }
+  if (made.end.empty()) return out;
+  JsonLine summary("summary");
+  summary.add("steps", made.steps).add("samples", made.steps * made.samples).add("wall_us", t_us);
+  summary.add("processor_wait", made.processor_wait).add("step_us", all_us / (made.steps - 7));
+  if (made.steps > 7)
+    summary.add("samples_per_s", static_cast<double>(made.samples * (made.steps - 7)) / all_us * 1e6);
+  return out + summary.text() + JsonLine("end").add("status", made.end).add("reason", "").text();
+}
+
+class Runs {
+ public:
+  fs::path add(const std::string& name, const Made& made) {
+    const fs::path folder = folder_ / name;
+    fs::create_directory(folder);
+    std::map<std::string, std::string> keys = {{"data.workers", "0"},
+                                               {"amp.mode", "\"none\""},
+                                               {"run.group", "\"\""},
+                                               {"environment.host", "\"here\""}};
+    for (const auto& [key, value] : made.keys) keys[key] = value;
+    write_file_whole(folder / "run.toml", std::string_view(in_sections(keys, name)));
+    write_file_whole(folder / "rank-0000.jsonl", std::string_view(stream_of(made)));
+    return folder;
+  }
+  /// Three repeats that lie 1 % apart; the first of them.
+  fs::path add_three(const std::string& name, Made made) {
+    const double factor = made.factor;
+    for (const int i : {3, 2, 1}) {
+      made.factor = factor * (0.98 + 0.01 * i);
+      add(name + std::to_string(i), made);
+    }
+    return folder_ / (name + "1");
+  }
+  const fs::path& path() const { return folder_.path(); }
+
+ private:
+  static std::string in_sections(const std::map<std::string, std::string>& keys, const std::string& name) {
+    std::string out, section;
+    for (const auto& [key, value] : keys) {
+      const std::size_t dot = key.find('.');
+      if (key.substr(0, dot) != section) out += "[" + (section = key.substr(0, dot)) + "]\n";
+      out += key.substr(dot + 1) + " = " + value + "\n";
+      if (section == "environment") out += "started = \"" + name + "\"\n";
+    }
+    return out;
+  }
+
+  TempFolder folder_;
+};
+
+RunComparison compared(const fs::path& base, const fs::path& other) {
+  const std::vector<RunCase> cases = read_cases({base, other});
+  return compare_runs(cases[0], cases[1]);
+}
+
+std::string text_of(const std::vector<fs::path>& runs) {
+  return compare_report(read_cases(runs), 76).json.text();
+}
+
+double sum_of(const RunComparison& found) {
+  double out = 0;
+  for (const StageDifference& part : found.stages) out += part.more_us();
+  return out;
+}
+
+const Made kWorkers = {.keys = {{"data.workers", "2"}}};
+
+}  // namespace
+
+TEST_CASE("30 ms more in each stage in turn are blamed on that stage, and the terms sum to the difference") {
+  for (const char* const stage : kStageNames) {
+    INFO(stage);
+    Runs runs;
+    const fs::path base = runs.add_three("base", {});
+    Made slow = kWorkers;
+    slow.stage_ms[stage] += 30;
+    const RunComparison found = compared(base, runs.add_three("slow", slow));
+    CHECK(found.cause.kind == Cause::Kind::stage);
+    CHECK(found.cause.stage == stage);
+    CHECK(found.cause.is_sure);
+    CHECK(found.cause.more_us == Approx(30'000).epsilon(0.02));
+    CHECK(found.step.more_us() == Approx(30'000).epsilon(0.02));
+    CHECK(sum_of(found) == Approx(found.step.more_us()).epsilon(1e-9));
+    REQUIRE(found.speed);
+    CHECK(found.speed->direction == Direction::less);
+    CHECK(found.speed->ratio == Approx(20.5 / 50.5).epsilon(0.01));
+    CHECK_THAT(comparison_sentence(found, "A", "B"),
+               says("B is slower than A: 0.41 times") && says("main cause: " + std::string(stage)));
+  }
+  Runs runs;
+  const fs::path base = runs.add_three("base", {});
+  CHECK(
+      compared(base, runs.add_three("slow", {.rest_ms = 20, .keys = {{"data.workers", "2"}}})).cause.stage ==
+      "rest");
+}
+
+TEST_CASE("swapping two runs swaps the signs") {
+  Runs runs;
+  const fs::path base = runs.add_three("base", {});
+  Made other = kWorkers;
+  other.stage_ms["load"] = 0.1;
+  other.stage_ms["forward"] = 6;
+  const fs::path fast = runs.add_three("fast", other);
+  const RunComparison there = compared(base, fast), back = compared(fast, base);
+  REQUIRE(there.stages.size() == back.stages.size());
+  for (std::size_t i = 0; i < there.stages.size(); ++i) {
+    CHECK(there.stages[i].stage == back.stages[i].stage);
+    CHECK(there.stages[i].more_us() == Approx(-back.stages[i].more_us()));
+  }
+  CHECK(there.step.more_us() == Approx(-back.step.more_us()));
+  CHECK(there.speed->ratio * back.speed->ratio == Approx(1));
+  CHECK(there.cause.stage == "load");
+  CHECK(back.cause.more_us == Approx(-there.cause.more_us));
+  CHECK_THAT(comparison_sentence(there, "A", "B"), says("B is faster than A") && says("a step less"));
+  CHECK_THAT(comparison_sentence(back, "B", "A"), says("A is slower than B") && says("a step more"));
+}
+
+TEST_CASE("keys that differ are those and no others; labels and moments are none") {
+  Runs runs;
+  const fs::path base = runs.add("base", {.keys = {{"run.group", "\"sweep-1\""}}});
+  const fs::path other = runs.add(
+      "other",
+      {.keys = {{"data.workers", "2"}, {"amp.mode", "\"bf16\""}, {"environment.host", "\"there\""}}});
+  const ConfigText one = config_of(base), two = config_of(other);
+  std::vector<std::string> found, places;
+  for (const KeyRow& row : key_rows({&one, &two})) {
+    if (row.differs && !row.is_label()) (row.is_environment() ? places : found).push_back(row.key);
+  }
+  CHECK(found == std::vector<std::string>{"amp.mode", "data.workers"});
+  CHECK(places == std::vector<std::string>{"environment.host"});
+  CHECK_FALSE(is_repeat(one, two));
+  CHECK(is_repeat(one, config_of(runs.add("again", {.keys = {{"run.group", "\"sweep-2\""}}}))));
+  CHECK_FALSE(is_repeat(one, {}));
+}
+
+TEST_CASE("repeats are found beside a run: same settings, whole, and not beside other programs") {
+  Runs runs;
+  const fs::path base = runs.add_three("base", {});
+  runs.add("died", {.end = ""});
+  runs.add("stopped", {.end = "stopped"});
+  runs.add("other", kWorkers);
+  runs.add("crowded", {.processor_wait = 0.5});
+  runs.add("recorded", {.provenance = "recorded"});
+  fs::create_directory(runs.path() / "empty");
+  fs::create_directory(runs.path() / "broken");
+  write_file_whole(runs.path() / "broken" / "run.toml", std::string_view("[[["));
+  const RunCase found = std::move(read_cases({base}).front());
+  CHECK(found.repeats.size() == 3);
+  CHECK(found.crowded == 1);
+  CHECK(rates(found.repeats).values.size() == 3);
+  CHECK(read_cases({runs.path() / "died"}).front().repeats.size() == 1);
+}
+
+TEST_CASE("of single runs no factor is given, but how to get one") {
+  Runs runs;
+  const fs::path base = runs.add("base", {});
+  Made slow = kWorkers;
+  slow.stage_ms["load"] += 30;
+  const fs::path other = runs.add("slow", slow);
+  const RunComparison found = compared(base, other);
+  REQUIRE(found.speed);
+  CHECK(found.speed->direction == Direction::unknown);
+  CHECK(runs_missing(found, 1) == 2);
+  const std::string sentence = comparison_sentence(found, "A", "B");
+  CHECK_THAT(sentence,
+             says("cannot be told: 3 runs of each are needed") && says("in these runs main cause: load"));
+  CHECK_THAT(sentence, !says("times"));
+  const std::string json = text_of({base, other});
+  CHECK_THAT(json, says(R"("direction":"unknown")") && !says("\"ratio\""));
+}
+
+TEST_CASE("runs with the same settings repeat one another, unless other programs ran beside one") {
+  Runs runs;
+  const fs::path base = runs.add("base", {});
+  const RunComparison same = compared(base, runs.add("again", {.factor = 1.2}));
+  CHECK_THAT(same.no_ratio, says("settings are the same"));
+  CHECK(same.cause.kind == Cause::Kind::none);
+  CHECK_FALSE(same.speed);
+  const RunComparison busy = compared(base, runs.add("busy", {.factor = 2, .processor_wait = 0.4}));
+  CHECK(busy.cause.kind == Cause::Kind::other_programs);
+  CHECK_THAT(comparison_sentence(busy, "A", "B"), says("other programs"));
+  CHECK(compared(runs.path() / "busy", base).cause.kind == Cause::Kind::other_programs);
+}
+
+TEST_CASE("a busy machine is blamed although a stage takes most of the difference") {
+  Runs runs;
+  const fs::path base = runs.add_three("base", {});
+  Made busy = kWorkers;
+  busy.stage_ms["backward"] += 30;
+  busy.processor_wait = 0.3;
+  CHECK(compared(base, runs.add_three("busy", busy)).cause.kind == Cause::Kind::other_programs);
+}
+
+TEST_CASE("a slow rank is blamed, with the stage in which it is slow") {
+  const auto ranks = [](double slow_us) {
+    MadeRanks out;
+    out.steps = 40;
+    out.more = [slow_us](int rank, int step, JsonLine& line) {
+      const double late = rank == 1 ? slow_us : 0;
+      line.add("forward_us", 30'000).add("backward_us", 60'000 + late + step % 3);
+      line.add("comm_us", 1000 + (rank == 1 ? 0 : slow_us));
+      if (slow_us > 0) line.add("waited_for", 1).add("waited_us", slow_us);
+    };
+    out.step_us = 100'000 + static_cast<std::int64_t>(slow_us);
+    return out;
+  };
+  TempFolder even, slow;
+  ranks(0).write(even);
+  ranks(30'000).write(slow);
+  const RunComparison found = compared(even.path(), slow.path());
+  CHECK(found.cause.kind == Cause::Kind::straggler);
+  CHECK(found.cause.rank == 1);
+  CHECK(found.cause.stage == "backward");
+  CHECK(found.cause.more_us == Approx(30'000));
+  CHECK(sum_of(found) == Approx(found.step.more_us()));
+  CHECK_THAT(comparison_sentence(found, "A", "B"), says("rank 1 keeps the others waiting in backward"));
+}
+
+TEST_CASE("losses are equal to the bit, alike, or different from a step on") {
+  Runs runs;
+  const fs::path base = runs.add("base", {});
+  CHECK(compared(base, runs.add("equal", kWorkers)).losses.parity == Parity::bit_equal);
+  Made close = kWorkers;
+  close.loss_factor = 1 + 1e-6;
+  const LossesCompared alike = compared(base, runs.add("alike", close)).losses;
+  CHECK(alike.parity == Parity::within);
+  CHECK(alike.unequal_from == 0);
+  CHECK(alike.largest == Approx(1e-6).epsilon(0.01));
+  close.loss_factor = 1.01;
+  CHECK(compared(base, runs.add("different", close)).losses.parity == Parity::differs);
+  close.precision = "bf16";
+  CHECK(compared(base, runs.add("half", close)).losses.parity == Parity::within);
+  close.measure = "synthetic";
+  CHECK(compared(base, runs.add("measures", close)).losses.parity == Parity::unknown);
+  close.measure = "none";
+  close.loss_factor = std::nan("");
+  const LossesCompared none = compared(base, runs.add("nan", close)).losses;
+  CHECK(none.parity == Parity::differs);
+  CHECK_THAT(none.text(), says("one of them is no number"));
+}
+
+TEST_CASE("losses are compared at equal samples, at equal time, and by the time to a loss") {
+  Runs runs;
+  const fs::path base = runs.add("base", {});
+  Made fast = kWorkers;
+  fast.factor = 0.5;
+  const LossesCompared found = compared(base, runs.add("fast", fast)).losses;
+  REQUIRE((found.at_samples && found.at_time && found.time_to));
+  CHECK(found.at_samples->place == 120);
+  CHECK(found.at_samples->base == found.at_samples->other);
+  CHECK(found.at_time->place == Approx(0.001 + 30 * 0.01025).epsilon(0.01));
+  CHECK(found.at_time->base > found.at_time->other);  // the slower one is not as far by then
+  CHECK(found.time_to->place == Approx(loss_after({}, 30)));
+  CHECK(found.time_to->base / found.time_to->other == Approx(2).epsilon(0.02));
+  CHECK_FALSE(compared(base, runs.add("unscored", {.scored = false})).losses.at_samples);
+}
+
+TEST_CASE("steps of different size are compared by the sample") {
+  Runs runs;
+  const fs::path base = runs.add_three("base", {});
+  Made large = {.samples = 8, .keys = {{"train.global_batch", "8"}}};
+  const RunComparison found = compared(base, runs.add_three("large", large));
+  CHECK(found.per == "sample");
+  CHECK(found.speed->ratio == Approx(2));
+  CHECK(found.step.other_us == Approx(found.step.base_us / 2));
+  CHECK(sum_of(found) == Approx(found.step.more_us()));
+}
+
+TEST_CASE("what was measured, recorded and predicted meets in no ratio") {
+  Runs runs;
+  const fs::path base = runs.add_three("base", {});
+  const fs::path recorded = runs.add("recorded", {.provenance = "recorded"});
+  CHECK_THAT(comparison_sentence(compared(base, recorded), "A", "B"),
+             says("one is measured here, the other recorded") && !says("times"));
+  const fs::path one = runs.add("one", {.provenance = "predicted"});
+  const fs::path two = runs.add("two", {.factor = 2, .provenance = "predicted"});
+  CHECK_THAT(compared(one, two).no_ratio, says("predicted"));
+}
+
+TEST_CASE("runs that are not whole are compared as far as they go, and that is said") {
+  Runs runs;
+  const fs::path base = runs.add_three("base", {});
+  const auto report = [&](const fs::path& other) { return text_of({base, other}); };
+  const auto other = kWorkers.keys;
+  CHECK_THAT(report(runs.add("live", {.steps = 20, .end = "", .keys = other})), says(R"("state":"running")"));
+  CHECK_THAT(report(runs.add("died", {.steps = 20, .end = "", .pid = 2'000'000'000, .keys = other})),
+             says(R"("state":"died")"));
+  CHECK_THAT(report(runs.add("failed", {.steps = 20, .end = "failed", .keys = other})),
+             says(R"("state":"failed")"));
+  CHECK_THAT(report(runs.add("one step", {.steps = 1, .keys = other})),
+             says("B has no step after its warm-up"));
+  CHECK_THAT(report(runs.add("no step", {.steps = 0, .keys = {{"data.workers", "4"}}})),
+             says("B has no step after its warm-up"));
+  CHECK_THAT(report(runs.add("back", {.keys = {{"data.workers", "3"}}, .t_us_jump = -3'600'000'000})),
+             says(R"("cause":{"kind":"none")"));
+  fs::create_directory(runs.path() / "unset");
+  write_file_whole(runs.path() / "unset" / "rank-0000.jsonl", std::string_view(stream_of({})));
+  CHECK_THAT(report(runs.path() / "unset"), says(R"("keys":[])"));
+  write_file_whole(runs.path() / "unset" / "run.toml", std::string_view("[other]\nkey = 1\n"));
+  CHECK_THAT(report(runs.path() / "unset"), says("other.key"));  // no common key
+}
+
+TEST_CASE("what is no run, or of another schema, is refused by name") {
+  Runs runs;
+  const fs::path base = runs.add("base", {});
+  fs::create_directory(runs.path() / "empty");
+  CHECK_THAT(error_of([&] { (void)read_cases({base, runs.path() / "empty"}); }), says("holds no run"));
+  CHECK_THAT(error_of([&] { (void)read_cases({base, runs.add("new", {.schema = 9})}); }), says("schema"));
+}
+
+TEST_CASE("a hundred runs at once") {
+  Runs runs;
+  std::vector<fs::path> all;
+  for (int i = 0; i < 100; ++i)
+    all.push_back(runs.add("run" + std::to_string(i), {.keys = {{"data.workers", std::to_string(i)}}}));
+  const Json json = Json::parse(text_of(all));
+  CHECK(json.at("runs").values().size() == 100);
+  CHECK(json.at("differences").values().size() == 99);
+  CHECK(json.at("keys").values().size() == 1);
+  CHECK(case_label(25) == "Z");
+  CHECK(case_label(26) == "27");
+}
