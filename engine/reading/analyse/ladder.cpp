@@ -4,72 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
-#include "analyse/operators.h"
 #include "core/text.h"
 
 namespace isobar {
 namespace {
 
 constexpr std::size_t kMostSettings = 4;  // named where a rung trains differently
-
-double mean_of(const Rung& rung, std::string_view field) { return means(rung.repeats, field).median(); }
-
-double& part(std::array<double, kPartNames.size()>& parts, Part which) {
-  return parts[static_cast<std::size_t>(which)];
-}
-
-Part part_of_class(std::string_view name) {
-  return name == "attention" ? Part::attention : name == "gemm" ? Part::gemm : Part::memory;
-}
-
-/// Whether the device waited for launches: the host was as long at computing as the device, by the two clocks
-/// of a CUDA device. On a CPU they are one.
-bool is_launch_bound(const Rung& rung, double computing_us) {
-  constexpr double kAsLong = 0.95;
-  if (rung.repeats.empty() || rung.repeats.front().view.device.rfind("cuda", 0) != 0) return false;
-  double host_us = 0;
-  for (const char* const stage :
-       {"forward_host_us", "backward_host_us", "optimize_host_us", "replay_host_us"})
-    host_us += mean_of(rung, stage);
-  return host_us >= kAsLong * computing_us;
-}
-
-std::array<double, kPartNames.size()> parts_of(const Rung& rung) {
-  std::array<double, kPartNames.size()> out{};
-  const double step_us = mean_of(rung, "step_us");
-  if (!(step_us > 0)) return out;
-  part(out, Part::data) = mean_of(rung, "load_us");
-  part(out, Part::link) = mean_of(rung, "copy_us") + mean_of(rung, "comm_us");
-  double computing_us = 0;
-  for (const char* const stage : {"forward_us", "backward_us", "optimize_us", "replay_us"})
-    computing_us += mean_of(rung, stage);
-  const auto class_us = [&](const char* name) {
-    return over(rung.repeats,
-                [&](const SteadyFigures& one) {
-                  const WatchedSummary& watched = one.view.summary.watched;
-                  return watched.step < 0 ? -1 : watched.time_us(name);
-                })
-        .median();
-  };
-  double watched_us = 0;
-  for (const char* const name : kOperatorClassNames) watched_us += class_us(name);
-  if (is_launch_bound(rung, computing_us)) {  // times of operators then hold the gaps before them
-    part(out, Part::host) = computing_us;
-  } else if (watched_us > 0) {
-    const double scale = std::min(1.0, computing_us / watched_us);
-    for (const char* const name : kOperatorClassNames)
-      part(out, part_of_class(name)) += class_us(name) * scale;
-    part(out, Part::host) = std::max(0.0, computing_us - watched_us);
-  } else {
-    part(out, Part::computing) = computing_us;
-  }
-  const double known_us = std::accumulate(out.begin(), out.end(), 0.0);
-  part(out, Part::host) += std::max(0.0, step_us - known_us);
-  for (double& share : out) share /= std::max(step_us, known_us);
-  return out;
-}
 
 bool is_scored(const Rung& rung) {
   return !rung.repeats.empty() && rung.repeats.front().view.summary.has_scores;
@@ -154,7 +95,7 @@ RungVerdict figures_of(const Rung& rung) {
             }).median();
   out.peak_flops_per_s = spread_of(&RunSummary::peak_flops_per_s).median();
   out.peak_of_data_sheet = first.peak_of_data_sheet;
-  out.parts = parts_of(rung);
+  out.parts = step_parts(rung.repeats);
   if (is_scored(rung)) out.valid_loss = spread_of(&RunSummary::valid_loss);
   out.peak_bytes = over(rung.repeats, [](const SteadyFigures& one) { return one.last("peak_bytes"); }).most();
   const bool is_too_low = std::any_of(rung.repeats.begin(), rung.repeats.end(), [](const SteadyFigures& run) {
@@ -172,31 +113,6 @@ RungVerdict figures_of(const Rung& rung) {
   }
   return out;
 }
-
-}  // namespace
-
-bool RungVerdict::has_parts() const {
-  return std::any_of(parts.begin(), parts.end(), [](double share) { return share > 0; });
-}
-
-Part RungVerdict::bound() const {
-  return static_cast<Part>(std::max_element(parts.begin(), parts.end()) - parts.begin());
-}
-
-std::string RungVerdict::parts_text(std::size_t most) const {
-  std::vector<std::size_t> order(parts.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t one, std::size_t other) { return parts[one] > parts[other]; });
-  std::vector<std::string> out;
-  for (const std::size_t i : order) {
-    if (out.size() < most && parts[i] >= 0.005)
-      out.push_back(fmt::format("{} {:.0f} %", kPartNames[i], 100 * parts[i]));
-  }
-  return join(out, ", ");
-}
-
-namespace {
 
 /// The rung that `verdicts[i]` is compared with, of those before it.
 std::optional<std::size_t> compared_with(const std::vector<RungVerdict>& verdicts, std::size_t i) {

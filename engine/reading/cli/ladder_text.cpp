@@ -51,7 +51,7 @@ TableRow reason_row(const std::string& lesson, const RungVerdict& verdict) {
   const std::string type = verdict.precision + (verdict.emulated ? " emulated" : "");
   return {lesson,
           type,
-          verdict.has_parts() ? verdict.parts_text(2) : "-",
+          verdict.parts.is_known() ? verdict.parts.text(2) : "-",
           verdict.valid_loss.empty() ? "-" : fmt::format("{:.4f}", verdict.valid_loss.median()),
           parity_text(verdict),
           short_bytes(verdict.peak_bytes)};
@@ -133,9 +133,9 @@ Json rung_json(const MeasuredPoint& point, const LessonInfo& lesson, const RungV
   out["mfu"] = verdict.mfu > 0 ? Json(verdict.mfu) : Json();
   out["peak_flops_per_s"] = verdict.peak_flops_per_s;
   out["peak_source"] = verdict.peak_of_data_sheet ? "data sheet" : "matrix products";
-  if (verdict.has_parts()) {
-    out["bound"] = kPartNames[static_cast<std::size_t>(verdict.bound())];
-    for (std::size_t i = 0; i < kPartNames.size(); ++i) out["parts"][kPartNames[i]] = verdict.parts[i];
+  if (verdict.parts.is_known()) {
+    out["bound"] = kPartNames[static_cast<std::size_t>(verdict.parts.largest())];
+    for (std::size_t i = 0; i < kPartNames.size(); ++i) out["parts"][kPartNames[i]] = verdict.parts.shares[i];
   }
   out["valid_loss"] = verdict.valid_loss.empty() ? Json() : Json(verdict.valid_loss.median());
   out["parity"] = parity_name(verdict.parity);

@@ -54,7 +54,7 @@ Rung rung(const std::string& name, const std::vector<Made>& repeats,
   return out;
 }
 
-double share(const RungVerdict& verdict, Part part) { return verdict.parts[static_cast<std::size_t>(part)]; }
+double share(const RungVerdict& verdict, Part part) { return verdict.parts[part]; }
 
 std::vector<Made> times(double samples_per_s, double step_us = 1000) {
   return {{.samples_per_s = samples_per_s * 0.99, .step_us = step_us},
@@ -74,7 +74,7 @@ TEST_CASE("each rung is compared with the one before it and with the first") {
   CHECK(out[1].on_previous->ratio == Approx(1.5));
   CHECK(out[1].on_previous->is_told());
   CHECK(out[2].rate.empty());  // it failed, and the others are there
-  CHECK_FALSE(out[2].has_parts());
+  CHECK_FALSE(out[2].parts.is_known());
   REQUIRE(out[3].on_previous);
   CHECK(out[3].on_previous->over == "02");
   CHECK(out[3].on_previous->is_same());  // a difference of 1 inside a spread of 1.5
@@ -133,8 +133,8 @@ TEST_CASE("computing is split by the watched step, and what nobody computes in i
   CHECK(share(out[0], Part::attention) == Approx(0.2));
   CHECK(share(out[0], Part::memory) == Approx(0.1));
   CHECK(share(out[0], Part::host) == Approx(0.2));
-  CHECK(out[0].bound() == Part::gemm);
-  CHECK(out[0].parts_text(2) == "GEMM 40 %, attention 20 %");
+  CHECK(out[0].parts.largest() == Part::gemm);
+  CHECK(out[0].parts.text(2) == "GEMM 40 %, attention 20 %");
 }
 
 TEST_CASE("a CUDA device that waits for launches is bound by the host, a CPU never by its own clock") {
@@ -145,14 +145,14 @@ TEST_CASE("a CUDA device that waits for launches is bound by the host, a CPU nev
     run.means["backward_host_us"] = 390;
     run.means["optimize_host_us"] = 90;
   }
-  CHECK(judge_ladder({launches}).front().bound() == Part::host);
+  CHECK(judge_ladder({launches}).front().parts.largest() == Part::host);
   for (SteadyFigures& run : launches.repeats) run.means["backward_host_us"] = 200;  // it runs ahead
-  CHECK(judge_ladder({launches}).front().bound() == Part::gemm);
+  CHECK(judge_ladder({launches}).front().parts.largest() == Part::gemm);
   for (SteadyFigures& run : launches.repeats) {
     run.view.device = "cpu";
     run.means["backward_host_us"] = 400;
   }
-  CHECK(judge_ladder({launches}).front().bound() == Part::gemm);
+  CHECK(judge_ladder({launches}).front().parts.largest() == Part::gemm);
 }
 
 TEST_CASE("a watched step that was slower is scaled down to the steady ones") {
@@ -165,7 +165,7 @@ TEST_CASE("a watched step that was slower is scaled down to the steady ones") {
 
 TEST_CASE("what bounds a rung is its largest part") {
   const auto bound = [](const Made& made, const WatchedSummary& step) {
-    return judge_ladder({rung("01", {made}, step)})[0].bound();
+    return judge_ladder({rung("01", {made}, step)})[0].parts.largest();
   };
   CHECK(bound({.load_us = 2000, .step_us = 2900}, watched(400, 200, 100)) == Part::data);
   CHECK(bound({}, watched(100, 600, 100)) == Part::attention);
