@@ -22,51 +22,11 @@ bool is_whole(const RunView& view) {
   return view.state == RunState::done && view.attempt == 0 && view.is_measured_here();
 }
 
-/// The settings of the newest runs of a folder, each read once.
-class Siblings {
- public:
-  struct Run {
-    fs::path folder;
-    ConfigText config;
-  };
-
-  /// Newest first.
-  const std::vector<Run>& of(const fs::path& run) {
-    const fs::path parent = fs::weakly_canonical(run, code_).parent_path();
-    const auto [at, is_new] = found_.try_emplace(parent);
-    if (is_new) at->second = look(parent);
-    return at->second;
-  }
-
- private:
-  std::vector<Run> look(const fs::path& parent) {
-    constexpr std::size_t kMostLooked = 2000;
-    std::vector<std::pair<fs::file_time_type, fs::path>> found;
-    for (const fs::path& folder : entries_in(parent)) {
-      const auto time = fs::last_write_time(RunFolder{folder}.config_file(), code_);
-      if (!code_) found.emplace_back(time, folder);
-    }
-    std::sort(found.rbegin(), found.rend());
-    if (found.size() > kMostLooked) found.resize(kMostLooked);
-    std::vector<Run> out;
-    for (auto& [time, folder] : found) {
-      try {
-        out.push_back({folder, config_of(folder)});
-      } catch (const Error&) {  // what cannot be read repeats nothing
-      }
-    }
-    return out;
-  }
-
-  std::error_code code_;
-  std::map<fs::path, std::vector<Run>> found_;
-};
-
-void add_repeats(RunCase& out, Siblings& siblings) {
+void add_repeats(RunCase& out, const std::vector<KnownRun>& beside) {
   const RunView own = out.view();
   if (!is_whole(own) || out.config.empty()) return;
   std::error_code code;
-  for (const Siblings::Run& other : siblings.of(out.folder)) {
+  for (const KnownRun& other : beside) {
     if (out.repeats.size() == kMostRunRepeats) return;
     if (!is_repeat(out.config, other.config) || fs::equivalent(other.folder, out.folder, code)) continue;
     try {
@@ -109,12 +69,36 @@ double RunCase::samples_a_step() const {
              : 0;
 }
 
+std::vector<KnownRun> known_runs(const fs::path& parent) {
+  constexpr std::size_t kMostLooked = 2000;
+  std::error_code code;
+  std::vector<std::pair<fs::file_time_type, fs::path>> found;
+  for (const fs::path& folder : entries_in(parent)) {
+    const auto time = fs::last_write_time(RunFolder{folder}.config_file(), code);
+    if (!code) found.emplace_back(time, folder);
+  }
+  std::sort(found.rbegin(), found.rend());
+  if (found.size() > kMostLooked) found.resize(kMostLooked);
+  std::vector<KnownRun> out;
+  for (auto& [time, folder] : found) {
+    try {
+      out.push_back({folder, config_of(folder)});
+    } catch (const Error&) {  // what cannot be read is not known
+    }
+  }
+  return out;
+}
+
 std::vector<RunCase> read_cases(const std::vector<fs::path>& runs) {
-  Siblings siblings;
+  std::map<fs::path, std::vector<KnownRun>> beside;
+  std::error_code code;
   std::vector<RunCase> out;
   for (const fs::path& run : runs) {
     out.push_back(read_case(run));
-    add_repeats(out.back(), siblings);
+    const fs::path parent = fs::weakly_canonical(run, code).parent_path();
+    const auto [at, is_new] = beside.try_emplace(parent);
+    if (is_new) at->second = known_runs(parent);
+    add_repeats(out.back(), at->second);
   }
   return out;
 }

@@ -27,6 +27,13 @@ struct RunCase {
   double samples_a_step() const;
 };
 
+struct KnownRun {
+  std::filesystem::path folder;
+  ConfigText config;
+};
+/// The newest runs of a folder whose settings can be read, at most 2,000, newest first.
+std::vector<KnownRun> known_runs(const std::filesystem::path& parent);
+
 /// Each run with its repeats: finished runs of its parent folder that began at their first step, were
 /// measured here, and have the same settings, host, device and commit. Error (exit code 2) when a folder
 /// holds no run.

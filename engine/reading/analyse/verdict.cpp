@@ -89,22 +89,6 @@ const RanksView* straggling(const QuartetFigures& f) {
   return out;
 }
 
-/// What a message of the mean size takes on the link that the ranks probed: a + s / B.
-std::string latency_or_bandwidth(const QuartetFigures& f) {
-  for (const RanksView& view : f.ranks) {
-    const bool known =
-        view.probe && view.probe->busbw_gb_per_s > 0 && view.comm.comm_calls > 0 && view.comm.wire_bytes > 0;
-    if (!known) continue;
-    const double bytes = view.comm.wire_bytes / view.comm.comm_calls;
-    const double moving_us = bytes / (view.probe->busbw_gb_per_s * 1e3);
-    const double share = view.probe->latency_us / (view.probe->latency_us + moving_us);
-    return fmt::format(", bound by {}: of a message of {} the link's latency is {:.0f} %",
-                       share > 0.5 ? "latency" : "bandwidth", human_bytes(static_cast<std::uint64_t>(bytes)),
-                       100 * share);
-  }
-  return "";
-}
-
 Verdict fault(const std::string& sentence) { return {Bound::fault, sentence, {}, -1}; }
 
 Verdict by_rules(const QuartetFigures& f) {
@@ -140,7 +124,7 @@ Verdict by_rules(const QuartetFigures& f) {
   if (const double all = f.no_comm.median(); all > 0 && 1 - synthetic / all >= kCommShare) {
     return {Bound::communication,
             fmt::format("{:.0f} % of a step is communication between ranks{}", 100 * (1 - synthetic / all),
-                        latency_or_bandwidth(f)),
+                        latency_or_bandwidth(f.ranks)),
             {}};
   }
   const double step_us = f.field("step_us");
@@ -180,6 +164,40 @@ const char* bound_name(Bound bound) {
       "measurement fault", "straggler",     "data",   "copy or contention",
       "communication",     "host (launch)", "compute"};
   return kNames[static_cast<std::size_t>(bound)];
+}
+
+/// What a message of the mean size takes on the link that the ranks probed: a + s / B.
+std::string latency_or_bandwidth(const std::vector<RanksView>& ranks) {
+  for (const RanksView& view : ranks) {
+    const bool known =
+        view.probe && view.probe->busbw_gb_per_s > 0 && view.comm.comm_calls > 0 && view.comm.wire_bytes > 0;
+    if (!known) continue;
+    const double bytes = view.comm.wire_bytes / view.comm.comm_calls;
+    const double moving_us = bytes / (view.probe->busbw_gb_per_s * 1e3);
+    const double share = view.probe->latency_us / (view.probe->latency_us + moving_us);
+    return fmt::format(", bound by {}: of a message of {} the link's latency is {:.0f} %",
+                       share > 0.5 ? "latency" : "bandwidth", human_bytes(static_cast<std::uint64_t>(bytes)),
+                       100 * share);
+  }
+  return "";
+}
+
+QuartetFigures quartet_figures(const Repeats& io, const Repeats& synthetic, const Repeats& full,
+                               const Repeats& no_comm) {
+  QuartetFigures out;
+  out.io = rates(io);
+  out.synthetic = rates(synthetic);
+  out.full = rates(full);
+  out.no_comm = rates(no_comm);
+  if (full.empty()) return out;
+  for (const SteadyFigures& one : full) {
+    if (one.ranks) out.ranks.push_back(*one.ranks);
+  }
+  for (const auto& [name, value] : full.front().means) out.fields[name] = means(full, name).median();
+  out.on_device = full.front().view.device.rfind("cpu", 0) != 0;
+  const Spread mfu = over(full, [](const SteadyFigures& one) { return one.view.summary.mfu(); });
+  if (mfu.median() > 0) out.mfu = mfu.median();
+  return out;
 }
 
 double QuartetFigures::field(std::string_view name) const {
@@ -267,7 +285,7 @@ std::string next_command(const Verdict& verdict, const NextStep& step) {
       other = later({"04_amp", "05_fusion"});
       break;
   }
-  if (!other.empty()) return command("quartet", other, "", step.words(other, ""));
+  if (!other.empty()) return command(step.verb, other, "", step.words(other, ""));
   return command("sweep", step.lesson, sweep, step.words(step.lesson, sweep.substr(0, sweep.find('='))));
 }
 

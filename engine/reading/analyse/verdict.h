@@ -10,6 +10,7 @@
 
 #include "analyse/ranks.h"
 #include "analyse/spread.h"
+#include "analyse/steady.h"
 
 namespace isobar {
 
@@ -40,6 +41,10 @@ struct QuartetFigures {
   double field(std::string_view name) const;
 };
 
+/// From the repeats of the four cases; `no_comm` may be empty.
+QuartetFigures quartet_figures(const Repeats& io, const Repeats& synthetic, const Repeats& full,
+                               const Repeats& no_comm);
+
 struct Verdict {
   Bound bound = Bound::fault;
   std::string sentence;               ///< what it means for this run
@@ -64,8 +69,12 @@ struct Verdict {
 /// is lost to sharing is said.
 Verdict judge_quartet(const QuartetFigures& figures);
 
+/// ", bound by latency: ..." where the ranks probed their link and counted messages, else "".
+std::string latency_or_bandwidth(const std::vector<RanksView>& ranks);
+
 /// What the learner may do next, with the settings of the quartet.
 struct NextStep {
+  std::string verb = "quartet";  ///< what is done with another lesson: "run"
   std::string lesson;
   std::vector<std::string> lessons;  ///< that are here
   std::vector<std::string> honours;  ///< keys of this lesson

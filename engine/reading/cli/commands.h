@@ -37,6 +37,8 @@ int show_command(const Words& words);
 int runs_command(const Words& words);
 /// Runs against the first of them: which is faster, by how much, why, and how sure that is.
 int compare_command(const Words& words);
+/// What bounds a run and by how much, one thing to notice, one to try.
+int verdict_command(const Words& words);
 /// A lesson with one part at a time, in turn, and what holds it back.
 int quartet_command(const Words& words);
 /// Every combination of some settings, measured in turn, and which is best.

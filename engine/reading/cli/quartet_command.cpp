@@ -37,23 +37,13 @@ double attention_share(const Config& config) {
 }
 
 QuartetFigures figures_of(const MeasuredRuns& runs) {
-  const MeasuredPoint& full = runs.points()[2];
+  const std::vector<MeasuredPoint>& points = runs.points();
   const Config& config = runs.config(2).config;
-  QuartetFigures out;
-  out.io = runs.points()[0].rate();
-  out.synthetic = runs.points()[1].rate();
-  out.full = full.rate();
-  if (runs.points().size() > 3) out.no_comm = runs.points()[3].rate();
-  for (const SteadyFigures& one : full.repeats) {
-    if (one.ranks) out.ranks.push_back(*one.ranks);
-  }
-  for (const auto& [name, value] : full.repeats.front().means) out.fields[name] = full.field(name);
+  QuartetFigures out = quartet_figures(points[0].repeats, points[1].repeats, points[2].repeats,
+                                       points.size() > 3 ? points[3].repeats : Repeats());
   // A loader with workers of its own reads ahead; with 0 of them the training loop reads.
   out.reads_ahead = config.loader.kind != LoaderKind::in_line && config.data.workers > 0;
-  out.on_device = full.repeats.front().view.device.rfind("cpu", 0) != 0;
   out.attention_share = attention_share(config);
-  const Spread mfu = over(full.repeats, [](const SteadyFigures& one) { return one.view.summary.mfu(); });
-  if (mfu.median() > 0) out.mfu = mfu.median();
   return out;
 }
 

@@ -38,6 +38,14 @@ void Report::wrapped(const std::string& sentence, std::size_t columns) {
   }
 }
 
+void Report::wrapped(const std::string& head, const std::string& sentence, std::size_t columns) {
+  std::string before = "  " + head;
+  for (const std::string& part : isobar::wrapped(sentence, columns - std::min(columns, before.size()))) {
+    line(before + part);
+    before.assign(before.size(), ' ');
+  }
+}
+
 void Report::print(bool as_json) const {
   if (as_json) {
     std::puts(json.text().c_str());

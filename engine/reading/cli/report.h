@@ -21,6 +21,8 @@ class Report {
   void table(const std::vector<TableRow>& rows, std::size_t left = 0);
   /// A sentence over lines of so many columns; those behind the first are indented.
   void wrapped(const std::string& sentence, std::size_t columns);
+  /// The same behind `head` of a column of heads; lines behind the first begin where the sentence did.
+  void wrapped(const std::string& head, const std::string& sentence, std::size_t columns);
 
   void print(bool as_json) const;
   /// The text, behind what the console said.

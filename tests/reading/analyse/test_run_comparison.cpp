@@ -1,130 +1,21 @@
 // Runs compared, on made-up run folders: what differs, where the time goes, what it comes from.
 
-#include <fmt/format.h>
-
-#include <map>
-
 #include "analyse/run_comparison.h"
 #include "analyse/run_keys.h"
 #include "cli/compare_text.h"
 #include "core/files.h"
-#include "core/machine.h"
 #include "core/stage.h"
 #include "record/json_line.h"
 #include "support/catch.h"
 #include "support/errors.h"
 #include "support/made_ranks.h"
+#include "support/made_runs.h"
 #include "support/temp_folder.h"
 
 using namespace isobar;
 namespace fs = std::filesystem;
 
 namespace {
-
-/// A run of 30 steps, of which the first three are warm-up, in about 20 ms each.
-struct Made {
-  std::map<std::string, double> stage_ms = {{"load", 3}, {"copy", 1},     {"forward", 5}, {"backward", 9},
-                                            {"comm", 0}, {"optimize", 2}, {"replay", 0}};
-  double factor = 1;  ///< of all times: how a repeat differs from the others
-  double rest_ms = 0.5;
-  int steps = 30;
-  std::int64_t samples = 4;
-  std::string end = "done";
-  std::int64_t pid = 0;
-  std::string measure = "none";
-  std::string precision = "none";
-  double processor_wait = 0;
-  double loss_factor = 1;
-  bool scored = true;
-  std::map<std::string, std::string> keys = {};  ///< "data.workers" -> "4"
-  int schema = 1;
-  std::string provenance = "";
-  std::int64_t t_us_jump = 0;  ///< from the middle of the run on
-};
-
-double loss_after(const Made& made, int step) { return made.loss_factor * (0.2 + 0.8 / (1 + step)); }
-
-void add_scores(const Made& made, int step, std::int64_t t_us, std::string& out) {
-  if (!made.scored) return;
-  JsonLine line("eval");
-  line.add("step", step).add("t_us", t_us).add("samples", 96).add("loss", loss_after(made, step));
-  out += line.add("rmse_u10m", loss_after(made, step)).text();
-}
-
-std::string stream_of(const Made& made) {
-  JsonLine run("run");
-  run.add("schema", made.schema)
-      .add("lesson", "01_baseline")
-      .add("preset", "cpu_micro")
-      .add("world", 1)
-      .add("pid", made.pid)
-      .add("host", host_name());
-  run.add("device", "cpu").add("measure", made.measure).add("precision", made.precision);
-  run.add("wanted_steps", made.steps).add("from_samples", 0).add("from_wall_us", 0);
-  if (!made.provenance.empty()) run.add("provenance", made.provenance);
-  std::string out = run.text() + JsonLine("note").add("text", "plan").add("steps_per_epoch", 16).text();
-  std::int64_t t_us = 1000;
-  add_scores(made, 0, t_us, out);
-  double all_us = 0;
-  for (int step = 0; step < made.steps; ++step) {
-    JsonLine line("step");
-    double step_us = made.rest_ms * 1e3 * made.factor;
-    for (const auto& [stage, ms] : made.stage_ms) step_us += ms * 1e3 * made.factor;
-    t_us += static_cast<std::int64_t>(step_us) + (step == made.steps / 2 ? made.t_us_jump : 0);
-    line.add("step", step).add("t_us", t_us).add("samples", made.samples).add("loss", loss_after(made, step));
-    for (const auto& [stage, ms] : made.stage_ms) line.add(stage + "_us", ms * 1e3 * made.factor);
-    out += line.add("step_us", step_us).text();
-    if (step >= 7) all_us += step_us;
-    if (step % 10 == 9) add_scores(made, step + 1, t_us, out);
-  }
-  if (made.end.empty()) return out;
-  JsonLine summary("summary");
-  summary.add("steps", made.steps).add("samples", made.steps * made.samples).add("wall_us", t_us);
-  summary.add("processor_wait", made.processor_wait).add("step_us", all_us / (made.steps - 7));
-  if (made.steps > 7)
-    summary.add("samples_per_s", static_cast<double>(made.samples * (made.steps - 7)) / all_us * 1e6);
-  return out + summary.text() + JsonLine("end").add("status", made.end).add("reason", "").text();
-}
-
-class Runs {
- public:
-  fs::path add(const std::string& name, const Made& made) {
-    const fs::path folder = folder_ / name;
-    fs::create_directory(folder);
-    std::map<std::string, std::string> keys = {{"data.workers", "0"},
-                                               {"amp.mode", "\"none\""},
-                                               {"run.group", "\"\""},
-                                               {"environment.host", "\"here\""}};
-    for (const auto& [key, value] : made.keys) keys[key] = value;
-    write_file_whole(folder / "run.toml", std::string_view(in_sections(keys, name)));
-    write_file_whole(folder / "rank-0000.jsonl", std::string_view(stream_of(made)));
-    return folder;
-  }
-  /// Three repeats that lie 1 % apart; the first of them.
-  fs::path add_three(const std::string& name, Made made) {
-    const double factor = made.factor;
-    for (const int i : {3, 2, 1}) {
-      made.factor = factor * (0.98 + 0.01 * i);
-      add(name + std::to_string(i), made);
-    }
-    return folder_ / (name + "1");
-  }
-  const fs::path& path() const { return folder_.path(); }
-
- private:
-  static std::string in_sections(const std::map<std::string, std::string>& keys, const std::string& name) {
-    std::string out, section;
-    for (const auto& [key, value] : keys) {
-      const std::size_t dot = key.find('.');
-      if (key.substr(0, dot) != section) out += "[" + (section = key.substr(0, dot)) + "]\n";
-      out += key.substr(dot + 1) + " = " + value + "\n";
-      if (section == "environment") out += "started = \"" + name + "\"\n";
-    }
-    return out;
-  }
-
-  TempFolder folder_;
-};
 
 RunComparison compared(const fs::path& base, const fs::path& other) {
   const std::vector<RunCase> cases = read_cases({base, other});
@@ -141,16 +32,16 @@ double sum_of(const RunComparison& found) {
   return out;
 }
 
-const Made kWorkers = {.keys = {{"data.workers", "2"}}};
+const MadeSteps kWorkers = {.keys = {{"data.workers", "2"}}};
 
 }  // namespace
 
 TEST_CASE("30 ms more in each stage in turn are blamed on that stage, and the terms sum to the difference") {
   for (const char* const stage : kStageNames) {
     INFO(stage);
-    Runs runs;
+    MadeRuns runs;
     const fs::path base = runs.add_three("base", {});
-    Made slow = kWorkers;
+    MadeSteps slow = kWorkers;
     slow.stage_ms[stage] += 30;
     const RunComparison found = compared(base, runs.add_three("slow", slow));
     CHECK(found.cause.kind == Cause::Kind::stage);
@@ -165,7 +56,7 @@ TEST_CASE("30 ms more in each stage in turn are blamed on that stage, and the te
     CHECK_THAT(comparison_sentence(found, "A", "B"),
                says("B is slower than A: 0.41 times") && says("main cause: " + std::string(stage)));
   }
-  Runs runs;
+  MadeRuns runs;
   const fs::path base = runs.add_three("base", {});
   CHECK(
       compared(base, runs.add_three("slow", {.rest_ms = 20, .keys = {{"data.workers", "2"}}})).cause.stage ==
@@ -173,9 +64,9 @@ TEST_CASE("30 ms more in each stage in turn are blamed on that stage, and the te
 }
 
 TEST_CASE("swapping two runs swaps the signs") {
-  Runs runs;
+  MadeRuns runs;
   const fs::path base = runs.add_three("base", {});
-  Made other = kWorkers;
+  MadeSteps other = kWorkers;
   other.stage_ms["load"] = 0.1;
   other.stage_ms["forward"] = 6;
   const fs::path fast = runs.add_three("fast", other);
@@ -194,7 +85,7 @@ TEST_CASE("swapping two runs swaps the signs") {
 }
 
 TEST_CASE("keys that differ are those and no others; labels and moments are none") {
-  Runs runs;
+  MadeRuns runs;
   const fs::path base = runs.add("base", {.keys = {{"run.group", "\"sweep-1\""}}});
   const fs::path other = runs.add(
       "other",
@@ -212,7 +103,7 @@ TEST_CASE("keys that differ are those and no others; labels and moments are none
 }
 
 TEST_CASE("repeats are found beside a run: same settings, whole, and not beside other programs") {
-  Runs runs;
+  MadeRuns runs;
   const fs::path base = runs.add_three("base", {});
   runs.add("died", {.end = ""});
   runs.add("stopped", {.end = "stopped"});
@@ -230,9 +121,9 @@ TEST_CASE("repeats are found beside a run: same settings, whole, and not beside 
 }
 
 TEST_CASE("of single runs no factor is given, but how to get one") {
-  Runs runs;
+  MadeRuns runs;
   const fs::path base = runs.add("base", {});
-  Made slow = kWorkers;
+  MadeSteps slow = kWorkers;
   slow.stage_ms["load"] += 30;
   const fs::path other = runs.add("slow", slow);
   const RunComparison found = compared(base, other);
@@ -248,7 +139,7 @@ TEST_CASE("of single runs no factor is given, but how to get one") {
 }
 
 TEST_CASE("runs with the same settings repeat one another, unless other programs ran beside one") {
-  Runs runs;
+  MadeRuns runs;
   const fs::path base = runs.add("base", {});
   const RunComparison same = compared(base, runs.add("again", {.factor = 1.2}));
   CHECK_THAT(same.no_ratio, says("settings are the same"));
@@ -261,9 +152,9 @@ TEST_CASE("runs with the same settings repeat one another, unless other programs
 }
 
 TEST_CASE("a busy machine is blamed although a stage takes most of the difference") {
-  Runs runs;
+  MadeRuns runs;
   const fs::path base = runs.add_three("base", {});
-  Made busy = kWorkers;
+  MadeSteps busy = kWorkers;
   busy.stage_ms["backward"] += 30;
   busy.processor_wait = 0.3;
   CHECK(compared(base, runs.add_three("busy", busy)).cause.kind == Cause::Kind::other_programs);
@@ -295,10 +186,10 @@ TEST_CASE("a slow rank is blamed, with the stage in which it is slow") {
 }
 
 TEST_CASE("losses are equal to the bit, alike, or different from a step on") {
-  Runs runs;
+  MadeRuns runs;
   const fs::path base = runs.add("base", {});
   CHECK(compared(base, runs.add("equal", kWorkers)).losses.parity == Parity::bit_equal);
-  Made close = kWorkers;
+  MadeSteps close = kWorkers;
   close.loss_factor = 1 + 1e-6;
   const LossesCompared alike = compared(base, runs.add("alike", close)).losses;
   CHECK(alike.parity == Parity::within);
@@ -318,9 +209,9 @@ TEST_CASE("losses are equal to the bit, alike, or different from a step on") {
 }
 
 TEST_CASE("losses are compared at equal samples, at equal time, and by the time to a loss") {
-  Runs runs;
+  MadeRuns runs;
   const fs::path base = runs.add("base", {});
-  Made fast = kWorkers;
+  MadeSteps fast = kWorkers;
   fast.factor = 0.5;
   const LossesCompared found = compared(base, runs.add("fast", fast)).losses;
   REQUIRE((found.at_samples && found.at_time && found.time_to));
@@ -334,9 +225,9 @@ TEST_CASE("losses are compared at equal samples, at equal time, and by the time 
 }
 
 TEST_CASE("steps of different size are compared by the sample") {
-  Runs runs;
+  MadeRuns runs;
   const fs::path base = runs.add_three("base", {});
-  Made large = {.samples = 8, .keys = {{"train.global_batch", "8"}}};
+  MadeSteps large = {.samples = 8, .keys = {{"train.global_batch", "8"}}};
   const RunComparison found = compared(base, runs.add_three("large", large));
   CHECK(found.per == "sample");
   CHECK(found.speed->ratio == Approx(2));
@@ -345,7 +236,7 @@ TEST_CASE("steps of different size are compared by the sample") {
 }
 
 TEST_CASE("what was measured, recorded and predicted meets in no ratio") {
-  Runs runs;
+  MadeRuns runs;
   const fs::path base = runs.add_three("base", {});
   const fs::path recorded = runs.add("recorded", {.provenance = "recorded"});
   CHECK_THAT(comparison_sentence(compared(base, recorded), "A", "B"),
@@ -356,7 +247,7 @@ TEST_CASE("what was measured, recorded and predicted meets in no ratio") {
 }
 
 TEST_CASE("runs that are not whole are compared as far as they go, and that is said") {
-  Runs runs;
+  MadeRuns runs;
   const fs::path base = runs.add_three("base", {});
   const auto report = [&](const fs::path& other) { return text_of({base, other}); };
   const auto other = kWorkers.keys;
@@ -379,7 +270,7 @@ TEST_CASE("runs that are not whole are compared as far as they go, and that is s
 }
 
 TEST_CASE("what is no run, or of another schema, is refused by name") {
-  Runs runs;
+  MadeRuns runs;
   const fs::path base = runs.add("base", {});
   fs::create_directory(runs.path() / "empty");
   CHECK_THAT(error_of([&] { (void)read_cases({base, runs.path() / "empty"}); }), says("holds no run"));
@@ -387,7 +278,7 @@ TEST_CASE("what is no run, or of another schema, is refused by name") {
 }
 
 TEST_CASE("a hundred runs at once") {
-  Runs runs;
+  MadeRuns runs;
   std::vector<fs::path> all;
   for (int i = 0; i < 100; ++i)
     all.push_back(runs.add("run" + std::to_string(i), {.keys = {{"data.workers", std::to_string(i)}}}));

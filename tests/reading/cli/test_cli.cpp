@@ -107,7 +107,7 @@ TEST_CASE("every command of ./isobar that is a program's has a page of its own")
     CHECK_THAT(result.code == 0 ? result.out : result.err,
                says(result.code == 0 ? "./isobar " + name : "unknown command"));
   }
-  CHECK(pages.size() == 12);
+  CHECK(pages.size() == 13);
   CHECK(others ==
         std::set<std::string>{"bench", "bundle", "clean", "doctor", "gui", "help", "setup", "test"});
 }
@@ -280,6 +280,8 @@ TEST_CASE("compare takes two runs or more, each once, and no event files") {
     return result.err;
   };
   CHECK_THAT(refused({}), says("which runs?"));
+  CHECK_THAT(programs.run({"verdict"}).err, says("which run?"));
+  CHECK_THAT(programs.run({"verdict", launched}).out, says("bounds it") && says("predicted by model"));
   CHECK_THAT(refused({graph}), says("compares with nothing"));
   CHECK_THAT(refused({graph, graph + "/."}), says("named twice"));
   CHECK_THAT(refused({graph, launched + "x"}), says("cpu_tiny-launched"));
@@ -301,9 +303,9 @@ TEST_CASE("what cannot be printed is exit code 1, of every command") {
   const std::string cli = shell_quoted((programs.folder() / "isobar-cli").string());
   for (const char* const words :
        {"runs", "runs .", "data check d", "show one", "show one --json", "show one --types",
-        "show 08_cuda_graphs --recorded", "compare one two", "predict 05_fusion", "predict 05_fusion --json",
-        "ladder --list", "submit 01_baseline --dry-run", "sweep 01_baseline --help",
-        "quartet 01_baseline --help", "ladder --help"}) {
+        "show 08_cuda_graphs --recorded", "compare one two", "verdict one", "predict 05_fusion",
+        "predict 05_fusion --json", "ladder --list", "submit 01_baseline --dry-run",
+        "sweep 01_baseline --help", "quartet 01_baseline --help", "ladder --help"}) {
     INFO(words);
     const auto into = [&](const std::string& end) {
       return run_process({"/bin/bash", "-c", "exec " + cli + " " + words + end},

@@ -1,0 +1,65 @@
+#pragma once
+// What bounds one run and by how much, what it shows, and what to try next.
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyse/run_case.h"
+#include "analyse/step_parts.h"
+#include "analyse/verdict.h"
+
+namespace isobar {
+
+/// What a run folder does not say of itself.
+struct RunFacts {
+  double attention_flops = 0;             ///< a sample, forward and backward; 0 = not known
+  double memory_bytes_per_s = 0;          ///< that this machine was measured to move; 0 = it was not
+  std::vector<std::string> lessons = {};  ///< that are here
+  std::vector<std::string> honours = {};  ///< keys of the run's lesson
+  bool computes_16_bit = true;  ///< this machine has instructions for products of 16 bits, or a GPU that has
+};
+
+/// The least time in which the step's arithmetic can be done, and its traffic: time >= max(FLOP / rate,
+/// bytes / bandwidth), curriculum: the roofline. Of one rank; 0 = not known.
+struct Roofline {
+  double flops = 0;             ///< a step, attention included
+  double attention_share = -1;  ///< of them
+  double arithmetic_us = 0;     ///< at the peak that was measured, or is on the data sheet
+  double moved_bytes = 0;       ///< a step, by its operators
+  double memory_us = 0;         ///< at the bandwidth that was measured
+  double computing_us = 0;      ///< forward, backward, optimise and replay, as they were
+
+  double least_us() const { return arithmetic_us > memory_us ? arithmetic_us : memory_us; }
+};
+
+struct RunVerdict {
+  bool is_known = false;  ///< else there is no step to judge, and the sentence says so
+  Verdict verdict;
+  TimeParts parts;
+  double share = 0;  ///< of the step, that what bounds it takes
+  Roofline roofline;
+  bool of_quartet = false;  ///< a quartet with these settings decided it
+  /// What makes its figures worth less: other programs, a peak that was measured too low, that it goes on.
+  std::vector<std::string> warnings;
+  std::string notice;  ///< one thing to notice
+  std::string next;    ///< one thing to try, as a command
+};
+
+/// The runs of the newest quartet beside `run` that had its settings (but for how many steps it took), by
+/// case: "io", "synthetic", "full", "no_comm". Nothing where there is none.
+std::optional<QuartetFigures> find_quartet(const RunCase& run, const RunFacts& facts);
+
+/// The quartet's verdict where there is one. Else, by the anatomy of a step: a straggler that keeps the
+/// others waiting for a tenth of it; then the largest of load, copy, exposed communication, the host (time in
+/// which nobody computes) and computing.
+RunVerdict judge_run(const RunCase& run, const std::optional<QuartetFigures>& quartet, const RunFacts& facts);
+
+/// "data bounds it: the loop waits 74.0 of 92.1 ms a step for its batch".
+std::string verdict_sentence(const RunVerdict& verdict);
+/// "30.3 GFLOP a step (12 % attention) take 6.1 ms at the measured peak; ..."; "" = not known.
+std::string roofline_sentence(const Roofline& roofline);
+
+}  // namespace isobar

@@ -1,0 +1,59 @@
+#include <algorithm>
+
+#include "analyse/run_files.h"
+#include "cli/commands.h"
+#include "cli/runs_command.h"
+#include "cli/verdict_text.h"
+#include "config/load.h"
+#include "config/option_parser.h"
+#include "core/cpu_instructions.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/nvidia.h"
+#include "formula/model_shape.h"
+#include "record/console.h"
+#include "record/run_folder.h"
+
+namespace isobar {
+
+namespace {
+
+constexpr const char* kVerdict = "./isobar verdict";
+
+/// What the run's lesson and configuration tell; less where they are not of this tree.
+RunFacts facts_of(const RunCase& run) {
+  RunFacts out;
+  out.lessons = lesson_names(project_home());
+  out.computes_16_bit = has_nvidia_driver() || cpu_instructions().multiplies_bf16();
+  try {
+    const LessonInfo lesson = read_lesson(project_home(), run.view().lesson);
+    out.honours = lesson.honours;
+    Settings settings;
+    settings.config_files.push_back(RunFolder{run.folder}.config_file());
+    const VitShape shape = vit_shape(read_config(project_home(), lesson, settings, "cpu").config);
+    out.attention_flops = 3 * count_forward_flops(shape).attention;
+  } catch (const Error&) {  // a lesson or key of another version
+  }
+  return out;
+}
+
+}  // namespace
+
+int verdict_command(const Words& words) {
+  std::string name;
+  bool json = false;
+  OptionParser app("What bounds a run and by how much, one thing to notice, one to try", kVerdict);
+  app.add("RUN", name, "a folder, a name, or last");
+  app.flag("--json", json, "one JSON object instead of the text");
+  if (!app.parse(words)) return 0;
+  if (name.empty()) throw Error("which run?", kVerdict, "./isobar verdict last; ./isobar runs lists them");
+  const std::filesystem::path folder = find_shown_run(name);
+  check_run_folder(folder);
+  const RunCase run = std::move(read_cases({folder}).front());
+  const RunFacts facts = facts_of(run);
+  const RunVerdict verdict = judge_run(run, find_quartet(run, facts), facts);
+  verdict_report(run, verdict, std::clamp<std::size_t>(terminal_columns(), 44, 110) - 4).print(json);
+  return 0;
+}
+
+}  // namespace isobar

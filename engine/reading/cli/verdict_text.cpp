@@ -1,0 +1,65 @@
+#include "cli/verdict_text.h"
+
+#include <fmt/format.h>
+
+#include "core/text.h"
+
+namespace isobar {
+
+namespace {
+
+constexpr std::size_t kHead = 13;  // columns of what a line is about
+
+void add(Report& out, const char* head, const std::string& text, std::size_t columns) {
+  if (text.empty()) return;
+  out.wrapped(fmt::format("{:<{}}", head, kHead - 2), text, columns);
+}
+
+Json number_or_null(double value) { return value > 0 ? Json(value) : Json(); }
+
+}  // namespace
+
+Report verdict_report(const RunCase& run, const RunVerdict& verdict, std::size_t columns) {
+  Report out;
+  const RunView& view = run.view();
+  const auto runs = static_cast<std::int64_t>(run.repeats.size());
+  out.line(fmt::format("{}  {}{}", printable(run.folder.filename().string()), state_name(view.state),
+                       runs > 1 ? ", with " + counted(runs - 1, "repeat") : ""));
+  for (const std::string& warning : verdict.warnings) add(out, "!", warning, columns);
+  add(out, "verdict", verdict_sentence(verdict), columns);
+  if (verdict.is_known && verdict.verdict.bound != Bound::compute) {  // which says it itself
+    const double step_us = means(run.repeats, "step_us").median();
+    add(out, "a step", fmt::format("{:.1f} ms: {}", step_us * 1e-3, verdict.parts.text(7)), columns);
+  }
+  if (verdict.of_quartet) add(out, "", "(by its quartet)", columns);
+  for (const std::string& line : verdict.verdict.evidence) add(out, "", line, columns);
+  add(out, "notice", verdict.notice, columns);
+  if (!verdict.next.empty()) out.line("  try        " + verdict.next);
+
+  out.json = {{"run", run.folder.string()},
+              {"state", state_name(view.state)},
+              {"repeats", runs - 1},
+              {"warnings", verdict.warnings},
+              {"bound", verdict.is_known ? Json(bound_name(verdict.verdict.bound)) : Json()},
+              {"share", number_or_null(verdict.share)},
+              {"by_quartet", verdict.of_quartet},
+              {"straggler", verdict.verdict.straggler < 0 ? Json() : Json(verdict.verdict.straggler)},
+              {"sentence", verdict_sentence(verdict)},
+              {"evidence", verdict.verdict.evidence}};
+  Json parts = Json::object();
+  for (std::size_t i = 0; i < kPartNames.size(); ++i) parts[kPartNames[i]] = verdict.parts.shares[i];
+  out.json["parts"] = verdict.is_known ? parts : Json();
+  const Roofline& roofline = verdict.roofline;
+  out.json["roofline"] = {{"flops", number_or_null(roofline.flops)},
+                          {"attention_share", number_or_null(roofline.attention_share)},
+                          {"arithmetic_us", number_or_null(roofline.arithmetic_us)},
+                          {"moved_bytes", number_or_null(roofline.moved_bytes)},
+                          {"memory_us", number_or_null(roofline.memory_us)},
+                          {"computing_us", number_or_null(roofline.computing_us)}};
+  out.json["processor_wait"] = view.summary.processor_wait < 0 ? Json() : Json(view.summary.processor_wait);
+  out.json["notice"] = verdict.notice;
+  out.json["next"] = verdict.next;
+  return out;
+}
+
+}  // namespace isobar
