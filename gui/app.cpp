@@ -160,7 +160,10 @@ void App::show_recorded() {
 void App::wish(const Data& data) {
   FeedWishes wishes;
   if (!state_.run.empty()) wishes.open.insert(state_.run);
-  if (state_.view == View::compare) wishes.open.insert(state_.compared.begin(), state_.compared.end());
+  if (state_.view == View::compare) {
+    wishes.open.insert(state_.compared.begin(), state_.compared.end());
+    wishes.open.merge(possible_repeats(*data.feed.runs, ticked_runs(*data.feed.runs, state_.compared)));
+  }
   if (state_.view == View::maps)
     std::tie(wishes.fields_run, wishes.fields_step) = wanted_fields(data, state_);
   const bool mine = data.starting && (state_.run.empty() || state_.run == data.started_run);
@@ -177,7 +180,10 @@ bool App::is_settled() const {
   if (!now.feed.first_look_done || now.feed.runs->unread > 0) return false;
   std::set<std::string> wanted;
   if (!state_.run.empty()) wanted.insert(state_.run);
-  if (state_.view == View::compare) wanted.insert(state_.compared.begin(), state_.compared.end());
+  if (state_.view == View::compare) {
+    wanted.insert(state_.compared.begin(), state_.compared.end());
+    wanted.merge(possible_repeats(*now.feed.runs, ticked_runs(*now.feed.runs, state_.compared)));
+  }
   for (const std::string& id : wanted) {
     const auto run = now.feed.runs->find(id);
     if (run && !run->gone && run->problem.empty() && (!run->detail || !run->detail->complete)) return false;

@@ -5,22 +5,12 @@
 #include <algorithm>
 
 #include "core/text.h"
-#include "draw/bars.h"
 #include "draw/colour.h"
+#include "panels/scoreboard.h"
 #include "panels/watch.h"
 
 namespace isobar {
 namespace {
-
-using Runs = std::vector<std::shared_ptr<const RunEntry>>;
-
-Runs chosen_runs(const Data& data, const AppState& state) {
-  Runs out;
-  for (const auto& run : data.feed.runs->runs) {
-    if (state.compared.count(run->id) != 0) out.push_back(run);
-  }
-  return out;
-}
 
 Colour colour_of(const Ui& ui, AppState& state, const RunEntry& run) {
   return ui.theme().series[state.colours.slot(run.id) % ui.theme().series.size()];
@@ -64,8 +54,6 @@ std::string label_of(const RunEntry& run, const Runs& runs, const std::vector<Ke
   return parts.empty() ? short_run_name(run) : join(parts, ", ");
 }
 
-using Labels = std::map<std::string, std::string>;
-
 Labels labels_of(const Runs& runs, const std::vector<KeyRow>& keys) {
   Labels out;
   std::map<std::string, int> used;
@@ -103,8 +91,18 @@ void draw_chosen(Ui& ui, const Runs& runs, const Labels& labels, AppState& state
     canvas.mark({at.x + ui.px(14), at.y + ui.px(13)}, mark_of(state, *run), ui.px(4),
                 colour_of(ui, state, *run));
     canvas.text(at.x + ui.px(26), at.y + ui.px(6), label, Face::small, ui.theme().text);
-    canvas.circle({at.x + chip - ui.px(12), at.y + ui.px(13)}, ui.px(3),
-                  state_colour(ui.theme(), run->view.state), true);
+    if (run->view.state != RunState::done)
+      canvas.circle({at.x + chip - ui.px(12), at.y + ui.px(13)}, ui.px(3),
+                    state_colour(ui.theme(), run->view.state), true);
+  }
+}
+
+/// Which curves lie on each other.
+void draw_identical(Ui& ui, const ComparedRuns& made, const Labels& labels) {
+  for (const std::vector<std::size_t>& group : made.identical) {
+    std::vector<std::string> names;
+    for (const std::size_t i : group) names.push_back(labels.at(made.ticked[i]->id));
+    ui.wrapped(join(names, " = ") + ": losses identical to the last bit", Face::small, ui.theme().good);
   }
 }
 
@@ -130,52 +128,6 @@ void draw_overlay(Ui& ui, const Runs& runs, const Labels& labels, AppState& stat
   if (!plot.export_wanted) return;
   spec.legend = true;  // on its own, a figure must say what its lines are
   ask.save = save_of_plot(ui, plot, spec, view, compare.link, "compare");
-}
-
-/// A bar for each run, with no factor between them: of single runs nobody knows how far the next would lie
-/// from them.
-std::pair<BarSpec, Runs> bars_of(Ui& ui, const Runs& runs, const Labels& labels, AppState& state) {
-  BarSpec spec;
-  spec.id = "throughput bars";
-  spec.title = runs.size() > 1 ? "Throughput, steady samples a second: single runs, too few for a factor"
-                               : "Throughput, steady samples a second";
-  spec.empty = "No run here has measured its throughput yet.";
-  Runs shown;
-  for (const auto& run : runs) {
-    if (run->foreign) continue;
-    const double rate = run->view.summary.samples_per_s;
-    spec.bars.push_back({labels.at(run->id), rate, colour_of(ui, state, *run), engineering(rate, 4) + " /s"});
-    shown.push_back(run);
-  }
-  return {spec, shown};
-}
-
-void draw_bars(Ui& ui, const Runs& runs, const Labels& labels, AppState& state, Requests& ask) {
-  const auto [spec, shown] = bars_of(ui, runs, labels, state);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  ImGuiCanvas canvas = ui.canvas();
-  const float height = bars_height(spec, canvas);
-  const Box box = {at.x, at.y, at.x + ImGui::GetContentRegionAvail().x, at.y + height};
-  canvas.fill(box, ui.theme().panel, ui.px(6));
-  const std::vector<Box> rows = paint_bars(canvas, ui.theme(), spec, box);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    ImGui::SetCursorScreenPos(least_of(rows[i]));
-    ImGui::PushID(static_cast<int>(i));
-    if (ImGui::InvisibleButton("bar", {rows[i].width(), rows[i].height()})) ask.show_run = shown[i]->id;
-    ui.record("bar " + shown[i]->name);
-    ui.tip(shown[i]->name + "\n" + run_line(*shown[i]) + "\nClick to watch it");
-    ImGui::PopID();
-  }
-  ImGui::SetCursorScreenPos({at.x, box.y1});
-  ImGui::Dummy({1, 1});
-  const auto kind = save_menu(ui, box);
-  if (!kind) return;
-  const auto paint = [&, &spec = spec](Canvas& onto) {
-    paint_bars(onto, ui.theme(), spec, {0, 0, box.width(), height});
-  };
-  ask.save =
-      SaveRequest{"compare-throughput", *kind,
-                  *kind == ExportKind::csv ? bars_csv(spec) : drawing(ui, *kind, box.width(), height, paint)};
 }
 
 void draw_keys(Ui& ui, const Runs& runs, const Labels& labels, const std::vector<KeyRow>& keys,
@@ -279,7 +231,7 @@ std::vector<KeyRow> key_rows(const Runs& runs) {
 
 Requests draw_compare(Ui& ui, const Data& data, AppState& state) {
   Requests ask;
-  const Runs runs = chosen_runs(data, state);
+  const Runs runs = ticked_runs(*data.feed.runs, state.compared);
   if (runs.empty()) {
     if (ui.empty_state(
             "Nothing to compare yet",
@@ -296,16 +248,19 @@ Requests draw_compare(Ui& ui, const Data& data, AppState& state) {
     return ask;
   }
   CompareState& compare = state.compare;
-  if (compare.seen_version != data.feed.runs->version || compare.seen_runs != state.compared) {
-    compare.seen_version = data.feed.runs->version;
-    compare.seen_runs = state.compared;
+  Runs beside;
+  for (const std::string& id : possible_repeats(*data.feed.runs, runs)) beside.push_back(data.feed.runs->find(id));
+  if (!compare.made || !compare.made->is_of(runs, beside)) {
+    compare.made = std::make_shared<const ComparedRuns>(compare_ticked(runs, beside));
     compare.keys = key_rows(runs);
     compare.labels = labels_of(runs, compare.keys);
   }
+  const std::shared_ptr<const ComparedRuns> made = compare.made;
   const std::vector<KeyRow>& keys = compare.keys;
   const Labels labels = compare.labels;  // a copy: a click may take a run out within this frame
   state.compare.link.begin_frame();
   draw_chosen(ui, runs, labels, state, ask);
+  draw_identical(ui, *made, labels);
   draw_plot_controls(ui, state, state.compare.link);
   if (ImGui::GetItemRectMax().x + ui.px(230) < ImGui::GetWindowPos().x + ImGui::GetWindowWidth()) {
     ImGui::SameLine(0, ui.px(16));
@@ -319,8 +274,8 @@ Requests draw_compare(Ui& ui, const Data& data, AppState& state) {
   ImGui::PushStyleColor(ImGuiCol_ChildBg, ui.theme().ground);
   ImGui::BeginChild("comparison");
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(8), ui.px(8)});
+  draw_scoreboard(ui, *made, labels, state, ask);
   draw_overlays(ui, runs, labels, state, ask);
-  draw_bars(ui, runs, labels, state, ask);
   ui.gap(2);
   draw_keys(ui, runs, labels, keys, state);
   draw_add_place(ui, state, ask);

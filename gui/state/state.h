@@ -9,6 +9,7 @@
 
 #include "analyse/run_keys.h"
 #include "analyse/timeline.h"
+#include "state/comparison.h"
 #include "state/feed.h"
 #include "state/launcher.h"
 #include "state/project.h"
@@ -82,9 +83,9 @@ struct CompareState {
   std::string key_filter;
   bool all_keys = false;  ///< equal keys too
   std::string place;      ///< folder being typed
+  std::string other = {};  ///< run that stands against the base, by id; "" = the last
   // Worked out from the runs, and again when they change.
-  std::uint64_t seen_version = 0;
-  std::set<std::string> seen_runs;
+  std::shared_ptr<const ComparedRuns> made;
   std::vector<KeyRow> keys;
   std::map<std::string, std::string> labels;  ///< run id -> what tells it from the others
 };

@@ -80,7 +80,7 @@ std::optional<LossesCompared::At> at_common(const Path& base, const Path& other)
   return LossesCompared::At{place, loss_at(base, place), loss_at(other, place)};
 }
 
-double least_loss(const Path& path) {
+double least_of(const Path& path) {
   return std::min_element(path.begin(), path.end(), [](auto& a, auto& b) { return a.second < b.second; })
       ->second;
 }
@@ -98,7 +98,7 @@ double reached(const Path& path, double loss) {
 
 std::optional<LossesCompared::At> time_to_common(const Path& base, const Path& other) {
   if (base.size() < 2 || other.size() < 2) return std::nullopt;
-  const double loss = std::max(least_loss(base), least_loss(other));
+  const double loss = std::max(least_of(base), least_of(other));
   if (loss >= std::min(base.front().second, other.front().second)) return std::nullopt;  // nothing learned
   return LossesCompared::At{loss, reached(base, loss), reached(other, loss)};
 }
@@ -110,6 +110,14 @@ const char* parity_name(Parity parity) {
                                                         "differs"};
   return kNames[static_cast<std::size_t>(parity)];
 }
+
+std::optional<double> least_loss(const RunView& view) {
+  const Path path = path_of(view, &RunScores::wall_s);
+  if (path.size() < 2) return std::nullopt;
+  return least_of(path);
+}
+
+double seconds_to(const RunView& view, double loss) { return reached(path_of(view, &RunScores::wall_s), loss); }
 
 double parity_band(const std::string& precision, const std::string& other) {
   return is_16_bit(precision) || is_16_bit(other) ? kBand16 : kBand;

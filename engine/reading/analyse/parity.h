@@ -46,6 +46,11 @@ struct LossesCompared {
   std::string text() const;
 };
 
+/// The least validation loss that the run had after it began to learn; nothing where it was not scored twice.
+std::optional<double> least_loss(const RunView& view);
+/// Seconds until its validation loss was as low as `loss`, which it was.
+double seconds_to(const RunView& view, double loss);
+
 LossesCompared compare_losses(const RunView& base_view, const RunSeries& base, const RunView& other_view,
                               const RunSeries& other);
 

@@ -9,6 +9,7 @@
 
 #include "analyse/run_keys.h"
 #include "core/stage.h"
+#include "core/text.h"
 
 namespace isobar {
 namespace {
@@ -231,6 +232,11 @@ std::string cause_text(const RunComparison& found) {
   }
 }
 
+std::string again(const RunCase& one) {
+  return fmt::format("./isobar run {} --config {}", shell_quoted(one.view().lesson),
+                     shell_quoted((one.folder / "run.toml").string()));
+}
+
 }  // namespace
 
 const StageDifference* RunComparison::largest() const {
@@ -259,6 +265,14 @@ std::size_t runs_missing(const RunComparison& comparison, std::size_t repeats) {
   const std::size_t wanted = comparison.speed->repeats_needed;
   if (wanted == kMostRepeatsNeeded || wanted <= repeats) return 0;
   return wanted - repeats;
+}
+
+std::string repeats_command(const RunCase& base, const RunCase& other, const RunComparison& found) {
+  if (base.config.empty() || other.config.empty()) return "";
+  const std::size_t missing = runs_missing(found, std::min(found.base_repeats, found.other_repeats));
+  if (missing == 0) return "";
+  const std::string both = again(base) + "; " + again(other);
+  return missing == 1 ? both : fmt::format("for i in $(seq {}); do {}; done", missing, both);
 }
 
 }  // namespace isobar

@@ -62,4 +62,7 @@ std::string comparison_sentence(const RunComparison& comparison, const std::stri
 /// How many more runs of each would tell; 0 = none are needed, or they would tell nothing.
 std::size_t runs_missing(const RunComparison& comparison, std::size_t repeats);
 
+/// The command that makes them; "" where there are none to make.
+std::string repeats_command(const RunCase& base, const RunCase& other, const RunComparison& comparison);
+
 }  // namespace isobar

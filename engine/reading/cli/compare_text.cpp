@@ -238,20 +238,6 @@ void add_keys(Report& out, const Cases& cases) {
   out.json["environment"] = places;
 }
 
-std::string again(const RunCase& one) {
-  return fmt::format("./isobar run {} --config {}", shell_quoted(one.view().lesson),
-                     shell_quoted((one.folder / "run.toml").string()));
-}
-
-/// How to make the repeats that are missing; "" where there is nothing to make.
-std::string command_for(const RunCase& base, const RunCase& other, const RunComparison& found) {
-  if (base.config.empty() || other.config.empty()) return "";
-  const std::size_t missing = runs_missing(found, std::min(found.base_repeats, found.other_repeats));
-  if (missing == 0) return "";
-  const std::string both = again(base) + "; " + again(other);
-  return missing == 1 ? both : fmt::format("for i in $(seq {}); do {}; done", missing, both);
-}
-
 }  // namespace
 
 std::string case_label(std::size_t index) {
@@ -285,7 +271,7 @@ Report compare_report(const Cases& cases, std::size_t columns) {
       add_waterfall(out, found[i], base, other);
       add_losses(out, found[i], base, other);
     }
-    const std::string command = command_for(cases.front(), cases[i + 1], found[i]);
+    const std::string command = repeats_command(cases.front(), cases[i + 1], found[i]);
     if (!command.empty()) out.line("  next: " + command);
   }
   out.json["differences"] = differences;

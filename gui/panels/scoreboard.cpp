@@ -1,0 +1,191 @@
+#include "panels/scoreboard.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/text.h"
+#include "draw/axis.h"
+#include "draw/scoreboard.h"
+#include "draw/waterfall.h"
+#include "widgets/plot_widget.h"
+
+namespace isobar {
+namespace {
+
+const RunEntry& entry_of(const ComparedRuns& compared, std::size_t index) {
+  return *compared.ticked[compared.cases[index].ticked.front()];
+}
+
+const std::string& label_of(const ComparedRuns& compared, const Labels& labels, std::size_t index) {
+  return labels.at(entry_of(compared, index).id);
+}
+
+Colour colour_of(const Ui& ui, AppState& state, const RunEntry& run) {
+  return ui.theme().series[state.colours.slot(run.id) % ui.theme().series.size()];
+}
+
+std::string facts_of(const ComparedRuns& compared, std::size_t index) {
+  const RunCase& one = compared.cases[index].figures;
+  const RunView& view = one.view();
+  std::vector<std::string> out;
+  if (!view.is_measured_here()) out.push_back(provenance_text(view));
+  if (view.state != RunState::done) out.push_back(state_name(view.state));
+  out.push_back(counted(static_cast<std::int64_t>(one.repeats.size()), "run"));
+  if (view.summary.is_crowded()) out.emplace_back("beside other programs");
+  const Spread mfu = over(one.repeats, [](const SteadyFigures& run) {
+    return run.view.summary.mfu() > 0 ? run.view.summary.mfu() : -1;
+  });
+  if (!mfu.empty()) out.push_back(fmt::format("MFU {:.1f} %", 100 * mfu.median()));
+  if (view.summary.has_scores) out.push_back(fmt::format("loss {:.4f}", view.summary.valid_loss));
+  if (compared.loss && least_loss(view))
+    out.push_back(fmt::format("{:.3g} after {}", *compared.loss, human_seconds(seconds_to(view, *compared.loss))));
+  return join(out, "  ");
+}
+
+std::string rate_words(const Spread& rate) {
+  if (rate.empty()) return "";
+  const std::string middle = engineering(rate.median(), 3) + " /s";
+  if (rate.values.size() < 2) return middle;
+  return fmt::format("{} ({} to {})", middle, engineering(rate.least(), 3), engineering(rate.most(), 3));
+}
+
+ScoreRow row_of(Ui& ui, const ComparedRuns& compared, const Labels& labels, std::size_t index, AppState& state) {
+  const RunCase& one = compared.cases[index].figures;
+  const RunEntry& entry = entry_of(compared, index);
+  const Spread rate = rates(one.repeats);
+  ScoreRow out;
+  out.label = label_of(compared, labels, index);
+  out.facts = facts_of(compared, index);
+  out.colour = colour_of(ui, state, entry);
+  out.mark = static_cast<Mark>(state.colours.slot(entry.id) / 8 % 8);
+  out.rate = rate.median();
+  out.least = rate.least();
+  out.most = rate.most();
+  out.has_bar = one.view().is_measured_here();
+  out.rate_words = rate_words(rate);
+  out.versus = index == 0 ? "base" : "";
+  if (index > 0) {
+    const RunComparison& found = compared.against[index - 1];
+    if (found.speed && found.no_ratio.empty()) {
+      out.versus = ratio_text(*found.speed);
+      out.strong = found.speed->is_told();
+    } else if (found.repeats) {
+      out.versus = "repeats the base";
+    }
+  }
+  double rest_us = std::max(0.0, means(one.repeats, "step_us").median());
+  if (rest_us > 0) out.step_words = fmt::format("{:.1f} ms a step", rest_us * 1e-3);
+  for (std::size_t i = 0; i < kStageNames.size(); ++i) {
+    const double us = std::max(0.0, means(one.repeats, kStageKeys[i]).median());
+    out.stages_us.emplace_back(kStageNames[i], us);
+    rest_us -= us;
+  }
+  out.stages_us.emplace_back("rest", std::max(0.0, rest_us));
+  return out;
+}
+
+/// The case that stands against the base: the one that was chosen, else the last.
+std::size_t other_of(const ComparedRuns& compared, const AppState& state) {
+  for (std::size_t i = 1; i < compared.cases.size(); ++i) {
+    if (entry_of(compared, i).id == state.compare.other) return i;
+  }
+  return compared.cases.size() - 1;
+}
+
+void draw_sentence(Ui& ui, const ComparedRuns& compared, const Labels& labels, std::size_t other, Requests& ask) {
+  if (compared.cases.size() < 2) {
+    const bool several = !compared.cases.empty() && compared.cases.front().figures.repeats.size() > 1;
+    ui.wrapped(several ? "These runs repeat one another. Tick one with other settings to compare it with them."
+                       : "Tick another run to compare it with this one.",
+               Face::text, ui.theme().dim);
+    return;
+  }
+  ui.wrapped(comparison_sentence(compared.against[other - 1], label_of(compared, labels, 0),
+                                 label_of(compared, labels, other)),
+             Face::text, ui.theme().text);
+  const std::string command =
+      repeats_command(compared.cases.front().figures, compared.cases[other].figures, compared.against[other - 1]);
+  if (command.empty()) return;
+  if (ui.button("Copy the command that makes the missing runs")) ask.copy = command;
+  ui.tip(command);
+}
+
+void draw_board(Ui& ui, const ComparedRuns& compared, const Labels& labels, AppState& state, Requests& ask) {
+  ScoreSpec spec;
+  spec.id = "scoreboard";
+  spec.title = "Steady samples a second, and a step by stage";
+  spec.empty = "No run here has recorded a step.";
+  for (std::size_t i = 0; i < compared.cases.size(); ++i)
+    spec.rows.push_back(row_of(ui, compared, labels, i, state));
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGuiCanvas canvas = ui.canvas();
+  const float height = scoreboard_height(spec, canvas);
+  const Box box = {at.x, at.y, at.x + ImGui::GetContentRegionAvail().x, at.y + height};
+  canvas.fill(box, ui.theme().panel, ui.px(6));
+  const std::size_t other = compared.cases.size() > 1 ? other_of(compared, state) : 0;
+  const std::vector<Box> rows = paint_scoreboard(canvas, ui.theme(), spec, box);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const RunEntry& entry = entry_of(compared, i);
+    if (i == other && i > 0)
+      canvas.fill({rows[i].x0, rows[i].y0 + ui.px(6), rows[i].x0 + ui.px(3), rows[i].y1 - ui.px(6)},
+                  ui.theme().accent, ui.px(1.5F));
+    ImGui::SetCursorScreenPos(least_of(rows[i]));
+    ImGui::PushID(static_cast<int>(i));
+    if (ImGui::InvisibleButton("score", {rows[i].width(), rows[i].height()})) state.compare.other = entry.id;
+    ui.record("score " + entry.name);
+    ui.tip(entry.name + "\n" + run_line(entry) +
+           (i == 0 ? "\nThe base: the lowest lesson here" : "\nClick to compare it with the base below"));
+    ImGui::PopID();
+  }
+  ImGui::SetCursorScreenPos({at.x, box.y1});
+  ImGui::Dummy({1, 1});
+  const auto kind = save_menu(ui, box);
+  if (!kind) return;
+  const auto paint = [&](Canvas& onto) { paint_scoreboard(onto, ui.theme(), spec, {0, 0, box.width(), height}); };
+  ask.save = SaveRequest{"compare-throughput", *kind,
+                         *kind == ExportKind::csv ? scoreboard_csv(spec)
+                                                  : drawing(ui, *kind, box.width(), height, paint)};
+}
+
+void draw_waterfall(Ui& ui, const ComparedRuns& compared, const Labels& labels, std::size_t other, AppState& state,
+                    Requests& ask) {
+  const RunComparison& found = compared.against[other - 1];
+  if (found.stages.empty()) return;
+  WaterfallSpec spec;
+  spec.id = "waterfall";
+  spec.base = label_of(compared, labels, 0);
+  spec.other = label_of(compared, labels, other);
+  spec.title = fmt::format("From {} to {}: where a {} gains and loses its time", spec.base, spec.other, found.per);
+  spec.base_colour = colour_of(ui, state, entry_of(compared, 0));
+  spec.other_colour = colour_of(ui, state, entry_of(compared, other));
+  spec.base_us = found.step.base_us;
+  spec.other_us = found.step.other_us;
+  for (const StageDifference& part : found.stages) spec.terms.push_back({part.stage, part.more_us()});
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGuiCanvas canvas = ui.canvas();
+  const float height = waterfall_height(spec, canvas);
+  const Box box = {at.x, at.y, at.x + ImGui::GetContentRegionAvail().x, at.y + height};
+  canvas.fill(box, ui.theme().panel, ui.px(6));
+  paint_waterfall(canvas, ui.theme(), spec, box);
+  ui.record("waterfall", box);
+  ImGui::Dummy({box.width(), height});
+  const auto kind = save_menu(ui, box);
+  if (!kind) return;
+  const auto paint = [&](Canvas& onto) { paint_waterfall(onto, ui.theme(), spec, {0, 0, box.width(), height}); };
+  ask.save = SaveRequest{"compare-waterfall", *kind,
+                         *kind == ExportKind::csv ? waterfall_csv(spec)
+                                                  : drawing(ui, *kind, box.width(), height, paint)};
+}
+
+}  // namespace
+
+void draw_scoreboard(Ui& ui, const ComparedRuns& compared, const Labels& labels, AppState& state, Requests& ask) {
+  const std::size_t other = compared.cases.size() > 1 ? other_of(compared, state) : 0;
+  draw_sentence(ui, compared, labels, other, ask);
+  draw_board(ui, compared, labels, state, ask);
+  if (other > 0) draw_waterfall(ui, compared, labels, other, state, ask);
+}
+
+}  // namespace isobar

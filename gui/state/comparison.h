@@ -1,0 +1,47 @@
+#pragma once
+// The runs that are ticked, put together for comparing: repeats of one case, the base, what differs.
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analyse/run_case.h"
+#include "analyse/run_comparison.h"
+#include "analyse/run_store.h"
+
+namespace isobar {
+
+using Runs = std::vector<std::shared_ptr<const RunEntry>>;
+
+/// The ticked runs in ladder order: by lesson and preset, the oldest first, those of other programs last.
+Runs ticked_runs(const StoreSnapshot& all, const std::set<std::string>& ticked);
+
+/// Runs that may repeat a ticked one, by what the list knows of them: to be opened, so that their settings can
+/// be compared.
+std::set<std::string> possible_repeats(const StoreSnapshot& all, const Runs& ticked);
+
+struct ComparedCase {
+  RunCase figures;
+  std::vector<std::size_t> ticked;  ///< places in ComparedRuns::ticked; the first stands for the case
+};
+
+struct ComparedRuns {
+  Runs ticked;
+  Runs beside;                          ///< others that were looked at
+  std::vector<ComparedCase> cases;      ///< the first is the base
+  std::vector<RunComparison> against;   ///< of each case but the first, over the base
+  std::vector<std::size_t> case_of;     ///< of each ticked run; cases.size() = it is in none (not read, foreign)
+  std::vector<std::vector<std::size_t>> identical;  ///< ticked runs whose losses are equal to the last bit
+  std::optional<double> loss;           ///< validation loss that every scored case reached
+
+  /// Whether it was made of these.
+  bool is_of(const Runs& now_ticked, const Runs& now_beside) const {
+    return ticked == now_ticked && beside == now_beside;
+  }
+};
+
+ComparedRuns compare_ticked(Runs ticked, Runs beside);
+
+}  // namespace isobar
