@@ -65,7 +65,9 @@ Labels labels_of(const Runs& runs, const std::vector<KeyRow>& keys) {
   return out;
 }
 
-void draw_chosen(Ui& ui, const Runs& runs, const Labels& labels, AppState& state, Requests& ask) {
+/// Runs that are in no case: those of other programs, and those that are still being read.
+void draw_others(Ui& ui, const ComparedRuns& made, const Labels& labels, AppState& state, Requests& ask) {
+  const Runs runs(made.shown.begin() + static_cast<std::ptrdiff_t>(made.cases.size()), made.shown.end());
   const float width = ImGui::GetContentRegionAvail().x;
   float x = 0;
   for (const auto& run : runs) {
@@ -94,15 +96,6 @@ void draw_chosen(Ui& ui, const Runs& runs, const Labels& labels, AppState& state
     if (run->view.state != RunState::done)
       canvas.circle({at.x + chip - ui.px(12), at.y + ui.px(13)}, ui.px(3),
                     state_colour(ui.theme(), run->view.state), true);
-  }
-}
-
-/// Which curves lie on each other.
-void draw_identical(Ui& ui, const ComparedRuns& made, const Labels& labels) {
-  for (const std::vector<std::size_t>& group : made.identical) {
-    std::vector<std::string> names;
-    for (const std::size_t i : group) names.push_back(labels.at(made.ticked[i]->id));
-    ui.wrapped(join(names, " = ") + ": losses identical to the last bit", Face::small, ui.theme().good);
   }
 }
 
@@ -205,14 +198,16 @@ std::vector<std::string> other_curves(const Runs& runs) {
 
 void draw_overlays(Ui& ui, const Runs& runs, const Labels& labels, AppState& state, Requests& ask) {
   const ImVec2 room = ImGui::GetContentRegionAvail();
-  const bool wide = room.x > ui.px(600);
-  const ImVec2 size = {wide ? (room.x - ui.px(8)) / 2 : room.x, std::max(ui.px(200), room.y * 0.36F)};
+  const int columns = room.x > ui.px(1500) ? 4 : room.x > ui.px(600) ? 2 : 1;
+  const float gaps = ui.px(8) * static_cast<float>(columns - 1);
+  const ImVec2 size = {(room.x - gaps) / static_cast<float>(columns), ui.px(260)};
   const auto next = [&](bool same_row) {
-    if (same_row && wide) ImGui::SameLine(0, ui.px(8));
+    if (columns == 4 || (same_row && columns > 1)) ImGui::SameLine(0, ui.px(8));
   };
   draw_overlay(ui, runs, labels, state, "train/loss", "Training loss", size, ask);
   next(true);
   draw_overlay(ui, runs, labels, state, "valid/loss", "Validation loss", size, ask);
+  next(false);
   draw_overlay(ui, runs, labels, state, "valid/rmse_u10m", "RMSE of u10m (σ)", size, ask);
   next(true);
   const char* const last = state.compare.extra.empty() ? "train/samples_per_s" : state.compare.extra.c_str();
@@ -231,8 +226,8 @@ std::vector<KeyRow> key_rows(const Runs& runs) {
 
 Requests draw_compare(Ui& ui, const Data& data, AppState& state) {
   Requests ask;
-  const Runs runs = ticked_runs(*data.feed.runs, state.compared);
-  if (runs.empty()) {
+  const Runs ticked = ticked_runs(*data.feed.runs, state.compared);
+  if (ticked.empty()) {
     if (ui.empty_state(
             "Nothing to compare yet",
             "Tick runs in the list on the left, from any folder. TensorBoard event files of other programs "
@@ -249,18 +244,23 @@ Requests draw_compare(Ui& ui, const Data& data, AppState& state) {
   }
   CompareState& compare = state.compare;
   Runs beside;
-  for (const std::string& id : possible_repeats(*data.feed.runs, runs)) beside.push_back(data.feed.runs->find(id));
-  if (!compare.made || !compare.made->is_of(runs, beside)) {
-    compare.made = std::make_shared<const ComparedRuns>(compare_ticked(runs, beside));
-    compare.keys = key_rows(runs);
-    compare.labels = labels_of(runs, compare.keys);
+  for (const std::string& id : possible_repeats(*data.feed.runs, ticked))
+    beside.push_back(data.feed.runs->find(id));
+  if (!compare.made || !compare.made->is_of(ticked, beside)) {
+    compare.made = std::make_shared<const ComparedRuns>(compare_ticked(ticked, beside));
+    compare.keys = key_rows(compare.made->shown);
+    compare.labels = labels_of(compare.made->shown, compare.keys);
   }
   const std::shared_ptr<const ComparedRuns> made = compare.made;
+  const Runs& runs = made->shown;
   const std::vector<KeyRow>& keys = compare.keys;
   const Labels labels = compare.labels;  // a copy: a click may take a run out within this frame
   state.compare.link.begin_frame();
-  draw_chosen(ui, runs, labels, state, ask);
-  draw_identical(ui, *made, labels);
+  ImGui::PushStyleColor(ImGuiCol_ChildBg, ui.theme().ground);
+  ImGui::BeginChild("comparison");
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(8), ui.px(8)});
+  if (!made->cases.empty()) draw_scoreboard(ui, *made, labels, state, ask);
+  draw_others(ui, *made, labels, state, ask);
   draw_plot_controls(ui, state, state.compare.link);
   if (ImGui::GetItemRectMax().x + ui.px(230) < ImGui::GetWindowPos().x + ImGui::GetWindowWidth()) {
     ImGui::SameLine(0, ui.px(16));
@@ -271,10 +271,6 @@ Requests draw_compare(Ui& ui, const Data& data, AppState& state) {
   ImGui::SameLine(0, ui.px(6));
   if (ui.combo("also", other_curves(runs), extra, ui.px(150)))
     state.compare.extra = extra == "none" ? "" : extra;
-  ImGui::PushStyleColor(ImGuiCol_ChildBg, ui.theme().ground);
-  ImGui::BeginChild("comparison");
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(8), ui.px(8)});
-  draw_scoreboard(ui, *made, labels, state, ask);
   draw_overlays(ui, runs, labels, state, ask);
   ui.gap(2);
   draw_keys(ui, runs, labels, keys, state);

@@ -14,8 +14,10 @@
 namespace isobar {
 namespace {
 
+constexpr double kSmallTerm = 0.03;  // of the largest: together they are one bar
+
 const RunEntry& entry_of(const ComparedRuns& compared, std::size_t index) {
-  return *compared.ticked[compared.cases[index].ticked.front()];
+  return *compared.cases[index].run;
 }
 
 const std::string& label_of(const ComparedRuns& compared, const Labels& labels, std::size_t index) {
@@ -40,18 +42,13 @@ std::string facts_of(const ComparedRuns& compared, std::size_t index) {
   if (!mfu.empty()) out.push_back(fmt::format("MFU {:.1f} %", 100 * mfu.median()));
   if (view.summary.has_scores) out.push_back(fmt::format("loss {:.4f}", view.summary.valid_loss));
   if (compared.loss && least_loss(view))
-    out.push_back(fmt::format("{:.3g} after {}", *compared.loss, human_seconds(seconds_to(view, *compared.loss))));
+    out.push_back(
+        fmt::format("{:.3g} after {}", *compared.loss, human_seconds(seconds_to(view, *compared.loss))));
   return join(out, "  ");
 }
 
-std::string rate_words(const Spread& rate) {
-  if (rate.empty()) return "";
-  const std::string middle = engineering(rate.median(), 3) + " /s";
-  if (rate.values.size() < 2) return middle;
-  return fmt::format("{} ({} to {})", middle, engineering(rate.least(), 3), engineering(rate.most(), 3));
-}
-
-ScoreRow row_of(Ui& ui, const ComparedRuns& compared, const Labels& labels, std::size_t index, AppState& state) {
+ScoreRow row_of(Ui& ui, const ComparedRuns& compared, const Labels& labels, std::size_t index,
+                AppState& state) {
   const RunCase& one = compared.cases[index].figures;
   const RunEntry& entry = entry_of(compared, index);
   const Spread rate = rates(one.repeats);
@@ -64,7 +61,9 @@ ScoreRow row_of(Ui& ui, const ComparedRuns& compared, const Labels& labels, std:
   out.least = rate.least();
   out.most = rate.most();
   out.has_bar = one.view().is_measured_here();
-  out.rate_words = rate_words(rate);
+  if (!rate.empty()) out.rate_words = engineering(rate.median(), 3) + " /s";
+  if (rate.values.size() > 1)
+    out.range_words = engineering(rate.least(), 3) + " to " + engineering(rate.most(), 3);
   out.versus = index == 0 ? "base" : "";
   if (index > 0) {
     const RunComparison& found = compared.against[index - 1];
@@ -94,19 +93,47 @@ std::size_t other_of(const ComparedRuns& compared, const AppState& state) {
   return compared.cases.size() - 1;
 }
 
-void draw_sentence(Ui& ui, const ComparedRuns& compared, const Labels& labels, std::size_t other, Requests& ask) {
+/// With all that is ticked of its case.
+void untick(const ComparedRuns& compared, const RunEntry& run, AppState& state) {
+  for (const ComparedCase& one : compared.cases) {
+    if (one.run->id != run.id) continue;
+    for (const std::string& id : one.ticked) state.compared.erase(id);
+  }
+}
+
+/// Which curves lie on each other.
+void draw_identical(Ui& ui, const ComparedRuns& compared, const Labels& labels) {
+  for (const std::vector<std::size_t>& group : compared.identical) {
+    std::vector<std::string> names;
+    for (const std::size_t i : group) names.push_back(label_of(compared, labels, i));
+    const bool all = group.size() == compared.cases.size() && group.size() > 2;
+    ui.wrapped((all ? "All of them" : join(names, " = ")) + ": losses identical to the last bit", Face::small,
+               ui.theme().good);
+  }
+}
+
+void draw_sentence(Ui& ui, const ComparedRuns& compared, const Labels& labels, std::size_t other,
+                   Requests& ask) {
   if (compared.cases.size() < 2) {
     const bool several = !compared.cases.empty() && compared.cases.front().figures.repeats.size() > 1;
-    ui.wrapped(several ? "These runs repeat one another. Tick one with other settings to compare it with them."
-                       : "Tick another run to compare it with this one.",
+    ui.wrapped(several
+                   ? "These runs repeat one another. Tick one with other settings to compare it with them."
+                   : "Tick another run to compare it with this one.",
                Face::text, ui.theme().dim);
     return;
   }
-  ui.wrapped(comparison_sentence(compared.against[other - 1], label_of(compared, labels, 0),
-                                 label_of(compared, labels, other)),
-             Face::text, ui.theme().text);
-  const std::string command =
-      repeats_command(compared.cases.front().figures, compared.cases[other].figures, compared.against[other - 1]);
+  const std::string sentence = comparison_sentence(compared.against[other - 1], label_of(compared, labels, 0),
+                                                   label_of(compared, labels, other));
+  const std::size_t answer = sentence.find("; ");
+  ui.wrapped(sentence.substr(0, answer) + (answer == std::string::npos ? "" : "."), Face::bold,
+             ui.theme().text);
+  if (answer != std::string::npos) {
+    std::string why = sentence.substr(answer + 2);
+    why.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(why.front())));
+    ui.wrapped(why, Face::text, ui.theme().text);
+  }
+  const std::string command = repeats_command(compared.cases.front().figures, compared.cases[other].figures,
+                                              compared.against[other - 1]);
   if (command.empty()) return;
   if (ui.button("Copy the command that makes the missing runs")) ask.copy = command;
   ui.tip(command);
@@ -131,8 +158,13 @@ void draw_board(Ui& ui, const ComparedRuns& compared, const Labels& labels, AppS
     if (i == other && i > 0)
       canvas.fill({rows[i].x0, rows[i].y0 + ui.px(6), rows[i].x0 + ui.px(3), rows[i].y1 - ui.px(6)},
                   ui.theme().accent, ui.px(1.5F));
-    ImGui::SetCursorScreenPos(least_of(rows[i]));
     ImGui::PushID(static_cast<int>(i));
+    const float links = canvas.text_width("Watch", Face::small) + canvas.text_width("Remove", Face::small);
+    ImGui::SetCursorScreenPos({rows[i].x1 - ui.px(18) - links, rows[i].y0 + ui.px(25)});
+    if (ui.link("Watch", "watch " + entry.name)) ask.show_run = entry.id;
+    ImGui::SameLine(0, ui.px(10));
+    if (ui.link("Remove", "remove " + entry.name)) untick(compared, entry, state);
+    ImGui::SetCursorScreenPos(least_of(rows[i]));
     if (ImGui::InvisibleButton("score", {rows[i].width(), rows[i].height()})) state.compare.other = entry.id;
     ui.record("score " + entry.name);
     ui.tip(entry.name + "\n" + run_line(entry) +
@@ -143,26 +175,38 @@ void draw_board(Ui& ui, const ComparedRuns& compared, const Labels& labels, AppS
   ImGui::Dummy({1, 1});
   const auto kind = save_menu(ui, box);
   if (!kind) return;
-  const auto paint = [&](Canvas& onto) { paint_scoreboard(onto, ui.theme(), spec, {0, 0, box.width(), height}); };
-  ask.save = SaveRequest{"compare-throughput", *kind,
-                         *kind == ExportKind::csv ? scoreboard_csv(spec)
-                                                  : drawing(ui, *kind, box.width(), height, paint)};
+  const auto paint = [&](Canvas& onto) {
+    paint_scoreboard(onto, ui.theme(), spec, {0, 0, box.width(), height});
+  };
+  ask.save = SaveRequest{
+      "compare-throughput", *kind,
+      *kind == ExportKind::csv ? scoreboard_csv(spec) : drawing(ui, *kind, box.width(), height, paint)};
 }
 
-void draw_waterfall(Ui& ui, const ComparedRuns& compared, const Labels& labels, std::size_t other, AppState& state,
-                    Requests& ask) {
+void draw_waterfall(Ui& ui, const ComparedRuns& compared, const Labels& labels, std::size_t other,
+                    AppState& state, Requests& ask) {
   const RunComparison& found = compared.against[other - 1];
   if (found.stages.empty()) return;
   WaterfallSpec spec;
   spec.id = "waterfall";
   spec.base = label_of(compared, labels, 0);
   spec.other = label_of(compared, labels, other);
-  spec.title = fmt::format("From {} to {}: where a {} gains and loses its time", spec.base, spec.other, found.per);
+  spec.title =
+      fmt::format("From {} to {}: where a {} gains and loses its time", spec.base, spec.other, found.per);
   spec.base_colour = colour_of(ui, state, entry_of(compared, 0));
   spec.other_colour = colour_of(ui, state, entry_of(compared, other));
   spec.base_us = found.step.base_us;
   spec.other_us = found.step.other_us;
-  for (const StageDifference& part : found.stages) spec.terms.push_back({part.stage, part.more_us()});
+  double most_us = 0, others_us = 0;
+  for (const StageDifference& part : found.stages) most_us = std::max(most_us, std::fabs(part.more_us()));
+  for (const StageDifference& part : found.stages) {
+    if (std::fabs(part.more_us()) < kSmallTerm * most_us) {
+      others_us += part.more_us();
+    } else {
+      spec.terms.push_back({part.stage, part.more_us()});
+    }
+  }
+  if (spec.terms.size() < found.stages.size()) spec.terms.push_back({"others", others_us});
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGuiCanvas canvas = ui.canvas();
   const float height = waterfall_height(spec, canvas);
@@ -173,18 +217,22 @@ void draw_waterfall(Ui& ui, const ComparedRuns& compared, const Labels& labels, 
   ImGui::Dummy({box.width(), height});
   const auto kind = save_menu(ui, box);
   if (!kind) return;
-  const auto paint = [&](Canvas& onto) { paint_waterfall(onto, ui.theme(), spec, {0, 0, box.width(), height}); };
-  ask.save = SaveRequest{"compare-waterfall", *kind,
-                         *kind == ExportKind::csv ? waterfall_csv(spec)
-                                                  : drawing(ui, *kind, box.width(), height, paint)};
+  const auto paint = [&](Canvas& onto) {
+    paint_waterfall(onto, ui.theme(), spec, {0, 0, box.width(), height});
+  };
+  ask.save = SaveRequest{
+      "compare-waterfall", *kind,
+      *kind == ExportKind::csv ? waterfall_csv(spec) : drawing(ui, *kind, box.width(), height, paint)};
 }
 
 }  // namespace
 
-void draw_scoreboard(Ui& ui, const ComparedRuns& compared, const Labels& labels, AppState& state, Requests& ask) {
+void draw_scoreboard(Ui& ui, const ComparedRuns& compared, const Labels& labels, AppState& state,
+                     Requests& ask) {
   const std::size_t other = compared.cases.size() > 1 ? other_of(compared, state) : 0;
   draw_sentence(ui, compared, labels, other, ask);
   draw_board(ui, compared, labels, state, ask);
+  draw_identical(ui, compared, labels);
   if (other > 0) draw_waterfall(ui, compared, labels, other, state, ask);
 }
 

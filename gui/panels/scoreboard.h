@@ -11,6 +11,7 @@ namespace isobar {
 
 using Labels = std::map<std::string, std::string>;  ///< run id -> what tells it from the others
 
-void draw_scoreboard(Ui& ui, const ComparedRuns& compared, const Labels& labels, AppState& state, Requests& ask);
+void draw_scoreboard(Ui& ui, const ComparedRuns& compared, const Labels& labels, AppState& state,
+                     Requests& ask);
 
 }  // namespace isobar

@@ -21,8 +21,8 @@ bool may_repeat(const RunEntry& one, const RunEntry& other) {
   const auto facts = [](const RunEntry& run) {
     const RunView& view = run.view;
     return std::tuple(view.lesson, view.preset, view.device, view.host, view.fault, view.data_source,
-                      view.throttle_mb_per_s, view.summary.measure, view.summary.precision, view.summary.world,
-                      view.summary.wanted_steps, view.summary.is_crowded());
+                      view.throttle_mb_per_s, view.summary.measure, view.summary.precision,
+                      view.summary.world, view.summary.wanted_steps, view.summary.is_crowded());
   };
   return is_whole(one) && is_whole(other) && one.folder.parent_path() == other.folder.parent_path() &&
          facts(one) == facts(other);
@@ -40,45 +40,43 @@ void add_repeat(RunCase& to, const RunEntry& run) {
   to.folders.push_back(run.folder);
 }
 
-bool belongs(const ComparedCase& to, const Runs& ticked, const RunEntry& run) {
-  return may_repeat(*ticked[to.ticked.front()], run) && is_repeat(to.figures.config, run.detail->config);
+bool belongs(const ComparedCase& to, const RunEntry& run) {
+  return may_repeat(*to.run, run) && is_repeat(to.figures.config, run.detail->config);
 }
 
 void make_cases(ComparedRuns& out) {
-  for (std::size_t i = 0; i < out.ticked.size(); ++i) {
-    const RunEntry& run = *out.ticked[i];
-    if (run.foreign || !run.detail) continue;
-    const auto found = std::find_if(out.cases.begin(), out.cases.end(),
-                                    [&](const ComparedCase& one) { return belongs(one, out.ticked, run); });
-    if (found != out.cases.end()) {
-      found->ticked.push_back(i);
-      add_repeat(found->figures, run);
-      out.case_of[i] = static_cast<std::size_t>(found - out.cases.begin());
+  Runs in_none;
+  for (const auto& run : out.ticked) {
+    if (run->foreign || !run->detail) {
+      in_none.push_back(run);
       continue;
     }
-    out.case_of[i] = out.cases.size();
-    ComparedCase& made = out.cases.emplace_back();
-    made.ticked.push_back(i);
-    made.figures.folder = run.folder;
-    made.figures.config = run.detail->config;
-    made.figures.series = run.detail->series;
-    add_repeat(made.figures, run);
+    auto found = std::find_if(out.cases.begin(), out.cases.end(),
+                              [&](const ComparedCase& one) { return belongs(one, *run); });
+    if (found == out.cases.end()) {
+      found = out.cases.insert(out.cases.end(), ComparedCase{.run = run, .figures = {}, .ticked = {}});
+      found->figures.folder = run->folder;
+      found->figures.config = run->detail->config;
+      found->figures.series = run->detail->series;
+      out.shown.push_back(run);
+    }
+    found->ticked.push_back(run->id);
+    add_repeat(found->figures, *run);
   }
+  out.shown.insert(out.shown.end(), in_none.begin(), in_none.end());
   for (const auto& run : out.beside) {
     for (ComparedCase& one : out.cases) {
-      if (run->detail && belongs(one, out.ticked, *run)) add_repeat(one.figures, *run);
+      if (run->detail && belongs(one, *run)) add_repeat(one.figures, *run);
     }
   }
 }
 
 void find_identical(ComparedRuns& out) {
-  for (std::size_t i = 0; i < out.ticked.size(); ++i) {
-    const RunEntry& run = *out.ticked[i];
-    if (!run.detail || run.foreign) continue;
+  for (std::size_t i = 0; i < out.cases.size(); ++i) {
+    const RunCase& run = out.cases[i].figures;
     const auto same = [&](const std::vector<std::size_t>& group) {
-      const RunEntry& first = *out.ticked[group.front()];
-      const LossesCompared losses =
-          compare_losses(first.view, first.detail->series, run.view, run.detail->series);
+      const RunCase& first = out.cases[group.front()].figures;
+      const LossesCompared losses = compare_losses(first.view(), first.series, run.view(), run.series);
       return losses.parity == Parity::bit_equal && losses.values > 1;
     };
     const auto found = std::find_if(out.identical.begin(), out.identical.end(), same);
@@ -125,11 +123,7 @@ ComparedRuns compare_ticked(Runs ticked, Runs beside) {
   ComparedRuns out;
   out.ticked = std::move(ticked);
   out.beside = std::move(beside);
-  // Until a case is found, none: the count of cases is not known yet.
-  constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-  out.case_of.assign(out.ticked.size(), kNone);
   make_cases(out);
-  std::replace(out.case_of.begin(), out.case_of.end(), kNone, out.cases.size());
   for (std::size_t i = 1; i < out.cases.size(); ++i)
     out.against.push_back(compare_runs(out.cases.front().figures, out.cases[i].figures));
   find_identical(out);

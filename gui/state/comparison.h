@@ -18,23 +18,25 @@ using Runs = std::vector<std::shared_ptr<const RunEntry>>;
 /// The ticked runs in ladder order: by lesson and preset, the oldest first, those of other programs last.
 Runs ticked_runs(const StoreSnapshot& all, const std::set<std::string>& ticked);
 
-/// Runs that may repeat a ticked one, by what the list knows of them: to be opened, so that their settings can
-/// be compared.
+/// Runs that may repeat a ticked one, by what the list knows of them: to be opened, so that their settings
+/// can be compared.
 std::set<std::string> possible_repeats(const StoreSnapshot& all, const Runs& ticked);
 
 struct ComparedCase {
+  std::shared_ptr<const RunEntry> run;  ///< that stands for it: the oldest ticked one
   RunCase figures;
-  std::vector<std::size_t> ticked;  ///< places in ComparedRuns::ticked; the first stands for the case
+  std::vector<std::string> ticked;  ///< ids
 };
 
 struct ComparedRuns {
   Runs ticked;
-  Runs beside;                          ///< others that were looked at
-  std::vector<ComparedCase> cases;      ///< the first is the base
-  std::vector<RunComparison> against;   ///< of each case but the first, over the base
-  std::vector<std::size_t> case_of;     ///< of each ticked run; cases.size() = it is in none (not read, foreign)
-  std::vector<std::vector<std::size_t>> identical;  ///< ticked runs whose losses are equal to the last bit
-  std::optional<double> loss;           ///< validation loss that every scored case reached
+  Runs beside;                      ///< others that were looked at
+  std::vector<ComparedCase> cases;  ///< the first is the base
+  Runs
+      shown;  ///< the run of each case, then ticked ones that are in none: not read yet, or of other programs
+  std::vector<RunComparison> against;               ///< of each case but the first, over the base
+  std::vector<std::vector<std::size_t>> identical;  ///< cases whose losses are equal to the last bit
+  std::optional<double> loss;                       ///< validation loss that every scored case reached
 
   /// Whether it was made of these.
   bool is_of(const Runs& now_ticked, const Runs& now_beside) const {

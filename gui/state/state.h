@@ -81,8 +81,8 @@ struct CompareState {
   std::map<std::string, PlotView> views;
   std::string extra;  ///< a further curve to overlay; "" = none
   std::string key_filter;
-  bool all_keys = false;  ///< equal keys too
-  std::string place;      ///< folder being typed
+  bool all_keys = false;   ///< equal keys too
+  std::string place;       ///< folder being typed
   std::string other = {};  ///< run that stands against the base, by id; "" = the last
   // Worked out from the runs, and again when they change.
   std::shared_ptr<const ComparedRuns> made;

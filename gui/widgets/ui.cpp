@@ -150,6 +150,19 @@ bool Ui::button(std::string_view label, ButtonKind kind, bool enabled, std::stri
   return clicked && enabled;
 }
 
+bool Ui::link(std::string_view label, std::string_view name) {
+  ImGuiCanvas draw = canvas();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = draw.text_width(label, Face::small);
+  ImGui::PushID(name.data(), name.data() + name.size());
+  const bool clicked = ImGui::InvisibleButton("link", {width, draw.line_height(Face::small) + px(4)});
+  record(name);
+  const bool hovered = ImGui::IsItemHovered();
+  ImGui::PopID();
+  draw.text(at.x, at.y + px(2), label, Face::small, hovered ? theme().text : theme().accent);
+  return clicked;
+}
+
 bool Ui::choice(std::string_view label, bool chosen) {
   const float width = canvas().text_width(label, Face::text) + px(20);
   const ImVec2 at = ImGui::GetCursorScreenPos();

@@ -117,7 +117,9 @@ std::optional<double> least_loss(const RunView& view) {
   return least_of(path);
 }
 
-double seconds_to(const RunView& view, double loss) { return reached(path_of(view, &RunScores::wall_s), loss); }
+double seconds_to(const RunView& view, double loss) {
+  return reached(path_of(view, &RunScores::wall_s), loss);
+}
 
 double parity_band(const std::string& precision, const std::string& other) {
   return is_16_bit(precision) || is_16_bit(other) ? kBand16 : kBand;

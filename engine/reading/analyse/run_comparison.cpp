@@ -191,7 +191,7 @@ std::string speed_text(const RunComparison& found, const std::string& base, cons
                        : found.base_repeats == 0                           ? base + " has"
                                                                            : other + " has");
   const Compared& speed = *found.speed;
-  const std::string of = fmt::format("{:.2f} to {:.2f}; {} and {} runs", speed.low, speed.high,
+  const std::string of = fmt::format("{:.2f} to {:.2f}, {} and {} runs", speed.low, speed.high,
                                      found.other_repeats, found.base_repeats);
   switch (speed.direction) {
     case Direction::unknown:

@@ -17,6 +17,7 @@ constexpr float kHead = 34, kRow = 52, kPad = 12;
 struct Columns {
   float label, bars, words, end;  ///< left edges, and the right edge of `versus`
   double most_rate = 0, most_us = 0;
+  bool has_range = false;
 };
 
 double step_us(const ScoreRow& row) {
@@ -28,19 +29,23 @@ double step_us(const ScoreRow& row) {
 Columns columns_of(const Canvas& canvas, const ScoreSpec& spec, const Box& box) {
   const float s = canvas.scale();
   Columns out{};
-  float label = 0, words = 0, versus = 0;
+  float label = 0, words = 0, range = 0, versus = 96 * s;
   for (const ScoreRow& row : spec.rows) {
-    label = std::max({label, canvas.text_width(row.label, Face::bold), canvas.text_width(row.facts, Face::small)});
+    label = std::max(
+        {label, canvas.text_width(row.label, Face::bold), canvas.text_width(row.facts, Face::small)});
     words = std::max({words, canvas.text_width(row.rate_words, Face::small),
                       canvas.text_width(row.step_words, Face::small)});
+    range = std::max(range, canvas.text_width(row.range_words, Face::small));
     versus = std::max(versus, canvas.text_width(row.versus, Face::bold));
     if (row.has_bar && std::isfinite(row.rate)) out.most_rate = std::max({out.most_rate, row.rate, row.most});
     out.most_us = std::max(out.most_us, step_us(row));
   }
   out.label = box.x0 + (kPad + 20) * s;
   out.end = box.x1 - kPad * s;
-  out.bars = out.label + std::min(label, box.width() * 0.36F) + 16 * s;
-  out.words = std::max(out.bars + 24 * s, out.end - versus - 20 * s - words);
+  out.bars = out.label + std::min(label, box.width() * 0.42F) + 16 * s;
+  const float room = out.end - versus - 20 * s - words - out.bars;
+  out.has_range = room - range > 150 * s;
+  out.words = out.bars + std::max(24 * s, out.has_range ? room - range - 8 * s : room);
   return out;
 }
 
@@ -64,10 +69,14 @@ void paint_rate(Canvas& canvas, const Theme& theme, const ScoreRow& row, const C
   const float room = at.words - 10 * s - at.bars;
   const auto x_of = [&](double rate) { return at.bars + static_cast<float>(rate / at.most_rate) * room; };
   if (row.has_bar && at.most_rate > 0) {
-    canvas.fill({at.bars, y + 3 * s, std::max(at.bars + 2 * s, x_of(row.rate)), y + 15 * s}, row.colour, 2 * s);
+    canvas.fill({at.bars, y + 3 * s, std::max(at.bars + 2 * s, x_of(row.rate)), y + 15 * s}, row.colour,
+                2 * s);
     if (row.most > row.least) paint_whisker(canvas, theme, x_of(row.least), x_of(row.most), y + 9 * s);
   }
   canvas.text(at.words, y, row.rate_words, Face::small, row.has_bar ? theme.text : theme.dim);
+  if (!at.has_range) return;
+  const float beside = at.words + canvas.text_width(row.rate_words, Face::small) + 8 * s;
+  canvas.text(beside, y, row.range_words, Face::small, theme.dim);
 }
 
 void paint_stages(Canvas& canvas, const Theme& theme, const ScoreRow& row, const Columns& at, float y) {

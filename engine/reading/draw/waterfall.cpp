@@ -10,7 +10,7 @@
 namespace isobar {
 namespace {
 
-constexpr float kHead = 34, kRow = 22, kPad = 12;
+constexpr float kTitle = 34, kTerm = 22, kInset = 12;
 
 std::string ms_text(double us, bool with_sign) {
   const double ms = us * 1e-3;
@@ -21,34 +21,36 @@ std::string ms_text(double us, bool with_sign) {
 }  // namespace
 
 float waterfall_height(const WaterfallSpec& spec, const Canvas& canvas) {
-  return canvas.scale() * (kHead + kRow * static_cast<float>(spec.terms.size() + 2) + 8);
+  return canvas.scale() * (kTitle + kTerm * static_cast<float>(spec.terms.size() + 2) + 8);
 }
 
 void paint_waterfall(Canvas& canvas, const Theme& theme, const WaterfallSpec& spec, const Box& box) {
   const float s = canvas.scale();
-  canvas.text(box.x0 + kPad * s, box.y0 + 9 * s, canvas.fitted(spec.title, Face::bold, box.width() - 24 * s),
-              Face::bold, theme.text);
+  canvas.text(box.x0 + kInset * s, box.y0 + 9 * s,
+              canvas.fitted(spec.title, Face::bold, box.width() - 24 * s), Face::bold, theme.text);
   double most_us = std::max(spec.base_us, spec.other_us), at_us = spec.base_us;
-  float names = std::max(canvas.text_width(spec.base, Face::small), canvas.text_width(spec.other, Face::small));
+  float names =
+      std::max(canvas.text_width(spec.base, Face::small), canvas.text_width(spec.other, Face::small));
   for (const WaterfallTerm& term : spec.terms) {
     most_us = std::max(most_us, at_us += term.more_us);
     names = std::max(names, canvas.text_width(term.stage, Face::small));
   }
   if (!(most_us > 0)) return;
   names = std::min(names, box.width() * 0.3F);
-  const float left = box.x0 + kPad * s + names + 14 * s;
-  const float right = box.x1 - kPad * s - canvas.text_width("+1234.5 ms", Face::small) - 10 * s;
+  const float left = box.x0 + kInset * s + names + 14 * s;
+  const float right = box.x1 - kInset * s - canvas.text_width("+1234.5 ms", Face::small) - 10 * s;
   const auto x_of = [&](double us) {
     return left + static_cast<float>(us / most_us) * std::max(8 * s, right - left);
   };
-  float y = box.y0 + kHead * s;
-  const auto row = [&](const std::string& name, double from_us, double to_us, const std::string& words, Colour colour,
-                       Face face) {
+  float y = box.y0 + kTitle * s;
+  const auto row = [&](const std::string& name, double from_us, double to_us, const std::string& words,
+                       Colour colour, Face face) {
     canvas.text(left - 14 * s, y + 3 * s, canvas.fitted(name, face, names + 1), face, theme.text, 1);
     const float x0 = x_of(std::min(from_us, to_us));
-    canvas.fill({x0, y + 4 * s, std::max(x0 + 1.5F * s, x_of(std::max(from_us, to_us))), y + 18 * s}, colour, 2 * s);
-    canvas.text(box.x1 - kPad * s, y + 3 * s, words, Face::small, theme.text, 1);
-    y += kRow * s;
+    canvas.fill({x0, y + 4 * s, std::max(x0 + 1.5F * s, x_of(std::max(from_us, to_us))), y + 18 * s}, colour,
+                2 * s);
+    canvas.text(box.x1 - kInset * s, y + 3 * s, words, Face::small, theme.text, 1);
+    y += kTerm * s;
     if (to_us <= 0) return;
     const PlotPoint down[] = {{x_of(to_us), y - 4 * s}, {x_of(to_us), y + 4 * s}};
     canvas.line(down, theme.dim, 1, Dash::solid);

@@ -1,0 +1,149 @@
+// Ticked runs put together, and what comparing shows first.
+
+#include "draw/scoreboard.h"
+#include "draw/svg_canvas.h"
+#include "draw/waterfall.h"
+#include "headless.h"
+#include "state/comparison.h"
+#include "support/catch.h"
+#include "support/errors.h"
+#include "support/made_runs.h"
+
+using namespace isobar;
+
+namespace {
+
+/// All runs of the folder, everything of them read.
+std::shared_ptr<const StoreSnapshot> read_all(const MadeRuns& runs) {
+  RunStore store({runs.path()});
+  const auto read = [&] {
+    do {
+      store.update(std::chrono::milliseconds(1000));
+    } while (!store.is_idle());
+  };
+  read();
+  std::set<std::string> ids;
+  for (const auto& run : store.snapshot()->runs) ids.insert(run->id);
+  store.open(ids);
+  read();
+  return store.snapshot();
+}
+
+std::set<std::string> ids_of(const MadeRuns& runs, const std::vector<std::string>& names) {
+  std::set<std::string> out;
+  for (const std::string& name : names) out.insert((runs.path() / name).string());
+  return out;
+}
+
+ComparedRuns compared(const MadeRuns& runs, const std::vector<std::string>& names) {
+  const auto all = read_all(runs);
+  const Runs ticked = ticked_runs(*all, ids_of(runs, names));
+  Runs beside;
+  for (const std::string& id : possible_repeats(*all, ticked)) beside.push_back(all->find(id));
+  return compare_ticked(ticked, beside);
+}
+
+std::string svg_of(const ScoreSpec& spec) {
+  SvgCanvas canvas(1000, 400, theme_of(true).ground);
+  paint_scoreboard(canvas, theme_of(true), spec, {0, 0, 1000, 400});
+  return canvas.text();
+}
+
+}  // namespace
+
+TEST_CASE("Ticked runs with the same settings are one case, and its other repeats are found") {
+  MadeRuns runs;
+  runs.add_three("base", {});
+  runs.add_three("fast", {.factor = 0.5, .keys = {{"data.workers", "2"}}});
+  runs.add("busy", {.factor = 3, .processor_wait = 0.5});
+  runs.add("died", {.steps = 20, .end = "", .pid = 2'000'000'000});
+  const ComparedRuns found = compared(runs, {"base2", "base3", "fast1", "died"});
+  REQUIRE(found.cases.size() == 3);
+  CHECK(found.ticked.size() == 4);
+  CHECK(found.shown.size() == 3);
+  std::map<std::string, std::size_t> repeats;
+  for (const ComparedCase& one : found.cases)
+    repeats[one.run->folder.filename().string().substr(0, 4)] = one.figures.repeats.size();
+  CHECK(repeats == std::map<std::string, std::size_t>{{"base", 3}, {"died", 1}, {"fast", 3}});
+  CHECK(found.against.size() == 2);
+  CHECK(found.identical.size() == 1);
+  CHECK(found.loss);
+}
+
+TEST_CASE("The base is the lowest lesson, whichever run is the oldest") {
+  const TempFolder folder;
+  write_run(folder, {.name = "old", .extra = "[train]\nsteps = 40\n", .lesson = "06_ddp"});
+  write_run(folder, {.name = "new", .extra = "[train]\nsteps = 41\n", .lesson = "01_baseline"});
+  Headless window(options_in(folder));
+  window.settle();
+  window.click("compare old");
+  window.click("compare new");
+  window.click("Compare 2");
+  window.settle();
+  const auto made = window.state().compare.made;
+  REQUIRE(made);
+  REQUIRE(made->cases.size() == 2);
+  CHECK(made->cases[0].run->view.lesson == "01_baseline");
+  CHECK(window.has("waterfall"));
+  window.click("watch old");
+  CHECK(window.state().run == made->cases[1].run->id);
+}
+
+TEST_CASE("A chosen row stands against the base") {
+  const TempFolder folder;
+  for (const char* const name : {"one", "two", "six"})
+    write_run(folder, {.name = name, .extra = std::string("[train]\nname = \"") + name + "\"\n"});
+  Headless window(options_in(folder));
+  window.settle();
+  for (const char* const name : {"compare one", "compare two", "compare six"}) window.click(name);
+  window.click("Compare 3");
+  window.settle();
+  CHECK(window.state().compare.other.empty());
+  const auto made = window.state().compare.made;
+  REQUIRE(made->cases.size() == 3);
+  const std::string second = made->cases[1].run->name;
+  window.click("score " + second);
+  CHECK(window.state().compare.other == made->cases[1].run->id);
+  window.click("Copy the command that makes the missing runs");
+  CHECK_THAT(ImGui::GetClipboardText(), says("for i in $(seq 2)") && says(second + "/run.toml"));
+}
+
+TEST_CASE("Only what was measured here has a bar, and repeats have a whisker") {
+  ScoreSpec spec{.id = "s", .title = "t", .rows = {}, .empty = "nothing"};
+  CHECK_THAT(svg_of(spec), says("nothing"));
+  ScoreRow row;
+  row.label = "mine";
+  row.rate = 100;
+  row.least = row.most = 100;
+  row.rate_words = "100 /s";
+  row.colour = theme_of(true).series[0];
+  const auto count = [](const std::string& svg, const std::string& what) {
+    std::size_t out = 0;
+    for (std::size_t at = svg.find(what); at != std::string::npos; at = svg.find(what, at + 1)) ++out;
+    return out;
+  };
+  spec.rows = {row};
+  const std::string plain = svg_of(spec);
+  spec.rows.front().least = 90;
+  const std::string spread = svg_of(spec);
+  CHECK(count(spread, "<poly") == count(plain, "<poly") + 3);  // a line and two caps
+  spec.rows.front().has_bar = false;
+  CHECK(count(svg_of(spec), "<rect") == count(plain, "<rect") - 1);
+  spec.rows.front().rate = 0;
+  CHECK_THAT(svg_of(spec), says("no rate yet"));
+  CHECK_THAT(scoreboard_csv(spec), says("\"mine\",0,90,100"));
+}
+
+TEST_CASE("A waterfall names every term, and copes with none") {
+  WaterfallSpec spec{.id = "w", .title = "From one to two", .base = "one", .other = "two", .terms = {}};
+  SvgCanvas none(600, 300, theme_of(false).ground);
+  paint_waterfall(none, theme_of(false), spec, {0, 0, 600, 300});
+  CHECK_THAT(none.text(), says("From one to two"));
+  spec.base_us = 20'000;
+  spec.other_us = 50'500;
+  spec.terms = {{"load", 30'000}, {"forward", 1000}, {"backward", -500}};
+  SvgCanvas canvas(600, 300, theme_of(false).ground);
+  paint_waterfall(canvas, theme_of(false), spec, {0, 0, 600, 300});
+  CHECK_THAT(canvas.text(), says("+30.0 ms") && says("+1.00 ms") && says("-0.50 ms") && says("50.5 ms"));
+  CHECK_THAT(waterfall_csv(spec), says("\"load\",30000"));
+}
