@@ -54,5 +54,7 @@ int record_command(const Words& words);
 int ladder_command(const Words& words);
 /// Writes the script of a batch job into a run folder and submits it; shows, follows and cancels jobs.
 int submit_command(const Words& words);
+/// What a word that programs print means, or which are explained.
+int explain_command(const Words& words);
 
 }  // namespace isobar

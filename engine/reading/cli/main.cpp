@@ -19,7 +19,8 @@ constexpr Command kCommands[] = {{"run", run_here},
                                  {"predict", predict_command},
                                  {"record", record_command},
                                  {"ladder", ladder_command},
-                                 {"submit", submit_command}};
+                                 {"submit", submit_command},
+                                 {"explain", explain_command}};
 
 }  // namespace
 

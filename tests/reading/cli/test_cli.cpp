@@ -107,9 +107,26 @@ TEST_CASE("every command of ./isobar that is a program's has a page of its own")
     CHECK_THAT(result.code == 0 ? result.out : result.err,
                says(result.code == 0 ? "./isobar " + name : "unknown command"));
   }
-  CHECK(pages.size() == 13);
+  CHECK(pages.size() == 14);
   CHECK(others ==
         std::set<std::string>{"bench", "bundle", "clean", "doctor", "gui", "help", "setup", "test"});
+}
+
+TEST_CASE("a term is explained, as text and as JSON, and all are listed") {
+  const Programs programs;
+  const ProcessResult text = programs.run({"explain", "Peak", "memory"});
+  CHECK(text.code == 0);
+  CHECK_THAT(text.out, says("peak memory\n  Most bytes at once") && says("\n  see: "));
+  for (const std::string& line : split(text.out, '\n')) CHECK(line.size() <= 80);
+  CHECK_THAT(programs.run({"explain", "--json", "mfu"}).out,
+             says("{\"term\":\"MFU\",\"text\":\"Model FLOPs") && says("\"also\":[\"model FLOPs") &&
+                 says("\"see\":[\"FLOP\""));
+  CHECK_THAT(programs.run({"explain"}).out, says("  ACC ") && says(" worker") && says("explain WORD"));
+  CHECK_THAT(programs.run({"explain", "--json"}).out, says("{\"terms\":[\"ACC\""));
+  const ProcessResult wrong = programs.run({"explain", "peak", "memry"});
+  CHECK(wrong.code == 2);
+  CHECK_THAT(wrong.err, says("did you mean peak memory?"));
+  CHECK(wrong.out.empty());
 }
 
 TEST_CASE("a lesson that is not built is said with the command that builds it") {

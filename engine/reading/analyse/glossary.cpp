@@ -1,0 +1,92 @@
+#include "analyse/glossary.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+
+namespace isobar {
+namespace {
+
+constexpr std::uint64_t kMostBytes = 1 << 20;
+
+std::string trimmed(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r";
+  const std::size_t begin = std::min(text.find_first_not_of(kBlank), text.size());
+  return std::string(text.substr(begin, text.find_last_not_of(kBlank) + 1 - begin));
+}
+
+std::vector<std::string> names_in(std::string_view list) {
+  std::vector<std::string> out;
+  for (const std::string& one : split(list, ',')) {
+    if (std::string name = trimmed(one); !name.empty()) out.push_back(std::move(name));
+  }
+  return out;
+}
+
+/// As names are compared.
+std::string plain(std::string_view name) {
+  std::string out;
+  for (const char c : name) {
+    const bool is_blank = c == ' ' || c == '\t' || c == '-' || c == '_';
+    if (!is_blank) out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (is_blank && !out.empty() && out.back() != ' ') out += ' ';
+  }
+  return trimmed(out);
+}
+
+}  // namespace
+
+Glossary parse_glossary(std::string_view text, const std::string& where) {
+  constexpr std::string_view kHead = "## ", kAlso = "also:", kSee = "see:";
+  Glossary out;
+  for (const std::string& whole : split(text, '\n')) {
+    const std::string line = trimmed(whole);
+    if (line.starts_with(kHead)) {
+      out.emplace_back().name = trimmed(line.substr(kHead.size()));
+    } else if (out.empty() || line.empty()) {
+      continue;
+    } else if (line.starts_with(kAlso)) {
+      out.back().also = names_in(line.substr(kAlso.size()));
+    } else if (line.starts_with(kSee)) {
+      out.back().see = names_in(line.substr(kSee.size()));
+    } else {
+      out.back().text += (out.back().text.empty() ? "" : " ") + line;
+    }
+  }
+  if (out.empty()) throw Error("the glossary has no terms", where, "each is a section that begins with ## ");
+  for (const Term& term : out) {
+    if (term.text.empty())
+      throw Error("a term of the glossary is not explained: \"" + printable(term.name, 80) + "\"", where, "");
+  }
+  return out;
+}
+
+Glossary read_glossary(const std::filesystem::path& home) {
+  const std::filesystem::path file = home / "lessons/glossary.md";
+  return parse_glossary(printable_lines(read_text_file(file, kMostBytes)), file.string());
+}
+
+const Term& find_term(const Glossary& glossary, const std::string& name) {
+  const std::string wanted = plain(name);
+  const auto is_wanted = [&](const std::string& one) { return plain(one) == wanted; };
+  const auto by_name =
+      std::find_if(glossary.begin(), glossary.end(), [&](const Term& term) { return is_wanted(term.name); });
+  if (by_name != glossary.end()) return *by_name;
+  const auto by_other = std::find_if(glossary.begin(), glossary.end(), [&](const Term& term) {
+    return std::any_of(term.also.begin(), term.also.end(), is_wanted);
+  });
+  if (by_other != glossary.end()) return *by_other;
+  std::vector<std::string> known;
+  for (const Term& term : glossary) {
+    known.push_back(plain(term.name));
+    for (const std::string& other : term.also) known.push_back(plain(other));
+  }
+  const std::string nearest = nearest_name(wanted, known);
+  throw Error("the glossary does not know \"" + printable(name, 80) + "\"", "./isobar explain",
+              (nearest.empty() ? "" : "did you mean " + nearest + "? ") + "./isobar explain lists all terms");
+}
+
+}  // namespace isobar
