@@ -7,6 +7,7 @@
 #include "core/stage.h"
 #include "core/text.h"
 #include "draw/colour.h"
+#include "panels/verdict_strip.h"
 #include "widgets/stack.h"
 
 namespace isobar {
@@ -338,6 +339,7 @@ Requests draw_watch(Ui& ui, const Data& data, AppState& state) {
   }
   state.watch.link.begin_frame();
   draw_head(ui, *run);
+  draw_verdict(ui, data, run, state, ask);
   draw_plot_controls(ui, state, state.watch.link);
   if (run->view.channels.size() > 1) {
     if (ImGui::GetItemRectMax().x + ui.px(170) < ImGui::GetWindowPos().x + ImGui::GetWindowWidth()) {

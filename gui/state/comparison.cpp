@@ -34,6 +34,20 @@ SteadyFigures figures_of(const RunEntry& run) {
   return steady_figures(run.view, run.detail->series, std::move(ranks));
 }
 
+}  // namespace
+
+RunCase case_of(const RunEntry& run) {
+  RunCase out;
+  out.folder = run.folder;
+  out.config = run.detail->config;
+  out.series = run.detail->series;
+  out.repeats = {figures_of(run)};
+  out.folders = {run.folder};
+  return out;
+}
+
+namespace {
+
 void add_repeat(RunCase& to, const RunEntry& run) {
   if (to.repeats.size() == kMostRunRepeats) return;
   to.repeats.push_back(figures_of(run));
@@ -54,14 +68,12 @@ void make_cases(ComparedRuns& out) {
     auto found = std::find_if(out.cases.begin(), out.cases.end(),
                               [&](const ComparedCase& one) { return belongs(one, *run); });
     if (found == out.cases.end()) {
-      found = out.cases.insert(out.cases.end(), ComparedCase{.run = run, .figures = {}, .ticked = {}});
-      found->figures.folder = run->folder;
-      found->figures.config = run->detail->config;
-      found->figures.series = run->detail->series;
+      found = out.cases.insert(out.cases.end(), {.run = run, .figures = case_of(*run), .ticked = {}});
       out.shown.push_back(run);
+    } else {
+      add_repeat(found->figures, *run);
     }
     found->ticked.push_back(run->id);
-    add_repeat(found->figures, *run);
   }
   out.shown.insert(out.shown.end(), in_none.begin(), in_none.end());
   for (const auto& run : out.beside) {

@@ -22,6 +22,9 @@ Runs ticked_runs(const StoreSnapshot& all, const std::set<std::string>& ticked);
 /// can be compared.
 std::set<std::string> possible_repeats(const StoreSnapshot& all, const Runs& ticked);
 
+/// Of a run that is open, by itself.
+RunCase case_of(const RunEntry& run);
+
 struct ComparedCase {
   std::shared_ptr<const RunEntry> run;  ///< that stands for it: the oldest ticked one
   RunCase figures;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyse/run_keys.h"
+#include "analyse/run_verdict.h"
 #include "analyse/timeline.h"
 #include "state/comparison.h"
 #include "state/feed.h"
@@ -71,6 +72,8 @@ class ColourBook {
 };
 
 struct WatchState {
+  std::shared_ptr<const RunEntry> judged;  ///< of which `verdict` is
+  RunVerdict verdict;
   PlotLink link;
   std::map<std::string, PlotView> views;
   std::string channel;  ///< of the RMSE plot; "" = the headline

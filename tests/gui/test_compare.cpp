@@ -147,3 +147,21 @@ TEST_CASE("A waterfall names every term, and copes with none") {
   CHECK_THAT(canvas.text(), says("+30.0 ms") && says("+1.00 ms") && says("-0.50 ms") && says("50.5 ms"));
   CHECK_THAT(waterfall_csv(spec), says("\"load\",30000"));
 }
+
+TEST_CASE("The verdict stands above the plots, and its next step is a click") {
+  const TempFolder folder;
+  write_run(folder, {.name = "one"});
+  AppOptions options = options_in(folder);
+  options.isobar = fake_isobar(folder, "sleep 5\n");
+  Headless window(options);
+  window.settle();
+  CHECK(window.state().watch.verdict.is_known);
+  CHECK(window.state().watch.verdict.verdict.bound == Bound::compute);
+  const std::string lesson = window.state().watch.verdict.next_lesson;
+  REQUIRE_FALSE(lesson.empty());
+  window.click("next step");
+  CHECK(window.app().launcher().is_running());
+  CHECK(window.app().launcher().request().lesson == lesson);
+  CHECK(window.app().launcher().request().preset == "cpu_micro");
+  CHECK(window.state().lesson == lesson);
+}

@@ -226,13 +226,17 @@ RunVerdict judge_run(const RunCase& run, const std::optional<QuartetFigures>& qu
   add_evidence(run, out);
   out.notice = notice_of(run, out);
   out.next = next_of(run, out, facts);
+  for (const std::string& lesson : facts.lessons) {
+    if (lesson != run.view().lesson && out.next.rfind("./isobar run " + lesson, 0) == 0)
+      out.next_lesson = lesson;
+  }
   return out;
 }
 
 std::string verdict_sentence(const RunVerdict& verdict) {
   if (!verdict.is_known) return "nothing can be said: no step behind the warm-up was recorded";
   const bool is_fault = verdict.verdict.bound == Bound::fault;
-  return fmt::format("{}{}: {}", bound_name(verdict.verdict.bound), is_fault ? "" : " bounds it",
+  return fmt::format("{}{}: {}", is_fault ? "" : "bound by ", bound_name(verdict.verdict.bound),
                      verdict.verdict.sentence);
 }
 

@@ -46,6 +46,7 @@ struct RunVerdict {
   std::vector<std::string> warnings;
   std::string notice;  ///< one thing to notice
   std::string next;    ///< one thing to try, as a command
+  std::string next_lesson;  ///< where that is to run another lesson with this one's preset, ranks and disk
 };
 
 /// The runs of the newest quartet beside `run` that had its settings (but for how many steps it took), by
@@ -57,7 +58,7 @@ std::optional<QuartetFigures> find_quartet(const RunCase& run, const RunFacts& f
 /// which nobody computes) and computing.
 RunVerdict judge_run(const RunCase& run, const std::optional<QuartetFigures>& quartet, const RunFacts& facts);
 
-/// "data bounds it: the loop waits 74.0 of 92.1 ms a step for its batch".
+/// "bound by data: the loop waits 74.0 of 92.1 ms a step for its batch".
 std::string verdict_sentence(const RunVerdict& verdict);
 /// "30.3 GFLOP a step (12 % attention) take 6.1 ms at the measured peak; ..."; "" = not known.
 std::string roofline_sentence(const Roofline& roofline);

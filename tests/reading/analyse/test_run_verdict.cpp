@@ -60,7 +60,7 @@ TEST_CASE("computing bounds a run, with its split, its roofline, and the next le
   CHECK(found.verdict.bound == Bound::compute);
   CHECK(found.share == Approx(0.9));
   CHECK_THAT(verdict_sentence(found),
-             says("compute bounds it: computing takes 18.0 of 20.0 ms a step: GEMM 60 %, memory 20 %"));
+             says("bound by compute: computing takes 18.0 of 20.0 ms a step: GEMM 60 %, memory 20 %"));
   CHECK(found.roofline.flops == Approx(1.2e9));
   CHECK(found.roofline.attention_share == Approx(0.1));
   CHECK(found.roofline.arithmetic_us == Approx(6000));
@@ -71,6 +71,7 @@ TEST_CASE("computing bounds a run, with its split, its roofline, and the next le
                   "80.0 MB moved take 8.0 ms") &&
                  says("computing took 18.0 ms"));
   CHECK(found.next == "./isobar run 04_amp --preset cpu_micro");
+  CHECK(found.next_lesson == "04_amp");
   CHECK_THAT(found.notice, says("reading takes 5 % of a step"));
 }
 
@@ -91,7 +92,7 @@ TEST_CASE("reading bounds a run, and a slow disk comes along into the next") {
   const RunVerdict found = judged(run);
   CHECK(found.verdict.bound == Bound::data);
   CHECK(found.share == Approx(80.0 / 99));
-  CHECK_THAT(verdict_sentence(found), says("data bounds it: the loop waits 80.0 of 99.0 ms a step"));
+  CHECK_THAT(verdict_sentence(found), says("bound by data: the loop waits 80.0 of 99.0 ms a step"));
   CHECK_THAT(found.notice, says("nothing computes"));
   CHECK(found.next == "./isobar run 02_workers --preset cpu_micro --set data.throttle_mb_per_s=40");
   CHECK_THAT(found.warnings.front(), says("disk of 40 MB/s"));
@@ -137,6 +138,7 @@ TEST_CASE("other programs, a peak that is too low, and a run that goes on are sa
   CHECK_THAT(busy.warnings.front(),
              says("other programs took part") && says("36 %") && says("rates are low"));
   CHECK(busy.next == "./isobar run 01_baseline --config runs/one/run.toml");
+  CHECK(busy.next_lesson.empty());
   summary_of(run).processor_wait = 0;
   summary_of(run).peak_flops_per_s = 1e9;
   const RunVerdict low = judged(run);

@@ -298,7 +298,7 @@ TEST_CASE("compare takes two runs or more, each once, and no event files") {
   };
   CHECK_THAT(refused({}), says("which runs?"));
   CHECK_THAT(programs.run({"verdict"}).err, says("which run?"));
-  CHECK_THAT(programs.run({"verdict", launched}).out, says("bounds it") && says("predicted by model"));
+  CHECK_THAT(programs.run({"verdict", launched}).out, says("bound by") && says("predicted by model"));
   CHECK_THAT(refused({graph}), says("compares with nothing"));
   CHECK_THAT(refused({graph, graph + "/."}), says("named twice"));
   CHECK_THAT(refused({graph, launched + "x"}), says("cpu_tiny-launched"));
