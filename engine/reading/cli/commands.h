@@ -37,6 +37,8 @@ int show_command(const Words& words);
 int runs_command(const Words& words);
 /// Runs against the first of them: which is faster, by how much, why, and how sure that is.
 int compare_command(const Words& words);
+/// Two lessons on the disk that is here and on a slow one, in turn, compared.
+int demo_command(const Words& words);
 /// A lesson with one part at a time, in turn, and what holds it back.
 int quartet_command(const Words& words);
 /// Every combination of some settings, measured in turn, and which is best.

@@ -11,7 +11,8 @@ constexpr Command kCommands[] = {
     {"run", run_here},          {"data", data_command},       {"show", show_command},
     {"runs", runs_command},     {"compare", compare_command}, {"quartet", quartet_command},
     {"sweep", sweep_command},   {"scale", scale_command},     {"predict", predict_command},
-    {"record", record_command}, {"ladder", ladder_command},   {"submit", submit_command}};
+    {"record", record_command}, {"ladder", ladder_command},   {"submit", submit_command},
+    {"demo", demo_command}};
 
 }  // namespace
 

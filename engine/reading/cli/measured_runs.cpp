@@ -267,6 +267,15 @@ void add_end(Report& report, const MeasuredRuns& runs, const std::string& what) 
   report.line(fmt::format("  each {} is a run: ./isobar runs | grep {}", what, runs.group()));
 }
 
+fs::path write_in_group(const MeasuredRuns& runs, const std::string& name, const std::string& text) {
+  const fs::path folder = fs::path("runs") / runs.group();
+  std::error_code code;
+  fs::create_directories(folder, code);
+  if (code) throw system_error("cannot make the folder", folder.string(), code.value());
+  write_file_whole(folder / name, text);
+  return folder / name;
+}
+
 std::string measured_what(const MeasuredRuns& runs, const MeasureArguments& arguments,
                           const std::string& what) {
   const LoadedConfig& loaded = runs.config(0);

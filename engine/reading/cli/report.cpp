@@ -10,6 +10,8 @@
 
 namespace isobar {
 
+std::size_t text_columns() { return std::clamp<std::size_t>(terminal_columns(), 44, 110) - 4; }
+
 void Report::lines(const std::vector<std::string>& texts) {
   lines_.insert(lines_.end(), texts.begin(), texts.end());
 }

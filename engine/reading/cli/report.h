@@ -10,6 +10,9 @@ namespace isobar {
 
 using TableRow = std::vector<std::string>;
 
+/// Columns of a sentence on this terminal, its indent left out: what fits, and no more than reads well.
+std::size_t text_columns();
+
 class Report {
  public:
   Json json = Json::object();
@@ -20,7 +23,7 @@ class Report {
   /// there are columns.
   void table(const std::vector<TableRow>& rows, std::size_t left = 0);
   /// A sentence over lines of so many columns; those behind the first are indented.
-  void wrapped(const std::string& sentence, std::size_t columns);
+  void wrapped(const std::string& sentence, std::size_t columns = text_columns());
 
   void print(bool as_json) const;
   /// The text, behind what the console said.
