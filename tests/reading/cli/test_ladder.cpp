@@ -206,7 +206,7 @@ TEST_CASE("JSON has each rung, what bounds it, and the published figures apart")
   CHECK(second["samples_per_s"] == 800);
   CHECK(second["speed_up_on_previous"]["over"] == "01_baseline");
   CHECK(second["speed_up_on_baseline"]["ratio"].get<double>() == Approx(2));
-  CHECK(second["speed_up_on_baseline"]["difference"] == "more");
+  CHECK(second["speed_up_on_baseline"]["direction"] == "more");
   CHECK(second["precision"] == "fp32");
   CHECK(second["bound"] == "host");  // 900 of 5000 us are operators
   CHECK(second["parts"]["GEMM"].get<double>() == Approx(0.12));

@@ -122,7 +122,7 @@ TEST_CASE("a section stands for its switches, and JSON says the same") {
   // One key alone: its second value is all second values.
   const ProcessResult one = world.sweep({"train.global_batch=4,2,8", "--repeats", "1", "--json"});
   CHECK(Json::parse(one.out)["points"].size() == 3);
-  CHECK(Json::parse(one.out)["points"][1]["difference"] == "unknown");  // of single runs
+  CHECK(Json::parse(one.out)["points"][1]["direction"] == "unknown");  // of single runs
   CHECK_FALSE(Json::parse(one.out)["points"][1].contains("ratio"));
 }
 
