@@ -135,7 +135,7 @@ TEST_CASE("a quartet measures in turn, leaves a run of each trial, and gives a v
     CHECK(runs[i]["wanted_steps"] == 7);
   }
   CHECK_THAT(
-      run_process({bin_folder(ISOBAR_BIN) + "/isobar-cli", "runs"}, {.folder = folder.path().string()}).out,
+      run_process({bin_folder(ISOBAR_BIN) + "/isobar-cli", "runs", "--all"}, {.folder = folder.path().string()}).out,
       says("[measures synthetic]") && says("6 runs"));
 }
 

@@ -264,7 +264,7 @@ void add_end(Report& report, const MeasuredRuns& runs, const std::string& what) 
                                crowded_sentence(shared.most_wait)),
                    kEndColumns);
   }
-  report.line(fmt::format("  each {} is a run: ./isobar runs | grep {}", what, runs.group()));
+  report.line(fmt::format("  each {} is a run: ./isobar runs {}", what, runs.group()));
 }
 
 fs::path write_in_group(const MeasuredRuns& runs, const std::string& name, const std::string& text) {
