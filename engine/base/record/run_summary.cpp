@@ -190,6 +190,11 @@ std::vector<std::string> summary_lines(const RunSummary& summary, const std::str
     out.push_back(fmt::format("  measures     {}: {}", printable(summary.measure, 20),
                               measure_sentence(summary.measure)));
   }
+  if (summary.emulated) {
+    out.push_back(fmt::format(
+        "  precision    {} is emulated: {} processor has no instructions for it, so nothing is faster",
+        summary.precision, provenance.empty() ? "this" : "that"));
+  }
   if (summary.scale > 0) {
     out.push_back(fmt::format("  loss scale   {:.6g} at the end; {} skipped because a gradient overflowed",
                               summary.scale, counted(summary.skipped, "step")));
