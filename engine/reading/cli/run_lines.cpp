@@ -6,6 +6,7 @@
 
 #include "analyse/operators.h"
 #include "analyse/ranks.h"
+#include "core/files.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -163,7 +164,7 @@ Report run_report(const RunReader& reader, const std::filesystem::path& where) {
   if (view.unread_lines > 0)
     out.line("  " + counted(view.unread_lines, "line") + " of the stream could not be read");
   if (ranks) out.lines(rank_lines(*ranks));
-  out.line("  run          " + printable((where.empty() ? reader.folder() : where).string(), 4096));
+  out.line("  run          " + printable(as_typed(where.empty() ? reader.folder() : where).string(), 4096));
   return out;
 }
 
