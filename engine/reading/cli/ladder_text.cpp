@@ -67,7 +67,7 @@ std::string peak_sentence(const LadderResult& result) {
   std::set<std::string> told;
   for (const RungVerdict& verdict : result.verdicts) {
     if (verdict.peak_flops_per_s > 0) {
-      told.insert(fmt::format("{} {:.0f} GFLOP/s ({})", verdict.arithmetic, verdict.peak_flops_per_s * 1e-9,
+      told.insert(fmt::format("{} {} ({})", verdict.arithmetic, human_flops(verdict.peak_flops_per_s),
                               verdict.peak_of_data_sheet ? "data sheet" : "matrix products, measured here"));
     }
   }
