@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "cli/programs.h"
+#include "cli/report.h"
 #include "cli/runs_table.h"
 #include "core/files.h"
 #include "support/catch.h"
@@ -105,4 +106,16 @@ TEST_CASE("the runs of one command are one line, until they are asked for") {
   CHECK(unknown.code == 2);
   CHECK_THAT(unknown.err, says("no group of runs") && says("mean " + sweep + "?"));
   CHECK(listed({"delete"}).code == 2);
+}
+
+TEST_CASE("a line of a summary that is too long goes on below what it says") {
+  const std::string line =
+      "  throughput   150.0 samples/s without the first 20 steps, MFU 47.8 % of 235 GFLOP/s";
+  CHECK(hung(line, 200) == std::vector<std::string>{line});
+  CHECK(hung(line, std::string::npos) == std::vector<std::string>{line});
+  CHECK(hung(line, 60) ==
+        std::vector<std::string>{"  throughput   150.0 samples/s without the first 20 steps,",
+                                 "               MFU 47.8 % of 235 GFLOP/s"});
+  CHECK(hung(line, 10) == std::vector<std::string>{line});
+  CHECK(hung("short", 3) == std::vector<std::string>{"short"});
 }
