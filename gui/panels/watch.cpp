@@ -103,11 +103,14 @@ void draw_head(Ui& ui, const RunEntry& run) {
     facts += engineering(run.view.summary.samples_per_s, 4) + " samples/s";
     if (run.view.summary.world > 1) facts += fmt::format(" on {} ranks", run.view.summary.world);
     const double mfu = run.view.summary.mfu();
-    if (mfu > 0) facts += fmt::format(", MFU {:.0f} %", 100 * mfu);
+    if (mfu > 0) facts += fmt::format(", MFU {:.1f} %", 100 * mfu);
+    if (run.view.summary.peak_is_too_low()) facts += ", MFU not known";
     facts += "   ";
   }
   if (!run.view.provenance.empty() && !run.view.point.empty()) facts += "with " + run.view.point + "   ";
   ui.dim(facts.empty() ? run.folder.string() : facts);
+  if (run.view.summary.is_crowded())
+    ui.wrapped(crowded_sentence(run.view.summary.processor_wait), Face::small, theme.warn);
   if (!run.view.replay_of.empty())
     ui.text(fmt::format("a replay of {} at {:g}x", run.view.replay_of, run.view.replay_speed), Face::small,
             theme.warn);

@@ -121,6 +121,25 @@ TEST_CASE("A run with a scaled loss shows scale, skipped steps and the gradient'
   CHECK_FALSE(window.has("gradient norm"));
 }
 
+TEST_CASE("A run beside which other programs ran says so above its plots") {
+  const TempFolder folder;
+  const fs::path calm = write_run(folder, {.name = "calm"});
+  const fs::path crowded = write_run(folder, {.name = "crowded"});
+  std::string text = text_of(crowded / "rank-0000.jsonl");
+  const JsonLine summary =
+      JsonLine("summary").add("steps", 10).add("samples_per_s", 6.6).add("processor_wait", 0.69);
+  text.insert(text.rfind("{\"kind\":\"end\""), summary.text());
+  write_file_whole(crowded / "rank-0000.jsonl", std::string_view(text));
+  Headless window(options_in(folder));
+  // A line more stands there; its small letters have no pixel of their colour alone.
+  const auto plots_begin = [&](const fs::path& run) {
+    window.state().run = run.string();
+    window.settle();
+    return window.box("loss").y0;
+  };
+  CHECK(plots_begin(crowded) > plots_begin(calm) + 10);
+}
+
 TEST_CASE("Only rates that were measured here have bars: those of other machines are grey numbers") {
   const TempFolder folder;
   const AppOptions options = with_gpu_lesson(folder);

@@ -67,6 +67,8 @@ case_measuring_builds_its_lesson() {
   isobar sweep 01_baseline "data.grid=[48,96],[72,144]"
   expect "the lesson is built too" count_is "ninja isobar-cli make_fields 01_baseline" 3
   expect "arguments unchanged" says "cli <sweep> <01_baseline> <data.grid=[48,96],[72,144]>"
+  isobar demo
+  expect "the demo's two lessons are built" called "ninja isobar-cli make_fields 01_baseline 02_workers"
   isobar quartett
   expect "the nearest command" says "mean quartet?"
 }
@@ -284,10 +286,13 @@ case_bench_offline() {
 case_help_installs_nothing() {
   local command
   touch "$WORLD/no-packages"
-  for command in setup test bundle doctor clean bench run quartet sweep scale predict record show runs ladder data; do
+  for command in setup test bundle doctor clean bench run demo quartet sweep scale predict record show runs ladder data; do
     isobar $command --help
     expect "$command: code 0" [ "$CODE" = 0 ]
     expect "$command: a page" says "./isobar"
+    case $command in
+      setup | test | bundle | doctor) expect "$command: its own page" [ "$(wc -l <<<"$OUT")" -lt 8 ] && expect "$command: named" says " $command" ;;
+    esac
   done
   expect "nothing was fetched or built" [ ! -s "$WORLD/calls" ]
   isobar setup everything

@@ -174,6 +174,14 @@ fs::path cache_prefix() {
               "export ISOBAR_PREFIX=/some/folder");
 }
 
+fs::path as_typed(const fs::path& path) {
+  std::error_code code;
+  const fs::path here = fs::current_path(code);
+  if (code || !path.is_absolute()) return path;
+  const fs::path relative = path.lexically_relative(here);
+  return relative.empty() || *relative.begin() == ".." ? path : relative;
+}
+
 fs::path project_home() {
   const char* home = std::getenv("ISOBAR_HOME");
   return home != nullptr && *home != '\0' ? fs::path(home) : fs::path(ISOBAR_SOURCE_DIR);

@@ -85,6 +85,9 @@ void write_file_whole(const std::filesystem::path& path, std::string_view text);
 /// Makes what was written to `folder` (names, renames) durable.
 void sync_folder(const std::filesystem::path& folder);
 
+/// As somebody would type it here: relative where it lies below the working directory, else as it is.
+std::filesystem::path as_typed(const std::filesystem::path& path);
+
 /// Where Isobar keeps what it fetched and made: $ISOBAR_PREFIX, else $XDG_CACHE_HOME/isobar, else
 /// ~/.cache/isobar.
 std::filesystem::path cache_prefix();

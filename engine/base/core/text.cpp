@@ -11,17 +11,28 @@
 
 namespace isobar {
 
-std::string human_bytes(std::uint64_t bytes) {
-  static constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB"};
-  double value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  while (value >= 999.5 && unit + 1 < std::size(kUnits)) {
+namespace {
+
+/// "12.3 M", for a unit behind it.
+std::string with_prefix(double value) {
+  static constexpr const char* kPrefixes[] = {"", "k", "M", "G", "T", "P"};
+  std::size_t prefix = 0;
+  while (value >= 999.5 && prefix + 1 < std::size(kPrefixes)) {
     value /= 1000;
-    ++unit;
+    ++prefix;
   }
-  if (unit == 0) return fmt::format("{} B", bytes);
-  return value < 10 ? fmt::format("{:.2f} {}", value, kUnits[unit])
-                    : fmt::format("{:.{}f} {}", value, value < 100 ? 1 : 0, kUnits[unit]);
+  return fmt::format("{:.{}f} {}", value, value < 10 ? 2 : value < 100 ? 1 : 0, kPrefixes[prefix]);
+}
+
+}  // namespace
+
+std::string human_bytes(std::uint64_t bytes) {
+  if (bytes < 1000) return fmt::format("{} B", bytes);
+  return with_prefix(static_cast<double>(bytes)) + "B";
+}
+
+std::string human_flops(double flops_per_s) {
+  return std::isfinite(flops_per_s) && flops_per_s >= 0 ? with_prefix(flops_per_s) + "FLOP/s" : "?";
 }
 
 std::string human_seconds(double seconds) {

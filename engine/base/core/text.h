@@ -10,6 +10,9 @@ namespace isobar {
 /// "12.3 MB" (1 MB = 1e6 bytes), "640 B".
 std::string human_bytes(std::uint64_t bytes);
 
+/// "989 TFLOP/s", "19.5 TFLOP/s", "235 GFLOP/s".
+std::string human_flops(double flops_per_s);
+
 /// "0.8 s", "42 s", "3 min 20 s", "2 h 05 min".
 std::string human_seconds(double seconds);
 

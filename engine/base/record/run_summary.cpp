@@ -107,7 +107,7 @@ std::string peak_text(const RunSummary& summary, const std::string& provenance) 
 /// ", MFU ..."; "" when it is not known.
 std::string mfu_text(const RunSummary& summary, const std::string& provenance) {
   const std::string peak =
-      fmt::format("{:.0f} GFLOP/s ({})", summary.peak_flops_per_s * 1e-9, peak_text(summary, provenance));
+      human_flops(summary.peak_flops_per_s) + " (" + peak_text(summary, provenance) + ")";
   if (summary.mfu() > 0) return fmt::format(", MFU {:.1f} % of {}", 100 * summary.mfu(), peak);
   return summary.peak_is_too_low() ? ", MFU not known: more than " + peak : "";
 }
@@ -189,6 +189,11 @@ std::vector<std::string> summary_lines(const RunSummary& summary, const std::str
   } else if (!summary.measure.empty()) {
     out.push_back(fmt::format("  measures     {}: {}", printable(summary.measure, 20),
                               measure_sentence(summary.measure)));
+  }
+  if (summary.emulated) {
+    out.push_back(fmt::format(
+        "  precision    {} is emulated: {} processor has no instructions for it, so nothing is faster",
+        summary.precision, provenance.empty() ? "this" : "that"));
   }
   if (summary.scale > 0) {
     out.push_back(fmt::format("  loss scale   {:.6g} at the end; {} skipped because a gradient overflowed",

@@ -130,7 +130,7 @@ std::optional<CommTimes> comm_times(const SpanTable& table, StepRange wanted) {
   out.calls /= steps;
   out.bytes /= steps;
   out.total_us = static_cast<double>(length_of(moving)) / steps;
-  out.waiting_us = static_cast<double>(length_of(without(waiting, moving))) / steps;
+  out.queued_us = static_cast<double>(length_of(without(waiting, moving))) / steps;
   out.exposed_us = static_cast<double>(length_of(without(union_of(std::move(all)), computing))) / steps;
   if (!moving.empty() && length_of(moving) > 0) {
     out.overlap = share_of(common_to(moving, computing), moving);

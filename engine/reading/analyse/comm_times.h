@@ -43,9 +43,8 @@ std::vector<bool> comm_tracks(const SpanTable& table);
 /// Over the steady steps, each clipped to its step: unions of times, never sums.
 struct CommTimes {
   StepRange steps;
-  double total_us = 0;  ///< a step: something was under way
-  double waiting_us =
-      0;  ///< a step: buckets were ready and waited for other ranks, and nothing was under way
+  double total_us = 0;                     ///< a step: something was under way
+  double queued_us = 0;                    ///< a step: buckets were ready, and nothing was under way
   double exposed_us = 0;                   ///< a step: under way or waiting, and nothing computed
   double calls = 0;                        ///< a step
   double bytes = 0;                        ///< a step, of all tensors

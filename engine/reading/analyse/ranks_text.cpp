@@ -108,14 +108,30 @@ std::vector<std::string> lost_rank_sentences(const RanksView& view, std::size_t 
   return out;
 }
 
+namespace {
+
+/// Over the ranks, of their means: what a mean over the same steps is a share of. -1 = not known.
+double mean_step_us(const RanksView& view) {
+  double sum_us = 0, ranks = 0;
+  for (const RankFigures& rank : view.ranks) {
+    if (rank.step_us < 0 || rank.comm_us < 0) continue;
+    sum_us += rank.step_us;
+    ++ranks;
+  }
+  return ranks > 0 ? sum_us / ranks : -1;
+}
+
+}  // namespace
+
 std::string comm_sentence(const RanksView& view) {
   const CommFigures& comm = view.comm;
   if (comm.exposed_us < 0 && comm.comm_total_us < 0) return "";
   std::vector<std::string> parts;
   if (comm.exposed_us >= 0) {
-    parts.push_back(fmt::format(
-        "exposed {:.1f} ms a step{}", comm.exposed_us * 1e-3,
-        view.step_us > 0 ? fmt::format(" ({:.0f} %)", 100 * comm.exposed_us / view.step_us) : ""));
+    const double step_us = mean_step_us(view);
+    parts.push_back(
+        fmt::format("exposed {:.1f} ms a step{}", comm.exposed_us * 1e-3,
+                    step_us > 0 ? fmt::format(" ({:.0f} %)", 100 * comm.exposed_us / step_us) : ""));
   }
   if (comm.comm_total_us >= 0) parts.push_back(fmt::format("under way {:.1f} ms", comm.comm_total_us * 1e-3));
   if (comm.overlap >= 0) {

@@ -43,7 +43,7 @@ Json timeline_json(const SpanTable& table, const Timeline& timeline, const std::
   if (timeline.comm) {
     comm = {{"total_us", timeline.comm->total_us},
             {"exposed_us", timeline.comm->exposed_us},
-            {"waiting_us", timeline.comm->waiting_us},
+            {"queued_us", timeline.comm->queued_us},
             {"calls", timeline.comm->calls},
             {"bytes", timeline.comm->bytes},
             {"overlap", or_null(timeline.comm->overlap)},

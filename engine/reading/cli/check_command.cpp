@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <optional>
 
 #include "cli/commands.h"
@@ -24,6 +25,24 @@ namespace {
 constexpr std::int64_t kQuickRecords = 8;  // a file, evenly spread
 constexpr double kMeanTolerance = 0.05;    // of the spread
 constexpr double kSpreadTolerance = 0.05;
+
+/// The values of one channel that were read.
+struct ChannelValues {
+  double sum = 0, square = 0;
+  double least = std::numeric_limits<double>::infinity();
+  double most = -std::numeric_limits<double>::infinity();
+  double count = 0;
+
+  void add(double value) {
+    sum += value;
+    square += value * value;
+    least = std::min(least, value);
+    most = std::max(most, value);
+    ++count;
+  }
+  double mean() const { return sum / count; }
+  double deviation() const { return std::sqrt(std::max(0.0, square / count - mean() * mean())); }
+};
 
 class Checker {
  public:
@@ -99,8 +118,7 @@ class Checker {
     std::vector<float> record(static_cast<std::size_t>(channels * rows * columns));
     std::int64_t bad = 0;
     std::string first_bad;
-    sum_.resize(static_cast<std::size_t>(channels));
-    square_.resize(static_cast<std::size_t>(channels));
+    channels_.resize(static_cast<std::size_t>(channels));
     for (std::int64_t t = 0; t < records; t += step) {
       file.read_record(t, rows, columns, record);
       for (std::size_t n = 0; n < record.size(); ++n) {
@@ -113,11 +131,9 @@ class Checker {
                                     at / columns % rows, at % columns);
           }
         } else if (train) {
-          sum_[static_cast<std::size_t>(channel)] += value;
-          square_[static_cast<std::size_t>(channel)] += value * value;
+          channels_[static_cast<std::size_t>(channel)].add(value);
         }
       }
-      if (train) pixels_ += rows * columns;
       if (console_.is_terminal())
         console_.progress(fmt::format("  {}: {} of {} records", name, t + 1, records));
     }
@@ -143,13 +159,20 @@ class Checker {
     const fs::path climatology = root_ / "stats" / "time_means.npy";
     if (!fs::exists(climatology))
       console_.line("  stats/time_means.npy is not there: no climatology will be shown");
-    if (means.empty() || stds.empty() || pixels_ == 0) return;
+    if (means.empty() || stds.empty() || channels_.empty() || channels_[0].count == 0) return;
+    console_.line(fmt::format("  training values{}, and what stats/ says of them", quick_ ? " read" : ""));
+    const auto row = [&](auto... cells) {
+      console_.line(fmt::format("  {:>7}{:>11}{:>11}{:>11}{:>11}{:>11}{:>11}", cells...));
+    };
+    row("channel", "mean", "stats", "deviation", "stats", "least", "greatest");
     for (std::size_t c = 0; c < means.size(); ++c) {
-      const auto count = static_cast<double>(pixels_);
-      const double mean = sum_[c] / count;
-      const double spread = std::sqrt(std::max(0.0, square_[c] / count - mean * mean));
+      const double mean = channels_[c].mean();
+      const double spread = channels_[c].deviation();
       const auto given_mean = static_cast<double>(means[c]);
       const auto given_spread = static_cast<double>(stds[c]);
+      const auto digits = [](double value) { return fmt::format("{:.4g}", value); };
+      row(c, digits(mean), digits(given_mean), digits(spread), digits(given_spread),
+          digits(channels_[c].least), digits(channels_[c].most));
       if (!(given_spread > 0) || !std::isfinite(given_mean)) {
         problem("global_stds.npy",
                 fmt::format("channel {} has mean {} and spread {}", c, given_mean, given_spread));
@@ -170,9 +193,7 @@ class Checker {
   int problems_ = 0;
   int reader_failures_ = 0;
   std::optional<std::array<std::int64_t, 4>> shape_;
-  std::vector<double> sum_;
-  std::vector<double> square_;
-  std::int64_t pixels_ = 0;  ///< of each channel, over the training records read
+  std::vector<ChannelValues> channels_;  ///< of the training records read
 };
 
 }  // namespace

@@ -39,6 +39,8 @@ int runs_command(const Words& words);
 int compare_command(const Words& words);
 /// What bounds a run and by how much, one thing to notice, one to try.
 int verdict_command(const Words& words);
+/// Two lessons on the disk that is here and on a slow one, in turn, compared.
+int demo_command(const Words& words);
 /// A lesson with one part at a time, in turn, and what holds it back.
 int quartet_command(const Words& words);
 /// Every combination of some settings, measured in turn, and which is best.

@@ -8,7 +8,6 @@
 #include "config/option_parser.h"
 #include "core/error.h"
 #include "core/text.h"
-#include "record/console.h"
 #include "record/run_folder.h"
 
 namespace isobar {
@@ -57,7 +56,7 @@ int compare_command(const Words& words) {
   if (names.size() > kMostCompared)
     throw Error("too many runs at once", std::to_string(names.size()),
                 "at most " + std::to_string(kMostCompared));
-  compare_report(read_cases(named_runs(names)), std::clamp<std::size_t>(terminal_columns(), 44, 110) - 4)
+  compare_report(read_cases(named_runs(names)), text_columns())
       .print(json);
   return 0;
 }

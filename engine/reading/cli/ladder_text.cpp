@@ -36,15 +36,21 @@ std::string short_bytes(double bytes) {
   return bytes > 0 ? human_bytes(static_cast<std::uint64_t>(bytes)) : "-";
 }
 
-TableRow speed_row(const std::string& lesson, const RungVerdict& verdict) {
+std::int64_t crowded_runs(const MeasuredPoint& point) {
+  return std::count_if(point.repeats.begin(), point.repeats.end(),
+                       [](const SteadyFigures& one) { return one.view.summary.is_crowded(); });
+}
+
+TableRow speed_row(const MeasuredPoint& point, const RungVerdict& verdict) {
   const Spread& rate = verdict.rate;
-  if (rate.empty()) return {lesson, "-", "-", "-", "-", "-"};
-  return {lesson,
+  if (rate.empty()) return {point.name, "-", "", "-", "-", "-", "-"};
+  return {point.name,
           fmt::format("{:.1f}", rate.median()),
+          crowded_runs(point) > 0 ? "!" : "",
           rate.values.size() < 2 ? "-" : fmt::format("{:.1f} .. {:.1f}", rate.least(), rate.most()),
           speed_text(verdict.on_previous),
           speed_text(verdict.on_baseline),
-          verdict.mfu > 0 ? fmt::format("{:.0f} %", 100 * verdict.mfu) : "-"};
+          verdict.mfu > 0 ? fmt::format("{:.1f} %", 100 * verdict.mfu) : "-"};
 }
 
 TableRow reason_row(const std::string& lesson, const RungVerdict& verdict) {
@@ -61,7 +67,7 @@ std::string peak_sentence(const LadderResult& result) {
   std::set<std::string> told;
   for (const RungVerdict& verdict : result.verdicts) {
     if (verdict.peak_flops_per_s > 0) {
-      told.insert(fmt::format("{} {:.0f} GFLOP/s ({})", verdict.arithmetic, verdict.peak_flops_per_s * 1e-9,
+      told.insert(fmt::format("{} {} ({})", verdict.arithmetic, human_flops(verdict.peak_flops_per_s),
                               verdict.peak_of_data_sheet ? "data sheet" : "matrix products, measured here"));
     }
   }
@@ -130,6 +136,7 @@ Json rung_json(const MeasuredPoint& point, const LessonInfo& lesson, const RungV
     out["speed_up_on_previous"] = speed_json(verdict.on_previous);
     out["speed_up_on_baseline"] = speed_json(verdict.on_baseline);
   }
+  out["crowded_runs"] = crowded_runs(point);
   out["mfu"] = verdict.mfu > 0 ? Json(verdict.mfu) : Json();
   out["peak_flops_per_s"] = verdict.peak_flops_per_s;
   out["peak_source"] = verdict.peak_of_data_sheet ? "data sheet" : "matrix products";
@@ -160,7 +167,7 @@ Report ladder_report(const LadderResult& result, const MeasuredRuns& runs,
                        runs.was_stopped() ? ", stopped before the end" : ""));
   out.line(fmt::format("(measured here; rates without the warm-up of {} steps)",
                        first == nullptr ? 0 : first->summary.warm_up_steps));
-  std::vector<TableRow> speed = {{"lesson", "samples/s", "min .. max", "on last", "on first", "MFU"}};
+  std::vector<TableRow> speed = {{"lesson", "samples/s", "", "min .. max", "on last", "on first", "MFU"}};
   std::vector<TableRow> reasons = {
       {"lesson", "type", "where the time goes", "valid", "like the first", "memory"}};
   Json rungs = Json::array();
@@ -172,10 +179,12 @@ Report ladder_report(const LadderResult& result, const MeasuredRuns& runs,
       speed.push_back({point.name + "  " + (failure.empty() ? "not run" : "failed: " + failure)});
       continue;
     }
-    speed.push_back(speed_row(point.name, result.verdicts[i]));
+    speed.push_back(speed_row(point, result.verdicts[i]));
     reasons.push_back(reason_row(point.name, result.verdicts[i]));
   }
   out.table(speed, 1);
+  if (shared_processors(runs).runs > 0)
+    out.line("  ! other programs took part of the processors: this rate is low");
   out.line(static_cast<std::size_t>(repeats) >= kLeastRepeats
                ? "  ± half of the 95 % interval; same: it holds 1, or less than 2 % apart\n"
                : fmt::format("  fewer than {0} repeats tell no factor: --repeats {0} does\n", kLeastRepeats));

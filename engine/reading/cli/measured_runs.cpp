@@ -264,7 +264,16 @@ void add_end(Report& report, const MeasuredRuns& runs, const std::string& what) 
                                crowded_sentence(shared.most_wait)),
                    kEndColumns);
   }
-  report.line(fmt::format("  each {} is a run: ./isobar runs | grep {}", what, runs.group()));
+  report.line(fmt::format("  each {} is a run: ./isobar runs {}", what, runs.group()));
+}
+
+fs::path write_in_group(const MeasuredRuns& runs, const std::string& name, const std::string& text) {
+  const fs::path folder = fs::path("runs") / runs.group();
+  std::error_code code;
+  fs::create_directories(folder, code);
+  if (code) throw system_error("cannot make the folder", folder.string(), code.value());
+  write_file_whole(folder / name, text);
+  return folder / name;
 }
 
 std::string measured_what(const MeasuredRuns& runs, const MeasureArguments& arguments,

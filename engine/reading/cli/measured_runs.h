@@ -1,7 +1,7 @@
 #pragma once
 // Runs of one lesson with some settings that differ, or of several lessons with the same, in turn
 // (A B C A B C ...), as processes of their own whose figures are read from the run folders they leave.
-// `quartet`, `sweep`, `ladder` and `scale` are uses of it.
+// `demo`, `quartet`, `sweep`, `ladder` and `scale` are uses of it.
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -131,6 +131,10 @@ Json head_json(const std::string& command, const std::string& what, const Json& 
 
 /// What stands below every table: that processors were shared, where they were, and how to find the runs.
 void add_end(Report& report, const MeasuredRuns& runs, const std::string& what);
+
+/// Writes a file into a folder below runs/ that is named after the group; where it lies.
+std::filesystem::path write_in_group(const MeasuredRuns& runs, const std::string& name,
+                                     const std::string& text);
 
 /// The settings of what was measured in one line: lesson, preset, device, steps and repeats, which are called
 /// `what` ("trial").

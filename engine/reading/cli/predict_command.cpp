@@ -104,8 +104,8 @@ Report report_of(const Prediction& prediction, const LessonInfo& lesson) {
       time.host_most_us / time.launches, time.host_least_us * 1e-3, time.host_most_us * 1e-3));
   out.line(fmt::format("  graph        {:9.2f} ms  {}: what the host needs beyond the device's time",
                        time.graph_gain_us() * 1e-3, form.graph ? "saved" : "it would save"));
-  out.line(fmt::format("  step         {:9.2f} ms  = {:.1f} samples/s, MFU {:.1f} % of {:.0f} TFLOP/s",
-                       time.step_us() * 1e-3, rate, 100 * mfu, time.peak_flops_per_s * 1e-12));
+  out.line(fmt::format("  step         {:9.2f} ms  = {:.1f} samples/s, MFU {:.1f} % of {}",
+                       time.step_us() * 1e-3, rate, 100 * mfu, human_flops(time.peak_flops_per_s)));
   out.line("  bound by     " + time.bound());
   add_published(out, prediction, lesson);
   out.line("  reading is not in it: batches are taken to be ready");

@@ -79,8 +79,9 @@ Report report_of(const MeasuredRuns& runs, const MeasureArguments& arguments, co
     out.line(line + (ranks ? fmt::format("  {:>9}", milliseconds(point.field("comm_us"))) : ""));
     cases.push_back(case_json(point, kCases[i]));
   }
-  out.line(fmt::format("verdict: {}\n  {}", bound_name(verdict.bound), verdict.sentence));
-  for (const std::string& line : verdict.evidence) out.line("  " + line);
+  out.line(fmt::format("verdict: {}", bound_name(verdict.bound)));
+  out.wrapped(verdict.sentence);
+  for (const std::string& line : verdict.evidence) out.wrapped(line);
   add_end(out, runs, "trial");
   out.line("next: " + next);
   out.json = head_json("quartet", arguments.lesson.name,

@@ -26,8 +26,15 @@ fs::path recorded_folder(const std::string& lesson) {
 }
 
 void print_other_recorded(const std::string& lesson, const fs::path& shown) {
+  const std::vector<RecordedRun> runs = recorded_runs(project_home(), lesson);
+  if (const RecordedRun* const other = telling_other(runs);
+      other != nullptr && runs.front().folder == shown) {
+    Report out;
+    out.wrapped("beside it: " + pair_sentence(runs.front(), *other));
+    out.print(/*as_json=*/false);
+  }
   bool first = true;
-  for (const RecordedRun& run : recorded_runs(project_home(), lesson)) {
+  for (const RecordedRun& run : runs) {
     if (run.folder == shown) continue;
     if (first) std::puts("also there:");
     first = false;

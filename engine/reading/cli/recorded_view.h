@@ -11,7 +11,8 @@ namespace isobar {
 /// such lesson, or one without either.
 std::filesystem::path recorded_folder(const std::string& lesson);
 
-/// A line for each of the lesson's other recorded and predicted runs; nothing where there are none.
+/// What one of the lesson's other recorded and predicted runs shows beside this one, and a line for each;
+/// nothing where there are none.
 void print_other_recorded(const std::string& lesson, const std::filesystem::path& shown);
 
 /// Says on standard error that the lesson cannot run here, and shows what was recorded or predicted instead.

@@ -1,6 +1,7 @@
 #include "cli/report.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -9,6 +10,17 @@
 #include "core/text.h"
 
 namespace isobar {
+
+std::vector<std::string> hung(const std::string& line, std::size_t columns) {
+  constexpr std::size_t kLabel = 15, kLeast = 20;
+  if (line.size() <= columns || line.size() <= kLabel || columns < kLabel + kLeast) return {line};
+  std::vector<std::string> out;
+  for (const std::string& part : isobar::wrapped(line.substr(kLabel), columns - kLabel))
+    out.push_back((out.empty() ? line.substr(0, kLabel) : std::string(kLabel, ' ')) + part);
+  return out;
+}
+
+std::size_t text_columns() { return std::clamp<std::size_t>(terminal_columns(), 44, 110) - 4; }
 
 void Report::lines(const std::vector<std::string>& texts) {
   lines_.insert(lines_.end(), texts.begin(), texts.end());
@@ -44,6 +56,12 @@ void Report::wrapped(const std::string& head, const std::string& sentence, std::
     line(before + part);
     before.assign(before.size(), ' ');
   }
+}
+
+void Report::labelled(const std::string& line) {
+  for (const std::string& part :
+       hung(line, isatty(STDOUT_FILENO) != 0 ? terminal_columns() : std::string::npos))
+    lines_.push_back(part);
 }
 
 void Report::print(bool as_json) const {

@@ -10,6 +10,12 @@ namespace isobar {
 
 using TableRow = std::vector<std::string>;
 
+/// Columns of a sentence on this terminal, its indent left out: what fits, and no more than reads well.
+std::size_t text_columns();
+
+/// A line that begins with a label of 15 letters, over as many lines of `columns` as it takes.
+std::vector<std::string> hung(const std::string& line, std::size_t columns);
+
 class Report {
  public:
   Json json = Json::object();
@@ -20,9 +26,13 @@ class Report {
   /// there are columns.
   void table(const std::vector<TableRow>& rows, std::size_t left = 0);
   /// A sentence over lines of so many columns; those behind the first are indented.
-  void wrapped(const std::string& sentence, std::size_t columns);
+  void wrapped(const std::string& sentence, std::size_t columns = text_columns());
   /// The same behind `head` of a column of heads; lines behind the first begin where the sentence did.
   void wrapped(const std::string& head, const std::string& sentence, std::size_t columns);
+
+  /// A line of a summary, "  throughput   150.0 samples/s ...": on a terminal that is too narrow over
+  /// several, which are indented as far as what it says; elsewhere one line, to be searched.
+  void labelled(const std::string& line);
 
   void print(bool as_json) const;
   /// The text, behind what the console said.

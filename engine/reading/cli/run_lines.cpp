@@ -6,6 +6,7 @@
 
 #include "analyse/operators.h"
 #include "analyse/ranks.h"
+#include "core/files.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -159,11 +160,11 @@ Report run_report(const RunReader& reader, const std::filesystem::path& where) {
     out.line("  with         " + printable(view.point, 200));
   for (const RunScores& scores : view.scores) out.line(scores_line(scores));
   if (!view.memory.empty()) out.line("  predicted    " + memory_text(view));
-  out.lines(summary_lines(view.summary, view.provenance));
+  for (const std::string& line : summary_lines(view.summary, view.provenance)) out.labelled(line);
   if (view.unread_lines > 0)
     out.line("  " + counted(view.unread_lines, "line") + " of the stream could not be read");
   if (ranks) out.lines(rank_lines(*ranks));
-  out.line("  run          " + printable((where.empty() ? reader.folder() : where).string(), 4096));
+  out.line("  run          " + printable(as_typed(where.empty() ? reader.folder() : where).string(), 4096));
   return out;
 }
 

@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <optional>
 
 #include "analyse/run_files.h"
 #include "analyse/run_reader.h"
+#include "analyse/spread.h"
 #include "cli/commands.h"
 #include "cli/lesson_options.h"
 #include "cli/run_lines.h"
+#include "cli/runs_table.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
@@ -29,13 +32,17 @@ namespace {
 
 constexpr std::uint64_t kMostNoteBytes = 4096;
 constexpr const char* kRuns = "runs";
+constexpr const char* kRunsHint =
+    "./isobar runs [FOLDER | GROUP] [--all]; runs name RUN NAME; runs note RUN TEXT; runs delete RUN [--yes]";
 constexpr std::size_t kMostForeign = 5;  // that are named
 
-/// "[sweep-20261121-010208-7295 at optim.lr=1e-3] ", "" for a run that stands alone.
-std::string group_text(const RunView& view) {
+/// "[sweep-20261121-010208-7295 at optim.lr=1e-3] ", "" for a run that stands alone; `listed`: its group is
+/// what is listed.
+std::string group_text(const RunView& view, bool listed) {
   if (view.group.empty()) return "";
   // Of a run that measures, its mark tells the point.
   const bool tells_point = view.summary.measure.empty() && !view.point.empty();
+  if (listed) return tells_point ? "[at " + printable(view.point, 60) + "] " : "";
   return "[" + printable(view.group, 60) + (tells_point ? " at " + printable(view.point, 60) : "") + "] ";
 }
 
@@ -48,25 +55,89 @@ std::uint64_t folder_bytes(const fs::path& folder) {
   return bytes;
 }
 
-constexpr const char* kRow = "{:<42} {:<9} {:<10} {:>13} {:>9} {:>11} {:>8}  {}";
+/// A run, or what keeps it from being read.
+struct ListedRun {
+  FoundFolder found;
+  RunView view = {};
+  std::string problem = "";
+  std::uint64_t bytes = 0;
+};
 
-std::string run_row(const FoundFolder& found, std::uint64_t bytes) {
-  const fs::path& path = found.path;
-  RunView view;
-  std::string problem;
+ListedRun look_at(const FoundFolder& found) {
+  ListedRun out{.found = found, .bytes = folder_bytes(found.path)};
   try {
-    view = glance(path);
+    out.view = glance(found.path);
   } catch (const Error& error) {  // one folder that cannot be read hides no other
-    problem = "[" + printable(error.what(), 100) + "] ";
+    out.problem = "[" + printable(error.what(), 100) + "] ";
   }
+  return out;
+}
+
+RunsRow run_row(const ListedRun& run, bool group_is_listed = false) {
+  const RunView& view = run.view;
   const RunSummary& summary = view.summary;
-  const std::string rmse = summary.has_scores ? fmt::format("{:.4f}", summary.rmse) : "-";
-  const std::string rate = summary.samples_per_s > 0 ? fmt::format("{:.1f}", summary.samples_per_s) : "-";
-  return fmt::format(kRow, printable(found.name, 200),
-                     view.provenance.empty() ? state_name(view.state) : view.provenance.c_str(), view.preset,
-                     fmt::format("{}/{}", summary.steps, summary.wanted_steps), rmse, rate,
-                     human_bytes(bytes),
-                     problem + marks_text(view) + group_text(view) + printable(note_of(path), 60));
+  return {printable(run.found.name, 200),
+          view.provenance.empty() ? state_name(view.state) : view.provenance,
+          view.preset,
+          fmt::format("{}/{}", summary.steps, summary.wanted_steps),
+          summary.has_scores ? fmt::format("{:.4f}", summary.rmse) : "-",
+          summary.samples_per_s > 0 ? fmt::format("{:.1f}", summary.samples_per_s) : "-",
+          human_bytes(run.bytes),
+          run.problem + marks_text(view) + group_text(view, group_is_listed) +
+              printable(note_of(run.found.path), 60)};
+}
+
+/// The value that all runs have, "" where they differ.
+std::string common(const std::vector<const ListedRun*>& runs, std::string RunView::*field) {
+  const std::string& first = runs.front()->view.*field;
+  const bool same =
+      std::all_of(runs.begin(), runs.end(), [&](const ListedRun* run) { return run->view.*field == first; });
+  return same ? first : "";
+}
+
+/// The runs of one command as one line. Rates are those of whole steps: reading alone, or computing alone, is
+/// no training.
+RunsRow group_row(const std::vector<const ListedRun*>& runs) {
+  std::vector<double> rates;
+  std::map<std::string, std::int64_t> states;
+  std::uint64_t bytes = 0;
+  for (const ListedRun* const run : runs) {
+    const RunSummary& summary = run->view.summary;
+    const bool trains = summary.measure.empty() || summary.measure == "none" || summary.measure == "full";
+    if (trains && summary.samples_per_s > 0) rates.push_back(summary.samples_per_s);
+    if (run->view.state != RunState::done) ++states[state_name(run->view.state)];
+    bytes += run->bytes;
+  }
+  const Spread rate(rates);
+  const std::string& group = runs.front()->view.group;
+  const std::string lesson = common(runs, &RunView::lesson);
+  std::string note = printable(group.substr(0, group.find('-')), 20) + " of " +
+                     (lesson.empty() ? "several lessons" : printable(lesson, 60));
+  for (const auto& [state, count] : states) note += fmt::format(", {} {}", count, state);
+  return {printable(group, 200),
+          counted(static_cast<std::int64_t>(runs.size()), "run"),
+          common(runs, &RunView::preset),
+          "",
+          "",
+          rate.empty() ? "-" : fmt::format("{:.1f} ({:.1f})", rate.most(), rate.median()),
+          human_bytes(bytes),
+          note};
+}
+
+/// Where the newest of a group stands, all of them.
+std::vector<RunsRow> folded(const std::vector<ListedRun>& runs) {
+  std::map<std::string, std::vector<const ListedRun*>> groups;
+  for (const ListedRun& run : runs) {
+    if (!run.view.group.empty()) groups[run.view.group].push_back(&run);
+  }
+  std::vector<RunsRow> out;
+  for (const ListedRun& run : runs) {
+    const auto group = groups.find(run.view.group);
+    const bool alone = group == groups.end() || group->second.size() < 2;
+    if (alone) out.push_back(run_row(run));
+    if (!alone && group->second.back() == &run) out.push_back(group_row(group->second));
+  }
+  return out;
 }
 
 bool has_begun(const fs::path& run) {
@@ -75,13 +146,12 @@ bool has_begun(const fs::path& run) {
 }
 
 /// Event files of another program.
-std::string events_row(const FoundFolder& found, std::uint64_t bytes) {
-  return fmt::format(kRow, printable(found.name, 200), "events", "", "-", "-", "-", human_bytes(bytes),
-                     "TensorBoard");
+RunsRow events_row(const FoundFolder& found, std::uint64_t bytes) {
+  return {printable(found.name, 200), "events", "", "-", "-", "-", human_bytes(bytes), "TensorBoard"};
 }
 
 /// A job whose run has not begun: it waits, or was cancelled before it got nodes.
-std::string job_row(const FoundFolder& found, std::uint64_t bytes) {
+RunsRow job_row(const FoundFolder& found, std::uint64_t bytes) {
   const std::string name = printable(found.name, 200);
   std::string note;
   try {
@@ -91,11 +161,12 @@ std::string job_row(const FoundFolder& found, std::uint64_t bytes) {
   } catch (const Error& error) {
     note = "[" + printable(error.what(), 100) + "]";
   }
-  return fmt::format(kRow, name, "submitted", "", "-", "-", "-", human_bytes(bytes), note);
+  return {name, "submitted", "", "-", "-", "-", human_bytes(bytes), note};
 }
 
-int list(Console& console, const fs::path& place) {
-  const std::vector<FoundFolder> runs = list_runs(place);
+int list(Console& console, const fs::path& place, bool all) {
+  std::vector<ListedRun> runs;
+  for (const FoundFolder& found : list_runs(place)) runs.push_back(look_at(found));
   std::vector<FoundFolder> jobs = list_job_folders(place);
   std::erase_if(jobs, [](const FoundFolder& job) { return has_begun(job.path); });
   const std::vector<FoundFolder> events = event_folders(place);
@@ -104,22 +175,46 @@ int list(Console& console, const fs::path& place) {
                                 : "no run is at any depth below " + printable(place.string()));
     return 0;
   }
-  console.line(fmt::format(kRow, "run", "state", "preset", "steps", "RMSE", "samples/s", "size", "note"));
   std::uint64_t all_bytes = 0;
+  std::vector<RunsRow> rows = folded(runs);
+  const bool has_groups = rows.size() < runs.size();
+  if (all) rows.clear();
+  for (const ListedRun& run : runs) {
+    all_bytes += run.bytes;
+    if (all) rows.push_back(run_row(run));
+  }
   const auto tell = [&](const std::vector<FoundFolder>& folders, auto row) {
     for (const FoundFolder& found : folders) {
       const std::uint64_t bytes = folder_bytes(found.path);
       all_bytes += bytes;
-      console.line(row(found, bytes));
+      rows.push_back(row(found, bytes));
     }
   };
-  tell(runs, run_row);
   tell(events, events_row);
   tell(jobs, job_row);
+  console.lines(runs_table(rows, console.is_terminal() ? terminal_columns() : kAnyColumns));
   const std::string waiting = jobs.empty() ? "" : fmt::format(", {} submitted", jobs.size());
   const std::string foreign = events.empty() ? "" : fmt::format(", {} of event files", events.size());
   console.line(fmt::format("{}{}{}, {}", counted(static_cast<std::int64_t>(runs.size()), "run"), foreign,
                            waiting, human_bytes(all_bytes)));
+  if (has_groups && !all)
+    console.line("a group has its best rate (and the median); ./isobar runs GROUP unfolds it");
+  return 0;
+}
+
+/// The runs of one group below runs/. Error (exit code 2) where there is none.
+int list_group(Console& console, const std::string& group) {
+  std::vector<RunsRow> rows;
+  std::vector<std::string> groups;
+  for (const FoundFolder& found : list_runs(kRuns)) {
+    const ListedRun run = look_at(found);
+    if (!run.view.group.empty()) groups.push_back(run.view.group);
+    if (run.view.group == group) rows.push_back(run_row(run, /*group_is_listed=*/true));
+  }
+  if (rows.empty())
+    throw Error("there is no folder and no group of runs \"" + printable(group, 80) + "\"", "./isobar runs",
+                did_you_mean(group, groups, kRunsHint));
+  console.lines(runs_table(rows, console.is_terminal() ? terminal_columns() : kAnyColumns));
   return 0;
 }
 
@@ -223,18 +318,20 @@ fs::path find_shown_run(const std::string& name) {
 
 int runs_command(const Words& words) {
   Words what;
-  bool yes = false;
+  bool yes = false, all = false;
   OptionParser app(
-      "The runs below runs/ or FOLDER; or names, notes or deletes one, which RUN names: a folder, a "
-      "name, or last",
-      "./isobar runs [FOLDER] | name RUN NAME | note RUN TEXT | delete RUN");
+      "The runs below runs/ or FOLDER, those of one command as one line, or the runs of such a GROUP; or "
+      "names, "
+      "notes or deletes one, which RUN names: a folder, a name, or last",
+      "./isobar runs [FOLDER | GROUP] | name RUN NAME | note RUN TEXT | delete RUN");
   app.add("WORDS", what, "as above; put -- before a text that begins with -");
+  app.flag("--all", all, "every run on a line of its own");
   app.flag("--yes", yes, "delete without a question");
   if (!app.parse(words)) return 0;
   Console console;
-  if (what.empty()) return list(console, kRuns);
+  if (what.empty()) return list(console, kRuns, all);
   const std::string& verb = what.front();
-  if (std::error_code code; what.size() == 1 && fs::is_directory(verb, code)) return list(console, verb);
+  if (std::error_code code; what.size() == 1 && fs::is_directory(verb, code)) return list(console, verb, all);
   if (verb == "note" && what.size() == 3) {
     write_file_whole(find_run(what[1], kRuns) / "note.txt", printable(what[2], kMostNoteBytes / 2));
     return 0;
@@ -246,8 +343,9 @@ int runs_command(const Words& words) {
   if (verb == "delete" && what.size() == 2) return delete_run(what[1], yes, console);
   if (verb == "delete" && what.size() > 2)
     throw Error("which run?", "./isobar runs delete", "./isobar runs delete RUN [--yes]; one at a time");
-  throw Error("what about the runs?", "./isobar runs",
-              "./isobar runs [FOLDER]; runs name RUN NAME; runs note RUN TEXT; runs delete RUN [--yes]");
+  if (what.size() == 1 && verb != "name" && verb != "note" && verb != "delete")
+    return list_group(console, verb);
+  throw Error("what about the runs?", "./isobar runs", kRunsHint);
 }
 
 }  // namespace isobar

@@ -42,15 +42,10 @@ bool has_rate(const Scaling& scaling) {
 
 /// Where the picture lies.
 fs::path write_picture(const ScaleResult& result) {
-  fs::path file = result.arguments.svg;
-  if (file.empty()) {
-    const fs::path folder = fs::path("runs") / result.runs.group();
-    std::error_code code;
-    fs::create_directories(folder, code);
-    if (code) throw system_error("cannot make the folder", folder.string(), code.value());
-    file = folder / "scaling.svg";
-  }
-  write_file_whole(file, draw_scaling(result.scaling, result.caption));
+  const std::string text = draw_scaling(result.scaling, result.caption);
+  const fs::path& file = result.arguments.svg;
+  if (file.empty()) return write_in_group(result.runs, "scaling.svg", text);
+  write_file_whole(file, text);
   return file;
 }
 

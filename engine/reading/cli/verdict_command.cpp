@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <utility>
 
 #include "analyse/run_files.h"
 #include "cli/commands.h"
@@ -11,7 +11,6 @@
 #include "core/files.h"
 #include "core/nvidia.h"
 #include "formula/model_shape.h"
-#include "record/console.h"
 #include "record/run_folder.h"
 
 namespace isobar {
@@ -52,7 +51,7 @@ int verdict_command(const Words& words) {
   const RunCase run = std::move(read_cases({folder}).front());
   const RunFacts facts = facts_of(run);
   const RunVerdict verdict = judge_run(run, find_quartet(run, facts), facts);
-  verdict_report(run, verdict, std::clamp<std::size_t>(terminal_columns(), 44, 110) - 4).print(json);
+  verdict_report(run, verdict, text_columns()).print(json);
   return 0;
 }
 

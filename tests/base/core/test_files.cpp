@@ -48,6 +48,14 @@ TEST_CASE("a file that cannot be written is said with its name") {
   }
 }
 
+TEST_CASE("a path below the working directory is said as it would be typed there") {
+  const std::filesystem::path here = std::filesystem::current_path();
+  CHECK(as_typed(here / "runs/one") == "runs/one");
+  CHECK(as_typed("runs/one") == "runs/one");
+  CHECK(as_typed(here.parent_path() / "beside") == here.parent_path() / "beside");
+  CHECK(as_typed("/") == "/");
+}
+
 TEST_CASE("reads are exact, and say where a file ends") {
   const TempFolder folder;
   write_file_whole(folder / "a", "0123456789");

@@ -9,6 +9,11 @@ TEST_CASE("numbers are written for people") {
   CHECK(human_bytes(20'736'000) == "20.7 MB");
   CHECK(human_bytes(585'123'456) == "585 MB");
   CHECK(human_bytes(1'234'567'890) == "1.23 GB");
+  CHECK(human_flops(989e12) == "989 TFLOP/s");
+  CHECK(human_flops(19.5e12) == "19.5 TFLOP/s");
+  CHECK(human_flops(1.057e12) == "1.06 TFLOP/s");
+  CHECK(human_flops(235.4e9) == "235 GFLOP/s");
+  CHECK(human_flops(-1) == "?");
   CHECK(human_seconds(0.84) == "0.8 s");
   CHECK(human_seconds(42) == "42 s");
   CHECK(human_seconds(200) == "3 min 20 s");

@@ -243,6 +243,24 @@ TEST_CASE("communication of a run: exposed, under way, calls, bytes and the bus"
              says("2 on one machine") && says("gloo at the start: 45.5 us") && !says("straggler"));
 }
 
+TEST_CASE(
+    "a mean of exposed time is a share of the mean step, so that one long step makes no more than it is") {
+  MadeRanks made;
+  made.more = [](int, int step, JsonLine& line) { line.add("comm_us", step == 10 ? 1'805'000 : 5'000); };
+  const TempFolder folder;
+  made.write(folder);
+  for (int rank = 0; rank < 2; ++rank) {
+    std::string text = made.stream(rank);
+    const std::string usual = "\"step_us\":100000";
+    text.replace(text.find(usual, text.find("\"step\":10,")), usual.size(), "\"step_us\":1900000");
+    write_file_whole(RunFolder{folder.path()}.stream_file(rank), std::string_view(text));
+  }
+  const RanksView view = read_ranks(folder.path());
+  CHECK(view.step_us == Approx(100'000));                                   // the median
+  CHECK(view.comm.exposed_us == Approx(1'885'000 / 17.0));                  // of 17 steps behind the warm-up
+  CHECK_THAT(comm_sentence(view), says("exposed 110.9 ms a step (54 %)"));  // of 205.9 ms
+}
+
 TEST_CASE("ranks that died, failed or left nothing are told") {
   const TempFolder folder;
   MadeRanks made{.world = 3, .steps = 11, .host = "", .end = "failed"};

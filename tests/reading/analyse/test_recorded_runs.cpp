@@ -23,12 +23,14 @@ struct Made {
   std::string provenance = "";
   std::string started = "2026-11-21T10:00:00Z";
   std::string point = "";
+  std::string preset = "short";
+  double samples_per_s = 210.5;
   std::size_t note_bytes = 0;  ///< of each of twenty notes
 };
 
 std::string stream_of(const Made& made) {
   JsonLine head("run");
-  head.add("schema", 1).add("lesson", "08_cuda_graphs").add("preset", "short").add("device", "cuda:0");
+  head.add("schema", 1).add("lesson", "08_cuda_graphs").add("preset", made.preset).add("device", "cuda:0");
   head.add("host", "node17").add("pid", 4711).add("fault", made.fault).add("started", made.started);
   head.add("point", made.point).add("wanted_steps", made.steps).add("flops_per_sample", 1.4e12);
   if (!made.provenance.empty()) head.add("provenance", made.provenance);
@@ -50,7 +52,7 @@ std::string stream_of(const Made& made) {
              .add("samples", 16 * made.steps)
              .add("loss", 0.6)
              .add("first_loss", 1.0)
-             .add("samples_per_s", 210.5)
+             .add("samples_per_s", made.samples_per_s)
              .add("step_us", 76'000)
              .add("rmse_u10m", 0.25)
              .text();
@@ -175,4 +177,45 @@ TEST_CASE("runs beside a lesson: recorded before predicted, the newest first, it
   CHECK(names == std::vector<std::string>{"h200", "a100", "b-graph", "a-eager"});
   CHECK(provenance_text(recorded_runs(home.path(), "08_cuda_graphs").back().view) ==
         "predicted by model for cuda:0");
+}
+
+TEST_CASE("beside a lesson the pair of runs opens that differs, and says in what") {
+  const TempFolder home;
+  const fs::path place = home / "lessons/08_cuda_graphs/recorded/predicted-h200";
+  const auto write = [&](const std::string& name, const std::string& preset, const std::string& point,
+                         double rate) {
+    write_run(place / name,
+              {.provenance = "predicted", .point = point, .preset = preset, .samples_per_s = rate});
+  };
+  const auto runs = [&] { return recorded_runs(home.path(), "08_cuda_graphs"); };
+  CHECK(telling_other({}) == nullptr);
+  write("a", "short", "", 210);
+  write("a-launched", "short", "graph.enabled=false", 210);
+  write("a-one", "short", "train.global_batch=1", 209);  // less than matters
+  CHECK(telling_other(runs()) == nullptr);
+  write("b", "cpu_tiny", "", 5000);
+  write("b-launched", "cpu_tiny", "graph.enabled=false", 2500);
+  write("b-both", "cpu_tiny", "graph.enabled=false train.global_batch=1",
+        10);  // two settings tell of neither
+  std::vector<RecordedRun> found = runs();
+  CHECK(found.front().folder.filename() == "b");
+  CHECK(found.size() == 6);
+  const RecordedRun* other = telling_other(found);
+  REQUIRE(other != nullptr);
+  CHECK(other->folder.filename() == "b-launched");
+  CHECK(
+      pair_sentence(found.front(), *other) ==
+      "with graph.enabled=false alone 2500.0 samples/s in place of 5000.0, 0.50 times as fast (predicted by "
+      "model for "
+      "cuda:0)");
+  // What was measured goes first, and one run of each makes no factor.
+  const fs::path there = place.parent_path();
+  write_run(there / "own", {.provenance = "recorded", .samples_per_s = 100});
+  write_run(there / "launched",
+            {.provenance = "recorded", .point = "graph.enabled=false", .samples_per_s = 80});
+  found = runs();
+  CHECK(found.front().folder.filename() == "own");
+  other = telling_other(found);
+  REQUIRE(other != nullptr);
+  CHECK_THAT(pair_sentence(found.front(), *other), says("80.0 samples/s in place of 100.0 (recorded on"));
 }

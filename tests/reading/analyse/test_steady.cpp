@@ -96,6 +96,20 @@ TEST_CASE("rates on shared processors are said to be low, and no others are") {
   CHECK(steady_figures(folder.path()).view.summary.processor_wait == Approx(0.69));
 }
 
+TEST_CASE("a summary repeats that 16 bits were emulated, and on whose processor") {
+  RunSummary summary;
+  summary.precision = "bf16";
+  const auto lines = [&](const std::string& provenance) {
+    std::string out;
+    for (const std::string& line : summary_lines(summary, provenance)) out += line + "\n";
+    return out;
+  };
+  CHECK_THAT(lines(""), !says("emulated"));
+  summary.emulated = true;
+  CHECK_THAT(lines(""), says("bf16 is emulated: this processor has no instructions"));
+  CHECK_THAT(lines("recorded"), says("that processor"));
+}
+
 TEST_CASE("a run that trains has the warm-up of its epochs, one that measures has three steps") {
   const Folder trains(stream("none", 1000));
   CHECK(steady_figures(trains.path()).view.summary.warm_up_steps == 20);

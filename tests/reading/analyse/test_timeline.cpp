@@ -305,7 +305,7 @@ TEST_CASE("communication beside computing is counted as unions, clipped to the s
   CHECK(timeline.comm->calls == 3);
   CHECK(timeline.comm->bytes == 2500);
   CHECK(timeline.comm->total_us == 36 * kMs);           // 40 to 70 and 75 to 81
-  CHECK(timeline.comm->waiting_us == 5 * kMs);          // 45 to 50 lies under bucket.2
+  CHECK(timeline.comm->queued_us == 5 * kMs);           // 45 to 50 lies under bucket.2
   CHECK(timeline.comm->exposed_us == 20 * kMs);         // 60 to 80
   CHECK(*timeline.comm->overlap == Approx(21.0 / 36));  // 40 to 60 and 80 to 81
   CHECK(*timeline.comm->backward_overlap == Approx(20.0 / 36));
@@ -315,7 +315,7 @@ TEST_CASE("communication beside computing is counted as unions, clipped to the s
   std::string text;
   for (const std::string& line : timeline_lines(table, timeline)) text += line + "\n";
   CHECK_THAT(text, says("36.000 ms a step under way in 3 calls, 58.3 % of it beside compute (55.6 % beside "
-                        "backward); 20.000 ms exposed"));
+                        "backward); 20.000 ms exposed, buckets ready but not under way 5.000 ms"));
   CHECK(json::parse(timeline_json(table, timeline, "x").text())["steady"]["comm"]["calls"] == 3);
   CHECK_FALSE(make_timeline(table_of(five_steps()), RunSeries{}, {}).comm);
 }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <set>
+#include <sstream>
 
 #include "cli/programs.h"
 #include "core/files.h"
@@ -107,7 +108,7 @@ TEST_CASE("every command of ./isobar that is a program's has a page of its own")
     CHECK_THAT(result.code == 0 ? result.out : result.err,
                says(result.code == 0 ? "./isobar " + name : "unknown command"));
   }
-  CHECK(pages.size() == 14);
+  CHECK(pages.size() == 15);
   CHECK(others ==
         std::set<std::string>{"bench", "bundle", "clean", "doctor", "gui", "help", "setup", "test"});
 }
@@ -207,6 +208,19 @@ TEST_CASE("data check finds what is wrong with a data set, and nothing in a soun
   const ProcessResult sound = check();
   CHECK(sound.code == 0);
   CHECK_THAT(sound.out, says("train/2001.h5: [8, 20, 16, 32], contiguous") && says("all is well"));
+  // Of each channel what the files hold beside what the statistics say, which here are theirs.
+  const std::size_t table = sound.out.find("channel       mean      stats  deviation      stats");
+  REQUIRE(table != std::string::npos);
+  std::istringstream rows(sound.out.substr(sound.out.find('\n', table)));
+  for (int channel = 0; channel < 20; ++channel) {
+    int number = -1;
+    double mean = 0, given_mean = 0, deviation = 0, given_deviation = 0, least = 0, greatest = 0;
+    rows >> number >> mean >> given_mean >> deviation >> given_deviation >> least >> greatest;
+    CHECK(number == channel);
+    CHECK(mean == Approx(given_mean).margin(0.05 * deviation));
+    CHECK(deviation == Approx(given_deviation).epsilon(0.05));
+    CHECK((least < mean && mean < greatest));
+  }
   std::filesystem::copy(data, folder / "sound", std::filesystem::copy_options::recursive);
   const auto broken = [&](const std::function<void()>& breaks) {
     breaks();

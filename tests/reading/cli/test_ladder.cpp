@@ -120,9 +120,24 @@ TEST_CASE("lessons run in turn, with the same settings, and are put side by side
   CHECK_THAT(result.out, says("bit-equal") && says("5.00 MB"));
   CHECK_THAT(result.out, says("03_gpu_loader is left out: it is not built"));
   CHECK_THAT(result.out, says("recorded there, not here") && says("9.38") && says("12.45"));
-  CHECK_THAT(result.out, says("./isobar runs | grep ladder-"));
+  CHECK_THAT(result.out, says("./isobar runs ladder-"));
   std::istringstream lines(result.out);
   for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 80);
+}
+
+TEST_CASE("a rung beside which other programs ran is marked") {
+  Ladder ladder;
+  std::string crowded = leaves_run(5'000, "0.5");
+  crowded.insert(crowded.find("  echo '{\"kind\":\"end\""), R"(  rate='"samples_per_s":800,"step_us":5000'
+  echo '{"kind":"summary","steps":9,'"$rate"',"processor_wait":0.42}'
+)");
+  const std::string low = "! other programs took part of the processors: this rate is low";
+  const std::vector<std::string> quick = {"--repeats", "1", "--steps", "9", "--preset", "cpu_micro"};
+  CHECK_THAT(ladder.run(quick).out, !says(low));
+  ladder.script("02_workers", crowded);
+  const ProcessResult result = ladder.run(quick);
+  CHECK_THAT(result.out, says(low) && says("800.0 !") && !says("400.0 !") && says("42 % of the time"));
+  CHECK(ladder.run({"--repeats", "1", "--json"}).out.find(R"("crowded_runs":1)") != std::string::npos);
 }
 
 TEST_CASE("single runs show rates, and no factor that may be noise") {

@@ -1,0 +1,155 @@
+// Two lessons on the disk that is here and on a slow one, compared: what all other commands are about, in
+// five minutes.
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdio>
+
+#include "cli/commands.h"
+#include "cli/compare_text.h"
+#include "cli/lesson_options.h"
+#include "cli/measured_runs.h"
+#include "config/option_parser.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "draw/bars.h"
+#include "draw/svg_canvas.h"
+#include "draw/theme.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kPreset = "cpu_micro";
+constexpr const char* kSlow = "data.throttle_mb_per_s=40";
+constexpr std::array<const char*, 2> kLessons = {"01_baseline", "02_workers"};
+enum Case : std::size_t { baseline, workers, slow_baseline, slow_workers };
+
+std::vector<MeasuredPoint> demo_points() {
+  std::vector<MeasuredPoint> out;
+  for (const bool slow : {false, true}) {
+    for (const char* name : kLessons) {
+      MeasuredPoint point{.name = name, .sets = {}, .lesson = read_lesson(project_home(), name)};
+      if (slow) point.name += " on a slow disk";
+      if (slow) point.sets.emplace_back(kSlow);
+      out.push_back(std::move(point));
+    }
+  }
+  return out;
+}
+
+std::optional<MeasureArguments> parse_demo(const Words& words) {
+  MeasureArguments out;
+  OptionParser app(
+      "Trains 01_baseline and 02_workers on the disk that is here and on a slow one, three times in turn, "
+      "and "
+      "compares them: about five minutes on the CPU of a laptop",
+      "./isobar demo");
+  app.add("--repeats", out.repeats, "how often each is trained, in turn; default 3");
+  if (!app.parse(words, {.where = "./isobar demo", .example = "--repeats 5"})) return std::nullopt;
+  checked_count(out.repeats, kMostRepeats, "--repeats");
+  out.lesson = read_lesson(project_home(), kLessons[0]);
+  out.settings.preset = kPreset;
+  out.settings.sets = {"run.device=cpu", "train.steps=320"};
+  out.whole = true;
+  return out;
+}
+
+Report plan_text(const MeasuredRuns& runs, const MeasureArguments& arguments) {
+  Report out;
+  const std::size_t all = runs.points().size() * static_cast<std::size_t>(arguments.repeats);
+  out.wrapped(fmt::format(
+      "The demo trains one small model {} times, and compares: lesson {}, which reads a batch and "
+      "then computes, with lesson {}, in which other threads read ahead; both on the disk that is "
+      "here, and with reading held to 40 MB/s, as from a slow one.",
+      all, kLessons[0], kLessons[1]));
+  out.wrapped(
+      fmt::format("That takes about {} on the CPU of a laptop. Ctrl-C ends it; guess meanwhile where reading "
+                  "ahead helps, and how much.",
+                  human_seconds(25.0 * static_cast<double>(all))));
+  return out;
+}
+
+std::string draw_rates(const MeasuredRuns& runs) {
+  const Theme& theme = theme_of(false);
+  BarSpec spec;
+  spec.title = "samples/s, median of the repeats, on " + runs.device() + " (measured here)";
+  for (const MeasuredPoint& point : runs.points()) {
+    const Spread rate = point.rate();
+    spec.bars.push_back({point.name, rate.median(), theme.series[spec.bars.size() % kLessons.size()],
+                         fmt::format("{:.1f} ({:.1f} to {:.1f})", rate.median(), rate.least(), rate.most())});
+  }
+  const float width = 720;
+  SvgCanvas measuring(width, 1, theme.panel);
+  SvgCanvas canvas(width, bars_height(spec, measuring), theme.panel);
+  paint_bars(canvas, theme, spec, {0, 0, width, bars_height(spec, measuring)});
+  return canvas.text();
+}
+
+/// The newest run of each point, with its repeats.
+std::vector<RunCase> cases_of(const MeasuredRuns& runs) {
+  std::vector<fs::path> newest;
+  for (const MeasuredPoint& point : runs.points()) newest.push_back(point.runs.back());
+  return read_cases(newest);
+}
+
+/// What `compare` says of two of them, under its command.
+void print_pair(const std::vector<RunCase>& cases, const std::string& title, Case base, Case other) {
+  Report head;
+  head.line("");
+  head.line(title + ": ./isobar compare " + shell_quoted(cases[base].folder.filename().string()) + " " +
+            shell_quoted(cases[other].folder.filename().string()));
+  head.print(/*as_json=*/false);
+  compare_report({cases[base], cases[other]}, text_columns()).print(/*as_json=*/false);
+}
+
+std::string next_of(const RunComparison& slow) {
+  const std::string settings = fmt::format("--preset {} --set {}", kPreset, kSlow);
+  if (!slow.speed || slow.speed->direction == Direction::unknown)
+    return "once more; those runs are counted together with these:\n  ./isobar demo";
+  if (slow.speed->direction == Direction::more)
+    return fmt::format(
+        "how many threads are enough? Guess first:\n  ./isobar sweep {} data.workers=1,2,4,8 {}", kLessons[1],
+        settings);
+  return fmt::format("what holds it back?\n  ./isobar quartet {} {}", kLessons[1], settings);
+}
+
+Report seen_text(const std::vector<RunCase>& cases, const MeasuredRuns& runs, const fs::path& picture) {
+  Report out;
+  out.line("");
+  out.line("What was seen");
+  const RunComparison slow = compare_runs(cases[slow_baseline], cases[slow_workers]);
+  const auto say = [&](const std::string& where, const RunComparison& found, const std::string& base,
+                       const std::string& other) {
+    out.wrapped(where + comparison_sentence(found, base, other), text_columns());
+  };
+  say("On this disk: ", compare_runs(cases[baseline], cases[workers]), kLessons[0], kLessons[1]);
+  say("At 40 MB/s: ", slow, kLessons[0], kLessons[1]);
+  say("What a fast disk is worth: ", compare_runs(cases[slow_baseline], cases[baseline]), "at 40 MB/s",
+      std::string(kLessons[0]) + " on this disk");
+  add_end(out, runs, "training");
+  out.line("  picture: " + picture.string());
+  out.line("try: " + next_of(slow));
+  return out;
+}
+
+}  // namespace
+
+int demo_command(const Words& words) {
+  const std::optional<MeasureArguments> arguments = parse_demo(words);
+  if (!arguments) return 0;
+  MeasuredRuns runs({.command = "demo", .arguments = *arguments}, demo_points());
+  plan_text(runs, *arguments).print(/*as_json=*/false);
+  std::fflush(stdout);
+  if (const int code = runs.run(); code != 0) return code;
+  const std::vector<RunCase> cases = cases_of(runs);
+  print_pair(cases, "On this disk", baseline, workers);
+  print_pair(cases, "On a slow disk", slow_baseline, slow_workers);
+  const fs::path picture = write_in_group(runs, "demo.svg", draw_rates(runs));
+  seen_text(cases, runs, picture).print(/*as_json=*/false);
+  return 0;
+}
+
+}  // namespace isobar
