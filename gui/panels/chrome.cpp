@@ -27,7 +27,7 @@ constexpr std::array<HelpLine, 18> kHelp = {{
     {"G", "compare the chosen run with the newest baseline"},
     {"F", "over a plot: fit"},
     {"L", "over a plot: logarithmic y"},
-    {"wheel", "over a plot: zoom at the mouse; over its y axis: zoom y"},
+    {"Ctrl wheel", "over a plot: zoom at the mouse; over its y axis: zoom y"},
     {"drag", "move along; with Shift: zoom into the rectangle"},
     {"double click", "fit again"},
     {"right click", "menu: logarithms, save as SVG, PNG, CSV"},

@@ -47,17 +47,23 @@ void fit(PlotView& view, PlotLink& link) {
   link.fit_x = true;
 }
 
-void take_wheel(PlotView& view, PlotLink& link, const PlotLayout& at, ImVec2 mouse, float wheel) {
+/// These y limits from now on; what counts from zero has nothing below it.
+void set_y(const PlotSpec& spec, PlotView& view, double least, double most) {
+  if (spec.from_zero && !view.log_y) least = std::max(0.0, least);
+  if (!is_sane(least, most)) return;
+  view.want_least = view.y_least = least;
+  view.want_most = view.y_most = most;
+  view.fit_y = false;
+}
+
+void take_wheel(const PlotSpec& spec, PlotView& view, PlotLink& link, const PlotLayout& at, ImVec2 mouse,
+                float wheel) {
   const double factor = std::pow(0.85, static_cast<double>(wheel));
   if (mouse.x < at.area.x0) {  // over the y axis
     double least = view.want_least;
     double most = view.want_most;
     zoom(least, most, view.log_y, at.y.value(mouse.y), factor);
-    if (!is_sane(least, most)) return;
-    view.want_least = view.y_least = least;
-    view.want_most = view.y_most = most;
-    view.fit_y = false;
-    return;
+    return set_y(spec, view, least, most);
   }
   double least = link.x_least;
   double most = link.x_most;
@@ -68,7 +74,7 @@ void take_wheel(PlotView& view, PlotLink& link, const PlotLayout& at, ImVec2 mou
   link.fit_x = false;
 }
 
-void take_drag(PlotView& view, PlotLink& link, const PlotLayout& at, ImVec2 delta) {
+void take_drag(const PlotSpec& spec, PlotView& view, PlotLink& link, const PlotLayout& at, ImVec2 delta) {
   if (delta.x != 0) {
     double least = link.x_least;
     double most = link.x_most;
@@ -80,9 +86,14 @@ void take_drag(PlotView& view, PlotLink& link, const PlotLayout& at, ImVec2 delt
     }
   }
   if (delta.y != 0 && !view.fit_y) {
-    pan(view.want_least, view.want_most, view.log_y, static_cast<double>(delta.y / at.area.height()));
-    view.y_least = view.want_least;
-    view.y_most = view.want_most;
+    double least = view.want_least;
+    double most = view.want_most;
+    pan(least, most, view.log_y, static_cast<double>(delta.y / at.area.height()));
+    if (spec.from_zero && !view.log_y && least < 0) {  // its height stays
+      most -= least;
+      least = 0;
+    }
+    set_y(spec, view, least, most);
   }
 }
 
@@ -225,10 +236,12 @@ void take_mouse(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, co
     link.next_hover_x = at.x.value(io.MousePos.x);
     link.next_hover_plot = spec.id;
   }
-  if (hovered && io.MouseWheel != 0) take_wheel(view, link, at, io.MousePos, io.MouseWheel);
+  // Without Ctrl the wheel scrolls the page, whatever lies under the pointer.
+  if (hovered && io.KeyCtrl && io.MouseWheel != 0)
+    take_wheel(spec, view, link, at, io.MousePos, io.MouseWheel);
   if (hovered && ImGui::IsMouseDoubleClicked(0) && io.MousePos.y > at.area.y0) fit(view, link);
   if (!active || !ImGui::IsMouseDragging(0, ui.px(3)) || io.MouseClickedPos[0].y < at.area.y0) return;
-  if (!io.KeyShift) return take_drag(view, link, at, io.MouseDelta);
+  if (!io.KeyShift) return take_drag(spec, view, link, at, io.MouseDelta);
   const Box chosen = selected_box(at);
   ui.canvas().fill(chosen, with_alpha(ui.theme().accent, 0.2F));
   ui.canvas().frame(chosen, ui.theme().accent);

@@ -24,8 +24,8 @@ std::optional<ExportKind> save_entries(Ui& ui);
 /// The same as a menu of its own that a right click into `box` opens.
 std::optional<ExportKind> save_menu(Ui& ui, const Box& box);
 
-/// Draws the plot in `size` at the cursor. Wheel zooms x at the mouse, dragging pans, shift and dragging
-/// selects, a double click or F fits, L makes y logarithmic; a right click opens a menu.
+/// Draws the plot in `size` at the cursor. Ctrl and the wheel zoom at the mouse, dragging pans, shift and
+/// dragging selects, a double click or F fits, L makes y logarithmic; a right click opens a menu.
 PlotAsk show_plot(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, ImVec2 size);
 
 /// A drawing of this size in pixels as the bytes of an SVG or PNG file: by itself, without what lies over it

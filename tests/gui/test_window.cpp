@@ -110,7 +110,7 @@ TEST_CASE("Plots zoom, pan, fit, hide lines and save what they show") {
   const Box loss = window.box("loss");
   const ImVec2 middle = {(loss.x0 + loss.x1) / 2, (loss.y0 + loss.y1) / 2};
   const double full = link.x_most - link.x_least;
-  window.wheel(middle, 3);
+  window.wheel(middle, 3, true);
   CHECK(link.x_most - link.x_least < full * 0.7);
   CHECK_FALSE(link.fit_x);
   const double least = link.x_least;
@@ -147,6 +147,30 @@ TEST_CASE("Plots zoom, pan, fit, hide lines and save what they show") {
   CHECK(svg.find("Loss (relative L2)") != std::string::npos);
   CHECK(svg.find("<polyline") != std::string::npos);
   CHECK(text_of(folder / "exports/one-loss.png").rfind("\x89PNG", 0) == 0);
+}
+
+TEST_CASE(
+    "The wheel scrolls the page over a plot too; with Ctrl it zooms, and a rate never falls below zero") {
+  const TempFolder folder;
+  write_run(folder, {.name = "one", .steps = 200});
+  Headless window(options_in(folder), 1280, 600);
+  window.settle();
+  const PlotLink& link = window.state().watch.link;
+  const PlotView& view = window.state().watch.views["throughput"];
+  const Box before = window.box("throughput");
+  const double most = view.want_most;
+  const ImVec2 over_axis = {before.x0 + 12, (before.y0 + before.y1) / 2};
+  window.wheel({before.x1 - 40, over_axis.y}, -2);
+  CHECK(window.box("throughput").y0 < before.y0);
+  CHECK(link.fit_x);
+  window.wheel({before.x1 - 40, over_axis.y}, 20);
+  CHECK(window.box("throughput").y0 == before.y0);
+  window.wheel(over_axis, -4, true);
+  CHECK(view.want_most > most * 1.2);
+  CHECK(view.want_least == 0);
+  window.drag({before.x1 - 40, over_axis.y}, {before.x1 - 40, over_axis.y - 40});
+  CHECK(view.want_least == 0);
+  CHECK(window.box("throughput").y0 == before.y0);
 }
 
 TEST_CASE("Every kind of picture is saved as SVG, PNG and CSV, and nothing is overwritten") {
