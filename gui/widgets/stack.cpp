@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "draw/colour.h"
+#include "draw/x_marks.h"
 
 namespace isobar {
 namespace {
@@ -82,7 +83,7 @@ StackLayout lay_out_stack(const StackSpec& spec, PlotView& view, const PlotLink&
   StackLayout out;
   const float label = canvas.text_width("100 ms", Face::small);
   out.area = {std::round(box.x0 + label + 20 * s), std::round(box.y0 + 58 * s), std::round(box.x1 - 14 * s),
-              std::round(box.y1 - 30 * s)};
+              std::round(box.y1 - kXMarksHeight * s)};
   const auto count = static_cast<std::size_t>(std::max(1.0F, out.area.width() / (kColumn * s)));
   out.columns = stack_columns(spec, link.x_least, link.x_most, count);
   if (!out.columns.empty()) {
@@ -113,14 +114,7 @@ void paint_marks(Canvas& canvas, const Theme& theme, const StackSpec& spec, cons
     canvas.fill({at.area.x0, y, at.area.x1, y + 1}, mixed(theme.panel, theme.line, 0.75F));
     canvas.text(at.area.x0 - 8 * s, y - height / 2, time_label(tick.value), Face::small, theme.dim, 1);
   }
-  const float title = canvas.text_width(spec.x_title, Face::small) + 12 * s;
-  for (const Tick& tick : ticks(at.x, 62 * s)) {
-    const float x = at.x.pixel(tick.value);
-    const std::string label = spec.x_is_time && !tick.label.empty() ? clock_text(tick.value) : tick.label;
-    if (x + canvas.text_width(label, Face::small) / 2 > at.area.x1 - title) continue;
-    canvas.text(x, at.area.y1 + 5 * s, label, Face::small, theme.dim, 0.5F);
-  }
-  canvas.text(at.area.x1, at.area.y1 + 5 * s, spec.x_title, Face::small, theme.dim, 1);
+  paint_x_marks(canvas, theme, {spec.x_title, spec.x_is_time}, at.x, at.area);
 }
 
 void paint_stack(Canvas& canvas, const Theme& theme, const StackSpec& spec, const StackLayout& at,
