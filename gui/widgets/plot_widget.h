@@ -28,6 +28,11 @@ std::optional<ExportKind> save_menu(Ui& ui, const Box& box);
 /// dragging selects, a double click or F fits, L makes y logarithmic; a right click opens a menu.
 PlotAsk show_plot(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, ImVec2 size);
 
+/// The same for a picture of another kind: `paint` draws it and says where its axes lie, so that one
+/// crosshair crosses them.
+PlotAsk show_plot(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, ImVec2 size,
+                  const std::function<PlotLayout(Canvas&, const Box&)>& paint);
+
 /// A drawing of this size in pixels as the bytes of an SVG or PNG file: by itself, without what lies over it
 /// on the screen. `paint` draws from 0, 0.
 std::string drawing(Ui& ui, ExportKind kind, float width, float height,

@@ -1,6 +1,7 @@
 // Each panel is drawn and clicked without a display.
 #include <imgui_internal.h>
 
+#include <cmath>
 #include <fstream>
 #include <set>
 
@@ -171,6 +172,32 @@ TEST_CASE(
   window.drag({before.x1 - 40, over_axis.y}, {before.x1 - 40, over_axis.y - 40});
   CHECK(view.want_least == 0);
   CHECK(window.box("throughput").y0 == before.y0);
+}
+
+TEST_CASE("Hovering snaps to steps, and one line crosses every plot of the view") {
+  const TempFolder folder;
+  write_run(folder, {.name = "one", .steps = 40});
+  Headless window(options_in(folder));
+  window.settle();
+  const PlotLink& link = window.state().watch.link;
+  const Picture before = window.picture();
+  const Box plot = window.box("throughput");
+  for (int i = 0; i < 30; ++i) {
+    window.move_to(plot.x0 + 90 + static_cast<float>(i), plot.y0 + 60);
+    window.frames();
+    REQUIRE(link.hovering);
+    CHECK(link.hover_x == std::round(link.hover_x));
+  }
+  const Picture after = window.picture();
+  const Box stack = window.box("anatomy");
+  std::set<int> changed;
+  for (int y = static_cast<int>(stack.y0); y < static_cast<int>(stack.y1); ++y) {
+    for (int x = static_cast<int>(stack.x0); x < static_cast<int>(stack.x1); ++x) {
+      const auto at = static_cast<std::size_t>(4 * (y * after.width + x));
+      if (!std::equal(&after.rgba[at], &after.rgba[at] + 4, &before.rgba[at])) changed.insert(x);
+    }
+  }
+  CHECK(changed.size() == 1);
 }
 
 TEST_CASE("Every kind of picture is saved as SVG, PNG and CSV, and nothing is overwritten") {
