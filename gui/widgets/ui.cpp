@@ -150,6 +150,10 @@ bool Ui::button(std::string_view label, ButtonKind kind, bool enabled, std::stri
   return clicked && enabled;
 }
 
+float Ui::button_width(std::string_view label) {
+  return canvas().text_width(label, Face::text) + 2 * ImGui::GetStyle().FramePadding.x;
+}
+
 bool Ui::choice(std::string_view label, bool chosen) {
   const float width = canvas().text_width(label, Face::text) + px(20);
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -289,6 +293,15 @@ bool Ui::empty_state(std::string_view title, std::string_view words, std::string
 
 void Ui::tip(std::string_view words) {
   if (!ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
+  const ImVec2 least = ImGui::GetItemRectMin();
+  const ImVec2 most = ImGui::GetItemRectMax();
+  const ImVec2 screen = ImGui::GetIO().DisplaySize;
+  if (most.x - least.x < px(300) && most.y - least.y < px(40)) {  // a button: its neighbours stay free
+    const bool right = least.x > screen.x / 2;
+    const bool low = most.y > screen.y - px(120);
+    ImGui::SetNextWindowPos({right ? most.x : least.x, low ? least.y - px(6) : most.y + px(6)},
+                            ImGuiCond_Always, {right ? 1.0F : 0.0F, low ? 1.0F : 0.0F});
+  }
   ImGui::BeginTooltip();
   ImGui::PushTextWrapPos(px(360));
   text(words, Face::small);

@@ -51,6 +51,7 @@ class Ui {
   /// `name` tells it from others with the same label; "" = the label does.
   bool button(std::string_view label, ButtonKind kind = ButtonKind::plain, bool enabled = true,
               std::string_view name = {});
+  float button_width(std::string_view label);
   /// One of several, such as a tab; true when clicked.
   bool choice(std::string_view label, bool chosen);
   bool checkbox(std::string_view name, bool* value, std::string_view label);
