@@ -160,7 +160,7 @@ Requests App::draw_all(const Data& data) {
   settings.left_width = std::clamp(settings.left_width, 200.0, 600.0);
   settings.right_width = std::clamp(settings.right_width, 260.0, 900.0);
   ask.join(draw_help(ui_, state_));
-  draw_toast(ui_, state_);
+  ask.join(draw_toast(ui_, state_));
   return ask;
 }
 

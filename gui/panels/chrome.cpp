@@ -235,24 +235,35 @@ Requests draw_help(Ui& ui, AppState& state) {
   return ask;
 }
 
-void draw_toast(Ui& ui, const AppState& state) {
-  if (state.toast.empty() || state.now_s > state.toast_until_s) return;
+Requests draw_toast(Ui& ui, AppState& state) {
+  Requests ask;
+  if (state.toast.empty() || state.now_s > state.toast_until_s) return ask;
   const ImVec2 screen = ImGui::GetIO().DisplaySize;
   ImGui::SetNextWindowPos({screen.x - ui.px(20), screen.y - ui.px(48)}, ImGuiCond_Always, {1, 1});
   ImGui::SetNextWindowSizeConstraints({ui.px(120), 0}, {ui.px(520), screen.y});
   ImGui::PushStyleColor(ImGuiCol_WindowBg, ui.theme().raised);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, ui.px(6));
-  const ImGuiWindowFlags flags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoInputs |
-                                 ImGuiWindowFlags_AlwaysAutoResize | ImGuiWindowFlags_NoNav |
-                                 ImGuiWindowFlags_NoFocusOnAppearing;
+  const bool quiet = state.toast_action.empty();
+  const ImGuiWindowFlags flags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_AlwaysAutoResize |
+                                 ImGuiWindowFlags_NoNav | ImGuiWindowFlags_NoFocusOnAppearing |
+                                 (quiet ? ImGuiWindowFlags_NoInputs : 0);
   if (ImGui::Begin("message", nullptr, flags)) {
-    ImGui::PushTextWrapPos(ui.px(490));
+    ImGui::AlignTextToFramePadding();
+    ImGui::PushTextWrapPos(ui.px(quiet ? 490 : 400));
     ui.text(state.toast, Face::text);
     ImGui::PopTextWrapPos();
+    if (!quiet) {
+      ImGui::SameLine(0, ui.px(16));
+      if (ui.button(state.toast_action, ButtonKind::primary, true, "message " + state.toast_action)) {
+        ask = std::move(state.toast_ask);
+        state.toast.clear();
+      }
+    }
   }
   ImGui::End();
   ImGui::PopStyleVar();
   ImGui::PopStyleColor();
+  return ask;
 }
 
 }  // namespace isobar

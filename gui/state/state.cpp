@@ -129,8 +129,12 @@ std::string run_line(const RunEntry& run) {
     }
     case RunState::done:
       return run.view.provenance.empty() ? "done, " + steps : provenance_text(run.view);
-    case RunState::stopped:
-      return "stopped" + reason;
+    case RunState::stopped: {
+      const bool without = run.view.reason.ends_with(" without a checkpoint");
+      if (!without && !run.view.reason.ends_with(" with a checkpoint")) return "stopped" + reason;
+      return fmt::format("stopped at step {}, {}", human_count(summary.steps),
+                         without ? "no checkpoint saved" : "checkpoint saved");
+    }
     case RunState::failed:
       return "failed" + reason;
     case RunState::died:

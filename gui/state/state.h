@@ -150,6 +150,8 @@ struct AppState {
   bool focus_filter = false;
   std::string toast;
   double toast_until_s = 0;
+  std::string toast_action;  ///< on a button of the message; "" = it has none
+  Requests toast_ask;        ///< what that button asks for
   double now_s = 0;
 
   XAxis x_axis() const;
