@@ -215,11 +215,7 @@ void App::draw() {
   const Data now = data();
   follow(now);
   ui_.begin_frame();
-  if (state_.form.lesson != state_.lesson) {
-    state_.form = FormState{};
-    state_.form.lesson = state_.lesson;
-  }
-  if (state_.form.stale) check_form(project_, state_.form);
+  if (state_.form().stale) check_form(project_, state_.form());
   Requests ask;
   take_keys(now, ask);
   ask.join(draw_all(now));
@@ -291,7 +287,11 @@ void App::act(Requests ask, const Data& data) {
     say("copied");
   }
   if (ask.save) save(*ask.save);
-  if (!ask.say.empty()) say(ask.say);
+  if (ask.form) state_.forms[ask.form->lesson] = std::move(*ask.form);
+  if (ask.say.empty()) return;
+  Requests back;
+  back.form = ask.undo;
+  offer(ask.say, ask.undo ? "Undo" : "", std::move(back));
 }
 
 void App::resume(const std::string& id, const Data& data) {

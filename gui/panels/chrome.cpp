@@ -83,16 +83,15 @@ std::shared_ptr<const RunEntry> ended_choice(const Data& data, const AppState& s
 }
 
 /// All three always, each in its place: a double click on Run must not stop what it started.
-void draw_run_buttons(Ui& ui, const Data& data, const AppState& state, const LessonCard* card,
-                      Requests& ask) {
+void draw_run_buttons(Ui& ui, const Data& data, AppState& state, const LessonCard* card, Requests& ask) {
   const bool live = data.starting || !live_choice(data, state).empty();
-  const bool can = card != nullptr && card->cannot_run.empty() && state.form.problem.empty();
-  if (ui.button("Run", ButtonKind::primary, can && !live)) ask.start = request_of(state.form);
+  const bool can = card != nullptr && card->cannot_run.empty() && state.form().problem.empty();
+  if (ui.button("Run", ButtonKind::primary, can && !live)) ask.start = request_of(state.form());
   ui.tip(live                        ? "A run goes on"
-         : can                       ? command_text(request_of(state.form)) + "  (Space)"
+         : can                       ? command_text(request_of(state.form())) + "  (Space)"
          : card == nullptr           ? "Choose a lesson"
          : !card->cannot_run.empty() ? card->cannot_run
-                                     : state.form.problem);
+                                     : state.form().problem);
   ImGui::SameLine(0, ui.px(8));
   const auto ended = live ? nullptr : ended_choice(data, state);
   if (ui.button("Resume", ButtonKind::plain, ended != nullptr)) ask.resume = ended->id;

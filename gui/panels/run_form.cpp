@@ -97,8 +97,9 @@ void draw_key(Ui& ui, const Data& data, const Key& key, FormState& form) {
 
 /// Each in a place of its own, used or not: what starts a run is never under the pointer what stops it.
 void draw_buttons(Ui& ui, const Data& data, const LessonCard& card, AppState& state, Requests& ask) {
-  const bool good = state.form.problem.empty() && card.cannot_run.empty();
-  const RunRequest request = request_of(state.form);
+  FormState& form = state.form();
+  const bool good = form.problem.empty() && card.cannot_run.empty();
+  const RunRequest request = request_of(form);
   const float right = ImGui::GetContentRegionMax().x;
   if (ui.button("Start", ButtonKind::primary, good && !data.starting)) ask.start = request;
   ImGui::SameLine();
@@ -110,14 +111,19 @@ void draw_buttons(Ui& ui, const Data& data, const LessonCard& card, AppState& st
   if (ui.button("Stop", ButtonKind::danger, data.starting)) ask.stop_started = true;
   if (ui.button("Copy command")) ask.copy = command_text(request);
   ImGui::SameLine();
-  if (ui.button("Reset", ButtonKind::quiet, !state.form.changed.empty())) {
-    state.form.changed.clear();
-    state.form.stale = true;
+  if (ui.button("Reset", ButtonKind::quiet, !form.changed.empty())) {
+    ask.say = counted(static_cast<std::int64_t>(form.changed.size()), "setting") + " reset";
+    ask.undo = form;
+    form.changed.clear();
+    form.stale = true;
   }
   const auto run = data.feed.runs->find(state.run);
   const bool fits = run && run->detail && run->view.lesson == state.lesson && !run->detail->config.empty();
-  if (ui.button("Take the settings of the chosen run", ButtonKind::plain, fits))
-    fill_form(data.project, state.form, *run);
+  if (ui.button("Take the settings of the chosen run", ButtonKind::plain, fits)) {
+    ask.say = "the settings of " + run->name + " were taken";
+    if (!form.changed.empty()) ask.undo = form;
+    fill_form(data.project, form, *run);
+  }
 }
 
 /// The command as the fields make it, and what keeps it from running, in a place that does not grow.
@@ -182,11 +188,7 @@ void fill_form(const Project& project, FormState& form, const RunEntry& run) {
 
 Requests draw_run_form(Ui& ui, const Data& data, AppState& state) {
   Requests ask;
-  FormState& form = state.form;
-  if (form.lesson != state.lesson) {
-    form = FormState{};
-    form.lesson = state.lesson;
-  }
+  FormState& form = state.form();
   const LessonCard* const card = data.project.find(state.lesson);
   if (card == nullptr) {
     ui.empty_state("No lesson", "Choose one on the left.");

@@ -36,6 +36,8 @@ void Requests::join(Requests other) {
   if (other.restart) restart = std::move(other.restart);
   if (other.view) view = other.view;
   if (other.save) save = std::move(other.save);
+  if (other.undo) undo = std::move(other.undo);
+  if (other.form) form = std::move(other.form);
   take(stop_started, other.stop_started);
   take(stop_run, other.stop_run);
   take(resume, other.resume);
@@ -51,6 +53,12 @@ void Requests::join(Requests other) {
 
 std::size_t ColourBook::slot(const std::string& run) {
   return slots_.emplace(run, slots_.size()).first->second;
+}
+
+FormState& AppState::form() {
+  FormState& mine = forms[lesson];
+  mine.lesson = lesson;
+  return mine;
 }
 
 XAxis AppState::x_axis() const {

@@ -29,6 +29,18 @@ struct SaveRequest {
   std::string bytes;  ///< of the file
 };
 
+/// The settings of a lesson's next run.
+struct FormState {
+  std::string lesson;
+  std::string preset;
+  std::map<std::string, std::string> changed;  ///< key -> text, what differs from the preset
+  std::map<std::string, std::string> values;   ///< of every key as the preset has it
+  std::string filter;
+  std::string problem;      ///< what the program would say; "" = fine
+  std::string problem_key;  ///< the key it is about; "" = several
+  bool stale = true;        ///< to be checked again
+};
+
 struct Requests {
   std::optional<RunRequest> start;
   std::optional<RunRequest> restart;  ///< stop what runs, then start this
@@ -39,9 +51,11 @@ struct Requests {
   std::string show_lesson;
   std::optional<View> view;
   std::optional<SaveRequest> save;
-  std::string copy;   ///< to the clipboard
-  std::string place;  ///< a folder to read runs from
-  std::string say;    ///< a line for the user
+  std::string copy;               ///< to the clipboard
+  std::string place;              ///< a folder to read runs from
+  std::string say;                ///< a line for the user
+  std::optional<FormState> undo;  ///< settings that this line offers to bring back
+  std::optional<FormState> form;  ///< settings to go back to
   bool toggle_theme = false;
   double zoom_by = 0;  ///< 0 = as it is, else a factor
   bool help = false;
@@ -120,17 +134,6 @@ struct TimelineState {
   std::string problem;
 };
 
-struct FormState {
-  std::string lesson;
-  std::string preset;
-  std::map<std::string, std::string> changed;  ///< key -> text, what differs from the preset
-  std::map<std::string, std::string> values;   ///< of every key as the preset has it
-  std::string filter;
-  std::string problem;      ///< what the program would say; "" = fine
-  std::string problem_key;  ///< the key it is about; "" = several
-  bool stale = true;        ///< to be checked again
-};
-
 struct AppState {
   WindowSettings settings;
   std::string lesson;
@@ -145,7 +148,7 @@ struct AppState {
   CompareState compare;
   TimelineState timeline;
   MapsState maps;
-  FormState form;
+  std::map<std::string, FormState> forms;  ///< by lesson, kept while another one is looked at
   bool help = false;
   bool focus_filter = false;
   std::string toast;
@@ -155,6 +158,8 @@ struct AppState {
   double now_s = 0;
 
   XAxis x_axis() const;
+  /// Of the chosen lesson.
+  FormState& form();
 };
 
 /// The curve as a line of a plot over this axis; without data when the run does not have it, or not over this

@@ -71,6 +71,8 @@ void Ui::begin_frame() {
   if (deaf_frames_ > 0) --deaf_frames_;
   items_.clear();
   moving_ = false;
+  was_at_field_ = at_field_;
+  at_field_ = false;
 }
 
 void Ui::end_frame() {
@@ -195,6 +197,9 @@ bool Ui::input(std::string_view name, std::string& words, std::string_view hint,
   }
   record(name);
   items_.back().words = words;
+  if (ImGui::IsItemDeactivated() && ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Escape)))
+    ImGui::GetCurrentContext()->NavId = 0;  // Esc leaves the field for good
+  at_field_ = at_field_ || ImGui::IsItemActive() || ImGui::IsItemFocused();
   ImGui::PopID();
   return changed;
 }

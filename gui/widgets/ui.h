@@ -81,6 +81,8 @@ class Ui {
   /// A key was pressed and no text is being typed.
   bool pressed(char letter) const;
   bool pressed(Hotkey key) const;
+  /// In the last frame a text field had the focus.
+  bool was_at_field() const { return was_at_field_; }
   /// Part of the way to new limits that this frame goes: they are there after about 150 ms, at once where
   /// frames are slow.
   float ease() const;
@@ -103,6 +105,8 @@ class Ui {
   bool moving_ = false;
   bool slow_ = false;
   int deaf_frames_ = 0;
+  bool at_field_ = false;
+  bool was_at_field_ = false;
 };
 
 }  // namespace isobar

@@ -34,64 +34,6 @@ TEST_CASE("Stop ends the chosen run, not the one that was started here; a restar
   CHECK_FALSE(window.app().launcher().is_running());
 }
 
-TEST_CASE(
-    "What starts and what stops have places of their own, and a second click on either starter does "
-    "nothing") {
-  const TempFolder folder;
-  AppOptions options = options_in(folder);
-  options.isobar = fake_isobar(folder, "exec sleep 20\n");
-  Headless window(options);
-  window.settle();
-  window.click("Settings");
-  const auto stop = [&] {
-    window.click("Stop");
-    window.until("the end", [&] { return !window.app().launcher().is_running(); });
-  };
-  for (const char* const starter : {"Start", "Run"}) {
-    const Box place = window.box(starter);
-    CHECK_FALSE(window.has("Stop"));
-    window.double_click(starter);
-    window.frames(5);
-    CHECK(window.app().launcher().is_running());
-    CHECK_FALSE(window.has(starter));
-    for (const char* const other : {"Stop", "Stop run", "Restart with these"})
-      CHECK_FALSE(window.box(other).contains({(place.x0 + place.x1) / 2, (place.y0 + place.y1) / 2}));
-    stop();
-    window.frames(40);
-    CHECK(window.box(starter).x0 == place.x0);
-    CHECK(window.box(starter).y0 == place.y0);
-  }
-}
-
-TEST_CASE("Nothing in the settings moves when a field changes, however long the command grows") {
-  const TempFolder folder;
-  Headless window(options_in(folder), 1280, 800);
-  window.settle();
-  window.click("Settings");
-  const auto places = [&] {
-    std::vector<float> out;
-    for (const char* const item :
-         {"Start", "Copy command", "filter keys", "set data.limit_train", "set data.root"}) {
-      out.push_back(window.box(item).x0);
-      out.push_back(window.box(item).y0);
-    }
-    return out;
-  };
-  window.type("filter keys", "data.");
-  const std::vector<float> before = places();
-  window.type("set data.limit_train", "77");
-  window.type("set data.root", "/a/folder/with/a/long/name/" + std::string(200, 'x'));
-  CHECK(places() == before);
-  window.type("set data.limit_train", "many");
-  CHECK(window.state().form.problem_key == "data.limit_train");
-  CHECK(window.box("filter keys").y0 == before[5]);
-  window.type("set data.limit_train", "77");
-  CHECK(window.box("Reset").x1 < ImGui::GetIO().DisplaySize.x - 16);
-  window.click("Reset");
-  CHECK(window.state().form.changed.empty());
-  CHECK(places() == before);
-}
-
 TEST_CASE("Runs of the same name in two folders are two runs") {
   const TempFolder folder;
   write_run(folder, {.name = "00"});

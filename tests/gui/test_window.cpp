@@ -1,9 +1,7 @@
 // Each panel is drawn and clicked without a display.
 #include <imgui_internal.h>
 
-#include <cmath>
 #include <fstream>
-#include <set>
 
 #include "fields/npy.h"
 #include "gui/headless.h"
@@ -41,44 +39,6 @@ TEST_CASE("An empty folder says what to do, and the button starts the lesson by 
   CHECK(text_of(folder / "arguments") == "run\n01_baseline\n");
 }
 
-TEST_CASE("A value with the signs of a shell reaches the program as one word") {
-  const TempFolder folder;
-  AppOptions options = options_in(folder);
-  options.isobar = fake_isobar(folder, "");
-  Headless window(options);
-  window.settle();
-  window.click("Settings");
-  window.type("filter keys", "data.root");
-  const std::string value = "/x; touch " + (folder / "canary").string() + " $(id) `id` \"'";
-  window.type("set data.root", value);
-  window.click("Start");
-  window.until("the program to end",
-               [&] { return fs::exists(folder / "arguments") && !window.app().launcher().is_running(); });
-  CHECK(text_of(folder / "arguments") == "run\n01_baseline\n--set\ndata.root=" + value + "\n");
-  CHECK_FALSE(fs::exists(folder / "canary"));
-}
-
-TEST_CASE("Settings are checked as they are typed, with the words of the program") {
-  const TempFolder folder;
-  Headless window(options_in(folder));
-  window.settle();
-  window.click("Settings");
-  window.type("filter keys", "optim.");
-  window.type("set optim.lr", "fast");
-  CHECK(window.state().form.problem.find("optim.lr wants a number, got \"fast\"") != std::string::npos);
-  CHECK(window.state().form.problem_key == "optim.lr");
-  CHECK_FALSE(window.has("Start"));
-  window.type("set optim.lr", "-1");
-  CHECK(window.state().form.problem.find("it must be more than 0") != std::string::npos);
-  window.type("set optim.lr", "2e-3");
-  CHECK(window.state().form.problem.empty());
-  CHECK(window.has("Start"));
-  window.click("Copy command");
-  CHECK(std::string(ImGui::GetClipboardText()) == "./isobar run 01_baseline --set optim.lr=2e-3");
-  window.click("reset optim.lr");
-  CHECK(window.state().form.changed.empty());
-}
-
 TEST_CASE("Runs are listed with their results, filtered, chosen, and drawn") {
   const TempFolder folder;
   write_run(folder, {.name = "01_baseline-20261120-100000-aaaa"});
@@ -100,104 +60,6 @@ TEST_CASE("Runs are listed with their results, filtered, chosen, and drawn") {
   // The first curve is there, in its colour.
   CHECK(window.count_colour(window.box("loss"), window.app().ui().theme().series[0]) > 40);
   CHECK(window.count_colour(window.box("anatomy"), window.app().ui().theme().stages[3]) > 200);
-}
-
-TEST_CASE("Plots zoom, pan, fit, hide lines and save what they show") {
-  const TempFolder folder;
-  write_run(folder, {.name = "one", .steps = 200});
-  Headless window(options_in(folder));
-  window.settle();
-  PlotLink& link = window.state().watch.link;
-  const Box loss = window.box("loss");
-  const ImVec2 middle = {(loss.x0 + loss.x1) / 2, (loss.y0 + loss.y1) / 2};
-  const double full = link.x_most - link.x_least;
-  window.wheel(middle, 3, true);
-  CHECK(link.x_most - link.x_least < full * 0.7);
-  CHECK_FALSE(link.fit_x);
-  const double least = link.x_least;
-  window.drag(middle, {middle.x - 60, middle.y});
-  CHECK(link.x_least > least);
-  window.move_to(middle.x, middle.y);
-  CHECK(link.hovering);
-  CHECK(link.hover_plot == "loss");
-  window.key('F');
-  CHECK(link.fit_x);
-  window.frames(3);
-  CHECK(link.x_most - link.x_least == Approx(full));
-  window.key('L');
-  CHECK(window.state().watch.views["loss"].log_y);
-  window.drag({middle.x - 50, middle.y - 20}, {middle.x + 50, middle.y + 30}, true);
-  CHECK(link.x_most - link.x_least < full * 0.8);
-  CHECK_FALSE(window.state().watch.views["loss"].fit_y);
-  window.double_click("loss");
-  CHECK(link.fit_x);
-  window.click("loss legend training");
-  CHECK(window.state().watch.views["loss"].hidden.size() == 1);
-  window.frames(40);  // two quick clicks would be a double click
-  window.click("loss legend training");
-  CHECK(window.state().watch.views["loss"].hidden.empty());
-  for (const char* const kind : {"CSV", "SVG", "PNG"}) {
-    window.click("loss", 1);
-    window.click(std::string("Save as ") + kind);
-    window.frames(2);
-  }
-  const std::string csv = text_of(folder / "exports/one-loss.csv");
-  CHECK(std::count(csv.begin(), csv.end(), '\n') == 1 + 200 + 21);
-  const std::string svg = text_of(folder / "exports/one-loss.svg");
-  CHECK(svg.rfind("<svg", 0) == 0);
-  CHECK(svg.find("Loss (relative L2)") != std::string::npos);
-  CHECK(svg.find("<polyline") != std::string::npos);
-  CHECK(text_of(folder / "exports/one-loss.png").rfind("\x89PNG", 0) == 0);
-}
-
-TEST_CASE(
-    "The wheel scrolls the page over a plot too; with Ctrl it zooms, and a rate never falls below zero") {
-  const TempFolder folder;
-  write_run(folder, {.name = "one", .steps = 200});
-  Headless window(options_in(folder), 1280, 600);
-  window.settle();
-  const PlotLink& link = window.state().watch.link;
-  const PlotView& view = window.state().watch.views["throughput"];
-  const Box before = window.box("throughput");
-  const double most = view.want_most;
-  const ImVec2 over_axis = {before.x0 + 12, (before.y0 + before.y1) / 2};
-  window.wheel({before.x1 - 40, over_axis.y}, -2);
-  CHECK(window.box("throughput").y0 < before.y0);
-  CHECK(link.fit_x);
-  window.wheel({before.x1 - 40, over_axis.y}, 20);
-  CHECK(window.box("throughput").y0 == before.y0);
-  window.wheel(over_axis, -4, true);
-  CHECK(view.want_most > most * 1.2);
-  CHECK(view.want_least == 0);
-  window.drag({before.x1 - 40, over_axis.y}, {before.x1 - 40, over_axis.y - 40});
-  CHECK(view.want_least == 0);
-  CHECK(window.box("throughput").y0 == before.y0);
-}
-
-TEST_CASE("Hovering snaps to steps, and one line crosses every plot of the view") {
-  const TempFolder folder;
-  write_run(folder, {.name = "one", .steps = 40});
-  Headless window(options_in(folder));
-  window.settle();
-  const PlotLink& link = window.state().watch.link;
-  const Picture before = window.picture();
-  const Box plot = window.box("throughput");
-  for (int i = 0; i < 30; ++i) {
-    window.move_to(plot.x0 + 90 + static_cast<float>(i), plot.y0 + 60);
-    window.frames();
-    REQUIRE(link.hovering);
-    CHECK(link.hover_x == std::round(link.hover_x));
-  }
-  const Picture after = window.picture();
-  const Box stack = window.box("anatomy");
-  std::set<int> changed;
-  for (int y = static_cast<int>(stack.y0); y < static_cast<int>(stack.y1); ++y) {
-    for (int x = static_cast<int>(stack.x0); x < static_cast<int>(stack.x1); ++x) {
-      const auto at = static_cast<std::size_t>(4 * (y * after.width + x));
-      if (!std::equal(&after.rgba[at], &after.rgba[at] + 4, &before.rgba[at])) changed.insert(x);
-    }
-  }
-  CHECK(changed.size() == 1);
 }
 
 TEST_CASE("Every kind of picture is saved as SVG, PNG and CSV, and nothing is overwritten") {
