@@ -217,7 +217,7 @@ Requests draw_timeline_view(Ui& ui, const Data& data, AppState& state) {
     return {};
   }
   TimelineState& mine = state.timeline;
-  ui.text(run->view.lesson.empty() ? run->name : run->view.lesson + "  " + short_run_name(*run), Face::title);
+  ui.text(title_of(*run), Face::title);
   ImGui::PushStyleColor(ImGuiCol_ChildBg, ui.theme().ground);
   ImGui::BeginChild("timeline");
   ImGui::PopStyleColor();

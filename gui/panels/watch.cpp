@@ -80,7 +80,7 @@ StackSpec stack_of(const Ui& ui, const AppState& state, const RunEntry& run) {
 
 void draw_head(Ui& ui, const RunEntry& run) {
   const Theme& theme = ui.theme();
-  ui.text(run.view.lesson.empty() ? run.name : run.view.lesson + "  " + short_run_name(run), Face::title);
+  ui.text(title_of(run), Face::title);
   const std::string line = run_line(run);
   const bool elsewhere = !run.view.provenance.empty();
   const Colour colour = run.gone || elsewhere ? theme.warn : state_colour(theme, run.view.state);

@@ -120,6 +120,10 @@ std::string short_run_name(const RunEntry& run) {
                      tail.substr(13, 2));
 }
 
+std::string title_of(const RunEntry& run) {
+  return run.view.lesson.empty() ? run.name : run.view.lesson + "  " + short_run_name(run);
+}
+
 std::string run_line(const RunEntry& run) {
   if (run.gone) return "its folder was deleted; this is what was read of it";
   if (run.foreign) return "event files of another program";

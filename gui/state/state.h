@@ -112,7 +112,7 @@ struct CompareState {
 
 struct MapsState {
   std::int64_t step = -1;  ///< -1 = the newest
-  int channel = -1;        ///< -1 = t2m where there is one
+  int channel = -1;        ///< -1 = the headline, where there is one
   // What was drawn last, and from what.
   std::shared_ptr<const FieldSet> drawn;
   int drawn_channel = -1;
@@ -151,6 +151,7 @@ struct AppState {
   std::map<std::string, FormState> forms;  ///< by lesson, kept while another one is looked at
   bool help = false;
   bool focus_filter = false;
+  std::string ladder_at, list_at;  ///< lesson and run that their lists were scrolled to last
   std::string toast;
   double toast_until_s = 0;
   std::string toast_action;  ///< on a button of the message; "" = it has none
@@ -179,6 +180,9 @@ void set_x_axis(Spec& spec, XAxis axis) {
 
 /// "01_baseline-20261121-113828-0312" -> "11:38:28  0312"; other names as they are.
 std::string short_run_name(const RunEntry& run);
+
+/// What stands above a view of one run: its lesson and its short name.
+std::string title_of(const RunEntry& run);
 
 /// What happened to a run, in a line: "done after 900 steps", "died; last sign 12 s ago", ...
 std::string run_line(const RunEntry& run);

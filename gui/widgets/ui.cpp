@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "draw/colour.h"
+#include "text/line_break.h"
 
 namespace isobar {
 namespace {
@@ -267,10 +268,11 @@ void Ui::text(std::string_view words, Face face, Colour colour) {
   ImGui::PopFont();
 }
 
+/// ImGui itself breaks lines behind a point too, which tears numbers and names of files apart.
 void Ui::wrapped(std::string_view words, Face face, Colour colour) {
-  ImGui::PushTextWrapPos(0);
-  text(words, face, colour);
-  ImGui::PopTextWrapPos();
+  const float room = std::max(px(40), ImGui::GetContentRegionAvail().x);
+  text(in_lines(words, room, [&](std::string_view part) { return canvas().text_width(part, face); }), face,
+       colour);
 }
 
 void Ui::heading(std::string_view words) {

@@ -1,4 +1,5 @@
 // Each panel is drawn and clicked without a display.
+#include <fmt/format.h>
 #include <imgui_internal.h>
 
 #include <fstream>
@@ -93,7 +94,24 @@ TEST_CASE("Every kind of picture is saved as SVG, PNG and CSV, and nothing is ov
   save_all("bar one", "compare-throughput");
   window.click("Maps");
   window.settle();
-  save_all("map Prediction", "one-t2m-prediction");
+  save_all("map Prediction", "one-u10m-prediction");
+}
+
+TEST_CASE("What is chosen from outside is scrolled to, once") {
+  const TempFolder folder;
+  for (int i = 0; i < 40; ++i)
+    write_run(folder, {.name = fmt::format("06_ddp-20261120-1000{:02}-aaaa", i), .lesson = "06_ddp"});
+  Headless window(options_in(folder), 1280, 700);
+  window.state().run = (folder / "runs/06_ddp-20261120-100005-aaaa").string();
+  window.state().lesson = "06_ddp";
+  window.settle();
+  const std::string row = "run 06_ddp-20261120-100005-aaaa";
+  REQUIRE(window.has(row));
+  CHECK(window.box(row).y1 < 660);
+  CHECK(window.box("lesson 06_ddp").y0 > 48);
+  CHECK(window.box("lesson 06_ddp").y1 < window.box("filter runs").y0);
+  window.wheel({100, window.box(row).y0}, 50);
+  CHECK_FALSE(window.has(row));  // a hand on the wheel is left alone
 }
 
 TEST_CASE("Comparing shows what differs first, and of single runs no factor") {
@@ -171,13 +189,13 @@ TEST_CASE("Maps show input, target, prediction and error of the channel that is 
   window.settle();
   REQUIRE(window.has("map Prediction"));
   CHECK(window.state().maps.drawn->step == 40);
-  CHECK(window.state().maps.drawn_channel == 2);  // t2m
+  CHECK(window.state().maps.drawn_channel == 0);  // u10m, the headline
   window.click("<");
   window.settle();
   CHECK(window.state().maps.drawn->step == 20);
   window.click("map channel");
-  window.click("u10m");
-  CHECK(window.state().maps.drawn_channel == 0);
+  window.click("t2m");
+  CHECK(window.state().maps.drawn_channel == 2);
   CHECK(window.count_colour(window.box("map Prediction"), IM_COL32(0x44, 0x01, 0x54, 255)) > 10);
 }
 
