@@ -123,7 +123,7 @@ struct MapsState {
 
 struct TimelineState {
   int rank = 0;
-  std::int64_t first = -1;  ///< -1 = in the middle of the steady steps
+  std::int64_t first = -1;  ///< -1 = those nearest to the median step
   std::int64_t steps = 1;
   // What was worked out last, and from what.
   std::string run;

@@ -141,6 +141,10 @@ TEST_CASE("Ranks stand side by side, the straggler is marked, and a click shows 
   window.settle();
   REQUIRE(window.has("rank 2"));
   CHECK(window.has("tracks"));
+  const Box figures = window.box("figures");
+  CHECK(figures.y0 >= window.box("tracks").y1);
+  for (const char* const stage : {"backward", "comm"})
+    CHECK(window.count_colour(figures, stage_colour(window.app().ui().theme(), stage)) > 60);
   CHECK(window.count_colour(window.box("rank 2"), window.app().ui().theme().warn) > 0);
   CHECK(window.count_colour(window.box("rank 1"), window.app().ui().theme().warn) == 0);
   const ImU32 comm = stage_colour(window.app().ui().theme(), "comm");
