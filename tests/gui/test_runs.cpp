@@ -108,6 +108,8 @@ TEST_CASE("A run that was stopped is no failure: its step is said, and Resume is
   window.click("message Resume");
   window.until("the arguments", [&] { return fs::exists(folder / "arguments"); });
   CHECK(text_of(folder / "arguments") == "run\n01_baseline\n--resume\n" + run.string() + "\n");
+  window.app().launcher().stop();
+  window.until("the end", [&] { return !window.app().launcher().is_running(); });
 }
 
 TEST_CASE("Ranks stand side by side, the straggler is marked, and a click shows its timeline") {
