@@ -335,6 +335,26 @@ PlotAsk show_plot(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, 
   return ask;
 }
 
+PlotAsk show_spark(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, ImVec2 size,
+                   const std::string& value) {
+  return show_plot(ui, spec, view, link, size, [&](Canvas& canvas, const Box& box) {
+    const float s = canvas.scale();
+    PlotLayout at = lay_out(spec, view, link, box, canvas, ui.ease());
+    at.area = {box.x0 + 12 * s, box.y0 + 30 * s, box.x1 - 12 * s, box.y1 - 10 * s};
+    at.x.begin = at.area.x0;
+    at.x.end = at.area.x1;
+    at.y.begin = at.area.y1;
+    at.y.end = at.area.y0;
+    const std::string right = shown_lines(spec, view).empty() ? spec.empty : value;
+    const float room = at.area.width() - canvas.text_width(spec.title, Face::small) - 12 * s;
+    canvas.text(at.area.x0, box.y0 + 8 * s, spec.title, Face::small, ui.theme().dim);
+    canvas.text(at.area.x1, box.y0 + 8 * s, canvas.fitted(right, Face::small, room), Face::small,
+                ui.theme().text, 1);
+    paint_lines(canvas, spec, view, link, at, ui.smoother());
+    return at;
+  });
+}
+
 namespace {
 
 /// ImGui 1.89.8 made a list of its own of what was a pointer.

@@ -33,6 +33,10 @@ PlotAsk show_plot(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, 
 PlotAsk show_plot(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, ImVec2 size,
                   const std::function<PlotLayout(Canvas&, const Box&)>& paint);
 
+/// A small plot for what changes little: its title, what it comes to (`value`), and the lines without axes.
+PlotAsk show_spark(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, ImVec2 size,
+                   const std::string& value);
+
 /// A drawing of this size in pixels as the bytes of an SVG or PNG file: by itself, without what lies over it
 /// on the screen. `paint` draws from 0, 0.
 std::string drawing(Ui& ui, ExportKind kind, float width, float height,

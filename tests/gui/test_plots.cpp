@@ -152,3 +152,20 @@ TEST_CASE("Hovering snaps to steps, and one line crosses every plot of the view"
   }
   CHECK(changed.size() == 1);
 }
+
+TEST_CASE("Where there is room Watch has three columns, and what hardly changes stays small") {
+  const TempFolder folder;
+  write_run(folder, {.name = "one"});
+  for (const float width : {1280.0F, 2560.0F}) {
+    INFO(width);
+    Headless window(options_in(folder), width, 900);
+    window.settle();
+    const Box loss = window.box("loss");
+    const bool wide = width > 2000;
+    CHECK((window.box("anatomy").y0 == loss.y0) == wide);
+    CHECK(window.has("rmse"));
+    CHECK(window.has("rmse t2m") == wide);  // it fills the second row
+    CHECK(window.box("learning rate").height() < loss.height() / 2);
+    CHECK(window.box("memory").y0 == window.box("learning rate").y0);
+  }
+}

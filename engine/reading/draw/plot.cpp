@@ -317,6 +317,22 @@ void paint_legend(Canvas& canvas, const Theme& theme, const PlotSpec& spec, cons
   }
 }
 
+void paint_lines(Canvas& canvas, const PlotSpec& spec, const PlotView& view, const PlotLink& link,
+                 const PlotLayout& at, Smoother& smoother) {
+  const float s = canvas.scale();
+  const std::vector<const PlotLine*> lines = shown_lines(spec, view);
+  for (const PlotLine* const line : lines) {
+    const bool smooth = link.smoothing > 0 && line->curve->y.size() > 2;
+    paint_path(canvas, *line, *line->curve, at, smooth ? with_alpha(line->colour, 0.28F) : line->colour,
+               (smooth ? 1.0F : 1.8F) * s);
+  }
+  for (const PlotLine* const line : lines) {
+    if (!(link.smoothing > 0) || line->curve->y.size() <= 2) continue;
+    const Curve& soft = smoother.smoothed(spec.id + "\n" + line->id, *line->curve, link.smoothing);
+    paint_path(canvas, *line, soft, at, line->colour, 2 * s);
+  }
+}
+
 void paint_plot(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const PlotView& view,
                 const PlotLink& link, const PlotLayout& at, Smoother& smoother) {
   const float s = canvas.scale();
@@ -336,16 +352,7 @@ void paint_plot(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const 
   }
   paint_axes(canvas, theme, spec, at);
   canvas.push_clip({at.area.x0 - 4 * s, at.area.y0 - 4 * s, at.area.x1 + 4 * s, at.area.y1 + 4 * s});
-  for (const PlotLine* const line : lines) {
-    const bool smooth = link.smoothing > 0 && line->curve->y.size() > 2;
-    paint_path(canvas, *line, *line->curve, at, smooth ? with_alpha(line->colour, 0.28F) : line->colour,
-               (smooth ? 1.0F : 1.8F) * s);
-  }
-  for (const PlotLine* const line : lines) {
-    if (!(link.smoothing > 0) || line->curve->y.size() <= 2) continue;
-    const Curve& soft = smoother.smoothed(spec.id + "\n" + line->id, *line->curve, link.smoothing);
-    paint_path(canvas, *line, soft, at, line->colour, 2 * s);
-  }
+  paint_lines(canvas, spec, view, link, at, smoother);
   paint_levels(canvas, theme.panel, spec, at);
   canvas.pop_clip();
   paint_ends(canvas, theme, end_words(spec, view, at.y), at.area);
