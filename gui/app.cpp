@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 
+#include "analyse/run_reader.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -20,6 +22,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr double kToast_s = 6;
+constexpr double kOffer_s = 12;  // one with a button
 constexpr double kRemember_s = 2;
 
 fs::path or_else(const fs::path& path, const fs::path& other) { return path.empty() ? other : path; }
@@ -88,9 +91,7 @@ bool App::poll() {
     restart_.reset();
     start(next);
   } else if (ended && launcher_.last_code().value_or(0) != 0) {
-    say(fmt::format("{} ended with exit code {}; the console says why", launcher_.request().lesson,
-                    launcher_.last_code().value_or(0)));
-    if (state_.run.empty()) state_.settings.console_height = std::max(220.0, state_.settings.console_height);
+    say_end(launcher_.last_code().value_or(0));
   }
   if (seconds_now() > remember_at_s_) {  // now and then, so that a window that is killed loses little
     remember_at_s_ = seconds_now() + kRemember_s;
@@ -111,9 +112,31 @@ bool App::poll() {
   return ended || toast_over || aged;
 }
 
-void App::say(std::string words) {
+/// A run that was asked to stop did as it was told; any other code than 0 is a failure.
+void App::say_end(int code) {
+  const bool saved = code == static_cast<int>(Exit::checkpointed);
+  if (!saved && code != 128 + SIGINT && code != 128 + SIGTERM) {
+    say(fmt::format("{} ended with exit code {}; the console says why", launcher_.request().lesson, code));
+    if (state_.run.empty()) state_.settings.console_height = std::max(220.0, state_.settings.console_height);
+    return;
+  }
+  const std::string run = data().started_run;
+  if (run.empty()) return say("Stopped before the first step");
+  const std::string words = fmt::format("Stopped at step {}, {}", human_count(glance(run).summary.steps),
+                                        saved ? "checkpoint saved" : "no checkpoint saved");
+  if (list_checkpoints(RunFolder{run}.checkpoints()).empty()) return say(words);
+  Requests ask;
+  ask.resume = run;
+  offer(words, "Resume", std::move(ask));
+}
+
+void App::say(std::string words) { offer(std::move(words), "", {}); }
+
+void App::offer(std::string words, std::string action, Requests does) {
   state_.toast = std::move(words);
-  state_.toast_until_s = seconds_now() + kToast_s;
+  state_.toast_until_s = seconds_now() + (action.empty() ? kToast_s : kOffer_s);
+  state_.toast_action = std::move(action);
+  state_.toast_ask = std::move(does);
 }
 
 Data App::data() const {
@@ -198,11 +221,7 @@ void App::draw() {
   const Data now = data();
   follow(now);
   ui_.begin_frame();
-  if (state_.form.lesson != state_.lesson) {
-    state_.form = FormState{};
-    state_.form.lesson = state_.lesson;
-  }
-  if (state_.form.stale) check_form(project_, state_.form);
+  if (state_.form().stale) check_form(project_, state_.form());
   Requests ask;
   take_keys(now, ask);
   ask.join(draw_all(now));
@@ -274,7 +293,11 @@ void App::act(Requests ask, const Data& data) {
     say("copied");
   }
   if (ask.save) save(*ask.save);
-  if (!ask.say.empty()) say(ask.say);
+  if (ask.form) state_.forms[ask.form->lesson] = std::move(*ask.form);
+  if (ask.say.empty()) return;
+  Requests back;
+  back.form = ask.undo;
+  offer(ask.say, ask.undo ? "Undo" : "", std::move(back));
 }
 
 void App::resume(const std::string& id, const Data& data) {

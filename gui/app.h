@@ -67,7 +67,10 @@ class App {
   void follow(const Data& data);
   void show_recorded();
   void wish(const Data& data);
+  void say_end(int code);
   void say(std::string words);
+  /// With a button that asks for `does`.
+  void offer(std::string words, std::string action, Requests does);
 
   AppOptions options_;
   Ui ui_;

@@ -160,7 +160,7 @@ Requests App::draw_all(const Data& data) {
   settings.left_width = std::clamp(settings.left_width, 200.0, 600.0);
   settings.right_width = std::clamp(settings.right_width, 260.0, 900.0);
   ask.join(draw_help(ui_, state_));
-  draw_toast(ui_, state_);
+  ask.join(draw_toast(ui_, state_));
   return ask;
 }
 
@@ -191,7 +191,8 @@ void App::take_keys(const Data& data, Requests& ask) {
   if (io.KeyAlt || io.KeySuper) return;
   if (ui_.pressed('D')) ask.toggle_theme = true;
   if (ui_.pressed('C')) state_.settings.console_height = state_.settings.console_height > 0 ? 0 : 220;
-  for (int i = 0; i < 9; ++i) {
+  // A number that is meant for a field does not choose a lesson, though the field was just left.
+  for (int i = 0; i < 9 && !ui_.was_at_field(); ++i) {
     if (ui_.pressed(static_cast<char>('1' + i)) && i < static_cast<int>(project_.lessons.size())) {
       ask.show_lesson = project_.lessons[static_cast<std::size_t>(i)].info.name;
     }
@@ -210,10 +211,10 @@ void App::take_keys(const Data& data, Requests& ask) {
   if (ui_.pressed(Hotkey::space) && !io.NavVisible) {
     if (ask_to_stop(data, state_, ask)) {
       // what runs is being stopped
-    } else if (state_.form.problem.empty()) {
-      ask.start = request_of(state_.form);
+    } else if (state_.form().problem.empty()) {
+      ask.start = request_of(state_.form());
     } else {
-      ask.say = state_.form.problem;
+      ask.say = state_.form().problem;
     }
   }
 }

@@ -27,7 +27,7 @@ constexpr std::array<HelpLine, 18> kHelp = {{
     {"G", "compare the chosen run with the newest baseline"},
     {"F", "over a plot: fit"},
     {"L", "over a plot: logarithmic y"},
-    {"wheel", "over a plot: zoom at the mouse; over its y axis: zoom y"},
+    {"Ctrl wheel", "over a plot: zoom at the mouse; over its y axis: zoom y"},
     {"drag", "move along; with Shift: zoom into the rectangle"},
     {"double click", "fit again"},
     {"right click", "menu: logarithms, save as SVG, PNG, CSV"},
@@ -82,6 +82,25 @@ std::shared_ptr<const RunEntry> ended_choice(const Data& data, const AppState& s
   return ended && card != nullptr && card->cannot_run.empty() ? run : nullptr;
 }
 
+/// All three always, each in its place: a double click on Run must not stop what it started.
+void draw_run_buttons(Ui& ui, const Data& data, AppState& state, const LessonCard* card, Requests& ask) {
+  const bool live = data.starting || !live_choice(data, state).empty();
+  const bool can = card != nullptr && card->cannot_run.empty() && state.form().problem.empty();
+  if (ui.button("Run", ButtonKind::primary, can && !live)) ask.start = request_of(state.form());
+  ui.tip(live                        ? "A run goes on"
+         : can                       ? command_text(request_of(state.form())) + "  (Space)"
+         : card == nullptr           ? "Choose a lesson"
+         : !card->cannot_run.empty() ? card->cannot_run
+                                     : state.form().problem);
+  ImGui::SameLine(0, ui.px(8));
+  const auto ended = live ? nullptr : ended_choice(data, state);
+  if (ui.button("Resume", ButtonKind::plain, ended != nullptr)) ask.resume = ended->id;
+  ui.tip(ended ? "Go on from its newest checkpoint, in the same run" : "For a run that ended early");
+  ImGui::SameLine(0, ui.px(24));
+  if (ui.button("Stop run", ButtonKind::danger, live)) ask_to_stop(data, state, ask);
+  ui.tip("As Ctrl-C in a terminal (Space)");
+}
+
 }  // namespace
 
 bool ask_to_stop(const Data& data, const AppState& state, Requests& ask) {
@@ -106,30 +125,14 @@ Requests draw_bar(Ui& ui, const Data& data, AppState& state) {
               ui.theme().text);
   ImGui::SetCursorPosX(ui.px(100));
   centre_line(height);
+  draw_run_buttons(ui, data, state, card, ask);
   ImGui::AlignTextToFramePadding();
   const float width = ImGui::GetWindowWidth();
   if (card != nullptr) {
-    ui.text(canvas.fitted(card->number + "  " + card->info.title, Face::text,
-                          std::max(ui.px(80), width - ui.px(620))),
-            Face::text, ui.theme().dim);
     ImGui::SameLine(0, ui.px(20));
-  }
-  const std::string live = live_choice(data, state);
-  if (data.starting || !live.empty()) {
-    if (ui.button("Stop run", ButtonKind::danger)) ask_to_stop(data, state, ask);
-    ui.tip("As Ctrl-C in a terminal (Space)");
-  } else {
-    const bool can = card != nullptr && card->cannot_run.empty() && state.form.problem.empty();
-    if (ui.button("Run", ButtonKind::primary, can)) ask.start = request_of(state.form);
-    ui.tip(can                         ? command_text(request_of(state.form)) + "  (Space)"
-           : card == nullptr           ? "Choose a lesson"
-           : !card->cannot_run.empty() ? card->cannot_run
-                                       : state.form.problem);
-    if (const auto ended = ended_choice(data, state)) {
-      ImGui::SameLine(0, ui.px(8));
-      if (ui.button("Resume", ButtonKind::quiet)) ask.resume = ended->id;
-      ui.tip("Go on from its newest checkpoint, in the same run");
-    }
+    const float room = width - ImGui::GetCursorPosX() - ui.px(250);
+    ui.text(canvas.fitted(card->number + "  " + card->info.title, Face::text, std::max(ui.px(80), room)),
+            Face::text, ui.theme().dim);
   }
   const std::string running = fmt::format("{} run{} live", live_runs(data), live_runs(data) == 1 ? "" : "s");
   const float right = canvas.text_width(running, Face::small) + ui.px(150);
@@ -231,24 +234,35 @@ Requests draw_help(Ui& ui, AppState& state) {
   return ask;
 }
 
-void draw_toast(Ui& ui, const AppState& state) {
-  if (state.toast.empty() || state.now_s > state.toast_until_s) return;
+Requests draw_toast(Ui& ui, AppState& state) {
+  Requests ask;
+  if (state.toast.empty() || state.now_s > state.toast_until_s) return ask;
   const ImVec2 screen = ImGui::GetIO().DisplaySize;
   ImGui::SetNextWindowPos({screen.x - ui.px(20), screen.y - ui.px(48)}, ImGuiCond_Always, {1, 1});
   ImGui::SetNextWindowSizeConstraints({ui.px(120), 0}, {ui.px(520), screen.y});
   ImGui::PushStyleColor(ImGuiCol_WindowBg, ui.theme().raised);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, ui.px(6));
-  const ImGuiWindowFlags flags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoInputs |
-                                 ImGuiWindowFlags_AlwaysAutoResize | ImGuiWindowFlags_NoNav |
-                                 ImGuiWindowFlags_NoFocusOnAppearing;
+  const bool quiet = state.toast_action.empty();
+  const ImGuiWindowFlags flags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_AlwaysAutoResize |
+                                 ImGuiWindowFlags_NoNav | ImGuiWindowFlags_NoFocusOnAppearing |
+                                 (quiet ? ImGuiWindowFlags_NoInputs : 0);
   if (ImGui::Begin("message", nullptr, flags)) {
-    ImGui::PushTextWrapPos(ui.px(490));
+    ImGui::AlignTextToFramePadding();
+    ImGui::PushTextWrapPos(ui.px(quiet ? 490 : 400));
     ui.text(state.toast, Face::text);
     ImGui::PopTextWrapPos();
+    if (!quiet) {
+      ImGui::SameLine(0, ui.px(16));
+      if (ui.button(state.toast_action, ButtonKind::primary, true, "message " + state.toast_action)) {
+        ask = std::move(state.toast_ask);
+        state.toast.clear();
+      }
+    }
   }
   ImGui::End();
   ImGui::PopStyleVar();
   ImGui::PopStyleColor();
+  return ask;
 }
 
 }  // namespace isobar

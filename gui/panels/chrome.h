@@ -14,6 +14,6 @@ bool ask_to_stop(const Data& data, const AppState& state, Requests& ask);
 Requests draw_bar(Ui& ui, const Data& data, AppState& state);
 Requests draw_console(Ui& ui, const Data& data, AppState& state);
 Requests draw_help(Ui& ui, AppState& state);
-void draw_toast(Ui& ui, const AppState& state);
+Requests draw_toast(Ui& ui, AppState& state);
 
 }  // namespace isobar

@@ -108,6 +108,7 @@ void draw_overlay(Ui& ui, const Runs& runs, const Labels& labels, AppState& stat
   spec.title = title;
   set_x_axis(spec, state.x_axis());
   spec.legend = false;
+  spec.from_zero = std::string_view(curve) == "train/samples_per_s";
   const bool sparse = state.x_axis() == XAxis::epoch || state.x_axis() == XAxis::samples;
   spec.empty = sparse ? "None of these runs has it over this x axis." : "None of these runs recorded it.";
   for (const auto& run : runs) {

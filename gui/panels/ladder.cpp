@@ -99,12 +99,17 @@ std::string state_text(const LessonCard& card, const LessonRuns& runs) {
 }
 
 void draw_lesson(Ui& ui, const LessonCard& card, const LessonRuns& runs, const LadderRates& rates,
-                 const AppState& state, Requests& ask) {
+                 AppState& state, Requests& ask) {
   const Published& published = card.info.published;
   const float height = ui.px(published.years.empty() ? 62 : 80);
   Box row;
   if (ui.row("lesson " + card.info.name, state.lesson == card.info.name, height, &row))
     ask.show_lesson = card.info.name;
+  if (state.lesson == card.info.name && state.ladder_at != state.lesson) {
+    const float top = ImGui::GetWindowPos().y;
+    if (row.y0 < top || row.y1 > top + ImGui::GetWindowHeight()) ImGui::SetScrollHereY();
+    state.ladder_at = state.lesson;
+  }
   std::string words = card.info.title;
   for (std::size_t i = 0; i < published.years.size(); ++i) {
     words +=
@@ -288,8 +293,17 @@ Requests draw_runs(Ui& ui, const Data& data, AppState& state) {
   }
   ImGui::BeginChild("runs list");
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(8), ui.px(2)});
+  const float each = ui.px(46);
+  const auto chosen =
+      std::find_if(shown.begin(), shown.end(), [&](auto& run) { return run->id == state.run; });
+  if (state.list_at != state.run && chosen != shown.end() && data.feed.first_look_done) {
+    const float top = each * static_cast<float>(chosen - shown.begin());
+    const float room = ImGui::GetWindowHeight() - each;
+    if (top < ImGui::GetScrollY() || top > ImGui::GetScrollY() + room) ImGui::SetScrollY(top - room / 2);
+    state.list_at = state.run;
+  }
   ImGuiListClipper clipper;
-  clipper.Begin(static_cast<int>(shown.size()), ui.px(46));
+  clipper.Begin(static_cast<int>(shown.size()), each);
   while (clipper.Step()) {
     for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i)
       draw_run(ui, shown[static_cast<std::size_t>(i)], state, ask);

@@ -91,7 +91,8 @@ int channel_of(const MapsState& maps, const RunEntry& run, std::int64_t channels
   int channel = maps.channel;
   if (channel < 0) {
     const auto& names = run.view.channels;
-    channel = static_cast<int>(std::find(names.begin(), names.end(), "t2m") - names.begin());
+    const std::string& headline = run.view.summary.headline;
+    channel = static_cast<int>(std::find(names.begin(), names.end(), headline) - names.begin());
     if (channel >= static_cast<int>(names.size())) channel = 0;
   }
   return std::clamp(channel, 0, static_cast<int>(channels) - 1);
@@ -156,11 +157,14 @@ void draw_controls(Ui& ui, const RunEntry& run, const FieldSet& set, MapsState& 
     const bool last = at + 2 >= static_cast<int>(steps.size());
     maps.step = last ? -1 : steps[static_cast<std::size_t>(at + 1)];  // at the end it follows the newest
   }
-  ImGui::SameLine(0, ui.px(16));
-  ImGui::AlignTextToFramePadding();
-  ui.text(fmt::format("RMSE of this sample {}, persistence {}", engineering(maps.rmse, 3),
-                      engineering(maps.persistence_rmse, 3)),
-          Face::small, maps.rmse < maps.persistence_rmse ? ui.theme().good : ui.theme().dim);
+  const std::string rmse = fmt::format("RMSE of this sample {}, persistence {}", engineering(maps.rmse, 3),
+                                       engineering(maps.persistence_rmse, 3));
+  const float right = ImGui::GetItemRectMax().x + ui.px(16) + ui.canvas().text_width(rmse, Face::small);
+  if (right < ImGui::GetWindowPos().x + ImGui::GetContentRegionMax().x) {
+    ImGui::SameLine(0, ui.px(16));
+    ImGui::AlignTextToFramePadding();
+  }
+  ui.text(rmse, Face::small, maps.rmse < maps.persistence_rmse ? ui.theme().good : ui.theme().dim);
 }
 
 std::string fields_csv(const MapsState& maps) {
@@ -245,6 +249,7 @@ Requests draw_maps(Ui& ui, const Data& data, AppState& state) {
   }
   const int channel = channel_of(state.maps, *run, set->channels);
   update_pictures(state.maps, set, channel);
+  ui.text(title_of(*run), Face::title);
   draw_controls(ui, *run, *set, state.maps, step, channel);
   draw_four(ui, state.maps, channel_name(*run, channel), run->name, ask);
   return ask;

@@ -75,7 +75,7 @@ void draw_key(Ui& ui, const Data& data, const Key& key, FormState& form) {
           changed ? ui.theme().text : ui.theme().dim);
   const auto comment = data.project.comments.find(key.name);
   if (comment != data.project.comments.end()) ui.tip(key.name + ": " + comment->second);
-  ImGui::SameLine(width - field - (changed ? ui.px(30) : 0));
+  ImGui::SameLine(width - field - ui.px(30));  // a change puts its x there, and nothing moves
   draw_value(ui, key, form, field);
   if (changed) {
     ImGui::SameLine(width - ui.px(22));
@@ -87,34 +87,53 @@ void draw_key(Ui& ui, const Data& data, const Key& key, FormState& form) {
     ImGui::PopFont();
     ui.tip("Back to the preset's " + form.values[key.name]);
   }
-  if (comment != data.project.comments.end()) {
+  const bool wrong = form.problem_key == key.name;
+  if (wrong || comment != data.project.comments.end()) {
     ImGui::SetCursorPosY(ImGui::GetCursorPosY() - ui.px(4));
-    ui.wrapped(comment->second, Face::small, ui.theme().dim);
+    ui.wrapped(wrong ? form.problem : comment->second, Face::small, wrong ? ui.theme().bad : ui.theme().dim);
   }
-  if (form.problem_key == key.name) ui.wrapped(form.problem, Face::small, ui.theme().bad);
   ImGui::PopID();
 }
 
+/// Each in a place of its own, used or not: what starts a run is never under the pointer what stops it.
 void draw_buttons(Ui& ui, const Data& data, const LessonCard& card, AppState& state, Requests& ask) {
-  const bool good = state.form.problem.empty() && card.cannot_run.empty();
-  const RunRequest request = request_of(state.form);
-  if (data.starting) {
-    if (ui.button("Stop", ButtonKind::danger)) ask.stop_started = true;
-    ui.tip("As Ctrl-C: the step is finished, the stream ends");
-    ImGui::SameLine();
-    if (ui.button("Restart with these", ButtonKind::primary, good)) ask.restart = request;
-  } else if (ui.button("Start", ButtonKind::primary, good)) {
-    ask.start = request;
-  }
+  FormState& form = state.form();
+  const bool good = form.problem.empty() && card.cannot_run.empty();
+  const RunRequest request = request_of(form);
+  const float right = ImGui::GetContentRegionMax().x;
+  if (ui.button("Start", ButtonKind::primary, good && !data.starting)) ask.start = request;
   ImGui::SameLine();
+  const bool roomy = right > ui.px(290);
+  if (ui.button(roomy ? "Restart with these" : "Restart", ButtonKind::plain, good && data.starting,
+                "Restart with these"))
+    ask.restart = request;
+  ImGui::SameLine(right - ui.button_width("Stop"));
+  if (ui.button("Stop", ButtonKind::danger, data.starting)) ask.stop_started = true;
   if (ui.button("Copy command")) ask.copy = command_text(request);
-  if (!state.form.changed.empty()) {
-    ImGui::SameLine();
-    if (ui.button("Reset", ButtonKind::quiet)) {
-      state.form.changed.clear();
-      state.form.stale = true;
-    }
+  ImGui::SameLine();
+  if (ui.button("Reset", ButtonKind::quiet, !form.changed.empty())) {
+    ask.say = counted(static_cast<std::int64_t>(form.changed.size()), "setting") + " reset";
+    ask.undo = form;
+    form.changed.clear();
+    form.stale = true;
   }
+  const auto run = data.feed.runs->find(state.run);
+  const bool fits = run && run->detail && run->view.lesson == state.lesson && !run->detail->config.empty();
+  if (ui.button("Take the settings of the chosen run", ButtonKind::plain, fits)) {
+    ask.say = "the settings of " + run->name + " were taken";
+    if (!form.changed.empty()) ask.undo = form;
+    fill_form(data.project, form, *run);
+  }
+}
+
+/// The command as the fields make it, and what keeps it from running, in a place that does not grow.
+void draw_command(Ui& ui, const FormState& form) {
+  constexpr float kLines = 4;
+  ImGui::BeginChild("command", {0, kLines * ui.canvas().line_height(Face::mono_small)});
+  if (!form.problem.empty() && form.problem_key.empty())
+    ui.wrapped(form.problem, Face::small, ui.theme().bad);
+  ui.wrapped(command_text(request_of(form)), Face::mono_small, ui.theme().dim);
+  ImGui::EndChild();
 }
 
 }  // namespace
@@ -169,11 +188,7 @@ void fill_form(const Project& project, FormState& form, const RunEntry& run) {
 
 Requests draw_run_form(Ui& ui, const Data& data, AppState& state) {
   Requests ask;
-  FormState& form = state.form;
-  if (form.lesson != state.lesson) {
-    form = FormState{};
-    form.lesson = state.lesson;
-  }
+  FormState& form = state.form();
   const LessonCard* const card = data.project.find(state.lesson);
   if (card == nullptr) {
     ui.empty_state("No lesson", "Choose one on the left.");
@@ -191,13 +206,7 @@ Requests draw_run_form(Ui& ui, const Data& data, AppState& state) {
   }
   draw_buttons(ui, data, *card, state, ask);
   if (!card->cannot_run.empty()) ui.wrapped("This lesson " + card->cannot_run, Face::small, ui.theme().warn);
-  if (!form.problem.empty() && form.problem_key.empty())
-    ui.wrapped(form.problem, Face::small, ui.theme().bad);
-  ui.wrapped(command_text(request_of(form)), Face::mono_small, ui.theme().dim);
-  if (const auto run = data.feed.runs->find(state.run);
-      run && run->detail && run->view.lesson == state.lesson && !run->detail->config.empty()) {
-    if (ui.button("Take the settings of the chosen run")) fill_form(data.project, form, *run);
-  }
+  draw_command(ui, form);
   ui.input("filter keys", form.filter, "Filter keys", -1);
   ImGui::BeginChild("keys");
   Config config;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analyse/comm_times.h"
+#include "analyse/timeline_text.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "draw/axis.h"
@@ -140,11 +141,54 @@ void draw_spans(Ui& ui, ImGuiCanvas& canvas, const SpanTable& table, const Timel
   }
 }
 
-void draw_picture(Ui& ui, const SpanTable& table, const Timeline& timeline) {
+/// What the picture amounts to over all steady steps, with the colours that names have in it.
+void draw_figures(Ui& ui, const SpanTable& table, const std::vector<FigureRow>& rows) {
+  constexpr std::size_t kWhat = 2;
+  const Theme& theme = ui.theme();
+  const std::vector<bool> communicates = comm_tracks(table);
+  const auto cell = [&](std::size_t column, const std::string& words, Face face, Colour colour) {
+    const bool number = column != 0 && column != kWhat;
+    const float left = ImGui::GetContentRegionAvail().x - ui.canvas().text_width(words, face);
+    if (number && left > 0) ImGui::SetCursorPosX(ImGui::GetCursorPosX() + left);
+    ui.text(words, face, colour);
+  };
+  ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {ui.px(10), ui.px(2)});
+  const ImVec2 top = ImGui::GetCursorScreenPos();
+  const ImGuiTableFlags flags = ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_NoHostExtendX;
+  const bool open = ImGui::BeginTable("figures", static_cast<int>(kFigureHeads.size()), flags);
+  if (open) {
+    ImGui::TableNextRow();
+    for (std::size_t i = 0; i < kFigureHeads.size(); ++i) {
+      ImGui::TableSetColumnIndex(static_cast<int>(i));
+      cell(i, kFigureHeads[i], Face::small, theme.dim);
+    }
+    for (const FigureRow& row : rows) {
+      ImGui::TableNextRow();
+      for (std::size_t i = 0; i < row.cells.size(); ++i) {
+        ImGui::TableSetColumnIndex(static_cast<int>(i));
+        if (i == kWhat) {
+          const ImVec2 at = ImGui::GetCursorScreenPos();
+          ui.canvas().fill({at.x, at.y + ui.px(3), at.x + ui.px(10), at.y + ui.px(13)},
+                           colour_of(theme, table.names[row.name], communicates[row.track]), ui.px(2));
+          ImGui::SetCursorPosX(ImGui::GetCursorPosX() + ui.px(16));
+        }
+        const bool number = i != 0 && i != kWhat;
+        cell(i, row.cells[i], number ? Face::mono_small : Face::small, theme.text);
+      }
+    }
+    ImGui::EndTable();
+  }
+  ImGui::PopStyleVar();
+  const ImVec2 end = ImGui::GetItemRectMax();
+  ui.record("figures", {top.x, top.y, end.x, end.y});
+}
+
+/// `below` pixels are kept for what follows.
+void draw_picture(Ui& ui, const SpanTable& table, const Timeline& timeline, float below) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const std::size_t rows = std::min(kMostTracks, timeline.tracks.size());
   Place place;
-  const float room = ImGui::GetContentRegionAvail().y - ui.px(48);
+  const float room = ImGui::GetContentRegionAvail().y - ui.px(48) - below;
   place.row = std::clamp(room / static_cast<float>(std::max<std::size_t>(1, rows)), ui.px(kLeastRow),
                          ui.px(kMostRow));
   const float height = ui.px(40) + place.row * static_cast<float>(rows);
@@ -217,7 +261,7 @@ Requests draw_timeline_view(Ui& ui, const Data& data, AppState& state) {
     return {};
   }
   TimelineState& mine = state.timeline;
-  ui.text(run->view.lesson.empty() ? run->name : run->view.lesson + "  " + short_run_name(*run), Face::title);
+  ui.text(title_of(*run), Face::title);
   ImGui::PushStyleColor(ImGuiCol_ChildBg, ui.theme().ground);
   ImGui::BeginChild("timeline");
   ImGui::PopStyleColor();
@@ -236,7 +280,10 @@ Requests draw_timeline_view(Ui& ui, const Data& data, AppState& state) {
     make_again(mine, *run, table);
     if (mine.made) {
       ui.wrapped(figures_text(*mine.made, detail.ranks ? mine.rank : -1), Face::small, ui.theme().dim);
-      draw_picture(ui, *table, *mine.made);
+      const std::vector<FigureRow> rows = figure_rows(*table, *mine.made);
+      draw_picture(ui, *table, *mine.made, ui.px(22) * static_cast<float>(rows.size() + 1) + ui.px(12));
+      ui.gap(4);
+      draw_figures(ui, *table, rows);
     } else {
       ui.wrapped(mine.problem, Face::text, ui.theme().warn);
     }

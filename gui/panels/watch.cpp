@@ -3,17 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 
 #include "core/stage.h"
 #include "core/text.h"
 #include "draw/colour.h"
 #include "panels/verdict_strip.h"
+#include "widgets/cells.h"
 #include "widgets/stack.h"
 
 namespace isobar {
 namespace {
 
-constexpr float kGap = 8;
+constexpr float kSpark = 64;  // height
 
 /// What stands in a plot without a curve; a run that only measures will not get one.
 std::string empty_text(const RunEntry& run, const std::string& not_yet) {
@@ -33,31 +36,6 @@ void add_line(PlotSpec& spec, const AppState& state, const std::shared_ptr<const
               const char* curve, const char* label, Colour colour, Mark mark) {
   spec.lines.push_back(line_of(run, curve, state.x_axis(), label, colour, mark));
 }
-
-/// The plots of the view, in order; drawn one after the other into cells.
-class Cells {
- public:
-  Cells(Ui& ui, int count) : ui_(ui) {
-    const ImVec2 room = ImGui::GetContentRegionAvail();
-    columns_ = room.x > ui.px(600) ? 2 : 1;
-    const int rows = (count + columns_ - 1) / columns_;
-    const float gap = ui.px(kGap);
-    width_ = (room.x - gap * static_cast<float>(columns_ - 1)) / static_cast<float>(columns_);
-    const float fits = (room.y - gap * static_cast<float>(rows - 1)) / static_cast<float>(rows);
-    height_ = std::max(ui.px(190), fits);
-  }
-  ImVec2 next() {
-    if (index_ > 0 && index_ % columns_ != 0) ImGui::SameLine(0, ui_.px(kGap));
-    ++index_;
-    return {width_, height_};
-  }
-
- private:
-  Ui& ui_;
-  int columns_ = 1;
-  int index_ = 0;
-  float width_ = 0, height_ = 0;
-};
 
 StackSpec stack_of(const Ui& ui, const AppState& state, const RunEntry& run) {
   StackSpec spec;
@@ -81,7 +59,7 @@ StackSpec stack_of(const Ui& ui, const AppState& state, const RunEntry& run) {
 
 void draw_head(Ui& ui, const RunEntry& run) {
   const Theme& theme = ui.theme();
-  ui.text(run.view.lesson.empty() ? run.name : run.view.lesson + "  " + short_run_name(run), Face::title);
+  ui.text(title_of(run), Face::title);
   const std::string line = run_line(run);
   const bool elsewhere = !run.view.provenance.empty();
   const Colour colour = run.gone || elsewhere ? theme.warn : state_colour(theme, run.view.state);
@@ -151,7 +129,7 @@ PlotSpec rmse_spec(Ui& ui, const AppState& state, const std::shared_ptr<const Ru
   const bool headline = channel == run->view.summary.headline;
   const std::string percent = headline && run->view.summary.has_scores ? percent_text(run->view.summary) : "";
   const std::string skill = percent.empty() ? "" : ": " + percent;
-  PlotSpec spec = spec_of(state, "rmse", channel + " RMSE" + (skill.empty() ? " (σ)" : skill),
+  PlotSpec spec = spec_of(state, "rmse " + channel, channel + " RMSE" + (skill.empty() ? " (σ)" : skill),
                           empty_text(*run, "Scores come after the first validation."));
   add_line(spec, state, run, ("valid/rmse_" + channel).c_str(), "forecast", theme.series[0], Mark::circle);
   spec.legend = false;
@@ -214,35 +192,57 @@ std::vector<PlotSpec> special_plots(Ui& ui, AppState& state, const std::shared_p
   return out;
 }
 
+PlotSpec plain_plot(Ui& ui, const AppState& state, const std::shared_ptr<const RunEntry>& run, const char* id,
+                    const char* title, const std::string& empty, const char* curve, const char* label,
+                    std::size_t colour) {
+  PlotSpec spec = spec_of(state, id, title, empty);
+  add_line(spec, state, run, curve, label, ui.theme().series[colour], Mark::circle);
+  spec.legend = false;
+  spec.from_zero = true;
+  return spec;
+}
+
 /// The plots that every run has, in their order; where the step's time goes stands behind the second.
 std::vector<PlotSpec> usual_plots(Ui& ui, const AppState& state, const std::shared_ptr<const RunEntry>& run) {
-  const Theme& theme = ui.theme();
   std::vector<PlotSpec> out;
-  const auto add = [&](const char* id, const char* title, const std::string& empty, const char* curve,
-                       const char* label, std::size_t colour) {
-    PlotSpec spec = spec_of(state, id, title, empty);
-    add_line(spec, state, run, curve, label, theme.series[colour], Mark::circle);
-    spec.legend = false;
-    spec.from_zero = true;
-    out.push_back(std::move(spec));
-  };
-  add("loss", "Loss (relative L2)", empty_text(*run, "The first loss comes with the first step."),
-      "train/loss", "training", 0);
-  add_line(out.back(), state, run, "valid/loss", "validation", theme.series[1], Mark::square);
+  out.push_back(plain_plot(ui, state, run, "loss", "Loss (relative L2)",
+                           empty_text(*run, "The first loss comes with the first step."), "train/loss",
+                           "training", 0));
+  add_line(out.back(), state, run, "valid/loss", "validation", ui.theme().series[1], Mark::square);
   out.back().legend = true;
   out.back().from_zero = false;
-  add("throughput", "Throughput, samples a second", "It is measured step by step.", "train/samples_per_s",
-      "samples/s", 2);
+  out.push_back(plain_plot(ui, state, run, "throughput", "Throughput, samples a second",
+                           "It is measured step by step.", "train/samples_per_s", "samples/s", 2));
   out.push_back(rmse_spec(ui, state, run, channel_of(state, *run)));
-  add("learning rate", "Learning rate", "This run recorded no learning rate.", "train/lr", "learning rate",
-      3);
-  add("memory", "Peak memory, bytes", "This run recorded no memory figures.", "train/peak_bytes", "peak", 4);
+  out.back().id = "rmse";
   return out;
+}
+
+/// What hardly changes in a way that surprises: small below the others.
+std::vector<PlotSpec> small_plots(Ui& ui, const AppState& state, const std::shared_ptr<const RunEntry>& run) {
+  return {plain_plot(ui, state, run, "learning rate", "Learning rate", "This run recorded no learning rate.",
+                     "train/lr", "learning rate", 3),
+          plain_plot(ui, state, run, "memory", "Peak memory, bytes", "This run recorded no memory figures.",
+                     "train/peak_bytes", "peak", 4)};
 }
 
 bool has_data(const PlotSpec& spec) {
   return std::any_of(spec.lines.begin(), spec.lines.end(),
                      [](const PlotLine& line) { return line.curve != nullptr; });
+}
+
+/// Scores of further channels, as many as there are cells left in the last row of `count` plots.
+std::vector<PlotSpec> filling_plots(Ui& ui, const AppState& state, const std::shared_ptr<const RunEntry>& run,
+                                    int count) {
+  const int columns = cell_columns(ui, ImGui::GetContentRegionAvail().x);
+  const auto free = static_cast<std::size_t>((columns - count % columns) % columns);
+  std::vector<PlotSpec> out;
+  for (const std::string& channel : run->view.channels) {
+    if (out.size() == free) break;
+    if (channel == channel_of(state, *run)) continue;
+    if (PlotSpec spec = rmse_spec(ui, state, run, channel); has_data(spec)) out.push_back(std::move(spec));
+  }
+  return out;
 }
 
 void draw_anatomy(Ui& ui, AppState& state, const RunEntry& run, ImVec2 size, Requests& ask) {
@@ -255,24 +255,47 @@ void draw_anatomy(Ui& ui, AppState& state, const RunEntry& run, ImVec2 size, Req
                                     plot.box.width(), plot.box.height())};
 }
 
+/// The end of its line, in words.
+std::string last_of(const PlotSpec& spec) {
+  const PlotLine& line = spec.lines.front();
+  if (line.curve == nullptr || line.curve->y.empty()) return "";
+  const double last = line.curve->y.back();
+  if (spec.id != "memory") return fmt::format("{:.3g}", last);
+  return std::isfinite(last) && last >= 0 ? human_bytes(static_cast<std::uint64_t>(last)) : "";
+}
+
 void draw_plots(Ui& ui, AppState& state, const std::shared_ptr<const RunEntry>& run, Requests& ask) {
   WatchState& watch = state.watch;
   std::vector<PlotSpec> plots = usual_plots(ui, state, run);
   for (PlotSpec& spec : special_plots(ui, state, run)) plots.push_back(std::move(spec));
+  std::vector<PlotSpec> small = small_plots(ui, state, run);
   // What a run of another machine did not record, or no formula predicts, will not come.
-  if (!run->view.provenance.empty())
-    std::erase_if(plots, [](const PlotSpec& spec) { return !has_data(spec); });
+  if (!run->view.provenance.empty()) {
+    for (auto* const some : {&plots, &small})
+      std::erase_if(*some, [](const PlotSpec& spec) { return !has_data(spec); });
+  }
   const bool no_steps = !run->view.provenance.empty() && run->detail->series.step_rows() == 0;
-  const std::size_t anatomy = no_steps ? plots.size() + 1 : std::min<std::size_t>(plots.size(), 2);
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(kGap), ui.px(kGap)});
-  Cells cells(ui, std::max(1, static_cast<int>(plots.size()) + (no_steps ? 0 : 1)));
+  const std::size_t anatomy = no_steps ? SIZE_MAX : std::min<std::size_t>(plots.size(), 2);
+  int count = static_cast<int>(plots.size()) + (no_steps ? 0 : 1);
+  for (PlotSpec& spec : filling_plots(ui, state, run, count)) plots.push_back(std::move(spec));
+  count = static_cast<int>(plots.size()) + (no_steps ? 0 : 1);
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(kCellGap), ui.px(kCellGap)});
+  const float width = ImGui::GetContentRegionAvail().x;
+  const auto save = [&](const PlotAsk& plot, const PlotSpec& spec) {
+    if (auto file = save_of_plot(ui, plot, spec, watch.views[spec.id], watch.link, run->name))
+      ask.save = std::move(file);
+  };
+  Cells cells(ui, std::max(1, count), small.empty() ? 0 : ui.px(kSpark + kCellGap));
   for (std::size_t i = 0; i <= plots.size(); ++i) {
     if (i == anatomy) draw_anatomy(ui, state, *run, cells.next(), ask);
     if (i == plots.size()) break;
-    const PlotSpec& spec = plots[i];
-    const PlotAsk plot = show_plot(ui, spec, watch.views[spec.id], watch.link, cells.next());
-    if (auto save = save_of_plot(ui, plot, spec, watch.views[spec.id], watch.link, run->name))
-      ask.save = std::move(save);
+    save(show_plot(ui, plots[i], watch.views[plots[i].id], watch.link, cells.next()), plots[i]);
+  }
+  const float each = (width + ui.px(kCellGap)) / static_cast<float>(std::max<std::size_t>(1, small.size())) -
+                     ui.px(kCellGap);
+  for (const PlotSpec& spec : small) {
+    if (&spec != &small.front()) ImGui::SameLine(0, ui.px(kCellGap));
+    save(show_spark(ui, spec, watch.views[spec.id], watch.link, {each, ui.px(kSpark)}, last_of(spec)), spec);
   }
   ImGui::PopStyleVar();
 }
@@ -282,8 +305,9 @@ void draw_plots(Ui& ui, AppState& state, const std::shared_ptr<const RunEntry>& 
 std::optional<SaveRequest> save_of_plot(Ui& ui, const PlotAsk& ask, const PlotSpec& spec,
                                         const PlotView& view, const PlotLink& link, const std::string& run) {
   if (!ask.export_wanted) return std::nullopt;
+  const float height = std::max(ask.box.height(), ui.px(240));  // a small one is a whole plot on paper
   return SaveRequest{run + "-" + spec.id, ask.kind,
-                     plot_file(ui, ask.kind, spec, view, link, ask.box.width(), ask.box.height())};
+                     plot_file(ui, ask.kind, spec, view, link, ask.box.width(), height)};
 }
 
 void draw_plot_controls(Ui& ui, AppState& state, PlotLink& link) {

@@ -36,6 +36,8 @@ void Requests::join(Requests other) {
   if (other.restart) restart = std::move(other.restart);
   if (other.view) view = other.view;
   if (other.save) save = std::move(other.save);
+  if (other.undo) undo = std::move(other.undo);
+  if (other.form) form = std::move(other.form);
   take(stop_started, other.stop_started);
   take(stop_run, other.stop_run);
   take(resume, other.resume);
@@ -51,6 +53,12 @@ void Requests::join(Requests other) {
 
 std::size_t ColourBook::slot(const std::string& run) {
   return slots_.emplace(run, slots_.size()).first->second;
+}
+
+FormState& AppState::form() {
+  FormState& mine = forms[lesson];
+  mine.lesson = lesson;
+  return mine;
 }
 
 XAxis AppState::x_axis() const {
@@ -112,6 +120,10 @@ std::string short_run_name(const RunEntry& run) {
                      tail.substr(13, 2));
 }
 
+std::string title_of(const RunEntry& run) {
+  return run.view.lesson.empty() ? run.name : run.view.lesson + "  " + short_run_name(run);
+}
+
 std::string run_line(const RunEntry& run) {
   if (run.gone) return "its folder was deleted; this is what was read of it";
   if (run.foreign) return "event files of another program";
@@ -129,8 +141,12 @@ std::string run_line(const RunEntry& run) {
     }
     case RunState::done:
       return run.view.provenance.empty() ? "done, " + steps : provenance_text(run.view);
-    case RunState::stopped:
-      return "stopped" + reason;
+    case RunState::stopped: {
+      const bool without = run.view.reason.ends_with(" without a checkpoint");
+      if (!without && !run.view.reason.ends_with(" with a checkpoint")) return "stopped" + reason;
+      return fmt::format("stopped at step {}, {}", human_count(summary.steps),
+                         without ? "no checkpoint saved" : "checkpoint saved");
+    }
     case RunState::failed:
       return "failed" + reason;
     case RunState::died:

@@ -32,6 +32,18 @@ struct SaveRequest {
   std::string bytes;  ///< of the file
 };
 
+/// The settings of a lesson's next run.
+struct FormState {
+  std::string lesson;
+  std::string preset;
+  std::map<std::string, std::string> changed;  ///< key -> text, what differs from the preset
+  std::map<std::string, std::string> values;   ///< of every key as the preset has it
+  std::string filter;
+  std::string problem;      ///< what the program would say; "" = fine
+  std::string problem_key;  ///< the key it is about; "" = several
+  bool stale = true;        ///< to be checked again
+};
+
 struct Requests {
   std::optional<RunRequest> start;
   std::optional<RunRequest> restart;  ///< stop what runs, then start this
@@ -42,9 +54,11 @@ struct Requests {
   std::string show_lesson;
   std::optional<View> view;
   std::optional<SaveRequest> save;
-  std::string copy;   ///< to the clipboard
-  std::string place;  ///< a folder to read runs from
-  std::string say;    ///< a line for the user
+  std::string copy;               ///< to the clipboard
+  std::string place;              ///< a folder to read runs from
+  std::string say;                ///< a line for the user
+  std::optional<FormState> undo;  ///< settings that this line offers to bring back
+  std::optional<FormState> form;  ///< settings to go back to
   bool toggle_theme = false;
   double zoom_by = 0;  ///< 0 = as it is, else a factor
   bool help = false;
@@ -95,7 +109,7 @@ struct CompareState {
 
 struct MapsState {
   std::int64_t step = -1;  ///< -1 = the newest
-  int channel = -1;        ///< -1 = t2m where there is one
+  int channel = -1;        ///< -1 = the headline, where there is one
   // What was drawn last, and from what.
   std::shared_ptr<const FieldSet> drawn;
   int drawn_channel = -1;
@@ -106,7 +120,7 @@ struct MapsState {
 
 struct TimelineState {
   int rank = 0;
-  std::int64_t first = -1;  ///< -1 = in the middle of the steady steps
+  std::int64_t first = -1;  ///< -1 = those nearest to the median step
   std::int64_t steps = 1;
   // What was worked out last, and from what.
   std::string run;
@@ -115,17 +129,6 @@ struct TimelineState {
   StepRange made_over;
   std::optional<Timeline> made;
   std::string problem;
-};
-
-struct FormState {
-  std::string lesson;
-  std::string preset;
-  std::map<std::string, std::string> changed;  ///< key -> text, what differs from the preset
-  std::map<std::string, std::string> values;   ///< of every key as the preset has it
-  std::string filter;
-  std::string problem;      ///< what the program would say; "" = fine
-  std::string problem_key;  ///< the key it is about; "" = several
-  bool stale = true;        ///< to be checked again
 };
 
 struct AppState {
@@ -142,14 +145,19 @@ struct AppState {
   CompareState compare;
   TimelineState timeline;
   MapsState maps;
-  FormState form;
+  std::map<std::string, FormState> forms;  ///< by lesson, kept while another one is looked at
   bool help = false;
   bool focus_filter = false;
+  std::string ladder_at, list_at;  ///< lesson and run that their lists were scrolled to last
   std::string toast;
   double toast_until_s = 0;
+  std::string toast_action;  ///< on a button of the message; "" = it has none
+  Requests toast_ask;        ///< what that button asks for
   double now_s = 0;
 
   XAxis x_axis() const;
+  /// Of the chosen lesson.
+  FormState& form();
 };
 
 /// The curve as a line of a plot over this axis; without data when the run does not have it, or not over this
@@ -169,6 +177,9 @@ void set_x_axis(Spec& spec, XAxis axis) {
 
 /// "01_baseline-20261121-113828-0312" -> "11:38:28  0312"; other names as they are.
 std::string short_run_name(const RunEntry& run);
+
+/// What stands above a view of one run: its lesson and its short name.
+std::string title_of(const RunEntry& run);
 
 /// What happened to a run, in a line: "done after 900 steps", "died; last sign 12 s ago", ...
 std::string run_line(const RunEntry& run);

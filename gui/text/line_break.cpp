@@ -23,4 +23,27 @@ std::size_t end_of_word(std::string_view text, std::size_t begin, float room,
   return behind_sign > first ? behind_sign : full;
 }
 
+std::string in_lines(std::string_view text, float room, const std::function<float(std::string_view)>& width) {
+  std::string out;
+  float right = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    if (text[begin] == '\n') {
+      out += text[begin++];
+      right = 0;
+      continue;
+    }
+    const std::size_t end = end_of_word(text, begin, room, width);
+    std::string_view word = text.substr(begin, end - begin);
+    begin = end;
+    if (right > 0 && right + width(word) > room) {
+      out += '\n';
+      right = 0;
+      if (word.front() == ' ') word.remove_prefix(1);
+    }
+    out += word;
+    right += width(word);
+  }
+  return out;
+}
+
 }  // namespace isobar

@@ -2,6 +2,7 @@
 // Where lines of text may be broken.
 #include <cstddef>
 #include <functional>
+#include <string>
 #include <string_view>
 
 namespace isobar {
@@ -12,5 +13,8 @@ namespace isobar {
 /// the unit of `room`.
 std::size_t end_of_word(std::string_view text, std::size_t begin, float room,
                         const std::function<float(std::string_view)>& width);
+
+/// `text` with line ends between words, so that each line is at most `room` wide.
+std::string in_lines(std::string_view text, float room, const std::function<float(std::string_view)>& width);
 
 }  // namespace isobar

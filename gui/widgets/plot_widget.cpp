@@ -47,17 +47,23 @@ void fit(PlotView& view, PlotLink& link) {
   link.fit_x = true;
 }
 
-void take_wheel(PlotView& view, PlotLink& link, const PlotLayout& at, ImVec2 mouse, float wheel) {
+/// These y limits from now on; what counts from zero has nothing below it.
+void set_y(const PlotSpec& spec, PlotView& view, double least, double most) {
+  if (spec.from_zero && !view.log_y) least = std::max(0.0, least);
+  if (!is_sane(least, most)) return;
+  view.want_least = view.y_least = least;
+  view.want_most = view.y_most = most;
+  view.fit_y = false;
+}
+
+void take_wheel(const PlotSpec& spec, PlotView& view, PlotLink& link, const PlotLayout& at, ImVec2 mouse,
+                float wheel) {
   const double factor = std::pow(0.85, static_cast<double>(wheel));
   if (mouse.x < at.area.x0) {  // over the y axis
     double least = view.want_least;
     double most = view.want_most;
     zoom(least, most, view.log_y, at.y.value(mouse.y), factor);
-    if (!is_sane(least, most)) return;
-    view.want_least = view.y_least = least;
-    view.want_most = view.y_most = most;
-    view.fit_y = false;
-    return;
+    return set_y(spec, view, least, most);
   }
   double least = link.x_least;
   double most = link.x_most;
@@ -68,7 +74,7 @@ void take_wheel(PlotView& view, PlotLink& link, const PlotLayout& at, ImVec2 mou
   link.fit_x = false;
 }
 
-void take_drag(PlotView& view, PlotLink& link, const PlotLayout& at, ImVec2 delta) {
+void take_drag(const PlotSpec& spec, PlotView& view, PlotLink& link, const PlotLayout& at, ImVec2 delta) {
   if (delta.x != 0) {
     double least = link.x_least;
     double most = link.x_most;
@@ -80,9 +86,14 @@ void take_drag(PlotView& view, PlotLink& link, const PlotLayout& at, ImVec2 delt
     }
   }
   if (delta.y != 0 && !view.fit_y) {
-    pan(view.want_least, view.want_most, view.log_y, static_cast<double>(delta.y / at.area.height()));
-    view.y_least = view.want_least;
-    view.y_most = view.want_most;
+    double least = view.want_least;
+    double most = view.want_most;
+    pan(least, most, view.log_y, static_cast<double>(delta.y / at.area.height()));
+    if (spec.from_zero && !view.log_y && least < 0) {  // its height stays
+      most -= least;
+      least = 0;
+    }
+    set_y(spec, view, least, most);
   }
 }
 
@@ -109,8 +120,24 @@ void take_selection(PlotView& view, PlotLink& link, const PlotLayout& at, Box ch
   view.fit_y = false;
 }
 
+/// The x of the point nearest to the mouse; where there is no line, the nearest that means something.
+double snapped(const PlotSpec& spec, const PlotView& view, const Axis& x, float mouse) {
+  const double at = x.value(mouse);
+  double best = x.whole ? std::round(at) : at;
+  float least = 1e9F;
+  for (const PlotLine* const line : shown_lines(spec, view)) {
+    const double place = (*line->places)[line->curve->row(nearest_index(*line->places, *line->curve, at))];
+    const float away = std::fabs(x.pixel(place) - mouse);
+    if (away >= least) continue;
+    least = away;
+    best = place;
+  }
+  return best;
+}
+
 struct HoverValue {
   const PlotLine* line;
+  double x;
   double value;
   PlotPoint at;
 };
@@ -128,7 +155,7 @@ std::vector<HoverValue> values_at(const PlotSpec& spec, const PlotView& view, co
     if (link.hover_x < begin - slack || link.hover_x > end + slack)
       continue;  // it was not there yet, or not any more
     const double value = line->curve->y[i];
-    out.push_back({line, value, {at.x.pixel(x), std::isfinite(value) ? at.y.pixel(value) : at.area.y0}});
+    out.push_back({line, x, value, {at.x.pixel(x), std::isfinite(value) ? at.y.pixel(value) : at.area.y0}});
   }
   return out;
 }
@@ -136,8 +163,10 @@ std::vector<HoverValue> values_at(const PlotSpec& spec, const PlotView& view, co
 void draw_tooltip(Ui& ui, const PlotSpec& spec, const std::vector<HoverValue>& values, double x,
                   ImVec2 mouse) {
   ImGui::BeginTooltip();
-  const std::string place = spec.x_is_time ? clock_text(x) : engineering(x, 6);
-  ui.text(spec.x_title + " " + place, Face::small, ui.theme().dim);
+  const auto place = [&](double where) {
+    return spec.x_title + " " + (spec.x_is_time ? clock_text(where) : engineering(where, 6));
+  };
+  ui.dim(place(x));
   const HoverValue* nearest = nullptr;
   for (const HoverValue& entry : values) {
     if (nearest == nullptr || std::fabs(entry.at.y - mouse.y) < std::fabs(nearest->at.y - mouse.y))
@@ -154,6 +183,9 @@ void draw_tooltip(Ui& ui, const PlotSpec& spec, const std::vector<HoverValue>& v
     ui.text(fmt::format("{:>9}", engineering(entry.value, 4)), Face::mono_small, ui.theme().text);
     ImGui::SameLine(0, ui.px(8));
     ui.text(entry.line->label, first ? Face::bold : Face::small, ui.theme().text);
+    if (entry.x == x) continue;
+    ImGui::SameLine(0, ui.px(8));
+    ui.dim("at " + place(entry.x));
   }
   if (values.size() > 14) ui.dim(fmt::format("{} more", values.size() - 14));
   ImGui::EndTooltip();
@@ -222,13 +254,15 @@ void take_mouse(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, co
   const bool inside = hovered && at.area.contains(point_of(io.MousePos));
   if (inside) {
     link.next_hovering = true;
-    link.next_hover_x = at.x.value(io.MousePos.x);
+    link.next_hover_x = snapped(spec, view, at.x, io.MousePos.x);
     link.next_hover_plot = spec.id;
   }
-  if (hovered && io.MouseWheel != 0) take_wheel(view, link, at, io.MousePos, io.MouseWheel);
+  // Without Ctrl the wheel scrolls the page, whatever lies under the pointer.
+  if (hovered && io.KeyCtrl && io.MouseWheel != 0)
+    take_wheel(spec, view, link, at, io.MousePos, io.MouseWheel);
   if (hovered && ImGui::IsMouseDoubleClicked(0) && io.MousePos.y > at.area.y0) fit(view, link);
   if (!active || !ImGui::IsMouseDragging(0, ui.px(3)) || io.MouseClickedPos[0].y < at.area.y0) return;
-  if (!io.KeyShift) return take_drag(view, link, at, io.MouseDelta);
+  if (!io.KeyShift) return take_drag(spec, view, link, at, io.MouseDelta);
   const Box chosen = selected_box(at);
   ui.canvas().fill(chosen, with_alpha(ui.theme().accent, 0.2F));
   ui.canvas().frame(chosen, ui.theme().accent);
@@ -262,6 +296,18 @@ std::optional<ExportKind> save_menu(Ui& ui, const Box& box) {
 }
 
 PlotAsk show_plot(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, ImVec2 size) {
+  return show_plot(ui, spec, view, link, size, [&](Canvas& canvas, const Box& box) {
+    const PlotLayout at = lay_out(spec, view, link, box, canvas, ui.ease());
+    const double height = view.want_most - view.want_least;
+    if (std::fabs(view.y_least - view.want_least) + std::fabs(view.y_most - view.want_most) > height * 1e-3)
+      ui.ask_frame();
+    paint_plot(canvas, ui.theme(), spec, view, link, at, ui.smoother());
+    return at;
+  });
+}
+
+PlotAsk show_plot(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, ImVec2 size,
+                  const std::function<PlotLayout(Canvas&, const Box&)>& paint) {
   PlotAsk ask;
   const ImVec2 corner = ImGui::GetCursorScreenPos();
   ask.box = {corner.x, corner.y, corner.x + size.x, corner.y + size.y};
@@ -271,18 +317,12 @@ PlotAsk show_plot(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, 
   const bool hovered = ImGui::IsItemHovered();
   const bool active = ImGui::IsItemActive();
   const bool let_go = ImGui::IsItemDeactivated();
-  for (const PlotLine& line : spec.lines) {
-    if (line.curve == nullptr || line.curve->y.empty() || view.hidden.count(line.id) != 0) continue;
-    link.see((*line.places)[line.curve->row(0)], (*line.places)[line.curve->row(line.curve->y.size() - 1)]);
-  }
+  for (const PlotLine* const line : shown_lines(spec, view))
+    link.see((*line->places)[line->curve->row(0)],
+             (*line->places)[line->curve->row(line->curve->y.size() - 1)]);
   ImGuiCanvas canvas = ui.canvas();
   canvas.fill(ask.box, ui.theme().panel, ui.px(6));
-  const float ease = ui.ease();
-  const PlotLayout at = lay_out(spec, view, link, ask.box, canvas, ease);
-  const double height = view.want_most - view.want_least;
-  if (std::fabs(view.y_least - view.want_least) + std::fabs(view.y_most - view.want_most) > height * 1e-3)
-    ui.ask_frame();
-  paint_plot(canvas, ui.theme(), spec, view, link, at, ui.smoother());
+  const PlotLayout at = paint(canvas, ask.box);
   take_legend(ui, spec, view, at, hovered);
   take_mouse(ui, spec, view, link, at, hovered, active);
   if (let_go && ImGui::GetIO().KeyShift) take_selection(view, link, at, selected_box(at));
@@ -293,6 +333,26 @@ PlotAsk show_plot(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, 
   draw_menu(ui, view, link, ask);
   ImGui::PopID();
   return ask;
+}
+
+PlotAsk show_spark(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, ImVec2 size,
+                   const std::string& value) {
+  return show_plot(ui, spec, view, link, size, [&](Canvas& canvas, const Box& box) {
+    const float s = canvas.scale();
+    PlotLayout at = lay_out(spec, view, link, box, canvas, ui.ease());
+    at.area = {box.x0 + 12 * s, box.y0 + 30 * s, box.x1 - 12 * s, box.y1 - 10 * s};
+    at.x.begin = at.area.x0;
+    at.x.end = at.area.x1;
+    at.y.begin = at.area.y1;
+    at.y.end = at.area.y0;
+    const std::string right = shown_lines(spec, view).empty() ? spec.empty : value;
+    const float room = at.area.width() - canvas.text_width(spec.title, Face::small) - 12 * s;
+    canvas.text(at.area.x0, box.y0 + 8 * s, spec.title, Face::small, ui.theme().dim);
+    canvas.text(at.area.x1, box.y0 + 8 * s, canvas.fitted(right, Face::small, room), Face::small,
+                ui.theme().text, 1);
+    paint_lines(canvas, spec, view, link, at, ui.smoother());
+    return at;
+  });
 }
 
 namespace {

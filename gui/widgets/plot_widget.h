@@ -24,9 +24,18 @@ std::optional<ExportKind> save_entries(Ui& ui);
 /// The same as a menu of its own that a right click into `box` opens.
 std::optional<ExportKind> save_menu(Ui& ui, const Box& box);
 
-/// Draws the plot in `size` at the cursor. Wheel zooms x at the mouse, dragging pans, shift and dragging
-/// selects, a double click or F fits, L makes y logarithmic; a right click opens a menu.
+/// Draws the plot in `size` at the cursor. Ctrl and the wheel zoom at the mouse, dragging pans, shift and
+/// dragging selects, a double click or F fits, L makes y logarithmic; a right click opens a menu.
 PlotAsk show_plot(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, ImVec2 size);
+
+/// The same for a picture of another kind: `paint` draws it and says where its axes lie, so that one
+/// crosshair crosses them.
+PlotAsk show_plot(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, ImVec2 size,
+                  const std::function<PlotLayout(Canvas&, const Box&)>& paint);
+
+/// A small plot for what changes little: its title, what it comes to (`value`), and the lines without axes.
+PlotAsk show_spark(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, ImVec2 size,
+                   const std::string& value);
 
 /// A drawing of this size in pixels as the bytes of an SVG or PNG file: by itself, without what lies over it
 /// on the screen. `paint` draws from 0, 0.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "draw/colour.h"
+#include "draw/x_marks.h"
 
 namespace isobar {
 namespace {
@@ -82,7 +83,7 @@ StackLayout lay_out_stack(const StackSpec& spec, PlotView& view, const PlotLink&
   StackLayout out;
   const float label = canvas.text_width("100 ms", Face::small);
   out.area = {std::round(box.x0 + label + 20 * s), std::round(box.y0 + 58 * s), std::round(box.x1 - 14 * s),
-              std::round(box.y1 - 30 * s)};
+              std::round(box.y1 - kXMarksHeight * s)};
   const auto count = static_cast<std::size_t>(std::max(1.0F, out.area.width() / (kColumn * s)));
   out.columns = stack_columns(spec, link.x_least, link.x_most, count);
   if (!out.columns.empty()) {
@@ -113,14 +114,7 @@ void paint_marks(Canvas& canvas, const Theme& theme, const StackSpec& spec, cons
     canvas.fill({at.area.x0, y, at.area.x1, y + 1}, mixed(theme.panel, theme.line, 0.75F));
     canvas.text(at.area.x0 - 8 * s, y - height / 2, time_label(tick.value), Face::small, theme.dim, 1);
   }
-  const float title = canvas.text_width(spec.x_title, Face::small) + 12 * s;
-  for (const Tick& tick : ticks(at.x, 62 * s)) {
-    const float x = at.x.pixel(tick.value);
-    const std::string label = spec.x_is_time && !tick.label.empty() ? clock_text(tick.value) : tick.label;
-    if (x + canvas.text_width(label, Face::small) / 2 > at.area.x1 - title) continue;
-    canvas.text(x, at.area.y1 + 5 * s, label, Face::small, theme.dim, 0.5F);
-  }
-  canvas.text(at.area.x1, at.area.y1 + 5 * s, spec.x_title, Face::small, theme.dim, 1);
+  paint_x_marks(canvas, theme, {spec.x_title, spec.x_is_time}, at.x, at.area);
 }
 
 void paint_stack(Canvas& canvas, const Theme& theme, const StackSpec& spec, const StackLayout& at,
@@ -199,35 +193,22 @@ std::vector<StackColumn> stack_columns(const StackSpec& spec, double least, doub
 }
 
 PlotAsk show_stack(Ui& ui, const StackSpec& spec, PlotView& view, PlotLink& link, ImVec2 size) {
-  PlotSpec frame;
+  PlotSpec frame;  // without lines: what it brings is zooming, the crosshair and the menu
   frame.id = spec.id;
-  frame.x_title = spec.x_title;
-  const ImVec2 corner = ImGui::GetCursorScreenPos();
-  const Box box = {corner.x, corner.y, corner.x + size.x, corner.y + size.y};
-  if (has_data(spec)) link.see((*spec.places)[0], spec.places->back());
-  PlotView unused = view;
-  unused.fit_y = false;  // it has no lines to fit to
-  unused.want_least = unused.y_least;
-  unused.want_most = unused.y_most;
-  // The plain plot of no lines brings hovering, zooming and the menu; the columns are drawn over it.
   frame.legend = false;
-  const PlotAsk ask = show_plot(ui, frame, unused, link, size);
-  ImGuiCanvas canvas = ui.canvas();
-  const float ease = ui.ease();
-  const StackLayout at = lay_out_stack(spec, view, link, box, canvas, ease);
-  if (std::fabs(view.y_most - view.want_most) > view.want_most * 1e-3) ui.ask_frame();
-  paint_stack(canvas, ui.theme(), spec, at, box);
-  if (link.hovering && !at.columns.empty()) {
-    const float x = at.x.pixel(link.hover_x);
-    if (x >= at.area.x0 && x <= at.area.x1) {
-      canvas.fill({std::round(x), at.area.y0, std::round(x) + 1, at.area.y1},
-                  with_alpha(ui.theme().text, 0.6F));
-    }
-    if (link.hover_plot == spec.id && ImGui::IsMouseHoveringRect(least_of(at.area), most_of(at.area))) {
-      for (const StackColumn& column : at.columns) {
-        if (link.hover_x >= column.x_least && link.hover_x < column.x_most) tooltip(ui, spec, column);
-      }
-    }
+  PlotView own;  // the y axis of a stack always fits
+  if (has_data(spec)) link.see((*spec.places)[0], spec.places->back());
+  StackLayout at;
+  const PlotAsk ask = show_plot(ui, frame, own, link, size, [&](Canvas& canvas, const Box& box) {
+    at = lay_out_stack(spec, view, link, box, canvas, ui.ease());
+    if (std::fabs(view.y_most - view.want_most) > view.want_most * 1e-3) ui.ask_frame();
+    paint_stack(canvas, ui.theme(), spec, at, box);
+    return PlotLayout{.box = box, .area = at.area, .legend = {}, .x = at.x, .y = at.y};
+  });
+  const bool here = link.hovering && link.hover_plot == spec.id;
+  if (!here || !ImGui::IsMouseHoveringRect(least_of(at.area), most_of(at.area))) return ask;
+  for (const StackColumn& column : at.columns) {
+    if (link.hover_x >= column.x_least && link.hover_x < column.x_most) tooltip(ui, spec, column);
   }
   return ask;
 }

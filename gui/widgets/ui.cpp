@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "draw/colour.h"
+#include "text/line_break.h"
 
 namespace isobar {
 namespace {
@@ -71,6 +72,8 @@ void Ui::begin_frame() {
   if (deaf_frames_ > 0) --deaf_frames_;
   items_.clear();
   moving_ = false;
+  was_at_field_ = at_field_;
+  at_field_ = false;
 }
 
 void Ui::end_frame() {
@@ -163,6 +166,10 @@ bool Ui::link(std::string_view label, std::string_view name) {
   return clicked;
 }
 
+float Ui::button_width(std::string_view label) {
+  return canvas().text_width(label, Face::text) + 2 * ImGui::GetStyle().FramePadding.x;
+}
+
 bool Ui::choice(std::string_view label, bool chosen) {
   const float width = canvas().text_width(label, Face::text) + px(20);
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -204,6 +211,9 @@ bool Ui::input(std::string_view name, std::string& words, std::string_view hint,
   }
   record(name);
   items_.back().words = words;
+  if (ImGui::IsItemDeactivated() && ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Escape)))
+    ImGui::GetCurrentContext()->NavId = 0;  // Esc leaves the field for good
+  at_field_ = at_field_ || ImGui::IsItemActive() || ImGui::IsItemFocused();
   ImGui::PopID();
   return changed;
 }
@@ -271,10 +281,11 @@ void Ui::text(std::string_view words, Face face, Colour colour) {
   ImGui::PopFont();
 }
 
+/// ImGui itself breaks lines behind a point too, which tears numbers and names of files apart.
 void Ui::wrapped(std::string_view words, Face face, Colour colour) {
-  ImGui::PushTextWrapPos(0);
-  text(words, face, colour);
-  ImGui::PopTextWrapPos();
+  const float room = std::max(px(40), ImGui::GetContentRegionAvail().x);
+  text(in_lines(words, room, [&](std::string_view part) { return canvas().text_width(part, face); }), face,
+       colour);
 }
 
 void Ui::heading(std::string_view words) {
@@ -302,6 +313,15 @@ bool Ui::empty_state(std::string_view title, std::string_view words, std::string
 
 void Ui::tip(std::string_view words) {
   if (!ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
+  const ImVec2 least = ImGui::GetItemRectMin();
+  const ImVec2 most = ImGui::GetItemRectMax();
+  const ImVec2 screen = ImGui::GetIO().DisplaySize;
+  if (most.x - least.x < px(300) && most.y - least.y < px(40)) {  // a button: its neighbours stay free
+    const bool right = least.x > screen.x / 2;
+    const bool low = most.y > screen.y - px(120);
+    ImGui::SetNextWindowPos({right ? most.x : least.x, low ? least.y - px(6) : most.y + px(6)},
+                            ImGuiCond_Always, {right ? 1.0F : 0.0F, low ? 1.0F : 0.0F});
+  }
   ImGui::BeginTooltip();
   ImGui::PushTextWrapPos(px(360));
   text(words, Face::small);

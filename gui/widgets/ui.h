@@ -53,6 +53,7 @@ class Ui {
               std::string_view name = {});
   /// Words in small letters that do something.
   bool link(std::string_view label, std::string_view name);
+  float button_width(std::string_view label);
   /// One of several, such as a tab; true when clicked.
   bool choice(std::string_view label, bool chosen);
   bool checkbox(std::string_view name, bool* value, std::string_view label);
@@ -82,6 +83,8 @@ class Ui {
   /// A key was pressed and no text is being typed.
   bool pressed(char letter) const;
   bool pressed(Hotkey key) const;
+  /// In the last frame a text field had the focus.
+  bool was_at_field() const { return was_at_field_; }
   /// Part of the way to new limits that this frame goes: they are there after about 150 ms, at once where
   /// frames are slow.
   float ease() const;
@@ -104,6 +107,8 @@ class Ui {
   bool moving_ = false;
   bool slow_ = false;
   int deaf_frames_ = 0;
+  bool at_field_ = false;
+  bool was_at_field_ = false;
 };
 
 }  // namespace isobar

@@ -167,10 +167,12 @@ void Headless::drag(ImVec2 from, ImVec2 to, bool shift) {
   hold_modifiers(false, false);
 }
 
-void Headless::wheel(ImVec2 at, float turns) {
+void Headless::wheel(ImVec2 at, float turns, bool control) {
+  hold_modifiers(control, false);
   move_to(at.x, at.y);
   turn_wheel(turns);
   frames(2);
+  hold_modifiers(false, false);
 }
 
 void Headless::type(const std::string& item, const std::string& words) {

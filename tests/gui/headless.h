@@ -65,7 +65,7 @@ class Headless {
   void double_click(const std::string& item);
   /// Presses at one place, goes to another in steps, lets go.
   void drag(ImVec2 from, ImVec2 to, bool shift = false);
-  void wheel(ImVec2 at, float turns);
+  void wheel(ImVec2 at, float turns, bool control = false);
   /// Empties the focused field, then types.
   void type(const std::string& item, const std::string& words);
   void key(int code, bool control = false, bool shift = false);

@@ -268,3 +268,10 @@ TEST_CASE("a word that no line holds is cut behind a sign, or where the line is 
   CHECK(lines("\xff\xfe", 1) == Lines{"\xff", "\xfe"});
   CHECK(lines(std::string(100'000, 'x'), 500).size() == 200);
 }
+
+TEST_CASE("Lines end between words, within one only where no line holds it") {
+  const auto width = [](std::string_view part) { return static_cast<float>(part.size()); };
+  CHECK(in_lines("the others took 9.7 ms\nin main.cpp", 18, width) == "the others took\n9.7 ms\nin main.cpp");
+  CHECK(in_lines("in lessons/01_baseline/main.cpp", 16, width) == "in lessons/01_\nbaseline/main.\ncpp");
+  CHECK(in_lines("", 5, width).empty());
+}

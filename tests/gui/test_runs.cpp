@@ -1,4 +1,6 @@
 // Several runs at once: which one is stopped, which one is chosen.
+#include <fmt/format.h>
+
 #include <set>
 
 #include "core/files.h"
@@ -74,6 +76,42 @@ TEST_CASE("A run that ended early is resumed by its folder; one without a checkp
   CHECK(window.state().run == run.string());
 }
 
+TEST_CASE("A run that was stopped is no failure: its step is said, and Resume is offered") {
+  const TempFolder folder;
+  AppOptions options = options_in(folder);
+  options.isobar = fake_isobar(folder, "trap 'exit 75' INT\nwhile true; do sleep 0.02; done\n");
+  Headless window(options);
+  window.settle();
+  window.click("Run");
+  window.until("the arguments", [&] { return fs::exists(folder / "arguments"); });
+  const fs::path run = write_run(folder, {.name = "mine", .steps = 20, .status = ""});
+  CheckpointWriter(run / "checkpoints", 20).finish();
+  const fs::path stream = RunFolder{run}.stream_file(0);
+  std::string text = text_of(stream);
+  text.replace(text.find("\"pid\":1"), 7, fmt::format("\"pid\":{}", window.app().launcher().last_pid()));
+  write_file_whole(stream, std::string_view(text));
+  const auto entry = [&] { return window.app().feed_state().runs->find(window.state().run); };
+  window.until("its run", [&] { return entry() && entry()->view.summary.steps == 20; });
+  window.click("Stop run");
+  window.until("the end", [&] { return !window.app().launcher().is_running(); });
+  CHECK(window.state().toast == "Stopped at step 20, checkpoint saved");
+  CHECK(window.state().settings.console_height == 0);
+  text += JsonLine("summary").add("steps", 20).text();
+  text += JsonLine("end")
+              .add("status", "stopped")
+              .add("reason", "SIGINT after 20 steps, with a checkpoint")
+              .text();
+  write_file_whole(stream, std::string_view(text));
+  window.until("its last line", [&] { return entry()->view.state == RunState::stopped; });
+  CHECK(run_line(*entry()) == "stopped at step 20, checkpoint saved");
+  fs::remove(folder / "arguments");
+  window.click("message Resume");
+  window.until("the arguments", [&] { return fs::exists(folder / "arguments"); });
+  CHECK(text_of(folder / "arguments") == "run\n01_baseline\n--resume\n" + run.string() + "\n");
+  window.app().launcher().stop();
+  window.until("the end", [&] { return !window.app().launcher().is_running(); });
+}
+
 TEST_CASE("Ranks stand side by side, the straggler is marked, and a click shows its timeline") {
   const TempFolder folder;
   const fs::path run = write_run(folder, {.name = "00"});
@@ -105,6 +143,10 @@ TEST_CASE("Ranks stand side by side, the straggler is marked, and a click shows 
   window.settle();
   REQUIRE(window.has("rank 2"));
   CHECK(window.has("tracks"));
+  const Box figures = window.box("figures");
+  CHECK(figures.y0 >= window.box("tracks").y1);
+  for (const char* const stage : {"backward", "comm"})
+    CHECK(window.count_colour(figures, stage_colour(window.app().ui().theme(), stage)) > 60);
   CHECK(window.count_colour(window.box("rank 2"), window.app().ui().theme().warn) > 0);
   CHECK(window.count_colour(window.box("rank 1"), window.app().ui().theme().warn) == 0);
   const ImU32 comm = stage_colour(window.app().ui().theme(), "comm");

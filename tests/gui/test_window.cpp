@@ -1,8 +1,8 @@
 // Each panel is drawn and clicked without a display.
+#include <fmt/format.h>
 #include <imgui_internal.h>
 
 #include <fstream>
-#include <set>
 
 #include "fields/npy.h"
 #include "gui/headless.h"
@@ -40,44 +40,6 @@ TEST_CASE("An empty folder says what to do, and the button starts the lesson by 
   CHECK(text_of(folder / "arguments") == "run\n01_baseline\n");
 }
 
-TEST_CASE("A value with the signs of a shell reaches the program as one word") {
-  const TempFolder folder;
-  AppOptions options = options_in(folder);
-  options.isobar = fake_isobar(folder, "");
-  Headless window(options);
-  window.settle();
-  window.click("Settings");
-  window.type("filter keys", "data.root");
-  const std::string value = "/x; touch " + (folder / "canary").string() + " $(id) `id` \"'";
-  window.type("set data.root", value);
-  window.click("Start");
-  window.until("the program to end",
-               [&] { return fs::exists(folder / "arguments") && !window.app().launcher().is_running(); });
-  CHECK(text_of(folder / "arguments") == "run\n01_baseline\n--set\ndata.root=" + value + "\n");
-  CHECK_FALSE(fs::exists(folder / "canary"));
-}
-
-TEST_CASE("Settings are checked as they are typed, with the words of the program") {
-  const TempFolder folder;
-  Headless window(options_in(folder));
-  window.settle();
-  window.click("Settings");
-  window.type("filter keys", "optim.");
-  window.type("set optim.lr", "fast");
-  CHECK(window.state().form.problem.find("optim.lr wants a number, got \"fast\"") != std::string::npos);
-  CHECK(window.state().form.problem_key == "optim.lr");
-  CHECK_FALSE(window.has("Start"));
-  window.type("set optim.lr", "-1");
-  CHECK(window.state().form.problem.find("it must be more than 0") != std::string::npos);
-  window.type("set optim.lr", "2e-3");
-  CHECK(window.state().form.problem.empty());
-  CHECK(window.has("Start"));
-  window.click("Copy command");
-  CHECK(std::string(ImGui::GetClipboardText()) == "./isobar run 01_baseline --set optim.lr=2e-3");
-  window.click("reset optim.lr");
-  CHECK(window.state().form.changed.empty());
-}
-
 TEST_CASE("Runs are listed with their results, filtered, chosen, and drawn") {
   const TempFolder folder;
   write_run(folder, {.name = "01_baseline-20261120-100000-aaaa"});
@@ -99,54 +61,6 @@ TEST_CASE("Runs are listed with their results, filtered, chosen, and drawn") {
   // The first curve is there, in its colour.
   CHECK(window.count_colour(window.box("loss"), window.app().ui().theme().series[0]) > 40);
   CHECK(window.count_colour(window.box("anatomy"), window.app().ui().theme().stages[3]) > 200);
-}
-
-TEST_CASE("Plots zoom, pan, fit, hide lines and save what they show") {
-  const TempFolder folder;
-  write_run(folder, {.name = "one", .steps = 200});
-  Headless window(options_in(folder));
-  window.settle();
-  PlotLink& link = window.state().watch.link;
-  const Box loss = window.box("loss");
-  const ImVec2 middle = {(loss.x0 + loss.x1) / 2, (loss.y0 + loss.y1) / 2};
-  const double full = link.x_most - link.x_least;
-  window.wheel(middle, 3);
-  CHECK(link.x_most - link.x_least < full * 0.7);
-  CHECK_FALSE(link.fit_x);
-  const double least = link.x_least;
-  window.drag(middle, {middle.x - 60, middle.y});
-  CHECK(link.x_least > least);
-  window.move_to(middle.x, middle.y);
-  CHECK(link.hovering);
-  CHECK(link.hover_plot == "loss");
-  window.key('F');
-  CHECK(link.fit_x);
-  window.frames(3);
-  CHECK(link.x_most - link.x_least == Approx(full));
-  window.key('L');
-  CHECK(window.state().watch.views["loss"].log_y);
-  window.drag({middle.x - 50, middle.y - 20}, {middle.x + 50, middle.y + 30}, true);
-  CHECK(link.x_most - link.x_least < full * 0.8);
-  CHECK_FALSE(window.state().watch.views["loss"].fit_y);
-  window.double_click("loss");
-  CHECK(link.fit_x);
-  window.click("loss legend training");
-  CHECK(window.state().watch.views["loss"].hidden.size() == 1);
-  window.frames(40);  // two quick clicks would be a double click
-  window.click("loss legend training");
-  CHECK(window.state().watch.views["loss"].hidden.empty());
-  for (const char* const kind : {"CSV", "SVG", "PNG"}) {
-    window.click("loss", 1);
-    window.click(std::string("Save as ") + kind);
-    window.frames(2);
-  }
-  const std::string csv = text_of(folder / "exports/one-loss.csv");
-  CHECK(std::count(csv.begin(), csv.end(), '\n') == 1 + 200 + 21);
-  const std::string svg = text_of(folder / "exports/one-loss.svg");
-  CHECK(svg.rfind("<svg", 0) == 0);
-  CHECK(svg.find("Loss (relative L2)") != std::string::npos);
-  CHECK(svg.find("<polyline") != std::string::npos);
-  CHECK(text_of(folder / "exports/one-loss.png").rfind("\x89PNG", 0) == 0);
 }
 
 TEST_CASE("Every kind of picture is saved as SVG, PNG and CSV, and nothing is overwritten") {
@@ -180,7 +94,24 @@ TEST_CASE("Every kind of picture is saved as SVG, PNG and CSV, and nothing is ov
   save_all("score one", "compare-throughput");
   window.click("Maps");
   window.settle();
-  save_all("map Prediction", "one-t2m-prediction");
+  save_all("map Prediction", "one-u10m-prediction");
+}
+
+TEST_CASE("What is chosen from outside is scrolled to, once") {
+  const TempFolder folder;
+  for (int i = 0; i < 40; ++i)
+    write_run(folder, {.name = fmt::format("06_ddp-20261120-1000{:02}-aaaa", i), .lesson = "06_ddp"});
+  Headless window(options_in(folder), 1280, 700);
+  window.state().run = (folder / "runs/06_ddp-20261120-100005-aaaa").string();
+  window.state().lesson = "06_ddp";
+  window.settle();
+  const std::string row = "run 06_ddp-20261120-100005-aaaa";
+  REQUIRE(window.has(row));
+  CHECK(window.box(row).y1 < 660);
+  CHECK(window.box("lesson 06_ddp").y0 > 48);
+  CHECK(window.box("lesson 06_ddp").y1 < window.box("filter runs").y0);
+  window.wheel({100, window.box(row).y0}, 50);
+  CHECK_FALSE(window.has(row));  // a hand on the wheel is left alone
 }
 
 TEST_CASE("Comparing shows what differs first, and of single runs no factor") {
@@ -258,13 +189,13 @@ TEST_CASE("Maps show input, target, prediction and error of the channel that is 
   window.settle();
   REQUIRE(window.has("map Prediction"));
   CHECK(window.state().maps.drawn->step == 40);
-  CHECK(window.state().maps.drawn_channel == 2);  // t2m
+  CHECK(window.state().maps.drawn_channel == 0);  // u10m, the headline
   window.click("<");
   window.settle();
   CHECK(window.state().maps.drawn->step == 20);
   window.click("map channel");
-  window.click("u10m");
-  CHECK(window.state().maps.drawn_channel == 0);
+  window.click("t2m");
+  CHECK(window.state().maps.drawn_channel == 2);
   CHECK(window.count_colour(window.box("map Prediction"), IM_COL32(0x44, 0x01, 0x54, 255)) > 10);
 }
 

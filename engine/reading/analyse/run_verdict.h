@@ -44,8 +44,8 @@ struct RunVerdict {
   bool of_quartet = false;  ///< a quartet with these settings decided it
   /// What makes its figures worth less: other programs, a peak that was measured too low, that it goes on.
   std::vector<std::string> warnings;
-  std::string notice;  ///< one thing to notice
-  std::string next;    ///< one thing to try, as a command
+  std::string notice;       ///< one thing to notice
+  std::string next;         ///< one thing to try, as a command
   std::string next_lesson;  ///< where that is to run another lesson with this one's preset, ranks and disk
 };
 

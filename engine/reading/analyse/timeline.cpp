@@ -22,12 +22,33 @@ double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+double length_us(const StepWindow& window) { return static_cast<double>(window.end_us - window.begin_us); }
+
+/// Where `count` steps begin whose mean is nearest to the median step; of equals those nearest to the middle.
+std::size_t typical_begin(const std::vector<StepWindow>& steady, std::size_t count, double median_us) {
+  const std::size_t last = steady.size() - count;
+  std::size_t best = last / 2;
+  double least = HUGE_VAL;
+  const auto off_middle = [&](std::size_t at) { return at > last / 2 ? at - last / 2 : last / 2 - at; };
+  double sum_us = 0;
+  for (std::size_t i = 0; i < count; ++i) sum_us += length_us(steady[i]);
+  for (std::size_t at = 0; at <= last; ++at) {
+    if (at > 0) sum_us += length_us(steady[at + count - 1]) - length_us(steady[at - 1]);
+    const double away = std::fabs(sum_us - static_cast<double>(count) * median_us);
+    if (away > least || (away == least && off_middle(at) >= off_middle(best))) continue;
+    least = away;
+    best = at;
+  }
+  return best;
+}
+
 std::vector<StepWindow> drawn_of(const std::vector<StepWindow>& windows,
-                                 const std::vector<StepWindow>& steady, const TimelineWish& wish) {
+                                 const std::vector<StepWindow>& steady, const TimelineWish& wish,
+                                 double median_us) {
   const auto count = static_cast<std::size_t>(std::max<std::int64_t>(1, wish.steps));
   if (wish.first < 0) {
     const std::size_t shown = std::min(count, steady.size());
-    const auto begin = steady.begin() + static_cast<std::ptrdiff_t>((steady.size() - shown) / 2);
+    const auto begin = steady.begin() + static_cast<std::ptrdiff_t>(typical_begin(steady, shown, median_us));
     return {begin, begin + static_cast<std::ptrdiff_t>(shown)};
   }
   const auto begin = std::find_if(windows.begin(), windows.end(),
@@ -177,7 +198,11 @@ Timeline make_timeline(const SpanTable& table, const RunSeries& series, const Ti
   Timeline out;
   out.steady = steady_windows(windows, wish.steady);
   out.last_step = windows.back().step;
-  out.drawn = drawn_of(windows, out.steady, wish);
+  std::vector<double> lengths_us;
+  for (const StepWindow& window : out.steady) lengths_us.push_back(length_us(window));
+  out.step_us = mean(lengths_us);
+  out.median_step_us = Spread(lengths_us).median();
+  out.drawn = drawn_of(windows, out.steady, wish, out.median_step_us);
   out.begin_us = out.drawn.front().begin_us;
   for (const StepWindow& window : out.drawn) {
     out.begin_us = std::min(out.begin_us, window.begin_us);
@@ -193,11 +218,6 @@ Timeline make_timeline(const SpanTable& table, const RunSeries& series, const Ti
   out.upload_beside_compute = figures.upload_beside_compute();
   out.comm = comm_times(table, wish.steady);
 
-  std::vector<double> lengths_us;
-  for (const StepWindow& window : out.steady)
-    lengths_us.push_back(static_cast<double>(window.end_us - window.begin_us));
-  out.step_us = mean(lengths_us);
-  out.median_step_us = Spread(lengths_us).median();
   const auto values = [&](std::string_view name) {
     return values_of(series, name, out.steady.front(), out.steady.back());
   };

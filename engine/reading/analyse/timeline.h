@@ -13,7 +13,7 @@ namespace isobar {
 
 /// Which steps to draw.
 struct TimelineWish {
-  std::int64_t first = -1;  ///< -1 = so that they lie in the middle of the steady ones
+  std::int64_t first = -1;  ///< -1 = the steady ones whose mean is nearest to the median step
   std::int64_t steps = 3;
   StepRange steady =
       {};  ///< over which figures are made, so that they are of the steps of other figures shown

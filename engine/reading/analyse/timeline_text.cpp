@@ -243,25 +243,36 @@ std::string comm_text(const CommTimes& comm) {
 
 }  // namespace
 
+std::vector<FigureRow> figure_rows(const SpanTable& table, const Timeline& timeline) {
+  std::vector<FigureRow> out;
+  for (std::size_t i = 0; i < std::min(kMostTrackRows, timeline.figures.size()); ++i) {
+    const TrackFigures& track = timeline.figures[i];
+    for (const NameFigures& name : track.names) {
+      const bool first = &name == &track.names.front();
+      out.push_back(
+          {track.track,
+           name.name,
+           {first ? table.tracks[track.track] : "", first ? fmt::format("{:.0f} %", 100 * track.busy) : "",
+            table.names[name.name], fmt::format("{:.3f}", name.step_us * 1e-3),
+            fmt::format("{:.1f} %", 100 * name.share), std::to_string(name.steps),
+            name.bytes_per_us > 0 ? gb_per_s(name.bytes_per_us * 1e-3) : ""}});
+    }
+  }
+  return out;
+}
+
 std::vector<std::string> timeline_lines(const SpanTable& table, const Timeline& timeline) {
   std::vector<std::string> out;
   out.push_back(fmt::format("  Over steps {} to {}; a step takes {:.2f} ms (mean; median {:.2f})",
                             timeline.steady.front().step, timeline.steady.back().step,
                             timeline.step_us * 1e-3, timeline.median_step_us * 1e-3));
-  out.push_back(fmt::format("  {:<12} {:>5}  {:<12} {:>11} {:>11} {:>8}  {:>10}", "track", "busy", "what",
-                            "ms a step", "of the time", "in steps", "GB/s"));
-  for (std::size_t i = 0; i < std::min(kMostTrackRows, timeline.figures.size()); ++i) {
-    const TrackFigures& track = timeline.figures[i];
-    std::string head = fmt::format("{:<12} {:>3.0f} %", table.tracks[track.track], 100 * track.busy);
-    for (const NameFigures& name : track.names) {
-      const std::string rate = name.bytes_per_us > 0 ? gb_per_s(name.bytes_per_us * 1e-3) : "";
-      const std::string line =
-          fmt::format("  {:<18}  {:<12} {:>11.3f} {:>9.1f} % {:>8}  {:>10}", head, table.names[name.name],
-                      name.step_us * 1e-3, 100 * name.share, name.steps, rate);
-      out.push_back(without_end_blanks(line));
-      head.clear();
-    }
-  }
+  const auto add = [&](const auto& cells) {
+    const auto& [track, busy, what, ms, share, steps, rate] = cells;
+    out.push_back(without_end_blanks(fmt::format("  {:<12} {:>5}  {:<12} {:>11} {:>11} {:>8}  {:>10}", track,
+                                                 busy, what, ms, share, steps, rate)));
+  };
+  add(kFigureHeads);
+  for (const FigureRow& row : figure_rows(table, timeline)) add(row.cells);
   if (timeline.upload_beside_compute) {
     out.push_back(
         fmt::format("  upload       {:.1f} % of its time runs beside compute (forward, backward, optimize)",

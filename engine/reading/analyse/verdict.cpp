@@ -62,7 +62,7 @@ std::string describe_compute(const QuartetFigures& f) {
         "element-wise work is not counted)",
         100 * f.attention_share, 100 * (1 - f.attention_share));
   }
-  if (f.mfu > 0) out += fmt::format("{}MFU {:.0f} % (measured here)", out.empty() ? "" : "; ", 100 * f.mfu);
+  if (f.mfu > 0) out += fmt::format("{}MFU {:.1f} % (measured here)", out.empty() ? "" : "; ", 100 * f.mfu);
   return out;
 }
 

@@ -2,9 +2,11 @@
 // five minutes.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
+#include "analyse/event.h"
 #include "cli/commands.h"
 #include "cli/compare_text.h"
 #include "cli/lesson_options.h"
@@ -12,7 +14,7 @@
 #include "config/option_parser.h"
 #include "core/files.h"
 #include "core/text.h"
-#include "draw/bars.h"
+#include "draw/scoreboard.h"
 #include "draw/svg_canvas.h"
 #include "draw/theme.h"
 
@@ -74,17 +76,29 @@ Report plan_text(const MeasuredRuns& runs, const MeasureArguments& arguments) {
 
 std::string draw_rates(const MeasuredRuns& runs) {
   const Theme& theme = theme_of(false);
-  BarSpec spec;
+  ScoreSpec spec;
   spec.title = "samples/s, median of the repeats, on " + runs.device() + " (measured here)";
   for (const MeasuredPoint& point : runs.points()) {
     const Spread rate = point.rate();
-    spec.bars.push_back({point.name, rate.median(), theme.series[spec.bars.size() % kLessons.size()],
-                         fmt::format("{:.1f} ({:.1f} to {:.1f})", rate.median(), rate.least(), rate.most())});
+    ScoreRow row;
+    row.label = point.name;
+    row.facts = counted(static_cast<std::int64_t>(rate.values.size()), "run");
+    row.colour = theme.series[spec.rows.size() % kLessons.size()];
+    row.rate = rate.median();
+    row.least = rate.least();
+    row.most = rate.most();
+    row.rate_words = fmt::format("{:.1f} /s", rate.median());
+    row.range_words = fmt::format("{:.1f} to {:.1f}", rate.least(), rate.most());
+    for (std::size_t i = 0; i < kStageNames.size(); ++i)
+      row.stages_us.emplace_back(kStageNames[i], std::max(0.0, point.field(kStageKeys[i])));
+    row.step_words = milliseconds(point.field("step_us")) + " ms a step";
+    spec.rows.push_back(std::move(row));
   }
-  const float width = 720;
+  const float width = 960;
   SvgCanvas measuring(width, 1, theme.panel);
-  SvgCanvas canvas(width, bars_height(spec, measuring), theme.panel);
-  paint_bars(canvas, theme, spec, {0, 0, width, bars_height(spec, measuring)});
+  const float height = scoreboard_height(spec, measuring);
+  SvgCanvas canvas(width, height, theme.panel);
+  paint_scoreboard(canvas, theme, spec, {0, 0, width, height});
   return canvas.text();
 }
 

@@ -29,7 +29,7 @@ struct LadderArguments {
   bool list = false;
 };
 
-std::string hint_for(const std::string& word) {
+std::string hint_for_word(const std::string& word) {
   if (!lessons_like(lesson_names(project_home()), word).empty())
     return "some lessons only: --lessons " + word + ",...";
   return word == "--trials" ? "here it is --repeats" : hint_for_setting(word);
@@ -53,7 +53,7 @@ std::optional<LadderArguments> parse_ladder(const Words& words) {
   app.flag("--list", out.list, "the lessons in order, and nothing is run");
   app.flag("--json", measure.json, "one JSON object instead of the tables");
   app.footer("Every key, its default and what it means: lessons/base.toml");
-  const ParseWords say = {.where = "./isobar ladder", .example = "--repeats 3", .hint_extra = hint_for};
+  const ParseWords say = {.where = "./isobar ladder", .example = "--repeats 3", .hint_extra = hint_for_word};
   if (!app.parse(words, say)) return std::nullopt;
   checked_count(measure.repeats, kMostRepeats, "--repeats");
   if (steps.given()) checked_count(out.steps, kMostSteps, "--steps");

@@ -7,21 +7,12 @@ namespace {
 
 int run_here(const Words& words) { return run_command(words, show_instead_of_running); }
 
-constexpr Command kCommands[] = {{"run", run_here},
-                                 {"data", data_command},
-                                 {"show", show_command},
-                                 {"runs", runs_command},
-                                 {"compare", compare_command},
-                                 {"verdict", verdict_command},
-                                 {"demo", demo_command},
-                                 {"quartet", quartet_command},
-                                 {"sweep", sweep_command},
-                                 {"scale", scale_command},
-                                 {"predict", predict_command},
-                                 {"record", record_command},
-                                 {"ladder", ladder_command},
-                                 {"submit", submit_command},
-                                 {"explain", explain_command}};
+constexpr Command kCommands[] = {
+    {"run", run_here},          {"data", data_command},       {"show", show_command},
+    {"runs", runs_command},     {"compare", compare_command}, {"verdict", verdict_command},
+    {"demo", demo_command},     {"quartet", quartet_command}, {"sweep", sweep_command},
+    {"scale", scale_command},   {"predict", predict_command}, {"record", record_command},
+    {"ladder", ladder_command}, {"submit", submit_command},   {"explain", explain_command}};
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "draw/colour.h"
+#include "draw/x_marks.h"
 
 namespace isobar {
 namespace {
@@ -62,18 +63,6 @@ double eased(double from, double to, float part, bool log) {
   return from + (to - from) * static_cast<double>(part);
 }
 
-std::vector<Tick> x_ticks(const PlotSpec& spec, const Axis& axis, float scale) {
-  if (spec.x_marks.empty()) return ticks(axis, (spec.x_is_time ? 80 : 62) * scale);
-  std::vector<Tick> out;
-  for (const double value : spec.x_marks) out.push_back({value, engineering(value)});
-  return out;
-}
-
-std::string x_label(const PlotSpec& spec, const Tick& tick) {
-  return spec.x_is_time && !tick.label.empty() ? (tick.value == 0 ? "0" : clock_text(tick.value))
-                                               : tick.label;
-}
-
 void paint_axes(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const PlotLayout& at) {
   const float s = canvas.scale();
   const Colour major = mixed(theme.panel, theme.line, 0.75F);
@@ -84,20 +73,7 @@ void paint_axes(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const 
     canvas.fill({at.area.x0, y, at.area.x1, y + 1}, tick.label.empty() ? minor : major);
     canvas.text(at.area.x0 - 8 * s, y - height / 2, tick.label, Face::small, theme.dim, 1);
   }
-  const bool below = !spec.x_marks.empty();  // marks that were asked for do not yield to the title
-  const float title_width = below ? -20 * s : canvas.text_width(spec.x_title, Face::small) + 12 * s;
-  float right_of_last = -1e9F;
-  for (const Tick& tick : x_ticks(spec, at.x, s)) {
-    const float x = std::round(at.x.pixel(tick.value));
-    if (x < at.area.x0 - 1 || x > at.area.x1 + 1) continue;
-    canvas.fill({x, at.area.y0, x + 1, at.area.y1}, tick.label.empty() ? minor : major);
-    const std::string label = x_label(spec, tick);
-    const float half = canvas.text_width(label, Face::small) / 2;
-    if (x - half < right_of_last + 10 * s || x + half > at.area.x1 - title_width) continue;
-    canvas.text(x, at.area.y1 + 5 * s, label, Face::small, theme.dim, 0.5F);
-    if (!label.empty()) right_of_last = x + half;
-  }
-  canvas.text(at.area.x1, at.area.y1 + (below ? 21 : 5) * s, spec.x_title, Face::small, theme.dim, 1);
+  paint_x_marks(canvas, theme, {spec.x_title, spec.x_is_time, spec.x_marks}, at.x, at.area);
 }
 
 void paint_reach(Canvas& canvas, const PlotLine& line, const Axis& x, const Axis& y) {
@@ -288,8 +264,7 @@ PlotLayout lay_out(const PlotSpec& spec, PlotView& view, const PlotLink& link, c
     ends_width = std::max(ends_width, canvas.text_width(end.words, Face::small));
   const float top = box.y0 + (spec.subtitle.empty() ? 0 : 20) * s;
   at.area = {std::round(box.x0 + label_width + 20 * s), std::round(top + 36 * s),
-             std::round(box.x1 - ends_width - 14 * s),
-             std::round(box.y1 - (spec.x_marks.empty() ? 30 : 44) * s)};
+             std::round(box.x1 - ends_width - 14 * s), std::round(box.y1 - kXMarksHeight * s)};
   at.legend = {at.area.x0, top + 32 * s, at.area.x1, top + 32 * s};
   at.x = {link.x_least, link.x_most, link.log_x && link.x_least > 0, spec.x_is_whole, at.area.x0, at.area.x1};
   if (spec.legend) {
@@ -342,6 +317,22 @@ void paint_legend(Canvas& canvas, const Theme& theme, const PlotSpec& spec, cons
   }
 }
 
+void paint_lines(Canvas& canvas, const PlotSpec& spec, const PlotView& view, const PlotLink& link,
+                 const PlotLayout& at, Smoother& smoother) {
+  const float s = canvas.scale();
+  const std::vector<const PlotLine*> lines = shown_lines(spec, view);
+  for (const PlotLine* const line : lines) {
+    const bool smooth = link.smoothing > 0 && line->curve->y.size() > 2;
+    paint_path(canvas, *line, *line->curve, at, smooth ? with_alpha(line->colour, 0.28F) : line->colour,
+               (smooth ? 1.0F : 1.8F) * s);
+  }
+  for (const PlotLine* const line : lines) {
+    if (!(link.smoothing > 0) || line->curve->y.size() <= 2) continue;
+    const Curve& soft = smoother.smoothed(spec.id + "\n" + line->id, *line->curve, link.smoothing);
+    paint_path(canvas, *line, soft, at, line->colour, 2 * s);
+  }
+}
+
 void paint_plot(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const PlotView& view,
                 const PlotLink& link, const PlotLayout& at, Smoother& smoother) {
   const float s = canvas.scale();
@@ -361,16 +352,7 @@ void paint_plot(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const 
   }
   paint_axes(canvas, theme, spec, at);
   canvas.push_clip({at.area.x0 - 4 * s, at.area.y0 - 4 * s, at.area.x1 + 4 * s, at.area.y1 + 4 * s});
-  for (const PlotLine* const line : lines) {
-    const bool smooth = link.smoothing > 0 && line->curve->y.size() > 2;
-    paint_path(canvas, *line, *line->curve, at, smooth ? with_alpha(line->colour, 0.28F) : line->colour,
-               (smooth ? 1.0F : 1.8F) * s);
-  }
-  for (const PlotLine* const line : lines) {
-    if (!(link.smoothing > 0) || line->curve->y.size() <= 2) continue;
-    const Curve& soft = smoother.smoothed(spec.id + "\n" + line->id, *line->curve, link.smoothing);
-    paint_path(canvas, *line, soft, at, line->colour, 2 * s);
-  }
+  paint_lines(canvas, spec, view, link, at, smoother);
   paint_levels(canvas, theme.panel, spec, at);
   canvas.pop_clip();
   paint_ends(canvas, theme, end_words(spec, view, at.y), at.area);

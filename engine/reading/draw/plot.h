@@ -107,6 +107,10 @@ PlotLayout lay_out(const PlotSpec& spec, PlotView& view, const PlotLink& link, c
 void paint_plot(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const PlotView& view,
                 const PlotLink& link, const PlotLayout& layout, Smoother& smoother);
 
+/// Only the lines.
+void paint_lines(Canvas& canvas, const PlotSpec& spec, const PlotView& view, const PlotLink& link,
+                 const PlotLayout& layout, Smoother& smoother);
+
 /// A plot as a picture, with limits that fit at once.
 void paint_whole(Canvas& canvas, const Theme& theme, const PlotSpec& spec, PlotView view,
                  const PlotLink& link, const Box& box, Smoother& smoother);

@@ -1,4 +1,5 @@
 // Timelines drawn from made-up spans: exact pictures, figures that can be worked out by hand.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "analyse/timeline_text.h"
@@ -115,6 +116,22 @@ TEST_CASE("steps are chosen: a first one, a number of them, none that was not tr
   CHECK(steps({.first = 4}) == Steps{4});
   CHECK_THAT(error_of([&] { steps({.first = 5}); }),
              says("step 5 was not traced") && says("steps 0 to 4 were"));
+}
+
+TEST_CASE("without a wish the steps nearest to the median are drawn, never one that took long") {
+  MadeSpans spans;
+  std::int64_t at_ms = 0;
+  std::int64_t step = 0;
+  for (const std::int64_t length_ms : {50, 44, 39, 41, 900, 60, 40, 43}) {
+    spans.span(step++, "loop", "forward", at_ms * kMs, length_ms * kMs);
+    at_ms += length_ms;
+  }
+  const auto first = [&](std::int64_t steps) {
+    const TimelineWish wish = {.steps = steps, .steady = {1, 7}};
+    return make_timeline(table_of(spans), RunSeries{}, wish).drawn.front().step;
+  };
+  CHECK(first(1) == 7);  // 43 ms, the median of steps 1 to 7
+  CHECK(first(2) == 1);  // 83 ms, not 944 ms in the middle
 }
 
 TEST_CASE("a run of one step is drawn, and one without its loop is refused") {
@@ -247,6 +264,18 @@ TEST_CASE("batches that come in bursts count with what they make the loop wait, 
   for (const std::string& line : timeline_lines(table, timeline)) text += line + "\n";
   CHECK_THAT(text, says("88.16 ms (mean; median 25.00)") && says("63.158 ms a step (mean), 71.6 %") &&
                        says("  0.0030\n"));
+}
+
+TEST_CASE("the figures are rows of texts, for whoever shows them; a track is named once") {
+  const SpanTable table = table_of(five_steps());
+  const std::vector<FigureRow> rows = figure_rows(table, make_timeline(table, RunSeries{}, {}));
+  using Cells = std::array<std::string, 7>;
+  CHECK(rows.front().cells == Cells{"loop", "100 %", "load", "4.000", "10.0 %", "4", ""});
+  CHECK(rows[1].cells == Cells{"", "", "copy", "2.000", "5.0 %", "4", ""});
+  const auto upload =
+      std::find_if(rows.begin(), rows.end(), [](const FigureRow& row) { return row.cells[0] == "upload"; });
+  REQUIRE(upload != rows.end());
+  CHECK(upload->cells == Cells{"upload", "20 %", "upload", "8.000", "20.0 %", "4", "10.00"});
 }
 
 TEST_CASE("figures and drawn spans are one JSON object") {

@@ -116,7 +116,7 @@ TEST_CASE("rule 6: computing is split by the formula, with what FULL lost") {
   f.attention_share = 0.09;
   f.mfu = 0.48;
   CHECK_THAT(told(judge_quartet(f)), says("attention 9 %") && says("products 91 %") &&
-                                         says("predicted by model") && says("MFU 48 % (measured here)") &&
+                                         says("predicted by model") && says("MFU 48.0 % (measured here)") &&
                                          says("4 % are lost to loading and copying"));
   f.full = steady(150);
   CHECK_THAT(told(judge_quartet(f)), says("FULL and SYNTHETIC are the same"));

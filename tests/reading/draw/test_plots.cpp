@@ -1,12 +1,14 @@
 // What plots are made of: colours, marks, decimation, smoothing, maps.
+#include <algorithm>
 #include <cmath>
 #include <random>
 
-#include "draw/axis.h"
 #include "draw/colour.h"
 #include "draw/decimate.h"
 #include "draw/field_map.h"
 #include "draw/smooth.h"
+#include "draw/svg_canvas.h"
+#include "draw/x_marks.h"
 #include "support/catch.h"
 
 using namespace isobar;
@@ -153,4 +155,29 @@ TEST_CASE("A map has one pixel a value, grey where there is none, and its ends a
   CHECK(at(1) == map_colour(MapColours::sequential, 1));
   CHECK(at(2) == rgb(0x808080));
   CHECK(map_colour(MapColours::diverging, 0.5) == rgb(0xf7f7f7));
+}
+
+TEST_CASE("The end of the x axis is always named, and a round number that is too near to it is not") {
+  const auto labels_of = [](Axis axis, const XMarks& marks) {
+    axis.begin = 40;
+    axis.end = 240;
+    SvgCanvas canvas(260, 100, theme_of(true).panel);
+    paint_x_marks(canvas, theme_of(true), marks, axis, {40, 10, 240, 60});
+    std::vector<std::string> out;
+    const std::string svg = canvas.text();
+    for (std::size_t at = svg.find("<text"); at != std::string::npos; at = svg.find("<text", at + 1)) {
+      const std::size_t begin = svg.find('>', at) + 1;
+      out.push_back(svg.substr(begin, svg.find('<', begin) - begin));
+    }
+    std::sort(out.begin(), out.end());
+    return out;
+  };
+  using Labels = std::vector<std::string>;
+  const Axis steps = {.least = 0, .most = 119, .whole = true};
+  CHECK(labels_of(steps, {"step"}) == Labels{"0", "100", "119", "50", "step"});
+  CHECK(labels_of({.least = 0, .most = 104, .whole = true}, {"step"}) == Labels{"0", "104", "50", "step"});
+  CHECK(labels_of({.least = 0, .most = 150.7, .whole = true}, {"step"}) ==
+        Labels{"0", "100", "150", "50", "step"});
+  CHECK(labels_of({.least = 0, .most = 125}, {"time", true}) == Labels{"0", "1:40", "2:05", "50 s", "time"});
+  CHECK(labels_of(steps, {"ranks", false, {1, 64}}) == Labels{"1", "64", "ranks"});
 }
