@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/error.h"
-#include "support/catch.h"
+#include "support/says.h"
 
 namespace isobar {
 
@@ -22,7 +22,5 @@ inline std::string error_of(const std::function<void()>& body, Exit code = Exit:
 
 /// The same of an Error that is no fault of input or configuration (exit code 1).
 inline std::string failure_of(const std::function<void()>& body) { return error_of(body, Exit::failed); }
-
-inline auto says(const std::string& part) { return Catch::Matchers::ContainsSubstring(part); }
 
 }  // namespace isobar

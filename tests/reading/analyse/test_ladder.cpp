@@ -2,7 +2,7 @@
 
 #include "analyse/ladder.h"
 #include "support/catch.h"
-#include "support/errors.h"
+#include "support/says.h"
 
 using namespace isobar;
 

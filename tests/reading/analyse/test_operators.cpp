@@ -7,7 +7,7 @@
 #include "core/files.h"
 #include "record/json_line.h"
 #include "support/catch.h"
-#include "support/errors.h"
+#include "support/says.h"
 #include "support/temp_folder.h"
 
 using namespace isobar;

@@ -10,9 +10,9 @@
 #include "core/machine.h"
 #include "launch/rank_status.h"
 #include "support/catch.h"
-#include "support/errors.h"
 #include "support/made_ranks.h"
 #include "support/made_spans.h"
+#include "support/says.h"
 
 using namespace isobar;
 

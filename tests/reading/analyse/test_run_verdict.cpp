@@ -3,8 +3,8 @@
 #include "analyse/run_verdict.h"
 #include "cli/verdict_text.h"
 #include "support/catch.h"
-#include "support/errors.h"
 #include "support/made_runs.h"
+#include "support/says.h"
 
 using namespace isobar;
 

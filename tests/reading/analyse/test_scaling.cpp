@@ -4,8 +4,8 @@
 #include "analyse/scaling.h"
 #include "analyse/wrapped.h"
 #include "support/catch.h"
-#include "support/errors.h"
 #include "support/made_ranks.h"
+#include "support/says.h"
 
 using namespace isobar;
 

@@ -5,7 +5,7 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "support/catch.h"
-#include "support/errors.h"
+#include "support/says.h"
 
 using namespace isobar;
 

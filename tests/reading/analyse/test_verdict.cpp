@@ -1,6 +1,6 @@
 #include "analyse/verdict.h"
 #include "support/catch.h"
-#include "support/errors.h"
+#include "support/says.h"
 
 using namespace isobar;
 
