@@ -35,6 +35,15 @@ int usable_cores() {
   return std::max(1, CPU_COUNT(&set));
 }
 
+std::string cpu_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.rfind("model name", 0) == 0 && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown processor";
+}
+
 std::optional<ProcessFacts> process_facts(std::int64_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string line;

@@ -13,6 +13,8 @@ std::string boot_id();
 /// One start of one machine, and one view of its processes: the number of a process means nothing elsewhere,
 /// not even in another container of the same machine.
 std::string process_view();
+/// "AMD EPYC 9654" or what the system calls its processor.
+std::string cpu_name();
 /// Processors that this process may run on, at least 1.
 int usable_cores();
 

@@ -38,6 +38,13 @@ struct DeviceRates {
   double element_tb_per_s = 0;                           ///< element-wise kernels
   double copy_gb_per_s = 0;  ///< uploads of page-locked memory, 1e9 bytes a second
   double misc_us = 0;        ///< a step of base, 16 samples: loss, un-patching, optimiser and gaps
+  /// Of a processor, whose rates were measured at the sizes in question (formula/machine_rates.h): it pads no
+  /// heads and launches nothing, and what is set below was measured apart from the rest.
+  bool is_processor = false;
+  double fused_element_tb_per_s = 0;  ///< 0 = as element_tb_per_s
+  double adam_tb_per_s = 0;           ///< plain operations; 0 = the same
+  double fused_adam_tb_per_s = 0;     ///< 0 = the same
+  double ends_us_per_value = 0;       ///< loss and un-patching, a value of the target
 };
 
 /// Devices that a prediction can be made for.

@@ -25,6 +25,7 @@ double rate_at(const std::vector<RateAt>& rates, double size);
 
 /// In one type of products. FLOP/s are executed ones, bytes those that formula/step_time counts.
 struct TypeRates {
+  double peak_flops_per_s = 0;             ///< of large products: what MFU refers to
   std::vector<RateAt> gemm;                ///< by the width E of [rows, E] x [E, 4 E]; FLOP/s
   std::vector<RateAt> attention_forward;   ///< by tokens N: 4 N^2 E operations; FLOP/s
   std::vector<RateAt> attention_backward;  ///< 2.5 times those
@@ -64,10 +65,10 @@ std::string to_toml(const MachineRates& rates);
 /// Error (exit code 2) for a file that is no such, that lacks a rate, or in which one is not above 0.
 MachineRates read_machine_rates(const std::filesystem::path& file);
 /// Those that are kept; nothing where there are none, or they are of another machine.
-std::optional<MachineRates> kept_machine_rates();
+std::optional<MachineRates> kept_machine_rates(const std::filesystem::path& file = machine_rates_file());
 
-/// As predict_step takes them, for a model of this shape with `threads` a rank. Error (exit code 2) for a
-/// type that was not measured.
+/// As predict_step takes them, for `batch` samples of a model of this shape with `threads` a rank. Error
+/// (exit code 2) for a type that was not measured.
 DeviceRates device_rates_of(const MachineRates& rates, const VitShape& shape, std::int64_t batch,
                             AmpMode precision, int threads);
 

@@ -29,7 +29,15 @@ constexpr double kElementForwardShare = 1.0 / 3;
 struct Piece {
   double plain;
   double fused;
-  double of(bool is_fused) const { return is_fused ? fused : plain; }
+};
+
+struct ElementBytes {
+  double plain = 0;  ///< of chains of plain operations
+  double fused = 0;  ///< of kernels that do a piece at once
+
+  void add(const Piece& piece, bool is_fused) {
+    (is_fused ? fused : plain) += is_fused ? piece.fused : piece.plain;
+  }
 };
 
 struct Pieces {
@@ -43,9 +51,10 @@ struct Pieces {
 constexpr Pieces kPieces16 = {{48, 40}, {120, 56}, {60, 1}};
 constexpr Pieces kPieces32 = {{96, 80}, {88, 64}, {44, 2}};
 
-/// The rate for this head size. A kernel works on 64 or 128 values at a time, so smaller heads waste a part:
-/// 48 values count as 0.75 of 64.
-std::pair<double, double> rates_for_head(const AttentionRates& rates, std::int64_t head) {
+/// The rate for this head size. A GPU's kernel works on 64 or 128 values at a time, so smaller heads waste a
+/// part: 48 values count as 0.75 of 64.
+std::pair<double, double> rates_for_head(const AttentionRates& rates, std::int64_t head, bool is_processor) {
+  if (is_processor) return {rates.forward64, rates.backward64};
   if (head <= 64) {
     const double part = static_cast<double>(head) / 64;
     return {rates.forward64 * part, rates.backward64 * part};
@@ -58,12 +67,12 @@ std::pair<double, double> rates_for_head(const AttentionRates& rates, std::int64
 std::pair<AttentionKind, AttentionRates> attention_of(const StepForm& form, const DeviceRates& device) {
   const bool half = is_16_bit(form.precision);
   const AttentionKind kind = form.attention != AttentionKind::automatic ? form.attention
-                             : half                                     ? device.usual_attention
+                             : half || device.is_processor              ? device.usual_attention
                                                                         : AttentionKind::efficient;
   const AttentionRates rates = kind == AttentionKind::efficient && !half ? device.efficient_fp32
-                               : kind == AttentionKind::flash && half    ? device.flash
-                               : kind == AttentionKind::cudnn && half    ? device.cudnn
-                                                                         : AttentionRates{};
+                               : kind == AttentionKind::flash && (half || device.is_processor) ? device.flash
+                               : kind == AttentionKind::cudnn && half                          ? device.cudnn
+                                                                      : AttentionRates{};
   if (rates.forward64 > 0) return {kind, rates};
   throw Error(fmt::format("no rate is known for {} attention in {} on {}", name_of(kind),
                           precision_text(form.precision), device.name),
@@ -80,16 +89,45 @@ std::pair<double, double> gemm_of(const StepForm& form, const DeviceRates& devic
               "none, tf32, fp16 or bf16");
 }
 
+ElementBytes element_bytes(const StepForm& form) {
+  const Pieces& pieces = is_16_bit(form.precision) ? kPieces16 : kPieces32;
+  ElementBytes out;
+  out.add(pieces.bias_gelu, form.fused_bias_gelu);
+  out.add(pieces.residual_norm, form.fused_residual_norm);
+  out.add(pieces.qkv, form.fused_qkv);
+  return out;
+}
+
 double values_of(const VitShape& shape, std::int64_t batch) {
   return static_cast<double>(batch) * static_cast<double>(shape.channels) *
          static_cast<double>(shape.height) * static_cast<double>(shape.width);
 }
 
-void check_form(const StepForm& form) {
+double state_bytes(const StepForm& form) {
+  return static_cast<double>(count_parameters(form.shape).total()) *
+         (form.fused_adam ? kFusedAdamBytes : kPlainAdamBytes);
+}
+
+double rate_or(double tb_per_s, const DeviceRates& device) {
+  return tb_per_s > 0 ? tb_per_s : device.element_tb_per_s;
+}
+
+/// Of a device whose rates were published the rest of misc goes with the values of a batch, and was told for
+/// base with 16 samples.
+double ends_us(const StepForm& form, const DeviceRates& device) {
+  const double values = values_of(form.shape, form.batch);
+  if (device.is_processor) return device.ends_us_per_value * values;
+  const VitShape base;
+  const double base_state_us = static_cast<double>(count_parameters(base).total()) * kFusedAdamBytes /
+                               (device.element_tb_per_s * kTera) * kMicro;
+  return (device.misc_us - base_state_us) * values / values_of(base, 16);
+}
+
+void check_form(const StepForm& form, const DeviceRates& device) {
   const VitShape& shape = form.shape;
   if (form.batch < 1 || shape.embed < 1 || shape.heads < 1 || shape.depth < 1 || shape.tokens() < 1)
     throw Error("a step without samples, blocks or tokens takes no time", "the form of the step", "");
-  if (shape.embed / shape.heads > 128)
+  if (!device.is_processor && shape.embed / shape.heads > 128)
     throw Error(fmt::format("no rate is known for heads of {} values", shape.embed / shape.heads),
                 fmt::format("model.embed = {}, model.heads = {}", shape.embed, shape.heads),
                 "heads of at most 128 values");
@@ -121,9 +159,8 @@ std::string StepTime::bound() const {
 }
 
 double element_bytes_per_place(const StepForm& form) {
-  const Pieces& pieces = is_16_bit(form.precision) ? kPieces16 : kPieces32;
-  return pieces.bias_gelu.of(form.fused_bias_gelu) + pieces.residual_norm.of(form.fused_residual_norm) +
-         pieces.qkv.of(form.fused_qkv);
+  const ElementBytes bytes = element_bytes(form);
+  return bytes.plain + bytes.fused;
 }
 
 double count_launches(const StepForm& form) {
@@ -140,48 +177,48 @@ double count_launches(const StepForm& form) {
 }
 
 StepTime predict_step(const StepForm& form, const DeviceRates& device) {
-  check_form(form);
+  check_form(form, device);
   const auto batch = static_cast<double>(form.batch);
   const auto [kind, attention] = attention_of(form, device);
-  const auto [forward_rate, backward_rate] = rates_for_head(attention, form.shape.embed / form.shape.heads);
+  const auto [forward_rate, backward_rate] =
+      rates_for_head(attention, form.shape.embed / form.shape.heads, device.is_processor);
   const auto [gemm_rate, peak] = gemm_of(form, device);
   const ForwardFlops flops = count_forward_flops(form.shape);
   const double gemm_forward = flops.total() - flops.attention;
   const double gemm_backward = 2 * gemm_forward - flops.patch;  // no gradient of the input
   const double places =
       batch * static_cast<double>(form.shape.tokens() * form.shape.embed * form.shape.depth);
-  const double element_bytes = places * element_bytes_per_place(form);
-  const double bytes_us = kMicro / (device.element_tb_per_s * kTera);
-  const double state_bytes = static_cast<double>(count_parameters(form.shape).total()) *
-                             (form.fused_adam ? kFusedAdamBytes : kPlainAdamBytes);
-  // The rest of misc goes with the values of a batch, and was told for base with 16 samples.
-  const VitShape base;
-  const double base_state_us =
-      static_cast<double>(count_parameters(base).total()) * kFusedAdamBytes * bytes_us;
-  const double misc_us =
-      (device.misc_us - base_state_us) * values_of(form.shape, form.batch) / values_of(base, 16);
+  const ElementBytes bytes = element_bytes(form);
+  const double element_us =
+      places *
+      (bytes.plain / device.element_tb_per_s + bytes.fused / rate_or(device.fused_element_tb_per_s, device)) /
+      kTera * kMicro;
+  const double misc_us = ends_us(form, device);
   StepTime out;
   out.forward = {.attention_us = batch * flops.attention / (forward_rate * kTera) * kMicro,
                  .gemm_us = batch * gemm_forward / (gemm_rate * kTera) * kMicro,
-                 .element_us = kElementForwardShare * element_bytes * bytes_us,
+                 .element_us = kElementForwardShare * element_us,
                  .misc_us = misc_us / 2};
   out.backward = {.attention_us = batch * 2.5 * flops.attention / (backward_rate * kTera) * kMicro,
                   .gemm_us = batch * gemm_backward / (gemm_rate * kTera) * kMicro,
-                  .element_us = (1 - kElementForwardShare) * element_bytes * bytes_us,
+                  .element_us = (1 - kElementForwardShare) * element_us,
                   .misc_us = misc_us / 2};
-  out.optimize_us = state_bytes * bytes_us;
+  out.optimize_us =
+      state_bytes(form) /
+      (rate_or(form.fused_adam ? device.fused_adam_tb_per_s : device.adam_tb_per_s, device) * kTera) * kMicro;
+  out.element_bytes = places * (bytes.plain + bytes.fused) + state_bytes(form);
+  out.attention = kind;
+  out.peak_flops_per_s = peak * kTera;
+  out.graph = form.graph;
+  if (device.is_processor) return out;
   if (!form.uploads_beside)
     out.upload_us =
         2 * values_of(form.shape, form.batch) * sizeof(float) / (device.copy_gb_per_s * 1e9) * kMicro;
   out.launches = count_launches(form);
   out.small_us = std::max(0.0, out.launches * kLeastKernel_us - out.classes().total_us());
-  out.element_bytes = element_bytes + state_bytes;
   out.host_us = out.launches * kLaunch_us;
   out.host_least_us = out.launches * kLeastLaunch_us;
   out.host_most_us = out.launches * kMostLaunch_us;
-  out.graph = form.graph;
-  out.attention = kind;
-  out.peak_flops_per_s = peak * kTera;
   return out;
 }
 

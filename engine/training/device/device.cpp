@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 
 #include "core/error.h"
 #include "core/machine.h"
@@ -92,15 +91,6 @@ bool set_deterministic(Determinism wanted, c10::Device device) {
   const bool strict = wanted == Determinism::yes || (wanted == Determinism::automatic && device.is_cpu());
   at::globalContext().setDeterministicAlgorithms(strict, false);
   return strict;
-}
-
-std::string cpu_name() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    const std::size_t colon = line.find(": ");
-    if (line.rfind("model name", 0) == 0 && colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "unknown processor";
 }
 
 std::string device_text(c10::Device device) {

@@ -30,9 +30,6 @@ int set_up_cpu(int threads, int sharers = 1);
 /// set_up_cpu.
 bool set_deterministic(Determinism wanted, c10::Device device);
 
-/// "AMD EPYC 9654" or what the system calls its processor.
-std::string cpu_name();
-
 /// The device as its maker calls it, with what matters of it: "NVIDIA H200, 150.1 GB, driver 580.65.06", or
 /// processor and instruction set of its kernels.
 std::string device_text(c10::Device device);

@@ -1,0 +1,167 @@
+#include "formula/stage_prediction.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/cpu_instructions.h"
+#include "core/error.h"
+#include "formula/model_shape.h"
+#include "formula/overlap.h"
+
+namespace isobar {
+namespace {
+
+constexpr double kMicro = 1e6;
+constexpr double kMebi = 1 << 20;
+
+AmpMode resolved(AmpMode mode, bool on_cuda) {
+  const bool has_half = on_cuda || cpu_instructions().multiplies_bf16();
+  if (mode == AmpMode::mixed && has_half) return AmpMode::bf16;
+  if (mode == AmpMode::mixed || mode == AmpMode::automatic) return on_cuda ? AmpMode::tf32 : AmpMode::none;
+  return mode;
+}
+
+bool reads_ahead(const Config& config) {
+  return config.loader.kind == LoaderKind::gpu ||
+         (config.loader.kind == LoaderKind::workers && config.data.workers > 0);
+}
+
+/// Reads for one batch, in processor time of the readers and until it is there.
+struct Reading {
+  double bytes = 0;
+  double busy_us = 0;
+  double until_us = 0;
+};
+
+Reading reading_of(const Config& config, const MachineRates& rates, int processors) {
+  if (config.data.source == DataSource::synthetic) return {};
+  const auto values = static_cast<double>(2 * micro_batch(config) * config.train.accumulate *
+                                          config.data.channels * config.data.grid[0] * config.data.grid[1]);
+  const auto readers = static_cast<double>(
+      reads_ahead(config) ? std::clamp<std::int64_t>(config.data.workers, 1, processors) : 1);
+  Reading out{.bytes = values * sizeof(float)};
+  out.busy_us = out.bytes / rates.read_bytes_per_s * kMicro;
+  out.until_us = out.busy_us / readers;
+  if (config.data.throttle_mb_per_s > 0)
+    out.until_us = std::max(out.until_us, out.bytes / static_cast<double>(config.data.throttle_mb_per_s));
+  return out;
+}
+
+/// The slower of both in each way.
+Link link_between(const Config& config, const MachineRates& rates) {
+  const Link wanted = link_of(config.comm.link.latency_us, config.comm.link.gbit_per_s);
+  Link out = rates.link;
+  out.latency_us = std::max(out.latency_us, wanted.latency_us);
+  if (wanted.bytes_per_us > 0) out.bytes_per_us = std::min(out.bytes_per_us, wanted.bytes_per_us);
+  return out;
+}
+
+/// Bytes of each all-reduce, in order.
+std::vector<double> messages_of(const Config& config, double bytes) {
+  if (config.comm.sync == SyncKind::none) return {};
+  if (config.comm.sync == SyncKind::at_end) return {bytes};
+  if (config.comm.sync == SyncKind::per_parameter) {
+    const auto tensors = static_cast<std::size_t>(16 * config.model.depth + 6);
+    return std::vector<double>(tensors, bytes / static_cast<double>(tensors));
+  }
+  std::vector<double> out;
+  for (double left = bytes; left > 0; left -= out.back())
+    out.push_back(
+        std::min(left, kMebi * (out.empty() ? std::min(config.comm.first_bucket_mb, config.comm.bucket_mb)
+                                            : config.comm.bucket_mb)));
+  return out;
+}
+
+/// Gradients become ready evenly over the backward pass, and all of them at its end where nothing overlaps.
+void add_comm(const Config& config, const MachineRates& rates, double gradient_bytes, StepStages& out) {
+  const auto ranks = static_cast<int>(config.run.ranks);
+  if (ranks == 1) return;
+  const Link link = link_between(config, rates);
+  const bool overlaps = config.comm.overlap && config.comm.sync != SyncKind::at_end &&
+                        config.comm.sync != SyncKind::per_parameter;
+  std::vector<BucketTime> buckets;
+  double ready = 0;
+  for (const double bytes : messages_of(config, gradient_bytes)) {
+    ready += bytes / gradient_bytes;
+    const double cost_us = ring_all_reduce_us(link, ranks, bytes);
+    buckets.push_back(
+        {.ready_us = out.backward_us * (overlaps ? std::min(1.0, ready) : 1), .cost_us = cost_us});
+    out.comm_total_us += cost_us;
+    out.wire_bytes += ring_bytes(ranks, bytes);
+  }
+  out.comm_us = exposed_us({.forward_us = out.forward_us, .backward_us = out.backward_us}, buckets);
+}
+
+/// Readers and the step share the processors; what the readers take of them, the step waits for.
+void add_reading(const Config& config, const MachineRates& rates, int processors, int threads,
+                 StepStages& out) {
+  const auto ranks = static_cast<double>(config.run.ranks);
+  const Reading reading = reading_of(config, rates, processors);
+  out.read_bytes = reading.bytes;
+  out.read_us = reading.until_us;
+  if (!reads_ahead(config)) {
+    out.load_us = reading.until_us;
+    return;
+  }
+  const double computing_us = out.step_us();
+  const double busy_us = ranks * (computing_us * threads + reading.busy_us);
+  const double longer = std::max(1.0, busy_us / processors / std::max(computing_us, 1e-9));
+  out.forward_us *= longer;
+  out.backward_us *= longer;
+  out.optimize_us *= longer;
+  out.load_us = std::max(0.0, reading.until_us - out.step_us());
+}
+
+}  // namespace
+
+double StepStages::needed_bytes_per_s(std::int64_t ranks) const {
+  const double rest_us = step_us() - load_us;
+  return rest_us > 0 ? static_cast<double>(ranks) * read_bytes / rest_us * kMicro : 0;
+}
+
+StepForm step_form(const LessonInfo& lesson, const Config& config, bool on_cuda) {
+  const auto fused = [&](const char* key, bool value) { return value && honours(lesson, key); };
+  StepForm out;
+  out.shape = vit_shape(config);
+  out.batch = micro_batch(config);
+  out.precision = resolved(config.amp.mode, on_cuda);
+  out.attention = config.model.attention;
+  out.fused_adam = fused("fusion.adam", config.fusion.adam);
+  out.fused_bias_gelu = fused("fusion.bias_gelu", config.fusion.bias_gelu);
+  out.fused_residual_norm = fused("fusion.residual_norm", config.fusion.residual_norm);
+  out.fused_qkv = fused("fusion.qkv", config.fusion.qkv);
+  out.fused_head_loss = fused("fusion.head_loss", config.fusion.head_loss);
+  out.fused_grad_norm = fused("fusion.grad_norm", config.fusion.grad_norm);
+  out.uploads_beside = config.loader.kind == LoaderKind::gpu && config.loader.copy_stream;
+  out.graph = fused("graph.enabled", config.graph.enabled);
+  out.graph_has_optimizer = config.graph.scope == GraphScope::step;
+  return out;
+}
+
+int threads_a_rank(const Config& config, int processors) {
+  if (config.run.threads > 0) return static_cast<int>(config.run.threads);
+  return std::max(1, processors / static_cast<int>(config.run.ranks));
+}
+
+StepStages predict_stages(const LessonInfo& lesson, const Config& config, const MachineRates& rates,
+                          int processors) {
+  if (config.mesh.tp > 1)
+    throw Error("a step with split layers is not predicted", fmt::format("mesh.tp = {}", config.mesh.tp),
+                "mesh.tp=1; ./isobar scale measures it");
+  const StepForm form = step_form(lesson, config, /*on_cuda=*/false);
+  const int threads = threads_a_rank(config, processors);
+  const StepTime time =
+      predict_step(form, device_rates_of(rates, form.shape, form.batch, form.precision, threads));
+  const auto passes = static_cast<double>(config.train.accumulate);
+  StepStages out{.forward_us = passes * time.forward.total_us(),
+                 .backward_us = passes * time.backward.total_us(),
+                 .optimize_us = time.optimize_us};
+  add_comm(config, rates, 4.0 * static_cast<double>(count_parameters(form.shape).total()), out);
+  add_reading(config, rates, processors, threads, out);
+  return out;
+}
+
+}  // namespace isobar

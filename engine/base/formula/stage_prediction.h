@@ -1,0 +1,47 @@
+#pragma once
+// The stages of a step on the machine at hand, predicted from a configuration and the machine's rates: what
+// predict prints and what the window draws dotted before anything has run.
+#include <cstdint>
+#include <string>
+
+#include "config/config.h"
+#include "config/lesson.h"
+#include "formula/machine_rates.h"
+#include "formula/step_time.h"
+
+namespace isobar {
+
+/// The step that a lesson's page runs with this configuration, on one rank: a key that the lesson does not
+/// honour leaves its piece plain. `on_cuda` decides what amp.mode auto and mixed are.
+StepForm step_form(const LessonInfo& lesson, const Config& config, bool on_cuda);
+
+/// Microseconds of one rank. Stages add up to the step.
+struct StepStages {
+  double load_us = 0;  ///< that the loop waits for its batch
+  double forward_us = 0;
+  double backward_us = 0;
+  double comm_us = 0;  ///< that nothing hides
+  double optimize_us = 0;
+  // Beside the stages.
+  double read_us = 0;        ///< until a batch is read and normalised, whoever does it
+  double read_bytes = 0;     ///< of the files, a step
+  double comm_total_us = 0;  ///< collectives, hidden or not
+  double wire_bytes = 0;     ///< that the rank sends a step
+
+  double step_us() const { return load_us + forward_us + backward_us + comm_us + optimize_us; }
+  /// That keep the loop from waiting, for all ranks of the machine; 0 where nothing is read.
+  double needed_bytes_per_s(std::int64_t ranks) const;
+};
+
+/// Threads of tensor operations of a rank: run.threads, else the processors shared by the ranks.
+int threads_a_rank(const Config& config, int processors);
+
+/// What bounds reading: bytes at the rate of one reader times the readers that find a processor, or at
+/// data.throttle_mb_per_s. Who reads ahead shares the processors with the step. Gradients go round a ring
+/// (formula/link.h) over the slower of the machine's link and comm.link, bucket by bucket beside the backward
+/// pass (formula/overlap.h). Error (exit code 2) for what is not predicted: split layers, and types without a
+/// rate.
+StepStages predict_stages(const LessonInfo& lesson, const Config& config, const MachineRates& rates,
+                          int processors);
+
+}  // namespace isobar

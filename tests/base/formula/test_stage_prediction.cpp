@@ -1,0 +1,122 @@
+// Stages of a step on a machine whose rates are round numbers, against the arithmetic done by hand.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "config/load.h"
+#include "core/files.h"
+#include "formula/model_shape.h"
+#include "formula/stage_prediction.h"
+#include "support/catch.h"
+#include "support/errors.h"
+#include "support/made_rates.h"
+
+using namespace isobar;
+
+namespace {
+
+constexpr int kProcessors = 2;
+
+StepStages stages(const std::string& name, const std::vector<std::string>& sets,
+                  const MachineRates& rates = made_rates()) {
+  const LessonInfo lesson = read_lesson(project_home(), name);
+  const Config config =
+      load_config(project_home(), lesson, {.preset = "cpu_micro", .sets = sets}, "cpu").config;
+  return predict_stages(lesson, config, rates, kProcessors);
+}
+
+/// Of a batch of four pairs of fields.
+constexpr double kBatchBytes = 4.0 * 2 * 20 * 48 * 96 * 4;
+
+}  // namespace
+
+TEST_CASE("a step of the plain loop is what its operations and bytes take at the rates") {
+  const StepStages step = stages("01_baseline", {});
+  const VitShape shape{.height = 48, .width = 96, .embed = 96, .depth = 4, .heads = 2};
+  const ForwardFlops flops = count_forward_flops(shape);
+  StepForm form;
+  form.shape = shape;
+  form.batch = 4;
+  form.precision = AmpMode::none;
+  const double places = 4.0 * 72 * 96 * 4;
+  const double element_us = places * element_bytes_per_place(form) / 2e9 * 1e6;
+  const double ends_us = 4.0 * 20 * 48 * 96 * 0.5e-3;
+  const double products = flops.total() - flops.attention;
+  CHECK(step.forward_us ==
+        Approx(4 * (products / 20e9 + flops.attention / 10e9) * 1e6 + element_us / 3 + ends_us / 2));
+  CHECK(step.backward_us ==
+        Approx(4 * ((2 * products - flops.patch) / 20e9 + 2.5 * flops.attention / 10e9) * 1e6 +
+               element_us * 2 / 3 + ends_us / 2));
+  CHECK(step.optimize_us == Approx(65.0 * static_cast<double>(count_parameters(shape).total()) / 2e9 * 1e6));
+  CHECK(step.read_bytes == kBatchBytes);
+  CHECK(step.load_us == Approx(kBatchBytes / 1e9 * 1e6));
+  CHECK(step.comm_us == 0);
+  CHECK(step.needed_bytes_per_s(1) == Approx(kBatchBytes / (step.step_us() - step.load_us) * 1e6));
+}
+
+TEST_CASE(
+    "a slow disk is waited for as long as its bytes take, and only for what computing leaves uncovered") {
+  const double disk_us = kBatchBytes / 10;  // 10 MB/s are 10 bytes a microsecond
+  CHECK(stages("01_baseline", {"data.throttle_mb_per_s=10"}).load_us == Approx(disk_us));
+  const StepStages ahead = stages("02_workers", {"data.throttle_mb_per_s=10"});
+  CHECK(ahead.load_us == Approx(disk_us - (ahead.forward_us + ahead.backward_us + ahead.optimize_us)));
+  CHECK(stages("02_workers", {}).load_us == 0);
+  // Without workers the loop reads, as in lesson 01.
+  CHECK(stages("02_workers", {"data.workers=0"}).load_us == Approx(stages("01_baseline", {}).load_us));
+  CHECK(stages("01_baseline", {"data.source=synthetic"}).load_us == 0);
+}
+
+TEST_CASE("who reads ahead takes processors from the step") {
+  const StepStages inline_read = stages("01_baseline", {}), ahead = stages("02_workers", {});
+  const double computing = inline_read.forward_us + inline_read.backward_us + inline_read.optimize_us;
+  CHECK(ahead.step_us() == Approx(computing + inline_read.load_us / kProcessors));
+}
+
+TEST_CASE("ranks share samples and processors, and what travels is hidden or not") {
+  const std::vector<std::string> two = {"run.ranks=2", "comm.sync=at_end"};
+  const StepStages one = stages("06_ddp", {}), at_end = stages("06_ddp", two);
+  // Half the samples on half the processors.
+  CHECK(at_end.optimize_us > one.optimize_us);
+  const double bytes = 4 * 700'320;
+  CHECK(at_end.wire_bytes == Approx(bytes));
+  CHECK(at_end.comm_us == Approx(2 * 10 + bytes / 1000));
+  CHECK(at_end.comm_total_us == Approx(at_end.comm_us));
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), "run.ranks=2");
+    return stages("06_ddp", more);
+  };
+  const StepStages buckets = with({"comm.bucket_mb=0.5", "comm.first_bucket_mb=0.5"});
+  CHECK(buckets.comm_us < at_end.comm_us);
+  CHECK(buckets.comm_total_us == Approx(6 * 2 * 10 + bytes / 1000));
+  CHECK(with({"comm.sync=none"}).comm_total_us == 0);
+  CHECK(with({"comm.sync=per_parameter"}).comm_total_us == Approx(70 * 2 * 10 + bytes / 1000));
+  // 0.1 Gb/s are 12.5 bytes a microsecond.
+  CHECK(with({"comm.sync=at_end", "comm.link.gbit_per_s=0.1"}).comm_us == Approx(2 * 10 + bytes / 12.5));
+}
+
+TEST_CASE("pieces that a lesson fuses move fewer bytes, and 16 bits take rates of their own") {
+  CHECK(stages("05_fusion", {"amp.mode=none", "data.source=synthetic"}).forward_us <
+        stages("05_fusion", {"amp.mode=none", "data.source=synthetic", "fusion.residual_norm=false"})
+            .forward_us);
+  MachineRates rates = made_rates();
+  for (ThreadRates& threads : rates.threads) {
+    threads.bf16 = threads.fp32;
+    for (RateAt& rate : threads.bf16.gemm) rate.per_s *= 4;
+  }
+  const StepStages half = stages("04_amp", {"amp.mode=bf16", "data.source=synthetic"}, rates),
+                   single = stages("04_amp", {"amp.mode=none", "data.source=synthetic"}, rates);
+  CHECK(half.forward_us < single.forward_us);
+  CHECK(half.optimize_us == Approx(single.optimize_us));
+}
+
+TEST_CASE("what is not predicted is refused") {
+  CHECK_THAT(error_of([] {
+               stages("07_tensor_parallel", {"run.ranks=2", "mesh.tp=2"});
+             }),
+             says("split layers") && says("mesh.tp = 2"));
+  CHECK_THAT(error_of([] { stages("04_amp", {"amp.mode=fp16"}); }), says("no instructions for fp16"));
+  CHECK_THAT(error_of([] {
+               stages("05_fusion", {"amp.mode=none", "model.attention=math"});
+             }),
+             says("no rate is known for math attention"));
+}
