@@ -168,6 +168,12 @@ double rate_at(const std::vector<RateAt>& rates, double size) {
   return below.per_s + part * (above->per_s - below.per_s);
 }
 
+const ThreadRates& MachineRates::with(int count) const {
+  return *std::min_element(threads.begin(), threads.end(), [&](auto& a, auto& b) {
+    return std::abs(a.threads - count) < std::abs(b.threads - count);
+  });
+}
+
 const TypeRates& ThreadRates::of(AmpMode mode) const {
   return mode == AmpMode::bf16 ? bf16 : mode == AmpMode::fp16 ? fp16 : fp32;
 }
@@ -216,10 +222,8 @@ std::optional<MachineRates> kept_machine_rates(const std::filesystem::path& file
 
 DeviceRates device_rates_of(const MachineRates& rates, const VitShape& shape, std::int64_t batch,
                             AmpMode precision, int threads) {
-  const auto at = std::min_element(rates.threads.begin(), rates.threads.end(), [&](auto& a, auto& b) {
-    return std::abs(a.threads - threads) < std::abs(b.threads - threads);
-  });
-  const TypeRates& type = at->of(precision);
+  const ThreadRates& of_threads = rates.with(threads);
+  const TypeRates& type = of_threads.of(precision);
   if (!type.known())
     throw Error(fmt::format("this machine has no instructions for {}, and its steps are not predicted",
                             precision_text(precision)),
@@ -228,7 +232,7 @@ DeviceRates device_rates_of(const MachineRates& rates, const VitShape& shape, st
   const double values = static_cast<double>(batch) * tokens * width;
   const auto tera = [](double per_s) { return per_s / kTera; };
   DeviceRates out;
-  out.name = fmt::format("this machine ({}, {})", rates.machine, counted(at->threads, "thread"));
+  out.name = fmt::format("this machine ({}, {})", rates.machine, counted(of_threads.threads, "thread"));
   out.is_processor = true;
   out.peak_fp32 = out.peak_16 = tera(type.peak_flops_per_s);
   out.gemm_fp32 = out.gemm_16 = tera(rate_at(type.gemm, width));
@@ -237,9 +241,9 @@ DeviceRates device_rates_of(const MachineRates& rates, const VitShape& shape, st
   out.flash.backward64 = out.flash.backward128 = tera(rate_at(type.attention_backward, tokens));
   out.element_tb_per_s = tera(rate_at(type.element, values));
   out.fused_element_tb_per_s = tera(rate_at(type.element_fused, values));
-  out.adam_tb_per_s = tera(at->adam_bytes_per_s);
-  out.fused_adam_tb_per_s = tera(at->fused_adam_bytes_per_s);
-  out.ends_us_per_value = at->ends_us_per_value;
+  out.adam_tb_per_s = tera(of_threads.adam_bytes_per_s);
+  out.fused_adam_tb_per_s = tera(of_threads.fused_adam_bytes_per_s);
+  out.ends_us_per_value = of_threads.ends_us_per_value;
   return out;
 }
 

@@ -53,6 +53,9 @@ struct MachineRates {
   std::vector<ThreadRates> threads;  ///< in rising order
   double read_bytes_per_s = 0;       ///< one thread, from the page cache, normalised
   Link link;                         ///< two ranks of this machine, comm.backend = ring
+
+  /// Of the number of threads that is nearest.
+  const ThreadRates& with(int count) const;
 };
 
 /// "Intel(R) Xeon(R) Processor, 2 processors": rates of another machine are none of this one.

@@ -118,8 +118,8 @@ std::optional<Config> changed(const LessonInfo& lesson, const Config& config, st
 
 }  // namespace
 
-std::string MemoryPlan::text() const {
-  std::vector<std::string> parts;
+std::vector<std::pair<std::string, std::uint64_t>> MemoryPlan::categories() const {
+  std::vector<std::pair<std::string, std::uint64_t>> out;
   for (const auto& [name, bytes] : {std::pair{"weights", weights},
                                     {"gradients", gradients},
                                     {"Adam", moments},
@@ -128,8 +128,14 @@ std::string MemoryPlan::text() const {
                                     {"working", working},
                                     {"batches", batches},
                                     {"program", program}}) {
-    if (bytes > 0) parts.push_back(fmt::format("{} {}", name, human_bytes(bytes)));
+    if (bytes > 0) out.emplace_back(name, bytes);
   }
+  return out;
+}
+
+std::string MemoryPlan::text() const {
+  std::vector<std::string> parts;
+  for (const auto& [name, bytes] : categories()) parts.push_back(name + " " + human_bytes(bytes));
   return fmt::format("{}: {}", human_bytes(total()), join(parts, ", "));
 }
 

@@ -3,6 +3,7 @@
 // run which cannot fit is refused before anything is made for it.
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/config.h"
@@ -33,6 +34,8 @@ struct MemoryPlan {
 
   std::uint64_t state() const { return weights + gradients + moments; }
   std::uint64_t total() const { return state() + activations + attention + working + batches + program; }
+  /// Name and bytes of those that take any.
+  std::vector<std::pair<std::string, std::uint64_t>> categories() const;
   /// "18.2 GB: weights 0.6, gradients 0.6, ..."
   std::string text() const;
 };

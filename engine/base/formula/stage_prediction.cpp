@@ -8,6 +8,7 @@
 
 #include "core/cpu_instructions.h"
 #include "core/error.h"
+#include "core/stage.h"
 #include "formula/model_shape.h"
 #include "formula/overlap.h"
 
@@ -37,12 +38,9 @@ struct Reading {
 };
 
 Reading reading_of(const Config& config, const MachineRates& rates, int processors) {
-  if (config.data.source == DataSource::synthetic) return {};
-  const auto values = static_cast<double>(2 * micro_batch(config) * config.train.accumulate *
-                                          config.data.channels * config.data.grid[0] * config.data.grid[1]);
   const auto readers = static_cast<double>(
       reads_ahead(config) ? std::clamp<std::int64_t>(config.data.workers, 1, processors) : 1);
-  Reading out{.bytes = values * sizeof(float)};
+  Reading out{.bytes = read_bytes_a_step(config)};
   out.busy_us = out.bytes / rates.read_bytes_per_s * kMicro;
   out.until_us = out.busy_us / readers;
   if (config.data.throttle_mb_per_s > 0)
@@ -117,6 +115,16 @@ void add_reading(const Config& config, const MachineRates& rates, int processors
 
 }  // namespace
 
+std::vector<std::pair<std::string, double>> StepStages::named() const {
+  std::vector<std::pair<std::string, double>> out;
+  for (const auto& [stage, time_us] :
+       {std::pair{Stage::load, load_us}, std::pair{Stage::forward, forward_us},
+        std::pair{Stage::backward, backward_us}, std::pair{Stage::comm, comm_us},
+        std::pair{Stage::optimize, optimize_us}})
+    out.emplace_back(name_of(stage), time_us);
+  return out;
+}
+
 double StepStages::needed_bytes_per_s(std::int64_t ranks) const {
   const double rest_us = step_us() - load_us;
   return rest_us > 0 ? static_cast<double>(ranks) * read_bytes / rest_us * kMicro : 0;
@@ -139,6 +147,13 @@ StepForm step_form(const LessonInfo& lesson, const Config& config, bool on_cuda)
   out.graph = fused("graph.enabled", config.graph.enabled);
   out.graph_has_optimizer = config.graph.scope == GraphScope::step;
   return out;
+}
+
+double read_bytes_a_step(const Config& config) {
+  if (config.data.source == DataSource::synthetic) return 0;
+  const std::int64_t samples = micro_batch(config) * config.train.accumulate;
+  return 2.0 * sizeof(float) *
+         static_cast<double>(samples * config.data.channels * config.data.grid[0] * config.data.grid[1]);
 }
 
 int threads_a_rank(const Config& config, int processors) {

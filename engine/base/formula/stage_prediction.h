@@ -3,6 +3,8 @@
 // predict prints and what the window draws dotted before anything has run.
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "config/config.h"
 #include "config/lesson.h"
@@ -29,9 +31,14 @@ struct StepStages {
   double wire_bytes = 0;     ///< that the rank sends a step
 
   double step_us() const { return load_us + forward_us + backward_us + comm_us + optimize_us; }
+  /// By the names of core/stage.h, in the order of a step.
+  std::vector<std::pair<std::string, double>> named() const;
   /// That keep the loop from waiting, for all ranks of the machine; 0 where nothing is read.
   double needed_bytes_per_s(std::int64_t ranks) const;
 };
+
+/// Bytes of the files that a rank reads for a step; 0 where data.source is made up.
+double read_bytes_a_step(const Config& config);
 
 /// Threads of tensor operations of a rank: run.threads, else the processors shared by the ranks.
 int threads_a_rank(const Config& config, int processors);

@@ -45,13 +45,22 @@ void check_run_folder(const fs::path& folder) {
               "a run folder has run.toml and rank-0000.jsonl in it");
 }
 
-ConfigText config_of(const fs::path& folder) {
+namespace {
+
+ConfigText text_of(const std::vector<TomlEntry>& entries) {
   ConfigText out;
-  for (const TomlEntry& entry : read_toml(RunFolder{folder}.config_file())) {
+  for (const TomlEntry& entry : entries)
     out.emplace_back(printable(entry.key, 120), printable(plain_text(entry.value), 400));
-  }
   return out;
 }
+
+}  // namespace
+
+ConfigText config_text(const std::string& toml, const std::string& name) {
+  return text_of(parse_toml(toml, name));
+}
+
+ConfigText config_of(const fs::path& folder) { return text_of(read_toml(RunFolder{folder}.config_file())); }
 
 std::string value_in(const ConfigText& config, std::string_view key) {
   for (const auto& [name, value] : config) {

@@ -35,6 +35,7 @@ void check_run_folder(const std::filesystem::path& folder);
 
 /// Keys of run.toml and their values as text, in its order.
 using ConfigText = std::vector<std::pair<std::string, std::string>>;
+ConfigText config_text(const std::string& toml, const std::string& name);
 /// Error when it cannot be read.
 ConfigText config_of(const std::filesystem::path& folder);
 /// "" for a key that is not there.

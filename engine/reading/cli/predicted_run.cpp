@@ -26,6 +26,7 @@ using Stages = std::vector<std::pair<std::string, double>>;
 /// The stages of the step. Where kernels are too small or the device waits for launches, that is in all of
 /// them.
 Stages stages_of(const Prediction& prediction) {
+  if (prediction.here) return prediction.here->stages.named();
   const StepTime& time = prediction.time;
   const double forward_us = time.forward.total_us();
   const double backward_us = time.backward.total_us();
@@ -48,26 +49,28 @@ Stages stages_of(const Prediction& prediction) {
 RunSummary summary_of(const Prediction& prediction, const Stages& stages) {
   RunSummary out;
   out.steps = out.wanted_steps = kSteps;
-  out.samples = kSteps * prediction.form.batch;
-  out.step_us = prediction.time.step_us();
+  out.samples = kSteps * prediction.config.train.global_batch;
+  out.step_us = prediction.step_us();
   out.wall_s = static_cast<double>(kSteps) * out.step_us * 1e-6;
   out.samples_per_s = prediction.samples_per_s();
   out.stages_us = stages;
   out.flops_per_sample = prediction.flops_per_sample();
   out.peak_flops_per_s = prediction.time.peak_flops_per_s;
-  out.peak_of_data_sheet = true;
+  out.peak_of_data_sheet = !prediction.here;
   return out;
 }
 
 JsonLine step_line(const Prediction& prediction, const Stages& stages, std::int64_t index) {
   const StepTime& time = prediction.time;
+  const double step_us = prediction.step_us();
   JsonLine line("step");
   line.add("step", index)
-      .add("t_us", std::llround(static_cast<double>(index + 1) * time.step_us()))
+      .add("t_us", std::llround(static_cast<double>(index + 1) * step_us))
       .add("epoch", 0)
-      .add("samples", prediction.form.batch);
+      .add("samples", prediction.config.train.global_batch);
   for (const auto& [stage, time_us] : stages) line.add(stage + "_us", std::llround(time_us));
-  line.add("step_us", std::llround(time.step_us()));
+  line.add("step_us", std::llround(step_us));
+  if (prediction.here) return line;
   line.add("step_host_us", std::llround(time.graph ? 0 : time.host_us));
   line.add("idle_us", std::llround(time.step_us() - time.device_us()));
   line.add("launches", std::llround(time.graph ? 1 : time.launches));
@@ -77,9 +80,20 @@ JsonLine step_line(const Prediction& prediction, const Stages& stages, std::int6
 
 }  // namespace
 
-double Prediction::samples_per_s() const { return static_cast<double>(form.batch) / time.step_us() * 1e6; }
+double Prediction::samples_per_s() const {
+  return static_cast<double>(config.train.global_batch) / step_us() * 1e6;
+}
 
 double Prediction::flops_per_sample() const { return training_flops(form.shape); }
+
+double Prediction::mfu() const {
+  return samples_per_s() * flops_per_sample() / time.peak_flops_per_s / static_cast<double>(replicas(config));
+}
+
+double Prediction::needed_bytes_per_s() const {
+  if (here) return here->stages.needed_bytes_per_s(config.run.ranks);
+  return read_bytes_a_step(config) / step_us() * 1e6;
+}
 
 void write_predicted_run(const Prediction& prediction, const fs::path& folder) {
   const RunFolder run = take_run_folder(folder);

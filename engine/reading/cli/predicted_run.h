@@ -1,12 +1,20 @@
 #pragma once
 // A prediction as a run folder.
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "config/config.h"
-#include "formula/step_time.h"
+#include "formula/memory_plan.h"
+#include "formula/stage_prediction.h"
 
 namespace isobar {
+
+/// What only a prediction for this machine knows.
+struct PredictedHere {
+  StepStages stages;
+  MachineRates rates;
+};
 
 struct Prediction {
   std::string lesson;
@@ -17,9 +25,15 @@ struct Prediction {
   StepForm form;
   DeviceRates device;
   StepTime time;
+  MemoryPlan memory;  ///< of a rank
+  std::optional<PredictedHere> here;
 
-  double samples_per_s() const;
+  double step_us() const { return here ? here->stages.step_us() : time.step_us(); }
+  double samples_per_s() const;  ///< of all ranks
   double flops_per_sample() const;
+  double mfu() const;
+  /// That keep a step from waiting for its batch, of all ranks.
+  double needed_bytes_per_s() const;
 };
 
 /// Writes run.toml and a stream of a few equal steps into `folder`, which must be new or empty (Error, exit

@@ -1,17 +1,17 @@
 #include <utility>
 
 #include "analyse/run_files.h"
+#include "analyse/run_prediction.h"
 #include "cli/commands.h"
 #include "cli/runs_command.h"
 #include "cli/verdict_text.h"
-#include "config/load.h"
 #include "config/option_parser.h"
 #include "core/cpu_instructions.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/machine.h"
 #include "core/nvidia.h"
 #include "formula/model_shape.h"
-#include "record/run_folder.h"
 
 namespace isobar {
 
@@ -24,14 +24,12 @@ RunFacts facts_of(const RunCase& run) {
   RunFacts out;
   out.lessons = lesson_names(project_home());
   out.computes_16_bit = has_nvidia_driver() || cpu_instructions().multiplies_bf16();
-  try {
-    const LessonInfo lesson = read_lesson(project_home(), run.view().lesson);
-    out.honours = lesson.honours;
-    Settings settings;
-    settings.config_files.push_back(RunFolder{run.folder}.config_file());
-    const VitShape shape = vit_shape(read_config(project_home(), lesson, settings, "cpu").config);
-    out.attention_flops = 3 * count_forward_flops(shape).attention;
-  } catch (const Error&) {  // a lesson or key of another version
+  if (const std::optional<KnownSettings> settings = settings_of(run.folder, run.view().lesson)) {
+    out.honours = settings->lesson.honours;
+    out.attention_flops = 3 * count_forward_flops(vit_shape(settings->config)).attention;
+    if (const std::optional<MachineRates> rates = rates_behind(run.config))
+      out.memory_bytes_per_s =
+          rates->with(threads_a_rank(settings->config, usable_cores())).memory_bytes_per_s;
   }
   return out;
 }

@@ -1,0 +1,76 @@
+#include "analyse/run_prediction.h"
+
+#include <algorithm>
+
+#include "analyse/run_case.h"
+#include "analyse/run_keys.h"
+#include "analyse/run_reader.h"
+#include "config/load.h"
+#include "config/toml_text.h"
+#include "core/error.h"
+#include "core/machine.h"
+#include "record/run_folder.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+bool is_of_this_machine(const ConfigText& run) {
+  return value_in(run, "environment.host") == host_name() && value_in(run, "environment.cpu") == cpu_name() &&
+         value_in(run, "environment.device") == "cpu";
+}
+
+bool has_settings(const ConfigText& run, const ConfigText& wanted) {
+  const std::vector<KeyRow> rows = key_rows({&run, &wanted});
+  return std::none_of(rows.begin(), rows.end(), [](const KeyRow& row) {
+    return row.differs && !row.is_label() && !row.is_environment() && row.key != "train.steps";
+  });
+}
+
+}  // namespace
+
+std::optional<KnownSettings> settings_of(const fs::path& run, const std::string& lesson) {
+  try {
+    LessonInfo info = read_lesson(project_home(), lesson);
+    Settings settings;
+    settings.config_files.push_back(RunFolder{run}.config_file());
+    Config config = read_config(project_home(), info, settings, "cpu").config;
+    return KnownSettings{std::move(info), std::move(config)};
+  } catch (const Error&) {  // a lesson or key of another version
+    return std::nullopt;
+  }
+}
+
+std::optional<MachineRates> rates_behind(const ConfigText& run) {
+  if (!is_of_this_machine(run)) return std::nullopt;
+  try {
+    return kept_machine_rates();
+  } catch (const Error&) {  // a file that is damaged; predict says so
+    return std::nullopt;
+  }
+}
+
+std::optional<StepStages> predicted_stages(const KnownSettings& settings, const MachineRates& rates) {
+  try {
+    return predict_stages(settings.lesson, settings.config, rates, usable_cores());
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<RunLike> newest_run_like(const std::string& lesson, const Config& config,
+                                       const fs::path& parent) {
+  const ConfigText wanted = config_text(to_toml(config), "the settings");
+  for (const KnownRun& run : known_runs(parent)) {
+    if (!is_of_this_machine(run.config) || !has_settings(run.config, wanted)) continue;
+    const RunView view = glance(run.folder);
+    if (view.lesson == lesson && view.state == RunState::done && view.is_measured_here() &&
+        view.fault.empty() && view.summary.step_us > 0)
+      return RunLike{run.folder, view.summary};
+  }
+  return std::nullopt;
+}
+
+}  // namespace isobar

@@ -1,0 +1,39 @@
+#pragma once
+// Runs of this machine beside what its kept rates predict for them.
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "analyse/run_files.h"
+#include "config/config.h"
+#include "config/lesson.h"
+#include "formula/stage_prediction.h"
+#include "record/run_summary.h"
+
+namespace isobar {
+
+/// The settings of a run and the lesson that they are of; nothing where one of them is not of this tree.
+struct KnownSettings {
+  LessonInfo lesson;
+  Config config;
+};
+std::optional<KnownSettings> settings_of(const std::filesystem::path& run, const std::string& lesson);
+
+/// Rates that are kept, where the run was made on the processors of this machine.
+std::optional<MachineRates> rates_behind(const ConfigText& run);
+
+/// The stages that these rates give for a run; nothing where they give none (split layers).
+std::optional<StepStages> predicted_stages(const KnownSettings& settings, const MachineRates& rates);
+
+/// A run that measured what a prediction is of.
+struct RunLike {
+  std::filesystem::path folder;
+  RunSummary summary;
+};
+
+/// The newest finished run of `parent` that was made on this machine with these settings; how many steps it
+/// took, and as which repeat, does not matter.
+std::optional<RunLike> newest_run_like(const std::string& lesson, const Config& config,
+                                       const std::filesystem::path& parent);
+
+}  // namespace isobar
