@@ -20,9 +20,6 @@ constexpr double kLaunch_us = 4;
 constexpr double kMostLaunch_us = 5;
 // What a kernel takes on the device however little it does: an estimate.
 constexpr double kLeastKernel_us = 2;
-// Adam: weights, gradients and two moments read, three of them written; in plain operations about 65.
-constexpr double kFusedAdamBytes = 28;
-constexpr double kPlainAdamBytes = 65;
 constexpr double kElementForwardShare = 1.0 / 3;
 
 /// Bytes a token, channel and block of one piece.

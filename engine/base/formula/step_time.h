@@ -19,6 +19,11 @@ namespace isobar {
 /// Goes up when a formula or a rate changes, so that an older prediction can be told from a newer one.
 inline constexpr int kStepTimeVersion = 1;
 
+/// Bytes a parameter that an update moves. Adam: weights, gradients and two moments read, three of them
+/// written; in plain operations about 65.
+inline constexpr double kFusedAdamBytes = 28;
+inline constexpr double kPlainAdamBytes = 65;
+
 /// What of the step's form decides its time.
 struct StepForm {
   VitShape shape;

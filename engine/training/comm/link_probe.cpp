@@ -26,7 +26,6 @@ class Probing {
 namespace {
 
 constexpr double kBudget_us = 300'000;
-constexpr std::int64_t kMost_bytes = 64 << 20;
 
 /// Of one all-reduce, on the slowest rank. A device is waited for by reading a value of it.
 double all_reduce_us(Comm& comm, const at::Tensor& values) {
@@ -43,7 +42,7 @@ double slowest(Comm& comm, double mine) {
 
 }  // namespace
 
-LinkProbe probe_link(Comm& comm, c10::Device device) {
+LinkProbe probe_link(Comm& comm, c10::Device device, std::int64_t most_bytes) {
   const Probing probing(comm);
   const std::int64_t begin_us = steady_us();
   const auto left_us = [&] { return kBudget_us - static_cast<double>(steady_us() - begin_us); };
@@ -61,7 +60,7 @@ LinkProbe probe_link(Comm& comm, c10::Device device) {
   std::nth_element(times_us.begin(), times_us.begin() + repeats / 2, times_us.end());
   out.latency_us = slowest(comm, times_us[static_cast<std::size_t>(repeats / 2)]);
   double budget_us = slowest(comm, left_us());  // one number for all, so that all stop together
-  for (std::int64_t bytes = 16 << 10; bytes <= kMost_bytes; bytes *= 4) {
+  for (std::int64_t bytes = 16 << 10; bytes <= most_bytes; bytes *= 4) {
     const at::Tensor values = zeros(bytes);
     double time_us = slowest(comm, all_reduce_us(comm, values));
     budget_us -= time_us;

@@ -16,9 +16,9 @@ struct LinkProbe {
   double busbw_gb_per_s = 0;  ///< algbw times 2 (n - 1) / n: what each link carries, comparable over n
 };
 
-/// At most about 0.3 s, on a slow link too. Not counted, and without spans. All ranks get the same figures:
-/// times are those of the slowest rank. `comm` has at least two ranks.
-LinkProbe probe_link(Comm& comm, c10::Device device);
+/// At most about 0.3 s, on a slow link too, with messages of up to `most_bytes`. Not counted, and without
+/// spans. All ranks get the same figures: times are those of the slowest rank. `comm` has at least two ranks.
+LinkProbe probe_link(Comm& comm, c10::Device device, std::int64_t most_bytes = 64 << 20);
 
 /// "ring of 2 ranks: latency 21 us, 1.9 GB/s (algbw) 1.9 GB/s (busbw) at 4.2 MB"
 std::string probe_text(const LinkProbe& probe, const Comm& comm);

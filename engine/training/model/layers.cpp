@@ -110,15 +110,17 @@ Attention::Attention(Parameters& parameters, const std::string& module, std::int
       heads(head_count / ranks.count()),
       name(module) {}
 
-at::Tensor Attention::operator()(const at::Tensor& x) const {
-  const ModuleScope scope(name);
-  const auto split_heads = [&](const at::Tensor& t) {  // [B, N, E/t] -> [B, h/t, N, E/h]
+at::Tensor mix_tokens(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, std::int64_t heads) {
+  const auto by_head = [&](const at::Tensor& t) {  // [B, N, E] -> [B, h, N, E/h]
     return t.view({t.size(0), t.size(1), heads, t.size(2) / heads}).transpose(1, 2);
   };
+  return at::scaled_dot_product_attention(by_head(q), by_head(k), by_head(v)).transpose(1, 2).flatten(2);
+}
+
+at::Tensor Attention::operator()(const at::Tensor& x) const {
+  const ModuleScope scope(name);
   const at::Tensor in = q.ranks.enter(x);
-  const at::Tensor mixed =
-      at::scaled_dot_product_attention(split_heads(q(in)), split_heads(k(in)), split_heads(v(in)));
-  return proj(mixed.transpose(1, 2).flatten(2));
+  return proj(mix_tokens(q(in), k(in), v(in), heads));
 }
 
 Mlp::Mlp(Parameters& parameters, const std::string& module, std::int64_t embed, const TensorParallel& ranks)

@@ -57,7 +57,10 @@ struct PatchEmbed {
   std::string name;
 };
 
-/// softmax(q k^T (E/h)^-0.5) v over all tokens, per head, without a mask.
+/// softmax(q k^T (E/h)^-0.5) v over all tokens, per head, without a mask: three [B, N, E] -> [B, N, E].
+at::Tensor mix_tokens(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, std::int64_t heads);
+
+/// mix_tokens between its projections.
 struct Attention {
   Attention(Parameters& parameters, const std::string& name, std::int64_t embed, std::int64_t heads,
             const TensorParallel& ranks = {});
