@@ -218,6 +218,7 @@ doctor() {
   doctor_memory
   doctor_disk
   doctor_gpu
+  doctor_rates
   section Set-up
   doctor_packages
   doctor_libtorch

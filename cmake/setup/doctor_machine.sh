@@ -90,6 +90,44 @@ doctor_cores() {
   row cores $state "$fact" "$hint"
 }
 
+# rates_kept FILE: the line that says what formula/machine_rates keeps, of the most threads.
+rates_kept() {
+  awk -F' = ' '
+    /^\[threads\./ { for (key in peak) delete peak[key]; threads = $0; gsub(/[^0-9]/, "", threads) }
+    $1 == "measured" { measured = substr($2, 2, 10) }
+    $1 == "read_bytes_per_s" { reading = $2 }
+    $1 == "latency_us" { latency = $2 }
+    $1 == "bytes_per_us" { link = $2 }
+    $1 == "memory_bytes_per_s" { memory = $2 }
+    $1 ~ /\.peak_flops_per_s$/ { type = $1; sub(/\..*/, "", type); peak[type] = $2 }
+    END {
+      for (i = split("fp32 bf16 fp16", types, " "); i > 0; i--)
+        if (types[i] in peak) products = sprintf("%s %.0f", types[i], peak[types[i]] / 1e9) (products == "" ? "" : ", ") products
+      printf "products %s GFLOP/s with %d threads, memory %.1f GB/s, reading %.1f GB/s, two ranks %.0f us and %.1f GB/s; measured %s",
+        products, threads, memory / 1e9, reading / 1e9, latency, link / 1e3, measured
+    }' "$1"
+}
+
+doctor_rates() {
+  local file=$prefix/rates.toml whose name waited again="./isobar predict 01_baseline --measure measures them again"
+  if [ ! -f "$file" ]; then
+    row rates note "not measured yet" "./isobar predict 01_baseline measures them once, in half a minute"
+    return
+  fi
+  whose=$(sed -n 's/^machine = "\(.*\)"$/\1/p' "$file")
+  waited=$(sed -n 's/^processor_wait = 0\.\([0-9][0-9]\).*/\1/p' "$file")
+  name=$(sed -n 's/^model name[^:]*: //p' "$machine/proc/cpuinfo" 2>/dev/null | head -n 1 || true)
+  if [ -z "$whose" ]; then
+    row rates missing "$file is no file of rates" "$again"
+  elif [ "${whose%, *}" != "${name:-unknown processor}" ]; then
+    row rates note "of another machine: $whose" "$again"
+  elif [ $((10#${waited:-0})) -gt 10 ]; then
+    row rates note "$(rates_kept "$file"), beside other programs: too low" "$again, when it is quiet"
+  else
+    row rates ok "$(rates_kept "$file")"
+  fi
+}
+
 doctor_memory() {
   local total free limit used
   total=$(meminfo MemTotal)

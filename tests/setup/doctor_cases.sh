@@ -127,6 +127,43 @@ case_doctor_gpu() {
   isobar doctor
   expect "an unreadable driver" says "its version cannot be read"
 }
+case_doctor_rates() {
+  cpu_flags "fma avx2"
+  isobar doctor
+  expect "none yet" says "./isobar predict 01_baseline measures them once"
+  mkdir -p "$PREFIX"
+  cat >"$PREFIX/rates.toml" <<'RATES'
+schema = 1
+machine = "A Processor 9000, 2 processors"
+measured = "2026-11-01T12:00:00Z"
+processor_wait = 0.02
+read_bytes_per_s = 2e+09
+
+[link]  # between two ranks
+latency_us = 80.5
+bytes_per_us = 1789
+
+[threads.1]
+memory_bytes_per_s = 3e+09
+fp32.peak_flops_per_s = 2e+10
+bf16.peak_flops_per_s = 9e+10
+
+[threads.2]
+memory_bytes_per_s = 4.5e+09
+fp32.peak_flops_per_s = 4e+10
+RATES
+  isobar doctor
+  expect "those of the most threads" says "products fp32 40 GFLOP/s with 2 threads, memory 4.5 GB/s, reading 2.0 GB/s, two ranks 80 us and 1.8 GB/s; measured 2026-11-01"
+  sed -i 's/processor_wait = 0.02/processor_wait = 0.63/' "$PREFIX/rates.toml"
+  isobar doctor
+  expect "beside other programs" says "beside other programs: too low"
+  sed -i 's/A Processor 9000/Another/' "$PREFIX/rates.toml"
+  isobar doctor
+  expect "of another machine" says "of another machine: Another, 2 processors"
+  echo rubbish >"$PREFIX/rates.toml"
+  isobar doctor
+  expect "no rates" says "is no file of rates"
+}
 case_doctor_parts() {
   isobar doctor
   expect "the CUDA part is not there" says "./isobar --cuda setup brings it"

@@ -65,7 +65,7 @@ case_packages_are_counted_right() {
 }
 case_libtorch_not_for_readers() {
   local command
-  for command in "show last" "runs" "predict 01_baseline" "data check x" "gui" "ladder --list" "submit 01_baseline --dry-run"; do
+  for command in "show last" "runs" "predict 08_cuda_graphs" "predict 01_baseline --device H200" "data check x" "gui" "ladder --list" "submit 01_baseline --dry-run"; do
     # shellcheck disable=SC2086  # words
     isobar $command
     expect "$command: code 0" [ "$CODE" = 0 ]

@@ -391,6 +391,18 @@ BODY
   expect "the way out" says "TMPDIR=FOLDER ./isobar test"
   expect "no test began" count_is "ctest" 0
 }
+case_predict_builds_what_measures() {
+  isobar predict 01_baseline
+  expect "what measures, once" called "ninja isobar-cli make_fields isobar-rates"
+  touch "$PREFIX/rates.toml"
+  isobar predict 01_baseline
+  expect "not again" [ "$(tail -n 1 "$WORLD/calls")" = "ninja isobar-cli make_fields" ]
+  isobar predict 01_baseline --measure
+  expect "but where it is asked for" [ "$(tail -n 1 "$WORLD/calls")" = "ninja isobar-cli make_fields isobar-rates" ]
+  rm "$PREFIX/rates.toml"
+  isobar predict 01_baseline --device H200
+  expect "not for another device" [ "$(tail -n 1 "$WORLD/calls")" = "ninja isobar-cli make_fields" ]
+}
 case_setup_of_programs() {
   isobar setup --programs
   expect "code 0" [ "$CODE" = 0 ]

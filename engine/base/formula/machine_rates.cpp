@@ -113,7 +113,11 @@ void take(MachineRates& rates, const TomlEntry& entry) {
     throw Error("rates in a form that this version does not know", entry.origin,
                 "./isobar predict --measure writes the file anew");
   }
-  if (entry.key == "machine") {
+  if (entry.key == "processor_wait") {
+    const auto* const share = std::get_if<double>(&entry.value);
+    if (share == nullptr || !(*share >= 0 && *share <= 1)) throw not_rates(entry);
+    rates.processor_wait = *share;
+  } else if (entry.key == "machine") {
     rates.machine = text_of(entry);
   } else if (entry.key == "measured") {
     rates.measured = text_of(entry);
@@ -186,10 +190,11 @@ std::string to_toml(const MachineRates& rates) {
   std::string out = fmt::format(
       "# What this machine reaches in the work of a training step; ./isobar predict --measure measures it "
       "again.\n"
-      "schema = {}\nmachine = {}\nmeasured = {}\nread_bytes_per_s = {:.4g}\n\n[link]  # between two ranks\n"
+      "schema = {}\nmachine = {}\nmeasured = {}\nprocessor_wait = {:.2f}\nread_bytes_per_s = "
+      "{:.4g}\n\n[link]  # between two ranks\n"
       "latency_us = {:.4g}\nbytes_per_us = {:.4g}\n",
-      kSchema, toml_string(rates.machine), toml_string(rates.measured), rates.read_bytes_per_s,
-      rates.link.latency_us, rates.link.bytes_per_us);
+      kSchema, toml_string(rates.machine), toml_string(rates.measured), rates.processor_wait,
+      rates.read_bytes_per_s, rates.link.latency_us, rates.link.bytes_per_us);
   for (const ThreadRates& threads : rates.threads) {
     out += fmt::format("\n[threads.{}]\n", threads.threads);
     for (const auto& [name, member] : kNumbers) out += fmt::format("{} = {:.4g}\n", name, threads.*member);

@@ -105,8 +105,9 @@ double state_bytes(const StepForm& form) {
          (form.fused_adam ? kFusedAdamBytes : kPlainAdamBytes);
 }
 
-double rate_or(double tb_per_s, const DeviceRates& device) {
-  return tb_per_s > 0 ? tb_per_s : device.element_tb_per_s;
+/// Microseconds a byte at this rate, 0 = at that of element-wise kernels.
+double byte_us(double tb_per_s, const DeviceRates& device) {
+  return kMicro / ((tb_per_s > 0 ? tb_per_s : device.element_tb_per_s) * kTera);
 }
 
 /// Of a device whose rates were published the rest of misc goes with the values of a batch, and was told for
@@ -115,8 +116,8 @@ double ends_us(const StepForm& form, const DeviceRates& device) {
   const double values = values_of(form.shape, form.batch);
   if (device.is_processor) return device.ends_us_per_value * values;
   const VitShape base;
-  const double base_state_us = static_cast<double>(count_parameters(base).total()) * kFusedAdamBytes /
-                               (device.element_tb_per_s * kTera) * kMicro;
+  const double base_state_us =
+      static_cast<double>(count_parameters(base).total()) * kFusedAdamBytes * byte_us(0, device);
   return (device.misc_us - base_state_us) * values / values_of(base, 16);
 }
 
@@ -186,10 +187,8 @@ StepTime predict_step(const StepForm& form, const DeviceRates& device) {
   const double places =
       batch * static_cast<double>(form.shape.tokens() * form.shape.embed * form.shape.depth);
   const ElementBytes bytes = element_bytes(form);
-  const double element_us =
-      places *
-      (bytes.plain / device.element_tb_per_s + bytes.fused / rate_or(device.fused_element_tb_per_s, device)) /
-      kTera * kMicro;
+  const double element_us = places * bytes.plain * byte_us(0, device) +
+                            places * bytes.fused * byte_us(device.fused_element_tb_per_s, device);
   const double misc_us = ends_us(form, device);
   StepTime out;
   out.forward = {.attention_us = batch * flops.attention / (forward_rate * kTera) * kMicro,
@@ -200,9 +199,8 @@ StepTime predict_step(const StepForm& form, const DeviceRates& device) {
                   .gemm_us = batch * gemm_backward / (gemm_rate * kTera) * kMicro,
                   .element_us = (1 - kElementForwardShare) * element_us,
                   .misc_us = misc_us / 2};
-  out.optimize_us =
-      state_bytes(form) /
-      (rate_or(form.fused_adam ? device.fused_adam_tb_per_s : device.adam_tb_per_s, device) * kTera) * kMicro;
+  out.optimize_us = state_bytes(form) *
+                    byte_us(form.fused_adam ? device.fused_adam_tb_per_s : device.adam_tb_per_s, device);
   out.element_bytes = places * (bytes.plain + bytes.fused) + state_bytes(form);
   out.attention = kind;
   out.peak_flops_per_s = peak * kTera;

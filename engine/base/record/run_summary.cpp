@@ -22,6 +22,13 @@ double share_of_peak(const RunSummary& summary) {
 
 std::string RunSummary::arithmetic() const { return precision.empty() || emulated ? "fp32" : precision; }
 
+double RunSummary::stage_us(const std::string& stage) const {
+  for (const auto& [name, time_us] : stages_us) {
+    if (name == stage) return time_us;
+  }
+  return -1;
+}
+
 double RunSummary::mfu() const { return peak_is_too_low() ? 0 : share_of_peak(*this); }
 
 bool RunSummary::peak_is_too_low() const { return share_of_peak(*this) > 1; }

@@ -60,6 +60,13 @@ std::optional<StepStages> predicted_stages(const KnownSettings& settings, const 
   }
 }
 
+std::optional<StepStages> predicted_for(const fs::path& run, const std::string& lesson) {
+  if (!fs::exists(RunFolder{run}.config_file())) return std::nullopt;
+  const std::optional<MachineRates> rates = rates_behind(config_of(run));
+  const std::optional<KnownSettings> settings = rates ? settings_of(run, lesson) : std::nullopt;
+  return settings ? predicted_stages(*settings, *rates) : std::nullopt;
+}
+
 std::optional<RunLike> newest_run_like(const std::string& lesson, const Config& config,
                                        const fs::path& parent) {
   const ConfigText wanted = config_text(to_toml(config), "the settings");

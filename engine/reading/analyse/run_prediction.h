@@ -25,6 +25,9 @@ std::optional<MachineRates> rates_behind(const ConfigText& run);
 /// The stages that these rates give for a run; nothing where they give none (split layers).
 std::optional<StepStages> predicted_stages(const KnownSettings& settings, const MachineRates& rates);
 
+/// The same of a run folder: nothing too where the run is of another machine or not of this tree.
+std::optional<StepStages> predicted_for(const std::filesystem::path& run, const std::string& lesson);
+
 /// A run that measured what a prediction is of.
 struct RunLike {
   std::filesystem::path folder;

@@ -99,11 +99,12 @@ MachineRates rates_here(const PredictArguments& arguments) {
   const std::filesystem::path program = program_folder() / kRatesProgram;
   if (!std::filesystem::exists(program))
     throw Error("the program that measures this machine is not built", program.string(),
-                "./isobar setup --programs", Exit::failed);
+                std::string(kPredict) + " LESSON --measure builds it", Exit::failed);
   const Ended ended = supervise({program.string()}, {.quiet = arguments.json});
   if (const std::optional<Error> killed = killed_error(ended, kRatesProgram)) throw *killed;
   if (ended.code != 0)
-    throw Error("this machine's rates were not measured", printable_lines(ended.errors),
+    throw Error("this machine's rates were not measured",
+                ended.errors.empty() ? program.string() : printable_lines(ended.errors),
                 std::string(kPredict) + " --measure tries again", Exit::failed);
   return read_machine_rates(machine_rates_file());
 }

@@ -123,20 +123,13 @@ std::string head_line(const Prediction& prediction) {
                      kStepTimeVersion);
 }
 
-double stage_of(const RunSummary& summary, const std::string& stage) {
-  for (const auto& [name, time_us] : summary.stages_us) {
-    if (name == stage) return time_us;
-  }
-  return -1;
-}
-
 /// Stages of the step; where `measured` is no summary, what was predicted alone.
 void add_stages(Report& report, const StepStages& stages, const RunSummary* measured) {
   std::vector<TableRow> rows = {{"", "predicted ms"}};
   if (measured != nullptr) rows.front().push_back("measured ms");
   for (const auto& [stage, time_us] : stages.named()) {
     rows.push_back({stage, milliseconds(time_us)});
-    if (measured != nullptr) rows.back().push_back(milliseconds(stage_of(*measured, stage)));
+    if (measured != nullptr) rows.back().push_back(milliseconds(measured->stage_us(stage)));
     report.json["stages"][stage + "_us"] = time_us;
   }
   rows.push_back({"step", milliseconds(stages.step_us())});
@@ -200,17 +193,19 @@ Report here_report(const Prediction& prediction, const std::optional<RunLike>& m
                        human_flops(prediction.time.peak_flops_per_s)));
   out.line("  computing    " + classes_text(prediction.time));
   if (ranks > 1)
-    out.line(fmt::format("  communication {:.1f} ms a step, of which {:.1f} ms show; a rank sends {}",
+    out.line(fmt::format("  link         busy for {:.1f} ms a step, of which {:.1f} ms show; a rank sends {}",
                          here.stages.comm_total_us * 1e-3, here.stages.comm_us * 1e-3,
                          human_bytes(static_cast<std::uint64_t>(here.stages.wire_bytes))));
   add_needs(out, prediction);
-  out.labelled("  rates        measured " + here.rates.measured + ", kept in " +
-               machine_rates_file().string() + "; --measure measures them again");
-  if (measured) {
-    out.labelled("  measured     by " + printable(measured->folder.filename().string()));
-  } else {
-    out.line("  measured     not yet with these settings: ./isobar run " + prediction.lesson);
-  }
+  out.labelled(measured ? "  measured     by " + printable(measured->folder.filename().string())
+                        : "  measured     not yet with these settings: ./isobar run " + prediction.lesson);
+  out.labelled(fmt::format("  rates        measured {}, kept in {}", here.rates.measured,
+                           machine_rates_file().string()));
+  if (here.rates.processor_wait > kCrowdedWait)
+    out.labelled(fmt::format(
+        "  warning      other programs had the processors {:.0f} % of that time, so the rates are "
+        "too low: --measure, when it is quiet, measures them again",
+        100 * here.rates.processor_wait));
   add_classes_json(out.json, prediction.time);
   out.json["ranks"] = ranks;
   out.json["comm_total_us"] = here.stages.comm_total_us;
@@ -219,7 +214,9 @@ Report here_report(const Prediction& prediction, const std::optional<RunLike>& m
   out.json["step_us"] = prediction.step_us();
   out.json["samples_per_s"] = prediction.samples_per_s();
   out.json["mfu"] = prediction.mfu();
-  out.json["rates"] = {{"machine", here.rates.machine}, {"measured", here.rates.measured}};
+  out.json["rates"] = {{"machine", here.rates.machine},
+                       {"measured", here.rates.measured},
+                       {"processor_wait", here.rates.processor_wait}};
   if (measured)
     out.json["measured"] = {{"run", measured->folder.filename().string()},
                             {"step_us", measured->summary.step_us}};

@@ -6,6 +6,7 @@
 
 #include "analyse/operators.h"
 #include "analyse/ranks.h"
+#include "analyse/run_prediction.h"
 #include "core/files.h"
 #include "core/text.h"
 
@@ -142,6 +143,24 @@ Json json_of(const RunReader& reader, const std::optional<RanksView>& ranks) {
   return out;
 }
 
+/// What was measured beside what the kept rates of this machine predict; nothing where they predict nothing.
+void add_prediction(const RunReader& reader, Report& out) {
+  const RunView& view = reader.view();
+  if (!view.is_measured_here() || view.summary.step_us <= 0) return;
+  const std::optional<StepStages> predicted = predicted_for(reader.folder(), view.lesson);
+  if (!predicted) return;
+  std::vector<std::string> parts;
+  for (const auto& [stage, time_us] : predicted->named()) {
+    out.json["predicted"]["stages"][stage + "_us"] = time_us;
+    if (const double measured_us = view.summary.stage_us(stage); measured_us > 0 || time_us > 0)
+      parts.push_back(fmt::format("{} {} ({})", stage, milliseconds(measured_us), milliseconds(time_us)));
+  }
+  out.json["predicted"]["step_us"] = predicted->step_us();
+  out.labelled(fmt::format("  by formula   {} ms a step, and {} were measured; measured (predicted) ms: {}",
+                           milliseconds(predicted->step_us()), milliseconds(view.summary.step_us),
+                           join(parts, ", ")));
+}
+
 }  // namespace
 
 Report run_report(const RunReader& reader, const std::filesystem::path& where) {
@@ -161,6 +180,7 @@ Report run_report(const RunReader& reader, const std::filesystem::path& where) {
   for (const RunScores& scores : view.scores) out.line(scores_line(scores));
   if (!view.memory.empty()) out.line("  predicted    " + memory_text(view));
   for (const std::string& line : summary_lines(view.summary, view.provenance)) out.labelled(line);
+  add_prediction(reader, out);
   if (view.unread_lines > 0)
     out.line("  " + counted(view.unread_lines, "line") + " of the stream could not be read");
   if (ranks) out.lines(rank_lines(*ranks));

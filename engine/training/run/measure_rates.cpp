@@ -5,6 +5,8 @@
 #include "core/clock.h"
 #include "core/cpu_instructions.h"
 #include "device/device.h"
+#include "device/peak.h"
+#include "device/precision.h"
 #include "run/measure_elements.h"
 #include "run/measure_reading.h"
 
@@ -22,6 +24,8 @@ std::int64_t depth_for(const TokenSize& size) { return size.values() > 1e6 ? 1 :
 TypeRates measure_type(const RateSizes& sizes, AmpMode mode, const Tell& tell) {
   TypeRates out;
   tell("products");
+  const c10::ScalarType type = mode == AmpMode::none ? c10::kFloat : half_type(mode).value();
+  out.peak_flops_per_s = measure_peak_flops(c10::kCPU, type);
   for (const TokenSize& size : sizes.gemm) out.gemm.push_back(measure_gemm(size, mode, sizes.repeats));
   tell("attention");
   for (const TokenSize& size : sizes.attention) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
@@ -12,7 +13,6 @@
 #include "core/files.h"
 #include "core/machine.h"
 #include "launch/supervise.h"
-#include "record/run_summary.h"
 #include "run/measure_link.h"
 #include "run/measure_rates.h"
 #include "run/signals.h"
@@ -79,9 +79,9 @@ int measure_and_keep(const Options& options) {
   check_place(options.out);
   const StopSignals signals;
   const ProcessorTime begin = thread_processor_time();
+  MachineRates rates;
   try {
-    const MachineRates rates = measure(options);
-    write_file_whole(options.out, to_toml(rates));
+    rates = measure(options);
   } catch (const MeasuringStopped& stopped) {
     end_live_line();
     std::fprintf(stderr, "stopped; nothing was kept\n");
@@ -89,15 +89,10 @@ int measure_and_keep(const Options& options) {
   }
   end_live_line();
   const ProcessorTime end = thread_processor_time();
-  std::printf("measured %s in %.0f s, kept in %s\n", machine_name().c_str(),
-              static_cast<double>(end.at_us - begin.at_us) * 1e-6, options.out.c_str());
-  const double waited = end.waited_since(begin);
-  if (waited > kCrowdedWait) {
-    std::printf(
-        "other programs had the processors %.0f %% of the time: the rates are too low; measure again "
-        "when it is quiet: isobar-rates\n",
-        100 * waited);
-  }
+  rates.processor_wait = std::clamp(end.waited_since(begin), 0.0, 1.0);
+  write_file_whole(options.out, to_toml(rates));
+  std::fprintf(stderr, "measured %s in %.0f s, kept in %s\n", rates.machine.c_str(),
+               static_cast<double>(end.at_us - begin.at_us) * 1e-6, options.out.c_str());
   return 0;
 }
 

@@ -30,12 +30,14 @@ std::string replaced(std::string text, const std::string& what, const std::strin
 TEST_CASE("rates are read as they were written") {
   const TempFolder folder;
   MachineRates rates = made_rates("a machine \"of\" two");
+  rates.processor_wait = 0.25;
   rates.threads[1].bf16 = rates.threads[1].fp32;
   const std::string text = to_toml(rates);
   write_file_whole(folder.path() / "rates.toml", std::string_view(text));
   const MachineRates again = read_machine_rates(folder.path() / "rates.toml");
   CHECK(to_toml(again) == text);
   CHECK(again.machine == rates.machine);
+  CHECK(again.processor_wait == 0.25);
   CHECK(again.threads.size() == 2);
   CHECK(again.threads[1].of(AmpMode::bf16).known());
   CHECK_FALSE(again.threads[0].of(AmpMode::bf16).known());
@@ -70,11 +72,12 @@ TEST_CASE("what is no file of rates is refused, with its place and what to do") 
   CHECK_THAT(refused("not toml"), says("rates.toml:1"));
   CHECK_THAT(refused(good + "surprise = 1\n"), says("surprise = 1 is no rate") && again);
   CHECK_THAT(refused(replaced(good, "read_bytes_per_s = 1e+09", "read_bytes_per_s = 0")),
-             says("read_bytes_per_s = 0 is no rate") && says("rates.toml:5"));
+             says("read_bytes_per_s = 0 is no rate") && says("rates.toml:6"));
   CHECK_THAT(refused(replaced(good, "read_bytes_per_s = 1e+09", "read_bytes_per_s = inf")),
              says("is no rate"));
   CHECK_THAT(refused(replaced(good, "read_bytes_per_s = 1e+09", "read_bytes_per_s = \"fast\"")),
              says("is no rate"));
+  CHECK_THAT(refused(replaced(good, "processor_wait = 0.00", "processor_wait = 1.5")), says("is no rate"));
   CHECK_THAT(refused(replaced(good, "[threads.1]", "[threads.none]")), says("is no rate"));
   CHECK_THAT(refused(replaced(good, "fp32.element.1000 = 1e+09\n", "")),
              says("rates without threads.1.fp32.element") && again);

@@ -334,8 +334,8 @@ TEST_CASE("what cannot be printed is exit code 1, of every command") {
   const std::string cli = shell_quoted((programs.folder() / "isobar-cli").string());
   for (const char* const words :
        {"runs", "runs .", "data check d", "show one", "show one --json", "show one --types",
-        "show 08_cuda_graphs --recorded", "compare one two", "verdict one", "predict 05_fusion",
-        "predict 05_fusion --json", "ladder --list", "submit 01_baseline --dry-run",
+        "show 08_cuda_graphs --recorded", "compare one two", "verdict one", "predict 08_cuda_graphs",
+        "predict 08_cuda_graphs --json", "ladder --list", "submit 01_baseline --dry-run",
         "sweep 01_baseline --help", "quartet 01_baseline --help", "ladder --help"}) {
     INFO(words);
     const auto into = [&](const std::string& end) {

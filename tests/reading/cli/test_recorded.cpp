@@ -122,7 +122,7 @@ TEST_CASE("what cannot be predicted is refused") {
              says("no rate is known for math attention"));
   CHECK_THAT(refused({"08_gpu", "--set", "model.heads=2"}), says("heads of 192 values"));
   CHECK_THAT(refused({"08_gpu", "--set", "graph.enable=true"}), says("mean graph.enabled?"));
-  CHECK_THAT(run_process({ISOBAR_CLI, "predict", "06_ddp", "--set", "run.ranks=2"}).err,
+  CHECK_THAT(run_process({ISOBAR_CLI, "predict", "06_ddp", "--device", "H200", "--set", "run.ranks=2"}).err,
              says("the step of one device"));
   CHECK_THAT(refused({"08_gpu", "--set", "train.resume=x"}), says("resumes nothing"));
   fs::create_directories(world.work() / "taken");

@@ -1,0 +1,174 @@
+// Predictions for the machine at hand, through the launcher, from rates that stand in for measured ones.
+#include <nlohmann/json.hpp>
+
+#include "cli/programs.h"
+#include "config/load.h"
+#include "core/machine.h"
+#include "formula/stage_prediction.h"
+#include "support/catch.h"
+#include "support/made_rates.h"
+#include "support/says.h"
+
+using namespace isobar;
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+namespace {
+
+/// The launcher in an empty folder, with a program that measures by copying `rates` and counts its calls.
+class World {
+ public:
+  explicit World(const std::string& rates = to_toml(made_rates())) {
+    fs::create_directories(work() / "runs");
+    fs::create_directories(rates_file().parent_path());
+    write_file_whole(folder() / "measured.toml", std::string_view(rates));
+    programs_.script("isobar-rates", "echo once >> " + calls().string() + "; cp " +
+                                         (folder() / "measured.toml").string() +
+                                         " \"$ISOBAR_PREFIX/rates.toml\"");
+  }
+  ProcessResult run(std::vector<std::string> words) const {
+    words.insert(words.begin(), "predict");
+    return programs_.run(words, {.folder = work().string()});
+  }
+  Json json(std::vector<std::string> words) const {
+    words.push_back("--json");
+    const ProcessResult result = run(words);
+    INFO(result.err);
+    REQUIRE(result.code == 0);
+    return Json::parse(result.out);
+  }
+  std::size_t times_measured() const {
+    return fs::exists(calls()) ? read_text_file(calls(), 1000).size() / std::string("once\n").size() : 0;
+  }
+  Programs& programs() { return programs_; }
+  fs::path folder() const { return programs_.folder().path(); }
+  fs::path work() const { return folder() / "work"; }
+  fs::path rates_file() const { return folder() / "prefix/rates.toml"; }
+
+  /// A run of lesson 01 with these settings, finished on this machine, of 70 ms a step.
+  void leave_run(const std::string& name, const std::vector<std::string>& sets,
+                 const std::string& host) const {
+    const LessonInfo lesson = read_lesson(project_home(), "01_baseline");
+    const Config config = load_config(project_home(), lesson, {.sets = sets}, "cpu").config;
+    const fs::path run = work() / "runs" / name;
+    fs::create_directories(run);
+    write_file_whole(run / "run.toml",
+                     std::string_view(to_toml(config) + "[environment]\nhost = \"" + host + "\"\ncpu = \"" +
+                                      cpu_name() + "\"\ndevice = \"cpu\"\n"));
+    write_file_whole(
+        run / "rank-0000.jsonl",
+        std::string_view(R"({"kind":"run","schema":1,"lesson":"01_baseline","device":"cpu","pid":1})"
+                         "\n"
+                         R"({"kind":"summary","steps":40,"samples":160,"samples_per_s":57,"step_us":70000,)"
+                         R"("load_us":7000,"forward_us":20000,"backward_us":30000,"optimize_us":13000})"
+                         "\n"
+                         R"({"kind":"end","status":"done","reason":""})"
+                         "\n"));
+  }
+
+ private:
+  fs::path calls() const { return folder() / "calls"; }
+  Programs programs_;
+};
+
+}  // namespace
+
+TEST_CASE("the machine is measured once, and again only when that is asked for") {
+  const World world;
+  const ProcessResult first = world.run({"01"});
+  CHECK(first.code == 0);
+  CHECK(world.times_measured() == 1);
+  CHECK(world.run({"01"}).code == 0);
+  CHECK(world.times_measured() == 1);
+  CHECK(world.run({"01", "--measure"}).code == 0);
+  CHECK(world.times_measured() == 2);
+  CHECK_THAT(first.out, says("predicted by model") && says("this machine") && says("forward") &&
+                            says("samples/s") && says("measured 2026-11-01T12:00:00Z") && says("memory") &&
+                            says("weights") && says("so that no step waits for its batch") &&
+                            says("not yet with these settings"));
+  // Rates of another machine, such as of a login node with the same home, are none of this one.
+  write_file_whole(world.rates_file(), std::string_view(to_toml(made_rates("another one, 96 processors"))));
+  CHECK(world.run({"01"}).code == 0);
+  CHECK(world.times_measured() == 3);
+}
+
+TEST_CASE("what is printed is what the formulas give, by stage") {
+  const World world;
+  const std::vector<std::string> sets = {"run.ranks=2", "comm.link.gbit_per_s=1"};
+  const Json json = world.json({"06", "--set", sets[0], "--set", sets[1]});
+  const LessonInfo lesson = read_lesson(project_home(), "06_ddp");
+  const Config config = load_config(project_home(), lesson, {.sets = sets}, "cpu").config;
+  const StepStages stages = predict_stages(lesson, config, made_rates(), usable_cores());
+  for (const auto& [stage, time_us] : stages.named())
+    CHECK(json["stages"][stage + "_us"].get<double>() == Approx(time_us));
+  CHECK(json["step_us"].get<double>() == Approx(stages.step_us()));
+  CHECK(json["comm_total_us"].get<double>() == Approx(stages.comm_total_us));
+  CHECK(json["samples_per_s"].get<double>() ==
+        Approx(static_cast<double>(config.train.global_batch) / stages.step_us() * 1e6));
+  CHECK(json["memory_bytes"]["weights"].get<double>() > 0);
+  CHECK(json["ranks"] == 2);
+  CHECK_THAT(world.run({"06", "--set", sets[0]}).out, says("over 2 ranks") && says("a rank sends"));
+}
+
+TEST_CASE("a run of this machine with the same settings stands beside the prediction") {
+  const World world;
+  world.leave_run("other-settings", {"train.global_batch=8"}, host_name());
+  world.leave_run("elsewhere", {}, "another-host");
+  CHECK_FALSE(world.json({"01"}).contains("measured"));
+  world.leave_run("here", {"train.steps=40"}, host_name());
+  CHECK(world.json({"01"})["measured"]["run"] == "here");
+  CHECK_THAT(world.run({"01"}).out, says("measured ms") && says("70.0") && says("by here"));
+}
+
+TEST_CASE("a run is shown beside what the kept rates predict for it") {
+  World world;
+  world.leave_run("here", {}, host_name());
+  const auto show = [&](const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words = {"show", "runs/here"};
+    words.insert(words.end(), more.begin(), more.end());
+    return world.programs().run(words, {.folder = world.work().string()}).out;
+  };
+  CHECK_THAT(show(), !says("by formula"));
+  write_file_whole(world.rates_file(), std::string_view(to_toml(made_rates())));
+  CHECK_THAT(show(), says("by formula") && says("and 70.00 were measured") && says("backward 30.00 ("));
+  CHECK(Json::parse(show({"--json"}))["predicted"]["step_us"].get<double>() ==
+        Approx(world.json({"01"})["step_us"].get<double>()));
+  // Damaged rates leave the run as readable as it was; predict names the damage.
+  write_file_whole(world.rates_file(), std::string_view("rubbish"));
+  CHECK_THAT(show(), !says("by formula") && says("70"));
+}
+
+TEST_CASE("a prediction for this machine opens as a run that is marked") {
+  World world;
+  REQUIRE(world.run({"02", "--set", "data.throttle_mb_per_s=5", "--run-dir", "runs/p"}).code == 0);
+  const ProcessResult shown = world.programs().run({"show", "runs/p"}, {.folder = world.work().string()});
+  CHECK_THAT(shown.out, says("p  predicted by model for this machine") && says("load"));
+}
+
+TEST_CASE("rates that were measured beside other programs are marked") {
+  MachineRates rates = made_rates();
+  rates.processor_wait = 0.4;
+  CHECK_THAT(World(to_toml(rates)).run({"01"}).out, says("other programs had the processors 40 %"));
+}
+
+TEST_CASE("what cannot be predicted here is refused") {
+  const World world;
+  const auto refused = [](const World& where, std::vector<std::string> words, int code = 2) {
+    const ProcessResult result = where.run(words);
+    CHECK(result.code == code);
+    CHECK(result.out.empty());
+    return result.err;
+  };
+  CHECK_THAT(refused(world, {"08", "--device", "here"}), says("needs a GPU") && says("--device H200"));
+  CHECK_THAT(refused(world, {"01", "--measure", "--device", "H100"}), says("only this machine is measured"));
+  CHECK_THAT(refused(world, {"07", "--set", "run.ranks=2", "--set", "mesh.tp=2"}), says("split layers"));
+  write_file_whole(world.rates_file(), std::string_view("schema = 1\nmachine = 3\n"));
+  CHECK_THAT(refused(world, {"01"}),
+             says("machine = 3 is no rate") && says("rates.toml:2") && says("--measure"));
+
+  World broken;
+  broken.programs().script("isobar-rates", "exit 7");
+  CHECK_THAT(refused(broken, {"01"}, 1), says("were not measured"));
+  fs::remove(broken.folder() / "isobar-rates");
+  CHECK_THAT(refused(broken, {"01"}, 1), says("is not built"));
+}
