@@ -48,8 +48,8 @@ struct ThreadRates {
 };
 
 struct MachineRates {
-  std::string machine;               ///< whose they are, as machine_name() says it
-  std::string measured;              ///< when, ISO 8601
+  std::string machine;   ///< whose they are, as machine_name() says it
+  std::string measured;  ///< when, ISO 8601
   /// The share of the time in which other programs had the processors: rates are too low then.
   double processor_wait = 0;
   std::vector<ThreadRates> threads;  ///< in rising order
