@@ -93,24 +93,17 @@ void add_comm(const Config& config, const MachineRates& rates, double gradient_b
   out.comm_us = exposed_us({.forward_us = out.forward_us, .backward_us = out.backward_us}, buckets);
 }
 
-/// Readers and the step share the processors; what the readers take of them, the step waits for.
-void add_reading(const Config& config, const MachineRates& rates, int processors, int threads,
-                 StepStages& out) {
-  const auto ranks = static_cast<double>(config.run.ranks);
-  const Reading reading = reading_of(config, rates, processors);
-  out.read_bytes = reading.bytes;
-  out.read_us = reading.until_us;
-  if (!reads_ahead(config)) {
-    out.load_us = reading.until_us;
-    return;
-  }
-  const double computing_us = out.step_us();
-  const double busy_us = ranks * (computing_us * threads + reading.busy_us);
-  const double longer = std::max(1.0, busy_us / processors / std::max(computing_us, 1e-9));
+/// Ranks, and who reads ahead for them, share the processors: where they want more than there are, all takes
+/// longer.
+void share_processors(const Config& config, const Reading& reading, int processors, int threads,
+                      StepStages& out) {
+  const double computing_us = out.forward_us + out.backward_us + out.optimize_us;
+  const double beside_us = reads_ahead(config) ? reading.busy_us : 0;
+  const double wanted_us = static_cast<double>(config.run.ranks) * (computing_us * threads + beside_us);
+  const double longer = std::max(1.0, wanted_us / processors / std::max(computing_us, 1e-9));
   out.forward_us *= longer;
   out.backward_us *= longer;
   out.optimize_us *= longer;
-  out.load_us = std::max(0.0, reading.until_us - out.step_us());
 }
 
 }  // namespace
@@ -174,8 +167,12 @@ StepStages predict_stages(const LessonInfo& lesson, const Config& config, const 
   StepStages out{.forward_us = passes * time.forward.total_us(),
                  .backward_us = passes * time.backward.total_us(),
                  .optimize_us = time.optimize_us};
+  const Reading reading = reading_of(config, rates, processors);
+  share_processors(config, reading, processors, threads, out);
   add_comm(config, rates, 4.0 * static_cast<double>(count_parameters(form.shape).total()), out);
-  add_reading(config, rates, processors, threads, out);
+  out.read_bytes = reading.bytes;
+  out.read_us = reading.until_us;
+  out.load_us = reads_ahead(config) ? std::max(0.0, reading.until_us - out.step_us()) : reading.until_us;
   return out;
 }
 

@@ -44,7 +44,7 @@ double read_bytes_a_step(const Config& config);
 int threads_a_rank(const Config& config, int processors);
 
 /// What bounds reading: bytes at the rate of one reader times the readers that find a processor, or at
-/// data.throttle_mb_per_s. Who reads ahead shares the processors with the step. Gradients go round a ring
+/// data.throttle_mb_per_s. Ranks and who reads ahead share the processors. Gradients go round a ring
 /// (formula/link.h) over the slower of the machine's link and comm.link, bucket by bucket beside the backward
 /// pass (formula/overlap.h). Error (exit code 2) for what is not predicted: split layers, and types without a
 /// rate.

@@ -72,6 +72,15 @@ TEST_CASE("who reads ahead takes processors from the step") {
   CHECK(ahead.step_us() == Approx(computing + inline_read.load_us / kProcessors));
 }
 
+TEST_CASE("more ranks than processors take turns") {
+  const auto with = [](const char* ranks) {
+    return stages("06_ddp", {ranks, "data.source=synthetic", "comm.sync=none", "train.global_batch=8"});
+  };
+  // A quarter of the samples, on half a processor.
+  CHECK(with("run.ranks=4").backward_us == Approx(with("run.ranks=2").backward_us));
+  CHECK(with("run.ranks=4").optimize_us == Approx(2 * with("run.ranks=2").optimize_us));
+}
+
 TEST_CASE("ranks share samples and processors, and what travels is hidden or not") {
   const std::vector<std::string> two = {"run.ranks=2", "comm.sync=at_end"};
   const StepStages one = stages("06_ddp", {}), at_end = stages("06_ddp", two);
