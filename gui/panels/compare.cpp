@@ -6,6 +6,7 @@
 
 #include "core/text.h"
 #include "draw/colour.h"
+#include "draw/turns.h"
 #include "panels/scoreboard.h"
 #include "panels/watch.h"
 
@@ -119,6 +120,9 @@ void draw_overlay(Ui& ui, const Runs& runs, const Labels& labels, AppState& stat
   }
   PlotView& view = compare.views[curve];
   const PlotAsk plot = show_plot(ui, spec, view, compare.link, size);
+  std::vector<std::size_t>& equals = compare.equals[spec.id + " over " + spec.x_title];
+  if (equals.size() != spec.lines.size()) equals = equal_lines(spec.lines);
+  for (std::size_t i = 0; i < equals.size(); ++i) spec.lines[i].equals = equals[i];
   if (!plot.export_wanted) return;
   spec.legend = true;  // on its own, a figure must say what its lines are
   ask.save = save_of_plot(ui, plot, spec, view, compare.link, "compare");
@@ -253,6 +257,7 @@ Requests draw_compare(Ui& ui, const Data& data, AppState& state) {
     compare.labels = labels_of(compare.made->shown, compare.keys);
   }
   const std::shared_ptr<const ComparedRuns> made = compare.made;
+    compare.equals.clear();
   const Runs& runs = made->shown;
   const std::vector<KeyRow>& keys = compare.keys;
   const Labels labels = compare.labels;  // a copy: a click may take a run out within this frame

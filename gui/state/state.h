@@ -104,7 +104,8 @@ struct CompareState {
   // Worked out from the runs, and again when they change.
   std::shared_ptr<const ComparedRuns> made;
   std::vector<KeyRow> keys;
-  std::map<std::string, std::string> labels;  ///< run id -> what tells it from the others
+  std::map<std::string, std::string> labels;               ///< run id -> what tells it from the others
+  std::map<std::string, std::vector<std::size_t>> equals;  ///< of each plot: which of its lines are equal
 };
 
 struct MapsState {

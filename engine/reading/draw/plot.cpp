@@ -76,46 +76,6 @@ void paint_axes(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const 
   paint_x_marks(canvas, theme, {spec.x_title, spec.x_is_time, spec.x_marks}, at.x, at.area);
 }
 
-void paint_reach(Canvas& canvas, const PlotLine& line, const Axis& x, const Axis& y) {
-  const float s = canvas.scale();
-  for (std::size_t i = 0; i < std::min(line.reach.size(), line.curve->y.size()); ++i) {
-    if (!std::isfinite(line.curve->y[i])) continue;
-    const float at = x.pixel((*line.places)[line.curve->row(i)]);
-    const float low = y.pixel(line.reach[i].least);
-    const float high = y.pixel(line.reach[i].most);
-    const auto stroke = [&](PlotPoint from, PlotPoint to) {
-      const PlotPoint ends[2] = {from, to};
-      canvas.line(ends, line.colour, 1.3F * s, Dash::solid);
-    };
-    stroke({at, low}, {at, high});
-    for (const float end : {low, high}) stroke({at - 4 * s, end}, {at + 4 * s, end});
-  }
-}
-
-void paint_path(Canvas& canvas, const PlotLine& line, const Curve& curve, const PlotLayout& at, Colour colour,
-                float width) {
-  Axis x = at.x;
-  x.begin += line.aside * canvas.scale();
-  x.end += line.aside * canvas.scale();
-  const PlotPath path = decimate(*line.places, curve, x, at.y);
-  paint_reach(canvas, line, x, at.y);
-  for (const auto& stretch : path.stretches) {
-    if (stretch.size() > 1 || path.strokes.empty()) canvas.line(stretch, colour, width, line.dash);
-  }
-  const float half = width / 2;
-  for (const PlotStroke& stroke : path.strokes) {
-    canvas.fill({stroke.x - half, stroke.y0 - half, stroke.x + half, stroke.y1 + half}, colour);
-  }
-  if (path.points > 0 && path.points <= 40) {
-    for (const auto& stretch : path.stretches) {
-      for (const PlotPoint& point : stretch) canvas.mark(point, line.mark, 2.8F * canvas.scale(), colour);
-    }
-  }
-  for (const float x : path.not_finite) {
-    canvas.mark({x, at.area.y0 + 7 * canvas.scale()}, Mark::cross, 3.5F * canvas.scale(), colour);
-  }
-}
-
 void paint_levels(Canvas& canvas, Colour ground, const PlotSpec& spec, const PlotLayout& at) {
   const float s = canvas.scale();
   float above = 1e9F;
@@ -314,22 +274,6 @@ void paint_legend(Canvas& canvas, const Theme& theme, const PlotSpec& spec, cons
     const float room = box.width() - 22 * s;
     canvas.text(box.x0 + 22 * s, box.y0 + 2 * s, canvas.fitted(line->label, Face::small, room + 1),
                 Face::small, off ? colour : theme.text);
-  }
-}
-
-void paint_lines(Canvas& canvas, const PlotSpec& spec, const PlotView& view, const PlotLink& link,
-                 const PlotLayout& at, Smoother& smoother) {
-  const float s = canvas.scale();
-  const std::vector<const PlotLine*> lines = shown_lines(spec, view);
-  for (const PlotLine* const line : lines) {
-    const bool smooth = link.smoothing > 0 && line->curve->y.size() > 2;
-    paint_path(canvas, *line, *line->curve, at, smooth ? with_alpha(line->colour, 0.28F) : line->colour,
-               (smooth ? 1.0F : 1.8F) * s);
-  }
-  for (const PlotLine* const line : lines) {
-    if (!(link.smoothing > 0) || line->curve->y.size() <= 2) continue;
-    const Curve& soft = smoother.smoothed(spec.id + "\n" + line->id, *line->curve, link.smoothing);
-    paint_path(canvas, *line, soft, at, line->colour, 2 * s);
   }
 }
 

@@ -29,6 +29,7 @@ struct PlotLine {
   std::string end_words = {};         ///< right of the plot, beside the last value
   std::vector<PlotReach> reach = {};  ///< bars around the values: none, or one for each
   float aside = 0;                    ///< pixels to the right, so that bars at one place can be told apart
+  std::size_t equals = 0;  ///< lines of one such number, above 0, lie on each other: they are drawn by turns
 };
 
 /// A line that keeps its own values; one that is NaN is a gap.
