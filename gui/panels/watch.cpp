@@ -211,8 +211,9 @@ std::vector<PlotSpec> usual_plots(Ui& ui, const AppState& state, const std::shar
   add_line(out.back(), state, run, "valid/loss", "validation", ui.theme().series[1], Mark::square);
   out.back().legend = true;
   out.back().from_zero = false;
-  out.push_back(plain_plot(ui, state, run, "throughput", "Throughput, samples a second",
+  out.push_back(plain_plot(ui, state, run, "throughput", throughput_title().c_str(),
                            "It is measured step by step.", "train/samples_per_s", "samples/s", 2));
+  show_as_band(out.back().lines.front(), ui.bands());
   out.push_back(rmse_spec(ui, state, run, channel_of(state, *run)));
   out.back().id = "rmse";
   return out;

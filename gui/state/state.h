@@ -168,6 +168,9 @@ PlotLine line_of(const std::shared_ptr<const RunEntry>& run, std::string_view cu
 
 std::string axis_title(XAxis axis);
 
+/// What a plot of throughput shows: its lines are bands (draw/band.h).
+std::string throughput_title();
+
 /// Title and marks of the x axis of a plot or stack.
 template <class Spec>
 void set_x_axis(Spec& spec, XAxis axis) {

@@ -137,6 +137,7 @@ struct HoverValue {
   double x;
   double value;
   PlotPoint at;
+  std::string band;  ///< from where to where it reaches around the line
 };
 
 /// The value of each line nearest to the hovered x.
@@ -152,7 +153,14 @@ std::vector<HoverValue> values_at(const PlotSpec& spec, const PlotView& view, co
     if (link.hover_x < begin - slack || link.hover_x > end + slack)
       continue;  // it was not there yet, or not any more
     const double value = line->curve->y[i];
-    out.push_back({line, x, value, {at.x.pixel(x), std::isfinite(value) ? at.y.pixel(value) : at.area.y0}});
+    const auto band = [&] {
+      return fmt::format("{} to {}", engineering(line->low->y[i], 3), engineering(line->high->y[i], 3));
+    };
+    out.push_back({line,
+                   x,
+                   value,
+                   {at.x.pixel(x), std::isfinite(value) ? at.y.pixel(value) : at.area.y0},
+                   line->low == nullptr ? "" : band()});
   }
   return out;
 }
@@ -181,6 +189,10 @@ void draw_tooltip(Ui& ui, const PlotSpec& spec, const std::vector<HoverValue>& v
     ui.text(fmt::format("{:>9}", engineering(entry.value, 4)), Face::mono_small, ui.theme().text);
     ImGui::SameLine(0, ui.px(8));
     ui.text(entry.line->label, first ? Face::bold : Face::small, ui.theme().text);
+    if (!entry.band.empty()) {
+      ImGui::SameLine(0, ui.px(8));
+      ui.dim(entry.band);
+    }
     if (entry.x == x) continue;
     ImGui::SameLine(0, ui.px(8));
     ui.dim("at " + place(entry.x));

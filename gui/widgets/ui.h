@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "draw/band.h"
 #include "draw/smooth.h"
 #include "draw/theme.h"
 #include "widgets/imgui_canvas.h"
@@ -46,6 +47,7 @@ class Ui {
   float px(float pixels) const { return pixels * fonts_.scale; }
   TextureMaker& textures() { return textures_; }
   Smoother& smoother() { return smoother_; }
+  Bands& bands() { return bands_; }
   ImGuiCanvas canvas() { return ImGuiCanvas(*ImGui::GetWindowDrawList(), fonts_, textures_); }
 
   /// `name` tells it from others with the same label; "" = the label does.
@@ -103,6 +105,7 @@ class Ui {
   const Theme* theme_ = &theme_of(true);
   Fonts fonts_;
   Smoother smoother_;
+  Bands bands_;
   std::vector<UiItem> items_;
   bool moving_ = false;
   bool slow_ = false;

@@ -43,7 +43,10 @@ Range padded(Extent extent, bool log, bool from_zero) {
 Extent data_extent(const PlotSpec& spec, const PlotView& view, const PlotLink& link) {
   Extent out;
   for (const PlotLine* const line : shown_lines(spec, view)) {
-    out.join(extent_between(*line->places, *line->curve, link.x_least, link.x_most, view.log_y));
+    for (const Curve* const curve : {line->curve, line->low, line->high}) {
+      if (curve != nullptr)
+        out.join(extent_between(*line->places, *curve, link.x_least, link.x_most, view.log_y));
+    }
     for (const PlotReach& reach : line->reach) {
       if (reach.most >= reach.least && (!view.log_y || reach.least > 0))
         out.join({reach.least, reach.most, 0, 2, 2});
@@ -315,9 +318,13 @@ std::string plot_csv(const PlotSpec& spec, const PlotView& view) {
   for (const PlotLine* const line : lines) {
     std::string label = line->label;
     std::replace(label.begin(), label.end(), '"', '\'');
-    for (std::size_t i = 0; i < line->curve->y.size(); ++i) {
-      out += fmt::format("\"{}\",{},{}\n", label, (*line->places)[line->curve->row(i)], line->curve->y[i]);
-    }
+    const auto add = [&](const std::string& name, const Curve* curve) {
+      for (std::size_t i = 0; curve != nullptr && i < curve->y.size(); ++i)
+        out += fmt::format("\"{}\",{},{}\n", name, (*line->places)[curve->row(i)], curve->y[i]);
+    };
+    add(label, line->curve);
+    add(label + ", p10", line->low);
+    add(label + ", p90", line->high);
   }
   for (const PlotLevel& level : spec.levels) out += fmt::format("\"{}\",,{}\n", level.label, level.value);
   return out;

@@ -68,7 +68,15 @@ void paint_path(Canvas& canvas, const PlotLine& line, const Curve& curve, const 
 }
 
 bool is_smoothed(const PlotLine& line, const PlotLink& link) {
-  return link.smoothing > 0 && line.curve->y.size() > 2;
+  return link.smoothing > 0 && line.curve->y.size() > 2 && line.low == nullptr;
+}
+
+void paint_bands(Canvas& canvas, const std::vector<const PlotLine*>& lines, const PlotLayout& at) {
+  for (const PlotLine* const line : lines) {
+    if (line->low == nullptr) continue;
+    for (const auto& stretch : decimate_band(*line->places, *line->low, *line->high, at.x, at.y))
+      canvas.band(stretch, with_alpha(line->colour, 0.18F));
+  }
 }
 
 }  // namespace
@@ -78,6 +86,7 @@ void paint_lines(Canvas& canvas, const PlotSpec& spec, const PlotView& view, con
   const float s = canvas.scale();
   const std::vector<const PlotLine*> lines = shown_lines(spec, view);
   const std::vector<Turn> turns = turns_of(lines);
+  paint_bands(canvas, lines, at);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const PlotLine& line = *lines[i];
     const bool smooth = is_smoothed(line, link);
