@@ -63,6 +63,8 @@ class Ui {
   bool combo(std::string_view name, const std::vector<std::string>& options, std::string& chosen,
              float width);
   bool slider(std::string_view name, double* value, double least, double most, float width);
+  /// One of `count` places; true when it was moved.
+  bool scrubber(std::string_view name, int* place, int count, float width);
   /// A row that can be chosen over the whole width; draw its content over `box` afterwards.
   bool row(std::string_view name, bool chosen, float height, Box* box);
 
