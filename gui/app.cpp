@@ -109,7 +109,8 @@ bool App::poll() {
   died_line_ = line;
   const bool toast_over = toast_shown_ && seconds_now() > state_.toast_until_s;
   toast_shown_ = !state_.toast.empty() && seconds_now() <= state_.toast_until_s;
-  return ended || toast_over || aged;
+  const bool next_map = state_.view == View::maps && state_.maps.is_due(seconds_now());
+  return ended || toast_over || aged || next_map;
 }
 
 /// A run that was asked to stop did as it was told; any other code than 0 is a failure.

@@ -6,6 +6,7 @@
 
 #include "core/text.h"
 #include "draw/colour.h"
+#include "draw/turns.h"
 #include "panels/scoreboard.h"
 #include "panels/watch.h"
 
@@ -108,15 +109,20 @@ void draw_overlay(Ui& ui, const Runs& runs, const Labels& labels, AppState& stat
   spec.title = title;
   set_x_axis(spec, state.x_axis());
   spec.legend = false;
-  spec.from_zero = std::string_view(curve) == "train/samples_per_s";
+  const bool rates = std::string_view(curve) == "train/samples_per_s";
+  spec.from_zero = rates;
   const bool sparse = state.x_axis() == XAxis::epoch || state.x_axis() == XAxis::samples;
   spec.empty = sparse ? "None of these runs has it over this x axis." : "None of these runs recorded it.";
   for (const auto& run : runs) {
     PlotLine line = line_of(run, curve, state.x_axis(), labels.at(run->id), colour_of(ui, state, *run),
                             mark_of(state, *run));
     line.id = run->id;
+    if (rates) show_as_band(line, ui.bands());
     spec.lines.push_back(std::move(line));
   }
+  std::vector<std::size_t>& equals = compare.equals[spec.id + " over " + spec.x_title];
+  if (equals.size() != spec.lines.size()) equals = equal_lines(spec.lines);
+  for (std::size_t i = 0; i < equals.size(); ++i) spec.lines[i].equals = equals[i];
   PlotView& view = compare.views[curve];
   const PlotAsk plot = show_plot(ui, spec, view, compare.link, size);
   if (!plot.export_wanted) return;
@@ -212,8 +218,8 @@ void draw_overlays(Ui& ui, const Runs& runs, const Labels& labels, AppState& sta
   draw_overlay(ui, runs, labels, state, "valid/rmse_u10m", "RMSE of u10m (σ)", size, ask);
   next(true);
   const char* const last = state.compare.extra.empty() ? "train/samples_per_s" : state.compare.extra.c_str();
-  draw_overlay(ui, runs, labels, state, last,
-               state.compare.extra.empty() ? "Throughput, samples a second" : last, size, ask);
+  const std::string title = state.compare.extra.empty() ? throughput_title() : state.compare.extra;
+  draw_overlay(ui, runs, labels, state, last, title.c_str(), size, ask);
 }
 
 }  // namespace
@@ -251,6 +257,7 @@ Requests draw_compare(Ui& ui, const Data& data, AppState& state) {
     compare.made = std::make_shared<const ComparedRuns>(compare_ticked(ticked, beside));
     compare.keys = key_rows(compare.made->shown);
     compare.labels = labels_of(compare.made->shown, compare.keys);
+    compare.equals.clear();
   }
   const std::shared_ptr<const ComparedRuns> made = compare.made;
   const Runs& runs = made->shown;

@@ -11,6 +11,8 @@
 namespace isobar {
 namespace {
 
+constexpr std::size_t kCodeIndent = 4;  // columns: of rows that go on with a line
+
 Colour shade_colour(const Theme& theme, Shade shade) {
   switch (shade) {
     case Shade::keyword:
@@ -33,10 +35,14 @@ Colour shade_colour(const Theme& theme, Shade shade) {
   return theme.text;
 }
 
+/// The part of a line that stands in one row.
 void draw_line(Canvas& canvas, const Theme& theme, float x, float y, std::string_view line,
-               const std::vector<ColouredPiece>& pieces, Face face) {
+               const std::vector<ColouredPiece>& pieces, Face face, const CodeRow& row) {
   for (const ColouredPiece& piece : pieces) {
-    const std::string_view part = line.substr(piece.begin, piece.end - piece.begin);
+    const std::size_t begin = std::max<std::size_t>(piece.begin, row.begin);
+    const std::size_t end = std::min<std::size_t>(piece.end, row.end);
+    if (begin >= end) continue;
+    const std::string_view part = line.substr(begin, end - begin);
     canvas.text(x, y, part, face, shade_colour(theme, piece.shade));
     x += canvas.text_width(part, face);
   }
@@ -107,36 +113,59 @@ void draw_spans(Ui& ui, const std::vector<TextSpan>& spans, float indent, bool s
   paragraph.finish();
 }
 
-void draw_code_block(Ui& ui, const MarkdownBlock& block, int number, Requests& ask) {
-  ImGuiCanvas canvas = ui.canvas();
-  std::vector<std::string_view> lines;
+/// A line of a block with its colours, in as many rows as it needs.
+struct CodeLine {
+  std::string_view text;
+  std::vector<ColouredPiece> pieces;
+  std::vector<CodeRow> rows;
+};
+
+std::vector<CodeLine> code_lines(const MarkdownBlock& block, std::size_t columns) {
+  std::vector<CodeLine> out;
+  ColourState state;
+  const bool cpp = block.language == "cpp" || block.language == "c++";
   std::string_view rest = block.code;
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
-    lines.push_back(rest.substr(0, end));
+    const std::string_view line = rest.substr(0, end);
+    out.push_back({line,
+                   cpp                        ? colour_cpp(line, state)
+                   : block.language == "toml" ? colour_toml(line)
+                                              : colour_shell(line),
+                   code_rows(line, columns, kCodeIndent)});
     rest.remove_prefix(std::min(rest.size(), end + 1));
   }
-  const float line_height = canvas.line_height(Face::mono_small) + ui.px(4);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
+  return out;
+}
+
+void draw_code_block(Ui& ui, const MarkdownBlock& block, int number, Requests& ask) {
+  ImGuiCanvas canvas = ui.canvas();
+  const float letter = canvas.text_width("0", Face::mono_small);
   const float width = ImGui::GetContentRegionAvail().x;
-  const float height = line_height * static_cast<float>(lines.size()) + ui.px(12);
+  const auto columns = static_cast<std::size_t>(std::max(0.0F, (width - ui.px(18)) / letter));
+  const std::vector<CodeLine> lines = code_lines(block, columns);
+  std::size_t rows = 0;
+  for (const CodeLine& line : lines) rows += line.rows.size();
+  const float row_height = canvas.line_height(Face::mono_small) + ui.px(4);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float height = row_height * static_cast<float>(rows) + ui.px(12);
   ImGui::PushID(number);
   if (ImGui::InvisibleButton("code", {std::max(1.0F, width), height})) ask.copy = block.code;
   ui.record("code " + block.code.substr(0, block.code.find('\n')));
   const bool hovered = ImGui::IsItemHovered();
-  ui.tip("Click to copy\n" + block.code);
+  ui.tip("Click to copy");
   ImGui::PopID();
   const Box box = {at.x, at.y, at.x + width, at.y + height};
   canvas.fill(box, hovered ? ui.theme().hover : ui.theme().raised, ui.px(5));
   canvas.push_clip({box.x0, box.y0, box.x1 - ui.px(6), box.y1});
   float y = at.y + ui.px(8);
-  ColourState state;
-  for (const std::string_view line : lines) {
-    const auto pieces = block.language == "cpp" || block.language == "c++" ? colour_cpp(line, state)
-                        : block.language == "toml"                         ? colour_toml(line)
-                                                                           : colour_shell(line);
-    draw_line(canvas, ui.theme(), at.x + ui.px(10), y, line, pieces, Face::mono_small);
-    y += line_height;
+  for (const CodeLine& line : lines) {
+    for (const CodeRow& row : line.rows) {
+      const float indent = row.begin > 0 ? letter * static_cast<float>(kCodeIndent) : 0;
+      draw_line(canvas, ui.theme(), at.x + ui.px(10) + indent, y, line.text, line.pieces, Face::mono_small,
+                row);
+      y += row_height;
+    }
   }
   canvas.pop_clip();
 }
@@ -208,7 +237,7 @@ void draw_code_line(Ui& ui, const DiffLine& line, const std::vector<ColouredPiec
   if (is_diff)
     canvas.text(at.x + ui.px(48), at.y + ui.px(1), added ? "+" : removed ? "-" : "", Face::mono, theme.dim);
   const float x = at.x + ui.px(is_diff ? 62 : 54);
-  draw_line(canvas, theme, x, at.y + ui.px(2), line.text, pieces, Face::mono);
+  draw_line(canvas, theme, x, at.y + ui.px(2), line.text, pieces, Face::mono, {0, line.text.size()});
   ImGui::Dummy({x - at.x + canvas.text_width(line.text, Face::mono) + ui.px(12), height});
 }
 

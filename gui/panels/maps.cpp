@@ -7,93 +7,29 @@
 
 #include "core/text.h"
 #include "draw/axis.h"
+#include "draw/colour.h"
 #include "draw/field_map.h"
+#include "panels/run_head.h"
+#include "panels/watch.h"
+#include "state/map_pictures.h"
 
 namespace isobar {
 namespace {
 
-std::span<const float> slice(const FieldSet& set, std::int64_t which, std::int64_t channel) {
-  const auto size = static_cast<std::size_t>(set.rows * set.columns);
-  const auto at = static_cast<std::size_t>(which * set.channels + channel) * size;
-  return std::span(set.values).subspan(at, size);
-}
-
-/// Root mean square over the map, rows weighted by the cosine of their latitude (row 0 is the north pole).
-double weighted_rms(std::span<const float> a, std::span<const float> b, std::int64_t rows,
-                    std::int64_t columns) {
-  double sum = 0;
-  double weights = 0;
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const double latitude =
-        rows > 1 ? (90.0 - 180.0 * static_cast<double>(row) / static_cast<double>(rows - 1)) : 0;
-    const double weight = std::max(0.0, std::cos(latitude * 3.14159265358979323846 / 180));
-    for (std::int64_t column = 0; column < columns; ++column) {
-      const auto i = static_cast<std::size_t>(row * columns + column);
-      const double difference = static_cast<double>(a[i]) - static_cast<double>(b[i]);
-      if (!std::isfinite(difference)) continue;
-      sum += weight * difference * difference;
-      weights += weight;
-    }
-  }
-  return weights > 0 ? std::sqrt(sum / weights) : 0;
-}
-
-void see(std::span<const float> values, double& least, double& most) {
-  for (const float value : values) {
-    if (!std::isfinite(value)) continue;
-    least = std::min(least, static_cast<double>(value));
-    most = std::max(most, static_cast<double>(value));
-  }
-}
-
-/// Draws the four pictures again when channel or fields changed.
-void update_pictures(MapsState& maps, const std::shared_ptr<const FieldSet>& set, int channel) {
-  if (maps.drawn == set && maps.drawn_channel == channel) return;
-  maps.drawn = set;
-  maps.drawn_channel = channel;
-  const auto input = slice(*set, 0, channel);
-  const auto target = slice(*set, 1, channel);
-  const auto prediction = slice(*set, 2, channel);
-  maps.least = 1e300;
-  maps.most = -1e300;
-  for (const auto values : {input, target, prediction}) see(values, maps.least, maps.most);
-  if (!(maps.most > maps.least)) {
-    maps.least = std::isfinite(maps.least) && maps.least < 1e299 ? maps.least - 1 : -1;
-    maps.most = maps.least + 2;
-  }
-  std::vector<float> error(target.size());
-  maps.error_most = 0;
-  for (std::size_t i = 0; i < error.size(); ++i) {
-    error[i] = prediction[i] - target[i];
-    if (std::isfinite(error[i]))
-      maps.error_most = std::max(maps.error_most, static_cast<double>(std::fabs(error[i])));
-  }
-  if (!(maps.error_most > 0)) maps.error_most = 1;
-  const auto rows = static_cast<int>(set->rows);
-  const auto columns = static_cast<int>(set->columns);
-  const auto draw = [&](std::span<const float> values) {
-    return draw_map(values, rows, columns, maps.least, maps.most, MapColours::sequential);
-  };
-  maps.pictures[0] = draw(input);
-  maps.pictures[1] = draw(target);
-  maps.pictures[2] = draw(prediction);
-  maps.pictures[3] = draw_map(error, rows, columns, -maps.error_most, maps.error_most, MapColours::diverging);
-  maps.rmse = weighted_rms(prediction, target, set->rows, set->columns);
-  maps.persistence_rmse = weighted_rms(input, target, set->rows, set->columns);
-}
+constexpr double kFrame_s = 0.5;  // that a validation is shown for while they play
 
 std::string channel_name(const RunEntry& run, int channel) {
   const auto at = static_cast<std::size_t>(channel);
   return at < run.view.channels.size() ? run.view.channels[at] : fmt::format("channel {}", channel);
 }
 
-int channel_of(const MapsState& maps, const RunEntry& run, std::int64_t channels) {
-  int channel = maps.channel;
+/// The one that was chosen, else the one that the rest of the window shows.
+int channel_of(const AppState& state, const RunEntry& run, std::int64_t channels) {
+  int channel = state.maps.channel;
   if (channel < 0) {
     const auto& names = run.view.channels;
-    const std::string& headline = run.view.summary.headline;
-    channel = static_cast<int>(std::find(names.begin(), names.end(), headline) - names.begin());
-    if (channel >= static_cast<int>(names.size())) channel = 0;
+    const auto found = std::find(names.begin(), names.end(), watched_channel(state, run));
+    channel = found == names.end() ? 0 : static_cast<int>(found - names.begin());
   }
   return std::clamp(channel, 0, static_cast<int>(channels) - 1);
 }
@@ -122,14 +58,68 @@ void draw_map_tip(Ui& ui, const MapsState& maps, const Box& map, ImVec2 mouse) {
   const char* const names[3] = {"input", "target", "prediction"};
   double values[3] = {};
   for (int i = 0; i < 3; ++i) {
-    values[i] = static_cast<double>(slice(set, i, maps.drawn_channel)[at]);
+    values[i] = static_cast<double>(field_of(set, i, maps.drawn_channel)[at]);
     ui.text(fmt::format("{:>8}  {}", engineering(values[i], 3), names[i]), Face::mono_small);
   }
   ui.text(fmt::format("{:>8}  error", engineering(values[2] - values[1], 3)), Face::mono_small);
+  ui.text(fmt::format("{:>8}  persistence's error", engineering(values[0] - values[1], 3)), Face::mono_small);
   ImGui::EndTooltip();
 }
 
-void draw_controls(Ui& ui, const RunEntry& run, const FieldSet& set, MapsState& maps, std::int64_t step,
+/// Shows the validation at this index of the stored ones; at the last it follows the newest.
+void go_to(MapsState& maps, const std::vector<std::int64_t>& steps, std::size_t at) {
+  maps.step = at + 1 < steps.size() ? steps[at] : -1;
+}
+
+/// Goes on to the next validation when its time has come; stops at the last.
+void play(MapsState& maps, const std::vector<std::int64_t>& steps, std::size_t at, double now_s) {
+  if (!maps.playing || !maps.is_due(now_s)) return;
+  maps.next_s = std::max(maps.next_s + kFrame_s, now_s + kFrame_s / 2);
+  if (at + 1 < steps.size()) {
+    go_to(maps, steps, at + 1);
+  } else {
+    maps.playing = false;
+  }
+}
+
+void draw_player(Ui& ui, const std::vector<std::int64_t>& steps, MapsState& maps, std::size_t at,
+                 double now_s) {
+  const bool several = steps.size() > 1;
+  if (ui.button(maps.playing ? "Pause" : "Play", ButtonKind::plain, several, "play maps")) {
+    maps.playing = !maps.playing;
+    maps.next_s = now_s + kFrame_s;
+    if (maps.playing && at + 1 >= steps.size()) go_to(maps, steps, 0);
+  }
+  ui.tip("All validations of this run one after the other");
+  ImGui::SameLine(0, ui.px(4));
+  const auto stop_at = [&](std::size_t place) {
+    maps.playing = false;
+    go_to(maps, steps, place);
+  };
+  if (ui.button("<", ButtonKind::plain, at > 0)) stop_at(at - 1);
+  ImGui::SameLine(0, ui.px(4));
+  int place = static_cast<int>(at);
+  if (ui.scrubber("map step", &place, static_cast<int>(steps.size()), ui.px(150)))
+    stop_at(static_cast<std::size_t>(place));
+  ImGui::SameLine(0, ui.px(4));
+  if (ui.button(">", ButtonKind::plain, at + 1 < steps.size())) stop_at(at + 1);
+  ImGui::SameLine(0, ui.px(8));
+  ImGui::AlignTextToFramePadding();
+  ui.text(fmt::format("step {}", steps[at]));
+}
+
+/// Which run, and what its forecast is worth in this one sample.
+void draw_head(Ui& ui, const RunEntry& run, const MapsState& maps) {
+  ui.text(title_of(run), Face::title);
+  const std::string skill = skill_text(maps.rmse, maps.persistence_rmse);
+  if (skill.empty()) return;
+  ImGui::SameLine(0, ui.px(12));
+  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + ui.px(5));
+  ui.text("in this sample " + skill, Face::text,
+          maps.rmse < maps.persistence_rmse ? ui.theme().good : ui.theme().dim);
+}
+
+void draw_controls(Ui& ui, const RunEntry& run, const FieldSet& set, AppState& state, std::size_t at,
                    int channel) {
   ImGui::AlignTextToFramePadding();
   ui.dim("channel");
@@ -137,34 +127,11 @@ void draw_controls(Ui& ui, const RunEntry& run, const FieldSet& set, MapsState& 
   std::vector<std::string> names;
   for (int i = 0; i < static_cast<int>(set.channels); ++i) names.push_back(channel_name(run, i));
   std::string name = channel_name(run, channel);
-  if (ui.combo("map channel", names, name, ui.px(120))) {
-    maps.channel = static_cast<int>(std::find(names.begin(), names.end(), name) - names.begin());
+  if (ui.combo("map channel", names, name, ui.px(90))) {
+    state.maps.channel = static_cast<int>(std::find(names.begin(), names.end(), name) - names.begin());
   }
-  ImGui::SameLine(0, ui.px(16));
-  ImGui::AlignTextToFramePadding();
-  ui.dim("after step");
-  ImGui::SameLine(0, ui.px(6));
-  const auto& steps = run.detail->field_steps;
-  const auto at = static_cast<int>(std::find(steps.begin(), steps.end(), step) - steps.begin());
-  if (ui.button("<", ButtonKind::plain, at > 0)) maps.step = steps[static_cast<std::size_t>(at - 1)];
-  ImGui::SameLine(0, ui.px(4));
-  std::vector<std::string> labels;
-  for (const std::int64_t each : steps) labels.push_back(std::to_string(each));
-  std::string label = std::to_string(step);
-  if (ui.combo("map step", labels, label, ui.px(100))) maps.step = std::stoll(label);
-  ImGui::SameLine(0, ui.px(4));
-  if (ui.button(">", ButtonKind::plain, at + 1 < static_cast<int>(steps.size()))) {
-    const bool last = at + 2 >= static_cast<int>(steps.size());
-    maps.step = last ? -1 : steps[static_cast<std::size_t>(at + 1)];  // at the end it follows the newest
-  }
-  const std::string rmse = fmt::format("RMSE of this sample {}, persistence {}", engineering(maps.rmse, 3),
-                                       engineering(maps.persistence_rmse, 3));
-  const float right = ImGui::GetItemRectMax().x + ui.px(16) + ui.canvas().text_width(rmse, Face::small);
-  if (right < ImGui::GetWindowPos().x + ImGui::GetContentRegionMax().x) {
-    ImGui::SameLine(0, ui.px(16));
-    ImGui::AlignTextToFramePadding();
-  }
-  ui.text(rmse, Face::small, maps.rmse < maps.persistence_rmse ? ui.theme().good : ui.theme().dim);
+  ImGui::SameLine(0, ui.px(12));
+  draw_player(ui, run.detail->field_steps, state.maps, at, state.now_s);
 }
 
 std::string fields_csv(const MapsState& maps) {
@@ -172,53 +139,122 @@ std::string fields_csv(const MapsState& maps) {
   std::string csv = "row,column,input,target,prediction\n";
   for (std::int64_t at = 0; at < set.rows * set.columns; ++at) {
     const auto value = [&](int which) {
-      return slice(set, which, maps.drawn_channel)[static_cast<std::size_t>(at)];
+      return field_of(set, which, maps.drawn_channel)[static_cast<std::size_t>(at)];
     };
     csv += fmt::format("{},{},{},{},{}\n", at / set.columns, at % set.columns, value(0), value(1), value(2));
   }
   return csv;
 }
 
-void draw_four(Ui& ui, MapsState& maps, const std::string& name, const std::string& run, Requests& ask) {
-  const ImVec2 room = ImGui::GetContentRegionAvail();
-  const ImVec2 corner = ImGui::GetCursorScreenPos();
-  const float gap = ui.px(8);
-  const float width = (room.x - gap) / 2;
-  const float shape = static_cast<float>(maps.drawn->rows) / static_cast<float>(maps.drawn->columns);
-  const float wanted = (width - ui.px(24)) * shape + ui.px(80);
-  const float height = std::max(ui.px(150), std::min(wanted, (room.y - gap) / 2));
-  const char* const titles[4] = {"Input: the state now", "Target: the state after", "Prediction",
-                                 "Error: prediction minus target"};
-  ImGuiCanvas canvas = ui.canvas();
-  for (int i = 0; i < 4; ++i) {
-    const float x = corner.x + static_cast<float>(i % 2) * (width + gap);
-    const float y = corner.y + static_cast<float>(i / 2) * (height + gap);
-    const Box box = {x, y, x + width, y + height};
-    ImGui::SetCursorScreenPos({x, y});
-    ImGui::PushID(i);
-    ImGui::InvisibleButton("map", {width, height});
-    ui.record(std::string("map ") + titles[i]);
-    MapSpec spec{std::string(titles[i]) + ", " + name, maps.pictures[i], maps.least, maps.most,
-                 MapColours::sequential};
-    if (i == 3) {
-      spec.least = -maps.error_most;
-      spec.most = maps.error_most;
-      spec.colours = MapColours::diverging;
-    }
-    canvas.fill(box, ui.theme().panel, ui.px(6));
-    const Box map = paint_map(canvas, ui.theme(), spec, box);
-    const bool hovered = ImGui::IsItemHovered();
-    if (hovered && map.contains(point_of(ImGui::GetIO().MousePos)))
-      draw_map_tip(ui, maps, map, ImGui::GetIO().MousePos);
-    if (const auto kind = save_menu(ui, box)) {
-      static constexpr const char* kParts[4] = {"-input", "-target", "-prediction", "-error"};
-      const auto paint = [&](Canvas& onto) { paint_map(onto, ui.theme(), spec, {0, 0, width, height}); };
-      ask.save =
-          SaveRequest{run + "-" + name + kParts[i], *kind,
-                      *kind == ExportKind::csv ? fields_csv(maps) : drawing(ui, *kind, width, height, paint)};
-    }
-    ImGui::PopID();
+/// Six places of one size, in two or three columns: whichever leaves the maps larger.
+struct MapGrid {
+  int columns = 2;
+  ImVec2 corner, cell;
+  float gap = 0;
+
+  Box box(std::size_t place) const {
+    const auto count = static_cast<std::size_t>(columns);
+    const float x = corner.x + static_cast<float>(place % count) * (cell.x + gap);
+    const float y = corner.y + static_cast<float>(place / count) * (cell.y + gap);
+    return {x, y, x + cell.x, y + cell.y};
   }
+  /// With two columns an error stands right of its map, with three below it.
+  Box of(MapPart part) const {
+    const auto index = static_cast<std::size_t>(part);
+    return box(columns == 2 ? index : index / 2 + index % 2 * 3);
+  }
+};
+
+MapGrid grid_of(const Ui& ui, const FieldSet& set) {
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  const float shape = static_cast<float>(set.rows) / static_cast<float>(set.columns);
+  MapGrid best;
+  float best_width = -1;
+  for (const int columns : {2, 3}) {
+    MapGrid grid{columns, ImGui::GetCursorScreenPos(), {}, ui.px(8)};
+    const auto rows = static_cast<float>(6 / columns);
+    const float width = (room.x - grid.gap * static_cast<float>(columns - 1)) / static_cast<float>(columns);
+    const float height = (room.y - grid.gap * (rows - 1)) / rows;
+    const float wanted = (width - ui.px(24)) * shape + ui.px(80);
+    grid.cell = {width, std::max(ui.px(150), std::min(wanted, height))};
+    const float map = std::min(width - ui.px(24), (grid.cell.y - ui.px(76)) / shape);
+    if (map <= best_width) continue;
+    best = grid;
+    best_width = map;
+  }
+  return best;
+}
+
+std::string title_of(const MapsState& maps, MapPart part, const std::string& channel) {
+  switch (part) {
+    case MapPart::prediction:
+      return "Prediction, " + channel;
+    case MapPart::error:
+      return "Its error: RMSE " + engineering(maps.rmse, 3);
+    case MapPart::persistence:
+      return "Persistence: the state now";
+    case MapPart::persistence_error:
+      return "Its error: RMSE " + engineering(maps.persistence_rmse, 3);
+    case MapPart::target:
+      break;
+  }
+  return "Target: the state after";
+}
+
+void draw_part(Ui& ui, MapsState& maps, MapPart part, const Box& box, const std::string& channel,
+               const std::string& run, Requests& ask) {
+  static constexpr const char* kNames[kMapParts] = {"prediction", "error", "persistence", "persistence error",
+                                                    "target"};
+  const std::string name = kNames[static_cast<std::size_t>(part)];
+  ImGui::SetCursorScreenPos(least_of(box));
+  ImGui::PushID(name.c_str());
+  ImGui::InvisibleButton("map", {box.width(), box.height()});
+  ui.record("map " + name);
+  const bool hovered = ImGui::IsItemHovered();
+  const bool error = is_signed(part);
+  const MapSpec spec{title_of(maps, part, channel), maps.pictures[static_cast<std::size_t>(part)],
+                     error ? -maps.error_most : maps.least, error ? maps.error_most : maps.most,
+                     error ? MapColours::diverging : MapColours::sequential};
+  ImGuiCanvas canvas = ui.canvas();
+  canvas.fill(box, ui.theme().panel, ui.px(6));
+  const Box map = paint_map(canvas, ui.theme(), spec, box);
+  if (hovered && map.contains(point_of(ImGui::GetIO().MousePos)))
+    draw_map_tip(ui, maps, map, ImGui::GetIO().MousePos);
+  if (const auto kind = save_menu(ui, box)) {
+    const auto paint = [&](Canvas& onto) {
+      paint_map(onto, ui.theme(), spec, {0, 0, box.width(), box.height()});
+    };
+    ask.save = SaveRequest{
+        run + "-" + channel + "-" + name, *kind,
+        *kind == ExportKind::csv ? fields_csv(maps) : drawing(ui, *kind, box.width(), box.height(), paint)};
+  }
+  ImGui::PopID();
+}
+
+/// The score of the channel over the run, and where in it the maps are.
+void draw_score(Ui& ui, AppState& state, const std::shared_ptr<const RunEntry>& run,
+                const std::string& channel, std::int64_t step, const Box& box, Requests& ask) {
+  MapsState& maps = state.maps;
+  PlotSpec spec = rmse_plot(ui, state, run, channel);
+  const std::size_t skill = spec.title.find(": ");
+  spec.title = "All samples" + (skill == std::string::npos ? ", " + spec.title : spec.title.substr(skill));
+  maps.link.log_x = state.settings.log_x;
+  ImGui::SetCursorScreenPos(least_of(box));
+  const auto paint = [&](Canvas& canvas, const Box& place) {
+    const PlotLayout at = lay_out(spec, maps.view, maps.link, place, canvas, 1);
+    paint_plot(canvas, ui.theme(), spec, maps.view, maps.link, at, ui.smoother());
+    const PlotLine& line = spec.lines.front();
+    const CurveRef curve = run->detail->series.find("valid/rmse_" + channel);
+    if (!curve || line.curve == nullptr) return at;
+    const std::size_t row = curve.places->step.lower_bound(static_cast<double>(step));
+    if (row >= line.places->size()) return at;
+    const float x = std::round(at.x.pixel((*line.places)[row]));
+    if (x >= at.area.x0 && x <= at.area.x1)
+      canvas.fill({x, at.area.y0, x + ui.px(2), at.area.y1}, with_alpha(ui.theme().accent, 0.8F));
+    return at;
+  };
+  const PlotAsk plot = show_plot(ui, spec, maps.view, maps.link, {box.width(), box.height()}, paint);
+  if (auto file = save_of_plot(ui, plot, spec, maps.view, maps.link, run->name)) ask.save = std::move(file);
 }
 
 }  // namespace
@@ -247,11 +283,22 @@ Requests draw_maps(Ui& ui, const Data& data, AppState& state) {
     ui.empty_state("The fields cannot be shown", set->problem.empty() ? "The file is empty." : set->problem);
     return ask;
   }
-  const int channel = channel_of(state.maps, *run, set->channels);
-  update_pictures(state.maps, set, channel);
-  ui.text(title_of(*run), Face::title);
-  draw_controls(ui, *run, *set, state.maps, step, channel);
-  draw_four(ui, state.maps, channel_name(*run, channel), run->name, ask);
+  MapsState& maps = state.maps;
+  const int channel = channel_of(state, *run, set->channels);
+  update_pictures(maps, set, channel);
+  const auto& steps = run->detail->field_steps;
+  const auto at = static_cast<std::size_t>(std::find(steps.begin(), steps.end(), step) - steps.begin());
+  maps.link.begin_frame();
+  draw_head(ui, *run, maps);
+  draw_controls(ui, *run, *set, state, at, channel);
+  if (set->step == step) play(maps, steps, at, state.now_s);  // one that is being read is waited for
+  const std::string name = channel_name(*run, channel);
+  const MapGrid grid = grid_of(ui, *set);
+  for (std::size_t i = 0; i < kMapParts; ++i) {
+    const auto part = static_cast<MapPart>(i);
+    draw_part(ui, maps, part, grid.of(part), name, run->name, ask);
+  }
+  draw_score(ui, state, run, name, set->step, grid.box(5), ask);
   return ask;
 }
 

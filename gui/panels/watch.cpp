@@ -9,6 +9,7 @@
 #include "core/stage.h"
 #include "core/text.h"
 #include "draw/colour.h"
+#include "panels/run_head.h"
 #include "panels/verdict_strip.h"
 #include "widgets/cells.h"
 #include "widgets/stack.h"
@@ -57,77 +58,24 @@ StackSpec stack_of(const Ui& ui, const AppState& state, const RunEntry& run) {
   return spec;
 }
 
-void draw_head(Ui& ui, const RunEntry& run) {
-  const Theme& theme = ui.theme();
-  ui.text(title_of(run), Face::title);
-  const std::string line = run_line(run);
-  const bool elsewhere = !run.view.provenance.empty();
-  const Colour colour = run.gone || elsewhere ? theme.warn : state_colour(theme, run.view.state);
-  const float left = ImGui::GetItemRectMax().x + ui.px(12);
-  if (left + ui.canvas().text_width(line, Face::text) < ImGui::GetWindowPos().x + ImGui::GetWindowWidth()) {
-    ImGui::SameLine(0, ui.px(12));
-    ImGui::SetCursorPosY(ImGui::GetCursorPosY() + ui.px(5));
-    ui.text(line, Face::text, colour);
-  } else {
-    ui.wrapped(line, Face::text, colour);
-  }
-  std::string facts = run.view.preset.empty() ? "" : "preset " + run.view.preset + "   ";
-  if (!run.view.device.empty())
-    facts += "on " + run.view.device + (run.view.host.empty() ? "" : " of " + run.view.host) + "   ";
-  if (!run.view.started.empty())
-    facts +=
-        (run.view.provenance == "predicted" ? "made " : "started ") + run.view.started.substr(0, 16) + "   ";
-  if (run.view.summary.samples_per_s > 0) {
-    facts += engineering(run.view.summary.samples_per_s, 4) + " samples/s";
-    if (run.view.summary.world > 1) facts += fmt::format(" on {} ranks", run.view.summary.world);
-    const double mfu = run.view.summary.mfu();
-    if (mfu > 0) facts += fmt::format(", MFU {:.1f} %", 100 * mfu);
-    if (run.view.summary.peak_is_too_low()) facts += ", MFU not known";
-    facts += "   ";
-  }
-  if (!run.view.provenance.empty() && !run.view.point.empty()) facts += "with " + run.view.point + "   ";
-  ui.dim(facts.empty() ? run.folder.string() : facts);
-  if (run.view.summary.is_crowded())
-    ui.wrapped(crowded_sentence(run.view.summary.processor_wait), Face::small, theme.warn);
-  if (!run.view.replay_of.empty())
-    ui.text(fmt::format("a replay of {} at {:g}x", run.view.replay_of, run.view.replay_speed), Face::small,
-            theme.warn);
-  if (!run.view.fault.empty())
-    ui.text("with the fault " + run.view.fault + ": a mistake on purpose", Face::small, theme.warn);
-  if (run.view.throttle_mb_per_s > 0)
-    ui.text(fmt::format("on a disk that was made slow: {} MB/s", run.view.throttle_mb_per_s), Face::small,
-            theme.warn);
-  if (run.view.data_source == "synthetic") ui.text("on data that was made up", Face::small, theme.warn);
-  if (const std::string& measure = run.view.summary.measure; !measure.empty())
-    ui.text(measure_text(run.view) + ": " + measure_sentence(measure), Face::small, theme.dim);
-  if (!run.problem.empty()) ui.wrapped(run.problem, Face::small, theme.warn);
-  if (run.detail && run.detail->ranks) {
-    const RanksView& ranks = *run.detail->ranks;
-    if (ranks.straggler) ui.wrapped(straggler_sentence(ranks), Face::small, theme.warn);
-    for (const std::string& line : lost_rank_sentences(ranks, 2)) ui.wrapped(line, Face::small, theme.bad);
-  }
-  if (run.view.unread_lines > 0) {
-    ui.text(fmt::format("{} lines of the stream could not be read", run.view.unread_lines), Face::small,
-            theme.warn);
-  }
-  if (run.detail && run.detail->series.left_out() > 0) {
-    ui.text(fmt::format("{} values were left out: steps that go back, or more names than can be kept",
-                        run.detail->series.left_out()),
-            Face::small, theme.warn);
-  }
+}  // namespace
+
+std::string watched_channel(const AppState& state, const RunEntry& run) {
+  const auto& channels = run.view.channels;
+  if (std::find(channels.begin(), channels.end(), state.watch.channel) != channels.end())
+    return state.watch.channel;
+  return !run.view.summary.headline.empty() ? run.view.summary.headline
+         : channels.empty()                 ? "u10m"
+                                            : channels.front();
 }
 
-std::string percent_text(const RunSummary& summary) {
-  if (!(summary.persistence_rmse > 0)) return "";
-  const double part = 100 * (summary.rmse / summary.persistence_rmse - 1);
-  return fmt::format("{:.1f} % {} persistence", std::abs(part), part < 0 ? "below" : "above");
-}
-
-PlotSpec rmse_spec(Ui& ui, const AppState& state, const std::shared_ptr<const RunEntry>& run,
+PlotSpec rmse_plot(Ui& ui, const AppState& state, const std::shared_ptr<const RunEntry>& run,
                    const std::string& channel) {
   const Theme& theme = ui.theme();
   const bool headline = channel == run->view.summary.headline;
-  const std::string percent = headline && run->view.summary.has_scores ? percent_text(run->view.summary) : "";
+  const std::string percent = headline && run->view.summary.has_scores
+                                  ? skill_text(run->view.summary.rmse, run->view.summary.persistence_rmse)
+                                  : "";
   const std::string skill = percent.empty() ? "" : ": " + percent;
   PlotSpec spec = spec_of(state, "rmse " + channel, channel + " RMSE" + (skill.empty() ? " (σ)" : skill),
                           empty_text(*run, "Scores come after the first validation."));
@@ -146,14 +94,7 @@ PlotSpec rmse_spec(Ui& ui, const AppState& state, const std::shared_ptr<const Ru
   return spec;
 }
 
-std::string channel_of(const AppState& state, const RunEntry& run) {
-  const auto& channels = run.view.channels;
-  if (std::find(channels.begin(), channels.end(), state.watch.channel) != channels.end())
-    return state.watch.channel;
-  return !run.view.summary.headline.empty() ? run.view.summary.headline
-         : channels.empty()                 ? "u10m"
-                                            : channels.front();
-}
+namespace {
 
 /// Plots that only runs with some technique have: the loss scale and what it skipped, the gradient's norm.
 std::vector<PlotSpec> special_plots(Ui& ui, AppState& state, const std::shared_ptr<const RunEntry>& run) {
@@ -211,9 +152,10 @@ std::vector<PlotSpec> usual_plots(Ui& ui, const AppState& state, const std::shar
   add_line(out.back(), state, run, "valid/loss", "validation", ui.theme().series[1], Mark::square);
   out.back().legend = true;
   out.back().from_zero = false;
-  out.push_back(plain_plot(ui, state, run, "throughput", "Throughput, samples a second",
+  out.push_back(plain_plot(ui, state, run, "throughput", throughput_title().c_str(),
                            "It is measured step by step.", "train/samples_per_s", "samples/s", 2));
-  out.push_back(rmse_spec(ui, state, run, channel_of(state, *run)));
+  show_as_band(out.back().lines.front(), ui.bands());
+  out.push_back(rmse_plot(ui, state, run, watched_channel(state, *run)));
   out.back().id = "rmse";
   return out;
 }
@@ -239,8 +181,8 @@ std::vector<PlotSpec> filling_plots(Ui& ui, const AppState& state, const std::sh
   std::vector<PlotSpec> out;
   for (const std::string& channel : run->view.channels) {
     if (out.size() == free) break;
-    if (channel == channel_of(state, *run)) continue;
-    if (PlotSpec spec = rmse_spec(ui, state, run, channel); has_data(spec)) out.push_back(std::move(spec));
+    if (channel == watched_channel(state, *run)) continue;
+    if (PlotSpec spec = rmse_plot(ui, state, run, channel); has_data(spec)) out.push_back(std::move(spec));
   }
   return out;
 }
@@ -365,7 +307,7 @@ Requests draw_watch(Ui& ui, const Data& data, AppState& state) {
     return ask;
   }
   state.watch.link.begin_frame();
-  draw_head(ui, *run);
+  draw_run_head(ui, *run);
   draw_verdict(ui, data, run, state, ask);
   draw_plot_controls(ui, state, state.watch.link);
   if (run->view.channels.size() > 1) {
@@ -375,8 +317,11 @@ Requests draw_watch(Ui& ui, const Data& data, AppState& state) {
     ImGui::AlignTextToFramePadding();
     ui.dim("RMSE of");
     ImGui::SameLine(0, ui.px(6));
-    std::string channel = channel_of(state, *run);
-    if (ui.combo("channel", run->view.channels, channel, ui.px(90))) state.watch.channel = channel;
+    std::string channel = watched_channel(state, *run);
+    if (ui.combo("channel", run->view.channels, channel, ui.px(90))) {
+      state.watch.channel = channel;
+      state.maps.channel = -1;
+    }
   }
   if (!run->detail) {
     ui.empty_state("Reading the run ...", run->problem.empty() ? "This takes a moment." : run->problem);

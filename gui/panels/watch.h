@@ -6,6 +6,13 @@ namespace isobar {
 
 Requests draw_watch(Ui& ui, const Data& data, AppState& state);
 
+/// The channel whose score Watch shows.
+std::string watched_channel(const AppState& state, const RunEntry& run);
+
+/// The RMSE of a channel over the run, beside persistence and climatology.
+PlotSpec rmse_plot(Ui& ui, const AppState& state, const std::shared_ptr<const RunEntry>& run,
+                   const std::string& channel);
+
 /// The row of choices that plots of a view share: x axis, logarithm, smoothing.
 void draw_plot_controls(Ui& ui, AppState& state, PlotLink& link);
 

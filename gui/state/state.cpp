@@ -8,6 +8,7 @@
 
 #include "core/clock.h"
 #include "core/text.h"
+#include "draw/band.h"
 
 namespace isobar {
 namespace {
@@ -102,6 +103,8 @@ std::string axis_title(XAxis axis) {
   }
   return "step";
 }
+
+std::string throughput_title() { return fmt::format("Samples/s: median, p10 to p90 of {} steps", kBandRows); }
 
 std::string short_run_name(const RunEntry& run) {
   // lesson-yyyymmdd-hhmmss-xxxx, as the engine names folders

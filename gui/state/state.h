@@ -104,18 +104,28 @@ struct CompareState {
   // Worked out from the runs, and again when they change.
   std::shared_ptr<const ComparedRuns> made;
   std::vector<KeyRow> keys;
-  std::map<std::string, std::string> labels;  ///< run id -> what tells it from the others
+  std::map<std::string, std::string> labels;               ///< run id -> what tells it from the others
+  std::map<std::string, std::vector<std::size_t>> equals;  ///< of each plot: which of its lines are equal
 };
+
+enum class MapPart { prediction, error, persistence, persistence_error, target };
+inline constexpr std::size_t kMapParts = 5;
 
 struct MapsState {
   std::int64_t step = -1;  ///< -1 = the newest
-  int channel = -1;        ///< -1 = the headline, where there is one
+  int channel = -1;        ///< -1 = the one that is watched
+  bool playing = false;    ///< one validation after the other
+  double next_s = 0;       ///< when the next one is due
+  PlotLink link;
+  PlotView view;
   // What was drawn last, and from what.
   std::shared_ptr<const FieldSet> drawn;
   int drawn_channel = -1;
-  std::shared_ptr<const Picture> pictures[4];
-  double least = 0, most = 1, error_most = 1;
+  std::shared_ptr<const Picture> pictures[kMapParts];
+  double least = 0, most = 0, error_most = 0;
   double rmse = 0, persistence_rmse = 0;
+
+  bool is_due(double now_s) const { return playing && now_s >= next_s; }
 };
 
 struct TimelineState {
@@ -166,6 +176,9 @@ PlotLine line_of(const std::shared_ptr<const RunEntry>& run, std::string_view cu
                  std::string label, Colour colour, Mark mark);
 
 std::string axis_title(XAxis axis);
+
+/// What a plot of throughput shows: its lines are bands (draw/band.h).
+std::string throughput_title();
 
 /// Title and marks of the x axis of a plot or stack.
 template <class Spec>

@@ -9,7 +9,8 @@ namespace isobar {
 std::size_t end_of_word(std::string_view text, std::size_t begin, float room,
                         const std::function<float(std::string_view)>& width) {
   constexpr std::size_t kLongest = 2000;  // bytes: no line holds as many
-  const std::size_t end = std::min(text.find_first_of(" \n", begin + 1), text.size());
+  std::size_t end = std::min(text.find_first_of(" \n", begin + 1), text.size());
+  if (text.substr(end, 2) == " %") end = std::min(text.find_first_of(" \n", end + 2), text.size());
   const std::size_t first = text[begin] == ' ' ? begin + 1 : begin;
   if (end - first <= kLongest && width(text.substr(first, end - first)) <= room) return end;
   std::size_t full = first;
@@ -44,6 +45,44 @@ std::string in_lines(std::string_view text, float room, const std::function<floa
     right += width(word);
   }
   return out;
+}
+
+namespace {
+
+/// Where a row of code that begins at `begin` and has room until `end` is broken.
+std::size_t code_break(std::string_view line, std::size_t begin, std::size_t end) {
+  const std::size_t first = std::min(line.find_first_not_of(' ', begin), end);
+  std::size_t blank = 0;
+  for (std::size_t at = end; at > first; --at) {
+    if (line[at] != ' ') continue;
+    blank = std::max(blank, at);
+    const std::string_view next = line.substr(std::min(line.find_first_not_of(' ', at), line.size()));
+    if (next.starts_with("--") || next.starts_with("# ") || next.starts_with("// "))
+      return line.find_last_not_of(' ', at) + 1;
+  }
+  return blank > 0 ? blank : end;
+}
+
+}  // namespace
+
+std::vector<CodeRow> code_rows(std::string_view line, std::size_t columns, std::size_t indent) {
+  std::vector<CodeRow> out;
+  const std::size_t least = 8;
+  std::size_t begin = 0;
+  while (true) {
+    const std::size_t room = std::max(least, out.empty() ? columns : columns - std::min(indent, columns));
+    std::size_t end = begin;
+    for (std::size_t count = 0; count < room && end < line.size(); ++count)
+      end += std::max<std::size_t>(1, utf8_length(line.substr(end)));
+    if (end >= line.size()) {
+      out.push_back({begin, line.size()});
+      return out;
+    }
+    end = code_break(line, begin, end);
+    out.push_back({begin, end});
+    begin = std::min(line.find_first_not_of(' ', end), line.size());
+    if (begin == line.size()) return out;
+  }
 }
 
 }  // namespace isobar

@@ -4,12 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
 
 #include "draw/colour.h"
-#include "draw/svg_canvas.h"
-#include "record/png.h"
-#include "widgets/raster.h"
+#include "draw/turns.h"
 
 namespace isobar {
 namespace {
@@ -140,6 +137,7 @@ struct HoverValue {
   double x;
   double value;
   PlotPoint at;
+  std::string band;  ///< from where to where it reaches around the line
 };
 
 /// The value of each line nearest to the hovered x.
@@ -155,7 +153,14 @@ std::vector<HoverValue> values_at(const PlotSpec& spec, const PlotView& view, co
     if (link.hover_x < begin - slack || link.hover_x > end + slack)
       continue;  // it was not there yet, or not any more
     const double value = line->curve->y[i];
-    out.push_back({line, x, value, {at.x.pixel(x), std::isfinite(value) ? at.y.pixel(value) : at.area.y0}});
+    const auto band = [&] {
+      return fmt::format("{} to {}", engineering(line->low->y[i], 3), engineering(line->high->y[i], 3));
+    };
+    out.push_back({line,
+                   x,
+                   value,
+                   {at.x.pixel(x), std::isfinite(value) ? at.y.pixel(value) : at.area.y0},
+                   line->low == nullptr ? "" : band()});
   }
   return out;
 }
@@ -179,10 +184,15 @@ void draw_tooltip(Ui& ui, const PlotSpec& spec, const std::vector<HoverValue>& v
     ImGui::Dummy({ui.px(14), ui.px(13)});
     ui.canvas().mark({at.x + ui.px(6), at.y + ui.px(8)}, entry.line->mark, ui.px(3.5F), entry.line->colour);
     ImGui::SameLine(0, ui.px(4));
-    const bool first = &entry == nearest && values.size() > 1;
+    const bool beside = entry.line->equals > 0 && entry.line->equals == nearest->line->equals;
+    const bool first = (&entry == nearest || beside) && values.size() > 1;
     ui.text(fmt::format("{:>9}", engineering(entry.value, 4)), Face::mono_small, ui.theme().text);
     ImGui::SameLine(0, ui.px(8));
     ui.text(entry.line->label, first ? Face::bold : Face::small, ui.theme().text);
+    if (!entry.band.empty()) {
+      ImGui::SameLine(0, ui.px(8));
+      ui.dim(entry.band);
+    }
     if (entry.x == x) continue;
     ImGui::SameLine(0, ui.px(8));
     ui.dim("at " + place(entry.x));
@@ -199,10 +209,15 @@ void draw_hover(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, co
   ImGuiCanvas canvas = ui.canvas();
   canvas.fill({std::round(x), at.area.y0, std::round(x) + 1, at.area.y1}, with_alpha(ui.theme().dim, 0.7F));
   const std::vector<HoverValue> values = values_at(spec, view, link, at);
-  for (const HoverValue& entry : values) {
-    if (at.area.contains({std::clamp(entry.at.x, at.area.x0, at.area.x1 - 1), entry.at.y})) {
-      canvas.mark(entry.at, entry.line->mark, ui.px(4), entry.line->colour);
-    }
+  std::vector<const PlotLine*> lines;
+  for (const HoverValue& entry : values) lines.push_back(entry.line);
+  const std::vector<Turn> turns = turns_of(lines);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const PlotPoint point = values[i].at;
+    if (!at.area.contains({std::clamp(point.x, at.area.x0, at.area.x1 - 1), point.y})) continue;
+    const auto around =
+        static_cast<float>(turns[i].parts - 1 - turns[i].part);  // rings, where they are equal
+    canvas.mark(point, lines[i]->mark, ui.px(4 + 2 * around), lines[i]->colour);
   }
   if (here && !values.empty()) draw_tooltip(ui, spec, values, link.hover_x, ImGui::GetIO().MousePos);
 }
@@ -352,48 +367,6 @@ PlotAsk show_spark(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link,
                 ui.theme().text, 1);
     paint_lines(canvas, spec, view, link, at, ui.smoother());
     return at;
-  });
-}
-
-namespace {
-
-/// ImGui 1.89.8 made a list of its own of what was a pointer.
-template <typename Lists>
-void hold(Lists& lists, ImDrawList** only) {
-  if constexpr (std::is_pointer_v<Lists>)
-    lists = only;
-  else
-    lists.push_back(*only);
-}
-
-}  // namespace
-
-std::string drawing(Ui& ui, ExportKind kind, float width, float height,
-                    const std::function<void(Canvas&)>& paint) {
-  if (kind == ExportKind::svg) {
-    SvgCanvas canvas(width, height, ui.theme().panel, ui.px(1));
-    paint(canvas);
-    return canvas.text();
-  }
-  ImDrawList list(ImGui::GetDrawListSharedData());
-  list._ResetForNewFrame();
-  list.PushTextureID(ImGui::GetIO().Fonts->TexID);
-  list.PushClipRect({0, 0}, {width, height});
-  ImGuiCanvas canvas(list, ui.fonts(), ui.textures());
-  paint(canvas);
-  ImDrawList* lists[1] = {&list};
-  ImDrawData data;
-  hold(data.CmdLists, lists);
-  data.CmdListsCount = 1;
-  const Picture picture = rasterise(data, {0, 0, width, height}, 1, ui.theme().panel, ui.textures());
-  return encode_png(picture.rgba, picture.height, picture.width, 4);
-}
-
-std::string plot_file(Ui& ui, ExportKind kind, const PlotSpec& spec, const PlotView& view,
-                      const PlotLink& link, float width, float height) {
-  if (kind == ExportKind::csv) return plot_csv(spec, view);
-  return drawing(ui, kind, width, height, [&](Canvas& canvas) {
-    paint_whole(canvas, ui.theme(), spec, view, link, {0, 0, width, height}, ui.smoother());
   });
 }
 

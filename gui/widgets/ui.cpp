@@ -252,6 +252,17 @@ bool Ui::slider(std::string_view name, double* value, double least, double most,
   return changed;
 }
 
+bool Ui::scrubber(std::string_view name, int* place, int count, float width) {
+  ImGui::PushID(name.data(), name.data() + name.size());
+  ImGui::SetNextItemWidth(width);
+  ImGui::BeginDisabled(count < 2);
+  const bool changed = ImGui::SliderInt("##scrubber", place, 0, std::max(1, count - 1), "");
+  ImGui::EndDisabled();
+  record(name);
+  ImGui::PopID();
+  return changed;
+}
+
 bool Ui::row(std::string_view name, bool chosen, float height, Box* box) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = std::max(1.0F, ImGui::GetContentRegionAvail().x);

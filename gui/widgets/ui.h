@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "draw/band.h"
 #include "draw/smooth.h"
 #include "draw/theme.h"
 #include "widgets/imgui_canvas.h"
@@ -46,6 +47,7 @@ class Ui {
   float px(float pixels) const { return pixels * fonts_.scale; }
   TextureMaker& textures() { return textures_; }
   Smoother& smoother() { return smoother_; }
+  Bands& bands() { return bands_; }
   ImGuiCanvas canvas() { return ImGuiCanvas(*ImGui::GetWindowDrawList(), fonts_, textures_); }
 
   /// `name` tells it from others with the same label; "" = the label does.
@@ -61,6 +63,8 @@ class Ui {
   bool combo(std::string_view name, const std::vector<std::string>& options, std::string& chosen,
              float width);
   bool slider(std::string_view name, double* value, double least, double most, float width);
+  /// One of `count` places; true when it was moved.
+  bool scrubber(std::string_view name, int* place, int count, float width);
   /// A row that can be chosen over the whole width; draw its content over `box` afterwards.
   bool row(std::string_view name, bool chosen, float height, Box* box);
 
@@ -103,6 +107,7 @@ class Ui {
   const Theme* theme_ = &theme_of(true);
   Fonts fonts_;
   Smoother smoother_;
+  Bands bands_;
   std::vector<UiItem> items_;
   bool moving_ = false;
   bool slow_ = false;

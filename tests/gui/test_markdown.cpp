@@ -273,5 +273,29 @@ TEST_CASE("Lines end between words, within one only where no line holds it") {
   const auto width = [](std::string_view part) { return static_cast<float>(part.size()); };
   CHECK(in_lines("the others took 9.7 ms\nin main.cpp", 18, width) == "the others took\n9.7 ms\nin main.cpp");
   CHECK(in_lines("in lessons/01_baseline/main.cpp", 16, width) == "in lessons/01_\nbaseline/main.\ncpp");
+  CHECK(in_lines("memory 31 %, attention 9 % of it", 24, width) == "memory 31 %, attention\n9 % of it");
   CHECK(in_lines("", 5, width).empty());
+}
+
+TEST_CASE("A line of code is broken at blanks, and none of it is lost") {
+  const auto rows = [](std::string_view line, std::size_t columns) {
+    std::vector<std::string> out;
+    for (const CodeRow& row : code_rows(line, columns, 4))
+      out.emplace_back(line.substr(row.begin, row.end - row.begin));
+    return out;
+  };
+  using Rows = std::vector<std::string>;
+  CHECK(rows("./isobar run 01", 40) == Rows{"./isobar run 01"});
+  CHECK(rows("./isobar run 01", 15) == Rows{"./isobar run 01"});
+  CHECK(rows("./isobar run 01 --set a=1 --set b=2", 20) == Rows{"./isobar run 01", "--set a=1", "--set b=2"});
+  CHECK(rows("./isobar run 01     # the first of them", 24) ==
+        Rows{"./isobar run 01", "# the first of them"});
+  CHECK(rows("int a = 1;  // one", 13) == Rows{"int a = 1;", "// one"});
+  CHECK(rows("one two three", 9) == Rows{"one two", "three"});
+  CHECK(rows("    aaaaaaaaaaaaaaaaaaaa", 12) == Rows{"    aaaaaaaa", "aaaaaaaa", "aaaa"});
+  CHECK(rows("", 12) == Rows{""});
+  CHECK(rows("a              ", 8) == Rows{"a       "});
+  CHECK(rows("\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xb6", 8).front() ==
+        "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4");
+  CHECK(rows(std::string(1000, '\xff'), 0).size() == 125);  // no bytes of text, no room: it ends all the same
 }

@@ -94,7 +94,7 @@ TEST_CASE("Every kind of picture is saved as SVG, PNG and CSV, and nothing is ov
   save_all("score one", "compare-throughput");
   window.click("Maps");
   window.settle();
-  save_all("map Prediction", "one-u10m-prediction");
+  save_all("map prediction", "one-u10m-prediction");
 }
 
 TEST_CASE("What is chosen from outside is scrolled to, once") {
@@ -187,7 +187,7 @@ TEST_CASE("Maps show input, target, prediction and error of the channel that is 
   window.settle();
   window.click("Maps");
   window.settle();
-  REQUIRE(window.has("map Prediction"));
+  REQUIRE(window.has("map prediction"));
   CHECK(window.state().maps.drawn->step == 40);
   CHECK(window.state().maps.drawn_channel == 0);  // u10m, the headline
   window.click("<");
@@ -196,7 +196,7 @@ TEST_CASE("Maps show input, target, prediction and error of the channel that is 
   window.click("map channel");
   window.click("t2m");
   CHECK(window.state().maps.drawn_channel == 2);
-  CHECK(window.count_colour(window.box("map Prediction"), IM_COL32(0x44, 0x01, 0x54, 255)) > 10);
+  CHECK(window.count_colour(window.box("map prediction"), IM_COL32(0x44, 0x01, 0x54, 255)) > 10);
 }
 
 TEST_CASE("Keys work everywhere, and Tab shows where it is") {

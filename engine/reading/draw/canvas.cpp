@@ -1,12 +1,28 @@
 #include "draw/canvas.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace isobar {
 
 float face_size(Face face) {
   constexpr std::array<float, 6> kSizes = {15, 13, 15, 20, 14, 12.5F};
   return kSizes[static_cast<std::size_t>(face)];
+}
+
+// Polygons beside each other would show their seams: their edges are softened.
+void Canvas::band(std::span<const BandPoint> points, Colour colour) {
+  std::size_t i = 1;
+  if (points.size() < 2) return;
+  for (float x = std::floor(points.front().x); x < points.back().x; ++x) {
+    const float middle = std::clamp(x + 0.5F, points.front().x, points.back().x);
+    while (i + 1 < points.size() && points[i].x < middle) ++i;
+    const BandPoint& a = points[i - 1];
+    const BandPoint& b = points[i];
+    const float part = b.x > a.x ? (middle - a.x) / (b.x - a.x) : 0;
+    fill({x, a.high + (b.high - a.high) * part, x + 1, a.low + (b.low - a.low) * part}, colour);
+  }
 }
 
 void Canvas::mark(PlotPoint at, Mark mark, float r, Colour colour) {

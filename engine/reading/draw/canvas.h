@@ -43,6 +43,8 @@ class Canvas {
   virtual void frame(const Box& box, Colour colour) = 0;
   virtual void polygon(std::span<const PlotPoint> points, Colour colour) = 0;
   virtual void circle(PlotPoint at, float radius, Colour colour, bool filled) = 0;
+  /// The area between the edges of a band, along whole pixels unless the canvas can do better.
+  virtual void band(std::span<const BandPoint> points, Colour colour);
   /// `across` 0 begins at x, 0.5 is centred there, 1 ends there; y is the top of the line.
   virtual void text(float x, float y, std::string_view words, Face face, Colour colour, float across = 0) = 0;
   virtual void picture(const Box& box, const std::shared_ptr<const Picture>& picture) = 0;

@@ -79,6 +79,18 @@ void add_columns(const Series& places, const Curve& curve, std::size_t begin, st
   if (at < end) builder.add(x.pixel(places[curve.row(end - 1)]), curve.y[end - 1], y);
 }
 
+/// The first and the last point may lie far outside.
+void cut_ends(std::vector<BandPoint>& stretch, float begin, float end) {
+  const auto pull = [&](BandPoint& outer, const BandPoint& inner, float to) {
+    const float part = (to - outer.x) / (inner.x - outer.x);
+    outer = {to, outer.low + (inner.low - outer.low) * part, outer.high + (inner.high - outer.high) * part};
+  };
+  if (stretch.size() < 2) return;
+  const std::size_t last = stretch.size() - 1;
+  if (stretch[0].x < begin && stretch[1].x > begin) pull(stretch[0], stretch[1], begin);
+  if (stretch[last].x > end && stretch[last - 1].x < end) pull(stretch[last], stretch[last - 1], end);
+}
+
 }  // namespace
 
 PlotPath decimate(const Series& places, const Curve& curve, const Axis& x, const Axis& y) {
@@ -93,6 +105,37 @@ PlotPath decimate(const Series& places, const Curve& curve, const Axis& x, const
     add_columns(places, curve, begin, end, x, y, builder);
   }
   return path;
+}
+
+std::vector<std::vector<BandPoint>> decimate_band(const Series& places, const Curve& low, const Curve& high,
+                                                  const Axis& x, const Axis& y) {
+  std::vector<std::vector<BandPoint>> out;
+  if (low.y.empty() || high.y.size() != low.y.size() || places.empty()) return out;
+  const auto [begin, end] = visible(places, low, x.least, x.most);
+  bool open = false;
+  const auto add = [&](float at, double least, double most) {
+    const bool finite = std::isfinite(least) && std::isfinite(most);
+    if (finite && !open) out.emplace_back();
+    if (finite) out.back().push_back({at, y.pixel(least), y.pixel(most)});
+    open = finite;
+  };
+  const bool dense = static_cast<double>(end - begin) > 2.0 * static_cast<double>(x.end - x.begin);
+  for (std::size_t i = begin; i < end;) {
+    const float at = x.pixel(places[low.row(i)]);
+    std::size_t next = i + 1;
+    if (dense && at >= x.begin && at < x.end) {
+      const std::size_t row = places.lower_bound(x.value(std::floor(at) + 1));
+      next = std::clamp(low.index_of_row(row), next, end);
+      const Extent least = low.y.extent(i, next);
+      const Extent most = high.y.extent(i, next);
+      add(std::floor(at) + 0.5F, least.finite > 0 ? least.least : NAN, most.finite > 0 ? most.most : NAN);
+    } else {
+      add(at, low.y[i], high.y[i]);
+    }
+    i = next;
+  }
+  for (auto& stretch : out) cut_ends(stretch, x.begin, x.end);
+  return out;
 }
 
 std::size_t nearest_index(const Series& places, const Curve& curve, double at) {

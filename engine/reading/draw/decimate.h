@@ -30,6 +30,17 @@ struct PlotPath {
 /// greatest and last, so that no extreme is lost.
 PlotPath decimate(const Series& places, const Curve& curve, const Axis& x, const Axis& y);
 
+/// A band over one place of x, in pixels.
+struct BandPoint {
+  float x = 0;
+  float low = 0, high = 0;
+};
+
+/// Stretches of the band between two curves with the same rows, cut at the ends of the x axis; of more than
+/// two values a pixel column the least of `low` and the greatest of `high` are kept.
+std::vector<std::vector<BandPoint>> decimate_band(const Series& places, const Curve& low, const Curve& high,
+                                                  const Axis& x, const Axis& y);
+
 /// Index of the value nearest to `at` along x; the curve must not be empty.
 std::size_t nearest_index(const Series& places, const Curve& curve, double at);
 

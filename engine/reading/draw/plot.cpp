@@ -43,7 +43,10 @@ Range padded(Extent extent, bool log, bool from_zero) {
 Extent data_extent(const PlotSpec& spec, const PlotView& view, const PlotLink& link) {
   Extent out;
   for (const PlotLine* const line : shown_lines(spec, view)) {
-    out.join(extent_between(*line->places, *line->curve, link.x_least, link.x_most, view.log_y));
+    for (const Curve* const curve : {line->curve, line->low, line->high}) {
+      if (curve != nullptr)
+        out.join(extent_between(*line->places, *curve, link.x_least, link.x_most, view.log_y));
+    }
     for (const PlotReach& reach : line->reach) {
       if (reach.most >= reach.least && (!view.log_y || reach.least > 0))
         out.join({reach.least, reach.most, 0, 2, 2});
@@ -74,46 +77,6 @@ void paint_axes(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const 
     canvas.text(at.area.x0 - 8 * s, y - height / 2, tick.label, Face::small, theme.dim, 1);
   }
   paint_x_marks(canvas, theme, {spec.x_title, spec.x_is_time, spec.x_marks}, at.x, at.area);
-}
-
-void paint_reach(Canvas& canvas, const PlotLine& line, const Axis& x, const Axis& y) {
-  const float s = canvas.scale();
-  for (std::size_t i = 0; i < std::min(line.reach.size(), line.curve->y.size()); ++i) {
-    if (!std::isfinite(line.curve->y[i])) continue;
-    const float at = x.pixel((*line.places)[line.curve->row(i)]);
-    const float low = y.pixel(line.reach[i].least);
-    const float high = y.pixel(line.reach[i].most);
-    const auto stroke = [&](PlotPoint from, PlotPoint to) {
-      const PlotPoint ends[2] = {from, to};
-      canvas.line(ends, line.colour, 1.3F * s, Dash::solid);
-    };
-    stroke({at, low}, {at, high});
-    for (const float end : {low, high}) stroke({at - 4 * s, end}, {at + 4 * s, end});
-  }
-}
-
-void paint_path(Canvas& canvas, const PlotLine& line, const Curve& curve, const PlotLayout& at, Colour colour,
-                float width) {
-  Axis x = at.x;
-  x.begin += line.aside * canvas.scale();
-  x.end += line.aside * canvas.scale();
-  const PlotPath path = decimate(*line.places, curve, x, at.y);
-  paint_reach(canvas, line, x, at.y);
-  for (const auto& stretch : path.stretches) {
-    if (stretch.size() > 1 || path.strokes.empty()) canvas.line(stretch, colour, width, line.dash);
-  }
-  const float half = width / 2;
-  for (const PlotStroke& stroke : path.strokes) {
-    canvas.fill({stroke.x - half, stroke.y0 - half, stroke.x + half, stroke.y1 + half}, colour);
-  }
-  if (path.points > 0 && path.points <= 40) {
-    for (const auto& stretch : path.stretches) {
-      for (const PlotPoint& point : stretch) canvas.mark(point, line.mark, 2.8F * canvas.scale(), colour);
-    }
-  }
-  for (const float x : path.not_finite) {
-    canvas.mark({x, at.area.y0 + 7 * canvas.scale()}, Mark::cross, 3.5F * canvas.scale(), colour);
-  }
 }
 
 void paint_levels(Canvas& canvas, Colour ground, const PlotSpec& spec, const PlotLayout& at) {
@@ -317,22 +280,6 @@ void paint_legend(Canvas& canvas, const Theme& theme, const PlotSpec& spec, cons
   }
 }
 
-void paint_lines(Canvas& canvas, const PlotSpec& spec, const PlotView& view, const PlotLink& link,
-                 const PlotLayout& at, Smoother& smoother) {
-  const float s = canvas.scale();
-  const std::vector<const PlotLine*> lines = shown_lines(spec, view);
-  for (const PlotLine* const line : lines) {
-    const bool smooth = link.smoothing > 0 && line->curve->y.size() > 2;
-    paint_path(canvas, *line, *line->curve, at, smooth ? with_alpha(line->colour, 0.28F) : line->colour,
-               (smooth ? 1.0F : 1.8F) * s);
-  }
-  for (const PlotLine* const line : lines) {
-    if (!(link.smoothing > 0) || line->curve->y.size() <= 2) continue;
-    const Curve& soft = smoother.smoothed(spec.id + "\n" + line->id, *line->curve, link.smoothing);
-    paint_path(canvas, *line, soft, at, line->colour, 2 * s);
-  }
-}
-
 void paint_plot(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const PlotView& view,
                 const PlotLink& link, const PlotLayout& at, Smoother& smoother) {
   const float s = canvas.scale();
@@ -371,9 +318,13 @@ std::string plot_csv(const PlotSpec& spec, const PlotView& view) {
   for (const PlotLine* const line : lines) {
     std::string label = line->label;
     std::replace(label.begin(), label.end(), '"', '\'');
-    for (std::size_t i = 0; i < line->curve->y.size(); ++i) {
-      out += fmt::format("\"{}\",{},{}\n", label, (*line->places)[line->curve->row(i)], line->curve->y[i]);
-    }
+    const auto add = [&](const std::string& name, const Curve* curve) {
+      for (std::size_t i = 0; curve != nullptr && i < curve->y.size(); ++i)
+        out += fmt::format("\"{}\",{},{}\n", name, (*line->places)[curve->row(i)], curve->y[i]);
+    };
+    add(label, line->curve);
+    add(label + ", p10", line->low);
+    add(label + ", p90", line->high);
   }
   for (const PlotLevel& level : spec.levels) out += fmt::format("\"{}\",,{}\n", level.label, level.value);
   return out;

@@ -29,6 +29,9 @@ struct PlotLine {
   std::string end_words = {};         ///< right of the plot, beside the last value
   std::vector<PlotReach> reach = {};  ///< bars around the values: none, or one for each
   float aside = 0;                    ///< pixels to the right, so that bars at one place can be told apart
+  const Curve* low = nullptr;         ///< a band around it, value by value; it is not smoothed further
+  const Curve* high = nullptr;        ///< the upper edge of that band, where there is a lower one
+  std::size_t equals = 0;  ///< lines of one such number, above 0, lie on each other: they are drawn by turns
 };
 
 /// A line that keeps its own values; one that is NaN is a gap.

@@ -84,6 +84,13 @@ void SvgCanvas::polygon(std::span<const PlotPoint> points, Colour colour) {
   body_ += fmt::format("<polygon points=\"{}\" {}/>\n", place_list(points), paint("fill", colour));
 }
 
+void SvgCanvas::band(std::span<const BandPoint> points, Colour colour) {
+  std::vector<PlotPoint> around;
+  for (const BandPoint& at : points) around.push_back({at.x, at.high});
+  for (auto at = points.rbegin(); at != points.rend(); ++at) around.push_back({at->x, at->low});
+  polygon(around, colour);
+}
+
 void SvgCanvas::circle(PlotPoint at, float radius, Colour colour, bool filled) {
   body_ += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\" {}/>\n", at.x, at.y, radius,
                        filled ? paint("fill", colour) : "fill=\"none\" " + paint("stroke", colour));

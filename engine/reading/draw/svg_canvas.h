@@ -13,6 +13,7 @@ class SvgCanvas : public Canvas {
   void fill(const Box& box, Colour colour, float rounding = 0) override;
   void frame(const Box& box, Colour colour) override;
   void polygon(std::span<const PlotPoint> points, Colour colour) override;
+  void band(std::span<const BandPoint> points, Colour colour) override;
   void circle(PlotPoint at, float radius, Colour colour, bool filled) override;
   void text(float x, float y, std::string_view words, Face face, Colour colour, float across = 0) override;
   void picture(const Box& box, const std::shared_ptr<const Picture>& picture) override;
