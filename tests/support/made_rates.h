@@ -24,6 +24,7 @@ inline MachineRates made_rates(const std::string& machine = machine_name()) {
     rates.memory_bytes_per_s = threads * 4e9;
     rates.adam_bytes_per_s = rates.fused_adam_bytes_per_s = threads * 1e9;
     rates.ends_us_per_value = 1e-3 / threads;
+    rates.fused_ends_us_per_value = 0.5e-3 / threads;
     out.threads.push_back(rates);
   }
   return out;

@@ -41,10 +41,11 @@ struct DeviceRates {
   /// Of a processor, whose rates were measured at the sizes in question (formula/machine_rates.h): it pads no
   /// heads and launches nothing, and what is set below was measured apart from the rest.
   bool is_processor = false;
-  double fused_element_tb_per_s = 0;  ///< 0 = as element_tb_per_s
-  double adam_tb_per_s = 0;           ///< plain operations; 0 = the same
-  double fused_adam_tb_per_s = 0;     ///< 0 = the same
-  double ends_us_per_value = 0;       ///< loss and un-patching, a value of the target
+  double fused_element_tb_per_s = 0;   ///< 0 = as element_tb_per_s
+  double adam_tb_per_s = 0;            ///< plain operations; 0 = the same
+  double fused_adam_tb_per_s = 0;      ///< 0 = the same
+  double ends_us_per_value = 0;        ///< loss and un-patching, a value of the target
+  double fused_ends_us_per_value = 0;  ///< the same as one kernel
 };
 
 /// Devices that a prediction can be made for.

@@ -37,7 +37,8 @@ constexpr Field<ThreadRates, double> kNumbers[] = {
     {"memory_bytes_per_s", &ThreadRates::memory_bytes_per_s},
     {"adam_bytes_per_s", &ThreadRates::adam_bytes_per_s},
     {"fused_adam_bytes_per_s", &ThreadRates::fused_adam_bytes_per_s},
-    {"ends_us_per_value", &ThreadRates::ends_us_per_value}};
+    {"ends_us_per_value", &ThreadRates::ends_us_per_value},
+    {"fused_ends_us_per_value", &ThreadRates::fused_ends_us_per_value}};
 
 constexpr Field<ThreadRates, TypeRates> kTypes[] = {
     {"fp32", &ThreadRates::fp32}, {"bf16", &ThreadRates::bf16}, {"fp16", &ThreadRates::fp16}};
@@ -249,6 +250,7 @@ DeviceRates device_rates_of(const MachineRates& rates, const VitShape& shape, st
   out.adam_tb_per_s = tera(of_threads.adam_bytes_per_s);
   out.fused_adam_tb_per_s = tera(of_threads.fused_adam_bytes_per_s);
   out.ends_us_per_value = of_threads.ends_us_per_value;
+  out.fused_ends_us_per_value = of_threads.fused_ends_us_per_value;
   return out;
 }
 

@@ -114,7 +114,8 @@ double byte_us(double tb_per_s, const DeviceRates& device) {
 /// base with 16 samples.
 double ends_us(const StepForm& form, const DeviceRates& device) {
   const double values = values_of(form.shape, form.batch);
-  if (device.is_processor) return device.ends_us_per_value * values;
+  if (device.is_processor)
+    return (form.fused_head_loss ? device.fused_ends_us_per_value : device.ends_us_per_value) * values;
   const VitShape base;
   const double base_state_us =
       static_cast<double>(count_parameters(base).total()) * kFusedAdamBytes * byte_us(0, device);

@@ -15,11 +15,12 @@ namespace isobar {
 RateAt measure_elements(const TokenSize& size, std::int64_t depth, AmpMode mode, bool fused,
                         const Repeats& repeats);
 
-/// Un-patching and relative L2 loss of a batch, forward and backward: microseconds a value of its target.
-double measure_ends(const VitShape& shape, std::int64_t batch, const Repeats& repeats);
+/// Un-patching and relative L2 loss of a batch, forward and backward, plain or as one kernel: microseconds a
+/// value of its target.
+double measure_ends(const VitShape& shape, std::int64_t batch, bool fused, const Repeats& repeats);
 
 /// Of an update of a model's parameters by plain operations, or by the fused kernels; bytes as
-/// formula/step_time counts them.
+/// formula/step_time counts them. As in a step, no cache holds any of them before.
 double measure_adam(const VitShape& shape, bool fused, const Repeats& repeats);
 
 /// Of a copy of half of `bytes` to the other half: both are counted.

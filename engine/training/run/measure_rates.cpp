@@ -55,7 +55,8 @@ ThreadRates measure_threads(const RateSizes& sizes, int threads, const Tell& tel
   tell("updates, loss and copies, " + threads_text(threads));
   out.adam_bytes_per_s = measure_adam(sizes.model, /*fused=*/false, sizes.repeats);
   out.fused_adam_bytes_per_s = measure_adam(sizes.model, /*fused=*/true, sizes.repeats);
-  out.ends_us_per_value = measure_ends(sizes.model, sizes.batch, sizes.repeats);
+  out.ends_us_per_value = measure_ends(sizes.model, sizes.batch, /*fused=*/false, sizes.repeats);
+  out.fused_ends_us_per_value = measure_ends(sizes.model, sizes.batch, /*fused=*/true, sizes.repeats);
   out.memory_bytes_per_s = measure_copy(sizes.copy_bytes, sizes.repeats);
   return out;
 }
