@@ -44,7 +44,9 @@ App::App(AppOptions options, TextureMaker& textures, std::function<void()> on_ch
       project_(read_project(options_.home)),
       launcher_(or_else(options_.isobar, options_.home / "isobar"), parent_of_runs(options_),
                 or_else(options_.logs, cache_prefix() / "window")),
+      rates_(or_else(options_.rates, machine_rates_file())),
       feed_(options_.places, std::move(on_change)) {
+  rates_.look();
   LoadedSettings loaded;
   if (options_.loaded) {
     loaded = *options_.loaded;
@@ -86,6 +88,7 @@ bool App::prepare(float scale) {
 
 bool App::poll() {
   const bool ended = launcher_.poll();
+  bool measured = ended && rates_.look();
   if (ended && restart_) {
     const RunRequest next = *restart_;
     restart_.reset();
@@ -95,6 +98,7 @@ bool App::poll() {
   }
   if (seconds_now() > remember_at_s_) {  // now and then, so that a window that is killed loses little
     remember_at_s_ = seconds_now() + kRemember_s;
+    measured = rates_.look() || measured;
     try {
       remember();
     } catch (const Error& error) {
@@ -110,7 +114,7 @@ bool App::poll() {
   const bool toast_over = toast_shown_ && seconds_now() > state_.toast_until_s;
   toast_shown_ = !state_.toast.empty() && seconds_now() <= state_.toast_until_s;
   const bool next_map = state_.view == View::maps && state_.maps.is_due(seconds_now());
-  return ended || toast_over || aged || next_map;
+  return ended || measured || toast_over || aged || next_map;
 }
 
 /// A run that was asked to stop did as it was told; any other code than 0 is a failure.
@@ -141,7 +145,8 @@ void App::offer(std::string words, std::string action, Requests does) {
 }
 
 Data App::data() const {
-  Data data{project_, feed_.state(), launcher_.is_running(), launcher_.last_pid(), launcher_.request(), ""};
+  Data data{project_, feed_.state(),  launcher_.is_running(), launcher_.last_pid(), launcher_.request(),
+            "",       rates_.rates(), rates_.problem()};
   for (const auto& run : data.feed.runs->runs) {
     if (data.started_pid > 0 &&
         (run->view.pid == data.started_pid || run->view.parent_pid == data.started_pid) &&
@@ -251,6 +256,14 @@ void App::start(const RunRequest& request) {
   }
 }
 
+void App::measure_machine() {
+  try {
+    launcher_.start({.lesson = state_.lesson, .preset = "", .sets = {}, .measures_machine = true});
+  } catch (const Error& error) {
+    say(printable(error.what(), 200) + (error.hint().empty() ? "" : ": " + error.hint()));
+  }
+}
+
 void App::act(Requests ask, const Data& data) {
   if (ask.toggle_theme) state_.settings.dark = !state_.settings.dark;
   if (ask.zoom_by > 0) state_.settings.zoom = std::clamp(state_.settings.zoom * ask.zoom_by, 0.6, 3.0);
@@ -287,6 +300,7 @@ void App::act(Requests ask, const Data& data) {
     launcher_.stop();
   }
   if (!ask.resume.empty()) resume(ask.resume, data);
+  if (ask.measure_machine) measure_machine();
   if (ask.start) start(*ask.start);
   if (!ask.place.empty()) feed_.add_place(ask.place);
   if (!ask.copy.empty()) {

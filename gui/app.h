@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "state/feed.h"
+#include "state/kept_rates.h"
 #include "state/launcher.h"
 #include "state/state.h"
 #include "widgets/ui.h"
@@ -22,6 +23,7 @@ struct AppOptions {
   std::filesystem::path exports = "exports";  ///< where pictures and tables are saved
   std::filesystem::path logs;                 ///< output of what is started here
   std::filesystem::path isobar;               ///< program to start; "" = home/isobar
+  std::filesystem::path rates;                ///< of this machine; "" = where they are kept
 };
 
 class App {
@@ -62,6 +64,7 @@ class App {
   void splitter(const char* name, double& size, float sign, bool vertical);
   void act(Requests ask, const Data& data);
   void start(const RunRequest& request);
+  void measure_machine();
   void resume(const std::string& id, const Data& data);
   void save(const SaveRequest& request);
   void follow(const Data& data);
@@ -78,6 +81,7 @@ class App {
   WindowSettings remembered_;
   Project project_;
   Launcher launcher_;
+  KeptRates rates_;
   std::optional<RunRequest> restart_;
   double remember_at_s_ = 0;
   std::string died_line_;

@@ -9,6 +9,7 @@
 #include "panels/ladder.h"
 #include "panels/lesson.h"
 #include "panels/maps.h"
+#include "panels/playground.h"
 #include "panels/run_form.h"
 #include "panels/timeline.h"
 #include "panels/watch.h"
@@ -64,6 +65,8 @@ Requests App::draw_view(const Data& data, View view) {
       return draw_watch(ui_, data, state_);
     case View::compare:
       return draw_compare(ui_, data, state_);
+    case View::predict:
+      return draw_playground(ui_, data, state_);
     case View::timeline:
       return draw_timeline_view(ui_, data, state_);
     case View::maps:
@@ -90,8 +93,8 @@ Requests App::draw_centre(const Data& data, float width) {
   ImGui::BeginChild("centre", {width, 0}, true, kPadded);
   ImGui::PopStyleVar();
   ImGui::PopStyleColor();
-  static constexpr const char* kTitles[kViews] = {"Watch", "Compare", "Timeline", "Maps",
-                                                  "Code",  "Lesson",  "Settings"};
+  static constexpr const char* kTitles[kViews] = {"Watch", "Compare", "Predict", "Timeline",
+                                                  "Maps",  "Code",    "Lesson",  "Settings"};
   for (int i = 0; i < (narrow ? kViews : kViews - 2); ++i) {
     if (i > 0) ImGui::SameLine(0, ui_.px(2));
     const auto view = static_cast<View>(i);

@@ -61,8 +61,7 @@ void choose(const Arguments& arguments, AppState& state) {
   if (arguments.zoom > 0) state.settings.zoom = arguments.zoom;
   const std::optional<View> view = view_of(arguments.panel);
   if (!view) {
-    throw Error("there is no panel \"" + printable(arguments.panel, 40) + "\"", "--panel",
-                "watch, compare, timeline, maps, code, lesson, run");
+    throw Error("there is no panel \"" + printable(arguments.panel, 40) + "\"", "--panel", view_names());
   }
   state.view = *view;
   if (*view == View::lesson || *view == View::run) state.side = *view;
@@ -96,8 +95,7 @@ int run(int argc, char** argv) {
              "folders with runs or TensorBoard event files at any depth, or single runs; default: runs");
   parser.add("--screenshot", arguments.screenshot, "write a picture of the window to this PNG file and end");
   parser.add("--size", arguments.size, "size of the window, such as 1600x1000");
-  parser.add("--panel", arguments.panel,
-             "view to begin with: watch, compare, timeline, maps, code, lesson, run");
+  parser.add("--panel", arguments.panel, "view to begin with: " + view_names());
   parser.add("--theme", arguments.theme, "dark or light").one_of({"dark", "light"});
   parser.add("--zoom", arguments.zoom, "size of the text, 1 = normal").in_range(0.6, 3.0);
   parser.add("--run", arguments.run, "run folder to show first");

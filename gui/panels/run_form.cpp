@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analyse/run_prediction.h"
 #include "config/keys.h"
 #include "config/load.h"
 #include "core/error.h"
@@ -178,8 +179,8 @@ void fill_form(const Project& project, FormState& form, const RunEntry& run) {
     const auto& honours = card->info.honours;
     const bool mine = std::find(honours.begin(), honours.end(), key) != honours.end();
     // What the run found out by itself ("auto", 0 threads) stays free.
-    const bool resolved = key == "run.device" || key == "run.threads" || key == "amp.mode";
     const auto preset_value = form.values.find(key);
+    const bool resolved = preset_value != form.values.end() && is_left_open(key, preset_value->second);
     if (mine && !resolved && preset_value != form.values.end() && preset_value->second != value)
       form.changed[key] = value;
   }

@@ -16,6 +16,7 @@ struct RunRequest {
   std::string preset;             ///< "" = the lesson's own choice
   std::vector<std::string> sets;  ///< "key=value"
   std::string resume = {};        ///< folder of the run to go on with
+  bool measures_machine = false;  ///< no run: its rates, for predictions of this lesson
   bool operator==(const RunRequest&) const = default;
 
   std::vector<std::string> arguments() const;

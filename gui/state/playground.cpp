@@ -15,7 +15,10 @@ namespace {
 
 const std::vector<Knob>& all_knobs() {
   static const std::vector<Knob> kKnobs = {
-      {"data.throttle_mb_per_s", "Disk", "MB/s", "as fast as it goes",
+      {"data.throttle_mb_per_s",
+       "Disk",
+       "MB/s",
+       "as fast as it goes",
        {0, 1000, 500, 290, 200, 100, 50, 20, 10, 5}},
       {"data.workers", "Workers", "threads that read ahead", "none: the loop reads", {0, 1, 2, 3, 4, 8}},
       {"train.global_batch", "Batch", "samples a step", "", {1, 2, 4, 8, 16, 32, 64}},
@@ -77,7 +80,8 @@ PlayedStep play(const Project& project, const LessonInfo& lesson, const std::str
 }
 
 std::vector<std::pair<double, double>> play_all(const Project& project, const LessonInfo& lesson,
-                                                const std::string& preset, const std::vector<std::string>& sets,
+                                                const std::string& preset,
+                                                const std::vector<std::string>& sets,
                                                 const MachineRates& rates, const Knob& knob) {
   std::vector<std::pair<double, double>> out;
   for (const double place : knob.places) {

@@ -13,8 +13,8 @@ namespace isobar {
 struct Knob {
   std::string key;
   std::string title;
-  std::string unit;   ///< behind a number
-  std::string zero;   ///< what 0 is called; "" = there is no 0
+  std::string unit;  ///< behind a number
+  std::string zero;  ///< what 0 is called; "" = there is no 0
   std::vector<double> places;
 };
 
@@ -43,7 +43,8 @@ PlayedStep play(const Project& project, const LessonInfo& lesson, const std::str
 /// Samples a second at each place of a knob that is a number above 0, the rest as `sets` has it; places that
 /// are refused are left out.
 std::vector<std::pair<double, double>> play_all(const Project& project, const LessonInfo& lesson,
-                                                const std::string& preset, const std::vector<std::string>& sets,
+                                                const std::string& preset,
+                                                const std::vector<std::string>& sets,
                                                 const MachineRates& rates, const Knob& knob);
 
 }  // namespace isobar

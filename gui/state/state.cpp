@@ -13,8 +13,8 @@
 namespace isobar {
 namespace {
 
-constexpr std::array<const char*, kViews> kViewNames = {"watch", "compare", "timeline", "maps",
-                                                        "code",  "lesson",  "run"};
+constexpr std::array<const char*, kViews> kViewNames = {"watch", "compare", "predict", "timeline",
+                                                        "maps",  "code",    "lesson",  "run"};
 
 template <class Value>
 void take(Value& mine, Value& other) {
@@ -32,6 +32,8 @@ std::optional<View> view_of(std::string_view name) {
   return std::nullopt;
 }
 
+std::string view_names() { return join({kViewNames.begin(), kViewNames.end()}, ", "); }
+
 void Requests::join(Requests other) {
   if (other.start) start = std::move(other.start);
   if (other.restart) restart = std::move(other.restart);
@@ -47,6 +49,7 @@ void Requests::join(Requests other) {
   take(copy, other.copy);
   take(place, other.place);
   take(say, other.say);
+  take(measure_machine, other.measure_machine);
   take(toggle_theme, other.toggle_theme);
   take(zoom_by, other.zoom_by);
   take(help, other.help);

@@ -13,17 +13,20 @@
 #include "state/comparison.h"
 #include "state/feed.h"
 #include "state/launcher.h"
+#include "state/playground.h"
 #include "state/project.h"
 #include "state/settings.h"
 #include "widgets/plot_widget.h"
 
 namespace isobar {
 
-enum class View { watch, compare, timeline, maps, code, lesson, run };
-inline constexpr int kViews = 7;
+enum class View { watch, compare, predict, timeline, maps, code, lesson, run };
+inline constexpr int kViews = 8;
 /// "watch", "compare", ... as the command line and the tabs call them.
 const char* view_name(View view);
 std::optional<View> view_of(std::string_view name);
+/// All of them: "watch, compare, ...".
+std::string view_names();
 
 /// A picture or table to be written to a file.
 struct SaveRequest {
@@ -59,6 +62,7 @@ struct Requests {
   std::string say;                ///< a line for the user
   std::optional<FormState> undo;  ///< settings that this line offers to bring back
   std::optional<FormState> form;  ///< settings to go back to
+  bool measure_machine = false;   ///< its rates (formula/machine_rates.h)
   bool toggle_theme = false;
   double zoom_by = 0;  ///< 0 = as it is, else a factor
   bool help = false;
@@ -73,7 +77,9 @@ struct Data {
   bool starting = false;  ///< a program that this window started is at work
   int started_pid = 0;    ///< its process, or that of the last one
   RunRequest started;
-  std::string started_run;  ///< id of its run folder, "" while there is none
+  std::string started_run;                              ///< id of its run folder, "" while there is none
+  std::shared_ptr<const MachineRates> rates = nullptr;  ///< that are kept of this machine
+  std::string rates_problem = {};                       ///< why a file of them cannot be used
 };
 
 /// Colours and markers of runs: a run keeps its own as long as the window is open.
@@ -141,6 +147,17 @@ struct TimelineState {
   std::string problem;
 };
 
+struct PlayState {
+  std::string turned;  ///< key of the knob that was turned last
+  PlotLink link;
+  PlotView view;
+  // What was worked out last, and from what.
+  std::string made_of;
+  std::vector<Knob> knobs;
+  PlayedStep step, plain;                        ///< with the settings, and with the preset as it is
+  std::vector<std::pair<double, double>> curve;  ///< of that knob
+};
+
 struct AppState {
   WindowSettings settings;
   std::string lesson;
@@ -155,6 +172,7 @@ struct AppState {
   CompareState compare;
   TimelineState timeline;
   MapsState maps;
+  PlayState play;
   std::map<std::string, FormState> forms;  ///< by lesson, kept while another one is looked at
   bool help = false;
   bool focus_filter = false;

@@ -263,6 +263,19 @@ bool Ui::scrubber(std::string_view name, int* place, int count, float width) {
   return changed;
 }
 
+bool Ui::notches(std::string_view name, int* at, int count, std::string_view words, float width) {
+  std::string format;  // ImGui prints the place with it
+  for (const char letter : words) format += letter == '%' ? std::string("%%") : std::string(1, letter);
+  ImGui::PushID(name.data(), name.data() + name.size());
+  ImGui::SetNextItemWidth(width);
+  const bool changed =
+      ImGui::SliderInt("##notches", at, 0, count - 1, format.c_str(), ImGuiSliderFlags_NoInput);
+  record(name);
+  ImGui::PopID();
+  *at = std::clamp(*at, 0, count - 1);
+  return changed;
+}
+
 bool Ui::row(std::string_view name, bool chosen, float height, Box* box) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = std::max(1.0F, ImGui::GetContentRegionAvail().x);

@@ -65,6 +65,8 @@ class Ui {
   bool slider(std::string_view name, double* value, double least, double most, float width);
   /// One of `count` places; true when it was moved.
   bool scrubber(std::string_view name, int* place, int count, float width);
+  /// One of `count` places in order, which a mouse drags from one to the next; `words` say where it is.
+  bool notches(std::string_view name, int* at, int count, std::string_view words, float width);
   /// A row that can be chosen over the whole width; draw its content over `box` afterwards.
   bool row(std::string_view name, bool chosen, float height, Box* box);
 

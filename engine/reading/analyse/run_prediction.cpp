@@ -22,14 +22,20 @@ bool is_of_this_machine(const ConfigText& run) {
          value_in(run, "environment.device") == "cpu";
 }
 
-bool has_settings(const ConfigText& run, const ConfigText& wanted) {
-  const std::vector<KeyRow> rows = key_rows({&run, &wanted});
-  return std::none_of(rows.begin(), rows.end(), [](const KeyRow& row) {
-    return row.differs && !row.is_label() && !row.is_environment() && row.key != "train.steps";
-  });
+std::vector<std::string> differing(const ConfigText& run, const ConfigText& wanted) {
+  std::vector<std::string> out;
+  for (const KeyRow& row : key_rows({&run, &wanted})) {
+    const bool is_other = row.differs && !row.is_label() && !row.is_environment() && row.key != "train.steps";
+    if (is_other && !is_left_open(row.key, row.values[1])) out.push_back(row.key);
+  }
+  return out;
 }
 
 }  // namespace
+
+bool is_left_open(std::string_view key, std::string_view value) {
+  return value == "auto" || (key == "run.threads" && value == "0") || (key == "data.root" && value.empty());
+}
 
 std::optional<KnownSettings> settings_of(const fs::path& run, const std::string& lesson) {
   try {
@@ -67,11 +73,15 @@ std::optional<StepStages> predicted_for(const fs::path& run, const std::string& 
   return settings ? predicted_stages(*settings, *rates) : std::nullopt;
 }
 
+std::vector<std::string> differing_settings(const ConfigText& run, const Config& config) {
+  return differing(run, config_text(to_toml(config), "the settings"));
+}
+
 std::optional<RunLike> newest_run_like(const std::string& lesson, const Config& config,
                                        const fs::path& parent) {
   const ConfigText wanted = config_text(to_toml(config), "the settings");
   for (const KnownRun& run : known_runs(parent)) {
-    if (!is_of_this_machine(run.config) || !has_settings(run.config, wanted)) continue;
+    if (!is_of_this_machine(run.config) || !differing(run.config, wanted).empty()) continue;
     const RunView view = glance(run.folder);
     if (view.lesson == lesson && view.state == RunState::done && view.is_measured_here() &&
         view.fault.empty() && view.summary.step_us > 0)

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "analyse/run_files.h"
 #include "config/config.h"
@@ -33,6 +35,12 @@ struct RunLike {
   std::filesystem::path folder;
   RunSummary summary;
 };
+
+/// Whether a run decides a setting of this value by itself, and writes what it decided in its place.
+bool is_left_open(std::string_view key, std::string_view value);
+
+/// Settings that a run has otherwise, but for its labels, how many steps it took and what is left open.
+std::vector<std::string> differing_settings(const ConfigText& run, const Config& config);
 
 /// The newest finished run of `parent` that was made on this machine with these settings; how many steps it
 /// took, and as which repeat, does not matter.

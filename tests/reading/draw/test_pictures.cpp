@@ -4,6 +4,8 @@
 #include "core/files.h"
 #include "draw/curve_picture.h"
 #include "draw/scaling_picture.h"
+#include "draw/stage_bars.h"
+#include "draw/svg_canvas.h"
 #include "record/json_line.h"
 #include "support/catch.h"
 #include "support/errors.h"
@@ -98,4 +100,29 @@ TEST_CASE("the picture of a scaling holds its protocol, and nothing to draw is a
   CHECK(joined(svg, "#0072b2") == 2);
   const Scaling nothing = judge_scaling(ScalingLaw::weak, {{.ranks = 1}, {.ranks = 2}});
   CHECK_THAT(failure_of([&] { draw_scaling(nothing, {"t", "s", {}}); }), says("no point has a value"));
+}
+
+TEST_CASE("a measured step is solid, a predicted one pale with a dotted edge, both on one scale") {
+  const std::vector<StageBar> bars = {
+      {"Predicted", "30.0 ms", {{"load", 10'000}, {"forward", 20'000}}, true},
+      {"Measured", "60.0 ms", {{"load", 20'000}, {"forward", 40'000}}, false}};
+  const Theme& theme = theme_of(true);
+  const auto drawn = [&](const std::vector<StageBar>& of) {
+    SvgCanvas canvas(600, 200, theme.panel);
+    paint_stage_bars(canvas, theme, of, {0, 0, 600, 200});
+    return canvas.text();
+  };
+  const auto times = [](const std::string& text, const std::string& what) {
+    std::size_t out = 0;
+    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++out;
+    return out;
+  };
+  const std::string both = drawn(bars);
+  CHECK(times(both, "stroke-dasharray") == 2);
+  CHECK(times(drawn({bars[1]}), "stroke-dasharray") == 0);
+  CHECK_THAT(both, says("forward 40.0 ms") && says("30.0 ms") && says("Measured"));
+  CHECK(stage_bars_csv(bars) ==
+        "step,provenance,stage,us\n\"Predicted\",predicted,load,10000.0\n\"Predicted\",predicted,forward,"
+        "20000.0\n"
+        "\"Measured\",measured,load,20000.0\n\"Measured\",measured,forward,40000.0\n");
 }

@@ -1,0 +1,269 @@
+#include "panels/playground.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analyse/run_prediction.h"
+#include "core/text.h"
+#include "draw/stage_bars.h"
+#include "panels/run_form.h"
+#include "record/run_summary.h"
+#include "widgets/plot_widget.h"
+
+namespace isobar {
+namespace {
+
+constexpr float kKnobs = 300;
+constexpr float kPlot = 190;
+constexpr std::size_t kMostNamed = 3;
+
+std::string values_text(const RunRequest& request) { return request.preset + " " + join(request.sets, " "); }
+
+/// Works out again what the settings or the rates changed.
+void keep_up(const Data& data, const LessonCard& card, AppState& state) {
+  FormState& form = state.form();
+  PlayState& mine = state.play;
+  if (form.stale) check_form(data.project, form);
+  const RunRequest request = request_of(form);
+  const std::string made_of =
+      fmt::format("{} {} {} {}", card.info.name, values_text(request), mine.turned, data.rates->measured);
+  if (mine.made_of == made_of) return;
+  mine.made_of = made_of;
+  std::map<std::string, std::string> values = form.values;
+  for (const auto& [key, value] : form.changed) values[key] = value;
+  mine.knobs = knobs_of(card.info, values);
+  mine.step = play(data.project, card.info, request.preset, request.sets, *data.rates);
+  mine.plain = play(data.project, card.info, request.preset, {}, *data.rates);
+  mine.curve.clear();
+  for (const Knob& knob : mine.knobs) {
+    if (knob.key == mine.turned)
+      mine.curve = play_all(data.project, card.info, request.preset, request.sets, *data.rates, knob);
+  }
+}
+
+void turn(AppState& state, const Knob& knob, double place) {
+  FormState& form = state.form();
+  const std::string text = knob_text(place);
+  if (form.values[knob.key] == text) {
+    form.changed.erase(knob.key);
+  } else {
+    form.changed[knob.key] = text;
+  }
+  form.stale = true;
+  state.play.turned = knob.key;
+}
+
+double place_of(const FormState& form, const std::string& key) {
+  const auto changed = form.changed.find(key);
+  const auto value = form.values.find(key);
+  const std::string& text = changed != form.changed.end() ? changed->second : value->second;
+  return std::strtod(text.c_str(), nullptr);
+}
+
+void draw_knobs(Ui& ui, AppState& state) {
+  for (const Knob& knob : state.play.knobs) {
+    const double place = place_of(state.form(), knob.key);
+    const auto found = std::find(knob.places.begin(), knob.places.end(), place);
+    int at = static_cast<int>(found - knob.places.begin());
+    ui.text(knob.title, Face::bold);
+    ui.tip("--set " + knob.key + "=...");
+    if (ui.notches("knob " + knob.key, &at, static_cast<int>(knob.places.size()), knob_words(knob, place),
+                   -1))
+      turn(state, knob, knob.places[static_cast<std::size_t>(at)]);
+  }
+}
+
+std::string figures_of(const PlayedStep& step) {
+  return fmt::format("{:.1f} ms   {:.1f} samples/s", step.stages.step_us() * 1e-3, step.samples_per_s());
+}
+
+/// The chosen run where it is one of this lesson, with what sets it apart from the settings.
+void add_measured(const Data& data, const AppState& state, std::vector<StageBar>& bars) {
+  const auto run = data.feed.runs->find(state.run);
+  if (!run || !run->detail || run->view.lesson != state.lesson || !run->view.is_measured_here()) return;
+  const RunSummary& summary = run->view.summary;
+  if (!(summary.step_us > 0)) return;
+  std::vector<std::string> differs = differing_settings(run->detail->config, state.play.step.config);
+  if (differs.size() > kMostNamed) {
+    const std::size_t more = differs.size() - kMostNamed;
+    differs.resize(kMostNamed);
+    differs.push_back(fmt::format("and {} more", more));
+  }
+  StageBar bar{
+      .label = "Measured: " + title_of(*run) +
+               (differs.empty() ? ", these settings" : ", with another " + join(differs, ", ")),
+      .words = fmt::format("{:.1f} ms   {:.1f} samples/s", summary.step_us * 1e-3, summary.samples_per_s),
+      .stages_us = summary.stages_us};
+  bars.push_back(std::move(bar));
+}
+
+void draw_bars(Ui& ui, const Data& data, AppState& state, Requests& ask) {
+  const PlayState& mine = state.play;
+  std::vector<StageBar> bars = {
+      {"Predicted: these settings", figures_of(mine.step), mine.step.stages.named(), /*predicted=*/true}};
+  const bool is_plain = state.form().changed.empty();
+  if (!is_plain && mine.plain.is_known())
+    bars.push_back(
+        {"Predicted: the preset as it is", figures_of(mine.plain), mine.plain.stages.named(), true});
+  add_measured(data, state, bars);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGuiCanvas canvas = ui.canvas();
+  const float height = stage_bars_height(bars, canvas);
+  const Box box = {at.x, at.y, at.x + ImGui::GetContentRegionAvail().x, at.y + height};
+  canvas.fill(box, ui.theme().panel, ui.px(6));
+  paint_stage_bars(canvas, ui.theme(), bars, box);
+  ui.record("predicted stages", box);
+  ImGui::Dummy({box.width(), height});
+  const auto kind = save_menu(ui, box);
+  if (!kind) return;
+  const auto paint = [&](Canvas& onto) {
+    paint_stage_bars(onto, ui.theme(), bars, {0, 0, box.width(), height});
+  };
+  ask.save = SaveRequest{
+      "predicted-stages", *kind,
+      *kind == ExportKind::csv ? stage_bars_csv(bars) : drawing(ui, *kind, box.width(), height, paint)};
+}
+
+/// What the step needs beside time.
+std::string needs_text(const PlayedStep& step) {
+  const std::int64_t ranks = step.config.run.ranks;
+  std::string out = fmt::format("A rank needs {} of memory", human_bytes(step.memory.total()));
+  if (const double bytes = step.stages.needed_bytes_per_s(ranks); bytes > 0)
+    out += fmt::format("; {}/s of data keep the step from waiting",
+                       human_bytes(static_cast<std::uint64_t>(bytes)));
+  if (ranks > 1)
+    out += fmt::format("; the link is busy for {:.1f} ms a step, and {:.1f} ms of that show",
+                       step.stages.comm_total_us * 1e-3, step.stages.comm_us * 1e-3);
+  return out + ".";
+}
+
+void draw_answer(Ui& ui, const Data& data, const PlayState& mine) {
+  if (!mine.step.is_known()) {
+    ui.wrapped("Nothing is predicted for these settings: " + mine.step.problem, Face::bold, ui.theme().warn);
+    return;
+  }
+  const auto [stage, share] = mine.step.largest();
+  ui.wrapped(fmt::format("Predicted: {:.1f} samples/s; {} takes {:.0f} % of the step.",
+                         mine.step.samples_per_s(), stage, 100 * share),
+             Face::bold, ui.theme().text);
+  ui.wrapped(needs_text(mine.step), Face::small, ui.theme().dim);
+  if (data.rates->processor_wait > kCrowdedWait)
+    ui.wrapped(fmt::format(
+                   "The rates of this machine are too low: other programs had the processors {:.0f} % of the "
+                   "time when they were measured.",
+                   100 * data.rates->processor_wait),
+               Face::small, ui.theme().warn);
+}
+
+void draw_curve(Ui& ui, AppState& state, Requests& ask) {
+  PlayState& mine = state.play;
+  const auto knob =
+      std::find_if(mine.knobs.begin(), mine.knobs.end(), [&](auto& one) { return one.key == mine.turned; });
+  PlotSpec spec;
+  spec.id = "predicted-throughput";
+  spec.title = "Predicted samples/s";
+  spec.empty = "Turn a knob to see its whole range.";
+  spec.legend = false;
+  spec.from_zero = true;
+  mine.link.log_x = true;
+  if (knob != mine.knobs.end() && mine.curve.size() > 1) {
+    spec.title = "Predicted samples/s by " + knob->key;
+    spec.x_title = knob->title + (knob->unit.empty() ? "" : ", " + knob->unit);
+    PlotLine line = line_of("predicted", ui.theme().accent, mine.curve);
+    line.dash = Dash::dotted;
+    for (const auto& [place, rate] : mine.curve) spec.x_marks.push_back(place);
+    spec.lines.push_back(std::move(line));
+    if (const double place = place_of(state.form(), knob->key); place > 0 && mine.step.is_known()) {
+      spec.lines.push_back(line_of("here", ui.theme().text, {{place, mine.step.samples_per_s()}}));
+      spec.lines.back().reach = {{mine.step.samples_per_s(), mine.step.samples_per_s()}};
+    }
+  }
+  mine.link.fit_x = true;
+  mine.link.begin_frame();
+  const PlotAsk asked =
+      show_plot(ui, spec, mine.view, mine.link,
+                {ImGui::GetContentRegionAvail().x, std::max(ui.px(kPlot), ImGui::GetContentRegionAvail().y)});
+  if (asked.export_wanted)
+    ask.save = SaveRequest{
+        spec.id, asked.kind,
+        plot_file(ui, asked.kind, spec, mine.view, mine.link, asked.box.width(), asked.box.height())};
+}
+
+void draw_actions(Ui& ui, const Data& data, AppState& state, Requests& ask) {
+  FormState& form = state.form();
+  const RunRequest request = request_of(form);
+  if (ui.button("Measure it", ButtonKind::primary,
+                !data.starting && form.problem.empty() && state.play.step.is_known())) {
+    ask.start = request;
+    ask.view = View::watch;
+  }
+  ui.tip(command_text(request));
+  ImGui::SameLine();
+  if (ui.button("Back to the preset", ButtonKind::quiet, !form.changed.empty(), "reset knobs")) {
+    ask.say = counted(static_cast<std::int64_t>(form.changed.size()), "setting") + " reset";
+    ask.undo = form;
+    form.changed.clear();
+    form.stale = true;
+  }
+  ImGui::SameLine();
+  ImGui::AlignTextToFramePadding();
+  ui.text(ui.canvas().fitted(command_text(request), Face::mono_small,
+                             ImGui::GetContentRegionAvail().x - ui.px(8)),
+          Face::mono_small, ui.theme().dim);
+}
+
+/// Where there are no rates, how to get them.
+void draw_without(Ui& ui, const Data& data, Requests& ask) {
+  if (data.starting) {
+    ui.empty_state(data.started.measures_machine ? "This machine is measured, for about half a minute."
+                                                 : "Something runs.",
+                   data.started.measures_machine ? "The console below says what."
+                                                 : "The machine is measured once it is over.");
+  } else if (ui.empty_state("What would a step take with a slow disk, twice the batch, four ranks?",
+                            data.rates_problem.empty() ? "The formulas need what this machine reaches. That "
+                                                         "is measured once, in about half a minute."
+                                                       : data.rates_problem,
+                            "Measure this machine")) {
+    ask.measure_machine = true;
+  }
+}
+
+}  // namespace
+
+Requests draw_playground(Ui& ui, const Data& data, AppState& state) {
+  Requests ask;
+  const LessonCard* const card = data.project.find(state.lesson);
+  if (card == nullptr) {
+    ui.empty_state("No lesson", "Choose one on the left.");
+    return ask;
+  }
+  if (card->info.needs == "cuda") {
+    ui.empty_state(card->info.title + " needs a GPU",
+                   "What is predicted here are the processors of this machine. "
+                   "./isobar predict " +
+                       card->info.name + " predicts a GPU.");
+    return ask;
+  }
+  if (!data.rates) {
+    draw_without(ui, data, ask);
+    return ask;
+  }
+  keep_up(data, *card, state);
+  draw_answer(ui, data, state.play);
+  if (state.play.step.is_known()) draw_bars(ui, data, state, ask);
+  draw_actions(ui, data, state, ask);
+  ui.gap(4);
+  const float knobs = std::min(ui.px(kKnobs), ImGui::GetContentRegionAvail().x * 0.5F);
+  ImGui::BeginChild("knobs", {knobs, 0}, true, ImGuiWindowFlags_AlwaysUseWindowPadding);
+  draw_knobs(ui, state);
+  ImGui::EndChild();
+  ImGui::SameLine(0, ui.px(12));
+  ImGui::BeginChild("curve", {0, 0});
+  draw_curve(ui, state, ask);
+  ImGui::EndChild();
+  return ask;
+}
+
+}  // namespace isobar

@@ -1,0 +1,114 @@
+// The playground: knobs turn settings, the formulas answer, and the answer can be measured.
+#include "core/machine.h"
+#include "gui/headless.h"
+#include "support/catch.h"
+#include "support/made_rates.h"
+
+using namespace isobar;
+namespace fs = std::filesystem;
+
+namespace {
+
+AppOptions with_rates(const TempFolder& folder, const std::string& text) {
+  AppOptions options = options_in(folder);
+  options.rates = folder / "rates.toml";
+  if (!text.empty()) write_file_whole(options.rates, std::string_view(text));
+  return options;
+}
+
+/// Drags the handle of a knob all the way to its last place.
+void turn_up(Headless& window, const std::string& knob) {
+  const Box box = window.box(knob);
+  const float y = (box.y0 + box.y1) / 2;
+  window.drag({box.x0 + 4, y}, {box.x1 - 4, y});
+  window.frames(4);
+}
+
+}  // namespace
+
+TEST_CASE("A machine whose rates are not kept is measured at a click") {
+  const TempFolder folder;
+  AppOptions options = with_rates(folder, "");
+  write_file_whole(folder / "measured.toml", std::string_view(to_toml(made_rates())));
+  options.isobar = fake_isobar(
+      folder, "cp '" + (folder / "measured.toml").string() + "' '" + options.rates.string() + "'");
+  Headless window(options);
+  window.settle();
+  window.click("Predict");
+  CHECK_FALSE(window.has("predicted stages"));
+  window.click("Measure this machine");
+  window.until("the machine to be measured", [&] {
+    window.app().poll();
+    return window.has("predicted stages");
+  });
+  CHECK(text_of(folder / "arguments") == "predict\n01_baseline\n--measure\n");
+}
+
+TEST_CASE("A turned knob is a setting of the next run, and the stages answer it") {
+  const TempFolder folder;
+  AppOptions options = with_rates(folder, to_toml(made_rates()));
+  options.isobar = fake_isobar(folder, "");
+  Headless window(options);
+  window.settle();
+  window.click("Predict");
+  window.frames(4);
+  const PlayedStep before = window.state().play.step;
+  REQUIRE(before.is_known());
+  turn_up(window, "knob data.throttle_mb_per_s");
+  CHECK(window.state().form().changed.at("data.throttle_mb_per_s") == "5");
+  const PlayedStep& slow = window.state().play.step;
+  CHECK(slow.stages.load_us == Approx(slow.stages.read_bytes / 5));
+  CHECK(slow.stages.forward_us == Approx(before.stages.forward_us));
+  CHECK(slow.largest().first == "load");
+  // The curve is of that knob, over all its places, and falls with the disk.
+  const auto& curve = window.state().play.curve;
+  REQUIRE(curve.size() == 9);
+  CHECK(curve.front().first == 5);
+  CHECK(curve.front().second == Approx(slow.samples_per_s()));
+  CHECK(curve.back().second > curve.front().second);
+  window.click("Measure it");
+  window.until("the run to be started", [&] { return fs::exists(folder / "arguments"); });
+  CHECK(text_of(folder / "arguments") == "run\n01_baseline\n--set\ndata.throttle_mb_per_s=5\n");
+  CHECK(window.state().view == View::watch);
+  window.click("Predict");
+  window.frames(2);
+  window.click("reset knobs");
+  CHECK(window.state().form().changed.empty());
+}
+
+TEST_CASE("Knobs are those that the lesson knows, and what does not go together is said") {
+  const TempFolder folder;
+  Headless window(with_rates(folder, to_toml(made_rates())));
+  window.settle();
+  window.click("Predict");
+  CHECK(window.has("knob train.global_batch"));
+  CHECK_FALSE(window.has("knob run.ranks"));
+  window.state().lesson = "06_ddp";
+  window.frames(4);
+  CHECK(window.has("knob comm.link.gbit_per_s"));
+  turn_up(window, "knob run.ranks");  // 8 ranks, 4 samples
+  CHECK_FALSE(window.state().play.step.is_known());
+  CHECK_FALSE(window.has("predicted stages"));
+  CHECK_FALSE(window.has("Measure it"));
+  turn_up(window, "knob train.global_batch");
+  CHECK(window.state().play.step.is_known());
+  CHECK(window.state().play.step.stages.comm_total_us > 0);
+  window.state().lesson = "08_cuda_graphs";
+  window.frames(4);
+  CHECK_FALSE(window.has("knob train.global_batch"));
+}
+
+TEST_CASE("A file that holds no rates is named, and can be measured anew") {
+  const TempFolder folder;
+  Headless window(with_rates(folder, "rubbish"));
+  window.settle();
+  window.click("Predict");
+  CHECK(window.has("Measure this machine"));
+  CHECK_FALSE(window.has("predicted stages"));
+  write_file_whole(folder / "rates.toml", std::string_view(to_toml(made_rates("another machine"))));
+  window.until("the file to be looked at", [&] {
+    window.app().poll();
+    return true;
+  });
+  CHECK_FALSE(window.has("predicted stages"));
+}
