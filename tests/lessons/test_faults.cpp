@@ -4,7 +4,6 @@
 
 #include "core/files.h"
 #include "fields/checkpoint_folder.h"
-#include "formula/vit_memory.h"
 #include "lessons/resumed_run.h"
 #include "support/catch.h"
 #include "support/errors.h"
@@ -42,23 +41,6 @@ TEST_CASE("memory that runs out, or would, is told with figures and the stage") 
   CHECK(failed.code == 1);
   CHECK_THAT(failed.err, says("out of memory") && says("442 kB more were asked for") && says("validating"));
   CHECK(stream(folder / "run").back()["status"] == "failed");
-}
-
-TEST_CASE("the memory that is predicted for a larger batch is what it takes") {
-  const TempFolder folder;
-  const auto peak_mb = [&](int batch) {
-    const fs::path run = folder / std::to_string(batch);
-    REQUIRE(train(run, {"train.steps=3", "train.report_every=1", "model.patch=2", "data.limit_valid=6",
-                        "train.global_batch=" + std::to_string(batch)})
-                .code == 0);
-    return of_kind(stream(run), "step").back()["peak_bytes"].get<double>() * 1e-6;
-  };
-  const VitShape shape{48, 96, 20, 2, 96, 4, 2};
-  const auto held = [&](std::int64_t batch) { return count_training_bytes(shape, {.batch = batch}).total(); };
-  const double predicted_mb = 1e-6 * static_cast<double>(held(6) - held(1));
-  const double measured_mb = peak_mb(6) - peak_mb(1);
-  WARN("five samples more: " << predicted_mb << " MB predicted, " << measured_mb << " MB measured");
-  CHECK(std::abs(measured_mb - predicted_mb) < 0.1 * predicted_mb);
 }
 
 TEST_CASE(

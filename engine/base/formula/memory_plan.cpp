@@ -22,21 +22,41 @@ constexpr std::int64_t kMostPasses = 65536;  // the same, of train.accumulate
 
 /// Measured with a model of nothing (tests/lessons); of a CUDA device what its context and libraries usually
 /// take.
-constexpr std::uint64_t kProgramBytes = 76'000'000;
+constexpr std::uint64_t kProgramBytes = 69'000'000;
 constexpr std::uint64_t kCudaProgramBytes = 1'500'000'000;
 
 /// What kernels of 16 bits of a CPU keep for themselves, measured as well.
 constexpr std::uint64_t kHalfKernelBytes = 22'000'000;
 
-/// Of the loaders, on the device that trains. On a CUDA device the batch in use, two ahead of it and the raw
-/// fields of one that is arriving; on a CPU the slots of the rings of training and validation.
-std::uint64_t batch_bytes(const Config& config, bool on_cuda) {
-  const std::int64_t batches = on_cuda
-                                   ? (config.loader.kind == LoaderKind::gpu ? 4 : 1)
-                                   : (config.loader.kind == LoaderKind::gpu ? 2 * config.loader.slots : 0);
-  const std::int64_t values =
-      2 * micro_batch(config) * config.data.channels * config.data.grid[0] * config.data.grid[1];
-  return static_cast<std::uint64_t>(batches * values) * sizeof(float);
+/// The largest block that comes from the heap of the C library (device/device.cpp), and the pages of slots.
+constexpr std::uint64_t kLargestInHeap = std::uint64_t{32} << 20;
+constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
+
+/// Slots that the loader of training and the one of validation fill each; 0 = they make batch after batch.
+std::uint64_t slots_of(const Config& config) {
+  const DataConfig& data = config.data;
+  const auto ahead = static_cast<std::uint64_t>(data.workers * data.prefetch);
+  if (config.loader.kind == LoaderKind::gpu) return static_cast<std::uint64_t>(config.loader.slots);
+  return config.loader.kind == LoaderKind::workers && data.workers > 0 ? ahead + 1 : 0;  // one is in use
+}
+
+/// Of the data, on the device that trains. On a CUDA device the batch in use and, of the pipeline, two ahead
+/// of it and the raw fields of one that is arriving. On a CPU the batch in use, or the slots of both loaders,
+/// which take whole huge pages (core/large_memory.h) and of which validation makes no more than it has
+/// batches; and the climatologies of both data sets.
+std::uint64_t data_bytes(const Config& config, bool on_cuda) {
+  const auto field_bytes =
+      static_cast<std::uint64_t>(config.data.channels * config.data.grid[0] * config.data.grid[1]) *
+      sizeof(float);
+  const auto samples = static_cast<std::uint64_t>(micro_batch(config));
+  const std::uint64_t batch = 2 * samples * field_bytes;
+  if (on_cuda) return (config.loader.kind == LoaderKind::gpu ? 5 : 2) * batch;
+  const std::uint64_t slots = slots_of(config), climatologies = 2 * field_bytes;
+  if (slots == 0) return batch + climatologies;
+  const auto valid = static_cast<std::uint64_t>(config.data.limit_valid);
+  const std::uint64_t of_validation = valid > 0 ? std::min(slots, valid / samples) : slots;
+  const std::uint64_t slot = (batch + kHugePage - 1) / kHugePage * kHugePage;
+  return (slots + of_validation) * slot + climatologies;
 }
 
 /// float32 copies of what the largest operation takes and gives: the gradient of attention (q, k, v, out and
@@ -56,6 +76,26 @@ std::uint64_t attention_matrix_bytes(const Config& config) {
   const VitShape shape = vit_shape(config);
   const std::int64_t matrices = micro_batch(config) * shape.depth * shape.heads / config.mesh.tp;
   return static_cast<std::uint64_t>(matrices * shape.tokens() * shape.tokens()) * sizeof(float);
+}
+
+/// What plain Adam adds to the peak of the backward pass. It works when activations are gone. On a CUDA
+/// device it takes their place. On a CPU the heap keeps their place, and has a block so large where what they
+/// left is as large; one that is too large for the heap is mapped beside it.
+std::uint64_t update_bytes(const TrainingBytes& bytes, bool on_cuda) {
+  if (on_cuda) return bytes.total() - bytes.state() - bytes.activations - bytes.working;
+  return bytes.update <= std::min(bytes.activations, kLargestInHeap) ? 0 : bytes.update;
+}
+
+/// What acts in the lesson: a key that it does not honour leaves its piece plain.
+Config as_honoured(const LessonInfo& lesson, Config config) {
+  FusionConfig& fusion = config.fusion;
+  for (const auto& [key, value] : {std::pair{"fusion.adam", &fusion.adam},
+                                   {"fusion.residual_norm", &fusion.residual_norm},
+                                   {"fusion.qkv", &fusion.qkv},
+                                   {"fusion.head_loss", &fusion.head_loss}})
+    *value = *value && honours(lesson, key);
+  if (!honours(lesson, "comm.sync")) config.comm.sync = SyncKind::none;
+  return config;
 }
 
 /// One setting that differs, and how it is typed.
@@ -158,18 +198,19 @@ MemoryPlan plan_memory(const Config& config, const MemoryFacts& facts) {
                           .shares_tokens = config.mesh.sequence_parallel,
                           .value_bytes = facts.value_bytes,
                           .fused = config.fusion.residual_norm && config.fusion.qkv,
+                          .fused_loss = config.fusion.head_loss,
                           .fused_adam = config.fusion.adam};
   const TrainingBytes bytes = count_training_bytes(vit_shape(config), form);
   MemoryPlan out{.weights = bytes.weights,
                  .gradients = bytes.gradients,
                  .moments = bytes.moments,
-                 .batches = batch_bytes(config, facts.on_cuda),
+                 .batches = data_bytes(config, facts.on_cuda),
                  .program = facts.program_bytes > 0 ? facts.program_bytes
                             : facts.on_cuda         ? kCudaProgramBytes
                                                     : kProgramBytes};
   if (!computes) return out;
   out.activations = bytes.activations;
-  out.working = bytes.working;
+  out.working = bytes.working + update_bytes(bytes, facts.on_cuda);
   if (!facts.on_cuda) {
     if (facts.value_bytes == 2) out.working += facts.emulates ? widened_bytes(config) : kHalfKernelBytes;
     // Flat buffers are laid out anew through a copy of one, and the heap does not give back what it had
@@ -180,12 +221,16 @@ MemoryPlan plan_memory(const Config& config, const MemoryFacts& facts) {
   return out;
 }
 
+MemoryPlan plan_memory(const LessonInfo& lesson, const Config& config, const MemoryFacts& facts) {
+  return plan_memory(as_honoured(lesson, config), facts);
+}
+
 std::vector<MemoryFit> what_would_fit(const LessonInfo& lesson, const Config& config,
                                       const MemoryFacts& facts, std::uint64_t limit_bytes) {
   std::vector<MemoryFit> out;
   const auto fits = [&](const std::optional<Config>& other) {
     if (!other) return false;
-    const MemoryPlan plan = plan_memory(*other, facts);
+    const MemoryPlan plan = plan_memory(lesson, *other, facts);
     if (plan.total() > limit_bytes) return false;
     out.push_back({change_text(config, *other), plan});
     return true;
@@ -215,7 +260,7 @@ void check_memory_cap(const LessonInfo& lesson, const Config& config, const Memo
 
 void check_memory(const LessonInfo& lesson, const Config& config, const MemoryFacts& facts,
                   std::uint64_t limit_bytes, const std::string& what) {
-  const MemoryPlan plan = plan_memory(config, facts);
+  const MemoryPlan plan = plan_memory(lesson, config, facts);
   if (plan.total() <= limit_bytes) return;
   std::vector<std::string> ways;
   for (const MemoryFit& fit : what_would_fit(lesson, config, facts, limit_bytes))

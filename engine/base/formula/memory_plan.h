@@ -28,8 +28,8 @@ struct MemoryPlan {
   std::uint64_t weights = 0, gradients = 0, moments = 0;
   std::uint64_t activations = 0;
   std::uint64_t attention = 0;  ///< N x N matrices
-  std::uint64_t working = 0;    ///< of a block's backward pass; on a CPU gaps of the heap too
-  std::uint64_t batches = 0;    ///< of the loaders
+  std::uint64_t working = 0;    ///< of the backward pass and the optimizer; on a CPU gaps of the heap too
+  std::uint64_t batches = 0;    ///< of the loaders, and on a CPU what data sets hold
   std::uint64_t program = 0;    ///< libraries, their pools, and on a CUDA device its context
 
   std::uint64_t state() const { return weights + gradients + moments; }
@@ -40,6 +40,8 @@ struct MemoryPlan {
   std::string text() const;
 };
 
+/// Of a lesson: what it does not honour is not there. Of no lesson: everything of `config` acts.
+MemoryPlan plan_memory(const LessonInfo& lesson, const Config& config, const MemoryFacts& facts);
 MemoryPlan plan_memory(const Config& config, const MemoryFacts& facts);
 
 /// A change that fits.

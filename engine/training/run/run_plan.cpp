@@ -39,15 +39,18 @@ void check_memory(RunPlan& plan) {
   const Config& config = plan.config();
   const c10::Device device = plan.device;
   MemoryFacts facts = memory_facts(with_fault(config, plan.fault), device.is_cuda());
-  constexpr std::uint64_t kPools =
-      15'000'000;  // that libraries will take with their first calls (tests/lessons)
+  // What libraries will take with their first calls: packed operands of matrix products, threads
+  // (tests/lessons).
+  constexpr std::uint64_t kPools = 8'000'000;
   if (device.is_cpu()) facts.program_bytes = peak_own_bytes() + kPools;
   check_memory_cap(plan.lesson, config, facts);
-  plan.memory = plan_memory(config, facts);
+  plan.memory = plan_memory(plan.lesson, config, facts);
   // What the program takes of a CUDA device is taken already; on a CPU loaders ask for their slots
   // themselves.
-  const std::uint64_t own =
-      plan.memory.total() - (device.is_cuda() ? plan.memory.program : plan.memory.batches);
+  const bool asks = device.is_cpu() && config.loader.kind != LoaderKind::in_line;
+  const std::uint64_t own = plan.memory.total() - (device.is_cuda() ? plan.memory.program
+                                                   : asks           ? plan.memory.batches
+                                                                    : 0);
   // On a processor all ranks of the machine take it from the same memory.
   const auto takers = static_cast<std::uint64_t>(device.is_cpu() ? plan.ranks.local_world : 1);
   const std::uint64_t wanted = own * takers;

@@ -158,3 +158,58 @@ TEST_CASE("16 bits halve what they can, by the mode that a device will take") {
   config.amp.mode = AmpMode::tf32;
   CHECK(memory_facts(config, true).value_bytes == 4);
 }
+
+TEST_CASE("a lesson is planned as it is: what it does not honour is not there") {
+  Config config = mp(1, 1, 16);
+  config.loader.kind = LoaderKind::in_line;
+  const MemoryPlan first = plan_memory(lesson_of("01_baseline"), config, {});
+  const MemoryPlan fifth = plan_memory(lesson_of("05_fusion"), config, {});
+  const MemoryPlan sixth = plan_memory(lesson_of("06_ddp"), config, {});
+  CHECK(first.working > fifth.working);          // the loss's fields and Adam's denominator
+  CHECK(first.activations < fifth.activations);  // no patches as rows
+  CHECK(sixth.working == fifth.working + fifth.gradients);
+  CHECK(sixth.total() == plan_memory(config, {}).total());
+}
+
+TEST_CASE(
+    "slots of both loaders count on a CPU, in whole huge pages, and of validation no more than it has") {
+  Config config;
+  config.data.grid = {48, 96};
+  config.train.global_batch = 4;
+  const std::uint64_t field = 20 * 48 * 96 * 4, slot = std::uint64_t{4} << 20;
+  config.loader.kind = LoaderKind::in_line;
+  CHECK(plan_memory(config, {}).batches == 8 * field + 2 * field);
+  config.loader.kind = LoaderKind::gpu;
+  CHECK(plan_memory(config, {}).batches == 6 * slot + 2 * field);
+  config.loader.kind = LoaderKind::workers;
+  CHECK(plan_memory(config, {}).batches == 18 * slot + 2 * field);
+  config.data.limit_valid = 11;
+  CHECK(plan_memory(config, {}).batches == 11 * slot + 2 * field);
+  config.data.workers = 0;
+  CHECK(plan_memory(config, {}).batches == 8 * field + 2 * field);
+  CHECK(plan_memory(config, kHalf).batches == 16 * field);
+}
+
+TEST_CASE("plain Adam takes the place of the activations, and more where that is too small") {
+  Config config;
+  config.data.grid = {48, 96};
+  config.train.global_batch = 16;
+  config.model.embed = 192;
+  config.model.depth = 4;
+  const auto added = [&](const MemoryFacts& facts) {
+    config.fusion.adam = false;
+    const std::uint64_t plain = plan_memory(config, facts).total();
+    config.fusion.adam = true;
+    return plain - plan_memory(config, facts).total();
+  };
+  const auto denominator = [&] { return plan_memory(config, {}).gradients; };
+  CHECK(added({}) == 0);
+  config.train.global_batch = 2;  // the heap has no block so large
+  CHECK(added({}) == denominator());
+  CHECK(added(kHalf) < denominator());
+  CHECK(added(kHalf) > 0);
+  config.model.embed = 512;  // nor ever one of 56 MB
+  config.train.global_batch = 64;
+  CHECK(added({}) == denominator());
+  CHECK(added(kHalf) == 0);
+}

@@ -1,0 +1,58 @@
+// The memory that a run says it will take, against what it took.
+#include <cmath>
+
+#include "lessons/lesson_run.h"
+#include "support/catch.h"
+
+using namespace isobar;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Memory {
+  double predicted_mb = 0, measured_mb = 0;
+};
+
+/// Of two steps, and all six samples of validation.
+Memory memory_of(const std::string& lesson, int batch, int embed) {
+  const TempFolder folder;
+  const fs::path run = folder / "run";
+  const ProcessResult result =
+      train_lesson(lesson, run,
+                   {"train.steps=2", "model.patch=2", "model.embed=" + std::to_string(embed),
+                    "train.global_batch=" + std::to_string(batch), "data.limit_valid=6"});
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  const json summary = of_kind(stream(run), "summary").back();
+  const Memory out{1e-6 * summary["predicted_bytes"].get<double>(),
+                   1e-6 * summary["peak_bytes"].get<double>()};
+  WARN(lesson << ", batch " << batch << ", embed " << embed << ": " << out.predicted_mb << " MB predicted, "
+              << out.measured_mb << " MB measured");
+  return out;
+}
+
+bool is_within(double share, double predicted, double measured) {
+  return std::fabs(predicted - measured) <= share * measured;
+}
+
+}  // namespace
+
+TEST_CASE("the memory of lesson 01 is predicted within 10 %: three batches, two widths") {
+  for (const int embed : {96, 192}) {
+    const Memory one = memory_of("01_baseline", 1, embed);
+    CHECK(is_within(0.1, one.predicted_mb, one.measured_mb));
+    for (const int batch : {3, 6}) {
+      const Memory more = memory_of("01_baseline", batch, embed);
+      CHECK(is_within(0.1, more.predicted_mb, more.measured_mb));
+      // What the samples add too, without what the program takes by itself.
+      CHECK(is_within(0.1, more.predicted_mb - one.predicted_mb, more.measured_mb - one.measured_mb));
+    }
+  }
+}
+
+TEST_CASE("so it is with slots of loaders, 16 bits and fused operations") {
+  for (const char* const lesson : {"02_workers", "03_gpu_loader", "04_amp", "05_fusion"}) {
+    const Memory memory = memory_of(lesson, 3, 96);
+    CHECK(is_within(0.1, memory.predicted_mb, memory.measured_mb));
+  }
+}
