@@ -1,5 +1,6 @@
 #include "panels/verdict_strip.h"
 
+#include "analyse/run_prediction.h"
 #include "core/cpu_instructions.h"
 #include "core/nvidia.h"
 #include "core/text.h"
@@ -8,14 +9,15 @@
 namespace isobar {
 namespace {
 
-RunFacts facts_of(const Project& project, const std::string& lesson) {
+RunFacts facts_of(const Data& data, const RunEntry& run) {
   RunFacts out;
-  for (const LessonCard& card : project.lessons) {
+  for (const LessonCard& card : data.project.lessons) {
     if (card.cannot_run.empty()) out.lessons.push_back(card.info.name);
-    if (card.info.name == lesson) out.honours = card.info.honours;
+    if (card.info.name == run.view.lesson) out.honours = card.info.honours;
   }
   static const bool computes_16_bit = has_nvidia_driver() || cpu_instructions().multiplies_bf16();
   out.computes_16_bit = computes_16_bit;
+  if (data.rates) out.memory_bytes_per_s = memory_rate(run.detail->config, *data.rates);
   return out;
 }
 
@@ -23,7 +25,7 @@ const RunVerdict& verdict_of(const Data& data, const std::shared_ptr<const RunEn
                              WatchState& watch) {
   if (watch.judged != run) {
     watch.judged = run;
-    watch.verdict = judge_run(case_of(*run), std::nullopt, facts_of(data.project, run->view.lesson));
+    watch.verdict = judge_run(case_of(*run), std::nullopt, facts_of(data, *run));
   }
   return watch.verdict;
 }

@@ -1,6 +1,7 @@
 #include "analyse/run_prediction.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "analyse/run_case.h"
 #include "analyse/run_keys.h"
@@ -56,6 +57,11 @@ std::optional<MachineRates> rates_behind(const ConfigText& run) {
   } catch (const Error&) {  // a file that is damaged; predict says so
     return std::nullopt;
   }
+}
+
+double memory_rate(const ConfigText& run, const MachineRates& rates) {
+  const int threads = std::atoi(value_in(run, "environment.threads").c_str());
+  return is_of_this_machine(run) && threads > 0 ? rates.with(threads).memory_bytes_per_s : 0;
 }
 
 std::optional<StepStages> predicted_stages(const KnownSettings& settings, const MachineRates& rates) {

@@ -24,6 +24,10 @@ std::optional<KnownSettings> settings_of(const std::filesystem::path& run, const
 /// Rates that are kept, where the run was made on the processors of this machine.
 std::optional<MachineRates> rates_behind(const ConfigText& run);
 
+/// Bytes a second that its processors move to and from memory, with the threads that the run had; 0 where it
+/// was made elsewhere or on a GPU.
+double memory_rate(const ConfigText& run, const MachineRates& rates);
+
 /// The stages that these rates give for a run; nothing where they give none (split layers).
 std::optional<StepStages> predicted_stages(const KnownSettings& settings, const MachineRates& rates);
 

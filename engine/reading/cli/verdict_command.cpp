@@ -9,7 +9,6 @@
 #include "core/cpu_instructions.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "core/machine.h"
 #include "core/nvidia.h"
 #include "formula/model_shape.h"
 
@@ -28,8 +27,7 @@ RunFacts facts_of(const RunCase& run) {
     out.honours = settings->lesson.honours;
     out.attention_flops = 3 * count_forward_flops(vit_shape(settings->config)).attention;
     if (const std::optional<MachineRates> rates = rates_behind(run.config))
-      out.memory_bytes_per_s =
-          rates->with(threads_a_rank(settings->config, usable_cores())).memory_bytes_per_s;
+      out.memory_bytes_per_s = memory_rate(run.config, *rates);
   }
   return out;
 }
