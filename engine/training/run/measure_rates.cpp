@@ -16,13 +16,14 @@ using Tell = std::function<void(const std::string&)>;
 std::string threads_text(int threads) { return fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"); }
 
 /// So many blocks that the activations of one are not in the cache any more when backward asks for them; of
-/// large ones, which no cache holds, one.
-std::int64_t depth_for(const TokenSize& size) { return size.values() > 1e6 ? 1 : 4; }
+/// large or wide ones, whose activations or weights fill a cache by themselves, one.
+std::int64_t depth_for(const TokenSize& size) { return size.values() > 1e6 || size.embed > 192 ? 1 : 4; }
 
 TypeRates measure_type(const RateSizes& sizes, AmpMode mode, const Tell& tell) {
   TypeRates out;
   tell("products");
-  for (const TokenSize& size : sizes.gemm) out.gemm.push_back(measure_gemm(size, mode, sizes.repeats));
+  for (const TokenSize& size : sizes.gemm)
+    out.gemm.push_back(measure_gemm(size, depth_for(size), mode, sizes.repeats));
   tell("attention");
   for (const TokenSize& size : sizes.attention) {
     const AttentionRateAt rate = measure_attention(size, mode, sizes.repeats);

@@ -60,9 +60,9 @@ void check_type(const TypeRates& rates, bool is_measured) {
 
 TEST_CASE("products and attention are counted in the operations of the model") {
   const TickingClock clock;
-  const RateAt gemm = measure_gemm(kSize, AmpMode::none, kOnce);
+  const RateAt gemm = measure_gemm(kSize, /*depth=*/2, AmpMode::none, kOnce);
   CHECK(gemm.size == 8);
-  CHECK(gemm.per_s == Approx(3 * 24 * 2 * 6 * 8 * 8 / (2 * kTick_s)));
+  CHECK(gemm.per_s == Approx(2 * 3 * 24 * 2 * 6 * 8 * 8 / (2 * kTick_s)));
   const AttentionRateAt attention = measure_attention(kSize, AmpMode::none, kOnce);
   CHECK(attention.forward.size == 6);
   CHECK(attention.forward.per_s == Approx(4 * 2 * 6 * 6 * 8 / kTick_s));
@@ -87,7 +87,7 @@ TEST_CASE("element-wise work, updates and copies are counted in the bytes of the
 
 TEST_CASE("in 16 bits the same work runs, whether this processor has instructions for it or not") {
   for (const AmpMode mode : {AmpMode::bf16, AmpMode::fp16}) {
-    CHECK(is_rate(measure_gemm(kSize, mode, kOnce).per_s));
+    CHECK(is_rate(measure_gemm(kSize, 1, mode, kOnce).per_s));
     CHECK(is_rate(measure_attention(kSize, mode, kOnce).backward.per_s));
     CHECK(is_rate(measure_elements(kSize, 1, mode, /*fused=*/false, kOnce).per_s));
     CHECK(is_rate(measure_elements(kSize, 1, mode, /*fused=*/true, kOnce).per_s));
