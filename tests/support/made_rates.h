@@ -16,13 +16,14 @@ inline MachineRates made_rates(const std::string& machine = machine_name()) {
     ThreadRates rates;
     rates.threads = threads;
     rates.fp32 = {.peak_flops_per_s = threads * 20e9,
-                  .gemm = {{96, threads * 10e9}, {384, threads * 20e9}},
+                  .patch_flops_per_s = threads * 5e9,
+                  .gemm = {{30'000, threads * 10e9}, {300'000, threads * 20e9}},
                   .attention_forward = {{72, threads * 5e9}},
                   .attention_backward = {{72, threads * 5e9}},
                   .element = {{1000, threads * 1e9}},
                   .element_fused = {{1000, threads * 2e9}}};
     rates.memory_bytes_per_s = threads * 4e9;
-    rates.adam_bytes_per_s = rates.fused_adam_bytes_per_s = threads * 1e9;
+    rates.adam = rates.fused_adam = {{1e6, threads * 1e9}};
     rates.ends_us_per_value = 1e-3 / threads;
     rates.fused_ends_us_per_value = 0.5e-3 / threads;
     out.threads.push_back(rates);

@@ -42,6 +42,7 @@ struct DeviceRates {
   /// heads and launches nothing, and what is set below was measured apart from the rest.
   bool is_processor = false;
   double fused_element_tb_per_s = 0;   ///< 0 = as element_tb_per_s
+  double patch_tflops = 0;             ///< the patch embedding as a convolution; 0 = as large products
   double adam_tb_per_s = 0;            ///< plain operations; 0 = the same
   double fused_adam_tb_per_s = 0;      ///< 0 = the same
   double ends_us_per_value = 0;        ///< loss and un-patching, a value of the target

@@ -35,10 +35,14 @@ constexpr Field<TypeRates, std::vector<RateAt>> kTables[] = {
 
 constexpr Field<ThreadRates, double> kNumbers[] = {
     {"memory_bytes_per_s", &ThreadRates::memory_bytes_per_s},
-    {"adam_bytes_per_s", &ThreadRates::adam_bytes_per_s},
-    {"fused_adam_bytes_per_s", &ThreadRates::fused_adam_bytes_per_s},
     {"ends_us_per_value", &ThreadRates::ends_us_per_value},
     {"fused_ends_us_per_value", &ThreadRates::fused_ends_us_per_value}};
+
+constexpr Field<ThreadRates, std::vector<RateAt>> kUpdates[] = {{"adam", &ThreadRates::adam},
+                                                                {"fused_adam", &ThreadRates::fused_adam}};
+
+constexpr Field<TypeRates, double> kTypeNumbers[] = {{"peak_flops_per_s", &TypeRates::peak_flops_per_s},
+                                                     {"patch_flops_per_s", &TypeRates::patch_flops_per_s}};
 
 constexpr Field<ThreadRates, TypeRates> kTypes[] = {
     {"fp32", &ThreadRates::fp32}, {"bf16", &ThreadRates::bf16}, {"fp16", &ThreadRates::fp16}};
@@ -85,6 +89,19 @@ void add_rate(std::vector<RateAt>& rates, RateAt rate) {
 }
 
 /// "threads.2.fp32.gemm.96" in its words.
+void take_of_type(TypeRates& rates, const std::vector<std::string>& words, const TomlEntry& entry) {
+  for (const auto& [name, member] : kTypeNumbers) {
+    if (words.size() != 4 || words[3] != name) continue;
+    rates.*member = number_of(entry);
+    return;
+  }
+  for (const auto& [name, member] : kTables) {
+    if (words.size() == 5 && words[3] == name)
+      return add_rate(rates.*member, {size_of(words[4], entry), number_of(entry)});
+  }
+  throw not_rates(entry);
+}
+
 void take_of_threads(ThreadRates& rates, const std::vector<std::string>& words, const TomlEntry& entry) {
   for (const auto& [name, member] : kNumbers) {
     if (words.size() == 3 && words[2] == name) {
@@ -92,17 +109,12 @@ void take_of_threads(ThreadRates& rates, const std::vector<std::string>& words, 
       return;
     }
   }
+  for (const auto& [name, member] : kUpdates) {
+    if (words.size() == 4 && words[2] == name)
+      return add_rate(rates.*member, {size_of(words[3], entry), number_of(entry)});
+  }
   for (const auto& [type_name, type] : kTypes) {
-    if (words.size() < 4 || words[2] != type_name) continue;
-    if (words.size() == 4 && words[3] == "peak_flops_per_s") {
-      (rates.*type).peak_flops_per_s = number_of(entry);
-      return;
-    }
-    for (const auto& [name, member] : kTables) {
-      if (words.size() != 5 || words[3] != name) continue;
-      add_rate(rates.*type.*member, {size_of(words[4], entry), number_of(entry)});
-      return;
-    }
+    if (words[2] == type_name) return take_of_type(rates.*type, words, entry);
   }
   throw not_rates(entry);
 }
@@ -135,6 +147,12 @@ void take(MachineRates& rates, const TomlEntry& entry) {
   }
 }
 
+std::string table_text(const std::string& name, const std::vector<RateAt>& rates) {
+  std::string out;
+  for (const RateAt& rate : rates) out += fmt::format("{}.{:.0f} = {:.4g}\n", name, rate.size, rate.per_s);
+  return out;
+}
+
 void check_whole(const MachineRates& rates, const std::filesystem::path& file) {
   const auto want = [&](bool is_there, const std::string& what) {
     if (!is_there)
@@ -147,13 +165,15 @@ void check_whole(const MachineRates& rates, const std::filesystem::path& file) {
   for (const ThreadRates& threads : rates.threads) {
     const std::string place = fmt::format("threads.{}.", threads.threads);
     for (const auto& [name, member] : kNumbers) want(threads.*member > 0, place + name);
+    for (const auto& [name, member] : kUpdates) want(!(threads.*member).empty(), place + name);
     for (const auto& [type_name, type] : kTypes) {
       const TypeRates& of_type = threads.*type;
       const bool is_left_out = std::all_of(std::begin(kTables), std::end(kTables), [&](const auto& table) {
         return (of_type.*table.member).empty();
       });
       if (is_left_out && type != &ThreadRates::fp32) continue;
-      want(of_type.peak_flops_per_s > 0, place + type_name + ".peak_flops_per_s");
+      for (const auto& [name, member] : kTypeNumbers)
+        want(of_type.*member > 0, place + type_name + "." + name);
       for (const auto& [name, member] : kTables)
         want(!(of_type.*member).empty(), place + type_name + "." + name);
     }
@@ -199,14 +219,14 @@ std::string to_toml(const MachineRates& rates) {
   for (const ThreadRates& threads : rates.threads) {
     out += fmt::format("\n[threads.{}]\n", threads.threads);
     for (const auto& [name, member] : kNumbers) out += fmt::format("{} = {:.4g}\n", name, threads.*member);
+    for (const auto& [name, member] : kUpdates) out += table_text(name, threads.*member);
     for (const auto& [type_name, type] : kTypes) {
       const TypeRates& of_type = threads.*type;
       if (!of_type.known()) continue;
-      out += fmt::format("{}.peak_flops_per_s = {:.4g}\n", type_name, of_type.peak_flops_per_s);
-      for (const auto& [name, member] : kTables) {
-        for (const RateAt& rate : of_type.*member)
-          out += fmt::format("{}.{}.{:.0f} = {:.4g}\n", type_name, name, rate.size, rate.per_s);
-      }
+      const std::string place = std::string(type_name) + ".";
+      for (const auto& [name, member] : kTypeNumbers)
+        out += fmt::format("{}{} = {:.4g}\n", place, name, of_type.*member);
+      for (const auto& [name, member] : kTables) out += table_text(place + name, of_type.*member);
     }
   }
   return out;
@@ -234,21 +254,23 @@ DeviceRates device_rates_of(const MachineRates& rates, const VitShape& shape, st
     throw Error(fmt::format("this machine has no instructions for {}, and its steps are not predicted",
                             precision_text(precision)),
                 "amp.mode", "amp.mode=none; or --device for a GPU");
-  const auto tokens = static_cast<double>(shape.tokens()), width = static_cast<double>(shape.embed);
-  const double values = static_cast<double>(batch) * tokens * width;
+  const auto tokens = static_cast<double>(shape.tokens());
+  const double values = static_cast<double>(batch * shape.embed) * tokens;
   const auto tera = [](double per_s) { return per_s / kTera; };
   DeviceRates out;
   out.name = fmt::format("this machine ({}, {})", rates.machine, counted(of_threads.threads, "thread"));
   out.is_processor = true;
   out.peak_fp32 = out.peak_16 = tera(type.peak_flops_per_s);
-  out.gemm_fp32 = out.gemm_16 = tera(rate_at(type.gemm, width));
+  out.gemm_fp32 = out.gemm_16 = tera(rate_at(type.gemm, values));
   out.usual_attention = AttentionKind::flash;
   out.flash.forward64 = out.flash.forward128 = tera(rate_at(type.attention_forward, tokens));
   out.flash.backward64 = out.flash.backward128 = tera(rate_at(type.attention_backward, tokens));
   out.element_tb_per_s = tera(rate_at(type.element, values));
   out.fused_element_tb_per_s = tera(rate_at(type.element_fused, values));
-  out.adam_tb_per_s = tera(of_threads.adam_bytes_per_s);
-  out.fused_adam_tb_per_s = tera(of_threads.fused_adam_bytes_per_s);
+  const auto parameters = static_cast<double>(count_parameters(shape).total());
+  out.patch_tflops = tera(type.patch_flops_per_s);
+  out.adam_tb_per_s = tera(rate_at(of_threads.adam, parameters));
+  out.fused_adam_tb_per_s = tera(rate_at(of_threads.fused_adam, parameters));
   out.ends_us_per_value = of_threads.ends_us_per_value;
   out.fused_ends_us_per_value = of_threads.fused_ends_us_per_value;
   return out;

@@ -26,7 +26,8 @@ double rate_at(const std::vector<RateAt>& rates, double size);
 /// In one type of products. FLOP/s are executed ones, bytes those that formula/step_time counts.
 struct TypeRates {
   double peak_flops_per_s = 0;             ///< of large products: what MFU refers to
-  std::vector<RateAt> gemm;                ///< by the width E: the products of a block; FLOP/s
+  double patch_flops_per_s = 0;            ///< of the patch embedding, a convolution
+  std::vector<RateAt> gemm;                ///< by values [rows, E]: the products of a block; FLOP/s
   std::vector<RateAt> attention_forward;   ///< by tokens N: 4 N^2 E operations; FLOP/s
   std::vector<RateAt> attention_backward;  ///< 2.5 times those
   std::vector<RateAt> element;             ///< by values [rows, E]: plain norms, GELU and sums; bytes/s
@@ -38,11 +39,11 @@ struct TypeRates {
 /// With so many threads.
 struct ThreadRates {
   int threads = 0;
-  TypeRates fp32, bf16, fp16;          ///< 16 bits: not known where they are emulated
-  double memory_bytes_per_s = 0;       ///< reading and writing what no cache holds
-  double adam_bytes_per_s = 0;         ///< plain operations, of the bytes that formula/step_time counts
-  double fused_adam_bytes_per_s = 0;   ///< our kernel, the same
-  double ends_us_per_value = 0;        ///< un-patching and loss, a value of a batch's target
+  TypeRates fp32, bf16, fp16;      ///< 16 bits: not known where they are emulated
+  std::vector<RateAt> adam;        ///< by parameters: plain operations, of the bytes that step_time counts
+  std::vector<RateAt> fused_adam;  ///< our kernel, the same
+  double memory_bytes_per_s = 0;   ///< reading and writing what no cache holds
+  double ends_us_per_value = 0;    ///< un-patching and loss, a value of a batch's target
   double fused_ends_us_per_value = 0;  ///< the same as one kernel
 
   const TypeRates& of(AmpMode mode) const;

@@ -136,6 +136,7 @@ StepForm step_form(const LessonInfo& lesson, const Config& config, bool on_cuda)
   out.fused_qkv = fused("fusion.qkv", config.fusion.qkv);
   out.fused_head_loss = fused("fusion.head_loss", config.fusion.head_loss);
   out.fused_grad_norm = fused("fusion.grad_norm", config.fusion.grad_norm);
+  out.patch_is_product = honours(lesson, "fusion.qkv");
   out.uploads_beside = config.loader.kind == LoaderKind::gpu && config.loader.copy_stream;
   out.graph = fused("graph.enabled", config.graph.enabled);
   out.graph_has_optimizer = config.graph.scope == GraphScope::step;

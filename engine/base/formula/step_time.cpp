@@ -183,8 +183,11 @@ StepTime predict_step(const StepForm& form, const DeviceRates& device) {
       rates_for_head(attention, form.shape.embed / form.shape.heads, device.is_processor);
   const auto [gemm_rate, peak] = gemm_of(form, device);
   const ForwardFlops flops = count_forward_flops(form.shape);
-  const double gemm_forward = flops.total() - flops.attention;
-  const double gemm_backward = 2 * gemm_forward - flops.patch;  // no gradient of the input
+  const bool convolves = device.patch_tflops > 0 && !form.patch_is_product;
+  const double apart = convolves ? flops.patch : 0;
+  const double gemm_forward = flops.total() - flops.attention - apart;
+  const double gemm_backward = 2 * gemm_forward - (flops.patch - apart);  // no gradient of the input
+  const double patch_us = convolves ? batch * apart / (device.patch_tflops * kTera) * kMicro : 0;
   const double places =
       batch * static_cast<double>(form.shape.tokens() * form.shape.embed * form.shape.depth);
   const ElementBytes bytes = element_bytes(form);
@@ -193,11 +196,11 @@ StepTime predict_step(const StepForm& form, const DeviceRates& device) {
   const double misc_us = ends_us(form, device);
   StepTime out;
   out.forward = {.attention_us = batch * flops.attention / (forward_rate * kTera) * kMicro,
-                 .gemm_us = batch * gemm_forward / (gemm_rate * kTera) * kMicro,
+                 .gemm_us = batch * gemm_forward / (gemm_rate * kTera) * kMicro + patch_us,
                  .element_us = kElementForwardShare * element_us,
                  .misc_us = misc_us / 2};
   out.backward = {.attention_us = batch * 2.5 * flops.attention / (backward_rate * kTera) * kMicro,
-                  .gemm_us = batch * gemm_backward / (gemm_rate * kTera) * kMicro,
+                  .gemm_us = batch * gemm_backward / (gemm_rate * kTera) * kMicro + patch_us,
                   .element_us = (1 - kElementForwardShare) * element_us,
                   .misc_us = misc_us / 2};
   out.optimize_us = state_bytes(form) *

@@ -37,8 +37,9 @@ struct StepForm {
   bool fused_qkv = false;
   bool fused_head_loss = false;
   bool fused_grad_norm = false;
-  bool uploads_beside = true;  ///< the next batch arrives while this one is computed with
-  bool graph = false;          ///< launches are recorded once and replayed
+  bool uploads_beside = true;     ///< the next batch arrives while this one is computed with
+  bool patch_is_product = false;  ///< the patch embedding is a matrix product, not a convolution
+  bool graph = false;             ///< launches are recorded once and replayed
   bool graph_has_optimizer = true;
 };
 

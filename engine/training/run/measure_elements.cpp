@@ -147,7 +147,7 @@ double measure_ends(const VitShape& shape, std::int64_t batch, bool fused, const
   return time_passes(graph, AmpMode::none, repeats).total_us() / static_cast<double>(target.numel());
 }
 
-double measure_adam(const VitShape& shape, bool fused, const Repeats& repeats) {
+RateAt measure_adam(const VitShape& shape, bool fused, const Repeats& repeats) {
   Parameters parameters;
   const Vit model(parameters, shape);
   parameters.materialise(/*seed=*/1, kCpu);
@@ -157,11 +157,12 @@ double measure_adam(const VitShape& shape, bool fused, const Repeats& repeats) {
   constexpr double kRate = 1e-4;
   if (!fused) {
     Adam adam(parameters, config);
-    return rate_per_s(kPlainAdamBytes * count, cold_update_us([&] { adam.step(kRate); }, repeats));
+    return {count, rate_per_s(kPlainAdamBytes * count, cold_update_us([&] { adam.step(kRate); }, repeats))};
   }
   FusedAdam adam(parameters, config, FusionConfig{});
   GradScaler scaler({.mode = AmpMode::none}, kCpu);
-  return rate_per_s(kFusedAdamBytes * count, cold_update_us([&] { adam.step(kRate, scaler); }, repeats));
+  return {count,
+          rate_per_s(kFusedAdamBytes * count, cold_update_us([&] { adam.step(kRate, scaler); }, repeats))};
 }
 
 double measure_copy(std::int64_t bytes, const Repeats& repeats) {

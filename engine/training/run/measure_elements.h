@@ -21,7 +21,7 @@ double measure_ends(const VitShape& shape, std::int64_t batch, bool fused, const
 
 /// Of an update of a model's parameters by plain operations, or by the fused kernels; bytes as
 /// formula/step_time counts them. As in a step, no cache holds any of them before.
-double measure_adam(const VitShape& shape, bool fused, const Repeats& repeats);
+RateAt measure_adam(const VitShape& shape, bool fused, const Repeats& repeats);
 
 /// Of a copy of half of `bytes` to the other half: both are counted.
 double measure_copy(std::int64_t bytes, const Repeats& repeats);

@@ -19,9 +19,13 @@ struct TokenSize {
   double values() const { return static_cast<double>(batch * tokens * embed); }
 };
 
-/// The products of one block, forward and backward, with their weights' casts and gradients: 3 times 24 E^2
-/// operations a token.
-RateAt measure_gemm(const TokenSize& size, AmpMode mode, const Repeats& repeats);
+/// The products of `depth` blocks, forward and backward, with their weights' casts and gradients: 3 times
+/// 24 E^2 operations a token and block. So many blocks that what one of them takes and keeps has to come back
+/// as in a model.
+RateAt measure_gemm(const TokenSize& size, std::int64_t depth, AmpMode mode, const Repeats& repeats);
+
+/// The patch embedding, forward and backward to its weights: twice its operations.
+double measure_patch(const VitShape& shape, std::int64_t batch, AmpMode mode, const Repeats& repeats);
 
 struct AttentionRateAt {
   RateAt forward;

@@ -18,15 +18,17 @@ using Tell = std::function<void(const std::string&)>;
 std::string threads_text(int threads) { return fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"); }
 
 /// So many blocks that the activations of one are not in the cache any more when backward asks for them; of
-/// large ones, which no cache holds, one.
-std::int64_t depth_for(const TokenSize& size) { return size.values() > 1e6 ? 1 : 4; }
+/// large or wide ones, whose activations or weights fill a cache by themselves, one.
+std::int64_t depth_for(const TokenSize& size) { return size.values() > 1e6 || size.embed > 192 ? 1 : 4; }
 
 TypeRates measure_type(const RateSizes& sizes, AmpMode mode, const Tell& tell) {
   TypeRates out;
   tell("products");
   const c10::ScalarType type = mode == AmpMode::none ? c10::kFloat : half_type(mode).value();
   out.peak_flops_per_s = measure_peak_flops(c10::kCPU, type);
-  for (const TokenSize& size : sizes.gemm) out.gemm.push_back(measure_gemm(size, mode, sizes.repeats));
+  for (const TokenSize& size : sizes.gemm)
+    out.gemm.push_back(measure_gemm(size, depth_for(size), mode, sizes.repeats));
+  out.patch_flops_per_s = measure_patch(sizes.model, sizes.batch, mode, sizes.repeats);
   tell("attention");
   for (const TokenSize& size : sizes.attention) {
     const AttentionRateAt rate = measure_attention(size, mode, sizes.repeats);
@@ -53,8 +55,10 @@ ThreadRates measure_threads(const RateSizes& sizes, int threads, const Tell& tel
     });
   }
   tell("updates, loss and copies, " + threads_text(threads));
-  out.adam_bytes_per_s = measure_adam(sizes.model, /*fused=*/false, sizes.repeats);
-  out.fused_adam_bytes_per_s = measure_adam(sizes.model, /*fused=*/true, sizes.repeats);
+  for (const VitShape& shape : {sizes.model, sizes.large_model}) {
+    out.adam.push_back(measure_adam(shape, /*fused=*/false, sizes.repeats));
+    out.fused_adam.push_back(measure_adam(shape, /*fused=*/true, sizes.repeats));
+  }
   out.ends_us_per_value = measure_ends(sizes.model, sizes.batch, /*fused=*/false, sizes.repeats);
   out.fused_ends_us_per_value = measure_ends(sizes.model, sizes.batch, /*fused=*/true, sizes.repeats);
   out.memory_bytes_per_s = measure_copy(sizes.copy_bytes, sizes.repeats);

@@ -14,10 +14,11 @@ namespace isobar {
 /// What is measured at which sizes: those of the presets for processors.
 struct RateSizes {
   Repeats repeats;
-  std::vector<TokenSize> gemm = {{4, 150, 96, 2}, {4, 150, 192, 4}, {4, 150, 384, 8}};
+  std::vector<TokenSize> gemm = {{4, 72, 96, 2}, {4, 162, 96, 2}, {4, 288, 192, 4}, {4, 288, 384, 8}};
   std::vector<TokenSize> attention = {{4, 72, 96, 2}, {4, 288, 96, 2}, {1, 990, 96, 2}};
   std::vector<TokenSize> element = {{4, 72, 96, 2}, {4, 325, 192, 4}, {4, 1350, 384, 8}};
-  VitShape model = {.height = 72, .width = 144, .embed = 96, .depth = 4, .heads = 2};  ///< cpu_tiny
+  VitShape model = {.height = 72, .width = 144, .embed = 96, .depth = 4, .heads = 2};         ///< cpu_tiny
+  VitShape large_model = {.height = 96, .width = 192, .embed = 192, .depth = 6, .heads = 4};  ///< cpu_small
   std::int64_t batch = 4;
   std::int64_t copy_bytes = 256 << 20;
 

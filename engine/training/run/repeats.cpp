@@ -3,15 +3,17 @@
 #include <algorithm>
 
 #include "core/clock.h"
+#include "record/run_summary.h"
 #include "run/signals.h"
 
 namespace isobar {
 namespace {
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+/// The value below which this share of them lies.
+double quantile(std::vector<double> values, double share) {
+  const auto place = values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size()));
+  std::nth_element(values.begin(), place, values.end());
+  return *place;
 }
 
 }  // namespace
@@ -23,9 +25,9 @@ void stop_if_asked() {
 std::vector<double> median_times_us(const std::vector<WorkStage>& stages, const Repeats& repeats) {
   for (const WorkStage& stage : stages) stage();
   std::vector<std::vector<double>> times_us(stages.size());
-  const std::int64_t begin_us = steady_us();
+  const ProcessorTime begin = thread_processor_time();
   const auto goes_on = [&](int done) {
-    return done < repeats.least || (done < repeats.most && steady_us() - begin_us < repeats.budget_us);
+    return done < repeats.least || (done < repeats.most && steady_us() - begin.at_us < repeats.budget_us);
   };
   for (int done = 0; goes_on(done); ++done) {
     stop_if_asked();
@@ -35,8 +37,9 @@ std::vector<double> median_times_us(const std::vector<WorkStage>& stages, const 
       times_us[i].push_back(static_cast<double>(steady_us() - start_us));
     }
   }
+  const double share = thread_processor_time().waited_since(begin) > kCrowdedWait ? 0.1 : 0.5;
   std::vector<double> out;
-  for (const std::vector<double>& times : times_us) out.push_back(std::max(1.0, median(times)));
+  for (const std::vector<double>& times : times_us) out.push_back(std::max(1.0, quantile(times, share)));
   return out;
 }
 

@@ -23,7 +23,8 @@ void stop_if_asked();
 using WorkStage = std::function<void()>;
 
 /// The median time of each stage, microseconds, at least 1. A repeat is all of them in order; the first is a
-/// warm-up, which does not count.
+/// warm-up, which does not count. Where other programs had the processors (kCrowdedWait) the median would say
+/// more of them, a pause of one thread holding up all: there it is the time that one repeat in ten is below.
 std::vector<double> median_times_us(const std::vector<WorkStage>& stages, const Repeats& repeats);
 double median_time_us(const WorkStage& work, const Repeats& repeats);
 

@@ -41,7 +41,7 @@ TEST_CASE("rates are read as they were written") {
   CHECK(again.threads.size() == 2);
   CHECK(again.threads[1].of(AmpMode::bf16).known());
   CHECK_FALSE(again.threads[0].of(AmpMode::bf16).known());
-  CHECK(rate_at(again.threads[1].fp32.gemm, 96) == Approx(20e9));
+  CHECK(rate_at(again.threads[1].fp32.gemm, 30e3) == Approx(20e9));
 }
 
 TEST_CASE("a rate between two sizes lies between theirs, beyond them it is the nearest") {
@@ -81,7 +81,7 @@ TEST_CASE("what is no file of rates is refused, with its place and what to do") 
   CHECK_THAT(refused(replaced(good, "[threads.1]", "[threads.none]")), says("is no rate"));
   CHECK_THAT(refused(replaced(good, "fp32.element.1000 = 1e+09\n", "")),
              says("rates without threads.1.fp32.element") && again);
-  CHECK_THAT(refused(replaced(good, "adam_bytes_per_s = 1e+09\n", "")), says("rates without threads.1"));
+  CHECK_THAT(refused(replaced(good, "adam.1000000 = 1e+09\n", "")), says("rates without threads.1"));
 }
 
 TEST_CASE("a type that was not measured is refused by name") {
@@ -91,7 +91,8 @@ TEST_CASE("a type that was not measured is refused by name") {
 
 TEST_CASE("threads that were not measured have the rates of the nearest number") {
   const auto gemm = [](int threads) {
-    return device_rates_of(made_rates(), {.embed = 96}, 1, AmpMode::none, threads).gemm_fp32;
+    return device_rates_of(made_rates(), {.height = 48, .width = 96, .embed = 96}, 1, AmpMode::none, threads)
+        .gemm_fp32;
   };
   CHECK(gemm(1) == Approx(0.01));
   CHECK(gemm(2) == Approx(0.02));

@@ -41,12 +41,12 @@ TEST_CASE("a step of the plain loop is what its operations and bytes take at the
   const double places = 4.0 * 72 * 96 * 4;
   const double element_us = places * element_bytes_per_place(form) / 2e9 * 1e6;
   const double ends_us = 4.0 * 20 * 48 * 96 * 0.5e-3;
-  const double products = flops.total() - flops.attention;
-  CHECK(step.forward_us ==
-        Approx(4 * (products / 20e9 + flops.attention / 10e9) * 1e6 + element_us / 3 + ends_us / 2));
-  CHECK(step.backward_us ==
-        Approx(4 * ((2 * products - flops.patch) / 20e9 + 2.5 * flops.attention / 10e9) * 1e6 +
-               element_us * 2 / 3 + ends_us / 2));
+  const double products = flops.total() - flops.attention - flops.patch;
+  const double patch_us = 4 * flops.patch / 10e9 * 1e6;
+  CHECK(step.forward_us == Approx(4 * (products / 20e9 + flops.attention / 10e9) * 1e6 + patch_us +
+                                  element_us / 3 + ends_us / 2));
+  CHECK(step.backward_us == Approx(4 * (2 * products / 20e9 + 2.5 * flops.attention / 10e9) * 1e6 + patch_us +
+                                   element_us * 2 / 3 + ends_us / 2));
   CHECK(step.optimize_us == Approx(65.0 * static_cast<double>(count_parameters(shape).total()) / 2e9 * 1e6));
   CHECK(step.read_bytes == kBatchBytes);
   CHECK(step.load_us == Approx(kBatchBytes / 1e9 * 1e6));

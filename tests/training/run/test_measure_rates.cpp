@@ -51,6 +51,8 @@ void check_rates(const std::vector<RateAt>& rates, std::size_t count) {
 void check_type(const TypeRates& rates, bool is_measured) {
   const std::size_t count = is_measured ? 1 : 0;
   CHECK(rates.known() == is_measured);
+  CHECK(is_rate(rates.peak_flops_per_s) == is_measured);
+  CHECK(is_rate(rates.patch_flops_per_s) == is_measured);
   for (const auto& each :
        {rates.gemm, rates.attention_forward, rates.attention_backward, rates.element, rates.element_fused})
     check_rates(each, count);
@@ -60,9 +62,11 @@ void check_type(const TypeRates& rates, bool is_measured) {
 
 TEST_CASE("products and attention are counted in the operations of the model") {
   const TickingClock clock;
-  const RateAt gemm = measure_gemm(kSize, AmpMode::none, kOnce);
-  CHECK(gemm.size == 8);
-  CHECK(gemm.per_s == Approx(3 * 24 * 2 * 6 * 8 * 8 / (2 * kTick_s)));
+  const RateAt gemm = measure_gemm(kSize, /*depth=*/2, AmpMode::none, kOnce);
+  CHECK(gemm.size == 2 * 6 * 8);
+  CHECK(gemm.per_s == Approx(2 * 3 * 24 * 2 * 6 * 8 * 8 / (2 * kTick_s)));
+  const double patch = count_forward_flops(kShape).patch;
+  CHECK(measure_patch(kShape, /*batch=*/2, AmpMode::none, kOnce) == Approx(2 * 2 * patch / (2 * kTick_s)));
   const AttentionRateAt attention = measure_attention(kSize, AmpMode::none, kOnce);
   CHECK(attention.forward.size == 6);
   CHECK(attention.forward.per_s == Approx(4 * 2 * 6 * 6 * 8 / kTick_s));
@@ -79,15 +83,16 @@ TEST_CASE("element-wise work, updates and copies are counted in the bytes of the
     CHECK(rate.per_s == Approx(2 * 2 * 6 * 8 * element_bytes_per_place(form) / (2 * kTick_s)));
     CHECK(measure_ends(kShape, /*batch=*/2, fused, kOnce) == Approx(2000.0 / (2 * 3 * 8 * 16)));
     const auto parameters = static_cast<double>(count_parameters(kShape).total());
-    CHECK(measure_adam(kShape, fused, kOnce) ==
-          Approx(parameters * (fused ? kFusedAdamBytes : kPlainAdamBytes) / kTick_s));
+    const RateAt update = measure_adam(kShape, fused, kOnce);
+    CHECK(update.size == parameters);
+    CHECK(update.per_s == Approx(parameters * (fused ? kFusedAdamBytes : kPlainAdamBytes) / kTick_s));
   }
   CHECK(measure_copy(8000, kOnce) == Approx(8000 / kTick_s));
 }
 
 TEST_CASE("in 16 bits the same work runs, whether this processor has instructions for it or not") {
   for (const AmpMode mode : {AmpMode::bf16, AmpMode::fp16}) {
-    CHECK(is_rate(measure_gemm(kSize, mode, kOnce).per_s));
+    CHECK(is_rate(measure_gemm(kSize, 1, mode, kOnce).per_s));
     CHECK(is_rate(measure_attention(kSize, mode, kOnce).backward.per_s));
     CHECK(is_rate(measure_elements(kSize, 1, mode, /*fused=*/false, kOnce).per_s));
     CHECK(is_rate(measure_elements(kSize, 1, mode, /*fused=*/true, kOnce).per_s));
@@ -98,7 +103,7 @@ TEST_CASE("a machine has every rate, for each number of threads and each type th
   RateSizes sizes;
   sizes.repeats = kOnce;
   sizes.gemm = sizes.attention = sizes.element = {kSize};
-  sizes.model = kShape;
+  sizes.model = sizes.large_model = kShape;
   sizes.batch = 2;
   sizes.copy_bytes = 8000;
   std::vector<std::string> told;
@@ -117,9 +122,10 @@ TEST_CASE("a machine has every rate, for each number of threads and each type th
     check_type(threads.bf16, std::count(types.begin(), types.end(), AmpMode::bf16) == 1);
     check_type(threads.fp16, std::count(types.begin(), types.end(), AmpMode::fp16) == 1);
     for (const double rate :
-         {threads.memory_bytes_per_s, threads.adam_bytes_per_s, threads.fused_adam_bytes_per_s,
-          threads.ends_us_per_value, threads.fused_ends_us_per_value})
+         {threads.memory_bytes_per_s, threads.ends_us_per_value, threads.fused_ends_us_per_value})
       CHECK(is_rate(rate));
+    check_rates(threads.adam, 2);
+    check_rates(threads.fused_adam, 2);
   }
 }
 
@@ -150,7 +156,7 @@ TEST_CASE("the program keeps rates in a whole file, and nothing beside it") {
   INFO(result.err);
   REQUIRE(result.code == 0);
   CHECK(result.err.find("measuring this machine, once: products, fp32") != std::string::npos);
-  CHECK(result.out.find(file.string()) != std::string::npos);
+  CHECK(result.err.find(file.string()) != std::string::npos);
   const MachineRates rates = read_machine_rates(file);
   CHECK(rates.machine == machine_name());
   CHECK((is_rate(rates.link.latency_us) && is_rate(rates.link.bytes_per_us)));
