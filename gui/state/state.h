@@ -13,6 +13,7 @@
 #include "state/comparison.h"
 #include "state/feed.h"
 #include "state/launcher.h"
+#include "state/presets.h"
 #include "state/project.h"
 #include "state/settings.h"
 #include "widgets/plot_widget.h"
@@ -42,6 +43,8 @@ struct FormState {
   std::string problem;      ///< what the program would say; "" = fine
   std::string problem_key;  ///< the key it is about; "" = several
   bool stale = true;        ///< to be checked again
+  bool picked = false;      ///< the preset was chosen here; else it is that of the run that is looked at
+  std::vector<PresetFact> presets = {};  ///< while their menu is open
 };
 
 struct Requests {
