@@ -101,7 +101,8 @@ std::string state_text(const LessonCard& card, const LessonRuns& runs) {
 void draw_lesson(Ui& ui, const LessonCard& card, const LessonRuns& runs, const LadderRates& rates,
                  AppState& state, Requests& ask) {
   const Published& published = card.info.published;
-  const float height = ui.px(published.years.empty() ? 62 : 80);
+  const bool has_rate = runs.best > 0 || !card.recorded.empty();
+  const float height = ui.px(44.0F + (has_rate ? 18 : 0) + (published.years.empty() ? 0 : 18));
   Box row;
   if (ui.row("lesson " + card.info.name, state.lesson == card.info.name, height, &row))
     ask.show_lesson = card.info.name;
@@ -138,14 +139,11 @@ void draw_lesson(Ui& ui, const LessonCard& card, const LessonRuns& runs, const L
   if (runs.best > 0) {
     draw_rate(canvas, theme, row, y, runs.best / rates.most_here,
               engineering(runs.best, 3) + " /s " + rates.preset);
-  } else if (!card.recorded.empty()) {
+  } else if (has_rate) {
     const RunView& view = card.recorded.front().view;
     draw_foreign_rate(canvas, theme, row, y, view.provenance, view.summary.samples_per_s);
-  } else {
-    canvas.text(left_of(canvas, row), y - s, "no throughput yet", Face::small,
-                mixed(theme.panel, theme.dim, 0.8F));
   }
-  y += 18 * s;
+  if (has_rate) y += 18 * s;
   if (!published.years.empty()) {
     draw_foreign_rate(canvas, theme, row, y, "published, " + published.device,
                       published.samples_per_s.back());
