@@ -227,6 +227,7 @@ void App::draw() {
   const Data now = data();
   follow(now);
   ui_.begin_frame();
+  if (const auto run = now.feed.runs->find(state_.run)) follow_preset(project_, state_.form(), *run);
   if (state_.form().stale) check_form(project_, state_.form());
   Requests ask;
   take_keys(now, ask);

@@ -13,6 +13,8 @@
 namespace isobar {
 namespace {
 
+constexpr float kKeysRoom = 300;  // kept below the plots, where the window is high enough for it
+
 Colour colour_of(const Ui& ui, AppState& state, const RunEntry& run) {
   return ui.theme().series[state.colours.slot(run.id) % ui.theme().series.size()];
 }
@@ -207,7 +209,9 @@ void draw_overlays(Ui& ui, const Runs& runs, const Labels& labels, AppState& sta
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const int columns = room.x > ui.px(1500) ? 4 : room.x > ui.px(600) ? 2 : 1;
   const float gaps = ui.px(8) * static_cast<float>(columns - 1);
-  const ImVec2 size = {(room.x - gaps) / static_cast<float>(columns), ui.px(260)};
+  const float rows = 4.0F / static_cast<float>(columns);
+  const float height = std::clamp((room.y - ui.px(kKeysRoom)) / rows, ui.px(260), ui.px(420));
+  const ImVec2 size = {(room.x - gaps) / static_cast<float>(columns), height};
   const auto next = [&](bool same_row) {
     if (columns == 4 || (same_row && columns > 1)) ImGui::SameLine(0, ui.px(8));
   };

@@ -101,7 +101,8 @@ std::string state_text(const LessonCard& card, const LessonRuns& runs) {
 void draw_lesson(Ui& ui, const LessonCard& card, const LessonRuns& runs, const LadderRates& rates,
                  AppState& state, Requests& ask) {
   const Published& published = card.info.published;
-  const float height = ui.px(published.years.empty() ? 62 : 80);
+  const bool has_rate = runs.best > 0 || !card.recorded.empty();
+  const float height = ui.px(44.0F + (has_rate ? 18 : 0) + (published.years.empty() ? 0 : 18));
   Box row;
   if (ui.row("lesson " + card.info.name, state.lesson == card.info.name, height, &row))
     ask.show_lesson = card.info.name;
@@ -138,14 +139,11 @@ void draw_lesson(Ui& ui, const LessonCard& card, const LessonRuns& runs, const L
   if (runs.best > 0) {
     draw_rate(canvas, theme, row, y, runs.best / rates.most_here,
               engineering(runs.best, 3) + " /s " + rates.preset);
-  } else if (!card.recorded.empty()) {
+  } else if (has_rate) {
     const RunView& view = card.recorded.front().view;
     draw_foreign_rate(canvas, theme, row, y, view.provenance, view.summary.samples_per_s);
-  } else {
-    canvas.text(left_of(canvas, row), y - s, "no throughput yet", Face::small,
-                mixed(theme.panel, theme.dim, 0.8F));
   }
-  y += 18 * s;
+  if (has_rate) y += 18 * s;
   if (!published.years.empty()) {
     draw_foreign_rate(canvas, theme, row, y, "published, " + published.device,
                       published.samples_per_s.back());
@@ -185,13 +183,16 @@ std::string result_text(const RunEntry& run) {
   return summary.steps > 0 ? "loss " + engineering(summary.last_loss, 3) : "";
 }
 
-/// How the run stands: a ring for one that is not of this machine.
-void draw_dot(Canvas& canvas, const Theme& theme, const RunEntry& run, PlotPoint at) {
+/// How the run stands, before its words; true where there is something to say: what is done as it should be
+/// has none. A ring is for one that is not of this machine.
+bool draw_dot(Canvas& canvas, const Theme& theme, const RunEntry& run, PlotPoint at) {
   const bool elsewhere = !run.view.provenance.empty();
+  if (run.view.state == RunState::done && !elsewhere && !run.gone && run.problem.empty()) return false;
   const Colour colour = run.gone                            ? theme.dim
                         : !run.problem.empty() || elsewhere ? theme.warn
                                                             : state_colour(theme, run.view.state);
   canvas.circle(at, 4 * canvas.scale(), colour, run.view.state != RunState::empty && !elsewhere);
+  return true;
 }
 
 void draw_run(Ui& ui, const std::shared_ptr<const RunEntry>& run, AppState& state, Requests& ask) {
@@ -232,14 +233,13 @@ void draw_run(Ui& ui, const std::shared_ptr<const RunEntry>& run, AppState& stat
   } else {
     canvas.frame(tick, mixed(theme.panel, theme.dim, 0.6F));
   }
-  draw_dot(canvas, theme, *run, {row.x0 + 36 * s, row.y0 + 14 * s});
   const std::string right = result_text(*run);
   const float right_width = canvas.text_width(right, Face::mono_small);
   canvas.text(row.x1 - 8 * s, row.y0 + 6 * s, right, Face::mono_small, theme.text, 1);
   const std::string name =
       run->view.lesson.empty() ? run->name : run->view.lesson.substr(0, 2) + "  " + short_run_name(*run);
-  canvas.text(row.x0 + 46 * s, row.y0 + 5 * s,
-              canvas.fitted(name, Face::text, row.width() - right_width - 62 * s), Face::text, theme.text);
+  canvas.text(row.x0 + 34 * s, row.y0 + 5 * s,
+              canvas.fitted(name, Face::text, row.width() - right_width - 50 * s), Face::text, theme.text);
   std::string words;
   for (const std::string& mark : marks_of(run->view)) words += mark + " · ";
   words += (run->view.preset.empty() ? "" : run->view.preset + " · ") +
@@ -248,8 +248,10 @@ void draw_run(Ui& ui, const std::shared_ptr<const RunEntry>& run, AppState& stat
             : !run->view.provenance.empty() ? provenance_text(run->view)
                                             : state_name(run->view.state)) +
            (run->note.empty() ? "" : " · " + run->note);
+  const bool dot = draw_dot(canvas, theme, *run, {row.x0 + 38 * s, row.y0 + 32 * s});
+  const float left = row.x0 + (dot ? 48 : 34) * s;
   canvas.text(
-      row.x0 + 46 * s, row.y0 + 24 * s, canvas.fitted(words, Face::small, row.width() - 56 * s), Face::small,
+      left, row.y0 + 24 * s, canvas.fitted(words, Face::small, row.x1 - 10 * s - left), Face::small,
       run->view.state == RunState::failed || run->view.state == RunState::died ? theme.bad : theme.dim);
 }
 

@@ -9,6 +9,7 @@
 #include "config/load.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "panels/preset_menu.h"
 
 namespace isobar {
 namespace {
@@ -166,6 +167,17 @@ void check_form(const Project& project, FormState& form) {
   }
 }
 
+void follow_preset(const Project& project, FormState& form, const RunEntry& run) {
+  const RunView& view = run.view;
+  if (form.picked || !form.changed.empty() || view.lesson != form.lesson || view.preset == form.preset)
+    return;
+  const bool known =
+      std::find(project.presets.begin(), project.presets.end(), view.preset) != project.presets.end();
+  if (!known || run.foreign || !view.is_measured_here()) return;
+  form.preset = view.preset;
+  form.stale = true;
+}
+
 void fill_form(const Project& project, FormState& form, const RunEntry& run) {
   const LessonCard* const card = project.find(run.view.lesson);
   if (card == nullptr || !run.detail) return;
@@ -173,6 +185,7 @@ void fill_form(const Project& project, FormState& form, const RunEntry& run) {
   const bool known =
       std::find(project.presets.begin(), project.presets.end(), run.view.preset) != project.presets.end();
   form.preset = known ? run.view.preset : "";
+  form.picked = true;
   form.changed.clear();
   check_form(project, form);
   for (const auto& [key, value] : run.detail->config) {
@@ -201,8 +214,9 @@ Requests draw_run_form(Ui& ui, const Data& data, AppState& state) {
   ui.text("preset", Face::mono_small, ui.theme().dim);
   ImGui::SameLine();
   std::string preset = preset_of(data.project, *card, form);
-  if (ui.combo("preset", data.project.presets, preset, ui.px(150))) {
+  if (draw_preset_menu(ui, data, *card, form, preset)) {
     form.preset = preset;
+    form.picked = true;
     form.stale = true;
   }
   draw_buttons(ui, data, *card, state, ask);

@@ -162,10 +162,13 @@ std::vector<PlotSpec> usual_plots(Ui& ui, const AppState& state, const std::shar
 
 /// What hardly changes in a way that surprises: small below the others.
 std::vector<PlotSpec> small_plots(Ui& ui, const AppState& state, const std::shared_ptr<const RunEntry>& run) {
-  return {plain_plot(ui, state, run, "learning rate", "Learning rate", "This run recorded no learning rate.",
-                     "train/lr", "learning rate", 3),
-          plain_plot(ui, state, run, "memory", "Peak memory, bytes", "This run recorded no memory figures.",
-                     "train/peak_bytes", "peak", 4)};
+  std::vector<PlotSpec> out = {
+      plain_plot(ui, state, run, "learning rate", "Learning rate", "This run recorded no learning rate.",
+                 "train/lr", "learning rate", 3),
+      plain_plot(ui, state, run, "memory", "Peak memory, bytes", "This run recorded no memory figures.",
+                 "train/peak_bytes", "peak", 4)};
+  for (PlotSpec& spec : out) spec.lines.front().mark = Mark::none;  // their points would hide so small a line
+  return out;
 }
 
 bool has_data(const PlotSpec& spec) {

@@ -6,6 +6,7 @@
 #include "config/load.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/nvidia.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -51,6 +52,7 @@ const LessonCard* Project::find(const std::string& name) const {
 Project read_project(const fs::path& home) {
   Project project;
   project.home = home;
+  project.device_kind = likely_device_kind();
   project.presets = preset_names(home);
   project.comments = key_comments(home);
   for (const std::string& name : lesson_names(home)) {

@@ -14,6 +14,7 @@
 #include "state/feed.h"
 #include "state/launcher.h"
 #include "state/playground.h"
+#include "state/presets.h"
 #include "state/project.h"
 #include "state/settings.h"
 #include "widgets/plot_widget.h"
@@ -45,6 +46,8 @@ struct FormState {
   std::string problem;      ///< what the program would say; "" = fine
   std::string problem_key;  ///< the key it is about; "" = several
   bool stale = true;        ///< to be checked again
+  bool picked = false;      ///< the preset was chosen here; else it is that of the run that is looked at
+  std::vector<PresetFact> presets = {};  ///< while their menu is open
 };
 
 struct Requests {

@@ -1,4 +1,6 @@
 // The settings of the next run: checked, kept, started.
+#include <algorithm>
+
 #include "gui/headless.h"
 #include "support/catch.h"
 
@@ -128,4 +130,70 @@ TEST_CASE("Nothing in the settings moves when a field changes, however long the 
   window.click("Reset");
   CHECK(window.state().form().changed.empty());
   CHECK(places() == before);
+}
+
+namespace {
+
+std::vector<std::string> names_of(const std::vector<PresetFact>& facts, bool fit) {
+  std::vector<std::string> out;
+  for (const PresetFact& fact : facts) {
+    if (fact.fits == fit) out.push_back(fact.name);
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("Presets that fit this machine come first, by size, with what each is") {
+  Project project = read_project(project_home());
+  project.device_kind = "cpu";
+  const LessonInfo& lesson = project.find("01_baseline")->info;
+  const std::uint64_t gigabyte = 1'000'000'000;
+  const auto roomy = preset_facts(project, lesson, 4000 * gigabyte);
+  CHECK(roomy.size() == project.presets.size());
+  CHECK(names_of(roomy, true) == std::vector<std::string>{"cpu_micro", "cpu_tiny", "cpu_small", "cpu_attn"});
+  CHECK(roomy.front().name == "cpu_micro");
+  CHECK(roomy.front().rows == 48);
+  CHECK(roomy.front().columns == 96);
+  CHECK(roomy.front().parameters == Approx(700e3).epsilon(0.01));
+  const auto base = std::find_if(roomy.begin(), roomy.end(), [](auto& fact) { return fact.name == "base"; });
+  REQUIRE(base != roomy.end());
+  CHECK(base->why_not == "made for a GPU");
+  CHECK(base->bytes > 10 * gigabyte);
+  const auto small = preset_facts(project, lesson, roomy.front().bytes);
+  CHECK(names_of(small, true) == std::vector<std::string>{"cpu_micro"});
+  CHECK(small.back().why_not.rfind("this machine has ", 0) == 0);
+  project.device_kind = "cuda";
+  CHECK(names_of(preset_facts(project, lesson, gigabyte), false).empty());
+  project.presets = {"cpu_tiny", "nowhere"};
+  const auto wrong = preset_facts(project, lesson, gigabyte);
+  CHECK(wrong.back().name == "nowhere");
+  CHECK_FALSE(wrong.back().fits);
+  CHECK(wrong.back().why_not.find("nowhere") != std::string::npos);
+}
+
+TEST_CASE("The next run has the preset of the one that is looked at, until another is picked") {
+  const TempFolder folder;
+  write_run(folder, {.name = "micro", .step_us = 3000});
+  write_run(folder, {.name = "tiny", .preset = "cpu_tiny"});
+  write_run(folder, {.name = "unknown", .preset = "mine"});
+  Headless window(options_in(folder));
+  window.settle();
+  const auto look_at = [&](const char* name) {
+    window.state().run = (folder / "runs" / name).string();
+    window.settle();
+    return window.state().form().preset;
+  };
+  CHECK(look_at("micro") == "cpu_micro");
+  CHECK(look_at("tiny") == "cpu_tiny");
+  CHECK(look_at("unknown") == "cpu_tiny");
+  const StoreSnapshot& runs = *window.app().feed_state().runs;
+  CHECK(measured_step_us(runs, "01_baseline", "cpu_micro") > 0);
+  CHECK(measured_step_us(runs, "02_workers", "cpu_micro") == 0);
+  CHECK(measured_step_us(runs, "01_baseline", "cpu_small") == 0);
+  window.click("Settings");
+  window.click("preset");
+  window.click("cpu_small");
+  CHECK(window.state().form().preset == "cpu_small");
+  CHECK(look_at("micro") == "cpu_small");
 }

@@ -160,3 +160,17 @@ TEST_CASE("Ranks stand side by side, the straggler is marked, and a click shows 
   CHECK(window.state().timeline.made->drawn.front().step == 5);
   CHECK_FALSE(window.has("Later"));  // it was the last one that was traced
 }
+
+TEST_CASE("Only what is not done has a dot") {
+  const TempFolder folder;
+  write_run(folder, {.name = "whole"});
+  write_run(folder, {.name = "halted", .status = "stopped"});
+  Headless window(options_in(folder));
+  window.settle();
+  const Theme& theme = window.app().ui().theme();
+  const auto dots = [&](const std::string& name, Colour colour) {
+    return window.count_colour(window.box("run " + name), colour);
+  };
+  CHECK(dots("whole", theme.good) == 0);
+  CHECK(dots("halted", theme.warn) > 20);
+}

@@ -79,9 +79,52 @@ void paint_axes(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const 
   paint_x_marks(canvas, theme, {spec.x_title, spec.x_is_time, spec.x_marks}, at.x, at.area);
 }
 
-void paint_levels(Canvas& canvas, Colour ground, const PlotSpec& spec, const PlotLayout& at) {
+/// Where a line is at this pixel of x; NaN before its first value and behind its last.
+float height_at(const PlotLine& line, float x, const PlotLayout& at) {
+  const Curve& curve = *line.curve;
+  const std::size_t after = curve.index_of_row(line.places->lower_bound(at.x.value(x)));
+  if (after == 0 || after >= curve.y.size()) return NAN;
+  const auto point = [&](std::size_t i) {
+    return PlotPoint{at.x.pixel((*line.places)[curve.row(i)]), at.y.pixel(curve.y[i])};
+  };
+  const PlotPoint from = point(after - 1);
+  const PlotPoint to = point(after);
+  return to.x > from.x ? from.y + (to.y - from.y) * (x - from.x) / (to.x - from.x) : to.y;
+}
+
+bool is_free(const Box& box, const std::vector<const PlotLine*>& lines, const std::vector<Box>& taken,
+             const PlotLayout& at) {
+  constexpr int kLooks = 12;  // along the box
+  if (box.y0 < at.area.y0 || box.y1 > at.area.y1) return false;
+  for (const Box& other : taken) {
+    const bool apart = box.x1 <= other.x0 || other.x1 <= box.x0 || box.y1 <= other.y0 || other.y1 <= box.y0;
+    if (!apart) return false;
+  }
+  for (const PlotLine* const line : lines) {
+    for (int i = 0; i <= kLooks; ++i) {
+      const float y = height_at(*line, box.x0 + box.width() * static_cast<float>(i) / kLooks, at);
+      if (y >= box.y0 - 2 && y <= box.y1 + 2) return false;
+    }
+  }
+  return true;
+}
+
+/// Above or below its level, right or left: the first place that covers nothing, else the first.
+Box level_box(float y, float width, float height, float gap, const std::vector<const PlotLine*>& lines,
+              const std::vector<Box>& taken, const PlotLayout& at) {
+  std::vector<Box> places;
+  for (const float x : {at.area.x1 - width, at.area.x0}) {
+    for (const float top : {y - height - gap, y + gap}) places.push_back({x, top, x + width, top + height});
+  }
+  const auto free = std::find_if(places.begin(), places.end(),
+                                 [&](const Box& box) { return is_free(box, lines, taken, at); });
+  return free == places.end() ? places.front() : *free;
+}
+
+void paint_levels(Canvas& canvas, Colour ground, const PlotSpec& spec,
+                  const std::vector<const PlotLine*>& lines, const PlotLayout& at) {
   const float s = canvas.scale();
-  float above = 1e9F;
+  std::vector<Box> taken;
   std::vector<const PlotLevel*> order;
   for (const PlotLevel& level : spec.levels) {
     if (std::isfinite(level.value)) order.push_back(&level);
@@ -92,14 +135,12 @@ void paint_levels(Canvas& canvas, Colour ground, const PlotSpec& spec, const Plo
     const PlotPoint ends[2] = {{at.area.x0, y}, {at.area.x1, y}};
     canvas.line(ends, level->colour, 1.4F * s, level->dash);
     if (!level->end_words.empty()) continue;
-    const float height = canvas.line_height(Face::small);
-    const float text_y = std::min(y - height - 2 * s, above - height);
     const std::string words = fmt::format("{} {}", level->label, engineering(level->value, 3));
-    const float width = canvas.text_width(words, Face::small);
-    canvas.fill({at.area.x1 - width - 8 * s, text_y, at.area.x1, text_y + height + s},
-                with_alpha(ground, 0.75F));
-    canvas.text(at.area.x1 - 4 * s, text_y, words, Face::small, level->colour, 1);
-    above = text_y;
+    const float width = canvas.text_width(words, Face::small) + 8 * s;
+    const Box box = level_box(y, width, canvas.line_height(Face::small) + s, 1.5F * s, lines, taken, at);
+    canvas.fill(box, with_alpha(ground, 0.75F));
+    canvas.text(box.x0 + 4 * s, box.y0, words, Face::small, level->colour);
+    taken.push_back(box);
   }
 }
 
@@ -300,7 +341,7 @@ void paint_plot(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const 
   paint_axes(canvas, theme, spec, at);
   canvas.push_clip({at.area.x0 - 4 * s, at.area.y0 - 4 * s, at.area.x1 + 4 * s, at.area.y1 + 4 * s});
   paint_lines(canvas, spec, view, link, at, smoother);
-  paint_levels(canvas, theme.panel, spec, at);
+  paint_levels(canvas, theme.panel, spec, lines, at);
   canvas.pop_clip();
   paint_ends(canvas, theme, end_words(spec, view, at.y), at.area);
   if (spec.legend) paint_legend(canvas, theme, spec, view, at);

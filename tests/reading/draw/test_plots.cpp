@@ -6,6 +6,7 @@
 #include "draw/colour.h"
 #include "draw/decimate.h"
 #include "draw/field_map.h"
+#include "draw/plot.h"
 #include "draw/smooth.h"
 #include "draw/svg_canvas.h"
 #include "draw/x_marks.h"
@@ -180,4 +181,33 @@ TEST_CASE("The end of the x axis is always named, and a round number that is too
         Labels{"0", "100", "150", "50", "step"});
   CHECK(labels_of({.least = 0, .most = 125}, {"time", true}) == Labels{"0", "1:40", "2:05", "50 s", "time"});
   CHECK(labels_of(steps, {"ranks", false, {1, 64}}) == Labels{"1", "64", "ranks"});
+}
+
+TEST_CASE("The words of a level stand where they cover no line") {
+  PlotSpec spec;
+  spec.levels.push_back({.label = "persistence", .value = 0.34, .colour = rgb(0x808080)});
+  spec.from_zero = true;
+  PlotLink link;
+  link.x_most = 100;
+  const auto place_of = [&](std::vector<std::pair<double, double>> points) {
+    spec.lines = {line_of("forecast", rgb(0xff0000), points)};
+    SvgCanvas canvas(400, 300, rgb(0));
+    Smoother smoother;
+    paint_whole(canvas, theme_of(true), spec, {}, link, {0, 0, 400, 300}, smoother);
+    const std::string svg = canvas.text();
+    const std::size_t words = svg.find(">persistence 0.34<");
+    REQUIRE(words != std::string::npos);
+    const std::size_t begin = svg.rfind("<text x=\"", words);
+    const auto number = [&](const std::string& key) {
+      return std::stod(svg.substr(svg.find(key, begin) + key.size()));
+    };
+    return std::pair(number("x=\""), number(" y=\""));
+  };
+  const auto away = place_of({{0, 1}, {20, 0.9}, {100, 0.9}});
+  CHECK(away.first > 200);  // right, above its level
+  const auto above = place_of({{0, 1}, {40, 0.38}, {100, 0.38}});
+  CHECK(above.first > 200);
+  CHECK(above.second > away.second + 10);  // below it, since the line ends just above
+  const auto both = place_of({{0, 0.5}, {70, 0.38}, {80, 0.30}, {90, 0.38}, {100, 0.30}});
+  CHECK(both.first < 200);  // left
 }
