@@ -3,6 +3,8 @@
 #include "analyse/run_comparison.h"
 #include "analyse/run_keys.h"
 #include "cli/compare_text.h"
+#include "cli/run_lines.h"
+#include "cli/runs_table.h"
 #include "core/files.h"
 #include "core/stage.h"
 #include "record/json_line.h"
@@ -23,7 +25,7 @@ RunComparison compared(const fs::path& base, const fs::path& other) {
 }
 
 std::string text_of(const std::vector<fs::path>& runs) {
-  return compare_report(read_cases(runs), 76).json.text();
+  return compare_report(read_cases(runs), 76, 80).json.text();
 }
 
 double sum_of(const RunComparison& found) {
@@ -61,6 +63,32 @@ TEST_CASE("30 ms more in each stage in turn are blamed on that stage, and the te
   CHECK(
       compared(base, runs.add_three("slow", {.rest_ms = 20, .keys = {{"data.workers", "2"}}})).cause.stage ==
       "rest");
+}
+
+TEST_CASE("tables fit the terminal: what other lines say too is left out first, then names are cut") {
+  MadeRuns runs;
+  const std::string name = "01_baseline-20260102-030405-abcd";
+  const fs::path base = runs.add_three(name, {.stage_ms = {{"load", 100}, {"forward", 900}}});
+  const fs::path other = runs.add_three(
+      "02" + name.substr(2),
+      {.stage_ms = {{"load", 90}, {"forward", 900}},
+       .keys = {{"data.root", "\"/a/folder/whose/name/is/longer/than/forty/letters\""}, {"data.dt", "2"}}});
+  const std::vector<RunCase> cases = read_cases({base, other});
+  const auto lines = [&](std::size_t table) { return compare_report(cases, 76, table).texts(); };
+  const std::vector<std::string> whole = lines(kAnyColumns);
+  for (const char* const head : {"runs", "samples/s", "vs A", "ms a step", "MFU", "memory", "valid loss"})
+    CHECK_THAT(whole.front(), says(head));
+  for (const std::size_t columns : std::vector<std::size_t>{100, 80}) {
+    INFO(columns);
+    const std::vector<std::string> table = lines(columns);
+    REQUIRE(table.size() == whole.size());
+    for (const std::string& line : table) CHECK(line.size() <= columns);
+    CHECK_THAT(table.front(), says("run ") && says("samples/s") && says("vs A"));
+    CHECK_THAT(table.front(), !says("MFU"));
+    CHECK_THAT(table[2], says("02_") && says("abcd"));
+  }
+  CHECK_THAT(lines(100)[1], says(name));
+  CHECK_THAT(lines(80).front(), says("valid loss"));
 }
 
 TEST_CASE("swapping two runs swaps the signs") {
@@ -288,4 +316,12 @@ TEST_CASE("a hundred runs at once") {
   CHECK(json.at("keys").values().size() == 1);
   CHECK(case_label(25) == "Z");
   CHECK(case_label(26) == "27");
+}
+
+TEST_CASE("the correlation of anomalies is said where there is a climatology") {
+  RunScores scores{.step = 8, .loss = 0.5, .headline = "u10m", .rmse = 0.25, .persistence_rmse = 0.5};
+  CHECK_THAT(scores_line(scores), says("u10m RMSE 0.2500  persistence 0.5000") && !says("ACC"));
+  scores.climatology_rmse = 0.75;
+  scores.acc = 0.5;
+  CHECK_THAT(scores_line(scores), says("persistence 0.5000  ACC 0.500"));
 }
