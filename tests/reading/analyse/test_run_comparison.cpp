@@ -188,6 +188,23 @@ TEST_CASE("a busy machine is blamed although a stage takes most of the differenc
   CHECK(compared(base, runs.add_three("busy", busy)).cause.kind == Cause::Kind::other_programs);
 }
 
+TEST_CASE(
+    "of two runs on a busy machine the slower is blamed on it where it waited for most of the difference") {
+  MadeRuns runs;
+  MadeSteps less = {.processor_wait = 0.35};
+  const fs::path base = runs.add_three("base", less);
+  MadeSteps more = kWorkers;
+  for (auto& [stage, ms] : more.stage_ms) ms *= 4;
+  more.processor_wait = 0.55;
+  CHECK(compared(base, runs.add_three("busier", more)).cause.kind == Cause::Kind::other_programs);
+  MadeSteps slow = {.keys = {{"data.workers", "3"}}};
+  slow.stage_ms["copy"] += 30;
+  slow.processor_wait = 0.3;
+  const RunComparison found = compared(base, runs.add_three("slow", slow));
+  CHECK(found.cause.kind == Cause::Kind::stage);
+  CHECK(found.cause.stage == "copy");
+}
+
 TEST_CASE("a slow rank is blamed, with the stage in which it is slow") {
   const auto ranks = [](double slow_us) {
     MadeRanks out;
@@ -211,6 +228,38 @@ TEST_CASE("a slow rank is blamed, with the stage in which it is slow") {
   CHECK(found.cause.more_us == Approx(30'000));
   CHECK(sum_of(found) == Approx(found.step.more_us()));
   CHECK_THAT(comparison_sentence(found, "A", "B"), says("rank 1 keeps the others waiting in backward"));
+}
+
+TEST_CASE("a straggler is that of most repeats, for the mean of all") {
+  RunCase base, other;
+  const auto repeat = [](int rank, double kept_us, double step_us) {
+    SteadyFigures out;
+    out.steps = 10;
+    out.means = {{"backward_us", step_us - 1000}, {"comm_us", 1000}, {"step_us", step_us}};
+    out.ranks.emplace();
+    if (rank >= 0) out.ranks->straggler = Straggler{.rank = rank, .kept_us = kept_us, .stage = "backward"};
+    return out;
+  };
+  base.config = {{"data.workers", "1"}};
+  other.config = {{"data.workers", "2"}};
+  base.repeats = {repeat(-1, 0, 30'000), repeat(-1, 0, 30'000), repeat(0, 3000, 30'000)};
+  other.repeats = {repeat(1, 60'000, 60'000), repeat(1, 30'000, 60'000), repeat(0, 3000, 60'000)};
+  const Cause cause = compare_runs(base, other).cause;
+  CHECK(cause.kind == Cause::Kind::straggler);
+  CHECK(cause.rank == 1);
+  CHECK(cause.more_us == Approx(30'000));
+  other.repeats[1] = repeat(-1, 0, 60'000);
+  CHECK(compare_runs(base, other).cause.kind == Cause::Kind::stage);
+}
+
+TEST_CASE("a part that is more than the whole is not said to be of it") {
+  RunComparison found;
+  found.per = "step";
+  found.step = {"step", 33'900, 63'700};
+  found.cause = {Cause::Kind::straggler, "backward", 1, 48'500, false};
+  CHECK_THAT(comparison_sentence(found, "A", "B"), says("in backward, 48.5 ms a step more (29.8 in all)"));
+  found.cause.more_us = 28'000;
+  CHECK_THAT(comparison_sentence(found, "A", "B"), says("28.0 of 29.8 ms a step more"));
 }
 
 TEST_CASE("losses are equal to the bit, alike, or different from a step on") {
