@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <utility>
 
 #include "analyse/run_keys.h"
 #include "core/stage.h"
@@ -79,9 +81,31 @@ std::string why_no_ratio(const RunCase& base, const RunCase& other, bool repeats
   return "";
 }
 
-const Straggler* straggler_of(const RunCase& run) {
-  const std::optional<RanksView>& ranks = run.repeats.front().ranks;
-  return ranks && ranks->straggler ? &*ranks->straggler : nullptr;
+/// The rank that keeps the others waiting in at least half of the repeats, for the mean over all of them.
+std::optional<Straggler> straggler_of(const Repeats& repeats) {
+  std::map<int, std::pair<std::size_t, Straggler>> seen;  // by rank; times are summed
+  for (const SteadyFigures& run : repeats) {
+    if (!run.ranks || !run.ranks->straggler) continue;
+    const Straggler& one = *run.ranks->straggler;
+    const auto [place, is_new] = seen.try_emplace(one.rank, 0, one);
+    if (!is_new) place->second.second.kept_us += one.kept_us;
+    ++place->second.first;
+  }
+  for (auto& [rank, times] : seen) {
+    if (2 * times.first < repeats.size()) continue;
+    times.second.kept_us /= static_cast<double>(repeats.size());
+    return times.second;
+  }
+  return std::nullopt;
+}
+
+/// A step's time in which the training loop could have run and another program did.
+double waited_for_processor_us(const Repeats& repeats) {
+  const Spread waits = over(repeats, [](const SteadyFigures& run) {
+    return std::max(0.0, run.view.summary.processor_wait) * std::max(0.0, run.mean("step_us"));
+  });
+  return std::accumulate(waits.values.begin(), waits.values.end(), 0.0) /
+         static_cast<double>(std::max<std::size_t>(1, waits.values.size()));
 }
 
 class Comparing {
@@ -137,16 +161,19 @@ class Comparing {
     const bool other_is_slower = more_us > 0;
     const RunCase& slower = other_is_slower ? other_ : base_;
     const RunCase& faster = other_is_slower ? base_ : other_;
-    if (slower.view().summary.is_crowded() && !faster.view().summary.is_crowded())
+    const double slower_scale = other_is_slower ? other_scale_ : base_scale_;
+    const double faster_scale = other_is_slower ? base_scale_ : other_scale_;
+    const auto is_main = [&](double part_us) { return part_us >= kMainShare * std::fabs(more_us); };
+    const double waited_us = waited_for_processor_us(looked_at(slower)) * slower_scale -
+                             waited_for_processor_us(looked_at(faster)) * faster_scale;
+    if (slower.view().summary.is_crowded() && (!faster.view().summary.is_crowded() || is_main(waited_us)))
       return {Cause::Kind::other_programs, "", -1, more_us, false};
     if (repeats_) return {};
-    const Straggler* const slow = straggler_of(slower);
-    const Straggler* const before = straggler_of(faster);
-    if (slow != nullptr) {
-      const double slower_scale = other_is_slower ? other_scale_ : base_scale_;
-      const double faster_scale = other_is_slower ? base_scale_ : other_scale_;
-      const double kept_us = slow->kept_us * slower_scale - (before ? before->kept_us * faster_scale : 0);
-      if (kept_us >= kMainShare * std::fabs(more_us))
+    const std::optional<Straggler> slow = straggler_of(slower.repeats);
+    const std::optional<Straggler> earlier = straggler_of(faster.repeats);
+    if (slow) {
+      const double kept_us = slow->kept_us * slower_scale - (earlier ? earlier->kept_us * faster_scale : 0);
+      if (is_main(kept_us))
         return {Cause::Kind::straggler, slow->stage, slow->rank, other_is_slower ? kept_us : -kept_us, false};
     }
     const StageDifference* const largest = out.largest();
@@ -175,11 +202,16 @@ class Comparing {
   double base_scale_ = 1, other_scale_ = 1;
 };
 
-/// "12.3 of 13.0 ms"
-std::string part_text(double part_us, double all_us) {
-  const double part_ms = std::fabs(part_us) * 1e-3, all_ms = std::fabs(all_us) * 1e-3;
+/// "12.3 of 13.0 ms a step less"; where other parts took less meanwhile, "15.1 ms a step more (13.0 in all)".
+std::string part_text(const RunComparison& found) {
+  const double part_ms = std::fabs(found.cause.more_us) * 1e-3;
+  const double all_ms = std::fabs(found.step.more_us()) * 1e-3;
   const int digits = all_ms >= 100 ? 0 : all_ms >= 10 ? 1 : all_ms >= 1 ? 2 : 3;
-  return fmt::format("{:.{}f} of {:.{}f} ms", part_ms, digits, all_ms, digits);
+  const std::string part = fmt::format("{:.{}f}", part_ms, digits),
+                    all = fmt::format("{:.{}f}", all_ms, digits);
+  const std::string more = fmt::format("ms a {} {}", found.per, found.cause.more_us > 0 ? "more" : "less");
+  return part_ms > all_ms && part != all ? fmt::format("{} {} ({} in all)", part, more, all)
+                                         : fmt::format("{} of {} {}", part, all, more);
 }
 
 std::string speed_text(const RunComparison& found, const std::string& base, const std::string& other) {
@@ -215,9 +247,7 @@ std::string cause_text(const RunComparison& found) {
   const Cause& cause = found.cause;
   const bool is_told = found.speed && found.speed->is_told();
   const std::string so = is_told ? "" : "in these runs ";
-  const char* const more = cause.more_us > 0 ? "more" : "less";
-  const std::string of =
-      fmt::format("{} a {} {}", part_text(cause.more_us, found.step.more_us()), found.per, more);
+  const std::string of = part_text(found);
   switch (cause.kind) {
     case Cause::Kind::other_programs:
       return so + "other programs took part of the processors beside the slower one: its rates are low";

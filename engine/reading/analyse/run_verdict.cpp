@@ -74,12 +74,18 @@ void judge_anatomy(const RunCase& run, RunVerdict& out) {
   const double load_us = mean_us(run, "load_us"), copy_us = mean_us(run, "copy_us");
   const double comm_us =
       ranks && ranks->comm.exposed_us >= 0 ? ranks->comm.exposed_us : mean_us(run, "comm_us");
-  const double host_us = out.parts[Part::host] * step_us;
+  // Who waits for a processor computes nothing either, and hands nothing over.
+  const RunSummary& summary = run.view().summary;
+  const double waited_us = summary.is_crowded() ? summary.processor_wait * step_us : 0;
+  const double host_us = out.parts[Part::host] * step_us - waited_us;
   const double computing_us = out.parts.computing() * step_us;
   const std::vector<RanksView> views = ranks ? std::vector{*ranks} : std::vector<RanksView>{};
   const Candidate candidates[] = {
       {Bound::data, load_us, "the loop waits " + of_step(load_us, step_us) + " for its batch"},
       {Bound::contention, copy_us, "copying takes " + of_step(copy_us, step_us)},
+      {Bound::contention, waited_us,
+       "other programs, or more threads than processors, had the processor in " +
+           of_step(waited_us, step_us)},
       {Bound::communication, comm_us,
        "communication that nothing hides takes " + of_step(comm_us, step_us) + latency_or_bandwidth(views)},
       {Bound::launch, host_us,

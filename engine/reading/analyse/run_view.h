@@ -34,6 +34,9 @@ struct RunScores {
   double acc = 0;
   double wall_s = -1;         ///< from the beginning of the run to this score; -1 = not known
   std::int64_t samples = -1;  ///< of all ranks, that it was trained on by then; -1 = not known
+
+  /// Else the data set has none, and `acc`, which is against it, means nothing.
+  bool has_climatology() const { return climatology_rmse > 0; }
 };
 
 struct RunView {

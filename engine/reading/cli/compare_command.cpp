@@ -56,7 +56,7 @@ int compare_command(const Words& words) {
   if (names.size() > kMostCompared)
     throw Error("too many runs at once", std::to_string(names.size()),
                 "at most " + std::to_string(kMostCompared));
-  compare_report(read_cases(named_runs(names)), text_columns()).print(json);
+  compare_report(read_cases(named_runs(names)), text_columns(), table_columns()).print(json);
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "analyse/run_keys.h"
+#include "cli/runs_table.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -16,6 +17,22 @@ namespace {
 using Cases = std::vector<RunCase>;
 
 constexpr std::size_t kMostDetails = 8;  // of more runs only the sentences
+
+/// Columns of the scores.
+enum ScoreColumn : std::size_t {
+  kCaseLabel,
+  kCaseName,
+  kRunCount,
+  kRate,
+  kRatio,
+  kStepTime,
+  kMfu,
+  kMemory,
+  kLoss
+};
+/// First to last, where the terminal is narrow: what other lines say too goes before what they do not.
+constexpr std::array<std::size_t, 5> kScoresLeftOut = {kMfu, kMemory, kStepTime, kRunCount, kLoss};
+constexpr std::size_t kLeastCaseName = 16, kLeastValue = 12, kMostValue = 40;
 
 std::string run_name(const RunCase& one) { return printable(one.folder.filename().string(), 60); }
 
@@ -67,6 +84,33 @@ TableRow score_row(const Cases& cases, std::size_t i, const RunComparison* found
           mfu(one) > 0 ? fmt::format("{:.1f} %", 100 * mfu(one)) : "-",
           bytes > 0 ? human_bytes(static_cast<std::uint64_t>(bytes)) : "-",
           loss > 0 ? fmt::format("{:.4f}", loss) : "-"};
+}
+
+std::vector<TableRow> without(const std::vector<TableRow>& rows, std::size_t left_out) {
+  const auto end = kScoresLeftOut.begin() + static_cast<std::ptrdiff_t>(left_out);
+  std::vector<TableRow> out;
+  for (const TableRow& row : rows) {
+    out.emplace_back();
+    for (std::size_t c = 0; c < row.size(); ++c)
+      if (std::find(kScoresLeftOut.begin(), end, c) == end) out.back().push_back(row[c]);
+  }
+  return out;
+}
+
+/// The scores in so many columns: of those of kScoresLeftOut as few are left out as must be, then names are
+/// cut in their middle.
+std::vector<TableRow> fitted(const std::vector<TableRow>& scores, std::size_t columns) {
+  constexpr std::size_t kLeft = 2;
+  std::vector<TableRow> rows = scores;
+  for (std::size_t n = 1; n <= kScoresLeftOut.size() && table_width(rows, kLeft) > columns; ++n)
+    rows = without(scores, n);
+  const std::size_t all = table_width(rows, kLeft);
+  std::size_t longest = 0;
+  for (const TableRow& row : rows) longest = std::max(longest, row[kCaseName].size());
+  const std::size_t over = all - std::min(all, columns);
+  const std::size_t most = std::max(kLeastCaseName, longest - std::min(longest, over));
+  for (TableRow& row : rows) row[kCaseName] = cut_in_middle(row[kCaseName], most);
+  return rows;
 }
 
 /// What a reader must know of a run before its figures.
@@ -207,8 +251,14 @@ Json case_json(const RunCase& one, const std::string& label) {
   return out;
 }
 
+/// Letters of each of `values` values beside keys of so many letters.
+std::size_t value_letters(std::size_t columns, std::size_t key, std::size_t values) {
+  const std::size_t room = columns - std::min(columns, key + 2);
+  return std::clamp(room / values - std::min<std::size_t>(room / values, 2), kLeastValue, kMostValue);
+}
+
 /// Keys that differ; the environment's apart.
-void add_keys(Report& out, const Cases& cases) {
+void add_keys(Report& out, const Cases& cases, std::size_t columns) {
   std::vector<const ConfigText*> configs;
   for (const RunCase& one : cases) configs.push_back(&one.config);
   const std::size_t shown = std::min(cases.size(), kMostDetails);
@@ -217,11 +267,15 @@ void add_keys(Report& out, const Cases& cases) {
   std::vector<TableRow> settings = {head}, environment = {head};
   environment.front().front() = "environment that differs";
   Json keys = Json::array(), places = Json::array();
-  for (const KeyRow& row : key_rows(configs)) {
-    if (!row.differs || row.is_label()) continue;
+  std::vector<KeyRow> differing = key_rows(configs);
+  std::erase_if(differing, [](const KeyRow& row) { return !row.differs || row.is_label(); });
+  std::size_t longest = environment.front().front().size();
+  for (const KeyRow& row : differing) longest = std::max(longest, row.key.size());
+  const std::size_t most = value_letters(columns, longest, shown);
+  for (const KeyRow& row : differing) {
     TableRow line = {row.is_environment() ? row.key.substr(row.key.find('.') + 1) : row.key};
     for (std::size_t i = 0; i < shown; ++i)
-      line.push_back(row.values[i].empty() ? "-" : printable(row.values[i], 40));
+      line.push_back(row.values[i].empty() ? "-" : cut_in_middle(printable(row.values[i], kMostValue), most));
     (row.is_environment() ? environment : settings).push_back(line);
     (row.is_environment() ? places : keys).push_back({{"key", row.key}, {"values", row.values}});
   }
@@ -244,7 +298,7 @@ std::string case_label(std::size_t index) {
   return index < 26 ? std::string(1, static_cast<char>('A' + index)) : std::to_string(index + 1);
 }
 
-Report compare_report(const Cases& cases, std::size_t columns) {
+Report compare_report(const Cases& cases, std::size_t columns, std::size_t table) {
   Report out;
   std::vector<RunComparison> found;
   for (std::size_t i = 1; i < cases.size(); ++i) found.push_back(compare_runs(cases.front(), cases[i]));
@@ -256,7 +310,7 @@ Report compare_report(const Cases& cases, std::size_t columns) {
     runs.push_back(case_json(cases[i], case_label(i)));
   }
   out.json = {{"runs", runs}};
-  out.table(scores, 2);
+  out.table(fitted(scores, table), 2);
   for (std::size_t i = 0; i < cases.size(); ++i) {
     for (const std::string& warning : warnings_of(cases[i], case_label(i)))
       out.wrapped("! " + warning, columns);
@@ -276,7 +330,7 @@ Report compare_report(const Cases& cases, std::size_t columns) {
   }
   out.json["differences"] = differences;
   out.line("");
-  add_keys(out, cases);
+  add_keys(out, cases, table);
   if (cases.size() > kMostDetails)
     out.line(fmt::format("  stages and keys are those of the first {} runs; --json has all", kMostDetails));
   return out;

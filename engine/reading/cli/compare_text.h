@@ -13,7 +13,9 @@ namespace isobar {
 /// "A", "B", ..., "Z", "27", ...
 std::string case_label(std::size_t index);
 
-/// All cases against the first one. Lines of at most `columns`, where names allow it.
-Report compare_report(const std::vector<RunCase>& cases, std::size_t columns);
+/// All cases against the first one. Sentences take at most `columns`, tables `table`: there columns that
+/// other lines say too are left out (MFU, memory, time of a step, number of runs, loss, in that order), then
+/// names and values are cut in their middle.
+Report compare_report(const std::vector<RunCase>& cases, std::size_t columns, std::size_t table);
 
 }  // namespace isobar

@@ -116,7 +116,7 @@ void print_pair(const std::vector<RunCase>& cases, const std::string& title, Cas
   head.line(title + ": ./isobar compare " + shell_quoted(cases[base].folder.filename().string()) + " " +
             shell_quoted(cases[other].folder.filename().string()));
   head.print(/*as_json=*/false);
-  compare_report({cases[base], cases[other]}, text_columns()).print(/*as_json=*/false);
+  compare_report({cases[base], cases[other]}, text_columns(), table_columns()).print(/*as_json=*/false);
 }
 
 std::string next_of(const RunComparison& slow) {

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "analyse/wrapped.h"
+#include "cli/runs_table.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -22,24 +23,45 @@ std::vector<std::string> hung(const std::string& line, std::size_t columns) {
 
 std::size_t text_columns() { return std::clamp<std::size_t>(terminal_columns(), 44, 110) - 4; }
 
+std::size_t table_columns() { return isatty(STDOUT_FILENO) != 0 ? terminal_columns() : kAnyColumns; }
+
 void Report::lines(const std::vector<std::string>& texts) {
   lines_.insert(lines_.end(), texts.begin(), texts.end());
 }
 
+namespace {
+
+/// Widest cell of each column; rows of another number of cells, such as rules, do not count.
+std::vector<std::size_t> widths_of(const std::vector<TableRow>& rows) {
+  std::vector<std::size_t> out(rows.front().size(), 0);
+  for (const TableRow& row : rows) {
+    for (std::size_t c = 0; row.size() == out.size() && c < row.size(); ++c)
+      out[c] = std::max(out[c], row[c].size());
+  }
+  return out;
+}
+
+std::string table_line(const TableRow& row, const std::vector<std::size_t>& widths, std::size_t left) {
+  std::string out = left == 0 ? " " : "";
+  for (std::size_t c = 0; c < row.size(); ++c) {
+    out += c < left ? fmt::format("  {:<{}}", row[c], widths[c])
+                    : fmt::format(" {:>{}}", row[c], widths[c] + (widths[c] > 1));  // a mark stands close
+  }
+  return out.substr(0, out.find_last_not_of(' ') + 1);
+}
+
+}  // namespace
+
 void Report::table(const std::vector<TableRow>& rows, std::size_t left) {
-  std::vector<std::size_t> widths(rows.front().size(), 0);
-  for (const TableRow& row : rows) {
-    for (std::size_t c = 0; row.size() == widths.size() && c < row.size(); ++c)
-      widths[c] = std::max(widths[c], row[c].size());
-  }
-  for (const TableRow& row : rows) {
-    std::string out = left == 0 ? " " : "";
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      out += c < left ? fmt::format("  {:<{}}", row[c], widths[c])
-                      : fmt::format(" {:>{}}", row[c], widths[c] + (widths[c] > 1));  // a mark stands close
-    }
-    line(out.substr(0, out.find_last_not_of(' ') + 1));
-  }
+  const std::vector<std::size_t> widths = widths_of(rows);
+  for (const TableRow& row : rows) line(table_line(row, widths, left));
+}
+
+std::size_t table_width(const std::vector<TableRow>& rows, std::size_t left) {
+  const std::vector<std::size_t> widths = widths_of(rows);
+  std::size_t out = 0;
+  for (const TableRow& row : rows) out = std::max(out, table_line(row, widths, left).size());
+  return out;
 }
 
 void Report::wrapped(const std::string& sentence, std::size_t columns) {

@@ -13,6 +13,11 @@ using TableRow = std::vector<std::string>;
 /// Columns of a sentence on this terminal, its indent left out: what fits, and no more than reads well.
 std::size_t text_columns();
 
+/// Columns of a table: what fits on a terminal; what is none reads all of it (kAnyColumns).
+std::size_t table_columns();
+/// What Report::table takes of them.
+std::size_t table_width(const std::vector<TableRow>& rows, std::size_t left);
+
 /// A line that begins with a label of 15 letters, over as many lines of `columns` as it takes.
 std::vector<std::string> hung(const std::string& line, std::size_t columns);
 
@@ -34,6 +39,7 @@ class Report {
   /// several, which are indented as far as what it says; elsewhere one line, to be searched.
   void labelled(const std::string& line);
 
+  const std::vector<std::string>& texts() const { return lines_; }
   void print(bool as_json) const;
   /// The text, behind what the console said.
   void print(Console& console) const { console.lines(lines_); }

@@ -16,7 +16,8 @@ std::string scores_line(const RunScores& scores) {
   std::string out = fmt::format("  after {:>7} steps  loss {:.4f}  {} RMSE {:.4f}", scores.step, scores.loss,
                                 scores.headline, scores.rmse);
   if (scores.persistence_rmse > 0)  // else the run did not record it
-    out += fmt::format("  persistence {:.4f}  ACC {:.3f}", scores.persistence_rmse, scores.acc);
+    out += fmt::format("  persistence {:.4f}", scores.persistence_rmse);
+  if (scores.has_climatology()) out += fmt::format("  ACC {:.3f}", scores.acc);
   return out;
 }
 
@@ -95,12 +96,13 @@ Json json_of(const RunReader& reader, const std::optional<RanksView>& ranks) {
   const RunSummary& summary = view.summary;
   Json scores = Json::array();
   for (const RunScores& at : view.scores) {
+    const auto known = [&](double score) { return at.has_climatology() ? Json(score) : Json(); };
     scores.push_back({{"step", at.step},
                       {"loss", at.loss},
                       {"rmse_" + at.headline, at.rmse},
                       {"persistence_rmse_" + at.headline, at.persistence_rmse},
-                      {"climatology_rmse_" + at.headline, at.climatology_rmse},
-                      {"acc_" + at.headline, at.acc}});
+                      {"climatology_rmse_" + at.headline, known(at.climatology_rmse)},
+                      {"acc_" + at.headline, known(at.acc)}});
   }
   Json stages;
   for (const auto& [stage, time_us] : summary.stages_us) stages[stage + "_us"] = time_us;

@@ -12,6 +12,7 @@
 #include "analyse/spread.h"
 #include "cli/commands.h"
 #include "cli/lesson_options.h"
+#include "cli/report.h"
 #include "cli/run_lines.h"
 #include "cli/runs_table.h"
 #include "core/error.h"
@@ -192,7 +193,7 @@ int list(Console& console, const fs::path& place, bool all) {
   };
   tell(events, events_row);
   tell(jobs, job_row);
-  console.lines(runs_table(rows, console.is_terminal() ? terminal_columns() : kAnyColumns));
+  console.lines(runs_table(rows, table_columns()));
   const std::string waiting = jobs.empty() ? "" : fmt::format(", {} submitted", jobs.size());
   const std::string foreign = events.empty() ? "" : fmt::format(", {} of event files", events.size());
   console.line(fmt::format("{}{}{}, {}", counted(static_cast<std::int64_t>(runs.size()), "run"), foreign,
@@ -214,7 +215,7 @@ int list_group(Console& console, const std::string& group) {
   if (rows.empty())
     throw Error("there is no folder and no group of runs \"" + printable(group, 80) + "\"", "./isobar runs",
                 did_you_mean(group, groups, kRunsHint));
-  console.lines(runs_table(rows, console.is_terminal() ? terminal_columns() : kAnyColumns));
+  console.lines(runs_table(rows, table_columns()));
   return 0;
 }
 

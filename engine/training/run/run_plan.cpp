@@ -47,10 +47,9 @@ void check_memory(RunPlan& plan) {
   plan.memory = plan_memory(plan.lesson, config, facts);
   // What the program takes of a CUDA device is taken already; on a CPU loaders ask for their slots
   // themselves.
-  const bool asks = device.is_cpu() && config.loader.kind != LoaderKind::in_line;
-  const std::uint64_t own = plan.memory.total() - (device.is_cuda() ? plan.memory.program
-                                                   : asks           ? plan.memory.batches
-                                                                    : 0);
+  std::uint64_t own = plan.memory.total();
+  if (device.is_cuda()) own -= plan.memory.program;
+  if (device.is_cpu() && config.loader.kind != LoaderKind::in_line) own -= plan.memory.batches;
   // On a processor all ranks of the machine take it from the same memory.
   const auto takers = static_cast<std::uint64_t>(device.is_cpu() ? plan.ranks.local_world : 1);
   const std::uint64_t wanted = own * takers;

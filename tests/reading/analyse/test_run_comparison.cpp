@@ -3,6 +3,8 @@
 #include "analyse/run_comparison.h"
 #include "analyse/run_keys.h"
 #include "cli/compare_text.h"
+#include "cli/run_lines.h"
+#include "cli/runs_table.h"
 #include "core/files.h"
 #include "core/stage.h"
 #include "record/json_line.h"
@@ -23,7 +25,7 @@ RunComparison compared(const fs::path& base, const fs::path& other) {
 }
 
 std::string text_of(const std::vector<fs::path>& runs) {
-  return compare_report(read_cases(runs), 76).json.text();
+  return compare_report(read_cases(runs), 76, 80).json.text();
 }
 
 double sum_of(const RunComparison& found) {
@@ -61,6 +63,32 @@ TEST_CASE("30 ms more in each stage in turn are blamed on that stage, and the te
   CHECK(
       compared(base, runs.add_three("slow", {.rest_ms = 20, .keys = {{"data.workers", "2"}}})).cause.stage ==
       "rest");
+}
+
+TEST_CASE("tables fit the terminal: what other lines say too is left out first, then names are cut") {
+  MadeRuns runs;
+  const std::string name = "01_baseline-20260102-030405-abcd";
+  const fs::path base = runs.add_three(name, {.stage_ms = {{"load", 100}, {"forward", 900}}});
+  const fs::path other = runs.add_three(
+      "02" + name.substr(2),
+      {.stage_ms = {{"load", 90}, {"forward", 900}},
+       .keys = {{"data.root", "\"/a/folder/whose/name/is/longer/than/forty/letters\""}, {"data.dt", "2"}}});
+  const std::vector<RunCase> cases = read_cases({base, other});
+  const auto lines = [&](std::size_t table) { return compare_report(cases, 76, table).texts(); };
+  const std::vector<std::string> whole = lines(kAnyColumns);
+  for (const char* const head : {"runs", "samples/s", "vs A", "ms a step", "MFU", "memory", "valid loss"})
+    CHECK_THAT(whole.front(), says(head));
+  for (const std::size_t columns : std::vector<std::size_t>{100, 80}) {
+    INFO(columns);
+    const std::vector<std::string> table = lines(columns);
+    REQUIRE(table.size() == whole.size());
+    for (const std::string& line : table) CHECK(line.size() <= columns);
+    CHECK_THAT(table.front(), says("run ") && says("samples/s") && says("vs A"));
+    CHECK_THAT(table.front(), !says("MFU"));
+    CHECK_THAT(table[2], says("02_") && says("abcd"));
+  }
+  CHECK_THAT(lines(100)[1], says(name));
+  CHECK_THAT(lines(80).front(), says("valid loss"));
 }
 
 TEST_CASE("swapping two runs swaps the signs") {
@@ -160,6 +188,23 @@ TEST_CASE("a busy machine is blamed although a stage takes most of the differenc
   CHECK(compared(base, runs.add_three("busy", busy)).cause.kind == Cause::Kind::other_programs);
 }
 
+TEST_CASE(
+    "of two runs on a busy machine the slower is blamed on it where it waited for most of the difference") {
+  MadeRuns runs;
+  MadeSteps less = {.processor_wait = 0.35};
+  const fs::path base = runs.add_three("base", less);
+  MadeSteps more = kWorkers;
+  for (auto& [stage, ms] : more.stage_ms) ms *= 4;
+  more.processor_wait = 0.55;
+  CHECK(compared(base, runs.add_three("busier", more)).cause.kind == Cause::Kind::other_programs);
+  MadeSteps slow = {.keys = {{"data.workers", "3"}}};
+  slow.stage_ms["copy"] += 30;
+  slow.processor_wait = 0.3;
+  const RunComparison found = compared(base, runs.add_three("slow", slow));
+  CHECK(found.cause.kind == Cause::Kind::stage);
+  CHECK(found.cause.stage == "copy");
+}
+
 TEST_CASE("a slow rank is blamed, with the stage in which it is slow") {
   const auto ranks = [](double slow_us) {
     MadeRanks out;
@@ -183,6 +228,38 @@ TEST_CASE("a slow rank is blamed, with the stage in which it is slow") {
   CHECK(found.cause.more_us == Approx(30'000));
   CHECK(sum_of(found) == Approx(found.step.more_us()));
   CHECK_THAT(comparison_sentence(found, "A", "B"), says("rank 1 keeps the others waiting in backward"));
+}
+
+TEST_CASE("a straggler is that of most repeats, for the mean of all") {
+  RunCase base, other;
+  const auto repeat = [](int rank, double kept_us, double step_us) {
+    SteadyFigures out;
+    out.steps = 10;
+    out.means = {{"backward_us", step_us - 1000}, {"comm_us", 1000}, {"step_us", step_us}};
+    out.ranks.emplace();
+    if (rank >= 0) out.ranks->straggler = Straggler{.rank = rank, .kept_us = kept_us, .stage = "backward"};
+    return out;
+  };
+  base.config = {{"data.workers", "1"}};
+  other.config = {{"data.workers", "2"}};
+  base.repeats = {repeat(-1, 0, 30'000), repeat(-1, 0, 30'000), repeat(0, 3000, 30'000)};
+  other.repeats = {repeat(1, 60'000, 60'000), repeat(1, 30'000, 60'000), repeat(0, 3000, 60'000)};
+  const Cause cause = compare_runs(base, other).cause;
+  CHECK(cause.kind == Cause::Kind::straggler);
+  CHECK(cause.rank == 1);
+  CHECK(cause.more_us == Approx(30'000));
+  other.repeats[1] = repeat(-1, 0, 60'000);
+  CHECK(compare_runs(base, other).cause.kind == Cause::Kind::stage);
+}
+
+TEST_CASE("a part that is more than the whole is not said to be of it") {
+  RunComparison found;
+  found.per = "step";
+  found.step = {"step", 33'900, 63'700};
+  found.cause = {Cause::Kind::straggler, "backward", 1, 48'500, false};
+  CHECK_THAT(comparison_sentence(found, "A", "B"), says("in backward, 48.5 ms a step more (29.8 in all)"));
+  found.cause.more_us = 28'000;
+  CHECK_THAT(comparison_sentence(found, "A", "B"), says("28.0 of 29.8 ms a step more"));
 }
 
 TEST_CASE("losses are equal to the bit, alike, or different from a step on") {
@@ -288,4 +365,12 @@ TEST_CASE("a hundred runs at once") {
   CHECK(json.at("keys").values().size() == 1);
   CHECK(case_label(25) == "Z");
   CHECK(case_label(26) == "27");
+}
+
+TEST_CASE("the correlation of anomalies is said where there is a climatology") {
+  RunScores scores{.step = 8, .loss = 0.5, .headline = "u10m", .rmse = 0.25, .persistence_rmse = 0.5};
+  CHECK_THAT(scores_line(scores), says("u10m RMSE 0.2500  persistence 0.5000") && !says("ACC"));
+  scores.climatology_rmse = 0.75;
+  scores.acc = 0.5;
+  CHECK_THAT(scores_line(scores), says("persistence 0.5000  ACC 0.500"));
 }

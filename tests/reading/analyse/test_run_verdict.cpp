@@ -139,6 +139,11 @@ TEST_CASE("other programs, a peak that is too low, and a run that goes on are sa
              says("other programs took part") && says("36 %") && says("rates are low"));
   CHECK(busy.next == "./isobar run 01_baseline --config runs/one/run.toml");
   CHECK(busy.next_lesson.empty());
+  RunCase waits = case_of({{"step_us", 60'000}});
+  CHECK(judged(waits).verdict.bound == Bound::launch);
+  summary_of(waits).processor_wait = 0.4;
+  CHECK(judged(waits).verdict.bound == Bound::contention);
+  CHECK_THAT(verdict_sentence(judged(waits)), says("other programs") && says("24.0 of 60.0 ms a step"));
   summary_of(run).processor_wait = 0;
   summary_of(run).peak_flops_per_s = 1e9;
   const RunVerdict low = judged(run);
