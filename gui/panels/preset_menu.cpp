@@ -30,7 +30,20 @@ Numbers cells_of(const PresetFact& fact, double step_us) {
   if (fact.parameters == 0) return {};
   return {engineering(static_cast<double>(fact.parameters), 3),
           fmt::format("{} x {}", fact.rows, fact.columns), human_bytes(fact.bytes),
-          step_us > 0 ? fmt::format("{:.3g} ms", step_us * 1e-3) : "-"};
+          step_us > 0             ? fmt::format("{:.3g} ms", step_us * 1e-3)
+          : fact.predicted_us > 0 ? fmt::format("~{:.3g} ms", fact.predicted_us * 1e-3)
+                                  : "-"};
+}
+
+/// With what the formulas say of those that fit, where this machine's rates are known.
+std::vector<PresetFact> facts_of(const Data& data, const LessonInfo& lesson) {
+  std::vector<PresetFact> out = preset_facts(data.project, lesson, memory_state().total_bytes);
+  for (PresetFact& fact : out) {
+    if (!data.rates || !fact.fits || data.project.device_kind == "cuda") continue;
+    const PlayedStep step = play(data.project, lesson, fact.name, {}, *data.rates);
+    if (step.is_known()) fact.predicted_us = step.stages.step_us();
+  }
+  return out;
 }
 
 bool draw_row(Ui& ui, const PresetFact& fact, double step_us, bool chosen) {
@@ -38,7 +51,11 @@ bool draw_row(Ui& ui, const PresetFact& fact, double step_us, bool chosen) {
   ImGui::PushID(fact.name.c_str());
   const bool picked = ImGui::Selectable("##preset", chosen, 0, {0, ui.px(kRow)});
   ui.record(fact.name);
-  if (!fact.why_not.empty()) ui.tip(fact.name + ": " + fact.why_not);
+  if (!fact.why_not.empty()) {
+    ui.tip(fact.name + ": " + fact.why_not);
+  } else if (!(step_us > 0) && fact.predicted_us > 0) {
+    ui.tip(fact.name + ": its step is predicted from this machine's rates");
+  }
   ImGui::PopID();
   const Theme& theme = ui.theme();
   draw_cells(ui, ui.canvas(), at, fact.name, cells_of(fact, step_us), chosen ? Face::bold : Face::text,
@@ -66,8 +83,7 @@ bool draw_preset_menu(Ui& ui, const Data& data, const LessonCard& card, FormStat
   const bool open = ImGui::BeginCombo("##combo", preset.c_str(), ImGuiComboFlags_HeightLargest);
   ui.record("preset");
   if (open) {
-    if (form.presets.empty())
-      form.presets = preset_facts(data.project, card.info, memory_state().total_bytes);
+    if (form.presets.empty() || ImGui::IsWindowAppearing()) form.presets = facts_of(data, card.info);
     const PresetFact* before = nullptr;
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
     for (const PresetFact& fact : form.presets) {

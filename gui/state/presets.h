@@ -16,6 +16,7 @@ struct PresetFact {
   std::int64_t parameters = 0;
   std::int64_t rows = 0, columns = 0;  ///< of the grid
   std::uint64_t bytes = 0;             ///< that all ranks take at their peak, by formula
+  double predicted_us = 0;             ///< a step on this machine; 0 = not known
   bool fits = false;
   std::string why_not;  ///< of one that does not fit, or that this lesson refuses
 };
