@@ -236,8 +236,7 @@ void draw_score(Ui& ui, AppState& state, const std::shared_ptr<const RunEntry>& 
                 const std::string& channel, std::int64_t step, const Box& box, Requests& ask) {
   MapsState& maps = state.maps;
   PlotSpec spec = rmse_plot(ui, state, run, channel);
-  const std::size_t skill = spec.title.find(": ");
-  spec.title = "All samples" + (skill == std::string::npos ? ", " + spec.title : spec.title.substr(skill));
+  spec.title = "All samples: " + channel + " RMSE (σ)";  // how good it was last is no matter of this step
   maps.link.log_x = state.settings.log_x;
   ImGui::SetCursorScreenPos(least_of(box));
   const auto paint = [&](Canvas& canvas, const Box& place) {

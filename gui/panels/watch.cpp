@@ -19,9 +19,11 @@ namespace {
 
 constexpr float kSpark = 64;  // height
 
-/// What stands in a plot without a curve; a run that only measures will not get one.
+/// What stands in a plot without a curve; a run that only measures, or that is over, will not get one.
 std::string empty_text(const RunEntry& run, const std::string& not_yet) {
-  return run.view.summary.measure.empty() ? not_yet : "This run only measures.";
+  if (!run.view.summary.measure.empty()) return "This run only measures.";
+  const bool goes_on = run.view.state == RunState::running || run.view.state == RunState::empty;
+  return goes_on ? not_yet : "This run ended before anything was recorded.";
 }
 
 PlotSpec spec_of(const AppState& state, std::string id, std::string title, std::string empty) {
@@ -44,7 +46,8 @@ StackSpec stack_of(const Ui& ui, const AppState& state, const RunEntry& run) {
   spec.title = "Where a step's time goes";
   set_x_axis(spec, state.x_axis());
   spec.rest_colour = stage_colour(ui.theme(), "rest");
-  spec.empty = run.foreign ? "Event files hold no stage times." : "No step was recorded yet.";
+  spec.empty =
+      run.foreign ? "Event files hold no stage times." : empty_text(run, "No step was recorded yet.");
   if (!run.detail) return spec;
   const RunSeries& series = run.detail->series;
   for (const std::string stage : kStageNames) {
@@ -153,7 +156,8 @@ std::vector<PlotSpec> usual_plots(Ui& ui, const AppState& state, const std::shar
   out.back().legend = true;
   out.back().from_zero = false;
   out.push_back(plain_plot(ui, state, run, "throughput", throughput_title().c_str(),
-                           "It is measured step by step.", "train/samples_per_s", "samples/s", 2));
+                           empty_text(*run, "It is measured step by step."), "train/samples_per_s",
+                           "samples/s", 2));
   show_as_band(out.back().lines.front(), ui.bands());
   out.push_back(rmse_plot(ui, state, run, watched_channel(state, *run)));
   out.back().id = "rmse";

@@ -61,7 +61,8 @@ void paint_path(Canvas& canvas, const PlotLine& line, const Curve& curve, const 
   for (const PlotStroke& column : path.strokes) {
     canvas.fill({column.x - half, column.y0 - half, column.x + half, column.y1 + half}, stroke.colour);
   }
-  if (path.points > 0 && path.points <= 40) paint_marks(canvas, line, whole, stroke.turn, stroke.colour);
+  const bool sparse = path.points > 0 && path.points <= 40 && line.low == nullptr;
+  if (sparse) paint_marks(canvas, line, whole, stroke.turn, stroke.colour);
   for (const float place : path.not_finite) {
     canvas.mark({place, at.area.y0 + 7 * canvas.scale()}, Mark::cross, 3.5F * canvas.scale(), stroke.colour);
   }
