@@ -39,7 +39,8 @@ AppOptions options_for(const TempFolder& folder, const fs::path& runs) {
 /// From nothing to a frame that shows the list with final values and ten curves.
 double start_seconds(const TempFolder& folder, const fs::path& runs, int count) {
   const std::int64_t begin_us = steady_us();
-  Headless window(options_for(folder, runs));
+  // As high as shows the curves too, which stand below the scoreboard.
+  Headless window(options_for(folder, runs), 1440, 2400);
   window.state().view = View::compare;
   window.until(
       "the list",
@@ -83,7 +84,7 @@ std::vector<double> pan_frames(const TempFolder& folder, const fs::path& runs, B
   window.frames(30);
   const Box plot = window.box("throughput");
   const float y = (plot.y0 + plot.y1) / 2;
-  window.wheel({(plot.x0 + plot.x1) / 2, y}, 2);
+  window.wheel({(plot.x0 + plot.x1) / 2, y}, 2, /*control=*/true);
   std::vector<double> out;
   float x = plot.x1 - 60;
   window.move_to(x, y);
