@@ -23,14 +23,20 @@ Mark mark_of(AppState& state, const RunEntry& run) {
   return static_cast<Mark>(state.colours.slot(run.id) / 8 % 8);
 }
 
-/// Whether more than half of the runs have the value that run `index` has.
-bool is_usual(const KeyRow& row, std::size_t index) {
-  const auto equal = std::count(row.values.begin(), row.values.end(), row.values[index]);
-  return 2 * static_cast<std::size_t>(equal) > row.values.size();
+/// Whether all runs of a lesson, or more than half of them, have the value that run `index` has: the lesson's
+/// name says the rest.
+bool is_usual(const KeyRow& row, const Runs& runs, std::size_t index) {
+  std::size_t all = 0, equal = 0;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (runs[i]->view.lesson != runs[index]->view.lesson) continue;
+    ++all;
+    equal += row.values[i] == row.values[index] ? 1 : 0;
+  }
+  return 2 * equal > all;
 }
 
 /// What tells a run from the others: lesson and preset where they differ, the fault, and values that most of
-/// the others do not have.
+/// the others of its lesson do not have.
 std::string label_of(const RunEntry& run, const Runs& runs, const std::vector<KeyRow>& keys) {
   if (run.foreign) return run.name;
   std::vector<std::string> parts;
@@ -47,7 +53,8 @@ std::string label_of(const RunEntry& run, const Runs& runs, const std::vector<Ke
   const auto at = std::find_if(runs.begin(), runs.end(), [&](auto& other) { return other->id == run.id; });
   const auto index = static_cast<std::size_t>(at - runs.begin());
   for (const KeyRow& row : keys) {
-    if (parts.size() >= 3 || row.values[index].empty() || !row.two_values || is_usual(row, index)) continue;
+    if (parts.size() >= 3 || row.values[index].empty() || !row.two_values || is_usual(row, runs, index))
+      continue;
     if (row.is_environment() || row.is_label() || row.key == "run.fault" || row.key == "run.measure")
       continue;
     const bool of_preset = row.key.rfind("data.", 0) == 0 || row.key.rfind("model.", 0) == 0;

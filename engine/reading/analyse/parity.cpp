@@ -28,22 +28,29 @@ double distance(double base, double other) {
   return std::isfinite(out) ? out : INFINITY;
 }
 
-/// Looks at each step that both have.
-void compare_curves(CurveRef base, CurveRef other, LossesCompared& out) {
-  if (!base || !other) return;
+struct Common {
+  int steps = 0;       ///< that both curves have
+  double at_last = 0;  ///< how far apart they are at the last of them
+};
+
+Common compare_curves(CurveRef base, CurveRef other, LossesCompared& out) {
+  Common common;
+  if (!base || !other) return common;
   std::size_t j = 0;
   const auto step = [](CurveRef ref, std::size_t i) { return ref.places->step[ref.curve->row(i)]; };
   for (std::size_t i = 0; i < base.curve->y.size(); ++i) {
     const double at = step(base, i);
     while (j < other.curve->y.size() && step(other, j) < at) ++j;
-    if (j == other.curve->y.size()) return;
+    if (j == other.curve->y.size()) break;
     if (step(other, j) != at) continue;
     ++out.values;
     const double apart = distance(base.curve->y[i], other.curve->y[j]);
     out.largest = std::max(out.largest, apart);
+    common = {common.steps + 1, apart};
     const auto whole = static_cast<std::int64_t>(at);
     if (apart > 0 && (out.unequal_from < 0 || whole < out.unequal_from)) out.unequal_from = whole;
   }
+  return common;
 }
 
 /// Validation losses over one place, those that are known and go forward.
@@ -155,17 +162,18 @@ LossesCompared compare_losses(const RunView& base_view, const RunSeries& base, c
   out.band = parity_band(base_view.summary.precision, other_view.summary.precision);
   compare_curves(base.find("train/loss"), other.find("train/loss"), out);
   const double of_training = out.largest;
+  Common scores;
   for (const std::string& name : base.names()) {
-    if (name.rfind("valid/", 0) == 0) compare_curves(base.find(name), other.find(name), out);
+    if (name.rfind("valid/", 0) != 0) continue;
+    const Common common = compare_curves(base.find(name), other.find(name), out);
+    if (name == "valid/loss") scores = common;
   }
   if (out.values == 0) return out;
   if (out.unequal_from < 0) {
     out.parity = Parity::bit_equal;
     return out;
   }
-  const CurveRef valid = base.find("valid/loss"), other_valid = other.find("valid/loss");
-  const bool scored = valid && other_valid && valid.curve->y.size() > 1 && other_valid.curve->y.size() > 1;
-  const double apart = scored ? distance(valid.curve->y.back(), other_valid.curve->y.back()) : of_training;
+  const double apart = scores.steps > 1 ? scores.at_last : of_training;  // the first is of no training
   out.parity = apart <= out.band ? Parity::within : Parity::differs;
   return out;
 }

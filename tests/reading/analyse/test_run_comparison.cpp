@@ -272,6 +272,11 @@ TEST_CASE("losses are equal to the bit, alike, or different from a step on") {
   CHECK(alike.parity == Parity::within);
   CHECK(alike.unequal_from == 0);
   CHECK(alike.largest == Approx(1e-6).epsilon(0.01));
+  // One that was stopped is as alike up to there: its last score is not held against a later one.
+  MadeSteps shorter = close;
+  shorter.steps = 20;
+  shorter.end = "stopped";
+  CHECK(compared(base, runs.add("shorter", shorter)).losses.parity == Parity::within);
   close.loss_factor = 1.01;
   CHECK(compared(base, runs.add("different", close)).losses.parity == Parity::differs);
   close.precision = "bf16";
