@@ -8,6 +8,7 @@
 #include "comm/comm_core.h"
 #include "core/clock.h"
 #include "core/text.h"
+#include "formula/memory_plan.h"
 
 namespace isobar {
 
@@ -26,7 +27,7 @@ class Probing {
 namespace {
 
 constexpr double kBudget_us = 300'000;
-constexpr std::int64_t kMost_bytes = 64 << 20;
+constexpr std::int64_t kMost_bytes = kMostProbeBytes;
 
 /// Of one all-reduce, on the slowest rank. A device is waited for by reading a value of it.
 double all_reduce_us(Comm& comm, const at::Tensor& values) {
