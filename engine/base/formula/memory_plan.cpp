@@ -95,6 +95,7 @@ Config as_honoured(const LessonInfo& lesson, Config config) {
                                    {"fusion.head_loss", &fusion.head_loss}})
     *value = *value && honours(lesson, key);
   if (!honours(lesson, "comm.sync")) config.comm.sync = SyncKind::none;
+  config.comm.probe = config.comm.probe && honours(lesson, "comm.probe");
   return config;
 }
 
@@ -218,6 +219,12 @@ MemoryPlan plan_memory(const Config& config, const MemoryFacts& facts) {
     if (config.comm.sync == SyncKind::buckets) out.working += bytes.gradients;
   }
   if (facts.writes_attention) out.attention = attention_matrix_bytes(config);
+  // Before the first step ranks probe their link with as much as this, which a small model takes no more
+  // than.
+  if (!facts.on_cuda && config.run.ranks > 1 && config.comm.probe) {
+    const std::uint64_t kept = out.activations + out.attention;
+    out.working = std::max(out.working, kMostProbeBytes - std::min(kMostProbeBytes, kept));
+  }
   return out;
 }
 

@@ -11,6 +11,9 @@
 
 namespace isobar {
 
+/// The largest message with which ranks probe their link (comm.probe).
+inline constexpr std::uint64_t kMostProbeBytes = std::uint64_t{64} << 20;
+
 /// What the configuration does not say.
 struct MemoryFacts {
   bool on_cuda = false;

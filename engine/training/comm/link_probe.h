@@ -6,6 +6,7 @@
 #include <string>
 
 #include "comm/comm.h"
+#include "formula/memory_plan.h"
 
 namespace isobar {
 
@@ -18,7 +19,7 @@ struct LinkProbe {
 
 /// At most about 0.3 s, on a slow link too, with messages of up to `most_bytes`. Not counted, and without
 /// spans. All ranks get the same figures: times are those of the slowest rank. `comm` has at least two ranks.
-LinkProbe probe_link(Comm& comm, c10::Device device, std::int64_t most_bytes = 64 << 20);
+LinkProbe probe_link(Comm& comm, c10::Device device, std::int64_t most_bytes = kMostProbeBytes);
 
 /// "ring of 2 ranks: latency 21 us, 1.9 GB/s (algbw) 1.9 GB/s (busbw) at 4.2 MB"
 std::string probe_text(const LinkProbe& probe, const Comm& comm);

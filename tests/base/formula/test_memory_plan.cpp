@@ -213,3 +213,19 @@ TEST_CASE("plain Adam takes the place of the activations, and more where that is
   CHECK(added({}) == denominator());
   CHECK(added(kHalf) == 0);
 }
+
+TEST_CASE("the probe of the link counts where a small model takes less") {
+  Config config;
+  config.data.grid = {48, 96};
+  config.train.global_batch = 4;
+  config.model.embed = 96;
+  config.model.depth = 4;
+  config.run.ranks = 2;
+  const MemoryPlan probing = plan_memory(config, {});
+  CHECK(probing.activations + probing.working == kMostProbeBytes);
+  config.comm.probe = false;
+  CHECK(plan_memory(config, {}).working < probing.working);
+  config.comm.probe = true;
+  config.train.global_batch = 64;
+  CHECK(plan_memory(config, {}).activations + plan_memory(config, {}).working > kMostProbeBytes);
+}
