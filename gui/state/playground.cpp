@@ -72,7 +72,7 @@ PlayedStep play(const Project& project, const LessonInfo& lesson, const std::str
     settings.sets = sets;
     out.config = load_config(project.home, lesson, settings, "cpu").config;
     out.stages = predict_stages(lesson, out.config, rates, usable_cores());
-    out.memory = plan_memory(out.config, memory_facts(out.config, /*on_cuda=*/false));
+    out.memory = plan_memory(lesson, out.config, memory_facts(out.config, /*on_cuda=*/false));
   } catch (const Error& error) {
     out.problem = printable(error.what(), 300);
   }

@@ -26,7 +26,7 @@ PresetFact fact_of(const Project& project, const LessonInfo& lesson, const std::
     out.parameters = count_parameters(shape).total();
     out.rows = shape.height;
     out.columns = shape.width;
-    out.bytes = plan_memory(config, memory_facts(config, on_cuda)).total() *
+    out.bytes = plan_memory(lesson, config, memory_facts(config, on_cuda)).total() *
                 static_cast<std::uint64_t>(std::max<std::int64_t>(1, config.run.ranks));
   } catch (const Error& error) {
     out.why_not = printable(error.what(), 200);

@@ -73,7 +73,7 @@ Prediction begin_prediction(const LessonInfo& lesson, const PredictArguments& ar
   out.command = command_text(arguments, lesson.name);
   out.config = loaded.config;
   out.form = step_form(lesson, loaded.config, on_cuda);
-  out.memory = plan_memory(loaded.config, memory_facts(loaded.config, on_cuda));
+  out.memory = plan_memory(lesson, loaded.config, memory_facts(loaded.config, on_cuda));
   return out;
 }
 
