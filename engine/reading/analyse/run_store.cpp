@@ -138,11 +138,21 @@ void RunStore::scan_place(const fs::path& place, std::set<std::string>& seen) {
   if (end.code) problems_.push_back(printable(place.string()) + " cannot be read: " + end.code.message());
 }
 
+bool RunStore::places_changed() const {
+  return std::any_of(places_.begin(), places_.end(), [&](const fs::path& place) {
+    const auto known = stamps_.find(place);
+    return known == stamps_.end() || stamp_of(place) != known->second;
+  });
+}
+
 void RunStore::scan() {
   const std::vector<std::string> before = std::move(problems_);
   problems_.clear();
   std::set<std::string> seen;
-  for (const fs::path& place : places_) scan_place(place, seen);
+  for (const fs::path& place : places_) {
+    stamps_[place] = stamp_of(place);  // before: what comes meanwhile changes it again
+    scan_place(place, seen);
+  }
   for (auto& [id, run] : runs_) {
     if (seen.count(id) != 0 || run->entry.gone) continue;
     run->entry.gone = true;
@@ -289,8 +299,11 @@ void RunStore::read_open(Run& run) {
 
 bool RunStore::update(std::chrono::milliseconds budget) {
   const std::int64_t begin_us = steady_us();
-  // A folder of very many names is listed less often: listing takes at most a twentieth of one core.
-  if (begin_us - scanned_us_ > std::max(kScanEvery_us, 20 * scan_took_us_)) {
+  // A place of very many names is listed less often, so that listing takes at most a hundredth of a core:
+  // what is new in it itself is seen at once, what is new further below later.
+  const std::int64_t since_us = begin_us - scanned_us_;
+  if (since_us > std::max(kScanEvery_us, 100 * scan_took_us_) ||
+      (since_us > kScanEvery_us && places_changed())) {
     scan();
     scan_took_us_ = steady_us() - begin_us;
   }

@@ -78,6 +78,7 @@ class RunStore {
 
  private:
   struct Run;
+  bool places_changed() const;
   void scan();
   void scan_place(const std::filesystem::path& place, std::set<std::string>& seen);
   void add_run(const FoundFolder& found, std::set<std::string>& seen);
@@ -96,6 +97,7 @@ class RunStore {
   std::shared_ptr<const StoreSnapshot> snapshot_;
   static constexpr std::int64_t kNever_us = INT64_MIN / 2;
 
+  std::map<std::filesystem::path, Stamp> stamps_;  ///< of each place when it was listed
   std::int64_t scanned_us_ = kNever_us;
   std::int64_t scan_took_us_ = 0;
   std::uint64_t version_ = 0;
