@@ -28,6 +28,7 @@ struct PredictArguments {
   std::string device;
   Settings settings;
   std::filesystem::path run_dir;
+  int ranks = 1;
   bool measure = false;
   bool json = false;
 };
@@ -44,10 +45,13 @@ std::optional<PredictArguments> parse_predict(const Words& words) {
   app.add(
       "--device", out.device,
       "one of " + join(devices, ", ") + "; default here, or " + kUsualDevice + " where a lesson needs a GPU");
+  const auto ranks =
+      app.add("--ranks", out.ranks, "so many processes that train together, as of ./isobar run").at_least(1);
   app.flag("--measure", out.measure, "measure the rates of this machine again, in about half a minute");
   app.add("--run-dir", out.run_dir, "write the prediction as a run into this new folder");
   app.flag("--json", out.json, "one JSON object instead of the text");
   if (!app.parse(words)) return std::nullopt;
+  if (ranks.given()) out.settings.sets.push_back("run.ranks=" + std::to_string(out.ranks));
   return out;
 }
 

@@ -107,7 +107,7 @@ TEST_CASE("what is printed is what the formulas give, by stage") {
         Approx(static_cast<double>(config.train.global_batch) / stages.step_us() * 1e6));
   CHECK(json["memory_bytes"]["weights"].get<double>() > 0);
   CHECK(json["ranks"] == 2);
-  CHECK_THAT(world.run({"06", "--set", sets[0]}).out, says("over 2 ranks") && says("a rank sends"));
+  CHECK_THAT(world.run({"06", "--ranks", "2"}).out, says("over 2 ranks") && says("a rank sends"));
 }
 
 TEST_CASE("a run of this machine with the same settings stands beside the prediction") {
@@ -161,6 +161,8 @@ TEST_CASE("what cannot be predicted here is refused") {
   };
   CHECK_THAT(refused(world, {"08", "--device", "here"}), says("needs a GPU") && says("--device H200"));
   CHECK_THAT(refused(world, {"01", "--measure", "--device", "H100"}), says("only this machine is measured"));
+  CHECK_THAT(refused(world, {"06", "--ranks", "0"}), says("--ranks"));
+  CHECK_THAT(refused(world, {"01", "--ranks", "2"}), says("run.ranks"));
   CHECK_THAT(refused(world, {"07", "--set", "run.ranks=2", "--set", "mesh.tp=2"}), says("split layers"));
   write_file_whole(world.rates_file(), std::string_view("schema = 1\nmachine = 3\n"));
   CHECK_THAT(refused(world, {"01"}),
