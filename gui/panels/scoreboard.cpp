@@ -142,7 +142,7 @@ void draw_sentence(Ui& ui, const ComparedRuns& compared, const Labels& labels, s
 void draw_board(Ui& ui, const ComparedRuns& compared, const Labels& labels, AppState& state, Requests& ask) {
   ScoreSpec spec;
   spec.id = "scoreboard";
-  spec.title = "Steady samples a second, and a step by stage";
+  spec.title = "Samples/s, and a step by stage";
   spec.empty = "No run here has recorded a step.";
   for (std::size_t i = 0; i < compared.cases.size(); ++i)
     spec.rows.push_back(row_of(ui, compared, labels, i, state));

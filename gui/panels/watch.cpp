@@ -23,7 +23,7 @@ constexpr float kSpark = 64;  // height
 std::string empty_text(const RunEntry& run, const std::string& not_yet) {
   if (!run.view.summary.measure.empty()) return "This run only measures.";
   const bool goes_on = run.view.state == RunState::running || run.view.state == RunState::empty;
-  return goes_on ? not_yet : "This run ended before anything was recorded.";
+  return goes_on ? not_yet : "Nothing was recorded.";
 }
 
 PlotSpec spec_of(const AppState& state, std::string id, std::string title, std::string empty) {
@@ -166,11 +166,10 @@ std::vector<PlotSpec> usual_plots(Ui& ui, const AppState& state, const std::shar
 
 /// What hardly changes in a way that surprises: small below the others.
 std::vector<PlotSpec> small_plots(Ui& ui, const AppState& state, const std::shared_ptr<const RunEntry>& run) {
-  std::vector<PlotSpec> out = {
-      plain_plot(ui, state, run, "learning rate", "Learning rate", "This run recorded no learning rate.",
-                 "train/lr", "learning rate", 3),
-      plain_plot(ui, state, run, "memory", "Peak memory, bytes", "This run recorded no memory figures.",
-                 "train/peak_bytes", "peak", 4)};
+  std::vector<PlotSpec> out = {plain_plot(ui, state, run, "learning rate", "Learning rate", "not recorded",
+                                          "train/lr", "learning rate", 3),
+                               plain_plot(ui, state, run, "memory", "Peak memory, bytes", "not recorded",
+                                          "train/peak_bytes", "peak", 4)};
   for (PlotSpec& spec : out) spec.lines.front().mark = Mark::none;  // their points would hide so small a line
   return out;
 }

@@ -8,7 +8,7 @@
 #include "fault/made_up.h"
 #include "fields/checkpoint_folder.h"
 #include "support/catch.h"
-#include "support/errors.h"
+#include "support/says.h"
 #include "support/process.h"
 #include "support/temp_folder.h"
 

@@ -5,7 +5,7 @@
 
 #include "lessons/lesson_run.h"
 #include "support/catch.h"
-#include "support/errors.h"
+#include "support/says.h"
 #include "support/tolerance_values.h"
 
 using namespace isobar;

@@ -6,7 +6,7 @@
 #include "headless.h"
 #include "state/comparison.h"
 #include "support/catch.h"
-#include "support/errors.h"
+#include "support/says.h"
 #include "support/made_runs.h"
 
 using namespace isobar;

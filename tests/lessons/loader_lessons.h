@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "lessons/resumed_run.h"
-#include "support/errors.h"
+#include "support/says.h"
 
 namespace isobar {
 

@@ -11,7 +11,7 @@
 #include "launch/rank_status.h"
 #include "lessons/rank_run.h"
 #include "support/catch.h"
-#include "support/errors.h"
+#include "support/says.h"
 
 using namespace isobar;
 

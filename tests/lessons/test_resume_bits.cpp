@@ -6,7 +6,7 @@
 #include "lessons/paused_run.h"
 #include "lessons/resumed_run.h"
 #include "support/catch.h"
-#include "support/errors.h"
+#include "support/says.h"
 #include "support/pairs.h"
 
 using namespace isobar;

@@ -5,7 +5,7 @@
 #include "lessons/rank_run.h"
 #include "support/bin_folder.h"
 #include "support/catch.h"
-#include "support/errors.h"
+#include "support/says.h"
 
 using namespace isobar;
 

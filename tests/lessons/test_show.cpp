@@ -1,9 +1,10 @@
 // What readers say of a run: the launcher's show and runs.
+#include <algorithm>
 
 #include "lessons/resumed_run.h"
 #include "support/bin_folder.h"
 #include "support/catch.h"
-#include "support/errors.h"
+#include "support/says.h"
 
 using namespace isobar;
 
@@ -15,11 +16,12 @@ ProcessResult cli(const std::vector<std::string>& words, const std::filesystem::
   return run_process(all, {.folder = folder.string()});
 }
 
-/// The lines from `done` on: what a run says of itself at its end.
+/// The lines from `done` on: what a run says of itself at its end. Where rates of this machine are kept, show
+/// says a line more, of the formulas.
 std::string summary_of(const std::string& output) {
   const std::size_t begin = output.find("  steps  ");
-  return begin == std::string::npos ? "no summary"
-                                    : output.substr(begin, output.find("  run  ", begin) - begin);
+  const std::size_t end = std::min(output.find("  by formula  ", begin), output.find("  run  ", begin));
+  return begin == std::string::npos ? "no summary" : output.substr(begin, end - begin);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include "lessons/lesson_run.h"
 #include "support/bin_folder.h"
 #include "support/catch.h"
-#include "support/errors.h"
+#include "support/says.h"
 
 using namespace isobar;
 namespace fs = std::filesystem;

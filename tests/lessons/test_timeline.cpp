@@ -89,8 +89,10 @@ TEST_CASE("without run.trace_steps there is no file, and the timeline says how t
 TEST_CASE("a run is drawn in the terminal, as JSON, and as a trace") {
   const ProcessResult drawn = show(traced(), {"--timeline"});
   CHECK(drawn.code == 0);
-  CHECK_THAT(drawn.out, says("steps 1 to 3") && says("  loop ") && says("F forward") && says("backward") &&
-                            says("Over steps 1 to 4") && !says("\x1b"));
+  // It opens on the steps around the median one, whichever that was.
+  CHECK_THAT(drawn.out, (says("steps 1 to 3") || says("steps 2 to 4")) && says("  loop ") &&
+                            says("F forward") && says("backward") && says("Over steps 1 to 4") &&
+                            !says("\x1b"));
   const json figures =
       json::parse(show(traced(), {"--timeline", "--json", "--step", "2", "--steps", "1"}).out);
   CHECK(figures["drawn"]["spans"].size() == kStages.size());

@@ -290,7 +290,7 @@ case_help_installs_nothing() {
   commands=$(sed -n 's,^  \./isobar \([a-z]*\) .*,\1,p' <<<"$OUT" | grep -vx help | sort -u)
   expect "the page of isobar names them" [ "$(wc -l <<<"$commands")" -ge 20 ]
   for command in $commands; do
-    isobar $command --help
+    isobar "$command" --help
     expect "$command: code 0" [ "$CODE" = 0 ]
     expect "$command: a page" says "./isobar"
     case $command in

@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "support/catch.h"
-#include "support/errors.h"
+#include "support/says.h"
 #include "support/process.h"
 #include "support/temp_folder.h"
 #include "support/threads.h"

@@ -9,7 +9,7 @@
 #include "core/files.h"
 #include "core/random.h"
 #include "support/catch.h"
-#include "support/errors.h"
+#include "support/says.h"
 #include "support/temp_folder.h"
 
 using namespace isobar;

@@ -5,7 +5,7 @@
 #include "fields/foreign_files.h"
 #include "fields/year_file.h"
 #include "support/catch.h"
-#include "support/errors.h"
+#include "support/says.h"
 #include "support/temp_folder.h"
 
 using namespace isobar;

@@ -10,7 +10,7 @@
 #include "record/tfevents_reader.h"
 #include "record/tfevents_writer.h"
 #include "support/catch.h"
-#include "support/errors.h"
+#include "support/says.h"
 #include "support/temp_folder.h"
 
 using namespace isobar;

@@ -176,16 +176,24 @@ TEST_CASE("Places that take long to list are listed less often") {
     std::int64_t a_look = 100'000;
   } clock;
   const TempFolder folder;
+  make(folder, "exp/one", stream(3, true));
   RunStore store({folder.path()});
   store.update(std::chrono::milliseconds(50));  // which takes 0.2 s by this clock
   clock.a_look = 0;
-  const fs::path late = make(folder, "late", stream(3, true));
-  clock.now += 3'800'000;
-  store.update(std::chrono::milliseconds(50));
-  CHECK_FALSE(store.snapshot()->find(late.string()));
-  clock.now += 200'000;
-  store.update(std::chrono::milliseconds(50));
-  CHECK(store.snapshot()->find(late.string()));
+  const fs::path deep = make(folder, "exp/late", stream(3, true));
+  const auto sees = [&](const fs::path& run, std::int64_t after_us) {
+    clock.now += after_us;
+    store.update(std::chrono::milliseconds(50));
+    return store.snapshot()->find(run.string()) != nullptr;
+  };
+  CHECK_FALSE(sees(deep, 19'800'000));
+  CHECK(sees(deep, 200'001));
+  // What is new in the place itself changes its time stamp, and is seen within a second.
+  clock.a_look = 100'000;
+  CHECK(sees(deep, 60'000'000));  // slow again
+  clock.a_look = 0;
+  const fs::path near = make(folder, "near", stream(3, true));
+  CHECK(sees(near, 1'000'001));
 }
 
 TEST_CASE("Runs and event files are found at any depth, named by their path below the place") {

@@ -10,7 +10,7 @@
 #include "record/json_line.h"
 #include "record/tfevents_writer.h"
 #include "support/catch.h"
-#include "support/errors.h"
+#include "support/says.h"
 #include "support/process.h"
 
 using namespace isobar;

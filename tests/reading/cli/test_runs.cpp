@@ -6,7 +6,7 @@
 #include "cli/runs_table.h"
 #include "core/files.h"
 #include "support/catch.h"
-#include "support/errors.h"
+#include "support/says.h"
 
 using namespace isobar;
 

@@ -8,7 +8,7 @@
 #include "core/files.h"
 #include "jobs/slurm.h"
 #include "support/catch.h"
-#include "support/errors.h"
+#include "support/says.h"
 #include "support/temp_folder.h"
 
 using namespace isobar;

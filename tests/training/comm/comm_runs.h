@@ -6,7 +6,7 @@
 
 #include "core/text.h"
 #include "support/catch.h"
-#include "support/errors.h"
+#include "support/says.h"
 #include "support/rank_scenarios.h"
 
 namespace isobar::testing {
