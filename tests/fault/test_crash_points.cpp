@@ -8,8 +8,8 @@
 #include "fault/made_up.h"
 #include "fields/checkpoint_folder.h"
 #include "support/catch.h"
-#include "support/says.h"
 #include "support/process.h"
+#include "support/says.h"
 #include "support/temp_folder.h"
 
 using namespace isobar;

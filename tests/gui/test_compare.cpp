@@ -6,8 +6,8 @@
 #include "headless.h"
 #include "state/comparison.h"
 #include "support/catch.h"
-#include "support/says.h"
 #include "support/made_runs.h"
+#include "support/says.h"
 
 using namespace isobar;
 

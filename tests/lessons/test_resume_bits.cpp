@@ -6,8 +6,8 @@
 #include "lessons/paused_run.h"
 #include "lessons/resumed_run.h"
 #include "support/catch.h"
-#include "support/says.h"
 #include "support/pairs.h"
+#include "support/says.h"
 
 using namespace isobar;
 

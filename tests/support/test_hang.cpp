@@ -7,8 +7,8 @@
 #include <mutex>
 
 #include "support/catch.h"
-#include "support/says.h"
 #include "support/process.h"
+#include "support/says.h"
 #include "support/temp_folder.h"
 #include "support/threads.h"
 #include "support/until.h"

@@ -10,8 +10,8 @@
 #include "record/json_line.h"
 #include "record/tfevents_writer.h"
 #include "support/catch.h"
-#include "support/says.h"
 #include "support/process.h"
+#include "support/says.h"
 
 using namespace isobar;
 namespace fs = std::filesystem;

@@ -6,8 +6,8 @@
 
 #include "core/text.h"
 #include "support/catch.h"
-#include "support/says.h"
 #include "support/rank_scenarios.h"
+#include "support/says.h"
 
 namespace isobar::testing {
 

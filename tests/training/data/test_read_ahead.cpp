@@ -7,8 +7,8 @@
 #include "data/read_ahead.h"
 #include "support/catch.h"
 #include "support/deadline.h"
-#include "support/says.h"
 #include "support/event_clock.h"
+#include "support/says.h"
 #include "support/set_clock.h"
 #include "support/until.h"
 
