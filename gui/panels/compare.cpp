@@ -30,7 +30,7 @@ bool is_usual(const KeyRow& row, const Runs& runs, std::size_t index) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (runs[i]->view.lesson != runs[index]->view.lesson) continue;
     ++all;
-    equal += row.values[i] == row.values[index] ? 1 : 0;
+    if (row.values[i] == row.values[index]) ++equal;
   }
   return 2 * equal > all;
 }
