@@ -13,7 +13,7 @@ from pathlib import Path
 WINGS = {
     "base": [["core"], ["foreign"], ["record", "config", "fields", "launch"], ["formula"]],
     "training": [["cuda"], ["kernels"], ["device"], ["fused"], ["comm", "data"], ["model"], ["train"], ["faults"], ["run"]],
-    "reading": [["analyse", "jobs"], ["draw"], ["cli"]],
+    "reading": [["analyse", "jobs"], ["draw", "course"], ["cli"]],
 }
 # The window, likewise; what stands in no folder puts it together.
 WINDOW = [["text"], ["widgets"], ["state"], ["panels"]]

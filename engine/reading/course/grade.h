@@ -1,0 +1,31 @@
+#pragma once
+// A prediction beside what is true.
+#include <string>
+
+#include "course/answer.h"
+#include "course/rules.h"
+
+namespace isobar {
+
+enum class Outcome { right, not_right, cannot_answer };
+const char* outcome_name(Outcome outcome);
+
+struct Graded {
+  Outcome outcome = Outcome::cannot_answer;
+  std::string said;    ///< the answer in words: "24 ms", "b: the threads wait", "line 61"
+  std::string truth;   ///< what it is, in words
+  std::string off_by;  ///< of a number: "0.6 times what was measured"; "" = no number
+  std::string says;    ///< the misconception that this answer usually comes from, places filled; "" = none
+  std::string reveal;  ///< the question's text, places filled
+  std::string source;
+};
+
+/// A number is right within its tolerance of the truth, or of the interval that the truth gives. Where the
+/// truth is "same", a direction of "same" is the right one.
+Graded grade(const Question& question, const Answer& answer, const Truth& truth);
+
+/// A text whose places {name} are filled from the figures. Error for a place that there is no figure for.
+std::string filled(const std::string& text, const std::map<std::string, std::string>& figures,
+                   const std::string& origin);
+
+}  // namespace isobar

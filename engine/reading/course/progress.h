@@ -1,0 +1,79 @@
+#pragma once
+// What a learner did: one file of JSON lines that is only ever appended to, ~/.local/share/isobar/
+// progress.jsonl; ISOBAR_PROGRESS names another. Lines, each flat, `schema` 1 in each:
+//   {"schema":1,"kind":"answer","time":"2026-11-25T09:00:00Z","id":"02.best_workers","answer":"4","number":4,"unit":"workers"}
+//   {"schema":1,"kind":"reveal","time":...,"id":...,"outcome":"right","truth":"...","number":4,"source":"measured
+//   here","runs":["/…"]}
+//   {"schema":1,"kind":"beat","time":...,"lesson":"02_workers","beat":"read"}
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "course/answer.h"
+#include "course/grade.h"
+
+namespace isobar {
+
+inline constexpr int kProgressSchema = 1;
+
+struct StoredAnswer {
+  std::string id;
+  std::string text;  ///< Answer::text
+  std::optional<double> number;
+  std::string unit;
+  std::string time;  ///< UTC, ISO 8601
+};
+
+struct StoredReveal {
+  std::string id;
+  std::string outcome;  ///< outcome_name
+  std::string truth;
+  std::optional<double> number;  ///< the truth of a number
+  std::string source;
+  std::vector<std::string> runs;  ///< folders
+  std::string time;
+  std::size_t of = 0;  ///< index of the answer in Progress::answers that it revealed
+};
+
+struct Progress {
+  std::vector<StoredAnswer> answers;  ///< oldest first
+  std::vector<StoredReveal> reveals;
+  std::map<std::string, std::vector<std::string>> beats;  ///< lesson -> beats done, in order, each once
+  std::vector<std::string> problems;  ///< lines that cannot be read, and why; the others hold
+
+  /// The newest answer, and what was revealed of it; null where there is none.
+  const StoredAnswer* answer(const std::string& id) const;
+  const StoredReveal* reveal(const std::string& id) const;
+};
+
+/// $ISOBAR_PROGRESS, else $XDG_DATA_HOME/isobar/progress.jsonl, else ~/.local/share/isobar/progress.jsonl.
+std::filesystem::path progress_file();
+
+/// A file that is not there is an empty progress. A damaged line is named in `problems`, never lost by what
+/// is appended later; a newer schema is an Error (exit code 2) that says so and touches nothing.
+Progress read_progress(const std::filesystem::path& file);
+
+/// Each call is one write of whole lines under a lock, and on the disk when it returns; a half line that a
+/// crash left is ended first. Error (exit code 1) where it cannot be written: what, where, hint.
+class ProgressWriter {
+ public:
+  explicit ProgressWriter(std::filesystem::path file);
+  void commit(const Question& question, const Answer& answer);
+  /// Refused (Error, exit code 2) where no answer is stored.
+  void reveal(const Question& question, const Graded& graded, const Truth& truth,
+              const std::vector<std::string>& runs);
+  void beat(const std::string& lesson, const std::string& beat);
+
+ private:
+  void append(const std::string& line);
+  std::filesystem::path file_;
+};
+
+/// One line an answer: time, id, lesson, kind, answer, unit, outcome, truth, source, runs. RFC 4180; what
+/// begins like a formula of a spreadsheet is quoted with an apostrophe.
+std::string progress_csv(const Progress& progress);
+
+}  // namespace isobar

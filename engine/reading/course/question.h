@@ -1,0 +1,89 @@
+#pragma once
+// What a lesson asks, from lessons/NN_name/questions.toml: one list for terminal and window.
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace isobar {
+
+/// choice: one of the keys. direction: up, same or down. number: in `unit`. find: a line of the lesson's
+/// page. make: runs for which the rule holds.
+enum class AnswerKind { choice, direction, number, find, make };
+const char* kind_name(AnswerKind kind);
+
+/// A run that a question needs. Its settings are those of the lesson and preset, then the question's `set`,
+/// then its own.
+struct NeededRun {
+  std::string name;    ///< what the rule and the reveal call it
+  std::string lesson;  ///< "02_workers"
+  std::string preset;
+  std::vector<std::string> sets;  ///< "data.workers=1"
+  std::int64_t steps = 0;         ///< train.steps
+  std::int64_t ranks = 1;
+  std::int64_t repeats = 1;
+  std::string recorded;   ///< a folder below lessons/ that is read instead; "" = it is run here
+  std::string predicted;  ///< a device: the run is what `predict` writes for it; "" = it is run here
+  std::string fails;      ///< the exit code that it ends with on purpose, "" = it ends well
+};
+
+struct QuestionChoice {
+  std::string key;   ///< what is stored, and what the rule accepts
+  std::string text;  ///< what the learner reads; of a curve: its words
+};
+
+/// An answer that people often give, and what it comes from.
+struct Misconception {
+  std::string answer;  ///< a key, a direction, or "below" or "above" the truth
+  std::string says;    ///< with places: {name} is a figure of the rule
+};
+
+struct Question {
+  std::string id;      ///< "02.best_workers"
+  std::string lesson;  ///< "02_workers"
+  std::string from;    ///< who asked it first
+  AnswerKind kind = AnswerKind::choice;
+  std::string beat;  ///< "predict" or "break"
+  int goal = 0;      ///< of lesson.toml's goals, from 1, that it serves; 0 = none
+  std::string unit;  ///< of a number
+  std::vector<QuestionChoice> choices;
+  std::optional<double> tolerance;  ///< relative, of a number; nothing = 0.25
+  double tolerance_abs = 0;         ///< in its unit, beside that
+  std::string ask;
+  std::string why;                    ///< it matters: one sentence
+  std::vector<std::string> giveaway;  ///< strings that no page holds
+  std::vector<NeededRun> runs;
+  std::string rule;                                      ///< one of rules.h
+  std::map<std::string, std::vector<std::string>> with;  ///< arguments of the rule
+  std::vector<std::string> hints;                        ///< each tells more; none tells the answer
+  std::vector<Misconception> wrong;
+  std::string reveal;              ///< with places
+  std::vector<std::string> again;  ///< lessons whose opening asks it again
+  std::string origin;              ///< "file:line" of it
+
+  const NeededRun* run(std::string_view name) const;
+  const QuestionChoice* choice(std::string_view key) const;
+};
+
+/// The questions of a text. Error (exit code 2, file:line:column, what, hint) for anything that is wrong in
+/// it: an unknown key, kind, rule or argument, a missing field, two of one id, a run that no rule names.
+std::vector<Question> parse_questions(const std::string& text, const std::string& file,
+                                      const std::string& lesson);
+
+/// Those of a lesson, in order; none where it has no such file.
+std::vector<Question> read_questions(const std::filesystem::path& home, const std::string& lesson);
+
+/// Of all lessons, in the order of the ladder.
+std::vector<Question> all_questions(const std::filesystem::path& home);
+
+/// The questions of earlier lessons that open this one: at most two, those that ask for it in `again`.
+std::vector<Question> opening_questions(const std::filesystem::path& home, const std::string& lesson);
+
+/// The one of this id, whole or without its lesson's number where that is plain; Error (exit code 2) with the
+/// nearest.
+Question find_question(const std::filesystem::path& home, const std::string& id);
+
+}  // namespace isobar

@@ -1,0 +1,56 @@
+#pragma once
+// Rules: functions of runs that were read, which say what is true. They do not see the answer.
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyse/run_case.h"
+#include "course/answer.h"
+#include "course/question.h"
+
+namespace isobar {
+
+struct RuleInput {
+  const Question& question;
+  std::map<std::string, RunCase> runs;  ///< by their names in the question; those that are there
+  std::filesystem::path home;           ///< of the project: pages, presets, published figures
+  std::vector<RunCase> made = {};       ///< of a `make`: what the learner named
+
+  /// The argument, or `otherwise`.
+  std::string argument(std::string_view name, const std::string& otherwise = "") const;
+  std::vector<std::string> arguments(std::string_view name) const;
+};
+
+/// What is true, as far as runs tell.
+struct Truth {
+  std::string cannot;   ///< why it cannot be said: "`slow` has 1 run, 3 are needed"; "" = it can
+  std::string missing;  ///< the run that it takes, by name; "" = none of the question's would help
+  double number = std::numeric_limits<double>::quiet_NaN();
+  /// Of a number: what is right without any tolerance, such as the interval of a ratio.
+  double low = std::numeric_limits<double>::quiet_NaN();
+  double high = std::numeric_limits<double>::quiet_NaN();
+  std::vector<std::string> accepted;  ///< keys, directions or lines ("12-14"); of a make "yes", or nothing
+  std::string text;                   ///< a sentence: what was measured
+  std::map<std::string, std::string> figures;  ///< for places in texts: "best" -> "4"
+  std::string source;  ///< "measured here", "recorded on ...", "predicted by model ...", "by formula"
+};
+
+struct Rule {
+  const char* name;
+  const char* means;                   ///< for who writes questions
+  std::span<const AnswerKind> kinds;   ///< that it can grade
+  std::span<const char* const> needs;  ///< arguments that must be there
+  std::span<const char* const> may;    ///< that may
+  Truth (*find)(const RuleInput& input);
+};
+
+/// All of them, by name.
+std::span<const Rule> all_rules();
+const Rule* rule_named(std::string_view name);
+
+}  // namespace isobar
