@@ -25,6 +25,6 @@ struct Calibration {
   double typical_factor_formulas() const;
 };
 
-Calibration calibrate(const Progress& progress);
+Calibration calibrate(const CourseProgress& progress);
 
 }  // namespace isobar

@@ -13,7 +13,7 @@ namespace isobar {
 
 /// Where a question stands.
 enum class QuestionState { open, committed, revealed };
-QuestionState state_of(const Question& question, const Progress& progress);
+QuestionState state_of(const Question& question, const CourseProgress& progress);
 
 /// Grades the stored answer with the runs that are there, and writes the reveal down. Error (exit code 2): no
 /// prediction is stored. What cannot be answered is not written as a reveal: it stays committed.
@@ -49,6 +49,6 @@ struct LessonProgress {
 };
 
 LessonProgress lesson_progress(const std::string& lesson, const std::vector<Question>& questions,
-                               std::size_t goals, const Progress& progress);
+                               std::size_t goals, const CourseProgress& progress);
 
 }  // namespace isobar

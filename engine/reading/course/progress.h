@@ -1,7 +1,8 @@
 #pragma once
 // What a learner did: one file of JSON lines that is only ever appended to, ~/.local/share/isobar/
 // progress.jsonl; ISOBAR_PROGRESS names another. Lines, each flat, `schema` 1 in each:
-//   {"schema":1,"kind":"answer","time":"2026-11-25T09:00:00Z","id":"02.best_workers","answer":"4","number":4,"unit":"workers"}
+//   {"schema":1,"kind":"answer","time":"2026-11-25T09:00:00Z","id":"02.best_workers",
+//    "answer":"4","number":4,"unit":"workers"}
 //   {"schema":1,"kind":"reveal","time":...,"id":...,"outcome":"right","truth":"...","number":4,"source":"measured
 //   here","runs":["/…"]}
 //   {"schema":1,"kind":"beat","time":...,"lesson":"02_workers","beat":"read"}
@@ -35,10 +36,10 @@ struct StoredReveal {
   std::string source;
   std::vector<std::string> runs;  ///< folders
   std::string time;
-  std::size_t of = 0;  ///< index of the answer in Progress::answers that it revealed
+  std::size_t of = 0;  ///< index of the answer in CourseProgress::answers that it revealed
 };
 
-struct Progress {
+struct CourseProgress {
   std::vector<StoredAnswer> answers;  ///< oldest first
   std::vector<StoredReveal> reveals;
   std::map<std::string, std::vector<std::string>> beats;  ///< lesson -> beats done, in order, each once
@@ -54,7 +55,7 @@ std::filesystem::path progress_file();
 
 /// A file that is not there is an empty progress. A damaged line is named in `problems`, never lost by what
 /// is appended later; a newer schema is an Error (exit code 2) that says so and touches nothing.
-Progress read_progress(const std::filesystem::path& file);
+CourseProgress read_progress(const std::filesystem::path& file);
 
 /// Each call is one write of whole lines under a lock, and on the disk when it returns; a half line that a
 /// crash left is ended first. Error (exit code 1) where it cannot be written: what, where, hint.
@@ -74,6 +75,6 @@ class ProgressWriter {
 
 /// One line an answer: time, id, lesson, kind, answer, unit, outcome, truth, source, runs. RFC 4180; what
 /// begins like a formula of a spreadsheet is quoted with an apostrophe.
-std::string progress_csv(const Progress& progress);
+std::string progress_csv(const CourseProgress& progress);
 
 }  // namespace isobar
