@@ -195,7 +195,9 @@ constexpr std::array kQuestionKeys = {
                     }},
     TableKey<Draft>{"unit", [](Entry entry, Draft& out) { out.question.unit = one_of(entry, asked_units()); }},
     TableKey<Draft>{"tolerance",
-                    [](Entry entry, Draft& out) { out.question.tolerance = number_in(entry, 1, "a number from 0 to 1"); }},
+                    [](Entry entry, Draft& out) {
+                      out.question.tolerance = number_in(entry, 1, "a number from 0 to 1");
+                    }},
     TableKey<Draft>{"tolerance_abs",
                     [](Entry entry, Draft& out) {
                       out.question.tolerance_abs = number_in(entry, 1e12, "a number from 0 on, in its unit");
@@ -254,9 +256,10 @@ Question question_of(const TomlTable& table, const std::string& lesson, const Ru
   const auto has = [&](const std::string& key) {
     return std::any_of(table.entries.begin(), table.entries.end(), [&](Entry one) { return one.key == key; });
   };
-  if (!has("kind"))
+  if (!has("kind")) {
     throw Error("a question has no kind", table.origin,
                 "kinds: " + join({std::begin(kAnswerKinds), std::end(kAnswerKinds)}, ", "));
+  }
   if (has("exact") && has("tolerance"))
     throw Error("a question is exact or has a tolerance", table.origin,
                 "exact = true stands for tolerance = 0");

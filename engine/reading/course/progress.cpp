@@ -223,17 +223,18 @@ CourseProgress read_progress(const fs::path& file) {
   return progress_in(read_text_file(file, kMostProgressBytes), file);
 }
 
+void refuse_reveal(const std::string& id, const fs::path& file) {
+  throw Error("nothing is revealed before a prediction is stored, and " + printable(id, 80) + " has none",
+              file.string(), "./isobar quiz " + shell_quoted(id) + " asks for it");
+}
+
 ProgressWriter::ProgressWriter(fs::path file) : file_(std::move(file)) {}
 
 void ProgressWriter::append(const std::string& line, const std::string& needs_answer) {
   const FileDescriptor file = locked_for_append(file_);
   const std::string before = read_text_file(file_, kMostProgressBytes);
   const CourseProgress progress = progress_in(before, file_);
-  if (!needs_answer.empty() && progress.answer(needs_answer) == nullptr) {
-    throw Error(
-        "nothing is revealed before a prediction is stored, and " + printable(needs_answer, 80) + " has none",
-        file_.string(), "./isobar quiz " + shell_quoted(needs_answer) + " asks for it");
-  }
+  if (!needs_answer.empty() && progress.answer(needs_answer) == nullptr) refuse_reveal(needs_answer, file_);
   append_locked(file, before, line, file_);
 }
 

@@ -62,6 +62,9 @@ std::filesystem::path progress_file();
 /// is appended later; a newer schema is an Error (exit code 2) that says so and touches nothing.
 CourseProgress read_progress(const std::filesystem::path& file);
 
+/// Throws the Error (exit code 2) of a reveal that no answer was stored for.
+[[noreturn]] void refuse_reveal(const std::string& id, const std::filesystem::path& file);
+
 /// A step of a run: by formula, and as it was measured. 0 = there is none.
 struct FormulaStep {
   double predicted_ms = 0;
