@@ -35,7 +35,7 @@ FormulaStep formula_step(const RuleInput& input) {
   for (const auto& [name, run] : input.runs) {
     const RunView& view = run.view();
     if (!view.is_measured_here() || !view.fault.empty()) continue;
-    const double measured_us = means(run.repeats, "step_us").median;
+    const double measured_us = means(run.repeats, "step_us").median();
     try {
       const std::optional<StepStages> stages = predicted_for(run.folder, view.lesson);
       if (stages && measured_us > 0) return {stages->step_us() / 1000, measured_us / 1000};
