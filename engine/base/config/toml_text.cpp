@@ -15,6 +15,8 @@ constexpr void require_toml(bool holds) {
 #include <fmt/ranges.h>
 #include <toml++/toml.h>
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
@@ -60,6 +62,8 @@ TomlValue value_of(const toml::node& node, const std::string& name) {
     if (array->is_homogeneous<std::int64_t>()) return elements<std::int64_t>(*array);
     if (array->empty() || array->is_homogeneous<std::string>()) return elements<std::string>(*array);
     if (array->is_homogeneous<toml::table>()) return tables(*array, name);
+    if (std::all_of(array->begin(), array->end(), [](const toml::node& value) { return value.is_number(); }))
+      return elements<double>(*array);
     return OtherValue{"an array of mixed or nested values"};
   }
   return OtherValue{"a date or time"};
@@ -129,6 +133,9 @@ std::string plain_text(const TomlValue& value) {
     std::string operator()(const std::vector<std::int64_t>& v) const {
       return fmt::format("[{}]", fmt::join(v, ", "));
     }
+    std::string operator()(const std::vector<double>& v) const {
+      return fmt::format("[{}]", fmt::join(v, ", "));
+    }
     std::string operator()(const std::vector<std::string>& v) const { return "[" + join(v, ", ") + "]"; }
     std::string operator()(const std::vector<TomlTable>& v) const {
       return fmt::format("a list of {} tables", v.size());
@@ -146,6 +153,9 @@ std::string describe(const TomlValue& value) {
     std::string operator()(double v) const { return fmt::format("the number {}", v); }
     std::string operator()(const std::vector<std::int64_t>& v) const {
       return fmt::format("a list of {} integers", v.size());
+    }
+    std::string operator()(const std::vector<double>& v) const {
+      return fmt::format("a list of {} numbers", v.size());
     }
     std::string operator()(const std::vector<std::string>& v) const {
       return fmt::format("a list of {} strings", v.size());
