@@ -161,7 +161,6 @@ bool predict(Walk& walk) {
   }
   end_beat(walk, {.notice = "what you said is kept, and it is compared with what is measured",
                   .next = "./isobar quiz " + walk.lesson.name + " --list"});
-  walk.done("predict");
   return goes_on();
 }
 
@@ -189,7 +188,6 @@ bool reveal(Walk& walk) {
     if (!goes_on()) return false;
   }
   end_beat(walk, remark_of_runs(walk));
-  walk.done("reveal");
   return goes_on();
 }
 
@@ -214,7 +212,6 @@ bool break_it(Walk& walk) {
   remark.next = "another mistake of this lesson, by its name below Break on the page: ./isobar run " +
                 walk.lesson.name + " --set run.fault=NAME";
   end_beat(walk, remark);
-  walk.done("break");
   return true;
 }
 
