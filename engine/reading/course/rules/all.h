@@ -1,5 +1,5 @@
 #pragma once
-// Every rule, each beside its function in a file of its own idea. rules.cpp makes the table of them.
+// Every rule, each beside its function in a file of its own idea.
 #include "course/rules.h"
 
 namespace isobar {
