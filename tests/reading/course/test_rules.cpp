@@ -1,6 +1,6 @@
 // Every rule of the table: on runs of which it can tell, and on those of which it cannot.
 #include <algorithm>
-#include <functional>
+#include <cmath>
 
 #include "asked_rule.h"
 #include "record/json_line.h"
@@ -78,8 +78,10 @@ const std::vector<RuleCase>& rule_cases() {
       {"efficiency", {{"base", {"w1"}}, {"other", {"w2"}}}, "%", R::ranks},
       {"feedable", {{"run", {"w1"}}}, "devices", R::pair},
       {"figure", {{"run", {"w1"}}, {"name", {"epochs"}}}, "epochs", R::pair},
+      {"figure_ratio", {{"base", {"w1"}}, {"other", {"w2"}}, {"name", {"epochs"}}}, "x", R::pair},
       {"formula", {{"name", {"gpus_for_mesh"}}, {"tp", {"2"}}, {"dp", {"2"}}}, "GPUs", R::none},
       {"hidden_share", {{"run", {"w2"}}}, "%", R::ranks},
+      {"largest_class", {{"device", {"H200"}}, {"preset", {"short"}}}, "", R::none},
       {"largest_gain", {{"base", {"w1"}}}, "", R::pair},
       {"line", {{"anchors", {"main("}}}, "", R::none},
       {"loss_direction", {{"base", {"w1"}}, {"other", {"w2"}}}, "", R::pair},

@@ -37,6 +37,12 @@ TEST_CASE("formulas give what the course's own figures are") {
         Approx(22.7).epsilon(0.01));
   CHECK(value_of("data_rate", {{"preset", {"short"}}, {"samples_per_s", {"10"}}}, "MB/s") == Approx(414.72));
   CHECK(value_of("data_rate", {{"preset", {"short"}}, {"samples_per_s", {"10"}}}, "GB/s") == Approx(0.41472));
+  CHECK(value_of("roofline_us",
+                 {{"gflop", {"0.0995"}}, {"mb", {"398"}}, {"tflop_per_s", {"312"}}, {"gb_per_s", {"1555"}}},
+                 "us") == Approx(398e6 / 1555e9 * 1e6));
+  CHECK(value_of("roofline_us",
+                 {{"gflop", {"312"}}, {"mb", {"1"}}, {"tflop_per_s", {"312"}}, {"gb_per_s", {"1555"}}},
+                 "us") == Approx(1000));
   CHECK(value_of("accumulated_activation", {{"preset", {"short"}}, {"accumulate", {"4"}}}, "x") ==
         Approx(0.25).epsilon(0.01));
 }
@@ -98,7 +104,7 @@ TEST_CASE("a formula that is asked wrongly says what it wants") {
   CHECK_THAT(error_of([] {
                formula("upload_ms", {{"preset", {"short"}}, {"gb_per_s", {"25"}}}, "GiB").truth();
              }),
-             says("the rule formula gives no GiB"));
+             says("the rule formula does not give GiB") && says("it gives a time"));
 }
 
 TEST_CASE("a ratio of published figures says where and when they were recorded") {
@@ -145,4 +151,18 @@ TEST_CASE("lines of a page are those that hold an anchor, to the line that ends 
              }),
              says("more ends than anchors"));
   CHECK(AskedRule("line", {{"anchors", {"main("}}}).accepted().size() == 1);
+}
+
+TEST_CASE("the largest class of a predicted step is told with its share") {
+  const auto largest = [](const std::string& device, const std::string& set) {
+    return AskedRule("largest_class", {{"device", {device}}, {"preset", {"short"}}, {"set", {set}}})
+        .of_lesson("04_amp");
+  };
+  const Truth truth = largest("A100-40GB", "amp.mode=bf16").truth();
+  CHECK(truth.accepted == Keys{"attention"});
+  CHECK(truth.figures.at("largest") == "attention");
+  CHECK(truth.figures.at("share") == "58");
+  CHECK(truth.source == "predicted by model for A100-40GB");
+  CHECK(largest("A100-40GB", "data.grid=[72, 144]").accepted() != Keys{"attention"});
+  CHECK_THAT(error_of([&] { largest("A1000", "amp.mode=bf16").truth(); }), says("A100"));
 }

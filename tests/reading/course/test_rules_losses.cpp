@@ -197,11 +197,35 @@ TEST_CASE("a figure that a run tells is in the unit that is asked for") {
   CHECK(figure("samples_per_s", "samples/s") == Approx(4e3 / 20.5));
   CHECK(figure("step_ms", "ms") == Approx(20.5));
   CHECK_THAT(error_of([&] { figure("step", "ms"); }), says("the rule figure knows no \"step\""));
-  CHECK_THAT(error_of([&] { figure("epochs", "ms"); }), says("the rule figure gives no ms"));
+  CHECK_THAT(error_of([&] { figure("epochs", "ms"); }), says("the rule figure does not give ms"));
   const auto bare = runs.add("bare", {.keys = {{"data.workers", "1"}}});
   const AskedRule unknown =
       AskedRule("figure", {{"run", {"r"}}, {"name", {"peak_gib"}}}, "GiB").run("r", bare);
   CHECK(unknown.cannot("r") == "`r` did not tell its peak_gib");
+}
+
+TEST_CASE("a ratio of two figures is of none that is one of speed") {
+  MadeRuns runs;
+  const auto add = [&](const std::string& name, double launches) {
+    MadeSteps made{.keys = {{"data.workers", "\"" + name + "\""}}};
+    if (launches >= 0) made.more = {{"launches", launches}};
+    return runs.add(name, made);
+  };
+  const auto base = add("fused", 400), other = add("plain", 700);
+  const auto ratio = [&](const std::filesystem::path& one, const std::filesystem::path& two,
+                         const std::string& name) {
+    return AskedRule("figure_ratio", {{"base", {"a"}}, {"other", {"b"}}, {"name", {name}}}, "x")
+        .run("a", one)
+        .run("b", two);
+  };
+  const Truth truth = ratio(base, other, "launches").truth();
+  CHECK(truth.number == Approx(1.75));
+  CHECK(truth.figures.at("base_value") == "400");
+  CHECK(truth.figures.at("other_value") == "700");
+  CHECK(truth.figures.at("ratio") == "1.75");
+  CHECK(ratio(base, add("untold", -1), "launches").cannot("b") == "`b` did not tell its launches");
+  CHECK(ratio(add("zero", 0), other, "launches").cannot("a") == "launches of `a` is 0");
+  CHECK_THAT(error_of([&] { ratio(base, other, "step_ms").truth(); }), says("speed_ratio has its spread"));
 }
 
 TEST_CASE("other programs change a figure of speed and no other") {
