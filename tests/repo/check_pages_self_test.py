@@ -50,16 +50,14 @@ The answers are in [reveal.md](reveal.md)
 QUESTIONS = """[[question]]
 id = "01.worth"
 goal = 1
-rule = "published"
 giveaway = ["1.31 times"]
 again = ["02_two"]
 [[question]]
 id = "01.curve"
 goal = 2
-rule = "curve"
 again = ["02_two"]
 """
-LATER = '[[question]]\nid = "02.a"\ngoal = 1\nrule = "curve"\n'
+LATER = '[[question]]\nid = "02.a"\ngoal = 1\n'
 GOOD = {
     "README.md": "# Top\n\n[one](lessons/01_one/README.md#idea), 11.31 times, 1.31 times2\n",
     "lessons/glossary.md": "# Glossary\n\n## all-reduce\n\nA sum.\n",
@@ -97,11 +95,10 @@ BAD = [  # file, what is replaced, by what, what is said
     ("README.md", "README.md#idea", "main.cpp", "lessons/01_one/main.cpp is not there"),
     ("lessons/01_one/reveal.md", "## worth", "## value", "01.worth has 0 sections"),
     ("lessons/01_one/reveal.md", "## Measured", "## worth", "01.worth has 2 sections"),
-    ("lessons/01_one/questions.toml", 'giveaway = ["1.31 times"]\n', "", "no giveaway"),
     ("lessons/01_one/questions.toml", "1.31 times", "1.3", "too short to mean anything"),
     ("lessons/01_one/questions.toml", "goal = 2\n", "", "no question serves goal 2: b"),
     ("lessons/01_one/questions.toml", 'again = ["02_two"]\n[[', "[[", "1 questions of earlier lessons open it, not 2"),
-    ("lessons/02_two/questions.toml", 'rule = "curve"\n', 'rule = "curve"\nagain = ["01_one"]\n', "it is of no earlier lesson"),
+    ("lessons/02_two/questions.toml", "goal = 1\n", 'goal = 1\nagain = ["01_one"]\n', "it is of no earlier lesson"),
     ("lessons/02_two/questions.toml", LATER, "", "asks nothing"),
 ]
 
