@@ -1,11 +1,10 @@
 // The shapes that a learner picks a curve from.
-#include "course/curve_shape.h"
-
 #include <algorithm>
 #include <set>
 #include <string>
 
 #include "core/utf8.h"
+#include "course/curve_shape.h"
 #include "support/catch.h"
 
 using namespace isobar;

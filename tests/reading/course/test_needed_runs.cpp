@@ -1,11 +1,10 @@
 // Which runs fit a question, what is missing, and what that costs.
-#include "course/needed_runs.h"
-
 #include <set>
 
 #include "config/toml_text.h"
 #include "core/machine.h"
 #include "core/nvidia.h"
+#include "course/needed_runs.h"
 #include "course/slow_laptop.h"
 #include "support/catch.h"
 #include "support/errors.h"
@@ -18,7 +17,8 @@ namespace fs = std::filesystem;
 namespace {
 
 NeededRun wanted_run(const std::string& name, const std::vector<std::string>& sets = {}) {
-  return {.name = name, .lesson = "01_baseline", .preset = "cpu_micro", .sets = sets, .steps = 30, .repeats = 3};
+  return {
+      .name = name, .lesson = "01_baseline", .preset = "cpu_micro", .sets = sets, .steps = 30, .repeats = 3};
 }
 
 Question question_of(const std::vector<NeededRun>& runs) {
@@ -56,10 +56,10 @@ class Folder {
     const fs::path folder = path() / name;
     fs::create_directories(folder);
     write_file_whole(folder / "run.toml",
-                     std::string_view(to_toml(config) + "[environment]\nhost = " + toml_string(environment.host) +
-                                      "\ncpu = " + toml_string(cpu_name()) + "\ndevice = " +
-                                      toml_string(environment.device) + "\ncommit = " +
-                                      toml_string(environment.commit) + "\n"));
+                     std::string_view(to_toml(config) + "[environment]\nhost = " +
+                                      toml_string(environment.host) + "\ncpu = " + toml_string(cpu_name()) +
+                                      "\ndevice = " + toml_string(environment.device) +
+                                      "\ncommit = " + toml_string(environment.commit) + "\n"));
     write_file_whole(folder / "rank-0000.jsonl", std::string_view(stream_of(made)));
     return folder;
   }
@@ -97,7 +97,8 @@ TEST_CASE("a run fits that was made here with these settings, whatever version m
   const Folder runs;
   const NeededRun wanted = wanted_run("base");
   runs.leave("first", wanted, {}, {"run.group=sweep-1", "run.repeat=7"});
-  runs.leave("second", wanted, Folder::Environment{.commit = "another"}, {}, {"run.threads=2", "amp.mode=none"});
+  runs.leave("second", wanted, Folder::Environment{.commit = "another"}, {},
+             {"run.threads=2", "amp.mode=none"});
   FoundRuns found = runs.find(wanted);
   CHECK(found.folders.size() == 2);
   CHECK(found.missing == 1);
@@ -175,7 +176,8 @@ TEST_CASE("recorded runs are there or not, predicted ones cost nothing") {
   const FoundRuns found = runs.find(predicted);
   CHECK(found.missing == 1);
   CHECK(found.cost_s == 0);
-  CHECK_THAT(found.command, says("predict 01_baseline --device H200 --preset short") && says("--run-dir runs/"));
+  CHECK_THAT(found.command,
+             says("predict 01_baseline --device H200 --preset short") && says("--run-dir runs/"));
   CHECK(cost_text({found}) == "1 prediction, made at once");
 }
 
