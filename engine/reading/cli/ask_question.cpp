@@ -22,13 +22,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint64_t kMostPageBytes = 4'000'000;
+constexpr std::uint64_t kMostSourceBytes = 4'000'000;
 
 std::int64_t lines_of_page(const Question& question, const fs::path& home) {
   const fs::path page = home / "lessons" / question.lesson / "main.cpp";
   std::error_code code;
   if (question.kind != AnswerKind::find || !fs::exists(page, code)) return 0;
-  const std::string text = read_text_file(page, kMostPageBytes);
+  const std::string text = read_text_file(page, kMostSourceBytes);
   return std::count(text.begin(), text.end(), '\n');
 }
 

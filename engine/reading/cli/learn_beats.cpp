@@ -24,10 +24,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint64_t kMostPageBytes = 4'000'000;
+constexpr std::uint64_t kMostLessonPageBytes = 4'000'000;
 constexpr double kWordsAMinute = 180;
 constexpr double kQuestion_s = 60;
-constexpr const char* kPredict = "predict";
+constexpr const char* kPredictBeat = "predict";
 
 struct Walk {
   const LessonInfo& lesson;
@@ -55,7 +55,7 @@ struct Walk {
 std::string page_of(const LessonInfo& lesson) {
   const fs::path file = lesson.file.parent_path() / "README.md";
   std::error_code code;
-  return fs::exists(file, code) ? read_text_file(file, kMostPageBytes) : "";
+  return fs::exists(file, code) ? read_text_file(file, kMostLessonPageBytes) : "";
 }
 
 void heading(const std::string& text) { std::printf("\n== %s\n", text.c_str()); }
@@ -155,7 +155,7 @@ bool read(Walk& walk) {
 
 bool predict(Walk& walk) {
   heading("Predict: nothing is shown before your answers are stored");
-  for (const Question& question : walk.of_beat(kPredict)) {
+  for (const Question& question : walk.of_beat(kPredictBeat)) {
     if (state_of(question, walk.progress()) != QuestionState::open) continue;
     if (ask_and_store(question, walk.learner) == Asked::left) return false;
   }
@@ -167,7 +167,7 @@ bool predict(Walk& walk) {
 bool run(Walk& walk) {
   heading("Run");
   std::vector<Question> asked;
-  for (const Question& question : walk.of_beat(kPredict)) {
+  for (const Question& question : walk.of_beat(kPredictBeat)) {
     if (state_of(question, walk.progress()) == QuestionState::committed) asked.push_back(question);
   }
   const std::vector<FoundRuns> missing = missing_runs(asked, walk.learner.home);
@@ -182,7 +182,7 @@ bool run(Walk& walk) {
 
 bool reveal(Walk& walk) {
   heading("Reveal: your predictions beside what was measured");
-  for (const Question& question : walk.of_beat(kPredict)) {
+  for (const Question& question : walk.of_beat(kPredictBeat)) {
     if (state_of(question, walk.progress()) != QuestionState::committed) continue;
     reveal_and_tell(question, walk.learner, /*json=*/false);
     if (!goes_on()) return false;

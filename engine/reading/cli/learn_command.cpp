@@ -43,7 +43,7 @@ Json lesson_json(const LessonInfo& lesson, const LessonProgress& stands, double 
           {"takes_s", takes_s},    {"goals", goals}};
 }
 
-std::string standing(const LessonProgress& stands, double takes_s) {
+std::string lesson_standing(const LessonProgress& stands, double takes_s) {
   if (!stands.next) return "done";
   bool begun = false;
   for (const BeatState& beat : stands.beats) begun = begun || beat.done || beat.so_far > 0;
@@ -65,7 +65,7 @@ Report ladder(const Learner& learner) {
     const LessonProgress stands = lesson_progress(name, questions, lesson.goals.size(), progress);
     const double takes_s = lesson_takes_s(lesson, questions, stands, progress, learner);
     if (stands.next && next.empty()) next = name;
-    rows.push_back({name == next ? ">" : " ", name, lesson.title, standing(stands, takes_s)});
+    rows.push_back({name == next ? ">" : " ", name, lesson.title, lesson_standing(stands, takes_s)});
     lessons.push_back(lesson_json(lesson, stands, takes_s));
   }
   out.table(rows, 4);

@@ -32,7 +32,7 @@ Json runs_json(const std::vector<FoundRuns>& found) {
 }
 
 /// "right", "stored, not revealed", or what it costs.
-std::string standing(const Question& question, QuestionState state, const Looked& looked,
+std::string question_standing(const Question& question, QuestionState state, const Looked& looked,
                      const std::vector<FoundRuns>& found) {
   if (state == QuestionState::revealed) return printable(looked.progress.reveal(question.id)->outcome, 40);
   for (const FoundRuns& one : found) {
@@ -46,7 +46,7 @@ void add_question(Report& out, Json& all, const Question& question, QuestionStat
                   std::size_t columns) {
   const std::vector<FoundRuns> found =
       find_runs(question, this_learner().home, looked.known, looked.rates ? &*looked.rates : nullptr);
-  const std::string stands = standing(question, state, looked, found);
+  const std::string stands = question_standing(question, state, looked, found);
   out.line("  " + question.id + "  (" + stands + ")");
   for (const std::string& line : wrapped(question.ask, columns - 4)) out.line("      " + line);
   Json json = question_report(question, columns).json;

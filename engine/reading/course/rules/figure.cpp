@@ -140,4 +140,12 @@ Rule figure_rule() {
       answered<figure_truth>};
 }
 
+Rule figure_ratio_rule() {
+  static constexpr std::array kinds = {AnswerKind::number};
+  static constexpr std::array needs = {"base", "other", "name"};
+  return {"figure_ratio", "a figure of one run over that of another, as of figure but not of speed",
+          kinds,          needs,
+          {},             answered<figure_ratio_truth>};
+}
+
 }  // namespace isobar
