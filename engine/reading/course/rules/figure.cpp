@@ -140,4 +140,15 @@ Rule figure_rule() {
       answered<figure_truth>};
 }
 
+Rule figure_ratio_rule() {
+  static constexpr std::array kinds = {AnswerKind::number};
+  static constexpr std::array needs = {"base", "other", "name"};
+  return {"figure_ratio",
+          "one figure of `other`, none of speed, over that of `base`; bytes are shown in MB",
+          kinds,
+          needs,
+          {},
+          answered<figure_ratio_truth>};
+}
+
 }  // namespace isobar
