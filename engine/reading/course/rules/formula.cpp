@@ -17,8 +17,8 @@
 namespace isobar {
 namespace {
 
-MemoryPlan plan_of(const RuleInput& input, const std::vector<std::string>& more = {}) {
-  const LessonSettings settings = settings_in(input, more);
+MemoryPlan plan_of(const RuleInput& input) {
+  const LessonSettings settings = settings_in(input);
   return plan_memory(settings.lesson, settings.config,
                      memory_facts(settings.config, input.argument("device") != "cpu"));
 }
@@ -110,11 +110,17 @@ double roofline_us(const RuleInput& input, Figures& figures) {
   return std::max(computing_us, moving_us);
 }
 
+/// In as many backward passes a step, and in one; lessons need not have the key.
 double accumulated_activation(const RuleInput& input, Figures& figures) {
-  const auto activations = [&](const std::string& passes) {
-    return static_cast<double>(plan_of(input, {"train.accumulate=" + passes}).activations);
+  LessonSettings settings = settings_in(input);
+  const MemoryFacts facts = memory_facts(settings.config, input.argument("device") != "cpu");
+  const auto activations = [&](double passes) {
+    settings.config.train.accumulate = static_cast<std::int64_t>(passes);
+    return static_cast<double>(plan_memory(settings.lesson, settings.config, facts).activations);
   };
-  const double once = activations("1"), often = activations(input.argument("accumulate"));
+  const double passes = number_argument(input, "accumulate");
+  if (!(passes >= 1)) wrong_question(input, "there are no backward passes", "accumulate = 1, 2, ...");
+  const double once = activations(1), often = activations(passes);
   figures["once_gib"] = gib_text(once);
   figures["often_gib"] = gib_text(often);
   return often / once;
