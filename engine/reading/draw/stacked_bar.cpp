@@ -63,7 +63,7 @@ float paint_stacked_bar(Sketch& sketch, const StackedBar& bar, PlotPoint at, flo
   at.y = sketch.words(at, width, bar.title + (bar.total.empty() ? "" : ": " + bar.total)) + sketch.px(4);
   if (!(total > 0)) return at.y;
   Axis x;
-  x.most = std::max(total, bar.mark) / bar.unit;
+  x.most = std::max({total, bar.mark, bar.most}) / bar.unit;
   x.begin = at.x;
   x.end = at.x + width;
   const float bottom = at.y + sketch.px(kStackBar);
@@ -81,6 +81,7 @@ float paint_stacked_bar(Sketch& sketch, const StackedBar& bar, PlotPoint at, flo
   paint_stack_axis(sketch, bar, x, bottom);
   at.y = bottom + sketch.px(28);
   if (!bar.mark_words.empty()) at.y = sketch.words(at, width, bar.mark_words) + sketch.px(2);
+  if (!bar.has_rows) return at.y;
   return paint_stack_rows(sketch, bar, total, at, width);
 }
 
