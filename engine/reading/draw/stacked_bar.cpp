@@ -91,14 +91,16 @@ StackPart memory_part(const Theme& theme, const std::string& name, double bytes)
     std::size_t series;
     Hatch hatch;
   };
-  static constexpr std::array<Look, 8> kLooks = {{{"weights", 6, Hatch::none},
-                                                  {"gradients", 4, Hatch::falling},
-                                                  {"moments", 2, Hatch::rising},
-                                                  {"activations", 1, Hatch::level},
-                                                  {"attention", 5, Hatch::dots},
-                                                  {"working", 3, Hatch::dots},
-                                                  {"batches", 0, Hatch::crossed},
-                                                  {"program", 7, Hatch::none}}};
+  static constexpr std::array<Look, 10> kLooks = {{{"weights", 6, Hatch::none},
+                                                   {"gradients", 4, Hatch::falling},
+                                                   {"moments", 2, Hatch::rising},
+                                                   {"Adam", 2, Hatch::rising},
+                                                   {"activations", 1, Hatch::level},
+                                                   {"attention", 5, Hatch::dots},
+                                                   {"N x N matrices", 5, Hatch::dots},
+                                                   {"working", 3, Hatch::dots},
+                                                   {"batches", 0, Hatch::crossed},
+                                                   {"program", 7, Hatch::none}}};
   const auto* const look =
       std::find_if(kLooks.begin(), kLooks.end(), [&](const Look& one) { return name == one.name; });
   StackPart out{name, bytes, human_bytes(static_cast<std::uint64_t>(std::max(0.0, bytes))), theme.dim,
