@@ -1,0 +1,43 @@
+#include "draw/lesson_pictures.h"
+
+#include <algorithm>
+
+#include "draw/pictures/pictures.h"
+
+namespace isobar {
+
+const std::vector<LessonPicture>& all_lesson_pictures() {
+  static const std::vector<LessonPicture> pictures = {
+      {"01_baseline", "idea", transformer_picture()},
+      {"01_baseline", "memory", memory_picture()},
+      {"02_workers", "idea", loop_and_loaders_picture()},
+      {"02_workers", "workers", worker_rates_picture()},
+      {"03_gpu_loader", "idea", batch_path_picture()},
+      {"04_amp", "idea", type_ranges_picture()},
+      {"04_amp", "roofline", roofline_picture()},
+      {"05_fusion", "idea", passes_picture()},
+      {"06_ddp", "idea", replicas_picture()},
+      {"06_ddp", "buckets", buckets_picture()},
+      {"07_tensor_parallel", "idea", split_layers_picture()},
+      {"08_cuda_graphs", "idea", host_and_device_picture()},
+  };
+  return pictures;
+}
+
+const LessonPicture* find_lesson_picture(std::string_view lesson, std::string_view name) {
+  const std::vector<LessonPicture>& all = all_lesson_pictures();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const LessonPicture& picture) {
+    return picture.lesson == lesson && picture.name == name;
+  });
+  return found == all.end() ? nullptr : &*found;
+}
+
+float lesson_picture_height(const Canvas& canvas, const LessonPicture& picture, float width) {
+  return drawing_height(canvas, picture.drawing, width);
+}
+
+void paint_lesson_picture(Canvas& canvas, const Theme& theme, const Box& box, const LessonPicture& picture) {
+  paint_drawing(canvas, theme, box, picture.drawing);
+}
+
+}  // namespace isobar
