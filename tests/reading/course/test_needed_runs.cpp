@@ -17,8 +17,14 @@ namespace fs = std::filesystem;
 namespace {
 
 NeededRun wanted_run(const std::string& name, const std::vector<std::string>& sets = {}) {
-  return {
-      .name = name, .lesson = "01_baseline", .preset = "cpu_micro", .sets = sets, .steps = 30, .repeats = 3};
+  NeededRun out;
+  out.name = name;
+  out.lesson = "01_baseline";
+  out.preset = "cpu_micro";
+  out.sets = sets;
+  out.steps = 30;
+  out.repeats = 3;
+  return out;
 }
 
 Question question_of(const std::vector<NeededRun>& runs) {
