@@ -142,7 +142,7 @@ TEST_CASE("a run that is to end with an error fits when it did") {
   wanted.fails = "1";
   wanted.repeats = 1;
   runs.leave("well", wanted);
-  runs.leave("killed", wanted, {.end = ""});
+  runs.leave("killed", wanted, {.end = "", .pid = 999'999'999});
   CHECK(runs.find(wanted).missing == 1);
   runs.leave("failed", wanted, {.end = "failed"});
   CHECK(runs.find(wanted).missing == 0);
