@@ -103,24 +103,25 @@ TEST_CASE("a stored answer that the question no longer has is refused, not grade
 
 TEST_CASE("a recorded run answers a question, and its source is said") {
   Learner learner;
-  std::string text =
-      replaced(all_kinds(), "rule = \"curve\"\nwith = { healthy = \"good\", fault = \"bad\" }",
-               "rule = \"skill\"\nwith = { run = \"good\", epoch = \"1\" }\ngiveaway = [\"better\"]");
-  text = replaced(text, "name = \"good\"",
-                  "name = \"good\"\nlesson = \"01_baseline\"\nrecorded = \"01_baseline/recorded/a100-2023\"");
-  text = replaced(text, "\n[[question.run]]\nname = \"bad\"\nset = [\"fault=same_seed_workers\"]\n", "");
-  text = replaced(text, "key = \"same\"", "key = \"yes\"");
-  text = replaced(text, "key = \"rises\"", "key = \"no\"");
-  text = replaced(text, "wrong = [{ answer = \"rises\", says = \"It ends at {fault_end}.\" }]\n", "");
+  std::string text = replaced(all_kinds(), "rule = \"best_of\"", "rule = \"figure\"");
+  text = replaced(text, "with = { runs = [\"w1\", \"w4\"], field = \"samples_per_s\" }",
+                  "with = { run = \"w1\", name = \"skipped\" }");
+  text = replaced(text, "unit = \"workers\"", "unit = \"steps\"");
+  text = replaced(text, "{truth}: {rate} samples/s.", "{truth}.");
+  text = replaced(text, "set = [\"data.workers=1\"]",
+                  "lesson = \"01_baseline\"\nrecorded = \"01_baseline/recorded/a100-2023\"");
+  text = replaced(text, "[[question.run]]\nname = \"w4\"\nset = [\"data.workers=4\"]\nsteps = 60\n", "");
   learner.questions = parse_questions(text, "q.toml", "02_workers");
-  learner.answer(1, "yes");
-  const Revealed out = learner.reveal(1);
+  learner.answer(0, "0");
+  const Revealed out = learner.reveal(0);
   INFO(out.truth.cannot);
-  REQUIRE(out.graded.outcome != Outcome::cannot_answer);
+  REQUIRE(out.graded.outcome == Outcome::right);
   CHECK_THAT(out.graded.source, says("recorded on"));
   REQUIRE(out.runs.size() == 1);
   CHECK_THAT(out.runs[0], says("a100-2023"));
-  CHECK_FALSE(read_progress(learner.file).reveals.at(0).formula_ms);  // it was not measured here
+  const StoredReveal reveal = read_progress(learner.file).reveals.at(0);
+  CHECK(reveal.number == 0.0);
+  CHECK_FALSE(reveal.formula_ms);  // it was not measured here
 }
 
 TEST_CASE("a lesson goes on where its first beat is not done") {

@@ -87,7 +87,7 @@ TEST_CASE("a mistake in a questions.toml is said with file, line, what and a hin
       all_kinds(),
       {{"goal = 2", "gaol = 2", "a question has no key \"gaol\"", "10:1", "did you mean goal?"},
        {"preset =", "presets =", "a file of questions has no key \"presets\"", "1:1", "did you mean preset?"},
-       {"text = \"falls", "words = \"falls", "a choice has no key", "51:1", "known: key, text"},
+       {"text = \"falls", "words = \"falls", "a choice has no key", "50:1", "known: key, text"},
        {"steps = 60", "step = 60", "a run has no key \"step\"", "33:1", "did you mean steps?"},
        {"kind = \"number\"", "kind = \"numbr\"", "kind cannot be \"numbr\"", "8:1", "did you mean number?"},
        {"kind = \"number\"\n", "", "a question has no kind", "5:1", "kinds: choice, direction"},

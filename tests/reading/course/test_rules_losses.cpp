@@ -148,7 +148,7 @@ TEST_CASE("a validation loss is above, below, or the same within two per cent") 
         "`a` and `b` were not scored twice while they trained on the same samples");
   CHECK(direction(runs.path() / "nan", "end").accepted() == Keys{"up"});
   CHECK(direction(base, "end").truth().figures.at("base_loss") == "0.226");
-  const auto unscored = runs.add("unscored", {.keys = {{"data.workers", "9"}}, .scored = false});
+  const auto unscored = runs.add("unscored", {.scored = false, .keys = {{"data.workers", "9"}}});
   CHECK(direction(unscored, "end").cannot("b") == "`b` was never scored");
   CHECK_THAT(error_of([&] { direction(base, "noon").truth(); }),
              says("at = \"noon\"") && says("samples or end"));

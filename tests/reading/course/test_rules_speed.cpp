@@ -186,7 +186,7 @@ TEST_CASE("runs of two sources make no ratio, and a prediction needs no repeats"
   MadeRuns runs;
   const auto add = [&](const std::string& name, const std::string& provenance, double factor) {
     return runs.add(
-        name, {.factor = factor, .provenance = provenance, .keys = {{"data.workers", "\"" + name + "\""}}});
+        name, {.factor = factor, .keys = {{"data.workers", "\"" + name + "\""}}, .provenance = provenance});
   };
   const auto ratio = [&](const std::filesystem::path& base, const std::filesystem::path& other) {
     return AskedRule("speed_ratio", {{"base", {"a"}}, {"other", {"b"}}}, "x").run("a", base).run("b", other);

@@ -143,9 +143,12 @@ Rule figure_rule() {
 Rule figure_ratio_rule() {
   static constexpr std::array kinds = {AnswerKind::number};
   static constexpr std::array needs = {"base", "other", "name"};
-  return {"figure_ratio", "a figure of one run over that of another, as of figure but not of speed",
-          kinds,          needs,
-          {},             answered<figure_ratio_truth>};
+  return {"figure_ratio",
+          "one figure of `other`, none of speed, over that of `base`; bytes are shown in MB",
+          kinds,
+          needs,
+          {},
+          answered<figure_ratio_truth>};
 }
 
 }  // namespace isobar
