@@ -51,7 +51,7 @@ Truth truth_of(double number) {
 }
 
 constexpr const char* kAnswer =
-    R"({"schema":1,"kind":"answer","time":"2026-11-25T09:00:00Z","id":"02.a","answer":"4","number":4,"unit":"workers"})";
+    R"({"schema":1,"kind":"answer","time":"2026-11-25T09:00:00Z","id":"02.a","answer":"4","number":4})";
 
 /// Answers 1, 2, ... one after the other, each named on `said` once it is stored.
 [[noreturn]] void answer_for_ever(const fs::path& file, const Question& question, int said) {
