@@ -56,9 +56,10 @@ void add_notice(Report& out, const std::vector<std::string>& runs, std::size_t c
   const RunFacts facts = facts_of(run);
   const RunVerdict verdict = judge_run(run, find_quartet(run, facts), facts);
   out.line("");
-  if (!verdict.notice.empty()) out.wrapped("notice     ", verdict.notice, columns);
+  const std::string notice = verdict.notice.empty() ? verdict_sentence(verdict) : verdict.notice;
+  out.wrapped("notice     ", notice, columns);
   if (!verdict.next.empty()) out.line("  try        " + verdict.next);
-  out.json["notice"] = verdict.notice;
+  out.json["notice"] = notice;
   out.json["next"] = verdict.next;
   for (const fs::path& file : entries_in(runs.front())) {
     if (file.extension() == ".svg") out.line("  picture    " + file.string());

@@ -78,7 +78,7 @@ Remark remark_of_runs(const Walk& walk) {
     const RunCase run = std::move(read_cases({known.folder}).front());
     const RunFacts facts = facts_of(run);
     const RunVerdict verdict = judge_run(run, find_quartet(run, facts), facts);
-    return {verdict.notice, verdict.next};
+    return {verdict.notice.empty() ? verdict_sentence(verdict) : verdict.notice, verdict.next};
   }
   return {};
 }
@@ -95,12 +95,13 @@ std::string guesses_text(const Walk& walk) {
     if (progress.reveal(question.id)->outcome == outcome_name(Outcome::right)) ++right;
   }
   std::vector<std::string> parts;
+  if (stored + revealed == 0) parts.emplace_back("no prediction here yet");
   if (revealed > 0) parts.push_back(fmt::format("{} of {} guesses here were right", right, revealed));
   if (stored > 0)
     parts.push_back(counted(static_cast<std::int64_t>(stored), "prediction") + " not revealed yet");
   if (const std::string sentence = calibration_sentence(calibrate(progress)); !sentence.empty())
     parts.push_back(sentence);
-  return parts.empty() ? "no prediction yet" : join(parts, "; ");
+  return join(parts, "; ");
 }
 
 /// What a beat leaves: one thing to notice, one to try, and how the guesses did.

@@ -1,6 +1,7 @@
 // The front door of the course: the ladder with what is done, and a lesson beat by beat.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -45,8 +46,9 @@ Json lesson_json(const LessonInfo& lesson, const LessonProgress& stands, double 
 
 std::string lesson_standing(const LessonProgress& stands, double takes_s) {
   if (!stands.next) return "done";
-  bool begun = false;
-  for (const BeatState& beat : stands.beats) begun = begun || beat.done || beat.so_far > 0;
+  const bool begun = std::any_of(stands.beats.begin(), stands.beats.end(), [](const BeatState& beat) {
+    return beat.so_far > 0 || (beat.done && beat.of == 0 && beat.beat == Beat::read);
+  });
   return fmt::format("{}{}, about {}", begun ? "next: " : "", begun ? beat_name(*stands.next) : "not begun",
                      human_seconds(takes_s));
 }

@@ -70,12 +70,16 @@ std::string text_of(const Report& report) {
 
 std::string told(const Question& question, const std::string& typed, const Truth& truth) {
   const Answer answer = parse_answer(question, typed, /*page_lines=*/200);
-  StoredAnswer stored{.id = question.id, .text = answer.text};
+  StoredAnswer stored;
+  stored.id = question.id;
+  stored.text = answer.text;
   if (question.kind == AnswerKind::number) {
     stored.number = answer.number;
     stored.unit = question.unit;
   }
-  Revealed revealed{.graded = grade(question, answer, truth), .truth = truth};
+  Revealed revealed;
+  revealed.graded = grade(question, answer, truth);
+  revealed.truth = truth;
   if (!truth.missing.empty()) revealed.command = "./isobar run";
   return text_of(reveal_report(question, revealed, stored, "The page says **more**.", 100));
 }

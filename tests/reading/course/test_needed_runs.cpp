@@ -17,8 +17,14 @@ namespace fs = std::filesystem;
 namespace {
 
 NeededRun wanted_run(const std::string& name, const std::vector<std::string>& sets = {}) {
-  return {
-      .name = name, .lesson = "01_baseline", .preset = "cpu_micro", .sets = sets, .steps = 30, .repeats = 3};
+  NeededRun out;
+  out.name = name;
+  out.lesson = "01_baseline";
+  out.preset = "cpu_micro";
+  out.sets = sets;
+  out.steps = 30;
+  out.repeats = 3;
+  return out;
 }
 
 Question question_of(const std::vector<NeededRun>& runs) {
@@ -136,7 +142,7 @@ TEST_CASE("a run that is to end with an error fits when it did") {
   wanted.fails = "1";
   wanted.repeats = 1;
   runs.leave("well", wanted);
-  runs.leave("killed", wanted, {.end = ""});
+  runs.leave("killed", wanted, {.end = "", .pid = 999'999'999});
   CHECK(runs.find(wanted).missing == 1);
   runs.leave("failed", wanted, {.end = "failed"});
   CHECK(runs.find(wanted).missing == 0);
