@@ -114,7 +114,8 @@ TEST_CASE("the distance between replicas stays, grows, shrinks, or is none") {
     return AskedRule("replica_distance", {{"run", {"r"}}}).run("r", folder.path(), kDdp).truth();
   };
   CHECK(distance({0.2, 0.21, 0.19}).accepted == Keys{"stays"});
-  CHECK(distance({0.001, 0.2}).accepted == Keys{"grows"});
+  CHECK(distance({0.1, 0.2}).accepted == Keys{"grows"});
+  CHECK(distance({0.1, 0.14}).accepted == Keys{"stays"});
   CHECK(distance({0, 0.2}).accepted == Keys{"grows"});
   CHECK(distance({0.2, 0.01}).accepted == Keys{"shrinks"});
   CHECK(distance({0, 0}).accepted == Keys{"zero"});
