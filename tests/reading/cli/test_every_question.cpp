@@ -131,7 +131,7 @@ TEST_CASE("each answer that people often give gets its own sentence") {
         played.truth.number = 1e6;
         if (question.kind == AnswerKind::find) played.truth.accepted = {"199"};
       }
-      CHECK_THAT(told(question, wrong.answer, played.truth), says("\n  often "));
+      CHECK_THAT(told(question, wrong.answer, played.truth), says("\n  because "));
     }
   }
 }
