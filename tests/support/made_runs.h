@@ -126,9 +126,11 @@ class MadeRuns {
     std::string out, section;
     for (const auto& [key, value] : keys) {
       const std::size_t dot = key.find('.');
-      if (key.substr(0, dot) != section) out += "[" + (section = key.substr(0, dot)) + "]\n";
+      if (key.substr(0, dot) != section) {
+        out += "[" + (section = key.substr(0, dot)) + "]\n";
+        if (section == "environment") out += "started = \"" + name + "\"\n";
+      }
       out += key.substr(dot + 1) + " = " + value + "\n";
-      if (section == "environment") out += "started = \"" + name + "\"\n";
     }
     return out;
   }

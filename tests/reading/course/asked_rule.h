@@ -35,6 +35,10 @@ class AskedRule {
     question_.kind = kind;
     return *this;
   }
+  AskedRule& choice(const std::string& key, const std::string& text) {
+    question_.choices.push_back({key, text});
+    return *this;
+  }
   AskedRule& of_lesson(const std::string& lesson) {
     question_.lesson = lesson;
     return *this;

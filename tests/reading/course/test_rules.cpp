@@ -79,6 +79,7 @@ const std::vector<RuleCase>& rule_cases() {
       {"feedable", {{"run", {"w1"}}}, "devices", R::pair},
       {"figure", {{"run", {"w1"}}, {"name", {"epochs"}}}, "epochs", R::pair},
       {"figure_ratio", {{"base", {"w1"}}, {"other", {"w2"}}, {"name", {"epochs"}}}, "x", R::pair},
+      {"fixed", {{"key", {"norms"}}}, "", R::none},
       {"formula", {{"name", {"gpus_for_mesh"}}, {"tp", {"2"}}, {"dp", {"2"}}}, "GPUs", R::none},
       {"hidden_share", {{"run", {"w2"}}}, "%", R::ranks},
       {"largest_class", {{"device", {"H200"}}, {"preset", {"short"}}}, "", R::none},
@@ -129,7 +130,7 @@ AskedRule asked_well(const RuleCase& one, const AllRuns& all) {
     case R::made_ranks:
       return AskedRule(one.rule, one.with, one.unit).made(all.one_rank).made(all.two_ranks);
     default:
-      return AskedRule(one.rule, one.with, one.unit);
+      return AskedRule(one.rule, one.with, one.unit).choice("norms", "the norms");
   }
 }
 

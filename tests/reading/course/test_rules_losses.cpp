@@ -115,13 +115,14 @@ TEST_CASE("skill is a headline RMSE below persistence at the epoch that is asked
   CHECK_THAT(error_of([&] { skill("soon").truth(); }), says("wants a number for epoch"));
 }
 
-TEST_CASE("skill of the recorded run of lesson 01 is there once it has trained long enough") {
+TEST_CASE("a recorded run says where it was recorded") {
   const auto run = project_home() / "lessons/01_baseline/recorded/a100-2023";
   const RunView view = read_cases({run}).front().view();
   REQUIRE(view.scores.size() > 2);
   CHECK(view.provenance == "recorded");
-  const AskedRule asked =
-      AskedRule("loss_direction", {{"base", {"a"}}, {"other", {"b"}}}).run("a", run).run("b", run);
+  const AskedRule asked = AskedRule("loss_direction", {{"base", {"a"}}, {"other", {"b"}}, {"at", {"end"}}})
+                              .run("a", run)
+                              .run("b", run);
   CHECK(asked.accepted() == Keys{"same"});
   CHECK_THAT(asked.truth().source, says("recorded on"));
 }

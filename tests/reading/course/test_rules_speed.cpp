@@ -63,7 +63,7 @@ TEST_CASE("a run that is not fit for times is named, with what is wrong with it"
   CHECK(cannot("failed", {.end = "failed", .reason = "the disk is full"}) ==
         "`slow` failed after 30 of 30 steps: the disk is full");
   CHECK(cannot("died", {.end = "", .pid = 999'999'999}) == "`slow` died after 30 of 30 steps");
-  CHECK(cannot("one step", {.steps = 1}) == "`slow` has 1 step after its warm-up, 5 are needed");
+  CHECK(cannot("one step", {.steps = 1}) == "`slow` has 0 steps after its warm-up, 5 are needed");
   CHECK_THAT(cannot("crowded", {.processor_wait = 0.36}), says("`slow` ran: it waited for a processor 36 %"));
   CHECK(cannot("other lesson", {.lesson = "02_workers"}) ==
         "`slow` is a run of 02_workers, one of 01_baseline is needed");
@@ -97,7 +97,7 @@ TEST_CASE("a question whose unit is of something else is wrong, and so is one of
       error_of([&] { AskedRule("share", with, "ms").run("slow", run).truth(); }),
       says("the rule share does not give ms") && says("questions.toml:3:1") && says("it gives a share"));
   CHECK_THAT(error_of([&] { AskedRule("share", with, "%").run("slowly", run).truth(); }),
-             says("the question has no run \"slow\"") && says("did you mean \"slowly\"?"));
+             says("the question has no run \"slow\"") && says("did you mean slowly?"));
 }
 
 TEST_CASE("a share of two runs goes up, down, or stays the same where no plot would show it") {

@@ -11,6 +11,7 @@ Rule efficiency_rule();
 Rule feedable_rule();
 Rule figure_rule();
 Rule figure_ratio_rule();
+Rule fixed_rule();
 Rule formula_rule();
 Rule hidden_share_rule();
 Rule largest_class_rule();

@@ -1,5 +1,6 @@
 // What follows from shapes and rates alone: no run is needed.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -8,17 +9,20 @@
 #include "course/rules/all.h"
 #include "course/rules/parts.h"
 #include "formula/bucket_plan.h"
+#include "formula/device_rates.h"
 #include "formula/link.h"
 #include "formula/memory_plan.h"
 #include "formula/model_shape.h"
 #include "formula/stage_prediction.h"
+#include "formula/step_time.h"
 #include "formula/vit_counts.h"
+#include "launch/mesh.h"
 
 namespace isobar {
 namespace {
 
-MemoryPlan plan_of(const RuleInput& input, const std::vector<std::string>& more = {}) {
-  const LessonSettings settings = settings_in(input, more);
+MemoryPlan plan_of(const RuleInput& input) {
+  const LessonSettings settings = settings_in(input);
   return plan_memory(settings.lesson, settings.config,
                      memory_facts(settings.config, input.argument("device") != "cpu"));
 }
@@ -110,14 +114,54 @@ double roofline_us(const RuleInput& input, Figures& figures) {
   return std::max(computing_us, moving_us);
 }
 
+/// In as many backward passes a step, and in one; lessons need not have the key.
 double accumulated_activation(const RuleInput& input, Figures& figures) {
-  const auto activations = [&](const std::string& passes) {
-    return static_cast<double>(plan_of(input, {"train.accumulate=" + passes}).activations);
+  LessonSettings settings = settings_in(input);
+  const MemoryFacts facts = memory_facts(settings.config, input.argument("device") != "cpu");
+  const auto activations = [&](double passes) {
+    settings.config.train.accumulate = static_cast<std::int64_t>(passes);
+    return static_cast<double>(plan_memory(settings.lesson, settings.config, facts).activations);
   };
-  const double once = activations("1"), often = activations(input.argument("accumulate"));
+  const double passes = number_argument(input, "accumulate");
+  if (!(passes >= 1)) wrong_question(input, "there are no backward passes", "accumulate = 1, 2, ...");
+  const double once = activations(1), often = activations(passes);
   figures["once_gib"] = gib_text(once);
   figures["often_gib"] = gib_text(often);
   return often / once;
+}
+
+/// The most samples a step, of 1, 2, 4, ..., at which a graph saves so many per cent of the step; 0 = none.
+double graph_pays(const RuleInput& input, Figures& figures) {
+  constexpr std::int64_t kMostSamples = 1024;
+  const LessonSettings settings = settings_in(input);
+  const DeviceRates& device = rates_of(input.argument("device"));
+  StepForm form = step_form(settings.lesson, settings.config, /*on_cuda=*/true);
+  form.graph = false;
+  double most = 0;
+  for (form.batch = 1; form.batch <= kMostSamples; form.batch *= 2) {
+    const StepTime step = predict_step(form, device);
+    if (100 * step.graph_gain_us() < number_argument(input, "percent") * step.step_us()) break;
+    most = static_cast<double>(form.batch);
+    figures["gain_percent"] = percent_text(step.graph_gain_us() / step.step_us());
+  }
+  return most;
+}
+
+/// The ranks that one works with along an axis: "1,5".
+Truth mesh_group_truth(const RuleInput& input) {
+  const auto whole = [&](const char* name) { return static_cast<int>(number_argument(input, name)); };
+  const int ranks = whole("ranks"), tp = whole("tp"), rank = whole("rank");
+  if (tp < 1 || ranks % tp != 0 || rank < 0 || rank >= ranks)
+    wrong_question(input, fmt::format("rank {} of {} with tp {} is none", rank, ranks, tp),
+                   "tp divides ranks");
+  const Mesh mesh(input.argument("order", "tp-cp-pp-dp"), {.tp = tp, .dp = ranks / tp}, ranks);
+  const std::vector<int> group = mesh.group_of(rank, input.argument("axis"));
+  Truth out;
+  out.accepted = {fmt::format("{}", fmt::join(group, ","))};
+  out.figures = {{"value", fmt::format("{}", fmt::join(group, ", "))}};
+  out.text = "ranks " + out.figures["value"];
+  out.source = "by formula";
+  return out;
 }
 
 struct Formula {
@@ -138,13 +182,14 @@ const std::vector<Formula>& formulas() {
       {"allreduce_ms", Quantity::time, {"preset", "ranks", "gbit_per_s"}, all_reduce_us},
       {"data_rate", Quantity::byte_rate, {"preset", "samples_per_s"}, data_rate},
       {"roofline_us", Quantity::time, {"gflop", "mb", "tflop_per_s", "gb_per_s"}, roofline_us},
+      {"graph_pays", Quantity::count, {"device", "percent"}, graph_pays},
       {"accumulated_activation", Quantity::ratio, {"preset", "accumulate"}, accumulated_activation}};
   return all;
 }
 
 const Formula& formula_of(const RuleInput& input) {
   const std::string name = input.argument("name");
-  std::vector<std::string> names;
+  std::vector<std::string> names = {"mesh_group"};
   for (const Formula& one : formulas()) {
     if (name == one.name) return one;
     names.emplace_back(one.name);
@@ -154,6 +199,7 @@ const Formula& formula_of(const RuleInput& input) {
 }
 
 Truth formula_truth(const RuleInput& input) {
+  if (input.argument("name") == "mesh_group") return mesh_group_truth(input);
   const Formula& formula = formula_of(input);
   for (const char* const need : formula.needs) {
     if (input.argument(need).empty())
@@ -189,14 +235,15 @@ Truth formula_truth(const RuleInput& input) {
 Rule formula_rule() {
   static constexpr std::array kinds = {AnswerKind::number, AnswerKind::choice};
   static constexpr std::array needs = {"name"};
-  static constexpr std::array may = {"tp",      "dp",         "global",     "local",         "compile_s",
-                                     "saved_s", "every",      "lesson",     "preset",        "set",
-                                     "device",  "mb",         "first_mb",   "gib",           "gb_per_s",
-                                     "ranks",   "gbit_per_s", "latency_us", "samples_per_s", "accumulate",
-                                     "gflop",   "tflop_per_s"};
+  static constexpr std::array may = {"tp",      "dp",          "global",     "local",         "compile_s",
+                                     "saved_s", "every",       "lesson",     "preset",        "set",
+                                     "device",  "mb",          "first_mb",   "gib",           "gb_per_s",
+                                     "ranks",   "gbit_per_s",  "latency_us", "samples_per_s", "accumulate",
+                                     "gflop",   "tflop_per_s", "percent",    "order",         "rank",
+                                     "axis"};
   return {"formula",
           "a value by formula: gpus_for_mesh, compile_pays, bucket_count, memory_fits, peak_gib, upload_ms, "
-          "allreduce_ms, data_rate, roofline_us, accumulated_activation",
+          "allreduce_ms, data_rate, roofline_us, graph_pays, mesh_group, accumulated_activation",
           kinds,
           needs,
           may,

@@ -190,9 +190,8 @@ Compared told(const NamedRun& base, const Spread& of_base, const NamedRun& other
   return *out;
 }
 
-LessonSettings settings_in(const RuleInput& input, const std::vector<std::string>& more_sets) {
+LessonSettings settings_in(const RuleInput& input) {
   Settings settings{.preset = input.argument("preset"), .sets = input.arguments("set")};
-  settings.sets.insert(settings.sets.end(), more_sets.begin(), more_sets.end());
   LessonInfo lesson = read_lesson(input.home, input.argument("lesson", input.question.lesson));
   const std::string device = input.argument("device") == "cpu" ? "cpu" : "cuda";
   Config config = read_config(input.home, lesson, settings, device).config;

@@ -74,7 +74,7 @@ struct LessonSettings {
   LessonInfo lesson;
   Config config;
 };
-LessonSettings settings_in(const RuleInput& input, const std::vector<std::string>& more_sets = {});
+LessonSettings settings_in(const RuleInput& input);
 
 /// What a value is of.
 enum class Quantity { time, bytes, byte_rate, rate, share, ratio, count };
