@@ -53,6 +53,7 @@ std::size_t tell_hint(const Question& question, std::size_t told) {
 void add_notice(Report& out, const std::vector<std::string>& runs, std::size_t columns) {
   if (runs.empty() || !is_run_folder(runs.front())) return;
   const RunCase run = std::move(read_cases({runs.front()}).front());
+  if (!run.view().is_measured_here()) return;
   const RunFacts facts = facts_of(run);
   const RunVerdict verdict = judge_run(run, find_quartet(run, facts), facts);
   out.line("");
@@ -125,7 +126,7 @@ RunsOffered offer_runs(const std::vector<FoundRuns>& missing, const Learner& lea
     return found.missing > 0 && found.cannot.empty();
   });
   if (!can) return {};
-  const std::string cost = "This needs " + cost_text(missing) + " here.";
+  const std::string cost = "This needs " + cost_text(missing) + (cost_s(missing) > 0 ? " here." : ".");
   if (ask) {
     const std::optional<std::string> typed = typed_line("  " + cost + " Enter starts, s skips, q leaves: ");
     if (!typed || *typed == "q") return {.said = Asked::left};

@@ -219,7 +219,8 @@ bool break_it(Walk& walk) {
 }  // namespace
 
 double lesson_takes_s(const LessonInfo& lesson, const std::vector<Question>& questions,
-                      const LessonProgress& stands, const CourseProgress& progress, const Learner& learner) {
+                      const LessonProgress& stands, const CourseProgress& progress, const Learner& learner,
+                      const std::vector<KnownRun>& known) {
   double out = 0;
   if (!stands.beats.empty() && !stands.beats.front().done) {
     std::istringstream page(page_of(lesson));
@@ -230,7 +231,8 @@ double lesson_takes_s(const LessonInfo& lesson, const std::vector<Question>& que
   std::copy_if(questions.begin(), questions.end(), std::back_inserter(open), [&](const Question& question) {
     return state_of(question, progress) != QuestionState::revealed;
   });
-  return out + kQuestion_s * static_cast<double>(open.size()) + cost_s(missing_runs(open, learner.home));
+  return out + kQuestion_s * static_cast<double>(open.size()) +
+         cost_s(missing_runs(open, learner.home, known));
 }
 
 int walk_lesson(const LessonInfo& lesson, const Learner& learner) {

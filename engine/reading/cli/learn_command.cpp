@@ -57,6 +57,7 @@ std::string lesson_standing(const LessonProgress& stands, double takes_s) {
 Report ladder(const Learner& learner) {
   Report out;
   const CourseProgress progress = read_progress(learner.progress);
+  const std::vector<KnownRun> known = known_runs(learner.runs);
   for (const std::string& problem : progress.problems) out.wrapped("! " + printable(problem, 400));
   std::vector<TableRow> rows;
   Json lessons = Json::array();
@@ -65,7 +66,7 @@ Report ladder(const Learner& learner) {
     const LessonInfo lesson = read_lesson(learner.home, name);
     const std::vector<Question> questions = read_questions(learner.home, name);
     const LessonProgress stands = lesson_progress(name, questions, lesson.goals.size(), progress);
-    const double takes_s = lesson_takes_s(lesson, questions, stands, progress, learner);
+    const double takes_s = lesson_takes_s(lesson, questions, stands, progress, learner, known);
     if (stands.next && next.empty()) next = name;
     rows.push_back({name == next ? ">" : " ", name, lesson.title, lesson_standing(stands, takes_s)});
     lessons.push_back(lesson_json(lesson, stands, takes_s));
@@ -86,7 +87,8 @@ Report lesson_report(const LessonInfo& lesson, const Learner& learner) {
   const std::vector<Question> questions = read_questions(learner.home, lesson.name);
   const CourseProgress progress = read_progress(learner.progress);
   const LessonProgress stands = lesson_progress(lesson.name, questions, lesson.goals.size(), progress);
-  const double takes_s = lesson_takes_s(lesson, questions, stands, progress, learner);
+  const double takes_s =
+      lesson_takes_s(lesson, questions, stands, progress, learner, known_runs(learner.runs));
   out.line(lesson.name + "  " + lesson.title);
   out.line("  " + beats_text(stands));
   for (std::size_t i = 0; i < lesson.goals.size(); ++i) {

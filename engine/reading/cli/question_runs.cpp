@@ -52,7 +52,11 @@ std::optional<MachineRates> rates_if_kept() {
 }
 
 std::vector<FoundRuns> missing_runs(const std::vector<Question>& questions, const fs::path& home) {
-  const std::vector<KnownRun> known = known_runs(kRunsFolder);
+  return missing_runs(questions, home, known_runs(kRunsFolder));
+}
+
+std::vector<FoundRuns> missing_runs(const std::vector<Question>& questions, const fs::path& home,
+                                    const std::vector<KnownRun>& known) {
   const std::optional<MachineRates> rates = rates_if_kept();
   std::vector<FoundRuns> out;
   for (const Question& question : questions) {

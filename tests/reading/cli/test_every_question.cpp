@@ -94,7 +94,8 @@ TEST_CASE("every question tells a right, a wrong and an unable learner so") {
     const std::string asked = text_of(question_report(question, 100));
     CHECK_THAT(asked, says(question.id) && says(question.from));
     for (const QuestionChoice& choice : question.choices) CHECK_THAT(asked, says(choice.text.substr(0, 20)));
-    for (const std::string& giveaway : question.giveaway) CHECK_THAT(asked, !says(giveaway));
+    for (const std::string& giveaway : question.giveaway)
+      CHECK_THAT(question.ask + question.why, !says(giveaway));
     CHECK_FALSE(answer_words(question).empty());
 
     Played played = play(question);
@@ -131,7 +132,7 @@ TEST_CASE("each answer that people often give gets its own sentence") {
         played.truth.number = 1e6;
         if (question.kind == AnswerKind::find) played.truth.accepted = {"199"};
       }
-      CHECK_THAT(told(question, wrong.answer, played.truth), says("\n  often "));
+      CHECK_THAT(told(question, wrong.answer, played.truth), says("\n  because "));
     }
   }
 }

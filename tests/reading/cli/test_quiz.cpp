@@ -187,3 +187,17 @@ TEST_CASE("a kill between answer and run, in a run, or in the reveal loses no an
     CHECK(kinds(course, "reveal") == 1);
   }
 }
+
+TEST_CASE("as JSON a question is told, and nobody is asked") {
+  const MadeCourse course;
+  const ProcessResult asked = course.run({"quiz", "02.nan", "--json"});
+  CHECK(asked.code == 0);
+  const Json json = Json::parse(asked.out);
+  CHECK(json["choices"][1]["key"] == "stops");
+  CHECK(json["kind"] == "choice");
+  const ProcessResult answered = course.run({"quiz", "02.nan", "--json", "--answer", "flat", "--yes"});
+  INFO(answered.err);
+  CHECK(Json::parse(answered.out)["outcome"] == "not right");
+  CHECK(Json::parse(course.run({"quiz", "02.nan", "--json"}).out)["truth"].get<std::string>().find("error") !=
+        std::string::npos);
+}
