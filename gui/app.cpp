@@ -24,6 +24,7 @@ namespace {
 constexpr double kToast_s = 6;
 constexpr double kOffer_s = 12;  // one with a button
 constexpr double kRemember_s = 2;
+constexpr double kProgress_s = 1;  // between two looks at the learner's file
 
 fs::path or_else(const fs::path& path, const fs::path& other) { return path.empty() ? other : path; }
 
@@ -34,18 +35,27 @@ fs::path parent_of_runs(const AppOptions& options) {
   return parent.filename() == "runs" ? parent.parent_path() : fs::current_path();
 }
 
+CourseDesk::Places course_places(const AppOptions& options, const Project& project) {
+  CourseDesk::Places out{.home = options.home,
+                         .runs = parent_of_runs(options) / "runs",
+                         .progress = or_else(options.progress, progress_file())};
+  for (const LessonCard& card : project.lessons) out.goals[card.info.name] = card.info.goals.size();
+  return out;
+}
+
 double seconds_now() { return static_cast<double>(steady_us()) * 1e-6; }
 
 }  // namespace
 
-App::App(AppOptions options, TextureMaker& textures, std::function<void()> on_change)
+App::App(AppOptions options, TextureMaker& textures, const std::function<void()>& on_change)
     : options_(std::move(options)),
       ui_(textures),
       project_(read_project(options_.home)),
       launcher_(or_else(options_.isobar, options_.home / "isobar"), parent_of_runs(options_),
                 or_else(options_.logs, cache_prefix() / "window")),
       rates_(or_else(options_.rates, machine_rates_file())),
-      feed_(options_.places, std::move(on_change)) {
+      feed_(options_.places, on_change),
+      desk_(course_places(options_, project_), on_change) {
   rates_.look();
   LoadedSettings loaded;
   if (options_.loaded) {
@@ -106,6 +116,11 @@ bool App::poll() {
       options_.settings.clear();
     }
   }
+  if (seconds_now() > progress_at_s_) {
+    progress_at_s_ = seconds_now() + kProgress_s;
+    desk_.look();
+  }
+  if (browser_ && browser_->exit_code()) browser_.reset();
   // "last sign 12 s ago" goes on.
   const auto run = feed_.state().runs->find(state_.run);
   const std::string line = run && run->view.state == RunState::died ? run_line(*run) : "";
@@ -146,11 +161,11 @@ void App::offer(std::string words, std::string action, Requests does) {
 
 Data App::data() const {
   Data data{project_, feed_.state(),  launcher_.is_running(), launcher_.last_pid(), launcher_.request(),
-            "",       rates_.rates(), rates_.problem()};
+            "",       rates_.rates(), rates_.problem(),       desk_.view()};
   for (const auto& run : data.feed.runs->runs) {
     if (data.started_pid > 0 &&
         (run->view.pid == data.started_pid || run->view.parent_pid == data.started_pid) &&
-        run->view.lesson == data.started.lesson) {
+        (!data.started.words.empty() || run->view.lesson == data.started.lesson)) {
       data.started_run = run->id;
       break;
     }
@@ -201,12 +216,21 @@ void App::wish(const Data& data) {
   } else if (!state_.run.empty()) {
     wishes.console = RunFolder{state_.run}.console_file();
   }
+  wishes.log = launcher_.log();
   feed_.wish(wishes);
+  const auto& runs = data.feed.runs->runs;
+  const auto done = std::count_if(runs.begin(), runs.end(), [](auto& run) {
+    return run->view.state != RunState::running && run->view.state != RunState::empty && !run->gone;
+  });
+  desk_.wish({.question = state_.course.question,
+              .runs_done = static_cast<std::uint64_t>(done),
+              .rates = data.rates});
 }
 
 bool App::is_settled() const {
   const Data now = data();
-  if (!now.feed.first_look_done || now.feed.runs->unread > 0) return false;
+  if (!now.feed.first_look_done || now.feed.runs->unread > 0 || !now.course->ready || !desk_.is_idle())
+    return false;
   std::set<std::string> wanted;
   if (!state_.run.empty()) wanted.insert(state_.run);
   if (state_.view == View::compare) {
@@ -239,7 +263,9 @@ void App::draw() {
 
 void App::start(const RunRequest& request) {
   const LessonCard* const card = project_.find(request.lesson);
-  if (card != nullptr && !card->cannot_run.empty()) return say(request.lesson + " " + card->cannot_run);
+  const bool of_lesson = request.command() != "quiz" && request.command() != "ladder";
+  if (of_lesson && card != nullptr && !card->cannot_run.empty())
+    return say(request.lesson + " " + card->cannot_run);
   try {
     launcher_.start(request);
     const fs::path runs = parent_of_runs(options_) / "runs";
@@ -257,9 +283,15 @@ void App::start(const RunRequest& request) {
   }
 }
 
+void App::choose_lesson(const std::string& lesson) {
+  if (lesson != state_.lesson) state_.code = {};
+  state_.lesson = lesson;
+  show_recorded();
+}
+
 void App::measure_machine() {
   try {
-    launcher_.start({.lesson = state_.lesson, .preset = "", .sets = {}, .measures_machine = true});
+    launcher_.start({.lesson = state_.lesson, .words = {"predict", state_.lesson, "--measure"}});
   } catch (const Error& error) {
     say(printable(error.what(), 200) + (error.hint().empty() ? "" : ": " + error.hint()));
   }
@@ -269,11 +301,9 @@ void App::act(Requests ask, const Data& data) {
   if (ask.toggle_theme) state_.settings.dark = !state_.settings.dark;
   if (ask.zoom_by > 0) state_.settings.zoom = std::clamp(state_.settings.zoom * ask.zoom_by, 0.6, 3.0);
   if (ask.help) state_.help = !state_.help;
+  if (!ask.show_lesson.empty()) choose_lesson(ask.show_lesson);
   if (ask.view) state_.view = *ask.view;
-  if (!ask.show_lesson.empty()) {
-    state_.lesson = ask.show_lesson;
-    show_recorded();
-  }
+  act_on_course(ask, data);
   if (!ask.show_run.empty()) {
     state_.run = ask.show_run;
     state_.follow_new = false;
@@ -324,7 +354,7 @@ void App::resume(const std::string& id, const Data& data) {
     return;
   }
   const std::string folder = fs::absolute(run->folder).string();  // the program starts in another one
-  start({.lesson = run->view.lesson, .preset = "", .sets = {}, .resume = folder});
+  start({.lesson = run->view.lesson, .resume = folder});
   state_.run = id;  // it goes on in its own folder
   state_.follow_new = false;
 }

@@ -5,6 +5,7 @@
 
 #include "app.h"
 #include "panels/chrome.h"
+#include "panels/code.h"
 #include "panels/compare.h"
 #include "panels/ladder.h"
 #include "panels/lesson.h"

@@ -38,6 +38,8 @@ void Requests::join(Requests other) {
   if (other.start) start = std::move(other.start);
   if (other.restart) restart = std::move(other.restart);
   if (other.view) view = other.view;
+  if (other.link) link = std::move(other.link);
+  if (other.course) course = std::move(other.course);
   if (other.save) save = std::move(other.save);
   if (other.undo) undo = std::move(other.undo);
   if (other.form) form = std::move(other.form);
@@ -46,6 +48,7 @@ void Requests::join(Requests other) {
   take(resume, other.resume);
   take(show_run, other.show_run);
   take(show_lesson, other.show_lesson);
+  take(look_at, other.look_at);
   take(copy, other.copy);
   take(place, other.place);
   take(say, other.say);

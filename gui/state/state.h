@@ -11,6 +11,8 @@
 #include "analyse/run_verdict.h"
 #include "analyse/timeline.h"
 #include "state/comparison.h"
+#include "state/course_desk.h"
+#include "state/course_state.h"
 #include "state/feed.h"
 #include "state/launcher.h"
 #include "state/playground.h"
@@ -50,6 +52,22 @@ struct FormState {
   std::vector<PresetFact> presets = {};  ///< while their menu is open
 };
 
+/// A link that was clicked, on a page of this lesson.
+struct LinkRequest {
+  std::string lesson;
+  std::string link;
+};
+
+/// Something the learner did.
+struct CourseRequest {
+  enum class Kind { commit, reveal, beat };
+  Kind kind = Kind::commit;
+  std::string id;  ///< of the question; of a beat the lesson
+  Answer answer = {};
+  Beat beat = Beat::read;
+  std::vector<std::filesystem::path> made = {};  ///< runs of the learner
+};
+
 struct Requests {
   std::optional<RunRequest> start;
   std::optional<RunRequest> restart;  ///< stop what runs, then start this
@@ -58,6 +76,9 @@ struct Requests {
   std::string resume;                 ///< a run that ended before it was done, by id
   std::string show_run;               ///< choose this run
   std::string show_lesson;
+  std::optional<LinkRequest> link;
+  std::optional<CourseRequest> course;
+  std::vector<std::string> look_at;  ///< folders of runs: the first is chosen, all are ticked
   std::optional<View> view;
   std::optional<SaveRequest> save;
   std::string copy;               ///< to the clipboard
@@ -83,6 +104,7 @@ struct Data {
   std::string started_run;                              ///< id of its run folder, "" while there is none
   std::shared_ptr<const MachineRates> rates = nullptr;  ///< that are kept of this machine
   std::string rates_problem = {};                       ///< why a file of them cannot be used
+  std::shared_ptr<const CourseView> course = std::make_shared<CourseView>();
 };
 
 /// Colours and markers of runs: a run keeps its own as long as the window is open.
@@ -176,6 +198,8 @@ struct AppState {
   TimelineState timeline;
   MapsState maps;
   PlayState play;
+  CourseState course;
+  CodeState code;
   std::map<std::string, FormState> forms;  ///< by lesson, kept while another one is looked at
   bool help = false;
   bool focus_filter = false;
