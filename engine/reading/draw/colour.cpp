@@ -52,6 +52,8 @@ Colour readable(Colour colour, Colour ground, double ratio) {
   return out;
 }
 
+Colour ink_on(Colour ground) { return contrast(ground, kWhite) > contrast(ground, kBlack) ? kWhite : kBlack; }
+
 std::string hex_text(Colour colour) {
   return fmt::format("#{:02x}{:02x}{:02x}", colour >> kRShift & 255U, colour >> kGShift & 255U,
                      colour >> kBShift & 255U);

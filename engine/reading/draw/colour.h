@@ -27,6 +27,9 @@ double contrast(Colour one, Colour other);
 /// `colour` with its lightness moved away from `ground` until their contrast is at least `ratio`.
 Colour readable(Colour colour, Colour ground, double ratio);
 
+/// White or black: the one that can be read on `ground`.
+Colour ink_on(Colour ground);
+
 /// "#3b82f6"
 std::string hex_text(Colour colour);
 

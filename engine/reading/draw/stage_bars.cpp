@@ -27,10 +27,7 @@ void paint_edge(Canvas& canvas, Colour colour, const Box& box) {
 void paint_words(Canvas& canvas, const Theme& theme, const Box& box, const std::string& stage, double us,
                  bool predicted) {
   const float s = canvas.scale();
-  const Colour ground = stage_colour(theme, stage);
-  const Colour ink = predicted                                             ? theme.text
-                     : contrast(ground, kWhite) > contrast(ground, kBlack) ? kWhite
-                                                                           : kBlack;
+  const Colour ink = predicted ? theme.text : ink_on(stage_colour(theme, stage));
   for (const std::string& words : {fmt::format("{} {:.1f} ms", stage, us * 1e-3), stage}) {
     if (canvas.text_width(words, Face::small) + 12 * s > box.width()) continue;
     canvas.text(box.x0 + 6 * s, box.y0 + (box.height() - canvas.line_height(Face::small)) / 2, words,

@@ -58,6 +58,13 @@ SvgCanvas::SvgCanvas(float width, float height, Colour ground, float scale) : sc
       width, height, paint("fill", ground));
 }
 
+void SvgCanvas::describe(std::string_view title, std::string_view words) {
+  const std::string element =
+      fmt::format("<title>{}</title>\n<desc>{}</desc>\n", xml_escaped(title), xml_escaped(words));
+  head_.insert(head_.find('\n') + 1, element);
+  head_.insert(head_.find(' '), " role=\"img\"");
+}
+
 void SvgCanvas::line(std::span<const PlotPoint> points, Colour colour, float width, Dash dash) {
   if (points.size() == 1) return circle(points.front(), width, colour, true);
   const char* const dashes = dash == Dash::dashed   ? " stroke-dasharray=\"6 4\""

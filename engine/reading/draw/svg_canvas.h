@@ -9,6 +9,9 @@ class SvgCanvas : public Canvas {
   /// A picture of `width` x `height` pixels on `ground`; texts and distances are `scale` times as large.
   SvgCanvas(float width, float height, Colour ground, float scale = 1);
 
+  /// Says what it shows, for who cannot see it.
+  void describe(std::string_view title, std::string_view words);
+
   void line(std::span<const PlotPoint> points, Colour colour, float width, Dash dash) override;
   void fill(const Box& box, Colour colour, float rounding = 0) override;
   void frame(const Box& box, Colour colour) override;

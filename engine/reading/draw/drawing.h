@@ -1,0 +1,27 @@
+#pragma once
+// A picture that is laid out for the width it gets: for the window, and for files.
+#include <functional>
+#include <string>
+
+#include "draw/sketch.h"
+
+namespace isobar {
+
+struct Drawing {
+  std::string title;
+  std::string note;  ///< below the title: where its values are from, "schematic", "measured here"
+  std::string alt;   ///< what it shows, in words for who cannot see it
+  /// Draws below `at.y`, between `at.x` and `at.x` + `width`; gives the y where it ends.
+  std::function<float(Sketch& sketch, PlotPoint at, float width)> body;
+};
+
+/// Height at this width, in the pixels of `canvas`.
+float drawing_height(const Canvas& canvas, const Drawing& drawing, float width);
+
+/// Draws from the top of the box, as wide as it is, without a ground.
+void paint_drawing(Canvas& canvas, const Theme& theme, const Box& box, const Drawing& drawing);
+
+/// As a file with a ground of its own, and `alt` for who cannot see it.
+std::string drawing_svg(const Drawing& drawing, bool dark = false);
+
+}  // namespace isobar
