@@ -15,6 +15,8 @@ constexpr void require_toml(bool holds) {
 #include <fmt/ranges.h>
 #include <toml++/toml.h>
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
@@ -34,7 +36,24 @@ std::vector<Element> elements(const toml::array& array) {
   return out;
 }
 
-TomlValue value_of(const toml::node& node) {
+std::string position(const std::string& name, const toml::source_position& at) {
+  return position(name, at.line, at.column);
+}
+
+void flatten(const toml::table& table, const std::string& prefix, const std::string& name,
+             std::vector<TomlEntry>& out);
+
+std::vector<TomlTable> tables(const toml::array& array, const std::string& name) {
+  std::vector<TomlTable> out;
+  for (const toml::node& node : array) {
+    TomlTable& table = out.emplace_back();
+    table.origin = position(name, node.source().begin);
+    flatten(*node.as_table(), "", name, table.entries);
+  }
+  return out;
+}
+
+TomlValue value_of(const toml::node& node, const std::string& name) {
   if (const auto* const value = node.as_string()) return value->get();
   if (const auto* const value = node.as_boolean()) return value->get();
   if (const auto* const value = node.as_integer()) return value->get();
@@ -42,6 +61,9 @@ TomlValue value_of(const toml::node& node) {
   if (const auto* const array = node.as_array()) {
     if (array->is_homogeneous<std::int64_t>()) return elements<std::int64_t>(*array);
     if (array->empty() || array->is_homogeneous<std::string>()) return elements<std::string>(*array);
+    if (array->is_homogeneous<toml::table>()) return tables(*array, name);
+    if (std::all_of(array->begin(), array->end(), [](const toml::node& value) { return value.is_number(); }))
+      return elements<double>(*array);
     return OtherValue{"an array of mixed or nested values"};
   }
   return OtherValue{"a date or time"};
@@ -51,8 +73,7 @@ void flatten(const toml::table& table, const std::string& prefix, const std::str
              std::vector<TomlEntry>& out) {
   for (const auto& [key, node] : table) {
     // The column of a key, not of its value: that is where the reader's eye should go.
-    const toml::source_position begin = key.source().begin;
-    const std::string origin = position(name, begin.line, begin.column);
+    const std::string origin = position(name, key.source().begin);
     if (prefix.size() + key.str().size() + 1 > kMostTomlKeyBytes) {
       throw Error(fmt::format("a key of more than {} bytes", kMostTomlKeyBytes), origin,
                   "is it the right file?");
@@ -61,7 +82,7 @@ void flatten(const toml::table& table, const std::string& prefix, const std::str
     if (const toml::table* const inner = node.as_table()) {
       flatten(*inner, path, name, out);
     } else {
-      out.push_back({path, value_of(node), origin});
+      out.push_back({path, value_of(node, name), origin});
     }
   }
 }
@@ -112,7 +133,13 @@ std::string plain_text(const TomlValue& value) {
     std::string operator()(const std::vector<std::int64_t>& v) const {
       return fmt::format("[{}]", fmt::join(v, ", "));
     }
+    std::string operator()(const std::vector<double>& v) const {
+      return fmt::format("[{}]", fmt::join(v, ", "));
+    }
     std::string operator()(const std::vector<std::string>& v) const { return "[" + join(v, ", ") + "]"; }
+    std::string operator()(const std::vector<TomlTable>& v) const {
+      return fmt::format("a list of {} tables", v.size());
+    }
     std::string operator()(const OtherValue& v) const { return v.type; }
   };
   return std::visit(Text{}, value);
@@ -127,8 +154,14 @@ std::string describe(const TomlValue& value) {
     std::string operator()(const std::vector<std::int64_t>& v) const {
       return fmt::format("a list of {} integers", v.size());
     }
+    std::string operator()(const std::vector<double>& v) const {
+      return fmt::format("a list of {} numbers", v.size());
+    }
     std::string operator()(const std::vector<std::string>& v) const {
       return fmt::format("a list of {} strings", v.size());
+    }
+    std::string operator()(const std::vector<TomlTable>& v) const {
+      return fmt::format("a list of {} tables", v.size());
     }
     std::string operator()(const OtherValue& v) const { return v.type; }
   };

@@ -10,13 +10,20 @@
 
 namespace isobar {
 
-/// A value as it was written; anything else (tables in arrays, dates, mixed arrays) keeps only its type's
-/// name.
+/// A value as it was written, numbers of an array that are not all integers as doubles; anything else (dates,
+/// mixed arrays) keeps only its type's name.
 struct OtherValue {
   std::string type;
 };
-using TomlValue = std::variant<std::string, bool, std::int64_t, double, std::vector<std::int64_t>,
-                               std::vector<std::string>, OtherValue>;
+struct TomlEntry;
+/// One table of an array of tables.
+struct TomlTable {
+  std::vector<TomlEntry> entries;  ///< their keys begin in it
+  std::string origin;              ///< "file:line:column"
+};
+using TomlValue =
+    std::variant<std::string, bool, std::int64_t, double, std::vector<std::int64_t>, std::vector<double>,
+                 std::vector<std::string>, std::vector<TomlTable>, OtherValue>;
 
 struct TomlEntry {
   std::string key;  ///< dotted: "data.grid"

@@ -43,6 +43,8 @@ void add_repeats(RunCase& out, const std::vector<KnownRun>& beside) {
   }
 }
 
+}  // namespace
+
 RunCase read_case(const fs::path& run) {
   RunReader reader(run, /*keep_series=*/true);
   reader.read_all();
@@ -59,8 +61,6 @@ RunCase read_case(const fs::path& run) {
   out.series = std::move(reader.series());
   return out;
 }
-
-}  // namespace
 
 double RunCase::samples_a_step() const {
   const RunSummary& summary = view().summary;

@@ -34,6 +34,9 @@ struct KnownRun {
 /// The newest runs of a folder whose settings can be read, at most 2,000, newest first.
 std::vector<KnownRun> known_runs(const std::filesystem::path& parent);
 
+/// One run without its repeats. Error (exit code 2) when the folder holds no run.
+RunCase read_case(const std::filesystem::path& run);
+
 /// Each run with its repeats: finished runs of its parent folder that began at their first step, were
 /// measured here, and have the same settings, host, device and commit. Error (exit code 2) when a folder
 /// holds no run.

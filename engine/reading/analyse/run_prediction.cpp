@@ -18,11 +18,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bool is_of_this_machine(const ConfigText& run) {
-  return value_in(run, "environment.host") == host_name() && value_in(run, "environment.cpu") == cpu_name() &&
-         value_in(run, "environment.device") == "cpu";
-}
-
 std::vector<std::string> differing(const ConfigText& run, const ConfigText& wanted) {
   std::vector<std::string> out;
   for (const KeyRow& row : key_rows({&run, &wanted})) {
@@ -33,6 +28,11 @@ std::vector<std::string> differing(const ConfigText& run, const ConfigText& want
 }
 
 }  // namespace
+
+bool is_of_this_machine(const ConfigText& run) {
+  return value_in(run, "environment.host") == host_name() && value_in(run, "environment.cpu") == cpu_name() &&
+         value_in(run, "environment.device") == "cpu";
+}
 
 bool is_left_open(std::string_view key, std::string_view value) {
   return value == "auto" || (key == "run.threads" && value == "0") || (key == "data.root" && value.empty());

@@ -43,6 +43,9 @@ struct RunLike {
 /// Whether a run decides a setting of this value by itself, and writes what it decided in its place.
 bool is_left_open(std::string_view key, std::string_view value);
 
+/// Whether a run was made on the processors of this machine.
+bool is_of_this_machine(const ConfigText& run);
+
 /// Settings that a run has otherwise, but for its labels, how many steps it took and what is left open.
 std::vector<std::string> differing_settings(const ConfigText& run, const Config& config);
 

@@ -12,7 +12,8 @@ constexpr Command kCommands[] = {
     {"runs", runs_command},     {"compare", compare_command}, {"verdict", verdict_command},
     {"demo", demo_command},     {"quartet", quartet_command}, {"sweep", sweep_command},
     {"scale", scale_command},   {"predict", predict_command}, {"record", record_command},
-    {"ladder", ladder_command}, {"submit", submit_command},   {"explain", explain_command}};
+    {"ladder", ladder_command}, {"submit", submit_command},   {"explain", explain_command},
+    {"quiz", quiz_command},     {"learn", learn_command}};
 
 }  // namespace
 

@@ -91,6 +91,7 @@ MeasuredRuns::MeasuredRuns(MeasurePlan plan, std::vector<MeasuredPoint> points)
 
 Settings MeasuredRuns::settings_of(const MeasuredPoint& point) const {
   Settings out = plan_.arguments.settings;
+  if (!point.preset.empty()) out.preset = point.preset;
   out.sets.insert(out.sets.begin(), std::string("run.measure=") + (is_whole(point) ? "none" : "full"));
   out.sets.insert(out.sets.end(), point.sets.begin(), point.sets.end());
   return out;
@@ -109,9 +110,11 @@ int MeasuredRuns::prepare_data() {
 int MeasuredRuns::run() {
   if (const int code = prepare_data(); code != 0) return code;
   int first_failure = 0;
-  for (std::int64_t repeat = 0; repeat < plan_.arguments.repeats; ++repeat) {
+  std::int64_t most = 0;
+  for (const MeasuredPoint& point : points_) most = std::max(most, times_of(point));
+  for (std::int64_t repeat = 0; repeat < most; ++repeat) {
     for (std::size_t i = 0; i < points_.size(); ++i) {
-      if (points_[i].code != 0) continue;
+      if (points_[i].code != 0 || repeat >= times_of(points_[i])) continue;
       const int code = run_once(points_[i], configs_[i].config, repeat);
       ++done_;
       if (code == 0) continue;
@@ -162,6 +165,11 @@ int MeasuredRuns::run_once(MeasuredPoint& point, const Config& config, std::int6
   const bool stopped =
       ended.asked != 0 && (ended.code == 0 || ended.code == 75 || ended.code == 128 + ended.asked);
   if (stopped) return take_failure(point, folder, 128 + ended.asked, "");
+  if (point.fails) {
+    if (const int code = run_to_failure(point, folder, ended); code != 0) return code;
+    point.wall_s.push_back(seconds_since(begin_us));
+    return 0;
+  }
   if (ended.code != 0)
     return take_failure(point, folder, ended.code,
                         killed && config.run.ranks <= 1 ? killed->text() + "\n" : ended.errors);
@@ -174,6 +182,18 @@ int MeasuredRuns::run_once(MeasuredPoint& point, const Config& config, std::int6
   point.runs.push_back(folder);
   point.repeats.push_back(std::move(figures));
   point.wall_s.push_back(seconds_since(begin_us));
+  return 0;
+}
+
+int MeasuredRuns::run_to_failure(MeasuredPoint& point, const fs::path& folder, const Ended& ended) {
+  if (ended.code != *point.fails) {
+    const Error error(
+        fmt::format("the run was to end with exit code {}, and ended with {}", *point.fails, ended.code),
+        folder.string(), "", Exit::failed);
+    return take_failure(point, folder, static_cast<int>(error.code()), error.text() + "\n" + ended.errors);
+  }
+  point.runs.push_back(folder);
+  point.repeats.push_back(is_run_folder(folder) ? steady_figures(folder) : SteadyFigures{});
   return 0;
 }
 
@@ -203,7 +223,7 @@ double MeasuredRuns::left_s() const {
   double left = 0;
   for (const MeasuredPoint& point : points_) {
     if (point.code != 0) continue;
-    const auto runs = static_cast<double>(plan_.arguments.repeats) - static_cast<double>(point.wall_s.size());
+    const auto runs = static_cast<double>(times_of(point)) - static_cast<double>(point.wall_s.size());
     left += runs * (point.wall_s.empty() ? usual_s : Spread(point.wall_s).median());
   }
   return left;
@@ -211,7 +231,8 @@ double MeasuredRuns::left_s() const {
 
 void MeasuredRuns::show(const MeasuredPoint& point, std::int64_t repeat, double since_s, bool begins) {
   if (plan_.arguments.json || (!begins && !console_.is_terminal())) return;
-  const std::size_t all = points_.size() * static_cast<std::size_t>(plan_.arguments.repeats);
+  std::int64_t all = 0;
+  for (const MeasuredPoint& each : points_) all += times_of(each);
   const double left = left_s();
   const std::string time =
       left < 0 ? "" : fmt::format(", about {} left", human_seconds(std::max(0.0, left - since_s)));

@@ -1,7 +1,7 @@
 #pragma once
 // Runs of one lesson with some settings that differ, or of several lessons with the same, in turn
 // (A B C A B C ...), as processes of their own whose figures are read from the run folders they leave.
-// `demo`, `quartet`, `sweep`, `ladder` and `scale` are uses of it.
+// `demo`, `quartet`, `sweep`, `ladder`, `scale` and `quiz` are uses of it.
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -26,6 +26,9 @@ struct MeasuredPoint {
   std::vector<std::string> sets;          ///< "key=value", over the settings of all
   std::optional<LessonInfo> lesson = {};  ///< of a ladder: this one instead of the plan's
   bool whole = false;                     ///< this one trains to its end, whatever the others do
+  std::string preset = "";                ///< of its own; "" = that of all
+  std::int64_t times = 0;                 ///< how often it runs; 0 = as often as the others
+  std::optional<int> fails = {};          ///< the exit code that it ends with on purpose
   std::vector<std::filesystem::path> runs = {};
   Repeats repeats = {};
   std::vector<double> wall_s = {};  ///< how long each took, its start included
@@ -67,7 +70,7 @@ Ended start_here(const WantedRun& run, const std::function<void()>& tick);
 inline constexpr std::size_t kMostPoints = 1000;
 
 struct MeasurePlan {
-  std::string command;  ///< "quartet", "sweep", "ladder" or "scale"
+  std::string command;  ///< "quartet", "sweep", ...
   MeasureArguments arguments;
   bool stop_at_failure = true;  ///< else the other points go on
   StartRun start = start_here;
@@ -100,6 +103,10 @@ class MeasuredRuns {
   Settings settings_of(const MeasuredPoint& point) const;
   int prepare_data();
   int run_once(MeasuredPoint& point, const Config& config, std::int64_t repeat);
+  std::int64_t times_of(const MeasuredPoint& point) const {
+    return point.times > 0 ? point.times : plan_.arguments.repeats;
+  }
+  int run_to_failure(MeasuredPoint& point, const std::filesystem::path& folder, const Ended& ended);
   int take_failure(MeasuredPoint& point, const std::filesystem::path& folder, int code,
                    const std::string& said);
   void show(const MeasuredPoint& point, std::int64_t repeat, double since_s, bool begins);

@@ -65,36 +65,6 @@ std::string command_text(const PredictArguments& arguments, const std::string& l
   return printable(out, 1000);
 }
 
-Prediction begin_prediction(const LessonInfo& lesson, const PredictArguments& arguments, bool on_cuda) {
-  const Settings& settings = arguments.settings;
-  const LoadedConfig loaded =
-      load_config(project_home(), lesson, settings,
-                  preset_device_kind(settings, [&] { return std::string(on_cuda ? "cuda" : "cpu"); }));
-  Prediction out;
-  out.lesson = lesson.name;
-  out.preset = loaded.preset;
-  out.point = join(settings.sets, " ");
-  out.command = command_text(arguments, lesson.name);
-  out.config = loaded.config;
-  out.form = step_form(lesson, loaded.config, on_cuda);
-  out.memory = plan_memory(lesson, loaded.config, memory_facts(loaded.config, on_cuda));
-  return out;
-}
-
-Prediction predict_device(const LessonInfo& lesson, const PredictArguments& arguments,
-                          const std::string& device) {
-  Prediction out = begin_prediction(lesson, arguments, /*on_cuda=*/true);
-  if (out.config.run.ranks > 1)
-    throw Error("the step of one device is known, not what ranks on several tell each other",
-                fmt::format("run.ranks = {}", out.config.run.ranks),
-                "run.ranks=1 with the samples of one of them; ./isobar scale measures several");
-  out.device = rates_of(device);
-  check_memory(lesson, out.config, memory_facts(out.config, /*on_cuda=*/true), out.device.memory_bytes,
-               "an " + out.device.name);
-  out.time = predict_step(out.form, out.device);
-  return out;
-}
-
 /// Those that are kept; else they are measured, which is said where nothing else is to be printed there.
 MachineRates rates_here(const PredictArguments& arguments) {
   if (!arguments.measure) {
@@ -114,7 +84,8 @@ MachineRates rates_here(const PredictArguments& arguments) {
 }
 
 Prediction predict_here(const LessonInfo& lesson, const PredictArguments& arguments) {
-  Prediction out = begin_prediction(lesson, arguments, /*on_cuda=*/false);
+  Prediction out = begin_prediction(lesson, arguments.settings, command_text(arguments, lesson.name),
+                                    /*on_cuda=*/false);
   const MachineRates rates = rates_here(arguments);
   out.device = device_rates_of(rates, out.form.shape, out.form.batch, out.form.precision,
                                threads_a_rank(out.config, usable_cores()));
@@ -140,7 +111,8 @@ int predict_command(const Words& words) {
                 std::string("--device ") + kUsualDevice);
   const Prediction prediction =
       is_here ? predict_here(lesson, *arguments)
-              : predict_device(lesson, *arguments, is_usual ? kUsualDevice : arguments->device);
+              : predict_on_device(lesson, arguments->settings, is_usual ? kUsualDevice : arguments->device,
+                                  command_text(*arguments, lesson.name));
   if (!arguments->run_dir.empty()) write_predicted_run(prediction, arguments->run_dir);
   Report report = is_here ? here_report(prediction, newest_run_like(lesson.name, prediction.config, "runs"))
                           : device_report(prediction, lesson);

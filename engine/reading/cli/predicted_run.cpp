@@ -8,7 +8,9 @@
 
 #include "config/toml_text.h"
 #include "core/clock.h"
+#include "core/error.h"
 #include "core/files.h"
+#include "core/text.h"
 #include "record/json_line.h"
 #include "record/run_folder.h"
 #include "record/run_summary.h"
@@ -93,6 +95,36 @@ double Prediction::mfu() const {
 double Prediction::needed_bytes_per_s() const {
   if (here) return here->stages.needed_bytes_per_s(config.run.ranks);
   return read_bytes_a_step(config) / step_us() * 1e6;
+}
+
+Prediction begin_prediction(const LessonInfo& lesson, const Settings& settings, const std::string& command,
+                            bool on_cuda) {
+  const LoadedConfig loaded =
+      load_config(project_home(), lesson, settings,
+                  preset_device_kind(settings, [&] { return std::string(on_cuda ? "cuda" : "cpu"); }));
+  Prediction out;
+  out.lesson = lesson.name;
+  out.preset = loaded.preset;
+  out.point = join(settings.sets, " ");
+  out.command = command;
+  out.config = loaded.config;
+  out.form = step_form(lesson, loaded.config, on_cuda);
+  out.memory = plan_memory(lesson, loaded.config, memory_facts(loaded.config, on_cuda));
+  return out;
+}
+
+Prediction predict_on_device(const LessonInfo& lesson, const Settings& settings, const std::string& device,
+                             const std::string& command) {
+  Prediction out = begin_prediction(lesson, settings, command, /*on_cuda=*/true);
+  if (out.config.run.ranks > 1)
+    throw Error("the step of one device is known, not what ranks on several tell each other",
+                fmt::format("run.ranks = {}", out.config.run.ranks),
+                "run.ranks=1 with the samples of one of them; ./isobar scale measures several");
+  out.device = rates_of(device);
+  check_memory(lesson, out.config, memory_facts(out.config, /*on_cuda=*/true), out.device.memory_bytes,
+               "an " + out.device.name);
+  out.time = predict_step(out.form, out.device);
+  return out;
 }
 
 void write_predicted_run(const Prediction& prediction, const fs::path& folder) {

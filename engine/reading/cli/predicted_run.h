@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "config/config.h"
+#include "config/load.h"
 #include "formula/memory_plan.h"
 #include "formula/stage_prediction.h"
 
@@ -35,6 +35,15 @@ struct Prediction {
   /// That keep a step from waiting for its batch, of all ranks.
   double needed_bytes_per_s() const;
 };
+
+/// What does not depend on rates; `command` made it.
+Prediction begin_prediction(const LessonInfo& lesson, const Settings& settings, const std::string& command,
+                            bool on_cuda);
+
+/// On one device of formula/device_rates.h. Error (exit code 2) for several ranks, and where the lesson does
+/// not fit its memory.
+Prediction predict_on_device(const LessonInfo& lesson, const Settings& settings, const std::string& device,
+                             const std::string& command);
 
 /// Writes run.toml and a stream of a few equal steps into `folder`, which must be new or empty (Error, exit
 /// code 2). Stages, launches and bytes are there; losses are not, since no formula knows them.

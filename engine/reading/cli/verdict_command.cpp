@@ -1,36 +1,17 @@
 #include <utility>
 
 #include "analyse/run_files.h"
-#include "analyse/run_prediction.h"
 #include "cli/commands.h"
 #include "cli/runs_command.h"
 #include "cli/verdict_text.h"
 #include "config/option_parser.h"
-#include "core/cpu_instructions.h"
 #include "core/error.h"
-#include "core/files.h"
-#include "core/nvidia.h"
-#include "formula/model_shape.h"
 
 namespace isobar {
 
 namespace {
 
 constexpr const char* kVerdict = "./isobar verdict";
-
-/// What the run's lesson and configuration tell; less where they are not of this tree.
-RunFacts facts_of(const RunCase& run) {
-  RunFacts out;
-  out.lessons = lesson_names(project_home());
-  out.computes_16_bit = has_nvidia_driver() || cpu_instructions().multiplies_bf16();
-  if (const std::optional<KnownSettings> settings = settings_of(run.folder, run.view().lesson)) {
-    out.honours = settings->lesson.honours;
-    out.attention_flops = 3 * count_forward_flops(vit_shape(settings->config)).attention;
-    if (const std::optional<MachineRates> rates = rates_behind(run.config))
-      out.memory_bytes_per_s = memory_rate(run.config, *rates);
-  }
-  return out;
-}
 
 }  // namespace
 

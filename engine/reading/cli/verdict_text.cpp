@@ -2,7 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "analyse/run_prediction.h"
+#include "config/lesson.h"
+#include "core/cpu_instructions.h"
+#include "core/files.h"
+#include "core/nvidia.h"
 #include "core/text.h"
+#include "formula/model_shape.h"
 
 namespace isobar {
 
@@ -18,6 +24,19 @@ void add(Report& out, const char* head, const std::string& text, std::size_t col
 Json number_or_null(double value) { return value > 0 ? Json(value) : Json(); }
 
 }  // namespace
+
+RunFacts facts_of(const RunCase& run) {
+  RunFacts out;
+  out.lessons = lesson_names(project_home());
+  out.computes_16_bit = has_nvidia_driver() || cpu_instructions().multiplies_bf16();
+  if (const std::optional<KnownSettings> settings = settings_of(run.folder, run.view().lesson)) {
+    out.honours = settings->lesson.honours;
+    out.attention_flops = 3 * count_forward_flops(vit_shape(settings->config)).attention;
+    if (const std::optional<MachineRates> rates = rates_behind(run.config))
+      out.memory_bytes_per_s = memory_rate(run.config, *rates);
+  }
+  return out;
+}
 
 Report verdict_report(const RunCase& run, const RunVerdict& verdict, std::size_t columns) {
   Report out;

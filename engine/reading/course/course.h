@@ -43,12 +43,18 @@ struct BeatState {
 struct LessonProgress {
   std::string lesson;
   std::vector<BeatState> beats;
-  std::vector<bool> goals;   ///< of lesson.toml: all its questions were answered right at last
+  std::vector<bool> goals;   ///< of lesson.toml: it has questions, and all were answered right at last
   std::optional<Beat> next;  ///< nothing: all are done
-  double left_s = 0;         ///< that the runs still to be made take
+  double left_s = 0;         ///< that the runs still to be made take; `lesson_progress` leaves it 0
 };
 
 LessonProgress lesson_progress(const std::string& lesson, const std::vector<Question>& questions,
                                std::size_t goals, const CourseProgress& progress);
+
+/// Seconds that the runs take which the questions not yet revealed still lack; runs that they share count
+/// once.
+double left_s(const std::vector<Question>& questions, const CourseProgress& progress,
+              const std::filesystem::path& home, const std::filesystem::path& runs,
+              const MachineRates* rates);
 
 }  // namespace isobar

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analyse/run_case.h"
 #include "config/load.h"
 #include "course/question.h"
 #include "course/rules.h"
@@ -15,25 +16,37 @@ namespace isobar {
 
 struct FoundRuns {
   NeededRun wanted;
-  LoadedConfig config;                         ///< that it has, or would have
-  std::vector<std::filesystem::path> folders;  ///< finished runs with these settings, newest first
-  std::int64_t missing = 0;                    ///< repeats that are still to be made
-  std::string cannot;                          ///< why they cannot be made here; "" = they can
-  std::string command;                         ///< that makes one, as typed
-  double cost_s = 0;                           ///< of all that is missing
+  LoadedConfig config = {};  ///< that it has, or would have; that of a recorded one is in its folder
+  std::vector<std::filesystem::path> folders = {};  ///< finished runs with these settings, newest first
+  std::int64_t missing = 0;                         ///< repeats that are still to be made
+  std::string cannot = "";                          ///< why they cannot be made here; "" = they can
+  std::string command = "";                         ///< that makes one, as typed
+  double cost_s = 0;                                ///< of all that is missing
 };
 
-/// For each run of the question, in order. `runs` is the folder runs/. The cost is what such runs took
-/// before, else the step by formula at `rates` (null: those of a slow laptop) with what starting a program
-/// takes.
+/// What such a run is started with, besides its ranks: presets of processors stay on them, also where a GPU
+/// is.
+Settings run_settings(const NeededRun& wanted);
+
+/// For each run of the question, in order. `runs` is the folder runs/. A run fits when it was made on this
+/// machine with the same lesson and settings and has ended as it should, whatever version of Isobar made it.
+/// The cost is what such runs took before, else the step by formula at `rates` (null: those of a slow laptop)
+/// with what starting a program takes.
 std::vector<FoundRuns> find_runs(const Question& question, const std::filesystem::path& home,
                                  const std::filesystem::path& runs, const MachineRates* rates);
+/// The same for who asks of many questions: `known` are the runs of that folder.
+std::vector<FoundRuns> find_runs(const Question& question, const std::filesystem::path& home,
+                                 const std::vector<KnownRun>& known, const MachineRates* rates);
 
-/// "6 runs, about 40 s"; "all 6 runs are there".
+/// "6 runs, about 40 s"; "2 of 6 runs, about 13 s"; "all 6 runs are there".
 std::string cost_text(const std::vector<FoundRuns>& found);
 double cost_s(const std::vector<FoundRuns>& found);
 
-/// What the rule gets: of each run the newest, with its repeats.
+/// One run by formula, with its start; null: on a slow laptop.
+double run_cost_s(const LessonInfo& lesson, const Config& config, const MachineRates* rates);
+
+/// What the rule gets: of each run the newest, with its repeats, of which those beside other programs are
+/// left out where enough others are there.
 RuleInput rule_input(const Question& question, const std::filesystem::path& home,
                      const std::vector<FoundRuns>& found);
 

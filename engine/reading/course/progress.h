@@ -2,9 +2,9 @@
 // What a learner did: one file of JSON lines that is only ever appended to, ~/.local/share/isobar/
 // progress.jsonl; ISOBAR_PROGRESS names another. Lines, each flat, `schema` 1 in each:
 //   {"schema":1,"kind":"answer","time":"2026-11-25T09:00:00Z","id":"02.best_workers",
-//    "answer":"4","number":4,"unit":"workers"}
+//    "lesson":"02_workers","asked":"number","answer":"4","number":4,"unit":"workers"}
 //   {"schema":1,"kind":"reveal","time":...,"id":...,"outcome":"right","truth":"...","number":4,"source":"measured
-//   here","runs":["/…"]}
+//   here","runs":["/…"],"formula_ms":31,"step_ms":33}
 //   {"schema":1,"kind":"beat","time":...,"lesson":"02_workers","beat":"read"}
 #include <cstdint>
 #include <filesystem>
@@ -25,7 +25,9 @@ struct StoredAnswer {
   std::string text;  ///< Answer::text
   std::optional<double> number;
   std::string unit;
-  std::string time;  ///< UTC, ISO 8601
+  std::string time;    ///< UTC, ISO 8601
+  std::string lesson;  ///< "02_workers"
+  std::string kind;    ///< kind_name
 };
 
 struct StoredReveal {
@@ -37,6 +39,9 @@ struct StoredReveal {
   std::vector<std::string> runs;  ///< folders
   std::string time;
   std::size_t of = 0;  ///< index of the answer in CourseProgress::answers that it revealed
+  // A step of the first of its runs that a formula predicts; nothing where none does.
+  std::optional<double> formula_ms;
+  std::optional<double> step_ms;
 };
 
 struct CourseProgress {
@@ -57,6 +62,15 @@ std::filesystem::path progress_file();
 /// is appended later; a newer schema is an Error (exit code 2) that says so and touches nothing.
 CourseProgress read_progress(const std::filesystem::path& file);
 
+/// Throws the Error (exit code 2) of a reveal that no answer was stored for.
+[[noreturn]] void refuse_reveal(const std::string& id, const std::filesystem::path& file);
+
+/// A step of a run: by formula, and as it was measured. 0 = there is none.
+struct FormulaStep {
+  double predicted_ms = 0;
+  double measured_ms = 0;
+};
+
 /// Each call is one write of whole lines under a lock, and on the disk when it returns; a half line that a
 /// crash left is ended first. Error (exit code 1) where it cannot be written: what, where, hint.
 class ProgressWriter {
@@ -65,11 +79,12 @@ class ProgressWriter {
   void commit(const Question& question, const Answer& answer);
   /// Refused (Error, exit code 2) where no answer is stored.
   void reveal(const Question& question, const Graded& graded, const Truth& truth,
-              const std::vector<std::string>& runs);
+              const std::vector<std::string>& runs, const FormulaStep& formula = {});
   void beat(const std::string& lesson, const std::string& beat);
 
  private:
-  void append(const std::string& line);
+  /// Refused where an answer to `needs_answer` is wanted and not there; "" = none is wanted.
+  void append(const std::string& line, const std::string& needs_answer);
   std::filesystem::path file_;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 // What a lesson asks, from lessons/NN_name/questions.toml: one list for terminal and window.
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -8,12 +9,24 @@
 #include <string_view>
 #include <vector>
 
+#include "core/choice.h"
+
 namespace isobar {
 
 /// choice: one of the keys. direction: up, same or down. number: in `unit`. find: a line of the lesson's
 /// page. make: runs for which the rule holds.
-enum class AnswerKind { choice, direction, number, find, make };
+enum class AnswerKind : unsigned char { choice, direction, number, find, make };
+inline constexpr const char* kAnswerKinds[] = {"choice", "direction", "number", "find", "make"};
+constexpr Choices choices_of(AnswerKind) { return kAnswerKinds; }
 const char* kind_name(AnswerKind kind);
+
+/// What a direction may be, from down to up.
+inline constexpr const char* kDirections[] = {"down", "same", "up"};
+
+/// Where a question may be asked.
+inline constexpr std::array<const char*, 2> kQuestionBeats = {"predict", "break"};
+
+inline constexpr std::size_t kMostOpeningQuestions = 2;
 
 /// A run that a question needs. Its settings are those of the lesson and preset, then the question's `set`,
 /// then its own.
@@ -62,14 +75,16 @@ struct Question {
   std::vector<Misconception> wrong;
   std::string reveal;              ///< with places
   std::vector<std::string> again;  ///< lessons whose opening asks it again
-  std::string origin;              ///< "file:line" of it
+  std::string origin;              ///< "file:line:column" of it
 
   const NeededRun* run(std::string_view name) const;
   const QuestionChoice* choice(std::string_view key) const;
 };
 
 /// The questions of a text. Error (exit code 2, file:line:column, what, hint) for anything that is wrong in
-/// it: an unknown key, kind, rule or argument, a missing field, two of one id, a run that no rule names.
+/// it: an unknown key, kind, rule or argument, a missing field, two of one id, a run that the rule does not
+/// name. Names of lessons, presets and settings are checked where runs are looked for, places where a text is
+/// filled.
 std::vector<Question> parse_questions(const std::string& text, const std::string& file,
                                       const std::string& lesson);
 

@@ -1,0 +1,172 @@
+#include "cli/ask_question.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+
+#include "analyse/run_case.h"
+#include "cli/question_runs.h"
+#include "cli/question_text.h"
+#include "cli/verdict_text.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "record/run_folder.h"
+#include "record/run_tree.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::uint64_t kMostPageBytes = 4'000'000;
+
+std::int64_t lines_of_page(const Question& question, const fs::path& home) {
+  const fs::path page = home / "lessons" / question.lesson / "main.cpp";
+  std::error_code code;
+  if (question.kind != AnswerKind::find || !fs::exists(page, code)) return 0;
+  const std::string text = read_text_file(page, kMostPageBytes);
+  return std::count(text.begin(), text.end(), '\n');
+}
+
+void say(const std::string& text) {
+  Report out;
+  out.wrapped(text);
+  out.print(/*as_json=*/false);
+}
+
+/// The next hint; the last one again when there is no other.
+std::size_t tell_hint(const Question& question, std::size_t told) {
+  if (question.hints.empty()) {
+    say("There is no hint for this one.");
+    return told;
+  }
+  const std::size_t index = std::min(told, question.hints.size() - 1);
+  say(fmt::format("Hint {} of {}: {}", index + 1, question.hints.size(), question.hints[index]));
+  return index + 1;
+}
+
+/// One thing to notice in the newest run and one to try, and the picture of it where there is one.
+void add_notice(Report& out, const std::vector<std::string>& runs, std::size_t columns) {
+  if (runs.empty() || !is_run_folder(runs.front())) return;
+  const RunCase run = std::move(read_cases({runs.front()}).front());
+  const RunFacts facts = facts_of(run);
+  const RunVerdict verdict = judge_run(run, find_quartet(run, facts), facts);
+  out.line("");
+  if (!verdict.notice.empty()) out.wrapped("notice     ", verdict.notice, columns);
+  if (!verdict.next.empty()) out.line("  try        " + verdict.next);
+  out.json["notice"] = verdict.notice;
+  out.json["next"] = verdict.next;
+  for (const fs::path& file : entries_in(runs.front())) {
+    if (file.extension() == ".svg") out.line("  picture    " + file.string());
+  }
+}
+
+}  // namespace
+
+Learner this_learner() { return {.home = project_home(), .progress = progress_file()}; }
+
+std::optional<std::string> typed_line(const std::string& prompt) {
+  std::fputs(prompt.c_str(), stdout);
+  std::fflush(stdout);
+  std::string line;
+  if (!std::getline(std::cin, line)) {
+    std::fputs("\n", stdout);
+    return std::nullopt;
+  }
+  const std::size_t begin = line.find_first_not_of(" \t\r");
+  if (begin == std::string::npos) return "";
+  return line.substr(begin, line.find_last_not_of(" \t\r") - begin + 1);
+}
+
+void store_answer(const Question& question, const std::string& typed, const Learner& learner) {
+  Answer answer = parse_answer(question, typed, lines_of_page(question, learner.home));
+  for (std::string& run : answer.runs) {  // "last" is another one later
+    const fs::path folder = find_run(run, learner.runs);
+    check_run_folder(folder);
+    run = folder.string();
+  }
+  if (question.kind == AnswerKind::make) answer.text = join(answer.runs, " ");
+  ProgressWriter(learner.progress).commit(question, answer);
+}
+
+Asked ask_and_store(const Question& question, const Learner& learner) {
+  std::puts("");
+  question_report(question, text_columns()).print(/*as_json=*/false);
+  const std::string prompt = "  " + answer_words(question) + "; ? for a hint, skip, q to leave: ";
+  for (std::size_t told = 0;;) {
+    const std::optional<std::string> typed = typed_line(prompt);
+    if (!typed || *typed == "q" || *typed == "quit") return Asked::left;
+    if (*typed == "skip") return Asked::skipped;
+    if (*typed == "?") {
+      told = tell_hint(question, told);
+      continue;
+    }
+    try {
+      store_answer(question, *typed, learner);
+      return Asked::answered;
+    } catch (const Error& error) {
+      if (error.code() != Exit::bad_input) throw;
+      say(std::string(error.what()) + (error.hint().empty() ? "" : "; " + error.hint()));
+    }
+  }
+}
+
+RunsOffered offer_runs(const std::vector<FoundRuns>& missing, const Learner& learner, bool ask, bool quiet) {
+  for (const FoundRuns& found : missing) {
+    if (!found.cannot.empty() && !quiet)
+      say(found.wanted.name + " cannot be run here: " + found.cannot + ".");
+  }
+  const bool can = std::any_of(missing.begin(), missing.end(), [](const FoundRuns& found) {
+    return found.missing > 0 && found.cannot.empty();
+  });
+  if (!can) return {};
+  const std::string cost = "This needs " + cost_text(missing) + " here.";
+  if (ask) {
+    const std::optional<std::string> typed = typed_line("  " + cost + " Enter starts, s skips, q leaves: ");
+    if (!typed || *typed == "q") return {.said = Asked::left};
+    if (*typed == "s" || *typed == "skip") return {.said = Asked::skipped};
+  } else if (!quiet) {
+    say(cost);
+  }
+  std::fflush(stdout);
+  return {.said = Asked::answered, .code = make_runs(missing, learner.home, quiet)};
+}
+
+std::vector<fs::path> runs_made(const Question& question, const Learner& learner) {
+  std::vector<fs::path> out;
+  if (question.kind != AnswerKind::make) return out;
+  const CourseProgress progress = read_progress(learner.progress);
+  const StoredAnswer* const answer = progress.answer(question.id);
+  if (answer == nullptr) return out;
+  for (const std::string& run : parse_answer(question, answer->text).runs)
+    out.push_back(find_run(run, learner.runs));
+  return out;
+}
+
+Revealed reveal_and_tell(const Question& question, const Learner& learner, bool json) {
+  Revealed revealed =
+      reveal_question(question, learner.home, learner.runs, learner.progress, runs_made(question, learner));
+  const CourseProgress progress = read_progress(learner.progress);
+  const bool cannot = revealed.graded.outcome == Outcome::cannot_answer;
+  const std::string page = cannot ? "" : reveal_page(learner.home, question);
+  Report out = reveal_report(question, revealed, *progress.answer(question.id), page, text_columns());
+  if (!cannot) add_notice(out, revealed.runs, text_columns());
+  const Calibration calibration = calibrate(progress);
+  for (const std::string& text : {score_sentence(calibration), calibration_sentence(calibration)}) {
+    if (!text.empty()) out.wrapped(text + ".");
+  }
+  out.json["calibration"] = {{"asked", calibration.asked},
+                             {"right", calibration.right},
+                             {"numbers", calibration.you.size()},
+                             {"factor_you", calibration.typical_factor_you()},
+                             {"factor_formulas", calibration.typical_factor_formulas()}};
+  if (!json) std::puts("");
+  out.print(json);
+  return revealed;
+}
+
+}  // namespace isobar

@@ -1,0 +1,47 @@
+#pragma once
+// One question at a terminal: asked, stored, run, revealed. `quiz` and `learn` are made of these.
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "course/course.h"
+#include "course/needed_runs.h"
+#include "course/question.h"
+
+namespace isobar {
+
+/// Where lessons, runs and what a learner did are.
+struct Learner {
+  std::filesystem::path home;
+  std::filesystem::path runs = "runs";
+  std::filesystem::path progress;
+};
+Learner this_learner();
+
+enum class Asked { answered, skipped, left };
+
+/// What was typed, without the end of its line; nothing at the end of input.
+std::optional<std::string> typed_line(const std::string& prompt);
+
+/// Reads an answer and stores it; nothing is revealed. Error (exit code 2) for what is no answer.
+void store_answer(const Question& question, const std::string& typed, const Learner& learner);
+
+/// Prints the question and asks until an answer is stored; what is none is said, and asked again.
+Asked ask_and_store(const Question& question, const Learner& learner);
+
+struct RunsOffered {
+  Asked said = Asked::answered;
+  int code = 0;  ///< of the runs
+};
+
+/// Says what the missing runs cost, and makes them: after Enter where `ask`, else at once.
+RunsOffered offer_runs(const std::vector<FoundRuns>& missing, const Learner& learner, bool ask, bool quiet);
+
+/// Runs that a `make` was answered with, as folders.
+std::vector<std::filesystem::path> runs_made(const Question& question, const Learner& learner);
+
+/// Reveals the stored answer, and tells it: as text, or as one JSON object.
+Revealed reveal_and_tell(const Question& question, const Learner& learner, bool json);
+
+}  // namespace isobar

@@ -1,0 +1,254 @@
+#include "cli/learn_beats.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <iterator>
+#include <sstream>
+#include <string>
+
+#include "analyse/run_case.h"
+#include "cli/plain_page.h"
+#include "cli/question_runs.h"
+#include "cli/question_text.h"
+#include "cli/report.h"
+#include "cli/verdict_text.h"
+#include "core/files.h"
+#include "core/text.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::uint64_t kMostPageBytes = 4'000'000;
+constexpr double kWordsAMinute = 180;
+constexpr double kQuestion_s = 60;
+constexpr const char* kPredict = "predict";
+
+struct Walk {
+  const LessonInfo& lesson;
+  const Learner& learner;
+  std::vector<Question> questions;
+  std::string page;  ///< README.md
+  int code = 0;      ///< of runs
+
+  std::vector<Question> of_beat(const std::string& beat) const {
+    std::vector<Question> out;
+    std::copy_if(questions.begin(), questions.end(), std::back_inserter(out),
+                 [&](const Question& question) { return question.beat == beat; });
+    return out;
+  }
+  CourseProgress progress() const { return read_progress(learner.progress); }
+  void done(const std::string& beat) const { ProgressWriter(learner.progress).beat(lesson.name, beat); }
+  bool is_done(const std::string& beat) const {
+    const CourseProgress now = progress();
+    const auto beats = now.beats.find(lesson.name);
+    return beats != now.beats.end() &&
+           std::find(beats->second.begin(), beats->second.end(), beat) != beats->second.end();
+  }
+};
+
+std::string page_of(const LessonInfo& lesson) {
+  const fs::path file = lesson.file.parent_path() / "README.md";
+  std::error_code code;
+  return fs::exists(file, code) ? read_text_file(file, kMostPageBytes) : "";
+}
+
+void heading(const std::string& text) { std::printf("\n== %s\n", text.c_str()); }
+
+/// Waits for Enter; false for q and the end of input.
+bool goes_on(const std::string& prompt = "  Enter goes on, q leaves: ") {
+  const std::optional<std::string> typed = typed_line(prompt);
+  return typed && *typed != "q" && *typed != "quit";
+}
+
+struct Remark {
+  std::string notice;
+  std::string next;
+};
+
+/// Of the newest run of the lesson that is there.
+Remark remark_of_runs(const Walk& walk) {
+  for (const KnownRun& known : known_runs(walk.learner.runs)) {
+    if (known.folder.filename().string().rfind(walk.lesson.name, 0) != 0) continue;
+    const RunCase run = std::move(read_cases({known.folder}).front());
+    const RunFacts facts = facts_of(run);
+    const RunVerdict verdict = judge_run(run, find_quartet(run, facts), facts);
+    return {verdict.notice, verdict.next};
+  }
+  return {};
+}
+
+/// "2 of 3 guesses here were right"; how far numbers were off.
+std::string guesses_text(const Walk& walk) {
+  const CourseProgress progress = walk.progress();
+  std::size_t stored = 0, revealed = 0, right = 0;
+  for (const Question& question : walk.questions) {
+    const QuestionState state = state_of(question, progress);
+    if (state == QuestionState::committed) ++stored;
+    if (state != QuestionState::revealed) continue;
+    ++revealed;
+    if (progress.reveal(question.id)->outcome == outcome_name(Outcome::right)) ++right;
+  }
+  std::vector<std::string> parts;
+  if (revealed > 0) parts.push_back(fmt::format("{} of {} guesses here were right", right, revealed));
+  if (stored > 0)
+    parts.push_back(counted(static_cast<std::int64_t>(stored), "prediction") + " not revealed yet");
+  if (const std::string sentence = calibration_sentence(calibrate(progress)); !sentence.empty())
+    parts.push_back(sentence);
+  return parts.empty() ? "no prediction yet" : join(parts, "; ");
+}
+
+/// What a beat leaves: one thing to notice, one to try, and how the guesses did.
+void end_beat(const Walk& walk, const Remark& remark) {
+  Report out;
+  out.line("");
+  if (!remark.notice.empty()) out.wrapped("notice     ", remark.notice, text_columns());
+  if (!remark.next.empty()) out.line("  try        " + remark.next);
+  out.wrapped("guesses    ", guesses_text(walk), text_columns());
+  out.print(/*as_json=*/false);
+}
+
+/// Questions of earlier lessons, asked again. False: the learner left.
+bool open_with_earlier(Walk& walk) {
+  for (const Question& question : opening_questions(walk.learner.home, walk.lesson.name)) {
+    const std::string mark = "opening " + question.id;
+    if (walk.is_done(mark)) continue;
+    heading("First, of lesson " + question.lesson);
+    const Asked asked = ask_and_store(question, walk.learner);
+    if (asked == Asked::left) return false;
+    if (asked == Asked::answered) {
+      const RunsOffered offered = offer_runs(missing_runs({question}, walk.learner.home), walk.learner,
+                                             /*ask=*/true, /*quiet=*/false);
+      walk.code = offered.code;
+      if (offered.code != 0 || offered.said == Asked::left) return false;
+      reveal_and_tell(question, walk.learner, /*json=*/false);
+      if (!goes_on()) return false;
+    }
+    walk.done(mark);
+  }
+  return true;
+}
+
+bool read(Walk& walk) {
+  heading("Read");
+  for (const char* section : {"Claim", "Picture", "Idea"}) {
+    const std::vector<std::string> lines = plain_lines(page_section(walk.page, section), text_columns());
+    if (lines.empty()) continue;
+    Report out;
+    out.line("");
+    out.line(section);
+    out.lines(lines);
+    out.print(/*as_json=*/false);
+    if (!goes_on()) return false;
+  }
+  const std::string folder = as_typed(walk.lesson.file.parent_path()).string();
+  end_beat(walk, {.notice = walk.lesson.goals.empty() ? "" : walk.lesson.goals.front(),
+                  .next = "the page " + folder + "/README.md, and the code " + folder + "/main.cpp"});
+  walk.done("read");
+  return goes_on();
+}
+
+bool predict(Walk& walk) {
+  heading("Predict: nothing is shown before your answers are stored");
+  for (const Question& question : walk.of_beat(kPredict)) {
+    if (state_of(question, walk.progress()) != QuestionState::open) continue;
+    if (ask_and_store(question, walk.learner) == Asked::left) return false;
+  }
+  end_beat(walk, {.notice = "what you said is kept, and it is compared with what is measured",
+                  .next = "./isobar quiz " + walk.lesson.name + " --list"});
+  walk.done("predict");
+  return goes_on();
+}
+
+bool run(Walk& walk) {
+  heading("Run");
+  std::vector<Question> asked;
+  for (const Question& question : walk.of_beat(kPredict)) {
+    if (state_of(question, walk.progress()) == QuestionState::committed) asked.push_back(question);
+  }
+  const std::vector<FoundRuns> missing = missing_runs(asked, walk.learner.home);
+  if (missing.empty()) std::puts("  all runs that your predictions need are there");
+  const RunsOffered offered = offer_runs(missing, walk.learner, /*ask=*/true, /*quiet=*/false);
+  walk.code = offered.code;
+  if (offered.code != 0 || offered.said == Asked::left) return false;
+  end_beat(walk, remark_of_runs(walk));
+  if (offered.said == Asked::answered) walk.done("run");
+  return goes_on();
+}
+
+bool reveal(Walk& walk) {
+  heading("Reveal: your predictions beside what was measured");
+  for (const Question& question : walk.of_beat(kPredict)) {
+    if (state_of(question, walk.progress()) != QuestionState::committed) continue;
+    reveal_and_tell(question, walk.learner, /*json=*/false);
+    if (!goes_on()) return false;
+  }
+  end_beat(walk, remark_of_runs(walk));
+  walk.done("reveal");
+  return goes_on();
+}
+
+bool break_it(Walk& walk) {
+  heading("Break: a mistake on purpose; say first what its run will do");
+  for (const Question& question : walk.of_beat("break")) {
+    const QuestionState state = state_of(question, walk.progress());
+    if (state == QuestionState::revealed) continue;
+    if (state == QuestionState::open) {
+      const Asked asked = ask_and_store(question, walk.learner);
+      if (asked == Asked::left) return false;
+      if (asked == Asked::skipped) continue;
+    }
+    const RunsOffered offered = offer_runs(missing_runs({question}, walk.learner.home), walk.learner,
+                                           /*ask=*/true, /*quiet=*/false);
+    walk.code = offered.code;
+    if (offered.code != 0 || offered.said == Asked::left) return false;
+    reveal_and_tell(question, walk.learner, /*json=*/false);
+    if (!goes_on()) return false;
+  }
+  Remark remark = remark_of_runs(walk);
+  remark.next = "another mistake of this lesson, by its name below Break on the page: ./isobar run " +
+                walk.lesson.name + " --set run.fault=NAME";
+  end_beat(walk, remark);
+  walk.done("break");
+  return true;
+}
+
+}  // namespace
+
+double lesson_takes_s(const LessonInfo& lesson, const std::vector<Question>& questions,
+                      const LessonProgress& stands, const CourseProgress& progress, const Learner& learner) {
+  double out = 0;
+  if (!stands.beats.empty() && !stands.beats.front().done) {
+    std::istringstream page(page_of(lesson));
+    const auto words = std::distance(std::istream_iterator<std::string>(page), {});
+    out += static_cast<double>(words) / kWordsAMinute * 60;
+  }
+  std::vector<Question> open;
+  std::copy_if(questions.begin(), questions.end(), std::back_inserter(open), [&](const Question& question) {
+    return state_of(question, progress) != QuestionState::revealed;
+  });
+  return out + kQuestion_s * static_cast<double>(open.size()) + cost_s(missing_runs(open, learner.home));
+}
+
+int walk_lesson(const LessonInfo& lesson, const Learner& learner) {
+  Walk walk{lesson, learner, read_questions(learner.home, lesson.name), page_of(lesson)};
+  if (!open_with_earlier(walk)) return walk.code;
+  constexpr bool (*kWalks[])(Walk&) = {read, predict, run, reveal, break_it};
+  static_assert(std::size(kWalks) == kBeats);
+  for (int beat = 0; beat < kBeats; ++beat) {
+    const LessonProgress stands =
+        lesson_progress(lesson.name, walk.questions, lesson.goals.size(), walk.progress());
+    const auto& beats = stands.beats;
+    const bool done =
+        static_cast<std::size_t>(beat) < beats.size() && beats[static_cast<std::size_t>(beat)].done;
+    if (!done && !kWalks[beat](walk)) return walk.code;
+  }
+  return walk.code;
+}
+
+}  // namespace isobar

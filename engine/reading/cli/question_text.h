@@ -1,0 +1,43 @@
+#pragma once
+// A question and its reveal for a person and for a program.
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/report.h"
+#include "course/answer.h"
+#include "course/calibration.h"
+#include "course/course.h"
+#include "course/progress.h"
+#include "course/question.h"
+
+namespace isobar {
+
+/// What is asked, with the choices, or with the shapes that a curve may have.
+Report question_report(const Question& question, std::size_t columns);
+
+/// What an answer may be: "a to d", "up, same or down", "a number of ms".
+std::string answer_words(const Question& question);
+
+/// A stored answer as a person says it: "4 workers", "b: the threads that read".
+std::string said_text(const Question& question, const StoredAnswer& answer);
+
+/// Prediction beside measurement, what the answer usually comes from, and the section of reveal.md.
+Report reveal_report(const Question& question, const Revealed& revealed, const StoredAnswer& answer,
+                     const std::string& page, std::size_t columns);
+
+/// The same of a reveal that was written down before: the figures are those of then.
+Report stored_report(const Question& question, const StoredReveal& reveal, const StoredAnswer& answer,
+                     const std::string& page, std::size_t columns);
+
+/// "your numbers are typically off by a factor of 1.4 (7 of them), those of the formulas by 1.1"; "" while
+/// there is no number.
+std::string calibration_sentence(const Calibration& calibration);
+
+/// "3 of 4 first answers were right"; "" before the first one.
+std::string score_sentence(const Calibration& calibration);
+
+const char* state_name(QuestionState state);
+
+}  // namespace isobar

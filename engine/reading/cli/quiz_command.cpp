@@ -1,0 +1,208 @@
+// Questions of the lessons: predict first, then see.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/ask_question.h"
+#include "cli/commands.h"
+#include "cli/lesson_options.h"
+#include "cli/question_runs.h"
+#include "cli/question_text.h"
+#include "cli/quiz_list.h"
+#include "config/option_parser.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+
+namespace isobar {
+
+namespace {
+
+constexpr const char* kQuiz = "./isobar quiz";
+
+struct QuizArguments {
+  std::string what;  ///< a lesson, a question, or ""
+  std::string answer;
+  std::vector<std::string> runs;
+  std::filesystem::path csv;
+  bool yes = false, json = false, hint = false, again = false, list = false, runs_only = false;
+
+  std::string typed() const { return runs.empty() ? answer : join(runs, " "); }
+};
+
+std::optional<QuizArguments> parse_quiz(const Words& words) {
+  QuizArguments out;
+  OptionParser app(
+      "Questions of the lessons: your prediction is stored, then the runs that tell are made or found, then "
+      "you see. Without a word: the open ones, with what each costs",
+      kQuiz);
+  app.add("LESSON|QUESTION", out.what,
+          "02_workers: its open questions, one after the other; or one: 02.best_workers");
+  app.add("--answer", out.answer, "the prediction, in place of a prompt");
+  app.add("--with", out.runs, "where runs are the answer: one of them; again for each");
+  app.flag("--yes", out.yes, "make the missing runs without asking");
+  app.flag(
+      "--hint", out.hint,
+      "a hint for the question, and no prompt; all of them one after the other are behind ? in the prompt");
+  app.flag("--again", out.again, "ask again what was answered before");
+  app.flag("--runs-only", out.runs_only, "make the runs that the question needs, and nothing else");
+  app.flag("--list", out.list, "all questions, of the lesson where one is named, with what became of them");
+  app.add("--export", out.csv, "write all answers and what became of them into this file, as CSV");
+  app.flag("--json", out.json, "one JSON object instead of the text; asks nothing");
+  if (!app.parse(words, {.where = kQuiz, .example = "02.best_workers --answer 4"})) return std::nullopt;
+  if (!out.answer.empty() && !out.runs.empty())
+    throw Error("--answer and --with are the same", kCommandLine, "leave one out");
+  return out;
+}
+
+int stopped(const Question& question, int code) {
+  Report out;
+  out.wrapped("Your prediction is kept: ./isobar quiz " + question.id + " goes on with it.");
+  out.print(/*as_json=*/false);
+  return code;
+}
+
+/// From a stored prediction to its reveal. The exit code.
+int go_on(const Question& question, const Learner& learner, const QuizArguments& arguments) {
+  const bool ask = can_ask() && !arguments.yes && !arguments.json;
+  const std::vector<FoundRuns> missing = missing_runs({question}, learner.home);
+  if (ask || arguments.yes) {
+    const RunsOffered offered = offer_runs(missing, learner, ask, arguments.json);
+    if (offered.code != 0) return arguments.json ? offered.code : stopped(question, offered.code);
+    if (offered.said == Asked::left) return stopped(question, 0);
+  } else if (cost_s(missing) > 0 && !arguments.json) {
+    Report out;
+    out.wrapped("This needs " + cost_text(missing) + " here; --yes makes them.");
+    out.print(/*as_json=*/false);
+  }
+  reveal_and_tell(question, learner, arguments.json);
+  return 0;
+}
+
+void tell_stored(const Question& question, const StoredAnswer& answer) {
+  Report out;
+  out.wrapped(question.id + ": you said " + printable(said_text(question, answer)) + " (" +
+              printable(answer.time, 40) + ").");
+  out.print(/*as_json=*/false);
+}
+
+[[noreturn]] void nobody_answers(const Question& question) {
+  question_report(question, text_columns()).print(/*as_json=*/false);
+  std::fflush(stdout);
+  const std::string option = question.kind == AnswerKind::make ? " --with RUN" : " --answer ...";
+  throw Error("there is no terminal to answer at", question.id,
+              std::string(kQuiz) + " " + question.id + option + " --yes, with " + answer_words(question));
+}
+
+/// Refuses an answer beside one that is stored; a prediction is made once.
+void check_unanswered(const Question& question, QuestionState state, const QuizArguments& arguments) {
+  if (state == QuestionState::open || arguments.again || arguments.typed().empty()) return;
+  throw Error(state == QuestionState::committed ? "a prediction is stored already"
+                                                : "this question was answered and revealed",
+              question.id,
+              state == QuestionState::committed
+                  ? "without --answer its runs are made and it is revealed; --again takes another answer"
+                  : "--again asks anew");
+}
+
+int ask_one(const Question& question, const Learner& learner, const QuizArguments& arguments) {
+  const CourseProgress progress = read_progress(learner.progress);
+  const QuestionState state = state_of(question, progress);
+  check_unanswered(question, state, arguments);
+  const StoredAnswer* const answer = progress.answer(question.id);
+  if (state == QuestionState::revealed && !arguments.again) {
+    stored_report(question, *progress.reveal(question.id), *answer, reveal_page(learner.home, question),
+                  text_columns())
+        .print(arguments.json);
+    return 0;
+  }
+  if (state == QuestionState::committed && !arguments.again) {
+    if (!arguments.json) tell_stored(question, *answer);
+  } else if (!arguments.typed().empty()) {
+    store_answer(question, arguments.typed(), learner);
+  } else if (!can_ask() || arguments.json) {
+    nobody_answers(question);
+  } else if (const Asked asked = ask_and_store(question, learner); asked != Asked::answered) {
+    return 0;
+  }
+  return go_on(question, learner, arguments);
+}
+
+/// Those of a lesson that are not revealed, one after the other.
+int ask_all(const std::string& lesson, const Learner& learner, const QuizArguments& arguments) {
+  const std::vector<Question> questions = read_questions(learner.home, lesson);
+  for (const Question& question : questions) {
+    const CourseProgress progress = read_progress(learner.progress);
+    const QuestionState state = state_of(question, progress);
+    if (state == QuestionState::revealed && !arguments.again) continue;
+    if (state == QuestionState::committed && !arguments.again) {
+      tell_stored(question, *progress.answer(question.id));
+    } else {
+      const Asked asked = ask_and_store(question, learner);
+      if (asked == Asked::left) return 0;
+      if (asked == Asked::skipped) continue;
+    }
+    if (const int code = go_on(question, learner, arguments); code != 0) return code;
+  }
+  std::printf("no question of %s is open; ./isobar quiz %s --again asks anew\n", lesson.c_str(),
+              lesson.c_str());
+  return 0;
+}
+
+int make_runs_of(const Question& question, const Learner& learner, bool json) {
+  const std::vector<FoundRuns> missing = missing_runs({question}, learner.home);
+  const int code = offer_runs(missing, learner, /*ask=*/false, json).code;
+  if (json) std::puts(Json{{"id", question.id}, {"code", code}}.text().c_str());
+  return code;
+}
+
+int tell_hints(const Question& question) {
+  Report out;
+  if (question.hints.empty()) out.line("there is no hint for " + question.id);
+  for (const std::string& hint : question.hints) out.wrapped("- ", hint, text_columns());
+  out.print(/*as_json=*/false);
+  return 0;
+}
+
+void check_needs_question(const QuizArguments& arguments) {
+  const char* const option = !arguments.answer.empty() ? "--answer"
+                             : !arguments.runs.empty() ? "--with"
+                             : arguments.hint          ? "--hint"
+                             : arguments.runs_only     ? "--runs-only"
+                                                       : nullptr;
+  if (option != nullptr)
+    throw Error(std::string(option) + " is for one question", kCommandLine,
+                std::string(kQuiz) + " 02.best_workers " + option + "; --list names them");
+}
+
+}  // namespace
+
+int quiz_command(const Words& words) {
+  const std::optional<QuizArguments> arguments = parse_quiz(words);
+  if (!arguments) return 0;
+  const Learner learner = this_learner();
+  if (!arguments->csv.empty()) {
+    write_file_whole(arguments->csv, progress_csv(read_progress(learner.progress)));
+    std::printf("%s\n", arguments->csv.string().c_str());
+    return 0;
+  }
+  const std::vector<std::string> lessons = lessons_like(lesson_names(learner.home), arguments->what);
+  if (arguments->what.empty() || !lessons.empty()) {
+    check_needs_question(*arguments);
+    const std::string lesson = lessons.empty() ? "" : find_lesson(learner.home, arguments->what).name;
+    if (!lesson.empty() && can_ask() && !arguments->json && !arguments->list)
+      return ask_all(lesson, learner, *arguments);
+    quiz_list(learner, lesson, arguments->list).print(arguments->json);
+    return 0;
+  }
+  const Question question = find_question(learner.home, arguments->what);
+  if (arguments->hint) return tell_hints(question);
+  if (arguments->runs_only) return make_runs_of(question, learner, arguments->json);
+  return ask_one(question, learner, *arguments);
+}
+
+}  // namespace isobar

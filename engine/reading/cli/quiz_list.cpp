@@ -1,0 +1,95 @@
+#include "cli/quiz_list.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <vector>
+
+#include "analyse/wrapped.h"
+#include "cli/question_runs.h"
+#include "cli/question_text.h"
+#include "core/text.h"
+
+namespace isobar {
+
+namespace {
+
+struct Looked {
+  const CourseProgress& progress;
+  const std::vector<KnownRun> known;
+  const std::optional<MachineRates> rates;
+};
+
+Json runs_json(const std::vector<FoundRuns>& found) {
+  Json out = Json::array();
+  for (const FoundRuns& one : found) {
+    Json run = {{"name", one.wanted.name}, {"missing", one.missing}, {"cost_s", one.cost_s},
+                {"cannot", one.cannot},    {"command", one.command}, {"folders", Json::array()}};
+    for (const auto& folder : one.folders) run["folders"].push_back(folder.string());
+    out.push_back(std::move(run));
+  }
+  return out;
+}
+
+/// "right", "stored, not revealed", or what it costs.
+std::string standing(const Question& question, QuestionState state, const Looked& looked,
+                     const std::vector<FoundRuns>& found) {
+  if (state == QuestionState::revealed) return printable(looked.progress.reveal(question.id)->outcome, 40);
+  for (const FoundRuns& one : found) {
+    if (!one.cannot.empty()) return "cannot be answered here: " + one.cannot;
+  }
+  const std::string cost = question.kind == AnswerKind::make ? "with runs of yours" : cost_text(found);
+  return cost + (state == QuestionState::committed ? "; your prediction is stored" : "");
+}
+
+void add_question(Report& out, Json& all, const Question& question, QuestionState state, const Looked& looked,
+                  std::size_t columns) {
+  const std::vector<FoundRuns> found =
+      find_runs(question, this_learner().home, looked.known, looked.rates ? &*looked.rates : nullptr);
+  const std::string stands = standing(question, state, looked, found);
+  out.line("  " + question.id + "  (" + stands + ")");
+  for (const std::string& line : wrapped(question.ask, columns - 4)) out.line("      " + line);
+  Json json = question_report(question, columns).json;
+  json["state"] = state_name(state);
+  json["outcome"] =
+      state == QuestionState::revealed ? Json(looked.progress.reveal(question.id)->outcome) : Json();
+  json["cost_s"] = cost_s(found);
+  json["cost"] = stands;
+  json["runs"] = runs_json(found);
+  all.push_back(std::move(json));
+}
+
+}  // namespace
+
+Report quiz_list(const Learner& learner, const std::string& lesson, bool all) {
+  const CourseProgress progress = read_progress(learner.progress);
+  const Looked looked = {progress, known_runs(learner.runs), rates_if_kept()};
+  Report out;
+  for (const std::string& problem : progress.problems) out.wrapped("! " + printable(problem, 400));
+  Json questions = Json::array();
+  std::string before;
+  std::size_t answered = 0, there = 0;
+  for (const Question& question :
+       lesson.empty() ? all_questions(learner.home) : read_questions(learner.home, lesson)) {
+    ++there;
+    const QuestionState state = state_of(question, progress);
+    if (state == QuestionState::revealed) ++answered;
+    if (state == QuestionState::revealed && !all) continue;
+    if (question.lesson != before) out.line(question.lesson);
+    before = question.lesson;
+    add_question(out, questions, question, state, looked, text_columns());
+  }
+  const Calibration calibration = calibrate(progress);
+  out.wrapped(fmt::format("{} of {} answered and revealed.", answered,
+                          counted(static_cast<std::int64_t>(there), "question")));
+  for (const std::string& text : {score_sentence(calibration), calibration_sentence(calibration)}) {
+    if (!text.empty()) out.wrapped(text + ".");
+  }
+  out.wrapped(
+      "./isobar quiz QUESTION asks one of them, ./isobar quiz LESSON those of a lesson, one after the "
+      "other.");
+  out.json = {{"questions", questions}, {"answered", answered}, {"of", there}};
+  return out;
+}
+
+}  // namespace isobar

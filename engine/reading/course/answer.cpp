@@ -1,0 +1,171 @@
+#include "course/answer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "analyse/run_case.h"
+#include "core/error.h"
+#include "core/number_text.h"
+#include "core/text.h"
+#include "course/units.h"
+
+namespace isobar {
+namespace {
+
+/// Words for each direction; its name begins the list.
+struct DirectionWords {
+  const char* name;
+  const char* words;
+};
+constexpr DirectionWords kDirectionWords[] = {
+    {"down", "down|-|less|lower|fewer|smaller|slower|shorter|falls|decreases|decrease"},
+    {"same", "same|the same|=|0|equal|equally|unchanged|no change|no difference"},
+    {"up", "up|+|more|higher|larger|greater|faster|longer|rises|increases|increase"},
+};
+
+constexpr std::size_t kMostTyped = 4096;
+
+std::string trimmed_answer(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos) return "";
+  return text.substr(first, text.find_last_not_of(" \t\r\n") + 1 - first);
+}
+
+std::string in_small_letters(std::string text) {
+  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return text;
+}
+
+/// What is wanted, for the hint.
+std::string wanted(const Question& question) {
+  std::vector<std::string> keys;
+  switch (question.kind) {
+    case AnswerKind::choice:
+      for (const QuestionChoice& choice : question.choices) keys.push_back(choice.key);
+      return "one of: " + join(keys, ", ") + ", or its letter";
+    case AnswerKind::direction:
+      return "up, same or down";
+    case AnswerKind::number:
+      return "a number in " + question.unit + ", such as 12 or 1.5e3";
+    case AnswerKind::find:
+      return "the number of a line of the page, such as 42 or main.cpp:42";
+    case AnswerKind::make:
+      return "the folders of runs, such as  last  or  runs/02_workers-...";
+  }
+  return "";
+}
+
+Answer of_text(const Question& question, std::string text) {
+  Answer out;
+  out.kind = question.kind;
+  out.text = std::move(text);
+  return out;
+}
+
+Answer parse_choice(const Question& question, const std::string& typed) {
+  if (question.choice(typed) != nullptr) return of_text(question, typed);
+  const std::string small = in_small_letters(typed);
+  bool has_number_keys = false;
+  std::vector<std::string> keys;
+  for (const QuestionChoice& choice : question.choices) {
+    if (in_small_letters(choice.key) == small || in_small_letters(choice.text) == small)
+      return of_text(question, choice.key);
+    has_number_keys = has_number_keys || number_of<double>(choice.key).has_value();
+    keys.push_back(choice.key);
+  }
+  std::size_t place = question.choices.size();
+  if (small.size() == 1 && small[0] >= 'a' && small[0] <= 'z')
+    place = static_cast<std::size_t>(small[0] - 'a');
+  const std::optional<std::size_t> number = number_of<std::size_t>(small);
+  if (number && *number > 0 && !has_number_keys)
+    place = *number - 1;  // "4" of 1, 4 and 16 is a key, no place
+  if (place < question.choices.size()) return of_text(question, question.choices[place].key);
+  throw Error("\"" + printable(typed, 60) + "\" is none of the choices", question.id,
+              did_you_mean(typed, keys, wanted(question)));
+}
+
+Answer parse_direction(const Question& question, const std::string& typed) {
+  const std::string small = in_small_letters(typed);
+  for (const DirectionWords& direction : kDirectionWords) {
+    for (const std::string& word : split(direction.words, '|')) {
+      if (small == word) return of_text(question, direction.name);
+    }
+  }
+  throw Error("\"" + printable(typed, 60) + "\" is no direction", question.id, wanted(question));
+}
+
+Answer parse_number(const Question& question, const std::string& typed) {
+  const double number = parse_quantity(typed, question.unit, question.id);
+  Answer out = of_text(question, fmt::format("{}", number));
+  out.number = number;
+  return out;
+}
+
+Answer parse_line(const Question& question, const std::string& typed, std::int64_t page_lines) {
+  const auto named = question.with.find("file");
+  const bool has_file = named != question.with.end() && !named->second.empty();
+  const std::string file = std::filesystem::path(has_file ? named->second[0] : "main.cpp").filename();
+  std::string digits = typed;
+  if (const std::size_t colon = typed.rfind(':'); colon != std::string::npos) {
+    const std::string before = typed.substr(0, colon);
+    if (!before.empty() && std::filesystem::path(before).filename() != file) {
+      throw Error("\"" + printable(before, 80) + "\" is another file", question.id,
+                  "a line of " + file + " is asked for");
+    }
+    digits = typed.substr(colon + 1);
+  } else if (in_small_letters(typed).starts_with("line")) {
+    digits = trimmed_answer(typed.substr(4));
+  }
+  const std::optional<std::int64_t> line = number_of<std::int64_t>(digits);
+  if (!line) throw Error("\"" + printable(typed, 60) + "\" is no line", question.id, wanted(question));
+  if (*line < 1 || (page_lines > 0 && *line > page_lines)) {
+    throw Error(fmt::format("there is no line {}", *line), question.id,
+                page_lines > 0 ? fmt::format("{} has lines 1 to {}", file, page_lines) : "lines begin at 1");
+  }
+  Answer out = of_text(question, std::to_string(*line));
+  out.line = *line;
+  return out;
+}
+
+Answer parse_made(const Question& question, const std::string& typed) {
+  std::string blanks = typed;
+  std::replace_if(
+      blanks.begin(), blanks.end(), [](char c) { return c == ',' || c == '\t' || c == '\n' || c == '\r'; },
+      ' ');
+  Answer out = of_text(question, "");
+  for (std::string& run : split(blanks, ' ')) {
+    if (!run.empty()) out.runs.push_back(std::move(run));
+  }
+  if (out.runs.empty() || out.runs.size() > kMostRunRepeats) {
+    throw Error(counted(static_cast<std::int64_t>(out.runs.size()), "run") + " named", question.id,
+                fmt::format("name one to {} runs", kMostRunRepeats));
+  }
+  out.text = join(out.runs, " ");
+  return out;
+}
+
+}  // namespace
+
+Answer parse_answer(const Question& question, const std::string& typed, std::int64_t page_lines) {
+  const std::string text = trimmed_answer(typed);
+  if (text.empty()) throw Error("nothing was answered", question.id, wanted(question));
+  if (text.size() > kMostTyped)
+    throw Error(fmt::format("an answer of {} bytes", text.size()), question.id, wanted(question));
+  switch (question.kind) {
+    case AnswerKind::choice:
+      return parse_choice(question, text);
+    case AnswerKind::direction:
+      return parse_direction(question, text);
+    case AnswerKind::number:
+      return parse_number(question, text);
+    case AnswerKind::find:
+      return parse_line(question, text, page_lines);
+    case AnswerKind::make:
+      return parse_made(question, text);
+  }
+  return {};
+}
+
+}  // namespace isobar

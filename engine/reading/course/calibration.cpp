@@ -1,0 +1,48 @@
+#include "course/calibration.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "analyse/spread.h"
+
+namespace isobar {
+namespace {
+
+double typical_factor(const std::vector<CalibrationPoint>& points) {
+  std::vector<double> errors;
+  for (const CalibrationPoint& point : points) errors.push_back(point.error());
+  return std::exp(Spread(errors).median());
+}
+
+/// Only two positive numbers have a ratio.
+void add_point(std::vector<CalibrationPoint>& points, const StoredReveal& reveal, const std::string& time,
+               std::optional<double> predicted, std::optional<double> measured) {
+  if (predicted && measured && *predicted > 0 && *measured > 0)
+    points.push_back({reveal.id, time, *predicted, *measured});
+}
+
+}  // namespace
+
+double CalibrationPoint::error() const { return std::abs(std::log(predicted / measured)); }
+double Calibration::typical_factor_you() const { return typical_factor(you); }
+double Calibration::typical_factor_formulas() const { return typical_factor(formulas); }
+
+Calibration calibrate(const CourseProgress& progress) {
+  Calibration out;
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < progress.answers.size(); ++i) {
+    const StoredAnswer& answer = progress.answers[i];
+    if (!seen.insert(answer.id).second) continue;
+    const auto reveal = std::find_if(progress.reveals.begin(), progress.reveals.end(),
+                                     [&](const StoredReveal& one) { return one.of == i; });
+    if (reveal == progress.reveals.end()) continue;
+    ++out.asked;
+    out.right += reveal->outcome == outcome_name(Outcome::right) ? 1U : 0U;
+    add_point(out.you, *reveal, answer.time, answer.number, reveal->number);
+    add_point(out.formulas, *reveal, reveal->time, reveal->formula_ms, reveal->step_ms);
+  }
+  return out;
+}
+
+}  // namespace isobar

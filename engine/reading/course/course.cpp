@@ -1,0 +1,201 @@
+#include "course/course.h"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "analyse/run_case.h"
+#include "analyse/run_prediction.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::uint64_t kMostPageBytes = 1U << 20;
+constexpr const char* kBeatNames[] = {"read", "predict", "run", "reveal", "break", "build"};
+
+/// As it was stored, for the question as it is now.
+Answer stored_answer(const Question& question, const StoredAnswer& stored) {
+  const bool is_number = question.kind == AnswerKind::number;
+  return parse_answer(question, is_number ? stored.text + " " + stored.unit : stored.text);
+}
+
+/// A name of a run of `runs`, or a path.
+fs::path run_named(const fs::path& runs, const std::string& name) {
+  return fs::is_directory(runs / name) ? runs / name : fs::path(name);
+}
+
+/// The first of its runs that a formula predicts.
+FormulaStep formula_step(const RuleInput& input) {
+  for (const auto& [name, run] : input.runs) {
+    const RunView& view = run.view();
+    if (!view.is_measured_here() || !view.fault.empty()) continue;
+    const double measured_us = means(run.repeats, "step_us").median();
+    try {
+      const std::optional<StepStages> stages = predicted_for(run.folder, view.lesson);
+      if (stages && measured_us > 0) return {stages->step_us() / 1000, measured_us / 1000};
+    } catch (const Error&) {  // settings that can no longer be read
+    }
+  }
+  return {};
+}
+
+std::vector<std::string> folders_of(const RuleInput& input) {
+  std::vector<std::string> out;
+  const auto add = [&](const RunCase& run) {
+    for (const fs::path& folder : run.folders) out.push_back(folder.string());
+  };
+  for (const auto& [name, run] : input.runs) add(run);
+  for (const RunCase& run : input.made) add(run);
+  return out;
+}
+
+std::string missing_command(const std::vector<FoundRuns>& found, const std::string& name) {
+  const auto lacks = [&](const FoundRuns& one) {
+    return one.missing > 0 && one.cannot.empty() && (name.empty() || one.wanted.name == name);
+  };
+  const auto missing = std::find_if(found.begin(), found.end(), lacks);
+  return missing == found.end() ? "" : missing->command;
+}
+
+}  // namespace
+
+QuestionState state_of(const Question& question, const CourseProgress& progress) {
+  if (progress.answer(question.id) == nullptr) return QuestionState::open;
+  return progress.reveal(question.id) == nullptr ? QuestionState::committed : QuestionState::revealed;
+}
+
+Revealed reveal_question(const Question& question, const fs::path& home, const fs::path& runs,
+                         const fs::path& progress_file, const std::vector<fs::path>& made) {
+  const CourseProgress progress = read_progress(progress_file);
+  const StoredAnswer* const stored = progress.answer(question.id);
+  if (stored == nullptr) refuse_reveal(question.id, progress_file);
+  const Rule* const rule = rule_named(question.rule);
+  if (rule == nullptr)
+    throw Error("there is no rule \"" + printable(question.rule, 80) + "\"", question.origin,
+                "this is a mistake in Isobar", Exit::failed);
+  const Answer answer = stored_answer(question, *stored);
+  const std::vector<FoundRuns> found = find_runs(question, home, runs, nullptr);
+  RuleInput input = rule_input(question, home, found);
+  std::vector<fs::path> named = made;
+  for (const std::string& name : answer.runs) {
+    if (made.empty()) named.push_back(run_named(runs, name));
+  }
+  if (!named.empty()) input.made = read_cases(named);
+  Revealed out;
+  out.truth = rule->find(input);
+  out.graded = grade(question, answer, out.truth);
+  out.runs = folders_of(input);
+  if (out.graded.outcome == Outcome::cannot_answer) {
+    out.command = missing_command(found, out.truth.missing);
+    if (out.command.empty()) out.command = missing_command(found, "");
+    return out;
+  }
+  ProgressWriter(progress_file).reveal(question, out.graded, out.truth, out.runs, formula_step(input));
+  return out;
+}
+
+std::string reveal_page(const fs::path& home, const Question& question) {
+  const fs::path file = home / "lessons" / question.lesson / "reveal.md";
+  if (!fs::exists(file)) return "";
+  std::istringstream page(read_text_file(file, kMostPageBytes));
+  const std::string title = "## " + question.id.substr(question.id.find('.') + 1);
+  std::string out;
+  bool is_inside = false;
+  bool is_code = false;
+  for (std::string line; std::getline(page, line);) {
+    if (line.ends_with('\r')) line.pop_back();
+    if (line.starts_with("```")) is_code = !is_code;
+    const bool is_title = !is_code && (line.starts_with("## ") || line.starts_with("# "));
+    if (is_title) {
+      if (is_inside) break;
+      is_inside = line == title;
+    } else if (is_inside && !(out.empty() && line.empty())) {
+      out += line + "\n";
+    }
+  }
+  out.erase(out.find_last_not_of('\n') + 1);
+  return out;
+}
+
+const char* beat_name(Beat beat) { return kBeatNames[static_cast<std::size_t>(beat)]; }
+
+namespace {
+
+bool is_stored(const CourseProgress& progress, const std::string& lesson, Beat beat) {
+  const auto beats = progress.beats.find(lesson);
+  return beats != progress.beats.end() &&
+         std::find(beats->second.begin(), beats->second.end(), beat_name(beat)) != beats->second.end();
+}
+
+/// The questions of a beat that are at least in this state.
+BeatState counted_beat(Beat beat, const char* asked_in, QuestionState least,
+                       const std::vector<Question>& questions, const CourseProgress& progress) {
+  BeatState out{.beat = beat};
+  for (const Question& question : questions) {
+    if (question.beat != asked_in) continue;
+    ++out.of;
+    out.so_far += state_of(question, progress) >= least ? 1U : 0U;
+  }
+  out.done = out.so_far == out.of;
+  return out;
+}
+
+/// Whether the newest reveal of each question that serves it was right.
+bool is_reached(int goal, const std::vector<Question>& questions, const CourseProgress& progress) {
+  bool is_served = false;
+  for (const Question& question : questions) {
+    if (question.goal != goal) continue;
+    is_served = true;
+    const auto newest = std::find_if(progress.reveals.rbegin(), progress.reveals.rend(),
+                                     [&](const StoredReveal& one) { return one.id == question.id; });
+    if (newest == progress.reveals.rend() || newest->outcome != outcome_name(Outcome::right)) return false;
+  }
+  return is_served;
+}
+
+}  // namespace
+
+LessonProgress lesson_progress(const std::string& lesson, const std::vector<Question>& questions,
+                               std::size_t goals, const CourseProgress& progress) {
+  LessonProgress out;
+  out.lesson = lesson;
+  const auto count = [&](Beat beat, const char* asked_in, QuestionState least) {
+    return counted_beat(beat, asked_in, least, questions, progress);
+  };
+  out.beats = {{.beat = Beat::read, .done = is_stored(progress, lesson, Beat::read)},
+               count(Beat::predict, "predict", QuestionState::committed),
+               {.beat = Beat::run},
+               count(Beat::reveal, "predict", QuestionState::revealed),
+               count(Beat::breaking, "break", QuestionState::revealed)};
+  const BeatState& revealed = out.beats[3];
+  out.beats[2].done = is_stored(progress, lesson, Beat::run) || (revealed.of > 0 && revealed.done);
+  for (std::size_t goal = 1; goal <= goals; ++goal)
+    out.goals.push_back(is_reached(static_cast<int>(goal), questions, progress));
+  const auto next =
+      std::find_if(out.beats.begin(), out.beats.end(), [](const BeatState& one) { return !one.done; });
+  if (next != out.beats.end()) out.next = next->beat;
+  return out;
+}
+
+double left_s(const std::vector<Question>& questions, const CourseProgress& progress, const fs::path& home,
+              const fs::path& runs, const MachineRates* rates) {
+  std::map<std::string, double> costs;  // by command: questions share runs
+  for (const Question& question : questions) {
+    if (state_of(question, progress) == QuestionState::revealed) continue;
+    for (const FoundRuns& one : find_runs(question, home, runs, rates)) {
+      double& cost = costs[one.command];
+      cost = std::max(cost, one.cannot.empty() ? one.cost_s : 0);
+    }
+  }
+  double sum = 0;
+  for (const auto& [command, cost] : costs) sum += cost;
+  return sum;
+}
+
+}  // namespace isobar

@@ -1,0 +1,215 @@
+#include "course/grade.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "core/error.h"
+#include "core/number_text.h"
+#include "core/text.h"
+#include "course/units.h"
+
+namespace isobar {
+namespace {
+
+constexpr double kUsualTolerance = 0.25;
+constexpr double kRounding = 1e-9;  // of what was computed and typed in decimals
+
+struct Interval {
+  double low = 0;
+  double high = 0;
+  bool holds(double value) const { return low <= value && value <= high; }
+};
+
+/// "12-14" or "12".
+std::optional<Interval> interval_in(const std::string& text) {
+  if (const std::optional<double> number = number_of<double>(text)) return Interval{*number, *number};
+  const std::size_t dash = text.find('-');
+  if (dash == std::string::npos) return std::nullopt;
+  const std::optional<double> low = number_of<double>(text.substr(0, dash));
+  const std::optional<double> high = number_of<double>(text.substr(dash + 1));
+  return low && high ? std::optional(Interval{*low, *high}) : std::nullopt;
+}
+
+/// What is right, without tolerance.
+std::vector<Interval> right_intervals(const Truth& truth) {
+  std::vector<Interval> out;
+  for (const std::string& text : truth.accepted) {
+    if (const std::optional<Interval> interval = interval_in(text)) out.push_back(*interval);
+  }
+  if (std::isfinite(truth.low) && std::isfinite(truth.high)) out.push_back({truth.low, truth.high});
+  if (std::isfinite(truth.number)) out.push_back({truth.number, truth.number});
+  return out;
+}
+
+Interval with_tolerance(const Interval& interval, const Question& question) {
+  const double relative = question.tolerance.value_or(kUsualTolerance) + kRounding;
+  const auto room = [&](double bound) {
+    return std::max(relative * std::abs(bound), question.tolerance_abs);
+  };
+  return {interval.low - room(interval.low), interval.high + room(interval.high)};
+}
+
+bool is_right(const Question& question, const Answer& answer, const Truth& truth) {
+  if (question.kind == AnswerKind::make) return !truth.accepted.empty();
+  if (question.kind == AnswerKind::number || question.kind == AnswerKind::find) {
+    const bool is_line = question.kind == AnswerKind::find;
+    const double value = is_line ? static_cast<double>(answer.line) : answer.number;
+    for (const Interval& interval : right_intervals(truth)) {
+      if ((is_line ? interval : with_tolerance(interval, question)).holds(value)) return true;
+    }
+    return false;
+  }
+  return std::find(truth.accepted.begin(), truth.accepted.end(), answer.text) != truth.accepted.end();
+}
+
+std::string choice_words(const Question& question, const std::string& key) {
+  for (std::size_t i = 0; i < question.choices.size(); ++i) {
+    if (question.choices[i].key != key) continue;
+    return std::string(1, static_cast<char>('a' + i % 26)) + ": " + question.choices[i].text;
+  }
+  return key;
+}
+
+std::string said_words(const Question& question, const Answer& answer) {
+  if (question.kind == AnswerKind::number) return with_unit(answer.number, question.unit);
+  if (question.kind == AnswerKind::find) return fmt::format("line {}", answer.line);
+  if (question.kind == AnswerKind::choice) return choice_words(question, answer.text);
+  return answer.text;
+}
+
+std::string truth_words(const Question& question, const Truth& truth) {
+  std::vector<std::string> words;
+  for (const std::string& text : truth.accepted) {
+    if (question.kind == AnswerKind::choice) {
+      words.push_back(choice_words(question, text));
+    } else if (question.kind == AnswerKind::find) {
+      words.push_back((text.find('-') == std::string::npos ? "line " : "lines ") + text);
+    } else if (question.kind == AnswerKind::number && number_of<double>(text)) {
+      words.push_back(with_unit(*number_of<double>(text), question.unit));
+    } else if (question.kind == AnswerKind::direction) {
+      words.push_back(text);
+    }
+  }
+  if (!words.empty()) return join(words, " or ");
+  if (question.kind != AnswerKind::number) return truth.text;
+  const bool is_interval = std::isfinite(truth.low) && std::isfinite(truth.high) && truth.low < truth.high;
+  const std::string number = with_unit(std::isfinite(truth.number) ? truth.number : truth.low, question.unit);
+  if (!is_interval) return number;
+  return fmt::format("{} ({} to {})", number, short_number(truth.low), short_number(truth.high));
+}
+
+/// The right number that lies nearest.
+double nearest_number(const Answer& answer, const Truth& truth) {
+  double best = truth.number;
+  for (const Interval& interval : right_intervals(truth)) {
+    const double near = std::clamp(answer.number, interval.low, interval.high);
+    if (!std::isfinite(best) || std::abs(near - answer.number) < std::abs(best - answer.number)) best = near;
+  }
+  return best;
+}
+
+std::string off_by_words(const Question& question, const Answer& answer, const Truth& truth) {
+  if (question.kind != AnswerKind::number) return "";
+  const bool is_measured = truth.source.starts_with("measured") || truth.source.starts_with("recorded");
+  const char* const what = is_measured ? "what was measured" : "what it is";
+  const double right = std::isfinite(truth.number) ? truth.number : nearest_number(answer, truth);
+  if (answer.number > 0 && right > 0) {
+    const double factor = answer.number / right;
+    if (std::abs(factor - 1) < 0.005) return std::string("the same as ") + what;
+    return fmt::format("{} times {}",
+                       short_number(factor < 10 ? std::round(factor * 100) / 100 : std::round(factor)), what);
+  }
+  const double difference = answer.number - right;
+  if (difference == 0) return std::string("the same as ") + what;
+  return fmt::format("{} {} than {}", with_unit(std::abs(difference), question.unit),
+                     difference > 0 ? "more" : "less", what);
+}
+
+/// The misconception of this very answer, else that of what lies below or above.
+const Misconception* misconception(const Question& question, const Answer& answer, const Truth& truth) {
+  const bool is_number = question.kind == AnswerKind::number;
+  const double value = is_number ? answer.number : static_cast<double>(answer.line);
+  const auto is_side = [](const Misconception& one) {
+    return one.answer == "below" || one.answer == "above";
+  };
+  for (const Misconception& one : question.wrong) {
+    if (is_side(one)) continue;
+    const std::optional<double> number = number_of<double>(one.answer);
+    const bool is_same = is_number && number ? std::abs(*number - value) <= kRounding * std::abs(value)
+                                             : one.answer == answer.text;
+    if (is_same) return &one;
+  }
+  const std::vector<Interval> right = right_intervals(truth);
+  if ((!is_number && question.kind != AnswerKind::find) || right.empty()) return nullptr;
+  const bool is_below =
+      std::all_of(right.begin(), right.end(), [&](const Interval& one) { return value < one.low; });
+  const bool is_above =
+      std::all_of(right.begin(), right.end(), [&](const Interval& one) { return value > one.high; });
+  for (const Misconception& one : question.wrong) {
+    if ((is_below && one.answer == "below") || (is_above && one.answer == "above")) return &one;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+const char* outcome_name(Outcome outcome) {
+  static constexpr const char* kNames[] = {"right", "not right", "cannot answer"};
+  return kNames[static_cast<std::size_t>(outcome)];
+}
+
+std::string filled(const std::string& text, const std::map<std::string, std::string>& figures,
+                   const std::string& origin) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t open = text.find('{', at);
+    out += text.substr(at, open - at);
+    if (open == std::string::npos) break;
+    const std::size_t close = text.find('}', open);
+    if (close == std::string::npos) {
+      throw Error("a place begins and does not end: " + printable(text.substr(open), 40), origin,
+                  "places look like {step_ms}");
+    }
+    const std::string name = text.substr(open + 1, close - open - 1);
+    const auto figure = figures.find(name);
+    if (figure == figures.end()) {
+      std::vector<std::string> known;
+      for (const auto& [key, value] : figures) known.push_back(key);
+      throw Error("there is no figure for {" + printable(name, 60) + "}", origin,
+                  did_you_mean(name, known, "figures: " + join(known, ", ")));
+    }
+    out += figure->second;
+    at = close + 1;
+  }
+  return out;
+}
+
+Graded grade(const Question& question, const Answer& answer, const Truth& truth) {
+  Graded out;
+  out.said = said_words(question, answer);
+  out.source = truth.source;
+  if (!truth.cannot.empty()) return out;
+  const bool is_number = question.kind == AnswerKind::number || question.kind == AnswerKind::find;
+  if (question.kind != AnswerKind::make &&
+      (is_number ? right_intervals(truth).empty() : truth.accepted.empty())) {
+    throw Error("the rule " + question.rule + " says nothing of " + question.id, question.origin,
+                "this is a mistake in Isobar", Exit::failed);
+  }
+  out.outcome = is_right(question, answer, truth) ? Outcome::right : Outcome::not_right;
+  out.truth = truth_words(question, truth);
+  out.off_by = off_by_words(question, answer, truth);
+  std::map<std::string, std::string> figures = truth.figures;
+  figures["you"] = out.said;
+  figures["truth"] = out.truth;
+  out.reveal = filled(question.reveal, figures, question.origin);
+  const Misconception* const wrong = misconception(question, answer, truth);
+  if (out.outcome == Outcome::not_right && wrong != nullptr)
+    out.says = filled(wrong->says, figures, question.origin);
+  return out;
+}
+
+}  // namespace isobar

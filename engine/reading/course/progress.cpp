@@ -1,0 +1,277 @@
+#include "course/progress.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/json.h"
+#include "core/text.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::uint64_t kMostProgressBytes = std::uint64_t{64} << 20;
+constexpr std::size_t kMostLineBytes = std::size_t{1} << 20;
+constexpr std::size_t kMostProblems = 20;
+constexpr const char* kElsewhere = "ISOBAR_PROGRESS=FILE keeps it in another file";
+
+const Json* member(const Json& line, std::string_view key) {
+  const auto found = std::find(line.keys().begin(), line.keys().end(), key);
+  return found == line.keys().end() ? nullptr
+                                    : &line.values()[static_cast<std::size_t>(found - line.keys().begin())];
+}
+
+std::string text_in_line(const Json& line, std::string_view key) {
+  const Json* const value = member(line, key);
+  return value == nullptr ? "" : value->as_text();
+}
+
+std::optional<double> number_in_line(const Json& line, std::string_view key) {
+  const Json* const value = member(line, key);
+  return value == nullptr ? std::nullopt : std::optional(value->as_number());
+}
+
+std::optional<std::size_t> newest_answer(const CourseProgress& progress, const std::string& id) {
+  for (std::size_t i = progress.answers.size(); i-- > 0;) {
+    if (progress.answers[i].id == id) return i;
+  }
+  return std::nullopt;
+}
+
+[[noreturn]] void damaged(const std::string& what) { throw Error(what, "", ""); }
+
+void take_answer(const Json& line, CourseProgress& out) {
+  out.answers.push_back({.id = line.at("id").as_text(),
+                         .text = line.at("answer").as_text(),
+                         .number = number_in_line(line, "number"),
+                         .unit = text_in_line(line, "unit"),
+                         .time = text_in_line(line, "time"),
+                         .lesson = text_in_line(line, "lesson"),
+                         .kind = text_in_line(line, "asked")});
+}
+
+void take_reveal(const Json& line, CourseProgress& out) {
+  StoredReveal reveal{.id = line.at("id").as_text(),
+                      .outcome = line.at("outcome").as_text(),
+                      .truth = text_in_line(line, "truth"),
+                      .number = number_in_line(line, "number"),
+                      .source = text_in_line(line, "source"),
+                      .runs = {},
+                      .time = text_in_line(line, "time"),
+                      .formula_ms = number_in_line(line, "formula_ms"),
+                      .step_ms = number_in_line(line, "step_ms")};
+  if (const Json* const runs = member(line, "runs")) {
+    for (const Json& run : runs->values()) reveal.runs.push_back(run.as_text());
+  }
+  const std::optional<std::size_t> of = newest_answer(out, reveal.id);
+  if (!of) damaged("a reveal of " + printable(reveal.id, 80) + " before any answer");
+  reveal.of = *of;
+  out.reveals.push_back(std::move(reveal));
+}
+
+void take_beat(const Json& line, CourseProgress& out) {
+  std::vector<std::string>& beats = out.beats[line.at("lesson").as_text()];
+  const std::string& beat = line.at("beat").as_text();
+  if (std::find(beats.begin(), beats.end(), beat) == beats.end()) beats.push_back(beat);
+}
+
+struct LineKind {
+  const char* name;
+  void (*take)(const Json& line, CourseProgress& out);
+};
+constexpr LineKind kLineKinds[] = {{"answer", take_answer}, {"reveal", take_reveal}, {"beat", take_beat}};
+
+/// Error for a newer schema is thrown on; any other means that the line is damaged.
+struct NewerSchema {
+  std::int64_t schema;
+};
+
+void take_line(const std::string& text, CourseProgress& out) {
+  if (text.size() > kMostLineBytes) damaged(fmt::format("a line of {} bytes", text.size()));
+  const Json line = Json::parse(text);
+  const std::int64_t schema = line.at("schema").as_integer();
+  if (schema > kProgressSchema) throw NewerSchema{schema};
+  const std::string& kind = line.at("kind").as_text();
+  for (const LineKind& one : kLineKinds) {
+    if (kind == one.name) return one.take(line, out);
+  }
+  damaged("no kind of line is \"" + printable(kind, 60) + "\"");
+}
+
+CourseProgress progress_in(const std::string& text, const fs::path& file) {
+  CourseProgress out;
+  std::size_t damaged_lines = 0;
+  std::size_t number = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string line = text.substr(at, end - at);
+    at = end + 1;
+    ++number;
+    if (line.empty()) continue;
+    const std::string where = fmt::format("{}:{}", file.string(), number);
+    try {
+      take_line(line, out);
+    } catch (const NewerSchema& newer) {
+      throw Error(fmt::format("it was written by a newer Isobar (schema {}, {} is known here)", newer.schema,
+                              kProgressSchema),
+                  where, std::string("use that Isobar; ") + kElsewhere);
+    } catch (const Error& error) {
+      if (++damaged_lines <= kMostProblems) out.problems.push_back(where + ": " + error.what());
+    }
+  }
+  if (damaged_lines > kMostProblems)
+    out.problems.push_back(fmt::format("{} more of {}", damaged_lines - kMostProblems, file.string()));
+  return out;
+}
+
+[[noreturn]] void cannot_store(const std::string& what, const fs::path& file, int error_number) {
+  throw Error(fmt::format("{}: {}", what, std::strerror(error_number)), file.string(), kElsewhere,
+              Exit::failed);
+}
+
+void lock(const FileDescriptor& file, int how, const fs::path& path) {
+  while (flock(file.number(), how) != 0) {
+    if (errno != EINTR) cannot_store("cannot lock the progress file", path, errno);
+  }
+}
+
+/// The file, locked until it is closed. It is made, with the folders above it, where it is not there.
+FileDescriptor locked_for_append(const fs::path& path) {
+  std::error_code code;
+  if (path.has_parent_path()) fs::create_directories(path.parent_path(), code);
+  if (code) cannot_store("cannot make the folder of the progress file", path, code.value());
+  const bool is_new = !fs::exists(path, code);
+  FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600));
+  if (!file.is_open()) cannot_store("cannot write the progress file", path, errno);
+  struct stat status {};
+  if (fstat(file.number(), &status) != 0) cannot_store("cannot look at the progress file", path, errno);
+  if (!S_ISREG(status.st_mode)) cannot_store("the progress file is no regular file", path, EINVAL);
+  lock(file, LOCK_EX, path);
+  if (is_new) sync_folder(path.has_parent_path() ? path.parent_path() : fs::path("."));
+  return file;
+}
+
+/// One write, so that other programs that append see it whole or not at all.
+void append_locked(const FileDescriptor& file, const std::string& before, const std::string& line,
+                   const fs::path& path) {
+  const bool has_half_line = !before.empty() && before.back() != '\n';
+  const std::string text = (has_half_line ? "\n" : "") + line + "\n";
+  ssize_t put = 0;
+  do {
+    put = ::write(file.number(), text.data(), text.size());
+  } while (put < 0 && errno == EINTR);
+  if (put < 0) cannot_store("cannot write the progress file", path, errno);
+  if (static_cast<std::size_t>(put) != text.size())
+    cannot_store("the progress file took a part of the line", path, ENOSPC);
+  if (fsync(file.number()) != 0) cannot_store("cannot make the progress file durable", path, errno);
+}
+
+Json begun(std::string_view kind) {
+  return Json{{"schema", kProgressSchema}, {"kind", kind}, {"time", wall_iso()}};
+}
+
+}  // namespace
+
+const StoredAnswer* CourseProgress::answer(const std::string& id) const {
+  const std::optional<std::size_t> newest = newest_answer(*this, id);
+  return newest ? &answers[*newest] : nullptr;
+}
+
+const StoredReveal* CourseProgress::reveal(const std::string& id) const {
+  const std::optional<std::size_t> newest = newest_answer(*this, id);
+  if (!newest) return nullptr;
+  for (std::size_t i = reveals.size(); i-- > 0;) {
+    if (reveals[i].of == *newest) return &reveals[i];
+  }
+  return nullptr;
+}
+
+fs::path progress_file() {
+  const auto variable = [](const char* name) -> std::string {
+    const char* const value = std::getenv(name);
+    return value == nullptr ? "" : value;
+  };
+  if (const std::string file = variable("ISOBAR_PROGRESS"); !file.empty()) return file;
+  if (const fs::path data = variable("XDG_DATA_HOME"); data.is_absolute())
+    return data / "isobar" / "progress.jsonl";
+  if (const std::string home = variable("HOME"); !home.empty())
+    return fs::path(home) / ".local" / "share" / "isobar" / "progress.jsonl";
+  throw Error("no folder to keep progress in: neither ISOBAR_PROGRESS nor HOME is set", "environment",
+              "export ISOBAR_PROGRESS=/some/file.jsonl");
+}
+
+CourseProgress read_progress(const fs::path& file) {
+  std::error_code code;
+  if (!fs::exists(file, code) && !code) return {};
+  const FileDescriptor open = open_for_reading(file);
+  flock(open.number(),
+        LOCK_SH);  // no half line of who is writing; where files cannot be locked it goes without
+  return progress_in(read_text_file(file, kMostProgressBytes), file);
+}
+
+void refuse_reveal(const std::string& id, const fs::path& file) {
+  throw Error("nothing is revealed before a prediction is stored, and " + printable(id, 80) + " has none",
+              file.string(), "./isobar quiz " + shell_quoted(id) + " asks for it");
+}
+
+ProgressWriter::ProgressWriter(fs::path file) : file_(std::move(file)) {}
+
+void ProgressWriter::append(const std::string& line, const std::string& needs_answer) {
+  const FileDescriptor file = locked_for_append(file_);
+  const std::string before = read_text_file(file_, kMostProgressBytes);
+  const CourseProgress progress = progress_in(before, file_);
+  if (!needs_answer.empty() && progress.answer(needs_answer) == nullptr) refuse_reveal(needs_answer, file_);
+  append_locked(file, before, line, file_);
+}
+
+void ProgressWriter::commit(const Question& question, const Answer& answer) {
+  Json line = begun("answer");
+  line["id"] = question.id;
+  line["lesson"] = question.lesson;
+  line["asked"] = kind_name(question.kind);
+  line["answer"] = answer.text;
+  if (answer.kind == AnswerKind::number) {
+    line["number"] = answer.number;
+    line["unit"] = question.unit;
+  }
+  append(line.text(), "");
+}
+
+void ProgressWriter::reveal(const Question& question, const Graded& graded, const Truth& truth,
+                            const std::vector<std::string>& runs, const FormulaStep& formula) {
+  Json line = begun("reveal");
+  line["id"] = question.id;
+  line["outcome"] = outcome_name(graded.outcome);
+  line["truth"] = graded.truth;
+  if (std::isfinite(truth.number)) line["number"] = truth.number;
+  line["source"] = graded.source;
+  line["runs"] = Json(runs);
+  if (formula.predicted_ms > 0 && formula.measured_ms > 0) {
+    line["formula_ms"] = formula.predicted_ms;
+    line["step_ms"] = formula.measured_ms;
+  }
+  append(line.text(), question.id);
+}
+
+void ProgressWriter::beat(const std::string& lesson, const std::string& beat) {
+  Json line = begun("beat");
+  line["lesson"] = lesson;
+  line["beat"] = beat;
+  append(line.text(), "");
+}
+
+}  // namespace isobar

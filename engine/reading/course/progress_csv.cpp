@@ -1,0 +1,52 @@
+#include "core/text.h"
+#include "course/progress.h"
+
+namespace isobar {
+namespace {
+
+/// RFC 4180. A spreadsheet computes what begins like a formula, so that it gets an apostrophe before it.
+std::string csv_field(std::string text) {
+  if (!text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos)
+    text.insert(text.begin(), '\'');
+  if (text.find_first_of(",\"\r\n'") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + "\"";
+}
+
+std::string csv_line(const std::vector<std::string>& fields) {
+  std::string out;
+  for (const std::string& field : fields) {
+    if (&field != &fields.front()) out += ',';
+    out += csv_field(field);
+  }
+  return out + "\r\n";
+}
+
+const StoredReveal* reveal_of(const CourseProgress& progress, std::size_t answer) {
+  for (std::size_t i = progress.reveals.size(); i-- > 0;) {
+    if (progress.reveals[i].of == answer) return &progress.reveals[i];
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string progress_csv(const CourseProgress& progress) {
+  std::string out =
+      csv_line({"time", "id", "lesson", "kind", "answer", "unit", "outcome", "truth", "source", "runs"});
+  const StoredReveal none{};
+  for (std::size_t i = 0; i < progress.answers.size(); ++i) {
+    const StoredAnswer& answer = progress.answers[i];
+    const StoredReveal* const found = reveal_of(progress, i);
+    const StoredReveal& reveal = found == nullptr ? none : *found;
+    out += csv_line({answer.time, answer.id, answer.lesson, answer.kind, answer.text, answer.unit,
+                     reveal.outcome, reveal.truth, reveal.source, join(reveal.runs, " ")});
+  }
+  return out;
+}
+
+}  // namespace isobar

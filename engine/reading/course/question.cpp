@@ -1,0 +1,72 @@
+#include "course/question.h"
+
+#include <algorithm>
+
+#include "config/lesson.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "foreign/toml_limits.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+const char* kind_name(AnswerKind kind) { return kAnswerKinds[static_cast<std::size_t>(kind)]; }
+
+const NeededRun* Question::run(std::string_view name) const {
+  const auto found =
+      std::find_if(runs.begin(), runs.end(), [&](const NeededRun& one) { return one.name == name; });
+  return found == runs.end() ? nullptr : &*found;
+}
+
+const QuestionChoice* Question::choice(std::string_view key) const {
+  const auto found =
+      std::find_if(choices.begin(), choices.end(), [&](const QuestionChoice& one) { return one.key == key; });
+  return found == choices.end() ? nullptr : &*found;
+}
+
+std::vector<Question> read_questions(const fs::path& home, const std::string& lesson) {
+  const fs::path file = home / "lessons" / lesson / "questions.toml";
+  if (!fs::exists(file)) return {};
+  return parse_questions(read_text_file(file, kMostTomlBytes), file.string(), lesson);
+}
+
+std::vector<Question> all_questions(const fs::path& home) {
+  std::vector<Question> out;
+  for (const std::string& lesson : lesson_names(home)) {
+    for (Question& question : read_questions(home, lesson)) out.push_back(std::move(question));
+  }
+  return out;
+}
+
+std::vector<Question> opening_questions(const fs::path& home, const std::string& lesson) {
+  std::vector<Question> out;
+  for (Question& question : all_questions(home)) {
+    const bool opens =
+        std::find(question.again.begin(), question.again.end(), lesson) != question.again.end();
+    if (opens && out.size() < kMostOpeningQuestions) out.push_back(std::move(question));
+  }
+  return out;
+}
+
+Question find_question(const fs::path& home, const std::string& id) {
+  std::vector<Question> all = all_questions(home);
+  std::vector<std::string> like, ids;
+  for (Question& question : all) {
+    if (question.id == id) return std::move(question);
+    ids.push_back(question.id);
+    if (question.id.substr(question.id.find('.') + 1) == id) like.push_back(question.id);
+  }
+  if (like.size() == 1) {
+    return *std::find_if(all.begin(), all.end(), [&](const Question& one) { return one.id == like[0]; });
+  }
+  if (!like.empty()) {
+    throw Error("\"" + printable(id, 80) + "\" may be several questions", (home / "lessons").string(),
+                "name one of them: " + join(like, ", "));
+  }
+  throw Error("there is no question \"" + printable(id, 80) + "\"", (home / "lessons").string(),
+              did_you_mean(id, ids, "./isobar quiz --list names them all"));
+}
+
+}  // namespace isobar

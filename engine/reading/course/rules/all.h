@@ -1,0 +1,35 @@
+#pragma once
+// Every rule, each beside its function in a file of its own idea. rules.cpp makes the table of them.
+#include "course/rules.h"
+
+namespace isobar {
+
+Rule best_of_rule();
+Rule bound_by_rule();
+Rule curve_rule();
+Rule efficiency_rule();
+Rule feedable_rule();
+Rule figure_rule();
+Rule formula_rule();
+Rule hidden_share_rule();
+Rule largest_gain_rule();
+Rule line_rule();
+Rule loss_direction_rule();
+Rule made_no_gain_rule();
+Rule made_overlap_rule();
+Rule mean_rule();
+Rule memory_ratio_rule();
+Rule overlapping_track_rule();
+Rule published_rule();
+Rule replica_distance_rule();
+Rule share_rule();
+Rule share_direction_rule();
+Rule skill_rule();
+Rule skips_rule();
+Rule speed_direction_rule();
+Rule speed_ratio_rule();
+Rule stage_gain_rule();
+Rule straggler_rule();
+Rule without_rule();
+
+}  // namespace isobar

@@ -1,0 +1,45 @@
+// How many devices one thread could launch the work of.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/text.h"
+#include "course/rules/all.h"
+#include "course/rules/parts.h"
+
+namespace isobar {
+namespace {
+
+Truth feedable_truth(const RuleInput& input) {
+  const NamedRun run = timed_run(input, input.argument("run"));
+  const double host_us =
+      sums_of(run, {"forward_host_us", "backward_host_us", "optimize_host_us", "replay_host_us"}).median();
+  const double step_us = sums_of(run, {"step_us"}).median();
+  if (!(host_us > 0)) throw Cannot{fmt::format("`{}` recorded no time of the host", run.name), run.name};
+  const double devices = std::floor(step_us / host_us);
+  Truth out;
+  out.number = in_unit(input.question, Quantity::count, devices);
+  out.low = std::max(0.0, devices - 1);
+  out.high = devices + 1;
+  out.figures = {
+      {"value", figure_text(devices)}, {"step_ms", ms_text(step_us)}, {"host_ms", ms_text(host_us)}};
+  out.text = fmt::format("the host works {} of {} ms a step: enough for {}", ms_text(host_us),
+                         ms_text(step_us), counted(static_cast<std::int64_t>(devices), "device"));
+  out.source = source_of(run);
+  return out;
+}
+
+}  // namespace
+
+Rule feedable_rule() {
+  static constexpr std::array kinds = {AnswerKind::number};
+  static constexpr std::array needs = {"run"};
+  return {
+      "feedable", "devices that one thread could feed: the step over the host's time in it, give or take one",
+      kinds,      needs,
+      {},         answered<feedable_truth>};
+}
+
+}  // namespace isobar

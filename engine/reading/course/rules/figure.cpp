@@ -1,0 +1,114 @@
+// One figure that a run tells of itself.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "analyse/event_log.h"
+#include "core/text.h"
+#include "course/rules/all.h"
+#include "course/rules/parts.h"
+#include "record/run_folder.h"
+
+namespace isobar {
+namespace {
+
+constexpr double kUnknown = -1;
+
+/// Takes the number of parameters from the note with which a run begins.
+struct ParameterNote {
+  double parameters = kUnknown;
+  void take(const Event& event) {
+    if (event.kind() == "note") parameters = event.number("parameters", parameters);
+  }
+};
+
+double parameters_of(const RunCase& run) {
+  ParameterNote note;
+  EventLog(RunFolder{run.folder}.stream_file(0)).read_all(note);
+  return note.parameters;
+}
+
+double epochs_of(const RunView& view) {
+  return view.steps_per_epoch > 0
+             ? static_cast<double>(view.summary.steps) / static_cast<double>(view.steps_per_epoch)
+             : kUnknown;
+}
+
+double above_zero(double value) { return value > 0 ? value : kUnknown; }
+
+struct RunFigure {
+  const char* name;
+  Quantity quantity;
+  bool is_timed;  ///< it is one of speed, which other programs change
+  double (*of)(const RunCase& run, const SteadyFigures& one);
+};
+
+/// -1 where the run does not tell it.
+constexpr RunFigure kRunFigures[] = {
+    {"steps_per_epoch", Quantity::count, false,
+     [](const RunCase&, const SteadyFigures& one) {
+       return above_zero(static_cast<double>(one.view.steps_per_epoch));
+     }},
+    {"epochs", Quantity::count, false,
+     [](const RunCase&, const SteadyFigures& one) { return epochs_of(one.view); }},
+    {"parameters", Quantity::count, false,
+     [](const RunCase& run, const SteadyFigures&) { return parameters_of(run); }},
+    {"skipped", Quantity::count, false,
+     [](const RunCase&, const SteadyFigures& one) { return static_cast<double>(one.view.summary.skipped); }},
+    {"launches", Quantity::count, false,
+     [](const RunCase&, const SteadyFigures& one) { return one.last("launches"); }},
+    {"comm_calls", Quantity::count, false,
+     [](const RunCase&, const SteadyFigures& one) { return one.mean("comm_calls"); }},
+    {"peak_gib", Quantity::bytes, false,
+     [](const RunCase&, const SteadyFigures& one) {
+       return above_zero(static_cast<double>(one.view.summary.peak_bytes));
+     }},
+    {"read_mb_per_step", Quantity::bytes, false,
+     [](const RunCase&, const SteadyFigures& one) { return one.mean("read_bytes"); }},
+    {"wire_mb_per_step", Quantity::bytes, false,
+     [](const RunCase&, const SteadyFigures& one) { return one.mean("wire_bytes"); }},
+    {"samples_per_s", Quantity::rate, true,
+     [](const RunCase&, const SteadyFigures& one) { return above_zero(one.samples_per_s); }},
+    {"step_ms", Quantity::time, true,
+     [](const RunCase&, const SteadyFigures& one) { return above_zero(one.mean("step_us")); }}};
+
+Truth figure_truth(const RuleInput& input) {
+  const std::string name = input.argument("name");
+  const auto* const figure = std::find_if(std::begin(kRunFigures), std::end(kRunFigures),
+                                          [&](const RunFigure& one) { return name == one.name; });
+  if (figure == std::end(kRunFigures)) {
+    std::vector<std::string> names;
+    for (const RunFigure& one : kRunFigures) names.emplace_back(one.name);
+    wrong_question(input, fmt::format("the rule figure knows no \"{}\"", printable(name, 60)),
+                   did_you_mean(name, names, "one of: " + join(names, ", ")));
+  }
+  const std::string run_name = input.argument("run");
+  const NamedRun run = figure->is_timed ? timed_run(input, run_name) : ended_run(input, run_name);
+  const Spread values = figures_of(run, [&](const SteadyFigures& one) { return figure->of(*run.run, one); });
+  if (values.empty()) throw Cannot{fmt::format("`{}` did not tell its {}", run.name, name), run.name};
+  Truth out = truth_of(input.question, figure->quantity, values);
+  out.figures = {{"value", figure_text(out.number)}};
+  out.text = fmt::format("{}{}{}", out.figures["value"], input.question.unit.empty() ? "" : " ",
+                         input.question.unit);
+  out.source = source_of(run);
+  return out;
+}
+
+}  // namespace
+
+Rule figure_rule() {
+  static constexpr std::array kinds = {AnswerKind::number};
+  static constexpr std::array needs = {"run", "name"};
+  return {
+      "figure",
+      "one figure of a run: steps_per_epoch, epochs, parameters, skipped, launches, comm_calls, peak_gib, "
+      "read_mb_per_step, wire_mb_per_step, samples_per_s, step_ms",
+      kinds,
+      needs,
+      {},
+      answered<figure_truth>};
+}
+
+}  // namespace isobar

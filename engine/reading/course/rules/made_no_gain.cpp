@@ -1,0 +1,75 @@
+// Two runs of the learner's: twice the ranks, and no more samples a second.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "analyse/run_keys.h"
+#include "core/text.h"
+#include "course/rules/all.h"
+#include "course/rules/parts.h"
+
+namespace isobar {
+namespace {
+
+/// What the number of ranks changes by itself: the processors are shared among them.
+bool follows_ranks(const KeyRow& row) {
+  return row.is_label() || row.key == "run.ranks" || row.key == "run.threads" || row.key == "comm.backend" ||
+         row.key == "environment.threads";
+}
+
+/// Why the pair is none; "" = it is.
+std::string why_no_pair(const NamedRun& few, const NamedRun& many) {
+  if (few.view().lesson != many.view().lesson)
+    return fmt::format("`{}` is a run of {}, `{}` one of {}", few.name, few.view().lesson, many.name,
+                       many.view().lesson);
+  if (!few.view().is_measured_here() || !many.view().is_measured_here())
+    return "both must have been measured here";
+  const std::int64_t less = few.view().summary.world, more = many.view().summary.world;
+  if (more != 2 * less)
+    return fmt::format("they have {} and {}, not twice as many", counted(less, "rank"), more);
+  std::vector<std::string> also;
+  for (const KeyRow& row : key_rows({&few.run->config, &many.run->config})) {
+    if (row.differs && !follows_ranks(row)) also.push_back(row.key);
+  }
+  return also.empty() ? "" : "they differ in " + join(also, ", ") + " too";
+}
+
+Truth made_no_gain_truth(const RuleInput& input) {
+  if (input.made.size() != 2)
+    throw Cannot{fmt::format("two runs of yours are needed, there {} {}",
+                             input.made.size() == 1 ? "is" : "are", input.made.size())};
+  NamedRun few{input.made[0].folder.filename().string(), &input.made[0]};
+  NamedRun many{input.made[1].folder.filename().string(), &input.made[1]};
+  if (few.view().summary.world > many.view().summary.world) std::swap(few, many);
+  Truth out;
+  out.source = source_of(few);
+  const Spread of_few = rates_of(few), of_many = rates_of(many);
+  out.figures = {{"few_rate", figure_text(of_few.median())},
+                 {"many_rate", figure_text(of_many.median())},
+                 {"few_ranks", std::to_string(few.view().summary.world)},
+                 {"many_ranks", std::to_string(many.view().summary.world)}};
+  out.text = why_no_pair(few, many);
+  if (!out.text.empty()) return out;
+  check_timed(few);
+  check_timed(many);
+  const Compared compared = told(few, of_few, many, of_many);
+  if (compared.direction != Direction::more) out.accepted = {"yes"};
+  out.text = fmt::format("{} samples/s with {}, {} with {}: {}", out.figures["few_rate"],
+                         counted(few.view().summary.world, "rank"), out.figures["many_rate"],
+                         many.view().summary.world, ratio_sentence(compared));
+  return out;
+}
+
+}  // namespace
+
+Rule made_no_gain_rule() {
+  static constexpr std::array kinds = {AnswerKind::make};
+  return {"made_no_gain",
+          "two runs of the learner's that differ in the ranks alone, doubled, and gain nothing",
+          kinds,
+          {},
+          {},
+          answered<made_no_gain_truth>};
+}
+
+}  // namespace isobar

@@ -1,0 +1,61 @@
+// Memory of two runs, by the categories that each works out before it begins.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/text.h"
+#include "course/rules/all.h"
+#include "course/rules/parts.h"
+
+namespace isobar {
+namespace {
+
+double bytes_of(const NamedRun& run, const std::vector<std::string>& parts) {
+  double bytes = 0;
+  std::vector<std::string> known;
+  for (const auto& [name, of_it] : run.view().memory) {
+    known.push_back(name);
+    if (std::find(parts.begin(), parts.end(), name) != parts.end()) bytes += static_cast<double>(of_it);
+  }
+  if (bytes > 0) return bytes;
+  throw Cannot{fmt::format("`{}` tells no memory of {}{}", run.name, join(parts, " and "),
+                           known.empty() ? "" : ", only of " + join(known, ", ")),
+               run.name};
+}
+
+Truth memory_ratio_truth(const RuleInput& input) {
+  const NamedRun base = ended_run(input, input.argument("base"));
+  const NamedRun other = ended_run(input, input.argument("other"));
+  check_one_source(base, other);
+  std::vector<std::string> parts = input.arguments("part");
+  if (parts.empty()) parts = {"activations"};
+  const double one = bytes_of(base, parts), two = bytes_of(other, parts);
+  Truth out;
+  out.number = out.low = out.high = in_unit(input.question, Quantity::ratio, two / one);
+  out.figures = {{"base_gib", gib_text(one)},
+                 {"other_gib", gib_text(two)},
+                 {"base_mb", figure_text(one * 1e-6)},
+                 {"other_mb", figure_text(two * 1e-6)},
+                 {"ratio", fmt::format("{:.2f}", two / one)}};
+  out.text = fmt::format("{} MB of {} in `{}`, {} MB in `{}`", out.figures["other_mb"], join(parts, " and "),
+                         other.name, out.figures["base_mb"], base.name);
+  out.source = "by formula";
+  return out;
+}
+
+}  // namespace
+
+Rule memory_ratio_rule() {
+  static constexpr std::array kinds = {AnswerKind::number};
+  static constexpr std::array needs = {"base", "other"};
+  static constexpr std::array may = {"part"};
+  return {"memory_ratio",
+          "predicted memory of a category (activations) of `other` over that of `base`",
+          kinds,
+          needs,
+          may,
+          answered<memory_ratio_truth>};
+}
+
+}  // namespace isobar

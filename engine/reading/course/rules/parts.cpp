@@ -1,0 +1,245 @@
+#include "course/rules/parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/machine.h"
+#include "core/number_text.h"
+#include "core/text.h"
+
+namespace isobar {
+namespace {
+
+constexpr std::int64_t kLeastSteps = 5;  // whose mean is one of more than what a single step did
+
+struct UnitSize {
+  const char* name;
+  Quantity of;
+  double size;
+};
+/// The first of each quantity is the usual one.
+constexpr UnitSize kUnitSizes[] = {
+    {"ms", Quantity::time, 1e3},        {"us", Quantity::time, 1},          {"s", Quantity::time, 1e6},
+    {"GiB", Quantity::bytes, 1 << 30},  {"GB", Quantity::bytes, 1e9},       {"MB", Quantity::bytes, 1e6},
+    {"MB/s", Quantity::byte_rate, 1e6}, {"GB/s", Quantity::byte_rate, 1e9}, {"samples/s", Quantity::rate, 1},
+    {"%", Quantity::share, 0.01},       {"x", Quantity::ratio, 1}};
+
+/// The share of the time that the loop's thread waits for a processor because its own run wants more of them
+/// than there are: threads of tensor operations and of reading, of all ranks.
+double own_wait(const RunView& view, const ConfigText& config) {
+  const auto threads = number_of<double>(value_in(config, "environment.threads"));
+  if (!threads || view.host != host_name()) return 0;
+  const RunSummary& summary = view.summary;
+  const double reading =
+      summary.wall_s > 0 ? static_cast<double>(summary.read_cpu_us) * 1e-6 / summary.wall_s : 0;
+  const double wanted = static_cast<double>(std::max<std::int64_t>(1, summary.world)) * (*threads + reading);
+  return std::max(0.0, 1 - usable_cores() / std::max(1.0, wanted));
+}
+
+std::string so_far(const RunView& view) {
+  return fmt::format("after {} of {}", view.summary.steps, counted(view.summary.wanted_steps, "step"));
+}
+
+/// What its figures show of a field that it did not tell: nothing, or that this part was never entered.
+bool is_stage_field(std::string_view field) {
+  return std::any_of(kStageNames.begin(), kStageNames.end(), [&](const std::string& stage) {
+    return field == stage + "_us" || field == stage + "_host_us";
+  });
+}
+
+void check_repeats(const NamedRun& run, const Spread& values) {
+  if (values.values.size() >= kLeastRepeats) return;
+  std::string why =
+      fmt::format("`{}` has {}, {} are needed to tell a difference from noise", run.name,
+                  counted(static_cast<std::int64_t>(values.values.size()), "run"), kLeastRepeats);
+  if (run.run->crowded > 0)
+    why += fmt::format("; {} more do not count, since other programs had the processors", run.run->crowded);
+  throw Cannot{why, run.name};
+}
+
+}  // namespace
+
+void wrong_question(const RuleInput& input, const std::string& what, const std::string& hint) {
+  throw Error(what, input.question.origin, hint);
+}
+
+NamedRun run_of(const RuleInput& input, const std::string& name) {
+  const NeededRun* const wanted = input.question.run(name);
+  if (wanted == nullptr) {
+    std::vector<std::string> names;
+    for (const NeededRun& run : input.question.runs) names.push_back(run.name);
+    wrong_question(
+        input, fmt::format("the question has no run \"{}\"", printable(name, 60)),
+        names.empty() ? "it has none" : did_you_mean(name, names, "its runs: " + join(names, ", ")));
+  }
+  const auto found = input.runs.find(name);
+  if (found == input.runs.end() || found->second.repeats.empty())
+    throw Cannot{fmt::format("the run `{}` of {} is not there", name, wanted->lesson), name};
+  const NamedRun out{name, &found->second};
+  if (out.view().lesson != wanted->lesson && !out.view().lesson.empty())
+    throw Cannot{fmt::format("`{}` is a run of {}, one of {} is needed", name,
+                             printable(out.view().lesson, 60), wanted->lesson),
+                 name};
+  return out;
+}
+
+NamedRun ended_run(const RuleInput& input, const std::string& name) {
+  const NamedRun out = run_of(input, name);
+  check_ended(out);
+  return out;
+}
+
+NamedRun timed_run(const RuleInput& input, const std::string& name) {
+  const NamedRun out = run_of(input, name);
+  check_timed(out);
+  return out;
+}
+
+void check_ended(const NamedRun& run) {
+  const RunView& view = run.view();
+  const auto cannot = [&](const std::string& why) { throw Cannot{"`" + run.name + "` " + why, run.name}; };
+  switch (view.state) {
+    case RunState::done:
+      return;
+    case RunState::empty:
+      return cannot("recorded nothing");
+    case RunState::running:
+      return cannot("is still running, " + so_far(view));
+    case RunState::stopped:
+      return cannot("was stopped " + so_far(view));
+    case RunState::failed:
+      return cannot(fmt::format("failed {}: {}", so_far(view), printable(view.reason, 200)));
+    case RunState::died:
+      return cannot("died " + so_far(view));
+  }
+}
+
+void check_timed(const NamedRun& run) {
+  check_ended(run);
+  const SteadyFigures& own = run.run->repeats.front();
+  if (own.steps < kLeastSteps)
+    throw Cannot{fmt::format("`{}` has {} after its warm-up, {} are needed", run.name,
+                             counted(own.steps, "step"), kLeastSteps),
+                 run.name};
+  const double wait = own.view.summary.processor_wait;
+  if (wait > kCrowdedWait + own_wait(own.view, run.run->config))
+    throw Cannot{
+        fmt::format("other programs took part while `{}` ran: it waited for a processor {:.0f} % of the "
+                    "time, so its times say little",
+                    run.name, 100 * wait),
+        run.name};
+}
+
+std::vector<std::string> names_of_runs(const RuleInput& input, std::string_view argument) {
+  std::vector<std::string> out = input.arguments(argument);
+  if (!out.empty()) return out;
+  for (const NeededRun& run : input.question.runs) out.push_back(run.name);
+  return out;
+}
+
+std::string source_of(const NamedRun& run) {
+  const RunView& view = run.view();
+  if (!view.replay_of.empty()) return "played again";
+  return view.provenance.empty() ? "measured here" : provenance_text(view);
+}
+
+void check_one_source(const NamedRun& base, const NamedRun& other) {
+  const std::string one = source_of(base), two = source_of(other);
+  if (one != two)
+    throw Cannot{
+        fmt::format("`{}` is {}, `{}` is {}: they are not compared", base.name, one, other.name, two)};
+}
+
+Spread figures_of(const NamedRun& run, const std::function<double(const SteadyFigures&)>& figure) {
+  const Spread out = over(run.run->repeats, figure);
+  if (run.view().provenance != "predicted" || out.empty()) return out;
+  return Spread(std::vector<double>(kLeastRepeats, out.median()));
+}
+
+Spread rates_of(const NamedRun& run) {
+  return figures_of(run,
+                    [](const SteadyFigures& one) { return one.samples_per_s > 0 ? one.samples_per_s : -1; });
+}
+
+Spread sums_of(const NamedRun& run, const std::vector<std::string>& fields) {
+  for (const std::string& field : fields) {
+    if (run.run->repeats.front().mean(field) < 0 && !is_stage_field(field))
+      throw Cannot{fmt::format("`{}` recorded no {}", run.name, printable(field, 60)), run.name};
+  }
+  return figures_of(run, [&](const SteadyFigures& one) {
+    double sum = 0;
+    for (const std::string& field : fields) sum += std::max(0.0, one.mean(field));
+    return sum;
+  });
+}
+
+Compared told(const NamedRun& base, const Spread& of_base, const NamedRun& other, const Spread& of_other) {
+  check_one_source(base, other);
+  check_repeats(base, of_base);
+  check_repeats(other, of_other);
+  const std::optional<Compared> out = compare(of_other, of_base);
+  if (!out) throw Cannot{fmt::format("there is nothing to compare in `{}` and `{}`", base.name, other.name)};
+  return *out;
+}
+
+double in_unit(const Question& question, Quantity quantity, double value) {
+  const auto fits = [&](const UnitSize& unit) {
+    return unit.of == quantity && (question.kind != AnswerKind::number || question.unit == unit.name);
+  };
+  const auto* const found = std::find_if(std::begin(kUnitSizes), std::end(kUnitSizes), fits);
+  if (found != std::end(kUnitSizes)) return value / found->size;
+  const bool is_other = std::any_of(std::begin(kUnitSizes), std::end(kUnitSizes),
+                                    [&](const UnitSize& unit) { return question.unit == unit.name; });
+  if (quantity == Quantity::count && (question.kind != AnswerKind::number || !is_other)) return value;
+  std::vector<std::string> units;
+  for (const UnitSize& unit : kUnitSizes) {
+    if (unit.of == quantity) units.push_back(unit.name);
+  }
+  throw Error(fmt::format("the rule {} gives no {}", question.rule, question.unit), question.origin,
+              units.empty() ? "it counts: steps, workers, ..." : "its units: " + join(units, ", "));
+}
+
+Truth truth_of(const Question& question, Quantity quantity, const Spread& values) {
+  Truth out;
+  out.number = in_unit(question, quantity, values.median());
+  out.low = in_unit(question, quantity, values.least());
+  out.high = in_unit(question, quantity, values.most());
+  return out;
+}
+
+std::string figure_text(double value) {
+  const double size = std::fabs(value);
+  if (!std::isfinite(value)) return "not a number";
+  if (size >= 100 || size == std::round(size)) return fmt::format("{:.0f}", value);
+  if (size < 1) return fmt::format("{:.3g}", value);
+  return fmt::format("{:.{}f}", value, size >= 10 ? 1 : 2);
+}
+
+std::string ms_text(double us) { return figure_text(us * 1e-3); }
+std::string gib_text(double bytes) { return figure_text(bytes / (1 << 30)); }
+std::string percent_text(double share) {
+  return fmt::format("{:.{}f}", 100 * share, std::fabs(share) >= 0.1 || share == 0 ? 0 : 1);
+}
+
+double number_argument(const RuleInput& input, std::string_view name) {
+  const std::string text = input.argument(name);
+  const auto number = number_of<double>(text);
+  if (!number || !std::isfinite(*number))
+    wrong_question(input, fmt::format("the rule {} wants a number for {}", input.question.rule, name),
+                   text.empty() ? "it is not there" : "it has \"" + printable(text, 60) + "\"");
+  return *number;
+}
+
+double number_argument(const RuleInput& input, std::string_view name, double otherwise) {
+  return input.argument(name).empty() ? otherwise : number_argument(input, name);
+}
+
+std::string direction_word(const Compared& compared) {
+  if (compared.is_same()) return "same";
+  return compared.direction == Direction::more ? "up" : "down";
+}
+
+}  // namespace isobar

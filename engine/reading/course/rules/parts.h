@@ -1,0 +1,93 @@
+#pragma once
+// What rules share: runs that are fit to be asked, values in units, figures as texts, and a way to say why
+// something cannot be told.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "analyse/spread.h"
+#include "course/rules.h"
+
+namespace isobar {
+
+/// Thrown by a rule that cannot tell; `answered` makes a Truth of it.
+struct Cannot {
+  std::string why;
+  std::string missing = "";
+};
+
+template <Truth (*find)(const RuleInput&)>
+Truth answered(const RuleInput& input) {
+  try {
+    return find(input);
+  } catch (const Cannot& cannot) {
+    Truth out;
+    out.cannot = cannot.why;
+    out.missing = cannot.missing;
+    return out;
+  }
+}
+
+/// A run with the name that sentences call it by.
+struct NamedRun {
+  std::string name;
+  const RunCase* run = nullptr;
+
+  const RunView& view() const { return run->view(); }
+};
+
+/// A run of the question that is there, and of the lesson that was asked for. Error (exit code 2) for a name
+/// that is none of its runs.
+NamedRun run_of(const RuleInput& input, const std::string& name);
+/// One that ended well.
+NamedRun ended_run(const RuleInput& input, const std::string& name);
+/// One that ended well, has enough steady steps, and had the processors to itself.
+NamedRun timed_run(const RuleInput& input, const std::string& name);
+
+/// The same of a run that the learner named.
+void check_ended(const NamedRun& run);
+void check_timed(const NamedRun& run);
+
+/// Names of the question's runs that an argument lists; all of them without it.
+std::vector<std::string> names_of_runs(const RuleInput& input, std::string_view argument);
+
+/// "measured here", "recorded on ...", "predicted by model ...".
+std::string source_of(const NamedRun& run);
+/// Cannot where the two are of different sources.
+void check_one_source(const NamedRun& base, const NamedRun& other);
+
+/// samples/s, or any other figure, of the repeats of a run. A prediction made again is the same: it counts as
+/// repeated as often as it takes.
+Spread rates_of(const NamedRun& run);
+Spread figures_of(const NamedRun& run, const std::function<double(const SteadyFigures&)>& figure);
+/// The sum of the means of fields of the steps. Cannot for a field that no step has, unless it is of a stage.
+Spread sums_of(const NamedRun& run, const std::vector<std::string>& fields);
+
+/// compare() of `other` over `base`. Cannot where it cannot tell: too few repeats, no values, two sources.
+Compared told(const NamedRun& base, const Spread& of_base, const NamedRun& other, const Spread& of_other);
+
+/// What a value is of.
+enum class Quantity { time, bytes, byte_rate, rate, share, ratio, count };
+/// A value (us, bytes, bytes/s, samples/s, a share of 1, a ratio, a count) in the unit of the question, or in
+/// the usual one (ms, GiB, MB/s, samples/s, %, x) where it asks for no number. Error (exit code 2) for a
+/// question whose unit is of something else.
+double in_unit(const Question& question, Quantity quantity, double value);
+/// What is right lies between the least and the most of the repeats, and the median stands for them.
+Truth truth_of(const Question& question, Quantity quantity, const Spread& values);
+
+/// Three digits or more: "0.0123", "1.23", "12.3", "1234".
+std::string figure_text(double value);
+std::string ms_text(double us);
+std::string percent_text(double share);
+std::string gib_text(double bytes);
+
+/// The argument as a number. Error (exit code 2) where it is none, or is not there.
+double number_argument(const RuleInput& input, std::string_view name);
+double number_argument(const RuleInput& input, std::string_view name, double otherwise);
+/// For what is wrong in the question: its place is said.
+[[noreturn]] void wrong_question(const RuleInput& input, const std::string& what, const std::string& hint);
+
+/// "up", "down" or "same".
+std::string direction_word(const Compared& compared);
+
+}  // namespace isobar
