@@ -41,7 +41,7 @@ void App::act_on_course(const Requests& ask, const Data& data) {
     case CourseRequest::Kind::commit:
       return desk_.commit(asked.id, asked.answer);
     case CourseRequest::Kind::reveal:
-      return desk_.reveal(asked.id, asked.made);
+      return desk_.reveal(asked.id);
     case CourseRequest::Kind::beat:
       return desk_.beat_done(asked.id, asked.beat);
   }

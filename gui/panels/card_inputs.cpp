@@ -9,6 +9,7 @@
 #include "course/curve_shape.h"
 #include "draw/colour.h"
 #include "panels/cards.h"
+#include "text/line_break.h"
 
 namespace isobar {
 namespace {
@@ -92,8 +93,25 @@ void draw_number(Ui& ui, const Question& question, CardState& card) {
   ui.text(question.unit, Face::text, ui.theme().dim);
 }
 
-/// The shapes as plots without figures, two side by side; what would be without the mistake lies dotted in
-/// each.
+/// A curve without figures over the one of a run without the mistake, which is dotted; a cross where it
+/// stops.
+void paint_shape(Canvas& canvas, const Theme& theme, const Box& box, const CurveShape& shape) {
+  const float s = canvas.scale();
+  const PlotPoint axes[3] = {{box.x0, box.y0}, {box.x0, box.y1}, {box.x1, box.y1}};
+  canvas.line(axes, mixed(theme.panel, theme.dim, 0.6F), s, Dash::solid);
+  const auto points_of = [&](const CurveShape& one) {
+    std::vector<PlotPoint> out;
+    for (const CurvePoint& point : one.points)
+      out.push_back({box.x0 + static_cast<float>(point.x) * box.width(),
+                     box.y1 - static_cast<float>(point.y) * box.height()});
+    return out;
+  };
+  canvas.line(points_of(usual_curve()), theme.dim, 1.5F * s, Dash::dotted);
+  const std::vector<PlotPoint> points = points_of(shape);
+  canvas.line(points, theme.accent, 2 * s, Dash::solid);
+  if (shape.stops && !points.empty()) canvas.mark(points.back(), Mark::cross, 5 * s, theme.bad);
+}
+
 void draw_curve(Ui& ui, const QuestionChoice& choice, float width, CardState& card) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImGuiCanvas measure = ui.canvas();
@@ -114,7 +132,7 @@ void draw_curve(Ui& ui, const QuestionChoice& choice, float width, CardState& ca
   const Box box = {at.x, at.y, at.x + width, at.y + height};
   canvas.fill(box, chosen ? theme.selected : hovered ? theme.hover : theme.panel, ui.px(6));
   const Box plot = {box.x0 + ui.px(10), box.y0 + ui.px(8), box.x1 - ui.px(10), box.y0 + ui.px(kCurve)};
-  paint_curve_shape(canvas, theme, plot, choice.key);
+  if (const CurveShape* const shape = curve_shape(choice.key)) paint_shape(canvas, theme, plot, *shape);
   float y = plot.y1 + ui.px(3);
   for (const std::string& words : split(lines, '\n')) {
     canvas.text(box.x0 + ui.px(6), y, words, Face::small, theme.text);

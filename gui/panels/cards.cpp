@@ -152,10 +152,23 @@ void draw_committed(Ui& ui, const Data& data, AppState& state, const Question& q
   draw_run_row(ui, data, question, asked, ask);
 }
 
+/// An opening question is done with once it was gone over, answered or not.
+void draw_leaving(Ui& ui, const Data& data, const std::string& lesson, const std::string& id, bool again,
+                  Requests& ask) {
+  const bool done = data.course->of(id)->state == QuestionState::revealed && !again;
+  const char* const words = done ? "Go on" : "Leave it out";
+  if (!ui.button(words, done ? ButtonKind::primary : ButtonKind::quiet, data.course->may_write,
+                 "leave the question"))
+    return;
+  ask.course = CourseRequest{.kind = CourseRequest::Kind::beat, .id = lesson, .beat = opening_mark(id)};
+}
+
 }  // namespace
 
+std::string opening_mark(const std::string& id) { return "opening " + id; }
+
 RunRequest runs_request(const Question& question) {
-  return {.lesson = question.lesson, .words = {"quiz", question.id, "--runs-only"}};
+  return {.lesson = question.lesson, .words = {"quiz", question.id, "--runs-only", "--yes"}};
 }
 
 std::vector<std::filesystem::path> ticked_folders(const Data& data, const AppState& state) {
@@ -175,7 +188,7 @@ Requests draw_cards(Ui& ui, const Data& data, AppState& state, const std::string
   const Question& question = *data.course->question(shown);
   const AskedQuestion& asked = *data.course->of(shown);
   // A question of an earlier lesson is asked once more here; its own card stays as it is.
-  const bool opening = place == "opening";
+  const bool opening = place == kOpeningPlace;
   const std::string key = opening ? state.lesson + "/" + shown : shown;
   const bool is_new = opening && state.course.cards.count(key) == 0;
   CardState& card = state.course.card(key);
@@ -196,6 +209,7 @@ Requests draw_cards(Ui& ui, const Data& data, AppState& state, const std::string
   } else {
     draw_result(ui, data, state, question, card, ask);
   }
+  if (opening) draw_leaving(ui, data, state.lesson, shown, card.again, ask);
   return ask;
 }
 

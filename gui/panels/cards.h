@@ -7,6 +7,11 @@
 
 namespace isobar {
 
+/// Where the questions of earlier lessons are asked once more.
+inline constexpr const char* kOpeningPlace = "opening";
+/// As a beat of the lesson that was opened with this question.
+std::string opening_mark(const std::string& id);
+
 /// One card for several questions, by id, with a way from one to the next; `place` tells it from others of
 /// the lesson.
 Requests draw_cards(Ui& ui, const Data& data, AppState& state, const std::string& place,

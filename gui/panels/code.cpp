@@ -11,8 +11,9 @@ namespace isobar {
 namespace {
 
 struct ShownCode {
-  std::string title, words;
-  std::vector<DiffLine> lines;
+  std::string title;
+  std::string words = {};
+  std::vector<DiffLine> lines = {};
   bool is_diff = false;
   bool is_cpp = true;
 };

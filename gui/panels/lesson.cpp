@@ -85,16 +85,28 @@ class LessonFlow {
       state_.course.beats[lesson()] = next;
   }
 
+  /// Questions of earlier lessons that were not gone over here yet.
+  Ids opening_ids() const {
+    const auto opening = data_.course->openings.find(lesson());
+    if (opening == data_.course->openings.end()) return {};
+    const auto beats = data_.course->progress.beats.find(lesson());
+    Ids out;
+    std::copy_if(opening->second.begin(), opening->second.end(), std::back_inserter(out), [&](auto& id) {
+      return beats == data_.course->progress.beats.end() ||
+             std::find(beats->second.begin(), beats->second.end(), opening_mark(id)) == beats->second.end();
+    });
+    return out;
+  }
+
   bool is_done(Beat beat) const {
     return std::any_of(progress_.beats.begin(), progress_.beats.end(),
                        [&](const BeatState& one) { return one.beat == beat && one.done; });
   }
 
   void read() {
-    const auto opening = data_.course->openings.find(lesson());
-    if (opening != data_.course->openings.end() && !opening->second.empty() && !is_done(Beat::read)) {
-      ui_.text("Once more, from earlier lessons", Face::bold);
-      cards("opening", opening->second);
+    if (const Ids ids = opening_ids(); !ids.empty()) {
+      ui_.text("First, from earlier lessons", Face::bold);
+      cards(kOpeningPlace, ids);
     }
     page(Beat::read);
     if (card_.readme.of(Beat::read).empty()) ui_.dim("This lesson has no README yet.");
@@ -102,7 +114,8 @@ class LessonFlow {
     if (is_done(Beat::read)) {
       go_on("On to the questions", Beat::predict, false);
     } else if (ui_.button("I have read it", ButtonKind::primary, data_.course->may_write)) {
-      ask_.course = CourseRequest{.kind = CourseRequest::Kind::beat, .id = lesson(), .beat = Beat::read};
+      ask_.course =
+          CourseRequest{.kind = CourseRequest::Kind::beat, .id = lesson(), .beat = beat_name(Beat::read)};
       state_.course.beats[lesson()] = Beat::predict;
     }
     draw_goals(ui_, card_, progress_);

@@ -177,10 +177,10 @@ void CourseDesk::commit(const std::string& id, const Answer& answer) {
   });
 }
 
-void CourseDesk::reveal(const std::string& id, const std::vector<fs::path>& made) {
-  add([this, id, made] {
+void CourseDesk::reveal(const std::string& id) {
+  add([this, id] {
     for_question(id, [&](const Question& question, AskedQuestion& asked) {
-      Revealed revealed = reveal_question(question, places_.home, places_.runs, places_.progress, made);
+      Revealed revealed = reveal_question(question, places_.home, places_.runs, places_.progress);
       read_progress();
       asked.revealed = std::make_shared<const Revealed>(std::move(revealed));
       if (asked.state == QuestionState::revealed)
@@ -189,10 +189,10 @@ void CourseDesk::reveal(const std::string& id, const std::vector<fs::path>& made
   });
 }
 
-void CourseDesk::beat_done(const std::string& lesson, Beat beat) {
+void CourseDesk::beat_done(const std::string& lesson, const std::string& beat) {
   add([this, lesson, beat] {
     try {
-      ProgressWriter(places_.progress).beat(lesson, beat_name(beat));
+      ProgressWriter(places_.progress).beat(lesson, beat);
       read_progress();
     } catch (const std::exception& error) {
       mine_.progress_problem = "What you did cannot be kept: " + sentence_of(error);

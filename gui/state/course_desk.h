@@ -62,9 +62,9 @@ class CourseDesk {
  public:
   struct Places {
     std::filesystem::path home;
-    std::filesystem::path runs;                ///< where runs are made
-    std::filesystem::path progress;            ///< the learner's file
-    std::map<std::string, std::size_t> goals;  ///< of each lesson, how many it names
+    std::filesystem::path runs;                     ///< where runs are made
+    std::filesystem::path progress;                 ///< the learner's file
+    std::map<std::string, std::size_t> goals = {};  ///< of each lesson, how many it names
   };
   /// `on_change` is called from the working thread whenever `view` would be another.
   CourseDesk(Places places, std::function<void()> on_change);
@@ -77,9 +77,8 @@ class CourseDesk {
   bool is_idle() const;
 
   void commit(const std::string& id, const Answer& answer);
-  /// `made`: the learner's runs, of a question that wants some.
-  void reveal(const std::string& id, const std::vector<std::filesystem::path>& made);
-  void beat_done(const std::string& lesson, Beat beat);
+  void reveal(const std::string& id);
+  void beat_done(const std::string& lesson, const std::string& beat);
   void wish(const CourseWishes& wishes);
   /// Looks whether another program wrote to the file; call it now and then.
   void look();

@@ -64,8 +64,7 @@ struct CourseRequest {
   Kind kind = Kind::commit;
   std::string id;  ///< of the question; of a beat the lesson
   Answer answer = {};
-  Beat beat = Beat::read;
-  std::vector<std::filesystem::path> made = {};  ///< runs of the learner
+  std::string beat = {};  ///< that is done
 };
 
 struct Requests {
