@@ -75,6 +75,7 @@ void App::follow_link(const LinkRequest& link) {
     case LinkTarget::Kind::lesson:
       choose_lesson(target.text);
       state_.course.beats[target.text] = Beat::read;
+      state_.course.section = target.section;
       return;
     case LinkTarget::Kind::reveal:
       return open_reveal(target.text);

@@ -151,27 +151,35 @@ void draw_curves(Ui& ui, const Question& question, CardState& card) {
   }
 }
 
-/// The line as it stands on the page; "" before one was clicked.
-std::string line_on_card(const LessonCard& lesson, const CardState& card) {
-  const std::vector<std::string> lines = split(lesson.page, '\n');
+/// The text that a line is asked of, as far as it is there; "" where it was not opened yet.
+const std::string& asked_text(const Data& data, const CodeState& code, const Question& question) {
+  static const std::string kNone;
+  const std::string file = asked_file(question);
+  if (!file.empty()) return code.file == file ? code.text : kNone;
+  const LessonCard* const lesson = data.project.find(question.lesson);
+  return lesson == nullptr ? kNone : lesson->page;
+}
+
+/// The line as it stands there; "" before one was clicked.
+std::string line_on_card(const std::string& text, const CardState& card) {
+  const std::vector<std::string> lines = split(text, '\n');
   const std::size_t at = std::strtoul(card.typed.c_str(), nullptr, 10);
   return at == 0 || at > lines.size() ? "" : lines[at - 1];
 }
 
-void draw_find(Ui& ui, const LessonCard& lesson, AppState& state, CardState& card) {
-  if (lesson.info.name != state.lesson) {
-    ui.dim("A line of " + lesson.info.name + "/main.cpp.");
-  } else if (state.view == View::code) {
+void draw_find(Ui& ui, const Data& data, AppState& state, const Question& question, CardState& card,
+               Requests& ask) {
+  const std::string file = asked_file(question);
+  if (state.view == View::code && state.code.file == file && state.lesson == question.lesson) {
     ui.dim("Click the line in the code.");
   } else if (ui.button("Show the code")) {
-    state.view = View::code;
-    state.code = {.asked = state.code.asked};
+    ask.link = LinkRequest{question.lesson, file.empty() ? "main.cpp" : "../../" + file};
   }
   ImGui::AlignTextToFramePadding();
   ui.text("line", Face::text, ui.theme().dim);
   ImGui::SameLine(0, ui.px(8));
   if (ui.input("answer", card.typed, "", ui.px(90), card.problem.empty())) card.problem.clear();
-  const std::string line = printable(line_on_card(lesson, card), 200);
+  const std::string line = printable(line_on_card(asked_text(data, state.code, question), card), 200);
   ui.text(ui.canvas().fitted(line, Face::mono_small, ImGui::GetContentRegionAvail().x), Face::mono_small,
           ui.theme().text);
 }
@@ -191,23 +199,34 @@ void draw_make(Ui& ui, const Data& data, const AppState& state) {
              Face::small, ui.theme().dim);
 }
 
+/// By their names below runs/, else by their folders.
+std::vector<std::string> ticked_runs_named(const Data& data, const AppState& state) {
+  std::vector<std::string> out;
+  for (const auto& run : data.feed.runs->runs) {
+    if (state.compared.count(run->id) == 0) continue;
+    out.push_back(run->folder.filename() == run->name ? run->name : run->folder.string());
+  }
+  return out;
+}
+
 }  // namespace
+
+std::string asked_file(const Question& question) {
+  const auto named = question.with.find("file");
+  if (named == question.with.end() || named->second.empty()) return "";
+  return named->second.front() == "lessons/" + question.lesson + "/main.cpp" ? "" : named->second.front();
+}
 
 Answer answer_on_card(const Data& data, const AppState& state, const Question& question,
                       const CardState& card) {
-  const LessonCard* const lesson = data.project.find(question.lesson);
-  std::string typed = card.typed;
-  if (question.kind == AnswerKind::make) {
-    typed.clear();
-    for (const std::filesystem::path& folder : ticked_folders(data, state))
-      typed += (typed.empty() ? "" : " ") + folder.string();
-  }
-  const std::int64_t lines =
-      lesson == nullptr ? 0 : std::count(lesson->page.begin(), lesson->page.end(), '\n');
-  return parse_answer(question, typed, lines);
+  const std::string& text = asked_text(data, state.code, question);
+  return parse_answer(
+      question, question.kind == AnswerKind::make ? join(ticked_runs_named(data, state), " ") : card.typed,
+      std::count(text.begin(), text.end(), '\n'));
 }
 
-void draw_answer_field(Ui& ui, const Data& data, AppState& state, const Question& question, CardState& card) {
+void draw_answer_field(Ui& ui, const Data& data, AppState& state, const Question& question, CardState& card,
+                       Requests& ask) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(8), ui.px(6)});
   switch (question.kind) {
     case AnswerKind::choice:
@@ -224,8 +243,7 @@ void draw_answer_field(Ui& ui, const Data& data, AppState& state, const Question
       draw_number(ui, question, card);
       break;
     case AnswerKind::find:
-      if (const LessonCard* const lesson = data.project.find(question.lesson))
-        draw_find(ui, *lesson, state, card);
+      draw_find(ui, data, state, question, card, ask);
       break;
     case AnswerKind::make:
       draw_make(ui, data, state);

@@ -61,7 +61,7 @@ std::string words_of(const Error& error) {
 void draw_open(Ui& ui, const Data& data, AppState& state, const Question& question, CardState& card,
                Requests& ask) {
   const AskedQuestion& asked = *data.course->of(question.id);
-  draw_answer_field(ui, data, state, question, card);
+  draw_answer_field(ui, data, state, question, card, ask);
   draw_hints(ui, question, card);
   if (!card.problem.empty()) ui.wrapped(card.problem, Face::small, ui.theme().bad);
   if (!asked.problem.empty()) ui.wrapped("Not kept: " + asked.problem, Face::small, ui.theme().bad);
@@ -171,14 +171,6 @@ RunRequest runs_request(const Question& question) {
   return {.lesson = question.lesson, .words = {"quiz", question.id, "--runs-only", "--yes"}};
 }
 
-std::vector<std::filesystem::path> ticked_folders(const Data& data, const AppState& state) {
-  std::vector<std::filesystem::path> out;
-  for (const auto& run : data.feed.runs->runs) {
-    if (state.compared.count(run->id) != 0) out.push_back(run->folder);
-  }
-  return out;
-}
-
 Requests draw_cards(Ui& ui, const Data& data, AppState& state, const std::string& place,
                     const std::vector<std::string>& ids) {
   Requests ask;
@@ -202,7 +194,10 @@ Requests draw_cards(Ui& ui, const Data& data, AppState& state, const std::string
   draw_asked(ui, question);
   ui.gap(2);
   if (asked.state == QuestionState::open || card.again) {
-    if (question.kind == AnswerKind::find && question.lesson == state.lesson) state.code.asked = key;
+    if (question.kind == AnswerKind::find && question.lesson == state.lesson) {
+      state.code.asked = key;
+      state.code.asked_file = asked_file(question);
+    }
     draw_open(ui, data, state, question, card, ask);
   } else if (asked.state == QuestionState::committed) {
     draw_committed(ui, data, state, question, card, ask);

@@ -19,14 +19,15 @@ Requests draw_cards(Ui& ui, const Data& data, AppState& state, const std::string
 
 /// What the learner may answer with: the field, the choices, the drawn curves. Only while the question is
 /// open.
-void draw_answer_field(Ui& ui, const Data& data, AppState& state, const Question& question, CardState& card);
+void draw_answer_field(Ui& ui, const Data& data, AppState& state, const Question& question, CardState& card,
+                       Requests& ask);
+
+/// Of a question that a line answers, the file below the project; "" = the page of its lesson.
+std::string asked_file(const Question& question);
 
 /// The answer that stands on the card. Error (exit code 2) in a sentence where it is none.
 Answer answer_on_card(const Data& data, const AppState& state, const Question& question,
                       const CardState& card);
-
-/// Folders of the ticked runs: what answers a question that wants some.
-std::vector<std::filesystem::path> ticked_folders(const Data& data, const AppState& state);
 
 /// What came of an answer: the prediction beside what is true, where a wrong one usually comes from, and the
 /// plots that show it.

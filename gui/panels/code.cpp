@@ -83,11 +83,13 @@ bool draw_code_line(Ui& ui, const DiffLine& line, const std::vector<ColouredPiec
   return clicked;
 }
 
+bool can_choose_line(const CodeState& code) { return !code.asked.empty() && code.asked_file == code.file; }
+
 void draw_lines(Ui& ui, const ShownCode& shown, AppState& state) {
   ColourState old_state;
   ColourState new_state;
   CodeState& code = state.code;
-  const bool can_choose = !code.asked.empty();
+  const bool can_choose = can_choose_line(code);
   for (const DiffLine& line : shown.lines) {
     const bool removed = line.kind == DiffLine::Kind::removed;
     ColourState& colouring = removed ? old_state : new_state;
@@ -121,9 +123,12 @@ Requests draw_code(Ui& ui, const Data& data, AppState& state) {
   const ShownCode shown = code.file.empty() ? page_code(*card) : file_code(code);
   ui.text(shown.title, Face::bold);
   ImGui::SameLine();
-  if (!code.file.empty() && ui.link("back to main.cpp", "back to main.cpp")) code = {};
+  if (!code.file.empty() && ui.link("back to main.cpp", "back to main.cpp")) {
+    code.file.clear();
+    code.line = 0;
+  }
   ui.text(shown.words, Face::small, ui.theme().dim);
-  if (!code.asked.empty())
+  if (can_choose_line(code))
     ui.text("Click the line that answers the question; the card on the right takes it.", Face::text,
             readable(ui.theme().accent, ui.theme().ground, 4.5));
   ui.gap(2);

@@ -23,6 +23,8 @@ struct CodeLine {
   std::vector<CodeRow> rows;
 };
 
+std::vector<ColouredPiece> plain_line(std::string_view line) { return {{0, line.size(), Shade::plain}}; }
+
 std::vector<CodeLine> code_lines(const MarkdownBlock& block, std::size_t columns) {
   std::vector<CodeLine> out;
   ColourState state;
@@ -32,9 +34,10 @@ std::vector<CodeLine> code_lines(const MarkdownBlock& block, std::size_t columns
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     const std::string_view line = rest.substr(0, end);
     out.push_back({line,
-                   cpp                        ? colour_cpp(line, state)
-                   : block.language == "toml" ? colour_toml(line)
-                                              : colour_shell(line),
+                   cpp                           ? colour_cpp(line, state)
+                   : block.language == "toml"    ? colour_toml(line)
+                   : block.language == "formula" ? plain_line(line)
+                                                 : colour_shell(line),
                    code_rows(line, columns, kCodeIndent)});
     rest.remove_prefix(std::min(rest.size(), end + 1));
   }

@@ -38,7 +38,8 @@ struct CodeState {
   std::string text = {};
   std::int64_t line = 0;  ///< marked, and scrolled to once
   bool scroll = false;
-  std::string asked;  ///< the question whose answer is a line of it; "" = none
+  std::string asked = {};       ///< the card whose answer is a line; "" = none
+  std::string asked_file = {};  ///< of that file; "" = the page of the lesson
 };
 
 }  // namespace isobar

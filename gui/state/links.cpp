@@ -88,7 +88,7 @@ LinkTarget link_target(const fs::path& home, const fs::path& folder, const std::
   };
   if (relative.parent_path() == "lessons" && is_lesson(name)) return {.kind = Kind::lesson, .text = name};
   if (relative.parent_path().parent_path() == "lessons" && is_lesson(parent)) {
-    if (name == "README.md") return {.kind = Kind::lesson, .text = parent};
+    if (name == "README.md") return {.kind = Kind::lesson, .text = parent, .section = fragment};
     if (name == "reveal.md") return {.kind = Kind::reveal, .text = parent};
   }
   if (fs::is_directory(full, code)) return {.kind = Kind::folder, .text = relative.string()};

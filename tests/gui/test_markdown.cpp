@@ -36,8 +36,8 @@ std::string styled(const std::vector<TextSpan>& spans) {
 
 // One line a block: kind, level, marker, text.
 std::string outline(std::string_view text) {
-  static constexpr const char* kNames[] = {"heading", "paragraph", "code", "item",
-                                           "table",   "quote",     "rule", "image"};
+  static constexpr const char* kNames[] = {"heading", "paragraph", "code",  "item", "table",
+                                           "quote",   "rule",      "image", "fold", "fold_end"};
   std::string out;
   for (const MarkdownBlock& block : parse_markdown(text)) {
     out += std::string(kNames[static_cast<std::size_t>(block.kind)]) + " " + std::to_string(block.level);
@@ -108,6 +108,19 @@ TEST_CASE("quotes, code and raw HTML") {
   CHECK(blocks[1].language.empty());
   CHECK(outline("a <b>c</b>\n\n<div>\n*x*\n</div>\n") ==
         "paragraph 0 a <b>c</b>\nparagraph 0 <div>\n*x*\n</div>\n");
+}
+
+TEST_CASE("what stands between <details> and its end can be folded, and is Markdown all the same") {
+  CHECK(outline(
+            "a\n\n<details><summary>Settings</summary>\n\n| a | b |\n|---|---|\n\n*c*\n\n</details>\n\nd") ==
+        "paragraph 0 a\nfold 0 Settings\ntable 0\nparagraph 0 [i]c\nfold_end 0\nparagraph 0 d\n");
+  CHECK(outline("<DETAILS open>\n<Summary> How </Summary>\nraw\n</DETAILS>\n") ==
+        "fold 0 How\nparagraph 0 raw\nfold_end 0\n");
+  CHECK(outline("<details>\n\nx\n") == "fold 0 More\nparagraph 0 x\n");
+  CHECK(outline("<details><summary>one\n\nx\n") == "fold 0 one\nparagraph 0 x\n");
+  CHECK(outline("</details>\n\n<detailsx>\n") == "fold_end 0\nparagraph 0 <detailsx>\n");
+  CHECK(outline("- a\n\n  <details><summary>s</summary>\n\n  b\n\n  </details>\n") ==
+        "item 1 • a\nfold 0 s\nitem 1 b\nfold_end 0\n");
 }
 
 TEST_CASE("an image is a block of its own between the text around it") {
