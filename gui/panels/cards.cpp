@@ -67,9 +67,9 @@ void draw_open(Ui& ui, const Data& data, AppState& state, const Question& questi
   if (!asked.problem.empty()) ui.wrapped("Not kept: " + asked.problem, Face::small, ui.theme().bad);
   if (ui.button("Commit", ButtonKind::primary, data.course->may_write)) {
     try {
-      ask.course = CourseRequest{.kind = CourseRequest::Kind::commit,
-                                 .id = question.id,
-                                 .answer = answer_on_card(data, state, question, card)};
+      CourseRequest request{.kind = CourseRequest::Kind::commit, .id = question.id};
+      request.answer = answer_on_card(data, state, question, card);
+      ask.course = std::move(request);
       card.problem.clear();
       card.again = false;
     } catch (const Error& error) {
