@@ -25,8 +25,8 @@ void draw_disc(Canvas& canvas, const Theme& theme, const BeatState& state, PlotP
     canvas.circle(middle, radius, theme.good, true);
     return draw_hook(canvas, middle, theme.panel);
   }
-  canvas.circle(middle, radius, theme.panel, true);
-  canvas.circle(middle, radius, shown ? theme.accent : theme.dim, false);
+  canvas.circle(middle, radius, shown ? theme.accent : mixed(theme.panel, theme.dim, 0.6F), true);
+  canvas.circle(middle, radius - (shown ? 2 : 1.25F) * canvas.scale(), theme.panel, true);
   canvas.text(middle.x, middle.y - canvas.line_height(Face::small) / 2,
               std::to_string(static_cast<int>(state.beat) + 1), Face::small, shown ? theme.text : theme.dim,
               0.5F);

@@ -86,8 +86,14 @@ void draw_directions(Ui& ui, CardState& card) {
   }
 }
 
+/// Enter commits.
+void draw_field(Ui& ui, const char* hint, float width, CardState& card) {
+  if (ui.input("answer", card.typed, hint, width, card.problem.empty())) card.problem.clear();
+  card.entered = ImGui::IsItemDeactivated() && ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Enter));
+}
+
 void draw_number(Ui& ui, const Question& question, CardState& card) {
-  if (ui.input("answer", card.typed, "your number", ui.px(130), card.problem.empty())) card.problem.clear();
+  draw_field(ui, "your number", ui.px(130), card);
   ImGui::SameLine(0, ui.px(10));
   ImGui::AlignTextToFramePadding();
   ui.text(question.unit, Face::text, ui.theme().dim);
@@ -178,7 +184,7 @@ void draw_find(Ui& ui, const Data& data, AppState& state, const Question& questi
   ImGui::AlignTextToFramePadding();
   ui.text("line", Face::text, ui.theme().dim);
   ImGui::SameLine(0, ui.px(8));
-  if (ui.input("answer", card.typed, "", ui.px(90), card.problem.empty())) card.problem.clear();
+  draw_field(ui, "", ui.px(90), card);
   const std::string line = printable(line_on_card(asked_text(data, state.code, question), card), 200);
   ui.text(ui.canvas().fitted(line, Face::mono_small, ImGui::GetContentRegionAvail().x), Face::mono_small,
           ui.theme().text);

@@ -42,7 +42,7 @@ void draw_outcome(Ui& ui, Outcome outcome) {
     canvas.text(middle.x, middle.y - canvas.line_height(Face::bold) / 2, "?", Face::bold, theme.panel, 0.5F);
   }
   ImGui::SetCursorPosX(ImGui::GetCursorPosX() + ui.px(28));
-  ui.text(words, Face::title, readable(colour, theme.raised, 4.5));
+  ui.text(words, Face::title, readable(colour, theme.ground, 4.5));
   ui.record(std::string("outcome ") + outcome_name(outcome));
 }
 

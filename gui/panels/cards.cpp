@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -65,7 +66,8 @@ void draw_open(Ui& ui, const Data& data, AppState& state, const Question& questi
   draw_hints(ui, question, card);
   if (!card.problem.empty()) ui.wrapped(card.problem, Face::small, ui.theme().bad);
   if (!asked.problem.empty()) ui.wrapped("Not kept: " + asked.problem, Face::small, ui.theme().bad);
-  if (ui.button("Commit", ButtonKind::primary, data.course->may_write)) {
+  const bool entered = std::exchange(card.entered, false) && data.course->may_write;
+  if (ui.button("Commit", ButtonKind::primary, data.course->may_write) || entered) {
     try {
       CourseRequest request{.kind = CourseRequest::Kind::commit, .id = question.id};
       request.answer = answer_on_card(data, state, question, card);
@@ -79,7 +81,7 @@ void draw_open(Ui& ui, const Data& data, AppState& state, const Question& questi
   if (!data.course->may_write) ui.tip(data.course->progress_problem);
   ImGui::SameLine(0, ui.px(12));
   ImGui::AlignTextToFramePadding();
-  ui.dim("Nothing is shown before.");
+  ui.dim("Nothing is revealed before.");
 }
 
 /// Of the run that is being made, how far it is; below it the last thing that was said.
@@ -186,7 +188,7 @@ Requests draw_cards(Ui& ui, const Data& data, AppState& state, const std::string
   CardState& card = state.course.card(key);
   if (is_new) card.again = asked.state == QuestionState::revealed;
   state.course.question = question.id;
-  const CardBox box(ui, "card " + place, ui.theme().raised);
+  const CardBox box(ui, "card " + place, ui.theme().ground);
   ImGui::AlignTextToFramePadding();
   ui.dim(ui.canvas().fitted("asked by " + question.from, Face::small,
                             ImGui::GetContentRegionAvail().x - ui.px(120)));

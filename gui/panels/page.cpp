@@ -101,7 +101,8 @@ void draw_picture(Ui& ui, const std::string& lesson, const MarkdownBlock& block)
   const std::string name = std::filesystem::path(block.target).stem().string();
   const LessonPicture* const picture = find_lesson_picture(lesson, name);
   const std::string words = words_of(block.spans);
-  if (picture == nullptr) return ui.dim("picture: " + (words.empty() ? block.target : words));
+  if (picture == nullptr)
+    return ui.wrapped("picture: " + (words.empty() ? block.target : words), Face::small, ui.theme().dim);
   ImGuiCanvas canvas = ui.canvas();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = std::min(ImGui::GetContentRegionAvail().x, ui.px(kMostPicture));

@@ -16,6 +16,7 @@ struct CardState {
   std::string typed = {};
   std::size_t hints = 0;     ///< that were asked for
   std::string problem = {};  ///< why what stands there is no answer; "" = nothing was tried
+  bool entered = false;      ///< Enter was pressed in its field
   bool again = false;        ///< a question that was answered is asked anew
 };
 

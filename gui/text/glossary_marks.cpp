@@ -2,12 +2,27 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <optional>
 
 namespace isobar {
 namespace {
 
 constexpr std::size_t kShortest = 3;  // shorter names, such as n, are letters of formulas too
+
+// Names of columns and states that mean in running text what they mean everywhere.
+constexpr std::string_view kEveryday[] = {"busy",    "copy",       "data",  "device",   "key",  "lesson",
+                                          "line",    "load",       "lost",  "misc",     "note", "other",
+                                          "rest",    "run",        "same",  "state",    "step", "ready",
+                                          "measure", "processors", "waits", "predicted"};
+
+/// Other names of a term stand for columns of tables too ("what", "half"): only what no sentence holds by
+/// chance is looked for, such as DDP, LayerNorm or bit-equal.
+bool is_technical(std::string_view name) {
+  return std::any_of(name.begin(), name.end(), [](unsigned char c) {
+    return std::isupper(c) != 0 || std::isdigit(c) != 0 || c == '-';
+  });
+}
 
 bool is_word_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || (c & 0x80) != 0; }
 
@@ -46,10 +61,12 @@ std::string singular(std::string word) {
 
 GlossaryWords::GlossaryWords(const Glossary& glossary) {
   for (const Term& term : glossary) {
-    std::vector<std::string> all = term.also;
-    all.push_back(term.name);
+    std::vector<std::string> all = {term.name};
+    std::copy_if(term.also.begin(), term.also.end(), std::back_inserter(all), is_technical);
     for (const std::string& name : all) {
-      if (name.size() < kShortest) continue;
+      const bool everyday =
+          std::find(std::begin(kEveryday), std::end(kEveryday), name) != std::end(kEveryday);
+      if (name.size() < kShortest || everyday) continue;
       const std::string words = plain(name);
       names_[singular(words.substr(0, word_end(words, 0)))].push_back({words, notes_.size()});
     }

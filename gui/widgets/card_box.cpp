@@ -16,11 +16,13 @@ CardBox::CardBox(Ui& ui, std::string_view name, Colour ground)
                         ImGuiWindowFlags_AlwaysUseWindowPadding);
   ImGui::PopStyleVar(3);
   ImGui::PopStyleColor();
+  ImGui::PushStyleColor(ImGuiCol_FrameBg, ui.theme().panel);  // else a field is not to be seen on the card
 }
 
 CardBox::~CardBox() {
   // The last item put its spacing below itself.
   const float height = ImGui::GetCursorPosY() - ImGui::GetStyle().ItemSpacing.y + ui_.px(12);
+  ImGui::PopStyleColor();
   ImGui::EndChild();
   if (std::abs(storage_->GetFloat(id_, 0) - height) < 0.5F) return;
   storage_->SetFloat(id_, height);
