@@ -19,6 +19,7 @@ struct GanttPlaces {
 GanttPlaces gantt_places(Sketch& sketch, const Gantt& gantt, PlotPoint at, float width) {
   GanttPlaces out;
   if (width >= sketch.px(kGanttNarrow)) {
+    out.labels = sketch.text_width(gantt.widest_label);
     for (const GanttRow& row : gantt.rows) out.labels = std::max(out.labels, sketch.text_width(row.label));
     out.labels = std::min(out.labels, sketch.px(kGanttMostLabels)) + sketch.px(12);
   }
@@ -30,26 +31,48 @@ GanttPlaces gantt_places(Sketch& sketch, const Gantt& gantt, PlotPoint at, float
   return out;
 }
 
-void paint_gantt_row(Sketch& sketch, const GanttRow& row, const GanttPlaces& places, PlotPoint at) {
+/// Gives where its bar begins and ends.
+Box paint_gantt_ground(Sketch& sketch, const GanttRow& row, const GanttPlaces& places, PlotPoint at) {
+  Canvas& canvas = sketch.canvas();
   float y = at.y;
   if (places.labels > 0) {
-    const std::string label = sketch.canvas().fitted(row.label, Face::small, places.labels - sketch.px(8));
-    sketch.canvas().text(at.x, y + sketch.px(5), label, Face::small, sketch.theme().text);
+    const std::string label = canvas.fitted(row.label, Face::small, places.labels - sketch.px(8));
+    canvas.text(at.x, y + sketch.px(5), label, Face::small, sketch.theme().text);
   } else {
-    const std::string label = sketch.canvas().fitted(row.label, Face::small, places.x.end - at.x);
-    sketch.canvas().text(at.x, y, label, Face::small, sketch.theme().dim);
+    const std::string label = canvas.fitted(row.label, Face::small, places.x.end - at.x);
+    canvas.text(at.x, y, label, Face::small, sketch.theme().dim);
     y += sketch.px(kGanttLabel);
   }
-  const float bottom = y + sketch.px(kGanttBar);
-  sketch.canvas().fill({places.x.begin, y, places.x.end, bottom}, sketch.theme().raised);
+  const Box out = {places.x.begin, y, places.x.end, y + sketch.px(kGanttBar)};
+  canvas.fill(out, sketch.theme().raised);
+  return out;
+}
+
+/// On a ground without hatch, so that they can be read.
+void paint_span_words(Sketch& sketch, const GanttSpan& span, const Box& box, const Box& row) {
+  Canvas& canvas = sketch.canvas();
+  const float wide = sketch.text_width(span.words), high = canvas.line_height(Face::small);
+  const float y = (box.y0 + box.y1 - high) / 2;
+  if (wide + sketch.px(6) <= box.width()) {
+    const float middle = (box.x0 + box.x1) / 2, half = wide / 2 + sketch.px(2);
+    if (span.hatch != Hatch::none)
+      canvas.fill({middle - half, box.y0 + sketch.px(3), middle + half, box.y1 - sketch.px(3)}, span.colour);
+    canvas.text(middle, y, span.words, Face::small, ink_on(span.colour), 0.5F);
+  } else if (span.may_stand_beside && box.x1 + sketch.px(5) + wide <= row.x1) {
+    canvas.text(box.x1 + sketch.px(5), y, span.words, Face::small, sketch.theme().text);
+  } else if (span.may_stand_beside && box.x0 - sketch.px(5) - wide >= row.x0) {
+    canvas.text(box.x0 - sketch.px(5), y, span.words, Face::small, sketch.theme().text, 1);
+  }
+}
+
+void paint_spans(Sketch& sketch, const GanttRow& row, const GanttPlaces& places, const Box& bar) {
   for (const GanttSpan& span : row.spans) {
     const float x0 = places.x.pixel(std::max(span.begin, places.x.least));
     const float x1 = places.x.pixel(std::min(span.end, places.x.most));
     if (!(x1 > x0)) continue;
-    const Box box = {x0, y, std::max(x1, x0 + sketch.px(1)), bottom};
+    const Box box = {x0, bar.y0, std::min(bar.x1, std::max(x1, x0 + sketch.px(1.5F))), bar.y1};
     sketch.area(box, span.colour, span.hatch);
-    const std::array<std::string, 1> words = {span.words};
-    if (!span.words.empty()) sketch.words_in(box, words, ink_on(span.colour));
+    if (!span.words.empty()) paint_span_words(sketch, span, box, bar);
   }
 }
 
@@ -69,7 +92,8 @@ void paint_gantt_axis(Sketch& sketch, const Gantt& gantt, const GanttPlaces& pla
   for (const Tick& tick : ticks(places.x, sketch.px(90))) {
     const float x = places.x.pixel(tick.value);
     if (tick.label.empty() || x < places.x.begin - 1 || x > places.x.end + 1) continue;
-    sketch.line({x, top}, {x, bottom + sketch.px(4)}, with_alpha(theme.dim, 0.35F));
+    const bool is_edge = x < places.x.begin + sketch.px(1);
+    sketch.line({x, is_edge ? bottom : top}, {x, bottom + sketch.px(4)}, with_alpha(theme.dim, 0.35F));
     const float half = sketch.text_width(tick.label) / 2;
     const float left = std::max(x - half, places.x.begin);
     if (left + 2 * half + sketch.px(8) > places.x.end - title) continue;
@@ -79,22 +103,33 @@ void paint_gantt_axis(Sketch& sketch, const Gantt& gantt, const GanttPlaces& pla
 
 }  // namespace
 
+GanttSpan stage_span(const Theme& theme, double begin, double end, std::string_view stage,
+                     std::string words) {
+  return {begin, end, std::move(words), stage_colour(theme, stage), stage_hatch(stage)};
+}
+
+LegendEntry stage_entry(const Theme& theme, std::string_view stage, std::string words) {
+  return {words.empty() ? std::string(stage) : std::move(words), stage_colour(theme, stage),
+          stage_hatch(stage)};
+}
+
 float paint_gantt(Sketch& sketch, const Gantt& gantt, PlotPoint at, float width) {
   const GanttPlaces places = gantt_places(sketch, gantt, at, width);
   if (!gantt.marks.empty()) at.y += sketch.px(kGanttLabel);
-  float y = at.y;
   const float bottom = at.y + places.row * static_cast<float>(gantt.rows.size());
-  for (const GanttRow& row : gantt.rows) {
-    paint_gantt_row(sketch, row, places, {at.x, y});
-    y += places.row;
+  std::vector<Box> bars;
+  for (std::size_t i = 0; i < gantt.rows.size(); ++i) {
+    const float y = at.y + places.row * static_cast<float>(i);
+    bars.push_back(paint_gantt_ground(sketch, gantt.rows[i], places, {at.x, y}));
   }
+  paint_gantt_axis(sketch, gantt, places, at.y, bottom);
+  for (std::size_t i = 0; i < gantt.rows.size(); ++i) paint_spans(sketch, gantt.rows[i], places, bars[i]);
   for (const GanttMark& mark : gantt.marks) {
     const float x = places.x.pixel(mark.at), half = sketch.text_width(mark.words) / 2;
     sketch.line({x, at.y}, {x, bottom}, sketch.theme().text, 1.5F, Dash::dashed);
     const float left = std::clamp(x - half, at.x, std::max(at.x, at.x + width - 2 * half));
     sketch.canvas().text(left, at.y - sketch.px(kGanttLabel), mark.words, Face::small, sketch.theme().text);
   }
-  paint_gantt_axis(sketch, gantt, places, at.y, bottom);
   return bottom + sketch.px(28);
 }
 

@@ -12,12 +12,17 @@ struct GanttSpan {
   std::string words;  ///< written into it where there is room
   Colour colour = 0;
   Hatch hatch = Hatch::none;
+  bool may_stand_beside = false;  ///< words that have no room in it, right or left of it
 };
 
 struct GanttRow {
   std::string label;  ///< left of it; a line of its own above it where the picture is narrow
   std::vector<GanttSpan> spans;
 };
+
+/// In the colour and hatch of the stage.
+GanttSpan stage_span(const Theme& theme, double begin, double end, std::string_view stage, std::string words);
+LegendEntry stage_entry(const Theme& theme, std::string_view stage, std::string words = {});
 
 struct GanttMark {
   double at = 0;
@@ -27,8 +32,10 @@ struct GanttMark {
 struct Gantt {
   std::vector<GanttRow> rows;
   double begin = 0, end = 1;
-  std::string axis;              ///< "time in ms"
-  bool has_ticks = true;         ///< false: an arrow without figures, of a schematic picture
+  std::string axis;  ///< "time in ms"
+  std::string widest_label =
+      {};                 ///< of the other charts that it stands above or below, so that all begin alike
+  bool has_ticks = true;  ///< false: an arrow without figures, of a schematic picture
   std::vector<GanttMark> marks;  ///< upright lines through all rows, their words above them
 };
 

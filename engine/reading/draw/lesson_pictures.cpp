@@ -8,7 +8,18 @@ namespace isobar {
 
 const std::vector<LessonPicture>& all_lesson_pictures() {
   static const std::vector<LessonPicture> pictures = {
+      {"01_baseline", "idea", transformer_picture()},
+      {"01_baseline", "memory", memory_picture()},
       {"02_workers", "idea", loop_and_loaders_picture()},
+      {"02_workers", "workers", worker_rates_picture()},
+      {"03_gpu_loader", "idea", batch_path_picture()},
+      {"04_amp", "idea", type_ranges_picture()},
+      {"04_amp", "roofline", roofline_picture()},
+      {"05_fusion", "idea", passes_picture()},
+      {"06_ddp", "idea", replicas_picture()},
+      {"06_ddp", "buckets", buckets_picture()},
+      {"07_tensor_parallel", "idea", split_layers_picture()},
+      {"08_cuda_graphs", "idea", host_and_device_picture()},
   };
   return pictures;
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/stage.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -28,6 +29,15 @@ void break_into(const Canvas& canvas, const std::string& text, Face face, float 
 }
 
 }  // namespace
+
+Hatch stage_hatch(std::string_view stage) {
+  static constexpr std::array<Hatch, kStageNames.size()> kHatches = {
+      Hatch::rising, Hatch::dots, Hatch::none, Hatch::falling, Hatch::crossed, Hatch::level, Hatch::dots};
+  for (std::size_t i = 0; i < kStageNames.size(); ++i) {
+    if (stage == kStageNames[i]) return kHatches[i];
+  }
+  return Hatch::none;
+}
 
 std::vector<std::string> Sketch::broken(const std::string& text, Face face, float width) const {
   std::vector<std::string> out;

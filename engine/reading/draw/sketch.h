@@ -14,6 +14,9 @@ namespace isobar {
 /// What tells an area from its neighbours without colour.
 enum class Hatch { none, rising, falling, crossed, level, dots };
 
+/// That of a stage of a step, as its colour is.
+Hatch stage_hatch(std::string_view stage);
+
 /// One entry of a legend.
 struct LegendEntry {
   std::string words;
@@ -53,6 +56,9 @@ class Sketch {
   /// A pale one, for words in the colour of text.
   void pale(const Box& box, Colour colour, Hatch hatch = Hatch::none);
   void line(PlotPoint from, PlotPoint to, Colour colour, float width = 1, Dash dash = Dash::solid);
+  void mark(PlotPoint at, Mark mark, Colour colour, float radius = 5) {
+    canvas_.mark(at, mark, px(radius), colour);
+  }
   /// With a head at `to`.
   void arrow(PlotPoint from, PlotPoint to, Colour colour, float width = 1.5F, Dash dash = Dash::solid);
   /// Entries beside each other, over as many lines as they need; gives the y below the last.

@@ -1,9 +1,27 @@
 #pragma once
 // The pictures of each lesson, one file a lesson.
 #include "draw/drawing.h"
+#include "formula/vit_counts.h"
 
 namespace isobar {
 
+/// Of the presets that pictures speak of.
+inline constexpr VitShape kTinyShape = {.height = 72, .width = 144, .embed = 96, .depth = 4, .heads = 2};
+inline constexpr std::int64_t kTinyBatch = 4;
+inline constexpr VitShape kBaseShape = {};
+inline constexpr std::int64_t kBaseBatch = 16;
+
+Drawing transformer_picture();
+Drawing memory_picture();
 Drawing loop_and_loaders_picture();
+Drawing worker_rates_picture();
+Drawing batch_path_picture();
+Drawing type_ranges_picture();
+Drawing roofline_picture();
+Drawing passes_picture();
+Drawing replicas_picture();
+Drawing buckets_picture();
+Drawing split_layers_picture();
+Drawing host_and_device_picture();
 
 }  // namespace isobar

@@ -1,0 +1,133 @@
+// Lesson 05: passes over memory.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "draw/chart.h"
+#include "draw/pictures/pictures.h"
+#include "formula/step_time.h"
+
+namespace isobar {
+namespace {
+
+constexpr float kChainCell = 28, kChainGap = 58;
+
+/// Values in memory at even places, kernels between them.
+struct Chain {
+  std::string title;
+  std::vector<std::pair<int, std::string>> cells;
+  std::vector<std::pair<int, std::string>> kernels;
+};
+
+float paint_chain(Sketch& sketch, const Chain& chain, PlotPoint at, float width) {
+  const Theme& theme = sketch.theme();
+  at.y = sketch.words(at, width, chain.title) + sketch.px(6);
+  const float place = width / 5, top = at.y + sketch.px(16);
+  const float cell_end = top + sketch.px(kChainCell), kernel = cell_end + sketch.px(kChainGap);
+  sketch.canvas().text(at.x, at.y - sketch.px(1), "memory", Face::small, theme.dim);
+  sketch.canvas().fill({at.x, top - sketch.px(1), at.x + width, cell_end + sketch.px(1)}, theme.raised);
+  const auto box_of = [&](int index, float y) {
+    const float x = at.x + place * static_cast<float>(index);
+    return Box{x + sketch.px(2), y, x + place - sketch.px(2), y + sketch.px(kChainCell)};
+  };
+  for (const auto& [index, words] : chain.cells) {
+    const std::array<std::string, 1> choices = {words};
+    sketch.pale(box_of(index, top), theme.series[0]);
+    sketch.words_in(box_of(index, top), choices, theme.text);
+  }
+  int pass = 0;
+  for (std::size_t i = 0; i < chain.kernels.size(); ++i) {
+    Box box = box_of(chain.kernels[i].first, kernel);
+    box.x0 -= place * 0.2F;
+    box.x1 += place * 0.2F;
+    const std::array<std::string, 1> choices = {chain.kernels[i].second};
+    sketch.pale(box, theme.series[1], Hatch::none);
+    sketch.words_in(box, choices, theme.text);
+    const Box from = box_of(chain.cells[i].first, top), to = box_of(chain.cells[i + 1].first, top);
+    const float quarter = box.width() / 4;
+    const PlotPoint read_from = {(from.x0 + from.x1) / 2 + (i > 0 ? sketch.px(14) : 0), cell_end},
+                    read_to = {box.x0 + quarter, kernel};
+    const PlotPoint write_from = {box.x1 - quarter, kernel},
+                    write_to = {(to.x0 + to.x1) / 2 - (i + 1 < chain.kernels.size() ? sketch.px(14) : 0),
+                                cell_end};
+    sketch.arrow(read_from, read_to, theme.text);
+    sketch.arrow(write_from, write_to, theme.text);
+    const auto number = [&](PlotPoint a, PlotPoint b) {
+      const PlotPoint middle = {(a.x + b.x) / 2, (a.y + b.y) / 2};
+      sketch.canvas().circle(middle, sketch.px(9), theme.accent, true);
+      sketch.canvas().text(middle.x, middle.y - sketch.px(7), std::to_string(++pass), Face::small,
+                           theme.on_accent, 0.5F);
+    };
+    number(read_from, read_to);
+    number(write_from, write_to);
+  }
+  return kernel + sketch.px(kChainCell);
+}
+
+struct FusedBytes {
+  const char* name;
+  double plain, fused;
+};
+
+/// In fp32: every operand once, 4 bytes each. Plain: the bias 2, GELU 2; the bias 2, the sum 3, the norm 2.
+constexpr std::array<FusedBytes, 3> kFusedBytes = {
+    {{"bias and GELU, forward: a value", 4 * 4, 2 * 4},
+     {"bias, residual and norm, forward: a value", 7 * 4, 4 * 4},
+     {"Adam: a parameter", kPlainAdamBytes, kFusedAdamBytes}}};
+
+float paint_fused_bytes(Sketch& sketch, PlotPoint at, float width) {
+  const Theme& theme = sketch.theme();
+  Axis x{.least = 0, .most = kPlainAdamBytes};
+  x.begin = at.x;
+  x.end = at.x + width - sketch.text_width("65 bytes") - sketch.px(10);
+  for (const FusedBytes& row : kFusedBytes) {
+    at.y = sketch.words(at, width, row.name) + sketch.px(2);
+    for (const auto& [bytes, colour, hatch] :
+         {std::tuple{row.plain, theme.series[1], Hatch::rising}, {row.fused, theme.series[2], Hatch::none}}) {
+      const Box box = {x.begin, at.y, x.pixel(bytes), at.y + sketch.px(15)};
+      sketch.area(box, colour, hatch);
+      sketch.canvas().text(box.x1 + sketch.px(8), at.y - sketch.px(1), fmt::format("{:g} bytes", bytes),
+                           Face::small, theme.text);
+      at.y += sketch.px(18);
+    }
+    at.y += sketch.px(6);
+  }
+  const std::array<LegendEntry, 2> legend = {
+      LegendEntry{"one operation after the other", theme.series[1], Hatch::rising},
+      LegendEntry{"fused: one kernel", theme.series[2]}};
+  return sketch.legend(at, width, legend);
+}
+
+float paint_passes(Sketch& sketch, PlotPoint at, float width) {
+  const Chain plain = {"Before: two kernels, 4 passes over memory",
+                       {{0, "x"}, {2, "x + b"}, {4, "y"}},
+                       {{1, "add bias"}, {3, "GELU"}}};
+  const Chain fused = {"After: one kernel, 2 passes", {{0, "x"}, {4, "y"}}, {{2, "bias, GELU"}}};
+  const bool wide = width >= sketch.px(660);
+  const float gap = sketch.px(40), column = wide ? (width - gap) / 2 : width;
+  float bottom = paint_chain(sketch, plain, at, column);
+  const PlotPoint next =
+      wide ? PlotPoint{at.x + column + gap, at.y} : PlotPoint{at.x, bottom + sketch.px(16)};
+  bottom = std::max(bottom, paint_chain(sketch, fused, next, column));
+  at.y =
+      sketch.words({at.x, bottom + sketch.px(18)}, width, "Bytes that move, in fp32", {.face = Face::bold}) +
+      sketch.px(4);
+  return paint_fused_bytes(sketch, at, width);
+}
+
+}  // namespace
+
+Drawing passes_picture() {
+  return {"Passes over memory, before and after fusion", "by formula",
+          "Above, y = GELU(x + b). Before fusion one kernel reads x and writes x + b, another reads that and "
+          "writes y: four "
+          "passes over memory. After fusion one kernel reads x and writes y: two passes. Below, bytes moved "
+          "before and after: 16 "
+          "and 8 a value for bias and GELU, 28 and 16 for bias, residual and norm, 65 and 28 a parameter for "
+          "Adam.",
+          paint_passes};
+}
+
+}  // namespace isobar
