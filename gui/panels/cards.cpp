@@ -162,7 +162,7 @@ void draw_leaving(Ui& ui, const Data& data, const std::string& lesson, const std
   if (!ui.button(words, done ? ButtonKind::primary : ButtonKind::quiet, data.course->may_write,
                  "leave the question"))
     return;
-  ask.course = CourseRequest{.kind = CourseRequest::Kind::beat, .id = lesson, .beat = opening_mark(id)};
+  ask.course = beat_request(lesson, opening_mark(id));
 }
 
 }  // namespace

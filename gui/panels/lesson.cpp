@@ -34,8 +34,8 @@ void draw_problems(Ui& ui, const Data& data, const LessonCard& card) {
     ui.wrapped(data.course->progress_problem, Face::small, ui.theme().warn);
     ui.record("progress problem");
   }
-  if (!data.course->questions_problem.empty()) {
-    ui.wrapped(data.course->questions_problem, Face::small, ui.theme().bad);
+  if (const auto problem = data.course->problems.find(card.info.name); problem != data.course->problems.end()) {
+    ui.wrapped("Its questions cannot be read: " + problem->second, Face::small, ui.theme().bad);
     ui.record("questions problem");
   }
 }
@@ -114,8 +114,7 @@ class LessonFlow {
     if (is_done(Beat::read)) {
       go_on("On to the questions", Beat::predict, false);
     } else if (ui_.button("I have read it", ButtonKind::primary, data_.course->may_write)) {
-      ask_.course =
-          CourseRequest{.kind = CourseRequest::Kind::beat, .id = lesson(), .beat = beat_name(Beat::read)};
+      ask_.course = beat_request(lesson(), beat_name(Beat::read));
       state_.course.beats[lesson()] = Beat::predict;
     }
     draw_goals(ui_, card_, progress_);

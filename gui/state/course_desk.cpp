@@ -105,17 +105,22 @@ void CourseDesk::publish() {
   if (on_change_) on_change_();
 }
 
+/// A lesson whose questions cannot be read keeps those of the others from nobody.
 void CourseDesk::read_questions() {
-  try {
-    mine_.questions = all_questions(places_.home);
-    for (const auto& [lesson, goals] : places_.goals) {
-      for (const Question& question : opening_questions(places_.home, lesson))
-        mine_.openings[lesson].push_back(question.id);
+  for (const auto& [lesson, goals] : places_.goals) {
+    try {
+      for (Question& question : isobar::read_questions(places_.home, lesson)) {
+        for (const std::string& later : question.again) {
+          std::vector<std::string>& opening = mine_.openings[later];
+          if (opening.size() < kMostOpeningQuestions) opening.push_back(question.id);
+        }
+        mine_.asked[question.id];
+        mine_.questions.push_back(std::move(question));
+      }
+    } catch (const std::exception& error) {
+      mine_.problems[lesson] = sentence_of(error);
     }
-  } catch (const std::exception& error) {
-    mine_.questions_problem = "The questions cannot be read: " + sentence_of(error);
   }
-  for (const Question& question : mine_.questions) mine_.asked[question.id];
 }
 
 void CourseDesk::read_progress() {

@@ -57,8 +57,8 @@ class Paragraph {
     const std::string_view shown = x_ == begin_.x && word.front() == ' ' ? word.substr(1) : word;
     const float width = canvas_.text_width(shown, face);
     const float lead = !shown.empty() && shown.front() == ' ' ? canvas_.text_width(" ", face) : 0;
-    if (span.code) {
-      canvas_.fill({x_ + lead - ui_.px(1), y_, x_ + width + ui_.px(1), y_ + height(face) + ui_.px(1)},
+    if (span.code) {  // blanks within code are of it
+      canvas_.fill({x_ - ui_.px(1), y_, x_ + width + ui_.px(1), y_ + height(face) + ui_.px(1)},
                    ui_.theme().raised, ui_.px(3));
     }
     canvas_.text(x_, y_ + (height_of_line() - height(face)) / 2, shown, face, colour);

@@ -235,6 +235,6 @@ TEST_CASE("A mistake in a questions.toml is named with its place, and the page i
   Headless window(course.options(), kWide, kHigh);
   window.settle();
   CHECK(window.has("questions problem"));
-  CHECK(window.app().course()->questions_problem.find("questions.toml:") != std::string::npos);
+  CHECK(window.app().course()->problems.at("01_baseline").find("questions.toml:") != std::string::npos);
   CHECK(window.has("I have read it"));
 }
