@@ -24,6 +24,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "draw/curve_picture.h"
+#include "draw/own_picture.h"
 #include "launch/spawn.h"
 #include "record/console.h"
 #include "record/run_folder.h"
@@ -49,15 +50,17 @@ void show_types(const fs::path& run, bool json) {
 }
 
 struct ShowArguments {
-  std::string run, replay, into;
+  std::string run, replay, into, file;
   fs::path curve;
-  bool json = false, live = false, recorded = false, types = false, gradients = false;
+  bool json = false, live = false, recorded = false, types = false, gradients = false, picture = false;
   double speed = 0;                ///< of a replay; 0 = none is wanted
   std::int64_t gradients_at = -1;  ///< the step, -1 = the last one
   TimelineRequest timeline;
 
   bool asks_timeline() const { return timeline.draw || timeline.trace_file; }
 };
+
+bool is_svg(const std::string& name) { return fs::path(name).extension() == ".svg"; }
 
 /// Refuses what does not go together.
 void check(const ShowArguments& out, bool has_into, bool has_rank, bool has_step, bool has_steps) {
@@ -75,6 +78,13 @@ void check(const ShowArguments& out, bool has_into, bool has_rank, bool has_step
     refuse("--timeline and --trace go with neither --follow nor --curve");
   if (out.gradients && (out.asks_timeline() || live_or_curve))
     refuse("--gradients goes with --step and --json alone");
+  if (!out.file.empty() && (!out.picture || !is_svg(out.file)))
+    refuse("name one run; a second word is the .svg file of --picture");
+  if (out.picture &&
+      (out.json || out.types || out.gradients || out.asks_timeline() || live_or_curve || out.speed > 0))
+    refuse("--picture goes with --recorded alone");
+  if (out.picture && out.recorded && out.file.empty())
+    refuse("--recorded --picture needs a file: nothing is written beside a recorded run");
   if (out.types && (out.gradients || out.asks_timeline() || live_or_curve))
     refuse("--types goes with --json alone");
 }
@@ -88,6 +98,9 @@ std::optional<ShowArguments> parse_show(const Words& words) {
   app.add("RUN", out.run, "a folder, a name, or last; with --recorded a lesson");
   app.flag("--follow", out.live, "keep reporting until the run ends");
   app.flag("--json", out.json, "one JSON object instead of the text");
+  app.flag("--picture", out.picture,
+           "draw the idea of its lesson from this run, into FILE or picture.svg in its folder");
+  app.add("FILE", out.file, "of --picture, a .svg file");
   app.add("--curve", out.curve, "draw the loss into this .svg file");
   app.flag("--recorded", out.recorded, "the run recorded beside this lesson");
   app.group("A replay");
@@ -103,6 +116,7 @@ std::optional<ShowArguments> parse_show(const Words& words) {
            "how large the gradients of --step are; default: the last recorded step");
   app.flag("--types", out.types, "the operators of each module, with their input and output types");
   if (!app.parse(words, {.where = kShow, .hint = kShowHint})) return std::nullopt;
+  if (is_svg(out.run) && out.picture) std::swap(out.run, out.file);  // --picture FILE.svg RUN
   if (!out.replay.empty()) out.speed = parse_speed(out.replay, "--replay");
   out.timeline.json = out.json;
   out.timeline.rank = std::min(out.timeline.rank, kMostRanks);
@@ -111,6 +125,16 @@ std::optional<ShowArguments> parse_show(const Words& words) {
   check(out, into.given(), rank.given(), first.given(), steps.given());
   if (out.recorded) out.run = find_lesson(project_home(), out.run).name;
   return out;
+}
+
+/// The picture of the lesson's idea, from this run. Error (exit code 2) when there is nothing to draw.
+void show_picture(const fs::path& run, const std::string& file, Console& console) {
+  const OwnPicture picture = own_picture(run);
+  if (!picture.nothing.empty())
+    throw Error(picture.nothing, printable(run.filename().string()), picture.hint);
+  const fs::path into = file.empty() ? run / "picture.svg" : fs::path(file);
+  write_file_whole(into, drawing_svg(picture.drawing));
+  console.line("drawn: " + printable(into.string(), 4096));
 }
 
 /// The histogram of gradients of step `at` or the last before it (a negative step: the last of all), or all
@@ -195,7 +219,9 @@ int show_command(const Words& words) {
   const fs::path run = asked->recorded ? recorded_folder(asked->run) : find_shown_run(asked->run);
   if (asked->speed > 0) return show_replay(run, *asked);
   Console console;
-  if (asked->types) {
+  if (asked->picture) {
+    show_picture(run, asked->file, console);
+  } else if (asked->types) {
     show_types(run, asked->json);
   } else if (asked->gradients) {
     show_gradients(run, asked->gradients_at, asked->json);

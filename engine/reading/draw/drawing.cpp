@@ -5,7 +5,7 @@
 namespace isobar {
 namespace {
 
-constexpr float kDrawingWidth = 840, kDrawingInset = 14;
+constexpr float kDrawingWidth = 840, kWiderFont = 1.14F, kDrawingInset = 14;
 
 /// Takes in whatever is drawn; texts have the sizes of another canvas.
 class MeasuringCanvas : public Canvas {
@@ -28,6 +28,15 @@ class MeasuringCanvas : public Canvas {
 
  private:
   const Canvas& like_;
+};
+
+/// Who looks at a file may not have Inter: what else they have is wider.
+class FileCanvas : public SvgCanvas {
+ public:
+  using SvgCanvas::SvgCanvas;
+  float text_width(std::string_view words, Face face) const override {
+    return kWiderFont * SvgCanvas::text_width(words, face);
+  }
 };
 
 float paint_all(Canvas& canvas, const Theme& theme, const Box& box, const Drawing& drawing) {
@@ -54,8 +63,8 @@ void paint_drawing(Canvas& canvas, const Theme& theme, const Box& box, const Dra
 
 std::string drawing_svg(const Drawing& drawing, bool dark) {
   const Theme& theme = theme_of(dark);
-  const float height = drawing_height(SvgCanvas(kDrawingWidth, 1, theme.panel), drawing, kDrawingWidth);
-  SvgCanvas canvas(kDrawingWidth, height, theme.panel);
+  const float height = drawing_height(FileCanvas(kDrawingWidth, 1, theme.panel), drawing, kDrawingWidth);
+  FileCanvas canvas(kDrawingWidth, height, theme.panel);
   canvas.describe(drawing.title, drawing.alt);
   paint_drawing(canvas, theme, {0, 0, kDrawingWidth, height}, drawing);
   return canvas.text();

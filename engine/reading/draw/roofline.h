@@ -19,13 +19,13 @@ struct RoofPoint {
   double flops_per_s = 0;
 };
 
-struct Roofline {
+struct RooflineChart {
   std::vector<Roof> roofs;        ///< may be empty: not known
   double bytes_per_s = 0;         ///< 0 = not known
   std::vector<RoofPoint> points;  ///< numbered, with a list of them below
 };
 
 /// Both axes are logarithmic. Gives the y where it ends.
-float paint_roofline(Sketch& sketch, const Roofline& roofline, PlotPoint at, float width);
+float paint_roofline(Sketch& sketch, const RooflineChart& roofline, PlotPoint at, float width);
 
 }  // namespace isobar

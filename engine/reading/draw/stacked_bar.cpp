@@ -63,7 +63,7 @@ float paint_stacked_bar(Sketch& sketch, const StackedBar& bar, PlotPoint at, flo
   at.y = sketch.words(at, width, bar.title + (bar.total.empty() ? "" : ": " + bar.total)) + sketch.px(4);
   if (!(total > 0)) return at.y;
   Axis x;
-  x.most = std::max(total, bar.mark) / bar.unit;
+  x.most = std::max({total, bar.mark, bar.most}) / bar.unit;
   x.begin = at.x;
   x.end = at.x + width;
   const float bottom = at.y + sketch.px(kStackBar);
@@ -81,6 +81,7 @@ float paint_stacked_bar(Sketch& sketch, const StackedBar& bar, PlotPoint at, flo
   paint_stack_axis(sketch, bar, x, bottom);
   at.y = bottom + sketch.px(28);
   if (!bar.mark_words.empty()) at.y = sketch.words(at, width, bar.mark_words) + sketch.px(2);
+  if (!bar.has_rows) return at.y;
   return paint_stack_rows(sketch, bar, total, at, width);
 }
 
@@ -90,14 +91,16 @@ StackPart memory_part(const Theme& theme, const std::string& name, double bytes)
     std::size_t series;
     Hatch hatch;
   };
-  static constexpr std::array<Look, 8> kLooks = {{{"weights", 6, Hatch::none},
-                                                  {"gradients", 4, Hatch::falling},
-                                                  {"moments", 2, Hatch::rising},
-                                                  {"activations", 1, Hatch::level},
-                                                  {"attention", 5, Hatch::dots},
-                                                  {"working", 3, Hatch::dots},
-                                                  {"batches", 0, Hatch::crossed},
-                                                  {"program", 7, Hatch::none}}};
+  static constexpr std::array<Look, 10> kLooks = {{{"weights", 6, Hatch::none},
+                                                   {"gradients", 4, Hatch::falling},
+                                                   {"moments", 2, Hatch::rising},
+                                                   {"Adam", 2, Hatch::rising},
+                                                   {"activations", 1, Hatch::level},
+                                                   {"attention", 5, Hatch::dots},
+                                                   {"N x N matrices", 5, Hatch::dots},
+                                                   {"working", 3, Hatch::dots},
+                                                   {"batches", 0, Hatch::crossed},
+                                                   {"program", 7, Hatch::none}}};
   const auto* const look =
       std::find_if(kLooks.begin(), kLooks.end(), [&](const Look& one) { return name == one.name; });
   StackPart out{name, bytes, human_bytes(static_cast<std::uint64_t>(std::max(0.0, bytes))), theme.dim,

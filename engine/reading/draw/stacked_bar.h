@@ -21,6 +21,8 @@ struct StackedBar {
   std::string total;             ///< their sum in words
   std::string axis;              ///< "memory in MB"
   double unit = 1;               ///< what the axis counts: 1e6
+  double most = 0;               ///< where the axis ends; 0 = with the sum
+  bool has_rows = true;          ///< a line for each part
   double mark = 0;               ///< where a line stands across the bar; 0 = none
   std::string mark_words = {};
 };

@@ -52,7 +52,7 @@ RoofPoint sum_point(const char* name, double bytes, double bytes_per_s) {
 float paint_idea_roofline(Sketch& sketch, PlotPoint at, float width) {
   const DeviceRates& a100 = rates_of("A100");
   const double memory = a100.element_tb_per_s * 1e12;
-  Roofline roofline;
+  RooflineChart roofline;
   roofline.bytes_per_s = memory;
   roofline.roofs = {
       {"16 bits", a100.peak_16 * 1e12}, {"TF32", a100.peak_tf32 * 1e12}, {"fp32", a100.peak_fp32 * 1e12}};

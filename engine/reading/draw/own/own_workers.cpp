@@ -1,0 +1,82 @@
+// Lesson 02: the runs of a sweep over the number of workers.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include "analyse/run_case.h"
+#include "analyse/spread.h"
+#include "draw/chart.h"
+#include "draw/own/own_run.h"
+
+namespace isobar {
+namespace {
+
+using WorkerRates = std::map<int, Spread>;
+
+/// Samples/s by the number of workers, of the finished runs of its group.
+WorkerRates sweep_rates(const OwnRun& run) {
+  const std::string group = run.view().group;
+  if (group.empty()) return {};
+  std::map<int, std::vector<double>> rates;
+  for (const KnownRun& known : known_runs(run.folder.parent_path())) {
+    if (value_in(known.config, "run.group") != group) continue;
+    const RunView view = glance(known.folder);
+    const double rate = view.summary.samples_per_s;
+    if (view.state == RunState::done && view.lesson == run.view().lesson && rate > 0)
+      rates[std::atoi(value_in(known.config, "data.workers").c_str())].push_back(rate);
+  }
+  WorkerRates out;
+  for (const auto& [workers, measured] : rates) out[workers] = Spread(measured);
+  return out;
+}
+
+float paint_sweep(Sketch& sketch, const WorkerRates& rates, PlotPoint at, float width) {
+  const Theme& theme = sketch.theme();
+  double most = 0;
+  for (const auto& [workers, rate] : rates) most = std::max(most, rate.most());
+  ChartSpec spec;
+  spec.x = {.least = 0, .most = std::max(1.0, 1.05 * rates.rbegin()->first), .whole = true};
+  spec.y = {.least = 0, .most = 1.15 * most};
+  spec.x_title = "workers (0: the loop reads)";
+  spec.y_title = "samples/s: median, and from the least to the most of the repeats";
+  const ChartArea area = paint_chart(sketch, spec, at, width);
+  std::vector<PlotPoint> line;
+  for (const auto& [workers, rate] : rates) line.push_back(area.at(workers, rate.median()));
+  sketch.canvas().line(line, theme.series[6], sketch.px(2), Dash::solid);
+  for (const auto& [workers, rate] : rates) {
+    const PlotPoint middle = area.at(workers, rate.median());
+    sketch.line(area.at(workers, rate.least()), area.at(workers, rate.most()), theme.text, 1.5F);
+    sketch.mark(middle, Mark::circle, theme.series[6]);
+    const std::string words = fmt::format("{:.4g}", rate.median());
+    const float half = sketch.text_width(words) / 2;
+    const float x = std::clamp(middle.x, area.box.x0 + half + sketch.px(8), area.box.x1 - half);
+    sketch.canvas().text(x, area.at(workers, rate.most()).y - sketch.px(20), words, Face::small, theme.text,
+                         0.5F);
+  }
+  return area.end;
+}
+
+}  // namespace
+
+OwnPicture own_workers(const OwnRun& run) {
+  const WorkerRates rates = sweep_rates(run);
+  if (rates.size() < 2) return own_loaders(run);
+  OwnPicture out;
+  out.drawing.title = "Throughput of this sweep against workers";
+  out.drawing.alt = "Samples per second over the number of workers:";
+  std::size_t runs = 0;
+  for (const auto& [workers, rate] : rates) {
+    out.drawing.alt += fmt::format(" {:.4g} with {},", rate.median(), workers);
+    runs += rate.values.size();
+  }
+  out.drawing.alt.back() = '.';
+  out.drawing.note = fmt::format("{}; {} runs of its sweep", run.note, runs);
+  out.drawing.body = [rates](Sketch& sketch, PlotPoint at, float width) {
+    return paint_sweep(sketch, rates, at, width);
+  };
+  return out;
+}
+
+}  // namespace isobar

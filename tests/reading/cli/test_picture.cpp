@@ -1,0 +1,45 @@
+// ./isobar show RUN --picture.
+#include "cli/programs.h"
+#include "core/files.h"
+#include "support/catch.h"
+#include "support/made_runs.h"
+#include "support/says.h"
+
+using namespace isobar;
+
+TEST_CASE(
+    "show --picture draws into the run's folder, or into a file that is named before or after the run") {
+  const Programs programs;
+  MadeRuns runs;
+  const std::string run = runs.add("a", {}).string();
+  const ProcessResult first = programs.run({"show", "--picture", run});
+  CHECK(first.code == 0);
+  CHECK_THAT(first.out, says("drawn: " + run + "/picture.svg"));
+  const std::string svg = read_text_file(run + "/picture.svg", 1 << 20);
+  CHECK_THAT(svg, says("<title>A step of this run") && says("measured here: 01_baseline"));
+  const std::string file = (runs.path() / "p.svg").string();
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"show", "--picture", file, run}, {"show", run, "--picture", file}}) {
+    std::filesystem::remove(file);
+    CHECK(programs.run(words).code == 0);
+    CHECK(read_text_file(file, 1 << 20) == svg);
+  }
+}
+
+TEST_CASE("show --picture says what is wrong with a run or with its words") {
+  const Programs programs;
+  MadeRuns runs;
+  const std::string run = runs.add("a", {.steps = 0}).string();
+  const auto refused = [&](const std::vector<std::string>& words, const std::string& why) {
+    const ProcessResult result = programs.run(words);
+    CHECK(result.code == 2);
+    CHECK_THAT(result.err, says(why));
+  };
+  refused({"show", run, "--picture"}, "no stages of steady steps");
+  CHECK_FALSE(std::filesystem::exists(run + "/picture.svg"));
+  refused({"show", run, "--picture", "p.png"}, "a second word is the .svg file");
+  refused({"show", run, "p.svg"}, "a second word is the .svg file");
+  refused({"show", run, "--picture", "--json"}, "--picture goes with --recorded alone");
+  refused({"show", "08_cuda_graphs", "--recorded", "--picture"}, "needs a file");
+  refused({"show", "--picture", "p.svg"}, "which run?");
+}
