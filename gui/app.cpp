@@ -99,13 +99,7 @@ bool App::prepare(float scale) {
 bool App::poll() {
   const bool ended = launcher_.poll();
   bool measured = ended && rates_.look();
-  if (ended && restart_) {
-    const RunRequest next = *restart_;
-    restart_.reset();
-    start(next);
-  } else if (ended && launcher_.last_code().value_or(0) != 0) {
-    say_end(launcher_.last_code().value_or(0));
-  }
+  if (ended) go_on();
   if (seconds_now() > remember_at_s_) {  // now and then, so that a window that is killed loses little
     remember_at_s_ = seconds_now() + kRemember_s;
     measured = rates_.look() || measured;
@@ -130,6 +124,26 @@ bool App::poll() {
   toast_shown_ = !state_.toast.empty() && seconds_now() <= state_.toast_until_s;
   const bool next_map = state_.view == View::maps && state_.maps.is_due(seconds_now());
   return ended || measured || toast_over || aged || next_map;
+}
+
+/// After a program that was started here ended.
+void App::go_on() {
+  const int code = launcher_.last_code().value_or(0);
+  if (restart_) {
+    const RunRequest next = *restart_;
+    restart_.reset();
+    return start(next);
+  }
+  if (code == 0) return start_next();
+  queue_.clear();
+  say_end(code);
+}
+
+void App::start_next() {
+  if (queue_.empty() || launcher_.is_running()) return;
+  const RunRequest next = queue_.front();
+  queue_.pop_front();
+  start(next);
 }
 
 /// A run that was asked to stop did as it was told; any other code than 0 is a failure.
@@ -160,8 +174,16 @@ void App::offer(std::string words, std::string action, Requests does) {
 }
 
 Data App::data() const {
-  Data data{project_, feed_.state(),  launcher_.is_running(), launcher_.last_pid(), launcher_.request(),
-            "",       rates_.rates(), rates_.problem(),       desk_.view()};
+  Data data{project_,
+            feed_.state(),
+            launcher_.is_running(),
+            queue_.size(),
+            launcher_.last_pid(),
+            launcher_.request(),
+            "",
+            rates_.rates(),
+            rates_.problem(),
+            desk_.view()};
   for (const auto& run : data.feed.runs->runs) {
     if (data.started_pid > 0 &&
         (run->view.pid == data.started_pid || run->view.parent_pid == data.started_pid) &&
@@ -222,7 +244,12 @@ void App::wish(const Data& data) {
   const auto done = std::count_if(runs.begin(), runs.end(), [](auto& run) {
     return run->view.state != RunState::running && run->view.state != RunState::empty && !run->gone;
   });
-  desk_.wish({.question = state_.course.question,
+  const auto run = data.feed.runs->find(state_.run);
+  const bool own =
+      run && run->view.lesson == state_.lesson && run->view.state == RunState::done && !run->gone;
+  desk_.wish({.lesson = state_.lesson,
+              .question = state_.course.question,
+              .run = own ? run->folder : fs::path(),
               .runs_done = static_cast<std::uint64_t>(done),
               .rates = data.rates});
 }
@@ -316,6 +343,7 @@ void App::act(Requests ask, const Data& data) {
   }
   if (ask.stop_started) {
     restart_.reset();
+    queue_.clear();
     launcher_.stop();
     say("stopping: the step is finished first");
   }
@@ -333,6 +361,10 @@ void App::act(Requests ask, const Data& data) {
   if (!ask.resume.empty()) resume(ask.resume, data);
   if (ask.measure_machine) measure_machine();
   if (ask.start) start(*ask.start);
+  if (!ask.queue.empty()) {
+    queue_.assign(ask.queue.begin(), ask.queue.end());
+    start_next();
+  }
   if (!ask.place.empty()) feed_.add_place(ask.place);
   if (!ask.copy.empty()) {
     ImGui::SetClipboardText(ask.copy.c_str());

@@ -1,6 +1,7 @@
 #pragma once
 // The window's content without the window: draws a frame from what the feed read, and does what was asked
 // for.
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -76,6 +77,8 @@ class App {
   void open_file(const std::string& file, std::int64_t line, const std::string& section);
   void open_reveal(const std::string& lesson);
   void start(const RunRequest& request);
+  void start_next();
+  void go_on();
   void measure_machine();
   void resume(const std::string& id, const Data& data);
   void save(const SaveRequest& request);
@@ -95,6 +98,7 @@ class App {
   Launcher launcher_;
   KeptRates rates_;
   std::optional<RunRequest> restart_;
+  std::deque<RunRequest> queue_;  ///< what follows the program at work
   double remember_at_s_ = 0;
   double progress_at_s_ = 0;
   std::unique_ptr<ChildProcess> browser_;

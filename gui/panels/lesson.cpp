@@ -34,7 +34,8 @@ void draw_problems(Ui& ui, const Data& data, const LessonCard& card) {
     ui.wrapped(data.course->progress_problem, Face::small, ui.theme().warn);
     ui.record("progress problem");
   }
-  if (const auto problem = data.course->problems.find(card.info.name); problem != data.course->problems.end()) {
+  if (const auto problem = data.course->problems.find(card.info.name);
+      problem != data.course->problems.end()) {
     ui.wrapped("Its questions cannot be read: " + problem->second, Face::small, ui.theme().bad);
     ui.record("questions problem");
   }
@@ -133,6 +134,23 @@ class LessonFlow {
     if (answered) go_on("On to the runs", Beat::run, false);
   }
 
+  /// The runs of all answers, one question after the other.
+  void make_all() {
+    const auto waiting = data_.course->waiting.find(lesson());
+    if (waiting == data_.course->waiting.end() || waiting->second.ids.size() < 2) return;
+    const auto count = static_cast<std::int64_t>(waiting->second.ids.size());
+    if (ui_.button("Make the runs of all", ButtonKind::plain, !data_.starting)) {
+      for (const std::string& id : waiting->second.ids)
+        ask_.queue.push_back(runs_request(*data_.course->question(id)));
+    }
+    ImGui::SameLine(0, ui_.px(10));
+    ImGui::AlignTextToFramePadding();
+    const std::size_t queued = data_.starting ? data_.queued : 0;
+    ui_.dim(queued > 0 ? counted(static_cast<std::int64_t>(queued), "question") + " to follow"
+                       : counted(count, "question") + ", about " + human_seconds(waiting->second.cost_s));
+    ui_.gap(4);
+  }
+
   void run() {
     const Ids answered =
         ids_of(*data_.course, lesson(), [](const Question& question, const AskedQuestion& asked) {
@@ -143,8 +161,23 @@ class LessonFlow {
       go_on("To the questions", Beat::predict, true);
     }
     cards("run", answered);
+    make_all();
     page(Beat::run);
     ask_.join(draw_measure(ui_, data_, card_, state_));
+  }
+
+  /// The idea once more, with the values of the chosen run.
+  void own_picture() {
+    const auto run = data_.feed.runs->find(state_.run);
+    const auto& own = data_.course->own;
+    if (!run || run->view.lesson != lesson() || data_.course->own_run != run->folder || !own) return;
+    ui_.gap(4);
+    ui_.text("From your run", Face::bold);
+    if (!own->nothing.empty()) {
+      ui_.wrapped(own->nothing + (own->hint.empty() ? "" : ": " + own->hint), Face::small, ui_.theme().dim);
+      return;
+    }
+    draw_drawing(ui_, "own picture", own->drawing);
   }
 
   void reveal() {
@@ -166,6 +199,7 @@ class LessonFlow {
     } else if (!card_.reveal_rest.empty()) {
       ui_.dim("What else was measured is shown once all is answered.");
     }
+    own_picture();
     draw_goals(ui_, card_, progress_);
     ask_.join(draw_calibration(ui_, data_, state_));
     go_on("On to the mistake", Beat::breaking, false);

@@ -103,14 +103,7 @@ void draw_picture(Ui& ui, const std::string& lesson, const MarkdownBlock& block)
   const std::string words = words_of(block.spans);
   if (picture == nullptr)
     return ui.wrapped("picture: " + (words.empty() ? block.target : words), Face::small, ui.theme().dim);
-  ImGuiCanvas canvas = ui.canvas();
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float width = std::min(ImGui::GetContentRegionAvail().x, ui.px(kMostPicture));
-  const float height = lesson_picture_height(canvas, *picture, width);
-  const Box box = {at.x, at.y, at.x + width, at.y + height};
-  paint_lesson_picture(canvas, ui.theme(), box, *picture);
-  ImGui::Dummy({width, height});
-  ui.record("picture " + name, box);
+  draw_drawing(ui, "picture " + name, picture->drawing);
 }
 
 void draw_heading(Ui& ui, const MarkdownBlock& block, AppState& state) {
@@ -193,6 +186,16 @@ std::size_t fold_end(const std::vector<MarkdownBlock>& blocks, std::size_t begin
 }
 
 }  // namespace
+
+void draw_drawing(Ui& ui, const std::string& name, const Drawing& drawing) {
+  ImGuiCanvas canvas = ui.canvas();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = std::min(ImGui::GetContentRegionAvail().x, ui.px(kMostPicture));
+  const Box box = {at.x, at.y, at.x + width, at.y + drawing_height(canvas, drawing, width)};
+  paint_drawing(canvas, ui.theme(), box, drawing);
+  ImGui::Dummy({width, box.height()});
+  ui.record(name, box);
+}
 
 Requests draw_page(Ui& ui, const std::string& lesson, const std::vector<MarkdownBlock>& blocks,
                    AppState& state) {

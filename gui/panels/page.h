@@ -3,9 +3,13 @@
 #include <string>
 #include <vector>
 
+#include "draw/drawing.h"
 #include "state/state.h"
 
 namespace isobar {
+
+/// A drawing as wide as there is room, named for tests.
+void draw_drawing(Ui& ui, const std::string& name, const Drawing& drawing);
 
 /// Links and pictures are those of the page of this lesson.
 Requests draw_page(Ui& ui, const std::string& lesson, const std::vector<MarkdownBlock>& blocks,

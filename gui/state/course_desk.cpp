@@ -207,8 +207,46 @@ void CourseDesk::beat_done(const std::string& lesson, const std::string& beat) {
 
 void CourseDesk::wish(const CourseWishes& wishes) {
   if (wishes == wishes_) return;
+  const bool other_run = wishes.run != wishes_.run || wishes.runs_done != wishes_.runs_done;
   wishes_ = wishes;
-  if (!wishes.question.empty()) add([this, wishes] { find(wishes); });
+  if (!wishes.question.empty()) {
+    add([this, wishes] {
+      find(wishes);
+      add_up(wishes);
+    });
+  }
+  if (other_run && !wishes.run.empty()) add([this, run = wishes.run] { draw_own(run); });
+}
+
+void CourseDesk::add_up(const CourseWishes& wishes) {
+  WaitingQuestions out;
+  std::map<std::string, double> costs_s;  // by command
+  const std::vector<KnownRun> known = known_runs(places_.runs);
+  for (const Question& question : mine_.questions) {
+    if (question.lesson != wishes.lesson || mine_.asked[question.id].state != QuestionState::committed)
+      continue;
+    try {
+      bool lacks = false;
+      for (const FoundRuns& one : find_runs(question, places_.home, known, wishes.rates.get())) {
+        if (one.missing == 0 || !one.cannot.empty()) continue;
+        lacks = true;
+        costs_s[one.command] = std::max(costs_s[one.command], one.cost_s);
+      }
+      if (lacks) out.ids.push_back(question.id);
+    } catch (const std::exception&) {  // its own card says why
+    }
+  }
+  for (const auto& [command, cost_s] : costs_s) out.cost_s += cost_s;
+  mine_.waiting[wishes.lesson] = std::move(out);
+}
+
+void CourseDesk::draw_own(const fs::path& run) {
+  mine_.own_run = run;
+  try {
+    mine_.own = std::make_shared<const OwnPicture>(own_picture(run));
+  } catch (const std::exception&) {
+    mine_.own = nullptr;  // a folder that went away, or was never whole
+  }
 }
 
 void CourseDesk::find(const CourseWishes& wishes) {

@@ -17,6 +17,7 @@
 #include "analyse/run_files.h"
 #include "course/calibration.h"
 #include "course/course.h"
+#include "draw/own_picture.h"
 #include "formula/machine_rates.h"
 #include "text/markdown.h"
 
@@ -31,6 +32,12 @@ struct AskedQuestion {
   std::string problem;  ///< why what was asked for last could not be done; "" = it was
 };
 
+/// Questions of a lesson that were answered and still lack runs that can be made here.
+struct WaitingQuestions {
+  std::vector<std::string> ids;
+  double cost_s = 0;  ///< of all; runs that they share count once
+};
+
 /// As it was when it was worked out last.
 struct CourseView {
   bool ready = false;
@@ -39,11 +46,14 @@ struct CourseView {
   std::map<std::string, std::vector<std::string>>
       openings;  ///< of a lesson: ids of the questions that open it
   std::map<std::string, LessonProgress> lessons;
+  std::map<std::string, WaitingQuestions> waiting;  ///< of the lesson that was wished for last
   CourseProgress progress;
   Calibration calibration;
-  std::string questions_problem;  ///< why the questions cannot be read; "" = they can
-  std::string progress_problem;   ///< why what was done cannot be read, or a part of it; "" = it can
-  bool may_write = true;          ///< false: the file is that of a newer Isobar
+  std::map<std::string, std::string> problems;  ///< of a lesson, why its questions cannot be read
+  std::string progress_problem;           ///< why what was done cannot be read, or a part of it; "" = it can
+  std::filesystem::path own_run;          ///< of which `own` is
+  std::shared_ptr<const OwnPicture> own;  ///< the idea of its lesson, drawn from it; null: it cannot be read
+  bool may_write = true;                  ///< false: the file is that of a newer Isobar
 
   const Question* question(const std::string& id) const;
   /// Null for one that there is not.
@@ -53,6 +63,7 @@ struct CourseView {
 /// What is looked for as long as it is on the screen.
 struct CourseWishes {
   std::string question;         ///< of which the runs are wanted; "" = none
+  std::filesystem::path run;    ///< of which the picture is wanted; "" = none
   std::uint64_t runs_done = 0;  ///< changes when there are other finished runs
   std::shared_ptr<const MachineRates> rates;
   bool operator==(const CourseWishes&) const = default;
@@ -95,6 +106,8 @@ class CourseDesk {
   void judge();
   void recall(const Question& question, AskedQuestion& asked);
   void find(const CourseWishes& wishes);
+  void add_up(const CourseWishes& wishes);
+  void draw_own(const std::filesystem::path& run);
   /// Runs `does`, and keeps what kept it from being done with the question.
   void for_question(const std::string& id, const std::function<void(const Question&, AskedQuestion&)>& does);
 

@@ -58,7 +58,7 @@ struct LinkRequest {
   std::string link;
 };
 
-/// Something the learner did.
+/// Something the learner did; of a beat `id` is the lesson.
 struct CourseRequest {
   enum class Kind { commit, reveal, beat };
   Kind kind = Kind::commit;
@@ -67,8 +67,11 @@ struct CourseRequest {
   std::string beat = {};  ///< that is done
 };
 
+CourseRequest beat_request(const std::string& lesson, const std::string& beat);
+
 struct Requests {
   std::optional<RunRequest> start;
+  std::vector<RunRequest> queue;      ///< to be started one after the other
   std::optional<RunRequest> restart;  ///< stop what runs, then start this
   bool stop_started = false;          ///< the run that this window started
   std::string stop_run;               ///< another live run of this machine, by id
@@ -97,8 +100,9 @@ struct Requests {
 struct Data {
   const Project& project;
   FeedState feed;
-  bool starting = false;  ///< a program that this window started is at work
-  int started_pid = 0;    ///< its process, or that of the last one
+  bool starting = false;   ///< a program that this window started is at work
+  std::size_t queued = 0;  ///< that will follow it
+  int started_pid = 0;     ///< its process, or that of the last one
   RunRequest started;
   std::string started_run;                              ///< id of its run folder, "" while there is none
   std::shared_ptr<const MachineRates> rates = nullptr;  ///< that are kept of this machine

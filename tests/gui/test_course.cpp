@@ -130,6 +130,27 @@ TEST_CASE(
   CHECK(reveal_card(window, learner.question("01.larger")) == Outcome::not_right);
 }
 
+TEST_CASE("The runs of all answers are made one question after the other, until one is stopped") {
+  Learner learner(/*with_runs=*/false,
+                  "sleep 0.2; cp \"$0\" \"${0%/*}/ran-$2\"\n[ $2 != 01.fastest ] || sleep 30\n");
+  Headless& window = *learner.window;
+  const auto ran = [&](const std::string& id) { return fs::exists(learner.course.folder / ("ran-" + id)); };
+  for (const auto& [id, answer] :
+       {std::pair{"01.forward_ms", "5"}, {"01.larger", "up"}, {"01.fastest", "slow"}}) {
+    learner.show(id);
+    answer_card(window, learner.question(id), answer);
+  }
+  window.click("beat run");
+  window.until("the sum", [&] { return learner.view()->waiting.at("01_baseline").ids.size() == 3; });
+  CHECK(learner.view()->waiting.at("01_baseline").cost_s > 0);
+  window.click("Make the runs of all");
+  window.until("the last of them", [&] { return ran("01.fastest"); });
+  CHECK(ran("01.forward_ms"));
+  CHECK(ran("01.larger"));
+  window.click("stop the runs");
+  window.until("the stop", [&] { return !window.app().launcher().is_running(); });
+}
+
 TEST_CASE("A line is found by a click into the code") {
   Learner learner(/*with_runs=*/false);
   Headless& window = *learner.window;
