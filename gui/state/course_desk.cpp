@@ -178,6 +178,7 @@ void CourseDesk::commit(const std::string& id, const Answer& answer) {
     for_question(id, [&](const Question& question, AskedQuestion&) {
       ProgressWriter(places_.progress).commit(question, answer);
       read_progress();
+      add_up();
     });
   });
 }
@@ -187,6 +188,7 @@ void CourseDesk::reveal(const std::string& id) {
     for_question(id, [&](const Question& question, AskedQuestion& asked) {
       Revealed revealed = reveal_question(question, places_.home, places_.runs, places_.progress);
       read_progress();
+      add_up();
       asked.revealed = std::make_shared<const Revealed>(std::move(revealed));
       if (asked.state == QuestionState::revealed)
         asked.page = parse_markdown(reveal_page(places_.home, question));
@@ -211,23 +213,24 @@ void CourseDesk::wish(const CourseWishes& wishes) {
   wishes_ = wishes;
   if (!wishes.question.empty()) {
     add([this, wishes] {
+      current_ = wishes;
       find(wishes);
-      add_up(wishes);
+      add_up();
     });
   }
   if (other_run && !wishes.run.empty()) add([this, run = wishes.run] { draw_own(run); });
 }
 
-void CourseDesk::add_up(const CourseWishes& wishes) {
+void CourseDesk::add_up() {
   WaitingQuestions out;
   std::map<std::string, double> costs_s;  // by command
   const std::vector<KnownRun> known = known_runs(places_.runs);
   for (const Question& question : mine_.questions) {
-    if (question.lesson != wishes.lesson || mine_.asked[question.id].state != QuestionState::committed)
+    if (question.lesson != current_.lesson || mine_.asked[question.id].state != QuestionState::committed)
       continue;
     try {
       bool lacks = false;
-      for (const FoundRuns& one : find_runs(question, places_.home, known, wishes.rates.get())) {
+      for (const FoundRuns& one : find_runs(question, places_.home, known, current_.rates.get())) {
         if (one.missing == 0 || !one.cannot.empty()) continue;
         lacks = true;
         costs_s[one.command] = std::max(costs_s[one.command], one.cost_s);
@@ -237,7 +240,7 @@ void CourseDesk::add_up(const CourseWishes& wishes) {
     }
   }
   for (const auto& [command, cost_s] : costs_s) out.cost_s += cost_s;
-  mine_.waiting[wishes.lesson] = std::move(out);
+  mine_.waiting[current_.lesson] = std::move(out);
 }
 
 void CourseDesk::draw_own(const fs::path& run) {

@@ -106,16 +106,17 @@ class CourseDesk {
   void judge();
   void recall(const Question& question, AskedQuestion& asked);
   void find(const CourseWishes& wishes);
-  void add_up(const CourseWishes& wishes);
+  void add_up();
   void draw_own(const std::filesystem::path& run);
   /// Runs `does`, and keeps what kept it from being done with the question.
   void for_question(const std::string& id, const std::function<void(const Question&, AskedQuestion&)>& does);
 
   const Places places_;
   const std::function<void()> on_change_;
-  CourseView mine_;  ///< the thread's own
-  Stamp stamp_;      ///< of the file when it was read; the caller's
-  CourseWishes wishes_;
+  CourseView mine_;       ///< the thread's own
+  Stamp stamp_;           ///< of the file when it was read; the caller's
+  CourseWishes wishes_;   ///< the caller's
+  CourseWishes current_;  ///< the thread's: of what it looked for last
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;
