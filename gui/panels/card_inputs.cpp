@@ -19,8 +19,10 @@ constexpr float kCurve = 74;  // height of a drawn curve
 /// A ring before what can be chosen, filled where it is.
 void draw_ring(Ui& ui, PlotPoint at, bool chosen) {
   ImGuiCanvas canvas = ui.canvas();
-  canvas.circle(at, ui.px(6), chosen ? ui.theme().accent : ui.theme().dim, false);
-  if (chosen) canvas.circle(at, ui.px(3), ui.theme().accent, true);
+  const Theme& theme = ui.theme();
+  canvas.circle(at, ui.px(7), chosen ? theme.accent : mixed(theme.panel, theme.dim, 0.7F), true);
+  canvas.circle(at, ui.px(5.5F), theme.panel, true);
+  if (chosen) canvas.circle(at, ui.px(3), theme.accent, true);
 }
 
 void choose(CardState& card, const std::string& key) {
@@ -96,7 +98,7 @@ void draw_number(Ui& ui, const Question& question, CardState& card) {
   draw_field(ui, "your number", ui.px(130), card);
   ImGui::SameLine(0, ui.px(10));
   ImGui::AlignTextToFramePadding();
-  ui.text(question.unit, Face::text, ui.theme().dim);
+  ui.text(unit_words(question), Face::text, ui.theme().dim);
 }
 
 /// A curve without figures over the one of a run without the mistake, which is dotted; a cross where it

@@ -56,10 +56,11 @@ class NumberAxis {
       most_ = std::max(most_, std::abs(value));
       if (value > 0) least = least > 0 ? std::min(least, value) : value;
     }
-    constexpr double kFar = 30;
+    constexpr double kFar = 30, kHeadRoom = 1.05;
     is_log_ = least > 0 && most_ / least > kFar &&
               std::all_of(values.begin(), values.end(), [](double v) { return !std::isfinite(v) || v > 0; });
     least_ = is_log_ ? least / 2 : 0;
+    most_ *= kHeadRoom;
   }
 
   bool is_log() const { return is_log_; }
@@ -83,7 +84,8 @@ void draw_numbers(Ui& ui, const Question& question, double said, const Truth& tr
   const float s = ui.px(1);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
-  const std::string ends[2] = {engineering(said, 3), engineering(truth.number, 3)};
+  const std::string unit = " " + unit_words(question);
+  const std::string ends[2] = {engineering(said, 3) + unit, engineering(truth.number, 3) + unit};
   const float words =
       std::max(canvas.text_width(ends[0], Face::bold), canvas.text_width(ends[1], Face::bold));
   const NumberAxis axis({said, truth.number, truth.low, truth.high}, at.x + 72 * s,
@@ -102,9 +104,11 @@ void draw_numbers(Ui& ui, const Question& question, double said, const Truth& tr
     }
     const PlotPoint around[5] = {
         {bar.x0, bar.y0}, {bar.x1, bar.y0}, {bar.x1, bar.y1}, {bar.x0, bar.y1}, {bar.x0, bar.y0}};
+    canvas.fill(bar, with_alpha(theme.accent, 0.15F), 2 * s);
     canvas.line(around, theme.accent, 1.5F * s, Dash::dotted);
   }
-  if (std::isfinite(truth.low) && std::isfinite(truth.high) && truth.high > truth.low) {
+  const bool has_reach = std::isfinite(truth.low) && std::isfinite(truth.high);
+  if (has_reach && axis.x(truth.high) - axis.x(truth.low) > 3 * s) {
     const float y = at.y + row + 11 * s;
     const PlotPoint bar[2] = {{axis.x(truth.low), y}, {axis.x(truth.high), y}};
     canvas.line(bar, theme.text, 2 * s, Dash::solid);
@@ -115,7 +119,7 @@ void draw_numbers(Ui& ui, const Question& question, double said, const Truth& tr
   }
   ImGui::Dummy({width, 2 * row});
   ui.record("prediction beside truth", {at.x, at.y, at.x + width, at.y + 2 * row});
-  ui.dim(question.unit + (axis.is_log() ? ", logarithmic" : ""));
+  if (axis.is_log()) ui.dim("on a logarithmic axis");
 }
 
 /// A sentence beside a bar of this colour.
@@ -128,22 +132,23 @@ void draw_aside(Ui& ui, const std::string& words, Colour colour) {
   ui.canvas().fill({at.x, at.y + ui.px(2), at.x + ui.px(3), end}, colour, ui.px(1));
 }
 
+/// The plots of the runs that it rests on, where it rests on any.
 void draw_plots(Ui& ui, const AskedQuestion& asked, CardState& card, Requests& ask) {
   const std::vector<std::string>& runs = asked.revealed->runs;
-  const bool any = !runs.empty();
   const auto show = [&](const char* words, View view, bool enabled, const char* tip) {
     if (ui.button(words, ButtonKind::plain, enabled, std::string("show ") + view_name(view))) {
       ask.look_at = runs;
       ask.view = view;
     }
     ui.tip(tip);
+    ImGui::SameLine(0, ui.px(6));
   };
-  show("Compare", View::compare, runs.size() > 1, "These runs over each other");
-  ImGui::SameLine(0, ui.px(6));
-  show("Timeline", View::timeline, any, "What ran when");
-  ImGui::SameLine(0, ui.px(6));
-  show("Watch", View::watch, any, "Its curves");
-  ImGui::SameLine(ImGui::GetContentRegionMax().x - ui.button_width("Ask again"));
+  if (!runs.empty()) {
+    show("Compare", View::compare, runs.size() > 1, "These runs over each other");
+    show("Timeline", View::timeline, true, "What ran when");
+    show("Watch", View::watch, true, "Its curves");
+  }
+  ImGui::SetCursorPosX(ImGui::GetContentRegionMax().x - ui.button_width("Ask again"));
   if (ui.button("Ask again", ButtonKind::quiet)) card = {.again = true};
   ui.tip("Your next answer is kept beside this one");
 }

@@ -34,6 +34,9 @@ Answer answer_on_card(const Data& data, const AppState& state, const Question& q
 void draw_result(Ui& ui, const Data& data, AppState& state, const Question& question, CardState& card,
                  Requests& ask);
 
+/// The unit of a number, as it stands behind it: "times" for x.
+std::string unit_words(const Question& question);
+
 /// A run of `quiz ID --runs-only`.
 RunRequest runs_request(const Question& question);
 

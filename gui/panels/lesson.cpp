@@ -209,9 +209,9 @@ class LessonFlow {
     const Ids all = ids_of(*data_.course, lesson(), [](const Question& question, const AskedQuestion&) {
       return is_of_break(question);
     });
-    page(Beat::breaking);
     if (all.empty()) ui_.dim("This lesson asks nothing here.");
     cards("break", all);
+    page(Beat::breaking);
   }
 
   Ui& ui_;

@@ -62,6 +62,7 @@ struct CourseView {
 
 /// What is looked for as long as it is on the screen.
 struct CourseWishes {
+  std::string lesson;           ///< that is shown
   std::string question;         ///< of which the runs are wanted; "" = none
   std::filesystem::path run;    ///< of which the picture is wanted; "" = none
   std::uint64_t runs_done = 0;  ///< changes when there are other finished runs

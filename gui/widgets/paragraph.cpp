@@ -1,5 +1,7 @@
 #include "widgets/paragraph.h"
 
+#include <cctype>
+
 #include "draw/colour.h"
 #include "text/line_break.h"
 
@@ -50,7 +52,8 @@ class Paragraph {
   }
 
   void add_word(const TextSpan& span, std::string_view word, Face face, Colour colour) {
-    if (x_ + canvas_.text_width(word, face) > right_ && x_ > begin_.x) {
+    const bool clings = word.size() == 1 && std::ispunct(static_cast<unsigned char>(word.front())) != 0;
+    if (x_ + canvas_.text_width(word, face) > right_ && x_ > begin_.x && !clings) {
       end_stretch(span);
       new_line();
     }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "config/load.h"
 #include "core/machine.h"
@@ -114,10 +115,9 @@ void show_card(Headless& window, const Question& question) {
   state.code = {};
   state.course.beats[question.lesson] = breaks ? Beat::breaking : Beat::predict;
   state.course.shown[question.lesson + (breaks ? " break" : " predict")] = question.id;
-  window.until("the card of " + question.id, [&] {
-    return window.app().course()->ready && window.state().course.question == question.id &&
-           (window.has("Commit") || window.has("Reveal") || window.has("Ask again"));
-  });
+  window.until("the card of " + question.id,
+               [&] { return window.app().course()->ready && window.state().course.question == question.id; });
+  window.frames(2);
 }
 
 void answer_card(Headless& window, const Question& question, const std::string& answer) {
@@ -148,17 +148,18 @@ void answer_card(Headless& window, const Question& question, const std::string& 
 
 Outcome reveal_card(Headless& window, const Question& question) {
   window.until("Reveal", [&] { return window.has("Reveal"); });
+  const std::shared_ptr<const Revealed> before = window.app().course()->of(question.id)->revealed;
   window.click("Reveal");
   window.until("the reveal of " + question.id, [&] {
     const AskedQuestion& asked = *window.app().course()->of(question.id);
     if (!asked.problem.empty()) throw Error(asked.problem, question.id, "");
-    return asked.revealed != nullptr;
+    return asked.revealed != nullptr && asked.revealed != before;
   });
   return window.app().course()->of(question.id)->revealed->graded.outcome;
 }
 
 std::string right_answer(const Question& question, const Truth& truth) {
-  if (question.kind == AnswerKind::number) return fmt::format("{}", truth.number);
+  if (std::isfinite(truth.number)) return fmt::format("{}", truth.number);
   const std::string first = truth.accepted.empty() ? "" : truth.accepted.front();
   return question.kind == AnswerKind::find ? first.substr(0, first.find('-')) : first;
 }
@@ -166,7 +167,7 @@ std::string right_answer(const Question& question, const Truth& truth) {
 std::string wrong_answer(const Question& question, const Truth& truth) {
   if (question.kind == AnswerKind::number) {
     if (question.unit == "%") return truth.number > 50 ? "1" : "99";
-    return fmt::format("{}", 1000 + 100 * std::abs(truth.number));
+    return fmt::format("{}", 1000 + 100 * (std::isfinite(truth.number) ? std::abs(truth.number) : 0));
   }
   std::vector<std::string> all = {"up", "same", "down"};
   if (question.kind == AnswerKind::choice) {

@@ -32,7 +32,7 @@ from = "a test"
 kind = "direction"
 beat = "predict"
 goal = 2
-ask = "With another seed, what do the samples a second do?"
+ask = "With another learning rate, what do the samples a second do?"
 why = "Only the numbers change."
 rule = "speed_direction"
 with = { base = "one", other = "two" }
@@ -40,10 +40,10 @@ hints = ["Look at the second."]
 reveal = "{base_rate} became {other_rate} samples/s."
 [[question.run]]
 name = "one"
-set = ["run.seed=11"]
+set = ["optim.lr=0.0011"]
 [[question.run]]
 name = "two"
-set = ["run.seed=12"]
+set = ["optim.lr=0.0012"]
 
 [[question]]
 id = "01.where"
@@ -79,10 +79,10 @@ key = "slow"
 text = "the second"
 [[question.run]]
 name = "quick"
-set = ["run.seed=13"]
+set = ["optim.lr=0.0013"]
 [[question.run]]
 name = "slow"
-set = ["run.seed=14"]
+set = ["optim.lr=0.0014"]
 
 [[question]]
 id = "01.mistake"
