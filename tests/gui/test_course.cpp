@@ -56,6 +56,7 @@ TEST_CASE("Right and wrong answers of each kind are told apart, and kept") {
   CHECK(kept.answers.size() == 5);
   CHECK(kept.reveals.size() == 5);
   CHECK(kept.reveal("01.fastest")->outcome == outcome_name(Outcome::right));
+  learner.window.reset();  // ImGui has one context at a time
   // Another window shows what was revealed before it was opened.
   Headless later(learner.course.options(), kWide, kHigh);
   later.settle();
