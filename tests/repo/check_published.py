@@ -1,4 +1,4 @@
-"""Figures that the tutorial published, as the lesson pages quote them: each stands in lessons/published.toml with source, year and
+"""Figures that the tutorial published, as the lesson pages and their reveal.md quote them: each stands in lessons/published.toml with source, year and
 stack, and is said with its year.
 
 Usage: check_published.py ROOT. Prints each fault, and exits with 1 when there is any.
@@ -70,8 +70,10 @@ def faults(root):
             yield "lessons/published.toml", f"{row} says not what it is, or from where"
     for page in sorted((root / "lessons").glob("[0-9][0-9]_*/README.md")):
         name = page.parent.name
-        for fault in check_page(name, page.read_text(), table):
-            yield f"lessons/{name}/README.md", fault
+        answers = page.parent / "reveal.md"  # which has the figures that the page keeps back
+        text = page.read_text() + ("\n\n" + answers.read_text() if answers.is_file() else "")
+        for fault in check_page(name, text, table):
+            yield f"lessons/{name}", fault
         sheet = (page.parent / "lesson.toml").read_text()
         for fault in check_sheet(sheet, table["rows"].get(table["ladder"].get(name), {}), table["stacks"]):
             yield f"lessons/{name}/lesson.toml", fault

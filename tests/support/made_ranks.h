@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <string>
 
@@ -25,6 +26,8 @@ struct MadeRanks {
   std::int64_t swing_us = 0;  ///< by which each of five steps in turn is longer than the one before
   /// What a step line says beyond samples and step_us.
   std::function<void(int rank, int step, JsonLine& line)> more = [](int, int, JsonLine&) {};
+  std::string config = "";                               ///< run.toml
+  std::function<std::string(int rank)> notes = nullptr;  ///< lines behind the plan
 
   std::string stream(int rank) const {
     std::string out = JsonLine("run")
@@ -39,6 +42,7 @@ struct MadeRanks {
                           .add("wanted_steps", steps)
                           .text();
     out += JsonLine("note").add("text", "plan").add("steps_per_epoch", 128).text();
+    if (notes) out += notes(rank);
     for (int step = 0; step < steps; ++step) {
       JsonLine line("step");
       line.add("step", step)
@@ -53,9 +57,10 @@ struct MadeRanks {
   }
 
   /// The streams of all ranks but `without`.
-  void write(const TempFolder& folder, int without = -1) const {
-    const RunFolder run{folder.path()};
-    write_file_whole(run.config_file(), std::string_view(""));
+  void write(const TempFolder& folder, int without = -1) const { write(folder.path(), without); }
+  void write(const std::filesystem::path& folder, int without = -1) const {
+    const RunFolder run{folder};
+    write_file_whole(run.config_file(), std::string_view(config));
     for (int rank = 0; rank < world; ++rank) {
       if (rank != without) write_file_whole(run.stream_file(rank), std::string_view(stream(rank)));
     }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -33,23 +34,33 @@ struct MadeSteps {
   int schema = 1;
   std::string provenance = "";
   std::int64_t t_us_jump = 0;  ///< from the middle of the run on
+  std::string lesson = "01_baseline";
+  std::map<std::string, double> more = {};    ///< fields of each step beyond its stages
+  std::map<std::string, double> totals = {};  ///< fields of the summary
+  std::string notes = "";                     ///< lines behind the plan
+  std::string reason = "";                    ///< that it ended for
+  std::function<double(int step)> loss = {};  ///< of training, in place of one that falls
+  double persistence = 0;                     ///< its RMSE; 0 = the scores have none
+  int score_every = 10;
 };
 
 inline double loss_after(const MadeSteps& made, int step) {
-  return made.loss_factor * (0.2 + 0.8 / (1 + step));
+  return made.loss_factor * (made.loss ? made.loss(step) : 0.2 + 0.8 / (1 + step));
 }
 
 inline void add_scores(const MadeSteps& made, int step, std::int64_t t_us, std::string& out) {
   if (!made.scored) return;
   JsonLine line("eval");
   line.add("step", step).add("t_us", t_us).add("samples", 96).add("loss", loss_after(made, step));
-  out += line.add("rmse_u10m", loss_after(made, step)).text();
+  line.add("rmse_u10m", loss_after(made, step));
+  if (made.persistence > 0) line.add("persistence_rmse_u10m", made.persistence);
+  out += line.text();
 }
 
 inline std::string stream_of(const MadeSteps& made) {
   JsonLine run("run");
   run.add("schema", made.schema)
-      .add("lesson", "01_baseline")
+      .add("lesson", made.lesson)
       .add("preset", "cpu_micro")
       .add("world", 1)
       .add("pid", made.pid)
@@ -58,6 +69,7 @@ inline std::string stream_of(const MadeSteps& made) {
   run.add("wanted_steps", made.steps).add("from_samples", 0).add("from_wall_us", 0);
   if (!made.provenance.empty()) run.add("provenance", made.provenance);
   std::string out = run.text() + JsonLine("note").add("text", "plan").add("steps_per_epoch", 16).text();
+  out += made.notes;
   std::int64_t t_us = 1000;
   add_scores(made, 0, t_us, out);
   double all_us = 0;
@@ -68,9 +80,10 @@ inline std::string stream_of(const MadeSteps& made) {
     t_us += static_cast<std::int64_t>(step_us) + (step == made.steps / 2 ? made.t_us_jump : 0);
     line.add("step", step).add("t_us", t_us).add("samples", made.samples).add("loss", loss_after(made, step));
     for (const auto& [stage, ms] : made.stage_ms) line.add(stage + "_us", ms * 1e3 * made.factor);
+    for (const auto& [field, value] : made.more) line.add(field, value);
     out += line.add("step_us", step_us).text();
     if (step >= 7) all_us += step_us;
-    if (step % 10 == 9) add_scores(made, step + 1, t_us, out);
+    if (step % made.score_every == made.score_every - 1) add_scores(made, step + 1, t_us, out);
   }
   if (made.end.empty()) return out;
   JsonLine summary("summary");
@@ -78,7 +91,8 @@ inline std::string stream_of(const MadeSteps& made) {
   summary.add("processor_wait", made.processor_wait).add("step_us", all_us / (made.steps - 7));
   if (made.steps > 7)
     summary.add("samples_per_s", static_cast<double>(made.samples * (made.steps - 7)) / all_us * 1e6);
-  return out + summary.text() + JsonLine("end").add("status", made.end).add("reason", "").text();
+  for (const auto& [field, value] : made.totals) summary.add(field, value);
+  return out + summary.text() + JsonLine("end").add("status", made.end).add("reason", made.reason).text();
 }
 
 /// Folders of such runs, one beside the other.
@@ -112,9 +126,11 @@ class MadeRuns {
     std::string out, section;
     for (const auto& [key, value] : keys) {
       const std::size_t dot = key.find('.');
-      if (key.substr(0, dot) != section) out += "[" + (section = key.substr(0, dot)) + "]\n";
+      if (key.substr(0, dot) != section) {
+        out += "[" + (section = key.substr(0, dot)) + "]\n";
+        if (section == "environment") out += "started = \"" + name + "\"\n";
+      }
       out += key.substr(dot + 1) + " = " + value + "\n";
-      if (section == "environment") out += "started = \"" + name + "\"\n";
     }
     return out;
   }

@@ -22,13 +22,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint64_t kMostPageBytes = 4'000'000;
+constexpr std::uint64_t kMostSourceBytes = 4'000'000;
 
 std::int64_t lines_of_page(const Question& question, const fs::path& home) {
   const fs::path page = home / "lessons" / question.lesson / "main.cpp";
   std::error_code code;
   if (question.kind != AnswerKind::find || !fs::exists(page, code)) return 0;
-  const std::string text = read_text_file(page, kMostPageBytes);
+  const std::string text = read_text_file(page, kMostSourceBytes);
   return std::count(text.begin(), text.end(), '\n');
 }
 
@@ -53,12 +53,14 @@ std::size_t tell_hint(const Question& question, std::size_t told) {
 void add_notice(Report& out, const std::vector<std::string>& runs, std::size_t columns) {
   if (runs.empty() || !is_run_folder(runs.front())) return;
   const RunCase run = std::move(read_cases({runs.front()}).front());
+  if (!run.view().is_measured_here()) return;
   const RunFacts facts = facts_of(run);
   const RunVerdict verdict = judge_run(run, find_quartet(run, facts), facts);
   out.line("");
-  if (!verdict.notice.empty()) out.wrapped("notice     ", verdict.notice, columns);
+  const std::string notice = verdict.notice.empty() ? verdict_sentence(verdict) : verdict.notice;
+  out.wrapped("notice     ", notice, columns);
   if (!verdict.next.empty()) out.line("  try        " + verdict.next);
-  out.json["notice"] = verdict.notice;
+  out.json["notice"] = notice;
   out.json["next"] = verdict.next;
   for (const fs::path& file : entries_in(runs.front())) {
     if (file.extension() == ".svg") out.line("  picture    " + file.string());
@@ -124,7 +126,7 @@ RunsOffered offer_runs(const std::vector<FoundRuns>& missing, const Learner& lea
     return found.missing > 0 && found.cannot.empty();
   });
   if (!can) return {};
-  const std::string cost = "This needs " + cost_text(missing) + " here.";
+  const std::string cost = "This needs " + cost_text(missing) + (cost_s(missing) > 0 ? " here." : ".");
   if (ask) {
     const std::optional<std::string> typed = typed_line("  " + cost + " Enter starts, s skips, q leaves: ");
     if (!typed || *typed == "q") return {.said = Asked::left};

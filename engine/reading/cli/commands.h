@@ -39,7 +39,8 @@ int runs_command(const Words& words);
 int compare_command(const Words& words);
 /// What bounds a run and by how much, one thing to notice, one to try.
 int verdict_command(const Words& words);
-/// Questions of the lessons: a prediction is stored, the runs that tell are made or found, then it is revealed.
+/// Questions of the lessons: a prediction is stored, the runs that tell are made or found, then it is
+/// revealed.
 int quiz_command(const Words& words);
 /// The course: what is done and what is next; or a lesson, beat by beat.
 int learn_command(const Words& words);

@@ -24,10 +24,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint64_t kMostPageBytes = 4'000'000;
+constexpr std::uint64_t kMostLessonPageBytes = 4'000'000;
 constexpr double kWordsAMinute = 180;
 constexpr double kQuestion_s = 60;
-constexpr const char* kPredict = "predict";
+constexpr const char* kPredictBeat = "predict";
 
 struct Walk {
   const LessonInfo& lesson;
@@ -55,7 +55,7 @@ struct Walk {
 std::string page_of(const LessonInfo& lesson) {
   const fs::path file = lesson.file.parent_path() / "README.md";
   std::error_code code;
-  return fs::exists(file, code) ? read_text_file(file, kMostPageBytes) : "";
+  return fs::exists(file, code) ? read_text_file(file, kMostLessonPageBytes) : "";
 }
 
 void heading(const std::string& text) { std::printf("\n== %s\n", text.c_str()); }
@@ -78,7 +78,7 @@ Remark remark_of_runs(const Walk& walk) {
     const RunCase run = std::move(read_cases({known.folder}).front());
     const RunFacts facts = facts_of(run);
     const RunVerdict verdict = judge_run(run, find_quartet(run, facts), facts);
-    return {verdict.notice, verdict.next};
+    return {verdict.notice.empty() ? verdict_sentence(verdict) : verdict.notice, verdict.next};
   }
   return {};
 }
@@ -95,12 +95,13 @@ std::string guesses_text(const Walk& walk) {
     if (progress.reveal(question.id)->outcome == outcome_name(Outcome::right)) ++right;
   }
   std::vector<std::string> parts;
+  if (stored + revealed == 0) parts.emplace_back("no prediction here yet");
   if (revealed > 0) parts.push_back(fmt::format("{} of {} guesses here were right", right, revealed));
   if (stored > 0)
     parts.push_back(counted(static_cast<std::int64_t>(stored), "prediction") + " not revealed yet");
   if (const std::string sentence = calibration_sentence(calibrate(progress)); !sentence.empty())
     parts.push_back(sentence);
-  return parts.empty() ? "no prediction yet" : join(parts, "; ");
+  return join(parts, "; ");
 }
 
 /// What a beat leaves: one thing to notice, one to try, and how the guesses did.
@@ -155,20 +156,19 @@ bool read(Walk& walk) {
 
 bool predict(Walk& walk) {
   heading("Predict: nothing is shown before your answers are stored");
-  for (const Question& question : walk.of_beat(kPredict)) {
+  for (const Question& question : walk.of_beat(kPredictBeat)) {
     if (state_of(question, walk.progress()) != QuestionState::open) continue;
     if (ask_and_store(question, walk.learner) == Asked::left) return false;
   }
   end_beat(walk, {.notice = "what you said is kept, and it is compared with what is measured",
                   .next = "./isobar quiz " + walk.lesson.name + " --list"});
-  walk.done("predict");
   return goes_on();
 }
 
 bool run(Walk& walk) {
   heading("Run");
   std::vector<Question> asked;
-  for (const Question& question : walk.of_beat(kPredict)) {
+  for (const Question& question : walk.of_beat(kPredictBeat)) {
     if (state_of(question, walk.progress()) == QuestionState::committed) asked.push_back(question);
   }
   const std::vector<FoundRuns> missing = missing_runs(asked, walk.learner.home);
@@ -183,13 +183,12 @@ bool run(Walk& walk) {
 
 bool reveal(Walk& walk) {
   heading("Reveal: your predictions beside what was measured");
-  for (const Question& question : walk.of_beat(kPredict)) {
+  for (const Question& question : walk.of_beat(kPredictBeat)) {
     if (state_of(question, walk.progress()) != QuestionState::committed) continue;
     reveal_and_tell(question, walk.learner, /*json=*/false);
     if (!goes_on()) return false;
   }
   end_beat(walk, remark_of_runs(walk));
-  walk.done("reveal");
   return goes_on();
 }
 
@@ -214,14 +213,14 @@ bool break_it(Walk& walk) {
   remark.next = "another mistake of this lesson, by its name below Break on the page: ./isobar run " +
                 walk.lesson.name + " --set run.fault=NAME";
   end_beat(walk, remark);
-  walk.done("break");
   return true;
 }
 
 }  // namespace
 
 double lesson_takes_s(const LessonInfo& lesson, const std::vector<Question>& questions,
-                      const LessonProgress& stands, const CourseProgress& progress, const Learner& learner) {
+                      const LessonProgress& stands, const CourseProgress& progress, const Learner& learner,
+                      const std::vector<KnownRun>& known) {
   double out = 0;
   if (!stands.beats.empty() && !stands.beats.front().done) {
     std::istringstream page(page_of(lesson));
@@ -232,7 +231,8 @@ double lesson_takes_s(const LessonInfo& lesson, const std::vector<Question>& que
   std::copy_if(questions.begin(), questions.end(), std::back_inserter(open), [&](const Question& question) {
     return state_of(question, progress) != QuestionState::revealed;
   });
-  return out + kQuestion_s * static_cast<double>(open.size()) + cost_s(missing_runs(open, learner.home));
+  return out + kQuestion_s * static_cast<double>(open.size()) +
+         cost_s(missing_runs(open, learner.home, known));
 }
 
 int walk_lesson(const LessonInfo& lesson, const Learner& learner) {

@@ -1,6 +1,7 @@
 // The front door of the course: the ladder with what is done, and a lesson beat by beat.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -43,10 +44,11 @@ Json lesson_json(const LessonInfo& lesson, const LessonProgress& stands, double 
           {"takes_s", takes_s},    {"goals", goals}};
 }
 
-std::string standing(const LessonProgress& stands, double takes_s) {
+std::string lesson_standing(const LessonProgress& stands, double takes_s) {
   if (!stands.next) return "done";
-  bool begun = false;
-  for (const BeatState& beat : stands.beats) begun = begun || beat.done || beat.so_far > 0;
+  const bool begun = std::any_of(stands.beats.begin(), stands.beats.end(), [](const BeatState& beat) {
+    return beat.so_far > 0 || (beat.done && beat.of == 0 && beat.beat == Beat::read);
+  });
   return fmt::format("{}{}, about {}", begun ? "next: " : "", begun ? beat_name(*stands.next) : "not begun",
                      human_seconds(takes_s));
 }
@@ -55,6 +57,7 @@ std::string standing(const LessonProgress& stands, double takes_s) {
 Report ladder(const Learner& learner) {
   Report out;
   const CourseProgress progress = read_progress(learner.progress);
+  const std::vector<KnownRun> known = known_runs(learner.runs);
   for (const std::string& problem : progress.problems) out.wrapped("! " + printable(problem, 400));
   std::vector<TableRow> rows;
   Json lessons = Json::array();
@@ -63,9 +66,9 @@ Report ladder(const Learner& learner) {
     const LessonInfo lesson = read_lesson(learner.home, name);
     const std::vector<Question> questions = read_questions(learner.home, name);
     const LessonProgress stands = lesson_progress(name, questions, lesson.goals.size(), progress);
-    const double takes_s = lesson_takes_s(lesson, questions, stands, progress, learner);
+    const double takes_s = lesson_takes_s(lesson, questions, stands, progress, learner, known);
     if (stands.next && next.empty()) next = name;
-    rows.push_back({name == next ? ">" : " ", name, lesson.title, standing(stands, takes_s)});
+    rows.push_back({name == next ? ">" : " ", name, lesson.title, lesson_standing(stands, takes_s)});
     lessons.push_back(lesson_json(lesson, stands, takes_s));
   }
   out.table(rows, 4);
@@ -84,7 +87,8 @@ Report lesson_report(const LessonInfo& lesson, const Learner& learner) {
   const std::vector<Question> questions = read_questions(learner.home, lesson.name);
   const CourseProgress progress = read_progress(learner.progress);
   const LessonProgress stands = lesson_progress(lesson.name, questions, lesson.goals.size(), progress);
-  const double takes_s = lesson_takes_s(lesson, questions, stands, progress, learner);
+  const double takes_s =
+      lesson_takes_s(lesson, questions, stands, progress, learner, known_runs(learner.runs));
   out.line(lesson.name + "  " + lesson.title);
   out.line("  " + beats_text(stands));
   for (std::size_t i = 0; i < lesson.goals.size(); ++i) {

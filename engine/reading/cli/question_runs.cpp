@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kRuns = "runs";
+constexpr const char* kRunsFolder = "runs";
 
 bool is_to_be_run(const FoundRuns& found) {
   return found.missing > 0 && found.cannot.empty() && found.wanted.predicted.empty();
@@ -27,7 +27,7 @@ void make_prediction(const FoundRuns& found, const fs::path& home) {
   const NeededRun& wanted = found.wanted;
   const Prediction prediction = predict_on_device(read_lesson(home, wanted.lesson), run_settings(wanted),
                                                   wanted.predicted, found.command);
-  write_predicted_run(prediction, reserve_run_folder(kRuns, "predicted-" + wanted.lesson));
+  write_predicted_run(prediction, reserve_run_folder(kRunsFolder, "predicted-" + wanted.lesson));
 }
 
 MeasuredPoint point_of(const FoundRuns& found, const fs::path& home) {
@@ -52,7 +52,11 @@ std::optional<MachineRates> rates_if_kept() {
 }
 
 std::vector<FoundRuns> missing_runs(const std::vector<Question>& questions, const fs::path& home) {
-  const std::vector<KnownRun> known = known_runs(kRuns);
+  return missing_runs(questions, home, known_runs(kRunsFolder));
+}
+
+std::vector<FoundRuns> missing_runs(const std::vector<Question>& questions, const fs::path& home,
+                                    const std::vector<KnownRun>& known) {
   const std::optional<MachineRates> rates = rates_if_kept();
   std::vector<FoundRuns> out;
   for (const Question& question : questions) {

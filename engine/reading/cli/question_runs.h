@@ -15,6 +15,9 @@ std::optional<MachineRates> rates_if_kept();
 /// All that `questions` need and is not there, each once, with what the rest of them shares.
 std::vector<FoundRuns> missing_runs(const std::vector<Question>& questions,
                                     const std::filesystem::path& home);
+/// The same for who asks of many lessons: `known` are the runs below runs/.
+std::vector<FoundRuns> missing_runs(const std::vector<Question>& questions, const std::filesystem::path& home,
+                                    const std::vector<KnownRun>& known);
 
 /// Makes them below runs/, in turn; predictions first, which cost nothing. The exit code: 0, that of the
 /// first run that failed, or 130 or 143 where a signal asked to stop. `quiet`: no progress is shown.

@@ -143,9 +143,10 @@ Report reveal_report(const Question& question, const Revealed& revealed, const S
   }
   add(out, "it is", graded.truth, columns);
   add(out, "off by", graded.off_by, columns);
-  if (revealed.truth.text != graded.truth) add(out, "measured", revealed.truth.text, columns);
+  const bool says_more = question.kind != AnswerKind::number && revealed.truth.text != graded.truth;
+  if (says_more) add(out, "found", revealed.truth.text, columns);
   add(out, "source", graded.source, columns);
-  add(out, "often", graded.says, columns);
+  add(out, "because", graded.says, columns);
   if (!graded.reveal.empty()) out.line("");
   out.wrapped(graded.reveal, columns);
   add_page(out, page, columns);

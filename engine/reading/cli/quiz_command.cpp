@@ -45,9 +45,7 @@ std::optional<QuizArguments> parse_quiz(const Words& words) {
   app.add("--answer", out.answer, "the prediction, in place of a prompt");
   app.add("--with", out.runs, "where runs are the answer: one of them; again for each");
   app.flag("--yes", out.yes, "make the missing runs without asking");
-  app.flag(
-      "--hint", out.hint,
-      "a hint for the question, and no prompt; all of them one after the other are behind ? in the prompt");
+  app.flag("--hint", out.hint, "the hints of a question; at its prompt, ? gives them one by one");
   app.flag("--again", out.again, "ask again what was answered before");
   app.flag("--runs-only", out.runs_only, "make the runs that the question needs, and nothing else");
   app.flag("--list", out.list, "all questions, of the lesson where one is named, with what became of them");
@@ -124,7 +122,10 @@ int ask_one(const Question& question, const Learner& learner, const QuizArgument
     if (!arguments.json) tell_stored(question, *answer);
   } else if (!arguments.typed().empty()) {
     store_answer(question, arguments.typed(), learner);
-  } else if (!can_ask() || arguments.json) {
+  } else if (arguments.json) {
+    question_report(question, text_columns()).print(/*as_json=*/true);
+    return 0;
+  } else if (!can_ask()) {
     nobody_answers(question);
   } else if (const Asked asked = ask_and_store(question, learner); asked != Asked::answered) {
     return 0;

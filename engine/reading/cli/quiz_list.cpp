@@ -15,9 +15,11 @@ namespace isobar {
 namespace {
 
 struct Looked {
+  const Learner& learner;
   const CourseProgress& progress;
   const std::vector<KnownRun> known;
   const std::optional<MachineRates> rates;
+  bool briefly;  ///< without what is asked
 };
 
 Json runs_json(const std::vector<FoundRuns>& found) {
@@ -32,8 +34,8 @@ Json runs_json(const std::vector<FoundRuns>& found) {
 }
 
 /// "right", "stored, not revealed", or what it costs.
-std::string standing(const Question& question, QuestionState state, const Looked& looked,
-                     const std::vector<FoundRuns>& found) {
+std::string question_standing(const Question& question, QuestionState state, const Looked& looked,
+                              const std::vector<FoundRuns>& found) {
   if (state == QuestionState::revealed) return printable(looked.progress.reveal(question.id)->outcome, 40);
   for (const FoundRuns& one : found) {
     if (!one.cannot.empty()) return "cannot be answered here: " + one.cannot;
@@ -45,10 +47,12 @@ std::string standing(const Question& question, QuestionState state, const Looked
 void add_question(Report& out, Json& all, const Question& question, QuestionState state, const Looked& looked,
                   std::size_t columns) {
   const std::vector<FoundRuns> found =
-      find_runs(question, this_learner().home, looked.known, looked.rates ? &*looked.rates : nullptr);
-  const std::string stands = standing(question, state, looked, found);
+      find_runs(question, looked.learner.home, looked.known, looked.rates ? &*looked.rates : nullptr);
+  const std::string stands = question_standing(question, state, looked, found);
   out.line("  " + question.id + "  (" + stands + ")");
-  for (const std::string& line : wrapped(question.ask, columns - 4)) out.line("      " + line);
+  if (!looked.briefly) {
+    for (const std::string& line : wrapped(question.ask, columns - 4)) out.line("      " + line);
+  }
   Json json = question_report(question, columns).json;
   json["state"] = state_name(state);
   json["outcome"] =
@@ -63,7 +67,7 @@ void add_question(Report& out, Json& all, const Question& question, QuestionStat
 
 Report quiz_list(const Learner& learner, const std::string& lesson, bool all) {
   const CourseProgress progress = read_progress(learner.progress);
-  const Looked looked = {progress, known_runs(learner.runs), rates_if_kept()};
+  const Looked looked = {learner, progress, known_runs(learner.runs), rates_if_kept(), lesson.empty()};
   Report out;
   for (const std::string& problem : progress.problems) out.wrapped("! " + printable(problem, 400));
   Json questions = Json::array();

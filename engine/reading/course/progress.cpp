@@ -159,7 +159,8 @@ FileDescriptor locked_for_append(const fs::path& path) {
   if (!file.is_open()) cannot_store("cannot write the progress file", path, errno);
   struct stat status {};
   if (fstat(file.number(), &status) != 0) cannot_store("cannot look at the progress file", path, errno);
-  if (!S_ISREG(status.st_mode)) cannot_store("the progress file is no regular file", path, EINVAL);
+  if (!S_ISREG(status.st_mode))
+    throw Error("the progress file is no regular file", path.string(), kElsewhere, Exit::failed);
   lock(file, LOCK_EX, path);
   if (is_new) sync_folder(path.has_parent_path() ? path.parent_path() : fs::path("."));
   return file;

@@ -136,7 +136,7 @@ void check_rule(const Question& question, const Rule& rule) {
   for (const char* const argument : rule.needs) {
     const auto found = question.with.find(argument);
     if (found == question.with.end() || found->second.empty())
-      wrong(question, fmt::format("{} needs {}", name, argument), std::string("it ") + rule.means);
+      wrong(question, fmt::format("{} needs {}", name, argument), rule.means);
   }
 }
 

@@ -202,13 +202,13 @@ double parse_quantity(const std::string& text, const std::string& unit, const st
   const Written written = written_in(trimmed(text), unit, where);
   const Unit& typed = typed_unit(written, *asked, where);
   double number = written.number * typed.scale / asked->scale;
-  if (unit == "%" && written.unit.empty() && written.number > 0 && written.number < 1) {
-    if (!written.is_fraction) {
-      const double percent = written.number * 100;
-      throw Error(fmt::format("{0} %, or {1} %?", short_number(written.number), short_number(percent)), where,
-                  fmt::format("type {} % or {} %", short_number(written.number), short_number(percent)));
-    }
+  if (unit == "%" && written.unit.empty() && written.is_fraction) {
     number *= 100;
+  } else if (unit == "%" && written.unit.empty() && number > 0 && number < 1) {
+    const std::string small = short_number(number);
+    const std::string large = short_number(number * 100);
+    throw Error(fmt::format("{} %, or {} %?", small, large), where,
+                fmt::format("type {} % or {} %", small, large));
   }
   check_possible(number, *asked, where);
   return number;

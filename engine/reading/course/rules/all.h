@@ -1,5 +1,5 @@
 #pragma once
-// Every rule, each beside its function in a file of its own idea. rules.cpp makes the table of them.
+// Every rule, each beside its function in a file of its own idea.
 #include "course/rules.h"
 
 namespace isobar {
@@ -10,8 +10,11 @@ Rule curve_rule();
 Rule efficiency_rule();
 Rule feedable_rule();
 Rule figure_rule();
+Rule figure_ratio_rule();
+Rule fixed_rule();
 Rule formula_rule();
 Rule hidden_share_rule();
+Rule largest_class_rule();
 Rule largest_gain_rule();
 Rule line_rule();
 Rule loss_direction_rule();

@@ -71,7 +71,7 @@ std::string shape_of(const Points& healthy, const Points& fault, double band) {
   return fault_end < healthy_end ? "lower" : "slower";
 }
 
-/// A run that ended with the error that the mistake leads to.
+/// A run that ended with the error that the mistake leads to, whatever its losses were until then.
 Truth stopped_truth(const NamedRun& fault) {
   Truth out;
   out.accepted = {"stops"};

@@ -1,9 +1,7 @@
 // One figure that a run tells of itself.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <limits>
 
 #include "analyse/event_log.h"
 #include "core/text.h"
@@ -74,25 +72,56 @@ constexpr RunFigure kRunFigures[] = {
     {"step_ms", Quantity::time, true,
      [](const RunCase&, const SteadyFigures& one) { return above_zero(one.mean("step_us")); }}};
 
-Truth figure_truth(const RuleInput& input) {
+const RunFigure& figure_named(const RuleInput& input) {
   const std::string name = input.argument("name");
-  const auto* const figure = std::find_if(std::begin(kRunFigures), std::end(kRunFigures),
-                                          [&](const RunFigure& one) { return name == one.name; });
-  if (figure == std::end(kRunFigures)) {
-    std::vector<std::string> names;
-    for (const RunFigure& one : kRunFigures) names.emplace_back(one.name);
-    wrong_question(input, fmt::format("the rule figure knows no \"{}\"", printable(name, 60)),
-                   did_you_mean(name, names, "one of: " + join(names, ", ")));
+  std::vector<std::string> names;
+  for (const RunFigure& one : kRunFigures) {
+    if (name == one.name) return one;
+    names.emplace_back(one.name);
   }
-  const std::string run_name = input.argument("run");
-  const NamedRun run = figure->is_timed ? timed_run(input, run_name) : ended_run(input, run_name);
-  const Spread values = figures_of(run, [&](const SteadyFigures& one) { return figure->of(*run.run, one); });
-  if (values.empty()) throw Cannot{fmt::format("`{}` did not tell its {}", run.name, name), run.name};
-  Truth out = truth_of(input.question, figure->quantity, values);
+  wrong_question(input, fmt::format("the rule {} knows no \"{}\"", input.question.rule, printable(name, 60)),
+                 did_you_mean(name, names, "one of: " + join(names, ", ")));
+}
+
+Spread values_of(const RunFigure& figure, const NamedRun& run) {
+  Spread out = figures_of(run, [&](const SteadyFigures& one) { return figure.of(*run.run, one); });
+  if (out.empty()) throw Cannot{fmt::format("`{}` did not tell its {}", run.name, figure.name), run.name};
+  return out;
+}
+
+Truth figure_truth(const RuleInput& input) {
+  const RunFigure& figure = figure_named(input);
+  const std::string name = input.argument("run");
+  const NamedRun run = figure.is_timed ? timed_run(input, name) : ended_run(input, name);
+  Truth out = truth_of(input.question, figure.quantity, values_of(figure, run));
   out.figures = {{"value", figure_text(out.number)}};
-  out.text = fmt::format("{}{}{}", out.figures["value"], input.question.unit.empty() ? "" : " ",
-                         input.question.unit);
+  out.text = fmt::format("{} {}", out.figures["value"], input.question.unit);
   out.source = source_of(run);
+  return out;
+}
+
+Truth figure_ratio_truth(const RuleInput& input) {
+  const RunFigure& figure = figure_named(input);
+  if (figure.is_timed)
+    wrong_question(input, fmt::format("{} makes no plain ratio", figure.name), "speed_ratio has its spread");
+  const NamedRun base = ended_run(input, input.argument("base"));
+  const NamedRun other = ended_run(input, input.argument("other"));
+  check_one_source(base, other);
+  const Spread one = values_of(figure, base), two = values_of(figure, other);
+  if (!(one.least() > 0)) throw Cannot{fmt::format("{} of `{}` is 0", figure.name, base.name), base.name};
+  Truth out;
+  out.number = in_unit(input.question, Quantity::ratio, two.median() / one.median());
+  out.low = two.least() / one.most();
+  out.high = two.most() / one.least();
+  const auto shown = [&](double value) {
+    return figure_text(figure.quantity == Quantity::bytes ? value * 1e-6 : value);
+  };
+  out.figures = {{"base_value", shown(one.median())},
+                 {"other_value", shown(two.median())},
+                 {"ratio", fmt::format("{:.2f}", out.number)}};
+  out.text = fmt::format("{} in `{}`, {} in `{}`", out.figures["other_value"], other.name,
+                         out.figures["base_value"], base.name);
+  out.source = source_of(base);
   return out;
 }
 
@@ -109,6 +138,17 @@ Rule figure_rule() {
       needs,
       {},
       answered<figure_truth>};
+}
+
+Rule figure_ratio_rule() {
+  static constexpr std::array kinds = {AnswerKind::number};
+  static constexpr std::array needs = {"base", "other", "name"};
+  return {"figure_ratio",
+          "one figure of `other`, none of speed, over that of `base`; bytes are shown in MB",
+          kinds,
+          needs,
+          {},
+          answered<figure_ratio_truth>};
 }
 
 }  // namespace isobar

@@ -1,42 +1,30 @@
 // What follows from shapes and rates alone: no run is needed.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 
-#include "config/load.h"
 #include "core/text.h"
 #include "course/rules/all.h"
 #include "course/rules/parts.h"
 #include "formula/bucket_plan.h"
+#include "formula/device_rates.h"
 #include "formula/link.h"
 #include "formula/memory_plan.h"
 #include "formula/model_shape.h"
 #include "formula/stage_prediction.h"
+#include "formula/step_time.h"
 #include "formula/vit_counts.h"
+#include "launch/mesh.h"
 
 namespace isobar {
 namespace {
 
-struct Setting {
-  LessonInfo lesson;
-  Config config;
-};
-
-/// The lesson's preset with what the question sets; of a GPU unless it says device = cpu.
-Setting setting_of(const RuleInput& input, const std::vector<std::string>& more = {}) {
-  Settings settings{.preset = input.argument("preset"), .sets = input.arguments("set")};
-  settings.sets.insert(settings.sets.end(), more.begin(), more.end());
-  LessonInfo lesson = read_lesson(input.home, input.argument("lesson", input.question.lesson));
-  const bool on_cpu = input.argument("device") == "cpu";
-  Config config = read_config(input.home, lesson, settings, on_cpu ? "cpu" : "cuda").config;
-  return {std::move(lesson), std::move(config)};
-}
-
-MemoryPlan plan_of(const RuleInput& input, const std::vector<std::string>& more = {}) {
-  const Setting setting = setting_of(input, more);
-  return plan_memory(setting.lesson, setting.config,
-                     memory_facts(setting.config, input.argument("device") != "cpu"));
+MemoryPlan plan_of(const RuleInput& input) {
+  const LessonSettings settings = settings_in(input);
+  return plan_memory(settings.lesson, settings.config,
+                     memory_facts(settings.config, input.argument("device") != "cpu"));
 }
 
 /// Bytes of the gradients in the order in which they become ready, from the last parameter to the first; q, k
@@ -73,16 +61,16 @@ double compile_pays(const RuleInput& input, Figures&) {
 }
 
 double bucket_count(const RuleInput& input, Figures& figures) {
-  const Setting setting = setting_of(input);
+  const LessonSettings settings = settings_in(input);
   constexpr double kMebi = 1 << 20;
   const auto bytes = [](double mebi) { return static_cast<std::int64_t>(mebi * kMebi); };
-  const bool joins_qkv = setting.config.fusion.qkv && honours(setting.lesson, "fusion.qkv");
-  const std::vector<std::int64_t> sizes = gradient_bytes(vit_shape(setting.config), joins_qkv);
+  const bool joins_qkv = settings.config.fusion.qkv && honours(settings.lesson, "fusion.qkv");
+  const std::vector<std::int64_t> sizes = gradient_bytes(vit_shape(settings.config), joins_qkv);
   double all = 0;
   for (const std::int64_t size : sizes) all += static_cast<double>(size);
   figures["gradient_mb"] = figure_text(all * 1e-6);
   return static_cast<double>(
-      bucket_plan(sizes, bytes(number_argument(input, "first_mb", setting.config.comm.first_bucket_mb)),
+      bucket_plan(sizes, bytes(number_argument(input, "first_mb", settings.config.comm.first_bucket_mb)),
                   bytes(number_argument(input, "mb")))
           .size());
 }
@@ -95,14 +83,14 @@ double peak_bytes_of(const RuleInput& input, Figures& figures) {
 }
 
 double upload_us(const RuleInput& input, Figures& figures) {
-  const double bytes = read_bytes_a_step(setting_of(input).config);
+  const double bytes = read_bytes_a_step(settings_in(input).config);
   figures["batch_mb"] = figure_text(bytes * 1e-6);
   return bytes / (number_argument(input, "gb_per_s") * 1e3);
 }
 
 double all_reduce_us(const RuleInput& input, Figures& figures) {
   const double bytes =
-      4.0 * static_cast<double>(count_parameters(vit_shape(setting_of(input).config)).total());
+      4.0 * static_cast<double>(count_parameters(vit_shape(settings_in(input).config)).total());
   figures["gradient_mb"] = figure_text(bytes * 1e-6);
   const Link link = link_of(number_argument(input, "latency_us", 0), number_argument(input, "gbit_per_s"));
   return ring_all_reduce_us(link, static_cast<int>(number_argument(input, "ranks")), bytes);
@@ -110,21 +98,70 @@ double all_reduce_us(const RuleInput& input, Figures& figures) {
 
 /// An input and a target, each a float32 for every value of the grid.
 double data_rate(const RuleInput& input, Figures& figures) {
-  const Config config = setting_of(input).config;
+  const Config config = settings_in(input).config;
   const double bytes = 2.0 * sizeof(float) *
                        static_cast<double>(config.data.channels * config.data.grid[0] * config.data.grid[1]);
   figures["sample_mb"] = figure_text(bytes * 1e-6);
   return number_argument(input, "samples_per_s") * bytes;
 }
 
+/// The longer of computing and moving: the roofline.
+double roofline_us(const RuleInput& input, Figures& figures) {
+  const double computing_us = number_argument(input, "gflop") / number_argument(input, "tflop_per_s") * 1e3;
+  const double moving_us = number_argument(input, "mb") / number_argument(input, "gb_per_s") * 1e3;
+  figures["computing_us"] = figure_text(computing_us);
+  figures["moving_us"] = figure_text(moving_us);
+  return std::max(computing_us, moving_us);
+}
+
+/// In as many backward passes a step, and in one; lessons need not have the key.
 double accumulated_activation(const RuleInput& input, Figures& figures) {
-  const auto activations = [&](const std::string& passes) {
-    return static_cast<double>(plan_of(input, {"train.accumulate=" + passes}).activations);
+  LessonSettings settings = settings_in(input);
+  const MemoryFacts facts = memory_facts(settings.config, input.argument("device") != "cpu");
+  const auto activations = [&](double passes) {
+    settings.config.train.accumulate = static_cast<std::int64_t>(passes);
+    return static_cast<double>(plan_memory(settings.lesson, settings.config, facts).activations);
   };
-  const double once = activations("1"), often = activations(input.argument("accumulate"));
+  const double passes = number_argument(input, "accumulate");
+  if (!(passes >= 1)) wrong_question(input, "there are no backward passes", "accumulate = 1, 2, ...");
+  const double once = activations(1), often = activations(passes);
   figures["once_gib"] = gib_text(once);
   figures["often_gib"] = gib_text(often);
   return often / once;
+}
+
+/// The most samples a step, of 1, 2, 4, ..., at which a graph saves so many per cent of the step; 0 = none.
+double graph_pays(const RuleInput& input, Figures& figures) {
+  constexpr std::int64_t kMostSamples = 1024;
+  const LessonSettings settings = settings_in(input);
+  const DeviceRates& device = rates_of(input.argument("device"));
+  StepForm form = step_form(settings.lesson, settings.config, /*on_cuda=*/true);
+  form.graph = false;
+  double most = 0;
+  for (form.batch = 1; form.batch <= kMostSamples; form.batch *= 2) {
+    const StepTime step = predict_step(form, device);
+    if (100 * step.graph_gain_us() < number_argument(input, "percent") * step.step_us()) break;
+    most = static_cast<double>(form.batch);
+    figures["gain_percent"] = percent_text(step.graph_gain_us() / step.step_us());
+  }
+  return most;
+}
+
+/// The ranks that one works with along an axis: "1,5".
+Truth mesh_group_truth(const RuleInput& input) {
+  const auto whole = [&](const char* name) { return static_cast<int>(number_argument(input, name)); };
+  const int ranks = whole("ranks"), tp = whole("tp"), rank = whole("rank");
+  if (tp < 1 || ranks % tp != 0 || rank < 0 || rank >= ranks)
+    wrong_question(input, fmt::format("rank {} of {} with tp {} is none", rank, ranks, tp),
+                   "tp divides ranks");
+  const Mesh mesh(input.argument("order", "tp-cp-pp-dp"), {.tp = tp, .dp = ranks / tp}, ranks);
+  const std::vector<int> group = mesh.group_of(rank, input.argument("axis"));
+  Truth out;
+  out.accepted = {fmt::format("{}", fmt::join(group, ","))};
+  out.figures = {{"value", fmt::format("{}", fmt::join(group, ", "))}};
+  out.text = "ranks " + out.figures["value"];
+  out.source = "by formula";
+  return out;
 }
 
 struct Formula {
@@ -144,13 +181,15 @@ const std::vector<Formula>& formulas() {
       {"upload_ms", Quantity::time, {"preset", "gb_per_s"}, upload_us},
       {"allreduce_ms", Quantity::time, {"preset", "ranks", "gbit_per_s"}, all_reduce_us},
       {"data_rate", Quantity::byte_rate, {"preset", "samples_per_s"}, data_rate},
+      {"roofline_us", Quantity::time, {"gflop", "mb", "tflop_per_s", "gb_per_s"}, roofline_us},
+      {"graph_pays", Quantity::count, {"device", "percent"}, graph_pays},
       {"accumulated_activation", Quantity::ratio, {"preset", "accumulate"}, accumulated_activation}};
   return all;
 }
 
 const Formula& formula_of(const RuleInput& input) {
   const std::string name = input.argument("name");
-  std::vector<std::string> names;
+  std::vector<std::string> names = {"mesh_group"};
   for (const Formula& one : formulas()) {
     if (name == one.name) return one;
     names.emplace_back(one.name);
@@ -160,6 +199,7 @@ const Formula& formula_of(const RuleInput& input) {
 }
 
 Truth formula_truth(const RuleInput& input) {
+  if (input.argument("name") == "mesh_group") return mesh_group_truth(input);
   const Formula& formula = formula_of(input);
   for (const char* const need : formula.needs) {
     if (input.argument(need).empty())
@@ -195,13 +235,15 @@ Truth formula_truth(const RuleInput& input) {
 Rule formula_rule() {
   static constexpr std::array kinds = {AnswerKind::number, AnswerKind::choice};
   static constexpr std::array needs = {"name"};
-  static constexpr std::array may = {"tp",      "dp",         "global",     "local",         "compile_s",
-                                     "saved_s", "every",      "lesson",     "preset",        "set",
-                                     "device",  "mb",         "first_mb",   "gib",           "gb_per_s",
-                                     "ranks",   "gbit_per_s", "latency_us", "samples_per_s", "accumulate"};
+  static constexpr std::array may = {"tp",      "dp",          "global",     "local",         "compile_s",
+                                     "saved_s", "every",       "lesson",     "preset",        "set",
+                                     "device",  "mb",          "first_mb",   "gib",           "gb_per_s",
+                                     "ranks",   "gbit_per_s",  "latency_us", "samples_per_s", "accumulate",
+                                     "gflop",   "tflop_per_s", "percent",    "order",         "rank",
+                                     "axis"};
   return {"formula",
           "a value by formula: gpus_for_mesh, compile_pays, bucket_count, memory_fits, peak_gib, upload_ms, "
-          "allreduce_ms, data_rate, accumulated_activation",
+          "allreduce_ms, data_rate, roofline_us, graph_pays, mesh_group, accumulated_activation",
           kinds,
           needs,
           may,

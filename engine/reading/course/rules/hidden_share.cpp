@@ -26,7 +26,8 @@ Truth hidden_share_truth(const RuleInput& input) {
     throw Cannot{fmt::format("`{}` recorded no communication between ranks", run.name), run.name};
   const double share = hidden.median();
   Truth out = truth_of(input.question, Quantity::share, hidden);
-  out.accepted = {share >= 0.75 ? "most" : share < 0.25 ? "none" : "half"};  // the nearest of all, half, none
+  if (input.question.kind == AnswerKind::choice)  // the nearest of all, half and none
+    out.accepted = {share >= 0.75 ? "most" : share < 0.25 ? "none" : "half"};
   out.figures = {{"hidden", percent_text(share)},
                  {"exposed_ms", ms_text(exposed.median())},
                  {"total_ms", ms_text(total.median())}};

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kMostPageBytes = 1 << 20;
 
-std::string trimmed(const std::string& line) {
+std::string without_indent(const std::string& line) {
   const std::size_t begin = line.find_first_not_of(" \t");
   return begin == std::string::npos ? "" : line.substr(begin);
 }
@@ -46,7 +46,7 @@ Truth line_truth(const RuleInput& input) {
       if (last == lines.size())
         throw Cannot{
             fmt::format("{} has no line with `{}` below line {}: was it changed?", file, ends[i], at + 1)};
-      if (out.accepted.empty()) first_line = trimmed(lines[at]);
+      if (out.accepted.empty()) first_line = without_indent(lines[at]);
       out.accepted.push_back(last == at ? fmt::format("{}", at + 1) : fmt::format("{}-{}", at + 1, last + 1));
       at = line_with(lines, anchors[i], last + 1);
     }

@@ -4,28 +4,33 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "config/load.h"
 #include "core/error.h"
 #include "core/machine.h"
 #include "core/number_text.h"
 #include "core/text.h"
+#include "course/units.h"
 
 namespace isobar {
 namespace {
 
 constexpr std::int64_t kLeastSteps = 5;  // whose mean is one of more than what a single step did
 
-struct UnitSize {
-  const char* name;
-  Quantity of;
-  double size;
+struct QuantityUnit {
+  Quantity quantity;
+  const char* measures;  ///< as Unit does
+  const char* usual;     ///< where the question has none
+  double smallest;       ///< of one of ours, in the smallest unit of what it measures
 };
-/// The first of each quantity is the usual one.
-constexpr UnitSize kUnitSizes[] = {
-    {"ms", Quantity::time, 1e3},        {"us", Quantity::time, 1},          {"s", Quantity::time, 1e6},
-    {"GiB", Quantity::bytes, 1 << 30},  {"GB", Quantity::bytes, 1e9},       {"MB", Quantity::bytes, 1e6},
-    {"MB/s", Quantity::byte_rate, 1e6}, {"GB/s", Quantity::byte_rate, 1e9}, {"samples/s", Quantity::rate, 1},
-    {"%", Quantity::share, 0.01},       {"x", Quantity::ratio, 1}};
+constexpr const char* kCount = "a number of";
+constexpr QuantityUnit kQuantityUnits[] = {{Quantity::time, "a time", "ms", 1},
+                                           {Quantity::bytes, "a size", "GiB", 1},
+                                           {Quantity::byte_rate, "a data rate", "MB/s", 1e-6},
+                                           {Quantity::rate, "a throughput", "samples/s", 1},
+                                           {Quantity::share, "a share", "%", 100},
+                                           {Quantity::ratio, "a factor", "x", 1}};
 
 /// The share of the time that the loop's thread waits for a processor because its own run wants more of them
 /// than there are: threads of tensor operations and of reading, of all ranks.
@@ -185,21 +190,30 @@ Compared told(const NamedRun& base, const Spread& of_base, const NamedRun& other
   return *out;
 }
 
+LessonSettings settings_in(const RuleInput& input) {
+  Settings settings{.preset = input.argument("preset"), .sets = input.arguments("set")};
+  LessonInfo lesson = read_lesson(input.home, input.argument("lesson", input.question.lesson));
+  const std::string device = input.argument("device") == "cpu" ? "cpu" : "cuda";
+  Config config = read_config(input.home, lesson, settings, device).config;
+  return {std::move(lesson), std::move(config)};
+}
+
 double in_unit(const Question& question, Quantity quantity, double value) {
-  const auto fits = [&](const UnitSize& unit) {
-    return unit.of == quantity && (question.kind != AnswerKind::number || question.unit == unit.name);
+  const bool is_number = question.kind == AnswerKind::number;
+  const auto refuse = [&](const std::string& what) {
+    throw Error(fmt::format("the rule {} does not give {}", question.rule, question.unit), question.origin,
+                "it gives " + what);
   };
-  const auto* const found = std::find_if(std::begin(kUnitSizes), std::end(kUnitSizes), fits);
-  if (found != std::end(kUnitSizes)) return value / found->size;
-  const bool is_other = std::any_of(std::begin(kUnitSizes), std::end(kUnitSizes),
-                                    [&](const UnitSize& unit) { return question.unit == unit.name; });
-  if (quantity == Quantity::count && (question.kind != AnswerKind::number || !is_other)) return value;
-  std::vector<std::string> units;
-  for (const UnitSize& unit : kUnitSizes) {
-    if (unit.of == quantity) units.push_back(unit.name);
+  if (quantity == Quantity::count) {
+    const Unit* const unit = unit_named(question.unit);
+    if (is_number && unit != nullptr && !std::string_view(unit->measures).starts_with(kCount)) refuse(kCount);
+    return value;
   }
-  throw Error(fmt::format("the rule {} gives no {}", question.rule, question.unit), question.origin,
-              units.empty() ? "it counts: steps, workers, ..." : "its units: " + join(units, ", "));
+  const QuantityUnit& own = *std::find_if(std::begin(kQuantityUnits), std::end(kQuantityUnits),
+                                          [&](const QuantityUnit& one) { return one.quantity == quantity; });
+  const Unit* const unit = unit_named(is_number ? question.unit : own.usual);
+  if (unit == nullptr || std::string_view(unit->measures) != own.measures) refuse(own.measures);
+  return value * own.smallest / unit->scale;
 }
 
 Truth truth_of(const Question& question, Quantity quantity, const Spread& values) {

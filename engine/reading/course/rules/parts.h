@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "analyse/spread.h"
+#include "config/config.h"
+#include "config/lesson.h"
 #include "course/rules.h"
 
 namespace isobar {
@@ -65,6 +67,14 @@ Spread sums_of(const NamedRun& run, const std::vector<std::string>& fields);
 
 /// compare() of `other` over `base`. Cannot where it cannot tell: too few repeats, no values, two sources.
 Compared told(const NamedRun& base, const Spread& of_base, const NamedRun& other, const Spread& of_other);
+
+/// The lesson and configuration that arguments name: `lesson` (that of the question), `preset`, `set`, and
+/// the `device` whose preset it is where none is named.
+struct LessonSettings {
+  LessonInfo lesson;
+  Config config;
+};
+LessonSettings settings_in(const RuleInput& input);
 
 /// What a value is of.
 enum class Quantity { time, bytes, byte_rate, rate, share, ratio, count };

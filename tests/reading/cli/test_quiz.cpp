@@ -1,0 +1,203 @@
+// Questions at a terminal: what is stored before what is shown, which runs are made, and what is said.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/made_course.h"
+#include "support/catch.h"
+#include "support/says.h"
+
+using namespace isobar;
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+namespace {
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t out = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++out;
+  return out;
+}
+
+std::size_t kinds(const MadeCourse& course, const std::string& kind) {
+  return count(course.kept(), "\"kind\":\"" + kind + "\"");
+}
+
+}  // namespace
+
+TEST_CASE("the open questions are listed with what their runs cost") {
+  const MadeCourse course;
+  const ProcessResult listed = course.run({"quiz"});
+  INFO(listed.err);
+  CHECK(listed.code == 0);
+  CHECK_THAT(listed.out, says("01.gpus  (nothing has to be run)") &&
+                             says("02.best_workers  (6 runs, about ") && says("0 of 4 questions answered"));
+  CHECK_THAT(course.run({"quiz", "01"}).out, says("01.gpus") && !says("02."));
+  const Json json = Json::parse(course.run({"quiz", "02", "--json"}).out);
+  CHECK(json["of"] == 3);
+  CHECK(json["questions"][0]["state"] == "open");
+  CHECK(json["questions"][0]["cost_s"].get<double>() > 0);
+  CHECK(json["questions"][0]["runs"][0]["missing"] == 3);
+  CHECK(course.kept().empty());
+}
+
+TEST_CASE("a prediction is stored, its runs are made in turn, then it is revealed") {
+  const MadeCourse course;
+  const ProcessResult right = course.run({"quiz", "02.best_workers", "--answer", "4", "--yes"});
+  INFO(right.err << right.out);
+  REQUIRE(right.code == 0);
+  const std::vector<std::string> calls = course.calls();
+  std::vector<std::string> trained;
+  std::copy_if(calls.begin(), calls.end(), std::back_inserter(trained),
+               [](const std::string& call) { return call.rfind("02_workers", 0) == 0; });
+  REQUIRE(trained.size() == 6);
+  for (std::size_t i = 0; i < trained.size(); ++i) {
+    CHECK_THAT(trained[i], says(i % 2 == 0 ? "data.workers=1" : "data.workers=4") &&
+                               says("run.group=quiz-") && says("--preset cpu_micro") &&
+                               says("run.measure=none"));
+  }
+  CHECK(right.out.find("This needs 6 runs, about") < right.out.find("run 1 of 6"));
+  CHECK(right.out.find("run 6 of 6") < right.out.find("02.best_workers: right"));
+  CHECK_THAT(right.out, says("you said   4 workers") && says("it is      4 workers") &&
+                            says("measured here") && says("4 workers gave ") &&
+                            says("More threads share the wait.") && says("notice") &&
+                            says("1 of 1 first answers were right"));
+  CHECK(course.kept().find("\"kind\":\"answer\"") < course.kept().find("\"kind\":\"reveal\""));
+  // It is not asked, run or graded again, unless that is asked for.
+  CHECK_THAT(course.run({"quiz", "best_workers"}).out, says("02.best_workers: right, revealed 20"));
+  CHECK(kinds(course, "answer") == 1);
+  CHECK(kinds(course, "reveal") == 1);
+  CHECK_THAT(course.run({"quiz", "02.best_workers", "--answer", "1"}).err, says("--again"));
+  const ProcessResult wrong = course.run({"quiz", "02.best_workers", "--again", "--answer", "1"});
+  CHECK_THAT(wrong.out, says("02.best_workers: not right") && says("One thread reads a batch at a time: 8") &&
+                            says("0.25 times what was measured"));
+  CHECK(course.calls() == calls);
+}
+
+TEST_CASE("without runs a question cannot be answered, and the prediction stays") {
+  const MadeCourse course;
+  const ProcessResult result = course.run({"quiz", "02.best_workers", "--answer", "4"});
+  CHECK(result.code == 0);
+  CHECK_THAT(result.out, says("--yes makes them") && says("cannot answer") && says("w1") &&
+                             says("./isobar run 02_workers --preset cpu_micro --set run.device=cpu"));
+  CHECK(kinds(course, "answer") == 1);
+  CHECK(kinds(course, "reveal") == 0);
+  CHECK(course.calls().empty());
+  const Json json = Json::parse(course.run({"quiz", "02.best_workers", "--json"}).out);
+  CHECK(json["outcome"] == "cannot answer");
+  CHECK_FALSE(json["command"].get<std::string>().empty());
+  // The stored prediction is taken up, and another one is refused.
+  const ProcessResult other = course.run({"quiz", "02.best_workers", "--answer", "1", "--yes"});
+  CHECK(other.code == 2);
+  CHECK_THAT(other.err, says("a prediction is stored already"));
+  CHECK_THAT(course.run({"quiz", "02.best_workers", "--yes"}).out,
+             says("you said 4 workers") && says(": right"));
+}
+
+TEST_CASE("a run that ends with an error on purpose is a result; one that does so by accident is none") {
+  MadeCourse course;
+  const ProcessResult result = course.run({"quiz", "02.nan", "--answer", "stops", "--yes"});
+  INFO(result.err);
+  CHECK(result.code == 0);
+  CHECK_THAT(result.out, says("02.nan: right") && says("It stops after 12 steps"));
+  course.first("echo 'error: the disk is full' >&2; exit 3");
+  const ProcessResult failed = course.run({"quiz", "02.best_workers", "--answer", "4", "--yes"});
+  CHECK(failed.code == 3);
+  CHECK_THAT(failed.err, says("the disk is full"));
+  CHECK_THAT(failed.out, says("Your prediction is kept"));
+}
+
+TEST_CASE("what is no answer is refused in a sentence, and nothing is stored") {
+  const MadeCourse course;
+  const auto refused = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "quiz");
+    const ProcessResult result = course.run(words);
+    INFO(result.out);
+    CHECK(result.code == 2);
+    CHECK(course.kept().empty());
+    return result.err;
+  };
+  CHECK_THAT(refused({"02.best_workers", "--answer", "many"}), says("workers"));
+  CHECK_THAT(refused({"02.best_workers", "--answer", "-3"}), says("02.best_workers"));
+  CHECK_THAT(refused({"02.best_workers", "--answer", "4 ms"}), says("workers"));
+  CHECK_THAT(refused({"02.where", "--answer", "100000"}), says("lines 1 to"));
+  CHECK_THAT(refused({"02.nan", "--answer", "stps"}), says("stops"));
+  CHECK_THAT(refused({"02.best_worker"}), says("02.best_workers"));
+  CHECK_THAT(refused({"--answer", "4"}), says("for one question"));
+  CHECK_THAT(refused({"02", "--answer", "4"}), says("for one question"));
+  CHECK_THAT(refused({"02.where", "--answer", "4", "--with", "last"}), says("leave one out"));
+  CHECK_THAT(refused({"02.best_workers", "--asnwer", "4"}), says("--answer"));
+  const ProcessResult nobody = course.run({"quiz", "02.best_workers"});
+  CHECK(nobody.code == 2);
+  CHECK_THAT(nobody.out, says("which number is fastest?"));
+  CHECK_THAT(nobody.err, says("no terminal") && says("quiz 02.best_workers --answer"));
+}
+
+TEST_CASE("hints, runs alone, and the answers as a table") {
+  const MadeCourse course;
+  CHECK_THAT(course.run({"quiz", "02.best_workers", "--hint"}).out,
+             says("Who waits for whom?") && says("longer than a step"));
+  const ProcessResult made = course.run({"quiz", "02.best_workers", "--runs-only"});
+  CHECK(made.code == 0);
+  CHECK(course.kept().empty());
+  CHECK_THAT(course.run({"quiz", "02"}).out, says("all 6 runs are there"));
+  CHECK(course.run({"quiz", "02.where", "--answer", "1"}).code == 0);
+  REQUIRE(course.run({"quiz", "--export", "answers.csv"}).code == 0);
+  CHECK_THAT(read_text_file(course.work() / "answers.csv", 1 << 20), says("02.where") && says("not right"));
+  CHECK(course.run({"quiz", "--export", "no/such/folder.csv"}).code != 0);
+  CHECK_THAT(course.run({"quiz", "--list"}).out, says("02.where  (not right)"));
+}
+
+TEST_CASE("a damaged progress file is told of and used, a newer one is left alone") {
+  const MadeCourse course;
+  fs::create_directories(course.progress().parent_path());
+  write_file_whole(course.progress(), std::string_view("{\"schema\":1,\"ki\n"));
+  CHECK_THAT(course.run({"quiz"}).out, says("progress.jsonl:1") && says("01.gpus"));
+  CHECK(course.run({"quiz", "01.gpus", "--answer", "16"}).code == 0);
+  CHECK(kinds(course, "answer") == 1);
+  const std::string newer = "{\"schema\":99,\"kind\":\"answer\"}\n";
+  write_file_whole(course.progress(), std::string_view(newer));
+  const ProcessResult refused = course.run({"quiz", "01.gpus", "--answer", "16"});
+  CHECK(refused.code == 2);
+  CHECK_THAT(refused.err, says("newer"));
+  CHECK(course.kept() == newer);
+}
+
+TEST_CASE("a kill between answer and run, in a run, or in the reveal loses no answer") {
+  const char* const kKill = "kill -9 $PPID";
+  const std::string kills[] = {
+      std::string(kKill) + "; exit 1",  // before anything is run
+      "case \"$*\" in *run.repeat=1*) for d; do case $d in runs/*) echo x >\"$d/run.toml\" ;; esac; done; " +
+          std::string(kKill) + "; exit 1 ;; esac",  // half a run is left
+      "case \"$*\" in *data.workers=4*run.repeat=2*) (sleep 0.02; " + std::string(kKill) +
+          ") >/dev/null 2>&1 & ;; esac"};
+  for (const std::string& kill : kills) {
+    INFO(kill);
+    MadeCourse course;
+    course.first(kill);
+    course.run({"quiz", "02.best_workers", "--answer", "4", "--yes"});
+    CHECK(kinds(course, "answer") == 1);
+    course.first(":");
+    const ProcessResult again = course.run({"quiz", "02.best_workers", "--yes"});
+    INFO(again.err << again.out);
+    CHECK(again.code == 0);
+    CHECK_THAT(again.out, says("02.best_workers: right"));
+    CHECK(kinds(course, "answer") == 1);
+    CHECK(kinds(course, "reveal") == 1);
+  }
+}
+
+TEST_CASE("as JSON a question is told, and nobody is asked") {
+  const MadeCourse course;
+  const ProcessResult asked = course.run({"quiz", "02.nan", "--json"});
+  CHECK(asked.code == 0);
+  const Json json = Json::parse(asked.out);
+  CHECK(json["choices"][1]["key"] == "stops");
+  CHECK(json["kind"] == "choice");
+  const ProcessResult answered = course.run({"quiz", "02.nan", "--json", "--answer", "flat", "--yes"});
+  INFO(answered.err);
+  CHECK(Json::parse(answered.out)["outcome"] == "not right");
+  CHECK(Json::parse(course.run({"quiz", "02.nan", "--json"}).out)["truth"].get<std::string>().find("error") !=
+        std::string::npos);
+}

@@ -1,0 +1,218 @@
+// One question from a prediction to its reveal, and the beats of a lesson.
+#include <fstream>
+
+#include "core/files.h"
+#include "course/course.h"
+#include "reading/course/asked.h"
+#include "support/catch.h"
+#include "support/errors.h"
+#include "support/temp_folder.h"
+
+using namespace isobar;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A learner with a progress file and a folder of runs of their own.
+struct Learner {
+  TempFolder folder;
+  std::vector<Question> questions = asked_questions();
+  fs::path file = folder / "progress.jsonl";
+
+  void answer(std::size_t which, const std::string& typed) const {
+    ProgressWriter(file).commit(questions.at(which), parse_answer(questions.at(which), typed));
+  }
+  Revealed reveal(std::size_t which) const {
+    return reveal_question(questions.at(which), project_home(), folder / "runs", file);
+  }
+  QuestionState state(std::size_t which) const { return state_of(questions.at(which), read_progress(file)); }
+  LessonProgress progress() const { return lesson_progress("02_workers", questions, 2, read_progress(file)); }
+};
+
+/// The line of the page that the question of `asked.h` asks for.
+std::string backward_line() {
+  std::ifstream page(project_home() / "lessons/02_workers/main.cpp");
+  int number = 1;
+  for (std::string line; std::getline(page, line); ++number) {
+    if (line.find("loss.backward") != std::string::npos) return std::to_string(number);
+  }
+  FAIL("no such line");
+  return "";
+}
+
+/// Stored as if it had been revealed, without runs.
+void store_reveal(const Learner& learner, std::size_t which, Outcome outcome) {
+  Graded graded;
+  graded.outcome = outcome;
+  ProgressWriter(learner.file).reveal(learner.questions.at(which), graded, Truth{}, {});
+}
+
+}  // namespace
+
+TEST_CASE("a right prediction is revealed as right, and written down") {
+  const Learner learner;
+  CHECK(learner.state(2) == QuestionState::open);
+  learner.answer(2, backward_line());
+  CHECK(learner.state(2) == QuestionState::committed);
+  const Revealed out = learner.reveal(2);
+  CHECK(out.graded.outcome == Outcome::right);
+  CHECK(out.graded.reveal == "Line " + backward_line() + ".");
+  CHECK(out.command.empty());
+  CHECK(learner.state(2) == QuestionState::revealed);
+  CHECK(read_progress(learner.file).reveal("02.line_of_backward")->outcome == "right");
+}
+
+TEST_CASE("a wrong prediction gets its misconception, and may be answered again") {
+  const Learner learner;
+  learner.answer(2, "1");
+  const Revealed out = learner.reveal(2);
+  CHECK(out.graded.outcome == Outcome::not_right);
+  CHECK(out.graded.says == "Line " + backward_line() + " comes later.");
+  CHECK(read_progress(learner.file).reveal("02.line_of_backward")->outcome == "not right");
+  learner.answer(2, backward_line());
+  CHECK(learner.state(2) == QuestionState::committed);
+  CHECK(learner.reveal(2).graded.outcome == Outcome::right);
+}
+
+TEST_CASE("nothing is revealed before a prediction is stored") {
+  const Learner learner;
+  CHECK_THAT(
+      error_of([&] { learner.reveal(2); }),
+      says("nothing is revealed before a prediction is stored") && says("./isobar quiz 02.line_of_backward"));
+  CHECK_FALSE(fs::exists(learner.file));
+}
+
+TEST_CASE("what runs are missing for stays committed, and the command that makes the first is said") {
+  const Learner learner;
+  learner.answer(0, "4");
+  const Revealed out = learner.reveal(0);
+  CHECK(out.graded.outcome == Outcome::cannot_answer);
+  CHECK_FALSE(out.truth.cannot.empty());
+  CHECK_THAT(out.command, says("./isobar run 02_workers"));
+  CHECK(out.runs.empty());
+  CHECK(learner.state(0) == QuestionState::committed);
+  CHECK(read_progress(learner.file).reveals.empty());
+}
+
+TEST_CASE("a stored answer that the question no longer has is refused, not graded") {
+  Learner learner;
+  learner.answer(1, "rises");
+  learner.questions[1].choices[1].key = "climbs";
+  CHECK_THAT(error_of([&] { learner.reveal(1); }), says("\"rises\" is none of the choices"));
+}
+
+TEST_CASE("a recorded run answers a question, and its source is said") {
+  Learner learner;
+  std::string text = replaced(all_kinds(), "rule = \"best_of\"", "rule = \"figure\"");
+  text = replaced(text, "with = { runs = [\"w1\", \"w4\"], field = \"samples_per_s\" }",
+                  "with = { run = \"w1\", name = \"skipped\" }");
+  text = replaced(text, "unit = \"workers\"", "unit = \"steps\"");
+  text = replaced(text, "{truth}: {rate} samples/s.", "{truth}.");
+  text = replaced(text, "set = [\"data.workers=1\"]",
+                  "lesson = \"01_baseline\"\nrecorded = \"01_baseline/recorded/a100-2023\"");
+  text = replaced(text, "[[question.run]]\nname = \"w4\"\nset = [\"data.workers=4\"]\nsteps = 60\n", "");
+  learner.questions = parse_questions(text, "q.toml", "02_workers");
+  learner.answer(0, "0");
+  const Revealed out = learner.reveal(0);
+  INFO(out.truth.cannot);
+  REQUIRE(out.graded.outcome == Outcome::right);
+  CHECK_THAT(out.graded.source, says("recorded on"));
+  REQUIRE(out.runs.size() == 1);
+  CHECK_THAT(out.runs[0], says("a100-2023"));
+  const StoredReveal reveal = read_progress(learner.file).reveals.at(0);
+  CHECK(reveal.number == 0.0);
+  CHECK_FALSE(reveal.formula_ms);  // it was not measured here
+}
+
+TEST_CASE("a lesson goes on where its first beat is not done") {
+  const Learner learner;  // two to predict beside the one that is made, one to break
+  LessonProgress now = learner.progress();
+  REQUIRE(now.beats.size() == static_cast<std::size_t>(kBeats));
+  CHECK(now.next == Beat::read);
+  ProgressWriter writer(learner.file);
+  writer.beat("02_workers", "read");
+  CHECK(learner.progress().next == Beat::predict);
+  learner.answer(0, "4");
+  learner.answer(2, "1");
+  now = learner.progress();
+  CHECK(now.beats[1].of == 3);
+  CHECK(now.beats[1].so_far == 2);
+  CHECK(now.next == Beat::predict);
+  learner.answer(3, "a b");
+  CHECK(learner.progress().next == Beat::run);
+  writer.beat("02_workers", "run");
+  CHECK(learner.progress().next == Beat::reveal);
+  for (const std::size_t which : {0U, 2U, 3U}) store_reveal(learner, which, Outcome::right);
+  now = learner.progress();
+  CHECK(now.beats[3].so_far == 3);
+  CHECK(now.next == Beat::breaking);
+  learner.answer(1, "rises");
+  CHECK(learner.progress().next == Beat::breaking);
+  store_reveal(learner, 1, Outcome::not_right);
+  CHECK_FALSE(learner.progress().next);
+}
+
+TEST_CASE(
+    "runs are done when all that rests on them is revealed, and a lesson that asks nothing is read and run") {
+  const Learner learner;
+  for (const std::size_t which : {0U, 2U, 3U}) {
+    learner.answer(which, "1");
+    CHECK_FALSE(learner.progress().beats[2].done);
+    store_reveal(learner, which, Outcome::right);
+  }
+  CHECK(learner.progress().beats[2].done);
+  const LessonProgress silent = lesson_progress("01_baseline", {}, 1, read_progress(learner.file));
+  CHECK(silent.next == Beat::read);
+  CHECK(silent.beats[1].done);
+  CHECK_FALSE(silent.beats[2].done);
+  CHECK(silent.goals == std::vector<bool>{false});
+}
+
+TEST_CASE("a goal is reached when the newest reveal of each of its questions is right") {
+  const Learner learner;
+  CHECK(learner.progress().goals == std::vector<bool>{false, false});
+  learner.answer(0, "1");
+  store_reveal(learner, 0, Outcome::not_right);
+  CHECK(learner.progress().goals == std::vector<bool>{false, false});
+  learner.answer(0, "4");
+  CHECK(learner.progress().goals == std::vector<bool>{false, false});
+  store_reveal(learner, 0, Outcome::right);
+  CHECK(learner.progress().goals == std::vector<bool>{false, true});
+}
+
+TEST_CASE("what is left takes time until it is revealed, and shared runs count once") {
+  const Learner learner;
+  const auto left = [&](const std::vector<Question>& questions) {
+    return left_s(questions, read_progress(learner.file), project_home(), learner.folder / "runs", nullptr);
+  };
+  const Question& best = learner.questions[0];
+  Question twin = best;
+  twin.id = "02.twin";
+  const double one = left({best});
+  CHECK(one > 0);
+  CHECK(left({best, twin}) == one);
+  CHECK(left({learner.questions[2]}) == 0);  // it needs no runs
+  learner.answer(0, "4");
+  CHECK(left({best}) == one);
+  store_reveal(learner, 0, Outcome::right);
+  CHECK(left({best}) == 0);
+}
+
+TEST_CASE("a question's section of reveal.md is cut out") {
+  const TempFolder home;
+  const Question question = asked_questions().at(0);
+  CHECK(reveal_page(home.path(), question).empty());
+  fs::create_directories(home / "lessons/02_workers");
+  std::ofstream(home / "lessons/02_workers/reveal.md")
+      << "# Revealed\n\n## best_workers_of_all\nno\n\n## best_workers\r\n\nFour.\n\n```\n## no "
+         "title\n```\n\n### more\n"
+         "x\n\n## table\nno\n";
+  CHECK(reveal_page(home.path(), question) == "Four.\n\n```\n## no title\n```\n\n### more\nx");
+  CHECK(reveal_page(home.path(), asked_questions().at(3)).empty());
+}
+
+TEST_CASE("beats have names") {
+  CHECK(std::string(beat_name(Beat::read)) == "read");
+  CHECK(std::string(beat_name(Beat::breaking)) == "break");
+  CHECK(std::string(beat_name(Beat::build)) == "build");
+}

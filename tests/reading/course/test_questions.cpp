@@ -1,0 +1,203 @@
+// What a lesson asks is read whole, or refused with the place and the mistake.
+#include <fstream>
+
+#include "course/question.h"
+#include "reading/course/asked.h"
+#include "support/catch.h"
+#include "support/errors.h"
+#include "support/temp_folder.h"
+
+using namespace isobar;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Mistake {
+  const char* from;
+  const char* to;
+  const char* what;
+  const char* where;  ///< line and column
+  const char* hint;
+};
+
+/// Each mistake in the text is said with its place.
+void check_mistakes(const std::string& text, const std::vector<Mistake>& mistakes) {
+  for (const Mistake& mistake : mistakes) {
+    INFO(mistake.from << " -> " << mistake.to);
+    const std::string wrong = replaced(text, mistake.from, mistake.to);
+    const std::string said = error_of([&] { parse_questions(wrong, "q.toml", "02_workers"); });
+    CHECK_THAT(said, says(mistake.what));
+    CHECK_THAT(said, says(std::string("where: q.toml:") + mistake.where));
+    CHECK_THAT(said, says(std::string("hint:  ") + mistake.hint));
+  }
+}
+
+void write_questions(const fs::path& home, const std::string& lesson, const std::string& text) {
+  fs::create_directories(home / "lessons" / lesson);
+  std::ofstream(home / "lessons" / lesson / "lesson.toml") << "title = \"x\"\n";
+  std::ofstream(home / "lessons" / lesson / "questions.toml") << text;
+}
+
+}  // namespace
+
+TEST_CASE("a question is read with its runs, which take over what the file and the question say") {
+  const std::vector<Question> all = asked_questions();
+  REQUIRE(all.size() == 4);
+  const Question& best = all[0];
+  CHECK(best.id == "02.best_workers");
+  CHECK(best.lesson == "02_workers");
+  CHECK(best.kind == AnswerKind::number);
+  CHECK(best.goal == 2);
+  CHECK_FALSE(best.tolerance);
+  CHECK(best.with.at("runs") == std::vector<std::string>{"w1", "w4"});
+  CHECK(best.with.at("field") == std::vector<std::string>{"samples_per_s"});
+  CHECK(best.hints.size() == 2);
+  CHECK(best.wrong.at(1).answer == "below");
+  CHECK(best.again == std::vector<std::string>{"05_fusion"});
+  CHECK(best.origin == "q.toml:5:1");
+  REQUIRE(best.runs.size() == 2);
+  CHECK(best.runs[0].preset == "cpu_micro");
+  CHECK(best.runs[0].lesson == "02_workers");
+  CHECK(best.runs[0].steps == 120);
+  CHECK(best.runs[0].repeats == 3);
+  CHECK(best.runs[0].sets == std::vector<std::string>{"data.throttle_mb_per_s=40", "data.workers=1"});
+  CHECK(best.run("w4")->steps == 60);
+  CHECK(best.run("w5") == nullptr);
+  CHECK(all[1].choice("rises")->text == "ends higher than it began");
+  CHECK(all[1].beat == "break");
+  CHECK(all[1].goal == 0);
+  CHECK(all[3].kind == AnswerKind::make);
+}
+
+TEST_CASE("a run may be recorded, predicted, or end with an error on purpose") {
+  std::string text =
+      replaced(all_kinds(), "name = \"good\"", "name = \"good\"\nrecorded = \"01_baseline/recorded/x\"");
+  text = replaced(text, "name = \"bad\"", "name = \"bad\"\nlesson = \"06_ddp\"\nranks = 2\nfails = \"1\"");
+  const Question question = parse_questions(text, "q.toml", "02_workers").at(1);
+  CHECK(question.runs[0].recorded == "01_baseline/recorded/x");
+  CHECK(question.runs[1].lesson == "06_ddp");
+  CHECK(question.runs[1].ranks == 2);
+  CHECK(question.runs[1].fails == "1");
+  const std::string exact = replaced(all_kinds(), "unit = \"workers\"", "unit = \"workers\"\nexact = true");
+  CHECK(parse_questions(exact, "q.toml", "02_workers").at(0).tolerance == 0.0);
+}
+
+TEST_CASE("a mistake in a questions.toml is said with file, line, what and a hint") {
+  check_mistakes(
+      all_kinds(),
+      {{"goal = 2", "gaol = 2", "a question has no key \"gaol\"", "10:1", "did you mean goal?"},
+       {"preset =", "presets =", "a file of questions has no key \"presets\"", "1:1", "did you mean preset?"},
+       {"text = \"falls", "words = \"falls", "a choice has no key", "50:1", "known: key, text"},
+       {"steps = 60", "step = 60", "a run has no key \"step\"", "33:1", "did you mean steps?"},
+       {"kind = \"number\"", "kind = \"numbr\"", "kind cannot be \"numbr\"", "8:1", "did you mean number?"},
+       {"kind = \"number\"\n", "", "a question has no kind", "5:1", "kinds: choice, direction"},
+       {"beat = \"predict\"", "beat = \"later\"", "beat cannot be \"later\"", "9:1",
+        "it is one of: predict, break"},
+       {"unit = \"workers\"", "unit = \"worker\"", "unit cannot be \"worker\"", "11:1",
+        "did you mean workers?"},
+       {"unit = \"workers\"\n", "", "a number has a unit", "5:1", "units: us, ms, s"},
+       {"rule = \"best_of\"", "rule = \"best_off\"", "there is no rule \"best_off\"", "5:1",
+        "did you mean best_of?"},
+       {"rule = \"best_of\"", "rule = \"skips\"", "the rule skips grades no number", "5:1",
+        "it grades: choice"},
+       {"field = ", "feild = ", "best_of has no argument \"feild\"", "5:1", "did you mean field?"},
+       {"with = { healthy = \"good\", ", "with = { ", "the rule curve needs healthy", "35:1", ""},
+       {"fault = \"bad\" }", "fault = \"bed\" }", "fault = \"bed\" is none of its runs", "35:1",
+        "did you mean bad?"},
+       {"\"w1\", \"w4\"]", "\"w1\"]", "the rule is told nothing of the run w4", "5:1", "name it in `with`"},
+       {"name = \"w4\"", "name = \"w1\"", "two runs are called w1", "30:1", "each has its own name"},
+       {"name = \"w4\"\n", "", "a run has no name", "30:1", "the rule"},
+       {"id = \"02.no_throttle\"", "id = \"02.best_workers\"", "two questions have the id", "35:1",
+        "the other is at q.toml:5:1"},
+       {"id = \"02.no_throttle\"", "id = \"03.no_throttle\"", "is none of 02_workers", "35:1",
+        "it begins with 02."},
+       {"id = \"02.no_throttle\"", "id = \"02.7\"", "is none of 02_workers", "35:1", "it begins with 02."},
+       {"id = \"02.best_workers\"\n", "", "a question has no id", "5:1", "for example"},
+       {"answer = \"16\"", "answer = \"many\"", "no answer is \"many\"", "5:1", "answers: below, above"},
+       {"answer = \"rises\"", "answer = \"raises\"", "no answer is \"raises\"", "35:1",
+        "did you mean rises?"},
+       {"key = \"rises\"", "key = \"same\"", "two choices have the key same", "35:1", "each has its own"},
+       {"again = [\"05_fusion\"]", "again = [\"01_baseline\"]", "01_baseline does not come after", "5:1",
+        "`again`"},
+       {"hints = [\"Nothing is random in it.\"]\n", "", "0 hints", "35:1", "one to three"},
+       {"giveaway = [\"main.cpp:1\"]\n", "", "it has no giveaway", "63:1", "giveaway lists"}});
+}
+
+TEST_CASE("a missing field of a question is named") {
+  for (const char* const key : {"from", "ask", "why", "rule", "reveal", "beat"}) {
+    INFO(key);
+    const std::string text = all_kinds();
+    const std::size_t at = text.find(std::string("\n") + key + " = ") + 1;
+    std::string without = text;
+    without.erase(at, text.find('\n', at) - at);
+    const std::string said = error_of([&] { parse_questions(without, "q.toml", "02_workers"); });
+    CHECK_THAT(said, says(std::string("02.best_workers: it has no ") + key) && says("q.toml:5:1"));
+  }
+}
+
+TEST_CASE("a value of the wrong type or out of range is refused at its place") {
+  check_mistakes(
+      all_kinds(),
+      {{"goal = 2", "goal = 0", "goal wants an integer from 1 to 100, got the integer 0", "10:1",
+        "the questions"},
+       {"goal = 2", "tolerance = 1.5", "tolerance wants a number from 0 to 1", "10:1", "the questions"},
+       {"goal = 2", "tolerance = nan", "tolerance wants a number from 0 to 1", "10:1", "the questions"},
+       {"goal = 2", "tolerance_abs = -1", "tolerance_abs wants a number from 0 on", "10:1", "the questions"},
+       {"goal = 2", "exact = false", "exact wants true", "10:1", "the questions"},
+       {"goal = 2", "exact = true\ntolerance = 0.1", "exact or has a tolerance", "5:1", "exact = true"},
+       {"steps = 60", "steps = 0", "steps wants an integer from 1", "33:1", "the questions"},
+       {"steps = 60", "repeats = 21", "repeats wants an integer from 1 to 20", "33:1", "the questions"},
+       {"steps = 60", "ranks = 257", "ranks wants an integer from 1 to 256", "33:1", "the questions"},
+       {"steps = 60", "fails = \"0\"", "fails wants an exit code", "33:1", "the questions"},
+       {"steps = 60", "recorded = \"../x\"", "recorded wants a folder below lessons/", "33:1",
+        "the questions"},
+       {"steps = 60", "recorded = \"x\"", "the run w4 is recorded", "30:1", "recorded goes with"},
+       {"\"data.workers=1\"", "\"data.workers\"", "set wants settings such as", "28:1", "the questions"},
+       {"hints = [\"How", "hints = \"x\" #", "hints wants a list of strings", "18:1", "the questions"},
+       {"ask = \"Which", "ask = \"\" #", "ask wants a string that is not empty", "12:1", "the questions"},
+       {"wrong = [{", "wrong = 3 #", "wrong wants tables, got the integer 3", "45:1", "the questions"},
+       {"goal = 2", "goal = 2\ngoal = 2", "this is not TOML", "11:", "keys look like"},
+       {"goal = 2", "goal = ", "this is not TOML", "10:", "keys look like"}});
+}
+
+TEST_CASE("choices, units and tolerances go with their kinds alone") {
+  check_mistakes(
+      all_kinds(),
+      {{"beat = \"break\"", "beat = \"break\"\nunit = \"ms\"", "a choice has no unit", "35:1",
+        "they belong to"},
+       {"anchors = [\"loss.backward\"] }", "anchors = [\"loss.backward\"] }\ntolerance = 0.1",
+        "a find has no unit and no tolerance", "63:1", "they belong to"},
+       {"[[question.run]]\nname = \"w1\"",
+        "[[question.choice]]\nkey = \"a\"\ntext = \"b\"\n\n[[question.run]]\nname = \"w1\"",
+        "a number has no choices", "5:1", "kind = \"choice\""},
+       {"[[question.choice]]\nkey = \"rises\"\ntext = \"ends higher than it began\"\n", "",
+        "a choice needs two", "35:1", "each has a key"},
+       {"hints = [\"What do ranks share?\"]", "hints = [\"x\"]\nwrong = [{ answer = \"yes\", says = \"x\" }]",
+        "what is made has no wrong answers", "78:1", "leave `wrong` out"}});
+}
+
+TEST_CASE("questions are found by id, and those of earlier lessons open a later one") {
+  const TempFolder home;
+  write_questions(home.path(), "01_baseline", "");
+  write_questions(home.path(), "02_workers", all_kinds());
+  fs::create_directories(home / "lessons/05_fusion");
+  std::ofstream(home / "lessons/05_fusion/lesson.toml") << "title = \"x\"\n";
+  CHECK(read_questions(home.path(), "01_baseline").empty());
+  CHECK(read_questions(home.path(), "05_fusion").empty());  // it has no such file
+  CHECK(all_questions(home.path()).size() == 4);
+  CHECK(find_question(home.path(), "02.best_workers").goal == 2);
+  CHECK(find_question(home.path(), "best_workers").id == "02.best_workers");
+  CHECK_THAT(error_of([&] { find_question(home.path(), "02.best_worker"); }),
+             says("did you mean 02.best_workers?"));
+  REQUIRE(opening_questions(home.path(), "05_fusion").size() == 1);
+  CHECK(opening_questions(home.path(), "05_fusion")[0].id == "02.best_workers");
+  CHECK(opening_questions(home.path(), "02_workers").empty());
+  std::string others =
+      replaced(all_kinds(), "again = [\"05_fusion\"]", "again = [\"06_ddp\", \"05_fusion\"]");
+  for (std::size_t at = others.find("\"02."); at != std::string::npos; at = others.find("\"02."))
+    others.replace(at, 4, "\"03.");
+  write_questions(home.path(), "03_gpu_loader", others);
+  CHECK(opening_questions(home.path(), "05_fusion").size() == 2);
+  CHECK_THAT(error_of([&] { find_question(home.path(), "best_workers"); }),
+             says("02.best_workers, 03.best_workers"));
+}

@@ -1,0 +1,203 @@
+// Every rule of the table: on runs of which it can tell, and on those of which it cannot.
+#include <algorithm>
+#include <cmath>
+
+#include "asked_rule.h"
+#include "record/json_line.h"
+#include "support/made_ranks.h"
+#include "support/made_runs.h"
+#include "support/made_spans.h"
+
+using namespace isobar;
+
+namespace {
+
+/// Runs that every rule can be asked about: two that are fit, one that was stopped.
+class AllRuns {
+ public:
+  AllRuns() {
+    MadeSteps made{.keys = {{"data.workers", "1"}},
+                   .more = {{"forward_host_us", 900}},
+                   .notes = JsonLine("note").add("text", "memory").add("activations_bytes", 1 << 20).text(),
+                   .persistence = 0.5,
+                   .score_every = 16};
+    good = runs_.add_three("good", made);
+    MadeSpans spans;
+    for (int step = 0; step < 4; ++step)
+      spans.span(step, "loop", "forward", 100 * step, 90).span(step, "upload", "copy", 100 * step + 10, 20);
+    write_file_whole(good / "rank-0000.spans.jsonl",
+                     std::string_view("" + MadeSpans().attempt(0).text() + spans.text()));
+    made.keys["data.workers"] = "2";
+    made.factor = 1.5;
+    made.loss_factor = 2;
+    other = runs_.add_three("other", made);
+    stopped = runs_.add("stopped", {.end = "stopped", .keys = {{"data.workers", "3"}}});
+    one_rank = ranks("one", 1);
+    two_ranks = ranks("two", 2);
+  }
+
+  std::filesystem::path good, other, stopped, one_rank, two_ranks;
+
+ private:
+  std::filesystem::path ranks(const std::string& name, int world) {
+    for (const int i : {2, 1, 0}) {
+      const auto run = runs_.path() / (name + std::to_string(i));
+      std::filesystem::create_directory(run);
+      MadeRanks made{.world = world, .step_us = 100'000 * world + 100 * i};
+      made.config = "[run]\nranks = " + std::to_string(world) + "\n";
+      made.more = [](int, int, JsonLine& line) {
+        line.add("forward_us", 50'000).add("comm_us", 10'000).add("comm_total_us", 20'000);
+      };
+      made.notes = [](int) {
+        std::string out;
+        for (const int step : {1, 2})
+          out += JsonLine("note").add("text", "replicas").add("step", step).add("apart", 0.1).text();
+        return out;
+      };
+      made.write(run);
+    }
+    return runs_.path() / (name + "0");
+  }
+
+  MadeRuns runs_;
+};
+
+struct RuleCase {
+  const char* rule;
+  With with;
+  const char* unit;
+  enum class Runs { pair, ranks, made, made_ranks, none } runs;
+};
+
+const std::vector<RuleCase>& rule_cases() {
+  using R = RuleCase::Runs;
+  static const std::vector<RuleCase> cases = {
+      {"best_of", {}, "workers", R::pair},
+      {"bound_by", {{"run", {"w1"}}}, "", R::pair},
+      {"curve", {{"healthy", {"w1"}}, {"fault", {"w2"}}}, "", R::pair},
+      {"efficiency", {{"base", {"w1"}}, {"other", {"w2"}}}, "%", R::ranks},
+      {"feedable", {{"run", {"w1"}}}, "devices", R::pair},
+      {"figure", {{"run", {"w1"}}, {"name", {"epochs"}}}, "epochs", R::pair},
+      {"figure_ratio", {{"base", {"w1"}}, {"other", {"w2"}}, {"name", {"epochs"}}}, "x", R::pair},
+      {"fixed", {{"key", {"norms"}}}, "", R::none},
+      {"formula", {{"name", {"gpus_for_mesh"}}, {"tp", {"2"}}, {"dp", {"2"}}}, "GPUs", R::none},
+      {"hidden_share", {{"run", {"w2"}}}, "%", R::ranks},
+      {"largest_class", {{"device", {"H200"}}, {"preset", {"short"}}}, "", R::none},
+      {"largest_gain", {{"base", {"w1"}}}, "", R::pair},
+      {"line", {{"anchors", {"main("}}}, "", R::none},
+      {"loss_direction", {{"base", {"w1"}}, {"other", {"w2"}}}, "", R::pair},
+      {"made_no_gain", {}, "", R::made_ranks},
+      {"made_overlap", {{"track", {"upload"}}, {"stage", {"forward"}}, {"share", {"90"}}}, "", R::made},
+      {"mean", {{"run", {"w1"}}, {"fields", {"load_us"}}}, "ms", R::pair},
+      {"memory_ratio", {{"base", {"w1"}}, {"other", {"w2"}}}, "x", R::pair},
+      {"overlapping_track", {{"run", {"w1"}}}, "", R::pair},
+      {"published", {{"above", {"dali"}}, {"below", {"fp32"}}, {"year", {"2023"}}}, "x", R::none},
+      {"replica_distance", {{"run", {"w2"}}}, "", R::ranks},
+      {"share", {{"run", {"w1"}}, {"fields", {"load_us"}}}, "%", R::pair},
+      {"share_direction", {{"base", {"w1"}}, {"other", {"w2"}}, {"fields", {"load_us"}}}, "", R::pair},
+      {"skill", {{"run", {"w1"}}}, "", R::pair},
+      {"skips", {}, "", R::pair},
+      {"speed_direction", {{"base", {"w1"}}, {"other", {"w2"}}}, "", R::pair},
+      {"speed_ratio", {{"base", {"w1"}}, {"other", {"w2"}}}, "x", R::pair},
+      {"stage_gain", {{"base", {"w1"}}, {"other", {"w2"}}, {"fields", {"load_us"}}}, "%", R::pair},
+      {"straggler", {{"run", {"w2"}}}, "", R::ranks},
+      {"without", {{"run", {"w1"}}, {"fields", {"load_us"}}}, "ms", R::pair}};
+  return cases;
+}
+
+const RuleCase& case_of(const Rule& rule) {
+  const auto& cases = rule_cases();
+  const auto found = std::find_if(cases.begin(), cases.end(),
+                                  [&](const RuleCase& one) { return rule.name == std::string(one.rule); });
+  if (found == cases.end()) FAIL("no case here asks the rule " << rule.name);
+  return *found;
+}
+
+AskedRule asked(const RuleCase& one, const std::filesystem::path& w1, const std::filesystem::path& w2,
+                const char* lesson) {
+  return AskedRule(one.rule, one.with, one.unit).run("w1", w1, lesson).run("w2", w2, lesson);
+}
+
+AskedRule asked_well(const RuleCase& one, const AllRuns& all) {
+  using R = RuleCase::Runs;
+  switch (one.runs) {
+    case R::pair:
+      return asked(one, all.good, all.other, "01_baseline");
+    case R::ranks:
+      return asked(one, all.one_rank, all.two_ranks, "06_ddp");
+    case R::made:
+      return AskedRule(one.rule, one.with, one.unit).made(all.good);
+    case R::made_ranks:
+      return AskedRule(one.rule, one.with, one.unit).made(all.one_rank).made(all.two_ranks);
+    default:
+      return AskedRule(one.rule, one.with, one.unit).choice("norms", "the norms");
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every rule tells what is true of fit runs, in a sentence and with its source") {
+  const AllRuns all;
+  for (const Rule& rule : all_rules()) {
+    INFO(rule.name);
+    const RuleCase& one = case_of(rule);
+    const AskedRule question = asked_well(one, all);
+    const Truth truth = question.truth();
+    CHECK(truth.cannot == "");
+    CHECK(truth.text != "");
+    CHECK(truth.source != "");
+    CHECK(!truth.figures.empty());
+    const bool is_number = question.question().kind == AnswerKind::number;
+    if (is_number) {
+      CHECK(truth.low <= truth.number);
+      CHECK(truth.number <= truth.high);
+    } else {
+      CHECK(!truth.accepted.empty());
+    }
+    for (const char* const need : rule.needs) CHECK(one.with.contains(need));
+  }
+}
+
+TEST_CASE("every rule that asks runs says which one is missing or was stopped, and accepts nothing") {
+  const AllRuns all;
+  for (const Rule& rule : all_rules()) {
+    const RuleCase& one = case_of(rule);
+    INFO(rule.name);
+    if (one.runs == RuleCase::Runs::none) continue;
+    const AskedRule without = AskedRule(one.rule, one.with, one.unit).missing("w1").missing("w2");
+    const AskedRule unfit = one.runs == RuleCase::Runs::made ? AskedRule(one.rule, one.with).made(all.stopped)
+                            : one.runs == RuleCase::Runs::made_ranks
+                                ? AskedRule(one.rule, one.with).made(all.stopped)
+                                : asked(one, all.stopped, all.stopped, "01_baseline");
+    for (const AskedRule* const question : {&without, &unfit}) {
+      const Truth truth = question->truth();
+      CHECK(truth.cannot != "");
+      CHECK(truth.accepted.empty());
+      CHECK(std::isnan(truth.number));
+    }
+    if (one.runs == RuleCase::Runs::pair || one.runs == RuleCase::Runs::ranks)
+      CHECK(without.truth().missing != "");
+  }
+}
+
+TEST_CASE("the rules stand in the order of their names, each once, and are found by them") {
+  const std::span<const Rule> rules = all_rules();
+  for (std::size_t i = 1; i < rules.size(); ++i) CHECK(std::string(rules[i - 1].name) < rules[i].name);
+  for (const Rule& rule : rules) {
+    CHECK(rule_named(rule.name) == &rule);
+    CHECK(!rule.kinds.empty());
+    CHECK(std::string(rule.means) != "");
+  }
+  CHECK(rule_named("share_of") == nullptr);
+  CHECK(rules.size() == rule_cases().size());
+}
+
+TEST_CASE("arguments that are not there are what the rule takes instead") {
+  const Question question = AskedRule("share", {{"run", {"a", "b"}}, {"of", {}}}).question();
+  const RuleInput input{question, {}, ""};
+  CHECK(input.argument("run") == "a");
+  CHECK(input.argument("of", "step_us") == "step_us");
+  CHECK(input.argument("fields") == "");
+  CHECK(input.arguments("run") == Keys{"a", "b"});
+  CHECK(input.arguments("fields").empty());
+}
