@@ -1,5 +1,5 @@
 // Run:   ./isobar run 01_baseline
-// Watch: u10m RMSE falls below persistence; in the step's time, `load` is a block in which nothing computes.
+// Watch: u10m RMSE beside persistence; in the step's time, `load` is a block in which nothing computes.
 // Next:  02_workers, where other threads read ahead while this one computes.
 #include "data/dataset.h"
 #include "data/loader.h"

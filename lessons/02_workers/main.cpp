@@ -1,5 +1,5 @@
 // Run:   ./isobar run 02_workers --set data.throttle_mb_per_s=290, and the same of 01_baseline
-// Watch: `load` shrinks to the wait for a batch that is not there yet; the losses stay those of lesson 01.
+// Watch: `load`, now the wait for a batch that is not there yet; the losses beside those of lesson 01.
 // Next:  03_gpu_loader, where threads share the work of one batch and the last stage runs on the device.
 #include "data/dataset.h"
 #include "data/sampler.h"

@@ -94,7 +94,6 @@ constexpr std::array kSheetKeys = {
     SheetKey{"title", [](Entry entry, LessonInfo& info) { info.title = text_of(entry); }},
     SheetKey{"previous", [](Entry entry, LessonInfo& info) { info.previous = text_of(entry); }},
     SheetKey{"goals", [](Entry entry, LessonInfo& info) { info.goals = list_of(entry); }},
-    SheetKey{"questions", [](Entry entry, LessonInfo& info) { info.questions = list_of(entry); }},
     SheetKey{"introduces", [](Entry entry, LessonInfo& info) { info.introduces = keys_in(entry); }},
     SheetKey{"drops", [](Entry entry, LessonInfo& info) { info.drops = keys_in(entry); }},
     SheetKey{"loaders", [](Entry entry, LessonInfo& info) { info.loaders = choices_in<LoaderKind>(entry); }},

@@ -26,7 +26,6 @@ struct LessonInfo {
   std::string title;
   std::string previous;  ///< "" for the first
   std::vector<std::string> goals;
-  std::vector<std::string> questions;
   std::vector<std::string> introduces;  ///< keys that this lesson brings
   std::vector<std::string> drops;       ///< keys of `previous` that mean nothing here
   std::vector<std::string> honours;     ///< keys that mean something here: its own, and those of `previous`

@@ -16,6 +16,7 @@ const std::vector<LessonPicture>& all_lesson_pictures() {
       {"04_amp", "idea", type_ranges_picture()},
       {"04_amp", "roofline", roofline_picture()},
       {"05_fusion", "idea", passes_picture()},
+      {"05_fusion", "roofline", operators_picture()},
       {"06_ddp", "idea", replicas_picture()},
       {"06_ddp", "buckets", buckets_picture()},
       {"07_tensor_parallel", "idea", split_layers_picture()},

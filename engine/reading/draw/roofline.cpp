@@ -65,8 +65,7 @@ void paint_bandwidth(Sketch& sketch, const RooflineChart& roofline, const ChartA
   if (!(top > least)) return;
   sketch.line(area.at(least, roofline.bytes_per_s * least), area.at(top, roofline.bytes_per_s * top),
               sketch.theme().text, 2);
-  const std::string words =
-      fmt::format("memory: {}/s", human_bytes(static_cast<std::uint64_t>(roofline.bytes_per_s)));
+  const std::string words = fmt::format("memory: {:.4g} GB/s", roofline.bytes_per_s * 1e-9);
   const double middle = std::sqrt(least * top);
   const PlotPoint place = area.at(middle, roofline.bytes_per_s * middle);
   const float wide = sketch.text_width(words) + sketch.px(12);
@@ -104,6 +103,11 @@ std::vector<PlotPoint> number_places(Sketch& sketch, const RooflineChart& roofli
   return out;
 }
 
+std::string intensity_words(double flops_per_byte) {
+  return flops_per_byte < 1000 ? fmt::format("{:.3g}", flops_per_byte)
+                               : fmt::format("{:.0f}", flops_per_byte);
+}
+
 float paint_roof_points(Sketch& sketch, const RooflineChart& roofline, const ChartArea& area,
                         const std::vector<Box>& names, PlotPoint at, float width) {
   const std::vector<PlotPoint> places = number_places(sketch, roofline, area, names);
@@ -114,8 +118,9 @@ float paint_roof_points(Sketch& sketch, const RooflineChart& roofline, const Cha
     sketch.mark(true_place, Mark::circle, sketch.theme().accent, 3);
     paint_number(sketch, places[i], i + 1);
     paint_number(sketch, {at.x + sketch.px(9), at.y + sketch.px(9)}, i + 1);
-    const std::string words = fmt::format("{}: {:.3g} FLOP a byte, {}", point.name, point.flops_per_byte,
-                                          human_flops(point.flops_per_s));
+    const std::string words =
+        fmt::format("{}: {} FLOP a byte, {}", point.name, intensity_words(point.flops_per_byte),
+                    human_flops(point.flops_per_s));
     at.y = sketch.words({at.x + sketch.px(26), at.y + sketch.px(1)}, width - sketch.px(26), words) +
            sketch.px(5);
   }

@@ -151,6 +151,7 @@ TEST_CASE("hostile names are shown, and none of them steers, in every command th
         {"show", name, "--timeline", "--json"},
         {"show", name, "--trace", "out.json"},
         {"show", name, "--curve", "out.svg"},
+        {"show", name, "--picture"},
         {"show", name, "--gradients"},
         {"show", "runs/" + logs},
         {"show", "job" + name},

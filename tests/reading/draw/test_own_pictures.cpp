@@ -156,6 +156,11 @@ TEST_CASE("a run of a sweep over workers shows the rates of all its runs") {
       write_run(parent / fmt::format("w{}-{}", workers, repeat), made);
     }
   }
+  MadeRun other;  // at another rate of the disk
+  other.lesson = "02_workers";
+  other.group = "sweep-1";
+  other.keys = "[data]\nworkers = 4\nthrottle_mb_per_s = 40\n[run]\ngroup = \"sweep-1\"\n";
+  write_run(parent / "w4-slow", other);
   const std::string svg = drawn(own_picture(parent / "w1-0"));
   CHECK_THAT(svg, says("4 runs of its sweep") && says(">200<") && says(">98.78<") && says("samples/s"));
 }

@@ -78,7 +78,7 @@ OwnPicture own_split_layers(const OwnRun& run) {
   }
   OwnPicture out;
   out.drawing.title = "Memory of a rank, and what goes through f and g, for the model of this run";
-  out.drawing.note = fmt::format("by formula, for {}", run.view().preset);
+  out.drawing.note = fmt::format("by formula, for {}", printable(run.view().preset, 40));
   out.drawing.alt = "Stacked bars of memory by category, one for each number of ranks that share the model:";
   for (const SplitCase& one : cases)
     out.drawing.alt += fmt::format(" {} at {},", human_bytes(one.plan.total()), one.tp);

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "analyse/run_case.h"
+#include "analyse/run_keys.h"
 #include "analyse/spread.h"
 #include "draw/chart.h"
 #include "draw/own/own_run.h"
@@ -15,13 +16,23 @@ namespace {
 
 using WorkerRates = std::map<int, Spread>;
 
+/// Whether nothing but the number of workers tells them apart.
+bool differs_in_workers_alone(const ConfigText& one, const ConfigText& other) {
+  const std::vector<KeyRow> rows = key_rows({&one, &other});
+  return std::none_of(rows.begin(), rows.end(), [](const KeyRow& row) {
+    return row.differs && !row.is_label() && !row.is_environment() && row.key != "data.workers";
+  });
+}
+
 /// Samples/s by the number of workers, of the finished runs of its group.
 WorkerRates sweep_rates(const OwnRun& run) {
   const std::string group = run.view().group;
   if (group.empty()) return {};
+  const ConfigText own = config_of(run.folder);
   std::map<int, std::vector<double>> rates;
   for (const KnownRun& known : known_runs(run.folder.parent_path())) {
-    if (value_in(known.config, "run.group") != group) continue;
+    if (value_in(known.config, "run.group") != group || !differs_in_workers_alone(own, known.config))
+      continue;
     const RunView view = glance(known.folder);
     const double rate = view.summary.samples_per_s;
     if (view.state == RunState::done && view.lesson == run.view().lesson && rate > 0)

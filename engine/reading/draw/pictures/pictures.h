@@ -19,6 +19,7 @@ Drawing batch_path_picture();
 Drawing type_ranges_picture();
 Drawing roofline_picture();
 Drawing passes_picture();
+Drawing operators_picture();
 Drawing replicas_picture();
 Drawing buckets_picture();
 Drawing split_layers_picture();

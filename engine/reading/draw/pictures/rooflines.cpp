@@ -1,0 +1,91 @@
+// Lessons 04 and 05: what the device allows, by how much work computes for each byte.
+#include <algorithm>
+#include <string>
+
+#include "draw/pictures/pictures.h"
+#include "draw/roofline.h"
+#include "formula/device_rates.h"
+
+namespace isobar {
+namespace {
+
+constexpr double kTera = 1e12;
+constexpr double kA100BytesPerS = 1.555 * kTera;  // data sheet of the A100-40GB
+
+/// As fast as the roof allows.
+RoofPoint point_below(std::string name, double flops_per_byte, double peak) {
+  return {std::move(name), flops_per_byte, std::min(peak, kA100BytesPerS * flops_per_byte)};
+}
+
+/// A product of base, [R, E] x [E, columns E], every operand moved once: FLOP a byte, with `bytes` a value.
+double product_intensity(double columns, double bytes) {
+  const auto rows = static_cast<double>(kBaseBatch * kBaseShape.tokens()),
+             e = static_cast<double>(kBaseShape.embed);
+  return 2 * rows * e * columns * e / (bytes * (rows * e + e * columns * e + rows * columns * e));
+}
+
+/// Attention that keeps its N x N matrices in the cache: 4 N^2 E operations; q, k, v are read and one is
+/// written.
+double attention_intensity(double bytes) { return static_cast<double>(kBaseShape.tokens()) / bytes; }
+
+float paint_types_roofline(Sketch& sketch, PlotPoint at, float width) {
+  const DeviceRates& a100 = rates_of("A100");
+  RooflineChart chart;
+  chart.bytes_per_s = kA100BytesPerS;
+  chart.roofs = {
+      {"16 bits", a100.peak_16 * kTera}, {"TF32", a100.peak_tf32 * kTera}, {"fp32", a100.peak_fp32 * kTera}};
+  chart.points = {
+      point_below("residual addition, fp32", 1.0 / 12, a100.peak_fp32 * kTera),
+      point_below("residual addition, 16 bits", 1.0 / 6, a100.peak_16 * kTera),
+      point_below("first product of the MLP of base, fp32", product_intensity(4, 4), a100.peak_fp32 * kTera),
+      point_below("the same product, 16 bits", product_intensity(4, 2), a100.peak_16 * kTera)};
+  at.y = paint_roofline(sketch, chart, at, width);
+  return sketch.words(
+      {at.x, at.y + sketch.px(2)}, width,
+      "Left of the bend memory is the limit, and half the bytes are twice the speed. Right of it arithmetic "
+      "is: a type with a higher roof is worth more there.");
+}
+
+float paint_operators_roofline(Sketch& sketch, PlotPoint at, float width) {
+  const double peak = rates_of("A100").peak_16 * kTera;
+  RooflineChart chart;
+  chart.bytes_per_s = kA100BytesPerS;
+  chart.roofs = {{"16 bits", peak}};
+  chart.points = {
+      point_below("residual addition (1 operation a value)", 1.0 / 6, peak),
+      point_below("LayerNorm (about 8 a value)", 8.0 / 4, peak),
+      point_below("product behind attention, E x E", product_intensity(1, 2), peak),
+      point_below("first product of the MLP, E x 4E", product_intensity(4, 2), peak),
+      point_below("attention, without its N x N matrices in memory", attention_intensity(2), peak)};
+  at.y = paint_roofline(sketch, chart, at, width);
+  return sketch.words({at.x, at.y + sketch.px(2)}, width,
+                      "Fusion saves bytes: what several operations far left do in several passes is done in "
+                      "one pass, with more operations for each byte.");
+}
+
+}  // namespace
+
+Drawing roofline_picture() {
+  return {"Roofline of an A100-40GB",
+          "by formula: min(peak, bandwidth x FLOP for each byte), with the figures of its data sheet",
+          "FLOP per second over FLOP per byte, both logarithmic. A slope, the memory's bandwidth, meets "
+          "three level roofs: 19.5 "
+          "TFLOP/s in fp32, 156 in TF32, 312 in 16 bits. A residual addition lies far down on the slope; a "
+          "matrix product lies "
+          "under the roofs.",
+          paint_types_roofline};
+}
+
+Drawing operators_picture() {
+  return {
+      "Operations of base under the roofline of an A100-40GB",
+      "by formula, in 16 bits: min(peak, bandwidth x FLOP for each byte), with the figures of its data sheet",
+      "FLOP per second over FLOP per byte, both logarithmic. A residual addition and a LayerNorm lie far "
+      "down on the slope of "
+      "the memory's bandwidth. The smaller product of a block lies near the bend at 200 FLOP a byte; the "
+      "product of the MLP and "
+      "attention lie under the level roof of 312 TFLOP/s.",
+      paint_operators_roofline};
+}
+
+}  // namespace isobar
