@@ -119,7 +119,7 @@ Requests draw_calibration(Ui& ui, const Data& data, AppState&) {
     paint_entry(canvas, ui.theme(), {x, box.y0}, Mark::ring, ui.theme().series[1], "the formulas");
   canvas.text(box.x1, box.y0 + ui.px(1), "predicted, over measured", Face::small, ui.theme().dim, 1);
   paint_points(canvas, ui.theme(),
-               {box.x0 + ui.px(48), box.y0 + legend + ui.px(6), box.x1 - ui.px(10), box.y1 - ui.px(24)},
+               {box.x0 + ui.px(48), box.y0 + legend + ui.px(6), box.x1 - ui.px(20), box.y1 - ui.px(24)},
                calibration);
   ImGui::Dummy({box.width(), box.height()});
   ui.record("calibration", box);

@@ -143,7 +143,9 @@ void draw_plots(Ui& ui, const AskedQuestion& asked, CardState& card, Requests& a
     ui.tip(tip);
     ImGui::SameLine(0, ui.px(6));
   };
-  if (!runs.empty()) {
+  if (runs.empty()) {
+    ImGui::SameLine();
+  } else {
     show("Compare", View::compare, runs.size() > 1, "These runs over each other");
     show("Timeline", View::timeline, true, "What ran when");
     show("Watch", View::watch, true, "Its curves");

@@ -68,7 +68,8 @@ GlossaryWords::GlossaryWords(const Glossary& glossary) {
           std::find(std::begin(kEveryday), std::end(kEveryday), name) != std::end(kEveryday);
       if (name.size() < kShortest || everyday) continue;
       const std::string words = plain(name);
-      names_[singular(words.substr(0, word_end(words, 0)))].push_back({words, notes_.size()});
+      names_[singular(words.substr(0, word_end(words, 0)))].push_back(
+          {&name == &all.front() ? "" : name, words, notes_.size()});
     }
     notes_.push_back(term.name + ": " + term.text);
   }
@@ -79,12 +80,14 @@ GlossaryWords::GlossaryWords(const Glossary& glossary) {
   }
 }
 
-std::optional<GlossaryWords::Place> GlossaryWords::name_at(std::string_view text, std::size_t at) const {
+std::optional<GlossaryWords::Place> GlossaryWords::name_at(std::string_view written, std::string_view text,
+                                                           std::size_t at) const {
   const std::size_t end = word_end(text, at);
   const auto known = names_.find(singular(std::string(text.substr(at, end - at))));
   if (end == at || known == names_.end()) return std::nullopt;
   for (const Name& name : known->second) {
-    if (const std::optional<std::size_t> name_end = match(text, at, name.words))
+    const std::optional<std::size_t> name_end = match(text, at, name.words);
+    if (name_end && written.substr(at, name.exact.size()) == name.exact)
       return Place{name.term, at, *name_end};
   }
   return std::nullopt;
@@ -102,7 +105,7 @@ void GlossaryWords::mark_span(const TextSpan& span, std::vector<bool>& seen,
     out.back().note = note;
   };
   for (std::size_t at = 0; at < text.size();) {
-    const std::optional<Place> place = name_at(text, at);
+    const std::optional<Place> place = name_at(span.text, text, at);
     if (place && !seen[place->term]) {
       seen[place->term] = true;
       add(done, place->begin, "");

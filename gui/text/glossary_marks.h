@@ -22,6 +22,7 @@ class GlossaryWords {
 
  private:
   struct Name {
+    std::string exact;     ///< as it must stand there, where its capitals count; else ""
     std::string words;     ///< in small letters, blanks and hyphens alike as ' '
     std::size_t term = 0;  ///< index in `notes_`
   };
@@ -30,7 +31,8 @@ class GlossaryWords {
     std::size_t term = 0, begin = 0, end = 0;
   };
 
-  std::optional<Place> name_at(std::string_view text, std::size_t at) const;
+  /// `text` is `written` with plain letters.
+  std::optional<Place> name_at(std::string_view written, std::string_view text, std::size_t at) const;
   void mark_span(const TextSpan& span, std::vector<bool>& seen, std::vector<TextSpan>& out) const;
 
   std::map<std::string, std::vector<Name>> names_;  ///< by first word, the longest first

@@ -13,7 +13,7 @@ namespace {
 Glossary small_glossary() {
   return parse_glossary(
       "## bucket\n\nGradients sent together.\n\n## all-reduce\n\nA sum over ranks.\n\nalso: half, "
-      "one-shot\n\n"
+      "one-shot, FULL\n\n"
       "## data\n\nA class of time.\n\n"
       "## peak memory\n\nThe most.\n",
       "glossary.md");
@@ -62,12 +62,13 @@ using Kind = LinkTarget::Kind;
 
 TEST_CASE("The first place of a term in running text has its meaning") {
   CHECK(noted("A bucket, two buckets.") == "bucket=bucket;");
-  CHECK(noted("The All-reduce of one shot, half of all data") == "All-reduce=all-reduce;");
+  CHECK(noted("The All-reduce of one shot, a full half of all data") == "All-reduce=all-reduce;");
   CHECK(noted("all reduces of peak\nmemory") == "all reduces=all-reduce;peak memory=peak memory;");
   CHECK(noted("buckety, `bucket`, [bucket](x.md)\n\n# bucket\n").empty());
   CHECK(noted("- **bucket**\n\n> peak_memory") == "bucket=bucket;peak_memory=peak memory;");
   CHECK(text_of("a bucket, *b* all-reduce.\n\npeak memory") == "a bucket, b all-reduce.|peak memory|");
-  CHECK(noted("One-shot sums.") == "One-shot=all-reduce;");
+  CHECK(noted("a one-shot sum") == "one-shot=all-reduce;");
+  CHECK(noted("FULL") == "FULL=all-reduce;");
   CHECK(noted("").empty());
 }
 
