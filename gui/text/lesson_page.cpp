@@ -23,12 +23,6 @@ const std::vector<MarkdownBlock>& LessonPage::of(Beat beat) const {
   return found == parts.end() ? kNone : found->second;
 }
 
-std::string words_of(const std::vector<TextSpan>& spans) {
-  std::string out;
-  for (const TextSpan& span : spans) out += span.text;
-  return out;
-}
-
 LessonPage read_lesson_page(std::string_view text, const GlossaryWords& glossary) {
   using Kind = MarkdownBlock::Kind;
   std::vector<MarkdownBlock> blocks = parse_markdown(text);

@@ -20,7 +20,4 @@ struct LessonPage {
 
 LessonPage read_lesson_page(std::string_view text, const GlossaryWords& glossary);
 
-/// The words of spans, one after the other.
-std::string words_of(const std::vector<TextSpan>& spans);
-
 }  // namespace isobar

@@ -4,17 +4,9 @@
 #include <string_view>
 #include <vector>
 
-namespace isobar {
+#include "text/spans.h"
 
-/// A stretch of text in one style; "\n" in it is a line break that the author asked for.
-struct TextSpan {
-  std::string text;
-  bool bold = false;
-  bool italic = false;
-  bool code = false;
-  std::string link = {};  // where it leads; empty: nowhere
-  std::string note = {};  // what a pointer over it shows, such as the meaning of a word; empty: nothing
-};
+namespace isobar {
 
 struct MarkdownBlock {
   /// Blocks from a fold to its end are shown where the reader unfolds them (<details> of HTML); its spans

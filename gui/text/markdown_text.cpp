@@ -52,8 +52,6 @@ std::size_t too_deep_at(std::string_view line, int most) {
   }
 }
 
-bool is_span_blank(char c) { return c == ' ' || c == '\n'; }
-
 constexpr std::string_view kBlanks = " \t\r\n";
 
 std::string trimmed(std::string_view text) {
@@ -89,22 +87,6 @@ std::pair<std::string, std::size_t> summary_at(std::string_view html, std::size_
 }
 
 }  // namespace
-
-// A line break next to an image or at an end of a block would show as a stray gap.
-void trim_spans(std::vector<TextSpan>& spans) {
-  const auto has_more = [](const TextSpan& span) {
-    return span.code || !std::all_of(span.text.begin(), span.text.end(), is_span_blank);
-  };
-  spans.erase(spans.begin(), std::find_if(spans.begin(), spans.end(), has_more));
-  while (!spans.empty() && !has_more(spans.back())) spans.pop_back();
-  if (spans.empty()) return;
-  if (std::string& first = spans.front().text; !spans.front().code) {
-    first.erase(first.begin(), std::find_if_not(first.begin(), first.end(), is_span_blank));
-  }
-  if (std::string& last = spans.back().text; !spans.back().code) {
-    last.erase(std::find_if_not(last.rbegin(), last.rend(), is_span_blank).base(), last.end());
-  }
-}
 
 std::vector<HtmlPiece> html_pieces(std::string_view html) {
   std::vector<HtmlPiece> out;

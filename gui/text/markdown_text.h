@@ -4,16 +4,11 @@
 #include <string_view>
 #include <vector>
 
-#include "text/markdown.h"
-
 namespace isobar {
 
 /// Adds the character that `entity` ("&lt;", "&#65;", "&#x42;") stands for; an unknown name is added as it
 /// is.
 void append_entity(std::string& out, std::string_view entity);
-
-/// Takes blanks off both ends of what is to be one block.
-void trim_spans(std::vector<TextSpan>& spans);
 
 /// A stretch of a block of HTML: a <details> with the words of its <summary>, its end, or anything else as it
 /// is written.

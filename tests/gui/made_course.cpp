@@ -66,7 +66,7 @@ bool accepts(const Truth& truth, const std::string& answer) {
 
 }  // namespace
 
-MadeCourse::MadeCourse(const std::string& questions) {
+CourseFolder::CourseFolder(const std::string& questions) {
   const fs::path home = folder / "home";
   fs::create_directories(home / "lessons");
   const fs::path from = project_home() / "lessons";
@@ -80,7 +80,7 @@ MadeCourse::MadeCourse(const std::string& questions) {
     write_file_whole(home / "lessons/01_baseline/questions.toml", std::string_view(questions));
 }
 
-AppOptions MadeCourse::options() const {
+AppOptions CourseFolder::options() const {
   AppOptions out = options_in(folder);
   out.home = folder / "home";
   return out;

@@ -9,8 +9,8 @@
 namespace isobar {
 
 /// Lessons 01 and 02 with these questions of lesson 01; runs, progress and the rest lie beside it.
-struct MadeCourse {
-  explicit MadeCourse(const std::string& questions = "");
+struct CourseFolder {
+  explicit CourseFolder(const std::string& questions = "");
 
   AppOptions options() const;
   std::filesystem::path progress() const { return folder / "progress.jsonl"; }

@@ -35,7 +35,7 @@ struct Learner {
   }
   std::shared_ptr<const CourseView> view() { return window->app().course(); }
 
-  MadeCourse course{kMadeQuestions};
+  CourseFolder course{kMadeQuestions};
   std::map<std::string, Question> questions;
   std::optional<Headless> window;
 };
@@ -198,7 +198,7 @@ TEST_CASE("The plots that a reveal speaks of are a click away") {
 }
 
 TEST_CASE("A progress file of a newer Isobar is named, touched by nothing, and the window goes on") {
-  MadeCourse course(kMadeQuestions);
+  CourseFolder course(kMadeQuestions);
   const std::string newer = "{\"schema\":99,\"kind\":\"answer\",\"id\":\"01.where\",\"answer\":\"1\"}\n";
   write_file_whole(course.progress(), std::string_view(newer));
   Headless window(course.options(), kWide, kHigh);
@@ -212,7 +212,7 @@ TEST_CASE("A progress file of a newer Isobar is named, touched by nothing, and t
 }
 
 TEST_CASE("A damaged line is named, and what stands around it holds") {
-  MadeCourse course(kMadeQuestions);
+  CourseFolder course(kMadeQuestions);
   const std::string text =
       "{\"schema\":1,\"kind\":\"beat\",\"time\":\"2026-11-25T09:00:00Z\",\"lesson\":\"01_baseline\",\"beat\":"
       "\"read\"}\n"
@@ -230,7 +230,7 @@ TEST_CASE("A damaged line is named, and what stands around it holds") {
 }
 
 TEST_CASE("A file that cannot be written is said on the card, and the answer stays on it") {
-  MadeCourse course(kMadeQuestions);
+  CourseFolder course(kMadeQuestions);
   AppOptions options = course.options();
   write_file_whole(course.folder / "file", std::string_view("no folder\n"));
   options.progress = course.folder / "file/progress.jsonl";
@@ -254,7 +254,7 @@ TEST_CASE("What another program writes into the file is seen without a click") {
 }
 
 TEST_CASE("A mistake in a questions.toml is named with its place, and the page is there all the same") {
-  MadeCourse course("[[question]]\nid = 5\n");
+  CourseFolder course("[[question]]\nid = 5\n");
   Headless window(course.options(), kWide, kHigh);
   window.settle();
   CHECK(window.has("questions problem"));

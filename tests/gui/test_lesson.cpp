@@ -55,7 +55,7 @@ struct Lesson {
   }
   fs::path seen() const { return course.folder / "seen"; }
 
-  MadeCourse course;
+  CourseFolder course;
   std::optional<Headless> window;
 };
 
