@@ -80,7 +80,7 @@ class Paragraph {
     if (span.link.empty()) {
       canvas_.line(line, ui_.theme().dim, ui_.px(1), Dash::dotted);
       ui_.record("word " + span.text, box);
-      if (is_over(box)) show_note(span.note);
+      if (is_over(box)) show_note(span);
       return;
     }
     ImGui::SetCursorScreenPos({box.x0, box.y0});
@@ -99,10 +99,11 @@ class Paragraph {
     return ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect({box.x0, box.y0}, {box.x1, box.y1});
   }
 
-  void show_note(const std::string& note) {
+  void show_note(const TextSpan& span) {
     ImGui::BeginTooltip();
     ImGui::PushTextWrapPos(ui_.px(360));
-    ui_.text(note, Face::small);
+    ui_.text(span.note, Face::small);
+    ui_.record("meaning of " + span.text);
     ImGui::PopTextWrapPos();
     ImGui::EndTooltip();
   }
