@@ -52,6 +52,7 @@ class Player {
       const std::string answer = known ? answer_for(question, truth) : any_answer(question);
       if (answer.empty()) continue;  // all that can be said is true
       const Outcome outcome = play(question, answer, truth);
+      for (const auto& run : std::filesystem::directory_iterator(runs())) std::filesystem::remove_all(run);
       if (has_runs_ && known) CHECK(outcome == expected);
       if (!known) CHECK(outcome == Outcome::cannot_answer);
     }
