@@ -11,7 +11,6 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "fields/checkpoint_folder.h"
-#include "panels/maps.h"
 #include "panels/run_form.h"
 #include "record/run_folder.h"
 
@@ -24,6 +23,7 @@ namespace {
 constexpr double kToast_s = 6;
 constexpr double kOffer_s = 12;  // one with a button
 constexpr double kRemember_s = 2;
+constexpr double kProgress_s = 1;  // between two looks at the learner's file
 
 fs::path or_else(const fs::path& path, const fs::path& other) { return path.empty() ? other : path; }
 
@@ -34,18 +34,27 @@ fs::path parent_of_runs(const AppOptions& options) {
   return parent.filename() == "runs" ? parent.parent_path() : fs::current_path();
 }
 
+CourseDesk::Places course_places(const AppOptions& options, const Project& project) {
+  CourseDesk::Places out{.home = options.home,
+                         .runs = parent_of_runs(options) / "runs",
+                         .progress = or_else(options.progress, progress_file())};
+  for (const LessonCard& card : project.lessons) out.goals[card.info.name] = card.info.goals.size();
+  return out;
+}
+
 double seconds_now() { return static_cast<double>(steady_us()) * 1e-6; }
 
 }  // namespace
 
-App::App(AppOptions options, TextureMaker& textures, std::function<void()> on_change)
+App::App(AppOptions options, TextureMaker& textures, const std::function<void()>& on_change)
     : options_(std::move(options)),
       ui_(textures),
       project_(read_project(options_.home)),
       launcher_(or_else(options_.isobar, options_.home / "isobar"), parent_of_runs(options_),
                 or_else(options_.logs, cache_prefix() / "window")),
       rates_(or_else(options_.rates, machine_rates_file())),
-      feed_(options_.places, std::move(on_change)) {
+      feed_(options_.places, on_change),
+      desk_(course_places(options_, project_), on_change) {
   rates_.look();
   LoadedSettings loaded;
   if (options_.loaded) {
@@ -89,13 +98,7 @@ bool App::prepare(float scale) {
 bool App::poll() {
   const bool ended = launcher_.poll();
   bool measured = ended && rates_.look();
-  if (ended && restart_) {
-    const RunRequest next = *restart_;
-    restart_.reset();
-    start(next);
-  } else if (ended && launcher_.last_code().value_or(0) != 0) {
-    say_end(launcher_.last_code().value_or(0));
-  }
+  if (ended) go_on();
   if (seconds_now() > remember_at_s_) {  // now and then, so that a window that is killed loses little
     remember_at_s_ = seconds_now() + kRemember_s;
     measured = rates_.look() || measured;
@@ -106,6 +109,11 @@ bool App::poll() {
       options_.settings.clear();
     }
   }
+  if (seconds_now() > progress_at_s_) {
+    progress_at_s_ = seconds_now() + kProgress_s;
+    desk_.look();
+  }
+  if (browser_ && browser_->exit_code()) browser_.reset();
   // "last sign 12 s ago" goes on.
   const auto run = feed_.state().runs->find(state_.run);
   const std::string line = run && run->view.state == RunState::died ? run_line(*run) : "";
@@ -115,6 +123,26 @@ bool App::poll() {
   toast_shown_ = !state_.toast.empty() && seconds_now() <= state_.toast_until_s;
   const bool next_map = state_.view == View::maps && state_.maps.is_due(seconds_now());
   return ended || measured || toast_over || aged || next_map;
+}
+
+/// After a program that was started here ended.
+void App::go_on() {
+  const int code = launcher_.last_code().value_or(0);
+  if (restart_) {
+    const RunRequest next = *restart_;
+    restart_.reset();
+    return start(next);
+  }
+  if (code == 0) return start_next();
+  queue_.clear();
+  say_end(code);
+}
+
+void App::start_next() {
+  if (queue_.empty() || launcher_.is_running()) return;
+  const RunRequest next = queue_.front();
+  queue_.pop_front();
+  start(next);
 }
 
 /// A run that was asked to stop did as it was told; any other code than 0 is a failure.
@@ -145,81 +173,25 @@ void App::offer(std::string words, std::string action, Requests does) {
 }
 
 Data App::data() const {
-  Data data{project_, feed_.state(),  launcher_.is_running(), launcher_.last_pid(), launcher_.request(),
-            "",       rates_.rates(), rates_.problem()};
+  Data data{project_,
+            feed_.state(),
+            launcher_.is_running(),
+            queue_.size(),
+            launcher_.last_pid(),
+            launcher_.request(),
+            "",
+            rates_.rates(),
+            rates_.problem(),
+            desk_.view()};
   for (const auto& run : data.feed.runs->runs) {
     if (data.started_pid > 0 &&
         (run->view.pid == data.started_pid || run->view.parent_pid == data.started_pid) &&
-        run->view.lesson == data.started.lesson) {
+        (!data.started.words.empty() || run->view.lesson == data.started.lesson)) {
       data.started_run = run->id;
       break;
     }
   }
   return data;
-}
-
-/// Chooses what is shown when nobody did: the run that was just started, at first the newest.
-void App::follow(const Data& data) {
-  if (data.starting && state_.follow_new && !data.started_run.empty()) {
-    state_.run = data.started_run;
-    state_.follow_new = false;
-  }
-  if (chose_first_ || data.feed.runs->runs.empty()) return;
-  chose_first_ = data.feed.first_look_done;
-  if (!state_.run.empty()) return;
-  const auto& runs = data.feed.runs->runs;
-  const auto live =
-      std::find_if(runs.begin(), runs.end(), [](auto& run) { return run->view.state == RunState::running; });
-  const auto& first = live != runs.end() ? *live : runs.front();
-  if (data.starting || !first->view.provenance.empty()) return;
-  state_.run = first->id;
-  if (project_.find(first->view.lesson) != nullptr) state_.lesson = first->view.lesson;
-}
-
-/// Of a lesson that cannot run here, the run that was recorded or predicted instead.
-void App::show_recorded() {
-  const LessonCard* const card = project_.find(state_.lesson);
-  if (card == nullptr || card->recorded.empty()) return;
-  for (const RecordedRun& run : card->recorded) feed_.add_place(run.folder);
-  state_.run = card->recorded.front().folder.string();
-  state_.follow_new = false;
-  state_.watch.link.fit_x = true;
-}
-
-void App::wish(const Data& data) {
-  FeedWishes wishes;
-  if (!state_.run.empty()) wishes.open.insert(state_.run);
-  if (state_.view == View::compare) {
-    wishes.open.insert(state_.compared.begin(), state_.compared.end());
-    wishes.open.merge(possible_repeats(*data.feed.runs, ticked_runs(*data.feed.runs, state_.compared)));
-  }
-  if (state_.view == View::maps)
-    std::tie(wishes.fields_run, wishes.fields_step) = wanted_fields(data, state_);
-  const bool mine = data.starting && (state_.run.empty() || state_.run == data.started_run);
-  if (mine || (state_.run.empty() && !launcher_.log().empty())) {
-    wishes.console = launcher_.log();
-  } else if (!state_.run.empty()) {
-    wishes.console = RunFolder{state_.run}.console_file();
-  }
-  feed_.wish(wishes);
-}
-
-bool App::is_settled() const {
-  const Data now = data();
-  if (!now.feed.first_look_done || now.feed.runs->unread > 0) return false;
-  std::set<std::string> wanted;
-  if (!state_.run.empty()) wanted.insert(state_.run);
-  if (state_.view == View::compare) {
-    wanted.insert(state_.compared.begin(), state_.compared.end());
-    wanted.merge(possible_repeats(*now.feed.runs, ticked_runs(*now.feed.runs, state_.compared)));
-  }
-  for (const std::string& id : wanted) {
-    const auto run = now.feed.runs->find(id);
-    if (run && !run->gone && run->problem.empty() && (!run->detail || !run->detail->complete)) return false;
-  }
-  if (state_.view != View::maps) return true;
-  const auto [id, step] = wanted_fields(now, state_);
-  return id.empty() || (now.feed.fields && now.feed.fields->run == id && now.feed.fields->step == step);
 }
 
 void App::draw() {
@@ -239,7 +211,9 @@ void App::draw() {
 
 void App::start(const RunRequest& request) {
   const LessonCard* const card = project_.find(request.lesson);
-  if (card != nullptr && !card->cannot_run.empty()) return say(request.lesson + " " + card->cannot_run);
+  const bool of_lesson = request.command() != "quiz" && request.command() != "ladder";
+  if (of_lesson && card != nullptr && !card->cannot_run.empty())
+    return say(request.lesson + " " + card->cannot_run);
   try {
     launcher_.start(request);
     const fs::path runs = parent_of_runs(options_) / "runs";
@@ -257,9 +231,15 @@ void App::start(const RunRequest& request) {
   }
 }
 
+void App::choose_lesson(const std::string& lesson) {
+  if (lesson != state_.lesson) state_.code = {};
+  state_.lesson = lesson;
+  show_recorded();
+}
+
 void App::measure_machine() {
   try {
-    launcher_.start({.lesson = state_.lesson, .preset = "", .sets = {}, .measures_machine = true});
+    launcher_.start({.lesson = state_.lesson, .words = {"predict", state_.lesson, "--measure"}});
   } catch (const Error& error) {
     say(printable(error.what(), 200) + (error.hint().empty() ? "" : ": " + error.hint()));
   }
@@ -269,11 +249,9 @@ void App::act(Requests ask, const Data& data) {
   if (ask.toggle_theme) state_.settings.dark = !state_.settings.dark;
   if (ask.zoom_by > 0) state_.settings.zoom = std::clamp(state_.settings.zoom * ask.zoom_by, 0.6, 3.0);
   if (ask.help) state_.help = !state_.help;
+  if (!ask.show_lesson.empty()) choose_lesson(ask.show_lesson);
   if (ask.view) state_.view = *ask.view;
-  if (!ask.show_lesson.empty()) {
-    state_.lesson = ask.show_lesson;
-    show_recorded();
-  }
+  act_on_course(ask, data);
   if (!ask.show_run.empty()) {
     state_.run = ask.show_run;
     state_.follow_new = false;
@@ -286,6 +264,7 @@ void App::act(Requests ask, const Data& data) {
   }
   if (ask.stop_started) {
     restart_.reset();
+    queue_.clear();
     launcher_.stop();
     say("stopping: the step is finished first");
   }
@@ -303,6 +282,10 @@ void App::act(Requests ask, const Data& data) {
   if (!ask.resume.empty()) resume(ask.resume, data);
   if (ask.measure_machine) measure_machine();
   if (ask.start) start(*ask.start);
+  if (!ask.queue.empty()) {
+    queue_.assign(ask.queue.begin(), ask.queue.end());
+    start_next();
+  }
   if (!ask.place.empty()) feed_.add_place(ask.place);
   if (!ask.copy.empty()) {
     ImGui::SetClipboardText(ask.copy.c_str());
@@ -324,7 +307,7 @@ void App::resume(const std::string& id, const Data& data) {
     return;
   }
   const std::string folder = fs::absolute(run->folder).string();  // the program starts in another one
-  start({.lesson = run->view.lesson, .preset = "", .sets = {}, .resume = folder});
+  start({.lesson = run->view.lesson, .resume = folder});
   state_.run = id;  // it goes on in its own folder
   state_.follow_new = false;
 }

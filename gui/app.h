@@ -1,12 +1,15 @@
 #pragma once
 // The window's content without the window: draws a frame from what the feed read, and does what was asked
 // for.
+#include <deque>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "state/course_desk.h"
 #include "state/feed.h"
 #include "state/kept_rates.h"
 #include "state/launcher.h"
@@ -16,20 +19,22 @@
 namespace isobar {
 
 struct AppOptions {
-  std::filesystem::path home;                 ///< of the project
-  std::vector<std::filesystem::path> places;  ///< folders with runs; new runs go into the first
-  std::filesystem::path settings;             ///< "" = nothing is remembered
-  std::optional<LoadedSettings> loaded;       ///< of that file, where it was read already
-  std::filesystem::path exports = "exports";  ///< where pictures and tables are saved
-  std::filesystem::path logs;                 ///< output of what is started here
-  std::filesystem::path isobar;               ///< program to start; "" = home/isobar
-  std::filesystem::path rates;                ///< of this machine; "" = where they are kept
+  std::filesystem::path home;                  ///< of the project
+  std::vector<std::filesystem::path> places;   ///< folders with runs; new runs go into the first
+  std::filesystem::path settings;              ///< "" = nothing is remembered
+  std::optional<LoadedSettings> loaded;        ///< of that file, where it was read already
+  std::filesystem::path exports = "exports";   ///< where pictures and tables are saved
+  std::filesystem::path logs;                  ///< output of what is started here
+  std::filesystem::path isobar;                ///< program to start; "" = home/isobar
+  std::filesystem::path rates;                 ///< of this machine; "" = where they are kept
+  std::filesystem::path progress;              ///< what the learner did; "" = where it is kept
+  std::filesystem::path browser = "xdg-open";  ///< opens addresses of the web
 };
 
 class App {
  public:
   /// `on_change` is called from another thread when a new frame would show something new.
-  App(AppOptions options, TextureMaker& textures, std::function<void()> on_change);
+  App(AppOptions options, TextureMaker& textures, const std::function<void()>& on_change);
   ~App();
 
   /// Draws into ImGui's frame: call between NewFrame and Render.
@@ -48,6 +53,7 @@ class App {
   const Ui& ui() const { return ui_; }
   Ui& ui() { return ui_; }
   FeedState feed_state() const { return feed_.state(); }
+  std::shared_ptr<const CourseView> course() const { return desk_.view(); }
   const Project& project() const { return project_; }
   Launcher& launcher() { return launcher_; }
   /// Writes the settings if they changed.
@@ -63,7 +69,16 @@ class App {
   Requests draw_view(const Data& data, View view);
   void splitter(const char* name, double& size, float sign, bool vertical);
   void act(Requests ask, const Data& data);
+  void act_on_course(const Requests& ask, const Data& data);
+  void choose_lesson(const std::string& lesson);
+  void look_at(const std::vector<std::string>& folders, const Data& data);
+  void follow_link(const LinkRequest& link);
+  void open_web(const std::string& address);
+  void open_file(const std::string& file, std::int64_t line, const std::string& section);
+  void open_reveal(const std::string& lesson);
   void start(const RunRequest& request);
+  void start_next();
+  void go_on();
   void measure_machine();
   void resume(const std::string& id, const Data& data);
   void save(const SaveRequest& request);
@@ -83,13 +98,17 @@ class App {
   Launcher launcher_;
   KeptRates rates_;
   std::optional<RunRequest> restart_;
+  std::deque<RunRequest> queue_;  ///< what follows the program at work
   double remember_at_s_ = 0;
+  double progress_at_s_ = 0;
+  std::unique_ptr<ChildProcess> browser_;
   std::string died_line_;
   bool toast_shown_ = false;
   bool chose_first_ = false;
   float scale_ = 0;
   bool dark_ = true;
   Feed feed_;
+  CourseDesk desk_;
 };
 
 }  // namespace isobar

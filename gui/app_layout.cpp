@@ -5,6 +5,7 @@
 
 #include "app.h"
 #include "panels/chrome.h"
+#include "panels/code.h"
 #include "panels/compare.h"
 #include "panels/ladder.h"
 #include "panels/lesson.h"
@@ -18,10 +19,17 @@ namespace isobar {
 namespace {
 
 constexpr float kNarrow = 1100;  // below it the right column becomes tabs of the centre
+constexpr double kLeastSide = 260, kMostSide = 900;
 constexpr ImGuiWindowFlags kPadded = ImGuiWindowFlags_AlwaysUseWindowPadding;
 constexpr ImGuiWindowFlags kFixed = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
                                     ImGuiWindowFlags_NoSavedSettings |
                                     ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoNavFocus;
+
+/// As it was dragged; before that, as much as a page is read well in.
+double side_width_of(const WindowSettings& settings, double window) {
+  if (settings.right_width > 0) return std::clamp(settings.right_width, kLeastSide, kMostSide);
+  return std::clamp(0.27 * window, 360.0, 620.0);
+}
 
 }  // namespace
 
@@ -144,10 +152,13 @@ Requests App::draw_all(const Data& data) {
   const bool narrow = screen.x < ui_.px(kNarrow);
   ask.join(draw_left(data));
   splitter("left splitter", settings.left_width, 1, true);
-  const float side = narrow ? 0 : ui_.px(static_cast<float>(settings.right_width) + 8);
+  double side_width = side_width_of(settings, screen.x / ui_.fonts().scale);
+  const float side = narrow ? 0 : ui_.px(static_cast<float>(side_width) + 8);
   ask.join(draw_centre(data, std::max(ui_.px(200), ImGui::GetContentRegionAvail().x - side)));
   if (!narrow) {
-    splitter("right splitter", settings.right_width, -1, true);
+    const double before = side_width;
+    splitter("right splitter", side_width, -1, true);
+    if (side_width != before) settings.right_width = std::clamp(side_width, kLeastSide, kMostSide);
     ask.join(draw_side(data));
   }
   ImGui::PopStyleVar();
@@ -161,7 +172,6 @@ Requests App::draw_all(const Data& data) {
   ImGui::End();
   ImGui::PopStyleVar();
   settings.left_width = std::clamp(settings.left_width, 200.0, 600.0);
-  settings.right_width = std::clamp(settings.right_width, 260.0, 900.0);
   ask.join(draw_help(ui_, state_));
   ask.join(draw_toast(ui_, state_));
   return ask;

@@ -28,6 +28,7 @@ struct Arguments {
   std::string panel = "watch";
   std::string theme;
   std::string run;
+  std::string lesson;
   std::string items;
   std::string replay;
   std::string speed = "20x";
@@ -71,6 +72,10 @@ void choose(const Arguments& arguments, AppState& state) {
     if (run && state.run.empty()) state.run = place;
   }
   if (!arguments.run.empty()) state.run = arguments.run;
+  if (!arguments.lesson.empty()) {
+    state.lesson = find_lesson(project_home(), arguments.lesson).name;
+    return;
+  }
   if (!is_run_folder(state.run)) return;
   // A replay says which lesson it is once it plays.
   const std::string lesson = glance(arguments.replay.empty() ? state.run : arguments.replay).lesson;
@@ -99,6 +104,7 @@ int run(int argc, char** argv) {
   parser.add("--theme", arguments.theme, "dark or light").one_of({"dark", "light"});
   parser.add("--zoom", arguments.zoom, "size of the text, 1 = normal").in_range(0.6, 3.0);
   parser.add("--run", arguments.run, "run folder to show first");
+  parser.add("--lesson", arguments.lesson, "lesson to show first");
   parser.add("--replay", arguments.replay, "a run that is over, to be watched again as it went");
   const OptionParser::Option speed =
       parser.add("--speed", arguments.speed, "of --replay, so many times as fast as it ran: 20x, 1x, 0.5x");

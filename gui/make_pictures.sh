@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Draws gui/recorded/watch.png, compare.png, predict.png and timeline.png anew: the default run, a run of each lesson that this machine can
+# Draws gui/recorded/watch.png, lesson.png, compare.png, predict.png and timeline.png anew: the default run, a run of each lesson that this machine can
 # run, and the demo, then the window in a display in memory. About eight minutes on a laptop that does nothing else.
 set -euo pipefail
 home=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -20,6 +20,7 @@ picture() { # picture NAME PLACE... OPTION...
   "$home/isobar" gui "$@" --screenshot "$home/gui/recorded/$name.png" --size 1600x1400
 }
 picture watch runs --run runs/default --panel watch --theme dark
+ISOBAR_PROGRESS=$work/progress.jsonl picture lesson runs --lesson 02 --panel lesson --theme light  # of who did nothing yet
 picture compare runs/01_baseline-* runs/02_workers-* --panel compare --theme light  # those of the demo
 picture predict runs --run runs/default --panel predict --theme dark
 picture timeline runs --run runs/two-ranks --panel timeline --theme light

@@ -15,10 +15,6 @@ namespace {
 
 constexpr float kKeysRoom = 300;  // kept below the plots, where the window is high enough for it
 
-Colour colour_of(const Ui& ui, AppState& state, const RunEntry& run) {
-  return ui.theme().series[state.colours.slot(run.id) % ui.theme().series.size()];
-}
-
 Mark mark_of(AppState& state, const RunEntry& run) {
   return static_cast<Mark>(state.colours.slot(run.id) / 8 % 8);
 }
@@ -101,7 +97,7 @@ void draw_others(Ui& ui, const ComparedRuns& made, const Labels& labels, AppStat
     const Box box = {at.x, at.y, at.x + chip, at.y + ui.px(26)};
     canvas.fill(box, hovered ? ui.theme().hover : ui.theme().raised, ui.px(13));
     canvas.mark({at.x + ui.px(14), at.y + ui.px(13)}, mark_of(state, *run), ui.px(4),
-                colour_of(ui, state, *run));
+                run_colour(ui, state, *run));
     canvas.text(at.x + ui.px(26), at.y + ui.px(6), label, Face::small, ui.theme().text);
     if (run->view.state != RunState::done)
       canvas.circle({at.x + chip - ui.px(12), at.y + ui.px(13)}, ui.px(3),
@@ -123,7 +119,7 @@ void draw_overlay(Ui& ui, const Runs& runs, const Labels& labels, AppState& stat
   const bool sparse = state.x_axis() == XAxis::epoch || state.x_axis() == XAxis::samples;
   spec.empty = sparse ? "None of these runs has it over this x axis." : "None of these runs recorded it.";
   for (const auto& run : runs) {
-    PlotLine line = line_of(run, curve, state.x_axis(), labels.at(run->id), colour_of(ui, state, *run),
+    PlotLine line = line_of(run, curve, state.x_axis(), labels.at(run->id), run_colour(ui, state, *run),
                             mark_of(state, *run));
     line.id = run->id;
     if (rates) show_as_band(line, ui.bands());
@@ -164,7 +160,7 @@ void draw_keys(Ui& ui, const Runs& runs, const Labels& labels, const std::vector
     ImGui::TableSetColumnIndex(c);
     const RunEntry& run = *runs[static_cast<std::size_t>(c - 1)];
     ui.text(ui.canvas().fitted(labels.at(run.id), Face::small, ui.px(146)), Face::small,
-            colour_of(ui, state, run));
+            run_colour(ui, state, run));
   }
   for (const KeyRow& row : keys) {
     if (!row.differs && !state.compare.all_keys) continue;

@@ -7,6 +7,7 @@
 #include "core/text.h"
 #include "draw/axis.h"
 #include "draw/colour.h"
+#include "panels/beats.h"
 
 namespace isobar {
 namespace {
@@ -98,8 +99,8 @@ std::string state_text(const LessonCard& card, const LessonRuns& runs) {
   return "never run";
 }
 
-void draw_lesson(Ui& ui, const LessonCard& card, const LessonRuns& runs, const LadderRates& rates,
-                 AppState& state, Requests& ask) {
+void draw_lesson(Ui& ui, const LessonCard& card, const LessonProgress* progress, const LessonRuns& runs,
+                 const LadderRates& rates, AppState& state, Requests& ask) {
   const Published& published = card.info.published;
   const bool has_rate = runs.best > 0 || !card.recorded.empty();
   const float height = ui.px(44.0F + (has_rate ? 18 : 0) + (published.years.empty() ? 0 : 18));
@@ -122,13 +123,15 @@ void draw_lesson(Ui& ui, const LessonCard& card, const LessonRuns& runs, const L
     words += fmt::format("\n{} samples/s, {}{}", engineering(run.view.summary.samples_per_s, 4),
                          provenance_text(run.view), run.view.point.empty() ? "" : "; " + run.view.point);
   }
+  if (progress != nullptr) words += "\n" + beats_text(*progress);
   ui.tip(words);
   ImGuiCanvas canvas = ui.canvas();
   const Theme& theme = ui.theme();
   const float s = ui.px(1);
+  if (progress != nullptr) paint_beats(canvas, theme, *progress, {right_of(canvas, row), row.y0 + 11 * s});
   canvas.text(row.x0 + 10 * s, row.y0 + 7 * s, card.number, Face::mono, theme.dim);
   canvas.text(row.x0 + 40 * s, row.y0 + 6 * s,
-              canvas.fitted(card.short_title, Face::bold, row.width() - 60 * s), Face::bold, theme.text);
+              canvas.fitted(card.short_title, Face::bold, row.width() - 112 * s), Face::bold, theme.text);
   const Colour colour = !card.cannot_run.empty() ? theme.warn
                         : runs.running           ? theme.accent
                         : runs.done              ? theme.good
@@ -263,7 +266,8 @@ Requests draw_ladder(Ui& ui, const Data& data, AppState& state) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(8), ui.px(2)});
   const LadderRates rates = rates_of(data);
   for (std::size_t i = 0; i < rates.runs.size(); ++i) {
-    draw_lesson(ui, data.project.lessons[i], rates.runs[i], rates, state, ask);
+    const LessonCard& card = data.project.lessons[i];
+    draw_lesson(ui, card, progress_of(data, card.info.name), rates.runs[i], rates, state, ask);
   }
   ImGui::PopStyleVar();
   for (const std::string& problem : data.project.problems) ui.wrapped(problem, Face::small, ui.theme().bad);

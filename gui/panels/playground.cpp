@@ -217,10 +217,10 @@ void draw_actions(Ui& ui, const Data& data, AppState& state, Requests& ask) {
 /// Where there are no rates, how to get them.
 void draw_without(Ui& ui, const Data& data, Requests& ask) {
   if (data.starting) {
-    ui.empty_state(data.started.measures_machine ? "This machine is measured, for about half a minute."
-                                                 : "Something runs.",
-                   data.started.measures_machine ? "The console below says what."
-                                                 : "The machine is measured once it is over.");
+    ui.empty_state(data.started.command() == "predict" ? "This machine is measured, for about half a minute."
+                                                       : "Something runs.",
+                   data.started.command() == "predict" ? "The console below says what."
+                                                       : "The machine is measured once it is over.");
   } else if (ui.empty_state("What would a step take with a slow disk, twice the batch, four ranks?",
                             data.rates_problem.empty() ? "The formulas need what this machine reaches. That "
                                                          "is measured once, in about half a minute."

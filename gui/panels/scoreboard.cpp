@@ -24,10 +24,6 @@ const std::string& label_of(const ComparedRuns& compared, const Labels& labels, 
   return labels.at(entry_of(compared, index).id);
 }
 
-Colour colour_of(const Ui& ui, AppState& state, const RunEntry& run) {
-  return ui.theme().series[state.colours.slot(run.id) % ui.theme().series.size()];
-}
-
 std::string facts_of(const ComparedRuns& compared, std::size_t index) {
   const RunCase& one = compared.cases[index].figures;
   const RunView& view = one.view();
@@ -55,7 +51,7 @@ ScoreRow row_of(Ui& ui, const ComparedRuns& compared, const Labels& labels, std:
   ScoreRow out;
   out.label = label_of(compared, labels, index);
   out.facts = facts_of(compared, index);
-  out.colour = colour_of(ui, state, entry);
+  out.colour = run_colour(ui, state, entry);
   out.mark = static_cast<Mark>(state.colours.slot(entry.id) / 8 % 8);
   out.rate = rate.median();
   out.least = rate.least();
@@ -193,8 +189,8 @@ void draw_waterfall(Ui& ui, const ComparedRuns& compared, const Labels& labels, 
   spec.other = label_of(compared, labels, other);
   spec.title =
       fmt::format("From {} to {}: where a {} gains and loses its time", spec.base, spec.other, found.per);
-  spec.base_colour = colour_of(ui, state, entry_of(compared, 0));
-  spec.other_colour = colour_of(ui, state, entry_of(compared, other));
+  spec.base_colour = run_colour(ui, state, entry_of(compared, 0));
+  spec.other_colour = run_colour(ui, state, entry_of(compared, other));
   spec.base_us = found.step.base_us;
   spec.other_us = found.step.other_us;
   double most_us = 0, others_us = 0;
@@ -226,6 +222,10 @@ void draw_waterfall(Ui& ui, const ComparedRuns& compared, const Labels& labels, 
 }
 
 }  // namespace
+
+Colour run_colour(const Ui& ui, AppState& state, const RunEntry& run) {
+  return ui.theme().series[state.colours.slot(run.id) % ui.theme().series.size()];
+}
 
 void draw_scoreboard(Ui& ui, const ComparedRuns& compared, const Labels& labels, AppState& state,
                      Requests& ask) {

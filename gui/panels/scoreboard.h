@@ -11,6 +11,9 @@ namespace isobar {
 
 using Labels = std::map<std::string, std::string>;  ///< run id -> what tells it from the others
 
+/// The colour that a run keeps everywhere.
+Colour run_colour(const Ui& ui, AppState& state, const RunEntry& run);
+
 void draw_scoreboard(Ui& ui, const ComparedRuns& compared, const Labels& labels, AppState& state,
                      Requests& ask);
 

@@ -118,33 +118,28 @@ bool Feed::read_fields(const FeedWishes& wishes) {
   return true;
 }
 
-bool Feed::read_console(const FeedWishes& wishes) {
+bool Feed::follow(const fs::path& file, Followed& last, Lines& lines) {
   std::error_code code;
-  std::uintmax_t size = wishes.console.empty() ? 0 : fs::file_size(wishes.console, code);
-  auto time =
-      code || wishes.console.empty() ? fs::file_time_type{} : fs::last_write_time(wishes.console, code);
-  if (code) {  // no such file
-    size = 0;
-    time = {};
-  }
-  if (wishes.console == console_file_ && size == console_size_ && time == console_time_) return false;
-  console_file_ = wishes.console;
-  console_size_ = size;
-  console_time_ = time;
-  auto lines = std::make_shared<std::vector<std::string>>();
+  Followed now{.file = file};
+  now.size = file.empty() ? 0 : fs::file_size(file, code);
+  if (!code && !file.empty()) now.time = fs::last_write_time(file, code);
+  if (code) now = {.file = file};  // no such file
+  if (now.file == last.file && now.size == last.size && now.time == last.time) return false;
+  last = now;
+  auto read = std::make_shared<std::vector<std::string>>();
   try {
-    if (!wishes.console.empty() && !code) {
-      const FileDescriptor file = open_for_reading(wishes.console);
-      const std::uintmax_t from = size > kMostConsoleBytes ? size - kMostConsoleBytes : 0;
-      std::string bytes(size - from, '\0');
-      pread_exactly(file, wishes.console, from, std::as_writable_bytes(std::span(bytes)));
-      *lines = lines_of(bytes, from > 0);
+    if (!file.empty() && !code) {
+      const FileDescriptor opened = open_for_reading(file);
+      const std::uintmax_t from = now.size > kMostConsoleBytes ? now.size - kMostConsoleBytes : 0;
+      std::string bytes(now.size - from, '\0');
+      pread_exactly(opened, file, from, std::as_writable_bytes(std::span(bytes)));
+      *read = lines_of(bytes, from > 0);
     }
   } catch (const std::exception&) {
     // It shrank or vanished between two calls; the next look sees what is there then.
   }
   const std::lock_guard lock(mutex_);
-  state_.console = std::move(lines);
+  lines = std::move(read);
   return true;
 }
 
@@ -167,7 +162,8 @@ void Feed::run() {
     try {
       changed = store_.update(kBudget);
       changed = read_fields(wishes) || changed;
-      changed = read_console(wishes) || changed;
+      changed = follow(wishes.console, console_, state_.console) || changed;
+      changed = follow(wishes.log, log_, state_.log) || changed;
     } catch (const std::exception&) {
       // Memory ran out or a file system failed in an unforeseen way: the next look may go better.
       failed = true;

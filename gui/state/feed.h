@@ -29,6 +29,7 @@ struct FeedState {
   std::shared_ptr<const StoreSnapshot> runs = std::make_shared<StoreSnapshot>();
   std::shared_ptr<const FieldSet> fields;                   ///< the last that was asked for
   std::shared_ptr<const std::vector<std::string>> console;  ///< last lines of the file that is followed
+  std::shared_ptr<const std::vector<std::string>> log;      ///< those of what was started here
   bool first_look_done = false;
 };
 
@@ -37,6 +38,7 @@ struct FeedWishes {
   std::string fields_run;      ///< "" = none
   std::int64_t fields_step = 0;
   std::filesystem::path console;  ///< file to follow; "" = none
+  std::filesystem::path log;      ///< a second one, of what was started here
   bool operator==(const FeedWishes&) const = default;
 };
 
@@ -55,7 +57,14 @@ class Feed {
  private:
   void run();
   bool read_fields(const FeedWishes& wishes);
-  bool read_console(const FeedWishes& wishes);
+  /// A file whose last lines are shown.
+  struct Followed {
+    std::filesystem::path file;
+    std::uintmax_t size = 0;
+    std::filesystem::file_time_type time{};
+  };
+  using Lines = std::shared_ptr<const std::vector<std::string>>;
+  bool follow(const std::filesystem::path& file, Followed& last, Lines& lines);
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;
@@ -66,9 +75,7 @@ class Feed {
   std::function<void()> on_change_;
   bool changed_wishes_ = false;
   bool stopping_ = false;
-  std::filesystem::path console_file_;
-  std::uintmax_t console_size_ = 0;
-  std::filesystem::file_time_type console_time_{};
+  Followed console_, log_;
   std::thread thread_;
 };
 

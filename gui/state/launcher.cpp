@@ -33,7 +33,7 @@ void tidy(const fs::path& folder) {
 }  // namespace
 
 std::vector<std::string> RunRequest::arguments() const {
-  if (measures_machine) return {"predict", lesson, "--measure"};
+  if (!words.empty()) return words;
   std::vector<std::string> out = {"run", lesson};
   if (!preset.empty()) {
     out.push_back("--preset");

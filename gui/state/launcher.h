@@ -10,13 +10,16 @@
 
 namespace isobar {
 
-/// What follows "./isobar run".
+/// What follows "./isobar run", or another command.
 struct RunRequest {
   std::string lesson;
-  std::string preset;             ///< "" = the lesson's own choice
-  std::vector<std::string> sets;  ///< "key=value"
-  std::string resume = {};        ///< folder of the run to go on with
-  bool measures_machine = false;  ///< no run: its rates, for predictions of this lesson
+  std::string preset = {};             ///< "" = the lesson's own choice
+  std::vector<std::string> sets = {};  ///< "key=value"
+  std::string resume = {};             ///< folder of the run to go on with
+  std::vector<std::string> words =
+      {};  ///< another command with all that follows it: {"quartet", "02_workers"}
+  /// The command: "run", "quiz", ...
+  std::string command() const { return words.empty() ? "run" : words.front(); }
   bool operator==(const RunRequest&) const = default;
 
   std::vector<std::string> arguments() const;

@@ -8,7 +8,7 @@
 #include "analyse/line_diff.h"
 #include "analyse/recorded_runs.h"
 #include "config/lesson.h"
-#include "text/markdown.h"
+#include "text/lesson_page.h"
 
 namespace isobar {
 
@@ -16,10 +16,11 @@ struct LessonCard {
   LessonInfo info;
   std::string number;       ///< "01"
   std::string short_title;  ///< "Baseline"
-  std::vector<MarkdownBlock> readme;
-  std::string page;            ///< main.cpp
-  std::vector<DiffLine> diff;  ///< against the page of the previous lesson; empty for the first
-  std::string cannot_run;      ///< why this machine cannot run it; "" = it can
+  LessonPage readme;
+  std::vector<MarkdownBlock> reveal_rest;  ///< of reveal.md what is of no question
+  std::string page;                        ///< main.cpp
+  std::vector<DiffLine> diff;              ///< against the page of the previous lesson; empty for the first
+  std::string cannot_run;                  ///< why this machine cannot run it; "" = it can
   std::vector<RecordedRun>
       recorded;  ///< runs to look at instead, the best first; of a lesson that it can run none
 };

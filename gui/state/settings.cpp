@@ -53,7 +53,7 @@ void take(const TomlEntry& entry, WindowSettings& s) {
   if (key == "width") s.width = static_cast<int>(number_of(entry, 640, 16384));
   if (key == "height") s.height = static_cast<int>(number_of(entry, 400, 16384));
   if (key == "left_width") s.left_width = number_of(entry, 200, 600);
-  if (key == "right_width") s.right_width = number_of(entry, 260, 900);
+  if (key == "right_width") s.right_width = number_of(entry, 0, 900);
   if (key == "console_height") s.console_height = number_of(entry, 0, 2000);
   if (key == "smoothing") s.smoothing = number_of(entry, 0, 0.99);
   if (key == "x_axis") s.x_axis = text_of(entry);

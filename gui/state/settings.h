@@ -11,8 +11,8 @@ struct WindowSettings {
   double zoom = 1;  ///< of the text, on top of the monitor's scale
   int width = 1440;
   int height = 900;
-  double left_width = 264;  ///< pixels at zoom 1
-  double right_width = 360;
+  double left_width = 264;    ///< pixels at zoom 1
+  double right_width = 0;     ///< 0 = a part of the window
   double console_height = 0;  ///< 0 = folded to one line
   double smoothing = 0;
   std::string x_axis = "step";

@@ -34,10 +34,20 @@ std::optional<View> view_of(std::string_view name) {
 
 std::string view_names() { return join({kViewNames.begin(), kViewNames.end()}, ", "); }
 
+CourseRequest beat_request(const std::string& lesson, const std::string& beat) {
+  CourseRequest out;
+  out.kind = CourseRequest::Kind::beat;
+  out.id = lesson;
+  out.beat = beat;
+  return out;
+}
+
 void Requests::join(Requests other) {
   if (other.start) start = std::move(other.start);
   if (other.restart) restart = std::move(other.restart);
   if (other.view) view = other.view;
+  if (other.link) link = std::move(other.link);
+  if (other.course) course = std::move(other.course);
   if (other.save) save = std::move(other.save);
   if (other.undo) undo = std::move(other.undo);
   if (other.form) form = std::move(other.form);
@@ -46,6 +56,8 @@ void Requests::join(Requests other) {
   take(resume, other.resume);
   take(show_run, other.show_run);
   take(show_lesson, other.show_lesson);
+  take(look_at, other.look_at);
+  take(queue, other.queue);
   take(copy, other.copy);
   take(place, other.place);
   take(say, other.say);

@@ -11,6 +11,8 @@
 #include "analyse/run_verdict.h"
 #include "analyse/timeline.h"
 #include "state/comparison.h"
+#include "state/course_desk.h"
+#include "state/course_state.h"
 #include "state/feed.h"
 #include "state/launcher.h"
 #include "state/playground.h"
@@ -50,14 +52,35 @@ struct FormState {
   std::vector<PresetFact> presets = {};  ///< while their menu is open
 };
 
+/// A link that was clicked, on a page of this lesson.
+struct LinkRequest {
+  std::string lesson;
+  std::string link;
+};
+
+/// Something the learner did; of a beat `id` is the lesson.
+struct CourseRequest {
+  enum class Kind { commit, reveal, beat };
+  Kind kind = Kind::commit;
+  std::string id;  ///< of the question; of a beat the lesson
+  Answer answer = {};
+  std::string beat = {};  ///< that is done
+};
+
+CourseRequest beat_request(const std::string& lesson, const std::string& beat);
+
 struct Requests {
   std::optional<RunRequest> start;
+  std::vector<RunRequest> queue;      ///< to be started one after the other
   std::optional<RunRequest> restart;  ///< stop what runs, then start this
   bool stop_started = false;          ///< the run that this window started
   std::string stop_run;               ///< another live run of this machine, by id
   std::string resume;                 ///< a run that ended before it was done, by id
   std::string show_run;               ///< choose this run
   std::string show_lesson;
+  std::optional<LinkRequest> link;
+  std::optional<CourseRequest> course;
+  std::vector<std::string> look_at;  ///< folders of runs: the first is chosen, all are ticked
   std::optional<View> view;
   std::optional<SaveRequest> save;
   std::string copy;               ///< to the clipboard
@@ -77,12 +100,14 @@ struct Requests {
 struct Data {
   const Project& project;
   FeedState feed;
-  bool starting = false;  ///< a program that this window started is at work
-  int started_pid = 0;    ///< its process, or that of the last one
+  bool starting = false;   ///< a program that this window started is at work
+  std::size_t queued = 0;  ///< that will follow it
+  int started_pid = 0;     ///< its process, or that of the last one
   RunRequest started;
   std::string started_run;                              ///< id of its run folder, "" while there is none
   std::shared_ptr<const MachineRates> rates = nullptr;  ///< that are kept of this machine
   std::string rates_problem = {};                       ///< why a file of them cannot be used
+  std::shared_ptr<const CourseView> course = std::make_shared<CourseView>();
 };
 
 /// Colours and markers of runs: a run keeps its own as long as the window is open.
@@ -176,6 +201,8 @@ struct AppState {
   TimelineState timeline;
   MapsState maps;
   PlayState play;
+  CourseState course;
+  CodeState code;
   std::map<std::string, FormState> forms;  ///< by lesson, kept while another one is looked at
   bool help = false;
   bool focus_filter = false;

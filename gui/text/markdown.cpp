@@ -36,24 +36,6 @@ std::string attribute_text(const MD_ATTRIBUTE& attribute) {
   return out;
 }
 
-bool is_span_blank(char c) { return c == ' ' || c == '\n'; }
-
-// A line break next to an image or at an end of a block would show as a stray gap.
-void trim(std::vector<TextSpan>& spans) {
-  const auto has_more = [](const TextSpan& span) {
-    return span.code || !std::all_of(span.text.begin(), span.text.end(), is_span_blank);
-  };
-  spans.erase(spans.begin(), std::find_if(spans.begin(), spans.end(), has_more));
-  while (!spans.empty() && !has_more(spans.back())) spans.pop_back();
-  if (spans.empty()) return;
-  if (std::string& first = spans.front().text; !spans.front().code) {
-    first.erase(first.begin(), std::find_if_not(first.begin(), first.end(), is_span_blank));
-  }
-  if (std::string& last = spans.back().text; !spans.back().code) {
-    last.erase(std::find_if_not(last.rbegin(), last.rend(), is_span_blank).base(), last.end());
-  }
-}
-
 // Takes the calls of md4c, which walk the tree of the text, and lays its leaves out as a list.
 class Flattener {
  public:
@@ -89,6 +71,7 @@ class Flattener {
   void end_image();
   void append(std::string_view piece, bool code);
   void append_cell_code(std::string_view piece);
+  void end_html();
   std::vector<TextSpan>& current_spans();
 
   std::vector<MarkdownBlock> blocks_;
@@ -100,6 +83,8 @@ class Flattener {
   int heading_ = 0;
   bool in_code_ = false;
   bool in_table_ = false;
+  bool in_html_ = false;
+  std::string html_;    // of the block being read
   MarkdownBlock leaf_;  // the code block or table being read
   int bold_ = 0;
   int italic_ = 0;
@@ -152,7 +137,7 @@ void Flattener::push(MarkdownBlock block) {
 }
 
 void Flattener::end_text() {
-  trim(spans_);
+  trim_spans(spans_);
   if (spans_.empty()) return;
   MarkdownBlock block;
   block.spans = std::exchange(spans_, {});
@@ -189,6 +174,7 @@ void Flattener::enter_block(MD_BLOCKTYPE type, const void* detail) {
     return;
   }
   end_text();
+  in_html_ = type == MD_BLOCK_HTML;
   if (type == MD_BLOCK_H) heading_ = static_cast<int>(static_cast<const MD_BLOCK_H_DETAIL*>(detail)->level);
   if (type != MD_BLOCK_HR && type != MD_BLOCK_CODE && type != MD_BLOCK_TABLE) return;
   place_marker();
@@ -206,7 +192,8 @@ void Flattener::leave_block(MD_BLOCKTYPE type) {
   if (type == MD_BLOCK_QUOTE || type == MD_BLOCK_UL || type == MD_BLOCK_OL || type == MD_BLOCK_LI) {
     return close_container();
   }
-  if (type == MD_BLOCK_TH || type == MD_BLOCK_TD) return trim(leaf_.rows.back().back());
+  if (type == MD_BLOCK_TH || type == MD_BLOCK_TD) return trim_spans(leaf_.rows.back().back());
+  if (type == MD_BLOCK_HTML) return end_html();
   if (type == MD_BLOCK_HR || type == MD_BLOCK_CODE || type == MD_BLOCK_TABLE) {
     in_code_ = in_table_ = false;
     if (!leaf_.code.empty() && leaf_.code.back() == '\n') leaf_.code.pop_back();
@@ -216,6 +203,23 @@ void Flattener::leave_block(MD_BLOCKTYPE type) {
   if (type == MD_BLOCK_THEAD || type == MD_BLOCK_TBODY || type == MD_BLOCK_TR) return;
   end_text();
   heading_ = 0;
+}
+
+void Flattener::end_html() {
+  in_html_ = false;
+  for (HtmlPiece& piece : html_pieces(std::exchange(html_, {}))) {
+    if (piece.kind == HtmlPiece::Kind::text) {
+      append(piece.words, false);
+      end_text();
+      continue;
+    }
+    place_marker();
+    MarkdownBlock block;
+    block.kind =
+        piece.kind == HtmlPiece::Kind::fold ? MarkdownBlock::Kind::fold : MarkdownBlock::Kind::fold_end;
+    if (!piece.words.empty()) block.spans.push_back({.text = std::move(piece.words)});
+    push(std::move(block));
+  }
 }
 
 void Flattener::enter_span(MD_SPANTYPE type, const void* detail) {
@@ -270,7 +274,11 @@ std::vector<TextSpan>& Flattener::current_spans() {
 
 void Flattener::append(std::string_view piece, bool code) {
   if (piece.empty()) return;
-  TextSpan span{std::string(piece), bold_ > 0, italic_ > 0, code, links_.empty() ? "" : links_.back()};
+  TextSpan span{.text = std::string(piece),
+                .bold = bold_ > 0,
+                .italic = italic_ > 0,
+                .code = code,
+                .link = links_.empty() ? "" : links_.back()};
   spent_ += piece.size();
   std::vector<TextSpan>& spans = current_spans();
   if (!spans.empty()) {
@@ -300,6 +308,11 @@ void Flattener::text(MD_TEXTTYPE type, std::string_view piece) {
     leaf_.code += piece;
     return;
   }
+  if (in_html_) {
+    spent_ += piece.size();
+    html_ += piece;
+    return;
+  }
   if (type == MD_TEXT_BR) return append("\n", false);
   if (type == MD_TEXT_SOFTBR) return append(" ", false);
   if (type == MD_TEXT_CODE && in_table_) return append_cell_code(piece);
@@ -311,11 +324,12 @@ void Flattener::text(MD_TEXTTYPE type, std::string_view piece) {
 
 // What was open when the reading stopped is shown as far as it came.
 void Flattener::add_notice(std::string_view notice) {
+  if (in_html_) end_html();
   end_text();
   place_marker();
   if (in_code_ || in_table_) push(std::exchange(leaf_, {}));
   MarkdownBlock block;
-  block.spans.push_back({std::string(notice), false, true, false, ""});
+  block.spans.push_back({.text = std::string(notice), .italic = true});
   push(std::move(block));
 }
 

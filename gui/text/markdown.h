@@ -4,19 +4,14 @@
 #include <string_view>
 #include <vector>
 
+#include "text/spans.h"
+
 namespace isobar {
 
-/// A stretch of text in one style; "\n" in it is a line break that the author asked for.
-struct TextSpan {
-  std::string text;
-  bool bold = false;
-  bool italic = false;
-  bool code = false;
-  std::string link;  // where it leads; empty: nowhere
-};
-
 struct MarkdownBlock {
-  enum class Kind { heading, paragraph, code, item, table, quote, rule, image };
+  /// Blocks from a fold to its end are shown where the reader unfolds them (<details> of HTML); its spans
+  /// are the words that stand for them.
+  enum class Kind { heading, paragraph, code, item, table, quote, rule, image, fold, fold_end };
 
   Kind kind = Kind::paragraph;
   /// Of a heading: 1 to 6. Of an item or a quote: how deep it is nested, from 1. Of anything else: in how
@@ -31,8 +26,8 @@ struct MarkdownBlock {
   std::string target;                                    // file of an image
 };
 
-/// Any bytes are accepted: what is not UTF-8 becomes U+FFFD, raw HTML stays as it is written. What is too
-/// large to be shown is cut, and a last paragraph says so.
+/// Any bytes are accepted: what is not UTF-8 becomes U+FFFD, raw HTML but <details> stays as it is written.
+/// What is too large to be shown is cut, and a last paragraph says so.
 std::vector<MarkdownBlock> parse_markdown(std::string_view text);
 
 }  // namespace isobar

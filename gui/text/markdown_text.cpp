@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cstdint>
 #include <iterator>
+#include <tuple>
+#include <utility>
 
 #include "core/utf8.h"
 
@@ -50,7 +52,63 @@ std::size_t too_deep_at(std::string_view line, int most) {
   }
 }
 
+constexpr std::string_view kBlanks = " \t\r\n";
+
+std::string trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return "";
+  return std::string(text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin));
+}
+
+/// Whether a tag of this name begins at `at`: "<details", then its end or a blank.
+bool is_tag(std::string_view html, std::size_t at, std::string_view name) {
+  const std::string_view rest = html.substr(at);
+  if (rest.size() <= name.size()) return false;
+  const bool same = std::equal(name.begin(), name.end(), rest.begin(), [](char wanted, char there) {
+    return wanted == (there >= 'A' && there <= 'Z' ? static_cast<char>(there - 'A' + 'a') : there);
+  });
+  return same && (rest[name.size()] == '>' || kBlanks.find(rest[name.size()]) != std::string_view::npos);
+}
+
+/// Behind the tag that begins at `at`.
+std::size_t tag_end(std::string_view html, std::size_t at) {
+  const std::size_t end = html.find('>', at);
+  return end == std::string_view::npos ? html.size() : end + 1;
+}
+
+/// Of a <details> that ended at `at`: the words of the summary that follows, and where that ends.
+std::pair<std::string, std::size_t> summary_at(std::string_view html, std::size_t at) {
+  const std::size_t begin = std::min(html.find_first_not_of(kBlanks, at), html.size());
+  if (!is_tag(html, begin, "<summary")) return {"", at};
+  const std::size_t words = tag_end(html, begin);
+  std::size_t end = words;
+  while (end < html.size() && !is_tag(html, end, "</summary")) ++end;
+  return {trimmed(html.substr(words, end - words)), end < html.size() ? tag_end(html, end) : end};
+}
+
 }  // namespace
+
+std::vector<HtmlPiece> html_pieces(std::string_view html) {
+  std::vector<HtmlPiece> out;
+  std::size_t text = 0;
+  const auto end_text = [&](std::size_t end) {
+    std::string words = trimmed(html.substr(text, end - text));
+    if (!words.empty()) out.push_back({HtmlPiece::Kind::text, std::move(words)});
+  };
+  for (std::size_t at = 0; at < html.size(); ++at) {
+    const bool opens = is_tag(html, at, "<details");
+    if (!opens && !is_tag(html, at, "</details")) continue;
+    end_text(at);
+    text = tag_end(html, at);
+    HtmlPiece piece{opens ? HtmlPiece::Kind::fold : HtmlPiece::Kind::fold_end, ""};
+    if (opens) std::tie(piece.words, text) = summary_at(html, text);
+    if (opens && piece.words.empty()) piece.words = "More";
+    out.push_back(std::move(piece));
+    at = text - 1;
+  }
+  end_text(html.size());
+  return out;
+}
 
 void append_entity(std::string& out, std::string_view entity) {
   if (entity.size() < 3) {

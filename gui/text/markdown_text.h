@@ -2,12 +2,22 @@
 // What the Markdown parser leaves to its caller: characters by name, and texts meant to keep it busy.
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace isobar {
 
 /// Adds the character that `entity` ("&lt;", "&#65;", "&#x42;") stands for; an unknown name is added as it
 /// is.
 void append_entity(std::string& out, std::string_view entity);
+
+/// A stretch of a block of HTML: a <details> with the words of its <summary>, its end, or anything else as it
+/// is written.
+struct HtmlPiece {
+  enum class Kind { text, fold, fold_end };
+  Kind kind = Kind::text;
+  std::string words;
+};
+std::vector<HtmlPiece> html_pieces(std::string_view html);
 
 /// The text with no line that opens more than `most` quotes and list items at once: the parser walks through
 /// all that are open at each empty line, so a few kilobytes could keep it busy for minutes. What would open

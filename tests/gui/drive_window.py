@@ -67,7 +67,8 @@ def read_png(path):
 class Window:
     def __init__(self, program, project, folder):
         self.items_file = folder / "items.json"
-        environment = dict(os.environ, XDG_CONFIG_HOME=str(folder / "config"), ISOBAR_HOME=str(project))
+        environment = dict(os.environ, XDG_CONFIG_HOME=str(folder / "config"), ISOBAR_HOME=str(project),
+                           ISOBAR_PROGRESS=str(folder / "progress.jsonl"))
         self.process = subprocess.Popen([program, "runs", "--size", "1280x900", "--theme", "dark", "--items",
                                          str(self.items_file)], cwd=folder, env=environment)
         wait("the first frame", self.items)

@@ -236,6 +236,8 @@ AppOptions options_in(const TempFolder& folder) {
   options.places = {folder / "runs"};
   options.exports = folder / "exports";
   options.logs = folder / "logs";
+  options.progress = folder / "progress.jsonl";
+  options.browser = folder / "browser";
   fs::create_directories(folder / "runs");
   return options;
 }

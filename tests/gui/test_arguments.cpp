@@ -25,6 +25,7 @@ TEST_CASE("Wrong arguments are refused before a window opens") {
       {{"--panel", "foo"}, "there is no panel"},
       {{"--theme", "pink"}, "pink"},
       {{"--zoom", "9"}, "9"},
+      {{"--lesson", "99"}, "99"},
       {{"--speed", "2x"}, "--speed is that of a replay"},
       {{"--replay", "nothing"}, "no run"},
       {{"--nothing"}, "--nothing"}};

@@ -1,0 +1,140 @@
+// What the learner asked for, and where links lead.
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+
+#include "app.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
+#include "state/links.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::uint64_t kMostFileBytes = 1U << 20;
+
+/// The line of the heading "## ..." of a Markdown text that a link names; 0 where there is none.
+std::int64_t line_of_section(const std::string& text, const std::string& section) {
+  std::int64_t number = 0;
+  for (const std::string& line : split(text, '\n')) {
+    ++number;
+    const std::size_t words = line.find_first_not_of('#');
+    if (words == 0 || words == std::string::npos) continue;
+    if (section_name(line.substr(words)) == section) return number;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void App::act_on_course(const Requests& ask, const Data& data) {
+  if (!ask.look_at.empty()) look_at(ask.look_at, data);
+  if (ask.link) follow_link(*ask.link);
+  if (!ask.course) return;
+  const CourseRequest& asked = *ask.course;
+  switch (asked.kind) {
+    case CourseRequest::Kind::commit:
+      return desk_.commit(asked.id, asked.answer);
+    case CourseRequest::Kind::reveal:
+      return desk_.reveal(asked.id);
+    case CourseRequest::Kind::beat:
+      return desk_.beat_done(asked.id, asked.beat);
+  }
+}
+
+/// Runs that a reveal rests on may lie anywhere, such as beside a lesson.
+void App::look_at(const std::vector<std::string>& folders, const Data& data) {
+  state_.compared.clear();
+  for (const std::string& folder : folders) {
+    const auto& runs = data.feed.runs->runs;
+    std::error_code code;
+    const auto known = std::find_if(runs.begin(), runs.end(), [&](const auto& run) {
+      return run->id == folder || fs::equivalent(run->folder, folder, code);
+    });
+    if (known == runs.end()) feed_.add_place(folder);
+    state_.compared.insert(known == runs.end() ? folder : (*known)->id);
+    if (folder == folders.front()) state_.run = known == runs.end() ? folder : (*known)->id;
+  }
+  state_.follow_new = false;
+  state_.watch.link.fit_x = true;
+}
+
+void App::follow_link(const LinkRequest& link) {
+  std::vector<std::string> lessons;
+  for (const LessonCard& card : project_.lessons) lessons.push_back(card.info.name);
+  const LinkTarget target =
+      link_target(project_.home, project_.home / "lessons" / link.lesson, lessons, link.link);
+  switch (target.kind) {
+    case LinkTarget::Kind::web:
+      return open_web(target.text);
+    case LinkTarget::Kind::lesson:
+      choose_lesson(target.text);
+      state_.course.beats[target.text] = Beat::read;
+      state_.course.section = target.section;
+      return;
+    case LinkTarget::Kind::reveal:
+      return open_reveal(target.text);
+    case LinkTarget::Kind::file:
+      return open_file(target.text, target.line, target.section);
+    case LinkTarget::Kind::folder:
+      ImGui::SetClipboardText(target.text.c_str());
+      return say("a folder of the project: " + target.text + " (copied)");
+    case LinkTarget::Kind::section:
+      state_.course.section = target.section;
+      return;
+    case LinkTarget::Kind::nowhere:
+      return say(target.text);
+  }
+}
+
+/// By an argument list, never through a shell.
+void App::open_web(const std::string& address) {
+  ImGui::SetClipboardText(address.c_str());
+  try {
+    const fs::path logs = options_.logs.empty() ? cache_prefix() / "window" : options_.logs;
+    fs::create_directories(logs);
+    browser_ = std::make_unique<ChildProcess>(std::vector<std::string>{options_.browser.string(), address},
+                                              project_.home, logs / "browser.log");
+    say("opened in the browser, and copied: " + printable(address, 120));
+  } catch (const std::exception&) {
+    say("copied: " + printable(address, 120));
+  }
+}
+
+void App::open_file(const std::string& file, std::int64_t line, const std::string& section) {
+  const fs::path path(file);
+  const std::string lesson = path.parent_path().filename().string();
+  CodeState code{.line = line};
+  if (path.filename() == "main.cpp" && project_.find(lesson) != nullptr) {
+    choose_lesson(lesson);
+  } else {
+    try {
+      code.file = file;
+      code.text = printable_lines(read_text_file(project_.home / path, kMostFileBytes));
+      if (!section.empty()) code.line = line_of_section(code.text, section);
+    } catch (const Error& error) {
+      ImGui::SetClipboardText(file.c_str());
+      return say("not shown: " + printable(error.what(), 160) + "; its path was copied");
+    }
+  }
+  code.scroll = code.line > 0;
+  state_.code = std::move(code);
+  state_.view = View::code;
+}
+
+void App::open_reveal(const std::string& lesson) {
+  const std::shared_ptr<const CourseView> course = desk_.view();
+  const bool any = std::any_of(course->questions.begin(), course->questions.end(), [&](const Question& one) {
+    return one.lesson == lesson && course->of(one.id)->state != QuestionState::open;
+  });
+  if (!any) return say("this page opens once you committed to an answer");
+  choose_lesson(lesson);
+  state_.course.beats[lesson] = Beat::reveal;
+}
+
+}  // namespace isobar

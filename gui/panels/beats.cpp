@@ -1,0 +1,159 @@
+#include "panels/beats.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/text.h"
+#include "draw/colour.h"
+
+namespace isobar {
+namespace {
+
+void draw_hook(Canvas& canvas, PlotPoint middle, Colour colour) {
+  const float s = canvas.scale();
+  const PlotPoint hook[3] = {{middle.x - 4 * s, middle.y + 0.5F * s},
+                             {middle.x - 1 * s, middle.y + 3.5F * s},
+                             {middle.x + 4.5F * s, middle.y - 3.5F * s}};
+  canvas.line(hook, colour, 2 * s, Dash::solid);
+}
+
+/// What asks nothing is never done.
+bool is_done(const BeatState& state) {
+  const bool asks = state.beat != Beat::read && state.beat != Beat::run;
+  return state.done && (state.of > 0 || !asks);
+}
+
+/// A disc with a tick where it is done, else a ring with the beat's number.
+void draw_disc(Canvas& canvas, const Theme& theme, const BeatState& state, PlotPoint middle, bool shown) {
+  const float radius = 10 * canvas.scale();
+  if (is_done(state)) {
+    canvas.circle(middle, radius, theme.good, true);
+    return draw_hook(canvas, middle, theme.panel);
+  }
+  canvas.circle(middle, radius, shown ? theme.accent : mixed(theme.panel, theme.dim, 0.6F), true);
+  canvas.circle(middle, radius - (shown ? 2 : 1.25F) * canvas.scale(), theme.panel, true);
+  canvas.text(middle.x, middle.y - canvas.line_height(Face::small) / 2,
+              std::to_string(static_cast<int>(state.beat) + 1), Face::small, shown ? theme.text : theme.dim,
+              0.5F);
+}
+
+}  // namespace
+
+const char* beat_title(Beat beat) {
+  switch (beat) {
+    case Beat::read:
+      return "Read";
+    case Beat::predict:
+      return "Predict";
+    case Beat::run:
+      return "Run";
+    case Beat::reveal:
+      return "Reveal";
+    case Beat::breaking:
+      return "Break";
+    case Beat::build:
+      break;
+  }
+  return "Build";
+}
+
+const LessonProgress* progress_of(const Data& data, const std::string& lesson) {
+  const auto found = data.course->lessons.find(lesson);
+  return found == data.course->lessons.end() || found->second.beats.empty() ? nullptr : &found->second;
+}
+
+std::optional<Beat> draw_beat_strip(Ui& ui, const LessonProgress& progress, Beat shown) {
+  std::optional<Beat> clicked;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const auto count = static_cast<float>(progress.beats.size());
+  const float each = ImGui::GetContentRegionAvail().x / count;
+  const float height = ui.px(62);
+  ImGuiCanvas canvas = ui.canvas();
+  const Theme& theme = ui.theme();
+  const float y = at.y + ui.px(16);
+  for (std::size_t i = 0; i < progress.beats.size(); ++i) {
+    const BeatState& state = progress.beats[i];
+    const float left = at.x + each * static_cast<float>(i);
+    const float x = left + each / 2;
+    ImGui::SetCursorScreenPos({left, at.y});
+    ImGui::PushID(static_cast<int>(i));
+    if (ImGui::InvisibleButton("beat", {each, height})) clicked = state.beat;
+    ui.record(std::string("beat ") + beat_name(state.beat));
+    const bool hovered = ImGui::IsItemHovered();
+    ImGui::PopID();
+    const bool is_shown = state.beat == shown;
+    const Box cell = {left + ui.px(2), at.y, left + each - ui.px(2), at.y + height};
+    if (is_shown || hovered) canvas.fill(cell, is_shown ? theme.selected : theme.hover, ui.px(6));
+    if (i + 1 < progress.beats.size()) {
+      const PlotPoint way[2] = {{x + ui.px(14), y}, {x + each - ui.px(14), y}};
+      canvas.line(way, is_done(state) ? theme.good : theme.line, ui.px(1.5F), Dash::solid);
+    }
+  }
+  for (std::size_t i = 0; i < progress.beats.size(); ++i) {
+    const BeatState& state = progress.beats[i];
+    const float x = at.x + each * (static_cast<float>(i) + 0.5F);
+    const bool is_shown = state.beat == shown;
+    draw_disc(canvas, theme, state, {x, y}, is_shown);
+    canvas.text(x, at.y + ui.px(29), beat_title(state.beat), Face::small, is_shown ? theme.text : theme.dim,
+                0.5F);
+    if (state.of > 0)
+      canvas.text(x, at.y + ui.px(44), fmt::format("{}/{}", state.so_far, state.of), Face::small, theme.dim,
+                  0.5F);
+  }
+  ImGui::SetCursorScreenPos(at);
+  ImGui::Dummy({each * count, height});
+  return clicked;
+}
+
+void paint_beats(Canvas& canvas, const Theme& theme, const LessonProgress& progress, PlotPoint at) {
+  const float s = canvas.scale();
+  float x = at.x - static_cast<float>(progress.beats.size()) * 11 * s + 3 * s;
+  for (const BeatState& state : progress.beats) {
+    const Box box = {x, at.y, x + 8 * s, at.y + 8 * s};
+    if (is_done(state)) {
+      canvas.fill(box, theme.good, 2 * s);
+    } else {
+      canvas.frame(box, mixed(theme.panel, theme.dim, 0.6F));
+    }
+    x += 11 * s;
+  }
+}
+
+std::string beats_text(const LessonProgress& progress) {
+  std::vector<std::string> done;
+  for (const BeatState& state : progress.beats) {
+    if (is_done(state)) done.emplace_back(beat_name(state.beat));
+  }
+  if (done.empty()) return "No beat is done yet";
+  return done.size() == progress.beats.size() ? "All beats are done" : "Beats done: " + join(done, ", ");
+}
+
+void draw_goals(Ui& ui, const LessonCard& card, const LessonProgress& progress) {
+  const std::vector<std::string>& goals = card.info.goals;
+  if (goals.empty()) return;
+  const auto reached = std::count(progress.goals.begin(), progress.goals.end(), true);
+  ui.gap(4);
+  ui.text("Goals", Face::bold);
+  ImGui::SameLine(0, ui.px(8));
+  ui.dim(fmt::format("{} of {}", reached, goals.size()));
+  for (std::size_t i = 0; i < goals.size(); ++i) {
+    const bool done = i < progress.goals.size() && progress.goals[i];
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    ImGuiCanvas canvas = ui.canvas();
+    const float s = ui.px(1);
+    const Box box = {at.x + s, at.y + 3 * s, at.x + 15 * s, at.y + 17 * s};
+    if (done) {
+      canvas.fill(box, ui.theme().good, 3 * s);
+      draw_hook(canvas, {(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2}, ui.theme().panel);
+      ui.record(fmt::format("reached goal {}", i + 1), box);
+    } else {
+      canvas.frame(box, mixed(ui.theme().panel, ui.theme().dim, 0.6F));
+    }
+    ImGui::Indent(ui.px(26));
+    ui.wrapped(goals[i], Face::text, done ? ui.theme().text : ui.theme().dim);
+    ImGui::Unindent(ui.px(26));
+  }
+}
+
+}  // namespace isobar

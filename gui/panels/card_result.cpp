@@ -1,0 +1,202 @@
+// What came of an answer.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/text.h"
+#include "draw/axis.h"
+#include "draw/colour.h"
+#include "panels/cards.h"
+#include "panels/page.h"
+
+namespace isobar {
+namespace {
+
+/// A tick, a cross or a question mark in a disc, and the word.
+void draw_outcome(Ui& ui, Outcome outcome) {
+  const Theme& theme = ui.theme();
+  const Colour colour = outcome == Outcome::right       ? theme.good
+                        : outcome == Outcome::not_right ? theme.bad
+                                                        : theme.warn;
+  const char* const words = outcome == Outcome::right       ? "Right"
+                            : outcome == Outcome::not_right ? "Not right"
+                                                            : "Cannot be answered yet";
+  ImGuiCanvas canvas = ui.canvas();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float s = ui.px(1);
+  const float line = canvas.line_height(Face::title);
+  const PlotPoint middle = {at.x + 10 * s, at.y + line / 2};
+  canvas.circle(middle, 10 * s, colour, true);
+  if (outcome == Outcome::right) {
+    const PlotPoint hook[3] = {{middle.x - 4.5F * s, middle.y + 0.5F * s},
+                               {middle.x - 1 * s, middle.y + 4 * s},
+                               {middle.x + 5 * s, middle.y - 4 * s}};
+    canvas.line(hook, theme.panel, 2 * s, Dash::solid);
+  } else if (outcome == Outcome::not_right) {
+    const PlotPoint down[2] = {{middle.x - 4 * s, middle.y - 4 * s}, {middle.x + 4 * s, middle.y + 4 * s}};
+    const PlotPoint up[2] = {{middle.x - 4 * s, middle.y + 4 * s}, {middle.x + 4 * s, middle.y - 4 * s}};
+    canvas.line(down, theme.panel, 2 * s, Dash::solid);
+    canvas.line(up, theme.panel, 2 * s, Dash::solid);
+  } else {
+    canvas.text(middle.x, middle.y - canvas.line_height(Face::bold) / 2, "?", Face::bold, theme.panel, 0.5F);
+  }
+  ImGui::SetCursorPosX(ImGui::GetCursorPosX() + ui.px(28));
+  ui.text(words, Face::title, readable(colour, theme.ground, 4.5));
+  ui.record(std::string("outcome ") + outcome_name(outcome));
+}
+
+/// Two numbers of one unit on one axis from zero, or over powers of ten where one is far beyond the other.
+class NumberAxis {
+ public:
+  NumberAxis(const std::vector<double>& values, float x0, float x1) : x0_(x0), x1_(x1) {
+    double least = 0;
+    for (const double value : values) {
+      if (!std::isfinite(value)) continue;
+      most_ = std::max(most_, std::abs(value));
+      if (value > 0) least = least > 0 ? std::min(least, value) : value;
+    }
+    constexpr double kFar = 30, kHeadRoom = 1.05;
+    is_log_ = least > 0 && most_ / least > kFar &&
+              std::all_of(values.begin(), values.end(), [](double v) { return !std::isfinite(v) || v > 0; });
+    least_ = is_log_ ? least / 2 : 0;
+    most_ *= kHeadRoom;
+  }
+
+  bool is_log() const { return is_log_; }
+  float x(double value) const {
+    if (!(most_ > 0)) return x0_;
+    const double part =
+        is_log_ ? std::log(value / least_) / std::log(most_ / least_) : std::abs(value) / most_;
+    return x0_ + static_cast<float>(std::clamp(part, 0.0, 1.0)) * (x1_ - x0_);
+  }
+
+ private:
+  float x0_, x1_;
+  double least_ = 0, most_ = 0;
+  bool is_log_ = false;
+};
+
+/// The prediction, dotted as all that is predicted is, above the measurement with its interval.
+void draw_numbers(Ui& ui, const Question& question, double said, const Truth& truth) {
+  ImGuiCanvas canvas = ui.canvas();
+  const Theme& theme = ui.theme();
+  const float s = ui.px(1);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  const std::string unit = " " + unit_words(question);
+  const std::string ends[2] = {engineering(said, 3) + unit, engineering(truth.number, 3) + unit};
+  const float words =
+      std::max(canvas.text_width(ends[0], Face::bold), canvas.text_width(ends[1], Face::bold));
+  const NumberAxis axis({said, truth.number, truth.low, truth.high}, at.x + 72 * s,
+                        at.x + width - words - 14 * s);
+  const float row = 26 * s;
+  const char* const names[2] = {"you said", "it is"};
+  const double values[2] = {said, truth.number};
+  for (int i = 0; i < 2; ++i) {
+    const float y = at.y + row * static_cast<float>(i);
+    canvas.text(at.x, y + 3 * s, names[i], Face::small, theme.dim);
+    canvas.text(at.x + width, y + 2 * s, ends[i], Face::bold, theme.text, 1);
+    const Box bar = {at.x + 72 * s, y + 5 * s, std::max(at.x + 74 * s, axis.x(values[i])), y + 17 * s};
+    if (i == 1) {
+      canvas.fill(bar, theme.accent, 2 * s);
+      continue;
+    }
+    const PlotPoint around[5] = {
+        {bar.x0, bar.y0}, {bar.x1, bar.y0}, {bar.x1, bar.y1}, {bar.x0, bar.y1}, {bar.x0, bar.y0}};
+    canvas.fill(bar, with_alpha(theme.accent, 0.15F), 2 * s);
+    canvas.line(around, theme.accent, 1.5F * s, Dash::dotted);
+  }
+  const bool has_reach = std::isfinite(truth.low) && std::isfinite(truth.high);
+  if (has_reach && axis.x(truth.high) - axis.x(truth.low) > 3 * s) {
+    const float y = at.y + row + 11 * s;
+    const PlotPoint bar[2] = {{axis.x(truth.low), y}, {axis.x(truth.high), y}};
+    canvas.line(bar, theme.text, 2 * s, Dash::solid);
+    for (const PlotPoint& end : bar) {
+      const PlotPoint cap[2] = {{end.x, y - 5 * s}, {end.x, y + 5 * s}};
+      canvas.line(cap, theme.text, 2 * s, Dash::solid);
+    }
+  }
+  ImGui::Dummy({width, 2 * row});
+  ui.record("prediction beside truth", {at.x, at.y, at.x + width, at.y + 2 * row});
+  if (axis.is_log()) ui.dim("on a logarithmic axis");
+}
+
+/// A sentence beside a bar of this colour.
+void draw_aside(Ui& ui, const std::string& words, Colour colour) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::Indent(ui.px(12));
+  ui.wrapped(words, Face::text, ui.theme().text);
+  ImGui::Unindent(ui.px(12));
+  const float end = ImGui::GetItemRectMax().y;
+  ui.canvas().fill({at.x, at.y + ui.px(2), at.x + ui.px(3), end}, colour, ui.px(1));
+}
+
+/// The plots of the runs that it rests on, where it rests on any.
+void draw_plots(Ui& ui, const AskedQuestion& asked, CardState& card, Requests& ask) {
+  const std::vector<std::string>& runs = asked.revealed->runs;
+  const auto show = [&](const char* words, View view, bool enabled, const char* tip) {
+    if (ui.button(words, ButtonKind::plain, enabled, std::string("show ") + view_name(view))) {
+      ask.look_at = runs;
+      ask.view = view;
+    }
+    ui.tip(tip);
+    ImGui::SameLine(0, ui.px(6));
+  };
+  if (runs.empty()) {
+    ImGui::SameLine();
+  } else {
+    show("Compare", View::compare, runs.size() > 1, "These runs over each other");
+    show("Timeline", View::timeline, true, "What ran when");
+    show("Watch", View::watch, true, "Its curves");
+  }
+  ImGui::SetCursorPosX(ImGui::GetContentRegionMax().x - ui.button_width("Ask again"));
+  if (ui.button("Ask again", ButtonKind::quiet)) card = {.again = true};
+  ui.tip("Your next answer is kept beside this one");
+}
+
+/// What was written down, where the runs of it are not there any more.
+void draw_stored(Ui& ui, const Data& data, const Question& question, CardState& card) {
+  const StoredReveal* const stored = data.course->progress.reveal(question.id);
+  const StoredAnswer* const answer = data.course->progress.answer(question.id);
+  if (stored == nullptr || answer == nullptr) return;
+  ui.text(stored->outcome, Face::title, ui.theme().text);
+  ui.wrapped("You said " + answer->text + " " + answer->unit + ". It is: " + stored->truth, Face::text,
+             ui.theme().text);
+  ui.dim(stored->source);
+  if (ui.button("Ask again", ButtonKind::quiet)) card = {.again = true};
+}
+
+}  // namespace
+
+void draw_result(Ui& ui, const Data& data, AppState& state, const Question& question, CardState& card,
+                 Requests& ask) {
+  const AskedQuestion& asked = *data.course->of(question.id);
+  if (!asked.revealed) return draw_stored(ui, data, question, card);
+  const Graded& graded = asked.revealed->graded;
+  const Truth& truth = asked.revealed->truth;
+  draw_outcome(ui, graded.outcome);
+  if (graded.outcome == Outcome::cannot_answer) {
+    ui.wrapped(truth.cannot, Face::text, ui.theme().text);
+    const std::string& command = asked.revealed->command;
+    if (!command.empty() && ui.button("Copy the command that makes it")) ask.copy = command;
+    if (!command.empty()) ui.wrapped(command, Face::mono_small, ui.theme().dim);
+    return;
+  }
+  const StoredAnswer* const answer = data.course->progress.answer(question.id);
+  if (question.kind == AnswerKind::number && answer != nullptr && answer->number &&
+      std::isfinite(truth.number)) {
+    draw_numbers(ui, question, *answer->number, truth);
+  } else {
+    ui.wrapped("You said: " + graded.said, Face::text, ui.theme().dim);
+    ui.wrapped("It is: " + graded.truth, Face::text, ui.theme().text);
+  }
+  if (!graded.off_by.empty()) ui.wrapped(graded.off_by, Face::small, ui.theme().dim);
+  if (!graded.says.empty()) draw_aside(ui, graded.says, ui.theme().warn);
+  if (!graded.reveal.empty()) ui.wrapped(graded.reveal, Face::text, ui.theme().text);
+  ui.dim(graded.source);
+  draw_plots(ui, asked, card, ask);
+  if (!asked.page.empty()) ask.join(draw_page(ui, question.lesson, asked.page, state));
+}
+
+}  // namespace isobar

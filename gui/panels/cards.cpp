@@ -1,0 +1,222 @@
+#include "panels/cards.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "draw/colour.h"
+#include "widgets/card_box.h"
+
+namespace isobar {
+namespace {
+
+std::size_t shown_place(const std::vector<std::string>& ids, const std::string& shown) {
+  const auto found = std::find(ids.begin(), ids.end(), shown);
+  return found == ids.end() ? 0 : static_cast<std::size_t>(found - ids.begin());
+}
+
+/// The first that is not done with, else the first.
+std::string first_to_do(const Data& data, const std::vector<std::string>& ids) {
+  const auto found = std::find_if(ids.begin(), ids.end(), [&](const std::string& id) {
+    return data.course->of(id)->state != QuestionState::revealed;
+  });
+  return found == ids.end() ? ids.front() : *found;
+}
+
+void draw_pager(Ui& ui, const std::vector<std::string>& ids, std::string& shown) {
+  const std::size_t at = shown_place(ids, shown);
+  const std::string words = fmt::format("{} of {}", at + 1, ids.size());
+  const float button = ui.button_width("<");
+  const float right = ImGui::GetContentRegionMax().x;
+  ImGui::SameLine(right - 2 * button - ui.canvas().text_width(words, Face::small) - ui.px(12));
+  ImGui::AlignTextToFramePadding();
+  ui.dim(words);
+  ImGui::SameLine(right - 2 * button - ui.px(4));
+  if (ui.button("<", ButtonKind::quiet, at > 0, "previous question")) shown = ids[at - 1];
+  ImGui::SameLine(0, ui.px(4));
+  if (ui.button(">", ButtonKind::quiet, at + 1 < ids.size(), "next question")) shown = ids[at + 1];
+}
+
+void draw_asked(Ui& ui, const Question& question) {
+  ui.wrapped(question.ask, Face::bold, ui.theme().text);
+  if (!question.why.empty()) ui.wrapped(question.why, Face::small, ui.theme().dim);
+}
+
+void draw_hints(Ui& ui, const Question& question, CardState& card) {
+  const std::size_t count = std::min(card.hints, question.hints.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    ui.wrapped(fmt::format("Hint {}: {}", i + 1, question.hints[i]), Face::small, ui.theme().text);
+  }
+  if (count == question.hints.size()) return;
+  if (ui.link(count == 0 ? "A hint" : "One more hint", "hint")) ++card.hints;
+}
+
+/// The words of a sentence of an Error that are for the learner.
+std::string words_of(const Error& error) {
+  return printable(error.what(), 300) + (error.hint().empty() ? "" : ": " + printable(error.hint(), 200));
+}
+
+void draw_open(Ui& ui, const Data& data, AppState& state, const Question& question, CardState& card,
+               Requests& ask) {
+  const AskedQuestion& asked = *data.course->of(question.id);
+  draw_answer_field(ui, data, state, question, card, ask);
+  draw_hints(ui, question, card);
+  if (!card.problem.empty()) ui.wrapped(card.problem, Face::small, ui.theme().bad);
+  if (!asked.problem.empty()) ui.wrapped("Not kept: " + asked.problem, Face::small, ui.theme().bad);
+  const bool entered = std::exchange(card.entered, false) && data.course->may_write;
+  if (ui.button("Commit", ButtonKind::primary, data.course->may_write) || entered) {
+    try {
+      CourseRequest request{.kind = CourseRequest::Kind::commit, .id = question.id};
+      request.answer = answer_on_card(data, state, question, card);
+      ask.course = std::move(request);
+      card.problem.clear();
+      card.again = false;
+    } catch (const Error& error) {
+      card.problem = words_of(error);
+    }
+  }
+  if (!data.course->may_write) ui.tip(data.course->progress_problem);
+  ImGui::SameLine(0, ui.px(12));
+  ImGui::AlignTextToFramePadding();
+  ui.dim("Nothing is revealed before.");
+}
+
+/// Of the run that is being made, how far it is; below it the last thing that was said.
+void draw_making(Ui& ui, const Data& data) {
+  const auto run = data.feed.runs->find(data.started_run);
+  ImGuiCanvas canvas = ui.canvas();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  const Box bar = {at.x, at.y + ui.px(4), at.x + width, at.y + ui.px(10)};
+  const double wanted = run ? static_cast<double>(run->view.summary.wanted_steps) : 0;
+  const double part = wanted > 0 ? std::min(1.0, static_cast<double>(run->view.summary.steps) / wanted) : 0;
+  canvas.fill(bar, ui.theme().line, ui.px(3));
+  canvas.fill({bar.x0, bar.y0, bar.x0 + bar.width() * static_cast<float>(part), bar.y1}, ui.theme().accent,
+              ui.px(3));
+  ImGui::Dummy({width, ui.px(14)});
+  ui.record("run bar", bar);
+  const auto& lines = data.feed.log;
+  const std::string last = lines && !lines->empty() ? lines->back() : "starting";
+  ui.text(canvas.fitted(last, Face::mono_small, width), Face::mono_small, ui.theme().dim);
+}
+
+std::string cost_words(const AskedQuestion& asked) {
+  if (!asked.found) return "Looking for runs that fit ...";
+  return "What it takes: " + cost_text(*asked.found) + ".";
+}
+
+std::int64_t missing_runs(const AskedQuestion& asked) {
+  std::int64_t out = 0;
+  if (!asked.found) return out;
+  for (const FoundRuns& one : *asked.found) out += one.cannot.empty() ? one.missing : 0;
+  return out;
+}
+
+/// Each button in a place of its own, used or not: what starts runs is never under the pointer what stops
+/// them.
+void draw_run_row(Ui& ui, const Data& data, const Question& question, const AskedQuestion& asked,
+                  Requests& ask) {
+  const std::int64_t missing = missing_runs(asked);
+  const bool ready = asked.found != nullptr && missing == 0;
+  const RunRequest request = runs_request(question);
+  if (ui.button("Make the runs", ready ? ButtonKind::plain : ButtonKind::primary,
+                missing > 0 && !data.starting))
+    ask.start = request;
+  ui.tip(data.starting ? "Something runs" : ready ? "None is missing" : command_text(request));
+  ImGui::SameLine(0, ui.px(8));
+  if (ui.button("Reveal", ready ? ButtonKind::primary : ButtonKind::plain, asked.found && !data.starting))
+    ask.course = CourseRequest{.kind = CourseRequest::Kind::reveal, .id = question.id};
+  ui.tip(ready ? "Your answer beside what was measured" : "Without its runs it can only say what is missing");
+  ImGui::SameLine(ImGui::GetContentRegionMax().x - ui.button_width("Stop"));
+  if (ui.button("Stop", ButtonKind::danger, data.starting, "stop the runs")) ask.stop_started = true;
+  ui.tip("As Ctrl-C in a terminal");
+}
+
+/// As the learner read it: the words of a choice, not its key.
+std::string said_words(const Question& question, const StoredAnswer& answer) {
+  if (const QuestionChoice* const choice = question.choice(answer.text)) return choice->text;
+  if (question.kind == AnswerKind::find) return "line " + answer.text;
+  if (question.kind == AnswerKind::direction)
+    return answer.text == "up" ? "more" : answer.text == "down" ? "less" : "the same";
+  return answer.text + (question.kind == AnswerKind::number ? " " + unit_words(question) : "");
+}
+
+void draw_committed(Ui& ui, const Data& data, AppState& state, const Question& question, CardState& card,
+                    Requests& ask) {
+  const AskedQuestion& asked = *data.course->of(question.id);
+  const StoredAnswer* const answer = data.course->progress.answer(question.id);
+  if (answer != nullptr) ui.wrapped("You said " + said_words(question, *answer), Face::text, ui.theme().text);
+  ui.wrapped(cost_words(asked), Face::small, ui.theme().dim);
+  if (asked.found) {
+    for (const FoundRuns& one : *asked.found) {
+      if (!one.cannot.empty()) ui.wrapped(one.wanted.name + ": " + one.cannot, Face::small, ui.theme().warn);
+    }
+  }
+  if (data.starting) draw_making(ui, data);
+  if (asked.revealed) draw_result(ui, data, state, question, card, ask);
+  if (!asked.problem.empty()) ui.wrapped(asked.problem, Face::small, ui.theme().bad);
+  draw_run_row(ui, data, question, asked, ask);
+}
+
+/// An opening question is done with once it was gone over, answered or not.
+void draw_leaving(Ui& ui, const Data& data, const std::string& lesson, const std::string& id, bool again,
+                  Requests& ask) {
+  const bool done = data.course->of(id)->state == QuestionState::revealed && !again;
+  const char* const words = done ? "Go on" : "Leave it out";
+  if (!ui.button(words, done ? ButtonKind::primary : ButtonKind::quiet, data.course->may_write,
+                 "leave the question"))
+    return;
+  ask.course = beat_request(lesson, opening_mark(id));
+}
+
+}  // namespace
+
+std::string unit_words(const Question& question) { return question.unit == "x" ? "times" : question.unit; }
+
+std::string opening_mark(const std::string& id) { return "opening " + id; }
+
+RunRequest runs_request(const Question& question) {
+  return {.lesson = question.lesson, .words = {"quiz", question.id, "--runs-only", "--yes"}};
+}
+
+Requests draw_cards(Ui& ui, const Data& data, AppState& state, const std::string& place,
+                    const std::vector<std::string>& ids) {
+  Requests ask;
+  if (ids.empty()) return ask;
+  std::string& shown = state.course.shown[state.lesson + " " + place];
+  if (std::find(ids.begin(), ids.end(), shown) == ids.end()) shown = first_to_do(data, ids);
+  const Question& question = *data.course->question(shown);
+  const AskedQuestion& asked = *data.course->of(shown);
+  // A question of an earlier lesson is asked once more here; its own card stays as it is.
+  const bool opening = place == kOpeningPlace;
+  const std::string key = opening ? state.lesson + "/" + shown : shown;
+  const bool is_new = opening && state.course.cards.count(key) == 0;
+  CardState& card = state.course.card(key);
+  if (is_new) card.again = asked.state == QuestionState::revealed;
+  state.course.question = question.id;
+  const CardBox box(ui, "card " + place, ui.theme().ground);
+  ImGui::AlignTextToFramePadding();
+  ui.dim(ui.canvas().fitted("asked by " + question.from, Face::small,
+                            ImGui::GetContentRegionAvail().x - ui.px(120)));
+  draw_pager(ui, ids, shown);
+  draw_asked(ui, question);
+  ui.gap(2);
+  if (asked.state == QuestionState::open || card.again) {
+    if (question.kind == AnswerKind::find && question.lesson == state.lesson) {
+      state.code.asked = key;
+      state.code.asked_file = asked_file(question);
+    }
+    draw_open(ui, data, state, question, card, ask);
+  } else if (asked.state == QuestionState::committed) {
+    draw_committed(ui, data, state, question, card, ask);
+  } else {
+    draw_result(ui, data, state, question, card, ask);
+  }
+  if (opening) draw_leaving(ui, data, state.lesson, shown, card.again, ask);
+  return ask;
+}
+
+}  // namespace isobar

@@ -1,0 +1,98 @@
+#include "panels/measure.h"
+
+#include <algorithm>
+
+#include "core/text.h"
+#include "panels/run_form.h"
+
+namespace isobar {
+namespace {
+
+constexpr std::size_t kTail = 8;  // lines of what it says
+
+/// The lesson and the settings of its form behind another command than `run`.
+RunRequest measured(const std::string& command, const FormState& form, const std::vector<std::string>& more) {
+  const RunRequest run = request_of(form);
+  RunRequest out{.lesson = form.lesson, .words = {command, form.lesson}};
+  out.words.insert(out.words.end(), more.begin(), more.end());
+  if (!run.preset.empty()) out.words.insert(out.words.end(), {"--preset", run.preset});
+  for (const std::string& set : run.sets) out.words.insert(out.words.end(), {"--set", set});
+  return out;
+}
+
+bool honours_key(const LessonCard& card, const std::string& key) {
+  const auto& keys = card.info.honours;
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+/// A key that this lesson brings, with places worth trying; to begin with.
+std::string first_sweep(const LessonCard& card) {
+  if (honours_key(card, "data.workers")) return "data.workers=0,1,2,4";
+  return "train.global_batch=4,8,16";
+}
+
+class MeasureRows {
+ public:
+  MeasureRows(Ui& ui, const Data& data, const LessonCard& card, Requests& ask)
+      : ui_(ui), ask_(ask), free_(!data.starting && card.cannot_run.empty()) {}
+
+  /// A button in the left column; what stands beside it is drawn next.
+  void row(const char* label, bool enabled, const RunRequest& request) {
+    const float width = ui_.px(92);
+    const float left = ImGui::GetCursorPosX();
+    if (ui_.button(label, ButtonKind::plain, free_ && enabled, std::string("measure ") + label))
+      ask_.start = request;
+    ui_.tip(command_text(request));
+    ImGui::SameLine(left + width);
+    ImGui::AlignTextToFramePadding();
+  }
+  void words(const char* text) { ui_.wrapped(text, Face::small, ui_.theme().dim); }
+
+ private:
+  Ui& ui_;
+  Requests& ask_;
+  bool free_;
+};
+
+void draw_tail(Ui& ui, const Data& data) {
+  const auto& lines = data.feed.log;
+  if (!lines || lines->empty()) return;
+  ui.dim(command_text(data.started));
+  const float width = ImGui::GetContentRegionAvail().x;
+  const std::size_t first = lines->size() - std::min(kTail, lines->size());
+  for (std::size_t i = first; i < lines->size(); ++i)
+    ui.text(ui.canvas().fitted((*lines)[i], Face::mono_small, width), Face::mono_small, ui.theme().text);
+}
+
+}  // namespace
+
+Requests draw_measure(Ui& ui, const Data& data, const LessonCard& card, AppState& state) {
+  Requests ask;
+  CourseState& course = state.course;
+  const FormState& form = state.form();
+  const bool good = form.problem.empty();
+  if (course.sweeps[card.info.name].empty()) course.sweeps[card.info.name] = first_sweep(card);
+  std::string& sweep = course.sweeps[card.info.name];
+  ui.gap(4);
+  ImGui::AlignTextToFramePadding();
+  ui.text("Measure", Face::bold);
+  ImGui::SameLine(ImGui::GetContentRegionMax().x - ui.button_width("Stop"));
+  if (ui.button("Stop", ButtonKind::danger, data.starting, "stop measuring")) ask.stop_started = true;
+  MeasureRows rows(ui, data, card, ask);
+  rows.row("Run", good, request_of(form));
+  rows.words("once, with the settings beside this tab");
+  rows.row("Quartet", good, measured("quartet", form, {}));
+  rows.words("what bounds it: data, copying, computing");
+  rows.row("Sweep", good && sweep.find('=') != std::string::npos, measured("sweep", form, {sweep}));
+  ui.input("sweep", sweep, "key=a,b", -1);
+  if (honours_key(card, "run.ranks")) {
+    rows.row("Scale", good && !course.ranks.empty(), measured("scale", form, {"--ranks", course.ranks}));
+    ui.input("scale ranks", course.ranks, "1,2", -1);
+  }
+  rows.row("Ladder", true, {.lesson = card.info.name, .words = {"ladder"}});
+  rows.words("every lesson that this machine can run, in turn");
+  if (data.started.command() != "quiz") draw_tail(ui, data);
+  return ask;
+}
+
+}  // namespace isobar

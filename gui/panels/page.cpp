@@ -1,0 +1,216 @@
+#include "panels/page.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "draw/colour.h"
+#include "draw/lesson_pictures.h"
+#include "state/links.h"
+#include "text/lesson_page.h"
+#include "widgets/code_text.h"
+#include "widgets/paragraph.h"
+
+namespace isobar {
+namespace {
+
+constexpr std::size_t kCodeIndent = 4;  // columns: of rows that go on with a line
+constexpr float kMostPicture = 900;     // pixels: no picture gets clearer by being larger
+
+/// A line of a block with its colours, in as many rows as it needs.
+struct CodeLine {
+  std::string_view text;
+  std::vector<ColouredPiece> pieces;
+  std::vector<CodeRow> rows;
+};
+
+std::vector<ColouredPiece> plain_line(std::string_view line) { return {{0, line.size(), Shade::plain}}; }
+
+std::vector<CodeLine> code_lines(const MarkdownBlock& block, std::size_t columns) {
+  std::vector<CodeLine> out;
+  ColourState state;
+  const bool cpp = block.language == "cpp" || block.language == "c++";
+  std::string_view rest = block.code;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string_view line = rest.substr(0, end);
+    out.push_back({line,
+                   cpp                           ? colour_cpp(line, state)
+                   : block.language == "toml"    ? colour_toml(line)
+                   : block.language == "formula" ? plain_line(line)
+                                                 : colour_shell(line),
+                   code_rows(line, columns, kCodeIndent)});
+    rest.remove_prefix(std::min(rest.size(), end + 1));
+  }
+  return out;
+}
+
+void draw_code_block(Ui& ui, const MarkdownBlock& block, Requests& ask) {
+  ImGuiCanvas canvas = ui.canvas();
+  const float letter = canvas.text_width("0", Face::mono_small);
+  const float width = ImGui::GetContentRegionAvail().x;
+  const auto columns = static_cast<std::size_t>(std::max(0.0F, (width - ui.px(18)) / letter));
+  const std::vector<CodeLine> lines = code_lines(block, columns);
+  std::size_t rows = 0;
+  for (const CodeLine& line : lines) rows += line.rows.size();
+  const float row_height = canvas.line_height(Face::mono_small) + ui.px(4);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float height = row_height * static_cast<float>(rows) + ui.px(12);
+  if (ImGui::InvisibleButton("code", {std::max(1.0F, width), height})) ask.copy = block.code;
+  ui.record("code " + block.code.substr(0, block.code.find('\n')));
+  const bool hovered = ImGui::IsItemHovered();
+  ui.tip("Click to copy");
+  const Box box = {at.x, at.y, at.x + width, at.y + height};
+  canvas.fill(box, hovered ? ui.theme().hover : ui.theme().raised, ui.px(5));
+  canvas.push_clip({box.x0, box.y0, box.x1 - ui.px(6), box.y1});
+  float y = at.y + ui.px(8);
+  for (const CodeLine& line : lines) {
+    for (const CodeRow& row : line.rows) {
+      const float indent = row.begin > 0 ? letter * static_cast<float>(kCodeIndent) : 0;
+      paint_code(canvas, ui.theme(), {at.x + ui.px(10) + indent, y}, line.text, line.pieces, Face::mono_small,
+                 row);
+      y += row_height;
+    }
+  }
+  canvas.pop_clip();
+}
+
+std::string draw_table(Ui& ui, const MarkdownBlock& block) {
+  if (block.rows.empty() || block.rows.front().empty()) return "";
+  std::string clicked;
+  const int columns = static_cast<int>(std::min<std::size_t>(16, block.rows.front().size()));
+  const ImGuiTableFlags flags = ImGuiTableFlags_BordersInnerH | ImGuiTableFlags_SizingStretchProp;
+  if (!ImGui::BeginTable("table", columns, flags)) return "";
+  for (std::size_t i = 0; i < block.rows.size(); ++i) {
+    ImGui::TableNextRow();
+    ImGui::PushID(static_cast<int>(i));
+    for (int c = 0; c < columns && c < static_cast<int>(block.rows[i].size()); ++c) {
+      ImGui::TableSetColumnIndex(c);
+      ImGui::PushID(c);
+      const std::string link = show_spans(ui, block.rows[i][static_cast<std::size_t>(c)], 0, i == 0);
+      if (!link.empty()) clicked = link;
+      ImGui::PopID();
+    }
+    ImGui::PopID();
+  }
+  ImGui::EndTable();
+  return clicked;
+}
+
+/// Our own pictures are drawn as they are on the page of the repository; of others their words are shown.
+void draw_picture(Ui& ui, const std::string& lesson, const MarkdownBlock& block) {
+  const std::string name = std::filesystem::path(block.target).stem().string();
+  const LessonPicture* const picture = find_lesson_picture(lesson, name);
+  const std::string words = words_of(block.spans);
+  if (picture == nullptr)
+    return ui.wrapped("picture: " + (words.empty() ? block.target : words), Face::small, ui.theme().dim);
+  draw_drawing(ui, "picture " + name, picture->drawing);
+}
+
+void draw_heading(Ui& ui, const MarkdownBlock& block, AppState& state) {
+  const std::string words = words_of(block.spans);
+  ui.gap(block.level <= 1 ? 0 : 6);
+  ui.wrapped(words, block.level <= 1 ? Face::title : Face::bold, ui.theme().text);
+  if (state.course.section.empty() || section_name(words) != state.course.section) return;
+  ImGui::SetScrollHereY(0);
+  state.course.section.clear();
+}
+
+/// One that holds nothing else than what follows it up to its end; true when it is unfolded.
+bool draw_fold(Ui& ui, const std::string& lesson, const MarkdownBlock& block, AppState& state) {
+  const std::string words = words_of(block.spans);
+  const std::string id = lesson + "/" + words;
+  const bool open = state.course.unfolded.count(id) != 0;
+  Box row;
+  if (ui.row("fold " + words, false, ui.px(30), &row)) {
+    if (open) {
+      state.course.unfolded.erase(id);
+    } else {
+      state.course.unfolded.insert(id);
+    }
+  }
+  ImGuiCanvas canvas = ui.canvas();
+  const float middle = (row.y0 + row.y1) / 2;
+  const float a = ui.px(4);
+  const float x = row.x0 + ui.px(8);
+  const PlotPoint shut_arrow[3] = {{x - a / 2, middle - a}, {x + a / 2, middle}, {x - a / 2, middle + a}};
+  const PlotPoint open_arrow[3] = {{x - a, middle - a / 2}, {x, middle + a / 2}, {x + a, middle - a / 2}};
+  canvas.line(open ? open_arrow : shut_arrow, ui.theme().dim, ui.px(1.5F), Dash::solid);
+  canvas.text(row.x0 + ui.px(22), middle - canvas.line_height(Face::bold) / 2, words, Face::bold,
+              ui.theme().text);
+  return open;
+}
+
+std::string draw_block(Ui& ui, const std::string& lesson, const MarkdownBlock& block, AppState& state,
+                       Requests& ask) {
+  using Kind = MarkdownBlock::Kind;
+  switch (block.kind) {
+    case Kind::heading:
+      draw_heading(ui, block, state);
+      return "";
+    case Kind::item: {
+      const float indent = ui.px(static_cast<float>(16 * std::max(1, block.level)));
+      const ImVec2 at = ImGui::GetCursorScreenPos();
+      ui.canvas().text(at.x + indent - ui.px(14), at.y, block.marker, Face::text, ui.theme().dim);
+      return show_spans(ui, block.spans, indent + ui.px(4), false);
+    }
+    case Kind::code:
+      draw_code_block(ui, block, ask);
+      return "";
+    case Kind::table:
+      return draw_table(ui, block);
+    case Kind::rule:
+      ImGui::Separator();
+      return "";
+    case Kind::quote:
+      return show_spans(ui, block.spans, ui.px(16), false);
+    case Kind::image:
+      draw_picture(ui, lesson, block);
+      return "";
+    case Kind::fold:
+    case Kind::fold_end:
+      return "";
+    case Kind::paragraph:
+      break;
+  }
+  return show_spans(ui, block.spans, 0, false);
+}
+
+/// Behind the end of the fold at `begin`.
+std::size_t fold_end(const std::vector<MarkdownBlock>& blocks, std::size_t begin) {
+  int depth = 0;
+  for (std::size_t i = begin; i < blocks.size(); ++i) {
+    if (blocks[i].kind == MarkdownBlock::Kind::fold) ++depth;
+    if (blocks[i].kind == MarkdownBlock::Kind::fold_end && --depth == 0) return i + 1;
+  }
+  return blocks.size();
+}
+
+}  // namespace
+
+void draw_drawing(Ui& ui, const std::string& name, const Drawing& drawing) {
+  ImGuiCanvas canvas = ui.canvas();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = std::min(ImGui::GetContentRegionAvail().x, ui.px(kMostPicture));
+  const Box box = {at.x, at.y, at.x + width, at.y + drawing_height(canvas, drawing, width)};
+  paint_drawing(canvas, ui.theme(), box, drawing);
+  ImGui::Dummy({width, box.height()});
+  ui.record(name, box);
+}
+
+Requests draw_page(Ui& ui, const std::string& lesson, const std::vector<MarkdownBlock>& blocks,
+                   AppState& state) {
+  Requests ask;
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(8), ui.px(9)});
+  for (std::size_t i = 0; i < blocks.size();) {
+    ImGui::PushID(static_cast<int>(i));
+    const bool skip = blocks[i].kind == MarkdownBlock::Kind::fold && !draw_fold(ui, lesson, blocks[i], state);
+    const std::string link = draw_block(ui, lesson, blocks[i], state, ask);
+    if (!link.empty()) ask.link = LinkRequest{lesson, link};
+    ImGui::PopID();
+    i = skip ? fold_end(blocks, i) : i + 1;
+  }
+  ImGui::PopStyleVar();
+  return ask;
+}
+
+}  // namespace isobar

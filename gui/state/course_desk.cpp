@@ -1,0 +1,290 @@
+#include "state/course_desk.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kMostWords = 400;
+
+std::string sentence_of(const std::exception& error) {
+  const auto* const ours = dynamic_cast<const Error*>(&error);
+  std::string out = printable(error.what(), kMostWords);
+  if (ours != nullptr && !ours->where().empty()) out += " (" + printable(ours->where(), kMostWords) + ")";
+  if (ours != nullptr && !ours->hint().empty()) out += ": " + printable(ours->hint(), kMostWords);
+  return out;
+}
+
+/// What cannot be read of the file, in one sentence.
+std::string problem_of(const CourseProgress& progress) {
+  if (progress.problems.empty()) return "";
+  const std::size_t more = progress.problems.size() - 1;
+  return "A part of what you did cannot be read, the rest holds: " +
+         printable(progress.problems.front(), kMostWords) +
+         (more == 0 ? "" : ", and " + counted(static_cast<std::int64_t>(more), "more line"));
+}
+
+}  // namespace
+
+const Question* CourseView::question(const std::string& id) const {
+  const auto found =
+      std::find_if(questions.begin(), questions.end(), [&](const Question& one) { return one.id == id; });
+  return found == questions.end() ? nullptr : &*found;
+}
+
+const AskedQuestion* CourseView::of(const std::string& id) const {
+  const auto found = asked.find(id);
+  return found == asked.end() ? nullptr : &found->second;
+}
+
+CourseDesk::CourseDesk(Places places, std::function<void()> on_change)
+    : places_(std::move(places)), on_change_(std::move(on_change)), thread_([this] { work(); }) {
+  add([this] {
+    read_questions();
+    read_progress();
+  });
+}
+
+CourseDesk::~CourseDesk() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+std::shared_ptr<const CourseView> CourseDesk::view() const {
+  const std::lock_guard lock(mutex_);
+  return view_;
+}
+
+bool CourseDesk::is_idle() const {
+  const std::lock_guard lock(mutex_);
+  return jobs_.empty() && !working_;
+}
+
+void CourseDesk::add(Job job) {
+  {
+    const std::lock_guard lock(mutex_);
+    jobs_.push_back(std::move(job));
+  }
+  wake_.notify_all();
+}
+
+/// What was asked for before the window closed is done before the thread ends: an answer is never lost.
+void CourseDesk::work() {
+  while (true) {
+    Job job;
+    {
+      std::unique_lock lock(mutex_);
+      working_ = false;
+      wake_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+      if (jobs_.empty()) return;
+      job = std::move(jobs_.front());
+      jobs_.pop_front();
+      working_ = true;
+    }
+    job();
+    publish();
+  }
+}
+
+void CourseDesk::publish() {
+  auto view = std::make_shared<const CourseView>(mine_);
+  {
+    const std::lock_guard lock(mutex_);
+    view_ = std::move(view);
+  }
+  if (on_change_) on_change_();
+}
+
+/// A lesson whose questions cannot be read keeps those of the others from nobody.
+void CourseDesk::read_questions() {
+  for (const auto& [lesson, goals] : places_.goals) {
+    try {
+      for (Question& question : isobar::read_questions(places_.home, lesson)) {
+        for (const std::string& later : question.again) {
+          std::vector<std::string>& opening = mine_.openings[later];
+          if (opening.size() < kMostOpeningQuestions) opening.push_back(question.id);
+        }
+        mine_.asked[question.id];
+        mine_.questions.push_back(std::move(question));
+      }
+    } catch (const std::exception& error) {
+      mine_.problems[lesson] = sentence_of(error);
+    }
+  }
+}
+
+void CourseDesk::read_progress() {
+  const Stamp stamp = stamp_of(places_.progress);
+  {
+    const std::lock_guard lock(mutex_);
+    stamp_ = stamp;
+  }
+  try {
+    mine_.progress = isobar::read_progress(places_.progress);
+    mine_.progress_problem = problem_of(mine_.progress);
+    mine_.may_write = true;
+  } catch (const std::exception& error) {
+    mine_.progress = {};
+    mine_.progress_problem = "What you did cannot be read: " + sentence_of(error);
+    mine_.may_write = false;
+  }
+  judge();
+}
+
+/// What follows from the questions and from what was done.
+void CourseDesk::judge() {
+  for (const Question& question : mine_.questions) {
+    AskedQuestion& asked = mine_.asked[question.id];
+    asked.state = state_of(question, mine_.progress);
+    if (asked.state == QuestionState::revealed) continue;
+    asked.revealed = nullptr;
+    asked.page.clear();
+  }
+  for (const auto& [lesson, goals] : places_.goals) {
+    std::vector<Question> of_lesson;
+    std::copy_if(mine_.questions.begin(), mine_.questions.end(), std::back_inserter(of_lesson),
+                 [&](const Question& question) { return question.lesson == lesson; });
+    mine_.lessons[lesson] = lesson_progress(lesson, of_lesson, goals, mine_.progress);
+  }
+  mine_.calibration = calibrate(mine_.progress);
+  mine_.ready = true;
+}
+
+void CourseDesk::for_question(const std::string& id,
+                              const std::function<void(const Question&, AskedQuestion&)>& does) {
+  const Question* const question = mine_.question(id);
+  if (question == nullptr) return;
+  AskedQuestion& asked = mine_.asked[id];
+  asked.problem.clear();
+  try {
+    does(*question, asked);
+  } catch (const std::exception& error) {
+    asked.problem = sentence_of(error);
+  }
+}
+
+void CourseDesk::commit(const std::string& id, const Answer& answer) {
+  add([this, id, answer] {
+    for_question(id, [&](const Question& question, AskedQuestion&) {
+      ProgressWriter(places_.progress).commit(question, answer);
+      read_progress();
+      add_up();
+    });
+  });
+}
+
+void CourseDesk::reveal(const std::string& id) {
+  add([this, id] {
+    for_question(id, [&](const Question& question, AskedQuestion& asked) {
+      Revealed revealed = reveal_question(question, places_.home, places_.runs, places_.progress);
+      read_progress();
+      add_up();
+      asked.revealed = std::make_shared<const Revealed>(std::move(revealed));
+      if (asked.state == QuestionState::revealed)
+        asked.page = parse_markdown(reveal_page(places_.home, question));
+    });
+  });
+}
+
+void CourseDesk::beat_done(const std::string& lesson, const std::string& beat) {
+  add([this, lesson, beat] {
+    try {
+      ProgressWriter(places_.progress).beat(lesson, beat);
+      read_progress();
+    } catch (const std::exception& error) {
+      mine_.progress_problem = "What you did cannot be kept: " + sentence_of(error);
+    }
+  });
+}
+
+void CourseDesk::wish(const CourseWishes& wishes) {
+  if (wishes == wishes_) return;
+  const bool other_run = wishes.run != wishes_.run || wishes.runs_done != wishes_.runs_done;
+  wishes_ = wishes;
+  if (!wishes.question.empty()) {
+    add([this, wishes] {
+      current_ = wishes;
+      find(wishes);
+      add_up();
+    });
+  }
+  if (other_run && !wishes.run.empty()) add([this, run = wishes.run] { draw_own(run); });
+}
+
+void CourseDesk::add_up() {
+  WaitingQuestions out;
+  std::map<std::string, double> costs_s;  // by command
+  const std::vector<KnownRun> known = known_runs(places_.runs);
+  for (const Question& question : mine_.questions) {
+    if (question.lesson != current_.lesson || mine_.asked[question.id].state != QuestionState::committed)
+      continue;
+    try {
+      bool lacks = false;
+      for (const FoundRuns& one : find_runs(question, places_.home, known, current_.rates.get())) {
+        if (one.missing == 0 || !one.cannot.empty()) continue;
+        lacks = true;
+        costs_s[one.command] = std::max(costs_s[one.command], one.cost_s);
+      }
+      if (lacks) out.ids.push_back(question.id);
+    } catch (const std::exception&) {  // its own card says why
+    }
+  }
+  for (const auto& [command, cost_s] : costs_s) out.cost_s += cost_s;
+  mine_.waiting[current_.lesson] = std::move(out);
+}
+
+void CourseDesk::draw_own(const fs::path& run) {
+  mine_.own_run = run;
+  try {
+    mine_.own = std::make_shared<const OwnPicture>(own_picture(run));
+  } catch (const std::exception&) {
+    mine_.own = nullptr;  // a folder that went away, or was never whole
+  }
+}
+
+void CourseDesk::find(const CourseWishes& wishes) {
+  for_question(wishes.question, [&](const Question& question, AskedQuestion& asked) {
+    asked.found = std::make_shared<const std::vector<FoundRuns>>(
+        find_runs(question, places_.home, places_.runs, wishes.rates.get()));
+    if (asked.state == QuestionState::revealed && !asked.revealed) recall(question, asked);
+  });
+}
+
+/// What was revealed before this window was opened, in the words of the runs as they are now; the outcome
+/// stays the one that was written down.
+void CourseDesk::recall(const Question& question, AskedQuestion& asked) {
+  const StoredAnswer* const answer = mine_.progress.answer(question.id);
+  const StoredReveal* const stored = mine_.progress.reveal(question.id);
+  const Rule* const rule = rule_named(question.rule);
+  if (answer == nullptr || stored == nullptr || rule == nullptr) return;
+  Revealed out;
+  out.runs = stored->runs;
+  RuleInput input = rule_input(question, places_.home, *asked.found);
+  if (question.kind == AnswerKind::make) input.made = read_cases({stored->runs.begin(), stored->runs.end()});
+  out.truth = rule->find(input);
+  out.graded = grade(question, parse_answer(question, answer->text), out.truth);
+  asked.page = parse_markdown(reveal_page(places_.home, question));
+  asked.revealed = std::make_shared<const Revealed>(std::move(out));
+}
+
+void CourseDesk::look() {
+  const Stamp now = stamp_of(places_.progress);
+  {
+    const std::lock_guard lock(mutex_);
+    if (now == stamp_) return;
+    stamp_ = now;
+  }
+  add([this] { read_progress(); });
+}
+
+}  // namespace isobar

@@ -1,0 +1,131 @@
+#pragma once
+// What the learner is asked, what they answered and what came of it, worked out in a thread of its own: no
+// frame waits for a file or for a rule.
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "analyse/run_files.h"
+#include "course/calibration.h"
+#include "course/course.h"
+#include "draw/own_picture.h"
+#include "formula/machine_rates.h"
+#include "text/markdown.h"
+
+namespace isobar {
+
+/// A question as it stands.
+struct AskedQuestion {
+  QuestionState state = QuestionState::open;
+  std::shared_ptr<const std::vector<FoundRuns>> found;  ///< null while nobody looked
+  std::shared_ptr<const Revealed> revealed;             ///< of the newest answer; null before its reveal
+  std::vector<MarkdownBlock> page;                      ///< its section of reveal.md, once it is revealed
+  std::string problem;  ///< why what was asked for last could not be done; "" = it was
+};
+
+/// Questions of a lesson that were answered and still lack runs that can be made here.
+struct WaitingQuestions {
+  std::vector<std::string> ids;
+  double cost_s = 0;  ///< of all; runs that they share count once
+};
+
+/// As it was when it was worked out last.
+struct CourseView {
+  bool ready = false;
+  std::vector<Question> questions;  ///< of all lessons
+  std::map<std::string, AskedQuestion> asked;
+  std::map<std::string, std::vector<std::string>>
+      openings;  ///< of a lesson: ids of the questions that open it
+  std::map<std::string, LessonProgress> lessons;
+  std::map<std::string, WaitingQuestions> waiting;  ///< of the lesson that was wished for last
+  CourseProgress progress;
+  Calibration calibration;
+  std::map<std::string, std::string> problems;  ///< of a lesson, why its questions cannot be read
+  std::string progress_problem;           ///< why what was done cannot be read, or a part of it; "" = it can
+  std::filesystem::path own_run;          ///< of which `own` is
+  std::shared_ptr<const OwnPicture> own;  ///< the idea of its lesson, drawn from it; null: it cannot be read
+  bool may_write = true;                  ///< false: the file is that of a newer Isobar
+
+  const Question* question(const std::string& id) const;
+  /// Null for one that there is not.
+  const AskedQuestion* of(const std::string& id) const;
+};
+
+/// What is looked for as long as it is on the screen.
+struct CourseWishes {
+  std::string lesson;           ///< that is shown
+  std::string question;         ///< of which the runs are wanted; "" = none
+  std::filesystem::path run;    ///< of which the picture is wanted; "" = none
+  std::uint64_t runs_done = 0;  ///< changes when there are other finished runs
+  std::shared_ptr<const MachineRates> rates;
+  bool operator==(const CourseWishes&) const = default;
+};
+
+class CourseDesk {
+ public:
+  struct Places {
+    std::filesystem::path home;
+    std::filesystem::path runs;                     ///< where runs are made
+    std::filesystem::path progress;                 ///< the learner's file
+    std::map<std::string, std::size_t> goals = {};  ///< of each lesson, how many it names
+  };
+  /// `on_change` is called from the working thread whenever `view` would be another.
+  CourseDesk(Places places, std::function<void()> on_change);
+  ~CourseDesk();
+  CourseDesk(const CourseDesk&) = delete;
+  CourseDesk& operator=(const CourseDesk&) = delete;
+
+  std::shared_ptr<const CourseView> view() const;
+  /// Nothing waits to be worked out.
+  bool is_idle() const;
+
+  void commit(const std::string& id, const Answer& answer);
+  void reveal(const std::string& id);
+  void beat_done(const std::string& lesson, const std::string& beat);
+  void wish(const CourseWishes& wishes);
+  /// Looks whether another program wrote to the file; call it now and then.
+  void look();
+
+  const std::filesystem::path& progress() const { return places_.progress; }
+
+ private:
+  using Job = std::function<void()>;
+  void add(Job job);
+  void work();
+  void publish();
+  void read_questions();
+  void read_progress();
+  void judge();
+  void recall(const Question& question, AskedQuestion& asked);
+  void find(const CourseWishes& wishes);
+  void add_up();
+  void draw_own(const std::filesystem::path& run);
+  /// Runs `does`, and keeps what kept it from being done with the question.
+  void for_question(const std::string& id, const std::function<void(const Question&, AskedQuestion&)>& does);
+
+  const Places places_;
+  const std::function<void()> on_change_;
+  CourseView mine_;       ///< the thread's own
+  Stamp stamp_;           ///< of the file when it was read; the caller's
+  CourseWishes wishes_;   ///< the caller's
+  CourseWishes current_;  ///< the thread's: of what it looked for last
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Job> jobs_;
+  bool working_ = false;
+  bool stopping_ = false;
+  std::shared_ptr<const CourseView> view_ = std::make_shared<CourseView>();
+  std::thread thread_;
+};
+
+}  // namespace isobar

@@ -1,0 +1,133 @@
+#include "widgets/paragraph.h"
+
+#include <cctype>
+
+#include "draw/colour.h"
+#include "text/line_break.h"
+
+namespace isobar {
+namespace {
+
+/// Words one after the other with their own faces, broken at blanks, and within a word that no line holds.
+class Paragraph {
+ public:
+  Paragraph(Ui& ui, float indent) : ui_(ui), canvas_(ui.canvas()) {
+    begin_ = ImGui::GetCursorScreenPos();
+    begin_.x += indent;
+    right_ = ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x;
+    x_ = begin_.x;
+    y_ = begin_.y;
+  }
+
+  void add(const TextSpan& span, Face face, Colour colour) {
+    std::size_t begin = 0;
+    while (begin < span.text.size()) {
+      if (span.text[begin] == '\n') {
+        new_line();
+        ++begin;
+        continue;
+      }
+      const std::size_t end = end_of_word(span.text, begin, right_ - begin_.x, [&](std::string_view stretch) {
+        return canvas_.text_width(stretch, face);
+      });
+      add_word(span, std::string_view(span.text).substr(begin, end - begin), face, colour);
+      begin = end;
+    }
+    end_stretch(span);
+  }
+
+  std::string finish() {
+    ImGui::SetCursorScreenPos({begin_.x, begin_.y});
+    ImGui::Dummy({1, y_ - begin_.y + height_of_line()});
+    return clicked_;
+  }
+
+ private:
+  float height(Face face) const { return canvas_.line_height(face); }
+  float height_of_line() const { return canvas_.line_height(Face::text) + ui_.px(3); }
+
+  void new_line() {
+    x_ = begin_.x;
+    y_ += height_of_line();
+  }
+
+  void add_word(const TextSpan& span, std::string_view word, Face face, Colour colour) {
+    const bool clings = word.size() == 1 && std::ispunct(static_cast<unsigned char>(word.front())) != 0;
+    if (x_ + canvas_.text_width(word, face) > right_ && x_ > begin_.x && !clings) {
+      end_stretch(span);
+      new_line();
+    }
+    const std::string_view shown = x_ == begin_.x && word.front() == ' ' ? word.substr(1) : word;
+    const float width = canvas_.text_width(shown, face);
+    const float lead = !shown.empty() && shown.front() == ' ' ? canvas_.text_width(" ", face) : 0;
+    if (span.code) {  // blanks within code are of it
+      canvas_.fill({x_ - ui_.px(1), y_, x_ + width + ui_.px(1), y_ + height(face) + ui_.px(1)},
+                   ui_.theme().raised, ui_.px(3));
+    }
+    canvas_.text(x_, y_ + (height_of_line() - height(face)) / 2, shown, face, colour);
+    if (stretch_.width() <= 0) stretch_ = {x_ + lead, y_, x_ + lead, y_ + height_of_line()};
+    x_ += width;
+    stretch_.x1 = x_;
+  }
+
+  /// What of a span stands in one line: a place to click, or to ask for a meaning.
+  void end_stretch(const TextSpan& span) {
+    const Box box = stretch_;
+    stretch_ = {};
+    if (box.width() <= 0 || (span.link.empty() && span.note.empty())) return;
+    const float under = box.y1 - ui_.px(3);
+    const PlotPoint line[2] = {{box.x0, under}, {box.x1, under}};
+    if (span.link.empty()) {
+      canvas_.line(line, ui_.theme().dim, ui_.px(1), Dash::dotted);
+      ui_.record("word " + span.text, box);
+      if (is_over(box)) show_note(span);
+      return;
+    }
+    ImGui::SetCursorScreenPos({box.x0, box.y0});
+    ImGui::PushID(++links_);
+    if (ImGui::InvisibleButton("link", {box.width(), box.height()})) clicked_ = span.link;
+    ui_.record("link " + span.link);
+    if (ImGui::IsItemHovered()) {
+      canvas_.line(line, readable(ui_.theme().accent, ui_.theme().panel, 4.5), ui_.px(1), Dash::solid);
+      ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+    }
+    ui_.tip(span.link);
+    ImGui::PopID();
+  }
+
+  bool is_over(const Box& box) const {
+    return ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect({box.x0, box.y0}, {box.x1, box.y1});
+  }
+
+  void show_note(const TextSpan& span) {
+    ImGui::BeginTooltip();
+    ImGui::PushTextWrapPos(ui_.px(360));
+    ui_.text(span.note, Face::small);
+    ui_.record("meaning of " + span.text);
+    ImGui::PopTextWrapPos();
+    ImGui::EndTooltip();
+  }
+
+  Ui& ui_;
+  ImGuiCanvas canvas_;
+  ImVec2 begin_;
+  float right_ = 0, x_ = 0, y_ = 0;
+  Box stretch_;
+  int links_ = 0;
+  std::string clicked_;
+};
+
+}  // namespace
+
+std::string show_spans(Ui& ui, const std::vector<TextSpan>& spans, float indent, bool strong) {
+  const Theme& theme = ui.theme();
+  const Colour link = readable(theme.accent, theme.panel, 4.5);
+  Paragraph paragraph(ui, indent);
+  for (const TextSpan& span : spans) {
+    const Face face = span.code ? Face::mono_small : span.bold || strong ? Face::bold : Face::text;
+    paragraph.add(span, face, !span.link.empty() ? link : theme.text);
+  }
+  return paragraph.finish();
+}
+
+}  // namespace isobar
