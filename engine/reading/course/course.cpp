@@ -34,7 +34,7 @@ fs::path run_named(const fs::path& runs, const std::string& name) {
 FormulaStep formula_step(const RuleInput& input) {
   for (const auto& [name, run] : input.runs) {
     const RunView& view = run.view();
-    if (!view.is_measured_here() || !view.fault.empty()) continue;
+    if (!view.is_measured_here() || !view.fault.empty() || view.summary.is_crowded()) continue;
     const double measured_us = means(run.repeats, "step_us").median();
     try {
       const std::optional<StepStages> stages = predicted_for(run.folder, view.lesson);
