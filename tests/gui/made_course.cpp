@@ -158,16 +158,25 @@ Outcome reveal_card(Headless& window, const Question& question) {
   return window.app().course()->of(question.id)->revealed->graded.outcome;
 }
 
+namespace {
+
+/// With its unit, since a bare 0.9 may be 0.9 % or 90 %; large counts are whole.
+std::string typed(const Question& question, double number) {
+  return fmt::format("{} {}", std::abs(number) >= 100 ? std::round(number) : number, question.unit);
+}
+
+}  // namespace
+
 std::string right_answer(const Question& question, const Truth& truth) {
-  if (std::isfinite(truth.number)) return fmt::format("{}", truth.number);
+  if (std::isfinite(truth.number)) return typed(question, truth.number);
   const std::string first = truth.accepted.empty() ? "" : truth.accepted.front();
   return question.kind == AnswerKind::find ? first.substr(0, first.find('-')) : first;
 }
 
 std::string wrong_answer(const Question& question, const Truth& truth) {
   if (question.kind == AnswerKind::number) {
-    if (question.unit == "%") return truth.number > 50 ? "1" : "99";
-    return fmt::format("{}", 1000 + 100 * (std::isfinite(truth.number) ? std::abs(truth.number) : 0));
+    if (question.unit == "%") return typed(question, truth.number > 50 ? 1 : 99);
+    return typed(question, 1000 + 100 * (std::isfinite(truth.number) ? std::abs(truth.number) : 0));
   }
   std::vector<std::string> all = {"up", "same", "down"};
   if (question.kind == AnswerKind::choice) {
