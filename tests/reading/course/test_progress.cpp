@@ -44,7 +44,7 @@ Graded right_grade() {
   return out;
 }
 
-Truth truth_of(double number) {
+Truth measured(double number) {
   Truth out;
   out.number = number;
   return out;
@@ -71,7 +71,7 @@ TEST_CASE("an answer, its reveal and a beat come back as they were stored") {
   ProgressWriter writer(file);
   writer.commit(question, typed(question, "4"));
   CHECK(read_progress(file).reveal(question.id) == nullptr);
-  writer.reveal(question, right_grade(), truth_of(4), {"/runs/a", "/runs/b \"c\""}, {31, 33});
+  writer.reveal(question, right_grade(), measured(4), {"/runs/a", "/runs/b \"c\""}, {31, 33});
   writer.beat("02_workers", "read");
   writer.beat("02_workers", "predict");
   writer.beat("02_workers", "read");
@@ -119,7 +119,7 @@ TEST_CASE("a reveal without a stored prediction is refused, and is of the newest
   const fs::path file = folder / "p.jsonl";
   const std::vector<Question> all = asked_questions();
   ProgressWriter writer(file);
-  const auto reveal = [&] { writer.reveal(all[0], right_grade(), truth_of(4), {}); };
+  const auto reveal = [&] { writer.reveal(all[0], right_grade(), measured(4), {}); };
   CHECK_THAT(error_of(reveal), says("nothing is revealed before a prediction is stored") &&
                                    says("02.best_workers has none") && says("./isobar quiz 02.best_workers"));
   CHECK(text_of_file(file).empty());
@@ -253,7 +253,7 @@ TEST_CASE("two programs that share a file each see what the other did") {
   ProgressWriter one(folder / "p"), other(folder / "p");
   one.commit(all[0], typed(all[0], "4"));
   other.commit(all[1], typed(all[1], "a"));
-  other.reveal(all[0], right_grade(), truth_of(4), {});
+  other.reveal(all[0], right_grade(), measured(4), {});
   one.reveal(all[1], right_grade(), Truth{}, {});
   const CourseProgress progress = read_progress(folder / "p");
   CHECK(progress.reveal(all[0].id)->of == 0);
