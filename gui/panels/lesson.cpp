@@ -147,7 +147,7 @@ class LessonFlow {
     ImGui::AlignTextToFramePadding();
     const std::size_t queued = data_.starting ? data_.queued : 0;
     ui_.dim(queued > 0 ? counted(static_cast<std::int64_t>(queued), "question") + " to follow"
-                       : counted(count, "question") + ", about " + human_seconds(waiting->second.cost_s));
+                       : counted(count, "question") + ", about " + about_seconds(waiting->second.cost_s));
     ui_.gap(4);
   }
 

@@ -44,6 +44,16 @@ std::string human_seconds(double seconds) {
   return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
 }
 
+std::string about_seconds(double seconds) {
+  if (!std::isfinite(seconds) || seconds < 0) return "?";
+  const double exact_to = seconds < 20 ? 1 : seconds < 57.5 ? 5 : seconds < 3570 ? 60 : 300;
+  const auto whole = static_cast<std::int64_t>(std::round(std::min(seconds, 1e12) / exact_to) * exact_to);
+  if (whole < 60) return fmt::format("{} s", std::max<std::int64_t>(1, whole));
+  if (whole < 3600) return fmt::format("{} min", whole / 60);
+  return whole % 3600 == 0 ? fmt::format("{} h", whole / 3600)
+                           : fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
+}
+
 std::string human_count(std::int64_t value) {
   std::string digits = std::to_string(value);
   const std::size_t first = value < 0 ? 1 : 0;

@@ -16,6 +16,9 @@ std::string human_flops(double flops_per_s);
 /// "0.8 s", "42 s", "3 min 20 s", "2 h 05 min".
 std::string human_seconds(double seconds);
 
+/// An estimate, no more exact than one is: "5 s", "40 s", "27 min", "1 h 20 min".
+std::string about_seconds(double seconds);
+
 /// "23,832,960".
 std::string human_count(std::int64_t value);
 

@@ -70,7 +70,7 @@ Report plan_text(const MeasuredRuns& runs, const MeasureArguments& arguments) {
   out.wrapped(
       fmt::format("That takes about {} on the CPU of a laptop. Ctrl-C ends it; guess meanwhile where reading "
                   "ahead helps, and how much.",
-                  human_seconds(25.0 * static_cast<double>(all))));
+                  about_seconds(25.0 * static_cast<double>(all))));
   return out;
 }
 

@@ -50,7 +50,7 @@ std::string lesson_standing(const LessonProgress& stands, double takes_s) {
     return beat.so_far > 0 || (beat.done && beat.of == 0 && beat.beat == Beat::read);
   });
   return fmt::format("{}{}, about {}", begun ? "next: " : "", begun ? beat_name(*stands.next) : "not begun",
-                     human_seconds(takes_s));
+                     about_seconds(takes_s));
 }
 
 /// All lessons, one line each, and where to go on.

@@ -215,7 +215,7 @@ std::string cost_text(const std::vector<FoundRuns>& found) {
   }
   const std::string runs =
       missing == all ? counted(missing, "run") : fmt::format("{} of {} runs", missing, all);
-  return fmt::format("{}, about {}{}", runs, human_seconds(cost_s(found)),
+  return fmt::format("{}, about {}{}", runs, about_seconds(cost_s(found)),
                      predicted.empty() ? "" : "; " + predicted);
 }
 

@@ -19,6 +19,16 @@ TEST_CASE("numbers are written for people") {
   CHECK(human_seconds(200) == "3 min 20 s");
   CHECK(human_seconds(7500) == "2 h 05 min");
   CHECK(human_seconds(-1) == "?");
+  CHECK(about_seconds(0.2) == "1 s");
+  CHECK(about_seconds(9.6) == "10 s");
+  CHECK(about_seconds(42) == "40 s");
+  CHECK(about_seconds(57) == "55 s");
+  CHECK(about_seconds(58) == "1 min");
+  CHECK(about_seconds(1604) == "27 min");
+  CHECK(about_seconds(3569) == "59 min");
+  CHECK(about_seconds(3580) == "1 h");
+  CHECK(about_seconds(4900) == "1 h 20 min");
+  CHECK(about_seconds(-1) == "?");
   CHECK(human_count(23'832'960) == "23,832,960");
   CHECK(human_count(-1234) == "-1,234");
   CHECK(human_count(7) == "7");
