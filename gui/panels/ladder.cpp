@@ -99,11 +99,41 @@ std::string state_text(const LessonCard& card, const LessonRuns& runs) {
   return "never run";
 }
 
+/// Published rates answer questions of the lesson: they are shown once its guesses are revealed.
+bool tells_published(const LessonCard& card, const LessonProgress* progress) {
+  if (card.info.published.years.empty()) return false;
+  return progress == nullptr ||
+         std::any_of(progress->beats.begin(), progress->beats.end(),
+                     [](const BeatState& beat) { return beat.beat == Beat::reveal && beat.done; });
+}
+
+std::string lesson_tip(const LessonCard& card, const LessonProgress* progress) {
+  const Published& published = card.info.published;
+  std::string words = card.info.title;
+  if (tells_published(card, progress)) {
+    for (std::size_t i = 0; i < published.years.size(); ++i) {
+      words +=
+          fmt::format("\n{}: {} samples/s, recorded on {} ({}) with the full-size preset", published.years[i],
+                      engineering(published.samples_per_s[i], 4), published.device, published.stacks[i]);
+    }
+  } else if (!published.years.empty()) {
+    words += "\nThe published rates are shown once the guesses of this lesson are revealed.";
+  }
+  if (!card.cannot_run.empty()) words += "\n" + card.cannot_run;
+  for (const RecordedRun& run : card.recorded) {
+    words += fmt::format("\n{} samples/s, {}{}", engineering(run.view.summary.samples_per_s, 4),
+                         provenance_text(run.view), run.view.point.empty() ? "" : "; " + run.view.point);
+  }
+  if (progress != nullptr) words += "\n" + beats_text(*progress);
+  return words;
+}
+
 void draw_lesson(Ui& ui, const LessonCard& card, const LessonProgress* progress, const LessonRuns& runs,
                  const LadderRates& rates, AppState& state, Requests& ask) {
   const Published& published = card.info.published;
   const bool has_rate = runs.best > 0 || !card.recorded.empty();
-  const float height = ui.px(44.0F + (has_rate ? 18 : 0) + (published.years.empty() ? 0 : 18));
+  const bool has_published = tells_published(card, progress);
+  const float height = ui.px(44.0F + (has_rate ? 18 : 0) + (has_published ? 18 : 0));
   Box row;
   if (ui.row("lesson " + card.info.name, state.lesson == card.info.name, height, &row))
     ask.show_lesson = card.info.name;
@@ -112,19 +142,7 @@ void draw_lesson(Ui& ui, const LessonCard& card, const LessonProgress* progress,
     if (row.y0 < top || row.y1 > top + ImGui::GetWindowHeight()) ImGui::SetScrollHereY();
     state.ladder_at = state.lesson;
   }
-  std::string words = card.info.title;
-  for (std::size_t i = 0; i < published.years.size(); ++i) {
-    words +=
-        fmt::format("\n{}: {} samples/s, recorded on {} ({}) with the full-size preset", published.years[i],
-                    engineering(published.samples_per_s[i], 4), published.device, published.stacks[i]);
-  }
-  if (!card.cannot_run.empty()) words += "\n" + card.cannot_run;
-  for (const RecordedRun& run : card.recorded) {
-    words += fmt::format("\n{} samples/s, {}{}", engineering(run.view.summary.samples_per_s, 4),
-                         provenance_text(run.view), run.view.point.empty() ? "" : "; " + run.view.point);
-  }
-  if (progress != nullptr) words += "\n" + beats_text(*progress);
-  ui.tip(words);
+  ui.tip(lesson_tip(card, progress));
   ImGuiCanvas canvas = ui.canvas();
   const Theme& theme = ui.theme();
   const float s = ui.px(1);
@@ -147,7 +165,7 @@ void draw_lesson(Ui& ui, const LessonCard& card, const LessonProgress* progress,
     draw_foreign_rate(canvas, theme, row, y, view.provenance, view.summary.samples_per_s);
   }
   if (has_rate) y += 18 * s;
-  if (!published.years.empty()) {
+  if (has_published) {
     draw_foreign_rate(canvas, theme, row, y, "published, " + published.device,
                       published.samples_per_s.back());
   }
