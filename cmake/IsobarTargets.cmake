@@ -81,12 +81,14 @@ function(isobar_tier tier)
   endforeach()
 endfunction()
 
-# isobar_test(core LABEL unit [QUICK] [NIGHTLY] [PRODUCTS] [LOAD 2] [COST 60] SOURCES a.cpp LINK isobar::core): one Catch2 executable a folder of tests/.
-# No test needs the machine for itself. LOAD: what it keeps busy, in halves of a processor (./isobar test fills three of them a processor, since most wait at times): 1 waits
-# most of its time (the default), 2 computes, 4 are several processes that do. COST: seconds, so that long ones begin first. NIGHTLY: cases with
-# the tag [.nightly] are a test NAME_nightly. PRODUCTS: NAME_products takes all combinations of tests/support/pairs.h. Whoever passes TIMEOUT hangs; the program ends itself before, and says where.
+# isobar_test(core LABEL unit [QUICK] [FULL] [NIGHTLY] [PRODUCTS] [LOAD 2] [COST 60] SOURCES a.cpp LINK isobar::core): one Catch2 executable a
+# folder of tests/. No test needs the machine for itself. LOAD: what it keeps busy, in halves of a processor (./isobar test fills three of them a
+# processor, since most wait at times): 1 waits most of its time (the default), 2 computes, 4 are several processes that do. COST: seconds, so that
+# long ones begin first. FULL: cases with the tag [.full] are a test NAME_full, which QUICK leaves out. NIGHTLY: those with [.nightly] are a test
+# NAME_nightly. PRODUCTS: NAME_products takes all combinations of tests/support/pairs.h. Whoever passes TIMEOUT hangs; the program ends itself
+# before, and says where.
 function(isobar_test name)
-  cmake_parse_arguments(arg "QUICK;NIGHTLY;PRODUCTS;TENSORS" "LABEL;LOAD;COST" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "QUICK;FULL;NIGHTLY;PRODUCTS;TENSORS" "LABEL;LOAD;COST" "SOURCES;LINK" ${ARGN})
   add_executable(test_${name} ${arg_SOURCES})
   target_link_libraries(test_${name} PRIVATE isobar_test_main ${arg_LINK})
   target_include_directories(test_${name} PRIVATE ${ISOBAR_TEST_INCLUDES})
@@ -100,13 +102,18 @@ function(isobar_test name)
     isobar_precompiled(test test_${name})
   endif()
   add_test(NAME ${name} COMMAND test_${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABEL}" TIMEOUT 900 ENVIRONMENT ISOBAR_TEST_LIMIT_S=870)
+  set(tests ${name})
+  if(arg_FULL)
+    add_test(NAME ${name}_full COMMAND test_${name} "[full]" WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    list(APPEND tests ${name}_full)
+  endif()
+  set_tests_properties(${tests} PROPERTIES LABELS "${arg_LABEL}" TIMEOUT 900 ENVIRONMENT ISOBAR_TEST_LIMIT_S=870)
   foreach(property LOAD:PROCESSORS COST:COST)
     string(REPLACE ":" ";" property ${property})
     list(GET property 0 ours)
     list(GET property 1 theirs)
     if(arg_${ours})
-      set_tests_properties(${name} PROPERTIES ${theirs} ${arg_${ours}})
+      set_tests_properties(${tests} PROPERTIES ${theirs} ${arg_${ours}})
     endif()
   endforeach()
   if(arg_QUICK)

@@ -78,13 +78,15 @@ class Player {
 
 }  // namespace
 
-TEST_CASE("Every question: a learner who is right") { Player(true).play_all(right_answer, Outcome::right); }
+TEST_CASE("Every question: a learner who is right", "[.full]") {
+  Player(true).play_all(right_answer, Outcome::right);
+}
 
-TEST_CASE("Every question: a learner who is wrong") {
+TEST_CASE("Every question: a learner who is wrong", "[.full]") {
   Player(true).play_all(wrong_answer, Outcome::not_right);
 }
 
-TEST_CASE("Every question: a learner without runs") {
+TEST_CASE("Every question: a learner without runs", "[.full]") {
   Player(false).play_all([](const Question& question, const Truth&) { return any_answer(question); },
                          Outcome::cannot_answer);
 }
