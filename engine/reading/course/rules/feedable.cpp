@@ -21,7 +21,7 @@ Truth feedable_truth(const RuleInput& input) {
   const double devices = std::floor(step_us / host_us);
   Truth out;
   out.number = in_unit(input.question, Quantity::count, devices);
-  out.low = std::max(0.0, devices - 1);
+  out.low = std::max(1.0, devices - 1);
   out.high = devices + 1;
   out.figures = {
       {"value", figure_text(devices)}, {"step_ms", ms_text(step_us)}, {"host_ms", ms_text(host_us)}};

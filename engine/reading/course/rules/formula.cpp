@@ -77,8 +77,10 @@ double bucket_count(const RuleInput& input, Figures& figures) {
 
 double peak_bytes_of(const RuleInput& input, Figures& figures) {
   const MemoryPlan plan = plan_of(input);
-  for (const auto& [name, bytes] : plan.categories())
+  for (const auto& [name, bytes] : plan.categories()) {
     figures[name + "_gib"] = gib_text(static_cast<double>(bytes));
+    figures[name + "_gb"] = figure_text(static_cast<double>(bytes) * 1e-9);
+  }
   return static_cast<double>(plan.total());
 }
 
