@@ -235,7 +235,7 @@ void MeasuredRuns::show(const MeasuredPoint& point, std::int64_t repeat, double 
   for (const MeasuredPoint& each : points_) all += times_of(each);
   const double left = left_s();
   const std::string time =
-      left < 0 ? "" : fmt::format(", about {} left", human_seconds(std::max(0.0, left - since_s)));
+      left < 0 ? "" : fmt::format(", about {} left", about_seconds(std::max(0.0, left - since_s)));
   console_.progress(fmt::format("run {} of {}: {}, {} {}{}{}", done_ + 1, all, point.name,
                                 plan_.command == "quartet" ? "trial" : "repeat", repeat + 1,
                                 begins ? "" : fmt::format(", {}", human_seconds(since_s)), time));
