@@ -84,21 +84,28 @@ std::optional<std::string> typed_line(const std::string& prompt) {
   return line.substr(begin, line.find_last_not_of(" \t\r") - begin + 1);
 }
 
-void store_answer(const Question& question, const std::string& typed, const Learner& learner) {
-  Answer answer = parse_answer(question, typed, lines_of_page(question, learner.home));
-  for (std::string& run : answer.runs) {  // "last" is another one later
-    const fs::path folder = find_run(run, learner.runs);
-    check_run_folder(folder);
-    run = folder.string();
+Answer answer_with(const Question& question, const std::vector<std::string>& runs, const Learner& learner) {
+  if (question.kind != AnswerKind::make)
+    throw Error("--with names runs, and no run is the answer", question.id,
+                "--answer ..., with " + answers_text(question));
+  std::vector<fs::path> folders;
+  for (const std::string& run : runs) {  // "last" is another one later
+    folders.push_back(find_run(run, learner.runs));
+    check_run_folder(folders.back());
   }
-  if (question.kind == AnswerKind::make) answer.text = join(answer.runs, " ");
-  ProgressWriter(learner.progress).commit(question, answer);
+  return answer_of_runs(question, folders);
+}
+
+Answer typed_answer(const Question& question, const std::string& typed, const Learner& learner) {
+  Answer answer = parse_answer(question, typed, lines_of_page(question, learner.home));
+  return question.kind == AnswerKind::make ? answer_with(question, answer.runs, learner) : answer;
 }
 
 Asked ask_and_store(const Question& question, const Learner& learner) {
   std::puts("");
   question_report(question, text_columns()).print(/*as_json=*/false);
-  const std::string prompt = "  " + answer_words(question) + "; ? for a hint, skip, q to leave: ";
+  const std::string prompt = "  " + answers_text(question) + " (? = hint, skip = skip, q = quit): ";
+  const std::size_t seen = read_progress(learner.progress).answer_line(question.id);
   for (std::size_t told = 0;;) {
     const std::optional<std::string> typed = typed_line(prompt);
     if (!typed || *typed == "q" || *typed == "quit") return Asked::left;
@@ -108,7 +115,8 @@ Asked ask_and_store(const Question& question, const Learner& learner) {
       continue;
     }
     try {
-      store_answer(question, *typed, learner);
+      const Answer answer = typed_answer(question, *typed, learner);
+      ProgressWriter(learner.progress).commit(question, answer, seen);
       return Asked::answered;
     } catch (const Error& error) {
       if (error.code() != Exit::bad_input) throw;
@@ -138,26 +146,13 @@ RunsOffered offer_runs(const std::vector<FoundRuns>& missing, const Learner& lea
   return {.said = Asked::answered, .code = make_runs(missing, learner.home, quiet)};
 }
 
-std::vector<fs::path> runs_made(const Question& question, const Learner& learner) {
-  std::vector<fs::path> out;
-  if (question.kind != AnswerKind::make) return out;
-  const CourseProgress progress = read_progress(learner.progress);
-  const StoredAnswer* const answer = progress.answer(question.id);
-  if (answer == nullptr) return out;
-  for (const std::string& run : parse_answer(question, answer->text).runs)
-    out.push_back(find_run(run, learner.runs));
-  return out;
-}
-
 Revealed reveal_and_tell(const Question& question, const Learner& learner, bool json) {
-  Revealed revealed =
-      reveal_question(question, learner.home, learner.runs, learner.progress, runs_made(question, learner));
-  const CourseProgress progress = read_progress(learner.progress);
+  Revealed revealed = reveal_question(question, learner.home, learner.runs, learner.progress);
   const bool cannot = revealed.graded.outcome == Outcome::cannot_answer;
   const std::string page = cannot ? "" : reveal_page(learner.home, question);
-  Report out = reveal_report(question, revealed, *progress.answer(question.id), page, text_columns());
+  Report out = reveal_report(question, revealed, page, text_columns());
   if (!cannot) add_notice(out, revealed.runs, text_columns());
-  const Calibration calibration = calibrate(progress);
+  const Calibration calibration = calibrate(read_progress(learner.progress));
   for (const std::string& text : {score_sentence(calibration), calibration_sentence(calibration)}) {
     if (!text.empty()) out.wrapped(text + ".");
   }

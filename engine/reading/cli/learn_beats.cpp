@@ -15,6 +15,7 @@
 #include "cli/question_text.h"
 #include "cli/report.h"
 #include "cli/verdict_text.h"
+#include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
 
@@ -116,7 +117,8 @@ void end_beat(const Walk& walk, const Remark& remark) {
 
 /// Questions of earlier lessons, asked again. False: the learner left.
 bool open_with_earlier(Walk& walk) {
-  for (const Question& question : opening_questions(walk.learner.home, walk.lesson.name)) {
+  const CourseQuestions all = all_questions(walk.learner.home);
+  for (const Question& question : opening_questions(all.questions, walk.lesson.name)) {
     const std::string mark = "opening " + question.id;
     if (walk.is_done(mark)) continue;
     heading("First, of lesson " + question.lesson);
@@ -227,12 +229,17 @@ double lesson_takes_s(const LessonInfo& lesson, const std::vector<Question>& que
     const auto words = std::distance(std::istream_iterator<std::string>(page), {});
     out += static_cast<double>(words) / kWordsAMinute * 60;
   }
-  std::vector<Question> open;
-  std::copy_if(questions.begin(), questions.end(), std::back_inserter(open), [&](const Question& question) {
-    return state_of(question, progress) != QuestionState::revealed;
-  });
-  return out + kQuestion_s * static_cast<double>(open.size()) +
-         cost_s(missing_runs(open, learner.home, known));
+  const std::optional<MachineRates> rates = rates_if_kept();
+  std::vector<FoundRuns> missing;
+  for (const Question& question : questions) {
+    if (state_of(question, progress) == QuestionState::revealed) continue;
+    out += kQuestion_s;
+    try {
+      add_missing(missing, find_runs(question, learner.home, known, rates ? &*rates : nullptr));
+    } catch (const Error&) {  // the question itself says why its runs cannot be looked for
+    }
+  }
+  return out + cost_s(missing);
 }
 
 int walk_lesson(const LessonInfo& lesson, const Learner& learner) {

@@ -31,7 +31,7 @@ struct QuizArguments {
   std::filesystem::path csv;
   bool yes = false, json = false, hint = false, again = false, list = false, runs_only = false;
 
-  std::string typed() const { return runs.empty() ? answer : join(runs, " "); }
+  bool has_answer() const { return !answer.empty() || !runs.empty(); }
 };
 
 std::optional<QuizArguments> parse_quiz(const Words& words) {
@@ -83,7 +83,7 @@ int go_on(const Question& question, const Learner& learner, const QuizArguments&
 
 void tell_stored(const Question& question, const StoredAnswer& answer) {
   Report out;
-  out.wrapped(question.id + ": you said " + printable(said_text(question, answer)) + " (" +
+  out.wrapped(question.id + ": you said " + printable(answer_words(question, answer)) + " (" +
               printable(answer.time, 40) + ").");
   out.print(/*as_json=*/false);
 }
@@ -93,12 +93,12 @@ void tell_stored(const Question& question, const StoredAnswer& answer) {
   std::fflush(stdout);
   const std::string option = question.kind == AnswerKind::make ? " --with RUN" : " --answer ...";
   throw Error("there is no terminal to answer at", question.id,
-              std::string(kQuiz) + " " + question.id + option + " --yes, with " + answer_words(question));
+              std::string(kQuiz) + " " + question.id + option + " --yes, with " + answers_text(question));
 }
 
 /// Refuses an answer beside one that is stored; a prediction is made once.
 void check_unanswered(const Question& question, QuestionState state, const QuizArguments& arguments) {
-  if (state == QuestionState::open || arguments.again || arguments.typed().empty()) return;
+  if (state == QuestionState::open || arguments.again || !arguments.has_answer()) return;
   throw Error(state == QuestionState::committed ? "a prediction is stored already"
                                                 : "this question was answered and revealed",
               question.id,
@@ -107,21 +107,35 @@ void check_unanswered(const Question& question, QuestionState state, const QuizA
                   : "--again asks anew");
 }
 
+/// A reveal of before, with all that its runs still say.
+Report told_again(const Question& question, const CourseProgress& progress, const Learner& learner) {
+  const StoredReveal& reveal = *progress.reveal(question.id);
+  const std::string page = reveal_page(learner.home, question);
+  const std::vector<FoundRuns> found = find_runs(question, learner.home, learner.runs, nullptr);
+  const std::optional<Revealed> again = recalled(question, progress, learner.home, found);
+  Report out = again ? reveal_report(question, *again, page, text_columns())
+                     : stored_report(question, reveal, *progress.answer(question.id), page, text_columns());
+  out.json["revealed"] = reveal.time;
+  out.wrapped("Revealed " + printable(reveal.time, 40) + "; ./isobar quiz " + question.id +
+              " --again asks it again.");
+  return out;
+}
+
 int ask_one(const Question& question, const Learner& learner, const QuizArguments& arguments) {
   const CourseProgress progress = read_progress(learner.progress);
   const QuestionState state = state_of(question, progress);
   check_unanswered(question, state, arguments);
   const StoredAnswer* const answer = progress.answer(question.id);
   if (state == QuestionState::revealed && !arguments.again) {
-    stored_report(question, *progress.reveal(question.id), *answer, reveal_page(learner.home, question),
-                  text_columns())
-        .print(arguments.json);
+    told_again(question, progress, learner).print(arguments.json);
     return 0;
   }
   if (state == QuestionState::committed && !arguments.again) {
     if (!arguments.json) tell_stored(question, *answer);
-  } else if (!arguments.typed().empty()) {
-    store_answer(question, arguments.typed(), learner);
+  } else if (arguments.has_answer()) {
+    const Answer given = arguments.runs.empty() ? typed_answer(question, arguments.answer, learner)
+                                                : answer_with(question, arguments.runs, learner);
+    ProgressWriter(learner.progress).commit(question, given, progress.answer_line(question.id));
   } else if (arguments.json) {
     question_report(question, text_columns()).print(/*as_json=*/true);
     return 0;

@@ -129,21 +129,24 @@ Answer parse_line(const Question& question, const std::string& typed, std::int64
   return out;
 }
 
+Answer of_runs(const Question& question, std::vector<std::string> runs) {
+  if (runs.empty() || runs.size() > kMostRunRepeats) {
+    throw Error(counted(static_cast<std::int64_t>(runs.size()), "run") + " named", question.id,
+                fmt::format("name one to {} runs", kMostRunRepeats));
+  }
+  Answer out = of_text(question, join(runs, " "));
+  out.runs = std::move(runs);
+  return out;
+}
+
 Answer parse_made(const Question& question, const std::string& typed) {
   std::string blanks = typed;
   std::replace_if(
       blanks.begin(), blanks.end(), [](char c) { return c == ',' || c == '\t' || c == '\n' || c == '\r'; },
       ' ');
-  Answer out = of_text(question, "");
-  for (std::string& run : split(blanks, ' ')) {
-    if (!run.empty()) out.runs.push_back(std::move(run));
-  }
-  if (out.runs.empty() || out.runs.size() > kMostRunRepeats) {
-    throw Error(counted(static_cast<std::int64_t>(out.runs.size()), "run") + " named", question.id,
-                fmt::format("name one to {} runs", kMostRunRepeats));
-  }
-  out.text = join(out.runs, " ");
-  return out;
+  std::vector<std::string> runs = split(blanks, ' ');
+  std::erase(runs, "");
+  return of_runs(question, std::move(runs));
 }
 
 }  // namespace
@@ -166,6 +169,28 @@ Answer parse_answer(const Question& question, const std::string& typed, std::int
       return parse_made(question, text);
   }
   return {};
+}
+
+Answer answer_of_runs(const Question& question, const std::vector<std::filesystem::path>& runs) {
+  std::vector<std::string> folders;
+  for (const std::filesystem::path& run : runs)
+    folders.push_back(std::filesystem::absolute(run).lexically_normal().string());
+  return of_runs(question, std::move(folders));
+}
+
+std::string choice_words(const Question& question, const std::string& key) {
+  for (std::size_t i = 0; i < question.choices.size(); ++i) {
+    if (question.choices[i].key != key) continue;
+    return std::string(1, static_cast<char>('a' + i % 26)) + ": " + question.choices[i].text;
+  }
+  return key;
+}
+
+std::string answer_words(const Question& question, const Answer& answer) {
+  if (question.kind == AnswerKind::number) return with_unit(answer.number, question.unit);
+  if (question.kind == AnswerKind::find) return "line " + answer.text;
+  if (question.kind == AnswerKind::choice) return choice_words(question, answer.text);
+  return answer.text;
 }
 
 }  // namespace isobar

@@ -12,6 +12,7 @@ const char* outcome_name(Outcome outcome);
 
 struct Graded {
   Outcome outcome = Outcome::cannot_answer;
+  std::string cannot;  ///< why it cannot be answered: Truth::cannot, or that no choice is what is true
   std::string said;    ///< the answer in words: "24 ms", "b: the threads wait", "line 61"
   std::string truth;   ///< what it is, in words
   std::string off_by;  ///< of a number: "0.6 times what was measured"; "" = no number

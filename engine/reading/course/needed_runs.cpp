@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 #include <utility>
 
@@ -194,6 +193,27 @@ std::vector<FoundRuns> find_runs(const Question& question, const fs::path& home,
 std::vector<FoundRuns> find_runs(const Question& question, const fs::path& home, const fs::path& runs,
                                  const MachineRates* rates) {
   return find_runs(question, home, known_runs(runs), rates);
+}
+
+void add_missing(std::vector<FoundRuns>& missing, const std::vector<FoundRuns>& found) {
+  for (const FoundRuns& one : found) {
+    if (one.missing == 0) continue;
+    const auto same = std::find_if(missing.begin(), missing.end(), [&](const FoundRuns& other) {
+      return !one.command.empty() && other.command == one.command;
+    });
+    if (same == missing.end()) {
+      missing.push_back(one);
+    } else if (one.missing > same->missing) {
+      *same = one;
+    }
+  }
+}
+
+std::vector<FoundRuns> missing_runs(const std::vector<Question>& questions, const fs::path& home,
+                                    const std::vector<KnownRun>& known, const MachineRates* rates) {
+  std::vector<FoundRuns> out;
+  for (const Question& question : questions) add_missing(out, find_runs(question, home, known, rates));
+  return out;
 }
 
 std::string cost_text(const std::vector<FoundRuns>& found) {

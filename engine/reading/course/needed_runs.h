@@ -38,6 +38,12 @@ std::vector<FoundRuns> find_runs(const Question& question, const std::filesystem
 std::vector<FoundRuns> find_runs(const Question& question, const std::filesystem::path& home,
                                  const std::vector<KnownRun>& known, const MachineRates* rates);
 
+/// All that `questions` need and is not there, each once, with what the rest of them shares.
+std::vector<FoundRuns> missing_runs(const std::vector<Question>& questions, const std::filesystem::path& home,
+                                    const std::vector<KnownRun>& known, const MachineRates* rates);
+/// The same, one question after the other: adds those of `found` that are missing.
+void add_missing(std::vector<FoundRuns>& missing, const std::vector<FoundRuns>& found);
+
 /// "6 runs, about 40 s"; "2 of 6 runs, about 13 s"; "all 6 runs are there".
 std::string cost_text(const std::vector<FoundRuns>& found);
 double cost_s(const std::vector<FoundRuns>& found);

@@ -17,6 +17,7 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "core/text.h"
+#include "course/units.h"
 
 namespace isobar {
 
@@ -54,36 +55,56 @@ std::optional<std::size_t> newest_answer(const CourseProgress& progress, const s
 
 [[noreturn]] void damaged(const std::string& what) { throw Error(what, "", ""); }
 
-void take_answer(const Json& line, CourseProgress& out) {
+std::vector<std::string> texts_in_line(const Json& line, std::string_view key) {
+  std::vector<std::string> out;
+  if (const Json* const list = member(line, key)) {
+    for (const Json& one : list->values()) out.push_back(one.as_text());
+  }
+  return out;
+}
+
+void take_answer(const Json& line, std::size_t number, CourseProgress& out) {
   out.answers.push_back({.id = line.at("id").as_text(),
                          .text = line.at("answer").as_text(),
                          .number = number_in_line(line, "number"),
                          .unit = text_in_line(line, "unit"),
                          .time = text_in_line(line, "time"),
                          .lesson = text_in_line(line, "lesson"),
-                         .kind = text_in_line(line, "asked")});
+                         .kind = text_in_line(line, "asked"),
+                         .runs = texts_in_line(line, "runs"),
+                         .line = number});
 }
 
-void take_reveal(const Json& line, CourseProgress& out) {
+/// Index of the answer that a reveal graded; lines of before had no `of` and were of the newest.
+std::optional<std::size_t> answer_revealed(const Json& line, const std::string& id,
+                                           const CourseProgress& progress) {
+  const Json* const of = member(line, "of");
+  if (of == nullptr) return newest_answer(progress, id);
+  const std::int64_t wanted = of->as_integer();
+  for (std::size_t i = progress.answers.size(); i-- > 0;) {
+    const StoredAnswer& answer = progress.answers[i];
+    if (answer.id == id && static_cast<std::int64_t>(answer.line) == wanted) return i;
+  }
+  return std::nullopt;
+}
+
+void take_reveal(const Json& line, std::size_t, CourseProgress& out) {
   StoredReveal reveal{.id = line.at("id").as_text(),
                       .outcome = line.at("outcome").as_text(),
                       .truth = text_in_line(line, "truth"),
                       .number = number_in_line(line, "number"),
                       .source = text_in_line(line, "source"),
-                      .runs = {},
+                      .runs = texts_in_line(line, "runs"),
                       .time = text_in_line(line, "time"),
                       .formula_ms = number_in_line(line, "formula_ms"),
                       .step_ms = number_in_line(line, "step_ms")};
-  if (const Json* const runs = member(line, "runs")) {
-    for (const Json& run : runs->values()) reveal.runs.push_back(run.as_text());
-  }
-  const std::optional<std::size_t> of = newest_answer(out, reveal.id);
-  if (!of) damaged("a reveal of " + printable(reveal.id, 80) + " before any answer");
+  const std::optional<std::size_t> of = answer_revealed(line, reveal.id, out);
+  if (!of) damaged("a reveal of " + printable(reveal.id, 80) + " whose answer is not there");
   reveal.of = *of;
   out.reveals.push_back(std::move(reveal));
 }
 
-void take_beat(const Json& line, CourseProgress& out) {
+void take_beat(const Json& line, std::size_t, CourseProgress& out) {
   std::vector<std::string>& beats = out.beats[line.at("lesson").as_text()];
   const std::string& beat = line.at("beat").as_text();
   if (std::find(beats.begin(), beats.end(), beat) == beats.end()) beats.push_back(beat);
@@ -91,7 +112,7 @@ void take_beat(const Json& line, CourseProgress& out) {
 
 struct LineKind {
   const char* name;
-  void (*take)(const Json& line, CourseProgress& out);
+  void (*take)(const Json& line, std::size_t number, CourseProgress& out);
 };
 constexpr LineKind kLineKinds[] = {{"answer", take_answer}, {"reveal", take_reveal}, {"beat", take_beat}};
 
@@ -100,14 +121,14 @@ struct NewerSchema {
   std::int64_t schema;
 };
 
-void take_line(const std::string& text, CourseProgress& out) {
+void take_line(const std::string& text, std::size_t number, CourseProgress& out) {
   if (text.size() > kMostLineBytes) damaged(fmt::format("a line of {} bytes", text.size()));
   const Json line = Json::parse(text);
   const std::int64_t schema = line.at("schema").as_integer();
   if (schema > kProgressSchema) throw NewerSchema{schema};
   const std::string& kind = line.at("kind").as_text();
   for (const LineKind& one : kLineKinds) {
-    if (kind == one.name) return one.take(line, out);
+    if (kind == one.name) return one.take(line, number, out);
   }
   damaged("no kind of line is \"" + printable(kind, 60) + "\"");
 }
@@ -124,7 +145,7 @@ CourseProgress progress_in(const std::string& text, const fs::path& file) {
     if (line.empty()) continue;
     const std::string where = fmt::format("{}:{}", file.string(), number);
     try {
-      take_line(line, out);
+      take_line(line, number, out);
     } catch (const NewerSchema& newer) {
       throw Error(fmt::format("it was written by a newer Isobar (schema {}, {} is known here)", newer.schema,
                               kProgressSchema),
@@ -192,6 +213,11 @@ const StoredAnswer* CourseProgress::answer(const std::string& id) const {
   return newest ? &answers[*newest] : nullptr;
 }
 
+std::size_t CourseProgress::answer_line(const std::string& id) const {
+  const StoredAnswer* const newest = answer(id);
+  return newest == nullptr ? 0 : newest->line;
+}
+
 const StoredReveal* CourseProgress::reveal(const std::string& id) const {
   const std::optional<std::size_t> newest = newest_answer(*this, id);
   if (!newest) return nullptr;
@@ -229,17 +255,25 @@ void refuse_reveal(const std::string& id, const fs::path& file) {
               file.string(), "./isobar quiz " + shell_quoted(id) + " asks for it");
 }
 
+std::string answer_words(const Question& question, const StoredAnswer& answer) {
+  if (question.kind == AnswerKind::number && answer.number && !answer.unit.empty())
+    return with_unit(*answer.number, answer.unit);
+  return answer_words(question,
+                      Answer{.kind = question.kind, .text = answer.text, .number = 0, .line = 0, .runs = {}});
+}
+
 ProgressWriter::ProgressWriter(fs::path file) : file_(std::move(file)) {}
 
-void ProgressWriter::append(const std::string& line, const std::string& needs_answer) {
+void ProgressWriter::append(const std::string& line,
+                            const std::function<void(const CourseProgress&)>& check) {
   const FileDescriptor file = locked_for_append(file_);
   const std::string before = read_text_file(file_, kMostProgressBytes);
   const CourseProgress progress = progress_in(before, file_);
-  if (!needs_answer.empty() && progress.answer(needs_answer) == nullptr) refuse_reveal(needs_answer, file_);
+  if (check) check(progress);
   append_locked(file, before, line, file_);
 }
 
-void ProgressWriter::commit(const Question& question, const Answer& answer) {
+void ProgressWriter::commit(const Question& question, const Answer& answer, std::optional<std::size_t> seen) {
   Json line = begun("answer");
   line["id"] = question.id;
   line["lesson"] = question.lesson;
@@ -249,13 +283,19 @@ void ProgressWriter::commit(const Question& question, const Answer& answer) {
     line["number"] = answer.number;
     line["unit"] = question.unit;
   }
-  append(line.text(), "");
+  if (answer.kind == AnswerKind::make) line["runs"] = Json(answer.runs);
+  append(line.text(), [&](const CourseProgress& now) {
+    if (!seen || now.answer_line(question.id) == *seen) return;
+    throw Error(question.id + " was answered elsewhere in the meantime", file_.string(),
+                "./isobar quiz " + shell_quoted(question.id) + " shows that answer", Exit::failed);
+  });
 }
 
-void ProgressWriter::reveal(const Question& question, const Graded& graded, const Truth& truth,
+void ProgressWriter::reveal(const StoredAnswer& answer, const Graded& graded, const Truth& truth,
                             const std::vector<std::string>& runs, const FormulaStep& formula) {
   Json line = begun("reveal");
-  line["id"] = question.id;
+  line["id"] = answer.id;
+  line["of"] = answer.line;
   line["outcome"] = outcome_name(graded.outcome);
   line["truth"] = graded.truth;
   if (std::isfinite(truth.number)) line["number"] = truth.number;
@@ -265,14 +305,20 @@ void ProgressWriter::reveal(const Question& question, const Graded& graded, cons
     line["formula_ms"] = formula.predicted_ms;
     line["step_ms"] = formula.measured_ms;
   }
-  append(line.text(), question.id);
+  append(line.text(), [&](const CourseProgress& now) {
+    const std::size_t newest = now.answer_line(answer.id);
+    if (newest == 0) refuse_reveal(answer.id, file_);
+    if (newest == answer.line) return;
+    throw Error(answer.id + " was answered again while this answer was graded", file_.string(),
+                "./isobar quiz " + shell_quoted(answer.id) + " reveals the newer answer", Exit::failed);
+  });
 }
 
 void ProgressWriter::beat(const std::string& lesson, const std::string& beat) {
   Json line = begun("beat");
   line["lesson"] = lesson;
   line["beat"] = beat;
-  append(line.text(), "");
+  append(line.text(), nullptr);
 }
 
 }  // namespace isobar

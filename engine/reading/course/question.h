@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/choice.h"
+#include "core/error.h"
 
 namespace isobar {
 
@@ -91,14 +92,18 @@ std::vector<Question> parse_questions(const std::string& text, const std::string
 /// Those of a lesson, in order; none where it has no such file.
 std::vector<Question> read_questions(const std::filesystem::path& home, const std::string& lesson);
 
+struct CourseQuestions {
+  std::vector<Question> questions;
+  std::map<std::string, Error> problems;  ///< of a lesson, why its questions cannot be read
+};
 /// Of all lessons, in the order of the ladder.
-std::vector<Question> all_questions(const std::filesystem::path& home);
+CourseQuestions all_questions(const std::filesystem::path& home);
 
 /// The questions of earlier lessons that open this one: at most two, those that ask for it in `again`.
-std::vector<Question> opening_questions(const std::filesystem::path& home, const std::string& lesson);
+std::vector<Question> opening_questions(const std::vector<Question>& all, const std::string& lesson);
 
 /// The one of this id, whole or without its lesson's number where that is plain; Error (exit code 2) with the
-/// nearest.
+/// nearest, or the problem of the lesson that it would be of.
 Question find_question(const std::filesystem::path& home, const std::string& id);
 
 }  // namespace isobar

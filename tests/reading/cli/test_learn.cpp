@@ -12,7 +12,7 @@ using Json = nlohmann::json;
 
 namespace {
 
-const std::string kAsks = "q to leave: ";
+const std::string kAsks = "q = quit): ";
 const std::string kGoesOn = "q leaves: ";
 
 class Learning {

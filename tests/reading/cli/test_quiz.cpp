@@ -65,7 +65,9 @@ TEST_CASE("a prediction is stored, its runs are made in turn, then it is reveale
                             says("1 of 1 first answers were right"));
   CHECK(course.kept().find("\"kind\":\"answer\"") < course.kept().find("\"kind\":\"reveal\""));
   // It is not asked, run or graded again, unless that is asked for.
-  CHECK_THAT(course.run({"quiz", "best_workers"}).out, says("02.best_workers: right, revealed 20"));
+  CHECK_THAT(course.run({"quiz", "best_workers"}).out, says("02.best_workers: right") &&
+                                                           says("4 workers gave ") && says("Revealed 20") &&
+                                                           says("02.best_workers --again"));
   CHECK(kinds(course, "answer") == 1);
   CHECK(kinds(course, "reveal") == 1);
   CHECK_THAT(course.run({"quiz", "02.best_workers", "--answer", "1"}).err, says("--again"));
@@ -200,4 +202,32 @@ TEST_CASE("as JSON a question is told, and nobody is asked") {
   CHECK(Json::parse(answered.out)["outcome"] == "not right");
   CHECK(Json::parse(course.run({"quiz", "02.nan", "--json"}).out)["truth"].get<std::string>().find("error") !=
         std::string::npos);
+}
+
+TEST_CASE("questions that cannot be read are named, and those of other lessons are asked") {
+  const MadeCourse course;
+  write_file_whole(course.home() / "lessons/01_baseline/questions.toml", std::string_view("rubbish ["));
+  const ProcessResult listed = course.run({"quiz"});
+  CHECK(listed.code == 0);
+  CHECK_THAT(listed.out, says("! 01_baseline: ") && says("questions.toml:1") && says("02.best_workers"));
+  CHECK(course.run({"quiz", "02.where", "--answer", "1"}).code == 0);
+  const ProcessResult learned = course.run({"learn"});
+  CHECK(learned.code == 0);
+  CHECK_THAT(learned.out, says("! 01_baseline: ") && says("02_workers"));
+  const ProcessResult none = course.run({"quiz", "01.gpus", "--answer", "16"});
+  CHECK(none.code == 2);
+  CHECK_THAT(none.err, says("01_baseline/questions.toml"));
+}
+
+TEST_CASE("a question whose runs cannot be looked for says so in the list, and the others stand in it") {
+  const MadeCourse course;
+  const fs::path file = course.home() / "lessons/02_workers/questions.toml";
+  std::string text = read_text_file(file, 1 << 20);
+  text.replace(text.find("data.workers=1"), 14, "data.wrkers=1 ");
+  write_file_whole(file, std::string_view(text));
+  const ProcessResult listed = course.run({"quiz"});
+  INFO(listed.err);
+  CHECK(listed.code == 0);
+  CHECK_THAT(listed.out, says("02.best_workers  (! there is no key") && says("02.where"));
+  CHECK(course.run({"learn"}).code == 0);
 }

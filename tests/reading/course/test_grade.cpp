@@ -134,10 +134,20 @@ TEST_CASE("what the runs cannot say is neither right nor wrong") {
   const Graded out = graded(asked_questions().at(0), "4", truth);
   CHECK(out.outcome == Outcome::cannot_answer);
   CHECK(out.said == "4 workers");
+  CHECK(out.cannot == truth.cannot);
   CHECK(out.truth.empty());
   CHECK(out.reveal.empty());
   CHECK_THAT(failure_of([&] { graded(asked_questions().at(0), "4", Truth{}); }),
              says("the rule best_of says nothing of 02.best_workers"));
+}
+
+TEST_CASE("a choice that offers nothing true cannot be answered, and says what was measured") {
+  const Question question = asked_questions().at(1);
+  const Graded out = graded(question, "same", accepting({"flat"}));
+  CHECK(out.outcome == Outcome::cannot_answer);
+  CHECK(out.cannot == "what was measured (`flat`) is not among the choices");
+  CHECK(out.truth.empty());
+  CHECK(graded(question, "same", accepting({"flat", "same"})).cannot.empty());
 }
 
 TEST_CASE("places are filled, and one without a figure is an error with its origin") {

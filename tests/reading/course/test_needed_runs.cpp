@@ -186,6 +186,18 @@ TEST_CASE("recorded runs are there or not, predicted ones cost nothing") {
   CHECK(cost_text({found}) == "1 prediction, made at once");
 }
 
+TEST_CASE("what several questions lack counts once where they share it") {
+  const Folder runs;
+  const Question one = question_of({wanted_run("base")});
+  NeededRun fewer = wanted_run("same");
+  fewer.repeats = 1;
+  const Question other = question_of({fewer, wanted_run("slow", {"data.throttle_mb_per_s=40"})});
+  const std::vector<FoundRuns> missing = missing_runs({one, other, one}, project_home(), {}, nullptr);
+  REQUIRE(missing.size() == 2);
+  CHECK(missing[0].missing == 3);
+  CHECK(cost_s(missing) == cost_s(runs.find(question_of({wanted_run("base"), other.runs[1]}))));
+}
+
 TEST_CASE("what needs a GPU cannot be made without one") {
   if (has_nvidia_driver()) return;
   NeededRun wanted = wanted_run("graph");
@@ -235,7 +247,7 @@ TEST_CASE("a question that names what is not there says so") {
 
 TEST_CASE("every question is answered within three minutes on a slow laptop, without GPU and network") {
   const Folder runs;
-  const std::vector<Question> questions = all_questions(project_home());
+  const std::vector<Question> questions = all_questions(project_home()).questions;
   std::set<std::string> lessons;
   for (const Question& question : questions) {
     INFO(question.id << " at " << question.origin);

@@ -36,6 +36,13 @@ int waited_for(pid_t pid) {
   return status;
 }
 
+/// The newest answer to a question, as a reveal takes it.
+StoredAnswer newest(const fs::path& file, const Question& question) {
+  const CourseProgress progress = read_progress(file);
+  REQUIRE(progress.answer(question.id) != nullptr);
+  return *progress.answer(question.id);
+}
+
 Graded right_grade() {
   Graded out;
   out.outcome = Outcome::right;
@@ -71,7 +78,7 @@ TEST_CASE("an answer, its reveal and a beat come back as they were stored") {
   ProgressWriter writer(file);
   writer.commit(question, typed(question, "4"));
   CHECK(read_progress(file).reveal(question.id) == nullptr);
-  writer.reveal(question, right_grade(), measured(4), {"/runs/a", "/runs/b \"c\""}, {31, 33});
+  writer.reveal(newest(file, question), right_grade(), measured(4), {"/runs/a", "/runs/b \"c\""}, {31, 33});
   writer.beat("02_workers", "read");
   writer.beat("02_workers", "predict");
   writer.beat("02_workers", "read");
@@ -104,7 +111,7 @@ TEST_CASE("each line of the file is JSON with its schema, and lines are only eve
   const Question question = asked_questions().at(1);
   ProgressWriter(file).commit(question, typed(question, "rises"));
   const std::string first = text_of_file(file);
-  ProgressWriter(file).reveal(question, right_grade(), Truth{}, {});
+  ProgressWriter(file).reveal(newest(file, question), right_grade(), Truth{}, {});
   const std::string both = text_of_file(file);
   CHECK(both.starts_with(first));
   CHECK(both.back() == '\n');
@@ -114,26 +121,77 @@ TEST_CASE("each line of the file is JSON with its schema, and lines are only eve
   CHECK_THROWS(line.at("number"));  // a choice has none
 }
 
-TEST_CASE("a reveal without a stored prediction is refused, and is of the newest answer") {
+TEST_CASE("a reveal without a stored prediction is refused, and is of the answer that was graded") {
   const TempFolder folder;
   const fs::path file = folder / "p.jsonl";
   const std::vector<Question> all = asked_questions();
   ProgressWriter writer(file);
-  const auto reveal = [&] { writer.reveal(all[0], right_grade(), measured(4), {}); };
+  StoredAnswer graded{};
+  graded.id = all[0].id;
+  const auto reveal = [&] { writer.reveal(graded, right_grade(), measured(4), {}); };
   CHECK_THAT(error_of(reveal), says("nothing is revealed before a prediction is stored") &&
                                    says("02.best_workers has none") && says("./isobar quiz 02.best_workers"));
   CHECK(text_of_file(file).empty());
   writer.commit(all[1], typed(all[1], "a"));
   CHECK_THAT(error_of(reveal), says("has none"));  // that of another question counts for nothing
   writer.commit(all[0], typed(all[0], "1"));
+  graded = newest(file, all[0]);
+  CHECK(graded.line == 2);
   reveal();
   reveal();
   CHECK(read_progress(file).reveals.size() == 2);
   CHECK(read_progress(file).reveals[1].of == 1);
   writer.commit(all[0], typed(all[0], "2"));
   CHECK(read_progress(file).reveal(all[0].id) == nullptr);  // the new prediction is open again
+  const std::string before = text_of_file(file);
+  CHECK_THAT(failure_of(reveal), says("02.best_workers was answered again while this answer was graded") &&
+                                     says("reveals the newer answer"));
+  CHECK(text_of_file(file) == before);
+  graded = newest(file, all[0]);
   reveal();
   CHECK(read_progress(file).reveal(all[0].id)->of == 2);
+}
+
+TEST_CASE("a reveal names the line of its answer, and lines of before are of the newest one") {
+  const TempFolder folder;
+  const fs::path file = folder / "p.jsonl";
+  const std::string of_first = R"({"schema":1,"kind":"reveal","id":"02.a","outcome":"right","of":1})";
+  const std::string of_newest = R"({"schema":1,"kind":"reveal","id":"02.a","outcome":"right"})";
+  const std::string answer = std::string(kAnswer) + "\n";
+  write_text(file, answer + answer + of_first + "\n" + of_newest + "\n");
+  const CourseProgress progress = read_progress(file);
+  REQUIRE(progress.reveals.size() == 2);
+  CHECK(progress.reveals[0].of == 0);
+  CHECK(progress.reveals[1].of == 1);
+  // Where the answer's line is damaged no other answer gets its outcome.
+  write_text(file, "{\"schema\"\n" + answer + of_first + "\n");
+  CHECK(read_progress(file).reveals.empty());
+  CHECK_THAT(read_progress(file).problems.at(1), says("a reveal of 02.a whose answer is not there"));
+}
+
+TEST_CASE("an answer beside one that the learner did not see is refused") {
+  const TempFolder folder;
+  const fs::path file = folder / "p.jsonl";
+  const Question question = asked_questions().at(0);
+  ProgressWriter writer(file);
+  writer.commit(question, typed(question, "4"), 0);
+  const std::string before = text_of_file(file);
+  CHECK_THAT(failure_of([&] { writer.commit(question, typed(question, "5"), 0); }),
+             says("02.best_workers was answered elsewhere in the meantime") && says("./isobar quiz"));
+  CHECK(text_of_file(file) == before);
+  writer.commit(question, typed(question, "5"), newest(file, question).line);
+  CHECK(newest(file, question).text == "5");
+}
+
+TEST_CASE("runs that are an answer are stored one by one, as absolute paths") {
+  const TempFolder folder;
+  const fs::path file = folder / "p.jsonl";
+  const Question question = asked_questions().at(3);
+  ProgressWriter(file).commit(question, answer_of_runs(question, {"my runs/a", "/tmp/x/../b"}));
+  const std::vector<std::string> runs = newest(file, question).runs;
+  REQUIRE(runs.size() == 2);
+  CHECK(runs[0] == (fs::current_path() / "my runs/a").string());
+  CHECK(runs[1] == "/tmp/b");
 }
 
 TEST_CASE("a damaged line is named and loses nothing else, and half a line is ended") {
@@ -150,7 +208,7 @@ TEST_CASE("a damaged line is named and loses nothing else, and half a line is en
       {"{\"schema\":1,\"kind\":\"answer\",\"id\":7,\"answer\":\"4\"}", ""},
       {"{\"schema\":1,\"kind\":\"answer\",\"id\":\"x\"}", "answer"},
       {"{\"schema\":1,\"kind\":\"reveal\",\"id\":\"02.b\",\"outcome\":\"right\"}",
-       "a reveal of 02.b before any answer"},
+       "a reveal of 02.b whose answer is not there"},
       {"\xff\xfe", "no JSON"}};
   std::string text = std::string(kAnswer) + "\n";
   for (const auto& [line, what] : damages) text += line + "\n";
@@ -253,8 +311,8 @@ TEST_CASE("two programs that share a file each see what the other did") {
   ProgressWriter one(folder / "p"), other(folder / "p");
   one.commit(all[0], typed(all[0], "4"));
   other.commit(all[1], typed(all[1], "a"));
-  other.reveal(all[0], right_grade(), measured(4), {});
-  one.reveal(all[1], right_grade(), Truth{}, {});
+  other.reveal(newest(folder / "p", all[0]), right_grade(), measured(4), {});
+  one.reveal(newest(folder / "p", all[1]), right_grade(), Truth{}, {});
   const CourseProgress progress = read_progress(folder / "p");
   CHECK(progress.reveal(all[0].id)->of == 0);
   CHECK(progress.reveal(all[1].id)->of == 1);

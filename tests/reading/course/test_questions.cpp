@@ -184,20 +184,39 @@ TEST_CASE("questions are found by id, and those of earlier lessons open a later 
   std::ofstream(home / "lessons/05_fusion/lesson.toml") << "title = \"x\"\n";
   CHECK(read_questions(home.path(), "01_baseline").empty());
   CHECK(read_questions(home.path(), "05_fusion").empty());  // it has no such file
-  CHECK(all_questions(home.path()).size() == 4);
+  const auto opening = [&](const std::string& lesson) {
+    return opening_questions(all_questions(home.path()).questions, lesson);
+  };
+  CHECK(all_questions(home.path()).questions.size() == 4);
   CHECK(find_question(home.path(), "02.best_workers").goal == 2);
   CHECK(find_question(home.path(), "best_workers").id == "02.best_workers");
   CHECK_THAT(error_of([&] { find_question(home.path(), "02.best_worker"); }),
              says("did you mean 02.best_workers?"));
-  REQUIRE(opening_questions(home.path(), "05_fusion").size() == 1);
-  CHECK(opening_questions(home.path(), "05_fusion")[0].id == "02.best_workers");
-  CHECK(opening_questions(home.path(), "02_workers").empty());
+  REQUIRE(opening("05_fusion").size() == 1);
+  CHECK(opening("05_fusion")[0].id == "02.best_workers");
+  CHECK(opening("02_workers").empty());
   std::string others =
       replaced(all_kinds(), "again = [\"05_fusion\"]", "again = [\"06_ddp\", \"05_fusion\"]");
   for (std::size_t at = others.find("\"02."); at != std::string::npos; at = others.find("\"02."))
     others.replace(at, 4, "\"03.");
   write_questions(home.path(), "03_gpu_loader", others);
-  CHECK(opening_questions(home.path(), "05_fusion").size() == 2);
+  CHECK(opening("05_fusion").size() == 2);
   CHECK_THAT(error_of([&] { find_question(home.path(), "best_workers"); }),
              says("02.best_workers, 03.best_workers"));
+}
+
+TEST_CASE("questions that cannot be read hide none of other lessons") {
+  const TempFolder home;
+  write_questions(home.path(), "01_baseline", "rubbish [");
+  write_questions(home.path(), "02_workers", all_kinds());
+  const CourseQuestions all = all_questions(home.path());
+  CHECK(all.questions.size() == 4);
+  REQUIRE(all.problems.size() == 1);
+  CHECK_THAT(all.problems.at("01_baseline").where(), says("01_baseline/questions.toml"));
+  CHECK(find_question(home.path(), "02.best_workers").id == "02.best_workers");
+  CHECK(find_question(home.path(), "best_workers").id == "02.best_workers");
+  for (const char* const id : {"01.anything", "anything"})
+    CHECK_THAT(error_of([&] { find_question(home.path(), id); }), says("01_baseline/questions.toml"));
+  CHECK_THAT(error_of([&] { find_question(home.path(), "02.best_worker"); }),
+             says("did you mean 02.best_workers?"));
 }
