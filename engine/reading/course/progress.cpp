@@ -17,6 +17,7 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "core/text.h"
+#include "core/waiting.h"
 #include "course/units.h"
 
 namespace isobar {
@@ -116,11 +117,11 @@ struct LineKind {
 };
 constexpr LineKind kLineKinds[] = {{"answer", take_answer}, {"reveal", take_reveal}, {"beat", take_beat}};
 
-/// Error for a newer schema is thrown on; any other means that the line is damaged.
 struct NewerSchema {
   std::int64_t schema;
 };
 
+/// NewerSchema is for who reads the file; an Error means that the line is damaged.
 void take_line(const std::string& text, std::size_t number, CourseProgress& out) {
   if (text.size() > kMostLineBytes) damaged(fmt::format("a line of {} bytes", text.size()));
   const Json line = Json::parse(text);
@@ -130,7 +131,7 @@ void take_line(const std::string& text, std::size_t number, CourseProgress& out)
   for (const LineKind& one : kLineKinds) {
     if (kind == one.name) return one.take(line, number, out);
   }
-  damaged("no kind of line is \"" + printable(kind, 60) + "\"");
+  damaged("unknown kind of line: \"" + printable(kind, 60) + "\"");
 }
 
 CourseProgress progress_in(const std::string& text, const fs::path& file) {
@@ -147,9 +148,10 @@ CourseProgress progress_in(const std::string& text, const fs::path& file) {
     try {
       take_line(line, number, out);
     } catch (const NewerSchema& newer) {
-      throw Error(fmt::format("it was written by a newer Isobar (schema {}, {} is known here)", newer.schema,
-                              kProgressSchema),
-                  where, std::string("use that Isobar; ") + kElsewhere);
+      throw Error(
+          fmt::format("the progress file was written by a newer Isobar (schema {}; this one reads schema {})",
+                      newer.schema, kProgressSchema),
+          where, std::string("use that Isobar; ") + kElsewhere);
     } catch (const Error& error) {
       if (++damaged_lines <= kMostProblems) out.problems.push_back(where + ": " + error.what());
     }
@@ -164,10 +166,29 @@ CourseProgress progress_in(const std::string& text, const fs::path& file) {
               Exit::failed);
 }
 
-void lock(const FileDescriptor& file, int how, const fs::path& path) {
-  while (flock(file.number(), how) != 0) {
-    if (errno != EINTR) cannot_store("cannot lock the progress file", path, errno);
+/// Locked, or why not, as errno says it: who holds the lock writes one line, so that it is waited for, but
+/// not for ever.
+int lock(const FileDescriptor& file, int how) {
+  constexpr std::int64_t kMost_us = 5'000'000, kPause_us = 10'000;
+  const std::int64_t until_us = steady_us() + kMost_us;
+  while (flock(file.number(), how | LOCK_NB) != 0) {
+    if (errno != EINTR && errno != EWOULDBLOCK) return errno;
+    if (steady_us() >= until_us) return EWOULDBLOCK;
+    sleep_us(kPause_us);
   }
+  return 0;
+}
+
+bool has_no_locks(int error_number) {
+  return error_number == ENOSYS || error_number == ENOLCK || error_number == EOPNOTSUPP;
+}
+
+/// Whether `path` still names this file: another program may have put another one in its place.
+bool is_still_there(const FileDescriptor& file, const fs::path& path) {
+  struct stat open {
+  }, named{};
+  return fstat(file.number(), &open) == 0 && stat(path.c_str(), &named) == 0 && open.st_dev == named.st_dev &&
+         open.st_ino == named.st_ino;
 }
 
 /// The file, locked until it is closed. It is made, with the folders above it, where it is not there.
@@ -175,16 +196,22 @@ FileDescriptor locked_for_append(const fs::path& path) {
   std::error_code code;
   if (path.has_parent_path()) fs::create_directories(path.parent_path(), code);
   if (code) cannot_store("cannot make the folder of the progress file", path, code.value());
-  const bool is_new = !fs::exists(path, code);
-  FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600));
-  if (!file.is_open()) cannot_store("cannot write the progress file", path, errno);
-  struct stat status {};
-  if (fstat(file.number(), &status) != 0) cannot_store("cannot look at the progress file", path, errno);
-  if (!S_ISREG(status.st_mode))
-    throw Error("the progress file is no regular file", path.string(), kElsewhere, Exit::failed);
-  lock(file, LOCK_EX, path);
-  if (is_new) sync_folder(path.has_parent_path() ? path.parent_path() : fs::path("."));
-  return file;
+  while (true) {
+    const bool is_new = !fs::exists(path, code);
+    FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600));
+    if (!file.is_open()) cannot_store("cannot write the progress file", path, errno);
+    struct stat status {};
+    if (fstat(file.number(), &status) != 0) cannot_store("cannot inspect the progress file", path, errno);
+    if (!S_ISREG(status.st_mode))
+      throw Error("the progress file is not a regular file", path.string(), kElsewhere, Exit::failed);
+    const int failed = lock(file, LOCK_EX);
+    if (failed == EWOULDBLOCK)
+      throw Error("another program holds the progress file", path.string(), kElsewhere, Exit::failed);
+    if (failed != 0 && !has_no_locks(failed)) cannot_store("cannot lock the progress file", path, failed);
+    if (!is_still_there(file, path)) continue;
+    if (is_new) sync_folder(path.has_parent_path() ? path.parent_path() : fs::path("."));
+    return file;
+  }
 }
 
 /// One write, so that other programs that append see it whole or not at all.
@@ -198,7 +225,7 @@ void append_locked(const FileDescriptor& file, const std::string& before, const 
   } while (put < 0 && errno == EINTR);
   if (put < 0) cannot_store("cannot write the progress file", path, errno);
   if (static_cast<std::size_t>(put) != text.size())
-    cannot_store("the progress file took a part of the line", path, ENOSPC);
+    cannot_store("only part of the line could be written", path, ENOSPC);
   if (fsync(file.number()) != 0) cannot_store("cannot make the progress file durable", path, errno);
 }
 
@@ -220,9 +247,12 @@ std::size_t CourseProgress::answer_line(const std::string& id) const {
 
 const StoredReveal* CourseProgress::reveal(const std::string& id) const {
   const std::optional<std::size_t> newest = newest_answer(*this, id);
-  if (!newest) return nullptr;
+  return newest ? reveal_of(*newest) : nullptr;
+}
+
+const StoredReveal* CourseProgress::reveal_of(std::size_t index) const {
   for (std::size_t i = reveals.size(); i-- > 0;) {
-    if (reveals[i].of == *newest) return &reveals[i];
+    if (reveals[i].of == index) return &reveals[i];
   }
   return nullptr;
 }
@@ -245,8 +275,7 @@ CourseProgress read_progress(const fs::path& file) {
   std::error_code code;
   if (!fs::exists(file, code) && !code) return {};
   const FileDescriptor open = open_for_reading(file);
-  flock(open.number(),
-        LOCK_SH);  // no half line of who is writing; where files cannot be locked it goes without
+  lock(open, LOCK_SH);  // no half line of who is writing; where files cannot be locked it goes without
   return progress_in(read_text_file(file, kMostProgressBytes), file);
 }
 

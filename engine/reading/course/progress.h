@@ -60,6 +60,8 @@ struct CourseProgress {
   /// Of that answer; 0 = there is none.
   std::size_t answer_line(const std::string& id) const;
   const StoredReveal* reveal(const std::string& id) const;
+  /// The newest reveal of answers[index]; null where there is none.
+  const StoredReveal* reveal_of(std::size_t index) const;
 };
 
 /// $ISOBAR_PROGRESS, else $XDG_DATA_HOME/isobar/progress.jsonl, else ~/.local/share/isobar/progress.jsonl.

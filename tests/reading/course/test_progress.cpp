@@ -1,5 +1,7 @@
 // What a learner did is on the disk when it was said to be, whoever writes beside it and whatever ends.
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +11,7 @@
 
 #include "core/files.h"
 #include "core/json.h"
+#include "core/waiting.h"
 #include "course/progress.h"
 #include "reading/course/asked.h"
 #include "support/catch.h"
@@ -59,6 +62,21 @@ Truth measured(double number) {
 
 constexpr const char* kAnswer =
     R"({"schema":1,"kind":"answer","time":"2026-11-25T09:00:00Z","id":"02.a","answer":"4","number":4})";
+
+/// A clock on which every wait is over at once; `at_wait` hears of each, from 1.
+struct HurriedClock final : Clock {
+  HurriedClock() { set_clock(this); }
+  ~HurriedClock() override { set_clock(nullptr); }
+  std::int64_t now_us() const override { return now; }
+  void wait(std::unique_lock<std::mutex>&, std::condition_variable&, std::int64_t until_us) override {
+    now = until_us;
+    ++waits;
+    if (at_wait) at_wait(waits);
+  }
+  std::int64_t now = 0;
+  int waits = 0;
+  std::function<void(int)> at_wait;
+};
 
 /// Answers 1, 2, ... one after the other, each named on `said` once it is stored.
 [[noreturn]] void answer_for_ever(const fs::path& file, const Question& question, int said) {
@@ -204,7 +222,7 @@ TEST_CASE("a damaged line is named and loses nothing else, and half a line is en
       {"[1,2]", "schema"},
       {"{\"kind\":\"answer\",\"id\":\"x\"}", "schema"},
       {"{\"schema\":\"1\"}", ""},
-      {"{\"schema\":1,\"kind\":\"wish\"}", "no kind of line is \"wish\""},
+      {"{\"schema\":1,\"kind\":\"wish\"}", "unknown kind of line: \"wish\""},
       {"{\"schema\":1,\"kind\":\"answer\",\"id\":7,\"answer\":\"4\"}", ""},
       {"{\"schema\":1,\"kind\":\"answer\",\"id\":\"x\"}", "answer"},
       {"{\"schema\":1,\"kind\":\"reveal\",\"id\":\"02.b\",\"outcome\":\"right\"}",
@@ -250,7 +268,8 @@ TEST_CASE("a file of a newer Isobar is refused and not touched") {
   const Question question = asked_questions().at(0);
   const auto check_refused = [&](const std::function<void()>& body) {
     const std::string said = error_of(body);
-    CHECK_THAT(said, says("newer Isobar (schema 2, 1 is known here)"));
+    CHECK_THAT(said,
+               says("the progress file was written by a newer Isobar (schema 2; this one reads schema 1)"));
     CHECK_THAT(said, says(file.string() + ":2") && says("ISOBAR_PROGRESS"));
   };
   check_refused([&] { read_progress(file); });
@@ -270,7 +289,7 @@ TEST_CASE("a file that cannot be written, or is none, is an error that says wher
   CHECK_THAT(failure_of(commit_to(folder / "file/p.jsonl")), says("cannot make the folder") && elsewhere);
   fs::create_directory(folder / "folder");
   CHECK_THAT(failure_of(commit_to(folder / "folder")), says("cannot write the progress file") && elsewhere);
-  CHECK_THAT(failure_of(commit_to("/dev/full")), says("no regular file") && elsewhere);
+  CHECK_THAT(failure_of(commit_to("/dev/full")), says("not a regular file") && elsewhere);
   CHECK_THAT(failure_of(commit_to("/proc/isobar/p.jsonl")), says("cannot make the folder") && elsewhere);
   CHECK_THAT(error_of([&] { read_progress(folder / "folder"); }), says("not a regular file"));
   fs::resize_file(folder / "file", (std::uintmax_t{64} << 20) + 1);
@@ -343,6 +362,47 @@ TEST_CASE("killed at any moment, a writer loses no answer that it said was store
   }
 }
 
+TEST_CASE("a lock that is held is waited for, but not for ever") {
+  const TempFolder folder;
+  const fs::path file = folder / "p.jsonl";
+  const Question question = asked_questions().at(0);
+  ProgressWriter(file).commit(question, typed(question, "4"));
+  const int held = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  REQUIRE(flock(held, LOCK_EX) == 0);
+  HurriedClock clock;
+  const std::string before = text_of_file(file);
+  CHECK_THAT(failure_of([&] { ProgressWriter(file).commit(question, typed(question, "5")); }),
+             says("another program holds the progress file") && says("ISOBAR_PROGRESS"));
+  CHECK(text_of_file(file) == before);
+  CHECK(read_progress(file).answers.size() == 1);  // who reads goes without
+  clock.waits = 0;
+  clock.at_wait = [&](int waits) { waits == 3 ? flock(held, LOCK_UN) : 0; };
+  ProgressWriter(file).commit(question, typed(question, "5"));
+  CHECK(read_progress(file).answers.size() == 2);
+  close(held);
+}
+
+TEST_CASE("a file that another one replaces while its lock is waited for is not written to") {
+  const TempFolder folder;
+  const fs::path file = folder / "p.jsonl", old = folder / "old.jsonl";
+  const Question question = asked_questions().at(0);
+  ProgressWriter(file).commit(question, typed(question, "4"));
+  const std::string before = text_of_file(file);
+  const int held = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  REQUIRE(flock(held, LOCK_EX) == 0);
+  HurriedClock clock;
+  clock.at_wait = [&](int waits) {
+    if (waits != 1) return;
+    fs::rename(file, old);
+    write_text(file, before);
+    flock(held, LOCK_UN);
+  };
+  ProgressWriter(file).commit(question, typed(question, "5"));
+  CHECK(text_of_file(old) == before);
+  CHECK(read_progress(file).answers.size() == 2);
+  close(held);
+}
+
 TEST_CASE("the file is where the environment says") {
   const auto with = [](const char* name, const char* value) {
     value == nullptr ? unsetenv(name) : setenv(name, value, 1);
@@ -388,5 +448,5 @@ TEST_CASE("the export is CSV that no spreadsheet computes") {
         "2026-11-25T09:00:00Z,02.a,02_workers,choice,\"'=cmd()\",,,,,\r\n"
         "2026-11-25T09:01:00Z,02.b,02_workers,number,\"1,5 \"\"x\"\"\",ms,right,\"'-2 ms\",measured here,/a "
         "/b\r\n"
-        ",02.b,,,\"'@a\nb\",,,,,\r\n");
+        ",02.b,,,\"'@a?b\",,,,,\r\n");
 }
