@@ -115,6 +115,7 @@ std::string off_by_words(const Question& question, const Answer& answer, const T
   if (answer.number > 0 && right > 0) {
     const double factor = answer.number / right;
     if (std::abs(factor - 1) < 0.005) return std::string("the same as ") + what;
+    if (factor < 0.095) return fmt::format("{:.2g} times {}", factor, what);
     return fmt::format("{} times {}",
                        short_number(factor < 10 ? std::round(factor * 100) / 100 : std::round(factor)), what);
   }
@@ -166,8 +167,8 @@ std::string filled(const std::string& text, const std::map<std::string, std::str
     if (open == std::string::npos) break;
     const std::size_t close = text.find('}', open);
     if (close == std::string::npos) {
-      throw Error("a place begins and does not end: " + printable(text.substr(open), 40), origin,
-                  "places look like {step_ms}");
+      throw Error("a placeholder is not closed: " + printable(text.substr(open), 40), origin,
+                  "placeholders look like {step_ms}");
     }
     const std::string name = text.substr(open + 1, close - open - 1);
     const auto figure = figures.find(name);
