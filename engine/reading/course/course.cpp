@@ -34,8 +34,9 @@ Answer answer_again(const Question& question, const StoredAnswer& stored) {
 /// The first of its runs that a formula predicts.
 FormulaStep formula_step(const RuleInput& input) {
   for (const auto& [name, run] : input.runs) {
+    if (run.repeats.empty()) continue;
     const RunView& view = run.view();
-    if (!view.is_measured_here() || !view.fault.empty() || view.summary.is_crowded()) continue;
+    if (!view.is_measured_here() || !view.fault.empty() || is_disturbed(view, run.config)) continue;
     const double measured_us = means(run.repeats, "step_us").median();
     try {
       const std::optional<StepStages> stages = predicted_for(run.folder, view.lesson);
@@ -75,7 +76,12 @@ Revealed graded_now(const Question& question, const Answer& answer, const fs::pa
   RuleInput input = rule_input(question, home, found);
   if (!answer.runs.empty()) input.made = read_cases({answer.runs.begin(), answer.runs.end()});
   Revealed out;
-  out.truth = rule->find(input);
+  try {
+    out.truth = rule->find(input);
+  } catch (const Error& error) {
+    const std::string where = error.where() == question.origin ? "" : " (" + error.where() + ")";
+    throw Error(question.id + ": " + error.what() + where, question.origin, error.hint(), error.code());
+  }
   out.graded = grade(question, answer, out.truth);
   out.runs = folders_of(input);
   if (formula != nullptr) *formula = formula_step(input);

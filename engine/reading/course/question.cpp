@@ -13,6 +13,16 @@ namespace fs = std::filesystem;
 
 const char* kind_name(AnswerKind kind) { return kAnswerKinds[static_cast<std::size_t>(kind)]; }
 
+std::string Question::argument(std::string_view name, const std::string& otherwise) const {
+  const auto found = with.find(std::string(name));
+  return found == with.end() || found->second.empty() ? otherwise : found->second.front();
+}
+
+std::vector<std::string> Question::arguments(std::string_view name) const {
+  const auto found = with.find(std::string(name));
+  return found == with.end() ? std::vector<std::string>{} : found->second;
+}
+
 const NeededRun* Question::run(std::string_view name) const {
   const auto found =
       std::find_if(runs.begin(), runs.end(), [&](const NeededRun& one) { return one.name == name; });

@@ -107,14 +107,14 @@ TEST_CASE("a recorded run answers a question, and its source is said") {
   Learner learner;
   std::string text = replaced(all_kinds(), "rule = \"best_of\"", "rule = \"figure\"");
   text = replaced(text, "with = { runs = [\"w1\", \"w4\"], field = \"samples_per_s\" }",
-                  "with = { run = \"w1\", name = \"skipped\" }");
+                  "with = { run = \"w1\", name = \"steps_per_epoch\" }");
   text = replaced(text, "unit = \"workers\"", "unit = \"steps\"");
   text = replaced(text, "{truth}: {rate} samples/s.", "{truth}.");
   text = replaced(text, "set = [\"data.workers=1\"]",
                   "lesson = \"01_baseline\"\nrecorded = \"01_baseline/recorded/a100-2023\"");
   text = replaced(text, "[[question.run]]\nname = \"w4\"\nset = [\"data.workers=4\"]\nsteps = 60\n", "");
   learner.questions = parse_questions(text, "q.toml", "02_workers");
-  learner.answer(0, "0");
+  learner.answer(0, "2372");
   const Revealed out = learner.reveal(0);
   INFO(out.truth.cannot);
   REQUIRE(out.graded.outcome == Outcome::right);
@@ -122,7 +122,7 @@ TEST_CASE("a recorded run answers a question, and its source is said") {
   REQUIRE(out.runs.size() == 1);
   CHECK_THAT(out.runs[0], says("a100-2023"));
   const StoredReveal reveal = read_progress(learner.file).reveals.at(0);
-  CHECK(reveal.number == 0.0);
+  CHECK(reveal.number == 2372.0);
   CHECK_FALSE(reveal.formula_ms);  // it was not measured here
 }
 
