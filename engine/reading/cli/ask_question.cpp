@@ -50,9 +50,8 @@ std::size_t tell_hint(const Question& question, std::size_t told) {
 }
 
 /// One thing to notice in the newest run and one to try, and the picture of it where there is one.
-void add_notice(Report& out, const std::vector<std::string>& runs, std::size_t columns) {
-  if (runs.empty() || !is_run_folder(runs.front())) return;
-  const RunCase run = std::move(read_cases({runs.front()}).front());
+void notice_run(Report& out, const std::string& folder, std::size_t columns) {
+  const RunCase run = std::move(read_cases({folder}).front());
   if (!run.view().is_measured_here()) return;
   const RunFacts facts = facts_of(run);
   const RunVerdict verdict = judge_run(run, find_quartet(run, facts), facts);
@@ -62,12 +61,33 @@ void add_notice(Report& out, const std::vector<std::string>& runs, std::size_t c
   if (!verdict.next.empty()) out.line("  try        " + verdict.next);
   out.json["notice"] = notice;
   out.json["next"] = verdict.next;
-  for (const fs::path& file : entries_in(runs.front())) {
+  for (const fs::path& file : entries_in(folder)) {
     if (file.extension() == ".svg") out.line("  picture    " + file.string());
   }
 }
 
+/// The reveal is stored by now: what lies beside it must not keep it from being told.
+void add_notice(Report& out, const std::vector<std::string>& runs, std::size_t columns) {
+  if (runs.empty() || !is_run_folder(runs.front())) return;
+  try {
+    notice_run(out, runs.front(), columns);
+  } catch (const Error&) {
+  }
+}
+
 }  // namespace
+
+std::string page_if_read(const Question& question, const Learner& learner) {
+  try {
+    return reveal_page(learner.home, question);
+  } catch (const Error& error) {
+    return printable(error.what(), 400);
+  }
+}
+
+void say_error(const std::string& head, const Error& error) {
+  say(head + printable(error.what(), 400) + (error.hint().empty() ? "" : "; " + error.hint()));
+}
 
 Learner this_learner() { return {.home = project_home(), .progress = progress_file()}; }
 
@@ -120,7 +140,7 @@ Asked ask_and_store(const Question& question, const Learner& learner) {
       return Asked::answered;
     } catch (const Error& error) {
       if (error.code() != Exit::bad_input) throw;
-      say(std::string(error.what()) + (error.hint().empty() ? "" : "; " + error.hint()));
+      say_error("", error);
     }
   }
 }
@@ -149,13 +169,11 @@ RunsOffered offer_runs(const std::vector<FoundRuns>& missing, const Learner& lea
 Revealed reveal_and_tell(const Question& question, const Learner& learner, bool json) {
   Revealed revealed = reveal_question(question, learner.home, learner.runs, learner.progress);
   const bool cannot = revealed.graded.outcome == Outcome::cannot_answer;
-  const std::string page = cannot ? "" : reveal_page(learner.home, question);
-  Report out = reveal_report(question, revealed, page, text_columns());
+  Report out =
+      reveal_report(question, revealed, cannot ? "" : page_if_read(question, learner), text_columns());
   if (!cannot) add_notice(out, revealed.runs, text_columns());
   const Calibration calibration = calibrate(read_progress(learner.progress));
-  for (const std::string& text : {score_sentence(calibration), calibration_sentence(calibration)}) {
-    if (!text.empty()) out.wrapped(text + ".");
-  }
+  add_scores(out, calibration);
   out.json["calibration"] = {{"asked", calibration.asked},
                              {"right", calibration.right},
                              {"numbers", calibration.you.size()},

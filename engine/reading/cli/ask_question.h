@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "course/course.h"
 #include "course/needed_runs.h"
 #include "course/question.h"
@@ -39,6 +40,12 @@ struct RunsOffered {
 
 /// Says what the missing runs cost, and makes them: after Enter where `ask`, else at once.
 RunsOffered offer_runs(const std::vector<FoundRuns>& missing, const Learner& learner, bool ask, bool quiet);
+
+/// Prints what is wrong and what to do about it, behind `head`.
+void say_error(const std::string& head, const Error& error);
+
+/// Its section of reveal.md, or why that cannot be read.
+std::string page_if_read(const Question& question, const Learner& learner);
 
 /// Reveals the stored answer, and tells it: as text, or as one JSON object.
 Revealed reveal_and_tell(const Question& question, const Learner& learner, bool json);

@@ -78,10 +78,7 @@ Report ladder(const Learner& learner) {
     lessons.push_back(lesson_json(lesson, stands, takes_s));
   }
   out.table(rows, 4);
-  const Calibration calibration = calibrate(progress);
-  for (const std::string& text : {score_sentence(calibration), calibration_sentence(calibration)}) {
-    if (!text.empty()) out.wrapped(text + ".");
-  }
+  add_scores(out, calibrate(progress));
   out.line(next.empty() ? "All lessons are done; ./isobar quiz --list shows the questions."
                         : "next: " + std::string(kLearn) + " " + next);
   out.json = {{"lessons", lessons}, {"next", next.empty() ? Json() : Json(next)}};
@@ -126,8 +123,9 @@ int learn_command(const Words& words) {
   lesson_report(lesson, learner).print(json);
   if (json) return 0;
   if (!can_ask()) {
-    std::printf("at a terminal this goes on beat by beat; ./isobar quiz %s lists its questions\n",
-                lesson.name.c_str());
+    std::printf(
+        "in a terminal this walks through the lesson beat by beat; ./isobar quiz %s lists its questions\n",
+        lesson.name.c_str());
     return 0;
   }
   const int code = walk_lesson(lesson, learner);

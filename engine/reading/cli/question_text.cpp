@@ -130,7 +130,7 @@ Report reveal_report(const Question& question, const Revealed& revealed, const s
   if (graded.outcome == Outcome::cannot_answer) {
     add(out, "why not", graded.cannot, columns);
     if (!revealed.command.empty()) out.line("  makes it    " + revealed.command);
-    out.wrapped("Your prediction is kept: ./isobar quiz " + question.id + " goes on with it.", columns);
+    out.wrapped("Your prediction is stored; ./isobar quiz " + question.id + " continues from here.", columns);
     return out;
   }
   add(out, "it is", graded.truth, columns);
@@ -176,6 +176,12 @@ std::string calibration_sentence(const Calibration& calibration) {
 std::string score_sentence(const Calibration& calibration) {
   if (calibration.asked == 0) return "";
   return fmt::format("{} of {} first answers were right", calibration.right, calibration.asked);
+}
+
+void add_scores(Report& out, const Calibration& calibration) {
+  for (const std::string& text : {score_sentence(calibration), calibration_sentence(calibration)}) {
+    if (!text.empty()) out.wrapped(text + ".");
+  }
 }
 
 }  // namespace isobar

@@ -35,6 +35,9 @@ std::string calibration_sentence(const Calibration& calibration);
 /// "3 of 4 first answers were right"; "" before the first one.
 std::string score_sentence(const Calibration& calibration);
 
+/// Both, where there are answers.
+void add_scores(Report& out, const Calibration& calibration);
+
 const char* state_name(QuestionState state);
 
 }  // namespace isobar

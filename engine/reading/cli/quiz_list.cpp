@@ -96,12 +96,9 @@ Report quiz_list(const Learner& learner, const std::string& lesson, bool all) {
     before = question.lesson;
     add_question(out, questions, question, state, looked, text_columns());
   }
-  const Calibration calibration = calibrate(progress);
   out.wrapped(fmt::format("{} of {} answered and revealed.", answered,
                           counted(static_cast<std::int64_t>(there), "question")));
-  for (const std::string& text : {score_sentence(calibration), calibration_sentence(calibration)}) {
-    if (!text.empty()) out.wrapped(text + ".");
-  }
+  add_scores(out, calibrate(progress));
   out.wrapped(
       "./isobar quiz QUESTION asks one of them, ./isobar quiz LESSON those of a lesson, one after the "
       "other.");
