@@ -117,8 +117,12 @@ void tell_problems(const CourseProgress& progress) {
 Report told_again(const Question& question, const CourseProgress& progress, const Learner& learner) {
   const StoredReveal& reveal = *progress.reveal(question.id);
   const std::string page = page_if_read(question, learner);
-  const std::vector<FoundRuns> found = find_runs(question, learner.home, learner.runs, nullptr);
-  const std::optional<Revealed> again = recalled(question, progress, learner.home, found);
+  std::optional<Revealed> again;
+  try {
+    again =
+        recalled(question, progress, learner.home, find_runs(question, learner.home, learner.runs, nullptr));
+  } catch (const Error&) {  // its runs cannot be looked for: what was written down then is told
+  }
   Report out = again ? reveal_report(question, *again, page, text_columns())
                      : stored_report(question, reveal, *progress.answer(question.id), page, text_columns());
   out.json["revealed"] = reveal.time;

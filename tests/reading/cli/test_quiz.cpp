@@ -256,6 +256,18 @@ TEST_CASE("a question whose runs cannot be looked for says so in the list, and t
   CHECK_THAT(listed.out,
              says("02.best_workers  (! 02.best_workers, run w1: there is no key") && says("02.where"));
   CHECK(course.run({"learn"}).code == 0);
+  // What was revealed of it before is told as it was written down.
+  fs::create_directories(course.progress().parent_path());
+  write_file_whole(
+      course.progress(),
+      std::string_view(
+          R"({"schema":1,"kind":"answer","id":"02.best_workers","answer":"4","number":4,"unit":"workers"})"
+          "\n"
+          R"({"schema":1,"kind":"reveal","id":"02.best_workers","of":1,"outcome":"right","truth":"4 workers"})"
+          "\n"));
+  const ProcessResult told = course.run({"quiz", "02.best_workers"});
+  CHECK(told.code == 0);
+  CHECK_THAT(told.out, says("02.best_workers: right") && says("it was     4 workers"));
 }
 
 TEST_CASE("an answer by runs is stored by their folders, whatever they are called") {
