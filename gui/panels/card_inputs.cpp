@@ -207,12 +207,10 @@ void draw_make(Ui& ui, const Data& data, const AppState& state) {
              Face::small, ui.theme().dim);
 }
 
-/// By their names below runs/, else by their folders.
-std::vector<std::string> ticked_runs_named(const Data& data, const AppState& state) {
-  std::vector<std::string> out;
+std::vector<std::filesystem::path> ticked_runs(const Data& data, const AppState& state) {
+  std::vector<std::filesystem::path> out;
   for (const auto& run : data.feed.runs->runs) {
-    if (state.compared.count(run->id) == 0) continue;
-    out.push_back(run->folder.filename() == run->name ? run->name : run->folder.string());
+    if (state.compared.count(run->id) > 0) out.push_back(run->folder);
   }
   return out;
 }
@@ -227,10 +225,9 @@ std::string asked_file(const Question& question) {
 
 Answer answer_on_card(const Data& data, const AppState& state, const Question& question,
                       const CardState& card) {
+  if (question.kind == AnswerKind::make) return answer_of_runs(question, ticked_runs(data, state));
   const std::string& text = asked_text(data, state.code, question);
-  return parse_answer(
-      question, question.kind == AnswerKind::make ? join(ticked_runs_named(data, state), " ") : card.typed,
-      std::count(text.begin(), text.end(), '\n'));
+  return parse_answer(question, card.typed, std::count(text.begin(), text.end(), '\n'));
 }
 
 void draw_answer_field(Ui& ui, const Data& data, AppState& state, const Question& question, CardState& card,

@@ -177,7 +177,7 @@ void draw_result(Ui& ui, const Data& data, AppState& state, const Question& ques
   const Truth& truth = asked.revealed->truth;
   draw_outcome(ui, graded.outcome);
   if (graded.outcome == Outcome::cannot_answer) {
-    ui.wrapped(truth.cannot, Face::text, ui.theme().text);
+    ui.wrapped(graded.cannot, Face::text, ui.theme().text);
     const std::string& command = asked.revealed->command;
     if (!command.empty() && ui.button("Copy the command that makes it")) ask.copy = command;
     if (!command.empty()) ui.wrapped(command, Face::mono_small, ui.theme().dim);

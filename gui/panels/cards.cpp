@@ -135,20 +135,12 @@ void draw_run_row(Ui& ui, const Data& data, const Question& question, const Aske
   ui.tip("As Ctrl-C in a terminal");
 }
 
-/// As the learner read it: the words of a choice, not its key.
-std::string said_words(const Question& question, const StoredAnswer& answer) {
-  if (const QuestionChoice* const choice = question.choice(answer.text)) return choice->text;
-  if (question.kind == AnswerKind::find) return "line " + answer.text;
-  if (question.kind == AnswerKind::direction)
-    return answer.text == "up" ? "more" : answer.text == "down" ? "less" : "the same";
-  return answer.text + (question.kind == AnswerKind::number ? " " + unit_words(question) : "");
-}
-
 void draw_committed(Ui& ui, const Data& data, AppState& state, const Question& question, CardState& card,
                     Requests& ask) {
   const AskedQuestion& asked = *data.course->of(question.id);
   const StoredAnswer* const answer = data.course->progress.answer(question.id);
-  if (answer != nullptr) ui.wrapped("You said " + said_words(question, *answer), Face::text, ui.theme().text);
+  if (answer != nullptr)
+    ui.wrapped("You said " + printable(answer_words(question, *answer)), Face::text, ui.theme().text);
   ui.wrapped(cost_words(asked), Face::small, ui.theme().dim);
   if (asked.found) {
     for (const FoundRuns& one : *asked.found) {

@@ -223,23 +223,22 @@ void CourseDesk::wish(const CourseWishes& wishes) {
 
 void CourseDesk::add_up() {
   WaitingQuestions out;
-  std::map<std::string, double> costs_s;  // by command
+  std::vector<FoundRuns> missing;
   const std::vector<KnownRun> known = known_runs(places_.runs);
   for (const Question& question : mine_.questions) {
     if (question.lesson != current_.lesson || mine_.asked[question.id].state != QuestionState::committed)
       continue;
     try {
-      bool lacks = false;
-      for (const FoundRuns& one : find_runs(question, places_.home, known, current_.rates.get())) {
-        if (one.missing == 0 || !one.cannot.empty()) continue;
-        lacks = true;
-        costs_s[one.command] = std::max(costs_s[one.command], one.cost_s);
-      }
+      const std::vector<FoundRuns> found = find_runs(question, places_.home, known, current_.rates.get());
+      const bool lacks = std::any_of(found.begin(), found.end(), [](const FoundRuns& one) {
+        return one.missing > 0 && one.cannot.empty();
+      });
       if (lacks) out.ids.push_back(question.id);
+      add_missing(missing, found);
     } catch (const std::exception&) {  // its own card says why
     }
   }
-  for (const auto& [command, cost_s] : costs_s) out.cost_s += cost_s;
+  out.cost_s = cost_s(missing);
   mine_.waiting[current_.lesson] = std::move(out);
 }
 
@@ -260,21 +259,12 @@ void CourseDesk::find(const CourseWishes& wishes) {
   });
 }
 
-/// What was revealed before this window was opened, in the words of the runs as they are now; the outcome
-/// stays the one that was written down.
+/// What was revealed before this window was opened.
 void CourseDesk::recall(const Question& question, AskedQuestion& asked) {
-  const StoredAnswer* const answer = mine_.progress.answer(question.id);
-  const StoredReveal* const stored = mine_.progress.reveal(question.id);
-  const Rule* const rule = rule_named(question.rule);
-  if (answer == nullptr || stored == nullptr || rule == nullptr) return;
-  Revealed out;
-  out.runs = stored->runs;
-  RuleInput input = rule_input(question, places_.home, *asked.found);
-  if (question.kind == AnswerKind::make) input.made = read_cases({stored->runs.begin(), stored->runs.end()});
-  out.truth = rule->find(input);
-  out.graded = grade(question, parse_answer(question, answer->text), out.truth);
+  std::optional<Revealed> again = recalled(question, mine_.progress, places_.home, *asked.found);
+  if (!again) return;
   asked.page = parse_markdown(reveal_page(places_.home, question));
-  asked.revealed = std::make_shared<const Revealed>(std::move(out));
+  asked.revealed = std::make_shared<const Revealed>(std::move(*again));
 }
 
 void CourseDesk::look() {

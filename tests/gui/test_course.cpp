@@ -17,7 +17,7 @@ constexpr float kWide = 1440, kHigh = 2000;
 /// A window over a made-up course, its runs there or not.
 struct Learner {
   explicit Learner(bool with_runs, const std::string& body = "sleep 30\n") {
-    for (const Question& question : all_questions(course.folder / "home")) {
+    for (const Question& question : all_questions(course.folder / "home").questions) {
       questions[question.id] = question;
       if (with_runs) write_fitting_runs(question, course.folder / "home", course.folder / "runs");
     }

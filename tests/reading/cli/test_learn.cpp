@@ -1,9 +1,11 @@
 // A lesson beat by beat at a terminal, left and taken up.
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "cli/made_course.h"
 #include "cli/plain_page.h"
 #include "cli/terminal.h"
+#include "course/page_section.h"
 #include "support/catch.h"
 #include "support/says.h"
 
@@ -12,7 +14,7 @@ using Json = nlohmann::json;
 
 namespace {
 
-const std::string kAsks = "q to leave: ";
+const std::string kAsks = "q = quit): ";
 const std::string kGoesOn = "q leaves: ";
 
 class Learning {
@@ -41,6 +43,14 @@ class Learning {
   Terminal terminal_;
 };
 
+void mark_done(const MadeCourse& course, const std::vector<std::string>& beats) {
+  std::filesystem::create_directories(course.progress().parent_path());
+  for (const std::string& beat : beats) {
+    std::ofstream(course.progress(), std::ios::app)
+        << R"({"schema":1,"kind":"beat","lesson":"02_workers","beat":")" << beat << "\"}\n";
+  }
+}
+
 Json stands(const MadeCourse& course) { return Json::parse(course.run({"learn", "02", "--json"}).out); }
 
 }  // namespace
@@ -57,7 +67,7 @@ TEST_CASE("the ladder says what is done, what is next and how long it takes") {
   CHECK(json["lessons"][1]["beats"].size() == 5);
   CHECK(json["lessons"][1]["takes_s"].get<double>() > 3 * 60);
   CHECK_THAT(course.run({"learn", "02"}).out,
-             says("[ ] read") && says("predict 0/2") && says("at a terminal"));
+             says("[ ] read") && says("predict 0/2") && says("in a terminal"));
   CHECK(course.run({"learn", "09"}).code == 2);
   CHECK(course.kept().empty());
 }
@@ -66,7 +76,8 @@ TEST_CASE("a lesson is walked through, left at any point and taken up there") {
   const MadeCourse course;
   {
     Learning first(course, {"learn", "02"});
-    CHECK_THAT(first.ask("many"), says("First, of lesson 01_baseline") && says("How many GPUs?"));
+    CHECK_THAT(first.ask("many"),
+               says("First, a question from lesson 01_baseline") && says("How many GPUs?"));
     CHECK_THAT(first.ask("?"), says("\"many\""));
     CHECK_THAT(first.ask("12"), says("Hint 1 of 1: Multiply."));
     CHECK_THAT(first.enter(), says("01.gpus: not right") && says("12 GPUs said, 16 GPUs it is."));
@@ -76,7 +87,7 @@ TEST_CASE("a lesson is walked through, left at any point and taken up there") {
   }
   {
     Learning second(course, {"learn", "02"});
-    CHECK_THAT(second.enter(), says("Claim") && !says("First, of lesson"));
+    CHECK_THAT(second.enter(), says("Claim") && !says("First, a question from lesson"));
     CHECK_THAT(second.enter(), says("Threads read ahead.") && !says("hidden"));
     CHECK_THAT(second.enter(), says("notice") && says("README.md") && says("no prediction here yet"));
     CHECK_THAT(second.ask("1"), says("Predict") && says("which number is fastest?"));
@@ -110,6 +121,44 @@ TEST_CASE("a lesson is walked through, left at any point and taken up there") {
   CHECK_THAT(course.run({"learn"}).out, says("02_workers") && says("done"));
 }
 
+TEST_CASE("an opening question that was answered and not revealed goes on with that answer") {
+  const MadeCourse course;
+  std::filesystem::create_directories(course.progress().parent_path());
+  write_file_whole(
+      course.progress(),
+      std::string_view(
+          R"({"schema":1,"kind":"answer","id":"01.gpus","answer":"12","number":12,"unit":"GPUs"})"
+          "\n"));
+  Learning walk(course, {"learn", "02"});
+  CHECK_THAT(walk.enter("q"),
+             says("First, a question from lesson") && says("01.gpus: not right") && !says("How many GPUs?"));
+  walk.rest();
+}
+
+TEST_CASE("what is wrong with one question is said, and the others are asked") {
+  const MadeCourse course;
+  const std::filesystem::path file = course.home() / "lessons/02_workers/questions.toml";
+  std::string text = read_text_file(file, 1 << 20);
+  text.replace(text.find("data.workers=1"), 14, "data.wrkers=1 ");
+  write_file_whole(file, std::string_view(text));
+  {
+    Learning quiz(course, {"quiz", "02"});
+    quiz.ask("4");
+    CHECK_THAT(quiz.ask("31"), says("02.best_workers: ") && says("no key") && says("Which line makes"));
+    quiz.ask("q");
+    quiz.rest();
+  }
+  mark_done(course, {"opening 01.gpus", "read"});
+  // The newest run is none that can be read; there is nothing to notice in it, and the walk goes on.
+  std::filesystem::create_directories(course.work() / "runs/02_workers-broken");
+  write_file_whole(course.work() / "runs/02_workers-broken/run.toml", std::string_view("[run]\nranks = 1\n"));
+  Learning walk(course, {"learn", "02"});
+  CHECK_THAT(walk.enter(), says("02.best_workers: ") && says("no key"));  // of the beat Run
+  CHECK_THAT(walk.enter("q"), says("Reveal") && says("no key"));
+  walk.rest();
+  CHECK(stands(course)["next"] == "reveal");
+}
+
 TEST_CASE("Ctrl-C at a prompt or in a run ends it, and the prediction is taken up") {
   MadeCourse course;
   {
@@ -124,7 +173,7 @@ TEST_CASE("Ctrl-C at a prompt or in a run ends it, and the prediction is taken u
     Learning run(course, {"quiz", "02.best_workers"});
     run.ask("4");
     run.enter();
-    CHECK_THAT(run.rest(130), says("stopped") && says("Your prediction is kept"));
+    CHECK_THAT(run.rest(130), says("stopped") && says("Your prediction is stored"));
   }
   course.first(":");
   Learning again(course, {"quiz", "02.best_workers"});
@@ -140,6 +189,29 @@ TEST_CASE("the questions of a lesson come one after the other, and a skipped one
   CHECK_THAT(quiz.ask("q"), says("02.where: ") && says("02.nan"));
   quiz.rest();
   CHECK_THAT(course.run({"quiz", "02"}).out, says("1 of 3 questions answered") && says("02.best_workers"));
+  Learning again(course, {"quiz", "02"});
+  again.ask("skip");
+  again.ask("skip");
+  CHECK_THAT(again.rest(), says("2 questions of 02_workers still open"));
+}
+
+TEST_CASE("runs are done when they are there, not when they cannot be made") {
+  const MadeCourse course;
+  const std::filesystem::path file = course.home() / "lessons/02_workers/questions.toml";
+  std::string text = read_text_file(file, 1 << 20);
+  const std::string set = "set = [\"data.workers=4\"]";
+  text.replace(text.find(set), set.size(), "recorded = \"02_workers/recorded/none\"");
+  write_file_whole(file, std::string_view(text));
+  for (const char* const answer : {"02.best_workers=4", "02.where=1"}) {
+    const std::string id(answer, std::string_view(answer).find('='));
+    course.run({"quiz", id, "--answer", std::string(answer).substr(id.size() + 1)});
+  }
+  mark_done(course, {"opening 01.gpus", "read"});
+  Learning walk(course, {"learn", "02"});
+  CHECK_THAT(walk.enter(), says("w4 cannot be run here") && says("Enter starts"));
+  walk.enter("q");
+  walk.rest();
+  CHECK(stands(course)["next"] == "run");
 }
 
 TEST_CASE("pages are plain lines on a terminal") {

@@ -1,19 +1,12 @@
-// What a learner did is on the disk when it was said to be, whoever writes beside it and whatever ends.
-#include <signal.h>
+// What a learner did is on the disk when it was said to be, and comes back as it was.
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <fstream>
-#include <set>
+#include <cstdlib>
 
-#include "core/files.h"
 #include "core/json.h"
-#include "course/progress.h"
-#include "reading/course/asked.h"
+#include "reading/course/progress_file.h"
 #include "support/catch.h"
 #include "support/errors.h"
-#include "support/forked.h"
 #include "support/temp_folder.h"
 
 using namespace isobar;
@@ -21,45 +14,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-Answer typed(const Question& question, const std::string& text) { return parse_answer(question, text); }
-
-std::string text_of_file(const fs::path& file) { return read_text_file(file, 1 << 24); }
-
-void write_text(const fs::path& file, const std::string& text) {
-  std::ofstream(file, std::ios::binary) << text;
-}
-
-int waited_for(pid_t pid) {
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  return status;
-}
-
-Graded right_grade() {
-  Graded out;
-  out.outcome = Outcome::right;
-  out.truth = "4 workers";
-  out.source = "measured here";
-  return out;
-}
-
-Truth measured(double number) {
-  Truth out;
-  out.number = number;
-  return out;
-}
-
 constexpr const char* kAnswer =
     R"({"schema":1,"kind":"answer","time":"2026-11-25T09:00:00Z","id":"02.a","answer":"4","number":4})";
-
-/// Answers 1, 2, ... one after the other, each named on `said` once it is stored.
-[[noreturn]] void answer_for_ever(const fs::path& file, const Question& question, int said) {
-  for (std::int64_t i = 1;; ++i) {
-    ProgressWriter(file).commit(question, typed(question, std::to_string(i)));
-    if (write(said, &i, sizeof(i)) != sizeof(i)) _exit(1);
-  }
-}
 
 }  // namespace
 
@@ -71,7 +27,7 @@ TEST_CASE("an answer, its reveal and a beat come back as they were stored") {
   ProgressWriter writer(file);
   writer.commit(question, typed(question, "4"));
   CHECK(read_progress(file).reveal(question.id) == nullptr);
-  writer.reveal(question, right_grade(), measured(4), {"/runs/a", "/runs/b \"c\""}, {31, 33});
+  writer.reveal(newest(file, question), right_grade(), measured(4), {"/runs/a", "/runs/b \"c\""}, {31, 33});
   writer.beat("02_workers", "read");
   writer.beat("02_workers", "predict");
   writer.beat("02_workers", "read");
@@ -104,7 +60,7 @@ TEST_CASE("each line of the file is JSON with its schema, and lines are only eve
   const Question question = asked_questions().at(1);
   ProgressWriter(file).commit(question, typed(question, "rises"));
   const std::string first = text_of_file(file);
-  ProgressWriter(file).reveal(question, right_grade(), Truth{}, {});
+  ProgressWriter(file).reveal(newest(file, question), right_grade(), Truth{}, {});
   const std::string both = text_of_file(file);
   CHECK(both.starts_with(first));
   CHECK(both.back() == '\n');
@@ -114,26 +70,77 @@ TEST_CASE("each line of the file is JSON with its schema, and lines are only eve
   CHECK_THROWS(line.at("number"));  // a choice has none
 }
 
-TEST_CASE("a reveal without a stored prediction is refused, and is of the newest answer") {
+TEST_CASE("a reveal without a stored prediction is refused, and is of the answer that was graded") {
   const TempFolder folder;
   const fs::path file = folder / "p.jsonl";
   const std::vector<Question> all = asked_questions();
   ProgressWriter writer(file);
-  const auto reveal = [&] { writer.reveal(all[0], right_grade(), measured(4), {}); };
+  StoredAnswer graded{};
+  graded.id = all[0].id;
+  const auto reveal = [&] { writer.reveal(graded, right_grade(), measured(4), {}); };
   CHECK_THAT(error_of(reveal), says("nothing is revealed before a prediction is stored") &&
                                    says("02.best_workers has none") && says("./isobar quiz 02.best_workers"));
   CHECK(text_of_file(file).empty());
   writer.commit(all[1], typed(all[1], "a"));
   CHECK_THAT(error_of(reveal), says("has none"));  // that of another question counts for nothing
   writer.commit(all[0], typed(all[0], "1"));
+  graded = newest(file, all[0]);
+  CHECK(graded.line == 2);
   reveal();
   reveal();
   CHECK(read_progress(file).reveals.size() == 2);
   CHECK(read_progress(file).reveals[1].of == 1);
   writer.commit(all[0], typed(all[0], "2"));
   CHECK(read_progress(file).reveal(all[0].id) == nullptr);  // the new prediction is open again
+  const std::string before = text_of_file(file);
+  CHECK_THAT(failure_of(reveal), says("02.best_workers was answered again while this answer was graded") &&
+                                     says("reveals the newer answer"));
+  CHECK(text_of_file(file) == before);
+  graded = newest(file, all[0]);
   reveal();
   CHECK(read_progress(file).reveal(all[0].id)->of == 2);
+}
+
+TEST_CASE("a reveal names the line of its answer, and lines of before are of the newest one") {
+  const TempFolder folder;
+  const fs::path file = folder / "p.jsonl";
+  const std::string of_first = R"({"schema":1,"kind":"reveal","id":"02.a","outcome":"right","of":1})";
+  const std::string of_newest = R"({"schema":1,"kind":"reveal","id":"02.a","outcome":"right"})";
+  const std::string answer = std::string(kAnswer) + "\n";
+  write_text(file, answer + answer + of_first + "\n" + of_newest + "\n");
+  const CourseProgress progress = read_progress(file);
+  REQUIRE(progress.reveals.size() == 2);
+  CHECK(progress.reveals[0].of == 0);
+  CHECK(progress.reveals[1].of == 1);
+  // Where the answer's line is damaged no other answer gets its outcome.
+  write_text(file, "{\"schema\"\n" + answer + of_first + "\n");
+  CHECK(read_progress(file).reveals.empty());
+  CHECK_THAT(read_progress(file).problems.at(1), says("a reveal of 02.a whose answer is not there"));
+}
+
+TEST_CASE("an answer beside one that the learner did not see is refused") {
+  const TempFolder folder;
+  const fs::path file = folder / "p.jsonl";
+  const Question question = asked_questions().at(0);
+  ProgressWriter writer(file);
+  writer.commit(question, typed(question, "4"), 0);
+  const std::string before = text_of_file(file);
+  CHECK_THAT(failure_of([&] { writer.commit(question, typed(question, "5"), 0); }),
+             says("02.best_workers was answered elsewhere in the meantime") && says("./isobar quiz"));
+  CHECK(text_of_file(file) == before);
+  writer.commit(question, typed(question, "5"), newest(file, question).line);
+  CHECK(newest(file, question).text == "5");
+}
+
+TEST_CASE("runs that are an answer are stored one by one, as absolute paths") {
+  const TempFolder folder;
+  const fs::path file = folder / "p.jsonl";
+  const Question question = asked_questions().at(3);
+  ProgressWriter(file).commit(question, answer_of_runs(question, {"my runs/a", "/tmp/x/../b"}));
+  const std::vector<std::string> runs = newest(file, question).runs;
+  REQUIRE(runs.size() == 2);
+  CHECK(runs[0] == (fs::current_path() / "my runs/a").string());
+  CHECK(runs[1] == "/tmp/b");
 }
 
 TEST_CASE("a damaged line is named and loses nothing else, and half a line is ended") {
@@ -146,11 +153,11 @@ TEST_CASE("a damaged line is named and loses nothing else, and half a line is en
       {"[1,2]", "schema"},
       {"{\"kind\":\"answer\",\"id\":\"x\"}", "schema"},
       {"{\"schema\":\"1\"}", ""},
-      {"{\"schema\":1,\"kind\":\"wish\"}", "no kind of line is \"wish\""},
+      {"{\"schema\":1,\"kind\":\"wish\"}", "unknown kind of line: \"wish\""},
       {"{\"schema\":1,\"kind\":\"answer\",\"id\":7,\"answer\":\"4\"}", ""},
       {"{\"schema\":1,\"kind\":\"answer\",\"id\":\"x\"}", "answer"},
       {"{\"schema\":1,\"kind\":\"reveal\",\"id\":\"02.b\",\"outcome\":\"right\"}",
-       "a reveal of 02.b before any answer"},
+       "a reveal of 02.b whose answer is not there"},
       {"\xff\xfe", "no JSON"}};
   std::string text = std::string(kAnswer) + "\n";
   for (const auto& [line, what] : damages) text += line + "\n";
@@ -192,7 +199,8 @@ TEST_CASE("a file of a newer Isobar is refused and not touched") {
   const Question question = asked_questions().at(0);
   const auto check_refused = [&](const std::function<void()>& body) {
     const std::string said = error_of(body);
-    CHECK_THAT(said, says("newer Isobar (schema 2, 1 is known here)"));
+    CHECK_THAT(said,
+               says("the progress file was written by a newer Isobar (schema 2; this one reads schema 1)"));
     CHECK_THAT(said, says(file.string() + ":2") && says("ISOBAR_PROGRESS"));
   };
   check_refused([&] { read_progress(file); });
@@ -212,77 +220,13 @@ TEST_CASE("a file that cannot be written, or is none, is an error that says wher
   CHECK_THAT(failure_of(commit_to(folder / "file/p.jsonl")), says("cannot make the folder") && elsewhere);
   fs::create_directory(folder / "folder");
   CHECK_THAT(failure_of(commit_to(folder / "folder")), says("cannot write the progress file") && elsewhere);
-  CHECK_THAT(failure_of(commit_to("/dev/full")), says("no regular file") && elsewhere);
+  CHECK_THAT(failure_of(commit_to("/dev/full")), says("not a regular file") && elsewhere);
   CHECK_THAT(failure_of(commit_to("/proc/isobar/p.jsonl")), says("cannot make the folder") && elsewhere);
   CHECK_THAT(error_of([&] { read_progress(folder / "folder"); }), says("not a regular file"));
   fs::resize_file(folder / "file", (std::uintmax_t{64} << 20) + 1);
   CHECK_THAT(error_of([&] { read_progress(folder / "file"); }), says("at most 67108864 are read"));
   CHECK_THAT(error_of(commit_to(folder / "file")), says("at most 67108864 are read"));
   CHECK(fs::file_size(folder / "file") == (std::uintmax_t{64} << 20) + 1);
-}
-
-TEST_CASE("a hundred processes that append at once lose nothing, and who reads meanwhile sees whole lines") {
-  const TempFolder folder;
-  const fs::path file = folder / "new/p.jsonl";
-  const Question question = asked_questions().at(0);
-  std::vector<pid_t> writers;
-  for (int i = 0; i < 100; ++i) {
-    writers.push_back(testing::forked(
-        [&, i] {
-          ProgressWriter(file).commit(question, typed(question, std::to_string(i)));
-          return 0;
-        },
-        {}));
-  }
-  std::size_t seen = 0;
-  for (const pid_t pid : writers) {
-    const CourseProgress progress = read_progress(file);
-    CHECK(progress.problems.empty());
-    CHECK(progress.answers.size() >= seen);
-    seen = progress.answers.size();
-    CHECK(waited_for(pid) == 0);
-  }
-  std::set<std::string> texts;
-  for (const StoredAnswer& answer : read_progress(file).answers) texts.insert(answer.text);
-  CHECK(texts.size() == 100);
-}
-
-TEST_CASE("two programs that share a file each see what the other did") {
-  const TempFolder folder;
-  const std::vector<Question> all = asked_questions();
-  ProgressWriter one(folder / "p"), other(folder / "p");
-  one.commit(all[0], typed(all[0], "4"));
-  other.commit(all[1], typed(all[1], "a"));
-  other.reveal(all[0], right_grade(), measured(4), {});
-  one.reveal(all[1], right_grade(), Truth{}, {});
-  const CourseProgress progress = read_progress(folder / "p");
-  CHECK(progress.reveal(all[0].id)->of == 0);
-  CHECK(progress.reveal(all[1].id)->of == 1);
-}
-
-TEST_CASE("killed at any moment, a writer loses no answer that it said was stored") {
-  const TempFolder folder;
-  const fs::path file = folder / "p.jsonl";
-  const Question question = asked_questions().at(0);
-  std::size_t before = 0;
-  for (int round = 0; round < 20; ++round) {
-    int ends[2];
-    REQUIRE(pipe(ends) == 0);
-    const pid_t pid = fork();
-    if (pid == 0) answer_for_ever(file, question, ends[1]);
-    close(ends[1]);
-    std::int64_t stored = 0;
-    for (int i = 0; i <= round % 5; ++i) REQUIRE(read(ends[0], &stored, sizeof(stored)) == sizeof(stored));
-    kill(pid, SIGKILL);
-    waited_for(pid);
-    while (read(ends[0], &stored, sizeof(stored)) == sizeof(stored)) {
-    }
-    close(ends[0]);
-    const CourseProgress progress = read_progress(file);
-    REQUIRE(progress.answers.size() >= before + static_cast<std::size_t>(stored));
-    CHECK(progress.answers[before + static_cast<std::size_t>(stored) - 1].text == std::to_string(stored));
-    before = progress.answers.size();
-  }
 }
 
 TEST_CASE("the file is where the environment says") {
@@ -330,5 +274,5 @@ TEST_CASE("the export is CSV that no spreadsheet computes") {
         "2026-11-25T09:00:00Z,02.a,02_workers,choice,\"'=cmd()\",,,,,\r\n"
         "2026-11-25T09:01:00Z,02.b,02_workers,number,\"1,5 \"\"x\"\"\",ms,right,\"'-2 ms\",measured here,/a "
         "/b\r\n"
-        ",02.b,,,\"'@a\nb\",,,,,\r\n");
+        ",02.b,,,\"'@a?b\",,,,,\r\n");
 }
