@@ -8,6 +8,7 @@
 #include <string>
 
 #include "course/course.h"
+#include "text/code_page.h"
 
 namespace isobar {
 
@@ -37,6 +38,7 @@ struct CourseState {
 struct CodeState {
   std::string file = {};  ///< below the project; "" = the page of the chosen lesson
   std::string text = {};
+  CodePage page = {};     ///< of that text
   std::int64_t line = 0;  ///< marked, and scrolled to once
   bool scroll = false;
   std::string asked = {};       ///< the card whose answer is a line; "" = none

@@ -174,6 +174,27 @@ TEST_CASE("A line is found by a click into the code") {
   CHECK_FALSE(window.has("line 1"));  // no longer clickable
 }
 
+TEST_CASE("Of a long page only the lines in sight are drawn, and one that is pointed at is scrolled to") {
+  Learner learner(/*with_runs=*/false);
+  std::string text = "int main() {\n";
+  for (int i = 2; i <= 3000; ++i) text += fmt::format("  call({});\n", i);
+  write_file_whole(learner.course.folder / "home/lessons/01_baseline/main.cpp", std::string_view(text));
+  AppOptions options = learner.course.options();
+  learner.window.reset();
+  Headless window(options, kWide, kHigh);
+  window.settle();
+  show_card(window, learner.question("01.where"));
+  window.click("Show the code");
+  window.frames(4);
+  CHECK(window.has("line 1"));
+  CHECK_FALSE(window.has("line 2500"));
+  window.state().code.line = 2500;
+  window.state().code.scroll = true;
+  window.frames(4);
+  CHECK(window.has("line 2500"));
+  CHECK_FALSE(window.has("line 1"));
+}
+
 TEST_CASE("A question that was answered can be asked again, and the earlier answer stays") {
   Learner learner(/*with_runs=*/true);
   CHECK(learner.play("01.forward_ms", "500") == Outcome::not_right);
@@ -240,7 +261,7 @@ TEST_CASE("A file that cannot be written is said on the card, and the answer sta
   show_card(window, question);
   window.type("answer", "5");
   window.click("Commit");
-  window.until("the sentence", [&] { return !window.app().course()->of(question.id)->problem.empty(); });
+  window.until("the sentence", [&] { return !window.app().course()->of(question.id)->not_saved.empty(); });
   CHECK(window.has("Commit"));
   CHECK(window.state().course.card(question.id).typed == "5");
 }
