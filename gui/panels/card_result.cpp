@@ -9,6 +9,7 @@
 #include "draw/colour.h"
 #include "panels/cards.h"
 #include "panels/page.h"
+#include "widgets/tick.h"
 
 namespace isobar {
 namespace {
@@ -29,10 +30,7 @@ void draw_outcome(Ui& ui, Outcome outcome) {
   const PlotPoint middle = {at.x + 10 * s, at.y + line / 2};
   canvas.circle(middle, 10 * s, colour, true);
   if (outcome == Outcome::right) {
-    const PlotPoint hook[3] = {{middle.x - 4.5F * s, middle.y + 0.5F * s},
-                               {middle.x - 1 * s, middle.y + 4 * s},
-                               {middle.x + 5 * s, middle.y - 4 * s}};
-    canvas.line(hook, theme.panel, 2 * s, Dash::solid);
+    draw_tick(canvas, middle, theme.panel);
   } else if (outcome == Outcome::not_right) {
     const PlotPoint down[2] = {{middle.x - 4 * s, middle.y - 4 * s}, {middle.x + 4 * s, middle.y + 4 * s}};
     const PlotPoint up[2] = {{middle.x - 4 * s, middle.y + 4 * s}, {middle.x + 4 * s, middle.y - 4 * s}};
@@ -146,7 +144,7 @@ void draw_plots(Ui& ui, const AskedQuestion& asked, CardState& card, Requests& a
   if (runs.empty()) {
     ImGui::SameLine();
   } else {
-    show("Compare", View::compare, runs.size() > 1, "These runs over each other");
+    show("Compare", View::compare, runs.size() > 1, "These runs overlaid");
     show("Timeline", View::timeline, true, "What ran when");
     show("Watch", View::watch, true, "Its curves");
   }

@@ -51,7 +51,7 @@ void draw_hints(Ui& ui, const Question& question, CardState& card) {
     ui.wrapped(fmt::format("Hint {}: {}", i + 1, question.hints[i]), Face::small, ui.theme().text);
   }
   if (count == question.hints.size()) return;
-  if (ui.link(count == 0 ? "A hint" : "One more hint", "hint")) ++card.hints;
+  if (ui.link(count == 0 ? "A hint" : "Another hint", "hint")) ++card.hints;
 }
 
 /// The words of a sentence of an Error that are for the learner.
@@ -65,9 +65,10 @@ void draw_open(Ui& ui, const Data& data, AppState& state, const Question& questi
   draw_answer_field(ui, data, state, question, card, ask);
   draw_hints(ui, question, card);
   if (!card.problem.empty()) ui.wrapped(card.problem, Face::small, ui.theme().bad);
-  if (!asked.problem.empty()) ui.wrapped("Not kept: " + asked.problem, Face::small, ui.theme().bad);
-  const bool entered = std::exchange(card.entered, false) && data.course->may_write;
-  if (ui.button("Commit", ButtonKind::primary, data.course->may_write) || entered) {
+  if (!asked.not_saved.empty()) ui.wrapped("Not saved: " + asked.not_saved, Face::small, ui.theme().bad);
+  const bool can = data.course->may_write && !asked.busy;
+  const bool entered = std::exchange(card.entered, false) && can;
+  if (ui.button("Commit", ButtonKind::primary, can) || entered) {
     try {
       CourseRequest request{.kind = CourseRequest::Kind::commit, .id = question.id};
       request.answer = answer_on_card(data, state, question, card);
@@ -81,7 +82,7 @@ void draw_open(Ui& ui, const Data& data, AppState& state, const Question& questi
   if (!data.course->may_write) ui.tip(data.course->progress_problem);
   ImGui::SameLine(0, ui.px(12));
   ImGui::AlignTextToFramePadding();
-  ui.dim("Nothing is revealed before.");
+  ui.dim("Nothing is revealed until you commit.");
 }
 
 /// Of the run that is being made, how far it is; below it the last thing that was said.
@@ -104,7 +105,7 @@ void draw_making(Ui& ui, const Data& data) {
 }
 
 std::string cost_words(const AskedQuestion& asked) {
-  if (!asked.found) return "Looking for runs that fit ...";
+  if (!asked.found) return "Looking for matching runs ...";
   return "What it takes: " + cost_text(*asked.found) + ".";
 }
 
@@ -115,8 +116,8 @@ std::int64_t missing_runs(const AskedQuestion& asked) {
   return out;
 }
 
-/// Each button in a place of its own, used or not: what starts runs is never under the pointer what stops
-/// them.
+/// Every button keeps its place, enabled or not, so Stop never appears under a pointer that has just clicked
+/// Make the runs.
 void draw_run_row(Ui& ui, const Data& data, const Question& question, const AskedQuestion& asked,
                   Requests& ask) {
   const std::int64_t missing = missing_runs(asked);
@@ -125,14 +126,15 @@ void draw_run_row(Ui& ui, const Data& data, const Question& question, const Aske
   if (ui.button("Make the runs", ready ? ButtonKind::plain : ButtonKind::primary,
                 missing > 0 && !data.starting))
     ask.start = request;
-  ui.tip(data.starting ? "Something runs" : ready ? "None is missing" : command_text(request));
+  ui.tip(data.starting ? "Something is running" : ready ? "No runs are missing" : command_text(request));
   ImGui::SameLine(0, ui.px(8));
-  if (ui.button("Reveal", ready ? ButtonKind::primary : ButtonKind::plain, asked.found && !data.starting))
+  if (ui.button("Reveal", ready ? ButtonKind::primary : ButtonKind::plain,
+                asked.found && !data.starting && !asked.busy))
     ask.course = CourseRequest{.kind = CourseRequest::Kind::reveal, .id = question.id};
   ui.tip(ready ? "Your answer beside what was measured" : "Without its runs it can only say what is missing");
   ImGui::SameLine(ImGui::GetContentRegionMax().x - ui.button_width("Stop"));
   if (ui.button("Stop", ButtonKind::danger, data.starting, "stop the runs")) ask.stop_started = true;
-  ui.tip("As Ctrl-C in a terminal");
+  ui.tip("Like Ctrl-C in a terminal");
 }
 
 /// As the learner read it: the words of a choice, not its key.
@@ -165,7 +167,7 @@ void draw_committed(Ui& ui, const Data& data, AppState& state, const Question& q
 void draw_leaving(Ui& ui, const Data& data, const std::string& lesson, const std::string& id, bool again,
                   Requests& ask) {
   const bool done = data.course->of(id)->state == QuestionState::revealed && !again;
-  const char* const words = done ? "Go on" : "Leave it out";
+  const char* const words = done ? "Continue" : "Skip";
   if (!ui.button(words, done ? ButtonKind::primary : ButtonKind::quiet, data.course->may_write,
                  "leave the question"))
     return;

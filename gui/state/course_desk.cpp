@@ -25,7 +25,7 @@ std::string sentence_of(const std::exception& error) {
 std::string problem_of(const CourseProgress& progress) {
   if (progress.problems.empty()) return "";
   const std::size_t more = progress.problems.size() - 1;
-  return "A part of what you did cannot be read, the rest holds: " +
+  return "Part of your progress cannot be read; the rest is fine: " +
          printable(progress.problems.front(), kMostWords) +
          (more == 0 ? "" : ", and " + counted(static_cast<std::int64_t>(more), "more line"));
 }
@@ -45,19 +45,23 @@ const AskedQuestion* CourseView::of(const std::string& id) const {
 
 CourseDesk::CourseDesk(Places places, std::function<void()> on_change)
     : places_(std::move(places)), on_change_(std::move(on_change)), thread_([this] { work(); }) {
-  add([this] {
+  add({[this] {
     read_questions();
     read_progress();
-  });
+  }});
 }
 
 CourseDesk::~CourseDesk() {
+  stop();
+  thread_.join();
+}
+
+void CourseDesk::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
   wake_.notify_all();
-  thread_.join();
 }
 
 std::shared_ptr<const CourseView> CourseDesk::view() const {
@@ -78,34 +82,55 @@ void CourseDesk::add(Job job) {
   wake_.notify_all();
 }
 
-/// What was asked for before the window closed is done before the thread ends: an answer is never lost.
+/// False: the thread ends. An answer that was committed before the window closed is stored first.
+bool CourseDesk::next_job(Job& job) {
+  std::unique_lock lock(mutex_);
+  working_ = false;
+  wake_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+  while (stopping_ && !jobs_.empty() && !jobs_.front().stores) jobs_.pop_front();
+  if (jobs_.empty()) return false;
+  job = std::move(jobs_.front());
+  jobs_.pop_front();
+  working_ = true;
+  return true;
+}
+
 void CourseDesk::work() {
-  while (true) {
-    Job job;
-    {
-      std::unique_lock lock(mutex_);
-      working_ = false;
-      wake_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
-      if (jobs_.empty()) return;
-      job = std::move(jobs_.front());
-      jobs_.pop_front();
-      working_ = true;
+  Job job;
+  while (next_job(job)) {
+    try {
+      job.does();
+    } catch (const std::exception& error) {
+      mine_.progress_problem = "The course cannot be brought up to date: " + sentence_of(error);
     }
-    job();
-    publish();
+    publish(job.question);
   }
 }
 
-void CourseDesk::publish() {
-  auto view = std::make_shared<const CourseView>(mine_);
+/// What was worked out; the question `done` is no longer busy.
+void CourseDesk::publish(const std::string& done) {
+  auto view = std::make_shared<CourseView>(mine_);
   {
     const std::lock_guard lock(mutex_);
+    busy_.erase(done);
+    for (const std::string& id : busy_) view->asked[id].busy = true;
     view_ = std::move(view);
   }
   if (on_change_) on_change_();
 }
 
-/// A lesson whose questions cannot be read keeps those of the others from nobody.
+/// The view says at once that the question is busy, so that a second click finds no button. False: it
+/// already is, or there is no such question.
+bool CourseDesk::begin(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  if (view_->of(id) == nullptr || !busy_.insert(id).second) return false;
+  auto view = std::make_shared<CourseView>(*view_);
+  view->asked[id].busy = true;
+  view_ = std::move(view);
+  return true;
+}
+
+/// A bad questions.toml hides no other lesson's questions.
 void CourseDesk::read_questions() {
   for (const auto& [lesson, goals] : places_.goals) {
     try {
@@ -160,51 +185,58 @@ void CourseDesk::judge() {
   mine_.ready = true;
 }
 
-void CourseDesk::for_question(const std::string& id,
+void CourseDesk::for_question(const std::string& id, std::string AskedQuestion::*problem,
                               const std::function<void(const Question&, AskedQuestion&)>& does) {
   const Question* const question = mine_.question(id);
   if (question == nullptr) return;
   AskedQuestion& asked = mine_.asked[id];
-  asked.problem.clear();
+  (asked.*problem).clear();
   try {
     does(*question, asked);
   } catch (const std::exception& error) {
-    asked.problem = sentence_of(error);
+    asked.*problem = sentence_of(error);
   }
 }
 
+/// What the other questions lack is added up afterwards: no card waits for it.
 void CourseDesk::commit(const std::string& id, const Answer& answer) {
-  add([this, id, answer] {
-    for_question(id, [&](const Question& question, AskedQuestion&) {
+  if (!begin(id)) return;
+  const auto does = [this, id, answer] {
+    for_question(id, &AskedQuestion::not_saved, [&](const Question& question, AskedQuestion&) {
       ProgressWriter(places_.progress).commit(question, answer);
       read_progress();
-      add_up();
     });
-  });
+  };
+  add({.does = does, .question = id, .stores = true});
+  add({[this] { add_up(); }});
 }
 
 void CourseDesk::reveal(const std::string& id) {
-  add([this, id] {
-    for_question(id, [&](const Question& question, AskedQuestion& asked) {
+  if (!begin(id)) return;
+  const auto does = [this, id] {
+    for_question(id, &AskedQuestion::problem, [&](const Question& question, AskedQuestion& asked) {
       Revealed revealed = reveal_question(question, places_.home, places_.runs, places_.progress);
       read_progress();
-      add_up();
+      asked.not_saved.clear();
       asked.revealed = std::make_shared<const Revealed>(std::move(revealed));
       if (asked.state == QuestionState::revealed)
         asked.page = parse_markdown(reveal_page(places_.home, question));
     });
-  });
+  };
+  add({.does = does, .question = id});
+  add({[this] { add_up(); }});
 }
 
 void CourseDesk::beat_done(const std::string& lesson, const std::string& beat) {
-  add([this, lesson, beat] {
+  const auto does = [this, lesson, beat] {
     try {
       ProgressWriter(places_.progress).beat(lesson, beat);
       read_progress();
     } catch (const std::exception& error) {
-      mine_.progress_problem = "What you did cannot be kept: " + sentence_of(error);
+      mine_.progress_problem = "What you did cannot be saved: " + sentence_of(error);
     }
-  });
+  };
+  add({.does = does, .stores = true});
 }
 
 void CourseDesk::wish(const CourseWishes& wishes) {
@@ -212,13 +244,13 @@ void CourseDesk::wish(const CourseWishes& wishes) {
   const bool other_run = wishes.run != wishes_.run || wishes.runs_done != wishes_.runs_done;
   wishes_ = wishes;
   if (!wishes.question.empty()) {
-    add([this, wishes] {
+    add({[this, wishes] {
       current_ = wishes;
       find(wishes);
       add_up();
-    });
+    }});
   }
-  if (other_run && !wishes.run.empty()) add([this, run = wishes.run] { draw_own(run); });
+  if (other_run && !wishes.run.empty()) add({[this, run = wishes.run] { draw_own(run); }});
 }
 
 void CourseDesk::add_up() {
@@ -253,11 +285,12 @@ void CourseDesk::draw_own(const fs::path& run) {
 }
 
 void CourseDesk::find(const CourseWishes& wishes) {
-  for_question(wishes.question, [&](const Question& question, AskedQuestion& asked) {
-    asked.found = std::make_shared<const std::vector<FoundRuns>>(
-        find_runs(question, places_.home, places_.runs, wishes.rates.get()));
-    if (asked.state == QuestionState::revealed && !asked.revealed) recall(question, asked);
-  });
+  for_question(wishes.question, &AskedQuestion::runs_problem,
+               [&](const Question& question, AskedQuestion& asked) {
+                 asked.found = std::make_shared<const std::vector<FoundRuns>>(
+                     find_runs(question, places_.home, places_.runs, wishes.rates.get()));
+                 if (asked.state == QuestionState::revealed && !asked.revealed) recall(question, asked);
+               });
 }
 
 /// What was revealed before this window was opened, in the words of the runs as they are now; the outcome
@@ -284,7 +317,7 @@ void CourseDesk::look() {
     if (now == stamp_) return;
     stamp_ = now;
   }
-  add([this] { read_progress(); });
+  add({[this] { read_progress(); }});
 }
 
 }  // namespace isobar
