@@ -44,7 +44,7 @@ void App::act_on_course(const Requests& ask, const Data& data) {
   const CourseRequest& asked = *ask.course;
   switch (asked.kind) {
     case CourseRequest::Kind::commit:
-      return desk_.commit(asked.id, asked.answer);
+      return desk_.commit(asked.id, asked.answer, asked.seen);
     case CourseRequest::Kind::reveal:
       return desk_.reveal(asked.id);
     case CourseRequest::Kind::beat:

@@ -11,16 +11,10 @@
 namespace isobar {
 namespace {
 
-/// What asks nothing is never done.
-bool is_done(const BeatState& state) {
-  const bool asks = state.beat != Beat::read && state.beat != Beat::run;
-  return state.done && (state.of > 0 || !asks);
-}
-
 /// A disc with a tick where it is done, else a ring with the beat's number.
 void draw_disc(Canvas& canvas, const Theme& theme, const BeatState& state, PlotPoint middle, bool shown) {
   const float radius = 10 * canvas.scale();
-  if (is_done(state)) {
+  if (state.is_done()) {
     canvas.circle(middle, radius, theme.good, true);
     return draw_tick(canvas, middle, theme.panel);
   }
@@ -80,7 +74,7 @@ std::optional<Beat> draw_beat_strip(Ui& ui, const LessonProgress& progress, Beat
     if (is_shown || hovered) canvas.fill(cell, is_shown ? theme.selected : theme.hover, ui.px(6));
     if (i + 1 < progress.beats.size()) {
       const PlotPoint way[2] = {{x + ui.px(14), y}, {x + each - ui.px(14), y}};
-      canvas.line(way, is_done(state) ? theme.good : theme.line, ui.px(1.5F), Dash::solid);
+      canvas.line(way, state.is_done() ? theme.good : theme.line, ui.px(1.5F), Dash::solid);
     }
   }
   for (std::size_t i = 0; i < progress.beats.size(); ++i) {
@@ -104,7 +98,7 @@ void paint_beats(Canvas& canvas, const Theme& theme, const LessonProgress& progr
   float x = at.x - static_cast<float>(progress.beats.size()) * 11 * s + 3 * s;
   for (const BeatState& state : progress.beats) {
     const Box box = {x, at.y, x + 8 * s, at.y + 8 * s};
-    if (is_done(state)) {
+    if (state.is_done()) {
       canvas.fill(box, theme.good, 2 * s);
     } else {
       canvas.frame(box, mixed(theme.panel, theme.dim, 0.6F));
@@ -116,7 +110,7 @@ void paint_beats(Canvas& canvas, const Theme& theme, const LessonProgress& progr
 std::string beats_text(const LessonProgress& progress) {
   std::vector<std::string> done;
   for (const BeatState& state : progress.beats) {
-    if (is_done(state)) done.emplace_back(beat_name(state.beat));
+    if (state.is_done()) done.emplace_back(beat_name(state.beat));
   }
   if (done.empty()) return "No beat is done yet";
   return done.size() == progress.beats.size() ? "All beats are done" : "Beats done: " + join(done, ", ");

@@ -59,22 +59,33 @@ std::string words_of(const Error& error) {
   return printable(error.what(), 300) + (error.hint().empty() ? "" : ": " + printable(error.hint(), 200));
 }
 
+/// What was asked for and could not be done.
+void draw_problems(Ui& ui, const AskedQuestion& asked) {
+  if (!asked.not_saved.empty()) {
+    ui.wrapped("Not saved: " + asked.not_saved, Face::small, ui.theme().bad);
+    ui.record("not saved");
+  }
+  for (const std::string& problem : {asked.problem, asked.runs_problem}) {
+    if (!problem.empty()) ui.wrapped(problem, Face::small, ui.theme().bad);
+  }
+}
+
 void draw_open(Ui& ui, const Data& data, AppState& state, const Question& question, CardState& card,
                Requests& ask) {
   const AskedQuestion& asked = *data.course->of(question.id);
   draw_answer_field(ui, data, state, question, card, ask);
   draw_hints(ui, question, card);
   if (!card.problem.empty()) ui.wrapped(card.problem, Face::small, ui.theme().bad);
-  if (!asked.not_saved.empty()) ui.wrapped("Not saved: " + asked.not_saved, Face::small, ui.theme().bad);
+  draw_problems(ui, asked);
   const bool can = data.course->may_write && !asked.busy;
   const bool entered = std::exchange(card.entered, false) && can;
   if (ui.button("Commit", ButtonKind::primary, can) || entered) {
     try {
       CourseRequest request{.kind = CourseRequest::Kind::commit, .id = question.id};
       request.answer = answer_on_card(data, state, question, card);
+      request.seen = data.course->progress.answer_line(question.id);
       ask.course = std::move(request);
       card.problem.clear();
-      card.again = false;
     } catch (const Error& error) {
       card.problem = words_of(error);
     }
@@ -109,7 +120,8 @@ std::string cost_words(const AskedQuestion& asked) {
   return "What it takes: " + cost_text(*asked.found) + ".";
 }
 
-std::int64_t missing_runs(const AskedQuestion& asked) {
+/// That can be made here.
+std::int64_t count_missing_here(const AskedQuestion& asked) {
   std::int64_t out = 0;
   if (!asked.found) return out;
   for (const FoundRuns& one : *asked.found) out += one.cannot.empty() ? one.missing : 0;
@@ -120,7 +132,7 @@ std::int64_t missing_runs(const AskedQuestion& asked) {
 /// Make the runs.
 void draw_run_row(Ui& ui, const Data& data, const Question& question, const AskedQuestion& asked,
                   Requests& ask) {
-  const std::int64_t missing = missing_runs(asked);
+  const std::int64_t missing = count_missing_here(asked);
   const bool ready = asked.found != nullptr && missing == 0;
   const RunRequest request = runs_request(question);
   if (ui.button("Make the runs", ready ? ButtonKind::plain : ButtonKind::primary,
@@ -137,20 +149,12 @@ void draw_run_row(Ui& ui, const Data& data, const Question& question, const Aske
   ui.tip("Like Ctrl-C in a terminal");
 }
 
-/// As the learner read it: the words of a choice, not its key.
-std::string said_words(const Question& question, const StoredAnswer& answer) {
-  if (const QuestionChoice* const choice = question.choice(answer.text)) return choice->text;
-  if (question.kind == AnswerKind::find) return "line " + answer.text;
-  if (question.kind == AnswerKind::direction)
-    return answer.text == "up" ? "more" : answer.text == "down" ? "less" : "the same";
-  return answer.text + (question.kind == AnswerKind::number ? " " + unit_words(question) : "");
-}
-
 void draw_committed(Ui& ui, const Data& data, AppState& state, const Question& question, CardState& card,
                     Requests& ask) {
   const AskedQuestion& asked = *data.course->of(question.id);
   const StoredAnswer* const answer = data.course->progress.answer(question.id);
-  if (answer != nullptr) ui.wrapped("You said " + said_words(question, *answer), Face::text, ui.theme().text);
+  if (answer != nullptr)
+    ui.wrapped("You said " + printable(answer_words(question, *answer)), Face::text, ui.theme().text);
   ui.wrapped(cost_words(asked), Face::small, ui.theme().dim);
   if (asked.found) {
     for (const FoundRuns& one : *asked.found) {
@@ -159,7 +163,7 @@ void draw_committed(Ui& ui, const Data& data, AppState& state, const Question& q
   }
   if (data.starting) draw_making(ui, data);
   if (asked.revealed) draw_result(ui, data, state, question, card, ask);
-  if (!asked.problem.empty()) ui.wrapped(asked.problem, Face::small, ui.theme().bad);
+  draw_problems(ui, asked);
   draw_run_row(ui, data, question, asked, ask);
 }
 
@@ -197,7 +201,9 @@ Requests draw_cards(Ui& ui, const Data& data, AppState& state, const std::string
   const std::string key = opening ? state.lesson + "/" + shown : shown;
   const bool is_new = opening && state.course.cards.count(key) == 0;
   CardState& card = state.course.card(key);
-  if (is_new) card.again = asked.state == QuestionState::revealed;
+  const std::size_t newest = data.course->progress.answer_line(shown);
+  if (is_new && asked.state == QuestionState::revealed) card.again_of = newest;
+  const bool again = card.again_of != 0 && card.again_of == newest;
   state.course.question = question.id;
   const CardBox box(ui, "card " + place, ui.theme().ground);
   ImGui::AlignTextToFramePadding();
@@ -206,7 +212,7 @@ Requests draw_cards(Ui& ui, const Data& data, AppState& state, const std::string
   draw_pager(ui, ids, shown);
   draw_asked(ui, question);
   ui.gap(2);
-  if (asked.state == QuestionState::open || card.again) {
+  if (asked.state == QuestionState::open || again) {
     if (question.kind == AnswerKind::find && question.lesson == state.lesson) {
       state.code.asked = key;
       state.code.asked_file = asked_file(question);
@@ -215,9 +221,10 @@ Requests draw_cards(Ui& ui, const Data& data, AppState& state, const std::string
   } else if (asked.state == QuestionState::committed) {
     draw_committed(ui, data, state, question, card, ask);
   } else {
+    draw_problems(ui, asked);
     draw_result(ui, data, state, question, card, ask);
   }
-  if (opening) draw_leaving(ui, data, state.lesson, shown, card.again, ask);
+  if (opening) draw_leaving(ui, data, state.lesson, shown, again, ask);
   return ask;
 }
 

@@ -30,6 +30,19 @@ std::string problem_of(const CourseProgress& progress) {
          (more == 0 ? "" : ", and " + counted(static_cast<std::int64_t>(more), "more line"));
 }
 
+/// Another program may have stored another answer since, or the reveal of this one.
+bool still_holds(const AskedQuestion& asked, std::size_t newest) {
+  if (!asked.revealed || asked.revealed->answer.line != newest) return false;
+  const bool is_graded = asked.revealed->graded.outcome != Outcome::cannot_answer;
+  return is_graded == (asked.state == QuestionState::revealed);
+}
+
+std::int64_t count_missing(const std::vector<FoundRuns>& found) {
+  std::int64_t out = 0;
+  for (const FoundRuns& one : found) out += one.missing;
+  return out;
+}
+
 }  // namespace
 
 const Question* CourseView::question(const std::string& id) const {
@@ -130,22 +143,15 @@ bool CourseDesk::begin(const std::string& id) {
   return true;
 }
 
-/// A bad questions.toml hides no other lesson's questions.
 void CourseDesk::read_questions() {
+  CourseQuestions all = all_questions(places_.home);
+  for (const auto& [lesson, error] : all.problems) mine_.problems[lesson] = sentence_of(error);
   for (const auto& [lesson, goals] : places_.goals) {
-    try {
-      for (Question& question : isobar::read_questions(places_.home, lesson)) {
-        for (const std::string& later : question.again) {
-          std::vector<std::string>& opening = mine_.openings[later];
-          if (opening.size() < kMostOpeningQuestions) opening.push_back(question.id);
-        }
-        mine_.asked[question.id];
-        mine_.questions.push_back(std::move(question));
-      }
-    } catch (const std::exception& error) {
-      mine_.problems[lesson] = sentence_of(error);
-    }
+    for (const Question& question : opening_questions(all.questions, lesson))
+      mine_.openings[lesson].push_back(question.id);
   }
+  for (const Question& question : all.questions) mine_.asked[question.id];
+  mine_.questions = std::move(all.questions);
 }
 
 void CourseDesk::read_progress() {
@@ -171,7 +177,7 @@ void CourseDesk::judge() {
   for (const Question& question : mine_.questions) {
     AskedQuestion& asked = mine_.asked[question.id];
     asked.state = state_of(question, mine_.progress);
-    if (asked.state == QuestionState::revealed) continue;
+    if (still_holds(asked, mine_.progress.answer_line(question.id))) continue;
     asked.revealed = nullptr;
     asked.page.clear();
   }
@@ -199,13 +205,14 @@ void CourseDesk::for_question(const std::string& id, std::string AskedQuestion::
 }
 
 /// What the other questions lack is added up afterwards: no card waits for it.
-void CourseDesk::commit(const std::string& id, const Answer& answer) {
+void CourseDesk::commit(const std::string& id, const Answer& answer, std::size_t seen) {
   if (!begin(id)) return;
-  const auto does = [this, id, answer] {
-    for_question(id, &AskedQuestion::not_saved, [&](const Question& question, AskedQuestion&) {
-      ProgressWriter(places_.progress).commit(question, answer);
-      read_progress();
+  const auto does = [this, id, answer, seen] {
+    for_question(id, &AskedQuestion::not_saved, [&](const Question& question, AskedQuestion& asked) {
+      ProgressWriter(places_.progress).commit(question, answer, seen);
+      asked.problem.clear();
     });
+    read_progress();
   };
   add({.does = does, .question = id, .stores = true});
   add({[this] { add_up(); }});
@@ -255,23 +262,22 @@ void CourseDesk::wish(const CourseWishes& wishes) {
 
 void CourseDesk::add_up() {
   WaitingQuestions out;
-  std::map<std::string, double> costs_s;  // by command
+  std::vector<FoundRuns> missing;
   const std::vector<KnownRun> known = known_runs(places_.runs);
   for (const Question& question : mine_.questions) {
     if (question.lesson != current_.lesson || mine_.asked[question.id].state != QuestionState::committed)
       continue;
     try {
-      bool lacks = false;
-      for (const FoundRuns& one : find_runs(question, places_.home, known, current_.rates.get())) {
-        if (one.missing == 0 || !one.cannot.empty()) continue;
-        lacks = true;
-        costs_s[one.command] = std::max(costs_s[one.command], one.cost_s);
-      }
+      const std::vector<FoundRuns> found = find_runs(question, places_.home, known, current_.rates.get());
+      const bool lacks = std::any_of(found.begin(), found.end(), [](const FoundRuns& one) {
+        return one.missing > 0 && one.cannot.empty();
+      });
       if (lacks) out.ids.push_back(question.id);
+      add_missing(missing, found);
     } catch (const std::exception&) {  // its own card says why
     }
   }
-  for (const auto& [command, cost_s] : costs_s) out.cost_s += cost_s;
+  out.cost_s = cost_s(missing);
   mine_.waiting[current_.lesson] = std::move(out);
 }
 
@@ -285,29 +291,22 @@ void CourseDesk::draw_own(const fs::path& run) {
 }
 
 void CourseDesk::find(const CourseWishes& wishes) {
-  for_question(wishes.question, &AskedQuestion::runs_problem,
-               [&](const Question& question, AskedQuestion& asked) {
-                 asked.found = std::make_shared<const std::vector<FoundRuns>>(
-                     find_runs(question, places_.home, places_.runs, wishes.rates.get()));
-                 if (asked.state == QuestionState::revealed && !asked.revealed) recall(question, asked);
-               });
+  const auto does = [&](const Question& question, AskedQuestion& asked) {
+    std::vector<FoundRuns> found = find_runs(question, places_.home, places_.runs, wishes.rates.get());
+    const bool is_other = !asked.found || count_missing(*asked.found) != count_missing(found);
+    asked.found = std::make_shared<const std::vector<FoundRuns>>(std::move(found));
+    // What a reveal said to be missing may be there by now.
+    if (asked.state == QuestionState::committed && is_other) asked.revealed = nullptr;
+    if (asked.state == QuestionState::revealed && !asked.revealed) recall(question, asked);
+  };
+  for_question(wishes.question, &AskedQuestion::runs_problem, does);
 }
 
-/// What was revealed before this window was opened, in the words of the runs as they are now; the outcome
-/// stays the one that was written down.
+/// What was revealed before this window was opened, or by another program.
 void CourseDesk::recall(const Question& question, AskedQuestion& asked) {
-  const StoredAnswer* const answer = mine_.progress.answer(question.id);
-  const StoredReveal* const stored = mine_.progress.reveal(question.id);
-  const Rule* const rule = rule_named(question.rule);
-  if (answer == nullptr || stored == nullptr || rule == nullptr) return;
-  Revealed out;
-  out.runs = stored->runs;
-  RuleInput input = rule_input(question, places_.home, *asked.found);
-  if (question.kind == AnswerKind::make) input.made = read_cases({stored->runs.begin(), stored->runs.end()});
-  out.truth = rule->find(input);
-  out.graded = grade(question, parse_answer(question, answer->text), out.truth);
   asked.page = parse_markdown(reveal_page(places_.home, question));
-  asked.revealed = std::make_shared<const Revealed>(std::move(out));
+  if (std::optional<Revealed> again = recalled(question, mine_.progress, places_.home, *asked.found))
+    asked.revealed = std::make_shared<const Revealed>(std::move(*again));
 }
 
 void CourseDesk::look() {
@@ -317,7 +316,10 @@ void CourseDesk::look() {
     if (now == stamp_) return;
     stamp_ = now;
   }
-  add({[this] { read_progress(); }});
+  add({[this] {
+    read_progress();
+    find(current_);
+  }});
 }
 
 }  // namespace isobar

@@ -91,8 +91,9 @@ class CourseDesk {
   /// Nothing waits to be worked out.
   bool is_idle() const;
 
-  /// Both are ignored while the question is busy.
-  void commit(const std::string& id, const Answer& answer);
+  /// Commit and reveal are ignored while the question is busy.
+  /// `seen` is the line of the newest answer that the caller saw: refused where another one was stored since.
+  void commit(const std::string& id, const Answer& answer, std::size_t seen);
   void reveal(const std::string& id);
   void beat_done(const std::string& lesson, const std::string& beat);
   void wish(const CourseWishes& wishes);

@@ -18,7 +18,7 @@ struct CardState {
   std::size_t hints = 0;     ///< that were asked for
   std::string problem = {};  ///< why what stands there is no answer; "" = nothing was tried
   bool entered = false;      ///< Enter was pressed in its field
-  bool again = false;        ///< a question that was answered is asked anew
+  std::size_t again_of = 0;  ///< line of the answer beside which another is asked for; 0 = none is
 };
 
 struct CourseState {

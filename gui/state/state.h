@@ -64,6 +64,7 @@ struct CourseRequest {
   Kind kind = Kind::commit;
   std::string id;  ///< of the question; of a beat the lesson
   Answer answer = {};
+  std::size_t seen = 0;   ///< line of the newest answer that the card showed, 0 = none
   std::string beat = {};  ///< that is done
 };
 

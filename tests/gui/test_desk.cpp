@@ -19,7 +19,7 @@ struct HeldDesk {
   }
   Question question(const std::string& id) { return *desk->view()->question(id); }
   void commit(const std::string& id, const std::string& answer) {
-    desk->commit(id, parse_answer(question(id), answer));
+    desk->commit(id, parse_answer(question(id), answer), desk->view()->progress.answer_line(id));
   }
   /// From here on its thread stands still after the job that it is at, or the next one.
   void hold() {
@@ -88,4 +88,16 @@ TEST_CASE("When the window closes, what was answered is stored, and nothing else
   CHECK(held.jobs == 4);
   CHECK(held.stored().answers.size() == 1);
   CHECK(held.stored().beats.at("01_baseline") == std::vector<std::string>{"read", "run"});
+}
+
+TEST_CASE("Beside an answer that the card did not show no other one is stored") {
+  HeldDesk held;
+  const Question question = held.question("01.forward_ms");
+  ProgressWriter(held.course.progress()).commit(question, parse_answer(question, "4 ms"));
+  held.commit("01.forward_ms", "5 ms");
+  held.wait_for([&] { return held.desk->is_idle(); });
+  CHECK(held.stored().answers.size() == 1);
+  const std::shared_ptr<const CourseView> view = held.desk->view();
+  CHECK_FALSE(view->of("01.forward_ms")->not_saved.empty());
+  CHECK(view->of("01.forward_ms")->state == QuestionState::committed);
 }

@@ -41,7 +41,7 @@ class Player {
 
   template <class Choose>
   void play_all(Choose answer_for, Outcome expected) {
-    const std::vector<Question> questions = all_questions(project_home());
+    const std::vector<Question> questions = all_questions(project_home()).questions;
     CHECK_FALSE(questions.empty());
     for (const Question& question : questions) {
       if (question.kind == AnswerKind::make) continue;  // runs of one's own

@@ -9,6 +9,8 @@
 #include "analyse/run_keys.h"
 #include "analyse/run_reader.h"
 #include "core/error.h"
+#include "core/machine.h"
+#include "core/number_text.h"
 #include "record/run_folder.h"
 #include "record/run_tree.h"
 
@@ -43,7 +45,23 @@ void add_repeats(RunCase& out, const std::vector<KnownRun>& beside) {
   }
 }
 
+/// The share of the time that the loop's thread waits for a processor because its own run wants more of them
+/// than there are: threads of tensor operations and of reading, of all ranks.
+double own_wait(const RunView& view, const ConfigText& config) {
+  const auto threads = number_of<double>(value_in(config, "environment.threads"));
+  if (!threads || view.host != host_name()) return 0;
+  const RunSummary& summary = view.summary;
+  const double reading =
+      summary.wall_s > 0 ? static_cast<double>(summary.read_cpu_us) * 1e-6 / summary.wall_s : 0;
+  const double wanted = static_cast<double>(std::max<std::int64_t>(1, summary.world)) * (*threads + reading);
+  return std::max(0.0, 1 - usable_cores() / std::max(1.0, wanted));
+}
+
 }  // namespace
+
+bool is_disturbed(const RunView& view, const ConfigText& config) {
+  return view.summary.processor_wait > kCrowdedWait + own_wait(view, config);
+}
 
 RunCase read_case(const fs::path& run) {
   RunReader reader(run, /*keep_series=*/true);

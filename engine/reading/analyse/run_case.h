@@ -27,6 +27,10 @@ struct RunCase {
   double samples_a_step() const;
 };
 
+/// Other programs took the processors while it ran, so that its times say little. Where its own threads, of
+/// all ranks, want more processors than there are, waiting for one is its own doing.
+bool is_disturbed(const RunView& view, const ConfigText& config);
+
 struct KnownRun {
   std::filesystem::path folder;
   ConfigText config;

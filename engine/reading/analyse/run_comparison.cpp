@@ -69,7 +69,7 @@ Spread spread_of(const std::vector<Times>& repeats, std::size_t part, double sca
 const char* part_name(std::size_t part) { return part + 1 == kParts ? "rest" : kStageNames[part]; }
 
 std::string provenance_of(const RunView& view) {
-  if (!view.replay_of.empty()) return "played again";
+  if (!view.replay_of.empty()) return "replayed";
   return view.provenance.empty() ? "measured here" : view.provenance;
 }
 

@@ -50,9 +50,8 @@ std::size_t tell_hint(const Question& question, std::size_t told) {
 }
 
 /// One thing to notice in the newest run and one to try, and the picture of it where there is one.
-void add_notice(Report& out, const std::vector<std::string>& runs, std::size_t columns) {
-  if (runs.empty() || !is_run_folder(runs.front())) return;
-  const RunCase run = std::move(read_cases({runs.front()}).front());
+void notice_run(Report& out, const std::string& folder, std::size_t columns) {
+  const RunCase run = std::move(read_cases({folder}).front());
   if (!run.view().is_measured_here()) return;
   const RunFacts facts = facts_of(run);
   const RunVerdict verdict = judge_run(run, find_quartet(run, facts), facts);
@@ -62,12 +61,33 @@ void add_notice(Report& out, const std::vector<std::string>& runs, std::size_t c
   if (!verdict.next.empty()) out.line("  try        " + verdict.next);
   out.json["notice"] = notice;
   out.json["next"] = verdict.next;
-  for (const fs::path& file : entries_in(runs.front())) {
+  for (const fs::path& file : entries_in(folder)) {
     if (file.extension() == ".svg") out.line("  picture    " + file.string());
   }
 }
 
+/// The reveal is stored by now: what lies beside it must not keep it from being told.
+void add_notice(Report& out, const std::vector<std::string>& runs, std::size_t columns) {
+  if (runs.empty() || !is_run_folder(runs.front())) return;
+  try {
+    notice_run(out, runs.front(), columns);
+  } catch (const Error&) {
+  }
+}
+
 }  // namespace
+
+std::string page_if_read(const Question& question, const Learner& learner) {
+  try {
+    return reveal_page(learner.home, question);
+  } catch (const Error& error) {
+    return printable(error.what(), 400);
+  }
+}
+
+void say_error(const std::string& head, const Error& error) {
+  say(head + printable(error.what(), 400) + (error.hint().empty() ? "" : "; " + error.hint()));
+}
 
 Learner this_learner() { return {.home = project_home(), .progress = progress_file()}; }
 
@@ -84,21 +104,28 @@ std::optional<std::string> typed_line(const std::string& prompt) {
   return line.substr(begin, line.find_last_not_of(" \t\r") - begin + 1);
 }
 
-void store_answer(const Question& question, const std::string& typed, const Learner& learner) {
-  Answer answer = parse_answer(question, typed, lines_of_page(question, learner.home));
-  for (std::string& run : answer.runs) {  // "last" is another one later
-    const fs::path folder = find_run(run, learner.runs);
-    check_run_folder(folder);
-    run = folder.string();
+Answer answer_with(const Question& question, const std::vector<std::string>& runs, const Learner& learner) {
+  if (question.kind != AnswerKind::make)
+    throw Error("--with names runs, and no run is the answer", question.id,
+                "--answer ..., with " + answers_text(question));
+  std::vector<fs::path> folders;
+  for (const std::string& run : runs) {  // "last" is another one later
+    folders.push_back(find_run(run, learner.runs));
+    check_run_folder(folders.back());
   }
-  if (question.kind == AnswerKind::make) answer.text = join(answer.runs, " ");
-  ProgressWriter(learner.progress).commit(question, answer);
+  return answer_of_runs(question, folders);
+}
+
+Answer typed_answer(const Question& question, const std::string& typed, const Learner& learner) {
+  Answer answer = parse_answer(question, typed, lines_of_page(question, learner.home));
+  return question.kind == AnswerKind::make ? answer_with(question, answer.runs, learner) : answer;
 }
 
 Asked ask_and_store(const Question& question, const Learner& learner) {
   std::puts("");
   question_report(question, text_columns()).print(/*as_json=*/false);
-  const std::string prompt = "  " + answer_words(question) + "; ? for a hint, skip, q to leave: ";
+  const std::string prompt = "  " + answers_text(question) + " (? = hint, skip = skip, q = quit): ";
+  const std::size_t seen = read_progress(learner.progress).answer_line(question.id);
   for (std::size_t told = 0;;) {
     const std::optional<std::string> typed = typed_line(prompt);
     if (!typed || *typed == "q" || *typed == "quit") return Asked::left;
@@ -108,11 +135,12 @@ Asked ask_and_store(const Question& question, const Learner& learner) {
       continue;
     }
     try {
-      store_answer(question, *typed, learner);
+      const Answer answer = typed_answer(question, *typed, learner);
+      ProgressWriter(learner.progress).commit(question, answer, seen);
       return Asked::answered;
     } catch (const Error& error) {
       if (error.code() != Exit::bad_input) throw;
-      say(std::string(error.what()) + (error.hint().empty() ? "" : "; " + error.hint()));
+      say_error("", error);
     }
   }
 }
@@ -138,29 +166,14 @@ RunsOffered offer_runs(const std::vector<FoundRuns>& missing, const Learner& lea
   return {.said = Asked::answered, .code = make_runs(missing, learner.home, quiet)};
 }
 
-std::vector<fs::path> runs_made(const Question& question, const Learner& learner) {
-  std::vector<fs::path> out;
-  if (question.kind != AnswerKind::make) return out;
-  const CourseProgress progress = read_progress(learner.progress);
-  const StoredAnswer* const answer = progress.answer(question.id);
-  if (answer == nullptr) return out;
-  for (const std::string& run : parse_answer(question, answer->text).runs)
-    out.push_back(find_run(run, learner.runs));
-  return out;
-}
-
 Revealed reveal_and_tell(const Question& question, const Learner& learner, bool json) {
-  Revealed revealed =
-      reveal_question(question, learner.home, learner.runs, learner.progress, runs_made(question, learner));
-  const CourseProgress progress = read_progress(learner.progress);
+  Revealed revealed = reveal_question(question, learner.home, learner.runs, learner.progress);
   const bool cannot = revealed.graded.outcome == Outcome::cannot_answer;
-  const std::string page = cannot ? "" : reveal_page(learner.home, question);
-  Report out = reveal_report(question, revealed, *progress.answer(question.id), page, text_columns());
+  Report out =
+      reveal_report(question, revealed, cannot ? "" : page_if_read(question, learner), text_columns());
   if (!cannot) add_notice(out, revealed.runs, text_columns());
-  const Calibration calibration = calibrate(progress);
-  for (const std::string& text : {score_sentence(calibration), calibration_sentence(calibration)}) {
-    if (!text.empty()) out.wrapped(text + ".");
-  }
+  const Calibration calibration = calibrate(read_progress(learner.progress));
+  add_scores(out, calibration);
   out.json["calibration"] = {{"asked", calibration.asked},
                              {"right", calibration.right},
                              {"numbers", calibration.you.size()},

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "course/course.h"
 #include "course/needed_runs.h"
 #include "course/question.h"
@@ -24,8 +25,10 @@ enum class Asked { answered, skipped, left };
 /// What was typed, without the end of its line; nothing at the end of input.
 std::optional<std::string> typed_line(const std::string& prompt);
 
-/// Reads an answer and stores it; nothing is revealed. Error (exit code 2) for what is no answer.
-void store_answer(const Question& question, const std::string& typed, const Learner& learner);
+/// From what was typed; of a `make`, runs as `show` takes them. Error (exit code 2) for what is no answer.
+Answer typed_answer(const Question& question, const std::string& typed, const Learner& learner);
+/// From runs as `show` takes them. Error (exit code 2) for another kind of question too.
+Answer answer_with(const Question& question, const std::vector<std::string>& runs, const Learner& learner);
 
 /// Prints the question and asks until an answer is stored; what is none is said, and asked again.
 Asked ask_and_store(const Question& question, const Learner& learner);
@@ -38,8 +41,11 @@ struct RunsOffered {
 /// Says what the missing runs cost, and makes them: after Enter where `ask`, else at once.
 RunsOffered offer_runs(const std::vector<FoundRuns>& missing, const Learner& learner, bool ask, bool quiet);
 
-/// Runs that a `make` was answered with, as folders.
-std::vector<std::filesystem::path> runs_made(const Question& question, const Learner& learner);
+/// Prints what is wrong and what to do about it, behind `head`.
+void say_error(const std::string& head, const Error& error);
+
+/// Its section of reveal.md, or why that cannot be read.
+std::string page_if_read(const Question& question, const Learner& learner);
 
 /// Reveals the stored answer, and tells it: as text, or as one JSON object.
 Revealed reveal_and_tell(const Question& question, const Learner& learner, bool json);

@@ -15,6 +15,7 @@
 #include "cli/question_text.h"
 #include "cli/report.h"
 #include "cli/verdict_text.h"
+#include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
 
@@ -71,14 +72,18 @@ struct Remark {
   std::string next;
 };
 
-/// Of the newest run of the lesson that is there.
+/// Of the newest run of the lesson that was measured here to its end.
 Remark remark_of_runs(const Walk& walk) {
   for (const KnownRun& known : known_runs(walk.learner.runs)) {
     if (known.folder.filename().string().rfind(walk.lesson.name, 0) != 0) continue;
-    const RunCase run = std::move(read_cases({known.folder}).front());
-    const RunFacts facts = facts_of(run);
-    const RunVerdict verdict = judge_run(run, find_quartet(run, facts), facts);
-    return {verdict.notice.empty() ? verdict_sentence(verdict) : verdict.notice, verdict.next};
+    try {
+      const RunCase run = std::move(read_cases({known.folder}).front());
+      if (run.view().state != RunState::done || !run.view().is_measured_here()) continue;
+      const RunFacts facts = facts_of(run);
+      const RunVerdict verdict = judge_run(run, find_quartet(run, facts), facts);
+      return {verdict.notice.empty() ? verdict_sentence(verdict) : verdict.notice, verdict.next};
+    } catch (const Error&) {  // a run that cannot be read has nothing to notice
+    }
   }
   return {};
 }
@@ -114,23 +119,43 @@ void end_beat(const Walk& walk, const Remark& remark) {
   out.print(/*as_json=*/false);
 }
 
+/// `walks` is false where the learner left. What is wrong with one question is said, and the next one comes.
+bool unless_wrong(const Question& question, const std::function<bool()>& walks) {
+  try {
+    return walks();
+  } catch (const Error& error) {
+    say_error(question.id + ": ", error);
+    return true;
+  }
+}
+
+/// From a stored answer over its runs to the reveal. False: the learner left, or its runs failed.
+bool run_and_reveal(Walk& walk, const Question& question) {
+  const RunsOffered offered = offer_runs(missing_runs({question}, walk.learner.home), walk.learner,
+                                         /*ask=*/true, /*quiet=*/false);
+  walk.code = offered.code;
+  if (offered.code != 0 || offered.said == Asked::left) return false;
+  reveal_and_tell(question, walk.learner, /*json=*/false);
+  return goes_on();
+}
+
 /// Questions of earlier lessons, asked again. False: the learner left.
 bool open_with_earlier(Walk& walk) {
-  for (const Question& question : opening_questions(walk.learner.home, walk.lesson.name)) {
+  const CourseQuestions all = all_questions(walk.learner.home);
+  for (const Question& question : opening_questions(all.questions, walk.lesson.name)) {
     const std::string mark = "opening " + question.id;
     if (walk.is_done(mark)) continue;
-    heading("First, of lesson " + question.lesson);
-    const Asked asked = ask_and_store(question, walk.learner);
-    if (asked == Asked::left) return false;
-    if (asked == Asked::answered) {
-      const RunsOffered offered = offer_runs(missing_runs({question}, walk.learner.home), walk.learner,
-                                             /*ask=*/true, /*quiet=*/false);
-      walk.code = offered.code;
-      if (offered.code != 0 || offered.said == Asked::left) return false;
-      reveal_and_tell(question, walk.learner, /*json=*/false);
-      if (!goes_on()) return false;
-    }
-    walk.done(mark);
+    heading("First, a question from lesson " + question.lesson);
+    const bool walks_on = unless_wrong(question, [&] {
+      // Committed and not revealed: it was left in between.
+      const bool is_answered = state_of(question, walk.progress()) == QuestionState::committed;
+      const Asked asked = is_answered ? Asked::answered : ask_and_store(question, walk.learner);
+      if (asked == Asked::left) return false;
+      if (asked == Asked::answered && !run_and_reveal(walk, question)) return false;
+      walk.done(mark);
+      return true;
+    });
+    if (!walks_on) return false;
   }
   return true;
 }
@@ -160,9 +185,21 @@ bool predict(Walk& walk) {
     if (state_of(question, walk.progress()) != QuestionState::open) continue;
     if (ask_and_store(question, walk.learner) == Asked::left) return false;
   }
-  end_beat(walk, {.notice = "what you said is kept, and it is compared with what is measured",
+  end_beat(walk, {.notice = "your answers are stored and will be compared with the measurements",
                   .next = "./isobar quiz " + walk.lesson.name + " --list"});
   return goes_on();
+}
+
+/// What its questions lack; one whose runs cannot be looked for says so at its reveal.
+std::vector<FoundRuns> missing_of(const Walk& walk, const std::vector<Question>& questions) {
+  std::vector<FoundRuns> out;
+  for (const Question& question : questions) {
+    unless_wrong(question, [&] {
+      add_missing(out, missing_runs({question}, walk.learner.home));
+      return true;
+    });
+  }
+  return out;
 }
 
 bool run(Walk& walk) {
@@ -171,13 +208,13 @@ bool run(Walk& walk) {
   for (const Question& question : walk.of_beat(kPredictBeat)) {
     if (state_of(question, walk.progress()) == QuestionState::committed) asked.push_back(question);
   }
-  const std::vector<FoundRuns> missing = missing_runs(asked, walk.learner.home);
-  if (missing.empty()) std::puts("  all runs that your predictions need are there");
+  const std::vector<FoundRuns> missing = missing_of(walk, asked);
+  if (missing.empty()) std::puts("  all runs that your predictions need already exist");
   const RunsOffered offered = offer_runs(missing, walk.learner, /*ask=*/true, /*quiet=*/false);
   walk.code = offered.code;
   if (offered.code != 0 || offered.said == Asked::left) return false;
   end_beat(walk, remark_of_runs(walk));
-  if (offered.said == Asked::answered) walk.done("run");
+  if (missing_of(walk, asked).empty()) walk.done("run");
   return goes_on();
 }
 
@@ -185,8 +222,11 @@ bool reveal(Walk& walk) {
   heading("Reveal: your predictions beside what was measured");
   for (const Question& question : walk.of_beat(kPredictBeat)) {
     if (state_of(question, walk.progress()) != QuestionState::committed) continue;
-    reveal_and_tell(question, walk.learner, /*json=*/false);
-    if (!goes_on()) return false;
+    const bool walks_on = unless_wrong(question, [&] {
+      reveal_and_tell(question, walk.learner, /*json=*/false);
+      return goes_on();
+    });
+    if (!walks_on) return false;
   }
   end_beat(walk, remark_of_runs(walk));
   return goes_on();
@@ -202,12 +242,7 @@ bool break_it(Walk& walk) {
       if (asked == Asked::left) return false;
       if (asked == Asked::skipped) continue;
     }
-    const RunsOffered offered = offer_runs(missing_runs({question}, walk.learner.home), walk.learner,
-                                           /*ask=*/true, /*quiet=*/false);
-    walk.code = offered.code;
-    if (offered.code != 0 || offered.said == Asked::left) return false;
-    reveal_and_tell(question, walk.learner, /*json=*/false);
-    if (!goes_on()) return false;
+    if (!unless_wrong(question, [&] { return run_and_reveal(walk, question); })) return false;
   }
   Remark remark = remark_of_runs(walk);
   remark.next = "another mistake of this lesson, by its name below Break on the page: ./isobar run " +
@@ -227,12 +262,17 @@ double lesson_takes_s(const LessonInfo& lesson, const std::vector<Question>& que
     const auto words = std::distance(std::istream_iterator<std::string>(page), {});
     out += static_cast<double>(words) / kWordsAMinute * 60;
   }
-  std::vector<Question> open;
-  std::copy_if(questions.begin(), questions.end(), std::back_inserter(open), [&](const Question& question) {
-    return state_of(question, progress) != QuestionState::revealed;
-  });
-  return out + kQuestion_s * static_cast<double>(open.size()) +
-         cost_s(missing_runs(open, learner.home, known));
+  const std::optional<MachineRates> rates = rates_if_kept();
+  std::vector<FoundRuns> missing;
+  for (const Question& question : questions) {
+    if (state_of(question, progress) == QuestionState::revealed) continue;
+    out += kQuestion_s;
+    try {
+      add_missing(missing, find_runs(question, learner.home, known, rates ? &*rates : nullptr));
+    } catch (const Error&) {  // the question itself says why its runs cannot be looked for
+    }
+  }
+  return out + cost_s(missing);
 }
 
 int walk_lesson(const LessonInfo& lesson, const Learner& learner) {

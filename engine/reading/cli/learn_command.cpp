@@ -13,6 +13,7 @@
 #include "cli/lesson_options.h"
 #include "cli/question_runs.h"
 #include "cli/question_text.h"
+#include "cli/quiz_list.h"
 #include "config/option_parser.h"
 #include "core/text.h"
 
@@ -26,7 +27,7 @@ std::string beats_text(const LessonProgress& stands) {
   std::vector<std::string> parts;
   for (const BeatState& beat : stands.beats) {
     const std::string count = beat.of > 0 && !beat.done ? fmt::format(" {}/{}", beat.so_far, beat.of) : "";
-    parts.push_back(fmt::format("[{}] {}{}", beat.done ? "x" : " ", beat_name(beat.beat), count));
+    parts.push_back(fmt::format("[{}] {}{}", beat.is_done() ? "x" : " ", beat_name(beat.beat), count));
   }
   return join(parts, "  ");
 }
@@ -59,23 +60,25 @@ Report ladder(const Learner& learner) {
   const CourseProgress progress = read_progress(learner.progress);
   const std::vector<KnownRun> known = known_runs(learner.runs);
   for (const std::string& problem : progress.problems) out.wrapped("! " + printable(problem, 400));
+  const CourseQuestions all = all_questions(learner.home);
+  add_problems(out, all.problems);
   std::vector<TableRow> rows;
   Json lessons = Json::array();
   std::string next;
   for (const std::string& name : lesson_names(learner.home)) {
     const LessonInfo lesson = read_lesson(learner.home, name);
-    const std::vector<Question> questions = read_questions(learner.home, name);
+    std::vector<Question> questions = all.questions;
+    std::erase_if(questions, [&](const Question& one) { return one.lesson != name; });
     const LessonProgress stands = lesson_progress(name, questions, lesson.goals.size(), progress);
     const double takes_s = lesson_takes_s(lesson, questions, stands, progress, learner, known);
-    if (stands.next && next.empty()) next = name;
-    rows.push_back({name == next ? ">" : " ", name, lesson.title, lesson_standing(stands, takes_s)});
+    const bool is_known = !all.problems.contains(name);
+    if (is_known && stands.next && next.empty()) next = name;
+    rows.push_back({name == next ? ">" : " ", name, lesson.title,
+                    is_known ? lesson_standing(stands, takes_s) : "its questions cannot be read"});
     lessons.push_back(lesson_json(lesson, stands, takes_s));
   }
   out.table(rows, 4);
-  const Calibration calibration = calibrate(progress);
-  for (const std::string& text : {score_sentence(calibration), calibration_sentence(calibration)}) {
-    if (!text.empty()) out.wrapped(text + ".");
-  }
+  add_scores(out, calibrate(progress));
   out.line(next.empty() ? "All lessons are done; ./isobar quiz --list shows the questions."
                         : "next: " + std::string(kLearn) + " " + next);
   out.json = {{"lessons", lessons}, {"next", next.empty() ? Json() : Json(next)}};
@@ -120,8 +123,9 @@ int learn_command(const Words& words) {
   lesson_report(lesson, learner).print(json);
   if (json) return 0;
   if (!can_ask()) {
-    std::printf("at a terminal this goes on beat by beat; ./isobar quiz %s lists its questions\n",
-                lesson.name.c_str());
+    std::printf(
+        "in a terminal this walks through the lesson beat by beat; ./isobar quiz %s lists its questions\n",
+        lesson.name.c_str());
     return 0;
   }
   const int code = walk_lesson(lesson, learner);

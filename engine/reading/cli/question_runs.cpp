@@ -1,6 +1,5 @@
 #include "cli/question_runs.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -52,27 +51,8 @@ std::optional<MachineRates> rates_if_kept() {
 }
 
 std::vector<FoundRuns> missing_runs(const std::vector<Question>& questions, const fs::path& home) {
-  return missing_runs(questions, home, known_runs(kRunsFolder));
-}
-
-std::vector<FoundRuns> missing_runs(const std::vector<Question>& questions, const fs::path& home,
-                                    const std::vector<KnownRun>& known) {
   const std::optional<MachineRates> rates = rates_if_kept();
-  std::vector<FoundRuns> out;
-  for (const Question& question : questions) {
-    for (FoundRuns& found : find_runs(question, home, known, rates ? &*rates : nullptr)) {
-      if (found.missing == 0) continue;
-      const auto same = std::find_if(out.begin(), out.end(), [&](const FoundRuns& other) {
-        return !found.command.empty() && other.command == found.command;
-      });
-      if (same == out.end()) {
-        out.push_back(std::move(found));
-      } else if (found.missing > same->missing) {
-        *same = std::move(found);
-      }
-    }
-  }
-  return out;
+  return missing_runs(questions, home, known_runs(kRunsFolder), rates ? &*rates : nullptr);
 }
 
 int make_runs(const std::vector<FoundRuns>& found, const fs::path& home, bool quiet) {

@@ -12,12 +12,9 @@ namespace isobar {
 /// The rates of this machine where they were measured and can be read.
 std::optional<MachineRates> rates_if_kept();
 
-/// All that `questions` need and is not there, each once, with what the rest of them shares.
+/// What is missing below runs/, with the rates of this machine where they are kept.
 std::vector<FoundRuns> missing_runs(const std::vector<Question>& questions,
                                     const std::filesystem::path& home);
-/// The same for who asks of many lessons: `known` are the runs below runs/.
-std::vector<FoundRuns> missing_runs(const std::vector<Question>& questions, const std::filesystem::path& home,
-                                    const std::vector<KnownRun>& known);
 
 /// Makes them below runs/, in turn; predictions first, which cost nothing. The exit code: 0, that of the
 /// first run that failed, or 130 or 143 where a signal asked to stop. `quiet`: no progress is shown.

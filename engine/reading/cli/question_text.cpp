@@ -72,7 +72,7 @@ const char* state_name(QuestionState state) {
   return kNames[static_cast<std::size_t>(state)];
 }
 
-std::string answer_words(const Question& question) {
+std::string answers_text(const Question& question) {
   switch (question.kind) {
     case AnswerKind::choice:
       return question.choices.empty()
@@ -105,22 +105,14 @@ Report question_report(const Question& question, std::size_t columns) {
   return out;
 }
 
-std::string said_text(const Question& question, const StoredAnswer& answer) {
-  if (const QuestionChoice* const choice = question.choice(answer.text); choice != nullptr)
-    return choice->key + (choice->text.empty() || choice->text == choice->key ? "" : ": " + choice->text);
-  if (question.kind == AnswerKind::find) return "line " + answer.text;
-  if (question.kind == AnswerKind::number && !answer.unit.empty() && answer.number)
-    return with_unit(*answer.number, answer.unit);
-  return answer.text;
-}
-
-Report reveal_report(const Question& question, const Revealed& revealed, const StoredAnswer& answer,
-                     const std::string& page, std::size_t columns) {
+Report reveal_report(const Question& question, const Revealed& revealed, const std::string& page,
+                     std::size_t columns) {
   const Graded& graded = revealed.graded;
+  const std::string said = printable(answer_words(question, revealed.answer), 400);
   Report out;
   out.json = head_json(question);
-  out.json["answer"] = answer.text;
-  out.json["said"] = said_text(question, answer);
+  out.json["answer"] = revealed.answer.text;
+  out.json["said"] = said;
   out.json["outcome"] = outcome_name(graded.outcome);
   out.json["truth"] = graded.truth;
   out.json["off_by"] = graded.off_by;
@@ -128,17 +120,17 @@ Report reveal_report(const Question& question, const Revealed& revealed, const S
   out.json["reveal"] = graded.reveal;
   out.json["source"] = graded.source;
   out.json["measured"] = revealed.truth.text;
-  out.json["cannot"] = revealed.truth.cannot;
+  out.json["cannot"] = graded.cannot;
   out.json["missing"] = revealed.truth.missing;
   out.json["command"] = revealed.command;
   out.json["runs"] = revealed.runs;
 
   out.line(question.id + ": " + outcome_name(graded.outcome));
-  add(out, "you said", said_text(question, answer), columns);
+  add(out, "you said", said, columns);
   if (graded.outcome == Outcome::cannot_answer) {
-    add(out, "why not", revealed.truth.cannot, columns);
+    add(out, "why not", graded.cannot, columns);
     if (!revealed.command.empty()) out.line("  makes it    " + revealed.command);
-    out.wrapped("Your prediction is kept: ./isobar quiz " + question.id + " goes on with it.", columns);
+    out.wrapped("Your prediction is stored; ./isobar quiz " + question.id + " continues from here.", columns);
     return out;
   }
   add(out, "it is", graded.truth, columns);
@@ -158,18 +150,16 @@ Report stored_report(const Question& question, const StoredReveal& reveal, const
   Report out;
   out.json = head_json(question);
   out.json["answer"] = answer.text;
-  out.json["said"] = said_text(question, answer);
+  out.json["said"] = answer_words(question, answer);
   out.json["outcome"] = reveal.outcome;
   out.json["truth"] = reveal.truth;
   out.json["source"] = reveal.source;
   out.json["runs"] = reveal.runs;
-  out.json["revealed"] = reveal.time;
-  out.line(question.id + ": " + printable(reveal.outcome, 40) + ", revealed " + printable(reveal.time, 40));
-  add(out, "you said", printable(said_text(question, answer)), columns);
+  out.line(question.id + ": " + printable(reveal.outcome, 40));
+  add(out, "you said", printable(answer_words(question, answer)), columns);
   add(out, "it was", printable(reveal.truth), columns);
   add(out, "source", printable(reveal.source), columns);
   add_page(out, page, columns);
-  out.wrapped("./isobar quiz " + question.id + " --again asks anew.", columns);
   return out;
 }
 
@@ -186,6 +176,12 @@ std::string calibration_sentence(const Calibration& calibration) {
 std::string score_sentence(const Calibration& calibration) {
   if (calibration.asked == 0) return "";
   return fmt::format("{} of {} first answers were right", calibration.right, calibration.asked);
+}
+
+void add_scores(Report& out, const Calibration& calibration) {
+  for (const std::string& text : {score_sentence(calibration), calibration_sentence(calibration)}) {
+    if (!text.empty()) out.wrapped(text + ".");
+  }
 }
 
 }  // namespace isobar

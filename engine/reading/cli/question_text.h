@@ -18,16 +18,13 @@ namespace isobar {
 Report question_report(const Question& question, std::size_t columns);
 
 /// What an answer may be: "a to d", "up, same or down", "a number of ms".
-std::string answer_words(const Question& question);
-
-/// A stored answer as a person says it: "4 workers", "b: the threads that read".
-std::string said_text(const Question& question, const StoredAnswer& answer);
+std::string answers_text(const Question& question);
 
 /// Prediction beside measurement, what the answer usually comes from, and the section of reveal.md.
-Report reveal_report(const Question& question, const Revealed& revealed, const StoredAnswer& answer,
-                     const std::string& page, std::size_t columns);
+Report reveal_report(const Question& question, const Revealed& revealed, const std::string& page,
+                     std::size_t columns);
 
-/// The same of a reveal that was written down before: the figures are those of then.
+/// What is left of a reveal whose runs no longer say the same: the figures are those of then.
 Report stored_report(const Question& question, const StoredReveal& reveal, const StoredAnswer& answer,
                      const std::string& page, std::size_t columns);
 
@@ -37,6 +34,9 @@ std::string calibration_sentence(const Calibration& calibration);
 
 /// "3 of 4 first answers were right"; "" before the first one.
 std::string score_sentence(const Calibration& calibration);
+
+/// Both, where there are answers.
+void add_scores(Report& out, const Calibration& calibration);
 
 const char* state_name(QuestionState state);
 

@@ -31,14 +31,14 @@ struct QuizArguments {
   std::filesystem::path csv;
   bool yes = false, json = false, hint = false, again = false, list = false, runs_only = false;
 
-  std::string typed() const { return runs.empty() ? answer : join(runs, " "); }
+  bool has_answer() const { return !answer.empty() || !runs.empty(); }
 };
 
 std::optional<QuizArguments> parse_quiz(const Words& words) {
   QuizArguments out;
   OptionParser app(
       "Questions of the lessons: your prediction is stored, then the runs that tell are made or found, then "
-      "you see. Without a word: the open ones, with what each costs",
+      "you see. Without an argument: the open ones, with what each costs",
       kQuiz);
   app.add("LESSON|QUESTION", out.what,
           "02_workers: its open questions, one after the other; or one: 02.best_workers");
@@ -53,13 +53,13 @@ std::optional<QuizArguments> parse_quiz(const Words& words) {
   app.flag("--json", out.json, "one JSON object instead of the text; asks nothing");
   if (!app.parse(words, {.where = kQuiz, .example = "02.best_workers --answer 4"})) return std::nullopt;
   if (!out.answer.empty() && !out.runs.empty())
-    throw Error("--answer and --with are the same", kCommandLine, "leave one out");
+    throw Error("give the answer with --answer or with --with, not both", kCommandLine, "leave one out");
   return out;
 }
 
 int stopped(const Question& question, int code) {
   Report out;
-  out.wrapped("Your prediction is kept: ./isobar quiz " + question.id + " goes on with it.");
+  out.wrapped("Your prediction is stored; ./isobar quiz " + question.id + " continues from here.");
   out.print(/*as_json=*/false);
   return code;
 }
@@ -68,11 +68,11 @@ int stopped(const Question& question, int code) {
 int go_on(const Question& question, const Learner& learner, const QuizArguments& arguments) {
   const bool ask = can_ask() && !arguments.yes && !arguments.json;
   const std::vector<FoundRuns> missing = missing_runs({question}, learner.home);
-  if (ask || arguments.yes) {
+  if (ask || arguments.yes || cost_s(missing) == 0) {  // predictions cost nothing
     const RunsOffered offered = offer_runs(missing, learner, ask, arguments.json);
     if (offered.code != 0) return arguments.json ? offered.code : stopped(question, offered.code);
     if (offered.said == Asked::left) return stopped(question, 0);
-  } else if (cost_s(missing) > 0 && !arguments.json) {
+  } else if (!arguments.json) {
     Report out;
     out.wrapped("This needs " + cost_text(missing) + " here; --yes makes them.");
     out.print(/*as_json=*/false);
@@ -83,7 +83,7 @@ int go_on(const Question& question, const Learner& learner, const QuizArguments&
 
 void tell_stored(const Question& question, const StoredAnswer& answer) {
   Report out;
-  out.wrapped(question.id + ": you said " + printable(said_text(question, answer)) + " (" +
+  out.wrapped(question.id + ": you said " + printable(answer_words(question, answer)) + " (" +
               printable(answer.time, 40) + ").");
   out.print(/*as_json=*/false);
 }
@@ -92,36 +92,57 @@ void tell_stored(const Question& question, const StoredAnswer& answer) {
   question_report(question, text_columns()).print(/*as_json=*/false);
   std::fflush(stdout);
   const std::string option = question.kind == AnswerKind::make ? " --with RUN" : " --answer ...";
-  throw Error("there is no terminal to answer at", question.id,
-              std::string(kQuiz) + " " + question.id + option + " --yes, with " + answer_words(question));
+  throw Error("there is no terminal to type the answer into", question.id,
+              std::string(kQuiz) + " " + question.id + option + " --yes, with " + answers_text(question));
 }
 
 /// Refuses an answer beside one that is stored; a prediction is made once.
 void check_unanswered(const Question& question, QuestionState state, const QuizArguments& arguments) {
-  if (state == QuestionState::open || arguments.again || arguments.typed().empty()) return;
+  if (state == QuestionState::open || arguments.again || !arguments.has_answer()) return;
   throw Error(state == QuestionState::committed ? "a prediction is stored already"
-                                                : "this question was answered and revealed",
+                                                : "this question has already been answered and revealed",
               question.id,
               state == QuestionState::committed
-                  ? "without --answer its runs are made and it is revealed; --again takes another answer"
-                  : "--again asks anew");
+                  ? "leave out --answer to make its runs and reveal it; --again stores a new answer"
+                  : "--again asks it again");
+}
+
+void tell_problems(const CourseProgress& progress) {
+  Report out;
+  for (const std::string& problem : progress.problems) out.wrapped("! " + printable(problem, 400));
+  out.print(/*as_json=*/false);
+}
+
+/// A reveal of before, with all that its runs still say.
+Report told_again(const Question& question, const CourseProgress& progress, const Learner& learner) {
+  const StoredReveal& reveal = *progress.reveal(question.id);
+  const std::string page = page_if_read(question, learner);
+  const std::vector<FoundRuns> found = find_runs(question, learner.home, learner.runs, nullptr);
+  const std::optional<Revealed> again = recalled(question, progress, learner.home, found);
+  Report out = again ? reveal_report(question, *again, page, text_columns())
+                     : stored_report(question, reveal, *progress.answer(question.id), page, text_columns());
+  out.json["revealed"] = reveal.time;
+  out.wrapped("Revealed " + printable(reveal.time, 40) + "; ./isobar quiz " + question.id +
+              " --again asks it again.");
+  return out;
 }
 
 int ask_one(const Question& question, const Learner& learner, const QuizArguments& arguments) {
   const CourseProgress progress = read_progress(learner.progress);
   const QuestionState state = state_of(question, progress);
+  if (!arguments.json) tell_problems(progress);
   check_unanswered(question, state, arguments);
   const StoredAnswer* const answer = progress.answer(question.id);
   if (state == QuestionState::revealed && !arguments.again) {
-    stored_report(question, *progress.reveal(question.id), *answer, reveal_page(learner.home, question),
-                  text_columns())
-        .print(arguments.json);
+    told_again(question, progress, learner).print(arguments.json);
     return 0;
   }
   if (state == QuestionState::committed && !arguments.again) {
     if (!arguments.json) tell_stored(question, *answer);
-  } else if (!arguments.typed().empty()) {
-    store_answer(question, arguments.typed(), learner);
+  } else if (arguments.has_answer()) {
+    const Answer given = arguments.runs.empty() ? typed_answer(question, arguments.answer, learner)
+                                                : answer_with(question, arguments.runs, learner);
+    ProgressWriter(learner.progress).commit(question, given, progress.answer_line(question.id));
   } else if (arguments.json) {
     question_report(question, text_columns()).print(/*as_json=*/true);
     return 0;
@@ -133,24 +154,44 @@ int ask_one(const Question& question, const Learner& learner, const QuizArgument
   return go_on(question, learner, arguments);
 }
 
+enum class Went { on, past, out };  ///< past: the question stays open
+
+/// One of those of a lesson; `code` is that of its runs.
+Went ask_next(const Question& question, const Learner& learner, const QuizArguments& arguments, int& code) {
+  const CourseProgress progress = read_progress(learner.progress);
+  const QuestionState state = state_of(question, progress);
+  if (state == QuestionState::revealed && !arguments.again) return Went::on;
+  if (state == QuestionState::committed && !arguments.again) {
+    tell_stored(question, *progress.answer(question.id));
+  } else {
+    const Asked asked = ask_and_store(question, learner);
+    if (asked == Asked::left) return Went::out;
+    if (asked == Asked::skipped) return Went::past;
+  }
+  code = go_on(question, learner, arguments);
+  if (code != 0) return Went::out;
+  return state_of(question, read_progress(learner.progress)) == QuestionState::revealed ? Went::on
+                                                                                        : Went::past;
+}
+
 /// Those of a lesson that are not revealed, one after the other.
 int ask_all(const std::string& lesson, const Learner& learner, const QuizArguments& arguments) {
-  const std::vector<Question> questions = read_questions(learner.home, lesson);
-  for (const Question& question : questions) {
-    const CourseProgress progress = read_progress(learner.progress);
-    const QuestionState state = state_of(question, progress);
-    if (state == QuestionState::revealed && !arguments.again) continue;
-    if (state == QuestionState::committed && !arguments.again) {
-      tell_stored(question, *progress.answer(question.id));
-    } else {
-      const Asked asked = ask_and_store(question, learner);
-      if (asked == Asked::left) return 0;
-      if (asked == Asked::skipped) continue;
+  tell_problems(read_progress(learner.progress));
+  std::int64_t open = 0;
+  for (const Question& question : read_questions(learner.home, lesson)) {
+    int code = 0;
+    Went went = Went::past;
+    try {
+      went = ask_next(question, learner, arguments, code);
+    } catch (const Error& error) {  // of this question; the others can be asked
+      say_error(question.id + ": ", error);
     }
-    if (const int code = go_on(question, learner, arguments); code != 0) return code;
+    if (went == Went::out) return code;
+    if (went == Went::past) ++open;
   }
-  std::printf("no question of %s is open; ./isobar quiz %s --again asks anew\n", lesson.c_str(),
-              lesson.c_str());
+  const std::string left = open == 0 ? "no question" : counted(open, "question");
+  std::printf("%s of %s %s open; ./isobar quiz %s --again asks them again\n", left.c_str(), lesson.c_str(),
+              open > 1 ? "are" : "is", lesson.c_str());
   return 0;
 }
 
@@ -161,11 +202,25 @@ int make_runs_of(const Question& question, const Learner& learner, bool json) {
   return code;
 }
 
-int tell_hints(const Question& question) {
+int tell_hints(const Question& question, bool json) {
   Report out;
+  out.json = {{"id", question.id}, {"hints", question.hints}};
   if (question.hints.empty()) out.line("there is no hint for " + question.id);
   for (const std::string& hint : question.hints) out.wrapped("- ", hint, text_columns());
-  out.print(/*as_json=*/false);
+  out.print(json);
+  return 0;
+}
+
+int export_answers(const Learner& learner, const QuizArguments& arguments) {
+  std::error_code code;
+  if (std::filesystem::equivalent(arguments.csv, learner.progress, code))
+    throw Error("--export would overwrite the progress file", arguments.csv.string(), "name another file");
+  const CourseProgress progress = read_progress(learner.progress);
+  write_file_whole(arguments.csv, progress_csv(progress));
+  Report out;
+  out.line(arguments.csv.string());
+  out.json = {{"file", arguments.csv.string()}, {"answers", progress.answers.size()}};
+  out.print(arguments.json);
   return 0;
 }
 
@@ -176,7 +231,7 @@ void check_needs_question(const QuizArguments& arguments) {
                              : arguments.runs_only     ? "--runs-only"
                                                        : nullptr;
   if (option != nullptr)
-    throw Error(std::string(option) + " is for one question", kCommandLine,
+    throw Error(std::string(option) + " needs the name of a question", kCommandLine,
                 std::string(kQuiz) + " 02.best_workers " + option + "; --list names them");
 }
 
@@ -187,9 +242,7 @@ int quiz_command(const Words& words) {
   if (!arguments) return 0;
   const Learner learner = this_learner();
   if (!arguments->csv.empty()) {
-    write_file_whole(arguments->csv, progress_csv(read_progress(learner.progress)));
-    std::printf("%s\n", arguments->csv.string().c_str());
-    return 0;
+    return export_answers(learner, *arguments);
   }
   const std::vector<std::string> lessons = lessons_like(lesson_names(learner.home), arguments->what);
   if (arguments->what.empty() || !lessons.empty()) {
@@ -201,7 +254,10 @@ int quiz_command(const Words& words) {
     return 0;
   }
   const Question question = find_question(learner.home, arguments->what);
-  if (arguments->hint) return tell_hints(question);
+  if (arguments->list)
+    throw Error("--list lists the questions of a lesson", kCommandLine,
+                std::string(kQuiz) + " " + question.lesson + " --list");
+  if (arguments->hint) return tell_hints(question, arguments->json);
   if (arguments->runs_only) return make_runs_of(question, learner, arguments->json);
   return ask_one(question, learner, *arguments);
 }

@@ -46,9 +46,14 @@ std::string question_standing(const Question& question, QuestionState state, con
 
 void add_question(Report& out, Json& all, const Question& question, QuestionState state, const Looked& looked,
                   std::size_t columns) {
-  const std::vector<FoundRuns> found =
-      find_runs(question, looked.learner.home, looked.known, looked.rates ? &*looked.rates : nullptr);
-  const std::string stands = question_standing(question, state, looked, found);
+  std::vector<FoundRuns> found;
+  std::string stands;
+  try {
+    found = find_runs(question, looked.learner.home, looked.known, looked.rates ? &*looked.rates : nullptr);
+    stands = question_standing(question, state, looked, found);
+  } catch (const Error& error) {
+    stands = "! " + printable(error.what(), 400) + ", " + printable(error.where(), 400);
+  }
   out.line("  " + question.id + "  (" + stands + ")");
   if (!looked.briefly) {
     for (const std::string& line : wrapped(question.ask, columns - 4)) out.line("      " + line);
@@ -65,6 +70,12 @@ void add_question(Report& out, Json& all, const Question& question, QuestionStat
 
 }  // namespace
 
+void add_problems(Report& out, const std::map<std::string, Error>& problems) {
+  for (const auto& [lesson, problem] : problems)
+    out.wrapped("! " + lesson + ": " + printable(problem.what(), 400) + " (" +
+                printable(problem.where(), 400) + ")");
+}
+
 Report quiz_list(const Learner& learner, const std::string& lesson, bool all) {
   const CourseProgress progress = read_progress(learner.progress);
   const Looked looked = {learner, progress, known_runs(learner.runs), rates_if_kept(), lesson.empty()};
@@ -73,8 +84,10 @@ Report quiz_list(const Learner& learner, const std::string& lesson, bool all) {
   Json questions = Json::array();
   std::string before;
   std::size_t answered = 0, there = 0;
-  for (const Question& question :
-       lesson.empty() ? all_questions(learner.home) : read_questions(learner.home, lesson)) {
+  const CourseQuestions asked = lesson.empty() ? all_questions(learner.home)
+                                               : CourseQuestions{read_questions(learner.home, lesson), {}};
+  add_problems(out, asked.problems);
+  for (const Question& question : asked.questions) {
     ++there;
     const QuestionState state = state_of(question, progress);
     if (state == QuestionState::revealed) ++answered;
@@ -83,12 +96,9 @@ Report quiz_list(const Learner& learner, const std::string& lesson, bool all) {
     before = question.lesson;
     add_question(out, questions, question, state, looked, text_columns());
   }
-  const Calibration calibration = calibrate(progress);
   out.wrapped(fmt::format("{} of {} answered and revealed.", answered,
                           counted(static_cast<std::int64_t>(there), "question")));
-  for (const std::string& text : {score_sentence(calibration), calibration_sentence(calibration)}) {
-    if (!text.empty()) out.wrapped(text + ".");
-  }
+  add_scores(out, calibrate(progress));
   out.wrapped(
       "./isobar quiz QUESTION asks one of them, ./isobar quiz LESSON those of a lesson, one after the "
       "other.");

@@ -20,10 +20,13 @@ struct DirectionWords {
   const char* words;
 };
 constexpr DirectionWords kDirectionWords[] = {
-    {"down", "down|-|less|lower|fewer|smaller|slower|shorter|falls|decreases|decrease"},
+    {"down", "down|-|less|lower|fewer|smaller|shorter|falls|decreases|decrease"},
     {"same", "same|the same|=|0|equal|equally|unchanged|no change|no difference"},
-    {"up", "up|+|more|higher|larger|greater|faster|longer|rises|increases|increase"},
+    {"up", "up|+|more|higher|larger|greater|longer|rises|increases|increase"},
 };
+
+/// A time that is longer is slower: these two say a direction of speeds alone.
+constexpr const char* kSpeedRule = "speed_direction";
 
 constexpr std::size_t kMostTyped = 4096;
 
@@ -33,7 +36,7 @@ std::string trimmed_answer(const std::string& text) {
   return text.substr(first, text.find_last_not_of(" \t\r\n") + 1 - first);
 }
 
-std::string in_small_letters(std::string text) {
+std::string lower_case(std::string text) {
   for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return text;
 }
@@ -66,11 +69,11 @@ Answer of_text(const Question& question, std::string text) {
 
 Answer parse_choice(const Question& question, const std::string& typed) {
   if (question.choice(typed) != nullptr) return of_text(question, typed);
-  const std::string small = in_small_letters(typed);
+  const std::string small = lower_case(typed);
   bool has_number_keys = false;
   std::vector<std::string> keys;
   for (const QuestionChoice& choice : question.choices) {
-    if (in_small_letters(choice.key) == small || in_small_letters(choice.text) == small)
+    if (lower_case(choice.key) == small || lower_case(choice.text) == small)
       return of_text(question, choice.key);
     has_number_keys = has_number_keys || number_of<double>(choice.key).has_value();
     keys.push_back(choice.key);
@@ -80,20 +83,22 @@ Answer parse_choice(const Question& question, const std::string& typed) {
     place = static_cast<std::size_t>(small[0] - 'a');
   const std::optional<std::size_t> number = number_of<std::size_t>(small);
   if (number && *number > 0 && !has_number_keys)
-    place = *number - 1;  // "4" of 1, 4 and 16 is a key, no place
+    place = *number - 1;  // "4" of 1, 4 and 16 is a key, not a place
   if (place < question.choices.size()) return of_text(question, question.choices[place].key);
   throw Error("\"" + printable(typed, 60) + "\" is none of the choices", question.id,
               did_you_mean(typed, keys, wanted(question)));
 }
 
 Answer parse_direction(const Question& question, const std::string& typed) {
-  const std::string small = in_small_letters(typed);
+  const std::string small = lower_case(typed);
+  if (question.rule == kSpeedRule && small == "slower") return of_text(question, "down");
+  if (question.rule == kSpeedRule && small == "faster") return of_text(question, "up");
   for (const DirectionWords& direction : kDirectionWords) {
     for (const std::string& word : split(direction.words, '|')) {
       if (small == word) return of_text(question, direction.name);
     }
   }
-  throw Error("\"" + printable(typed, 60) + "\" is no direction", question.id, wanted(question));
+  throw Error("\"" + printable(typed, 60) + "\" is not a direction", question.id, wanted(question));
 }
 
 Answer parse_number(const Question& question, const std::string& typed) {
@@ -104,9 +109,7 @@ Answer parse_number(const Question& question, const std::string& typed) {
 }
 
 Answer parse_line(const Question& question, const std::string& typed, std::int64_t page_lines) {
-  const auto named = question.with.find("file");
-  const bool has_file = named != question.with.end() && !named->second.empty();
-  const std::string file = std::filesystem::path(has_file ? named->second[0] : "main.cpp").filename();
+  const std::string file = "main.cpp";
   std::string digits = typed;
   if (const std::size_t colon = typed.rfind(':'); colon != std::string::npos) {
     const std::string before = typed.substr(0, colon);
@@ -115,11 +118,12 @@ Answer parse_line(const Question& question, const std::string& typed, std::int64
                   "a line of " + file + " is asked for");
     }
     digits = typed.substr(colon + 1);
-  } else if (in_small_letters(typed).starts_with("line")) {
+  } else if (lower_case(typed).starts_with("line")) {
     digits = trimmed_answer(typed.substr(4));
   }
   const std::optional<std::int64_t> line = number_of<std::int64_t>(digits);
-  if (!line) throw Error("\"" + printable(typed, 60) + "\" is no line", question.id, wanted(question));
+  if (!line)
+    throw Error("\"" + printable(typed, 60) + "\" is not a line number", question.id, wanted(question));
   if (*line < 1 || (page_lines > 0 && *line > page_lines)) {
     throw Error(fmt::format("there is no line {}", *line), question.id,
                 page_lines > 0 ? fmt::format("{} has lines 1 to {}", file, page_lines) : "lines begin at 1");
@@ -129,30 +133,33 @@ Answer parse_line(const Question& question, const std::string& typed, std::int64
   return out;
 }
 
+Answer of_runs(const Question& question, std::vector<std::string> runs) {
+  if (runs.empty() || runs.size() > kMostRunRepeats) {
+    throw Error(counted(static_cast<std::int64_t>(runs.size()), "run") + " were named", question.id,
+                fmt::format("name one to {} runs", kMostRunRepeats));
+  }
+  Answer out = of_text(question, join(runs, " "));
+  out.runs = std::move(runs);
+  return out;
+}
+
 Answer parse_made(const Question& question, const std::string& typed) {
   std::string blanks = typed;
   std::replace_if(
       blanks.begin(), blanks.end(), [](char c) { return c == ',' || c == '\t' || c == '\n' || c == '\r'; },
       ' ');
-  Answer out = of_text(question, "");
-  for (std::string& run : split(blanks, ' ')) {
-    if (!run.empty()) out.runs.push_back(std::move(run));
-  }
-  if (out.runs.empty() || out.runs.size() > kMostRunRepeats) {
-    throw Error(counted(static_cast<std::int64_t>(out.runs.size()), "run") + " named", question.id,
-                fmt::format("name one to {} runs", kMostRunRepeats));
-  }
-  out.text = join(out.runs, " ");
-  return out;
+  std::vector<std::string> runs = split(blanks, ' ');
+  std::erase(runs, "");
+  return of_runs(question, std::move(runs));
 }
 
 }  // namespace
 
 Answer parse_answer(const Question& question, const std::string& typed, std::int64_t page_lines) {
   const std::string text = trimmed_answer(typed);
-  if (text.empty()) throw Error("nothing was answered", question.id, wanted(question));
+  if (text.empty()) throw Error("no answer was given", question.id, wanted(question));
   if (text.size() > kMostTyped)
-    throw Error(fmt::format("an answer of {} bytes", text.size()), question.id, wanted(question));
+    throw Error(fmt::format("the answer is {} bytes long", text.size()), question.id, wanted(question));
   switch (question.kind) {
     case AnswerKind::choice:
       return parse_choice(question, text);
@@ -166,6 +173,28 @@ Answer parse_answer(const Question& question, const std::string& typed, std::int
       return parse_made(question, text);
   }
   return {};
+}
+
+Answer answer_of_runs(const Question& question, const std::vector<std::filesystem::path>& runs) {
+  std::vector<std::string> folders;
+  for (const std::filesystem::path& run : runs)
+    folders.push_back(std::filesystem::absolute(run).lexically_normal().string());
+  return of_runs(question, std::move(folders));
+}
+
+std::string choice_words(const Question& question, const std::string& key) {
+  for (std::size_t i = 0; i < question.choices.size(); ++i) {
+    if (question.choices[i].key != key) continue;
+    return std::string(1, static_cast<char>('a' + i % 26)) + ": " + question.choices[i].text;
+  }
+  return key;
+}
+
+std::string answer_words(const Question& question, const Answer& answer) {
+  if (question.kind == AnswerKind::number) return with_unit(answer.number, question.unit);
+  if (question.kind == AnswerKind::find) return "line " + answer.text;
+  if (question.kind == AnswerKind::choice) return choice_words(question, answer.text);
+  return answer.text;
 }
 
 }  // namespace isobar

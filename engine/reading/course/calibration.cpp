@@ -1,6 +1,5 @@
 #include "course/calibration.h"
 
-#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -31,16 +30,13 @@ double Calibration::typical_factor_formulas() const { return typical_factor(form
 Calibration calibrate(const CourseProgress& progress) {
   Calibration out;
   std::set<std::string> seen;
-  for (std::size_t i = 0; i < progress.answers.size(); ++i) {
-    const StoredAnswer& answer = progress.answers[i];
-    if (!seen.insert(answer.id).second) continue;
-    const auto reveal = std::find_if(progress.reveals.begin(), progress.reveals.end(),
-                                     [&](const StoredReveal& one) { return one.of == i; });
-    if (reveal == progress.reveals.end()) continue;
+  for (const StoredReveal& reveal : progress.reveals) {
+    if (!seen.insert(reveal.id).second) continue;
+    const StoredAnswer& answer = progress.answers[reveal.of];
     ++out.asked;
-    out.right += reveal->outcome == outcome_name(Outcome::right) ? 1U : 0U;
-    add_point(out.you, *reveal, answer.time, answer.number, reveal->number);
-    add_point(out.formulas, *reveal, reveal->time, reveal->formula_ms, reveal->step_ms);
+    out.right += reveal.outcome == outcome_name(Outcome::right) ? 1U : 0U;
+    add_point(out.you, reveal, answer.time, answer.number, reveal.number);
+    add_point(out.formulas, reveal, reveal.time, reveal.formula_ms, reveal.step_ms);
   }
   return out;
 }

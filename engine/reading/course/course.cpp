@@ -1,7 +1,6 @@
 #include "course/course.h"
 
 #include <algorithm>
-#include <cmath>
 #include <sstream>
 
 #include "analyse/run_case.h"
@@ -20,21 +19,24 @@ constexpr std::uint64_t kMostPageBytes = 1U << 20;
 constexpr const char* kBeatNames[] = {"read", "predict", "run", "reveal", "break", "build"};
 
 /// As it was stored, for the question as it is now.
-Answer stored_answer(const Question& question, const StoredAnswer& stored) {
-  const bool is_number = question.kind == AnswerKind::number;
-  return parse_answer(question, is_number ? stored.text + " " + stored.unit : stored.text);
-}
-
-/// A name of a run of `runs`, or a path.
-fs::path run_named(const fs::path& runs, const std::string& name) {
-  return fs::is_directory(runs / name) ? runs / name : fs::path(name);
+Answer answer_again(const Question& question, const StoredAnswer& stored) {
+  try {
+    if (question.kind == AnswerKind::make && !stored.runs.empty())
+      return answer_of_runs(question, {stored.runs.begin(), stored.runs.end()});
+    const bool is_number = question.kind == AnswerKind::number;
+    return parse_answer(question, is_number ? stored.text + " " + stored.unit : stored.text);
+  } catch (const Error& error) {
+    throw Error(error.what(), error.where(),
+                "./isobar quiz " + shell_quoted(question.id) + " --again asks it again");
+  }
 }
 
 /// The first of its runs that a formula predicts.
 FormulaStep formula_step(const RuleInput& input) {
   for (const auto& [name, run] : input.runs) {
+    if (run.repeats.empty()) continue;
     const RunView& view = run.view();
-    if (!view.is_measured_here() || !view.fault.empty() || view.summary.is_crowded()) continue;
+    if (!view.is_measured_here() || !view.fault.empty() || is_disturbed(view, run.config)) continue;
     const double measured_us = means(run.repeats, "step_us").median();
     try {
       const std::optional<StepStages> stages = predicted_for(run.folder, view.lesson);
@@ -48,7 +50,8 @@ FormulaStep formula_step(const RuleInput& input) {
 std::vector<std::string> folders_of(const RuleInput& input) {
   std::vector<std::string> out;
   const auto add = [&](const RunCase& run) {
-    for (const fs::path& folder : run.folders) out.push_back(folder.string());
+    for (const fs::path& folder : run.folders)
+      out.push_back(fs::absolute(folder).lexically_normal().string());
   };
   for (const auto& [name, run] : input.runs) add(run);
   for (const RunCase& run : input.made) add(run);
@@ -63,6 +66,28 @@ std::string missing_command(const std::vector<FoundRuns>& found, const std::stri
   return missing == found.end() ? "" : missing->command;
 }
 
+/// `formula`: what a formula predicts of one of its runs; null where nobody wants it.
+Revealed graded_now(const Question& question, const Answer& answer, const fs::path& home,
+                    const std::vector<FoundRuns>& found, FormulaStep* formula) {
+  const Rule* const rule = rule_named(question.rule);
+  if (rule == nullptr)
+    throw Error("there is no rule \"" + printable(question.rule, 80) + "\"", question.origin,
+                "this is a mistake in Isobar", Exit::failed);
+  RuleInput input = rule_input(question, home, found);
+  if (!answer.runs.empty()) input.made = read_cases({answer.runs.begin(), answer.runs.end()});
+  Revealed out;
+  try {
+    out.truth = rule->find(input);
+  } catch (const Error& error) {
+    const std::string where = error.where() == question.origin ? "" : " (" + error.where() + ")";
+    throw Error(question.id + ": " + error.what() + where, question.origin, error.hint(), error.code());
+  }
+  out.graded = grade(question, answer, out.truth);
+  out.runs = folders_of(input);
+  if (formula != nullptr) *formula = formula_step(input);
+  return out;
+}
+
 }  // namespace
 
 QuestionState state_of(const Question& question, const CourseProgress& progress) {
@@ -71,33 +96,36 @@ QuestionState state_of(const Question& question, const CourseProgress& progress)
 }
 
 Revealed reveal_question(const Question& question, const fs::path& home, const fs::path& runs,
-                         const fs::path& progress_file, const std::vector<fs::path>& made) {
+                         const fs::path& progress_file) {
   const CourseProgress progress = read_progress(progress_file);
   const StoredAnswer* const stored = progress.answer(question.id);
   if (stored == nullptr) refuse_reveal(question.id, progress_file);
-  const Rule* const rule = rule_named(question.rule);
-  if (rule == nullptr)
-    throw Error("there is no rule \"" + printable(question.rule, 80) + "\"", question.origin,
-                "this is a mistake in Isobar", Exit::failed);
-  const Answer answer = stored_answer(question, *stored);
+  const Answer answer = answer_again(question, *stored);
   const std::vector<FoundRuns> found = find_runs(question, home, runs, nullptr);
-  RuleInput input = rule_input(question, home, found);
-  std::vector<fs::path> named = made;
-  for (const std::string& name : answer.runs) {
-    if (made.empty()) named.push_back(run_named(runs, name));
-  }
-  if (!named.empty()) input.made = read_cases(named);
-  Revealed out;
-  out.truth = rule->find(input);
-  out.graded = grade(question, answer, out.truth);
-  out.runs = folders_of(input);
+  FormulaStep formula;
+  Revealed out = graded_now(question, answer, home, found, &formula);
+  out.answer = *stored;
   if (out.graded.outcome == Outcome::cannot_answer) {
     out.command = missing_command(found, out.truth.missing);
     if (out.command.empty()) out.command = missing_command(found, "");
     return out;
   }
-  ProgressWriter(progress_file).reveal(question, out.graded, out.truth, out.runs, formula_step(input));
+  ProgressWriter(progress_file).reveal(out.answer, out.graded, out.truth, out.runs, formula);
   return out;
+}
+
+std::optional<Revealed> recalled(const Question& question, const CourseProgress& progress,
+                                 const fs::path& home, const std::vector<FoundRuns>& found) {
+  const StoredAnswer* const stored = progress.answer(question.id);
+  const StoredReveal* const reveal = progress.reveal(question.id);
+  if (stored == nullptr || reveal == nullptr) return std::nullopt;
+  try {
+    Revealed out = graded_now(question, answer_again(question, *stored), home, found, nullptr);
+    out.answer = *stored;
+    if (outcome_name(out.graded.outcome) == reveal->outcome) return out;
+  } catch (const Error&) {  // the question is another one by now, or its runs cannot be read
+  }
+  return std::nullopt;
 }
 
 std::string reveal_page(const fs::path& home, const Question& question) {
@@ -181,21 +209,6 @@ LessonProgress lesson_progress(const std::string& lesson, const std::vector<Ques
       std::find_if(out.beats.begin(), out.beats.end(), [](const BeatState& one) { return !one.done; });
   if (next != out.beats.end()) out.next = next->beat;
   return out;
-}
-
-double left_s(const std::vector<Question>& questions, const CourseProgress& progress, const fs::path& home,
-              const fs::path& runs, const MachineRates* rates) {
-  std::map<std::string, double> costs;  // by command: questions share runs
-  for (const Question& question : questions) {
-    if (state_of(question, progress) == QuestionState::revealed) continue;
-    for (const FoundRuns& one : find_runs(question, home, runs, rates)) {
-      double& cost = costs[one.command];
-      cost = std::max(cost, one.cannot.empty() ? one.cost_s : 0);
-    }
-  }
-  double sum = 0;
-  for (const auto& [command, cost] : costs) sum += cost;
-  return sum;
 }
 
 }  // namespace isobar

@@ -15,17 +15,24 @@ namespace isobar {
 enum class QuestionState { open, committed, revealed };
 QuestionState state_of(const Question& question, const CourseProgress& progress);
 
-/// Grades the stored answer with the runs that are there, and writes the reveal down. Error (exit code 2): no
-/// prediction is stored. What cannot be answered is not written as a reveal: it stays committed.
 struct Revealed {
+  StoredAnswer answer;  ///< that was graded
   Graded graded;
   Truth truth;
   std::vector<std::string> runs;  ///< folders that it rests on
   std::string command;            ///< that makes the first missing run; "" = none is missing
 };
+
+/// Grades the stored answer with the runs that are there, and writes the reveal down. Error: no prediction is
+/// stored (exit code 2), or another one was stored while this one was graded (1). What cannot be answered is
+/// not written as a reveal: it stays committed.
 Revealed reveal_question(const Question& question, const std::filesystem::path& home,
-                         const std::filesystem::path& runs, const std::filesystem::path& progress_file,
-                         const std::vector<std::filesystem::path>& made = {});
+                         const std::filesystem::path& runs, const std::filesystem::path& progress_file);
+
+/// What was revealed before, told again with the runs that are there now. Nothing where they no longer say
+/// what was written down then: StoredReveal is all that is left of it.
+std::optional<Revealed> recalled(const Question& question, const CourseProgress& progress,
+                                 const std::filesystem::path& home, const std::vector<FoundRuns>& found);
 
 /// The section of reveal.md for this question ("## best_workers"), as Markdown; "" where there is none.
 std::string reveal_page(const std::filesystem::path& home, const Question& question);
@@ -38,6 +45,9 @@ struct BeatState {
   Beat beat = Beat::read;
   bool done = false;
   std::size_t of = 0, so_far = 0;  ///< questions
+
+  /// With a tick. A beat that asks nothing is passed over, never done.
+  bool is_done() const { return done && (of > 0 || beat == Beat::read || beat == Beat::run); }
 };
 
 struct LessonProgress {
@@ -45,16 +55,9 @@ struct LessonProgress {
   std::vector<BeatState> beats;
   std::vector<bool> goals;   ///< of lesson.toml: it has questions, and all were answered right at last
   std::optional<Beat> next;  ///< nothing: all are done
-  double left_s = 0;         ///< that the runs still to be made take; `lesson_progress` leaves it 0
 };
 
 LessonProgress lesson_progress(const std::string& lesson, const std::vector<Question>& questions,
                                std::size_t goals, const CourseProgress& progress);
-
-/// Seconds that the runs take which the questions not yet revealed still lack; runs that they share count
-/// once.
-double left_s(const std::vector<Question>& questions, const CourseProgress& progress,
-              const std::filesystem::path& home, const std::filesystem::path& runs,
-              const MachineRates* rates);
 
 }  // namespace isobar

@@ -66,21 +66,6 @@ bool is_right(const Question& question, const Answer& answer, const Truth& truth
   return std::find(truth.accepted.begin(), truth.accepted.end(), answer.text) != truth.accepted.end();
 }
 
-std::string choice_words(const Question& question, const std::string& key) {
-  for (std::size_t i = 0; i < question.choices.size(); ++i) {
-    if (question.choices[i].key != key) continue;
-    return std::string(1, static_cast<char>('a' + i % 26)) + ": " + question.choices[i].text;
-  }
-  return key;
-}
-
-std::string said_words(const Question& question, const Answer& answer) {
-  if (question.kind == AnswerKind::number) return with_unit(answer.number, question.unit);
-  if (question.kind == AnswerKind::find) return fmt::format("line {}", answer.line);
-  if (question.kind == AnswerKind::choice) return choice_words(question, answer.text);
-  return answer.text;
-}
-
 std::string truth_words(const Question& question, const Truth& truth) {
   std::vector<std::string> words;
   for (const std::string& text : truth.accepted) {
@@ -102,6 +87,16 @@ std::string truth_words(const Question& question, const Truth& truth) {
   return fmt::format("{} ({} to {})", number, short_number(truth.low), short_number(truth.high));
 }
 
+/// A choice whose answer the question does not offer cannot be graded; "" = it does.
+std::string why_not_offered(const Question& question, const Truth& truth) {
+  const bool is_offered = truth.accepted.empty() || std::any_of(truth.accepted.begin(), truth.accepted.end(),
+                                                                [&](const std::string& key) {
+                                                                  return question.choice(key) != nullptr;
+                                                                });
+  if (question.kind != AnswerKind::choice || is_offered) return "";
+  return "what was measured (`" + join(truth.accepted, "`, `") + "`) is not among the choices";
+}
+
 /// The right number that lies nearest.
 double nearest_number(const Answer& answer, const Truth& truth) {
   double best = truth.number;
@@ -120,6 +115,7 @@ std::string off_by_words(const Question& question, const Answer& answer, const T
   if (answer.number > 0 && right > 0) {
     const double factor = answer.number / right;
     if (std::abs(factor - 1) < 0.005) return std::string("the same as ") + what;
+    if (factor < 0.095) return fmt::format("{:.2g} times {}", factor, what);
     return fmt::format("{} times {}",
                        short_number(factor < 10 ? std::round(factor * 100) / 100 : std::round(factor)), what);
   }
@@ -171,8 +167,8 @@ std::string filled(const std::string& text, const std::map<std::string, std::str
     if (open == std::string::npos) break;
     const std::size_t close = text.find('}', open);
     if (close == std::string::npos) {
-      throw Error("a place begins and does not end: " + printable(text.substr(open), 40), origin,
-                  "places look like {step_ms}");
+      throw Error("a placeholder is not closed: " + printable(text.substr(open), 40), origin,
+                  "placeholders look like {step_ms}");
     }
     const std::string name = text.substr(open + 1, close - open - 1);
     const auto figure = figures.find(name);
@@ -190,9 +186,10 @@ std::string filled(const std::string& text, const std::map<std::string, std::str
 
 Graded grade(const Question& question, const Answer& answer, const Truth& truth) {
   Graded out;
-  out.said = said_words(question, answer);
+  out.said = answer_words(question, answer);
   out.source = truth.source;
-  if (!truth.cannot.empty()) return out;
+  out.cannot = truth.cannot.empty() ? why_not_offered(question, truth) : truth.cannot;
+  if (!out.cannot.empty()) return out;
   const bool is_number = question.kind == AnswerKind::number || question.kind == AnswerKind::find;
   if (question.kind != AnswerKind::make &&
       (is_number ? right_intervals(truth).empty() : truth.accepted.empty())) {

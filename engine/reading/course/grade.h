@@ -12,11 +12,13 @@ const char* outcome_name(Outcome outcome);
 
 struct Graded {
   Outcome outcome = Outcome::cannot_answer;
+  std::string cannot;  ///< why it cannot be answered: Truth::cannot, or that no choice is what is true
   std::string said;    ///< the answer in words: "24 ms", "b: the threads wait", "line 61"
   std::string truth;   ///< what it is, in words
   std::string off_by;  ///< of a number: "0.6 times what was measured"; "" = no number
-  std::string says;    ///< the misconception that this answer usually comes from, places filled; "" = none
-  std::string reveal;  ///< the question's text, places filled
+  std::string
+      says;  ///< the misconception that this answer usually comes from, placeholders filled; "" = none
+  std::string reveal;  ///< the question's text, placeholders filled
   std::string source;
 };
 
@@ -24,7 +26,7 @@ struct Graded {
 /// truth is "same", a direction of "same" is the right one.
 Graded grade(const Question& question, const Answer& answer, const Truth& truth);
 
-/// A text whose places {name} are filled from the figures. Error for a place that there is no figure for.
+/// A text whose placeholders {name} are filled from the figures. Error for one that there is no figure for.
 std::string filled(const std::string& text, const std::map<std::string, std::string>& figures,
                    const std::string& origin);
 

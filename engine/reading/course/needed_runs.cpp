@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 #include <utility>
 
@@ -65,12 +64,6 @@ LoadedConfig config_of(const NeededRun& wanted, const LessonInfo& lesson, const 
                      preset_device_kind(settings, [&] { return std::string(on_cpu ? "cpu" : "cuda"); }));
 }
 
-bool ended_as_it_should(const NeededRun& wanted, RunState state) {
-  if (wanted.fails.empty()) return state == RunState::done;
-  const bool by_signal = number_of<int>(wanted.fails).value_or(0) >= 128;
-  return state == RunState::failed || (by_signal && state == RunState::died);
-}
-
 /// Cheap facts first: a folder may hold thousands of runs.
 bool may_fit(const ConfigText& run, const FoundRuns& found) {
   const Config& config = found.config.config;
@@ -88,33 +81,38 @@ std::optional<RunView> fitting(const KnownRun& run, const FoundRuns& found) {
   if (view.lesson != found.wanted.lesson) return std::nullopt;
   if (!found.wanted.predicted.empty()) {
     if (view.provenance != "predicted" || view.device != found.wanted.predicted) return std::nullopt;
-  } else if (!view.is_measured_here() || view.attempt > 0 || !ended_as_it_should(found.wanted, view.state)) {
+  } else if (!view.is_measured_here() || view.attempt > 0 || !ended_as_wanted(found.wanted, view.state)) {
     return std::nullopt;
   }
   return view;
 }
 
-void look_for(const std::vector<KnownRun>& known, FoundRuns& out, std::vector<double>& walls_s) {
-  std::vector<fs::path> beside_others;  // their rates are too low
+void look_for(const std::vector<KnownRun>& known, bool is_timed, FoundRuns& out,
+              std::vector<double>& walls_s) {
+  std::vector<fs::path> disturbed;
   for (const KnownRun& run : known) {
     if (out.folders.size() == kMostRunRepeats) break;
     try {
       const std::optional<RunView> view = fitting(run, out);
       if (!view) continue;
       walls_s.push_back(view->summary.wall_s);
-      (view->summary.is_crowded() ? beside_others : out.folders).push_back(run.folder);
+      (is_disturbed(*view, run.config) ? disturbed : out.folders).push_back(run.folder);
     } catch (const Error&) {  // what cannot be read fits nothing
     }
   }
+  if (is_timed) {
+    out.disturbed = disturbed.size();
+    return;
+  }
   const auto enough = static_cast<std::size_t>(out.wanted.repeats);
-  for (const fs::path& folder : beside_others) {
+  for (const fs::path& folder : disturbed) {
     if (out.folders.size() >= enough) break;
     out.folders.push_back(folder);
   }
 }
 
-FoundRuns find_one(const NeededRun& wanted, const fs::path& home, const std::vector<KnownRun>& known,
-                   const MachineRates* rates) {
+FoundRuns find_one(const NeededRun& wanted, bool is_timed, const fs::path& home,
+                   const std::vector<KnownRun>& known, const MachineRates* rates) {
   FoundRuns out{.wanted = wanted};
   if (!wanted.recorded.empty()) {
     const fs::path folder = home / "lessons" / wanted.recorded;
@@ -130,7 +128,7 @@ FoundRuns find_one(const NeededRun& wanted, const fs::path& home, const std::vec
   out.config = config_of(wanted, lesson, home);
   out.command = command_of(wanted);
   std::vector<double> walls_s;
-  look_for(known, out, walls_s);
+  look_for(known, is_timed, out, walls_s);
   const std::int64_t needed = wanted.predicted.empty() ? wanted.repeats : 1;
   out.missing = std::max<std::int64_t>(0, needed - static_cast<std::int64_t>(out.folders.size()));
   if (out.missing == 0 || !wanted.predicted.empty()) return out;
@@ -162,6 +160,12 @@ double step_us_of(const LessonInfo& lesson, Config config, const MachineRates& r
 
 }  // namespace
 
+bool ended_as_wanted(const NeededRun& wanted, RunState state) {
+  if (wanted.fails.empty()) return state == RunState::done;
+  const bool by_signal = number_of<int>(wanted.fails).value_or(0) >= 128;
+  return state == RunState::failed || (by_signal && state == RunState::died);
+}
+
 Settings run_settings(const NeededRun& wanted) {
   Settings out;
   out.preset = wanted.preset;
@@ -187,13 +191,41 @@ double run_cost_s(const LessonInfo& lesson, const Config& config, const MachineR
 std::vector<FoundRuns> find_runs(const Question& question, const fs::path& home,
                                  const std::vector<KnownRun>& known, const MachineRates* rates) {
   std::vector<FoundRuns> out;
-  for (const NeededRun& wanted : question.runs) out.push_back(find_one(wanted, home, known, rates));
+  for (const NeededRun& wanted : question.runs) {
+    try {
+      out.push_back(find_one(wanted, is_timed(question), home, known, rates));
+    } catch (const Error& error) {  // its settings are those of the question, not of a command line
+      throw Error(question.id + ", run " + wanted.name + ": " + error.what(),
+                  wanted.origin.empty() ? question.origin : wanted.origin, error.hint(), error.code());
+    }
+  }
   return out;
 }
 
 std::vector<FoundRuns> find_runs(const Question& question, const fs::path& home, const fs::path& runs,
                                  const MachineRates* rates) {
   return find_runs(question, home, known_runs(runs), rates);
+}
+
+void add_missing(std::vector<FoundRuns>& missing, const std::vector<FoundRuns>& found) {
+  for (const FoundRuns& one : found) {
+    if (one.missing == 0) continue;
+    const auto same = std::find_if(missing.begin(), missing.end(), [&](const FoundRuns& other) {
+      return !one.command.empty() && other.command == one.command;
+    });
+    if (same == missing.end()) {
+      missing.push_back(one);
+    } else if (one.missing > same->missing) {
+      *same = one;
+    }
+  }
+}
+
+std::vector<FoundRuns> missing_runs(const std::vector<Question>& questions, const fs::path& home,
+                                    const std::vector<KnownRun>& known, const MachineRates* rates) {
+  std::vector<FoundRuns> out;
+  for (const Question& question : questions) add_missing(out, find_runs(question, home, known, rates));
+  return out;
 }
 
 std::string cost_text(const std::vector<FoundRuns>& found) {
@@ -206,12 +238,12 @@ std::string cost_text(const std::vector<FoundRuns>& found) {
       missing += one.missing;
     }
   }
-  const std::string predicted = predictions > 0 ? counted(predictions, "prediction") + ", made at once" : "";
+  const std::string predicted = predictions > 0 ? counted(predictions, "prediction") + ", made immediately" : "";
   if (missing == 0) {
     if (!predicted.empty()) return predicted;
     return all == 0   ? "nothing has to be run"
-           : all == 1 ? "its run is there"
-                      : fmt::format("all {} runs are there", all);
+           : all == 1 ? "its run already exists"
+                      : fmt::format("all {} runs already exist", all);
   }
   const std::string runs =
       missing == all ? counted(missing, "run") : fmt::format("{} of {} runs", missing, all);
@@ -228,8 +260,12 @@ double cost_s(const std::vector<FoundRuns>& found) {
 RuleInput rule_input(const Question& question, const fs::path& home, const std::vector<FoundRuns>& found) {
   RuleInput out{.question = question, .runs = {}, .home = home};
   for (const FoundRuns& one : found) {
-    if (one.folders.empty()) continue;
+    if (one.folders.empty()) {
+      if (one.disturbed > 0) out.runs[one.wanted.name].crowded = one.disturbed;
+      continue;
+    }
     RunCase read = read_case(one.folders.front());
+    read.crowded = one.disturbed;
     for (std::size_t i = 1; i < one.folders.size(); ++i) {
       read.repeats.push_back(steady_figures(one.folders[i]));
       read.folders.push_back(one.folders[i]);

@@ -18,6 +18,7 @@ struct FoundRuns {
   NeededRun wanted;
   LoadedConfig config = {};  ///< that it has, or would have; that of a recorded one is in its folder
   std::vector<std::filesystem::path> folders = {};  ///< finished runs with these settings, newest first
+  std::size_t disturbed = 0;                        ///< of a rule that asks for times: others, left out
   std::int64_t missing = 0;                         ///< repeats that are still to be made
   std::string cannot = "";                          ///< why they cannot be made here; "" = they can
   std::string command = "";                         ///< that makes one, as typed
@@ -28,25 +29,34 @@ struct FoundRuns {
 /// is.
 Settings run_settings(const NeededRun& wanted);
 
+/// Whether a run ended as the question has it: well, or with the error that it is to end with.
+bool ended_as_wanted(const NeededRun& wanted, RunState state);
+
 /// For each run of the question, in order. `runs` is the folder runs/. A run fits when it was made on this
 /// machine with the same lesson and settings and has ended as it should, whatever version of Isobar made it.
-/// The cost is what such runs took before, else the step by formula at `rates` (null: those of a slow laptop)
-/// with what starting a program takes.
+/// One that other programs disturbed counts only where others are missing, and not at all for a rule that
+/// asks for times: it stays missing, to be made again. The cost is what such runs took before, else the step
+/// by formula at `rates` (null: those of a slow laptop) with what starting a program takes.
 std::vector<FoundRuns> find_runs(const Question& question, const std::filesystem::path& home,
                                  const std::filesystem::path& runs, const MachineRates* rates);
 /// The same for who asks of many questions: `known` are the runs of that folder.
 std::vector<FoundRuns> find_runs(const Question& question, const std::filesystem::path& home,
                                  const std::vector<KnownRun>& known, const MachineRates* rates);
 
-/// "6 runs, about 40 s"; "2 of 6 runs, about 13 s"; "all 6 runs are there".
+/// All that `questions` need and is not there, each once, with what the rest of them shares.
+std::vector<FoundRuns> missing_runs(const std::vector<Question>& questions, const std::filesystem::path& home,
+                                    const std::vector<KnownRun>& known, const MachineRates* rates);
+/// The same, one question after the other: adds those of `found` that are missing.
+void add_missing(std::vector<FoundRuns>& missing, const std::vector<FoundRuns>& found);
+
+/// "6 runs, about 40 s"; "2 of 6 runs, about 13 s"; "all 6 runs already exist".
 std::string cost_text(const std::vector<FoundRuns>& found);
 double cost_s(const std::vector<FoundRuns>& found);
 
 /// One run by formula, with its start; null: on a slow laptop.
 double run_cost_s(const LessonInfo& lesson, const Config& config, const MachineRates* rates);
 
-/// What the rule gets: of each run the newest, with its repeats, of which those beside other programs are
-/// left out where enough others are there.
+/// What the rule gets: of each run the newest, with its repeats.
 RuleInput rule_input(const Question& question, const std::filesystem::path& home,
                      const std::vector<FoundRuns>& found);
 

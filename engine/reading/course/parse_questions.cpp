@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
-#include <cmath>
 #include <set>
 
 #include "analyse/run_case.h"
@@ -200,7 +200,7 @@ constexpr std::array kQuestionKeys = {
                     }},
     TableKey<Draft>{"tolerance_abs",
                     [](Entry entry, Draft& out) {
-                      out.question.tolerance_abs = number_in(entry, 1e12, "a number from 0 on, in its unit");
+                      out.question.tolerance_abs = number_in(entry, 1e12, "a number that is 0 or more, in its unit");
                     }},
     TableKey<Draft>{"exact",
                     [](Entry entry, Draft& out) {
@@ -238,10 +238,14 @@ NeededRun run_of(const TomlTable& table, const Draft& draft, const RunDefaults& 
   out.run.steps = defaults.steps;
   out.run.repeats = defaults.repeats;
   out.run.sets = draft.sets;
+  out.run.origin = table.origin;
   take_all(table.entries, kRunKeys, "a run", out);
   const NeededRun& run = out.run;
   if (run.name.empty())
     throw Error("a run has no name", table.origin, "the rule and the reveal call it by its name");
+  if (run.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != std::string::npos)
+    throw Error("a run cannot be called " + printable(run.name, 80), table.origin,
+                "its name has lower-case letters, digits and _, as in w4 or no_scaler");
   if (!run.recorded.empty() && (!run.predicted.empty() || out.has_settings || !run.fails.empty())) {
     throw Error("the run " + printable(run.name, 80) + " is recorded: it is read as it is", table.origin,
                 "recorded goes with name and lesson alone");

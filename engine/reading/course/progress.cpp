@@ -17,6 +17,8 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "core/text.h"
+#include "core/waiting.h"
+#include "course/units.h"
 
 namespace isobar {
 
@@ -54,36 +56,56 @@ std::optional<std::size_t> newest_answer(const CourseProgress& progress, const s
 
 [[noreturn]] void damaged(const std::string& what) { throw Error(what, "", ""); }
 
-void take_answer(const Json& line, CourseProgress& out) {
+std::vector<std::string> texts_in_line(const Json& line, std::string_view key) {
+  std::vector<std::string> out;
+  if (const Json* const list = member(line, key)) {
+    for (const Json& one : list->values()) out.push_back(one.as_text());
+  }
+  return out;
+}
+
+void take_answer(const Json& line, std::size_t number, CourseProgress& out) {
   out.answers.push_back({.id = line.at("id").as_text(),
                          .text = line.at("answer").as_text(),
                          .number = number_in_line(line, "number"),
                          .unit = text_in_line(line, "unit"),
                          .time = text_in_line(line, "time"),
                          .lesson = text_in_line(line, "lesson"),
-                         .kind = text_in_line(line, "asked")});
+                         .kind = text_in_line(line, "asked"),
+                         .runs = texts_in_line(line, "runs"),
+                         .line = number});
 }
 
-void take_reveal(const Json& line, CourseProgress& out) {
+/// Index of the answer that a reveal graded; lines of before had no `of` and were of the newest.
+std::optional<std::size_t> answer_revealed(const Json& line, const std::string& id,
+                                           const CourseProgress& progress) {
+  const Json* const of = member(line, "of");
+  if (of == nullptr) return newest_answer(progress, id);
+  const std::int64_t wanted = of->as_integer();
+  for (std::size_t i = progress.answers.size(); i-- > 0;) {
+    const StoredAnswer& answer = progress.answers[i];
+    if (answer.id == id && static_cast<std::int64_t>(answer.line) == wanted) return i;
+  }
+  return std::nullopt;
+}
+
+void take_reveal(const Json& line, std::size_t, CourseProgress& out) {
   StoredReveal reveal{.id = line.at("id").as_text(),
                       .outcome = line.at("outcome").as_text(),
                       .truth = text_in_line(line, "truth"),
                       .number = number_in_line(line, "number"),
                       .source = text_in_line(line, "source"),
-                      .runs = {},
+                      .runs = texts_in_line(line, "runs"),
                       .time = text_in_line(line, "time"),
                       .formula_ms = number_in_line(line, "formula_ms"),
                       .step_ms = number_in_line(line, "step_ms")};
-  if (const Json* const runs = member(line, "runs")) {
-    for (const Json& run : runs->values()) reveal.runs.push_back(run.as_text());
-  }
-  const std::optional<std::size_t> of = newest_answer(out, reveal.id);
-  if (!of) damaged("a reveal of " + printable(reveal.id, 80) + " before any answer");
+  const std::optional<std::size_t> of = answer_revealed(line, reveal.id, out);
+  if (!of) damaged("a reveal of " + printable(reveal.id, 80) + " whose answer is not there");
   reveal.of = *of;
   out.reveals.push_back(std::move(reveal));
 }
 
-void take_beat(const Json& line, CourseProgress& out) {
+void take_beat(const Json& line, std::size_t, CourseProgress& out) {
   std::vector<std::string>& beats = out.beats[line.at("lesson").as_text()];
   const std::string& beat = line.at("beat").as_text();
   if (std::find(beats.begin(), beats.end(), beat) == beats.end()) beats.push_back(beat);
@@ -91,25 +113,25 @@ void take_beat(const Json& line, CourseProgress& out) {
 
 struct LineKind {
   const char* name;
-  void (*take)(const Json& line, CourseProgress& out);
+  void (*take)(const Json& line, std::size_t number, CourseProgress& out);
 };
 constexpr LineKind kLineKinds[] = {{"answer", take_answer}, {"reveal", take_reveal}, {"beat", take_beat}};
 
-/// Error for a newer schema is thrown on; any other means that the line is damaged.
 struct NewerSchema {
   std::int64_t schema;
 };
 
-void take_line(const std::string& text, CourseProgress& out) {
+/// NewerSchema is for who reads the file; an Error means that the line is damaged.
+void take_line(const std::string& text, std::size_t number, CourseProgress& out) {
   if (text.size() > kMostLineBytes) damaged(fmt::format("a line of {} bytes", text.size()));
   const Json line = Json::parse(text);
   const std::int64_t schema = line.at("schema").as_integer();
   if (schema > kProgressSchema) throw NewerSchema{schema};
   const std::string& kind = line.at("kind").as_text();
   for (const LineKind& one : kLineKinds) {
-    if (kind == one.name) return one.take(line, out);
+    if (kind == one.name) return one.take(line, number, out);
   }
-  damaged("no kind of line is \"" + printable(kind, 60) + "\"");
+  damaged("unknown kind of line: \"" + printable(kind, 60) + "\"");
 }
 
 CourseProgress progress_in(const std::string& text, const fs::path& file) {
@@ -124,11 +146,12 @@ CourseProgress progress_in(const std::string& text, const fs::path& file) {
     if (line.empty()) continue;
     const std::string where = fmt::format("{}:{}", file.string(), number);
     try {
-      take_line(line, out);
+      take_line(line, number, out);
     } catch (const NewerSchema& newer) {
-      throw Error(fmt::format("it was written by a newer Isobar (schema {}, {} is known here)", newer.schema,
-                              kProgressSchema),
-                  where, std::string("use that Isobar; ") + kElsewhere);
+      throw Error(
+          fmt::format("the progress file was written by a newer Isobar (schema {}; this one reads schema {})",
+                      newer.schema, kProgressSchema),
+          where, std::string("use that Isobar; ") + kElsewhere);
     } catch (const Error& error) {
       if (++damaged_lines <= kMostProblems) out.problems.push_back(where + ": " + error.what());
     }
@@ -143,10 +166,29 @@ CourseProgress progress_in(const std::string& text, const fs::path& file) {
               Exit::failed);
 }
 
-void lock(const FileDescriptor& file, int how, const fs::path& path) {
-  while (flock(file.number(), how) != 0) {
-    if (errno != EINTR) cannot_store("cannot lock the progress file", path, errno);
+/// Locked, or why not, as errno says it: who holds the lock writes one line, so that it is waited for, but
+/// not for ever.
+int lock(const FileDescriptor& file, int how) {
+  constexpr std::int64_t kMost_us = 5'000'000, kPause_us = 10'000;
+  const std::int64_t until_us = steady_us() + kMost_us;
+  while (flock(file.number(), how | LOCK_NB) != 0) {
+    if (errno != EINTR && errno != EWOULDBLOCK) return errno;
+    if (steady_us() >= until_us) return EWOULDBLOCK;
+    sleep_us(kPause_us);
   }
+  return 0;
+}
+
+bool has_no_locks(int error_number) {
+  return error_number == ENOSYS || error_number == ENOLCK || error_number == EOPNOTSUPP;
+}
+
+/// Whether `path` still names this file: another program may have put another one in its place.
+bool is_still_there(const FileDescriptor& file, const fs::path& path) {
+  struct stat open {
+  }, named{};
+  return fstat(file.number(), &open) == 0 && stat(path.c_str(), &named) == 0 && open.st_dev == named.st_dev &&
+         open.st_ino == named.st_ino;
 }
 
 /// The file, locked until it is closed. It is made, with the folders above it, where it is not there.
@@ -154,16 +196,22 @@ FileDescriptor locked_for_append(const fs::path& path) {
   std::error_code code;
   if (path.has_parent_path()) fs::create_directories(path.parent_path(), code);
   if (code) cannot_store("cannot make the folder of the progress file", path, code.value());
-  const bool is_new = !fs::exists(path, code);
-  FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600));
-  if (!file.is_open()) cannot_store("cannot write the progress file", path, errno);
-  struct stat status {};
-  if (fstat(file.number(), &status) != 0) cannot_store("cannot look at the progress file", path, errno);
-  if (!S_ISREG(status.st_mode))
-    throw Error("the progress file is no regular file", path.string(), kElsewhere, Exit::failed);
-  lock(file, LOCK_EX, path);
-  if (is_new) sync_folder(path.has_parent_path() ? path.parent_path() : fs::path("."));
-  return file;
+  while (true) {
+    const bool is_new = !fs::exists(path, code);
+    FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600));
+    if (!file.is_open()) cannot_store("cannot write the progress file", path, errno);
+    struct stat status {};
+    if (fstat(file.number(), &status) != 0) cannot_store("cannot inspect the progress file", path, errno);
+    if (!S_ISREG(status.st_mode))
+      throw Error("the progress file is not a regular file", path.string(), kElsewhere, Exit::failed);
+    const int failed = lock(file, LOCK_EX);
+    if (failed == EWOULDBLOCK)
+      throw Error("another program holds the progress file", path.string(), kElsewhere, Exit::failed);
+    if (failed != 0 && !has_no_locks(failed)) cannot_store("cannot lock the progress file", path, failed);
+    if (!is_still_there(file, path)) continue;
+    if (is_new) sync_folder(path.has_parent_path() ? path.parent_path() : fs::path("."));
+    return file;
+  }
 }
 
 /// One write, so that other programs that append see it whole or not at all.
@@ -177,7 +225,7 @@ void append_locked(const FileDescriptor& file, const std::string& before, const 
   } while (put < 0 && errno == EINTR);
   if (put < 0) cannot_store("cannot write the progress file", path, errno);
   if (static_cast<std::size_t>(put) != text.size())
-    cannot_store("the progress file took a part of the line", path, ENOSPC);
+    cannot_store("only part of the line could be written", path, ENOSPC);
   if (fsync(file.number()) != 0) cannot_store("cannot make the progress file durable", path, errno);
 }
 
@@ -192,11 +240,19 @@ const StoredAnswer* CourseProgress::answer(const std::string& id) const {
   return newest ? &answers[*newest] : nullptr;
 }
 
+std::size_t CourseProgress::answer_line(const std::string& id) const {
+  const StoredAnswer* const newest = answer(id);
+  return newest == nullptr ? 0 : newest->line;
+}
+
 const StoredReveal* CourseProgress::reveal(const std::string& id) const {
   const std::optional<std::size_t> newest = newest_answer(*this, id);
-  if (!newest) return nullptr;
+  return newest ? reveal_of(*newest) : nullptr;
+}
+
+const StoredReveal* CourseProgress::reveal_of(std::size_t index) const {
   for (std::size_t i = reveals.size(); i-- > 0;) {
-    if (reveals[i].of == *newest) return &reveals[i];
+    if (reveals[i].of == index) return &reveals[i];
   }
   return nullptr;
 }
@@ -219,8 +275,7 @@ CourseProgress read_progress(const fs::path& file) {
   std::error_code code;
   if (!fs::exists(file, code) && !code) return {};
   const FileDescriptor open = open_for_reading(file);
-  flock(open.number(),
-        LOCK_SH);  // no half line of who is writing; where files cannot be locked it goes without
+  lock(open, LOCK_SH);  // no half line of who is writing; where files cannot be locked it goes without
   return progress_in(read_text_file(file, kMostProgressBytes), file);
 }
 
@@ -229,17 +284,25 @@ void refuse_reveal(const std::string& id, const fs::path& file) {
               file.string(), "./isobar quiz " + shell_quoted(id) + " asks for it");
 }
 
+std::string answer_words(const Question& question, const StoredAnswer& answer) {
+  if (question.kind == AnswerKind::number && answer.number && !answer.unit.empty())
+    return with_unit(*answer.number, answer.unit);
+  return answer_words(question,
+                      Answer{.kind = question.kind, .text = answer.text, .number = 0, .line = 0, .runs = {}});
+}
+
 ProgressWriter::ProgressWriter(fs::path file) : file_(std::move(file)) {}
 
-void ProgressWriter::append(const std::string& line, const std::string& needs_answer) {
+void ProgressWriter::append(const std::string& line,
+                            const std::function<void(const CourseProgress&)>& check) {
   const FileDescriptor file = locked_for_append(file_);
   const std::string before = read_text_file(file_, kMostProgressBytes);
   const CourseProgress progress = progress_in(before, file_);
-  if (!needs_answer.empty() && progress.answer(needs_answer) == nullptr) refuse_reveal(needs_answer, file_);
+  if (check) check(progress);
   append_locked(file, before, line, file_);
 }
 
-void ProgressWriter::commit(const Question& question, const Answer& answer) {
+void ProgressWriter::commit(const Question& question, const Answer& answer, std::optional<std::size_t> seen) {
   Json line = begun("answer");
   line["id"] = question.id;
   line["lesson"] = question.lesson;
@@ -249,13 +312,19 @@ void ProgressWriter::commit(const Question& question, const Answer& answer) {
     line["number"] = answer.number;
     line["unit"] = question.unit;
   }
-  append(line.text(), "");
+  if (answer.kind == AnswerKind::make) line["runs"] = Json(answer.runs);
+  append(line.text(), [&](const CourseProgress& now) {
+    if (!seen || now.answer_line(question.id) == *seen) return;
+    throw Error(question.id + " was answered elsewhere in the meantime", file_.string(),
+                "./isobar quiz " + shell_quoted(question.id) + " shows that answer", Exit::failed);
+  });
 }
 
-void ProgressWriter::reveal(const Question& question, const Graded& graded, const Truth& truth,
+void ProgressWriter::reveal(const StoredAnswer& answer, const Graded& graded, const Truth& truth,
                             const std::vector<std::string>& runs, const FormulaStep& formula) {
   Json line = begun("reveal");
-  line["id"] = question.id;
+  line["id"] = answer.id;
+  line["of"] = answer.line;
   line["outcome"] = outcome_name(graded.outcome);
   line["truth"] = graded.truth;
   if (std::isfinite(truth.number)) line["number"] = truth.number;
@@ -265,14 +334,20 @@ void ProgressWriter::reveal(const Question& question, const Graded& graded, cons
     line["formula_ms"] = formula.predicted_ms;
     line["step_ms"] = formula.measured_ms;
   }
-  append(line.text(), question.id);
+  append(line.text(), [&](const CourseProgress& now) {
+    const std::size_t newest = now.answer_line(answer.id);
+    if (newest == 0) refuse_reveal(answer.id, file_);
+    if (newest == answer.line) return;
+    throw Error(answer.id + " was answered again while this answer was graded", file_.string(),
+                "./isobar quiz " + shell_quoted(answer.id) + " reveals the newer answer", Exit::failed);
+  });
 }
 
 void ProgressWriter::beat(const std::string& lesson, const std::string& beat) {
   Json line = begun("beat");
   line["lesson"] = lesson;
   line["beat"] = beat;
-  append(line.text(), "");
+  append(line.text(), nullptr);
 }
 
 }  // namespace isobar

@@ -3,11 +3,14 @@
 // progress.jsonl; ISOBAR_PROGRESS names another. Lines, each flat, `schema` 1 in each:
 //   {"schema":1,"kind":"answer","time":"2026-11-25T09:00:00Z","id":"02.best_workers",
 //    "lesson":"02_workers","asked":"number","answer":"4","number":4,"unit":"workers"}
-//   {"schema":1,"kind":"reveal","time":...,"id":...,"outcome":"right","truth":"...","number":4,"source":"measured
-//   here","runs":["/…"],"formula_ms":31,"step_ms":33}
+//   {"schema":1,"kind":"reveal","time":...,"id":...,"of":1,"outcome":"right","truth":"...","number":4,
+//    "source":"measured here","runs":["/..."],"formula_ms":31,"step_ms":33}
 //   {"schema":1,"kind":"beat","time":...,"lesson":"02_workers","beat":"read"}
+// `of` is the line of the answer that was graded, from 1; the answer to a `make` has its folders as `runs`
+// too.
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -25,9 +28,11 @@ struct StoredAnswer {
   std::string text;  ///< Answer::text
   std::optional<double> number;
   std::string unit;
-  std::string time;    ///< UTC, ISO 8601
-  std::string lesson;  ///< "02_workers"
-  std::string kind;    ///< kind_name
+  std::string time;                    ///< UTC, ISO 8601
+  std::string lesson;                  ///< "02_workers"
+  std::string kind;                    ///< kind_name
+  std::vector<std::string> runs = {};  ///< folders, of a make
+  std::size_t line = 0;                ///< of the file, from 1: lines never move
 };
 
 struct StoredReveal {
@@ -52,7 +57,11 @@ struct CourseProgress {
 
   /// The newest answer, and what was revealed of it; null where there is none.
   const StoredAnswer* answer(const std::string& id) const;
+  /// Of that answer; 0 = there is none.
+  std::size_t answer_line(const std::string& id) const;
   const StoredReveal* reveal(const std::string& id) const;
+  /// The newest reveal of answers[index]; null where there is none.
+  const StoredReveal* reveal_of(std::size_t index) const;
 };
 
 /// $ISOBAR_PROGRESS, else $XDG_DATA_HOME/isobar/progress.jsonl, else ~/.local/share/isobar/progress.jsonl.
@@ -65,6 +74,9 @@ CourseProgress read_progress(const std::filesystem::path& file);
 /// Throws the Error (exit code 2) of a reveal that no answer was stored for.
 [[noreturn]] void refuse_reveal(const std::string& id, const std::filesystem::path& file);
 
+/// As a person says it, in the unit that it was stored with.
+std::string answer_words(const Question& question, const StoredAnswer& answer);
+
 /// A step of a run: by formula, and as it was measured. 0 = there is none.
 struct FormulaStep {
   double predicted_ms = 0;
@@ -76,15 +88,18 @@ struct FormulaStep {
 class ProgressWriter {
  public:
   explicit ProgressWriter(std::filesystem::path file);
-  void commit(const Question& question, const Answer& answer);
-  /// Refused (Error, exit code 2) where no answer is stored.
-  void reveal(const Question& question, const Graded& graded, const Truth& truth,
+  /// `seen`: the line of the newest answer that the caller knows of, 0 = none. Refused (Error, exit code 1)
+  /// where another one was stored since.
+  void commit(const Question& question, const Answer& answer, std::optional<std::size_t> seen = {});
+  /// Refused where `answer` was never stored (Error, exit code 2), or is not the newest of its question any
+  /// more (exit code 1).
+  void reveal(const StoredAnswer& answer, const Graded& graded, const Truth& truth,
               const std::vector<std::string>& runs, const FormulaStep& formula = {});
   void beat(const std::string& lesson, const std::string& beat);
 
  private:
-  /// Refused where an answer to `needs_answer` is wanted and not there; "" = none is wanted.
-  void append(const std::string& line, const std::string& needs_answer);
+  /// `check` may refuse, with what is in the file under the lock.
+  void append(const std::string& line, const std::function<void(const CourseProgress&)>& check);
   std::filesystem::path file_;
 };
 

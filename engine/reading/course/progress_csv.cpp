@@ -5,7 +5,8 @@ namespace isobar {
 namespace {
 
 /// RFC 4180. A spreadsheet computes what begins like a formula, so that it gets an apostrophe before it.
-std::string csv_field(std::string text) {
+std::string csv_field(const std::string& raw) {
+  std::string text = printable(raw, raw.size());
   if (!text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos)
     text.insert(text.begin(), '\'');
   if (text.find_first_of(",\"\r\n'") == std::string::npos) return text;
@@ -26,13 +27,6 @@ std::string csv_line(const std::vector<std::string>& fields) {
   return out + "\r\n";
 }
 
-const StoredReveal* reveal_of(const CourseProgress& progress, std::size_t answer) {
-  for (std::size_t i = progress.reveals.size(); i-- > 0;) {
-    if (progress.reveals[i].of == answer) return &progress.reveals[i];
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 std::string progress_csv(const CourseProgress& progress) {
@@ -41,7 +35,7 @@ std::string progress_csv(const CourseProgress& progress) {
   const StoredReveal none{};
   for (std::size_t i = 0; i < progress.answers.size(); ++i) {
     const StoredAnswer& answer = progress.answers[i];
-    const StoredReveal* const found = reveal_of(progress, i);
+    const StoredReveal* const found = progress.reveal_of(i);
     const StoredReveal& reveal = found == nullptr ? none : *found;
     out += csv_line({answer.time, answer.id, answer.lesson, answer.kind, answer.text, answer.unit,
                      reveal.outcome, reveal.truth, reveal.source, join(reveal.runs, " ")});

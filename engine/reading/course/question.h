@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/choice.h"
+#include "core/error.h"
 
 namespace isobar {
 
@@ -41,6 +42,7 @@ struct NeededRun {
   std::string recorded;   ///< a folder below lessons/ that is read instead; "" = it is run here
   std::string predicted;  ///< a device: the run is what `predict` writes for it; "" = it is run here
   std::string fails;      ///< the exit code that it ends with on purpose, "" = it ends well
+  std::string origin;     ///< "file:line:column" of it
 };
 
 struct QuestionChoice {
@@ -51,7 +53,7 @@ struct QuestionChoice {
 /// An answer that people often give, and what it comes from.
 struct Misconception {
   std::string answer;  ///< a key, a direction, or "below" or "above" the truth
-  std::string says;    ///< with places: {name} is a figure of the rule
+  std::string says;    ///< with placeholders: {name} is a figure of the rule
 };
 
 struct Question {
@@ -73,32 +75,39 @@ struct Question {
   std::map<std::string, std::vector<std::string>> with;  ///< arguments of the rule
   std::vector<std::string> hints;                        ///< each tells more; none tells the answer
   std::vector<Misconception> wrong;
-  std::string reveal;              ///< with places
+  std::string reveal;              ///< with placeholders
   std::vector<std::string> again;  ///< lessons whose opening asks it again
   std::string origin;              ///< "file:line:column" of it
 
+  /// Of its rule: the argument, or `otherwise`.
+  std::string argument(std::string_view name, const std::string& otherwise = "") const;
+  std::vector<std::string> arguments(std::string_view name) const;
   const NeededRun* run(std::string_view name) const;
   const QuestionChoice* choice(std::string_view key) const;
 };
 
 /// The questions of a text. Error (exit code 2, file:line:column, what, hint) for anything that is wrong in
 /// it: an unknown key, kind, rule or argument, a missing field, two of one id, a run that the rule does not
-/// name. Names of lessons, presets and settings are checked where runs are looked for, places where a text is
-/// filled.
+/// name. Names of lessons, presets and settings are checked where runs are looked for, names of placeholders
+/// where a text is filled.
 std::vector<Question> parse_questions(const std::string& text, const std::string& file,
                                       const std::string& lesson);
 
 /// Those of a lesson, in order; none where it has no such file.
 std::vector<Question> read_questions(const std::filesystem::path& home, const std::string& lesson);
 
+struct CourseQuestions {
+  std::vector<Question> questions;
+  std::map<std::string, Error> problems;  ///< of a lesson, why its questions cannot be read
+};
 /// Of all lessons, in the order of the ladder.
-std::vector<Question> all_questions(const std::filesystem::path& home);
+CourseQuestions all_questions(const std::filesystem::path& home);
 
 /// The questions of earlier lessons that open this one: at most two, those that ask for it in `again`.
-std::vector<Question> opening_questions(const std::filesystem::path& home, const std::string& lesson);
+std::vector<Question> opening_questions(const std::vector<Question>& all, const std::string& lesson);
 
 /// The one of this id, whole or without its lesson's number where that is plain; Error (exit code 2) with the
-/// nearest.
+/// nearest, or the problem of the lesson that it would be of.
 Question find_question(const std::filesystem::path& home, const std::string& id);
 
 }  // namespace isobar

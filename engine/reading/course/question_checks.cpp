@@ -34,8 +34,9 @@ void check_id(const Question& question) {
   const std::string name = question.id.starts_with(number) ? question.id.substr(number.size()) : "";
   const bool is_name = name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos;
   if (name.empty() || !is_name || number_of<int>(name)) {
-    throw Error("the id " + printable(question.id, 80) + " is none of " + question.lesson, question.origin,
-                "it begins with " + number + " and goes on with small letters, digits and _");
+    throw Error("the id " + printable(question.id, 80) + " does not belong to " + question.lesson,
+                question.origin,
+                "it begins with " + number + " and goes on with lower-case letters, digits and _");
   }
 }
 
@@ -62,7 +63,7 @@ void check_fields(const Question& question) {
 void check_kind(const Question& question) {
   const bool is_number = question.kind == AnswerKind::number;
   if (is_number && question.unit.empty())
-    wrong(question, "a number has a unit", "units: " + join(asked_units(), ", "));
+    wrong(question, "a number needs a unit", "units: " + join(asked_units(), ", "));
   const bool has_number_keys = !question.unit.empty() || question.tolerance || question.tolerance_abs != 0;
   if (!is_number && has_number_keys) {
     wrong(question, fmt::format("a {} has no unit and no tolerance", kind_name(question.kind)),
@@ -74,8 +75,16 @@ void check_kind(const Question& question) {
   if (!is_choice && !question.choices.empty())
     wrong(question, fmt::format("a {} has no choices", kind_name(question.kind)),
           "kind = \"choice\" has them");
+  constexpr std::size_t kMostChoices = 26;  // each has a letter
+  if (question.choices.size() > kMostChoices)
+    wrong(question, fmt::format("it has {} choices", question.choices.size()),
+          "26 at most: each has a letter");
   std::set<std::string> keys;
   for (const QuestionChoice& choice : question.choices) {
+    const auto place = static_cast<std::size_t>(&choice - question.choices.data());
+    const std::size_t letter = choice.key.size() == 1 ? static_cast<std::size_t>(choice.key[0] - 'a') : place;
+    if (letter != place && letter < question.choices.size())
+      wrong(question, "the key " + choice.key + " is the letter of another choice", "a key is a word");
     if (choice.key.empty() || choice.text.empty())
       wrong(question, "a choice without key or text", "[[question.choice]] has both");
     if (!keys.insert(choice.key).second)
@@ -99,8 +108,8 @@ void check_misconception(const Question& question, const Misconception& one) {
     fits = number_of<double>(one.answer).has_value();
   }
   if (fits || holds(known, one.answer)) return;
-  if (known.empty()) wrong(question, "what is made has no wrong answers to name", "leave `wrong` out");
-  wrong(question, "no answer is \"" + printable(one.answer, 80) + "\"",
+  if (known.empty()) wrong(question, "a make question has no wrong answers", "leave `wrong` out");
+  wrong(question, "\"" + printable(one.answer, 80) + "\" is not a possible answer",
         did_you_mean(one.answer, known, "answers: " + join(known, ", ")));
 }
 
@@ -123,7 +132,7 @@ void check_rule(const Question& question, const Rule& rule) {
   if (std::find(rule.kinds.begin(), rule.kinds.end(), question.kind) == rule.kinds.end()) {
     std::vector<std::string> kinds;
     for (const AnswerKind kind : rule.kinds) kinds.emplace_back(kind_name(kind));
-    wrong(question, fmt::format("{} grades no {}", name, kind_name(question.kind)),
+    wrong(question, fmt::format("{} cannot grade a {}", name, kind_name(question.kind)),
           "it grades: " + join(kinds, ", "));
   }
   const std::vector<std::string> known = names_in(rule.needs, rule.may);
@@ -160,7 +169,20 @@ void check_runs(const Question& question, const Rule& rule) {
   }
   for (const std::string& name : runs) {
     if (!takes_all && !used.contains(name))
-      wrong(question, "the rule is told nothing of the run " + printable(name, 80), "name it in `with`");
+      wrong(question, "the run " + printable(name, 80) + " is not passed to the rule", "name it in `with`");
+  }
+}
+
+/// What they are called the rule says; that each is closed can be seen here.
+void check_placeholders(const Question& question) {
+  std::vector<std::string> texts = {question.reveal};
+  for (const Misconception& one : question.wrong) texts.push_back(one.says);
+  for (const std::string& text : texts) {
+    for (std::size_t at = text.find('{'); at != std::string::npos; at = text.find('{', at + 1)) {
+      if (text.find('}', at) == std::string::npos)
+        wrong(question, "a placeholder is not closed: " + printable(text.substr(at), 40),
+              "placeholders look like {step_ms}");
+    }
   }
 }
 
@@ -173,7 +195,9 @@ void check_question(const Question& question) {
   const Rule& rule = rule_of(question);
   check_rule(question, rule);
   check_runs(question, rule);
+  if (rule.check != nullptr) rule.check(question);
   for (const Misconception& one : question.wrong) check_misconception(question, one);
+  check_placeholders(question);
   for (const std::string& lesson : question.again) {
     if (lesson <= question.lesson)
       wrong(question, printable(lesson, 80) + " does not come after " + question.lesson,

@@ -5,13 +5,16 @@
 namespace isobar {
 
 std::string RuleInput::argument(std::string_view name, const std::string& otherwise) const {
-  const auto found = question.with.find(std::string(name));
-  return found == question.with.end() || found->second.empty() ? otherwise : found->second.front();
+  return question.argument(name, otherwise);
 }
 
 std::vector<std::string> RuleInput::arguments(std::string_view name) const {
-  const auto found = question.with.find(std::string(name));
-  return found == question.with.end() ? std::vector<std::string>{} : found->second;
+  return question.arguments(name);
+}
+
+bool is_timed(const Question& question) {
+  const Rule* const rule = rule_named(question.rule);
+  return rule != nullptr && rule->is_timed != nullptr && rule->is_timed(question);
 }
 
 const Rule* rule_named(std::string_view name) {

@@ -21,7 +21,7 @@ struct RuleInput {
   std::filesystem::path home;           ///< of the project: pages, presets, published figures
   std::vector<RunCase> made = {};       ///< of a `make`: what the learner named
 
-  /// The argument, or `otherwise`.
+  /// As those of the question.
   std::string argument(std::string_view name, const std::string& otherwise = "") const;
   std::vector<std::string> arguments(std::string_view name) const;
 };
@@ -36,7 +36,7 @@ struct Truth {
   double high = std::numeric_limits<double>::quiet_NaN();
   std::vector<std::string> accepted;  ///< keys, directions or lines ("12-14"); of a make "yes", or nothing
   std::string text;                   ///< a sentence: what was measured
-  std::map<std::string, std::string> figures;  ///< for places in texts: "best" -> "4"
+  std::map<std::string, std::string> figures;  ///< for placeholders in texts: "best" -> "4"
   std::string source;  ///< "measured here", "recorded on ...", "predicted by model ...", "by formula"
 };
 
@@ -47,7 +47,14 @@ struct Rule {
   std::span<const char* const> needs;  ///< arguments that must be there
   std::span<const char* const> may;    ///< that may
   Truth (*find)(const RuleInput& input);
+  /// Whether it asks for times of its runs, which other programs change; null = never.
+  bool (*is_timed)(const Question& question) = nullptr;
+  /// Error (exit code 2) for arguments, a unit or choices that it cannot grade; null = any will do.
+  void (*check)(const Question& question) = nullptr;
 };
+
+/// As above; false for a rule that there is not.
+bool is_timed(const Question& question);
 
 /// All of them, by name.
 std::span<const Rule> all_rules();

@@ -60,8 +60,8 @@ std::string without_separators(const std::string& number, const std::string& whe
   for (std::size_t i = 0; groups.size() > 1 && i < groups.size(); ++i)
     separates = separates && (i == 0 ? !groups[0].empty() : groups[i].size() == 3);
   if (separates) return join(groups, "") + number.substr(end);
-  throw Error(printable(number, 40) + " has a comma that separates no thousands", where,
-              "write a point: 1.5; thousands may be written 1,024");
+  throw Error("the comma in " + printable(number, 40) + " is not a thousands separator", where,
+              "use a decimal point: 1.5; thousands may be written 1,024");
 }
 
 struct Written {
@@ -71,7 +71,7 @@ struct Written {
 };
 
 [[noreturn]] void no_number(std::string_view text, const std::string& unit, const std::string& where) {
-  throw Error("\"" + printable(text, 60) + "\" is no number", where,
+  throw Error("\"" + printable(text, 60) + "\" is not a number", where,
               fmt::format("a number in {} is asked for, such as 12 or 1.5e3", unit));
 }
 
@@ -82,7 +82,7 @@ double finite_number(const std::string& digits, std::string_view text, const std
   const std::optional<double> number = begins ? number_of<double>(plain) : std::nullopt;
   if (!number && begins && plain.find_first_not_of("0123456789.eE+-") == std::string::npos &&
       plain.find_first_of("eE") != std::string::npos) {
-    throw Error(printable(text, 60) + " is beyond what can be stored", where,
+    throw Error("the number " + printable(text, 60) + " is too large", where,
                 "is the exponent right? a number in " + unit + " is asked for");
   }
   if (!number || !std::isfinite(*number)) no_number(text, unit, where);
@@ -127,6 +127,9 @@ Written written_in(std::string_view text, const std::string& unit, const std::st
   return out;
 }
 
+/// "size" of "a size".
+std::string without_article(const std::string& measures) { return measures.substr(measures.find(' ') + 1); }
+
 const Unit& typed_unit(const Written& written, const Unit& asked, const std::string& where) {
   if (written.unit.empty()) return asked;
   const Unit* const typed = unit_named(written.unit);
@@ -136,13 +139,13 @@ const Unit& typed_unit(const Written& written, const Unit& asked, const std::str
       if (std::string_view(unit.measures) == asked.measures) names.emplace_back(unit.name);
     }
     const bool is_bits = written.unit.ends_with("b/s") || written.unit.ends_with("bit/s");
-    throw Error("\"" + printable(written.unit, 40) + "\" is no unit that fits", where,
+    throw Error("\"" + printable(written.unit, 40) + "\" is not a unit that fits here", where,
                 (is_bits ? "eight bits are a byte; " : "") + std::string("known here: ") + join(names, ", "));
   }
   if (std::string_view(typed->measures) != asked.measures) {
-    throw Error(
-        fmt::format("{} measure {}, and {} is asked for", typed->name, typed->measures, asked.measures),
-        where, fmt::format("give it in {}", asked.name));
+    throw Error(fmt::format("{} is a unit of {}; {} is asked for", typed->name,
+                            without_article(typed->measures), asked.measures),
+                where, fmt::format("give it in {}", asked.name));
   }
   return *typed;
 }
@@ -150,9 +153,9 @@ const Unit& typed_unit(const Written& written, const Unit& asked, const std::str
 void check_possible(double number, const Unit& unit, const std::string& where) {
   const std::string said = with_unit(number, unit.name);
   if (!std::isfinite(number))
-    throw Error("that is beyond what can be stored", where, fmt::format("give it in {}", unit.name));
+    throw Error("the number is too large", where, fmt::format("give it in {}", unit.name));
   const std::string kind = unit.measures;
-  if (number < 0) throw Error(said + ": " + kind + " cannot be negative", where, "from 0 on");
+  if (number < 0) throw Error(said + ": " + kind + " cannot be negative", where, "0 or more");
   if (unit.is_whole && number != std::floor(number))
     throw Error(said + ": " + kind + " is a whole number", where, "give the nearest whole one");
   if (kind == "a share" && number > 100)
@@ -207,7 +210,7 @@ double parse_quantity(const std::string& text, const std::string& unit, const st
   } else if (unit == "%" && written.unit.empty() && number > 0 && number < 1) {
     const std::string small = short_number(number);
     const std::string large = short_number(number * 100);
-    throw Error(fmt::format("{} %, or {} %?", small, large), where,
+    throw Error(fmt::format("do you mean {} % or {} %?", small, large), where,
                 fmt::format("type {} % or {} %", small, large));
   }
   check_possible(number, *asked, where);

@@ -70,24 +70,23 @@ std::string text_of(const Report& report) {
 
 std::string told(const Question& question, const std::string& typed, const Truth& truth) {
   const Answer answer = parse_answer(question, typed, /*page_lines=*/200);
-  StoredAnswer stored;
-  stored.id = question.id;
-  stored.text = answer.text;
-  if (question.kind == AnswerKind::number) {
-    stored.number = answer.number;
-    stored.unit = question.unit;
-  }
   Revealed revealed;
+  revealed.answer.id = question.id;
+  revealed.answer.text = answer.text;
+  if (question.kind == AnswerKind::number) {
+    revealed.answer.number = answer.number;
+    revealed.answer.unit = question.unit;
+  }
   revealed.graded = grade(question, answer, truth);
   revealed.truth = truth;
   if (!truth.missing.empty()) revealed.command = "./isobar run";
-  return text_of(reveal_report(question, revealed, stored, "The page says **more**.", 100));
+  return text_of(reveal_report(question, revealed, "The page says **more**.", 100));
 }
 
 }  // namespace
 
 TEST_CASE("every question tells a right, a wrong and an unable learner so") {
-  const std::vector<Question> questions = all_questions(project_home());
+  const std::vector<Question> questions = all_questions(project_home()).questions;
   REQUIRE(questions.size() > 10);
   for (const Question& question : questions) {
     INFO(question.id << " at " << question.origin);
@@ -96,7 +95,7 @@ TEST_CASE("every question tells a right, a wrong and an unable learner so") {
     for (const QuestionChoice& choice : question.choices) CHECK_THAT(asked, says(choice.text.substr(0, 20)));
     for (const std::string& giveaway : question.giveaway)
       CHECK_THAT(question.ask + question.why, !says(giveaway));
-    CHECK_FALSE(answer_words(question).empty());
+    CHECK_FALSE(answers_text(question).empty());
 
     Played played = play(question);
     const std::string right = told(question, played.right, played.truth);
@@ -110,14 +109,14 @@ TEST_CASE("every question tells a right, a wrong and an unable learner so") {
     unable.cannot = "its run is not there";
     unable.missing = question.runs.empty() ? "" : question.runs.front().name;
     const std::string cannot = told(question, played.right, unable);
-    CHECK_THAT(cannot, says("cannot answer") && says("its run is not there") && says("prediction is kept") &&
+    CHECK_THAT(cannot, says("cannot answer") && says("its run is not there") && says("prediction is stored") &&
                            !says("The page says more."));
     CHECK((cannot.find("./isobar run") != std::string::npos) == !question.runs.empty());
   }
 }
 
 TEST_CASE("each answer that people often give gets its own sentence") {
-  for (const Question& question : all_questions(project_home())) {
+  for (const Question& question : all_questions(project_home()).questions) {
     for (const Misconception& wrong : question.wrong) {
       if (wrong.answer == "below" || wrong.answer == "above") continue;
       INFO(question.id << ": " << wrong.answer);

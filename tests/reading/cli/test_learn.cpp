@@ -1,4 +1,5 @@
 // A lesson beat by beat at a terminal, left and taken up.
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "cli/made_course.h"
@@ -12,7 +13,7 @@ using Json = nlohmann::json;
 
 namespace {
 
-const std::string kAsks = "q to leave: ";
+const std::string kAsks = "q = quit): ";
 const std::string kGoesOn = "q leaves: ";
 
 class Learning {
@@ -57,7 +58,7 @@ TEST_CASE("the ladder says what is done, what is next and how long it takes") {
   CHECK(json["lessons"][1]["beats"].size() == 5);
   CHECK(json["lessons"][1]["takes_s"].get<double>() > 3 * 60);
   CHECK_THAT(course.run({"learn", "02"}).out,
-             says("[ ] read") && says("predict 0/2") && says("at a terminal"));
+             says("[ ] read") && says("predict 0/2") && says("in a terminal"));
   CHECK(course.run({"learn", "09"}).code == 2);
   CHECK(course.kept().empty());
 }
@@ -66,7 +67,8 @@ TEST_CASE("a lesson is walked through, left at any point and taken up there") {
   const MadeCourse course;
   {
     Learning first(course, {"learn", "02"});
-    CHECK_THAT(first.ask("many"), says("First, of lesson 01_baseline") && says("How many GPUs?"));
+    CHECK_THAT(first.ask("many"),
+               says("First, a question from lesson 01_baseline") && says("How many GPUs?"));
     CHECK_THAT(first.ask("?"), says("\"many\""));
     CHECK_THAT(first.ask("12"), says("Hint 1 of 1: Multiply."));
     CHECK_THAT(first.enter(), says("01.gpus: not right") && says("12 GPUs said, 16 GPUs it is."));
@@ -76,7 +78,7 @@ TEST_CASE("a lesson is walked through, left at any point and taken up there") {
   }
   {
     Learning second(course, {"learn", "02"});
-    CHECK_THAT(second.enter(), says("Claim") && !says("First, of lesson"));
+    CHECK_THAT(second.enter(), says("Claim") && !says("First, a question from lesson"));
     CHECK_THAT(second.enter(), says("Threads read ahead.") && !says("hidden"));
     CHECK_THAT(second.enter(), says("notice") && says("README.md") && says("no prediction here yet"));
     CHECK_THAT(second.ask("1"), says("Predict") && says("which number is fastest?"));
@@ -110,6 +112,44 @@ TEST_CASE("a lesson is walked through, left at any point and taken up there") {
   CHECK_THAT(course.run({"learn"}).out, says("02_workers") && says("done"));
 }
 
+TEST_CASE("an opening question that was answered and not revealed goes on with that answer") {
+  const MadeCourse course;
+  std::filesystem::create_directories(course.progress().parent_path());
+  write_file_whole(
+      course.progress(),
+      std::string_view(
+          R"({"schema":1,"kind":"answer","id":"01.gpus","answer":"12","number":12,"unit":"GPUs"})"
+          "\n"));
+  Learning walk(course, {"learn", "02"});
+  CHECK_THAT(walk.enter("q"),
+             says("First, a question from lesson") && says("01.gpus: not right") && !says("How many GPUs?"));
+  walk.rest();
+}
+
+TEST_CASE("what is wrong with one question is said, and the others are asked") {
+  const MadeCourse course;
+  const std::filesystem::path file = course.home() / "lessons/02_workers/questions.toml";
+  std::string text = read_text_file(file, 1 << 20);
+  text.replace(text.find("data.workers=1"), 14, "data.wrkers=1 ");
+  write_file_whole(file, std::string_view(text));
+  {
+    Learning quiz(course, {"quiz", "02"});
+    quiz.ask("4");
+    CHECK_THAT(quiz.ask("31"), says("02.best_workers: ") && says("no key") && says("Which line makes"));
+    quiz.ask("q");
+    quiz.rest();
+  }
+  for (const char* const beat : {"opening 01.gpus", "read"}) {
+    std::ofstream(course.progress(), std::ios::app)
+        << R"({"schema":1,"kind":"beat","lesson":"02_workers","beat":")" << beat << "\"}\n";
+  }
+  Learning walk(course, {"learn", "02"});
+  CHECK_THAT(walk.enter(), says("02.best_workers: ") && says("no key"));  // of the beat Run
+  CHECK_THAT(walk.enter("q"), says("Reveal") && says("no key"));
+  walk.rest();
+  CHECK(stands(course)["next"] == "reveal");
+}
+
 TEST_CASE("Ctrl-C at a prompt or in a run ends it, and the prediction is taken up") {
   MadeCourse course;
   {
@@ -124,7 +164,7 @@ TEST_CASE("Ctrl-C at a prompt or in a run ends it, and the prediction is taken u
     Learning run(course, {"quiz", "02.best_workers"});
     run.ask("4");
     run.enter();
-    CHECK_THAT(run.rest(130), says("stopped") && says("Your prediction is kept"));
+    CHECK_THAT(run.rest(130), says("stopped") && says("Your prediction is stored"));
   }
   course.first(":");
   Learning again(course, {"quiz", "02.best_workers"});

@@ -65,7 +65,9 @@ TEST_CASE("a prediction is stored, its runs are made in turn, then it is reveale
                             says("1 of 1 first answers were right"));
   CHECK(course.kept().find("\"kind\":\"answer\"") < course.kept().find("\"kind\":\"reveal\""));
   // It is not asked, run or graded again, unless that is asked for.
-  CHECK_THAT(course.run({"quiz", "best_workers"}).out, says("02.best_workers: right, revealed 20"));
+  CHECK_THAT(course.run({"quiz", "best_workers"}).out, says("02.best_workers: right") &&
+                                                           says("4 workers gave ") && says("Revealed 20") &&
+                                                           says("02.best_workers --again"));
   CHECK(kinds(course, "answer") == 1);
   CHECK(kinds(course, "reveal") == 1);
   CHECK_THAT(course.run({"quiz", "02.best_workers", "--answer", "1"}).err, says("--again"));
@@ -105,7 +107,7 @@ TEST_CASE("a run that ends with an error on purpose is a result; one that does s
   const ProcessResult failed = course.run({"quiz", "02.best_workers", "--answer", "4", "--yes"});
   CHECK(failed.code == 3);
   CHECK_THAT(failed.err, says("the disk is full"));
-  CHECK_THAT(failed.out, says("Your prediction is kept"));
+  CHECK_THAT(failed.out, says("Your prediction is stored"));
 }
 
 TEST_CASE("what is no answer is refused in a sentence, and nothing is stored") {
@@ -124,9 +126,9 @@ TEST_CASE("what is no answer is refused in a sentence, and nothing is stored") {
   CHECK_THAT(refused({"02.where", "--answer", "100000"}), says("lines 1 to"));
   CHECK_THAT(refused({"02.nan", "--answer", "stps"}), says("stops"));
   CHECK_THAT(refused({"02.best_worker"}), says("02.best_workers"));
-  CHECK_THAT(refused({"--answer", "4"}), says("for one question"));
-  CHECK_THAT(refused({"02", "--answer", "4"}), says("for one question"));
-  CHECK_THAT(refused({"02.where", "--answer", "4", "--with", "last"}), says("leave one out"));
+  CHECK_THAT(refused({"--answer", "4"}), says("needs the name of a question"));
+  CHECK_THAT(refused({"02", "--answer", "4"}), says("needs the name of a question"));
+  CHECK_THAT(refused({"02.where", "--answer", "4", "--with", "last"}), says("not both"));
   CHECK_THAT(refused({"02.best_workers", "--asnwer", "4"}), says("--answer"));
   const ProcessResult nobody = course.run({"quiz", "02.best_workers"});
   CHECK(nobody.code == 2);
@@ -141,11 +143,21 @@ TEST_CASE("hints, runs alone, and the answers as a table") {
   const ProcessResult made = course.run({"quiz", "02.best_workers", "--runs-only"});
   CHECK(made.code == 0);
   CHECK(course.kept().empty());
-  CHECK_THAT(course.run({"quiz", "02"}).out, says("all 6 runs are there"));
+  CHECK_THAT(course.run({"quiz", "02"}).out, says("all 6 runs already exist"));
   CHECK(course.run({"quiz", "02.where", "--answer", "1"}).code == 0);
   REQUIRE(course.run({"quiz", "--export", "answers.csv"}).code == 0);
   CHECK_THAT(read_text_file(course.work() / "answers.csv", 1 << 20), says("02.where") && says("not right"));
   CHECK(course.run({"quiz", "--export", "no/such/folder.csv"}).code != 0);
+  const std::string kept = course.kept();
+  const ProcessResult onto = course.run({"quiz", "--export", course.progress().string()});
+  CHECK(onto.code == 2);
+  CHECK_THAT(onto.err, says("--export would overwrite the progress file"));
+  CHECK(course.kept() == kept);
+  CHECK(Json::parse(course.run({"quiz", "--export", "a.csv", "--json"}).out)["answers"] == 1);
+  CHECK(Json::parse(course.run({"quiz", "02.best_workers", "--hint", "--json"}).out)["hints"].size() == 2);
+  const ProcessResult list = course.run({"quiz", "02.where", "--list"});
+  CHECK(list.code == 2);
+  CHECK_THAT(list.err, says("--list lists the questions of a lesson") && says("02_workers --list"));
   CHECK_THAT(course.run({"quiz", "--list"}).out, says("02.where  (not right)"));
 }
 
@@ -154,7 +166,9 @@ TEST_CASE("a damaged progress file is told of and used, a newer one is left alon
   fs::create_directories(course.progress().parent_path());
   write_file_whole(course.progress(), std::string_view("{\"schema\":1,\"ki\n"));
   CHECK_THAT(course.run({"quiz"}).out, says("progress.jsonl:1") && says("01.gpus"));
-  CHECK(course.run({"quiz", "01.gpus", "--answer", "16"}).code == 0);
+  const ProcessResult told = course.run({"quiz", "01.gpus", "--answer", "16"});
+  CHECK(told.code == 0);
+  CHECK_THAT(told.out, says("! ") && says("progress.jsonl:1"));
   CHECK(kinds(course, "answer") == 1);
   const std::string newer = "{\"schema\":99,\"kind\":\"answer\"}\n";
   write_file_whole(course.progress(), std::string_view(newer));
@@ -200,4 +214,82 @@ TEST_CASE("as JSON a question is told, and nobody is asked") {
   CHECK(Json::parse(answered.out)["outcome"] == "not right");
   CHECK(Json::parse(course.run({"quiz", "02.nan", "--json"}).out)["truth"].get<std::string>().find("error") !=
         std::string::npos);
+}
+
+TEST_CASE("questions that cannot be read are named, and those of other lessons are asked") {
+  const MadeCourse course;
+  write_file_whole(course.home() / "lessons/01_baseline/questions.toml", std::string_view("rubbish ["));
+  const ProcessResult listed = course.run({"quiz"});
+  CHECK(listed.code == 0);
+  CHECK_THAT(listed.out, says("! 01_baseline: ") && says("questions.toml:1") && says("02.best_workers"));
+  CHECK(course.run({"quiz", "02.where", "--answer", "1"}).code == 0);
+  const ProcessResult learned = course.run({"learn"});
+  CHECK(learned.code == 0);
+  CHECK_THAT(learned.out, says("! 01_baseline: ") && says("02_workers"));
+  const ProcessResult none = course.run({"quiz", "01.gpus", "--answer", "16"});
+  CHECK(none.code == 2);
+  CHECK_THAT(none.err, says("01_baseline/questions.toml"));
+}
+
+TEST_CASE("a question whose runs cannot be looked for says so in the list, and the others stand in it") {
+  const MadeCourse course;
+  const fs::path file = course.home() / "lessons/02_workers/questions.toml";
+  std::string text = read_text_file(file, 1 << 20);
+  text.replace(text.find("data.workers=1"), 14, "data.wrkers=1 ");
+  write_file_whole(file, std::string_view(text));
+  const ProcessResult listed = course.run({"quiz"});
+  INFO(listed.err);
+  CHECK(listed.code == 0);
+  CHECK_THAT(listed.out,
+             says("02.best_workers  (! 02.best_workers, run w1: there is no key") && says("02.where"));
+  CHECK(course.run({"learn"}).code == 0);
+}
+
+TEST_CASE("an answer by runs is stored by their folders, whatever they are called") {
+  const MadeCourse course;
+  write_file_whole(course.home() / "lessons/02_workers/questions.toml", std::string_view(R"(
+[[question]]
+id = "02.make"
+from = "Isobar"
+kind = "make"
+beat = "predict"
+ask = "Make a run that reads beside forward."
+why = "It is balanced."
+rule = "made_overlap"
+with = { track = "load", stage = "forward", share = "30" }
+hints = ["Read slower."]
+reveal = "{share} %."
+)"));
+  const ProcessResult none = course.run({"quiz", "02.make", "--with", "my run"});
+  CHECK(none.code == 2);
+  CHECK(course.kept().empty());
+  fs::create_directories(course.work() / "runs/my run");
+  write_file_whole(course.work() / "runs/my run/run.toml", std::string_view("[run]\n"));
+  write_file_whole(course.work() / "runs/my run/rank-0000.jsonl",
+                   std::string_view(stream_of({.lesson = "02_workers"})));
+  const ProcessResult told = course.run({"quiz", "02.make", "--with", "my run"});
+  INFO(told.err << told.out);
+  CHECK(told.code == 0);
+  const Json line = Json::parse(course.kept().substr(0, course.kept().find('\n')));
+  CHECK(line["runs"] == Json::array({fs::canonical(course.work() / "runs/my run").string()}));
+  CHECK_THAT(told.out, says("no spans"));  // and it was read
+  const ProcessResult number = course.run({"quiz", "01.gpus", "--with", "my run"});
+  CHECK(number.code == 2);
+  CHECK_THAT(number.err, says("--with names runs"));
+}
+
+TEST_CASE("a prediction by model that costs nothing is made without asking") {
+  const MadeCourse course;
+  std::string text = kQuestions;
+  text.erase(text.find("[[question]]\nid = \"02.where\""));
+  text.replace(text.find("tolerance = 0\n"), 14, "giveaway = [\"x\"]\n");
+  for (const char* const workers : {"1", "4"}) {
+    const std::string set = std::string("set = [\"data.workers=") + workers + "\"]";
+    text.replace(text.find(set), set.size(), "predicted = \"H200\"\npreset = \"short\"\n" + set);
+  }
+  write_file_whole(course.home() / "lessons/02_workers/questions.toml", std::string_view(text));
+  const ProcessResult told = course.run({"quiz", "02.best_workers", "--answer", "4"});
+  INFO(told.err << told.out);
+  CHECK(told.code == 0);
+  CHECK_THAT(told.out, says("predicted by model"));
 }

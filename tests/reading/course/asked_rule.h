@@ -62,8 +62,8 @@ class AskedRule {
     return *this;
   }
   /// The last one is to end with an error.
-  AskedRule& that_fails() {
-    question_.runs.back().fails = "1";
+  AskedRule& that_fails(const std::string& code = "1") {
+    question_.runs.back().fails = code;
     return *this;
   }
   /// A run that the learner named.

@@ -47,45 +47,45 @@ TEST_CASE("a number may have a unit of its own, separators, an exponent, or be a
   CHECK(parse_answer(number_in("s"), "24 ms").text == "0.024");
 }
 
-TEST_CASE("what is no number, or cannot be one of this unit, is refused in a sentence") {
+TEST_CASE("what is not a number, or cannot be one of this unit, is refused in a sentence") {
   struct Refused {
     const char* unit;
     const char* typed;
     const char* what;
     const char* hint;
   };
-  for (const Refused& one :
-       std::vector<Refused>{{"ms", "", "nothing was answered", "a number in ms"},
-                            {"ms", "  \t", "nothing was answered", "a number in ms"},
-                            {"ms", "many", "\"many\" is no number", "such as 12"},
-                            {"ms", "nan", "\"nan\" is no number", "a number in ms"},
-                            {"ms", "inf", "\"inf\" is no number", "a number in ms"},
-                            {"ms", "-inf", "is no number", "a number in ms"},
-                            {"ms", "0x10", "\"x10\" is no unit", "us, ms, s, min"},
-                            {"ms", "1e999", "beyond what can be stored", "is the exponent right?"},
-                            {"us", "1e308 s", "beyond what can be stored", "give it in us"},
-                            {"ms", "1.2.3", "is no number", "a number in ms"},
-                            {"ms", "1,5", "a comma that separates no thousands", "write a point: 1.5"},
-                            {"ms", "0,024", "a comma", "write a point"},
-                            {"ms", "1.024,5", "a comma", "write a point"},
-                            {"ms", "3/0", "nothing can be divided by 0", "a number in ms"},
-                            {"ms", "24 parsecs", "\"parsecs\" is no unit", "us, ms, s, min"},
-                            {"GiB", "24 ms", "ms measure a time, and a size is asked for", "give it in GiB"},
-                            {"GB/s", "10 Gb/s", "is no unit that fits", "eight bits are a byte"},
-                            {"ms", "-3", "cannot be negative", "from 0 on"},
-                            {"GPUs", "-1", "a number of GPUs cannot be negative", "from 0 on"},
-                            {"GPUs", "2.5", "a number of GPUs is a whole number", "nearest whole"},
-                            {"%", "101", "cannot be above 100 %", "from 0 to 100"},
-                            {"%", "4/3", "cannot be above 100 %", "from 0 to 100"},
-                            {"%", "0.35", "0.35 %, or 35 %?", "type 0.35 % or 35 %"},
-                            {"x", "0", "a factor cannot be 0", "1 means the same"},
-                            {"x", "2 \x1b[31mred", "is no unit", "x"}}) {
+  for (const Refused& one : std::vector<Refused>{
+           {"ms", "", "no answer was given", "a number in ms"},
+           {"ms", "  \t", "no answer was given", "a number in ms"},
+           {"ms", "many", "\"many\" is not a number", "such as 12"},
+           {"ms", "nan", "\"nan\" is not a number", "a number in ms"},
+           {"ms", "inf", "\"inf\" is not a number", "a number in ms"},
+           {"ms", "-inf", "is not a number", "a number in ms"},
+           {"ms", "0x10", "\"x10\" is not a unit", "us, ms, s, min"},
+           {"ms", "1e999", "too large", "is the exponent right?"},
+           {"us", "1e308 s", "too large", "give it in us"},
+           {"ms", "1.2.3", "is not a number", "a number in ms"},
+           {"ms", "1,5", "the comma in 1,5 is not a thousands separator", "use a decimal point: 1.5"},
+           {"ms", "0,024", "the comma in ", "use a decimal point"},
+           {"ms", "1.024,5", "the comma in ", "use a decimal point"},
+           {"ms", "3/0", "nothing can be divided by 0", "a number in ms"},
+           {"ms", "24 parsecs", "\"parsecs\" is not a unit", "us, ms, s, min"},
+           {"GiB", "24 ms", "ms is a unit of time; a size is asked for", "give it in GiB"},
+           {"GB/s", "10 Gb/s", "is not a unit that fits here", "eight bits are a byte"},
+           {"ms", "-3", "cannot be negative", "0 or more"},
+           {"GPUs", "-1", "a number of GPUs cannot be negative", "0 or more"},
+           {"GPUs", "2.5", "a number of GPUs is a whole number", "nearest whole"},
+           {"%", "101", "cannot be above 100 %", "from 0 to 100"},
+           {"%", "4/3", "cannot be above 100 %", "from 0 to 100"},
+           {"%", "0.35", "do you mean 0.35 % or 35 %?", "type 0.35 % or 35 %"},
+           {"x", "0", "a factor cannot be 0", "1 means the same"},
+           {"x", "2 \x1b[31mred", "is not a unit", "x"}}) {
     INFO(one.unit << ": " << one.typed);
     const std::string said = refused(number_in(one.unit), one.typed);
     CHECK_THAT(said, says(one.what) && says("where: 02.best_workers") && says(one.hint));
     CHECK(said.find('\x1b') == std::string::npos);
   }
-  CHECK_THAT(refused(number_in("ms"), std::string(5000, '1')), says("an answer of 5000 bytes"));
+  CHECK_THAT(refused(number_in("ms"), std::string(5000, '1')), says("the answer is 5000 bytes long"));
 }
 
 TEST_CASE("every unit that questions may ask for is known, and says itself") {
@@ -117,13 +117,16 @@ TEST_CASE("a choice is its key, letter, place or text") {
 TEST_CASE("a direction has many words") {
   Question question = asked_questions().at(1);
   question.kind = AnswerKind::direction;
-  for (const char* const typed : {"up", "+", "faster", "More"})
-    CHECK(parse_answer(question, typed).text == "up");
-  for (const char* const typed : {"down", "-", "slower", "less"})
-    CHECK(parse_answer(question, typed).text == "down");
+  for (const char* const typed : {"up", "+", "More"}) CHECK(parse_answer(question, typed).text == "up");
+  for (const char* const typed : {"down", "-", "less"}) CHECK(parse_answer(question, typed).text == "down");
+  // A longer step is a slower one: of times these would say the opposite.
+  CHECK_THAT(refused(question, "slower"), says("is not a direction"));
+  question.rule = "speed_direction";
+  CHECK(parse_answer(question, "faster").text == "up");
+  CHECK(parse_answer(question, "slower").text == "down");
   for (const char* const typed : {"same", "=", "no change"})
     CHECK(parse_answer(question, typed).text == "same");
-  CHECK_THAT(refused(question, "sideways"), says("is no direction") && says("up, same or down"));
+  CHECK_THAT(refused(question, "sideways"), says("is not a direction") && says("up, same or down"));
 }
 
 TEST_CASE("a line is a number with or without the name of its page") {
@@ -137,7 +140,7 @@ TEST_CASE("a line is a number with or without the name of its page") {
   CHECK_THAT(refused(question, "0"), says("there is no line 0") && says("lines begin at 1"));
   CHECK_THAT(refused(question, "-4"), says("there is no line -4"));
   CHECK_THAT(refused(question, "loader.cpp:42"), says("is another file") && says("a line of main.cpp"));
-  CHECK_THAT(refused(question, "the loop"), says("is no line"));
+  CHECK_THAT(refused(question, "the loop"), says("is not a line number"));
 }
 
 TEST_CASE("what is made is named by its runs") {
@@ -145,5 +148,5 @@ TEST_CASE("what is made is named by its runs") {
   const Answer answer = parse_answer(question, " runs/a,  runs/b ");
   CHECK(answer.runs == std::vector<std::string>{"runs/a", "runs/b"});
   CHECK(answer.text == "runs/a runs/b");
-  CHECK_THAT(refused(question, ", ,"), says("0 runs named") && says("name one to 20 runs"));
+  CHECK_THAT(refused(question, ", ,"), says("0 runs were named") && says("name one to 20 runs"));
 }

@@ -56,6 +56,18 @@ TEST_CASE("first answers count, in order, once each") {
   CHECK(calibration.typical_factor_formulas() == Approx(4.0 / 3));
 }
 
+TEST_CASE("a question that was answered twice before its first reveal counts by that reveal") {
+  CourseProgress progress;
+  answered(progress, "02.a", 20);
+  answered(progress, "02.a", 10);
+  revealed(progress, 1, "right", 10);
+  const Calibration calibration = calibrate(progress);
+  CHECK(calibration.asked == 1);
+  CHECK(calibration.right == 1);
+  REQUIRE(calibration.you.size() == 1);
+  CHECK(calibration.you[0].predicted == 10);
+}
+
 TEST_CASE("numbers without a ratio are no points, and nothing answered is a factor of 1") {
   CHECK(calibrate({}).typical_factor_you() == 1);
   CHECK(calibrate({}).asked == 0);

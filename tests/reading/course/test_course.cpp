@@ -44,7 +44,8 @@ std::string backward_line() {
 void store_reveal(const Learner& learner, std::size_t which, Outcome outcome) {
   Graded graded;
   graded.outcome = outcome;
-  ProgressWriter(learner.file).reveal(learner.questions.at(which), graded, Truth{}, {});
+  const StoredAnswer answer = *read_progress(learner.file).answer(learner.questions.at(which).id);
+  ProgressWriter(learner.file).reveal(answer, graded, Truth{}, {});
 }
 
 }  // namespace
@@ -98,21 +99,22 @@ TEST_CASE("a stored answer that the question no longer has is refused, not grade
   Learner learner;
   learner.answer(1, "rises");
   learner.questions[1].choices[1].key = "climbs";
-  CHECK_THAT(error_of([&] { learner.reveal(1); }), says("\"rises\" is none of the choices"));
+  CHECK_THAT(error_of([&] { learner.reveal(1); }),
+             says("\"rises\" is none of the choices") && says("./isobar quiz 02.no_throttle --again"));
 }
 
 TEST_CASE("a recorded run answers a question, and its source is said") {
   Learner learner;
   std::string text = replaced(all_kinds(), "rule = \"best_of\"", "rule = \"figure\"");
   text = replaced(text, "with = { runs = [\"w1\", \"w4\"], field = \"samples_per_s\" }",
-                  "with = { run = \"w1\", name = \"skipped\" }");
+                  "with = { run = \"w1\", name = \"steps_per_epoch\" }");
   text = replaced(text, "unit = \"workers\"", "unit = \"steps\"");
   text = replaced(text, "{truth}: {rate} samples/s.", "{truth}.");
   text = replaced(text, "set = [\"data.workers=1\"]",
                   "lesson = \"01_baseline\"\nrecorded = \"01_baseline/recorded/a100-2023\"");
   text = replaced(text, "[[question.run]]\nname = \"w4\"\nset = [\"data.workers=4\"]\nsteps = 60\n", "");
   learner.questions = parse_questions(text, "q.toml", "02_workers");
-  learner.answer(0, "0");
+  learner.answer(0, "2372");
   const Revealed out = learner.reveal(0);
   INFO(out.truth.cannot);
   REQUIRE(out.graded.outcome == Outcome::right);
@@ -120,7 +122,7 @@ TEST_CASE("a recorded run answers a question, and its source is said") {
   REQUIRE(out.runs.size() == 1);
   CHECK_THAT(out.runs[0], says("a100-2023"));
   const StoredReveal reveal = read_progress(learner.file).reveals.at(0);
-  CHECK(reveal.number == 0.0);
+  CHECK(reveal.number == 2372.0);
   CHECK_FALSE(reveal.formula_ms);  // it was not measured here
 }
 
@@ -164,6 +166,8 @@ TEST_CASE(
   const LessonProgress silent = lesson_progress("01_baseline", {}, 1, read_progress(learner.file));
   CHECK(silent.next == Beat::read);
   CHECK(silent.beats[1].done);
+  CHECK_FALSE(silent.beats[1].is_done());  // passed over, without a tick
+  CHECK(learner.progress().beats[1].is_done());
   CHECK_FALSE(silent.beats[2].done);
   CHECK(silent.goals == std::vector<bool>{false});
 }
@@ -180,22 +184,57 @@ TEST_CASE("a goal is reached when the newest reveal of each of its questions is 
   CHECK(learner.progress().goals == std::vector<bool>{false, true});
 }
 
-TEST_CASE("what is left takes time until it is revealed, and shared runs count once") {
-  const Learner learner;
-  const auto left = [&](const std::vector<Question>& questions) {
-    return left_s(questions, read_progress(learner.file), project_home(), learner.folder / "runs", nullptr);
+TEST_CASE("what was revealed is told again with the runs that are there, or not at all") {
+  Learner learner;
+  learner.answer(2, backward_line());
+  const auto again = [&](std::size_t which) {
+    const Question& question = learner.questions.at(which);
+    const std::vector<FoundRuns> found =
+        find_runs(question, project_home(), learner.folder / "runs", nullptr);
+    return recalled(question, read_progress(learner.file), project_home(), found);
   };
-  const Question& best = learner.questions[0];
-  Question twin = best;
-  twin.id = "02.twin";
-  const double one = left({best});
-  CHECK(one > 0);
-  CHECK(left({best, twin}) == one);
-  CHECK(left({learner.questions[2]}) == 0);  // it needs no runs
+  CHECK_FALSE(again(2));  // nothing was revealed
+  learner.reveal(2);
+  REQUIRE(again(2));
+  CHECK(again(2)->graded.outcome == Outcome::right);
+  CHECK(again(2)->graded.reveal == "Line " + backward_line() + ".");
+  CHECK(again(2)->answer.text == backward_line());
+  // The runs of this one are not there any more: "cannot answer" is not what came of it.
   learner.answer(0, "4");
-  CHECK(left({best}) == one);
   store_reveal(learner, 0, Outcome::right);
-  CHECK(left({best}) == 0);
+  CHECK_FALSE(again(0));
+  // The page is another one by now: what was written down stays.
+  learner.answer(2, "1");
+  store_reveal(learner, 2, Outcome::right);
+  CHECK_FALSE(again(2));
+  // The question is another one by now.
+  learner.answer(1, "rises");
+  store_reveal(learner, 1, Outcome::right);
+  learner.questions[1].choices[1].key = "climbs";
+  CHECK_FALSE(recalled(learner.questions[1], read_progress(learner.file), project_home(), {}));
+}
+
+TEST_CASE("a number is told again in the unit that it was stored in") {
+  Learner learner;
+  std::string text = replaced(all_kinds(), "rule = \"best_of\"", "rule = \"formula\"");
+  text = replaced(text, "with = { runs = [\"w1\", \"w4\"], field = \"samples_per_s\" }",
+                  "with = { name = \"upload_ms\", preset = \"cpu_micro\", gb_per_s = 1 }");
+  text = replaced(text, "unit = \"workers\"", "unit = \"ms\"\ntolerance = 1");
+  text = replaced(text, "{truth}: {rate} samples/s.", "{truth}.");
+  text = replaced(text, "[[question.run]]\nname = \"w1\"\nset = [\"data.workers=1\"]\n", "");
+  text = replaced(text, "[[question.run]]\nname = \"w4\"\nset = [\"data.workers=4\"]\nsteps = 60\n", "");
+  text = replaced(text,
+                  "wrong = [\n  { answer = \"16\", says = \"More threads than {best} share the same "
+                  "processors.\" },\n  { answer = \"below\", says = \"{you} cannot keep up.\" },\n]\n",
+                  "");
+  learner.questions = parse_questions(text, "q.toml", "02_workers");
+  learner.answer(0, "0.5 ms");
+  const Outcome first = learner.reveal(0).graded.outcome;
+  learner.questions[0].unit = "us";
+  const auto again = recalled(learner.questions[0], read_progress(learner.file), project_home(), {});
+  REQUIRE(again);
+  CHECK(again->graded.outcome == first);
+  CHECK(again->graded.said == "500 us");
 }
 
 TEST_CASE("a question's section of reveal.md is cut out") {

@@ -74,6 +74,8 @@ TEST_CASE("a number is said beside the truth, and the factor between them") {
   CHECK(out.source == "measured here");
   CHECK(out.says.empty());
   CHECK(graded(question, "4", truth_of(4)).off_by == "the same as what was measured");
+  CHECK(graded(question, "1", truth_of(1000)).off_by == "0.001 times what was measured");
+  CHECK(graded(question, "1", truth_of(11)).off_by == "0.091 times what was measured");
   CHECK(graded(question, "0", truth_of(4)).off_by == "4 workers less than what was measured");
   Truth formula = truth_of(4);
   formula.source = "by formula";
@@ -107,7 +109,7 @@ TEST_CASE("a choice, a direction and a line are right when they are accepted") {
   CHECK(graded(all[1], "same", accepting({"rises", "same"})).outcome == Outcome::right);
   Question direction = all[1];
   direction.kind = AnswerKind::direction;
-  CHECK(graded(direction, "slower", accepting({"down"})).outcome == Outcome::right);
+  CHECK(graded(direction, "less", accepting({"down"})).outcome == Outcome::right);
   CHECK(graded(direction, "same", accepting({"same"})).outcome == Outcome::right);
   CHECK(graded(direction, "up", accepting({"same"})).outcome == Outcome::not_right);
   for (const char* const typed : {"12", "13", "14", "40"})
@@ -134,10 +136,20 @@ TEST_CASE("what the runs cannot say is neither right nor wrong") {
   const Graded out = graded(asked_questions().at(0), "4", truth);
   CHECK(out.outcome == Outcome::cannot_answer);
   CHECK(out.said == "4 workers");
+  CHECK(out.cannot == truth.cannot);
   CHECK(out.truth.empty());
   CHECK(out.reveal.empty());
   CHECK_THAT(failure_of([&] { graded(asked_questions().at(0), "4", Truth{}); }),
              says("the rule best_of says nothing of 02.best_workers"));
+}
+
+TEST_CASE("a choice that offers nothing true cannot be answered, and says what was measured") {
+  const Question question = asked_questions().at(1);
+  const Graded out = graded(question, "same", accepting({"flat"}));
+  CHECK(out.outcome == Outcome::cannot_answer);
+  CHECK(out.cannot == "what was measured (`flat`) is not among the choices");
+  CHECK(out.truth.empty());
+  CHECK(graded(question, "same", accepting({"flat", "same"})).cannot.empty());
 }
 
 TEST_CASE("places are filled, and one without a figure is an error with its origin") {
@@ -147,5 +159,6 @@ TEST_CASE("places are filled, and one without a figure is an error with its orig
   CHECK(filled("", figures, "q.toml:3:1").empty());
   CHECK_THAT(error_of([&] { filled("{stepms}", figures, "q.toml:3:1"); }),
              says("no figure for {stepms}") && says("q.toml:3:1") && says("did you mean step_ms?"));
-  CHECK_THAT(error_of([&] { filled("{step_ms", figures, "q.toml:3:1"); }), says("begins and does not end"));
+  CHECK_THAT(error_of([&] { filled("{step_ms", figures, "q.toml:3:1"); }),
+             says("a placeholder is not closed"));
 }

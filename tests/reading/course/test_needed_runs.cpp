@@ -1,4 +1,5 @@
 // Which runs fit a question, what is missing, and what that costs.
+#include <fstream>
 #include <set>
 
 #include "config/toml_text.h"
@@ -112,7 +113,7 @@ TEST_CASE("a run fits that was made here with these settings, whatever version m
   found = runs.find(wanted);
   CHECK(found.missing == 0);
   CHECK(found.cost_s == 0);
-  CHECK(cost_text({found}) == "all 3 runs are there");
+  CHECK(cost_text({found}) == "all 3 runs already exist");
   CHECK(rule_input(question_of({wanted}), project_home(), {found}).runs.at("base").repeats.size() == 3);
 }
 
@@ -183,7 +184,53 @@ TEST_CASE("recorded runs are there or not, predicted ones cost nothing") {
   CHECK(found.cost_s == 0);
   CHECK_THAT(found.command,
              says("predict 01_baseline --device H200 --preset short") && says("--run-dir runs/"));
-  CHECK(cost_text({found}) == "1 prediction, made at once");
+  CHECK(cost_text({found}) == "1 prediction, made immediately");
+}
+
+TEST_CASE("runs beside other programs stay missing for a rule that asks for times") {
+  const Folder runs;
+  Question question = question_of({wanted_run("base")});
+  question.rule = "mean";
+  question.kind = AnswerKind::number;
+  question.unit = "ms";
+  question.with = {{"run", {"base"}}, {"fields", {"load_us"}}};
+  const auto truth = [&] {
+    return rule_named("mean")->find(rule_input(question, project_home(), runs.find(question)));
+  };
+  for (const char* name : {"crowded1", "crowded2"})
+    runs.leave(name, question.runs[0], {.processor_wait = 0.5});
+  FoundRuns found = runs.find(question).front();
+  CHECK(found.missing == 3);
+  CHECK(found.folders.empty());
+  CHECK(found.disturbed == 2);
+  CHECK(found.cost_s > 0);
+  CHECK_THAT(truth().cannot, says("2 runs do not count: other programs were using the processors"));
+  CHECK(truth().missing == "base");
+  for (const char* name : {"calm1", "calm2", "calm3"}) runs.leave(name, question.runs[0]);
+  found = runs.find(question).front();
+  CHECK(found.missing == 0);
+  for (const fs::path& folder : found.folders) CHECK_THAT(folder.string(), says("calm"));
+  CHECK(truth().cannot == "");
+  // What its own threads wait for is no other program.
+  NeededRun other = wanted_run("own", {"data.throttle_mb_per_s=40"});
+  question.runs = {other};
+  question.with["run"] = {"own"};
+  runs.leave("own1", other, {.processor_wait = 0.5});
+  CHECK(runs.find(question).front().disturbed == 1);
+  std::ofstream(runs.path() / "own1/run.toml", std::ios::app) << "threads = " << 8 * usable_cores() << "\n";
+  CHECK(runs.find(question).front().folders.size() == 1);
+}
+
+TEST_CASE("what several questions lack counts once where they share it") {
+  const Folder runs;
+  const Question one = question_of({wanted_run("base")});
+  NeededRun fewer = wanted_run("same");
+  fewer.repeats = 1;
+  const Question other = question_of({fewer, wanted_run("slow", {"data.throttle_mb_per_s=40"})});
+  const std::vector<FoundRuns> missing = missing_runs({one, other, one}, project_home(), {}, nullptr);
+  REQUIRE(missing.size() == 2);
+  CHECK(missing[0].missing == 3);
+  CHECK(cost_s(missing) == cost_s(runs.find(question_of({wanted_run("base"), other.runs[1]}))));
 }
 
 TEST_CASE("what needs a GPU cannot be made without one") {
@@ -227,7 +274,9 @@ TEST_CASE("faults that wait, split layers and 16 bits have a cost too") {
 
 TEST_CASE("a question that names what is not there says so") {
   NeededRun wanted = wanted_run("typo", {"data.worker=4"});
-  CHECK_THAT(error_of([&] { Folder{}.find(wanted); }), says("data.workers"));
+  CHECK_THAT(error_of([&] { Folder{}.find(wanted); }), says("data.workers") && says("01.made, run typo: "));
+  wanted.origin = "questions.toml:7:1";
+  CHECK_THAT(error_of([&] { Folder{}.find(wanted); }), says("where: questions.toml:7:1"));
   wanted = wanted_run("typo");
   wanted.lesson = "01_basline";
   CHECK_THAT(error_of([&] { Folder{}.find(wanted); }), says("01_baseline"));
@@ -235,7 +284,7 @@ TEST_CASE("a question that names what is not there says so") {
 
 TEST_CASE("every question is answered within three minutes on a slow laptop, without GPU and network") {
   const Folder runs;
-  const std::vector<Question> questions = all_questions(project_home());
+  const std::vector<Question> questions = all_questions(project_home()).questions;
   std::set<std::string> lessons;
   for (const Question& question : questions) {
     INFO(question.id << " at " << question.origin);

@@ -1,5 +1,7 @@
 // What a learner did is on the disk when it was said to be, whoever writes beside it and whatever ends.
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +11,7 @@
 
 #include "core/files.h"
 #include "core/json.h"
+#include "core/waiting.h"
 #include "course/progress.h"
 #include "reading/course/asked.h"
 #include "support/catch.h"
@@ -36,6 +39,13 @@ int waited_for(pid_t pid) {
   return status;
 }
 
+/// The newest answer to a question, as a reveal takes it.
+StoredAnswer newest(const fs::path& file, const Question& question) {
+  const CourseProgress progress = read_progress(file);
+  REQUIRE(progress.answer(question.id) != nullptr);
+  return *progress.answer(question.id);
+}
+
 Graded right_grade() {
   Graded out;
   out.outcome = Outcome::right;
@@ -52,6 +62,21 @@ Truth measured(double number) {
 
 constexpr const char* kAnswer =
     R"({"schema":1,"kind":"answer","time":"2026-11-25T09:00:00Z","id":"02.a","answer":"4","number":4})";
+
+/// A clock on which every wait is over at once; `at_wait` hears of each, from 1.
+struct HurriedClock final : Clock {
+  HurriedClock() { set_clock(this); }
+  ~HurriedClock() override { set_clock(nullptr); }
+  std::int64_t now_us() const override { return now; }
+  void wait(std::unique_lock<std::mutex>&, std::condition_variable&, std::int64_t until_us) override {
+    now = until_us;
+    ++waits;
+    if (at_wait) at_wait(waits);
+  }
+  std::int64_t now = 0;
+  int waits = 0;
+  std::function<void(int)> at_wait;
+};
 
 /// Answers 1, 2, ... one after the other, each named on `said` once it is stored.
 [[noreturn]] void answer_for_ever(const fs::path& file, const Question& question, int said) {
@@ -71,7 +96,7 @@ TEST_CASE("an answer, its reveal and a beat come back as they were stored") {
   ProgressWriter writer(file);
   writer.commit(question, typed(question, "4"));
   CHECK(read_progress(file).reveal(question.id) == nullptr);
-  writer.reveal(question, right_grade(), measured(4), {"/runs/a", "/runs/b \"c\""}, {31, 33});
+  writer.reveal(newest(file, question), right_grade(), measured(4), {"/runs/a", "/runs/b \"c\""}, {31, 33});
   writer.beat("02_workers", "read");
   writer.beat("02_workers", "predict");
   writer.beat("02_workers", "read");
@@ -104,7 +129,7 @@ TEST_CASE("each line of the file is JSON with its schema, and lines are only eve
   const Question question = asked_questions().at(1);
   ProgressWriter(file).commit(question, typed(question, "rises"));
   const std::string first = text_of_file(file);
-  ProgressWriter(file).reveal(question, right_grade(), Truth{}, {});
+  ProgressWriter(file).reveal(newest(file, question), right_grade(), Truth{}, {});
   const std::string both = text_of_file(file);
   CHECK(both.starts_with(first));
   CHECK(both.back() == '\n');
@@ -114,26 +139,77 @@ TEST_CASE("each line of the file is JSON with its schema, and lines are only eve
   CHECK_THROWS(line.at("number"));  // a choice has none
 }
 
-TEST_CASE("a reveal without a stored prediction is refused, and is of the newest answer") {
+TEST_CASE("a reveal without a stored prediction is refused, and is of the answer that was graded") {
   const TempFolder folder;
   const fs::path file = folder / "p.jsonl";
   const std::vector<Question> all = asked_questions();
   ProgressWriter writer(file);
-  const auto reveal = [&] { writer.reveal(all[0], right_grade(), measured(4), {}); };
+  StoredAnswer graded{};
+  graded.id = all[0].id;
+  const auto reveal = [&] { writer.reveal(graded, right_grade(), measured(4), {}); };
   CHECK_THAT(error_of(reveal), says("nothing is revealed before a prediction is stored") &&
                                    says("02.best_workers has none") && says("./isobar quiz 02.best_workers"));
   CHECK(text_of_file(file).empty());
   writer.commit(all[1], typed(all[1], "a"));
   CHECK_THAT(error_of(reveal), says("has none"));  // that of another question counts for nothing
   writer.commit(all[0], typed(all[0], "1"));
+  graded = newest(file, all[0]);
+  CHECK(graded.line == 2);
   reveal();
   reveal();
   CHECK(read_progress(file).reveals.size() == 2);
   CHECK(read_progress(file).reveals[1].of == 1);
   writer.commit(all[0], typed(all[0], "2"));
   CHECK(read_progress(file).reveal(all[0].id) == nullptr);  // the new prediction is open again
+  const std::string before = text_of_file(file);
+  CHECK_THAT(failure_of(reveal), says("02.best_workers was answered again while this answer was graded") &&
+                                     says("reveals the newer answer"));
+  CHECK(text_of_file(file) == before);
+  graded = newest(file, all[0]);
   reveal();
   CHECK(read_progress(file).reveal(all[0].id)->of == 2);
+}
+
+TEST_CASE("a reveal names the line of its answer, and lines of before are of the newest one") {
+  const TempFolder folder;
+  const fs::path file = folder / "p.jsonl";
+  const std::string of_first = R"({"schema":1,"kind":"reveal","id":"02.a","outcome":"right","of":1})";
+  const std::string of_newest = R"({"schema":1,"kind":"reveal","id":"02.a","outcome":"right"})";
+  const std::string answer = std::string(kAnswer) + "\n";
+  write_text(file, answer + answer + of_first + "\n" + of_newest + "\n");
+  const CourseProgress progress = read_progress(file);
+  REQUIRE(progress.reveals.size() == 2);
+  CHECK(progress.reveals[0].of == 0);
+  CHECK(progress.reveals[1].of == 1);
+  // Where the answer's line is damaged no other answer gets its outcome.
+  write_text(file, "{\"schema\"\n" + answer + of_first + "\n");
+  CHECK(read_progress(file).reveals.empty());
+  CHECK_THAT(read_progress(file).problems.at(1), says("a reveal of 02.a whose answer is not there"));
+}
+
+TEST_CASE("an answer beside one that the learner did not see is refused") {
+  const TempFolder folder;
+  const fs::path file = folder / "p.jsonl";
+  const Question question = asked_questions().at(0);
+  ProgressWriter writer(file);
+  writer.commit(question, typed(question, "4"), 0);
+  const std::string before = text_of_file(file);
+  CHECK_THAT(failure_of([&] { writer.commit(question, typed(question, "5"), 0); }),
+             says("02.best_workers was answered elsewhere in the meantime") && says("./isobar quiz"));
+  CHECK(text_of_file(file) == before);
+  writer.commit(question, typed(question, "5"), newest(file, question).line);
+  CHECK(newest(file, question).text == "5");
+}
+
+TEST_CASE("runs that are an answer are stored one by one, as absolute paths") {
+  const TempFolder folder;
+  const fs::path file = folder / "p.jsonl";
+  const Question question = asked_questions().at(3);
+  ProgressWriter(file).commit(question, answer_of_runs(question, {"my runs/a", "/tmp/x/../b"}));
+  const std::vector<std::string> runs = newest(file, question).runs;
+  REQUIRE(runs.size() == 2);
+  CHECK(runs[0] == (fs::current_path() / "my runs/a").string());
+  CHECK(runs[1] == "/tmp/b");
 }
 
 TEST_CASE("a damaged line is named and loses nothing else, and half a line is ended") {
@@ -146,11 +222,11 @@ TEST_CASE("a damaged line is named and loses nothing else, and half a line is en
       {"[1,2]", "schema"},
       {"{\"kind\":\"answer\",\"id\":\"x\"}", "schema"},
       {"{\"schema\":\"1\"}", ""},
-      {"{\"schema\":1,\"kind\":\"wish\"}", "no kind of line is \"wish\""},
+      {"{\"schema\":1,\"kind\":\"wish\"}", "unknown kind of line: \"wish\""},
       {"{\"schema\":1,\"kind\":\"answer\",\"id\":7,\"answer\":\"4\"}", ""},
       {"{\"schema\":1,\"kind\":\"answer\",\"id\":\"x\"}", "answer"},
       {"{\"schema\":1,\"kind\":\"reveal\",\"id\":\"02.b\",\"outcome\":\"right\"}",
-       "a reveal of 02.b before any answer"},
+       "a reveal of 02.b whose answer is not there"},
       {"\xff\xfe", "no JSON"}};
   std::string text = std::string(kAnswer) + "\n";
   for (const auto& [line, what] : damages) text += line + "\n";
@@ -192,7 +268,8 @@ TEST_CASE("a file of a newer Isobar is refused and not touched") {
   const Question question = asked_questions().at(0);
   const auto check_refused = [&](const std::function<void()>& body) {
     const std::string said = error_of(body);
-    CHECK_THAT(said, says("newer Isobar (schema 2, 1 is known here)"));
+    CHECK_THAT(said,
+               says("the progress file was written by a newer Isobar (schema 2; this one reads schema 1)"));
     CHECK_THAT(said, says(file.string() + ":2") && says("ISOBAR_PROGRESS"));
   };
   check_refused([&] { read_progress(file); });
@@ -212,7 +289,7 @@ TEST_CASE("a file that cannot be written, or is none, is an error that says wher
   CHECK_THAT(failure_of(commit_to(folder / "file/p.jsonl")), says("cannot make the folder") && elsewhere);
   fs::create_directory(folder / "folder");
   CHECK_THAT(failure_of(commit_to(folder / "folder")), says("cannot write the progress file") && elsewhere);
-  CHECK_THAT(failure_of(commit_to("/dev/full")), says("no regular file") && elsewhere);
+  CHECK_THAT(failure_of(commit_to("/dev/full")), says("not a regular file") && elsewhere);
   CHECK_THAT(failure_of(commit_to("/proc/isobar/p.jsonl")), says("cannot make the folder") && elsewhere);
   CHECK_THAT(error_of([&] { read_progress(folder / "folder"); }), says("not a regular file"));
   fs::resize_file(folder / "file", (std::uintmax_t{64} << 20) + 1);
@@ -253,8 +330,8 @@ TEST_CASE("two programs that share a file each see what the other did") {
   ProgressWriter one(folder / "p"), other(folder / "p");
   one.commit(all[0], typed(all[0], "4"));
   other.commit(all[1], typed(all[1], "a"));
-  other.reveal(all[0], right_grade(), measured(4), {});
-  one.reveal(all[1], right_grade(), Truth{}, {});
+  other.reveal(newest(folder / "p", all[0]), right_grade(), measured(4), {});
+  one.reveal(newest(folder / "p", all[1]), right_grade(), Truth{}, {});
   const CourseProgress progress = read_progress(folder / "p");
   CHECK(progress.reveal(all[0].id)->of == 0);
   CHECK(progress.reveal(all[1].id)->of == 1);
@@ -283,6 +360,47 @@ TEST_CASE("killed at any moment, a writer loses no answer that it said was store
     CHECK(progress.answers[before + static_cast<std::size_t>(stored) - 1].text == std::to_string(stored));
     before = progress.answers.size();
   }
+}
+
+TEST_CASE("a lock that is held is waited for, but not for ever") {
+  const TempFolder folder;
+  const fs::path file = folder / "p.jsonl";
+  const Question question = asked_questions().at(0);
+  ProgressWriter(file).commit(question, typed(question, "4"));
+  const int held = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  REQUIRE(flock(held, LOCK_EX) == 0);
+  HurriedClock clock;
+  const std::string before = text_of_file(file);
+  CHECK_THAT(failure_of([&] { ProgressWriter(file).commit(question, typed(question, "5")); }),
+             says("another program holds the progress file") && says("ISOBAR_PROGRESS"));
+  CHECK(text_of_file(file) == before);
+  CHECK(read_progress(file).answers.size() == 1);  // who reads goes without
+  clock.waits = 0;
+  clock.at_wait = [&](int waits) { waits == 3 ? flock(held, LOCK_UN) : 0; };
+  ProgressWriter(file).commit(question, typed(question, "5"));
+  CHECK(read_progress(file).answers.size() == 2);
+  close(held);
+}
+
+TEST_CASE("a file that another one replaces while its lock is waited for is not written to") {
+  const TempFolder folder;
+  const fs::path file = folder / "p.jsonl", old = folder / "old.jsonl";
+  const Question question = asked_questions().at(0);
+  ProgressWriter(file).commit(question, typed(question, "4"));
+  const std::string before = text_of_file(file);
+  const int held = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  REQUIRE(flock(held, LOCK_EX) == 0);
+  HurriedClock clock;
+  clock.at_wait = [&](int waits) {
+    if (waits != 1) return;
+    fs::rename(file, old);
+    write_text(file, before);
+    flock(held, LOCK_UN);
+  };
+  ProgressWriter(file).commit(question, typed(question, "5"));
+  CHECK(text_of_file(old) == before);
+  CHECK(read_progress(file).answers.size() == 2);
+  close(held);
 }
 
 TEST_CASE("the file is where the environment says") {
@@ -330,5 +448,5 @@ TEST_CASE("the export is CSV that no spreadsheet computes") {
         "2026-11-25T09:00:00Z,02.a,02_workers,choice,\"'=cmd()\",,,,,\r\n"
         "2026-11-25T09:01:00Z,02.b,02_workers,number,\"1,5 \"\"x\"\"\",ms,right,\"'-2 ms\",measured here,/a "
         "/b\r\n"
-        ",02.b,,,\"'@a\nb\",,,,,\r\n");
+        ",02.b,,,\"'@a?b\",,,,,\r\n");
 }

@@ -95,32 +95,65 @@ TEST_CASE("a mistake in a questions.toml is said with file, line, what and a hin
         "it is one of: predict, break"},
        {"unit = \"workers\"", "unit = \"worker\"", "unit cannot be \"worker\"", "11:1",
         "did you mean workers?"},
-       {"unit = \"workers\"\n", "", "a number has a unit", "5:1", "units: us, ms, s"},
+       {"unit = \"workers\"\n", "", "a number needs a unit", "5:1", "units: us, ms, s"},
        {"rule = \"best_of\"", "rule = \"best_off\"", "there is no rule \"best_off\"", "5:1",
         "did you mean best_of?"},
-       {"rule = \"best_of\"", "rule = \"skips\"", "the rule skips grades no number", "5:1",
+       {"rule = \"best_of\"", "rule = \"skips\"", "the rule skips cannot grade a number", "5:1",
         "it grades: choice"},
        {"field = ", "feild = ", "best_of has no argument \"feild\"", "5:1", "did you mean field?"},
        {"with = { healthy = \"good\", ", "with = { ", "the rule curve needs healthy", "35:1", ""},
        {"fault = \"bad\" }", "fault = \"bed\" }", "fault = \"bed\" is none of its runs", "35:1",
         "did you mean bad?"},
-       {"\"w1\", \"w4\"]", "\"w1\"]", "the rule is told nothing of the run w4", "5:1", "name it in `with`"},
+       {"\"w1\", \"w4\"]", "\"w1\"]", "the run w4 is not passed to the rule", "5:1", "name it in `with`"},
        {"name = \"w4\"", "name = \"w1\"", "two runs are called w1", "30:1", "each has its own name"},
        {"name = \"w4\"\n", "", "a run has no name", "30:1", "the rule"},
        {"id = \"02.no_throttle\"", "id = \"02.best_workers\"", "two questions have the id", "35:1",
         "the other is at q.toml:5:1"},
-       {"id = \"02.no_throttle\"", "id = \"03.no_throttle\"", "is none of 02_workers", "35:1",
+       {"id = \"02.no_throttle\"", "id = \"03.no_throttle\"", "does not belong to 02_workers", "35:1",
         "it begins with 02."},
-       {"id = \"02.no_throttle\"", "id = \"02.7\"", "is none of 02_workers", "35:1", "it begins with 02."},
+       {"id = \"02.no_throttle\"", "id = \"02.7\"", "does not belong to 02_workers", "35:1",
+        "it begins with 02."},
        {"id = \"02.best_workers\"\n", "", "a question has no id", "5:1", "for example"},
-       {"answer = \"16\"", "answer = \"many\"", "no answer is \"many\"", "5:1", "answers: below, above"},
-       {"answer = \"rises\"", "answer = \"raises\"", "no answer is \"raises\"", "35:1",
+       {"answer = \"16\"", "answer = \"many\"", "\"many\" is not a possible answer", "5:1",
+        "answers: below, above"},
+       {"answer = \"rises\"", "answer = \"raises\"", "\"raises\" is not a possible answer", "35:1",
         "did you mean rises?"},
        {"key = \"rises\"", "key = \"same\"", "two choices have the key same", "35:1", "each has its own"},
        {"again = [\"05_fusion\"]", "again = [\"01_baseline\"]", "01_baseline does not come after", "5:1",
         "`again`"},
        {"hints = [\"Nothing is random in it.\"]\n", "", "0 hints", "35:1", "one to three"},
        {"giveaway = [\"main.cpp:1\"]\n", "", "it has no giveaway", "63:1", "giveaway lists"}});
+}
+
+TEST_CASE("what a rule could not grade is refused before anybody answers") {
+  check_mistakes(
+      all_kinds(),
+      {{"unit = \"workers\"", "unit = \"ms\"", "the rule best_of does not give ms", "5:1",
+        "it gives a number of"},
+       {"key = \"rises\"", "key = \"raises\"\n#", "no curve has the shape \"raises\"", "35:1", ""},
+       {"key = \"rises\"", "key = \"a\"", "the key a is the letter of another choice", "35:1",
+        "a key is a word"},
+       {"name = \"w4\"", "name = \"W-4\"", "a run cannot be called W-4", "30:1", "its name has lower-case"},
+       {"{truth}.\"", "{truth.\"", "a placeholder is not closed: {truth.", "35:1", "placeholders look like"},
+       {"ends at {fault_end}.", "ends at {fault_end.", "a placeholder is not closed", "35:1", ""},
+       {"anchors = [\"loss.backward\"]", "anchors = [\"loss.backward\"], file = \"x.h\"",
+        "the rule line has no argument \"file\"", "63:1", "it has: anchors, ends"}});
+  std::string choice = kChoiceQuestion;
+  choice = replaced(choice, "rule = \"curve\"\nwith = { healthy = \"good\", fault = \"bad\" }",
+                    "rule = \"fixed\"\nwith = { key = \"flat\" }\ngiveaway = [\"x\"]");
+  choice.erase(choice.find("[[question.run]]"));
+  CHECK_THAT(error_of([&] { parse_questions(choice, "q.toml", "02_workers"); }),
+             says("\"flat\" is none of the choices") && says("q.toml:2:1"));
+  const auto refused = [&](const std::string& rule, const std::string& with, const std::string& unit) {
+    std::string text = replaced(kNumberQuestion, "rule = \"best_of\"", "rule = \"" + rule + "\"");
+    text = replaced(text, "with = { runs = [\"w1\", \"w4\"], field = \"samples_per_s\" }", "with = " + with);
+    text = replaced(text, "unit = \"workers\"", "unit = \"" + unit + "\"");
+    return error_of([&] { parse_questions(text, "q.toml", "02_workers"); });
+  };
+  const std::string one = "{ base = \"w1\", other = \"w4\"";
+  CHECK_THAT(refused("speed_ratio", one + " }", "ms"), says("does not give ms") && says("q.toml:2:1"));
+  CHECK_THAT(refused("figure_ratio", one + ", name = \"lunches\" }", "x"), says("did you mean launches?"));
+  CHECK_THAT(refused("figure_ratio", one + ", name = \"samples_per_s\" }", "x"), says("no plain ratio"));
 }
 
 TEST_CASE("a missing field of a question is named") {
@@ -142,7 +175,8 @@ TEST_CASE("a value of the wrong type or out of range is refused at its place") {
         "the questions"},
        {"goal = 2", "tolerance = 1.5", "tolerance wants a number from 0 to 1", "10:1", "the questions"},
        {"goal = 2", "tolerance = nan", "tolerance wants a number from 0 to 1", "10:1", "the questions"},
-       {"goal = 2", "tolerance_abs = -1", "tolerance_abs wants a number from 0 on", "10:1", "the questions"},
+       {"goal = 2", "tolerance_abs = -1", "tolerance_abs wants a number that is 0 or more", "10:1",
+        "the questions"},
        {"goal = 2", "exact = false", "exact wants true", "10:1", "the questions"},
        {"goal = 2", "exact = true\ntolerance = 0.1", "exact or has a tolerance", "5:1", "exact = true"},
        {"steps = 60", "steps = 0", "steps wants an integer from 1", "33:1", "the questions"},
@@ -173,7 +207,7 @@ TEST_CASE("choices, units and tolerances go with their kinds alone") {
        {"[[question.choice]]\nkey = \"rises\"\ntext = \"ends higher than it began\"\n", "",
         "a choice needs two", "35:1", "each has a key"},
        {"hints = [\"What do ranks share?\"]", "hints = [\"x\"]\nwrong = [{ answer = \"yes\", says = \"x\" }]",
-        "what is made has no wrong answers", "78:1", "leave `wrong` out"}});
+        "a make question has no wrong answers", "78:1", "leave `wrong` out"}});
 }
 
 TEST_CASE("questions are found by id, and those of earlier lessons open a later one") {
@@ -184,20 +218,39 @@ TEST_CASE("questions are found by id, and those of earlier lessons open a later 
   std::ofstream(home / "lessons/05_fusion/lesson.toml") << "title = \"x\"\n";
   CHECK(read_questions(home.path(), "01_baseline").empty());
   CHECK(read_questions(home.path(), "05_fusion").empty());  // it has no such file
-  CHECK(all_questions(home.path()).size() == 4);
+  const auto opening = [&](const std::string& lesson) {
+    return opening_questions(all_questions(home.path()).questions, lesson);
+  };
+  CHECK(all_questions(home.path()).questions.size() == 4);
   CHECK(find_question(home.path(), "02.best_workers").goal == 2);
   CHECK(find_question(home.path(), "best_workers").id == "02.best_workers");
   CHECK_THAT(error_of([&] { find_question(home.path(), "02.best_worker"); }),
              says("did you mean 02.best_workers?"));
-  REQUIRE(opening_questions(home.path(), "05_fusion").size() == 1);
-  CHECK(opening_questions(home.path(), "05_fusion")[0].id == "02.best_workers");
-  CHECK(opening_questions(home.path(), "02_workers").empty());
+  REQUIRE(opening("05_fusion").size() == 1);
+  CHECK(opening("05_fusion")[0].id == "02.best_workers");
+  CHECK(opening("02_workers").empty());
   std::string others =
       replaced(all_kinds(), "again = [\"05_fusion\"]", "again = [\"06_ddp\", \"05_fusion\"]");
   for (std::size_t at = others.find("\"02."); at != std::string::npos; at = others.find("\"02."))
     others.replace(at, 4, "\"03.");
   write_questions(home.path(), "03_gpu_loader", others);
-  CHECK(opening_questions(home.path(), "05_fusion").size() == 2);
+  CHECK(opening("05_fusion").size() == 2);
   CHECK_THAT(error_of([&] { find_question(home.path(), "best_workers"); }),
              says("02.best_workers, 03.best_workers"));
+}
+
+TEST_CASE("questions that cannot be read hide none of other lessons") {
+  const TempFolder home;
+  write_questions(home.path(), "01_baseline", "rubbish [");
+  write_questions(home.path(), "02_workers", all_kinds());
+  const CourseQuestions all = all_questions(home.path());
+  CHECK(all.questions.size() == 4);
+  REQUIRE(all.problems.size() == 1);
+  CHECK_THAT(all.problems.at("01_baseline").where(), says("01_baseline/questions.toml"));
+  CHECK(find_question(home.path(), "02.best_workers").id == "02.best_workers");
+  CHECK(find_question(home.path(), "best_workers").id == "02.best_workers");
+  for (const char* const id : {"01.anything", "anything"})
+    CHECK_THAT(error_of([&] { find_question(home.path(), id); }), says("01_baseline/questions.toml"));
+  CHECK_THAT(error_of([&] { find_question(home.path(), "02.best_worker"); }),
+             says("did you mean 02.best_workers?"));
 }

@@ -128,7 +128,10 @@ AskedRule asked_well(const RuleCase& one, const AllRuns& all) {
     case R::made:
       return AskedRule(one.rule, one.with, one.unit).made(all.good);
     case R::made_ranks:
-      return AskedRule(one.rule, one.with, one.unit).made(all.one_rank).made(all.two_ranks);
+      return AskedRule(one.rule, one.with, one.unit)
+          .of_lesson("06_ddp")
+          .made(all.one_rank)
+          .made(all.two_ranks);
     default:
       return AskedRule(one.rule, one.with, one.unit).choice("norms", "the norms");
   }

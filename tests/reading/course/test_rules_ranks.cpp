@@ -119,9 +119,15 @@ TEST_CASE("the distance between replicas stays, grows, shrinks, or is none") {
   CHECK(distance({0, 0.2}).accepted == Keys{"grows"});
   CHECK(distance({0.2, 0.01}).accepted == Keys{"shrinks"});
   CHECK(distance({0, 0}).accepted == Keys{"zero"});
+  const double nan = std::nan(""), infinity = std::numeric_limits<double>::infinity();
+  for (const double lost : {nan, infinity}) {  // no replica is equal to one that is no number
+    CHECK(distance({0.2, lost}).accepted == Keys{"grows"});
+    CHECK(distance({0, lost}).accepted == Keys{"grows"});
+    CHECK_THAT(distance({lost, lost}).cannot, says("no numbers from the start"));
+  }
   CHECK(distance({0.2, 0.21, 0.19}).figures.at("first") == "0.2");
   CHECK(distance({0.2, 0.21, 0.19}).figures.at("last") == "0.19");
-  CHECK_THAT(distance({0.2}).cannot, says("did not tell twice"));
+  CHECK_THAT(distance({0.2}).cannot, says("reports fewer than twice"));
 }
 
 TEST_CASE("efficiency is samples/s a rank of many over those of few") {
@@ -170,7 +176,7 @@ TEST_CASE("the kind of track that runs most beside a stage is told, waiting left
              says("run.trace_steps"));
   const auto alone = with_spans(runs, "alone", spans_with([](MadeSpans&, int, int) {}));
   CHECK(AskedRule("overlapping_track", {{"run", {"r"}}}).run("r", alone).cannot("r") ==
-        "in `r` nothing runs beside forward");
+        "in `r` nothing overlaps forward");
 }
 
 TEST_CASE("on a device what computes there counts, not what the loop hands over") {
@@ -192,14 +198,26 @@ TEST_CASE("a run of one's own has the overlap that is asked for, or what it has 
   };
   CHECK(overlap("upload", "70").accepted() == Keys{"yes"});  // 15 of 20 us
   CHECK(overlap("upload", "90").accepted().empty());
-  CHECK(overlap("upload", "90").truth().text ==
-        "75 % of the time of upload lie beside forward, 90 % are asked for");
+  CHECK(overlap("upload", "90").truth().text == "75 % of upload overlaps forward; 90 % is required");
   CHECK(overlap("bucket", "90").truth().text == "`mine` has no track bucket");
   CHECK(overlap("bucket", "90").accepted().empty());
   const With with = {{"track", {"upload"}}, {"stage", {"forward"}}, {"share", {"90"}}};
   CHECK(AskedRule("made_overlap", with).cannot() == "one run of yours is needed, there are 0");
   CHECK_THAT(AskedRule("made_overlap", with).made(runs.add("stopped", {.end = "stopped"})).truth().cannot,
              says("was stopped"));
+  const auto refused = [&](const std::string& name, MadeSteps made) {
+    return AskedRule("made_overlap", with).made(runs.add(name, made)).cannot();
+  };
+  CHECK(refused("other", {.lesson = "02_workers"}) ==
+        "`other` is a run of 02_workers, one of 01_baseline is needed");
+  CHECK_THAT(refused("recorded", {.provenance = "recorded"}), says("a run of yours is needed"));
+  const auto broken = runs.add("broken", {});
+  std::string stream = read_text_file(broken / "rank-0000.jsonl", 1 << 24);
+  const std::string lesson = "\"lesson\":\"01_baseline\"";
+  REQUIRE(stream.find(lesson) != std::string::npos);
+  stream.insert(stream.find(lesson), "\"fault\":\"no_shuffle\",");
+  write_file_whole(broken / "rank-0000.jsonl", std::string_view(stream));
+  CHECK_THAT(AskedRule("made_overlap", with).made(broken).cannot(), says("has the fault no_shuffle"));
 }
 
 TEST_CASE("twice the ranks that gain nothing are a pair only when nothing else differs") {
@@ -218,7 +236,7 @@ TEST_CASE("twice the ranks that gain nothing are a pair only when nothing else d
     return folder / (name + "0");
   };
   const auto pair = [](const std::filesystem::path& a, const std::filesystem::path& b) {
-    return AskedRule("made_no_gain").made(a).made(b);
+    return AskedRule("made_no_gain").of_lesson("06_ddp").made(a).made(b);
   };
   const auto one = add("one", 1, 100'000), two = add("two", 2, 200'000);
   CHECK(pair(one, two).accepted() == Keys{"yes"});
@@ -230,6 +248,7 @@ TEST_CASE("twice the ranks that gain nothing are a pair only when nothing else d
   CHECK(pair(two, four).accepted().empty());
   CHECK_THAT(pair(two, four).truth().text, says("times ("));
   CHECK(pair(one, four).truth().text == "they have 1 rank and 4, not twice as many");
+  CHECK_THAT(AskedRule("made_no_gain").made(one).made(two).cannot(), says("one of 01_baseline is needed"));
   CHECK(AskedRule("made_no_gain").made(one).cannot() == "two runs of yours are needed, there is 1");
   const auto single = folder / "single";
   std::filesystem::create_directory(single);

@@ -45,7 +45,7 @@ std::vector<Entrant> entrants_of(const RuleInput& input, const std::string& fiel
   });
   for (Entrant& one : out) {
     const bool is_best = &one == &out.front();
-    one.as_good = is_best || told(out.front().run, out.front().values, one.run, one.values).is_same();
+    one.as_good = is_best || compare_runs(out.front().run, out.front().values, one.run, one.values).is_same();
   }
   return out;
 }
@@ -64,6 +64,10 @@ void set_numbers(const Question& question, std::vector<Entrant> entrants, Truth&
   while (std::next(high) != entrants.end() && std::next(high)->as_good) ++high;
   out.low = low->number;
   out.high = high->number;
+}
+
+void check_best_of(const Question& question) {
+  if (question.kind == AnswerKind::number) in_unit(question, Quantity::count, 0);
 }
 
 Truth best_of_truth(const RuleInput& input) {
@@ -99,7 +103,9 @@ Rule best_of_rule() {
           kinds,
           {},
           may,
-          answered<best_of_truth>};
+          answered<best_of_truth>,
+          always_timed,
+          check_best_of};
 }
 
 }  // namespace isobar

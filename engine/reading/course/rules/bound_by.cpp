@@ -44,9 +44,10 @@ Truth bound_by_truth(const RuleInput& input) {
 Rule bound_by_rule() {
   static constexpr std::array kinds = {AnswerKind::choice};
   static constexpr std::array needs = {"run"};
-  return {"bound_by", "what bounds a run: data, contention, communication, launch, compute, straggler",
-          kinds,      needs,
-          {},         answered<bound_by_truth>};
+  return {"bound_by",  "what bounds a run: data, contention, communication, launch, compute, straggler",
+          kinds,       needs,
+          {},          answered<bound_by_truth>,
+          always_timed};
 }
 
 }  // namespace isobar

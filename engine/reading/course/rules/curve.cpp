@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "core/text.h"
+#include "course/curve_shape.h"
+#include "course/needed_runs.h"
 #include "course/rules/all.h"
 #include "course/rules/parts.h"
 
@@ -84,29 +86,43 @@ Truth stopped_truth(const NamedRun& fault) {
   return out;
 }
 
+void check_curve(const Question& question) {
+  std::vector<std::string> keys;
+  for (const CurveShape& shape : curve_shapes()) keys.emplace_back(shape.key);
+  for (const QuestionChoice& choice : question.choices) {
+    if (curve_shape(choice.key) == nullptr)
+      wrong_question(question, "no curve has the shape \"" + printable(choice.key, 60) + "\"",
+                     did_you_mean(choice.key, keys, "shapes: " + join(keys, ", ")));
+  }
+}
+
 Truth curve_truth(const RuleInput& input) {
   const std::string name = input.argument("curve", "train/loss");
   const NamedRun fault = run_of(input, input.argument("fault"));
-  if (fault.view().state == RunState::failed && !input.question.run(fault.name)->fails.empty())
-    return stopped_truth(fault);
+  const NeededRun& wanted = *input.question.run(fault.name);
+  if (!wanted.fails.empty() && ended_as_wanted(wanted, fault.view().state)) return stopped_truth(fault);
   check_ended(fault);
   const NamedRun healthy = ended_run(input, input.argument("healthy"));
   check_one_source(healthy, fault);
   Points good = points_of(healthy, name), bad = points_of(fault, name);
-  for (const auto& [run, points] : {std::pair{&healthy, &good}, std::pair{&fault, &bad}}) {
-    if (points->size() < 2)
-      throw Cannot{fmt::format("`{}` has {} of {}, 2 are needed", run->name,
-                               counted(static_cast<std::int64_t>(points->size()), "value"), name),
-                   run->name};
-  }
+  const auto check_two = [&](const char* where) {
+    for (const auto& [run, points] : {std::pair{&healthy, &good}, std::pair{&fault, &bad}}) {
+      if (points->size() < 2)
+        throw Cannot{fmt::format("`{}` has {} of {}{}, 2 are needed", run->name,
+                                 counted(static_cast<std::int64_t>(points->size()), "value"), name, where),
+                     run->name};
+    }
+  };
+  check_two("");
   const double until = std::min(good.back().first, bad.back().first);
   for (Points* const points : {&good, &bad})
     std::erase_if(*points, [&](const auto& point) { return point.first > until; });
+  check_two(" in the steps that both runs made");
   const double start = good.front().second, healthy_end = end_of(good), fault_end = end_of(bad);
   if (!(healthy_end < start))
     throw Cannot{
-        fmt::format("{} of `{}` does not fall, from {:.3g} to {:.3g}, so nothing can be told beside it", name,
-                    healthy.name, start, healthy_end),
+        fmt::format("{} of `{}` does not fall, from {:.3g} to {:.3g}, so nothing can be compared with it",
+                    name, healthy.name, start, healthy_end),
         healthy.name};
   const double band = std::max(
       {parity_band(healthy.view().summary.precision, fault.view().summary.precision) * std::fabs(healthy_end),
@@ -133,7 +149,8 @@ Rule curve_rule() {
   return {
       "curve", "the shape of a curve of losses beside a healthy one: same, slower, flat, rises, lower, stops",
       kinds,   needs,
-      may,     answered<curve_truth>};
+      may,     answered<curve_truth>,
+      nullptr, check_curve};
 }
 
 }  // namespace isobar

@@ -36,10 +36,14 @@ Truth feedable_truth(const RuleInput& input) {
 Rule feedable_rule() {
   static constexpr std::array kinds = {AnswerKind::number};
   static constexpr std::array needs = {"run"};
-  return {
-      "feedable", "devices that one thread could feed: the step over the host's time in it, give or take one",
-      kinds,      needs,
-      {},         answered<feedable_truth>};
+  return {"feedable",
+          "devices that one thread could feed: the step over the host's time in it, give or take one",
+          kinds,
+          needs,
+          {},
+          answered<feedable_truth>,
+          always_timed,
+          check_unit<Quantity::count>};
 }
 
 }  // namespace isobar

@@ -1,32 +1,16 @@
-// One figure that a run tells of itself.
+// One figure that a run reports of itself.
 #include <fmt/format.h>
 
 #include <array>
 
-#include "analyse/event_log.h"
 #include "core/text.h"
 #include "course/rules/all.h"
 #include "course/rules/parts.h"
-#include "record/run_folder.h"
 
 namespace isobar {
 namespace {
 
 constexpr double kUnknown = -1;
-
-/// Takes the number of parameters from the note with which a run begins.
-struct ParameterNote {
-  double parameters = kUnknown;
-  void take(const Event& event) {
-    if (event.kind() == "note") parameters = event.number("parameters", parameters);
-  }
-};
-
-double parameters_of(const RunCase& run) {
-  ParameterNote note;
-  EventLog(RunFolder{run.folder}.stream_file(0)).read_all(note);
-  return note.parameters;
-}
 
 double epochs_of(const RunView& view) {
   return view.steps_per_epoch > 0
@@ -40,57 +24,54 @@ struct RunFigure {
   const char* name;
   Quantity quantity;
   bool is_timed;  ///< it is one of speed, which other programs change
-  double (*of)(const RunCase& run, const SteadyFigures& one);
+  double (*of)(const SteadyFigures& one);
 };
 
-/// -1 where the run does not tell it.
+/// -1 where the run does not report it.
 constexpr RunFigure kRunFigures[] = {
     {"steps_per_epoch", Quantity::count, false,
-     [](const RunCase&, const SteadyFigures& one) {
-       return above_zero(static_cast<double>(one.view.steps_per_epoch));
-     }},
-    {"epochs", Quantity::count, false,
-     [](const RunCase&, const SteadyFigures& one) { return epochs_of(one.view); }},
-    {"parameters", Quantity::count, false,
-     [](const RunCase& run, const SteadyFigures&) { return parameters_of(run); }},
-    {"skipped", Quantity::count, false,
-     [](const RunCase&, const SteadyFigures& one) { return static_cast<double>(one.view.summary.skipped); }},
-    {"launches", Quantity::count, false,
-     [](const RunCase&, const SteadyFigures& one) { return one.last("launches"); }},
-    {"comm_calls", Quantity::count, false,
-     [](const RunCase&, const SteadyFigures& one) { return one.mean("comm_calls"); }},
-    {"peak_gib", Quantity::bytes, false,
-     [](const RunCase&, const SteadyFigures& one) {
-       return above_zero(static_cast<double>(one.view.summary.peak_bytes));
-     }},
+     [](const SteadyFigures& one) { return above_zero(static_cast<double>(one.view.steps_per_epoch)); }},
+    {"epochs", Quantity::count, false, [](const SteadyFigures& one) { return epochs_of(one.view); }},
+    {"launches", Quantity::count, false, [](const SteadyFigures& one) { return one.last("launches"); }},
+    {"comm_calls", Quantity::count, false, [](const SteadyFigures& one) { return one.mean("comm_calls"); }},
     {"read_mb_per_step", Quantity::bytes, false,
-     [](const RunCase&, const SteadyFigures& one) { return one.mean("read_bytes"); }},
+     [](const SteadyFigures& one) { return one.mean("read_bytes"); }},
     {"wire_mb_per_step", Quantity::bytes, false,
-     [](const RunCase&, const SteadyFigures& one) { return one.mean("wire_bytes"); }},
+     [](const SteadyFigures& one) { return one.mean("wire_bytes"); }},
     {"samples_per_s", Quantity::rate, true,
-     [](const RunCase&, const SteadyFigures& one) { return above_zero(one.samples_per_s); }},
-    {"step_ms", Quantity::time, true,
-     [](const RunCase&, const SteadyFigures& one) { return above_zero(one.mean("step_us")); }}};
+     [](const SteadyFigures& one) { return above_zero(one.samples_per_s); }}};
 
-const RunFigure& figure_named(const RuleInput& input) {
-  const std::string name = input.argument("name");
+const RunFigure& figure_named(const Question& question) {
+  const std::string name = question.argument("name");
   std::vector<std::string> names;
   for (const RunFigure& one : kRunFigures) {
     if (name == one.name) return one;
     names.emplace_back(one.name);
   }
-  wrong_question(input, fmt::format("the rule {} knows no \"{}\"", input.question.rule, printable(name, 60)),
+  wrong_question(question, fmt::format("the rule {} knows no \"{}\"", question.rule, printable(name, 60)),
                  did_you_mean(name, names, "one of: " + join(names, ", ")));
 }
 
 Spread values_of(const RunFigure& figure, const NamedRun& run) {
-  Spread out = figures_of(run, [&](const SteadyFigures& one) { return figure.of(*run.run, one); });
-  if (out.empty()) throw Cannot{fmt::format("`{}` did not tell its {}", run.name, figure.name), run.name};
+  Spread out = figures_of(run, figure.of);
+  if (out.empty()) throw Cannot{fmt::format("`{}` reports no {}", run.name, figure.name), run.name};
   return out;
 }
 
+bool is_timed_figure(const Question& question) { return figure_named(question).is_timed; }
+
+void check_figure(const Question& question) { in_unit(question, figure_named(question).quantity, 0); }
+
+void check_figure_ratio(const Question& question) {
+  const RunFigure& figure = figure_named(question);
+  if (figure.is_timed)
+    wrong_question(question, fmt::format("{} makes no plain ratio", figure.name),
+                   "speed_ratio has its spread");
+  in_unit(question, Quantity::ratio, 0);
+}
+
 Truth figure_truth(const RuleInput& input) {
-  const RunFigure& figure = figure_named(input);
+  const RunFigure& figure = figure_named(input.question);
   const std::string name = input.argument("run");
   const NamedRun run = figure.is_timed ? timed_run(input, name) : ended_run(input, name);
   Truth out = truth_of(input.question, figure.quantity, values_of(figure, run));
@@ -101,9 +82,7 @@ Truth figure_truth(const RuleInput& input) {
 }
 
 Truth figure_ratio_truth(const RuleInput& input) {
-  const RunFigure& figure = figure_named(input);
-  if (figure.is_timed)
-    wrong_question(input, fmt::format("{} makes no plain ratio", figure.name), "speed_ratio has its spread");
+  const RunFigure& figure = figure_named(input.question);
   const NamedRun base = ended_run(input, input.argument("base"));
   const NamedRun other = ended_run(input, input.argument("other"));
   check_one_source(base, other);
@@ -130,14 +109,15 @@ Truth figure_ratio_truth(const RuleInput& input) {
 Rule figure_rule() {
   static constexpr std::array kinds = {AnswerKind::number};
   static constexpr std::array needs = {"run", "name"};
-  return {
-      "figure",
-      "one figure of a run: steps_per_epoch, epochs, parameters, skipped, launches, comm_calls, peak_gib, "
-      "read_mb_per_step, wire_mb_per_step, samples_per_s, step_ms",
-      kinds,
-      needs,
-      {},
-      answered<figure_truth>};
+  return {"figure",
+          "one figure of a run: steps_per_epoch, epochs, launches, comm_calls, read_mb_per_step, "
+          "wire_mb_per_step, samples_per_s",
+          kinds,
+          needs,
+          {},
+          answered<figure_truth>,
+          is_timed_figure,
+          check_figure};
 }
 
 Rule figure_ratio_rule() {
@@ -148,7 +128,9 @@ Rule figure_ratio_rule() {
           kinds,
           needs,
           {},
-          answered<figure_ratio_truth>};
+          answered<figure_ratio_truth>,
+          nullptr,
+          check_figure_ratio};
 }
 
 }  // namespace isobar

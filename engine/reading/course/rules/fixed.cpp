@@ -8,16 +8,20 @@
 namespace isobar {
 namespace {
 
-Truth fixed_truth(const RuleInput& input) {
-  const std::string key = input.argument("key");
-  const QuestionChoice* const choice = input.question.choice(key);
-  if (choice == nullptr)
-    wrong_question(input, "the key \"" + printable(key, 60) + "\" is none of the choices",
+void check_fixed(const Question& question) {
+  const std::string key = question.argument("key");
+  if (question.choice(key) == nullptr)
+    wrong_question(question, "the key \"" + printable(key, 60) + "\" is none of the choices",
                    "key = one of theirs");
+}
+
+Truth fixed_truth(const RuleInput& input) {
+  check_fixed(input.question);
+  const std::string key = input.argument("key");
   Truth out;
   out.accepted = {key};
   out.figures = {{"key", key}};
-  out.text = choice->text;
+  out.text = input.question.choice(key)->text;
   out.source = "by definition";
   return out;
 }
@@ -29,7 +33,8 @@ Rule fixed_rule() {
   static constexpr std::array needs = {"key"};
   return {"fixed", "the choice that is right by definition or by the code",
           kinds,   needs,
-          {},      answered<fixed_truth>};
+          {},      answered<fixed_truth>,
+          nullptr, check_fixed};
 }
 
 }  // namespace isobar

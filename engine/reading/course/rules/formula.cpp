@@ -8,14 +8,11 @@
 #include "core/text.h"
 #include "course/rules/all.h"
 #include "course/rules/parts.h"
-#include "formula/bucket_plan.h"
 #include "formula/device_rates.h"
-#include "formula/link.h"
 #include "formula/memory_plan.h"
 #include "formula/model_shape.h"
 #include "formula/stage_prediction.h"
 #include "formula/step_time.h"
-#include "formula/vit_counts.h"
 #include "launch/mesh.h"
 
 namespace isobar {
@@ -25,24 +22,6 @@ MemoryPlan plan_of(const RuleInput& input) {
   const LessonSettings settings = settings_in(input);
   return plan_memory(settings.lesson, settings.config,
                      memory_facts(settings.config, input.argument("device") != "cpu"));
-}
-
-/// Bytes of the gradients in the order in which they become ready, from the last parameter to the first; q, k
-/// and v are one where the lesson fuses them.
-std::vector<std::int64_t> gradient_bytes(const VitShape& shape, bool joins_qkv) {
-  const std::int64_t e = shape.embed;
-  const std::int64_t values = shape.channels * shape.patch * shape.patch;
-  std::vector<std::int64_t> out = {shape.tokens() * e, e * values, e};
-  for (std::int64_t block = 0; block < shape.depth; ++block) {
-    out.insert(out.end(), {e, e});
-    if (joins_qkv) out.insert(out.end(), {3 * e * e, 3 * e});
-    for (int i = joins_qkv ? 3 : 0; i < 4; ++i) out.insert(out.end(), {e * e, e});
-    out.insert(out.end(), {e, e, 4 * e * e, 4 * e, 4 * e * e, e});
-  }
-  out.insert(out.end(), {e, e, values * e});
-  for (std::int64_t& count : out) count *= static_cast<std::int64_t>(sizeof(float));
-  std::reverse(out.begin(), out.end());
-  return out;
 }
 
 using Figures = std::map<std::string, std::string>;
@@ -60,21 +39,6 @@ double compile_pays(const RuleInput& input, Figures&) {
          number_argument(input, "every");
 }
 
-double bucket_count(const RuleInput& input, Figures& figures) {
-  const LessonSettings settings = settings_in(input);
-  constexpr double kMebi = 1 << 20;
-  const auto bytes = [](double mebi) { return static_cast<std::int64_t>(mebi * kMebi); };
-  const bool joins_qkv = settings.config.fusion.qkv && honours(settings.lesson, "fusion.qkv");
-  const std::vector<std::int64_t> sizes = gradient_bytes(vit_shape(settings.config), joins_qkv);
-  double all = 0;
-  for (const std::int64_t size : sizes) all += static_cast<double>(size);
-  figures["gradient_mb"] = figure_text(all * 1e-6);
-  return static_cast<double>(
-      bucket_plan(sizes, bytes(number_argument(input, "first_mb", settings.config.comm.first_bucket_mb)),
-                  bytes(number_argument(input, "mb")))
-          .size());
-}
-
 double peak_bytes_of(const RuleInput& input, Figures& figures) {
   const MemoryPlan plan = plan_of(input);
   for (const auto& [name, bytes] : plan.categories())
@@ -86,14 +50,6 @@ double upload_us(const RuleInput& input, Figures& figures) {
   const double bytes = read_bytes_a_step(settings_in(input).config);
   figures["batch_mb"] = figure_text(bytes * 1e-6);
   return bytes / (number_argument(input, "gb_per_s") * 1e3);
-}
-
-double all_reduce_us(const RuleInput& input, Figures& figures) {
-  const double bytes =
-      4.0 * static_cast<double>(count_parameters(vit_shape(settings_in(input).config)).total());
-  figures["gradient_mb"] = figure_text(bytes * 1e-6);
-  const Link link = link_of(number_argument(input, "latency_us", 0), number_argument(input, "gbit_per_s"));
-  return ring_all_reduce_us(link, static_cast<int>(number_argument(input, "ranks")), bytes);
 }
 
 /// An input and a target, each a float32 for every value of the grid.
@@ -112,22 +68,6 @@ double roofline_us(const RuleInput& input, Figures& figures) {
   figures["computing_us"] = figure_text(computing_us);
   figures["moving_us"] = figure_text(moving_us);
   return std::max(computing_us, moving_us);
-}
-
-/// In as many backward passes a step, and in one; lessons need not have the key.
-double accumulated_activation(const RuleInput& input, Figures& figures) {
-  LessonSettings settings = settings_in(input);
-  const MemoryFacts facts = memory_facts(settings.config, input.argument("device") != "cpu");
-  const auto activations = [&](double passes) {
-    settings.config.train.accumulate = static_cast<std::int64_t>(passes);
-    return static_cast<double>(plan_memory(settings.lesson, settings.config, facts).activations);
-  };
-  const double passes = number_argument(input, "accumulate");
-  if (!(passes >= 1)) wrong_question(input, "there are no backward passes", "accumulate = 1, 2, ...");
-  const double once = activations(1), often = activations(passes);
-  figures["once_gib"] = gib_text(once);
-  figures["often_gib"] = gib_text(often);
-  return often / once;
 }
 
 /// The most samples a step, of 1, 2, 4, ..., at which a graph saves so many per cent of the step; 0 = none.
@@ -175,42 +115,47 @@ const std::vector<Formula>& formulas() {
   static const std::vector<Formula> all = {
       {"gpus_for_mesh", Quantity::count, {"tp"}, gpus_for_mesh},
       {"compile_pays", Quantity::count, {"compile_s", "saved_s", "every"}, compile_pays},
-      {"bucket_count", Quantity::count, {"preset", "mb"}, bucket_count},
       {"memory_fits", Quantity::bytes, {"preset", "gib"}, peak_bytes_of},
       {"peak_gib", Quantity::bytes, {"preset"}, peak_bytes_of},
       {"upload_ms", Quantity::time, {"preset", "gb_per_s"}, upload_us},
-      {"allreduce_ms", Quantity::time, {"preset", "ranks", "gbit_per_s"}, all_reduce_us},
       {"data_rate", Quantity::byte_rate, {"preset", "samples_per_s"}, data_rate},
       {"roofline_us", Quantity::time, {"gflop", "mb", "tflop_per_s", "gb_per_s"}, roofline_us},
-      {"graph_pays", Quantity::count, {"device", "percent"}, graph_pays},
-      {"accumulated_activation", Quantity::ratio, {"preset", "accumulate"}, accumulated_activation}};
+      {"graph_pays", Quantity::count, {"device", "percent"}, graph_pays}};
   return all;
 }
 
-const Formula& formula_of(const RuleInput& input) {
-  const std::string name = input.argument("name");
+const Formula& formula_of(const Question& question) {
+  const std::string name = question.argument("name");
   std::vector<std::string> names = {"mesh_group"};
   for (const Formula& one : formulas()) {
     if (name == one.name) return one;
     names.emplace_back(one.name);
   }
-  wrong_question(input, fmt::format("there is no formula \"{}\"", printable(name, 60)),
+  wrong_question(question, fmt::format("there is no formula \"{}\"", printable(name, 60)),
                  did_you_mean(name, names, "one of: " + join(names, ", ")));
 }
 
-Truth formula_truth(const RuleInput& input) {
-  if (input.argument("name") == "mesh_group") return mesh_group_truth(input);
-  const Formula& formula = formula_of(input);
+constexpr std::string_view kMeshGroup = "mesh_group", kMemoryFits = "memory_fits";
+
+void check_formula(const Question& question) {
+  if (question.argument("name") == kMeshGroup) return;
+  const Formula& formula = formula_of(question);
   for (const char* const need : formula.needs) {
-    if (input.argument(need).empty())
-      wrong_question(input, fmt::format("the formula {} wants {}", formula.name, need),
+    if (question.argument(need).empty())
+      wrong_question(question, fmt::format("the formula {} needs {}", formula.name, need),
                      "with = { name = [\"" + std::string(formula.name) + "\"], " + need + " = [...] }");
   }
-  const bool is_gate = std::string_view(formula.name) == "memory_fits";
-  if (is_gate != (input.question.kind == AnswerKind::choice))
-    wrong_question(input,
-                   fmt::format("the formula {} is no {}", formula.name, kind_name(input.question.kind)),
+  const bool is_gate = formula.name == kMemoryFits;
+  if (is_gate != (question.kind == AnswerKind::choice))
+    wrong_question(question, fmt::format("the formula {} is no {}", formula.name, kind_name(question.kind)),
                    is_gate ? "it is a choice of yes and no" : "it is a number");
+  in_unit(question, formula.quantity, 0);
+}
+
+Truth formula_truth(const RuleInput& input) {
+  if (input.argument("name") == kMeshGroup) return mesh_group_truth(input);
+  check_formula(input.question);
+  const Formula& formula = formula_of(input.question);
   Truth out;
   out.source = "by formula";
   for (const auto& [name, values] : input.question.with) {
@@ -219,7 +164,7 @@ Truth formula_truth(const RuleInput& input) {
   const double value = formula.value(input, out.figures);
   const double shown = in_unit(input.question, formula.quantity, value);
   out.figures["value"] = figure_text(shown);
-  if (is_gate) {
+  if (formula.name == kMemoryFits) {
     const double limit = number_argument(input, "gib");
     out.accepted = {shown <= limit ? "yes" : "no"};
     out.text = fmt::format("{} GiB are needed, there are {}", out.figures["value"], figure_text(limit));
@@ -235,19 +180,19 @@ Truth formula_truth(const RuleInput& input) {
 Rule formula_rule() {
   static constexpr std::array kinds = {AnswerKind::number, AnswerKind::choice};
   static constexpr std::array needs = {"name"};
-  static constexpr std::array may = {"tp",      "dp",          "global",     "local",         "compile_s",
-                                     "saved_s", "every",       "lesson",     "preset",        "set",
-                                     "device",  "mb",          "first_mb",   "gib",           "gb_per_s",
-                                     "ranks",   "gbit_per_s",  "latency_us", "samples_per_s", "accumulate",
-                                     "gflop",   "tflop_per_s", "percent",    "order",         "rank",
-                                     "axis"};
+  static constexpr std::array may = {"tp",    "dp",       "global",        "local", "compile_s",   "saved_s",
+                                     "every", "lesson",   "preset",        "set",   "device",      "mb",
+                                     "gib",   "gb_per_s", "samples_per_s", "gflop", "tflop_per_s", "percent",
+                                     "ranks", "order",    "rank",          "axis"};
   return {"formula",
-          "a value by formula: gpus_for_mesh, compile_pays, bucket_count, memory_fits, peak_gib, upload_ms, "
-          "allreduce_ms, data_rate, roofline_us, graph_pays, mesh_group, accumulated_activation",
+          "a value by formula: gpus_for_mesh, compile_pays, memory_fits, peak_gib, upload_ms, data_rate, "
+          "roofline_us, graph_pays, mesh_group",
           kinds,
           needs,
           may,
-          answered<formula_truth>};
+          answered<formula_truth>,
+          nullptr,
+          check_formula};
 }
 
 }  // namespace isobar

@@ -31,7 +31,7 @@ Truth hidden_share_truth(const RuleInput& input) {
   out.figures = {{"hidden", percent_text(share)},
                  {"exposed_ms", ms_text(exposed.median())},
                  {"total_ms", ms_text(total.median())}};
-  out.text = fmt::format("{} of {} ms of communication a step are not hidden: {} % are",
+  out.text = fmt::format("{} of {} ms of communication per step is exposed; {} % is hidden",
                          ms_text(exposed.median()), ms_text(total.median()), percent_text(share));
   out.source = source_of(run);
   return out;
@@ -47,7 +47,9 @@ Rule hidden_share_rule() {
           kinds,
           needs,
           {},
-          answered<hidden_share_truth>};
+          answered<hidden_share_truth>,
+          always_timed,
+          check_unit<Quantity::share>};
 }
 
 }  // namespace isobar

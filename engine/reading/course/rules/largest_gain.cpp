@@ -23,7 +23,8 @@ std::vector<Without> slower_ones(const RuleInput& input, const NamedRun& base) {
     if (name == base.name) continue;
     Without one{timed_run(input, name), {}};
     one.rates = rates_of(one.run);
-    if (told(base, of_base, one.run, one.rates).direction == Direction::less) out.push_back(std::move(one));
+    if (compare_runs(base, of_base, one.run, one.rates).direction == Direction::less)
+      out.push_back(std::move(one));
   }
   std::sort(out.begin(), out.end(),
             [](const Without& a, const Without& b) { return a.rates.median() < b.rates.median(); });
@@ -45,7 +46,7 @@ Truth largest_gain_truth(const RuleInput& input) {
   }
   const Without& slowest = slower.front();
   for (const Without& one : slower) {
-    if (&one == &slowest || told(slowest.run, slowest.rates, one.run, one.rates).is_same())
+    if (&one == &slowest || compare_runs(slowest.run, slowest.rates, one.run, one.rates).is_same())
       out.accepted.push_back(one.run.name);
   }
   const double gain = rates_of(base).median() / slowest.rates.median() - 1;
@@ -67,7 +68,8 @@ Rule largest_gain_rule() {
           kinds,
           needs,
           may,
-          answered<largest_gain_truth>};
+          answered<largest_gain_truth>,
+          always_timed};
 }
 
 }  // namespace isobar

@@ -26,7 +26,7 @@ std::size_t line_with(const std::vector<std::string>& lines, const std::string& 
 }
 
 Truth line_truth(const RuleInput& input) {
-  const std::string file = input.argument("file", fmt::format("lessons/{}/main.cpp", input.question.lesson));
+  const std::string file = fmt::format("lessons/{}/main.cpp", input.question.lesson);
   std::string text;
   try {
     text = read_text_file(input.home / file, kMostPageBytes);
@@ -65,7 +65,7 @@ Truth line_truth(const RuleInput& input) {
 Rule line_rule() {
   static constexpr std::array kinds = {AnswerKind::find};
   static constexpr std::array needs = {"anchors"};
-  static constexpr std::array may = {"ends", "file"};
+  static constexpr std::array may = {"ends"};
   return {
       "line", "lines of the lesson's main.cpp that hold an anchor, each until the line that holds its end",
       kinds,  needs,

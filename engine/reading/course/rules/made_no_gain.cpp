@@ -19,11 +19,6 @@ bool follows_ranks(const KeyRow& row) {
 
 /// Why the pair is none; "" = it is.
 std::string why_no_pair(const NamedRun& few, const NamedRun& many) {
-  if (few.view().lesson != many.view().lesson)
-    return fmt::format("`{}` is a run of {}, `{}` one of {}", few.name, few.view().lesson, many.name,
-                       many.view().lesson);
-  if (!few.view().is_measured_here() || !many.view().is_measured_here())
-    return "both must have been measured here";
   const std::int64_t less = few.view().summary.world, more = many.view().summary.world;
   if (more != 2 * less)
     return fmt::format("they have {} and {}, not twice as many", counted(less, "rank"), more);
@@ -41,6 +36,7 @@ Truth made_no_gain_truth(const RuleInput& input) {
   NamedRun few{input.made[0].folder.filename().string(), &input.made[0]};
   NamedRun many{input.made[1].folder.filename().string(), &input.made[1]};
   if (few.view().summary.world > many.view().summary.world) std::swap(few, many);
+  for (const NamedRun* const run : {&few, &many}) check_made(input, *run);
   Truth out;
   out.source = source_of(few);
   const Spread of_few = rates_of(few), of_many = rates_of(many);
@@ -52,7 +48,7 @@ Truth made_no_gain_truth(const RuleInput& input) {
   if (!out.text.empty()) return out;
   check_timed(few);
   check_timed(many);
-  const Compared compared = told(few, of_few, many, of_many);
+  const Compared compared = compare_runs(few, of_few, many, of_many);
   if (compared.direction != Direction::more) out.accepted = {"yes"};
   out.text = fmt::format("{} samples/s with {}, {} with {}: {}", out.figures["few_rate"],
                          counted(few.view().summary.world, "rank"), out.figures["many_rate"],

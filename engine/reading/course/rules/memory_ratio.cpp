@@ -19,7 +19,7 @@ double bytes_of(const NamedRun& run, const std::vector<std::string>& parts) {
     if (std::find(parts.begin(), parts.end(), name) != parts.end()) bytes += static_cast<double>(of_it);
   }
   if (bytes > 0) return bytes;
-  throw Cannot{fmt::format("`{}` tells no memory of {}{}", run.name, join(parts, " and "),
+  throw Cannot{fmt::format("`{}` reports no memory of {}{}", run.name, join(parts, " and "),
                            known.empty() ? "" : ", only of " + join(known, ", ")),
                run.name};
 }
@@ -55,7 +55,9 @@ Rule memory_ratio_rule() {
           kinds,
           needs,
           may,
-          answered<memory_ratio_truth>};
+          answered<memory_ratio_truth>,
+          nullptr,
+          check_unit<Quantity::ratio>};
 }
 
 }  // namespace isobar

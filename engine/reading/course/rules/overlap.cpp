@@ -42,7 +42,7 @@ Beside beside_of(const NamedRun& run, const std::string& stage) {
     throw Cannot{fmt::format("`{}`: {}; {}", run.name, error.what(), error.hint()), run.name};
   }
   const std::vector<StepWindow> steady = steady_windows(step_windows(table));
-  if (steady.empty()) throw Cannot{fmt::format("`{}` traced no whole step", run.name), run.name};
+  if (steady.empty()) throw Cannot{fmt::format("`{}` has no complete step in its trace", run.name), run.name};
   const bool on_device = std::find(table.tracks.begin(), table.tracks.end(), "device") != table.tracks.end();
   const std::string computes = on_device ? "device" : "loop";
   Beside out;
@@ -79,7 +79,7 @@ Truth overlapping_track_truth(const RuleInput& input) {
     out.accepted = {track};
   }
   if (out.accepted.empty())
-    throw Cannot{fmt::format("in `{}` nothing runs beside {}", run.name, stage), run.name};
+    throw Cannot{fmt::format("in `{}` nothing overlaps {}", run.name, stage), run.name};
   out.figures = {{"track", out.accepted.front()}, {"share", percent_text(most)}, {"stage", stage}};
   out.text =
       fmt::format("{} runs in {} % of the time of {}", out.accepted.front(), percent_text(most), stage);
@@ -94,6 +94,7 @@ Truth made_overlap_truth(const RuleInput& input) {
     throw Cannot{fmt::format("one run of yours is needed, there are {}", input.made.size())};
   const RunCase& made = input.made.front();
   const NamedRun run{made.folder.filename().string(), &made};
+  check_made(input, run);
   check_ended(run);
   const Beside beside = beside_of(run, stage);
   const auto found = beside.track.find(track);
@@ -108,8 +109,8 @@ Truth made_overlap_truth(const RuleInput& input) {
   if (share >= wanted) out.accepted = {"yes"};
   out.figures = {
       {"share", percent_text(share)}, {"wanted", percent_text(wanted)}, {"track", track}, {"stage", stage}};
-  out.text = fmt::format("{} % of the time of {} lie beside {}, {} % are asked for", percent_text(share),
-                         track, stage, percent_text(wanted));
+  out.text = fmt::format("{} % of {} overlaps {}; {} % is required", percent_text(share), track, stage,
+                         percent_text(wanted));
   return out;
 }
 

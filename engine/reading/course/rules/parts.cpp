@@ -8,7 +8,6 @@
 
 #include "config/load.h"
 #include "core/error.h"
-#include "core/machine.h"
 #include "core/number_text.h"
 #include "core/text.h"
 #include "course/units.h"
@@ -32,43 +31,40 @@ constexpr QuantityUnit kQuantityUnits[] = {{Quantity::time, "a time", "ms", 1},
                                            {Quantity::share, "a share", "%", 100},
                                            {Quantity::ratio, "a factor", "x", 1}};
 
-/// The share of the time that the loop's thread waits for a processor because its own run wants more of them
-/// than there are: threads of tensor operations and of reading, of all ranks.
-double own_wait(const RunView& view, const ConfigText& config) {
-  const auto threads = number_of<double>(value_in(config, "environment.threads"));
-  if (!threads || view.host != host_name()) return 0;
-  const RunSummary& summary = view.summary;
-  const double reading =
-      summary.wall_s > 0 ? static_cast<double>(summary.read_cpu_us) * 1e-6 / summary.wall_s : 0;
-  const double wanted = static_cast<double>(std::max<std::int64_t>(1, summary.world)) * (*threads + reading);
-  return std::max(0.0, 1 - usable_cores() / std::max(1.0, wanted));
-}
-
 std::string so_far(const RunView& view) {
   return fmt::format("after {} of {}", view.summary.steps, counted(view.summary.wanted_steps, "step"));
 }
 
-/// What its figures show of a field that it did not tell: nothing, or that this part was never entered.
+/// A stage that was never entered records no field: it counts as 0.
 bool is_stage_field(std::string_view field) {
   return std::any_of(kStageNames.begin(), kStageNames.end(), [&](const std::string& stage) {
     return field == stage + "_us" || field == stage + "_host_us";
   });
 }
 
+/// "; 2 runs do not count: ..."; "" for none.
+std::string others_text(std::size_t crowded) {
+  if (crowded == 0) return "";
+  return fmt::format("; {} {} not count: other programs were using the processors",
+                     counted(static_cast<std::int64_t>(crowded), "run"), crowded == 1 ? "does" : "do");
+}
+
 void check_repeats(const NamedRun& run, const Spread& values) {
   if (values.values.size() >= kLeastRepeats) return;
-  std::string why =
+  const std::string why =
       fmt::format("`{}` has {}, {} are needed to tell a difference from noise", run.name,
                   counted(static_cast<std::int64_t>(values.values.size()), "run"), kLeastRepeats);
-  if (run.run->crowded > 0)
-    why += fmt::format("; {} more do not count, since other programs had the processors", run.run->crowded);
-  throw Cannot{why, run.name};
+  throw Cannot{why + others_text(run.run->crowded), run.name};
 }
 
 }  // namespace
 
+void wrong_question(const Question& question, const std::string& what, const std::string& hint) {
+  throw Error(what, question.origin, hint);
+}
+
 void wrong_question(const RuleInput& input, const std::string& what, const std::string& hint) {
-  throw Error(what, input.question.origin, hint);
+  wrong_question(input.question, what, hint);
 }
 
 NamedRun run_of(const RuleInput& input, const std::string& name) {
@@ -81,8 +77,11 @@ NamedRun run_of(const RuleInput& input, const std::string& name) {
         names.empty() ? "it has none" : did_you_mean(name, names, "its runs: " + join(names, ", ")));
   }
   const auto found = input.runs.find(name);
-  if (found == input.runs.end() || found->second.repeats.empty())
-    throw Cannot{fmt::format("the run `{}` of {} is not there", name, wanted->lesson), name};
+  if (found == input.runs.end() || found->second.repeats.empty()) {
+    std::string why = fmt::format("the run `{}` of {} is not there", name, wanted->lesson);
+    if (found != input.runs.end()) why += others_text(found->second.crowded);
+    throw Cannot{why, name};
+  }
   const NamedRun out{name, &found->second};
   if (out.view().lesson != wanted->lesson && !out.view().lesson.empty())
     throw Cannot{fmt::format("`{}` is a run of {}, one of {} is needed", name,
@@ -129,13 +128,22 @@ void check_timed(const NamedRun& run) {
     throw Cannot{fmt::format("`{}` has {} after its warm-up, {} are needed", run.name,
                              counted(own.steps, "step"), kLeastSteps),
                  run.name};
-  const double wait = own.view.summary.processor_wait;
-  if (wait > kCrowdedWait + own_wait(own.view, run.run->config))
+  if (is_disturbed(own.view, run.run->config))
     throw Cannot{
-        fmt::format("other programs took part while `{}` ran: it waited for a processor {:.0f} % of the "
-                    "time, so its times say little",
-                    run.name, 100 * wait),
+        fmt::format("other programs were using the processors while `{}` ran (it waited {:.0f} % of the "
+                    "time), so its timings cannot be trusted",
+                    run.name, 100 * own.view.summary.processor_wait),
         run.name};
+}
+
+void check_made(const RuleInput& input, const NamedRun& run) {
+  const RunView& view = run.view();
+  const auto cannot = [&](const std::string& why) { throw Cannot{"`" + run.name + "` " + why}; };
+  if (view.lesson != input.question.lesson)
+    cannot(fmt::format("is a run of {}, one of {} is needed", printable(view.lesson, 60),
+                       input.question.lesson));
+  if (!view.is_measured_here()) cannot("is " + source_of(run) + ", and a run of yours is needed");
+  if (!view.fault.empty()) cannot("has the fault " + printable(view.fault, 60) + ", and none is wanted");
 }
 
 std::vector<std::string> names_of_runs(const RuleInput& input, std::string_view argument) {
@@ -147,7 +155,7 @@ std::vector<std::string> names_of_runs(const RuleInput& input, std::string_view 
 
 std::string source_of(const NamedRun& run) {
   const RunView& view = run.view();
-  if (!view.replay_of.empty()) return "played again";
+  if (!view.replay_of.empty()) return "replayed";
   return view.provenance.empty() ? "measured here" : provenance_text(view);
 }
 
@@ -181,7 +189,8 @@ Spread sums_of(const NamedRun& run, const std::vector<std::string>& fields) {
   });
 }
 
-Compared told(const NamedRun& base, const Spread& of_base, const NamedRun& other, const Spread& of_other) {
+Compared compare_runs(const NamedRun& base, const Spread& of_base, const NamedRun& other,
+                      const Spread& of_other) {
   check_one_source(base, other);
   check_repeats(base, of_base);
   check_repeats(other, of_other);
@@ -216,11 +225,17 @@ double in_unit(const Question& question, Quantity quantity, double value) {
   return value * own.smallest / unit->scale;
 }
 
+void set_interval(Truth& out, double number, double low, double high) {
+  constexpr double kWidest = 1.5;
+  out.number = number;
+  out.low = std::max(low, number / kWidest);
+  out.high = std::min(high, number * kWidest);
+}
+
 Truth truth_of(const Question& question, Quantity quantity, const Spread& values) {
+  const auto shown = [&](double value) { return in_unit(question, quantity, value); };
   Truth out;
-  out.number = in_unit(question, quantity, values.median());
-  out.low = in_unit(question, quantity, values.least());
-  out.high = in_unit(question, quantity, values.most());
+  set_interval(out, shown(values.median()), shown(values.least()), shown(values.most()));
   return out;
 }
 

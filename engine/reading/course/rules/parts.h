@@ -50,6 +50,9 @@ NamedRun timed_run(const RuleInput& input, const std::string& name);
 void check_ended(const NamedRun& run);
 void check_timed(const NamedRun& run);
 
+/// Cannot where a run that the learner named is of another lesson, was not measured here, or has a fault.
+void check_made(const RuleInput& input, const NamedRun& run);
+
 /// Names of the question's runs that an argument lists; all of them without it.
 std::vector<std::string> names_of_runs(const RuleInput& input, std::string_view argument);
 
@@ -66,7 +69,8 @@ Spread figures_of(const NamedRun& run, const std::function<double(const SteadyFi
 Spread sums_of(const NamedRun& run, const std::vector<std::string>& fields);
 
 /// compare() of `other` over `base`. Cannot where it cannot tell: too few repeats, no values, two sources.
-Compared told(const NamedRun& base, const Spread& of_base, const NamedRun& other, const Spread& of_other);
+Compared compare_runs(const NamedRun& base, const Spread& of_base, const NamedRun& other,
+                      const Spread& of_other);
 
 /// The lesson and configuration that arguments name: `lesson` (that of the question), `preset`, `set`, and
 /// the `device` whose preset it is where none is named.
@@ -82,6 +86,17 @@ enum class Quantity { time, bytes, byte_rate, rate, share, ratio, count };
 /// the usual one (ms, GiB, MB/s, samples/s, %, x) where it asks for no number. Error (exit code 2) for a
 /// question whose unit is of something else.
 double in_unit(const Question& question, Quantity quantity, double value);
+/// For Rule::check: the unit of a number is one of this quantity.
+template <Quantity quantity>
+void check_unit(const Question& question) {
+  in_unit(question, quantity, 0);
+}
+/// For Rule::is_timed.
+inline bool always_timed(const Question&) { return true; }
+
+/// `number` is right, and what lies between `low` and `high`; but a factor of 1.5 away at most, so that runs
+/// that differ much do not make all answers right.
+void set_interval(Truth& out, double number, double low, double high);
 /// What is right lies between the least and the most of the repeats, and the median stands for them.
 Truth truth_of(const Question& question, Quantity quantity, const Spread& values);
 
@@ -95,6 +110,7 @@ std::string gib_text(double bytes);
 double number_argument(const RuleInput& input, std::string_view name);
 double number_argument(const RuleInput& input, std::string_view name, double otherwise);
 /// For what is wrong in the question: its place is said.
+[[noreturn]] void wrong_question(const Question& question, const std::string& what, const std::string& hint);
 [[noreturn]] void wrong_question(const RuleInput& input, const std::string& what, const std::string& hint);
 
 /// "up", "down" or "same".

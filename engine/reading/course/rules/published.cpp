@@ -83,7 +83,8 @@ Rule published_rule() {
   static constexpr std::array may = {"at"};
   return {"published", "the ratio of two rows of lessons/published.toml in a year",
           kinds,       needs,
-          may,         answered<published_truth>};
+          may,         answered<published_truth>,
+          nullptr,     check_unit<Quantity::ratio>};
 }
 
 }  // namespace isobar

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <map>
 
 #include "analyse/event_log.h"
@@ -24,7 +26,8 @@ struct Distances {
   void take(const Event& event) {
     if (event.kind() != "note" || event.text("text") != "replicas") return;
     double& most = by_step[event.integer("step")];
-    most = std::max(most, event.number("apart"));
+    const double apart = event.number("apart");
+    most = std::isfinite(apart) ? std::max(most, apart) : std::numeric_limits<double>::infinity();
   }
 };
 
@@ -40,8 +43,11 @@ Truth replica_distance_truth(const RuleInput& input) {
   for (const int rank : ranks_in(run.run->folder))
     EventLog(RunFolder{run.run->folder}.stream_file(rank)).read_all(distances);
   if (distances.by_step.size() < 2)
-    throw Cannot{fmt::format("`{}` did not tell twice how far its replicas are apart", run.name), run.name};
+    throw Cannot{fmt::format("`{}` reports fewer than twice how far its replicas are apart", run.name),
+                 run.name};
   const double first = distances.by_step.begin()->second, last = distances.by_step.rbegin()->second;
+  if (!std::isfinite(first))
+    throw Cannot{fmt::format("the weights of `{}` are no numbers from the start", run.name), run.name};
   Truth out;
   out.accepted = {word_of(first, last)};
   out.figures = {{"first", fmt::format("{:.3g}", first)}, {"last", fmt::format("{:.3g}", last)}};

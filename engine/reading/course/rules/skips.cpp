@@ -10,20 +10,29 @@
 namespace isobar {
 namespace {
 
+/// "both" says it of two; of three no single choice would.
+void check_skips(const Question& question) {
+  const auto named = question.arguments("runs").size();
+  if ((named > 0 ? named : question.runs.size()) != 2)
+    wrong_question(question, "the rule skips compares two runs", "runs = [\"fp16\", \"bf16\"]");
+}
+
 Truth skips_truth(const RuleInput& input) {
   const std::vector<std::string> names = names_of_runs(input, "runs");
+  const NamedRun first = ended_run(input, names.front());
   Truth out;
   std::vector<std::string> told;
   for (const std::string& name : names) {
     const NamedRun run = ended_run(input, name);
+    check_one_source(first, run);
     const std::int64_t skipped = run.view().summary.skipped;
     if (skipped > 0) out.accepted.push_back(name);
     out.figures[name + "_skipped"] = std::to_string(skipped);
     told.push_back(fmt::format("`{}` skipped {}", name, counted(skipped, "step")));
-    if (out.source.empty()) out.source = source_of(run);
   }
+  out.source = source_of(first);
   if (out.accepted.empty()) out.accepted = {"none"};
-  if (names.size() == 2 && out.accepted.size() == 2) out.accepted = {"both"};
+  if (out.accepted.size() == 2) out.accepted = {"both"};
   out.text = join(told, ", ");
   return out;
 }
@@ -33,8 +42,10 @@ Truth skips_truth(const RuleInput& input) {
 Rule skips_rule() {
   static constexpr std::array kinds = {AnswerKind::choice};
   static constexpr std::array may = {"runs"};
-  return {
-      "skips", "the runs that skipped steps; none, or both of two", kinds, {}, may, answered<skips_truth>};
+  return {"skips", "which of two runs skipped steps; none, or both",
+          kinds,   {},
+          may,     answered<skips_truth>,
+          nullptr, check_skips};
 }
 
 }  // namespace isobar

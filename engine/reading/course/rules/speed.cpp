@@ -35,7 +35,7 @@ Speeds speeds_of(const RuleInput& input) {
   out.base = base == "best" && input.question.run(base) == nullptr ? fastest_but(input, out.other.name)
                                                                    : timed_run(input, base);
   const Spread one = rates_of(out.base), two = rates_of(out.other);
-  out.compared = told(out.base, one, out.other, two);
+  out.compared = compare_runs(out.base, one, out.other, two);
   out.base_rate = one.median();
   out.other_rate = two.median();
   return out;
@@ -62,9 +62,8 @@ Truth truth_of_speeds(const Speeds& speeds) {
 Truth speed_ratio_truth(const RuleInput& input) {
   const Speeds speeds = speeds_of(input);
   Truth out = truth_of_speeds(speeds);
-  out.number = in_unit(input.question, Quantity::ratio, ratio_of(speeds.compared));
-  out.low = std::min(out.number, speeds.compared.low);
-  out.high = std::max(out.number, speeds.compared.high);
+  const double ratio = in_unit(input.question, Quantity::ratio, ratio_of(speeds.compared));
+  set_interval(out, ratio, std::min(ratio, speeds.compared.low), std::max(ratio, speeds.compared.high));
   return out;
 }
 
@@ -84,9 +83,7 @@ Truth efficiency_truth(const RuleInput& input) {
   const Compared& compared = speeds.compared;
   Truth out;
   const auto percent = [&](double ratio) { return in_unit(input.question, Quantity::share, ratio / more); };
-  out.number = percent(compared.ratio);
-  out.low = percent(compared.low);
-  out.high = percent(compared.high);
+  set_interval(out, percent(compared.ratio), percent(compared.low), percent(compared.high));
   out.text = fmt::format("{} samples/s a rank in `{}`, {} in `{}`: {:.0f} %",
                          figure_text(speeds.base_rate / ranks(speeds.base)), speeds.base.name,
                          figure_text(speeds.other_rate / ranks(speeds.other)), speeds.other.name,
@@ -112,7 +109,9 @@ Rule speed_ratio_rule() {
           kinds,
           needs,
           {},
-          answered<speed_ratio_truth>};
+          answered<speed_ratio_truth>,
+          always_timed,
+          check_unit<Quantity::ratio>};
 }
 
 Rule speed_direction_rule() {
@@ -123,7 +122,8 @@ Rule speed_direction_rule() {
           kinds,
           needs,
           {},
-          answered<speed_direction_truth>};
+          answered<speed_direction_truth>,
+          always_timed};
 }
 
 Rule efficiency_rule() {
@@ -131,7 +131,8 @@ Rule efficiency_rule() {
   static constexpr std::array needs = {"base", "other"};
   return {"efficiency", "samples/s a rank of `other` over those of `base`, in %",
           kinds,        needs,
-          {},           answered<efficiency_truth>};
+          {},           answered<efficiency_truth>,
+          always_timed, check_unit<Quantity::share>};
 }
 
 }  // namespace isobar

@@ -53,7 +53,7 @@ Truth share_direction_truth(const RuleInput& input) {
     return Spread(above_zero);
   };
   const Spread one = shares(base), two = shares(other);
-  const Compared compared = told(base, one, other, two);
+  const Compared compared = compare_runs(base, one, other, two);
   const bool is_same = compared.is_same() || std::fabs(two.median() - one.median()) < kSmallestShare;
   Truth out;
   out.accepted = {is_same ? "same" : direction_word(compared)};
@@ -70,9 +70,10 @@ Rule share_rule() {
   static constexpr std::array kinds = {AnswerKind::number};
   static constexpr std::array needs = {"run", "fields"};
   static constexpr std::array may = {"of"};
-  return {"share", "mean of some fields over that of another (step_us), in %",
-          kinds,   needs,
-          may,     answered<share_truth>};
+  return {"share",      "mean of some fields over that of another (step_us), in %",
+          kinds,        needs,
+          may,          answered<share_truth>,
+          always_timed, check_unit<Quantity::share>};
 }
 
 Rule share_direction_rule() {
@@ -83,7 +84,8 @@ Rule share_direction_rule() {
           kinds,
           needs,
           {},
-          answered<share_direction_truth>};
+          answered<share_direction_truth>,
+          always_timed};
 }
 
 }  // namespace isobar

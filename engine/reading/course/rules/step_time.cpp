@@ -42,14 +42,17 @@ Truth stage_gain_truth(const RuleInput& input) {
   const NamedRun other = timed_run(input, input.argument("other"));
   const std::vector<std::string> fields = input.arguments("fields");
   const Spread of_base = sums_of(base, fields), of_other = sums_of(other, fields);
-  told(base, of_base, other, of_other);  // says what is missing for it
+  compare_runs(base, of_base, other, of_other);  // says what is missing for it
   const double step_us = sums_of(other, {"step_us"}).median();
   if (!(step_us > 0)) throw Cannot{"`" + other.name + "` recorded no time of step_us", other.name};
   const double gain_us = of_other.median() - of_base.median();
+  // No share below 0 can be typed: what takes less than before gains nothing.
+  const auto share = [&](double us) {
+    return in_unit(input.question, Quantity::share, std::max(0.0, us / step_us));
+  };
   Truth out;
-  out.number = in_unit(input.question, Quantity::share, gain_us / step_us);
-  out.low = in_unit(input.question, Quantity::share, (of_other.least() - of_base.most()) / step_us);
-  out.high = in_unit(input.question, Quantity::share, (of_other.most() - of_base.least()) / step_us);
+  set_interval(out, share(gain_us), share(of_other.least() - of_base.most()),
+               share(of_other.most() - of_base.least()));
   out.text = fmt::format("{} ms of a step of {} ms: {} %", ms_text(gain_us), ms_text(step_us),
                          percent_text(gain_us / step_us));
   out.figures = {{"gain_ms", ms_text(gain_us)},
@@ -64,13 +67,19 @@ Truth stage_gain_truth(const RuleInput& input) {
 Rule mean_rule() {
   static constexpr std::array kinds = {AnswerKind::number};
   static constexpr std::array needs = {"run", "fields"};
-  return {"mean", "what some fields take of a step together", kinds, needs, {}, answered<mean_truth>};
+  return {"mean",       "what some fields take of a step together",
+          kinds,        needs,
+          {},           answered<mean_truth>,
+          always_timed, check_unit<Quantity::time>};
 }
 
 Rule without_rule() {
   static constexpr std::array kinds = {AnswerKind::number};
   static constexpr std::array needs = {"run", "fields"};
-  return {"without", "the step without some of its fields", kinds, needs, {}, answered<without_truth>};
+  return {"without",    "the step without some of its fields",
+          kinds,        needs,
+          {},           answered<without_truth>,
+          always_timed, check_unit<Quantity::time>};
 }
 
 Rule stage_gain_rule() {
@@ -78,7 +87,8 @@ Rule stage_gain_rule() {
   static constexpr std::array needs = {"base", "other", "fields"};
   return {"stage_gain", "what `other` takes more than `base` of some fields, in % of its step",
           kinds,        needs,
-          {},           answered<stage_gain_truth>};
+          {},           answered<stage_gain_truth>,
+          always_timed, check_unit<Quantity::share>};
 }
 
 }  // namespace isobar

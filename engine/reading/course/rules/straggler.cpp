@@ -45,7 +45,8 @@ Rule straggler_rule() {
   static constexpr std::array needs = {"run"};
   return {"straggler", "the rank that the others wait for: rank 0, rank 1, ..., none",
           kinds,       needs,
-          {},          answered<straggler_truth>};
+          {},          answered<straggler_truth>,
+          always_timed};
 }
 
 }  // namespace isobar
