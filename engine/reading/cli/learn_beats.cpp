@@ -18,6 +18,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "course/page_section.h"
 
 namespace isobar {
 

@@ -153,22 +153,6 @@ class PageLines {
 
 }  // namespace
 
-std::string page_section(std::string_view page, std::string_view name) {
-  std::string out;
-  bool inside = false;
-  bool fenced = false;
-  for (const std::string& line : split(page, '\n')) {
-    if (begins(line, kFence)) fenced = !fenced;
-    if (!fenced && begins(line, "## ")) {
-      if (inside) break;
-      inside = trimmed(std::string_view(line).substr(3)) == name;
-    } else if (inside) {
-      out += line + "\n";
-    }
-  }
-  return out;
-}
-
 std::string without_marks(std::string_view markdown) {
   std::string out;
   bool code = false;

@@ -7,9 +7,6 @@
 
 namespace isobar {
 
-/// What stands below the heading "## NAME" of a page, up to the next one of its kind; "" without one.
-std::string page_section(std::string_view page, std::string_view name);
-
 /// As lines of `columns`: paragraphs, lists, tables and code; of links and pictures the words. What is folded
 /// away in the page (<details>) is left out.
 std::vector<std::string> plain_lines(std::string_view markdown, std::size_t columns);

@@ -13,14 +13,9 @@ namespace isobar {
 
 namespace {
 
-constexpr std::size_t kHead = 13;  // columns of what a line is about
 constexpr const char* kCurveRule = "curve";
 
 char letter_of(std::size_t index) { return static_cast<char>('a' + index); }
-
-void add(Report& out, const char* head, const std::string& text, std::size_t columns) {
-  if (!text.empty()) out.wrapped(fmt::format("{:<{}}", head, kHead - 2), text, columns);
-}
 
 void add_page(Report& out, const std::string& page, std::size_t columns) {
   const std::vector<std::string> lines = plain_lines(page, columns);
@@ -95,7 +90,7 @@ Report question_report(const Question& question, std::size_t columns) {
   out.json = head_json(question);
   out.line(question.id + (question.from.empty() ? "" : "  (" + question.from + ")"));
   out.wrapped(question.ask, columns);
-  add(out, "why", question.why, columns);
+  out.headed("why", question.why, columns);
   if (question.rule == kCurveRule) add_shapes(out, question, columns);
   if (!question.choices.empty()) out.line("");
   for (std::size_t i = 0; i < question.choices.size(); ++i) {
@@ -126,19 +121,19 @@ Report reveal_report(const Question& question, const Revealed& revealed, const s
   out.json["runs"] = revealed.runs;
 
   out.line(question.id + ": " + outcome_name(graded.outcome));
-  add(out, "you said", said, columns);
+  out.headed("you said", said, columns);
   if (graded.outcome == Outcome::cannot_answer) {
-    add(out, "why not", graded.cannot, columns);
+    out.headed("why not", graded.cannot, columns);
     if (!revealed.command.empty()) out.line("  makes it    " + revealed.command);
     out.wrapped("Your prediction is stored; ./isobar quiz " + question.id + " continues from here.", columns);
     return out;
   }
-  add(out, "it is", graded.truth, columns);
-  add(out, "off by", graded.off_by, columns);
+  out.headed("it is", graded.truth, columns);
+  out.headed("off by", graded.off_by, columns);
   const bool says_more = question.kind != AnswerKind::number && revealed.truth.text != graded.truth;
-  if (says_more) add(out, "found", revealed.truth.text, columns);
-  add(out, "source", graded.source, columns);
-  add(out, "because", graded.says, columns);
+  if (says_more) out.headed("found", revealed.truth.text, columns);
+  out.headed("source", graded.source, columns);
+  out.headed("because", graded.says, columns);
   if (!graded.reveal.empty()) out.line("");
   out.wrapped(graded.reveal, columns);
   add_page(out, page, columns);
@@ -156,9 +151,9 @@ Report stored_report(const Question& question, const StoredReveal& reveal, const
   out.json["source"] = reveal.source;
   out.json["runs"] = reveal.runs;
   out.line(question.id + ": " + printable(reveal.outcome, 40));
-  add(out, "you said", printable(answer_words(question, answer)), columns);
-  add(out, "it was", printable(reveal.truth), columns);
-  add(out, "source", printable(reveal.source), columns);
+  out.headed("you said", printable(answer_words(question, answer)), columns);
+  out.headed("it was", printable(reveal.truth), columns);
+  out.headed("source", printable(reveal.source), columns);
   add_page(out, page, columns);
   return out;
 }

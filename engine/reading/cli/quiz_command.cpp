@@ -189,9 +189,12 @@ int ask_all(const std::string& lesson, const Learner& learner, const QuizArgumen
     if (went == Went::out) return code;
     if (went == Went::past) ++open;
   }
-  const std::string left = open == 0 ? "no question" : counted(open, "question");
-  std::printf("%s of %s %s open; ./isobar quiz %s --again asks them again\n", left.c_str(), lesson.c_str(),
-              open > 1 ? "are" : "is", lesson.c_str());
+  if (open > 0) {
+    std::printf("%s of %s still open\n", counted(open, "question").c_str(), lesson.c_str());
+  } else {
+    std::printf("no question of %s is open; ./isobar quiz %s --again asks them again\n", lesson.c_str(),
+                lesson.c_str());
+  }
   return 0;
 }
 

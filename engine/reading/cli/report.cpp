@@ -80,6 +80,14 @@ void Report::wrapped(const std::string& head, const std::string& sentence, std::
   }
 }
 
+void Report::headed(std::string_view head, const std::string& sentence, std::size_t columns) {
+  constexpr std::size_t kHead = 11;
+  if (sentence.empty()) return;
+  std::string before(head);
+  before.resize(std::max(kHead, before.size()), ' ');
+  wrapped(before, sentence, columns);
+}
+
 void Report::labelled(const std::string& line) {
   for (const std::string& part :
        hung(line, isatty(STDOUT_FILENO) != 0 ? terminal_columns() : std::string::npos))

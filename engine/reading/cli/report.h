@@ -34,6 +34,8 @@ class Report {
   void wrapped(const std::string& sentence, std::size_t columns = text_columns());
   /// The same behind `head` of a column of heads; lines behind the first begin where the sentence did.
   void wrapped(const std::string& head, const std::string& sentence, std::size_t columns);
+  /// The same behind a word of a column of heads, "verdict    "; nothing where there is no sentence.
+  void headed(std::string_view head, const std::string& sentence, std::size_t columns);
 
   /// A line of a summary, "  throughput   150.0 samples/s ...": on a terminal that is too narrow over
   /// several, which are indented as far as what it says; elsewhere one line, to be searched.

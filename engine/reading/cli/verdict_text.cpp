@@ -14,13 +14,6 @@ namespace isobar {
 
 namespace {
 
-constexpr std::size_t kHead = 13;  // columns of what a line is about
-
-void add(Report& out, const char* head, const std::string& text, std::size_t columns) {
-  if (text.empty()) return;
-  out.wrapped(fmt::format("{:<{}}", head, kHead - 2), text, columns);
-}
-
 Json number_or_null(double value) { return value > 0 ? Json(value) : Json(); }
 
 }  // namespace
@@ -44,15 +37,15 @@ Report verdict_report(const RunCase& run, const RunVerdict& verdict, std::size_t
   const auto runs = static_cast<std::int64_t>(run.repeats.size());
   out.line(fmt::format("{}  {}{}", printable(run.folder.filename().string()), state_name(view.state),
                        runs > 1 ? ", with " + counted(runs - 1, "repeat") : ""));
-  for (const std::string& warning : verdict.warnings) add(out, "!", warning, columns);
-  add(out, "verdict", verdict_sentence(verdict), columns);
+  for (const std::string& warning : verdict.warnings) out.headed("!", warning, columns);
+  out.headed("verdict", verdict_sentence(verdict), columns);
   if (verdict.is_known && verdict.verdict.bound != Bound::compute) {  // which says it itself
     const double step_us = means(run.repeats, "step_us").median();
-    add(out, "a step", fmt::format("{:.1f} ms: {}", step_us * 1e-3, verdict.parts.text(7)), columns);
+    out.headed("a step", fmt::format("{:.1f} ms: {}", step_us * 1e-3, verdict.parts.text(7)), columns);
   }
-  if (verdict.of_quartet) add(out, "", "(by its quartet)", columns);
-  for (const std::string& line : verdict.verdict.evidence) add(out, "", line, columns);
-  add(out, "notice", verdict.notice, columns);
+  if (verdict.of_quartet) out.headed("", "(by its quartet)", columns);
+  for (const std::string& line : verdict.verdict.evidence) out.headed("", line, columns);
+  out.headed("notice", verdict.notice, columns);
   if (!verdict.next.empty()) out.line("  try        " + verdict.next);
 
   out.json = {{"run", run.folder.string()},

@@ -1,13 +1,13 @@
 #include "course/course.h"
 
 #include <algorithm>
-#include <sstream>
 
 #include "analyse/run_case.h"
 #include "analyse/run_prediction.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "course/page_section.h"
 
 namespace isobar {
 
@@ -131,24 +131,7 @@ std::optional<Revealed> recalled(const Question& question, const CourseProgress&
 std::string reveal_page(const fs::path& home, const Question& question) {
   const fs::path file = home / "lessons" / question.lesson / "reveal.md";
   if (!fs::exists(file)) return "";
-  std::istringstream page(read_text_file(file, kMostPageBytes));
-  const std::string title = "## " + question.id.substr(question.id.find('.') + 1);
-  std::string out;
-  bool is_inside = false;
-  bool is_code = false;
-  for (std::string line; std::getline(page, line);) {
-    if (line.ends_with('\r')) line.pop_back();
-    if (line.starts_with("```")) is_code = !is_code;
-    const bool is_title = !is_code && (line.starts_with("## ") || line.starts_with("# "));
-    if (is_title) {
-      if (is_inside) break;
-      is_inside = line == title;
-    } else if (is_inside && !(out.empty() && line.empty())) {
-      out += line + "\n";
-    }
-  }
-  out.erase(out.find_last_not_of('\n') + 1);
-  return out;
+  return page_section(read_text_file(file, kMostPageBytes), question.id.substr(question.id.find('.') + 1));
 }
 
 const char* beat_name(Beat beat) { return kBeatNames[static_cast<std::size_t>(beat)]; }

@@ -238,7 +238,8 @@ std::string cost_text(const std::vector<FoundRuns>& found) {
       missing += one.missing;
     }
   }
-  const std::string predicted = predictions > 0 ? counted(predictions, "prediction") + ", made immediately" : "";
+  const std::string predicted =
+      predictions > 0 ? counted(predictions, "prediction") + ", made immediately" : "";
   if (missing == 0) {
     if (!predicted.empty()) return predicted;
     return all == 0   ? "nothing has to be run"

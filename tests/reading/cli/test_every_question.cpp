@@ -109,8 +109,8 @@ TEST_CASE("every question tells a right, a wrong and an unable learner so") {
     unable.cannot = "its run is not there";
     unable.missing = question.runs.empty() ? "" : question.runs.front().name;
     const std::string cannot = told(question, played.right, unable);
-    CHECK_THAT(cannot, says("cannot answer") && says("its run is not there") && says("prediction is stored") &&
-                           !says("The page says more."));
+    CHECK_THAT(cannot, says("cannot answer") && says("its run is not there") &&
+                           says("prediction is stored") && !says("The page says more."));
     CHECK((cannot.find("./isobar run") != std::string::npos) == !question.runs.empty());
   }
 }

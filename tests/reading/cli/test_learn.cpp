@@ -5,6 +5,7 @@
 #include "cli/made_course.h"
 #include "cli/plain_page.h"
 #include "cli/terminal.h"
+#include "course/page_section.h"
 #include "support/catch.h"
 #include "support/says.h"
 
@@ -41,6 +42,14 @@ class Learning {
   }
   Terminal terminal_;
 };
+
+void mark_done(const MadeCourse& course, const std::vector<std::string>& beats) {
+  std::filesystem::create_directories(course.progress().parent_path());
+  for (const std::string& beat : beats) {
+    std::ofstream(course.progress(), std::ios::app)
+        << R"({"schema":1,"kind":"beat","lesson":"02_workers","beat":")" << beat << "\"}\n";
+  }
+}
 
 Json stands(const MadeCourse& course) { return Json::parse(course.run({"learn", "02", "--json"}).out); }
 
@@ -139,10 +148,10 @@ TEST_CASE("what is wrong with one question is said, and the others are asked") {
     quiz.ask("q");
     quiz.rest();
   }
-  for (const char* const beat : {"opening 01.gpus", "read"}) {
-    std::ofstream(course.progress(), std::ios::app)
-        << R"({"schema":1,"kind":"beat","lesson":"02_workers","beat":")" << beat << "\"}\n";
-  }
+  mark_done(course, {"opening 01.gpus", "read"});
+  // The newest run is none that can be read; there is nothing to notice in it, and the walk goes on.
+  std::filesystem::create_directories(course.work() / "runs/02_workers-broken");
+  write_file_whole(course.work() / "runs/02_workers-broken/run.toml", std::string_view("[run]\nranks = 1\n"));
   Learning walk(course, {"learn", "02"});
   CHECK_THAT(walk.enter(), says("02.best_workers: ") && says("no key"));  // of the beat Run
   CHECK_THAT(walk.enter("q"), says("Reveal") && says("no key"));
@@ -180,6 +189,29 @@ TEST_CASE("the questions of a lesson come one after the other, and a skipped one
   CHECK_THAT(quiz.ask("q"), says("02.where: ") && says("02.nan"));
   quiz.rest();
   CHECK_THAT(course.run({"quiz", "02"}).out, says("1 of 3 questions answered") && says("02.best_workers"));
+  Learning again(course, {"quiz", "02"});
+  again.ask("skip");
+  again.ask("skip");
+  CHECK_THAT(again.rest(), says("2 questions of 02_workers still open"));
+}
+
+TEST_CASE("runs are done when they are there, not when they cannot be made") {
+  const MadeCourse course;
+  const std::filesystem::path file = course.home() / "lessons/02_workers/questions.toml";
+  std::string text = read_text_file(file, 1 << 20);
+  const std::string set = "set = [\"data.workers=4\"]";
+  text.replace(text.find(set), set.size(), "recorded = \"02_workers/recorded/none\"");
+  write_file_whole(file, std::string_view(text));
+  for (const char* const answer : {"02.best_workers=4", "02.where=1"}) {
+    const std::string id(answer, std::string_view(answer).find('='));
+    course.run({"quiz", id, "--answer", std::string(answer).substr(id.size() + 1)});
+  }
+  mark_done(course, {"opening 01.gpus", "read"});
+  Learning walk(course, {"learn", "02"});
+  CHECK_THAT(walk.enter(), says("w4 cannot be run here") && says("Enter starts"));
+  walk.enter("q");
+  walk.rest();
+  CHECK(stands(course)["next"] == "run");
 }
 
 TEST_CASE("pages are plain lines on a terminal") {

@@ -75,6 +75,19 @@ TEST_CASE("a prediction is stored, its runs are made in turn, then it is reveale
   CHECK_THAT(wrong.out, says("02.best_workers: not right") && says("One thread reads a batch at a time: 8") &&
                             says("0.25 times what was measured"));
   CHECK(course.calls() == calls);
+  CHECK_THAT(course.run({"quiz", "02.best_workers"}).out,
+             says("because") && says("One thread reads a batch at a time: 8") && says("Revealed 20"));
+}
+
+TEST_CASE("a reveal that was stored is told, whatever lies beside it") {
+  const MadeCourse course;
+  fs::remove(course.home() / "lessons/02_workers/reveal.md");
+  fs::create_directories(course.home() / "lessons/02_workers/reveal.md");
+  const ProcessResult told = course.run({"quiz", "02.where", "--answer", "1"});
+  CHECK(told.code == 0);
+  CHECK_THAT(told.out, says("02.where: not right") && says("0 of 1 first answers were right"));
+  CHECK(kinds(course, "reveal") == 1);
+  CHECK(course.run({"quiz", "02.where"}).code == 0);
 }
 
 TEST_CASE("without runs a question cannot be answered, and the prediction stays") {

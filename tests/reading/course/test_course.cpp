@@ -227,8 +227,12 @@ TEST_CASE("a number is told again in the unit that it was stored in") {
                   "wrong = [\n  { answer = \"16\", says = \"More threads than {best} share the same "
                   "processors.\" },\n  { answer = \"below\", says = \"{you} cannot keep up.\" },\n]\n",
                   "");
-  learner.questions = parse_questions(text, "q.toml", "02_workers");
+  learner.questions =
+      parse_questions(replaced(text, "cpu_micro\", gb", "huge\", gb"), "q.toml", "02_workers");
   learner.answer(0, "0.5 ms");
+  CHECK_THAT(error_of([&] { learner.reveal(0); }),
+             says("error: 02.best_workers: ") && says("huge") && says("where: q.toml:"));
+  learner.questions = parse_questions(text, "q.toml", "02_workers");
   const Outcome first = learner.reveal(0).graded.outcome;
   learner.questions[0].unit = "us";
   const auto again = recalled(learner.questions[0], read_progress(learner.file), project_home(), {});

@@ -132,10 +132,6 @@ TEST_CASE("a ratio of published figures says where and when they were recorded")
   CHECK(truth.figures.at("ratio") == "1.31");
   CHECK(truth.source == "recorded on A100-40GB, 2023");
   CHECK(published("mp_tp4", "mp_tp1", "2023").truth().source == "recorded on A100-40GB and A100-80GB, 2023");
-  AskedRule loss("published",
-                 {{"above", {"bs1024_loss"}}, {"below", {"bs64_loss"}}, {"year", {"2025"}}, {"at", {"3"}}},
-                 "x");
-  CHECK(loss.truth().number == Approx(0.375 / 0.170));
   CHECK_THAT(error_of([] { published("dali", "fp32", "2025").truth(); }),
              says("nothing was published of \"fp32\" in 2025") && says("years of this row: 2023, 2024"));
   CHECK_THAT(error_of([] { published("dalli", "fp32", "2023").truth(); }), says("did you mean dali?"));

@@ -46,12 +46,8 @@ PublishedRow row_of(const RuleInput& input, const std::vector<TomlEntry>& entrie
     wrong_question(input, fmt::format("nothing was published of \"{}\" in {}", name, year),
                    years.empty() ? did_you_mean(name, rows, "rows: " + join(rows, ", "))
                                  : "years of this row: " + join(years, ", "));
-  const auto at = static_cast<std::size_t>(number_argument(input, "at", 0));  // of epochs, from 1
-  if (at > values.size())
-    wrong_question(input, fmt::format("\"{}\" has {} values in {}", name, values.size(), year),
-                   "at = 1, 2, ...");
-  out.least = at > 0 ? values[at - 1] : *std::min_element(values.begin(), values.end());
-  out.most = at > 0 ? out.least : *std::max_element(values.begin(), values.end());
+  out.least = *std::min_element(values.begin(), values.end());
+  out.most = *std::max_element(values.begin(), values.end());
   return out;
 }
 
@@ -80,10 +76,9 @@ Truth published_truth(const RuleInput& input) {
 Rule published_rule() {
   static constexpr std::array kinds = {AnswerKind::number};
   static constexpr std::array needs = {"above", "below", "year"};
-  static constexpr std::array may = {"at"};
   return {"published", "the ratio of two rows of lessons/published.toml in a year",
           kinds,       needs,
-          may,         answered<published_truth>,
+          {},          answered<published_truth>,
           nullptr,     check_unit<Quantity::ratio>};
 }
 
