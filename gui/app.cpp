@@ -105,7 +105,7 @@ bool App::poll() {
     try {
       remember();
     } catch (const Error& error) {
-      say("the settings could not be kept: " + printable(error.what(), 160));
+      say("the settings could not be saved: " + printable(error.what(), 160));
       options_.settings.clear();
     }
   }

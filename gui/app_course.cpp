@@ -18,6 +18,11 @@ namespace {
 
 constexpr std::uint64_t kMostFileBytes = 1U << 20;
 
+bool is_cpp_file(const fs::path& file) {
+  const std::string ending = file.extension().string();
+  return ending == ".cpp" || ending == ".h" || ending == ".cu" || ending == ".cuh";
+}
+
 /// The line of the heading "## ..." of a Markdown text that a link names; 0 where there is none.
 std::int64_t line_of_section(const std::string& text, const std::string& section) {
   std::int64_t number = 0;
@@ -39,7 +44,7 @@ void App::act_on_course(const Requests& ask, const Data& data) {
   const CourseRequest& asked = *ask.course;
   switch (asked.kind) {
     case CourseRequest::Kind::commit:
-      return desk_.commit(asked.id, asked.answer);
+      return desk_.commit(asked.id, asked.answer, asked.seen);
     case CourseRequest::Kind::reveal:
       return desk_.reveal(asked.id);
     case CourseRequest::Kind::beat:
@@ -116,6 +121,7 @@ void App::open_file(const std::string& file, std::int64_t line, const std::strin
     try {
       code.file = file;
       code.text = printable_lines(read_text_file(project_.home / path, kMostFileBytes));
+      code.page = code_page(code.text, code.text, is_cpp_file(path));
       if (!section.empty()) code.line = line_of_section(code.text, section);
     } catch (const Error& error) {
       ImGui::SetClipboardText(file.c_str());
@@ -132,7 +138,7 @@ void App::open_reveal(const std::string& lesson) {
   const bool any = std::any_of(course->questions.begin(), course->questions.end(), [&](const Question& one) {
     return one.lesson == lesson && course->of(one.id)->state != QuestionState::open;
   });
-  if (!any) return say("this page opens once you committed to an answer");
+  if (!any) return say("this page opens once you have committed to an answer");
   choose_lesson(lesson);
   state_.course.beats[lesson] = Beat::reveal;
 }

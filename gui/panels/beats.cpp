@@ -6,24 +6,17 @@
 
 #include "core/text.h"
 #include "draw/colour.h"
+#include "widgets/tick.h"
 
 namespace isobar {
 namespace {
-
-void draw_hook(Canvas& canvas, PlotPoint middle, Colour colour) {
-  const float s = canvas.scale();
-  const PlotPoint hook[3] = {{middle.x - 4 * s, middle.y + 0.5F * s},
-                             {middle.x - 1 * s, middle.y + 3.5F * s},
-                             {middle.x + 4.5F * s, middle.y - 3.5F * s}};
-  canvas.line(hook, colour, 2 * s, Dash::solid);
-}
 
 /// A disc with a tick where it is done, else a ring with the beat's number.
 void draw_disc(Canvas& canvas, const Theme& theme, const BeatState& state, PlotPoint middle, bool shown) {
   const float radius = 10 * canvas.scale();
   if (state.is_done()) {
     canvas.circle(middle, radius, theme.good, true);
-    return draw_hook(canvas, middle, theme.panel);
+    return draw_tick(canvas, middle, theme.panel);
   }
   canvas.circle(middle, radius, shown ? theme.accent : mixed(theme.panel, theme.dim, 0.6F), true);
   canvas.circle(middle, radius - (shown ? 2 : 1.25F) * canvas.scale(), theme.panel, true);
@@ -139,7 +132,7 @@ void draw_goals(Ui& ui, const LessonCard& card, const LessonProgress& progress) 
     const Box box = {at.x + s, at.y + 3 * s, at.x + 15 * s, at.y + 17 * s};
     if (done) {
       canvas.fill(box, ui.theme().good, 3 * s);
-      draw_hook(canvas, {(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2}, ui.theme().panel);
+      draw_tick(canvas, {(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2}, ui.theme().panel);
       ui.record(fmt::format("reached goal {}", i + 1), box);
     } else {
       canvas.frame(box, mixed(ui.theme().panel, ui.theme().dim, 0.6F));

@@ -93,7 +93,7 @@ float paint_entry(Canvas& canvas, const Theme& theme, PlotPoint at, Mark mark, C
 Requests draw_calibration(Ui& ui, const Data& data, AppState&) {
   const Calibration& calibration = data.course->calibration;
   ui.gap(4);
-  ui.text("How near your numbers come", Face::bold);
+  ui.text("How close your numbers are", Face::bold);
   if (calibration.you.size() < kLeastPoints) {
     ui.wrapped(
         fmt::format("{} of {} numbers so far. From three on they are drawn here: what you said against "
@@ -102,12 +102,13 @@ Requests draw_calibration(Ui& ui, const Data& data, AppState&) {
         Face::small, ui.theme().dim);
     return {};
   }
-  ui.wrapped(fmt::format("Right at first: {} of {}. Your numbers are usually off by a factor of {:.2f}{}.",
-                         calibration.right, calibration.asked, calibration.typical_factor_you(),
-                         calibration.formulas.empty() ? std::string()
-                                                      : fmt::format(", those of the formulas by {:.2f}",
-                                                                    calibration.typical_factor_formulas())),
-             Face::small, ui.theme().dim);
+  ui.wrapped(
+      fmt::format("Right on the first try: {} of {}. Your numbers are usually off by a factor of {:.2f}{}.",
+                  calibration.right, calibration.asked, calibration.typical_factor_you(),
+                  calibration.formulas.empty() ? std::string()
+                                               : fmt::format(", those of the formulas by {:.2f}",
+                                                             calibration.typical_factor_formulas())),
+      Face::small, ui.theme().dim);
   ImGuiCanvas canvas = ui.canvas();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = std::min(ImGui::GetContentRegionAvail().x, ui.px(420));
@@ -117,7 +118,7 @@ Requests draw_calibration(Ui& ui, const Data& data, AppState&) {
       paint_entry(canvas, ui.theme(), {box.x0, box.y0}, Mark::circle, ui.theme().series[0], "you");
   if (!calibration.formulas.empty())
     paint_entry(canvas, ui.theme(), {x, box.y0}, Mark::ring, ui.theme().series[1], "the formulas");
-  canvas.text(box.x1, box.y0 + ui.px(1), "predicted, over measured", Face::small, ui.theme().dim, 1);
+  canvas.text(box.x1, box.y0 + ui.px(1), "predicted against measured", Face::small, ui.theme().dim, 1);
   paint_points(canvas, ui.theme(),
                {box.x0 + ui.px(48), box.y0 + legend + ui.px(6), box.x1 - ui.px(20), box.y1 - ui.px(24)},
                calibration);

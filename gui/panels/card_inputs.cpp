@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <cstdlib>
 
 #include "core/text.h"
 #include "course/curve_shape.h"
@@ -31,11 +31,12 @@ void choose(CardState& card, const std::string& key) {
 }
 
 /// Words over as many lines as they need, with a ring before them.
-void draw_choice(Ui& ui, const QuestionChoice& choice, CardState& card) {
+void draw_choice(Ui& ui, const Question& question, const QuestionChoice& choice, CardState& card) {
   const ImGuiCanvas canvas = ui.canvas();
   const float room = ImGui::GetContentRegionAvail().x - ui.px(36);
-  const std::string lines =
-      in_lines(choice.text, room, [&](std::string_view part) { return canvas.text_width(part, Face::text); });
+  const std::string lines = in_lines(choice_words(question, choice.key), room, [&](std::string_view part) {
+    return canvas.text_width(part, Face::text);
+  });
   const auto count = static_cast<float>(1 + std::count(lines.begin(), lines.end(), '\n'));
   Box row;
   const float line = ImGui::GetTextLineHeight();
@@ -79,7 +80,7 @@ void draw_direction(Ui& ui, const char* key, const char* words, float width, Car
 
 void draw_directions(Ui& ui, CardState& card) {
   constexpr std::array<std::array<const char*, 2>, 3> kWays = {
-      {{"up", "more"}, {"same", "the same"}, {"down", "less"}}};
+      {{"up", "up"}, {"same", "the same"}, {"down", "down"}}};
   const float gap = ui.px(8);
   const float width = (ImGui::GetContentRegionAvail().x - 2 * gap) / 3;
   for (std::size_t i = 0; i < kWays.size(); ++i) {
@@ -120,12 +121,13 @@ void paint_shape(Canvas& canvas, const Theme& theme, const Box& box, const Curve
   if (shape.stops && !points.empty()) canvas.mark(points.back(), Mark::cross, 5 * s, theme.bad);
 }
 
-void draw_curve(Ui& ui, const QuestionChoice& choice, float width, CardState& card) {
+void draw_curve(Ui& ui, const Question& question, const QuestionChoice& choice, float width,
+                CardState& card) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImGuiCanvas measure = ui.canvas();
-  const std::string lines = in_lines(choice.text, width - ui.px(12), [&](std::string_view part) {
-    return measure.text_width(part, Face::small);
-  });
+  const std::string lines =
+      in_lines(choice_words(question, choice.key), width - ui.px(12),
+               [&](std::string_view part) { return measure.text_width(part, Face::small); });
   const float height =
       ui.px(kCurve) + ui.px(8) +
       static_cast<float>(1 + std::count(lines.begin(), lines.end(), '\n')) * measure.line_height(Face::small);
@@ -155,7 +157,7 @@ void draw_curves(Ui& ui, const Question& question, CardState& card) {
   const float width = (room - gap * static_cast<float>(columns - 1)) / static_cast<float>(columns);
   for (std::size_t i = 0; i < question.choices.size(); ++i) {
     if (i % static_cast<std::size_t>(columns) != 0) ImGui::SameLine(0, gap);
-    draw_curve(ui, question.choices[i], width, card);
+    draw_curve(ui, question, question.choices[i], width, card);
   }
 }
 
@@ -238,7 +240,7 @@ void draw_answer_field(Ui& ui, const Data& data, AppState& state, const Question
       if (question.rule == "curve") {
         draw_curves(ui, question, card);
       } else {
-        for (const QuestionChoice& choice : question.choices) draw_choice(ui, choice, card);
+        for (const QuestionChoice& choice : question.choices) draw_choice(ui, question, choice, card);
       }
       break;
     case AnswerKind::direction:

@@ -9,9 +9,12 @@
 #include "draw/colour.h"
 #include "panels/cards.h"
 #include "panels/page.h"
+#include "widgets/tick.h"
 
 namespace isobar {
 namespace {
+
+constexpr std::size_t kMostWords = 300;
 
 /// A tick, a cross or a question mark in a disc, and the word.
 void draw_outcome(Ui& ui, Outcome outcome) {
@@ -29,10 +32,7 @@ void draw_outcome(Ui& ui, Outcome outcome) {
   const PlotPoint middle = {at.x + 10 * s, at.y + line / 2};
   canvas.circle(middle, 10 * s, colour, true);
   if (outcome == Outcome::right) {
-    const PlotPoint hook[3] = {{middle.x - 4.5F * s, middle.y + 0.5F * s},
-                               {middle.x - 1 * s, middle.y + 4 * s},
-                               {middle.x + 5 * s, middle.y - 4 * s}};
-    canvas.line(hook, theme.panel, 2 * s, Dash::solid);
+    draw_tick(canvas, middle, theme.panel);
   } else if (outcome == Outcome::not_right) {
     const PlotPoint down[2] = {{middle.x - 4 * s, middle.y - 4 * s}, {middle.x + 4 * s, middle.y + 4 * s}};
     const PlotPoint up[2] = {{middle.x - 4 * s, middle.y + 4 * s}, {middle.x + 4 * s, middle.y - 4 * s}};
@@ -133,8 +133,7 @@ void draw_aside(Ui& ui, const std::string& words, Colour colour) {
 }
 
 /// The plots of the runs that it rests on, where it rests on any.
-void draw_plots(Ui& ui, const AskedQuestion& asked, CardState& card, Requests& ask) {
-  const std::vector<std::string>& runs = asked.revealed->runs;
+void draw_plots(Ui& ui, const std::vector<std::string>& runs, Requests& ask) {
   const auto show = [&](const char* words, View view, bool enabled, const char* tip) {
     if (ui.button(words, ButtonKind::plain, enabled, std::string("show ") + view_name(view))) {
       ask.look_at = runs;
@@ -143,28 +142,40 @@ void draw_plots(Ui& ui, const AskedQuestion& asked, CardState& card, Requests& a
     ui.tip(tip);
     ImGui::SameLine(0, ui.px(6));
   };
-  if (runs.empty()) {
-    ImGui::SameLine();
-  } else {
-    show("Compare", View::compare, runs.size() > 1, "These runs over each other");
-    show("Timeline", View::timeline, true, "What ran when");
-    show("Watch", View::watch, true, "Its curves");
-  }
+  if (runs.empty()) return;
+  show("Compare", View::compare, runs.size() > 1, "These runs overlaid");
+  show("Timeline", View::timeline, true, "What ran when");
+  show("Watch", View::watch, true, "Its curves");
+}
+
+void draw_ask_again(Ui& ui, const StoredAnswer& answer, CardState& card) {
   ImGui::SetCursorPosX(ImGui::GetContentRegionMax().x - ui.button_width("Ask again"));
-  if (ui.button("Ask again", ButtonKind::quiet)) card = {.again = true};
+  if (ui.button("Ask again", ButtonKind::quiet)) card = {.again_of = answer.line};
   ui.tip("Your next answer is kept beside this one");
 }
 
-/// What was written down, where the runs of it are not there any more.
-void draw_stored(Ui& ui, const Data& data, const Question& question, CardState& card) {
-  const StoredReveal* const stored = data.course->progress.reveal(question.id);
-  const StoredAnswer* const answer = data.course->progress.answer(question.id);
-  if (stored == nullptr || answer == nullptr) return;
-  ui.text(stored->outcome, Face::title, ui.theme().text);
-  ui.wrapped("You said " + answer->text + " " + answer->unit + ". It is: " + stored->truth, Face::text,
-             ui.theme().text);
-  ui.dim(stored->source);
-  if (ui.button("Ask again", ButtonKind::quiet)) card = {.again = true};
+void draw_said(Ui& ui, const std::string& said, const std::string& truth) {
+  ui.wrapped("You said: " + printable(said, kMostWords), Face::text, ui.theme().dim);
+  ui.wrapped("It is: " + printable(truth, kMostWords), Face::text, ui.theme().text);
+}
+
+/// What was written down, where the runs of it no longer say it.
+void draw_stored(Ui& ui, const Question& question, const AskedQuestion& asked, const StoredAnswer& answer,
+                 const StoredReveal& stored, CardState& card) {
+  const bool is_right = stored.outcome == outcome_name(Outcome::right);
+  draw_outcome(ui, is_right ? Outcome::right : Outcome::not_right);
+  draw_said(ui, answer_words(question, answer), stored.truth);
+  ui.dim(printable(stored.source, kMostWords));
+  if (asked.found)
+    ui.wrapped("As it was written down: its runs are gone, or say something else by now.", Face::small,
+               ui.theme().dim);
+  ui.record("as it was written down");
+  draw_ask_again(ui, answer, card);
+}
+
+void draw_page_of(Ui& ui, const Question& question, const AskedQuestion& asked, AppState& state,
+                  Requests& ask) {
+  if (!asked.page.empty()) ask.join(draw_page(ui, question.lesson, asked.page, state));
 }
 
 }  // namespace
@@ -172,7 +183,13 @@ void draw_stored(Ui& ui, const Data& data, const Question& question, CardState& 
 void draw_result(Ui& ui, const Data& data, AppState& state, const Question& question, CardState& card,
                  Requests& ask) {
   const AskedQuestion& asked = *data.course->of(question.id);
-  if (!asked.revealed) return draw_stored(ui, data, question, card);
+  if (!asked.revealed) {
+    const StoredReveal* const stored = data.course->progress.reveal(question.id);
+    const StoredAnswer* const answer = data.course->progress.answer(question.id);
+    if (stored == nullptr || answer == nullptr) return;
+    draw_stored(ui, question, asked, *answer, *stored, card);
+    return draw_page_of(ui, question, asked, state, ask);
+  }
   const Graded& graded = asked.revealed->graded;
   const Truth& truth = asked.revealed->truth;
   draw_outcome(ui, graded.outcome);
@@ -183,20 +200,19 @@ void draw_result(Ui& ui, const Data& data, AppState& state, const Question& ques
     if (!command.empty()) ui.wrapped(command, Face::mono_small, ui.theme().dim);
     return;
   }
-  const StoredAnswer* const answer = data.course->progress.answer(question.id);
-  if (question.kind == AnswerKind::number && answer != nullptr && answer->number &&
-      std::isfinite(truth.number)) {
-    draw_numbers(ui, question, *answer->number, truth);
+  const StoredAnswer& answer = asked.revealed->answer;
+  if (question.kind == AnswerKind::number && answer.number && std::isfinite(truth.number)) {
+    draw_numbers(ui, question, *answer.number, truth);
   } else {
-    ui.wrapped("You said: " + graded.said, Face::text, ui.theme().dim);
-    ui.wrapped("It is: " + graded.truth, Face::text, ui.theme().text);
+    draw_said(ui, graded.said, graded.truth);
   }
   if (!graded.off_by.empty()) ui.wrapped(graded.off_by, Face::small, ui.theme().dim);
   if (!graded.says.empty()) draw_aside(ui, graded.says, ui.theme().warn);
   if (!graded.reveal.empty()) ui.wrapped(graded.reveal, Face::text, ui.theme().text);
   ui.dim(graded.source);
-  draw_plots(ui, asked, card, ask);
-  if (!asked.page.empty()) ask.join(draw_page(ui, question.lesson, asked.page, state));
+  draw_plots(ui, asked.revealed->runs, ask);
+  draw_ask_again(ui, answer, card);
+  draw_page_of(ui, question, asked, state, ask);
 }
 
 }  // namespace isobar

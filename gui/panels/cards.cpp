@@ -51,12 +51,23 @@ void draw_hints(Ui& ui, const Question& question, CardState& card) {
     ui.wrapped(fmt::format("Hint {}: {}", i + 1, question.hints[i]), Face::small, ui.theme().text);
   }
   if (count == question.hints.size()) return;
-  if (ui.link(count == 0 ? "A hint" : "One more hint", "hint")) ++card.hints;
+  if (ui.link(count == 0 ? "A hint" : "Another hint", "hint")) ++card.hints;
 }
 
 /// The words of a sentence of an Error that are for the learner.
 std::string words_of(const Error& error) {
   return printable(error.what(), 300) + (error.hint().empty() ? "" : ": " + printable(error.hint(), 200));
+}
+
+/// What was asked for and could not be done.
+void draw_problems(Ui& ui, const AskedQuestion& asked) {
+  if (!asked.not_saved.empty()) {
+    ui.wrapped("Not saved: " + asked.not_saved, Face::small, ui.theme().bad);
+    ui.record("not saved");
+  }
+  for (const std::string& problem : {asked.problem, asked.runs_problem}) {
+    if (!problem.empty()) ui.wrapped(problem, Face::small, ui.theme().bad);
+  }
 }
 
 void draw_open(Ui& ui, const Data& data, AppState& state, const Question& question, CardState& card,
@@ -65,15 +76,16 @@ void draw_open(Ui& ui, const Data& data, AppState& state, const Question& questi
   draw_answer_field(ui, data, state, question, card, ask);
   draw_hints(ui, question, card);
   if (!card.problem.empty()) ui.wrapped(card.problem, Face::small, ui.theme().bad);
-  if (!asked.problem.empty()) ui.wrapped("Not kept: " + asked.problem, Face::small, ui.theme().bad);
-  const bool entered = std::exchange(card.entered, false) && data.course->may_write;
-  if (ui.button("Commit", ButtonKind::primary, data.course->may_write) || entered) {
+  draw_problems(ui, asked);
+  const bool can = data.course->may_write && !asked.busy;
+  const bool entered = std::exchange(card.entered, false) && can;
+  if (ui.button("Commit", ButtonKind::primary, can) || entered) {
     try {
       CourseRequest request{.kind = CourseRequest::Kind::commit, .id = question.id};
       request.answer = answer_on_card(data, state, question, card);
+      request.seen = data.course->progress.answer_line(question.id);
       ask.course = std::move(request);
       card.problem.clear();
-      card.again = false;
     } catch (const Error& error) {
       card.problem = words_of(error);
     }
@@ -81,7 +93,7 @@ void draw_open(Ui& ui, const Data& data, AppState& state, const Question& questi
   if (!data.course->may_write) ui.tip(data.course->progress_problem);
   ImGui::SameLine(0, ui.px(12));
   ImGui::AlignTextToFramePadding();
-  ui.dim("Nothing is revealed before.");
+  ui.dim("Nothing is revealed until you commit.");
 }
 
 /// Of the run that is being made, how far it is; below it the last thing that was said.
@@ -104,35 +116,37 @@ void draw_making(Ui& ui, const Data& data) {
 }
 
 std::string cost_words(const AskedQuestion& asked) {
-  if (!asked.found) return "Looking for runs that fit ...";
+  if (!asked.found) return "Looking for matching runs ...";
   return "What it takes: " + cost_text(*asked.found) + ".";
 }
 
-std::int64_t missing_runs(const AskedQuestion& asked) {
+/// That can be made here.
+std::int64_t count_missing_here(const AskedQuestion& asked) {
   std::int64_t out = 0;
   if (!asked.found) return out;
   for (const FoundRuns& one : *asked.found) out += one.cannot.empty() ? one.missing : 0;
   return out;
 }
 
-/// Each button in a place of its own, used or not: what starts runs is never under the pointer what stops
-/// them.
+/// Every button keeps its place, enabled or not, so Stop never appears under a pointer that has just clicked
+/// Make the runs.
 void draw_run_row(Ui& ui, const Data& data, const Question& question, const AskedQuestion& asked,
                   Requests& ask) {
-  const std::int64_t missing = missing_runs(asked);
+  const std::int64_t missing = count_missing_here(asked);
   const bool ready = asked.found != nullptr && missing == 0;
   const RunRequest request = runs_request(question);
   if (ui.button("Make the runs", ready ? ButtonKind::plain : ButtonKind::primary,
                 missing > 0 && !data.starting))
     ask.start = request;
-  ui.tip(data.starting ? "Something runs" : ready ? "None is missing" : command_text(request));
+  ui.tip(data.starting ? "Something is running" : ready ? "No runs are missing" : command_text(request));
   ImGui::SameLine(0, ui.px(8));
-  if (ui.button("Reveal", ready ? ButtonKind::primary : ButtonKind::plain, asked.found && !data.starting))
+  if (ui.button("Reveal", ready ? ButtonKind::primary : ButtonKind::plain,
+                asked.found && !data.starting && !asked.busy))
     ask.course = CourseRequest{.kind = CourseRequest::Kind::reveal, .id = question.id};
   ui.tip(ready ? "Your answer beside what was measured" : "Without its runs it can only say what is missing");
   ImGui::SameLine(ImGui::GetContentRegionMax().x - ui.button_width("Stop"));
   if (ui.button("Stop", ButtonKind::danger, data.starting, "stop the runs")) ask.stop_started = true;
-  ui.tip("As Ctrl-C in a terminal");
+  ui.tip("Like Ctrl-C in a terminal");
 }
 
 void draw_committed(Ui& ui, const Data& data, AppState& state, const Question& question, CardState& card,
@@ -149,7 +163,7 @@ void draw_committed(Ui& ui, const Data& data, AppState& state, const Question& q
   }
   if (data.starting) draw_making(ui, data);
   if (asked.revealed) draw_result(ui, data, state, question, card, ask);
-  if (!asked.problem.empty()) ui.wrapped(asked.problem, Face::small, ui.theme().bad);
+  draw_problems(ui, asked);
   draw_run_row(ui, data, question, asked, ask);
 }
 
@@ -157,7 +171,7 @@ void draw_committed(Ui& ui, const Data& data, AppState& state, const Question& q
 void draw_leaving(Ui& ui, const Data& data, const std::string& lesson, const std::string& id, bool again,
                   Requests& ask) {
   const bool done = data.course->of(id)->state == QuestionState::revealed && !again;
-  const char* const words = done ? "Go on" : "Leave it out";
+  const char* const words = done ? "Continue" : "Skip";
   if (!ui.button(words, done ? ButtonKind::primary : ButtonKind::quiet, data.course->may_write,
                  "leave the question"))
     return;
@@ -187,7 +201,9 @@ Requests draw_cards(Ui& ui, const Data& data, AppState& state, const std::string
   const std::string key = opening ? state.lesson + "/" + shown : shown;
   const bool is_new = opening && state.course.cards.count(key) == 0;
   CardState& card = state.course.card(key);
-  if (is_new) card.again = asked.state == QuestionState::revealed;
+  const std::size_t newest = data.course->progress.answer_line(shown);
+  if (is_new && asked.state == QuestionState::revealed) card.again_of = newest;
+  const bool again = card.again_of != 0 && card.again_of == newest;
   state.course.question = question.id;
   const CardBox box(ui, "card " + place, ui.theme().ground);
   ImGui::AlignTextToFramePadding();
@@ -196,7 +212,7 @@ Requests draw_cards(Ui& ui, const Data& data, AppState& state, const std::string
   draw_pager(ui, ids, shown);
   draw_asked(ui, question);
   ui.gap(2);
-  if (asked.state == QuestionState::open || card.again) {
+  if (asked.state == QuestionState::open || again) {
     if (question.kind == AnswerKind::find && question.lesson == state.lesson) {
       state.code.asked = key;
       state.code.asked_file = asked_file(question);
@@ -205,9 +221,10 @@ Requests draw_cards(Ui& ui, const Data& data, AppState& state, const std::string
   } else if (asked.state == QuestionState::committed) {
     draw_committed(ui, data, state, question, card, ask);
   } else {
+    draw_problems(ui, asked);
     draw_result(ui, data, state, question, card, ask);
   }
-  if (opening) draw_leaving(ui, data, state.lesson, shown, card.again, ask);
+  if (opening) draw_leaving(ui, data, state.lesson, shown, again, ask);
   return ask;
 }
 

@@ -98,7 +98,7 @@ void draw_run_buttons(Ui& ui, const Data& data, AppState& state, const LessonCar
   ui.tip(ended ? "Go on from its newest checkpoint, in the same run" : "For a run that ended early");
   ImGui::SameLine(0, ui.px(24));
   if (ui.button("Stop run", ButtonKind::danger, live)) ask_to_stop(data, state, ask);
-  ui.tip("As Ctrl-C in a terminal (Space)");
+  ui.tip("Like Ctrl-C in a terminal (Space)");
 }
 
 }  // namespace

@@ -3,41 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
+#include "core/text.h"
 #include "draw/colour.h"
 #include "widgets/code_text.h"
 
 namespace isobar {
 namespace {
 
-struct ShownCode {
-  std::string title;
-  std::string words = {};
-  std::vector<DiffLine> lines = {};
-  bool is_diff = false;
-  bool is_cpp = true;
-};
-
-ShownCode file_code(const CodeState& code) {
-  ShownCode out{.title = code.file, .lines = diff_lines(code.text, code.text)};
-  const auto ends = [&](const char* ending) { return code.file.ends_with(ending); };
-  out.is_cpp = ends(".cpp") || ends(".h") || ends(".cu") || ends(".cuh");
-  return out;
-}
-
-ShownCode page_code(const LessonCard& card) {
-  ShownCode out{.title = "lessons/" + card.info.name + "/main.cpp", .is_diff = !card.info.previous.empty()};
-  out.lines = out.is_diff ? card.diff : diff_lines(card.page, card.page);
-  if (!out.is_diff) {
-    out.words = "the first of the ladder: every later lesson is a difference to this page";
-    return out;
-  }
-  const auto count = [&](DiffLine::Kind kind) {
-    return std::count_if(out.lines.begin(), out.lines.end(), [&](auto& line) { return line.kind == kind; });
-  };
-  out.words = fmt::format("against {}: {} lines more, {} less", card.info.previous,
-                          count(DiffLine::Kind::added), count(DiffLine::Kind::removed));
-  return out;
+/// What stands beside the name of a lesson's page.
+std::string page_words(const LessonCard& card) {
+  if (card.info.previous.empty())
+    return "the first of the ladder: every later lesson is a diff against the one before";
+  return fmt::format("compared with {}: {} added, {} removed", card.info.previous,
+                     counted(static_cast<std::int64_t>(card.code.added), "line"), card.code.removed);
 }
 
 /// The ground of a line: that of a change, of the line that is meant, of the one that would be the answer.
@@ -48,18 +28,26 @@ Colour ground_of(const Theme& theme, const DiffLine& line, bool marked, bool hov
   return line.kind == DiffLine::Kind::removed ? theme.code.removed : with_alpha(theme.panel, 0);
 }
 
+float line_height(Ui& ui) { return ui.canvas().line_height(Face::mono) + ui.px(4); }
+
+/// Where the code begins, behind number and sign.
+float code_left(const Ui& ui, bool is_diff) { return ui.px(is_diff ? 62 : 54); }
+float line_width(Ui& ui, const DiffLine& line, bool is_diff) {
+  return code_left(ui, is_diff) + ui.canvas().text_width(line.text, Face::mono) + ui.px(12);
+}
+
 /// Line number, ground, coloured code; true when a line that can be chosen was clicked.
 bool draw_code_line(Ui& ui, const DiffLine& line, const std::vector<ColouredPiece>& pieces, bool is_diff,
                     bool marked, bool can_choose) {
   ImGuiCanvas canvas = ui.canvas();
   const Theme& theme = ui.theme();
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float height = canvas.line_height(Face::mono) + ui.px(4);
+  const float height = line_height(ui);
   const float right = ImGui::GetWindowPos().x + ImGui::GetWindowWidth();
   const bool removed = line.kind == DiffLine::Kind::removed;
   const int number = removed ? line.old_number : line.new_number;
-  const float x = at.x + ui.px(is_diff ? 62 : 54);
-  const float width = x - at.x + canvas.text_width(line.text, Face::mono) + ui.px(12);
+  const float x = at.x + code_left(ui, is_diff);
+  const float width = line_width(ui, line, is_diff);
   bool clicked = false;
   bool hovered = false;
   if (can_choose && !removed) {
@@ -85,29 +73,40 @@ bool draw_code_line(Ui& ui, const DiffLine& line, const std::vector<ColouredPiec
 
 bool can_choose_line(const CodeState& code) { return !code.asked.empty() && code.asked_file == code.file; }
 
-void draw_lines(Ui& ui, const ShownCode& shown, AppState& state) {
-  ColourState old_state;
-  ColourState new_state;
+/// A place on the page, not a line of the file: a diff has more of them.
+std::optional<std::size_t> marked_line(const CodePage& page, std::int64_t number) {
+  const auto found = std::find_if(page.lines.begin(), page.lines.end(), [&](const DiffLine& line) {
+    return number > 0 && line.kind != DiffLine::Kind::removed && line.new_number == number;
+  });
+  if (found == page.lines.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - page.lines.begin());
+}
+
+/// Only the lines in sight: a file may have very many.
+void draw_lines(Ui& ui, const CodePage& page, bool is_diff, AppState& state) {
+  if (page.lines.empty()) return;
   CodeState& code = state.code;
   const bool can_choose = can_choose_line(code);
-  for (const DiffLine& line : shown.lines) {
-    const bool removed = line.kind == DiffLine::Kind::removed;
-    ColourState& colouring = removed ? old_state : new_state;
-    const std::vector<ColouredPiece> pieces =
-        shown.is_cpp ? colour_cpp(line.text, colouring)
-                     : std::vector<ColouredPiece>{{0, line.text.size(), Shade::plain}};
-    if (line.kind == DiffLine::Kind::same) old_state = new_state;
-    const bool marked = code.line > 0 && line.new_number == code.line && !removed;
-    if (draw_code_line(ui, line, pieces, shown.is_diff, marked, can_choose)) {
-      code.line = line.new_number;
-      state.course.card(code.asked).typed = std::to_string(line.new_number);
+  const float height = line_height(ui);
+  const std::optional<std::size_t> marked = marked_line(page, code.line);
+  if (marked && code.scroll) {
+    const float top = ImGui::GetCursorPosY() - ImGui::GetScrollY();
+    ImGui::SetScrollFromPosY(top + height * static_cast<float>(*marked), 0.4F);
+    code.scroll = false;
+  }
+  ImGuiListClipper clipper;
+  clipper.Begin(static_cast<int>(page.lines.size()), height);
+  while (clipper.Step()) {
+    for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      if (!draw_code_line(ui, page.lines[at], page.colours[at], is_diff, marked == at, can_choose)) continue;
+      code.line = page.lines[at].new_number;
+      state.course.card(code.asked).typed = std::to_string(code.line);
       state.course.card(code.asked).problem.clear();
     }
-    if (marked && code.scroll) {
-      ImGui::SetScrollHereY(0.4F);
-      code.scroll = false;
-    }
   }
+  // The page is as wide as its longest line, in sight or not.
+  ImGui::Dummy({line_width(ui, page.lines[page.longest], is_diff), 0});
 }
 
 }  // namespace
@@ -120,14 +119,14 @@ Requests draw_code(Ui& ui, const Data& data, AppState& state) {
     ui.empty_state("No code", "This lesson has no main.cpp.");
     return ask;
   }
-  const ShownCode shown = code.file.empty() ? page_code(*card) : file_code(code);
-  ui.text(shown.title, Face::bold);
+  const bool is_page = code.file.empty();
+  ui.text(is_page ? "lessons/" + card->info.name + "/main.cpp" : code.file, Face::bold);
   ImGui::SameLine();
-  if (!code.file.empty() && ui.link("back to main.cpp", "back to main.cpp")) {
+  if (!is_page && ui.link("back to main.cpp", "back to main.cpp")) {
     code.file.clear();
     code.line = 0;
   }
-  ui.text(shown.words, Face::small, ui.theme().dim);
+  ui.dim(is_page ? page_words(*card) : "");
   if (can_choose_line(code))
     ui.text("Click the line that answers the question; the card on the right takes it.", Face::text,
             readable(ui.theme().accent, ui.theme().ground, 4.5));
@@ -135,7 +134,7 @@ Requests draw_code(Ui& ui, const Data& data, AppState& state) {
   ImGui::BeginChild("page", {0, 0}, true,
                     ImGuiWindowFlags_HorizontalScrollbar | ImGuiWindowFlags_AlwaysUseWindowPadding);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
-  draw_lines(ui, shown, state);
+  draw_lines(ui, is_page ? card->code : code.page, is_page && !card->info.previous.empty(), state);
   ImGui::PopStyleVar();
   ImGui::EndChild();
   return ask;

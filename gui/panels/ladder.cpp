@@ -8,6 +8,7 @@
 #include "draw/axis.h"
 #include "draw/colour.h"
 #include "panels/beats.h"
+#include "widgets/tick.h"
 
 namespace isobar {
 namespace {
@@ -99,18 +100,20 @@ std::string state_text(const LessonCard& card, const LessonRuns& runs) {
   return "never run";
 }
 
-/// Published rates answer questions of the lesson: they are shown once its guesses are revealed.
-bool tells_published(const LessonCard& card, const LessonProgress* progress) {
-  if (card.info.published.years.empty()) return false;
-  return progress == nullptr ||
+/// Published rates answer questions of the lesson: they are shown once its guesses are revealed, and not
+/// while nobody knows what it asks.
+bool tells_published(const Data& data, const LessonCard& card) {
+  const LessonProgress* const progress = progress_of(data, card.info.name);
+  const bool is_known = progress != nullptr && data.course->problems.count(card.info.name) == 0;
+  return !card.info.published.years.empty() && is_known &&
          std::any_of(progress->beats.begin(), progress->beats.end(),
                      [](const BeatState& beat) { return beat.beat == Beat::reveal && beat.done; });
 }
 
-std::string lesson_tip(const LessonCard& card, const LessonProgress* progress) {
+std::string lesson_tip(const Data& data, const LessonCard& card) {
   const Published& published = card.info.published;
   std::string words = card.info.title;
-  if (tells_published(card, progress)) {
+  if (tells_published(data, card)) {
     for (std::size_t i = 0; i < published.years.size(); ++i) {
       words +=
           fmt::format("\n{}: {} samples/s, recorded on {} ({}) with the full-size preset", published.years[i],
@@ -124,15 +127,16 @@ std::string lesson_tip(const LessonCard& card, const LessonProgress* progress) {
     words += fmt::format("\n{} samples/s, {}{}", engineering(run.view.summary.samples_per_s, 4),
                          provenance_text(run.view), run.view.point.empty() ? "" : "; " + run.view.point);
   }
-  if (progress != nullptr) words += "\n" + beats_text(*progress);
+  if (const LessonProgress* const progress = progress_of(data, card.info.name))
+    words += "\n" + beats_text(*progress);
   return words;
 }
 
-void draw_lesson(Ui& ui, const LessonCard& card, const LessonProgress* progress, const LessonRuns& runs,
+void draw_lesson(Ui& ui, const Data& data, const LessonCard& card, const LessonRuns& runs,
                  const LadderRates& rates, AppState& state, Requests& ask) {
   const Published& published = card.info.published;
   const bool has_rate = runs.best > 0 || !card.recorded.empty();
-  const bool has_published = tells_published(card, progress);
+  const bool has_published = tells_published(data, card);
   const float height = ui.px(44.0F + (has_rate ? 18 : 0) + (has_published ? 18 : 0));
   Box row;
   if (ui.row("lesson " + card.info.name, state.lesson == card.info.name, height, &row))
@@ -142,11 +146,12 @@ void draw_lesson(Ui& ui, const LessonCard& card, const LessonProgress* progress,
     if (row.y0 < top || row.y1 > top + ImGui::GetWindowHeight()) ImGui::SetScrollHereY();
     state.ladder_at = state.lesson;
   }
-  ui.tip(lesson_tip(card, progress));
+  ui.tip(lesson_tip(data, card));
   ImGuiCanvas canvas = ui.canvas();
   const Theme& theme = ui.theme();
   const float s = ui.px(1);
-  if (progress != nullptr) paint_beats(canvas, theme, *progress, {right_of(canvas, row), row.y0 + 11 * s});
+  if (const LessonProgress* const progress = progress_of(data, card.info.name))
+    paint_beats(canvas, theme, *progress, {right_of(canvas, row), row.y0 + 11 * s});
   canvas.text(row.x0 + 10 * s, row.y0 + 7 * s, card.number, Face::mono, theme.dim);
   canvas.text(row.x0 + 40 * s, row.y0 + 6 * s,
               canvas.fitted(card.short_title, Face::bold, row.width() - 112 * s), Face::bold, theme.text);
@@ -247,10 +252,7 @@ void draw_run(Ui& ui, const std::shared_ptr<const RunEntry>& run, AppState& stat
   const Box tick = {row.x0 + 9 * s, row.y0 + 15 * s, row.x0 + 23 * s, row.y0 + 29 * s};
   if (compared) {
     canvas.fill(tick, colour, 3 * s);
-    const PlotPoint hook[3] = {{tick.x0 + 3 * s, tick.y0 + 7 * s},
-                               {tick.x0 + 6 * s, tick.y0 + 10.5F * s},
-                               {tick.x0 + 11 * s, tick.y0 + 4 * s}};
-    canvas.line(hook, theme.panel, 1.8F * s, Dash::solid);
+    draw_tick(canvas, {(tick.x0 + tick.x1) / 2, (tick.y0 + tick.y1) / 2}, theme.panel);
   } else {
     canvas.frame(tick, mixed(theme.panel, theme.dim, 0.6F));
   }
@@ -284,8 +286,7 @@ Requests draw_ladder(Ui& ui, const Data& data, AppState& state) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(8), ui.px(2)});
   const LadderRates rates = rates_of(data);
   for (std::size_t i = 0; i < rates.runs.size(); ++i) {
-    const LessonCard& card = data.project.lessons[i];
-    draw_lesson(ui, card, progress_of(data, card.info.name), rates.runs[i], rates, state, ask);
+    draw_lesson(ui, data, data.project.lessons[i], rates.runs[i], rates, state, ask);
   }
   ImGui::PopStyleVar();
   for (const std::string& problem : data.project.problems) ui.wrapped(problem, Face::small, ui.theme().bad);

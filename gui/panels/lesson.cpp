@@ -157,7 +157,7 @@ class LessonFlow {
           return !is_of_break(question) && asked.state != QuestionState::open;
         });
     if (answered.empty()) {
-      ui_.wrapped("Nothing is committed yet: say first what you expect.", Face::text, ui_.theme().dim);
+      ui_.wrapped("No prediction yet: first say what you expect.", Face::text, ui_.theme().dim);
       go_on("To the questions", Beat::predict, true);
     }
     cards("run", answered);
@@ -190,19 +190,20 @@ class LessonFlow {
         });
     if (revealed.empty())
       ui_.wrapped(
-          "Nothing is revealed yet. Each question is, once you committed to an answer and its runs are "
-          "there.",
+          "Nothing has been revealed yet. A question is revealed once you have committed to an answer and "
+          "its "
+          "runs exist.",
           Face::text, ui_.theme().dim);
     cards("reveal", revealed);
     if (open.empty()) {
       ask_.join(draw_page(ui_, lesson(), card_.reveal_rest, state_));
     } else if (!card_.reveal_rest.empty()) {
-      ui_.dim("What else was measured is shown once all is answered.");
+      ui_.dim("Further measurements are shown once every question is answered.");
     }
     own_picture();
     draw_goals(ui_, card_, progress_);
     ask_.join(draw_calibration(ui_, data_, state_));
-    go_on("On to the mistake", Beat::breaking, false);
+    go_on("Continue to Break", Beat::breaking, false);
   }
 
   void breaking() {

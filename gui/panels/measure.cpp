@@ -33,8 +33,7 @@ std::string first_sweep(const LessonCard& card) {
 
 class MeasureRows {
  public:
-  MeasureRows(Ui& ui, const Data& data, const LessonCard& card, Requests& ask)
-      : ui_(ui), ask_(ask), free_(!data.starting && card.cannot_run.empty()) {}
+  MeasureRows(Ui& ui, const Data& data, Requests& ask) : ui_(ui), ask_(ask), free_(!data.starting) {}
 
   /// A button in the left column; what stands beside it is drawn next.
   void row(const char* label, bool enabled, const RunRequest& request) {
@@ -70,15 +69,14 @@ Requests draw_measure(Ui& ui, const Data& data, const LessonCard& card, AppState
   Requests ask;
   CourseState& course = state.course;
   const FormState& form = state.form();
-  const bool good = form.problem.empty();
-  if (course.sweeps[card.info.name].empty()) course.sweeps[card.info.name] = first_sweep(card);
-  std::string& sweep = course.sweeps[card.info.name];
+  const bool good = form.problem.empty() && card.cannot_run.empty();
+  std::string& sweep = course.sweeps.try_emplace(card.info.name, first_sweep(card)).first->second;
   ui.gap(4);
   ImGui::AlignTextToFramePadding();
   ui.text("Measure", Face::bold);
   ImGui::SameLine(ImGui::GetContentRegionMax().x - ui.button_width("Stop"));
   if (ui.button("Stop", ButtonKind::danger, data.starting, "stop measuring")) ask.stop_started = true;
-  MeasureRows rows(ui, data, card, ask);
+  MeasureRows rows(ui, data, ask);
   rows.row("Run", good, request_of(form));
   rows.words("once, with the settings beside this tab");
   rows.row("Quartet", good, measured("quartet", form, {}));

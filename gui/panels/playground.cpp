@@ -218,7 +218,7 @@ void draw_actions(Ui& ui, const Data& data, AppState& state, Requests& ask) {
 void draw_without(Ui& ui, const Data& data, Requests& ask) {
   if (data.starting) {
     ui.empty_state(data.started.command() == "predict" ? "This machine is measured, for about half a minute."
-                                                       : "Something runs.",
+                                                       : "Something is running.",
                    data.started.command() == "predict" ? "The console below says what."
                                                        : "The machine is measured once it is over.");
   } else if (ui.empty_state("What would a step take with a slow disk, twice the batch, four ranks?",

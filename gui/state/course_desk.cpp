@@ -25,9 +25,22 @@ std::string sentence_of(const std::exception& error) {
 std::string problem_of(const CourseProgress& progress) {
   if (progress.problems.empty()) return "";
   const std::size_t more = progress.problems.size() - 1;
-  return "A part of what you did cannot be read, the rest holds: " +
+  return "Part of your progress cannot be read; the rest is fine: " +
          printable(progress.problems.front(), kMostWords) +
          (more == 0 ? "" : ", and " + counted(static_cast<std::int64_t>(more), "more line"));
+}
+
+/// Another program may have stored another answer since, or the reveal of this one.
+bool still_holds(const AskedQuestion& asked, std::size_t newest) {
+  if (!asked.revealed || asked.revealed->answer.line != newest) return false;
+  const bool is_graded = asked.revealed->graded.outcome != Outcome::cannot_answer;
+  return is_graded == (asked.state == QuestionState::revealed);
+}
+
+std::int64_t count_missing(const std::vector<FoundRuns>& found) {
+  std::int64_t out = 0;
+  for (const FoundRuns& one : found) out += one.missing;
+  return out;
 }
 
 }  // namespace
@@ -45,19 +58,23 @@ const AskedQuestion* CourseView::of(const std::string& id) const {
 
 CourseDesk::CourseDesk(Places places, std::function<void()> on_change)
     : places_(std::move(places)), on_change_(std::move(on_change)), thread_([this] { work(); }) {
-  add([this] {
+  add({[this] {
     read_questions();
     read_progress();
-  });
+  }});
 }
 
 CourseDesk::~CourseDesk() {
+  stop();
+  thread_.join();
+}
+
+void CourseDesk::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
   wake_.notify_all();
-  thread_.join();
 }
 
 std::shared_ptr<const CourseView> CourseDesk::view() const {
@@ -78,49 +95,63 @@ void CourseDesk::add(Job job) {
   wake_.notify_all();
 }
 
-/// What was asked for before the window closed is done before the thread ends: an answer is never lost.
+/// False: the thread ends. An answer that was committed before the window closed is stored first.
+bool CourseDesk::next_job(Job& job) {
+  std::unique_lock lock(mutex_);
+  working_ = false;
+  wake_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+  while (stopping_ && !jobs_.empty() && !jobs_.front().stores) jobs_.pop_front();
+  if (jobs_.empty()) return false;
+  job = std::move(jobs_.front());
+  jobs_.pop_front();
+  working_ = true;
+  return true;
+}
+
 void CourseDesk::work() {
-  while (true) {
-    Job job;
-    {
-      std::unique_lock lock(mutex_);
-      working_ = false;
-      wake_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
-      if (jobs_.empty()) return;
-      job = std::move(jobs_.front());
-      jobs_.pop_front();
-      working_ = true;
+  Job job;
+  while (next_job(job)) {
+    try {
+      job.does();
+    } catch (const std::exception& error) {
+      mine_.progress_problem = "The course cannot be brought up to date: " + sentence_of(error);
     }
-    job();
-    publish();
+    publish(job.question);
   }
 }
 
-void CourseDesk::publish() {
-  auto view = std::make_shared<const CourseView>(mine_);
+/// What was worked out; the question `done` is no longer busy.
+void CourseDesk::publish(const std::string& done) {
+  auto view = std::make_shared<CourseView>(mine_);
   {
     const std::lock_guard lock(mutex_);
+    busy_.erase(done);
+    for (const std::string& id : busy_) view->asked[id].busy = true;
     view_ = std::move(view);
   }
   if (on_change_) on_change_();
 }
 
-/// A lesson whose questions cannot be read keeps those of the others from nobody.
+/// The view says at once that the question is busy, so that a second click finds no button. False: it
+/// already is, or there is no such question.
+bool CourseDesk::begin(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  if (view_->of(id) == nullptr || !busy_.insert(id).second) return false;
+  auto view = std::make_shared<CourseView>(*view_);
+  view->asked[id].busy = true;
+  view_ = std::move(view);
+  return true;
+}
+
 void CourseDesk::read_questions() {
+  CourseQuestions all = all_questions(places_.home);
+  for (const auto& [lesson, error] : all.problems) mine_.problems[lesson] = sentence_of(error);
   for (const auto& [lesson, goals] : places_.goals) {
-    try {
-      for (Question& question : isobar::read_questions(places_.home, lesson)) {
-        for (const std::string& later : question.again) {
-          std::vector<std::string>& opening = mine_.openings[later];
-          if (opening.size() < kMostOpeningQuestions) opening.push_back(question.id);
-        }
-        mine_.asked[question.id];
-        mine_.questions.push_back(std::move(question));
-      }
-    } catch (const std::exception& error) {
-      mine_.problems[lesson] = sentence_of(error);
-    }
+    for (const Question& question : opening_questions(all.questions, lesson))
+      mine_.openings[lesson].push_back(question.id);
   }
+  for (const Question& question : all.questions) mine_.asked[question.id];
+  mine_.questions = std::move(all.questions);
 }
 
 void CourseDesk::read_progress() {
@@ -146,7 +177,7 @@ void CourseDesk::judge() {
   for (const Question& question : mine_.questions) {
     AskedQuestion& asked = mine_.asked[question.id];
     asked.state = state_of(question, mine_.progress);
-    if (asked.state == QuestionState::revealed) continue;
+    if (still_holds(asked, mine_.progress.answer_line(question.id))) continue;
     asked.revealed = nullptr;
     asked.page.clear();
   }
@@ -160,51 +191,59 @@ void CourseDesk::judge() {
   mine_.ready = true;
 }
 
-void CourseDesk::for_question(const std::string& id,
+void CourseDesk::for_question(const std::string& id, std::string AskedQuestion::*problem,
                               const std::function<void(const Question&, AskedQuestion&)>& does) {
   const Question* const question = mine_.question(id);
   if (question == nullptr) return;
   AskedQuestion& asked = mine_.asked[id];
-  asked.problem.clear();
+  (asked.*problem).clear();
   try {
     does(*question, asked);
   } catch (const std::exception& error) {
-    asked.problem = sentence_of(error);
+    asked.*problem = sentence_of(error);
   }
 }
 
-void CourseDesk::commit(const std::string& id, const Answer& answer) {
-  add([this, id, answer] {
-    for_question(id, [&](const Question& question, AskedQuestion&) {
-      ProgressWriter(places_.progress).commit(question, answer);
-      read_progress();
-      add_up();
+/// What the other questions lack is added up afterwards: no card waits for it.
+void CourseDesk::commit(const std::string& id, const Answer& answer, std::size_t seen) {
+  if (!begin(id)) return;
+  const auto does = [this, id, answer, seen] {
+    for_question(id, &AskedQuestion::not_saved, [&](const Question& question, AskedQuestion& asked) {
+      ProgressWriter(places_.progress).commit(question, answer, seen);
+      asked.problem.clear();
     });
-  });
+    read_progress();
+  };
+  add({.does = does, .question = id, .stores = true});
+  add({[this] { add_up(); }});
 }
 
 void CourseDesk::reveal(const std::string& id) {
-  add([this, id] {
-    for_question(id, [&](const Question& question, AskedQuestion& asked) {
+  if (!begin(id)) return;
+  const auto does = [this, id] {
+    for_question(id, &AskedQuestion::problem, [&](const Question& question, AskedQuestion& asked) {
       Revealed revealed = reveal_question(question, places_.home, places_.runs, places_.progress);
       read_progress();
-      add_up();
+      asked.not_saved.clear();
       asked.revealed = std::make_shared<const Revealed>(std::move(revealed));
       if (asked.state == QuestionState::revealed)
         asked.page = parse_markdown(reveal_page(places_.home, question));
     });
-  });
+  };
+  add({.does = does, .question = id});
+  add({[this] { add_up(); }});
 }
 
 void CourseDesk::beat_done(const std::string& lesson, const std::string& beat) {
-  add([this, lesson, beat] {
+  const auto does = [this, lesson, beat] {
     try {
       ProgressWriter(places_.progress).beat(lesson, beat);
       read_progress();
     } catch (const std::exception& error) {
-      mine_.progress_problem = "What you did cannot be kept: " + sentence_of(error);
+      mine_.progress_problem = "What you did cannot be saved: " + sentence_of(error);
     }
-  });
+  };
+  add({.does = does, .stores = true});
 }
 
 void CourseDesk::wish(const CourseWishes& wishes) {
@@ -212,13 +251,13 @@ void CourseDesk::wish(const CourseWishes& wishes) {
   const bool other_run = wishes.run != wishes_.run || wishes.runs_done != wishes_.runs_done;
   wishes_ = wishes;
   if (!wishes.question.empty()) {
-    add([this, wishes] {
+    add({[this, wishes] {
       current_ = wishes;
       find(wishes);
       add_up();
-    });
+    }});
   }
-  if (other_run && !wishes.run.empty()) add([this, run = wishes.run] { draw_own(run); });
+  if (other_run && !wishes.run.empty()) add({[this, run = wishes.run] { draw_own(run); }});
 }
 
 void CourseDesk::add_up() {
@@ -252,19 +291,22 @@ void CourseDesk::draw_own(const fs::path& run) {
 }
 
 void CourseDesk::find(const CourseWishes& wishes) {
-  for_question(wishes.question, [&](const Question& question, AskedQuestion& asked) {
-    asked.found = std::make_shared<const std::vector<FoundRuns>>(
-        find_runs(question, places_.home, places_.runs, wishes.rates.get()));
+  const auto does = [&](const Question& question, AskedQuestion& asked) {
+    std::vector<FoundRuns> found = find_runs(question, places_.home, places_.runs, wishes.rates.get());
+    const bool is_other = !asked.found || count_missing(*asked.found) != count_missing(found);
+    asked.found = std::make_shared<const std::vector<FoundRuns>>(std::move(found));
+    // What a reveal said to be missing may be there by now.
+    if (asked.state == QuestionState::committed && is_other) asked.revealed = nullptr;
     if (asked.state == QuestionState::revealed && !asked.revealed) recall(question, asked);
-  });
+  };
+  for_question(wishes.question, &AskedQuestion::runs_problem, does);
 }
 
-/// What was revealed before this window was opened.
+/// What was revealed before this window was opened, or by another program.
 void CourseDesk::recall(const Question& question, AskedQuestion& asked) {
-  std::optional<Revealed> again = recalled(question, mine_.progress, places_.home, *asked.found);
-  if (!again) return;
   asked.page = parse_markdown(reveal_page(places_.home, question));
-  asked.revealed = std::make_shared<const Revealed>(std::move(*again));
+  if (std::optional<Revealed> again = recalled(question, mine_.progress, places_.home, *asked.found))
+    asked.revealed = std::make_shared<const Revealed>(std::move(*again));
 }
 
 void CourseDesk::look() {
@@ -274,7 +316,10 @@ void CourseDesk::look() {
     if (now == stamp_) return;
     stamp_ = now;
   }
-  add([this] { read_progress(); });
+  add({[this] {
+    read_progress();
+    find(current_);
+  }});
 }
 
 }  // namespace isobar

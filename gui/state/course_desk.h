@@ -29,7 +29,10 @@ struct AskedQuestion {
   std::shared_ptr<const std::vector<FoundRuns>> found;  ///< null while nobody looked
   std::shared_ptr<const Revealed> revealed;             ///< of the newest answer; null before its reveal
   std::vector<MarkdownBlock> page;                      ///< its section of reveal.md, once it is revealed
-  std::string problem;  ///< why what was asked for last could not be done; "" = it was
+  bool busy = false;                                    ///< a commit or a reveal of it is at work
+  std::string not_saved;                                ///< why the last commit failed; "" = it did not
+  std::string problem;                                  ///< the same of the last reveal
+  std::string runs_problem;                             ///< the same of the last look for its runs
 };
 
 /// Questions of a lesson that were answered and still lack runs that can be made here.
@@ -88,20 +91,28 @@ class CourseDesk {
   /// Nothing waits to be worked out.
   bool is_idle() const;
 
-  void commit(const std::string& id, const Answer& answer);
+  /// Commit and reveal are ignored while the question is busy.
+  /// `seen` is the line of the newest answer that the caller saw: refused where another one was stored since.
+  void commit(const std::string& id, const Answer& answer, std::size_t seen);
   void reveal(const std::string& id);
   void beat_done(const std::string& lesson, const std::string& beat);
   void wish(const CourseWishes& wishes);
   /// Looks whether another program wrote to the file; call it now and then.
   void look();
-
-  const std::filesystem::path& progress() const { return places_.progress; }
+  /// From here on only what stores something is still done.
+  void stop();
 
  private:
-  using Job = std::function<void()>;
+  struct Job {
+    std::function<void()> does;
+    std::string question = {};  ///< that is busy until it is done; "" = none
+    bool stores = false;        ///< also done when the window closes
+  };
   void add(Job job);
+  bool next_job(Job& job);
   void work();
-  void publish();
+  void publish(const std::string& done);
+  bool begin(const std::string& id);
   void read_questions();
   void read_progress();
   void judge();
@@ -109,8 +120,9 @@ class CourseDesk {
   void find(const CourseWishes& wishes);
   void add_up();
   void draw_own(const std::filesystem::path& run);
-  /// Runs `does`, and keeps what kept it from being done with the question.
-  void for_question(const std::string& id, const std::function<void(const Question&, AskedQuestion&)>& does);
+  /// Runs `does`; `problem` says what it failed of.
+  void for_question(const std::string& id, std::string AskedQuestion::*problem,
+                    const std::function<void(const Question&, AskedQuestion&)>& does);
 
   const Places places_;
   const std::function<void()> on_change_;
@@ -122,6 +134,7 @@ class CourseDesk {
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Job> jobs_;
+  std::set<std::string> busy_;  ///< questions
   bool working_ = false;
   bool stopping_ = false;
   std::shared_ptr<const CourseView> view_ = std::make_shared<CourseView>();

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "course/course.h"
+#include "text/code_page.h"
 
 namespace isobar {
 
@@ -17,7 +18,7 @@ struct CardState {
   std::size_t hints = 0;     ///< that were asked for
   std::string problem = {};  ///< why what stands there is no answer; "" = nothing was tried
   bool entered = false;      ///< Enter was pressed in its field
-  bool again = false;        ///< a question that was answered is asked anew
+  std::size_t again_of = 0;  ///< line of the answer beside which another is asked for; 0 = none is
 };
 
 struct CourseState {
@@ -37,6 +38,7 @@ struct CourseState {
 struct CodeState {
   std::string file = {};  ///< below the project; "" = the page of the chosen lesson
   std::string text = {};
+  CodePage page = {};     ///< of that text
   std::int64_t line = 0;  ///< marked, and scrolled to once
   bool scroll = false;
   std::string asked = {};       ///< the card whose answer is a line; "" = none

@@ -56,9 +56,9 @@ LessonCard read_card(const fs::path& home, const std::string& name, const Glossa
   card.readme = read_lesson_page(text_of(folder / "README.md"), glossary);
   card.reveal_rest = rest_of_reveal(home, name);
   card.page = text_of(folder / "main.cpp");
-  if (!card.info.previous.empty()) {
-    card.diff = diff_lines(text_of(home / "lessons" / card.info.previous / "main.cpp"), card.page);
-  }
+  const std::string& previous = card.info.previous;
+  card.code = code_page(previous.empty() ? card.page : text_of(home / "lessons" / previous / "main.cpp"),
+                        card.page, /*is_cpp=*/true);
   std::error_code code;
   if (card.info.needs == "cuda" && !fs::exists("/dev/nvidiactl", code)) {
     card.cannot_run = "needs an NVIDIA GPU; this machine has no driver for one";

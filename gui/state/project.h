@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "analyse/line_diff.h"
 #include "analyse/recorded_runs.h"
 #include "config/lesson.h"
+#include "text/code_page.h"
 #include "text/lesson_page.h"
 
 namespace isobar {
@@ -19,7 +19,7 @@ struct LessonCard {
   LessonPage readme;
   std::vector<MarkdownBlock> reveal_rest;  ///< of reveal.md what is of no question
   std::string page;                        ///< main.cpp
-  std::vector<DiffLine> diff;              ///< against the page of the previous lesson; empty for the first
+  CodePage code;                           ///< of it: against the page of the previous lesson, where one is
   std::string cannot_run;                  ///< why this machine cannot run it; "" = it can
   std::vector<RecordedRun>
       recorded;  ///< runs to look at instead, the best first; of a lesson that it can run none

@@ -64,6 +64,7 @@ struct CourseRequest {
   Kind kind = Kind::commit;
   std::string id;  ///< of the question; of a beat the lesson
   Answer answer = {};
+  std::size_t seen = 0;   ///< line of the newest answer that the card showed, 0 = none
   std::string beat = {};  ///< that is done
 };
 
@@ -103,8 +104,8 @@ struct Data {
   bool starting = false;   ///< a program that this window started is at work
   std::size_t queued = 0;  ///< that will follow it
   int started_pid = 0;     ///< its process, or that of the last one
-  RunRequest started;
-  std::string started_run;                              ///< id of its run folder, "" while there is none
+  RunRequest started = {};
+  std::string started_run = {};                         ///< id of its run folder, "" while there is none
   std::shared_ptr<const MachineRates> rates = nullptr;  ///< that are kept of this machine
   std::string rates_problem = {};                       ///< why a file of them cannot be used
   std::shared_ptr<const CourseView> course = std::make_shared<CourseView>();

@@ -1,7 +1,8 @@
 // Questions as cards: answers of every kind, bad ones, reveals, and a file that cannot be used.
 #include <fmt/format.h>
+#include <sys/resource.h>
 
-#include <fstream>
+#include <csignal>
 
 #include "gui/made_course.h"
 #include "gui/made_questions.h"
@@ -38,6 +39,24 @@ struct Learner {
   CourseFolder course{kMadeQuestions};
   std::map<std::string, Question> questions;
   std::optional<Headless> window;
+};
+
+/// No file grows beyond so many bytes while it lives.
+struct FullDisk {
+  explicit FullDisk(std::uintmax_t bytes) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before);
+    rlimit limit = before;
+    limit.rlim_cur = bytes;
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FullDisk() {
+    setrlimit(RLIMIT_FSIZE, &before);
+    std::signal(SIGXFSZ, SIG_DFL);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+  rlimit before{};
 };
 
 }  // namespace
@@ -174,6 +193,27 @@ TEST_CASE("A line is found by a click into the code") {
   CHECK_FALSE(window.has("line 1"));  // no longer clickable
 }
 
+TEST_CASE("Of a long page only the lines in sight are drawn, and one that is pointed at is scrolled to") {
+  Learner learner(/*with_runs=*/false);
+  std::string text = "int main() {\n";
+  for (int i = 2; i <= 3000; ++i) text += fmt::format("  call({});\n", i);
+  write_file_whole(learner.course.folder / "home/lessons/01_baseline/main.cpp", std::string_view(text));
+  AppOptions options = learner.course.options();
+  learner.window.reset();
+  Headless window(options, kWide, kHigh);
+  window.settle();
+  show_card(window, learner.question("01.where"));
+  window.click("Show the code");
+  window.frames(4);
+  CHECK(window.has("line 1"));
+  CHECK_FALSE(window.has("line 2500"));
+  window.state().code.line = 2500;
+  window.state().code.scroll = true;
+  window.frames(4);
+  CHECK(window.has("line 2500"));
+  CHECK_FALSE(window.has("line 1"));
+}
+
 TEST_CASE("A question that was answered can be asked again, and the earlier answer stays") {
   Learner learner(/*with_runs=*/true);
   CHECK(learner.play("01.forward_ms", "500") == Outcome::not_right);
@@ -240,9 +280,73 @@ TEST_CASE("A file that cannot be written is said on the card, and the answer sta
   show_card(window, question);
   window.type("answer", "5");
   window.click("Commit");
-  window.until("the sentence", [&] { return !window.app().course()->of(question.id)->problem.empty(); });
+  window.until("the sentence", [&] { return !window.app().course()->of(question.id)->not_saved.empty(); });
   CHECK(window.has("Commit"));
   CHECK(window.state().course.card(question.id).typed == "5");
+}
+
+TEST_CASE("An answer beside an earlier one that cannot be saved stays on the card, and the card says so") {
+  Learner learner(/*with_runs=*/true);
+  Headless& window = *learner.window;
+  REQUIRE(learner.play("01.forward_ms", "500") == Outcome::not_right);
+  window.click("Ask again");
+  window.type("answer", "5");
+  {
+    const FullDisk disk(fs::file_size(learner.course.progress()));
+    window.click("Commit");
+    window.until("the sentence", [&] { return !learner.view()->of("01.forward_ms")->not_saved.empty(); });
+  }
+  CHECK(window.has("not saved"));
+  CHECK(window.state().course.card("01.forward_ms").typed == "5");
+  // A look for its runs does not hide it.
+  write_fitting_runs(learner.question("01.larger"), learner.course.folder / "home",
+                     learner.course.folder / "more");
+  fs::rename(learner.course.folder / "more/01_baseline-01.larger-one-0",
+             learner.course.folder / "runs/another");
+  window.until("another run", [&] { return fs::exists(learner.course.folder / "runs/another"); });
+  window.settle();
+  CHECK(window.has("not saved"));
+  window.click("Commit");
+  window.until("the answer", [&] { return learner.view()->progress.answers.size() == 2; });
+  CHECK_FALSE(window.has("not saved"));
+  CHECK(window.has("Reveal"));
+}
+
+TEST_CASE("What another program answered or revealed in the meantime takes the place of what is shown") {
+  Learner learner(/*with_runs=*/true);
+  Headless& window = *learner.window;
+  const Question question = learner.question("01.forward_ms");
+  REQUIRE(learner.play(question.id, "500") == Outcome::not_right);
+  REQUIRE(window.has("outcome not right"));
+  ProgressWriter(learner.course.progress()).commit(question, parse_answer(question, "5 ms"));
+  window.until("the answer", [&] { return window.has("Reveal"); });
+  CHECK_FALSE(window.has("outcome not right"));
+  reveal_question(question, learner.course.folder / "home", learner.course.folder / "runs",
+                  learner.course.progress());
+  window.until("the reveal", [&] { return window.has("prediction beside truth"); });
+  CHECK(window.has("outcome right"));
+}
+
+TEST_CASE("What was revealed stays revealed when its runs are gone") {
+  Learner learner(/*with_runs=*/true);
+  REQUIRE(learner.play("01.forward_ms", "5 ms") == Outcome::right);
+  REQUIRE(learner.play("01.fastest", "slow") == Outcome::not_right);
+  write_file_whole(learner.course.folder / "home/lessons/01_baseline/reveal.md",
+                   std::string_view("# Reveal\n\n## forward_ms\n\n    ./isobar page\n"));
+  learner.window.reset();
+  fs::remove_all(learner.course.folder / "runs");
+  Headless later(learner.course.options(), kWide, kHigh);
+  later.settle();
+  show_card(later, learner.question("01.forward_ms"));
+  later.until("the look for its runs",
+              [&] { return later.app().course()->of("01.forward_ms")->found != nullptr; });
+  CHECK(later.has("outcome right"));
+  CHECK(later.has("as it was written down"));
+  CHECK(later.has("code ./isobar page"));
+  show_card(later, learner.question("01.fastest"));
+  CHECK(later.has("outcome not right"));
+  later.click("Ask again");
+  CHECK(later.has("Commit"));
 }
 
 TEST_CASE("What another program writes into the file is seen without a click") {

@@ -3,6 +3,7 @@
 #include "config/lesson.h"
 #include "core/nvidia.h"
 #include "gui/headless.h"
+#include "panels/ladder.h"
 #include "record/json_line.h"
 #include "record/run_folder.h"
 #include "support/catch.h"
@@ -196,6 +197,54 @@ TEST_CASE("A lesson that cannot run here opens the run of another machine, and s
   window.key(32);
   CHECK_FALSE(window.app().launcher().is_running());
   CHECK_FALSE(fs::exists(folder / "arguments"));
+}
+
+TEST_CASE("The ladder is measured from a lesson that cannot run here too") {
+  if (has_nvidia_driver()) return;
+  const TempFolder folder;
+  AppOptions options = with_gpu_lesson(folder);
+  options.isobar = fake_isobar(folder, "");
+  Headless window(options, 1440, 1600);
+  window.settle();
+  window.state().lesson = "09_gpu";
+  window.state().course.beats["09_gpu"] = Beat::run;
+  window.settle();
+  CHECK_FALSE(window.has("measure Run"));
+  window.click("measure Ladder");
+  window.until("the program", [&] { return fs::exists(folder / "arguments"); });
+  CHECK(text_of(folder / "arguments") == "ladder\n");
+}
+
+TEST_CASE("Published rates are shown only once it is known that their questions are revealed") {
+  const TempFolder folder;
+  const AppOptions options = with_gpu_lesson(folder);
+  const auto height = [&] {
+    Headless window(options);
+    window.settle();
+    return window.box("lesson 01_baseline").height();
+  };
+  const float hidden = height();
+  write_file_whole(options.home / "lessons/01_baseline/questions.toml",
+                   std::string_view("[[question]]\nid = 5\n"));
+  CHECK(height() == hidden);
+  fs::remove(options.home / "lessons/01_baseline/questions.toml");
+  CHECK(height() > hidden);  // it asks nothing
+  // Before the questions are read.
+  const Project project = read_project(options.home);
+  HeadlessContext context(400, 900);
+  MemoryTextures textures;
+  Ui ui(textures);
+  ui.set_look(/*dark=*/true, 1);
+  ImGui::GetIO().Fonts->SetTexID(ImGui::GetIO().Fonts);
+  ImGui::NewFrame();
+  ui.begin_frame();
+  AppState state;
+  draw_ladder(ui, Data{.project = project, .feed = {}}, state);
+  ui.end_frame();
+  ImGui::Render();
+  for (const UiItem& item : ui.items()) {
+    if (item.name == "lesson 01_baseline") CHECK(item.box.height() == hidden);
+  }
 }
 
 TEST_CASE("With no run at all, a lesson that cannot run here offers its recorded one") {

@@ -220,6 +220,17 @@ TEST_CASE("Quartet, sweep and ladder are started from the lesson with the settin
   CHECK(started("measure Sweep") == "sweep\n01_baseline\ndata.shuffle=true,false\n" + settings);
 }
 
+TEST_CASE("A sweep that was emptied stays empty") {
+  Lesson lesson;
+  Headless& window = *lesson.window;
+  window.click("beat run");
+  window.frames(4);
+  window.type("sweep", "");
+  window.frames(2);
+  CHECK(window.state().course.sweeps.at("01_baseline").empty());
+  CHECK_FALSE(window.has("measure Sweep"));
+}
+
 TEST_CASE("With three numbers and more, how near they come is drawn") {
   Lesson lesson;
   Headless& window = *lesson.window;

@@ -1,0 +1,103 @@
+// The thread behind the cards: what it does once, what it still does when the window closes.
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+
+#include "gui/made_course.h"
+#include "gui/made_questions.h"
+#include "support/catch.h"
+
+using namespace isobar;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A desk whose thread can be held after its next job.
+struct HeldDesk {
+  HeldDesk() {
+    wait_for([&] { return desk->view()->ready; });
+  }
+  Question question(const std::string& id) { return *desk->view()->question(id); }
+  void commit(const std::string& id, const std::string& answer) {
+    desk->commit(id, parse_answer(question(id), answer), desk->view()->progress.answer_line(id));
+  }
+  /// From here on its thread stands still after the job that it is at, or the next one.
+  void hold() {
+    const std::lock_guard lock(mutex);
+    held = true;
+  }
+  void let_go() {
+    {
+      const std::lock_guard lock(mutex);
+      held = false;
+    }
+    changed.notify_all();
+  }
+  template <class Condition>
+  void wait_for(Condition condition) {
+    while (!condition()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  CourseProgress stored() const { return read_progress(course.progress()); }
+
+  CourseFolder course{kMadeQuestions};
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool held = false;
+  std::atomic<int> jobs = 0;  ///< done
+  std::optional<CourseDesk> desk{
+      std::in_place,
+      CourseDesk::Places{
+          course.folder / "home", course.folder / "runs", course.progress(), {{"01_baseline", 3}}},
+      [this] {
+        std::unique_lock lock(mutex);
+        ++jobs;
+        changed.wait(lock, [&] { return !held; });
+      }};
+};
+
+}  // namespace
+
+TEST_CASE("A question is busy from the click on, and a second click stores nothing") {
+  HeldDesk held;
+  held.hold();
+  held.commit("01.forward_ms", "5 ms");
+  CHECK(held.desk->view()->of("01.forward_ms")->busy);
+  CHECK_FALSE(held.desk->view()->of("01.larger")->busy);
+  held.commit("01.forward_ms", "5 ms");
+  held.let_go();
+  held.wait_for([&] { return held.desk->is_idle(); });
+  CHECK(held.stored().answers.size() == 1);
+  CHECK_FALSE(held.desk->view()->of("01.forward_ms")->busy);
+}
+
+TEST_CASE("When the window closes, what was answered is stored, and nothing else is begun") {
+  HeldDesk held;
+  held.wait_for([&] { return held.desk->is_idle(); });
+  held.hold();
+  held.desk->beat_done("01_baseline", "read");  // the job that it stands still after
+  held.wait_for([&] { return held.jobs == 2; });
+  held.desk->reveal("01.where");
+  CourseWishes wishes;
+  wishes.question = "01.forward_ms";
+  held.desk->wish(wishes);
+  held.commit("01.forward_ms", "5 ms");
+  held.desk->beat_done("01_baseline", "run");
+  held.desk->stop();
+  held.let_go();
+  held.desk.reset();
+  CHECK(held.jobs == 4);
+  CHECK(held.stored().answers.size() == 1);
+  CHECK(held.stored().beats.at("01_baseline") == std::vector<std::string>{"read", "run"});
+}
+
+TEST_CASE("Beside an answer that the card did not show no other one is stored") {
+  HeldDesk held;
+  const Question question = held.question("01.forward_ms");
+  ProgressWriter(held.course.progress()).commit(question, parse_answer(question, "4 ms"));
+  held.commit("01.forward_ms", "5 ms");
+  held.wait_for([&] { return held.desk->is_idle(); });
+  CHECK(held.stored().answers.size() == 1);
+  const std::shared_ptr<const CourseView> view = held.desk->view();
+  CHECK_FALSE(view->of("01.forward_ms")->not_saved.empty());
+  CHECK(view->of("01.forward_ms")->state == QuestionState::committed);
+}
