@@ -34,8 +34,19 @@ std::int64_t lines_of_page(const Question& question, const fs::path& home) {
 
 void say(const std::string& text) {
   Report out;
-  out.wrapped(text);
+  out.wrapped("", text, text_columns());
   out.print(/*as_json=*/false);
+}
+
+/// Answered: the runs may start.
+Asked may_start(const std::string& cost) {
+  say(cost);
+  for (;;) {
+    const std::optional<std::string> typed = typed_line("  start them? (Enter = yes, s = skip, q = quit): ");
+    if (!typed || *typed == "q" || *typed == "quit") return Asked::left;
+    if (typed->empty() || *typed == "y" || *typed == "yes") return Asked::answered;
+    if (*typed == "s" || *typed == "skip" || *typed == "n" || *typed == "no") return Asked::skipped;
+  }
 }
 
 /// The next hint; the last one again when there is no other.
@@ -156,9 +167,8 @@ RunsOffered offer_runs(const std::vector<FoundRuns>& missing, const Learner& lea
   if (!can) return {};
   const std::string cost = "This needs " + cost_text(missing) + (cost_s(missing) > 0 ? " here." : ".");
   if (ask) {
-    const std::optional<std::string> typed = typed_line("  " + cost + " Enter starts, s skips, q leaves: ");
-    if (!typed || *typed == "q") return {.said = Asked::left};
-    if (*typed == "s" || *typed == "skip") return {.said = Asked::skipped};
+    const Asked said = may_start(cost);
+    if (said != Asked::answered) return {.said = said};
   } else if (!quiet) {
     say(cost);
   }

@@ -63,7 +63,7 @@ std::string page_of(const LessonInfo& lesson) {
 void heading(const std::string& text) { std::printf("\n== %s\n", text.c_str()); }
 
 /// Waits for Enter; false for q and the end of input.
-bool goes_on(const std::string& prompt = "  Enter goes on, q leaves: ") {
+bool goes_on(const std::string& prompt = "  (Enter = continue, q = quit): ") {
   const std::optional<std::string> typed = typed_line(prompt);
   return typed && *typed != "q" && *typed != "quit";
 }

@@ -89,7 +89,7 @@ Report question_report(const Question& question, std::size_t columns) {
   Report out;
   out.json = head_json(question);
   out.line(question.id + (question.from.empty() ? "" : "  (" + question.from + ")"));
-  out.wrapped(question.ask, columns);
+  out.wrapped("", question.ask, columns);
   out.headed("why", question.why, columns);
   if (question.rule == kCurveRule) add_shapes(out, question, columns);
   if (!question.choices.empty()) out.line("");
@@ -135,7 +135,7 @@ Report reveal_report(const Question& question, const Revealed& revealed, const s
   out.headed("source", graded.source, columns);
   out.headed("because", graded.says, columns);
   if (!graded.reveal.empty()) out.line("");
-  out.wrapped(graded.reveal, columns);
+  out.wrapped("", graded.reveal, columns);
   add_page(out, page, columns);
   return out;
 }

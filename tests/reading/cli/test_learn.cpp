@@ -15,7 +15,7 @@ using Json = nlohmann::json;
 namespace {
 
 const std::string kAsks = "q = quit): ";
-const std::string kGoesOn = "q leaves: ";
+const std::string kGoesOn = "q = quit): ";
 
 class Learning {
  public:
