@@ -99,7 +99,7 @@ TEST_CASE("a lesson is walked through, left at any point and taken up there") {
     Learning third(course, {"learn", "02"});
     CHECK_THAT(third.ask("main.cpp:1"), says("Which line makes the threads?") && !says("fastest?"));
     CHECK_THAT(third.enter(), says("2 predictions not revealed yet"));
-    CHECK_THAT(third.enter(), says("This needs 6 runs, about") && says("Enter starts"));
+    CHECK_THAT(third.enter(), says("This needs 6 runs, about") && says("start them?"));
     CHECK_THAT(third.enter("q"), says("run 6 of 6") && says("notice") && says("try"));
     third.rest();
   }
@@ -208,7 +208,7 @@ TEST_CASE("runs are done when they are there, not when they cannot be made") {
   }
   mark_done(course, {"opening 01.gpus", "read"});
   Learning walk(course, {"learn", "02"});
-  CHECK_THAT(walk.enter(), says("w4 cannot be run here") && says("Enter starts"));
+  CHECK_THAT(walk.enter(), says("w4 cannot be run here") && says("start them?"));
   walk.enter("q");
   walk.rest();
   CHECK(stands(course)["next"] == "run");
