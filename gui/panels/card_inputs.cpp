@@ -106,8 +106,9 @@ void draw_number(Ui& ui, const Question& question, CardState& card) {
 /// stops.
 void paint_shape(Canvas& canvas, const Theme& theme, const Box& box, const CurveShape& shape) {
   const float s = canvas.scale();
-  const PlotPoint axes[3] = {{box.x0, box.y0}, {box.x0, box.y1}, {box.x1, box.y1}};
-  canvas.line(axes, mixed(theme.panel, theme.dim, 0.6F), s, Dash::solid);
+  const Colour axes = mixed(theme.panel, theme.dim, 0.6F);
+  canvas.fill({box.x0, box.y0, box.x0 + s, box.y1}, axes, 0);
+  canvas.fill({box.x0, box.y1 - s, box.x1, box.y1}, axes, 0);
   const auto points_of = [&](const CurveShape& one) {
     std::vector<PlotPoint> out;
     for (const CurvePoint& point : one.points)
@@ -121,30 +122,30 @@ void paint_shape(Canvas& canvas, const Theme& theme, const Box& box, const Curve
   if (shape.stops && !points.empty()) canvas.mark(points.back(), Mark::cross, 5 * s, theme.bad);
 }
 
-void draw_curve(Ui& ui, const Question& question, const QuestionChoice& choice, float width,
+/// The words below a curve, in lines of this width.
+std::string caption_of(Ui& ui, const Question& question, const QuestionChoice& choice, float width) {
+  const ImGuiCanvas measure = ui.canvas();
+  return in_lines(choice_words(question, choice.key), width - ui.px(12),
+                  [&](std::string_view part) { return measure.text_width(part, Face::small); });
+}
+
+void draw_curve(Ui& ui, const QuestionChoice& choice, const std::string& caption, ImVec2 size,
                 CardState& card) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const ImGuiCanvas measure = ui.canvas();
-  const std::string lines =
-      in_lines(choice_words(question, choice.key), width - ui.px(12),
-               [&](std::string_view part) { return measure.text_width(part, Face::small); });
-  const float height =
-      ui.px(kCurve) + ui.px(8) +
-      static_cast<float>(1 + std::count(lines.begin(), lines.end(), '\n')) * measure.line_height(Face::small);
   const bool chosen = card.typed == choice.key;
   ImGui::PushID(choice.key.c_str());
-  if (ImGui::InvisibleButton("curve", {width, height})) choose(card, choice.key);
+  if (ImGui::InvisibleButton("curve", size)) choose(card, choice.key);
   ui.record("choice " + choice.key);
   const bool hovered = ImGui::IsItemHovered();
   ImGui::PopID();
   ImGuiCanvas canvas = ui.canvas();
   const Theme& theme = ui.theme();
-  const Box box = {at.x, at.y, at.x + width, at.y + height};
+  const Box box = {at.x, at.y, at.x + size.x, at.y + size.y};
   canvas.fill(box, chosen ? theme.selected : hovered ? theme.hover : theme.panel, ui.px(6));
   const Box plot = {box.x0 + ui.px(10), box.y0 + ui.px(8), box.x1 - ui.px(10), box.y0 + ui.px(kCurve)};
   if (const CurveShape* const shape = curve_shape(choice.key)) paint_shape(canvas, theme, plot, *shape);
   float y = plot.y1 + ui.px(3);
-  for (const std::string& words : split(lines, '\n')) {
+  for (const std::string& words : split(caption, '\n')) {
     canvas.text(box.x0 + ui.px(6), y, words, Face::small, theme.text);
     y += canvas.line_height(Face::small);
   }
@@ -155,9 +156,17 @@ void draw_curves(Ui& ui, const Question& question, CardState& card) {
   const float room = ImGui::GetContentRegionAvail().x;
   const int columns = std::clamp(static_cast<int>(room / ui.px(150)), 1, 4);
   const float width = (room - gap * static_cast<float>(columns - 1)) / static_cast<float>(columns);
+  std::vector<std::string> captions;
+  std::ptrdiff_t rows = 1;  // of the longest: all are equally high
+  for (const QuestionChoice& choice : question.choices) {
+    captions.push_back(caption_of(ui, question, choice, width));
+    rows = std::max(rows, 1 + std::count(captions.back().begin(), captions.back().end(), '\n'));
+  }
+  const float height =
+      ui.px(kCurve) + ui.px(8) + static_cast<float>(rows) * ui.canvas().line_height(Face::small);
   for (std::size_t i = 0; i < question.choices.size(); ++i) {
     if (i % static_cast<std::size_t>(columns) != 0) ImGui::SameLine(0, gap);
-    draw_curve(ui, question, question.choices[i], width, card);
+    draw_curve(ui, question.choices[i], captions[i], {width, height}, card);
   }
 }
 

@@ -9,6 +9,8 @@
 #include "draw/colour.h"
 #include "panels/cards.h"
 #include "panels/page.h"
+#include "text/spans.h"
+#include "widgets/paragraph.h"
 #include "widgets/tick.h"
 
 namespace isobar {
@@ -117,18 +119,20 @@ void draw_numbers(Ui& ui, const Question& question, double said, const Truth& tr
       canvas.line(cap, theme.text, 2 * s, Dash::solid);
     }
   }
-  ImGui::Dummy({width, 2 * row});
+  ImGui::Dummy({width, 2 * row - 6 * s});
   ui.record("prediction beside truth", {at.x, at.y, at.x + width, at.y + 2 * row});
   if (axis.is_log()) ui.dim("on a logarithmic axis");
 }
+
+void draw_sentence(Ui& ui, const std::string& words) { show_spans(ui, sentence_spans(words), 0, false); }
 
 /// A sentence beside a bar of this colour.
 void draw_aside(Ui& ui, const std::string& words, Colour colour) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::Indent(ui.px(12));
-  ui.wrapped(words, Face::text, ui.theme().text);
+  draw_sentence(ui, words);
   ImGui::Unindent(ui.px(12));
-  const float end = ImGui::GetItemRectMax().y;
+  const float end = ImGui::GetCursorScreenPos().y - ImGui::GetStyle().ItemSpacing.y;
   ui.canvas().fill({at.x, at.y + ui.px(2), at.x + ui.px(3), end}, colour, ui.px(1));
 }
 
@@ -142,7 +146,7 @@ void draw_plots(Ui& ui, const std::vector<std::string>& runs, Requests& ask) {
     ui.tip(tip);
     ImGui::SameLine(0, ui.px(6));
   };
-  if (runs.empty()) return;
+  if (runs.empty()) return ImGui::SameLine();
   show("Compare", View::compare, runs.size() > 1, "These runs overlaid");
   show("Timeline", View::timeline, true, "What ran when");
   show("Watch", View::watch, true, "Its curves");
@@ -155,7 +159,7 @@ void draw_ask_again(Ui& ui, const StoredAnswer& answer, CardState& card) {
 }
 
 void draw_said(Ui& ui, const std::string& said, const std::string& truth) {
-  ui.wrapped("You said: " + printable(said, kMostWords), Face::text, ui.theme().dim);
+  if (said != truth) ui.wrapped("You said: " + printable(said, kMostWords), Face::text, ui.theme().dim);
   ui.wrapped("It is: " + printable(truth, kMostWords), Face::text, ui.theme().text);
 }
 
@@ -194,7 +198,7 @@ void draw_result(Ui& ui, const Data& data, AppState& state, const Question& ques
   const Truth& truth = asked.revealed->truth;
   draw_outcome(ui, graded.outcome);
   if (graded.outcome == Outcome::cannot_answer) {
-    ui.wrapped(graded.cannot, Face::text, ui.theme().text);
+    draw_sentence(ui, graded.cannot);
     const std::string& command = asked.revealed->command;
     if (!command.empty() && ui.button("Copy the command that makes it")) ask.copy = command;
     if (!command.empty()) ui.wrapped(command, Face::mono_small, ui.theme().dim);
@@ -208,7 +212,8 @@ void draw_result(Ui& ui, const Data& data, AppState& state, const Question& ques
   }
   if (!graded.off_by.empty()) ui.wrapped(graded.off_by, Face::small, ui.theme().dim);
   if (!graded.says.empty()) draw_aside(ui, graded.says, ui.theme().warn);
-  if (!graded.reveal.empty()) ui.wrapped(graded.reveal, Face::text, ui.theme().text);
+  if (!graded.reveal.empty()) draw_sentence(ui, graded.reveal);
+  if (asked.revealed->runs.empty()) ImGui::AlignTextToFramePadding();  // beside Ask again
   ui.dim(graded.source);
   draw_plots(ui, asked.revealed->runs, ask);
   draw_ask_again(ui, answer, card);

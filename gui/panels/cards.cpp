@@ -154,7 +154,7 @@ void draw_committed(Ui& ui, const Data& data, AppState& state, const Question& q
   const AskedQuestion& asked = *data.course->of(question.id);
   const StoredAnswer* const answer = data.course->progress.answer(question.id);
   if (answer != nullptr)
-    ui.wrapped("You said " + printable(answer_words(question, *answer)), Face::text, ui.theme().text);
+    ui.wrapped("You said: " + printable(answer_words(question, *answer)), Face::text, ui.theme().text);
   ui.wrapped(cost_words(asked), Face::small, ui.theme().dim);
   if (asked.found) {
     for (const FoundRuns& one : *asked.found) {
@@ -162,6 +162,7 @@ void draw_committed(Ui& ui, const Data& data, AppState& state, const Question& q
     }
   }
   if (data.starting) draw_making(ui, data);
+  if (asked.revealed) ui.gap(2);
   if (asked.revealed) draw_result(ui, data, state, question, card, ask);
   draw_problems(ui, asked);
   draw_run_row(ui, data, question, asked, ask);

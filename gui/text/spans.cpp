@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/text.h"
+
 namespace isobar {
 
 namespace {
@@ -9,6 +11,17 @@ namespace {
 bool is_span_blank(char c) { return c == ' ' || c == '\n'; }
 
 }  // namespace
+
+std::vector<TextSpan> sentence_spans(const std::string& sentence) {
+  std::vector<TextSpan> out;
+  const std::vector<std::string> parts = split(sentence, '`');
+  const bool is_whole = parts.size() % 2 == 1;  // each backtick has its other one
+  for (std::size_t i = 0; is_whole && i < parts.size(); ++i) {
+    if (!parts[i].empty()) out.push_back({.text = parts[i], .code = i % 2 == 1});
+  }
+  if (!is_whole) out.push_back({.text = sentence});
+  return out;
+}
 
 std::string words_of(const std::vector<TextSpan>& spans) {
   std::string out;

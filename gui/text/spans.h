@@ -15,6 +15,9 @@ struct TextSpan {
   std::string note = {};  // what a pointer over it shows, such as the meaning of a word; empty: nothing
 };
 
+/// A sentence in which `words` between backticks are code; nothing else in it has a meaning.
+std::vector<TextSpan> sentence_spans(const std::string& sentence);
+
 /// The words, one after the other.
 std::string words_of(const std::vector<TextSpan>& spans);
 

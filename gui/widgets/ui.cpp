@@ -25,7 +25,8 @@ struct ButtonColours {
 };
 
 ButtonColours colours_of(const Theme& t, ButtonKind kind, bool enabled) {
-  if (!enabled) return {t.raised, t.raised, mixed(t.panel, t.dim, 0.6F)};
+  const Colour off = kind == ButtonKind::quiet ? with_alpha(t.panel, 0) : t.raised;
+  if (!enabled) return {off, off, mixed(t.panel, t.dim, 0.6F)};
   switch (kind) {
     case ButtonKind::primary: {
       const Colour blue = rgb(0x2563eb);

@@ -83,6 +83,15 @@ TEST_CASE("Right and wrong answers of each kind are told apart, and kept") {
   later.until("what was revealed", [&] { return later.has("outcome right"); });
 }
 
+TEST_CASE("Curves to choose from are equally high, however long their words are") {
+  Learner learner(/*with_runs=*/false);
+  learner.show("01.mistake");
+  const auto height = [&](const char* key) {
+    return learner.window->box(std::string("choice ") + key).height();
+  };
+  for (const char* const key : {"slower", "flat", "rises"}) CHECK(height(key) == height("same"));
+}
+
 TEST_CASE("Nothing is shown before an answer is kept, and hints come when asked for") {
   Learner learner(/*with_runs=*/true);
   learner.show("01.forward_ms");

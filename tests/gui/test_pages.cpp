@@ -4,6 +4,7 @@
 #include "support/catch.h"
 #include "support/temp_folder.h"
 #include "text/lesson_page.h"
+#include "text/spans.h"
 
 using namespace isobar;
 namespace fs = std::filesystem;
@@ -113,4 +114,18 @@ TEST_CASE("Links lead to the web, to lessons and into the project, and nowhere e
   CHECK(links.follow("../../engine").kind == Kind::folder);
   CHECK(links.follow("#what-to-look-at").section == "what-to-look-at");
   CHECK(section_name("What to look at: `a_b`!") == "what-to-look-at-a_b");
+}
+
+TEST_CASE("In a sentence only what stands between backticks is code") {
+  const auto code = [](const std::string& sentence) {
+    std::string out;
+    for (const TextSpan& span : sentence_spans(sentence))
+      out += span.code ? "[" + span.text + "]" : span.text;
+    return out;
+  };
+  CHECK(code("the run `w0` of `02_workers` is <not> *there*") ==
+        "the run [w0] of [02_workers] is <not> *there*");
+  CHECK(code("`w0`") == "[w0]");
+  CHECK(code("one ` alone") == "one ` alone");
+  CHECK(code("").empty());
 }
