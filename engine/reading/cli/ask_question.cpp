@@ -181,9 +181,12 @@ Revealed reveal_and_tell(const Question& question, const Learner& learner, bool 
   const bool cannot = revealed.graded.outcome == Outcome::cannot_answer;
   Report out =
       reveal_report(question, revealed, cannot ? "" : page_if_read(question, learner), text_columns());
-  if (!cannot) add_notice(out, revealed.runs, text_columns());
   const Calibration calibration = calibrate(read_progress(learner.progress));
-  add_scores(out, calibration);
+  if (!cannot) {
+    add_notice(out, revealed.runs, text_columns());
+    out.line("");
+    add_scores(out, calibration);
+  }
   out.json["calibration"] = {{"asked", calibration.asked},
                              {"right", calibration.right},
                              {"numbers", calibration.you.size()},

@@ -124,7 +124,7 @@ Report reveal_report(const Question& question, const Revealed& revealed, const s
   out.headed("you said", said, columns);
   if (graded.outcome == Outcome::cannot_answer) {
     out.headed("why not", graded.cannot, columns);
-    if (!revealed.command.empty()) out.line("  makes it    " + revealed.command);
+    if (!revealed.command.empty()) out.line("  makes it   " + revealed.command);
     out.wrapped("Your prediction is stored; ./isobar quiz " + question.id + " continues from here.", columns);
     return out;
   }
@@ -174,9 +174,9 @@ std::string score_sentence(const Calibration& calibration) {
 }
 
 void add_scores(Report& out, const Calibration& calibration) {
-  for (const std::string& text : {score_sentence(calibration), calibration_sentence(calibration)}) {
-    if (!text.empty()) out.wrapped(text + ".");
-  }
+  std::vector<std::string> parts = {score_sentence(calibration), calibration_sentence(calibration)};
+  std::erase(parts, "");
+  if (!parts.empty()) out.wrapped("", join(parts, "; ") + ".", text_columns());
 }
 
 }  // namespace isobar
