@@ -82,6 +82,7 @@ Revealed graded_now(const Question& question, const Answer& answer, const fs::pa
     const std::string where = error.where() == question.origin ? "" : " (" + error.where() + ")";
     throw Error(question.id + ": " + error.what() + where, question.origin, error.hint(), error.code());
   }
+  take_nearest(question, answer, out.truth);
   out.graded = grade(question, answer, out.truth);
   out.runs = folders_of(input);
   if (formula != nullptr) *formula = formula_step(input);

@@ -66,15 +66,29 @@ bool is_right(const Question& question, const Answer& answer, const Truth& truth
   return std::find(truth.accepted.begin(), truth.accepted.end(), answer.text) != truth.accepted.end();
 }
 
+/// Those that are right each by itself.
+std::vector<double> accepted_numbers(const Question& question, const Truth& truth) {
+  std::vector<double> out;
+  if (question.kind != AnswerKind::number) return out;
+  for (const std::string& text : truth.accepted) {
+    if (const std::optional<double> number = number_of<double>(text)) out.push_back(*number);
+  }
+  return out;
+}
+
 std::string truth_words(const Question& question, const Truth& truth) {
+  if (const std::vector<double> numbers = accepted_numbers(question, truth); !numbers.empty()) {
+    std::string before;
+    for (std::size_t i = 0; i + 1 < numbers.size(); ++i)
+      before += short_number(numbers[i]) + (i + 2 < numbers.size() ? ", " : " or ");
+    return before + with_unit(numbers.back(), question.unit);
+  }
   std::vector<std::string> words;
   for (const std::string& text : truth.accepted) {
     if (question.kind == AnswerKind::choice) {
       words.push_back(choice_words(question, text));
     } else if (question.kind == AnswerKind::find) {
       words.push_back((text.find('-') == std::string::npos ? "line " : "lines ") + text);
-    } else if (question.kind == AnswerKind::number && number_of<double>(text)) {
-      words.push_back(with_unit(*number_of<double>(text), question.unit));
     } else if (question.kind == AnswerKind::direction) {
       words.push_back(text);
     }
@@ -182,6 +196,14 @@ std::string filled(const std::string& text, const std::map<std::string, std::str
     at = close + 1;
   }
   return out;
+}
+
+void take_nearest(const Question& question, const Answer& answer, Truth& truth) {
+  const std::vector<double> numbers = accepted_numbers(question, truth);
+  if (numbers.size() < 2) return;
+  truth.number = *std::min_element(numbers.begin(), numbers.end(), [&](double a, double b) {
+    return std::abs(a - answer.number) < std::abs(b - answer.number);
+  });
 }
 
 Graded grade(const Question& question, const Answer& answer, const Truth& truth) {

@@ -26,6 +26,9 @@ struct Graded {
 /// truth is "same", a direction of "same" is the right one.
 Graded grade(const Question& question, const Answer& answer, const Truth& truth);
 
+/// Of several numbers that are right the one nearest to the answer is what it is compared with.
+void take_nearest(const Question& question, const Answer& answer, Truth& truth);
+
 /// A text whose placeholders {name} are filled from the figures. Error for one that there is no figure for.
 std::string filled(const std::string& text, const std::map<std::string, std::string>& figures,
                    const std::string& origin);

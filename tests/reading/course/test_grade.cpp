@@ -98,6 +98,24 @@ TEST_CASE(
   CHECK(graded(question, "9", truth_of(4)).says == "Too many.");
 }
 
+TEST_CASE("of several right numbers the nearest is what an answer is compared with") {
+  const Question question = asked_questions().at(0);
+  Truth truth = accepting({"2", "4", "8"});
+  truth.number = 8;
+  const auto told = [&](const std::string& typed) {
+    Truth nearest = truth;
+    take_nearest(question, parse_answer(question, typed), nearest);
+    return graded(question, typed, nearest);
+  };
+  CHECK(told("4").outcome == Outcome::right);
+  CHECK(told("4").truth == "2, 4 or 8 workers");
+  CHECK(told("4").off_by == "the same as what was measured");
+  CHECK(told("1").off_by == "0.5 times what was measured");
+  truth.accepted = {"8"};
+  CHECK(told("4").truth == "8 workers");
+  CHECK(told("4").off_by == "0.5 times what was measured");
+}
+
 TEST_CASE("a choice, a direction and a line are right when they are accepted") {
   const std::vector<Question> all = asked_questions();
   Graded out = graded(all[1], "rises", accepting({"same"}));

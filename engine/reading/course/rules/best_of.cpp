@@ -76,9 +76,12 @@ Truth best_of_truth(const RuleInput& input) {
   const bool is_number = input.question.kind == AnswerKind::number;
   const auto name_of = [&](const Entrant& one) { return is_number ? figure_text(one.number) : one.run.name; };
   Truth out;
-  for (const Entrant& one : entrants) {
-    if (one.as_good) out.accepted.push_back(name_of(one));
-  }
+  std::vector<Entrant> as_good;
+  std::copy_if(entrants.begin(), entrants.end(), std::back_inserter(as_good),
+               [](const Entrant& one) { return one.as_good; });
+  std::stable_sort(as_good.begin(), as_good.end(),
+                   [](const Entrant& a, const Entrant& b) { return a.number < b.number; });
+  for (const Entrant& one : as_good) out.accepted.push_back(name_of(one));
   if (is_number) set_numbers(input.question, entrants, out);
   const Entrant &best = entrants.front(), &worst = entrants.back();
   out.figures = {{"best", name_of(best)},
