@@ -123,7 +123,7 @@ TEST_CASE("a term is explained, as text and as JSON, and all are listed") {
              says("{\"term\":\"MFU\",\"text\":\"Model FLOPs") && says("\"also\":[\"model FLOPs") &&
                  says("\"see\":[\"FLOP\""));
   CHECK_THAT(programs.run({"explain"}).out, says("  ACC ") && says(" worker") && says("explain WORD"));
-  CHECK_THAT(programs.run({"explain", "--json"}).out, says("{\"terms\":[\"ACC\""));
+  CHECK_THAT(programs.run({"explain", "--json"}).out, says("{\"terms\":[\"ablation\""));
   const ProcessResult wrong = programs.run({"explain", "peak", "memry"});
   CHECK(wrong.code == 2);
   CHECK_THAT(wrong.err, says("did you mean peak memory?"));
