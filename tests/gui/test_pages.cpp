@@ -33,7 +33,7 @@ std::string noted(const std::string& text) {
   return out;
 }
 
-std::string text_of(const std::string& text) {
+std::string words_in(const std::string& text) {
   std::vector<MarkdownBlock> blocks = parse_markdown(text);
   GlossaryWords(small_glossary()).mark(blocks);
   std::string out;
@@ -67,7 +67,7 @@ TEST_CASE("The first place of a term in running text has its meaning") {
   CHECK(noted("all reduces of peak\nmemory") == "all reduces=all-reduce;peak memory=peak memory;");
   CHECK(noted("buckety, `bucket`, [bucket](x.md)\n\n# bucket\n").empty());
   CHECK(noted("- **bucket**\n\n> peak_memory") == "bucket=bucket;peak_memory=peak memory;");
-  CHECK(text_of("a bucket, *b* all-reduce.\n\npeak memory") == "a bucket, b all-reduce.|peak memory|");
+  CHECK(words_in("a bucket, *b* all-reduce.\n\npeak memory") == "a bucket, b all-reduce.|peak memory|");
   CHECK(noted("a one-shot sum") == "one-shot=all-reduce;");
   CHECK(noted("FULL") == "FULL=all-reduce;");
   CHECK(noted("").empty());
