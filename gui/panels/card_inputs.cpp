@@ -170,11 +170,9 @@ void draw_curves(Ui& ui, const Question& question, CardState& card) {
   }
 }
 
-/// The text that a line is asked of, as far as it is there; "" where it was not opened yet.
-const std::string& asked_text(const Data& data, const CodeState& code, const Question& question) {
+/// The text that a line is asked of.
+const std::string& asked_text(const Data& data, const Question& question) {
   static const std::string kNone;
-  const std::string file = asked_file(question);
-  if (!file.empty()) return code.file == file ? code.text : kNone;
   const LessonCard* const lesson = data.project.find(question.lesson);
   return lesson == nullptr ? kNone : lesson->page;
 }
@@ -188,17 +186,16 @@ std::string line_on_card(const std::string& text, const CardState& card) {
 
 void draw_find(Ui& ui, const Data& data, AppState& state, const Question& question, CardState& card,
                Requests& ask) {
-  const std::string file = asked_file(question);
-  if (state.view == View::code && state.code.file == file && state.lesson == question.lesson) {
+  if (state.view == View::code && state.code.file.empty() && state.lesson == question.lesson) {
     ui.dim("Click the line in the code.");
   } else if (ui.button("Show the code")) {
-    ask.link = LinkRequest{question.lesson, file.empty() ? "main.cpp" : "../../" + file};
+    ask.link = LinkRequest{question.lesson, "main.cpp"};
   }
   ImGui::AlignTextToFramePadding();
   ui.text("line", Face::text, ui.theme().dim);
   ImGui::SameLine(0, ui.px(8));
   draw_field(ui, "", ui.px(90), card);
-  const std::string line = printable(line_on_card(asked_text(data, state.code, question), card), 200);
+  const std::string line = printable(line_on_card(asked_text(data, question), card), 200);
   ui.text(ui.canvas().fitted(line, Face::mono_small, ImGui::GetContentRegionAvail().x), Face::mono_small,
           ui.theme().text);
 }
@@ -228,16 +225,10 @@ std::vector<std::filesystem::path> ticked_runs(const Data& data, const AppState&
 
 }  // namespace
 
-std::string asked_file(const Question& question) {
-  const auto named = question.with.find("file");
-  if (named == question.with.end() || named->second.empty()) return "";
-  return named->second.front() == "lessons/" + question.lesson + "/main.cpp" ? "" : named->second.front();
-}
-
 Answer answer_on_card(const Data& data, const AppState& state, const Question& question,
                       const CardState& card) {
   if (question.kind == AnswerKind::make) return answer_of_runs(question, ticked_runs(data, state));
-  const std::string& text = asked_text(data, state.code, question);
+  const std::string& text = asked_text(data, question);
   return parse_answer(question, card.typed, std::count(text.begin(), text.end(), '\n'));
 }
 

@@ -214,10 +214,7 @@ Requests draw_cards(Ui& ui, const Data& data, AppState& state, const std::string
   draw_asked(ui, question);
   ui.gap(2);
   if (asked.state == QuestionState::open || again) {
-    if (question.kind == AnswerKind::find && question.lesson == state.lesson) {
-      state.code.asked = key;
-      state.code.asked_file = asked_file(question);
-    }
+    if (question.kind == AnswerKind::find && question.lesson == state.lesson) state.code.asked = key;
     draw_open(ui, data, state, question, card, ask);
   } else if (asked.state == QuestionState::committed) {
     draw_committed(ui, data, state, question, card, ask);

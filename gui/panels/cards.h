@@ -22,9 +22,6 @@ Requests draw_cards(Ui& ui, const Data& data, AppState& state, const std::string
 void draw_answer_field(Ui& ui, const Data& data, AppState& state, const Question& question, CardState& card,
                        Requests& ask);
 
-/// Of a question that a line answers, the file below the project; "" = the page of its lesson.
-std::string asked_file(const Question& question);
-
 /// The answer that stands on the card. Error (exit code 2) in a sentence where it is none.
 Answer answer_on_card(const Data& data, const AppState& state, const Question& question,
                       const CardState& card);

@@ -71,7 +71,7 @@ bool draw_code_line(Ui& ui, const DiffLine& line, const std::vector<ColouredPiec
   return clicked;
 }
 
-bool can_choose_line(const CodeState& code) { return !code.asked.empty() && code.asked_file == code.file; }
+bool can_choose_line(const CodeState& code) { return !code.asked.empty() && code.file.empty(); }
 
 /// A place on the page, not a line of the file: a diff has more of them.
 std::optional<std::size_t> marked_line(const CodePage& page, std::int64_t number) {

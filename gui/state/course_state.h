@@ -41,8 +41,7 @@ struct CodeState {
   CodePage page = {};     ///< of that text
   std::int64_t line = 0;  ///< marked, and scrolled to once
   bool scroll = false;
-  std::string asked = {};       ///< the card whose answer is a line; "" = none
-  std::string asked_file = {};  ///< of that file; "" = the page of the lesson
+  std::string asked = {};  ///< the card whose answer is a line of the lesson's page; "" = none
 };
 
 }  // namespace isobar
