@@ -8,6 +8,7 @@
 #include "core/files.h"
 #include "core/nvidia.h"
 #include "core/text.h"
+#include "course/page_section.h"
 #include "course/question.h"
 
 namespace isobar {
@@ -15,8 +16,6 @@ namespace isobar {
 namespace fs = std::filesystem;
 
 namespace {
-
-constexpr std::uint64_t kMostPageBytes = 1U << 20;
 
 std::string text_of(const fs::path& file) {
   std::error_code code;

@@ -15,7 +15,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint64_t kMostPageBytes = 1U << 20;
 constexpr const char* kBeatNames[] = {"read", "predict", "run", "reveal", "break", "build"};
 
 /// As it was stored, for the question as it is now.

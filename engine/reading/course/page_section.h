@@ -1,8 +1,12 @@
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace isobar {
+
+/// A page of a lesson, text or code; a longer one is refused.
+inline constexpr std::uint64_t kMostPageBytes = 1U << 20;
 
 /// What stands below the heading "## NAME" of a page of Markdown, up to the next one of its kind or above it;
 /// "" without one. What looks like a heading inside of a code block is none.

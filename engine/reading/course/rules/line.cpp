@@ -6,13 +6,12 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "course/page_section.h"
 #include "course/rules/all.h"
 #include "course/rules/parts.h"
 
 namespace isobar {
 namespace {
-
-constexpr std::uint64_t kMostPageBytes = 1 << 20;
 
 std::string without_indent(const std::string& line) {
   const std::size_t begin = line.find_first_not_of(" \t");
