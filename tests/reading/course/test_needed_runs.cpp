@@ -1,4 +1,5 @@
 // Which runs fit a question, what is missing, and what that costs.
+#include <algorithm>
 #include <fstream>
 #include <set>
 
@@ -265,9 +266,9 @@ TEST_CASE("faults that wait, split layers and 16 bits have a cost too") {
     settings.sets.insert(settings.sets.end(), {"train.steps=100", "run.ranks=2"});
     return run_cost_s(lesson, load_config(project_home(), lesson, settings, "cpu").config, nullptr);
   };
-  const double plain = cost({});
-  CHECK(cost({"run.fault=slow_rank", "run.fault_ms=100"}) == Approx(plain + 1.15 * 10));
-  CHECK(cost({"run.fault=stop_rank", "comm.timeout_s=20"}) == Approx(plain + 20));
+  const double plain = cost({"amp.mode=none"});
+  CHECK(cost({"amp.mode=none", "run.fault=slow_rank", "run.fault_ms=100"}) == Approx(plain + 1.15 * 10));
+  CHECK(cost({"amp.mode=none", "run.fault=stop_rank", "comm.timeout_s=20"}) == Approx(plain + 20));
   CHECK(cost({"mesh.tp=2"}) > 0);
   CHECK(cost({"amp.mode=bf16"}) > plain);
 }
@@ -301,4 +302,21 @@ TEST_CASE("every question is answered within three minutes on a slow laptop, wit
     }
   }
   CHECK(lessons.size() == lesson_names(project_home()).size());
+}
+
+TEST_CASE("what recorded runs alone tell can be told") {
+  const Folder runs;
+  int told = 0;
+  for (const Question& question : all_questions(project_home()).questions) {
+    const auto is_recorded = [](const NeededRun& run) { return !run.recorded.empty(); };
+    if (question.runs.empty() || !std::all_of(question.runs.begin(), question.runs.end(), is_recorded))
+      continue;
+    INFO(question.id << " at " << question.origin);
+    const Truth truth =
+        rule_named(question.rule)->find(rule_input(question, project_home(), runs.find(question)));
+    CHECK(truth.cannot == "");
+    CHECK_THAT(truth.source, says("recorded") || says("predicted"));
+    ++told;
+  }
+  CHECK(told >= 4);
 }

@@ -380,4 +380,11 @@ TEST_CASE("how many devices one thread feeds is the step over the host's time in
   CHECK(AskedRule("feedable", {{"run", {"r"}}}, "devices")
             .run("r", runs.add("none", with_workers("1")))
             .cannot("r") == "`r` recorded no time of the host");
+  MadeSteps predicted = with_workers("2");
+  predicted.provenance = "predicted";
+  predicted.more = {{"step_host_us", 4100}};
+  CHECK(AskedRule("feedable", {{"run", {"r"}}}, "devices")
+            .run("r", runs.add("predicted", predicted))
+            .truth()
+            .number == 5);
 }

@@ -12,10 +12,15 @@
 namespace isobar {
 namespace {
 
+/// A run that was measured says it of each stage, a predicted one of the whole step.
+double launching_us(const NamedRun& run) {
+  if (run.view().provenance == "predicted") return sums_of(run, {"step_host_us"}).median();
+  return sums_of(run, {"forward_host_us", "backward_host_us", "optimize_host_us", "replay_host_us"}).median();
+}
+
 Truth feedable_truth(const RuleInput& input) {
   const NamedRun run = timed_run(input, input.argument("run"));
-  const double host_us =
-      sums_of(run, {"forward_host_us", "backward_host_us", "optimize_host_us", "replay_host_us"}).median();
+  const double host_us = launching_us(run);
   const double step_us = sums_of(run, {"step_us"}).median();
   if (!(host_us > 0)) throw Cannot{fmt::format("`{}` recorded no time of the host", run.name), run.name};
   const double devices = std::floor(step_us / host_us);
