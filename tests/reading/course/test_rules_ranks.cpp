@@ -249,7 +249,17 @@ TEST_CASE("twice the ranks that gain nothing are a pair only when nothing else d
   CHECK_THAT(pair(two, four).truth().text, says("times ("));
   CHECK(pair(one, four).truth().text == "they have 1 rank and 4, not twice as many");
   CHECK_THAT(AskedRule("made_no_gain").made(one).made(two).cannot(), says("one of 01_baseline is needed"));
-  CHECK(AskedRule("made_no_gain").made(one).cannot() == "two runs of yours are needed, there is 1");
+  const auto by_hand = [] { return AskedRule("made_no_gain").of_lesson("06_ddp"); };
+  CHECK(by_hand().made(one).cannot() == "runs with two settings are needed, there is 1");
+  // Each repeat named: a pair all the same.
+  AskedRule all = by_hand();
+  for (const char* run : {"one1", "two2", "one0", "one2", "two0", "two1"}) all.made(folder / run);
+  CHECK(all.accepted() == Keys{"yes"});
+  CHECK(all.truth().figures.at("few_ranks") == "1");
+  CHECK(by_hand().made(one).made(folder / "one1").cannot() ==
+        "runs with two settings are needed, there is 1, with repeats");
+  CHECK(by_hand().made(one).made(two).made(four).cannot() ==
+        "runs with two settings are needed, there are 3");
   const auto single = folder / "single";
   std::filesystem::create_directory(single);
   MadeRanks{.world = 8, .config = "[run]\nranks = 8\n"}.write(single);

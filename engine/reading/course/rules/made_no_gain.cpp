@@ -1,7 +1,9 @@
 // Two runs of the learner's: twice the ranks, and no more samples a second.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <vector>
 
 #include "analyse/run_keys.h"
 #include "core/text.h"
@@ -29,12 +31,31 @@ std::string why_no_pair(const NamedRun& few, const NamedRun& many) {
   return also.empty() ? "" : "they differ in " + join(also, ", ") + " too";
 }
 
+/// Of runs that repeat each other, the one beside which most repeats were found.
+std::vector<NamedRun> without_repeats(const std::vector<RunCase>& made) {
+  std::vector<NamedRun> out;
+  for (const RunCase& one : made) {
+    const NamedRun named{one.folder.filename().string(), &one};
+    const auto same = std::find_if(out.begin(), out.end(), [&](const NamedRun& other) {
+      return is_repeat(one.config, other.run->config);
+    });
+    if (same == out.end()) {
+      out.push_back(named);
+    } else if (one.repeats.size() > same->run->repeats.size()) {
+      *same = named;
+    }
+  }
+  return out;
+}
+
 Truth made_no_gain_truth(const RuleInput& input) {
-  if (input.made.size() != 2)
-    throw Cannot{fmt::format("two runs of yours are needed, there {} {}",
-                             input.made.size() == 1 ? "is" : "are", input.made.size())};
-  NamedRun few{input.made[0].folder.filename().string(), &input.made[0]};
-  NamedRun many{input.made[1].folder.filename().string(), &input.made[1]};
+  const std::vector<NamedRun> made = without_repeats(input.made);
+  if (made.size() != 2) {
+    const std::string repeats = made.size() < input.made.size() ? ", with repeats" : "";
+    throw Cannot{fmt::format("runs with two settings are needed, there {} {}{}",
+                             made.size() == 1 ? "is" : "are", made.size(), repeats)};
+  }
+  NamedRun few = made[0], many = made[1];
   if (few.view().summary.world > many.view().summary.world) std::swap(few, many);
   for (const NamedRun* const run : {&few, &many}) check_made(input, *run);
   Truth out;
