@@ -22,6 +22,7 @@ inline MachineRates made_rates(const std::string& machine = machine_name()) {
                   .attention_backward = {{72, threads * 5e9}},
                   .element = {{1000, threads * 1e9}},
                   .element_fused = {{1000, threads * 2e9}}};
+    rates.bf16 = rates.fp32;  // which of the two lessons take is the processor's affair
     rates.memory_bytes_per_s = threads * 4e9;
     rates.adam = rates.fused_adam = {{1e6, threads * 1e9}};
     rates.ends_us_per_value = 1e-3 / threads;

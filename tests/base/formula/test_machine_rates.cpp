@@ -40,7 +40,7 @@ TEST_CASE("rates are read as they were written") {
   CHECK(again.processor_wait == 0.25);
   CHECK(again.threads.size() == 2);
   CHECK(again.threads[1].of(AmpMode::bf16).known());
-  CHECK_FALSE(again.threads[0].of(AmpMode::bf16).known());
+  CHECK_FALSE(again.threads[0].of(AmpMode::fp16).known());
   CHECK(rate_at(again.threads[1].fp32.gemm, 30e3) == Approx(20e9));
 }
 
@@ -85,8 +85,8 @@ TEST_CASE("what is no file of rates is refused, with its place and what to do") 
 }
 
 TEST_CASE("a type that was not measured is refused by name") {
-  CHECK_THAT(error_of([] { device_rates_of(made_rates(), {}, 1, AmpMode::bf16, 2); }),
-             says("no instructions for bf16") && says("amp.mode"));
+  CHECK_THAT(error_of([] { device_rates_of(made_rates(), {}, 1, AmpMode::fp16, 2); }),
+             says("no instructions for fp16") && says("amp.mode"));
 }
 
 TEST_CASE("threads that were not measured have the rates of the nearest number") {

@@ -109,7 +109,6 @@ TEST_CASE("pieces that a lesson fuses move fewer bytes, and 16 bits take rates o
             .forward_us);
   MachineRates rates = made_rates();
   for (ThreadRates& threads : rates.threads) {
-    threads.bf16 = threads.fp32;
     for (RateAt& rate : threads.bf16.gemm) rate.per_s *= 4;
   }
   const StepStages half = stages("04_amp", {"amp.mode=bf16", "data.source=synthetic"}, rates),
