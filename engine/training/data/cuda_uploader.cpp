@@ -49,7 +49,7 @@ class UploadSpans {
 };
 
 struct CudaArrival : Arrival {
-  explicit CudaArrival(c10::Device on) : device(on), ready(c10::kCUDA) {}
+  explicit CudaArrival(c10::Device on) : device(on), ready(on.type()) {}
 
   bool here() const override { return ready.query(); }
   void hand_over(bool waits) override {
@@ -101,7 +101,7 @@ class CudaUploader : public Uploader {
   at::Tensor mean_, spread_;            ///< [C]
   std::unique_ptr<EventPool> events_;   ///< where spans are wanted
   std::unique_ptr<DeviceClock> clock_;  ///< where spans are wanted
-  std::shared_ptr<c10::Event> last_copy_;
+  std::shared_ptr<Arrival> last_;
 };
 
 at::Tensor to_device(std::vector<float> values, at::TensorOptions options) {
@@ -144,6 +144,7 @@ std::shared_ptr<Arrival> CudaUploader::start(const FilledSlot& slot) {
   arrival->kernel = kernel_of(layout_);
   arrival->bytes = static_cast<std::int64_t>(bytes);
   arrival->ready.record(stream);
+  last_ = arrival;
   return arrival;
 }
 
@@ -153,12 +154,11 @@ void CudaUploader::copy(void* to, const FilledSlot& slot, std::size_t bytes, Cud
     arrival.spans = std::make_unique<UploadSpans>(*spans_, *events_, *clock_, slot.plan.batch);
   }
   plugin_.upload(to, slot.memory.get(), bytes, stream_handle(stream));
-  const auto copied = std::make_shared<c10::Event>(c10::kCUDA);
+  const auto copied = std::make_shared<c10::Event>(device_.type());
   copied->record(stream);
   slot.set_before_reuse([copied] {
     while (!copied->query()) pause_us(kEventPause_us);
   });
-  last_copy_ = copied;
   if (arrival.spans) arrival.spans->mark();
 }
 
@@ -196,7 +196,8 @@ void CudaUploader::make_batch(const at::Tensor& fields, const FilledSlot& slot, 
 
 void CudaUploader::finish() noexcept {
   try {
-    while (last_copy_ && !last_copy_->query()) pause_us(kEventPause_us);
+    // Not the copy alone: the kernel behind it reads the statistics, whose memory goes with this.
+    while (last_ && !last_->here()) pause_us(kEventPause_us);
   } catch (...) {
     // The device is broken, and says so to everybody who asks; it reads nothing any more.
   }

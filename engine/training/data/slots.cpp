@@ -1,9 +1,11 @@
 #include "data/slots.h"
 
 #include <ATen/ops/from_blob.h>
+#include <c10/core/DeviceGuard.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <utility>
 
@@ -23,11 +25,12 @@ class SlotUse {
   SlotUse(const SlotUse&) = delete;
   SlotUse& operator=(const SlotUse&) = delete;
   ~SlotUse() {
-    if (!device_.is_cuda()) return;
+    if (!has_streams(device_)) return;
     try {
       wait_for_device();
     } catch (...) {
-      // The device is broken, and says so to everybody who asks; nothing is read from the slot any more.
+      // Nobody knows when the device is done: whoever is to fill the slot is told, and does not.
+      slot_.set_before_reuse([error = std::current_exception()] { std::rethrow_exception(error); });
     }
   }
 
@@ -35,6 +38,7 @@ class SlotUse {
   /// Copies out of the slot that are still on their way were all asked for on this stream.
   void wait_for_device() {
     const CudaPlugin& plugin = cuda_plugin();
+    const c10::DeviceGuard guard(device_);  // an event is of the device that is current when it is made
     const std::shared_ptr<CUevent_st> event(plugin.create_event(),
                                             [&plugin](CUevent_st* made) { plugin.destroy_event(made); });
     plugin.record_event(event.get(), plugin.current_stream(device_.index()));
