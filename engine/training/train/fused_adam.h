@@ -46,6 +46,9 @@ class FusedAdam final : public Optimizer {
   /// Why `update` cannot be part of a captured graph: the host takes part. "" when it can.
   std::string why_not_captured() const;
 
+  /// Parameters::layout_version of what it updates: a recorded step knows places.
+  std::int64_t layout_version() const { return parameters_.layout_version(); }
+
   std::int64_t steps() const override;  ///< waits for the device
   void set_steps(std::int64_t steps) override;
   std::vector<NamedTensor> moments() const override;

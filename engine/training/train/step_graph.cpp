@@ -60,7 +60,8 @@ StepGraph::StepGraph(const Config& config, const FusedAdam& adam, c10::Device de
       device_(device),
       plugin_(config.graph.enabled ? &cuda_plugin() : nullptr),
       side_(side_stream(device)),
-      groups_(of_several(groups)) {
+      groups_(of_several(groups)),
+      adam_(&adam) {
   if (!config_.enabled) return;
   for (const Comm* const group : groups_) {
     if (!config_.collectives || group->can_be_recorded()) continue;
@@ -181,10 +182,17 @@ GraphFacts StepGraph::record(const StepParts& parts) {
   record_collectives(false);
   put_behind(side_, main);
   graph_ = graph;
+  if (adam_ != nullptr) layout_ = adam_->layout_version();
   return {config_.scope, plugin_->graph_nodes(graph), steady_us() - begin_us, steps_};
 }
 
 StepOutput StepGraph::replay(const StepParts& parts, const std::function<void(Stage)>& enter) const {
+  if (adam_ != nullptr && adam_->layout_version() != layout_) {
+    throw Error("parameters were laid out anew after the step was recorded, which knows their old places",
+                fmt::format("graph.warmup = {}", config_.warmup),
+                "comm.sync=buckets cuts its buckets behind the first step: graph.warmup=2 or more",
+                Exit::failed);
+  }
   enter(Stage::replay);
   plugin_->launch_graph(graph_);
   for (Comm* const group : groups_) group->watch_replay(device_, "a replayed step");

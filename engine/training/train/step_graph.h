@@ -63,7 +63,8 @@ class StepGraph {
   /// goes to the stream of the recording, so that what libraries and autograd set up for a stream is there.
   StepOutput launch(const StepParts& parts, const std::function<void(Stage)>& enter);
   /// With one call, on the current stream: replay, and what graph.scope and graph.collectives leave out of
-  /// it.
+  /// it. Error (exit code 1) when parameters were laid out anew since the recording, which knows their
+  /// places.
   StepOutput replay(const StepParts& parts, const std::function<void(Stage)>& enter) const;
 
   /// Whether graph.warmup steps were launched and none is recorded yet.
@@ -90,7 +91,9 @@ class StepGraph {
   Batch fixed_;
   std::int64_t steps_ = 0;  ///< launched piece by piece so far
   CudaGraph* graph_ = nullptr;
-  StepOutput recorded_;  ///< where a replay leaves its results
+  const FusedAdam* adam_ = nullptr;  ///< null in tests without one
+  std::int64_t layout_ = 0;          ///< Parameters::layout_version when it was recorded
+  StepOutput recorded_;              ///< where a replay leaves its results
 };
 
 }  // namespace isobar
