@@ -6,6 +6,7 @@
 
 #include "core/clock.h"
 #include "data/fillers.h"
+#include "device/stream.h"
 
 namespace isobar {
 
@@ -20,7 +21,7 @@ Batch Batch::to(c10::Device device) const {
     kept.target = kept.target.to(device);
     return {kept.input, kept.target, epoch, ends_epoch, resident};
   }
-  const bool beside = device.is_cuda() && input.is_pinned();
+  const bool beside = has_streams(device) && input.is_pinned();
   return {input.to(device, beside), target.to(device, beside), epoch, ends_epoch};
 }
 

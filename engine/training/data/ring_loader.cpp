@@ -6,6 +6,7 @@
 #include "core/text.h"
 #include "data/affinity.h"
 #include "data/slots.h"
+#include "device/stream.h"
 
 namespace isobar {
 namespace {
@@ -60,8 +61,8 @@ std::string RingLoader::text() const {
   const std::size_t bytes =
       2 * static_cast<std::size_t>(batch_size()) * dataset_.shape().values() * sizeof(float);
   const std::string where =
-      device_.is_cuda() ? (layout_ == SlotLayout::raw ? "the device normalises" : "the threads normalise")
-                        : "on a CPU the threads normalise as they read, and nothing is copied after that";
+      has_streams(device_) ? (layout_ == SlotLayout::raw ? "the device normalises" : "the threads normalise")
+                           : "on a CPU the threads normalise as they read, and nothing is copied after that";
   return fmt::format("ring: {} thread{} fill {} slot{} of {} field by field{}; {}{}", setting.threads,
                      setting.threads == 1 ? "" : "s", setting.most_slots, setting.most_slots == 1 ? "" : "s",
                      human_bytes(bytes), shares_ ? ", shared fields once" : "", where,

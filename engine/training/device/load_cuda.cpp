@@ -120,4 +120,6 @@ const CudaPlugin& cuda_plugin() {
   return *chosen;
 }
 
+void choose_cuda_plugin(const CudaPlugin& plugin) { chosen = &plugin; }
+
 }  // namespace isobar

@@ -27,5 +27,7 @@ bool cuda_is_usable();
 
 /// The plugin that require_cuda chose. Calling it before is an Error (exit code 1).
 const CudaPlugin& cuda_plugin();
+/// For tests: `plugin` serves from now on, a device of their own.
+void choose_cuda_plugin(const CudaPlugin& plugin);
 
 }  // namespace isobar

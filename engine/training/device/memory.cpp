@@ -8,6 +8,7 @@
 #include "core/large_memory.h"
 #include "core/memory.h"
 #include "device/load_cuda.h"
+#include "device/stream.h"
 
 namespace isobar {
 namespace {
@@ -38,7 +39,7 @@ FreeAndTotal memory_now(c10::Device device) {
 }
 
 HostBuffer::HostBuffer(std::size_t bytes, c10::Device device) : size_(bytes) {
-  if (!device.is_cuda()) {
+  if (!has_streams(device)) {
     data_ = allocate_large(bytes);
     return;
   }

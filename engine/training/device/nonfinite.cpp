@@ -4,6 +4,7 @@
 
 #include "device/load_cuda.h"
 #include "device/operator_watch.h"
+#include "device/stream.h"
 #include "kernels/count_nonfinite.h"
 
 namespace isobar {
@@ -15,7 +16,7 @@ void add_nonfinite(const at::Tensor& values, at::Tensor& counter) {
                           c10::ScalarType::Float);
   const float* const begin = values.const_data_ptr<float>();
   std::int64_t* const sum = counter.mutable_data_ptr<std::int64_t>();
-  if (values.is_cuda()) {
+  if (has_streams(values.device())) {
     const CudaPlugin& plugin = cuda_plugin();
     plugin.count_nonfinite(begin, values.numel(), sum, plugin.current_stream(values.device().index()));
   } else {

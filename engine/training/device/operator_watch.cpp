@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "device/operator_recorder.h"
+#include "device/stream.h"
 
 namespace isobar {
 namespace {
@@ -43,7 +44,7 @@ void call_ends(const at::RecordFunction& call, at::ObserverContext* context) {
 }  // namespace
 
 OperatorWatch::OperatorWatch(c10::Device device)
-    : OperatorWatch(device.is_cuda() ? std::make_unique<EventPool>(device) : nullptr) {}
+    : OperatorWatch(has_streams(device) ? std::make_unique<EventPool>(device) : nullptr) {}
 
 OperatorWatch::OperatorWatch(std::unique_ptr<EventPool> events)
     : recorder_(std::make_shared<OperatorRecorder>(std::move(events))) {

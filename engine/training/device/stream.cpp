@@ -5,7 +5,7 @@
 namespace isobar {
 
 c10::Stream side_stream(c10::Device device, bool high_priority) {
-  if (!device.is_cuda()) return current_stream(device);
+  if (!has_streams(device)) return current_stream(device);
   return c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device, high_priority);
 }
 
@@ -18,7 +18,7 @@ CUstream_st* stream_handle(const c10::Stream& stream) {
 }
 
 void keep_for(const at::Tensor& tensor, const c10::Stream& stream) {
-  if (stream.device_type() == c10::kCUDA) tensor.record_stream(stream);
+  if (has_streams(stream.device())) tensor.record_stream(stream);
 }
 
 }  // namespace isobar

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "device/load_cuda.h"
 #include "device/operator_watch.h"
+#include "device/stream.h"
 #include "kernels/bias_gelu.h"
 #include "kernels/column_sums.h"
 #include "kernels/gradient_norm.h"
@@ -49,7 +50,7 @@ c10::ScalarType type_of(const Job& job) {
 template <class Job>
 void compute(const Job& job, c10::Device device) {
   const KernelScope scope(name_of(job), moved_bytes(job), type_of(job));
-  if (device.is_cuda()) {
+  if (has_streams(device)) {
     const CudaPlugin& plugin = cuda_plugin();
     plugin.compute(job, plugin.current_stream(device.index()));
   } else {
@@ -65,8 +66,8 @@ void compute(const Job& job, c10::Device device) {
 class Checks {
  public:
   Checks(const char* operation, const at::Tensor& first) : operation_(operation), device_(first.device()) {
-    if (!device_.is_cpu() && !device_.is_cuda())
-      refuse(operation_, "device", "there are forms for a CPU and for CUDA, not for " + device_.str());
+    if (device_.is_meta())
+      refuse(operation_, "device", "there are forms for a CPU and for CUDA, not for meta");
   }
 
   const at::Tensor& operator()(const char* name, const at::Tensor& tensor, at::ScalarType type,

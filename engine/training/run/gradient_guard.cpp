@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "device/nonfinite.h"
 #include "device/operator_watch.h"
+#include "device/stream.h"
 
 namespace isobar {
 namespace {
@@ -65,7 +66,8 @@ GradientGuard::GradientGuard(const Config& config, const Training& training, con
       model_ranks_(model_ranks),
       guards_(config.run.measure != MeasureKind::synthetic) {
   const at::Tensor& values = training.parameters.values();
-  if (values.is_cuda()) nonfinite_ = at::zeros({}, at::TensorOptions(at::kLong).device(values.device()));
+  if (has_streams(values.device()))
+    nonfinite_ = at::zeros({}, at::TensorOptions(at::kLong).device(values.device()));
 }
 
 void GradientGuard::check(const Step& step) {

@@ -10,6 +10,7 @@
 #include "core/clock.h"
 #include "core/text.h"
 #include "device/memory.h"
+#include "device/stream.h"
 #include "train/gradient_sizes.h"
 
 namespace isobar {
@@ -99,7 +100,7 @@ FetchedFigures Recorder::fetch_figures(std::int64_t index, const StepResult& res
   if (!result.loss.defined()) return {};
   // On a CPU they are there already; on a device fetching them at once would wait for the step.
   const bool due = progress_.report_due(index);
-  if (plan_.device.is_cuda() && !due) return {};
+  if (has_streams(plan_.device) && !due) return {};
   const at::Tensor loss = due ? loss_of_all(result.loss) : result.loss;
   return FetchedFigures({loss, guard_->nonfinite(), result.gradient_norm, training_->scaler, result.loss});
 }
@@ -108,7 +109,7 @@ at::Tensor Recorder::loss_of_all(const at::Tensor& loss) {
   Comm& world = groups_.world();
   if (world.size() == 1 || plan_.measures()) return loss;
   at::Tensor all = loss.detach().to(at::kDouble, /*non_blocking=*/false, /*copy=*/true);
-  if (plan_.device.is_cuda()) {
+  if (has_streams(plan_.device)) {
     world.all_reduce(all, Reduce::mean, "loss").wait();
     return all;
   }

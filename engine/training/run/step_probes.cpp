@@ -3,13 +3,14 @@
 #include <utility>
 
 #include "device/load_cuda.h"
+#include "device/stream.h"
 
 namespace isobar {
 
 StepProbes::StepProbes(c10::Device device, std::int64_t profile_epoch, bool traces)
     : device_(device),
-      plugin_(device.is_cuda() ? &cuda_plugin() : nullptr),
-      events_(device.is_cuda() ? std::make_unique<EventPool>(device) : nullptr),
+      plugin_(has_streams(device) ? &cuda_plugin() : nullptr),
+      events_(has_streams(device) ? std::make_unique<EventPool>(device) : nullptr),
       device_clock_(events_ && traces ? std::make_unique<DeviceClock>(*events_) : nullptr),
       profiler_(plugin_, profile_epoch) {}
 
