@@ -28,8 +28,9 @@ inline Config made_config(std::int64_t steps) {
   return config;
 }
 
-inline RunPlan made_plan(const Config& config, Resume resume) {
+inline RunPlan made_plan(const Config& config, Resume resume, c10::Device device = c10::kCPU) {
   RunPlan plan;
+  plan.device = device;
   plan.lesson.name = "01_made";
   plan.loaded.config = config;
   plan.resume = std::move(resume);
@@ -38,13 +39,14 @@ inline RunPlan made_plan(const Config& config, Resume resume) {
 
 /// What a page would hold.
 struct MadeRun {
-  MadeRun(const std::filesystem::path& folder, const Config& config, Resume resume = {})
-      : plan(made_plan(config, std::move(resume))),
+  MadeRun(const std::filesystem::path& folder, const Config& config, Resume resume = {},
+          c10::Device device = c10::kCPU)
+      : plan(made_plan(config, std::move(resume), device)),
         progress(plan.begin()),
         output(plan, groups, quiet(console), plan.resume.wanted() ? "" : folder, {"made"}),
         data(config.data, {}, "train", 0),
         loader(data, Sampler(data.size(), /*shuffle=*/false, 0), config.train.global_batch),
-        adam(made_parameters(parameters), config.optim),
+        adam(made_parameters(parameters, device), config.optim),
         training{parameters, adam, loader},
         recorder(plan, groups, output, progress),
         guard(plan.config(), training, progress, 1, 1),
@@ -71,10 +73,10 @@ struct MadeRun {
     return console;
   }
 
-  static Parameters& made_parameters(Parameters& parameters) {
+  static Parameters& made_parameters(Parameters& parameters, c10::Device device) {
     parameters.add({.name = "first", .full_shape = {3}});
     parameters.add({.name = "second", .full_shape = {2, 2}});
-    parameters.materialise(1, c10::Device(c10::kCPU));
+    parameters.materialise(1, device);
     return parameters;
   }
 

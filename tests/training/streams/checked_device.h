@@ -1,0 +1,71 @@
+#pragma once
+// The host device while a test lives: what it does to the order is checked at its end.
+#include <c10/core/StreamGuard.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "device/load_cuda.h"
+#include "support/catch.h"
+#include "support/host_device/plugin.h"
+
+namespace isobar::host_device {
+
+/// Before any backward pass: autograd then starts its threads, one a device, for good.
+inline HostDevice& kRegistered = HostDevice::get();
+
+inline at::TensorOptions on_host_device(at::ScalarType type = at::kFloat) {
+  return at::TensorOptions(type).device(kHostDevice);
+}
+
+/// "race: aten::add_ on stream 1 writes what ...", one line each.
+inline std::string told(const std::vector<Violation>& violations) {
+  std::string out;
+  for (const auto& [rule, what] : violations) out += rule + ": " + what + "\n";
+  return out;
+}
+
+/// What `run` does wrong with the draws of `seed`, and what it throws; "" = nothing.
+inline std::string wrong_in(std::uint64_t seed, const std::function<void()>& run) {
+  static const HostPlugin plugin;
+  choose_cuda_plugin(plugin);
+  HostDevice& device = HostDevice::get();
+  device.begin(seed);
+  std::string thrown;
+  {
+    const c10::StreamGuard back_to(device.stream(kHostDevice, 0).handle());
+    try {
+      run();
+    } catch (const std::exception& error) {
+      thrown = error.what();
+    }
+  }
+  return told(device.end()) + (thrown.empty() ? "" : "thrown: " + thrown + "\n");
+}
+
+/// The same for several seeds: nothing.
+inline void check_right(const std::function<void()>& run, std::uint64_t seeds = 20) {
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    INFO("seed " << seed);
+    CHECK(wrong_in(seed, run) == "");
+  }
+}
+
+/// With any seed the rule of this name tells.
+inline void check_wrong(const std::string& rule, const std::function<void()>& run, std::uint64_t seeds = 5) {
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    const std::string out = wrong_in(seed, run);
+    INFO("seed " << seed << ": " << out);
+    CHECK(out.find(rule + ": ") != std::string::npos);
+  }
+}
+
+/// Of what depends on how far the device has got: some seed has the rule of this name tell.
+inline void check_found(const std::string& rule, const std::function<void()>& run, std::uint64_t seeds = 30) {
+  std::uint64_t seed = 0;
+  while (seed < seeds && wrong_in(seed, run).find(rule + ": ") == std::string::npos) ++seed;
+  CHECK(seed < seeds);
+}
+
+}  // namespace isobar::host_device

@@ -1,0 +1,108 @@
+// Lesson 08 on a device with streams: its steps, launched and replayed, are those of a processor to the bit,
+// and nothing in them leans on an order that nobody asked for.
+#include <c10/core/StreamGuard.h>
+
+#include "train/gradient_hooks.h"
+#include "training/streams/checked_device.h"
+#include "training/streams/lesson_loop.h"
+#include "training/streams/stream_transport.h"
+
+using namespace isobar;
+using namespace isobar::host_device;
+
+namespace {
+
+void check_same(const LoopResult& ours, const LoopResult& of_cpu) {
+  CHECK(ours.losses == of_cpu.losses);
+  CHECK(ours.norms == of_cpu.norms);
+  CHECK(ours.weights.equal(of_cpu.weights));
+}
+
+LoopResult on_cpu(LessonLoop& loop) {
+  const bool records = std::exchange(loop.config.graph.enabled, false);
+  LoopResult out = loop.train(c10::kCPU);
+  loop.config.graph.enabled = records;
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("steps that are launched and replayed on streams are those of a processor, to the bit") {
+  LessonLoop loop;
+  const LoopResult of_cpu = on_cpu(loop);
+  for (const GraphScope scope : {GraphScope::step, GraphScope::model}) {
+    loop.config.graph.scope = scope;
+    check_right(
+        [&] {
+          const LoopResult ours = loop.train(kHostDevice);
+          CHECK(ours.replays == loop.steps - 3);
+          check_same(ours, of_cpu);
+        },
+        5);
+  }
+}
+
+TEST_CASE("race: kernels that use a batch do not wait for its arrival (fault no_stream_wait)") {
+  LessonLoop loop;
+  loop.config.loader.awaits_upload = false;
+  check_found("race", [&] { loop.train(kHostDevice); });
+}
+
+TEST_CASE("host read: the host takes the loss while the step is recorded (fault item_in_capture)") {
+  LessonLoop loop;
+  loop.config.graph.fetches_loss = true;
+  check_wrong(
+      "host read", [&] { loop.train(kHostDevice); }, 3);
+}
+
+namespace {
+
+/// The loop with small buckets over a second rank, which is made up.
+struct BucketLoop : LessonLoop {
+  explicit BucketLoop(const StreamMistakes& mistakes = {}) {
+    config.comm.bucket_mb = config.comm.first_bucket_mb = 0.01;
+    make_comm = [mistakes] {
+      auto comm = std::make_unique<Comm>();
+      join_made_up_rank(*comm, mistakes);
+      return comm;
+    };
+  }
+};
+
+}  // namespace
+
+TEST_CASE("buckets that travel on a stream of their own give the gradients of a processor, recorded too") {
+  BucketLoop loop;
+  const LoopResult of_cpu = on_cpu(loop);
+  LessonLoop alone;
+  CHECK_FALSE(of_cpu.weights.equal(on_cpu(alone).weights));
+  for (const bool recorded : {false, true}) {
+    loop.config.graph.enabled = recorded;
+    check_right([&] { check_same(loop.train(kHostDevice), of_cpu); }, 5);
+  }
+}
+
+TEST_CASE("capture: hooks of gradients belong to another stream than the recording's") {
+  BucketLoop loop;
+  loop.hooks_on_stream = false;
+  check_wrong(
+      "capture", [&] { loop.train(kHostDevice); }, 3);
+}
+
+TEST_CASE("race: buckets leave before their gradients are there, or are used before they came back") {
+  for (const StreamMistakes& mistakes :
+       {StreamMistakes{.starts_at_once = true}, StreamMistakes{.never_waits = true}}) {
+    BucketLoop loop(mistakes);
+    loop.config.graph.enabled = false;
+    check_wrong(
+        "race", [&] { loop.train(kHostDevice); }, 3);
+  }
+}
+
+TEST_CASE(
+    "a step that is recorded before its buckets are cut is refused, and nothing is written to old places") {
+  BucketLoop loop;
+  loop.config.graph.warmup = 0;
+  const std::string out = wrong_in(1, [&] { loop.train(kHostDevice); });
+  CHECK(out.find("thrown: parameters were laid out anew after the step was recorded") == 0);
+}
