@@ -61,7 +61,7 @@ void measure(const std::string& preset, const Options& options, const fs::path& 
     row.peer_name = peer_name;
     report.add(row);
   };
-  if (options.device == "cpu") rows["step"].floor = sides.ours.ask("floor", kStepPatience_s)["ms"];
+  rows["step"].floor = sides.ours.ask("floor", kStepPatience_s)["ms"];
   rows["step"].least_ratio = 1;
   add(rows["step"], preset, "ms");
   for (const char* part : kParts) add(rows[part], preset + ", " + part, "ms");

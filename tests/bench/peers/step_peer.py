@@ -26,7 +26,7 @@ class Trainer:
         self.model = Vit(*(case[name] for name in sizes)).to(self.device)
         self.compiled = None
         batches = read_safetensors(self.folder / "batches.safetensors")
-        self.batches = [(batches[f"input.{i}"], batches[f"target.{i}"]) for i in range(case["batches"])]
+        self.batches = [(batches[f"input.{i}"].to(self.device), batches[f"target.{i}"].to(self.device)) for i in range(case["batches"])]
         self.reset("loop")
 
     def reset(self, form):
@@ -38,8 +38,7 @@ class Trainer:
             begin = time.perf_counter()
             if self.compiled is None:
                 self.compiled = torch.compile(self.plain_loss)
-                x, y = (tensor.to(self.device) for tensor in self.batches[0])
-                self.compiled(x, y).backward()
+                self.compiled(*self.batches[0]).backward()
                 first_s = (self.clock(), time.perf_counter() - begin)[1]
             self.loss = self.compiled
         self.model.load_state_dict(read_safetensors(self.folder / "weights.safetensors"))
@@ -61,7 +60,6 @@ class Trainer:
         x, y = self.batches[self.steps % len(self.batches)]
         self.steps += 1
         times = [self.clock()]
-        x, y = x.to(self.device), y.to(self.device)
         self.optimizer.zero_grad()
         loss = self.loss(x, y)
         times.append(self.clock())
@@ -70,6 +68,9 @@ class Trainer:
         self.optimizer.step()
         times.append(self.clock())
         return loss, times
+
+    def peak(self):
+        return {"bytes": torch.cuda.max_memory_allocated() if self.device.type == "cuda" else peak_bytes()}
 
     def losses(self, count):
         return {"losses": [self.step()[0].item() for _ in range(int(count))]}
@@ -86,4 +87,4 @@ class Trainer:
 
 
 trainer = Trainer(sys.argv[1])
-serve({"reset": trainer.reset, "losses": trainer.losses, "run": trainer.run, "peak": lambda: {"bytes": peak_bytes()}})
+serve({"reset": trainer.reset, "losses": trainer.losses, "run": trainer.run, "peak": trainer.peak})
