@@ -43,7 +43,7 @@ class LessonLoop {
     return out;
   }();
   int steps = 8;
-  /// The other ranks; null: this one trains alone.
+  /// The other ranks, which hold the whole model or, with mesh.tp = 2, share it; null: this one trains alone.
   std::function<std::unique_ptr<Comm>()> make_comm = [] { return nullptr; };
   /// Hooks of gradients are made for the stream on which backward runs, as lesson 08 does.
   bool hooks_on_stream = true;
@@ -56,25 +56,30 @@ class LessonLoop {
     SpanWriter spans(folder_ / "spans.jsonl", 200, StreamStart::create, 0, 0, 0);
     RingLoader ring(dataset, Sampler(dataset.size(), true, 333), config, device, spans);
     DevicePrefetch loader(ring, config.loader);
-    Parameters parameters;
-    FusedVit model(parameters, kLoopVit, config.fusion, config.model.attention);
-    parameters.materialise(3, device);
-    FusedAdam adam(parameters, config.optim, config.fusion);
-    GradScaler scaler(config.amp, device);
     const std::unique_ptr<Comm> made = make_comm();
     Comm alone;
-    Comm& comm = made ? *made : alone;
-    StepGraph graph(config, adam, device, {&comm});
+    Comm& model_ranks = made && config.mesh.tp > 1 ? *made : alone;
+    Comm& replicas = made && config.mesh.tp == 1 ? *made : alone;
+    const TensorParallel ranks(model_ranks, config);
+    Parameters parameters;
+    FusedVit model(parameters, kLoopVit, config.fusion, config.model.attention, ranks);
+    parameters.materialise(3, device);
+    FusedAdam adam(parameters, config.optim, config.fusion, ranks);
+    GradScaler scaler(config.amp, device);
+    StepGraph graph(config, adam, device, {&replicas, &model_ranks});
     std::optional<c10::Stream> stream;
     if (hooks_on_stream) stream = graph.stream();
-    const auto sync = make_gradient_sync(parameters, comm, config.comm, stream);
+    const auto sync = make_gradient_sync(parameters, replicas, config.comm, stream);
     StepParts parts;
     parts.forward = [&](const Batch& batch) {
       parameters.zero_gradients();
       return model.loss(batch.input, batch.target);
     };
     parts.backward = [&](const at::Tensor& loss) { sync->backward(scaler.scale(loss)); };
-    parts.average = [&] { sync->finish(); };
+    parts.average = [&] {
+      sync->finish(ranks);
+      ranks.sum_partial_gradients(parameters);
+    };
     parts.optimize = [&] { return adam.update(scaler); };
     LoopResult out;
     std::vector<at::Tensor> losses, norms;  // the host waits for none of them before the end

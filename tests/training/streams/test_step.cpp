@@ -57,9 +57,9 @@ TEST_CASE("host read: the host takes the loss while the step is recorded (fault 
 
 namespace {
 
-/// The loop with small buckets over a second rank, which is made up.
-struct BucketLoop : LessonLoop {
-  explicit BucketLoop(const StreamMistakes& mistakes = {}) {
+/// The loop with a second rank, which is made up.
+struct LoopOfTwo : LessonLoop {
+  explicit LoopOfTwo(const StreamMistakes& mistakes = {}) {
     config.comm.bucket_mb = config.comm.first_bucket_mb = 0.01;
     make_comm = [mistakes] {
       auto comm = std::make_unique<Comm>();
@@ -72,7 +72,7 @@ struct BucketLoop : LessonLoop {
 }  // namespace
 
 TEST_CASE("buckets that travel on a stream of their own give the gradients of a processor, recorded too") {
-  BucketLoop loop;
+  LoopOfTwo loop;
   const LoopResult of_cpu = on_cpu(loop);
   LessonLoop alone;
   CHECK_FALSE(of_cpu.weights.equal(on_cpu(alone).weights));
@@ -83,7 +83,7 @@ TEST_CASE("buckets that travel on a stream of their own give the gradients of a 
 }
 
 TEST_CASE("capture: hooks of gradients belong to another stream than the recording's") {
-  BucketLoop loop;
+  LoopOfTwo loop;
   loop.hooks_on_stream = false;
   check_wrong(
       "capture", [&] { loop.train(kHostDevice); }, 3);
@@ -92,7 +92,7 @@ TEST_CASE("capture: hooks of gradients belong to another stream than the recordi
 TEST_CASE("race: buckets leave before their gradients are there, or are used before they came back") {
   for (const StreamMistakes& mistakes :
        {StreamMistakes{.starts_at_once = true}, StreamMistakes{.never_waits = true}}) {
-    BucketLoop loop(mistakes);
+    LoopOfTwo loop(mistakes);
     loop.config.graph.enabled = false;
     check_wrong(
         "race", [&] { loop.train(kHostDevice); }, 3);
@@ -100,8 +100,28 @@ TEST_CASE("race: buckets leave before their gradients are there, or are used bef
 }
 
 TEST_CASE(
+    "layers that are split over ranks give what a processor gives, with shared tokens and recorded too") {
+  for (const bool shares_tokens : {false, true}) {
+    LoopOfTwo loop;
+    loop.config.mesh.tp = loop.config.run.ranks = 2;
+    loop.config.mesh.sequence_parallel = shares_tokens;
+    const LoopResult of_cpu = on_cpu(loop);
+    for (const bool recorded : {false, true}) {
+      loop.config.graph.enabled = recorded;
+      INFO("shares tokens " << shares_tokens << ", recorded " << recorded);
+      check_right([&] { check_same(loop.train(kHostDevice), of_cpu); }, 3);
+    }
+  }
+  LoopOfTwo wrong({.never_waits = true});
+  wrong.config.mesh.tp = wrong.config.run.ranks = 2;
+  wrong.config.graph.enabled = false;
+  check_wrong(
+      "race", [&] { wrong.train(kHostDevice); }, 2);
+}
+
+TEST_CASE(
     "a step that is recorded before its buckets are cut is refused, and nothing is written to old places") {
-  BucketLoop loop;
+  LoopOfTwo loop;
   loop.config.graph.warmup = 0;
   const std::string out = wrong_in(1, [&] { loop.train(kHostDevice); });
   CHECK(out.find("thrown: parameters were laid out anew after the step was recorded") == 0);
