@@ -1,9 +1,7 @@
-#include <cuda_runtime.h>
-
 #include <algorithm>
 
-#include "cuda/check.h"
 #include "kernels/count_nonfinite.h"
+#include "kernels/launch.cuh"
 
 namespace isobar {
 namespace {
@@ -43,10 +41,9 @@ void count_nonfinite_cuda(const float* values, std::int64_t n, std::int64_t* cou
   const std::int64_t head = std::min(n, (4 - misplaced) % 4);
   const std::int64_t pieces = (n - head) / 4;
   const std::int64_t blocks = std::clamp<std::int64_t>((pieces + kThreads - 1) / kThreads, 1, kMostBlocks);
-  count_nonfinite_kernel<<<static_cast<unsigned int>(blocks), kThreads, 0, stream>>>(
-      reinterpret_cast<const unsigned int*>(values), head, pieces, n,
-      reinterpret_cast<unsigned long long*>(counter));
-  check_cuda(cudaGetLastError(), "the launch of count_nonfinite");
+  launch("the launch of count_nonfinite", count_nonfinite_kernel, static_cast<unsigned int>(blocks), kThreads,
+         stream, reinterpret_cast<const unsigned int*>(values), head, pieces, n,
+         reinterpret_cast<unsigned long long*>(counter));
 }
 
 }  // namespace isobar

@@ -4,6 +4,7 @@
 // rounding of the definition, and for untouched memory around every result.
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "kernels/bias_gelu.h"
 #include "kernels/gradient_norm.h"
 #include "kernels/head_loss.h"
+#include "kernels/normalise_cuda.h"
 #include "kernels/residual_norm.h"
 
 namespace isobar {
@@ -22,6 +24,8 @@ class KernelPlace {
   /// Memory that lies at a multiple of 256 and stays until `drop`.
   virtual std::byte* take(std::size_t bytes) = 0;
   virtual void drop() = 0;
+  /// Bytes on either side of an operand that must stay as they are; 0: accesses beside it are found anyway.
+  virtual std::size_t margin() const { return 256; }
   virtual void upload(std::byte* to, const void* from, std::size_t bytes) = 0;
   virtual void download(void* to, const std::byte* from, std::size_t bytes) = 0;
 
@@ -33,6 +37,10 @@ class KernelPlace {
   virtual void compute(const HeadLossBackward& job) = 0;
   virtual void compute(const AdamStep& job) = 0;
   virtual void compute(const GradientNorm& job) = 0;
+  virtual void count_nonfinite(const float* values, std::int64_t n, std::int64_t* counter) = 0;
+  /// `packed` empty: of raw fields.
+  virtual void normalise(const DeviceFields& batch, std::optional<PackedField> packed,
+                         FieldOutput output) = 0;
 };
 
 inline constexpr ElementType kElementTypes[] = {ElementType::f32, ElementType::f16, ElementType::bf16};
@@ -69,6 +77,21 @@ void check_adam(KernelPlace& place, std::int64_t n, std::size_t offset, const Ad
 /// Every `bad_every`th value is NaN or infinite; 0 = none.
 void check_gradient_norm(KernelPlace& place, std::int64_t n, std::size_t offset, std::int64_t bad_every);
 
+void check_count_nonfinite(KernelPlace& place, std::int64_t n, std::size_t offset);
+
+/// Fields of one batch; `packed` empty: raw ones.
+struct FieldCase {
+  std::int64_t fields = 1;
+  std::int64_t samples = 1;
+  std::int64_t channels = 1;
+  std::int64_t plane = 1;
+  std::size_t offset = 0;  ///< elements by which fields, input and target miss an aligned place
+  std::optional<PackedField> packed = {};
+  FieldOutput output = FieldOutput::f32;
+  bool extreme = false;  ///< values of every class, and spreads that make results overflow
+};
+void check_normalise(KernelPlace& place, const FieldCase& test);
+
 /// All of them over shapes that are multiples of nothing, all types and places. `large`: those too that take
 /// more than a block of everything; a device is quick enough for them.
 void check_all_bias_gelu(KernelPlace& place, bool large);
@@ -76,5 +99,7 @@ void check_all_residual_norm(KernelPlace& place, bool large);
 void check_all_head_loss(KernelPlace& place, bool large);
 void check_all_adam(KernelPlace& place, bool large);
 void check_all_gradient_norm(KernelPlace& place, bool large);
+void check_all_count_nonfinite(KernelPlace& place, bool large);
+void check_all_normalise(KernelPlace& place, bool large);
 
 }  // namespace isobar

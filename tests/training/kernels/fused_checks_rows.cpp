@@ -8,8 +8,9 @@
 namespace isobar {
 namespace {
 
-constexpr double kRow = 4e-6;  // of a row's largest value over its spread, in float32 arithmetic
-constexpr double kSum = 4e-6;  // of the sum of all sizes, for sums in float32
+constexpr double kRow = 4e-6;            // of a row's largest value over its spread, in float32 arithmetic
+constexpr double kSum = 4e-6;            // of the sum of all sizes, for sums in float32
+constexpr double kDifference = 0x1p-23;  // of what a row's value and its mean may be, in float32
 
 std::vector<float> zeros(std::int64_t n) { return std::vector<float>(static_cast<std::size_t>(n), 0.0F); }
 
@@ -54,7 +55,8 @@ void add_row(NormReference& out, const NormInput& in, std::size_t row, std::size
     mean_g += g / static_cast<double>(columns);
     mean_gn += g * n / static_cast<double>(columns);
     out.dweight[c] += in.dy[begin + c] * n;
-    out.dweight_size[c] += std::abs(in.dy[begin + c] * n);
+    // A row's value less its mean is a difference of larger numbers: their rounding stays.
+    out.dweight_size[c] += std::abs(in.dy[begin + c]) * (std::abs(n) + kDifference / kSum);
     out.dbias[c] += in.dy[begin + c];
     out.dbias_size[c] += std::abs(in.dy[begin + c]);
   }

@@ -72,9 +72,9 @@ class KernelBuffer {
   /// `content` at `offset` bytes behind an aligned place.
   KernelBuffer(KernelPlace& place, const std::vector<std::byte>& content, std::size_t offset)
       : place_(place),
-        begin_(kMargin + offset),
+        begin_(place.margin() + offset),
         size_(content.size()),
-        before_(begin_ + size_ + kMargin, kUntouched),
+        before_(begin_ + size_ + place.margin(), kUntouched),
         memory_(place.take(before_.size())) {
     std::copy(content.begin(), content.end(), before_.begin() + static_cast<std::ptrdiff_t>(begin_));
     restore();
@@ -112,7 +112,6 @@ class KernelBuffer {
   }
 
  private:
-  static constexpr std::size_t kMargin = 256;
   static constexpr std::byte kUntouched{0x5a};
 
   KernelPlace& place_;
