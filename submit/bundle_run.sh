@@ -81,7 +81,7 @@ measure() {
   local folder=$1 part=$2 code=0
   local -a words=()
   case $part in
-    tests-parts) words=('[#test_kernels],[#test_fields],[#test_memory],[#test_nccl],[#test_timers],[#test_no_sync],[#test_prefetch]') ;;
+    tests-parts) words=('[#test_kernels],[#test_memory],[#test_nccl],[#test_timers],[#test_no_sync],[#test_prefetch]') ;;
     tests-lessons) words=('[#test_lesson],[#test_amp],[#test_graph]') ;;
     tests-fused) words=('[#test_fused]') ;;
     normalise) words=(bench_normalise) ;;

@@ -1,4 +1,4 @@
-// The fused kernels on the device, against their definitions in double precision, as those for a processor
+// The kernels on the device, against their definitions in double precision, as those for a processor
 // are.
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
@@ -40,6 +40,13 @@ class GpuPlace final : public KernelPlace {
   void compute(const HeadLossBackward& job) override { cuda_plugin().compute(job, gpu_stream()); }
   void compute(const AdamStep& job) override { cuda_plugin().compute(job, gpu_stream()); }
   void compute(const GradientNorm& job) override { cuda_plugin().compute(job, gpu_stream()); }
+  void count_nonfinite(const float* values, std::int64_t n, std::int64_t* counter) override {
+    cuda_plugin().count_nonfinite(values, n, counter, gpu_stream());
+  }
+  void normalise(const DeviceFields& batch, std::optional<PackedField> packed, FieldOutput output) override {
+    if (packed) return cuda_plugin().unpack(batch, *packed, output, gpu_stream());
+    cuda_plugin().normalise(batch, output, gpu_stream());
+  }
 
  private:
   std::vector<at::Tensor> memory_;
@@ -70,4 +77,14 @@ TEST_CASE("on the device Adam equals its definition, and skips") {
 TEST_CASE("on the device gradient norm equals its definition, and counts what is not finite") {
   GpuPlace place;
   check_all_gradient_norm(place, /*large=*/true);
+}
+
+TEST_CASE("on the device the count of what is not finite equals its definition") {
+  GpuPlace place;
+  check_all_count_nonfinite(place, /*large=*/true);
+}
+
+TEST_CASE("on the device fields equal their definition, raw and packed") {
+  GpuPlace place;
+  check_all_normalise(place, /*large=*/true);
 }

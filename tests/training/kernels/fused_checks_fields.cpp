@@ -44,12 +44,15 @@ FieldContent field_content(const FieldCase& test) {
   } else if (*test.packed == PackedField::f16) {
     std::vector<std::uint16_t> halves;
     for (const float value : out.values) halves.push_back(half_bits(value));
+    // An odd step: 65,536 of them are every half once.
+    for (std::size_t i = 0; test.extreme && i < halves.size(); ++i)
+      halves[i] = static_cast<std::uint16_t>(i * 273);
     out.fields = bytes_of_values(halves);
     unpack_f16(halves.data(), n, out.values.data());
   } else {
     std::vector<std::int16_t> steps;
     for (std::size_t i = 0; i < out.values.size(); ++i)
-      steps.push_back(static_cast<std::int16_t>(below_at(5, i, 65536)));
+      steps.push_back(static_cast<std::int16_t>(test.extreme ? i * 273 : below_at(5, i, 65536)));
     out.fields = bytes_of_values(steps);
     unpack_i16(steps.data(), n, out.values.data());
   }
@@ -181,8 +184,22 @@ void check_all_normalise(KernelPlace& place, bool large) {
         }
       }
       check_normalise(place, {2, 3, 2, 240, 0, packed, output, /*extreme=*/true});
-      if (large) check_normalise(place, {3, 2, 20, 259'200, 0, packed, output});
+      if (!large) continue;
+      check_normalise(place, {3, 2, 20, 259'200, 0, packed, output});
+      for (const std::size_t offset : {std::size_t{0}, std::size_t{1}})
+        check_normalise(place, {1, 1, 1, 65'536, offset, packed, output, /*extreme=*/true});
     }
+  }
+  if (large) {
+    for (const std::int64_t plane : {2, 3, 5, 8, 105, 128, 1023, 1024, 1025, 4095, 4096, 4097, 8200}) {
+      for (const std::size_t offset : {std::size_t{0}, std::size_t{1}, std::size_t{4}}) {
+        for (const bool extreme : {false, true})
+          check_normalise(place, {3, 2, 5, plane, offset, {}, FieldOutput::f32, extreme});
+      }
+    }
+    check_normalise(place, {1, 1, 1, 1'000'003, 0, {}, FieldOutput::f32, /*extreme=*/true});
+    // More chunks than the grid has blocks: each block takes several.
+    check_normalise(place, {7, 300'000, 3, 1});
   }
   check_normalise(place, {1, 0, 3, 8});  // nothing to do
 }
