@@ -5,7 +5,6 @@
 
 #include <cstring>
 
-#include "core/error.h"
 #include "support/host_device/device.h"
 
 namespace isobar::host_device {

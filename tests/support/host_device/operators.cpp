@@ -12,7 +12,6 @@
 #include <cstring>
 #include <utility>
 
-#include "core/error.h"
 #include "support/host_device/device.h"
 
 namespace isobar::host_device {

@@ -1,9 +1,9 @@
 #include "support/host_device/plugin.h"
 
 #include <cstring>
+#include <stdexcept>
 #include <vector>
 
-#include "core/error.h"
 #include "kernels/column_sums.h"
 #include "kernels/count_nonfinite.h"
 #include "kernels/normalise.h"
@@ -61,7 +61,7 @@ std::vector<Use> uses_of(const DeviceFields& batch) {
 }
 
 void only_floats(FieldOutput output) {
-  if (output != FieldOutput::f32) throw Error("batches are float32 here", "a host device", "", Exit::failed);
+  if (output != FieldOutput::f32) throw std::invalid_argument("batches are float32 here");
 }
 
 }  // namespace
