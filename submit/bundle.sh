@@ -32,12 +32,18 @@ mkdir -p "$bundle"/{bin,lib,glibc,tests}
 
 is_elf() { [ "$(head -c 4 "$1" | tail -c 3)" = ELF ]; }
 
-# The window and its tests need a display's libraries; fuzzers have their own build.
-for program in "$build"/bin/*; do
-  case ${program##*/} in
-    isobar-gui | test_gui | bench_gui | fuzz_*) continue ;;
+# What runs there, and of the tests those that say something of that machine: its kernels, its libtorch, its ranks.
+tests="gpu kernels fused model golden train comm ring data products"
+travels() { # travels PROGRAM
+  case $1 in
+    isobar-gui | bench_gui | bench_telemetry* | bench_emulated) return 1 ;;  # these need a display's libraries, or measure what needs no GPU
+    test_*) [[ " $tests " = *" ${1#test_} "* ]] ;;
+    isobar-* | make_fields | bench_* | [0-9][0-9]_*) ;;
+    *) return 1 ;;
   esac
-  if is_elf "$program"; then strip -s -o "$bundle/bin/${program##*/}" "$program"; fi
+}
+for program in "$build"/bin/*; do
+  if travels "${program##*/}" && is_elf "$program"; then strip -s -o "$bundle/bin/${program##*/}" "$program"; fi
 done
 for library in "$build"/lib/*.so; do
   [ ! -f "$library" ] || strip --strip-unneeded -o "$bundle/lib/${library##*/}" "$library"
@@ -60,7 +66,7 @@ chmod +x "$bundle/run.sh" "$bundle/glibc/start"
 for program in "$bundle"/bin/*; do ln -s start "$bundle/glibc/${program##*/}"; done
 cp "$home/submit/README.md" "$bundle/"
 mkdir "$bundle/submit"
-cp -r "$home/submit/profiles" "$home/submit/job.sbatch" "$bundle/submit/"
+cp -r "$home/submit/profiles" "$home/submit/job.sbatch" "$home/submit/first_gpu.sh" "$bundle/submit/"
 (cd "$home" && find lessons -name recorded -prune -o -type f -print0 | xargs -0 cp --parents -t "$bundle")
 cp -r "$home/tests/reference" "$bundle/tests/"
 mkdir "$bundle/tests/bench"

@@ -5,7 +5,7 @@
 #   ./run.sh PROGRAM [options]      any other program of bin/
 #   ./run.sh gpu-tests | tests      the tests that need a GPU | all
 #   ./run.sh bench NAME [options]   a bench
-#   ./run.sh gpu FOLDER [PART...]   all that a GPU is needed for, into FOLDER: checks, then benches as JSON, each part by itself
+#   ./run.sh first-gpu FOLDER       all that a GPU is needed for, in calls of less than ten minutes: first-gpu --help
 # ISOBAR_PYTHON: the Python whose torch is taken (default python3). ISOBAR_TORCH: a torch folder, without asking a Python.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -46,12 +46,15 @@ start() {
     unset LD_LIBRARY_PATH
     export ISOBAR_TORCH_LIBRARIES=:$torch/lib$nvidia
   else
+    # Programs that are none of ours, such as a bench's Python, get what was there before: ours may be older than theirs.
+    export ISOBAR_LIBRARY_PATH_BEFORE=${LD_LIBRARY_PATH:-}
     export LD_LIBRARY_PATH=$here/lib:$torch/lib$nvidia${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   fi
   export ISOBAR_HOME=$here ISOBAR_PREFIX=${ISOBAR_PREFIX:-$here} ISOBAR_BIN=$bin ISOBAR_PEERS=${ISOBAR_PEERS:-${torch%/*}}
   [ ! -f "$here/lib/libisobar_cuda.so" ] || export ISOBAR_CUDA_PLUGIN=$here/lib/libisobar_cuda.so
   cd "$here"
-  exec "$bin/$program" "$@"
+  # shellcheck disable=SC2086  # a tool and its options
+  exec ${ISOBAR_UNDER:-} "$bin/$program" "$@"
 }
 
 # run_tests PATTERN: each program in turn; 77 is a skip, with its reason above.
@@ -73,57 +76,6 @@ run_tests() {
   [ $failed = 0 ]
 }
 
-# Each is meant for a slot of ten minutes, what matters most first; one that is cut off keeps the rows that it has.
-gpu_parts="tests-parts tests-lessons tests-fused normalise rungs-16 rungs-1 rungs-2 rungs-4 fusion rungs-compiled fusion-compiled rungs-autotune rungs-fp32"
-
-# measure FOLDER PART: one part of what a GPU is needed for; its words and its figures stay in FOLDER.
-measure() {
-  local folder=$1 part=$2 code=0
-  local -a words=()
-  case $part in
-    tests-parts) words=('[#test_kernels],[#test_memory],[#test_nccl],[#test_timers],[#test_no_sync],[#test_prefetch]') ;;
-    tests-lessons) words=('[#test_lesson],[#test_amp],[#test_graph]') ;;
-    tests-fused) words=('[#test_fused]') ;;
-    normalise) words=(bench_normalise) ;;
-    fusion) words=(bench_fusion --no-compile --pairs 5) ;;
-    fusion-compiled) words=(bench_fusion --pairs 5) ;;
-    rungs-compiled) words=(bench_rungs --batch 16 --only 05-compile --only 08-reduce --pairs 5) ;;
-    rungs-autotune) words=(bench_rungs --batch 16 --only 05-autotune --pairs 5) ;;
-    rungs-fp32) words=(bench_rungs --batch 16 --only 01-tf32 --only 01-fp32 --pairs 5) ;;
-    rungs-*) words=(bench_rungs --batch "${part#rungs-}" --no-compile --only 04-amp --only 05-eager --only 08-eager --pairs 5) ;;
-  esac
-  echo "== $part"
-  case $part in
-    tests-*) (ISOBAR_REQUIRE_GPU=1 start test_gpu -# "${words[@]}") >"$folder/$part.log" 2>&1 || code=$? ;;
-    *) (start "${words[@]}" --device cuda --out "$folder/$part.json") >"$folder/$part.log" 2>&1 || code=$? ;;
-  esac
-  tail -n 3 "$folder/$part.log"
-  tar -C "${folder%/*}" -czf "$folder.tar.gz.part" "${folder##*/}" && mv "$folder.tar.gz.part" "$folder.tar.gz"  # one file to carry
-  [ $code = 0 ] || { echo "FAILED with code $code: $folder/$part.log"; return 1; }
-}
-
-# is_measured FOLDER/PART: its figures are there, all of them; tests are run every time.
-is_measured() { [ -f "$1.json" ] && ! grep -q -e '"complete": false' -e '"not_measured"' "$1.json"; }
-
-# measure_all FOLDER PART...: those parts, or all that are not there yet. A part that fails does not stop the others.
-measure_all() {
-  local folder=$1 part failed=0
-  shift
-  mkdir -p "$folder" || fail "$folder cannot be made" "./run.sh gpu FOLDER [PART...]"
-  folder=$(cd "$folder" && pwd)
-  for part in "$@"; do
-    [[ " $gpu_parts " = *" $part "* ]] || fail "there is no part \"$part\"" "parts: $gpu_parts" 2
-  done
-  if [ $# = 0 ]; then
-    for part in $gpu_parts; do is_measured "$folder/$part" || set -- "$@" "$part"; done
-  fi
-  for part in "$@"; do
-    measure "$folder" "$part" || failed=$((failed + 1))
-  done
-  echo "$failed of $# parts failed; figures and logs are in $folder, and all of them in $folder.tar.gz"
-  [ $failed = 0 ]
-}
-
 # gpu_tests: a skip would look like success.
 gpu_tests() {
   export ISOBAR_REQUIRE_GPU=1
@@ -142,11 +94,7 @@ case $name in
   */*) fail "\"$name\" is no program of this bundle" "there are: $(programs)" 2 ;;
   gpu-tests) find_torch; gpu_tests; exit ;;
   tests) find_torch; run_tests 'test_*'; exit ;;
-  gpu)
-    [ -n "${1:-}" ] || fail "into which folder?" "./run.sh gpu FOLDER [PART...]; parts: $gpu_parts" 2
-    find_torch
-    measure_all "$@"
-    exit ;;
+  first-gpu) exec "$here/submit/first_gpu.sh" "$@" ;;
   bench)
     [ -n "${1:-}" ] || fail "which bench?" "there are: $(programs)" 2
     name=bench_$1

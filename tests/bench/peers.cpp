@@ -32,7 +32,11 @@ std::vector<std::string> peer_words(const std::string& name) {
 }
 
 std::vector<std::string> peer_environment(const fs::path& peers) {
-  return {"PYTHONPATH=" + peers.string(), "PYTHONDONTWRITEBYTECODE=1"};
+  std::vector<std::string> out = {"PYTHONPATH=" + peers.string(), "PYTHONDONTWRITEBYTECODE=1"};
+  // A bundle's own libraries come first for its programs (submit/bundle_run.sh), and are not a Python's.
+  if (const char* const before = std::getenv("ISOBAR_LIBRARY_PATH_BEFORE"))
+    out.push_back(std::string("LD_LIBRARY_PATH=") + before);
+  return out;
 }
 
 }  // namespace isobar

@@ -15,10 +15,13 @@ pack() {
   cp -r "$ROOT"/submit/* "$TREE/submit/"
   cp "$(type -P echo)" "$TREE/build/bin/isobar-cli"
   cp "$(type -P false)" "$TREE/build/bin/01_baseline"
-  cp "$(type -P env)" "$TREE/build/bin/show_environment"
+  cp "$(type -P env)" "$TREE/build/bin/bench_environment"
   cp "$(type -P true)" "$TREE/build/bin/test_gpu"
-  cp "$(type -P false)" "$TREE/build/bin/test_other"
+  cp "$(type -P false)" "$TREE/build/bin/test_train"
+  cp "$(type -P false)" "$TREE/build/bin/test_of_the_tree"
   cp "$(type -P true)" "$TREE/build/bin/bench_rungs"
+  cp "$(type -P true)" "$TREE/build/bin/bench_normalise"
+  cp "$(type -P true)" "$TREE/build/bin/bench_step"
   cp "$(type -P false)" "$TREE/build/bin/bench_fusion"
   cp "$(type -P true)" "$TREE/build/bin/isobar-gui"
   cp "$(type -P true)" "$TREE/build/lib/libisobar_cuda.so"
@@ -38,14 +41,16 @@ case_bundle() {
   torch_here 2.11.0+cu130
   pack
   expect "code 0" [ "$CODE" = 0 ]
-  expect "its size" says "MB, 7 programs"
+  expect "its size" says "MB, 9 programs"
+  expect "without tests of the tree" [ ! -e "$WORLD/there/isobar-bundle/bin/test_of_the_tree" ]
   expect "without the window" [ ! -e "$WORLD/there/isobar-bundle/bin/isobar-gui" ]
   expect "with what tests read" [ -f "$WORLD/there/isobar-bundle/tests/reference/a.safetensors" ]
   expect "with what benches compare with" [ -f "$WORLD/there/isobar-bundle/tests/bench/peers/step_peer.py" ]
   expect "with a C library" [ -x "$WORLD/there/isobar-bundle/glibc/ld-linux-x86-64.so.2" ]
   there 01_baseline --set 'a=b c'
   expect "a lesson is started as ./isobar run does" [ "$OUT" = "run 01_baseline --set a=b c" ]
-  there show_environment
+  there bench_environment
+  expect "for others the library path of before" says "ISOBAR_LIBRARY_PATH_BEFORE="
   expect "torch's libraries" says "LD_LIBRARY_PATH=$WORLD/there/isobar-bundle/lib:$WORLD/site/torch/lib:$WORLD/site/nvidia/cu13/lib"
   expect "the plugin" says "ISOBAR_CUDA_PLUGIN=$WORLD/there/isobar-bundle/lib/libisobar_cuda.so"
   expect "the lessons" says "ISOBAR_HOME=$WORLD/there/isobar-bundle"
@@ -58,7 +63,7 @@ case_bundle() {
   there tests
   expect "a failing test fails" [ "$CODE" = 1 ]
   expect "by name" says "FAILED with code 1"
-  OUT=$(ISOBAR_OWN_GLIBC=1 ISOBAR_TORCH="$WORLD/site/torch" "$WORLD/there/isobar-bundle/run.sh" show_environment 2>&1)
+  OUT=$(ISOBAR_OWN_GLIBC=1 ISOBAR_TORCH="$WORLD/site/torch" "$WORLD/there/isobar-bundle/run.sh" bench_environment 2>&1)
   expect "its own C library runs too" says "ISOBAR_HOME=$WORLD/there/isobar-bundle"
   expect "with torch's libraries" says "ISOBAR_TORCH_LIBRARIES=:$WORLD/site/torch/lib:"
   expect "programs start one another with it" says "ISOBAR_BIN=$WORLD/there/isobar-bundle/glibc"
@@ -67,46 +72,125 @@ case_bundle() {
   OUT=$(env -i "$WORLD/there/isobar-bundle/glibc/isobar-cli" no environment)
   expect "without an environment, as the reader of HDF5 files is" [ "$OUT" = "no environment" ]
 }
+# first_gpu WORDS...: on a machine that says that it has a driver.
+first_gpu() {
+  mkdir -p "$WORLD/with/dev"
+  touch "$WORLD/with/dev/nvidiactl"
+  ISOBAR_SYSROOT=$WORLD/with there first-gpu "$@"
+}
+# row NAME STATE: how many lines say so.
+row() { grep -c "\"row\": \"$1\", \"state\": \"$2\"" "$WORLD/figures/results.jsonl"; }
+case_bundle_plans_for_a_gpu() {
+  torch_here 2.11.0
+  pack
+  there first-gpu --dry-run
+  expect "a plan" [ "$CODE" = 0 ]
+  expect "what one types" says "./run.sh bench rungs --device cuda --batch 16"
+  expect "for a GPU's own tests" says "./run.sh test_gpu -# '[#test_kernels],[#test_memory],[#test_nccl]'"
+  expect "four calls of less than ten minutes, and what is asked for by name" \
+    [ "$(awk '/in all/ { print ($3 < 600) }' <<<"$OUT" | paste -sd' ')" = "1 1 1 1 0" ]
+  ISOBAR_SYSROOT=$WORLD/without there first-gpu "$WORLD/figures"
+  expect "no driver: code 2" [ "$CODE" = 2 ]
+  expect "in words" says "there is no NVIDIA driver on this machine"
+  expect "and what can be done" says "--rehearse FOLDER does all that needs no GPU"
+  local words
+  for words in '' '--what' "$WORLD/figures nothing" "$WORLD/figures figures/nothing"; do
+    # shellcheck disable=SC2086  # words
+    first_gpu $words
+    expect "\"$words\": code 2" [ "$CODE" = 2 ]
+  done
+  expect "nothing was begun" [ ! -e "$WORLD/figures" ]
+  touch "$WORLD/file"
+  first_gpu "$WORLD/file/figures"
+  expect "no folder there: code 1" [ "$CODE" = 1 ]
+}
 case_bundle_measures_a_gpu() {
   torch_here 2.11.0
   pack
-  there gpu
-  expect "into which folder: code 2" [ "$CODE" = 2 ]
-  there gpu "$WORLD/figures" rungs-3
-  expect "no such part: code 2" [ "$CODE" = 2 ]
-  expect "the parts that are" says "parts: tests-parts tests-lessons"
-  there gpu "$WORLD/figures" tests-parts
-  expect "tests alone" [ "$CODE" = 0 ]
-  expect "with a log" [ -f "$WORLD/figures/tests-parts.log" ]
-  expect "all of it in one file" [ "$(tar -tzf "$WORLD/figures.tar.gz" | grep -c log)" = 1 ]
-  echo '{}' >"$WORLD/figures/normalise.json"
-  printf '{\n  "complete": false\n}\n' >"$WORLD/figures/rungs-2.json"
-  echo '{"rows": [{"not_measured": "losses differ"}]}' >"$WORLD/figures/rungs-4.json"
-  there gpu "$WORLD/figures" rungs-1 fusion
-  expect "a part that fails: code 1" [ "$CODE" = 1 ]
-  expect "by name" says "FAILED with code 1: $WORLD/figures/fusion.log"
-  expect "the other did not" says "1 of 2 parts failed"
-  there gpu "$WORLD/figures"
-  expect "what is there is not measured again" [ "${OUT/== normalise/}" = "$OUT" ]
-  expect "the rest is" says "== rungs-16"
-  expect "what was cut off too" says "== rungs-2"
-  expect "and what could not be compared" says "== rungs-4"
+  first_gpu "$WORLD/figures" figures
+  expect "a row that fails: code 1" [ "$CODE" = 1 ]
+  expect "it is told" says "figures  fusion           failed"
+  expect "the others are made" [ "$(row step 'done')" = 1 ]
+  expect "each has a line when it begins" [ "$(row rungs-16 started)" = 1 ]
+  expect "what is missing is told" says "figures/fusion (failed)"
+  expect "all of it in one file" [ "$(tar -tzf "$WORLD/figures.tar.gz" | grep -c '\.log')" = 5 ]
+  expect "its lines are JSON" python3 -c 'import json, sys; [json.loads(line) for line in open(sys.argv[1])]' "$WORLD/figures/results.jsonl"
+  first_gpu "$WORLD/figures" figures
+  expect "nothing is made again" [ "$(row step started),$(row fusion started)" = 1,1 ]
+  first_gpu "$WORLD/figures" figures --again
+  expect "but for what failed, where that is asked for" [ "$(row step started),$(row fusion started)" = 1,2 ]
+  first_gpu "$WORLD/figures" figures/step
+  expect "and what is named" [ "$(row step started)" = 2 ]
+  script no-device <<<'echo "there is no such device"; exit 2'
+  cp "$WORLD/bin/no-device" "$WORLD/there/isobar-bundle/bin/05_fusion"
+  first_gpu "$WORLD/other" lives
+  expect "where nothing can work: code 1" [ "$CODE" = 1 ]
+  expect "in its own words" says "there is no such device"
+  expect "and nothing else is tried" [ "$(grep -c '"row": "kernels"' "$WORLD/other/results.jsonl")" = 0 ]
+}
+case_bundle_tells_what_spoils_figures() {
+  torch_here 2.11.0
+  pack
+  script nvidia-smi <<<'echo "NVIDIA H100, 570.86.10, 81559, 40000, Enabled"; echo "NVIDIA H100, 570.86.10, 81559, 0, Disabled"'
+  first_gpu "$WORLD/figures" lives/machine
+  expect "two devices" says "2 devices: cuda:0 is measured"
+  expect "memory of others" says "40000 of 81559 MiB are taken by others"
+  expect "a slice" says "NVIDIA H100 is cut by MIG"
+  expect "an old driver" says "driver 570.86.10 is older than 580"
+}
+# until_row NAME STATE: waits for its line, a minute at most.
+until_row() {
+  local try
+  for ((try = 0; try < 600; ++try)); do
+    [ "$(row "$1" "$2" 2>/dev/null)" != 1 ] || return 0
+    sleep 0.1
+  done
+  return 1
+}
+case_bundle_is_cut_off_while_it_measures() {
+  torch_here 2.11.0
+  pack
+  script stands-still <<<'exec sleep 300'
+  cp "$WORLD/bin/stands-still" "$WORLD/there/isobar-bundle/bin/bench_fusion"
+  mkdir -p "$WORLD/with/dev"
+  touch "$WORLD/with/dev/nvidiactl"
+  local signal pid
+  for signal in TERM KILL; do
+    rm -rf "$WORLD/figures" "$WORLD/figures.tar.gz"
+    PATH="$WORLD/bin:$PATH" ISOBAR_SYSROOT=$WORLD/with ISOBAR_PYTHON=python-there \
+      "$WORLD/there/isobar-bundle/submit/first_gpu.sh" "$WORLD/figures" figures >"$WORLD/said" 2>&1 &
+    pid=$!
+    expect "it comes to the row" until_row fusion started
+    kill -$signal $pid
+    CODE=0
+    wait $pid || CODE=$?
+    expect "$signal: rows before it are there" [ "$(row rungs-16 'done')" = 1 ]
+    expect "$signal: in the archive too" [ "$(tar -xzOf "$WORLD/figures.tar.gz" figures/results.jsonl | grep -c '"row": "rungs-16", "state": "done"')" = 1 ]
+    expect "$signal: none behind it" [ "$(row step started)" = 0 ]
+    expect "$signal: it is seen which one was cut off" [ "$(row fusion 'done'),$(row fusion failed)" = 0,0 ]
+    [ $signal = TERM ] || pkill -TERM -f "first_gpu.sh --row $WORLD/figures"  # what it had started
+    [ $signal = KILL ] || expect "it says so" grep -q "stopped by TERM" "$WORLD/said"
+  done
+  cp "$(type -P true)" "$WORLD/there/isobar-bundle/bin/bench_fusion"
+  first_gpu "$WORLD/figures" figures
+  expect "the next start goes on there" [ "$(row fusion 'done'),$(row rungs-16 started)" = 1,1 ]
+  expect "to the end" [ "$CODE" = 0 ]
 }
 case_bundle_on_the_wrong_machine() {
   torch_here 2.10.0
   pack
   there 01_baseline
   expect "another torch: code 2" [ "$CODE" = 2 ]
-  there show_environment
+  there bench_environment
   expect "in words" says "the torch here is 2.10.0"
   rm -rf "$WORLD/site/torch"
-  there show_environment
+  there bench_environment
   expect "no torch" says "python-there has no torch"
-  OTHER_PYTHON=no-such-python there show_environment
+  OTHER_PYTHON=no-such-python there bench_environment
   expect "no Python" says "there is no no-such-python here"
   there nothing
   expect "no such program: code 2" [ "$CODE" = 2 ]
-  expect "the ones that are" says "there are: 01_baseline bench_fusion bench_rungs isobar-cli show_environment"
+  expect "the ones that are" says "there are: 01_baseline bench_environment bench_fusion bench_normalise bench_rungs bench_step isobar-cli"
   there ../run.sh
   expect "only programs of the bundle" [ "$CODE" = 2 ]
   there bench
@@ -128,8 +212,8 @@ case_bundle_with_wrong_words() {
   expect "no file is left" [ ! -e "$WORLD/c.tar.gz" ]
   mkdir -p "$TREE/build/bin"
   head -c 80000000 /dev/urandom >"$WORLD/noise"
-  cp "$(type -P true)" "$TREE/build/bin/huge"
-  objcopy --add-section noise="$WORLD/noise" "$TREE/build/bin/huge" 2>/dev/null || return 0
+  cp "$(type -P true)" "$TREE/build/bin/bench_huge"
+  objcopy --add-section noise="$WORLD/noise" "$TREE/build/bin/bench_huge" 2>/dev/null || return 0
   CODE=0
   OUT=$("$TREE/submit/bundle.sh" "$WORLD/c.tar.gz" 2>&1) || CODE=$?
   expect "too large: code 1" [ "$CODE" = 1 ]

@@ -1,5 +1,6 @@
 #pragma once
 // The loop of lesson 08, as its page has it, over a small data set.
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/ones.h>
 
 #include <functional>

@@ -1,0 +1,285 @@
+#!/usr/bin/env bash
+# What Isobar wants of a GPU that it meets for the first time, in calls of less than ten minutes, for short slots on a machine.
+#   first-gpu FOLDER               all that is not there yet, in FOLDER, and in FOLDER.tar.gz after each row
+#   first-gpu FOLDER CALL...       these calls; CALL/ROW: one row, also where it is there already
+#   first-gpu --dry-run [FOLDER]   says what would be done, and what is there
+#   first-gpu --rehearse FOLDER    without a GPU: all that needs none, in the smallest size
+#   --again                        also what failed before
+# A row that fails ends no other. results.jsonl has a line when a row begins and one when it ends: what was cut off is seen.
+set -uo pipefail
+home=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+self=$home/submit/${BASH_SOURCE[0]##*/}
+if [ -x "$home/run.sh" ]; then in_bundle=1 me="./run.sh first-gpu"; else in_bundle='' me="./isobar first-gpu"; fi
+
+fail() { # fail WHAT HINT [CODE]
+  printf 'isobar: error: %s\n  where: %s\n  hint:  %s\n' "$1" "$me" "$2" >&2
+  exit "${3:-2}"
+}
+
+# CALL | ROW | seconds on an H200 | limit | when: then, beside the next ones, alone, or first (nothing can work without it) | what |
+# the same without a device; - where there is none. `more` is done only where it is named.
+table() {
+  local synthetic='--set run.measure=synthetic' data="--set data.root=\$folder/data --set data.limit_train=0 --set data.limit_valid=0"
+  local base="--preset base --set run.measure=synthetic" short="--preset short $data" lesson steps
+  cat <<TABLE
+lives|machine|3|60|then|machine|-
+lives|first-steps|25|120|first|run 05_fusion --preset cpu_micro $synthetic --set train.steps=20 --set run.device=cuda --run-dir \$folder/runs/first-steps|run 05_fusion --preset cpu_micro $synthetic --set train.steps=20 --set run.device=cpu --run-dir \$folder/runs/first-steps
+lives|fused|240|420|beside|tests [#test_fused]|-
+lives|kernels|60|200|then|tests [#test_kernels],[#test_memory],[#test_nccl]|-
+lives|attention|60|150|alone|peer device_probe.py cuda \$folder/attention.jsonl|peer device_probe.py cpu \$folder/attention.jsonl
+lives|streams|60|150|alone|tests [#test_timers],[#test_no_sync],[#test_prefetch]|-
+course|data|60|300|beside|run make_fields --grid 360x720 --samples 64 --out \$folder/data|run make_fields --grid 72x144 --samples 64 --out \$folder/data
+TABLE
+  for lesson in 08_cuda_graphs 05_fusion 04_amp 03_gpu_loader 02_workers 01_baseline; do
+    steps=60
+    [[ $lesson = 0[458]* ]] || steps=15
+    printf 'course|base-%s|%s|120|then|recorded %s base %s|' "${lesson%%_*}" "$([ $steps = 60 ] && echo 30 || echo 45)" "$lesson" "$base --set train.steps=$steps"
+    if [ $lesson = 08_cuda_graphs ]; then echo -; else
+      echo "run $lesson --preset cpu_micro $synthetic --set train.steps=10 --set run.device=cpu --run-dir \$folder/runs/$lesson-base"
+    fi
+  done
+  echo 'course|lessons|120|280|then|tests [#test_lesson],[#test_amp],[#test_graph]|-'
+  for lesson in 08_cuda_graphs 05_fusion 04_amp 03_gpu_loader 02_workers 01_baseline; do
+    steps=40
+    [[ $lesson = 0[458]* ]] || steps=12
+    printf 'course|short-%s|25|120|alone|recorded %s short %s|' "${lesson%%_*}" "$lesson" "$short --set train.steps=$steps"
+    if [ $lesson = 08_cuda_graphs ]; then echo -; else
+      echo "run $lesson --preset cpu_micro --set data.grid=[72,144] $data --set train.steps=6 --set run.device=cpu --run-dir \$folder/runs/$lesson-short"
+    fi
+  done
+  local eager='--no-compile --only 04-amp --only 05-eager --only 08-eager --pairs 5'
+  cat <<TABLE
+figures|normalise|50|150|alone|bench normalise --out \$folder/normalise.json|-
+figures|rungs-16|150|280|alone|bench rungs --device cuda --batch 16 $eager --out \$folder/rungs-16.json|bench rungs --quick --no-compile --batch 1 --only 01-fp32 --out \$folder/rungs-16.json
+figures|fusion|120|250|alone|bench fusion --device cuda --no-compile --pairs 5 --out \$folder/fusion.json|bench fusion --quick --no-compile --case adam --out \$folder/fusion.json
+figures|rungs-1|80|200|alone|bench rungs --device cuda --batch 1 $eager --out \$folder/rungs-1.json|-
+figures|step|80|200|alone|bench step --device cuda --pairs 5 --out \$folder/step.json|bench step --quick --case cpu_micro --out \$folder/step.json
+tools|memcheck|120|200|alone|under compute-sanitizer --tool=memcheck --error-exitcode=9 -- tests [#test_kernels],[#test_fused]|-
+tools|racecheck|120|200|alone|under compute-sanitizer --tool=racecheck --error-exitcode=9 -- tests [#test_fused]|-
+tools|timeline|40|120|alone|under nsys profile --force-overwrite=true --output=\$folder/timeline -- run 05_fusion $base --set train.steps=12 --run-dir \$folder/runs/timeline|-
+tools|counters|90|200|alone|under ncu --clock-control=none --target-processes=all --kernel-name=regex:ward_kernel --launch-count=24 --csv --log-file=\$folder/counters.csv -- run 05_fusion $base --set train.steps=3 --run-dir \$folder/runs/counters|-
+more|rungs-2|80|200|alone|bench rungs --device cuda --batch 2 $eager --out \$folder/rungs-2.json|-
+more|rungs-4|90|200|alone|bench rungs --device cuda --batch 4 $eager --out \$folder/rungs-4.json|-
+more|rungs-compiled|300|580|alone|bench rungs --device cuda --batch 16 --only 05-compile --only 08-reduce --pairs 5 --out \$folder/rungs-compiled.json|-
+more|fusion-compiled|300|580|alone|bench fusion --device cuda --pairs 5 --out \$folder/fusion-compiled.json|-
+more|rungs-autotune|400|580|alone|bench rungs --device cuda --batch 16 --only 05-autotune --pairs 5 --out \$folder/rungs-autotune.json|-
+more|rungs-fp32|300|580|alone|bench rungs --device cuda --batch 16 --only 01-tf32 --only 01-fp32 --pairs 5 --out \$folder/rungs-fp32.json|-
+TABLE
+}
+calls="lives course figures tools"
+every_call="$calls more"
+
+# What the words of the table mean here, and as one would type them.
+program() { # program NAME WORDS...: one of the bundle, or of this build
+  if [ -n "$in_bundle" ]; then "$home/run.sh" "$@"; else ${ISOBAR_UNDER:-} "$home/build/bin/$1" "${@:2}"; fi
+}
+run() {
+  if [ -n "$in_bundle" ]; then "$home/run.sh" "$@"; elif [ "$1" = make_fields ]; then program "$@"; else ${ISOBAR_UNDER:-} "$home/isobar" run "$@"; fi
+}
+bench() { if [ -n "$in_bundle" ]; then "$home/run.sh" bench "$@"; else "$home/isobar" --yes bench "$@"; fi; }
+tests() { ISOBAR_REQUIRE_GPU=1 program test_gpu -# "$1"; }
+cli() { program isobar-cli "$@"; }
+peer() {
+  local python=${ISOBAR_PYTHON:-python3} peers=${ISOBAR_PEERS:-${ISOBAR_PREFIX:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/isobar}/peers-2.11.0}
+  [ ! -d "$peers/torch" ] || export PYTHONPATH=$peers
+  "$python" -c 'import torch' 2>/dev/null || { echo "$python has no torch"; return 77; }
+  "$python" -s "$home/tests/bench/peers/$1" "${@:2}"
+}
+recorded() { # recorded LESSON NAME WORDS...: trained, and a small copy beside the lesson and in FOLDER
+  local lesson=$1 name=$2 to=$folder/recorded/$1
+  run "$lesson" "${@:3}" --set run.device=cuda --run-dir "$folder/runs/$lesson-$name" || return
+  cli record "$lesson" --from "$folder/runs/$lesson-$name" --as "$name" --replace || return
+  mkdir -p "$to" && cp -r "$home/lessons/$lesson/recorded/"*"-$name" "$to/"
+}
+under() { # under TOOL OPTIONS... -- WORDS...
+  local -a tool=()
+  type -P "$1" >/dev/null || { echo "there is no $1 here"; return 77; }
+  while [ "$1" != -- ]; do tool+=("$1"); shift; done
+  export ISOBAR_UNDER="${tool[*]}" ISOBAR_SMALL=1
+  "${@:2}"
+}
+typed() {
+  local words=$1
+  case $words in
+    *' -- '*) words="${words%% -- *} $(typed "${words#* -- }")"; words=${words#under } ;;
+    'tests '*) words="$([ -n "$in_bundle" ] && echo ./run.sh test_gpu || echo build/bin/test_gpu) -# '${words#tests }'" ;;
+    'run make_fields'*) [ -n "$in_bundle" ] && words=./run.sh${words#run} || words="./isobar data make${words#run make_fields}" ;;
+    'run '*) [ -n "$in_bundle" ] && words=./run.sh${words#run} || words="./isobar $words" ;;
+    'recorded '*) words=${words#recorded }; words=$(typed "run ${words%% *} ${words#* * }")" and record it" ;;
+    'bench '*) [ -n "$in_bundle" ] && words="./run.sh $words" || words="./isobar $words" ;;
+    'peer '*) words="python3 tests/bench/peers/${words#peer }" ;;
+    machine) words="nvidia-smi --query-gpu=..." ;;
+  esac
+  printf '%s' "${words//\$folder/${folder:-FOLDER}}"
+}
+
+# machine: the devices, and what of them would spoil figures, in words.
+machine() {
+  local lines count name driver total used mig _
+  type -P nvidia-smi >/dev/null || { echo "there is no nvidia-smi here"; return 77; }
+  lines=$(nvidia-smi --query-gpu=name,driver_version,memory.total,memory.used,mig.mode.current --format=csv,noheader,nounits) || return
+  printf '%s\n' "$lines"
+  count=$(grep -c . <<<"$lines")
+  [ "$count" = 1 ] || echo "NOTE $count devices: cuda:0 is measured; CUDA_VISIBLE_DEVICES=N names another"
+  IFS=, read -r name driver total used mig _ <<<"$lines"
+  [ $((${used// /} * 20)) -lt "${total// /}" ] || echo "NOTE $((used)) of $((total)) MiB are taken by others: figures of this device are not to be trusted"
+  [[ $mig != *Enabled* ]] || echo "NOTE $name is cut by MIG: a slice of it is measured, and is not to be compared with whole ones"
+  driver=${driver# }
+  [ "${driver%%.*}" -ge 580 ] || echo "NOTE driver $driver is older than 580, the first that serves CUDA 13"
+  return 0
+}
+
+escaped() { sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' <<<"$1"; }
+note() { # note CALL ROW STATE REST-OF-THE-LINE
+  printf '{"call": "%s", "row": "%s", "state": "%s", "at": "%s"%s}\n' "$1" "$2" "$3" "$(date -u +%FT%TZ)" "${4:-}" >>"$folder/results.jsonl"
+}
+# state_of CALL ROW: its last one, nothing where there is none.
+state_of() { sed -n "s/^{\"call\": \"$1\", \"row\": \"$2\", \"state\": \"\([^\"]*\)\".*/\1/p" "$folder/results.jsonl" 2>/dev/null | tail -n 1; }
+archive() { # what goes on beside may still write: tar's code 1
+  local name=${folder##*/} code=0
+  tar -C "${folder%/*}" --warning=no-file-changed --warning=no-file-removed --exclude='*.safetensors' --exclude="$name/data" --exclude="$name/data.part*" \
+    -czf "$folder.tar.gz.part" "$name" || code=$?
+  [ $code -gt 1 ] || mv "$folder.tar.gz.part" "$folder.tar.gz"
+}
+
+# ended CALL ROW CODE SECONDS: into the table and the archive.
+ended() {
+  local state="done" left
+  case $3 in
+    0) ;;
+    77) state="not there" ;;
+    124 | 137) state="ran past its limit" ;;
+    *) state=failed ;;
+  esac
+  left=$(cd "$folder" && find . -path ./data -prune -o -type f \( -name "$2.*" -o -name "$1-$2.log" \) -printf '"%P", ' 2>/dev/null)
+  note "$1" "$2" "$state" ", \"code\": $3, \"seconds\": $4, \"left\": [${left%, }]"
+  printf '%-8s %-16s %s, %s s%s\n' "$1" "$2" "$state" "$4" "$([ "$state" = "done" ] || echo ": $(grep -v '^ *$' "$folder/$1-$2.log" | tail -n 1 | cut -c1-160)")"
+  grep -h '^NOTE ' "$folder/$1-$2.log" | sed 's/^NOTE /  /'
+  archive
+  [ "$state" = "done" ] || [ "$state" = "not there" ]
+}
+
+beside=()  # CALL ROW PID BEGIN of what goes on beside
+failed=0
+wait_beside() {
+  local one call row pid begin code
+  for one in ${beside[@]+"${beside[@]}"}; do
+    read -r call row pid begin <<<"$one"
+    code=0
+    wait "$pid" || code=$?
+    ended "$call" "$row" $code $((SECONDS - begin)) || failed=$((failed + 1))
+  done
+  beside=()
+}
+current=
+measure() { # measure CALL ROW LIMIT WAY
+  local call=$1 row=$2 limit=$3 way=$4 code=0 begin=$SECONDS
+  [ "$way" != alone ] || wait_beside
+  note "$call" "$row" started ", \"command\": \"$(escaped "$(typed "$command")")\""
+  timeout -k 10 "$limit" "$self" --row "$folder" "$command" >"$folder/$call-$row.log" 2>&1 &
+  current="$call $row $!"
+  if [ "$way" = beside ]; then beside+=("$call $row $! $begin"); return 0; fi
+  wait $! || code=$?
+  current=
+  ended "$call" "$row" $code $((SECONDS - begin)) && return 0
+  failed=$((failed + 1))
+  [ "$way" != first ] || [ $code != 2 ] || {
+    cat "$folder/$call-$row.log" >&2
+    fail "nothing can be measured on this machine" "what is wrong is said above; $folder/$call-$row.log" 1
+  }
+}
+stop() { # stop CODE NAME: on a signal
+  local one call row pid _
+  trap '' INT TERM
+  for one in ${current:+"$current"} ${beside[@]+"${beside[@]}"}; do
+    read -r call row pid _ <<<"$one"
+    kill -TERM "$pid" 2>/dev/null && wait "$pid" 2>/dev/null
+    note "$call" "$row" "cut off" ", \"code\": $1"
+  done
+  archive
+  echo "stopped by $2; what was measured is in $folder.tar.gz; $me $folder goes on" >&2
+  exit "$1"
+}
+
+plan() { # plan: the table with what is there, for --dry-run
+  local call row seconds limit way what rehearsed sum state wanted left
+  for wanted in $every_call; do
+    sum=0 left=0
+    echo "$wanted"
+    while IFS='|' read -r call row seconds limit way what rehearsed; do
+      [ "$call" = "$wanted" ] || continue
+      [ -z "$rehearse" ] || what=$rehearsed
+      state=$([ -z "${folder:-}" ] || state_of "$call" "$row")
+      printf '  %-16s %4s s  %s%s%s\n' "$row" "$seconds" "$([ "$way" != beside ] || echo 'beside: ')" "$([ "$what" = - ] && echo 'needs a device' || typed "$what")" "${state:+   [$state]}"
+      if [ "$way" = beside ]; then left=$seconds; continue; fi
+      if [ "$way" = alone ] && [ "$left" -gt 0 ]; then sum=$((sum + left)) left=0; fi
+      sum=$((sum + seconds)) left=$((left - seconds))
+    done < <(table)
+    printf '  %-16s %4s s on an H200\n' "in all" "$sum"
+  done
+}
+
+dry='' rehearse='' again=''
+words=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    --row)
+      folder=$2
+      set -f
+      eval "words=(${3//\$folder/\"\$folder\"})"
+      set +f
+      "${words[@]}"
+      exit ;;
+    --dry-run) dry=1 ;;
+    --rehearse) rehearse=1 ;;
+    --again) again=1 ;;
+    --help | -h) sed -n '2,8s/^# \{0,1\}//p' "$self"; exit ;;
+    -*) fail "first-gpu does not know \"$1\"" "$me --help" ;;
+    *) words+=("$1") ;;
+  esac
+  shift
+done
+[ ${#words[@]} -gt 0 ] || [ -n "$dry" ] || fail "into which folder?" "$me FOLDER"
+folder=${words[0]:-}
+for word in "${words[@]:1}"; do
+  [[ " $every_call " = *" ${word%%/*} "* ]] || fail "there is no call \"${word%%/*}\"" "calls: $every_call"
+  [[ $word != */* ]] || table | grep "^${word%%/*}|${word#*/}|" >/dev/null || fail "there is no row \"$word\"" "$me --dry-run lists them"
+done
+if [ -n "$dry" ]; then plan; exit; fi
+driver_here() { [ -e "${ISOBAR_SYSROOT:-}/dev/nvidiactl" ] || [ -e "${ISOBAR_SYSROOT:-}/proc/driver/nvidia/version" ]; }
+if [ -z "$rehearse" ] && ! driver_here; then
+  fail "there is no NVIDIA driver on this machine" "$me --rehearse FOLDER does all that needs no GPU; --dry-run says what would be done"
+fi
+mkdir -p "$folder" && folder=$(cd "$folder" && pwd) && touch "$folder/results.jsonl" || fail "$folder cannot be written" "another folder" 1
+trap 'stop 130 INT' INT
+trap 'stop 143 TERM' TERM
+# wanted CALL ROW: whether it is to be done now.
+wanted() {
+  local word state
+  state=$(state_of "$1" "$2")
+  for word in "${words[@]:1}"; do [ "$word" != "$1/$2" ] || return 0; done
+  case $state in
+    "done" | "needs a device" | "not there") return 1 ;;
+    failed | "ran past its limit") [ -n "$again" ] || return 1 ;;
+  esac
+  if [ ${#words[@]} = 1 ]; then [[ " $calls " = *" $1 "* ]]; return; fi
+  for word in "${words[@]:1}"; do [ "$word" != "$1" ] || return 0; done
+  return 1
+}
+while IFS='|' read -r call row seconds limit way what rehearsed <&3; do
+  wanted "$call" "$row" || continue
+  command=$what
+  [ -z "$rehearse" ] || command=$rehearsed
+  if [ "$command" = - ]; then note "$call" "$row" "needs a device"; continue; fi
+  measure "$call" "$row" "$limit" "$way"
+done 3< <(table)
+wait_beside
+archive
+missing=
+while IFS='|' read -r call row _; do
+  state=$(state_of "$call" "$row")
+  [ "$state" = "done" ] || [[ " $calls " != *" $call "* ]] || missing+=" $call/$row (${state:-not begun})"
+done < <(table)
+echo "figures and logs are in $folder, and all of them in $folder.tar.gz"
+[ -z "$missing" ] || printf 'still missing:%s\n  %s %s CALL/ROW makes one again\n' "$missing" "$me" "$folder"
+[ $failed = 0 ]
