@@ -7,6 +7,7 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / 32;
 constexpr int kTileValues = 8192;  // 32 KB of a block's shared memory
+constexpr int kBlocksAnSm = 4;     // as many as that lets in on an A100: registers for more would be spilled
 constexpr int kMostPixels = 128;
 constexpr int kMostChannels = 256;
 constexpr std::int64_t kMostBlocks = 1 << 12;  // of the backward pass; the rest is strided over
@@ -148,7 +149,8 @@ __device__ void for_target(const Tiling& tiling, const Tile& tile, const float* 
 
 /// Block (p, b): tiles of piece p of sample b, into scratch[b][p].
 template <typename Value, int kWidth>
-__global__ void __launch_bounds__(kThreads) forward_kernel(const HeadLossForward job, const Tiling tiling) {
+__global__ void __launch_bounds__(kThreads, kBlocksAnSm)
+    forward_kernel(const HeadLossForward job, const Tiling tiling) {
   __shared__ float shared[kTileValues];
   __shared__ double part[2][kWarps];
   const std::int64_t sample = blockIdx.x / kHeadLossPieces;

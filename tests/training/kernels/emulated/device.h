@@ -78,6 +78,11 @@ Number atomicAdd(Number* to, Number value) {
 
 inline float __fsub_rn(float a, float b) { return a - b; }
 inline float __fdiv_rn(float a, float b) { return a / b; }
+/// As far off as CUDA says it may be: two units in the last place.
+inline float __fdividef(float a, float b) {
+  const float exact = a / b;
+  return std::nextafter(std::nextafter(exact, 2 * exact), 2 * exact);
+}
 
 inline unsigned int __float_as_uint(float value) {
   unsigned int bits = 0;
