@@ -1,7 +1,8 @@
 """What a device does with attention, one product and uploads, by PyTorch: the figures that decide which kernel is worth writing.
 
 Usage: device_probe.py cuda|cpu FILE.jsonl. A JSON line a row as soon as it is measured: {"row", "unit", "median", "least", "most"}, or
-{"row", "cannot"} where PyTorch refuses. Attention is that of the preset base (16 samples, 8 heads, 4,050 tokens) at head sizes 48 and 64,
+{"row", "cannot"} where PyTorch refuses. The floor of attention is its operations, 4 N^2 E forward and 2.5 times those backward, at the
+rate of the product: it is told in TFLOP/s too. Attention is that of the preset base (16 samples, 8 heads, 4,050 tokens) at head sizes 48 and 64,
 forward and backward, by each of PyTorch's kernels, with and without deterministic algorithms. On a processor all is small.
 """
 import json
@@ -59,10 +60,12 @@ class Probe:
             with sdpa_kernel(KERNELS[kernel]):
                 return torch.nn.functional.scaled_dot_product_attention(q, k, v)
 
+        operations = 4 * samples * heads * tokens * tokens * head
         torch.use_deterministic_algorithms(strict)
         try:
-            self.measure(row + " forward", forward)
-            self.measure(row + " forward and backward", lambda: forward().backward(gradient))
+            for name, run, times in (("forward", forward, 1), ("forward and backward", lambda: forward().backward(gradient), 3.5)):
+                self.measure(f"{row} {name}", run)
+                self.measure(f"{row} {name}, rate", run, "TFLOP/s", lambda ms, of=times * operations: 1e-9 * of / ms)
         finally:
             torch.use_deterministic_algorithms(False)
 
