@@ -66,7 +66,8 @@ chmod +x "$bundle/run.sh" "$bundle/glibc/start"
 for program in "$bundle"/bin/*; do ln -s start "$bundle/glibc/${program##*/}"; done
 cp "$home/submit/README.md" "$bundle/"
 mkdir "$bundle/submit"
-cp -r "$home/submit/profiles" "$home/submit/job.sbatch" "$home/submit/first_gpu.sh" "$bundle/submit/"
+cp -r "$home/submit/profiles" "$home/submit/job.sbatch" "$home/submit/first_gpu.sh" "$home/submit/rebuild_plugin.sh" "$bundle/submit/"
+(cd "$home" && find engine/base/core engine/base/config engine/training/{cuda,kernels,device,comm} -name '*.[hc]*' -print0 | xargs -0 cp --parents -t "$bundle")  # to mend the plugin there
 (cd "$home" && find lessons -name recorded -prune -o -type f -print0 | xargs -0 cp --parents -t "$bundle")
 cp -r "$home/tests/reference" "$bundle/tests/"
 mkdir "$bundle/tests/bench"

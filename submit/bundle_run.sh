@@ -6,6 +6,7 @@
 #   ./run.sh gpu-tests | tests      the tests that need a GPU | all
 #   ./run.sh bench NAME [options]   a bench
 #   ./run.sh first-gpu FOLDER       all that a GPU is needed for, in calls of less than ten minutes: first-gpu --help
+#   ./run.sh rebuild-plugin [90]    compiles lib/libisobar_cuda.so again from engine/, for a GPU of this architecture (default: 80 90)
 # ISOBAR_PYTHON: the Python whose torch is taken (default python3). ISOBAR_TORCH: a torch folder, without asking a Python.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -26,7 +27,7 @@ find_torch() {
     [ -n "$torch" ] || fail "$python has no torch" "pip install torch==2.11.0, or export ISOBAR_PYTHON=/the/python/that/has/torch"
   fi
   [ -f "$torch/lib/libtorch_cpu.so" ] || fail "there is no lib/libtorch_cpu.so in $torch" "ISOBAR_TORCH names the folder torch of an installed PyTorch" 2
-  version=$(sed -n "s/^__version__ = ['\"]\(.*\)['\"]$/\1/p" "$torch/version.py" 2>/dev/null | head -n 1)
+  version=$(sed -n "s/^__version__ = ['\"]\(.*\)['\"]$/\1/p" "$torch/version.py" 2>/dev/null | head -n 1) || true
   [[ $version = 2.11.* ]] || fail "the torch here is ${version:-of an unknown version}, in $torch; these programs were built for 2.11" \
     "bring torch 2.11 into another environment and export ISOBAR_PYTHON=/its/python" 2
   nvidia=
@@ -88,12 +89,13 @@ name=${1:-list}
 [ $# = 0 ] || shift
 case $name in
   list | help | --help | -h)
-    sed -n '2,10s/^# \{0,1\}//p' "$0"
+    sed -n '2,11s/^# \{0,1\}//p' "$0"
     echo "programs: $(programs)"
     exit ;;
   */*) fail "\"$name\" is no program of this bundle" "there are: $(programs)" 2 ;;
   gpu-tests) find_torch; gpu_tests; exit ;;
   tests) find_torch; run_tests 'test_*'; exit ;;
+  rebuild-plugin) find_torch; exec "$here/submit/rebuild_plugin.sh" "$torch" "$@" ;;
   first-gpu) exec "$here/submit/first_gpu.sh" "$@" ;;
   bench)
     [ -n "${1:-}" ] || fail "which bench?" "there are: $(programs)" 2

@@ -13,6 +13,8 @@ BODY
 pack() {
   mkdir -p "$TREE/build/bin" "$TREE/build/lib" "$TREE/submit" "$TREE/tests/reference" "$TREE/tests/bench/peers" "$WORLD/there"
   cp -r "$ROOT"/submit/* "$TREE/submit/"
+  local folder
+  for folder in base/core base/config training/{cuda,kernels,device,comm}; do mkdir -p "$TREE/engine/$folder" && touch "$TREE/engine/$folder/a.h"; done
   cp "$(type -P echo)" "$TREE/build/bin/isobar-cli"
   cp "$(type -P false)" "$TREE/build/bin/01_baseline"
   cp "$(type -P env)" "$TREE/build/bin/bench_environment"
@@ -175,6 +177,30 @@ case_bundle_is_cut_off_while_it_measures() {
   first_gpu "$WORLD/figures" figures
   expect "the next start goes on there" [ "$(row fusion 'done'),$(row rungs-16 started)" = 1,1 ]
   expect "to the end" [ "$CODE" = 0 ]
+}
+case_bundle_builds_its_plugin_again() {
+  torch_here 2.11.0
+  pack
+  cp "$WORLD/there/isobar-bundle/lib/libisobar_cuda.so" "$WORLD/plugin"
+  CUDACXX=$WORLD/none there rebuild-plugin
+  expect "no nvcc: code 1" [ "$CODE" = 1 ]
+  expect "in words" says "there is no nvcc here"
+  script nvcc12 <<<'echo "Cuda compilation tools, release 12.4, V12.4.1"'
+  CUDACXX=$WORLD/bin/nvcc12 there rebuild-plugin
+  expect "of another CUDA" says "is not of CUDA 13"
+  script nvcc13 <<<'echo "Cuda compilation tools, release 13.0, V13.0.88"'
+  CUDACXX=$WORLD/bin/nvcc13 there rebuild-plugin
+  expect "without headers" says "there are no headers in $WORLD/site/torch/include"
+  mkdir -p "$WORLD/site/torch/include/ATen"
+  CUDACXX=$WORLD/bin/nvcc13 there rebuild-plugin ninety
+  expect "no architecture: code 2" [ "$CODE" = 2 ]
+  mkdir -p "$WORLD/there/isobar-bundle/engine/training/kernels"
+  echo 'int' >"$WORLD/there/isobar-bundle/engine/training/kernels/a_cuda.cu"
+  script nvcc13 <<<'[ "$1" != --version ] || { echo "release 13.0"; exit; }; echo "a_cuda.cu(1): error: a name is missing" >&2; exit 1'
+  CUDACXX=$WORLD/bin/nvcc13 there rebuild-plugin
+  expect "what does not compile: code 1" [ "$CODE" = 1 ]
+  expect "in the compiler's words" says "a name is missing"
+  expect "the plugin is as it was" cmp -s "$WORLD/there/isobar-bundle/lib/libisobar_cuda.so" "$WORLD/plugin"
 }
 case_bundle_on_the_wrong_machine() {
   torch_here 2.10.0

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# rehearse_bundle.sh SOURCE LIBTORCH_PREFIX: packs the bundle of SOURCE/build and uses it as on a machine that one was lent: a bare Debian 13 in a
+# folder, with its own Python, a PyTorch 2.11 for that, no compiler, no network and no GPU. Its tests, all of first-gpu that needs no device,
+# and what is left when a call is killed in the middle. 77 = skipped, with the reason.
+set -euo pipefail
+source=$1
+peers=$(dirname "$2")/peers-2.11.0
+skip() { echo "skipped: $*"; exit 77; }
+# For the Python of Debian 13; all else that `import torch` takes is in the peers.
+torch_wheel="torch==2.11.0 --hash=sha256:cc89b9b173d9adfab59fd227f0ab5e5516d9a52b658ae41d64e59d2e55a418db"
+
+if [ "${ISOBAR_IN_BARE:-}" != 1 ]; then
+  [ "$(id -u)" = 0 ] || skip "another root folder takes root"
+  command -v debootstrap >/dev/null || skip "there is no debootstrap; on Debian: apt-get install --no-install-recommends debootstrap"
+  [ -f "$peers/.complete" ] || skip "the packages to compare with are not here; ./isobar bench step brings them"
+  unshare --mount --pid --net --fork --mount-proc true 2>/dev/null || skip "this machine allows no namespaces"
+  work=$(mktemp -d "${TMPDIR:-/tmp}/isobar-lent-XXXXXX")
+  trap 'rm -rf --one-file-system "${work:?}"' EXIT  # out here, where nothing was ever mounted in it
+  from=$(grep -rhoE 'https?://[^ ]+/debian/?( |$)' /etc/apt/sources.list /etc/apt/sources.list.d 2>/dev/null | head -n 1 | tr -d ' ') || true
+  [ -n "$from" ] || skip "this machine names no source of Debian packages"
+  debootstrap --variant=minbase --include=python3 trixie "$work/root" "$from" >"$work/log" 2>&1 || { tail -n 3 "$work/log"; skip "no bare Debian can be fetched"; }
+  echo "$torch_wheel" >"$work/wanted.txt"
+  python3 -m pip download --quiet --no-deps --no-cache-dir --require-hashes --only-binary=:all: --implementation cp --python-version 3.13 --abi cp313 \
+    --platform manylinux_2_28_x86_64 --dest "$work/wheels" --requirement "$work/wanted.txt" >"$work/log" 2>&1 || { tail -n 3 "$work/log"; skip "PyTorch for Python 3.13 cannot be fetched"; }
+  mkdir -p "$work/root/opt/site" "$work/root/root/work"
+  python3 -m zipfile -e "$work"/wheels/torch-*.whl "$work/root/opt/site" && rm -r "$work/wheels"
+  for package in filelock fsspec jinja2 markupsafe mpmath networkx sympy typing_extensions.py; do
+    cp -r "$peers/$package" "$work/root/opt/site/"
+  done
+  "$source/submit/bundle.sh" "$work/root/root/isobar.tar.gz" --build "$source/build"
+  code=0
+  ISOBAR_IN_BARE=1 unshare --mount --pid --net --fork --mount-proc --kill-child=KILL -- "$0" "$source" "$2" "$work" || code=$?
+  exit $code
+fi
+
+work=$3
+root=$work/root
+mkdir -p "$root/opt/site/nvidia"
+mount --bind -o ro "$peers/nvidia" "$root/opt/site/nvidia"
+mount -t proc proc "$root/proc"
+mount --rbind /dev "$root/dev"
+ip link set lo up 2>/dev/null || true  # ranks meet there
+inside() {
+  env -i HOME=/root LANG=C.UTF-8 TERM=dumb PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin PYTHONPATH=/opt/site \
+    chroot "$root" "$@" </dev/null
+}
+run() { inside /root/isobar-bundle/run.sh "$@"; }
+bad=0
+expect() { # expect WHAT COMMAND...
+  local what=$1
+  shift
+  if "$@" >"$work/out" 2>&1; then echo "ok    $what"; else echo "FAIL  $what"; tail -n 20 "$work/out"; bad=1; fi
+}
+# rows STATE: of the table in the archive.
+rows() { tar -xzOf "$root/root/$1.tar.gz" "$1/results.jsonl" | grep -c "\"state\": \"$2\""; }
+
+expect "there is no compiler" inside test ! -e /usr/bin/g++
+inside tar -xzf /root/isobar.tar.gz -C /root
+expect "its PyTorch works" inside python3 -c 'import torch; assert torch.__version__.startswith("2.11"); torch.ones(3).sum()'
+expect "all tests of the bundle pass" run tests
+expect "without a GPU it says so" sh -c "! chroot '$root' env PYTHONPATH=/opt/site /root/isobar-bundle/run.sh first-gpu /root/figures 2>&1 | grep -v rehearse >/dev/null || true"
+expect "all that needs no device is rehearsed" run first-gpu --rehearse /root/figures
+cat "$work/out"
+planned=$(run first-gpu --rehearse --dry-run | awk '/^more/ { exit } /^  / && !/needs a device/ && !/in all/' | wc -l)
+expect "each of those rows is in the archive" [ "$(rows figures "done")" = "$planned" ]
+expect "and none failed" [ "$(rows figures failed)" = 0 ]
+expect "nothing is made again" sh -c "[ \"\$(chroot '$root' env PYTHONPATH=/opt/site /root/isobar-bundle/run.sh first-gpu --rehearse /root/figures | grep -c ' done, ')\" = 0 ]"
+
+# Killed while a bench of the call `figures` runs.
+run first-gpu --rehearse /root/killed >/dev/null 2>&1 &
+for ((try = 0; try < 3000; ++try)); do
+  ! grep -q '"row": "fusion", "state": "started"' "$root/root/killed/results.jsonl" 2>/dev/null || break
+  sleep 0.1
+done
+pkill -KILL -f 'first_gpu.sh --rehearse /root/killed'
+pkill -TERM -f 'first_gpu.sh --row /root/killed' || true
+wait || true
+expect "killed in the middle: the rows before it are in the archive" sh -c "tar -xzOf '$root/root/killed.tar.gz' killed/results.jsonl | grep -q '\"row\": \"rungs-16\", \"state\": \"done\"'"
+expect "the one that was cut off is not" sh -c "! grep -q '\"row\": \"fusion\", \"state\": \"done\"' '$root/root/killed/results.jsonl'"
+expect "the next start goes on there" run first-gpu --rehearse /root/killed
+expect "to the same rows" [ "$(rows killed "done")" = "$planned" ]
+exit $bad
