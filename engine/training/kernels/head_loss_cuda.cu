@@ -6,6 +6,7 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / 32;
+constexpr int kBlocks = 4;  // at once on a multiprocessor: 64 registers, of which the compiler else spills
 constexpr int kTileValues = 8192;  // 32 KB of a block's shared memory
 constexpr int kMostPixels = 128;
 constexpr int kMostChannels = 256;
@@ -148,7 +149,8 @@ __device__ void for_target(const Tiling& tiling, const Tile& tile, const float* 
 
 /// Block (p, b): tiles of piece p of sample b, into scratch[b][p].
 template <typename Value, int kWidth>
-__global__ void __launch_bounds__(kThreads) forward_kernel(const HeadLossForward job, const Tiling tiling) {
+__global__ void __launch_bounds__(kThreads, kBlocks)
+    forward_kernel(const HeadLossForward job, const Tiling tiling) {
   __shared__ float shared[kTileValues];
   __shared__ double part[2][kWarps];
   const std::int64_t sample = blockIdx.x / kHeadLossPieces;
