@@ -5,6 +5,7 @@
 
 #include "kernels/cpu_forms.h"
 #include "kernels/element_type.h"
+#include "kernels/normal_tail.h"
 
 namespace isobar {
 
@@ -88,19 +89,18 @@ ISOBAR_INLINE float exp_of_minus(float s) {
   return s < kLeast ? scaled : 0.0F;
 }
 
-/// 1 - Phi(a) = erfc(a / sqrt 2) / 2 for a >= 0, where bell = e^(-a^2/2): bell (1/2 + w Q(w)) with
-/// w = 0.39 a / (1 + 0.39 a) (after Hastings 1955; Q fitted to 2.2e-8 of the value for a up to 13.3).
+/// 1 - Phi(a) for a >= 0, where bell = e^(-a^2/2): kernels/normal_tail.h.
 ISOBAR_INLINE float normal_tail(float a, float bell) {
-  const float scaled = 0.39F * (a < 14.0F ? a : 14.0F);  // an infinity has no w; its bell is 0
+  const float scaled = kTailRate * (a < kTailFarthest ? a : kTailFarthest);
   const float w = scaled / (1.0F + scaled);
-  float sum = -0.0360460367F;
-  sum = sum * w + 0.095366216F;
-  sum = sum * w + -0.0434601794F;
-  sum = sum * w + -0.0149784412F;
-  sum = sum * w + -0.122120044F;
-  sum = sum * w + 0.0234801861F;
-  sum = sum * w + 0.620666302F;
-  sum = sum * w + -1.0229275F;
+  float sum = kTail7;
+  sum = sum * w + kTail6;
+  sum = sum * w + kTail5;
+  sum = sum * w + kTail4;
+  sum = sum * w + kTail3;
+  sum = sum * w + kTail2;
+  sum = sum * w + kTail1;
+  sum = sum * w + kTail0;
   return bell * (sum * w + 0.5F);
 }
 

@@ -89,6 +89,13 @@ using std::min;
 
 namespace isobar {
 
+/// As far off as the instruction may be, 2^-22, to either side.
+inline float near(float value) {
+  return value * (1.0F + (__float_as_uint(value) % 2 == 0 ? 0x1p-22F : -0x1p-22F));
+}
+inline float near_exp2(float x) { return near(std::exp2(x)); }
+inline float near_reciprocal(float x) { return near(1.0F / x); }
+
 template <typename... Parameters, typename... Arguments>
 void launch(const char* name, void (*kernel)(Parameters...), dim3 blocks, dim3 threads, CUstream_st*,
             const Arguments&... arguments) {
