@@ -1,6 +1,5 @@
 #include "formula/attention_floor.h"
 #include "support/catch.h"
-#include "support/errors.h"
 
 using namespace isobar;
 
@@ -49,11 +48,4 @@ TEST_CASE("no attention kernel is predicted to be faster than its floor") {
       CHECK(needs.backward_flops / (kernel.backward64 * 0.75e6) > floor.backward_us);
     }
   }
-}
-
-TEST_CASE("a device without known rates has no floor") {
-  DeviceRates processor;
-  processor.name = "this processor";
-  CHECK(error_of([&] { attention_floor(kBase, 1, processor); }).find("no floor of attention") !=
-        std::string::npos);
 }
