@@ -41,7 +41,7 @@ printf '%s\n' "${generate[@]}" >"$work/generate"
 compile() { # compile SOURCE
   local to=$work/${1##*/}.o
   case $1 in
-    *.cu) "$nvcc" -ccbin "$compiler" -std=c++17 -O3 --no-compress -Xcompiler=-fPIC,-fvisibility=hidden --options-file "$work/generate" \
+    *.cu) "$nvcc" -ccbin "$compiler" -std=c++17 -O3 --compress-mode=none -Xcompiler=-fPIC,-fvisibility=hidden --options-file "$work/generate" \
       --options-file "$work/options" -c "$1" -o "$to" ;;
     *) "$compiler" -std=c++20 -O2 -fPIC -fvisibility=hidden "@$work/options" -c "$1" -o "$to" ;;
   esac

@@ -1,175 +1,172 @@
-"""What nvcc made of our kernels, read from the plugin: registers, memory of threads, and how wide they load and store.
+"""What the CUDA plugin holds: both architectures and PTX, and kernels without local memory, within their registers, that move
+16 bytes at once where they say so.
 
-Usage: check_cuda_binary.py LIBRARY. The library holds its images as they are (nvcc --no-compress): ELF files of CUDA, of
-which sections tell registers and stack, and the instructions, of 16 bytes each, the rest. Of the rules below the first that
-fits a kernel is its own; each kernel must have one, be there for each architecture, keep to its registers, and use no memory
-of its threads: neither spilled values nor arrays indexed at run time. What claims 16 bytes a load or a store must have one.
-PTX must be there for devices to come. Prints each violation, and exits with 1 when there is one, with 2 when there is
-nothing to check.
+Usage: check_cuda_binary.py LIBRARY ARCHITECTURE... (such as 80 90). Reads the fat binaries of the library, uncompressed as the build
+asks for (--compress-mode=none), by itself: nvcc comes without cuobjdump where it comes as Python packages. Prints each violation
+as architecture, kernel: rule, and exits with 1 when there is any, with 2 when the file cannot be read.
 """
 import re
 import struct
 import subprocess
 import sys
+from collections import namedtuple
 from pathlib import Path
 
-ARCHITECTURES = (80, 90)
-
-# Kernel, most registers, whether it loads and stores 16 bytes at once. Blocks have 256 threads: with 128 registers an SM holds two, with
-# 64 four. What rests in registers over a row (the norms) or over a column (sums of bias_gelu) takes more.
-RULES = [
-    (r"adam_kernel<4>", 64, True, True),
-    (r"adam_kernel<1>", 64, False, False),
-    (r"backward_kernel<(Erf|Tanh), \w+, [48]>", 128, True, True),
-    (r"backward_kernel<(Erf|Tanh), \w+, 1>", 64, False, False),
-    (r"forward_kernel<(Erf|Tanh), \w+, [48]>", 64, True, True),
-    (r"forward_kernel<(Erf|Tanh), \w+, 1>", 64, False, False),
+# A kernel by its demangled name; registers a thread at most; what it loads and stores 16 bytes at once. Blocks have 256 threads: 255
+# registers are what the hardware has, one block a multiprocessor; 128 are two blocks, 80 three, 64 four, 40 six, 32 eight.
+TABLE = [
+    (r"adam_kernel<1>", 48, False, False),
+    (r"adam_kernel<4>", 48, True, True),
+    (r"backward_kernel<(Erf|Tanh), \w+, 1>", 40, False, False),
+    (r"backward_kernel<(Erf|Tanh), (float, 4|__\w+, 8)>", 80, True, True),
+    (r"backward_kernel<\w+, [1-4]>\(ResidualNormBackward", 128, True, True),
+    (r"backward_kernel<\w+, [68]>\(ResidualNormBackward", 240, True, True),
+    (r"backward_kernel<\w+, 1>\(HeadLossBackward", 64, False, False),
+    (r"backward_kernel<(float, 4|__\w+, 8)>\(HeadLossBackward", 64, True, True),
+    (r"column_kernel<", 48, False, False),
+    (r"count_nonfinite_kernel", 40, True, False),
+    (r"fields_kernel<\w+, \w+, 1>", 40, False, False),
+    (r"fields_kernel<Raw, float, 4>", 40, True, True),
+    (r"fields_kernel<Raw, __\w+, 4>", 40, True, False),
+    (r"fields_kernel<Packed\w+, float, 4>", 40, False, True),
+    (r"fields_kernel<Packed\w+, __\w+, 4>", 40, False, False),  # 8 bytes
     (r"finish_column_sums_kernel", 32, False, False),
-    (r"count_nonfinite_kernel", 64, True, False),
-    (r"piece_kernel<4>", 80, True, False),
+    (r"finish_kernel", 40, False, False),
+    (r"forward_kernel<(Erf|Tanh), \w+, 1>", 40, False, False),
+    (r"forward_kernel<(Erf|Tanh), (float, 4|__\w+, 8)>", 48, True, True),
+    (r"forward_kernel<\w+, [1-4]>\(ResidualNormForward", 64, True, True),
+    (r"forward_kernel<\w+, [68]>\(ResidualNormForward", 104, True, True),
+    (r"forward_kernel<\w+, 1>\(HeadLossForward", 64, False, False),
+    (r"forward_kernel<(float, 4|__\w+, 8)>\(HeadLossForward", 64, True, False),
     (r"piece_kernel<1>", 64, False, False),
-    (r"finish_kernel", 64, False, False),
-    (r"backward_kernel<\w+, [48]>\(HeadLoss", 64, True, True),
-    (r"forward_kernel<\w+, [48]>\(HeadLoss", 64, True, False),  # forward writes sums
-    (r"(for|back)ward_kernel<\w+, 1>\(HeadLoss", 64, False, False),
-    (r"fields_kernel<Raw, float, 4>", 64, True, True),
-    (r"fields_kernel<Raw, \w+, 4>", 64, True, False),  # four results of 16 bits are 8 bytes
-    (r"fields_kernel<Packed\w+, float, 4>", 64, False, True),
-    (r"fields_kernel<Packed\w+, \w+, 4>", 64, False, False),
-    (r"fields_kernel<\w+, \w+, 1>", 64, False, False),
-    (r"forward_kernel<\w+, \d>\(ResidualNorm", 128, True, True),
-    (r"backward_kernel<\w+, [1-4]>\(ResidualNorm", 168, True, True),
-    (r"backward_kernel<\w+, [68]>\(ResidualNorm", 240, True, True),  # embed 768 and 1024, a block an SM: 255 would spill
-    (r"residual_norm_rows::\w+_kernel<\w+>", 64, False, False),
+    (r"piece_kernel<4>", 80, True, False),
+    (r"residual_norm_rows::(forward|backward)_kernel<", 40, False, False),
 ]
 
-CUDA_MACHINE = 190
-REGISTERS, FRAME = 0x2F, 0x11  # EIATTR_REGCOUNT, EIATTR_FRAME_SIZE
-LOAD, STORE, LOAD_LOCAL, STORE_LOCAL = 0x181, 0x186, 0x183, 0x187  # LDG, STG, LDL, STL: nine bits, whatever form the address has
-SIXTEEN_BYTES = 6  # in bits 73 to 75 of an instruction
+MAGIC = struct.pack("<I", 0xBA55ED50)
+PTX, ELF, COMPRESSED = 1, 2, 0x2000 | 0x8000
+FRAME_SIZE, REGISTERS = 0x11, 0x2F  # attributes of .nv.info, each of a symbol
+LDG, STG, WIDE = 0x981, 0x986, 6
+
+Kernel = namedtuple("Kernel", "architecture name registers frame loads stores")
 
 
-class Image:
-    """One ELF file of CUDA."""
+def sections(elf):
+    """Name, index, type, link, info and content of each section."""
+    if elf[:4] != b"\x7fELF":
+        raise ValueError("it is no ELF file")
+    begin, = struct.unpack_from("<Q", elf, 0x28)
+    size, count, names = struct.unpack_from("<3H", elf, 0x3A)
+    rows = [struct.unpack_from("<2I4Q2I2Q", elf, begin + i * size) for i in range(count)]
+    text = rows[names][4]
+    for index, (name, kind, _, _, offset, length, link, info, _, _) in enumerate(rows):
+        end = elf.index(b"\0", text + name)
+        yield elf[text + name:end].decode(), index, kind, link, info, b"" if kind == 8 else elf[offset:offset + length]
 
-    def __init__(self, data):
-        self.data = data
-        (self.machine,) = struct.unpack_from("<H", data, 18)
-        offset, = struct.unpack_from("<Q", data, 40)
-        size, count, names = struct.unpack_from("<HHH", data, 58)
-        sections = [struct.unpack_from("<IIQQQQIIQQ", data, offset + n * size) for n in range(count)]
-        strings = sections[names][4]
-        self.sections = {self.text(strings + s[0]): s for s in sections}
-        self.end = max([offset + size * count] + [s[4] + s[5] for s in sections if s[1] != 8])
-        flags, = struct.unpack_from("<I", data, 48)
-        self.architecture = next((a for a in ARCHITECTURES if a in (flags & 0xFF, flags >> 8 & 0xFF)), flags)
 
-    def text(self, at):
-        return self.data[at:self.data.index(b"\0", at)].decode()
+def images(fat):
+    """Kind (PTX or ELF), architecture and content of each image in the section .nv_fatbin."""
+    at = fat.find(MAGIC)
+    while at >= 0:
+        _, header, size = struct.unpack_from("<2HQ", fat, at + 4)
+        entry, end = at + header, at + header + size
+        while entry < end:
+            kind, _, header, size = struct.unpack_from("<2HIQ", fat, entry)
+            architecture, = struct.unpack_from("<I", fat, entry + 28)
+            flags, = struct.unpack_from("<Q", fat, entry + 40)
+            if flags & COMPRESSED:
+                raise ValueError("its device code is compressed: nvcc was not asked for --compress-mode=none")
+            yield kind, architecture, fat[entry + header:entry + header + size]
+            entry += header + size
+        at = fat.find(MAGIC, end)
 
-    def symbols(self):
-        symbols, strings = self.sections[".symtab"], self.sections[".strtab"]
-        for n in range(symbols[5] // 24):
-            name, = struct.unpack_from("<I", self.data, symbols[4] + n * 24)
-            yield n, self.text(strings[4] + name)
 
-    def attributes(self):
-        """{symbol: {attribute: value}} of the section that all kernels share."""
-        out, names = {}, dict(self.symbols())
-        _, _, _, _, at, size, *_ = self.sections[".nv.info"]
-        end = at + size
-        while at < end:
-            form, attribute, length = struct.unpack_from("<BBH", self.data, at)
-            at += 4
-            if form != 4:
+def attributes(info):
+    """Attribute, symbol and value of those in .nv.info that are of a symbol."""
+    at = 0
+    while at + 4 <= len(info):
+        form, attribute, size = struct.unpack_from("<2BH", info, at)
+        at += 4
+        if form == 4:  # a payload of so many bytes
+            if size == 8:
+                yield attribute, *struct.unpack_from("<2I", info, at)
+            at += size
+
+
+def wide(code, opcode):
+    """Instructions of 16 bytes that move 16 bytes."""
+    return sum(low & 0xFFF == opcode and high >> 9 & 7 == WIDE for low, high in struct.iter_unpack("<2Q", code))
+
+
+def kernels(architecture, cubin):
+    found = list(sections(cubin))
+    symbols = next(content for _, _, kind, _, _, content in found if kind == 2)
+    names = next(content for name, _, _, _, _, content in found if name == ".strtab")
+    told = {}
+    for attribute, symbol, value in (row for name, *_, content in found if name == ".nv.info" for row in attributes(content)):
+        offset, = struct.unpack_from("<I", symbols, 24 * symbol)
+        told[attribute, names[offset:names.index(b"\0", offset)].decode()] = value
+    for name, *_, code in found:
+        if name.startswith(".text."):
+            name = name.removeprefix(".text.")
+            yield Kernel(architecture, name, told[REGISTERS, name], told[FRAME_SIZE, name], wide(code, LDG), wide(code, STG))
+
+
+def read(library):
+    """Kernels of the library with demangled names, and the architectures of its PTX."""
+    fat = next((content for name, *_, content in sections(library.read_bytes()) if name == ".nv_fatbin"), None)
+    if fat is None:
+        raise ValueError("it holds no device code")
+    out, ptx = [], set()
+    for kind, architecture, content in images(fat):
+        if kind == PTX:
+            ptx.add(architecture)
+        elif kind == ELF:
+            out += kernels(architecture, content)
+    plain = subprocess.run(["c++filt"], input="\n".join(one.name for one in out), capture_output=True, text=True, check=True, timeout=60)
+    names = re.sub(r"\(anonymous namespace\)::|isobar::", "", plain.stdout).splitlines()
+    return [one._replace(name=name) for one, name in zip(out, names)], ptx
+
+
+def faults(found, ptx, architectures):
+    if max(architectures) not in ptx:
+        yield f"no PTX of compute_{max(architectures)}, from which later devices' code is made"
+    for architecture in architectures:
+        here = [one for one in found if one.architecture == architecture]
+        for pattern, *_ in TABLE:
+            if not any(re.search(pattern, one.name) for one in here):
+                yield f"sm_{architecture}: no kernel {pattern}"
+        for one in here:
+            rows = [row for row in TABLE if re.search(row[0], one.name)]
+            if len(rows) != 1:
+                yield f"sm_{architecture}, {one.name}: {len(rows)} rows of the table in check_cuda_binary.py are for it"
                 continue
-            if length == 8:
-                symbol, value = struct.unpack_from("<II", self.data, at)
-                out.setdefault(names.get(symbol, ""), {})[attribute] = value
-            at += length
-        return out
-
-    def kernels(self):
-        """(name, registers, bytes of stack, words of instructions) each."""
-        attributes = self.attributes()
-        for name, section in self.sections.items():
-            if not name.startswith(".text."):
-                continue
-            symbol = name[len(".text."):]
-            found = attributes.get(symbol, {})
-            code = self.data[section[4]:section[4] + section[5]]
-            words = [struct.unpack_from("<QQ", code, at) for at in range(0, len(code) - 15, 16)]
-            yield symbol, found.get(REGISTERS, 0), found.get(FRAME, 0), words
-
-
-def images(data):
-    at = data.find(b"\x7fELF\x02\x01")
-    while (at := data.find(b"\x7fELF\x02\x01", at + 1)) >= 0:  # the first one is the library
-        if struct.unpack_from("<H", data, at + 18)[0] == CUDA_MACHINE:
-            yield Image(data[at:])
-
-
-def plain(symbols):
-    """Names as one reads them, without our namespaces."""
-    out = subprocess.run(["c++filt"], input="\n".join(symbols), capture_output=True, text=True, check=True).stdout.split("\n")
-    return [re.sub(r"isobar::|\(anonymous namespace\)::|^void ", "", name) for name in out]
-
-
-def facts_of(library):
-    """[(architecture, kernel, registers, stack, {what its instructions do})], and whether there is PTX."""
-    data = Path(library).read_bytes()
-    out = []
-    for image in images(data):
-        kernels = list(image.kernels())
-        for name, (_, registers, stack, words) in zip(plain([k[0] for k in kernels]), kernels):
-            codes = [(low & 0x1FF, high >> 9 & 7) for low, high in words]
-            does = {"loads 16 bytes": (LOAD, SIXTEEN_BYTES) in codes, "stores 16 bytes": (STORE, SIXTEEN_BYTES) in codes,
-                    "local": any(code in (LOAD_LOCAL, STORE_LOCAL) for code, _ in codes)}
-            out.append((image.architecture, name, registers, stack, does))
-    return out, b".target sm_" in data or b".version 9" in data
-
-
-def violations(facts, has_ptx):
-    if not has_ptx:
-        yield "there is no PTX, which devices newer than these would be served from"
-    kernels, used = {}, set()
-    for architecture, name, registers, stack, does in facts:
-        kernels.setdefault(name, set()).add(architecture)
-        rule = next((rule for rule in RULES if re.match(rule[0], name)), None)
-        where = f"sm_{architecture} {name}"
-        if rule is None:
-            yield f"{where}: no rule of check_cuda_binary.py is about it"
-            continue
-        used.add(rule)
-        _, most, loads, stores = rule
-        if registers > most:
-            yield f"{where}: {registers} registers, at most {most}"
-        if stack or does["local"]:
-            yield f"{where}: {stack} bytes of a thread's own memory: values are spilled, or an array is indexed at run time"
-        if loads and not does["loads 16 bytes"]:
-            yield f"{where}: no load of 16 bytes"
-        if stores and not does["stores 16 bytes"]:
-            yield f"{where}: no store of 16 bytes"
-    for name, found in kernels.items():
-        for architecture in sorted(set(ARCHITECTURES) - found):
-            yield f"sm_{architecture} {name}: it is not there"
-    for rule in RULES:
-        if rule not in used:
-            yield f"a rule of check_cuda_binary.py is about no kernel: {rule[0]}"
+            _, registers, loads, stores = rows[0]
+            if one.frame:
+                yield f"sm_{architecture}, {one.name}: {one.frame} bytes of local memory: spilled registers, or an array picked from by a variable"
+            if one.registers > registers:
+                yield f"sm_{architecture}, {one.name}: {one.registers} registers; at most {registers}"
+            if loads and not one.loads:
+                yield f"sm_{architecture}, {one.name}: no load of 16 bytes"
+            if stores and not one.stores:
+                yield f"sm_{architecture}, {one.name}: no store of 16 bytes"
 
 
 def main():
-    if len(sys.argv) != 2:
-        print(__doc__)
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    architectures = [re.fullmatch(r"(\d+)[af]?(-real|-virtual)?", word) for word in sys.argv[2:]]
+    if None in architectures:
+        print(f"{sys.argv[2:]}: an architecture is a number, such as 90")
         return 2
-    facts, has_ptx = facts_of(sys.argv[1])
-    if not facts:
-        print(f"{sys.argv[1]}: no image of CUDA is in it as it is")
+    try:
+        found, ptx = read(Path(sys.argv[1]))
+    except (OSError, ValueError, LookupError, struct.error) as error:
+        print(f"{sys.argv[1]} cannot be read: {error}")
         return 2
-    found = list(violations(facts, has_ptx))
-    print("\n".join(found))
-    print(f"{len(facts)} kernels for {len(ARCHITECTURES)} architectures, at most {max(f[2] for f in facts)} registers; {len(found)} violations")
-    return 1 if found else 0
+    wrong = list(faults(found, ptx, [int(match[1]) for match in architectures]))
+    print("\n".join(wrong + [f"{len(found)} kernels, {len(wrong)} violations"]))
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -1,60 +1,77 @@
-"""Each rule of check_cuda_binary.py fails on facts that break it, and on them alone; and the reader of images on files that are none."""
+"""check_cuda_binary.py must find each fault in kernels that have it, and none in sound ones; files that it cannot read are refused."""
+import re
+import struct
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from check_cuda_binary import ARCHITECTURES, RULES, violations  # noqa: E402
+from check_cuda_binary import ELF, LDG, STG, TABLE, Kernel, attributes, faults, images, wide
 
-NAMES = ["adam_kernel<4>", "adam_kernel<1>", "backward_kernel<Erf, float, 4>", "backward_kernel<Erf, float, 1>", "forward_kernel<Tanh, __half, 8>",
-         "forward_kernel<Tanh, __half, 1>", "finish_column_sums_kernel(x)", "count_nonfinite_kernel(x)", "piece_kernel<4>(x)", "piece_kernel<1>(x)",
-         "finish_kernel(x)", "backward_kernel<float, 4>(HeadLossBackward)", "forward_kernel<float, 4>(HeadLossForward)",
-         "forward_kernel<float, 1>(HeadLossForward)", "fields_kernel<Raw, float, 4>", "fields_kernel<Raw, __half, 4>",
-         "fields_kernel<PackedI16, float, 4>", "fields_kernel<PackedF16, __half, 4>", "fields_kernel<Raw, float, 1>",
-         "forward_kernel<float, 3>(ResidualNormForward)", "backward_kernel<float, 3>(ResidualNormBackward)",
-         "backward_kernel<float, 8>(ResidualNormBackward)", "residual_norm_rows::column_kernel<float>"]
+CHECK = Path(__file__).parent / "check_cuda_binary.py"
+FAT = "<I2HQ2HIQ2I2HI2I3Q"  # a header, and that of its one image
 
 
-def facts(change=lambda fact: fact):
-    good = {"loads 16 bytes": True, "stores 16 bytes": True, "local": False}
-    return [fact for a in ARCHITECTURES for name in NAMES if (fact := change((a, name, 24, 0, good)))]
+def example(pattern):
+    """A name that the pattern of a row matches."""
+    for search, replacement in ((r"\\w\+, \\w\+", "Raw, float"), (r"\(float, 4\|__\\w\+, 8\)", "float, 4"), (r"\((\w+)\|\w+\)", r"\1"),
+                                (r"(__|Packed)\\w\+", r"\1x"), (r"\\w\+", "float"), (r"\[(\d).*?\]", r"\1"), (r"\\\(", "(")):
+        pattern = re.sub(search, replacement, pattern)
+    return pattern
 
 
-def broken(**changed):
-    """Those of adam_kernel<4> on sm_90 are changed."""
-    def change(fact):
-        architecture, name, registers, stack, does = fact
-        if (architecture, name) != (90, "adam_kernel<4>"):
-            return fact
-        return (architecture, name, changed.get("registers", registers), changed.get("stack", stack), {**does, **changed.get("does", {})})
-    return facts(change)
+def sound():
+    return [Kernel(architecture, example(pattern), registers, 0, int(loads), int(stores))
+            for architecture in (80, 90) for pattern, registers, loads, stores in TABLE]
+
+
+def fat(flags):
+    return b"\0" * 8 + struct.pack(FAT, 0xBA55ED50, 1, 16, 64 + 16, ELF, 0x101, 64, 16, 0, 0, 0, 0, 90, 0, 0, flags, 0, 0) + b"sixteen bytes..."
+
+
+def check(*words):
+    done = subprocess.run([sys.executable, str(CHECK), *map(str, words)], capture_output=True, text=True, timeout=60, check=False)
+    return done.returncode, done.stdout + done.stderr
 
 
 def main():
-    assert len(NAMES) == len(RULES), "a rule has no kernel here"
-    assert list(violations(facts(), True)) == [], list(violations(facts(), True))
-    cases = [
-        (broken(registers=65), True, "65 registers, at most 64"),
-        (broken(stack=16), True, "16 bytes of a thread's own memory"),
-        (broken(does={"local": True}), True, "a thread's own memory"),
-        (broken(does={"loads 16 bytes": False}), True, "no load of 16 bytes"),
-        (broken(does={"stores 16 bytes": False}), True, "no store of 16 bytes"),
-        (facts(lambda fact: None if fact[:2] == (80, "adam_kernel<4>") else fact), True, "sm_80 adam_kernel<4>: it is not there"),
-        (facts(lambda fact: None if fact[1] == "adam_kernel<1>" else fact), True, "is about no kernel: adam_kernel<1>"),
-        (facts() + [(a, "new_kernel", 1, 0, {"local": False}) for a in ARCHITECTURES], True, "no rule of check_cuda_binary.py is about it"),
-        (facts(), False, "there is no PTX"),
-    ]
-    for given, ptx, wanted in cases:
-        found = list(violations(given, ptx))
-        assert found and all(wanted in one for one in found), (wanted, found)
-    with tempfile.NamedTemporaryFile() as file:
-        file.write(b"\x7fELF\x02\x01" + bytes(200))
-        file.flush()
-        done = subprocess.run([sys.executable, str(Path(__file__).with_name("check_cuda_binary.py")), file.name], capture_output=True, text=True)
-        assert done.returncode == 2 and "no image of CUDA" in done.stdout, done
-    print(f"{len(cases)} mistakes are found")
+    failures = []
+
+    def expect(what, is_so):
+        if not is_so:
+            failures.append(what)
+
+    expect("sound kernels", not list(faults(sound(), {80, 90}, [80, 90])))
+    row = next(n for n, (_, _, loads, stores) in enumerate(TABLE) if loads and stores)
+    for change, said in (({"frame": 16}, "16 bytes of local memory"), ({"registers": TABLE[row][1] + 1}, "registers; at most"),
+                         ({"loads": 0}, "no load of 16 bytes"), ({"stores": 0}, "no store of 16 bytes"), ({"name": "new_kernel"}, "0 rows of the table"),
+                         ({"architecture": 86}, "sm_80: no kernel")):
+        spoilt = sound()
+        spoilt[row] = spoilt[row]._replace(**change)
+        found = list(faults(spoilt, {90}, [80, 90]))
+        expect(f"{change}: {found}", any(said in one for one in found))
+    expect("no PTX", any("no PTX of compute_90" in one for one in faults(sound(), {80}, [80, 90])))
+    expect("an image", list(images(fat(0))) == [(ELF, 90, b"sixteen bytes...")])
+    for flags in (0x2000, 0x8000):
+        try:
+            list(images(fat(flags)))
+            failures.append("a compressed image is read")
+        except ValueError as error:
+            expect(str(error), "--compress-mode=none" in str(error))
+    code = struct.pack("<6Q", 0x402047981, 0x000EA8000C1E1D00, 0x402047981, 0x000EA8000C1E1900, 0x402007986, 0x000FE2000C101D04)
+    expect("loads and stores of 16 bytes", (wide(code, LDG), wide(code, STG)) == (1, 1))
+    expect("attributes", list(attributes(struct.pack("<2BH2I2BH", 4, 0x11, 8, 3, 24, 3, 0x1B, 255))) == [(0x11, 3, 24)])
+    with tempfile.TemporaryDirectory() as name:
+        cut = Path(name) / "cut.so"
+        cut.write_bytes(Path(sys.executable).resolve().read_bytes()[:4000])
+        for place in (Path(name) / "missing", CHECK, cut, Path(sys.executable).resolve()):
+            code, text = check(place, 80, 90)
+            expect(f"{place}: {code} {text}", code == 2 and "cannot be read: " in text and "Traceback" not in text)
+    expect("no words", check()[0] == 1)
+    expect("a word for an architecture", check(CHECK, "native") == (2, "['native']: an architecture is a number, such as 90\n"))
+    print("\n".join(failures + [f"{len(failures)} failures"]))
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -23,6 +23,8 @@ DeviceRates a100() {
           .peak_fp32 = 19.5,
           .peak_tf32 = 156,
           .peak_16 = 312,
+          .memory_tb_per_s = 1.555,
+          .flops_an_exponential = 128,
           .gemm_fp32 = 19.5,
           .gemm_tf32 = 120,
           .gemm_16 = 230,
@@ -41,6 +43,8 @@ DeviceRates h200() {
           .peak_fp32 = 67,
           .peak_tf32 = 495,
           .peak_16 = 989,
+          .memory_tb_per_s = 4.8,
+          .flops_an_exponential = 256,
           .gemm_fp32 = 50,
           .gemm_tf32 = 350,
           .gemm_16 = 700,
@@ -58,6 +62,7 @@ DeviceRates h100() {
   DeviceRates out = h200();
   out.name = "H100";
   out.memory_bytes = 81'559 * kMebi;
+  out.memory_tb_per_s = 3.35;
   out.element_tb_per_s /= kSlowerMemory;
   out.misc_us *= kSlowerMemory;
   return out;

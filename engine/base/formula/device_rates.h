@@ -27,6 +27,8 @@ struct DeviceRates {
   double peak_fp32 = 0;
   double peak_tf32 = 0;
   double peak_16 = 0;
+  double memory_tb_per_s = 0;       ///< by data sheet
+  double flops_an_exponential = 0;  ///< operations at peak_16 in the time of one (formula/attention_floor.h)
   // What large matrix products reach, TFLOP/s.
   double gemm_fp32 = 0;
   double gemm_tf32 = 0;

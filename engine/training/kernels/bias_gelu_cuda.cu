@@ -12,32 +12,33 @@ constexpr int kRowLanes = 8;                   // of a block in the backward pas
 constexpr int kColumnLanes = 32;               // and pieces of a row at once
 
 constexpr float kRootHalf = 0.70710678118654752F;          // 1 / sqrt 2
+constexpr float kHalfLog2E = -0.72134752044448170F;        // e^(-u^2/2) = 2^(u^2 of it)
 constexpr float kRootTwoPiInverse = 0.39894228040143268F;  // 1 / sqrt(2 pi)
 constexpr float kTanhRate = 0.79788456080286536F;          // sqrt(2 / pi)
 constexpr float kTanhCube = 0.044715F;
 
-/// In the slope one exponential serves Phi and its density, which erff and expf would compute twice.
+/// Phi(u), where bell = e^(-u^2/2).
+__device__ float normal_distribution(float u, float bell) {
+  const float scaled = kTailRate * fminf(fabsf(u), kTailFarthest);
+  const float w = scaled * near_reciprocal(1.0F + scaled);
+  float sum = kTail7;
+  sum = sum * w + kTail6;
+  sum = sum * w + kTail5;
+  sum = sum * w + kTail4;
+  sum = sum * w + kTail3;
+  sum = sum * w + kTail2;
+  sum = sum * w + kTail1;
+  sum = sum * w + kTail0;
+  const float tail = bell * (sum * w + 0.5F);
+  return u < 0.0F ? tail : 1.0F - tail;
+}
+
+/// The value is cheaper with `erff` alone; the slope needs the exponential anyway.
 struct Erf {
-  /// Phi(u), where bell = e^(-u^2/2).
-  static __device__ float phi(float u, float bell) {
-    using T = NormalTail;
-    const float scaled = T::kScale * fminf(fabsf(u), T::kMost);
-    const float w = __fdividef(scaled, 1.0F + scaled);
-    float sum = fmaf(T::k7, w, T::k6);
-    sum = fmaf(sum, w, T::k5);
-    sum = fmaf(sum, w, T::k4);
-    sum = fmaf(sum, w, T::k3);
-    sum = fmaf(sum, w, T::k2);
-    sum = fmaf(sum, w, T::k1);
-    sum = fmaf(sum, w, T::k0);
-    const float tail = bell * fmaf(sum, w, 0.5F);
-    return u < 0.0F ? tail : 1.0F - tail;
-  }
-  /// Here the exponential within erff is the only one: fewer instructions than by `phi`.
   static __device__ float value(float u) { return 0.5F * u * (1.0F + erff(u * kRootHalf)); }
   static __device__ float slope(float u) {
-    const float bell = expf(-0.5F * u * u);
-    return fmaf(u, kRootTwoPiInverse * bell, phi(u, bell));
+    const float bell = near_exp2(u * u * kHalfLog2E);
+    return normal_distribution(u, bell) + u * (kRootTwoPiInverse * bell);
   }
 };
 

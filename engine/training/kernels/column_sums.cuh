@@ -20,7 +20,7 @@ static __global__ void __launch_bounds__(kSumLanes* kSumColumns)
   __shared__ float part[kSumLanes][kSumColumns];
   const auto lane = static_cast<int>(threadIdx.y);
   const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * kSumColumns + threadIdx.x;
-  // An index that is not known here would put the array into memory of each thread's own.
+  // With places that are known, or the three pointers would be copied to local memory.
   float* const to = blockIdx.y == 0 ? out.sums[0] : blockIdx.y == 1 ? out.sums[1] : out.sums[2];
   if (to == nullptr) return;  // the whole block
   float sum = 0;

@@ -91,17 +91,16 @@ ISOBAR_INLINE float exp_of_minus(float s) {
 
 /// 1 - Phi(a) for a >= 0, where bell = e^(-a^2/2): kernels/normal_tail.h.
 ISOBAR_INLINE float normal_tail(float a, float bell) {
-  using T = NormalTail;
-  const float scaled = T::kScale * (a < T::kMost ? a : T::kMost);
+  const float scaled = kTailRate * (a < kTailFarthest ? a : kTailFarthest);
   const float w = scaled / (1.0F + scaled);
-  float sum = T::k7;
-  sum = sum * w + T::k6;
-  sum = sum * w + T::k5;
-  sum = sum * w + T::k4;
-  sum = sum * w + T::k3;
-  sum = sum * w + T::k2;
-  sum = sum * w + T::k1;
-  sum = sum * w + T::k0;
+  float sum = kTail7;
+  sum = sum * w + kTail6;
+  sum = sum * w + kTail5;
+  sum = sum * w + kTail4;
+  sum = sum * w + kTail3;
+  sum = sum * w + kTail2;
+  sum = sum * w + kTail1;
+  sum = sum * w + kTail0;
   return bell * (sum * w + 0.5F);
 }
 

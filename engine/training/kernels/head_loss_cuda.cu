@@ -6,8 +6,8 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / 32;
+constexpr int kBlocks = 4;  // at once on a multiprocessor: 64 registers, of which the compiler else spills
 constexpr int kTileValues = 8192;  // 32 KB of a block's shared memory
-constexpr int kBlocksAnSm = 4;     // as many as that lets in on an A100: registers for more would be spilled
 constexpr int kMostPixels = 128;
 constexpr int kMostChannels = 256;
 constexpr std::int64_t kMostBlocks = 1 << 12;  // of the backward pass; the rest is strided over
@@ -149,7 +149,7 @@ __device__ void for_target(const Tiling& tiling, const Tile& tile, const float* 
 
 /// Block (p, b): tiles of piece p of sample b, into scratch[b][p].
 template <typename Value, int kWidth>
-__global__ void __launch_bounds__(kThreads, kBlocksAnSm)
+__global__ void __launch_bounds__(kThreads, kBlocks)
     forward_kernel(const HeadLossForward job, const Tiling tiling) {
   __shared__ float shared[kTileValues];
   __shared__ double part[2][kWarps];

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "formula/attention_floor.h"
 #include "formula/step_time.h"
 #include "support/catch.h"
 #include "support/errors.h"
@@ -184,4 +185,11 @@ TEST_CASE("peaks by data sheet are found by the name that a device gives itself"
   CHECK(data_sheet_flops("NVIDIA H200 NVL", AmpMode::bf16) == 0);
   CHECK(data_sheet_flops("NVIDIA GeForce RTX 4090", AmpMode::bf16) == 0);
   CHECK(data_sheet_flops("", AmpMode::bf16) == 0);
+}
+
+TEST_CASE("a device without known rates has no floor of attention") {
+  DeviceRates processor;
+  processor.name = "this processor";
+  CHECK(error_of([&] { attention_floor({}, 1, processor); }).find("no floor of attention") !=
+        std::string::npos);
 }

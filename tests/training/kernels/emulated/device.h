@@ -78,11 +78,6 @@ Number atomicAdd(Number* to, Number value) {
 
 inline float __fsub_rn(float a, float b) { return a - b; }
 inline float __fdiv_rn(float a, float b) { return a / b; }
-/// As far off as CUDA says it may be: two units in the last place.
-inline float __fdividef(float a, float b) {
-  const float exact = a / b;
-  return std::nextafter(std::nextafter(exact, 2 * exact), 2 * exact);
-}
 
 inline unsigned int __float_as_uint(float value) {
   unsigned int bits = 0;
@@ -93,6 +88,13 @@ inline unsigned int __float_as_uint(float value) {
 using std::min;
 
 namespace isobar {
+
+/// As far off as the instruction may be, 2^-22, to either side.
+inline float near(float value) {
+  return value * (1.0F + (__float_as_uint(value) % 2 == 0 ? 0x1p-22F : -0x1p-22F));
+}
+inline float near_exp2(float x) { return near(std::exp2(x)); }
+inline float near_reciprocal(float x) { return near(1.0F / x); }
 
 template <typename... Parameters, typename... Arguments>
 void launch(const char* name, void (*kernel)(Parameters...), dim3 blocks, dim3 threads, CUstream_st*,
