@@ -53,7 +53,7 @@ done
 needed=$(for file in "$bundle"/bin/* "$bundle"/lib/*.so; do ldd "$file" 2>/dev/null || true; done | awk '$2 == "=>" && $3 ~ /^\// { print $1, $3 } $1 ~ /^\/.*ld-linux/ { n = split($1, p, "/"); print p[n], $1 }' | sort -u)
 while read -r name path; do
   case $name in
-    libtorch* | libc10* | libgomp.so* | libcu* | libnv* | libnccl* | libcaffe2* | libshm* | nvshmem*) ;;
+    libtorch* | libc10* | libgomp.so* | libcud* | libcublas* | libcufft* | libcufile* | libcupti* | libcurand* | libcusolver* | libcusparse* | libnv* | libnccl* | libcaffe2* | libshm* | nvshmem*) ;;
     ld-linux* | libc.so.6 | libm.so.6 | libdl.so.2 | librt.so.1 | libpthread.so.0 | libresolv.so.2 | libutil.so.1) cp -L "$path" "$bundle/glibc/$name" ;;
     *) [ -e "$bundle/lib/$name" ] || cp -L "$path" "$bundle/lib/$name" ;;
   esac

@@ -153,7 +153,7 @@ ended() {
   esac
   left=$(cd "$folder" && find . -path ./data -prune -o -type f \( -name "$2.*" -o -name "$1-$2.log" \) -printf '"%P", ' 2>/dev/null)
   note "$1" "$2" "$state" ", \"code\": $3, \"seconds\": $4, \"left\": [${left%, }]"
-  printf '%-8s %-16s %s, %s s%s\n' "$1" "$2" "$state" "$4" "$([ "$state" = "done" ] || echo ": $(grep -v '^ *$' "$folder/$1-$2.log" | tail -n 1 | cut -c1-160)")"
+  printf '%-8s %-16s %s, %s s%s\n' "$1" "$2" "$state" "$4" "$([ "$state" = "done" ] || echo ", code $3: $(grep -v '^ *$' "$folder/$1-$2.log" | tail -n 1 | cut -c1-160)")"
   grep -h '^NOTE ' "$folder/$1-$2.log" | sed 's/^NOTE /  /'
   archive
   [ "$state" = "done" ] || [ "$state" = "not there" ]

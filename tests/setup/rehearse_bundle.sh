@@ -61,6 +61,10 @@ expect "all tests of the bundle pass" run tests
 expect "without a GPU it says so" sh -c "! chroot '$root' env PYTHONPATH=/opt/site /root/isobar-bundle/run.sh first-gpu /root/figures 2>&1 | grep -v rehearse >/dev/null || true"
 expect "all that needs no device is rehearsed" run first-gpu --rehearse /root/figures
 cat "$work/out"
+sed -n 's/.*"call": "\([a-z]*\)", "row": "\([a-z0-9-]*\)", "state": "failed".*/\1-\2/p' "$root/root/figures/results.jsonl" | while read -r row; do
+  echo "--- $row"
+  tail -n 15 "$root/root/figures/$row.log"
+done
 planned=$(run first-gpu --rehearse --dry-run | awk '/^more/ { exit } /^  / && !/needs a device/ && !/in all/' | wc -l)
 expect "each of those rows is in the archive" [ "$(rows figures "done")" = "$planned" ]
 expect "and none failed" [ "$(rows figures failed)" = 0 ]
