@@ -5,6 +5,7 @@
 #   ./run.sh PROGRAM [options]      any other program of bin/
 #   ./run.sh gpu-tests | tests      the tests that need a GPU | all
 #   ./run.sh bench NAME [options]   a bench
+#   ./run.sh doctor [--json]        what this machine has
 #   ./run.sh first-gpu FOLDER       all that a GPU is needed for, in calls of less than ten minutes: first-gpu --help
 #   ./run.sh rebuild-plugin [90]    compiles lib/libisobar_cuda.so again from engine/, for a GPU of this architecture (default: 80 90)
 # ISOBAR_PYTHON: the Python whose torch is taken (default python3). ISOBAR_TORCH: a torch folder, without asking a Python.
@@ -83,17 +84,32 @@ gpu_tests() {
   run_tests 'test_gpu*'
 }
 
+# tell_of_machine [--json]: what ./isobar doctor says of a machine. Of a set-up there is nothing to say.
+tell_of_machine() {
+  local setup=$here/cmake/setup home=$here prefix=${ISOBAR_PREFIX:-$here} json='' json_open='' part
+  [ $# = 0 ] || [ "$*" = --json ] || fail "doctor does not know \"$*\"" "./run.sh doctor [--json]" 2
+  [ $# = 0 ] || json=1
+  for part in say packages system libtorch cuda memory doctor; do
+    # shellcheck source=/dev/null
+    . "$setup/$part.sh"
+  done
+  [ -z "$json" ] || printf '{'
+  tell_machine
+  [ -z "$json" ] || printf ']}\n'
+}
+
 programs() { (cd "$here/bin" && printf '%s\n' * | paste -sd' '); }
 
 name=${1:-list}
 [ $# = 0 ] || shift
 case $name in
   list | help | --help | -h)
-    sed -n '2,11s/^# \{0,1\}//p' "$0"
+    sed -n '2,12s/^# \{0,1\}//p' "$0"
     echo "programs: $(programs)"
     exit ;;
   */*) fail "\"$name\" is no program of this bundle" "there are: $(programs)" 2 ;;
   gpu-tests) find_torch; gpu_tests; exit ;;
+  doctor) tell_of_machine "$@"; exit ;;
   tests) find_torch; run_tests 'test_*'; exit ;;
   rebuild-plugin) find_torch; exec "$here/submit/rebuild_plugin.sh" "$torch" "$@" ;;
   first-gpu) exec "$here/submit/first_gpu.sh" "$@" ;;

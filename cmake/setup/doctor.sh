@@ -203,14 +203,8 @@ doctor_lessons() {
   done
 }
 
-doctor() {
-  json='' json_open=''
-  [ $# = 0 ] || [ "$*" = --json ] || die "doctor does not know \"$*\"" "./isobar doctor" "./isobar doctor [--json]" 2
-  [ $# = 0 ] || json=1
-  can_set_up=yes
-  have_debian || (check_other_system) 2>/dev/null || can_set_up=
-  [ "$(uname -m)" = x86_64 ] || can_set_up=
-  [ -z "$json" ] || printf '{'
+# tell_machine: what is not of this build, and is known in a bundle too (submit/bundle_run.sh).
+tell_machine() {
   section Machine
   doctor_system
   doctor_processor
@@ -219,6 +213,17 @@ doctor() {
   doctor_disk
   doctor_gpu
   doctor_rates
+}
+
+doctor() {
+  json='' json_open=''
+  [ $# = 0 ] || [ "$*" = --json ] || die "doctor does not know \"$*\"" "./isobar doctor" "./isobar doctor [--json]" 2
+  [ $# = 0 ] || json=1
+  can_set_up=yes
+  have_debian || (check_other_system) 2>/dev/null || can_set_up=
+  [ "$(uname -m)" = x86_64 ] || can_set_up=
+  [ -z "$json" ] || printf '{'
+  tell_machine
   section Set-up
   doctor_packages
   doctor_libtorch
