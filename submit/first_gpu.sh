@@ -4,7 +4,8 @@
 #   first-gpu FOLDER CALL...       these calls; CALL/ROW: one row, also where it is there already
 #   first-gpu --dry-run [FOLDER]   says what would be done, and what is there
 #   first-gpu --rehearse FOLDER    without a GPU: all that needs none, in the smallest size
-#   --again                        also what failed before
+#   --again                        also what failed before, or was not there
+#   --seconds N                    what a call may take; default 570. What does not fit is left for the next start
 # A row that fails ends no other. results.jsonl has a line when a row begins and one when it ends: what was cut off is seen.
 set -uo pipefail
 home=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -23,6 +24,7 @@ table() {
   local base="--preset base --set run.measure=synthetic" short="--preset short $data" lesson steps
   cat <<TABLE
 lives|machine|3|60|then|machine|-
+lives|doctor|3|60|then|doctor --json|doctor --json
 lives|first-steps|25|120|first|run 05_fusion --preset cpu_micro $synthetic --set train.steps=20 --set run.device=cuda --run-dir \$folder/runs/first-steps|run 05_fusion --preset cpu_micro $synthetic --set train.steps=20 --set run.device=cpu --run-dir \$folder/runs/first-steps
 lives|fused|240|420|beside|tests [#test_fused]|-
 lives|kernels|60|200|then|tests [#test_kernels],[#test_memory],[#test_nccl]|-
@@ -79,6 +81,7 @@ run() {
 bench() { if [ -n "$in_bundle" ]; then "$home/run.sh" bench "$@"; else "$home/isobar" --yes bench "$@"; fi; }
 tests() { ISOBAR_REQUIRE_GPU=1 program test_gpu -# "$1"; }
 cli() { program isobar-cli "$@"; }
+doctor() { if [ -n "$in_bundle" ]; then "$home/run.sh" doctor "$@"; else "$home/isobar" doctor "$@"; fi; }
 peer() {
   local python=${ISOBAR_PYTHON:-python3} peers=${ISOBAR_PEERS:-${ISOBAR_PREFIX:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/isobar}/peers-2.11.0}
   [ ! -d "$peers/torch" ] || export PYTHONPATH=$peers
@@ -106,7 +109,7 @@ typed() {
     'run make_fields'*) [ -n "$in_bundle" ] && words=./run.sh${words#run} || words="./isobar data make${words#run make_fields}" ;;
     'run '*) [ -n "$in_bundle" ] && words=./run.sh${words#run} || words="./isobar $words" ;;
     'recorded '*) words=${words#recorded }; words=$(typed "run ${words%% *} ${words#* * }")" and record it" ;;
-    'bench '*) [ -n "$in_bundle" ] && words="./run.sh $words" || words="./isobar $words" ;;
+    'bench '* | 'doctor '*) [ -n "$in_bundle" ] && words="./run.sh $words" || words="./isobar $words" ;;
     'peer '*) words="python3 tests/bench/peers/${words#peer }" ;;
     machine) words="nvidia-smi --query-gpu=..." ;;
   esac
@@ -115,23 +118,38 @@ typed() {
 
 # machine: the devices, and what of them would spoil figures, in words.
 machine() {
-  local lines count name driver total used mig _
+  local lines code=0 count=0 name driver total used mig slices capability
   type -P nvidia-smi >/dev/null || { echo "there is no nvidia-smi here"; return 77; }
-  lines=$(nvidia-smi --query-gpu=name,driver_version,memory.total,memory.used,mig.mode.current --format=csv,noheader,nounits) || return
+  asked() { nvidia-smi "--query-$1" --format=csv,noheader,nounits 2>&1; }
+  lines=$(asked gpu=name,driver_version,memory.total,memory.used,mig.mode.current) || code=$?
   printf '%s\n' "$lines"
-  count=$(grep -c . <<<"$lines")
-  [ "$count" = 1 ] || echo "NOTE $count devices: cuda:0 is measured; CUDA_VISIBLE_DEVICES=N names another"
-  IFS=, read -r name driver total used mig _ <<<"$lines"
-  [ $((${used// /} * 20)) -lt "${total// /}" ] || echo "NOTE $((used)) of $((total)) MiB are taken by others: figures of this device are not to be trusted"
-  [[ $mig != *Enabled* ]] || echo "NOTE $name is cut by MIG: a slice of it is measured, and is not to be compared with whole ones"
-  driver=${driver# }
-  [ "${driver%%.*}" -ge 580 ] || echo "NOTE driver $driver is older than 580, the first that serves CUDA 13"
+  [ $code = 0 ] || return $code
+  while IFS=, read -r name driver total used mig; do
+    name="device $count, $name" driver=${driver// /} total=${total// /} used=${used// /} count=$((count + 1))
+    if ! [[ $total =~ ^[0-9]+$ && $used =~ ^[0-9]+$ ]]; then echo "NOTE $name: nvidia-smi does not say how much of its memory others take"
+    elif [ $((used * 20)) -ge "$total" ]; then
+      echo "NOTE $name: $used of $total MiB are taken by others, and its figures are not to be trusted"
+      asked compute-apps=pid,used_memory || true
+    fi
+    [[ $mig != *Enabled* ]] || {
+      slices=$(nvidia-smi -L 2>/dev/null | grep -c '^ *MIG ')
+      [ "$slices" = 0 ] || echo "NOTE $name is cut by MIG into $slices: a slice is measured, and is not to be compared with whole ones"
+      [ "$slices" != 0 ] || echo "NOTE $name is to be cut by MIG and has no slice yet: there is nothing to compute on"
+    }
+    ! [[ $count = 1 && $driver =~ ^[0-9]+ ]] || [ "${BASH_REMATCH[0]}" -ge 580 ] || echo "NOTE driver $driver is older than 580, the first that serves CUDA 13"
+  done <<<"$lines"
+  [ $count = 1 ] || echo "NOTE $count devices: cuda:0 is measured; CUDA_VISIBLE_DEVICES=N names another"
+  while read -r capability; do
+    [[ $capability =~ ^([0-9]+)\.[0-9]+$ ]] || continue
+    [ "${BASH_REMATCH[1]}" -ge 8 ] || echo "NOTE compute capability $capability: 8.0 or newer is needed"
+    [ "${BASH_REMATCH[1]}" -lt 10 ] || echo "NOTE compute capability $capability: the driver compiles our kernels when they first run${in_bundle:+; ./run.sh rebuild-plugin ${capability/./} does before}"
+  done < <(asked gpu=compute_cap | sort -u)
   return 0
 }
 
 escaped() { sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' <<<"$1"; }
 note() { # note CALL ROW STATE REST-OF-THE-LINE
-  printf '{"call": "%s", "row": "%s", "state": "%s", "at": "%s"%s}\n' "$1" "$2" "$3" "$(date -u +%FT%TZ)" "${4:-}" >>"$folder/results.jsonl"
+  printf '{"call": "%s", "row": "%s", "state": "%s", "at": "%s"%s%s}\n' "$1" "$2" "$3" "$(date -u +%FT%TZ)" "${4:-}" "${rehearse:+, \"rehearsal\": true}" >>"$folder/results.jsonl"
 }
 # state_of CALL ROW: its last one, nothing where there is none.
 state_of() { sed -n "s/^{\"call\": \"$1\", \"row\": \"$2\", \"state\": \"\([^\"]*\)\".*/\1/p" "$folder/results.jsonl" 2>/dev/null | tail -n 1; }
@@ -139,7 +157,7 @@ archive() { # what goes on beside may still write: tar's code 1
   local name=${folder##*/} code=0
   tar -C "${folder%/*}" --warning=no-file-changed --warning=no-file-removed --exclude='*.safetensors' --exclude="$name/data" --exclude="$name/data.part*" \
     -czf "$folder.tar.gz.part" "$name" || code=$?
-  [ $code -gt 1 ] || mv "$folder.tar.gz.part" "$folder.tar.gz"
+  if [ $code -gt 1 ] || ! mv "$folder.tar.gz.part" "$folder.tar.gz"; then echo "isobar: error: $folder.tar.gz is not renewed; what was measured is in $folder" >&2; fi
 }
 
 # ended CALL ROW CODE SECONDS: into the table and the archive.
@@ -190,7 +208,7 @@ measure() { # measure CALL ROW LIMIT WAY
 }
 stop() { # stop CODE NAME: on a signal
   local one call row pid _
-  trap '' INT TERM
+  trap '' INT TERM HUP
   for one in ${current:+"$current"} ${beside[@]+"${beside[@]}"}; do
     read -r call row pid _ <<<"$one"
     kill -TERM "$pid" 2>/dev/null && wait "$pid" 2>/dev/null
@@ -219,7 +237,7 @@ plan() { # plan: the table with what is there, for --dry-run
   done
 }
 
-dry='' rehearse='' again=''
+dry='' rehearse='' again='' most=570
 words=()
 while [ $# -gt 0 ]; do
   case $1 in
@@ -233,6 +251,8 @@ while [ $# -gt 0 ]; do
     --dry-run) dry=1 ;;
     --rehearse) rehearse=1 ;;
     --again) again=1 ;;
+    --seconds) most=${2:-} && shift
+      [[ $most =~ ^[1-9][0-9]{0,5}$ ]] || fail "\"$most\" is no number of seconds" "$me --seconds 570" ;;
     --help | -h) sed -n '2,8s/^# \{0,1\}//p' "$self"; exit ;;
     -*) fail "first-gpu does not know \"$1\"" "$me --help" ;;
     *) words+=("$1") ;;
@@ -250,27 +270,39 @@ driver_here() { [ -e "${ISOBAR_SYSROOT:-}/dev/nvidiactl" ] || [ -e "${ISOBAR_SYS
 if [ -z "$rehearse" ] && ! driver_here; then
   fail "there is no NVIDIA driver on this machine" "$me --rehearse FOLDER does all that needs no GPU; --dry-run says what would be done"
 fi
-mkdir -p "$folder" && folder=$(cd "$folder" && pwd) && touch "$folder/results.jsonl" || fail "$folder cannot be written" "another folder" 1
+mkdir -p "$folder" && folder=$(cd "$folder" && pwd) && exec 8>>"$folder/results.jsonl" || fail "$folder cannot be written" "another folder" 1
+# Held by its rows too: one that outlives a call that was killed would spoil the figures of the next.
+flock -w 15 8 || fail "another first-gpu works in $folder, or a row of one that was killed" "wait until it ends, which takes ten minutes at most" 1
+if [ -n "$rehearse" ]; then foreign=-v holds="figures of a device"; else foreign=-e holds="a rehearsal"; fi
+! grep -q $foreign '"rehearsal": true' "$folder/results.jsonl" || fail "$folder holds $holds, and the two are not mixed" "another folder"
 trap 'stop 130 INT' INT
 trap 'stop 143 TERM' TERM
+trap 'stop 129 HUP' HUP
 # wanted CALL ROW: whether it is to be done now.
 wanted() {
   local word state
   state=$(state_of "$1" "$2")
   for word in "${words[@]:1}"; do [ "$word" != "$1/$2" ] || return 0; done
   case $state in
-    "done" | "needs a device" | "not there") return 1 ;;
-    failed | "ran past its limit") [ -n "$again" ] || return 1 ;;
+    "done" | "needs a device") return 1 ;;
+    failed | "ran past its limit" | "not there") [ -n "$again" ] || return 1 ;;
   esac
   if [ ${#words[@]} = 1 ]; then [[ " $calls " = *" $1 "* ]]; return; fi
   for word in "${words[@]:1}"; do [ "$word" != "$1" ] || return 0; done
   return 1
 }
+at=
 while IFS='|' read -r call row seconds limit way what rehearsed <&3; do
   wanted "$call" "$row" || continue
   command=$what
   [ -z "$rehearse" ] || command=$rehearsed
   if [ "$command" = - ]; then note "$call" "$row" "needs a device"; continue; fi
+  [ "$call" = "$at" ] || at=$call began=$SECONDS
+  if [[ " ${words[*]:1} " != *" $call/$row "* ]]; then  # one that is named takes what it takes
+    left=$((began + most - SECONDS))
+    if [ "$seconds" -gt $left ]; then printf '%-8s %-16s left for the next start: it takes %s s, and this call has %s s\n' "$call" "$row" "$seconds" $left; continue; fi
+    [ "$limit" -le $left ] || limit=$left
+  fi
   measure "$call" "$row" "$limit" "$way"
 done 3< <(table)
 wait_beside

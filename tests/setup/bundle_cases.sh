@@ -56,6 +56,12 @@ case_bundle() {
   expect "torch's libraries" says "LD_LIBRARY_PATH=$WORLD/there/isobar-bundle/lib:$WORLD/site/torch/lib:$WORLD/site/nvidia/cu13/lib"
   expect "the plugin" says "ISOBAR_CUDA_PLUGIN=$WORLD/there/isobar-bundle/lib/libisobar_cuda.so"
   expect "the lessons" says "ISOBAR_HOME=$WORLD/there/isobar-bundle"
+  ISOBAR_SYSROOT=$MACHINE there doctor
+  expect "what the machine has" says "no NVIDIA driver: lessons run on the processor"
+  OUT=$(ISOBAR_SYSROOT=$MACHINE "$WORLD/there/isobar-bundle/run.sh" doctor --json) || OUT=
+  expect "as JSON, and nothing of a set-up" [ "$(python3 -c 'import json, sys; print(*json.load(sys.stdin))' <<<"$OUT")" = machine ]
+  there doctor --what
+  expect "wrong words for it: code 2" [ "$CODE" = 2 ]
   there gpu-tests
   expect "gpu tests" [ "$CODE" = 0 ]
   cp "$(type -P env)" "$WORLD/there/isobar-bundle/bin/test_gpu"
@@ -83,11 +89,16 @@ first_gpu() {
 # row NAME STATE: how many lines say so.
 row() { grep -c "\"row\": \"$1\", \"state\": \"$2\"" "$WORLD/figures/results.jsonl"; }
 case_bundle_plans_for_a_gpu() {
+  local file
   torch_here 2.11.0
   pack
   there first-gpu --dry-run
   expect "a plan" [ "$CODE" = 0 ]
   expect "what one types" says "./run.sh bench rungs --device cuda --batch 16"
+  for file in "$ROOT"/tests/gpu/test_*.cpp; do
+    file=${file##*/}
+    expect "all of them, ${file%.cpp}" says "[#${file%.cpp}]"
+  done
   expect "for a GPU's own tests" says "./run.sh test_gpu -# '[#test_kernels],[#test_memory],[#test_nccl]'"
   expect "four calls of less than ten minutes, and what is asked for by name" \
     [ "$(awk '/in all/ { print ($3 < 600) }' <<<"$OUT" | paste -sd' ')" = "1 1 1 1 0" ]
@@ -123,6 +134,14 @@ case_bundle_measures_a_gpu() {
   expect "but for what failed, where that is asked for" [ "$(row step started),$(row fusion started)" = 1,2 ]
   first_gpu "$WORLD/figures" figures/step
   expect "and what is named" [ "$(row step started)" = 2 ]
+  script nothing <<<'exit 77'
+  cp "$WORLD/bin/nothing" "$WORLD/there/isobar-bundle/bin/bench_step"
+  first_gpu "$WORLD/figures" figures/step
+  expect "what is not there is no failure" [ "$CODE,$(row step 'not there')" = 0,1 ]
+  first_gpu "$WORLD/figures" figures
+  expect "and is not looked for again" [ "$(row step started)" = 3 ]
+  first_gpu "$WORLD/figures" figures --again
+  expect "but where that is asked for" [ "$(row step started)" = 4 ]
   script no-device <<<'echo "there is no such device"; exit 2'
   cp "$WORLD/bin/no-device" "$WORLD/there/isobar-bundle/bin/05_fusion"
   first_gpu "$WORLD/other" lives
@@ -130,15 +149,87 @@ case_bundle_measures_a_gpu() {
   expect "in its own words" says "there is no such device"
   expect "and nothing else is tried" [ "$(grep -c '"row": "kernels"' "$WORLD/other/results.jsonl")" = 0 ]
 }
+case_bundle_leaves_what_does_not_fit() {
+  torch_here 2.11.0
+  pack
+  cp "$(type -P true)" "$WORLD/there/isobar-bundle/bin/bench_fusion"
+  first_gpu "$WORLD/figures" figures --seconds 110
+  expect "rows that fit" [ "$CODE,$(row normalise 'done')" = 0,1 ]
+  expect "and no other" [ "$(row rungs-16 started),$(row fusion started)" = 0,0 ]
+  expect "in words" says "rungs-16         left for the next start: it takes 150 s, and this call has"
+  expect "which are missing" says "figures/rungs-16 (not begun)"
+  first_gpu "$WORLD/figures" figures/rungs-16 --seconds 110
+  expect "one that is named takes what it takes" [ "$(row rungs-16 'done')" = 1 ]
+  first_gpu "$WORLD/figures" figures
+  expect "the next start makes them" [ "$(row fusion 'done'),$(row normalise started)" = 1,1 ]
+  local words
+  for words in --seconds '--seconds ten' '--seconds 0' '--seconds -5'; do
+    # shellcheck disable=SC2086  # words
+    first_gpu "$WORLD/figures" $words
+    expect "\"$words\": code 2" [ "$CODE" = 2 ]
+    expect "in words" says "is no number of seconds"
+  done
+}
+case_bundle_has_one_call_at_a_time() {
+  torch_here 2.11.0
+  pack
+  mkdir "$WORLD/figures"
+  script flock <<BODY
+[ "\$1" = -w ] || exec $(type -P flock) "\$@"
+exec $(type -P flock) -n "\$3"  # as if it had waited
+BODY
+  (exec 8>>"$WORLD/figures/results.jsonl" && flock -n 8 && echo held >"$WORLD/held" && exec sleep 300) &
+  local pid=$!
+  expect "a row of another" until_there "$WORLD/held"
+  first_gpu "$WORLD/figures" figures
+  expect "code 1" [ "$CODE" = 1 ]
+  expect "in words" says "another first-gpu works in $WORLD/figures, or a row of one that was killed"
+  expect "nothing was begun" [ ! -s "$WORLD/figures/results.jsonl" ]
+  kill $pid
+  wait $pid 2>/dev/null
+  first_gpu "$WORLD/figures" figures/step
+  expect "then it goes on" [ "$CODE" = 0 ]
+}
+case_bundle_mixes_no_rehearsal() {
+  torch_here 2.11.0
+  pack
+  there first-gpu --rehearse "$WORLD/figures" figures/step
+  expect "rehearsed" [ "$CODE,$(row step 'done')" = 0,1 ]
+  expect "it is marked" [ "$(grep -c '"rehearsal": true' "$WORLD/figures/results.jsonl")" = 2 ]
+  first_gpu "$WORLD/figures"
+  expect "figures of a device are not put to it: code 2" [ "$CODE" = 2 ]
+  expect "in words" says "$WORLD/figures holds a rehearsal, and the two are not mixed"
+  first_gpu "$WORLD/other" figures/step
+  there first-gpu --rehearse "$WORLD/other"
+  expect "nor the other way" says "$WORLD/other holds figures of a device"
+}
 case_bundle_tells_what_spoils_figures() {
   torch_here 2.11.0
   pack
-  script nvidia-smi <<<'echo "NVIDIA H100, 570.86.10, 81559, 40000, Enabled"; echo "NVIDIA H100, 570.86.10, 81559, 0, Disabled"'
-  first_gpu "$WORLD/figures" lives/machine
+  smi() { printf 'case "$*" in\n%s\nesac\n' "$1" | script nvidia-smi; first_gpu "$WORLD/figures" lives/machine; }
+  smi '*gpu=name*) echo "NVIDIA H100, 570.86.10, 81559, 40000, Enabled"; echo "NVIDIA H100, 570.86.10, 81559, 0, Disabled" ;;
+    *apps*) echo "4711, 40000" ;; *compute_cap*) echo 9.0; echo 9.0 ;; -L) printf "GPU 0: NVIDIA H100\n  MIG 1g.10gb Device 0:\n  MIG 1g.10gb Device 1:\n" ;;'
+  expect "code 0" [ "$CODE" = 0 ]
   expect "two devices" says "2 devices: cuda:0 is measured"
-  expect "memory of others" says "40000 of 81559 MiB are taken by others"
-  expect "a slice" says "NVIDIA H100 is cut by MIG"
+  expect "memory of others" says "device 0, NVIDIA H100: 40000 of 81559 MiB are taken by others"
+  expect "and whose" grep -q '^4711, 40000$' "$WORLD/figures/lives-machine.log"
+  expect "not where there are none" [ "${OUT/device 1/}" = "$OUT" ]
+  expect "slices" says "device 0, NVIDIA H100 is cut by MIG into 2"
   expect "an old driver" says "driver 570.86.10 is older than 580"
+  expect "an architecture that is served" [ "${OUT/capability/}" = "$OUT" ]
+  smi '*gpu=name*) echo "NVIDIA B200, 580.65.06, [N/A], [N/A], Enabled" ;; *compute_cap*) echo 10.0 ;;'
+  expect "memory that is not told: code 0" [ "$CODE" = 0 ]
+  expect "in words" says "does not say how much of its memory others take"
+  expect "no slice" says "has no slice yet: there is nothing to compute on"
+  expect "a newer architecture" says "capability 10.0: the driver compiles our kernels when they first run; ./run.sh rebuild-plugin 100 does before"
+  smi '*gpu=name*) echo "Tesla V100, 580.65.06, 16160, 0, [N/A]" ;; *compute_cap*) echo 7.0 ;;'
+  expect "an older architecture" says "capability 7.0: 8.0 or newer is needed"
+  smi '*) echo "Failed to initialize NVML: Driver/library version mismatch"; exit 18 ;;'
+  expect "no answer: code 1" [ "$CODE" = 1 ]
+  expect "it failed" says "machine          failed"
+  expect "which are kept" grep -q "Driver/library version mismatch" "$WORLD/figures/lives-machine.log"
+  smi '*gpu=name*) echo "NVIDIA H200, 580.65.06, 143771, 3, Disabled" ;; *compute_cap*) echo 9.0 ;;'
+  expect "of a good one nothing" [ "$(grep -c NOTE "$WORLD/figures/lives-machine.log")" = 0 ]
 }
 # until_row NAME STATE: waits for its line, a minute at most.
 until_row() {
@@ -157,7 +248,7 @@ case_bundle_is_cut_off_while_it_measures() {
   mkdir -p "$WORLD/with/dev"
   touch "$WORLD/with/dev/nvidiactl"
   local signal pid
-  for signal in TERM KILL; do
+  for signal in TERM HUP KILL; do
     rm -rf "$WORLD/figures" "$WORLD/figures.tar.gz"
     PATH="$WORLD/bin:$PATH" ISOBAR_SYSROOT=$WORLD/with ISOBAR_PYTHON=python-there \
       "$WORLD/there/isobar-bundle/submit/first_gpu.sh" "$WORLD/figures" figures >"$WORLD/said" 2>&1 &
@@ -170,8 +261,10 @@ case_bundle_is_cut_off_while_it_measures() {
     expect "$signal: in the archive too" [ "$(tar -xzOf "$WORLD/figures.tar.gz" figures/results.jsonl | grep -c '"row": "rungs-16", "state": "done"')" = 1 ]
     expect "$signal: none behind it" [ "$(row step started)" = 0 ]
     expect "$signal: it is seen which one was cut off" [ "$(row fusion 'done'),$(row fusion failed)" = 0,0 ]
-    [ $signal = TERM ] || pkill -TERM -f "first_gpu.sh --row $WORLD/figures"  # what it had started
-    [ $signal = KILL ] || expect "it says so" grep -q "stopped by TERM" "$WORLD/said"
+    [ $signal != TERM ] || expect "the code of a signal" [ $CODE = 143 ]
+    [ $signal != HUP ] || expect "the code of a hang-up" [ $CODE = 129 ]
+    [ $signal != KILL ] || pkill -TERM -f "first_gpu.sh --row $WORLD/figures"  # what it had started
+    [ $signal = KILL ] || expect "it says so" grep -q "stopped by $signal" "$WORLD/said"
   done
   cp "$(type -P true)" "$WORLD/there/isobar-bundle/bin/bench_fusion"
   first_gpu "$WORLD/figures" figures
