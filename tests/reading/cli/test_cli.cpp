@@ -109,8 +109,8 @@ TEST_CASE("every command of ./isobar that is a program's has a page of its own")
                says(result.code == 0 ? "./isobar " + name : "unknown command"));
   }
   CHECK(pages.size() == 17);
-  CHECK(others ==
-        std::set<std::string>{"bench", "bundle", "clean", "doctor", "gui", "help", "setup", "test"});
+  CHECK(others == std::set<std::string>{"bench", "bundle", "clean", "doctor", "first-gpu", "gui", "help",
+                                        "setup", "test"});
 }
 
 TEST_CASE("a term is explained, as text and as JSON, and all are listed") {
