@@ -27,7 +27,8 @@ const char* hint_for(cudaError_t code) {
     case cudaErrorHardwareStackError:
       return "the device itself is at fault; nvidia-smi -q and the system's log say more";
     case cudaErrorNoKernelImageForDevice:
-      return "the plugin holds no code for this device; ./isobar --cuda setup builds it anew";
+      return "the plugin holds no code for this device; ./isobar --cuda setup builds it anew, in a bundle "
+             "./run.sh rebuild-plugin";
     default:
       return "";
   }

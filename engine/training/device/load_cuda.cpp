@@ -52,7 +52,8 @@ std::optional<Error> problem_of(const CudaFacts& facts, int index, const std::st
   if (facts.devices.empty()) {
     return Error(
         fmt::format("there is no CUDA device on this machine: the NVIDIA driver{} shows none", named),
-        where_of(index), fmt::format("CUDA_VISIBLE_DEVICES and containers hide devices; {}", kOrCpu));
+        where_of(index),
+        fmt::format("CUDA_VISIBLE_DEVICES, containers, and MIG without a slice hide devices; {}", kOrCpu));
   }
   const auto count = static_cast<int>(facts.devices.size());
   if (index >= count) {

@@ -2,17 +2,20 @@
 
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/DeviceGuard.h>
+#include <fmt/format.h>
 
 #include <cstring>
 
 #include "core/large_memory.h"
 #include "core/memory.h"
+#include "core/text.h"
 #include "device/load_cuda.h"
 #include "device/stream.h"
 
 namespace isobar {
 namespace {
 
+constexpr std::int64_t kOwnShare = 20;  // of a device, what this process itself may have taken to begin with
 constexpr auto kAllPools = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
 
 FreeAndTotal host_memory() {
@@ -36,6 +39,15 @@ void reset_peak_bytes(c10::Device device) {
 
 FreeAndTotal memory_now(c10::Device device) {
   return device.is_cuda() ? cuda_plugin().memory_now(device.index()) : host_memory();
+}
+
+std::string memory_hint(c10::Device device, const FreeAndTotal& memory) {
+  const std::string smaller = "a smaller train.global_batch, a smaller preset, or a larger ";
+  if (!device.is_cuda()) return smaller + "machine";
+  const std::int64_t taken = memory.total_bytes - memory.free_bytes;
+  if (taken < memory.total_bytes / kOwnShare) return smaller + "device";
+  return fmt::format("{} of it are taken already: nvidia-smi shows by whom; or {}device",
+                     human_bytes(static_cast<std::uint64_t>(taken)), smaller);
 }
 
 HostBuffer::HostBuffer(std::size_t bytes, c10::Device device) : size_(bytes) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "cuda/memory.h"
 
@@ -18,6 +19,9 @@ void reset_peak_bytes(c10::Device device);
 
 /// Memory of the device (of the machine, for a CPU) that no process uses now, and all of it.
 FreeAndTotal memory_now(c10::Device device);
+
+/// What to do where a run needs more than `memory` has free; says when others take part of a CUDA device.
+std::string memory_hint(c10::Device device, const FreeAndTotal& memory);
 
 /// Bytes of host memory that `device` copies from: page-locked for a CUDA device, so that a copy runs beside
 /// both processor and kernels; in huge pages for the CPU, where threads write them. Zeroed. Error (exit code

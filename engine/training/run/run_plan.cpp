@@ -67,7 +67,7 @@ void check_memory(RunPlan& plan) {
       fmt::format("{}, data.grid = {} x {}, train.global_batch = {}; {}{}", device.str(), config.data.grid[0],
                   config.data.grid[1], config.train.global_batch, takers > 1 ? "each " : "",
                   plan.memory.text()),
-      "a smaller train.global_batch, a smaller preset, or a larger machine");
+      memory_hint(device, memory));
 }
 
 RunPlan find_plan(const LessonInfo& lesson, const RunArguments& arguments) {

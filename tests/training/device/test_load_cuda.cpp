@@ -4,6 +4,7 @@
 #include "core/files.h"
 #include "core/nvidia.h"
 #include "device/load_cuda.h"
+#include "device/memory.h"
 #include "support/catch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
@@ -68,7 +69,17 @@ TEST_CASE("drivers and devices that do not serve are refused with what was found
   facts.devices.resize(1);
   CHECK_THAT(refused(facts, 1), says("one CUDA device"));
   facts.devices.clear();
-  CHECK_THAT(refused(facts, 0), says("no CUDA device") && says("CUDA_VISIBLE_DEVICES"));
+  CHECK_THAT(refused(facts, 0), says("no CUDA device") && says("CUDA_VISIBLE_DEVICES") && says("MIG"));
+}
+
+TEST_CASE("where memory does not suffice, a device that others use too is told") {
+  const c10::Device device(c10::kCUDA, 0);
+  CHECK_THAT(memory_hint(device, {40'000'000'000, 80'000'000'000}),
+             says("40.0 GB of it are taken") && says("nvidia-smi"));
+  CHECK_THAT(memory_hint(device, {79'000'000'000, 80'000'000'000}),
+             says("a larger device") && !says("taken"));
+  CHECK_THAT(memory_hint(c10::kCPU, {1'000'000'000, 80'000'000'000}),
+             says("a larger machine") && !says("taken"));
 }
 
 TEST_CASE("the plugin is looked for beside the program, or where the environment says") {
