@@ -43,13 +43,13 @@ start() {
   shift
   local bin=$here/bin
   system=$(getconf GNU_LIBC_VERSION 2>/dev/null | sed 's/.* //')
+  # Programs that are none of ours, such as a bench's Python, get what was there before: ours may be older than theirs.
+  export ISOBAR_LIBRARY_PATH_BEFORE=${LD_LIBRARY_PATH:-}
   if [ -n "${ISOBAR_OWN_GLIBC:-}" ] || { [ -n "$system" ] && older "$system" "$(cat "$here/glibc/needed")"; }; then
     bin=$here/glibc
     unset LD_LIBRARY_PATH
     export ISOBAR_TORCH_LIBRARIES=:$torch/lib$nvidia
   else
-    # Programs that are none of ours, such as a bench's Python, get what was there before: ours may be older than theirs.
-    export ISOBAR_LIBRARY_PATH_BEFORE=${LD_LIBRARY_PATH:-}
     export LD_LIBRARY_PATH=$here/lib:$torch/lib$nvidia${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   fi
   export ISOBAR_HOME=$here ISOBAR_PREFIX=${ISOBAR_PREFIX:-$here} ISOBAR_BIN=$bin ISOBAR_PEERS=${ISOBAR_PEERS:-${torch%/*}}

@@ -1,13 +1,16 @@
 // The benches must not rot, and what they print must mean what it says. No time is asserted here.
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <thread>
 
 #include "bench/bench_report.h"
 #include "bench/bench_result.h"
 #include "bench/loader_data.h"
+#include "bench/peers.h"
 #include "bench/tree_memory.h"
 #include "bench/worker.h"
 #include "core/files.h"
@@ -240,6 +243,21 @@ TEST_CASE("bench comm measures both transports, and knows its sizes") {
   CHECK(wrong.code == 2);
   CHECK_THAT(wrong.err, says("there is no such size") && says("\"25 MiB\""));
   CHECK(run_process({bin("bench_comm"), "--processes", "1"}).code == 2);
+}
+
+TEST_CASE("a peer gets the library path of before the bundle's, and else what is there") {
+  const auto sets = [](const std::string& what) {
+    const std::vector<std::string> all = peer_environment("/peers");
+    return std::count(all.begin(), all.end(), what) == 1;
+  };
+  unsetenv("ISOBAR_LIBRARY_PATH_BEFORE");
+  CHECK(sets("PYTHONPATH=/peers"));
+  CHECK(peer_environment("/peers").size() == 2);
+  setenv("ISOBAR_LIBRARY_PATH_BEFORE", "/the/machine's", 1);
+  CHECK(sets("LD_LIBRARY_PATH=/the/machine's"));
+  setenv("ISOBAR_LIBRARY_PATH_BEFORE", "", 1);
+  CHECK(sets("LD_LIBRARY_PATH="));
+  unsetenv("ISOBAR_LIBRARY_PATH_BEFORE");
 }
 
 TEST_CASE("wrong words and missing peers are refused with a way out") {

@@ -71,8 +71,9 @@ case_bundle() {
   there tests
   expect "a failing test fails" [ "$CODE" = 1 ]
   expect "by name" says "FAILED with code 1"
-  OUT=$(ISOBAR_OWN_GLIBC=1 ISOBAR_TORCH="$WORLD/site/torch" "$WORLD/there/isobar-bundle/run.sh" bench_environment 2>&1)
+  OUT=$(LD_LIBRARY_PATH=/was/there ISOBAR_OWN_GLIBC=1 ISOBAR_TORCH="$WORLD/site/torch" "$WORLD/there/isobar-bundle/run.sh" bench_environment 2>&1)
   expect "its own C library runs too" says "ISOBAR_HOME=$WORLD/there/isobar-bundle"
+  expect "others get the library path of before there too" says "ISOBAR_LIBRARY_PATH_BEFORE=/was/there"
   expect "with torch's libraries" says "ISOBAR_TORCH_LIBRARIES=:$WORLD/site/torch/lib:"
   expect "programs start one another with it" says "ISOBAR_BIN=$WORLD/there/isobar-bundle/glibc"
   OUT=$(ISOBAR_OWN_GLIBC=1 ISOBAR_TORCH="$WORLD/site/torch" "$WORLD/there/isobar-bundle/run.sh" 01_baseline --x 2>&1)
