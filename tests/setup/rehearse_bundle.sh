@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# rehearse_bundle.sh SOURCE LIBTORCH_PREFIX: packs the bundle of SOURCE/build and uses it as on a machine that one was lent: a bare Debian 13 in a
+# rehearse_bundle.sh SOURCE LIBTORCH_PREFIX BUILD: packs the bundle of BUILD and uses it as on a machine that one was lent: a bare Debian 13 in a
 # folder, with its own Python, a PyTorch 2.11 for that, no compiler, no network and no GPU. Its tests, all of first-gpu that needs no device,
-# and what is left when a call is killed in the middle. 77 = skipped, with the reason.
+# and what is left when a call is killed in the middle. Before that, out here and where an nvcc is, its plugin is built again. 77 = skipped, with
+# the reason.
 set -euo pipefail
-source=$1
+source=$1 build=$3
 peers=$(dirname "$2")/peers-2.11.0
 skip() { echo "skipped: $*"; exit 77; }
 # For the Python of Debian 13; all else that `import torch` takes is in the peers.
@@ -27,13 +28,28 @@ if [ "${ISOBAR_IN_BARE:-}" != 1 ]; then
   for package in filelock fsspec jinja2 markupsafe mpmath networkx sympy typing_extensions.py; do
     cp -r "$peers/$package" "$work/root/opt/site/"
   done
-  "$source/submit/bundle.sh" "$work/root/root/isobar.tar.gz" --build "$source/build"
+  "$source/submit/bundle.sh" "$work/root/root/isobar.tar.gz" --build "$build"
   code=0
-  ISOBAR_IN_BARE=1 unshare --mount --pid --net --fork --mount-proc --kill-child=KILL -- "$0" "$source" "$2" "$work" || code=$?
+  nvcc=${CUDACXX:-$(type -P nvcc || echo /usr/local/cuda/bin/nvcc)}
+  if [ -x "$nvcc" ] && [ -f "$build/lib/libisobar_cuda.so" ]; then
+    tar -xzf "$work/root/root/isobar.tar.gz" -C "$work"
+    plugin=$work/isobar-bundle/lib/libisobar_cuda.so
+    if CUDACXX=$nvcc ISOBAR_TORCH=$peers/torch "$work/isobar-bundle/run.sh" rebuild-plugin 90 >"$work/log" 2>&1 &&
+      ! cmp -s "$plugin" "$plugin.before" && python3 "$source/tests/repo/check_cuda_binary.py" "$plugin" 90 >>"$work/log" 2>&1; then
+      echo "ok    its plugin can be built again"
+    else
+      echo "FAIL  its plugin can be built again"
+      tail -n 20 "$work/log"
+      code=1
+    fi
+  else
+    echo "not rehearsed: building the plugin again, which takes an nvcc and a plugin in $build"
+  fi
+  ISOBAR_IN_BARE=1 unshare --mount --pid --net --fork --mount-proc --kill-child=KILL -- "$0" "$source" "$2" "$build" "$work" || code=$?
   exit $code
 fi
 
-work=$3
+work=$4
 root=$work/root
 mkdir -p "$root/opt/site/nvidia"
 mount --bind -o ro "$peers/nvidia" "$root/opt/site/nvidia"
@@ -58,7 +74,11 @@ expect "there is no compiler" inside test ! -e /usr/bin/g++
 inside tar -xzf /root/isobar.tar.gz -C /root
 expect "its PyTorch works" inside python3 -c 'import torch; assert torch.__version__.startswith("2.11"); torch.ones(3).sum()'
 expect "all tests of the bundle pass" run tests
-expect "without a GPU it says so" sh -c "! chroot '$root' env PYTHONPATH=/opt/site /root/isobar-bundle/run.sh first-gpu /root/figures 2>&1 | grep -v rehearse >/dev/null || true"
+code=0
+inside env ISOBAR_SYSROOT=/no-driver /root/isobar-bundle/run.sh first-gpu /root/none >"$work/said" 2>&1 || code=$?
+expect "without a driver it refuses" [ $code = 2 ]
+expect "in words, with what it does all the same" grep -q -- '--rehearse FOLDER does all that needs no GPU' "$work/said"
+expect "and begins nothing" [ ! -e "$root/root/none" ]
 expect "all that needs no device is rehearsed" run first-gpu --rehearse /root/figures
 cat "$work/out"
 sed -n 's/.*"call": "\([a-z]*\)", "row": "\([a-z0-9-]*\)", "state": "failed".*/\1-\2/p' "$root/root/figures/results.jsonl" | while read -r row; do
@@ -68,7 +88,11 @@ done
 planned=$(run first-gpu --rehearse --dry-run | awk '/^more/ { exit } /^  / && !/needs a device/ && !/in all/' | wc -l)
 expect "each of those rows is in the archive" [ "$(rows figures "done")" = "$planned" ]
 expect "and none failed" [ "$(rows figures failed)" = 0 ]
-expect "nothing is made again" sh -c "[ \"\$(chroot '$root' env PYTHONPATH=/opt/site /root/isobar-bundle/run.sh first-gpu --rehearse /root/figures | grep -c ' done, ')\" = 0 ]"
+started=$(rows figures started)
+expect "a second start" run first-gpu --rehearse /root/figures
+expect "makes nothing again" [ "$(rows figures started)" = "$started" ]
+expect "a run of it can be recorded" run isobar-cli record 05_fusion --from /root/figures/runs/05_fusion-base --as base --replace
+expect "beside its lesson" compgen -G "$root/root/isobar-bundle/lessons/05_fusion/recorded/*-base/run.toml"
 
 # Killed while a bench of the call `figures` runs.
 run first-gpu --rehearse /root/killed >/dev/null 2>&1 &
