@@ -118,6 +118,25 @@ case_bundle_plans_for_a_gpu() {
   first_gpu "$WORLD/file/figures"
   expect "no folder there: code 1" [ "$CODE" = 1 ]
 }
+case_first_gpu_of_a_clone() {
+  mkdir "$TREE/submit" && cp "$ROOT/submit/first_gpu.sh" "$TREE/submit/"
+  isobar first-gpu --dry-run
+  expect "what one types" says "./isobar bench rungs --device cuda --batch 16"
+  isobar first-gpu
+  expect "no folder: code 2" [ "$CODE" = 2 ]
+  isobar first-gpu "$WORLD/figures"
+  expect "no driver: code 2" [ "$CODE" = 2 ]
+  expect "in words" says "there is no NVIDIA driver on this machine"
+  driver 580.65.06
+  isobar first-gpu "$WORLD/figures" nothing
+  expect "no such call: code 2" [ "$CODE" = 2 ]
+  expect "in words" says 'there is no call "nothing"'
+  expect "nothing was built or begun" [ ! -s "$WORLD/calls" -a ! -e "$WORLD/figures" ]
+  isobar --no-cuda first-gpu "$WORLD/figures" lives/doctor
+  expect "all is built for it" called "ninja all"
+  expect "it goes on with what is named" [ "$(row doctor 'done')" = 1 ]
+  expect "which answers as JSON" python3 -c 'import json, sys; json.load(open(sys.argv[1]))["machine"]' "$WORLD/figures/lives-doctor.log"
+}
 case_bundle_measures_a_gpu() {
   torch_here 2.11.0
   pack
