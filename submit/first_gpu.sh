@@ -75,7 +75,19 @@ every_call="$calls more"
 program() { # program NAME WORDS...: one of the bundle, or of this build
   if [ -n "$in_bundle" ]; then "$home/run.sh" "$@"; else ${ISOBAR_UNDER:-} "$home/build/bin/$1" "${@:2}"; fi
 }
+# set_aside WORDS...: the run of an attempt before keeps what it has, under another name; a lesson writes into no run that is there.
+set_aside() {
+  local word before='' count=1
+  for word in "$@"; do
+    if [ "$before" = --run-dir ] && [ -e "$word" ]; then
+      while [ -e "$word.before-$count" ]; do count=$((count + 1)); done
+      mv "$word" "$word.before-$count" || return
+    fi
+    before=$word
+  done
+}
 run() {
+  set_aside "$@" || return
   if [ -n "$in_bundle" ]; then "$home/run.sh" "$@"; elif [ "$1" = make_fields ]; then program "$@"; else ${ISOBAR_UNDER:-} "$home/isobar" run "$@"; fi
 }
 bench() { if [ -n "$in_bundle" ]; then "$home/run.sh" bench "$@"; else "$home/isobar" --yes bench "$@"; fi; }

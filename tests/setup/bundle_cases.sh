@@ -169,6 +169,20 @@ case_bundle_measures_a_gpu() {
   expect "in its own words" says "there is no such device"
   expect "and nothing else is tried" [ "$(grep -c '"row": "kernels"' "$WORLD/other/results.jsonl")" = 0 ]
 }
+case_bundle_makes_a_run_again() {
+  torch_here 2.11.0
+  pack
+  script trains <<'BODY'
+while [ "$1" != --run-dir ]; do shift; done
+mkdir -p "${2%/*}" && mkdir "$2" && echo kept >"$2/run.toml" || exit 2
+BODY
+  cp "$WORLD/bin/trains" "$WORLD/there/isobar-bundle/bin/05_fusion"
+  for _ in 1 2 3; do
+    first_gpu "$WORLD/figures" lives/first-steps
+    expect "code 0" [ "$CODE" = 0 ]
+  done
+  expect "each attempt is kept" [ "$(cat "$WORLD"/figures/runs/first-steps{,.before-1,.before-2}/run.toml | paste -sd' ')" = "kept kept kept" ]
+}
 case_bundle_leaves_what_does_not_fit() {
   torch_here 2.11.0
   pack
