@@ -17,6 +17,7 @@ pack() {
   for folder in base/core base/config training/{cuda,kernels,device,comm}; do mkdir -p "$TREE/engine/$folder" && touch "$TREE/engine/$folder/a.h"; done
   cp "$(type -P echo)" "$TREE/build/bin/isobar-cli"
   cp "$(type -P false)" "$TREE/build/bin/01_baseline"
+  cp "$(type -P true)" "$TREE/build/bin/05_fusion"
   cp "$(type -P env)" "$TREE/build/bin/bench_environment"
   cp "$(type -P true)" "$TREE/build/bin/test_gpu"
   cp "$(type -P false)" "$TREE/build/bin/test_train"
@@ -43,7 +44,7 @@ case_bundle() {
   torch_here 2.11.0+cu130
   pack
   expect "code 0" [ "$CODE" = 0 ]
-  expect "its size" says "MB, 9 programs"
+  expect "its size" says "MB, 10 programs"
   expect "without tests of the tree" [ ! -e "$WORLD/there/isobar-bundle/bin/test_of_the_tree" ]
   expect "without the window" [ ! -e "$WORLD/there/isobar-bundle/bin/isobar-gui" ]
   expect "with what tests read" [ -f "$WORLD/there/isobar-bundle/tests/reference/a.safetensors" ]
@@ -146,7 +147,7 @@ case_bundle_measures_a_gpu() {
   expect "the others are made" [ "$(row step 'done')" = 1 ]
   expect "each has a line when it begins" [ "$(row rungs-16 started)" = 1 ]
   expect "what is missing is told" says "figures/fusion (failed)"
-  expect "all of it in one file" [ "$(tar -tzf "$WORLD/figures.tar.gz" | grep -c '\.log')" = 5 ]
+  expect "all of it in one file" [ "$(tar -tzf "$WORLD/figures.tar.gz" | grep -c '\.log')" = 6 ]
   expect "its lines are JSON" python3 -c 'import json, sys; [json.loads(line) for line in open(sys.argv[1])]' "$WORLD/figures/results.jsonl"
   first_gpu "$WORLD/figures" figures
   expect "nothing is made again" [ "$(row step started),$(row fusion started)" = 1,1 ]
@@ -168,20 +169,34 @@ case_bundle_measures_a_gpu() {
   expect "where nothing can work: code 1" [ "$CODE" = 1 ]
   expect "in its own words" says "there is no such device"
   expect "and nothing else is tried" [ "$(grep -c '"row": "kernels"' "$WORLD/other/results.jsonl")" = 0 ]
+  first_gpu "$WORLD/other" figures
+  expect "nor by another call: code 1" [ "$CODE" = 1 ]
+  expect "in its own words" says "there is no such device"
+  expect "without its rows" [ "$(grep -c '"call": "figures"' "$WORLD/other/results.jsonl")" = 0 ]
+  OTHER_PYTHON=no-such-python first_gpu "$WORLD/third"
+  expect "no torch: code 1" [ "$CODE" = 1 ]
+  expect "in words" says "there is no no-such-python here"
+  expect "before anything is begun" [ ! -e "$WORLD/third" ]
 }
-case_bundle_makes_a_run_again() {
+case_bundle_makes_a_row_again() {
   torch_here 2.11.0
   pack
-  script trains <<'BODY'
-while [ "$1" != --run-dir ]; do shift; done
-mkdir -p "${2%/*}" && mkdir "$2" && echo kept >"$2/run.toml" || exit 2
+  # As a lesson does: a folder that holds a run is refused.
+  script lesson <<'BODY'
+for word; do [ "${last:-}" != --run-dir ] || to=$word; last=$word; done
+mkdir -p "${to%/*}" && mkdir "$to" "$to/fields" || exit 2
+echo step >"$to/rank-0000.jsonl"
+echo large | tee "$to/weights.safetensors" >"$to/fields/step-000001.npy"
 BODY
-  cp "$WORLD/bin/trains" "$WORLD/there/isobar-bundle/bin/05_fusion"
-  for _ in 1 2 3; do
-    first_gpu "$WORLD/figures" lives/first-steps
-    expect "code 0" [ "$CODE" = 0 ]
-  done
-  expect "each attempt is kept" [ "$(cat "$WORLD"/figures/runs/first-steps{,.before-1,.before-2}/run.toml | paste -sd' ')" = "kept kept kept" ]
+  cp "$WORLD/bin/lesson" "$WORLD/there/isobar-bundle/bin/05_fusion"
+  first_gpu "$WORLD/figures" lives/first-steps
+  expect "made" [ "$CODE" = 0 ]
+  first_gpu "$WORLD/figures" lives/first-steps
+  expect "and made again" [ "$CODE,$(row first-steps 'done')" = 0,2 ]
+  expect "what was there is kept" [ -f "$WORLD/figures/earlier/first-steps-1/first-steps/rank-0000.jsonl" ]
+  expect "with its log" [ -f "$WORLD/figures/earlier/first-steps-1/lives-first-steps.log" ]
+  expect "both are in the archive" [ "$(tar -tzf "$WORLD/figures.tar.gz" | grep -c 'first-steps/rank-0000.jsonl')" = 2 ]
+  expect "without what is large" [ "$(tar -tzf "$WORLD/figures.tar.gz" | grep -c -e npy -e safetensors)" = 0 ]
 }
 case_bundle_leaves_what_does_not_fit() {
   torch_here 2.11.0
@@ -265,6 +280,15 @@ case_bundle_tells_what_spoils_figures() {
   smi '*gpu=name*) echo "NVIDIA H200, 580.65.06, 143771, 3, Disabled" ;; *compute_cap*) echo 9.0 ;;'
   expect "of a good one nothing" [ "$(grep -c NOTE "$WORLD/figures/lives-machine.log")" = 0 ]
 }
+# until_ended COMMAND: waits for all that were started so, a minute at most.
+until_ended() {
+  local try
+  for ((try = 0; try < 600; ++try)); do
+    pgrep -f "$1" >/dev/null || return 0
+    sleep 0.1
+  done
+  return 1
+}
 # until_row NAME STATE: waits for its line, a minute at most.
 until_row() {
   local try
@@ -297,13 +321,32 @@ case_bundle_is_cut_off_while_it_measures() {
     expect "$signal: it is seen which one was cut off" [ "$(row fusion 'done'),$(row fusion failed)" = 0,0 ]
     [ $signal != TERM ] || expect "the code of a signal" [ $CODE = 143 ]
     [ $signal != HUP ] || expect "the code of a hang-up" [ $CODE = 129 ]
-    [ $signal != KILL ] || pkill -TERM -f "first_gpu.sh --row $WORLD/figures"  # what it had started
+    expect "$signal: what it had started ends" until_ended "first_gpu.sh --row $WORLD/figures"
     [ $signal = KILL ] || expect "it says so" grep -q "stopped by $signal" "$WORLD/said"
   done
   cp "$(type -P true)" "$WORLD/there/isobar-bundle/bin/bench_fusion"
   first_gpu "$WORLD/figures" figures
   expect "the next start goes on there" [ "$(row fusion 'done'),$(row rungs-16 started)" = 1,1 ]
   expect "to the end" [ "$CODE" = 0 ]
+}
+case_bundle_keeps_what_ended_beside() {
+  torch_here 2.11.0
+  pack
+  mkdir -p "$WORLD/with/dev"
+  touch "$WORLD/with/dev/nvidiactl"
+  script make_fields <<<"sed -n 's/^PPid:[^0-9]*//p' /proc/\$PPID/status >'$WORLD/row.part'; mv '$WORLD/row.part' '$WORLD/row'"
+  script 08_cuda_graphs <<<"until [ -s '$WORLD/row' ] && [ ! -e /proc/\$(cat '$WORLD/row') ]; do sleep 0.05; done; echo >'$WORLD/alone'; exec sleep 300"
+  cp "$WORLD/bin/make_fields" "$WORLD/bin/08_cuda_graphs" "$WORLD/there/isobar-bundle/bin/"
+  PATH="$WORLD/bin:$PATH" ISOBAR_SYSROOT=$WORLD/with ISOBAR_PYTHON=python-there \
+    "$WORLD/there/isobar-bundle/submit/first_gpu.sh" "$WORLD/figures" course >"$WORLD/said" 2>&1 &
+  local pid=$!
+  expect "the data is made, and the row beside it goes on" until_there "$WORLD/alone"
+  kill $pid
+  CODE=0
+  wait $pid || CODE=$?
+  expect "stopped" [ $CODE = 143 ]
+  expect "the data is done" [ "$(row data 'done'),$(row data 'cut off')" = 1,0 ]
+  expect "the other is cut off" [ "$(row base-08 'done'),$(row base-08 'cut off')" = 0,1 ]
 }
 case_bundle_builds_its_plugin_again() {
   torch_here 2.11.0
@@ -343,7 +386,7 @@ case_bundle_on_the_wrong_machine() {
   expect "no Python" says "there is no no-such-python here"
   there nothing
   expect "no such program: code 2" [ "$CODE" = 2 ]
-  expect "the ones that are" says "there are: 01_baseline bench_environment bench_fusion bench_normalise bench_rungs bench_step isobar-cli"
+  expect "the ones that are" says "there are: 01_baseline 05_fusion bench_environment bench_fusion bench_normalise bench_rungs bench_step isobar-cli"
   there ../run.sh
   expect "only programs of the bundle" [ "$CODE" = 2 ]
   there bench

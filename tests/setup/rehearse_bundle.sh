@@ -67,7 +67,16 @@ expect() { # expect WHAT COMMAND...
   shift
   if "$@" >"$work/out" 2>&1; then echo "ok    $what"; else echo "FAIL  $what"; tail -n 20 "$work/out"; bad=1; fi
 }
-# rows STATE: of the table in the archive.
+# refused WORDS NAME=VALUE CALL...: run.sh ends with these words, and not well.
+# shellcheck disable=SC2317  # called by expect
+refused() {
+  local words=$1 said
+  shift
+  ! said=$(inside env "$1" /root/isobar-bundle/run.sh "${@:2}" 2>&1) || return 1
+  echo "$said"
+  [[ $said = *"$words"* ]]
+}
+# rows FOLDER STATE: of the table in the archive.
 rows() { tar -xzOf "$root/root/$1.tar.gz" "$1/results.jsonl" | grep -c "\"state\": \"$2\""; }
 
 expect "there is no compiler" inside test ! -e /usr/bin/g++
@@ -78,7 +87,8 @@ code=0
 inside env ISOBAR_SYSROOT=/no-driver /root/isobar-bundle/run.sh first-gpu /root/none >"$work/said" 2>&1 || code=$?
 expect "without a driver it refuses" [ $code = 2 ]
 expect "in words, with what it does all the same" grep -q -- '--rehearse FOLDER does all that needs no GPU' "$work/said"
-expect "and begins nothing" [ ! -e "$root/root/none" ]
+expect "and without a torch, before any row" refused "there is no lib/libtorch_cpu.so in /root/no-torch" ISOBAR_TORCH=/root/no-torch first-gpu --rehearse /root/none
+expect "neither begins anything" [ ! -e "$root/root/none" ]
 expect "all that needs no device is rehearsed" run first-gpu --rehearse /root/figures
 cat "$work/out"
 sed -n 's/.*"call": "\([a-z]*\)", "row": "\([a-z0-9-]*\)", "state": "failed".*/\1-\2/p' "$root/root/figures/results.jsonl" | while read -r row; do
@@ -88,23 +98,29 @@ done
 planned=$(run first-gpu --rehearse --dry-run | awk '/^more/ { exit } /^  / && !/needs a device/ && !/in all/' | wc -l)
 expect "each of those rows is in the archive" [ "$(rows figures "done")" = "$planned" ]
 expect "and none failed" [ "$(rows figures failed)" = 0 ]
+recorded=$(run first-gpu --rehearse --dry-run | grep -c ' record ')
+expect "with each lesson's recorded run" [ "$(tar -tzf "$root/root/figures.tar.gz" | grep -c '^figures/lessons/.*/recorded/.*/run.toml')" = "$recorded" ]
+expect "which is not put to those of the lessons" [ -z "$(find "$root/root/isobar-bundle/lessons" -name recorded)" ]
+expect "without fields and weights" [ "$(tar -tzf "$root/root/figures.tar.gz" | grep -c -e '\.npy' -e safetensors)" = 0 ]
 started=$(rows figures started)
 expect "a second start" run first-gpu --rehearse /root/figures
 expect "makes nothing again" [ "$(rows figures started)" = "$started" ]
-expect "a run of it can be recorded" run isobar-cli record 05_fusion --from /root/figures/runs/05_fusion-base --as base --replace
-expect "beside its lesson" compgen -G "$root/root/isobar-bundle/lessons/05_fusion/recorded/*-base/run.toml"
 
-# Killed while a bench of the call `figures` runs.
-run first-gpu --rehearse /root/killed >/dev/null 2>&1 &
-for ((try = 0; try < 3000; ++try)); do
-  ! grep -q '"row": "fusion", "state": "started"' "$root/root/killed/results.jsonl" 2>/dev/null || break
-  sleep 0.1
+# Killed while a lesson trains, and while a bench runs.
+for row in base-04 fusion; do
+  name=killed-$row before=first-steps
+  [ $row != fusion ] || before=rungs-16
+  run first-gpu --rehearse "/root/$name" >/dev/null 2>&1 &
+  for ((try = 0; try < 6000; ++try)); do
+    ! grep -q "\"row\": \"$row\", \"state\": \"started\"" "$root/root/$name/results.jsonl" 2>/dev/null || break
+    sleep 0.05
+  done
+  pkill -KILL -f "first_gpu.sh --rehearse /root/$name"
+  wait || true
+  expect "killed in $row: the rows before it are in the archive" \
+    sh -c "tar -xzOf '$root/root/$name.tar.gz' $name/results.jsonl | grep -q '\"row\": \"$before\", \"state\": \"done\"'"
+  expect "the one that was cut off is not" sh -c "! grep -q '\"row\": \"$row\", \"state\": \"done\"' '$root/root/$name/results.jsonl'"
+  expect "the next start goes on there" run first-gpu --rehearse "/root/$name"
+  expect "to the same rows" [ "$(rows "$name" "done")" = "$planned" ]
 done
-pkill -KILL -f 'first_gpu.sh --rehearse /root/killed'
-pkill -TERM -f 'first_gpu.sh --row /root/killed' || true
-wait || true
-expect "killed in the middle: the rows before it are in the archive" sh -c "tar -xzOf '$root/root/killed.tar.gz' killed/results.jsonl | grep -q '\"row\": \"rungs-16\", \"state\": \"done\"'"
-expect "the one that was cut off is not" sh -c "! grep -q '\"row\": \"fusion\", \"state\": \"done\"' '$root/root/killed/results.jsonl'"
-expect "the next start goes on there" run first-gpu --rehearse /root/killed
-expect "to the same rows" [ "$(rows killed "done")" = "$planned" ]
 exit $bad
