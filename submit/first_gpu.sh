@@ -30,7 +30,7 @@ lives|fused|240|420|beside|tests [#test_fused]|-
 lives|kernels|60|200|then|tests [#test_kernels],[#test_memory],[#test_nccl]|-
 lives|attention|60|150|alone|peer device_probe.py cuda \$folder/attention.jsonl|peer device_probe.py cpu \$folder/attention.jsonl
 lives|streams|60|150|alone|tests [#test_timers],[#test_no_sync],[#test_prefetch]|-
-course|data|60|300|beside|run make_fields --grid 360x720 --samples 64 --out \$folder/data|run make_fields --grid 72x144 --samples 64 --out \$folder/data
+course|data|60|300|beside|run make_fields --grid 360x720 --samples 96 --out \$folder/data|run make_fields --grid 72x144 --samples 96 --out \$folder/data
 TABLE
   for lesson in 08_cuda_graphs 05_fusion 04_amp 03_gpu_loader 02_workers 01_baseline; do
     steps=60
@@ -47,7 +47,7 @@ TABLE
     [[ $lesson = 0[458]* ]] || steps=12
     printf 'course|short-%s|25|120|alone|recorded %s short %s|' "${lesson%%_*}" "$lesson" "$short --set train.steps=$steps --set run.device=cuda"
     if [ $lesson = 08_cuda_graphs ]; then echo -; else
-      echo "recorded $lesson rehearsed-short --preset cpu_micro --set data.grid=[72,144] $data --set train.steps=6 --set run.device=cpu"
+      echo "recorded $lesson rehearsed-short --preset cpu_micro --set data.grid=[72,144] $data --set train.global_batch=16 --set train.steps=8 --set run.device=cpu"
     fi
   done
   local eager='--no-compile --only 04-amp --only 05-eager --only 08-eager --pairs 5'
