@@ -137,6 +137,12 @@ case_first_gpu_of_a_clone() {
   expect "all is built for it" called "ninja all"
   expect "it goes on with what is named" [ "$(row doctor 'done')" = 1 ]
   expect "which answers as JSON" python3 -c 'import json, sys; json.load(open(sys.argv[1]))["machine"]' "$WORLD/figures/lives-doctor.log"
+  expect "PyTorch to compare with is brought first" [ -f "$PREFIX/peers-2.11.0/.complete" ]
+  rm -r "$PREFIX/peers-2.11.0"
+  touch "$WORLD/offline"
+  isobar --no-cuda first-gpu "$WORLD/figures" lives/doctor
+  expect "without a network it goes on: code 0" [ "$CODE" = 0 ]
+  expect "and says what will be missing" says "what is measured beside PyTorch will be missing"
 }
 case_bundle_measures_a_gpu() {
   torch_here 2.11.0
