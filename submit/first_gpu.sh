@@ -27,9 +27,13 @@ lives|machine|3|60|then|machine|-
 lives|doctor|3|60|then|doctor --json|doctor --json
 lives|first-steps|25|120|first|run 05_fusion --preset cpu_micro $synthetic --set train.steps=20 --set run.device=cuda --run-dir \$folder/runs/first-steps|run 05_fusion --preset cpu_micro $synthetic --set train.steps=20 --set run.device=cpu --run-dir \$folder/runs/first-steps
 lives|fused|240|420|beside|tests [#test_fused]|-
-lives|kernels|60|200|then|tests [#test_kernels],[#test_memory],[#test_nccl]|-
+lives|kernels|25|120|then|tests [#test_kernels]|-
+lives|memory|20|90|then|tests [#test_memory]|-
+lives|nccl|25|90|then|tests [#test_nccl]|-
 lives|attention|60|150|alone|peer device_probe.py cuda \$folder/attention.jsonl|peer device_probe.py cpu \$folder/attention.jsonl
-lives|streams|60|150|alone|tests [#test_timers],[#test_no_sync],[#test_prefetch]|-
+lives|timers|20|90|alone|tests [#test_timers]|-
+lives|no-sync|20|90|alone|tests [#test_no_sync]|-
+lives|prefetch|25|90|alone|tests [#test_prefetch]|-
 course|data|60|300|beside|run make_fields --grid 360x720 --samples 96 --out \$folder/data|run make_fields --grid 72x144 --samples 96 --out \$folder/data
 TABLE
   for lesson in 08_cuda_graphs 05_fusion 04_amp 03_gpu_loader 02_workers 01_baseline; do
@@ -41,7 +45,10 @@ TABLE
       echo "recorded $lesson rehearsed-base --preset cpu_micro $synthetic --set train.steps=10 --set run.device=cpu"
     fi
   done
-  echo 'course|lessons|120|280|then|tests [#test_lesson],[#test_amp],[#test_graph]|-'
+  # Each file by itself: what an illegal access leaves of a process says nothing of the next one.
+  echo 'course|lesson|45|120|then|tests [#test_lesson]|-'
+  echo 'course|amp|30|90|then|tests [#test_amp]|-'
+  echo 'course|graph|45|120|then|tests [#test_graph]|-'
   for lesson in 08_cuda_graphs 05_fusion 04_amp 03_gpu_loader 02_workers 01_baseline; do
     steps=40
     [[ $lesson = 0[458]* ]] || steps=12

@@ -101,7 +101,7 @@ case_bundle_plans_for_a_gpu() {
     file=${file##*/}
     expect "all of them, ${file%.cpp}" says "[#${file%.cpp}]"
   done
-  expect "for a GPU's own tests" says "./run.sh test_gpu -# '[#test_kernels],[#test_memory],[#test_nccl]'"
+  expect "for a GPU's own tests" says "./run.sh test_gpu -# '[#test_nccl]'"
   expect "four calls of less than ten minutes, and what is asked for by name" \
     [ "$(awk '/in all/ { print ($3 < 600) }' <<<"$OUT" | paste -sd' ')" = "1 1 1 1 0" ]
   ISOBAR_SYSROOT=$WORLD/without there first-gpu "$WORLD/figures"
