@@ -229,7 +229,7 @@ measure() { # measure CALL ROW LIMIT WAY
   local -a under=(${tied[@]+"${tied[@]}"})
   [ "$way" != beside ] || under+=(nice -n 19)  # what it goes on beside is measured
   put_aside "$call" "$row"
-  note "$call" "$row" started ", \"command\": \"$(escaped "$(typed "$command")")\""
+  note "$call" "$row" started ", \"command\": \"$(escaped "$(typed "$command")")\"${device:+, \"device\": \"$(escaped "$device")\"}"
   ${under[@]+"${under[@]}"} timeout -k 10 "$limit" "$self" --row "$folder" "$command" >"$folder/$call-$row.log" 2>&1 &
   if [ "$way" = beside ]; then beside+=("$call $row $! $begin"); return 0; fi
   current="$call $row $!"
@@ -313,6 +313,9 @@ mkdir -p "$folder" && folder=$(cd "$folder" && pwd) && exec 8>>"$folder/results.
 flock -w 15 8 || fail "another first-gpu works in $folder, or a row of one that was killed" "wait until it ends, which takes ten minutes at most" 1
 if [ -n "$rehearse" ]; then foreign=-v holds="figures of a device"; else foreign=-e holds="a rehearsal"; fi
 ! grep -q $foreign '"rehearsal": true' "$folder/results.jsonl" || fail "$folder holds $holds, and the two are not mixed" "another folder"
+# The next start may be on another device: each row says on which.
+device=''
+[ -n "$rehearse" ] || device=$(timeout -k 5 20 nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | cut -d, -f1 | paste -sd+) || device=''
 trap 'stop 130 INT' INT
 trap 'stop 143 TERM' TERM
 trap 'stop 129 HUP' HUP

@@ -284,6 +284,7 @@ case_bundle_tells_what_spoils_figures() {
   expect "it failed" says "machine          failed"
   expect "which are kept" grep -q "Driver/library version mismatch" "$WORLD/figures/lives-machine.log"
   smi '*gpu=name*) echo "NVIDIA H200, 580.65.06, 143771, 3, Disabled" ;; *compute_cap*) echo 9.0 ;;'
+  expect "each row says on which device" [ "$(grep -o '"device": .*' "$WORLD/figures/results.jsonl" | tail -n 1)" = '"device": "NVIDIA H200"}' ]
   expect "of a good one nothing" [ "$(grep -c NOTE "$WORLD/figures/lives-machine.log")" = 0 ]
 }
 # until_ended COMMAND: waits for all that were started so, a minute at most.
