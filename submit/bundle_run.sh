@@ -112,7 +112,9 @@ case $name in
   doctor) tell_of_machine "$@"; exit ;;
   tests) find_torch; run_tests 'test_*'; exit ;;
   rebuild-plugin) find_torch; exec "$here/submit/rebuild_plugin.sh" "$torch" "$@" ;;
-  first-gpu) exec "$here/submit/first_gpu.sh" "$@" ;;
+  first-gpu)
+    [[ $# = 0 || " $* " = *" --help "* || " $* " = *" --dry-run "* ]] || (find_torch)  # else each row would say so
+    exec "$here/submit/first_gpu.sh" "$@" ;;
   bench)
     [ -n "${1:-}" ] || fail "which bench?" "there are: $(programs)" 2
     name=bench_$1

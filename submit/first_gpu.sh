@@ -27,26 +27,34 @@ lives|machine|3|60|then|machine|-
 lives|doctor|3|60|then|doctor --json|doctor --json
 lives|first-steps|25|120|first|run 05_fusion --preset cpu_micro $synthetic --set train.steps=20 --set run.device=cuda --run-dir \$folder/runs/first-steps|run 05_fusion --preset cpu_micro $synthetic --set train.steps=20 --set run.device=cpu --run-dir \$folder/runs/first-steps
 lives|fused|240|420|beside|tests [#test_fused]|-
-lives|kernels|60|200|then|tests [#test_kernels],[#test_memory],[#test_nccl]|-
+lives|kernels|25|120|then|tests [#test_kernels]|-
+lives|memory|20|90|then|tests [#test_memory]|-
+lives|nccl|25|90|then|tests [#test_nccl]|-
 lives|attention|60|150|alone|peer device_probe.py cuda \$folder/attention.jsonl|peer device_probe.py cpu \$folder/attention.jsonl
-lives|streams|60|150|alone|tests [#test_timers],[#test_no_sync],[#test_prefetch]|-
-course|data|60|300|beside|run make_fields --grid 360x720 --samples 64 --out \$folder/data|run make_fields --grid 72x144 --samples 64 --out \$folder/data
+lives|timers|20|90|alone|tests [#test_timers]|-
+lives|no-sync|20|90|alone|tests [#test_no_sync]|-
+lives|prefetch|25|90|alone|tests [#test_prefetch]|-
+course|data|60|300|beside|run make_fields --grid 360x720 --samples 96 --out \$folder/data|run make_fields --grid 72x144 --samples 96 --out \$folder/data
 TABLE
   for lesson in 08_cuda_graphs 05_fusion 04_amp 03_gpu_loader 02_workers 01_baseline; do
     steps=60
     [[ $lesson = 0[458]* ]] || steps=15
-    printf 'course|base-%s|%s|120|then|recorded %s base %s|' "${lesson%%_*}" "$([ $steps = 60 ] && echo 30 || echo 45)" "$lesson" "$base --set train.steps=$steps"
+    printf 'course|base-%s|%s|120|then|recorded %s base %s|' "${lesson%%_*}" "$([ $steps = 60 ] && echo 30 || echo 45)" "$lesson" \
+      "$base --set train.steps=$steps --set run.device=cuda"
     if [ $lesson = 08_cuda_graphs ]; then echo -; else
-      echo "run $lesson --preset cpu_micro $synthetic --set train.steps=10 --set run.device=cpu --run-dir \$folder/runs/$lesson-base"
+      echo "recorded $lesson rehearsed-base --preset cpu_micro $synthetic --set train.steps=10 --set run.device=cpu"
     fi
   done
-  echo 'course|lessons|120|280|then|tests [#test_lesson],[#test_amp],[#test_graph]|-'
+  # Each file by itself: what an illegal access leaves of a process says nothing of the next one.
+  echo 'course|lesson|45|120|then|tests [#test_lesson]|-'
+  echo 'course|amp|30|90|then|tests [#test_amp]|-'
+  echo 'course|graph|45|120|then|tests [#test_graph]|-'
   for lesson in 08_cuda_graphs 05_fusion 04_amp 03_gpu_loader 02_workers 01_baseline; do
     steps=40
     [[ $lesson = 0[458]* ]] || steps=12
-    printf 'course|short-%s|25|120|alone|recorded %s short %s|' "${lesson%%_*}" "$lesson" "$short --set train.steps=$steps"
+    printf 'course|short-%s|25|120|alone|recorded %s short %s|' "${lesson%%_*}" "$lesson" "$short --set train.steps=$steps --set run.device=cuda"
     if [ $lesson = 08_cuda_graphs ]; then echo -; else
-      echo "run $lesson --preset cpu_micro --set data.grid=[72,144] $data --set train.steps=6 --set run.device=cpu --run-dir \$folder/runs/$lesson-short"
+      echo "recorded $lesson rehearsed-short --preset cpu_micro --set data.grid=[72,144] $data --set train.global_batch=16 --set train.steps=8 --set run.device=cpu"
     fi
   done
   local eager='--no-compile --only 04-amp --only 05-eager --only 08-eager --pairs 5'
@@ -88,11 +96,18 @@ peer() {
   "$python" -c 'import torch' 2>/dev/null || { echo "$python has no torch"; return 77; }
   "$python" -s "$home/tests/bench/peers/$1" "${@:2}"
 }
-recorded() { # recorded LESSON NAME WORDS...: trained, and a small copy beside the lesson and in FOLDER
-  local lesson=$1 name=$2 to=$folder/recorded/$1
-  run "$lesson" "${@:3}" --set run.device=cuda --run-dir "$folder/runs/$lesson-$name" || return
-  cli record "$lesson" --from "$folder/runs/$lesson-$name" --as "$name" --replace || return
-  mkdir -p "$to" && cp -r "$home/lessons/$lesson/recorded/"*"-$name" "$to/"
+run_of() { printf '%s' "runs/${2#rehearsed-}-${1%%_*}"; }  # run_of LESSON NAME: a row's run is called as the row is
+# recorded LESSON NAME WORDS...: trained, and a small copy beside the lesson and in FOLDER/lessons; of a rehearsal only there.
+recorded() {
+  local lesson=$1 name=$2 kept=$folder/lessons/$1/recorded from made
+  from=$folder/$(run_of "$1" "$2")
+  run "$lesson" "${@:3}" --run-dir "$from" || return
+  made=$(cli record "$lesson" --from "$from" --as "$name" --replace) || return
+  printf '%s\n' "$made"
+  made=${made##*$'\n  '}
+  rm -rf "${kept:?}/${made##*/}"
+  mkdir -p "$kept" && cp -r "$made" "$kept/" || return
+  [[ $name != rehearsed-* ]] || { rm -r "$made" && rmdir --ignore-fail-on-non-empty "${made%/*}"; }
 }
 under() { # under TOOL OPTIONS... -- WORDS...
   local -a tool=()
@@ -102,13 +117,17 @@ under() { # under TOOL OPTIONS... -- WORDS...
   "${@:2}"
 }
 typed() {
-  local words=$1
+  local words=$1 lesson name from _
   case $words in
     *' -- '*) words="${words%% -- *} $(typed "${words#* -- }")"; words=${words#under } ;;
     'tests '*) words="$([ -n "$in_bundle" ] && echo ./run.sh test_gpu || echo build/bin/test_gpu) -# '${words#tests }'" ;;
     'run make_fields'*) [ -n "$in_bundle" ] && words=./run.sh${words#run} || words="./isobar data make${words#run make_fields}" ;;
     'run '*) [ -n "$in_bundle" ] && words=./run.sh${words#run} || words="./isobar $words" ;;
-    'recorded '*) words=${words#recorded }; words=$(typed "run ${words%% *} ${words#* * }")" and record it" ;;
+    'recorded '*)
+      read -r _ lesson name words <<<"$words"
+      from=\$folder/$(run_of "$lesson" "$name")
+      words="$(typed "run $lesson $words --run-dir $from") && "
+      words+="$([ -n "$in_bundle" ] && echo ./run.sh isobar-cli || echo ./isobar) record $lesson --from $from --as $name --replace" ;;
     'bench '* | 'doctor '*) [ -n "$in_bundle" ] && words="./run.sh $words" || words="./isobar $words" ;;
     'peer '*) words="python3 tests/bench/peers/${words#peer }" ;;
     machine) words="nvidia-smi --query-gpu=..." ;;
@@ -153,10 +172,11 @@ note() { # note CALL ROW STATE REST-OF-THE-LINE
 }
 # state_of CALL ROW: its last one, nothing where there is none.
 state_of() { sed -n "s/^{\"call\": \"$1\", \"row\": \"$2\", \"state\": \"\([^\"]*\)\".*/\1/p" "$folder/results.jsonl" 2>/dev/null | tail -n 1; }
-archive() { # what goes on beside may still write: tar's code 1
+# archive: all but data, weights and fields, which are hundreds of megabytes. What goes on beside may still write: tar's code 1.
+archive() {
   local name=${folder##*/} code=0
   tar -C "${folder%/*}" --warning=no-file-changed --warning=no-file-removed --exclude='*.safetensors' --exclude="$name/data" --exclude="$name/data.part*" \
-    -czf "$folder.tar.gz.part" "$name" || code=$?
+    --exclude="$name/*/fields" -czf "$folder.tar.gz.part" "$name" || code=$?
   if [ $code -gt 1 ] || ! mv "$folder.tar.gz.part" "$folder.tar.gz"; then echo "isobar: error: $folder.tar.gz is not renewed; what was measured is in $folder" >&2; fi
 }
 
@@ -179,26 +199,43 @@ ended() {
 
 beside=()  # CALL ROW PID BEGIN of what goes on beside
 failed=0
+# wait_beside [ended]: for all of it, or only takes down what has ended.
 wait_beside() {
   local one call row pid begin code
+  local -a goes_on=()
   for one in ${beside[@]+"${beside[@]}"}; do
     read -r call row pid begin <<<"$one"
+    if [ "${1:-}" = ended ] && kill -0 "$pid" 2>/dev/null; then goes_on+=("$one"); continue; fi
     code=0
     wait "$pid" || code=$?
     ended "$call" "$row" $code $((SECONDS - begin)) || failed=$((failed + 1))
   done
-  beside=()
+  beside=(${goes_on[@]+"${goes_on[@]}"})
 }
+# put_aside CALL ROW: what an earlier start left of it goes to FOLDER/earlier.
+put_aside() {
+  local one to
+  to=$folder/earlier/$2-$(grep -c "^{\"call\": \"$1\", \"row\": \"$2\", \"state\": \"started\"" "$folder/results.jsonl")
+  for one in "$folder/$1-$2.log" "$folder/$2".json* "$folder/runs/$2"; do
+    [ ! -e "$one" ] || { mkdir -p "$to" && mv "$one" "$to/"; }
+  done
+}
+# A row ends with this script, also where that is killed.
+tied=()
+if setpriv --pdeathsig TERM true 2>/dev/null; then tied=(setpriv --pdeathsig TERM); fi
 current=
 measure() { # measure CALL ROW LIMIT WAY
   local call=$1 row=$2 limit=$3 way=$4 code=0 begin=$SECONDS
-  [ "$way" != alone ] || wait_beside
-  note "$call" "$row" started ", \"command\": \"$(escaped "$(typed "$command")")\""
-  timeout -k 10 "$limit" "$self" --row "$folder" "$command" >"$folder/$call-$row.log" 2>&1 &
-  current="$call $row $!"
+  local -a under=(${tied[@]+"${tied[@]}"})
+  [ "$way" != beside ] || under+=(nice -n 19)  # what it goes on beside is measured
+  put_aside "$call" "$row"
+  note "$call" "$row" started ", \"command\": \"$(escaped "$(typed "$command")")\"${device:+, \"device\": \"$(escaped "$device")\"}"
+  ${under[@]+"${under[@]}"} timeout -k 10 "$limit" "$self" --row "$folder" "$command" >"$folder/$call-$row.log" 2>&1 &
   if [ "$way" = beside ]; then beside+=("$call $row $! $begin"); return 0; fi
+  current="$call $row $!"
   wait $! || code=$?
   current=
+  wait_beside ended
   ended "$call" "$row" $code $((SECONDS - begin)) && return 0
   failed=$((failed + 1))
   [ "$way" != first ] || [ $code != 2 ] || {
@@ -209,6 +246,7 @@ measure() { # measure CALL ROW LIMIT WAY
 stop() { # stop CODE NAME: on a signal
   local one call row pid _
   trap '' INT TERM HUP
+  wait_beside ended
   for one in ${current:+"$current"} ${beside[@]+"${beside[@]}"}; do
     read -r call row pid _ <<<"$one"
     kill -TERM "$pid" 2>/dev/null && wait "$pid" 2>/dev/null
@@ -275,29 +313,49 @@ mkdir -p "$folder" && folder=$(cd "$folder" && pwd) && exec 8>>"$folder/results.
 flock -w 15 8 || fail "another first-gpu works in $folder, or a row of one that was killed" "wait until it ends, which takes ten minutes at most" 1
 if [ -n "$rehearse" ]; then foreign=-v holds="figures of a device"; else foreign=-e holds="a rehearsal"; fi
 ! grep -q $foreign '"rehearsal": true' "$folder/results.jsonl" || fail "$folder holds $holds, and the two are not mixed" "another folder"
+# The next start may be on another device: each row says on which.
+device=''
+[ -n "$rehearse" ] || device=$(timeout -k 5 20 nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | cut -d, -f1 | paste -sd+) || device=''
 trap 'stop 130 INT' INT
 trap 'stop 143 TERM' TERM
 trap 'stop 129 HUP' HUP
-# wanted CALL ROW: whether it is to be done now.
+is_asked() { # is_asked CALL [ROW]: by this start
+  local word
+  if [ ${#words[@]} = 1 ]; then [[ " $calls " = *" $1 "* ]]; return; fi
+  for word in "${words[@]:1}"; do [ "$word" != "$1" ] && [ "$word" != "$1/${2:-}" ] || return 0; done
+  return 1
+}
+# needs_device: this start asks for more than what the machine says of itself.
+needs_device() {
+  local word
+  [ -z "$rehearse" ] || return 1
+  for word in "${words[@]:1}"; do [[ $word = lives/machine || $word = lives/doctor ]] || return 0; done
+  [ ${#words[@]} = 1 ]
+}
+# wanted CALL ROW WAY: whether it is to be done now.
 wanted() {
   local word state
   state=$(state_of "$1" "$2")
+  [ "$3" != first ] || [ "$state" = "done" ] || ! needs_device || return 0  # nothing is measured where it does not work
   for word in "${words[@]:1}"; do [ "$word" != "$1/$2" ] || return 0; done
   case $state in
     "done" | "needs a device") return 1 ;;
     failed | "ran past its limit" | "not there") [ -n "$again" ] || return 1 ;;
   esac
-  if [ ${#words[@]} = 1 ]; then [[ " $calls " = *" $1 "* ]]; return; fi
-  for word in "${words[@]:1}"; do [ "$word" != "$1" ] || return 0; done
-  return 1
+  is_asked "$1"
 }
-at=
+at='' began=0
 while IFS='|' read -r call row seconds limit way what rehearsed <&3; do
-  wanted "$call" "$row" || continue
+  wanted "$call" "$row" "$way" || continue
   command=$what
   [ -z "$rehearse" ] || command=$rehearsed
   if [ "$command" = - ]; then note "$call" "$row" "needs a device"; continue; fi
-  [ "$call" = "$at" ] || at=$call began=$SECONDS
+  if [ "$call" != "$at" ]; then
+    wait_beside
+    [ -z "$at" ] || ! is_asked "$at" first-steps || began=$SECONDS
+    at=$call
+  fi
+  [ "$way" != alone ] || wait_beside
   if [[ " ${words[*]:1} " != *" $call/$row "* ]]; then  # one that is named takes what it takes
     left=$((began + most - SECONDS))
     if [ "$seconds" -gt $left ]; then printf '%-8s %-16s left for the next start: it takes %s s, and this call has %s s\n' "$call" "$row" "$seconds" $left; continue; fi

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <sstream>
 #include <thread>
 
 #include "core/argv.h"
@@ -81,11 +82,12 @@ std::optional<std::string> LineReader::next(std::int64_t due_us) {
 std::string last_words(const std::filesystem::path& log) {
   std::error_code code;
   if (!std::filesystem::exists(log, code) || std::filesystem::file_size(log, code) == 0) return "nothing";
-  const std::string text = read_text_file(log, kLongestLog_bytes);
-  const std::size_t end = text.find_last_not_of('\n') + 1;
-  const std::size_t before = end == 0 ? std::string::npos : text.rfind('\n', end - 1);
-  const std::size_t begin = before == std::string::npos ? 0 : before + 1;
-  return printable(text.substr(begin, end - begin), 300);
+  std::istringstream text(read_text_file(log, kLongestLog_bytes));
+  std::string last;
+  for (std::string line; std::getline(text, line);) {
+    if (!line.empty() && (last.empty() || line.front() != ' ')) last = line;
+  }
+  return printable(last, 300);
 }
 
 }  // namespace isobar

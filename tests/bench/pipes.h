@@ -38,7 +38,7 @@ class LineReader {
   std::string heard_;  ///< what came after the last whole line
 };
 
-/// The last line of a log, for messages.
+/// The last line of a log, for messages; of an error with indented lines its first, which says what it is.
 std::string last_words(const std::filesystem::path& log);
 
 }  // namespace isobar

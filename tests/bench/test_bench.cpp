@@ -196,6 +196,8 @@ TEST_CASE("a worker that cannot work is an error with its name and its last word
   };
   CHECK_THAT(start({"ls", "/no/such/place"}, 20), says("ended before it answered") && says("the worker"));
   CHECK_THAT(start({"ls", "/no/such/place"}, 20), says("/no/such/place"));
+  const std::string told = "worker: error: there is no device\n  where: here\n  hint:  another\n\n";
+  CHECK_THAT(start({"printf", told}, 20), says("its last words: worker: error: there is no device"));
   CHECK_THAT(start({"sleep", "60"}, 1), says("no answer within 1 s"));
   CHECK_THAT(error_of([&] { Worker("x", {"/no/such/program"}, {}, folder / "log", 5); }, Exit::bad_input),
              says("/no/such/program"));

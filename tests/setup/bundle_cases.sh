@@ -17,6 +17,7 @@ pack() {
   for folder in base/core base/config training/{cuda,kernels,device,comm}; do mkdir -p "$TREE/engine/$folder" && touch "$TREE/engine/$folder/a.h"; done
   cp "$(type -P echo)" "$TREE/build/bin/isobar-cli"
   cp "$(type -P false)" "$TREE/build/bin/01_baseline"
+  cp "$(type -P true)" "$TREE/build/bin/05_fusion"
   cp "$(type -P env)" "$TREE/build/bin/bench_environment"
   cp "$(type -P true)" "$TREE/build/bin/test_gpu"
   cp "$(type -P false)" "$TREE/build/bin/test_train"
@@ -43,7 +44,7 @@ case_bundle() {
   torch_here 2.11.0+cu130
   pack
   expect "code 0" [ "$CODE" = 0 ]
-  expect "its size" says "MB, 9 programs"
+  expect "its size" says "MB, 10 programs"
   expect "without tests of the tree" [ ! -e "$WORLD/there/isobar-bundle/bin/test_of_the_tree" ]
   expect "without the window" [ ! -e "$WORLD/there/isobar-bundle/bin/isobar-gui" ]
   expect "with what tests read" [ -f "$WORLD/there/isobar-bundle/tests/reference/a.safetensors" ]
@@ -100,7 +101,7 @@ case_bundle_plans_for_a_gpu() {
     file=${file##*/}
     expect "all of them, ${file%.cpp}" says "[#${file%.cpp}]"
   done
-  expect "for a GPU's own tests" says "./run.sh test_gpu -# '[#test_kernels],[#test_memory],[#test_nccl]'"
+  expect "for a GPU's own tests" says "./run.sh test_gpu -# '[#test_nccl]'"
   expect "four calls of less than ten minutes, and what is asked for by name" \
     [ "$(awk '/in all/ { print ($3 < 600) }' <<<"$OUT" | paste -sd' ')" = "1 1 1 1 0" ]
   ISOBAR_SYSROOT=$WORLD/without there first-gpu "$WORLD/figures"
@@ -118,6 +119,31 @@ case_bundle_plans_for_a_gpu() {
   first_gpu "$WORLD/file/figures"
   expect "no folder there: code 1" [ "$CODE" = 1 ]
 }
+case_first_gpu_of_a_clone() {
+  mkdir "$TREE/submit" && cp "$ROOT/submit/first_gpu.sh" "$TREE/submit/"
+  isobar first-gpu --dry-run
+  expect "what one types" says "./isobar bench rungs --device cuda --batch 16"
+  isobar first-gpu
+  expect "no folder: code 2" [ "$CODE" = 2 ]
+  isobar first-gpu "$WORLD/figures"
+  expect "no driver: code 2" [ "$CODE" = 2 ]
+  expect "in words" says "there is no NVIDIA driver on this machine"
+  driver 580.65.06
+  isobar first-gpu "$WORLD/figures" nothing
+  expect "no such call: code 2" [ "$CODE" = 2 ]
+  expect "in words" says 'there is no call "nothing"'
+  expect "nothing was built or begun" [ ! -s "$WORLD/calls" -a ! -e "$WORLD/figures" ]
+  isobar --no-cuda first-gpu "$WORLD/figures" lives/doctor
+  expect "all is built for it" called "ninja all"
+  expect "it goes on with what is named" [ "$(row doctor 'done')" = 1 ]
+  expect "which answers as JSON" python3 -c 'import json, sys; json.load(open(sys.argv[1]))["machine"]' "$WORLD/figures/lives-doctor.log"
+  expect "PyTorch to compare with is brought first" [ -f "$PREFIX/peers-2.11.0/.complete" ]
+  rm -r "$PREFIX/peers-2.11.0"
+  touch "$WORLD/offline"
+  isobar --no-cuda first-gpu "$WORLD/figures" lives/doctor
+  expect "without a network it goes on: code 0" [ "$CODE" = 0 ]
+  expect "and says what will be missing" says "what is measured beside PyTorch will be missing"
+}
 case_bundle_measures_a_gpu() {
   torch_here 2.11.0
   pack
@@ -127,7 +153,7 @@ case_bundle_measures_a_gpu() {
   expect "the others are made" [ "$(row step 'done')" = 1 ]
   expect "each has a line when it begins" [ "$(row rungs-16 started)" = 1 ]
   expect "what is missing is told" says "figures/fusion (failed)"
-  expect "all of it in one file" [ "$(tar -tzf "$WORLD/figures.tar.gz" | grep -c '\.log')" = 5 ]
+  expect "all of it in one file" [ "$(tar -tzf "$WORLD/figures.tar.gz" | grep -c '\.log')" = 6 ]
   expect "its lines are JSON" python3 -c 'import json, sys; [json.loads(line) for line in open(sys.argv[1])]' "$WORLD/figures/results.jsonl"
   first_gpu "$WORLD/figures" figures
   expect "nothing is made again" [ "$(row step started),$(row fusion started)" = 1,1 ]
@@ -149,6 +175,34 @@ case_bundle_measures_a_gpu() {
   expect "where nothing can work: code 1" [ "$CODE" = 1 ]
   expect "in its own words" says "there is no such device"
   expect "and nothing else is tried" [ "$(grep -c '"row": "kernels"' "$WORLD/other/results.jsonl")" = 0 ]
+  first_gpu "$WORLD/other" figures
+  expect "nor by another call: code 1" [ "$CODE" = 1 ]
+  expect "in its own words" says "there is no such device"
+  expect "without its rows" [ "$(grep -c '"call": "figures"' "$WORLD/other/results.jsonl")" = 0 ]
+  OTHER_PYTHON=no-such-python first_gpu "$WORLD/third"
+  expect "no torch: code 1" [ "$CODE" = 1 ]
+  expect "in words" says "there is no no-such-python here"
+  expect "before anything is begun" [ ! -e "$WORLD/third" ]
+}
+case_bundle_makes_a_row_again() {
+  torch_here 2.11.0
+  pack
+  # As a lesson does: a folder that holds a run is refused.
+  script lesson <<'BODY'
+for word; do [ "${last:-}" != --run-dir ] || to=$word; last=$word; done
+mkdir -p "${to%/*}" && mkdir "$to" "$to/fields" || exit 2
+echo step >"$to/rank-0000.jsonl"
+echo large | tee "$to/weights.safetensors" >"$to/fields/step-000001.npy"
+BODY
+  cp "$WORLD/bin/lesson" "$WORLD/there/isobar-bundle/bin/05_fusion"
+  first_gpu "$WORLD/figures" lives/first-steps
+  expect "made" [ "$CODE" = 0 ]
+  first_gpu "$WORLD/figures" lives/first-steps
+  expect "and made again" [ "$CODE,$(row first-steps 'done')" = 0,2 ]
+  expect "what was there is kept" [ -f "$WORLD/figures/earlier/first-steps-1/first-steps/rank-0000.jsonl" ]
+  expect "with its log" [ -f "$WORLD/figures/earlier/first-steps-1/lives-first-steps.log" ]
+  expect "both are in the archive" [ "$(tar -tzf "$WORLD/figures.tar.gz" | grep -c 'first-steps/rank-0000.jsonl')" = 2 ]
+  expect "without what is large" [ "$(tar -tzf "$WORLD/figures.tar.gz" | grep -c -e npy -e safetensors)" = 0 ]
 }
 case_bundle_leaves_what_does_not_fit() {
   torch_here 2.11.0
@@ -230,7 +284,17 @@ case_bundle_tells_what_spoils_figures() {
   expect "it failed" says "machine          failed"
   expect "which are kept" grep -q "Driver/library version mismatch" "$WORLD/figures/lives-machine.log"
   smi '*gpu=name*) echo "NVIDIA H200, 580.65.06, 143771, 3, Disabled" ;; *compute_cap*) echo 9.0 ;;'
+  expect "each row says on which device" [ "$(grep -o '"device": .*' "$WORLD/figures/results.jsonl" | tail -n 1)" = '"device": "NVIDIA H200"}' ]
   expect "of a good one nothing" [ "$(grep -c NOTE "$WORLD/figures/lives-machine.log")" = 0 ]
+}
+# until_ended COMMAND: waits for all that were started so, a minute at most.
+until_ended() {
+  local try
+  for ((try = 0; try < 600; ++try)); do
+    pgrep -f "$1" >/dev/null || return 0
+    sleep 0.1
+  done
+  return 1
 }
 # until_row NAME STATE: waits for its line, a minute at most.
 until_row() {
@@ -264,13 +328,32 @@ case_bundle_is_cut_off_while_it_measures() {
     expect "$signal: it is seen which one was cut off" [ "$(row fusion 'done'),$(row fusion failed)" = 0,0 ]
     [ $signal != TERM ] || expect "the code of a signal" [ $CODE = 143 ]
     [ $signal != HUP ] || expect "the code of a hang-up" [ $CODE = 129 ]
-    [ $signal != KILL ] || pkill -TERM -f "first_gpu.sh --row $WORLD/figures"  # what it had started
+    expect "$signal: what it had started ends" until_ended "first_gpu.sh --row $WORLD/figures"
     [ $signal = KILL ] || expect "it says so" grep -q "stopped by $signal" "$WORLD/said"
   done
   cp "$(type -P true)" "$WORLD/there/isobar-bundle/bin/bench_fusion"
   first_gpu "$WORLD/figures" figures
   expect "the next start goes on there" [ "$(row fusion 'done'),$(row rungs-16 started)" = 1,1 ]
   expect "to the end" [ "$CODE" = 0 ]
+}
+case_bundle_keeps_what_ended_beside() {
+  torch_here 2.11.0
+  pack
+  mkdir -p "$WORLD/with/dev"
+  touch "$WORLD/with/dev/nvidiactl"
+  script make_fields <<<"sed -n 's/^PPid:[^0-9]*//p' /proc/\$PPID/status >'$WORLD/row.part'; mv '$WORLD/row.part' '$WORLD/row'"
+  script 08_cuda_graphs <<<"until [ -s '$WORLD/row' ] && [ ! -e /proc/\$(cat '$WORLD/row') ]; do sleep 0.05; done; echo >'$WORLD/alone'; exec sleep 300"
+  cp "$WORLD/bin/make_fields" "$WORLD/bin/08_cuda_graphs" "$WORLD/there/isobar-bundle/bin/"
+  PATH="$WORLD/bin:$PATH" ISOBAR_SYSROOT=$WORLD/with ISOBAR_PYTHON=python-there \
+    "$WORLD/there/isobar-bundle/submit/first_gpu.sh" "$WORLD/figures" course >"$WORLD/said" 2>&1 &
+  local pid=$!
+  expect "the data is made, and the row beside it goes on" until_there "$WORLD/alone"
+  kill $pid
+  CODE=0
+  wait $pid || CODE=$?
+  expect "stopped" [ $CODE = 143 ]
+  expect "the data is done" [ "$(row data 'done'),$(row data 'cut off')" = 1,0 ]
+  expect "the other is cut off" [ "$(row base-08 'done'),$(row base-08 'cut off')" = 0,1 ]
 }
 case_bundle_builds_its_plugin_again() {
   torch_here 2.11.0
@@ -310,7 +393,7 @@ case_bundle_on_the_wrong_machine() {
   expect "no Python" says "there is no no-such-python here"
   there nothing
   expect "no such program: code 2" [ "$CODE" = 2 ]
-  expect "the ones that are" says "there are: 01_baseline bench_environment bench_fusion bench_normalise bench_rungs bench_step isobar-cli"
+  expect "the ones that are" says "there are: 01_baseline 05_fusion bench_environment bench_fusion bench_normalise bench_rungs bench_step isobar-cli"
   there ../run.sh
   expect "only programs of the bundle" [ "$CODE" = 2 ]
   there bench

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# rehearse_bundle.sh SOURCE LIBTORCH_PREFIX: packs the bundle of SOURCE/build and uses it as on a machine that one was lent: a bare Debian 13 in a
+# rehearse_bundle.sh SOURCE LIBTORCH_PREFIX BUILD: packs the bundle of BUILD and uses it as on a machine that one was lent: a bare Debian 13 in a
 # folder, with its own Python, a PyTorch 2.11 for that, no compiler, no network and no GPU. Its tests, all of first-gpu that needs no device,
-# and what is left when a call is killed in the middle. 77 = skipped, with the reason.
+# and what is left when a call is killed in the middle. Before that, out here and where an nvcc is, its plugin is built again. 77 = skipped, with
+# the reason.
 set -euo pipefail
-source=$1
+source=$1 build=$3
 peers=$(dirname "$2")/peers-2.11.0
 skip() { echo "skipped: $*"; exit 77; }
 # For the Python of Debian 13; all else that `import torch` takes is in the peers.
@@ -27,13 +28,28 @@ if [ "${ISOBAR_IN_BARE:-}" != 1 ]; then
   for package in filelock fsspec jinja2 markupsafe mpmath networkx sympy typing_extensions.py; do
     cp -r "$peers/$package" "$work/root/opt/site/"
   done
-  "$source/submit/bundle.sh" "$work/root/root/isobar.tar.gz" --build "$source/build"
+  "$source/submit/bundle.sh" "$work/root/root/isobar.tar.gz" --build "$build"
   code=0
-  ISOBAR_IN_BARE=1 unshare --mount --pid --net --fork --mount-proc --kill-child=KILL -- "$0" "$source" "$2" "$work" || code=$?
+  nvcc=${CUDACXX:-$(type -P nvcc || echo /usr/local/cuda/bin/nvcc)}
+  if [ -x "$nvcc" ] && [ -f "$build/lib/libisobar_cuda.so" ]; then
+    tar -xzf "$work/root/root/isobar.tar.gz" -C "$work"
+    plugin=$work/isobar-bundle/lib/libisobar_cuda.so
+    if CUDACXX=$nvcc ISOBAR_TORCH=$peers/torch "$work/isobar-bundle/run.sh" rebuild-plugin 90 >"$work/log" 2>&1 &&
+      ! cmp -s "$plugin" "$plugin.before" && python3 "$source/tests/repo/check_cuda_binary.py" "$plugin" 90 >>"$work/log" 2>&1; then
+      echo "ok    its plugin can be built again"
+    else
+      echo "FAIL  its plugin can be built again"
+      tail -n 20 "$work/log"
+      code=1
+    fi
+  else
+    echo "not rehearsed: building the plugin again, which takes an nvcc and a plugin in $build"
+  fi
+  ISOBAR_IN_BARE=1 unshare --mount --pid --net --fork --mount-proc --kill-child=KILL -- "$0" "$source" "$2" "$build" "$work" || code=$?
   exit $code
 fi
 
-work=$3
+work=$4
 root=$work/root
 mkdir -p "$root/opt/site/nvidia"
 mount --bind -o ro "$peers/nvidia" "$root/opt/site/nvidia"
@@ -51,14 +67,28 @@ expect() { # expect WHAT COMMAND...
   shift
   if "$@" >"$work/out" 2>&1; then echo "ok    $what"; else echo "FAIL  $what"; tail -n 20 "$work/out"; bad=1; fi
 }
-# rows STATE: of the table in the archive.
+# refused WORDS NAME=VALUE CALL...: run.sh ends with these words, and not well.
+# shellcheck disable=SC2317  # called by expect
+refused() {
+  local words=$1 said
+  shift
+  ! said=$(inside env "$1" /root/isobar-bundle/run.sh "${@:2}" 2>&1) || return 1
+  echo "$said"
+  [[ $said = *"$words"* ]]
+}
+# rows FOLDER STATE: of the table in the archive.
 rows() { tar -xzOf "$root/root/$1.tar.gz" "$1/results.jsonl" | grep -c "\"state\": \"$2\""; }
 
 expect "there is no compiler" inside test ! -e /usr/bin/g++
 inside tar -xzf /root/isobar.tar.gz -C /root
 expect "its PyTorch works" inside python3 -c 'import torch; assert torch.__version__.startswith("2.11"); torch.ones(3).sum()'
 expect "all tests of the bundle pass" run tests
-expect "without a GPU it says so" sh -c "! chroot '$root' env PYTHONPATH=/opt/site /root/isobar-bundle/run.sh first-gpu /root/figures 2>&1 | grep -v rehearse >/dev/null || true"
+code=0
+inside env ISOBAR_SYSROOT=/no-driver /root/isobar-bundle/run.sh first-gpu /root/none >"$work/said" 2>&1 || code=$?
+expect "without a driver it refuses" [ $code = 2 ]
+expect "in words, with what it does all the same" grep -q -- '--rehearse FOLDER does all that needs no GPU' "$work/said"
+expect "and without a torch, before any row" refused "there is no lib/libtorch_cpu.so in /root/no-torch" ISOBAR_TORCH=/root/no-torch first-gpu --rehearse /root/none
+expect "neither begins anything" [ ! -e "$root/root/none" ]
 expect "all that needs no device is rehearsed" run first-gpu --rehearse /root/figures
 cat "$work/out"
 sed -n 's/.*"call": "\([a-z]*\)", "row": "\([a-z0-9-]*\)", "state": "failed".*/\1-\2/p' "$root/root/figures/results.jsonl" | while read -r row; do
@@ -68,19 +98,29 @@ done
 planned=$(run first-gpu --rehearse --dry-run | awk '/^more/ { exit } /^  / && !/needs a device/ && !/in all/' | wc -l)
 expect "each of those rows is in the archive" [ "$(rows figures "done")" = "$planned" ]
 expect "and none failed" [ "$(rows figures failed)" = 0 ]
-expect "nothing is made again" sh -c "[ \"\$(chroot '$root' env PYTHONPATH=/opt/site /root/isobar-bundle/run.sh first-gpu --rehearse /root/figures | grep -c ' done, ')\" = 0 ]"
+recorded=$(run first-gpu --rehearse --dry-run | grep -c ' record ')
+expect "with each lesson's recorded run" [ "$(tar -tzf "$root/root/figures.tar.gz" | grep -c '^figures/lessons/.*/recorded/.*/run.toml')" = "$recorded" ]
+expect "which is not put to those of the lessons" [ -z "$(find "$root/root/isobar-bundle/lessons" -name recorded)" ]
+expect "without fields and weights" [ "$(tar -tzf "$root/root/figures.tar.gz" | grep -c -e '\.npy' -e safetensors)" = 0 ]
+started=$(rows figures started)
+expect "a second start" run first-gpu --rehearse /root/figures
+expect "makes nothing again" [ "$(rows figures started)" = "$started" ]
 
-# Killed while a bench of the call `figures` runs.
-run first-gpu --rehearse /root/killed >/dev/null 2>&1 &
-for ((try = 0; try < 3000; ++try)); do
-  ! grep -q '"row": "fusion", "state": "started"' "$root/root/killed/results.jsonl" 2>/dev/null || break
-  sleep 0.1
+# Killed while a lesson trains, and while a bench runs.
+for row in base-04 fusion; do
+  name=killed-$row before=first-steps
+  [ $row != fusion ] || before=rungs-16
+  run first-gpu --rehearse "/root/$name" >/dev/null 2>&1 &
+  for ((try = 0; try < 6000; ++try)); do
+    ! grep -q "\"row\": \"$row\", \"state\": \"started\"" "$root/root/$name/results.jsonl" 2>/dev/null || break
+    sleep 0.05
+  done
+  pkill -KILL -f "first_gpu.sh --rehearse /root/$name"
+  wait || true
+  expect "killed in $row: the rows before it are in the archive" \
+    sh -c "tar -xzOf '$root/root/$name.tar.gz' $name/results.jsonl | grep -q '\"row\": \"$before\", \"state\": \"done\"'"
+  expect "the one that was cut off is not" sh -c "! grep -q '\"row\": \"$row\", \"state\": \"done\"' '$root/root/$name/results.jsonl'"
+  expect "the next start goes on there" run first-gpu --rehearse "/root/$name"
+  expect "to the same rows" [ "$(rows "$name" "done")" = "$planned" ]
 done
-pkill -KILL -f 'first_gpu.sh --rehearse /root/killed'
-pkill -TERM -f 'first_gpu.sh --row /root/killed' || true
-wait || true
-expect "killed in the middle: the rows before it are in the archive" sh -c "tar -xzOf '$root/root/killed.tar.gz' killed/results.jsonl | grep -q '\"row\": \"rungs-16\", \"state\": \"done\"'"
-expect "the one that was cut off is not" sh -c "! grep -q '\"row\": \"fusion\", \"state\": \"done\"' '$root/root/killed/results.jsonl'"
-expect "the next start goes on there" run first-gpu --rehearse /root/killed
-expect "to the same rows" [ "$(rows killed "done")" = "$planned" ]
 exit $bad

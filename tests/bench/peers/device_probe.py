@@ -1,8 +1,8 @@
 """What a device does with attention, one product and uploads, by PyTorch: the figures that decide which kernel is worth writing.
 
 Usage: device_probe.py cuda|cpu FILE.jsonl. A JSON line a row as soon as it is measured: {"row", "unit", "median", "least", "most"}, or
-{"row", "cannot"} where PyTorch refuses. The floor of attention is its operations, 4 N^2 E forward and 2.5 times those backward, at the
-rate of the product: it is told in TFLOP/s too. Attention is that of the preset base (16 samples, 8 heads, 4,050 tokens) at head sizes 48 and 64,
+{"row", "cannot"} where PyTorch refuses. Attention has its rate beside that, "TFLOP/s" of the 4 N^2 E operations forward and 2.5 times those
+backward: its floor is the rate of the product. Attention is that of the preset base (16 samples, 8 heads, 4,050 tokens) at head sizes 48 and 64,
 forward and backward, by each of PyTorch's kernels, with and without deterministic algorithms. On a processor all is small.
 """
 import json
@@ -40,14 +40,17 @@ class Probe:
         run()
         return (time.perf_counter() - begin) * 1e3
 
-    def measure(self, row, run, unit="ms", of_ms=lambda ms: ms):
+    def measure(self, row, run, unit="ms", of_ms=lambda ms: ms, operations=None):
         try:
             for _ in range(2):
                 run()
             values = [of_ms(self.ms(run)) for _ in range(7 if self.on_cuda else 3)]
         except RuntimeError as error:
             return self.write(row, cannot=str(error).splitlines()[0][:200])
-        self.write(row, unit=unit, median=round(statistics.median(values), 4), least=round(min(values), 4), most=round(max(values), 4))
+        figures = {"median": statistics.median(values), "least": min(values), "most": max(values)}
+        if operations is not None:
+            figures["TFLOP/s"] = 1e-9 * operations / figures["median"]
+        self.write(row, unit=unit, **{name: round(value, 4) for name, value in figures.items()})
 
     def attention(self, kernel, head, strict):
         samples, heads, tokens = (16, 8, 4050) if self.on_cuda else (1, 2, 64)
@@ -64,8 +67,7 @@ class Probe:
         torch.use_deterministic_algorithms(strict)
         try:
             for name, run, times in (("forward", forward, 1), ("forward and backward", lambda: forward().backward(gradient), 3.5)):
-                self.measure(f"{row} {name}", run)
-                self.measure(f"{row} {name}, rate", run, "TFLOP/s", lambda ms, of=times * operations: 1e-9 * of / ms)
+                self.measure(f"{row} {name}", run, operations=times * operations)
         finally:
             torch.use_deterministic_algorithms(False)
 
