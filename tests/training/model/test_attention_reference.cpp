@@ -72,7 +72,7 @@ TEST_CASE("attention with heads of 48 and of 64 is its definition, forward and b
   for (const std::int64_t size : {48, 64}) {
     for (const std::int64_t tokens : {1, 37, 130}) {  // multiples of no tile
       for (const auto& [type, tolerance] :
-           {std::pair{at::kFloat, 1e-5}, std::pair{at::kBFloat16, 1.0 / 64}}) {
+           {std::pair{at::kFloat, kGradient}, std::pair{at::kBFloat16, kBfloat16Chain}}) {
         const auto drawn = [&, t = type](double scale) {
           return (at::randn({2, 3, tokens, size}) * scale).to(t);
         };
