@@ -170,11 +170,12 @@ void draw_stored(Ui& ui, const Question& question, const AskedQuestion& asked, c
   draw_outcome(ui, is_right ? Outcome::right : Outcome::not_right);
   draw_said(ui, answer_words(question, answer), stored.truth);
   ui.dim(printable(stored.source, kMostWords));
+  ui.record("as it was written down");
+  draw_ask_again(ui, answer, card);
+  // Below the button, which so keeps its place when the look for the runs ends.
   if (asked.found)
     ui.wrapped("As it was written down: its runs are gone, or say something else by now.", Face::small,
                ui.theme().dim);
-  ui.record("as it was written down");
-  draw_ask_again(ui, answer, card);
 }
 
 void draw_page_of(Ui& ui, const Question& question, const AskedQuestion& asked, AppState& state,

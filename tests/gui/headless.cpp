@@ -139,8 +139,20 @@ void Headless::click_at(float x, float y, int button) {
 }
 
 void Headless::click(const std::string& item, int button) {
-  const Box place = box(item);
-  click_at((place.x0 + place.x1) / 2, (place.y0 + place.y1) / 2, button);
+  // What arrives from another thread can move the item: then the pointer lets go elsewhere and comes again.
+  while (true) {
+    const Box place = box(item);
+    move_to((place.x0 + place.x1) / 2, (place.y0 + place.y1) / 2);
+    if (box(item) != place) continue;
+    press(true, button);
+    if (has(item) && box(item) != place) {
+      put_mouse(-1, -1);
+      press(false, button);
+      continue;
+    }
+    press(false, button);
+    return frames(2);
+  }
 }
 
 void Headless::double_click(const std::string& item) {

@@ -23,6 +23,8 @@ enum class Mark { circle, square, triangle, diamond, down, cross, ring, star, no
 struct Box {
   float x0 = 0, y0 = 0, x1 = 0, y1 = 0;
 
+  bool operator==(const Box&) const = default;
+
   float width() const { return x1 - x0; }
   float height() const { return y1 - y0; }
   bool contains(PlotPoint at) const { return at.x >= x0 && at.x < x1 && at.y >= y0 && at.y < y1; }
