@@ -65,6 +65,7 @@ std::vector<std::string> marks_of(const RunView& view) {
   std::vector<std::string> out;
   if (!view.replay_of.empty())
     out.push_back(fmt::format("replay of {} at {:g}x", printable(view.replay_of, 200), view.replay_speed));
+  if (!view.yours.empty()) out.push_back("yours: " + view.yours);
   if (!view.fault.empty()) out.push_back("fault " + view.fault);
   if (view.throttle_mb_per_s > 0) out.push_back(fmt::format("disk of {} MB/s", view.throttle_mb_per_s));
   if (!view.data_source.empty())
@@ -145,6 +146,7 @@ void RunViewBuilder::take_run(const Event& event) {
   view_.provenance = event.text("provenance");
   view_.replay_of = event.text("replay_of");
   view_.replay_speed = event.number("replay_speed");
+  view_.yours = printable(event.text("yours"), 80);
   view_.fault = event.text("fault") == "none" ? "" : event.text("fault");
   view_.data_source = event.text("data_source") == "files" ? "" : event.text("data_source");
   view_.throttle_mb_per_s = event.integer("throttle_mb_per_s");

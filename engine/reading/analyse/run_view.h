@@ -47,8 +47,9 @@ struct RunView {
   std::string device;
   std::string host;
   std::string started;
-  std::string fault;                   ///< the mistake on purpose, "" without one
-  std::string data_source;             ///< "memory" or "synthetic" where it is not files
+  std::string yours;        ///< the learner's file that takes the place of a part of ours; "" = none
+  std::string fault;        ///< the mistake on purpose, "" without one
+  std::string data_source;  ///< "memory" or "synthetic" where it is not files
   std::int64_t throttle_mb_per_s = 0;  ///< of a file system that was made slow; 0 = it was not
   std::string group;        ///< of the runs that it belongs to, such as those of a sweep; "" = none
   std::string point;        ///< its place in the group

@@ -24,7 +24,14 @@ using ShowInstead = int (*)(const LessonInfo& lesson);
 
 /// Checks the configuration, makes the embedded data set where it is wanted and missing, and starts the
 /// lesson's program.
-int run_command(const Words& words, ShowInstead show_instead);
+/// `program_prefix` in front of the lesson's name names another program of it: "mine_".
+int run_command(const Words& words, ShowInstead show_instead, const std::string& program_prefix = "");
+/// A run, `--mine` with the learner's part of the lesson.
+int run_any_command(const Words& words);
+/// Puts the skeleton of a lesson's exercise in place.
+int exercise_command(const Words& words);
+/// Looks at what the learner wrote.
+int check_exercise_command(const Words& words);
 /// `make`: becomes make_fields. `check FOLDER`: looks at any data set in the tutorial's layout: files that
 /// open, shapes that agree, values that are finite, statistics that fit; each finding is a line, and 2 when
 /// something is wrong.

@@ -57,7 +57,7 @@ std::string checked_ranks(const RunArguments& parsed, const RankEnvironment& env
 
 }  // namespace
 
-int run_command(const Words& words, ShowInstead show_instead) {
+int run_command(const Words& words, ShowInstead show_instead, const std::string& program_prefix) {
   const fs::path home = project_home();
   const bool asks_help = !words.empty() && (words.front() == "--help" || words.front() == "-h");
   if (!asks_help && (words.empty() || words.front().rfind('-', 0) == 0)) {
@@ -97,7 +97,7 @@ int run_command(const Words& words, ShowInstead show_instead) {
   if (!cannot_run) {  // else the program says why, and making data first would only take time
     if (const int code = ensure_data(loaded); code != 0) return code;
   }
-  Words program = {(program_folder() / lesson.name).string()};
+  Words program = {(program_folder() / (program_prefix + lesson.name)).string()};
   for (const std::string& word : program_words(typed, resumed)) program.push_back(word);
   if (is_rank || loaded.config.run.ranks == 1) return start_and_wait(program);
   return start_ranks_and_wait(program, static_cast<int>(loaded.config.run.ranks));

@@ -1,7 +1,6 @@
 #include "jobs/slurm.h"
 
 #include <fmt/format.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,10 +10,10 @@
 #include <sstream>
 #include <string_view>
 
-#include "core/clock.h"
 #include "core/error.h"
 #include "core/number_text.h"
 #include "core/text.h"
+#include "launch/said.h"
 #include "launch/spawn.h"
 #include "launch/supervise.h"
 
@@ -26,37 +25,19 @@ namespace {
 
 constexpr int kMostTroubles = 20;
 
-struct Said {
-  int code = 0;
-  std::string out, errors;
-};
-
 /// A program of Slurm was stopped before it ended: what it asked for may have happened all the same.
 class NoAnswer : public Error {
  public:
   using Error::Error;
 };
 
-/// Runs a program without the terminal. Requests to stop that come meanwhile are passed on to it.
-Said run_quietly(const std::vector<std::string>& words, std::int64_t longest_us) {
-  const HeldSignals signals;
-  const FileDescriptor output = unnamed_file();
-  const FileDescriptor errors = unnamed_file();
-  const pid_t pid =
-      spawn(words, {.mask = &signals.before(), .output = output.number(), .errors = errors.number()});
-  int status = 0;
-  int asked = 0;
-  for (const std::int64_t begin_us = steady_us(); waitpid(pid, &status, WNOHANG) == 0;) {
-    if (const int number = signals.next(250); number == SIGINT || number == SIGTERM) asked = number;
-    if (asked == 0 && steady_us() - begin_us < longest_us) continue;
-    kill(-pid, SIGKILL);
-    waitpid(pid, &status, 0);
-    if (asked != 0) raise(asked);  // it was meant for this program
-    throw NoAnswer("Slurm does not answer", fs::path(words.front()).filename().string(),
-                   "is its controller down? try again later", Exit::failed);
-  }
-  return {WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), end_of(output, kMostKept_bytes),
-          end_of(errors, kMostKept_bytes)};
+/// Requests to stop that come meanwhile are passed on to it.
+Said ask_slurm(const std::vector<std::string>& words, std::int64_t longest_us) {
+  Said said = run_quietly(words, longest_us, kMostKept_bytes);
+  if (said.asked == 0 && !said.was_late) return said;
+  if (said.asked != 0) raise(said.asked);  // it was meant for this program
+  throw NoAnswer("Slurm does not answer", fs::path(words.front()).filename().string(),
+                 "is its controller down? try again later", Exit::failed);
 }
 
 std::string first_line(const std::string& text) {
@@ -152,7 +133,7 @@ std::int64_t Slurm::submit(const fs::path& folder, const std::string& script) co
   };
   Said said;
   try {
-    said = run_quietly(words, limits_.submit_us);
+    said = ask_slurm(words, limits_.submit_us);
   } catch (const NoAnswer& error) {
     throw without_number(error);
   }
@@ -166,7 +147,7 @@ JobState Slurm::state(std::int64_t job) const {
   const std::string number = std::to_string(job);
   const std::vector<std::string> words = {squeue_.string(), "--noheader", "--states=all", "--jobs=" + number,
                                           "--format=%T|%r|%N|%S|%Z"};
-  const Said said = run_quietly(words, limits_.answer_us);
+  const Said said = ask_slurm(words, limits_.answer_us);
   const bool unknown = said.errors.find("Invalid job id") != std::string::npos;
   if (said.code != 0 && !unknown) throw refusal("Slurm does not tell of job " + number, words, said);
   JobState out;
@@ -185,7 +166,7 @@ JobState Slurm::state(std::int64_t job) const {
   if (!out.is_over()) return out;
   try {
     const Said shown =
-        run_quietly({scontrol_.string(), "--oneliner", "show", "job", number}, limits_.answer_us);
+        ask_slurm({scontrol_.string(), "--oneliner", "show", "job", number}, limits_.answer_us);
     if (shown.code == 0) out.exit_code = exit_code_in(shown.out);
   } catch (const NoAnswer&) {  // that it is over is known
   }
@@ -194,7 +175,7 @@ JobState Slurm::state(std::int64_t job) const {
 
 void Slurm::cancel(std::int64_t job) const {
   const std::vector<std::string> words = {scancel_.string(), std::to_string(job)};
-  const Said said = run_quietly(words, limits_.answer_us);
+  const Said said = ask_slurm(words, limits_.answer_us);
   if (said.code != 0) throw refusal("Slurm does not cancel job " + std::to_string(job), words, said);
 }
 

@@ -7,6 +7,7 @@
 #include "core/text.h"
 #include "device/device.h"
 #include "device/precision.h"
+#include "exercise/yours.h"
 #include "formula/model_shape.h"
 #include "run/rank_agreement.h"
 #include "train/schedule.h"
@@ -116,6 +117,8 @@ void say_what_is_special(const RunPlan& plan, RunOutput& output, std::int64_t fi
     console.line(fmt::format("  graph   none: the {} steps of this run are all warm-up (graph.warmup = {})",
                              steps, config.graph.warmup));
   }
+  if (!yours().empty())
+    console.line(fmt::format("  YOURS   {} takes the place of our own part", printable(yours())));
   if (config.run.fault == Fault::none) return;
   const char* const fault = name_of(config.run.fault);
   console.line(fmt::format("  FAULT   {}: {}", fault, fault_sentence(plan.fault)));

@@ -9,6 +9,7 @@
 #include "core/files.h"
 #include "core/machine.h"
 #include "core/text.h"
+#include "exercise/yours.h"
 #include "launch/rank_launcher.h"
 #include "run/environment.h"
 
@@ -91,6 +92,7 @@ void RunOutput::write_begin(const RunPlan& plan, const Comm& world) {
             .add("host", host_name())
             .add("pid", static_cast<std::int64_t>(getpid()))
             .add("parent_pid", static_cast<std::int64_t>(getppid()))
+            .add("yours", yours())
             .add("fault", name_of(config.run.fault))
             .add("data_source", name_of(config.data.source))
             .add("throttle_mb_per_s",

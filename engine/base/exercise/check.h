@@ -1,0 +1,33 @@
+#pragma once
+// What looks at the part of a lesson that a learner wrote: checks, each of which ends quietly or says in
+// three pieces what it had expected, what came, and where to look.
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace isobar {
+
+/// Why a check does not hold. The pieces are read as one: "expected A, came B; look at C".
+struct Finding {
+  std::string expected;
+  std::string came;
+  std::string look;
+};
+
+/// Says so and ends the process of the check at once: what the learner wrote is not asked to clean up after a
+/// failure.
+[[noreturn]] void not_yet(const Finding& finding);
+
+inline void expect(bool holds, const Finding& finding) {
+  if (!holds) not_yet(finding);
+}
+
+/// One thing that is asked of the part. `name` is that of a [[check]] in the exercise.toml.
+struct Check {
+  std::string name;
+  std::function<void()> run;
+};
+
+using Checks = std::vector<Check>;
+
+}  // namespace isobar

@@ -1,0 +1,73 @@
+// The main of a check program: loads the learner's part, runs the checks one after the other up to the first
+// that does not hold, and says of each a line of JSON.
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "exercise/check.h"
+#include "exercise/run_check.h"
+#include "record/json_line.h"
+
+namespace isobar {
+
+/// Of the exercise, with the part that `isobar_part` of the learner's library gives.
+Checks checks_of_part(const void* part);
+
+namespace {
+
+int say(const JsonLine& line, int code) {
+  std::fputs(line.text().c_str(), stdout);
+  std::fflush(stdout);
+  return code;
+}
+
+/// Prints it, and says whether it holds.
+bool say_check(const std::string& name, const std::optional<Finding>& finding) {
+  JsonLine line("check");
+  line.add("name", name).add("holds", !finding);
+  if (finding) line.add("expected", finding->expected).add("came", finding->came).add("look", finding->look);
+  return say(line, finding ? 1 : 0) == 0;
+}
+
+int run(const std::string& library, const std::string& source) {
+  CheckSetting setting;
+  setting.source = source;
+  // What its constants and static objects do is watched too.
+  const Check load{"load", [&] { dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL); }};
+  if (const auto finding = run_check(load, setting); finding && !say_check(load.name, finding)) return 1;
+  void* const opened = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (opened == nullptr) return say(JsonLine("load").add("problem", dlerror()), 2);
+  using Give = const void* (*)();
+  const auto give = reinterpret_cast<Give>(dlsym(opened, "isobar_part"));
+  if (give == nullptr) return say(JsonLine("load").add("problem", dlerror()), 2);
+  for (const Check& check : checks_of_part(give())) {
+    say(JsonLine("begins").add("name", check.name), 0);
+    if (!say_check(check.name, run_check(check, setting))) return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace isobar
+
+#if defined(__SANITIZE_ADDRESS__)
+extern "C" const char* __asan_default_options() {
+  return "exitcode=66:detect_leaks=1:leak_check_at_exit=0:detect_stack_use_after_return=1:strict_string_"
+         "checks=1";
+}
+extern "C" const char* __ubsan_default_options() { return "print_stacktrace=1"; }
+#elif defined(__SANITIZE_THREAD__)
+extern "C" const char* __tsan_default_options() {
+  return "exitcode=67:halt_on_error=1:report_thread_leaks=0";
+}
+#endif
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fputs("usage: check_LESSON LIBRARY SOURCE\n", stderr);
+    return 2;
+  }
+  return isobar::run(argv[1], argv[2]);
+}

@@ -1,0 +1,35 @@
+#pragma once
+// The process of a check, and what it reports to the one that watches it.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "exercise/check.h"
+
+namespace isobar {
+
+/// Runs the check in `folder` and ends this process. What it prints goes to `said`, what it reports to
+/// `report`.
+[[noreturn]] void be_the_check(const Check& check, const std::string& folder, int said, int report);
+
+struct Crash {
+  std::string what;  ///< "a segmentation fault", "an exception left a thread: ..."
+  std::vector<void*> calls;
+};
+
+// Of all that was reported.
+bool has_ended_well(const std::string& reported);
+bool has_forked(const std::string& reported);
+std::optional<Finding> parse_finding(const std::string& reported);
+std::optional<Crash> parse_crash(const std::string& reported);
+/// What the threads said when they were asked where they stand: thread, calls.
+struct ThreadCalls {
+  int thread = 0;
+  std::vector<void*> calls;
+};
+std::vector<ThreadCalls> parse_threads(const std::string& reported);
+
+/// The signal by which a thread is asked where it stands.
+int where_signal();
+
+}  // namespace isobar

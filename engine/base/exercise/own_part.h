@@ -1,0 +1,10 @@
+#pragma once
+// In a lesson's program that trains with a learner's part: where that is.
+
+namespace isobar {
+
+/// From the library that $ISOBAR_PART names, loaded once: what its `isobar_part` gives, an exercise::Part of
+/// that lesson. Error (exit code 2) where there is none.
+const void* own_part();
+
+}  // namespace isobar

@@ -1,0 +1,30 @@
+#pragma once
+// From addresses of this process, and from what sanitizers print, to lines of a learner's file.
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace isobar {
+
+struct SourcePlace {
+  std::string function;  ///< as the compiler knows it, demangled; "" where it is not known
+  std::string file;      ///< "" where it is not known
+  int line = 0;
+};
+
+/// Of each address, innermost inlined function first. Addresses behind a call are those of a return: one byte
+/// is taken off. Needs addr2line; without it only functions are told.
+std::vector<std::vector<SourcePlace>> source_places(const std::vector<void*>& addresses);
+
+/// "my/02_read_ahead.cpp:37" of the innermost place in a file that ends in `source`; "" where there is none.
+std::string place_in(const std::vector<std::vector<SourcePlace>>& calls, const std::string& source);
+
+/// What a sanitizer found: one sentence without its end, and the places in `source` that it names, the first
+/// of each of its stacks. Nothing where `said` holds no report.
+struct SanitizerReport {
+  std::string found;  ///< "heap-buffer-overflow", "data race", "leaked 64 bytes", ...
+  std::vector<std::string> places;
+};
+std::optional<SanitizerReport> sanitizer_report(const std::string& said, const std::string& source);
+
+}  // namespace isobar

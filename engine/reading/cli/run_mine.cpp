@@ -1,0 +1,62 @@
+// ./isobar run LESSON --mine: the lesson's program loads the learner's part instead of ours.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "cli/commands.h"
+#include "cli/recorded_view.h"
+#include "cli/start.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "exercise/compile.h"
+#include "exercise/my_file.h"
+#include "exercise/yours.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kMine = "--mine";
+constexpr const char* kPrograms = "mine_";
+
+/// The learner's part of the lesson as a library. Error (exit code 2) where there is none, or it does not
+/// compile.
+fs::path compiled_part(const Exercise& exercise) {
+  const MyFile mine = read_my_file(exercise, my_folder(project_home()));
+  const std::string name = known_as(mine.path);
+  if (!mine.is_there)
+    throw Error("there is no " + as_typed(mine.path).string(), "./isobar run " + exercise.lesson + " --mine",
+                "./isobar exercise " + exercise.lesson + " puts the skeleton there");
+  const fs::path build = program_folder().parent_path();
+  const fs::path folder = build / "exercises";
+  fs::create_directories(folder);
+  const fs::path library = folder / fmt::format("{}-{}.so", exercise.lesson, getpid());
+  std::optional<CompileProblem> problem = forbidden_include(mine.text, exercise, name);
+  if (!problem) problem = compile_part({build, kPrograms + exercise.lesson, mine.path, library});
+  fs::remove(library.string() + ".o");
+  if (problem) throw Error(problem->what, problem->where, "./isobar check " + exercise.lesson + " says more");
+  return library;
+}
+
+}  // namespace
+
+int run_any_command(const Words& words) {
+  Words others = words;
+  if (std::erase(others, kMine) == 0) return run_command(words, show_instead_of_running);
+  if (others.empty() || others.front().starts_with('-') ||
+      std::count(others.begin(), others.end(), "--help") > 0)
+    return run_command(others, show_instead_of_running);
+  const Exercise exercise = read_exercise(project_home(), find_lesson(project_home(), others.front()).name);
+  const fs::path library = compiled_part(exercise);
+  setenv(kPartVariable, library.c_str(), 1);
+  setenv(kYoursVariable, known_as(my_folder(project_home()) / exercise.own_name()).c_str(), 1);
+  const int code = run_command(others, show_instead_of_running, kPrograms);
+  fs::remove(library);
+  return code;
+}
+
+}  // namespace isobar

@@ -1,0 +1,40 @@
+#pragma once
+// A learner's file becomes a library that a check program, or a lesson, loads: compiled with the very command
+// by which the build compiles the part's other half, lessons/NN_name/exercise/part.cpp.
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "exercise/exercise.h"
+
+namespace isobar {
+
+/// Why no library was made.
+struct CompileProblem {
+  std::string what;                ///< "it does not compile: expected ';' before 'return'"
+  std::string where;               ///< "my/02_read_ahead.cpp:41:12"; "" where no line is known
+  std::vector<std::string> lines;  ///< the line of the file, and the compiler's mark below it
+};
+
+struct CompileSetting {
+  std::filesystem::path build;    ///< of CMake
+  std::string program;            ///< whose part it is: "check_02_workers"
+  std::filesystem::path source;   ///< the learner's file
+  std::filesystem::path library;  ///< what is to be made
+};
+
+/// "my/02_read_ahead.cpp": as much of the path as a check names.
+std::string known_as(const std::filesystem::path& source);
+
+/// Nothing when the library is there. Error (exit code 1) where the build lacks what it takes.
+std::optional<CompileProblem> compile_part(const CompileSetting& setting);
+
+/// What an exercise may not include: its header and those in <> of the language and of libtorch it may.
+std::optional<CompileProblem> forbidden_include(const std::string& text, const Exercise& exercise,
+                                                const std::string& name);
+
+/// The compiler's first error in the learner's file, or the place in it that led there; for tests too.
+CompileProblem first_error(const std::string& said, const std::string& name);
+
+}  // namespace isobar

@@ -1,0 +1,86 @@
+#include "exercise/my_file.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <span>
+
+#include "core/crc32c.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "exercise/skeleton.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::uint64_t kMostSource_bytes = 1 << 20;
+
+std::string text_of(const fs::path& file) { return read_text_file(file, kMostSource_bytes); }
+
+/// What is given and promised, in eight letters.
+std::string edition_of(const Exercise& exercise, const std::string& skeleton) {
+  const std::string all = text_of(exercise.folder / "exercise.h") + skeleton;
+  return fmt::format("{:08x}", crc32c(std::as_bytes(std::span(all))));
+}
+
+std::string first_line_of(const Exercise& exercise, const std::string& skeleton) {
+  return fmt::format("// Yours: ./isobar check {} looks at it. (edition {})\n", exercise.lesson,
+                     edition_of(exercise, skeleton));
+}
+
+std::string skeleton_of(const Exercise& exercise) {
+  const std::string skeleton =
+      cut_skeleton(text_of(exercise.solution_file()), exercise.solution_file().string());
+  return first_line_of(exercise, skeleton) + skeleton;
+}
+
+/// "(edition 1a2b3c4d)", or "" where the learner took the line out.
+std::string edition_in(const std::string& text) {
+  const std::size_t at = text.find("(edition ");
+  return at == std::string::npos || at + 18 > text.size() ? "" : text.substr(at, 18);
+}
+
+fs::path given_file(const Exercise& exercise, const fs::path& my) {
+  return my / ".given" / exercise.own_name();
+}
+
+}  // namespace
+
+fs::path my_folder(const fs::path& home) {
+  const char* const named = std::getenv("ISOBAR_MY");
+  return named != nullptr && *named != '\0' ? fs::path(named) : home / "my";
+}
+
+MyFile read_my_file(const Exercise& exercise, const fs::path& my) {
+  MyFile out;
+  out.path = my / exercise.own_name();
+  out.skeleton = skeleton_of(exercise);
+  out.given = out.skeleton;
+  out.is_there = fs::exists(out.path);
+  if (!out.is_there) return out;
+  out.text = text_of(out.path);
+  const fs::path given = given_file(exercise, my);
+  if (fs::exists(given)) out.given = text_of(given);
+  const std::string own = edition_in(out.text).empty() ? edition_in(out.given) : edition_in(out.text);
+  out.is_of_older_edition = own != edition_in(out.skeleton);
+  return out;
+}
+
+bool place_my_file(const Exercise& exercise, const fs::path& my) {
+  const fs::path path = my / exercise.own_name();
+  if (fs::exists(path)) return false;
+  const std::string skeleton = skeleton_of(exercise);
+  std::error_code code;
+  fs::create_directories(my / ".given", code);
+  if (code)
+    throw Error("no folder for your files can be made: " + code.message(), my.string(),
+                "ISOBAR_MY names another one", Exit::failed);
+  write_file_whole(given_file(exercise, my), std::string_view(skeleton));
+  write_file_whole(path, std::string_view(skeleton));
+  return true;
+}
+
+}  // namespace isobar

@@ -1,0 +1,31 @@
+#pragma once
+// The learner's files: my/NN_name.cpp, put there once and from then on only read. Beside them my/.given keeps
+// each skeleton as it was given, so that a later edition can say what changed.
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "analyse/line_diff.h"
+#include "exercise/exercise.h"
+
+namespace isobar {
+
+/// $ISOBAR_MY, else my/ in the project.
+std::filesystem::path my_folder(const std::filesystem::path& home);
+
+struct MyFile {
+  std::filesystem::path path;
+  bool is_there = false;
+  std::string text;                  ///< what the learner has so far
+  std::string skeleton;              ///< as it would be given today
+  std::string given;                 ///< as it was given; `skeleton` where that was not kept
+  bool is_of_older_edition = false;  ///< header or skeleton have changed since it was given
+};
+
+MyFile read_my_file(const Exercise& exercise, const std::filesystem::path& my);
+
+/// Puts the skeleton there unless a file of this name is there; true when it did. Error (exit code 1) where
+/// that cannot be: what, where, hint.
+bool place_my_file(const Exercise& exercise, const std::filesystem::path& my);
+
+}  // namespace isobar

@@ -1,0 +1,101 @@
+#include "exercise/verdict.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <sstream>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/json.h"
+#include "core/text.h"
+#include "launch/private_folder.h"
+#include "launch/said.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::int64_t kLongestCheck_us = 600'000'000;  // a hang of a check is told long before
+constexpr std::int64_t kMostVerdict_bytes = 1 << 20;
+constexpr const char* kRaceCheck = "race";
+
+/// Takes over what a check program said, line by line.
+void take(ExerciseVerdict& verdict, const std::string& said) {
+  std::istringstream lines(said);
+  for (std::string line; std::getline(lines, line);) {
+    const Json json = Json::parse(line);
+    const std::string& kind = json.at("kind").as_text();
+    if (kind == "load") {
+      verdict.problem = CompileProblem{"it cannot be loaded, a function of exercise.h is missing: " +
+                                           printable(json.at("problem").as_text(), 300),
+                                       "",
+                                       {}};
+    } else if (kind == "check" && json.at("holds").text() == "true") {
+      verdict.held.push_back(json.at("name").as_text());
+    } else if (kind == "check") {
+      verdict.failed = json.at("name").as_text();
+      verdict.finding = {json.at("expected").as_text(), json.at("came").as_text(), json.at("look").as_text()};
+    }
+  }
+}
+
+/// What is made in the folder of a check.
+void remove_parts(const fs::path& folder) {
+  std::error_code code;
+  for (fs::directory_iterator entry(folder, code), end; !code && entry != end; entry.increment(code)) {
+    const std::string ending = entry->path().extension().string();
+    if (ending == ".so" || ending == ".o") fs::remove(entry->path(), code);
+  }
+}
+
+double seconds_since(std::int64_t begin_us) { return static_cast<double>(steady_us() - begin_us) * 1e-6; }
+
+/// False when nothing more is to be asked.
+bool check_with(const std::string& program, const MyFile& mine, const fs::path& folder, const fs::path& build,
+                ExerciseVerdict& verdict) {
+  const fs::path library = folder / (program + ".so");
+  const std::int64_t begin_us = steady_us();
+  verdict.problem = compile_part({build, program, mine.path, library});
+  verdict.compile_s += seconds_since(begin_us);
+  if (verdict.problem) return false;
+  const std::int64_t checks_us = steady_us();
+  const Said said = run_quietly({(build / "bin" / program).string(), library.string(), known_as(mine.path)},
+                                kLongestCheck_us, kMostVerdict_bytes);
+  verdict.check_s += seconds_since(checks_us);
+  if (said.asked != 0) throw Error("stopped", program, "", Exit::failed);
+  take(verdict, said.out);
+  if (said.code > 2 || (said.code != 0 && verdict.passed()))
+    throw Error(
+        fmt::format("the check program ended with exit code {}: {}", said.code, printable(said.errors, 300)),
+        program, "./isobar setup builds it again", Exit::failed);
+  return verdict.passed();
+}
+
+}  // namespace
+
+ExerciseVerdict check_exercise(const Exercise& exercise, const MyFile& mine, const fs::path& build) {
+  ExerciseVerdict out;
+  out.problem = forbidden_include(mine.text, exercise, known_as(mine.path));
+  if (out.problem) return out;
+  const PrivateFolder folder(remove_parts);
+  const std::string program = "check_" + exercise.lesson;
+  if (!check_with(program, mine, folder.path(), build, out) || !exercise.is_sanitized) return out;
+  ExerciseVerdict threads;
+  const bool held = check_with(program + "_thread", mine, folder.path(), build, threads);
+  out.compile_s += threads.compile_s;
+  out.check_s += threads.check_s;
+  if (held) {
+    out.held.emplace_back(kRaceCheck);
+    return out;
+  }
+  const bool race = threads.finding.came.find("data race") != std::string::npos;
+  out.failed = race ? kRaceCheck : threads.failed;
+  out.finding = threads.finding;
+  out.problem = threads.problem;
+  return out;
+}
+
+}  // namespace isobar

@@ -1,0 +1,48 @@
+#pragma once
+// What is given and what is promised in the exercise of lesson 02. You write my/02_read_ahead.cpp.
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+
+#include "data/read_ahead.h"  // SlotMemory: the bytes of one batch
+
+namespace isobar::exercise {
+
+/// Given: fills batch number `batch` and hands over its memory. Several threads may call it at once. It
+/// throws what goes wrong.
+using Fill = std::function<SlotMemory(std::int64_t batch)>;
+
+struct QueueSetting {
+  std::int64_t first = 0;    ///< number of the batch that `take` hands out first
+  std::int64_t end = 0;      ///< behind the last one
+  std::int64_t threads = 1;  ///< that fill, at least 1
+  std::int64_t ahead = 2;    ///< batches that may be in work or filled, and not yet taken; at least 1
+};
+
+/// Thrown by `take` once `stop` was called.
+struct QueueStopped : std::runtime_error {
+  QueueStopped() : std::runtime_error("reading ahead was stopped") {}
+};
+
+/// Threads that fill batches ahead of the one that takes them.
+class BatchQueue {
+ public:
+  /// Ends the threads and waits for them, whatever they are doing. Nothing is filled afterwards.
+  virtual ~BatchQueue() = default;
+  /// The next batch, in order; waits until it is filled. Throws what was thrown while this very batch was
+  /// filled, `QueueStopped` once `stop` was called. Null behind the last one. One thread calls it.
+  virtual SlotMemory take() = 0;
+  /// Wakes whoever waits. Another thread may call it, more than once.
+  virtual void stop() noexcept = 0;
+};
+
+}  // namespace isobar::exercise
+
+namespace isobar::mine {
+
+/// Promised: begins to fill at once, each batch exactly once.
+std::unique_ptr<exercise::BatchQueue> make_read_ahead(exercise::Fill fill,
+                                                      const exercise::QueueSetting& setting);
+
+}  // namespace isobar::mine

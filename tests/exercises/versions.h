@@ -1,0 +1,19 @@
+#pragma once
+// All versions of an exercise in one program, and what each is to be told.
+#include <string>
+#include <vector>
+
+namespace isobar {
+
+struct Version {
+  std::string name;    ///< "skeleton", "solution", or that of a mistake
+  const void* part;    ///< an exercise::Part
+  std::string check;   ///< the first that does not hold; "" = all hold
+  std::string says;    ///< a piece of the sentence that no other version is told
+  std::string watch;   ///< what finds it: "address" (or the plain build), "thread"
+  std::string source;  ///< end of the path by which its lines are known
+};
+
+std::vector<Version> versions();
+
+}  // namespace isobar
