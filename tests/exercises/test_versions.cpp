@@ -4,8 +4,8 @@
 #include <cstring>
 #include <string>
 
-#include "exercise/check.h"
-#include "exercise/run_check.h"
+#include "check/check.h"
+#include "check/run_check.h"
 #include "exercises/versions.h"
 
 namespace isobar {

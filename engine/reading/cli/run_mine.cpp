@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "check/yours.h"
 #include "cli/commands.h"
 #include "cli/recorded_view.h"
 #include "cli/start.h"
@@ -12,7 +13,6 @@
 #include "core/files.h"
 #include "exercise/compile.h"
 #include "exercise/my_file.h"
-#include "exercise/yours.h"
 
 namespace isobar {
 

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "check/yours.h"
 #include "comm/link_probe.h"
 #include "core/fault.h"
 #include "core/text.h"
 #include "device/device.h"
 #include "device/precision.h"
-#include "exercise/yours.h"
 #include "formula/model_shape.h"
 #include "run/rank_agreement.h"
 #include "train/schedule.h"

@@ -5,11 +5,11 @@
 
 #include <cmath>
 
+#include "check/yours.h"
 #include "core/clock.h"
 #include "core/files.h"
 #include "core/machine.h"
 #include "core/text.h"
-#include "exercise/yours.h"
 #include "launch/rank_launcher.h"
 #include "run/environment.h"
 

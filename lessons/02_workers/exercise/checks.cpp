@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "02_workers/exercise/part.h"
-#include "exercise/check.h"
-#include "exercise/patience.h"
+#include "check/check.h"
+#include "check/patience.h"
 
 namespace isobar {
 namespace exercise {
@@ -19,12 +19,12 @@ namespace {
 constexpr std::int64_t kNone = -1;
 
 /// The memory of a batch holds its number.
-SlotMemory memory_of(std::int64_t batch) {
+Memory memory_of(std::int64_t batch) {
   const auto number = std::make_shared<std::int64_t>(batch);
   return {number, reinterpret_cast<std::byte*>(number.get())};
 }
 
-std::int64_t number_in(const SlotMemory& memory) {
+std::int64_t number_in(const Memory& memory) {
   return memory ? *reinterpret_cast<const std::int64_t*>(memory.get()) : kNone;
 }
 

@@ -1,17 +1,19 @@
 #pragma once
 // What is given and what is promised in the exercise of lesson 02. You write my/02_read_ahead.cpp.
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <stdexcept>
 
-#include "data/read_ahead.h"  // SlotMemory: the bytes of one batch
-
 namespace isobar::exercise {
+
+/// The bytes of one batch.
+using Memory = std::shared_ptr<std::byte>;
 
 /// Given: fills batch number `batch` and hands over its memory. Several threads may call it at once. It
 /// throws what goes wrong.
-using Fill = std::function<SlotMemory(std::int64_t batch)>;
+using Fill = std::function<Memory(std::int64_t batch)>;
 
 struct QueueSetting {
   std::int64_t first = 0;    ///< number of the batch that `take` hands out first
@@ -32,7 +34,7 @@ class BatchQueue {
   virtual ~BatchQueue() = default;
   /// The next batch, in order; waits until it is filled. Throws what was thrown while this very batch was
   /// filled, `QueueStopped` once `stop` was called. Null behind the last one. One thread calls it.
-  virtual SlotMemory take() = 0;
+  virtual Memory take() = 0;
   /// Wakes whoever waits. Another thread may call it, more than once.
   virtual void stop() noexcept = 0;
 };

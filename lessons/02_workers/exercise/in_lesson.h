@@ -1,10 +1,10 @@
 #pragma once
 // Read before main.cpp by ./isobar run 02_workers --mine: its WorkerLoader is this one, on your part.
 #include "02_workers/exercise/part.h"
+#include "check/own_part.h"
 #include "data/fillers.h"
 #include "data/slots.h"
 #include "data/worker_loader.h"
-#include "exercise/own_part.h"
 
 namespace isobar {
 

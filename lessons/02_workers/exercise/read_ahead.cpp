@@ -12,6 +12,7 @@
 namespace isobar::mine {
 
 using exercise::Fill;
+using exercise::Memory;
 using exercise::QueueSetting;
 using exercise::QueueStopped;
 
@@ -31,7 +32,7 @@ class Queue : public exercise::BatchQueue {
     // END
   }
 
-  SlotMemory take() override {
+  Memory take() override {
     // BEGIN Wait until batch number taken_ is there, and hand it out. What can end the wait?
     //> return nullptr;
     std::unique_lock lock(mutex_);
@@ -57,7 +58,7 @@ class Queue : public exercise::BatchQueue {
 
  private:
   struct Done {
-    SlotMemory memory;
+    Memory memory;
     std::exception_ptr failure;  ///< what fill_ threw instead
   };
 

@@ -1,4 +1,4 @@
-#include "exercise/inside_check.h"
+#include "check/inside_check.h"
 
 #include <execinfo.h>
 #include <fcntl.h>

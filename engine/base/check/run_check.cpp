@@ -1,4 +1,4 @@
-#include "exercise/run_check.h"
+#include "check/run_check.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -15,9 +15,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "exercise/inside_check.h"
-#include "exercise/source_place.h"
-#include "exercise/stood.h"
+#include "check/inside_check.h"
+#include "check/source_place.h"
+#include "check/stood.h"
 
 namespace isobar {
 

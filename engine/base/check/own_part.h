@@ -4,7 +4,7 @@
 namespace isobar {
 
 /// From the library that $ISOBAR_PART names, loaded once: what its `isobar_part` gives, an exercise::Part of
-/// that lesson. Error (exit code 2) where there is none.
+/// that lesson. std::runtime_error where there is none.
 const void* own_part();
 
 }  // namespace isobar

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "exercise/check.h"
+#include "check/check.h"
 
 namespace isobar {
 

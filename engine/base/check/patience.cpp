@@ -1,4 +1,4 @@
-#include "exercise/patience.h"
+#include "check/patience.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>

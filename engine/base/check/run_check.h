@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "exercise/check.h"
+#include "check/check.h"
 
 namespace isobar {
 

@@ -1,4 +1,4 @@
-#include "exercise/stood.h"
+#include "check/stood.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -13,8 +13,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "exercise/inside_check.h"
-#include "exercise/source_place.h"
+#include "check/inside_check.h"
+#include "check/source_place.h"
 
 namespace isobar {
 

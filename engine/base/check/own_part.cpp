@@ -1,12 +1,12 @@
-#include "exercise/own_part.h"
+#include "check/own_part.h"
 
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <stdexcept>
 #include <string>
 
-#include "core/error.h"
-#include "exercise/yours.h"
+#include "check/yours.h"
 
 namespace isobar {
 
@@ -14,13 +14,11 @@ const void* own_part() {
   static const void* const part = [] {
     const char* const library = std::getenv(kPartVariable);
     if (library == nullptr)
-      throw Error("ISOBAR_PART names no part", "environment", "./isobar run LESSON --mine");
+      throw std::runtime_error("ISOBAR_PART names no part: ./isobar run LESSON --mine does");
     void* const opened = dlopen(library, RTLD_NOW | RTLD_LOCAL);
     using Give = const void* (*)();
     const auto give = opened == nullptr ? nullptr : reinterpret_cast<Give>(dlsym(opened, "isobar_part"));
-    if (give == nullptr)
-      throw Error(std::string("your part cannot be loaded: ") + dlerror(), library,
-                  "./isobar check LESSON says why");
+    if (give == nullptr) throw std::runtime_error(std::string("your part cannot be loaded: ") + dlerror());
     return give();
   }();
   return part;

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <string>
 
-#include "exercise/check.h"
-#include "exercise/run_check.h"
+#include "check/check.h"
+#include "check/run_check.h"
 #include "record/json_line.h"
 
 namespace isobar {

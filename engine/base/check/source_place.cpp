@@ -1,4 +1,4 @@
-#include "exercise/source_place.h"
+#include "check/source_place.h"
 
 #include <cxxabi.h>
 #include <dlfcn.h>
