@@ -1,29 +1,12 @@
 """One unit that holds all versions of an exercise: skeleton, solution, and the solution with mistakes that people make.
 
-Usage: make_versions.py SOLUTION.cpp MISTAKES.toml PART_FUNCTION... > versions.cpp. Each version is in a namespace of its own. A mistake that
-changes a line which is not there, or says what another one says, is an error.
+Usage: make_versions.py SOLUTION.cpp MISTAKES.toml ISOBAR_CLI OUT.cpp PART_FUNCTION... OUT.cpp stays as it is where nothing changes. Each
+version is in a namespace of its own. A mistake that changes a line which is not there, or says what another one says, is an error.
 """
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
-
-
-def skeleton(text):
-    """As cut_skeleton (engine/reading/exercise/skeleton.h) does, which a test compares."""
-    out, inside = [], False
-    for line in text.splitlines():
-        bare = line.lstrip()
-        indent = line[:len(line) - len(bare)]
-        if bare.startswith("// BEGIN "):
-            inside = True
-            out.append(indent + "// YOU: " + bare[9:])
-        elif bare == "// END":
-            inside = False
-        elif bare.startswith("//> "):
-            out.append(indent + bare[4:])
-        elif not inside:
-            out.append(line)
-    return "\n".join(out) + "\n"
 
 
 def quoted(text):
@@ -35,8 +18,10 @@ def main():
     text = solution.read_text()
     lesson = solution.parts[-3]
     mistakes = tomllib.loads(Path(sys.argv[2]).read_text())
-    functions = sys.argv[3:]
-    versions = [("skeleton", skeleton(text), mistakes["skeleton"]), ("solution", text, {"check": "", "says": ""})]
+    functions = sys.argv[5:]
+    print_skeleton = [sys.argv[3], "exercise", lesson, "--print"]
+    skeleton = subprocess.run(print_skeleton, capture_output=True, text=True, check=True).stdout
+    versions = [("skeleton", skeleton, mistakes["skeleton"]), ("solution", text, {"check": "", "says": ""})]
     said = {mistakes["skeleton"]["says"]}
     for wrong in mistakes["wrong"]:
         changed = text
@@ -50,17 +35,20 @@ def main():
         versions.append((wrong["name"], changed, wrong))
     if len(versions) < 5:
         sys.exit(f"{sys.argv[2]}: less than three mistakes")
-    print(f'#include "{lesson}/exercise/part.h"\n#include "exercises/versions.h"\n')
+    out = [f'#include "{lesson}/exercise/part.h"\n#include "exercises/versions.h"\n']
     for name, version, _ in versions:
-        print(f'#define mine version_{name}\n#line 1 "{name}/{solution.name}"\n{version}\n#undef mine\n')
-    print("namespace isobar {\n\nstd::vector<Version> versions() {\n  std::vector<Version> out;")
+        out.append(f'#define mine version_{name}\n#line 1 "{name}/{solution.name}"\n{version}\n#undef mine\n')
+    out.append("namespace isobar {\n\nstd::vector<Version> versions() {\n  std::vector<Version> out;")
     for name, _, expected in versions:
         part = ", ".join(f"version_{name}::{function}" for function in functions)
         words = ", ".join(quoted(expected.get(key, "")) for key in ("check", "says"))
         watch = quoted(expected.get("watch", "address"))
-        print(f"  static const exercise::Part part_{name}{{{part}}};")
-        print(f'  out.push_back({{"{name}", &part_{name}, {words}, {watch}, "{name}/{solution.name}"}});')
-    print("  return out;\n}\n\n}  // namespace isobar")
+        out.append(f"  static const exercise::Part part_{name}{{{part}}};")
+        out.append(f'  out.push_back({{"{name}", &part_{name}, {words}, {watch}, "{name}/{solution.name}"}});')
+    out.append("  return out;\n}\n\n}  // namespace isobar\n")
+    text, target = "\n".join(out), Path(sys.argv[4])
+    if not target.is_file() or target.read_text() != text:
+        target.write_text(text)
 
 
 main()

@@ -70,6 +70,7 @@ Finding sanitizer_finding(const SanitizerReport& report, const CheckSetting& set
   const bool race = report.found == "data race";
   std::string places;
   for (const std::string& place : report.places) {
+    if (!race && !places.empty()) break;  // those behind say where the memory came from
     if (places.find(place) == std::string::npos) places += (places.empty() ? "" : " and ") + place;
   }
   return {.expected = race ? "each access that another thread can change under a lock"

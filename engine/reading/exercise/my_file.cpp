@@ -31,12 +31,6 @@ std::string first_line_of(const Exercise& exercise, const std::string& skeleton)
                      edition_of(exercise, skeleton));
 }
 
-std::string skeleton_of(const Exercise& exercise) {
-  const std::string skeleton =
-      cut_skeleton(text_of(exercise.solution_file()), exercise.solution_file().string());
-  return first_line_of(exercise, skeleton) + skeleton;
-}
-
 /// "(edition 1a2b3c4d)", or "" where the learner took the line out.
 std::string edition_in(const std::string& text) {
   const std::size_t at = text.find("(edition ");
@@ -54,10 +48,16 @@ fs::path my_folder(const fs::path& home) {
   return named != nullptr && *named != '\0' ? fs::path(named) : home / "my";
 }
 
+std::string read_skeleton(const Exercise& exercise) {
+  const std::string skeleton =
+      cut_skeleton(text_of(exercise.solution_file()), exercise.solution_file().string());
+  return first_line_of(exercise, skeleton) + skeleton;
+}
+
 MyFile read_my_file(const Exercise& exercise, const fs::path& my) {
   MyFile out;
   out.path = my / exercise.own_name();
-  out.skeleton = skeleton_of(exercise);
+  out.skeleton = read_skeleton(exercise);
   out.given = out.skeleton;
   out.is_there = fs::exists(out.path);
   if (!out.is_there) return out;
@@ -72,7 +72,7 @@ MyFile read_my_file(const Exercise& exercise, const fs::path& my) {
 bool place_my_file(const Exercise& exercise, const fs::path& my) {
   const fs::path path = my / exercise.own_name();
   if (fs::exists(path)) return false;
-  const std::string skeleton = skeleton_of(exercise);
+  const std::string skeleton = read_skeleton(exercise);
   std::error_code code;
   fs::create_directories(my / ".given", code);
   if (code)

@@ -13,6 +13,9 @@ namespace isobar {
 /// $ISOBAR_MY, else my/ in the project.
 std::filesystem::path my_folder(const std::filesystem::path& home);
 
+/// As it would be given now.
+std::string read_skeleton(const Exercise& exercise);
+
 struct MyFile {
   std::filesystem::path path;
   bool is_there = false;

@@ -1,0 +1,64 @@
+"""A lesson that trains with the solution of its exercise records the same losses as with our own part.
+
+Usage: test_mine.py ISOBAR_CLI LESSON MISTAKES.toml. What its table [mine] says: `set`, settings of both runs; `ranks`; `relative`, by which
+losses may differ where the operations are not the same (default: not at all). Exit code 77 where the lesson's device is not here.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+HOME = Path(__file__).resolve().parent.parent.parent
+
+
+def run(words, folder, code=0):
+    environment = {**os.environ, "ISOBAR_MY": str(folder / "my"), "ISOBAR_HOME": str(HOME)}
+    ended = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
+    if ended.returncode != code:
+        sys.exit(f"{' '.join(words)}: exit code {ended.returncode}\n{ended.stdout}\n{ended.stderr}")
+    return ended.stdout
+
+
+def lines_of(folder, kind):
+    out = []
+    for file in sorted(folder.glob("rank-*.jsonl")):
+        if not file.name.endswith("spans.jsonl"):
+            out += [line for line in map(json.loads, file.read_text().splitlines()) if line["kind"] == kind]
+    return out
+
+
+def main():
+    program, lesson, mistakes = os.path.abspath(sys.argv[1]), *sys.argv[2:4]
+    if 'needs = "cuda"' in (HOME / "lessons" / lesson / "lesson.toml").read_text() and not os.path.exists("/proc/driver/nvidia"):
+        sys.exit(77)
+    mine = tomllib.loads(Path(mistakes).read_text()).get("mine", {})
+    with tempfile.TemporaryDirectory(prefix="isobar-test-") as name:
+        folder = Path(name)
+        run([program, "exercise", lesson], folder)
+        (own,) = (folder / "my").glob("*.cpp")
+        own.write_text(json.loads(run([program, "check", lesson, "--solution", "--json"], folder))["solution"])
+        words = [program, "run", lesson, "--preset", "cpu_micro", "--set", "train.steps=12", "--set", "train.report_every=1"]
+        for setting in mine.get("set", []):
+            words += ["--set", setting]
+        if "ranks" in mine:
+            words += ["--ranks", str(mine["ranks"])]
+        run(words + ["--run-dir", "ours"], folder)
+        run(words + ["--run-dir", "yours", "--mine"], folder)
+        heads = [[line.get("yours", "") for line in lines_of(folder / run_of, "run")] for run_of in ("ours", "yours")]
+        if any(heads[0]) or set(heads[1]) != {f"my/{own.name}"}:
+            sys.exit(f"marked otherwise than by the learner's file: {heads}")
+        losses = [[line["loss"] for line in lines_of(folder / run_of, "step") if "loss" in line] for run_of in ("ours", "yours")]
+        if len(losses[0]) < 12 or len(losses[0]) != len(losses[1]):
+            sys.exit(f"{len(losses[0])} and {len(losses[1])} steps")
+        if len(set(losses[0])) < 6:
+            sys.exit(f"this training does not train: {losses[0]}")
+        worst = max(abs(a - b) / abs(a) for a, b in zip(*losses))
+        print(f"{lesson}: {len(losses[0])} losses, the largest relative difference is {worst:.3g}")
+        if worst > mine.get("relative", 0):
+            sys.exit(f"at most {mine.get('relative', 0)} was wanted:\n{losses[0]}\n{losses[1]}")
+
+
+main()

@@ -1,0 +1,206 @@
+#include <sys/stat.h>
+
+#include "config/lesson.h"
+#include "core/files.h"
+#include "exercise/compile.h"
+#include "exercise/exercise.h"
+#include "exercise/hints.h"
+#include "exercise/my_file.h"
+#include "exercise/skeleton.h"
+#include "support/catch.h"
+#include "support/errors.h"
+#include "support/says.h"
+#include "support/temp_folder.h"
+
+using namespace isobar;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kSolution =
+    "int twice(int x) {\n"
+    "  // BEGIN Double it.\n"
+    "  //> return 0;\n"
+    "  return 2 * x;\n"
+    "  // END\n"
+    "}\n";
+
+constexpr const char* kSheet =
+    "file = \"twice\"\ntitle = \"Doubling\"\nminutes = 15\ntext = \"Double.\"\nafter = \"2 x.\"\n"
+    "[[check]]\nname = \"one\"\nsays = \"one is two\"\nhints = [\"add\", \"multiply\"]\n"
+    "[[check]]\nname = \"none\"\nsays = \"none is none\"\nhints = [\"nothing\"]\n";
+
+/// A project with one lesson and its exercise, and a folder for a learner.
+struct Project {
+  TempFolder folder;
+  fs::path home = folder / "home";
+  fs::path my = folder / "my";
+
+  explicit Project(const std::string& sheet = kSheet) {
+    write("exercise.toml", sheet);
+    write("exercise.h", "int twice(int x);\n");
+    write("twice.cpp", kSolution);
+    fs::copy_file(project_home() / "lessons/01_baseline/lesson.toml",
+                  home / "lessons/01_baseline/lesson.toml");
+  }
+  void write(const std::string& name, const std::string& text) const {
+    fs::create_directories(home / "lessons/01_baseline/exercise");
+    write_file_whole(home / "lessons/01_baseline/exercise" / name, std::string_view(text));
+  }
+  Exercise exercise() const { return read_exercise(home, "01_baseline"); }
+  std::string text_of_mine() const { return read_text_file(my / "01_twice.cpp", 1'000'000); }
+};
+
+}  // namespace
+
+TEST_CASE("A skeleton is the solution without what is to be written") {
+  CHECK(cut_skeleton(kSolution, "x.cpp") == "int twice(int x) {\n  // YOU: Double it.\n  return 0;\n}\n");
+  CHECK(plain_solution(kSolution, "x.cpp") == "int twice(int x) {\n  return 2 * x;\n}\n");
+  CHECK_THAT(failure_of([] { cut_skeleton("// BEGIN a\nx\n", "x.cpp"); }),
+             says("BEGIN without END") && says("x.cpp:2"));
+  CHECK_THAT(failure_of([] { cut_skeleton("// END\n", "x.cpp"); }), says("END without BEGIN"));
+  CHECK_THAT(failure_of([] { cut_skeleton("// BEGIN a\n// BEGIN b\n", "x.cpp"); }), says("x.cpp:2"));
+  CHECK_THAT(failure_of([] { cut_skeleton("//> x\n", "x.cpp"); }), says("outside"));
+}
+
+TEST_CASE("Every exercise can be read, has a gap, and its solution is none of its skeleton") {
+  int count = 0;
+  for (const std::string& lesson : lesson_names(project_home())) {
+    if (!has_exercise(project_home(), lesson)) continue;
+    ++count;
+    INFO(lesson);
+    const Exercise exercise = read_exercise(project_home(), lesson);
+    const std::string skeleton = read_skeleton(exercise);
+    CHECK_THAT(skeleton, says("// YOU: ") && !says("// BEGIN") && !says("//>"));
+    CHECK(skeleton.size() + 200 < read_text_file(exercise.solution_file(), 1'000'000).size());
+    CHECK(exercise.minutes >= 15);
+    CHECK(exercise.minutes <= 45);
+    CHECK((exercise.find("race") != nullptr) == exercise.is_sanitized);
+    for (const ExerciseCheck& check : exercise.checks) {
+      CHECK(exercise.find(check.name) == &check);  // no two of one name
+      CHECK_THAT(hints_of(exercise, check).back(), says(exercise.file + ".cpp"));
+    }
+  }
+  CHECK(count > 0);
+}
+
+TEST_CASE("A file of the learner is put in place once, and never written again") {
+  const Project project;
+  const Exercise exercise = project.exercise();
+  CHECK_FALSE(read_my_file(exercise, project.my).is_there);
+  CHECK(place_my_file(exercise, project.my));
+  const MyFile fresh = read_my_file(exercise, project.my);
+  CHECK(fresh.is_there);
+  CHECK(fresh.text == fresh.given);
+  CHECK(fresh.text == fresh.skeleton);
+  CHECK_FALSE(fresh.is_of_older_edition);
+  write_file_whole(project.my / "01_twice.cpp", std::string_view("mine\n"));
+  CHECK_FALSE(place_my_file(exercise, project.my));
+  CHECK(project.text_of_mine() == "mine\n");
+}
+
+TEST_CASE("An exercise that changed since is told, with what is different") {
+  const Project project;
+  place_my_file(project.exercise(), project.my);
+  const std::string before = project.text_of_mine();
+  project.write("exercise.h", "long twice(long x);\n");
+  const MyFile mine = read_my_file(project.exercise(), project.my);
+  CHECK(mine.is_of_older_edition);
+  CHECK(mine.given == before);
+  CHECK(mine.skeleton != before);
+  // The learner took the first line out: what was given is kept beside the file.
+  write_file_whole(project.my / "01_twice.cpp", std::string_view("int twice(int x) { return x; }\n"));
+  CHECK(read_my_file(project.exercise(), project.my).is_of_older_edition);
+  project.write("exercise.h", "int twice(int x);\n");
+  CHECK_FALSE(read_my_file(project.exercise(), project.my).is_of_older_edition);
+}
+
+TEST_CASE("A place where nothing can be written is told") {
+  const Project project;
+  write_file_whole(project.my, std::string_view("a file\n"));
+  CHECK_THAT(failure_of([&] { place_my_file(project.exercise(), project.my); }),
+             says("my") && says("ISOBAR_MY"));
+  CHECK(read_text_file(project.my, 100) == "a file\n");
+}
+
+TEST_CASE("Hints come one at a time, for the check that does not hold") {
+  const Project project;
+  const Exercise exercise = project.exercise();
+  fs::create_directories(project.my / ".given");
+  const auto shown = [&](const char* check, bool more) {
+    return shown_hints(exercise, project.my, check, more);
+  };
+  CHECK(shown("one", false) == 1);
+  CHECK(shown("one", false) == 1);
+  CHECK(shown("one", true) == 2);
+  CHECK(shown("one", false) == 2);
+  CHECK(shown("one", true) == 3);  // which names the solution
+  CHECK(shown("one", true) == 3);
+  CHECK(shown("none", true) == 1);
+  CHECK(shown("one", true) == 1);
+  CHECK(shown("load", true) == 0);  // no check of the exercise
+  write_file_whole(project.my / ".given/01_baseline.hints", std::string_view("one 99999999999999\n"));
+  CHECK(shown("one", false) <= 3);
+  fs::remove_all(project.my);
+  CHECK(shown("one", true) == 1);
+}
+
+TEST_CASE("What an exercise may include") {
+  Exercise exercise;
+  exercise.lesson = "02_workers";
+  const auto refusal = [&](const std::string& line) {
+    return forbidden_include("#include <vector>\n" + line + "\n", exercise, "my/02_x.cpp");
+  };
+  for (const char* const good : {"#include <mutex>", "#include \"02_workers/exercise/exercise.h\"",
+                                 "#include <ATen/ops/add.h>", "// #include \"data/read_ahead.h\"", "int x;"})
+    CHECK_FALSE(refusal(good));
+  for (const char* const bad :
+       {"#include \"data/read_ahead.h\"", "# include \"02_workers/exercise/read_ahead.cpp\"",
+        "#include <sys/wait.h>", "#include \"/etc/passwd\"", "  #include <../x>"}) {
+    const auto problem = refusal(bad);
+    REQUIRE(problem);
+    CHECK(problem->where == "my/02_x.cpp:2");
+    CHECK_THAT(problem->what, says("no part of the exercise"));
+  }
+}
+
+TEST_CASE("Of what a compiler says, the first error in the learner's file is told") {
+  const CompileProblem plain = first_error(
+      "In file included from x.h:1:\n"
+      "/home/a/my/02_x.cpp: In function 'int f()':\n"
+      "/home/a/my/02_x.cpp:3:7: warning: unused variable 'y'\n"
+      "/home/a/my/02_x.cpp:41:12: error: expected ';' before 'return'\n"
+      "   41 |   int x = 4\n"
+      "      |            ^\n"
+      "/home/a/my/02_x.cpp:42:1: error: another\n",
+      "my/02_x.cpp");
+  CHECK_THAT(plain.what, says("expected ';' before 'return'"));
+  CHECK(plain.where == "my/02_x.cpp:41:12");
+  CHECK(plain.lines.size() == 2);
+  const CompileProblem deep = first_error(
+      "/usr/include/c++/12/bits/x.h: In instantiation of 'void g()':\n"
+      "/home/a/my/02_x.cpp:7:3:   required from here\n"
+      "/usr/include/c++/12/bits/x.h:99:1: error: static assertion failed\n",
+      "my/02_x.cpp");
+  CHECK_THAT(deep.what, says("static assertion failed"));
+  CHECK(deep.where == "my/02_x.cpp:7:3");
+  CHECK(first_error("", "my/02_x.cpp").where.empty());
+  CHECK_THAT(first_error("g++: fatal error: Killed signal\n", "my/02_x.cpp").what, says("Killed"));
+}
+
+TEST_CASE("A sheet of an exercise that is wrong is named with its place") {
+  const auto refusal = [](const std::string& sheet) {
+    const Project project(sheet);
+    return error_of([&] { project.exercise(); });
+  };
+  const std::string good = kSheet;
+  CHECK_THAT(refusal(good + "wrong = 1\n"), says("no key") && says("exercise.toml:"));
+  CHECK_THAT(refusal("fil = \"x\"\n"), says("did you mean file?"));
+  CHECK_THAT(refusal("minutes = \"many\"\n"), says("minutes wants an integer"));
+  CHECK_THAT(refusal("title = \"x\"\n"), says("wants file, title"));
+  CHECK_THAT(refusal("[[check]]\nname = \"x\"\n"), says("wants name, says and hints"));
+  const Project project;
+  CHECK_THAT(error_of([&] { read_exercise(project.home, "09_none"); }),
+             says("has no exercise") && says("01_baseline"));
+}
