@@ -28,6 +28,8 @@ using ShowInstead = int (*)(const LessonInfo& lesson);
 int run_command(const Words& words, ShowInstead show_instead, const std::string& program_prefix = "");
 /// A run, `--mine` with the learner's part of the lesson.
 int run_any_command(const Words& words);
+/// What happens where in a lesson's code.
+int tour_command(const Words& words);
 /// Puts the skeleton of a lesson's exercise in place.
 int exercise_command(const Words& words);
 /// Looks at what the learner wrote.

@@ -137,7 +137,7 @@ TEST_CASE("what a rule could not grade is refused before anybody answers") {
        {"{truth}.\"", "{truth.\"", "a placeholder is not closed: {truth.", "35:1", "placeholders look like"},
        {"ends at {fault_end}.", "ends at {fault_end.", "a placeholder is not closed", "35:1", ""},
        {"anchors = [\"loss.backward\"]", "anchors = [\"loss.backward\"], file = \"x.h\"",
-        "the rule line has no argument \"file\"", "63:1", "it has: anchors, ends"}});
+        "the rule line has no argument \"file\"", "63:1", "it has: anchors, ends, stop"}});
   std::string choice = kChoiceQuestion;
   choice = replaced(choice, "rule = \"curve\"\nwith = { healthy = \"good\", fault = \"bad\" }",
                     "rule = \"fixed\"\nwith = { key = \"flat\" }\ngiveaway = [\"x\"]");
