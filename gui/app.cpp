@@ -37,7 +37,8 @@ fs::path parent_of_runs(const AppOptions& options) {
 CourseDesk::Places course_places(const AppOptions& options, const Project& project) {
   CourseDesk::Places out{.home = options.home,
                          .runs = parent_of_runs(options) / "runs",
-                         .progress = or_else(options.progress, progress_file())};
+                         .progress = or_else(options.progress, progress_file()),
+                         .my = or_else(options.my, my_folder(options.home))};
   for (const LessonCard& card : project.lessons) out.goals[card.info.name] = card.info.goals.size();
   return out;
 }
@@ -99,6 +100,7 @@ bool App::poll() {
   const bool ended = launcher_.poll();
   bool measured = ended && rates_.look();
   if (ended) go_on();
+  if (ended) progress_at_s_ = 0;         // what it did for the learner is seen at once
   if (seconds_now() > remember_at_s_) {  // now and then, so that a window that is killed loses little
     remember_at_s_ = seconds_now() + kRemember_s;
     measured = rates_.look() || measured;
@@ -114,6 +116,7 @@ bool App::poll() {
     desk_.look();
   }
   if (browser_ && browser_->exit_code()) browser_.reset();
+  if (editor_ && editor_->exit_code()) editor_.reset();
   // "last sign 12 s ago" goes on.
   const auto run = feed_.state().runs->find(state_.run);
   const std::string line = run && run->view.state == RunState::died ? run_line(*run) : "";
@@ -147,6 +150,8 @@ void App::start_next() {
 
 /// A run that was asked to stop did as it was told; any other code than 0 is a failure.
 void App::say_end(int code) {
+  if (launcher_.request().command() == "check" && code == static_cast<int>(Exit::failed))
+    return say("Checked: the first check that does not hold says why");
   const bool saved = code == static_cast<int>(Exit::checkpointed);
   if (!saved && code != 128 + SIGINT && code != 128 + SIGTERM) {
     say(fmt::format("{} ended with exit code {}; the console says why", launcher_.request().lesson, code));

@@ -29,6 +29,8 @@ struct AppOptions {
   std::filesystem::path rates;                 ///< of this machine; "" = where they are kept
   std::filesystem::path progress;              ///< what the learner did; "" = where it is kept
   std::filesystem::path browser = "xdg-open";  ///< opens addresses of the web
+  std::filesystem::path editor = {};           ///< opens the learner's files; "" = $VISUAL, else $EDITOR
+  std::filesystem::path my = {};               ///< where those are; "" = as ./isobar exercise has it
 };
 
 class App {
@@ -74,6 +76,8 @@ class App {
   void look_at(const std::vector<std::string>& folders, const Data& data);
   void follow_link(const LinkRequest& link);
   void open_web(const std::string& address);
+  void open_editor(const std::string& file);
+  void show_changes(const std::string& lesson);
   void open_file(const std::string& file, std::int64_t line, const std::string& section);
   void open_reveal(const std::string& lesson);
   void start(const RunRequest& request);
@@ -101,7 +105,7 @@ class App {
   std::deque<RunRequest> queue_;  ///< what follows the program at work
   double remember_at_s_ = 0;
   double progress_at_s_ = 0;
-  std::unique_ptr<ChildProcess> browser_;
+  std::unique_ptr<ChildProcess> browser_, editor_;
   std::string died_line_;
   bool toast_shown_ = false;
   bool chose_first_ = false;

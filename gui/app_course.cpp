@@ -3,6 +3,7 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "app.h"
 #include "core/error.h"
@@ -35,11 +36,25 @@ std::int64_t line_of_section(const std::string& text, const std::string& section
   return 0;
 }
 
+/// As typed in a shell without quotes: "code -n".
+std::vector<std::string> editor_words(const fs::path& named) {
+  std::string words = named.string();
+  for (const char* const variable : {"VISUAL", "EDITOR"}) {
+    const char* const value = std::getenv(variable);
+    if (words.empty() && value != nullptr) words = value;
+  }
+  std::vector<std::string> out = split(words, ' ');
+  std::erase(out, "");
+  return out;
+}
+
 }  // namespace
 
 void App::act_on_course(const Requests& ask, const Data& data) {
   if (!ask.look_at.empty()) look_at(ask.look_at, data);
   if (ask.link) follow_link(*ask.link);
+  if (!ask.edit.empty()) open_editor(ask.edit);
+  if (!ask.changes.empty()) show_changes(ask.changes);
   if (!ask.course) return;
   const CourseRequest& asked = *ask.course;
   switch (asked.kind) {
@@ -109,6 +124,36 @@ void App::open_web(const std::string& address) {
   } catch (const std::exception&) {
     say("copied: " + printable(address, 120));
   }
+}
+
+/// As above. An editor of a terminal has none here, so that its path is copied too.
+void App::open_editor(const std::string& file) {
+  ImGui::SetClipboardText(file.c_str());
+  std::vector<std::string> words = editor_words(options_.editor);
+  if (words.empty()) return say("no editor is named by VISUAL or EDITOR; copied: " + printable(file, 120));
+  try {
+    const fs::path logs = options_.logs.empty() ? cache_prefix() / "window" : options_.logs;
+    fs::create_directories(logs);
+    const std::string editor = words.front();
+    words.push_back(file);
+    editor_ = std::make_unique<ChildProcess>(words, project_.home, logs / "editor.log");
+    say("opened by " + printable(editor, 60) + ", and copied: " + printable(file, 120));
+  } catch (const std::exception& error) {
+    say("not opened: " + printable(error.what(), 120) + "; copied: " + printable(file, 120));
+  }
+}
+
+/// The learner's file of a lesson beside the skeleton.
+void App::show_changes(const std::string& lesson) {
+  const auto course = desk_.view();
+  const auto own = course->exercises.find(lesson);
+  if (own == course->exercises.end()) return;
+  const MyFile& mine = own->second->mine;
+  CodeState code{.file = as_typed(mine.path).string(), .is_diff = true};
+  code.text = printable_lines(mine.text);
+  code.page = code_page(printable_lines(mine.given), code.text, /*is_cpp=*/true);
+  state_.code = std::move(code);
+  state_.view = View::code;
 }
 
 void App::open_file(const std::string& file, std::int64_t line, const std::string& section) {

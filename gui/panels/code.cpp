@@ -134,7 +134,8 @@ Requests draw_code(Ui& ui, const Data& data, AppState& state) {
   ImGui::BeginChild("page", {0, 0}, true,
                     ImGuiWindowFlags_HorizontalScrollbar | ImGuiWindowFlags_AlwaysUseWindowPadding);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
-  draw_lines(ui, is_page ? card->code : code.page, is_page && !card->info.previous.empty(), state);
+  draw_lines(ui, is_page ? card->code : code.page, is_page ? !card->info.previous.empty() : code.is_diff,
+             state);
   ImGui::PopStyleVar();
   ImGui::EndChild();
   return ask;

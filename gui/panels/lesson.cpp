@@ -6,6 +6,7 @@
 #include "panels/beats.h"
 #include "panels/calibration_plot.h"
 #include "panels/cards.h"
+#include "panels/exercise.h"
 #include "panels/measure.h"
 #include "panels/page.h"
 
@@ -62,8 +63,11 @@ class LessonFlow {
         reveal();
         break;
       case Beat::breaking:
-      case Beat::build:
         breaking();
+        break;
+      case Beat::build:
+        page(Beat::build);
+        ask_.join(draw_exercise(ui_, data_, lesson()));
         break;
     }
     return std::move(ask_);
@@ -118,6 +122,7 @@ class LessonFlow {
       ask_.course = beat_request(lesson(), beat_name(Beat::read));
       state_.course.beats[lesson()] = Beat::predict;
     }
+    ask_.join(draw_tour(ui_, data_, state_));
     draw_goals(ui_, card_, progress_);
   }
 
@@ -213,6 +218,7 @@ class LessonFlow {
     if (all.empty()) ui_.dim("This lesson asks nothing here.");
     cards("break", all);
     page(Beat::breaking);
+    if (data_.course->exercises.contains(lesson())) go_on("Continue to Build", Beat::build, false);
   }
 
   Ui& ui_;

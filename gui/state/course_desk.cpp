@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "exercise/hints.h"
 
 namespace isobar {
 
@@ -185,7 +186,8 @@ void CourseDesk::judge() {
     std::vector<Question> of_lesson;
     std::copy_if(mine_.questions.begin(), mine_.questions.end(), std::back_inserter(of_lesson),
                  [&](const Question& question) { return question.lesson == lesson; });
-    mine_.lessons[lesson] = lesson_progress(lesson, of_lesson, goals, mine_.progress);
+    mine_.lessons[lesson] =
+        lesson_progress(lesson, of_lesson, goals, has_exercise(places_.home, lesson), mine_.progress);
   }
   mine_.calibration = calibrate(mine_.progress);
   mine_.ready = true;
@@ -231,7 +233,10 @@ void CourseDesk::reveal(const std::string& id) {
     });
   };
   add({.does = does, .question = id});
-  add({[this] { add_up(); }});
+  add({[this] {
+    read_tour_of(current_.lesson);
+    add_up();
+  }});
 }
 
 void CourseDesk::beat_done(const std::string& lesson, const std::string& beat) {
@@ -248,6 +253,12 @@ void CourseDesk::beat_done(const std::string& lesson, const std::string& beat) {
 
 void CourseDesk::wish(const CourseWishes& wishes) {
   if (wishes == wishes_) return;
+  if (wishes.lesson != wishes_.lesson)
+    add({[this, lesson = wishes.lesson] {
+      current_.lesson = lesson;
+      read_exercise_of(lesson);
+      read_tour_of(lesson);
+    }});
   const bool other_run = wishes.run != wishes_.run || wishes.runs_done != wishes_.runs_done;
   wishes_ = wishes;
   if (!wishes.question.empty()) {
@@ -309,7 +320,54 @@ void CourseDesk::recall(const Question& question, AskedQuestion& asked) {
     asked.revealed = std::make_shared<const Revealed>(std::move(*again));
 }
 
+void CourseDesk::read_exercise_of(const std::string& lesson) {
+  if (!has_exercise(places_.home, lesson)) return;
+  auto own = std::make_shared<OwnExercise>();
+  try {
+    own->exercise = read_exercise(places_.home, lesson);
+    own->mine = read_my_file(own->exercise, places_.my);
+    own->verdict = kept_verdict(own->exercise, places_.my);
+    if (own->verdict) {
+      own->is_old = own->verdict->digest != digest_of_text(own->mine.text);
+      if (const ExerciseCheck* const check = own->exercise.find(own->verdict->failed)) {
+        own->hints = hints_of(own->exercise, *check);
+        own->hints.resize(static_cast<std::size_t>(kept_hints(own->exercise, places_.my, check->name)));
+      }
+    }
+  } catch (const std::exception& error) {
+    own->problem = sentence_of(error);
+  }
+  mine_.exercises[lesson] = std::move(own);
+}
+
+void CourseDesk::read_tour_of(const std::string& lesson) {
+  std::vector<PlacedStop> out;
+  try {
+    for (const TourStop& stop : read_tour(places_.home, lesson)) {
+      PlacedStop placed{stop, 0, !stop.question.empty() && mine_.progress.reveal(stop.question) == nullptr};
+      try {
+        placed.line = place_of(stop, places_.home).ranges.front().first;
+      } catch (const Error&) {  // it is shown without a place
+      }
+      out.push_back(std::move(placed));
+    }
+  } catch (const std::exception& error) {
+    mine_.problems[lesson] = sentence_of(error);
+  }
+  mine_.tours[lesson] = std::move(out);
+}
+
 void CourseDesk::look() {
+  if (const auto own = view()->exercises.find(wishes_.lesson); own != view()->exercises.end()) {
+    const fs::path given = places_.my / ".given";
+    std::vector<Stamp> stamps = {stamp_of(own->second->mine.path),
+                                 stamp_of(given / (wishes_.lesson + ".json")),
+                                 stamp_of(given / (wishes_.lesson + ".hints"))};
+    if (stamps != exercise_stamps_) {
+      exercise_stamps_ = std::move(stamps);
+      add({[this, lesson = wishes_.lesson] { read_exercise_of(lesson); }});
+    }
+  }
   const Stamp now = stamp_of(places_.progress);
   {
     const std::lock_guard lock(mutex_);
@@ -318,6 +376,7 @@ void CourseDesk::look() {
   }
   add({[this] {
     read_progress();
+    read_tour_of(current_.lesson);
     find(current_);
   }});
 }

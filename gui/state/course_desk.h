@@ -17,7 +17,10 @@
 #include "analyse/run_files.h"
 #include "course/calibration.h"
 #include "course/course.h"
+#include "course/tour.h"
 #include "draw/own_picture.h"
+#include "exercise/my_file.h"
+#include "exercise/verdict.h"
 #include "formula/machine_rates.h"
 #include "text/markdown.h"
 
@@ -41,6 +44,23 @@ struct WaitingQuestions {
   double cost_s = 0;  ///< of all; runs that they share count once
 };
 
+/// The exercise of a lesson, with what the learner has of it.
+struct OwnExercise {
+  Exercise exercise;
+  MyFile mine;
+  std::optional<KeptVerdict> verdict;  ///< of the last check; nothing before the first
+  bool is_old = false;                 ///< the file is another than the one that was checked
+  std::vector<std::string> hints;      ///< that were shown of the check that does not hold
+  std::string problem;                 ///< why it cannot be read; "" = it can
+};
+
+/// A place of the tour through a lesson's code.
+struct PlacedStop {
+  TourStop stop;
+  std::int64_t line = 0;  ///< 0 = it is not there any more
+  bool is_asked = false;  ///< by a question that was not revealed yet: the place is not told
+};
+
 /// As it was when it was worked out last.
 struct CourseView {
   bool ready = false;
@@ -50,6 +70,9 @@ struct CourseView {
       openings;  ///< of a lesson: ids of the questions that open it
   std::map<std::string, LessonProgress> lessons;
   std::map<std::string, WaitingQuestions> waiting;  ///< of the lesson that was wished for last
+  std::map<std::string, std::shared_ptr<const OwnExercise>>
+      exercises;                                         ///< of the lessons that were wished for
+  std::map<std::string, std::vector<PlacedStop>> tours;  ///< likewise
   CourseProgress progress;
   Calibration calibration;
   std::map<std::string, std::string> problems;  ///< of a lesson, why its questions cannot be read
@@ -79,6 +102,7 @@ class CourseDesk {
     std::filesystem::path home;
     std::filesystem::path runs;                     ///< where runs are made
     std::filesystem::path progress;                 ///< the learner's file
+    std::filesystem::path my;                       ///< where the learner's exercises are
     std::map<std::string, std::size_t> goals = {};  ///< of each lesson, how many it names
   };
   /// `on_change` is called from the working thread whenever `view` would be another.
@@ -120,16 +144,19 @@ class CourseDesk {
   void find(const CourseWishes& wishes);
   void add_up();
   void draw_own(const std::filesystem::path& run);
+  void read_exercise_of(const std::string& lesson);
+  void read_tour_of(const std::string& lesson);
   /// Runs `does`; `problem` says what it failed of.
   void for_question(const std::string& id, std::string AskedQuestion::*problem,
                     const std::function<void(const Question&, AskedQuestion&)>& does);
 
   const Places places_;
   const std::function<void()> on_change_;
-  CourseView mine_;       ///< the thread's own
-  Stamp stamp_;           ///< of the file when it was read; the caller's
-  CourseWishes wishes_;   ///< the caller's
-  CourseWishes current_;  ///< the thread's: of what it looked for last
+  CourseView mine_;                     ///< the thread's own
+  Stamp stamp_;                         ///< of the file when it was read; the caller's
+  std::vector<Stamp> exercise_stamps_;  ///< of what an exercise is made of; the caller's
+  CourseWishes wishes_;                 ///< the caller's
+  CourseWishes current_;                ///< the thread's: of what it looked for last
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;

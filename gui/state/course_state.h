@@ -41,6 +41,7 @@ struct CodeState {
   CodePage page = {};     ///< of that text
   std::int64_t line = 0;  ///< marked, and scrolled to once
   bool scroll = false;
+  bool is_diff = false;    ///< `page` leads from another text to this one
   std::string asked = {};  ///< the card whose answer is a line of the lesson's page; "" = none
 };
 

@@ -60,6 +60,8 @@ void Requests::join(Requests other) {
   take(queue, other.queue);
   take(copy, other.copy);
   take(place, other.place);
+  take(edit, other.edit);
+  take(changes, other.changes);
   take(say, other.say);
   take(measure_machine, other.measure_machine);
   take(toggle_theme, other.toggle_theme);

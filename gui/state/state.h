@@ -80,6 +80,8 @@ struct Requests {
   std::string show_run;               ///< choose this run
   std::string show_lesson;
   std::optional<LinkRequest> link;
+  std::string edit;     ///< a file to be opened in the learner's editor
+  std::string changes;  ///< a lesson: its skeleton beside what the learner made of it
   std::optional<CourseRequest> course;
   std::vector<std::string> look_at;  ///< folders of runs: the first is chosen, all are ticked
   std::optional<View> view;

@@ -12,6 +12,7 @@ Beat beat_of_section(std::string title) {
   if (title == "predict") return Beat::predict;
   if (title == "run" || title == "what to look at") return Beat::run;
   if (title == "break") return Beat::breaking;
+  if (title == "build") return Beat::build;
   return Beat::read;
 }
 

@@ -250,6 +250,7 @@ AppOptions options_in(const TempFolder& folder) {
   options.logs = folder / "logs";
   options.progress = folder / "progress.jsonl";
   options.browser = folder / "browser";
+  options.my = folder / "my";
   fs::create_directories(folder / "runs");
   return options;
 }

@@ -19,6 +19,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "course/page_section.h"
+#include "exercise/exercise.h"
 
 namespace isobar {
 
@@ -252,6 +253,23 @@ bool break_it(Walk& walk) {
   return true;
 }
 
+/// The exercise is written in an editor, and checked whenever its writer wants to: it is only shown the way.
+bool build(Walk& walk) {
+  if (!has_exercise(walk.learner.home, walk.lesson.name)) return true;
+  const Exercise exercise = read_exercise(walk.learner.home, walk.lesson.name);
+  heading("Build: write a part of this lesson yourself");
+  Report out;
+  out.line(exercise.title + fmt::format(", about {} minutes", exercise.minutes));
+  out.wrapped("  ", exercise.text, text_columns());
+  out.line(fmt::format("  ./isobar exercise {}   puts the skeleton into my/, never over a file of yours",
+                       walk.lesson.name));
+  out.line(fmt::format(
+      "  ./isobar check {} --watch   looks at it after each save, and says what does not hold yet",
+      walk.lesson.name));
+  out.print(/*as_json=*/false);
+  return true;
+}
+
 }  // namespace
 
 double lesson_takes_s(const LessonInfo& lesson, const std::vector<Question>& questions,
@@ -273,17 +291,19 @@ double lesson_takes_s(const LessonInfo& lesson, const std::vector<Question>& que
     } catch (const Error&) {  // the question itself says why its runs cannot be looked for
     }
   }
+  if (!stands.beats.empty() && !stands.beats.back().done && has_exercise(learner.home, lesson.name))
+    out += 60 * static_cast<double>(read_exercise(learner.home, lesson.name).minutes);
   return out + cost_s(missing);
 }
 
 int walk_lesson(const LessonInfo& lesson, const Learner& learner) {
   Walk walk{lesson, learner, read_questions(learner.home, lesson.name), page_of(lesson)};
   if (!open_with_earlier(walk)) return walk.code;
-  constexpr bool (*kWalks[])(Walk&) = {read, predict, run, reveal, break_it};
+  constexpr bool (*kWalks[])(Walk&) = {read, predict, run, reveal, break_it, build};
   static_assert(std::size(kWalks) == kBeats);
   for (int beat = 0; beat < kBeats; ++beat) {
-    const LessonProgress stands =
-        lesson_progress(lesson.name, walk.questions, lesson.goals.size(), walk.progress());
+    const LessonProgress stands = lesson_progress(lesson.name, walk.questions, lesson.goals.size(),
+                                                  has_exercise(learner.home, lesson.name), walk.progress());
     const auto& beats = stands.beats;
     const bool done =
         static_cast<std::size_t>(beat) < beats.size() && beats[static_cast<std::size_t>(beat)].done;

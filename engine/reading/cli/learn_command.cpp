@@ -16,6 +16,7 @@
 #include "cli/quiz_list.h"
 #include "config/option_parser.h"
 #include "core/text.h"
+#include "exercise/exercise.h"
 
 namespace isobar {
 
@@ -69,7 +70,8 @@ Report ladder(const Learner& learner) {
     const LessonInfo lesson = read_lesson(learner.home, name);
     std::vector<Question> questions = all.questions;
     std::erase_if(questions, [&](const Question& one) { return one.lesson != name; });
-    const LessonProgress stands = lesson_progress(name, questions, lesson.goals.size(), progress);
+    const LessonProgress stands =
+        lesson_progress(name, questions, lesson.goals.size(), has_exercise(learner.home, name), progress);
     const double takes_s = lesson_takes_s(lesson, questions, stands, progress, learner, known);
     const bool is_known = !all.problems.contains(name);
     if (is_known && stands.next && next.empty()) next = name;
@@ -89,7 +91,8 @@ Report lesson_report(const LessonInfo& lesson, const Learner& learner) {
   Report out;
   const std::vector<Question> questions = read_questions(learner.home, lesson.name);
   const CourseProgress progress = read_progress(learner.progress);
-  const LessonProgress stands = lesson_progress(lesson.name, questions, lesson.goals.size(), progress);
+  const LessonProgress stands = lesson_progress(lesson.name, questions, lesson.goals.size(),
+                                                has_exercise(learner.home, lesson.name), progress);
   const double takes_s =
       lesson_takes_s(lesson, questions, stands, progress, learner, known_runs(learner.runs));
   out.line(lesson.name + "  " + lesson.title);
@@ -109,7 +112,7 @@ int learn_command(const Words& words) {
   bool json = false;
   OptionParser app(
       "The course: all lessons with what is done and what is next; or a lesson, beat by beat: read, predict, "
-      "run, reveal, break. It can be left at any point, and goes on there",
+      "run, reveal, break, build. It can be left at any point, and goes on there",
       kLearn);
   app.add("LESSON", name, "such as 02_workers; without one all are listed");
   app.flag("--json", json, "one JSON object instead of the text: where you are, and nothing is asked");

@@ -173,7 +173,7 @@ bool is_reached(int goal, const std::vector<Question>& questions, const CoursePr
 }  // namespace
 
 LessonProgress lesson_progress(const std::string& lesson, const std::vector<Question>& questions,
-                               std::size_t goals, const CourseProgress& progress) {
+                               std::size_t goals, bool builds, const CourseProgress& progress) {
   LessonProgress out;
   out.lesson = lesson;
   const auto count = [&](Beat beat, const char* asked_in, QuestionState least) {
@@ -183,7 +183,11 @@ LessonProgress lesson_progress(const std::string& lesson, const std::vector<Ques
                count(Beat::predict, "predict", QuestionState::committed),
                {.beat = Beat::run},
                count(Beat::reveal, "predict", QuestionState::revealed),
-               count(Beat::breaking, "break", QuestionState::revealed)};
+               count(Beat::breaking, "break", QuestionState::revealed),
+               {.beat = Beat::build,
+                .done = !builds || is_stored(progress, lesson, Beat::build),
+                .of = builds ? 1U : 0U}};
+  out.beats.back().so_far = out.beats.back().is_done() ? 1 : 0;
   const BeatState& revealed = out.beats[3];
   out.beats[2].done = is_stored(progress, lesson, Beat::run) || (revealed.of > 0 && revealed.done);
   for (std::size_t goal = 1; goal <= goals; ++goal)

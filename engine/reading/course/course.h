@@ -38,13 +38,13 @@ std::optional<Revealed> recalled(const Question& question, const CourseProgress&
 std::string reveal_page(const std::filesystem::path& home, const Question& question);
 
 enum class Beat { read, predict, run, reveal, breaking, build };
-inline constexpr int kBeats = 5;  ///< build comes with the exercises
+inline constexpr int kBeats = 6;
 const char* beat_name(Beat beat);
 
 struct BeatState {
   Beat beat = Beat::read;
   bool done = false;
-  std::size_t of = 0, so_far = 0;  ///< questions
+  std::size_t of = 0, so_far = 0;  ///< questions; of the last, exercises
 
   /// With a tick. A beat that asks nothing is passed over, never done.
   bool is_done() const { return done && (of > 0 || beat == Beat::read || beat == Beat::run); }
@@ -57,7 +57,8 @@ struct LessonProgress {
   std::optional<Beat> next;  ///< nothing: all are done
 };
 
+/// `builds`: the lesson has an exercise; one without is passed over.
 LessonProgress lesson_progress(const std::string& lesson, const std::vector<Question>& questions,
-                               std::size_t goals, const CourseProgress& progress);
+                               std::size_t goals, bool builds, const CourseProgress& progress);
 
 }  // namespace isobar

@@ -17,4 +17,7 @@ std::vector<std::string> hints_of(const Exercise& exercise, const ExerciseCheck&
 int shown_hints(const Exercise& exercise, const std::filesystem::path& my, const std::string& check,
                 bool one_more);
 
+/// The same, and nothing is kept.
+int kept_hints(const Exercise& exercise, const std::filesystem::path& my, const std::string& check);
+
 }  // namespace isobar

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <span>
 #include <sstream>
 
 #include "core/clock.h"
+#include "core/crc32c.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "launch/private_folder.h"
@@ -51,6 +54,10 @@ void remove_parts(const fs::path& folder) {
   }
 }
 
+fs::path kept_file(const Exercise& exercise, const fs::path& my) {
+  return my / ".given" / (exercise.lesson + ".json");
+}
+
 double seconds_since(std::int64_t begin_us) { return static_cast<double>(steady_us() - begin_us) * 1e-6; }
 
 /// False when nothing more is to be asked.
@@ -75,6 +82,43 @@ bool check_with(const std::string& program, const MyFile& mine, const fs::path& 
 }
 
 }  // namespace
+
+std::string digest_of_text(const std::string& text) {
+  return fmt::format("{:08x}", crc32c(std::as_bytes(std::span(text))));
+}
+
+void keep_verdict(const Exercise& exercise, const fs::path& my, const ExerciseVerdict& verdict,
+                  const MyFile& mine) {
+  const Json json = {{"held", verdict.held},
+                     {"failed", verdict.failed},
+                     {"problem", verdict.problem ? verdict.problem->what : ""},
+                     {"where", verdict.problem ? verdict.problem->where : ""},
+                     {"expected", verdict.finding.expected},
+                     {"came", verdict.finding.came},
+                     {"look", verdict.finding.look},
+                     {"digest", digest_of_text(mine.text)}};
+  try {
+    write_file_whole(kept_file(exercise, my), json.text() + "\n");
+  } catch (const Error&) {
+    // It is checked again where it is wanted.
+  }
+}
+
+std::optional<KeptVerdict> kept_verdict(const Exercise& exercise, const fs::path& my) {
+  try {
+    const Json json = Json::parse(read_text_file(kept_file(exercise, my), kMostVerdict_bytes));
+    KeptVerdict out;
+    for (const Json& name : json.at("held").values()) out.held.push_back(name.as_text());
+    out.failed = json.at("failed").as_text();
+    out.problem = json.at("problem").as_text();
+    out.where = json.at("where").as_text();
+    out.finding = {json.at("expected").as_text(), json.at("came").as_text(), json.at("look").as_text()};
+    out.digest = json.at("digest").as_text();
+    return out;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
 
 ExerciseVerdict check_exercise(const Exercise& exercise, const MyFile& mine, const fs::path& build) {
   ExerciseVerdict out;

@@ -28,6 +28,23 @@ struct ExerciseVerdict {
   bool passed() const { return failed.empty() && !problem; }
 };
 
+/// What a check came to last, kept beside the skeleton: for whoever shows it without checking again.
+struct KeptVerdict {
+  std::vector<std::string> held;
+  std::string failed;   ///< as in ExerciseVerdict
+  std::string problem;  ///< why nothing was checked
+  std::string where;
+  CheckFinding finding;
+  std::string digest;  ///< of the file that was checked
+};
+/// A folder that cannot be written to keeps none.
+void keep_verdict(const Exercise& exercise, const std::filesystem::path& my, const ExerciseVerdict& verdict,
+                  const MyFile& mine);
+/// Nothing where none is kept, or what is kept cannot be read.
+std::optional<KeptVerdict> kept_verdict(const Exercise& exercise, const std::filesystem::path& my);
+/// Of a text, in eight letters.
+std::string digest_of_text(const std::string& text);
+
 /// Compiles the file and runs the check programs that lie in `build`/bin. Error (exit code 1) where they are
 /// not built.
 ExerciseVerdict check_exercise(const Exercise& exercise, const MyFile& mine,

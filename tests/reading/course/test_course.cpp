@@ -26,7 +26,9 @@ struct Learner {
     return reveal_question(questions.at(which), project_home(), folder / "runs", file);
   }
   QuestionState state(std::size_t which) const { return state_of(questions.at(which), read_progress(file)); }
-  LessonProgress progress() const { return lesson_progress("02_workers", questions, 2, read_progress(file)); }
+  LessonProgress progress(bool builds = false) const {
+    return lesson_progress("02_workers", questions, 2, builds, read_progress(file));
+  }
 };
 
 /// The line of the page that the question of `asked.h` asks for.
@@ -152,6 +154,13 @@ TEST_CASE("a lesson goes on where its first beat is not done") {
   CHECK(learner.progress().next == Beat::breaking);
   store_reveal(learner, 1, Outcome::not_right);
   CHECK_FALSE(learner.progress().next);
+  CHECK_FALSE(learner.progress().beats.back().is_done());  // there is nothing to build
+  now = learner.progress(/*builds=*/true);
+  CHECK(now.next == Beat::build);
+  CHECK(now.beats.back().of == 1);
+  writer.beat("02_workers", "build");
+  CHECK_FALSE(learner.progress(/*builds=*/true).next);
+  CHECK(learner.progress(/*builds=*/true).beats.back().is_done());
 }
 
 TEST_CASE(
@@ -163,7 +172,8 @@ TEST_CASE(
     store_reveal(learner, which, Outcome::right);
   }
   CHECK(learner.progress().beats[2].done);
-  const LessonProgress silent = lesson_progress("01_baseline", {}, 1, read_progress(learner.file));
+  const LessonProgress silent =
+      lesson_progress("01_baseline", {}, 1, /*builds=*/false, read_progress(learner.file));
   CHECK(silent.next == Beat::read);
   CHECK(silent.beats[1].done);
   CHECK_FALSE(silent.beats[1].is_done());  // passed over, without a tick

@@ -1,0 +1,171 @@
+#include "panels/exercise.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/files.h"
+#include "core/text.h"
+#include "widgets/card_box.h"
+#include "widgets/tick.h"
+
+namespace isobar {
+namespace {
+
+constexpr std::size_t kMostTold = 1200;
+
+RunRequest check_request(const std::string& lesson, const std::vector<std::string>& options = {}) {
+  RunRequest out{.lesson = lesson, .words = {"check", lesson}};
+  out.words.insert(out.words.end(), options.begin(), options.end());
+  return out;
+}
+
+/// A box with a tick, a cross, or nothing.
+void draw_check_box(Ui& ui, bool held, bool failed) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGuiCanvas canvas = ui.canvas();
+  const Theme& theme = ui.theme();
+  const float s = ui.px(1);
+  const Box box = {at.x + s, at.y + 3 * s, at.x + 15 * s, at.y + 17 * s};
+  const PlotPoint middle = {(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2};
+  if (held) {
+    canvas.fill(box, theme.good, 3 * s);
+    draw_tick(canvas, middle, theme.panel);
+  } else if (failed) {
+    canvas.fill(box, theme.bad, 3 * s);
+    const PlotPoint down[2] = {{middle.x - 3 * s, middle.y - 3 * s}, {middle.x + 3 * s, middle.y + 3 * s}};
+    const PlotPoint up[2] = {{middle.x - 3 * s, middle.y + 3 * s}, {middle.x + 3 * s, middle.y - 3 * s}};
+    canvas.line(down, theme.panel, 1.75F * s, Dash::solid);
+    canvas.line(up, theme.panel, 1.75F * s, Dash::solid);
+  } else {
+    canvas.frame(box, theme.line);
+  }
+}
+
+void draw_told(Ui& ui, const char* head, const std::string& text) {
+  ui.dim(head);
+  ui.wrapped(printable(text, kMostTold), Face::text, ui.theme().text);
+}
+
+/// Why the check does not hold, and the hints that were asked for.
+void draw_why(Ui& ui, const OwnExercise& own) {
+  const CheckFinding& finding = own.verdict->finding;
+  draw_told(ui, "expected", finding.expected);
+  draw_told(ui, "came", finding.came);
+  draw_told(ui, "look at", finding.look);
+  for (std::size_t i = 0; i < own.hints.size(); ++i)
+    draw_told(ui, fmt::format("hint {}", i + 1).c_str(), own.hints[i]);
+  ui.record("why " + own.verdict->failed);
+}
+
+void draw_checks(Ui& ui, const OwnExercise& own) {
+  for (const ExerciseCheck& check : own.exercise.checks) {
+    const bool held =
+        own.verdict && std::count(own.verdict->held.begin(), own.verdict->held.end(), check.name) > 0;
+    const bool failed = own.verdict && own.verdict->failed == check.name;
+    draw_check_box(ui, held, failed);
+    ui.record((held ? "held " : failed ? "failed " : "open ") + check.name);
+    ImGui::Indent(ui.px(26));
+    ui.wrapped(check.says, Face::text, failed ? ui.theme().text : ui.theme().dim);
+    if (failed) draw_why(ui, own);
+    ImGui::Unindent(ui.px(26));
+  }
+}
+
+/// What was found before any check, or that the file is another by now.
+void draw_state_of_file(Ui& ui, const OwnExercise& own) {
+  if (own.mine.is_of_older_edition)
+    ui.wrapped("The exercise has changed since you began; ./isobar check says what is different.",
+               Face::small, ui.theme().warn);
+  if (!own.verdict)
+    return ui.dim("Not checked yet. A skeleton is meant to fail: the first check says where to begin.");
+  if (own.is_old) {
+    ui.wrapped("You have changed the file since it was checked.", Face::small, ui.theme().warn);
+    ui.record("changed since");
+  }
+  if (own.verdict->problem.empty()) return;
+  ui.wrapped(printable(own.verdict->problem, kMostTold), Face::text, ui.theme().bad);
+  ui.wrapped(printable(own.verdict->where, kMostTold), Face::mono_small, ui.theme().dim);
+  ui.record("exercise problem");
+}
+
+void draw_buttons(Ui& ui, const Data& data, const OwnExercise& own, Requests& ask) {
+  const std::string& lesson = own.exercise.lesson;
+  if (ui.button("Check", ButtonKind::primary, !data.starting, "check the exercise"))
+    ask.start = check_request(lesson);
+  ui.tip(data.starting ? "Something is running" : "./isobar check " + lesson);
+  ImGui::SameLine(0, ui.px(8));
+  const bool fails = own.verdict && !own.verdict->failed.empty();
+  if (ui.button("One more hint", ButtonKind::plain, fails && !data.starting))
+    ask.start = check_request(lesson, {"--hint"});
+  ImGui::SameLine(0, ui.px(8));
+  if (ui.button("Open in editor", ButtonKind::plain)) ask.edit = own.mine.path.string();
+  ui.tip("By $VISUAL or $EDITOR");
+  ImGui::SameLine(0, ui.px(8));
+  if (ui.button("What I changed", ButtonKind::quiet)) ask.changes = lesson;
+  ui.tip("Your file beside the skeleton");
+}
+
+}  // namespace
+
+Requests draw_exercise(Ui& ui, const Data& data, const std::string& lesson) {
+  Requests ask;
+  const auto found = data.course->exercises.find(lesson);
+  if (found == data.course->exercises.end()) {
+    ui.dim("This lesson has no exercise.");
+    return ask;
+  }
+  const OwnExercise& own = *found->second;
+  const CardBox box(ui, "exercise", ui.theme().ground);
+  if (!own.problem.empty()) {
+    ui.wrapped(own.problem, Face::small, ui.theme().bad);
+    return ask;
+  }
+  ui.text(own.exercise.title, Face::bold);
+  ui.dim(fmt::format("about {} minutes", own.exercise.minutes));
+  ui.wrapped(own.exercise.text, Face::text, ui.theme().text);
+  ui.gap(2);
+  if (!own.mine.is_there) {
+    if (ui.button("Put the skeleton into my/", ButtonKind::primary, !data.starting, "begin the exercise"))
+      ask.start = RunRequest{.lesson = lesson, .words = {"exercise", lesson}};
+    ui.tip("./isobar exercise " + lesson + "; a file of yours is never overwritten");
+    draw_checks(ui, own);
+    return ask;
+  }
+  ui.wrapped(as_typed(own.mine.path).string(), Face::mono_small, ui.theme().dim);
+  draw_buttons(ui, data, own, ask);
+  ui.gap(2);
+  draw_state_of_file(ui, own);
+  draw_checks(ui, own);
+  if (own.verdict && own.verdict->failed.empty() && own.verdict->problem.empty() && !own.is_old) {
+    ui.gap(2);
+    ui.text("All of it holds.", Face::bold);
+    ui.wrapped(own.exercise.after, Face::text, ui.theme().text);
+    ui.wrapped("./isobar run " + lesson + " --mine trains with your part.", Face::small, ui.theme().dim);
+  }
+  return ask;
+}
+
+Requests draw_tour(Ui& ui, const Data& data, AppState& state) {
+  Requests ask;
+  const auto found = data.course->tours.find(state.lesson);
+  if (found == data.course->tours.end() || found->second.empty()) return ask;
+  ui.gap(4);
+  ui.text("Tour of the code", Face::bold);
+  for (const PlacedStop& placed : found->second) {
+    const TourStop& stop = placed.stop;
+    if (placed.is_asked || placed.line == 0) {
+      ui.wrapped(stop.asks, Face::text, ui.theme().dim);
+      ui.dim(placed.is_asked ? "a question asks you to find it" : "it is not there any more");
+      continue;
+    }
+    if (ui.link(stop.asks, "stop " + stop.name)) {
+      ask.link = LinkRequest{state.lesson, fmt::format("../../{}#L{}", stop.file, placed.line)};
+      ask.say = stop.says;
+    }
+    ui.tip(fmt::format("{}:{}\n{}", stop.file, placed.line, stop.says));
+  }
+  return ask;
+}
+
+}  // namespace isobar
