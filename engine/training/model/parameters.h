@@ -95,6 +95,9 @@ class Parameters {
   /// purpose.
   void pile_up_gradients() { piles_up_ = true; }
 
+ protected:
+  bool piles_up() const { return piles_up_; }  ///< for one that zeroes gradients in its own way
+
  private:
   struct Joint {
     std::vector<std::size_t> members;  ///< places in all_
