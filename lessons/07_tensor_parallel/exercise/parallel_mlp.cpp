@@ -4,6 +4,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/linear.h>
+#include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <string>
@@ -54,7 +55,7 @@ struct Enter : Function<Enter> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const SumOverRanks& sum) {
     keep(context, sum);
     // BEGIN What f does forward.
-    //> return at::Tensor();
+    //> return at::zeros_like(x);
     return x.view_as(x);
     // END
   }
@@ -62,7 +63,7 @@ struct Enter : Function<Enter> {
   static Gradients backward(AutogradContext* context, const Gradients& dy) {
     const SumOverRanks sum = kept(context);
     // BEGIN What f does backward: the gradient of x in the first place, nothing for sum in the second.
-    //> return {at::Tensor(), at::Tensor()};
+    //> return {at::zeros_like(dy[0]), at::Tensor()};
     return {sum(dy[0]), at::Tensor()};
     // END
   }
@@ -72,7 +73,7 @@ struct Leave : Function<Leave> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& part, const SumOverRanks& sum) {
     keep(context, sum);
     // BEGIN What g does forward.
-    //> return at::Tensor();
+    //> return at::zeros_like(part);
     return sum(part);
     // END
   }
@@ -80,7 +81,7 @@ struct Leave : Function<Leave> {
   static Gradients backward(AutogradContext* context, const Gradients& dy) {
     const SumOverRanks sum = kept(context);
     // BEGIN What g does backward.
-    //> return {at::Tensor(), at::Tensor()};
+    //> return {at::zeros_like(dy[0]), at::Tensor()};
     return {dy[0], at::Tensor()};
     // END
   }
