@@ -98,6 +98,13 @@ class YourFusedVit : public FusedVit {
                   "--mine", "--set fusion.bias_gelu=true, and no run.fault=tanh_gelu");
     set_bias_gelu_form({.forward = your_forward, .backward = your_backward});
   }
+
+  at::Tensor loss(const at::Tensor& image, const at::Tensor& target) const {
+    if (!image.device().is_cpu())
+      throw Error("your part computes on a CPU, and the model is on " + image.device().str(), "--mine",
+                  "--set run.device=cpu");
+    return FusedVit::loss(image, target);
+  }
 };
 
 }  // namespace isobar
