@@ -118,7 +118,8 @@ class YourDevicePrefetch : public DevicePrefetch {
   }
 
   std::string text() const override {
-    return ring_.text() + "; a thread copies each batch, " + std::to_string(kBuffers - 1) + " ahead: yours";
+    return "prefetch: yours; a thread copies each batch of the ring to one of " + std::to_string(kBuffers) +
+           " buffers";
   }
 
  private:
