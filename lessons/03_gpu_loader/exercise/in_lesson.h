@@ -141,20 +141,22 @@ class YourDevicePrefetch : public DevicePrefetch {
   Batch load(std::int64_t position) override {
     for (std::int64_t i = static_cast<std::int64_t>(buffers_.size()); i < kBuffers; ++i)
       buffers_.push_back(at::empty(both_shape(ring_.dataset(), batch_size()), at::kFloat));
-    std::span<const std::byte> bytes;
-    for (int tries = 0; bytes.empty() && tries < 2;
-         ++tries) {  // the second in an epoch that was not read ahead
-      if (!yours_) yours_ = std::make_unique<YourPrefetch>(ring_, position, buffers_);
-      bytes = yours_->prefetch->next();
-      if (!bytes.empty()) break;
-      const std::exception_ptr failure = yours_->slots.failure();
-      yours_.reset();
-      if (failure) std::rethrow_exception(failure);
-    }
+    std::span<const std::byte> bytes = next_of_yours(position);
+    if (bytes.empty()) bytes = next_of_yours(position);  // of an epoch that was not read ahead
     for (const at::Tensor& buffer : buffers_)
       if (buffer.const_data_ptr() == bytes.data()) return as_batch(position, buffer);
     throw Error("your part handed out what is no buffer", "--mine", "./isobar check 03_gpu_loader says why",
                 Exit::failed);
+  }
+
+  std::span<const std::byte> next_of_yours(std::int64_t position) {
+    if (!yours_) yours_ = std::make_unique<YourPrefetch>(ring_, position, buffers_);
+    const std::span<const std::byte> bytes = yours_->prefetch->next();
+    if (!bytes.empty()) return bytes;
+    const std::exception_ptr failure = yours_->slots.failure();
+    yours_.reset();
+    if (failure) std::rethrow_exception(failure);
+    return {};
   }
 
   RingLoader& ring_;
