@@ -1,0 +1,169 @@
+#pragma once
+// Read before main.cpp by ./isobar run 03_gpu_loader --mine: its DevicePrefetch is this one, on your part.
+// The device is a CPU: a thread copies, and the loop's own thread is the stream that computes.
+#include <ATen/ops/empty.h>
+
+#include <cstring>
+#include <exception>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "03_gpu_loader/exercise/part.h"
+#include "03_gpu_loader/exercise/thread_stream.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "data/device_prefetch.h"
+#include "data/ring_loader.h"
+#include "exercise/own_part.h"
+
+namespace isobar {
+
+/// Copies in its thread, and tells the timeline.
+class YourUploads final : public exercise::DeviceStream {
+ public:
+  YourUploads(SpanWriter* spans, std::int64_t first) : spans_(spans), next_(first) {}
+
+  void copy(std::span<const std::byte> from, std::span<std::byte> to) override {
+    stream_.ask([spans = spans_, batch = next_++, from, to] {
+      const std::int64_t begin_us = steady_us();
+      std::memcpy(to.data(), from.data(), from.size());
+      if (spans != nullptr)
+        spans->add(
+            {"upload", "upload", batch, begin_us, steady_us(), static_cast<std::int64_t>(from.size())});
+    });
+  }
+  exercise::EventPointer record() override { return stream_.record(); }
+  void wait(const exercise::EventPointer& event) override { stream_.wait(event); }
+
+ private:
+  SpanWriter* spans_;
+  std::int64_t next_;
+  exercise::ThreadStream stream_;
+};
+
+/// What the loop's thread is asked for is done when the call returns.
+class LoopStream final : public exercise::DeviceStream {
+ public:
+  void copy(std::span<const std::byte> from, std::span<std::byte> to) override {
+    std::memcpy(to.data(), from.data(), from.size());
+  }
+  exercise::EventPointer record() override {
+    return std::make_shared<exercise::ThreadEvent>(/*happened=*/true);
+  }
+  void wait(const exercise::EventPointer& event) override { event->wait_on_host(); }
+};
+
+/// Slots of the lesson's ring, from batch `first` on: to the end of its epoch where the ring does not cross
+/// it.
+class YourRing final : public exercise::SlotRing {
+ public:
+  YourRing(RingLoader& ring, std::int64_t first) : ring_(ring), first_(first), next_(first) {}
+
+  std::span<const std::byte> take() override {
+    const BatchOrder& order = ring_.order();
+    if (failure_ || (!ring_.crosses_epochs() && order.epoch_of(next_) != order.epoch_of(first_))) return {};
+    try {
+      FilledSlot slot = ring_.take();
+      const std::span<const std::byte> bytes(slot.memory.get(), slot.bytes);
+      taken_[bytes.data()] = std::move(slot);
+      ++next_;
+      return bytes;
+    } catch (...) {  // thrown when the batches before it were handed out
+      failure_ = std::current_exception();
+      return {};
+    }
+  }
+  void give_back(std::span<const std::byte> slot, const exercise::EventPointer& read) override {
+    const auto taken = taken_.find(slot.data());
+    if (taken == taken_.end()) throw Error("your part gave back what is no slot", "--mine", "", Exit::failed);
+    taken->second.set_before_reuse([read] { read->wait_on_host(); });
+    taken_.erase(taken);
+  }
+  const std::exception_ptr& failure() const { return failure_; }
+
+ private:
+  RingLoader& ring_;
+  std::int64_t first_;
+  std::int64_t next_;
+  std::map<const std::byte*, FilledSlot> taken_;
+  std::exception_ptr failure_;
+};
+
+/// All that belongs to one prefetch; the last member goes first.
+struct YourPrefetch {
+  YourPrefetch(RingLoader& ring, std::int64_t first, const std::vector<at::Tensor>& buffers)
+      : slots(ring, first), uploads(ring.spans(), first) {
+    parts = {.ring = &slots, .uploads = &uploads, .computes = &computes, .buffers = {}};
+    for (const at::Tensor& buffer : buffers)
+      parts.buffers.push_back({static_cast<std::byte*>(buffer.mutable_data_ptr()), buffer.nbytes()});
+    prefetch = static_cast<const exercise::Part*>(own_part())->make_prefetch(parts);
+  }
+
+  YourRing slots;
+  YourUploads uploads;
+  LoopStream computes;
+  exercise::PrefetchParts parts;
+  std::unique_ptr<exercise::BatchPrefetch> prefetch;
+};
+
+class YourDevicePrefetch : public DevicePrefetch {
+ public:
+  YourDevicePrefetch(RingLoader& ring, const LoaderConfig& loader)
+      : DevicePrefetch(on_cpu(ring), loader), ring_(ring) {}
+  ~YourDevicePrefetch() override {
+    ring_.stop();
+    yours_.reset();
+  }
+
+  std::string text() const override {
+    return "prefetch: yours; a thread copies each batch of the ring to one of " + std::to_string(kBuffers) +
+           " buffers";
+  }
+
+ private:
+  static constexpr std::int64_t kBuffers = PrefetchSetting().ahead + 1;
+
+  static RingLoader& on_cpu(RingLoader& ring) {
+    if (ring.device().is_cpu()) return ring;
+    throw Error("your part works with the streams of a CPU here, and the model is on " + ring.device().str(),
+                "--mine", "--set run.device=cpu");
+  }
+
+  LoaderCounts reading_counts() const override { return ring_.counts(); }
+
+  void move(std::int64_t position) override {
+    yours_.reset();
+    ring_.seek(position);
+  }
+
+  Batch load(std::int64_t position) override {
+    for (std::int64_t i = static_cast<std::int64_t>(buffers_.size()); i < kBuffers; ++i)
+      buffers_.push_back(at::empty(both_shape(ring_.dataset(), batch_size()), at::kFloat));
+    std::span<const std::byte> bytes = next_of_yours(position);
+    if (bytes.empty()) bytes = next_of_yours(position);  // of an epoch that was not read ahead
+    for (const at::Tensor& buffer : buffers_)
+      if (buffer.const_data_ptr() == bytes.data()) return as_batch(position, buffer);
+    throw Error("your part handed out what is no buffer", "--mine", "./isobar check 03_gpu_loader says why",
+                Exit::failed);
+  }
+
+  std::span<const std::byte> next_of_yours(std::int64_t position) {
+    if (!yours_) yours_ = std::make_unique<YourPrefetch>(ring_, position, buffers_);
+    const std::span<const std::byte> bytes = yours_->prefetch->next();
+    if (!bytes.empty()) return bytes;
+    const std::exception_ptr failure = yours_->slots.failure();
+    yours_.reset();
+    if (failure) std::rethrow_exception(failure);
+    return {};
+  }
+
+  RingLoader& ring_;
+  std::vector<at::Tensor> buffers_;  ///< [2, B, C, H, W] each
+  std::unique_ptr<YourPrefetch> yours_;
+};
+
+}  // namespace isobar
+
+#define DevicePrefetch YourDevicePrefetch
