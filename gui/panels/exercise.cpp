@@ -141,7 +141,7 @@ Requests draw_exercise(Ui& ui, const Data& data, const std::string& lesson) {
     ui.gap(2);
     ui.text("All of it holds.", Face::bold);
     ui.wrapped(own.exercise.after, Face::text, ui.theme().text);
-    ui.wrapped("./isobar run " + lesson + " --mine trains with your part.", Face::small, ui.theme().dim);
+    ui.wrapped(own.exercise.run_command() + " trains with your part.", Face::small, ui.theme().dim);
   }
   return ask;
 }

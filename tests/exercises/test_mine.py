@@ -1,7 +1,7 @@
 """A lesson that trains with the solution of its exercise records the same losses as with our own part.
 
-Usage: test_mine.py ISOBAR_CLI LESSON MISTAKES.toml. What its table [mine] says: `set`, settings of both runs; `ranks`; `relative`, by which
-losses may differ where the operations are not the same (default: not at all). Exit code 77 where the lesson's device is not here.
+Usage: test_mine.py ISOBAR_CLI LESSON MISTAKES.toml. What its table [mine] says: `set`, settings of both runs beside those of exercise.toml;
+`relative`, by which losses may differ where the operations are not the same (default: not at all). Exit code 77 where the lesson's device is not here.
 """
 import json
 import os
@@ -43,8 +43,8 @@ def main():
         words = [program, "run", lesson, "--preset", "cpu_micro", "--set", "train.steps=12", "--set", "train.report_every=1"]
         for setting in mine.get("set", []):
             words += ["--set", setting]
-        if "ranks" in mine:
-            words += ["--ranks", str(mine["ranks"])]
+        sheet = HOME / "lessons" / lesson / "exercise/exercise.toml"
+        words += tomllib.loads(sheet.read_text()).get("run", "").split()
         run(words + ["--run-dir", "ours"], folder)
         run(words + ["--run-dir", "yours", "--mine"], folder)
         heads = [[line.get("yours", "") for line in lines_of(folder / run_of, "run")] for run_of in ("ours", "yours")]

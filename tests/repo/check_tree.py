@@ -61,7 +61,7 @@ def check_includes(root, path, text):
             return
     elif place[0] == "gui":
         window = {folder for step in WINDOW for folder in step}
-        may = folders_of("base") | {"analyse", "course", "draw"} | (up_to(WINDOW, place[1], set()) or set() if len(place) > 2 else window)
+        may = folders_of("base") | {"analyse", "course", "draw", "exercise"} | (up_to(WINDOW, place[1], set()) or set() if len(place) > 2 else window)
         folders |= window
     elif place[0] == "datasets":
         may = folders_of("base")

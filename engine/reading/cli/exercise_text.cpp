@@ -161,9 +161,8 @@ Report verdict_report(const Exercise& exercise, const MyFile& mine, const Exerci
   if (verdict.passed()) {
     out.line("All of it holds.");
     add_wrapped(out, "  ", exercise.after);
-    out.line(fmt::format(
-        "next: ./isobar run {0} --mine trains with your part; ./isobar check {0} --solution shows ours",
-        exercise.lesson));
+    out.line(fmt::format("next: {} trains with your part; ./isobar check {} --solution shows ours",
+                         exercise.run_command(), exercise.lesson));
   } else {
     out.line(fmt::format("next: ./isobar check {0} again, or --hint for more; --watch looks after each save",
                          exercise.lesson));

@@ -57,6 +57,10 @@ fs::path toml_of(const fs::path& home, const std::string& lesson) {
 
 }  // namespace
 
+std::string Exercise::run_command() const {
+  return "./isobar run " + lesson + " --mine" + (run.empty() ? "" : " " + run);
+}
+
 const ExerciseCheck* Exercise::find(const std::string& name) const {
   const auto found = std::find_if(checks.begin(), checks.end(), [&](auto& one) { return one.name == name; });
   return found == checks.end() ? nullptr : &*found;
@@ -82,6 +86,8 @@ Exercise read_exercise(const fs::path& home, const std::string& lesson) {
       out.file = text_in(entry);
     else if (entry.key == "title")
       out.title = text_in(entry);
+    else if (entry.key == "run")
+      out.run = text_in(entry);
     else if (entry.key == "text")
       out.text = text_in(entry);
     else if (entry.key == "after")
@@ -94,7 +100,7 @@ Exercise read_exercise(const fs::path& home, const std::string& lesson) {
       for (const TomlTable& table : value_in<std::vector<TomlTable>>(entry, "tables"))
         out.checks.push_back(check_of(table));
     } else {
-      refuse_key(entry, {"file", "title", "minutes", "sanitized", "text", "after", "check"});
+      refuse_key(entry, {"file", "title", "minutes", "sanitized", "run", "text", "after", "check"});
     }
   }
   if (out.file.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != std::string::npos ||

@@ -21,6 +21,7 @@ struct Exercise {
   std::string title;
   std::int64_t minutes = 0;   ///< that somebody who read the page takes
   bool is_sanitized = false;  ///< needs no torch: checked with sanitizers, the one for threads too
+  std::string run;            ///< words behind ./isobar run LESSON --mine under which the part is at work
   std::string text;           ///< what is to be done
   std::string after;          ///< how the solution reasons, and where the engine's own version differs
   std::vector<ExerciseCheck> checks;

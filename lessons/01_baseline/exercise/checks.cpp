@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "01_baseline/exercise/part.h"
-#include "exercise/check.h"
+#include "check/check.h"
 
 namespace isobar {
 namespace exercise {

@@ -5,7 +5,7 @@
 #include <ATen/ops/zeros_like.h>
 
 #include "01_baseline/exercise/part.h"
-#include "exercise/own_part.h"
+#include "check/own_part.h"
 #include "model/vit.h"
 #include "run/run.h"
 #include "train/adam.h"

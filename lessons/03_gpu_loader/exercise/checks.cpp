@@ -13,7 +13,7 @@
 #include "03_gpu_loader/exercise/part.h"
 #include "03_gpu_loader/exercise/thread_stream.h"
 #include "03_gpu_loader/exercise/traced_device.h"
-#include "exercise/check.h"
+#include "check/check.h"
 
 namespace isobar {
 namespace exercise {

@@ -12,11 +12,11 @@
 
 #include "03_gpu_loader/exercise/part.h"
 #include "03_gpu_loader/exercise/thread_stream.h"
+#include "check/own_part.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "data/device_prefetch.h"
 #include "data/ring_loader.h"
-#include "exercise/own_part.h"
 
 namespace isobar {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "03_gpu_loader/exercise/exercise.h"
-#include "exercise/check.h"
+#include "check/check.h"
 
 namespace isobar::exercise {
 

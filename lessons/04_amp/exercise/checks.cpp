@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "04_amp/exercise/part.h"
-#include "exercise/check.h"
+#include "check/check.h"
 
 namespace isobar {
 namespace exercise {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "04_amp/exercise/part.h"
+#include "check/own_part.h"
 #include "core/error.h"
-#include "exercise/own_part.h"
 #include "run/run.h"
 #include "train/grad_scaler.h"
 #include "train/training_state.h"

@@ -10,7 +10,7 @@
 
 #include "05_fusion/exercise/page_passes.h"
 #include "05_fusion/exercise/part.h"
-#include "exercise/check.h"
+#include "check/check.h"
 
 // Of all sanitizers; g++ 12 comes without the header.
 extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*taken)(const volatile void*, std::size_t),

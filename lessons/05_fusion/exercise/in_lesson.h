@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "05_fusion/exercise/part.h"
+#include "check/own_part.h"
 #include "core/error.h"
-#include "exercise/own_part.h"
 #include "fused/bias_gelu_form.h"
 #include "model/fused_vit.h"
 

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "06_ddp/exercise/part.h"
-#include "exercise/check.h"
+#include "check/check.h"
 
 namespace isobar {
 namespace exercise {

@@ -8,8 +8,8 @@
 #include <sstream>
 
 #include "06_ddp/exercise/part.h"
+#include "check/own_part.h"
 #include "core/error.h"
-#include "exercise/own_part.h"
 #include "train/gradient_hooks.h"
 #include "train/gradient_places.h"
 #include "train/gradient_sync.h"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "07_tensor_parallel/exercise/part.h"
-#include "exercise/check.h"
+#include "check/check.h"
 
 namespace isobar {
 namespace exercise {

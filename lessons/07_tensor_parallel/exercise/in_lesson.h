@@ -2,7 +2,7 @@
 // Read before main.cpp by ./isobar run 07_tensor_parallel --mine: its TensorParallel is this one, whose f and
 // g are yours. Pieces of weights are drawn by ours, and the layers between f and g are FusedVit's.
 #include "07_tensor_parallel/exercise/part.h"
-#include "exercise/own_part.h"
+#include "check/own_part.h"
 #include "model/fused_vit.h"
 #include "model/tensor_parallel.h"
 #include "train/fused_adam.h"

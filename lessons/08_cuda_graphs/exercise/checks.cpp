@@ -1,7 +1,7 @@
 // What is asked of my/08_recorded_step.cpp, easy things first.
 #include "08_cuda_graphs/exercise/part.h"
 #include "08_cuda_graphs/exercise/simulated_device.h"
-#include "exercise/check.h"
+#include "check/check.h"
 
 namespace isobar {
 namespace exercise {

@@ -2,11 +2,11 @@
 // Read before main.cpp by ./isobar run 08_cuda_graphs --mine: its StepGraph is this one, which asks your step
 // what to copy, to launch, to record and to replay. Streams, and what ranks ask of a recording, are ours.
 #include "08_cuda_graphs/exercise/part.h"
+#include "check/own_part.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "device/load_cuda.h"
 #include "device/stream.h"
-#include "exercise/own_part.h"
 #include "train/step_graph.h"
 
 namespace isobar {

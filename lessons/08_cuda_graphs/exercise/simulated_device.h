@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "08_cuda_graphs/exercise/exercise.h"
-#include "exercise/check.h"
+#include "check/check.h"
 
 namespace isobar::exercise {
 
