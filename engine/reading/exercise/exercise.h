@@ -27,6 +27,8 @@ struct Exercise {
   std::vector<ExerciseCheck> checks;
   std::filesystem::path folder;  ///< lessons/NN_name/exercise
 
+  /// "./isobar run 04_amp --mine --set amp.mode=fp16".
+  std::string run_command() const;
   std::filesystem::path solution_file() const { return folder / (file + ".cpp"); }
   /// Under the learner's folder: "02_read_ahead.cpp".
   std::string own_name() const { return lesson.substr(0, 3) + file + ".cpp"; }
