@@ -1,6 +1,7 @@
 # isobar_exercise(02_workers PARTS isobar::run ... LINK isobar::data_bytes): from lessons/NN_name/exercise/, what ./isobar check and
 # ./isobar run --mine take. LINK: what the checks use; PARTS: what the lesson links. The learner's file is compiled later, with the command of
 # part.cpp.
+add_custom_target(isobar_exercises)  # all that ./isobar check may take
 function(isobar_exercise lesson)
   cmake_parse_arguments(arg "" "" "PARTS;LINK" ${ARGN})
   set(folder ${CMAKE_CURRENT_SOURCE_DIR}/${lesson}/exercise)
@@ -18,6 +19,7 @@ function(isobar_exercise lesson)
     add_executable(${program} ${CMAKE_SOURCE_DIR}/engine/base/check/check_main.cpp ${folder}/checks.cpp)
     target_link_libraries(${program} PRIVATE isobar::checks_${watch} isobar::record ${arg_LINK} fmt::fmt ${CMAKE_DL_LIBS})
     isobar_exercise_part(${program} ${folder} ${watch} "${arg_LINK}")
+    add_dependencies(isobar_exercises ${program})
   endforeach()
   set(program mine_${lesson})
   add_executable(${program} ${lesson}/main.cpp)

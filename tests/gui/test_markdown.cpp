@@ -163,7 +163,8 @@ TEST_CASE("the text of the first lesson is read as a person reads it") {
                                            [](const TextSpan& span) { return span.link == "main.cpp"; });
   }
   CHECK(headings == std::vector<std::string>{"1 01 Baseline: the plain loop", "2 Claim", "2 Picture",
-                                             "2 Idea", "2 Predict", "2 Run", "2 What to look at", "2 Break"});
+                                             "2 Idea", "2 Predict", "2 Run", "2 What to look at", "2 Break",
+                                             "2 Build"});
   CHECK(std::count(folds.begin(), folds.end(), "Settings") == 1);
   CHECK(std::count(folds.begin(), folds.end(), "How it is proven") == 1);
   CHECK(pictures > 0);
