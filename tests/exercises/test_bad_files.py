@@ -48,7 +48,7 @@ def files(program, my):
     with_text("a header of the engine", '#include "data/read_ahead.h"\n' + STUB, "it includes data/read_ahead.h", f"my/{FILE}:1")
     with_text("the solution", f'#include "{LESSON}/exercise/read_ahead.cpp"\n', "no part of the exercise")
     with_text("a main", STUB + "int main() { return 0; }\n", "it defines main")
-    with_text("the function is not there", INCLUDE, "a function of exercise.h is missing", "make_read_ahead")
+    with_text("the function is not there", INCLUDE, "a function of exercise.h is missing: isobar::mine::make_read_ahead compiled")
     with_text("nothing at all", "", "a function of exercise.h is missing")
     with_text("a crash before main", STUB + "static int* null = nullptr;\nstatic const int first = *null;\n", "memory")
 

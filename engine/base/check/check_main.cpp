@@ -1,9 +1,11 @@
 // The main of a check program: loads the learner's part, runs the checks one after the other up to the first
 // that does not hold, and says of each a line of JSON.
+#include <cxxabi.h>
 #include <dlfcn.h>
 
 #include <cstdio>
-#include <cstring>
+#include <cstdlib>
+#include <memory>
 #include <string>
 
 #include "check/check.h"
@@ -31,6 +33,21 @@ bool say_check(const std::string& name, const std::optional<Finding>& finding) {
   return say(line, finding ? 1 : 0) == 0;
 }
 
+/// "isobar::mine::make_read_ahead" of what the loader says of a symbol that nothing defines; else its words.
+std::string load_problem() {
+  const std::string said = dlerror();
+  const std::string head = "undefined symbol: ";
+  const std::size_t at = said.find(head);
+  if (at == std::string::npos) return said;
+  const std::string symbol =
+      said.substr(at + head.size(), said.find_first_of(" ,", at + head.size()) - at - head.size());
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> plain(
+      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), std::free);
+  const std::string name = status == 0 ? plain.get() : symbol;
+  return name.substr(0, name.find('('));
+}
+
 int run(const std::string& library, const std::string& source) {
   CheckSetting setting;
   setting.source = source;
@@ -38,10 +55,10 @@ int run(const std::string& library, const std::string& source) {
   const Check load{"load", [&] { dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL); }};
   if (const auto finding = run_check(load, setting); finding && !say_check(load.name, finding)) return 1;
   void* const opened = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (opened == nullptr) return say(JsonLine("load").add("problem", dlerror()), 2);
+  if (opened == nullptr) return say(JsonLine("load").add("problem", load_problem()), 2);
   using Give = const void* (*)();
   const auto give = reinterpret_cast<Give>(dlsym(opened, "isobar_part"));
-  if (give == nullptr) return say(JsonLine("load").add("problem", dlerror()), 2);
+  if (give == nullptr) return say(JsonLine("load").add("problem", load_problem()), 2);
   for (const Check& check : checks_of_part(give())) {
     say(JsonLine("begins").add("name", check.name), 0);
     if (!say_check(check.name, run_check(check, setting))) return 1;

@@ -26,6 +26,7 @@ namespace isobar {
 namespace {
 
 constexpr int kMostCalls = 64;
+constexpr std::size_t kMostPiece = 1200;
 constexpr char kBreak = '\x1f';
 constexpr int kMostFile_bytes = 64 << 20;
 
@@ -132,7 +133,7 @@ void report_finding(const Finding& finding) {
   ReportLine line('F');
   for (const std::string& piece : {finding.expected, finding.came, finding.look}) {
     line.letter(kBreak);
-    line.text(piece.c_str());
+    line.text(piece.substr(0, kMostPiece).c_str());
   }
   line.send();
 }
@@ -143,7 +144,10 @@ bool run_body(const Check& check) {
     check.run();
     return true;
   } catch (const std::exception& error) {
-    report_finding({"no exception here", std::string("the part threw one: ") + error.what(), "what throws"});
+    // Behind the first line libtorch says where it threw, which is not the learner's.
+    const std::string what = error.what();
+    const std::string first = what.substr(0, what.find('\n'));
+    report_finding({"no exception here", "the part threw one: " + first, "what throws"});
   } catch (...) {
     report_finding({"no exception here", "the part threw something", "what throws"});
   }

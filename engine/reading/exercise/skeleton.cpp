@@ -26,6 +26,8 @@ std::string cut(const std::string& text, const std::string& origin, Cut what) {
     const std::string rest = at == std::string::npos ? "" : line.substr(at);
     if (rest.starts_with("// BEGIN ")) {
       if (inside) refuse("BEGIN within a part that is cut");
+      if (rest.back() != '.' && rest.back() != '?')
+        refuse("what is to be done stands on one line, with its end");
       inside = true;
       if (what == Cut::skeleton) out += indent + "// YOU: " + rest.substr(9) + "\n";
     } else if (rest == "// END") {

@@ -21,8 +21,7 @@ class Scaler : public exercise::LossScaler {
   }
 
   bool unscale(std::span<float> gradients) override {
-    // BEGIN Divide each gradient by the scale, and set has_overflowed_ for update(). Which values are not
-    // finite?
+    // BEGIN Divide each gradient by the scale, and set has_overflowed_ for update(): what is not finite?
     //> return true;
     has_overflowed_ = false;
     for (float& gradient : gradients) {

@@ -41,9 +41,8 @@ at::Tensor enter(const at::Tensor& x, const exercise::RankOfModel& rank);
 /// g: adds `part` up over the ranks, and hands the gradient on. One rank alone sends nothing.
 at::Tensor leave(const at::Tensor& part, const exercise::RankOfModel& rank);
 
-/// The MLP on one of its ranks, with what cut_mlp gave it: the output of the whole one on every rank, [...,
-/// E] ->
-/// [..., E], with one sum forward and one backward.
+/// The MLP on one of its ranks, with what cut_mlp gave it: [..., E] -> [..., E], the output of the whole one
+/// on every rank, with one sum forward and one backward.
 at::Tensor parallel_mlp(const at::Tensor& x, const exercise::MlpWeights& own,
                         const exercise::RankOfModel& rank);
 

@@ -102,8 +102,7 @@ at::Tensor leave(const at::Tensor& part, const RankOfModel& rank) {
 }
 
 at::Tensor parallel_mlp(const at::Tensor& x, const MlpWeights& own, const RankOfModel& rank) {
-  // BEGIN f, the first matrix, gelu, the second matrix, g. at::linear(x, w, b) is x w^T + b. Where does b2
-  // go?
+  // BEGIN f, a matrix, gelu, a matrix, g; at::linear(x, w, b) is x w^T + b. Where does b2 go?
   //> return x;
   const at::Tensor hidden = at::gelu(at::linear(enter(x, rank), own.w1, own.b1));
   return leave(at::linear(hidden, own.w2), rank) + own.b2;

@@ -57,10 +57,12 @@ struct Project {
 TEST_CASE("A skeleton is the solution without what is to be written") {
   CHECK(cut_skeleton(kSolution, "x.cpp") == "int twice(int x) {\n  // YOU: Double it.\n  return 0;\n}\n");
   CHECK(plain_solution(kSolution, "x.cpp") == "int twice(int x) {\n  return 2 * x;\n}\n");
-  CHECK_THAT(failure_of([] { cut_skeleton("// BEGIN a\nx\n", "x.cpp"); }),
+  CHECK_THAT(failure_of([] { cut_skeleton("// BEGIN a.\nx\n", "x.cpp"); }),
              says("BEGIN without END") && says("x.cpp:2"));
+  CHECK_THAT(failure_of([] { cut_skeleton("// BEGIN one half\n// the other.\n// END\n", "x.cpp"); }),
+             says("on one line"));
   CHECK_THAT(failure_of([] { cut_skeleton("// END\n", "x.cpp"); }), says("END without BEGIN"));
-  CHECK_THAT(failure_of([] { cut_skeleton("// BEGIN a\n// BEGIN b\n", "x.cpp"); }), says("x.cpp:2"));
+  CHECK_THAT(failure_of([] { cut_skeleton("// BEGIN a.\n// BEGIN b.\n", "x.cpp"); }), says("x.cpp:2"));
   CHECK_THAT(failure_of([] { cut_skeleton("//> x\n", "x.cpp"); }), says("outside"));
 }
 
