@@ -60,7 +60,7 @@ def main():
         expect("no file yet", check(program, my), 2, f"there is no {my}/{FILE}", f"./isobar exercise {LESSON} puts the skeleton there")
         expect("no such exercise", check(program, my, "check", "99"), 2, "99")
         expect("--watch without a terminal", check(program, my, "check", LESSON, "--watch"), 2, "terminal")
-        expect("the skeleton", check(program, my, "exercise", LESSON), 0, "put in place")
+        expect("the skeleton", check(program, my, "exercise", LESSON), 0, "skeleton put into")
         expect("once more", check(program, my, "exercise", LESSON), 0, "yours, as it was")
         expect("as it was given", check(program, my), 1, "it is meant to fail", "hint 1/")
         expect("a hint", check(program, my, "check", LESSON, "--hint"), 1, "hint 2/")

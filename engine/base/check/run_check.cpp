@@ -63,17 +63,19 @@ Finding hang_finding(pid_t child, int report, const CheckSetting& setting) {
   const Stood stood = where_threads_stood(child, report, setting.source);
   return {.expected = fmt::format("the check to end within {:.0f} s", setting.hang_s),
           .came = "it hangs: " + stood.text,
-          .look = or_your_file(stood.place, setting.source)};
+          .look = or_your_file(stood.places, setting.source) +
+                  ": who ends each of these waits, and does it notify?"};
 }
 
 Finding sanitizer_finding(const SanitizerReport& report, const CheckSetting& setting) {
   const bool race = report.found == "data race";
   std::string places;
   for (const std::string& place : report.places) {
-    if (!race && !places.empty()) break;  // those behind say where the memory came from
+    // Those behind say where threads and memory came from.
+    if (places.find(race ? " and " : ":") != std::string::npos) break;
     if (places.find(place) == std::string::npos) places += (places.empty() ? "" : " and ") + place;
   }
-  return {.expected = race ? "each access that another thread can change under a lock"
+  return {.expected = race ? "every member that two threads use to be read and written under a lock"
                       : report.found.starts_with("leaked") ? "all memory given back"
                                                            : "only memory that is yours",
           .came = race ? "two threads touch the same memory at once (data race)" : report.found,

@@ -125,7 +125,8 @@ Stood where_threads_stood(pid_t pid, int report, const std::string& source) {
     const std::string waits = waits_for(calls);
     ++number;
     if (place.empty() && answer.thread != pid) continue;  // none of the learner's
-    if (out.place.empty()) out.place = place;
+    if (!place.empty() && out.places.find(place) == std::string::npos)
+      out.places += (out.places.empty() ? "" : " and ") + place;
     out.text +=
         fmt::format("{}{} {}{}", out.text.empty() ? "" : "; ",
                     answer.thread == pid ? "the thread of the check" : fmt::format("thread {}", number),

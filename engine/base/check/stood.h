@@ -19,8 +19,8 @@ struct Motion {
 Motion motion_of(pid_t pid);
 
 struct Stood {
-  std::string text;   ///< "thread 1 waits for a condition variable at my/02_read_ahead.cpp:37; thread 2 ..."
-  std::string place;  ///< of the first thread that stands in the learner's file
+  std::string text;    ///< "thread 1 waits for a condition variable at my/02_read_ahead.cpp:37; thread 2 ..."
+  std::string places;  ///< in the learner's file, each once
 };
 /// Asks each thread of the check; `report` is where they answer.
 Stood where_threads_stood(pid_t pid, int report, const std::string& source);

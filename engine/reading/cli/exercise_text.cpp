@@ -104,10 +104,10 @@ Report exercise_list(const fs::path& home) {
 Report exercise_report(const Exercise& exercise, const MyFile& mine, bool is_new) {
   Report out;
   out.line(exercise.lesson + "  " + exercise.title);
-  out.line(fmt::format("  {}  {}:{}", is_new ? "put in place" : "yours, as it was", path_words(mine),
+  out.line(fmt::format("  {}  {}:{}", is_new ? "skeleton put into" : "yours, as it was:", path_words(mine),
                        first_gap(mine.text)));
   add_wrapped(out, "  ", exercise.text);
-  out.line(fmt::format("  given and promised: {}; {} minutes for who has read the page",
+  out.line(fmt::format("  given and promised: {}; about {} minutes if you have read the page",
                        as_typed(exercise.folder / "exercise.h").string(), exercise.minutes));
   for (const ExerciseCheck& check : exercise.checks) out.line("  [ ] " + check.says);
   out.line(fmt::format(

@@ -118,7 +118,7 @@ void say_what_is_special(const RunPlan& plan, RunOutput& output, std::int64_t fi
                              steps, config.graph.warmup));
   }
   if (!yours().empty())
-    console.line(fmt::format("  YOURS   {} takes the place of our own part", printable(yours())));
+    console.line(fmt::format("  YOURS   {} replaces a part of this lesson", printable(yours())));
   if (config.run.fault == Fault::none) return;
   const char* const fault = name_of(config.run.fault);
   console.line(fmt::format("  FAULT   {}: {}", fault, fault_sentence(plan.fault)));

@@ -17,8 +17,8 @@ using Fill = std::function<Memory(std::int64_t batch)>;
 
 struct QueueSetting {
   std::int64_t first = 0;    ///< number of the batch that `take` hands out first
-  std::int64_t end = 0;      ///< behind the last one
-  std::int64_t threads = 1;  ///< that fill, at least 1
+  std::int64_t end = 0;      ///< one past the last one
+  std::int64_t threads = 1;  ///< how many threads fill, at least 1
   std::int64_t ahead = 2;    ///< batches that may be in work or filled, and not yet taken; at least 1
 };
 
@@ -30,12 +30,14 @@ struct QueueStopped : std::runtime_error {
 /// Threads that fill batches ahead of the one that takes them.
 class BatchQueue {
  public:
-  /// Ends the threads and waits for them, whatever they are doing. Nothing is filled afterwards.
+  /// Ends the threads and waits for them; a fill that is in progress is waited for, not broken off. Nothing
+  /// is filled afterwards.
   virtual ~BatchQueue() = default;
   /// The next batch, in order; waits until it is filled. Throws what was thrown while this very batch was
-  /// filled, `QueueStopped` once `stop` was called. Null behind the last one. One thread calls it.
+  /// filled; the next call goes on with the batch after it. Null after the last one, `QueueStopped` once
+  /// `stop` was called. One thread calls it.
   virtual Memory take() = 0;
-  /// Wakes whoever waits. Another thread may call it, more than once.
+  /// Wakes whoever waits; no further batch is begun. Another thread may call it, more than once.
   virtual void stop() noexcept = 0;
 };
 
@@ -43,7 +45,7 @@ class BatchQueue {
 
 namespace isobar::mine {
 
-/// Promised: begins to fill at once, each batch exactly once.
+/// You promise: filling begins at once, and each batch from `first` to `end` - 1 is filled exactly once.
 std::unique_ptr<exercise::BatchQueue> make_read_ahead(exercise::Fill fill,
                                                       const exercise::QueueSetting& setting);
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "02_workers/exercise/exercise.h"
@@ -49,7 +50,7 @@ class Queue : public exercise::BatchQueue {
   }
 
   void stop() noexcept override {
-    // BEGIN Whoever waits must see it.
+    // BEGIN Make every wait end.
     const std::lock_guard lock(mutex_);
     stopped_ = true;
     changed_.notify_all();
@@ -64,7 +65,7 @@ class Queue : public exercise::BatchQueue {
 
   /// What each thread does until there is nothing left to do.
   void work() {
-    // BEGIN Wait for room, claim the next batch, fill it, put it into done_, say so; again.
+    // BEGIN Wait for room, claim a batch, fill it, put it into done_, notify. When is nothing left?
     std::unique_lock lock(mutex_);
     while (true) {
       changed_.wait(lock, [this] { return stopped_ || claimed_ == setting_.end || has_room(); });
@@ -84,13 +85,15 @@ class Queue : public exercise::BatchQueue {
     // END
   }
 
+  /// Under the lock.
   bool has_room() const { return claimed_ - taken_ < setting_.ahead; }
 
   const Fill fill_;
   const QueueSetting setting_;
-  std::mutex mutex_;
+  // Whoever changes what another thread waits for says so: changed_.notify_all().
+  std::mutex mutex_;  ///< guards all members below
   std::condition_variable changed_;
-  std::int64_t claimed_;               ///< the first batch that no thread took yet
+  std::int64_t claimed_;               ///< the batch that a thread claims next
   std::int64_t taken_;                 ///< the batch that take() hands out next
   std::map<std::int64_t, Done> done_;  ///< filled and not taken
   bool stopped_ = false;
