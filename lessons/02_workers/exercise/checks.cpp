@@ -144,9 +144,12 @@ void check_order(const Part& part) {
 void check_once(const Part& part) {
   constexpr std::int64_t kBatches = 200;
   Source source;
+  source.hold(0);  // so that whoever could fill it too has the time
   {
     const auto queue =
         part.make_read_ahead(source.fill(), {.first = 0, .end = kBatches, .threads = 4, .ahead = 8});
+    until_quiet();
+    source.let_go();
     for (std::int64_t batch = 0; batch < kBatches; ++batch) queue->take();
   }
   std::vector<int> times(kBatches, 0);

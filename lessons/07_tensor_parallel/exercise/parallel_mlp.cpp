@@ -21,7 +21,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using Gradients = torch::autograd::variable_list;
 
-// Given: what a function of autograd keeps from forward to backward is kept in its context.
+// Given: forward and backward share only the context. keep() puts the sum into it, kept() takes it out.
 struct SumKeeper : torch::CustomClassHolder {
   explicit SumKeeper(SumOverRanks kept) : sum(std::move(kept)) {}
   SumOverRanks sum;
@@ -62,7 +62,7 @@ struct Enter : Function<Enter> {
 
   static Gradients backward(AutogradContext* context, const Gradients& dy) {
     const SumOverRanks sum = kept(context);
-    // BEGIN What f does backward: the gradient of x in the first place, nothing for sum in the second.
+    // BEGIN What f does backward: one gradient for each argument of forward; sum has none.
     //> return {at::zeros_like(dy[0]), at::Tensor()};
     return {sum(dy[0]), at::Tensor()};
     // END
@@ -88,7 +88,7 @@ struct Leave : Function<Leave> {
 };
 
 at::Tensor enter(const at::Tensor& x, const RankOfModel& rank) {
-  // BEGIN Enter::apply(x, rank.sum) is f. Is there always somebody to add up with?
+  // BEGIN Enter::apply(x, rank.sum) is f.
   //> return x;
   return rank.count == 1 ? x : Enter::apply(x, rank.sum);
   // END
@@ -102,7 +102,7 @@ at::Tensor leave(const at::Tensor& part, const RankOfModel& rank) {
 }
 
 at::Tensor parallel_mlp(const at::Tensor& x, const MlpWeights& own, const RankOfModel& rank) {
-  // BEGIN f, a matrix, gelu, a matrix, g; at::linear(x, w, b) is x w^T + b. Where does b2 go?
+  // BEGIN The page's formula for y; at::linear(x, w, b) is x w^T + b, and b may be left out.
   //> return x;
   const at::Tensor hidden = at::gelu(at::linear(enter(x, rank), own.w1, own.b1));
   return leave(at::linear(hidden, own.w2), rank) + own.b2;

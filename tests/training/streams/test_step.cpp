@@ -94,8 +94,9 @@ TEST_CASE("race: buckets leave before their gradients are there, or are used bef
        {StreamMistakes{.starts_at_once = true}, StreamMistakes{.never_waits = true}}) {
     LoopOfTwo loop(mistakes);
     loop.config.graph.enabled = false;
-    check_wrong(
-        "race", [&] { loop.train(kHostDevice); }, 3);
+    // Both ranks are threads of this process: which of them is where when a bucket leaves, no seed says.
+    check_found(
+        "race", [&] { loop.train(kHostDevice); }, 10);
   }
 }
 
