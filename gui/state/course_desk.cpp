@@ -358,7 +358,8 @@ void CourseDesk::read_tour_of(const std::string& lesson) {
 }
 
 void CourseDesk::look() {
-  if (const auto own = view()->exercises.find(wishes_.lesson); own != view()->exercises.end()) {
+  const std::shared_ptr<const CourseView> shown = view();  // the thread may put another in its place
+  if (const auto own = shown->exercises.find(wishes_.lesson); own != shown->exercises.end()) {
     const fs::path given = places_.my / ".given";
     std::vector<Stamp> stamps = {stamp_of(own->second->mine.path),
                                  stamp_of(given / (wishes_.lesson + ".json")),
