@@ -10,8 +10,6 @@
 
 namespace isobar {
 
-Checks checks_of_part(const void* part);
-
 namespace {
 
 #if defined(__SANITIZE_THREAD__)

@@ -3,6 +3,7 @@
 // three pieces what it had expected, what came, and where to look.
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace isobar {
@@ -29,5 +30,21 @@ struct Check {
 };
 
 using Checks = std::vector<Check>;
+
+/// Of the exercise that a program is made for, with what `isobar_part` gives of the learner's functions.
+Checks checks_of_part(const void* part);
+
+/// A check by its name, and what looks at the part.
+template <class Part>
+using Look = std::pair<const char*, void (*)(const Part& part)>;
+
+/// `given`, which outlives them, is a Part.
+template <class Part>
+Checks checks_of(const void* given, const std::vector<Look<Part>>& looks) {
+  Checks out;
+  for (const auto& [name, look] : looks)
+    out.push_back({name, [given, look = look] { look(*static_cast<const Part*>(given)); }});
+  return out;
+}
 
 }  // namespace isobar

@@ -14,9 +14,6 @@
 
 namespace isobar {
 
-/// Of the exercise, with the part that `isobar_part` of the learner's library gives.
-Checks checks_of_part(const void* part);
-
 namespace {
 
 int say(const JsonLine& line, int code) {

@@ -22,8 +22,7 @@ std::string text_of(const fs::path& file) { return read_text_file(file, kMostSou
 
 /// What is given and promised, in eight letters.
 std::string edition_of(const Exercise& exercise, const std::string& skeleton) {
-  const std::string all = text_of(exercise.folder / "exercise.h") + skeleton;
-  return fmt::format("{:08x}", crc32c(std::as_bytes(std::span(all))));
+  return digest_of_text(text_of(exercise.folder / "exercise.h") + skeleton);
 }
 
 std::string first_line_of(const Exercise& exercise, const std::string& skeleton) {
@@ -46,6 +45,10 @@ fs::path given_file(const Exercise& exercise, const fs::path& my) {
 fs::path my_folder(const fs::path& home) {
   const char* const named = std::getenv("ISOBAR_MY");
   return named != nullptr && *named != '\0' ? fs::path(named) : home / "my";
+}
+
+std::string digest_of_text(const std::string& text) {
+  return fmt::format("{:08x}", crc32c(std::as_bytes(std::span(text))));
 }
 
 std::string read_skeleton(const Exercise& exercise) {

@@ -16,6 +16,9 @@ std::filesystem::path my_folder(const std::filesystem::path& home);
 /// As it would be given now.
 std::string read_skeleton(const Exercise& exercise);
 
+/// What tells two texts apart, in eight letters.
+std::string digest_of_text(const std::string& text);
+
 struct MyFile {
   std::filesystem::path path;
   bool is_there = false;

@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <span>
 #include <sstream>
 
 #include "core/clock.h"
-#include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
@@ -82,10 +80,6 @@ bool check_with(const std::string& program, const MyFile& mine, const fs::path& 
 }
 
 }  // namespace
-
-std::string digest_of_text(const std::string& text) {
-  return fmt::format("{:08x}", crc32c(std::as_bytes(std::span(text))));
-}
 
 void keep_verdict(const Exercise& exercise, const fs::path& my, const ExerciseVerdict& verdict,
                   const MyFile& mine) {

@@ -42,9 +42,6 @@ void keep_verdict(const Exercise& exercise, const std::filesystem::path& my, con
                   const MyFile& mine);
 /// Nothing where none is kept, or what is kept cannot be read.
 std::optional<KeptVerdict> kept_verdict(const Exercise& exercise, const std::filesystem::path& my);
-/// Of a text, in eight letters.
-std::string digest_of_text(const std::string& text);
-
 /// Compiles the file and runs the check programs that lie in `build`/bin. Error (exit code 1) where they are
 /// not built.
 ExerciseVerdict check_exercise(const Exercise& exercise, const MyFile& mine,

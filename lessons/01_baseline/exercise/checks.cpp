@@ -224,9 +224,9 @@ void check_resumed(const Part& part) {
 }
 
 /// What torch says of a wrong call has pages of frames behind it.
-void run_look(void (*look)(const Part&), const Part& part) {
+void run_look(const std::function<void()>& look) {
   try {
-    look(part);
+    look();
   } catch (const c10::Error& error) {
     const std::string said = error.what_without_backtrace();
     not_yet({"tensors that fit the operations on them", "torch says: " + said.substr(0, said.find('\n')),
@@ -238,23 +238,19 @@ void run_look(void (*look)(const Part&), const Part& part) {
 }  // namespace exercise
 
 Checks checks_of_part(const void* given) {
-  const auto& part = *static_cast<const exercise::Part*>(given);
-  using Look = void (*)(const exercise::Part&);
-  const std::vector<std::pair<const char*, Look>> looks = {{"zeroed", exercise::check_zeroed},
-                                                           {"not_finite", exercise::check_not_finite},
-                                                           {"loss", exercise::check_loss},
-                                                           {"samples", exercise::check_samples},
-                                                           {"backward", exercise::check_backward},
-                                                           {"exact", exercise::check_exact},
-                                                           {"first_update", exercise::check_first_update},
-                                                           {"still", exercise::check_still},
-                                                           {"epsilon", exercise::check_epsilon},
-                                                           {"moments", exercise::check_moments},
-                                                           {"ten_updates", exercise::check_ten_updates},
-                                                           {"resumed", exercise::check_resumed}};
-  Checks out;
-  for (const auto& [name, look] : looks)
-    out.push_back({name, [&part, look = look] { exercise::run_look(look, part); }});
+  Checks out = checks_of<exercise::Part>(given, {{"zeroed", exercise::check_zeroed},
+                                                 {"not_finite", exercise::check_not_finite},
+                                                 {"loss", exercise::check_loss},
+                                                 {"samples", exercise::check_samples},
+                                                 {"backward", exercise::check_backward},
+                                                 {"exact", exercise::check_exact},
+                                                 {"first_update", exercise::check_first_update},
+                                                 {"still", exercise::check_still},
+                                                 {"epsilon", exercise::check_epsilon},
+                                                 {"moments", exercise::check_moments},
+                                                 {"ten_updates", exercise::check_ten_updates},
+                                                 {"resumed", exercise::check_resumed}});
+  for (Check& check : out) check.run = [look = check.run] { exercise::run_look(look); };
   return out;
 }
 

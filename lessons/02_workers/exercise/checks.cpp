@@ -293,17 +293,16 @@ void check_destructor(const Part& part) {
 }  // namespace exercise
 
 Checks checks_of_part(const void* given) {
-  const auto& part = *static_cast<const exercise::Part*>(given);
-  using Look = void (*)(const exercise::Part&);
-  const std::vector<std::pair<const char*, Look>> looks = {
-      {"first", exercise::check_first},         {"together", exercise::check_together},
-      {"order", exercise::check_order},         {"once", exercise::check_once},
-      {"bound", exercise::check_bound},         {"end", exercise::check_end},
-      {"failure", exercise::check_failure},     {"stop_waiting", exercise::check_stop_waiting},
-      {"stop_full", exercise::check_stop_full}, {"destructor", exercise::check_destructor}};
-  Checks out;
-  for (const auto& [name, look] : looks) out.push_back({name, [&part, look = look] { look(part); }});
-  return out;
+  return checks_of<exercise::Part>(given, {{"first", exercise::check_first},
+                                           {"together", exercise::check_together},
+                                           {"order", exercise::check_order},
+                                           {"once", exercise::check_once},
+                                           {"bound", exercise::check_bound},
+                                           {"end", exercise::check_end},
+                                           {"failure", exercise::check_failure},
+                                           {"stop_waiting", exercise::check_stop_waiting},
+                                           {"stop_full", exercise::check_stop_full},
+                                           {"destructor", exercise::check_destructor}});
 }
 
 }  // namespace isobar

@@ -296,18 +296,17 @@ void check_threads(const Part& part) {
 }  // namespace exercise
 
 Checks checks_of_part(const void* given) {
-  const auto& part = *static_cast<const exercise::Part*>(given);
-  using Look = void (*)(const exercise::Part&);
-  const std::vector<std::pair<const char*, Look>> looks = {
-      {"first", exercise::check_first},     {"arrival", exercise::check_arrival},
-      {"host", exercise::check_host},       {"ahead", exercise::check_ahead},
-      {"overlap", exercise::check_overlap}, {"buffer", exercise::check_buffer},
-      {"slot", exercise::check_slot},       {"one_buffer", exercise::check_one_buffer},
-      {"end", exercise::check_end},         {"stop", exercise::check_stop},
-      {"threads", exercise::check_threads}};
-  Checks out;
-  for (const auto& [name, look] : looks) out.push_back({name, [&part, look = look] { look(part); }});
-  return out;
+  return checks_of<exercise::Part>(given, {{"first", exercise::check_first},
+                                           {"arrival", exercise::check_arrival},
+                                           {"host", exercise::check_host},
+                                           {"ahead", exercise::check_ahead},
+                                           {"overlap", exercise::check_overlap},
+                                           {"buffer", exercise::check_buffer},
+                                           {"slot", exercise::check_slot},
+                                           {"one_buffer", exercise::check_one_buffer},
+                                           {"end", exercise::check_end},
+                                           {"stop", exercise::check_stop},
+                                           {"threads", exercise::check_threads}});
 }
 
 }  // namespace isobar

@@ -216,19 +216,19 @@ void check_sequence(const Part& part) {
 }  // namespace exercise
 
 Checks checks_of_part(const void* given) {
-  const auto& part = *static_cast<const exercise::Part*>(given);
-  using Look = void (*)(const exercise::Part&);
-  const std::vector<std::pair<const char*, Look>> looks = {
-      {"scale", exercise::check_scale},       {"unscale", exercise::check_unscale},
-      {"infinite", exercise::check_infinite}, {"nan", exercise::check_nan},
-      {"finite", exercise::check_finite},     {"empty", exercise::check_empty},
-      {"back_off", exercise::check_back_off}, {"again", exercise::check_again},
-      {"grow", exercise::check_grow},         {"in_a_row", exercise::check_in_a_row},
-      {"bounds", exercise::check_bounds},     {"resumed", exercise::check_resumed},
-      {"sequence", exercise::check_sequence}};
-  Checks out;
-  for (const auto& [name, look] : looks) out.push_back({name, [&part, look = look] { look(part); }});
-  return out;
+  return checks_of<exercise::Part>(given, {{"scale", exercise::check_scale},
+                                           {"unscale", exercise::check_unscale},
+                                           {"infinite", exercise::check_infinite},
+                                           {"nan", exercise::check_nan},
+                                           {"finite", exercise::check_finite},
+                                           {"empty", exercise::check_empty},
+                                           {"back_off", exercise::check_back_off},
+                                           {"again", exercise::check_again},
+                                           {"grow", exercise::check_grow},
+                                           {"in_a_row", exercise::check_in_a_row},
+                                           {"bounds", exercise::check_bounds},
+                                           {"resumed", exercise::check_resumed},
+                                           {"sequence", exercise::check_sequence}});
 }
 
 }  // namespace isobar

@@ -293,21 +293,16 @@ void check_memory(const Part& part) {
 }  // namespace exercise
 
 Checks checks_of_part(const void* given) {
-  const auto& part = *static_cast<const exercise::Part*>(given);
-  using Look = void (*)(const exercise::Part&);
-  const std::vector<std::pair<const char*, Look>> looks = {{"gelu", exercise::check_gelu},
-                                                           {"rows", exercise::check_rows},
-                                                           {"tail", exercise::check_tail},
-                                                           {"slope", exercise::check_slope},
-                                                           {"bias_gradient", exercise::check_bias_gradient},
-                                                           {"large", exercise::check_large},
-                                                           {"in_place", exercise::check_in_place},
-                                                           {"empty", exercise::check_empty},
-                                                           {"passes", exercise::check_passes},
-                                                           {"memory", exercise::check_memory}};
-  Checks out;
-  for (const auto& [name, look] : looks) out.push_back({name, [&part, look = look] { look(part); }});
-  return out;
+  return checks_of<exercise::Part>(given, {{"gelu", exercise::check_gelu},
+                                           {"rows", exercise::check_rows},
+                                           {"tail", exercise::check_tail},
+                                           {"slope", exercise::check_slope},
+                                           {"bias_gradient", exercise::check_bias_gradient},
+                                           {"large", exercise::check_large},
+                                           {"in_place", exercise::check_in_place},
+                                           {"empty", exercise::check_empty},
+                                           {"passes", exercise::check_passes},
+                                           {"memory", exercise::check_memory}});
 }
 
 }  // namespace isobar

@@ -234,18 +234,17 @@ void check_edges(const Part& part) {
 }  // namespace exercise
 
 Checks checks_of_part(const void* given) {
-  const auto& part = *static_cast<const exercise::Part*>(given);
-  using Look = void (*)(const exercise::Part&);
-  const std::vector<std::pair<const char*, Look>> looks = {
-      {"plan", exercise::check_plan},   {"exact", exercise::check_exact},
-      {"caps", exercise::check_caps},   {"rest", exercise::check_rest},
-      {"sends", exercise::check_sends}, {"turn", exercise::check_turn},
-      {"steps", exercise::check_steps}, {"outside", exercise::check_outside},
-      {"twice", exercise::check_twice}, {"missing", exercise::check_missing},
-      {"edges", exercise::check_edges}};
-  Checks out;
-  for (const auto& [name, look] : looks) out.push_back({name, [&part, look = look] { look(part); }});
-  return out;
+  return checks_of<exercise::Part>(given, {{"plan", exercise::check_plan},
+                                           {"exact", exercise::check_exact},
+                                           {"caps", exercise::check_caps},
+                                           {"rest", exercise::check_rest},
+                                           {"sends", exercise::check_sends},
+                                           {"turn", exercise::check_turn},
+                                           {"steps", exercise::check_steps},
+                                           {"outside", exercise::check_outside},
+                                           {"twice", exercise::check_twice},
+                                           {"missing", exercise::check_missing},
+                                           {"edges", exercise::check_edges}});
 }
 
 }  // namespace isobar

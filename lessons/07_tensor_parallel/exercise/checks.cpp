@@ -324,18 +324,13 @@ void check_uneven(const Part& part) {
 }  // namespace exercise
 
 Checks checks_of_part(const void* given) {
-  const auto& part = *static_cast<const exercise::Part*>(given);
-  using Look = void (*)(const exercise::Part&);
-  const std::vector<std::pair<const char*, Look>> looks = {{"cut", exercise::check_cut},
-                                                           {"f", exercise::check_enter},
-                                                           {"g", exercise::check_leave},
-                                                           {"output", exercise::check_output},
-                                                           {"gradients", exercise::check_gradients},
-                                                           {"alone", exercise::check_alone},
-                                                           {"uneven", exercise::check_uneven}};
-  Checks out;
-  for (const auto& [name, look] : looks) out.push_back({name, [&part, look = look] { look(part); }});
-  return out;
+  return checks_of<exercise::Part>(given, {{"cut", exercise::check_cut},
+                                           {"f", exercise::check_enter},
+                                           {"g", exercise::check_leave},
+                                           {"output", exercise::check_output},
+                                           {"gradients", exercise::check_gradients},
+                                           {"alone", exercise::check_alone},
+                                           {"uneven", exercise::check_uneven}});
 }
 
 }  // namespace isobar

@@ -303,17 +303,15 @@ void check_same(const Part& part) {
 }  // namespace exercise
 
 Checks checks_of_part(const void* given) {
-  const auto& part = *static_cast<const exercise::Part*>(given);
-  using Look = void (*)(const exercise::Part&);
-  const std::vector<std::pair<const char*, Look>> looks = {
-      {"launch", exercise::check_launch}, {"fixed", exercise::check_fixed},
-      {"record", exercise::check_record}, {"replay", exercise::check_replay},
-      {"due", exercise::check_due},       {"input", exercise::check_input},
-      {"rate", exercise::check_rate},     {"shape", exercise::check_shape},
-      {"same", exercise::check_same}};
-  Checks out;
-  for (const auto& [name, look] : looks) out.push_back({name, [&part, look = look] { look(part); }});
-  return out;
+  return checks_of<exercise::Part>(given, {{"launch", exercise::check_launch},
+                                           {"fixed", exercise::check_fixed},
+                                           {"record", exercise::check_record},
+                                           {"replay", exercise::check_replay},
+                                           {"due", exercise::check_due},
+                                           {"input", exercise::check_input},
+                                           {"rate", exercise::check_rate},
+                                           {"shape", exercise::check_shape},
+                                           {"same", exercise::check_same}});
 }
 
 }  // namespace isobar
