@@ -21,7 +21,7 @@ fail() { # fail WHAT HINT [CODE]
 # the same without a device; - where there is none. `more` is done only where it is named.
 table() {
   local synthetic='--set run.measure=synthetic' data="--set data.root=\$folder/data --set data.limit_train=0 --set data.limit_valid=0"
-  local base="--preset base --set run.measure=synthetic" short="--preset short $data" lesson steps
+  local base="--preset base --set run.measure=synthetic" short="--preset short $data" lesson steps way
   cat <<TABLE
 lives|machine|3|60|then|machine|-
 lives|doctor|3|60|then|doctor --json|doctor --json
@@ -56,6 +56,17 @@ TABLE
     if [ $lesson = 08_cuda_graphs ]; then echo -; else
       echo "recorded $lesson rehearsed-short --preset cpu_micro --set data.grid=[72,144] $data --set train.global_batch=16 --set train.steps=8 --set run.device=cpu"
     fi
+  done
+  # What the questions of lesson 08 compare.
+  local size words
+  for size in 16 4 1 tiny; do
+    words="--preset short --set train.global_batch=$size"
+    [ $size != tiny ] || words="--preset cpu_tiny"
+    for way in launched graph; do
+      [[ $way$size != graph16 && $way$size != graph4 ]] || continue  # base-08 is the one, and nobody asks for the other
+      printf 'course|batch-%s-%s-08|12|90|alone|recorded 08_cuda_graphs batch-%s-%s %s|-\n' "$size" $way "$size" $way \
+        "$words $synthetic --set graph.enabled=$([ $way = graph ] && echo true || echo false) --set train.steps=80 --set run.device=cuda"
+    done
   done
   local eager='--no-compile --only 04-amp --only 05-eager --only 08-eager --pairs 5'
   cat <<TABLE
