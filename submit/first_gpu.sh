@@ -25,34 +25,34 @@ table() {
   cat <<TABLE
 lives|machine|3|60|then|machine|-
 lives|doctor|3|60|then|doctor --json|doctor --json
-lives|first-steps|25|120|first|run 05_fusion --preset cpu_micro $synthetic --set train.steps=20 --set run.device=cuda --run-dir \$folder/runs/first-steps|run 05_fusion --preset cpu_micro $synthetic --set train.steps=20 --set run.device=cpu --run-dir \$folder/runs/first-steps
-lives|fused|240|420|beside|tests [#test_fused]|-
-lives|kernels|25|120|then|tests [#test_kernels]|-
-lives|memory|20|90|then|tests [#test_memory]|-
-lives|nccl|25|90|then|tests [#test_nccl]|-
-lives|attention|60|150|alone|peer device_probe.py cuda \$folder/attention.jsonl|peer device_probe.py cpu \$folder/attention.jsonl
-lives|timers|20|90|alone|tests [#test_timers]|-
+lives|first-steps|10|120|first|run 05_fusion --preset cpu_micro $synthetic --set train.steps=20 --set run.device=cuda --run-dir \$folder/runs/first-steps|run 05_fusion --preset cpu_micro $synthetic --set train.steps=20 --set run.device=cpu --run-dir \$folder/runs/first-steps
+lives|fused|80|240|beside|tests [#test_fused]|-
+lives|kernels|10|120|then|tests [#test_kernels]|-
+lives|memory|10|90|then|tests [#test_memory]|-
+lives|nccl|10|90|then|tests [#test_nccl]|-
+lives|attention|20|150|alone|peer device_probe.py cuda \$folder/attention.jsonl|peer device_probe.py cpu \$folder/attention.jsonl
+lives|timers|8|90|alone|tests [#test_timers]|-
 lives|no-sync|20|90|alone|tests [#test_no_sync]|-
-lives|prefetch|25|90|alone|tests [#test_prefetch]|-
-course|data|60|300|beside|run make_fields --grid 360x720 --samples 96 --out \$folder/data|run make_fields --grid 72x144 --samples 96 --out \$folder/data
+lives|prefetch|15|90|alone|tests [#test_prefetch]|-
+course|data|30|300|beside|run make_fields --grid 360x720 --samples 96 --out \$folder/data|run make_fields --grid 72x144 --samples 96 --out \$folder/data
 TABLE
   for lesson in 08_cuda_graphs 05_fusion 04_amp 03_gpu_loader 02_workers 01_baseline; do
     steps=60
     [[ $lesson = 0[458]* ]] || steps=15
-    printf 'course|base-%s|%s|120|then|recorded %s base %s|' "${lesson%%_*}" "$([ $steps = 60 ] && echo 30 || echo 45)" "$lesson" \
+    printf 'course|base-%s|%s|120|then|recorded %s base %s|' "${lesson%%_*}" "$([ $steps = 60 ] && echo 12 || echo 22)" "$lesson" \
       "$base --set train.steps=$steps --set run.device=cuda"
     if [ $lesson = 08_cuda_graphs ]; then echo -; else
       echo "recorded $lesson rehearsed-base --preset cpu_micro $synthetic --set train.steps=10 --set run.device=cpu"
     fi
   done
   # Each file by itself: what an illegal access leaves of a process says nothing of the next one.
-  echo 'course|lesson|45|120|then|tests [#test_lesson]|-'
-  echo 'course|amp|30|90|then|tests [#test_amp]|-'
+  echo 'course|lesson|30|120|then|tests [#test_lesson]|-'
+  echo 'course|amp|45|120|then|tests [#test_amp]|-'
   echo 'course|graph|45|120|then|tests [#test_graph]|-'
   for lesson in 08_cuda_graphs 05_fusion 04_amp 03_gpu_loader 02_workers 01_baseline; do
     steps=40
     [[ $lesson = 0[458]* ]] || steps=12
-    printf 'course|short-%s|25|120|alone|recorded %s short %s|' "${lesson%%_*}" "$lesson" "$short --set train.steps=$steps --set run.device=cuda"
+    printf 'course|short-%s|17|120|alone|recorded %s short %s|' "${lesson%%_*}" "$lesson" "$short --set train.steps=$steps --set run.device=cuda"
     if [ $lesson = 08_cuda_graphs ]; then echo -; else
       echo "recorded $lesson rehearsed-short --preset cpu_micro --set data.grid=[72,144] $data --set train.global_batch=16 --set train.steps=8 --set run.device=cpu"
     fi
@@ -70,15 +70,15 @@ TABLE
   done
   local eager='--no-compile --only 04-amp --only 05-eager --only 08-eager --pairs 5'
   cat <<TABLE
-figures|normalise|50|150|alone|bench normalise --out \$folder/normalise.json|-
-figures|rungs-16|150|280|alone|bench rungs --device cuda --batch 16 $eager --out \$folder/rungs-16.json|bench rungs --quick --no-compile --batch 1 --only 01-fp32 --out \$folder/rungs-16.json
-figures|fusion|120|250|alone|bench fusion --device cuda --no-compile --pairs 5 --out \$folder/fusion.json|bench fusion --quick --no-compile --case adam --out \$folder/fusion.json
-figures|rungs-1|80|200|alone|bench rungs --device cuda --batch 1 $eager --out \$folder/rungs-1.json|-
+figures|normalise|10|150|alone|bench normalise --out \$folder/normalise.json|-
+figures|rungs-16|160|300|alone|bench rungs --device cuda --batch 16 $eager --out \$folder/rungs-16.json|bench rungs --quick --no-compile --batch 1 --only 01-fp32 --out \$folder/rungs-16.json
+figures|fusion|240|400|alone|bench fusion --device cuda --no-compile --pairs 5 --out \$folder/fusion.json|bench fusion --quick --no-compile --case adam --out \$folder/fusion.json
+figures|rungs-1|65|200|alone|bench rungs --device cuda --batch 1 $eager --out \$folder/rungs-1.json|-
 figures|step|80|200|alone|bench step --device cuda --pairs 5 --out \$folder/step.json|bench step --quick --case cpu_micro --out \$folder/step.json
-tools|memcheck|120|200|alone|under compute-sanitizer --tool=memcheck --error-exitcode=9 -- tests [#test_kernels],[#test_fused]|-
-tools|racecheck|120|200|alone|under compute-sanitizer --tool=racecheck --error-exitcode=9 -- tests [#test_fused]|-
+tools|memcheck|20|120|alone|under compute-sanitizer --tool=memcheck --error-exitcode=9 -- tests [#test_kernels],[#test_fused]|-
+tools|racecheck|30|120|alone|under compute-sanitizer --tool=racecheck --error-exitcode=9 -- tests [#test_fused]|-
 tools|timeline|40|120|alone|under nsys profile --force-overwrite=true --output=\$folder/timeline -- run 05_fusion $base --set train.steps=12 --run-dir \$folder/runs/timeline|-
-tools|counters|90|200|alone|under ncu --clock-control=none --target-processes=all --kernel-name=regex:ward_kernel --launch-count=24 --csv --log-file=\$folder/counters.csv -- run 05_fusion $base --set train.steps=3 --run-dir \$folder/runs/counters|-
+tools|counters|90|200|alone|under ncu --clock-control=none --target-processes=all --section=SpeedOfLight --section=LaunchStats --kernel-name=regex:ward_kernel --launch-count=8 --csv --log-file=\$folder/counters.csv -- run 05_fusion $base --set train.steps=3 --run-dir \$folder/runs/counters|-
 more|rungs-2|80|200|alone|bench rungs --device cuda --batch 2 $eager --out \$folder/rungs-2.json|-
 more|rungs-4|90|200|alone|bench rungs --device cuda --batch 4 $eager --out \$folder/rungs-4.json|-
 more|rungs-compiled|300|580|alone|bench rungs --device cuda --batch 16 --only 05-compile --only 08-reduce --pairs 5 --out \$folder/rungs-compiled.json|-
@@ -183,11 +183,11 @@ note() { # note CALL ROW STATE REST-OF-THE-LINE
 }
 # state_of CALL ROW: its last one, nothing where there is none.
 state_of() { sed -n "s/^{\"call\": \"$1\", \"row\": \"$2\", \"state\": \"\([^\"]*\)\".*/\1/p" "$folder/results.jsonl" 2>/dev/null | tail -n 1; }
-# archive: all but data, weights and fields, which are hundreds of megabytes. What goes on beside may still write: tar's code 1.
+# archive: all but data, weights, fields and their pictures, which are hundreds of megabytes. What goes on beside may still write: tar's code 1.
 archive() {
   local name=${folder##*/} code=0
   tar -C "${folder%/*}" --warning=no-file-changed --warning=no-file-removed --exclude='*.safetensors' --exclude="$name/data" --exclude="$name/data.part*" \
-    --exclude="$name/*/fields" -czf "$folder.tar.gz.part" "$name" || code=$?
+    --exclude="$name/*/fields" --exclude="$name/*/tb" -czf "$folder.tar.gz.part" "$name" || code=$?
   if [ $code -gt 1 ] || ! mv "$folder.tar.gz.part" "$folder.tar.gz"; then echo "isobar: error: $folder.tar.gz is not renewed; what was measured is in $folder" >&2; fi
 }
 

@@ -73,7 +73,7 @@ TEST_CASE("lesson 01 trains on the device as on the processor, and twice the sam
     CHECK(step["peak_bytes"].get<std::int64_t>() > 700'000 * 4 * 4);  // values, gradients, and Adam's two
   }
   CHECK(of_kind(one.lines, "summary").back()["peak_flops_per_s"].get<double>() > 1e12);
-  const json& watched = of_kind(one.lines, "step").at(2);
+  const json watched = of_kind(one.lines, "step").at(2);
   CHECK(watched["launches"].get<std::int64_t>() > 100);
   double operators_us = 0;
   for (const char* kind : {"gemm", "attention", "pointwise", "norm", "reduction", "copy", "other"})

@@ -50,6 +50,7 @@ std::string checked_out_commit(const fs::path& folder) {
   std::string digest = first_line(git / (ref.empty() ? "HEAD" : ref));
   if (digest.empty() && !ref.empty()) digest = first_line(common / ref);
   if (digest.empty() && !ref.empty()) digest = packed_ref(common, ref);
+  if (digest.empty() && !fs::exists(git)) digest = first_line(folder / "commit");  // a bundle's
   return is_digest(digest) ? digest.substr(0, 12) : "";
 }
 

@@ -5,8 +5,8 @@
 
 namespace isobar {
 
-/// The first 12 digits of the commit that is checked out in this folder, a work tree of another checkout too;
-/// "" where none is.
+/// The first 12 digits of the commit that is checked out in this folder, a work tree of another checkout too,
+/// or that a bundle was packed from; "" where none is.
 std::string checked_out_commit(const std::filesystem::path& folder);
 
 /// The same of the project that the program belongs to.

@@ -22,6 +22,8 @@ void put(const fs::path& path, const std::string& text) {
 TEST_CASE("a commit is found behind a branch, loose or packed, and on its own") {
   const TempFolder folder;
   CHECK(checked_out_commit(folder.path()).empty());
+  write_file_whole(folder / "commit", std::string(40, 'e') + "\n");  // what a bundle has instead
+  CHECK(checked_out_commit(folder.path()) == "eeeeeeeeeeee");
   const fs::path git = folder / ".git";
   put(git / "HEAD", kOne + "\n");
   CHECK(checked_out_commit(folder.path()) == "0123456789ab");
