@@ -75,6 +75,7 @@ class App {
   void choose_lesson(const std::string& lesson);
   void look_at(const std::vector<std::string>& folders, const Data& data);
   void follow_link(const LinkRequest& link);
+  std::unique_ptr<ChildProcess> start_beside(const std::vector<std::string>& words, const char* log);
   void open_web(const std::string& address);
   void open_editor(const std::string& file);
   void show_changes(const std::string& lesson);

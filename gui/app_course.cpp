@@ -112,31 +112,32 @@ void App::follow_link(const LinkRequest& link) {
   }
 }
 
-/// By an argument list, never through a shell.
+/// A program that goes on by itself, by an argument list, never through a shell.
+std::unique_ptr<ChildProcess> App::start_beside(const std::vector<std::string>& words, const char* log) {
+  const fs::path logs = options_.logs.empty() ? cache_prefix() / "window" : options_.logs;
+  fs::create_directories(logs);
+  return std::make_unique<ChildProcess>(words, project_.home, logs / log);
+}
+
 void App::open_web(const std::string& address) {
   ImGui::SetClipboardText(address.c_str());
   try {
-    const fs::path logs = options_.logs.empty() ? cache_prefix() / "window" : options_.logs;
-    fs::create_directories(logs);
-    browser_ = std::make_unique<ChildProcess>(std::vector<std::string>{options_.browser.string(), address},
-                                              project_.home, logs / "browser.log");
+    browser_ = start_beside({options_.browser.string(), address}, "browser.log");
     say("opened in the browser, and copied: " + printable(address, 120));
   } catch (const std::exception&) {
     say("copied: " + printable(address, 120));
   }
 }
 
-/// As above. An editor of a terminal has none here, so that its path is copied too.
+/// An editor of a terminal has none here, so that the path is copied too.
 void App::open_editor(const std::string& file) {
   ImGui::SetClipboardText(file.c_str());
   std::vector<std::string> words = editor_words(options_.editor);
   if (words.empty()) return say("no editor is named by VISUAL or EDITOR; copied: " + printable(file, 120));
+  const std::string editor = words.front();
+  words.push_back(file);
   try {
-    const fs::path logs = options_.logs.empty() ? cache_prefix() / "window" : options_.logs;
-    fs::create_directories(logs);
-    const std::string editor = words.front();
-    words.push_back(file);
-    editor_ = std::make_unique<ChildProcess>(words, project_.home, logs / "editor.log");
+    editor_ = start_beside(words, "editor.log");
     say("opened by " + printable(editor, 60) + ", and copied: " + printable(file, 120));
   } catch (const std::exception& error) {
     say("not opened: " + printable(error.what(), 120) + "; copied: " + printable(file, 120));

@@ -2,15 +2,19 @@
 # ./isobar run --mine take. LINK: what the checks use; PARTS: what the lesson links. The learner's file is compiled later, with the command of
 # part.cpp.
 add_custom_target(isobar_exercises)  # all that ./isobar check may take
+function(isobar_watches out folder)  # how its programs are made: see ISOBAR_WATCH_address
+  file(STRINGS ${folder}/exercise.toml sanitized REGEX "^sanitized = true")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${folder}/exercise.toml)
+  set(${out} plain PARENT_SCOPE)
+  if(sanitized)
+    set(${out} address thread PARENT_SCOPE)
+  endif()
+endfunction()
+
 function(isobar_exercise lesson)
   cmake_parse_arguments(arg "" "" "PARTS;LINK" ${ARGN})
   set(folder ${CMAKE_CURRENT_SOURCE_DIR}/${lesson}/exercise)
-  file(STRINGS ${folder}/exercise.toml sanitized REGEX "^sanitized = true")
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${folder}/exercise.toml)
-  set(watches plain)
-  if(sanitized)
-    set(watches address thread)
-  endif()
+  isobar_watches(watches ${folder})
   foreach(watch ${watches})
     set(program check_${lesson})
     if(watch STREQUAL thread)

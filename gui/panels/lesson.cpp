@@ -94,11 +94,9 @@ class LessonFlow {
   Ids opening_ids() const {
     const auto opening = data_.course->openings.find(lesson());
     if (opening == data_.course->openings.end()) return {};
-    const auto beats = data_.course->progress.beats.find(lesson());
     Ids out;
     std::copy_if(opening->second.begin(), opening->second.end(), std::back_inserter(out), [&](auto& id) {
-      return beats == data_.course->progress.beats.end() ||
-             std::find(beats->second.begin(), beats->second.end(), opening_mark(id)) == beats->second.end();
+      return !data_.course->progress.has_beat(lesson(), opening_mark(id));
     });
     return out;
   }

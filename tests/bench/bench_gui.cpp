@@ -11,6 +11,7 @@
 #include "bench/bench_report.h"
 #include "bench/make_runs.h"
 #include "core/clock.h"
+#include "core/proc.h"
 #include "core/text.h"
 #include "gui/headless.h"
 #include "launch/child_process.h"
@@ -138,17 +139,10 @@ std::vector<double> latencies(const TempFolder& folder) {
 
 /// Ticks of processor time that the window below `parent` has used; -1 when it is not there.
 long window_ticks(pid_t parent) {
-  for (const fs::directory_entry& entry : fs::directory_iterator("/proc")) {
-    const std::string name = entry.path().filename().string();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    std::ifstream file(entry.path() / "stat");
-    std::string text((std::istreambuf_iterator<char>(file)), {});
-    if (text.find("(isobar-gui)") == std::string::npos) continue;
-    std::istringstream rest(text.substr(text.rfind(')') + 2));
-    std::vector<std::string> words;
-    for (std::string word; rest >> word;) words.push_back(word);
-    if (words.size() > 12 && std::stoi(words[1]) == parent)
-      return std::stol(words[11]) + std::stol(words[12]);
+  for (const pid_t process : numbers_in("/proc")) {
+    const auto stat = stat_of(proc_folder(process));
+    if (!stat.empty() && stat[kName] == "isobar-gui" && std::stoi(stat[kParent]) == parent)
+      return std::stol(stat[kUserTicks]) + std::stol(stat[kSystemTicks]);
   }
   return -1;
 }

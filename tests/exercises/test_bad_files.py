@@ -65,6 +65,13 @@ def main():
         expect("as it was given", check(program, my), 1, "it is meant to fail", "hint 1/")
         expect("a hint", check(program, my, "check", LESSON, "--hint"), 1, "hint 2/")
         given = my / ".given" / FILE
+        kept = given.read_text()
+        for file in (my / ".given").iterdir():
+            file.unlink()
+        (my / ".given").rmdir()
+        expect("a hint without what is kept", check(program, my, "check", LESSON, "--hint"), 1, "hint 1/")
+        expect("one more", check(program, my, "check", LESSON, "--hint"), 1, "hint 2/")
+        given.write_text(kept)
         for file in (given, my / FILE):
             file.write_text(file.read_text().replace("(edition ", "(edition 0").replace("// YOU: Start", "// YOU: Begin"))
         expect("an older edition", check(program, my), 1, "The exercise has changed since you began", "+ // YOU: Start", "- // YOU: Begin")

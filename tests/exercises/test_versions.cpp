@@ -72,14 +72,4 @@ int run(const char* only) {
 }  // namespace
 }  // namespace isobar
 
-#if defined(__SANITIZE_ADDRESS__)
-extern "C" const char* __asan_default_options() {
-  return "exitcode=66:detect_leaks=1:leak_check_at_exit=0:detect_stack_use_after_return=1";
-}
-#elif defined(__SANITIZE_THREAD__)
-extern "C" const char* __tsan_default_options() {
-  return "exitcode=67:halt_on_error=1:report_thread_leaks=0";
-}
-#endif
-
 int main(int argc, char** argv) { return isobar::run(argc > 1 ? argv[1] : nullptr); }

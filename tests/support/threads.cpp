@@ -1,6 +1,5 @@
 #include "support/threads.h"
 
-#include <cxxabi.h>
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <semaphore.h>
@@ -14,8 +13,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <memory>
 #include <vector>
+
+#include "core/proc.h"
+#include "core/symbol.h"
 
 namespace isobar {
 namespace {
@@ -43,24 +44,11 @@ std::string first_line(const fs::path& path) {
   return line;
 }
 
-std::vector<pid_t> numbers_in(const fs::path& folder) {
-  std::vector<pid_t> out;
-  std::error_code code;
-  for (fs::directory_iterator entry(folder, code), end; !code && entry != end; entry.increment(code)) {
-    const std::string name = entry->path().filename().string();
-    if (name.find_first_not_of("0123456789") == std::string::npos) out.push_back(std::atoi(name.c_str()));
-  }
-  return out;
-}
-
 std::string name_of(void* place) {
   Dl_info info{};
   if (dladdr(place, &info) == 0 || info.dli_fname == nullptr) return "?";
   if (info.dli_sname == nullptr) return "? in " + fs::path(info.dli_fname).filename().string();
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> plain(
-      abi::__cxa_demangle(info.dli_sname, nullptr, nullptr, &status), std::free);
-  return status == 0 ? plain.get() : info.dli_sname;
+  return demangled(info.dli_sname);
 }
 
 /// False when the thread gave no answer within a second.
@@ -73,11 +61,9 @@ bool ask(pid_t thread) {
   return sem_timedwait(&calls.written, &until) == 0;
 }
 
-/// Parent of each process, from /proc/PID/stat, whose second field may hold blanks and brackets.
 pid_t parent_of(pid_t pid) {
-  const std::string stat = first_line(fs::path("/proc") / std::to_string(pid) / "stat");
-  const std::size_t end = stat.rfind(')');
-  return end == std::string::npos || end + 4 >= stat.size() ? 0 : std::atoi(stat.c_str() + end + 4);
+  const auto stat = stat_of(proc_folder(pid));
+  return stat.empty() ? 0 : std::atoi(stat[kParent].c_str());
 }
 
 std::vector<pid_t> children() {
@@ -101,7 +87,7 @@ std::string own_threads() {
   sem_init(&calls.written, 0, 0);
   calls.count = backtrace(calls.places.data(), kMostCalls);  // loads what it needs, outside of the handler
   std::string out;
-  for (const pid_t thread : numbers_in("/proc/self/task")) {
+  for (const pid_t thread : threads_in(getpid())) {
     if (thread == static_cast<pid_t>(syscall(SYS_gettid))) continue;
     const std::string name = first_line("/proc/self/task/" + std::to_string(thread) + "/comm");
     out += "  thread " + std::to_string(thread) + " (" + name + ")\n";
@@ -113,14 +99,11 @@ std::string own_threads() {
 }
 
 std::string threads_of(pid_t pid) {
-  const fs::path folder = fs::path("/proc") / std::to_string(pid);
   std::string out;
-  for (const pid_t thread : numbers_in(folder / "task")) {
-    const fs::path place = folder / "task" / std::to_string(thread);
-    const std::string stat = first_line(place / "stat");
-    const std::size_t end = stat.rfind(')');
-    const std::string state =
-        end == std::string::npos || end + 2 >= stat.size() ? "?" : stat.substr(end + 2, 1);
+  for (const pid_t thread : threads_in(pid)) {
+    const fs::path place = proc_folder(pid, thread);
+    const auto stat = stat_of(place);
+    const std::string state = stat.empty() ? "?" : stat[kState];
     const std::string waits = first_line(place / "wchan");
     out += "    thread " + std::to_string(thread) + " (" + first_line(place / "comm") + ") " + state +
            (waits.empty() || waits == "0" ? "" : ", in " + waits) + "\n";

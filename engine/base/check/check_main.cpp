@@ -1,15 +1,13 @@
 // The main of a check program: loads the learner's part, runs the checks one after the other up to the first
 // that does not hold, and says of each a line of JSON.
-#include <cxxabi.h>
 #include <dlfcn.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <memory>
 #include <string>
 
 #include "check/check.h"
 #include "check/run_check.h"
+#include "core/symbol.h"
 #include "record/json_line.h"
 
 namespace isobar {
@@ -36,12 +34,8 @@ std::string load_problem() {
   const std::string head = "undefined symbol: ";
   const std::size_t at = said.find(head);
   if (at == std::string::npos) return said;
-  const std::string symbol =
-      said.substr(at + head.size(), said.find_first_of(" ,", at + head.size()) - at - head.size());
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> plain(
-      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), std::free);
-  const std::string name = status == 0 ? plain.get() : symbol;
+  const std::string symbol = said.substr(at + head.size());
+  const std::string name = demangled(symbol.substr(0, symbol.find_first_of(" ,")).c_str());
   return name.substr(0, name.find('('));
 }
 
@@ -57,7 +51,6 @@ int run(const std::string& library, const std::string& source) {
   const auto give = reinterpret_cast<Give>(dlsym(opened, "isobar_part"));
   if (give == nullptr) return say(JsonLine("load").add("problem", load_problem()), 2);
   for (const Check& check : checks_of_part(give())) {
-    say(JsonLine("begins").add("name", check.name), 0);
     if (!say_check(check.name, run_check(check, setting))) return 1;
   }
   return 0;
@@ -65,18 +58,6 @@ int run(const std::string& library, const std::string& source) {
 
 }  // namespace
 }  // namespace isobar
-
-#if defined(__SANITIZE_ADDRESS__)
-extern "C" const char* __asan_default_options() {
-  return "exitcode=66:detect_leaks=1:leak_check_at_exit=0:detect_stack_use_after_return=1:strict_string_"
-         "checks=1";
-}
-extern "C" const char* __ubsan_default_options() { return "print_stacktrace=1"; }
-#elif defined(__SANITIZE_THREAD__)
-extern "C" const char* __tsan_default_options() {
-  return "exitcode=67:halt_on_error=1:report_thread_leaks=0";
-}
-#endif
 
 int main(int argc, char** argv) {
   if (argc != 3) {

@@ -7,4 +7,9 @@ namespace isobar {
 /// that lesson. std::runtime_error where there is none.
 const void* own_part();
 
+template <class Part>
+const Part& own_part_as() {
+  return *static_cast<const Part*>(own_part());
+}
+
 }  // namespace isobar

@@ -3,11 +3,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
-#include <filesystem>
-#include <fstream>
-#include <string>
 #include <thread>
+
+#include "core/proc.h"
 
 namespace isobar {
 namespace {
@@ -16,19 +16,13 @@ constexpr int kQuietLooks = 30;
 constexpr std::chrono::milliseconds kBetween{4};
 
 bool others_sleep() {
-  const std::string own = std::to_string(syscall(SYS_gettid));
-  std::error_code code;
-  for (std::filesystem::directory_iterator entry("/proc/self/task", code), end; !code && entry != end;
-       entry.increment(code)) {
-    if (entry->path().filename() == own) continue;
-    std::ifstream file(entry->path() / "stat");
-    std::string line;
-    std::getline(file, line);
-    const std::size_t name_end = line.rfind(')');
-    if (name_end != std::string::npos && name_end + 2 < line.size() && line[name_end + 2] != 'S')
-      return false;
-  }
-  return true;
+  const auto own = static_cast<pid_t>(syscall(SYS_gettid));
+  const std::vector<pid_t> threads = threads_in(getpid());
+  return std::all_of(threads.begin(), threads.end(), [&](pid_t thread) {
+    if (thread == own) return true;
+    const auto stat = stat_of(proc_folder(getpid(), thread));
+    return stat.empty() || stat[kState] == "S";
+  });
 }
 
 }  // namespace

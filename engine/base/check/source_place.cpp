@@ -1,6 +1,5 @@
 #include "check/source_place.h"
 
-#include <cxxabi.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,8 +11,9 @@
 #include <array>
 #include <cstdint>
 #include <cstdlib>
-#include <memory>
 #include <sstream>
+
+#include "core/symbol.h"
 
 extern char** environ;
 
@@ -42,13 +42,6 @@ std::string said_by(const std::vector<std::string>& words) {
   close(ends[0]);
   if (failed == 0) waitpid(pid, nullptr, 0);
   return failed == 0 ? out : "";
-}
-
-std::string demangled(const char* name) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> plain(abi::__cxa_demangle(name, nullptr, nullptr, &status),
-                                                     std::free);
-  return status == 0 ? plain.get() : name;
 }
 
 /// From addr2line -f -i: pairs of lines, function and "file:line" or "file:line (discriminator 2)".

@@ -11,45 +11,16 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "check/inside_check.h"
 #include "check/source_place.h"
+#include "core/proc.h"
 
 namespace isobar {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-std::vector<pid_t> numbers_in(const fs::path& folder) {
-  std::vector<pid_t> out;
-  std::error_code code;
-  for (fs::directory_iterator entry(folder, code), end; !code && entry != end; entry.increment(code)) {
-    const std::string name = entry->path().filename().string();
-    if (name.find_first_not_of("0123456789") == std::string::npos) out.push_back(std::atoi(name.c_str()));
-  }
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
-/// What /proc/.../stat says behind the name, which may hold blanks and brackets: state, parent, ...
-std::vector<std::string> stat_of(const fs::path& folder) {
-  std::ifstream file(folder / "stat");
-  std::string line;
-  std::getline(file, line);
-  const std::size_t end = line.rfind(')');
-  std::vector<std::string> out;
-  if (end == std::string::npos) return out;
-  std::istringstream words(line.substr(end + 1));
-  for (std::string word; words >> word;) out.push_back(word);
-  return out;
-}
-
-constexpr std::size_t kState = 0;
-constexpr std::size_t kParent = 1;
-constexpr std::size_t kUserTicks = 11;
-constexpr std::size_t kSystemTicks = 12;
 
 /// What a thread waits for, by the function of the system that it is in; "" where it computes.
 std::string waits_for(const std::vector<std::vector<SourcePlace>>& calls) {
@@ -78,19 +49,18 @@ std::string waits_for(const std::vector<std::vector<SourcePlace>>& calls) {
 std::vector<pid_t> children_of(pid_t parent) {
   std::vector<pid_t> out;
   for (const pid_t pid : numbers_in("/proc")) {
-    const auto stat = stat_of(fs::path("/proc") / std::to_string(pid));
-    if (stat.size() > kParent && std::atoi(stat[kParent].c_str()) == parent) out.push_back(pid);
+    const auto stat = stat_of(proc_folder(pid));
+    if (!stat.empty() && std::atoi(stat[kParent].c_str()) == parent) out.push_back(pid);
   }
   return out;
 }
 
 Motion motion_of(pid_t pid) {
-  const fs::path folder = fs::path("/proc") / std::to_string(pid);
   Motion out{.asleep = true};
-  for (const pid_t thread : numbers_in(folder / "task")) {
-    const fs::path place = folder / "task" / std::to_string(thread);
+  for (const pid_t thread : threads_in(pid)) {
+    const fs::path place = proc_folder(pid, thread);
     const auto stat = stat_of(place);
-    if (stat.size() <= kSystemTicks) continue;  // it has ended
+    if (stat.empty()) continue;  // it has ended
     out.asleep = out.asleep && stat[kState] == "S";
     const double ticks = std::atof(stat[kUserTicks].c_str()) + std::atof(stat[kSystemTicks].c_str());
     out.processor_s += ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
@@ -105,7 +75,7 @@ Motion motion_of(pid_t pid) {
 
 Stood where_threads_stood(pid_t pid, int report, const std::string& source) {
   std::string reported;
-  const std::vector<pid_t> threads = numbers_in(fs::path("/proc") / std::to_string(pid) / "task");
+  const std::vector<pid_t> threads = threads_in(pid);
   for (const pid_t thread : threads) syscall(SYS_tgkill, pid, thread, where_signal());
   std::array<char, 4096> piece{};
   while (parse_threads(reported).size() < threads.size()) {

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <fstream>
-#include <sstream>
+
+#include "core/proc.h"
 
 namespace isobar {
 
@@ -45,19 +47,9 @@ std::string cpu_name() {
 }
 
 std::optional<ProcessFacts> process_facts(std::int64_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string line;
-  if (!std::getline(file, line)) return std::nullopt;
-  const std::size_t name_begin = line.find('('), name_end = line.rfind(')');  // a name may hold anything
-  if (name_begin == std::string::npos || name_end == std::string::npos || name_end < name_begin)
-    return std::nullopt;
-  std::istringstream fields(line.substr(name_end + 1));
-  ProcessFacts out{line.substr(name_begin + 1, name_end - name_begin - 1), '?', 0};
-  fields >> out.state;  // field 3
-  std::string skipped;
-  for (int field = 4; field < 22; ++field) fields >> skipped;
-  if (!(fields >> out.begin_ticks)) return std::nullopt;
-  return out;
+  const auto stat = stat_of(proc_folder(static_cast<pid_t>(pid)));
+  if (stat.empty()) return std::nullopt;
+  return ProcessFacts{stat[kName], stat[kState].front(), std::atoll(stat[kBeginTicks].c_str())};
 }
 
 }  // namespace isobar

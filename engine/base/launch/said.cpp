@@ -2,11 +2,24 @@
 
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
 
 #include "core/clock.h"
+#include "core/text.h"
 #include "launch/spawn.h"
 
 namespace isobar {
+
+std::string find_program(const std::string& name) {
+  const char* const path = std::getenv("PATH");
+  for (const std::string& folder : split(path == nullptr ? "" : path, ':')) {
+    const std::string file = folder + "/" + name;  // of this folder none is taken: it is anybody's
+    if (!folder.empty() && folder[0] == '/' && access(file.c_str(), X_OK) == 0) return file;
+  }
+  return "";
+}
 
 Said run_quietly(const std::vector<std::string>& words, std::int64_t longest_us, std::int64_t most_bytes) {
   const HeldSignals signals;

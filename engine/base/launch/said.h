@@ -14,6 +14,9 @@ struct Said {
   int asked = 0;          ///< SIGINT or SIGTERM that came here meanwhile, for which it was killed; 0 = none
 };
 
+/// The file of a program that is named without one, as $PATH finds it; "" where it does not.
+std::string find_program(const std::string& name);
+
 /// `words` begins with the path of the program. At most the last `most_bytes` of each are kept. Error when it
 /// cannot be started.
 Said run_quietly(const std::vector<std::string>& words, std::int64_t longest_us, std::int64_t most_bytes);

@@ -30,22 +30,14 @@ struct CheckOptions {
 fs::path build_folder() { return program_folder().parent_path(); }
 
 MyFile own_file(const Exercise& exercise) {
-  MyFile mine = read_my_file(exercise, my_folder(project_home()));
-  if (!mine.is_there)
-    throw Error("there is no " + path_words(mine), "./isobar check " + exercise.lesson,
-                "./isobar exercise " + exercise.lesson + " puts the skeleton there");
-  return mine;
+  return find_my_file(exercise, my_folder(project_home()), "./isobar check " + exercise.lesson);
 }
 
 /// The beat is done with it, once.
 void keep_passed(const Exercise& exercise) {
   const std::string beat = beat_name(Beat::build);
   const auto file = progress_file();
-  const CourseProgress progress = read_progress(file);
-  const auto beats = progress.beats.find(exercise.lesson);
-  if (beats != progress.beats.end() && std::count(beats->second.begin(), beats->second.end(), beat) > 0)
-    return;
-  ProgressWriter(file).beat(exercise.lesson, beat);
+  if (!read_progress(file).has_beat(exercise.lesson, beat)) ProgressWriter(file).beat(exercise.lesson, beat);
 }
 
 bool check_once(const Exercise& exercise, const CheckOptions& options) {

@@ -22,7 +22,6 @@ void add_wrapped(Report& out, const std::string& head, const std::string& text) 
 }
 
 /// Lines that differ, each with what it is next to, as `diff` shows them.
-
 void add_difference(Report& out, const std::string& old_text, const std::string& new_text) {
   for (const DiffLine& line : diff_lines(old_text, new_text)) {
     if (line.kind == DiffLine::Kind::same) continue;
@@ -33,7 +32,6 @@ void add_difference(Report& out, const std::string& old_text, const std::string&
 }
 
 /// The first line that a learner is to write: what an editor is opened at.
-
 int first_gap(const std::string& skeleton) {
   const std::size_t at = skeleton.find("// YOU: ");
   return 1 + static_cast<int>(

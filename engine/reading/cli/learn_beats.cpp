@@ -47,12 +47,7 @@ struct Walk {
   }
   CourseProgress progress() const { return read_progress(learner.progress); }
   void done(const std::string& beat) const { ProgressWriter(learner.progress).beat(lesson.name, beat); }
-  bool is_done(const std::string& beat) const {
-    const CourseProgress now = progress();
-    const auto beats = now.beats.find(lesson.name);
-    return beats != now.beats.end() &&
-           std::find(beats->second.begin(), beats->second.end(), beat) != beats->second.end();
-  }
+  bool is_done(const std::string& beat) const { return progress().has_beat(lesson.name, beat); }
 };
 
 std::string page_of(const LessonInfo& lesson) {

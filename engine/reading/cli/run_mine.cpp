@@ -26,11 +26,9 @@ constexpr const char* kPrograms = "mine_";
 /// The learner's part of the lesson as a library. Error (exit code 2) where there is none, or it does not
 /// compile.
 fs::path compiled_part(const Exercise& exercise) {
-  const MyFile mine = read_my_file(exercise, my_folder(project_home()));
+  const MyFile mine =
+      find_my_file(exercise, my_folder(project_home()), "./isobar run " + exercise.lesson + " --mine");
   const std::string name = known_as(mine.path);
-  if (!mine.is_there)
-    throw Error("there is no " + as_typed(mine.path).string(), "./isobar run " + exercise.lesson + " --mine",
-                "./isobar exercise " + exercise.lesson + " puts the skeleton there");
   const fs::path build = program_folder().parent_path();
   const fs::path folder = build / "exercises";
   fs::create_directories(folder);

@@ -139,9 +139,7 @@ const char* beat_name(Beat beat) { return kBeatNames[static_cast<std::size_t>(be
 namespace {
 
 bool is_stored(const CourseProgress& progress, const std::string& lesson, Beat beat) {
-  const auto beats = progress.beats.find(lesson);
-  return beats != progress.beats.end() &&
-         std::find(beats->second.begin(), beats->second.end(), beat_name(beat)) != beats->second.end();
+  return progress.has_beat(lesson, beat_name(beat));
 }
 
 /// The questions of a beat that are at least in this state.

@@ -250,6 +250,11 @@ const StoredReveal* CourseProgress::reveal(const std::string& id) const {
   return newest ? reveal_of(*newest) : nullptr;
 }
 
+bool CourseProgress::has_beat(const std::string& lesson, const std::string& beat) const {
+  const auto done = beats.find(lesson);
+  return done != beats.end() && std::count(done->second.begin(), done->second.end(), beat) > 0;
+}
+
 const StoredReveal* CourseProgress::reveal_of(std::size_t index) const {
   for (std::size_t i = reveals.size(); i-- > 0;) {
     if (reveals[i].of == index) return &reveals[i];

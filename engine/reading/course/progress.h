@@ -62,6 +62,7 @@ struct CourseProgress {
   const StoredReveal* reveal(const std::string& id) const;
   /// The newest reveal of answers[index]; null where there is none.
   const StoredReveal* reveal_of(std::size_t index) const;
+  bool has_beat(const std::string& lesson, const std::string& beat) const;
 };
 
 /// $ISOBAR_PROGRESS, else $XDG_DATA_HOME/isobar/progress.jsonl, else ~/.local/share/isobar/progress.jsonl.

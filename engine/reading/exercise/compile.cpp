@@ -84,15 +84,13 @@ OtherHalf other_half(const CompileSetting& setting) {
   throw Error("the build knows nothing of " + setting.program, file.string(), "./isobar setup", Exit::failed);
 }
 
-/// The path of a program that a command names without one.
+/// The path of a program that a command may name without one.
 std::string with_path(const std::string& program) {
   if (program.find('/') != std::string::npos) return program;
-  const char* const path = std::getenv("PATH");
-  for (const std::string& folder : split(path == nullptr ? "" : path, ':')) {
-    const fs::path file = fs::path(folder) / program;
-    if (!folder.empty() && access(file.c_str(), X_OK) == 0) return file.string();
-  }
-  throw Error("there is no " + program, "PATH", "./isobar doctor says what is missing", Exit::failed);
+  const std::string file = find_program(program);
+  if (file.empty())
+    throw Error("there is no " + program, "PATH", "./isobar doctor says what is missing", Exit::failed);
+  return file;
 }
 
 Said run(std::vector<std::string> words) {

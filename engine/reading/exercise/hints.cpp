@@ -42,8 +42,11 @@ int kept_hints(const Exercise& exercise, const fs::path& my, const std::string& 
 int shown_hints(const Exercise& exercise, const fs::path& my, const std::string& check, bool one_more) {
   const int shown = count_of(exercise, my, check, one_more ? 1 : 0);
   if (shown == 0) return 0;
+  const fs::path file = hints_file(exercise, my);
   try {
-    write_file_whole(hints_file(exercise, my), check + " " + std::to_string(shown) + "\n");
+    std::error_code ignored;
+    fs::create_directories(file.parent_path(), ignored);
+    write_file_whole(file, check + " " + std::to_string(shown) + "\n");
   } catch (const Error&) {
     // Asked again, the same hint comes.
   }

@@ -72,6 +72,14 @@ MyFile read_my_file(const Exercise& exercise, const fs::path& my) {
   return out;
 }
 
+MyFile find_my_file(const Exercise& exercise, const fs::path& my, const std::string& command) {
+  MyFile mine = read_my_file(exercise, my);
+  if (!mine.is_there)
+    throw Error("there is no " + as_typed(mine.path).string(), command,
+                "./isobar exercise " + exercise.lesson + " puts the skeleton there");
+  return mine;
+}
+
 bool place_my_file(const Exercise& exercise, const fs::path& my) {
   const fs::path path = my / exercise.own_name();
   if (fs::exists(path)) return false;

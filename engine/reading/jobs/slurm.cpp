@@ -57,12 +57,9 @@ Error refusal(const std::string& what, const std::vector<std::string>& words, co
       Exit::failed};
 }
 
-fs::path find_program(const std::string& name) {
-  const char* const path = std::getenv("PATH");
-  for (const std::string& folder : split(path == nullptr ? "" : path, ':')) {
-    const fs::path file = fs::path(folder) / name;
-    if (!folder.empty() && folder[0] == '/' && access(file.c_str(), X_OK) == 0) return file;
-  }
+fs::path program_of_slurm(const std::string& name) {
+  const std::string file = find_program(name);
+  if (!file.empty()) return file;
   throw Error(
       "Slurm is not here: there is no " + name, "PATH",
       "on a machine with Slurm it is on a login node, or module load slurm brings it; --dry-run only shows "
@@ -116,10 +113,10 @@ bool JobState::is_over() const {
 
 Slurm::Slurm(SlurmLimits limits)
     : limits_(limits),
-      sbatch_(find_program("sbatch")),
-      squeue_(find_program("squeue")),
-      scancel_(find_program("scancel")),
-      scontrol_(find_program("scontrol")) {}
+      sbatch_(program_of_slurm("sbatch")),
+      squeue_(program_of_slurm("squeue")),
+      scancel_(program_of_slurm("scancel")),
+      scontrol_(program_of_slurm("scontrol")) {}
 
 std::int64_t Slurm::submit(const fs::path& folder, const std::string& script) const {
   const std::vector<std::string> words = {sbatch_.string(), "--parsable", "--chdir=" + folder.string(),
@@ -181,9 +178,9 @@ void Slurm::cancel(std::int64_t job) const {
 
 int Slurm::run_here(const std::vector<std::string>& options, const fs::path& folder,
                     const std::string& script) const {
-  std::vector<std::string> words = {find_program("salloc").string()};
+  std::vector<std::string> words = {program_of_slurm("salloc").string()};
   words.insert(words.end(), options.begin(), options.end());
-  words.insert(words.end(), {find_program("bash").string(), (folder / script).string()});
+  words.insert(words.end(), {program_of_slurm("bash").string(), (folder / script).string()});
   return supervise(words).code;
 }
 

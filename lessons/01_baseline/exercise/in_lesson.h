@@ -16,7 +16,7 @@
 
 namespace isobar {
 
-inline const exercise::Part& your_part() { return *static_cast<const exercise::Part*>(own_part()); }
+inline const exercise::Part& your_part() { return own_part_as<exercise::Part>(); }
 
 class YourParameters : public Parameters {
  public:

@@ -44,7 +44,7 @@ class YourWorkerLoader : public Loader {
 
   Batch load(std::int64_t position) override {
     if (!queue_) {
-      const auto& part = *static_cast<const exercise::Part*>(own_part());
+      const auto& part = own_part_as<exercise::Part>();
       queue_ = part.make_read_ahead([this](std::int64_t batch) { return fill(batch); }, setting_);
     }
     const FilledSlot slot{.plan = filler_->plan(position),

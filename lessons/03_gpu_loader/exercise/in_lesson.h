@@ -98,7 +98,7 @@ struct YourPrefetch {
     parts = {.ring = &slots, .uploads = &uploads, .computes = &computes, .buffers = {}};
     for (const at::Tensor& buffer : buffers)
       parts.buffers.push_back({static_cast<std::byte*>(buffer.mutable_data_ptr()), buffer.nbytes()});
-    prefetch = static_cast<const exercise::Part*>(own_part())->make_prefetch(parts);
+    prefetch = own_part_as<exercise::Part>().make_prefetch(parts);
   }
 
   YourRing slots;

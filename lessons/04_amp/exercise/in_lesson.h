@@ -28,7 +28,7 @@ class YourGradScaler : public GradScaler {
   }
 
   at::Tensor scale(const at::Tensor& loss) {
-    const auto& part = *static_cast<const exercise::Part*>(own_part());
+    const auto& part = own_part_as<exercise::Part>();
     scaler_ = part.make_scaler(setting_, kept());  // anew in each step: it may be that of a checkpoint
     return loss * scaler_->scale(1);
   }

@@ -15,7 +15,7 @@
 
 namespace isobar {
 
-inline const exercise::Part& your_part() { return *static_cast<const exercise::Part*>(own_part()); }
+inline const exercise::Part& your_part() { return own_part_as<exercise::Part>(); }
 
 /// Calls use(c10::Half()) or use(c10::BFloat16()).
 template <class Use>

@@ -98,7 +98,7 @@ class YourBucketSync final : public GradientSync {
                                       fmt::format("bucket {}", bucket)));
   }
 
-  const exercise::Part& part_ = *static_cast<const exercise::Part*>(own_part());
+  const exercise::Part& part_ = own_part_as<exercise::Part>();
   GradientHooks hooks_;
   std::vector<GradientPlace> places_;  ///< by leaf
   std::vector<std::size_t> order_;     ///< leaves as they are planned

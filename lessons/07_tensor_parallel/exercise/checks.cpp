@@ -79,6 +79,11 @@ class RankMeeting {
   at::Tensor total_;
 };
 
+std::string first_line(const std::exception& error) {
+  const std::string what = error.what();
+  return what.substr(0, what.find('\n'));
+}
+
 using OnRank = std::function<void(const RankOfModel&, RankMeeting&)>;
 
 /// Runs it on `count` ranks at once.
@@ -93,9 +98,7 @@ void on_ranks(int count, const OnRank& run) {
       try {
         run(rank, meeting);
       } catch (const std::exception& error) {
-        const std::string what = error.what();
-        not_yet(
-            {"no exception here", "the part threw one: " + what.substr(0, what.find('\n')), "what throws"});
+        not_yet({"no exception here", "the part threw one: " + first_line(error), "what throws"});
       }
       meeting.end();
     });
@@ -174,7 +177,7 @@ void expect_piece(const at::Tensor& came, const at::Tensor& wanted, const std::s
 }
 
 void check_cut(const Part& part) {
-  const MlpWeights whole = whole_mlp(8, 16);
+  const MlpWeights whole = whole_mlp(6, 16);
   for (const int count : {2, 4}) {
     const std::int64_t units = 16 / count;
     for (int index = 0; index < count; ++index) {
@@ -183,7 +186,8 @@ void check_cut(const Part& part) {
       expect_piece(own.w1, whole.w1.narrow(0, index * units, units), of_rank("w1", rank));
       expect_piece(own.b1, whole.b1.narrow(0, index * units, units), of_rank("b1", rank));
       expect_piece(own.w2, whole.w2.narrow(1, index * units, units), of_rank("w2", rank));
-      expect_shape(own.b2, {8}, of_rank("b2", rank), "what every rank holds whole");
+      expect_close(own.b2, whole.b2, of_rank("b2", rank), "that of the whole MLP",
+                   "what every rank holds whole");
     }
   }
 }
@@ -238,6 +242,30 @@ void check_leave(const Part& part) {
   });
 }
 
+/// What else the output may be, by the mistakes that one can see in it.
+void tell_output(const at::Tensor& y, const at::Tensor& x, const MlpWeights& w, const std::string& name,
+                 int count) {
+  const at::Tensor wanted = plain_mlp(x, w);
+  const at::Tensor hidden = at::linear(x, w.w1, w.b1);
+  const auto expect_not = [&](const at::Tensor& other, const char* came, const char* look) {
+    expect(!is_close(y, other), {name + " to be that of the whole MLP", came, look});
+  };
+  const auto second = [&](const at::Tensor& units) { return at::linear(units, w.w2, w.b2); };
+  expect(!is_close(y, wanted + w.b2 * (count - 1)),
+         {"b2 to be in the output once", fmt::format("{} times, once for each rank", count),
+          "whether b2 is added before the sum or behind it"});
+  expect(!is_close(y, wanted - w.b2),
+         {"b2 to be in the output once", "it is not in it", "what comes behind the sum"});
+  expect_not(second(hidden), "that of one without gelu", "what stands between the two matrices");
+  expect_not(second(at::gelu(at::linear(x, w.w1))), "that of one without b1", "where b1 is added");
+  expect_not(second(at::gelu(hidden, "tanh")), "that of one with the gelu made of tanh",
+             "which gelu exercise.h names");
+  expect_not(at::gelu(second(hidden)), "that of one with gelu behind the second matrix",
+             "what stands between the two matrices");
+  expect_close(y, wanted, name, "that of the whole MLP",
+               "parallel_mlp(), beside the page's formula for y");
+}
+
 void check_output(const Part& part) {
   for (const int count : {2, 4}) {
     on_ranks(count, [&](const RankOfModel& rank, RankMeeting& meeting) {
@@ -246,14 +274,8 @@ void check_output(const Part& part) {
       const at::Tensor y = part.parallel_mlp(x, part.cut_mlp(whole, rank), rank);
       expect_sums(meeting.asked(rank.index), 1, "in parallel_mlp() forward",
                   "what stands between the two matrices, and behind them");
-      const at::Tensor wanted = plain_mlp(x, whole);
-      expect_shape(y, wanted.sizes(), on_each("the output", rank), "parallel_mlp()");
-      expect(!is_close(y, wanted + whole.b2 * (count - 1)),
-             {"b2 to be in the output once", fmt::format("{} times, once for each rank", count),
-              "whether b2 is added before the sum or behind it"});
-      expect(!is_close(y, wanted - whole.b2),
-             {"b2 to be in the output once", "it is not in it", "what comes behind the sum"});
-      expect_close(y, wanted, on_each("the output", rank), "that of the whole MLP", "parallel_mlp()");
+      expect_shape(y, x.sizes(), on_each("the output", rank), "parallel_mlp()");
+      tell_output(y, x, whole, on_each("the output", rank), count);
     });
   }
 }
@@ -270,6 +292,8 @@ void check_gradients(const Part& part) {
     const at::Tensor y = part.parallel_mlp(x, own, rank);
     meeting.asked(rank.index);
     y.backward(dy);
+    expect(own.w2.grad().defined(), {"the gradient of the output to reach w2", "it does not get there",
+                                     "what makes the sum: autograd records leave(), not rank.sum"});
     expect_sums(meeting.asked(rank.index), 1, "in parallel_mlp() backward", "where f stands");
     const std::int64_t units = hidden / rank.count, first = rank.index * units;
     const auto expect_gradient = [&](const char* name, const at::Tensor& came, const at::Tensor& wanted,
@@ -307,6 +331,8 @@ void check_uneven(const Part& part) {
       return fmt::format("w1 of the last rank with {} of them", own.w1.size(0));
     } catch (const std::invalid_argument&) {
       return "std::invalid_argument";
+    } catch (const std::exception& error) {
+      return fmt::format("another exception: {}", first_line(error));
     }
   };
   for (const auto& [hidden, count] : {std::pair{10, 4}, std::pair{2, 4}}) {

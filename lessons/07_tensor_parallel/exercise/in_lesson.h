@@ -38,7 +38,7 @@ class YourModelRanks final : public ModelRanks {
     return out.to(part.scalar_type());
   }
 
-  const exercise::Part& part_ = *static_cast<const exercise::Part*>(own_part());
+  const exercise::Part& part_ = own_part_as<exercise::Part>();
 };
 
 class YourTensorParallel : public TensorParallel {

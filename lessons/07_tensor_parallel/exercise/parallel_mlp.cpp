@@ -21,7 +21,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using Gradients = torch::autograd::variable_list;
 
-// Given: forward and backward share only the context. keep() puts the sum into it, kept() takes it out.
+// Given, for f: forward and backward share only the context. keep() puts the sum into it, kept() takes it out.
 struct SumKeeper : torch::CustomClassHolder {
   explicit SumKeeper(SumOverRanks kept) : sum(std::move(kept)) {}
   SumOverRanks sum;
@@ -70,16 +70,14 @@ struct Enter : Function<Enter> {
 };
 
 struct Leave : Function<Leave> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& part, const SumOverRanks& sum) {
-    keep(context, sum);
+  static at::Tensor forward(AutogradContext*, const at::Tensor& part, const SumOverRanks& sum) {
     // BEGIN What g does forward.
     //> return at::zeros_like(part);
     return sum(part);
     // END
   }
 
-  static Gradients backward(AutogradContext* context, const Gradients& dy) {
-    const SumOverRanks sum = kept(context);
+  static Gradients backward(AutogradContext*, const Gradients& dy) {
     // BEGIN What g does backward.
     //> return {at::zeros_like(dy[0]), at::Tensor()};
     return {dy[0], at::Tensor()};
@@ -88,15 +86,15 @@ struct Leave : Function<Leave> {
 };
 
 at::Tensor enter(const at::Tensor& x, const RankOfModel& rank) {
-  // BEGIN Enter::apply(x, rank.sum) is f.
-  //> return x;
+  // BEGIN Enter::apply(x, rank.sum) is f. Is it one rank alone, too?
+  //> return Enter::apply(x, rank.sum);
   return rank.count == 1 ? x : Enter::apply(x, rank.sum);
   // END
 }
 
 at::Tensor leave(const at::Tensor& part, const RankOfModel& rank) {
-  // BEGIN Leave::apply(part, rank.sum) is g.
-  //> return part;
+  // BEGIN Leave::apply(part, rank.sum) is g. Is it one rank alone, too?
+  //> return Leave::apply(part, rank.sum);
   return rank.count == 1 ? part : Leave::apply(part, rank.sum);
   // END
 }

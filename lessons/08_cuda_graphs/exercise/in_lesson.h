@@ -26,7 +26,7 @@ class YourStepGraph : private exercise::GraphDevice {
     if (config_.scope != GraphScope::step)
       throw Error("your step is recorded as a whole", "graph.scope = model", "graph.scope=step");
     std::erase_if(groups_, [](const Comm* group) { return group->size() == 1; });
-    const auto& part = *static_cast<const exercise::Part*>(own_part());
+    const auto& part = own_part_as<exercise::Part>();
     step_ = part.make_recorded_step(*this, work(), config_.warmup);
   }
   ~YourStepGraph() override {

@@ -1,0 +1,94 @@
+"""./isobar check --watch at a terminal: it looks again after each save, and its keys do what the line below a verdict says.
+
+Usage: test_watch.py ISOBAR_CLI. By the exercise of lesson 02, in a project whose ./isobar only says what it is asked for.
+"""
+import os
+import pty
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HOME = Path(__file__).resolve().parent.parent.parent
+LESSON = "02_workers"
+WAITS = "waiting for you to save"
+
+
+class Terminal:
+    def __init__(self, words, environment):
+        self.said = ""
+        self.pid, self.ends = pty.fork()
+        if self.pid == 0:
+            os.execvpe(words[0], words, environment)
+
+    def until(self, text):
+        """What was said up to this text, which begins the next answer's search."""
+        while text not in self.said:
+            try:
+                more = os.read(self.ends, 4096)
+            except OSError:  # the other end is closed
+                more = b""
+            if not more:
+                sys.exit(f"ended without \"{text}\": {self.said}")
+            self.said += more.decode(errors="replace").replace("\r", "")
+        before, _, self.said = self.said.partition(text)
+        return before
+
+    def press(self, key):
+        os.write(self.ends, key.encode())
+
+    def code(self):
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def expect(what, said, *texts):
+    for text in texts:
+        if text not in said:
+            sys.exit(f"{what}: nothing of \"{text}\" in: {said}")
+    print(f"{what}: as wanted")
+
+
+def main():
+    program = sys.argv[1]
+    with tempfile.TemporaryDirectory(prefix="isobar-test-") as name:
+        home, my = Path(name) / "home", Path(name) / "my"
+        home.mkdir()
+        (home / "lessons").symlink_to(HOME / "lessons")
+        (home / "isobar").write_text("#!/bin/sh\necho \"asked for: $*\"\n")
+        (home / "isobar").chmod(0o755)
+        environment = {**os.environ, "ISOBAR_HOME": str(home), "ISOBAR_MY": str(my), "ISOBAR_PROGRESS": f"{name}/progress.jsonl",
+                       "TERM": "dumb"}
+        subprocess.run([program, "exercise", LESSON], env=environment, check=True, capture_output=True)
+        file, = my.glob("02_*.cpp")
+        words = [program, "check", LESSON, "--watch"]
+
+        at = Terminal(words, environment)
+        expect("at once", at.until(WAITS), "hint 1/")
+        at.press("h")
+        expect("h", at.until(WAITS), "hint 2/")
+        at.press("s")
+        expect("s", at.until(WAITS), "to the solution")
+        file.write_text((HOME / "lessons" / LESSON / "exercise" / "read_ahead.cpp").read_text())
+        said = at.until(WAITS)
+        if "hint" in said:
+            sys.exit(f"a solution that was saved gets a hint: {said}")
+        print("a solution that was saved: as wanted")
+        at.press("q")
+        if at.code() != 0:
+            sys.exit("q after all holds: not exit code 0")
+
+        at = Terminal(words, environment)
+        at.until(WAITS)
+        file.write_text("")
+        expect("a file that was emptied", at.until(WAITS), "is missing")
+        at.press("q")
+        if at.code() != 1:
+            sys.exit("q before all holds: not exit code 1")
+
+        at = Terminal(words, environment)
+        at.until(WAITS)
+        at.press("n")
+        expect("n", at.until("--watch"), "asked for: exercise 03_gpu_loader", "asked for: check 03_gpu_loader")
+
+
+main()
