@@ -43,7 +43,9 @@ void draw_check_box(Ui& ui, bool held, bool failed) {
 }
 
 void draw_told(Ui& ui, const char* head, const std::string& text) {
+  const float begin = ImGui::GetCursorPosX();
   ui.dim(head);
+  ImGui::SameLine(begin + ui.px(64));
   ui.wrapped(printable(text, kMostTold), Face::text, ui.theme().text);
 }
 

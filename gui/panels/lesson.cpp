@@ -95,9 +95,8 @@ class LessonFlow {
     const auto opening = data_.course->openings.find(lesson());
     if (opening == data_.course->openings.end()) return {};
     Ids out;
-    std::copy_if(opening->second.begin(), opening->second.end(), std::back_inserter(out), [&](auto& id) {
-      return !data_.course->progress.has_beat(lesson(), opening_mark(id));
-    });
+    std::copy_if(opening->second.begin(), opening->second.end(), std::back_inserter(out),
+                 [&](auto& id) { return !data_.course->progress.has_beat(lesson(), opening_mark(id)); });
     return out;
   }
 

@@ -161,7 +161,8 @@ class Bench {
     // A gradient of weights is a sum over all tokens: of n products it is off by about sqrt(n) roundings
     // (Higham and Mary 2019), on each side.
     const double rounding = std::numeric_limits<float>::epsilon() / 2;
-    const double allowed = type == "f32" ? std::max(kGradient, 2 * std::sqrt(tokens_) * rounding) : kBfloat16Chain;
+    const double allowed =
+        type == "f32" ? std::max(kGradient, 2 * std::sqrt(tokens_) * rounding) : kBfloat16Chain;
     if (worst <= allowed) return worst;
     throw Error(fmt::format("results differ by {:.3g} of their largest; nothing was timed", worst),
                 fmt::format("{}, asked for: {:.3g}", name, allowed),

@@ -139,7 +139,7 @@ std::vector<double> latencies(const TempFolder& folder) {
 
 /// Ticks of processor time that the window below `parent` has used; -1 when it is not there.
 long window_ticks(pid_t parent) {
-  for (const pid_t process : numbers_in("/proc")) {
+  for (const pid_t process : numbered_entries("/proc")) {
     const auto stat = stat_of(proc_folder(process));
     if (!stat.empty() && stat[kName] == "isobar-gui" && std::stoi(stat[kParent]) == parent)
       return std::stol(stat[kUserTicks]) + std::stol(stat[kSystemTicks]);

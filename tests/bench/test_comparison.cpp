@@ -316,7 +316,9 @@ TEST_CASE("every recorded result of the project can be compared with") {
     const std::string bench = name.substr(0, name.find('-'));
     const RecordedResult recorded = read_result(entry.path(), bench);
     const Comparison found = compare(recorded, recorded);
-    CHECK(found.rows.size() == recorded.rows.size());
+    const auto measured = std::count_if(recorded.rows.begin(), recorded.rows.end(),
+                                        [](const RecordedRow& row) { return row.not_measured.empty(); });
+    CHECK(found.rows.size() == static_cast<std::size_t>(measured));
     CHECK(found.only_now.empty());
     for (const ComparedRow& row : found.rows) {
       const bool paired_often = row.to_peer && row.to_peer->change;

@@ -190,9 +190,9 @@ case_bundle_makes_a_row_again() {
   # As a lesson does: a folder that holds a run is refused.
   script lesson <<'BODY'
 for word; do [ "${last:-}" != --run-dir ] || to=$word; last=$word; done
-mkdir -p "${to%/*}" && mkdir "$to" "$to/fields" || exit 2
+mkdir -p "${to%/*}" && mkdir "$to" "$to/fields" "$to/tb" || exit 2
 echo step >"$to/rank-0000.jsonl"
-echo large | tee "$to/weights.safetensors" >"$to/fields/step-000001.npy"
+echo large | tee "$to/weights.safetensors" "$to/tb/events.out" >"$to/fields/step-000001.npy"
 BODY
   cp "$WORLD/bin/lesson" "$WORLD/there/isobar-bundle/bin/05_fusion"
   first_gpu "$WORLD/figures" lives/first-steps
@@ -202,7 +202,7 @@ BODY
   expect "what was there is kept" [ -f "$WORLD/figures/earlier/first-steps-1/first-steps/rank-0000.jsonl" ]
   expect "with its log" [ -f "$WORLD/figures/earlier/first-steps-1/lives-first-steps.log" ]
   expect "both are in the archive" [ "$(tar -tzf "$WORLD/figures.tar.gz" | grep -c 'first-steps/rank-0000.jsonl')" = 2 ]
-  expect "without what is large" [ "$(tar -tzf "$WORLD/figures.tar.gz" | grep -c -e npy -e safetensors)" = 0 ]
+  expect "without what is large" [ "$(tar -tzf "$WORLD/figures.tar.gz" | grep -c -e npy -e safetensors -e events)" = 0 ]
 }
 case_bundle_leaves_what_does_not_fit() {
   torch_here 2.11.0
@@ -211,7 +211,7 @@ case_bundle_leaves_what_does_not_fit() {
   first_gpu "$WORLD/figures" figures --seconds 110
   expect "rows that fit" [ "$CODE,$(row normalise 'done')" = 0,1 ]
   expect "and no other" [ "$(row rungs-16 started),$(row fusion started)" = 0,0 ]
-  expect "in words" says "rungs-16         left for the next start: it takes 150 s, and this call has"
+  expect "in words" says "rungs-16         left for the next start: it takes 160 s, and this call has"
   expect "which are missing" says "figures/rungs-16 (not begun)"
   first_gpu "$WORLD/figures" figures/rungs-16 --seconds 110
   expect "one that is named takes what it takes" [ "$(row rungs-16 'done')" = 1 ]

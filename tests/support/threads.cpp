@@ -68,7 +68,7 @@ pid_t parent_of(pid_t pid) {
 
 std::vector<pid_t> children() {
   std::vector<pid_t> out = {getpid()};
-  const std::vector<pid_t> all = numbers_in("/proc");
+  const std::vector<pid_t> all = numbered_entries("/proc");
   for (std::size_t i = 0; i < out.size(); ++i) {
     for (const pid_t pid : all)
       if (parent_of(pid) == out[i]) out.push_back(pid);

@@ -48,7 +48,7 @@ std::string waits_for(const std::vector<std::vector<SourcePlace>>& calls) {
 
 std::vector<pid_t> children_of(pid_t parent) {
   std::vector<pid_t> out;
-  for (const pid_t pid : numbers_in("/proc")) {
+  for (const pid_t pid : numbered_entries("/proc")) {
     const auto stat = stat_of(proc_folder(pid));
     if (!stat.empty() && std::atoi(stat[kParent].c_str()) == parent) out.push_back(pid);
   }

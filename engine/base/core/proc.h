@@ -14,7 +14,7 @@
 namespace isobar {
 
 /// The entries of a folder that are numbers, rising: processes of /proc, threads of /proc/PID/task.
-inline std::vector<pid_t> numbers_in(const std::filesystem::path& folder) {
+inline std::vector<pid_t> numbered_entries(const std::filesystem::path& folder) {
   std::vector<pid_t> out;
   std::error_code code;
   for (std::filesystem::directory_iterator entry(folder, code), end; !code && entry != end;
@@ -35,7 +35,9 @@ inline std::filesystem::path proc_folder(pid_t process, pid_t thread) {
   return proc_folder(process) / "task" / std::to_string(thread);
 }
 
-inline std::vector<pid_t> threads_in(pid_t process) { return numbers_in(proc_folder(process) / "task"); }
+inline std::vector<pid_t> threads_in(pid_t process) {
+  return numbered_entries(proc_folder(process) / "task");
+}
 
 /// Fields of `stat`, from its name.
 enum StatField : std::size_t {

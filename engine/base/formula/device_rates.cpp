@@ -46,15 +46,17 @@ DeviceRates h200() {
           .memory_tb_per_s = 4.8,
           .flops_an_exponential = 256,
           .gemm_fp32 = 50,
-          .gemm_tf32 = 350,
-          .gemm_16 = 700,
-          .efficient_fp32 = {30 / 0.75, 30 / 0.75, 30 / 0.75, 30 / 0.75},
-          .flash = {321, 279, 368, 310},
-          .cudnn = {408, 417, 609, 499},
+          .gemm_tf32 = 205,
+          .gemm_16 = 600,
+          .efficient_fp32 = {25 / 0.75, 25 / 0.75, 25 / 0.75, 25 / 0.75},
+          .flash = {289, 239, 368, 310},
+          .cudnn = {397, 394, 609, 499},
           .usual_attention = AttentionKind::cudnn,
-          .element_tb_per_s = 4.3,
-          .copy_gb_per_s = 50,
-          .misc_us = 2500};
+          .element_tb_per_s = 1.5,
+          .copy_gb_per_s = 55,
+          .misc_us = 2500,
+          .fused_element_tb_per_s = 3.7,
+          .fused_adam_tb_per_s = 3.8};
 }
 
 DeviceRates h100() {
@@ -64,6 +66,8 @@ DeviceRates h100() {
   out.memory_bytes = 81'559 * kMebi;
   out.memory_tb_per_s = 3.35;
   out.element_tb_per_s /= kSlowerMemory;
+  out.fused_element_tb_per_s /= kSlowerMemory;
+  out.fused_adam_tb_per_s /= kSlowerMemory;
   out.misc_us *= kSlowerMemory;
   return out;
 }

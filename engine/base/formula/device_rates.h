@@ -1,7 +1,6 @@
 #pragma once
-// What a device reaches in this kind of work, by class of kernel: the figures behind every prediction. None
-// was measured here; each says where it is from. TFLOP/s are 1e12 operations a second, TB/s 1e12 bytes a
-// second.
+// What a device reaches in this kind of work, by class of kernel: the figures behind every prediction, each
+// with where it is from. TFLOP/s are 1e12 operations a second, TB/s 1e12 bytes a second.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -56,11 +55,13 @@ struct DeviceRates {
 /// published steps of the ERA5 tutorial and its profiles). Attention in 16 bits 171 (head 64) and 196 (head
 /// 128), forward and backward together, from the charts of the flash-attention repository; in float32 17 with
 /// heads of 48, from the tutorial's profile. 1.35 TB/s; uploads 25 GB/s (663.6 MB in 26.5 ms, profile); 8 ms.
-/// H100: peaks 67, 495, 989. Attention of the FlashAttention-3 paper (arXiv 2407.08608, figures 5 and 6, 4096
-/// tokens, no mask): head 64 flash-2 321 and 279, cuDNN 408 and 417; head 128 368 and 310, 609 and 499. The
-/// rest as the H200, which is the same chip; bytes by its slower memory (3.35 against 4.8 TB/s).
-/// H200: as the H100; matrix products 700 (plain ones reach 790), 4.3 TB/s of 4.8, 2.5 ms. In float32 (50,
-/// TF32 350, attention 30 with heads of 48) and for uploads (50 GB/s) the rates are estimates.
+/// H200: peaks 67, 495, 989. Recorded on one, 2026-11-26: attention of base in 16 bits with heads of 48 and
+/// 64 (tests/bench/results/h200/attention.jsonl; for heads of 64 the FlashAttention-3 paper has flash-2 321
+/// and 279, cuDNN 408 and 417 on an H100), uploads 55 GB/s, our kernels 3.3 to 4.0 TB/s. From the steps of
+/// lessons 01, 04 and 05 at base: matrix products 600 and in TF32 205, float32 attention 25 with heads of 48,
+/// libtorch's element-wise kernels, norms and casts 1.5 TB/s. Heads of 128: that paper (arXiv 2407.08608,
+/// figures 5 and 6, 4096 tokens, no mask). Estimates: products in float32 50, 2.5 ms.
+/// H100: as the H200, which is the same chip; bytes by its slower memory (3.35 against 4.8 TB/s).
 const std::vector<DeviceRates>& device_rates();
 
 /// The device of that name, upper or lower case; "A100" means the one of 40 GB. Error (exit code 2) with the

@@ -17,7 +17,7 @@
 namespace isobar {
 
 /// Goes up when a formula or a rate changes, so that an older prediction can be told from a newer one.
-inline constexpr int kStepTimeVersion = 1;
+inline constexpr int kStepTimeVersion = 2;
 
 /// Bytes a parameter that an update moves. Adam: weights, gradients and two moments read, three of them
 /// written; in plain operations about 65.

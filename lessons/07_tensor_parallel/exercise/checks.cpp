@@ -262,8 +262,7 @@ void tell_output(const at::Tensor& y, const at::Tensor& x, const MlpWeights& w, 
              "which gelu exercise.h names");
   expect_not(at::gelu(second(hidden)), "that of one with gelu behind the second matrix",
              "what stands between the two matrices");
-  expect_close(y, wanted, name, "that of the whole MLP",
-               "parallel_mlp(), beside the page's formula for y");
+  expect_close(y, wanted, name, "that of the whole MLP", "parallel_mlp(), beside the page's formula for y");
 }
 
 void check_output(const Part& part) {

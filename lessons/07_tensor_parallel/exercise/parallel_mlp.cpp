@@ -21,7 +21,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using Gradients = torch::autograd::variable_list;
 
-// Given, for f: forward and backward share only the context. keep() puts the sum into it, kept() takes it out.
+// Given, for f: forward and backward share only the context. keep() puts the sum there, kept() takes it out.
 struct SumKeeper : torch::CustomClassHolder {
   explicit SumKeeper(SumOverRanks kept) : sum(std::move(kept)) {}
   SumOverRanks sum;

@@ -47,10 +47,7 @@ TEST_CASE("steps are those that the rates were checked with") {
     double ms;
   };
   const Row rows[] = {
-      {plain(kBase), "A100-40GB", 228}, {fused(kBase), "A100", 199},
-      {plain(kMp), "a100-40gb", 632},   {plain(kBase), "H200", 85},
-      {fused(kBase), "h200", 76},       {with_attention(plain(kBase), AttentionKind::flash), "H200", 108},
-      {plain(kMp), "H200", 216},        {fused(kMp), "H200", 191}};
+      {plain(kBase), "A100-40GB", 228}, {fused(kBase), "A100", 199}, {plain(kMp), "a100-40gb", 632}};
   for (const Row& row : rows) {
     INFO(row.device << ", embed " << row.form.shape.embed << ", expected " << row.ms);
     CHECK(step_ms(row.form, row.device) == Approx(row.ms).epsilon(0.007));
@@ -64,9 +61,9 @@ TEST_CASE("the classes of base on an A100 and an H200 are the published ones") {
   CHECK(a100.element_us * 1e-3 == Approx(50).margin(0.6));
   CHECK(a100.misc_us * 1e-3 == Approx(8).margin(0.01));
   const ClassTimes h200 = predict_step(fused(kBase), rates_of("H200")).classes();
-  CHECK(h200.attention_us * 1e-3 == Approx(54).margin(0.6));
-  CHECK(h200.gemm_us * 1e-3 == Approx(12).margin(0.5));
-  CHECK(h200.element_us * 1e-3 == Approx(7).margin(0.3));
+  CHECK(h200.attention_us * 1e-3 == Approx(57).margin(0.6));
+  CHECK(h200.gemm_us * 1e-3 == Approx(14).margin(0.5));
+  CHECK(h200.element_us * 1e-3 == Approx(8).margin(0.3));
   CHECK(predict_step(plain(kBase), rates_of("A100")).bound() == "attention");
 }
 
@@ -90,6 +87,36 @@ TEST_CASE("against published A100 steps predictions are 5 to 24 % too short, and
     INFO(name_of(row.form.precision) << " measured " << row.measured_ms << " ms");
     CHECK(error > 0.05);
     CHECK(error < 0.24);
+  }
+}
+
+TEST_CASE("against steps recorded on an H200 those of 16 samples are within 5 %, smaller ones too short") {
+  struct Row {
+    const char* name;  // in lessons/*/recorded
+    StepForm form;
+    double measured_ms;
+    double most_too_short;
+  };
+  StepForm baseline = plain(kBase, AmpMode::tf32), amp = plain(kBase), four = fused(kBase),
+           one = fused(kBase);
+  baseline.fused_adam = amp.fused_adam = baseline.uploads_beside = false;
+  four.batch = 4;
+  one.batch = 1;
+  StepForm replayed = one;
+  replayed.graph = true;
+  StepForm tiny = fused({.height = 72, .width = 144, .embed = 96, .depth = 4, .heads = 2});
+  tiny.batch = 4;
+  StepForm tiny_graph = tiny;
+  tiny_graph.graph = true;
+  for (const Row& row :
+       {Row{"01 base", baseline, 786.65, 0.05}, Row{"04 base", amp, 119.01, 0.05},
+        Row{"05 base", fused(kBase), 83.02, 0.05}, Row{"batch-4", four, 22.55, 0.1},
+        Row{"batch-1-launched", one, 10.52, 0.05}, Row{"batch-1-graph", replayed, 7.08, 0.27},
+        Row{"tiny-launched", tiny, 3.92, 0.05}, Row{"tiny-graph", tiny_graph, 0.70, 0.05}}) {
+    const double error = 1 - predict_step(row.form, rates_of("H200")).step_us() * 1e-3 / row.measured_ms;
+    INFO(row.name << ", recorded " << row.measured_ms << " ms, too short by " << error);
+    CHECK(error < row.most_too_short);
+    CHECK(error > -0.06);
   }
 }
 
@@ -131,8 +158,8 @@ TEST_CASE("a graph saves what the host needs beyond the device's time, and nothi
   const StepTime small = predict_step(form, rates_of("H200"));
   CHECK(small.bound() == "host (launch)");
   CHECK(small.step_us() == small.host_us);
-  CHECK(small.small_us > 0);  // 2 us a kernel is all that a graph can save down to
-  CHECK(small.device_us() == Approx(2 * small.launches));
+  CHECK(small.small_us > 0);  // 3.5 us a kernel is all that a graph can save down to
+  CHECK(small.device_us() == Approx(3.5 * small.launches));
   CHECK(large.small_us == 0);
   form.graph = true;
   const StepTime replayed = predict_step(form, rates_of("H200"));
