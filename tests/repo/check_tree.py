@@ -11,7 +11,7 @@ from pathlib import Path
 # Folders of a wing: left may not include right, those of one step are equals and do not include each other. What trains and what reads
 # runs may include all of base, and nothing of each other.
 WINGS = {
-    "base": [["core"], ["foreign"], ["record", "config", "fields", "launch"], ["formula", "check"]],
+    "base": [["core"], ["vector"], ["ring", "foreign"], ["record", "config", "fields", "launch"], ["formula", "check"]],
     "training": [["cuda"], ["kernels"], ["device"], ["fused"], ["comm", "data"], ["model"], ["train"], ["faults"], ["run"]],
     "reading": [["analyse", "jobs"], ["draw", "course", "exercise"], ["cli"]],
 }

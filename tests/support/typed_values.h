@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "kernels/element_type.h"
-#include "kernels/instruction_set.h"
+#include "vector/instruction_set.h"
 
 namespace isobar {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "comm/arrival_board.h"
 #include "comm/transport.h"
 #include "config/config.h"
 #include "launch/rank_environment.h"
+#include "ring/arrival_board.h"
 
 namespace isobar {
 

@@ -10,9 +10,9 @@
 
 #include "comm/comm_watch.h"
 #include "comm/lost_ranks.h"
-#include "comm/patience.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/patience.h"
 #include "core/text.h"
 
 namespace isobar {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "comm/lost_ranks.h"
-#include "comm/patience.h"
 #include "core/clock.h"
+#include "core/patience.h"
 
 namespace isobar {
 namespace {

@@ -7,10 +7,10 @@
 #include <atomic>
 #include <utility>
 
-#include "comm/link_clock.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/waiting.h"
+#include "ring/link_clock.h"
 
 namespace isobar {
 namespace {

@@ -4,7 +4,7 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 #include <vector>
 
-#include "comm/shared_memory.h"
+#include "ring/shared_memory.h"
 
 namespace isobar {
 

@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "comm/ring_engine.h"
 #include "core/error.h"
+#include "ring/ring_engine.h"
 
 namespace isobar {
 namespace {

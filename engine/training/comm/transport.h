@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/collective_step.h"
+#include "ring/collective_step.h"
 
 namespace isobar {
 

@@ -3,7 +3,7 @@
 // bytes a parameter. Plain, it is some ten passes (train/adam.cpp).
 #include <cstdint>
 
-#include "kernels/instruction_set.h"
+#include "vector/instruction_set.h"
 
 struct CUstream_st;
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "kernels/element_type.h"
-#include "kernels/instruction_set.h"
+#include "vector/instruction_set.h"
 
 struct CUstream_st;  // what cudaStream_t points to
 

@@ -2,7 +2,7 @@
 // How many values are not finite (NaN or an infinity): asked of the gradients before they reach the weights.
 #include <cstdint>
 
-#include "kernels/instruction_set.h"
+#include "vector/instruction_set.h"
 
 struct CUstream_st;  // what cudaStream_t points to
 

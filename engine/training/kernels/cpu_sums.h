@@ -2,7 +2,7 @@
 // The second half of a sum over rows (kernels/column_sums.h), for the CPU.
 #include <cstdint>
 
-#include "kernels/instruction_set.h"
+#include "vector/instruction_set.h"
 
 namespace isobar {
 

@@ -3,7 +3,7 @@
 // Plain, it is a norm a tensor, a norm of norms, and a number fetched by the host.
 #include <cstdint>
 
-#include "kernels/instruction_set.h"
+#include "vector/instruction_set.h"
 
 struct CUstream_st;
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "kernels/element_type.h"
-#include "kernels/instruction_set.h"
+#include "vector/instruction_set.h"
 
 struct CUstream_st;
 

@@ -2,7 +2,7 @@
 // From the units of the data to what the model takes, while a field is on its way from the file to its batch.
 #include <cstdint>
 
-#include "kernels/instruction_set.h"
+#include "vector/instruction_set.h"
 
 namespace isobar {
 

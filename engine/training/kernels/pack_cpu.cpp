@@ -4,8 +4,8 @@
 #include <bit>
 #include <cmath>
 
-#include "kernels/instruction_set.h"
 #include "kernels/pack.h"
+#include "vector/instruction_set.h"
 
 namespace isobar {
 namespace {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "core/random.h"
-#include "kernels/combine.h"
 #include "kernels/cpu_math.h"
 #include "support/catch.h"
+#include "vector/combine.h"
 
 using namespace isobar;
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include "kernels/instruction_set.h"
 #include "support/catch.h"
+#include "vector/instruction_set.h"
 
 using namespace isobar;
 

@@ -1,4 +1,4 @@
-#include "comm/ring_engine.h"
+#include "ring/ring_engine.h"
 
 #include <fmt/format.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-#include "comm/shared_memory.h"
+#include "ring/shared_memory.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

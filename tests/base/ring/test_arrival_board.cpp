@@ -3,7 +3,7 @@
 #include <thread>
 #include <vector>
 
-#include "comm/arrival_board.h"
+#include "ring/arrival_board.h"
 #include "support/catch.h"
 #include "support/errors.h"
 

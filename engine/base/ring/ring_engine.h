@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "comm/ring_links.h"
-#include "comm/ring_plan.h"
+#include "ring/ring_links.h"
+#include "ring/ring_plan.h"
 
 namespace isobar {
 

@@ -1,4 +1,4 @@
-#include "kernels/instruction_set.h"
+#include "vector/instruction_set.h"
 
 namespace isobar {
 

@@ -1,4 +1,4 @@
-#include "comm/ring_plan.h"
+#include "ring/ring_plan.h"
 
 #include <algorithm>
 

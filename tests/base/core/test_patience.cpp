@@ -1,5 +1,5 @@
 // Time that a process could have waited.
-#include "comm/patience.h"
+#include "core/patience.h"
 #include "support/catch.h"
 #include "support/set_clock.h"
 

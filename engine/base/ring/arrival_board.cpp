@@ -1,4 +1,4 @@
-#include "comm/arrival_board.h"
+#include "ring/arrival_board.h"
 
 #include <atomic>
 

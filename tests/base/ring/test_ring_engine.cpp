@@ -2,9 +2,9 @@
 #include <cstring>
 #include <numeric>
 
-#include "comm/ring_world.h"
 #include "core/clock.h"
 #include "core/random.h"
+#include "ring/ring_world.h"
 #include "support/catch.h"
 #include "support/errors.h"
 

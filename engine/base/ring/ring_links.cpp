@@ -1,4 +1,4 @@
-#include "comm/ring_links.h"
+#include "ring/ring_links.h"
 
 #include <fmt/format.h>
 #include <linux/futex.h>

@@ -1,11 +1,11 @@
-#include "comm/link_clock.h"
+#include "ring/link_clock.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "comm/patience.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/patience.h"
 #include "core/waiting.h"
 
 namespace isobar {

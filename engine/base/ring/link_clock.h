@@ -5,7 +5,7 @@
 #include <mutex>
 #include <optional>
 
-#include "comm/arrival_board.h"
+#include "ring/arrival_board.h"
 
 namespace isobar {
 

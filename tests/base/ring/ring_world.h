@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "comm/ring_engine.h"
+#include "ring/ring_engine.h"
 #include "support/deadline.h"
 
 namespace isobar::testing {

@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "comm/collective_step.h"
-#include "kernels/combine.h"
+#include "ring/collective_step.h"
+#include "vector/combine.h"
 
 namespace isobar {
 

@@ -1,8 +1,8 @@
+#include "vector/combine.h"
+
 #include <type_traits>
 
-#include "kernels/combine.h"
-#include "kernels/cpu_forms.h"
-#include "kernels/cpu_math.h"
+#include "vector/stored_types.h"
 
 namespace isobar {
 namespace {

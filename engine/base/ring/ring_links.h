@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "comm/shared_memory.h"
 #include "core/files.h"
+#include "ring/shared_memory.h"
 
 namespace isobar {
 

@@ -1,12 +1,12 @@
 #pragma once
-// comm/arrival_board.h: when each rank of one machine called each collective, in memory that all of them see.
+// ring/arrival_board.h: when each rank of one machine called each collective, in memory that all of them see.
 // The steady clock is one for all processes of a machine. Torch-free. To make one, on every rank:
 //   ArrivalBoard board(meet_in_memory(group, "arrivals", ArrivalBoard::bytes(size)), rank, size);
 //                                                                             (comm/memory_meeting.h)
 #include <cstdint>
 #include <optional>
 
-#include "comm/shared_memory.h"
+#include "ring/shared_memory.h"
 
 namespace isobar {
 

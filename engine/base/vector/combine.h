@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/instruction_set.h"
+#include "vector/instruction_set.h"
 
 namespace isobar {
 
