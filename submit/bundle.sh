@@ -67,7 +67,7 @@ for program in "$bundle"/bin/*; do ln -s start "$bundle/glibc/${program##*/}"; d
 cp "$home/submit/README.md" "$bundle/"
 mkdir "$bundle/submit"
 cp -r "$home/submit/profiles" "$home/submit/job.sbatch" "$home/submit/first_gpu.sh" "$home/submit/rebuild_plugin.sh" "$bundle/submit/"
-(cd "$home" && find engine/base/{core,config,vector} engine/training/{cuda,kernels,device,comm} -name '*.[hc]*' -print0 | xargs -0 cp --parents -t "$bundle")  # to mend the plugin there
+(cd "$home" && find engine/base/{core,config,ring,vector} engine/training/{cuda,kernels,device,comm} -name '*.[hc]*' -print0 | xargs -0 cp --parents -t "$bundle")  # to mend the plugin there
 (cd "$home" && find cmake/setup -type f \( -name '*.sh' -o -name systems.txt \) -print0 | xargs -0 cp --parents -t "$bundle")  # for its doctor
 (cd "$home" && find lessons -name recorded -prune -o -type f -print0 | xargs -0 cp --parents -t "$bundle")
 cp -r "$home/tests/reference" "$bundle/tests/"

@@ -14,7 +14,7 @@ pack() {
   mkdir -p "$TREE/build/bin" "$TREE/build/lib" "$TREE/submit" "$TREE/tests/reference" "$TREE/tests/bench/peers" "$WORLD/there"
   cp -r "$ROOT"/submit/* "$TREE/submit/"
   local folder
-  for folder in base/core base/config training/{cuda,kernels,device,comm}; do mkdir -p "$TREE/engine/$folder" && touch "$TREE/engine/$folder/a.h"; done
+  for folder in base/{core,config,ring,vector} training/{cuda,kernels,device,comm}; do mkdir -p "$TREE/engine/$folder" && touch "$TREE/engine/$folder/a.h"; done
   cp "$(type -P echo)" "$TREE/build/bin/isobar-cli"
   cp "$(type -P false)" "$TREE/build/bin/01_baseline"
   cp "$(type -P true)" "$TREE/build/bin/05_fusion"
