@@ -37,8 +37,11 @@ class Terminal:
     def press(self, key):
         os.write(self.ends, key.encode())
 
-    def code(self):
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+    def quits(self, what, wanted):
+        self.press("q")
+        code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        if code != wanted:
+            sys.exit(f"q {what}: exit code {code}, not {wanted}")
 
 
 def expect(what, said, *texts):
@@ -73,17 +76,13 @@ def main():
         if "hint 1/" in said:
             sys.exit(f"a solution that was saved gets a hint: {said}")
         print("a solution that was saved: as wanted")
-        at.press("q")
-        if at.code() != 0:
-            sys.exit("q after all holds: not exit code 0")
+        at.quits("after all holds", 0)
 
         at = Terminal(words, environment)
         at.until(WAITS)
         file.write_text("")
         expect("a file that was emptied", at.until(WAITS), "is missing")
-        at.press("q")
-        if at.code() != 1:
-            sys.exit("q before all holds: not exit code 1")
+        at.quits("before all holds", 1)
 
         at = Terminal(words, environment)
         at.until(WAITS)

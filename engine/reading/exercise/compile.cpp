@@ -1,10 +1,8 @@
 #include "exercise/compile.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <regex>
 #include <sstream>
 
