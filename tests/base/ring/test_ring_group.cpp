@@ -1,0 +1,88 @@
+// Ranks that meet at a file and add up, as threads: a view of the memory each, as processes have.
+#include <atomic>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/error.h"
+#include "ring/ring_group.h"
+#include "support/catch.h"
+#include "support/deadline.h"
+#include "support/errors.h"
+#include "support/temp_folder.h"
+
+using namespace isobar;
+
+namespace {
+
+/// Runs `body` on `size` ranks at the same time.
+void on_ranks(int size, const std::function<void(RingGroup&)>& body) {
+  const Deadline deadline("ranks that meet", std::chrono::seconds(60));
+  const TempFolder folder;
+  std::vector<std::jthread> ranks;
+  for (int rank = 0; rank < size; ++rank) {
+    ranks.emplace_back([&, rank] {
+      RingGroup group({.file = (folder / "meeting").string(), .rank = rank, .size = size});
+      body(group);
+    });
+  }
+}
+
+}  // namespace
+
+TEST_CASE("ranks that met have sum, mean and broadcast, the same bits on all") {
+  for (const int size : {2, 3, 5}) {
+    std::vector<std::vector<double>> sums(static_cast<std::size_t>(size)), means = sums, told = sums;
+    std::atomic<int> wrong_steps = 0;
+    on_ranks(size, [&](RingGroup& group) {
+      const auto own = static_cast<std::size_t>(group.rank());
+      for (int i = 0; i < 7; ++i) sums[own].push_back(std::sin(1.0 + i + 10 * group.rank()));
+      means[own] = told[own] = sums[own];
+      group.sum(sums[own]);
+      if (group.steps().size() != 2 * static_cast<std::size_t>(size - 1)) ++wrong_steps;
+      group.mean(means[own]);
+      group.broadcast(told[own], size - 1);
+    });
+    CHECK(wrong_steps == 0);
+    for (std::size_t i = 0; i < 7; ++i) {
+      double expected = 0;
+      for (int rank = 0; rank < size; ++rank) expected += std::sin(1.0 + static_cast<double>(i) + 10 * rank);
+      for (std::size_t rank = 0; rank < sums.size(); ++rank) {
+        CHECK(sums[rank][i] == Approx(expected).epsilon(1e-14));
+        CHECK(sums[rank][i] == sums[0][i]);
+        CHECK(means[rank][i] == sums[0][i] / size);
+        CHECK(told[rank][i] == std::sin(1.0 + static_cast<double>(i) + 10 * (size - 1)));
+      }
+    }
+  }
+}
+
+TEST_CASE("one rank alone meets nobody, and its numbers stay") {
+  RingGroup group({.file = "/nowhere/meeting"});
+  std::vector<double> values = {1, 2};
+  group.sum(values);
+  group.mean(values);
+  group.broadcast(values);
+  CHECK(values == std::vector<double>{1, 2});
+  CHECK(group.steps().empty());
+}
+
+TEST_CASE("a rank that does not come is told, and so is one that left") {
+  const TempFolder folder;
+  const auto alone = [&](int rank) {
+    return failure_of([&] {
+      RingGroup({.file = (folder / "meeting").string(), .rank = rank, .size = 2, .timeout_us = 0});
+    });
+  };
+  CHECK_THAT(alone(1), says("rank 0 did not come"));
+  CHECK_THAT(alone(0), says("rank 1 did not come"));
+  std::string said;
+  on_ranks(2, [&](RingGroup& group) {
+    if (group.rank() == 1) return;
+    std::vector<double> values = {1};
+    said = failure_of([&] { group.sum(values); });
+  });
+  CHECK_THAT(said, says("rank 1"));
+}
