@@ -30,10 +30,10 @@ void append_escaped(std::string& out, std::string_view text) {
   out += '"';
 }
 
-template <class Number>
-void append_number(std::string& out, Number value) {
+template <class... Number>
+void append_number(std::string& out, Number... value) {
   std::array<char, 40> digits{};
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value...);
   out.append(digits.data(), end.ptr);
 }
 
@@ -63,7 +63,12 @@ JsonLine& JsonLine::add(std::string_view key, double value) {
   if (std::isnan(value)) return add(key, "nan");
   if (std::isinf(value)) return add(key, value > 0 ? "inf" : "-inf");
   add_key(key);
-  append_number(text_, value);
+  constexpr double kWhole = 9e15;  // above it readers would take digits for an integer, and find it too large
+  if (std::abs(value) < kWhole) {
+    append_number(text_, value);
+  } else {
+    append_number(text_, value, std::chars_format::scientific);
+  }
   return *this;
 }
 

@@ -45,6 +45,8 @@ TEST_CASE("an event is one flat JSON line, whatever its values") {
   CHECK(parsed["kind"] == "step");
   CHECK(parsed["step"] == 3);
   CHECK(parsed["loss"].get<double>() == value);  // to the last bit
+  CHECK(JsonLine("step").add("loss", 170266302424791318528.0).text() ==
+        "{\"kind\":\"step\",\"loss\":1.7026630242479132e+20}\n");  // no integer, which would be too large
   CHECK(parsed["bad"] == "nan");
   CHECK(parsed["up"] == "inf");
   CHECK(parsed["down"] == "-inf");
