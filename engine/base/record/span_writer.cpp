@@ -33,6 +33,10 @@ void SpanWriter::add(const Span& span) noexcept {
     line.add("step", span.step).add("track", span.track).add("name", span.name);
     line.add("begin_us", span.begin_us - origin_us_).add("duration_us", span.end_us - span.begin_us);
     if (span.bytes > 0) line.add("bytes", span.bytes);
+    if (!span.of.empty()) line.add("of", span.of);
+    if (span.chunk_step >= 0) line.add("chunk_step", span.chunk_step);
+    if (span.sent_chunk >= 0) line.add("sent_chunk", span.sent_chunk);
+    if (span.received_chunk >= 0) line.add("received_chunk", span.received_chunk);
     stream().write(line);
   } catch (...) {
     failure_ = std::current_exception();

@@ -24,6 +24,11 @@ struct Span {
   std::int64_t begin_us = 0;  ///< steady clock (core/clock.h)
   std::int64_t end_us = 0;
   std::int64_t bytes = 0;  ///< moved; 0 = not said
+  // Of one step of a collective that is made of several (ring/collective_step.h); its name is the phase.
+  std::string_view of = {};  ///< the collective: the track of its own span
+  int chunk_step = -1;       ///< within its phase, from 0; -1 = it is no such step
+  int sent_chunk = -1;       ///< -1 = it sends nothing
+  int received_chunk = -1;   ///< -1 = it receives nothing
 };
 
 class SpanWriter {

@@ -29,6 +29,12 @@ std::pair<std::string, std::uint64_t> parts_of(const std::string& track) {
   return {track.substr(0, digits), *number};
 }
 
+/// A chunk, or a step among chunks; -1 where it is not said, or makes no sense.
+std::int16_t small(const Event& event, std::string_view key) {
+  const std::int64_t value = event.integer(key, -1);
+  return static_cast<std::int16_t>(value < 0 || value > INT16_MAX ? -1 : value);
+}
+
 std::size_t place_among(const std::string& track) {
   static constexpr std::array<std::string_view, 8> kFirst = {
       "loop", "device", "tp.forward", "tp.backward", "bucket.", "gradients", "weights", "upload"};
@@ -77,6 +83,11 @@ void SpanTableBuilder::take_span(const Event& event) {
     return count_unread();
   row.end_us = row.begin_us + duration_us;
   row.bytes = std::max<std::int64_t>(0, event.integer("bytes"));
+  row.chunk_step = small(event, "chunk_step");
+  row.sent_chunk = small(event, "sent_chunk");
+  row.received_chunk = small(event, "received_chunk");
+  if (const std::string of = printable(event.text("of"), kMostTrackBytes); !of.empty())
+    place_of(of, tracks_, table_.tracks, kMostTracks, row.of);
   const bool fits = table_.spans.size() < kMostSpans &&
                     place_of(track, tracks_, table_.tracks, kMostTracks, row.track) &&
                     place_of(name, names_, table_.names, kMostSpanNames, row.name);

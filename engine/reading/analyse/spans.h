@@ -21,6 +21,12 @@ struct SpanRow {
   std::int64_t bytes = 0;   ///< moved; 0 = not said
   std::uint16_t track = 0;  ///< place in SpanTable::tracks
   std::uint16_t name = 0;   ///< place in SpanTable::names
+  // Of one step of a collective, whose phase is the name.
+  static constexpr std::uint16_t kNoTrack = 0xffff;
+  std::uint16_t of = kNoTrack;       ///< the collective: place in SpanTable::tracks
+  std::int16_t chunk_step = -1;      ///< within its phase, from 0; -1 = it is no such step
+  std::int16_t sent_chunk = -1;      ///< -1 = it sends nothing
+  std::int16_t received_chunk = -1;  ///< -1 = it receives nothing
 
   std::int64_t duration_us() const { return end_us - begin_us; }
 };
@@ -36,7 +42,7 @@ struct SpanTable {
   std::int64_t left_out = 0;      ///< spans beyond kMostSpans, kMostTracks or kMostSpanNames
 };
 
-/// What is kept of one attempt: 40 bytes a span, so 40 MB at most.
+/// What is kept of one attempt: 48 bytes a span, so 48 MB at most.
 inline constexpr std::size_t kMostSpans = 1'000'000;
 inline constexpr std::size_t kMostTracks = 256;
 inline constexpr std::size_t kMostSpanNames = 256;

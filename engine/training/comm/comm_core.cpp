@@ -71,7 +71,11 @@ CollectiveTimes Work::wait() {
                                .step = core_->shared->step,
                                .begin_us = step.begin_us,
                                .end_us = step.end_us,
-                               .bytes = step.bytes});
+                               .bytes = step.bytes,
+                               .of = track_,
+                               .chunk_step = step.step,
+                               .sent_chunk = step.sent_chunk,
+                               .received_chunk = step.received_chunk});
   }
   return times;
 }
