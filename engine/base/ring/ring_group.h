@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ring/call_board.h"
 #include "ring/ring_engine.h"
 
 namespace isobar {
@@ -29,26 +30,34 @@ class RingGroup {
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  /// In place, and the same bits on every rank. All ranks call the same things in the same order. Error (exit
-  /// code 1) where a rank has ended or does not come within the meeting's time.
-  void sum(std::span<double> values) { all_reduce(values, /*divides=*/false); }
+  /// In place, and the same bits on every rank. Error (exit code 1) where ranks call different things
+  /// (which), where one has ended, and where one does not come within the meeting's time.
+  void sum(std::span<double> values) { all_reduce(values, Reduced::sum); }
   /// The sum, divided by the number of ranks.
-  void mean(std::span<double> values) { all_reduce(values, /*divides=*/true); }
+  void mean(std::span<double> values) { all_reduce(values, Reduced::mean); }
+  void largest(std::span<double> values) { all_reduce(values, Reduced::largest); }
   /// From `root`.
   void broadcast(std::span<double> values, int root = 0);
 
+  /// Whether one of them failed, so that another rank is to blame.
+  bool followed() const { return followed_; }
   /// Of the last of them: what this rank sent and when, step by step; nothing alone.
   const std::vector<CollectiveStep>& steps() const { return steps_; }
 
  private:
-  void all_reduce(std::span<double> values, bool divides);
+  enum class Reduced { sum, mean, largest };
+  void all_reduce(std::span<double> values, Reduced reduced);
   void run(RingRequest request);
+  void check_calls(std::int64_t number, const RingCall& own) const;
 
   int rank_;
   int size_;
   std::int64_t timeout_us_;
   std::unique_ptr<RingEngine> engine_;  ///< null alone
+  std::unique_ptr<CallBoard> calls_;    ///< likewise
+  std::int64_t called_ = 0;
   std::vector<CollectiveStep> steps_;
+  bool followed_ = false;
 };
 
 }  // namespace isobar

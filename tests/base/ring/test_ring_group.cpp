@@ -35,17 +35,20 @@ void on_ranks(int size, const std::function<void(RingGroup&)>& body) {
 TEST_CASE("ranks that met have sum, mean and broadcast, the same bits on all") {
   for (const int size : {2, 3, 5}) {
     std::vector<std::vector<double>> sums(static_cast<std::size_t>(size)), means = sums, told = sums;
-    std::atomic<int> wrong_steps = 0;
+    std::atomic<int> wrong = 0;
     on_ranks(size, [&](RingGroup& group) {
       const auto own = static_cast<std::size_t>(group.rank());
       for (int i = 0; i < 7; ++i) sums[own].push_back(std::sin(1.0 + i + 10 * group.rank()));
       means[own] = told[own] = sums[own];
       group.sum(sums[own]);
-      if (group.steps().size() != 2 * static_cast<std::size_t>(size - 1)) ++wrong_steps;
+      if (group.steps().size() != 2 * static_cast<std::size_t>(size - 1)) ++wrong;
       group.mean(means[own]);
       group.broadcast(told[own], size - 1);
+      std::vector<double> highest = {static_cast<double>(group.rank()), -1.0 - group.rank()};
+      group.largest(highest);
+      if (highest != std::vector<double>{size - 1.0, -1.0}) ++wrong;
     });
-    CHECK(wrong_steps == 0);
+    CHECK(wrong == 0);
     for (std::size_t i = 0; i < 7; ++i) {
       double expected = 0;
       for (int rank = 0; rank < size; ++rank) expected += std::sin(1.0 + static_cast<double>(i) + 10 * rank);
@@ -85,4 +88,30 @@ TEST_CASE("a rank that does not come is told, and so is one that left") {
     said = failure_of([&] { group.sum(values); });
   });
   CHECK_THAT(said, says("rank 1"));
+}
+
+TEST_CASE("ranks that call different things are told what, instead of adding it up") {
+  for (const int other : {0, 1, 2}) {
+    std::string said;
+    on_ranks(2, [&](RingGroup& group) {
+      std::vector<double> values = {1, 2, 3};
+      try {
+        if (group.rank() == 0) {
+          group.mean(values);
+        } else if (other == 0) {
+          group.broadcast(values);
+        } else if (other == 1) {
+          group.sum(values);
+        } else {
+          group.mean(std::span(values).first(2));
+        }
+      } catch (const Error& error) {
+        if (group.rank() == 0) said = error.text();
+      }
+    });
+    CHECK_THAT(said, says("rank 0 calls a mean of 3 numbers, and rank 1 a "));
+    CHECK_THAT(said, says(other == 0   ? "broadcast of 3 numbers from rank 0"
+                          : other == 1 ? "sum of 3 numbers"
+                                       : "mean of 2 numbers"));
+  }
 }
