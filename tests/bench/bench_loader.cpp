@@ -19,7 +19,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/text.h"
-#include "data/sampler.h"
+#include "samples/sampler.h"
 #include "support/bin_folder.h"
 #include "support/temp_folder.h"
 

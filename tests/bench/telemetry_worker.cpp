@@ -13,10 +13,10 @@
 #include "core/files.h"
 #include "data/dataset.h"
 #include "data/loader.h"
-#include "data/sampler.h"
 #include "model/parameters.h"
 #include "model/vit.h"
 #include "run/run.h"
+#include "samples/sampler.h"
 #include "train/adam.h"
 #include "train/loss.h"
 

@@ -13,12 +13,12 @@
 #include <optional>
 #include <thread>
 
+#include "config/with_fault.h"
 #include "core/clock.h"
 #include "data/device_prefetch.h"
 #include "device/device_clock.h"
 #include "device/event_pool.h"
 #include "device/load_cuda.h"
-#include "faults/with_fault.h"
 #include "gpu/gpu.h"
 #include "gpu/spin.h"
 #include "kernels/pack.h"

@@ -38,6 +38,10 @@ struct DataConfig {
   bool persistent = true;
   std::string cpu_affinity = "none";
   ShardConfig shard;
+  std::int64_t samples = 1000;
+  double slope = 2;
+  double intercept = 0.5;
+  double noise = 0.1;
   std::string train_folder = "train";  ///< no key: what is opened as the training set
   double divide_by = 0;                ///< no key: fields are only divided by it; 0 = they are normalised
   std::int64_t repeats = 1;            ///< no key: how often the workers draw each batch of training
@@ -62,6 +66,8 @@ struct ModelConfig {
   std::int64_t heads = 8;
   std::int64_t patch = 8;
   AttentionKind attention = AttentionKind::automatic;
+  double slope = 0;
+  double intercept = 2;
   double norm_eps = 1e-6;     ///< no key
   bool channels_last = true;  ///< no key: the outputs of a token are ordered (p, q, c)
 };
@@ -131,7 +137,8 @@ struct CommConfig {
   bool probe = true;
   std::int64_t hash_every = 100;
   std::string interface;
-  bool divides = true;  ///< no key: sums of gradients are divided by the number of ranks
+  bool divides = true;           ///< no key: sums of gradients are divided by the number of ranks
+  bool broadcasts_start = true;  ///< no key: rank 0 sends the others where it begins
 };
 
 struct MeshConfig {

@@ -11,6 +11,7 @@ namespace isobar {
 namespace {
 
 constexpr double kManyValues = 1e15;  // counts beyond this are typing mistakes and would overflow products
+constexpr double kMostLine = 1e6;     // of a line whose squares are added up
 
 Key text(const char* name, std::string& place) { return {name, &place}; }
 
@@ -68,6 +69,10 @@ std::vector<Key> reading_keys(Config& c) {
       flag("data.persistent", c.data.persistent),
       text("data.cpu_affinity", c.data.cpu_affinity),
       choice("data.shard", c.data.shard.form),
+      count("data.samples", c.data.samples, 1, 1e7),
+      number("data.slope", c.data.slope, -kMostLine, kMostLine, false, false),
+      number("data.intercept", c.data.intercept, -kMostLine, kMostLine, false, false),
+      number("data.noise", c.data.noise, 0, kMostLine, false, false),
       choice("loader.kind", c.loader.kind),
       count("loader.slots", c.loader.slots, 1, 1024),
       flag("loader.copy_stream", c.loader.copy_stream),
@@ -84,6 +89,8 @@ std::vector<Key> computing_keys(Config& c) {
       count("model.heads", c.model.heads, 1, 10000),
       count("model.patch", c.model.patch, 1, 10000),
       choice("model.attention", c.model.attention),
+      number("model.slope", c.model.slope, -kMostLine, kMostLine, false, false),
+      number("model.intercept", c.model.intercept, -kMostLine, kMostLine, false, false),
       choice("optim.name", c.optim.name),
       number("optim.lr", c.optim.lr, 0, 1e6, true, false),
       number("optim.beta1", c.optim.beta1, 0, 1, false, true),

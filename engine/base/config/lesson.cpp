@@ -39,6 +39,11 @@ int integer_of(const TomlEntry& entry) {
   return static_cast<int>(*value);
 }
 
+bool flag_of(const TomlEntry& entry) {
+  if (const auto* const value = std::get_if<bool>(&entry.value)) return *value;
+  wrong_type(entry, "true or false");
+}
+
 std::vector<std::int64_t> integers_of(const TomlEntry& entry) {
   if (const auto* const list = std::get_if<std::vector<std::int64_t>>(&entry.value)) return *list;
   wrong_type(entry, "a list of integers");
@@ -103,6 +108,7 @@ constexpr std::array kSheetKeys = {
     SheetKey{"drops_faults",
              [](Entry entry, LessonInfo& info) { info.drops_faults = choices_in<Fault>(entry); }},
     SheetKey{"needs", [](Entry entry, LessonInfo& info) { info.needs = needs_of(entry); }},
+    SheetKey{"stands_alone", [](Entry entry, LessonInfo& info) { info.stands_alone = flag_of(entry); }},
     SheetKey{"diff_budget", [](Entry entry, LessonInfo& info) { info.diff_budget = integer_of(entry); }},
     SheetKey{"published.device",
              [](Entry entry, LessonInfo& info) { info.published.device = text_of(entry); }},

@@ -34,6 +34,7 @@ struct LessonInfo {
   std::vector<Fault> faults;            ///< that mean something in it; empty = any
   std::vector<Fault> drops_faults;      ///< those of `previous` that do not
   std::string needs;                    ///< "" = any machine; "cuda"
+  bool stands_alone = false;            ///< no rung of the ladder: it takes neither libtorch nor a data set
   Published published;
   std::map<std::string, std::string> presets;  ///< device kind ("cpu", "cuda") -> preset
   int diff_budget = 0;                         ///< most changed code lines against `previous`

@@ -51,13 +51,17 @@ class Layers {
   }
 
   std::string bringer(const std::string& key) const {
+    std::string found;  // a rung of the ladder before one that stands alone, which has keys of its own use
     for (const std::string& name : lesson_names(home_)) {
       const LessonInfo other = read_lesson(home_, name);
-      if (std::find(other.introduces.begin(), other.introduces.end(), key) != other.introduces.end()) {
-        return "lesson " + name + " brings it: ./isobar run " + name;
-      }
+      const bool brings =
+          std::find(other.introduces.begin(), other.introduces.end(), key) != other.introduces.end();
+      if (!brings || (other.stands_alone && !found.empty())) continue;
+      found = name;
+      if (!other.stands_alone) break;
     }
-    return "no lesson here brings it";
+    return found.empty() ? "no lesson here brings it"
+                         : "lesson " + found + " brings it: ./isobar run " + found;
   }
 
   const fs::path& home_;

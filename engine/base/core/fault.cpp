@@ -11,7 +11,7 @@
 namespace isobar {
 namespace {
 
-constexpr std::array<FaultRow, 53> kFaults = {{
+constexpr std::array<FaultRow, 56> kFaults = {{
     {Fault::none, "none", "", MadeBy::nothing},
     {Fault::no_zero_grad, "no_zero_grad", "gradients are never set to zero, so those of all steps pile up",
      MadeBy::parameters},
@@ -111,13 +111,20 @@ constexpr std::array<FaultRow, 53> kFaults = {{
     {Fault::noncontiguous_reduce, "noncontiguous_reduce",
      "partial sums are added in a copy, and each rank goes on with its own", MadeBy::ranks,
      Shows::in_split_layers},
+    {Fault::no_average, "no_average", "each rank goes on with its own gradient", MadeBy::configuration,
+     Shows::between_replicas},
+    {Fault::sum_not_mean, "sum_not_mean", "gradients are added over the ranks, and the sum is not divided",
+     MadeBy::configuration, Shows::between_replicas},
+    {Fault::uneven_shards, "uneven_shards",
+     "one rank computes a tenth of the samples that each other rank does (rank {rank})",
+     MadeBy::configuration, Shows::between_replicas},
 }};
 
 constexpr bool faults_are_in_order() {
   for (std::size_t i = 0; i < kFaults.size(); ++i) {
     if (kFaults[i].fault != static_cast<Fault>(i)) return false;
   }
-  return kFaults.back().fault == Fault::noncontiguous_reduce;
+  return kFaults.back().fault == Fault::uneven_shards;
 }
 static_assert(faults_are_in_order(), "rows stand in the order of the enumeration");
 
@@ -147,7 +154,9 @@ bool shows_alone(Fault fault) { return row_of(fault).shows < Shows::on_several_r
 
 bool is_of_split_layers(Fault fault) { return row_of(fault).shows == Shows::in_split_layers; }
 
-bool FaultSetting::drifts() const { return fault == Fault::no_broadcast || is_of_split_layers(fault); }
+bool FaultSetting::drifts() const {
+  return fault == Fault::no_broadcast || fault == Fault::no_average || is_of_split_layers(fault);
+}
 
 std::string fault_sentence(const FaultSetting& setting) {
   return fmt::format(fmt::runtime(row_of(setting.fault).sentence), fmt::arg("ms", setting.ms),

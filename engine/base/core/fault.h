@@ -20,7 +20,7 @@ enum class Fault : unsigned char {
   no_warmup, lr_baked_in, no_broadcast, same_shard, no_set_epoch, sum_gradients, lr_unscaled, slow_rank,
   unequal_batch, rank0_log_only, kill_rank, stop_rank, other_shape, other_order, extra_collective,
   flip_bit, no_copy_f, bias_before_reduce, same_seed_shards, different_data_in_group, norm_eps,
-  noncontiguous_reduce
+  noncontiguous_reduce, no_average, sum_not_mean, uneven_shards
 };
 // clang-format on
 
@@ -37,7 +37,7 @@ enum class Shows {
 /// Which seam it is made at.
 enum class MadeBy {
   nothing,
-  configuration,  ///< the page gets another configuration (faults/with_fault.h)
+  configuration,  ///< the page gets another configuration (config/with_fault.h)
   ranks,          ///< what a rank sends, or its backward pass (faults/rank_fault.h)
   parameters,     ///< weights, gradients or their buffers are touched (faults/parameter_fault.h)
   stages,         ///< at the begin of a stage (faults/stage_fault.h)

@@ -18,6 +18,19 @@ double share_of_peak(const RunSummary& summary) {
          summary.peak_flops_per_s;
 }
 
+std::string rate_text(double rate) {
+  return rate < 1e5 ? fmt::format("{:.1f}", rate) : human_count(std::llround(rate));
+}
+
+/// Of a run that left, too.
+std::string loss_text(double loss) {
+  return std::fabs(loss) < 1e6 ? fmt::format("{:.4f}", loss) : fmt::format("{:.4g}", loss);
+}
+
+std::string short_time_text(double time_us) {
+  return time_us < 100 ? fmt::format("{:.1f} us", time_us) : fmt::format("{:.1f} ms", time_us * 1e-3);
+}
+
 }  // namespace
 
 std::string RunSummary::arithmetic() const { return precision.empty() || emulated ? "fp32" : precision; }
@@ -191,8 +204,8 @@ std::vector<std::string> summary_lines(const RunSummary& summary, const std::str
                               human_seconds(summary.wall_s)));
   }
   if (summary.has_losses) {
-    out.push_back(fmt::format("  train loss   {:.4f} at the start, {:.4f} at the end", summary.first_loss,
-                              summary.last_loss));
+    out.push_back(fmt::format("  train loss   {} at the start, {} at the end", loss_text(summary.first_loss),
+                              loss_text(summary.last_loss)));
   } else if (!summary.measure.empty()) {
     out.push_back(fmt::format("  measures     {}: {}", printable(summary.measure, 20),
                               measure_sentence(summary.measure)));
@@ -221,14 +234,14 @@ std::vector<std::string> summary_lines(const RunSummary& summary, const std::str
   if (summary.samples_per_s > 0) {
     const std::string mfu = mfu_text(summary, provenance);
     const std::string steady =
-        predicted ? "" : fmt::format(" without the first {} steps", summary.warm_up_steps);
+        predicted ? "" : " without the first " + counted(summary.warm_up_steps, "step");
     std::string ranks = summary.world > 1 ? fmt::format(" on {} ranks", summary.world) : "";
     if (summary.replicas < summary.world)
       ranks +=
           fmt::format(" ({} of {})", counted(summary.replicas, "model"), summary.world / summary.replicas);
-    out.push_back(
-        fmt::format("  throughput   {:.1f} samples/s{}{}{}", summary.samples_per_s, ranks, steady, mfu));
-    out.push_back(fmt::format("  a step       {:.1f} ms: {}", summary.step_us * 1e-3,
+    out.push_back(fmt::format("  throughput   {} samples/s{}{}{}", rate_text(summary.samples_per_s), ranks,
+                              steady, mfu));
+    out.push_back(fmt::format("  a step       {}: {}", short_time_text(summary.step_us),
                               stage_shares(summary.stages_us, summary.step_us)));
     if (summary.is_crowded()) out.push_back("  processors   " + crowded_sentence(summary.processor_wait));
     if (summary.read_bytes > 0) out.push_back("  loader       " + loader_text(summary));

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "data/batch_order.h"
 #include "data/dataset.h"
+#include "samples/batch_order.h"
 
 namespace isobar {
 

@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 
-#include "data/batch_order.h"
 #include "data/dataset.h"
 #include "data/read_ahead.h"
+#include "samples/batch_order.h"
 
 namespace isobar {
 

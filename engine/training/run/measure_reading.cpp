@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "data/loader.h"
-#include "data/sampler.h"
 #include "fields/npy.h"
 #include "fields/year_file_writer.h"
 #include "launch/private_folder.h"
+#include "samples/sampler.h"
 
 namespace isobar {
 namespace {

@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "run/rank_agreement.h"
-#include "run/signals.h"
+#include "running/signals.h"
 
 namespace isobar {
 namespace {

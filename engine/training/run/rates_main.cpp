@@ -15,7 +15,7 @@
 #include "launch/supervise.h"
 #include "run/measure_link.h"
 #include "run/measure_rates.h"
-#include "run/signals.h"
+#include "running/signals.h"
 
 using namespace isobar;
 namespace fs = std::filesystem;

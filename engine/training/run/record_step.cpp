@@ -8,7 +8,7 @@
 #include "device/memory.h"
 #include "fields/npy.h"
 #include "run/recorder.h"
-#include "run/signals.h"
+#include "running/signals.h"
 
 namespace isobar {
 namespace {

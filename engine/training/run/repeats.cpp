@@ -4,7 +4,7 @@
 
 #include "core/clock.h"
 #include "record/run_summary.h"
-#include "run/signals.h"
+#include "running/signals.h"
 
 namespace isobar {
 namespace {

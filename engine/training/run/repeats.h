@@ -12,7 +12,7 @@ struct Repeats {
   std::int64_t budget_us = 200'000;  ///< after so long no further one begins, once there are `least`
 };
 
-/// SIGINT, SIGTERM or another request to stop (run/signals.h) came between two repeats.
+/// SIGINT, SIGTERM or another request to stop (running/signals.h) came between two repeats.
 struct MeasuringStopped {
   int signal = 0;
 };

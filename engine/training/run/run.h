@@ -21,9 +21,9 @@
 #include "run/replica_check.h"
 #include "run/run_output.h"
 #include "run/run_plan.h"
-#include "run/signals.h"
 #include "run/step.h"
 #include "run/stop_vote.h"
+#include "running/signals.h"
 #include "train/training_state.h"
 
 namespace isobar {

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "config/check_fault.h"
+#include "config/with_fault.h"
 #include "core/error.h"
 #include "core/machine.h"
 #include "core/text.h"
@@ -11,8 +13,6 @@
 #include "device/load_cuda.h"
 #include "device/memory.h"
 #include "device/precision.h"
-#include "faults/check_fault.h"
-#include "faults/with_fault.h"
 #include "run/attention.h"
 #include "run/check_needs.h"
 #include "run/rank_agreement.h"
@@ -98,7 +98,7 @@ RunPlan plan_run(const LessonInfo& lesson, const RunArguments& arguments) {
   config.amp.mode = choose_precision(config.amp.mode, plan.device);
   apply_precision(config.amp.mode);
   plan.emulated = emulates(config.amp.mode, precision_facts(plan.device));
-  plan.fault = take_fault(config, ranks.rank, plan.device);
+  plan.fault = take_fault(config, ranks.rank, plan.device.str());
   check_memory(plan);
   plan.threads = set_up_cpu(static_cast<int>(config.run.threads), sharers(ranks));
   // run.toml holds what was resolved, so that the same numbers come out again.

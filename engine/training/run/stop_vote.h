@@ -9,7 +9,7 @@ namespace isobar {
 class StopVote {
  public:
   /// `ranks` vote together and outlive this; `requested` gives the signal that asked this rank to stop, 0 =
-  /// none did (run/signals.h).
+  /// none did (running/signals.h).
   StopVote(Comm& ranks, int (*requested)());
 
   /// Votes; all ranks call it equally often. The signal that asked one of them, the same on all ranks, 0 =

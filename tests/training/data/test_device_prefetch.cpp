@@ -4,9 +4,9 @@
 #include <chrono>
 #include <optional>
 
+#include "config/with_fault.h"
 #include "data/device_prefetch.h"
 #include "data/fake_uploader.h"
-#include "faults/with_fault.h"
 #include "support/catch.h"
 #include "support/deadline.h"
 #include "support/errors.h"

@@ -2,9 +2,9 @@
 #include <numeric>
 #include <set>
 
-#include "data/batch_order.h"
 #include "data/index_rule.h"
-#include "data/sampler.h"
+#include "samples/batch_order.h"
+#include "samples/sampler.h"
 #include "support/catch.h"
 #include "support/errors.h"
 

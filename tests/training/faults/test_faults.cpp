@@ -2,10 +2,10 @@
 #include <ATen/ops/isnan.h>
 #include <ATen/ops/ones.h>
 
+#include "config/check_fault.h"
 #include "config/config.h"
-#include "faults/check_fault.h"
+#include "config/with_fault.h"
 #include "faults/parameter_fault.h"
-#include "faults/with_fault.h"
 #include "support/catch.h"
 #include "support/errors.h"
 
@@ -36,7 +36,7 @@ std::string refused(Fault fault, const std::function<void(Config&)>& change) {
   config.amp.mode = AmpMode::none;
   config.train.global_batch = 64;
   change(config);
-  return error_of([&] { check_fault({.fault = fault}, config, kCpu); });
+  return error_of([&] { check_fault({.fault = fault}, config, "cpu"); });
 }
 
 }  // namespace
@@ -114,5 +114,5 @@ TEST_CASE("a fault that would change nothing is refused with the setting that it
                      }),
              says("both 64"));
   Config alone;
-  CHECK_NOTHROW(check_fault({.fault = Fault::no_shuffle}, alone, kCpu));
+  CHECK_NOTHROW(check_fault({.fault = Fault::no_shuffle}, alone, "cpu"));
 }

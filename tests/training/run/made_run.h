@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "data/dataset.h"
-#include "data/sampler.h"
 #include "run/checkpoints.h"
 #include "run/gradient_guard.h"
 #include "run/recorder.h"
+#include "samples/sampler.h"
 #include "train/adam.h"
 
 namespace isobar {

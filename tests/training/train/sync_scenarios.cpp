@@ -5,10 +5,10 @@
 #include <cmath>
 #include <numeric>
 
+#include "config/with_fault.h"
 #include "core/clock.h"
 #include "faults/parameter_fault.h"
 #include "faults/rank_fault.h"
-#include "faults/with_fault.h"
 #include "support/rank_scenarios.h"
 #include "train/sync_world.h"
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <optional>
 
+#include "config/with_fault.h"
 #include "faults/rank_fault.h"
-#include "faults/with_fault.h"
 #include "formula/tensor_parallel.h"
 #include "launch/mesh.h"
 #include "support/rank_scenarios.h"

@@ -11,7 +11,7 @@
 #include <limits>
 #include <random>
 
-#include "faults/with_fault.h"
+#include "config/with_fault.h"
 #include "model/parameters.h"
 #include "support/catch.h"
 #include "support/errors.h"

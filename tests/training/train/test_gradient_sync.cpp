@@ -7,7 +7,7 @@
 #include <torch/csrc/autograd/functions/accumulate_grad.h>
 #include <torch/csrc/autograd/variable.h>
 
-#include "faults/with_fault.h"
+#include "config/with_fault.h"
 #include "support/catch.h"
 #include "support/errors.h"
 #include "train/gradient_hooks.h"

@@ -8,8 +8,8 @@
 
 #include <stdexcept>
 
+#include "config/with_fault.h"
 #include "device/fake_plugin.h"
-#include "faults/with_fault.h"
 #include "support/catch.h"
 #include "support/errors.h"
 #include "train/capture_watch.h"

@@ -1,4 +1,4 @@
-#include "data/sampler.h"
+#include "samples/sampler.h"
 
 #include <numeric>
 #include <utility>

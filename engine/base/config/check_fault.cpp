@@ -1,4 +1,4 @@
-#include "faults/check_fault.h"
+#include "config/check_fault.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@ namespace {
 /// {device}, {amp}, {tp}, {ranks}, {more_ranks} and {batch}.
 struct Need {
   bool (*asked)(const FaultRow& row);
-  bool (*missing)(const Config& config, c10::Device device);
+  bool (*missing)(const Config& config, bool on_cuda);
   const char* said;
   const char* hint;
 };
@@ -31,54 +31,58 @@ constexpr const char* kFusionIsOff = "the fault {fault} is one of a fusion that 
 // The first one that is missing is told.
 // clang-format off
 constexpr Need kNeeds[] = {
-    {shows<Shows::on_cuda, Shows::in_recording>, [](const Config&, c10::Device device) { return !device.is_cuda(); },
+    {shows<Shows::on_cuda, Shows::in_recording>, [](const Config&, bool on_cuda) { return !on_cuda; },
      "the fault {fault} is one of the way to a CUDA device, and this run is on {device}", "run.device=cuda"},
-    {shows<Shows::in_recording>, [](const Config& c, c10::Device) { return !c.graph.enabled; },
+    {shows<Shows::in_recording>, [](const Config& c, bool) { return !c.graph.enabled; },
      "the fault {fault} is one of a recording, and nothing is recorded", "--set graph.enabled=true"},
     {[](const FaultRow& row) { return !shows_alone(row.fault); },
-     [](const Config& c, c10::Device) { return c.run.ranks == 1; },
+     [](const Config& c, bool) { return c.run.ranks == 1; },
      "the fault {fault} is one of several ranks, and this process trains alone", "--ranks 2"},
-    {shows<Shows::in_split_layers>, [](const Config& c, c10::Device) { return c.mesh.tp == 1; },
+    {shows<Shows::in_split_layers>, [](const Config& c, bool) { return c.mesh.tp == 1; },
      "the fault {fault} is one of layers that are split over ranks, and mesh.tp is 1", "--set mesh.tp=2"},
-    {shows<Shows::between_replicas>, [](const Config& c, c10::Device) { return replicas(c) == 1; },
+    {shows<Shows::between_replicas>, [](const Config& c, bool) { return replicas(c) == 1; },
      "the fault {fault} is one between replicas, and all {ranks} ranks share one model", "--ranks {more_ranks}"},
 
     {is<Fault::no_scaler, Fault::scale_too_high>,
-     [](const Config& c, c10::Device) { return c.amp.mode != AmpMode::fp16; },
+     [](const Config& c, bool) { return c.amp.mode != AmpMode::fp16; },
      "the fault {fault} is one of scaling the loss, which only fp16 needs, and amp.mode is {amp}",
      "--set amp.mode=fp16"},
-    {is<Fault::all_half>, [](const Config& c, c10::Device) { return !is_16_bit(c.amp.mode); },
+    {is<Fault::all_half>, [](const Config& c, bool) { return !is_16_bit(c.amp.mode); },
      "the fault all_half keeps weights in the 16 bits of amp.mode, which is {amp}", "--set amp.mode=bf16 or fp16"},
-    {is<Fault::lr_baked_in>, [](const Config& c, c10::Device) { return c.graph.scope == GraphScope::model; },
+    {is<Fault::lr_baked_in>, [](const Config& c, bool) { return c.graph.scope == GraphScope::model; },
      "the learning rate is no part of a recording of graph.scope = model", "--set graph.scope=step"},
-    {is<Fault::same_seed_shards>, [](const Config& c, c10::Device) { return !c.train.init.empty(); },
+    {is<Fault::same_seed_shards>, [](const Config& c, bool) { return !c.train.init.empty(); },
      "the fault same_seed_shards is one of drawing the first weights, and train.init brings them",
      "leave out train.init"},
-    {is<Fault::unequal_batch>, [](const Config& c, c10::Device) { return c.mesh.tp > 1; },
+    {is<Fault::unequal_batch>, [](const Config& c, bool) { return c.mesh.tp > 1; },
      "the fault unequal_batch has one rank compute its backward pass twice, and with mesh.tp = {tp} the other "
      "ranks of its model would not join it", "--set mesh.tp=1"},
-    {is<Fault::sum_gradients, Fault::other_shape, Fault::other_order, Fault::extra_collective>,
-     [](const Config& c, c10::Device) { return c.comm.sync == SyncKind::none; },
+    {is<Fault::uneven_shards>, [](const Config& c, bool) { return c.train.global_batch < 2 * c.run.ranks; },
+     "the fault uneven_shards gives one rank fewer samples, and with a batch of {batch} each has one",
+     "a larger train.global_batch"},
+    {is<Fault::sum_gradients, Fault::sum_not_mean, Fault::no_average, Fault::other_shape, Fault::other_order,
+        Fault::extra_collective>,
+     [](const Config& c, bool) { return c.comm.sync == SyncKind::none; },
      "the fault {fault} strikes where gradients are averaged, and comm.sync is none", "--set comm.sync=buckets"},
-    {is<Fault::other_order>, [](const Config& c, c10::Device) { return c.comm.sync == SyncKind::at_end; },
+    {is<Fault::other_order>, [](const Config& c, bool) { return c.comm.sync == SyncKind::at_end; },
      "one message a step has no order that could be changed", "--set comm.sync=per_parameter"},
     {is<Fault::no_shuffle, Fault::no_set_epoch, Fault::different_data_in_group>,
-     [](const Config& c, c10::Device) { return !c.data.shuffle; },
+     [](const Config& c, bool) { return !c.data.shuffle; },
      "the fault {fault} is one of a shuffled order, and data.shuffle is false", "--set data.shuffle=true"},
-    {is<Fault::lr_unscaled>, [](const Config& c, c10::Device) { return c.schedule.lr_rule == LrRule::none; },
+    {is<Fault::lr_unscaled>, [](const Config& c, bool) { return c.schedule.lr_rule == LrRule::none; },
      "the fault lr_unscaled leaves out schedule.lr_rule, which is none", "--set schedule.lr_rule=linear"},
     {is<Fault::lr_unscaled>,
-     [](const Config& c, c10::Device) { return c.train.global_batch == c.schedule.base_batch; },
+     [](const Config& c, bool) { return c.train.global_batch == c.schedule.base_batch; },
      "the fault lr_unscaled leaves out a factor that is 1: train.global_batch and schedule.base_batch are both "
      "{batch}", "another schedule.base_batch"},
-    {is<Fault::tanh_gelu>, [](const Config& c, c10::Device) { return !c.fusion.bias_gelu; },
+    {is<Fault::tanh_gelu>, [](const Config& c, bool) { return !c.fusion.bias_gelu; },
      kFusionIsOff, "--set fusion.bias_gelu=true"},
-    {is<Fault::unfused_adam>, [](const Config& c, c10::Device) { return !c.fusion.adam; },
+    {is<Fault::unfused_adam>, [](const Config& c, bool) { return !c.fusion.adam; },
      kFusionIsOff, "--set fusion.adam=true"},
-    {is<Fault::nan_in_padding>, [](const Config&, c10::Device device) { return device.is_cuda(); },
+    {is<Fault::nan_in_padding>, [](const Config&, bool on_cuda) { return on_cuda; },
      "the fault nan_in_padding is told apart from a broken gradient on a CPU only", "run.device=cpu"},
     // Without the fused norm only the tensors are looked at.
-    {is<Fault::nan_in_padding>, [](const Config& c, c10::Device) { return !c.fusion.grad_norm; },
+    {is<Fault::nan_in_padding>, [](const Config& c, bool) { return !c.fusion.grad_norm; },
      kFusionIsOff, "--set fusion.grad_norm=true"},
 };
 // clang-format on
@@ -101,23 +105,24 @@ void check_keys(const FaultSetting& fault, const Config& config) {
 
 }  // namespace
 
-void check_fault(const FaultSetting& fault, const Config& config, c10::Device device) {
+void check_fault(const FaultSetting& fault, const Config& config, const std::string& device) {
   const auto filled = [&](const char* text) {
     return fmt::format(fmt::runtime(text), fmt::arg("fault", name_of(config.run.fault)),
-                       fmt::arg("device", device.str()), fmt::arg("amp", name_of(config.amp.mode)),
+                       fmt::arg("device", device), fmt::arg("amp", name_of(config.amp.mode)),
                        fmt::arg("tp", config.mesh.tp), fmt::arg("ranks", config.run.ranks),
                        fmt::arg("more_ranks", 2 * config.mesh.tp),
                        fmt::arg("batch", config.train.global_batch));
   };
+  const bool on_cuda = device.starts_with("cuda");
   for (const Need& need : kNeeds) {
-    if (!need.asked(row_of(fault.fault)) || !need.missing(config, device)) continue;
+    if (!need.asked(row_of(fault.fault)) || !need.missing(config, on_cuda)) continue;
     throw Error(filled(need.said), fmt::format("run.fault = {}", name_of(config.run.fault)),
                 filled(need.hint) + ", or another fault");
   }
   check_keys(fault, config);
 }
 
-FaultSetting take_fault(const Config& config, std::int64_t rank, c10::Device device) {
+FaultSetting take_fault(const Config& config, std::int64_t rank, const std::string& device) {
   const RunConfig& run = config.run;
   const FaultSetting fault{run.fault, run.fault_ms, run.fault_stage, run.fault_step, run.fault_rank, rank};
   check_fault(fault, config, device);

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <vector>
 
-#include "data/sampler.h"
+#include "samples/sampler.h"
 
 namespace isobar {
 

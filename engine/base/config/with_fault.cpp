@@ -1,4 +1,4 @@
-#include "faults/with_fault.h"
+#include "config/with_fault.h"
 
 #include <algorithm>
 #include <map>
@@ -13,6 +13,7 @@ constexpr std::int64_t kSlowDisk_mb_per_s = 290;
 constexpr double kCommonUnits = 1e5;               // dividing by 1 would overflow the first step
 constexpr double kScaleTooHigh = 1099511627776.0;  // 2^40
 constexpr std::int64_t kWorkersPerProcessor = 8;
+constexpr std::int64_t kSmallShard = 10;
 
 // One change a line, as in a table.
 // clang-format off
@@ -54,6 +55,13 @@ const std::map<Fault, Change> kChanges = {
     {Fault::lr_baked_in, [](Config& c, const FaultSetting&) { c.graph.renews_rate = false; }},
     {Fault::lr_unscaled, [](Config& c, const FaultSetting&) { c.schedule.lr_rule = LrRule::none; }},
     {Fault::sum_gradients, [](Config& c, const FaultSetting&) { c.comm.divides = false; }},
+    {Fault::sum_not_mean, [](Config& c, const FaultSetting&) { c.comm.divides = false; }},
+    {Fault::no_average, [](Config& c, const FaultSetting&) { c.comm.sync = SyncKind::none; }},
+    {Fault::uneven_shards, [](Config& c, const FaultSetting& fault) {
+       if (!fault.strikes_here()) return;
+       const std::int64_t own = c.train.global_batch / c.run.ranks;
+       c.train.global_batch = std::max<std::int64_t>(1, own / kSmallShard) * c.run.ranks;
+     }},
     {Fault::bias_before_reduce, [](Config& c, const FaultSetting&) { c.mesh.bias_behind_sum = false; }},
     {Fault::same_seed_shards, [](Config& c, const FaultSetting&) { c.mesh.draws_own_piece = false; }},
 };

@@ -5,7 +5,7 @@
 #include <csignal>
 #include <functional>
 
-#include "run/signals.h"
+#include "running/signals.h"
 #include "support/catch.h"
 #include "support/set_clock.h"
 

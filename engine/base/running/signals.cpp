@@ -1,4 +1,4 @@
-#include "run/signals.h"
+#include "running/signals.h"
 
 #include <array>
 #include <atomic>

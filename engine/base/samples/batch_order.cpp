@@ -1,4 +1,4 @@
-#include "data/batch_order.h"
+#include "samples/batch_order.h"
 
 #include <fmt/format.h>
 
@@ -11,9 +11,11 @@ BatchOrder::BatchOrder(const Sampler& sampler, std::int64_t batch_size, std::int
       batch_size_(batch_size),
       steps_per_epoch_(sampler.shard_size() / (batch_size * batches_per_step) * batches_per_step) {
   if (steps_per_epoch_ >= 1) return;
-  throw Error(fmt::format("a batch of {} is larger than the {} samples there are",
-                          batch_size * batches_per_step, sampler.shard_size()),
-              "train.global_batch", "a smaller batch, or raise data.limit_train and data.limit_valid");
+  throw Error(
+      fmt::format("a batch of {} is larger than the {} samples there are", batch_size * batches_per_step,
+                  sampler.shard_size()),
+      "train.global_batch",
+      "a smaller batch, or more samples: data.limit_train, data.limit_valid, in lesson 00 data.samples");
 }
 
 BatchOrder::BatchOrder(const BatchOrder& other)

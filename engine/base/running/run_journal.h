@@ -1,0 +1,88 @@
+#pragma once
+// Where a run leaves its facts: its folder, the streams in it, and what other processes see of it.
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "config/load.h"
+#include "core/error.h"
+#include "launch/rank_status.h"
+#include "record/console.h"
+#include "record/run_folder.h"
+#include "record/run_owner.h"
+#include "record/run_summary.h"
+#include "record/span_writer.h"
+#include "record/stream_writer.h"
+
+namespace isobar {
+
+/// The folder of a run, of which rank 0 is the owner.
+struct JournalFolder {
+  RunFolder folder;
+  int attempt = 0;      ///< how often the run was resumed
+  RunOwner owner = {};  ///< of rank 0
+};
+
+/// Makes or takes the folder: that of the run it goes on with, or `run_dir`, or, both empty, a new one below
+/// runs/; from then on the console is kept in it. For rank 0, which tells the others.
+JournalFolder take_journal_folder(const std::string& lesson, const std::filesystem::path& resumed,
+                                  const std::filesystem::path& run_dir, Console& console);
+
+/// Writes run.toml: `config`, and the table of environment_toml. One rank does.
+void write_run_toml(const JournalFolder& journal, const std::string& lesson, const Config& config,
+                    const std::string& environment);
+
+/// What the streams of one rank begin with.
+struct JournalStart {
+  int rank = 0;
+  bool silent = false;          ///< it writes nothing
+  std::int64_t first_step = 0;  ///< of this attempt
+};
+
+class RunJournal {
+ public:
+  /// Begins the streams. `console` outlives it.
+  RunJournal(Console& console, JournalFolder folder, const RunConfig& run, const JournalStart& start);
+
+  const RunFolder& folder() const { return folder_.folder; }
+  int attempt() const { return folder_.attempt; }
+  Console& console() { return console_; }
+  void write(const JsonLine& line) { stream_->write(line); }
+  /// Returns when no line written so far can be lost.
+  void flush() { stream_->flush(); }
+  SpanWriter& spans() { return *spans_; }
+  StatusSlot& status() { return status_; }
+  std::int64_t since_begin_us() const;
+  std::int64_t begin_us() const { return begin_us_; }
+
+  /// A span on track "loop" from `begin_us` (steady clock) until now, of what is no step and lies before
+  /// `step`.
+  void trace_loop(std::string_view name, std::int64_t begin_us, std::int64_t step);
+
+  /// Throws what there is to say when the folder was moved or removed; `soon` waits for no file system and
+  /// hears of it with the next sign of life.
+  void check_owned(bool soon) const;
+  std::optional<Error> lost() const { return folder_.owner.lost(); }
+
+  /// Writes the summary and the `end` line, once. Returns what kept spans from being written, told when all
+  /// else is done; null when nothing did.
+  std::exception_ptr end(const std::string& status, const std::string& reason, const RunSummary& whole);
+
+ private:
+  Console& console_;
+  JournalFolder folder_;
+  std::unique_ptr<StreamWriter> stream_;
+  std::unique_ptr<SpanWriter> spans_;
+  StatusSlot status_;
+  std::int64_t begin_us_ = 0;
+  bool ended_ = false;
+};
+
+/// The first line of a stream, as far as every run has it.
+JsonLine begin_line(const std::string& lesson, const LoadedConfig& loaded, int attempt, int rank, int world);
+
+}  // namespace isobar
