@@ -65,6 +65,7 @@ double memory_rate(const ConfigText& run, const MachineRates& rates) {
 }
 
 std::optional<StepStages> predicted_stages(const KnownSettings& settings, const MachineRates& rates) {
+  if (settings.lesson.stands_alone) return std::nullopt;  // the formulas are of a transformer
   try {
     return predict_stages(settings.lesson, settings.config, rates, usable_cores());
   } catch (const Error&) {

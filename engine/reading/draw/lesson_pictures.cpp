@@ -8,6 +8,8 @@ namespace isobar {
 
 const std::vector<LessonPicture>& all_lesson_pictures() {
   static const std::vector<LessonPicture> pictures = {
+      {"00_sgd", "idea", batch_paths_picture()},
+      {"00_sgd", "ranks", rank_arrows_picture()},
       {"01_baseline", "idea", transformer_picture()},
       {"01_baseline", "memory", memory_picture()},
       {"02_workers", "idea", loop_and_loaders_picture()},

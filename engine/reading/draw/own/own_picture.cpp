@@ -18,7 +18,8 @@ struct OwnKind {
   const char* lesson;
   OwnPicture (*make)(const OwnRun&);
 };
-constexpr std::array<OwnKind, 8> kOwnKinds = {{{"01_baseline", own_step_and_memory},
+constexpr std::array<OwnKind, 9> kOwnKinds = {{{"00_sgd", own_descent},
+                                               {"01_baseline", own_step_and_memory},
                                                {"02_workers", own_workers},
                                                {"03_gpu_loader", own_loaders},
                                                {"04_amp", own_gradients},
@@ -30,7 +31,8 @@ constexpr std::array<OwnKind, 8> kOwnKinds = {{{"01_baseline", own_step_and_memo
 /// "measured here: 02_workers, cpu_micro, on cpu, 2026-11-25, run NAME"
 std::string own_note(const fs::path& folder, const RunView& view) {
   const std::string where = provenance_text(view).empty() ? "measured here" : provenance_text(view);
-  std::string out = where + ": " + printable(view.lesson, 40) + ", " + printable(view.preset, 40);
+  std::string out = where + ": " + printable(view.lesson, 40);
+  if (!view.preset.empty()) out += ", " + printable(view.preset, 40);
   if (view.is_measured_here() && !view.device.empty()) out += ", on " + printable(view.device, 60);
   for (const std::string& mark : marks_of(view)) out += ", " + printable(mark, 80);
   return out + ", run " + printable(folder.filename().string(), 60);

@@ -20,6 +20,8 @@ struct OwnRun {
 /// A picture without a body.
 OwnPicture nothing_to_draw(const std::string& why, const std::string& hint);
 
+/// The path over the contours of the loss, the line among its points, and the loss by step.
+OwnPicture own_descent(const OwnRun& run);
 OwnPicture own_step_and_memory(const OwnRun& run);
 /// Throughput against workers where the run belongs to a sweep over them, else its timeline.
 OwnPicture own_workers(const OwnRun& run);

@@ -11,6 +11,8 @@ inline constexpr std::int64_t kTinyBatch = 4;
 inline constexpr VitShape kBaseShape = {};
 inline constexpr std::int64_t kBaseBatch = 16;
 
+Drawing batch_paths_picture();
+Drawing rank_arrows_picture();
 Drawing transformer_picture();
 Drawing memory_picture();
 Drawing loop_and_loaders_picture();
