@@ -28,6 +28,8 @@ namespace {
 constexpr double kStartHere_s = 2;     ///< of a program, until its first step
 constexpr double kBesideSteps = 1.15;  ///< validation, and steps that are written down
 constexpr double kSplitLayers = 1.5;   ///< a step over ranks that share a model, to that of one process
+constexpr double kStartAlone_s = 0.3;  ///< of a program without libtorch and data, on a slow laptop too
+constexpr double kStepAlone_us = 200;  ///< its step, with the line that it writes; ranks share two processors
 constexpr double kEmulated = 1.2;      ///< a step in emulated 16 bits, to one in fp32 (tests/bench/results)
 
 bool is_cpu_preset(const std::string& preset) { return preset.rfind("cpu", 0) == 0; }
@@ -59,7 +61,7 @@ std::string command_of(const NeededRun& wanted) {
 LoadedConfig config_of(const NeededRun& wanted, const LessonInfo& lesson, const fs::path& home) {
   Settings settings = run_settings(wanted);
   if (wanted.ranks > 1) settings.sets.push_back("run.ranks=" + std::to_string(wanted.ranks));
-  const bool on_cpu = wanted.predicted.empty() && is_cpu_preset(wanted.preset);
+  const bool on_cpu = lesson.stands_alone || (wanted.predicted.empty() && is_cpu_preset(wanted.preset));
   return load_config(home, lesson, settings,
                      preset_device_kind(settings, [&] { return std::string(on_cpu ? "cpu" : "cuda"); }));
 }
@@ -111,6 +113,8 @@ void look_for(const std::vector<KnownRun>& known, bool is_timed, FoundRuns& out,
   }
 }
 
+double start_of(const LessonInfo& lesson) { return lesson.stands_alone ? kStartAlone_s : kStartHere_s; }
+
 FoundRuns find_one(const NeededRun& wanted, bool is_timed, const fs::path& home,
                    const std::vector<KnownRun>& known, const MachineRates* rates) {
   FoundRuns out{.wanted = wanted};
@@ -137,7 +141,7 @@ FoundRuns find_one(const NeededRun& wanted, bool is_timed, const fs::path& home,
     return out;
   }
   const double one_s = walls_s.empty() ? run_cost_s(lesson, out.config.config, rates)
-                                       : Spread(walls_s).median() + kStartHere_s;
+                                       : Spread(walls_s).median() + start_of(lesson);
   out.cost_s = static_cast<double>(out.missing) * one_s;
   return out;
 }
@@ -177,6 +181,9 @@ Settings run_settings(const NeededRun& wanted) {
 }
 
 double run_cost_s(const LessonInfo& lesson, const Config& config, const MachineRates* rates) {
+  if (lesson.stands_alone)
+    return static_cast<double>(config.run.ranks) *
+           (kStartAlone_s + kStepAlone_us * 1e-6 * static_cast<double>(config.train.steps));
   const bool is_here = rates != nullptr;
   const MachineRates slow = is_here ? MachineRates{} : slow_laptop_rates();
   double step_us =

@@ -21,6 +21,7 @@ constexpr std::array kUnits = {
     Unit{"min", "a time", 6e7, false, false, "minute|minutes"},
     Unit{"%", "a share", 1, true, false, "percent|per cent"},
     Unit{"x", "a factor", 1, true, false, "times|×|fold"},
+    Unit{"lr", "a learning rate", 1, true, false, "learning rate"},
     Unit{"samples/s", "a throughput", 1, true, false, "sample/s|samples per second|samples a second"},
     Unit{"MB/s", "a data rate", 1, true, false, "mb/s"},
     Unit{"GB/s", "a data rate", 1e3, true, false, "gb/s"},
@@ -193,6 +194,7 @@ std::string short_number(double number) {
 
 std::string with_unit(double number, const std::string& unit) {
   if (unit == "x") return short_number(number) + " times";
+  if (unit == "lr") return short_number(number);
   const Unit* const known = unit_named(unit);
   const bool is_one = number == 1 && known != nullptr && unit.ends_with('s') &&
                       std::string_view(known->measures).starts_with("a number");

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "asked_rule.h"
+#include "made_descent.h"
 #include "record/json_line.h"
 #include "support/made_ranks.h"
 #include "support/made_runs.h"
@@ -34,9 +35,13 @@ class AllRuns {
     stopped = runs_.add("stopped", {.end = "stopped", .keys = {{"data.workers", "3"}}});
     one_rank = ranks("one", 1);
     two_ranks = ranks("two", 2);
+    one_path = descents_.add_three("one", {.sets = {"train.global_batch=1000"}});
+    rank_paths = descents_.add("ranks", {.ranks = 2});
+    rising = descents_.add("rising", {.sets = {"train.global_batch=1000", "optim.lr=0.9"}});
+    small = descents_.add_three("small", {.sets = {"train.global_batch=10"}});
   }
 
-  std::filesystem::path good, other, stopped, one_rank, two_ranks;
+  std::filesystem::path good, other, stopped, one_rank, two_ranks, one_path, rank_paths, rising, small;
 
  private:
   std::filesystem::path ranks(const std::string& name, int world) {
@@ -60,13 +65,14 @@ class AllRuns {
   }
 
   MadeRuns runs_;
+  MadeDescents descents_;
 };
 
 struct RuleCase {
   const char* rule;
   With with;
   const char* unit;
-  enum class Runs { pair, ranks, made, made_ranks, none } runs;
+  enum class Runs { pair, ranks, made, made_ranks, paths, path_of_ranks, rates, none } runs;
 };
 
 const std::vector<RuleCase>& rule_cases() {
@@ -75,12 +81,14 @@ const std::vector<RuleCase>& rule_cases() {
       {"best_of", {}, "workers", R::pair},
       {"bound_by", {{"run", {"w1"}}}, "", R::pair},
       {"curve", {{"healthy", {"w1"}}, {"fault", {"w2"}}}, "", R::pair},
+      {"descent_best", {{"what", {"turn"}}}, "", R::paths},
       {"efficiency", {{"base", {"w1"}}, {"other", {"w2"}}}, "%", R::ranks},
       {"feedable", {{"run", {"w1"}}}, "devices", R::pair},
       {"figure", {{"run", {"w1"}}, {"name", {"epochs"}}}, "epochs", R::pair},
       {"figure_ratio", {{"base", {"w1"}}, {"other", {"w2"}}, {"name", {"epochs"}}}, "x", R::pair},
       {"fixed", {{"key", {"norms"}}}, "", R::none},
       {"formula", {{"name", {"gpus_for_mesh"}}, {"tp", {"2"}}, {"dp", {"2"}}}, "GPUs", R::none},
+      {"gradient_spread", {{"base", {"w1"}}, {"other", {"w2"}}}, "x", R::paths},
       {"hidden_share", {{"run", {"w2"}}}, "%", R::ranks},
       {"largest_class", {{"device", {"H200"}}, {"preset", {"short"}}}, "", R::none},
       {"largest_gain", {{"base", {"w1"}}}, "", R::pair},
@@ -92,6 +100,7 @@ const std::vector<RuleCase>& rule_cases() {
       {"memory_ratio", {{"base", {"w1"}}, {"other", {"w2"}}}, "x", R::pair},
       {"overlapping_track", {{"run", {"w1"}}}, "", R::pair},
       {"published", {{"above", {"dali"}}, {"below", {"fp32"}}, {"year", {"2023"}}}, "x", R::none},
+      {"rank_paths", {{"base", {"w1"}}, {"other", {"w2"}}}, "", R::path_of_ranks},
       {"replica_distance", {{"run", {"w2"}}}, "", R::ranks},
       {"share", {{"run", {"w1"}}, {"fields", {"load_us"}}}, "%", R::pair},
       {"share_direction", {{"base", {"w1"}}, {"other", {"w2"}}, {"fields", {"load_us"}}}, "", R::pair},
@@ -99,7 +108,9 @@ const std::vector<RuleCase>& rule_cases() {
       {"skips", {}, "", R::pair},
       {"speed_direction", {{"base", {"w1"}}, {"other", {"w2"}}}, "", R::pair},
       {"speed_ratio", {{"base", {"w1"}}, {"other", {"w2"}}}, "x", R::pair},
+      {"stable_rate", {{"runs", {"w1", "w2"}}}, "lr", R::rates},
       {"stage_gain", {{"base", {"w1"}}, {"other", {"w2"}}, {"fields", {"load_us"}}}, "%", R::pair},
+      {"step_overhead", {}, "", R::paths},
       {"straggler", {{"run", {"w2"}}}, "", R::ranks},
       {"without", {{"run", {"w1"}}, {"fields", {"load_us"}}}, "ms", R::pair}};
   return cases;
@@ -125,6 +136,12 @@ AskedRule asked_well(const RuleCase& one, const AllRuns& all) {
       return asked(one, all.good, all.other, "01_baseline");
     case R::ranks:
       return asked(one, all.one_rank, all.two_ranks, "06_ddp");
+    case R::paths:
+      return asked(one, all.one_path, all.small, "00_sgd");
+    case R::path_of_ranks:
+      return asked(one, all.one_path, all.rank_paths, "00_sgd");
+    case R::rates:
+      return asked(one, all.one_path, all.rising, "00_sgd");
     case R::made:
       return AskedRule(one.rule, one.with, one.unit).made(all.good);
     case R::made_ranks:

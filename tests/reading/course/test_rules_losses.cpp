@@ -50,6 +50,7 @@ TEST_CASE("a curve beside a healthy one has one of six shapes") {
   CHECK(curves.shape("flat", [](int step) { return 0.97 + 0.03 / (1 + step); }) == Keys{"flat"});
   CHECK(curves.shape("constant", [](int) { return 1.0; }) == Keys{"flat"});
   CHECK(curves.shape("rises", [](int step) { return 1 + 0.1 * step; }) == Keys{"rises"});
+  CHECK(curves.shape("explodes", [](int step) { return std::pow(4.0, step); }) == Keys{"rises"});
   CHECK(curves.shape("overflows", [](int step) { return step < 20 ? falls(step) : std::nan(""); }) ==
         Keys{"rises"});
   CHECK(curves.shape("lower", [](int step) { return 0.05 + 0.95 / (1 + step); }) == Keys{"lower"});

@@ -63,9 +63,16 @@ double noise_between(const Points& one, const Points& other) {
   return 2 * std::sqrt(square / (count - 1) / count);
 }
 
+/// However much it grows from step to step, which looks like noise beside the mean.
+bool stays_above(const Points& points, double bound) {
+  const Points last = last_quarter(points);
+  return std::all_of(last.begin(), last.end(), [&](const auto& point) { return point.second > bound; });
+}
+
 std::string shape_of(const Points& healthy, const Points& fault, double band) {
   const double healthy_end = end_of(healthy), fault_end = end_of(fault);
-  if (!std::isfinite(fault_end)) return "rises";
+  const double clearly_above = 2 * std::max(fault.front().second, healthy.front().second);
+  if (!std::isfinite(fault_end) || stays_above(fault, clearly_above)) return "rises";
   if (std::fabs(fault_end - healthy_end) <= band) return "same";
   const double fell = fault.front().second - fault_end;
   if (fell < -band) return "rises";

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "config/load.h"
@@ -29,7 +30,8 @@ constexpr QuantityUnit kQuantityUnits[] = {{Quantity::time, "a time", "ms", 1},
                                            {Quantity::byte_rate, "a data rate", "MB/s", 1e-6},
                                            {Quantity::rate, "a throughput", "samples/s", 1},
                                            {Quantity::share, "a share", "%", 100},
-                                           {Quantity::ratio, "a factor", "x", 1}};
+                                           {Quantity::ratio, "a factor", "x", 1},
+                                           {Quantity::learning_rate, "a learning rate", "lr", 1}};
 
 std::string so_far(const RunView& view) {
   return fmt::format("after {} of {}", view.summary.steps, counted(view.summary.wanted_steps, "step"));
@@ -100,6 +102,17 @@ NamedRun timed_run(const RuleInput& input, const std::string& name) {
   const NamedRun out = run_of(input, name);
   check_timed(out);
   return out;
+}
+
+Descent descent_of(const RuleInput& input, const NamedRun& run) {
+  std::optional<Descent> out;
+  try {
+    out = read_descent(run.run->folder, input.home);
+  } catch (const Error& error) {
+    throw Cannot{fmt::format("the path of `{}` cannot be read: {}", run.name, error.what()), run.name};
+  }
+  if (out->steps() == 0) throw Cannot{fmt::format("`{}` made no step", run.name), run.name};
+  return std::move(*out);
 }
 
 void check_ended(const NamedRun& run) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analyse/descent.h"
 #include "analyse/spread.h"
 #include "config/config.h"
 #include "config/lesson.h"
@@ -46,6 +47,9 @@ NamedRun ended_run(const RuleInput& input, const std::string& name);
 /// One that ended well, has enough steady steps, and had the processors to itself.
 NamedRun timed_run(const RuleInput& input, const std::string& name);
 
+/// The descent of such a run of lesson 00, of one step or more.
+Descent descent_of(const RuleInput& input, const NamedRun& run);
+
 /// The same of a run that the learner named.
 void check_ended(const NamedRun& run);
 void check_timed(const NamedRun& run);
@@ -81,7 +85,7 @@ struct LessonSettings {
 LessonSettings settings_in(const RuleInput& input);
 
 /// What a value is of.
-enum class Quantity { time, bytes, byte_rate, rate, share, ratio, count };
+enum class Quantity { time, bytes, byte_rate, rate, share, ratio, learning_rate, count };
 /// A value (us, bytes, bytes/s, samples/s, a share of 1, a ratio, a count) in the unit of the question, or in
 /// the usual one (ms, GiB, MB/s, samples/s, %, x) where it asks for no number. Error (exit code 2) for a
 /// question whose unit is of something else.
