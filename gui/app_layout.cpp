@@ -7,6 +7,7 @@
 #include "panels/chrome.h"
 #include "panels/code.h"
 #include "panels/compare.h"
+#include "panels/descent.h"
 #include "panels/ladder.h"
 #include "panels/lesson.h"
 #include "panels/maps.h"
@@ -71,6 +72,8 @@ Requests App::draw_view(const Data& data, View view) {
   switch (view) {
     case View::watch:
       return draw_watch(ui_, data, state_);
+    case View::descent:
+      return draw_descent(ui_, data, state_);
     case View::compare:
       return draw_compare(ui_, data, state_);
     case View::predict:
@@ -101,11 +104,13 @@ Requests App::draw_centre(const Data& data, float width) {
   ImGui::BeginChild("centre", {width, 0}, true, kPadded);
   ImGui::PopStyleVar();
   ImGui::PopStyleColor();
-  static constexpr const char* kTitles[kViews] = {"Watch", "Compare", "Predict", "Timeline",
+  static constexpr const char* kTitles[kViews] = {"Watch", "Descent", "Compare", "Predict", "Timeline",
                                                   "Maps",  "Code",    "Lesson",  "Settings"};
+  const LessonCard* const card = project_.find(state_.lesson);
   for (int i = 0; i < (narrow ? kViews : kViews - 2); ++i) {
-    if (i > 0) ImGui::SameLine(0, ui_.px(2));
     const auto view = static_cast<View>(i);
+    if (card != nullptr && !suits(view, card->info) && state_.view != view) continue;
+    if (i > 0) ImGui::SameLine(0, ui_.px(2));
     const std::string title = view == View::compare && !state_.compared.empty()
                                   ? fmt::format("Compare {}", state_.compared.size())
                                   : kTitles[i];
@@ -197,7 +202,10 @@ void App::take_keys(const Data& data, Requests& ask) {
     if (ui_.pressed(Hotkey::zero)) ask.zoom_by = 1 / state_.settings.zoom;
     const bool narrow = io.DisplaySize.x < ui_.px(kNarrow);
     if (ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Tab), false)) {
-      state_.view = static_cast<View>((static_cast<int>(state_.view) + 1) % (narrow ? kViews : 4));
+      const LessonCard* const card = project_.find(state_.lesson);
+      do {
+        state_.view = static_cast<View>((static_cast<int>(state_.view) + 1) % (narrow ? kViews : kViews - 2));
+      } while (card != nullptr && !suits(state_.view, card->info));
     }
     return;
   }
@@ -205,10 +213,10 @@ void App::take_keys(const Data& data, Requests& ask) {
   if (ui_.pressed('D')) ask.toggle_theme = true;
   if (ui_.pressed('C')) state_.settings.console_height = state_.settings.console_height > 0 ? 0 : 220;
   // A number that is meant for a field does not choose a lesson, though the field was just left.
-  for (int i = 0; i < 9 && !ui_.was_at_field(); ++i) {
-    if (ui_.pressed(static_cast<char>('1' + i)) && i < static_cast<int>(project_.lessons.size())) {
-      ask.show_lesson = project_.lessons[static_cast<std::size_t>(i)].info.name;
-    }
+  for (const LessonCard& card : project_.lessons) {
+    const std::string& name = card.info.name;
+    if (!ui_.was_at_field() && name.starts_with("0") && name.size() > 1 && ui_.pressed(name[1]))
+      ask.show_lesson = name;
   }
   if (ui_.pressed('G') && !state_.run.empty()) {
     state_.compared.insert(state_.run);

@@ -13,7 +13,7 @@
 namespace isobar {
 namespace {
 
-constexpr std::array<const char*, kViews> kViewNames = {"watch", "compare", "predict", "timeline",
+constexpr std::array<const char*, kViews> kViewNames = {"watch", "descent", "compare", "predict", "timeline",
                                                         "maps",  "code",    "lesson",  "run"};
 
 template <class Value>
@@ -24,6 +24,12 @@ void take(Value& mine, Value& other) {
 }  // namespace
 
 const char* view_name(View view) { return kViewNames[static_cast<std::size_t>(view)]; }
+
+bool suits(View view, const LessonInfo& lesson) {
+  if (view == View::descent) return lesson.name == "00_sgd";
+  if (view == View::predict || view == View::maps) return !lesson.stands_alone;
+  return true;
+}
 
 std::optional<View> view_of(std::string_view name) {
   for (std::size_t i = 0; i < kViewNames.size(); ++i) {

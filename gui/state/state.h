@@ -13,6 +13,7 @@
 #include "state/comparison.h"
 #include "state/course_desk.h"
 #include "state/course_state.h"
+#include "state/descent.h"
 #include "state/feed.h"
 #include "state/launcher.h"
 #include "state/playground.h"
@@ -23,10 +24,12 @@
 
 namespace isobar {
 
-enum class View { watch, compare, predict, timeline, maps, code, lesson, run };
-inline constexpr int kViews = 8;
+enum class View { watch, descent, compare, predict, timeline, maps, code, lesson, run };
+inline constexpr int kViews = 9;
 /// "watch", "compare", ... as the command line and the tabs call them.
 const char* view_name(View view);
+/// Whether it has something to show of this lesson.
+bool suits(View view, const LessonInfo& lesson);
 std::optional<View> view_of(std::string_view name);
 /// All of them: "watch, compare, ...".
 std::string view_names();
@@ -204,6 +207,7 @@ struct AppState {
   TimelineState timeline;
   MapsState maps;
   PlayState play;
+  DescentState descent;
   CourseState course;
   CodeState code;
   std::map<std::string, FormState> forms;  ///< by lesson, kept while another one is looked at

@@ -69,7 +69,8 @@ class Window:
         self.items_file = folder / "items.json"
         environment = dict(os.environ, XDG_CONFIG_HOME=str(folder / "config"), ISOBAR_HOME=str(project),
                            ISOBAR_PROGRESS=str(folder / "progress.jsonl"))
-        self.process = subprocess.Popen([program, "runs", "--size", "1280x900", "--theme", "dark", "--items",
+        self.process = subprocess.Popen([program, "runs", "--size", "1280x900", "--theme", "dark",
+                                         "--lesson", "01_baseline", "--items",
                                          str(self.items_file)], cwd=folder, env=environment)
         wait("the first frame", self.items)
         identity = wait("the window", lambda: self.xdotool("search", "--name", "^Isobar$").split())[0]

@@ -251,6 +251,7 @@ AppOptions options_in(const TempFolder& folder) {
   options.progress = folder / "progress.jsonl";
   options.browser = folder / "browser";
   options.my = folder / "my";
+  options.loaded = LoadedSettings{.settings = {.lesson = "01_baseline"}, .message = ""};
   fs::create_directories(folder / "runs");
   return options;
 }

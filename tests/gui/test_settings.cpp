@@ -10,6 +10,7 @@ TEST_CASE("Settings are kept between starts; a broken file is kept aside and sai
   const TempFolder folder;
   AppOptions options = options_in(folder);
   options.settings = folder / "config/window.toml";
+  options.loaded.reset();
   {
     Headless window(options);
     window.settle();
@@ -41,6 +42,7 @@ TEST_CASE("Settings are written while the window is open, so that one that is ki
   const TempFolder folder;
   AppOptions options = options_in(folder);
   options.settings = folder / "config/window.toml";
+  options.loaded.reset();
   Headless window(options);
   window.settle();
   window.key('D');
