@@ -3,10 +3,10 @@
 // Next:  02_workers, where other threads read ahead while this one computes.
 #include "data/dataset.h"
 #include "data/loader.h"
-#include "data/sampler.h"
 #include "model/parameters.h"
 #include "model/vit.h"
 #include "run/run.h"
+#include "samples/sampler.h"
 #include "train/adam.h"
 #include "train/evaluate.h"
 #include "train/loss.h"

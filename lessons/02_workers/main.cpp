@@ -2,11 +2,11 @@
 // Watch: `load`, now the wait for a batch that is not there yet; the losses beside those of lesson 01.
 // Next:  03_gpu_loader, where threads share the work of one batch and the last stage runs on the device.
 #include "data/dataset.h"
-#include "data/sampler.h"
 #include "data/worker_loader.h"
 #include "model/parameters.h"
 #include "model/vit.h"
 #include "run/run.h"
+#include "samples/sampler.h"
 #include "train/adam.h"
 #include "train/evaluate.h"
 #include "train/loss.h"

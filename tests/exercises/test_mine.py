@@ -32,7 +32,9 @@ def lines_of(folder, kind):
 
 def main():
     program, lesson, mistakes = os.path.abspath(sys.argv[1]), *sys.argv[2:4]
-    if 'needs = "cuda"' in (HOME / "lessons" / lesson / "lesson.toml").read_text() and not os.path.exists("/proc/driver/nvidia"):
+    about = tomllib.loads((HOME / "lessons" / lesson / "lesson.toml").read_text())
+    stands_alone = about.get("stands_alone", False)
+    if about.get("needs") == "cuda" and not os.path.exists("/proc/driver/nvidia"):
         sys.exit(77)
     mine = tomllib.loads(Path(mistakes).read_text()).get("mine", {})
     with tempfile.TemporaryDirectory(prefix="isobar-test-") as name:
@@ -40,7 +42,9 @@ def main():
         run([program, "exercise", lesson], folder)
         (own,) = (folder / "my").glob("*.cpp")
         own.write_text(json.loads(run([program, "check", lesson, "--solution", "--json"], folder))["solution"])
-        words = [program, "run", lesson, "--preset", "cpu_micro", "--set", "train.steps=12", "--set", "train.report_every=1"]
+        words = [program, "run", lesson, "--set", "train.steps=12"]
+        if not stands_alone:
+            words += ["--preset", "cpu_micro", "--set", "train.report_every=1"]
         for setting in mine.get("set", []):
             words += ["--set", setting]
         sheet = HOME / "lessons" / lesson / "exercise/exercise.toml"

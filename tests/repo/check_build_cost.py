@@ -22,7 +22,7 @@ CHANGES = {
     "engine/training/train/adam.cpp": 6,
     "engine/training/comm/backends.cpp": 6,
     "engine/reading/analyse/verdict.cpp": 6,
-    "engine/base/core/error.h": 260,
+    "engine/base/core/error.h": 290,
 }
 
 

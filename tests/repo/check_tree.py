@@ -11,7 +11,7 @@ from pathlib import Path
 # Folders of a wing: left may not include right, those of one step are equals and do not include each other. What trains and what reads
 # runs may include all of base, and nothing of each other.
 WINGS = {
-    "base": [["core"], ["vector"], ["ring", "foreign"], ["record", "config", "fields", "launch"], ["formula", "check"]],
+    "base": [["core"], ["vector"], ["ring", "foreign"], ["record", "config", "fields", "launch"], ["samples", "formula", "check"], ["running"]],
     "training": [["cuda"], ["kernels"], ["device"], ["fused"], ["comm", "data"], ["model"], ["train"], ["faults"], ["run"]],
     "reading": [["analyse", "jobs"], ["draw", "course", "exercise"], ["cli"]],
 }
@@ -140,7 +140,7 @@ def check_lesson(root, folder):
             if not (root / "lessons" / name).is_dir():
                 yield path, 1, f"there is no lesson {name}"
     sheet = tomllib.loads((folder / "lesson.toml").read_text())
-    if sheet["previous"]:
+    if sheet.get("previous"):
         before = code_lines((root / "lessons" / sheet["previous"] / "main.cpp").read_text())
         changed = sum(1 for line in difflib.ndiff(before, code_lines(text)) if line[0] in "+-")
         if changed > sheet["diff_budget"]:

@@ -63,6 +63,19 @@ case_packages_are_counted_right() {
   )
   expect "never more than there are, not $said" [ "$said" = "packages 3 of 3" ]
 }
+case_a_lesson_that_stands_alone_takes_neither_libtorch_nor_data() {
+  mkdir "$TREE/lessons/00_sgd"
+  cp "$ROOT/lessons/00_sgd/lesson.toml" "$TREE/lessons/00_sgd/"
+  isobar run 00_sgd --ranks 4
+  expect "code 0" [ "$CODE" = 0 ]
+  expect "handed over" says "cli <run> <00_sgd> <--ranks> <4>"
+  expect "only what it runs" called "ninja isobar-run 00_sgd"
+  expect "configured without libtorch" called "ISOBAR_TORCH=OFF"
+  expect "libtorch was not fetched" count_is pip 0
+  expect "no data set" count_is "make_fields --grid" 0
+  isobar run 01_baseline
+  expect "the next one brings it" called "ISOBAR_TORCH=ON"
+}
 case_libtorch_not_for_readers() {
   local command
   for command in "show last" "runs" "predict 08_cuda_graphs" "predict 01_baseline --device H200" "data check x" "gui" "ladder --list" "submit 01_baseline --dry-run"; do

@@ -60,18 +60,23 @@ std::size_t tell_hint(const Question& question, std::size_t told) {
   return index + 1;
 }
 
-/// One thing to notice in the newest run and one to try, and the picture of it where there is one.
-void notice_run(Report& out, const std::string& folder, std::size_t columns) {
-  const RunCase run = std::move(read_cases({folder}).front());
-  if (!run.view().is_measured_here()) return;
+/// One thing to notice in it and one to try.
+void add_verdict(Report& out, const RunCase& run, std::size_t columns) {
   const RunFacts facts = facts_of(run);
   const RunVerdict verdict = judge_run(run, find_quartet(run, facts), facts);
-  out.line("");
   const std::string notice = verdict.notice.empty() ? verdict_sentence(verdict) : verdict.notice;
+  out.line("");
   out.wrapped("notice     ", notice, columns);
   if (!verdict.next.empty()) out.line("  try        " + verdict.next);
   out.json["notice"] = notice;
   out.json["next"] = verdict.next;
+}
+
+/// The verdict of the newest run, and the picture of it where there is one.
+void notice_run(Report& out, const std::string& folder, std::size_t columns) {
+  const RunCase run = std::move(read_cases({folder}).front());
+  if (!run.view().is_measured_here()) return;
+  if (!read_lesson(project_home(), run.view().lesson).stands_alone) add_verdict(out, run, columns);
   for (const fs::path& file : entries_in(folder)) {
     if (file.extension() == ".svg") out.line("  picture    " + file.string());
   }

@@ -72,6 +72,7 @@ std::optional<LadderArguments> parse_ladder(const Words& words) {
 
 /// Why a lesson cannot run here; "" = it can.
 std::string why_not(const LessonInfo& lesson) {
+  if (lesson.stands_alone) return "it is no rung of the ladder";
   if (lacks_device(lesson))
     return "it needs an NVIDIA GPU, and there is none here; ./isobar show " + lesson.name +
            " --recorded shows one";
@@ -82,6 +83,7 @@ std::string why_not(const LessonInfo& lesson) {
 int list_lessons() {
   const fs::path home = project_home();
   for (const std::string& name : lesson_names(home)) {
+    if (read_lesson(home, name).stands_alone) continue;
     const bool built = fs::exists(program_folder() / name);
     std::printf("%-20s %s%s\n", name.c_str(), read_lesson(home, name).title.c_str(),
                 built ? "" : "  (not built yet)");
@@ -119,9 +121,10 @@ int ladder_command(const Words& words) {
   if (arguments.list) return list_lessons();
   LadderResult result;
   std::vector<MeasuredPoint> points;
-  for (const std::string& name :
-       arguments.lessons.empty() ? lesson_names(project_home()) : arguments.lessons) {
+  const bool all = arguments.lessons.empty();
+  for (const std::string& name : all ? lesson_names(project_home()) : arguments.lessons) {
     LessonInfo lesson = read_lesson(project_home(), name);
+    if (all && lesson.stands_alone) continue;
     if (const std::string reason = why_not(lesson); !reason.empty()) {
       result.left_out.push_back(name + " is left out: " + reason);
       continue;

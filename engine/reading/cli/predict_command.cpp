@@ -103,6 +103,9 @@ int predict_command(const Words& words) {
   if (take_resume_key(arguments->settings))
     throw Error("a prediction resumes nothing", "train.resume", "leave it out");
   const bool is_usual = arguments->device.empty();
+  if (lesson.stands_alone)
+    throw Error("the formulas are about the weather model, which " + lesson.name + " does not train",
+                kPredict, "./isobar run " + lesson.name + " takes no more than a moment");
   const bool is_here = is_usual ? lesson.needs.empty() : arguments->device == "here";
   if (!is_here && arguments->measure)
     throw Error("only this machine is measured", "--measure", "leave out --device");

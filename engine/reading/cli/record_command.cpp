@@ -91,7 +91,7 @@ int train(const RecordArguments& arguments, fs::path& folder) {
   const LoadedConfig loaded =
       load_config(project_home(), lesson, arguments.settings,
                   preset_device_kind(arguments.settings, [] { return std::string("cuda"); }));
-  if (const int code = ensure_data(loaded); code != 0) return code;
+  if (const int code = ensure_data(lesson, loaded); code != 0) return code;
   folder = reserve_run_folder("runs", lesson.name);
   std::vector<std::string> words = {(program_folder() / lesson.name).string(), "--run-dir", folder.string()};
   for (const std::string& word : words_of(arguments.settings)) words.push_back(word);

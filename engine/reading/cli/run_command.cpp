@@ -92,10 +92,11 @@ int run_command(const Words& words, ShowInstead show_instead, const std::string&
   const bool on_cuda = loaded.config.run.device == "auto" ? likely_device_kind() == "cuda"
                                                           : loaded.config.run.device.starts_with("cuda");
   check_enough_samples(loaded);
-  check_memory_cap(lesson, loaded.config,
-                   memory_facts(loaded.config, on_cuda));  // before data is made for it
+  if (!lesson.stands_alone)
+    check_memory_cap(lesson, loaded.config,
+                     memory_facts(loaded.config, on_cuda));  // before data is made for it
   if (!cannot_run) {  // else the program says why, and making data first would only take time
-    if (const int code = ensure_data(loaded); code != 0) return code;
+    if (const int code = ensure_data(lesson, loaded); code != 0) return code;
   }
   Words program = {(program_folder() / (program_prefix + lesson.name)).string()};
   for (const std::string& word : program_words(typed, resumed)) program.push_back(word);

@@ -168,7 +168,8 @@ void tell_few_samples(const LoadedConfig& loaded) {
 
 }  // namespace
 
-int ensure_data(const LoadedConfig& loaded, bool quiet) {
+int ensure_data(const LessonInfo& lesson, const LoadedConfig& loaded, bool quiet) {
+  if (lesson.stands_alone) return 0;
   const Config& config = loaded.config;
   if (!quiet) tell_few_samples(loaded);
   if (!wants_embedded_data(config) || another_makes_it(config)) return 0;

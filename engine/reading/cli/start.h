@@ -27,11 +27,12 @@ int start_and_wait(const std::vector<std::string>& words);
 /// failed first, and how, when one did.
 int start_ranks_and_wait(const std::vector<std::string>& words, int ranks);
 
-/// Makes the embedded data set of this grid where it is wanted and missing. One that is large is made with
+/// Makes the embedded data set of this grid where it is wanted and missing; a lesson that stands alone wants
+/// none. One that is large is made with
 /// fewer samples where nobody named the preset, else the Error (exit code 2) says how. Of several processes
 /// that somebody else started on this machine (srun) one makes it and the others wait. The exit code of what
 /// makes it; `quiet`: without a word on standard output.
-int ensure_data(const LoadedConfig& loaded, bool quiet = false);
+int ensure_data(const LessonInfo& lesson, const LoadedConfig& loaded, bool quiet = false);
 
 /// Whether the lesson wants a device that is not here, and the Error (exit code 2) that says so.
 bool lacks_device(const LessonInfo& lesson);

@@ -175,7 +175,7 @@ int submit(const SubmitArguments& arguments) {
   JobPlan& plan = prepared.plan;
   const LessonInfo lesson = read_lesson(project_home(), plan.lesson);
   check_job_program(lesson, plan.settings, plan.programs);
-  if (const int code = ensure_data(prepared.loaded); code != 0) return code;
+  if (const int code = ensure_data(lesson, prepared.loaded); code != 0) return code;
   if (!prepared.resumes) plan.run = new_run(arguments, plan.lesson);
   if (arguments.interactive) {
     write_file_whole(plan.run / kJobScript, job_script(plan));

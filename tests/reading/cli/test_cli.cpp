@@ -38,17 +38,20 @@ TEST_CASE("a lesson may be named by its number, or by how its name begins") {
     CHECK(programs.run({"run", typed, "--set", "data.root=x"}).out == "lesson <--set> <data.root=x>");
   }
   for (const std::vector<std::string>& words :
-       std::vector<std::vector<std::string>>{{"run", "0"},
-                                             {"quartet", "0"},
-                                             {"predict", "0"},
-                                             {"show", "0", "--recorded"},
-                                             {"ladder", "--lessons", "1,0"}}) {
+       std::vector<std::vector<std::string>>{{"run", "77"},
+                                             {"quartet", "77"},
+                                             {"predict", "77"},
+                                             {"show", "77", "--recorded"},
+                                             {"ladder", "--lessons", "1,77"}}) {
     const ProcessResult result = programs.run(words);
     INFO(words.front());
     CHECK(result.code == 2);
-    CHECK_THAT(result.err, says("there is no lesson \"0\"") && says("lessons: 01_baseline"));
+    CHECK_THAT(result.err, says("there is no lesson \"77\"") && says("lessons: 00_sgd, 01_baseline"));
   }
   CHECK_THAT(programs.run({"ladder", "--lessons", "1,01"}).err, says("01_baseline is there twice"));
+  const ProcessResult alone = programs.run({"predict", "0"});
+  CHECK(alone.code == 2);
+  CHECK_THAT(alone.err, says("00_sgd does not train") && says("./isobar run 00_sgd"));
 }
 
 TEST_CASE("exit codes pass through") {
