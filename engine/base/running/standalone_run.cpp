@@ -85,11 +85,6 @@ void StandaloneStep::enter(Stage stage) {
   run_.journal_->status().stage(index_, name_of(stage));
 }
 
-void StandaloneStep::leave() {
-  close(steady_us());
-  stage_ = kNone;
-}
-
 void StandaloneStep::finish(const Result& result) {
   const std::int64_t now_us = steady_us();
   close(now_us);
@@ -142,13 +137,6 @@ void StandaloneRun::meet(const RunArguments& arguments, const std::vector<std::s
                       .add("threads", 1));
 }
 
-RingMeeting StandaloneRun::meeting() const {
-  return {.file = environment_.meeting_file + ".messages",
-          .rank = environment_.rank,
-          .size = environment_.world,
-          .timeout_us = static_cast<std::int64_t>(asked().comm.timeout_s * 1e6)};
-}
-
 double StandaloneRun::largest(double value) {
   std::array<double, 1> values = {value};
   group_->largest(values);
@@ -183,12 +171,9 @@ StandaloneStep StandaloneRun::begin_step() {
 
 void StandaloneRun::finished(const StandaloneStep& step, std::int64_t step_us,
                              const StandaloneStep::Result& result) {
-  if (result.loss) {
-    std::array<double, 1> loss = {*result.loss};
-    group_->mean(loss);  // of the whole batch
-    last_loss_ = loss[0];
-    has_losses_ = true;
-  }
+  std::array<double, 1> loss = {result.loss};
+  group_->mean(loss);  // of the whole batch
+  last_loss_ = loss[0];
   // One rank that is asked to stop stops all.
   stop_signal_ = static_cast<int>(largest(static_cast<double>(StopSignals::requested())));
   const std::int64_t all_samples = result.samples * group_->size();
@@ -210,8 +195,7 @@ void StandaloneRun::finished(const StandaloneStep& step, std::int64_t step_us,
   for (std::size_t i = 0; i < kStageNames.size(); ++i) {
     if (step.entered_[i]) line.add(fmt::format("{}_us", kStageNames[i]), step.stage_us_[i]);
   }
-  line.add("step_us", step_us);
-  if (result.loss) line.add("loss", last_loss_).add("lr", result.lr);
+  line.add("step_us", step_us).add("loss", last_loss_).add("lr", result.lr);
   for (const auto& [name, value] : result.figures) line.add(name, value);
   journal_->write(line);
   for (const auto& [stage, begin_us, end_us] : step.intervals_) {
@@ -221,7 +205,7 @@ void StandaloneRun::finished(const StandaloneStep& step, std::int64_t step_us,
                            .begin_us = begin_us,
                            .end_us = end_us});
   }
-  if (board_ && result.loss) board_->scalar("Loss/train", last_loss_, step.index_);
+  if (board_) board_->scalar("Loss/train", last_loss_, step.index_);
 }
 
 RunSummary StandaloneRun::summary() const {
@@ -231,7 +215,7 @@ RunSummary StandaloneRun::summary() const {
   out.world = out.replicas = group_->size();
   out.samples = samples_;
   out.wall_s = static_cast<double>(journal_->since_begin_us()) * 1e-6;
-  out.has_losses = has_losses_;
+  out.has_losses = steps_done_ > 0;
   out.first_loss = first_loss_;
   out.last_loss = last_loss_;
   out.warm_up_steps = 1;

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,12 +27,9 @@ class StandaloneStep {
   std::int64_t index() const { return index_; }  ///< from 0
   /// Stands in front of what it times; may be called any number of times.
   void enter(Stage stage);
-  /// Ends the stage: time until the next one belongs to none.
-  void leave();
-  std::int64_t stage_us(Stage stage) const { return stage_us_[static_cast<std::size_t>(stage)]; }
 
   struct Result {
-    std::optional<double> loss = {};  ///< of this rank's samples; none where nothing is fitted
+    double loss = 0;  ///< of this rank's samples
     double lr = 0;
     std::int64_t samples = 0;  ///< of this rank
     std::int64_t epoch = 0;
@@ -73,14 +69,6 @@ class StandaloneRun {
   const Config& config() const { return page_config_; }  ///< with the mistake of run.fault in it
   RunRanks& ranks() { return *ranks_; }
 
-  const FaultSetting& fault() const { return fault_; }
-  /// Where its ranks can meet once more, for messages of another kind.
-  RingMeeting meeting() const;
-  /// For what the page traces by itself.
-  SpanWriter& spans() { return journal_->spans(); }
-  /// Of the ranks' values; all ranks ask.
-  double largest(double value);
-
   /// Says what is about to be done: the lesson, `lines` of the page's own, ranks, folder and fault.
   void announce(const std::vector<std::string>& lines);
   /// A note of the stream: what is no step's.
@@ -98,6 +86,8 @@ class StandaloneRun {
 
  private:
   friend class StandaloneStep;
+  /// Of the ranks' values; all ranks ask.
+  double largest(double value);
   const Config& asked() const { return loaded_.config; }
   void meet(const RunArguments& arguments, const std::vector<std::string>& command);
   void finished(const StandaloneStep& step, std::int64_t step_us, const StandaloneStep::Result& result);
@@ -117,7 +107,6 @@ class StandaloneRun {
   std::int64_t steps_done_ = 0;
   std::int64_t samples_ = 0;
   int stop_signal_ = 0;
-  bool has_losses_ = false;
   double first_loss_ = 0;
   double last_loss_ = 0;
   // Of all steps but the first, which meets cold memory.
