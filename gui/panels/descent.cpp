@@ -108,7 +108,6 @@ std::vector<Line> shown_path(const RankDescent& rank, std::size_t steps) {
 
 /// Paths, arrows of the next step, and a view that holds still while one steps: it is that of all steps.
 DescentScene scene_of(const Theme& theme, const DescentState& mine) {
-  static constexpr std::array<Mark, 4> kMarks = {Mark::circle, Mark::square, Mark::triangle, Mark::diamond};
   const Descent& descent = mine.walk->so_far();
   DescentScene scene{LossBowl(descent.points)};
   if (mine.recorded) {
@@ -120,17 +119,9 @@ DescentScene scene_of(const Theme& theme, const DescentState& mine) {
     }
   }
   const double lr = mine.config->optim.lr;
-  std::vector<std::vector<Line>> paths;
-  for (const RankDescent& rank : descent.ranks) paths.push_back(shown_path(rank, mine.shown));
-  const bool are_one =
-      std::all_of(paths.begin(), paths.end(), [&](const auto& path) { return path == paths.front(); });
-  for (std::size_t i = 0; i < (are_one ? 1 : paths.size()); ++i) {
-    const std::string label = paths.size() == 1 ? "path"
-                              : are_one         ? "path of all ranks"
-                                                : fmt::format("rank {}", i);
-    scene.paths.push_back(
-        {label, paths[i], theme.series[i % theme.series.size()], kMarks[i % kMarks.size()]});
-  }
+  const std::vector<ScenePath> paths = rank_paths(descent, mine.shown, theme);
+  const bool are_one = paths.size() == 1;
+  scene.paths.insert(scene.paths.end(), paths.begin(), paths.end());
   for (std::size_t i = 0; i < descent.ranks.size() && !mine.is_at_end(); ++i) {
     const DescentStep& step = descent.ranks[i].steps.at(mine.shown);
     const Line& from = descent.ranks[i].before(mine.shown);

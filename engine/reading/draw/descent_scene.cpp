@@ -1,6 +1,9 @@
 #include "draw/descent_scene.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace isobar {
@@ -65,6 +68,23 @@ void paint_path(Sketch& sketch, const ScenePath& path, const ChartArea& area) {
 }
 
 }  // namespace
+
+std::vector<ScenePath> rank_paths(const Descent& descent, std::size_t steps, const Theme& theme) {
+  static constexpr std::array<Mark, 4> kMarks = {Mark::circle, Mark::square, Mark::triangle, Mark::diamond};
+  std::vector<ScenePath> out;
+  for (std::size_t rank = 0; rank < descent.ranks.size(); ++rank) {
+    std::vector<Line> path = descent.ranks[rank].path();
+    path.resize(std::min(path.size(), steps + 1));
+    out.push_back({fmt::format("rank {}", rank), std::move(path), theme.series[rank % theme.series.size()],
+                   kMarks[rank % kMarks.size()]});
+  }
+  const bool are_one =
+      std::all_of(out.begin(), out.end(), [&](const ScenePath& one) { return one.path == out.front().path; });
+  if (!are_one) return out;
+  out.resize(std::min<std::size_t>(1, out.size()));
+  for (ScenePath& one : out) one.label = descent.ranks.size() == 1 ? "path" : "path of all ranks";
+  return out;
+}
 
 void fit_scene(DescentScene& scene, bool with_bottom) {
   scene.low = scene.high = scene.bowl.bottom();

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "analyse/descent.h"
 #include "draw/chart.h"
 #include "samples/line.h"
 
@@ -30,6 +31,10 @@ struct DescentScene {
   std::vector<SceneArrow> arrows = {};
   Line low = {}, high = {};  ///< what is shown
 };
+
+/// Of each rank its start and its first `steps` steps, one colour and mark a rank; a single one where all
+/// ranks walk the same path.
+std::vector<ScenePath> rank_paths(const Descent& descent, std::size_t steps, const Theme& theme);
 
 /// Shows all paths and arrows, the bottom where `with_bottom`, and a margin.
 void fit_scene(DescentScene& scene, bool with_bottom = true);

@@ -12,21 +12,6 @@
 namespace isobar {
 namespace {
 
-/// Ranks that walk one path are drawn once.
-std::vector<ScenePath> paths_of(const Descent& descent, const Theme& theme) {
-  static constexpr std::array<Mark, 4> kMarks = {Mark::circle, Mark::square, Mark::triangle, Mark::diamond};
-  std::vector<ScenePath> out;
-  for (std::size_t rank = 0; rank < descent.ranks.size(); ++rank) {
-    std::vector<Line> path = descent.ranks[rank].path();
-    if (rank > 0 && path == out.front().path) continue;
-    const std::string label = descent.ranks.size() == 1 ? "path" : fmt::format("rank {}", rank);
-    out.push_back(
-        {label, std::move(path), theme.series[rank % theme.series.size()], kMarks[rank % kMarks.size()]});
-  }
-  if (out.size() == 1 && descent.ranks.size() > 1) out.front().label = "path of all ranks";
-  return out;
-}
-
 float paint_loss(Sketch& sketch, const Descent& descent, const LossBowl& bowl, PlotPoint at, float width) {
   const std::vector<DescentStep>& steps = descent.ranks.front().steps;
   ChartSpec spec;
@@ -58,7 +43,7 @@ float paint_loss(Sketch& sketch, const Descent& descent, const LossBowl& bowl, P
 float paint_descent(Sketch& sketch, const Descent& descent, PlotPoint at, float width) {
   const Theme& theme = sketch.theme();
   DescentScene scene{LossBowl(descent.points)};
-  scene.paths = paths_of(descent, theme);
+  scene.paths = rank_paths(descent, descent.steps(), theme);
   fit_scene(scene);
   at.y = paint_scene_legend(sketch, scene, at, width);
   at.y = paint_scene(sketch, scene, at, width, 300).end + sketch.px(10);
