@@ -9,6 +9,9 @@
 
 namespace isobar {
 
+/// Returns when it is `due_us`, to the microsecond or two where the system wakes sleepers in time.
+void wait_for_link(std::int64_t due_us);
+
 class LinkClock {
  public:
   explicit LinkClock(ArrivalBoard board) : board_(std::move(board)) {}

@@ -30,7 +30,9 @@ RingJob::RingJob(RingRequest request, int rank, int size)
                     RingLinks::kSlotBytes)) {}
 
 RingEngine::RingEngine(SharedMemory memory, int rank, int size)
-    : links_(std::move(memory), rank, size), thread_([this](const std::stop_token& stop) { work(stop); }) {
+    : memory_(std::move(memory)),
+      links_(memory_.data(), rank, size),
+      thread_([this](const std::stop_token& stop) { work(stop); }) {
   pthread_setname_np(thread_.native_handle(), "ring");
 }
 
@@ -136,7 +138,7 @@ bool RingEngine::is_ready(const RingJob& job) const {
 }
 
 RingEngine::Outcome RingEngine::advance_piece(RingJob& job, std::int64_t due_us) {
-  if (links_.is_broken()) return Outcome::broken;
+  if (links_.what_broke()) return Outcome::broken;
   if (job.cut_.pieces == 0) return Outcome::done;
   const RingAction& action = job.actions_[job.action_];
   std::int64_t waited_us = 0;

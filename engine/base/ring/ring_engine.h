@@ -13,6 +13,7 @@
 
 #include "ring/ring_links.h"
 #include "ring/ring_plan.h"
+#include "ring/shared_memory.h"
 
 namespace isobar {
 
@@ -87,7 +88,8 @@ class RingEngine {
   void try_at_once(RingJob& job);
   void work(const std::stop_token& stop);
 
-  RingLinks links_;
+  SharedMemory memory_;
+  RingLinks links_;  ///< in it
   InstructionSet set_ = best_instruction_set();
   std::mutex mutex_;
   std::condition_variable changed_;

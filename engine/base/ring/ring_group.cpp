@@ -2,57 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-
-#include "core/clock.h"
 #include "core/error.h"
-#include "core/files.h"
-#include "core/text.h"
-#include "core/waiting.h"
 
 namespace isobar {
 namespace {
-
-constexpr std::int64_t kBetweenLooks_us = 1000;
-constexpr std::uint64_t kMostAddress_bytes = 4096;
-
-std::string door_of(const RingMeeting& meeting) { return meeting.file + ".ring"; }
-std::string came_of(const RingMeeting& meeting, int rank) {
-  return fmt::format("{}.ring-{}", meeting.file, rank);
-}
-
-void wait_for_file(const std::string& file, int rank, const RingMeeting& meeting) {
-  const std::int64_t due_us = steady_us() + meeting.timeout_us;
-  while (!std::filesystem::exists(file)) {
-    if (steady_us() >= due_us)
-      throw Error(fmt::format("rank {} did not come within {:g} s", rank,
-                              1e-6 * static_cast<double>(meeting.timeout_us)),
-                  "the meeting of the ranks", "look at what that rank said last", Exit::failed);
-    pause_us(kBetweenLooks_us);
-  }
-}
-
-struct Shared {
-  SharedMemory ring, calls;
-};
-
-/// Rank 0 makes the memory, the others open it; nobody else can when this returns.
-Shared meet(const RingMeeting& meeting) {
-  const std::uint64_t ring = RingEngine::bytes(meeting.size), calls = CallBoard::bytes(meeting.size);
-  if (meeting.rank != 0) {
-    wait_for_file(door_of(meeting), 0, meeting);
-    const std::vector<std::string> doors = split(read_text_file(door_of(meeting), kMostAddress_bytes), '\n');
-    Shared out{SharedMemory::open(doors.at(0), ring), SharedMemory::open(doors.at(1), calls)};
-    write_file_whole(came_of(meeting, meeting.rank), std::string_view("came"));
-    return out;
-  }
-  Shared out{SharedMemory::make(ring), SharedMemory::make(calls)};
-  write_file_whole(door_of(meeting), std::string_view(out.ring.address() + "\n" + out.calls.address()));
-  for (int other = 1; other < meeting.size; ++other) wait_for_file(came_of(meeting, other), other, meeting);
-  out.ring.close_door();
-  out.calls.close_door();
-  return out;
-}
 
 std::string text_of(const RingCall& call) {
   static constexpr const char* kReduced[] = {"sum", "mean", "largest"};
@@ -66,9 +19,10 @@ std::string text_of(const RingCall& call) {
 RingGroup::RingGroup(const RingMeeting& meeting)
     : rank_(meeting.rank), size_(meeting.size), timeout_us_(meeting.timeout_us) {
   if (size_ == 1) return;
-  Shared shared = meet(meeting);
-  engine_ = std::make_unique<RingEngine>(std::move(shared.ring), rank_, size_);
-  calls_ = std::make_unique<CallBoard>(std::move(shared.calls), rank_, size_);
+  std::vector<SharedMemory> shared =
+      meet_at_file(meeting, "ring", {RingEngine::bytes(size_), CallBoard::bytes(size_)});
+  engine_ = std::make_unique<RingEngine>(std::move(shared[0]), rank_, size_);
+  calls_ = std::make_unique<CallBoard>(std::move(shared[1]), rank_, size_);
 }
 
 void RingGroup::broadcast(std::span<double> values, int root) {

@@ -4,22 +4,13 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "ring/call_board.h"
+#include "ring/meeting.h"
 #include "ring/ring_engine.h"
 
 namespace isobar {
-
-/// Who meets whom: RankEnvironment has all of it.
-struct RingMeeting {
-  std::string file;  ///< every rank's the same, in a folder that its launcher removes; what is written there
-                     ///< has names that begin with this one
-  int rank = 0;
-  int size = 1;
-  std::int64_t timeout_us = 120'000'000;
-};
 
 class RingGroup {
  public:

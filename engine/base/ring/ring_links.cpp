@@ -23,6 +23,7 @@ constexpr std::int64_t kSleeperLook_us = 50'000;  // how often a sleeper looks w
 constexpr int kPauses = 2000;                     // before a rank sleeps
 constexpr int kPausesInCrowd = 10;
 constexpr int kTurnsInCrowd = 20;
+constexpr std::uint64_t kSlotBytesOfRank = std::uint64_t{RingLinks::kSlots} * RingLinks::kSlotBytes;
 constexpr std::int64_t kGrace_us = 500'000;  // a rank that is no neighbour may have done its part
 
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* timeout) {
@@ -62,16 +63,17 @@ std::uint64_t RingLinks::bytes(int size) {
   constexpr std::uint64_t kPage = 4096;
   const std::uint64_t a_rank = sizeof(Header::Rank) + sizeof(Link);
   const std::uint64_t head = sizeof(Header) + static_cast<std::uint64_t>(size) * a_rank;
-  return (head + kPage - 1) / kPage * kPage + static_cast<std::uint64_t>(size) * kSlots * kSlotBytes;
+  return (head + kPage - 1) / kPage * kPage + static_cast<std::uint64_t>(size) * kSlotBytesOfRank;
 }
 
-RingLinks::RingLinks(SharedMemory memory, int rank, int size)
-    : memory_(std::move(memory)),
+RingLinks::RingLinks(std::byte* place, int rank, int size, RingPart part)
+    : place_(place),
+      part_(std::move(part)),
       rank_(rank),
       size_(size),
       left_((rank + size - 1) % size),
       right_((rank + 1) % size),
-      is_crowded_(usable_cores() < size),
+      is_crowded_(usable_cores() < std::max(size, part_.of)),
       processes_(static_cast<std::size_t>(size)),
       ended_us_(static_cast<std::size_t>(size), 0) {
   header().rank(rank).process.store(getpid());
@@ -85,20 +87,15 @@ RingLinks::~RingLinks() {
   }
 }
 
-RingLinks::Header& RingLinks::header() const { return *reinterpret_cast<Header*>(memory_.data()); }
+RingLinks::Header& RingLinks::header() const { return *reinterpret_cast<Header*>(place_); }
 RingLinks::Link& RingLinks::link(int rank) const { return header().link(rank, size_); }
 
-std::byte* RingLinks::slot() const {
-  const std::uint64_t slots = static_cast<std::uint64_t>(size_) * kSlots * kSlotBytes;
-  return memory_.data() + memory_.bytes() - slots +
-         (static_cast<std::uint64_t>(rank_) * kSlots + sent_ % kSlots) * kSlotBytes;
+std::byte* RingLinks::slots_of(int rank) const {
+  return place_ + bytes(size_) - static_cast<std::uint64_t>(size_ - rank) * kSlotBytesOfRank;
 }
 
-const std::byte* RingLinks::message() const {
-  const std::uint64_t slots = static_cast<std::uint64_t>(size_) * kSlots * kSlotBytes;
-  return memory_.data() + memory_.bytes() - slots +
-         (static_cast<std::uint64_t>(left_) * kSlots + taken_ % kSlots) * kSlotBytes;
-}
+std::byte* RingLinks::slot() const { return slots_of(rank_) + sent_ % kSlots * kSlotBytes; }
+const std::byte* RingLinks::message() const { return slots_of(left_) + taken_ % kSlots * kSlotBytes; }
 
 void RingLinks::advance(Word& word, std::uint32_t value) noexcept {
   word.value.store(value, std::memory_order_seq_cst);
@@ -128,6 +125,11 @@ RingWait RingLinks::wait_for_message(std::int64_t due_us, std::int64_t& wait_us)
   return wait_until(link(left_).sent, taken_ + 1, left_, due_us, wait_us);
 }
 
+RingWait RingLinks::nap(Awaited awaited, std::int64_t most_us) {
+  return awaited == Awaited::slot ? sleep_once(link(rank_).taken, sent_ + 1 - kSlots, right_, most_us)
+                                  : sleep_once(link(left_).sent, taken_ + 1, left_, most_us);
+}
+
 RingWait RingLinks::wait_until(Word& word, std::uint32_t target, int other, std::int64_t due_us,
                                std::int64_t& wait_us) {
   const std::int64_t begin_us = steady_us();
@@ -149,22 +151,28 @@ RingWait RingLinks::wait_until(Word& word, std::uint32_t target, int other, std:
 
 RingWait RingLinks::sleep_until(Word& word, std::uint32_t target, int other, std::int64_t due_us) {
   for (;;) {
-    word.sleeps.store(1, std::memory_order_seq_cst);
-    const std::uint32_t value = word.value.load(std::memory_order_seq_cst);
-    if (reached(value, target)) return RingWait::there;
-    if (header().broken.load() != 0) return RingWait::broken;
-    const std::int64_t left_us = due_us - steady_us();
-    if (left_us <= 0 || leaving_.load()) return RingWait::late;
-    const timespec nap{.tv_sec = 0, .tv_nsec = std::min(left_us, kSleeperLook_us) * 1000};
-    const bool in_vain = futex(word.value, FUTEX_WAIT, value, &nap) != 0 && errno == ETIMEDOUT;
-    if (in_vain || header().rank(other).left.load() != 0) look_after(other);
+    const std::int64_t left_us = leaving_.load() ? 0 : due_us - steady_us();
+    const RingWait wait = sleep_once(word, target, other, std::min(left_us, kSleeperLook_us));
+    if (wait != RingWait::late || left_us <= 0) return wait;
   }
 }
 
+RingWait RingLinks::sleep_once(Word& word, std::uint32_t target, int other, std::int64_t most_us) {
+  word.sleeps.store(1, std::memory_order_seq_cst);
+  const std::uint32_t value = word.value.load(std::memory_order_seq_cst);
+  if (reached(value, target)) return RingWait::there;
+  if (header().broken.load() != 0) return RingWait::broken;
+  if (most_us <= 0) return RingWait::late;
+  const timespec nap{.tv_sec = 0, .tv_nsec = most_us * 1000};
+  const bool in_vain = futex(word.value, FUTEX_WAIT, value, &nap) != 0 && errno == ETIMEDOUT;
+  if (in_vain || header().rank(other).left.load() != 0) look_after(other, word, target);
+  return RingWait::late;
+}
+
 /// Breaks off when the neighbour that is waited for has gone and left nothing behind, or another rank has.
-void RingLinks::look_after(int other) {
+void RingLinks::look_after(int other, const Word& word, std::uint32_t target) {
   const bool neighbour_left = header().rank(other).left.load() != 0;
-  const auto came = [&] { return other == left_ ? has_message() : has_slot(); };
+  const auto came = [&] { return reached(word.value.load(std::memory_order_acquire), target); };
   for (int rank = 0; rank < size_; ++rank) {
     if (rank == rank_ || header().rank(rank).left.load() != 0 || !has_ended(rank)) continue;
     std::int64_t& seen_us = ended_us_[static_cast<std::size_t>(rank)];
@@ -205,22 +213,24 @@ void RingLinks::leave() noexcept {
   futex(link(left_).sent.value, FUTEX_WAKE, INT_MAX, nullptr);
 }
 
-bool RingLinks::is_broken() const { return header().broken.load(std::memory_order_relaxed) != 0; }
+int RingLinks::name_of(int rank) const {
+  return part_.ranks.empty() ? rank : part_.ranks.at(static_cast<std::size_t>(rank));
+}
 
 std::optional<std::string> RingLinks::what_broke() const {
-  const std::uint32_t word = header().broken.load();
+  const std::uint32_t word = header().broken.load(std::memory_order_acquire);
   const int rank = static_cast<int>(word >> 8);
   switch (static_cast<Why>(word & 0xffU)) {
     case Why::fine:
       return std::nullopt;
     case Why::aborted:
-      return fmt::format("rank {} gave up", rank);
+      return fmt::format("rank {} gave up", name_of(rank));
     case Why::ended:
-      return fmt::format("rank {} (process {}) has ended", rank, header().rank(rank).process.load());
+      return fmt::format("rank {} (process {}) has ended", name_of(rank), header().rank(rank).process.load());
     case Why::left:
       break;
   }
-  return fmt::format("rank {} has left", rank);
+  return fmt::format("rank {} has left", name_of(rank));
 }
 
 }  // namespace isobar

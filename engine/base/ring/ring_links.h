@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/files.h"
-#include "ring/shared_memory.h"
 
 namespace isobar {
 
@@ -18,13 +17,20 @@ enum class RingWait {
   broken  ///< a rank is lost, or somebody gave up: `what_broke` says it
 };
 
+/// Where a ring is a part of a larger group.
+struct RingPart {
+  std::vector<int> ranks = {};  ///< what errors call its ranks; empty: 0, 1, ...
+  int of = 0;                   ///< ranks of the whole on this machine; 0: no more than the ring's
+};
+
 class RingLinks {
  public:
   static constexpr std::size_t kSlotBytes = 64 << 10;
   static constexpr std::uint32_t kSlots = 8;
   static std::uint64_t bytes(int size);
 
-  RingLinks(SharedMemory memory, int rank, int size);
+  /// In `bytes(size)` zeros at the begin of a page, which outlive this.
+  RingLinks(std::byte* place, int rank, int size, RingPart part = {});
   /// Says that this rank is gone: who still waits for a message of it is told so.
   ~RingLinks();
   RingLinks(const RingLinks&) = delete;
@@ -37,6 +43,10 @@ class RingLinks {
   // between wait_for_message and take. `wait_us` grows by what was waited.
   RingWait wait_for_slot(std::int64_t due_us, std::int64_t& wait_us);
   RingWait wait_for_message(std::int64_t due_us, std::int64_t& wait_us);
+  enum class Awaited { slot, message };
+  /// Sleeps once, at most so long by the machine's clock, for who waits on two rings at once: `late` says
+  /// that it is time to look at both again.
+  RingWait nap(Awaited awaited, std::int64_t most_us);
   bool has_slot() const;
   bool has_message() const;
   std::byte* slot() const;           ///< to fill
@@ -48,7 +58,6 @@ class RingLinks {
   void abort() noexcept;
   /// Threads of this process that wait come back with `late`, from now on. Any thread.
   void leave() noexcept;
-  bool is_broken() const;
   /// "rank 2 (process 71) has ended"; nothing while all is well. Any thread.
   std::optional<std::string> what_broke() const;
 
@@ -63,17 +72,22 @@ class RingLinks {
   RingWait wait_until(Word& word, std::uint32_t target, int other, std::int64_t due_us,
                       std::int64_t& wait_us);
   RingWait sleep_until(Word& word, std::uint32_t target, int other, std::int64_t due_us);
-  void look_after(int other);
+  RingWait sleep_once(Word& word, std::uint32_t target, int other, std::int64_t most_us);
+  void look_after(int other, const Word& word, std::uint32_t target);
   bool has_ended(int rank);
   void break_all(Why why, int rank) noexcept;
   static void advance(Word& word, std::uint32_t value) noexcept;
 
-  SharedMemory memory_;
+  std::byte* slots_of(int rank) const;
+  int name_of(int rank) const;
+
+  std::byte* place_;
+  RingPart part_;
   int rank_;
   int size_;
   int left_;
   int right_;
-  bool is_crowded_;  ///< fewer processors than ranks
+  bool is_crowded_;  ///< fewer processors than ranks of the whole
   std::uint32_t sent_ = 0;
   std::uint32_t taken_ = 0;
   std::atomic<bool> leaving_ = false;

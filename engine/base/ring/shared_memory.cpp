@@ -16,18 +16,13 @@
 #include "core/text.h"
 
 namespace isobar {
-namespace {
 
-constexpr const char* kHint = "comm.backend=gloo needs no shared memory";
-
-}  // namespace
-
-SharedMemory SharedMemory::make(std::uint64_t bytes) {
+SharedMemory SharedMemory::make(std::uint64_t bytes, const char* hint) {
   const MemoryState memory = memory_state();
   if (memory.available_bytes > 0 && bytes > unpromised_bytes(memory)) {
     throw Error(fmt::format("{} of shared memory are wanted, {} are free", human_bytes(bytes),
                             human_bytes(unpromised_bytes(memory))),
-                "memory between ranks", kHint, Exit::failed);
+                "memory between ranks", hint, Exit::failed);
   }
   SharedMemory out;
   out.bytes_ = bytes;
@@ -43,20 +38,20 @@ SharedMemory SharedMemory::make(std::uint64_t bytes) {
   return out;
 }
 
-SharedMemory SharedMemory::open(const std::string& address, std::uint64_t bytes) {
+SharedMemory SharedMemory::open(const std::string& address, std::uint64_t bytes, const char* hint) {
   const std::size_t blank = address.find(' ');
   const std::string path = address.substr(0, blank);
   const std::string view = blank == std::string::npos ? "" : address.substr(blank + 1);
   if (view != process_view()) {
     throw Error("the ranks do not see the same processes: other machines, or containers of their own",
-                "memory between ranks", kHint, Exit::failed);
+                "memory between ranks", hint, Exit::failed);
   }
   SharedMemory out;
   out.bytes_ = bytes;
   out.file_ = FileDescriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   struct stat facts {};
   if (!out.file_.is_open() || fstat(out.file_.number(), &facts) != 0) {
-    throw Error(std::string("cannot open the memory of another rank: ") + std::strerror(errno), path, kHint,
+    throw Error(std::string("cannot open the memory of another rank: ") + std::strerror(errno), path, hint,
                 Exit::failed);
   }
   if (static_cast<std::uint64_t>(facts.st_size) != bytes) {

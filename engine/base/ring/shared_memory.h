@@ -14,12 +14,15 @@ namespace isobar {
 
 class SharedMemory {
  public:
+  /// What to do without it, for ranks that have another way.
+  static constexpr const char* kNoMemoryHint = "comm.backend=gloo needs no shared memory";
+
   SharedMemory() = default;
   /// Zeros, whose pages are there: Error (exit code 1) with both figures when so much memory is not free.
-  static SharedMemory make(std::uint64_t bytes);
+  static SharedMemory make(std::uint64_t bytes, const char* hint = kNoMemoryHint);
   /// What another process of the same user made: `address` is its `address()`. Error (exit code 1) when this
   /// process may not open it, cannot see that process (a container of its own), or finds another size.
-  static SharedMemory open(const std::string& address, std::uint64_t bytes);
+  static SharedMemory open(const std::string& address, std::uint64_t bytes, const char* hint = kNoMemoryHint);
   ~SharedMemory();
   SharedMemory(SharedMemory&& other) noexcept;
   SharedMemory& operator=(SharedMemory&& other) noexcept;
