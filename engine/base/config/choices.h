@@ -31,6 +31,10 @@ enum class AttentionKind : unsigned char { automatic, math, efficient, flash, cu
 inline constexpr std::array kAttentionKinds = {"auto", "math", "efficient", "flash", "cudnn"};
 constexpr Choices choices_of(AttentionKind) { return kAttentionKinds; }
 
+enum class NormKind : unsigned char { layer, batch };
+inline constexpr std::array kNormKinds = {"layer", "batch"};
+constexpr Choices choices_of(NormKind) { return kNormKinds; }
+
 enum class OptimizerKind : unsigned char { adam };
 inline constexpr std::array kOptimizerKinds = {"adam"};
 constexpr Choices choices_of(OptimizerKind) { return kOptimizerKinds; }
@@ -62,6 +66,14 @@ constexpr Choices choices_of(BackendKind) { return kBackendKinds; }
 enum class SyncKind : unsigned char { buckets, at_end, per_parameter, reducer, none };
 inline constexpr std::array kSyncKinds = {"buckets", "at_end", "per_parameter", "reducer", "none"};
 constexpr Choices choices_of(SyncKind) { return kSyncKinds; }
+
+enum class BucketOrder : unsigned char { ready, reverse, forward };
+inline constexpr std::array kBucketOrders = {"ready", "reverse", "forward"};
+constexpr Choices choices_of(BucketOrder) { return kBucketOrders; }
+
+enum class AllReduceKind : unsigned char { ring, tree, naive };
+inline constexpr std::array kAllReduceKinds = {"ring", "tree", "naive"};
+constexpr Choices choices_of(AllReduceKind) { return kAllReduceKinds; }
 
 enum class GradBits : unsigned char { bits_16, bits_32 };
 inline constexpr std::array kGradBitNames = {"16", "32"};

@@ -68,6 +68,8 @@ struct ModelConfig {
   AttentionKind attention = AttentionKind::automatic;
   double slope = 0;
   double intercept = 2;
+  NormKind norm = NormKind::layer;
+  double buffers_mb = 0;
   double norm_eps = 1e-6;     ///< no key
   bool channels_last = true;  ///< no key: the outputs of a token are ordered (p, q, c)
 };
@@ -137,6 +139,10 @@ struct CommConfig {
   bool probe = true;
   std::int64_t hash_every = 100;
   std::string interface;
+  BucketOrder bucket_order = BucketOrder::ready;
+  bool bucket_view = true;
+  AllReduceKind algorithm = AllReduceKind::ring;
+  std::int64_t bench_bytes = 4194304;
   bool divides = true;           ///< no key: sums of gradients are divided by the number of ranks
   bool broadcasts_start = true;  ///< no key: rank 0 sends the others where it begins
 };
@@ -198,8 +204,10 @@ struct Config {
   RunConfig run;
 };
 
-/// Checks what concerns several keys: grid and patch, embed and heads. `origins` says where a key was set.
-void validate(const Config& config, const std::map<std::string, std::string>& origins);
+/// Checks what concerns several keys: grid and patch, embed and heads. `origins` says where a key was set;
+/// without batches ranks have no samples to share.
+void validate(const Config& config, const std::map<std::string, std::string>& origins,
+              bool has_batches = true);
 
 /// All keys with their values, as TOML that loads to the same configuration, to the last bit.
 std::string to_toml(const Config& config);

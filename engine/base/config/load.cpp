@@ -179,7 +179,7 @@ LoadedConfig read_config(const fs::path& home, const LessonInfo& lesson, const S
 LoadedConfig load_config(const fs::path& home, const LessonInfo& lesson, const Settings& settings,
                          const std::string& device_kind) {
   LoadedConfig loaded = read_config(home, lesson, settings, device_kind);
-  validate(loaded.config, loaded.origins);
+  validate(loaded.config, loaded.origins, honours(lesson, "train.global_batch"));
   if (!settings.resume.empty() && loaded.config.run.measure != MeasureKind::none) {
     throw Error("a run that only measures does not go on with another", "--resume " + settings.resume,
                 "leave out --resume, or run.measure");

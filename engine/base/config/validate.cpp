@@ -62,6 +62,12 @@ void check_mesh(const Config& config, const Origins& origins) {
                 origin_of(origins, {"mesh.tp", "model.heads"}),
                 fmt::format("a mesh.tp that divides model.heads = {}", config.model.heads));
   }
+  if (tp > 1 && config.model.norm == NormKind::batch) {
+    throw Error(
+        "a norm over the batch is not made for split layers: ranks of one model would each move "
+        "running means of their own",
+        origin_of(origins, {"model.norm", "mesh.tp"}), "model.norm=layer, or mesh.tp=1");
+  }
   if (tp == 1 && config.mesh.sequence_parallel) {
     throw Error("mesh.sequence_parallel shares out the tokens among the ranks of one model, and mesh.tp is 1",
                 origin_of(origins, {"mesh.sequence_parallel"}), "mesh.tp=2, or leave it out");
@@ -96,6 +102,16 @@ void check_graph(const Config& config, const Origins& origins) {
     refuse("comm.sync", "nothing can leave during backward", "comm.sync=at_end");
 }
 
+/// Buffers are of float32.
+void check_bench(const Config& config, const Origins& origins) {
+  constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t bytes = config.comm.bench_bytes;
+  if (bytes % kFloat == 0) return;
+  throw Error(fmt::format("{} bytes are no whole number of float32 values", bytes),
+              origin_of(origins, {"comm.bench_bytes"}),
+              fmt::format("a multiple of {}, such as {}", kFloat, (bytes / kFloat + 1) * kFloat));
+}
+
 /// What each rank computes at a time must be the same whole number of samples.
 void check_micro_batch(const Config& config, const Origins& origins) {
   const std::int64_t parts = replicas(config) * config.train.accumulate;
@@ -120,7 +136,7 @@ std::int64_t micro_batch(const Config& config) {
   return config.train.global_batch / (replicas(config) * config.train.accumulate);
 }
 
-void validate(const Config& config, const Origins& origins) {
+void validate(const Config& config, const Origins& origins, bool has_batches) {
   const std::int64_t patch = config.model.patch;
   for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) {
     const std::int64_t pixels = config.data.grid[side];
@@ -138,9 +154,10 @@ void validate(const Config& config, const Origins& origins) {
                             nearest_multiple(config.model.embed, config.model.heads)));
   }
   check_mesh(config, origins);
-  check_micro_batch(config, origins);
+  if (has_batches) check_micro_batch(config, origins);
   check_token_shares(config, origins);
   check_graph(config, origins);
+  check_bench(config, origins);
   if (!config.run.memory_cap.empty())
     parse_bytes(config.run.memory_cap, origin_of(origins, {"run.memory_cap"}));
   check_measure(config, origins);

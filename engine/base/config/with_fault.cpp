@@ -14,6 +14,8 @@ constexpr double kCommonUnits = 1e5;               // dividing by 1 would overfl
 constexpr double kScaleTooHigh = 1099511627776.0;  // 2^40
 constexpr std::int64_t kWorkersPerProcessor = 8;
 constexpr std::int64_t kSmallShard = 10;
+constexpr double kOneBucket_mb = 1e6;
+constexpr double kTinyBucket_mb = 1e-6;
 
 // One change a line, as in a table.
 // clang-format off
@@ -61,6 +63,15 @@ const std::map<Fault, Change> kChanges = {
        if (!fault.strikes_here()) return;
        const std::int64_t own = c.train.global_batch / c.run.ranks;
        c.train.global_batch = std::max<std::int64_t>(1, own / kSmallShard) * c.run.ranks;
+     }},
+    {Fault::forward_order, [](Config& c, const FaultSetting&) { c.comm.bucket_order = BucketOrder::forward; }},
+    {Fault::one_bucket, [](Config& c, const FaultSetting&) {
+       c.comm.bucket_mb = c.comm.first_bucket_mb = kOneBucket_mb;
+     }},
+    {Fault::tiny_buckets, [](Config& c, const FaultSetting&) { c.comm.bucket_mb = kTinyBucket_mb; }},
+    {Fault::batchnorm_no_broadcast, [](Config& c, const FaultSetting&) {
+       c.model.norm = NormKind::batch;
+       c.comm.broadcast_buffers = false;
      }},
     {Fault::bias_before_reduce, [](Config& c, const FaultSetting&) { c.mesh.bias_behind_sum = false; }},
     {Fault::same_seed_shards, [](Config& c, const FaultSetting&) { c.mesh.draws_own_piece = false; }},

@@ -11,7 +11,7 @@
 namespace isobar {
 namespace {
 
-constexpr std::array<FaultRow, 56> kFaults = {{
+constexpr std::array<FaultRow, 64> kFaults = {{
     {Fault::none, "none", "", MadeBy::nothing},
     {Fault::no_zero_grad, "no_zero_grad", "gradients are never set to zero, so those of all steps pile up",
      MadeBy::parameters},
@@ -118,13 +118,32 @@ constexpr std::array<FaultRow, 56> kFaults = {{
     {Fault::uneven_shards, "uneven_shards",
      "one rank computes a tenth of the samples that each other rank does (rank {rank})",
      MadeBy::configuration, Shows::between_replicas},
+    {Fault::slow_link, "slow_link", "messages of one rank take ten times as long (rank {rank})",
+     MadeBy::ranks, Shows::on_several_ranks},
+    {Fault::drop_message, "drop_message", "one rank's message is lost (rank {rank}, step {step})",
+     MadeBy::ranks, Shows::on_several_ranks},
+    {Fault::race, "race", "ranks add what lies in memory, without waiting for the message", MadeBy::ranks,
+     Shows::on_several_ranks},
+    {Fault::rank_order, "rank_order",
+     "neighbours in the ring are on different machines, and half of the ranks share a link", MadeBy::ranks,
+     Shows::on_several_ranks},
+    {Fault::forward_order, "forward_order",
+     "buckets are filled from the model's first layer on, whose gradients come last", MadeBy::configuration,
+     Shows::between_replicas},
+    {Fault::one_bucket, "one_bucket", "all gradients are in one bucket", MadeBy::configuration,
+     Shows::between_replicas},
+    {Fault::tiny_buckets, "tiny_buckets", "each gradient is a bucket of its own", MadeBy::configuration,
+     Shows::between_replicas},
+    {Fault::batchnorm_no_broadcast, "batchnorm_no_broadcast",
+     "norms go over the batch, and each rank keeps running means of its own", MadeBy::configuration,
+     Shows::between_replicas},
 }};
 
 constexpr bool faults_are_in_order() {
   for (std::size_t i = 0; i < kFaults.size(); ++i) {
     if (kFaults[i].fault != static_cast<Fault>(i)) return false;
   }
-  return kFaults.back().fault == Fault::uneven_shards;
+  return kFaults.back().fault == Fault::batchnorm_no_broadcast;
 }
 static_assert(faults_are_in_order(), "rows stand in the order of the enumeration");
 

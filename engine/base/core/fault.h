@@ -20,7 +20,9 @@ enum class Fault : unsigned char {
   no_warmup, lr_baked_in, no_broadcast, same_shard, no_set_epoch, sum_gradients, lr_unscaled, slow_rank,
   unequal_batch, rank0_log_only, kill_rank, stop_rank, other_shape, other_order, extra_collective,
   flip_bit, no_copy_f, bias_before_reduce, same_seed_shards, different_data_in_group, norm_eps,
-  noncontiguous_reduce, no_average, sum_not_mean, uneven_shards
+  noncontiguous_reduce, no_average, sum_not_mean, uneven_shards,
+  slow_link, drop_message, race, rank_order,
+  forward_order, one_bucket, tiny_buckets, batchnorm_no_broadcast
 };
 // clang-format on
 

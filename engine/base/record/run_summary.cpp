@@ -199,9 +199,9 @@ std::vector<std::string> summary_lines(const RunSummary& summary, const std::str
   std::vector<std::string> out;
   const bool predicted = provenance == "predicted";
   if (!predicted) {
-    out.push_back(fmt::format("  steps        {} of {}, {} samples in {}", summary.steps,
-                              summary.wanted_steps, human_count(summary.samples),
-                              human_seconds(summary.wall_s)));
+    const std::string samples = summary.samples > 0 ? human_count(summary.samples) + " samples " : "";
+    out.push_back(fmt::format("  steps        {} of {}, {}in {}", summary.steps, summary.wanted_steps,
+                              samples, human_seconds(summary.wall_s)));
   }
   if (summary.has_losses) {
     out.push_back(fmt::format("  train loss   {} at the start, {} at the end", loss_text(summary.first_loss),

@@ -37,6 +37,9 @@ void SpanWriter::add(const Span& span) noexcept {
     if (span.chunk_step >= 0) line.add("chunk_step", span.chunk_step);
     if (span.sent_chunk >= 0) line.add("sent_chunk", span.sent_chunk);
     if (span.received_chunk >= 0) line.add("received_chunk", span.received_chunk);
+    if (span.to >= 0) line.add("to", span.to);
+    if (span.from >= 0) line.add("from", span.from);
+    if (!std::isnan(span.value)) line.add("value", span.value);
     stream().write(line);
   } catch (...) {
     failure_ = std::current_exception();

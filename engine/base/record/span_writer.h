@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <exception>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <string_view>
@@ -29,6 +30,10 @@ struct Span {
   int chunk_step = -1;       ///< within its phase, from 0; -1 = it is no such step
   int sent_chunk = -1;       ///< -1 = it sends nothing
   int received_chunk = -1;   ///< -1 = it receives nothing
+  int to = -1;               ///< the rank that gets the sent chunk; -1 = not said
+  int from = -1;             ///< likewise
+  double value =
+      std::numeric_limits<double>::quiet_NaN();  ///< the first of the received chunk, as it is then
 };
 
 class SpanWriter {

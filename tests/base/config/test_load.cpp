@@ -9,7 +9,7 @@
 #include "core/files.h"
 #include "core/random.h"
 #include "support/catch.h"
-#include "support/says.h"
+#include "support/errors.h"
 #include "support/temp_folder.h"
 
 using namespace isobar;
@@ -159,4 +159,32 @@ TEST_CASE("the preset is picked for the device that is named, and the machine is
   CHECK(kind({}) == "cuda");
   CHECK(kind({.sets = {"run.device=auto", "optim.lr=1"}}) == "cuda");
   CHECK(asked == 2);
+}
+
+TEST_CASE("norms over the batch are refused where ranks share a model") {
+  Config config;
+  config.model.norm = NormKind::batch;
+  CHECK_NOTHROW(validate(config, {}));
+  config.run.ranks = config.mesh.tp = 2;
+  CHECK_THAT(error_of([&] {
+               validate(config, {{"model.norm", "--set"}});
+             }),
+             says("not made for split layers") && says("--set (model.norm)") && says("model.norm=layer"));
+  config.model.norm = NormKind::layer;
+  CHECK_NOTHROW(validate(config, {}));
+}
+
+TEST_CASE("buckets and buffers take what they name, and nothing else") {
+  const auto refused = [](const std::string& set) {
+    return error_of([&] { load_config(kHome, read_lesson(kHome, "10_buckets"), {.sets = {set}}, "cpu"); });
+  };
+  CHECK_THAT(refused("comm.bucket_order=backward"), says("one of: ready"));
+  CHECK_THAT(refused("model.norm=group"), says("one of: layer"));
+  CHECK_THAT(refused("comm.bucket_view=maybe"), says("comm.bucket_view"));
+  CHECK_THAT(refused("model.buffers_mb=-1"), says("model.buffers_mb"));
+  CHECK_THAT(refused("mesh.tp=2"), says("mesh.tp"));  // of a lesson that is not before it
+  const auto early = [](const std::string& set) {
+    return error_of([&] { load_config(kHome, read_lesson(kHome, "06_ddp"), {.sets = {set}}, "cpu"); });
+  };
+  CHECK_THAT(early("comm.bucket_order=forward"), says("comm.bucket_order"));
 }
