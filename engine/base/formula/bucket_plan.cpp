@@ -19,4 +19,19 @@ std::vector<PlannedBucket> bucket_plan(const std::vector<std::int64_t>& sizes_by
   return out;
 }
 
+std::vector<std::int64_t> gradient_bytes(const VitShape& s) {
+  const std::int64_t e = s.embed, c = s.channels * s.patch * s.patch;
+  std::vector<std::int64_t> values = {s.tokens() * e, e * c, e};
+  for (std::int64_t block = 0; block < s.depth; ++block) {
+    for (const std::int64_t norm : {e, e}) values.push_back(norm);
+    for (int k = 0; k < 4; ++k) values.insert(values.end(), {e * e, e});
+    for (const std::int64_t norm : {e, e}) values.push_back(norm);
+    values.insert(values.end(), {4 * e * e, 4 * e, 4 * e * e, e});
+  }
+  values.insert(values.end(), {e, e, c * e});
+  std::reverse(values.begin(), values.end());
+  for (std::int64_t& value : values) value *= static_cast<std::int64_t>(sizeof(float));
+  return values;
+}
+
 }  // namespace isobar

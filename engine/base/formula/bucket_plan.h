@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "formula/vit_counts.h"
+
 namespace isobar {
 
 /// One bucket: the gradients [first, first + count) of those that were planned.
@@ -19,5 +21,9 @@ struct PlannedBucket {
 /// more than its cap; the last one may hold less.
 std::vector<PlannedBucket> bucket_plan(const std::vector<std::int64_t>& sizes_bytes,
                                        std::int64_t first_cap_bytes, std::int64_t cap_bytes);
+
+/// Bytes of the gradients of a vision transformer in float32, from its last parameter to its first: the order
+/// in which backward makes them, but for a bucket or so.
+std::vector<std::int64_t> gradient_bytes(const VitShape& shape);
 
 }  // namespace isobar

@@ -43,16 +43,21 @@ double ring_half_us(const Link& link, int ranks, double bytes) {
 }
 
 double tree_all_reduce_us(const Link& link, int ranks, double bytes) {
-  if (ranks < 2) return 0;
-  return 2 * std::log2(ranks) * link.latency_us + 2 * transfer_us(link, bytes);
+  return 2.0 * tree_levels(ranks) * (link.latency_us + transfer_us(link, bytes));
 }
 
 double naive_all_reduce_us(const Link& link, int ranks, double bytes) {
-  return 2.0 * (ranks - 1) * (link.latency_us + transfer_us(link, bytes));
+  return ranks < 2 ? 0 : 2 * link.latency_us + 2.0 * (ranks - 1) * transfer_us(link, bytes);
 }
 
 double broadcast_us(const Link& link, int ranks, double bytes) {
   return ranks < 2 ? 0 : (ranks - 1) * link.latency_us + transfer_us(link, bytes);
+}
+
+int tree_levels(int ranks) {
+  int out = 0;
+  while (std::int64_t{1} << out < ranks) ++out;
+  return out;
 }
 
 std::int64_t ring_messages(int ranks) { return 2 * (static_cast<std::int64_t>(ranks) - 1); }
@@ -69,7 +74,7 @@ double ring_overtakes_tree_bytes(const Link& link, int ranks) {
   if (ranks < 2) return 0;
   const double later_us = ring_all_reduce_us(link, ranks, 0) - tree_all_reduce_us(link, ranks, 0);
   if (later_us <= 0) return 0;
-  const double won_us = transfer_us(link, 2 - ring_bytes(ranks, 1));  // with each byte
+  const double won_us = transfer_us(link, 2.0 * tree_levels(ranks) - ring_bytes(ranks, 1));  // with each byte
   return won_us > 0 ? later_us / won_us : std::numeric_limits<double>::infinity();
 }
 

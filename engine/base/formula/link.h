@@ -17,12 +17,17 @@ Link link_of(double latency_us, double gbit_per_s);
 double ring_all_reduce_us(const Link& link, int ranks, double bytes);
 /// Half of it: reduce-scatter of a buffer of `bytes`, or all-gather into one.
 double ring_half_us(const Link& link, int ranks, double bytes);
-/// 2 log2(n) a + 2 S / B, pieces following one another up and down the tree.
+/// 2 L (a + S / B), L = tree_levels(n): the whole buffer up and down at each level. Cut in pieces that follow
+/// one another it is about 2 L a + 2 S / B.
 double tree_all_reduce_us(const Link& link, int ranks, double bytes);
-/// 2 (n - 1) (a + S / B): everybody sends to one rank, which adds and sends back.
+/// 2 a + 2 (n - 1) S / B: everybody sends to one rank, which adds and sends back. All send at once, so
+/// latencies overlap, and all bytes go over that rank's link.
 double naive_all_reduce_us(const Link& link, int ranks, double bytes);
 /// (n - 1) a + S / B: pieces follow one another from rank to rank.
 double broadcast_us(const Link& link, int ranks, double bytes);
+
+/// ceil(log2(n)): levels of a tree of pairs, pairs of pairs, ...
+int tree_levels(int ranks);
 
 /// Messages that a rank sends in a ring all-reduce, and bytes: 2 (n - 1) and 2 (n - 1) / n S.
 std::int64_t ring_messages(int ranks);
@@ -33,8 +38,7 @@ double ring_bytes(int ranks, double bytes);
 double algorithm_bandwidth(double bytes, double time_us);
 double bus_bandwidth(int ranks, double bytes, double time_us);
 
-/// Size from which the ring is quicker than the tree on this link; infinite where it never is, 0 where it
-/// always is.
+/// Size from which the ring is quicker than that tree; infinite where it never is, 0 where it always is.
 double ring_overtakes_tree_bytes(const Link& link, int ranks);
 
 // NCCL's own predictor of latency (constants of src/graph/tuning.cc): base time plus hops.

@@ -86,6 +86,12 @@ std::uint64_t update_bytes(const TrainingBytes& bytes, bool on_cuda) {
   return bytes.update <= std::min(bytes.activations, kLargestInHeap) ? 0 : bytes.update;
 }
 
+std::uint64_t buffer_bytes(const Config& config, std::uint64_t gradients) {
+  const bool copies =
+      config.run.ranks > 1 && config.comm.sync == SyncKind::buckets && !config.comm.bucket_view;
+  return static_cast<std::uint64_t>(config.model.buffers_mb * (1 << 20)) + (copies ? gradients : 0);
+}
+
 /// What acts in the lesson: a key that it does not honour leaves its piece plain.
 Config as_honoured(const LessonInfo& lesson, Config config) {
   FusionConfig& fusion = config.fusion;
@@ -164,6 +170,7 @@ std::vector<std::pair<std::string, std::uint64_t>> MemoryPlan::categories() cons
   for (const auto& [name, bytes] : {std::pair{"weights", weights},
                                     {"gradients", gradients},
                                     {"Adam", moments},
+                                    {"buffers", buffers},
                                     {"activations", activations},
                                     {"N x N matrices", attention},
                                     {"working", working},
@@ -205,6 +212,7 @@ MemoryPlan plan_memory(const Config& config, const MemoryFacts& facts) {
   MemoryPlan out{.weights = bytes.weights,
                  .gradients = bytes.gradients,
                  .moments = bytes.moments,
+                 .buffers = buffer_bytes(config, bytes.gradients),
                  .batches = data_bytes(config, facts.on_cuda),
                  .program = facts.program_bytes > 0 ? facts.program_bytes
                             : facts.on_cuda         ? kCudaProgramBytes

@@ -29,6 +29,7 @@ MemoryFacts memory_facts(const Config& config, bool on_cuda);
 /// Predicted bytes of one rank at its peak.
 struct MemoryPlan {
   std::uint64_t weights = 0, gradients = 0, moments = 0;
+  std::uint64_t buffers = 0;  ///< constant ones of the model, and messages that gradients are copied into
   std::uint64_t activations = 0;
   std::uint64_t attention = 0;  ///< N x N matrices
   std::uint64_t working = 0;    ///< of the backward pass and the optimizer; on a CPU gaps of the heap too
@@ -36,7 +37,9 @@ struct MemoryPlan {
   std::uint64_t program = 0;    ///< libraries, their pools, and on a CUDA device its context
 
   std::uint64_t state() const { return weights + gradients + moments; }
-  std::uint64_t total() const { return state() + activations + attention + working + batches + program; }
+  std::uint64_t total() const {
+    return state() + buffers + activations + attention + working + batches + program;
+  }
   /// Name and bytes of those that take any.
   std::vector<std::pair<std::string, std::uint64_t>> categories() const;
   /// "18.2 GB: weights 0.6, gradients 0.6, ..."

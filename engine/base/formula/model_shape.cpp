@@ -11,7 +11,9 @@ VitShape vit_shape(const Config& config) {
           .depth = config.model.depth,
           .heads = config.model.heads,
           .norm_eps = config.model.norm_eps,
-          .channels_last = config.model.channels_last};
+          .channels_last = config.model.channels_last,
+          .batch_norm = config.model.norm == NormKind::batch,
+          .buffers_mb = config.model.buffers_mb};
 }
 
 }  // namespace isobar

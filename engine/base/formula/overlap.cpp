@@ -5,6 +5,19 @@
 
 namespace isobar {
 
+std::vector<BucketTime> even_bucket_times(const std::vector<PlannedBucket>& plan, double backward_us,
+                                          const std::function<double(double bytes)>& cost_us) {
+  double all = 0, so_far = 0;
+  for (const PlannedBucket& bucket : plan) all += static_cast<double>(bucket.bytes);
+  std::vector<BucketTime> out;
+  for (const PlannedBucket& bucket : plan) {
+    const auto bytes = static_cast<double>(bucket.bytes);
+    so_far += bytes;
+    out.push_back({backward_us * so_far / all, cost_us(bytes)});
+  }
+  return out;
+}
+
 std::vector<double> bucket_finishes_us(const std::vector<BucketTime>& buckets) {
   std::vector<double> out;
   double before_us = 0;

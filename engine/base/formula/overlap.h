@@ -2,7 +2,10 @@
 // What a step takes when its gradients are communicated bucket by bucket beside the backward pass. Bucket i
 // is ready at r_i, takes c_i, and goes when the one before is done: f_i = max(r_i, f_(i-1)) + c_i. The step
 // is forward + max(backward (1 + k), f_last) + optimiser. Microseconds.
+#include <functional>
 #include <vector>
+
+#include "formula/bucket_plan.h"
 
 namespace isobar {
 
@@ -17,6 +20,10 @@ struct OverlappedStep {
   double optimize_us = 0;
   double slowdown = 0;  ///< k: what computing loses to communication beside it (0.15 NVLink, 0.02 InfiniBand)
 };
+
+/// Gradients that become ready evenly over backward; `cost_us` is that of an all-reduce of so many bytes.
+std::vector<BucketTime> even_bucket_times(const std::vector<PlannedBucket>& plan, double backward_us,
+                                          const std::function<double(double bytes)>& cost_us);
 
 /// f_i, since the backward pass began.
 std::vector<double> bucket_finishes_us(const std::vector<BucketTime>& buckets);

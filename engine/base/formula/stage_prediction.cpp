@@ -73,13 +73,27 @@ std::vector<double> messages_of(const Config& config, double bytes) {
   return out;
 }
 
+/// Of a model's buffers: constant ones, and the running means and variances of norms over the batch.
+double buffer_bytes(const Config& config) {
+  const double running = config.model.norm == NormKind::batch
+                             ? 2.0 * static_cast<double>((2 * config.model.depth + 1) * config.model.embed)
+                             : 0;
+  return kMebi * config.model.buffers_mb + sizeof(float) * running;
+}
+
 /// Gradients become ready evenly over the backward pass, and all of them at its end where nothing overlaps.
-void add_comm(const Config& config, const MachineRates& rates, double gradient_bytes, StepStages& out) {
+/// `copy_us`: what copying all gradients once takes.
+void add_comm(const Config& config, const MachineRates& rates, double gradient_bytes, double copy_us,
+              StepStages& out) {
   const auto ranks = static_cast<int>(config.run.ranks);
   if (ranks == 1) return;
   const Link link = link_between(config, rates);
-  const bool overlaps = config.comm.overlap && config.comm.sync != SyncKind::at_end &&
+  const bool in_buckets = config.comm.sync == SyncKind::buckets;
+  // In the order of the declaration the first bucket waits for the last gradient, and all others for it.
+  const bool waits = in_buckets && config.comm.bucket_order == BucketOrder::forward;
+  const bool overlaps = config.comm.overlap && !waits && config.comm.sync != SyncKind::at_end &&
                         config.comm.sync != SyncKind::per_parameter;
+  if (in_buckets && !config.comm.bucket_view) out.backward_us += copy_us;  // as they become ready
   std::vector<BucketTime> buckets;
   double ready = 0;
   for (const double bytes : messages_of(config, gradient_bytes)) {
@@ -91,6 +105,12 @@ void add_comm(const Config& config, const MachineRates& rates, double gradient_b
     out.wire_bytes += ring_bytes(ranks, bytes);
   }
   out.comm_us = exposed_us({.forward_us = out.forward_us, .backward_us = out.backward_us}, buckets);
+  if (in_buckets && !config.comm.bucket_view) out.comm_us += copy_us;  // and back
+  const double buffers = config.comm.broadcast_buffers ? buffer_bytes(config) : 0;
+  if (buffers == 0) return;
+  const auto passes = static_cast<double>(config.train.accumulate);
+  out.forward_us += passes * broadcast_us(link, ranks, buffers);
+  out.wire_bytes += passes * buffers;
 }
 
 /// Ranks, and who reads ahead for them, share the processors: where they want more than there are, all takes
@@ -132,7 +152,8 @@ StepForm step_form(const LessonInfo& lesson, const Config& config, bool on_cuda)
   out.attention = config.model.attention;
   out.fused_adam = fused("fusion.adam", config.fusion.adam);
   out.fused_bias_gelu = fused("fusion.bias_gelu", config.fusion.bias_gelu);
-  out.fused_residual_norm = fused("fusion.residual_norm", config.fusion.residual_norm);
+  out.fused_residual_norm =
+      fused("fusion.residual_norm", config.fusion.residual_norm && config.model.norm == NormKind::layer);
   out.fused_qkv = fused("fusion.qkv", config.fusion.qkv);
   out.fused_head_loss = fused("fusion.head_loss", config.fusion.head_loss);
   out.fused_grad_norm = fused("fusion.grad_norm", config.fusion.grad_norm);
@@ -170,7 +191,10 @@ StepStages predict_stages(const LessonInfo& lesson, const Config& config, const 
                  .optimize_us = time.optimize_us};
   const Reading reading = reading_of(config, rates, processors);
   share_processors(config, reading, processors, threads, out);
-  add_comm(config, rates, 4.0 * static_cast<double>(count_parameters(form.shape).total()), out);
+  const double gradient_bytes = 4.0 * static_cast<double>(count_parameters(form.shape).total());
+  const double memory_rate = rates.with(threads).memory_bytes_per_s;
+  add_comm(config, rates, gradient_bytes, memory_rate > 0 ? 2 * gradient_bytes / memory_rate * kMicro : 0,
+           out);
   out.read_bytes = reading.bytes;
   out.read_us = reading.until_us;
   out.load_us = reads_ahead(config) ? std::max(0.0, reading.until_us - out.step_us()) : reading.until_us;

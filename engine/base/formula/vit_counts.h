@@ -15,6 +15,8 @@ struct VitShape {
   std::int64_t heads = 8;
   double norm_eps = 1e-6;
   bool channels_last = true;  ///< the outputs of a token are ordered (p, q, c), c fastest; else (c, p, q)
+  bool batch_norm = false;    ///< norms go over all tokens of a batch, else over the values of each token
+  double buffers_mb = 0;      ///< MiB of constant buffers beside the parameters
 
   /// N = (H / P)(W / P)
   std::int64_t tokens() const { return height / patch * (width / patch); }

@@ -1,5 +1,5 @@
 // Buckets of gradients against the published plans of the course's models.
-#include <algorithm>
+#include <numeric>
 
 #include "formula/bucket_plan.h"
 #include "formula/vit_counts.h"
@@ -11,26 +11,10 @@ namespace {
 
 constexpr std::int64_t kMiB = 1 << 20;
 
-/// Bytes of all gradients, from the last parameter to the first.
-std::vector<std::int64_t> reversed_sizes(const VitShape& shape) {
-  const std::int64_t e = shape.embed;
-  const std::int64_t values = shape.channels * shape.patch * shape.patch;
-  std::vector<std::int64_t> out = {shape.tokens() * e, e * values, e};
-  for (std::int64_t block = 0; block < shape.depth; ++block) {
-    out.insert(out.end(), {e, e});                                  // norm1
-    for (int i = 0; i < 4; ++i) out.insert(out.end(), {e * e, e});  // q, k, v, proj
-    out.insert(out.end(), {e, e, 4 * e * e, 4 * e, 4 * e * e, e});  // norm2, fc1, fc2
-  }
-  out.insert(out.end(), {e, e, values * e});  // norm, head
-  for (std::int64_t& size : out) size *= 4;
-  std::reverse(out.begin(), out.end());
-  return out;
-}
-
 std::vector<double> megabytes(const VitShape& shape, double cap_mib, double first_mib = 1) {
   std::vector<double> out;
   for (const PlannedBucket& bucket :
-       bucket_plan(reversed_sizes(shape), static_cast<std::int64_t>(first_mib * kMiB),
+       bucket_plan(gradient_bytes(shape), static_cast<std::int64_t>(first_mib * kMiB),
                    static_cast<std::int64_t>(cap_mib * kMiB)))
     out.push_back(static_cast<double>(bucket.bytes) * 1e-6);
   return out;
@@ -54,6 +38,17 @@ TEST_CASE("the published plans come out") {
   CHECK(megabytes(kTiny, 0.25).size() == 9);
   CHECK(megabytes(kTiny, 1).size() == 3);
   CHECK(megabytes(kTiny, 25, 25).size() == 1);
+}
+
+TEST_CASE("the gradients of a model are as many bytes as its parameters, the head first, positions last") {
+  for (const VitShape& shape : {kBase, kMp, kTiny}) {
+    const std::vector<std::int64_t> bytes = gradient_bytes(shape);
+    CHECK(bytes.size() == static_cast<std::size_t>(16 * shape.depth + 6));
+    CHECK(std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0}) ==
+          4 * count_parameters(shape).total());
+    CHECK(bytes.front() == 4 * count_parameters(shape).head);
+    CHECK(bytes.back() == 4 * count_parameters(shape).positions);
+  }
 }
 
 TEST_CASE("every gradient is in one bucket, and only the last may be short") {

@@ -31,12 +31,31 @@ TEST_CASE("one rank takes no time, and no limit means latency alone") {
   CHECK(broadcast_us(link_of(10, 0), 3, 1e9) == 20);
 }
 
+TEST_CASE("a tree has a level for each doubling of the ranks, begun ones too") {
+  CHECK(tree_levels(1) == 0);
+  CHECK(tree_levels(2) == 1);
+  CHECK(tree_levels(3) == 2);
+  CHECK(tree_levels(4) == 2);
+  CHECK(tree_levels(5) == 3);
+  CHECK(tree_levels(8) == 3);
+}
+
+TEST_CASE("a tree passes the whole buffer at each level; naively all of it goes over one link") {
+  const Link link = link_of(50, 1);
+  CHECK(tree_all_reduce_us(link, 4, 1e6) == Approx(2 * 2 * (50 + 1e6 / 125)));
+  CHECK(tree_all_reduce_us(link, 5, 1e6) == Approx(2 * 3 * (50 + 1e6 / 125)));
+  CHECK(naive_all_reduce_us(link, 4, 1e6) == Approx(2 * 50 + 2 * 3 * 1e6 / 125));
+  CHECK(naive_all_reduce_us(link_of(50, 0), 16, 1e6) == Approx(100));
+}
+
 TEST_CASE("between 64 ranks a small buffer is quicker over a tree, a large one over the ring") {
   const Link link = link_of(10, 100);
   CHECK(tree_all_reduce_us(link, 64, 65536) < ring_all_reduce_us(link, 64, 65536));
   const double border = ring_overtakes_tree_bytes(link, 64);
+  CHECK(border > 65536);
   CHECK(ring_all_reduce_us(link, 64, border) == Approx(tree_all_reduce_us(link, 64, border)));
   CHECK(ring_all_reduce_us(link, 64, 2 * border) < tree_all_reduce_us(link, 64, 2 * border));
+  CHECK(ring_overtakes_tree_bytes(link, 1) == 0);
   CHECK(ring_overtakes_tree_bytes(link, 2) == 0);  // 2 messages either way
   CHECK(std::isinf(ring_overtakes_tree_bytes(link_of(10, 0), 64)));
   CHECK(naive_all_reduce_us(link, 64, 1e9) > 60 * ring_all_reduce_us(link, 64, 1e9));

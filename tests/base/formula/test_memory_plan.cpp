@@ -229,3 +229,21 @@ TEST_CASE("the probe of the link counts where a small model takes less") {
   config.train.global_batch = 64;
   CHECK(plan_memory(config, {}).activations + plan_memory(config, {}).working > kMostProbeBytes);
 }
+
+TEST_CASE("constant buffers count, and messages that gradients are copied into") {
+  Config config = mp(2, 1, 16);
+  const MemoryPlan views = plan_memory(config, kHalf);
+  CHECK(views.buffers == 0);
+  config.model.buffers_mb = 100;
+  CHECK(plan_memory(config, kHalf).buffers == std::uint64_t{100} << 20);
+  CHECK(plan_memory(config, kHalf).total() == views.total() + (std::uint64_t{100} << 20));
+  CHECK_THAT(plan_memory(config, kHalf).text(), says("buffers 105 MB"));
+  config.model.buffers_mb = 0;
+  config.comm.bucket_view = false;
+  CHECK(plan_memory(config, kHalf).buffers == views.gradients);
+  config.comm.sync = SyncKind::at_end;
+  CHECK(plan_memory(config, kHalf).buffers == 0);
+  config = mp(1, 1, 16);
+  config.comm.bucket_view = false;
+  CHECK(plan_memory(config, kHalf).buffers == 0);
+}

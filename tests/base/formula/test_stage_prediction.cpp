@@ -103,6 +103,33 @@ TEST_CASE("ranks share samples and processors, and what travels is hidden or not
   CHECK(with({"comm.sync=at_end", "comm.link.gbit_per_s=0.1"}).comm_us == Approx(2 * 10 + bytes / 12.5));
 }
 
+TEST_CASE("an order that nothing can follow hides nothing, and copies and buffers cost their bytes") {
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(),
+                {"run.ranks=2", "data.source=synthetic", "comm.bucket_mb=0.5", "comm.first_bucket_mb=0.5"});
+    return stages("10_buckets", more);
+  };
+  const StepStages ready = with({}), forward = with({"comm.bucket_order=forward"});
+  CHECK(with({"comm.bucket_order=reverse"}).comm_us == Approx(ready.comm_us));
+  CHECK(ready.comm_us < ready.comm_total_us);
+  CHECK(forward.comm_us == Approx(ready.comm_total_us));
+  const StepStages copied = with({"comm.bucket_view=false"});
+  const double copy_us = 2 * 4 * 700'320 / 4e9 * 1e6;  // read and written, by one thread
+  CHECK(copied.backward_us == Approx(ready.backward_us + copy_us));
+  CHECK(copied.comm_us == Approx(ready.comm_us + copy_us));
+  CHECK(with({"comm.bucket_view=false", "comm.sync=at_end"}).comm_us ==
+        Approx(with({"comm.sync=at_end"}).comm_us));
+  // One hop: 10 us, and 1000 bytes a microsecond.
+  const StepStages constants = with({"model.buffers_mb=2", "comm.broadcast_buffers=true"});
+  CHECK(constants.forward_us == Approx(ready.forward_us + 10 + 2 * 1048576 / 1000.0));
+  CHECK(constants.wire_bytes == Approx(ready.wire_bytes + 2 * 1048576));
+  CHECK(with({"model.buffers_mb=2"}).forward_us == Approx(ready.forward_us));
+  CHECK(with({"comm.broadcast_buffers=true"}).forward_us == Approx(ready.forward_us));
+  const StepStages running = with({"model.norm=batch", "comm.broadcast_buffers=true"});
+  CHECK(running.forward_us == Approx(with({"model.norm=batch"}).forward_us + 10 + 4 * 2 * 9 * 96 / 1000.0));
+  CHECK(with({"model.norm=batch"}).forward_us > ready.forward_us);  // not fused
+}
+
 TEST_CASE("pieces that a lesson fuses move fewer bytes, and 16 bits take rates of their own") {
   CHECK(stages("05_fusion", {"amp.mode=none", "data.source=synthetic"}).forward_us <
         stages("05_fusion", {"amp.mode=none", "data.source=synthetic", "fusion.residual_norm=false"})
