@@ -85,6 +85,11 @@ void StandaloneStep::enter(Stage stage) {
   run_.journal_->status().stage(index_, name_of(stage));
 }
 
+void StandaloneStep::leave() {
+  close(steady_us());
+  stage_ = kNone;
+}
+
 void StandaloneStep::finish(const Result& result) {
   const std::int64_t now_us = steady_us();
   close(now_us);
@@ -102,7 +107,7 @@ StandaloneRun::StandaloneRun(const LessonInfo& lesson, const RunArguments& argum
     settings.sets.push_back("run.ranks=" + std::to_string(environment_.world));
   loaded_ = load_config(project_home(), lesson, settings, "cpu");
   const RunConfig& run = asked().run;
-  check_sync(lesson, loaded_);
+  if (honours(lesson, "comm.sync")) check_sync(lesson, loaded_);
   if (honours(lesson, "data.samples")) check_batch(asked());
   check_can_meet(environment_, lesson, run.ranks);
   fault_ = take_fault(asked(), environment_.rank, "cpu");
@@ -112,12 +117,15 @@ StandaloneRun::StandaloneRun(const LessonInfo& lesson, const RunArguments& argum
   meet(arguments, command);
 }
 
+RingMeeting StandaloneRun::meeting_of(const char* name) const {
+  return {.file = environment_.meeting_file + name,
+          .rank = environment_.rank,
+          .size = environment_.world,
+          .timeout_us = static_cast<std::int64_t>(asked().comm.timeout_s * 1e6)};
+}
+
 void StandaloneRun::meet(const RunArguments& arguments, const std::vector<std::string>& command) {
-  group_ = std::make_unique<RingGroup>(
-      RingMeeting{.file = environment_.meeting_file,
-                  .rank = environment_.rank,
-                  .size = environment_.world,
-                  .timeout_us = static_cast<std::int64_t>(asked().comm.timeout_s * 1e6)});
+  group_ = std::make_unique<RingGroup>(meeting_of(""));
   ranks_ = std::make_unique<RunRanks>(*group_, page_config_.comm);
   JournalFolder folder;
   if (group_->rank() == 0) {
@@ -135,6 +143,11 @@ void StandaloneRun::meet(const RunArguments& arguments, const std::vector<std::s
                       .add("replicas", group_->size())
                       .add("device", "cpu")
                       .add("threads", 1));
+}
+
+Messages& StandaloneRun::connect(const MessageLink& link) {
+  messages_ = std::make_unique<Messages>(meeting_of(".messages"), link);
+  return *messages_;
 }
 
 double StandaloneRun::largest(double value) {
@@ -171,19 +184,22 @@ StandaloneStep StandaloneRun::begin_step() {
 
 void StandaloneRun::finished(const StandaloneStep& step, std::int64_t step_us,
                              const StandaloneStep::Result& result) {
-  std::array<double, 1> loss = {result.loss};
-  group_->mean(loss);  // of the whole batch
-  last_loss_ = loss[0];
+  if (result.loss) {
+    std::array<double, 1> loss = {*result.loss};
+    group_->mean(loss);  // of the whole batch
+    last_loss_ = loss[0];
+    has_losses_ = true;
+  }
   // One rank that is asked to stop stops all.
   stop_signal_ = static_cast<int>(largest(static_cast<double>(StopSignals::requested())));
   const std::int64_t all_samples = result.samples * group_->size();
   if (steps_done_ == 0) {
     first_loss_ = last_loss_;
   } else {
-    ++steady_steps_;
-    steady_samples_ += all_samples;
-    steady_us_ += step_us;
-    for (std::size_t i = 0; i < kStageNames.size(); ++i) steady_stage_us_[i] += step.stage_us_[i];
+    ++steady_.steps;
+    steady_.samples += all_samples;
+    steady_.us += step_us;
+    for (std::size_t i = 0; i < kStageNames.size(); ++i) steady_.stage_us[i] += step.stage_us_[i];
   }
   ++steps_done_;
   samples_ += all_samples;
@@ -195,7 +211,8 @@ void StandaloneRun::finished(const StandaloneStep& step, std::int64_t step_us,
   for (std::size_t i = 0; i < kStageNames.size(); ++i) {
     if (step.entered_[i]) line.add(fmt::format("{}_us", kStageNames[i]), step.stage_us_[i]);
   }
-  line.add("step_us", step_us).add("loss", last_loss_).add("lr", result.lr);
+  line.add("step_us", step_us);
+  if (result.loss) line.add("loss", last_loss_).add("lr", result.lr);
   for (const auto& [name, value] : result.figures) line.add(name, value);
   journal_->write(line);
   for (const auto& [stage, begin_us, end_us] : step.intervals_) {
@@ -205,7 +222,7 @@ void StandaloneRun::finished(const StandaloneStep& step, std::int64_t step_us,
                            .begin_us = begin_us,
                            .end_us = end_us});
   }
-  if (board_) board_->scalar("Loss/train", last_loss_, step.index_);
+  if (board_ && result.loss) board_->scalar("Loss/train", last_loss_, step.index_);
 }
 
 RunSummary StandaloneRun::summary() const {
@@ -215,18 +232,18 @@ RunSummary StandaloneRun::summary() const {
   out.world = out.replicas = group_->size();
   out.samples = samples_;
   out.wall_s = static_cast<double>(journal_->since_begin_us()) * 1e-6;
-  out.has_losses = steps_done_ > 0;
+  out.has_losses = has_losses_;
   out.first_loss = first_loss_;
   out.last_loss = last_loss_;
   out.warm_up_steps = 1;
-  if (steady_steps_ == 0 || steady_us_ == 0) return out;
+  if (steady_.steps == 0 || steady_.us == 0) return out;
   const auto mean = [&](std::int64_t sum) {
-    return static_cast<double>(sum) / static_cast<double>(steady_steps_);
+    return static_cast<double>(sum) / static_cast<double>(steady_.steps);
   };
-  out.step_us = mean(steady_us_);
-  out.samples_per_s = static_cast<double>(steady_samples_) / (static_cast<double>(steady_us_) * 1e-6);
+  out.step_us = mean(steady_.us);
+  out.samples_per_s = static_cast<double>(steady_.samples) / (static_cast<double>(steady_.us) * 1e-6);
   for (std::size_t i = 0; i < kStageNames.size(); ++i) {
-    if (steady_stage_us_[i] > 0) out.stages_us.emplace_back(kStageNames[i], mean(steady_stage_us_[i]));
+    if (steady_.stage_us[i] > 0) out.stages_us.emplace_back(kStageNames[i], mean(steady_.stage_us[i]));
   }
   return out;
 }
@@ -254,7 +271,8 @@ int StandaloneRun::finish() {
 }
 
 void StandaloneRun::fail(const Error& error) noexcept {
-  journal_->status().end(group_->followed() ? RankPhase::followed : RankPhase::failed);
+  const bool followed = group_->followed() || (messages_ && messages_->followed());
+  journal_->status().end(followed ? RankPhase::followed : RankPhase::failed);
   try {
     console_.note(error.text());
     journal_->end("failed", error.text(), summary());

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "core/stage.h"
 #include "launch/rank_environment.h"
 #include "record/tfevents_writer.h"
+#include "running/messages.h"
 #include "running/run_journal.h"
 #include "running/run_ranks.h"
 #include "running/signals.h"
@@ -27,9 +29,12 @@ class StandaloneStep {
   std::int64_t index() const { return index_; }  ///< from 0
   /// Stands in front of what it times; may be called any number of times.
   void enter(Stage stage);
+  /// Ends the stage: time until the next one belongs to none.
+  void leave();
+  std::int64_t stage_us(Stage stage) const { return stage_us_[static_cast<std::size_t>(stage)]; }
 
   struct Result {
-    double loss = 0;  ///< of this rank's samples
+    std::optional<double> loss = {};  ///< of this rank's samples; none where nothing is fitted
     double lr = 0;
     std::int64_t samples = 0;  ///< of this rank
     std::int64_t epoch = 0;
@@ -69,6 +74,16 @@ class StandaloneRun {
   const Config& config() const { return page_config_; }  ///< with the mistake of run.fault in it
   RunRanks& ranks() { return *ranks_; }
 
+  int rank() const { return group_->rank(); }
+  int size() const { return group_->size(); }
+  const FaultSetting& fault() const { return fault_; }
+  /// For messages between any two of its ranks; once. Errors as of `Messages`.
+  Messages& connect(const MessageLink& link);
+  /// For what the page traces by itself.
+  SpanWriter& spans() { return journal_->spans(); }
+  /// Of the ranks' values; all ranks ask.
+  double largest(double value);
+
   /// Says what is about to be done: the lesson, `lines` of the page's own, ranks, folder and fault.
   void announce(const std::vector<std::string>& lines);
   /// A note of the stream: what is no step's.
@@ -86,9 +101,8 @@ class StandaloneRun {
 
  private:
   friend class StandaloneStep;
-  /// Of the ranks' values; all ranks ask.
-  double largest(double value);
   const Config& asked() const { return loaded_.config; }
+  RingMeeting meeting_of(const char* name) const;
   void meet(const RunArguments& arguments, const std::vector<std::string>& command);
   void finished(const StandaloneStep& step, std::int64_t step_us, const StandaloneStep::Result& result);
   RunSummary summary() const;
@@ -102,18 +116,21 @@ class StandaloneRun {
   Config page_config_;
   std::unique_ptr<RingGroup> group_;
   std::unique_ptr<RunRanks> ranks_;
+  std::unique_ptr<Messages> messages_;  ///< null where the page has none
   std::unique_ptr<RunJournal> journal_;
   std::unique_ptr<TfEventsWriter> board_;
   std::int64_t steps_done_ = 0;
   std::int64_t samples_ = 0;
   int stop_signal_ = 0;
+  bool has_losses_ = false;
   double first_loss_ = 0;
   double last_loss_ = 0;
-  // Of all steps but the first, which meets cold memory.
-  std::int64_t steady_steps_ = 0;
-  std::int64_t steady_samples_ = 0;
-  std::int64_t steady_us_ = 0;
-  std::array<std::int64_t, kStageNames.size()> steady_stage_us_{};
+  struct {
+    std::int64_t steps = 0;
+    std::int64_t samples = 0;
+    std::int64_t us = 0;
+    std::array<std::int64_t, kStageNames.size()> stage_us{};
+  } steady_;  ///< all steps but the first, which meets cold memory
 };
 
 /// `main` of such a lesson: makes the run, calls `page`, and turns the outcome into an exit code

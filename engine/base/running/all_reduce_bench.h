@@ -1,0 +1,72 @@
+#pragma once
+// What lesson 09 measures, and what its page needs beside the algorithms. Torch-free.
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "running/messages.h"
+#include "running/standalone_run.h"
+
+namespace isobar {
+
+/// A rank's place in the ring, and the ranks beside it.
+struct RingPlace {
+  int place = 0;
+  int left = 0;
+  int right = 0;
+};
+
+/// In the order of the ranks. With run.fault = rank_order neighbours are never next to each other: 0, n/2, 1,
+/// n/2 + 1, ...
+RingPlace place_in_ring(const StandaloneRun& run);
+
+/// comm.link, with what run.fault makes of it on this rank: slow_link makes one rank's ten times as slow,
+/// rank_order has the messages of half of the ranks share one.
+MessageLink link_of_run(const StandaloneRun& run);
+
+/// The one of these that comm.algorithm names.
+template <class Function>
+Function* chosen(AllReduceKind kind, Function& ring, Function& tree, Function& naive) {
+  return kind == AllReduceKind::ring ? &ring : kind == AllReduceKind::tree ? &tree : &naive;
+}
+
+/// Buffers whose sum over the ranks is known, of 1 KiB, four times as many, ..., comm.bench_bytes in turn;
+/// and how long their sums took.
+class AllReduceBench {
+ public:
+  AllReduceBench(StandaloneRun& run, Messages& messages);
+
+  /// What a person is told at the start.
+  std::vector<std::string> text() const;
+
+  /// This rank's buffer of a step: value i of rank r is r + 1 + i mod 7, so that sums are whole numbers, and
+  /// a third of it every other time round, so that they are rounded. The mistakes of run.fault strike here.
+  std::span<float> fill(std::int64_t step);
+
+  /// Ends the step: whether the sums are right, and whether all ranks have the same bits; the time is that of
+  /// the slowest rank. All ranks call it.
+  void finish(StandaloneStep& step);
+
+  /// Sizes with their median times and bandwidths, what the model says, and the latency and bandwidth that
+  /// fit.
+  std::vector<std::string> table() const;
+
+ private:
+  std::int64_t wrong_values() const;
+  std::vector<std::string> fit_lines() const;
+
+  StandaloneRun& run_;
+  Messages& messages_;
+  std::vector<std::int64_t> sizes_;  ///< values
+  std::vector<float> values_;
+  float scale_ = 1;
+  std::int64_t messages_before_ = 0;
+  std::int64_t bytes_before_ = 0;
+  std::map<std::int64_t, std::vector<double>> times_us_;  ///< by bytes
+  double wrong_ = 0;                                      ///< of the rank with most of them
+  double other_bits_ = 0;                                 ///< sums whose bits were not the same on all ranks
+};
+
+}  // namespace isobar
