@@ -21,6 +21,13 @@ namespace isobar {
 inline constexpr VitShape kOddVit = {
     .height = 12, .width = 20, .channels = 3, .patch = 4, .embed = 30, .depth = 2, .heads = 3};
 
+/// Norms over the batch, whose running means are buffers, and 10 KiB of constant ones.
+constexpr VitShape with_buffers(VitShape shape) {
+  shape.batch_norm = true;
+  shape.buffers_mb = 10.0 / 1024;
+  return shape;
+}
+
 inline constexpr FusionConfig kNoFusion = {.adam = false,
                                            .bias_gelu = false,
                                            .residual_norm = false,

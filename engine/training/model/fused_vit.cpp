@@ -5,7 +5,6 @@
 #include <ATen/ops/as_strided.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/gelu.h>
-#include <ATen/ops/layer_norm.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <fmt/format.h>
 
@@ -22,8 +21,23 @@ LinearLeaves linear_leaves(const Parameters& parameters, const std::string& name
           has_bias ? parameters.find(name + ".bias").tensor : at::Tensor(), name};
 }
 
+RunningMoments running_moments(const Parameters& parameters, const std::string& name) {
+  RunningMoments out;
+  for (const Buffer& buffer : parameters.buffers()) {
+    if (buffer.name == name + ".running_mean") out.mean = buffer.tensor;
+    if (buffer.name == name + ".running_var") out.variance = buffer.tensor;
+  }
+  return out;
+}
+
 NormLeaves norm_leaves(const Parameters& parameters, const std::string& name) {
-  return {parameters.find(name + ".weight").tensor, parameters.find(name + ".bias").tensor, name};
+  return {parameters.find(name + ".weight").tensor, parameters.find(name + ".bias").tensor,
+          running_moments(parameters, name), name};
+}
+
+FusionConfig fusion_of(FusionConfig fusion, const VitShape& shape) {
+  fusion.residual_norm = fusion.residual_norm && !shape.batch_norm;
+  return fusion;
 }
 
 BlockLeaves block_leaves(Parameters& parameters, const std::string& name, bool joins_qkv) {
@@ -156,7 +170,7 @@ class FusedVit::Pass {
   }
 
   at::Tensor plain_norm(const at::Tensor& x, const NormLeaves& norm) const {
-    return at::layer_norm(x, norm.weight.sizes(), norm.weight, norm.bias, eps()).to(type_);
+    return normalised(x, norm.weight, norm.bias, norm.running, eps()).to(type_);
   }
 
   /// [B N, E] -> [B N, E/t], in front of the projection.
@@ -193,7 +207,7 @@ class FusedVit::Pass {
 FusedVit::FusedVit(Parameters& parameters, const VitShape& shape, const FusionConfig& fusion,
                    AttentionKind attention, const TensorParallel& ranks)
     : parameters_(&parameters),
-      fusion_(fusion),
+      fusion_(fusion_of(fusion, shape)),
       attention_(attention),
       ranks_(ranks),
       plain_(parameters, shape, ranks),

@@ -22,6 +22,7 @@ struct LinearLeaves {
 
 struct NormLeaves {
   at::Tensor weight, bias;
+  RunningMoments running;  ///< of a norm over the batch
   std::string name;
 };
 
@@ -36,7 +37,8 @@ class FusedVit {
  public:
   /// Declares the parameters of Vit, in its order. `attention` is a value of model.attention, one that runs
   /// here (model/attention_choice.h). With no fusion of the model on, forecast, loss and gradients are Vit's
-  /// to the bit. `parameters` outlives this.
+  /// to the bit. Norms over the batch are never fused with the sums before them, whatever
+  /// fusion.residual_norm is. `parameters` outlives this.
   /// `ranks` share each block (model/tensor_parallel.h).
   FusedVit(Parameters& parameters, const VitShape& shape, const FusionConfig& fusion, AttentionKind attention,
            const TensorParallel& ranks = {});

@@ -1,6 +1,8 @@
 #include "model/layers.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/_native_batch_norm_legit.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/layer_norm.h>
@@ -13,6 +15,8 @@
 namespace isobar {
 
 namespace {
+
+constexpr double kMomentum = 0.1;  // PyTorch's: how far a batch moves the running moments
 
 ParameterSpec weight_spec(const std::string& name, std::int64_t inputs, std::int64_t outputs,
                           const TensorParallel& ranks, Split split) {
@@ -52,8 +56,20 @@ at::Tensor Linear::operator()(const at::Tensor& x) const {
   return sum + bias.to(sum.scalar_type());
 }
 
-LayerNorm::LayerNorm(Parameters& parameters, const std::string& module, std::int64_t embed,
-                     const TensorParallel& ranks, double epsilon)
+at::Tensor normalised(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                      const RunningMoments& running, double eps) {
+  if (!running.mean.defined()) return at::layer_norm(x, weight.sizes(), weight, bias, eps);
+  // The form whose schema says that it writes the running moments: in place, so that a recorded step finds
+  // them where they were.
+  at::Tensor mean = running.mean, variance = running.variance;
+  const auto [out, saved_mean, saved_deviation] =
+      at::_native_batch_norm_legit(x.reshape({-1, x.size(-1)}), weight, bias, mean, variance,
+                                   /*training=*/at::GradMode::is_enabled(), kMomentum, eps);
+  return out.view(x.sizes());
+}
+
+Norm::Norm(Parameters& parameters, const std::string& module, std::int64_t embed, const TensorParallel& ranks,
+           double epsilon, bool over_batch)
     : weight(parameters.add({.name = module + ".weight",
                              .full_shape = {embed},
                              .init = Init::ones,
@@ -61,11 +77,15 @@ LayerNorm::LayerNorm(Parameters& parameters, const std::string& module, std::int
       bias(parameters.add(
           {.name = module + ".bias", .full_shape = {embed}, .sums_over_tp = ranks.shares_tokens()})),
       eps(epsilon),
-      name(module) {}
+      name(module) {
+  if (!over_batch) return;
+  running = {parameters.add_buffer(module + ".running_mean", {embed}, 0),
+             parameters.add_buffer(module + ".running_var", {embed}, 1)};
+}
 
-at::Tensor LayerNorm::operator()(const at::Tensor& x) const {
+at::Tensor Norm::operator()(const at::Tensor& x) const {
   const ModuleScope scope(name);
-  return at::layer_norm(x, weight.sizes(), weight, bias, eps);
+  return normalised(x, weight, bias, running, eps);
 }
 
 PatchEmbed::PatchEmbed(Parameters& parameters, const std::string& module, std::int64_t channels,
@@ -134,9 +154,9 @@ at::Tensor Mlp::operator()(const at::Tensor& x) const {
 }
 
 Block::Block(Parameters& parameters, const std::string& module, std::int64_t embed, std::int64_t heads,
-             const TensorParallel& ranks, double norm_eps)
-    : norm1(parameters, module + ".norm1", embed, ranks, norm_eps),
-      norm2(parameters, module + ".norm2", embed, ranks, norm_eps),
+             const TensorParallel& ranks, double norm_eps, bool batch_norm)
+    : norm1(parameters, module + ".norm1", embed, ranks, norm_eps, batch_norm),
+      norm2(parameters, module + ".norm2", embed, ranks, norm_eps, batch_norm),
       attention(parameters, module + ".attn", embed, heads, ranks),
       mlp(parameters, module + ".mlp", embed, ranks),
       name(module) {}

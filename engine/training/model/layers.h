@@ -32,14 +32,29 @@ struct Linear {
   Split split;
 };
 
-struct LayerNorm {
-  LayerNorm(Parameters& parameters, const std::string& name, std::int64_t embed,
-            const TensorParallel& ranks = {}, double eps = 1e-6);
-  /// [..., E] -> [..., E], normalised over the last dimension
+/// Buffers of a norm over the batch, [E] each; both undefined for a norm over each token.
+struct RunningMoments {
+  at::Tensor mean, variance;
+};
+
+/// [..., E] -> [..., E], less its mean and over its standard deviation, times weight [E] plus bias [E].
+/// Without running moments those of each token, over its E values (LayerNorm). With them those of each of the
+/// E values, over all tokens of this rank's batch (BatchNorm): its own where gradients are wanted, which move
+/// the running ones a tenth of the way, the variance unbiased; the running ones, left as they are, under
+/// NoGradGuard, as in validation. (PyTorch's BatchNorm, without its count of batches, which nothing reads.)
+at::Tensor normalised(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                      const RunningMoments& running, double eps);
+
+/// LayerNorm, or BatchNorm with `over_batch`.
+struct Norm {
+  Norm(Parameters& parameters, const std::string& name, std::int64_t embed, const TensorParallel& ranks = {},
+       double eps = 1e-6, bool over_batch = false);
+  /// [..., E] -> [..., E]
   at::Tensor operator()(const at::Tensor& x) const;
 
   at::Tensor weight;  ///< [E]
   at::Tensor bias;    ///< [E]
+  RunningMoments running;
   double eps;
   std::string name;
 };
@@ -86,11 +101,11 @@ struct Mlp {
 /// x + attention(norm1(x)), then x + mlp(norm2(x)).
 struct Block {
   Block(Parameters& parameters, const std::string& name, std::int64_t embed, std::int64_t heads,
-        const TensorParallel& ranks = {}, double norm_eps = 1e-6);
+        const TensorParallel& ranks = {}, double norm_eps = 1e-6, bool batch_norm = false);
   /// [B, N, E] -> [B, N, E]
   at::Tensor operator()(at::Tensor x) const;
 
-  LayerNorm norm1, norm2;  // declared before attention: this is the order of the tutorial's state_dict
+  Norm norm1, norm2;  // declared before attention: this is the order of the tutorial's state_dict
   Attention attention;
   Mlp mlp;
   std::string name;

@@ -3,6 +3,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/erfinv.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
@@ -80,10 +81,21 @@ at::Tensor initial_values(const Parameter& parameter, std::int64_t seed) {
       .contiguous();
 }
 
+void Parameters::check_new(const std::string& name) const {
+  const auto is_it = [&](const auto& other) { return other.name == name; };
+  if (std::any_of(all_.begin(), all_.end(), is_it) || std::any_of(buffers_.begin(), buffers_.end(), is_it))
+    throw Error("a name of the model is used twice", name, "", Exit::failed);
+}
+
+at::Tensor Parameters::add_buffer(const std::string& name, const std::vector<std::int64_t>& shape,
+                                  double fill, bool saved) {
+  check_new(name);
+  buffers_.push_back({name, at::empty(shape, at::kFloat), fill, saved});
+  return buffers_.back().tensor;
+}
+
 at::Tensor Parameters::add(const ParameterSpec& spec) {
-  for (const Parameter& other : all_) {
-    if (other.name == spec.name) throw Error("a parameter name is used twice", spec.name, "", Exit::failed);
-  }
+  check_new(spec.name);
   Parameter parameter{spec, {}, 0};
   std::vector<std::int64_t> shape = spec.full_shape;
   std::int64_t& split = shape.at(static_cast<std::size_t>(spec.shard.dim));
@@ -199,6 +211,8 @@ void Parameters::materialise(std::int64_t seed, c10::Device device) {
   move_in();
   for (const Parameter& parameter : all_)
     at::Tensor(parameter.tensor.detach()).copy_(initial_values(parameter, seed));
+  for (Buffer& buffer : buffers_)
+    buffer.tensor.set_data(at::full(buffer.tensor.sizes(), buffer.fill, values_.options()));
 }
 
 void Parameters::follow(const at::Tensor& flat) { followers_.emplace_back(flat.getIntrusivePtr()); }
@@ -232,15 +246,15 @@ void Parameters::lay_out_again(const std::vector<std::size_t>& order) {
   ++layout_version_;
 }
 
-std::int64_t Parameters::count() const {
+std::int64_t count_of(const Parameters& parameters) {
   std::int64_t count = 0;
-  for (const Parameter& parameter : all_) count += parameter.tensor.numel();
+  for (const Parameter& parameter : parameters.all()) count += parameter.tensor.numel();
   return count;
 }
 
-std::int64_t Parameters::whole_count() const {
+std::int64_t whole_count_of(const Parameters& parameters) {
   std::int64_t count = 0;
-  for (const Parameter& parameter : all_) count += product(parameter.full_shape);
+  for (const Parameter& parameter : parameters.all()) count += product(parameter.full_shape);
   return count;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The one registry of a model's parameters: names, places, values and gradients.
+// The one registry of a model's parameters: names, places, values and gradients; and of its buffers.
 // Values and gradients each lie in one flat buffer, and every parameter and its .grad is a view of them.
 // Buckets, sharding, accumulation and graph capture are later ways of cutting these two buffers.
 #include <ATen/core/Tensor.h>
@@ -51,6 +51,16 @@ struct ParameterLeaf {
   std::int64_t flat_begin = 0;  ///< first element in the flat buffers
 };
 
+/// What a model has beside its parameters: it gets no gradient and no update. PyTorch calls it the same.
+struct Buffer {
+  std::string name;
+  at::Tensor tensor;  ///< float32
+  double fill = 0;    ///< each first value
+  /// It changes in training, as running means do, and is in files. False: constant, such as a mask
+  /// (PyTorch's persistent=False).
+  bool saved = true;
+};
+
 class Parameters {
  public:
   /// Declares a parameter; the tensor has its shape at once and its place after `materialise`. A name taken
@@ -64,10 +74,17 @@ class Parameters {
   /// is joined already are Errors.
   at::Tensor join(const std::vector<std::string>& names);
 
+  /// Declares a buffer; the tensor has its place and first values after `materialise`. A name taken twice is
+  /// an Error.
+  at::Tensor add_buffer(const std::string& name, const std::vector<std::int64_t>& shape, double fill,
+                        bool saved = true);
+  const std::vector<Buffer>& buffers() const { return buffers_; }  ///< in the order of their declaration
+
   /// The parameter of this name; an Error when there is none.
   const Parameter& find(const std::string& name) const;
 
-  /// Lays all parameters out in the two flat buffers on `device` and gives them their first values.
+  /// Lays all parameters out in the two flat buffers on `device` and gives them, and buffers, their first
+  /// values.
   void materialise(std::int64_t seed, c10::Device device);
 
   /// In the order in which they were declared, whatever the layout; after `materialise`.
@@ -83,8 +100,6 @@ class Parameters {
   void follow(const at::Tensor& flat);
 
   const std::vector<Parameter>& all() const { return all_; }  ///< in the order of the tutorial's state_dict
-  std::int64_t count() const;                                 ///< elements held by this process
-  std::int64_t whole_count() const;                           ///< of the model, over all ranks that share it
 
   const at::Tensor& values() const { return values_; }        ///< [padded count] float32
   const at::Tensor& gradients() const { return gradients_; }  ///< [padded count] float32, padding stays 0
@@ -111,15 +126,20 @@ class Parameters {
   std::int64_t lay_out(const std::vector<std::size_t>& order);
   /// Makes all leaves and their gradients views of the flat buffers.
   void move_in();
+  void check_new(const std::string& name) const;
 
   std::vector<Parameter> all_;
   std::vector<Joint> joints_;
+  std::vector<Buffer> buffers_;
   at::Tensor values_;
   at::Tensor gradients_;
   std::vector<c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>> followers_;
   std::int64_t layout_version_ = 0;
   bool piles_up_ = false;
 };
+
+std::int64_t count_of(const Parameters& parameters);        ///< elements held by this process
+std::int64_t whole_count_of(const Parameters& parameters);  ///< of the model, over all ranks that share it
 
 /// First values of the full parameter, then the shard of it: a mesh of any shape starts from the same
 /// weights.

@@ -37,6 +37,7 @@ void write_plan(const RunPlan& plan, const Trained& trained, RunOutput& output) 
   for (const auto& [name, bytes] : {std::pair{"weights_bytes", memory.weights},
                                     {"gradients_bytes", memory.gradients},
                                     {"moments_bytes", memory.moments},
+                                    {"buffers_bytes", memory.buffers},
                                     {"activations_bytes", memory.activations},
                                     {"attention_bytes", memory.attention},
                                     {"working_bytes", memory.working},

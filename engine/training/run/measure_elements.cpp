@@ -103,7 +103,7 @@ class ElementChain {
   at::ScalarType type_;
   bool fused_;
   Parameters parameters_;
-  std::vector<LayerNorm> norms_;  ///< two a block, and the last one
+  std::vector<Norm> norms_;  ///< two a block, and the last one
   std::vector<at::Tensor> biases_;
   std::vector<AroundProducts> around_;
   at::Tensor first_;
@@ -152,7 +152,7 @@ RateAt measure_adam(const VitShape& shape, bool fused, const Repeats& repeats) {
   const Vit model(parameters, shape);
   parameters.materialise(/*seed=*/1, kCpu);
   parameters.gradients().copy_(at::randn({parameters.gradients().numel()}).mul_(1e-3));
-  const auto count = static_cast<double>(parameters.count());
+  const auto count = static_cast<double>(count_of(parameters));
   const OptimConfig config;
   constexpr double kRate = 1e-4;
   if (!fused) {

@@ -31,6 +31,15 @@ std::vector<NamedValues> whole_values(const Parameters& parameters) {
   return out;
 }
 
+/// Those that change in training.
+std::vector<NamedValues> buffer_values(const Parameters& parameters) {
+  std::vector<NamedValues> out;
+  for (const Buffer& buffer : parameters.buffers()) {
+    if (buffer.saved) out.push_back({buffer.name, buffer.tensor.view(-1)});
+  }
+  return out;
+}
+
 at::Tensor flat(const std::vector<NamedValues>& named) {
   std::vector<at::Tensor> values;
   for (const NamedValues& one : named) values.push_back(one.values);
@@ -58,10 +67,13 @@ ReplicaCheck::ReplicaCheck(const Parameters& parameters, RankGroups& groups, con
       every_(config.hash_every),
       drifts_(config.sync == SyncKind::none || fault.drifts()),
       drifts_within_(is_of_split_layers(fault.fault)),
+      has_buffers_(!buffer_values(parameters).empty()),
+      shares_buffers_(config.broadcast_buffers),
       output_(output) {
   if (groups_.world().size() == 1 || progress_.measures) return;
   groups_.world().check_same("parameters", parameter_lines(parameters_));
   if (drifts_ && progress_.report_due(progress_.steps_done)) tell_apart();
+  look_at_buffers();
 }
 
 void ReplicaCheck::compare_when_due() {
@@ -72,6 +84,26 @@ void ReplicaCheck::compare_when_due() {
   } else if (every_ > 0 && (done % every_ == 0 || progress_.all_done())) {
     compare();
   }
+  look_at_buffers();
+}
+
+void ReplicaCheck::look_at_buffers() {
+  if (!has_buffers_) return;
+  const std::int64_t done = progress_.steps_done;
+  if (!shares_buffers_) {
+    if (progress_.report_due(done) || progress_.all_done()) tell_buffers_apart();
+  } else if (progress_.scored_step == done) {
+    const std::vector<NamedValues> buffers = buffer_values(parameters_);
+    compare_replicas(
+        groups_.along("dp"), flat(buffers), [&] { return buffers; },
+        fmt::format("step {}, of buffers", done));
+    tell_buffers_apart();
+  }
+}
+
+void ReplicaCheck::tell_buffers_apart() {
+  tell("buffers", flat(buffer_values(parameters_)), groups_.along("dp"), "running means and variances",
+       "rank 0");
 }
 
 void ReplicaCheck::compare() {
@@ -88,16 +120,21 @@ void ReplicaCheck::compare() {
 void ReplicaCheck::tell_apart() {
   // Mistakes in split layers show in what the ranks of one model have whole, all others between models.
   const at::Tensor own = drifts_within_ ? flat(whole_values(parameters_)) : parameters_.values();
+  tell("replicas", own, groups_.along(drifts_within_ ? "tp" : "dp"),
+       drifts_within_ ? "weights that ranks of a model have whole" : "weights",
+       drifts_within_ ? "its first rank" : "rank 0");
+}
+
+void ReplicaCheck::tell(const char* note, const at::Tensor& own, Comm& group, const char* what,
+                        const char* whose) {
   const at::Tensor first = own.clone();
-  groups_.along(drifts_within_ ? "tp" : "dp").broadcast(first, 0, "weights").wait();
+  group.broadcast(first, 0, note).wait();
   const double apart = (first - own).abs().max().item<double>();
-  const std::vector<double> all = groups_.world().all_gather_numbers(apart, "distance of the weights");
-  output_.write(
-      JsonLine("note").add("text", "replicas").add("step", progress_.steps_done).add("apart", apart));
-  output_.console().line(
-      fmt::format("  replicas  step {}: {} are up to {:.4g} away from those of {}", progress_.steps_done,
-                  drifts_within_ ? "weights that ranks of a model have whole" : "weights",
-                  *std::max_element(all.begin(), all.end()), drifts_within_ ? "its first rank" : "rank 0"));
+  const std::vector<double> all = groups_.world().all_gather_numbers(apart, note);
+  output_.write(JsonLine("note").add("text", note).add("step", progress_.steps_done).add("apart", apart));
+  output_.console().line(fmt::format("  {:<9} step {}: {} are up to {:.4g} away from those of {}", note,
+                                     progress_.steps_done, what, *std::max_element(all.begin(), all.end()),
+                                     whose));
 }
 
 }  // namespace isobar

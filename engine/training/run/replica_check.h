@@ -1,5 +1,5 @@
 #pragma once
-// Whether ranks that are to hold the same weights do, to the bit.
+// Whether ranks that are to hold the same weights, or the same buffers, do, to the bit.
 #include <string>
 
 #include "core/fault.h"
@@ -21,11 +21,21 @@ class ReplicaCheck {
   /// where it is another. Replicas that nobody keeps together (comm.sync = none, or a mistake on purpose) are
   /// not asked to be equal: with each report it says how far they are apart. A run that only measures, or
   /// trains on one rank, compares nothing.
+  ///
+  /// Of buffers that change in training the same: without comm.broadcast_buffers it says with each report how
+  /// far they are apart. With it they are rank 0's at each forward pass, and apart behind a training step,
+  /// which moves them by each rank's own batch: they are compared behind a validation
+  /// (GradientSync::share_buffers), where Error (exit code 1) names one that differs.
   void compare_when_due();
 
  private:
   void compare();
   void tell_apart();
+  void look_at_buffers();
+  void tell_buffers_apart();
+  /// The largest distance of `own` from that of the first rank of `group`, on all ranks: as a note of the
+  /// stream this rank's, on the console that of all.
+  void tell(const char* note, const at::Tensor& own, Comm& group, const char* what, const char* whose);
 
   const Parameters& parameters_;
   RankGroups& groups_;
@@ -33,6 +43,8 @@ class ReplicaCheck {
   std::int64_t every_;
   bool drifts_;
   bool drifts_within_;  ///< among the ranks of one model, else between models
+  bool has_buffers_;    ///< saved ones
+  bool shares_buffers_;
   RunOutput& output_;
 };
 

@@ -44,7 +44,7 @@ void Run::announce(const Dataset& train, const Dataset& valid, const Training& t
   parts_.guard.emplace(plan.config(), training, progress, groups.world().size(), groups.model().size());
   parts_.recorder->follow(training, *parts_.guard);
   isobar::announce(
-      plan, {train, valid, training.loader, training.parameters.whole_count(), progress.steps_per_epoch},
+      plan, {train, valid, training.loader, whole_count_of(training.parameters), progress.steps_per_epoch},
       groups, *parts_.output, progress.first_step);
 }
 

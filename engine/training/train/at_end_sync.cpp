@@ -6,8 +6,8 @@ namespace {
 
 class AtEndSync final : public GradientSync {
  public:
-  AtEndSync(Parameters& parameters, Comm& comm, const CommConfig& config, std::vector<at::Tensor> buffers)
-      : GradientSync(parameters, comm, config, std::move(buffers)) {}
+  AtEndSync(Parameters& parameters, Comm& comm, const CommConfig& config)
+      : GradientSync(parameters, comm, config) {}
   std::int64_t planned_calls() const override { return 1; }
 
  private:
@@ -18,9 +18,8 @@ class AtEndSync final : public GradientSync {
 
 }  // namespace
 
-std::unique_ptr<GradientSync> make_at_end_sync(Parameters& parameters, Comm& comm, const CommConfig& config,
-                                               std::vector<at::Tensor> buffers) {
-  return std::make_unique<AtEndSync>(parameters, comm, config, std::move(buffers));
+std::unique_ptr<GradientSync> make_at_end_sync(Parameters& parameters, Comm& comm, const CommConfig& config) {
+  return std::make_unique<AtEndSync>(parameters, comm, config);
 }
 
 }  // namespace isobar

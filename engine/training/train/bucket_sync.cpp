@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <numeric>
 #include <sstream>
 #include <utility>
@@ -17,22 +18,31 @@ namespace {
 
 class BucketSync final : public GradientSync {
  public:
-  BucketSync(Parameters& parameters, Comm& comm, const CommConfig& config, std::vector<at::Tensor> buffers)
-      : GradientSync(parameters, comm, config, std::move(buffers)),
-        buckets_(comm, parameters.gradients(), reduce_, config.overlap),
+  BucketSync(Parameters& parameters, Comm& comm, const CommConfig& config)
+      : GradientSync(parameters, comm, config),
+        buckets_(comm, parameters.gradients(), reduce_, config.overlap, !config.bucket_view),
         hooks_(leaf_tensors(parameters), [this](std::size_t leaf) { buckets_.ready(leaf); }) {
-    std::vector<GradientPlace> places = gradient_places(parameters);
-    std::vector<std::size_t> all(places.size());
-    std::iota(all.begin(), all.end(), std::size_t{0});
-    buckets_.plan(std::move(places), {all});  // nobody knows yet in which order gradients come
+    order_.resize(hooks_.count());
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    if (config.bucket_order == BucketOrder::ready) {
+      buckets_.plan(gradient_places(parameters), {order_});  // nobody knows yet in which order gradients come
+      return;
+    }
+    if (config.bucket_order == BucketOrder::reverse) std::reverse(order_.begin(), order_.end());
+    planned_ = members_of(order_).size();
   }
-  std::int64_t planned_calls() const override { return static_cast<std::int64_t>(buckets_.count()); }
+  std::int64_t planned_calls() const override {
+    return static_cast<std::int64_t>(cut_ || planned_ == 0 ? buckets_.count() : planned_);
+  }
 
  private:
   void prepare() override {
-    if (cut_ || buckets_.order().size() != hooks_.count()) return;
-    cut(order_of_rank_0());
-    cut_ = true;
+    if (cut_) return;
+    if (planned_ == 0) {
+      if (buckets_.order().size() != hooks_.count()) return;
+      order_ = order_of_rank_0();
+    }
+    cut();
   }
   void arm() override { buckets_.begin(); }
   std::vector<CollectiveTimes> exchange() override { return buckets_.finish(); }
@@ -46,10 +56,9 @@ class BucketSync final : public GradientSync {
     return order;
   }
 
-  /// The flat buffers in this order, so that a bucket is one stretch of them.
-  void cut(const std::vector<std::size_t>& order) {
-    parameters_.lay_out_again(order);
-    std::vector<GradientPlace> places = gradient_places(parameters_);
+  /// Leaves by bucket.
+  std::vector<std::vector<std::size_t>> members_of(const std::vector<std::size_t>& order) const {
+    const std::vector<GradientPlace> places = gradient_places(parameters_);
     std::vector<std::int64_t> sizes_bytes;
     for (const std::size_t leaf : order)
       sizes_bytes.push_back(places[leaf].count * static_cast<std::int64_t>(sizeof(float)));
@@ -59,19 +68,28 @@ class BucketSync final : public GradientSync {
       const auto first = order.begin() + static_cast<std::ptrdiff_t>(bucket.first);
       members.emplace_back(first, first + static_cast<std::ptrdiff_t>(bucket.count));
     }
-    buckets_.plan(std::move(places), members);
+    return members;
+  }
+
+  /// The flat buffers in `order_`, so that a bucket is one stretch of them. Not in the constructor, which
+  /// runs on the stream of the hooks.
+  void cut() {
+    parameters_.lay_out_again(order_);
+    buckets_.plan(gradient_places(parameters_), members_of(order_));
+    cut_ = true;
   }
 
   GradientBuckets buckets_;
   GradientHooks hooks_;
+  std::vector<std::size_t> order_;  ///< leaves as they fill the buckets
+  std::size_t planned_ = 0;         ///< buckets, where the order is known before the first step
   bool cut_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<GradientSync> make_bucket_sync(Parameters& parameters, Comm& comm, const CommConfig& config,
-                                               std::vector<at::Tensor> buffers) {
-  return std::make_unique<BucketSync>(parameters, comm, config, std::move(buffers));
+std::unique_ptr<GradientSync> make_bucket_sync(Parameters& parameters, Comm& comm, const CommConfig& config) {
+  return std::make_unique<BucketSync>(parameters, comm, config);
 }
 
 }  // namespace isobar

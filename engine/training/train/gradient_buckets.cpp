@@ -1,5 +1,7 @@
 #include "train/gradient_buckets.h"
 
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros_like.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,8 +25,8 @@ std::string some(const std::vector<std::string>& names) {
 
 }  // namespace
 
-GradientBuckets::GradientBuckets(Comm& comm, at::Tensor flat, Reduce reduce, bool overlap)
-    : comm_(comm), flat_(std::move(flat)), reduce_(reduce), overlap_(overlap) {}
+GradientBuckets::GradientBuckets(Comm& comm, at::Tensor flat, Reduce reduce, bool overlap, bool copies)
+    : comm_(comm), flat_(std::move(flat)), reduce_(reduce), overlap_(overlap), copies_(copies) {}
 
 GradientBuckets::~GradientBuckets() { settle(); }
 
@@ -60,6 +62,7 @@ void GradientBuckets::plan(std::vector<GradientPlace> places,
                 "", "", Exit::failed);
   }
   settle();
+  for (Bucket& bucket : buckets) bucket.message = copies_ ? at::zeros_like(stretch(bucket)) : stretch(bucket);
   places_ = std::move(places);
   bucket_of_ = std::move(bucket_of);
   buckets_ = std::move(buckets);
@@ -92,15 +95,21 @@ void GradientBuckets::ready(std::size_t place) {
   }
   is_ready_[place] = true;
   order_.push_back(place);
-  --buckets_[bucket_of_[place]].missing;
+  Bucket& bucket = buckets_[bucket_of_[place]];
+  if (copies_) {
+    const at::NoGradGuard no_grad;
+    const GradientPlace& of = places_[place];
+    bucket.message.narrow(0, of.begin - bucket.begin, of.count)
+        .copy_(flat_.narrow(0, of.begin, of.count), /*non_blocking=*/true);
+  }
+  --bucket.missing;
   if (overlap_) send_full();
 }
 
 void GradientBuckets::send_full() {
   for (; sent_ < buckets_.size() && buckets_[sent_].missing == 0; ++sent_) {
     Bucket& bucket = buckets_[sent_];
-    bucket.work = comm_.all_reduce(flat_.narrow(0, bucket.begin, bucket.end - bucket.begin), reduce_,
-                                   fmt::format("bucket {}", sent_));
+    bucket.work = comm_.all_reduce(bucket.message, reduce_, fmt::format("bucket {}", sent_));
   }
 }
 
@@ -119,6 +128,9 @@ std::vector<CollectiveTimes> GradientBuckets::finish() {
   send_full();
   std::vector<CollectiveTimes> times;
   for (Bucket& bucket : buckets_) times.push_back(bucket.work.wait());
+  if (!copies_) return times;
+  const at::NoGradGuard no_grad;
+  for (const Bucket& bucket : buckets_) stretch(bucket).copy_(bucket.message, /*non_blocking=*/true);
   return times;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 // Gradients in buckets that travel while backward goes on. A bucket is a stretch of the flat gradients:
-// nothing is copied into it or out of it.
+// nothing is copied into it or out of it, unless somebody wants to see what that costs.
 #include <ATen/core/Tensor.h>
 
 #include <cstddef>
@@ -21,9 +21,10 @@ struct GradientPlace {
 
 class GradientBuckets {
  public:
-  /// `flat` holds all gradients; `reduce` is mean. Without `overlap` all buckets leave in `finish`. `comm`
-  /// outlives this.
-  GradientBuckets(Comm& comm, at::Tensor flat, Reduce reduce, bool overlap);
+  /// `flat` holds all gradients; `reduce` is mean. Without `overlap` all buckets leave in `finish`. With
+  /// `copies` each bucket has memory of its own, into which gradients are copied as they become ready, and
+  /// from which `finish` copies them back (PyTorch's gradient_as_bucket_view=False). `comm` outlives this.
+  GradientBuckets(Comm& comm, at::Tensor flat, Reduce reduce, bool overlap, bool copies = false);
   /// Waits for what is under way; what goes wrong then is not told.
   ~GradientBuckets();
   GradientBuckets(const GradientBuckets&) = delete;
@@ -54,7 +55,12 @@ class GradientBuckets {
     std::size_t members = 0;
     std::size_t missing = 0;
     Work work = {};
+    at::Tensor message = {};  ///< what travels: of `flat`, or memory of its own
   };
+  /// Of the flat gradients.
+  at::Tensor stretch(const Bucket& bucket) const {
+    return flat_.narrow(0, bucket.begin, bucket.end - bucket.begin);
+  }
   void send_full();
   void settle() noexcept;
 
@@ -62,6 +68,7 @@ class GradientBuckets {
   at::Tensor flat_;
   Reduce reduce_;
   bool overlap_;
+  bool copies_;
   bool begun_ = false;
   std::vector<GradientPlace> places_;
   std::vector<std::size_t> bucket_of_;  ///< by place

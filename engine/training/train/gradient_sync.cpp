@@ -47,8 +47,8 @@ int world_rank(const Comm& comm, int rank) { return comm.members().at(static_cas
 
 class NoSync final : public GradientSync {
  public:
-  NoSync(Parameters& parameters, Comm& comm, const CommConfig& config, std::vector<at::Tensor> buffers)
-      : GradientSync(parameters, comm, config, std::move(buffers)) {}
+  NoSync(Parameters& parameters, Comm& comm, const CommConfig& config)
+      : GradientSync(parameters, comm, config) {}
   std::int64_t planned_calls() const override { return 0; }
 
  private:
@@ -57,19 +57,21 @@ class NoSync final : public GradientSync {
 
 }  // namespace
 
-GradientSync::GradientSync(Parameters& parameters, Comm& comm, const CommConfig& config,
-                           std::vector<at::Tensor> buffers)
+GradientSync::GradientSync(Parameters& parameters, Comm& comm, const CommConfig& config)
     : parameters_(parameters),
       comm_(comm),
       config_(config),
-      reduce_(config.divides ? Reduce::mean : Reduce::sum),
-      buffers_(std::move(buffers)) {}
+      reduce_(config.divides ? Reduce::mean : Reduce::sum) {}
 
 void GradientSync::begin(bool last_micro_batch) {
   if (!std::exchange(in_step_, true)) before_ = comm_.counts();
   last_ = last_micro_batch;
   if (last_) prepare();
-  if (config_.broadcast_buffers) broadcast_buffers(buffers_, comm_);
+  share_buffers();
+}
+
+void GradientSync::share_buffers() {
+  if (config_.broadcast_buffers) broadcast_buffers(parameters_, comm_);
 }
 
 void GradientSync::backward(const at::Tensor& loss) {
@@ -107,20 +109,18 @@ SyncFigures GradientSync::finish(const TensorParallel& model) {
 }
 
 std::unique_ptr<GradientSync> make_gradient_sync(Parameters& parameters, Comm& comm, const CommConfig& config,
-                                                 std::optional<c10::Stream> stream,
-                                                 std::vector<at::Tensor> buffers) {
+                                                 std::optional<c10::Stream> stream) {
   // In the order of SyncKind.
   static constexpr std::array kMakers = {make_bucket_sync, make_at_end_sync, make_per_parameter_sync,
                                          make_reducer_sync, make_no_sync};
   static_assert(kMakers.size() == kSyncKinds.size());
   const auto make = comm.size() == 1 ? make_no_sync : kMakers.at(static_cast<std::size_t>(config.sync));
   const c10::OptionalStreamGuard guard(stream);
-  return make(parameters, comm, config, std::move(buffers));
+  return make(parameters, comm, config);
 }
 
-std::unique_ptr<GradientSync> make_no_sync(Parameters& parameters, Comm& comm, const CommConfig& config,
-                                           std::vector<at::Tensor> buffers) {
-  return std::make_unique<NoSync>(parameters, comm, config, std::move(buffers));
+std::unique_ptr<GradientSync> make_no_sync(Parameters& parameters, Comm& comm, const CommConfig& config) {
+  return std::make_unique<NoSync>(parameters, comm, config);
 }
 
 }  // namespace isobar

@@ -1,11 +1,12 @@
 #pragma once
 // Gradients averaged over ranks (data parallelism), in the ways that comm.sync names.
 //
-//   buckets        ours: full buckets travel while backward goes on (gradient_buckets.h). The first
-//   step
-//                  has one bucket; then the flat buffers are laid out in the order in which gradients became
-//                  ready on rank 0 and cut at comm.bucket_mb, the first at the smaller of that and
-//                  comm.first_bucket_mb.
+//   buckets        ours: full buckets travel while backward goes on (gradient_buckets.h). The flat buffers
+//                  are laid out in the order of comm.bucket_order and cut at comm.bucket_mb, the first at the
+//                  smaller of that and comm.first_bucket_mb. Ready is the order in which gradients became
+//                  ready on rank 0 in the first step, which has one bucket; reverse and forward, that of the
+//                  declaration from its end or its beginning, are known before. Buckets are views of the
+//                  gradients, or with comm.bucket_view = false messages that these are copied into and from.
 //   at_end         one all-reduce of all gradients behind backward
 //   per_parameter  one all-reduce a parameter, as each is ready
 //   reducer        libtorch's c10d::Reducer, with copies into its buckets and out of them
@@ -34,10 +35,13 @@ class GradientSync {
   GradientSync(const GradientSync&) = delete;
   GradientSync& operator=(const GradientSync&) = delete;
 
-  /// In front of the forward pass of each micro-batch. Only the backward pass of the last one of a step
-  /// communicates; the others add to the gradients. Sends rank 0's buffers where comm.broadcast_buffers is
-  /// on.
+  /// In front of the forward pass of each micro-batch: share_buffers. Only the backward pass of the last one
+  /// of a step communicates; the others add to the gradients.
   void begin(bool last_micro_batch = true);
+
+  /// Where comm.broadcast_buffers is on, the buffers of all ranks become those of rank 0. For a forward pass
+  /// that nobody differentiates.
+  void share_buffers();
 
   /// loss.backward(), with gradients that leave as they become ready.
   void backward(const at::Tensor& loss);
@@ -53,7 +57,7 @@ class GradientSync {
   virtual std::int64_t planned_calls() const = 0;
 
  protected:
-  GradientSync(Parameters& parameters, Comm& comm, const CommConfig& config, std::vector<at::Tensor> buffers);
+  GradientSync(Parameters& parameters, Comm& comm, const CommConfig& config);
 
   /// In front of the forward pass that ends in communication.
   virtual void prepare() {}
@@ -68,7 +72,6 @@ class GradientSync {
   Reduce reduce_;
 
  private:
-  std::vector<at::Tensor> buffers_;
   CommCounts before_;
   SyncFigures sent_;
   bool in_step_ = false;
@@ -77,22 +80,16 @@ class GradientSync {
 
 /// The one that comm.sync names; in a group of one rank always `none`. `parameters` (materialised) and `comm`
 /// outlive it; `stream`: on which backward will run, where that is not the current one, since what is told of
-/// gradients belongs to a stream for good; `buffers`: tensors of the model that are no parameters.
+/// gradients belongs to a stream for good.
 std::unique_ptr<GradientSync> make_gradient_sync(Parameters& parameters, Comm& comm, const CommConfig& config,
-                                                 std::optional<c10::Stream> stream = {},
-                                                 std::vector<at::Tensor> buffers = {});
+                                                 std::optional<c10::Stream> stream = {});
 
 /// Each of them, whatever the number of ranks.
-std::unique_ptr<GradientSync> make_bucket_sync(Parameters& parameters, Comm& comm, const CommConfig& config,
-                                               std::vector<at::Tensor> buffers = {});
-std::unique_ptr<GradientSync> make_at_end_sync(Parameters& parameters, Comm& comm, const CommConfig& config,
-                                               std::vector<at::Tensor> buffers = {});
+std::unique_ptr<GradientSync> make_bucket_sync(Parameters& parameters, Comm& comm, const CommConfig& config);
+std::unique_ptr<GradientSync> make_at_end_sync(Parameters& parameters, Comm& comm, const CommConfig& config);
 std::unique_ptr<GradientSync> make_per_parameter_sync(Parameters& parameters, Comm& comm,
-                                                      const CommConfig& config,
-                                                      std::vector<at::Tensor> buffers = {});
-std::unique_ptr<GradientSync> make_reducer_sync(Parameters& parameters, Comm& comm, const CommConfig& config,
-                                                std::vector<at::Tensor> buffers = {});
-std::unique_ptr<GradientSync> make_no_sync(Parameters& parameters, Comm& comm, const CommConfig& config,
-                                           std::vector<at::Tensor> buffers = {});
+                                                      const CommConfig& config);
+std::unique_ptr<GradientSync> make_reducer_sync(Parameters& parameters, Comm& comm, const CommConfig& config);
+std::unique_ptr<GradientSync> make_no_sync(Parameters& parameters, Comm& comm, const CommConfig& config);
 
 }  // namespace isobar

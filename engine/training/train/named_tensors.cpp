@@ -86,6 +86,9 @@ std::vector<NamedTensor> named_tensors(const Parameters& parameters) {
   std::vector<NamedTensor> out;
   for (const Parameter& parameter : parameters.all())
     out.push_back({parameter.name, parameter.tensor, parameter.shard});
+  for (const Buffer& buffer : parameters.buffers()) {
+    if (buffer.saved) out.push_back({buffer.name, buffer.tensor});
+  }
   return out;
 }
 

@@ -18,7 +18,7 @@ struct NamedTensor {
   Shard shard = {};   ///< which piece of the tensor of this name it is; files hold whole ones
 };
 
-/// The parameters under their names. The tensors are those of the model, not copies.
+/// The parameters and the saved buffers under their names. The tensors are those of the model, not copies.
 std::vector<NamedTensor> named_tensors(const Parameters& parameters);
 
 /// Views of Adam's moments, which are as long as the flat buffers, by parameter: "exp_avg.<parameter>" of

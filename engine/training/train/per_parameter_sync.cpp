@@ -12,9 +12,8 @@ namespace {
 
 class PerParameterSync final : public GradientSync {
  public:
-  PerParameterSync(Parameters& parameters, Comm& comm, const CommConfig& config,
-                   std::vector<at::Tensor> buffers)
-      : GradientSync(parameters, comm, config, std::move(buffers)),
+  PerParameterSync(Parameters& parameters, Comm& comm, const CommConfig& config)
+      : GradientSync(parameters, comm, config),
         messages_(comm, parameters.gradients(), reduce_, config.overlap),
         hooks_(leaf_tensors(parameters), [this](std::size_t leaf) { messages_.ready(leaf); }) {
     std::vector<GradientPlace> places = gradient_places(parameters);
@@ -35,9 +34,8 @@ class PerParameterSync final : public GradientSync {
 }  // namespace
 
 std::unique_ptr<GradientSync> make_per_parameter_sync(Parameters& parameters, Comm& comm,
-                                                      const CommConfig& config,
-                                                      std::vector<at::Tensor> buffers) {
-  return std::make_unique<PerParameterSync>(parameters, comm, config, std::move(buffers));
+                                                      const CommConfig& config) {
+  return std::make_unique<PerParameterSync>(parameters, comm, config);
 }
 
 }  // namespace isobar

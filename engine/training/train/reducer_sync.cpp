@@ -16,8 +16,8 @@ namespace {
 
 class ReducerSync final : public GradientSync {
  public:
-  ReducerSync(Parameters& parameters, Comm& comm, const CommConfig& config, std::vector<at::Tensor> buffers)
-      : GradientSync(parameters, comm, config, std::move(buffers)),
+  ReducerSync(Parameters& parameters, Comm& comm, const CommConfig& config)
+      : GradientSync(parameters, comm, config),
         group_(make_process_group(comm, "bucket", config.overlap)),
         reducer_(made()) {}
   ~ReducerSync() override { reducer_->remove_autograd_hooks(); }
@@ -68,9 +68,9 @@ class ReducerSync final : public GradientSync {
 
 }  // namespace
 
-std::unique_ptr<GradientSync> make_reducer_sync(Parameters& parameters, Comm& comm, const CommConfig& config,
-                                                std::vector<at::Tensor> buffers) {
-  return std::make_unique<ReducerSync>(parameters, comm, config, std::move(buffers));
+std::unique_ptr<GradientSync> make_reducer_sync(Parameters& parameters, Comm& comm,
+                                                const CommConfig& config) {
+  return std::make_unique<ReducerSync>(parameters, comm, config);
 }
 
 }  // namespace isobar

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace isobar {
 namespace {
@@ -40,22 +40,20 @@ std::vector<double> as_numbers(const std::string& bytes) {
 
 void broadcast_weights(Parameters& parameters, Comm& comm) {
   comm.broadcast(parameters.values(), 0, "weights").wait();
+  broadcast_buffers(parameters, comm);
 }
 
-void broadcast_buffers(const std::vector<at::Tensor>& buffers, Comm& comm) {
-  std::map<at::ScalarType, std::vector<at::Tensor>> by_type;
-  for (const at::Tensor& buffer : buffers) by_type[buffer.scalar_type()].push_back(buffer);
+void broadcast_buffers(const Parameters& parameters, Comm& comm) {
+  if (parameters.buffers().empty()) return;
   const at::NoGradGuard no_grad;
-  for (const auto& [type, same] : by_type) {
-    std::vector<at::Tensor> flat;
-    for (const at::Tensor& buffer : same) flat.push_back(buffer.reshape({-1}));
-    const at::Tensor message = at::cat(flat);
-    comm.broadcast(message, 0, "buffers").wait();
-    std::int64_t begin = 0;
-    for (at::Tensor buffer : same) {
-      buffer.copy_(message.narrow(0, begin, buffer.numel()).view(buffer.sizes()));
-      begin += buffer.numel();
-    }
+  std::vector<at::Tensor> flat;
+  for (const Buffer& buffer : parameters.buffers()) flat.push_back(buffer.tensor.view(-1));
+  const at::Tensor message = at::cat(flat);
+  comm.broadcast(message, 0, "buffers").wait();
+  std::int64_t begin = 0;
+  for (at::Tensor& buffer : flat) {
+    buffer.copy_(message.narrow(0, begin, buffer.numel()));
+    begin += buffer.numel();
   }
 }
 

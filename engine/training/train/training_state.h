@@ -25,7 +25,8 @@ struct TrainingCounts {
   std::int64_t optimizer_steps = 0;  ///< t of Adam
 };
 
-/// Writes model.safetensors (weights, named as for Python), optimizer.safetensors (`exp_avg.<parameter>` and
+/// Writes model.safetensors (weights and saved buffers, named as for Python; buffers that nobody broadcasts
+/// are each rank's own, and these are rank 0's), optimizer.safetensors (`exp_avg.<parameter>` and
 /// `exp_avg_sq.<parameter>`), random.safetensors (state of the generator of `device`) and, where the loss is
 /// scaled, scaler.safetensors.
 /// `writer` is null on ranks that write nothing; all ranks of `model`, which share one model, call it.

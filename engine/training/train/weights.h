@@ -7,14 +7,14 @@
 
 namespace isobar {
 
-/// Writes all parameters (float32), whole or not at all.
+/// Writes all parameters and saved buffers (float32), whole or not at all.
 void save_weights(const Parameters& parameters, const std::filesystem::path& path);
 
 /// The same for a model that the ranks of `model` share, all of which call it: the group of the first rank of
 /// all writes the whole tensors, other groups do nothing.
 void save_weights(const Parameters& parameters, const std::filesystem::path& path, Comm& model);
 
-/// Replaces the values of all parameters. A tensor that is missing or too much, of another shape or not F32
+/// Replaces the values of all of them. A tensor that is missing or too much, of another shape or not F32
 /// is an Error (exit code 2) that names it; nothing is changed then.
 void load_weights(Parameters& parameters, const std::filesystem::path& path);
 

@@ -19,7 +19,7 @@ namespace isobar {
 class YourBucketSync final : public GradientSync {
  public:
   YourBucketSync(Parameters& parameters, Comm& comm, const CommConfig& config)
-      : GradientSync(parameters, comm, config, {}),
+      : GradientSync(parameters, comm, config),
         hooks_(leaf_tensors(parameters), [this](std::size_t leaf) { came(leaf); }) {
     places_ = gradient_places(parameters);
     order_.resize(places_.size());

@@ -50,6 +50,11 @@ TEST_CASE("every fault that the table calls one of the configuration changes it"
   CHECK(with(Fault::same_seed_workers).data.repeats == Config{}.data.workers);
   CHECK(with(Fault::different_data_in_group).data.seed == Config{}.data.seed + 2);
   CHECK(with(Fault::norm_eps).model.norm_eps == 1e-5);
+  CHECK(with(Fault::forward_order).comm.bucket_order == BucketOrder::forward);
+  CHECK(with(Fault::one_bucket).comm.first_bucket_mb == with(Fault::one_bucket).comm.bucket_mb);
+  CHECK(with(Fault::one_bucket).comm.bucket_mb > 1e5);
+  CHECK(with(Fault::tiny_buckets).comm.bucket_mb < 1e-5);
+  CHECK(with(Fault::batchnorm_no_broadcast).model.norm == NormKind::batch);
   CHECK(to_toml(with(Fault::nan_weight)) == to_toml(Config{}));
 }
 
@@ -103,6 +108,11 @@ TEST_CASE("a fault that would change nothing is refused with the setting that it
              says("all 2 ranks share one"));
   CHECK_THAT(refused(Fault::other_order, [](Config& config) { config.comm.sync = SyncKind::at_end; }),
              says("no order"));
+  for (const Fault fault : {Fault::forward_order, Fault::one_bucket, Fault::tiny_buckets}) {
+    CHECK_THAT(refused(fault, [](Config& config) { config.comm.sync = SyncKind::at_end; }),
+               says("comm.sync is another") && says("--set comm.sync=buckets"));
+    CHECK_THAT(refused(fault, [](Config& config) { config.run.ranks = 1; }), says("trains alone"));
+  }
   CHECK_THAT(refused(Fault::no_shuffle, [](Config& config) { config.data.shuffle = false; }),
              says("data.shuffle"));
   CHECK_THAT(refused(Fault::tanh_gelu, [](Config& config) { config.fusion.bias_gelu = false; }),

@@ -1,9 +1,13 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/autocast_mode.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/randn_like.h>
 #include <ATen/ops/softmax.h>
+#include <ATen/ops/zeros.h>
 
 #include <array>
 #include <cmath>
@@ -116,4 +120,89 @@ TEST_CASE("the model's gradient agrees with a central difference") {
   };
   const double slope = (moved(step) - moved(-step)) / (2 * step);
   CHECK(slope == Approx(parameters.gradients().norm().item<double>()).epsilon(5e-3));
+}
+
+namespace {
+
+/// What PyTorch's page of BatchNorm1d says, in double precision.
+struct PlainBatchNorm {
+  at::Tensor mean, variance;  ///< running
+
+  at::Tensor operator()(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double eps) {
+    const at::Tensor rows = x.reshape({-1, x.size(-1)});
+    const at::Tensor own_mean = rows.mean(0), own_variance = (rows - own_mean).square().mean(0);
+    const auto count = static_cast<double>(rows.size(0));
+    mean = mean * 0.9 + own_mean.detach() * 0.1;
+    variance = variance * 0.9 + own_variance.detach() * (count / (count - 1)) * 0.1;
+    return (x - own_mean) / (own_variance + eps).sqrt() * weight + bias;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a norm over the batch takes all its tokens in training, and running moments in validation") {
+  Parameters parameters;
+  const Norm norm(parameters, "norm", 6, {}, 1e-3, /*over_batch=*/true);
+  parameters.materialise(5, at::kCPU);
+  REQUIRE(parameters.buffers().size() == 2);
+  CHECK(parameters.buffers()[0].name == "norm.running_mean");
+  CHECK(parameters.buffers()[1].name == "norm.running_var");
+  norm.weight.detach().copy_(at::randn({6}));
+  norm.bias.detach().copy_(at::randn({6}));
+  const void* const place = norm.running.mean.const_data_ptr();
+  PlainBatchNorm plain{at::zeros({6}, at::kDouble), at::ones({6}, at::kDouble)};
+  for (int step = 0; step < 3; ++step) {
+    const at::Tensor x = (at::randn({2, 5, 6}) * 3 + step).requires_grad_();
+    const at::Tensor exact_x = x.detach().to(at::kDouble).requires_grad_();
+    const at::Tensor cotangent = at::randn({2, 5, 6});
+    parameters.zero_gradients();
+    const at::Tensor y = norm(x);
+    y.backward(cotangent);
+    const at::Tensor weight = norm.weight.detach().to(at::kDouble).requires_grad_();
+    const at::Tensor bias = norm.bias.detach().to(at::kDouble).requires_grad_();
+    const at::Tensor expected = plain(exact_x, weight, bias, 1e-3);
+    expected.backward(cotangent.to(at::kDouble));
+    CHECK(difference(y.detach(), expected.detach()) <= 1e-5 * largest(expected));
+    CHECK(difference(x.grad(), exact_x.grad()) <= 1e-5 * largest(exact_x.grad()));
+    CHECK(difference(norm.weight.grad(), weight.grad()) <= 1e-5 * largest(weight.grad()));
+    CHECK(difference(norm.bias.grad(), bias.grad()) <= 1e-5 * largest(bias.grad()));
+    CHECK(difference(norm.running.mean, plain.mean) <= 1e-5 * largest(plain.mean));
+    CHECK(difference(norm.running.variance, plain.variance) <= 1e-5 * largest(plain.variance));
+    CHECK(norm.running.mean.const_data_ptr() == place);
+  }
+  const at::NoGradGuard validation;
+  const at::Tensor x = at::randn({1, 3, 6});
+  const at::Tensor mean = norm.running.mean.clone();
+  const at::Tensor expected =
+      (x - norm.running.mean) / (norm.running.variance + 1e-3).sqrt() * norm.weight + norm.bias;
+  CHECK(difference(norm(x), expected) <= 1e-5 * largest(expected));
+  CHECK(at::equal(norm.running.mean, mean));
+}
+
+TEST_CASE("a norm over each token has no buffers") {
+  Parameters parameters;
+  const Norm norm(parameters, "norm", 6);
+  CHECK(parameters.buffers().empty());
+  CHECK_FALSE(norm.running.mean.defined());
+}
+
+TEST_CASE("constant buffers are as large as asked for, whatever divides it") {
+  for (const double mebibytes : {0.0, 0.01, 1.0}) {
+    Parameters parameters;
+    const Vit model(parameters, {.height = 8,
+                                 .width = 16,
+                                 .channels = 2,
+                                 .patch = 4,
+                                 .embed = 24,
+                                 .depth = 1,
+                                 .heads = 2,
+                                 .buffers_mb = mebibytes});
+    std::int64_t values = 0;
+    for (const Buffer& buffer : parameters.buffers()) {
+      values += buffer.tensor.numel();
+      CHECK_FALSE(buffer.saved);
+    }
+    CHECK(values == static_cast<std::int64_t>(mebibytes * (1 << 18)));
+    CHECK(parameters.buffers().size() == (mebibytes > 0 ? 4 : 0));
+  }
 }

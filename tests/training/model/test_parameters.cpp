@@ -52,7 +52,7 @@ TEST_CASE("names, shapes and order are those of the tutorial's state_dict") {
   CHECK(parameters.all()[0].tensor.sizes() == at::IntArrayRef({1, 24, 24}));
   CHECK(parameters.all()[1].tensor.sizes() == at::IntArrayRef({24, 3, 4, 4}));
   CHECK(parameters.all().back().tensor.sizes() == at::IntArrayRef({48, 24}));
-  CHECK(parameters.count() == count_parameters(kTiny).total());
+  CHECK(count_of(parameters) == count_parameters(kTiny).total());
 }
 
 TEST_CASE("values and gradients are views of two flat buffers, and stay so") {
@@ -173,8 +173,8 @@ TEST_CASE("joined parameters lie side by side, keep names and values, and share 
   }
   CHECK(at::equal(weight, at::cat(weights)));
   CHECK(at::equal(bias, at::cat(biases)));
-  CHECK(joined.count() == plain.count());
-  CHECK(joined.gradients().numel() > joined.count());
+  CHECK(count_of(joined) == count_of(plain));
+  CHECK(joined.gradients().numel() > count_of(joined));
   (weight.square().sum() + bias.sum()).backward();
   CHECK(at::equal(joined.find("k.weight").tensor.grad(), 2 * weight.narrow(0, 30, 30)));
   CHECK(joined.find("v.bias").tensor.grad().eq(1).all().item<bool>());
@@ -194,4 +194,37 @@ TEST_CASE("parameters that cannot be joined are refused") {
   CHECK_THAT(failure_of([&] { parameters.join({"c"}); }), says("twice") && says("c"));
   parameters.materialise(1, at::kCPU);
   CHECK_THAT(failure_of([&] { parameters.join({"b"}); }), says("before"));
+}
+
+TEST_CASE("buffers get their values with the parameters, and keep no place among them") {
+  Parameters parameters;
+  const at::Tensor weight = parameters.add({.name = "weight", .full_shape = {4}});
+  const at::Tensor mean = parameters.add_buffer("running_mean", {4}, 0);
+  const at::Tensor mask = parameters.add_buffer("mask", {2, 3}, 1, /*saved=*/false);
+  parameters.materialise(1, at::kCPU);
+  CHECK(mean.eq(0).all().item<bool>());
+  CHECK(mask.eq(1).all().item<bool>());
+  CHECK_FALSE(mean.requires_grad());
+  CHECK(count_of(parameters) == 4);
+  REQUIRE(parameters.buffers().size() == 2);
+  CHECK(parameters.buffers()[0].name == "running_mean");
+  CHECK(parameters.buffers()[0].saved);
+  CHECK_FALSE(parameters.buffers()[1].saved);
+  CHECK(parameters.buffers()[1].tensor.data_ptr() == mask.data_ptr());
+  at::Tensor(mean).fill_(5);
+  parameters.lay_out_again({0});
+  CHECK(mean.eq(5).all().item<bool>());
+  parameters.materialise(1, at::kCPU);
+  CHECK(mean.eq(0).all().item<bool>());
+}
+
+TEST_CASE("a name belongs to one parameter or one buffer") {
+  Parameters parameters;
+  parameters.add({.name = "norm.weight", .full_shape = {4}});
+  parameters.add_buffer("norm.running_mean", {4}, 0);
+  const auto twice = says("used twice");
+  CHECK_THAT(failure_of([&] { parameters.add_buffer("norm.running_mean", {4}, 0); }),
+             twice && says("norm.running_mean"));
+  CHECK_THAT(failure_of([&] { parameters.add_buffer("norm.weight", {4}, 0); }), twice && says("norm.weight"));
+  CHECK_THAT(failure_of([&] { parameters.add({.name = "norm.running_mean", .full_shape = {4}}); }), twice);
 }

@@ -26,6 +26,7 @@ inline constexpr VitShape kLoopVit = {
 struct LoopResult {
   std::vector<double> losses, norms;
   at::Tensor weights;
+  std::vector<at::Tensor> buffers;
   std::int64_t replays = 0;
 };
 
@@ -43,6 +44,7 @@ class LessonLoop {
     out.model.attention = AttentionKind::math;
     return out;
   }();
+  VitShape shape = kLoopVit;
   int steps = 8;
   /// The other ranks, which hold the whole model or, with mesh.tp = 2, share it; null: this one trains alone.
   std::function<std::unique_ptr<Comm>()> make_comm = [] { return nullptr; };
@@ -63,7 +65,7 @@ class LessonLoop {
     Comm& replicas = made && config.mesh.tp == 1 ? *made : alone;
     const TensorParallel ranks(model_ranks, config);
     Parameters parameters;
-    FusedVit model(parameters, kLoopVit, config.fusion, config.model.attention, ranks);
+    FusedVit model(parameters, shape, config.fusion, config.model.attention, ranks);
     parameters.materialise(3, device);
     FusedAdam adam(parameters, config.optim, config.fusion, ranks);
     GradScaler scaler(config.amp, device);
@@ -97,6 +99,7 @@ class LessonLoop {
     for (const at::Tensor& loss : losses) out.losses.push_back(loss.item<double>());
     for (const at::Tensor& norm : norms) out.norms.push_back(norm.item<double>());
     out.weights = parameters.values().cpu();
+    for (const Buffer& buffer : parameters.buffers()) out.buffers.push_back(buffer.tensor.cpu());
     return out;
   }
 

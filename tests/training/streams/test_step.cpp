@@ -16,6 +16,8 @@ void check_same(const LoopResult& ours, const LoopResult& of_cpu) {
   CHECK(ours.losses == of_cpu.losses);
   CHECK(ours.norms == of_cpu.norms);
   CHECK(ours.weights.equal(of_cpu.weights));
+  REQUIRE(ours.buffers.size() == of_cpu.buffers.size());
+  for (std::size_t i = 0; i < ours.buffers.size(); ++i) CHECK(ours.buffers[i].equal(of_cpu.buffers[i]));
 }
 
 LoopResult on_cpu(LessonLoop& loop) {
@@ -79,6 +81,26 @@ TEST_CASE("buckets that travel on a stream of their own give the gradients of a 
   for (const bool recorded : {false, true}) {
     loop.config.graph.enabled = recorded;
     check_right([&] { check_same(loop.train(kHostDevice), of_cpu); }, 5);
+  }
+}
+
+TEST_CASE(
+    "norms over the batch, and gradients that are copied into buckets, give what a processor gives, recorded "
+    "too") {
+  LoopOfTwo loop;
+  loop.shape.batch_norm = true;
+  loop.shape.buffers_mb = 0.001;
+  loop.config.comm.bucket_view = false;
+  loop.config.comm.broadcast_buffers = true;
+  for (const BucketOrder order : {BucketOrder::ready, BucketOrder::reverse}) {
+    loop.config.comm.bucket_order = order;
+    const LoopResult of_cpu = on_cpu(loop);
+    REQUIRE(of_cpu.buffers.size() == 2 * 5 + 4);
+    CHECK_FALSE(of_cpu.buffers.front().eq(0).all().item<bool>());
+    for (const bool recorded : {false, true}) {
+      loop.config.graph.enabled = recorded;
+      check_right([&] { check_same(loop.train(kHostDevice), of_cpu); }, 3);
+    }
   }
 }
 

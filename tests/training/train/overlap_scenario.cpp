@@ -87,6 +87,8 @@ Exposed exposed_of(const CommConfig& config, Comm& comm, const Link& link) {
     std::vector<BucketTime> buckets;
     if (config.sync == SyncKind::at_end) {
       buckets = {{backward_us, ring_all_reduce_us(link, comm.size(), bytes * kLayers)}};
+    } else if (config.bucket_order == BucketOrder::forward) {
+      buckets.assign(kLayers, {backward_us, ring_all_reduce_us(link, comm.size(), bytes)});
     } else {
       for (const double ready : model.ready_us)
         buckets.push_back({ready - begin_us, ring_all_reduce_us(link, comm.size(), bytes)});
@@ -108,6 +110,11 @@ int run_overlap(const Words& words) {
   for (const SyncKind sync : {SyncKind::buckets, SyncKind::at_end}) {
     config.sync = sync;
     seen.emplace(name_of(sync), exposed_of(config, comm, link));
+  }
+  config.sync = SyncKind::buckets;
+  for (const BucketOrder order : {BucketOrder::reverse, BucketOrder::forward}) {
+    config.bucket_order = order;
+    seen.emplace(name_of(order), exposed_of(config, comm, link));
   }
   Findings findings;
   for (const auto& [sync, exposed] : seen) {

@@ -119,7 +119,7 @@ int run_plan(const Words& words) {
     SyncFigures figures;
     synced_gradients(replica.model, *replica.sync, comm, joint_batch(kTiny, comm.size(), 1), 1, &figures);
     findings.check(figures.calls == expected, fmt::format("{} calls", figures.calls));
-    const std::int64_t ring = 2 * (comm.size() - 1) * replica.model.parameters.count() * 4 / comm.size();
+    const std::int64_t ring = 2 * (comm.size() - 1) * count_of(replica.model.parameters) * 4 / comm.size();
     findings.check(figures.wire_bytes >= ring && figures.wire_bytes < ring * 1001 / 1000,
                    fmt::format("{} bytes sent, a ring sends {}", figures.wire_bytes, ring));
     findings.check(figures.total_us > 0, "no time passed");
@@ -131,6 +131,49 @@ int run_plan(const Words& words) {
     synced_gradients(peer.model, *peer.sync, comm, joint_batch(kTiny, comm.size(), 1), 1, &figures);
   findings.check(figures.calls == std::stol(words.at(3)),
                  fmt::format("{} calls of the Reducer", figures.calls));
+  return findings.count();
+}
+
+/// Every size, order and way to hold buckets, beside one all-reduce at the end. Two ranks: their sum has the
+/// same bits however it is cut. cuts BACKEND
+int run_cuts(const Words& words) {
+  CommConfig plain = small_buckets(words.at(0), "at_end");
+  Comm comm = joined(plain);
+  Findings findings;
+  const auto joint = joint_batch(kOddVit, 2 * comm.size(), 0);
+  Replica<FusedModel> at_end(comm, plain, kOddVit, FusionConfig{});
+  synced_gradients(at_end.model, *at_end.sync, comm, joint, 1);
+  const std::string expected = bits_of(at_end.model.parameters, true);
+  for (const double mebibytes : {1e-6, 0.01, 0.03, 25.0}) {
+    for (const BucketOrder order : {BucketOrder::ready, BucketOrder::reverse, BucketOrder::forward}) {
+      for (const bool view : {true, false}) {
+        CommConfig config = small_buckets(words.at(0), "buckets");
+        config.bucket_mb = config.first_bucket_mb = mebibytes;
+        config.bucket_order = order;
+        config.bucket_view = view;
+        Replica<FusedModel> replica(comm, config, kOddVit, FusionConfig{});
+        std::int64_t before = 0, sent_early = 0;  // messages that left before the model's first gradient came
+        replica.model.parameters.all().front().tensor.register_hook([&](const at::Tensor& gradient) {
+          sent_early = comm.counts().calls - before;
+          return gradient;
+        });
+        for (int step = 0; step < 3; ++step) {
+          const std::string what = fmt::format("{} MiB, {}, {}, step {}", mebibytes, name_of(order),
+                                               view ? "views" : "copies", step);
+          SyncFigures figures;
+          before = comm.counts().calls;
+          synced_gradients(replica.model, *replica.sync, comm, joint, 1, &figures);
+          findings.check(bits_of(replica.model.parameters, true) == expected, what + ": gradients differ");
+          const bool one = mebibytes > 1 || (order == BucketOrder::ready && step == 0);
+          const bool early = !one && order != BucketOrder::forward;
+          findings.check((sent_early > 0) == early, fmt::format("{}: {} left early", what, sent_early));
+          findings.check((figures.calls == 1) == one, fmt::format("{}: {} calls", what, figures.calls));
+          if (order == BucketOrder::ready && step == 0) continue;
+          findings.check(figures.calls == replica.sync->planned_calls(), what + ": calls are not as planned");
+        }
+      }
+    }
+  }
   return findings.count();
 }
 
@@ -260,24 +303,35 @@ int run_fault(const Words& words) {
 /// Buffers and scores. replicas BACKEND
 int run_replicas(const Words& words) {
   CommConfig config = small_buckets(words.at(0), "at_end");
-  config.broadcast_buffers = true;
   Comm comm = joined(config);
   Findings findings;
-  PlainModel model(kOddVit);
-  const std::vector<at::Tensor> buffers = {at::full({3, 2}, comm.rank(), at::kFloat),
-                                           at::full({}, comm.rank() + 5, at::kLong),
-                                           at::full({4}, comm.rank(), at::kFloat)};
-  const auto with = make_gradient_sync(model.parameters, comm, config, {}, buffers);
-  const auto without = make_gradient_sync(model.parameters, comm, config);
+  PlainModel plain(kOddVit);
+  config.broadcast_buffers = true;
   SyncFigures figures;
   const auto joint = joint_batch(kOddVit, comm.size(), 0);
-  synced_gradients(model, *without, comm, joint, 1, &figures);
+  const auto without = make_gradient_sync(plain.parameters, comm, config);
+  synced_gradients(plain, *without, comm, joint, 1, &figures);
   findings.check(figures.calls == 1, "a model without buffers costs nothing");
-  synced_gradients(model, *with, comm, joint, 1, &figures);
-  findings.check(figures.calls == 3, "one message a type");
-  findings.check(buffers[0].eq(0).all().item<bool>() && buffers[2].eq(0).all().item<bool>() &&
-                     buffers[1].item<std::int64_t>() == 5,
-                 "the buffers are those of rank 0");
+  PlainModel model(with_buffers(kOddVit));
+  for (const Buffer& buffer : model.parameters.buffers()) at::Tensor(buffer.tensor).add_(comm.rank());
+  findings.check(!equal_on_ranks(comm, buffer_bits(model.parameters)), "buffers are the same by themselves");
+  broadcast_weights(model.parameters, comm);
+  findings.check(equal_on_ranks(comm, buffer_bits(model.parameters)), "buffers begin apart");
+  const auto with = make_gradient_sync(model.parameters, comm, config);
+  for (int step = 0; step < 3; ++step) {
+    synced_gradients(model, *with, comm, joint, 1, &figures);
+    findings.check(figures.calls == 2, "one message for all buffers, whatever they are");
+    findings.check(!equal_on_ranks(comm, buffer_bits(model.parameters)), "a step moved no buffer");
+    with->share_buffers();
+    findings.check(equal_on_ranks(comm, buffer_bits(model.parameters)),
+                   "buffers are apart in a forward pass");
+  }
+  config.broadcast_buffers = false;
+  const auto own = make_gradient_sync(model.parameters, comm, config);
+  synced_gradients(model, *own, comm, joint, 1, &figures);
+  findings.check(figures.calls == 1, "buffers are sent though nobody asked");
+  own->share_buffers();
+  findings.check(!equal_on_ranks(comm, buffer_bits(model.parameters)), "buffers came together by themselves");
   Evaluation mine;
   mine.complete = true;
   mine.samples = 1 + comm.rank();
@@ -302,6 +356,7 @@ int run_replicas(const Words& words) {
 const AddScenario add_ten_steps{"ten_steps", run_ten_steps};
 const AddScenario add_bits{"bits", run_bits};
 const AddScenario add_plan{"plan", run_plan};
+const AddScenario add_cuts{"cuts", run_cuts};
 const AddScenario add_half{"half", run_half};
 const AddScenario add_again{"again", run_again};
 const AddScenario add_fault{"fault", run_fault};

@@ -58,6 +58,13 @@ inline std::string bits_of(const Parameters& parameters, bool gradients = false)
   return out;
 }
 
+inline std::string buffer_bits(const Parameters& parameters) {
+  std::string out;
+  for (const Buffer& buffer : parameters.buffers())
+    out.append(static_cast<const char*>(buffer.tensor.const_data_ptr()), buffer.tensor.nbytes());
+  return out;
+}
+
 inline bool equal_on_ranks(Comm& comm, const std::string& bits) {
   const std::string mine = std::to_string(std::hash<std::string>()(bits));
   const std::vector<std::string> all = comm.all_gather_text(mine, "bits");

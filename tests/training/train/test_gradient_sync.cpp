@@ -37,7 +37,7 @@ struct Alone {
                       : name == "per_parameter" ? make_per_parameter_sync
                       : name == "reducer"       ? make_reducer_sync
                                                 : make_at_end_sync;
-    sync = make(pair.parameters, comm, config, {});
+    sync = make(pair.parameters, comm, config);
   }
   SyncFigures step(const at::Tensor& loss) {
     pair.parameters.zero_gradients();
@@ -155,6 +155,54 @@ TEST_CASE("buckets are cut in the order in which gradients came, once") {
     sync->finish();
   }
   CHECK(alone.pair.parameters.layout_version() == 1);
+}
+
+TEST_CASE("an order that is given is cut before the first step") {
+  for (const BucketOrder order : {BucketOrder::reverse, BucketOrder::forward}) {
+    INFO(name_of(order));
+    Pair pair;
+    Comm comm;
+    CommConfig config = small_buckets("gloo", "buckets");
+    config.bucket_mb = 1e-5;
+    config.bucket_order = order;
+    const auto sync = make_bucket_sync(pair.parameters, comm, config);
+    CHECK(sync->planned_calls() == 2);
+    for (int step = 0; step < 2; ++step) {
+      pair.parameters.zero_gradients();
+      sync->begin();
+      sync->backward(pair.loss());
+      sync->finish();
+      CHECK(pair.first.grad().eq(2).all().item<bool>());
+      CHECK(pair.second.grad().eq(3).all().item<bool>());
+    }
+    CHECK(sync->planned_calls() == 2);
+    const std::vector<ParameterLeaf> leaves = pair.parameters.leaves();
+    CHECK((leaves[1].flat_begin < leaves[0].flat_begin) == (order == BucketOrder::reverse));
+    CHECK(pair.parameters.layout_version() == 1);
+  }
+}
+
+TEST_CASE("gradients that are copied into buckets come back as they are, and stay views of the flat ones") {
+  Pair pair;
+  Comm comm;
+  CommConfig config = small_buckets("gloo", "buckets");
+  config.bucket_view = false;
+  config.bucket_mb = 1e-5;
+  const auto sync = make_bucket_sync(pair.parameters, comm, config);
+  for (int step = 0; step < 3; ++step) {
+    pair.parameters.zero_gradients();
+    sync->begin(/*last_micro_batch=*/false);
+    sync->backward(pair.loss());
+    sync->begin();
+    sync->backward(pair.loss());
+    pair.parameters.gradients().fill_(-1);  // what was copied travels, whatever becomes of this
+    sync->finish();
+    CHECK(pair.first.grad().eq(4).all().item<bool>());
+    CHECK(pair.second.grad().eq(6).all().item<bool>());
+  }
+  const std::vector<ParameterLeaf> leaves = pair.parameters.leaves();
+  CHECK(pair.parameters.gradients().const_data_ptr<float>() + leaves[0].flat_begin ==
+        pair.first.grad().const_data_ptr<float>());
 }
 
 TEST_CASE("the learning rate grows with the batch as its rule says") {

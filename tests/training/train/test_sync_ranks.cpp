@@ -49,6 +49,10 @@ TEST_CASE("a step has as many collectives as the plan says") {
   }
 }
 
+TEST_CASE("gradients are the same for every bucket size and order, as views and as copies") {
+  for (const std::string& backend : kBackends) passes(2, {"cuts", backend});
+}
+
 TEST_CASE("in 16 bits all ranks skip a step when one of them overflows") {
   for (const Choices& c : pairs({kBackends, {"buckets", "reducer"}, {"fp16", "bf16"}}))
     passes(2, {"half", c[0], c[1], c[2]});
@@ -69,7 +73,7 @@ TEST_CASE("mistakes of data parallel training do what they say") {
   passes(2, {"fault", "gloo", "buckets", "no_broadcast"});
 }
 
-TEST_CASE("buffers are broadcast by type, and scores are weighted by samples") {
+TEST_CASE("buffers drift apart unless they are broadcast, and scores are weighted by samples") {
   for (const std::string& backend : kBackends) passes(4, {"replicas", backend});
 }
 

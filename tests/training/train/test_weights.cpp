@@ -1,6 +1,11 @@
 #include <ATen/ops/equal.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "core/files.h"
+#include "fields/safetensors.h"
 #include "model/vit.h"
 #include "support/catch.h"
 #include "support/errors.h"
@@ -12,9 +17,16 @@ using namespace isobar;
 namespace {
 
 struct Model {
-  explicit Model(std::int64_t embed = 24, std::int64_t seed = 1)
-      : vit(parameters,
-            {.height = 8, .width = 16, .channels = 2, .patch = 4, .embed = embed, .depth = 1, .heads = 2}) {
+  explicit Model(std::int64_t embed = 24, std::int64_t seed = 1, bool batch_norm = false)
+      : vit(parameters, {.height = 8,
+                         .width = 16,
+                         .channels = 2,
+                         .patch = 4,
+                         .embed = embed,
+                         .depth = 1,
+                         .heads = 2,
+                         .batch_norm = batch_norm,
+                         .buffers_mb = batch_norm ? 0.01 : 0}) {
     parameters.materialise(seed, at::kCPU);
   }
   Parameters parameters;
@@ -31,6 +43,30 @@ TEST_CASE("weights come back bit for bit, into the same views") {
   CHECK_FALSE(at::equal(saved.parameters.values(), loaded.parameters.values()));
   load_weights(loaded.parameters, folder / "w.safetensors");
   CHECK(at::equal(saved.parameters.values(), loaded.parameters.values()));
+}
+
+TEST_CASE("buffers that change in training are in the file, constant ones are not") {
+  const TempFolder folder;
+  const Model saved(24, 1, /*batch_norm=*/true);
+  for (const Buffer& buffer : saved.parameters.buffers()) at::Tensor(buffer.tensor).add_(2);
+  save_weights(saved.parameters, folder / "w.safetensors");
+  std::vector<std::string> running;
+  for (const TensorInFile& tensor : open_safetensors(folder / "w.safetensors").tensors) {
+    if (tensor.name.find("norm.running_") == 0) running.push_back(tensor.name);
+    CHECK(tensor.name.find("constants") == std::string::npos);
+  }
+  std::sort(running.begin(), running.end());
+  CHECK(running == std::vector<std::string>{"norm.running_mean", "norm.running_var"});
+  Model loaded(24, 2, /*batch_norm=*/true);
+  load_weights(loaded.parameters, folder / "w.safetensors");
+  for (const Buffer& buffer : loaded.parameters.buffers())
+    CHECK(buffer.tensor.eq(buffer.fill + (buffer.saved ? 2 : 0)).all().item<bool>());
+  Model layer_norms;
+  CHECK_THAT(error_of([&] { load_weights(layer_norms.parameters, folder / "w.safetensors"); }),
+             says("that the model lacks") && says("running_"));
+  save_weights(layer_norms.parameters, folder / "layer.safetensors");
+  CHECK_THAT(error_of([&] { load_weights(loaded.parameters, folder / "layer.safetensors"); }),
+             says("missing") && says("running_mean"));
 }
 
 TEST_CASE("weights of another model are refused, and nothing is changed") {
