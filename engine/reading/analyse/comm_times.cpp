@@ -5,6 +5,7 @@
 #include <map>
 
 #include "analyse/intervals.h"
+#include "core/number_text.h"
 
 namespace isobar {
 namespace {
@@ -42,6 +43,21 @@ std::vector<Interval> without(const std::vector<Interval>& all, const std::vecto
       left.begin = std::max(left.begin, some[i].end);
     }
     if (left.begin < left.end) out.push_back(left);
+  }
+  return out;
+}
+
+/// The track of the bucket with the highest number; nothing without buckets.
+std::optional<std::size_t> last_bucket_track(const SpanTable& table) {
+  constexpr std::string_view kBucket = "bucket.";
+  std::optional<std::size_t> out;
+  int highest = -1;
+  for (std::size_t i = 0; i < table.tracks.size(); ++i) {
+    if (!table.tracks[i].starts_with(kBucket)) continue;
+    const int number = number_of<int>(std::string_view(table.tracks[i]).substr(kBucket.size())).value_or(-1);
+    if (number <= highest) continue;
+    highest = number;
+    out = i;
   }
   return out;
 }
@@ -101,7 +117,8 @@ std::optional<CommTimes> comm_times(const SpanTable& table, StepRange wanted) {
   const std::vector<bool> communicates = comm_tracks(table);
   const bool on_device = std::find(table.tracks.begin(), table.tracks.end(), "device") != table.tracks.end();
   const Clipped clipped(steady);
-  std::vector<Interval> moving, waiting, computing, backward, blocking;
+  const std::optional<std::size_t> last = last_bucket_track(table);
+  std::vector<Interval> moving, waiting, computing, backward, blocking, of_last, moving_others;
   CommTimes out;
   out.steps = {steady.front().step, steady.back().step};
   for (const SpanRow& span : table.spans) {
@@ -110,7 +127,13 @@ std::optional<CommTimes> comm_times(const SpanTable& table, StepRange wanted) {
       const bool moves = is_collective(name);
       // The ranks of a model stand still for each other: that is no computing, whatever stage it is in.
       if (table.tracks[span.track].starts_with("tp.")) clipped.add(span, blocking);
-      if (!clipped.add(span, moves ? moving : waiting) || !moves) continue;
+      if (!clipped.add(span, moves ? moving : waiting)) continue;
+      if (span.track == last) {
+        clipped.add(span, of_last);
+      } else if (moves) {
+        clipped.add(span, moving_others);
+      }
+      if (!moves) continue;
       ++out.calls;
       out.bytes += static_cast<double>(span.bytes);
     } else if (table.tracks[span.track] == (on_device ? "device" : "loop") && is_compute(name)) {
@@ -131,7 +154,13 @@ std::optional<CommTimes> comm_times(const SpanTable& table, StepRange wanted) {
   out.bytes /= steps;
   out.total_us = static_cast<double>(length_of(moving)) / steps;
   out.queued_us = static_cast<double>(length_of(without(waiting, moving))) / steps;
-  out.exposed_us = static_cast<double>(length_of(without(union_of(std::move(all)), computing))) / steps;
+  const std::vector<Interval> exposed = without(union_of(std::move(all)), computing);
+  out.exposed_us = static_cast<double>(length_of(exposed)) / steps;
+  if (last && out.exposed_us > 0) {
+    const std::vector<Interval> alone =
+        without(union_of(std::move(of_last)), union_of(std::move(moving_others)));
+    out.last_bucket = share_of(common_to(exposed, alone), exposed);
+  }
   if (!moving.empty() && length_of(moving) > 0) {
     out.overlap = share_of(common_to(moving, computing), moving);
     out.backward_overlap = share_of(common_to(moving, backward), moving);

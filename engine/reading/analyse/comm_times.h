@@ -50,6 +50,8 @@ struct CommTimes {
   double bytes = 0;                        ///< a step, of all tensors
   std::optional<double> overlap;           ///< time computing while communicating over time communicating
   std::optional<double> backward_overlap;  ///< the same with backward alone
+  /// Share of exposed_us that is the last bucket's: it was under way, or was waited for while no other was.
+  std::optional<double> last_bucket;
 };
 
 /// Over the steady steps of `wanted`. Nothing when no collective was traced.

@@ -50,9 +50,10 @@ class RankStreamBuilder {
       if (step.step >= 0 && (out_.steps.empty() || step.step > out_.steps.back().step))
         out_.steps.push_back(step);
     } else if (kind == "note" && event.text("text") == "probe") {
-      out_.probe = MeasuredLink{event.text("backend"), std::max(0.0, figure(event, "latency_us")),
-                                std::max(0.0, figure(event, "algbw_gb_per_s")),
-                                std::max(0.0, figure(event, "busbw_gb_per_s"))};
+      out_.probe =
+          MeasuredLink{event.text("backend"), std::max(0.0, figure(event, "latency_us")),
+                       std::max(0.0, figure(event, "algbw_gb_per_s")),
+                       std::max(0.0, figure(event, "busbw_gb_per_s")), std::max(0.0, figure(event, "bytes"))};
     }
   }
   /// Lines were left out between what was taken and what comes.

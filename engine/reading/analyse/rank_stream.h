@@ -50,9 +50,10 @@ struct RankStep : StepComm {
 /// What the ranks measured between themselves at the start of the run.
 struct MeasuredLink {
   std::string backend;
-  double latency_us = 0;
+  double latency_us = 0;  ///< of an all-reduce of 64 bytes
   double algbw_gb_per_s = 0;
   double busbw_gb_per_s = 0;
+  double bytes = 0;  ///< of the message that these bandwidths are of
 };
 
 struct RankStream {

@@ -251,17 +251,19 @@ void compare_waits(const std::vector<RankStream>& streams, const Common& common,
 
 /// Fills in what ran beside communication, from the spans of some ranks.
 void add_overlap(const fs::path& folder, RanksView& view) {
-  Mean overlap;
+  Mean overlap, last_bucket;
   for (std::size_t i = 0; view.world > 1 && i < std::min(view.ranks.size(), kMostOverlapRanks); ++i) {
     const std::optional<CommTimes> times = rank_comm_times(folder, static_cast<int>(i), view.compared());
     if (!times || !times->overlap) continue;
     overlap.add(*times->overlap);
+    last_bucket.add(times->last_bucket.value_or(-1));
     StepRange& all = view.comm.overlap_of;
     all = all.last < all.first
               ? times->steps
               : StepRange{std::min(all.first, times->steps.first), std::max(all.last, times->steps.last)};
   }
   view.comm.overlap = overlap.value();
+  view.comm.last_bucket = last_bucket.value();
 }
 
 CommFigures comm_of(const RanksView& view) {

@@ -50,7 +50,8 @@ struct Straggler {
 struct CommFigures : StepComm {
   double exposed_us = -1;
   double busbw_gb_per_s = -1;  ///< bytes sent over the time in which something was under way
-  double overlap = -1;  ///< share of the time communicating in which the rank computed too (from spans)
+  double overlap = -1;      ///< share of the time communicating in which the rank computed too (from spans)
+  double last_bucket = -1;  ///< its share of the exposed time (from spans, as overlap)
   StepRange overlap_of =
       {};  ///< the steps that says it of: others where none of the compared ones was traced
 };

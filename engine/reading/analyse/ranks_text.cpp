@@ -129,9 +129,12 @@ std::string comm_sentence(const RanksView& view) {
   std::vector<std::string> parts;
   if (comm.exposed_us >= 0) {
     const double step_us = mean_step_us(view);
-    parts.push_back(
-        fmt::format("exposed {:.1f} ms a step{}", comm.exposed_us * 1e-3,
-                    step_us > 0 ? fmt::format(" ({:.0f} %)", 100 * comm.exposed_us / step_us) : ""));
+    std::vector<std::string> of;
+    if (step_us > 0) of.push_back(fmt::format("{:.0f} %", 100 * comm.exposed_us / step_us));
+    if (comm.last_bucket >= 0)
+      of.push_back(fmt::format("{:.0f} % of it the last bucket", 100 * comm.last_bucket));
+    parts.push_back(fmt::format("exposed {:.1f} ms a step{}", comm.exposed_us * 1e-3,
+                                of.empty() ? "" : " (" + join(of, ", ") + ")"));
   }
   if (comm.comm_total_us >= 0) parts.push_back(fmt::format("under way {:.1f} ms", comm.comm_total_us * 1e-3));
   if (comm.overlap >= 0) {
@@ -212,6 +215,7 @@ Json ranks_json(const RanksView& view) {
             {"tp_wire_bytes", number_or_null(comm.tp_wire_bytes)},
             {"busbw_gb_per_s", number_or_null(comm.busbw_gb_per_s)},
             {"overlap", number_or_null(comm.overlap)},
+            {"last_bucket", number_or_null(comm.last_bucket)},
             {"overlap_first_step", comm.overlap < 0 ? Json() : Json(comm.overlap_of.first)},
             {"overlap_last_step", comm.overlap < 0 ? Json() : Json(comm.overlap_of.last)}}},
           {"probe", probe},

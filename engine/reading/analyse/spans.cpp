@@ -29,7 +29,7 @@ std::pair<std::string, std::uint64_t> parts_of(const std::string& track) {
   return {track.substr(0, digits), *number};
 }
 
-/// A chunk, or a step among chunks; -1 where it is not said, or makes no sense.
+/// A chunk, a step among chunks, or a rank; -1 where it is not said, or makes no sense.
 std::int16_t small(const Event& event, std::string_view key) {
   const std::int64_t value = event.integer(key, -1);
   return static_cast<std::int16_t>(value < 0 || value > INT16_MAX ? -1 : value);
@@ -86,6 +86,9 @@ void SpanTableBuilder::take_span(const Event& event) {
   row.chunk_step = small(event, "chunk_step");
   row.sent_chunk = small(event, "sent_chunk");
   row.received_chunk = small(event, "received_chunk");
+  row.to = small(event, "to");
+  row.from = small(event, "from");
+  row.value = event.number("value", row.value);
   if (const std::string of = printable(event.text("of"), kMostTrackBytes); !of.empty())
     place_of(of, tracks_, table_.tracks, kMostTracks, row.of);
   const bool fits = table_.spans.size() < kMostSpans &&

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -27,6 +28,8 @@ struct SpanRow {
   std::int16_t chunk_step = -1;      ///< within its phase, from 0; -1 = it is no such step
   std::int16_t sent_chunk = -1;      ///< -1 = it sends nothing
   std::int16_t received_chunk = -1;  ///< -1 = it receives nothing
+  std::int16_t to = -1, from = -1;   ///< ranks; -1 = none, or not said
+  double value = std::numeric_limits<double>::quiet_NaN();  ///< first number of what was received
 
   std::int64_t duration_us() const { return end_us - begin_us; }
 };
@@ -42,7 +45,7 @@ struct SpanTable {
   std::int64_t left_out = 0;      ///< spans beyond kMostSpans, kMostTracks or kMostSpanNames
 };
 
-/// What is kept of one attempt: 48 bytes a span, so 48 MB at most.
+/// What is kept of one attempt: 56 bytes a span, so 56 MB at most.
 inline constexpr std::size_t kMostSpans = 1'000'000;
 inline constexpr std::size_t kMostTracks = 256;
 inline constexpr std::size_t kMostSpanNames = 256;

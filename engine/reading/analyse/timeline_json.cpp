@@ -47,7 +47,8 @@ Json timeline_json(const SpanTable& table, const Timeline& timeline, const std::
             {"calls", timeline.comm->calls},
             {"bytes", timeline.comm->bytes},
             {"overlap", or_null(timeline.comm->overlap)},
-            {"backward_overlap", or_null(timeline.comm->backward_overlap)}};
+            {"backward_overlap", or_null(timeline.comm->backward_overlap)},
+            {"last_bucket", or_null(timeline.comm->last_bucket)}};
   }
   Json stall = nullptr;
   if (timeline.stall) stall = {{"step_us", timeline.stall->step_us}, {"of_step", timeline.stall->of_step}};

@@ -237,8 +237,9 @@ std::string comm_text(const CommTimes& comm) {
   if (comm.overlap && comm.backward_overlap)
     out += fmt::format(", {:.1f} % of it beside compute ({:.1f} % beside backward)", 100 * *comm.overlap,
                        100 * *comm.backward_overlap);
-  return out + fmt::format("; {:.3f} ms exposed, buckets ready but not under way {:.3f} ms",
-                           comm.exposed_us * 1e-3, comm.queued_us * 1e-3);
+  out += fmt::format("; {:.3f} ms exposed", comm.exposed_us * 1e-3);
+  if (comm.last_bucket) out += fmt::format(" ({:.1f} % of it the last bucket)", 100 * *comm.last_bucket);
+  return out + fmt::format(", buckets ready but not under way {:.3f} ms", comm.queued_us * 1e-3);
 }
 
 }  // namespace

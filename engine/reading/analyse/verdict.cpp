@@ -166,18 +166,24 @@ const char* bound_name(Bound bound) {
   return kNames[static_cast<std::size_t>(bound)];
 }
 
-/// What a message of the mean size takes on the link that the ranks probed: a + s / B.
+std::optional<MeanMessage> mean_message(const RanksView& view) {
+  const bool known =
+      view.probe && view.probe->busbw_gb_per_s > 0 && view.comm.comm_calls > 0 && view.comm.wire_bytes > 0;
+  if (!known) return std::nullopt;
+  MeanMessage out;
+  out.bytes = view.comm.wire_bytes / view.comm.comm_calls;
+  out.latency_us = view.probe->latency_us;
+  out.moving_us = out.bytes / (view.probe->busbw_gb_per_s * 1e3);
+  return out;
+}
+
 std::string latency_or_bandwidth(const std::vector<RanksView>& ranks) {
   for (const RanksView& view : ranks) {
-    const bool known =
-        view.probe && view.probe->busbw_gb_per_s > 0 && view.comm.comm_calls > 0 && view.comm.wire_bytes > 0;
-    if (!known) continue;
-    const double bytes = view.comm.wire_bytes / view.comm.comm_calls;
-    const double moving_us = bytes / (view.probe->busbw_gb_per_s * 1e3);
-    const double share = view.probe->latency_us / (view.probe->latency_us + moving_us);
-    return fmt::format(", bound by {}: of a message of {} the link's latency is {:.0f} %",
-                       share > 0.5 ? "latency" : "bandwidth", human_bytes(static_cast<std::uint64_t>(bytes)),
-                       100 * share);
+    const std::optional<MeanMessage> message = mean_message(view);
+    if (!message) continue;
+    return fmt::format(", bound by {}: of a message of {} the link's latency is {:.0f} %", message->bound(),
+                       human_bytes(static_cast<std::uint64_t>(message->bytes)),
+                       100 * message->latency_share());
   }
   return "";
 }

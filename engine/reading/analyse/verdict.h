@@ -4,6 +4,7 @@
 // communication.
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,6 +69,18 @@ struct Verdict {
 /// tenth for data and compute, since a few per cent of shared cores must not hide what bounds the run; what
 /// is lost to sharing is said.
 Verdict judge_quartet(const QuartetFigures& figures);
+
+/// A collective of the mean size on the link that the ranks probed: a + s / B.
+struct MeanMessage {
+  double bytes = 0;       ///< that a rank sends
+  double latency_us = 0;  ///< of all messages of an all-reduce
+  double moving_us = 0;
+
+  double latency_share() const { return latency_us / (latency_us + moving_us); }
+  const char* bound() const { return latency_share() > 0.5 ? "latency" : "bandwidth"; }
+};
+/// Nothing where the link was not probed, or no messages were counted.
+std::optional<MeanMessage> mean_message(const RanksView& view);
 
 /// ", bound by latency: ..." where the ranks probed their link and counted messages, else "".
 std::string latency_or_bandwidth(const std::vector<RanksView>& ranks);

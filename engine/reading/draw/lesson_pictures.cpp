@@ -23,6 +23,9 @@ const std::vector<LessonPicture>& all_lesson_pictures() {
       {"06_ddp", "buckets", buckets_picture()},
       {"07_tensor_parallel", "idea", split_layers_picture()},
       {"08_cuda_graphs", "idea", host_and_device_picture()},
+      {"09_all_reduce", "idea", ring_moves_picture()},
+      {"10_buckets", "idea", bucket_sizes_picture()},
+      {"10_buckets", "study", bucket_study_picture()},
   };
   return pictures;
 }

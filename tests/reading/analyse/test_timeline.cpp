@@ -338,13 +338,17 @@ TEST_CASE("communication beside computing is counted as unions, clipped to the s
   CHECK(timeline.comm->exposed_us == 20 * kMs);         // 60 to 80
   CHECK(*timeline.comm->overlap == Approx(21.0 / 36));  // 40 to 60 and 80 to 81
   CHECK(*timeline.comm->backward_overlap == Approx(20.0 / 36));
+  CHECK(*timeline.comm->last_bucket == Approx(10.0 / 20));  // bucket.10, 60 to 70
   std::vector<std::string> tracks;
   for (const std::size_t track : timeline.tracks) tracks.push_back(table.tracks[track]);
   CHECK(tracks == std::vector<std::string>{"loop", "bucket.2", "bucket.10", "gradients"});
   std::string text;
   for (const std::string& line : timeline_lines(table, timeline)) text += line + "\n";
-  CHECK_THAT(text, says("36.000 ms a step under way in 3 calls, 58.3 % of it beside compute (55.6 % beside "
-                        "backward); 20.000 ms exposed, buckets ready but not under way 5.000 ms"));
+  CHECK_THAT(
+      text,
+      says("36.000 ms a step under way in 3 calls, 58.3 % of it beside compute (55.6 % beside "
+           "backward); 20.000 ms exposed (50.0 % of it the last bucket), buckets ready but not under way "
+           "5.000 ms"));
   CHECK(json::parse(timeline_json(table, timeline, "x").text())["steady"]["comm"]["calls"] == 3);
   CHECK_FALSE(make_timeline(table_of(five_steps()), RunSeries{}, {}).comm);
 }

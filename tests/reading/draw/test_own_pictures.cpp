@@ -4,6 +4,7 @@
 #include "config/load.h"
 #include "core/files.h"
 #include "draw/own_picture.h"
+#include "formula/link.h"
 #include "record/gradient_histogram.h"
 #include "record/json_line.h"
 #include "support/catch.h"
@@ -66,8 +67,8 @@ void write_run(const std::filesystem::path& folder, const MadeRun& made) {
 
 OwnPicture picture_of(const MadeRun& made) {
   const TempFolder folder;
-  write_run(folder.path(), made);
-  return own_picture(folder.path());
+  write_run(folder / "run", made);
+  return own_picture(folder / "run");
 }
 
 /// The file; the picture keeps to its box at several widths.
@@ -248,4 +249,72 @@ TEST_CASE("a run of lesson 08 shows how long host and device are busy") {
   made.fields = {{"step_host_us", 20'000}, {"idle_us", 5000}};
   CHECK_THAT(drawn(picture_of(made)), says("launches 20.00 ms") && says("kernels 15.00 ms") &&
                                           says("5.00 ms more than the device") && says("predicted by model"));
+}
+
+namespace {
+
+/// Four ranks on a link of 100 us and 1 GB/s, without noise.
+MadeRun made_all_reduces() {
+  MadeRun made;
+  made.lesson = "09_all_reduce";
+  made.world = 4;
+  made.keys = "[comm]\nalgorithm = \"ring\"\n[comm.link]\nlatency_us = 100.0\ngbit_per_s = 8.0\n";
+  const Link link = link_of(100, 8);
+  for (int step = 0; step < 21; ++step) {
+    const double bytes = 1024 << 2 * (step % 7);
+    made.lines += JsonLine("step")
+                      .add("step", step)
+                      .add("t_us", 1)
+                      .add("samples", 1)
+                      .add("step_us", 1)
+                      .add("bytes", bytes)
+                      .add("all_reduce_us", ring_all_reduce_us(link, 4, bytes))
+                      .text();
+  }
+  made.steps = 0;
+  return made;
+}
+
+/// A run that probed 2 GB/s (algbw, 3 GB/s busbw) with 1 MB, and 30 us with 64 bytes.
+MadeRun made_probe(const std::string& backend, int world) {
+  MadeRun made;
+  made.lesson = "06_ddp";
+  made.world = world;
+  made.keys = "[comm]\nprobe = true\n[run]\nranks = 4\n";
+  made.lines = JsonLine("note")
+                   .add("text", "probe")
+                   .add("backend", backend)
+                   .add("latency_us", 30)
+                   .add("bytes", 1'000'000)
+                   .add("algbw_gb_per_s", 2)
+                   .add("busbw_gb_per_s", 3)
+                   .text();
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("a run of lesson 09 shows its times over the size, and the link that they fit") {
+  MadeRun made;
+  made.lesson = "09_all_reduce";
+  CHECK_THAT(picture_of(made).nothing, says("one rank"));
+  made.world = 4;
+  CHECK_THAT(picture_of(made).nothing, says("two sizes"));
+  const OwnPicture picture = picture_of(made_all_reduces());
+  CHECK_THAT(drawn(picture), says("bytes of the buffer") && says("fitted link") && says("busbw in B/s"));
+  CHECK_THAT(picture.drawing.alt, says("alpha = 100 us") && says("B = 1 GB/s (beta = 1/B = 1 ns a byte)") &&
+                                      says("busbw at 4.19 MB") &&
+                                      says("comm.link asks for 100 us and 1 GB/s"));
+  CHECK_THAT(picture.drawing.title, says("ring of 4 ranks"));
+}
+
+TEST_CASE("what other runs probed between as many ranks stands beside a run of lesson 09") {
+  const TempFolder folder;
+  write_run(folder / "run", made_all_reduces());
+  write_run(folder / "one", made_probe("nccl", 4));
+  write_run(folder / "two", made_probe("gloo", 2));  // of other ranks
+  const OwnPicture picture = own_picture(folder / "run");
+  CHECK_THAT(drawn(picture), says("nccl in another run") && !says("gloo"));
+  CHECK_THAT(picture.drawing.alt,
+             says("nccl between 4 ranks (run one): 30 us at 64 B, busbw 3 GB/s at 1.00 MB"));
 }

@@ -18,15 +18,17 @@ struct OwnKind {
   const char* lesson;
   OwnPicture (*make)(const OwnRun&);
 };
-constexpr std::array<OwnKind, 9> kOwnKinds = {{{"00_sgd", own_descent},
-                                               {"01_baseline", own_step_and_memory},
-                                               {"02_workers", own_workers},
-                                               {"03_gpu_loader", own_loaders},
-                                               {"04_amp", own_gradients},
-                                               {"05_fusion", own_roofline},
-                                               {"06_ddp", own_buckets},
-                                               {"07_tensor_parallel", own_split_layers},
-                                               {"08_cuda_graphs", own_host_and_device}}};
+constexpr std::array<OwnKind, 11> kOwnKinds = {{{"00_sgd", own_descent},
+                                                {"01_baseline", own_step_and_memory},
+                                                {"02_workers", own_workers},
+                                                {"03_gpu_loader", own_loaders},
+                                                {"04_amp", own_gradients},
+                                                {"05_fusion", own_roofline},
+                                                {"06_ddp", own_buckets},
+                                                {"07_tensor_parallel", own_split_layers},
+                                                {"08_cuda_graphs", own_host_and_device},
+                                                {"09_all_reduce", own_all_reduce},
+                                                {"10_buckets", own_buckets}}};
 
 /// "measured here: 02_workers, cpu_micro, on cpu, 2026-11-25, run NAME"
 std::string own_note(const fs::path& folder, const RunView& view) {

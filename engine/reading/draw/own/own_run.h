@@ -33,5 +33,7 @@ OwnPicture own_gradients(const OwnRun& run);
 OwnPicture own_roofline(const OwnRun& run);
 OwnPicture own_split_layers(const OwnRun& run);
 OwnPicture own_host_and_device(const OwnRun& run);
+/// Measured time over size, and the link that is fitted to it.
+OwnPicture own_all_reduce(const OwnRun& run);
 
 }  // namespace isobar

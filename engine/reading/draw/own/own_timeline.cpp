@@ -1,4 +1,4 @@
-// Lessons 02, 03 and 06: what ran when, from the spans of a run.
+// Lessons 02, 03, 06 and 10: what ran when, from the spans of a run.
 #include <fmt/format.h>
 
 #include <algorithm>

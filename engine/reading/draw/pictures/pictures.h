@@ -24,7 +24,10 @@ Drawing passes_picture();
 Drawing operators_picture();
 Drawing replicas_picture();
 Drawing buckets_picture();
+Drawing bucket_sizes_picture();
+Drawing bucket_study_picture();
 Drawing split_layers_picture();
 Drawing host_and_device_picture();
+Drawing ring_moves_picture();
 
 }  // namespace isobar

@@ -1,0 +1,114 @@
+#include "analyse/all_reduce_run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "analyse/event_log.h"
+#include "analyse/rank_stream.h"
+#include "analyse/run_files.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "record/run_folder.h"
+
+namespace isobar {
+namespace {
+
+constexpr const char* kLesson = "09_all_reduce";
+
+struct StreamBuilder {
+  std::vector<AllReduceStep> steps;
+  std::string lesson;
+  int world = 1;
+
+  void take(const Event& event) {
+    if (event.kind() == "run") {
+      lesson = event.text("lesson");
+      world = static_cast<int>(Attempt(event).world);
+    }
+    if (event.kind() != "step") return;
+    steps.push_back({.bytes = event.number("bytes"),
+                     .time_us = event.number("all_reduce_us"),
+                     .messages = event.number("comm_calls"),
+                     .sent_bytes = event.number("wire_bytes"),
+                     .wrong = event.integer("wrong_values"),
+                     .agrees = event.number("same_bits", 1) != 0});
+  }
+  void clear() { *this = {}; }
+};
+
+void join(AllReduceStep& all, const AllReduceStep& rank) {
+  all.time_us = std::max(all.time_us, rank.time_us);
+  all.messages = std::max(all.messages, rank.messages);
+  all.sent_bytes = std::max(all.sent_bytes, rank.sent_bytes);
+  all.wrong = std::max(all.wrong, rank.wrong);
+  all.agrees = all.agrees && rank.agrees;
+}
+
+/// Time over size as a line: what a buffer without bytes would take, and what each byte adds.
+struct TimeLine {
+  double start_us = 0, us_per_byte = 0;
+};
+
+std::optional<TimeLine> time_line(const AllReduceRun& run) {
+  const std::optional<LinkFit> fit = fit_link(run.kind, run.ranks, run.times());
+  if (!fit) return std::nullopt;
+  constexpr double kMiB = 1 << 20;
+  TimeLine out{.start_us = all_reduce_us(run.kind, fit->link, run.ranks, 0)};
+  out.us_per_byte = (all_reduce_us(run.kind, fit->link, run.ranks, kMiB) - out.start_us) / kMiB;
+  return out;
+}
+
+}  // namespace
+
+std::vector<TimedSize> AllReduceRun::times() const {
+  std::vector<TimedSize> out;
+  for (const AllReduceStep& step : steps) out.push_back({step.bytes, step.time_us});
+  return out;
+}
+
+std::vector<TimedSize> AllReduceRun::medians() const { return medians_by_size(times()); }
+
+AllReduceRun read_all_reduces(const std::filesystem::path& run) {
+  check_run_folder(run);
+  std::vector<StreamBuilder> ranks;
+  for (const int rank : ranks_in(run)) {
+    EventLog log(RunFolder{run}.stream_file(rank));
+    log.read_all(ranks.emplace_back());
+    const std::string& lesson = ranks.back().lesson;
+    if (!lesson.empty() && lesson != kLesson)
+      throw Error("this is a run of " + printable(lesson, 40) + ", which times no all-reduces", run.string(),
+                  std::string("a run of ") + kLesson);
+  }
+  std::size_t made = ranks.empty() ? 0 : ranks.front().steps.size();
+  for (const StreamBuilder& one : ranks) made = std::min(made, one.steps.size());
+  if (made == 0)
+    throw Error("the run recorded no all-reduce", run.string(), std::string("./isobar run ") + kLesson);
+  AllReduceRun out{.ranks = ranks.front().world};
+  if (const auto kind = choice_named<AllReduceKind>(value_in(config_of(run), "comm.algorithm")))
+    out.kind = *kind;
+  for (std::size_t i = 0; i < made; ++i) {
+    AllReduceStep step = ranks.front().steps[i];
+    for (const StreamBuilder& one : ranks) join(step, one.steps[i]);
+    out.steps.push_back(step);
+  }
+  return out;
+}
+
+std::optional<double> measured_crossing_bytes(const AllReduceRun& ring, const AllReduceRun& tree) {
+  const std::optional<TimeLine> one = time_line(ring), two = time_line(tree);
+  if (!one || !two) return std::nullopt;
+  const double crossing = (one->start_us - two->start_us) / (two->us_per_byte - one->us_per_byte);
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+  for (const AllReduceRun* const run : {&ring, &tree}) {
+    for (const TimedSize& size : run->medians()) {
+      least = std::min(least, size.bytes);
+      most = std::max(most, size.bytes);
+    }
+  }
+  const bool crosses = one->start_us > two->start_us && crossing > least && crossing < most;
+  return crosses ? std::optional(crossing) : std::nullopt;
+}
+
+}  // namespace isobar

@@ -1,0 +1,245 @@
+#include "analyse/theatre_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "analyse/rank_stream.h"
+#include "core/error.h"
+#include "core/number_text.h"
+#include "record/run_folder.h"
+#include "ring/ring_plan.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kRingTrack = "ring";  // of the all-reduce with which runs train
+constexpr const char* kLessonTrack = "all_reduce";
+
+/// What tells a message from the others of one all-reduce.
+using MoveKey = std::tuple<CollectivePhase, int, int, int>;  // from, to, chunk
+/// A step: the phase, and the place within it.
+using StepKey = std::pair<CollectivePhase, int>;
+
+double number_in(const ConfigText& config, std::string_view key) {
+  return number_of<double>(value_in(config, key)).value_or(0);
+}
+
+/// What both of its ends said of a message.
+struct Message {
+  const SpanRow* sent = nullptr;
+  const SpanRow* received = nullptr;
+
+  /// Its place within the phase: as it arrived.
+  int step() const { return received != nullptr ? received->chunk_step : sent->chunk_step; }
+};
+using Messages = std::map<MoveKey, Message>;
+
+TheatreMove move_of(const MoveKey& key, const Message& message) {
+  const auto& [phase, from, to, chunk] = key;
+  const SpanRow& first = message.sent != nullptr ? *message.sent : *message.received;
+  const SpanRow& last = message.received != nullptr ? *message.received : *message.sent;
+  // The bytes of a span are what it sent; where it sends nothing, what it received.
+  const bool says_bytes = message.sent != nullptr || last.sent_chunk < 0;
+  return {.from = from,
+          .to = to,
+          .first_chunk = chunk,
+          .adds = phase == CollectivePhase::reduce,
+          .bytes = says_bytes ? static_cast<double>(first.bytes) : std::nan(""),
+          .begin_us = static_cast<double>(first.begin_us),
+          .end_us = static_cast<double>(last.end_us),
+          .arrives = message.received != nullptr,
+          .value = message.received != nullptr ? last.value : std::nan("")};
+}
+
+/// Steps in order; each ends no earlier than the one before it.
+void set_steps(Theatre& theatre, const Messages& messages) {
+  std::map<StepKey, TheatreStep> steps;
+  for (const auto& [key, message] : messages) {
+    const TheatreMove move = move_of(key, message);
+    TheatreStep& step = steps[{std::get<0>(key), message.step()}];
+    step.phase = std::get<0>(key);
+    step.begin_us = step.moves.empty() ? move.begin_us : std::min(step.begin_us, move.begin_us);
+    step.end_us = std::max(step.end_us, move.end_us);
+    step.moves.push_back(move);
+  }
+  for (auto& [key, step] : steps) {
+    step.index = theatre.steps_of(step.phase);
+    step.end_us = std::max(step.end_us, theatre.end_us());
+    theatre.steps.push_back(std::move(step));
+  }
+}
+
+/// Of each chunk, and of all. A message whose sender said nothing has its chunk's bytes; a chunk of which
+/// nobody did is as large as the largest.
+double set_bytes(Theatre& theatre, std::vector<double>& by_chunk) {
+  by_chunk.assign(static_cast<std::size_t>(theatre.chunks), std::nan(""));
+  const auto of_chunk = [&](const TheatreMove& move) -> double& {
+    return by_chunk[static_cast<std::size_t>(move.first_chunk)];
+  };
+  double most = 0, sum = 0;
+  for (const TheatreStep& step : theatre.steps) {
+    for (const TheatreMove& move : step.moves) {
+      of_chunk(move) = std::fmax(of_chunk(move), move.bytes);
+      most = std::fmax(most, move.bytes);
+    }
+  }
+  for (double& bytes : by_chunk) {
+    if (std::isnan(bytes)) bytes = most;
+    sum += bytes;
+  }
+  for (TheatreStep& step : theatre.steps) {
+    for (TheatreMove& move : step.moves) move.bytes = of_chunk(move);
+  }
+  return sum;
+}
+
+void set_start(Theatre& theatre, bool is_known, const std::vector<double>& by_chunk) {
+  for (int rank = 0; rank < theatre.ranks; ++rank) {
+    std::vector<double>& values = theatre.start.emplace_back();
+    double begin = 0;
+    for (const double bytes : by_chunk) {
+      const auto element = static_cast<std::int64_t>(begin / sizeof(float));
+      values.push_back(is_known ? theatre_value(rank, element) : std::nan(""));
+      begin += bytes;
+    }
+  }
+}
+
+/// What run.toml does not say is seen: in a ring all ranks send in the first step.
+AllReduceKind kind_of(const ConfigText& config, bool is_training, const Theatre& theatre) {
+  if (is_training) return AllReduceKind::ring;
+  if (const auto said = choice_named<AllReduceKind>(value_in(config, "comm.algorithm"))) return *said;
+  const std::size_t first = theatre.steps.empty() ? 0 : theatre.steps.front().moves.size();
+  return first == static_cast<std::size_t>(theatre.ranks) ? AllReduceKind::ring
+         : first == 1 && theatre.ranks > 3                ? AllReduceKind::naive
+                                                          : AllReduceKind::tree;
+}
+
+}  // namespace
+
+TheatreRun::TheatreRun(const fs::path& run) : where_(run.string()) {
+  check_run_folder(run);
+  try {
+    config_ = config_of(run);
+  } catch (const Error&) {  // then it says less
+  }
+  read_spans(run);  // says how to get some
+  for (const int rank : ranks_in(run)) read_rank(run, rank);
+  list_choices();
+  if (choices_.empty())
+    throw Error("the spans of the run tell of no all-reduce step by step", where_,
+                "a run of 09_all_reduce, or one on several ranks with comm.backend=ring");
+  if (ranks_ > kMostTheatreRanks)
+    throw Error(fmt::format("the run has {} ranks, the theatre has room for {}", ranks_, kMostTheatreRanks),
+                where_, "a run on fewer ranks");
+}
+
+void TheatreRun::read_rank(const fs::path& run, int rank) {
+  SpanReader reader(run, rank);
+  reader.read_all();
+  const SpanTable& table = reader.table();
+  for (const SpanRow& span : table.spans) {
+    if (span.chunk_step < 0 || span.of == SpanRow::kNoTrack) continue;
+    const std::string& name = table.names[span.name];
+    if (name != "reduce" && name != "spread") continue;
+    Row row{span, rank, table.tracks[span.track], table.tracks[span.of],
+            name == "reduce" ? CollectivePhase::reduce : CollectivePhase::spread};
+    const std::int64_t origin_us = std::max<std::int64_t>(0, table.origin_us);
+    row.span.begin_us += origin_us;
+    row.span.end_us += origin_us;
+    ranks_ = std::max({ranks_, rank + 1, span.to + 1, span.from + 1});
+    rows_.push_back(std::move(row));
+  }
+}
+
+void TheatreRun::list_choices() {
+  // Of a training run's ring a phase alone is another collective; of the lesson's it is one that was cut off.
+  std::map<std::pair<std::int64_t, std::string>, std::pair<bool, bool>> found;
+  for (const Row& row : rows_) {
+    auto& [reduced, spread] = found[{row.span.step, row.of}];
+    reduced |= row.phase == CollectivePhase::reduce;
+    spread |= row.phase == CollectivePhase::spread || row.track == kLessonTrack;
+  }
+  for (const auto& [key, phases] : found) {
+    if (phases.first && phases.second) choices_.push_back({key.first, key.second});
+  }
+}
+
+std::vector<TheatreRun::Row> TheatreRun::rows_of(const TheatreChoice& choice) const {
+  using Said = std::tuple<CollectivePhase, int, int, int, int, int>;
+  std::vector<Row> out;
+  std::map<int, std::set<Said>> said;
+  std::set<int> over;  // ranks whose first call has ended
+  std::int64_t first_us = INT64_MAX;
+  for (const Row& row : rows_) {
+    if (row.span.step != choice.step || row.of != choice.of || over.contains(row.rank)) continue;
+    const SpanRow& span = row.span;
+    const Said key = {row.phase, span.chunk_step, span.to, span.from, span.sent_chunk, span.received_chunk};
+    if (!said[row.rank].insert(key).second) {
+      over.insert(row.rank);
+      continue;
+    }
+    out.push_back(row);
+    if (row.track == kRingTrack) {
+      SpanRow& mine = out.back().span;
+      if (mine.to < 0) mine.to = static_cast<std::int16_t>((row.rank + 1) % ranks_);
+      if (mine.from < 0) mine.from = static_cast<std::int16_t>((row.rank + ranks_ - 1) % ranks_);
+    }
+    first_us = std::min(first_us, span.begin_us);
+  }
+  for (Row& row : out) {
+    row.span.begin_us -= first_us;
+    row.span.end_us -= first_us;
+  }
+  return out;
+}
+
+Theatre TheatreRun::theatre(const TheatreChoice& choice) const {
+  if (std::find(choices_.begin(), choices_.end(), choice) == choices_.end())
+    throw Error(fmt::format("step {} of the run tells of no all-reduce", choice.step), where_,
+                fmt::format("steps {} to {} do; a run keeps those of its first run.trace_steps steps",
+                            choices_.front().step, choices_.back().step));
+  const std::vector<Row> rows = rows_of(choice);
+  Theatre out{.ranks = ranks_, .chunks = 1, .start = {}, .of = choice.of, .run_step = choice.step};
+  Messages messages;
+  for (const Row& row : rows) {
+    const SpanRow& span = row.span;
+    out.chunks = std::max({out.chunks, span.sent_chunk + 1, span.received_chunk + 1});
+    if (span.sent_chunk >= 0 && span.to >= 0 && span.to != row.rank)
+      messages[{row.phase, row.rank, span.to, span.sent_chunk}].sent = &span;
+    if (span.received_chunk >= 0 && span.from >= 0 && span.from != row.rank)
+      messages[{row.phase, span.from, row.rank, span.received_chunk}].received = &span;
+  }
+  const bool is_training = rows.front().track == kRingTrack;
+  if (out.chunks > kMostTheatreChunks)
+    throw Error(fmt::format("a buffer of {} chunks has no room in the theatre", out.chunks), where_,
+                fmt::format("at most {}", kMostTheatreChunks));
+  if (is_training && out.chunks != ranks_)
+    throw Error(fmt::format("rings of {} among {} ranks: the theatre shows one ring", out.chunks, ranks_),
+                where_, "a run with mesh.tp=1");
+  set_steps(out, messages);
+  out.kind = kind_of(config_, is_training, out);
+  out.link = link_of(number_in(config_, "comm.link.latency_us"), number_in(config_, "comm.link.gbit_per_s"));
+  std::vector<double> by_chunk;
+  out.bytes = set_bytes(out, by_chunk);
+  set_start(out, rows.front().track == kLessonTrack && choice.step == 0, by_chunk);
+  return out;
+}
+
+Theatre read_theatre(const fs::path& run, std::int64_t step) {
+  const TheatreRun all(run);
+  for (const TheatreChoice& choice : all.choices()) {
+    if (choice.step == step) return all.theatre(choice);
+  }
+  return all.theatre({step, ""});
+}
+
+}  // namespace isobar

@@ -1,0 +1,289 @@
+// Lesson 09: how long each size took, what that is of the link, and the link that these times fit.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "analyse/event_log.h"
+#include "analyse/rank_stream.h"
+#include "analyse/run_case.h"
+#include "core/number_text.h"
+#include "core/text.h"
+#include "draw/chart.h"
+#include "draw/own/own_run.h"
+#include "draw/theatre_scene.h"
+#include "formula/link_fit.h"
+#include "record/run_folder.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr double kLatencyBytes = 64;  // of the all-reduce whose time a probe calls latency
+
+/// What another run measured between as many ranks before it trained.
+struct Beside {
+  MeasuredLink link;
+  std::string run;
+
+  double large_us() const { return link.bytes / (link.algbw_gb_per_s * 1e3); }
+};
+
+struct Timings {
+  AllReduceKind kind = AllReduceKind::ring;
+  int ranks = 1;
+  Link asked;  ///< comm.link; 0 and 0 = none
+  std::vector<TimedSize> times = {};
+  std::vector<Beside> beside = {};  ///< by backend
+
+  bool has_link() const { return asked.latency_us > 0 || asked.bytes_per_us > 0; }
+  double busbw(double bytes, double time_us) const { return bus_bandwidth(ranks, bytes, time_us) * 1e-3; }
+
+  void take(const Event& event) {
+    if (event.kind() == "run") ranks = static_cast<int>(Attempt(event).world);
+    if (event.kind() != "step") return;
+    const TimedSize one{event.number("bytes"), event.number("all_reduce_us")};
+    if (one.bytes > 0 && one.time_us > 0) times.push_back(one);
+  }
+  void clear() { times.clear(); }
+};
+
+/// The newest probe of each backend, of the runs that lie beside this one.
+std::vector<Beside> probes_beside(const fs::path& folder, int ranks) {
+  constexpr std::size_t kMostRuns = 200;
+  constexpr std::uint64_t kMostBytes = 64 << 10;  // a probe stands at the head
+  std::vector<Beside> out;
+  std::size_t looked_at = 0;
+  for (const KnownRun& known : known_runs(folder.parent_path())) {
+    if (value_in(known.config, "comm.probe") != "true" || value_in(known.config, "run.ranks") == "1")
+      continue;
+    if (++looked_at > kMostRuns) break;
+    try {
+      const RankStream stream = read_rank_stream(known.folder, 0, kMostBytes);
+      if (!stream.probe || stream.probe->bytes <= 0 || stream.probe->algbw_gb_per_s <= 0) continue;
+      const bool is_known = std::any_of(out.begin(), out.end(), [&](const Beside& one) {
+        return one.link.backend == stream.probe->backend;
+      });
+      if (stream.view.summary.world == ranks && !is_known)
+        out.push_back({*stream.probe, known.folder.filename().string()});
+    } catch (const Error&) {  // of another version
+    }
+  }
+  return out;
+}
+
+Timings timings_of(const OwnRun& run) {
+  Timings out;
+  const ConfigText config = config_of(run.folder);
+  out.kind = choice_named<AllReduceKind>(value_in(config, "comm.algorithm")).value_or(AllReduceKind::ring);
+  const auto number = [&](const char* key) { return number_of<double>(value_in(config, key)).value_or(0); };
+  out.asked = link_of(number("comm.link.latency_us"), number("comm.link.gbit_per_s"));
+  EventLog log(RunFolder{run.folder}.stream_file(0));
+  log.read_all(out);
+  if (out.ranks > 1) out.beside = probes_beside(run.folder, out.ranks);
+  return out;
+}
+
+std::string rate_text(double bytes_per_us) {
+  if (bytes_per_us <= 0) return "no limit that these sizes show";
+  return fmt::format("{:.3g} GB/s", bytes_per_us * 1e-3);
+}
+
+std::string size_text(double bytes) { return human_bytes(static_cast<std::uint64_t>(std::llround(bytes))); }
+
+std::vector<std::string> fit_lines(const Timings& timings, const LinkFit& fit) {
+  const TimedSize& last = fit.medians.back();
+  const std::string beta = fit.link.bytes_per_us > 0
+                               ? fmt::format(" (beta = 1/B = {:.3g} ns a byte)", 1e3 / fit.link.bytes_per_us)
+                               : "";
+  std::vector<std::string> out = {
+      fmt::format(
+          "Fitted link: alpha = {:.3g} us a message, B = {}{}. Its curve, {}, misses the medians by {:.0f} "
+          "% at most.",
+          fit.link.latency_us, rate_text(fit.link.bytes_per_us), beta, all_reduce_formula(timings.kind),
+          100 * fit.worst),
+      fmt::format("busbw at {}: {:.3g} GB/s.", size_text(last.bytes),
+                  timings.busbw(last.bytes, last.time_us))};
+  if (timings.has_link())
+    out.push_back(
+        fmt::format("comm.link asks for {:.3g} us and {}.", timings.asked.latency_us,
+                    timings.asked.bytes_per_us > 0 ? rate_text(timings.asked.bytes_per_us) : "no limit"));
+  for (const Beside& one : timings.beside)
+    out.push_back(fmt::format(
+        "{} between {} ranks (run {}): {} at 64 B, busbw {:.3g} GB/s at {}.", one.link.backend, timings.ranks,
+        one.run, microseconds_text(one.link.latency_us), one.link.busbw_gb_per_s, size_text(one.link.bytes)));
+  return out;
+}
+
+/// What is measured has marks, the model lines.
+struct Looks {
+  Colour step, median, fit, asked;
+
+  explicit Looks(const Theme& theme)
+      : step(with_alpha(theme.dim, 0.7F)), median(theme.series[0]), fit(theme.series[1]), asked(theme.text) {}
+};
+
+struct BesideLooks {
+  Mark mark;
+  Colour colour;
+};
+/// There are three backends.
+BesideLooks looks_of(const Theme& theme, std::size_t place) {
+  constexpr std::array<Mark, 3> kMarks = {Mark::square, Mark::triangle, Mark::diamond};
+  return {kMarks[place % kMarks.size()], theme.series[3 + place % kMarks.size()]};
+}
+
+float paint_key(Sketch& sketch, const Timings& timings, PlotPoint at, float width) {
+  struct Entry {
+    std::string words;
+    Mark mark;
+    Colour colour;
+    Dash dash = Dash::solid;
+  };
+  const Looks looks(sketch.theme());
+  std::vector<Entry> entries = {{"an all-reduce", Mark::ring, looks.step},
+                                {"median of a size", Mark::circle, looks.median},
+                                {"fitted link", Mark::none, looks.fit}};
+  if (timings.has_link())
+    entries.push_back({"comm.link by the formula", Mark::none, looks.asked, Dash::dotted});
+  for (std::size_t i = 0; i < timings.beside.size(); ++i) {
+    const BesideLooks beside = looks_of(sketch.theme(), i);
+    entries.push_back({timings.beside[i].link.backend + " in another run", beside.mark, beside.colour});
+  }
+  float x = at.x;
+  const float line = sketch.canvas().line_height(Face::small);
+  for (const Entry& entry : entries) {
+    const float wide = sketch.px(24) + sketch.text_width(entry.words) + sketch.px(14);
+    if (x > at.x && x + wide > at.x + width) {
+      x = at.x;
+      at.y += line + sketch.px(4);
+    }
+    const float middle = at.y + line / 2;
+    if (entry.mark == Mark::none) {
+      sketch.line({x, middle}, {x + sketch.px(18), middle}, entry.colour, 2, entry.dash);
+    } else {
+      sketch.mark({x + sketch.px(9), middle}, entry.mark, entry.colour, entry.mark == Mark::ring ? 3 : 4);
+    }
+    sketch.canvas().text(x + sketch.px(24), at.y, entry.words, Face::small, sketch.theme().text);
+    x += wide;
+  }
+  return at.y + line + sketch.px(10);
+}
+
+/// Over the size either the time, or what that is of the link.
+struct TimingChart {
+  const Timings& timings;
+  const LinkFit& fit;
+  bool is_busbw = false;
+
+  double value(double bytes, double time_us) const {
+    return is_busbw ? timings.busbw(bytes, time_us) * 1e9 : time_us;
+  }
+  ChartSpec spec() const;
+  float paint(Sketch& sketch, PlotPoint at, float width) const;
+  void paint_curve(Sketch& sketch, const ChartArea& area, const Link& link, Colour colour, Dash dash) const;
+};
+
+ChartSpec TimingChart::spec() const {
+  constexpr double kRoom = 1.5;
+  ChartSpec out;
+  out.x.log = out.y.log = true;
+  out.x.least = out.y.least = 1e300;
+  out.x.most = out.y.most = 0;
+  const auto reach = [&](double bytes, double time_us) {
+    const double y = value(bytes, time_us);
+    out.x.least = std::min(out.x.least, bytes / kRoom);
+    out.x.most = std::max(out.x.most, bytes * kRoom);
+    out.y.least = std::min(out.y.least, y / kRoom);
+    out.y.most = std::max(out.y.most, y * kRoom);
+  };
+  for (const TimedSize& one : timings.times) reach(one.bytes, one.time_us);
+  for (const Beside& one : timings.beside) {
+    reach(kLatencyBytes, one.link.latency_us);
+    reach(one.link.bytes, one.large_us());
+  }
+  out.x_title = "bytes of the buffer";
+  out.y_title = is_busbw ? "busbw in B/s" : "time of an all-reduce in us";
+  out.height = 280;
+  return out;
+}
+
+void TimingChart::paint_curve(Sketch& sketch, const ChartArea& area, const Link& link, Colour colour,
+                              Dash dash) const {
+  constexpr int kParts = 120;
+  std::vector<PlotPoint> curve;
+  for (int i = 0; i <= kParts; ++i) {
+    const double bytes = area.x.least * std::pow(area.x.most / area.x.least, static_cast<double>(i) / kParts);
+    const double us = all_reduce_us(timings.kind, link, timings.ranks, bytes);
+    if (us > 0) curve.push_back(area.at(bytes, value(bytes, us)));
+  }
+  if (curve.size() > 1) sketch.canvas().line(curve, colour, sketch.px(2), dash);
+}
+
+float TimingChart::paint(Sketch& sketch, PlotPoint at, float width) const {
+  const Looks looks(sketch.theme());
+  const ChartArea area = paint_chart(sketch, spec(), at, width);
+  const auto mark = [&](double bytes, double time_us, Mark form, Colour colour, float radius) {
+    if (time_us > 0) sketch.mark(area.at(bytes, value(bytes, time_us)), form, colour, radius);
+  };
+  sketch.canvas().push_clip(area.box);
+  paint_curve(sketch, area, fit.link, looks.fit, Dash::solid);
+  if (timings.has_link()) paint_curve(sketch, area, timings.asked, looks.asked, Dash::dotted);
+  for (const TimedSize& one : timings.times) mark(one.bytes, one.time_us, Mark::ring, looks.step, 3);
+  for (std::size_t i = 0; i < timings.beside.size(); ++i) {
+    const Beside& one = timings.beside[i];
+    const BesideLooks beside = looks_of(sketch.theme(), i);
+    mark(kLatencyBytes, one.link.latency_us, beside.mark, beside.colour, 4);
+    mark(one.link.bytes, one.large_us(), beside.mark, beside.colour, 4);
+  }
+  for (const TimedSize& one : fit.medians) mark(one.bytes, one.time_us, Mark::circle, looks.median, 4);
+  sketch.canvas().pop_clip();
+  return area.end;
+}
+
+float paint_timings(Sketch& sketch, const Timings& timings, const LinkFit& fit, PlotPoint at, float width) {
+  at.y = paint_key(sketch, timings, at, width);
+  const TimingChart time{timings, fit}, busbw{timings, fit, true};
+  const float gap = sketch.px(28);
+  if (width < 2 * sketch.px(340) + gap) {
+    at.y = time.paint(sketch, at, width) + sketch.px(14);
+    at.y = busbw.paint(sketch, at, width);
+  } else {
+    const float half = (width - gap) / 2;
+    const float end = time.paint(sketch, at, half);
+    at.y = std::max(end, busbw.paint(sketch, {at.x + half + gap, at.y}, half));
+  }
+  at.y += sketch.px(8);
+  for (const std::string& line : fit_lines(timings, fit)) at.y = sketch.words(at, width, line) + sketch.px(2);
+  return at.y;
+}
+
+}  // namespace
+
+OwnPicture own_all_reduce(const OwnRun& run) {
+  const Timings timings = timings_of(run);
+  if (timings.ranks < 2)
+    return nothing_to_draw("a run of one rank has nobody to send to", "./isobar run 09_all_reduce --ranks 4");
+  const std::optional<LinkFit> fit = fit_link(timings.kind, timings.ranks, timings.times);
+  if (!fit)
+    return nothing_to_draw("a link is fitted to the times of two sizes or more, and the run has fewer",
+                           "more steps: the sizes come in turn");
+  OwnPicture out;
+  out.drawing.title = fmt::format("Time of an all-reduce over its size: {} of {}", name_of(timings.kind),
+                                  counted(timings.ranks, "rank"));
+  out.drawing.alt = fmt::format(
+      "Points of measured time over bytes on logarithmic axes, with the curve of a link that was "
+      "fitted to them: flat for small buffers, where latency decides, and rising with the size. Beside it "
+      "what that "
+      "is of the link, busbw, which rises to a limit. {}",
+      join(fit_lines(timings, *fit), " "));
+  out.drawing.body = [timings, fit = *fit](Sketch& sketch, PlotPoint at, float width) {
+    return paint_timings(sketch, timings, fit, at, width);
+  };
+  return out;
+}
+
+}  // namespace isobar
