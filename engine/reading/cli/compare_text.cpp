@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "analyse/run_keys.h"
+#include "cli/comm_columns.h"
 #include "cli/runs_table.h"
 #include "core/text.h"
 
@@ -292,6 +293,25 @@ void add_keys(Report& out, const Cases& cases, std::size_t columns) {
   out.json["environment"] = places;
 }
 
+/// What communication costs a step, where any of the runs is of several ranks.
+void add_comm(Report& out, const Cases& cases) {
+  std::vector<TableRow> rows = {{"", "a step"}};
+  const TableRow heads = CommColumns::heads();
+  rows.front().insert(rows.front().end(), heads.begin(), heads.end());
+  Json figures = Json::array();
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const std::optional<CommColumns> comm = comm_columns(cases[i].repeats);
+    figures.push_back(comm ? comm->json() : Json());
+    if (!comm) continue;
+    rows.push_back({case_label(i), "communication"});
+    const TableRow cells = comm->cells();
+    rows.back().insert(rows.back().end(), cells.begin(), cells.end());
+  }
+  if (rows.size() < 2) return;
+  out.table(rows, 2);
+  out.json["comm"] = figures;
+}
+
 }  // namespace
 
 std::string case_label(std::size_t index) {
@@ -311,6 +331,7 @@ Report compare_report(const Cases& cases, std::size_t columns, std::size_t table
   }
   out.json = {{"runs", runs}};
   out.table(fitted(scores, table), 2);
+  add_comm(out, cases);
   for (std::size_t i = 0; i < cases.size(); ++i) {
     for (const std::string& warning : warnings_of(cases[i], case_label(i)))
       out.wrapped("! " + warning, columns);

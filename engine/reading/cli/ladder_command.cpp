@@ -80,10 +80,20 @@ std::string why_not(const LessonInfo& lesson) {
   return "";
 }
 
+/// Lessons of which each goes on from the one before: not those that stand alone or branch off.
+std::vector<std::string> rungs_of(const fs::path& home) {
+  std::vector<std::string> out;
+  for (const std::string& name : lesson_names(home)) {
+    const LessonInfo lesson = read_lesson(home, name);
+    const bool branches = !lesson.previous.empty() && !out.empty() && lesson.previous != out.back();
+    if (!lesson.stands_alone && !branches) out.push_back(name);
+  }
+  return out;
+}
+
 int list_lessons() {
   const fs::path home = project_home();
-  for (const std::string& name : lesson_names(home)) {
-    if (read_lesson(home, name).stands_alone) continue;
+  for (const std::string& name : rungs_of(home)) {
     const bool built = fs::exists(program_folder() / name);
     std::printf("%-20s %s%s\n", name.c_str(), read_lesson(home, name).title.c_str(),
                 built ? "" : "  (not built yet)");
@@ -122,9 +132,8 @@ int ladder_command(const Words& words) {
   LadderResult result;
   std::vector<MeasuredPoint> points;
   const bool all = arguments.lessons.empty();
-  for (const std::string& name : all ? lesson_names(project_home()) : arguments.lessons) {
+  for (const std::string& name : all ? rungs_of(project_home()) : arguments.lessons) {
     LessonInfo lesson = read_lesson(project_home(), name);
-    if (all && lesson.stands_alone) continue;
     if (const std::string reason = why_not(lesson); !reason.empty()) {
       result.left_out.push_back(name + " is left out: " + reason);
       continue;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "cli/comm_columns.h"
 #include "cli/commands.h"
 #include "cli/measured_runs.h"
 #include "cli/one_off.h"
@@ -65,6 +66,8 @@ struct Results {
   std::vector<std::string> rate_marks, rmse_marks;
   double best_rate = 0;
   bool has_stalls = false;
+  std::vector<std::optional<CommColumns>> comm;  ///< by point
+  bool has_comm = false;
   std::string headline;  ///< "" when nothing was scored
 
   explicit Results(const std::vector<MeasuredPoint>& points) {
@@ -72,6 +75,8 @@ struct Results {
       rates.push_back(point.rate());
       best_rate = std::max(best_rate, rates.back().median());
       has_stalls = has_stalls || point.share("stall_us") >= 0;
+      comm.push_back(comm_columns(point.repeats));
+      has_comm = has_comm || comm.back();
       const bool scored = !point.repeats.empty() && point.repeats.front().view.summary.has_scores;
       if (scored) headline = point.repeats.front().view.summary.headline;
       losses.push_back(scored ? point.figures(&RunSummary::valid_loss) : Spread());
@@ -87,6 +92,10 @@ TableRow head_of(const std::vector<SweepAxis>& axes, const Results& results) {
   for (const SweepAxis& axis : axes) out.push_back(axis.key);
   out.insert(out.end(), {"samples/s", "", "min .. max", "of best", "step ms", "load ms"});
   if (results.has_stalls) out.emplace_back("stall");
+  if (results.has_comm) {
+    const TableRow heads = CommColumns::heads();
+    out.insert(out.end(), heads.begin(), heads.end());
+  }
   if (!results.headline.empty()) out.insert(out.end(), {"valid loss", results.headline + " RMSE", ""});
   return out;
 }
@@ -113,6 +122,11 @@ TableRow row_of(const MeasuredPoint& point, std::size_t i, const Results& result
     const double stall = point.share("stall_us");
     out.push_back(stall < 0 ? "-" : fmt::format("{:.1f} %", 100 * stall));
   }
+  if (results.has_comm) {
+    const TableRow cells =
+        results.comm[i] ? results.comm[i]->cells() : TableRow(CommColumns::heads().size(), "-");
+    out.insert(out.end(), cells.begin(), cells.end());
+  }
   if (!results.headline.empty()) {
     out.push_back(fmt::format("{:.4f}", results.losses[i].median()));
     out.push_back(fmt::format("{:.4f}", results.rmse[i].median()));
@@ -131,6 +145,7 @@ Json point_json(const MeasuredPoint& point, std::size_t i, const Results& result
     out["step_us"] = point.field("step_us");
     out["load_us"] = point.field("load_us");
     if (point.share("stall_us") >= 0) out["stall_share"] = point.share("stall_us");
+    if (results.comm[i]) out["comm"] = results.comm[i]->json();
   }
   if (!results.rmse[i].empty()) {
     out["valid_loss"] = results.losses[i].median();

@@ -16,6 +16,7 @@
 #include "core/nvidia.h"
 #include "core/text.h"
 #include "course/slow_laptop.h"
+#include "formula/link_fit.h"
 #include "formula/stage_prediction.h"
 #include "record/run_folder.h"
 
@@ -162,6 +163,32 @@ double step_us_of(const LessonInfo& lesson, Config config, const MachineRates& r
   }
 }
 
+/// The mean step of lesson 09 over its emulated link: sizes come in turn, each four times as large.
+double all_reduce_step_us(const Config& config) {
+  constexpr double kSmallest = 1024, kTimesLarger = 4, kSlowLink = 10;
+  const LinkConfig& asked = config.comm.link;
+  const Link link = link_of(asked.latency_us, asked.gbit_per_s);
+  const auto most = static_cast<double>(config.comm.bench_bytes);
+  const auto ranks = static_cast<int>(config.run.ranks);
+  double sum_us = 0, sizes = 0;
+  for (double bytes = 0; bytes < most; ++sizes) {
+    bytes = std::min(most, bytes == 0 ? kSmallest : bytes * kTimesLarger);
+    sum_us += all_reduce_us(config.comm.algorithm, link, ranks, bytes);
+  }
+  const Fault fault = config.run.fault;
+  const double slower = fault == Fault::slow_link    ? kSlowLink
+                        : fault == Fault::rank_order ? std::max(1.0, ranks / 2.0)
+                                                     : 1;
+  return slower * sum_us / sizes;
+}
+
+double cost_alone_s(const LessonInfo& lesson, const Config& config) {
+  const auto steps = static_cast<double>(config.train.steps);
+  double out = static_cast<double>(config.run.ranks) * (kStartAlone_s + kStepAlone_us * 1e-6 * steps);
+  if (honours(lesson, "comm.bench_bytes")) out += all_reduce_step_us(config) * 1e-6 * steps;
+  return out + (config.run.fault == Fault::drop_message ? config.comm.timeout_s : 0);
+}
+
 }  // namespace
 
 bool ended_as_wanted(const NeededRun& wanted, RunState state) {
@@ -181,9 +208,7 @@ Settings run_settings(const NeededRun& wanted) {
 }
 
 double run_cost_s(const LessonInfo& lesson, const Config& config, const MachineRates* rates) {
-  if (lesson.stands_alone)
-    return static_cast<double>(config.run.ranks) *
-           (kStartAlone_s + kStepAlone_us * 1e-6 * static_cast<double>(config.train.steps));
+  if (lesson.stands_alone) return cost_alone_s(lesson, config);
   const bool is_here = rates != nullptr;
   const MachineRates slow = is_here ? MachineRates{} : slow_laptop_rates();
   double step_us =

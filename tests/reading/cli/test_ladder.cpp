@@ -93,12 +93,14 @@ TEST_CASE("the ladder refuses what makes no sense before anything runs") {
   CHECK_THAT(ladder.run({"--help"}).out, says("--lessons") && says("--list") && says("--repeats"));
 }
 
-TEST_CASE("the list names every lesson and runs none") {
+TEST_CASE("the list names every rung and runs none") {
   const Ladder ladder;
   const ProcessResult result = ladder.run({"--list"});
   CHECK(result.code == 0);
   CHECK_THAT(result.out,
              says("01_baseline          Baseline") && says("03_gpu_loader") && says("(not built yet)"));
+  CHECK_THAT(result.out,
+             !says("00_sgd") && !says("10_buckets"));  // no rungs: one stands alone, one branches off
   CHECK(ladder.calls().empty());
 }
 

@@ -303,7 +303,7 @@ TEST_CASE("a quartet on several ranks measures without communication too, and na
   REQUIRE(plain.code == 0);
   CHECK_THAT(plain.out, says("verdict: communication\n  30 % of a step is communication between ranks") &&
                             says("2 ranks") && says("114.3"));  // 2 x 4 samples in 70 ms
-  CHECK_THAT(plain.out, says("next: ./isobar sweep 06_ddp comm.sync=") && says("--set run.ranks=2"));
+  CHECK_THAT(plain.out, says("next: ./isobar quartet 10_buckets") && says("--set run.ranks=2"));
   noting.programs().script("06_ddp", leaves_ranks(1));
   std::vector<std::string> json = words;
   json.emplace_back("--json");

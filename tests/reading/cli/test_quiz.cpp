@@ -20,6 +20,20 @@ std::size_t count(const std::string& text, const std::string& part) {
   return out;
 }
 
+/// Lines of a stand-in's stream without scores and samples/s, and where it is asked for without samples.
+std::string without_rate(const std::string& stream, bool has_samples) {
+  std::string out;
+  std::istringstream text(stream);
+  for (std::string line; std::getline(text, line);) {
+    Json fields = Json::parse(line);
+    if (fields["kind"] == "eval") continue;
+    fields.erase("samples_per_s");
+    if (!has_samples && fields.contains("samples")) fields["samples"] = 0;
+    out += fields.dump() + "\n";
+  }
+  return out;
+}
+
 std::size_t kinds(const MadeCourse& course, const std::string& kind) {
   return count(course.kept(), "\"kind\":\"" + kind + "\"");
 }
@@ -121,6 +135,19 @@ TEST_CASE("a run that ends with an error on purpose is a result; one that does s
   CHECK(failed.code == 3);
   CHECK_THAT(failed.err, says("the disk is full"));
   CHECK_THAT(failed.out, says("Your prediction is stored"));
+}
+
+TEST_CASE("a run without a rate is one only where it trains on no samples, as those of lesson 09") {
+  for (const bool has_samples : {false, true}) {
+    MadeCourse course;
+    const fs::path stream = course.program().parent_path() / "templates/4-none-0.jsonl";
+    write_file_whole(stream, std::string_view(without_rate(read_text_file(stream, 1 << 20), has_samples)));
+    const ProcessResult result = course.run({"quiz", "02.nan", "--answer", "stops", "--yes"});
+    INFO(result.err << result.out);
+    CHECK((result.code == 0) == !has_samples);
+    if (has_samples) CHECK_THAT(result.err, says("the run left no step after its warm-up"));
+    if (!has_samples) CHECK_THAT(result.out, says("02.nan: right"));
+  }
 }
 
 TEST_CASE("what is no answer is refused in a sentence, and nothing is stored") {

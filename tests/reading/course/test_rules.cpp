@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "asked_rule.h"
+#include "made_all_reduce.h"
 #include "made_descent.h"
 #include "record/json_line.h"
 #include "support/made_ranks.h"
@@ -35,13 +36,18 @@ class AllRuns {
     stopped = runs_.add("stopped", {.end = "stopped", .keys = {{"data.workers", "3"}}});
     one_rank = ranks("one", 1);
     two_ranks = ranks("two", 2);
+    early = traced("early", 10'000);
+    late = traced("late", 50'000);
     one_path = descents_.add_three("one", {.sets = {"train.global_batch=1000"}});
     rank_paths = descents_.add("ranks", {.ranks = 2});
     rising = descents_.add("rising", {.sets = {"train.global_batch=1000", "optim.lr=0.9"}});
+    ring = all_reduces_.linked("ring");
+    tree = all_reduces_.linked("tree", {"comm.algorithm=tree"});
     small = descents_.add_three("small", {.sets = {"train.global_batch=10"}});
   }
 
-  std::filesystem::path good, other, stopped, one_rank, two_ranks, one_path, rank_paths, rising, small;
+  std::filesystem::path good, other, stopped, one_rank, two_ranks, early, late, one_path, rank_paths, rising,
+      small, ring, tree;
 
  private:
   std::filesystem::path ranks(const std::string& name, int world) {
@@ -64,22 +70,69 @@ class AllRuns {
     return runs_.path() / (name + "0");
   }
 
+  /// Of two ranks, whose one bucket is under way from then on, beside a backward of 50 ms.
+  std::filesystem::path traced(const std::string& name, int begin_us) {
+    MadeSpans spans;
+    spans.attempt(0);
+    for (int step = 0; step < 20; ++step) {
+      spans.span(step, "loop", "backward", 100'000 * step, 50'000);
+      spans.span(step, "loop", "comm", 100'000 * step + 50'000, 50'000);
+      spans.span(step, "bucket.0", "all-reduce", 100'000 * step + begin_us, 45'000);
+    }
+    for (const int i : {2, 1, 0}) {
+      const auto run = runs_.path() / (name + std::to_string(i));
+      std::filesystem::create_directory(run);
+      MadeRanks made{.step_us = 100'000 + 100 * i, .config = "[comm]\nsync = \"" + name + "\"\n"};
+      made.more = [](int, int, JsonLine& line) {
+        line.add("comm_us", 10'000)
+            .add("comm_total_us", 45'000)
+            .add("comm_calls", 1)
+            .add("wire_bytes", 1'000);
+      };
+      made.notes = [](int) {
+        JsonLine note("note");
+        note.add("text", "probe").add("latency_us", 10).add("algbw_gb_per_s", 1).add("busbw_gb_per_s", 1);
+        return note.text();
+      };
+      made.write(run);
+      write_file_whole(run / "rank-0000.spans.jsonl", std::string_view(spans.text()));
+    }
+    return runs_.path() / (name + "0");
+  }
+
   MadeRuns runs_;
   MadeDescents descents_;
+  MadeAllReduces all_reduces_;
 };
 
 struct RuleCase {
   const char* rule;
   With with;
   const char* unit;
-  enum class Runs { pair, ranks, made, made_ranks, paths, path_of_ranks, rates, none } runs;
+  enum class Runs {
+    pair,
+    ranks,
+    made,
+    made_ranks,
+    traced,
+    paths,
+    path_of_ranks,
+    rates,
+    all_reduces,
+    none
+  } runs;
 };
 
 const std::vector<RuleCase>& rule_cases() {
   using R = RuleCase::Runs;
   static const std::vector<RuleCase> cases = {
+      {"all_reduce_ratio", {{"base", {"w1"}}, {"other", {"w2"}}}, "x", R::all_reduces},
+      {"all_reduce_sums", {{"run", {"w1"}}}, "", R::all_reduces},
+      {"bandwidth_falls", {{"base", {"w1"}}, {"other", {"w2"}}}, "", R::all_reduces},
       {"best_of", {}, "workers", R::pair},
       {"bound_by", {{"run", {"w1"}}}, "", R::pair},
+      {"buffers_apart", {{"run", {"w2"}}}, "", R::ranks},
+      {"chunk_owner", {{"run", {"w1"}}, {"rank", {"1"}}}, "", R::all_reduces},
       {"curve", {{"healthy", {"w1"}}, {"fault", {"w2"}}}, "", R::pair},
       {"descent_best", {{"what", {"turn"}}}, "", R::paths},
       {"efficiency", {{"base", {"w1"}}, {"other", {"w2"}}}, "%", R::ranks},
@@ -92,16 +145,25 @@ const std::vector<RuleCase>& rule_cases() {
       {"hidden_share", {{"run", {"w2"}}}, "%", R::ranks},
       {"largest_class", {{"device", {"H200"}}, {"preset", {"short"}}}, "", R::none},
       {"largest_gain", {{"base", {"w1"}}}, "", R::pair},
+      {"last_bucket", {{"run", {"w2"}}}, "%", R::traced},
       {"line", {{"anchors", {"main("}}}, "", R::none},
+      {"link_bound", {{"run", {"w1"}}}, "", R::traced},
+      {"link_fit", {{"run", {"w1"}}, {"what", {"latency"}}}, "ms", R::all_reduces},
       {"loss_direction", {{"base", {"w1"}}, {"other", {"w2"}}}, "", R::pair},
       {"made_no_gain", {}, "", R::made_ranks},
       {"made_overlap", {{"track", {"upload"}}, {"stage", {"forward"}}, {"share", {"90"}}}, "", R::made},
       {"mean", {{"run", {"w1"}}, {"fields", {"load_us"}}}, "ms", R::pair},
       {"memory_ratio", {{"base", {"w1"}}, {"other", {"w2"}}}, "x", R::pair},
+      {"overlap_direction", {{"base", {"w1"}}, {"other", {"w2"}}}, "", R::traced},
       {"overlapping_track", {{"run", {"w1"}}}, "", R::pair},
       {"published", {{"above", {"dali"}}, {"below", {"fp32"}}, {"year", {"2023"}}}, "x", R::none},
+      {"quickest_all_reduce",
+       {{"ranks", {"64"}}, {"mb", {"1"}}, {"latency_us", {"5"}}, {"gbit_per_s", {"100"}}},
+       "",
+       R::none},
       {"rank_paths", {{"base", {"w1"}}, {"other", {"w2"}}}, "", R::path_of_ranks},
       {"replica_distance", {{"run", {"w2"}}}, "", R::ranks},
+      {"ring_overtakes", {{"base", {"w1"}}, {"other", {"w2"}}}, "MB", R::all_reduces},
       {"share", {{"run", {"w1"}}, {"fields", {"load_us"}}}, "%", R::pair},
       {"share_direction", {{"base", {"w1"}}, {"other", {"w2"}}, {"fields", {"load_us"}}}, "", R::pair},
       {"skill", {{"run", {"w1"}}}, "", R::pair},
@@ -136,12 +198,16 @@ AskedRule asked_well(const RuleCase& one, const AllRuns& all) {
       return asked(one, all.good, all.other, "01_baseline");
     case R::ranks:
       return asked(one, all.one_rank, all.two_ranks, "06_ddp");
+    case R::traced:
+      return asked(one, all.early, all.late, "06_ddp");
     case R::paths:
       return asked(one, all.one_path, all.small, "00_sgd");
     case R::path_of_ranks:
       return asked(one, all.one_path, all.rank_paths, "00_sgd");
     case R::rates:
       return asked(one, all.one_path, all.rising, "00_sgd");
+    case R::all_reduces:
+      return asked(one, all.ring, all.tree, "09_all_reduce");
     case R::made:
       return AskedRule(one.rule, one.with, one.unit).made(all.good);
     case R::made_ranks:

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "core/text.h"
 #include "course/rules/all.h"
 #include "course/rules/parts.h"
+#include "formula/bucket_plan.h"
 #include "formula/device_rates.h"
+#include "formula/link.h"
 #include "formula/memory_plan.h"
 #include "formula/model_shape.h"
 #include "formula/stage_prediction.h"
@@ -89,6 +92,52 @@ double graph_pays(const RuleInput& input, Figures& figures) {
   return most;
 }
 
+/// Ranks of an all-reduce.
+int asked_ranks(const RuleInput& input) {
+  const double ranks = number_argument(input, "ranks");
+  if (ranks < 2 || ranks > 1e6 || ranks != std::floor(ranks))
+    wrong_question(input, fmt::format("{:g} ranks send each other nothing", ranks), "2 or more");
+  return static_cast<int>(ranks);
+}
+
+double asked_bytes(const RuleInput& input) { return number_argument(input, "mb") * 1e6; }
+
+double messages_in_ring(const RuleInput& input, Figures&) {
+  return static_cast<double>(ring_messages(asked_ranks(input)));
+}
+
+double bytes_in_ring(const RuleInput& input, Figures& figures) {
+  const int ranks = asked_ranks(input);
+  figures["messages"] = std::to_string(ring_messages(ranks));
+  figures["chunk_mb"] = figure_text(asked_bytes(input) / ranks * 1e-6);
+  return ring_bytes(ranks, asked_bytes(input));
+}
+
+/// Of a naive all-reduce: what the root receives, and what it sends.
+double bytes_of_root(const RuleInput& input, Figures& figures) {
+  const double one_way = (asked_ranks(input) - 1) * asked_bytes(input);
+  figures["one_way_mb"] = figure_text(one_way * 1e-6);
+  return 2 * one_way;
+}
+
+/// Collectives of a step, each of a bucket of the plan.
+double bucket_calls(const RuleInput& input, Figures& figures) {
+  const Config config = settings_in(input).config;
+  const auto bytes_of = [](double mib) { return static_cast<std::int64_t>(mib * (1 << 20)); };
+  const std::vector<PlannedBucket> plan =
+      bucket_plan(gradient_bytes(vit_shape(config)), bytes_of(config.comm.first_bucket_mb),
+                  bytes_of(config.comm.bucket_mb));
+  figures["last_mb"] = figure_text(static_cast<double>(plan.back().bytes) * 1e-6);
+  return static_cast<double>(plan.size());
+}
+
+double all_gradients(const RuleInput& input, Figures&) {
+  double bytes = 0;
+  for (const std::int64_t one : gradient_bytes(vit_shape(settings_in(input).config)))
+    bytes += static_cast<double>(one);
+  return bytes;
+}
+
 /// The ranks that one works with along an axis: "1,5".
 Truth mesh_group_truth(const RuleInput& input) {
   const auto whole = [&](const char* name) { return static_cast<int>(number_argument(input, name)); };
@@ -122,7 +171,12 @@ const std::vector<Formula>& formulas() {
       {"upload_ms", Quantity::time, {"preset", "gb_per_s"}, upload_us},
       {"data_rate", Quantity::byte_rate, {"preset", "samples_per_s"}, data_rate},
       {"roofline_us", Quantity::time, {"gflop", "mb", "tflop_per_s", "gb_per_s"}, roofline_us},
-      {"graph_pays", Quantity::count, {"device", "percent"}, graph_pays}};
+      {"ring_messages", Quantity::count, {"ranks"}, messages_in_ring},
+      {"ring_bytes", Quantity::bytes, {"ranks", "mb"}, bytes_in_ring},
+      {"root_bytes", Quantity::bytes, {"ranks", "mb"}, bytes_of_root},
+      {"graph_pays", Quantity::count, {"device", "percent"}, graph_pays},
+      {"bucket_calls", Quantity::count, {"preset"}, bucket_calls},
+      {"gradient_bytes", Quantity::bytes, {"preset"}, all_gradients}};
   return all;
 }
 
@@ -188,7 +242,7 @@ Rule formula_rule() {
                                      "ranks", "order",    "rank",          "axis"};
   return {"formula",
           "a value by formula: gpus_for_mesh, compile_pays, memory_fits, peak_gib, upload_ms, data_rate, "
-          "roofline_us, graph_pays, mesh_group",
+          "roofline_us, ring_messages, ring_bytes, root_bytes, graph_pays, mesh_group",
           kinds,
           needs,
           may,

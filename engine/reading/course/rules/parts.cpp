@@ -115,6 +115,23 @@ Descent descent_of(const RuleInput& input, const NamedRun& run) {
   return std::move(*out);
 }
 
+AllReduceRun all_reduces_of(const NamedRun& run, std::size_t repeat) {
+  AllReduceRun out;
+  try {
+    out = read_all_reduces(run.run->folders.at(repeat));
+  } catch (const Error& error) {
+    throw Cannot{fmt::format("the all-reduces of `{}` cannot be read: {}", run.name, error.what()), run.name};
+  }
+  if (out.medians().empty()) throw Cannot{fmt::format("`{}` timed no all-reduce", run.name), run.name};
+  return out;
+}
+
+Spread over_all_reduces(const NamedRun& run, const std::function<double(const AllReduceRun&)>& figure) {
+  std::vector<double> values;
+  for (std::size_t i = 0; i < run.run->folders.size(); ++i) values.push_back(figure(all_reduces_of(run, i)));
+  return Spread(values);
+}
+
 void check_ended(const NamedRun& run) {
   const RunView& view = run.view();
   const auto cannot = [&](const std::string& why) { throw Cannot{"`" + run.name + "` " + why, run.name}; };

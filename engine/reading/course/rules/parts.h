@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analyse/all_reduce_run.h"
 #include "analyse/descent.h"
 #include "analyse/spread.h"
 #include "config/config.h"
@@ -49,6 +50,12 @@ NamedRun timed_run(const RuleInput& input, const std::string& name);
 
 /// The descent of such a run of lesson 00, of one step or more.
 Descent descent_of(const RuleInput& input, const NamedRun& run);
+
+/// What a run of lesson 09 recorded, or one that repeats it, with one time or more; `repeat` is below
+/// `run.run->folders.size()`.
+AllReduceRun all_reduces_of(const NamedRun& run, std::size_t repeat = 0);
+/// A figure of each of its repeats.
+Spread over_all_reduces(const NamedRun& run, const std::function<double(const AllReduceRun&)>& figure);
 
 /// The same of a run that the learner named.
 void check_ended(const NamedRun& run);

@@ -1,4 +1,4 @@
-// How far apart the weights of replicas are, from the first report to the last.
+// How far apart the weights of replicas are, from the first report to the last, and their buffers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,16 +20,26 @@ namespace {
 /// alike.
 constexpr double kStays = 1.5;
 
-/// The largest distance of any rank by step.
+/// The largest distance of any rank by step, from the notes of this text.
 struct Distances {
-  std::map<std::int64_t, double> by_step;
+  std::string note;
+  std::map<std::int64_t, double> by_step = {};
   void take(const Event& event) {
-    if (event.kind() != "note" || event.text("text") != "replicas") return;
+    if (event.kind() != "note" || event.text("text") != note) return;
     double& most = by_step[event.integer("step")];
     const double apart = event.number("apart");
     most = std::isfinite(apart) ? std::max(most, apart) : std::numeric_limits<double>::infinity();
   }
 };
+
+Distances distances_of(const NamedRun& run, const std::string& note) {
+  Distances out{note};
+  for (const int rank : ranks_in(run.run->folder))
+    EventLog(RunFolder{run.run->folder}.stream_file(rank)).read_all(out);
+  return out;
+}
+
+std::string distance_text(double apart) { return fmt::format("{:.3g}", apart); }
 
 std::string word_of(double first, double last) {
   if (first == 0 && last == 0) return "zero";
@@ -39,9 +49,7 @@ std::string word_of(double first, double last) {
 
 Truth replica_distance_truth(const RuleInput& input) {
   const NamedRun run = ended_run(input, input.argument("run"));
-  Distances distances;
-  for (const int rank : ranks_in(run.run->folder))
-    EventLog(RunFolder{run.run->folder}.stream_file(rank)).read_all(distances);
+  const Distances distances = distances_of(run, "replicas");
   if (distances.by_step.size() < 2)
     throw Cannot{fmt::format("`{}` reports fewer than twice how far its replicas are apart", run.name),
                  run.name};
@@ -50,9 +58,27 @@ Truth replica_distance_truth(const RuleInput& input) {
     throw Cannot{fmt::format("the weights of `{}` are no numbers from the start", run.name), run.name};
   Truth out;
   out.accepted = {word_of(first, last)};
-  out.figures = {{"first", fmt::format("{:.3g}", first)}, {"last", fmt::format("{:.3g}", last)}};
+  out.figures = {{"first", distance_text(first)}, {"last", distance_text(last)}};
   out.text = fmt::format("weights of two replicas are up to {} apart at first and {} at last",
                          out.figures["first"], out.figures["last"]);
+  out.source = source_of(run);
+  return out;
+}
+
+/// A run that says nothing of buffers has none that change: masks and grids are the same for ever.
+Truth buffers_apart_truth(const RuleInput& input) {
+  const NamedRun run = ended_run(input, input.argument("run"));
+  if (run.view().summary.world < 2) throw Cannot{"`" + run.name + "` is a run of one rank", run.name};
+  const Distances distances = distances_of(run, "buffers");
+  double most = 0;
+  for (const auto& [step, apart] : distances.by_step) most = std::max(most, apart);
+  const double last = distances.by_step.empty() ? 0 : distances.by_step.rbegin()->second;
+  Truth out;
+  out.accepted = {distances.by_step.empty() ? "constant" : most > 0 ? "apart" : "equal"};
+  out.figures = {{"most", distance_text(most)}, {"last", distance_text(last)}};
+  out.text = distances.by_step.empty() ? "the model owns no buffers that change in training"
+                                       : fmt::format("buffers of two ranks are up to {} apart, {} at the end",
+                                                     out.figures["most"], out.figures["last"]);
   out.source = source_of(run);
   return out;
 }
@@ -68,6 +94,17 @@ Rule replica_distance_rule() {
           needs,
           {},
           answered<replica_distance_truth>};
+}
+
+Rule buffers_apart_rule() {
+  static constexpr std::array kinds = {AnswerKind::choice};
+  static constexpr std::array needs = {"run"};
+  return {"buffers_apart",
+          "what the buffers of ranks do: constant (the model owns none that change), equal, apart",
+          kinds,
+          needs,
+          {},
+          answered<buffers_apart_truth>};
 }
 
 }  // namespace isobar

@@ -1,0 +1,94 @@
+#pragma once
+// A right and a wrong learner through every question of a lesson, with runs that are made up once for all of
+// them.
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/files.h"
+#include "course/grade.h"
+#include "course/needed_runs.h"
+#include "support/catch.h"
+#include "support/says.h"
+#include "support/temp_folder.h"
+
+namespace isobar {
+
+struct Learners {
+  std::string right;  ///< "" = of a question for a line: main.cpp may change
+  std::string wrong;
+};
+
+/// The runs of a lesson's questions: one that several ask for is made once.
+class MadeForQuestions {
+ public:
+  using Write = std::function<void(const std::filesystem::path&, const Config&, std::int64_t repeat)>;
+
+  explicit MadeForQuestions(Write write) : write_(std::move(write)) {}
+
+  RuleInput input(const Question& question) {
+    std::vector<FoundRuns> found = find_runs(question, project_home(), std::vector<KnownRun>{}, nullptr);
+    for (FoundRuns& one : found) {
+      CHECK(one.cannot == "");
+      CHECK(one.missing == one.wanted.repeats);
+      for (std::int64_t i = 0; i < one.wanted.repeats; ++i) one.folders.push_back(run(one, i));
+    }
+    return rule_input(question, project_home(), found);
+  }
+  std::size_t count() const { return made_.size(); }
+
+ private:
+  std::filesystem::path run(const FoundRuns& found, std::int64_t repeat) {
+    const auto [at, is_new] = made_.try_emplace(found.command + std::to_string(repeat));
+    if (!is_new) return at->second;
+    at->second = folder_ / ("run" + std::to_string(made_.size()));
+    write_(at->second, found.config.config, repeat);
+    return at->second;
+  }
+
+  Write write_;
+  TempFolder folder_;
+  std::map<std::string, std::filesystem::path> made_;
+};
+
+inline void check_two_learners(const Question& question, const Learners& two, const Truth& truth) {
+  const auto told = [&](const std::string& answer) {
+    return grade(question, parse_answer(question, answer, /*page_lines=*/200), truth);
+  };
+  REQUIRE((!two.right.empty() || truth.accepted.size() == 1));
+  const Graded right =
+      told(two.right.empty() ? truth.accepted[0].substr(0, truth.accepted[0].find('-')) : two.right);
+  CHECK(right.cannot == "");
+  CHECK(right.outcome == Outcome::right);
+  CHECK_THAT(right.reveal, !says("{") && !says("not a number"));
+  const Graded wrong = told(two.wrong);
+  CHECK(wrong.outcome == Outcome::not_right);
+  CHECK_THAT(wrong.says, !says("{"));
+  CHECK(wrong.says != "");
+  for (const Misconception& one : question.wrong) {
+    if (one.answer == "below" || one.answer == "above") continue;
+    INFO(one.answer);
+    CHECK(told(one.answer).outcome == Outcome::not_right);
+    CHECK(told(one.answer).says != "");
+  }
+}
+
+/// Each question of the lesson has its learners, and the other way round.
+inline void check_learners(const std::string& lesson, const std::map<std::string, Learners>& learners,
+                           MadeForQuestions& made) {
+  std::set<std::string> asked;
+  for (const Question& question : read_questions(project_home(), lesson)) {
+    INFO(question.id << " at " << question.origin);
+    REQUIRE(learners.contains(question.id));
+    asked.insert(question.id);
+    const Truth truth = rule_named(question.rule)->find(made.input(question));
+    INFO(truth.text << truth.cannot);
+    check_two_learners(question, learners.at(question.id), truth);
+  }
+  CHECK(asked.size() == learners.size());
+}
+
+}  // namespace isobar
