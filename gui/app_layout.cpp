@@ -13,6 +13,7 @@
 #include "panels/maps.h"
 #include "panels/playground.h"
 #include "panels/run_form.h"
+#include "panels/theatre.h"
 #include "panels/timeline.h"
 #include "panels/watch.h"
 
@@ -74,6 +75,8 @@ Requests App::draw_view(const Data& data, View view) {
       return draw_watch(ui_, data, state_);
     case View::descent:
       return draw_descent(ui_, data, state_);
+    case View::theatre:
+      return draw_theatre(ui_, data, state_);
     case View::compare:
       return draw_compare(ui_, data, state_);
     case View::predict:
@@ -104,8 +107,8 @@ Requests App::draw_centre(const Data& data, float width) {
   ImGui::BeginChild("centre", {width, 0}, true, kPadded);
   ImGui::PopStyleVar();
   ImGui::PopStyleColor();
-  static constexpr const char* kTitles[kViews] = {"Watch", "Descent", "Compare", "Predict", "Timeline",
-                                                  "Maps",  "Code",    "Lesson",  "Settings"};
+  static constexpr const char* kTitles[kViews] = {"Watch",    "Descent", "Theatre", "Compare", "Predict",
+                                                  "Timeline", "Maps",    "Code",    "Lesson",  "Settings"};
   const LessonCard* const card = project_.find(state_.lesson);
   for (int i = 0; i < (narrow ? kViews : kViews - 2); ++i) {
     const auto view = static_cast<View>(i);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analyse/ranks.h"
 #include "core/text.h"
 #include "draw/colour.h"
 #include "draw/turns.h"
@@ -102,6 +103,16 @@ void draw_others(Ui& ui, const ComparedRuns& made, const Labels& labels, AppStat
     if (run->view.state != RunState::done)
       canvas.circle({at.x + chip - ui.px(12), at.y + ui.px(13)}, ui.px(3),
                     state_colour(ui.theme(), run->view.state), true);
+  }
+}
+
+/// What communication costs each case whose ranks talk.
+void draw_comm(Ui& ui, const ComparedRuns& made, const Labels& labels) {
+  for (const ComparedCase& one : made.cases) {
+    const std::optional<RanksView>& ranks = one.figures.repeats.front().ranks;
+    const std::string comm = ranks ? comm_sentence(*ranks) : "";
+    if (!comm.empty())
+      ui.wrapped("Communication of " + labels.at(one.run->id) + ": " + comm, Face::small, ui.theme().dim);
   }
 }
 
@@ -275,6 +286,7 @@ Requests draw_compare(Ui& ui, const Data& data, AppState& state) {
   ImGui::BeginChild("comparison");
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(8), ui.px(8)});
   if (!made->cases.empty()) draw_scoreboard(ui, *made, labels, state, ask);
+  draw_comm(ui, *made, labels);
   draw_others(ui, *made, labels, state, ask);
   draw_plot_controls(ui, state, state.compare.link);
   if (ImGui::GetItemRectMax().x + ui.px(230) < ImGui::GetWindowPos().x + ImGui::GetWindowWidth()) {

@@ -27,6 +27,7 @@ bool honours_key(const LessonCard& card, const std::string& key) {
 
 /// A key that this lesson brings, with places worth trying; to begin with.
 std::string first_sweep(const LessonCard& card) {
+  if (honours_key(card, "comm.bucket_order")) return "comm.bucket_mb=0.25,1,5,25";
   if (honours_key(card, "data.workers")) return "data.workers=0,1,2,4";
   return "train.global_batch=4,8,16";
 }

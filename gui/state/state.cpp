@@ -13,8 +13,8 @@
 namespace isobar {
 namespace {
 
-constexpr std::array<const char*, kViews> kViewNames = {"watch", "descent", "compare", "predict", "timeline",
-                                                        "maps",  "code",    "lesson",  "run"};
+constexpr std::array<const char*, kViews> kViewNames = {
+    "watch", "descent", "theatre", "compare", "predict", "timeline", "maps", "code", "lesson", "run"};
 
 template <class Value>
 void take(Value& mine, Value& other) {
@@ -27,6 +27,8 @@ const char* view_name(View view) { return kViewNames[static_cast<std::size_t>(vi
 
 bool suits(View view, const LessonInfo& lesson) {
   if (view == View::descent) return lesson.name == "00_sgd";
+  // Of lesson 09, and of gradients that travel in buckets.
+  if (view == View::theatre) return honours(lesson, "comm.algorithm") || honours(lesson, "comm.bucket_mb");
   if (view == View::predict || view == View::maps) return !lesson.stands_alone;
   return true;
 }

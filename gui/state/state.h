@@ -20,12 +20,13 @@
 #include "state/presets.h"
 #include "state/project.h"
 #include "state/settings.h"
+#include "state/theatre.h"
 #include "widgets/plot_widget.h"
 
 namespace isobar {
 
-enum class View { watch, descent, compare, predict, timeline, maps, code, lesson, run };
-inline constexpr int kViews = 9;
+enum class View { watch, descent, theatre, compare, predict, timeline, maps, code, lesson, run };
+inline constexpr int kViews = 10;
 /// "watch", "compare", ... as the command line and the tabs call them.
 const char* view_name(View view);
 /// Whether it has something to show of this lesson.
@@ -208,6 +209,7 @@ struct AppState {
   MapsState maps;
   PlayState play;
   DescentState descent;
+  TheatreState theatre;
   CourseState course;
   CodeState code;
   std::map<std::string, FormState> forms;  ///< by lesson, kept while another one is looked at

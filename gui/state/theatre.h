@@ -1,0 +1,55 @@
+#pragma once
+// An all-reduce that is stepped through in the window: by the rules, or as the chosen run recorded it.
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyse/run_files.h"
+#include "analyse/theatre_run.h"
+
+namespace isobar {
+
+struct TheatreState {
+  // The plan.
+  AllReduceKind kind = AllReduceKind::ring;
+  int ranks = 4;
+  int chunks = 4;
+  double bytes = 4 << 20;
+  double latency_us = 50;
+  double gbit_per_s = 10;
+
+  std::optional<bool> of_run;  ///< else the plan; before it is chosen the run, where it has an all-reduce
+  TheatreChoice chosen = {.step = -1, .of = ""};  ///< of the run; step -1 = the first
+  std::size_t shown = 0;                          ///< steps done, as far as one looks at
+  bool playing = false;
+  double next_s = 0;  ///< when the next step is due
+
+  // What was worked out last, and from what.
+  std::string made_of;
+  std::optional<Theatre> theatre;
+  std::string problem;  ///< why there is none
+  std::string hint;
+  std::string run;  ///< the run that `recorded` is of, by id
+  Stamp stamp;
+  double read_s = 0;  ///< when
+  std::unique_ptr<const TheatreRun> recorded;
+  std::string run_problem, run_hint;  ///< why it has none
+
+  bool shows_run() const { return of_run.value_or(recorded != nullptr); }
+  bool is_at_end() const { return !theatre || shown >= theatre->steps.size(); }
+  bool is_due(double now_s) const { return playing && now_s >= next_s; }
+};
+
+/// Reads the run in `folder` again where it is another, or, at most once a second, where its spans grew;
+/// `id` "" = no run is chosen.
+void keep_theatre_run(TheatreState& state, const std::string& id, const std::filesystem::path& folder,
+                      double now_s);
+
+/// Makes what is to be shown where the choices changed, from its first step on.
+void keep_theatre(TheatreState& state);
+
+/// "step 3, all_reduce"
+std::string choice_text(const TheatreChoice& choice);
+
+}  // namespace isobar
