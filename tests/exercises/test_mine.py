@@ -1,7 +1,8 @@
 """A lesson that trains with the solution of its exercise records the same losses as with our own part.
 
 Usage: test_mine.py ISOBAR_CLI LESSON MISTAKES.toml. What its table [mine] says: `set`, settings of both runs beside those of exercise.toml;
-`relative`, by which losses may differ where the operations are not the same (default: not at all). Exit code 77 where the lesson's device is not here.
+`relative`, by which losses may differ where the operations are not the same (default: not at all); `figures`, what is compared where a step has no loss.
+Exit code 77 where the lesson's device is not here.
 """
 import json
 import os
@@ -30,6 +31,18 @@ def lines_of(folder, kind):
     return out
 
 
+def compare(lesson, figure, steps, most):
+    """The values of ours, when yours are the same."""
+    ours, yours = ([line[figure] for line in lines if figure in line] for lines in steps)
+    if len(ours) < 12 or len(ours) != len(yours):
+        sys.exit(f"{figure}: {len(ours)} and {len(yours)} steps")
+    worst = max(abs(a - b) / (abs(a) or 1) for a, b in zip(ours, yours))
+    print(f"{lesson}: {len(ours)} values of {figure}, the largest relative difference is {worst:.3g}")
+    if worst > most:
+        sys.exit(f"at most {most} was wanted:\n{ours}\n{yours}")
+    return ours
+
+
 def main():
     program, lesson, mistakes = os.path.abspath(sys.argv[1]), *sys.argv[2:4]
     about = tomllib.loads((HOME / "lessons" / lesson / "lesson.toml").read_text())
@@ -54,15 +67,10 @@ def main():
         heads = [[line.get("yours", "") for line in lines_of(folder / run_of, "run")] for run_of in ("ours", "yours")]
         if any(heads[0]) or set(heads[1]) != {f"my/{own.name}"}:
             sys.exit(f"marked otherwise than by the learner's file: {heads}")
-        losses = [[line["loss"] for line in lines_of(folder / run_of, "step") if "loss" in line] for run_of in ("ours", "yours")]
-        if len(losses[0]) < 12 or len(losses[0]) != len(losses[1]):
-            sys.exit(f"{len(losses[0])} and {len(losses[1])} steps")
-        if len(set(losses[0])) < 6:
-            sys.exit(f"this training does not train: {losses[0]}")
-        worst = max(abs(a - b) / abs(a) for a, b in zip(*losses))
-        print(f"{lesson}: {len(losses[0])} losses, the largest relative difference is {worst:.3g}")
-        if worst > mine.get("relative", 0):
-            sys.exit(f"at most {mine.get('relative', 0)} was wanted:\n{losses[0]}\n{losses[1]}")
+        steps = [lines_of(folder / run_of, "step") for run_of in ("ours", "yours")]
+        values = [compare(lesson, figure, steps, mine.get("relative", 0)) for figure in mine.get("figures", ["loss"])]
+        if len(set(values[0])) < 6:
+            sys.exit(f"this training does not train: {values[0]}")
 
 
 main()

@@ -4,7 +4,7 @@
 
 #include "analyse/descent.h"
 #include "config/load.h"
-#include "lessons/lesson_run.h"
+#include "lessons/alone_run.h"
 #include "samples/line.h"
 #include "support/catch.h"
 #include "support/says.h"
@@ -14,19 +14,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-ProcessResult run_sgd(int ranks, const fs::path& run, const std::vector<std::string>& sets,
-                      const std::vector<std::string>& more = {}, const ProcessOptions& options = {}) {
-  std::vector<std::string> words = {bin_folder(ISOBAR_BIN) + "/isobar-run", "run", "00_sgd", "--ranks",
-                                    std::to_string(ranks)};
-  if (!run.empty()) words.insert(words.end(), {"--run-dir", run.string()});
-  for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
-  words.insert(words.end(), more.begin(), more.end());
-  return run_process(words, options);
-}
-
 Descent descent_of(int ranks, const std::vector<std::string>& sets) {
   const TempFolder folder;
-  const ProcessResult result = run_sgd(ranks, folder / "run", sets);
+  const ProcessResult result = run_alone("00_sgd", ranks, folder / "run", sets);
   INFO(result.out << result.err);
   REQUIRE(result.code == 0);
   const Descent out = read_descent(folder / "run", project_home());
@@ -127,7 +117,7 @@ TEST_CASE("mistakes on purpose do to the paths what they are said to do") {
 
 TEST_CASE("the run is marked, told in words and a picture, and ends in the valley") {
   const TempFolder folder;
-  const ProcessResult result = run_sgd(2, folder / "run", {"run.fault=no_average"});
+  const ProcessResult result = run_alone("00_sgd", 2, folder / "run", {"run.fault=no_average"});
   REQUIRE(result.code == 0);
   CHECK_THAT(result.out, says("FAULT   no_average: each rank goes on with its own gradient"));
   CHECK_THAT(result.out, says("X least loss"));
@@ -141,7 +131,7 @@ TEST_CASE("settings that cannot be are refused, with what would help") {
   const TempFolder folder;
   const auto refused = [&](int ranks, const std::vector<std::string>& sets,
                            const std::vector<std::string>& more = {}) {
-    const ProcessResult result = run_sgd(ranks, folder / "run", sets, more);
+    const ProcessResult result = run_alone("00_sgd", ranks, folder / "run", sets, more);
     CHECK(result.code == 2);
     CHECK_FALSE(fs::exists(folder / "run" / "rank-0000.jsonl"));
     return result.err;
@@ -156,7 +146,7 @@ TEST_CASE("settings that cannot be are refused, with what would help") {
   CHECK_THAT(refused(1, {"run.fault=no_broadcast"}), says("--ranks 2"));
   CHECK_THAT(refused(2, {"run.fault=slow_disk"}), says("no_average"));
   CHECK_THAT(refused(1, {"comm.sync=buckets"}), says("comm.sync"));
-  REQUIRE(run_sgd(1, folder / "earlier", {"train.steps=1"}).code == 0);
+  REQUIRE(run_alone("00_sgd", 1, folder / "earlier", {"train.steps=1"}).code == 0);
   CHECK_THAT(refused(1, {}, {"--resume", (folder / "earlier").string()}),
              says("00_sgd keeps no checkpoints"));
 }
@@ -166,7 +156,8 @@ TEST_CASE("a rank that is asked to stop stops all, and says so by its code") {
   const fs::path run = folder / "run";
   ProcessOptions options;
   options.interrupt_when = when_steps(run, 3);
-  const ProcessResult result = run_sgd(2, run, {"train.steps=100000000", "run.flush_ms=1"}, {}, options);
+  const ProcessResult result =
+      run_alone("00_sgd", 2, run, {"train.steps=100000000", "run.flush_ms=1"}, {}, options);
   INFO(result.out << result.err);
   CHECK(result.code == 130);
   const std::vector<json> lines = stream(run);

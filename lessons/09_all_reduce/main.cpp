@@ -1,0 +1,82 @@
+// Run:   ./isobar run 09_all_reduce, then again with --set comm.algorithm=tree
+// Watch: ./isobar gui --panel theatre: which chunk is where after each step, and what each rank has sent.
+// Next:  06_ddp, whose gradients travel like this.
+#include <span>
+
+#include "running/all_reduce_bench.h"
+#include "running/collective_talk.h"
+#include "running/standalone_run.h"
+
+using namespace isobar;
+
+constexpr int kNobody = CollectiveTalk::kNobody;
+
+/// All send to rank 0, which adds, and sends the sum to all.
+static void naive(CollectiveTalk& talk, const RingPlace&) {
+  const int n = talk.size();
+  if (talk.rank() > 0) {
+    talk.send_and_add(talk.rank() - 1, 0, 0, kNobody, 0);
+    talk.send_and_keep(talk.rank() - 1, kNobody, 0, 0, 0);
+    return;
+  }
+  for (int other = 1; other < n; ++other) talk.send_and_add(other - 1, kNobody, 0, other, 0);
+  for (int other = 1; other < n; ++other) talk.send_and_keep(other - 1, other, 0, kNobody, 0);
+}
+
+/// Pairs, then pairs of pairs, ...: up to rank 0, and the same way down.
+static void tree(CollectiveTalk& talk, const RingPlace&) {
+  const int n = talk.size(), r = talk.rank();
+  int levels = 0;
+  while (1 << levels < n) ++levels;
+  for (int k = 0; k < levels; ++k) {
+    const int apart = 1 << k;
+    if (r % (2 * apart) == apart) talk.send_and_add(k, r - apart, 0, kNobody, 0);
+    if (r % (2 * apart) == 0 && r + apart < n) talk.send_and_add(k, kNobody, 0, r + apart, 0);
+  }
+  for (int k = 0; k < levels; ++k) {
+    const int apart = 1 << (levels - 1 - k);
+    if (r % (2 * apart) == 0 && r + apart < n) talk.send_and_keep(k, r + apart, 0, kNobody, 0);
+    if (r % (2 * apart) == apart) talk.send_and_keep(k, kNobody, 0, r - apart, 0);
+  }
+}
+
+/// Every rank talks to two neighbours only: n - 1 steps to add, n - 1 to spread, a chunk in each.
+static void ring(CollectiveTalk& talk, const RingPlace& at) {
+  const int n = talk.size(), r = at.place;
+  for (int k = 0; k < n - 1; ++k) talk.send_and_add(k, at.right, r - k, at.left, r - k - 1);
+  for (int k = 0; k < n - 1; ++k) talk.send_and_keep(k, at.right, r + 1 - k, at.left, r - k);
+}
+
+static void train(StandaloneRun& run) {
+  // ---- Configure -----------------------------------------------------------------------------------------
+  const CommConfig& config = run.config().comm;
+  Messages& messages = run.connect(link_of_run(run));  // between any two ranks
+  const RingPlace place = place_in_ring(run);          // who is left and right of this rank
+
+  // ---- Data ----------------------------------------------------------------------------------------------
+  AllReduceBench bench(run, messages);  // buffers whose sums are known, of several sizes in turn
+
+  // ---- Model ---------------------------------------------------------------------------------------------
+  const auto all_reduce = chosen(config.algorithm, ring, tree, naive);
+  const int chunks = config.algorithm == AllReduceKind::ring ? messages.size() : 1;  // of a buffer
+
+  // ---- Train ---------------------------------------------------------------------------------------------
+  run.announce(bench.text());
+  while (run.goes_on()) {
+    StandaloneStep step = run.begin_step();
+    step.enter(Stage::load);
+    const std::span<float> values = bench.fill(step.index());
+    messages.meet();  // nobody is early
+
+    step.enter(Stage::comm);
+    CollectiveTalk talk(messages, run.spans(), step.index(), values, chunks);
+    all_reduce(talk, place);
+    step.leave();
+    bench.finish(step);  // are the sums right, and how long did the slowest rank take?
+  }
+
+  // ---- Report --------------------------------------------------------------------------------------------
+  run.say(bench.table());
+}
+
+int main(int argc, char** argv) { return run_standalone("09_all_reduce", argc, argv, train); }
