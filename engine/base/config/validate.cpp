@@ -102,6 +102,16 @@ void check_graph(const Config& config, const Origins& origins) {
     refuse("comm.sync", "nothing can leave during backward", "comm.sync=at_end");
 }
 
+/// The variance over one token is none.
+void check_norm(const Config& config, const Origins& origins) {
+  const std::int64_t patch = config.model.patch;
+  const std::int64_t tokens = config.data.grid[0] / patch * (config.data.grid[1] / patch);
+  if (config.model.norm != NormKind::batch || micro_batch(config) * tokens > 1) return;
+  throw Error("a norm over the batch needs more than one token, and here a rank has one sample of one patch",
+              origin_of(origins, {"model.norm", "model.patch", "train.global_batch"}),
+              "a larger batch, a smaller model.patch, or model.norm=layer");
+}
+
 /// Buffers are of float32.
 void check_bench(const Config& config, const Origins& origins) {
   constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
@@ -157,6 +167,7 @@ void validate(const Config& config, const Origins& origins, bool has_batches) {
   if (has_batches) check_micro_batch(config, origins);
   check_token_shares(config, origins);
   check_graph(config, origins);
+  check_norm(config, origins);
   check_bench(config, origins);
   if (!config.run.memory_cap.empty())
     parse_bytes(config.run.memory_cap, origin_of(origins, {"run.memory_cap"}));

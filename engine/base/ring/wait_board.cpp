@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint64_t kPage = 4096;  // of the header; the rows lie behind it
 constexpr std::size_t kMostText = 1000;
+constexpr int kThingBit = 32;
 constexpr int kSentenceLooks = 1000;  // for the rest of a sentence: its rank may have been killed over it
 constexpr std::int64_t kSentenceLook_us = 100;
 
@@ -26,9 +27,8 @@ struct WaitBoard::Header {
 
 struct WaitBoard::Row {
   alignas(64) std::atomic<std::int64_t> since_us;  ///< 0: it waits for nobody
-  std::atomic<AwaitedThing> thing;
-  std::atomic<std::int32_t> other;
-  std::atomic<std::int64_t> come;  ///< to how many meetings
+  std::atomic<std::uint64_t> what;                 ///< the thing, and whose: read as one
+  std::atomic<std::int64_t> come;                  ///< to how many meetings
 };
 
 std::uint64_t WaitBoard::bytes(int size) {
@@ -43,8 +43,7 @@ WaitBoard::Row& WaitBoard::row(int rank) const {
 
 void WaitBoard::begin(AwaitedThing thing, int other, std::int64_t since_us) noexcept {
   Row& own = row(rank_);
-  own.thing.store(thing);
-  own.other.store(other);
+  own.what.store(static_cast<std::uint64_t>(thing) << kThingBit | static_cast<std::uint32_t>(other));
   own.since_us.store(std::max<std::int64_t>(1, since_us));
 }
 
@@ -55,7 +54,11 @@ std::optional<WaitBoard::Wait> WaitBoard::wait_of(int rank) const {
   const Row& waits = row(rank);
   const std::int64_t since_us = waits.since_us.load();
   if (since_us == 0) return std::nullopt;
-  Wait out{.rank = rank, .thing = waits.thing.load(), .other = waits.other.load(), .since_us = since_us};
+  const std::uint64_t what = waits.what.load();
+  Wait out{.rank = rank,
+           .thing = static_cast<AwaitedThing>(what >> kThingBit),
+           .other = static_cast<std::int32_t>(static_cast<std::uint32_t>(what)),
+           .since_us = since_us};
   if (out.thing == AwaitedThing::meeting) {
     const std::int64_t number = waits.come.load();
     for (int other = 0; other < size_; ++other) {
@@ -79,6 +82,7 @@ WaitBoard::Wait WaitBoard::cause() const {
     const std::optional<Wait> next = wait_of(rank);
     if (!next) return chain.empty() ? Wait{.rank = rank_, .other = rank_} : chain.back();
     chain.push_back(*next);
+    if (next->thing == AwaitedThing::link) return chain.back();
     rank = next->other;
   }
 }

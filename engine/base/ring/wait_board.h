@@ -7,7 +7,9 @@
 
 namespace isobar {
 
-enum class AwaitedThing { message, room, meeting };  ///< room: for a message to that rank
+/// room: for a message to that rank; link: a message of that rank has been sent and is still under way, which
+/// is nobody's fault.
+enum class AwaitedThing { message, room, meeting, link };
 
 class WaitBoard {
  public:
@@ -29,7 +31,8 @@ class WaitBoard {
     int other = 0;  ///< for which it waits
     std::int64_t since_us = 0;
   };
-  /// On which wait this rank's own hangs: the last of the chain, of a circle the one that began first.
+  /// On which wait this rank's own hangs: the last of the chain, of a circle the one that began first;
+  /// a chain ends with who waits for the link.
   Wait cause() const;
 
   /// What is to be said of the failure: `text`, unless another rank has said what it was before; long ones

@@ -18,12 +18,12 @@ struct RingPlace {
   int right = 0;
 };
 
-/// In the order of the ranks. With run.fault = rank_order neighbours are never next to each other: 0, n/2, 1,
-/// n/2 + 1, ...
+/// In the order of the ranks. With run.fault = rank_order the first and the second half of them, as of two
+/// machines, take turns: 0, n/2, 1, n/2 + 1, ...
 RingPlace place_in_ring(const StandaloneRun& run);
 
 /// comm.link, with what run.fault makes of it on this rank: slow_link makes one rank's ten times as slow,
-/// rank_order has the messages of half of the ranks share one.
+/// rank_order has half of the ranks share the bandwidth of one.
 MessageLink link_of_run(const StandaloneRun& run);
 
 /// The one of these that comm.algorithm names.
@@ -31,6 +31,9 @@ template <class Function>
 Function* chosen(AllReduceKind kind, Function& ring, Function& tree, Function& naive) {
   return kind == AllReduceKind::ring ? &ring : kind == AllReduceKind::tree ? &tree : &naive;
 }
+
+/// How many of them are not the sum over `ranks` ranks of scale (r + 1 + i mod 7); whole numbers to the bit.
+std::int64_t wrong_sums(std::span<const float> values, float scale, int ranks);
 
 /// Buffers whose sum over the ranks is known, of 1 KiB, four times as many, ..., comm.bench_bytes in turn;
 /// and how long their sums took.
@@ -54,7 +57,6 @@ class AllReduceBench {
   std::vector<std::string> table() const;
 
  private:
-  std::int64_t wrong_values() const;
   std::vector<std::string> fit_lines() const;
 
   StandaloneRun& run_;

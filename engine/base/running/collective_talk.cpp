@@ -9,9 +9,11 @@ CollectiveTalk::CollectiveTalk(Messages& messages, SpanWriter& spans, std::int64
                                std::span<float> values, int chunks)
     : messages_(messages), spans_(spans), step_(step), values_(values), chunks_(chunks) {}
 
+int CollectiveTalk::around(int index) const { return (index % chunks_ + chunks_) % chunks_; }
+
 std::span<float> CollectiveTalk::chunk(int index) const {
   const RingCut cut{.elements = static_cast<std::int64_t>(values_.size()), .chunks = chunks_};
-  const RingCut::Range range = cut.chunk((index % chunks_ + chunks_) % chunks_);
+  const RingCut::Range range = cut.chunk(around(index));
   return values_.subspan(static_cast<std::size_t>(range.begin), static_cast<std::size_t>(range.count));
 }
 
@@ -32,7 +34,6 @@ void CollectiveTalk::move(CollectivePhase phase, int k, int to, int sent_chunk, 
   }
   for (std::size_t i = 0; adds && i < own.size(); ++i) own[i] += in[i];
   if (!spans_.wants(step_)) return;
-  const auto around = [&](int index) { return (index % chunks_ + chunks_) % chunks_; };
   Span span{.track = "all_reduce",
             .name = adds ? "reduce" : "spread",
             .step = step_,

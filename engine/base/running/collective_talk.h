@@ -34,6 +34,7 @@ class CollectiveTalk {
   }
 
  private:
+  int around(int index) const;
   std::span<float> chunk(int index) const;
   void move(CollectivePhase phase, int k, int to, int sent_chunk, int from, int received_chunk);
 

@@ -26,6 +26,7 @@ constexpr int kTurns = 20;             // before it
 constexpr int kNobody = -1;
 constexpr double kRounding_us = 1e-3;
 constexpr const char* kWhere = "messages between ranks";
+constexpr const char* kFasterLink = "a faster comm.link, or a longer comm.timeout_s";
 constexpr const char* kLast = "look at what that rank said last";
 constexpr const char* kOrder = "has every receive its send on the other rank, in the same order and size?";
 
@@ -210,8 +211,11 @@ void Messages::Impl::pass(int to, Outgoing* out, int from, Incoming* in) {
     else
       await(sends() ? to : kNobody, takes() ? from : kNobody, takes() && in->is_lost(), due_us);
   }
+  if (in != nullptr) {
+    if (landed_us > static_cast<double>(steady_us())) board->begin(AwaitedThing::link, from, steady_us());
+    wait_for_link(static_cast<std::int64_t>(std::ceil(landed_us - kRounding_us)));
+  }
   board->end();
-  if (in != nullptr) wait_for_link(static_cast<std::int64_t>(std::ceil(landed_us - kRounding_us)));
 }
 
 /// The first piece of a message is there: whether it is the one that is wanted, and when it will have
@@ -230,8 +234,7 @@ void Messages::Impl::open(int from, Incoming& in) {
   if (!(landed_us - now_us <= static_cast<double>(meeting.timeout_us)))
     fail(fmt::format("the message of rank {} is under way for {:.3g} s, and ranks wait for {:g} s", from,
                      1e-6 * (landed_us - now_us), 1e-6 * static_cast<double>(meeting.timeout_us)),
-         fmt::format("rank {}, message from rank {}", meeting.rank, from),
-         "a faster comm.link, or a longer comm.timeout_s");
+         fmt::format("rank {}, message from rank {}", meeting.rank, from), kFasterLink);
   in.begin(keeps);
 }
 
@@ -321,6 +324,10 @@ void Messages::Impl::fail_late() {
     case AwaitedThing::room:
       fail(fmt::format("rank {} did not take a message for {}", cause.other, time),
            fmt::format("rank {}, message to rank {}", cause.rank, cause.other), kOrder);
+    case AwaitedThing::link:
+      fail(fmt::format("messages to rank {} are under way for longer than the {:g} s that ranks wait",
+                       cause.rank, 1e-6 * static_cast<double>(meeting.timeout_us)),
+           fmt::format("rank {}, message from rank {}", cause.rank, cause.other), kFasterLink);
     case AwaitedThing::meeting:
       break;
   }

@@ -117,15 +117,15 @@ StandaloneRun::StandaloneRun(const LessonInfo& lesson, const RunArguments& argum
   meet(arguments, command);
 }
 
-RingMeeting StandaloneRun::meeting_of(const char* name) const {
-  return {.file = environment_.meeting_file + name,
+RingMeeting StandaloneRun::meeting() const {
+  return {.file = environment_.meeting_file,
           .rank = environment_.rank,
           .size = environment_.world,
           .timeout_us = static_cast<std::int64_t>(asked().comm.timeout_s * 1e6)};
 }
 
 void StandaloneRun::meet(const RunArguments& arguments, const std::vector<std::string>& command) {
-  group_ = std::make_unique<RingGroup>(meeting_of(""));
+  group_ = std::make_unique<RingGroup>(meeting());
   ranks_ = std::make_unique<RunRanks>(*group_, page_config_.comm);
   JournalFolder folder;
   if (group_->rank() == 0) {
@@ -146,7 +146,7 @@ void StandaloneRun::meet(const RunArguments& arguments, const std::vector<std::s
 }
 
 Messages& StandaloneRun::connect(const MessageLink& link) {
-  messages_ = std::make_unique<Messages>(meeting_of(".messages"), link);
+  messages_ = std::make_unique<Messages>(meeting(), link);
   return *messages_;
 }
 

@@ -102,7 +102,7 @@ class StandaloneRun {
  private:
   friend class StandaloneStep;
   const Config& asked() const { return loaded_.config; }
-  RingMeeting meeting_of(const char* name) const;
+  RingMeeting meeting() const;
   void meet(const RunArguments& arguments, const std::vector<std::string>& command);
   void finished(const StandaloneStep& step, std::int64_t step_us, const StandaloneStep::Result& result);
   RunSummary summary() const;

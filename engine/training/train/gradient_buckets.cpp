@@ -62,6 +62,7 @@ void GradientBuckets::plan(std::vector<GradientPlace> places,
                 "", "", Exit::failed);
   }
   settle();
+  buckets_.clear();  // before new messages take memory
   for (Bucket& bucket : buckets) bucket.message = copies_ ? at::zeros_like(stretch(bucket)) : stretch(bucket);
   places_ = std::move(places);
   bucket_of_ = std::move(bucket_of);

@@ -44,7 +44,7 @@ void broadcast_weights(Parameters& parameters, Comm& comm) {
 }
 
 void broadcast_buffers(const Parameters& parameters, Comm& comm) {
-  if (parameters.buffers().empty()) return;
+  if (parameters.buffers().empty() || comm.size() == 1) return;
   const at::NoGradGuard no_grad;
   std::vector<at::Tensor> flat;
   for (const Buffer& buffer : parameters.buffers()) flat.push_back(buffer.tensor.view(-1));

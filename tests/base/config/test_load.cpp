@@ -174,6 +174,17 @@ TEST_CASE("norms over the batch are refused where ranks share a model") {
   CHECK_NOTHROW(validate(config, {}));
 }
 
+TEST_CASE("a norm over a batch of one token is refused") {
+  Config config;
+  config.model.norm = NormKind::batch;
+  config.data.grid = {8, 8};
+  config.model.patch = 8;
+  config.train.global_batch = 1;
+  CHECK_THAT(error_of([&] { validate(config, {}); }), says("more than one token"));
+  config.train.global_batch = 2;
+  CHECK_NOTHROW(validate(config, {}));
+}
+
 TEST_CASE("buckets and buffers take what they name, and nothing else") {
   const auto refused = [](const std::string& set) {
     return error_of([&] { load_config(kHome, read_lesson(kHome, "10_buckets"), {.sets = {set}}, "cpu"); });

@@ -37,6 +37,15 @@ TEST_CASE("the cause of a wait is the last of the chain") {
   check_cause(boards, 0, 0, 1);
 }
 
+TEST_CASE("who waits for the link hangs on nobody") {
+  Boards boards;
+  boards.of(1).begin(AwaitedThing::message, 0, 100);
+  boards.of(0).begin(AwaitedThing::link, 2, 300);
+  boards.of(2).begin(AwaitedThing::message, 0, 50);
+  for (const int rank : {0, 1, 2}) check_cause(boards, rank, 0, 2);
+  CHECK(boards.of(2).cause().thing == AwaitedThing::link);
+}
+
 TEST_CASE("of a circle of waits the one that began first is the cause, for who hangs on it too") {
   Boards boards;
   boards.of(3).begin(AwaitedThing::message, 0, 50);
