@@ -19,12 +19,14 @@ std::vector<PlannedBucket> bucket_plan(const std::vector<std::int64_t>& sizes_by
   return out;
 }
 
-std::vector<std::int64_t> gradient_bytes(const VitShape& s) {
+std::vector<std::int64_t> gradient_bytes(const VitShape& s, bool joins_qkv) {
   const std::int64_t e = s.embed, c = s.channels * s.patch * s.patch;
   std::vector<std::int64_t> values = {s.tokens() * e, e * c, e};
   for (std::int64_t block = 0; block < s.depth; ++block) {
     for (const std::int64_t norm : {e, e}) values.push_back(norm);
-    for (int k = 0; k < 4; ++k) values.insert(values.end(), {e * e, e});
+    const std::vector<std::int64_t> products =
+        joins_qkv ? std::vector<std::int64_t>{3 * e, e} : std::vector<std::int64_t>(4, e);
+    for (const std::int64_t rows : products) values.insert(values.end(), {rows * e, rows});
     for (const std::int64_t norm : {e, e}) values.push_back(norm);
     values.insert(values.end(), {4 * e * e, 4 * e, 4 * e * e, e});
   }

@@ -23,7 +23,8 @@ std::vector<PlannedBucket> bucket_plan(const std::vector<std::int64_t>& sizes_by
                                        std::int64_t first_cap_bytes, std::int64_t cap_bytes);
 
 /// Bytes of the gradients of a vision transformer in float32, from its last parameter to its first: the order
-/// in which backward makes them, but for a bucket or so.
-std::vector<std::int64_t> gradient_bytes(const VitShape& shape);
+/// in which backward makes them, but for a bucket or so. Those of q, k and v are one each of weights and of
+/// biases where they are joined (fusion.qkv).
+std::vector<std::int64_t> gradient_bytes(const VitShape& shape, bool joins_qkv);
 
 }  // namespace isobar

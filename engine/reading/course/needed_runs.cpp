@@ -167,19 +167,16 @@ double step_us_of(const LessonInfo& lesson, Config config, const MachineRates& r
 double all_reduce_step_us(const Config& config) {
   constexpr double kSmallest = 1024, kTimesLarger = 4, kSlowLink = 10;
   const LinkConfig& asked = config.comm.link;
-  const Link link = link_of(asked.latency_us, asked.gbit_per_s);
+  Link link = link_of(asked.latency_us, asked.gbit_per_s);
   const auto most = static_cast<double>(config.comm.bench_bytes);
   const auto ranks = static_cast<int>(config.run.ranks);
+  if (config.run.fault == Fault::rank_order) link.bytes_per_us /= std::max(1.0, ranks / 2.0);
   double sum_us = 0, sizes = 0;
   for (double bytes = 0; bytes < most; ++sizes) {
     bytes = std::min(most, bytes == 0 ? kSmallest : bytes * kTimesLarger);
     sum_us += all_reduce_us(config.comm.algorithm, link, ranks, bytes);
   }
-  const Fault fault = config.run.fault;
-  const double slower = fault == Fault::slow_link    ? kSlowLink
-                        : fault == Fault::rank_order ? std::max(1.0, ranks / 2.0)
-                                                     : 1;
-  return slower * sum_us / sizes;
+  return (config.run.fault == Fault::slow_link ? kSlowLink : 1) * sum_us / sizes;
 }
 
 double cost_alone_s(const LessonInfo& lesson, const Config& config) {

@@ -14,7 +14,7 @@ class Ring {
   virtual int size() const = 0;   ///< ranks in the ring
   virtual int left()
       const = 0;  ///< the rank one place before this one; before the first place comes the last
-  virtual int right() const = 0;  ///< the rank one place behind
+  virtual int right() const = 0;  ///< the rank one place after this one; after the last place comes the first
 
   /// Returns when rank `to` has taken the numbers. Small messages may return earlier: a link has room for a
   /// few.

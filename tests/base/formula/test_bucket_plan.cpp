@@ -11,10 +11,11 @@ namespace {
 
 constexpr std::int64_t kMiB = 1 << 20;
 
-std::vector<double> megabytes(const VitShape& shape, double cap_mib, double first_mib = 1) {
+std::vector<double> megabytes(const VitShape& shape, double cap_mib, double first_mib = 1,
+                              bool joins_qkv = false) {
   std::vector<double> out;
   for (const PlannedBucket& bucket :
-       bucket_plan(gradient_bytes(shape), static_cast<std::int64_t>(first_mib * kMiB),
+       bucket_plan(gradient_bytes(shape, joins_qkv), static_cast<std::int64_t>(first_mib * kMiB),
                    static_cast<std::int64_t>(cap_mib * kMiB)))
     out.push_back(static_cast<double>(bucket.bytes) * 1e-6);
   return out;
@@ -40,14 +41,25 @@ TEST_CASE("the published plans come out") {
   CHECK(megabytes(kTiny, 25, 25).size() == 1);
 }
 
+TEST_CASE("q, k and v that are joined are one gradient of weights and one of biases: fewer small buckets") {
+  const auto calls = [](double cap_mib) { return megabytes(kBase, cap_mib, 1, /*joins_qkv=*/true).size(); };
+  CHECK(calls(0.25) == 51);
+  CHECK(calls(1) == 39);
+  CHECK(calls(5) == 14);
+  CHECK(calls(25) == 5);
+  CHECK(megabytes(kTiny, 0.25, 1, /*joins_qkv=*/true).size() == 9);
+}
+
 TEST_CASE("the gradients of a model are as many bytes as its parameters, the head first, positions last") {
   for (const VitShape& shape : {kBase, kMp, kTiny}) {
-    const std::vector<std::int64_t> bytes = gradient_bytes(shape);
-    CHECK(bytes.size() == static_cast<std::size_t>(16 * shape.depth + 6));
-    CHECK(std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0}) ==
-          4 * count_parameters(shape).total());
-    CHECK(bytes.front() == 4 * count_parameters(shape).head);
-    CHECK(bytes.back() == 4 * count_parameters(shape).positions);
+    for (const bool joined : {false, true}) {
+      const std::vector<std::int64_t> bytes = gradient_bytes(shape, joined);
+      CHECK(bytes.size() == static_cast<std::size_t>((joined ? 12 : 16) * shape.depth + 6));
+      CHECK(std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0}) ==
+            4 * count_parameters(shape).total());
+      CHECK(bytes.front() == 4 * count_parameters(shape).head);
+      CHECK(bytes.back() == 4 * count_parameters(shape).positions);
+    }
   }
 }
 

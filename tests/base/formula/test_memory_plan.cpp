@@ -230,6 +230,17 @@ TEST_CASE("the probe of the link counts where a small model takes less") {
   CHECK(plan_memory(config, {}).activations + plan_memory(config, {}).working > kMostProbeBytes);
 }
 
+TEST_CASE("the running moments of norms over the batch are buffers") {
+  Config config = mp(2, 1, 16);
+  config.model.norm = NormKind::batch;
+  const auto moments = static_cast<std::uint64_t>(4 * 2 * (2 * config.model.depth + 1) * config.model.embed);
+  CHECK(model_buffer_bytes(config) == moments);
+  CHECK(plan_memory(config, kHalf).buffers == moments);
+  config.model.buffers_mb = 1;
+  config.comm.bucket_view = false;  // copies of gradients are no buffers of the model
+  CHECK(model_buffer_bytes(config) == moments + (1 << 20));
+}
+
 TEST_CASE("constant buffers count, and messages that gradients are copied into") {
   Config config = mp(2, 1, 16);
   const MemoryPlan views = plan_memory(config, kHalf);

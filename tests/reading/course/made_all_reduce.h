@@ -43,12 +43,12 @@ inline MadeStep made_step(const Config& config, double bytes, double factor) {
   const CommConfig& comm = config.comm;
   const int ranks = static_cast<int>(config.run.ranks);
   const bool emulated = comm.link.latency_us > 0;
-  const Link link = emulated ? link_of(comm.link.latency_us, comm.link.gbit_per_s) : Link{15, 1000};
+  Link link = emulated ? link_of(comm.link.latency_us, comm.link.gbit_per_s) : Link{15, 1000};
+  if (config.run.fault == Fault::rank_order) link.bytes_per_us /= ranks / 2.0;
   MadeStep out{.bytes = bytes, .time_us = factor * all_reduce_us(comm.algorithm, link, ranks, bytes)};
   out.messages = static_cast<double>(ring_messages(ranks));
   out.sent_bytes = ring_bytes(ranks, bytes);
   if (config.run.fault == Fault::slow_link) out.time_us *= 10;
-  if (config.run.fault == Fault::rank_order) out.time_us *= ranks / 2.0;
   if (config.run.fault == Fault::race) {
     out.time_us /= 10;
     out.is_wrong = true;

@@ -185,12 +185,15 @@ TEST_CASE("calls by the plan, and bytes of all gradients") {
     with["name"] = {name};
     return AskedRule("formula", std::move(with), unit).of_lesson(kBuckets).truth();
   };
-  const auto calls = [&](const std::string& mib) {
-    return formula("bucket_calls", "calls", {{"preset", {"base"}}, {"set", {"comm.bucket_mb=" + mib}}});
+  const auto calls = [&](const std::string& mib, const std::string& joined = "true") {
+    return formula("bucket_calls", "calls",
+                   {{"preset", {"base"}}, {"set", {"comm.bucket_mb=" + mib, "fusion.qkv=" + joined}}});
   };
   CHECK(calls("5").number == 14);
   CHECK(calls("25").number == 5);
-  CHECK(calls("1").number == 51);
+  CHECK(calls("1").number == 39);
+  CHECK(calls("1", "false").number == 51);
+  CHECK(formula("bucket_calls", "calls", {{"preset", {"base"}}, {"set", {"comm.bucket_mb=1"}}}).number == 39);
   CHECK(calls("100").number == 2);
   CHECK(calls("25").figures.at("last_mb") == "10.6");
   CHECK(formula("gradient_bytes", "MB", {{"preset", {"base"}}}).number == Approx(95.3).epsilon(0.001));

@@ -125,7 +125,7 @@ double bucket_calls(const RuleInput& input, Figures& figures) {
   const Config config = settings_in(input).config;
   const auto bytes_of = [](double mib) { return static_cast<std::int64_t>(mib * (1 << 20)); };
   const std::vector<PlannedBucket> plan =
-      bucket_plan(gradient_bytes(vit_shape(config)), bytes_of(config.comm.first_bucket_mb),
+      bucket_plan(gradient_bytes(vit_shape(config), config.fusion.qkv), bytes_of(config.comm.first_bucket_mb),
                   bytes_of(config.comm.bucket_mb));
   figures["last_mb"] = figure_text(static_cast<double>(plan.back().bytes) * 1e-6);
   return static_cast<double>(plan.size());
@@ -133,7 +133,8 @@ double bucket_calls(const RuleInput& input, Figures& figures) {
 
 double all_gradients(const RuleInput& input, Figures&) {
   double bytes = 0;
-  for (const std::int64_t one : gradient_bytes(vit_shape(settings_in(input).config)))
+  const Config config = settings_in(input).config;
+  for (const std::int64_t one : gradient_bytes(vit_shape(config), config.fusion.qkv))
     bytes += static_cast<double>(one);
   return bytes;
 }
@@ -242,7 +243,8 @@ Rule formula_rule() {
                                      "ranks", "order",    "rank",          "axis"};
   return {"formula",
           "a value by formula: gpus_for_mesh, compile_pays, memory_fits, peak_gib, upload_ms, data_rate, "
-          "roofline_us, ring_messages, ring_bytes, root_bytes, graph_pays, mesh_group",
+          "roofline_us, ring_messages, ring_bytes, root_bytes, graph_pays, bucket_calls, gradient_bytes, "
+          "mesh_group",
           kinds,
           needs,
           may,
