@@ -90,7 +90,7 @@ void draw_plan(Ui& ui, TheatreState& mine) {
     if (ui.notches(knob.name, &at, static_cast<int>(knob.places.size()), knob.words(value), -1))
       turn_knob(mine, i, knob.places[static_cast<std::size_t>(at)]);
   }
-  if (!mine.run.empty() && !mine.run_problem.empty()) {
+  if (!mine.run.id.empty() && !mine.run_problem.empty()) {
     ui.gap(8);
     ui.wrapped("The chosen run cannot be stepped through: " + mine.run_problem + ".", Face::small,
                ui.theme().warn);
@@ -101,15 +101,16 @@ void draw_plan(Ui& ui, TheatreState& mine) {
 void draw_recorded(Ui& ui, TheatreState& mine, const std::string& title) {
   ui.wrapped(title, Face::bold, ui.theme().text);
   if (!mine.recorded) return;
-  std::vector<std::string> words;
-  for (const TheatreChoice& choice : mine.recorded->choices()) words.push_back(choice_text(choice));
   std::string chosen = choice_text(mine.chosen);
   ui.dim("The run's all-reduces");
-  if (ui.combo("theatre step", words, chosen, -1)) {
-    const auto place = std::find(words.begin(), words.end(), chosen) - words.begin();
+  if (ui.combo("theatre step", mine.choices, chosen, -1)) {
+    const auto place = std::find(mine.choices.begin(), mine.choices.end(), chosen) - mine.choices.begin();
     mine.chosen = mine.recorded->choices()[static_cast<std::size_t>(place)];
     mine.shown = 0;
   }
+  if (const std::size_t more = mine.recorded->left_out(); more > 0)
+    ui.wrapped(fmt::format("The first {} are listed, {} more are left out.", mine.choices.size(), more),
+               Face::small, ui.theme().dim);
   if (!mine.theatre) return;
   const Theatre& theatre = *mine.theatre;
   ui.dim(fmt::format("{}, {}, {}", name_of(theatre.kind), counted(theatre.ranks, "rank"),
@@ -215,7 +216,9 @@ void draw_legend(Ui& ui, const Theatre& theatre) {
 Requests draw_theatre(Ui& ui, const Data& data, AppState& state) {
   TheatreState& mine = state.theatre;
   const auto run = data.feed.runs->find(state.run);
-  keep_theatre_run(mine, run ? run->id : "", run ? run->folder : std::filesystem::path(), state.now_s);
+  keep_theatre_run(mine,
+                   run ? ChosenRun{run->id, run->folder, run->view.state == RunState::running} : ChosenRun{},
+                   state.now_s);
   keep_theatre(mine);
   play_on(state);
   draw_buttons(ui, state);

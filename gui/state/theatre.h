@@ -10,6 +10,15 @@
 
 namespace isobar {
 
+/// The run that is looked at.
+struct ChosenRun {
+  std::string id;  ///< "" = none
+  std::filesystem::path folder;
+  bool goes_on = false;
+
+  bool operator==(const ChosenRun&) const = default;
+};
+
 struct TheatreState {
   // The plan.
   AllReduceKind kind = AllReduceKind::ring;
@@ -30,10 +39,11 @@ struct TheatreState {
   std::optional<Theatre> theatre;
   std::string problem;  ///< why there is none
   std::string hint;
-  std::string run;  ///< the run that `recorded` is of, by id
-  Stamp stamp;
-  double read_s = 0;  ///< when
+  ChosenRun run;              ///< that `recorded` is of
+  std::vector<Stamp> stamps;  ///< of the spans of all its ranks
+  double looked_s = 0;        ///< when these were looked at
   std::unique_ptr<const TheatreRun> recorded;
+  std::vector<std::string> choices;   ///< of it, in words
   std::string run_problem, run_hint;  ///< why it has none
 
   bool shows_run() const { return of_run.value_or(recorded != nullptr); }
@@ -41,10 +51,8 @@ struct TheatreState {
   bool is_due(double now_s) const { return playing && now_s >= next_s; }
 };
 
-/// Reads the run in `folder` again where it is another, or, at most once a second, where its spans grew;
-/// `id` "" = no run is chosen.
-void keep_theatre_run(TheatreState& state, const std::string& id, const std::filesystem::path& folder,
-                      double now_s);
+/// Reads the run where it is another, or, every few seconds at most, where spans of a rank grew or it ended.
+void keep_theatre_run(TheatreState& state, const ChosenRun& run, double now_s);
 
 /// Makes what is to be shown where the choices changed, from its first step on.
 void keep_theatre(TheatreState& state);

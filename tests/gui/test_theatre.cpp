@@ -1,6 +1,10 @@
 // Lesson 09 in the window: an all-reduce is stepped through, by the rules and as a run recorded it.
+#include <array>
+
+#include "analyse/run_files.h"
 #include "gui/headless.h"
 #include "record/json_line.h"
+#include "state/theatre.h"
 #include "support/catch.h"
 
 using namespace isobar;
@@ -23,11 +27,11 @@ std::vector<std::pair<double, std::uint32_t>> shown_cells(const TheatreState& st
   return out;
 }
 
-/// The all-reduces of two steps of a run on two ranks, as lesson 09 records them.
-void add_spans(const fs::path& run) {
+/// The all-reduces of steps of a run on two ranks, as lesson 09 records them; `steps` of each rank.
+void add_spans(const fs::path& run, std::array<int, 2> steps = {2, 2}) {
   for (int rank = 0; rank < 2; ++rank) {
     std::string text = JsonLine("attempt").add("schema", 1).add("attempt", 0).add("from_step", 0).text();
-    for (int step = 0; step < 2; ++step) {
+    for (int step = 0; step < steps[static_cast<std::size_t>(rank)]; ++step) {
       for (const char* const phase : {"reduce", "spread"}) {
         const bool reduces = std::string(phase) == "reduce";
         const int sent = reduces ? rank : 1 - rank;
@@ -156,6 +160,30 @@ TEST_CASE("The chosen run's all-reduces are shown as it recorded them") {
   window.click("the plan");
   CHECK(mine.theatre->ranks == 4);
   CHECK_FALSE(mine.theatre->is_recorded());
+}
+
+TEST_CASE("The theatre of a run that goes on sees what any rank adds, and looks every few seconds") {
+  const TempFolder folder;
+  const ChosenRun run{"run", write_run(folder, {.name = "run", .lesson = "09_all_reduce"}), true};
+  TheatreState mine;
+  const auto texts_at = [&](double now_s) {
+    keep_theatre_run(mine, run, now_s);
+    return mine.choices;
+  };
+  using Texts = std::vector<std::string>;
+  add_spans(run.folder, {3, 1});
+  CHECK(texts_at(10) == Texts{"step 0, all_reduce"});
+  const TheatreRun* const first = mine.recorded.get();
+  CHECK(texts_at(20) == Texts{"step 0, all_reduce"});
+  CHECK(mine.recorded.get() == first);  // nothing changed: it is not read again
+  add_spans(run.folder, {3, 2});
+  mine.stamps.at(0) = stamp_of(run.folder / "rank-0000.spans.jsonl");  // as if only rank 1 had written
+  CHECK(texts_at(21).size() == 1);
+  CHECK(texts_at(24) == Texts{"step 0, all_reduce", "step 1, all_reduce"});
+  ChosenRun ended = run;
+  ended.goes_on = false;
+  keep_theatre_run(mine, ended, 28);
+  CHECK(mine.choices.size() == 3);  // step 2 as far as it went
 }
 
 TEST_CASE("A run without spans says so, and so does the theatre without a run") {

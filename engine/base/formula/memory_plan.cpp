@@ -86,10 +86,9 @@ std::uint64_t update_bytes(const TrainingBytes& bytes, bool on_cuda) {
   return bytes.update <= std::min(bytes.activations, kLargestInHeap) ? 0 : bytes.update;
 }
 
-std::uint64_t buffer_bytes(const Config& config, std::uint64_t gradients) {
-  const bool copies =
-      config.run.ranks > 1 && config.comm.sync == SyncKind::buckets && !config.comm.bucket_view;
-  return static_cast<std::uint64_t>(config.model.buffers_mb * (1 << 20)) + (copies ? gradients : 0);
+/// Whether gradients are copied into messages.
+bool copies_gradients(const Config& config) {
+  return config.run.ranks > 1 && config.comm.sync == SyncKind::buckets && !config.comm.bucket_view;
 }
 
 /// What acts in the lesson: a key that it does not honour leaves its piece plain.
@@ -165,6 +164,13 @@ std::optional<Config> changed(const LessonInfo& lesson, const Config& config, st
 
 }  // namespace
 
+std::uint64_t model_buffer_bytes(const Config& config) {
+  const ModelConfig& model = config.model;
+  const std::int64_t norms = model.norm == NormKind::batch ? 2 * model.depth + 1 : 0;
+  return static_cast<std::uint64_t>(model.buffers_mb * (1 << 20)) +
+         sizeof(float) * 2 * static_cast<std::uint64_t>(norms * model.embed);
+}
+
 std::vector<std::pair<std::string, std::uint64_t>> MemoryPlan::categories() const {
   std::vector<std::pair<std::string, std::uint64_t>> out;
   for (const auto& [name, bytes] : {std::pair{"weights", weights},
@@ -212,7 +218,7 @@ MemoryPlan plan_memory(const Config& config, const MemoryFacts& facts) {
   MemoryPlan out{.weights = bytes.weights,
                  .gradients = bytes.gradients,
                  .moments = bytes.moments,
-                 .buffers = buffer_bytes(config, bytes.gradients),
+                 .buffers = model_buffer_bytes(config) + (copies_gradients(config) ? bytes.gradients : 0),
                  .batches = data_bytes(config, facts.on_cuda),
                  .program = facts.program_bytes > 0 ? facts.program_bytes
                             : facts.on_cuda         ? kCudaProgramBytes

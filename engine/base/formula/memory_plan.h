@@ -14,6 +14,9 @@ namespace isobar {
 /// The largest message with which ranks probe their link (comm.probe).
 inline constexpr std::uint64_t kMostProbeBytes = std::uint64_t{64} << 20;
 
+/// Of the model's buffers: constant ones, and the running means and variances of norms over the batch.
+std::uint64_t model_buffer_bytes(const Config& config);
+
 /// What the configuration does not say.
 struct MemoryFacts {
   bool on_cuda = false;
@@ -29,7 +32,7 @@ MemoryFacts memory_facts(const Config& config, bool on_cuda);
 /// Predicted bytes of one rank at its peak.
 struct MemoryPlan {
   std::uint64_t weights = 0, gradients = 0, moments = 0;
-  std::uint64_t buffers = 0;  ///< constant ones of the model, and messages that gradients are copied into
+  std::uint64_t buffers = 0;  ///< of the model, and messages that gradients are copied into
   std::uint64_t activations = 0;
   std::uint64_t attention = 0;  ///< N x N matrices
   std::uint64_t working = 0;    ///< of the backward pass and the optimizer; on a CPU gaps of the heap too

@@ -9,6 +9,7 @@
 #include "core/cpu_instructions.h"
 #include "core/error.h"
 #include "core/stage.h"
+#include "formula/memory_plan.h"
 #include "formula/model_shape.h"
 #include "formula/overlap.h"
 
@@ -73,14 +74,6 @@ std::vector<double> messages_of(const Config& config, double bytes) {
   return out;
 }
 
-/// Of a model's buffers: constant ones, and the running means and variances of norms over the batch.
-double buffer_bytes(const Config& config) {
-  const double running = config.model.norm == NormKind::batch
-                             ? 2.0 * static_cast<double>((2 * config.model.depth + 1) * config.model.embed)
-                             : 0;
-  return kMebi * config.model.buffers_mb + sizeof(float) * running;
-}
-
 /// Gradients become ready evenly over the backward pass, and all of them at its end where nothing overlaps.
 /// `copy_us`: what copying all gradients once takes.
 void add_comm(const Config& config, const MachineRates& rates, double gradient_bytes, double copy_us,
@@ -106,7 +99,7 @@ void add_comm(const Config& config, const MachineRates& rates, double gradient_b
   }
   out.comm_us = exposed_us({.forward_us = out.forward_us, .backward_us = out.backward_us}, buckets);
   if (in_buckets && !config.comm.bucket_view) out.comm_us += copy_us;  // and back
-  const double buffers = config.comm.broadcast_buffers ? buffer_bytes(config) : 0;
+  const double buffers = config.comm.broadcast_buffers ? static_cast<double>(model_buffer_bytes(config)) : 0;
   if (buffers == 0) return;
   const auto passes = static_cast<double>(config.train.accumulate);
   out.forward_us += passes * broadcast_us(link, ranks, buffers);

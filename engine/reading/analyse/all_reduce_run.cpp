@@ -7,8 +7,8 @@
 
 #include "analyse/event_log.h"
 #include "analyse/rank_stream.h"
-#include "analyse/run_files.h"
 #include "core/error.h"
+#include "core/number_text.h"
 #include "core/text.h"
 #include "record/run_folder.h"
 
@@ -70,6 +70,11 @@ std::vector<TimedSize> AllReduceRun::times() const {
 
 std::vector<TimedSize> AllReduceRun::medians() const { return medians_by_size(times()); }
 
+Link link_in(const ConfigText& config) {
+  const auto number = [&](const char* key) { return number_of<double>(value_in(config, key)).value_or(0); };
+  return link_of(number("comm.link.latency_us"), number("comm.link.gbit_per_s"));
+}
+
 AllReduceRun read_all_reduces(const std::filesystem::path& run) {
   check_run_folder(run);
   std::vector<StreamBuilder> ranks;
@@ -86,8 +91,9 @@ AllReduceRun read_all_reduces(const std::filesystem::path& run) {
   if (made == 0)
     throw Error("the run recorded no all-reduce", run.string(), std::string("./isobar run ") + kLesson);
   AllReduceRun out{.ranks = ranks.front().world};
-  if (const auto kind = choice_named<AllReduceKind>(value_in(config_of(run), "comm.algorithm")))
-    out.kind = *kind;
+  const ConfigText config = config_of(run);
+  if (const auto kind = choice_named<AllReduceKind>(value_in(config, "comm.algorithm"))) out.kind = *kind;
+  out.link = link_in(config);
   for (std::size_t i = 0; i < made; ++i) {
     AllReduceStep step = ranks.front().steps[i];
     for (const StreamBuilder& one : ranks) join(step, one.steps[i]);

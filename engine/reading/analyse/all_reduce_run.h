@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "analyse/run_files.h"
 #include "formula/link_fit.h"
 
 namespace isobar {
@@ -22,12 +23,16 @@ struct AllReduceStep {
 struct AllReduceRun {
   AllReduceKind kind = AllReduceKind::ring;
   int ranks = 1;
+  Link link = {};                         ///< that run.toml asks for
   std::vector<AllReduceStep> steps = {};  ///< that all ranks made
 
   std::vector<TimedSize> times() const;
   /// The median time of each size, the smallest first.
   std::vector<TimedSize> medians() const;
 };
+
+/// comm.link; 0 and 0 = none.
+Link link_in(const ConfigText& config);
 
 /// From the streams of all ranks. Error (exit code 2) for a run of another lesson, and for one whose ranks
 /// made no step together.

@@ -47,10 +47,12 @@ std::vector<Interval> without(const std::vector<Interval>& all, const std::vecto
   return out;
 }
 
-/// The track of the bucket with the highest number; nothing without buckets.
+/// The track of the bucket with the highest number; nothing without buckets, and where spans were left out:
+/// that bucket may be among them.
 std::optional<std::size_t> last_bucket_track(const SpanTable& table) {
   constexpr std::string_view kBucket = "bucket.";
   std::optional<std::size_t> out;
+  if (table.left_out > 0) return out;
   int highest = -1;
   for (std::size_t i = 0; i < table.tracks.size(); ++i) {
     if (!table.tracks[i].starts_with(kBucket)) continue;

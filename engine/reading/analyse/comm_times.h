@@ -51,6 +51,7 @@ struct CommTimes {
   std::optional<double> overlap;           ///< time computing while communicating over time communicating
   std::optional<double> backward_overlap;  ///< the same with backward alone
   /// Share of exposed_us that is the last bucket's: it was under way, or was waited for while no other was.
+  /// Nothing where the table is not whole.
   std::optional<double> last_bucket;
 };
 

@@ -107,10 +107,17 @@ void plan_by_root(Theatre& theatre) {
 
 /// All messages of a step leave before one arrives.
 void take_moves(const Theatre& theatre, const TheatreStep& step, TheatreMoment& moment) {
-  const std::vector<TheatreRank> before = moment.ranks;
+  std::vector<TheatreCell> leaving;
+  for (const TheatreMove& move : step.moves) {
+    const auto first = moment.ranks[static_cast<std::size_t>(move.from)].cells.begin() + move.first_chunk;
+    leaving.insert(leaving.end(), first, first + move.chunks);
+  }
+  auto next = leaving.begin();
   for (const TheatreMove& move : step.moves) {
     TheatreRank& from = moment.ranks[static_cast<std::size_t>(move.from)];
     TheatreRank& to = moment.ranks[static_cast<std::size_t>(move.to)];
+    const auto sent_cells = next;
+    next += move.chunks;
     ++from.sent;
     from.sent_bytes += move.bytes;
     if (!move.arrives) continue;
@@ -118,7 +125,7 @@ void take_moves(const Theatre& theatre, const TheatreStep& step, TheatreMoment& 
     to.received_bytes += move.bytes;
     for (int i = 0; i < move.chunks; ++i) {
       const auto chunk = static_cast<std::size_t>(move.first_chunk + i);
-      const TheatreCell& sent = before[static_cast<std::size_t>(move.from)].cells[chunk];
+      const TheatreCell& sent = sent_cells[i];
       TheatreCell& cell = to.cells[chunk];
       cell.value = move.adds ? cell.value + sent.value : sent.value;
       cell.ranks = move.adds ? cell.ranks | sent.ranks : sent.ranks;

@@ -14,6 +14,9 @@ namespace isobar {
 
 inline constexpr int kMostTheatreRanks = 16;
 inline constexpr int kMostTheatreChunks = 256;
+// Of a recorded one; a plan has 30 steps at most, in each of which a rank sends one message.
+inline constexpr std::size_t kMostTheatreSteps = 256;
+inline constexpr std::size_t kMostTheatreMoves = kMostTheatreSteps * kMostTheatreRanks;
 
 /// A message: `chunks` chunks of one rank's buffer, from `first_chunk` on.
 struct TheatreMove {

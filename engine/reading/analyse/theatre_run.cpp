@@ -8,9 +8,9 @@
 #include <set>
 #include <tuple>
 
+#include "analyse/all_reduce_run.h"
 #include "analyse/rank_stream.h"
 #include "core/error.h"
-#include "core/number_text.h"
 #include "record/run_folder.h"
 #include "ring/ring_plan.h"
 
@@ -21,16 +21,28 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kRingTrack = "ring";  // of the all-reduce with which runs train
-constexpr const char* kLessonTrack = "all_reduce";
+constexpr const char* kWhichRuns = "a run of 09_all_reduce, or one on several ranks with comm.backend=ring";
 
 /// What tells a message from the others of one all-reduce.
 using MoveKey = std::tuple<CollectivePhase, int, int, int>;  // from, to, chunk
 /// A step: the phase, and the place within it.
 using StepKey = std::pair<CollectivePhase, int>;
 
-double number_in(const ConfigText& config, std::string_view key) {
-  return number_of<double>(value_in(config, key)).value_or(0);
-}
+/// Of a stream of spans those that are steps of a collective: the others need no room.
+struct StepSpans {
+  SpanTableBuilder builder;
+  bool any = false;  ///< spans of any kind
+
+  void take(const Event& event) {
+    const bool is_span = event.kind() == "span";
+    any |= is_span;
+    if (!is_span || event.integer("chunk_step", -1) >= 0) builder.take(event);
+  }
+  void clear() {
+    builder.clear();
+    any = false;
+  }
+};
 
 /// What both of its ends said of a message.
 struct Message {
@@ -125,51 +137,90 @@ AllReduceKind kind_of(const ConfigText& config, bool is_training, const Theatre&
 
 }  // namespace
 
-TheatreRun::TheatreRun(const fs::path& run) : where_(run.string()) {
+TheatreRun::TheatreRun(const fs::path& run, RunGoesOn goes_on) : where_(run.string()) {
   check_run_folder(run);
   try {
     config_ = config_of(run);
   } catch (const Error&) {  // then it says less
   }
-  read_spans(run);  // says how to get some
-  for (const int rank : ranks_in(run)) read_rank(run, rank);
-  list_choices();
-  if (choices_.empty())
-    throw Error("the spans of the run tell of no all-reduce step by step", where_,
-                "a run of 09_all_reduce, or one on several ranks with comm.backend=ring");
-  if (ranks_ > kMostTheatreRanks)
-    throw Error(fmt::format("the run has {} ranks, the theatre has room for {}", ranks_, kMostTheatreRanks),
-                where_, "a run on fewer ranks");
+  const std::vector<int> ranks = ranks_in(run);
+  ranks_ = ranks.empty() ? 0 : ranks.back() + 1;
+  check_ranks();
+  bool any = false;
+  for (const int rank : ranks) {
+    any = read_rank(run, rank) || any;
+    check_ranks();
+  }
+  if (!any) read_spans(run);  // says how to get some
+  list_choices(goes_on);
+  if (choices_.empty() && !rows_.empty() && goes_on == RunGoesOn::yes)
+    throw Error("no all-reduce of the run is whole on all ranks yet", where_,
+                "it goes on: they come as they are recorded");
+  if (choices_.empty() || ranks_ < 2)
+    throw Error("the spans of the run tell of no all-reduce step by step", where_, kWhichRuns);
 }
 
-void TheatreRun::read_rank(const fs::path& run, int rank) {
-  SpanReader reader(run, rank);
-  reader.read_all();
-  const SpanTable& table = reader.table();
+void TheatreRun::check_ranks() const {
+  if (ranks_ <= kMostTheatreRanks) return;
+  throw Error(fmt::format("the run has {} ranks, the theatre has room for {}", ranks_, kMostTheatreRanks),
+              where_, "a run on fewer ranks");
+}
+
+bool TheatreRun::read_rank(const fs::path& run, int rank) {
+  const fs::path file = RunFolder{run}.spans_file(rank);
+  EventLog log(file);
+  StepSpans spans{.builder = SpanTableBuilder(file.string())};
+  log.read_all(spans);
+  const SpanTable& table = spans.builder.table();
+  const std::int64_t origin_us = std::max<std::int64_t>(0, table.origin_us);
+  last_steps_.resize(std::max(last_steps_.size(), static_cast<std::size_t>(rank) + 1), -1);
+  std::int64_t& last_step = last_steps_[static_cast<std::size_t>(rank)];
   for (const SpanRow& span : table.spans) {
-    if (span.chunk_step < 0 || span.of == SpanRow::kNoTrack) continue;
     const std::string& name = table.names[span.name];
-    if (name != "reduce" && name != "spread") continue;
-    Row row{span, rank, table.tracks[span.track], table.tracks[span.of],
-            name == "reduce" ? CollectivePhase::reduce : CollectivePhase::spread};
-    const std::int64_t origin_us = std::max<std::int64_t>(0, table.origin_us);
+    if (span.of == SpanRow::kNoTrack || (name != "reduce" && name != "spread")) continue;
+    std::vector<Row>& rows = rows_[{span.step, table.tracks[span.of]}];
+    Row& row = rows.emplace_back(Row{span, rank, table.tracks[span.track] == kRingTrack,
+                                     name == "reduce" ? CollectivePhase::reduce : CollectivePhase::spread});
     row.span.begin_us += origin_us;
     row.span.end_us += origin_us;
     ranks_ = std::max({ranks_, rank + 1, span.to + 1, span.from + 1});
-    rows_.push_back(std::move(row));
+    last_step = std::max(last_step, span.step);
+  }
+  return spans.any;
+}
+
+void TheatreRun::list_choices(RunGoesOn goes_on) {
+  // Of a training run's ring a phase alone is another collective; of the lesson's it is one that was cut off.
+  const auto is_all_reduce = [](const std::vector<Row>& rows) {
+    bool reduced = false, spread = false;
+    for (const Row& row : rows) {
+      reduced |= row.phase == CollectivePhase::reduce;
+      spread |= row.phase == CollectivePhase::spread || !row.is_training;
+    }
+    return reduced && spread;
+  };
+  last_steps_.resize(static_cast<std::size_t>(ranks_), -1);
+  for (auto& [key, rows] : rows_) {
+    const TheatreChoice choice{key.first, key.second};
+    if (!is_all_reduce(rows) || (goes_on == RunGoesOn::yes && !is_whole(choice))) continue;
+    if (choices_.size() < kMostTheatreChoices) {
+      choices_.push_back(choice);
+    } else {
+      ++left_out_;
+      rows = {};
+    }
   }
 }
 
-void TheatreRun::list_choices() {
-  // Of a training run's ring a phase alone is another collective; of the lesson's it is one that was cut off.
-  std::map<std::pair<std::int64_t, std::string>, std::pair<bool, bool>> found;
-  for (const Row& row : rows_) {
-    auto& [reduced, spread] = found[{row.span.step, row.of}];
-    reduced |= row.phase == CollectivePhase::reduce;
-    spread |= row.phase == CollectivePhase::spread || row.track == kLessonTrack;
-  }
-  for (const auto& [key, phases] : found) {
-    if (phases.first && phases.second) choices_.push_back({key.first, key.second});
+/// What all ranks have gone on from, and what made the sum everywhere.
+bool TheatreRun::is_whole(const TheatreChoice& choice) const {
+  const std::int64_t reached = *std::min_element(last_steps_.begin(), last_steps_.end());
+  if (choice.step != reached) return choice.step < reached;
+  try {
+    const Theatre theatre = made(choice);
+    return theatre.after(theatre.steps.size()).all_hold_the_sum();
+  } catch (const Error&) {
+    return false;
   }
 }
 
@@ -179,8 +230,8 @@ std::vector<TheatreRun::Row> TheatreRun::rows_of(const TheatreChoice& choice) co
   std::map<int, std::set<Said>> said;
   std::set<int> over;  // ranks whose first call has ended
   std::int64_t first_us = INT64_MAX;
-  for (const Row& row : rows_) {
-    if (row.span.step != choice.step || row.of != choice.of || over.contains(row.rank)) continue;
+  for (const Row& row : rows_.at({choice.step, choice.of})) {
+    if (over.contains(row.rank)) continue;
     const SpanRow& span = row.span;
     const Said key = {row.phase, span.chunk_step, span.to, span.from, span.sent_chunk, span.received_chunk};
     if (!said[row.rank].insert(key).second) {
@@ -188,7 +239,7 @@ std::vector<TheatreRun::Row> TheatreRun::rows_of(const TheatreChoice& choice) co
       continue;
     }
     out.push_back(row);
-    if (row.track == kRingTrack) {
+    if (row.is_training) {
       SpanRow& mine = out.back().span;
       if (mine.to < 0) mine.to = static_cast<std::int16_t>((row.rank + 1) % ranks_);
       if (mine.from < 0) mine.from = static_cast<std::int16_t>((row.rank + ranks_ - 1) % ranks_);
@@ -207,6 +258,10 @@ Theatre TheatreRun::theatre(const TheatreChoice& choice) const {
     throw Error(fmt::format("step {} of the run tells of no all-reduce", choice.step), where_,
                 fmt::format("steps {} to {} do; a run keeps those of its first run.trace_steps steps",
                             choices_.front().step, choices_.back().step));
+  return made(choice);
+}
+
+Theatre TheatreRun::made(const TheatreChoice& choice) const {
   const std::vector<Row> rows = rows_of(choice);
   Theatre out{.ranks = ranks_, .chunks = 1, .start = {}, .of = choice.of, .run_step = choice.step};
   Messages messages;
@@ -218,20 +273,33 @@ Theatre TheatreRun::theatre(const TheatreChoice& choice) const {
     if (span.received_chunk >= 0 && span.from >= 0 && span.from != row.rank)
       messages[{row.phase, span.from, row.rank, span.received_chunk}].received = &span;
   }
-  const bool is_training = rows.front().track == kRingTrack;
-  if (out.chunks > kMostTheatreChunks)
-    throw Error(fmt::format("a buffer of {} chunks has no room in the theatre", out.chunks), where_,
-                fmt::format("at most {}", kMostTheatreChunks));
+  const bool is_training = rows.front().is_training;
+  check_room(out, messages.size());
   if (is_training && out.chunks != ranks_)
     throw Error(fmt::format("rings of {} among {} ranks: the theatre shows one ring", out.chunks, ranks_),
                 where_, "a run with mesh.tp=1");
   set_steps(out, messages);
+  if (out.steps.size() > kMostTheatreSteps)
+    throw Error(fmt::format("an all-reduce of {} steps has no room in the theatre", out.steps.size()), where_,
+                fmt::format("at most {}", kMostTheatreSteps));
   out.kind = kind_of(config_, is_training, out);
-  out.link = link_of(number_in(config_, "comm.link.latency_us"), number_in(config_, "comm.link.gbit_per_s"));
+  out.link = link_in(config_);
   std::vector<double> by_chunk;
   out.bytes = set_bytes(out, by_chunk);
-  set_start(out, rows.front().track == kLessonTrack && choice.step == 0, by_chunk);
+  set_start(out, !is_training && choice.step == 0, by_chunk);
   return out;
+}
+
+void TheatreRun::check_room(const Theatre& theatre, std::size_t messages) const {
+  if (messages == 0)
+    throw Error(fmt::format("step {} of the run tells of no message between ranks", theatre.run_step), where_,
+                kWhichRuns);
+  if (theatre.chunks > kMostTheatreChunks)
+    throw Error(fmt::format("a buffer of {} chunks has no room in the theatre", theatre.chunks), where_,
+                fmt::format("at most {}", kMostTheatreChunks));
+  if (messages > kMostTheatreMoves)
+    throw Error(fmt::format("an all-reduce of {} messages has no room in the theatre", messages), where_,
+                fmt::format("at most {}", kMostTheatreMoves));
 }
 
 Theatre read_theatre(const fs::path& run, std::int64_t step) {

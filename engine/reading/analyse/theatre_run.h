@@ -1,7 +1,9 @@
 #pragma once
 // The all-reduces of a run, message by message, from the spans that its ranks recorded.
 #include <filesystem>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyse/run_files.h"
@@ -9,6 +11,9 @@
 #include "analyse/theatre.h"
 
 namespace isobar {
+
+/// What the window lists of a run.
+inline constexpr std::size_t kMostTheatreChoices = 1000;
 
 /// One collective of one step.
 struct TheatreChoice {
@@ -18,36 +23,49 @@ struct TheatreChoice {
   bool operator==(const TheatreChoice&) const = default;
 };
 
+enum class RunGoesOn { no, yes };
+
 class TheatreRun {
  public:
-  /// Reads the spans of all ranks. Error (exit code 2) for a run without any, without an all-reduce whose
-  /// steps are told (so of one rank, or of another backend than ours), or of more ranks than the theatre has
-  /// room for.
-  explicit TheatreRun(const std::filesystem::path& run);
+  /// Reads the spans of all ranks, each file once. Error (exit code 2) for a run without any, without an
+  /// all-reduce whose steps are told (so of one rank, or of another backend than ours), or of more ranks than
+  /// the theatre has room for. Of a run that goes on only what is whole on all ranks is there.
+  explicit TheatreRun(const std::filesystem::path& run, RunGoesOn goes_on = RunGoesOn::no);
 
-  /// In order of their steps.
+  /// In order of their steps, the first kMostTheatreChoices.
   const std::vector<TheatreChoice>& choices() const { return choices_; }
-  /// Error (exit code 2) for one that is none of them, and for ranks that form several rings. Of start values
-  /// those of lesson 09's first step are known.
+  /// All-reduces beyond.
+  std::size_t left_out() const { return left_out_; }
+  /// Error (exit code 2) for one that is none of them, without a message between ranks, of more steps or
+  /// messages than the theatre has room for, and for ranks that form several rings. Of start values those of
+  /// lesson 09's first step are known.
   Theatre theatre(const TheatreChoice& choice) const;
 
  private:
   struct Row {
     SpanRow span;
     int rank = 0;
-    std::string track, of;
+    bool is_training = false;  ///< of the ring with which runs train, not of lesson 09
     CollectivePhase phase = CollectivePhase::reduce;
   };
-  void read_rank(const std::filesystem::path& run, int rank);
-  void list_choices();
+  using Key = std::pair<std::int64_t, std::string>;  // the step, and the collective
+  /// False where the rank has no spans at all.
+  bool read_rank(const std::filesystem::path& run, int rank);
+  void check_ranks() const;
+  void list_choices(RunGoesOn goes_on);
+  bool is_whole(const TheatreChoice& choice) const;
   /// Of the first call in that step, times on one clock.
   std::vector<Row> rows_of(const TheatreChoice& choice) const;
+  Theatre made(const TheatreChoice& choice) const;
+  void check_room(const Theatre& theatre, std::size_t messages) const;
 
   std::string where_;
   ConfigText config_;
   int ranks_ = 0;
-  std::vector<Row> rows_;
+  std::map<Key, std::vector<Row>> rows_;  ///< rank by rank, each in the order of its file
+  std::vector<std::int64_t> last_steps_;  ///< by rank: the latest of which it tells; -1 = none
   std::vector<TheatreChoice> choices_;
+  std::size_t left_out_ = 0;
 };
 
 /// The first collective of step `step`.

@@ -60,10 +60,12 @@ TEST_CASE("a step of all ranks is as long as the slowest, and as wrong as the wo
   const Written run({stream_of(0, {{}, {.bytes = 4096, .time_us = 150}, {}}),
                      stream_of(1, {{.time_us = 130, .messages = 5, .sent_bytes = 7},
                                    {.bytes = 4096, .time_us = 140, .wrong = 9, .same_bits = 0}})},
-                    "[comm]\nalgorithm = \"tree\"\n");
+                    "[comm]\nalgorithm = \"tree\"\nlink = {latency_us = 50.0, gbit_per_s = 8.0}\n");
   const AllReduceRun read = read_all_reduces(run.folder.path());
   CHECK(read.kind == AllReduceKind::tree);
   CHECK(read.ranks == 2);
+  CHECK(read.link.latency_us == 50);
+  CHECK(read.link.bytes_per_us == 1000);
   REQUIRE(read.steps.size() == 2);  // the third one rank 1 did not make
   CHECK(read.steps[0].time_us == 130);
   CHECK(read.steps[0].messages == 5);

@@ -107,3 +107,13 @@ TEST_CASE("the last bucket is the one with the highest number, and none without 
   CHECK_FALSE(share("gradients", "buffers").has_value());
   CHECK_FALSE(share("bucket.", "bucket.x").has_value());
 }
+
+TEST_CASE("which bucket is the last is not known where tracks were left out") {
+  MadeSpans spans;
+  spans.span(0, "loop", "backward", 0, 100).span(0, "loop", "comm", 100, 10'000);
+  for (int bucket = 0; bucket < static_cast<int>(kMostTracks); ++bucket)
+    spans.span(0, "bucket." + std::to_string(bucket), "all-reduce", 100 + 30 * bucket, 30);
+  const CommTimes times = times_of(spans);  // loop is a track as well
+  CHECK(times.exposed_us == 30 * (kMostTracks - 1));
+  CHECK_FALSE(times.last_bucket.has_value());
+}

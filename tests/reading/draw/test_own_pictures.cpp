@@ -253,8 +253,8 @@ TEST_CASE("a run of lesson 08 shows how long host and device are busy") {
 
 namespace {
 
-/// Four ranks on a link of 100 us and 1 GB/s, without noise.
-MadeRun made_all_reduces() {
+/// Four ranks on a link of 100 us and 1 GB/s, without noise; a rank may be slower.
+MadeRun made_all_reduces(double times = 1) {
   MadeRun made;
   made.lesson = "09_all_reduce";
   made.world = 4;
@@ -268,7 +268,7 @@ MadeRun made_all_reduces() {
                       .add("samples", 1)
                       .add("step_us", 1)
                       .add("bytes", bytes)
-                      .add("all_reduce_us", ring_all_reduce_us(link, 4, bytes))
+                      .add("all_reduce_us", times * ring_all_reduce_us(link, 4, bytes))
                       .text();
   }
   made.steps = 0;
@@ -306,6 +306,16 @@ TEST_CASE("a run of lesson 09 shows its times over the size, and the link that t
                                       says("busbw at 4.19 MB") &&
                                       says("comm.link asks for 100 us and 1 GB/s"));
   CHECK_THAT(picture.drawing.title, says("ring of 4 ranks"));
+  made = made_all_reduces();
+  made.lines.clear();
+  CHECK_THAT(picture_of(made).nothing, says("no all-reduce"));
+}
+
+TEST_CASE("the times of lesson 09's picture are those of the slowest rank") {
+  const TempFolder folder;
+  write_run(folder / "run", made_all_reduces());
+  write_file_whole(folder / "run" / "rank-0001.jsonl", made_stream(made_all_reduces(2)));
+  CHECK_THAT(own_picture(folder / "run").drawing.alt, says("alpha = 200 us") && says("B = 0.5 GB/s"));
 }
 
 TEST_CASE("what other runs probed between as many ranks stands beside a run of lesson 09") {

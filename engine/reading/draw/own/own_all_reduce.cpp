@@ -5,16 +5,15 @@
 #include <array>
 #include <cmath>
 
-#include "analyse/event_log.h"
+#include "analyse/all_reduce_run.h"
 #include "analyse/rank_stream.h"
 #include "analyse/run_case.h"
-#include "core/number_text.h"
+#include "core/error.h"
 #include "core/text.h"
 #include "draw/chart.h"
 #include "draw/own/own_run.h"
 #include "draw/theatre_scene.h"
 #include "formula/link_fit.h"
-#include "record/run_folder.h"
 
 namespace isobar {
 
@@ -41,14 +40,6 @@ struct Timings {
 
   bool has_link() const { return asked.latency_us > 0 || asked.bytes_per_us > 0; }
   double busbw(double bytes, double time_us) const { return bus_bandwidth(ranks, bytes, time_us) * 1e-3; }
-
-  void take(const Event& event) {
-    if (event.kind() == "run") ranks = static_cast<int>(Attempt(event).world);
-    if (event.kind() != "step") return;
-    const TimedSize one{event.number("bytes"), event.number("all_reduce_us")};
-    if (one.bytes > 0 && one.time_us > 0) times.push_back(one);
-  }
-  void clear() { times.clear(); }
 };
 
 /// The newest probe of each backend, of the runs that lie beside this one.
@@ -76,13 +67,11 @@ std::vector<Beside> probes_beside(const fs::path& folder, int ranks) {
 }
 
 Timings timings_of(const OwnRun& run) {
-  Timings out;
-  const ConfigText config = config_of(run.folder);
-  out.kind = choice_named<AllReduceKind>(value_in(config, "comm.algorithm")).value_or(AllReduceKind::ring);
-  const auto number = [&](const char* key) { return number_of<double>(value_in(config, key)).value_or(0); };
-  out.asked = link_of(number("comm.link.latency_us"), number("comm.link.gbit_per_s"));
-  EventLog log(RunFolder{run.folder}.stream_file(0));
-  log.read_all(out);
+  const AllReduceRun made = read_all_reduces(run.folder);
+  Timings out{.kind = made.kind, .ranks = made.ranks, .asked = made.link};
+  for (const TimedSize& one : made.times()) {
+    if (one.bytes > 0 && one.time_us > 0) out.times.push_back(one);
+  }
   if (out.ranks > 1) out.beside = probes_beside(run.folder, out.ranks);
   return out;
 }
@@ -261,10 +250,7 @@ float paint_timings(Sketch& sketch, const Timings& timings, const LinkFit& fit, 
   return at.y;
 }
 
-}  // namespace
-
-OwnPicture own_all_reduce(const OwnRun& run) {
-  const Timings timings = timings_of(run);
+OwnPicture picture_of(const Timings& timings) {
   if (timings.ranks < 2)
     return nothing_to_draw("a run of one rank has nobody to send to", "./isobar run 09_all_reduce --ranks 4");
   const std::optional<LinkFit> fit = fit_link(timings.kind, timings.ranks, timings.times);
@@ -284,6 +270,16 @@ OwnPicture own_all_reduce(const OwnRun& run) {
     return paint_timings(sketch, timings, fit, at, width);
   };
   return out;
+}
+
+}  // namespace
+
+OwnPicture own_all_reduce(const OwnRun& run) {
+  try {
+    return picture_of(timings_of(run));
+  } catch (const Error& error) {
+    return nothing_to_draw(printable(error.what(), 200), printable(error.hint(), 200));
+  }
 }
 
 }  // namespace isobar

@@ -14,7 +14,6 @@
 #include "formula/bucket_plan.h"
 #include "formula/link.h"
 #include "formula/overlap.h"
-#include "formula/step_time.h"
 
 namespace isobar {
 namespace {
@@ -62,29 +61,19 @@ std::vector<SizeLine> measured_lines(const NumberTable& table) {
   return out;
 }
 
-/// base with one sample a GPU, all fused.
-StepTime study_step() {
-  StepForm form;
-  form.shape = kBaseShape;
-  form.batch = 1;
-  form.precision = AmpMode::bf16;
-  form.fused_adam = form.fused_bias_gelu = form.fused_residual_norm = true;
-  form.fused_qkv = form.fused_head_loss = form.fused_grad_norm = true;
-  return predict_step(form, rates_of("A100"));
-}
-
 SizeLine predicted_line(double gbit_per_s) {
   const double latency_us =
       kNcclRingPlateau * nccl_ring_latency_us({.nodes = kNodes, .ranks_per_node = kGpusPerNode});
-  const StepTime step = study_step();
+  const StepTime step = bucket_step(/*batch=*/1);
   SizeLine out{fmt::format("{:g} Gb/s a node", gbit_per_s), {}};
   for (const double mib : kSizes_mib) {
     const auto cap = static_cast<std::int64_t>(mib * (1 << 20));
     const auto cost_us = [&](double bytes) {
       return latency_us + ring_bytes(kNodes * kGpusPerNode, bytes) / (gbit_per_s * kBytesPerUs_of_gbit);
     };
-    const std::vector<BucketTime> times = even_bucket_times(bucket_plan(gradient_bytes(kBaseShape), cap, cap),
-                                                            step.backward.total_us(), cost_us);
+    const std::vector<BucketTime> times =
+        even_bucket_times(bucket_plan(gradient_bytes(kBaseShape, /*joins_qkv=*/true), cap, cap),
+                          step.backward.total_us(), cost_us);
     const double ms =
         1e-3 *
         overlapped_step_us({step.forward.total_us(), step.backward.total_us(), step.optimize_us, 0}, times);

@@ -9,7 +9,6 @@
 #include "formula/bucket_plan.h"
 #include "formula/link.h"
 #include "formula/overlap.h"
-#include "formula/step_time.h"
 
 namespace isobar {
 namespace {
@@ -21,20 +20,9 @@ struct Network {
 constexpr Network kNode = {4, 10, 50};
 constexpr Network kFarNodes = {16, 10, 250};
 
-/// All fused, as lesson 06 trains.
-StepTime bucket_step(std::int64_t batch = kBaseBatch) {
-  StepForm form;
-  form.shape = kBaseShape;
-  form.batch = batch;
-  form.precision = AmpMode::bf16;
-  form.fused_adam = form.fused_bias_gelu = form.fused_residual_norm = true;
-  form.fused_qkv = form.fused_head_loss = form.fused_grad_norm = true;
-  return predict_step(form, rates_of("A100"));
-}
-
 /// A cap for the first bucket, one for the others.
 std::vector<PlannedBucket> base_plan(std::int64_t first_mib, std::int64_t mib) {
-  return bucket_plan(gradient_bytes(kBaseShape), first_mib << 20, mib << 20);
+  return bucket_plan(gradient_bytes(kBaseShape, /*joins_qkv=*/true), first_mib << 20, mib << 20);
 }
 
 std::vector<BucketTime> bucket_times(const std::vector<PlannedBucket>& plan, double backward_us,
@@ -45,7 +33,7 @@ std::vector<BucketTime> bucket_times(const std::vector<PlannedBucket>& plan, dou
 }
 
 Gantt bucket_gantt(const Theme& theme) {
-  const StepTime step = bucket_step();
+  const StepTime step = bucket_step(kBaseBatch);
   const double forward = step.forward.total_us(), backward = step.backward.total_us();
   const std::vector<PlannedBucket> plan = base_plan(1, 25);
   const std::vector<BucketTime> times = bucket_times(plan, backward, kNode);
@@ -124,7 +112,7 @@ Gantt sized_gantt(const Theme& theme, const StepTime& step, const SizedStep& siz
 
 float paint_bucket_sizes(Sketch& sketch, PlotPoint at, float width) {
   const Theme& theme = sketch.theme();
-  const StepTime step = bucket_step();
+  const StepTime step = bucket_step(kBaseBatch);
   const std::array<SizedStep, 3> steps = {sized_step(step, "1 MiB", 1), sized_step(step, "25 MiB", 25),
                                           sized_step(step, "one bucket of all", 1000)};
   double end_us = 0;
@@ -143,6 +131,16 @@ float paint_bucket_sizes(Sketch& sketch, PlotPoint at, float width) {
 }
 
 }  // namespace
+
+StepTime bucket_step(std::int64_t batch) {
+  StepForm form;
+  form.shape = kBaseShape;
+  form.batch = batch;
+  form.precision = AmpMode::bf16;
+  form.fused_adam = form.fused_bias_gelu = form.fused_residual_norm = true;
+  form.fused_qkv = form.fused_head_loss = form.fused_grad_norm = true;
+  return predict_step(form, rates_of("A100"));
+}
 
 Drawing buckets_picture() {
   return {"Buckets of gradients beside backward",
