@@ -1,5 +1,8 @@
 #include "formula/bucket_plan.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 namespace isobar {
@@ -17,6 +20,17 @@ std::vector<PlannedBucket> bucket_plan(const std::vector<std::int64_t>& sizes_by
   }
   if (open.count > 0) out.push_back(open);
   return out;
+}
+
+std::string plan_text(const std::vector<PlannedBucket>& plan) {
+  std::vector<std::string> buckets;
+  for (const PlannedBucket& bucket : plan) {
+    buckets.push_back(bucket.count == 0 ? "an empty one"
+                      : bucket.count == 1
+                          ? fmt::format("{}", bucket.first)
+                          : fmt::format("{}-{}", bucket.first, bucket.first + bucket.count - 1));
+  }
+  return buckets.empty() ? "none" : fmt::format("{}", fmt::join(buckets, ", "));
 }
 
 std::vector<std::int64_t> gradient_bytes(const VitShape& s, bool joins_qkv) {

@@ -2,6 +2,7 @@
 // Which gradients travel together.
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "formula/vit_counts.h"
@@ -21,6 +22,9 @@ struct PlannedBucket {
 /// more than its cap; the last one may hold less.
 std::vector<PlannedBucket> bucket_plan(const std::vector<std::int64_t>& sizes_bytes,
                                        std::int64_t first_cap_bytes, std::int64_t cap_bytes);
+
+/// "0-1, 2-4, 5": which gradients each bucket holds; "none" without a bucket.
+std::string plan_text(const std::vector<PlannedBucket>& plan);
 
 /// Bytes of the gradients of a vision transformer in float32, from its last parameter to its first: the order
 /// in which backward makes them, but for a bucket or so. Those of q, k and v are one each of weights and of

@@ -15,17 +15,7 @@ using Sizes = std::vector<std::int64_t>;
 using Plan = std::vector<PlannedBucket>;
 using Places = std::vector<std::size_t>;
 
-/// "0-1, 2-4, 5"
-std::string words(const Plan& plan) {
-  std::vector<std::string> buckets;
-  for (const PlannedBucket& bucket : plan) {
-    buckets.push_back(bucket.count == 0 ? "an empty one"
-                      : bucket.count == 1
-                          ? fmt::format("{}", bucket.first)
-                          : fmt::format("{}-{}", bucket.first, bucket.first + bucket.count - 1));
-  }
-  return buckets.empty() ? "none" : fmt::format("{}", fmt::join(buckets, ", "));
-}
+std::string words(const Plan& plan) { return plan_text(plan); }
 
 std::string words(const Places& places) {
   return places.empty() ? "none" : fmt::format("{}", fmt::join(places, ", "));

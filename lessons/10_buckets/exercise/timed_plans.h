@@ -16,17 +16,7 @@ using Times = std::vector<double>;
 using Places = std::vector<std::size_t>;
 using Values = std::vector<float>;
 
-/// "0-1, 2-4, 5"
-inline std::string words(const Plan& plan) {
-  std::vector<std::string> buckets;
-  for (const PlannedBucket& bucket : plan) {
-    buckets.push_back(bucket.count == 0 ? "an empty one"
-                      : bucket.count == 1
-                          ? fmt::format("{}", bucket.first)
-                          : fmt::format("{}-{}", bucket.first, bucket.first + bucket.count - 1));
-  }
-  return buckets.empty() ? "none" : fmt::format("{}", fmt::join(buckets, ", "));
-}
+inline std::string words(const Plan& plan) { return plan_text(plan); }
 
 inline std::string words(const auto& numbers) {
   return numbers.empty() ? "none" : fmt::format("{:.6g}", fmt::join(numbers, ", "));
