@@ -181,8 +181,8 @@ Work CommCore::launch(const Collective& job) {
   const std::string text = job.text();
   count(job);
   const Waited waited{number, text};
-  arrive(waited);
   if (board) board->arrive(number, ready_us);
+  arrive(waited);  // who says that it is here is on the board
   if (checked) exchange(fmt::format("collective {}: {}", number, text), "");
   std::shared_ptr<Pending> pending = started(waited, [&] { return dispatch(job); });
   if (shared->status != nullptr) shared->status->leave();
