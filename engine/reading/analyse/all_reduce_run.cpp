@@ -15,7 +15,7 @@
 namespace isobar {
 namespace {
 
-constexpr const char* kLesson = "09_all_reduce";
+constexpr const char* kAllReduceLesson = "09_all_reduce";
 
 struct StreamBuilder {
   std::vector<AllReduceStep> steps;
@@ -82,14 +82,15 @@ AllReduceRun read_all_reduces(const std::filesystem::path& run) {
     EventLog log(RunFolder{run}.stream_file(rank));
     log.read_all(ranks.emplace_back());
     const std::string& lesson = ranks.back().lesson;
-    if (!lesson.empty() && lesson != kLesson)
+    if (!lesson.empty() && lesson != kAllReduceLesson)
       throw Error("this is a run of " + printable(lesson, 40) + ", which times no all-reduces", run.string(),
-                  std::string("a run of ") + kLesson);
+                  std::string("a run of ") + kAllReduceLesson);
   }
   std::size_t made = ranks.empty() ? 0 : ranks.front().steps.size();
   for (const StreamBuilder& one : ranks) made = std::min(made, one.steps.size());
   if (made == 0)
-    throw Error("the run recorded no all-reduce", run.string(), std::string("./isobar run ") + kLesson);
+    throw Error("the run recorded no all-reduce", run.string(),
+                std::string("./isobar run ") + kAllReduceLesson);
   AllReduceRun out{.ranks = ranks.front().world};
   const ConfigText config = config_of(run);
   if (const auto kind = choice_named<AllReduceKind>(value_in(config, "comm.algorithm"))) out.kind = *kind;

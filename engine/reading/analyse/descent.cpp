@@ -17,7 +17,7 @@
 namespace isobar {
 namespace {
 
-constexpr const char* kLesson = "00_sgd";
+constexpr const char* kDescentLesson = "00_sgd";
 
 struct DescentBuilder {
   RankDescent out;
@@ -42,7 +42,7 @@ struct DescentBuilder {
 Config config_of_run(const std::filesystem::path& run, const std::filesystem::path& home) {
   Settings settings;
   settings.config_files = {RunFolder{run}.config_file()};
-  return read_config(home, read_lesson(home, kLesson), settings, "cpu").config;
+  return read_config(home, read_lesson(home, kDescentLesson), settings, "cpu").config;
 }
 
 /// As the ring adds it: who begins a chunk, and in which order it goes round (ring/ring_plan.h).
@@ -90,14 +90,14 @@ Descent read_descent(const std::filesystem::path& run, const std::filesystem::pa
     EventLog log(RunFolder{run}.stream_file(rank));
     DescentBuilder builder;
     log.read_all(builder);
-    if (!builder.lesson.empty() && builder.lesson != kLesson)
+    if (!builder.lesson.empty() && builder.lesson != kDescentLesson)
       throw Error("this is a run of " + printable(builder.lesson, 40) + ", which fits no line", run.string(),
-                  std::string("a run of ") + kLesson);
+                  std::string("a run of ") + kDescentLesson);
     if (!builder.has_start) break;
     out.ranks.push_back(std::move(builder.out));
   }
   if (out.ranks.empty())
-    throw Error("the run recorded no start", run.string(), std::string("./isobar run ") + kLesson);
+    throw Error("the run recorded no start", run.string(), std::string("./isobar run ") + kDescentLesson);
   out.config = config_of_run(run, home);
   out.points = draw_points(out.config.data);
   return out;
