@@ -42,7 +42,9 @@ std::string label_of(const RunEntry& run, const Runs& runs, const std::vector<Ke
                        [&](auto& other) { return !other->foreign && field(*other) != field(run); });
   };
   if (differs([](const RunEntry& r) { return r.view.lesson; })) parts.push_back(run.view.lesson);
-  if (!run.view.provenance.empty()) parts.push_back(run.view.provenance + " " + run.view.device);
+  if (!run.view.provenance.empty())
+    parts.push_back(run.view.provenance + " " +
+                    (run.view.source.empty() ? run.view.device : "with " + source_text(run.view)));
   const bool presets = differs([](const RunEntry& r) { return r.view.preset; });
   if (presets) parts.push_back(run.view.preset);
   if (!run.view.fault.empty()) parts.push_back("fault " + run.view.fault);

@@ -195,6 +195,24 @@ std::string attention_text(const std::vector<std::string>& names) {
   return names.empty() ? "" : "plain operators (" + join(names, ", ") + ")";
 }
 
+namespace {
+
+/// samples/s and the time of a step, of a summary that knows them.
+std::vector<std::string> speed_lines(const RunSummary& summary, const std::string& provenance) {
+  const bool is_steady = provenance != "predicted" && summary.warm_up_steps > 0;
+  const std::string steady = is_steady ? " without the first " + counted(summary.warm_up_steps, "step") : "";
+  std::string ranks = summary.world > 1 ? fmt::format(" on {} ranks", summary.world) : "";
+  if (summary.replicas < summary.world)
+    ranks += fmt::format(" ({} of {})", counted(summary.replicas, "model"), summary.world / summary.replicas);
+  const std::string shares =
+      summary.stages_us.empty() ? "" : ": " + stage_shares(summary.stages_us, summary.step_us);
+  return {fmt::format("  throughput   {} samples/s{}{}{}", rate_text(summary.samples_per_s), ranks, steady,
+                      mfu_text(summary, provenance)),
+          fmt::format("  a step       {}{}", short_time_text(summary.step_us), shares)};
+}
+
+}  // namespace
+
 std::vector<std::string> summary_lines(const RunSummary& summary, const std::string& provenance) {
   std::vector<std::string> out;
   const bool predicted = provenance == "predicted";
@@ -232,17 +250,7 @@ std::vector<std::string> summary_lines(const RunSummary& summary, const std::str
     out.push_back(line);
   }
   if (summary.samples_per_s > 0) {
-    const std::string mfu = mfu_text(summary, provenance);
-    const std::string steady =
-        predicted ? "" : " without the first " + counted(summary.warm_up_steps, "step");
-    std::string ranks = summary.world > 1 ? fmt::format(" on {} ranks", summary.world) : "";
-    if (summary.replicas < summary.world)
-      ranks +=
-          fmt::format(" ({} of {})", counted(summary.replicas, "model"), summary.world / summary.replicas);
-    out.push_back(fmt::format("  throughput   {} samples/s{}{}{}", rate_text(summary.samples_per_s), ranks,
-                              steady, mfu));
-    out.push_back(fmt::format("  a step       {}: {}", short_time_text(summary.step_us),
-                              stage_shares(summary.stages_us, summary.step_us)));
+    for (std::string& line : speed_lines(summary, provenance)) out.push_back(std::move(line));
     if (summary.is_crowded()) out.push_back("  processors   " + crowded_sentence(summary.processor_wait));
     if (summary.read_bytes > 0) out.push_back("  loader       " + loader_text(summary));
   }

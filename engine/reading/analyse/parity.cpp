@@ -160,7 +160,7 @@ LossesCompared compare_losses(const RunView& base_view, const RunSeries& base, c
   const bool trained = base_view.summary.measure.empty() && other_view.summary.measure.empty();
   if (!trained) return out;
   out.band = parity_band(base_view.summary.precision, other_view.summary.precision);
-  compare_curves(base.find("train/loss"), other.find("train/loss"), out);
+  const Common losses = compare_curves(base.find("train/loss"), other.find("train/loss"), out);
   const double of_training = out.largest;
   Common scores;
   for (const std::string& name : base.names()) {
@@ -173,6 +173,7 @@ LossesCompared compare_losses(const RunView& base_view, const RunSeries& base, c
     out.parity = Parity::bit_equal;
     return out;
   }
+  if (scores.steps <= 1 && losses.steps == 0) return out;                // they meet before any training only
   const double apart = scores.steps > 1 ? scores.at_last : of_training;  // the first is of no training
   out.parity = apart <= out.band ? Parity::within : Parity::differs;
   return out;

@@ -41,6 +41,8 @@ std::optional<Times> times_of(const SteadyFigures& run) {
     out[i] = std::max(0.0, rank != nullptr ? rank->stage_us(kStageNames[i]) : run.mean(field));
     known_us += out[i];
   }
+  if (!(known_us > 0))
+    return std::nullopt;  // a log that knows no stages: there is nothing to set side by side
   out.back() = step_us - known_us;
   return out;
 }
@@ -70,12 +72,17 @@ const char* part_name(std::size_t part) { return part + 1 == kParts ? "rest" : k
 
 std::string provenance_of(const RunView& view) {
   if (!view.replay_of.empty()) return "replayed";
-  return view.provenance.empty() ? "measured here" : view.provenance;
+  if (view.provenance.empty()) return "measured here";
+  return view.provenance + (view.source.empty() ? "" : " with " + source_text(view));
 }
 
 std::string why_no_ratio(const RunCase& base, const RunCase& other, bool repeats) {
   const std::string one = provenance_of(base.view()), two = provenance_of(other.view());
-  if (one != two) return fmt::format("one is {}, the other {}: they make no ratio", one, two);
+  if (one != two) {
+    const bool both = one.starts_with("recorded") && two.starts_with("recorded");
+    return fmt::format("one is {}, the other {}: they make no ratio",
+                       both ? provenance_text(base.view()) : one, both ? provenance_text(other.view()) : two);
+  }
   if (one == "predicted") return "both are predicted by a model, and nobody measured them";
   if (repeats) return "their settings are the same, so one repeats the other and what differs is noise";
   return "";

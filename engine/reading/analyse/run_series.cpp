@@ -21,7 +21,8 @@ double not_before(const Series& places, double value) {
 }
 
 bool is_place(std::string_view key) {
-  return key == "kind" || key == "step" || key == "t_us" || key == "epoch" || key == "samples";
+  return key == "kind" || key == "step" || key == "t_us" || key == "epoch" || key == "samples" ||
+         key == "stands_for";
 }
 
 /// Rows whose step is before `step`.
@@ -165,8 +166,11 @@ void RunSeries::take_step(const Event& event) {
     truncate(evaluations_, rows_before(evaluations_.places, step + 0.5));
   }
   const double batch = std::max(0.0, event.number("samples")) * replicas_;  // each model has as many
-  // A recorded run leaves steps out; what they trained on counts.
-  const double between = places.step.empty() || attempt_is_new_ ? 0 : step - places.step.back() - 1;
+  // A recorded run leaves steps out; what they trained on counts. A log of another program says how many.
+  const double stands_for = event.number("stands_for");
+  const double between = stands_for >= 1                          ? stands_for - 1
+                         : places.step.empty() || attempt_is_new_ ? 0
+                                                                  : step - places.step.back() - 1;
   if (between > 0 && std::isfinite(between * batch)) samples_ += between * batch;
   attempt_is_new_ = false;
   const double epoch = steps_per_epoch_ > 0 ? step / steps_per_epoch_ : event.number("epoch");

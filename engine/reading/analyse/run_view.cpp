@@ -74,12 +74,20 @@ std::vector<std::string> marks_of(const RunView& view) {
   return out;
 }
 
+std::string source_text(const RunView& view) {
+  return view.source == "tutorial"    ? "the Python tutorial"
+         : view.source == "lightning" ? "Lightning"
+                                      : printable(view.source, 60);
+}
+
 std::string provenance_text(const RunView& view) {
   if (view.provenance.empty()) return "";
   const std::string device = view.device.empty() ? "another machine" : view.device;
   if (view.provenance == "predicted") return "predicted by model for " + device;
   const std::string day = view.started.substr(0, 10);
-  return view.provenance + " on " + device + (day.empty() ? "" : ", " + day);
+  const std::string with = view.source.empty() ? "" : " with " + source_text(view);
+  const bool is_unsaid = view.device.empty() && !view.source.empty();  // a log that names no machine
+  return view.provenance + with + (is_unsaid ? "" : " on " + device) + (day.empty() ? "" : ", " + day);
 }
 
 bool is_alive(std::int64_t pid, const std::string& program) {
@@ -121,6 +129,7 @@ void RunViewBuilder::take(const Event& event) {
         view_.summary.measure.empty()
             ? warm_up_steps(view_.steps_per_epoch, view_.summary.wanted_steps - view_.from_step)
             : kMeasureWarmUpSteps;
+    view_.summary.warm_up_steps = event.integer("warm_up_steps", view_.summary.warm_up_steps);
   } else if (kind == "summary") {
     take_summary(event);
   } else if (kind == "end") {
@@ -144,6 +153,7 @@ void RunViewBuilder::take_run(const Event& event) {
   view_.host = event.text("host");
   view_.started = event.text("started");
   view_.provenance = event.text("provenance");
+  view_.source = event.text("source");
   view_.replay_of = event.text("replay_of");
   view_.replay_speed = event.number("replay_speed");
   view_.yours = printable(event.text("yours"), 80);
@@ -199,7 +209,9 @@ void RunViewBuilder::take_step(const Event& event) {
   const std::int64_t step = event.integer("step");
   summary.steps = step + 1;
   const std::int64_t samples = samples_of_all(event.integer("samples"), summary.replicas);
-  if (!partial_) summary.samples = sum_of(summary.samples, samples);
+  // A line of another program's log may stand for all steps since the one before it.
+  const std::int64_t stands_for = std::max<std::int64_t>(1, event.integer("stands_for", 1));
+  if (!partial_) summary.samples = sum_of(summary.samples, samples_of_all(samples, stands_for));
   summary.wall_s = earlier_wall_s_ + event.number("t_us") * 1e-6;
   view_.last_epoch = event.integer("epoch");
   summary.scale = event.number("scale", summary.scale);

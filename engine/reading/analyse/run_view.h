@@ -55,6 +55,7 @@ struct RunView {
   std::string point;        ///< its place in the group
   std::int64_t repeat = 0;  ///< which repeat of that point
   std::string provenance;   ///< "" = measured; "recorded", "predicted"
+  std::string source;       ///< of an imported run: "tutorial", "lightning"; "" = Isobar made it
   std::string replay_of;    ///< the run that this one plays again (analyse/replay.h); "" = it is none
   double replay_speed = 0;
   std::int64_t pid = 0;
@@ -83,7 +84,11 @@ struct RunView {
 /// "measures io" for a run that only measures, with its place in its group; "" for one that trains.
 std::string measure_text(const RunView& view);
 
-/// "recorded on NVIDIA H200, 2026-11-21", "predicted by model for H200"; "" for a run that was measured here.
+/// "the Python tutorial", "Lightning"; "" for a run of ours.
+std::string source_text(const RunView& view);
+
+/// "recorded on NVIDIA H200, 2026-11-21", "recorded with Lightning, 2026-01-05", "predicted by model for
+/// H200"; "" for a run that was measured here.
 std::string provenance_text(const RunView& view);
 
 /// What sets it apart from a plain run, a few words each: a mistake on purpose, a slow disk, made-up data,

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "analyse/case_figures.h"
 #include "analyse/run_keys.h"
 #include "cli/comm_columns.h"
 #include "cli/runs_table.h"
@@ -37,44 +38,15 @@ constexpr std::size_t kLeastCaseName = 16, kLeastValue = 12, kMostValue = 40;
 
 std::string run_name(const RunCase& one) { return printable(one.folder.filename().string(), 60); }
 
-std::string rate_text(const Spread& rate) {
-  if (rate.empty()) return "-";
-  const int digits = rate.median() >= 1000 ? 0 : 1;
-  if (rate.values.size() < 2) return fmt::format("{:.{}f}", rate.median(), digits);
-  return fmt::format("{:.{}f} ({:.{}f} to {:.{}f})", rate.median(), digits, rate.least(), digits, rate.most(),
-                     digits);
-}
-
 std::string versus_text(const RunComparison& found) {
   if (found.repeats) return "repeats A";
   return found.speed && found.no_ratio.empty() ? ratio_text(*found.speed) : "-";
 }
 
-double mean_step_us(const RunCase& one) { return means(one.repeats, "step_us").median(); }
-
-double peak_bytes(const RunCase& one) {
-  return over(one.repeats, [](const SteadyFigures& run) { return run.last("peak_bytes"); }).most();
-}
-
-Spread valid_losses(const RunCase& one) {
-  return over(one.repeats, [](const SteadyFigures& run) {
-    return run.view.summary.has_scores ? run.view.summary.valid_loss : -1;
-  });
-}
-
-double mfu(const RunCase& one) {
-  return over(one.repeats,
-              [](const SteadyFigures& run) {
-                const double share = run.view.summary.mfu();
-                return share > 0 ? share : -1;
-              })
-      .median();
-}
-
 TableRow score_row(const Cases& cases, std::size_t i, const RunComparison* found) {
   const RunCase& one = cases[i];
   const double loss = valid_losses(one).median();
-  const double bytes = peak_bytes(one);
+  const double bytes = most_peak_bytes(one);
   const double step_us = mean_step_us(one);
   return {case_label(i),
           run_name(one),
@@ -82,7 +54,7 @@ TableRow score_row(const Cases& cases, std::size_t i, const RunComparison* found
           rate_text(rates(one.repeats)),
           found == nullptr ? "base" : versus_text(*found),
           step_us > 0 ? milliseconds(step_us) : "-",
-          mfu(one) > 0 ? fmt::format("{:.1f} %", 100 * mfu(one)) : "-",
+          median_mfu(one) > 0 ? fmt::format("{:.1f} %", 100 * median_mfu(one)) : "-",
           bytes > 0 ? human_bytes(static_cast<std::uint64_t>(bytes)) : "-",
           loss > 0 ? fmt::format("{:.4f}", loss) : "-"};
 }
@@ -245,8 +217,8 @@ Json case_json(const RunCase& one, const std::string& label) {
   if (const Spread rate = rates(one.repeats); !rate.empty())
     out["samples_per_s"] = {{"median", rate.median()}, {"min", rate.least()}, {"max", rate.most()}};
   if (const double step_us = mean_step_us(one); step_us > 0) out["step_us"] = step_us;
-  out["mfu"] = mfu(one) > 0 ? Json(mfu(one)) : Json();
-  if (const double bytes = peak_bytes(one); bytes > 0) out["peak_bytes"] = bytes;
+  out["mfu"] = median_mfu(one) > 0 ? Json(median_mfu(one)) : Json();
+  if (const double bytes = most_peak_bytes(one); bytes > 0) out["peak_bytes"] = bytes;
   if (const Spread losses = valid_losses(one); !losses.empty()) out["valid_loss"] = losses.median();
   out["processor_wait"] = one.view().summary.processor_wait;
   return out;
@@ -269,7 +241,12 @@ void add_keys(Report& out, const Cases& cases, std::size_t columns) {
   environment.front().front() = "environment that differs";
   Json keys = Json::array(), places = Json::array();
   std::vector<KeyRow> differing = key_rows(configs);
-  std::erase_if(differing, [](const KeyRow& row) { return !row.differs || row.is_label(); });
+  // A log of another program knows few keys: the others do not differ, they are not said.
+  const bool with_logs =
+      std::any_of(cases.begin(), cases.end(), [](const RunCase& one) { return !one.view().source.empty(); });
+  std::erase_if(differing, [&](const KeyRow& row) {
+    return !(with_logs ? row.two_values : row.differs) || row.is_label();
+  });
   std::size_t longest = environment.front().front().size();
   for (const KeyRow& row : differing) longest = std::max(longest, row.key.size());
   const std::size_t most = value_letters(columns, longest, shown);

@@ -13,8 +13,8 @@
 namespace isobar {
 
 std::string scores_line(const RunScores& scores) {
-  std::string out = fmt::format("  after {:>7} steps  loss {:.4f}  {} RMSE {:.4f}", scores.step, scores.loss,
-                                scores.headline, scores.rmse);
+  std::string out = fmt::format("  after {:>7} steps  loss {:.4f}", scores.step, scores.loss);
+  if (!scores.headline.empty()) out += fmt::format("  {} RMSE {:.4f}", scores.headline, scores.rmse);
   if (scores.persistence_rmse > 0)  // else the run did not record it
     out += fmt::format("  persistence {:.4f}", scores.persistence_rmse);
   if (scores.has_climatology()) out += fmt::format("  ACC {:.3f}", scores.acc);
@@ -97,12 +97,14 @@ Json json_of(const RunReader& reader, const std::optional<RanksView>& ranks) {
   Json scores = Json::array();
   for (const RunScores& at : view.scores) {
     const auto known = [&](double score) { return at.has_climatology() ? Json(score) : Json(); };
-    scores.push_back({{"step", at.step},
-                      {"loss", at.loss},
-                      {"rmse_" + at.headline, at.rmse},
-                      {"persistence_rmse_" + at.headline, at.persistence_rmse},
-                      {"climatology_rmse_" + at.headline, known(at.climatology_rmse)},
-                      {"acc_" + at.headline, known(at.acc)}});
+    Json one = {{"step", at.step}, {"loss", at.loss}};
+    if (!at.headline.empty()) {  // else a log that knows losses only
+      one["rmse_" + at.headline] = at.rmse;
+      one["persistence_rmse_" + at.headline] = at.persistence_rmse;
+      one["climatology_rmse_" + at.headline] = known(at.climatology_rmse);
+      one["acc_" + at.headline] = known(at.acc);
+    }
+    scores.push_back(one);
   }
   Json stages;
   for (const auto& [stage, time_us] : summary.stages_us) stages[stage + "_us"] = time_us;
@@ -136,6 +138,7 @@ Json json_of(const RunReader& reader, const std::optional<RanksView>& ranks) {
               {"stages", stages},
               {"scores", scores}};
   add_what_some_have(view, out);
+  if (!view.source.empty()) out["source"] = view.source;
   if (summary.watched.step >= 0) out["operators"] = watched_json(summary.watched);
   if (ranks) out["ranks"] = ranks_json(*ranks);
   if (!summary.has_losses) {  // it only measures, or nobody ran it
@@ -174,9 +177,10 @@ Report run_report(const RunReader& reader, const std::filesystem::path& where) {
   out.line(head_line(reader));
   if (view.state == RunState::empty) return out;
   const std::string host = view.host.empty() ? "" : " of " + view.host;
-  out.line(fmt::format("  {}{}, on {}{}, {} {}", view.lesson,
-                       view.preset.empty() ? "" : ", preset " + view.preset, view.device, host,
-                       view.provenance == "predicted" ? "made" : "started", view.started));
+  const std::string device = view.device.empty() ? "" : ", on " + view.device + host;
+  const char* const made = view.provenance == "predicted" ? "made" : "started";
+  out.line(fmt::format("  {}{}{}{}", view.lesson, view.preset.empty() ? "" : ", preset " + view.preset,
+                       device, view.started.empty() ? "" : fmt::format(", {} {}", made, view.started)));
   if (!view.provenance.empty() && !view.point.empty())
     out.line("  with         " + printable(view.point, 200));
   for (const RunScores& scores : view.scores) out.line(scores_line(scores));

@@ -84,8 +84,8 @@ RunsRow run_row(const ListedRun& run, bool group_is_listed = false) {
           summary.has_scores ? fmt::format("{:.4f}", summary.rmse) : "-",
           summary.samples_per_s > 0 ? fmt::format("{:.1f}", summary.samples_per_s) : "-",
           human_bytes(run.bytes),
-          run.problem + marks_text(view) + group_text(view, group_is_listed) +
-              printable(note_of(run.found.path), 60)};
+          run.problem + (view.source.empty() ? "" : "[" + source_text(view) + "] ") + marks_text(view) +
+              group_text(view, group_is_listed) + printable(note_of(run.found.path), 60)};
 }
 
 /// The value that all runs have, "" where they differ.

@@ -1,0 +1,17 @@
+#pragma once
+// A case in single figures, over its repeats; 0 or empty = not known.
+#include <string>
+
+#include "analyse/run_case.h"
+
+namespace isobar {
+
+double mean_step_us(const RunCase& one);
+double most_peak_bytes(const RunCase& one);
+double median_mfu(const RunCase& one);
+/// The last validation losses.
+Spread valid_losses(const RunCase& one);
+/// "242.6 (237.1 to 245.0)", "-" where it is not known.
+std::string rate_text(const Spread& rate);
+
+}  // namespace isobar
