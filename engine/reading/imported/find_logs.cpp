@@ -1,0 +1,91 @@
+#include "imported/find_logs.h"
+
+#include <algorithm>
+#include <set>
+
+#include "analyse/event_files.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "imported/lightning_run.h"
+#include "imported/tutorial_run.h"
+#include "record/run_tree.h"
+
+namespace isobar {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kMostLogs = 1000;
+constexpr const char* kEpochLog = "out.log";
+constexpr const char* kMetrics = "metrics.csv";
+
+bool is_file(const fs::path& path) {
+  std::error_code code;
+  return fs::is_regular_file(path, code);
+}
+
+FoundLog of_file(const fs::path& file) {
+  const std::string name = file.filename().string();
+  FoundLog out;
+  out.folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  if (name.find("tfevents") != std::string::npos) {
+    out.kind = LogKind::events;
+    out.events = {file};
+    return out;
+  }
+  out.kind = file.extension() == ".csv" ? LogKind::metrics : LogKind::epochs;
+  out.file = file;
+  return out;
+}
+
+/// Of a folder and its folder `logs`, where the tutorial's writer puts them.
+std::vector<fs::path> events_of(const fs::path& folder) {
+  std::vector<fs::path> out = event_files(folder);
+  for (const fs::path& path : event_files(folder / "logs")) out.push_back(path);
+  return out;
+}
+
+}  // namespace
+
+std::vector<FoundLog> find_logs(const fs::path& place) {
+  std::error_code code;
+  if (!fs::exists(place, code))
+    throw Error("there is no such folder", printable(place.string(), 4096), "name one that holds logs");
+  if (!fs::is_directory(place, code)) return {of_file(place)};
+  std::vector<FoundLog> out, events_alone;
+  std::set<fs::path> taken;
+  visit_run_tree(
+      place, [](const fs::path&) { return false; },
+      [&](const FoundFolder& found) {
+        if (found.is_run) return;
+        if (is_file(found.path / kEpochLog)) {
+          out.push_back({LogKind::epochs, found.path / kEpochLog, events_of(found.path), found.path});
+          taken.insert({found.path, found.path / "logs"});
+        } else if (is_file(found.path / kMetrics)) {  // its own event files, if any, say the same
+          out.push_back({LogKind::metrics, found.path / kMetrics, {}, found.path});
+          taken.insert(found.path);
+        } else if (found.has_events) {
+          events_alone.push_back({LogKind::events, {}, event_files(found.path), found.path});
+        }
+        if (out.size() + events_alone.size() > kMostLogs)
+          throw Error("the folder holds more than 1,000 logs", printable(place.string(), 4096),
+                      "import a part of it at a time");
+      });
+  for (FoundLog& log : events_alone) {
+    if (taken.count(log.folder) == 0) out.push_back(std::move(log));
+  }
+  if (out.empty())
+    throw Error("no log that is known lies there", printable(place.string(), 4096),
+                "it wants out.log or event files of the Python tutorial, or metrics.csv of Lightning");
+  std::sort(out.begin(), out.end(),
+            [](const FoundLog& one, const FoundLog& other) { return one.folder < other.folder; });
+  return out;
+}
+
+ForeignRun read_log(const FoundLog& log, const ImportWish& wish) {
+  return log.kind == LogKind::metrics ? read_lightning_run(log.file, wish)
+                                      : read_tutorial_run(log.file, log.events, log.folder, wish);
+}
+
+}  // namespace isobar

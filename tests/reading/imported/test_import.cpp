@@ -1,0 +1,187 @@
+// From a log to a run folder, and what readers make of it.
+#include <fmt/format.h>
+
+#include "analyse/run_case.h"
+#include "analyse/run_comparison.h"
+#include "analyse/run_reader.h"
+#include "imported/find_logs.h"
+#include "imported/write_run.h"
+#include "record/tfevents_writer.h"
+#include "support/catch.h"
+#include "support/errors.h"
+#include "support/made_runs.h"
+#include "support/temp_folder.h"
+
+using namespace isobar;
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::path kLogs = "tests/reading/imported/logs";
+
+/// EXPERIMENTS/short/4GPU/00 with out.log, as the tutorial leaves it.
+fs::path tutorial_folder(const TempFolder& place) {
+  const fs::path run = place / "exp/short/4GPU/00";
+  fs::create_directories(run);
+  fs::copy_file(kLogs / "tutorial_out.log", run / "out.log");
+  return run;
+}
+
+void add_events(const fs::path& run, int epochs) {
+  TfEventsWriter writer(run / "logs", "node");
+  writer.scalar("Loss/train", 1.0625, 0);
+  writer.scalar("Loss/valid", 1.0625, 0);
+  writer.scalar("RMSE(u10m)/valid", 1.0, 0);
+  for (int epoch = 1; epoch <= epochs; ++epoch) {
+    const int step = 32 * epoch;
+    writer.scalar("Loss/train", 0.5 / epoch, step);
+    writer.scalar("Learning Rate", 0.0004, step);
+    writer.scalar("Avg iters per sec", 0.5, step);
+    writer.scalar("Avg samples per sec", 8, step);
+    writer.scalar("Loss/valid", 0.25 / epoch, step);
+    writer.scalar("RMSE(u10m)/valid", 0.25, step);
+  }
+}
+
+fs::path imported(const fs::path& place, const fs::path& runs, const ImportWish& wish = {}) {
+  const auto logs = find_logs(place);
+  REQUIRE(logs.size() == 1);
+  const ForeignRun run = read_log(logs.front(), wish);
+  const RunText text = run_text(run);
+  const fs::path folder = runs / folder_name(run, text);
+  REQUIRE(write_run(folder, text) == Imported::new_run);
+  return folder;
+}
+
+}  // namespace
+
+TEST_CASE("a log of the tutorial is a run that says its source") {
+  const TempFolder place;
+  tutorial_folder(place);
+  const fs::path run = imported(place / "exp", place / "runs", {.device = "A100-40GB"});
+  CHECK_THAT(run.filename().string(), says("imported-short-4GPU-00-"));
+  RunReader reader(run, /*keep_series=*/true);
+  reader.read_all();
+  const RunView& view = reader.view();
+  CHECK(view.state == RunState::done);
+  CHECK(view.provenance == "recorded");
+  CHECK(view.source == "tutorial");
+  CHECK_FALSE(view.is_measured_here());
+  CHECK(provenance_text(view) == "recorded with the Python tutorial on A100-40GB, 2026-01-05");
+  CHECK(view.summary.steps == 64);
+  CHECK(view.summary.samples == 1024);
+  CHECK(view.summary.precision == "bf16");
+  CHECK(view.summary.samples_per_s == Approx(10.0));  // of the second epoch: the first is warm-up
+  CHECK(view.summary.step_us == Approx(1.6e6));
+  REQUIRE(view.scores.size() == 2);
+  CHECK(view.scores[0].step == 32);
+  CHECK(view.scores[0].samples == 512);
+  CHECK(view.scores[1].loss == 0.3750002);
+  CHECK(view.scores[1].wall_s == Approx(130.0));
+  const CurveRef loss = reader.series().find("train/loss");
+  REQUIRE(loss);
+  CHECK(loss.curve->y.size() == 2);
+  CHECK(loss.places->samples[1] == 1008);  // trained on before step 63
+}
+
+TEST_CASE("event files and log of one run are put together") {
+  const TempFolder place;
+  const fs::path run = tutorial_folder(place);
+  add_events(run, 2);
+  const ForeignRun found = read_log(find_logs(place / "exp").front(), {});
+  REQUIRE(found.steps.size() == 2);
+  CHECK(found.gpus == 4);
+  CHECK(found.batch == 16);
+  CHECK(found.steps[1].step == 63);
+  CHECK(found.steps[1].loss == 0.25);
+  CHECK(*found.steps[1].step_s == Approx(1.6));  // of the log
+  REQUIRE(found.scores.size() == 3);
+  CHECK(found.first_loss == 1.0625);
+  CHECK(found.scores[0].step == 0);
+  CHECK(found.scores[1].others.front() == std::pair<std::string, double>("rmse_u10m", 0.25));
+  CHECK(found.scores[1].took_s == 7.5);
+}
+
+TEST_CASE("event files alone are read, and a log of other epochs is told of") {
+  const TempFolder place;
+  const fs::path run = tutorial_folder(place);
+  add_events(run, 50);
+  const ForeignRun both = read_log(find_logs(place / "exp").front(), {});
+  CHECK(both.steps.size() == 50);
+  REQUIRE_FALSE(both.notes.empty());
+  CHECK_THAT(both.notes.front(), says("the log has 2 epochs and the event files 50"));
+  fs::remove(run / "out.log");
+  const auto logs = find_logs(place / "exp");
+  REQUIRE(logs.size() == 1);
+  const ForeignRun alone = read_log(logs.front(), {});
+  CHECK(alone.name == "short-4GPU-00");
+  CHECK(alone.batch == 16);
+  CHECK(alone.scores.size() == 51);
+  CHECK(alone.steps_per_epoch == 32);
+}
+
+TEST_CASE("a log without its batch asks for it, and one that does not fit is refused") {
+  const TempFolder place;
+  const fs::path run = place / "mp/tp4/01";
+  fs::create_directories(run);
+  fs::copy_file(kLogs / "tutorial_mp_out.log", run / "out.log");
+  const auto logs = find_logs(place / "mp");
+  CHECK_THAT(error_of([&] { read_log(logs.front(), {}); }), says("--batch 16"));
+  CHECK_THAT(error_of([&] { read_log(logs.front(), {.batch = 7}); }),
+             says("a batch of 7 does not go into the 38400 samples of epoch 1"));
+  const ForeignRun found = read_log(logs.front(), {.batch = 64});
+  CHECK(found.steps.front().stands_for == 600);
+  CHECK(found.failure == "CUDA out of memory");
+  CHECK_THAT(run_text(found).stream, says("\"status\":\"failed\""));
+}
+
+TEST_CASE("importing again changes nothing, and nothing is written over") {
+  const TempFolder place;
+  const fs::path log = tutorial_folder(place);
+  const fs::path run = imported(place / "exp", place / "runs");
+  const ForeignRun found = read_log(find_logs(place / "exp").front(), {});
+  CHECK(write_run(run, run_text(found)) == Imported::known);
+  fs::remove(run / "run.toml");  // an import that was killed between its two files
+  CHECK(write_run(run, run_text(found)) == Imported::new_run);
+  write_file_whole(run / "run.toml", std::string_view("[run]\n"));
+  CHECK(write_run(run, run_text(found)) == Imported::changed);
+  CHECK(read_text_file(run / "run.toml", 100) == "[run]\n");
+  std::string more = read_text_file(log / "out.log", 1 << 20);
+  more +=
+      "2026-01-05 10:03:20,000 - root - INFO - Time taken for epoch 3 is 51.2 sec, avg 10.0 samples/sec\n";
+  write_file_whole(log / "out.log", std::string_view(more));
+  CHECK(imported(place / "exp", place / "runs") != run);
+  CHECK(read_text_file(run / "run.toml", 100) == "[run]\n");
+}
+
+TEST_CASE("an imported run stands beside one of ours, without a ratio or a share of stages") {
+  const TempFolder place;
+  add_events(tutorial_folder(place), 2);
+  const fs::path theirs = imported(place / "exp", place / "runs");
+  MadeRuns made;
+  const fs::path ours = made.add("ours", {.samples = 40});
+  const auto cases = read_cases({ours, theirs});
+  const RunComparison found = compare_runs(cases[0], cases[1]);
+  CHECK_THAT(found.no_ratio, says("one is measured here, the other recorded with the Python tutorial"));
+  CHECK(found.losses.parity == Parity::unknown);  // they have no step of training in common
+  CHECK(found.stages.empty());
+  CHECK(found.losses.at_samples.has_value());
+}
+
+TEST_CASE("folders without logs, and logs of other kinds, are refused in words") {
+  const TempFolder place;
+  CHECK_THAT(error_of([&] { find_logs(place.path()); }), says("no log that is known"));
+  CHECK_THAT(error_of([&] { find_logs(place / "none"); }), says("there is no such folder"));
+  write_file_whole(place / "out.log", std::string_view("hello\n"));
+  CHECK_THAT(error_of([&] { read_log(find_logs(place.path()).front(), {}); }),
+             says("no epoch of the tutorial"));
+}
+
+TEST_CASE("names of folders cannot lead elsewhere or steer a terminal") {
+  ForeignRun run{.source = "tutorial", .name = "../\x1b[2J/x y\n"};
+  run.scores.push_back({.step = 1, .loss = 1.0});
+  const std::string name = folder_name(run, run_text(run));
+  CHECK(name.find('/') == std::string::npos);
+  CHECK(name.rfind("imported-", 0) == 0);
+  CHECK(name.find('\x1b') == std::string::npos);
+}
