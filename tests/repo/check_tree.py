@@ -13,7 +13,7 @@ from pathlib import Path
 WINGS = {
     "base": [["core"], ["vector"], ["ring", "foreign"], ["record", "config", "fields", "launch"], ["samples", "formula", "check"], ["running"]],
     "training": [["cuda"], ["kernels"], ["device"], ["fused"], ["comm", "data"], ["model"], ["train"], ["faults"], ["run"]],
-    "reading": [["analyse", "jobs"], ["draw", "course", "exercise"], ["cli"]],
+    "reading": [["analyse", "jobs"], ["draw", "course", "exercise", "imported"], ["page"], ["cli"]],
 }
 # The window, likewise; what stands in no folder puts it together.
 WINDOW = [["text"], ["widgets"], ["state"], ["panels"]]

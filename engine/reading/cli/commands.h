@@ -46,6 +46,10 @@ int show_command(const Words& words);
 int runs_command(const Words& words);
 /// Runs against the first of them: which is faster, by how much, why, and how sure that is.
 int compare_command(const Words& words);
+/// Runs as one HTML page that needs nothing beside it.
+int report_command(const Words& words);
+/// Logs of the Python tutorial and of Lightning as runs.
+int import_command(const Words& words);
 /// What bounds a run and by how much, one thing to notice, one to try.
 int verdict_command(const Words& words);
 /// Questions of the lessons: a prediction is stored, the runs that tell are made or found, then it is

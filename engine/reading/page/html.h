@@ -1,0 +1,61 @@
+#pragma once
+// HTML as text that is put together: whatever comes from a run, a file or a person goes through `text`,
+// `cell` or an attribute, which escape it. Markup of ours alone goes through `raw`.
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace isobar {
+
+/// For the inside of an element or of an attribute in double quotes; what steers or is no UTF-8 becomes '?'.
+std::string html_escaped(std::string_view text);
+
+class Html {
+ public:
+  /// Of ours, or made by another Html or SvgCanvas.
+  void raw(std::string_view markup) { out_ += markup; }
+  void text(std::string_view words) { out_ += html_escaped(words); }
+  /// <h2>words</h2>
+  void element(std::string_view name, std::string_view words, std::string_view css_class = {});
+  void paragraph(std::string_view words, std::string_view css_class = {}) { element("p", words, css_class); }
+  /// As it is typed, in a frame.
+  void command(std::string_view words);
+  /// `id` is of ours: letters and '-'.
+  void begin_section(std::string_view id, std::string_view title);
+  void end_section() { out_ += "</section>\n"; }
+
+  const std::string& markup() const { return out_; }
+  bool empty() const { return out_.empty(); }
+
+ private:
+  std::string out_;
+};
+
+/// Rows below their heads, the first of which names the rows; numbers to the right.
+class HtmlTable {
+ public:
+  HtmlTable(std::string caption, std::vector<std::string> heads, std::size_t left = 1)
+      : caption_(std::move(caption)), heads_(std::move(heads)), left_(left) {}
+
+  /// As many cells as there are heads.
+  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  bool empty() const { return rows_.empty(); }
+  /// Nothing where it has no rows. Wide tables scroll within themselves.
+  std::string markup() const;
+
+ private:
+  std::string caption_;
+  std::vector<std::string> heads_;
+  std::size_t left_;  ///< columns of words
+  std::vector<std::vector<std::string>> rows_;
+};
+
+struct HtmlLink {
+  std::string id, title;
+};
+
+/// The whole page, with its style in it: nothing is fetched, nothing is run.
+std::string html_document(std::string_view title, std::string_view style,
+                          const std::vector<HtmlLink>& contents, std::string_view body);
+
+}  // namespace isobar

@@ -1,0 +1,249 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "draw/field_map.h"
+#include "draw/theme.h"
+#include "fields/npy.h"
+#include "page/html.h"
+#include "page/report_parts.h"
+#include "record/run_folder.h"
+
+namespace isobar {
+namespace {
+
+constexpr std::size_t kMostMaps = 4;
+
+std::string label_of(const ReportCases& cases, std::size_t i) {
+  const RunView& view = cases[i].view();
+  return report_label(i) + " " + printable(view.lesson + (view.point.empty() ? "" : " " + view.point), 60);
+}
+
+Dash dash_of(const RunView& view) {
+  return view.provenance == "predicted" ? Dash::dotted : view.is_measured_here() ? Dash::solid : Dash::dashed;
+}
+
+struct WantedCurve {
+  std::string name, title;
+  bool from_zero;  ///< where the axis of y begins
+};
+
+PlotSpec curves_of(const ReportCases& cases, const WantedCurve& wanted, const Theme& theme) {
+  static constexpr Mark kMarks[] = {Mark::circle, Mark::square, Mark::triangle, Mark::diamond,
+                                    Mark::down,   Mark::cross,  Mark::ring,     Mark::star};
+  PlotSpec spec;
+  spec.id = "curve";
+  spec.title = wanted.title;
+  spec.x_title = "step";
+  spec.x_is_whole = true;
+  spec.from_zero = wanted.from_zero;
+  for (std::size_t i = 0; i < std::min(cases.size(), kMostDrawnRuns); ++i) {
+    const CurveRef found = cases[i].series.find(wanted.name);
+    if (!found) continue;
+    PlotLine line;
+    line.id = line.label = label_of(cases, i);
+    line.colour = theme.series[i % theme.series.size()];
+    line.mark = kMarks[i % std::size(kMarks)];
+    line.dash = dash_of(cases[i].view());
+    line.places = &found.places->of(XAxis::step);
+    line.curve = found.curve;
+    spec.lines.push_back(std::move(line));
+  }
+  return spec;
+}
+
+/// "Solid: measured; dashed: recorded." of the lines that are there.
+std::string dashes_text(const PlotSpec& spec) {
+  std::vector<std::string> parts;
+  for (const auto& [dash, words] :
+       {std::pair{Dash::solid, "solid, measured"}, std::pair{Dash::dashed, "dashed, recorded"},
+        std::pair{Dash::dotted, "dotted, predicted"}}) {
+    const bool any = std::any_of(spec.lines.begin(), spec.lines.end(),
+                                 [dash = dash](const PlotLine& line) { return line.dash == dash; });
+    if (any) parts.emplace_back(words);
+  }
+  return "Lines: " + join(parts, "; ") + ".";
+}
+
+/// Where its last value is.
+double end_of(const PlotLine& line) {
+  return line.curve->y.empty() ? 0 : (*line.places)[line.curve->row(line.curve->y.size() - 1)];
+}
+
+/// Beside a run of many more steps a short one is a dot: then the short ones have a figure of their own.
+std::string curve_figure(const ReportCases& cases, const WantedCurve& wanted, Figures& figures) {
+  constexpr double kMuch = 20;
+  const auto spec_of = [&](const Theme& theme) { return curves_of(cases, wanted, theme); };
+  const PlotSpec spec = spec_of(theme_of(false));
+  if (spec.lines.empty()) return "";
+  const auto [least, most] = std::minmax_element(
+      spec.lines.begin(), spec.lines.end(),
+      [](const PlotLine& one, const PlotLine& other) { return end_of(one) < end_of(other); });
+  const double limit = kMuch * std::max(1.0, end_of(*least));
+  std::string out;
+  if (end_of(*most) > limit) {
+    const auto short_ones = [&](const Theme& theme) {
+      PlotSpec part = spec_of(theme);
+      std::erase_if(part.lines, [&](const PlotLine& line) { return end_of(line) > limit; });
+      part.title += ": the shorter runs";
+      return part;
+    };
+    out = figures.plot(short_ones, dashes_text(short_ones(theme_of(false))));
+  }
+  return out + figures.plot(spec_of, dashes_text(spec));
+}
+
+/// The stages of a step and what is left of it, each a mean over the repeats.
+std::vector<std::pair<std::string, double>> mean_stages_us(const RunCase& one) {
+  std::vector<std::pair<std::string, double>> out;
+  double step_us = 0, known_us = 0;
+  for (const SteadyFigures& run : one.repeats) {
+    step_us += run.view.summary.step_us;
+    for (const auto& [stage, us] : run.view.summary.stages_us) {
+      auto found =
+          std::find_if(out.begin(), out.end(), [&name = stage](auto& known) { return known.first == name; });
+      if (found == out.end()) found = out.insert(out.end(), {stage, 0.0});
+      found->second += us;
+      known_us += us;
+    }
+  }
+  if (step_us > known_us) out.emplace_back("rest", step_us - known_us);
+  for (auto& [stage, us] : out) us /= static_cast<double>(one.repeats.size());
+  return out;
+}
+
+std::string stages_table(const std::vector<StageBar>& bars) {
+  const std::vector<std::string> stages = stages_of(bars);
+  std::vector<std::string> heads = {"run"};
+  heads.insert(heads.end(), stages.begin(), stages.end());
+  heads.emplace_back("step");
+  HtmlTable table("ms a step", heads);
+  for (const StageBar& bar : bars) {
+    std::vector<std::string> row = {bar.label};
+    double step_us = 0;
+    for (const std::string& stage : stages) {
+      const auto found = std::find_if(bar.stages_us.begin(), bar.stages_us.end(),
+                                      [&](const auto& one) { return one.first == stage; });
+      row.push_back(found == bar.stages_us.end() ? "-" : milliseconds_text(found->second));
+    }
+    for (const auto& [stage, us] : bar.stages_us) step_us += us;
+    row.push_back(milliseconds_text(step_us));
+    table.add(std::move(row));
+  }
+  return table.markup();
+}
+
+/// Of the finite ones; 0 without any.
+double root_mean_square(std::span<const float> values) {
+  double sum = 0, count = 0;
+  for (const float value : values) {
+    if (!std::isfinite(value)) continue;
+    sum += static_cast<double>(value) * static_cast<double>(value);
+    ++count;
+  }
+  return count > 0 ? std::sqrt(sum / count) : 0;
+}
+
+/// Target, prediction and their difference of the first channel; Error for a file that is of another form.
+std::string maps_of(const std::filesystem::path& file, const std::string& title, Figures& figures) {
+  const NpyArray array = read_npy(file);
+  const bool fits = array.shape.size() == 4 && array.shape[0] == 3 && array.shape[1] >= 1 &&
+                    array.shape[2] >= 1 && array.shape[3] >= 1 && array.shape[2] <= 4096 &&
+                    array.shape[3] <= 4096;
+  if (!fits) throw Error("its shape is not [3, C, H, W]", file.string(), "");
+  const int rows = static_cast<int>(array.shape[2]), columns = static_cast<int>(array.shape[3]);
+  const std::size_t size = static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
+  const std::size_t set = size * static_cast<std::size_t>(array.shape[1]);
+  const std::span all(array.values);
+  const auto target = all.subspan(set, size), forecast = all.subspan(2 * set, size);
+  float least = std::numeric_limits<float>::infinity(), most = -least, apart = 0;
+  std::vector<float> error(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    error[i] = forecast[i] - target[i];
+    for (const float value : {target[i], forecast[i]}) {
+      if (!std::isfinite(value)) continue;
+      least = std::min(least, value);
+      most = std::max(most, value);
+    }
+    if (std::isfinite(error[i])) apart = std::max(apart, std::fabs(error[i]));
+  }
+  if (!(most > least)) least = -1, most = 1;
+  if (!(apart > 0)) apart = 1;
+  const auto map = [&](const char* name, std::span<const float> values, float from, float to,
+                       bool diverging) {
+    const MapColours colours = diverging ? MapColours::diverging : MapColours::sequential;
+    return Figures::Map{name, draw_map(values, rows, columns, from, to, colours), from, to, diverging};
+  };
+  return figures.maps(
+      {map("target", target, least, most, false), map("forecast", forecast, least, most, false),
+       map("forecast - target", error, -apart, apart, true)},
+      title,
+      fmt::format("{}, in standard deviations; RMS of the difference, rows not weighted: {:.4f}", title,
+                  root_mean_square(error)));
+}
+
+}  // namespace
+
+std::string curves_part(const ReportCases& cases, Figures& figures) {
+  std::string headline = "u10m";
+  for (const RunCase& one : cases) {
+    if (one.view().summary.has_scores) headline = one.view().summary.headline;
+  }
+  const WantedCurve wanted[] = {
+      {"train/loss", "training loss by step", false},
+      {"valid/loss", "validation loss by step", false},
+      {"valid/rmse_" + headline, "validation RMSE of " + headline + ", in standard deviations, by step",
+       false},
+      {"train/samples_per_s", "samples a second by step", true}};
+  std::string out;
+  for (const WantedCurve& one : wanted) out += curve_figure(cases, one, figures);
+  if (!out.empty() && cases.size() > kMostDrawnRuns)
+    out += fmt::format("<p class=\"dim\">Drawn are the first {} runs.</p>\n", kMostDrawnRuns);
+  return out;
+}
+
+std::string anatomy_part(const ReportCases& cases, Figures& figures) {
+  std::vector<StageBar> bars;
+  for (std::size_t i = 0; i < std::min(cases.size(), kMostDrawnRuns); ++i) {
+    const RunSummary& summary = cases[i].view().summary;
+    if (!(summary.step_us > 0) || summary.stages_us.empty() || cases[i].repeats.empty()) continue;
+    StageBar bar{label_of(cases, i), "", mean_stages_us(cases[i]), cases[i].view().provenance == "predicted"};
+    double step_us = 0;
+    for (const auto& [stage, us] : bar.stages_us) step_us += us;
+    bar.words = milliseconds_text(step_us) + " ms";
+    bars.push_back(std::move(bar));
+  }
+  if (bars.empty()) return "";
+  std::string caption = "Mean over the steps after the warm-up and over the repeats";
+  if (std::any_of(cases.begin(), cases.end(), [](auto& one) { return one.view().summary.world > 1; }))
+    caption += "; of several ranks those of rank 0";
+  if (std::any_of(bars.begin(), bars.end(), [](const StageBar& bar) { return bar.predicted; }))
+    caption += "; pale with a dotted edge: predicted";
+  return figures.stage_bars(bars, "Stages of a step", caption + ".") + stages_table(bars);
+}
+
+std::string maps_part(const ReportCases& cases, Figures& figures) {
+  Html out;
+  std::size_t drawn = 0;
+  for (std::size_t i = 0; i < cases.size() && drawn < kMostMaps; ++i) {
+    const std::vector<std::int64_t> steps = field_steps_of(cases[i].folder);
+    if (steps.empty()) continue;
+    const std::string headline =
+        cases[i].view().channels.empty() ? "first channel" : cases[i].view().channels.front();
+    try {
+      out.raw(maps_of(RunFolder{cases[i].folder}.fields_file(steps.back()),
+                      fmt::format("{}: {} after {} steps", label_of(cases, i), headline, steps.back()),
+                      figures));
+      ++drawn;
+    } catch (const Error& error) {
+      out.paragraph(report_label(i) + ": its fields cannot be read: " + error.what(), "mark");
+    }
+  }
+  return out.markup();
+}
+
+}  // namespace isobar

@@ -1,0 +1,36 @@
+#pragma once
+// The sections of a report; each is empty where it has nothing to say.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "analyse/run_case.h"
+#include "course/progress.h"
+#include "page/figures.h"
+
+namespace isobar {
+
+using ReportCases = std::vector<RunCase>;
+
+/// "A", ..., "Z", "27", ...: what compare calls them too.
+std::string report_label(std::size_t index);
+/// "2026-11-26 16:27 UTC" of "2026-11-26T16:27:28Z"; anything else as it is.
+std::string minute_text(const std::string& iso);
+/// "682.42", and "0.0022" of a step that is as short as that; "-" of none.
+std::string milliseconds_text(double us);
+/// Of more runs only what a table holds.
+inline constexpr std::size_t kMostDrawnRuns = 8;
+
+std::string runs_part(const ReportCases& cases);
+std::string hardware_part(const ReportCases& cases);
+std::string settings_part(const ReportCases& cases);
+std::string compared_part(const ReportCases& cases, Figures& figures);
+std::string ladder_part(const ReportCases& cases);
+std::string curves_part(const ReportCases& cases, Figures& figures);
+std::string anatomy_part(const ReportCases& cases, Figures& figures);
+std::string formulas_part(const ReportCases& cases);
+std::string maps_part(const ReportCases& cases, Figures& figures);
+std::string answers_part(const CourseProgress& answers, const ReportCases& cases,
+                         const std::filesystem::path& home);
+
+}  // namespace isobar

@@ -1,0 +1,169 @@
+// ./isobar report and ./isobar import, as processes.
+#include <nlohmann/json.hpp>
+
+#include "cli/programs.h"
+#include "config/toml_text.h"
+#include "core/files.h"
+#include "support/catch.h"
+#include "support/made_rates.h"
+#include "support/made_runs.h"
+#include "support/says.h"
+
+using namespace isobar;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::uint64_t kMostPage = 16U << 20;
+
+std::string logs() { return fs::absolute("tests/reading/imported/logs").string(); }
+
+}  // namespace
+
+TEST_CASE("report writes one page whose figures are those of show --json") {
+  const Programs programs;
+  MadeRuns runs;
+  const std::string a = runs.add("a", {}).string();
+  const std::string b =
+      runs.add("b", {.factor = 1.5, .keys = {{"data.workers", "4"}}}).string();  // no repeat
+  const std::string file = (runs.path() / "report.html").string();
+  const ProcessResult result = programs.run({"report", a, b, "-o", file});
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  CHECK_THAT(result.out, says("written: " + file));
+  const std::string page = read_text_file(file, kMostPage);
+  for (const std::string& run : {a, b}) {
+    const auto shown = nlohmann::json::parse(programs.run({"show", run, "--json"}).out);
+    CHECK_THAT(page, says(fmt::format("{:.1f}", shown["samples_per_s"].get<double>())));
+    CHECK_THAT(page, says(fmt::format("{:.4f}", shown["scores"].back()["loss"].get<double>())));
+    CHECK_THAT(page, says(fmt::format("{:.4f}", shown["scores"].back()["rmse_u10m"].get<double>())));
+    CHECK_THAT(page, says(fmt::format("{:.2f}", shown["step_us"].get<double>() * 1e-3)));
+    CHECK_THAT(page, says("<td class=\"n\">" + std::to_string(shown["steps"].get<int>()) + "</td>"));
+    for (const auto& [stage, us] : shown["stages"].items()) {
+      if (us.get<double>() <= 0) continue;  // a column of nothing is left out
+      INFO(stage);
+      CHECK_THAT(page, says(fmt::format("<td class=\"n\">{:.2f}</td>", us.get<double>() * 1e-3)));
+    }
+  }
+  CHECK(page.find("https://") == std::string::npos);  // no link leads out
+  const std::string names = "http://www.w3.org/2000/svg";
+  for (std::size_t at = page.find("http://"); at != std::string::npos; at = page.find("http://", at + 1))
+    CHECK(page.compare(at, names.size(), names) == 0);
+  CHECK(programs.run({"report", a, "-o", file}).code == 0);  // a page of ours is made again
+}
+
+TEST_CASE("what this machine's kept rates predict stands beside what was measured") {
+  const Programs programs;
+  MadeRuns runs;
+  const std::string ours = runs.add("a", {}).string();
+  write_file_whole(fs::path(ours) / "run.toml",
+                   std::string_view("[environment]\nhost = " + toml_string(host_name()) +
+                                    "\ncpu = " + toml_string(cpu_name()) + "\ndevice = \"cpu\"\n"));
+  const std::string elsewhere = runs.add("b", {.factor = 2}).string();
+  write_file_whole(runs.path() / "rates.toml", std::string_view(to_toml(made_rates())));
+  const std::string file = (runs.path() / "report.html").string();
+  const ProcessOptions kept = {.environment = {"ISOBAR_PREFIX=" + runs.path().string()}};
+  REQUIRE(programs.run({"report", ours, elsewhere, "-o", file}, kept).code == 0);
+  const std::string page = read_text_file(file, kMostPage);
+  const std::size_t from = page.find("<section id=\"formulas\"");
+  REQUIRE(from != std::string::npos);
+  const std::string part = page.substr(from, page.find("</section>", from) - from);
+  const auto shown = nlohmann::json::parse(programs.run({"show", ours, "--json"}).out);
+  CHECK_THAT(part, says("<th scope=\"row\">A</th><td>forward</td>") && !says("<th scope=\"row\">B</th>"));
+  CHECK_THAT(part, says(fmt::format("<td class=\"n\">{:.2f}</td>", shown["step_us"].get<double>() * 1e-3)));
+}
+
+TEST_CASE("report writes over nothing that is not its own") {
+  const Programs programs;
+  MadeRuns runs;
+  const std::string run = runs.add("a", {}).string();
+  const std::string file = (runs.path() / "mine.html").string();
+  write_file_whole(file, std::string_view("<p>mine</p>"));
+  const auto refused = [&](const std::vector<std::string>& words, const std::string& why) {
+    const ProcessResult result = programs.run(words);
+    CHECK(result.code == 2);
+    CHECK_THAT(result.err, says(why));
+  };
+  refused({"report", run, "-o", file}, "is no report of ours");
+  CHECK(read_text_file(file, 100) == "<p>mine</p>");
+  refused({"report", run, "-o", "report.txt"}, "a report is an .html file");
+  fs::create_directories(runs.path() / "folder.html");
+  refused({"report", run, "-o", (runs.path() / "folder.html").string()}, "it is there, and no file");
+  refused({"report", run, "-o", (runs.path() / "none/x.html").string()}, "none");
+  refused({"report", run, "-o", runs.path().string() + "/a.html/"}, "a report is an .html file");
+  refused({"report"}, "which runs?");
+  refused({"report", run, run}, "the run is named twice");
+  refused({"report", "no_such_run"}, "there is no run");
+}
+
+TEST_CASE("the HTML checker finds nothing") {
+  if (run_process({"/bin/bash", "-c", "command -v tidy"}).code != 0) {
+    WARN("tidy is not installed: not checked");
+    return;
+  }
+  const Programs programs;
+  MadeRuns runs;
+  const std::string a = runs.add("a", {}).string(),
+                    b = runs.add("b", {.factor = 1.5, .lesson = "02_workers"}).string();
+  const std::string file = (runs.path() / "report.html").string();
+  const std::string progress = "ISOBAR_PROGRESS=" + (runs.path() / "progress.jsonl").string();
+  REQUIRE(programs.run({"report", a, b, "--answers", "-o", file}, {.environment = {progress}}).code == 0);
+  const ProcessResult checked = run_process({"/usr/bin/env", "tidy", "-quiet", "-errors", file});
+  INFO(checked.err);
+  CHECK(checked.code == 0);
+}
+
+TEST_CASE("import makes runs of the logs below a folder, once, and compare takes them") {
+  const Programs programs;
+  MadeRuns runs;
+  const std::string ours = runs.add("ours", {.samples = 40}).string();
+  const std::string into = (runs.path() / "imported").string();
+  const ProcessResult first =
+      programs.run({"import", logs() + "/tutorial_out.log", "--into", into, "--json"});
+  INFO(first.err);
+  REQUIRE(first.code == 0);
+  const auto told = nlohmann::json::parse(first.out)["runs"];
+  REQUIRE(told.size() == 1);
+  CHECK(told[0]["source"] == "tutorial");
+  CHECK(told[0]["result"] == "imported");
+  CHECK(told[0]["steps"] == 64);
+  const std::string run = told[0]["run"];
+  const ProcessResult again =
+      programs.run({"import", logs() + "/tutorial_out.log", "--into", into, "--json"});
+  CHECK(nlohmann::json::parse(again.out)["runs"][0]["result"] == "known");
+  const auto shown = nlohmann::json::parse(programs.run({"show", run, "--json"}).out);
+  CHECK(shown["source"] == "tutorial");
+  CHECK_THAT(shown["provenance"].get<std::string>(), says("recorded with the Python tutorial"));
+  const std::string told_of = programs.run({"show", run}).out;
+  CHECK_THAT(told_of,
+             says("loss 0.3750") && says("without the first 32 steps") && !says("RMSE") && !says("on ,"));
+  CHECK_THAT(programs.run({"runs", into}).out, says("[the Python tutorial]"));
+  const ProcessResult compared = programs.run({"compare", ours, run});
+  CHECK(compared.code == 0);
+  CHECK_THAT(compared.out, says("they make no ratio") && says("validation loss"));
+}
+
+TEST_CASE("import goes on behind a log that it cannot read, and says so") {
+  const Programs programs;
+  const TempFolder place;
+  for (const char* name : {"good", "bad"}) fs::create_directories(place / "logs" / name);
+  fs::copy_file(logs() + "/metrics.csv", place / "logs/good/metrics.csv");
+  write_file_whole(place / "logs/bad/metrics.csv", std::string_view("epoch,loss\n0,1\n"));
+  const ProcessResult result = programs.run(
+      {"import", (place / "logs").string(), "--into", (place / "runs").string(), "--batch", "4"});
+  CHECK(result.code == 2);
+  CHECK_THAT(result.out, says("left out") && says("no column \"step\"") && says("imported"));
+  CHECK(programs.run({"import", (place / "logs/bad").string()}).code == 2);
+  CHECK_THAT(programs.run({"import", (place / "none").string()}).err, says("there is no such folder"));
+  CHECK_THAT(programs.run({"import"}).err, says("which folder?"));
+  const std::string file = (place / "logs/good/metrics.csv").string();
+  const ProcessResult into_a_file = programs.run({"import", file, "--into", file});
+  CHECK(into_a_file.code == 1);
+  CHECK_THAT(into_a_file.err, says("cannot make the run folder"));
+  CHECK_THAT(into_a_file.out, !says("left out"));
+  write_file_whole(place / "events.out.tfevents.1", std::string_view("junk"));
+  CHECK_THAT(programs.run({"import", (place / "events.out.tfevents.1").string()}).err,
+             says("no epoch of the tutorial") && says("tfevents.1\n"));
+  CHECK_THAT(programs.run({"import", (place / "logs").string(), "--batch", "0"}).err,
+             says("at least one sample"));
+}
