@@ -10,6 +10,8 @@
 namespace isobar {
 namespace {
 
+constexpr const char* kHostLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+
 void check_together(const SubmitArguments& out) {
   const int asks = int{out.status} + int{out.cancel} + int{out.dry_run} + int{out.interactive};
   if (asks > 1 || (out.follow && asks > 0 && !out.status)) {
@@ -26,11 +28,13 @@ std::optional<SubmitArguments> parse_submit_arguments(const std::vector<std::str
   std::vector<std::string> what;
   JobOptions job;
   OptionParser app("Train a lesson as a batch job of Slurm, over several machines", "./isobar submit");
-  app.add("LESSON", what, "which; with --status, --cancel or --follow also a job or its run");
+  app.add("LESSON", what, "which; with --status, --cancel, --follow or --watch also a job or its run");
   app.group("What to do");
   app.flag("--dry-run", out.dry_run, "only show the script");
   app.flag("--yes", out.yes, "submit without a question, however many GPU-hours it may take");
   app.flag("--follow", out.follow, "and watch it until it ends; Ctrl-C stops watching only");
+  app.flag("--watch", out.watch, "say the one line that shows its run where you sit");
+  app.add("--login", out.login, "of --watch: how this machine is called from outside");
   app.flag("--interactive", out.interactive, "wait for the nodes here and run in this terminal (salloc)");
   app.flag("--status", out.status, "how a job stands");
   app.flag("--cancel", out.cancel, "end a job for good; what it saved stays");
@@ -52,6 +56,11 @@ std::optional<SubmitArguments> parse_submit_arguments(const std::vector<std::str
   }
   out.what = what.front();
   out.job = job.take(app, home);
+  if (!out.login.empty() && !out.watch)
+    throw Error("--login says where --watch leads", kCommandLine,
+                "--watch --login " + shell_quoted(out.login));
+  if (out.login.starts_with('-') || out.login.find_first_not_of(kHostLetters) != std::string::npos)
+    throw Error("that is no name of a machine: " + printable(out.login, 60), "--login", "login.example.org");
   checked_text(out.run_dir.string(), {"--run-dir", kCommandLine});
   if (run_dir.given() && out.run_dir.empty())
     throw Error("--run-dir is empty", kCommandLine, "a folder that is to be made");
@@ -59,7 +68,8 @@ std::optional<SubmitArguments> parse_submit_arguments(const std::vector<std::str
   for (const auto& file : out.settings.config_files) checked_text(file.string(), {"--config", kCommandLine});
   std::string command = "./isobar submit";
   for (const std::string& word : words) {
-    if (word != "--dry-run" && word != "--follow" && word != "--yes") command += " " + shell_quoted(word);
+    if (word != "--dry-run" && word != "--follow" && word != "--watch" && word != "--yes")
+      command += " " + shell_quoted(word);
   }
   out.command = command;
   return out;

@@ -20,6 +20,8 @@ struct SubmitArguments {
   bool yes = false;  ///< whatever it costs
   bool interactive = false;
   bool follow = false;
+  bool watch = false;  ///< say the line with which its run is seen from elsewhere
+  std::string login;   ///< how the machine is called from outside, "" = by its own name
   bool status = false;
   bool cancel = false;
 };

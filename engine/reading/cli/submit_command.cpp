@@ -21,6 +21,7 @@
 #include "jobs/job_script.h"
 #include "jobs/slurm.h"
 #include "jobs/submitted_job.h"
+#include "jobs/watch_line.h"
 #include "record/console.h"
 #include "record/run_folder.h"
 #include "record/run_tree.h"
@@ -153,6 +154,11 @@ void tell(Console& console, const JobPlan& plan, const SubmittedJob& job) {
   console.line(fmt::format("  cancel   ./isobar submit --cancel {}", job.number));
 }
 
+void tell_watch(Console& console, const SubmittedJob& job, const std::string& login) {
+  console.line("  at home  " +
+               watch_line(watch_place(login), fs::absolute(job.run).lexically_normal(), job.number));
+}
+
 /// A job that goes on by itself spends its hours while nobody looks: many are asked about first.
 bool may_cost(const SubmitArguments& arguments, const JobSettings& settings) {
   constexpr double kFew_h = 1;
@@ -191,6 +197,7 @@ int submit(const SubmitArguments& arguments) {
   }
   Console console;
   tell(console, plan, job);
+  if (arguments.watch) tell_watch(console, job, arguments.login);
   return arguments.follow ? follow_job(slurm, job, console) : 0;
 }
 
@@ -230,7 +237,8 @@ int submit_command(const Words& words) {
   const std::optional<SubmitArguments> typed = parse_submit_arguments(words, project_home());
   if (!typed) return 0;
   const SubmitArguments& parsed = *typed;
-  if (!parsed.status && !parsed.cancel && (!parsed.follow || is_lesson(parsed.what))) return submit(parsed);
+  if (!parsed.status && !parsed.cancel && ((!parsed.follow && !parsed.watch) || is_lesson(parsed.what)))
+    return submit(parsed);
   const Slurm slurm;
   const SubmittedJob job = find_job(slurm, parsed.what);
   Console console;
@@ -239,7 +247,9 @@ int submit_command(const Words& words) {
     console.line(fmt::format("job {} is cancelled; what it saved stays in {}", job.number, job.run.string()));
     return 0;
   }
+  if (parsed.watch) tell_watch(console, job, parsed.login);
   if (parsed.follow) return follow_job(slurm, job, console);
+  if (parsed.watch && !parsed.status) return 0;
   return show_job(slurm, job, console);
 }
 

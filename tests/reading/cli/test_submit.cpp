@@ -49,6 +49,20 @@ TEST_CASE("a job is submitted from its run folder, and the script is there to be
   CHECK_THAT(read_text_file(run / "job.toml", 10'000), says("job = 4711\n"));
 }
 
+TEST_CASE("--watch says the one line that shows the run from elsewhere") {
+  SlurmStubs slurm;
+  const ProcessOptions far = {
+      .environment = {"SSH_CONNECTION=192.0.2.1 5000 192.0.2.2 22", "JUPYTERHUB_SERVICE_PREFIX="}};
+  const ProcessResult result = slurm.submit(with(kTwo, {"--watch", "--login", "login.example.org"}), far);
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  CHECK_THAT(result.out, says("at home  ssh -t -o ExitOnForwardFailure=yes -L 127.0.0.1:24711:") &&
+                             says("login.example.org '") && says(only_run(slurm).string()));
+  CHECK_THAT(slurm.submit(with(kTwo, {"--watch", "--login", "-oProxyCommand=x"}), far).err,
+             says("that is no name of a machine"));
+  CHECK_THAT(slurm.submit(with(kTwo, {"--login", "login.example.org"}), far).err, says("--login says where"));
+}
+
 TEST_CASE("a dry run writes and submits nothing, and needs no Slurm") {
   const SlurmStubs slurm;
   const ProcessResult result = slurm.submit(with(kTwo, {"--dry-run"}));
