@@ -68,6 +68,7 @@ class App {
   Requests draw_left(const Data& data);
   Requests draw_centre(const Data& data, float width);
   Requests draw_side(const Data& data);
+  void turn_view(int direction);
   Requests draw_view(const Data& data, View view);
   void splitter(const char* name, double& size, float sign, bool vertical);
   void act(Requests ask, const Data& data);

@@ -107,8 +107,6 @@ Requests App::draw_centre(const Data& data, float width) {
   ImGui::BeginChild("centre", {width, 0}, true, kPadded);
   ImGui::PopStyleVar();
   ImGui::PopStyleColor();
-  static constexpr const char* kTitles[kViews] = {"Watch",    "Descent", "Theatre", "Compare", "Predict",
-                                                  "Timeline", "Maps",    "Code",    "Lesson",  "Settings"};
   const LessonCard* const card = project_.find(state_.lesson);
   for (int i = 0; i < (narrow ? kViews : kViews - 2); ++i) {
     const auto view = static_cast<View>(i);
@@ -116,7 +114,7 @@ Requests App::draw_centre(const Data& data, float width) {
     if (i > 0) ImGui::SameLine(0, ui_.px(2));
     const std::string title = view == View::compare && !state_.compared.empty()
                                   ? fmt::format("Compare {}", state_.compared.size())
-                                  : kTitles[i];
+                                  : view_title(view);
     if (ui_.choice(title, state_.view == view)) state_.view = view;
   }
   ui_.gap(0);
@@ -185,6 +183,15 @@ Requests App::draw_all(const Data& data) {
   return ask;
 }
 
+/// To the next view that has something to show, or to the one before.
+void App::turn_view(int direction) {
+  const int views = ImGui::GetIO().DisplaySize.x < ui_.px(kNarrow) ? kViews : kViews - 2;
+  const LessonCard* const card = project_.find(state_.lesson);
+  do {
+    state_.view = static_cast<View>((static_cast<int>(state_.view) + direction + views) % views);
+  } while (card != nullptr && !suits(state_.view, card->info));
+}
+
 void App::take_keys(const Data& data, Requests& ask) {
   ImGuiIO& io = ImGui::GetIO();
   if (!io.WantTextInput) {
@@ -203,16 +210,11 @@ void App::take_keys(const Data& data, Requests& ask) {
     if (ui_.pressed(Hotkey::equal)) ask.zoom_by = 1.1;
     if (ui_.pressed(Hotkey::minus)) ask.zoom_by = 1 / 1.1;
     if (ui_.pressed(Hotkey::zero)) ask.zoom_by = 1 / state_.settings.zoom;
-    const bool narrow = io.DisplaySize.x < ui_.px(kNarrow);
-    if (ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Tab), false)) {
-      const LessonCard* const card = project_.find(state_.lesson);
-      do {
-        state_.view = static_cast<View>((static_cast<int>(state_.view) + 1) % (narrow ? kViews : kViews - 2));
-      } while (card != nullptr && !suits(state_.view, card->info));
-    }
+    if (ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Tab), false)) turn_view(1);
     return;
   }
   if (io.KeyAlt || io.KeySuper) return;
+  if (ui_.pressed('V')) turn_view(io.KeyShift ? -1 : 1);  // Ctrl Tab is the browser's where it has the window
   if (ui_.pressed('D')) ask.toggle_theme = true;
   if (ui_.pressed('C')) state_.settings.console_height = state_.settings.console_height > 0 ? 0 : 220;
   // A number that is meant for a field does not choose a lesson, though the field was just left.

@@ -21,7 +21,7 @@ struct HelpLine {
 constexpr std::array<HelpLine, 18> kHelp = {{
     {"Space", "run the chosen lesson; again: stop it"},
     {"1 .. 9", "choose a lesson"},
-    {"Ctrl Tab", "next view"},
+    {"V  Shift V  Ctrl Tab", "next view; with Shift the one before"},
     {"Tab, Shift Tab", "move the focus; Enter or Space uses what is focused"},
     {"/", "filter the runs"},
     {"G", "compare the chosen run with the newest baseline"},

@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::array<const char*, kViews> kViewNames = {
     "watch", "descent", "theatre", "compare", "predict", "timeline", "maps", "code", "lesson", "run"};
+constexpr std::array<const char*, kViews> kViewTitles = {
+    "Watch", "Descent", "Theatre", "Compare", "Predict", "Timeline", "Maps", "Code", "Lesson", "Settings"};
 
 template <class Value>
 void take(Value& mine, Value& other) {
@@ -24,6 +26,8 @@ void take(Value& mine, Value& other) {
 }  // namespace
 
 const char* view_name(View view) { return kViewNames[static_cast<std::size_t>(view)]; }
+
+const char* view_title(View view) { return kViewTitles[static_cast<std::size_t>(view)]; }
 
 bool suits(View view, const LessonInfo& lesson) {
   if (view == View::descent) return lesson.name == "00_sgd";

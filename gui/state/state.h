@@ -29,6 +29,8 @@ enum class View { watch, descent, theatre, compare, predict, timeline, maps, cod
 inline constexpr int kViews = 10;
 /// "watch", "compare", ... as the command line and the tabs call them.
 const char* view_name(View view);
+/// "Watch", "Compare", ...; that of `run` is "Settings".
+const char* view_title(View view);
 /// Whether it has something to show of this lesson.
 bool suits(View view, const LessonInfo& lesson);
 std::optional<View> view_of(std::string_view name);

@@ -208,6 +208,15 @@ TEST_CASE("Keys work everywhere, and Tab shows where it is") {
   window.settle();
   window.key(258, true);  // Ctrl+Tab
   CHECK(window.state().view == View::compare);
+  window.key('V');
+  CHECK(window.state().view == View::predict);
+  window.key('V', false, true);
+  CHECK(window.state().view == View::compare);
+  window.key('V', false, true);
+  window.key('V', false, true);
+  CHECK(window.state().view == View::code);  // the one before the first, of those that suit the lesson
+  window.key('V');
+  CHECK(window.state().view == View::watch);
   const bool dark = window.state().settings.dark;
   window.key('D');
   CHECK(window.state().settings.dark != dark);
