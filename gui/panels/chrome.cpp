@@ -200,6 +200,9 @@ Requests draw_console(Ui& ui, const Data& data, AppState& state) {
   }
   ImGui::PopStyleVar();
   if (ImGui::GetScrollY() >= ImGui::GetScrollMaxY() - ui.px(4) || ImGui::IsWindowAppearing())
+  const float bottom = ImGui::GetCursorPosY();
+  if (bottom != state.console_bottom) ui.ask_frame();  // ImGui scrolls in the frame after this one
+  state.console_bottom = bottom;
     ImGui::SetScrollHereY(1);
   ImGui::EndChild();
   return ask;

@@ -218,6 +218,7 @@ struct AppState {
   bool help = false;
   bool focus_filter = false;
   std::string ladder_at, list_at;  ///< lesson and run that their lists were scrolled to last
+  float console_bottom = 0;        ///< of its lines when they were drawn last
   std::string toast;
   double toast_until_s = 0;
   std::string toast_action;  ///< on a button of the message; "" = it has none
