@@ -14,6 +14,7 @@
 #include "state/kept_rates.h"
 #include "state/launcher.h"
 #include "state/state.h"
+#include "state/summary.h"
 #include "widgets/ui.h"
 
 namespace isobar {
@@ -58,6 +59,8 @@ class App {
   std::shared_ptr<const CourseView> course() const { return desk_.view(); }
   const Project& project() const { return project_; }
   Launcher& launcher() { return launcher_; }
+  /// What is shown, in words.
+  PageWords page_words() const { return isobar::page_words(state_, data()); }
   /// Writes the settings if they changed.
   void remember();
 

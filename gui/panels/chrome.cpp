@@ -194,15 +194,16 @@ Requests draw_console(Ui& ui, const Data& data, AppState& state) {
         const std::string& line = (*lines)[static_cast<std::size_t>(i)];
         const bool wrong = line.find("error:") != std::string::npos;
         ui.text(line, Face::mono_small, wrong ? theme.bad : theme.text);
+        ui.readable(line, Face::mono_small);
       }
     }
     ImGui::PopFont();
   }
   ImGui::PopStyleVar();
-  if (ImGui::GetScrollY() >= ImGui::GetScrollMaxY() - ui.px(4) || ImGui::IsWindowAppearing())
   const float bottom = ImGui::GetCursorPosY();
   if (bottom != state.console_bottom) ui.ask_frame();  // ImGui scrolls in the frame after this one
   state.console_bottom = bottom;
+  if (ImGui::GetScrollY() >= ImGui::GetScrollMaxY() - ui.px(4) || ImGui::IsWindowAppearing())
     ImGui::SetScrollHereY(1);
   ImGui::EndChild();
   return ask;

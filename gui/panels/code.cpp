@@ -68,6 +68,7 @@ bool draw_code_line(Ui& ui, const DiffLine& line, const std::vector<ColouredPiec
     canvas.text(at.x + ui.px(48), at.y + ui.px(1), added ? "+" : removed ? "-" : "", Face::mono, theme.dim);
   }
   paint_code(canvas, theme, {x, at.y + ui.px(2)}, line.text, pieces, Face::mono, {0, line.text.size()});
+  if (!removed) ui.readable(line.text, Face::mono, {x, at.y}, height);
   return clicked;
 }
 

@@ -87,7 +87,7 @@ void draw_state_of_file(Ui& ui, const OwnExercise& own) {
   }
   if (own.verdict->problem.empty()) return;
   ui.wrapped(printable(own.verdict->problem, kMostTold), Face::text, ui.theme().bad);
-  ui.wrapped(printable(own.verdict->where, kMostTold), Face::mono_small, ui.theme().dim);
+  ui.wrapped_readable(printable(own.verdict->where, kMostTold), Face::mono_small, ui.theme().dim);
   ui.record("exercise problem");
 }
 
@@ -134,7 +134,7 @@ Requests draw_exercise(Ui& ui, const Data& data, const std::string& lesson) {
     draw_checks(ui, own);
     return ask;
   }
-  ui.wrapped(as_typed(own.mine.path).string(), Face::mono_small, ui.theme().dim);
+  ui.wrapped_readable(as_typed(own.mine.path).string(), Face::mono_small, ui.theme().dim);
   draw_buttons(ui, data, own, ask);
   ui.gap(2);
   draw_state_of_file(ui, own);

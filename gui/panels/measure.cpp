@@ -57,11 +57,15 @@ class MeasureRows {
 void draw_tail(Ui& ui, const Data& data) {
   const auto& lines = data.feed.log;
   if (!lines || lines->empty()) return;
-  ui.dim(command_text(data.started));
+  const std::string command = command_text(data.started);
+  ui.dim(command);
+  ui.readable(command, Face::small);
   const float width = ImGui::GetContentRegionAvail().x;
   const std::size_t first = lines->size() - std::min(kTail, lines->size());
-  for (std::size_t i = first; i < lines->size(); ++i)
+  for (std::size_t i = first; i < lines->size(); ++i) {
     ui.text(ui.canvas().fitted((*lines)[i], Face::mono_small, width), Face::mono_small, ui.theme().text);
+    ui.readable((*lines)[i], Face::mono_small);
+  }
 }
 
 }  // namespace

@@ -64,10 +64,14 @@ void draw_code_block(Ui& ui, const MarkdownBlock& block, Requests& ask) {
   canvas.push_clip({box.x0, box.y0, box.x1 - ui.px(6), box.y1});
   float y = at.y + ui.px(8);
   for (const CodeLine& line : lines) {
-    for (const CodeRow& row : line.rows) {
-      const float indent = row.begin > 0 ? letter * static_cast<float>(kCodeIndent) : 0;
-      paint_code(canvas, ui.theme(), {at.x + ui.px(10) + indent, y}, line.text, line.pieces, Face::mono_small,
-                 row);
+    for (std::size_t i = 0; i < line.rows.size(); ++i) {
+      const CodeRow& row = line.rows[i];
+      const float x = at.x + ui.px(10) + (i > 0 ? letter * static_cast<float>(kCodeIndent) : 0);
+      paint_code(canvas, ui.theme(), {x, y}, line.text, line.pieces, Face::mono_small, row);
+      const bool goes_on = i + 1 < line.rows.size();
+      const std::size_t next = goes_on ? line.rows[i + 1].begin : row.end;
+      ui.readable(line.text.substr(row.begin, next - row.begin), Face::mono_small, {x, y}, row_height,
+                  goes_on);
       y += row_height;
     }
   }

@@ -134,7 +134,7 @@ void draw_command(Ui& ui, const FormState& form) {
   ImGui::BeginChild("command", {0, kLines * ui.canvas().line_height(Face::mono_small)});
   if (!form.problem.empty() && form.problem_key.empty())
     ui.wrapped(form.problem, Face::small, ui.theme().bad);
-  ui.wrapped(command_text(request_of(form)), Face::mono_small, ui.theme().dim);
+  ui.wrapped_readable(command_text(request_of(form)), Face::mono_small, ui.theme().dim);
   ImGui::EndChild();
 }
 

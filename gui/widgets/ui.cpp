@@ -72,6 +72,8 @@ void Ui::begin_frame() {
   silence_imgui_keys();
   if (deaf_frames_ > 0) --deaf_frames_;
   items_.clear();
+  rows_.clear();
+  rows_bytes_ = 0;
   moving_ = false;
   was_at_field_ = at_field_;
   at_field_ = false;
@@ -79,6 +81,7 @@ void Ui::begin_frame() {
 
 void Ui::end_frame() {
   const ImGuiIO& io = ImGui::GetIO();
+  if (ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup)) rows_.clear();  // it lies over them
   const ImGuiContext& g = *ImGui::GetCurrentContext();
   for (const UiItem& item : items_) {
     if (item.id == 0 || item.id != g.NavId || g.NavDisableHighlight) continue;
@@ -307,10 +310,13 @@ void Ui::text(std::string_view words, Face face, Colour colour) {
 }
 
 /// ImGui itself breaks lines behind a point too, which tears numbers and names of files apart.
-void Ui::wrapped(std::string_view words, Face face, Colour colour) {
+std::string Ui::lines_of(std::string_view words, Face face) {
   const float room = std::max(px(40), ImGui::GetContentRegionAvail().x);
-  text(in_lines(words, room, [&](std::string_view part) { return canvas().text_width(part, face); }), face,
-       colour);
+  return in_lines(words, room, [&](std::string_view part) { return canvas().text_width(part, face); });
+}
+
+void Ui::wrapped(std::string_view words, Face face, Colour colour) {
+  text(lines_of(words, face), face, colour);
 }
 
 void Ui::heading(std::string_view words) {

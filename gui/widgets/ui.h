@@ -27,6 +27,14 @@ struct UiItem {
   std::string words = {};  ///< of a text field: what stands in it
 };
 
+/// A row of words that a person would select and copy, where it stands in the frame.
+struct ReadableRow {
+  std::string words;  ///< ends with a newline where the line that it is of does
+  Box box;            ///< of all of it
+  Box seen;           ///< the part of it that no clip rectangle cuts off
+  bool operator==(const ReadableRow&) const = default;
+};
+
 /// Keys that are letters or signs, as GLFW and ImGui 1.86 number them.
 enum class Hotkey : int { space = 32, slash = 47, equal = 61, minus = 45, zero = 48, f1 = 290 };
 
@@ -74,6 +82,8 @@ class Ui {
   void text(std::string_view words, Face face, Colour colour);
   void dim(std::string_view words) { text(words, Face::small, theme().dim); }
   void wrapped(std::string_view words, Face face, Colour colour);
+  /// The same, of words that a person would copy.
+  void wrapped_readable(std::string_view words, Face face, Colour colour);
   void heading(std::string_view words);
   /// What to do next, in the middle of an empty place; true when `action` (may be "") was clicked.
   bool empty_state(std::string_view title, std::string_view words, std::string_view action = {});
@@ -85,6 +95,15 @@ class Ui {
   /// Names a place of the plot kind, which is no ImGui item of its own.
   void record(std::string_view name, const Box& box);
   const std::vector<UiItem>& items() const { return items_; }
+
+  /// Marks a row of words, drawn there, as such that a person would select and copy; `goes_on`: the next row
+  /// is of the same line. Where no tab of a browser needs them, none are kept.
+  void readable(std::string_view words, Face face, PlotPoint at, float height, bool goes_on = false);
+  /// The last ImGui item shows them, or their beginning.
+  void readable(std::string_view words, Face face);
+  void keep_readable(bool on) { keep_readable_ = on; }
+  /// Of the last frame, in the order in which they were drawn.
+  const std::vector<ReadableRow>& readable_rows() const { return rows_; }
 
   /// A key was pressed and no text is being typed.
   bool pressed(char letter) const;
@@ -103,6 +122,7 @@ class Ui {
 
  private:
   void focus_next(int direction);
+  std::string lines_of(std::string_view words, Face face);
   static void silence_imgui_keys();
 
   TextureMaker& textures_;
@@ -111,6 +131,9 @@ class Ui {
   Smoother smoother_;
   Bands bands_;
   std::vector<UiItem> items_;
+  std::vector<ReadableRow> rows_;
+  std::size_t rows_bytes_ = 0;
+  bool keep_readable_ = false;
   bool moving_ = false;
   bool slow_ = false;
   int deaf_frames_ = 0;
