@@ -46,10 +46,7 @@ void remove_ours(const fs::path& folder, const RemoveMore& remove_more) {
 
 /// The lock of a folder that this user made and nobody holds; closed for any other.
 FileDescriptor lock_of(const fs::path& folder) {
-  struct stat status {};
-  const bool is_private = lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
-                          status.st_uid == getuid() && (status.st_mode & 0777) == 0700;
-  if (!is_private) return FileDescriptor();
+  if (!is_private(folder)) return FileDescriptor();
   FileDescriptor file(::open((folder / kOwner).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!file.is_open() || flock(file.number(), LOCK_EX | LOCK_NB) != 0) return FileDescriptor();
   return file;
@@ -66,6 +63,12 @@ void sweep(const fs::path& parent, const RemoveMore& remove_more) {
 }
 
 }  // namespace
+
+bool is_private(const fs::path& folder) {
+  struct stat status {};
+  return lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == getuid() &&
+         (status.st_mode & 0777) == 0700;
+}
 
 PrivateFolder::PrivateFolder(RemoveMore remove_more) : remove_more_(std::move(remove_more)) {
   const fs::path parent = fs::temp_directory_path();

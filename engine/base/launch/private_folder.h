@@ -7,6 +7,9 @@
 
 namespace isobar {
 
+/// A folder of this user, no link to one, that nobody else may enter.
+bool is_private(const std::filesystem::path& folder);
+
 /// Only its user can read it; gone with this. A launcher that is killed leaves its folder: the next one
 /// removes it, but only what ranks write there (and what `remove_more` knows to remove), and only where the
 /// lock of its file `owner` says that nobody is left.
