@@ -14,7 +14,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "core/json.h"
+#include "items_file.h"
 #include "record/png.h"
 
 namespace isobar {
@@ -124,7 +124,7 @@ class Screen {
     glfwTerminate();
     throw Error(
         "a window cannot be opened" + (last_glfw_error.empty() ? "" : ": " + last_glfw_error), "display",
-        "on a machine without a display: ./isobar gui --screenshot out.png, or ./isobar show last --follow",
+        "on a machine without a display: ./isobar gui --browser, or ./isobar gui --screenshot out.png",
         Exit::failed);
   }
   /// Whatever the user does makes a frame due. ImGui's own callbacks are added behind these.
@@ -224,16 +224,6 @@ void take_screenshot(GLFWwindow* window, const std::filesystem::path& file) {
   write_file_whole(file, encode_png(pixels, height, width, 4));
 }
 
-void write_items(const App& app, const std::filesystem::path& file) {
-  Json out;
-  for (const UiItem& item : app.ui().items()) {
-    Json& places = out[item.name] = Json::array();
-    for (const float at : {item.box.x0, item.box.y0, item.box.x1, item.box.y1}) places.push_back(at);
-    places.push_back(item.words);
-  }
-  write_file_whole(file, out.text());
-}
-
 /// For tests: a file beside the items asks for a picture.
 bool is_picture_wanted(const std::filesystem::path& items) {
   std::error_code code;
@@ -295,7 +285,7 @@ int run_loop(App& app, GLFWwindow* window, const WindowOptions& options) {
       glFinish();
       pace.drawn(begin_us);
       glfwSwapBuffers(window);
-      if (!options.items.empty()) write_items(app, options.items);
+      if (!options.items.empty()) write_items(app.ui(), options.items);
       if (app.ui().moving()) frames_due = std::max(1, frames_due.load());
       const double left_s = 1.0 / options.frames_per_s - static_cast<double>(steady_us() - begin_us) * 1e-6;
       if (frames_due > 0 && left_s > 0) {
