@@ -32,6 +32,8 @@ struct AppOptions {
   std::filesystem::path browser = "xdg-open";  ///< opens addresses of the web
   std::filesystem::path editor = {};           ///< opens the learner's files; "" = $VISUAL, else $EDITOR
   std::filesystem::path my = {};               ///< where those are; "" = as ./isobar exercise has it
+  /// Set = who looks sits elsewhere: told addresses in the place of `browser`, and no editor is opened.
+  std::function<void(const std::string& address)> visit = {};
 };
 
 class App {

@@ -120,6 +120,7 @@ std::unique_ptr<ChildProcess> App::start_beside(const std::vector<std::string>& 
 }
 
 void App::open_web(const std::string& address) {
+  if (options_.visit) return options_.visit(address);
   ImGui::SetClipboardText(address.c_str());
   try {
     browser_ = start_beside({options_.browser.string(), address}, "browser.log");
@@ -132,6 +133,7 @@ void App::open_web(const std::string& address) {
 /// An editor of a terminal has none here, so that the path is copied too.
 void App::open_editor(const std::string& file) {
   ImGui::SetClipboardText(file.c_str());
+  if (options_.visit) return say("copied: " + printable(file, 120));
   std::vector<std::string> words = editor_words(options_.editor);
   if (words.empty()) return say("no editor is named by VISUAL or EDITOR; copied: " + printable(file, 120));
   const std::string editor = words.front();

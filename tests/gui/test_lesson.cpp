@@ -39,13 +39,15 @@ It breaks.
 constexpr float kHigh = 1600;
 
 struct Lesson {
-  explicit Lesson(const std::string& body = "") : course(kMadeQuestions) {
+  explicit Lesson(const std::string& body = "", std::function<void(const std::string&)> visit = {})
+      : course(kMadeQuestions) {
     write_file_whole(course.folder / "home/lessons/01_baseline/README.md", std::string_view(kPage));
     write_file_whole(
         course.folder / "home/lessons/01_baseline/reveal.md",
         std::string_view("# Reveal\n\n## where\n\n    ./isobar answer\n\n## More\n\n    ./isobar more\n"));
     AppOptions options = course.options();
     options.isobar = fake_isobar(course.folder, body);
+    options.visit = std::move(visit);
     write_file_whole(options.browser, std::string_view("#!/bin/bash\nprintf '%s\\n' \"$@\" >'" +
                                                        seen().string() + ".part' && mv '" + seen().string() +
                                                        ".part' '" + seen().string() + "'\n"));
@@ -90,6 +92,16 @@ TEST_CASE("What is folded is unfolded by a click") {
   window.click("fold Settings");
   window.frames(2);
   CHECK_FALSE(window.has("code ./isobar help"));
+}
+
+TEST_CASE("A link of the web is told to a browser that is elsewhere, and none is started here") {
+  std::vector<std::string> told;
+  Lesson lesson("", [&](const std::string& address) { told.push_back(address); });
+  lesson.window->click("link https://isobar.example/a?b=c");
+  CHECK(told == std::vector<std::string>{"https://isobar.example/a?b=c"});
+  lesson.window->click("link file:///etc/passwd");
+  CHECK(told.size() == 1);
+  CHECK_FALSE(fs::exists(lesson.course.options().logs / "browser.log"));  // which is made before it starts
 }
 
 TEST_CASE("Links are followed where they may be") {

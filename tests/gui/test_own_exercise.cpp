@@ -20,10 +20,11 @@ constexpr const char* kLesson = "02_workers";
 
 /// Somebody at the Build beat of lesson 02.
 struct Builder {
-  explicit Builder(const std::string& body = "exit 0\n") {
+  explicit Builder(const std::string& body = "exit 0\n", bool is_elsewhere = false) {
     AppOptions options = course.options();
     options.isobar = fake_isobar(course.folder, body);
     options.editor = course.folder / "editor";
+    if (is_elsewhere) options.visit = [](const std::string&) {};
     window = std::make_unique<Headless>(options, kWidth, kHeight);
     window->state().lesson = kLesson;
     window->state().side = View::lesson;
@@ -155,6 +156,16 @@ TEST_CASE("What the learner changed is shown beside the skeleton, and an editor 
   CHECK(window.state().code.is_diff);
   CHECK(window.state().code.page.added == 1);
   CHECK(window.state().code.page.removed == 0);
+}
+
+TEST_CASE("No editor is started for who looks from elsewhere") {
+  Builder builder("exit 0\n", /*is_elsewhere=*/true);
+  builder.place();
+  builder.window->until("the file", [&] { return builder.window->has("Open in editor"); });
+  builder.window->click("Open in editor");
+  CHECK(std::string(ImGui::GetClipboardText()) == builder.file().string());
+  CHECK(builder.window->state().toast.find("copied") == 0);
+  CHECK_FALSE(fs::exists(builder.course.options().logs / "editor.log"));
 }
 
 TEST_CASE("Stops of the tour lead into the code, but for those that a question asks for") {
