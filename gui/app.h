@@ -59,21 +59,21 @@ class App {
   Ui& ui() { return ui_; }
   FeedState feed_state() const { return feed_.state(); }
   std::shared_ptr<const CourseView> course() const { return desk_.view(); }
-  const Project& project() const { return project_; }
-  Launcher& launcher() { return launcher_; }
   /// What is shown, in words.
   PageWords page_words() const { return isobar::page_words(state_, data()); }
+  const Project& project() const { return project_; }
+  Launcher& launcher() { return launcher_; }
   /// Writes the settings if they changed.
   void remember();
 
  private:
   Data data() const;
+  void turn_view(int direction);
   void take_keys(const Data& data, Requests& ask);
   Requests draw_all(const Data& data);
   Requests draw_left(const Data& data);
   Requests draw_centre(const Data& data, float width);
   Requests draw_side(const Data& data);
-  void turn_view(int direction);
   Requests draw_view(const Data& data, View view);
   void splitter(const char* name, double& size, float sign, bool vertical);
   void act(Requests ask, const Data& data);

@@ -6,70 +6,11 @@
 #include <cmath>
 
 #include "record/json_line.h"
+#include "tab/keys.h"
 
 namespace isobar {
 
 namespace fs = std::filesystem;
-
-namespace {
-
-struct Key {
-  ImGuiKey key;
-  int code;  ///< as GLFW numbers it
-};
-
-constexpr Key kKeys[] = {
-    {ImGuiKey_Tab, 258},       {ImGuiKey_LeftArrow, 263}, {ImGuiKey_RightArrow, 262}, {ImGuiKey_UpArrow, 265},
-    {ImGuiKey_DownArrow, 264}, {ImGuiKey_Home, 268},      {ImGuiKey_End, 269},        {ImGuiKey_Delete, 261},
-    {ImGuiKey_Backspace, 259}, {ImGuiKey_Space, 32},      {ImGuiKey_Enter, 257},      {ImGuiKey_Escape, 256},
-#if IMGUI_VERSION_NUM >= 18900
-    {ImGuiKey_C, 'C'},         {ImGuiKey_D, 'D'},         {ImGuiKey_F, 'F'},          {ImGuiKey_L, 'L'},
-    {ImGuiKey_0, '0'},         {ImGuiKey_2, '2'},         {ImGuiKey_Equal, '='},
-#endif
-    {ImGuiKey_A, 'A'}};
-
-// ImGui 1.87 turned the arrays that a backend filled into a queue of events.
-#if IMGUI_VERSION_NUM >= 18900
-void map_keys(ImGuiIO& io) { io.ConfigInputTrickleEventQueue = false; }
-
-void place_mouse(float x, float y) { ImGui::GetIO().AddMousePosEvent(x, y); }
-
-void turn_wheel(float turns) { ImGui::GetIO().AddMouseWheelEvent(0, turns); }
-
-void hold_button(int button, bool down) { ImGui::GetIO().AddMouseButtonEvent(button, down); }
-
-void hold_modifiers(bool control, bool shift) {
-  ImGui::GetIO().AddKeyEvent(ImGuiMod_Ctrl, control);
-  ImGui::GetIO().AddKeyEvent(ImGuiMod_Shift, shift);
-}
-
-void hold_key(int code, bool down) {
-  const auto* const found =
-      std::find_if(std::begin(kKeys), std::end(kKeys), [&](const Key& key) { return key.code == code; });
-  if (found == std::end(kKeys)) throw Error(fmt::format("key {} is in no list", code), "headless window", "");
-  ImGui::GetIO().AddKeyEvent(found->key, down);
-  ImGui::GetIO().SetKeyEventNativeData(found->key, code, 0, code);
-}
-#else
-void map_keys(ImGuiIO& io) {
-  for (const auto& [key, code] : kKeys) io.KeyMap[key] = code;
-}
-
-void place_mouse(float x, float y) { ImGui::GetIO().MousePos = {x, y}; }
-
-void turn_wheel(float turns) { ImGui::GetIO().MouseWheel = turns; }
-
-void hold_button(int button, bool down) { ImGui::GetIO().MouseDown[button] = down; }
-
-void hold_modifiers(bool control, bool shift) {
-  ImGui::GetIO().KeyCtrl = control;
-  ImGui::GetIO().KeyShift = shift;
-}
-
-void hold_key(int code, bool down) { ImGui::GetIO().KeysDown[code] = down; }
-#endif
-
-}  // namespace
 
 HeadlessContext::HeadlessContext(float width, float height) {
   ImGui::CreateContext();
@@ -79,7 +20,7 @@ HeadlessContext::HeadlessContext(float width, float height) {
   io.DeltaTime = 1.0F / 60;
   io.ConfigFlags |= ImGuiConfigFlags_NavEnableKeyboard;
   io.BackendFlags |= ImGuiBackendFlags_RendererHasVtxOffset;
-  map_keys(io);
+  map_keys();
   static std::string clipboard;
   io.SetClipboardTextFn = [](void*, const char* text) { clipboard = text; };
   io.GetClipboardTextFn = [](void*) { return clipboard.c_str(); };
@@ -126,7 +67,7 @@ void Headless::move_to(float x, float y) {
 }
 
 void Headless::press(bool down, int button) {
-  hold_button(button, down);
+  press_button(button, down);
   frames(1);
 }
 
@@ -166,7 +107,7 @@ void Headless::double_click(const std::string& item) {
 }
 
 void Headless::drag(ImVec2 from, ImVec2 to, bool shift) {
-  hold_modifiers(false, shift);
+  hold_modifiers(false, shift, false);
   move_to(from.x, from.y);
   press(true);
   for (int i = 1; i <= 8; ++i) {
@@ -176,15 +117,15 @@ void Headless::drag(ImVec2 from, ImVec2 to, bool shift) {
   }
   press(false);
   frames(1);
-  hold_modifiers(false, false);
+  hold_modifiers(false, false, false);
 }
 
 void Headless::wheel(ImVec2 at, float turns, bool control) {
-  hold_modifiers(control, false);
+  hold_modifiers(control, false, false);
   move_to(at.x, at.y);
-  turn_wheel(turns);
+  turn_wheel(0, turns);
   frames(2);
-  hold_modifiers(false, false);
+  hold_modifiers(false, false, false);
 }
 
 void Headless::type(const std::string& item, const std::string& words) {
@@ -196,11 +137,11 @@ void Headless::type(const std::string& item, const std::string& words) {
 }
 
 void Headless::key(int code, bool control, bool shift) {
-  hold_modifiers(control, shift);
-  hold_key(code, true);
+  hold_modifiers(control, shift, false);
+  press_key(code, true);
   frames(1);
-  hold_key(code, false);
-  hold_modifiers(false, false);
+  press_key(code, false);
+  hold_modifiers(false, false, false);
   frames(2);
 }
 

@@ -32,6 +32,7 @@ class Headless {
 
   App& app() { return *app_; }
   AppState& state() { return app_->state(); }
+  const TextureMaker& textures() const { return textures_; }
 
   void frames(int count = 1);
   /// How often the feed said that a frame would show something new.

@@ -1,0 +1,52 @@
+#pragma once
+// What a tab says, read strictly: a message that is not exactly as docs/tab_protocol.md has it is refused
+// whole.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace isobar {
+
+using TabId = std::uint32_t;  ///< of a connection, never given twice
+
+constexpr std::size_t kMostMessageBytes = 64 * 1024;
+constexpr int kTabVersion = 1;
+
+enum class TabSays : std::uint8_t {
+  hello = 1,
+  size,
+  shown,
+  drawn,
+  move,
+  leave,
+  button,
+  wheel,
+  key,
+  text,
+  paste,
+  blur,
+  alive,
+  again
+};
+
+/// Of each kind only what it has; places in pixels of the frame.
+struct TabMessage {
+  TabSays says = TabSays::alive;
+  int version = 0, width = 0, height = 0;  ///< hello, size
+  float scale = 1;
+  std::uint32_t frame = 0;         ///< drawn
+  float x = 0, y = 0;              ///< move, button, wheel
+  float wheel_x = 0, wheel_y = 0;  ///< notches
+  int code = 0;                    ///< button: 0 left, 1 right, 2 middle; key: as GLFW numbers it
+  bool down = false;               ///< button, key; of shown: whether it is
+  bool shift = false, control = false, alt = false;
+  std::string words = {};  ///< text, paste: valid UTF-8
+};
+
+std::optional<TabMessage> read_message(std::string_view bytes);
+
+/// What a tab is told, beside frames.
+enum class TabHears : std::uint8_t { frame = 1, texture, forget, words, copied, texts, beat, visit, over };
+
+}  // namespace isobar

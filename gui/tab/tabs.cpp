@@ -1,0 +1,149 @@
+#include "tab/tabs.h"
+
+#include <algorithm>
+
+#include "core/clock.h"
+#include "tab/bytes.h"
+#include "tab/encode.h"
+
+namespace isobar {
+namespace {
+
+constexpr int kLevel = 1;  // one more costs twice the time for a tenth of the bytes
+constexpr float kLeastWidth = 640, kLeastHeight = 400;  // times the scale; smaller tabs see it smaller
+constexpr int kMostWidth = 7680, kMostHeight = 4320;
+constexpr std::int64_t kAgain_us = 5'000'000;  // what a tab cannot draw twice, it will never draw
+
+bool takes_over(const TabMessage& message) {
+  return message.says == TabSays::wheel || message.says == TabSays::text || message.says == TabSays::paste ||
+         ((message.says == TabSays::button || message.says == TabSays::key) && message.down);
+}
+
+}  // namespace
+
+void Tabs::left(TabId tab) {
+  tabs_.erase(tab);
+  if (leader_ != tab) return;
+  leader_ = 0;
+  const auto next = std::find_if(tabs_.begin(), tabs_.end(), [](auto& one) { return one.second.shown; });
+  if (next != tabs_.end()) lead(next->first);
+}
+
+std::vector<TabId> Tabs::all() const {
+  std::vector<TabId> out;
+  for (const auto& [id, tab] : tabs_) out.push_back(id);
+  return out;
+}
+
+void Tabs::lead(TabId tab) {
+  leader_ = tab;
+  const TabLayout& asked = tabs_.at(tab).layout;
+  const float scale = std::clamp(asked.scale, 0.5F, 4.0F);
+  wanted_ = {std::clamp(asked.width, static_cast<int>(kLeastWidth * scale), kMostWidth),
+             std::clamp(asked.height, static_cast<int>(kLeastHeight * scale), kMostHeight), scale};
+}
+
+bool Tabs::said(TabId id, const TabMessage& message) {
+  const auto at = tabs_.find(id);
+  if (at == tabs_.end()) return false;
+  Tab& tab = at->second;
+  if (tab.greeted == (message.says == TabSays::hello)) return false;  // once, and before all else
+  switch (message.says) {
+    case TabSays::hello:
+      if (message.version != kTabVersion) return false;
+      tab.greeted = tab.shown = true;
+      [[fallthrough]];
+    case TabSays::size:
+      tab.layout = {message.width, message.height, message.scale};
+      if (leader_ == 0 || leader_ == id) lead(id);
+      return true;
+    case TabSays::shown:
+      tab.shown = message.down;
+      if (tab.shown && (leader_ == 0 || !tabs_.at(leader_).shown)) lead(id);
+      if (!tab.shown) tab.sent.clear();  // a tab in the background draws nothing
+      return true;
+    case TabSays::drawn:
+      while (!tab.sent.empty() && tab.sent.front() <= message.frame) tab.sent.pop_front();  // and all before
+      return true;
+    case TabSays::again:
+      if (tab.again_us && steady_us() - *tab.again_us < kAgain_us) return false;
+      tab.again_us = steady_us();
+      tab.has.reset();
+      tab.textures.clear();
+      tab.sent.clear();
+      tab.looked_at = 0;
+      return true;
+    default:
+      if (takes_over(message) && leader_ != id) lead(id);
+      return true;
+  }
+}
+
+const TabLayout& Tabs::next_layout(bool is_button_down) {
+  if (!is_button_down) layout_ = wanted_;
+  return layout_;
+}
+
+bool Tabs::may_take(TabId tab) const {
+  const auto at = tabs_.find(tab);
+  return at != tabs_.end() && is_ready(at->second);
+}
+
+bool Tabs::wants_frame() const {
+  return std::any_of(tabs_.begin(), tabs_.end(), [&](auto& one) { return is_ready(one.second); });
+}
+
+void Tabs::deliver(const std::shared_ptr<const TabFrame>& frame,
+                   const std::map<std::uint32_t, Message>& textures,
+                   const std::function<void(TabId, Message)>& send) {
+  std::map<const TabFrame*, Message> made;  // tabs that have the same frame are sent the same bytes
+  for (auto& [id, tab] : tabs_) {
+    if (!is_ready(tab) || tab.looked_at == frame->number) continue;
+    tab.looked_at = frame->number;
+    send_textures(id, tab, textures, send);
+    const auto [at, is_new] = made.try_emplace(tab.has.get());
+    if (is_new) at->second = frame_message(*frame, tab.has.get());
+    if (at->second == nullptr) continue;
+    send(id, at->second);
+    tab.has = frame;
+    tab.sent.push_back(frame->number);
+  }
+}
+
+void Tabs::send_textures(TabId id, Tab& tab, const std::map<std::uint32_t, Message>& textures,
+                         const std::function<void(TabId, Message)>& send) {
+  for (const auto& [number, message] : textures) {
+    if (tab.textures[number] != message) send(id, tab.textures[number] = message);
+  }
+  std::erase_if(tab.textures, [&](auto& one) {
+    if (textures.contains(one.first)) return false;
+    std::string forget(1, static_cast<char>(TabHears::forget));
+    put_number(forget, one.first);
+    send(id, std::make_shared<const std::string>(std::move(forget)));
+    return true;
+  });
+}
+
+Tabs::Message frame_message(const TabFrame& frame, const TabFrame* base) {
+  const std::string bytes = encode_frame(frame, base);
+  if (bytes.empty()) return nullptr;
+  return std::make_shared<const std::string>(static_cast<char>(TabHears::frame) + deflated(bytes, kLevel));
+}
+
+Tabs::Message texture_message(std::uint32_t number, int width, int height, bool letters,
+                              std::string_view pixels) {
+  std::string out(1, static_cast<char>(TabHears::texture));
+  put_number(out, number);
+  put_number(out, static_cast<std::uint64_t>(width));
+  put_number(out, static_cast<std::uint64_t>(height));
+  put_number(out, letters ? 1 : 0);
+  return std::make_shared<const std::string>(out + deflated(pixels, 6));
+}
+
+Tabs::Message words_message(TabHears kind, std::string_view words) {
+  std::string out(1, static_cast<char>(kind));
+  put_words(out, words);
+  return std::make_shared<const std::string>(std::move(out));
+}
+
+}  // namespace isobar
