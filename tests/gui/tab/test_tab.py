@@ -1,0 +1,128 @@
+"""A tab at work, without a browser: what it is shown, and what it can start.
+
+Usage: test_tab.py ISOBAR_BROWSER PROJECT
+"""
+import os
+import re
+import signal
+import sys
+import tempfile
+from pathlib import Path
+
+from program import BEAT, OVER, Program, Tab, append_step, wait, write_run
+from tab_client import Reader
+
+MARKUP = "<img src=x onerror=alert(1)>"
+
+
+def check_live(program, run):
+    tab = Tab(program)
+    tab.until("the run", lambda: tab.title.startswith("100/1,000") or tab.title.startswith("100/1000"))
+    for step in (100, 101):
+        tab.settle()
+        seen = tab.frames
+        append_step(run, step)
+        tab.until("a frame with the step", lambda: tab.frames > seen)
+    tab.until("the step in words", lambda: tab.title.replace(",", "").startswith("102/1000"))
+    print(f"a new step of a live run comes in a later frame; the title says {tab.title!r}")
+    return tab
+
+
+def check_markup(program, tab):
+    """Names of runs are pictures of letters, or words of a message; the page is always the same."""
+    page = Path(__file__).parents[3] / "gui/tab/page"
+    cookie = program.cookie()
+    for name, file in (("", "page.html"), ("page.css", "page.css"), ("page.js", "page.js"), ("frame.js", "frame.js")):
+        status, headers, body = program.client().ask(program.target + name, Cookie=cookie)
+        assert (status, body) == (200, (page / file).read_bytes()), name
+        assert headers["X-Content-Type-Options"] == "nosniff" and "'unsafe" not in headers["Content-Security-Policy"]
+        assert "script-src 'self'" in headers["Content-Security-Policy"]
+    tab.click("run " + MARKUP)
+    tab.until("the run with markup in words", lambda: MARKUP in tab.summary)
+    print("markup in a run's name stays words")
+
+
+def check_idle(tab):
+    """Between two beats comes nothing, once all is read."""
+    tab.until("a beat", lambda: tab.beats > 0)
+    while True:
+        tab.heard.clear()
+        beats = tab.beats
+        tab.until("the next beat", lambda: tab.beats > beats)
+        if tab.heard == [BEAT]:
+            break
+    print("a window in which nothing happens sends a beat and no more")
+
+
+def check_start(program, tab):
+    tab.click("Settings")
+    tab.click("Start")
+    words = wait("the program", lambda: (program.folder / "arguments").exists() and (program.folder / "arguments").read_text())
+    assert words.split("\n")[:2] == ["run", "01_baseline"], words
+    allowed = {"--preset", "--set", ""}
+    assert all(word in allowed or before in allowed for before, word in zip(words.split("\n")[1:], words.split("\n")[2:])), words
+    print(f"Start over the wire: {words.split()}")
+
+
+def check_keys(program, tab):
+    """Every key, with modifiers: nothing but lessons is started, and no editor."""
+    for code in range(349):  # as GLFW numbers them
+        seen = os.stat(program.items_file).st_mtime_ns
+        for down in (True, False):
+            tab.client.key(code, down, (0, 1, 2, 4, 7)[code % 5])
+        # A thousand that wait would be too many.
+        tab.until("a frame that took a key", lambda: os.stat(program.items_file).st_mtime_ns != seen)
+    tab.settle()
+    assert not (program.folder / "opened").exists(), (program.folder / "opened").read_text()
+    words = (program.folder / "arguments").read_text().split()
+    assert words[0] in ("run", "quiz", "predict", "ladder", "check"), words
+    print("all keys: nothing else was started")
+
+
+def check_sizes(program, tab):
+    """The tab that types leads; what it is as large as is not kept as the window's settings."""
+    other = Tab(program, 1008, 704)
+    other.until("the same window", lambda: tuple(other.size) == (1288, 904))
+    other.client.key(340, True)
+    other.client.key(340, False)
+    other.until("its own size", lambda: tuple(other.size) == (1008, 704))
+    tab.until("the other's size", lambda: tuple(tab.size) == (1008, 704))
+    other.client.socket.close()
+    tab.until("its own size again", lambda: tuple(tab.size) == (1288, 904))
+
+
+def check_end(program, tab, number):
+    program.stop(number)
+    try:
+        while True:
+            tab.take(5)
+    except ConnectionError:
+        pass
+    assert [payload[0] for payload in tab.others][-1:] == [OVER], tab.others
+    print(f"at the end a tab hears: {Reader(tab.others[-1][1:]).words()}")
+    kept = program.folder / "config/isobar/window.toml"
+    sizes = re.findall(r"^(?:width|height) = (\d+)", kept.read_text() if kept.exists() else "", re.M)
+    assert not {"1288", "1008", "904", "704"} & set(sizes), f"the tab's size was kept: {sizes}"
+
+
+def main():
+    program, project = str(Path(sys.argv[1]).resolve()), Path(sys.argv[2]).resolve()
+    with tempfile.TemporaryDirectory(prefix="isobar-tab-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        write_run(folder, MARKUP, 5)
+        run = write_run(folder, "live")
+        with Program(program, project, folder, "--run", "runs/live") as server:
+            tab = check_live(server, run)
+            check_markup(server, tab)
+            check_idle(tab)
+            check_sizes(server, tab)
+            check_end(server, tab, signal.SIGINT)
+        with Program(program, project, folder / "empty") as server:
+            tab = Tab(server)
+            check_start(server, tab)
+            check_keys(server, tab)
+            check_end(server, tab, signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    main()
