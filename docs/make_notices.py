@@ -11,16 +11,18 @@ ROOT = Path(__file__).resolve().parent.parent
 SETUP = ROOT / "cmake/setup"
 # Main licence of each, as its package states it; the package's own copyright file has the rest.
 LICENCES = {
-    "ca-certificates": "MPL-2.0", "catch2": "BSL-1.0", "ccache": "GPL-3.0-or-later", "cmake": "BSD-3-Clause", "debootstrap": "MIT",
+    "ca-certificates": "MPL-2.0", "catch2": "BSL-1.0", "ccache": "GPL-3.0-or-later", "chromium": "BSD-3-Clause", "cmake": "BSD-3-Clause",
+    "debootstrap": "MIT",
     "fonts-inter": "OFL-1.1", "fonts-jetbrains-mono": "OFL-1.1", "g++": "GPL-3.0-or-later with the GCC runtime exception",
-    "iproute2": "GPL-2.0-or-later", "libc6-dev": "LGPL-2.1-or-later", "libcli11-dev": "BSD-3-Clause", "libfmt-dev": "MIT",
+    "iproute2": "GPL-2.0-or-later", "libc6-dev": "LGPL-2.1-or-later", "libboost-dev": "BSL-1.0", "libcli11-dev": "BSD-3-Clause", "libfmt-dev": "MIT",
     "libfreetype-dev": "FTL or GPL-2.0", "libgl-dev": "MIT", "libgl1-mesa-dri": "MIT", "libglfw3-dev": "Zlib", "libgloo-dev": "BSD-3-Clause",
     "libhdf5-dev": "BSD-3-Clause", "libimgui-dev": "MIT", "libkissfft-dev": "BSD-3-Clause", "libmd4c-dev": "MIT",
     "libprotozero-dev": "BSD-2-Clause", "libsimdjson-dev": "Apache-2.0 or MIT", "libstb-dev": "MIT or public domain",
-    "libtomlplusplus-dev": "MIT", "munge": "GPL-3.0-or-later, LGPL-3.0-or-later", "ninja-build": "Apache-2.0", "nlohmann-json3-dev": "MIT",
+    "libtomlplusplus-dev": "MIT", "munge": "GPL-3.0-or-later, LGPL-3.0-or-later", "nginx-light": "BSD-2-Clause", "ninja-build": "Apache-2.0",
+    "nlohmann-json3-dev": "MIT",
     "pkgconf": "ISC", "python3": "PSF-2.0", "python3-pip": "MIT", "slurm-client": "GPL-2.0-or-later with the OpenSSL exception",
     "slurmctld": "GPL-2.0-or-later with the OpenSSL exception", "slurmd": "GPL-2.0-or-later with the OpenSSL exception",
-    "unzip": "Info-ZIP", "xdotool": "BSD-3-Clause", "xvfb": "MIT",
+    "tidy": "W3C", "unzip": "Info-ZIP", "xdotool": "BSD-3-Clause", "xvfb": "MIT", "zlib1g-dev": "Zlib",
     "torch": "BSD-3-Clause", "filelock": "Unlicense", "fsspec": "BSD-3-Clause", "h5py": "BSD-3-Clause", "jinja2": "BSD-3-Clause",
     "markupsafe": "BSD-3-Clause", "mpmath": "BSD-3-Clause", "networkx": "BSD-3-Clause", "numpy": "BSD-3-Clause", "sympy": "BSD-3-Clause",
     "typing-extensions": "PSF-2.0", "nvidia-nccl-cu13": "BSD-3-Clause", "nvidia-cuda-cccl": "Apache-2.0 with the LLVM exception",
@@ -52,9 +54,10 @@ PARTS = [
      [*packages("fetch"), *packages("base")]),
     ("libtorch", "Every run, as the files of these wheels.", list(wheels("wheels.txt"))),
     ("libtorch's CUDA part", "With --cuda, and its compiler where there is no CUDA toolkit.", [*wheels("wheels_cuda.txt"), *wheels("wheels_nvcc.txt")]),
-    ("The window", "With ./isobar gui, linked into it; the fonts are read by it.", list(packages("gui"))),
-    ("Tests", "With ./isobar test and for pictures without a display; Catch2 is linked into tests, all else is run.",
-     [*packages("test"), *packages("display"), *packages("slurm")]),
+    ("The window", "With ./isobar gui, linked into it; the fonts are read by it. Boost with ./isobar gui --browser.", [*packages("gui"), *packages("browser")]),
+    ("Tests", "With ./isobar test and for pictures without a display; Catch2 is linked into tests, all else is run. Chromium, nginx and tidy with "
+     "./isobar test --browser.",
+     [*packages("test"), *packages("display"), *packages("slurm"), *packages("browsers")]),
     ("Benches", "With ./isobar bench, as what they compare with; run by Python, never linked.", list(wheels("peers.txt"))),
 ]
 

@@ -132,9 +132,14 @@ doctor_window() {
   if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then
     row display ok "${WAYLAND_DISPLAY:+Wayland $WAYLAND_DISPLAY}${DISPLAY:+${WAYLAND_DISPLAY:+, }X $DISPLAY}"
   elif [[ $here == *display* ]]; then
-    row display note "none; pictures are drawn in memory" "./isobar gui --screenshot FILE.png; to see the window, log in with ssh -X"
+    row display note "none; pictures are drawn in memory" "./isobar gui --screenshot FILE.png; to see the window: ./isobar gui --browser"
   else
-    row display note "none, and no Xvfb for pictures" "./isobar gui --screenshot FILE.png brings it"
+    row display note "none, and no Xvfb for pictures" "./isobar gui --screenshot FILE.png brings it; to see the window: ./isobar gui --browser"
+  fi
+  if [[ $here == *\ browser* ]]; then
+    row browser ok "ok: ./isobar gui --browser"
+  else
+    row browser note "not here yet" "./isobar gui --browser brings: $(known_elsewhere browser)"
   fi
 }
 

@@ -41,7 +41,7 @@ as_root() {
 # parts_here: the parts that can be built and used now.
 parts_here() {
   local part here='base fetch'
-  for part in test gui display slurm; do
+  for part in test gui browser display slurm browsers; do
     if have_debian; then [ -z "$(missing_packages $part)" ] || continue; elif ! other_part_here $part; then continue; fi
     here="$here $part"
   done
@@ -52,7 +52,7 @@ parts_here() {
 other_part_here() {
   case $1 in
     gui) pkg-config --exists imgui glfw3 md4c freetype2 2>/dev/null ;;
-    slurm) return 0 ;;  # without it its tests say why they are skipped
+    slurm | browser | browsers) return 0 ;;  # without it its tests say why they are skipped
     test) [[ " $parts " = *' test '* ]] ;;  # cmake looks for it, and names what is not there
     *) command -v Xvfb >/dev/null ;;
   esac

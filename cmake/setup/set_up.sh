@@ -106,7 +106,7 @@ bring_parts() {
   part_at_work libtorch || return 0
   for target in "${targets[@]}"; do
     case $target in
-      isobar-run | isobar-cli | isobar-gui | make_fields) early+=("$target") ;;
+      isobar-run | isobar-cli | isobar-gui | isobar-browser | make_fields) early+=("$target") ;;
       all) early+=(isobar-run make_fields) ;;
     esac
   done

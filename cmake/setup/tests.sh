@@ -14,6 +14,7 @@ test_words() {
     case $word in
       --quick) words+=(-L '^quick$') ;;
       --nightly) words+=(-C nightly -L '^nightly$') ;;
+      --browser) words+=(-C browser -L '^browser$') ;;
       --list) words+=(-N) ;;
       *) words+=("$word") ;;
     esac

@@ -239,6 +239,19 @@ case_wrong_words() {
   isobar
   expect "help" says "./isobar run LESSON"
 }
+case_browser() {
+  isobar gui --browser --screenshot out.png
+  expect "code 2" [ "$CODE" = 2 ]
+  expect "not both" says "do not go together"
+  expect "nothing was set up to say it" [ ! -s "$WORLD/calls" ]
+  isobar --yes gui --browser runs --port 2000
+  expect "code 0" [ "$CODE" = 0 ]
+  expect "built" called "ninja isobar-browser"
+  expect "words unchanged" says "cli <--browser> <runs> <--port> <2000>"
+  isobar --yes test --browser
+  expect "their names" called "ctest"
+  expect "those alone" called "-C browser -L ^browser$"
+}
 case_bench_names() {
   isobar bench strat
   expect "code 2" [ "$CODE" = 2 ]
