@@ -1,7 +1,7 @@
-"""Writes the seeds of npy, safetensors and toml that a person thought of, as FOLDER/npy/NAME and so on.
+"""Writes the seeds of the readers of whole files that a person thought of, as FOLDER/npy/NAME and so on.
 
-Those named hostile-* must be refused; the tables of tests/base/fields/test_hostile_files.cpp and
-tests/base/config/test_hostile_toml.cpp say with which words, and miss none.
+Those named hostile-* must be refused; the tables of tests/base/fields/test_hostile_files.cpp, tests/base/config/test_hostile_toml.cpp
+and tests/reading/imported/test_hostile_logs.cpp say with which words, and miss none. A tab's message is refused without words.
 
 Usage: python3 tests/fuzz/make_file_seeds.py FOLDER
 """
@@ -208,8 +208,130 @@ def toml_seeds():
     return seeds | {"hostile-" + name: data for name, data in hostile.items()}
 
 
+def number(value):
+    return bytes([value & 127 | 128]) + number(value >> 7) if value >= 128 else bytes([value])
+
+
+def tab_message_seeds():
+    def said(kind, *numbers, words=b""):
+        return bytes([kind]) + b"".join(map(number, numbers)) + words
+
+    seeds = {
+        "hello": said(1, 1, 1440, 900, 256),
+        "size": said(2, 16384, 1, 2048),
+        "shown": said(3, 1),
+        "drawn": said(4, 0xffffffff),
+        "move": said(5, 2 * 16 * 65536, 33),
+        "leave": said(6),
+        "button": said(7, 4, 1, 5, 3200, 1600),
+        "wheel": said(8, 2, 0, 199, 3200, 1600),
+        "key": said(9, 348, 1, 7),
+        "text": said(10, 4, words="h\u00f6h".encode()),
+        "paste": said(11, 300, words=b"line\n" * 60),
+        "blur": said(12),
+        "alive": said(13),
+        "again": said(14),
+    }
+    hostile = {
+        "empty": b"",
+        "kind-0": said(0),
+        "kind-15": said(15),
+        "kind-255": said(255),
+        "hello-cut": seeds["hello"][:-1],
+        "hello-and-more": seeds["hello"] + b"\0",
+        "size-too-large": said(2, 16385, 1, 256),
+        "number-without-end": bytes([4]) + b"\xff" * 12,
+        "number-longer-than-it-need-be": bytes([3, 0x81, 0]),
+        "place-too-far": said(5, 2 * 16 * 65536 + 1, 0),
+        "button-5": said(7, 5, 1, 0, 0, 0),
+        "key-349": said(9, 349, 1, 0),
+        "words-too-short": said(10, 5, words=b"four"),
+        "words-of-all-memory": said(11, (1 << 63) - 1, words=b"x"),
+        "no-utf8": said(10, 1, words=b"\xff"),
+        "surrogate": said(10, 3, words=b"\xed\xa0\x80"),
+        "zero-byte": said(11, 3, words=b"a\0b"),
+    }
+    return seeds | {"hostile-" + name: data for name, data in hostile.items()}
+
+
+def dated(words, at="10:01:14,000"):
+    return f"2026-01-05 {at} - root - INFO - {words}\n"
+
+
+def epoch_log_seeds():
+    start, first = dated("Starting Training Loop...", "10:00:10,000"), "Time taken for epoch 1 is 64.0 sec, avg 8.0 samples/sec"
+    whole = dated("Configuration name: short", "10:00:00,000") + dated("global_batch_size 16", "10:00:00,000") + start + dated(first)
+    whole += dated("  Avg train loss=0.6") + dated("  Avg val loss=0.4") + dated("  Total validation time: 7.5 sec")
+    second = dated(first.replace("epoch 1", "epoch 2"))
+    odd = ["epoch 0", "epoch -1", "epoch nan", "epoch 1e300", "epoch 99999999999999999999"]
+    rates = ["-8.0", "0", "nan", "inf", "1e308"]
+    return {name: text.encode("latin-1") for name, text in {
+        "whole": whole,
+        "two": whole + second,
+        "begun-again": whole + second + start + dated(first),
+        "begun-again-unsaid": dated(first) + second + dated(first),
+        "model-parallel": start + dated("Memory usage after forward pass: 32.5 GB.") + dated(first) + dated("Avg val loss=0.25"),
+        "out-of-memory": whole + "torch.cuda.OutOfMemoryError: CUDA out of memory.\n",
+        "half-a-line": whole[:-30],
+        "odd-epochs": start + "".join(dated(first.replace("epoch 1", one)) for one in odd),
+        "odd-rates": start + "".join(dated(first.replace("8.0", one)) for one in rates),
+        "odd-dates": "".join(dated(first).replace("2026-01-05", day) for day in ["2026-13-05", "0000-01-01", "9999-12-31", "2026-02-30"]),
+        "odd-separators": start + "".join(dated(first).replace(*both, 1) for both in [("6-0", "6\x1b0"), ("01:14", "01\x0714"), ("1-05", "1+05")]),
+        "clock-back": start + dated(first, "09:00:00,000") + dated("Avg val loss=0.4", "08:00:00,000"),
+        "results-first": dated("Avg train loss=0.6") + dated("Avg val loss=0.4") + start,
+        "many-settings": "".join(dated(f"key{i} {i}") for i in range(600)),
+        "steering": dated("lr\x1b[2J 5e-4\x07") + dated("\xff\xfe \x00") + start + dated(first),
+        "no-text": "\x00\xff\xfe\n\r\n",
+    }.items()}
+
+
+def metrics_csv_seeds():
+    head, row = "epoch,step,train_loss,val_loss\n", "0,7,0.5,\n"
+    seeds = {
+        "usual": head + row + "0,7,,0.4\n",
+        "crlf": (head + row).replace("\n", "\r\n"),
+        "quoted": 'step,"val, ""u10m"""\n3,0.5\n',
+        "not-numbers": head + "0,7,nan,-inf\n0,8,word,1e400\n",
+        "pandas": head + "0.0,31.0,0.5,\n",
+        "half-a-line": head + row + "0,8,0.",
+        "step-alone": "step\n1\n2\n",
+        "steps-back": head + "0,9,1,\n0,2,1,\n",
+        "blank-lines": "\n\n" + head + "\n" + row + "\n",
+        "epoch-odd": head + "-1,7,0.5,\nx,8,0.5,\n1e300,9,0.5,\n",
+        "wide": "step," + ",".join(f"c{i}" for i in range(512)) + "\n1" + "," * 512 + "\n",
+        "steering": "step,loss\x1b[2J\n1,2\n",
+    }
+    hostile = {
+        "empty": "",
+        "only-newlines": "\n\r\n\n",
+        "no-step": "epoch,loss\n0,1\n",
+        "binary": "\x00\xff\xfe\x01\n\x00\n",
+        "event-file": "\x18\x00\x00\x00\x00\x00\x00\x00\xa3\x7fK\x22\tbrain.Event:2",
+        "html": "<!DOCTYPE html>\n<html></html>\n",
+        "cells-more": head + "0,7,0.5,,\n",
+        "cells-fewer": head + "0,7\n" + row,
+        "joined": head + row[:-1] + row,
+        "step-twice": "step,step,loss\n1,2,3\n",
+        "epoch-twice": "epoch,step,epoch\n1,2,3\n",
+        "step-empty": head + "0,,0.5,\n",
+        "step-word": head + "0,seven,0.5,\n",
+        "step-negative": head + "0,-1,0.5,\n",
+        "step-fraction": head + "0,7.5,0.5,\n",
+        "step-large": head + "0,9e15,0.5,\n",
+        "step-nan": head + "0,nan,0.5,\n",
+        "step-steers": head + "0,\x1b[2J,0.5,\n",
+        "quote-open": head + '0,7,"0.5,\n',
+        "quote-open-in-head": 'step,"loss\n1,2\n',
+        "columns-513": "step," + ",".join(f"c{i}" for i in range(513)) + "\n",
+        "commas": "step" + "," * 9999 + "\n",
+    }
+    return {name: text.encode("latin-1") for name, text in (seeds | {f"hostile-{n}": t for n, t in hostile.items()}).items()}
+
+
 def main():
-    for folder, seeds in (("npy", npy_seeds()), ("safetensors", safetensors_seeds()), ("toml", toml_seeds())):
+    seeds_of = {"npy": npy_seeds(), "safetensors": safetensors_seeds(), "toml": toml_seeds(), "tab_message": tab_message_seeds(),
+                "epoch_log": epoch_log_seeds(), "metrics_csv": metrics_csv_seeds()}
+    for folder, seeds in seeds_of.items():
         place = Path(sys.argv[1]) / folder
         place.mkdir(parents=True, exist_ok=True)
         for name, data in seeds.items():

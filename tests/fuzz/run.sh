@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Fuzzes one reader with clang 14, and keeps its corpus, tests/fuzz/corpus/TARGET.tar. TARGET is stream, tfevents, npy,
-# safetensors or toml.
+# safetensors, toml, tab_message, epoch_log or metrics_csv.
 #   run.sh TARGET SECONDS [FOLDER]   what is found is kept in FOLDER (default: a new one below /tmp)
 #   run.sh unpack TARGET FOLDER      the corpus as files
 #   run.sh pack TARGET FOLDER...     the corpus becomes what is in the folders: every file with a name, and of those
@@ -43,7 +43,7 @@ build() {
     object="$1/objects/$(basename "$source" .cpp).o"
     # Checks and checksums are not what is explored: without coverage they are fast.
     case $source in */checks.cpp | engine/base/core/*) explored= ;; *) explored=-fsanitize=fuzzer-no-link ;; esac
-    "${compiler[@]}" "${flags[@]}" ${explored:+"$explored"} -I"$root/engine/base" -I"$root/engine/reading" -I"$root/tests" \
+    "${compiler[@]}" "${flags[@]}" ${explored:+"$explored"} -I"$root/engine/base" -I"$root/engine/reading" -I"$root/gui" -I"$root/tests" \
       -c "$root/$source" -o "$object"
     objects+=("$object")
   done

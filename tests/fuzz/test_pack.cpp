@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array kTargets = {"stream", "tfevents", "npy", "safetensors", "toml"};
+constexpr std::array kTargets = {"stream", "tfevents", "npy", "safetensors", "toml", "tab_message"};
 const std::string kLong(100, 'n');
 
 fs::path corpus_of(const std::string& target) { return "tests/fuzz/corpus/" + target + ".tar"; }
