@@ -1,0 +1,156 @@
+"""The window in Chromium, used as a person would.
+
+Usage: drive_tab.py ISOBAR_BROWSER PROJECT
+"""
+import json
+import sys
+import time
+
+from chromium import wait
+from window import Window, needs, no_complaints, step_line, world, write_run
+
+RUN = "one <b>bold &amp; <img src=x onerror=alert(1)>"
+CONTROL, PASTE, COPY = 2, ["paste"], ["copy"]
+CLIPBOARD = "navigator.clipboard.readText()"
+
+
+def see_live_step(window, page):
+    run = window.folder / "runs" / RUN
+    page.until_still()
+    box = window.box("loss")
+    before = page.picture(box)
+    with (run / "rank-0000.jsonl").open("a") as stream:
+        stream.write(step_line(200, 3.0))
+    begin = time.monotonic()
+    wait("the new step", lambda: page.chromium.compare(before, page.picture(box))["off"] > 100)
+    print(f"a new step of a live run was seen {time.monotonic() - begin:.2f} s after it was written")
+    page.until("the title to tell the step", "document.title.startsWith('201/1000 ')")
+    summary = page.run("document.getElementById('summary').textContent")
+    assert RUN in summary and "running" in summary, summary
+    assert page.run("document.querySelectorAll('b, img').length") == 0, "a run's name became markup"
+
+
+def start_with_setting(window, page):
+    window.click(page, "Settings")
+    window.type(page, "filter keys", "train.steps")
+    window.type(page, "set train.steps", "123")
+    window.click(page, "Start")
+    asked = window.until("./isobar to be started", lambda _: window.asked.exists() and window.asked.read_text())
+    assert asked.split()[0] == "run" and "train.steps=123" in asked, asked
+    print(f"Start: ./isobar {' '.join(asked.split())}")
+    window.click(page, f"run {RUN}")
+    window.box("loss")
+
+
+def answer_question(window, page):
+    window.click(page, "Lesson")
+    window.click(page, "choice longer")
+    window.click(page, "Commit")
+    file = window.folder / "progress.jsonl"
+    answer = json.loads(window.until("the answer", lambda _: file.exists() and file.read_text()).splitlines()[-1])
+    assert (answer["kind"], answer["answer"]) == ("answer", "longer"), answer
+
+
+def drag_plot(window, page):
+    x, y, right, below = window.box("throughput")[:4]
+    page.until_still()
+    before = page.picture((x, y, right, below))
+    frames, bytes_before = page.frames(), sum(map(len, page.heard))
+    page.drag((x + 300, y + 100), (x + 180, y + 100))
+    page.until_still()
+    frames = page.frames() - frames
+    assert frames >= 3, f"{frames} frames while the plot was dragged"
+    assert page.chromium.compare(before, page.picture((x, y, right, below)))["off"] > 100, "the plot did not move"
+    print(f"a plot was dragged: {frames} frames, {(sum(map(len, page.heard)) - bytes_before) // frames} bytes each")
+
+
+def copy_and_paste(window, page):
+    page.chromium.call("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
+    window.click(page, "Settings")
+    window.click(page, "Copy command")
+    page.until("the command to be copied",
+               f"{CLIPBOARD}.then((words) => words.startsWith('./isobar run 01_baseline'))")
+    page.run("navigator.clipboard.writeText('b<o>l')")
+    window.click(page, "filter runs")
+    page.key("v", "KeyV", 86, CONTROL, commands=PASTE)
+    window.until("what was pasted", lambda items: items["filter runs"][-1] == "b<o>l")
+    page.key("a", "KeyA", 65, CONTROL)
+    page.key("x", "KeyX", 88, CONTROL)
+    window.until("what was cut to be gone", lambda items: items["filter runs"][-1] == "")
+    page.until("what was cut", f"{CLIPBOARD}.then((words) => words === 'b<o>l')")
+
+
+def write_with_accents(window, page):
+    """A sign that takes two keys, and one of an input method: only what they end as is typed."""
+    window.click(page, "filter runs")
+    page.call("Input.dispatchKeyEvent", type="rawKeyDown", key="Dead", code="BracketLeft", windowsVirtualKeyCode=229)
+    page.call("Input.imeSetComposition", text="´", selectionStart=1, selectionEnd=1)
+    assert page.run("document.getElementById('keys').className") == "composing"
+    page.call("Input.insertText", text="é")
+    page.key("@", "KeyQ", 81, 0, "@")
+    window.until("é@", lambda items: items["filter runs"][-1] == "é@")
+    page.key("Backspace", number=8)
+    page.key("Backspace", number=8)
+    window.until("an empty field", lambda items: items["filter runs"][-1] == "")
+    page.key("Escape", number=27)
+    page.until_still()  # the window has left the field, and takes letters for its keys again
+
+
+def select_words(window, page):
+    """Words of the console: selecting them is the browser's, and the program hears of no press."""
+    page.key("c", "KeyC", 67, 0, "c")
+    words = "[...document.querySelectorAll('#texts span')]"
+    page.until("the console's words", f"{words}.some((span) => span.textContent === '<i>three</i>\\n')")
+    page.until_still()
+    box = page.run(f"{words}.find((span) => span.textContent.startsWith('line two')).getBoundingClientRect().toJSON()")
+    said = len(page.said)
+    page.drag((box["left"] + 1, box["top"] + 3), (box["right"] + 200, box["bottom"] + 10))
+    page.chromium.listen(0.5)
+    assert not [message for message in page.said[said:] if message[0] == 7], "the program was told of the press"
+    page.key("c", "KeyC", 67, CONTROL, commands=COPY)
+    page.until("the words to be copied", f"{CLIPBOARD}.then((words) => words === 'line two\\n<i>three</i>')")
+    with (window.folder / "runs" / RUN / "console.log").open("a") as console:
+        console.write("line four\n")
+    page.until("the new line", f"{words}.some((span) => span.textContent === 'line four\\n')")
+    assert page.run("getSelection().toString().includes('two')"), "a new line took the selection away"
+    page.move(700, 300)
+    page.key("c", "KeyC", 67, 0, "c")  # not taken for a copy; the keys go to the window again
+    page.until("the console to close", f"!{words}.some((span) => span.textContent === 'line four\\n')")
+
+
+def at_scale(window, page, scale):
+    """The same number of the screen's pixels: larger letters, and what is clicked is what lies there."""
+    page.resize((1440, 900), scale)
+    page.until("the canvas to be exact", "(({ width, height }) => width === 1440 && height === 900)"
+               "(document.getElementById('canvas'))")
+    page.until_still()
+    box = window.box("Settings")
+    dark = "Light" in window.items()
+    window.click(page, "Light" if dark else "Dark")
+    window.until("the other theme", lambda items: ("Dark" if dark else "Light") in items)
+    return box[3] - box[1]
+
+
+def main():
+    needs("chromium")
+    program, project = sys.argv[1:]
+    with world() as (folder, chromium):
+        write_run(folder / "runs" / RUN, 200, ended=False, console="line one\nline two\n<i>three</i>\n")
+        with Window(program, project, folder, "--lesson", "01_baseline", "--theme", "dark", "--run",
+                    f"runs/{RUN}") as window:
+            page = chromium.page(window.address)
+            see_live_step(window, page)
+            start_with_setting(window, page)
+            answer_question(window, page)
+            drag_plot(window, page)
+            copy_and_paste(window, page)
+            write_with_accents(window, page)
+            select_words(window, page)
+            heights = [at_scale(window, page, scale) for scale in (1.0, 1.25, 2.0)]
+            assert heights[0] < heights[1] < heights[2], f"a button's heights: {heights}"
+            assert "token" not in page.run("location.href"), "the token stays in the address"
+            no_complaints(page)
+
+
+if __name__ == "__main__":
+    main()
