@@ -121,7 +121,8 @@ FileDigest digest_of(const fs::path& path) {
 
 WholeFileWriter::WholeFileWriter(fs::path path)
     : path_(std::move(path)), part_(path_.string() + fmt::format(".part-{}", getpid())) {
-  file_ = FileDescriptor(::open(part_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  ::unlink(part_.c_str());  // of a process of the same number that was killed; a link would lead elsewhere
+  file_ = FileDescriptor(::open(part_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!file_.is_open()) throw system_error("cannot create the file", part_.string(), errno);
 }
 
