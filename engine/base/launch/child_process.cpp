@@ -29,6 +29,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& words, const fs::path
   posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&files, 1, output.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
   posix_spawn_file_actions_adddup2(&files, 1, 2);
+  posix_spawn_file_actions_addclosefrom_np(&files, 3);  // libraries open what is not closed by itself
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none;
