@@ -77,7 +77,10 @@ class Browser : public TabEvents {
     const TabId before = tabs_.leader();
     if (!tabs_.said(tab, *message)) return false;
     if (tabs_.leader() != before) input_.release_all();
-    if (message->says == TabSays::hello) words_.greet(tab);
+    if (message->says == TabSays::hello) {
+      server_.send(tab, words_message(TabHears::proof, server_.door().proof));
+      words_.greet(tab);
+    }
     if (message->says == TabSays::drawn) deliver();
     if (message->says == TabSays::drawn || message->says == TabSays::alive) return true;
     frames_due_ = kFramesAfterEvent;
@@ -180,13 +183,13 @@ class Browser : public TabEvents {
   TabInput input_;
   TabWords words_;
   std::string clipboard_;
-  TabServer server_;
-  App app_;
   std::atomic<bool> news_{false};
   int frames_due_ = kFramesAfterEvent;
   std::shared_ptr<const TabFrame> newest_;
   std::uint32_t number_ = 0;
   double next_frame_s_ = 0, drawn_s_ = 0, next_beat_s_ = 0;
+  TabServer server_;
+  App app_;  // last: its threads tell of news at once
 };
 
 /// A signal ends the loop; one that was told to be ignored (nohup) stays ignored.

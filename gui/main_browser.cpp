@@ -5,6 +5,7 @@
 #include "browser.h"
 #include "config/option_parser.h"
 #include "core/error.h"
+#include "tab/door.h"
 
 using namespace isobar;
 
@@ -30,6 +31,7 @@ int run(int argc, char** argv) {
           argc, argv,
           {.where = "./isobar gui --browser", .hint = "./isobar gui --browser --help lists the options"}))
     return 0;
+  for (std::string& host : browser.hosts) host = host_name(host);
   browser.port = static_cast<std::uint16_t>(port);
   AppOptions app = arguments.app_options();
   app.settings = settings_file();

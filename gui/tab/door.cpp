@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/text.h"
 
 namespace isobar {
 namespace {
@@ -105,8 +106,24 @@ Admission refused(int status, std::string words) { return {status, Room::page, "
 
 }  // namespace
 
+std::string host_name(std::string_view name) {
+  std::string out;
+  for (const char letter : name)
+    out += letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter;
+  const bool in_brackets = out.size() > 2 && out.front() == '[' && out.back() == ']';
+  const std::string_view inside =
+      std::string_view(out).substr(in_brackets ? 1 : 0, out.size() - (in_brackets ? 2 : 0));
+  const std::string_view letters =
+      in_brackets ? "0123456789abcdef:." : "abcdefghijklmnopqrstuvwxyz0123456789.-_";
+  if (inside.empty() || inside.size() > 253 || inside.find_first_not_of(letters) != std::string_view::npos)
+    throw Error(
+        "\"" + printable(name, 80) + "\" is no name of a host", "--host",
+        "as it stands between :// and the next / or : in the browser's address bar: --host hub.example.org");
+  return out;
+}
+
 Door make_door(std::vector<std::string> hosts) {
-  return {secret(8), secret(16), secret(16), std::move(hosts)};
+  return {secret(8), secret(16), secret(16), secret(16), std::move(hosts)};
 }
 
 std::string entry_of(const Door& door) { return door.place + "/" + std::string(kTokenName) + door.token; }
@@ -133,8 +150,8 @@ Admission judge(const Door& door, const Knock& knock) {
   if (!is_secret(cookie_of(knock.cookie, cookie_name(door)), door.pass))
     return refused(403, "Open the address that ./isobar gui --browser printed: it lets this browser in.");
   if (*room != Room::socket) return {200, *room, "", ""};
-  if (!knock.upgrade) return refused(426, "This is where the page connects.");
-  if (knock.origin.empty()) return refused(403, "Who connects says from which page.");
+  if (!knock.upgrade) return refused(426, "Only the WebSocket of the page may connect here.");
+  if (knock.origin.empty()) return refused(403, "The request does not say from which page it comes.");
   const bool foreign = !knock.fetch_site.empty() && knock.fetch_site != "same-origin";
   if (foreign) return refused(403, "Pages from elsewhere may not connect.");
   return {101, Room::socket, "", ""};

@@ -47,6 +47,17 @@ struct TabMessage {
 std::optional<TabMessage> read_message(std::string_view bytes);
 
 /// What a tab is told, beside frames.
-enum class TabHears : std::uint8_t { frame = 1, texture, forget, words, copied, texts, beat, visit, over };
+enum class TabHears : std::uint8_t {
+  frame = 1,
+  texture,
+  forget,
+  words,
+  copied,
+  texts,
+  beat,
+  visit,
+  over,
+  proof
+};
 
 }  // namespace isobar

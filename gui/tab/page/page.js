@@ -2,11 +2,13 @@
 import { Bytes, Message, Painter, inflated, readFrame } from './frame.js';
 
 const VERSION = 1;
-const FROM = { frame: 1, texture: 2, forget: 3, words: 4, copied: 5, texts: 6, beat: 7, visit: 8, over: 9 };
+const FROM = { frame: 1, texture: 2, forget: 3, words: 4, copied: 5, texts: 6, beat: 7, visit: 8, over: 9,
+  proof: 10 };
 const TO = { hello: 1, size: 2, shown: 3, drawn: 4, move: 5, leave: 6, button: 7, wheel: 8, key: 9, text: 10,
   paste: 11, blur: 12, alive: 13, again: 14 };
 const SILENCE_MS = 45000, REPAIR_MS = 5000, FIRST_PAUSE_MS = 500, LAST_PAUSE_MS = 10000;
 const MOST_TYPED = 4096, MOST_PASTED = 20000;  // letters; the program takes no more
+const MOST_SCALE = 8;  // the program's letters end at 4
 const MOST_ROWS = 10000;  // of words to be selected
 const LEFT = 1, RIGHT = 2, BUTTONS = 7;  // of MouseEvent.buttons; the program numbers them as their bits
 
@@ -23,7 +25,7 @@ const commands = (event) => (event.ctrlKey || event.metaKey) && !event.getModifi
 const held = (event) => (event.shiftKey ? 1 : 0) + (commands(event) ? 2 : 0) + (event.altKey ? 4 : 0);
 
 // 0 = a key that the window does not know, or that is the browser's: its zoom, reload, tabs, history and tools stay.
-export function keyOf(event) {
+function keyOf(event) {
   if (event.isComposing || /^(Process|Dead|Unidentified)$/.test(event.key)) return 0;  // a sign in the making
   const named = KEYS[event.code] ?? KEYS[event.key];
   if (named) return event.altKey || (commands(event) && event.key === 'Tab') ? 0 : named;
@@ -59,10 +61,11 @@ class Tab {
     this.work = Promise.resolve();  // messages one after the other, though unpacking them takes its time
     this.heard = performance.now();
     this.over = '';
+    this.proven = false;
     socket.onopen = () => {
       this.frame = null;
-      this.send(this.size(new Message(TO.hello).number(VERSION)));
-      this.send(new Message(TO.shown).number(document.hidden ? 0 : 1));
+      socket.send(this.size(new Message(TO.hello).number(VERSION)).done());
+      socket.send(this.shown().done());
     };
     socket.onmessage = (event) => {
       this.heard = performance.now();
@@ -77,7 +80,8 @@ class Tab {
     socket.onclose = null;
     socket.close();
     document.title = 'not connected - Isobar';  // until the program says another
-    if (this.over) return this.say(this.over);
+    if (this.over || this.trying) return this.over && this.say(this.over);
+    this.trying = true;
     this.say('The connection is lost. Trying again ...');
     for (let answer = null; !answer?.ok;) {
       await new Promise((done) => { this.hurry = done; setTimeout(done, this.pause); });
@@ -88,7 +92,8 @@ class Tab {
       if (answer?.status === 403 || answer?.status === 404)
         this.say('This address is not valid any more. ./isobar gui --browser prints a new one.');
     }
-    this.connect();
+    this.trying = false;
+    return this.connect();
   }
   // What came does not fit: all of it is asked for again.
   repair(error) {
@@ -99,12 +104,26 @@ class Tab {
     this.frame = null;
     return this.send(new Message(TO.again));
   }
-  send(message) {
-    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(message.done());
+  // Where the program was killed, another may answer at its port: nothing is taken from it, nothing told to it.
+  prove(proof) {
+    this.proof ??= proof;
+    this.proven = proof === this.proof;
+    if (!this.proven) {
+      this.over = 'Another program answers at this address. ./isobar gui --browser prints a new one.';
+      return this.socket.close();
+    }
+    this.send(this.size(new Message(TO.size)));  // as it is now
+    return this.send(this.shown());
   }
+  send(message) {
+    if (this.proven && this.socket.readyState === WebSocket.OPEN) this.socket.send(message.done());
+  }
+  shown() { return new Message(TO.shown).number(document.hidden ? 0 : 1); }
 
   async take(bytes) {
     const message = new Bytes(bytes.subarray(1));
+    if (bytes[0] === FROM.proof) return this.prove(message.words());
+    if (!this.proven) return undefined;
     switch (bytes[0]) {
       case FROM.frame: return this.show(await inflated(message.rest()));
       case FROM.texture: {
@@ -121,9 +140,7 @@ class Tab {
       case FROM.texts: return this.lay(message);
       case FROM.beat: return this.send(new Message(TO.alive));
       case FROM.visit: return this.visit(message.words());
-      case FROM.over:
-        this.over = message.words();
-        return undefined;
+      case FROM.over: return void (this.over = message.words());
       default: throw new Error(`a message of kind ${bytes[0]}`);
     }
   }
@@ -155,7 +172,10 @@ class Tab {
   }
 
   ratio() { return this.canvas.width / this.canvas.clientWidth; }  // of the canvas's pixels to the page's
-  size(message) { return message.number(this.canvas.width).number(this.canvas.height).number(this.scale * 256); }
+  size(message) {
+    const scale = Math.min(MOST_SCALE, this.scale);
+    return message.number(this.canvas.width).number(this.canvas.height).number(scale * 256);
+  }
   resize(entry) {
     const exact = entry?.devicePixelContentBoxSize?.[0];
     if (exact) this.exact = [exact.inlineSize, exact.blockSize];
@@ -181,7 +201,7 @@ class Tab {
     addEventListener('resize', () => this.resize());
     addEventListener('online', () => this.hurry?.());
     document.addEventListener('visibilitychange', () => {
-      this.send(new Message(TO.shown).number(document.hidden ? 0 : 1));
+      this.send(this.shown());
       if (!document.hidden) this.hurry?.();
     });
     this.canvas.addEventListener('webglcontextlost', (event) => event.preventDefault());
@@ -371,12 +391,10 @@ class Tab {
   }
 }
 
-if (typeof document !== 'undefined') {
-  history.replaceState(null, '', location.pathname);  // the token does not stay in the address
-  try { new Tab(); } catch (error) {
-    const note = document.getElementById('note');
-    note.hidden = false;
-    note.textContent = `The window cannot be drawn here: ${error.message}. In a terminal, ` +
-      './isobar show last --follow tells the same in words.';
-  }
+history.replaceState(null, '', location.pathname);  // the token does not stay in the address
+try { new Tab(); } catch (error) {
+  const note = document.getElementById('note');
+  note.hidden = false;
+  note.textContent = `The window cannot be drawn here: ${error.message}. In a terminal, ` +
+    './isobar show last --follow tells the same in words.';
 }

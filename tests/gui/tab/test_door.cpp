@@ -1,4 +1,5 @@
 // Who may come in: a test for each rule of docs/tab_protocol.md.
+#include "core/error.h"
 #include "support/catch.h"
 #include "tab/door.h"
 
@@ -38,7 +39,7 @@ TEST_CASE("Each door has secrets of its own: 64 bits of place, 128 of token and 
   CHECK(one.place.size() == 16);
   CHECK(one.token.size() == 32);
   CHECK(one.pass.size() == 32);
-  for (const std::string& secret : {one.place, one.token, one.pass})
+  for (const std::string& secret : {one.place, one.token, one.pass, one.proof})
     CHECK(secret.find_first_not_of("0123456789abcdef") == std::string::npos);
   CHECK(one.place != other.place);
   CHECK(one.token != other.token);
@@ -219,4 +220,12 @@ TEST_CASE("The page may load from where it came and from nowhere else") {
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self' "
         "ws://127.0.0.1:8123 wss://127.0.0.1:8123; base-uri 'none'; form-action 'none'; frame-ancestors "
         "'self'");
+}
+
+TEST_CASE("A proxy's name for the machine is taken as browsers write it, and nothing else is") {
+  CHECK(host_name("Hub.Example.org") == "hub.example.org");
+  CHECK(host_name("[FE80::1]") == "[fe80::1]");
+  for (const char* const bad :
+       {"", "[]", "https://hub.example", "hub.example:443", "hub example", "hub/x", "h\x1b"})
+    CHECK_THROWS_AS(host_name(bad), Error);
 }
