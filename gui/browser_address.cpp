@@ -28,7 +28,7 @@ std::string ssh_words(const Surroundings& here, const Listening& listening) {
                             : "-J " + shell_quoted(here.job_from) + " ";  // nodes have no way in of their own
   return fmt::format(
       "From another machine: run this there, leave it open, and open the same address there:\n"
-      "  ssh -N -L {}:{} {}{}\n",
+      "  ssh -o ExitOnForwardFailure=yes -N -L {}:{} {}{}\n",
       listening.port, shell_quoted(target), jump, shell_quoted(here.user_at_host));
 }
 

@@ -31,6 +31,7 @@ using Local = asio::local::stream_protocol;
 constexpr std::size_t kMostTabs = 64;
 constexpr std::size_t kMostPathLetters = 100;  // the system takes 107
 constexpr std::size_t kMostVisitors = 192;     // below the least limit of open files that systems have, 256
+constexpr int kMostEvents = 64;                // at a time: whoever floods us must not keep us from drawing
 
 /// Makes the socket's folder where it is not there; one that others may enter is refused.
 void prepare_folder(const std::filesystem::path& socket) {
@@ -43,7 +44,7 @@ void prepare_folder(const std::filesystem::path& socket) {
   if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
     throw system_error("cannot make the folder", folder.string(), errno);
   if (!is_private(folder))
-    throw Error("others may enter the folder of the socket, or it is another's", folder.string(),
+    throw Error("others may enter the folder of the socket, or it belongs to another user", folder.string(),
                 "another folder, or chmod 700 where it is yours alone");
 }
 
@@ -56,6 +57,11 @@ void remove_stale(const std::filesystem::path& path) {
   beast::error_code error;
   socket.connect(Local::endpoint(path.string()), error);
   if (error == asio::error::connection_refused) ::unlink(path.c_str());
+}
+
+ino_t file_number(const std::filesystem::path& path) {
+  struct stat found {};
+  return lstat(path.c_str(), &found) == 0 ? found.st_ino : 0;
 }
 
 /// Who is at the other end of a Unix socket, by the word of the kernel.
@@ -86,11 +92,12 @@ class TabServer::Inside : public TabEvents {
     } const back{before};
     local_.emplace(io_, Local::endpoint(place.socket.string()));
     path_ = place.socket;
+    file_ = file_number(path_);
     accept(*local_);
   }
   ~Inside() override {
     for (auto& [id, visitor] : visitors_) visitor->drop();
-    if (!path_.empty()) ::unlink(path_.c_str());
+    if (!path_.empty() && file_number(path_) == file_) ::unlink(path_.c_str());  // not that of another
   }
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;
@@ -99,7 +106,8 @@ class TabServer::Inside : public TabEvents {
     io_.restart();
     const auto time =
         std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::duration<double>(seconds));
-    if (io_.run_one_for(time) > 0) io_.poll();
+    if (io_.run_one_for(time) == 0) return;
+    for (int i = 1; i < kMostEvents && io_.poll_one() > 0; ++i) continue;
   }
   void wake() {
     asio::post(io_, [] {});
@@ -167,6 +175,7 @@ class TabServer::Inside : public TabEvents {
   std::optional<Acceptor<Tcp>> tcp_;
   std::optional<Acceptor<Local>> local_;
   std::filesystem::path path_;
+  ino_t file_ = 0;
   std::map<TabId, std::shared_ptr<Visitor>> visitors_;
   std::size_t tabs_ = 0;
   TabId last_ = 0;
@@ -177,7 +186,7 @@ TabServer::TabServer(Door door, const ServerPlace& place, TabEvents& events) {
   try {
     inside_ = std::make_unique<Inside>(std::move(door), place, events);
   } catch (const boost::system::system_error& error) {
-    throw Error("a tab cannot be waited for: " + error.code().message(),
+    throw Error("cannot listen: " + error.code().message(),
                 place.socket.empty() ? "127.0.0.1:" + std::to_string(place.port) : place.socket.string(),
                 place.socket.empty() ? "another --port, or none"
                                      : "another --socket; or remove it, if no other window has it",

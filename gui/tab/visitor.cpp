@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr unsigned kMostHeaderBytes = 8 * 1024;
+constexpr unsigned kMostHeaderBytes = 32 * 1024;  // programs at other ports of this name share its cookies
 constexpr seconds kRequestPatience{10};
 constexpr seconds kTabPatience{90};  // without a word of the tab, which answers a beat every 20 s
 // What a tab that keeps to two frames can be due: these, a picture each of the textures, and some words.
@@ -30,24 +30,26 @@ void Visitor::begin() {
   patience_.async_wait([self = shared_from_this()](beast::error_code stopped) {
     if (!stopped) self->drop();
   });
-  http::async_read(socket_.next_layer(), buffer_, *parser_,
-                   [self = shared_from_this()](beast::error_code error, std::size_t) {
-                     if (error == http::error::header_limit || error == http::error::body_limit)
-                       return self->answer({431, Room::page, "", "This request is too long."}, "");
-                     if (error) return self->end();
-                     const auto& request = self->parser_->get();
-                     const std::string_view host = view(request[http::field::host]);
-                     const Admission admission =
-                         judge(self->door_, {.method = view(request.method_string()),
-                                             .target = view(request.target()),
-                                             .host = host,
-                                             .origin = view(request[http::field::origin]),
-                                             .cookie = view(request[http::field::cookie]),
-                                             .fetch_site = view(request["Sec-Fetch-Site"]),
-                                             .upgrade = websocket::is_upgrade(request)});
-                     if (admission.status == 101) return self->become_tab();
-                     self->answer(admission, host);
-                   });
+  http::async_read(
+      socket_.next_layer(), buffer_, *parser_,
+      [self = shared_from_this()](beast::error_code error, std::size_t) {
+        if (error == http::error::header_limit || error == http::error::body_limit)
+          return self->answer(
+              {431, Room::page, "", "This request is too long: has this name of the machine many cookies?"},
+              "");
+        if (error) return self->end();
+        const auto& request = self->parser_->get();
+        const std::string_view host = view(request[http::field::host]);
+        const Admission admission = judge(self->door_, {.method = view(request.method_string()),
+                                                        .target = view(request.target()),
+                                                        .host = host,
+                                                        .origin = view(request[http::field::origin]),
+                                                        .cookie = view(request[http::field::cookie]),
+                                                        .fetch_site = view(request["Sec-Fetch-Site"]),
+                                                        .upgrade = websocket::is_upgrade(request)});
+        if (admission.status == 101) return self->become_tab();
+        self->answer(admission, host);
+      });
 }
 
 void Visitor::answer(const Admission& admission, std::string_view host) {
@@ -92,7 +94,7 @@ void Visitor::become_tab() {
   socket_.binary(true);
   socket_.auto_fragment(false);  // in parts each would wait for the answer to the one before
   socket_.async_accept(parser_->get(), [self = shared_from_this()](beast::error_code error) {
-    if (error) return self->end();
+    if (error || !self->socket_.next_layer().is_open()) return self->end();  // dropped meanwhile
     self->patience_.cancel();
     self->parser_.reset();
     self->buffer_.clear();
