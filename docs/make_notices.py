@@ -14,7 +14,7 @@ LICENCES = {
     "ca-certificates": "MPL-2.0", "catch2": "BSL-1.0", "ccache": "GPL-3.0-or-later", "chromium": "BSD-3-Clause", "cmake": "BSD-3-Clause",
     "debootstrap": "MIT",
     "fonts-inter": "OFL-1.1", "fonts-jetbrains-mono": "OFL-1.1", "g++": "GPL-3.0-or-later with the GCC runtime exception",
-    "iproute2": "GPL-2.0-or-later", "libc6-dev": "LGPL-2.1-or-later", "libboost-dev": "BSL-1.0", "libcli11-dev": "BSD-3-Clause", "libfmt-dev": "MIT",
+    "iproute2": "GPL-2.0-or-later", "libboost-dev": "BSL-1.0", "libc6-dev": "LGPL-2.1-or-later", "libcli11-dev": "BSD-3-Clause", "libegl1": "MIT", "libfmt-dev": "MIT",
     "libfreetype-dev": "FTL or GPL-2.0", "libgl-dev": "MIT", "libgl1-mesa-dri": "MIT", "libglfw3-dev": "Zlib", "libgloo-dev": "BSD-3-Clause",
     "libhdf5-dev": "BSD-3-Clause", "libimgui-dev": "MIT", "libkissfft-dev": "BSD-3-Clause", "libmd4c-dev": "MIT",
     "libprotozero-dev": "BSD-2-Clause", "libsimdjson-dev": "Apache-2.0 or MIT", "libstb-dev": "MIT or public domain",
