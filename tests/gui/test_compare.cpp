@@ -6,6 +6,7 @@
 #include "headless.h"
 #include "state/comparison.h"
 #include "support/catch.h"
+#include "support/count_of.h"
 #include "support/made_runs.h"
 #include "support/says.h"
 
@@ -117,21 +118,73 @@ TEST_CASE("Only what was measured here has a bar, and repeats have a whisker") {
   row.least = row.most = 100;
   row.rate_words = "100 /s";
   row.colour = theme_of(true).series[0];
-  const auto count = [](const std::string& svg, const std::string& what) {
-    std::size_t out = 0;
-    for (std::size_t at = svg.find(what); at != std::string::npos; at = svg.find(what, at + 1)) ++out;
-    return out;
-  };
   spec.rows = {row};
   const std::string plain = svg_of(spec);
   spec.rows.front().least = 90;
   const std::string spread = svg_of(spec);
-  CHECK(count(spread, "<poly") == count(plain, "<poly") + 3);  // a line and two caps
+  CHECK(count_of(spread, "<poly") == count_of(plain, "<poly") + 3);  // a line and two caps
   spec.rows.front().has_bar = false;
-  CHECK(count(svg_of(spec), "<rect") == count(plain, "<rect") - 1);
+  CHECK(count_of(svg_of(spec), "<rect") == count_of(plain, "<rect") - 1);
   spec.rows.front().rate = 0;
   CHECK_THAT(svg_of(spec), says("no rate yet"));
   CHECK_THAT(scoreboard_csv(spec), says("\"mine\",0,90,100"));
+}
+
+TEST_CASE("What is left of a step has no bar where no stage was measured") {
+  ScoreSpec spec{.id = "s", .title = "t", .rows = {}, .empty = "nothing"};
+  ScoreRow row;
+  row.label = "theirs";
+  row.step_words = "1600.0 ms a step";
+  row.stages_us = {{"load", 0}, {"rest", 1.6e6}};
+  spec.rows = {row};
+  const std::string theirs = svg_of(spec);
+  CHECK_THAT(theirs, says("1600.0 ms a step") && !says(">rest</text>"));
+  spec.rows.front().stages_us.front().second = 1e5;
+  const std::string ours = svg_of(spec);
+  CHECK_THAT(ours, says(">rest</text>"));
+  CHECK(count_of(ours, "<rect") == count_of(theirs, "<rect") + 4);  // two stages, in the row and in the key
+}
+
+TEST_CASE("An imported run beside one of ours: its source, losses, and nothing of stages or a ratio") {
+  const TempFolder folder;
+  write_run(folder, {.name = "ours"});
+  const auto theirs = folder / "runs/imported-short";
+  std::filesystem::create_directories(theirs);
+  write_file_whole(theirs / "run.toml", std::string_view("[environment]\nsource = \"tutorial\"\n"));
+  JsonLine head("run");
+  head.add("schema", 1).add("lesson", "tutorial").add("provenance", "recorded").add("source", "tutorial");
+  std::string text = head.text();
+  for (int epoch = 1; epoch <= 3; ++epoch) {
+    JsonLine step("step"), score("eval");
+    step.add("step", 32 * epoch - 1).add("stands_for", 32).add("t_us", epoch * 52'000'000LL);
+    step.add("samples", 4).add("loss", 0.9 / epoch).add("step_us", 1.6e6);
+    score.add("step", 32 * epoch).add("t_us", epoch * 52'000'000LL).add("loss", 0.8 / epoch);
+    text += step.text() + score.text();
+  }
+  JsonLine summary("summary"), end("end");
+  summary.add("steps", 96).add("samples", 384).add("step_us", 1.6e6).add("samples_per_s", 2.5);
+  text += summary.text() + end.add("status", "done").text();
+  write_file_whole(theirs / "rank-0000.jsonl", std::string_view(text));
+  Headless window(options_in(folder));
+  window.settle();
+  window.click("compare ours");
+  window.click("compare imported-short");
+  window.click("Compare 2");
+  window.settle();
+  const auto made = window.state().compare.made;
+  REQUIRE(made);
+  REQUIRE(made->cases.size() == 2);
+  const RunEntry& run = *made->cases[1].run;
+  CHECK_THAT(window.state().compare.labels.at(run.id), says("recorded with the Python tutorial"));
+  const RunComparison& found = made->against.front();
+  CHECK_THAT(found.no_ratio, says("recorded with the Python tutorial"));
+  CHECK(found.losses.at_samples.has_value());
+  CHECK(found.stages.empty());
+  CHECK_FALSE(window.has("waterfall"));
+  const Colour rest = stage_colour(window.app().ui().theme(), "rest");
+  CHECK(window.longest_row(window.box("score ours"), rest) > 10);
+  CHECK(window.longest_row(window.box("score imported-short"), rest) < 5);
+  for (const auto& one : made->cases) CHECK(one.run->detail->series.find("valid/loss"));
 }
 
 TEST_CASE("A waterfall names every term, and copes with none") {

@@ -6,6 +6,10 @@
 
 namespace isobar {
 
+std::string case_label(std::size_t index) {
+  return index < 26 ? std::string(1, static_cast<char>('A' + index)) : std::to_string(index + 1);
+}
+
 double mean_step_us(const RunCase& one) { return std::max(0.0, means(one.repeats, "step_us").median()); }
 
 double most_peak_bytes(const RunCase& one) {

@@ -6,6 +6,8 @@
 
 namespace isobar {
 
+/// "A", "B", ..., "Z", "27", ...
+std::string case_label(std::size_t index);
 double mean_step_us(const RunCase& one);
 double most_peak_bytes(const RunCase& one);
 double median_mfu(const RunCase& one);

@@ -158,7 +158,7 @@ LossesCompared compare_losses(const RunView& base_view, const RunSeries& base, c
   out.at_time = at_common(base_time, other_time);
   out.time_to = time_to_common(base_time, other_time);
   const bool trained = base_view.summary.measure.empty() && other_view.summary.measure.empty();
-  if (!trained) return out;
+  if (!trained || base_view.source != other_view.source) return out;  // a logged loss may be an epoch's mean
   out.band = parity_band(base_view.summary.precision, other_view.summary.precision);
   const Common losses = compare_curves(base.find("train/loss"), other.find("train/loss"), out);
   const double of_training = out.largest;

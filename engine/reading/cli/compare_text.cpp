@@ -291,10 +291,6 @@ void add_comm(Report& out, const Cases& cases) {
 
 }  // namespace
 
-std::string case_label(std::size_t index) {
-  return index < 26 ? std::string(1, static_cast<char>('A' + index)) : std::to_string(index + 1);
-}
-
 Report compare_report(const Cases& cases, std::size_t columns, std::size_t table) {
   Report out;
   std::vector<RunComparison> found;

@@ -10,9 +10,6 @@
 
 namespace isobar {
 
-/// "A", "B", ..., "Z", "27", ...
-std::string case_label(std::size_t index);
-
 /// All cases against the first one. Sentences take at most `columns`, tables `table`: there columns that
 /// other lines say too are left out (MFU, memory, time of a step, number of runs, loss, in that order), then
 /// names and values are cut in their middle.

@@ -62,7 +62,7 @@ void check_target(const fs::path& file) {
     throw Error("a report is an .html file", "-o " + printable(file.string(), 4096), "-o report.html");
   std::error_code code;
   if (fs::exists(file, code) && !fs::is_regular_file(file, code))
-    throw Error("it is there, and no file", printable(file.string(), 4096), "name another with -o");
+    throw Error("it exists and is not a file", printable(file.string(), 4096), "name another with -o");
   if (fs::exists(file, code) && !is_report(file))
     throw Error("the file is there, and is no report of ours", printable(file.string(), 4096),
                 "name another with -o; nothing is written over");

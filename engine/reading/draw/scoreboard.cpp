@@ -26,6 +26,12 @@ double step_us(const ScoreRow& row) {
   return out;
 }
 
+/// What is left of a step says nothing where none of its stages was measured.
+bool has_stages(const ScoreRow& row) {
+  return std::any_of(row.stages_us.begin(), row.stages_us.end(),
+                     [](const auto& one) { return one.first != "rest" && one.second > 0; });
+}
+
 Columns columns_of(const Canvas& canvas, const ScoreSpec& spec, const Box& box) {
   const float s = canvas.scale();
   Columns out{};
@@ -38,7 +44,7 @@ Columns columns_of(const Canvas& canvas, const ScoreSpec& spec, const Box& box) 
     range = std::max(range, canvas.text_width(row.range_words, Face::small));
     versus = std::max(versus, canvas.text_width(row.versus, Face::bold));
     if (row.has_bar && std::isfinite(row.rate)) out.most_rate = std::max({out.most_rate, row.rate, row.most});
-    out.most_us = std::max(out.most_us, step_us(row));
+    if (has_stages(row)) out.most_us = std::max(out.most_us, step_us(row));
   }
   out.label = box.x0 + (kPad + 20) * s;
   out.end = box.x1 - kPad * s;
@@ -83,7 +89,7 @@ void paint_stages(Canvas& canvas, const Theme& theme, const ScoreRow& row, const
   const float s = canvas.scale();
   float x = at.bars;
   for (const auto& [stage, us] : row.stages_us) {
-    if (!(us > 0) || !(at.most_us > 0)) continue;
+    if (!(us > 0) || !has_stages(row)) continue;
     const float width = static_cast<float>(us / at.most_us) * (at.words - 10 * s - at.bars);
     canvas.fill({x, y + 3 * s, x + width, y + 13 * s}, stage_colour(theme, stage));
     x += width;
@@ -96,6 +102,7 @@ void paint_key(Canvas& canvas, const Theme& theme, const ScoreSpec& spec, const 
   const float s = canvas.scale();
   std::vector<std::string> stages;
   for (const ScoreRow& row : spec.rows) {
+    if (!has_stages(row)) continue;
     for (const auto& [stage, us] : row.stages_us) {
       if (us > 0.01 * step_us(row) && std::find(stages.begin(), stages.end(), stage) == stages.end())
         stages.push_back(stage);

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/text.h"
 #include "draw/field_map.h"
 #include "draw/svg_canvas.h"
-#include "page/html.h"
 
 namespace isobar {
 namespace {
@@ -63,7 +63,7 @@ std::string in_both_themes(std::string_view light, std::string_view dark) {
 std::string tooltip(const PlotPoint& at, const std::string& words) {
   return fmt::format(
       "<circle class=\"point\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"7\"><title>{}</title></circle>\n", at.x, at.y,
-      html_escaped(words));
+      xml_escaped(words));
 }
 
 std::string tooltips(const PlotSpec& spec, const PlotLayout& layout, const PlotLink& link) {
@@ -139,7 +139,7 @@ std::string Figures::figure(float height, const Words& words, const Paint& paint
   std::string svg = in_both_themes(drawn(false), drawn(true));
   svg.insert(svg.rfind("</svg>"), more);
   std::string out = "<figure>\n" + with_own_ids(without_font(std::move(svg)), ++number_);
-  if (!words.caption.empty()) out += "<figcaption>" + html_escaped(words.caption) + "</figcaption>\n";
+  if (!words.caption.empty()) out += "<figcaption>" + xml_escaped(words.caption) + "</figcaption>\n";
   return out + "</figure>\n";
 }
 

@@ -1,20 +1,16 @@
 #pragma once
-// HTML as text that is put together: whatever comes from a run, a file or a person goes through `text`,
-// `cell` or an attribute, which escape it. Markup of ours alone goes through `raw`.
+// HTML as text that is put together: whatever comes from a run, a file or a person goes through an
+// element, a cell or an attribute, which escape it. Markup of ours alone goes through `raw`.
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace isobar {
 
-/// For the inside of an element or of an attribute in double quotes; what steers or is no UTF-8 becomes '?'.
-std::string html_escaped(std::string_view text);
-
 class Html {
  public:
   /// Of ours, or made by another Html or SvgCanvas.
   void raw(std::string_view markup) { out_ += markup; }
-  void text(std::string_view words) { out_ += html_escaped(words); }
   /// <h2>words</h2>
   void element(std::string_view name, std::string_view words, std::string_view css_class = {});
   void paragraph(std::string_view words, std::string_view css_class = {}) { element("p", words, css_class); }
@@ -25,7 +21,6 @@ class Html {
   void end_section() { out_ += "</section>\n"; }
 
   const std::string& markup() const { return out_; }
-  bool empty() const { return out_.empty(); }
 
  private:
   std::string out_;

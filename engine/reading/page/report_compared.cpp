@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analyse/case_figures.h"
 #include "analyse/ladder.h"
 #include "analyse/run_comparison.h"
 #include "core/text.h"
@@ -76,7 +77,7 @@ std::string compared_part(const ReportCases& cases, Figures& figures) {
   Html out;
   for (std::size_t i = 1; i < cases.size(); ++i) {
     const RunComparison found = compare_runs(cases.front(), cases[i]);
-    const std::string base = report_label(0), other = report_label(i);
+    const std::string base = case_label(0), other = case_label(i);
     const std::string &from = cases.front().view().lesson, &to = cases[i].view().lesson;
     out.element("h3", fmt::format("{} and {}: {}", base, other, from == to ? from : from + ", " + to));
     out.paragraph(comparison_sentence(found, base, other), "said");

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "analyse/case_figures.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "draw/field_map.h"
@@ -20,7 +21,7 @@ constexpr std::size_t kMostMaps = 4;
 
 std::string label_of(const ReportCases& cases, std::size_t i) {
   const RunView& view = cases[i].view();
-  return report_label(i) + " " + printable(view.lesson + (view.point.empty() ? "" : " " + view.point), 60);
+  return case_label(i) + " " + printable(view.lesson + (view.point.empty() ? "" : " " + view.point), 60);
 }
 
 Dash dash_of(const RunView& view) {
@@ -240,7 +241,7 @@ std::string maps_part(const ReportCases& cases, Figures& figures) {
                       figures));
       ++drawn;
     } catch (const Error& error) {
-      out.paragraph(report_label(i) + ": its fields cannot be read: " + error.what(), "mark");
+      out.paragraph(case_label(i) + ": its fields cannot be read: " + error.what(), "mark");
     }
   }
   return out.markup();

@@ -12,10 +12,6 @@
 
 namespace isobar {
 
-std::string report_label(std::size_t index) {
-  return index < 26 ? std::string(1, static_cast<char>('A' + index)) : std::to_string(index + 1);
-}
-
 std::string minute_text(const std::string& iso) {
   const bool fits = iso.size() == 20 && iso[10] == 'T' && iso.back() == 'Z';
   return fits ? iso.substr(0, 10) + " " + iso.substr(11, 5) + " UTC" : iso;

@@ -12,8 +12,6 @@ namespace isobar {
 
 using ReportCases = std::vector<RunCase>;
 
-/// "A", ..., "Z", "27", ...: what compare calls them too.
-std::string report_label(std::size_t index);
 /// "2026-11-26 16:27 UTC" of "2026-11-26T16:27:28Z"; anything else as it is.
 std::string minute_text(const std::string& iso);
 /// "682.42", and "0.0022" of a step that is as short as that; "-" of none.

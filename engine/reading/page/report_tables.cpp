@@ -38,7 +38,7 @@ std::vector<std::string> warnings_of(const RunCase& one) {
 
 std::vector<std::string> labels(const ReportCases& cases, std::string first) {
   std::vector<std::string> out = {std::move(first)};
-  for (std::size_t i = 0; i < cases.size(); ++i) out.push_back(report_label(i));
+  for (std::size_t i = 0; i < cases.size(); ++i) out.push_back(case_label(i));
   return out;
 }
 
@@ -69,7 +69,7 @@ std::string runs_part(const ReportCases& cases) {
     const RunSummary& summary = one.view().summary;
     const double bytes = most_peak_bytes(one), mfu = median_mfu(one), loss = valid_losses(one).median();
     const std::string channel = headline.empty() ? " " + summary.headline : "";
-    table.add({report_label(i), run_name(one), join({one.view().lesson, one.view().preset}, " "),
+    table.add({case_label(i), run_name(one), join({one.view().lesson, one.view().preset}, " "),
                origin_text(one.view()), std::to_string(one.repeats.size()), human_count(summary.steps),
                rate_text(rates(one.repeats)), milliseconds_text(mean_step_us(one)),
                mfu > 0 ? fmt::format("{:.1f} %", 100 * mfu) : "-",
@@ -81,9 +81,9 @@ std::string runs_part(const ReportCases& cases) {
   out.raw(table.markup());
   for (std::size_t i = 0; i < cases.size(); ++i) {
     if (const std::string from = provenance_text(cases[i].view()); !from.empty())
-      out.paragraph(report_label(i) + ": " + from, "dim");
+      out.paragraph(case_label(i) + ": " + from, "dim");
     for (const std::string& warning : warnings_of(cases[i]))
-      out.paragraph(report_label(i) + ": " + warning, "mark");
+      out.paragraph(case_label(i) + ": " + warning, "mark");
   }
   return out.markup();
 }
@@ -112,7 +112,7 @@ std::string hardware_part(const ReportCases& cases) {
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const std::string command = value_in(cases[i].config, "environment.command");
     if (command.empty()) continue;
-    out.element("h3", report_label(i) + " was started by");
+    out.element("h3", case_label(i) + " was started by");
     out.command(command);
   }
   return out.markup();
@@ -157,7 +157,7 @@ std::string formulas_part(const ReportCases& cases) {
     const auto add = [&](const std::string& stage, double formula_us, double measured_us) {
       if (formula_us <= 0 && measured_us <= 0) return;
       const bool both = formula_us > 0 && measured_us > 0;
-      table.add({report_label(i), stage, milliseconds_text(formula_us), milliseconds_text(measured_us),
+      table.add({case_label(i), stage, milliseconds_text(formula_us), milliseconds_text(measured_us),
                  both ? fmt::format("{:.2f}", measured_us / formula_us) : "-"});
     };
     for (const auto& [stage, us] : predicted->named()) add(stage, us, view.summary.stage_us(stage));

@@ -1,5 +1,6 @@
 // Runs compared, on made-up run folders: what differs, where the time goes, what it comes from.
 
+#include "analyse/case_figures.h"
 #include "analyse/run_comparison.h"
 #include "analyse/run_keys.h"
 #include "cli/compare_text.h"

@@ -6,6 +6,7 @@
 
 #include "cli/made_course.h"
 #include "support/catch.h"
+#include "support/count_of.h"
 #include "support/says.h"
 
 using namespace isobar;
@@ -13,12 +14,6 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 namespace {
-
-std::size_t count(const std::string& text, const std::string& part) {
-  std::size_t out = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++out;
-  return out;
-}
 
 /// Lines of a stand-in's stream without scores and samples/s, and where it is asked for without samples.
 std::string without_rate(const std::string& stream, bool has_samples) {
@@ -35,7 +30,7 @@ std::string without_rate(const std::string& stream, bool has_samples) {
 }
 
 std::size_t kinds(const MadeCourse& course, const std::string& kind) {
-  return count(course.kept(), "\"kind\":\"" + kind + "\"");
+  return count_of(course.kept(), "\"kind\":\"" + kind + "\"");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "draw/svg_canvas.h"
 #include "record/json_line.h"
 #include "support/catch.h"
+#include "support/count_of.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 
@@ -112,14 +113,9 @@ TEST_CASE("a measured step is solid, a predicted one pale with a dotted edge, bo
     paint_stage_bars(canvas, theme, of, {0, 0, 600, 200});
     return canvas.text();
   };
-  const auto times = [](const std::string& text, const std::string& what) {
-    std::size_t out = 0;
-    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++out;
-    return out;
-  };
   const std::string both = drawn(bars);
-  CHECK(times(both, "stroke-dasharray") == 2);
-  CHECK(times(drawn({bars[1]}), "stroke-dasharray") == 0);
+  CHECK(count_of(both, "stroke-dasharray") == 2);
+  CHECK(count_of(drawn({bars[1]}), "stroke-dasharray") == 0);
   CHECK_THAT(both, says("forward 40.0 ms") && says("30.0 ms") && says("Measured"));
   CHECK(stage_bars_csv(bars) ==
         "step,provenance,stage,us\n\"Predicted\",predicted,load,10000.0\n\"Predicted\",predicted,forward,"

@@ -1,19 +1,10 @@
 #include "draw/theme.h"
 #include "page/figures.h"
 #include "support/catch.h"
+#include "support/count_of.h"
 #include "support/says.h"
 
 using namespace isobar;
-
-namespace {
-
-std::size_t count(const std::string& text, const std::string& part) {
-  std::size_t out = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++out;
-  return out;
-}
-
-}  // namespace
 
 TEST_CASE("what a figure is drawn with in the light theme has its colour of the dark one beside it") {
   const Theme &light = theme_of(false), &dark = theme_of(true);
@@ -25,8 +16,8 @@ TEST_CASE("what a figure is drawn with in the light theme has its colour of the 
     REQUIRE(one != other);
     CHECK_THAT(markup, says("fill=\"" + one + "\" style=\"--dark:" + other + "\""));
   }
-  CHECK(count(markup, "fill=\"" + hex_text(light.text) + "\"") ==
-        count(markup, "fill=\"" + hex_text(light.text) + "\" style=\"--dark:"));
+  CHECK(count_of(markup, "fill=\"" + hex_text(light.text) + "\"") ==
+        count_of(markup, "fill=\"" + hex_text(light.text) + "\" style=\"--dark:"));
 }
 
 TEST_CASE("bars have a legend that names each stage once, the rest last") {
@@ -41,5 +32,5 @@ TEST_CASE("words of a figure cannot become markup") {
   Figures figures;
   const std::string markup = figures.stage_bars({{"<b>", "", {{"a\"<i>", 1}}}}, "<u>", "</figure>");
   for (const char* part : {"<b>", "<i>", "<u>"}) CHECK(markup.find(part) == std::string::npos);
-  CHECK(count(markup, "</figure>") == 1);
+  CHECK(count_of(markup, "</figure>") == 1);
 }

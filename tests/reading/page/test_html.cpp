@@ -1,6 +1,8 @@
+#include "core/text.h"
 #include "page/html.h"
 #include "page/page_style.h"
 #include "support/catch.h"
+#include "support/count_of.h"
 #include "support/hostile_text.h"
 #include "support/says.h"
 
@@ -12,12 +14,6 @@ namespace {
 /// quotes.
 bool can_end_text(const std::string& text) { return text.find_first_of("<>\"") != std::string::npos; }
 
-std::size_t count_of(const std::string& text, const std::string& part) {
-  std::size_t count = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
-  return count;
-}
-
 }  // namespace
 
 TEST_CASE("no text becomes markup") {
@@ -28,7 +24,7 @@ TEST_CASE("no text becomes markup") {
     texts.emplace_back(more);
   for (const std::string& text : texts) {
     INFO(text.substr(0, 200));
-    CHECK_FALSE(can_end_text(html_escaped(text)));
+    CHECK_FALSE(can_end_text(xml_escaped(text)));
     HtmlTable table(text, {text, text});
     table.add({text, text});
     Html body;

@@ -1,9 +1,13 @@
+#include <fmt/format.h>
+
+#include <chrono>
 #include <cmath>
 #include <regex>
 #include <set>
 
 #include "analyse/run_case.h"
 #include "core/files.h"
+#include "core/text.h"
 #include "fields/npy.h"
 #include "page/report_page.h"
 #include "support/catch.h"
@@ -142,6 +146,21 @@ TEST_CASE("beside a run of many more steps the short ones have figures of their 
   const fs::path brief = made.add("short", {.steps = 20}), endless = made.add("long", {.steps = 500});
   CHECK_THAT(page_of({brief, endless}), says("training loss by step: the shorter runs"));
   CHECK_THAT(page_of({brief, made.add("other", {.steps = 40})}), !says("the shorter runs"));
+}
+
+TEST_CASE("fifty runs make a page") {
+  MadeRuns made;
+  std::vector<fs::path> runs;
+  for (int i = 0; i < 50; ++i)
+    runs.push_back(made.add("run" + std::to_string(i),
+                            {.factor = 1 + 0.02 * i, .keys = {{"data.workers", std::to_string(i)}}}));
+  const auto begin = std::chrono::steady_clock::now();
+  const std::string page = page_of(runs);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  fmt::print("a report of 50 runs: {:.1f} s, {}\n", took.count(), human_bytes(page.size()));
+  check_page(page);
+  CHECK_THAT(page, says("<th scope=\"row\">50</th><td>run49</td>") && says("A and 50: "));
+  CHECK_THAT(page, says("Drawn are the first 8 runs."));
 }
 
 TEST_CASE("answers are told as they were given, and no truth before its reveal") {
