@@ -94,12 +94,12 @@ int import_command(const Words& words) {
   const std::optional<ImportArguments> asked = parse_import(words);
   if (!asked) return 0;
   const std::vector<FoundLog> logs = find_logs(asked->place);
-  if (logs.size() == 1) read_log(logs.front(), asked->wish);  // alone, what is wrong with it is the error
   Report out;
   Json runs = Json::array();
   std::size_t read = 0;
   for (const FoundLog& log : logs) {
-    const std::optional<ForeignRun> run = read_told(log, asked->wish, out, runs);
+    const std::optional<ForeignRun> run =  // alone, what is wrong with it is the error
+        logs.size() == 1 ? read_log(log, asked->wish) : read_told(log, asked->wish, out, runs);
     if (!run) continue;
     import_run(*run, asked->runs, out, runs);
     ++read;

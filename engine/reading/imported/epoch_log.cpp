@@ -112,6 +112,8 @@ class LogBuilder {
     if (!out_.epochs.empty() && epoch <= out_.epochs.back().number) {  // begun again without saying so
       ++out_.restarts;
       out_.epochs.clear();
+      out_.failure.clear();
+      out_.started.clear();
       begins_.reset();
     }
     if (!begins_) begins_ = now_s_ - *seconds;

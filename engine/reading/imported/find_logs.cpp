@@ -76,8 +76,8 @@ std::vector<FoundLog> find_logs(const fs::path& place) {
     if (taken.count(log.folder) == 0) out.push_back(std::move(log));
   }
   if (out.empty())
-    throw Error("no log that is known lies there", printable(place.string(), 4096),
-                "it wants out.log or event files of the Python tutorial, or metrics.csv of Lightning");
+    throw Error("no log of a known kind was found", printable(place.string(), 4096),
+                "it looks for out.log or event files of the Python tutorial, or metrics.csv of Lightning");
   std::sort(out.begin(), out.end(),
             [](const FoundLog& one, const FoundLog& other) { return one.folder < other.folder; });
   return out;

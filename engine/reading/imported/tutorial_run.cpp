@@ -181,15 +181,15 @@ void add_log(const EpochLog& log, ForeignRun& out) {
     out.notes.push_back(
         fmt::format("the log has {} and the event files {}: times are those of the event files",
                     counted(static_cast<std::int64_t>(log.epochs.size()), "epoch"), out.steps.size()));
+  auto score = out.scores.begin();  // both go by their steps
   for (std::size_t i = 0; fits && i < out.steps.size(); ++i) {
     const LoggedEpoch& epoch = log.epochs[i];
     ForeignStep& step = out.steps[i];
     step.step_s = epoch.seconds / static_cast<double>(step.stands_for);
     if (epoch.memory_gib && *epoch.memory_gib > 0 && *epoch.memory_gib < 1e6)
       step.peak_bytes = *epoch.memory_gib * kGib;  // the log calls it GB
-    for (ForeignScore& score : out.scores) {
-      if (score.step == step.step + 1) score.took_s = epoch.valid_s;
-    }
+    while (score != out.scores.end() && score->step <= step.step) ++score;
+    if (score != out.scores.end() && score->step == step.step + 1) score->took_s = epoch.valid_s;
   }
 }
 

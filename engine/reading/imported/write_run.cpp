@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uint64_t kMostStreamBytes = 1ULL << 30;
+constexpr std::string_view kSources = "imported_from = [";
 
 std::int64_t micro(double seconds) { return std::llround(std::clamp(seconds, 0.0, 1e11) * 1e6); }
 
@@ -71,6 +72,13 @@ std::string events_text(const ForeignRun& run) {
 /// The first line, an epoch of the tutorial's log, is warm-up unless it is the only one.
 std::int64_t warm_up_of(const ForeignRun& run) {
   return run.steps.size() > 1 ? run.steps.front().step + 1 : 0;
+}
+
+/// Whether a run.toml is that of an import, wherever the log lay then.
+bool is_config(std::string_view written, const std::string& wanted) {
+  if (!written.starts_with(wanted)) return false;
+  written.remove_prefix(wanted.size());
+  return written.starts_with(kSources) && written.find('\n') == written.size() - 1;
 }
 
 /// Mean time of the steps behind the warm-up; 0 = not known.
@@ -147,7 +155,7 @@ RunText run_text(const ForeignRun& run) {
   std::vector<std::string> files;
   for (const fs::path& file : run.files)
     files.push_back(text(fs::absolute(file).lexically_normal().string()));
-  out.config += "imported_from = [" + join(files, ", ") + "]\n";
+  out.sources = std::string(kSources) + join(files, ", ") + "]\n";
   return out;
 }
 
@@ -163,20 +171,23 @@ std::string folder_name(const ForeignRun& run, const RunText& text) {
 Imported write_run(const fs::path& path, const RunText& text) {
   const RunFolder folder{path};
   std::error_code code;
-  const auto says = [&](const fs::path& file, const std::string& wanted) {
-    return read_text_file(file, kMostStreamBytes) == wanted;
+  if (fs::is_symlink(path, code))
+    throw Error("the run folder is a link", printable(path.string(), 4096), "remove it, or --into FOLDER");
+  const auto has_this_stream = [&] {
+    return read_text_file(folder.stream_file(0), kMostStreamBytes) == text.stream;
   };
   const bool has_stream = fs::exists(folder.stream_file(0), code),
              has_config = fs::exists(folder.config_file(), code);
   if (has_stream && has_config)
-    return says(folder.stream_file(0), text.stream) && says(folder.config_file(), text.config)
+    return has_this_stream() && is_config(read_text_file(folder.config_file(), kMostStreamBytes), text.config)
                ? Imported::known
                : Imported::changed;
-  if (has_config || (has_stream && !says(folder.stream_file(0), text.stream))) return Imported::changed;
+  if (has_config || (has_stream && !has_this_stream())) return Imported::changed;
   fs::create_directories(path, code);
   if (code) throw system_error("cannot make the run folder", path.string(), code.value());
   if (!has_stream) write_file_whole(folder.stream_file(0), std::string_view(text.stream));
-  write_file_whole(folder.config_file(), std::string_view(text.config));  // last: with it the run is there
+  const std::string config = text.config + text.sources;
+  write_file_whole(folder.config_file(), std::string_view(config));  // last: with it the run is there
   return Imported::new_run;
 }
 

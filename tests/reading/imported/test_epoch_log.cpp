@@ -57,6 +57,11 @@ TEST_CASE("the last training of a log counts") {
   CHECK(unsaid.epochs.size() == 1);
   CHECK(unsaid.restarts == 1);
   CHECK(*unsaid.epochs.front().trained_at_s == Approx(10.0));
+  const std::string died = "torch.cuda.OutOfMemoryError: CUDA out of memory\n";
+  CHECK(parse_epoch_log(kStart + one + died, "log").failure == "CUDA out of memory");
+  const EpochLog after = parse_epoch_log(kStart + one + two + died + one, "log");
+  CHECK(after.failure.empty());  // that of the training before
+  CHECK(after.started.empty());
 }
 
 TEST_CASE("lines that only look like an epoch are passed over") {

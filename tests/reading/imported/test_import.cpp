@@ -99,7 +99,9 @@ TEST_CASE("event files and log of one run are put together") {
   CHECK(found.first_loss == 1.0625);
   CHECK(found.scores[0].step == 0);
   CHECK(found.scores[1].others.front() == std::pair<std::string, double>("rmse_u10m", 0.25));
+  CHECK_FALSE(found.scores[0].took_s.has_value());
   CHECK(found.scores[1].took_s == 7.5);
+  CHECK(found.scores[2].took_s == 6.25);
 }
 
 TEST_CASE("event files alone are read, and a log of other epochs is told of") {
@@ -154,6 +156,41 @@ TEST_CASE("importing again changes nothing, and nothing is written over") {
   CHECK(read_text_file(run / "run.toml", 100) == "[run]\n");
 }
 
+TEST_CASE("a log that was moved is known, and its run still says where it lay") {
+  const TempFolder place;
+  tutorial_folder(place);
+  const fs::path run = imported(place / "exp", place / "runs");
+  const std::string config = read_text_file(run / "run.toml", 10'000);
+  CHECK_THAT(config, says("imported_from = [\"" + (place / "exp/short/4GPU/00/out.log").string() + "\"]"));
+  fs::rename(place / "exp", place / "moved");
+  const ForeignRun found = read_log(find_logs(place / "moved").front(), {});
+  const RunText text = run_text(found);
+  CHECK(place / "runs" / folder_name(found, text) == run);
+  CHECK(write_run(run, text) == Imported::known);
+  CHECK(read_text_file(run / "run.toml", 10'000) == config);
+  for (const std::string& more : {config + "x = 1\n", text.config}) {
+    write_file_whole(run / "run.toml", std::string_view(more));
+    CHECK(write_run(run, text) == Imported::changed);
+  }
+}
+
+TEST_CASE("a run folder that is a link is refused, and nothing is written into what it leads to") {
+  const TempFolder place;
+  tutorial_folder(place);
+  fs::create_directories(place / "elsewhere");
+  fs::create_directories(place / "runs");
+  const ForeignRun found = read_log(find_logs(place / "exp").front(), {});
+  const RunText text = run_text(found);
+  const fs::path run = place / "runs" / folder_name(found, text);
+  for (const char* const target : {"elsewhere", "nowhere"}) {
+    fs::create_directory_symlink(place / target, run);
+    CHECK_THAT(error_of([&] { write_run(run, text); }), says("is a link") && says(run.filename().string()));
+    fs::remove(run);
+  }
+  CHECK(fs::is_empty(place / "elsewhere"));
+  CHECK_FALSE(fs::exists(place / "nowhere"));
+}
+
 TEST_CASE("an imported run stands beside one of ours, without a ratio or a share of stages") {
   const TempFolder place;
   add_events(tutorial_folder(place), 2);
@@ -170,7 +207,7 @@ TEST_CASE("an imported run stands beside one of ours, without a ratio or a share
 
 TEST_CASE("folders without logs, and logs of other kinds, are refused in words") {
   const TempFolder place;
-  CHECK_THAT(error_of([&] { find_logs(place.path()); }), says("no log that is known"));
+  CHECK_THAT(error_of([&] { find_logs(place.path()); }), says("no log of a known kind"));
   CHECK_THAT(error_of([&] { find_logs(place / "none"); }), says("there is no such folder"));
   write_file_whole(place / "out.log", std::string_view("hello\n"));
   CHECK_THAT(error_of([&] { read_log(find_logs(place.path()).front(), {}); }),
