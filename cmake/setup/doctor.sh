@@ -122,7 +122,7 @@ doctor_window() {
     missing=$(missing_packages gui | paste -sd' ')
     row window note "not here yet" "./isobar gui brings: $missing"
   else
-    row window note "imgui, glfw3, md4c or freetype2 is missing" "pkg-config looks for them"
+    row window note "imgui, glfw3, md4c, freetype2 or zlib is missing" "pkg-config looks for them"
   fi
   if [ -f /usr/share/fonts/opentype/inter/Inter-Regular.otf ] && [ -f /usr/share/fonts/truetype/jetbrains-mono/JetBrainsMono-Regular.ttf ]; then
     row fonts ok "ok, Inter and JetBrains Mono"
@@ -136,8 +136,10 @@ doctor_window() {
   else
     row display note "none, and no Xvfb for pictures" "./isobar gui --screenshot FILE.png brings it; to see the window: ./isobar gui --browser"
   fi
-  if [[ $here == *\ browser* ]]; then
+  if [[ " $here " == *" browser "* ]]; then
     row browser ok "ok: ./isobar gui --browser"
+  elif ! have_debian; then
+    row browser note "boost/beast.hpp is missing" "bring $(known_elsewhere browser), or name its prefix in CMAKE_PREFIX_PATH"
   else
     row browser note "not here yet" "./isobar gui --browser brings: $(known_elsewhere browser)"
   fi

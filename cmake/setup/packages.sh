@@ -16,9 +16,10 @@ known_elsewhere() {
 }
 
 # missing_packages [PART...]: the wanted ones that neither dpkg nor $prefix/system has; default: $parts. Of
-# alternatives the first that the package lists know.
+# alternatives the first that the package lists know. Of a browser's only what apt can bring.
 missing_packages() {
-  local entry name have wanted
+  local entry name have wanted optional
+  optional=" $(table_entries browsers | paste -sd' ') "
   wanted=$(table_entries "${*:-$parts}")
   # shellcheck disable=SC2046,SC2086  # one word a package
   have=$(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' ${wanted//|/ } 2>/dev/null | awk '$1 ~ /^.i/ { print $2 }' | paste -sd' ')
@@ -29,8 +30,27 @@ missing_packages() {
     if [ "$name" != "$entry" ] && ! apt-cache show "$name" >/dev/null 2>&1; then
       ! apt-cache show "${entry#*|}" >/dev/null 2>&1 || name=${entry#*|}
     fi
+    [[ $optional != *" $name "* ]] || apt_brings "$name" || continue
     printf '%s\n' "$name"
   done
+}
+
+# apt_brings NAME: not where the package lists were read and lack it, and not where it only stands for a snap, as
+# Ubuntu's browsers do.
+apt_brings() {
+  local sheet
+  compgen -G "$machine/var/lib/apt/lists/*_Packages*" >/dev/null || return 0
+  sheet=$(apt-cache show "$1" 2>/dev/null) && ! grep -qiE '^(Version|Description[^:]*):.*snap' <<<"$sheet"
+}
+
+# say_no_browser: what of a browser's tests is not here, and stays so.
+say_no_browser() {
+  local name lost=''
+  have_debian || return 0
+  for name in $(table_entries browsers); do
+    apt_brings "$name" || dpkg-query -W -f '${db:Status-Abbrev}' "$name" 2>/dev/null | grep -q '^.i' || lost="$lost $name"
+  done
+  [ -z "$lost" ] || say "apt has no package for$lost (a snap does not count): tests that take it are skipped"
 }
 
 # as_root COMMAND...: as it is, or through sudo.
@@ -51,11 +71,20 @@ parts_here() {
 # other_part_here PART: on a system without dpkg.
 other_part_here() {
   case $1 in
-    gui) pkg-config --exists imgui glfw3 md4c freetype2 2>/dev/null ;;
-    slurm | browser | browsers) return 0 ;;  # without it its tests say why they are skipped
+    gui) pkg-config --exists imgui glfw3 md4c freetype2 zlib 2>/dev/null ;;
+    browser) has_header boost/beast.hpp ;;
+    slurm | browsers) return 0 ;;  # without it its tests say why they are skipped
     test) [[ " $parts " = *' test '* ]] ;;  # cmake looks for it, and names what is not there
     *) command -v Xvfb >/dev/null ;;
   esac
+}
+
+# has_header NAME: where the compiler looks, or below CMAKE_PREFIX_PATH.
+has_header() {
+  local -a folders
+  IFS=: read -ra folders <<<"${CMAKE_PREFIX_PATH:-}"
+  folders=(${folders[@]+"${folders[@]/#/-I}"})
+  "${CXX:-g++}" -E -x c++ ${folders[@]+"${folders[@]/%//include}"} - <<<"#if !__has_include(<$1>)"$'\n#error\n#endif' >/dev/null 2>&1
 }
 
 have_debian() { command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; }
@@ -155,12 +184,31 @@ await_apt() {
   }
 }
 
+# services_to_mask: of package_list. Tests start their servers themselves; as services, on port 80 say, these would start
+# at once, and again with the machine. They are masked before they are installed, and stay so.
+services_to_mask() {
+  local unit
+  [ -d "$machine/run/systemd/system" ] || return 0
+  for unit in nginx munge slurmctld slurmd; do
+    [[ " $package_list " != *" $unit "* ]] || printf '%s\n' "$unit.service"
+  done
+}
+
+mask_services() {
+  local units
+  units=$(services_to_mask | paste -sd' ')
+  # shellcheck disable=SC2086
+  [ -z "$units" ] || as_root systemctl mask $units >>"$prefix/logs/apt.log" 2>&1 ||
+    die "services could not be masked: $units" "log: $prefix/logs/apt.log" "or install their packages yourself; the tests start what they need"
+}
+
 # install_packages NAMES: a part of its own; packages_from and package_list are set by who starts it.
 install_packages() {
   need_space / 1000000000 "the Debian packages"
   if [ -n "$(dpkg --audit 2>/dev/null)" ]; then  # a set-up was broken off; what stays wrong, apt says
     as_root env DEBIAN_FRONTEND=noninteractive dpkg --configure -a --force-unsafe-io >>"$prefix/logs/apt.log" 2>&1 || true
   fi
+  mask_services
   # shellcheck disable=SC2086
   apt_logged install --no-install-recommends $1 &
   await_apt $! installed "run the same command again, or as root: apt-get install --no-install-recommends $1"

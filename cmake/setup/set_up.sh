@@ -55,8 +55,11 @@ find_missing() {
   if can_be_root; then
     [ -z "$torch" ] || have_libtorch || first=$(missing_packages fetch | paste -sd' ')
     refresh_lists "$missing"
+    missing=$(missing_packages | paste -sd' ')  # the lists may lack some
+    [ -n "$missing" ] || return 0
     package_sizes "$missing"
     plan="  - install $package_count Debian packages${package_sentence:+ ($package_sentence)}: $missing"$'\n'
+    [ -z "$(services_to_mask)" ] || plan="$plan  - mask their services, so that none starts: $(services_to_mask | paste -sd' ')"$'\n'
   else
     packages_by=user
     plan_system "$missing"

@@ -14,12 +14,30 @@ test_words() {
     case $word in
       --quick) words+=(-L '^quick$') ;;
       --nightly) words+=(-C nightly -L '^nightly$') ;;
-      --browser) words+=(-C browser -L '^browser$') ;;
+      --browser) [[ " $* " == *" --nightly "* ]] || words+=(-C browser -L '^browser$') ;;  # the night has them too
       --list) words+=(-N) ;;
       *) words+=("$word") ;;
     esac
   done
   [ ${#names[@]} = 0 ] || words+=(-C nightly -R "^($(IFS='|' && printf '%s' "${names[*]}"))\$")
+}
+
+# takes_browsers WORD...: whether tests with a browser are to run.
+takes_browsers() { [[ (" $* " = *" --browser "* || " $* " = *" --nightly "*) && " $* " != *" --list "* ]]; }
+
+# add_browsers WORD...: to parts, what such tests take; the night does without.
+add_browsers() {
+  local lost=''
+  have_debian || other_part_here browser || parts=${parts/ browser/}
+  takes_browsers "$@" || return 0
+  ! have_debian || can_be_root || lost=$(missing_packages browsers | paste -sd' ')
+  if [ -z "$lost" ]; then
+    parts="$parts browsers"
+  elif [[ " $* " = *" --browser "* ]]; then
+    die "only root can install a browser" "this machine" "ask an administrator for: apt-get install --no-install-recommends $lost"
+  else
+    say "only root can install a browser: tests that take one are skipped. Missing: $lost"
+  fi
 }
 
 # names_of_tests: all, those of the night too.
@@ -54,6 +72,7 @@ run_tests() {
   check_test_names "$@"
   test_words "$@"
   choose_test_folder
+  ! takes_browsers "$@" || say_no_browser
   export OMP_WAIT_POLICY=passive  # several programs share the processors: who waits for a thread must not spin
   # Tests say how many halves of a processor they use (LOAD in cmake/IsobarTargets.cmake). Three fill one: each waits at times.
   ctest --test-dir "$build" --output-on-failure --no-tests=error -j $((3 * $(nproc))) "${words[@]}"

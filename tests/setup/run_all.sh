@@ -4,7 +4,7 @@
 set -u
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 # shellcheck source=/dev/null
-for part in world cuda_cases doctor_cases clean_cases broken_cases bundle_cases parallel_cases no_root_cases; do . "$ROOT/tests/setup/$part.sh"; done
+for part in world cuda_cases doctor_cases clean_cases broken_cases bundle_cases parallel_cases no_root_cases browser_cases; do . "$ROOT/tests/setup/$part.sh"; done
 failures=0
 
 expect() { # expect WHAT CONDITION...
@@ -238,19 +238,6 @@ case_wrong_words() {
   expect "the nearest" says "did you mean run?"
   isobar
   expect "help" says "./isobar run LESSON"
-}
-case_browser() {
-  isobar gui --browser --screenshot out.png
-  expect "code 2" [ "$CODE" = 2 ]
-  expect "not both" says "do not go together"
-  expect "nothing was set up to say it" [ ! -s "$WORLD/calls" ]
-  isobar --yes gui --browser runs --port 2000
-  expect "code 0" [ "$CODE" = 0 ]
-  expect "built" called "ninja isobar-browser"
-  expect "words unchanged" says "cli <--browser> <runs> <--port> <2000>"
-  isobar --yes test --browser
-  expect "their names" called "ctest"
-  expect "those alone" called "-C browser -L ^browser$"
 }
 case_bench_names() {
   isobar bench strat
