@@ -8,18 +8,17 @@ using namespace isobar;
 
 namespace {
 
-const std::filesystem::path kHome = project_home();
-
 std::string error_of_file(const std::string& text) {
   const TempFolder folder;
   write_file_whole(folder / "my.toml", text);
-  const LessonInfo lesson = read_lesson(kHome, "01_baseline");
-  return error_of([&] { load_config(kHome, lesson, {.config_files = {folder / "my.toml"}}, "cpu"); });
+  const LessonInfo lesson = read_lesson(project_home(), "01_baseline");
+  return error_of(
+      [&] { load_config(project_home(), lesson, {.config_files = {folder / "my.toml"}}, "cpu"); });
 }
 
 std::string error_of_set(const std::string& set) {
-  const LessonInfo lesson = read_lesson(kHome, "01_baseline");
-  return error_of([&] { load_config(kHome, lesson, {.sets = {set}}, "cpu"); });
+  const LessonInfo lesson = read_lesson(project_home(), "01_baseline");
+  return error_of([&] { load_config(project_home(), lesson, {.sets = {set}}, "cpu"); });
 }
 
 }  // namespace
@@ -61,23 +60,24 @@ TEST_CASE("what does not fit together is refused with a way out") {
 }
 
 TEST_CASE("a run that only measures goes on with no other, and reads only what can be read") {
-  const LessonInfo lesson = read_lesson(kHome, "01_baseline");
+  const LessonInfo lesson = read_lesson(project_home(), "01_baseline");
   const auto refused = [&](const std::vector<std::string>& sets, const std::string& resume = "") {
-    return error_of([&] { load_config(kHome, lesson, {.sets = sets, .resume = resume}, "cpu"); });
+    return error_of([&] { load_config(project_home(), lesson, {.sets = sets, .resume = resume}, "cpu"); });
   };
   CHECK_THAT(refused({"run.measure=full"}, "runs/x"),
              says("does not go on with another") && says("--resume runs/x"));
   CHECK_THAT(refused({"run.measure=io", "data.source=synthetic"}),
              says("nothing to read") && says("data.source=files"));
   CHECK_THAT(refused({"run.measure=oi"}), says("one of: none, full, io, synthetic"));
-  CHECK_NOTHROW(load_config(kHome, lesson, {.sets = {"run.measure=full", "data.source=synthetic"}}, "cpu"));
+  CHECK_NOTHROW(
+      load_config(project_home(), lesson, {.sets = {"run.measure=full", "data.source=synthetic"}}, "cpu"));
 }
 
 TEST_CASE("a fault of threads that read is refused where there are too few of them for it to show") {
-  const LessonInfo lesson = read_lesson(kHome, "02_workers");
+  const LessonInfo lesson = read_lesson(project_home(), "02_workers");
   const auto load = [&](const std::string& fault, int workers) {
     const std::vector<std::string> sets = {"run.fault=" + fault, "data.workers=" + std::to_string(workers)};
-    load_config(kHome, lesson, {.sets = sets}, "cpu");
+    load_config(project_home(), lesson, {.sets = sets}, "cpu");
   };
   for (const char* fault : {"slow_worker", "respawn"}) {
     CHECK_THAT(error_of([&] { load(fault, 0); }),
@@ -101,20 +101,24 @@ TEST_CASE("files that are not sound TOML are refused with line and column") {
 TEST_CASE("line endings and byte order marks of other systems are fine") {
   const TempFolder folder;
   write_file_whole(folder / "my.toml", "\xef\xbb\xbf[train]\r\nsteps = 5\r\n");
-  const LessonInfo lesson = read_lesson(kHome, "01_baseline");
-  CHECK(load_config(kHome, lesson, {.config_files = {folder / "my.toml"}}, "cpu").config.train.steps == 5);
+  const LessonInfo lesson = read_lesson(project_home(), "01_baseline");
+  CHECK(
+      load_config(project_home(), lesson, {.config_files = {folder / "my.toml"}}, "cpu").config.train.steps ==
+      5);
 }
 
 TEST_CASE("--set wants key=value, presets and lessons must exist") {
   CHECK_THAT(error_of_set("train.steps"), says("key=value"));
   CHECK_THAT(error_of_set("=5"), says("key=value"));
-  const LessonInfo lesson = read_lesson(kHome, "01_baseline");
-  CHECK_THAT(error_of([&] { load_config(kHome, lesson, {.preset = "cpu_tinny"}, "cpu"); }),
+  const LessonInfo lesson = read_lesson(project_home(), "01_baseline");
+  CHECK_THAT(error_of([&] { load_config(project_home(), lesson, {.preset = "cpu_tinny"}, "cpu"); }),
              says("mean cpu_tiny?") && says("cpu_micro"));
-  CHECK_THAT(error_of([&] { load_config(kHome, lesson, {.preset = "../base"}, "cpu"); }), says("no preset"));
-  CHECK_THAT(error_of([&] { read_lesson(kHome, "01_baselin"); }), says("mean 01_baseline?"));
-  CHECK_THAT(error_of([&] { load_config(kHome, lesson, {.config_files = {"/nowhere/a.toml"}}, "cpu"); }),
-             says("/nowhere/a.toml"));
+  CHECK_THAT(error_of([&] { load_config(project_home(), lesson, {.preset = "../base"}, "cpu"); }),
+             says("no preset"));
+  CHECK_THAT(error_of([&] { read_lesson(project_home(), "01_baselin"); }), says("mean 01_baseline?"));
+  CHECK_THAT(
+      error_of([&] { load_config(project_home(), lesson, {.config_files = {"/nowhere/a.toml"}}, "cpu"); }),
+      says("/nowhere/a.toml"));
 }
 
 TEST_CASE("a key that a lesson does not honour is refused, and the lesson that brings it is named") {
@@ -122,7 +126,7 @@ TEST_CASE("a key that a lesson does not honour is refused, and the lesson that b
   std::filesystem::create_directories(home / "lessons/presets");
   std::filesystem::create_directories(home / "lessons/01_first");
   std::filesystem::create_directories(home / "lessons/02_second");
-  std::filesystem::copy(kHome / "lessons/base.toml", home / "lessons/base.toml");
+  std::filesystem::copy(project_home() / "lessons/base.toml", home / "lessons/base.toml");
   write_file_whole(home / "lessons/01_first/lesson.toml", "title = \"a\"\nintroduces = [\"optim.lr\"]\n");
   write_file_whole(home / "lessons/02_second/lesson.toml",
                    "title = \"b\"\nprevious = \"01_first\"\nintroduces = [\"train.seed\"]\n");
