@@ -7,10 +7,13 @@ import select
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
-END = time.monotonic() + 800  # ctest ends a test at 900 s; here it says what was missing
+sys.path.append(str(Path(__file__).parents[1] / "gui/tab"))
+from program import FRAME, left_s, wait
+
 # Mesa draws, as it does the window's own picture: a triangle's edges fall on the same pixels.
 MESA = ["--use-gl=angle", "--use-angle=gl-egl", "--ignore-gpu-blocklist"]
 
@@ -19,17 +22,8 @@ def chromium_program():
     return next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
 
 
-def wait(what, condition, state=lambda: "nothing known", pause_s=0.05):
-    while time.monotonic() < END:
-        value = condition()
-        if value:
-            return value
-        time.sleep(pause_s)
-    raise SystemExit(f"waited in vain for {what}: {state()}")
-
-
 class Chromium:
-    def __init__(self, folder, *flags):
+    def __init__(self, folder):
         home = Path(folder) / "chromium"
         home.mkdir()
         # Chromium reads file descriptor 3 and writes 4; ours have numbers out of their way.
@@ -38,7 +32,7 @@ class Chromium:
         program = [chromium_program(), "--headless=new", "--remote-debugging-pipe", f"--user-data-dir={home}",
                    "--no-first-run", "--disable-background-networking", "--disable-component-update",
                    "--disable-sync", "--force-color-profile=srgb", "--hide-scrollbars",
-                   *(["--no-sandbox"] if os.geteuid() == 0 else []), *MESA, *flags, "about:blank"]
+                   "--no-sandbox", "--disable-dev-shm-usage", *MESA, "about:blank"]  # as containers need it
         self.log = home / "log"
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
@@ -88,7 +82,7 @@ class Chromium:
             message["sessionId"] = session
         os.write(self.words_out, json.dumps(message).encode() + b"\0")
         while True:
-            answer = self.hear(max(1.0, END - time.monotonic()))
+            answer = self.hear(max(1.0, left_s()))
             if answer is None:
                 raise SystemExit(f"Chromium does not answer {method}")
             if answer.get("id") == number:
@@ -142,7 +136,8 @@ class Page:
         self.target = chromium.call("Target.createTarget", url="about:blank", **how)["targetId"]
         self.session = chromium.call("Target.attachToTarget", targetId=self.target, flatten=True)["sessionId"]
         chromium.pages[self.session] = self
-        self.console, self.requests, self.heard, self.said, self.sockets = [], [], [], [], 0
+        self.console, self.requests, self.heard, self.said = [], [], [], []
+        self.sockets, self.socket, self.newest = 0, "", 0  # how many there were, the last, and the frames over that
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
         self.resize(size, scale)
@@ -162,12 +157,14 @@ class Page:
         elif method == "Network.requestWillBeSent":
             self.requests.append(what["request"]["url"])
         elif method == "Network.webSocketCreated":
-            self.sockets += 1
+            self.sockets, self.socket, self.newest = self.sockets + 1, what["requestId"], 0
         elif method in ("Network.webSocketFrameReceived", "Network.webSocketFrameSent"):
             frame = what["response"]
             messages = self.heard if method.endswith("Received") else self.said
             if frame["opcode"] == 2:
                 messages.append(base64.b64decode(frame["payloadData"]))
+                is_new = messages is self.heard and what["requestId"] == self.socket
+                self.newest += is_new and messages[-1][0] == FRAME
 
     def call(self, method, **parameters):
         return self.chromium.call(method, self.session, **parameters)
@@ -181,7 +178,13 @@ class Page:
         return answer["result"].get("value")
 
     def go(self, address):
-        self.call("Page.navigate", url=address)
+        self.renew("Page.navigate", url=address)
+
+    def renew(self, method, **parameters):
+        """Until another document has come."""
+        last = self.run("performance.timeOrigin")
+        self.call(method, **parameters)
+        self.until("another page", f"performance.timeOrigin !== {last} && document.readyState === 'complete'")
 
     def resize(self, size, scale=1.0):
         """To so many of the screen's pixels, `scale` of them to one of the page."""
@@ -190,20 +193,43 @@ class Page:
                   deviceScaleFactor=scale, mobile=False)
 
     def until(self, what, script):
-        return wait(what, lambda: self.run(script), lambda: f"{script} is {self.run(script)}; {self.console[-5:]}")
+        """A page that is left meanwhile answers with an error: not yet."""
+        last = None
+
+        def value():
+            nonlocal last
+            try:
+                last = self.run(script)
+            except RuntimeError as error:
+                last = error
+                return None
+            return last
+        return wait(what, value, lambda: f"{script} is {last}; {self.console[-5:]}")
 
     def frames(self):
-        """How many came over the socket."""
+        """How many came, over all sockets."""
         self.chromium.listen()
-        return sum(1 for message in self.heard if message[0] == 1)
+        return sum(1 for message in self.heard if message[0] == FRAME)
 
     def until_still(self, seconds=1.5):
-        """Until no frame came for a while."""
-        while True:
+        """Until a frame came over the newest connection, and then none for a while."""
+        wait("a frame", lambda: self.frames() > 0 and self.newest > 0, lambda: self.console[-5:])
+        before = -1
+        while before != self.frames():
+            if left_s() < 0:
+                raise SystemExit(f"the page never stands still: {before} frames")
             before = self.frames()
             self.chromium.listen(seconds)
-            if self.frames() == before:
-                return
+
+    def still_picture(self):
+        """Drawn to its end, however long that takes."""
+        self.until_still()
+        last = [b""]
+
+        def stands():
+            last.append(self.picture())
+            return last[-1] == last[-2] and last[-1]
+        return wait("a picture that stands", stands)
 
     def picture(self, box=None):
         """Of the page, or of a part, in pixels of the screen."""
@@ -220,18 +246,20 @@ class Page:
     def move(self, x, y):
         self.mouse("mouseMoved", x, y)
 
-    def press(self, x, y, count=1):
-        self.mouse("mousePressed", x, y, "left", 1, clickCount=count)
+    def press(self, x, y):
+        self.mouse("mousePressed", x, y, "left", 1, clickCount=1)
 
-    def release(self, x, y, count=1):
-        self.mouse("mouseReleased", x, y, "left", 0, clickCount=count)
+    def release(self, x, y):
+        self.mouse("mouseReleased", x, y, "left", 0, clickCount=1)
 
-    def drag(self, start, end, steps=12):
+    def drag(self, start, end, steps=12, after=lambda: None):
+        """`after` each of the steps something may be waited for."""
         self.move(*start)
         self.press(*start)
         for i in range(1, steps + 1):
             place = [a + (b - a) * i / steps for a, b in zip(start, end)]
             self.mouse("mouseMoved", *place, "left", 1)
+            after()
         self.release(*end)
 
     def key(self, key, code="", number=0, modifiers=0, text="", commands=()):

@@ -7,7 +7,8 @@ import sys
 import time
 
 from chromium import wait
-from window import Window, needs, no_complaints, step_line, world, write_run
+from program import append_step, write_run
+from window import Window, needs, no_complaints, world
 
 RUN = "one <b>bold &amp; <img src=x onerror=alert(1)>"
 CONTROL, PASTE, COPY = 2, ["paste"], ["copy"]
@@ -17,16 +18,18 @@ CLIPBOARD = "navigator.clipboard.readText()"
 def see_live_step(window, page):
     run = window.folder / "runs" / RUN
     page.until_still()
+    append_step(run, 200)  # told in the title once all before it was shown
+    page.until("the title to tell a step", "document.title.startsWith('201/1000 ')")
+    page.still_picture()
     box = window.box("loss")
     before = page.picture(box)
-    with (run / "rank-0000.jsonl").open("a") as stream:
-        stream.write(step_line(200, 3.0))
     begin = time.monotonic()
+    append_step(run, 201, 3.0)
     wait("the new step", lambda: page.chromium.compare(before, page.picture(box))["off"] > 100)
     print(f"a new step of a live run was seen {time.monotonic() - begin:.2f} s after it was written")
-    page.until("the title to tell the step", "document.title.startsWith('201/1000 ')")
-    summary = page.run("document.getElementById('summary').textContent")
-    assert RUN in summary and "running" in summary, summary
+    page.until("the title to tell the step", "document.title.startsWith('202/1000 ')")
+    summary = "document.getElementById('summary').textContent"
+    page.until("the run in words", f"{summary}.includes({json.dumps(RUN)}) && {summary}.includes(': running')")
     assert page.run("document.querySelectorAll('b, img').length") == 0, "a run's name became markup"
 
 
@@ -35,7 +38,7 @@ def start_with_setting(window, page):
     window.type(page, "filter keys", "train.steps")
     window.type(page, "set train.steps", "123")
     window.click(page, "Start")
-    asked = window.until("./isobar to be started", lambda _: window.asked.exists() and window.asked.read_text())
+    asked = window.until("./isobar to be started", lambda _: window.arguments.exists() and window.arguments.read_text())
     assert asked.split()[0] == "run" and "train.steps=123" in asked, asked
     print(f"Start: ./isobar {' '.join(asked.split())}")
     window.click(page, f"run {RUN}")
@@ -53,14 +56,19 @@ def answer_question(window, page):
 
 def drag_plot(window, page):
     x, y, right, below = window.box("throughput")[:4]
-    page.until_still()
+    page.still_picture()
     before = page.picture((x, y, right, below))
     frames, bytes_before = page.frames(), sum(map(len, page.heard))
-    page.drag((x + 300, y + 100), (x + 180, y + 100))
+    seen = frames
+
+    def next_frame():
+        nonlocal seen
+        wait("a frame of the plot on its way", lambda: page.frames() > seen)
+        seen = page.frames()
+    page.drag((x + 300, y + 100), (x + 180, y + 100), 6, next_frame)
+    wait("the plot to move", lambda: page.chromium.compare(before, page.picture((x, y, right, below)))["off"] > 100)
     page.until_still()
     frames = page.frames() - frames
-    assert frames >= 3, f"{frames} frames while the plot was dragged"
-    assert page.chromium.compare(before, page.picture((x, y, right, below)))["off"] > 100, "the plot did not move"
     print(f"a plot was dragged: {frames} frames, {(sum(map(len, page.heard)) - bytes_before) // frames} bytes each")
 
 
@@ -73,10 +81,10 @@ def copy_and_paste(window, page):
     page.run("navigator.clipboard.writeText('b<o>l')")
     window.click(page, "filter runs")
     page.key("v", "KeyV", 86, CONTROL, commands=PASTE)
-    window.until("what was pasted", lambda items: items["filter runs"][-1] == "b<o>l")
+    window.until_shows("filter runs", "b<o>l")
     page.key("a", "KeyA", 65, CONTROL)
     page.key("x", "KeyX", 88, CONTROL)
-    window.until("what was cut to be gone", lambda items: items["filter runs"][-1] == "")
+    window.until_shows("filter runs", "")
     page.until("what was cut", f"{CLIPBOARD}.then((words) => words === 'b<o>l')")
 
 
@@ -88,10 +96,10 @@ def write_with_accents(window, page):
     assert page.run("document.getElementById('keys').className") == "composing"
     page.call("Input.insertText", text="é")
     page.key("@", "KeyQ", 81, 0, "@")
-    window.until("é@", lambda items: items["filter runs"][-1] == "é@")
+    window.until_shows("filter runs", "é@")
     page.key("Backspace", number=8)
     page.key("Backspace", number=8)
-    window.until("an empty field", lambda items: items["filter runs"][-1] == "")
+    window.until_shows("filter runs", "")
     page.key("Escape", number=27)
     page.until_still()  # the window has left the field, and takes letters for its keys again
 
@@ -118,17 +126,16 @@ def select_words(window, page):
     page.until("the console to close", f"!{words}.some((span) => span.textContent === 'line four\\n')")
 
 
-def at_scale(window, page, scale):
-    """The same number of the screen's pixels: larger letters, and what is clicked is what lies there."""
-    page.resize((1440, 900), scale)
-    page.until("the canvas to be exact", "(({ width, height }) => width === 1440 && height === 900)"
-               "(document.getElementById('canvas'))")
+def at_scale(window, page, scale, least=0.0, size=(1440, 900)):
+    """So many of the screen's pixels: larger letters, and what is clicked is what lies there."""
+    page.resize(size, scale)
+    page.until("the canvas to be exact", "(({ width, height }) => `${width} ${height}` === '%d %d')"
+               "(document.getElementById('canvas'))" % size)
+    height = wait(f"letters larger than {least}", lambda: (
+        box := window.box("Settings")) and box[3] - box[1] > least and box[3] - box[1])
     page.until_still()
-    box = window.box("Settings")
-    dark = "Light" in window.items()
-    window.click(page, "Light" if dark else "Dark")
-    window.until("the other theme", lambda items: ("Dark" if dark else "Light") in items)
-    return box[3] - box[1]
+    window.change_theme(page)
+    return height
 
 
 def main():
@@ -138,7 +145,7 @@ def main():
         write_run(folder / "runs" / RUN, 200, ended=False, console="line one\nline two\n<i>three</i>\n")
         with Window(program, project, folder, "--lesson", "01_baseline", "--theme", "dark", "--run",
                     f"runs/{RUN}") as window:
-            page = chromium.page(window.address)
+            page = chromium.page(window.address())
             see_live_step(window, page)
             start_with_setting(window, page)
             answer_question(window, page)
@@ -146,8 +153,10 @@ def main():
             copy_and_paste(window, page)
             write_with_accents(window, page)
             select_words(window, page)
-            heights = [at_scale(window, page, scale) for scale in (1.0, 1.25, 2.0)]
-            assert heights[0] < heights[1] < heights[2], f"a button's heights: {heights}"
+            height = 0.0
+            for scale in (1.0, 1.25, 2.0):
+                height = at_scale(window, page, scale, height)
+            at_scale(window, page, 10.0, height, (2560, 1600))  # five times as large, on a fine screen
             assert "token" not in page.run("location.href"), "the token stays in the address"
             no_complaints(page)
 

@@ -11,7 +11,9 @@ import subprocess
 import sys
 
 from chromium import wait
-from window import Window, needs, no_complaints, step_line, world, write_run
+from impostor import EVIL, HELLO, LIES, SHOWN, Impostor
+from program import append_step, write_run
+from window import Window, needs, no_complaints, world
 
 NOTE = "document.getElementById('note').textContent"
 PREFIX = "/user/name/proxy/1234"
@@ -27,13 +29,17 @@ class Proxy:
     """nginx, which keeps the folder PREFIX of the address or strips it, as `strips` says; Host stays the browser's."""
 
     def __init__(self, folder, target, strips):
-        self.port, self.folder = free_port(), folder / f"nginx-{int(strips)}"
+        self.target, self.strips, self.folder = target, strips, folder / f"nginx-{int(strips)}"
         self.folder.mkdir()
-        self.config = self.folder / "nginx.conf"
+        self.pid_file, self.config = self.folder / "pid", self.folder / "nginx.conf"
+        wait("nginx", self.starts_anywhere, self.log)
+
+    def starts_anywhere(self):
+        self.port = free_port()
         kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
         temp = "".join(f"{kind}_temp_path {self.folder};" for kind in kinds)
         self.config.write_text(f"""
-daemon off; master_process off; pid {self.folder}/pid; error_log {self.folder}/log;
+daemon off; master_process off; pid {self.pid_file}; error_log {self.folder}/log;
 events {{}}
 http {{
   access_log off; {temp}
@@ -41,7 +47,7 @@ http {{
   server {{
     listen 127.0.0.1:{self.port};
     location {PREFIX}/ {{
-      proxy_pass http://127.0.0.1:{target}{"/" if strips else ""};
+      proxy_pass http://127.0.0.1:{self.target}{"/" if self.strips else ""};
       proxy_http_version 1.1;
       proxy_set_header Host $http_host;
       proxy_set_header Upgrade $http_upgrade;
@@ -50,17 +56,23 @@ http {{
   }}
 }}
 """)
-        self.start()
+        return self.starts()
 
     def start(self):
+        """Where it was: somebody else may have the port for a moment."""
+        wait("nginx", self.starts, self.log)
+
+    def log(self):
+        return (self.folder / "log").read_text()
+
+    def starts(self):
         program = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
+        self.pid_file.unlink(missing_ok=True)
         self.process = subprocess.Popen([program, "-c", str(self.config), "-p", str(self.folder)],
                                         stderr=subprocess.DEVNULL)
-        wait("nginx", self.answers, lambda: (self.folder / "log").read_text())
-
-    def answers(self):
-        with socket.socket() as one:
-            return one.connect_ex(("127.0.0.1", self.port)) == 0
+        # It writes its number once it listens.
+        return wait("nginx to listen", lambda: self.pid_file.exists() or self.process.poll() is not None) and (
+            self.process.poll() is None)
 
     def stop(self):
         self.process.kill()
@@ -69,82 +81,88 @@ http {{
 
 def shows_window(window, page):
     """A picture came, and a click goes through."""
-    page.until("a frame", "document.title !== 'Isobar'")
     page.until_still()
-    dark = "Light" in window.items()
-    window.click(page, "Light" if dark else "Dark")
-    window.until("the other theme", lambda items: ("Dark" if dark else "Light") in items)
+    window.change_theme(page)
 
 
 def reload(window, page):
-    page.call("Page.reload")
+    page.renew("Page.reload")
     shows_window(window, page)
     assert "token" not in page.run("location.href")
 
 
+def hidden(page, said):
+    """It says so: the program knows soon."""
+    page.until("a tab to be hidden", "document.hidden")
+    wait("it to say so", lambda: (page.chromium.listen(), b"\3\0" in page.said[said:])[1])
+
+
 def other_tab(window, page):
     """A second tab shows the same; the first is hidden meanwhile, and is sent nothing of what is new."""
-    page.until_still()
-    mine = page.picture()
-    other = page.chromium.page(window.address)
-    page.until("the first tab to be hidden", "document.hidden")
-    other.until_still()
-    result = page.chromium.compare(mine, other.picture())
-    assert result.get("off") == 0, f"two tabs differ: {result}"
+    said = len(page.said)
+    other = page.chromium.page(window.address())
+    hidden(page, said)
+    result = {}
+
+    def is_same():
+        nonlocal result
+        page.to_front()
+        mine = page.still_picture()
+        other.to_front()
+        result = page.chromium.compare(mine, other.still_picture())
+        return result.get("off") == 0
+    wait("two tabs to show the same", is_same, lambda: result)
     before = page.frames(), other.frames()
-    append_step(window, 300)
+    append_step(window.run, 300)
     wait("a frame in the other tab", lambda: other.frames() > before[1])
     other.until_still()
     assert page.frames() == before[0], "a hidden tab was sent a frame"
     page.to_front()
     wait("what the hidden tab had missed", lambda: page.frames() > before[0])
     other.close()
-    nobody_looks(window, page)
 
 
 def nobody_looks(window, page):
-    """All tabs hidden: nothing is drawn."""
+    """All tabs hidden: nothing is drawn, once the program knows."""
+    said = len(page.said)
     blank = page.chromium.page()
-    page.until("the only tab to be hidden", "document.hidden")
-    page.chromium.listen(0.5)
-    drawn, frames = os.stat(window.items_file).st_mtime_ns, page.frames()
-    append_step(window, 301)
-    page.until("the title of a hidden tab", "document.title.startsWith('302/')")
-    assert (page.frames(), os.stat(window.items_file).st_mtime_ns) == (frames, drawn), "drawn, and nobody looks"
+    hidden(page, said)
+    for step in range(301, 306):
+        drawn, frames = window.drawn(), page.frames()
+        append_step(window.run, step)
+        page.until("the title of a hidden tab", f"document.title.startsWith('{step + 1}/')")
+        drew = page.frames() > frames or window.drawn() != drawn
+        if not drew:
+            break
+    assert not drew, "drawn, and nobody looks"
     blank.close()
     page.to_front()
     wait("the frame once it is shown", lambda: page.frames() > frames)
 
 
-def append_step(window, step):
-    with (window.folder / "runs/live/rank-0000.jsonl").open("a") as stream:
-        stream.write(step_line(step, 2.0))
-
-
 def stopped_program(window, page):
     """The picture stays, and what was done meanwhile is done once it goes on."""
-    dark = "Light" in window.items()
-    place = window.point_at(page, "Light" if dark else "Dark")
     page.until_still()
+    theme = window.other_theme()
+    place = window.point_at(page, theme)
     window.process.send_signal(signal.SIGSTOP)
-    before = page.picture()
+    before = page.still_picture()
     page.press(*place)
     page.release(*place)
     page.chromium.listen(1)
     assert page.chromium.compare(before, page.picture())["off"] == 0, "the picture changed"
     window.process.send_signal(signal.SIGCONT)
-    window.until("what was clicked meanwhile", lambda items: ("Dark" if dark else "Light") in items)
+    wait("what was clicked meanwhile", lambda: window.other_theme() != theme)
 
 
 def offline(window, page):
-    line = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+    line, sockets = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}, page.sockets
     page.call("Network.emulateNetworkConditions", offline=True, **line)
-    page.until("the browser to be offline", "!navigator.onLine")
-    append_step(window, 302)
-    page.chromium.listen(1)
+    page.until("the note", f"{NOTE}.includes('connection is lost')")
+    append_step(window.run, 310)
     page.call("Network.emulateNetworkConditions", offline=False, **line)
-    page.until("the step that was written meanwhile", "document.title.startsWith('303/')")
     shows_window(window, page)
+    assert page.sockets > sockets, "the line was never lost"
 
 
 def proxies(window, chromium, folder):
@@ -158,9 +176,9 @@ def proxies(window, chromium, folder):
 
 def behind(proxy, window, chromium):
     """The window there, through a lost line too."""
-    page = chromium.page(window.address.replace(f":{window.port}/", f":{proxy.port}{PREFIX}/"))
+    page = chromium.page(window.address(proxy.port, PREFIX))
     shows_window(window, page)
-    assert all(f":{proxy.port}{PREFIX}{window.place}" in asked for asked in page.requests), page.requests
+    assert all(f":{proxy.port}{PREFIX}{window.target}" in asked for asked in page.requests), page.requests
     no_complaints(page)
     sockets = page.sockets
     proxy.stop()
@@ -174,14 +192,13 @@ def behind(proxy, window, chromium):
 
 def lost_card(window, page):
     """A lost graphics card: all is drawn anew once there is one."""
-    page.until_still()
-    before = page.picture()
+    before, frames = page.still_picture(), page.frames()
     context = "document.getElementById('canvas').getContext('webgl2').getExtension('WEBGL_lose_context')"
     page.run(f"(window.lost = {context}).loseContext()")
     page.chromium.listen(0.5)
     page.run("window.lost.restoreContext()")
-    page.until_still()
-    assert page.chromium.compare(before, page.picture())["off"] == 0, "another picture after the card was lost"
+    wait("a frame for the new card", lambda: page.frames() > frames)
+    wait("the same picture", lambda: page.chromium.compare(before, page.still_picture())["off"] == 0)
     page.console.clear()  # it says so there
 
 
@@ -189,32 +206,65 @@ def started_anew(window, page):
     """The program ends, which it says; a new one at the same port does not know the old address."""
     window.stop()
     page.until("the farewell", f"{NOTE}.includes('runs go on')")
-    window.start("--port", str(window.port))
-    other = page.chromium.page(window.address)
+    window.start_at(window.port)
+    other = page.chromium.page(window.address())
     shows_window(window, other)
-    window.stop(signal.SIGKILL)
+    window.kill()
     other.until("the note", f"{NOTE}.includes('connection is lost')")
-    window.start("--port", str(window.port))
+    window.start_at(window.port)
     other.until("the note that it is another", f"{NOTE}.includes('not valid any more')")
     refused = page.chromium.page(other.run("location.href"))
     refused.until("the refusal in words", "document.body.textContent.includes('isobar gui --browser')")
+
+
+def impostor(window, page):
+    """Another program has the port of one that was killed: it is believed nothing and told nothing."""
+    page = page.chromium.page(window.address())
+    page.until_still()
+    page.run("""window.shown = []; new MutationObserver(() => shown.push(document.title + document.body.textContent))
+        .observe(document, { subtree: true, childList: true, characterData: true })""")
+    window.kill()
+    page.until("the note", f"{NOTE}.includes('connection is lost')")
+    sockets = page.sockets
+
+    def takes_port():
+        try:
+            return Impostor(window.port, window.target)
+        except OSError:
+            return None
+    with wait(f"port {window.port}", takes_port) as other:
+        wait("the page to come", lambda: {HELLO, SHOWN} <= set(other.heard))
+        wait("it to hear all", lambda: (page.chromium.listen(), page.heard[-len(LIES):] == LIES)[1])
+        page.move(300, 300)
+        page.press(300, 300)
+        page.release(300, 300)
+        page.type("x")
+        other.enough.set()
+        page.until("the note", f"{NOTE}.includes('Another program answers at this address')")
+        assert page.sockets == sockets + 2, page.sockets
+        assert set(other.heard) == {HELLO, SHOWN}, f"it was told messages of the kinds {other.heard}"
+    shown = page.run("shown")
+    assert shown and not any(EVIL in words for words in shown), shown
 
 
 def main():
     needs("chromium", "nginx")
     program, project = sys.argv[1:]
     with world() as (folder, chromium):
-        write_run(folder / "runs/live", 300, ended=False)
+        run = write_run(folder / "runs/live", 300)
         with Window(program, project, folder, "--lesson", "01_baseline", "--run", "runs/live") as window:
-            page = chromium.page(window.address)
+            window.run = run
+            page = chromium.page(window.address())
             shows_window(window, page)
-            for part in (reload, other_tab, stopped_program, offline, lost_card):
+            for part in (reload, other_tab, nobody_looks, stopped_program, offline, lost_card):
                 part(window, page)
                 no_complaints(page)
                 print(part.__name__.replace("_", " "))
             proxies(window, chromium, folder)
             page.to_front()
-            started_anew(window, page)
+            for part in (started_anew, impostor):
+                part(window, page)
+                print(part.__name__.replace("_", " "))
 
 
 if __name__ == "__main__":

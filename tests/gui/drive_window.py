@@ -15,19 +15,10 @@ import time
 import zlib
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).parent / "tab"))
+from program import left_s, wait
+
 SERIES_1 = (0x56, 0xB4, 0xE9)  # training loss on a dark ground
-
-
-END = time.monotonic() + 800  # ctest ends it at 900 s; here it says what was missing
-
-
-def wait(what, condition, state=lambda: "nothing known"):
-    while time.monotonic() < END:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.05)
-    raise SystemExit(f"waited in vain for {what}: {state()}")
 
 
 def read_png(path):
@@ -106,7 +97,7 @@ class Window:
     def type(self, name, words):
         """Until the field shows the words: a display in memory on a busy machine loses keys."""
         shown = lambda: self.items().get(name, [""])[-1]
-        while time.monotonic() < END:
+        while left_s() > 0:
             self.click(name)
             time.sleep(0.5)  # without a graphics card a frame takes its time
             self.xdotool("key", "ctrl+a")

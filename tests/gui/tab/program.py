@@ -11,11 +11,20 @@ import tab_client
 from tab_client import Client, frame_head
 
 END = time.monotonic() + 800  # ctest ends it at 900 s; here it says what was missing
-FRAME, TEXTURE, FORGET, WORDS, COPIED, TEXTS, BEAT, VISIT, OVER = range(1, 10)
+FRAME, TEXTURE, FORGET, WORDS, COPIED, TEXTS, BEAT, VISIT, OVER, PROOF = range(1, 11)
+
+
+def left_s():
+    return END - time.monotonic()
+
+
+def be_patient(more_s):
+    global END
+    END += more_s
 
 
 def wait(what, condition, state=lambda: "nothing known"):
-    while time.monotonic() < END:
+    while left_s() > 0:
         value = condition()
         if value:
             return value
@@ -23,63 +32,74 @@ def wait(what, condition, state=lambda: "nothing known"):
     raise SystemExit(f"waited in vain for {what}: {state()}")
 
 
-def step_line(step):
-    return json.dumps({"kind": "step", "step": step, "t_us": 1000 * (step + 1), "epoch": 0, "samples": 4, "load_us": 100, "forward_us": 300,
-                       "backward_us": 500, "step_us": 1000, "lr": 1e-3, "loss": 1 / (1 + step)}) + "\n"
+def step_line(step, loss=None):
+    """One step, as a lesson writes it."""
+    return json.dumps({"kind": "step", "step": step, "t_us": 1000 * (step + 1), "epoch": step // 10, "samples": 4, "load_us": 100,
+                       "forward_us": 300, "backward_us": 500, "step_us": 1000, "lr": 1e-3, "loss": loss or 1 / (1 + step) ** 0.5}) + "\n"
 
 
-def write_run(folder, name, steps=100):
-    """A run that is going on."""
-    run = folder / "runs" / name
-    (run / "fields").mkdir(parents=True)
+def write_run(run, steps=100, ended=False, console="step 1\n"):
+    """A run of lesson 01 on another machine; one without an end counts as running for the 180 s after each line."""
+    run.mkdir(parents=True)
     (run / "run.toml").write_text("optim.lr = 0.001\n")
     head = {"kind": "run", "schema": 1, "lesson": "01_baseline", "preset": "cpu_micro", "host": "elsewhere", "device": "cpu", "pid": 1,
             "wanted_steps": 1000, "flops_per_sample": 1e9, "started": "2026-11-20T10:00:00Z"}
     plan = {"kind": "note", "text": "plan", "steps_per_epoch": 10}
-    (run / "rank-0000.jsonl").write_text(json.dumps(head) + "\n" + json.dumps(plan) + "\n" + "".join(map(step_line, range(steps))))
-    (run / "console.log").write_text("step 1\n")
+    end = json.dumps({"kind": "end", "status": "done", "reason": ""}) + "\n" if ended else ""
+    (run / "console.log").write_text(console)
+    (run / "rank-0000.jsonl").write_text(json.dumps(head) + "\n" + json.dumps(plan) + "\n" + "".join(map(step_line, range(steps))) + end)
     return run
 
 
-def append_step(run, step):
+def append_step(run, step, loss=None):
     with (run / "rank-0000.jsonl").open("a") as file:
-        file.write(step_line(step))
+        file.write(step_line(step, loss))
+
+
+def stand_in(file, kept):
+    """A program that keeps its words, and what it was handed open, and does nothing."""
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(f"#!/bin/bash\nreadlink /proc/$$/fd/* >'{kept}.open'\nprintf '%s\\n' \"$@\" >'{kept}.part' && mv '{kept}.part' '{kept}'\n")
+    file.chmod(0o700)
 
 
 class Program:
     """The project is seen through a home whose `isobar` keeps its words and does nothing."""
 
     def __init__(self, program, project, folder, *words):
-        self.folder, home = folder, folder / "home"
-        if not home.exists():
-            home.mkdir(parents=True)
-            for entry in project.iterdir():
+        self.folder, self.home, self.program, self.words = folder, folder / "home", str(Path(program).resolve()), words
+        if not self.home.exists():
+            self.home.mkdir(parents=True)
+            for entry in Path(project).resolve().iterdir():
                 if entry.name not in ("isobar", "build", "runs", "my"):
-                    (home / entry.name).symlink_to(entry)
-            self.stand_in(home / "isobar", "arguments")
+                    (self.home / entry.name).symlink_to(entry)
+            stand_in(self.home / "isobar", folder / "arguments")
             for name in ("xdg-open", "editor"):
-                self.stand_in(folder / "bin" / name, "opened")
+                stand_in(folder / "bin" / name, folder / "opened")
         (folder / "runs").mkdir(exist_ok=True)
-        self.items_file = folder / "items.json"
-        environment = dict(os.environ, XDG_CONFIG_HOME=str(folder / "config"), ISOBAR_HOME=str(home), ISOBAR_PREFIX=str(folder / "prefix"),
-                           ISOBAR_PROGRESS=str(folder / "progress.jsonl"), VISUAL=str(folder / "bin/editor"), PATH=f"{folder / 'bin'}:{os.environ['PATH']}")
-        self.process = subprocess.Popen([program, "runs", "--lesson", "01_baseline", "--items", str(self.items_file), *words], cwd=folder,
-                                        env=environment, stdout=subprocess.PIPE, text=True)
+        self.arguments, self.items_file = folder / "arguments", folder / "items.json"
+        self.start()
+
+    def places(self):
+        """Of the environment: what is the project, and where this person's files lie."""
+        return {"XDG_CONFIG_HOME": str(self.folder / "config"), "ISOBAR_HOME": str(self.home), "ISOBAR_PREFIX": str(self.folder / "prefix"),
+                "ISOBAR_PROGRESS": str(self.folder / "progress.jsonl"), "VISUAL": str(self.folder / "bin/editor"),
+                "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}"}
+
+    def start(self, *more):
+        self.items_file.unlink(missing_ok=True)
+        self.process = subprocess.Popen([self.program, "--items", str(self.items_file), *self.words, *more], cwd=self.folder,
+                                        env=dict(os.environ, **self.places()), stdout=subprocess.PIPE, text=True)
         self.said = ""
         while "Ctrl-C" not in self.said:
             line = self.process.stdout.readline()
-            assert line, f"it ended with {self.process.wait()} after: {self.said}"
+            if not line:
+                raise ChildProcessError(f"it ended with {self.process.wait()} after: {self.said}")
             self.said += line
         port, self.entry = re.search(r"http://127\.0\.0\.1:(\d+)(/[0-9a-f]+/\?token=[0-9a-f]+)\n", self.said).groups()
         self.port = int(port)
-        self.place = folder / words[words.index("--socket") + 1] if "--socket" in words else self.port
+        self.place = self.folder / self.words[self.words.index("--socket") + 1] if "--socket" in self.words else self.port
         self.target = self.entry.split("?")[0]
-
-    def stand_in(self, file, list_of_words):
-        file.parent.mkdir(exist_ok=True)
-        kept = self.folder / list_of_words
-        file.write_text(f"#!/bin/bash\nprintf '%s\\n' \"$@\" >'{kept}.part' && mv '{kept}.part' '{kept}'\n")
-        file.chmod(0o700)
 
     def client(self):
         return Client(self.place)
@@ -88,10 +108,15 @@ class Program:
         return tab_client.enter(self.place, self.entry)
 
     def items(self):
+        """Places of the last frame, by name: left, top, right, bottom, and what stands in a field."""
         try:
             return json.loads(self.items_file.read_text())
         except (OSError, ValueError):
             return {}
+
+    def drawn(self):
+        """Another after each frame."""
+        return os.stat(self.items_file).st_mtime_ns
 
     def memory(self):
         """Bytes of it that lie in memory."""
@@ -99,15 +124,18 @@ class Program:
 
     def stop(self, number=signal.SIGTERM):
         self.process.send_signal(number)
-        assert self.process.wait(timeout=60) == 0, f"it ended with {self.process.returncode}"
+        assert self.process.wait(timeout=300) == 0, f"it ended with {self.process.returncode}"
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
+        self.kill()
+        self.process.stdout.close()
 
 
 class Tab:
@@ -143,31 +171,45 @@ class Tab:
         elif payload[0] == TEXTS:
             reader = tab_client.Reader(payload[1:])
             self.texts = [reader.text() for _ in range(reader.number())]
-        elif payload[0] not in (TEXTURE, FORGET):
+        elif payload[0] not in (TEXTURE, FORGET, PROOF):
             self.others.append(payload)
         return True
 
     def until(self, what, condition):
         while not condition():
             self.take(0.2)
-            if time.monotonic() > END:
+            if left_s() < 0:
                 raise SystemExit(f"waited in vain for {what}: {self.title!r}, {self.frames} frames, {self.heard[-20:]}")
 
     def settle(self):
-        """Until it was still for a while; what is read later only makes more frames."""
+        """Until it was still for a while, or nothing but a cursor blinks."""
         self.until("the first frame", lambda: self.frames > 0)
+        items, since = None, 0.0
         while self.take(1.0):
-            pass
+            if items != self.program.items():
+                items, since = self.program.items(), time.monotonic()
+            elif time.monotonic() > since + 2:
+                return
+            if left_s() < 0:
+                raise SystemExit(f"it never stands still: {self.frames} frames")
+
+    def until_closed(self, what):
+        try:
+            while left_s() > 0:
+                self.take(1.0)
+        except ConnectionError:
+            return
+        raise SystemExit(f"it was never closed: {what}")
 
     def click(self, name):
         """Where it stands, once that is known; and once the window knows of the pointer."""
         place = None
         while place is None or place != self.place_of(name):
             place = self.place_of(name)
-            seen = os.stat(self.program.items_file).st_mtime_ns
+            seen = self.program.drawn()
             self.client.move(place[0] + 1, place[1])
             self.client.move(*place)
-            self.until(f"a frame with {name!r}", lambda: os.stat(self.program.items_file).st_mtime_ns != seen)
+            self.until(f"a frame with {name!r}", lambda: self.program.drawn() != seen)
             self.settle()
         self.client.button(*place, True)
         self.client.button(*place, False)

@@ -27,11 +27,11 @@ class Client:
 
     def __init__(self, place):
         if isinstance(place, int):
-            self.socket = socket.create_connection(("127.0.0.1", place), timeout=20)
+            self.socket = socket.create_connection(("127.0.0.1", place), timeout=300)
             self.host = f"127.0.0.1:{place}"
         else:
             self.socket = socket.socket(socket.AF_UNIX)
-            self.socket.settimeout(20)
+            self.socket.settimeout(300)
             self.socket.connect(str(place))
             self.host = "localhost"
         self.left = b""
