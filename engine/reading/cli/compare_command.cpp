@@ -1,41 +1,17 @@
-#include <algorithm>
-#include <filesystem>
-
-#include "analyse/event_files.h"
 #include "cli/commands.h"
 #include "cli/compare_text.h"
 #include "cli/runs_command.h"
 #include "config/option_parser.h"
 #include "core/error.h"
-#include "core/text.h"
-#include "record/run_folder.h"
 
 namespace isobar {
-
-namespace fs = std::filesystem;
 
 namespace {
 
 constexpr const char* kCompare = "./isobar compare";
 constexpr std::size_t kMostCompared = 200;
-
-/// Error for what is no run of ours, or named twice.
-std::vector<fs::path> named_runs(const Words& names) {
-  std::vector<fs::path> out;
-  std::error_code code;
-  for (const std::string& name : names) {
-    const fs::path run = find_shown_run(name);
-    if (!is_run_folder(run) && !event_files(run).empty())
-      throw Error("event files of another program do not say what a step consists of", run.string(),
-                  "./isobar gui compares their curves");
-    const bool is_twice = std::any_of(out.begin(), out.end(), [&](const fs::path& other) {
-      return fs::weakly_canonical(other, code) == fs::weakly_canonical(run, code);
-    });
-    if (is_twice) throw Error("the run is named twice", printable(name, 200), "name another");
-    out.push_back(run);
-  }
-  return out;
-}
+constexpr NotARun kEvents = {"event files of another program do not say what a step consists of",
+                             "./isobar gui compares their curves"};
 
 }  // namespace
 
@@ -56,7 +32,7 @@ int compare_command(const Words& words) {
   if (names.size() > kMostCompared)
     throw Error("too many runs at once", std::to_string(names.size()),
                 "at most " + std::to_string(kMostCompared));
-  compare_report(read_cases(named_runs(names)), text_columns(), table_columns()).print(json);
+  compare_report(read_cases(find_shown_runs(names, kEvents)), text_columns(), table_columns()).print(json);
   return 0;
 }
 

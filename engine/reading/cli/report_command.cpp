@@ -1,11 +1,9 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 
-#include "analyse/event_files.h"
 #include "analyse/run_case.h"
 #include "cli/commands.h"
 #include "cli/runs_command.h"
@@ -15,7 +13,6 @@
 #include "core/text.h"
 #include "course/progress.h"
 #include "page/report_page.h"
-#include "record/run_folder.h"
 
 namespace isobar {
 
@@ -32,20 +29,8 @@ std::vector<fs::path> reported_runs(const Words& names) {
   if (names.size() > kMostRuns)
     throw Error("too many runs for a page", std::to_string(names.size()),
                 "at most " + std::to_string(kMostRuns));
-  std::vector<fs::path> out;
-  for (const std::string& name : names) {
-    const fs::path run = find_shown_run(name);
-    if (!is_run_folder(run) && !event_files(run).empty())
-      throw Error("event files of another program are no run yet", run.string(),
-                  "./isobar import makes one of them");
-    std::error_code code;
-    const bool is_twice = std::any_of(out.begin(), out.end(), [&](const fs::path& other) {
-      return fs::weakly_canonical(other, code) == fs::weakly_canonical(run, code);
-    });
-    if (is_twice) throw Error("the run is named twice", printable(name, 200), "name another");
-    out.push_back(run);
-  }
-  return out;
+  return find_shown_runs(
+      names, {"event files of another program are no run yet", "./isobar import makes one of them"});
 }
 
 /// Its head names who made it (page/html.cpp).

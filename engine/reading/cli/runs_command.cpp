@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "analyse/event_files.h"
 #include "analyse/run_files.h"
 #include "analyse/run_reader.h"
 #include "analyse/spread.h"
@@ -315,6 +316,21 @@ fs::path find_shown_run(const std::string& name) {
     throw Error(fmt::format("the run of job {} has not begun", job_of_run(job).number), job.string(),
                 "./isobar submit " + printable(name) + " --status tells how far it is");
   return find_run(name, kRuns);
+}
+
+std::vector<fs::path> find_shown_runs(const std::vector<std::string>& names, const NotARun& events) {
+  std::vector<fs::path> out;
+  std::error_code code;
+  for (const std::string& name : names) {
+    const fs::path run = find_shown_run(name);
+    if (!is_run_folder(run) && !event_files(run).empty()) throw Error(events.what, run.string(), events.hint);
+    const bool is_twice = std::any_of(out.begin(), out.end(), [&](const fs::path& other) {
+      return fs::weakly_canonical(other, code) == fs::weakly_canonical(run, code);
+    });
+    if (is_twice) throw Error("the run is named twice", printable(name, 200), "name another");
+    out.push_back(run);
+  }
+  return out;
 }
 
 int runs_command(const Words& words) {
