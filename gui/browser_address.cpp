@@ -50,7 +50,7 @@ std::string notebook_words(const Surroundings& here, const Listening& listening)
 Surroundings surroundings() {
   const WatchPlace place = watch_place("");
   Surroundings out;
-  out.user_at_host = place.user.empty() ? place.login : place.user + "@" + place.login;
+  out.user_at_host = place.user_at_host();
   out.by_ssh = place.by_ssh;
   if (!variable("SLURM_JOB_ID").empty()) out.job_from = variable("SLURM_SUBMIT_HOST");
   out.hub_prefix = variable("JUPYTERHUB_SERVICE_PREFIX");

@@ -52,9 +52,8 @@ std::string watch_line(const WatchPlace& place, const std::filesystem::path& run
   const std::int64_t port = port_of(number);
   const std::string there =
       fmt::format("{} gui --browser --socket {} --port {} {}", isobar, socket, port, folder);
-  const std::string who = place.user.empty() ? place.login : place.user + "@" + place.login;
   return fmt::format("ssh -t -o ExitOnForwardFailure=yes -L 127.0.0.1:{}:{} {} {}", port, socket,
-                     shell_quoted(who), shell_quoted(there));
+                     shell_quoted(place.user_at_host()), shell_quoted(there));
 }
 
 }  // namespace isobar

@@ -16,6 +16,8 @@ struct WatchPlace {
   std::int64_t user_id = 0;
   std::filesystem::path home;  ///< the project's folder: ./isobar is there
 
+  /// "ada@perlmutter.example.org", as ssh takes it.
+  std::string user_at_host() const { return user.empty() ? login : user + "@" + login; }
   bool is_near() const { return in_hub || !by_ssh; }
 };
 
