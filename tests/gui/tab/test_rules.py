@@ -14,16 +14,20 @@ from tab_client import Client, number, signed
 
 
 def asked_by_another(path, entry):
-    """What another user of this machine gets from the socket: a process of its own, since it does not come back from that."""
+    """What another user of this machine gets from the socket: a process of its own, since it does not come back from that.
+
+    It starts in the socket's own folder, so that no folder above can be what keeps it out.
+    """
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         try:
+            os.chdir(path.parent)
             nobody = pwd.getpwnam("nobody")
             os.setgroups([])
             os.setgid(nobody.pw_gid)
             os.setuid(nobody.pw_uid)
-            answer = repr(Client(path).ask(entry))
+            answer = repr(Client(Path(path.name)).ask(entry))
         except BaseException as error:
             answer = type(error).__name__
         os.write(writer, answer.encode())
@@ -175,6 +179,7 @@ def check_socket(program, project, base):
         else:
             check("another user", asked_by_another(path, server.entry), "PermissionError")
             path.parent.chmod(0o755)
+            check("another user in an open folder", asked_by_another(path, server.entry), "PermissionError")
             path.chmod(0o666)
             answer = asked_by_another(path, server.entry)
             assert answer in ("ConnectionError", "ConnectionResetError", "BrokenPipeError"), answer
@@ -198,7 +203,6 @@ def main():
     program, project = str(Path(sys.argv[1]).resolve()), Path(sys.argv[2]).resolve()
     with tempfile.TemporaryDirectory(prefix="isobar-tab-", ignore_cleanup_errors=True) as name:
         base = Path(name)
-        base.chmod(0o755)  # so that only the socket's own folder keeps others out
         (base / "work").mkdir()
         (base / "work").chmod(0o755)
         with Program(program, project, base / "work") as server:
