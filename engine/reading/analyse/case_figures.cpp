@@ -4,7 +4,71 @@
 
 #include <algorithm>
 
+#include "core/text.h"
+
 namespace isobar {
+namespace {
+
+/// "still running: figures of 12 steps so far", "failed after 12 steps: no memory is left".
+std::string state_text(const RunView& view) {
+  const std::string steps = counted(view.summary.steps, "step");
+  if (view.state == RunState::running) return "still running: figures of " + steps + " so far";
+  return state_name(view.state) + (view.summary.steps > 0 ? " after " + steps : "") +
+         (view.reason.empty() ? "" : ": " + view.reason);
+}
+
+std::vector<std::string> warnings_of(const RunCase& one) {
+  std::vector<std::string> out;
+  const RunView& view = one.view();
+  if (!view.provenance.empty()) out.push_back(provenance_text(view));
+  if (view.state != RunState::done) out.push_back(state_text(view));
+  for (const std::string& mark : marks_of(view)) out.push_back(mark);
+  if (view.summary.is_crowded()) out.push_back(crowded_sentence(view.summary.processor_wait));
+  if (view.summary.peak_is_too_low())
+    out.push_back("its MFU is not known: the peak was measured beside other programs, and too low");
+  if (one.crowded > 0)
+    out.push_back(fmt::format("{} left out, beside which other programs ran",
+                              counted(static_cast<std::int64_t>(one.crowded), "repeat")));
+  const Spread& blocks = one.repeats.front().blocks;
+  if (one.repeats.size() < kLeastRepeats && blocks.values.size() > 2 && blocks.relative() > 0)
+    out.push_back(
+        fmt::format("within this run the middle half of {} blocks of steps spans {:.1f} %, which says "
+                    "nothing of the next run",
+                    blocks.values.size(), 100 * blocks.relative()));
+  return out;
+}
+
+/// "A, C to E" of 0, 2, 3, 4.
+std::string labels_text(const std::vector<std::size_t>& cases) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < cases.size();) {
+    std::size_t end = i + 1;
+    while (end < cases.size() && cases[end] == cases[end - 1] + 1) ++end;
+    const bool is_range = end - i > 2;
+    out.push_back(case_label(cases[i]) + (is_range ? " to " + case_label(cases[end - 1]) : ""));
+    i = is_range ? end : i + 1;
+  }
+  return join(out, ", ");
+}
+
+}  // namespace
+
+std::vector<std::string> case_warnings(const std::vector<RunCase>& cases) {
+  std::vector<std::pair<std::string, std::vector<std::size_t>>> found;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    for (std::string& warning : warnings_of(cases[i])) {
+      const auto same =
+          std::find_if(found.begin(), found.end(), [&](auto& one) { return one.first == warning; });
+      if (same == found.end())
+        found.push_back({std::move(warning), {i}});
+      else
+        same->second.push_back(i);
+    }
+  }
+  std::vector<std::string> out;
+  for (const auto& [warning, of] : found) out.push_back(labels_text(of) + ": " + warning);
+  return out;
+}
 
 std::string case_label(std::size_t index) {
   return index < 26 ? std::string(1, static_cast<char>('A' + index)) : std::to_string(index + 1);

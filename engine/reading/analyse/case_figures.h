@@ -1,6 +1,7 @@
 #pragma once
 // A case in single figures, over its repeats; 0 or empty = not known.
 #include <string>
+#include <vector>
 
 #include "analyse/run_case.h"
 
@@ -8,6 +9,8 @@ namespace isobar {
 
 /// "A", "B", ..., "Z", "27", ...
 std::string case_label(std::size_t index);
+/// What a reader must know of the cases before their figures, each sentence once: "A, C to E: measures io".
+std::vector<std::string> case_warnings(const std::vector<RunCase>& cases);
 double mean_step_us(const RunCase& one);
 double most_peak_bytes(const RunCase& one);
 double median_mfu(const RunCase& one);

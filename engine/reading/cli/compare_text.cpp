@@ -86,31 +86,6 @@ std::vector<TableRow> fitted(const std::vector<TableRow>& scores, std::size_t co
   return rows;
 }
 
-/// What a reader must know of a run before its figures.
-std::vector<std::string> warnings_of(const RunCase& one, const std::string& label) {
-  std::vector<std::string> out;
-  const RunView& view = one.view();
-  if (!view.is_measured_here()) out.push_back(label + ": " + provenance_text(view));
-  if (view.state != RunState::done)
-    out.push_back(fmt::format("{} is {}: figures of {} so far", label,
-                              view.state == RunState::running ? "still running" : state_name(view.state),
-                              counted(view.summary.steps, "step")));
-  for (const std::string& mark : marks_of(view)) out.push_back(label + ": " + mark);
-  if (view.summary.is_crowded()) out.push_back(label + ": " + crowded_sentence(view.summary.processor_wait));
-  if (view.summary.peak_is_too_low())
-    out.push_back(label + ": its MFU is not known: the peak was measured beside other programs, and too low");
-  if (one.crowded > 0)
-    out.push_back(fmt::format("{}: {} left out, beside which other programs ran", label,
-                              counted(static_cast<std::int64_t>(one.crowded), "repeat")));
-  const Spread& blocks = one.repeats.front().blocks;
-  if (one.repeats.size() < kLeastRepeats && blocks.values.size() > 2 && blocks.relative() > 0)
-    out.push_back(
-        fmt::format("{}: within this run the middle half of {} blocks of steps spans {:.1f} %, which says "
-                    "nothing of the next run",
-                    label, blocks.values.size(), 100 * blocks.relative()));
-  return out;
-}
-
 /// Of kBar letters, so that a column that is aligned to the right keeps it at the left.
 std::string bar_text(double us, double most_us) {
   constexpr std::size_t kBar = 24;
@@ -305,10 +280,7 @@ Report compare_report(const Cases& cases, std::size_t columns, std::size_t table
   out.json = {{"runs", runs}};
   out.table(fitted(scores, table), 2);
   add_comm(out, cases);
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    for (const std::string& warning : warnings_of(cases[i], case_label(i)))
-      out.wrapped("! " + warning, columns);
-  }
+  for (const std::string& warning : case_warnings(cases)) out.wrapped("! " + warning, columns);
   for (std::size_t i = 0; i < found.size(); ++i) {
     const std::string base = case_label(0), other = case_label(i + 1);
     const std::string sentence = comparison_sentence(found[i], base, other);

@@ -24,7 +24,7 @@ constexpr std::string_view kShape =
     "th:last-child,td:last-child{padding-right:0}th{font-weight:600}tbody th{font-weight:400}\n"
     "td{overflow-wrap:break-word;max-width:36ch}.n{text-align:right;white-space:nowrap}\n"
     "thead th{vertical-align:bottom;white-space:normal}\n"
-    "pre{overflow-x:auto;padding:8px 12px;background:var(--raised);"
+    "pre{white-space:pre-wrap;overflow-wrap:anywhere;padding:8px 12px;background:var(--raised);"
     "font:14px/1.5 'JetBrains Mono',monospace}\n"
     "figure{margin:16px 0}figure svg{display:block;width:100%;height:auto;"
     "font-family:Inter,system-ui,sans-serif}figcaption{font-size:14px;margin-top:4px}\n"
@@ -36,7 +36,7 @@ constexpr std::string_view kPaper =
     "h1{font-size:20px}h2{font-size:15px;margin:20px 0 4px}h3{font-size:12px}.said{font-size:12px}"
     "table,caption,figcaption,.dim,pre{font-size:10px}th,td{padding:2px 10px 2px 0}p{max-width:none}"
     "nav{display:none}h2,h3,caption,thead{break-after:avoid}figure,tr,pre,.wide{break-inside:avoid}"
-    ".wide{overflow:visible}pre{white-space:pre-wrap;border:1px solid var(--line)}"
+    ".wide{overflow:visible}pre{border:1px solid var(--line)}"
     "svg{box-sizing:border-box;border:1px solid var(--line)}a{color:inherit;text-decoration:none}}\n";
 
 std::string variables(const Theme& theme) {

@@ -29,9 +29,12 @@ WaterfallSpec waterfall_of(const Theme& theme, const RunComparison& found, const
   return out;
 }
 
-std::string stages_table(const RunComparison& found, const std::string& base, const std::string& other) {
+std::string stages_table(const RunComparison& found, const std::string& base, const std::string& other,
+                         bool with_ranks) {
   if (found.stages.empty()) return "";
-  HtmlTable out("ms a " + found.per, {"stage", base, other, other + " - " + base});
+  HtmlTable out(
+      "ms a " + found.per + ", mean over the repeats" + (with_ranks ? ", of the rank that waits least" : ""),
+      {"stage", base, other, other + " - " + base});
   const auto add = [&](const StageDifference& part, const std::string& name) {
     out.add({name, fmt::format("{:.3f}", part.base_us * 1e-3), fmt::format("{:.3f}", part.other_us * 1e-3),
              fmt::format("{:+.3f}", part.more_us() * 1e-3)});
@@ -85,7 +88,8 @@ std::string compared_part(const ReportCases& cases, Figures& figures) {
     if (found.step.base_us > 0 && found.step.other_us > 0)
       out.raw(figures.waterfall(
           [&](const Theme& theme) { return waterfall_of(theme, found, base, other, i); }, found.no_ratio));
-    out.raw(stages_table(found, base, other));
+    const bool with_ranks = std::max(cases.front().view().summary.world, cases[i].view().summary.world) > 1;
+    out.raw(stages_table(found, base, other, with_ranks));
     out.raw(losses_table(found.losses, base, other));
     if (const std::string command = repeats_command(cases.front(), cases[i], found); !command.empty()) {
       out.paragraph("More repeats would tell:", "dim");

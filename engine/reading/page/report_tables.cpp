@@ -22,20 +22,6 @@ std::string origin_text(const RunView& view) {
   return view.is_measured_here() ? "measured" : !view.replay_of.empty() ? "replayed" : view.provenance;
 }
 
-/// What a reader must know of a run before its figures.
-std::vector<std::string> warnings_of(const RunCase& one) {
-  const RunView& view = one.view();
-  std::vector<std::string> out = marks_of(view);
-  if (view.state != RunState::done)
-    out.push_back(std::string("it is ") + state_name(view.state) +
-                  (view.reason.empty() ? "" : ": " + view.reason));
-  if (view.summary.is_crowded()) out.push_back(crowded_sentence(view.summary.processor_wait));
-  if (one.crowded > 0)
-    out.push_back(counted(static_cast<std::int64_t>(one.crowded), "repeat") +
-                  " left out, beside which other programs ran");
-  return out;
-}
-
 std::vector<std::string> labels(const ReportCases& cases, std::string first) {
   std::vector<std::string> out = {std::move(first)};
   for (std::size_t i = 0; i < cases.size(); ++i) out.push_back(case_label(i));
@@ -79,12 +65,7 @@ std::string runs_part(const ReportCases& cases) {
   }
   Html out;
   out.raw(table.markup());
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    if (const std::string from = provenance_text(cases[i].view()); !from.empty())
-      out.paragraph(case_label(i) + ": " + from, "dim");
-    for (const std::string& warning : warnings_of(cases[i]))
-      out.paragraph(case_label(i) + ": " + warning, "mark");
-  }
+  for (const std::string& warning : case_warnings(cases)) out.paragraph(warning, "mark");
   return out.markup();
 }
 
@@ -98,17 +79,24 @@ std::string hardware_part(const ReportCases& cases) {
       if (is_new) keys.push_back(key);
     }
   }
-  HtmlTable table("", labels(cases, "where and with what"), cases.size() + 1);
+  HtmlTable common("", {"where and with what", "all runs"}, 2);
+  HtmlTable of_each("", labels(cases, "where and with what"), cases.size() + 1);
   for (const std::string& key : keys) {
     std::vector<std::string> row = {key.substr(kEnvironment.size())};
     for (const RunCase& one : cases) {
-      const std::string value = printable(value_in(one.config, key), kMostValue);
+      const std::string value = printable(minute_text(value_in(one.config, key)), kMostValue);
       row.push_back(value.empty() ? "-" : value);
     }
-    table.add(std::move(row));
+    const bool is_common =
+        cases.size() > 1 && std::count(row.begin() + 1, row.end(), row[1]) == std::ssize(cases);
+    if (is_common)
+      common.add({row[0], row[1]});
+    else
+      of_each.add(std::move(row));
   }
   Html out;
-  out.raw(table.markup());
+  out.raw(common.markup());
+  out.raw(of_each.markup());
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const std::string command = value_in(cases[i].config, "environment.command");
     if (command.empty()) continue;

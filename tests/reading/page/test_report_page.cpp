@@ -98,6 +98,19 @@ TEST_CASE("the page says the figures that the runs have") {
   CHECK(page.find("id=\"settings\"") == std::string::npos);
 }
 
+TEST_CASE("what all runs ran on is said once, what differs for each") {
+  MadeRuns made;
+  const auto add = [&](const char* name, const char* threads) {
+    return made.add(name,
+                    {.keys = {{"environment.cpu", "\"one of both\""}, {"environment.threads", threads}}});
+  };
+  const std::string page = page_of({add("2026-01-02T03:04:05Z", "7"), add("b", "8")});
+  check_page(page);
+  CHECK_THAT(page, says("<th scope=\"row\">cpu</th><td>one of both</td></tr>"));
+  CHECK_THAT(page, says("<th scope=\"row\">threads</th><td>7</td><td>8</td></tr>"));
+  CHECK_THAT(page, says("<td>2026-01-02 03:04 UTC</td>"));
+}
+
 TEST_CASE("names, settings and reasons of a run cannot become markup") {
   MadeRuns made;
   MadeSteps bad{.keys = {{"environment.command", "\"</code><script>x</script>\""},
