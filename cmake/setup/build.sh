@@ -74,6 +74,15 @@ configure() {
 # stamp_built TARGET...: as old as the beginning of the build, so that what was changed meanwhile is newer.
 stamp_built() { touch -r "$build/.built/.begin" "${@/#/$build/.built/}"; }
 
+# headers_anew: whether the compiler crashed, for the first time. GCC writes a precompiled header now and then that it
+# cannot read itself, and ccache would hand out the same one again and again.
+headers_anew() {
+  [ -z "${CCACHE_RECACHE:-}" ] && grep -q 'internal compiler error' "$build/build.log" || return 1
+  export CCACHE_RECACHE=1
+  find "$build/cmake/precompiled" -name '*.gch' -delete 2>/dev/null
+  say "the compiler crashed: once more, with precompiled headers made anew"
+}
+
 # build_targets TARGET...: quiet when there is nothing to do; shows other parts at work beside it.
 build_targets() {
   local line status=0 shown='' pause=0
@@ -108,6 +117,10 @@ build_targets() {
   unlock_build
   live_end
   [ $status = 0 ] || {
+    if headers_anew; then
+      build_targets "$@"
+      return
+    fi
     grep -E -A 4 ' error: |^FAILED|undefined reference|[Nn]o space left' "$build/build.log" | cut -c 1-200 | head -n 25 >&2 ||
       tail -n 5 "$build/build.log" >&2
     die "the build failed" "log: $build/build.log" "fix what the compiler says and run the same command again"

@@ -354,6 +354,18 @@ case_build_fails() {
   expect "the compiler's line" says "main.cpp:3:1: error: expected ;"
   expect "the log" says "build/build.log"
 }
+case_compiler_crashes() {
+  mkdir -p "$TREE/build/cmake/precompiled/plain.dir"
+  touch "$WORLD/compiler-crashes" "$TREE/build/cmake/precompiled/plain.dir/cmake_pch.hxx.gch"
+  isobar run 01_baseline
+  expect "code 0" [ "$CODE" = 0 ]
+  expect "what is done" says "once more, with precompiled headers made anew"
+  expect "the header is gone" [ ! -e "$TREE/build/cmake/precompiled/plain.dir/cmake_pch.hxx.gch" ]
+  echo always >"$WORLD/compiler-crashes"
+  isobar run 01_baseline
+  expect "always: code 1" [ "$CODE" = 1 ]
+  expect "its words" says "internal compiler error: Segmentation fault"
+}
 case_configure_fails() {
   touch "$WORLD/cmake-fails"
   isobar run 01_baseline

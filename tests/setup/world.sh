@@ -148,6 +148,7 @@ log "ninja ${*:5}"
 [ ! -e "$WORLD/ninja-slow" ] || { echo $$ >"$WORLD/ninja-pid"; exec sleep 600; }
 [[ ! -e "$WORLD/plugin-fails" || "$*" != *isobar_cuda* ]] || { echo "1/2 Building x"; echo "FAILED: x.o"; echo "kernel.cu:7:1: error: expected ;"; exit 1; }
 [ ! -e "$WORLD/build-fails" ] || { echo "1/2 Building x"; echo "FAILED: x.o"; echo "main.cpp:3:1: error: expected ;"; exit 1; }
+[ ! -e "$WORLD/compiler-crashes" ] || { [ -s "$WORLD/compiler-crashes" ] || rm "$WORLD/compiler-crashes"; echo "FAILED: x.o"; echo "c++: internal compiler error: Segmentation fault"; exit 1; }
 mkdir -p "$2/bin"
 printf '#!/bin/sh\nprintf "cli"; printf " <%%s>" "$@"; exit %s\n' "$(cat "$WORLD/cli-code" 2>/dev/null || echo 0)" >"$2/bin/isobar-cli"
 for name in 01_baseline isobar-run isobar-gui isobar-browser bench_step bench_start bench_telemetry; do cp "$2/bin/isobar-cli" "$2/bin/$name" 2>/dev/null || true; done
