@@ -1,6 +1,7 @@
 #include "tab/tabs.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/clock.h"
 #include "tab/bytes.h"
@@ -10,7 +11,7 @@ namespace isobar {
 namespace {
 
 constexpr int kLevel = 1;  // one more costs twice the time for a tenth of the bytes
-constexpr float kLeastWidth = 640, kLeastHeight = 400;  // times the scale; smaller tabs see it smaller
+constexpr double kLeastWidth = 640, kLeastHeight = 400;  // times the scale; smaller tabs see it smaller
 constexpr int kMostWidth = 7680, kMostHeight = 4320;
 constexpr std::int64_t kAgain_us = 5'000'000;  // what a tab cannot draw twice, it will never draw
 
@@ -39,8 +40,10 @@ void Tabs::lead(TabId tab) {
   leader_ = tab;
   const TabLayout& asked = tabs_.at(tab).layout;
   const float scale = std::clamp(asked.scale, 0.5F, 4.0F);
-  wanted_ = {std::clamp(asked.width, static_cast<int>(kLeastWidth * scale), kMostWidth),
-             std::clamp(asked.height, static_cast<int>(kLeastHeight * scale), kMostHeight), scale};
+  const double width = std::max(1, asked.width), height = std::max(1, asked.height);
+  const double larger = std::max({1.0, kLeastWidth * scale / width, kLeastHeight * scale / height});
+  wanted_ = {static_cast<int>(std::min<double>(std::round(width * larger), kMostWidth)),
+             static_cast<int>(std::min<double>(std::round(height * larger), kMostHeight)), scale};
 }
 
 bool Tabs::said(TabId id, const TabMessage& message) {

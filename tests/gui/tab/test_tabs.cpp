@@ -194,9 +194,11 @@ TEST_CASE("When the tab that leads goes or is hidden, another that is shown lead
 TEST_CASE("A size that no window has is the nearest that it has") {
   Screen screen;
   screen.greet(1, 0, 0, 0);
-  CHECK(screen.tabs.next_layout(false) == TabLayout{320, 200, 0.5F});
+  CHECK(screen.tabs.next_layout(false) == TabLayout{320, 320, 0.5F});
   CHECK(screen.say(1, {.says = TabSays::size, .width = 1000, .height = 700, .scale = 2}));
-  CHECK(screen.tabs.next_layout(false) == TabLayout{1280, 800, 2});
+  CHECK(screen.tabs.next_layout(false) == TabLayout{1280, 896, 2});  // of the same shape
+  CHECK(screen.say(1, {.says = TabSays::size, .width = 420, .height = 840, .scale = 1}));
+  CHECK(screen.tabs.next_layout(false) == TabLayout{640, 1280, 1});
   CHECK(screen.say(1, {.says = TabSays::size, .width = 16384, .height = 16384, .scale = 8}));
   CHECK(screen.tabs.next_layout(false) == TabLayout{7680, 4320, 4});
 }
