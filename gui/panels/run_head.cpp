@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "core/clock.h"
 #include "core/text.h"
 #include "draw/axis.h"
 
@@ -28,7 +29,7 @@ void draw_run_head(Ui& ui, const RunEntry& run) {
     facts += "on " + run.view.device + (run.view.host.empty() ? "" : " of " + run.view.host) + "   ";
   if (!run.view.started.empty())
     facts +=
-        (run.view.provenance == "predicted" ? "made " : "started ") + run.view.started.substr(0, 16) + "   ";
+        (run.view.provenance == "predicted" ? "made " : "started ") + minute_text(run.view.started) + "   ";
   if (run.view.summary.samples_per_s > 0) {
     facts += engineering(run.view.summary.samples_per_s, 4) + " samples/s";
     if (run.view.summary.world > 1) facts += fmt::format(" on {} ranks", run.view.summary.world);
@@ -38,20 +39,20 @@ void draw_run_head(Ui& ui, const RunEntry& run) {
     facts += "   ";
   }
   if (!run.view.provenance.empty() && !run.view.point.empty()) facts += "with " + run.view.point + "   ";
-  ui.dim(facts.empty() ? run.folder.string() : facts);
+  ui.wrapped(facts.empty() ? run.folder.string() : facts, Face::small, theme.dim);
   if (run.view.summary.is_crowded())
     ui.wrapped(crowded_sentence(run.view.summary.processor_wait), Face::small, theme.warn);
   if (!run.view.replay_of.empty())
-    ui.text(fmt::format("a replay of {} at {:g}x", run.view.replay_of, run.view.replay_speed), Face::small,
-            theme.warn);
+    ui.wrapped(fmt::format("a replay of {} at {:g}x", run.view.replay_of, run.view.replay_speed), Face::small,
+               theme.warn);
   if (!run.view.fault.empty())
-    ui.text("with the fault " + run.view.fault + ": a mistake on purpose", Face::small, theme.warn);
+    ui.wrapped("with the fault " + run.view.fault + ": a mistake on purpose", Face::small, theme.warn);
   if (run.view.throttle_mb_per_s > 0)
-    ui.text(fmt::format("on a disk that was made slow: {} MB/s", run.view.throttle_mb_per_s), Face::small,
-            theme.warn);
-  if (run.view.data_source == "synthetic") ui.text("on data that was made up", Face::small, theme.warn);
+    ui.wrapped(fmt::format("on a disk that was made slow: {} MB/s", run.view.throttle_mb_per_s), Face::small,
+               theme.warn);
+  if (run.view.data_source == "synthetic") ui.wrapped("on data that was made up", Face::small, theme.warn);
   if (const std::string& measure = run.view.summary.measure; !measure.empty())
-    ui.text(measure_text(run.view) + ": " + measure_sentence(measure), Face::small, theme.dim);
+    ui.wrapped(measure_text(run.view) + ": " + measure_sentence(measure), Face::small, theme.dim);
   if (!run.problem.empty()) ui.wrapped(run.problem, Face::small, theme.warn);
   if (run.detail && run.detail->ranks) {
     const RanksView& ranks = *run.detail->ranks;
@@ -59,13 +60,13 @@ void draw_run_head(Ui& ui, const RunEntry& run) {
     for (const std::string& line : lost_rank_sentences(ranks, 2)) ui.wrapped(line, Face::small, theme.bad);
   }
   if (run.view.unread_lines > 0) {
-    ui.text(fmt::format("{} lines of the stream could not be read", run.view.unread_lines), Face::small,
-            theme.warn);
+    ui.wrapped(fmt::format("{} lines of the stream could not be read", run.view.unread_lines), Face::small,
+               theme.warn);
   }
   if (run.detail && run.detail->series.left_out() > 0) {
-    ui.text(fmt::format("{} values were left out: steps that go back, or more names than can be kept",
-                        run.detail->series.left_out()),
-            Face::small, theme.warn);
+    ui.wrapped(fmt::format("{} values were left out: steps that go back, or more names than can be kept",
+                           run.detail->series.left_out()),
+               Face::small, theme.warn);
   }
 }
 

@@ -56,4 +56,9 @@ std::string wall_iso() {
   return formatted(parts, "%Y-%m-%dT%H:%M:%SZ");
 }
 
+std::string minute_text(const std::string& iso) {
+  const bool fits = iso.size() == 20 && iso[10] == 'T' && iso.back() == 'Z';
+  return fits ? iso.substr(0, 10) + " " + iso.substr(11, 5) + " UTC" : iso;
+}
+
 }  // namespace isobar

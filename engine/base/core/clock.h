@@ -26,6 +26,8 @@ std::string wall_stamp();
 
 /// UTC wall time as "2026-11-20T23:12:46Z".
 std::string wall_iso();
+/// "2026-11-20 23:12 UTC" of that; anything else as it is.
+std::string minute_text(const std::string& iso);
 
 /// Nanoseconds since 1970 on the wall clock, for records that other programs date (TFEvents, environment).
 std::int64_t wall_ns();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/clock.h"
 #include "course/calibration.h"
 #include "course/question.h"
 #include "page/html.h"

@@ -12,11 +12,6 @@
 
 namespace isobar {
 
-std::string minute_text(const std::string& iso) {
-  const bool fits = iso.size() == 20 && iso[10] == 'T' && iso.back() == 'Z';
-  return fits ? iso.substr(0, 10) + " " + iso.substr(11, 5) + " UTC" : iso;
-}
-
 namespace {
 
 /// "Isobar report: 01_baseline, 02_workers", as who has forty of them finds one.

@@ -12,8 +12,6 @@ namespace isobar {
 
 using ReportCases = std::vector<RunCase>;
 
-/// "2026-11-26 16:27 UTC" of "2026-11-26T16:27:28Z"; anything else as it is.
-std::string minute_text(const std::string& iso);
 /// "682.42", and "0.0022" of a step that is as short as that; "-" of none.
 std::string milliseconds_text(double us);
 /// Of more runs only what a table holds.

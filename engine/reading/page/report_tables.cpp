@@ -6,6 +6,7 @@
 #include "analyse/case_figures.h"
 #include "analyse/run_keys.h"
 #include "analyse/run_prediction.h"
+#include "core/clock.h"
 #include "core/text.h"
 #include "page/html.h"
 #include "page/report_parts.h"

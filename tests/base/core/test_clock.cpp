@@ -25,3 +25,10 @@ TEST_CASE("this thread's wait for processors only grows, where the kernel tells 
   CHECK(thread_processor_time().at_us > before.at_us);
   CHECK(thread_processor_time().waited_us >= before.waited_us);
 }
+
+TEST_CASE("a moment is read to the minute; what is none stays as it is") {
+  CHECK(minute_text("2026-11-20T23:12:46Z") == "2026-11-20 23:12 UTC");
+  CHECK(minute_text(wall_iso()).size() == 20);
+  for (const char* const other : {"", "yesterday", "2026-11-20T23:12:46+01:00"})
+    CHECK(minute_text(other) == other);
+}
