@@ -235,6 +235,8 @@ Requests draw_run_form(Ui& ui, const Data& data, AppState& state) {
     section = in;
     draw_key(ui, data, key, form);
   }
+  if (section.empty() && !form.filter.empty())
+    ui.wrapped("No setting of this lesson has that in its name.", Face::small, ui.theme().dim);
   ImGui::EndChild();
   return ask;
 }
