@@ -290,6 +290,11 @@ RunComparison compare_runs(const RunCase& base, const RunCase& other) {
   return Comparing(base, other).result();
 }
 
+std::string versus_text(const RunComparison& comparison) {
+  if (comparison.repeats) return "repeats A";
+  return comparison.speed && comparison.no_ratio.empty() ? ratio_text(*comparison.speed) : "-";
+}
+
 std::string comparison_sentence(const RunComparison& comparison, const std::string& base,
                                 const std::string& other) {
   std::string out = speed_text(comparison, base, other);

@@ -54,6 +54,9 @@ struct RunComparison {
 
 RunComparison compare_runs(const RunCase& base, const RunCase& other);
 
+/// In a cell below "vs A": "1.36 (1.33 to 1.39)", "cannot tell", "repeats A", "-" where they make no ratio.
+std::string versus_text(const RunComparison& comparison);
+
 /// "B is 1.36 times as fast as A (1.33 to 1.39, 3 and 3 runs); main cause: load, 6.8 of 7.1 ms a step less;
 /// losses are equal to the last bit."
 std::string comparison_sentence(const RunComparison& comparison, const std::string& base,

@@ -38,11 +38,6 @@ constexpr std::size_t kLeastCaseName = 16, kLeastValue = 12, kMostValue = 40;
 
 std::string run_name(const RunCase& one) { return printable(one.folder.filename().string(), 60); }
 
-std::string versus_text(const RunComparison& found) {
-  if (found.repeats) return "repeats A";
-  return found.speed && found.no_ratio.empty() ? ratio_text(*found.speed) : "-";
-}
-
 TableRow score_row(const Cases& cases, std::size_t i, const RunComparison* found) {
   const RunCase& one = cases[i];
   const double loss = valid_losses(one).median();

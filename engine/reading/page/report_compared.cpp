@@ -76,10 +76,10 @@ std::string speed_text(const std::optional<SpeedUp>& speed) { return speed ? rat
 
 }  // namespace
 
-std::string compared_part(const ReportCases& cases, Figures& figures) {
+std::string compared_part(const ReportCases& cases, const std::vector<RunComparison>& all, Figures& figures) {
   Html out;
   for (std::size_t i = 1; i < cases.size(); ++i) {
-    const RunComparison found = compare_runs(cases.front(), cases[i]);
+    const RunComparison& found = all[i - 1];
     const std::string base = case_label(0), other = case_label(i);
     const std::string &from = cases.front().view().lesson, &to = cases[i].view().lesson;
     out.element("h3", fmt::format("{} and {}: {}", base, other, from == to ? from : from + ", " + to));

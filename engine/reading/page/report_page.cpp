@@ -46,8 +46,10 @@ std::string report_page(const std::vector<RunCase>& cases, const CourseProgress*
                              minute_text(wall_iso())),
                  "dim");
   Figures figures;
-  add("runs", "Runs", runs_part(cases));
-  add("compared", "Compared", compared_part(cases, figures));
+  std::vector<RunComparison> found;
+  for (std::size_t i = 1; i < cases.size(); ++i) found.push_back(compare_runs(cases.front(), cases[i]));
+  add("runs", "Runs", runs_part(cases, found));
+  add("compared", "Compared", compared_part(cases, found, figures));
   add("ladder", "Ladder", ladder_part(cases));
   add("curves", "Curves", curves_part(cases, figures));
   add("anatomy", "Where a step's time goes", anatomy_part(cases, figures));

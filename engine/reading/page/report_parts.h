@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analyse/run_case.h"
+#include "analyse/run_comparison.h"
 #include "course/progress.h"
 #include "page/figures.h"
 
@@ -17,10 +18,12 @@ std::string milliseconds_text(double us);
 /// Of more runs only what a table holds.
 inline constexpr std::size_t kMostDrawnRuns = 8;
 
-std::string runs_part(const ReportCases& cases);
+/// `found`: the others compared with the first.
+std::string runs_part(const ReportCases& cases, const std::vector<RunComparison>& found);
 std::string hardware_part(const ReportCases& cases);
 std::string settings_part(const ReportCases& cases);
-std::string compared_part(const ReportCases& cases, Figures& figures);
+std::string compared_part(const ReportCases& cases, const std::vector<RunComparison>& found,
+                          Figures& figures);
 std::string ladder_part(const ReportCases& cases);
 std::string curves_part(const ReportCases& cases, Figures& figures);
 std::string anatomy_part(const ReportCases& cases, Figures& figures);

@@ -44,25 +44,38 @@ std::string milliseconds_text(double us) {
   return us > 0 ? fmt::format("{:.{}f}", us * 1e-3, us < 100 ? 4 : 2) : "-";
 }
 
-std::string runs_part(const ReportCases& cases) {
+std::string runs_part(const ReportCases& cases, const std::vector<RunComparison>& found) {
   const std::string headline = common_headline(cases);
+  const bool with_others = cases.size() > 1;
+  constexpr std::ptrdiff_t kVersus = 7;
+  std::vector<std::string> heads = {
+      "",        "run",    "lesson",     "origin",
+      "repeats", "steps",  "samples/s",  "ms a step",
+      "MFU",     "memory", "valid loss", headline.empty() ? "RMSE" : "RMSE " + headline};
+  if (with_others) heads.insert(heads.begin() + kVersus, "vs A");
   HtmlTable table(
       "samples/s and ms a step after the warm-up: the middle of the repeats, with least and most of them",
-      {"", "run", "lesson", "origin", "repeats", "steps", "samples/s", "ms a step", "MFU", "memory",
-       "valid loss", headline.empty() ? "RMSE" : "RMSE " + headline},
-      4);
+      std::move(heads), 4);
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const RunCase& one = cases[i];
     const RunSummary& summary = one.view().summary;
     const double bytes = most_peak_bytes(one), mfu = median_mfu(one), loss = valid_losses(one).median();
     const std::string channel = headline.empty() ? " " + summary.headline : "";
-    table.add({case_label(i), run_name(one), join({one.view().lesson, one.view().preset}, " "),
-               origin_text(one.view()), std::to_string(one.repeats.size()), human_count(summary.steps),
-               rate_text(rates(one.repeats)), milliseconds_text(mean_step_us(one)),
-               mfu > 0 ? fmt::format("{:.1f} %", 100 * mfu) : "-",
-               bytes > 0 ? human_bytes(static_cast<std::uint64_t>(bytes)) : "-",
-               loss > 0 ? fmt::format("{:.4f}", loss) : "-",
-               summary.has_scores ? fmt::format("{:.4f}{}", summary.rmse, channel) : "-"});
+    std::vector<std::string> row = {
+        case_label(i),
+        run_name(one),
+        join({one.view().lesson, one.view().preset}, " "),
+        origin_text(one.view()),
+        std::to_string(one.repeats.size()),
+        human_count(summary.steps),
+        rate_text(rates(one.repeats)),
+        milliseconds_text(mean_step_us(one)),
+        mfu > 0 ? fmt::format("{:.1f} %", 100 * mfu) : "-",
+        bytes > 0 ? human_bytes(static_cast<std::uint64_t>(bytes)) : "-",
+        loss > 0 ? fmt::format("{:.4f}", loss) : "-",
+        summary.has_scores ? fmt::format("{:.4f}{}", summary.rmse, channel) : "-"};
+    if (with_others) row.insert(row.begin() + kVersus, i == 0 ? "base" : versus_text(found[i - 1]));
+    table.add(std::move(row));
   }
   Html out;
   out.raw(table.markup());

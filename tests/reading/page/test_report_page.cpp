@@ -79,8 +79,8 @@ TEST_CASE("two runs with repeats make a page with all its parts") {
   check_page(page);
   for (const char* part :
        {"id=\"runs\"", "id=\"compared\"", "id=\"ladder\"", "id=\"curves\"", "id=\"anatomy\"",
-        "id=\"settings\"", "id=\"hardware\"", "by Ada", "B is faster than A", "data.workers",
-        "main cause: load", "<title>A 01_baseline: ", "validation loss by step"}) {
+        "id=\"settings\"", "id=\"hardware\"", "by Ada", ">vs A</th>", ">base</td>", "B is faster than A",
+        "data.workers", "main cause: load", "<title>A 01_baseline: ", "validation loss by step"}) {
     INFO(part);
     CHECK_THAT(page, says(part));
   }
@@ -95,6 +95,7 @@ TEST_CASE("the page says the figures that the runs have") {
   CHECK_THAT(page, says(fmt::format("{:.1f}", cases[0].view().summary.samples_per_s)));
   CHECK_THAT(page, says(fmt::format("{:.4f}", cases[0].view().summary.valid_loss)));
   CHECK(page.find("id=\"compared\"") == std::string::npos);
+  CHECK(page.find("vs A") == std::string::npos);
   CHECK(page.find("id=\"settings\"") == std::string::npos);
 }
 
