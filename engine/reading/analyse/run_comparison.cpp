@@ -290,6 +290,12 @@ RunComparison compare_runs(const RunCase& base, const RunCase& other) {
   return Comparing(base, other).result();
 }
 
+std::vector<RunComparison> compare_with_first(const std::vector<RunCase>& cases) {
+  std::vector<RunComparison> out;
+  for (std::size_t i = 1; i < cases.size(); ++i) out.push_back(compare_runs(cases.front(), cases[i]));
+  return out;
+}
+
 std::string versus_text(const RunComparison& comparison) {
   if (comparison.repeats) return "repeats A";
   return comparison.speed && comparison.no_ratio.empty() ? ratio_text(*comparison.speed) : "-";

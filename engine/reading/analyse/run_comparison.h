@@ -53,6 +53,8 @@ struct RunComparison {
 };
 
 RunComparison compare_runs(const RunCase& base, const RunCase& other);
+/// Each of the others with the first; nothing of a single one.
+std::vector<RunComparison> compare_with_first(const std::vector<RunCase>& cases);
 
 /// In a cell below "vs A": "1.36 (1.33 to 1.39)", "cannot tell", "repeats A", "-" where they make no ratio.
 std::string versus_text(const RunComparison& comparison);

@@ -263,8 +263,7 @@ void add_comm(Report& out, const Cases& cases) {
 
 Report compare_report(const Cases& cases, std::size_t columns, std::size_t table) {
   Report out;
-  std::vector<RunComparison> found;
-  for (std::size_t i = 1; i < cases.size(); ++i) found.push_back(compare_runs(cases.front(), cases[i]));
+  const std::vector<RunComparison> found = compare_with_first(cases);
   std::vector<TableRow> scores = {
       {"", "run", "runs", "samples/s", "vs A", "ms a step", "MFU", "memory", "valid loss"}};
   Json runs = Json::array(), differences = Json::array();

@@ -46,8 +46,7 @@ std::string report_page(const std::vector<RunCase>& cases, const CourseProgress*
                              minute_text(wall_iso())),
                  "dim");
   Figures figures;
-  std::vector<RunComparison> found;
-  for (std::size_t i = 1; i < cases.size(); ++i) found.push_back(compare_runs(cases.front(), cases[i]));
+  const std::vector<RunComparison> found = compare_with_first(cases);
   add("runs", "Runs", runs_part(cases, found));
   add("compared", "Compared", compared_part(cases, found, figures));
   add("ladder", "Ladder", ladder_part(cases));

@@ -18,7 +18,7 @@ std::string milliseconds_text(double us);
 /// Of more runs only what a table holds.
 inline constexpr std::size_t kMostDrawnRuns = 8;
 
-/// `found`: the others compared with the first.
+/// `found`: compare_with_first(cases).
 std::string runs_part(const ReportCases& cases, const std::vector<RunComparison>& found);
 std::string hardware_part(const ReportCases& cases);
 std::string settings_part(const ReportCases& cases);
