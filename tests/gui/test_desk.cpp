@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A desk whose thread can be held after its next job.
+/// A desk whose thread can be held after a job.
 struct HeldDesk {
   HeldDesk() {
     wait_for([&] { return desk->view()->ready; });
@@ -21,10 +21,16 @@ struct HeldDesk {
   void commit(const std::string& id, const std::string& answer) {
     desk->commit(id, parse_answer(question(id), answer), desk->view()->progress.answer_line(id));
   }
-  /// From here on its thread stands still after the job that it is at, or the next one.
+  /// Its thread does one more job, a beat of the lesson, and stands still after it.
   void hold() {
-    const std::lock_guard lock(mutex);
-    held = true;
+    wait_for([&] { return desk->is_idle(); });
+    const int before = jobs;
+    {
+      const std::lock_guard lock(mutex);
+      held = true;
+    }
+    desk->beat_done("01_baseline", "read");
+    wait_for([&] { return jobs == before + 1; });
   }
   void let_go() {
     {
@@ -72,10 +78,7 @@ TEST_CASE("A question is busy from the click on, and a second click stores nothi
 
 TEST_CASE("When the window closes, what was answered is stored, and nothing else is begun") {
   HeldDesk held;
-  held.wait_for([&] { return held.desk->is_idle(); });
   held.hold();
-  held.desk->beat_done("01_baseline", "read");  // the job that it stands still after
-  held.wait_for([&] { return held.jobs == 2; });
   held.desk->reveal("01.where");
   CourseWishes wishes;
   wishes.question = "01.forward_ms";
