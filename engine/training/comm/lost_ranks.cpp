@@ -142,9 +142,9 @@ Error lost_error(CommGroup& core, const Waited& waited, double waited_s, const s
   std::optional<int> first;
   // Its connections close a moment before its process is gone.
   for (int i = 0; i < kGoneLooks && !core.shared->status_folder.empty(); ++i) {
+    const std::vector<int> gone = followers(core);  // read first: whom they followed has ended by now
     first = ended_rank(core, how);
     if (first) break;
-    const std::vector<int> gone = followers(core);
     if (!gone.empty() && waited_s > core.config.timeout_s / 2) return late_error(core, waited, waited_s);
     if (!gone.empty()) {
       return {fmt::format("{} gave up before this one came to {}", ranks_text(gone), waited.text()),
