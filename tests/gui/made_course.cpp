@@ -151,7 +151,8 @@ Outcome reveal_card(Headless& window, const Question& question) {
   const std::shared_ptr<const Revealed> before = window.app().course()->of(question.id)->revealed;
   window.click("Reveal");
   window.until("the reveal of " + question.id, [&] {
-    const AskedQuestion& asked = *window.app().course()->of(question.id);
+    const std::shared_ptr<const CourseView> view = window.app().course();
+    const AskedQuestion& asked = *view->of(question.id);
     if (!asked.problem.empty()) throw Error(asked.problem, question.id, "");
     return asked.revealed != nullptr && asked.revealed != before;
   });

@@ -24,7 +24,8 @@ std::shared_ptr<const StoreSnapshot> read_all(const MadeRuns& runs) {
   };
   read();
   std::set<std::string> ids;
-  for (const auto& run : store.snapshot()->runs) ids.insert(run->id);
+  const auto snapshot = store.snapshot();
+  for (const auto& run : snapshot->runs) ids.insert(run->id);
   store.open(ids);
   read();
   return store.snapshot();

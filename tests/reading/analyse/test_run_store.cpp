@@ -217,7 +217,8 @@ TEST_CASE("Runs and event files are found at any depth, named by their path belo
   RunStore store({folder.path()});
   read_all(store);
   std::set<std::string> names;
-  for (const auto& run : store.snapshot()->runs) {
+  const auto snapshot = store.snapshot();
+  for (const auto& run : snapshot->runs) {
     names.insert(run->name);
     CHECK(run->foreign == (run->name.find("logs") != std::string::npos));
   }
