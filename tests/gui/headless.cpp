@@ -265,8 +265,10 @@ fs::path fake_isobar(const TempFolder& folder, const std::string& body) {
   const fs::path file = folder / "isobar";
   const std::string words = (folder / "arguments").string();
   // Whole from the first moment that it is there.
-  write_file_whole(file, std::string_view("#!/bin/bash\nprintf '%s\\n' \"$@\" >'" + words + ".part' && mv '" +
-                                          words + ".part' '" + words + "'\n" + body));
+  // Without the trap bash forgets an interrupt that comes while it waits for mv.
+  write_file_whole(file,
+                   std::string_view("#!/bin/bash\ntrap 'exit 75' INT\nprintf '%s\\n' \"$@\" >'" + words +
+                                    ".part' && mv '" + words + ".part' '" + words + "'\n" + body));
   fs::permissions(file, fs::perms::owner_all);
   return file;
 }
