@@ -59,7 +59,8 @@ double start_seconds(const TempFolder& folder, const fs::path& runs, int count) 
       },
       120);
   const double seconds = since_s(begin_us);
-  for (const auto& run : window.app().feed_state().runs->runs) {
+  const auto read = window.app().feed_state().runs;
+  for (const auto& run : read->runs) {
     if (!run->view.summary.has_scores)
       throw Error("a run without its final values", run->id, "", Exit::failed);
   }

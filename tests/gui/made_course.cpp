@@ -132,13 +132,15 @@ void answer_card(Headless& window, const Question& question, const std::string& 
     case AnswerKind::find:
       window.type("answer", answer);
       break;
-    case AnswerKind::make:
+    case AnswerKind::make: {
       window.state().compared.clear();
-      for (const auto& run : window.app().feed_state().runs->runs) {
+      const auto runs = window.app().feed_state().runs;
+      for (const auto& run : runs->runs) {
         if (run->name == answer) window.state().compared.insert(run->id);
       }
       window.frames(2);
       break;
+    }
   }
   const std::size_t before = window.app().course()->progress.answers.size();
   window.click("Commit");

@@ -269,7 +269,8 @@ TEST_CASE("Measured, recorded and predicted figures never meet in one ratio") {
   window.settle();
   window.click("lesson 09_gpu");
   window.until("the recorded runs", [&] { return window.app().feed_state().runs->runs.size() == 3; });
-  for (const auto& run : window.app().feed_state().runs->runs) window.state().compared.insert(run->id);
+  const auto runs = window.app().feed_state().runs;
+  for (const auto& run : runs->runs) window.state().compared.insert(run->id);
   window.frames(3);
   window.click("Compare 3");
   window.settle();

@@ -187,10 +187,10 @@ TEST_CASE("The next run has the preset of the one that is looked at, until anoth
   CHECK(look_at("micro") == "cpu_micro");
   CHECK(look_at("tiny") == "cpu_tiny");
   CHECK(look_at("unknown") == "cpu_tiny");
-  const StoreSnapshot& runs = *window.app().feed_state().runs;
-  CHECK(measured_step_us(runs, "01_baseline", "cpu_micro") > 0);
-  CHECK(measured_step_us(runs, "02_workers", "cpu_micro") == 0);
-  CHECK(measured_step_us(runs, "01_baseline", "cpu_small") == 0);
+  const auto runs = window.app().feed_state().runs;
+  CHECK(measured_step_us(*runs, "01_baseline", "cpu_micro") > 0);
+  CHECK(measured_step_us(*runs, "02_workers", "cpu_micro") == 0);
+  CHECK(measured_step_us(*runs, "01_baseline", "cpu_small") == 0);
   window.click("Settings");
   window.click("preset");
   window.click("cpu_small");
