@@ -106,7 +106,7 @@ struct FakeRun {
 std::filesystem::path write_run(const TempFolder& folder, const FakeRun& run);
 
 /// A program in the place of ./isobar that writes its arguments into folder/arguments and goes on with
-/// `body`; stopped, it ends with 75.
+/// `body`; interrupted, it ends with 75, where `body` does not put another program in its place.
 std::filesystem::path fake_isobar(const TempFolder& folder, const std::string& body);
 
 /// The whole file.

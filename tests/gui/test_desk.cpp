@@ -6,6 +6,7 @@
 #include "gui/made_course.h"
 #include "gui/made_questions.h"
 #include "support/catch.h"
+#include "support/until.h"
 
 using namespace isobar;
 namespace fs = std::filesystem;
@@ -15,7 +16,7 @@ namespace {
 /// A desk whose thread can be held after a job.
 struct HeldDesk {
   HeldDesk() {
-    wait_for([&] { return desk->view()->ready; });
+    until([&] { return desk->view()->ready; });
   }
   Question question(const std::string& id) { return *desk->view()->question(id); }
   void commit(const std::string& id, const std::string& answer) {
@@ -23,14 +24,14 @@ struct HeldDesk {
   }
   /// Its thread does one more job, a beat of the lesson, and stands still after it.
   void hold() {
-    wait_for([&] { return desk->is_idle(); });
+    until([&] { return desk->is_idle(); });
     const int before = jobs;
     {
       const std::lock_guard lock(mutex);
       held = true;
     }
     desk->beat_done("01_baseline", "read");
-    wait_for([&] { return jobs == before + 1; });
+    until([&] { return jobs == before + 1; });
   }
   void let_go() {
     {
@@ -38,10 +39,6 @@ struct HeldDesk {
       held = false;
     }
     changed.notify_all();
-  }
-  template <class Condition>
-  void wait_for(Condition condition) {
-    while (!condition()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   CourseProgress stored() const { return read_progress(course.progress()); }
 
@@ -71,7 +68,7 @@ TEST_CASE("A question is busy from the click on, and a second click stores nothi
   CHECK_FALSE(held.desk->view()->of("01.larger")->busy);
   held.commit("01.forward_ms", "5 ms");
   held.let_go();
-  held.wait_for([&] { return held.desk->is_idle(); });
+  until([&] { return held.desk->is_idle(); });
   CHECK(held.stored().answers.size() == 1);
   CHECK_FALSE(held.desk->view()->of("01.forward_ms")->busy);
 }
@@ -98,7 +95,7 @@ TEST_CASE("Beside an answer that the card did not show no other one is stored") 
   const Question question = held.question("01.forward_ms");
   ProgressWriter(held.course.progress()).commit(question, parse_answer(question, "4 ms"));
   held.commit("01.forward_ms", "5 ms");
-  held.wait_for([&] { return held.desk->is_idle(); });
+  until([&] { return held.desk->is_idle(); });
   CHECK(held.stored().answers.size() == 1);
   const std::shared_ptr<const CourseView> view = held.desk->view();
   CHECK_FALSE(view->of("01.forward_ms")->not_saved.empty());

@@ -6,6 +6,7 @@
 #include "gui/headless.h"
 #include "support/catch.h"
 #include "support/set_clock.h"
+#include "support/until.h"
 
 using namespace isobar;
 namespace fs = std::filesystem;
@@ -82,7 +83,7 @@ TEST_CASE("A replay is watched as a live run, and drawn as far as it is") {
   CHECK(window.count_colour(window.box("loss"), window.app().ui().theme().series[0]) > 20);
   clock.until_waiting(2);
   clock.advance_us(10'000'000);
-  while (!playing.is_over()) std::this_thread::yield();
+  until([&] { return playing.is_over(); });
   feed_looks(clock, kPause_us);
   CHECK(entry()->view.state == RunState::done);
   CHECK(entry()->detail->series.step_rows() == 40);

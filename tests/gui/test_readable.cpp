@@ -5,6 +5,7 @@
 
 #include "gui/headless.h"
 #include "support/catch.h"
+#include "support/until.h"
 
 using namespace isobar;
 namespace fs = std::filesystem;
@@ -81,7 +82,7 @@ TEST_CASE("A new line of the console asks for the frame that scrolls to it, and 
   window.frames(20);
   CHECK_FALSE(window.app().is_moving());
   write_console(run, 201);
-  while (window.app().feed_state().console->size() < 201) std::this_thread::yield();
+  until([&] { return window.app().feed_state().console->size() >= 201; });
   window.frames(1);
   CHECK(window.app().is_moving());
   window.frames(1);

@@ -14,6 +14,7 @@
 #include "support/errors.h"
 #include "support/set_clock.h"
 #include "support/temp_folder.h"
+#include "support/until.h"
 
 using namespace isobar;
 namespace fs = std::filesystem;
@@ -331,7 +332,7 @@ TEST_CASE("what fails in the middle is thrown, and the run does not look alive f
   Replay replay(run, folder / "again", {});
   fs::create_directories(folder / "again/rank-0000.jsonl");  // where the stream is to be
   ReplayThread playing(replay);
-  while (!playing.is_over()) std::this_thread::yield();
+  until([&] { return playing.is_over(); });
   CHECK(playing.failed());
   CHECK_THAT(failure_of([&] { playing.rethrow(); }), says("cannot write the replay"));
   CHECK(text_in(folder / "again/owner").empty());
