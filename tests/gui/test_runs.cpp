@@ -79,7 +79,7 @@ TEST_CASE("A run that ended early is resumed by its folder; one without a checkp
 TEST_CASE("A run that was stopped is no failure: its step is said, and Resume is offered") {
   const TempFolder folder;
   AppOptions options = options_in(folder);
-  options.isobar = fake_isobar(folder, "while true; do sleep 0.02; done\n");
+  options.isobar = fake_isobar(folder, "for ((i = 0; i < 30000; ++i)); do sleep 0.02; done\n");
   Headless window(options);
   window.settle();
   window.click("Run");
