@@ -21,11 +21,6 @@ namespace fs = std::filesystem;
 
 constexpr int kWarmUp = 2;  // first steps of a block: the caches hold the other side's data
 
-std::vector<std::string> our_command(const fs::path& folder, const nlohmann::ordered_json& sheet) {
-  write_file_whole(folder / "case.json", sheet.dump());
-  return {bin_folder(ISOBAR_BIN) + "/bench_step_worker", folder.string()};
-}
-
 std::vector<std::string> peer_command(const fs::path& folder) {
   std::vector<std::string> words = peer_words("step_peer.py");
   words.push_back(folder.string());
@@ -40,9 +35,19 @@ std::vector<std::string> whole_environment(const fs::path& peers, const std::vec
 
 }  // namespace
 
+Worker our_step(const fs::path& folder, const nlohmann::ordered_json& sheet,
+                const std::vector<std::string>& environment) {
+  write_file_whole(folder / "case.json", sheet.dump());
+  return {"our side",
+          {bin_folder(ISOBAR_BIN) + "/bench_step_worker", folder.string()},
+          environment,
+          folder / "ours.log",
+          kStepPatience_s};
+}
+
 StepSides::StepSides(const fs::path& folder, const nlohmann::ordered_json& sheet, const fs::path& peers,
                      const std::vector<std::string>& environment)
-    : ours("our side", our_command(folder, sheet), {}, folder / "ours.log", kStepPatience_s),
+    : ours(our_step(folder, sheet)),
       peer("PyTorch's side", peer_command(folder), whole_environment(peers, environment), folder / "peer.log",
            kStepPatience_s),
       tolerance_(sheet["tf32"]                 ? kLossTf32

@@ -12,9 +12,13 @@ namespace isobar {
 
 inline constexpr int kStepPatience_s = 900;  // for one answer of a worker: a compiler may work in it
 
+/// Our step in a process of its own: writes `sheet` (bench/case_sheet.h; "fused": that of lesson 05) to
+/// `folder`, and the worker writes weights and batches there. `environment`: more variables, "NAME=value".
+Worker our_step(const std::filesystem::path& folder, const nlohmann::ordered_json& sheet,
+                const std::vector<std::string>& environment = {});
+
 struct StepSides {
-  /// Writes `sheet` (bench/case_sheet.h; "fused": our step is that of lesson 05) to `folder` and starts both.
-  /// `environment`: more variables of the peer.
+  /// Starts both. `environment`: more variables of the peer.
   StepSides(const std::filesystem::path& folder, const nlohmann::ordered_json& sheet,
             const std::filesystem::path& peers, const std::vector<std::string>& environment = {});
 

@@ -14,6 +14,7 @@
 #include "core/machine.h"
 #include "core/nvidia.h"
 #include "core/text.h"
+#include "device/barrier_waits.h"
 #include "device/cpu_allocator.h"
 #include "device/load_cuda.h"
 #include "device/torch_error.h"
@@ -80,6 +81,7 @@ int set_up_cpu(int threads, int sharers) {
   use_fitting_cpu_blocks();
   const int count = threads > 0 ? threads : std::max(1, usable_cores() / sharers);
   at::set_num_threads(count);
+  adapt_barrier_waits(count);
   at::globalContext().setDeterministicAlgorithms(true, false);
   // With repeatable algorithms at::empty would fill every new tensor with NaN; nothing here reads before it
   // writes.
