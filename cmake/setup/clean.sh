@@ -9,7 +9,8 @@ clean_usage() {
 ./isobar clean [WHAT...] [--all] [--yes] [--dry-run]
 
   Lists what is cached with its size, asks, and removes it. Without a name: what costs least to get back, that is
-  build, downloads, logs and parts. Runs are never touched: ./isobar runs delete RUN.
+  build, downloads, logs and parts. Runs are never touched: ./isobar runs delete RUN. What somebody else put into one of
+  these folders is listed, and stays.
 
   build       the build folder
   downloads   files that were fetched and not unpacked yet, or brought by hand
@@ -50,6 +51,32 @@ found() {
     say "  (left alone, there is a symbolic link in $2)"
   fi
 }
+
+# own_names KIND FOLDER: what Isobar puts into a folder of this kind, as a regular expression of paths in it. What has
+# another name was put there by somebody, and stays.
+own_names() {
+  case $1 in
+    data)  # files_of_set (datasets/make_fields/make_fields.h), and what is being written
+      printf '%s' '(dataset\.toml|train|train/200[12]\.h5|valid|valid/2003\.h5|test|test/2004\.h5|stats|stats/(global_means|global_stds|time_means)\.npy)(\.part-[0-9]+)?' ;;
+    build)
+      printf '%s' '(\.[^/]+|CMake(Cache\.txt|Files)|CTestTestfile\.cmake|DartConfiguration\.tcl|Testing|bin|build\.ninja|cmake|cmake_install\.cmake|compile_commands\.json|data|datasets|engine|gui|lessons|lib|lib[^/]*\.a|tests|[a-z0-9_]+\.log)(/.*)?' ;;
+    system)
+      printf '%s' '(\.complete|bin|certificates\.crt|etc|lib|lib32|lib64|libs|libx32|opt|run|sbin|srv|tools|usr|var)(/.*)?' ;;
+    libtorch) printf '%s' '(\.complete[^/]*|\.files-[^/]*|nvidia|torch)(/.*)?' ;;
+    peers)  # what its wheels brought, by their own lists
+      printf '%s(/.*)?' "($(cat "$2"/*.dist-info/RECORD 2>/dev/null | cut -d, -f1 | cut -d/ -f1 | sort -u | sed 's/[^A-Za-z0-9_-]/\\&/g' | tr '\n' '|')\.complete|__pycache__)" ;;
+  esac
+}
+
+# foreign_in KIND FOLDER: what stays, a line each.
+foreign_in() {
+  local names
+  names=$(own_names "$1" "$2")
+  [ -z "$names" ] || find "$2" -xdev -mindepth 1 -regextype posix-extended ! -regex "$(regex_of "$2")/($names)" -prune -print
+}
+
+# regex_of TEXT: that stands for itself.
+regex_of() { printf '%s' "$1" | sed 's/[^A-Za-z0-9_/ -]/\\&/g'; }
 
 # The marks by which each kind is known.
 find_build() {
@@ -114,25 +141,30 @@ listed_files() {
   done <"$1"
 }
 
+# size_of KIND PATH: in bytes, without what stays.
 size_of() {
-  case $1 in
-    */.files-*) listed_files "$1" | du -cb --files0-from=- 2>/dev/null | tail -n 1 | cut -f1 ;;
-    *) du -sbx "$1" 2>/dev/null | cut -f1 ;;
+  case $2 in
+    */.files-*) listed_files "$2" | du -cb --files0-from=- 2>/dev/null | tail -n 1 | cut -f1 ;;
+    *) echo $(($(sum_of <<<"$2") - $(foreign_in "$1" "$2" | sum_of))) ;;
   esac
 }
+sum_of() { tr '\n' '\0' | du -scbx --files0-from=- 2>/dev/null | tail -n 1 | cut -f1; }
 
 # remove KIND PATH
 remove() {
+  local names
   case $2 in
     */.files-*)
       rm -f "${2/.files-/.complete-}"
       listed_files "$2" | xargs -0 -r rm -f --
       find "${2%/*}/nvidia" -xdev -mindepth 1 -type d -empty -delete 2>/dev/null || true
       rm -f "$2" ;;
-    */libtorch-* | */system)
-      rm -f "$2"/.complete*  # from here on it is not believed, even if this is broken off
-      rm -rf --one-file-system -- "$2" ;;
-    *) rm -rf --one-file-system -- "$2" ;;
+    *)
+      names=$(own_names "$1" "$2")
+      [ -n "$names" ] || { rm -rf --one-file-system -- "$2"; return; }
+      rm -f "$2"/.complete* "$2"/dataset.toml  # from here on it is not believed, even if this is broken off
+      find "$2" -xdev -depth -mindepth 1 -regextype posix-extended -regex "$(regex_of "$2")/($names)" \( ! -type d -o -empty \) -delete
+      rmdir "$2" 2>/dev/null || true ;;
   esac
 }
 
@@ -170,12 +202,12 @@ lock_for_clean() {
 
 # list_clean: a line a folder, and one for all loose files of a kind; sets clean_bytes.
 list_clean() {
-  local entry kind path bytes
+  local entry kind path bytes foreign
   local -A count=() loose=()
   clean_bytes=0
   for entry in "${clean_list[@]}"; do
     kind=${entry%% *} path=${entry#* }
-    bytes=$(size_of "$path")
+    bytes=$(size_of "$kind" "$path")
     clean_bytes=$((clean_bytes + ${bytes:-0}))
     if [[ $kind = downloads || $kind = logs ]]; then
       count[$kind]=$((${count[$kind]:-0} + 1)) loose[$kind]=$((${loose[$kind]:-0} + ${bytes:-0}))
@@ -183,6 +215,9 @@ list_clean() {
     fi
     [[ $path != */.files-* ]] || path="part ${path##*/.files-} of ${path%/*}"
     printf '  %-10s %9s  %s\n' "$kind" "$(megabytes "${bytes:-0}")" "$path"
+    while IFS= read -r foreign; do
+      [ -z "$foreign" ] || printf '  %-10s %9s  %s\n' stays '' "$foreign"
+    done < <(foreign_in "$kind" "$path")
   done
   for kind in "${!count[@]}"; do
     printf '  %-10s %9s  %s files in %s\n' "$kind" "$(megabytes "${loose[$kind]}")" "${count[$kind]}" "$prefix"

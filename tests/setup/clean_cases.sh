@@ -56,6 +56,31 @@ case_clean_all() {
   isobar run 01_baseline
   expect "and set up anew" complete
 }
+case_clean_leaves_what_somebody_put_there() {
+  local set=$PREFIX/data/fields-4x8-v1 file
+  full_prefix
+  mkdir -p "$set/train" "$set/valid" "$set/stats" "$set/my weights" "$PREFIX/peers-1/torch" "$PREFIX/peers-1/torch-2.dist-info" "$PREFIX/system/tools"
+  touch "$PREFIX/system/.complete" "$PREFIX/peers-1/torch/x.py" "$set"/{train/2001.h5,train/2002.h5.part-7,valid/2003.h5,stats/time_means.npy}
+  printf 'torch/x.py,,\ntorch-2.dist-info/RECORD,,\n' >"$PREFIX/peers-1/torch-2.dist-info/RECORD"
+  local -a theirs=("$set/train/notes.txt" "$set/train/1979.h5" "$set/my weights" "$set/stats/time_means.npy.bak"
+    "$PREFIX/libtorch-2.11.0/mine.cpp" "$PREFIX/peers-1/notes" "$PREFIX/system/thesis.tex" "$TREE/build/plots")
+  for file in "${theirs[@]}"; do [ -e "$file" ] || [ "$file" != "${file% *}" ] || echo theirs >"$file"; done
+  isobar clean --all --dry-run
+  for file in "${theirs[@]}"; do expect "a dry run names $file" says "$file"; done
+  isobar clean --all --yes
+  expect "code 0" [ "$CODE" = 0 ]
+  for file in "${theirs[@]}"; do
+    expect "$file is named" says "$file"
+    expect "$file stays" [ -e "$file" ]
+  done
+  for file in "$set"/{dataset.toml,train/2001.h5,train/2002.h5.part-7,valid,stats/time_means.npy} "$TREE/build/CMakeCache.txt" \
+    "$PREFIX"/{libtorch-2.11.0/torch,peers-1/torch,peers-1/torch-2.dist-info,system/tools}; do
+    expect "$file is gone" [ ! -e "$file" ]
+  done
+  kept
+  isobar clean --all --yes
+  expect "again: nothing to do" says "nothing to clean"
+}
 case_clean_cuda() {
   full_prefix
   isobar clean cuda --yes
