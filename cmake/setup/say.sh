@@ -1,6 +1,12 @@
 # Words for a person: plain lines, a live line on a terminal, errors with what, where and hint. Sourced by ./isobar.
 # shellcheck shell=bash
 
+# A descriptor that was closed stands for /dev/null, so that no file gets its number and what is printed with it; as the
+# programs have it (engine/base/core/standard_output.h).
+true 3>&2 || exec 2>/dev/null
+{ true 3<&0; } 2>/dev/null || exec </dev/null
+{ true 3>&1; } 2>/dev/null || exec 1</dev/null
+
 say() { printf '%s\n' "$*"; }
 
 # die WHAT WHERE HINT [CODE]: an error a person can act on; 1 = failed, 2 = wrong input.

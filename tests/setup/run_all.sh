@@ -52,6 +52,14 @@ case_lost_words_are_code_1() {
     expect "$words on a full device: code 1" [ "$CODE" = 1 ]
   done
 }
+case_closed_descriptors_are_no_files() {
+  OUT=
+  # shellcheck disable=SC2016  # for the other shell
+  bash -c '. "$0/cmake/setup/say.sh"; readlink /proc/$$/fd/{0,1,2} >"$1"; say hello' "$TREE" "$WORLD/closed" <&- >&- 2>&-
+  expect "words for nobody are no success" [ $? = 1 ]
+  expect "no file gets their numbers" [ "$(sort -u "$WORLD/closed")" = /dev/null ]
+  expect "all three are taken" [ "$(wc -l <"$WORLD/closed")" = 3 ]
+}
 case_second_run_does_nothing() {
   isobar run 01_baseline
   : >"$WORLD/calls"

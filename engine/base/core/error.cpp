@@ -1,13 +1,8 @@
 #include "core/error.h"
 
-#include <poll.h>
-#include <unistd.h>
-
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <new>
 #include <utility>
 
 #include "core/text.h"
@@ -77,42 +72,6 @@ Error system_error(const std::string& what, const std::string& where, int error_
       break;
   }
   return {what + ": " + std::strerror(error_number), where, hint, code};
-}
-
-namespace {
-
-/// Who reads a pipe may leave; a disk that is full, or an output that is closed, loses what was asked for.
-bool output_is_lost() {
-  const bool failed = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
-  pollfd end{STDOUT_FILENO, 0, 0};
-  const bool reader_left = poll(&end, 1, 0) == 1 && (end.revents & POLLERR) != 0;
-  return failed && !reader_left;
-}
-
-}  // namespace
-
-int guarded_main(const std::string& program, const std::function<int()>& body) {
-  const auto tell = [&](const Error& error) {
-    std::fprintf(stderr, "%s: %s\n", program.c_str(), error.text().c_str());
-    return static_cast<int>(error.code());
-  };
-  try {
-    const int code = body();
-    if (code != 0 || !output_is_lost()) return code;
-    return tell({"not all of it could be printed", "standard output",
-                 "is the disk full that it is written to?", Exit::failed});
-  } catch (const Error& error) {
-    return tell(error);
-  } catch (const std::filesystem::filesystem_error& error) {
-    return tell(
-        system_error("the file or folder cannot be used", error.path1().string(), error.code().value()));
-  } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "%s: error: out of memory\n  hint:  a smaller model, grid or batch needs less\n",
-                 program.c_str());
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s: error: %s\n", program.c_str(), error.what());
-  }
-  return static_cast<int>(Exit::failed);
 }
 
 }  // namespace isobar

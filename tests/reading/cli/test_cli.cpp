@@ -182,6 +182,28 @@ TEST_CASE("a data set that holds a file of its user is not made again") {
   CHECK(read_text_file(folder / "d/train/notes.txt", 10) == "thesis");
 }
 
+TEST_CASE("what is printed to a closed descriptor reaches no file of the data set") {
+  const TempFolder folder;
+  const std::string words = shell_quoted(ISOBAR_MAKE_FIELDS) + " --grid 16x32 --samples 16 --out ";
+  const auto year = [&](const std::string& name) {
+    return read_text_file(folder / name / std::string("train/2001.h5"), 1 << 24);
+  };
+  const auto make = [&](const std::string& name, const std::string& end) {
+    return run_process({"/bin/bash", "-c", "exec " + words + shell_quoted((folder / name).string()) + end});
+  };
+  REQUIRE(make("whole", "").code == 0);
+  const ProcessResult lost = make("a", " >&-");
+  CHECK(lost.code == 1);
+  CHECK_THAT(lost.err, says("not all of it could be printed") && says("it is closed"));
+  CHECK(make("b", " <&- >&- 2>&-").code == 1);
+  CHECK(make("c", " 2>&-").code == 0);
+  const std::string whole = year("whole");
+  for (const char* const name : {"a", "b", "c"}) {  // whose headers tell the second in which they were made
+    CHECK(year(name).size() == whole.size());
+    CHECK(year(name).find("  data  ") == std::string::npos);
+  }
+}
+
 TEST_CASE("an interrupted data set leaves nothing, the next one is complete and then left alone") {
   const TempFolder folder;
   const std::vector<std::string> words = {ISOBAR_MAKE_FIELDS, "--grid", "48x96", "--samples", "200", "--out",
