@@ -20,6 +20,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/memory.h"
+#include "core/standard_output.h"
 #include "core/text.h"
 #include "launch/private_folder.h"
 #include "launch/rank_output.h"
@@ -256,6 +257,7 @@ RanksEnded Group::wait(const HeldSignals& signals) {
   }
   finish_output(signals);
   judge();
+  if (out_.code == 0 && to_output_.is_lost()) throw lost_output();
   return std::move(out_);
 }
 

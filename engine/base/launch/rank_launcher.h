@@ -56,6 +56,8 @@ struct RankOptions {
 ///
 /// The first that failed is told by what ranks say of themselves (RankStatus, found by the link "run" that
 /// rank 0 lays beside the meeting file), so that one that only followed is never blamed.
+/// Error (exit code 1) where all went well and what they printed could not be written, unless who reads it
+/// left.
 RanksEnded launch_ranks(const std::vector<std::string>& words, int ranks, const RankOptions& options = {});
 
 /// Lays that link; called by rank 0 of LaunchedBy::isobar. Does nothing where it cannot, and for ranks

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "core/error.h"
+#include "core/standard_output.h"
 #include "launch/spawn.h"
 
 namespace isobar {
@@ -48,7 +49,10 @@ void OutputQueue::write_some() {
   const std::size_t bytes = std::min(kAtOnce_bytes, waiting_.size() - written_);
   const ssize_t done = write(to_, waiting_.data() + written_, bytes);
   if (done < 0 && (errno == EINTR || errno == EAGAIN)) return;
-  if (done <= 0) to_ = -1;  // nobody reads it any more, and training goes on
+  if (done <= 0) {  // training goes on
+    is_lost_ = errno != EPIPE && !reader_left(to_);
+    to_ = -1;
+  }
   written_ = done <= 0 ? waiting_.size() : written_ + static_cast<std::size_t>(done);
   if (written_ < waiting_.size() / 2) return;
   waiting_.erase(0, written_);

@@ -41,6 +41,8 @@ class OutputQueue {
   pollfd to_wait_for() const;
   /// Writes a piece, when `poll` has said that this does not wait.
   void write_some();
+  /// Whether something could not be written that somebody would have read.
+  bool is_lost() const { return is_lost_; }
 
  private:
   static constexpr std::size_t kMost_bytes = 1 << 18;
@@ -48,6 +50,7 @@ class OutputQueue {
   int to_;
   std::string waiting_;
   std::size_t written_ = 0;  ///< bytes of `waiting_`
+  bool is_lost_ = false;
 };
 
 /// One stream (standard output or standard error) of one rank: a pipe whose lines go to the same stream of

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "core/files.h"
 #include "launch/rank_launcher.h"
 #include "launch/rank_status.h"
@@ -35,7 +36,13 @@ void wait_long() {
 int launch(const Words& words) {
   Words all = {"/proc/self/exe"};
   all.insert(all.end(), words.begin() + 1, words.end());
-  const RanksEnded ended = launch_ranks(all, std::stoi(words[0]), {.grace_s = 3});
+  RanksEnded ended;
+  try {
+    ended = launch_ranks(all, std::stoi(words[0]), {.grace_s = 3});
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s\n", error.text().c_str());
+    return static_cast<int>(error.code());
+  }
   std::string codes;
   for (const RankEnded& rank : ended.ranks)
     codes += " " + std::to_string(rank.code) + (rank.followed ? "f" : "");

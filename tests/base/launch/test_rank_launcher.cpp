@@ -164,7 +164,23 @@ TEST_CASE("a launcher whose output nobody reads hears a request to stop, and its
     said.append(piece.data(), static_cast<std::size_t>(got));
   int status = 0;
   REQUIRE(waitpid(launcher, &status, 0) == launcher);
-  CHECK_THAT(said, says("[0] xxx") && says("first -1 asked 15 codes 143 143"));
+  CHECK_THAT(said, says("] xxx") && says("first -1 asked 15 codes 143 143"));
+}
+
+TEST_CASE("what ranks print and nobody can have is an error, unless its reader left") {
+  const auto print_into = [](const std::string& where) {
+    return run_process({"/bin/bash", "-c", "\"$0\" launch 2 say 20 " + where, ISOBAR_RANKED},
+                       {.deadline_s = 300});
+  };
+  for (const char* const where : {"> /dev/full", ">&-", "<&- >&-"}) {
+    INFO(where);
+    const ProcessResult lost = print_into(where);
+    CHECK(lost.code == 1);
+    CHECK_THAT(lost.err, says("not all of it could be printed") && says("standard output"));
+  }
+  CHECK(print_into("<&- >&- 2>&-").code == 1);
+  CHECK(print_into("2>&-").code == 0);
+  CHECK(print_into("| true").err.find("not all of it") == std::string::npos);
 }
 
 TEST_CASE("ranks that do not meet at a file leave no link behind") {
