@@ -1,6 +1,11 @@
 #include "ring/call_board.h"
 
+#include <unistd.h>
+
 #include <atomic>
+#include <utility>
+
+#include "core/machine.h"
 
 namespace isobar {
 namespace {
@@ -18,11 +23,17 @@ struct CallBoard::Row {
     std::atomic<std::int64_t> elements;
   };
   alignas(64) Entry entries[kRemembered];
+  std::atomic<std::int64_t> process;  ///< 0 = it has not come
 };
 
 std::uint64_t CallBoard::bytes(int size) { return static_cast<std::uint64_t>(size) * sizeof(Row); }
 
 CallBoard::Row& CallBoard::row(int rank) const { return reinterpret_cast<Row*>(memory_.data())[rank]; }
+
+CallBoard::CallBoard(SharedMemory memory, int rank, int size)
+    : memory_(std::move(memory)), rank_(rank), size_(size) {
+  row(rank_).process.store(getpid());
+}
 
 void CallBoard::post(std::int64_t number, const RingCall& call) noexcept {
   Row::Entry& entry = row(rank_).entries[number % kRemembered];
@@ -44,6 +55,15 @@ std::optional<CallBoard::Other> CallBoard::other_than(std::int64_t number,
                         .root = static_cast<int>(what >> 16),
                         .elements = entry.elements.load()};
     if (entry.number.load() == number + 1 && call != own) return Other{rank, call};
+  }
+  return std::nullopt;
+}
+
+std::optional<CallBoard::Stopped> CallBoard::stopped_rank() const {
+  for (int rank = 0; rank < size_; ++rank) {
+    const std::int64_t process = rank == rank_ ? 0 : row(rank).process.load();
+    const std::optional<ProcessFacts> facts = process == 0 ? std::nullopt : process_facts(process);
+    if (facts && facts->state == 'T') return Stopped{rank, process};
   }
   return std::nullopt;
 }

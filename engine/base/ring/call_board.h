@@ -22,7 +22,7 @@ struct RingCall {
 class CallBoard {
  public:
   static std::uint64_t bytes(int size);
-  CallBoard(SharedMemory memory, int rank, int size) : memory_(std::move(memory)), rank_(rank), size_(size) {}
+  CallBoard(SharedMemory memory, int rank, int size);
 
   /// This rank makes its call `number`; numbers are 0, 1, 2, ... on every rank.
   void post(std::int64_t number, const RingCall& call) noexcept;
@@ -33,6 +33,13 @@ class CallBoard {
     RingCall call;
   };
   std::optional<Other> other_than(std::int64_t number, const RingCall& own) const noexcept;
+
+  /// The first other rank whose process is stopped (SIGSTOP), so that it cannot come.
+  struct Stopped {
+    int rank;
+    std::int64_t process;
+  };
+  std::optional<Stopped> stopped_rank() const;
 
  private:
   struct Row;

@@ -66,13 +66,19 @@ void RingGroup::run(RingRequest request) {
     throw;
   }
   check_calls(number, own);
-  if (!in_time)
-    throw Error(
-        fmt::format("another rank did not come within {:g} s", 1e-6 * static_cast<double>(timeout_us_)),
-        fmt::format("rank {}, {}", rank_, text_of(own)),
-        "do all ranks call the same things in the same order?", Exit::failed);
+  if (!in_time) throw late_error(own);
   followed_ = false;
   steps_ = job->steps();
+}
+
+Error RingGroup::late_error(const RingCall& own) const {
+  const double timeout_s = 1e-6 * static_cast<double>(timeout_us_);
+  const std::string where = fmt::format("rank {}, {}", rank_, text_of(own));
+  if (const std::optional<CallBoard::Stopped> other = calls_->stopped_rank())
+    return {fmt::format("rank {} did not come within {:g} s; its process is stopped", other->rank, timeout_s),
+            where, fmt::format("kill -CONT {} lets it continue", other->process), Exit::failed};
+  return {fmt::format("another rank did not come within {:g} s", timeout_s), where,
+          "do all ranks call the same things in the same order?", Exit::failed};
 }
 
 void RingGroup::check_calls(std::int64_t number, const RingCall& own) const {

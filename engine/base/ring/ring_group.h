@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/error.h"
 #include "ring/call_board.h"
 #include "ring/meeting.h"
 #include "ring/ring_engine.h"
@@ -40,6 +41,7 @@ class RingGroup {
   void all_reduce(std::span<double> values, Reduced reduced);
   void run(RingRequest request);
   void check_calls(std::int64_t number, const RingCall& own) const;
+  Error late_error(const RingCall& own) const;
 
   int rank_;
   int size_;

@@ -1,12 +1,18 @@
 // Ranks that meet at a file and add up, as threads: a view of the memory each, as processes have.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <chrono>
 #include <cmath>
+#include <csignal>
 #include <functional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "core/error.h"
+#include "core/waiting.h"
 #include "ring/ring_group.h"
 #include "support/catch.h"
 #include "support/deadline.h"
@@ -29,6 +35,23 @@ void on_ranks(int size, const std::function<void(RingGroup&)>& body) {
     });
   }
 }
+
+/// A second goes by at each look, so that a wait of two minutes takes none.
+class HurriedClock final : public Clock {
+ public:
+  HurriedClock() { set_clock(this); }
+  ~HurriedClock() override { set_clock(nullptr); }
+  HurriedClock(const HurriedClock&) = delete;
+  HurriedClock& operator=(const HurriedClock&) = delete;
+
+  std::int64_t now_us() const override { return now_us_ += 1'000'000; }
+  void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition, std::int64_t) override {
+    condition.wait_for(lock, std::chrono::milliseconds(1));
+  }
+
+ private:
+  mutable std::atomic<std::int64_t> now_us_ = 1'000'000'000'000;
+};
 
 }  // namespace
 
@@ -88,6 +111,31 @@ TEST_CASE("a rank that does not come is told, and so is one that left") {
     said = failure_of([&] { group.sum(values); });
   });
   CHECK_THAT(said, says("rank 1"));
+}
+
+TEST_CASE("a rank whose process is stopped is told, with how it continues") {
+  const TempFolder folder;
+  const std::string file = (folder / "meeting").string();
+  const pid_t child = fork();
+  if (child == 0) {
+    const RingGroup group({.file = file, .rank = 1, .size = 2});
+    raise(SIGSTOP);
+    _exit(0);
+  }
+  std::string said;
+  {
+    RingGroup group({.file = file, .rank = 0, .size = 2});
+    int status = 0;
+    REQUIRE(waitpid(child, &status, WUNTRACED) == child);
+    REQUIRE(WIFSTOPPED(status));
+    const HurriedClock clock;
+    std::vector<double> values = {1};
+    said = failure_of([&] { group.sum(values); });
+  }
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  CHECK_THAT(said, says("rank 1 did not come within 120 s; its process is stopped"));
+  CHECK_THAT(said, says("kill -CONT " + std::to_string(child)));
 }
 
 TEST_CASE("ranks that call different things are told what, instead of adding it up") {
