@@ -63,7 +63,10 @@ TEST_CASE("after damage to the newest checkpoint the one before it is taken, and
   const std::string state = read_text_file(run / "checkpoints/step-000020/state.toml", 10'000);
   write_file_whole(run / "checkpoints/step-000020/state.toml", "# " + state);
   fs::remove(run / "checkpoints/step-000015/model.safetensors");
+  const fs::path half = run / "fields/step-000012.npy.part-4711";  // of a process that was killed
+  write_file_whole(half, std::string_view("half"));
   const ProcessResult result = resume(run);
+  CHECK_FALSE(fs::exists(half));
   CHECK(result.code == 0);
   CHECK_THAT(result.out, says("passed over") && says("step-000020") && says("state.toml") &&
                              says("step-000015") && says("after step 10"));

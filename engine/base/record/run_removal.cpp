@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
 
@@ -114,6 +115,13 @@ bool is_file_of_run(const fs::path& relative) {
 
 std::vector<fs::path> foreign_in_run(const fs::path& run) {
   return fs::is_symlink(run) ? std::vector<fs::path>() : content_of(run).foreign;
+}
+
+void remove_parts(const fs::path& run) {
+  for (const fs::path& file : content_of(run).own) {
+    std::error_code kept;  // one that cannot be removed is in nobody's way
+    if (without_part(file.generic_string()) != file.generic_string()) fs::remove(run / file, kept);
+  }
 }
 
 void remove_run(const fs::path& run) {

@@ -12,6 +12,10 @@ bool is_file_of_run(const std::filesystem::path& relative);
 /// Everything else below `run`, relative to it, in order: files of other names, links, whatever is no file.
 std::vector<std::filesystem::path> foreign_in_run(const std::filesystem::path& run);
 
+/// Removes files of the run that a process which was killed left half written ("step-000024.npy.part-4711").
+/// For who owns the folder, before anything is written there.
+void remove_parts(const std::filesystem::path& run);
+
 /// Removes the files of the run, then the folders that are empty; what is foreign stays, with the folders
 /// that lead to it. Of a link to a folder only the link goes; where nothing is, nothing happens. Error (exit
 /// code 1) when a file cannot be removed.

@@ -10,6 +10,7 @@
 #include "core/files.h"
 #include "core/machine.h"
 #include "core/text.h"
+#include "record/run_removal.h"
 
 namespace isobar {
 namespace {
@@ -29,6 +30,7 @@ JournalFolder take_journal_folder(const std::string& lesson, const std::filesyst
     out.folder = take_run_folder(run_dir);
   }
   out.owner = RunOwner(out.folder.path, host_name());
+  remove_parts(out.folder.path);
   out.attempt = next_attempt(out.folder);
   console.keep_in(out.folder.console_file());
   return out;

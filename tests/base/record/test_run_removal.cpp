@@ -85,6 +85,18 @@ TEST_CASE("a run that holds only its own goes whole, and one with notes of its u
   CHECK(fs::exists(folder / "elsewhere/run.toml"));
 }
 
+TEST_CASE("what a killed process left half written goes by itself") {
+  const TempFolder folder;
+  for (const char* const file : kOwn) put(folder / file);
+  put(folder / "thesis.tex.part-7");
+  remove_parts(folder.path());
+  for (const char* const file : kOwn) {
+    INFO(file);
+    CHECK(fs::exists(folder / file) == (std::string(file).find(".part-") == std::string::npos));
+  }
+  CHECK(fs::exists(folder / "thesis.tex.part-7"));
+}
+
 TEST_CASE("of a link to a run only the link goes") {
   const TempFolder folder;
   put(folder / "one/run.toml");
