@@ -4,12 +4,24 @@
 namespace isobar {
 namespace {
 
-/// RFC 4180. A spreadsheet computes what begins like a formula, so that it gets an apostrophe before it.
+/// A spreadsheet computes what begins like a formula, so that it gets an apostrophe before it: at the begin
+/// of a cell, and behind a semicolon, where cells begin in countries with a decimal comma, whatever is
+/// quoted.
+std::string without_formulas(std::string_view text) {
+  std::string out;
+  bool begins = true;
+  for (const char c : text) {
+    if (begins && std::string_view("=+-@\t\r").find(c) != std::string_view::npos) out += '\'';
+    begins = c == ';' || (begins && (c == ' ' || c == '"'));
+    out += c;
+  }
+  return out;
+}
+
+/// RFC 4180.
 std::string csv_field(const std::string& raw) {
-  std::string text = printable(raw, raw.size());
-  if (!text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos)
-    text.insert(text.begin(), '\'');
-  if (text.find_first_of(",\"\r\n'") == std::string::npos) return text;
+  const std::string text = without_formulas(printable(raw, raw.size()));
+  if (text.find_first_of(",;\"\r\n'") == std::string::npos) return text;
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"') out += '"';

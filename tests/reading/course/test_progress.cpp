@@ -258,7 +258,8 @@ TEST_CASE("the export is CSV that no spreadsheet computes") {
   CourseProgress progress;
   progress.answers = {{"02.a", "=cmd()", std::nullopt, "", "2026-11-25T09:00:00Z", "02_workers", "choice"},
                       {"02.b", "1,5 \"x\"", 1.5, "ms", "2026-11-25T09:01:00Z", "02_workers", "number"},
-                      {"02.b", "@a\nb", std::nullopt, "", "", "", ""}};
+                      {"02.b", "@a\nb", std::nullopt, "", "", "", ""},
+                      {"02.c", "a;=1+1; \"-x;b-c; d", std::nullopt, "", "", "", ""}};
   progress.reveals = {{.id = "02.b",
                        .outcome = "right",
                        .truth = "-2 ms",
@@ -274,5 +275,6 @@ TEST_CASE("the export is CSV that no spreadsheet computes") {
         "2026-11-25T09:00:00Z,02.a,02_workers,choice,\"'=cmd()\",,,,,\r\n"
         "2026-11-25T09:01:00Z,02.b,02_workers,number,\"1,5 \"\"x\"\"\",ms,right,\"'-2 ms\",measured here,/a "
         "/b\r\n"
-        ",02.b,,,\"'@a?b\",,,,,\r\n");
+        ",02.b,,,\"'@a?b\",,,,,\r\n"
+        ",02.c,,,\"a;'=1+1; \"\"'-x;b-c; d\",,,,,\r\n");
 }
