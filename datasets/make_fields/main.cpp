@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <csignal>
 #include <cstdio>
@@ -47,7 +48,7 @@ bool parse(int argc, char** argv, Options& options) {
   OptionParser app("Makes the embedded data set: synthetic weather in the layout of the ERA5 tutorial data.",
                    "./isobar data make");
   std::string grid = "72x144";
-  std::string folder;
+  fs::path folder;
   std::int64_t seed = 1;
   app.add("--grid", grid, "rows x columns, multiples of 8; default 72x144");
   app.add("--samples", options.request.samples,
@@ -60,7 +61,7 @@ bool parse(int argc, char** argv, Options& options) {
   check_request(options.request);
   options.request.seed = static_cast<std::uint64_t>(seed);
   options.request.folder =
-      folder.empty() ? embedded_data_folder(options.request.rows, options.request.columns) : fs::path(folder);
+      folder.empty() ? embedded_data_folder(options.request.rows, options.request.columns) : folder;
   std::vector<std::string> typed;
   for (int i = 0; i < argc; ++i) typed.push_back(i == 0 ? "make_fields" : shell_quoted(argv[i]));
   options.request.command = printable(join(typed, " "), 1000);
@@ -78,17 +79,14 @@ void check_space(const fs::path& folder, std::uint64_t needed) {
   }
 }
 
-/// A file that no data set of ours holds, "" without one: dataset.toml, yearly files, statistics.
+/// A file that no data set of ours holds, "" without one. What is being written ends in ".part-4711".
 std::string foreign_file(const fs::path& folder) {
+  const std::vector<std::string> own = files_of_set();
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
     if (entry.symlink_status().type() == fs::file_type::directory) continue;
-    const fs::path name = entry.path().lexically_relative(folder);
-    const std::string parent = name.parent_path().string(), ending = name.extension().string();
-    const bool is_year = (parent == "train" || parent == "valid" || parent == "test") &&
-                         (ending == ".h5" || name.string().find(".h5.part-") != std::string::npos);
-    const bool is_statistic =
-        parent == "stats" && (ending == ".npy" || name.string().find(".npy.part-") != std::string::npos);
-    if (!is_year && !is_statistic && name != "dataset.toml") return printable(name.string());
+    const std::string name = entry.path().lexically_relative(folder).string();
+    if (std::find(own.begin(), own.end(), name.substr(0, name.find(".part-"))) == own.end())
+      return printable(name);
   }
   return "";
 }

@@ -243,6 +243,13 @@ class Writer {
 
 }  // namespace
 
+std::vector<std::string> files_of_set() {
+  std::vector<std::string> out = {"dataset.toml", "stats/global_means.npy", "stats/global_stds.npy",
+                                  "stats/time_means.npy"};
+  for (const Period& period : kPeriods) out.push_back(std::string(period.split) + "/" + period.file);
+  return out;
+}
+
 std::vector<std::int64_t> record_counts(std::int64_t samples) {
   const std::int64_t held_out = std::max<std::int64_t>(8, samples * 3 / 16);
   return {samples - samples / 2, samples / 2, held_out, held_out};

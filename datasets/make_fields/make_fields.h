@@ -29,6 +29,9 @@ struct ChannelSummary {
 /// Records of (train file 1, train file 2, valid, test).
 std::vector<std::int64_t> record_counts(std::int64_t samples);
 
+/// All files of a data set, relative to its folder; ./isobar clean knows them too (cmake/setup/clean.sh).
+std::vector<std::string> files_of_set();
+
 /// Bytes that the data set will take.
 std::uint64_t bytes_needed(const FieldsRequest& request);
 

@@ -180,6 +180,9 @@ TEST_CASE("a data set that holds a file of its user is not made again") {
   CHECK(refused.code == 2);
   CHECK_THAT(refused.err, says("train/notes.txt") && says("move it away"));
   CHECK(read_text_file(folder / "d/train/notes.txt", 10) == "thesis");
+  fs::remove(folder / "d/train/notes.txt");
+  fs::copy_file(folder / "d/train/2001.h5", folder / "d/train/1979.h5");  // a year that its user brought
+  CHECK_THAT(run_process(words).err, says("train/1979.h5"));
 }
 
 TEST_CASE("what is printed to a closed descriptor reaches no file of the data set") {
