@@ -136,6 +136,13 @@ class OptionParser::State {
 
 namespace {
 
+/// "$UNSET" behind an option would otherwise mean that it was not given.
+std::filesystem::path named_path(const std::string& names, const std::string& word, const ParseWords& say) {
+  if (word.empty())
+    throw Error(names.substr(names.rfind(',') + 1) + " is empty", say.where, "name a file, or leave it out");
+  return word;
+}
+
 [[noreturn]] void refuse_unknown_word(const std::string& word, const std::vector<std::string>& known,
                                       const ParseWords& say) {
   const std::string nearest = nearest_name(word.substr(0, word.find('=')), known);
@@ -194,8 +201,10 @@ Added OptionParser::add(const std::string& names, std::string& out, const std::s
       state_->add(names, "TEXT", help, [&out](const std::string& word, const auto&) { out = word; }));
 }
 Added OptionParser::add(const std::string& names, std::filesystem::path& out, const std::string& help) {
-  return Option(
-      state_->add(names, "TEXT", help, [&out](const std::string& word, const auto&) { out = word; }));
+  State* const state = state_.get();
+  return Option(state->add(names, "TEXT", help, [state, names, &out](const std::string& word, const auto&) {
+    out = named_path(names, word, *state->say);
+  }));
 }
 Added OptionParser::add(const std::string& names, std::vector<std::string>& out, const std::string& help) {
   return Option(state_->add_list(
@@ -203,10 +212,13 @@ Added OptionParser::add(const std::string& names, std::vector<std::string>& out,
 }
 Added OptionParser::add(const std::string& names, std::vector<std::filesystem::path>& out,
                         const std::string& help) {
-  return Option(
-      state_->add_list(names, "TEXT", help, [&out](const std::vector<std::string>& words, const auto&) {
-        out.assign(words.begin(), words.end());
-      }));
+  State* const state = state_.get();
+  return Option(state->add_list(names, "TEXT", help,
+                                [state, names, &out](const std::vector<std::string>& words, const auto&) {
+                                  out.clear();
+                                  for (const std::string& word : words)
+                                    out.push_back(named_path(names, word, *state->say));
+                                }));
 }
 Added OptionParser::add(const std::string& names, std::int64_t& out, const std::string& help) {
   return Option(state_->add_number(names, out, help));

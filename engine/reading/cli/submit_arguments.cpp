@@ -42,8 +42,7 @@ std::optional<SubmitArguments> parse_submit_arguments(const std::vector<std::str
   app.group("The run");
   add_settings(app, out.settings, home);
   app.add("--resume", out.settings.resume, "go on with this run (a folder, a name, or last), in its folder");
-  const OptionParser::Option run_dir =
-      app.add("--run-dir", out.run_dir, "the run folder; default runs/LESSON-<date>-<time>-<xxxx>");
+  app.add("--run-dir", out.run_dir, "the run folder; default runs/LESSON-<date>-<time>-<xxxx>");
   app.footer("submit/README.md walks through it.");
   if (!app.parse(words)) return std::nullopt;
   take_resume_key(out.settings);
@@ -62,8 +61,6 @@ std::optional<SubmitArguments> parse_submit_arguments(const std::vector<std::str
   if (out.login.starts_with('-') || out.login.find_first_not_of(kHostLetters) != std::string::npos)
     throw Error("that is no name of a machine: " + printable(out.login, 60), "--login", "login.example.org");
   checked_text(out.run_dir.string(), {"--run-dir", kCommandLine});
-  if (run_dir.given() && out.run_dir.empty())
-    throw Error("--run-dir is empty", kCommandLine, "a folder that is to be made");
   for (const std::string& set : out.settings.sets) checked_text(set, {"--set", kCommandLine});
   for (const auto& file : out.settings.config_files) checked_text(file.string(), {"--config", kCommandLine});
   std::string command = "./isobar submit";

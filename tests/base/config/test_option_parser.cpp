@@ -15,6 +15,8 @@ struct Given {
   bool flag = false, shown = true;
   std::vector<std::string> sets, places = {"as", "they", "were"};
   std::vector<int> sizes = {1, 2};
+  std::filesystem::path file = "as it was";
+  std::vector<std::filesystem::path> files;
   std::string page;
 
   bool parse(const std::vector<std::string>& words, const ParseWords& say = {}) {
@@ -26,6 +28,8 @@ struct Given {
     parser.flag("--flag", flag, "yes");
     parser.flag("!--no-show", shown, "no");
     parser.add("--set", sets, "again for more");
+    parser.add("-o,--out", file, "a file");
+    parser.add("--config", files, "again for more");
     parser.group("Sizes");
     parser.add("--size", sizes, "again for more").in_range(2, 16);
     parser.group("");
@@ -54,13 +58,15 @@ TEST_CASE("options fill their variables, and leave them alone where nothing is g
   CHECK(none.sizes == std::vector{1, 2});
 
   Given all;
-  REQUIRE(all.parse({"--text", "dark", "here", "--counts=9", "--share", "1e-3", "--flag", "--no-show",
-                     "--set", "a=1", "there", "--set=b=2", "--size", "4", "--size", "8"}));
+  REQUIRE(all.parse({"--text",    "dark",  "here",   "--counts=9", "--share",   "1e-3",  "--flag",
+                     "--no-show", "--set", "a=1",    "there",      "--set=b=2", "--out", "o",
+                     "--config",  "c",     "--size", "4",          "--size",    "8"}));
   CHECK(all.text == "dark");
   CHECK((all.count == 9 && all.share == 1e-3 && all.flag && !all.shown && all.was_given));
   CHECK(all.sets == std::vector<std::string>{"a=1", "b=2"});
   CHECK(all.places == std::vector<std::string>{"here", "there"});
   CHECK(all.sizes == std::vector{4, 8});
+  CHECK((all.file == "o" && all.files == std::vector<std::filesystem::path>{"c"}));
 }
 
 TEST_CASE("the page has every option but the hidden ones, under their titles") {
@@ -89,6 +95,10 @@ TEST_CASE("wrong words are refused with what, where and a hint") {
   CHECK_THAT(refused({"--share", "nan"}), says("out of range"));
   CHECK_THAT(refused({"--size", "17"}), says("from 2 to 16"));
   CHECK_THAT(refused({"--count"}), says("--count") && says("what?"));
+  CHECK_THAT(refused({"--out", ""}), says("--out is empty"));
+  CHECK_THAT(refused({"-o", ""}), says("--out is empty"));
+  CHECK_THAT(refused({"--out="}), says("--out"));
+  CHECK_THAT(refused({"--config", "a", "--config", ""}), says("--config is empty"));
   CHECK_THAT(refused({"--count", "x"}, {.where = "here", .example = "--count 3"}),
              says("for example  --count 3"));
 }
