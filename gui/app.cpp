@@ -327,7 +327,7 @@ void App::save(const SaveRequest& request) {
     std::replace_if(
         name.begin(), name.end(), [](char c) { return !is_name_letter(c); }, '-');
     fs::path file = options_.exports / (name + ending);
-    for (int i = 2; fs::exists(file, code) && i < 1000; ++i) {
+    for (int i = 2; fs::exists(fs::symlink_status(file, code)) && i < 1000; ++i) {
       file = options_.exports / fmt::format("{}-{}{}", name, i, ending);
     }
     write_file_whole(file, request.bytes);

@@ -5,6 +5,7 @@
 #include "arguments.h"
 #include "config/option_parser.h"
 #include "core/error.h"
+#include "core/named_file.h"
 #include "core/text.h"
 #include "window.h"
 
@@ -29,11 +30,12 @@ void parse_size(const std::string& text, WindowOptions& options) {
 int run(int argc, char** argv) {
   WindowOptions window;
   std::string size;
-  bool in_browser = false;
+  bool in_browser = false, replace = false;
   OptionParser parser("Watch lessons live, start and stop them, compare runs", "./isobar gui");
   Arguments arguments(parser);
   parser.add("--size", size, "size of the window, such as 1600x1000");
   parser.add("--screenshot", window.screenshot, "write a picture of the window to this PNG file and end");
+  parser.flag(kReplace, replace, kReplaceHelp);
   parser.flag("--browser", in_browser,
               "the window in a tab of your browser, where this machine has no display; its options: "
               "./isobar gui --browser --help");
@@ -44,6 +46,12 @@ int run(int argc, char** argv) {
   if (in_browser)
     throw Error("this program draws on a display", "--browser", "./isobar gui --browser starts the other");
   parse_size(size, window);
+  if (!window.screenshot.empty())
+    window.screenshot = place_of({.path = window.screenshot,
+                                  .option = "--screenshot",
+                                  .kind = "picture",
+                                  .mark = "",
+                                  .replace = replace});
   AppOptions app = arguments.app_options();
   if (window.screenshot.empty()) {
     app.settings = settings_file();

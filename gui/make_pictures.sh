@@ -17,7 +17,7 @@ mkdir -p "$home/gui/recorded"
 picture() { # picture NAME PLACE... OPTION...
   local name=$1
   shift
-  "$home/isobar" gui "$@" --screenshot "$home/gui/recorded/$name.png" --size 1600x1400
+  "$home/isobar" gui "$@" --screenshot "$home/gui/recorded/$name.png" --replace --size 1600x1400
 }
 picture watch runs --run runs/default --panel watch --theme dark
 ISOBAR_PROGRESS=$work/progress.jsonl picture lesson runs --lesson 02 --panel lesson --theme light  # of who did nothing yet

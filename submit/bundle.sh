@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# bundle.sh OUT.tar.gz [--build FOLDER]: packs the built programs, the CUDA plugin, the libraries they need besides torch and
+# bundle.sh OUT.tar.gz [--replace] [--build FOLDER]: packs the built programs, the CUDA plugin, the libraries they need besides torch and
 # CUDA, and what they read, for a machine that has PyTorch 2.11 but neither a network nor these packages. There:
 #   tar xzf OUT.tar.gz && isobar-bundle/run.sh 01_baseline
 set -euo pipefail
@@ -9,10 +9,12 @@ home=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 most_bytes=64000000
 
 out=
+replace=
 build=$home/build
 while [ $# -gt 0 ]; do
   case $1 in
     --build) build=${2:?--build needs a folder}; shift ;;
+    --replace) replace=1 ;;
     -*) die "bundle does not know \"$1\"" "./isobar bundle" "./isobar bundle OUT.tar.gz" 2 ;;
     *) [ -z "$out" ] || die "one file to write is enough, not \"$out\" and \"$1\"" "./isobar bundle" "" 2; out=$1 ;;
   esac
@@ -21,6 +23,12 @@ done
 [ -n "$out" ] || die "which file shall be written?" "./isobar bundle" "./isobar bundle isobar.tar.gz" 2
 [ -d "$(dirname "$out")" ] || die "the folder of that file does not exist" "$out" "mkdir -p $(dirname "$out")" 2
 [ ! -d "$out" ] || die "that is a folder, not a file to write" "$out" "./isobar bundle $out/isobar.tar.gz" 2
+# The rule of the programs (engine/base/core/named_file.h).
+[ ! -L "$out" ] || [ -e "$out" ] || die "it is a link that leads nowhere" "$out" "name another file" 2
+[ ! -e "$out" ] || [ -f "$out" ] || die "it exists and is not a file" "$out" "name another file" 2
+[ ! -e "$out" ] || [ -n "$replace" ] || [[ $(tar -tzf "$out" 2>/dev/null | head -n 1) = isobar-bundle/* ]] ||
+  die "the file is there, and is no bundle of ours" "$out" "name another file; --replace writes over it" 2
+[ ! -L "$out" ] || out=$(readlink -f "$out")
 compgen -G "$build/bin/*" >/dev/null || die "nothing is built here" "$build/bin" "./isobar bundle builds and packs"
 
 work=$(mktemp -d)

@@ -320,6 +320,8 @@ if [ -z "$rehearse" ] && ! driver_here; then
   fail "there is no NVIDIA driver on this machine" "$me --rehearse FOLDER does all that needs no GPU; --dry-run says what would be done"
 fi
 mkdir -p "$folder" && folder=$(cd "$folder" && pwd) && exec 8>>"$folder/results.jsonl" || fail "$folder cannot be written" "another folder" 1
+[ ! -e "$folder.tar.gz" ] || tar -tzf "$folder.tar.gz" "${folder##*/}/results.jsonl" >/dev/null 2>&1 ||
+  fail "$folder.tar.gz is there, and is no archive that this wrote" "another folder"
 # Held by its rows too: one that outlives a call that was killed would spoil the figures of the next.
 flock -w 15 8 || fail "another first-gpu works in $folder, or a row of one that was killed" "wait until it ends, which takes ten minutes at most" 1
 if [ -n "$rehearse" ]; then foreign=-v holds="figures of a device"; else foreign=-e holds="a rehearsal"; fi

@@ -25,7 +25,8 @@ std::vector<std::string> told_options(int argc, char** argv) {
     const bool is_place =
         word.rfind(kOut + std::string("="), 0) == 0 || word.rfind(kAgainst + std::string("="), 0) == 0;
     if (takes_next) ++i;
-    if (!takes_next && !is_place && word != kJson) out.push_back(printable(word));
+    const bool is_of_output = takes_next || is_place || word == kJson || word == kReplace;
+    if (!is_of_output) out.push_back(printable(word));
   }
   return out;
 }
@@ -34,7 +35,8 @@ std::vector<std::string> told_options(int argc, char** argv) {
 
 BenchReport::BenchReport(std::string bench, OptionParser& parser)
     : bench_(std::move(bench)), parser_(parser) {
-  parser.add(kOut, out_, "write the result to this JSON file");
+  parser.add(kOut, out_.path, "write the result to this JSON file");
+  parser.flag(kReplace, out_.replace, kReplaceHelp);
   parser.add(kAgainst, against_,
              "a result recorded with --out: print ratios to it, and what differs between the machines");
   parser.flag(kJson, json_, "print the result as one JSON object, and nothing else");
@@ -46,6 +48,7 @@ bool BenchReport::parse(int argc, char** argv) {
   if (!parser_.parse(argc, argv, {.where = command, .hint = command + " --help lists the options"}))
     return false;
   options_ = told_options(argc, argv);
+  if (!out_.path.empty()) place_of(out_);
   if (parser_.given(kAgainst)) recorded_ = read_result(against_, bench_);
   return true;
 }
@@ -74,7 +77,7 @@ void BenchReport::refuse(const std::string& name, const std::string& peer_name, 
 
 void BenchReport::take(nlohmann::ordered_json row) {
   rows_.push_back(std::move(row));
-  if (out_.empty() || !watch_) return;
+  if (out_.path.empty() || !watch_) return;
   nlohmann::ordered_json so_far = result_json(bench_, options_, watch_->finish(), rows_);
   so_far["complete"] = false;
   write_result(out_, so_far);
@@ -107,9 +110,9 @@ int BenchReport::finish() {
   nlohmann::ordered_json result = result_json(bench_, options_, machine, rows_);
   if (recorded_) compare_with_recorded(result);
   if (json_) fmt::print("{}\n", result.dump(2));
-  if (!out_.empty()) {
+  if (!out_.path.empty()) {
     write_result(out_, result);
-    say("written: " + out_);
+    say("written: " + out_.path.string());
   }
   return static_cast<int>(refused_ ? Exit::failed : Exit::done);
 }

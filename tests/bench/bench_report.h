@@ -9,12 +9,13 @@
 #include "bench/recorded_result.h"
 #include "config/option_parser.h"
 #include "core/error.h"
+#include "core/named_file.h"
 
 namespace isobar {
 
 class BenchReport {
  public:
-  /// Adds --out FILE, --against FILE, --json and --quick to `parser`, which outlives it.
+  /// Adds --out FILE, --replace, --against FILE, --json and --quick to `parser`, which outlives it.
   BenchReport(std::string bench, OptionParser& parser);
 
   /// Parses the words behind the bench's name, and reads the recorded result if one is named. False when help
@@ -46,7 +47,7 @@ class BenchReport {
   std::string bench_;
   OptionParser& parser_;
   std::vector<std::string> options_;  ///< as they were typed, but for those that say where results go
-  std::string out_;
+  NamedFile out_ = {.path = {}, .option = "--out", .kind = "result of a bench", .mark = kResultMark};
   std::string against_;
   std::optional<RecordedResult> recorded_;
   bool json_ = false;

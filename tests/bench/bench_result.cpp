@@ -7,7 +7,6 @@
 
 #include "core/clock.h"
 #include "core/commit.h"
-#include "core/files.h"
 #include "core/random.h"
 
 namespace isobar {
@@ -125,8 +124,8 @@ Json result_json(const std::string& bench, const std::vector<std::string>& optio
           {"options", options}, {"machine", machine},         {"rows", rows}};
 }
 
-void write_result(const std::filesystem::path& file, const Json& result) {
-  write_file_whole(file, result.dump(2) + "\n");
+void write_result(const NamedFile& file, const Json& result) {
+  write_named_file(file, result.dump(2) + "\n");
 }
 
 }  // namespace isobar

@@ -1,12 +1,13 @@
 #pragma once
 // What a benchmark found, as a table and as JSON with the machine it ran on.
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/machine_state.h"
+#include "core/named_file.h"
 
 namespace isobar {
 
@@ -67,6 +68,10 @@ nlohmann::ordered_json row_json(const PairedRow& row);
 nlohmann::ordered_json result_json(const std::string& bench, const std::vector<std::string>& options,
                                    const nlohmann::ordered_json& machine, const nlohmann::ordered_json& rows);
 
-void write_result(const std::filesystem::path& file, const nlohmann::ordered_json& result);
+/// How every such file begins.
+inline constexpr std::string_view kResultMark = "{\n  \"bench\": \"";
+
+/// Over an older result, or what `file` allows: NamedFile.
+void write_result(const NamedFile& file, const nlohmann::ordered_json& result);
 
 }  // namespace isobar

@@ -68,6 +68,10 @@ TEST_CASE("a bench that is cut off keeps its rows, and one that cannot be measur
   std::vector<std::string> words = {"bench_rungs", "--out", out, "--json", "--quick"};
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
+  write_file_whole(out, std::string_view("{\"name\": \"theirs\"}"));
+  const auto over = error_of([&] { report.parse(static_cast<int>(argv.size()), argv.data()); });
+  CHECK_THAT(over, says("is no result of a bench of ours") && says("--out"));
+  std::filesystem::remove(out);
   REQUIRE(report.parse(static_cast<int>(argv.size()), argv.data()));
   const auto written = [&] { return Json::parse(read_text_file(out, 1 << 20)); };
   report.begin();

@@ -28,6 +28,8 @@ TEST_CASE("Wrong arguments are refused before a window opens") {
       {{"--lesson", "99"}, "99"},
       {{"--speed", "2x"}, "--speed is that of a replay"},
       {{"--replay", "nothing"}, "no run"},
+      {{"--screenshot", std::string(ISOBAR_BIN) + "/isobar-gui"}, "the file is there already"},
+      {{"--screenshot", ""}, "--screenshot is empty"},
       {{"--nothing"}, "--nothing"}};
   for (const auto& [arguments, words] : cases) {
     const ProcessResult result = gui(arguments);

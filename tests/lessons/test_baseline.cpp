@@ -102,6 +102,18 @@ TEST_CASE("first weights can be saved and given, and the order can stay plain") 
   const std::string saved = (folder / "init.safetensors").string();
   REQUIRE(train(folder / "a", {"train.steps=4", "train.save_init=" + saved}).code == 0);
   REQUIRE(train(folder / "b", {"train.steps=4", "train.seed=9", "train.init=" + saved}).code == 0);
+  REQUIRE(train(folder / "again", {"train.steps=1", "train.save_init=" + saved}).code == 0);  // the same ones
+  const std::string trained = (folder / "a/weights.safetensors").string();
+  const std::string notes = (folder / "notes.txt").string();
+  write_file_whole(notes, std::string_view("the work of years"));
+  for (const std::string& theirs : {trained, notes}) {
+    const std::string before = read_text_file(theirs, 1 << 24);
+    const ProcessResult over = train(folder / "over", {"train.steps=1", "train.save_init=" + theirs});
+    CHECK(over.code == 2);
+    CHECK_THAT(over.err, says("the file is there") && says("name another with train.save_init"));
+    CHECK(read_text_file(theirs, 1 << 24) == before);
+    CHECK_FALSE(std::filesystem::exists(folder / "over"));
+  }
   const auto weights = [&](const char* run) {
     return read_text_file(folder / run / std::string("weights.safetensors"), 1 << 24);
   };

@@ -7,6 +7,7 @@
 #include <map>
 #include <thread>
 
+#include "core/files.h"
 #include "core/machine.h"
 #include "launch/rank_status.h"
 #include "lessons/resumed_run.h"
@@ -106,6 +107,13 @@ TEST_CASE("a run is drawn in the terminal, as JSON, and as a trace") {
                                       [](const json& event) { return event["ph"] == "X"; });
   CHECK(complete == static_cast<std::ptrdiff_t>(spans_of(traced()).size()) - 1);
   CHECK(trace["traceEvents"][0]["args"]["name"] == "rank 0: 01_baseline");
+  CHECK(show(traced(), {"--trace", folder / "t.json"}).code == 0);  // again, over one of ours
+  write_file_whole(folder / "package.json", std::string_view("{}"));
+  const ProcessResult over = show(traced(), {"--trace", folder / "package.json"});
+  CHECK(over.code == 2);
+  CHECK_THAT(over.err, says("is no trace of ours") && says("--replace"));
+  CHECK(read_text_file(folder / "package.json", 100) == "{}");
+  CHECK(show(traced(), {"--trace", folder / "package.json", "--replace"}).code == 0);
 }
 
 TEST_CASE("mistakes in asking for a timeline end with code 2 and the usage") {

@@ -34,6 +34,28 @@ pack() {
   OUT=$("$TREE/submit/bundle.sh" "$WORLD/b.tar.gz" 2>&1) || CODE=$?
   tar -xzf "$WORLD/b.tar.gz" -C "$WORLD/there"
 }
+case_bundle_writes_over_nothing_else() {
+  torch_here 2.11.0+cu130
+  pack
+  again() {
+    CODE=0
+    OUT=$("$TREE/submit/bundle.sh" "$@" 2>&1) || CODE=$?
+  }
+  again "$WORLD/b.tar.gz"
+  expect "a bundle is packed again" [ "$CODE" = 0 ]
+  echo thesis >"$WORLD/thesis.tar.gz"
+  ln -s nowhere "$WORLD/link.tar.gz"
+  again "$WORLD/thesis.tar.gz"
+  expect "another file: code 2" [ "$CODE" = 2 ]
+  expect "in words" says "is no bundle of ours"
+  expect "it stays" [ "$(cat "$WORLD/thesis.tar.gz")" = thesis ]
+  again "$WORLD/link.tar.gz"
+  expect "a link that leads nowhere: code 2" [ "$CODE" = 2 ]
+  expect "it stays" [ -L "$WORLD/link.tar.gz" ]
+  again "$WORLD/thesis.tar.gz" --replace
+  expect "--replace: code 0" [ "$CODE" = 0 ]
+  expect "a bundle is there" [ -n "$(tar -tzf "$WORLD/thesis.tar.gz" isobar-bundle/run.sh)" ]
+}
 # there ARGS...: what run.sh says on the other machine.
 there() {
   CODE=0
@@ -118,6 +140,11 @@ case_bundle_plans_for_a_gpu() {
   touch "$WORLD/file"
   first_gpu "$WORLD/file/figures"
   expect "no folder there: code 1" [ "$CODE" = 1 ]
+  echo thesis >"$WORLD/thesis.tar.gz"
+  first_gpu "$WORLD/thesis" figures
+  expect "a file in the archive's place: code 2" [ "$CODE" = 2 ]
+  expect "in words" says "is no archive that this wrote"
+  expect "it stays" [ "$(cat "$WORLD/thesis.tar.gz")" = thesis ]
 }
 case_first_gpu_of_a_clone() {
   mkdir "$TREE/submit" && cp "$ROOT/submit/first_gpu.sh" "$TREE/submit/"

@@ -28,7 +28,7 @@ std::string quoted(const std::string& text) { return json_quoted(text, JsonEscap
 class TraceEventFile {
  public:
   explicit TraceEventFile(const std::filesystem::path& file) : writer_(file) {
-    text_ = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
+    text_ = std::string(kTraceMark) + "\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
   }
   void add(const std::string& event) {
     text_ += (first_ ? "" : ",\n") + event;

@@ -4,11 +4,15 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "analyse/run_series.h"
 #include "analyse/spans.h"
 
 namespace isobar {
+
+/// How every file of ours begins.
+inline constexpr std::string_view kTraceMark = "{\"otherData\":{\"made_by\":\"isobar\"},";
 
 /// Who made the spans: a process of the trace.
 struct TraceProcess {

@@ -15,7 +15,7 @@
 #include "cli/quiz_list.h"
 #include "config/option_parser.h"
 #include "core/error.h"
-#include "core/files.h"
+#include "core/named_file.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -29,6 +29,7 @@ struct QuizArguments {
   std::string answer;
   std::vector<std::string> runs;
   std::filesystem::path csv;
+  bool replace = false;  ///< of `csv`
   bool yes = false, json = false, hint = false, again = false, list = false, runs_only = false;
 
   bool has_answer() const { return !answer.empty() || !runs.empty(); }
@@ -50,6 +51,7 @@ std::optional<QuizArguments> parse_quiz(const Words& words) {
   app.flag("--runs-only", out.runs_only, "make the runs that the question needs, and nothing else");
   app.flag("--list", out.list, "all questions, of the lesson where one is named, with what became of them");
   app.add("--export", out.csv, "write all answers and what became of them into this file, as CSV");
+  app.flag(kReplace, out.replace, kReplaceHelp);
   app.flag("--json", out.json, "one JSON object instead of the text; asks nothing");
   if (!app.parse(words, {.where = kQuiz, .example = "02.best_workers --answer 4"})) return std::nullopt;
   if (!out.answer.empty() && !out.runs.empty())
@@ -223,7 +225,13 @@ int export_answers(const Learner& learner, const QuizArguments& arguments) {
   if (std::filesystem::equivalent(arguments.csv, learner.progress, code))
     throw Error("--export would overwrite the progress file", arguments.csv.string(), "name another file");
   const CourseProgress progress = read_progress(learner.progress);
-  write_file_whole(arguments.csv, progress_csv(progress));
+  const std::string head = progress_csv({});
+  write_named_file({.path = arguments.csv,
+                    .option = "--export",
+                    .kind = "table of answers",
+                    .mark = head,
+                    .replace = arguments.replace},
+                   progress_csv(progress));
   Report out;
   out.line(arguments.csv.string());
   out.json = {{"file", arguments.csv.string()}, {"answers", progress.answers.size()}};

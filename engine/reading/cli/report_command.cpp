@@ -2,7 +2,6 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 
 #include "analyse/run_case.h"
 #include "cli/commands.h"
@@ -10,8 +9,10 @@
 #include "config/option_parser.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/named_file.h"
 #include "core/text.h"
 #include "course/progress.h"
+#include "page/html.h"
 #include "page/report_page.h"
 
 namespace isobar {
@@ -33,37 +34,25 @@ std::vector<fs::path> reported_runs(const Words& names) {
       names, {"event files of another program are no run yet", "./isobar import makes one of them"});
 }
 
-/// Its head names who made it (page/html.cpp).
-bool is_report(const fs::path& file) {
-  std::string head(512, '\0');
-  std::ifstream(file).read(head.data(), static_cast<std::streamsize>(head.size()));
-  return head.find("<meta name=\"generator\" content=\"Isobar\">") != std::string::npos;
-}
-
-/// A page of ours may be made again; nothing else is written over.
-void check_target(const fs::path& file) {
-  const std::string extension = file.extension().string();
+void check_target(const NamedFile& file) {
+  const std::string extension = file.path.extension().string();
   if (extension != ".html" && extension != ".htm")
-    throw Error("a report is an .html file", "-o " + printable(file.string(), 4096), "-o report.html");
-  std::error_code code;
-  if (fs::exists(file, code) && !fs::is_regular_file(file, code))
-    throw Error("it exists and is not a file", printable(file.string(), 4096), "name another with -o");
-  if (fs::exists(file, code) && !is_report(file))
-    throw Error("the file is there, and is no report of ours", printable(file.string(), 4096),
-                "name another with -o; nothing is written over");
+    throw Error("a report is an .html file", "-o " + printable(file.path.string(), 4096), "-o report.html");
+  place_of(file);
 }
 
 }  // namespace
 
 int report_command(const Words& words) {
   Words names;
-  fs::path file = "report.html";
+  NamedFile file = {.path = "report.html", .option = "-o", .kind = "report", .mark = kHtmlMark};
   ReportWish wish;
   bool answers = false, no_maps = false;
   OptionParser app("Runs as one page to hand in or keep: it needs no network, no script and no other file",
                    kReport);
   app.add("RUNS", names, "folders, names, or last; the first is what the others are compared with");
-  app.add("-o,--out", file, "the .html file; default report.html");
+  app.add("-o,--out", file.path, "the .html file; default report.html");
+  app.flag(kReplace, file.replace, kReplaceHelp);
   app.flag("--answers", answers, "with your answers to the questions of these lessons");
   app.add("--name", wish.author, "who hands it in; an alias will do");
   app.add("--title", wish.title, "of the page");
@@ -75,8 +64,8 @@ int report_command(const Words& words) {
   CourseProgress progress;
   if (answers) progress = read_progress(progress_file());
   const std::string page = report_page(cases, answers ? &progress : nullptr, project_home(), wish);
-  write_file_whole(file, std::string_view(page));
-  std::printf("written: %s (%s)\n", printable(as_typed(file).string(), 4096).c_str(),
+  write_named_file(file, page);
+  std::printf("written: %s (%s)\n", printable(as_typed(file.path).string(), 4096).c_str(),
               human_bytes(page.size()).c_str());
   return 0;
 }

@@ -94,7 +94,8 @@ double target_of(const std::string& text) {
 }
 
 /// Found out before an hour of measuring, not after it.
-void check_writable(const fs::path& svg) {
+void check_writable(const NamedFile& file) {
+  const fs::path& svg = file.path;
   const fs::path folder = svg.has_parent_path() ? svg.parent_path() : fs::path(".");
   std::error_code code;
   if (fs::is_directory(svg, code))
@@ -104,6 +105,7 @@ void check_writable(const fs::path& svg) {
   if (access(folder.c_str(), W_OK) != 0)
     throw Error("the folder " + folder.string() + " cannot be written", "--svg " + svg.string(),
                 "name a file in another one");
+  place_of(file);
 }
 
 void check(const ScaleArguments& out, bool weak, bool strong) {
@@ -120,7 +122,7 @@ void check(const ScaleArguments& out, bool weak, bool strong) {
     if (key_of(set) == "run.ranks")
       throw Error("scale sets run.ranks itself", "--set " + printable(set, 100), "--ranks 1,2,4 says it");
   }
-  if (!out.svg.empty()) check_writable(out.svg);
+  if (!out.svg.path.empty()) check_writable(out.svg);
 }
 
 /// The preset that the nodes would choose, not the machine that submits.
@@ -150,7 +152,8 @@ std::optional<ScaleArguments> parse_scale_arguments(const std::vector<std::strin
   app.add("--lines", lines, "some of real,synthetic,no-comm; default all");
   app.add("--target-loss", target,
           "real trains whole runs, and when their validation loss was there is told");
-  app.add("--svg", out.svg, "the picture; default: scaling.svg in a folder of its own below runs/");
+  app.add("--svg", out.svg.path, "the picture; default: scaling.svg in a folder of its own below runs/");
+  app.flag(kReplace, out.svg.replace, kReplaceHelp);
   app.flag("--json", measure.json, "one JSON object instead of the table");
   bool slurm = false;
   JobOptions job;

@@ -1,7 +1,6 @@
 #pragma once
 // The command line of `scale`, and the runs that it asks for.
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +8,8 @@
 #include "analyse/scaling.h"
 #include "cli/measure_arguments.h"
 #include "cli/measured_runs.h"
+#include "core/named_file.h"
+#include "draw/svg_canvas.h"
 #include "jobs/job_settings.h"
 
 namespace isobar {
@@ -21,7 +22,8 @@ struct ScaleArguments {
   double target_loss = 0;           ///< validation loss that whole runs are to reach; 0 = none is wanted
   JobSettings job;                  ///< not completed
   bool as_jobs = false;  ///< each run is a job of Slurm with these settings, else processes of this machine
-  std::filesystem::path svg;  ///< "" = scaling.svg in a folder with the name of the group
+  /// No path = scaling.svg in a folder with the name of the group.
+  NamedFile svg = {.path = {}, .option = "--svg", .kind = "picture", .mark = kSvgMark};
 };
 
 /// Error (exit code 2) for anything that makes no sense, a picture that cannot be written included. Nothing

@@ -8,7 +8,6 @@
 #include "cli/scale_text.h"
 #include "cli/start.h"
 #include "core/error.h"
-#include "core/files.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -43,10 +42,10 @@ bool has_rate(const Scaling& scaling) {
 /// Where the picture lies.
 fs::path write_picture(const ScaleResult& result) {
   const std::string text = draw_scaling(result.scaling, result.caption);
-  const fs::path& file = result.arguments.svg;
-  if (file.empty()) return write_in_group(result.runs, "scaling.svg", text);
-  write_file_whole(file, text);
-  return file;
+  const NamedFile& file = result.arguments.svg;
+  if (file.path.empty()) return write_in_group(result.runs, "scaling.svg", text);
+  write_named_file(file, text);
+  return file.path;
 }
 
 }  // namespace

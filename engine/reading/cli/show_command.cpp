@@ -22,9 +22,11 @@
 #include "config/option_parser.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/named_file.h"
 #include "core/text.h"
 #include "draw/curve_picture.h"
 #include "draw/own_picture.h"
+#include "draw/svg_canvas.h"
 #include "launch/spawn.h"
 #include "record/console.h"
 #include "record/run_folder.h"
@@ -52,6 +54,7 @@ void show_types(const fs::path& run, bool json) {
 struct ShowArguments {
   std::string run, replay, into, file;
   fs::path curve;
+  bool replace = false;  ///< what `file`, `curve` or the trace names
   bool json = false, live = false, recorded = false, types = false, gradients = false, picture = false;
   double speed = 0;                ///< of a replay; 0 = none is wanted
   std::int64_t gradients_at = -1;  ///< the step, -1 = the last one
@@ -102,6 +105,7 @@ std::optional<ShowArguments> parse_show(const Words& words) {
            "draw the idea of its lesson from this run, into FILE or picture.svg in its folder");
   app.add("FILE", out.file, "of --picture, a .svg file");
   app.add("--curve", out.curve, "draw the loss into this .svg file");
+  app.flag(kReplace, out.replace, kReplaceHelp);
   app.flag("--recorded", out.recorded, "the run recorded beside this lesson");
   app.group("A replay");
   app.add("--replay", out.replay, "replay a finished run at this speed: 20x, 1x, 0.5x");
@@ -119,6 +123,7 @@ std::optional<ShowArguments> parse_show(const Words& words) {
   if (is_svg(out.run) && out.picture) std::swap(out.run, out.file);  // --picture FILE.svg RUN
   if (!out.replay.empty()) out.speed = parse_speed(out.replay, "--replay");
   out.timeline.json = out.json;
+  out.timeline.replace = out.replace;
   out.timeline.rank = std::min(out.timeline.rank, kMostRanks);
   if (traced.given()) out.timeline.trace_file = trace;
   if (first.given()) (out.gradients ? out.gradients_at : out.timeline.wish.first) = step;
@@ -127,14 +132,20 @@ std::optional<ShowArguments> parse_show(const Words& words) {
   return out;
 }
 
+void write_picture(const fs::path& into, const char* option, const ShowArguments& asked,
+                   const std::string& svg, Console& console) {
+  write_named_file(
+      {.path = into, .option = option, .kind = "picture", .mark = kSvgMark, .replace = asked.replace}, svg);
+  console.line("drawn: " + printable(into.string(), 4096));
+}
+
 /// The picture of the lesson's idea, from this run. Error (exit code 2) when there is nothing to draw.
-void show_picture(const fs::path& run, const std::string& file, Console& console) {
+void show_picture(const fs::path& run, const ShowArguments& asked, Console& console) {
   const OwnPicture picture = own_picture(run);
   if (!picture.nothing.empty())
     throw Error(picture.nothing, printable(run.filename().string()), picture.hint);
-  const fs::path into = file.empty() ? run / "picture.svg" : fs::path(file);
-  write_file_whole(into, drawing_svg(picture.drawing));
-  console.line("drawn: " + printable(into.string(), 4096));
+  const fs::path into = asked.file.empty() ? run / "picture.svg" : fs::path(asked.file);
+  write_picture(into, "--picture", asked, drawing_svg(picture.drawing), console);
 }
 
 /// The histogram of gradients of step `at` or the last before it (a negative step: the last of all), or all
@@ -201,9 +212,7 @@ void show_run(const fs::path& run, const ShowArguments& asked, Console& console)
     follow_run(reader, console);
   }
   if (!asked.curve.empty()) {
-    write_file_whole(asked.curve, draw_curve(reader));
-    console.line("drawn: " + asked.curve.string());
-    return;
+    return write_picture(asked.curve, "--curve", asked, draw_curve(reader), console);
   }
   const Report out = run_report(reader);
   if (asked.json) return out.print(/*as_json=*/true);
@@ -220,7 +229,7 @@ int show_command(const Words& words) {
   if (asked->speed > 0) return show_replay(run, *asked);
   Console console;
   if (asked->picture) {
-    show_picture(run, asked->file, console);
+    show_picture(run, *asked, console);
   } else if (asked->types) {
     show_types(run, asked->json);
   } else if (asked->gradients) {

@@ -10,6 +10,7 @@
 #include "analyse/timeline_text.h"
 #include "cli/report.h"
 #include "core/error.h"
+#include "core/named_file.h"
 #include "core/text.h"
 #include "record/run_folder.h"
 
@@ -24,11 +25,11 @@ constexpr std::size_t kMostTracedRanks = 64;
 
 /// All ranks side by side. Those of one machine have one clock; another machine's is set so that collectives
 /// end at the same time as on rank 0.
-void write_trace(const fs::path& run, const std::string& file, RunReader& reader, Report& out) {
+void write_trace(const fs::path& run, const NamedFile& file, RunReader& reader, Report& out) {
   const RanksView view = read_ranks(run);
   const SpanTable first = read_spans(run);
   const std::string lesson = reader.view().lesson.empty() ? "" : ": " + reader.view().lesson;
-  ChromeTrace trace(file);
+  ChromeTrace trace(place_of(file));
   trace.add(first, &reader.series(), {.rank = 0, .name = "rank 0" + lesson, .shift_us = 0});
   std::size_t guessed = 0;
   std::size_t left_out = 0;
@@ -56,7 +57,7 @@ void write_trace(const fs::path& run, const std::string& file, RunReader& reader
                     "same time",
                     guessed));
   if (left_out > 0) out.line(fmt::format("{} more ranks are left out", left_out));
-  out.line("written: " + file + " (open it at https://ui.perfetto.dev or chrome://tracing)");
+  out.line("written: " + file.path.string() + " (open it at https://ui.perfetto.dev or chrome://tracing)");
 }
 
 }  // namespace
@@ -79,7 +80,10 @@ void show_timeline(const std::filesystem::path& run, const TimelineRequest& requ
       throw Error("a trace is a .json file", printable(file), "./isobar show RUN --trace trace.json");
     }
     Report written;
-    write_trace(run, file, reader, written);
+    write_trace(
+        run,
+        {.path = file, .option = "--trace", .kind = "trace", .mark = kTraceMark, .replace = request.replace},
+        reader, written);
     if (!request.json) written.print(console);
   }
   if (!request.draw && !request.json) return;

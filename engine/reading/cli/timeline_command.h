@@ -13,6 +13,7 @@ struct TimelineRequest {
   bool json = false;
   int rank = 0;                           ///< whose spans are drawn; a trace has all
   std::optional<std::string> trace_file;  ///< to be written
+  bool replace = false;                   ///< whatever is there
   TimelineWish wish;
 };
 

@@ -53,9 +53,8 @@ std::string base64(std::string_view bytes) {
 SvgCanvas::SvgCanvas(float width, float height, Colour ground, float scale) : scale_(scale) {
   head_ = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
-      "height=\"{1:.0f}\" font-family=\"Inter, system-ui, sans-serif\">\n<rect width=\"100%\" "
-      "height=\"100%\" {2}/>\n",
-      width, height, paint("fill", ground));
+      "height=\"{1:.0f}\" {3}>\n<rect width=\"100%\" height=\"100%\" {2}/>\n",
+      width, height, paint("fill", ground), kSvgMark);
 }
 
 void SvgCanvas::describe(std::string_view title, std::string_view words) {

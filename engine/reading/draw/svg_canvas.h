@@ -1,8 +1,13 @@
 #pragma once
 // The same drawing as an SVG file.
+#include <string_view>
+
 #include "draw/canvas.h"
 
 namespace isobar {
+
+/// In the first line of every file of ours.
+inline constexpr std::string_view kSvgMark = "font-family=\"Inter, system-ui, sans-serif\"";
 
 class SvgCanvas : public Canvas {
  public:

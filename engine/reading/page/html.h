@@ -7,6 +7,9 @@
 
 namespace isobar {
 
+/// In the head of every document of ours.
+inline constexpr std::string_view kHtmlMark = "<meta name=\"generator\" content=\"Isobar\">";
+
 class Html {
  public:
   /// Of ours, or made by another Html or SvgCanvas.

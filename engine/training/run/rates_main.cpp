@@ -10,8 +10,8 @@
 #include "config/option_parser.h"
 #include "core/clock.h"
 #include "core/error.h"
-#include "core/files.h"
 #include "core/machine.h"
+#include "core/named_file.h"
 #include "launch/supervise.h"
 #include "run/measure_link.h"
 #include "run/measure_rates.h"
@@ -22,8 +22,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
+/// How every file of rates begins.
+std::string_view head() {
+  static const std::string empty = to_toml(MachineRates());
+  return std::string_view(empty).substr(0, empty.find('\n'));
+}
+
 struct Options {
-  fs::path out = machine_rates_file();
+  NamedFile out = {.path = machine_rates_file(), .option = "--out", .kind = "file of rates", .mark = head()};
   bool quick = false;
   bool is_link_rank = false;
 };
@@ -33,21 +39,24 @@ bool parse(int argc, char** argv, Options& options) {
   OptionParser app(
       "Measures what this machine's processors reach in the work of a training step, and keeps it.",
       "isobar-rates");
-  app.add("--out", options.out, fmt::format("file to keep it in; default {}", options.out.string()));
+  const auto out = app.add("--out", options.out.path,
+                           fmt::format("file to keep it in; default {}", options.out.path.string()));
+  app.flag(kReplace, options.out.replace, kReplaceHelp);
   app.flag("--quick", options.quick, "fewer repeats: rough figures in a few seconds");
   app.group("");
   app.flag("--link", options.is_link_rank, "be a rank between which the link is measured");
-  return app.parse(argc, argv);
+  const bool parsed = app.parse(argc, argv);
+  options.out.replace |= !out.given();  // then it is ours, and made anew where it is damaged
+  return parsed;
 }
 
 /// Before half a minute is spent: whether the file can be written in the end.
-void check_place(const fs::path& file) {
-  const fs::path folder = fs::absolute(file).parent_path();
+void check_place(const NamedFile& file) {
+  const fs::path folder = fs::absolute(file.path).parent_path();
   std::error_code code;
   fs::create_directories(folder, code);
   if (code) throw system_error("cannot make the folder", folder.string(), code.value());
-  if (fs::is_directory(file))
-    throw Error("a folder is no place for rates", file.string(), "name a file with --out");
+  place_of(file);
   if (::access(folder.c_str(), W_OK) != 0) throw system_error("cannot write rates", folder.string(), errno);
 }
 
@@ -90,9 +99,9 @@ int measure_and_keep(const Options& options) {
   end_live_line();
   const ProcessorTime end = thread_processor_time();
   rates.processor_wait = std::clamp(end.waited_since(begin), 0.0, 1.0);
-  write_file_whole(options.out, to_toml(rates));
+  write_named_file(options.out, to_toml(rates));
   std::fprintf(stderr, "measured %s in %.0f s, kept in %s\n", rates.machine.c_str(),
-               static_cast<double>(end.at_us - begin.at_us) * 1e-6, options.out.c_str());
+               static_cast<double>(end.at_us - begin.at_us) * 1e-6, options.out.path.c_str());
   return 0;
 }
 

@@ -8,14 +8,17 @@
 #include "config/with_fault.h"
 #include "core/error.h"
 #include "core/machine.h"
+#include "core/named_file.h"
 #include "core/text.h"
 #include "device/device.h"
 #include "device/load_cuda.h"
 #include "device/memory.h"
 #include "device/precision.h"
+#include "record/run_folder.h"
 #include "run/attention.h"
 #include "run/check_needs.h"
 #include "run/rank_agreement.h"
+#include "train/weights.h"
 
 namespace isobar {
 namespace {
@@ -84,6 +87,22 @@ RunPlan find_plan(const LessonInfo& lesson, const RunArguments& arguments) {
 
 }  // namespace
 
+bool lies_in_a_run(const std::filesystem::path& file) {
+  std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
+  while (!is_run_folder(folder) && folder != folder.parent_path()) folder = folder.parent_path();
+  return is_run_folder(folder);
+}
+
+/// The first rank writes them. Weights of a run and its checkpoints are trained, and stay.
+void check_first_weights(const RunPlan& plan) {
+  const std::string& file = plan.config().train.save_init;
+  if (file.empty() || plan.ranks.rank > 0) return;
+  place_of({.path = file,
+            .option = "train.save_init",
+            .kind = "file of weights",
+            .mark = lies_in_a_run(file) ? "" : kWeightsMark});
+}
+
 RunPlan plan_run(const LessonInfo& lesson, const RunArguments& arguments) {
   RunPlan plan = find_plan(lesson, arguments);
   check_needs(lesson, plan.device);
@@ -99,6 +118,7 @@ RunPlan plan_run(const LessonInfo& lesson, const RunArguments& arguments) {
   apply_precision(config.amp.mode);
   plan.emulated = emulates(config.amp.mode, precision_facts(plan.device));
   plan.fault = take_fault(config, ranks.rank, plan.device.str());
+  check_first_weights(plan);
   check_memory(plan);
   plan.threads = set_up_cpu(static_cast<int>(config.run.threads), sharers(ranks));
   // run.toml holds what was resolved, so that the same numbers come out again.

@@ -1,11 +1,15 @@
 #pragma once
 // Weights as safetensors files whose tensor names are those of the tutorial's Python model.
 #include <filesystem>
+#include <string_view>
 
 #include "comm/comm.h"
 #include "model/parameters.h"
 
 namespace isobar {
+
+/// In the head of every such file of ours.
+inline constexpr std::string_view kWeightsMark = "\"made_by\":\"isobar\"";
 
 /// Writes all parameters and saved buffers (float32), whole or not at all.
 void save_weights(const Parameters& parameters, const std::filesystem::path& path);

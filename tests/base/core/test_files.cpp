@@ -6,6 +6,7 @@
 #include "core/checked.h"
 #include "core/crc32c.h"
 #include "core/files.h"
+#include "core/named_file.h"
 #include "support/catch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
@@ -46,6 +47,55 @@ TEST_CASE("a file that cannot be written is said with its name") {
                    Exit::failed),
                says("No space left") && says("/dev/full") && says("free some space"));
   }
+}
+
+TEST_CASE("a named file is written over one of its kind, and over no other") {
+  const TempFolder folder;
+  const NamedFile file = {.path = folder / "a", .option = "--out", .kind = "table", .mark = "made by isobar"};
+  const auto with = [&](const std::filesystem::path& path, bool replace = false) {
+    NamedFile out = file;
+    out.path = path;
+    out.replace = replace;
+    return out;
+  };
+  write_named_file(file, "# made by isobar: 1");
+  write_named_file(file, "# made by isobar: 2");
+  CHECK(read_text_file(folder / "a", 100) == "# made by isobar: 2");
+
+  write_file_whole(folder / "thesis", "the work of years");
+  const auto refused = [&](const NamedFile& other) {
+    return error_of([&] { write_named_file(other, "x"); });
+  };
+  CHECK_THAT(refused(with(folder / "thesis")),
+             says("is no table of ours") && says("--out") && says("--replace writes over it"));
+  NamedFile key = with(folder / "thesis");
+  key.option = "train.save_init";
+  CHECK_THAT(refused(key), says("move it away") && !says("--replace"));
+  key.mark = "";
+  CHECK_THAT(refused(key), says("the file is there already"));
+  write_file_whole(folder / "late", std::string(600, ' ') + "made by isobar");  // quoted somewhere in a text
+  CHECK_THAT(refused(with(folder / "late")), says("is no table of ours"));
+  CHECK(read_text_file(folder / "thesis", 100) == "the work of years");
+  write_named_file(with(folder / "thesis", /*replace=*/true), "x");
+  CHECK(read_text_file(folder / "thesis", 100) == "x");
+}
+
+TEST_CASE("a named file is written behind a link, and never in the place of one, a folder or a device") {
+  const TempFolder folder;
+  const auto named = [&](const std::filesystem::path& path) {
+    return NamedFile{.path = path, .option = "-o", .kind = "table", .mark = "ours", .replace = true};
+  };
+  std::filesystem::create_directory(folder / "far");
+  write_file_whole(folder / "far/a", "ours");
+  std::filesystem::create_symlink("far/a", folder / "link");
+  write_named_file(named(folder / "link"), "ours again");
+  CHECK(std::filesystem::is_symlink(folder / "link"));
+  CHECK(read_text_file(folder / "far/a", 100) == "ours again");
+  std::filesystem::create_symlink("nowhere", folder / "lost");
+  CHECK_THAT(error_of([&] { place_of(named(folder / "lost")); }), says("a link that leads nowhere"));
+  CHECK_THAT(error_of([&] { place_of(named(folder / "far")); }), says("is not a file"));
+  CHECK_THAT(error_of([&] { place_of(named("/dev/null")); }), says("is not a file"));
+  CHECK(place_of(named(folder / "new")) == folder / "new");
 }
 
 TEST_CASE("a path below the working directory is said as it would be typed there") {

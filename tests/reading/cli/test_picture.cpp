@@ -20,9 +20,26 @@ TEST_CASE(
   const std::string file = (runs.path() / "p.svg").string();
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"show", "--picture", file, run}, {"show", run, "--picture", file}}) {
-    std::filesystem::remove(file);
-    CHECK(programs.run(words).code == 0);
+    CHECK(programs.run(words).code == 0);  // the second time over the first picture
     CHECK(read_text_file(file, 1 << 20) == svg);
+  }
+}
+
+TEST_CASE("what show writes into a named file goes over nothing else") {
+  const Programs programs;
+  MadeRuns runs;
+  const std::string run = runs.add("a", {}).string();
+  for (const std::string option : {"--picture", "--curve"}) {
+    INFO(option);
+    const std::string file = (runs.path() / "logo.svg").string();
+    write_file_whole(file, std::string_view("theirs"));
+    const ProcessResult refused = programs.run({"show", run, option, file});
+    CHECK(refused.code == 2);
+    CHECK_THAT(refused.err, says("the file is there, and is no ") && says(option) && says("--replace"));
+    CHECK(read_text_file(file, 100) == "theirs");
+    CHECK(programs.run({"show", run, option, file, "--replace"}).code == 0);
+    CHECK(read_text_file(file, 1 << 20) != "theirs");
+    CHECK(programs.run({"show", run, option, file}).code == 0);  // one of ours
   }
 }
 

@@ -182,6 +182,14 @@ TEST_CASE("hints, runs alone, and the answers as a table") {
   CHECK(course.run({"quiz", "02.where", "--answer", "1"}).code == 0);
   REQUIRE(course.run({"quiz", "--export", "answers.csv"}).code == 0);
   CHECK_THAT(read_text_file(course.work() / "answers.csv", 1 << 20), says("02.where") && says("not right"));
+  CHECK(course.run({"quiz", "--export", "answers.csv"}).code == 0);  // again, over one of ours
+  write_file_whole(course.work() / "02_read_ahead.cpp", std::string_view("hours of work"));
+  const ProcessResult over = course.run({"quiz", "--export", "02_read_ahead.cpp"});
+  CHECK(over.code == 2);
+  CHECK_THAT(over.err, says("is no table of answers of ours") && says("--export"));
+  CHECK(read_text_file(course.work() / "02_read_ahead.cpp", 100) == "hours of work");
+  CHECK(course.run({"quiz", "--export", "02_read_ahead.cpp", "--replace"}).code == 0);
+  CHECK(course.run({"quiz", "--export", ""}).code == 2);
   CHECK(course.run({"quiz", "--export", "no/such/folder.csv"}).code != 0);
   const std::string kept = course.kept();
   const ProcessResult onto = course.run({"quiz", "--export", course.progress().string()});

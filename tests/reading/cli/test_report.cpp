@@ -120,6 +120,11 @@ TEST_CASE("report writes over nothing that is not its own") {
   };
   refused({"report", run, "-o", file}, "is no report of ours");
   CHECK(read_text_file(file, 100) == "<p>mine</p>");
+  fs::create_symlink("away.html", runs.path() / "link.html");
+  refused({"report", run, "-o", (runs.path() / "link.html").string()}, "a link that leads nowhere");
+  CHECK(fs::is_symlink(runs.path() / "link.html"));
+  CHECK(programs.run({"report", run, "-o", file, "--replace"}).code == 0);
+  CHECK_THAT(read_text_file(file, kMostPage), says("<!DOCTYPE html>"));
   refused({"report", run, "-o", "report.txt"}, "a report is an .html file");
   fs::create_directories(runs.path() / "folder.html");
   refused({"report", run, "-o", (runs.path() / "folder.html").string()}, "it exists and is not a file");

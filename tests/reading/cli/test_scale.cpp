@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "cli/noting.h"
+#include "core/files.h"
 #include "support/catch.h"
 #include "support/errors.h"
 
@@ -94,6 +95,9 @@ TEST_CASE("scale refuses what makes no sense before anything runs") {
              says("--target-loss is for the line real"));
   CHECK_THAT(refused({"--ranks", "1,2", "--svg", "nowhere/x.svg"}), says("there is no folder nowhere"));
   CHECK_THAT(refused({"--ranks", "1,2", "--svg", "."}), says("the picture is a folder"));
+  const std::string theirs = (project_home() / "README.md").string();
+  CHECK_THAT(refused({"--ranks", "1,2", "--svg", theirs}),
+             says("is no picture of ours") && says("--replace"));
   CHECK_THAT(refused({"--ranks", "1,2", "--steps", "0"}), says("--steps 0 is not allowed"));
   CHECK_THAT(refused({"--ranks", "1,2", "--repeat", "101"}), says("--repeat 101 is not allowed"));
   CHECK_THAT(refused({"--ranks", "1,2", "--trials", "2"}), says("here it is --repeat"));

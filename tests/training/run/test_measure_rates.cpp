@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "comm/link_probe.h"
+#include "core/files.h"
 #include "core/waiting.h"
 #include "formula/step_time.h"
 #include "run/measure_elements.h"
@@ -187,7 +188,12 @@ TEST_CASE("the program refuses what it cannot use before it measures") {
   CHECK(unknown.err.find("--slowly") != std::string::npos);
   const ProcessResult on_a_folder = run({"--out", folder.path().string()});
   CHECK(on_a_folder.code == 2);
-  CHECK(on_a_folder.err.find("name a file") != std::string::npos);
+  CHECK(on_a_folder.err.find("is not a file") != std::string::npos);
+  write_file_whole(folder / "mine.toml", std::string_view("[tool.poetry]"));
+  const ProcessResult over = run({"--out", folder / "mine.toml"});
+  CHECK(over.code == 2);
+  CHECK(over.err.find("is no file of rates of ours") != std::string::npos);
+  CHECK(over.err.find("measuring") == std::string::npos);
   const ProcessResult nowhere = run({"--out", "/proc/none/rates.toml"});
   CHECK(nowhere.code != 0);
   CHECK(nowhere.err.find("/proc/none") != std::string::npos);
