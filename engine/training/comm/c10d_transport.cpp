@@ -1,5 +1,8 @@
 #include "comm/c10d_transport.h"
 
+#include <ifaddrs.h>
+#include <net/if.h>
+
 #include <atomic>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
@@ -124,6 +127,16 @@ class C10dTransport final : public Transport {
   std::atomic<bool> broken_ = false;
 };
 
+bool loopback_is_up() {
+  ifaddrs* all = nullptr;
+  if (getifaddrs(&all) != 0) return true;  // nothing is known
+  bool is_up = false;
+  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next)
+    is_up = is_up || ((one->ifa_flags & IFF_LOOPBACK) != 0 && (one->ifa_flags & IFF_UP) != 0);
+  freeifaddrs(all);
+  return is_up;
+}
+
 }  // namespace
 
 std::unique_ptr<Transport> make_c10d_transport(c10::intrusive_ptr<c10d::Backend> backend,
@@ -143,8 +156,12 @@ std::unique_ptr<Transport> make_gloo_transport(const c10::intrusive_ptr<c10d::St
                                        : c10d::ProcessGroupGloo::createDefaultDevice());
   } catch (const std::exception& error) {
     const std::string said = error.what();
-    throw Error("gloo cannot use this network interface: " + printable(said.substr(0, said.find('\n')), 160),
-                interface.empty() ? "comm.interface" : "comm.interface = " + printable(interface, 40),
+    const std::string what =
+        "gloo cannot use this network interface: " + printable(said.substr(0, said.find('\n')), 160);
+    if (interface.empty() && local && !loopback_is_up())
+      throw Error(what, "the loopback interface lo, which is down",
+                  "ip link set lo up, as root; the ranks of one machine meet over it", Exit::failed);
+    throw Error(what, interface.empty() ? "comm.interface" : "comm.interface = " + printable(interface, 40),
                 "ip link lists the interfaces of a machine");
   }
   try {

@@ -1,10 +1,18 @@
 // What a transport makes of a backend of c10d that ends at an awkward moment.
 #include <ATen/ops/ones.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <stdexcept>
+#include <torch/csrc/distributed/c10d/HashStore.hpp>
 
 #include "comm/c10d_transport.h"
+#include "core/error.h"
+#include "core/files.h"
 #include "support/catch.h"
+#include "support/says.h"
+#include "support/temp_folder.h"
 
 using namespace isobar;
 
@@ -54,4 +62,28 @@ TEST_CASE("a collective that ends while its waiter loses patience is done, not l
 TEST_CASE("one that fails in that moment says why, and not that time passed") {
   const auto transport = make_c10d_transport(c10::make_intrusive<LateBackend>(/*fails=*/true));
   CHECK_THROWS_WITH(late_one(transport)->wait(1000), "Connection closed by peer");
+}
+
+TEST_CASE("a machine whose loopback interface is down is told so") {
+  const TempFolder folder;
+  const pid_t child = fork();
+  if (child == 0) {  // in a network of its own, which begins like that
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0 && unshare(CLONE_NEWNET) != 0) _exit(77);
+    try {
+      make_gloo_transport(c10::make_intrusive<c10d::HashStore>(), 0, 2, "world", /*timeout_s=*/1,
+                          /*local=*/true, "");
+    } catch (const Error& error) {
+      write_file_whole(folder / "said", error.text());
+      _exit(0);
+    }
+    _exit(1);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+    WARN("skipped: no network of its own here");
+    return;
+  }
+  REQUIRE(status == 0);
+  CHECK_THAT(read_text_file(folder / "said", 10'000), says("lo, which is down") && says("ip link set lo up"));
 }
