@@ -30,6 +30,9 @@ int guarded_main(const std::string& program, const std::function<int()>& body) {
   } catch (const Error& error) {
     return tell(error);
   } catch (const std::filesystem::filesystem_error& error) {
+    if (error.path1().empty())  // asked for the working folder
+      return tell(
+          {error.what(), "", "is the working folder still there? change to another one", Exit::failed});
     return tell(
         system_error("the file or folder cannot be used", error.path1().string(), error.code().value()));
   } catch (const std::bad_alloc&) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/temporary_folder.h"
 
 namespace isobar {
 
@@ -71,7 +72,7 @@ bool is_private(const fs::path& folder) {
 }
 
 PrivateFolder::PrivateFolder(RemoveMore remove_more) : remove_more_(std::move(remove_more)) {
-  const fs::path parent = fs::temp_directory_path();
+  const fs::path parent = temporary_folder();
   sweep(parent, remove_more_);
   constexpr int kTries = 10;
   for (int i = 0; i < kTries; ++i) {

@@ -7,8 +7,9 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/temporary_folder.h"
 #include "launch/private_folder.h"
-#include "support/catch.h"
+#include "support/errors.h"
 #include "support/temp_folder.h"
 
 using namespace isobar;
@@ -19,11 +20,12 @@ namespace {
 /// The temporary folder of this process, for as long as it lives.
 class TemporaryIn {
  public:
-  explicit TemporaryIn(const TempFolder& folder) {
+  explicit TemporaryIn(const fs::path& folder) {
     const char* const before = std::getenv("TMPDIR");
     if (before != nullptr) before_ = before;
-    setenv("TMPDIR", folder.path().c_str(), 1);
+    setenv("TMPDIR", folder.c_str(), 1);
   }
+  explicit TemporaryIn(const TempFolder& folder) : TemporaryIn(folder.path()) {}
   ~TemporaryIn() {
     if (before_.empty()) {
       unsetenv("TMPDIR");
@@ -103,4 +105,26 @@ TEST_CASE("what a killed launcher left is swept by the next one; what lives, and
   CHECK_FALSE(fs::exists(noted));
   CHECK(fs::exists(foreign / "owner"));
   CHECK(fs::exists(longer));
+}
+
+TEST_CASE("a temporary folder that cannot be used is refused with its variable and its place") {
+  const TempFolder folder;
+  {
+    const TemporaryIn temporary(folder / "not/here");
+    const std::string refused = failure_of([] { PrivateFolder(); });
+    CHECK_THAT(refused, says("TMPDIR") && says((folder / "not/here").string()) && says("No such file"));
+  }
+  write_file_whole(folder / "file", "x");
+  {
+    const TemporaryIn temporary(folder / "file");
+    CHECK_THAT(failure_of([] { temporary_folder(); }), says("TMPDIR") && says("Not a directory"));
+  }
+  fs::create_directory(folder / "closed");
+  fs::permissions(folder / "closed", fs::perms::owner_read);
+  if (access((folder / "closed").c_str(), W_OK) != 0) {  // root may write anywhere
+    const TemporaryIn temporary(folder / "closed");
+    CHECK_THAT(failure_of([] { temporary_folder(); }), says("TMPDIR") && says("Permission denied"));
+  }
+  const TemporaryIn temporary("");
+  CHECK(temporary_folder() == "/tmp");
 }
