@@ -12,7 +12,7 @@ bool is_private(const std::filesystem::path& folder);
 
 /// Only its user can read it; gone with this. A launcher that is killed leaves its folder: the next one
 /// removes it, but only what ranks write there (and what `remove_more` knows to remove), and only where the
-/// lock of its file `owner` says that nobody is left.
+/// lock of its file `owner` says that nobody is left; where the file system knows no locks it stays.
 class PrivateFolder {
  public:
   /// Sweeps, then makes one. Error (exit code 1) when there is no place for it.

@@ -1,7 +1,11 @@
 // Folders of launches: each is gone with its launcher, or swept by the next one, and nothing else is.
+#include <sys/file.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <set>
 
@@ -14,6 +18,18 @@
 
 using namespace isobar;
 namespace fs = std::filesystem;
+
+namespace {
+
+std::atomic<bool> knows_locks = true;  // the file system, for this program
+
+}  // namespace
+
+extern "C" int flock(int file, int how) noexcept {
+  if (knows_locks) return static_cast<int>(syscall(SYS_flock, file, how));
+  errno = ENOSYS;
+  return -1;
+}
 
 namespace {
 
@@ -105,6 +121,20 @@ TEST_CASE("what a killed launcher left is swept by the next one; what lives, and
   CHECK_FALSE(fs::exists(noted));
   CHECK(fs::exists(foreign / "owner"));
   CHECK(fs::exists(longer));
+}
+
+TEST_CASE("where the file system knows no locks, a launch has its folder, and no other launch sweeps it") {
+  const TempFolder folder;
+  const TemporaryIn temporary(folder);
+  knows_locks = false;
+  {
+    const PrivateFolder made;
+    fill(made.path());
+    { const PrivateFolder next; }
+    CHECK(fs::exists(made.path() / "meeting"));
+  }
+  knows_locks = true;
+  CHECK(fs::is_empty(folder.path()));
 }
 
 TEST_CASE("a temporary folder that cannot be used is refused with its variable and its place") {
