@@ -323,7 +323,9 @@ mkdir -p "$folder" && folder=$(cd "$folder" && pwd) && exec 8>>"$folder/results.
 [ ! -e "$folder.tar.gz" ] || tar -tzf "$folder.tar.gz" "${folder##*/}/results.jsonl" >/dev/null 2>&1 ||
   fail "$folder.tar.gz is there, and is no archive that this wrote" "another folder"
 # Held by its rows too: one that outlives a call that was killed would spoil the figures of the next.
-flock -w 15 8 || fail "another first-gpu works in $folder, or a row of one that was killed" "wait until it ends, which takes ten minutes at most" 1
+held=0  # 9: by another; anything else is a file system that knows no locks
+flock -w 15 -E 9 8 2>/dev/null || held=$?
+[ $held != 9 ] || fail "another first-gpu works in $folder, or a row of one that was killed" "wait until it ends, which takes ten minutes at most" 1
 if [ -n "$rehearse" ]; then foreign=-v holds="figures of a device"; else foreign=-e holds="a rehearsal"; fi
 ! grep -q $foreign '"rehearsal": true' "$folder/results.jsonl" || fail "$folder holds $holds, and the two are not mixed" "another folder"
 # The next start may be on another device: each row says on which.

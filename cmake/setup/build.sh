@@ -10,24 +10,28 @@ build_jobs() {
   printf '%s' "$jobs"
 }
 
-# lock_build [TARGET...]: two at once would write the same files. Who waits is told for whom; whose targets are up to
-# date need not wait, and gets 1 instead of the lock.
+# lock_build [TARGET...]: two at once would write the same files. Who waits is told for whom, and how far it is; whose
+# targets are up to date, or who asks for help, need not wait, and gets 1 instead of the lock.
 lock_build() {
-  local owner words
+  local owner words status=0
   [ -d "$build" ] || mkdir -p "$build"
   exec 8>>"$build/.lock"
-  if ! flock -n 8; then
-    if [ $# -gt 0 ] && up_to_date "$@"; then
-      unlock_build
-      return 1
-    fi
+  try_lock 8 || status=$?
+  if [ $status != 0 ] && [ $# -gt 0 ] && need_not_build "$@"; then
+    unlock_build
+    return 1
+  fi
+  if [ $status = 2 ]; then
+    report_no_locks "$build"
+  elif [ $status = 1 ]; then
     read -r owner words <"$build/.lock" || owner='?'
     live_end
     say "waiting for ./isobar ${words:-} (process $owner), which builds; Ctrl-C stops waiting"
-    flock 8 &
-    background=$!  # not in the foreground, where a signal would wait too
-    wait "$background"
-    background=
+    looked=$SECONDS
+    if ! await_lock 8 still_builds "$@"; then
+      unlock_build
+      return 1
+    fi
   fi
   words="$command ${args[0]:-}"
   printf '%s %s\n' $$ "${words//[^[:print:]]/}" >"$build/.lock"
@@ -47,6 +51,39 @@ up_to_date() {
   done
   [ -z "$(find -L "$home" -mindepth 1 \( -path "$home/build*" -o -path "$home/runs" -o -path "$prefix" -o -name .git \) -prune -o \
     ! -name '*.md' -newer "$oldest" -print -quit 2>/dev/null)" ]
+}
+
+# ninja_has_done TARGET...: as ninja knows it, which only looks here. Into copies of its logs, for it mends what it takes
+# for damaged, and another may write to them just now.
+ninja_has_done() {
+  local aside found
+  [ -f "$build/build.ninja" ] && aside=$(mktemp -d 2>/dev/null) || return 1
+  cp "$build/.ninja_log" "$build/.ninja_deps" "$aside/" 2>/dev/null || true
+  printf 'builddir = %s\ninclude build.ninja\n' "$aside" >"$aside/look.ninja"
+  found=$(ninja -C "$build" -f "$aside/look.ninja" -n build.ninja "$@" 2>/dev/null) || true
+  rm -rf "$aside"
+  [[ $found = *'ninja: no work to do'* ]]
+}
+
+is_built() { up_to_date "$@" || ninja_has_done "$@"; }
+
+# need_not_build TARGET...: a page is read from the program that is there, or is the general one.
+need_not_build() {
+  [ -n "$wants_help" ] || { is_built "$@"; return; }
+  [ -x "$build/bin/$program" ] || { usage; exit 0; }
+}
+
+looked=0  # when is_built was asked last, in seconds
+# still_builds [TARGET...]: reports how far the other build is; 1 = meanwhile it has made these targets.
+still_builds() {
+  local line=''
+  if [ "$build/build.log" -nt "$build/.lock" ]; then
+    line=$(tail -n 40 "$build/build.log" 2>/dev/null | sed -n 's#^\([0-9]*\)/\([0-9]*\) .*#it has built \1 of \2#p' | tail -n 1) || true
+  fi
+  [ -z "$line" ] || report "$line"
+  [ $# -gt 0 ] && [ $((SECONDS - looked)) -ge 15 ] || return 0
+  looked=$SECONDS
+  ! is_built "$@"
 }
 
 # configure TORCH CUDA: each ON or OFF.
@@ -100,7 +137,7 @@ build_targets() {
       IFS= read -r line <&4 || break
       printf '%s\n' "$line" >&7
       [[ $line =~ ^([0-9]+)/([0-9]+)\  ]] || continue
-      [ -n "$shown" ] || [ -t 1 ] || say "building ${BASH_REMATCH[2]} files ..."
+      [ -n "$shown" ] || is_live || say "building ${BASH_REMATCH[2]} files ..."
       shown="building ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]}"
     else
       sleep "${pauses[pause]}"

@@ -188,16 +188,19 @@ clean_arguments() {
   wanted=${wanted:-build downloads logs parts}
 }
 
+# lock_folder FOLDER WHAT: until ./isobar ends; where no lock has been made there was nothing at work.
+lock_folder() {
+  local status=0 descriptor
+  [ -e "$1/.lock" ] || return 0
+  [ -w "$1/.lock" ] || die "this folder cannot be written" "$1" "it belongs to somebody else"
+  exec {descriptor}>>"$1/.lock"
+  try_lock "$descriptor" || status=$?
+  [ $status != 1 ] || die "$2 is at work in this folder" "$1" "run the same command when it has ended"
+  [ $status != 2 ] || report_no_locks "$1"
+}
 lock_for_clean() {
-  if [ -e "$prefix/.lock" ]; then
-    [ -w "$prefix/.lock" ] || die "this folder cannot be written" "$prefix" "it belongs to somebody else"
-    exec 9>>"$prefix/.lock"
-    flock -n 9 || die "a set-up is at work in this folder" "$prefix" "run the same command when it has ended"
-  fi
-  if [ -e "$build/.lock" ]; then
-    exec 8>>"$build/.lock"
-    flock -n 8 || die "a build is at work" "$build" "run the same command when it has ended"
-  fi
+  lock_folder "$prefix" "a set-up"
+  lock_folder "$build" "a build"
 }
 
 # list_clean: a line a folder, and one for all loose files of a kind; sets clean_bytes.

@@ -69,7 +69,7 @@ reported=0
 report() {
   if [ -n "$part_state" ]; then
     printf '%s\n' "$1" >"$part_state" || true  # a full disk is found by who writes what counts
-  elif [ -t 1 ] || [ $((SECONDS - reported)) -ge 10 ]; then
+  elif is_live || [ $((SECONDS - reported)) -ge 10 ]; then
     live "  $1"
     reported=$SECONDS
   fi
@@ -79,7 +79,7 @@ report() {
 # ten seconds.
 show_parts() {
   local name text line=''
-  [ -t 1 ] || [ $((SECONDS - parts_shown)) -ge 10 ] || return 0
+  is_live || [ $((SECONDS - parts_shown)) -ge 10 ] || return 0
   for name in ${part_names[@]+"${part_names[@]}"}; do
     part_at_work "$name" && read -r text <"$parts_folder/$name.at" || continue
     line="$line${line:+ · }$text"

@@ -20,10 +20,13 @@ die() {
   exit "${4:-1}"
 }
 
+# is_live: whether a line on standard output can be overwritten.
+is_live() { [ -t 1 ] && [ "${TERM:-}" != dumb ]; }
+
 live_shown=
 # live TEXT: overwrites itself on a terminal; elsewhere it is a line of its own, so call it seldom there.
 live() {
-  if [ -t 1 ]; then
+  if is_live; then
     printf '\r\033[K%s' "${1:0:${COLUMNS:-80}-1}"
     live_shown=1
   else

@@ -10,7 +10,7 @@ is_ready() {
   cuda_wanted
   case $cuda_wish in
     no) [ "$ready_cuda" = "$cuda_choice" ] || return 1 ;;
-    try) return 1 ;;
+    try) [ -n "$taken_as_it_is" ] || return 1 ;;
     *) [ "$ready_cuda" = yes ] && [ -f "$prefix/libtorch-$libtorch_version/.complete-cuda" ] || return 1 ;;
   esac
   [ -z "$torch" ] || { [ "$ready_torch" = ON ] && [ -f "$prefix/libtorch-$libtorch_version/.complete" ]; } || return 1
@@ -30,16 +30,16 @@ confirm() {
 }
 
 lock_setup() {
-  local owner
+  local owner status=0
   exec 9>>"$prefix/.lock"
-  if ! flock -n 9; then
-    read -r owner <"$prefix/.lock" || owner='?'
-    say "another set-up (process $owner) is at work in $prefix; waiting for it ..."
-    flock 9 &
-    background=$!
-    wait "$background"
-    background=
-  fi
+  try_lock 9 || status=$?
+  case $status in
+    1)
+      read -r owner <"$prefix/.lock" || owner='?'
+      say "another set-up (process $owner) is at work in $prefix; waiting for it ..."
+      await_lock 9 ;;
+    2) report_no_locks "$prefix" ;;
+  esac
   printf '%s\n' "$$" >"$prefix/.lock"
 }
 
@@ -193,6 +193,10 @@ make_data() {
 
 # build_command: what this call needs, set up and built; the data set is made beside it.
 build_command() {
+  if [ -n "$taken_as_it_is" ]; then
+    use_as_it_is
+    return
+  fi
   is_ready || set_up
   [ -z "$takes_plugin" ] || [ "$ready_cuda" != yes ] || targets+=(isobar_cuda)
   if data_wanted; then

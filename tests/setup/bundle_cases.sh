@@ -258,7 +258,7 @@ case_bundle_has_one_call_at_a_time() {
   mkdir "$WORLD/figures"
   script flock <<BODY
 [ "\$1" = -w ] || exec $(type -P flock) "\$@"
-exec $(type -P flock) -n "\$3"  # as if it had waited
+exec $(type -P flock) -n "\${@:3}"  # as if it had waited
 BODY
   (exec 8>>"$WORLD/figures/results.jsonl" && flock -n 8 && echo held >"$WORLD/held" && exec sleep 300) &
   local pid=$!

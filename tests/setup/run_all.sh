@@ -4,7 +4,7 @@
 set -u
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 # shellcheck source=/dev/null
-for part in world cuda_cases doctor_cases clean_cases broken_cases bundle_cases parallel_cases no_root_cases browser_cases; do . "$ROOT/tests/setup/$part.sh"; done
+for part in world cuda_cases doctor_cases clean_cases broken_cases bundle_cases parallel_cases shared_cases no_root_cases browser_cases; do . "$ROOT/tests/setup/$part.sh"; done
 failures=0
 
 expect() { # expect WHAT CONDITION...
