@@ -35,6 +35,7 @@ lock_setup() {
   try_lock 9 || status=$?
   case $status in
     1)
+      [ -z "$wants_help" ] || { usage; exit 0; }
       read -r owner <"$prefix/.lock" || owner='?'
       say "another set-up (process $owner) is at work in $prefix; waiting for it ..."
       await_lock 9 ;;

@@ -18,7 +18,7 @@ take_as_it_is() {
   local folder name own=$prefix
   taken_as_it_is=1
   read_ready
-  [ -n "$ready_prefix" ] || refuse_as_it_is "nothing is built in this checkout" "./isobar setup"
+  [ -n "$ready_prefix" ] || return 0  # which use_as_it_is refuses
   if [ -e "$own" ] && [ ! -w "$own" ]; then own=${XDG_CACHE_HOME:-${HOME:-}/.cache}/isobar; fi
   prefix=$ready_prefix
   export ISOBAR_PREFIX=$own
@@ -34,7 +34,7 @@ take_as_it_is() {
 # stand_elsewhere: runs/ is made where one stands, and that may be the checkout. Words of args that name files stay true.
 stand_elsewhere() {
   local i here=$PWD
-  [ ! -w . ] && [ -n "${HOME:-}" ] && mkdir -p "$HOME/isobar" 2>/dev/null && cd "$HOME/isobar" || return 0
+  [ -n "$ready_prefix" ] && [ ! -w . ] && [ -n "${HOME:-}" ] && mkdir -p "$HOME/isobar" 2>/dev/null && cd "$HOME/isobar" || return 0
   printf 'note: %s cannot be written: runs are kept in %s/runs\n' "$here" "$PWD" >&2
   for ((i = 0; i < ${#args[@]}; ++i)); do
     [[ ${args[i]} != */* || ${args[i]} = /* || ! -e $here/${args[i]} ]] || args[i]=$here/${args[i]}
@@ -51,6 +51,8 @@ refuse_as_it_is() {
 # use_as_it_is: instead of the set-up and the build.
 use_as_it_is() {
   local again="./isobar $command${args[0]:+ ${args[0]}}"
+  [ -n "$ready_prefix" ] || [ -z "$wants_help" ] || { usage; exit 0; }
+  [ -n "$ready_prefix" ] || refuse_as_it_is "nothing is built in this checkout" "./isobar setup"
   case $command in
     test | bundle | first-gpu) refuse_as_it_is "./isobar $command writes into the checkout" "./isobar setup" ;;
   esac

@@ -52,6 +52,14 @@ wait_for() {
   local tries=0
   until grep -qF "$1" "$WORLD/said" || [ $((tries += 1)) -gt 600 ]; do sleep 0.1; done
 }
+case_shared_page_during_a_set_up() {
+  mkdir -p "$PREFIX"
+  exec 5>>"$PREFIX/.lock"
+  flock 5
+  isobar run 01_baseline --help
+  exec 5>&-
+  expect "the general page is read meanwhile" says "./isobar run LESSON [options]"
+}
 case_shared_what_ninja_knows_need_not_wait() {
   isobar run 01_baseline
   rm -r "$TREE/build/.built"  # built by ninja alone
@@ -85,6 +93,9 @@ case_shared_checkout_of_another() {
   as_another run 01_baseline
   expect "not built: code 1" [ "$CODE" = 1 ]
   expect "in words" says "error: nothing is built in this checkout, and you cannot write it"
+  as_another run 01_baseline --help
+  expect "a page all the same" says "./isobar run LESSON [options]"
+  as_another run 01_baseline
   expect "with a way out" says "or clone Isobar into a folder of yours"
   take_back
   isobar run 01_baseline
