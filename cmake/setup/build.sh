@@ -1,6 +1,9 @@
 # Configuring and building, with progress and a log; one builds at a time. Sourced by ./isobar.
 # shellcheck shell=bash
 
+# shellcheck source=/dev/null
+. "${BASH_SOURCE[0]%/*}/lock.sh"
+
 build_jobs() {
   local cores jobs
   cores=$(nproc)
@@ -69,7 +72,7 @@ is_built() { up_to_date "$@" || ninja_has_done "$@"; }
 
 # need_not_build TARGET...: a page is read from the program that is there, or is the general one.
 need_not_build() {
-  [ -n "$wants_help" ] || { is_built "$@"; return; }
+  [ -n "${wants_help:-}" ] || { is_built "$@"; return; }
   [ -x "$build/bin/$program" ] || { usage; exit 0; }
 }
 

@@ -2,6 +2,9 @@
 # else put there. Sourced by ./isobar.
 # shellcheck shell=bash
 
+# shellcheck source=/dev/null
+. "${BASH_SOURCE[0]%/*}/lock.sh"
+
 clean_kinds='build downloads logs parts peers data system cuda libtorch'
 
 clean_usage() {

@@ -1,6 +1,9 @@
 # The set-up: what it will bring, asking, and bringing the parts beside each other. Sourced by ./isobar.
 # shellcheck shell=bash
 
+# shellcheck source=/dev/null
+. "${BASH_SOURCE[0]%/*}/lock.sh"
+
 # is_ready: nothing that decides the set-up changed since it was finished for this prefix. Forks nothing.
 is_ready() {
   local file part
@@ -35,7 +38,7 @@ lock_setup() {
   try_lock 9 || status=$?
   case $status in
     1)
-      [ -z "$wants_help" ] || { usage; exit 0; }
+      [ -z "${wants_help:-}" ] || { usage; exit 0; }
       read -r owner <"$prefix/.lock" || owner='?'
       say "another set-up (process $owner) is at work in $prefix; waiting for it ..."
       await_lock 9 ;;
