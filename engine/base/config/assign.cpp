@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "core/utf8.h"
 
 namespace isobar {
 namespace {
@@ -61,9 +62,10 @@ struct Assign {
 void check_text(const std::string& text, const std::string& origin) {
   try {
     parse_toml("value = " + toml_string(text), origin);
-  } catch (const Error&) {
-    throw Error("the value is no UTF-8 text, or too long", origin, "run.toml could not hold it");
+    if (clean_utf8(text) == text) return;
+  } catch (const Error&) {  // too long
   }
+  throw Error("the value is no UTF-8 text, or too long", origin, "run.toml could not hold it");
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ constexpr void require_toml(bool holds) {
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "core/utf8.h"
 #include "foreign/toml_limits.h"
 
 namespace isobar {
@@ -111,7 +112,7 @@ std::vector<TomlEntry> read_toml(const std::filesystem::path& path) {
 
 std::string toml_string(const std::string& text) {
   std::string out = "\"";
-  for (const char c : text) {
+  for (const char c : clean_utf8(text)) {
     if (c == '"' || c == '\\') {
       out += '\\';
       out += c;

@@ -37,7 +37,7 @@ std::vector<TomlEntry> read_toml(const std::filesystem::path& path);
 /// The same from text; `name` stands in front of line and column.
 std::vector<TomlEntry> parse_toml(const std::string& text, const std::string& name);
 
-/// `text` as a TOML basic string, quotes included.
+/// `text` as a TOML basic string, quotes included; bytes that are no UTF-8 (of a path, say) become U+FFFD.
 std::string toml_string(const std::string& text);
 
 /// The value for a table a person reads: four, 3, 0.001, [72, 144].

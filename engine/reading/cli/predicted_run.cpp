@@ -149,11 +149,12 @@ void write_predicted_run(const Prediction& prediction, const fs::path& folder) {
   for (std::int64_t step = 0; step < kSteps; ++step) stream += step_line(prediction, stages, step).text();
   stream += summary_event(summary_of(prediction, stages)).text();
   stream += JsonLine("end").add("status", "done").add("reason", "").text();
-  write_file_whole(run.config_file(),
-                   fmt::format("# Predicted by model for {}; nobody ran it. Made by: {}\n{}\n"
-                               "[environment]  # what it was predicted with\ndevice = {}\nmodel = {}\n",
-                               prediction.device.name, prediction.command, to_toml(prediction.config),
-                               toml_string(prediction.device.name), toml_string(model)));
+  write_file_whole(
+      run.config_file(),
+      fmt::format("# Predicted by model for {}; nobody ran it. Made by: {}\n{}\n"
+                  "[environment]  # what it was predicted with\ndevice = {}\nmodel = {}\n",
+                  prediction.device.name, printable(prediction.command, std::string::npos),
+                  to_toml(prediction.config), toml_string(prediction.device.name), toml_string(model)));
   write_file_whole(run.stream_file(0), std::string_view(stream));
 }
 

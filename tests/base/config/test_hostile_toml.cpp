@@ -198,6 +198,12 @@ TEST_CASE("numbers are read and written the same where the decimal sign is a com
   CHECK_THAT(error_of([] { load({.sets = {"optim.lr=-2.5"}}); }), says("-2.5 is not allowed"));
 }
 
+TEST_CASE("a path that is no UTF-8 is written as text that can be read") {
+  const std::vector<TomlEntry> entries = parse_toml("path = " + toml_string("l\xe4ufe/\xc3\xbc"), "written");
+  REQUIRE(entries.size() == 1);
+  CHECK(std::get<std::string>(entries[0].value) == "l\xef\xbf\xbdufe/\xc3\xbc");
+}
+
 TEST_CASE("--set takes one value and nothing around it") {
   Config config;
   const std::vector<Key> keys = keys_of(config);
@@ -215,6 +221,7 @@ TEST_CASE("--set takes one value and nothing around it") {
   CHECK_THAT(refused("train.steps=1 2"), says("wants an integer"));
   CHECK_THAT(refused("train.steps="), says("wants an integer"));
   CHECK_THAT(refused("data.root=\xff"), says("no UTF-8"));
+  CHECK_THAT(refused("data.root=l\xe4ufe"), says("no UTF-8"));
   CHECK_THAT(refused("data.root=" + std::string(2 << 20, 'a')), says("too long"));
   CHECK_THAT(refused("data.root=\"a\" \"b\""), says("wants a string"));
   CHECK_THAT(refused("run.fault=\x1b[2J"), says("is not allowed"));
