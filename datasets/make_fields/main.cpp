@@ -18,6 +18,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/live_terminal.h"
 #include "core/text.h"
 #include "make_fields/make_fields.h"
 
@@ -127,7 +128,7 @@ class Progress {
   }
 
  private:
-  bool terminal_ = isatty(STDOUT_FILENO) == 1;
+  bool terminal_ = is_live_terminal(STDOUT_FILENO);
   std::int64_t begin_us_ = steady_us();
   std::int64_t shown_us_ = 0;
   std::int64_t shown_percent_ = 0;

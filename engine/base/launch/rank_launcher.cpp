@@ -19,6 +19,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/live_terminal.h"
 #include "core/memory.h"
 #include "core/standard_output.h"
 #include "core/text.h"
@@ -118,7 +119,7 @@ std::vector<std::string> environment_of(int rank, int ranks, const std::filesyst
 
 void Group::start(const std::vector<std::string>& words, const sigset_t& mask) {
   const auto ranks = static_cast<int>(out_.ranks.size());
-  live_line_ = !options_.quiet && isatty(STDOUT_FILENO) == 1;
+  live_line_ = !options_.quiet && is_live_terminal(STDOUT_FILENO);
   const FileDescriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
   for (int rank = 0; rank < ranks; ++rank) {
     Child child{.output = RankOutput(rank, options_.quiet ? nullptr : &to_output_),

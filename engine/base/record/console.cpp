@@ -5,6 +5,7 @@
 
 #include <cstdio>
 
+#include "core/live_terminal.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -24,7 +25,7 @@ std::size_t terminal_columns() {
   return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-Console::Console() : terminal_(isatty(STDOUT_FILENO) == 1) {}
+Console::Console() : terminal_(is_live_terminal(STDOUT_FILENO)) {}
 
 Console::~Console() { clear_live(); }
 

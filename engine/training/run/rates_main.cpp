@@ -10,6 +10,7 @@
 #include "config/option_parser.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/live_terminal.h"
 #include "core/machine.h"
 #include "core/named_file.h"
 #include "launch/supervise.h"
@@ -62,13 +63,13 @@ void check_place(const NamedFile& file) {
 
 /// On a terminal one live line.
 void tell(const std::string& what) {
-  const bool is_terminal = isatty(STDERR_FILENO) == 1;
+  const bool is_terminal = is_live_terminal(STDERR_FILENO);
   std::fprintf(stderr, "%s  measuring this machine, once: %s ...%s", is_terminal ? "\r\x1b[K" : "",
                what.c_str(), is_terminal ? "" : "\n");
 }
 
 void end_live_line() {
-  if (isatty(STDERR_FILENO) == 1) std::fputs("\r\x1b[K", stderr);
+  if (is_live_terminal(STDERR_FILENO)) std::fputs("\r\x1b[K", stderr);
 }
 
 std::vector<int> thread_counts() {

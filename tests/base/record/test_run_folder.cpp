@@ -1,3 +1,8 @@
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -13,6 +18,42 @@
 #include "support/temp_folder.h"
 
 using namespace isobar;
+
+namespace {
+
+/// What a console prints on a terminal of that kind: a state, another one, a line.
+std::string on_a_terminal(const char* kind) {
+  const int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  REQUIRE((master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0));
+  const int slave = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
+  const pid_t child = fork();
+  if (child == 0) {
+    setenv("TERM", kind, 1);
+    dup2(slave, STDOUT_FILENO);
+    {
+      Console console;
+      console.progress("step 1");
+      console.progress("step 2");
+      console.line("done");
+    }
+    _exit(0);
+  }
+  waitpid(child, nullptr, 0);
+  close(slave);
+  std::string out;
+  char piece[256];
+  for (ssize_t got = 0; (got = read(master, piece, sizeof piece)) > 0;)
+    out.append(piece, static_cast<std::size_t>(got));
+  close(master);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a terminal that takes no escape sequences gets none, and a line for each state") {
+  CHECK_THAT(on_a_terminal("xterm"), says("\x1b[K"));
+  CHECK(on_a_terminal("dumb") == "step 1\r\nstep 2\r\ndone\r\n");
+}
 
 TEST_CASE("run folders are named by lesson and time, and two at once take two names") {
   const TempFolder folder;
