@@ -52,7 +52,7 @@ up_to_date() {
     [ "$target" = all ] || [ "$target" = isobar_cuda ] || [ -x "$build/bin/$target" ] || return 1
     [ -n "$oldest" ] && [ ! "$stamp" -ot "$oldest" ] || oldest=$stamp
   done
-  [ -z "$(find -L "$home" -mindepth 1 \( -path "$home/build*" -o -path "$home/runs" -o -path "$prefix" -o -name .git \) -prune -o \
+  [ -z "$(find -L "$home" -mindepth 1 \( -path "$home/build*" -o -path "$home/runs" -o -path "$home/my" -o -path "$prefix" -o -name .git \) -prune -o \
     ! -name '*.md' -newer "$oldest" -print -quit 2>/dev/null)" ]
 }
 
