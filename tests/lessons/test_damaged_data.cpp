@@ -2,6 +2,7 @@
 #include <thread>
 
 #include "core/files.h"
+#include "fields/npy.h"
 #include "lessons/lesson_run.h"
 #include "lessons/paused_run.h"
 #include "support/catch.h"
@@ -49,6 +50,21 @@ ProcessResult train_until(const TempFolder& folder, const std::string& root,
 }
 
 }  // namespace
+
+TEST_CASE("a climatology of zeros is left out of a run, which prints why") {
+  const TempFolder folder;
+  const std::string root = own_data(folder);
+  const NpyArray means = read_npy(folder / "data/stats/time_means.npy");
+  write_npy(folder / "data/stats/time_means.npy", means.shape, std::vector<float>(means.values.size()));
+  const ProcessResult result = train(folder / "run", {root, "train.steps=1"});
+  REQUIRE(result.code == 0);
+  CHECK_THAT(result.out, says("note    the climatology is all zeros in channel "));
+  for (const json& eval : of_kind(stream(folder / "run"), "eval")) {
+    CHECK(eval.contains("rmse_u10m"));
+    CHECK_FALSE(eval.contains("climatology_rmse_u10m"));
+    CHECK_FALSE(eval.contains("acc_u10m"));
+  }
+}
 
 TEST_CASE("a data set with a damaged year is refused before training, by name") {
   const TempFolder folder;

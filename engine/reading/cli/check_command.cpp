@@ -12,7 +12,7 @@
 #include "config/option_parser.h"
 #include "core/error.h"
 #include "core/text.h"
-#include "fields/npy.h"
+#include "fields/statistics.h"
 #include "fields/year_file.h"
 #include "record/console.h"
 
@@ -56,7 +56,7 @@ class Checker {
       console_.line(fmt::format("{} files brought the HDF5 library down, which reads in a process of its own",
                                 reader_failures_));
     }
-    console_.line(problems_ == 0 ? "all is well" : fmt::format("{} problems", problems_));
+    console_.line(problems_ == 0 ? "all is well" : counted(problems_, "problem"));
     return problems_ == 0 ? 0 : static_cast<int>(Exit::bad_input);
   }
 
@@ -65,33 +65,43 @@ class Checker {
     ++problems_;
     console_.line("  PROBLEM  " + printable(where, 400) + ": " + what);
   }
+  void problem(const std::string& where, const Error& error) {
+    problem(where, error.hint().empty() ? error.what() : fmt::format("{} ({})", error.what(), error.hint()));
+  }
 
-  void check_split(const std::string& split) {
-    if (split == "test" && !fs::exists(root_ / split)) return;  // nothing here needs it
-    std::vector<fs::path> files;
+  /// What `read` gives; a rule of the loaders that does not hold is a problem, and nothing is given.
+  template <typename Read>
+  auto read_or_problem(const std::string& where, const Read& read) -> std::optional<decltype(read())> {
     try {
-      files = year_files(root_ / split);
+      return read();
     } catch (const Error& error) {
-      problem(split, error.what());
-      return;
-    }
-    std::int64_t first_records = 0;
-    const std::vector<OpenedYearFile> opened = try_open_year_files(files);
-    for (std::size_t n = 0; n < files.size(); ++n) {
-      const std::string name = split + "/" + files[n].filename().string();
-      reader_failures_ += opened[n].reader_failed ? 1 : 0;
-      try {
-        if (opened[n].error) throw Error(*opened[n].error);
-        const YearFile& file = *opened[n].file;
-        if (first_records == 0) first_records = file.shape()[0];
-        check_file(file, name, split == "train", first_records);
-      } catch (const Error& error) {
-        problem(name, error.what());
-      }
+      problem(where, error);
+      return std::nullopt;
     }
   }
 
-  void check_file(const YearFile& file, const std::string& name, bool train, std::int64_t first_records) {
+  void check_split(const std::string& split) {
+    if (split == "test" && !fs::exists(root_ / split)) return;  // nothing here needs it
+    const auto files = read_or_problem(split, [&] { return year_files(root_ / split); });
+    if (!files) return;
+    const std::vector<OpenedYearFile> opened = try_open_year_files(*files);
+    const std::int64_t first_records = opened.front().file ? opened.front().file->shape()[0] : 0;
+    for (std::size_t n = 0; n < files->size(); ++n) {
+      const std::string name = split + "/" + (*files)[n].filename().string();
+      reader_failures_ += opened[n].reader_failed ? 1 : 0;
+      bool is_read = false;
+      try {
+        if (opened[n].error) throw Error(*opened[n].error);
+        is_read = check_file(*opened[n].file, name, split == "train", first_records);
+      } catch (const Error& error) {
+        problem(name, error);
+      }
+      if (split == "train" && !is_read) ++unread_;
+    }
+  }
+
+  /// Whether its values were read. `first_records`: of the first year; 0 where that could not be read.
+  bool check_file(const YearFile& file, const std::string& name, bool train, std::int64_t first_records) {
     static constexpr std::array<const char*, 3> kStorage = {"contiguous", "chunked",
                                                             "compressed: slow to read"};
     const auto& shape = file.shape();
@@ -102,14 +112,19 @@ class Checker {
       static constexpr std::array<const char*, 4> kNames = {"records", "channels", "rows", "columns"};
       if (shape[dim] != (*shape_)[dim]) {
         problem(name, fmt::format("{} {}, the first file has {}", shape[dim], kNames[dim], (*shape_)[dim]));
-        return;
+        return false;
       }
     }
     if (shape[0] < first_records) {
       problem(name, fmt::format("{} records, the first year has {}: later years must not be shorter",
                                 shape[0], first_records));
     }
+    if (shape[0] < kLeastStepsOfYear) {
+      problem(name,
+              fmt::format("{} records, a year needs at least {} (3 x data.dt)", shape[0], kLeastStepsOfYear));
+    }
     scan(file, name, train);
+    return true;
   }
 
   void scan(const YearFile& file, const std::string& name, bool train) {
@@ -140,26 +155,37 @@ class Checker {
     if (bad > 0) problem(name, fmt::format("{} values are not finite, the first at {}", bad, first_bad));
   }
 
-  std::vector<float> read_statistic(const char* file) {
-    const std::vector<std::int64_t> wanted = {1, (*shape_)[1], 1, 1};
-    try {
-      NpyArray array = read_npy(root_ / "stats" / file);
-      if (array.shape == wanted) return std::move(array.values);
-      problem(file, fmt::format("shape [{}], [{}] is wanted", fmt::join(array.shape, ", "),
-                                fmt::join(wanted, ", ")));
-    } catch (const Error& error) {
-      problem(file, error.what());
+  void check_statistics() {
+    const std::int64_t channels = (*shape_)[1];
+    const auto means = read_or_problem("stats/global_means.npy", [&] { return read_means(root_, channels); });
+    const auto stds = read_or_problem("stats/global_stds.npy", [&] { return read_spreads(root_, channels); });
+    check_climatology(means && stds ? std::optional(Statistics{*means, *stds}) : std::nullopt);
+    if (unread_ > 0) {
+      console_.line(
+          fmt::format("  the statistics are not compared with the values: {} of train/ could not be read",
+                      counted(unread_, "file")));
+    } else if (means && stds && !channels_.empty() && channels_[0].count > 0) {
+      compare_statistics(*means, *stds);
     }
-    return {};
   }
 
-  void check_statistics() {
-    const std::vector<float> means = read_statistic("global_means.npy");
-    const std::vector<float> stds = read_statistic("global_stds.npy");
-    const fs::path climatology = root_ / "stats" / "time_means.npy";
-    if (!fs::exists(climatology))
-      console_.line("  stats/time_means.npy is not there: no climatology will be shown");
-    if (means.empty() || stds.empty() || channels_.empty() || channels_[0].count == 0) return;
+  void check_climatology(const std::optional<Statistics>& statistics) {
+    const char* const kName = "stats/time_means.npy";
+    if (!fs::exists(root_ / kName)) {
+      console_.line(fmt::format("  {} is not there: no climatology will be shown", kName));
+      return;
+    }
+    const auto channels = static_cast<std::size_t>((*shape_)[1]);
+    // Where the statistics cannot be read, its shape and values still can be looked at.
+    const Statistics given =
+        statistics.value_or(Statistics{std::vector<float>(channels, 0), std::vector<float>(channels, 1)});
+    const auto means =
+        read_or_problem(kName, [&] { return read_time_means(root_, given, (*shape_)[2], (*shape_)[3]); });
+    if (means && statistics && !means->fault.empty())
+      problem(kName, means->fault + "; no climatology will be shown (compute it over the training files)");
+  }
+
+  void compare_statistics(const std::vector<float>& means, const std::vector<float>& stds) {
     console_.line(fmt::format("  training values{}, and what stats/ says of them", quick_ ? " read" : ""));
     const auto row = [&](auto... cells) {
       console_.line(fmt::format("  {:>7}{:>11}{:>11}{:>11}{:>11}{:>11}{:>11}", cells...));
@@ -173,11 +199,8 @@ class Checker {
       const auto digits = [](double value) { return fmt::format("{:.4g}", value); };
       row(c, digits(mean), digits(given_mean), digits(spread), digits(given_spread),
           digits(channels_[c].least), digits(channels_[c].most));
-      if (!(given_spread > 0) || !std::isfinite(given_mean)) {
-        problem("global_stds.npy",
-                fmt::format("channel {} has mean {} and spread {}", c, given_mean, given_spread));
-      } else if (!quick_ && (std::fabs(mean - given_mean) > kMeanTolerance * given_spread ||
-                             std::fabs(spread / given_spread - 1) > kSpreadTolerance)) {
+      if (!quick_ && (std::fabs(mean - given_mean) > kMeanTolerance * given_spread ||
+                      std::fabs(spread / given_spread - 1) > kSpreadTolerance)) {
         problem(
             "stats",
             fmt::format("channel {}: the files have mean {:.6g} and spread {:.6g}, the statistics say {:.6g} "
@@ -192,6 +215,7 @@ class Checker {
   Console console_;
   int problems_ = 0;
   int reader_failures_ = 0;
+  int unread_ = 0;  ///< files of train/ whose values are not among the channels'
   std::optional<std::array<std::int64_t, 4>> shape_;
   std::vector<ChannelValues> channels_;  ///< of the training records read
 };

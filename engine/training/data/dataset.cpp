@@ -83,14 +83,17 @@ void Dataset::open_files(const DataConfig& config, const std::filesystem::path& 
   files_ = open_year_files(year_files(root / (split == "train" ? config.train_folder : split)));
   records_ = files_.front().shape()[0];
   for (const YearFile& file : files_) check_file(file, config);
-  if (records_ < 3 * dt_) {
-    throw Error(fmt::format("a year of {} records is too short for a step of {} records", records_, dt_),
-                files_.front().path().string(),
-                "a smaller data.dt: a file needs at least 3 x data.dt records");
+  if (records_ < kLeastStepsOfYear * dt_) {
+    throw Error(
+        fmt::format("a year of {} records is too short for a step of {} records", records_, dt_),
+        files_.front().path().string(),
+        fmt::format("a smaller data.dt: a file needs at least {} x data.dt records", kLeastStepsOfYear));
   }
   statistics_ = Statistics::read(root, shape_.channels);
+  climatology_ = read_time_means(root, statistics_, shape_.height, shape_.width);
   if (config.divide_by > 0) statistics_ = same_for_all(shape_.channels, config.divide_by);
-  climatology_ = read_climatology(root, statistics_, shape_.height, shape_.width);
+  if (!climatology_.fault.empty()) climatology_.values.clear();
+  normalise(climatology_.values, statistics_);
   channel_names_ = files_.front().string_attribute("channel_names");
   if (static_cast<std::int64_t>(channel_names_.size()) != shape_.channels)
     channel_names_ = default_channel_names(shape_.channels);

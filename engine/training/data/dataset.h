@@ -55,8 +55,9 @@ class Dataset {
   /// kilobytes a file.
   std::string identity() const;
 
-  /// Mean of each place over time, normalised, [channels, height, width]; empty when the data set has none.
-  const std::vector<float>& climatology() const { return climatology_; }
+  /// Mean of each place over time, normalised; no values when the data set has none, or one that cannot be
+  /// its own, which `fault` names.
+  const TimeMeans& climatology() const { return climatology_; }
 
   /// Where input and target of sample `i` are.
   std::pair<FieldPlace, FieldPlace> places(std::int64_t i) const;
@@ -98,7 +99,7 @@ class Dataset {
   std::unique_ptr<Throttle> throttle_;
   Lateness lateness_;
   Statistics statistics_;
-  std::vector<float> climatology_;
+  TimeMeans climatology_;
   std::vector<std::string> channel_names_;
   FieldShape shape_;
   std::int64_t size_ = 0;

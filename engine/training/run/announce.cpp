@@ -58,6 +58,8 @@ void say_task(const RunPlan& plan, const Trained& trained, Console& console) {
   console.line(fmt::format("  data    {} training and {} validation samples of {} x {} x {}, {}",
                            trained.train.size(), trained.valid.size(), shape.channels, shape.height,
                            shape.width, source_text(config.data)));
+  if (const std::string& fault = trained.valid.climatology().fault; !fault.empty())
+    console.line(fmt::format("  note    {}: left out (stats/time_means.npy)", fault));
   console.line("  loader  " + trained.loader.text());
   console.line(fmt::format("  model   {} parameters, {:.4g} GFLOP a sample, {} tokens",
                            human_count(trained.parameters), training_flops(shape) * 1e-9, shape.tokens()));

@@ -19,8 +19,8 @@ class Sums {
       : weights_(latitude_weights(dataset.shape().height).to(device)),
         loss_(at::zeros({}, at::TensorOptions(at::kDouble).device(device))),
         scores_(at::zeros({4, dataset.shape().channels}, loss_.options())) {
-    if (dataset.climatology().empty()) return;
-    std::vector<float> values = dataset.climatology();
+    if (dataset.climatology().values.empty()) return;
+    std::vector<float> values = dataset.climatology().values;
     climatology_ = at::from_blob(values.data(),
                                  {1, dataset.shape().channels, dataset.shape().height, dataset.shape().width},
                                  at::kFloat)

@@ -260,12 +260,17 @@ TEST_CASE("data check finds what is wrong with a data set, and nothing in a soun
   };
   CHECK_THAT(broken([&] { std::filesystem::resize_file(data / "valid/2003.h5", 5000); }),
              says("2003.h5") && says("PROBLEM"));
-  CHECK_THAT(broken([&] { write_file_whole(data / "train/2000.h5", "text"); }),
-             says("2000.h5: not an HDF5 file"));
+  const std::string refused = broken([&] { write_file_whole(data / "train/2000.h5", "text"); });
+  CHECK_THAT(refused, says("2000.h5: not an HDF5 file") &&
+                          says("not compared with the values: 1 file of train/ could not be read"));
+  CHECK(refused.find("the statistics say") == std::string::npos);
+  CHECK_THAT(refused, says("\n1 problem\n"));
   CHECK_THAT(broken([&] { std::filesystem::remove(data / "stats/global_stds.npy"); }),
              says("global_stds.npy"));
   CHECK_THAT(broken([&] { std::filesystem::remove_all(data / "valid"); }),
              says("valid: there is no such data folder"));
+  CHECK_THAT(broken([&] { std::filesystem::rename(data / "valid/2003.h5", data / "valid/2003.nc"); }),
+             says("valid: no year files") && says("named like 1999.h5"));
   CHECK_THAT(broken([&] {
                std::filesystem::copy_file(data / "stats/global_means.npy", data / "stats/global_stds.npy",
                                           std::filesystem::copy_options::overwrite_existing);
@@ -280,6 +285,40 @@ TEST_CASE("data check finds what is wrong with a data set, and nothing in a soun
              says("train/2002.h5: 1 values are not finite, the first at record "));
   CHECK(run_process({ISOBAR_CLI, "data", "check", folder / "nowhere"}).code == 2);
   CHECK(run_process({ISOBAR_CLI, "data", "check"}).code == 2);
+}
+
+TEST_CASE("data check refuses of a climatology what a run refuses or leaves out") {
+  const TempFolder folder;
+  const fs::path data = folder / "d", means = data / "stats/time_means.npy";
+  REQUIRE(
+      run_process({ISOBAR_MAKE_FIELDS, "--grid", "16x32", "--samples", "16", "--out", data.string()}).code ==
+      0);
+  const std::string sound = read_text_file(means, 1 << 20);
+  const auto with = [&](const std::function<void(std::string&)>& change) {
+    std::string changed = sound;
+    change(changed);
+    write_file_whole(means, changed);
+    const ProcessResult result = run_process({ISOBAR_CLI, "data", "check", data.string()});
+    CHECK(result.code == 2);
+    CHECK_THAT(result.out, says("PROBLEM  stats/time_means.npy: ") && says("\n1 problem\n"));
+    return result.out;
+  };
+  const std::size_t begin = sound.size() - 20 * 16 * 32 * sizeof(float);
+  CHECK_THAT(with([&](std::string& bytes) {
+               std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(begin), bytes.end(), '\0');
+             }),
+             says("the climatology is all zeros in channel ") && says("no climatology will be shown"));
+  CHECK_THAT(with([](std::string& bytes) {
+               const std::string no = "'fortran_order': False";
+               bytes.replace(bytes.find(no), no.size(), "'fortran_order': True ");
+             }),
+             says("Fortran"));
+  CHECK_THAT(with([&](std::string& bytes) { bytes.replace(begin, 4, std::string("\0\0\xc0\x7f", 4)); }),
+             says("value 0 of the climatology is not a finite number"));
+  CHECK_THAT(with([](std::string& bytes) { bytes.resize(bytes.size() - 100); }), says("bytes"));
+  fs::copy_file(data / "stats/global_means.npy", means, fs::copy_options::overwrite_existing);
+  CHECK_THAT(run_process({ISOBAR_CLI, "data", "check", data.string()}).out,
+             says("the climatology has shape [1, 20, 1, 1], [1, 20, 16, 32] is wanted"));
 }
 
 TEST_CASE("names that no file can have, and links in a circle, are refused with a way out") {

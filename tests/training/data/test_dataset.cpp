@@ -145,21 +145,43 @@ TEST_CASE("the climatology is cropped and normalised, may be missing, and is che
   const TempFolder folder;
   const SmallData data;
   data.write(folder.path());
-  CHECK(open_train(data, folder).climatology().empty());
+  CHECK(open_train(data, folder).climatology().values.empty());
   std::vector<float> means(3 * 9 * 20);
-  for (std::size_t i = 0; i < means.size(); ++i) means[i] = static_cast<float>(i);
+  const auto value = [](std::size_t i) {
+    return static_cast<float>(i / 180 * 10 + 1) + static_cast<float>(i % 180) / 90 - 1;
+  };
+  for (std::size_t i = 0; i < means.size(); ++i) means[i] = value(i);
   const auto write = [&](std::int64_t channels) {
     write_npy(folder / "stats/time_means.npy", std::array<std::int64_t, 4>{1, channels, 27 / channels, 20},
               means);
   };
   write(3);
   const Dataset dataset = open_train(data, folder);
-  CHECK(dataset.climatology()[(2 * 8 + 7) * 16 + 15] == (static_cast<float>((2 * 9 + 7) * 20 + 15) - 21) / 4);
+  CHECK(dataset.climatology().values[(2 * 8 + 7) * 16 + 15] == (value((2 * 9 + 7) * 20 + 15) - 21) / 4);
+  CHECK(dataset.climatology().fault.empty());
   write(1);
   CHECK_THAT(error_of([&] { open_train(data, folder); }), says("[1, 1, 27, 20]") && says("[1, 3, 8, 16]"));
   means[5] = std::numeric_limits<float>::infinity();
   write(3);
   CHECK_THAT(error_of([&] { open_train(data, folder); }), says("time_means.npy") && says("not a finite"));
+}
+
+TEST_CASE("a climatology that cannot be that of the data is left out, and named") {
+  const TempFolder folder;
+  const SmallData data;
+  data.write(folder.path());
+  const auto fault_of = [&](const std::array<float, 3>& means) {
+    std::vector<float> values;
+    for (const float mean : means) values.insert(values.end(), 8 * 16, mean);
+    write_npy(folder / "stats/time_means.npy", std::array<std::int64_t, 4>{1, 3, 8, 16}, values);
+    const Dataset dataset = open_train(data, folder);
+    CHECK(dataset.climatology().values.empty() == !dataset.climatology().fault.empty());
+    return dataset.climatology().fault;
+  };
+  CHECK(fault_of({1, 11, 21}).empty());
+  CHECK(fault_of({2.5F, 8.5F, 24}).empty());  // within the spreads 2, 3 and 4
+  CHECK_THAT(fault_of({0, 0, 0}), says("all zeros in channel 1") && says("mean 11"));
+  CHECK_THAT(fault_of({1, 11, 30}), says("30 in the mean in channel 2"));
 }
 
 TEST_CASE("a year file cut short while it is read is an error, not a crash") {
