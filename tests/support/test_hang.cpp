@@ -49,6 +49,21 @@ TEST_CASE("a test that hangs ends with its name and its threads, and nothing of 
   });
 }
 
+TEST_CASE(
+    "this one fails, and after a name that is about as long as a line of a source file can be: its colon",
+    "[.]") {
+  SECTION("a part of it, which is named in lines of its own that begin further to the right, has one: this") {
+    FAIL("its reason");
+  }
+}
+
+TEST_CASE("a failure is reported however long the name of its test is") {
+  const ProcessResult result = run_process({ISOBAR_TEST_HANG, "this one fails*"});
+  INFO(result.err);
+  CHECK(result.code == 1);
+  CHECK_THAT(result.out, says("its reason") && says("has one: this") && says("1 failed"));
+}
+
 TEST_CASE("a process that passes its deadline is ended, and says where it stood") {
   const ProcessResult result = run_process({"/bin/sleep", "3600"}, {.deadline_s = 1});
   CHECK(result.code == -1);
