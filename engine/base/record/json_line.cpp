@@ -1,8 +1,11 @@
 #include "record/json_line.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+
+#include "core/utf8.h"
 
 namespace isobar {
 namespace {
@@ -10,9 +13,15 @@ namespace {
 void append_escaped(std::string& out, std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
   out += '"';
-  for (const char c : text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
     const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
+    if (byte >= 0x80) {
+      const std::size_t length = utf8_length(text.substr(i));
+      if (length == 0) append_utf8(out, 0xfffd);
+      out += text.substr(i, length);
+      i += std::max<std::size_t>(length, 1) - 1;
+    } else if (c == '"' || c == '\\') {
       out += '\\';
       out += c;
     } else if (c == '\n') {

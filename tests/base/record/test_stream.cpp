@@ -45,6 +45,8 @@ TEST_CASE("an event is one flat JSON line, whatever its values") {
   CHECK(parsed["kind"] == "step");
   CHECK(parsed["step"] == 3);
   CHECK(parsed["loss"].get<double>() == value);  // to the last bit
+  CHECK(JsonLine("note").add("text", "A\xff B \xc3\xa9 \xe2\x82").text() ==
+        "{\"kind\":\"note\",\"text\":\"A\xef\xbf\xbd B \xc3\xa9 \xef\xbf\xbd\xef\xbf\xbd\"}\n");
   CHECK(JsonLine("step").add("loss", 170266302424791318528.0).text() ==
         "{\"kind\":\"step\",\"loss\":1.7026630242479132e+20}\n");  // no integer, which would be too large
   CHECK(parsed["bad"] == "nan");
