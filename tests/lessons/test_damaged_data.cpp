@@ -110,8 +110,14 @@ TEST_CASE("a run folder that is moved or removed under a training is not its use
   const ProcessResult removed = train_until(
       folder, root, [&] { remove_under_training(folder / "run"); }, saves);
   CHECK(removed.code == 1);
-  CHECK_THAT(removed.err, says("the run folder was moved or removed while it was written to"));
+  CHECK_THAT(removed.err, says("run folder was moved or removed while it was written to"));
   CHECK_FALSE(fs::exists(folder / "run"));
+  // A removal that is seen half way: the file by which the owner is known is the last.
+  const ProcessResult half = train_until(folder, root, [&] { remove_under_training(folder / "run/fields"); });
+  CHECK(half.code == 1);
+  CHECK_THAT(half.err, says("a part of the run folder was moved or removed while it was written to") &&
+                           says((folder / "run/fields").string()));
+  remove_under_training(folder / "run");
   // One that only measures writes into open files to its end.
   const fs::path paused = folder / "paused";
   ProcessOptions options = paused_in_step("30", paused, 0);

@@ -3,7 +3,9 @@
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <new>
 
 #include "core/text.h"
@@ -32,6 +34,15 @@ Error out_of_memory(const std::string& text, std::size_t at, const std::string& 
                       human_bytes(peak_own_bytes()),
                       human_bytes(static_cast<std::uint64_t>(memory_now(c10::Device(c10::kCPU)).free_bytes))),
           where, "a smaller train.global_batch, or a smaller preset", Exit::failed};
+}
+
+/// A folder that is removed goes piece by piece, and the file by which its owner is known may go last.
+std::optional<Error> lost_in_part(const RunParts& run, const Error& error) {
+  const std::string what = error.what();
+  const std::string folder = run.output->folder().path.string() + "/";
+  if (!error.where().starts_with(folder) || !what.ends_with(std::strerror(ENOENT))) return std::nullopt;
+  return Error("a part of the run folder was moved or removed while it was written to: " + what,
+               error.where(), "a checkpoint that is still there can be resumed", Exit::failed);
 }
 
 }  // namespace
@@ -73,7 +84,10 @@ int finish(RunParts& run) {
 
 Error explained(const RunParts& run, const std::exception& error) {
   if (const std::optional<Error> lost = run.output->lost()) return *lost;
-  if (const auto* const ours = dynamic_cast<const Error*>(&error)) return *ours;
+  if (const auto* const ours = dynamic_cast<const Error*>(&error)) {
+    const std::optional<Error> lost = lost_in_part(run, *ours);
+    return lost ? *lost : *ours;
+  }
   const std::string where =
       fmt::format("step {}, stage {}", run.progress.steps_done + 1, run.recorder->phase());
   const auto* const torch = dynamic_cast<const c10::Error*>(&error);
