@@ -8,6 +8,7 @@
 #include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/text.h"
 #include "exercise/skeleton.h"
 
 namespace isobar {
@@ -40,6 +41,18 @@ fs::path given_file(const Exercise& exercise, const fs::path& my) {
   return my / ".given" / exercise.own_name();
 }
 
+/// Whether something of this name is there. Error (exit code 1) for a link whose target is away, as that to a
+/// stick is: what it leads to is the learner's file all the same.
+bool is_taken(const fs::path& path) {
+  std::error_code code;
+  const bool taken = fs::exists(fs::symlink_status(path, code));
+  if (taken && !fs::exists(path, code) && fs::is_symlink(path, code))
+    throw Error(
+        "what your file is a link to is not there: " + printable(fs::read_symlink(path, code).string(), 400),
+        as_typed(path).string(), "bring it back, or remove the link", Exit::failed);
+  return taken;
+}
+
 }  // namespace
 
 fs::path my_folder(const fs::path& home) {
@@ -62,7 +75,7 @@ MyFile read_my_file(const Exercise& exercise, const fs::path& my) {
   out.path = my / exercise.own_name();
   out.skeleton = read_skeleton(exercise);
   out.given = out.skeleton;
-  out.is_there = fs::exists(out.path);
+  out.is_there = is_taken(out.path);
   if (!out.is_there) return out;
   out.text = text_of(out.path);
   const fs::path given = given_file(exercise, my);
@@ -82,7 +95,7 @@ MyFile find_my_file(const Exercise& exercise, const fs::path& my, const std::str
 
 bool place_my_file(const Exercise& exercise, const fs::path& my) {
   const fs::path path = my / exercise.own_name();
-  if (fs::exists(path)) return false;
+  if (is_taken(path)) return false;
   const std::string skeleton = read_skeleton(exercise);
   std::error_code code;
   fs::create_directories(my / ".given", code);

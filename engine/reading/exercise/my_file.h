@@ -33,8 +33,8 @@ MyFile read_my_file(const Exercise& exercise, const std::filesystem::path& my);
 /// The same; Error (exit code 2) where it is not there. `command`: what asked for it.
 MyFile find_my_file(const Exercise& exercise, const std::filesystem::path& my, const std::string& command);
 
-/// Puts the skeleton there unless a file of this name is there; true when it did. Error (exit code 1) where
-/// that cannot be: what, where, hint.
+/// Puts the skeleton there unless a file or a link of this name is there; true when it did. Error (exit code
+/// 1) where that cannot be: what, where, hint.
 bool place_my_file(const Exercise& exercise, const std::filesystem::path& my);
 
 }  // namespace isobar
