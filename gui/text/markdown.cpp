@@ -7,6 +7,7 @@
 #include <exception>
 #include <utility>
 
+#include "analyse/entity.h"
 #include "core/utf8.h"
 #include "text/markdown_text.h"
 

@@ -1,28 +1,12 @@
 #include "text/markdown_text.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cstdint>
-#include <iterator>
 #include <tuple>
 #include <utility>
-
-#include "core/utf8.h"
 
 namespace isobar {
 
 namespace {
-
-struct NamedCharacter {
-  std::string_view name;
-  std::uint32_t code_point;
-};
-
-constexpr NamedCharacter kNamedCharacters[] = {
-    {"amp", '&'},     {"lt", '<'},     {"gt", '>'},        {"quot", '"'},     {"apos", '\''},
-    {"nbsp", 0xa0},   {"times", 0xd7}, {"deg", 0xb0},      {"ndash", 0x2013}, {"mdash", 0x2014},
-    {"rarr", 0x2192}, {"copy", 0xa9},  {"hellip", 0x2026},
-};
 
 bool is_line_blank(char c) { return c == ' ' || c == '\t'; }
 
@@ -108,30 +92,6 @@ std::vector<HtmlPiece> html_pieces(std::string_view html) {
   }
   end_text(html.size());
   return out;
-}
-
-void append_entity(std::string& out, std::string_view entity) {
-  if (entity.size() < 3) {
-    out += entity;
-    return;
-  }
-  std::string_view name = entity.substr(1, entity.size() - 2);
-  if (name.front() == '#') {
-    name.remove_prefix(1);
-    const bool hex = !name.empty() && (name.front() == 'x' || name.front() == 'X');
-    if (hex) name.remove_prefix(1);
-    std::uint32_t code_point = 0;
-    const auto result = std::from_chars(name.data(), name.data() + name.size(), code_point, hex ? 16 : 10);
-    append_utf8(out, result.ec == std::errc() ? code_point : 0);
-    return;
-  }
-  const auto known = std::find_if(std::begin(kNamedCharacters), std::end(kNamedCharacters),
-                                  [&](const NamedCharacter& each) { return each.name == name; });
-  if (known == std::end(kNamedCharacters)) {
-    out += entity;
-  } else {
-    append_utf8(out, known->code_point);
-  }
 }
 
 std::string with_bounded_nesting(std::string_view text, int most) {

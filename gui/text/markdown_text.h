@@ -1,14 +1,10 @@
 #pragma once
-// What the Markdown parser leaves to its caller: characters by name, and texts meant to keep it busy.
+// What the Markdown parser leaves to its caller: folds in HTML, and texts meant to keep it busy.
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace isobar {
-
-/// Adds the character that `entity` ("&lt;", "&#65;", "&#x42;") stands for; an unknown name is added as it
-/// is.
-void append_entity(std::string& out, std::string_view entity);
 
 /// A stretch of a block of HTML: a <details> with the words of its <summary>, its end, or anything else as it
 /// is written.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "analyse/entity.h"
 #include "analyse/wrapped.h"
 #include "core/text.h"
 
@@ -167,6 +168,11 @@ std::string without_marks(std::string_view markdown) {
       at += 2;
     } else if (!code && c == '*' && (next == '*' || next != ' ' || (!out.empty() && out.back() != ' '))) {
       at += next == '*' ? 2 : 1;
+    } else if (const std::string_view entity = entity_at(markdown.substr(at)); !code && !entity.empty()) {
+      std::string decoded;
+      append_entity(decoded, entity);
+      out += printable(decoded);
+      at += entity.size();
     } else if (code || c != '[' || !take_link(markdown, at, out)) {
       out += c;
       ++at;

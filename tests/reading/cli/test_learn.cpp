@@ -80,7 +80,8 @@ TEST_CASE("a lesson is walked through, left at any point and taken up there") {
                says("First, a question from lesson 01_baseline") && says("How many GPUs?"));
     CHECK_THAT(first.ask("?"), says("\"many\""));
     CHECK_THAT(first.ask("12"), says("Hint 1 of 1: Multiply."));
-    CHECK_THAT(first.enter(), says("01.gpus: not right") && says("12 GPUs said, 16 GPUs it is."));
+    CHECK_THAT(first.enter(), says("Understood as 12 GPUs.") && says("01.gpus: not right") &&
+                                  says("12 GPUs said, 16 GPUs it is."));
     CHECK_THAT(first.enter(), says("Claim") && says("Reading needs nothing that the step computes."));
     first.enter("q");
     CHECK_THAT(first.rest(), says("[ ] read"));
@@ -228,6 +229,10 @@ TEST_CASE("pages are plain lines on a terminal") {
             "  - one and more", "  - two", "", "  a  long head", "  1  2", "", "    ## no heading", "",
             "  [picture: what it shows]", "", "  end"});
   CHECK(page_section(page, "Nothing").empty());
+  CHECK(plain_lines("[[2 &lt;x x&gt;, 2 &lt;x&gt;]] &amp; &#945; &#x3B1; `&lt;` &nosuch; & a;", 80) ==
+        std::vector<std::string>{"  [[2 <x x>, 2 <x>]] & \u03b1 \u03b1 &lt; &nosuch; & a;"});
+  CHECK(plain_lines("## 1 &lt; 2\n\n| &lt;a&gt; | b |\n|---|---|\n| 1 | &times; |\n\n&#27;[31m", 80) ==
+        std::vector<std::string>{"1 < 2", "", "  <a>  b", "  1    \u00d7", "", "  ?[31m"});
   CHECK(plain_lines("", 80).empty());
   CHECK(plain_lines("a\n" + std::string(5, '*') + "\n| x", 0).size() >= 1);  // any text, any width
 }
