@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "core/text.h"
 
@@ -29,13 +30,15 @@ std::vector<std::string> warnings_of(const RunCase& one) {
   if (one.crowded > 0)
     out.push_back(fmt::format("{} left out, beside which other programs ran",
                               counted(static_cast<std::int64_t>(one.crowded), "repeat")));
-  const Spread& blocks = one.repeats.front().blocks;
-  if (one.repeats.size() < kLeastRepeats && blocks.values.size() > 2 && blocks.relative() > 0)
-    out.push_back(
-        fmt::format("within this run the middle half of {} blocks of steps spans {:.1f} %, which says "
-                    "nothing of the next run",
-                    blocks.values.size(), 100 * blocks.relative()));
   return out;
+}
+
+/// How noisy a case of few repeats is by itself, in per cent; nothing where its blocks do not tell.
+std::optional<double> noise_of(const RunCase& one) {
+  const Spread& blocks = one.repeats.front().blocks;
+  if (one.repeats.size() >= kLeastRepeats || blocks.values.size() <= 2 || !(blocks.relative() > 0))
+    return std::nullopt;
+  return 100 * blocks.relative();
 }
 
 /// "A, C to E" of 0, 2, 3, 4.
@@ -49,6 +52,26 @@ std::string labels_text(const std::vector<std::size_t>& cases) {
     i = is_range ? end : i + 1;
   }
   return join(out, ", ");
+}
+
+/// One line for all cases that are noisy by themselves.
+void add_noise(const std::vector<RunCase>& cases, std::vector<std::string>& out) {
+  std::vector<std::size_t> of;
+  std::vector<double> percents;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (const std::optional<double> percent = noise_of(cases[i])) {
+      of.push_back(i);
+      percents.push_back(*percent);
+    }
+  }
+  if (of.empty()) return;
+  const Spread all(percents);
+  const std::string span = of.size() == 1 ? fmt::format("{:.1f}", all.least())
+                                          : fmt::format("{:.1f} to {:.1f}", all.least(), all.most());
+  out.push_back(
+      fmt::format("{}: within {} run the middle half of its blocks of steps spans {} %, which says "
+                  "nothing of the next run",
+                  labels_text(of), of.size() == 1 ? "this" : "each", span));
 }
 
 }  // namespace
@@ -65,8 +88,19 @@ std::vector<std::string> case_warnings(const std::vector<RunCase>& cases) {
         same->second.push_back(i);
     }
   }
+  // What the same cases have in common is one line.
   std::vector<std::string> out;
-  for (const auto& [warning, of] : found) out.push_back(labels_text(of) + ": " + warning);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i].second.empty()) continue;
+    std::string line = labels_text(found[i].second) + ": " + found[i].first;
+    for (std::size_t j = i + 1; j < found.size(); ++j) {
+      if (found[j].second != found[i].second) continue;
+      line += "; " + found[j].first;
+      found[j].second.clear();
+    }
+    out.push_back(line);
+  }
+  add_noise(cases, out);
   return out;
 }
 

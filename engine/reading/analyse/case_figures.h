@@ -9,7 +9,8 @@ namespace isobar {
 
 /// "A", "B", ..., "Z", "27", ...
 std::string case_label(std::size_t index);
-/// What a reader must know of the cases before their figures, each sentence once: "A, C to E: measures io".
+/// What a reader must know of the cases before their figures, each once: "A, C to E: recorded on NVIDIA H200;
+/// measures io".
 std::vector<std::string> case_warnings(const std::vector<RunCase>& cases);
 double mean_step_us(const RunCase& one);
 double most_peak_bytes(const RunCase& one);

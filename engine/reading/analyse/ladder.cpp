@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analyse/recorded_spread.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -71,11 +72,11 @@ void judge_parity(const Rung& rung, const Rung& baseline, const RungVerdict& fir
                   100 * out.difference, 100 * out.band, settings_text(rung, baseline)));
 }
 
-std::optional<SpeedUp> speed_up(const RungVerdict& verdict, const RungVerdict& other,
-                                const std::string& lesson) {
-  const std::optional<Compared> found = compare(verdict.rate, other.rate);
+std::optional<SpeedUp> speed_up(const Rung& rung, const Rung& other) {
+  const std::optional<Compared> found =
+      compare(rates(rung.repeats), rates(other.repeats), far_apart(rung.repeats, other.repeats));
   if (!found) return std::nullopt;
-  return SpeedUp{*found, lesson};
+  return SpeedUp{*found, other.lesson};
 }
 
 RungVerdict figures_of(const Rung& rung) {
@@ -135,14 +136,14 @@ std::vector<RungVerdict> judge_ladder(const std::vector<Rung>& rungs) {
     if (rungs[i].repeats.empty()) continue;
     if (!baseline) baseline = i;
     if (const std::optional<std::size_t> previous = compared_with(out, i)) {
-      verdict.on_previous = speed_up(verdict, out[*previous], rungs[*previous].lesson);
+      verdict.on_previous = speed_up(rungs[i], rungs[*previous]);
       const auto skipped = [](const RungVerdict& between) { return !between.precision.empty(); };
       if (std::any_of(out.begin() + static_cast<std::ptrdiff_t>(*previous) + 1, out.end() - 1, skipped)) {
         verdict.notes.push_back(fmt::format("{} is compared with {}, the last rung before it in {}",
                                             rungs[i].lesson, rungs[*previous].lesson, verdict.precision));
       }
     }
-    if (*baseline != i) verdict.on_baseline = speed_up(verdict, out[*baseline], rungs[*baseline].lesson);
+    if (*baseline != i) verdict.on_baseline = speed_up(rungs[i], rungs[*baseline]);
     judge_parity(rungs[i], rungs[*baseline], out[*baseline], verdict);
   }
   return out;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "analyse/recorded_spread.h"
 #include "analyse/run_files.h"
 #include "analyse/run_reader.h"
 #include "analyse/spread.h"
@@ -93,9 +94,13 @@ std::string pair_sentence(const RecordedRun& own, const RecordedRun& other) {
   std::string out = fmt::format("with {} alone {:.1f} samples/s in place of {:.1f}",
                                 printable(setting_between(one, two), 60), two.summary.samples_per_s,
                                 one.summary.samples_per_s);
-  // Two runs that were measured once each have no factor: nobody knows how far their repeats lie apart.
-  if (one.provenance == "predicted")
-    out += fmt::format(", {:.2f} times as fast", two.summary.samples_per_s / one.summary.samples_per_s);
+  // Of runs that were measured once each only a factor beyond the spread of any repeats is one.
+  const std::optional<Compared> found =
+      compare(Spread({two.summary.samples_per_s}), Spread({one.summary.samples_per_s}), far_apart(one, two));
+  const bool is_predicted = one.provenance == "predicted";
+  if (is_predicted || (found && found->is_told()))
+    out += fmt::format(", {:.2f} times as fast{}", two.summary.samples_per_s / one.summary.samples_per_s,
+                       is_predicted ? "" : " from one run each");
   return out + " (" + provenance_text(two) + ")";
 }
 

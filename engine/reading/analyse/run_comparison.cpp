@@ -9,7 +9,9 @@
 #include <numeric>
 #include <utility>
 
+#include "analyse/recorded_spread.h"
 #include "analyse/run_keys.h"
+#include "analyse/run_prediction.h"
 #include "core/stage.h"
 #include "core/text.h"
 
@@ -106,6 +108,13 @@ std::optional<Straggler> straggler_of(const Repeats& repeats) {
   return std::nullopt;
 }
 
+/// Whether `again` makes a repeat of it: it was made here, by a lesson of this tree with settings of this
+/// tree.
+bool can_be_made_again(const RunCase& one) {
+  return one.view().is_measured_here() && !one.config.empty() &&
+         settings_of(one.folder, one.view().lesson).has_value();
+}
+
 /// A step's time in which the training loop could have run and another program did.
 double waited_for_processor_us(const Repeats& repeats) {
   const Spread waits = over(repeats, [](const SteadyFigures& run) {
@@ -131,7 +140,11 @@ class Comparing {
     const Spread base_rate = rates(looked_at(base_)), other_rate = rates(looked_at(other_));
     out.base_repeats = base_rate.values.size();
     out.other_repeats = other_rate.values.size();
-    if (out.no_ratio.empty()) out.speed = compare(other_rate, base_rate);
+    out.recorded_apart = std::max(recorded_apart(base_.view()), recorded_apart(other_.view()));
+    if (out.no_ratio.empty())
+      out.speed = compare(other_rate, base_rate, far_apart(other_.repeats, base_.repeats));
+    out.can_be_repeated = runs_missing(out, std::min(out.base_repeats, out.other_repeats)) > 0 &&
+                          can_be_made_again(base_) && can_be_made_again(other_);
     add_stages(out);
     out.cause = cause_of(out);
     out.losses = compare_losses(base_.view(), base_.series, other_.view(), other_.series);
@@ -221,15 +234,27 @@ std::string part_text(const RunComparison& found) {
                                          : fmt::format("{} of {} {}", part, all, more);
 }
 
+/// "from one run each; repeats of one setting were recorded at most 1.29 times apart".
+std::string few_runs_text(const RunComparison& found) {
+  const bool is_one = found.base_repeats == 1 && found.other_repeats == 1;
+  return fmt::format(
+      "from {}; repeats of one setting were recorded at most {:.2f} times apart",
+      is_one ? "one run each" : fmt::format("{} and {} runs", found.other_repeats, found.base_repeats),
+      found.recorded_apart);
+}
+
 std::string speed_text(const RunComparison& found, const std::string& base, const std::string& other) {
   if (!found.no_ratio.empty()) return fmt::format("{} and {}: {}", base, other, found.no_ratio);
   if (!found.speed)
-    return fmt::format("Whether {} is faster than {} cannot be told: {} no step after its warm-up", other,
-                       base,
-                       found.base_repeats == 0 && found.other_repeats == 0 ? "neither has"
-                       : found.base_repeats == 0                           ? base + " has"
-                                                                           : other + " has");
+    return fmt::format("Whether {} is faster than {} cannot be told: {} step after its warm-up", other, base,
+                       found.base_repeats == 0 && found.other_repeats == 0 ? "neither has a"
+                       : found.base_repeats == 0                           ? base + " has no"
+                                                                           : other + " has no");
   const Compared& speed = *found.speed;
+  if (speed.is_of_few)
+    return fmt::format("{} is {} than {}: {:.{}f} times as fast ({})", other,
+                       speed.direction == Direction::more ? "faster" : "slower", base, speed.ratio,
+                       speed.ratio < 1 ? 2 : 1, few_runs_text(found));
   const std::string of = fmt::format("{:.2f} to {:.2f}, {} and {} runs", speed.low, speed.high,
                                      found.other_repeats, found.base_repeats);
   switch (speed.direction) {
@@ -317,9 +342,8 @@ std::size_t runs_missing(const RunComparison& comparison, std::size_t repeats) {
 }
 
 std::string repeats_command(const RunCase& base, const RunCase& other, const RunComparison& found) {
-  if (base.config.empty() || other.config.empty()) return "";
   const std::size_t missing = runs_missing(found, std::min(found.base_repeats, found.other_repeats));
-  if (missing == 0) return "";
+  if (missing == 0 || !found.can_be_repeated) return "";
   const std::string both = again(base) + "; " + again(other);
   return missing == 1 ? both : fmt::format("for i in $(seq {}); do {}; done", missing, both);
 }

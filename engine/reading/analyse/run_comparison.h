@@ -41,7 +41,9 @@ struct RunComparison {
   std::optional<Compared> speed;  ///< samples/s, other over base; nothing where one has no steady step
   std::size_t base_repeats = 0;
   std::size_t other_repeats = 0;
-  std::string per;  ///< what the times are of: "step", or "sample" where steps differ in size
+  double recorded_apart = 0;     ///< of repeats on such machines, the larger over the smaller
+  bool can_be_repeated = false;  ///< by commands of this tree, which makes the repeats that are missing
+  std::string per;               ///< what the times are of: "step", or "sample" where steps differ in size
   std::vector<StageDifference>
       stages;            ///< in the order of a step, those that one of them has; the last is "rest"
   StageDifference step;  ///< their sums
@@ -56,7 +58,8 @@ RunComparison compare_runs(const RunCase& base, const RunCase& other);
 /// Each of the others with the first; nothing of a single one.
 std::vector<RunComparison> compare_with_first(const std::vector<RunCase>& cases);
 
-/// In a cell below "vs A": "1.36 (1.33 to 1.39)", "cannot tell", "repeats A", "-" where they make no ratio.
+/// In a cell below "vs A": "x1.36 ±0.03", "about x9.4", "cannot tell", "repeats A", "-" where they make no
+/// ratio.
 std::string versus_text(const RunComparison& comparison);
 
 /// "B is 1.36 times as fast as A (1.33 to 1.39, 3 and 3 runs); main cause: load, 6.8 of 7.1 ms a step less;
@@ -67,7 +70,8 @@ std::string comparison_sentence(const RunComparison& comparison, const std::stri
 /// How many more runs of each would tell; 0 = none are needed, or they would tell nothing.
 std::size_t runs_missing(const RunComparison& comparison, std::size_t repeats);
 
-/// The command that makes them; "" where there are none to make.
+/// The command that makes them; "" where there are none to make, or where this tree cannot: one was recorded,
+/// imported, replayed, or is of a lesson that is not here.
 std::string repeats_command(const RunCase& base, const RunCase& other, const RunComparison& comparison);
 
 }  // namespace isobar

@@ -78,15 +78,31 @@ std::string interval_text(const Compared& compared) {
   return fmt::format("{:.2f} to {:.2f}", compared.low, compared.high);
 }
 
-}  // namespace
-
-std::optional<Compared> compare(const Spread& one, const Spread& other) {
-  if (one.empty() || other.empty() || !(one.least() > 0) || !(other.least() > 0)) return std::nullopt;
+/// Values above zero, fewer than `kLeastRepeats` of one of them.
+Compared compare_few(const Spread& one, const Spread& other, double far_apart) {
   Compared out;
-  if (std::min(one.values.size(), other.values.size()) < kLeastRepeats) {
+  const double nearest = std::max(one.least() / other.most(), other.least() / one.most());
+  if (!(far_apart > 1) || nearest <= far_apart) {
     out.repeats_needed = kLeastRepeats;
     return out;
   }
+  out.is_of_few = true;
+  out.ratio = out.low = out.high = std::exp(LogMean(one).mean - LogMean(other).mean);
+  out.direction = out.ratio < 1 ? Direction::less : Direction::more;
+  return out;
+}
+
+std::string few_text(double ratio) {
+  return fmt::format("{:.{}f}", ratio, ratio >= 10 ? 0 : ratio >= 1 ? 1 : 2);
+}
+
+}  // namespace
+
+std::optional<Compared> compare(const Spread& one, const Spread& other, double far_apart) {
+  if (one.empty() || other.empty() || !(one.least() > 0) || !(other.least() > 0)) return std::nullopt;
+  if (std::min(one.values.size(), other.values.size()) < kLeastRepeats)
+    return compare_few(one, other, far_apart);
+  Compared out;
   const LogMean first(one), second(other);
   const double log_ratio = first.mean - second.mean;
   const double error = first.error() + second.error();
@@ -110,6 +126,7 @@ std::optional<Compared> compare(const Spread& one, const Spread& other) {
 
 std::string ratio_text(const Compared& compared) {
   if (compared.direction == Direction::unknown) return "cannot tell";
+  if (compared.is_of_few) return "about x" + few_text(compared.ratio);
   return compared.is_same() ? "same" : fmt::format("x{:.2f} ±{:.2f}", compared.ratio, compared.half());
 }
 
@@ -117,6 +134,9 @@ std::string ratio_sentence(const Compared& compared) {
   const std::string repeats = fmt::format("{}{} repeats of each", compared.repeats_needed,
                                           compared.repeats_needed == kMostRepeatsNeeded ? " or more" : "");
   if (compared.direction == Direction::unknown) return "cannot tell: " + repeats + " are needed";
+  if (compared.is_of_few)
+    return fmt::format("about {} times (from fewer than {} repeats)", few_text(compared.ratio),
+                       kLeastRepeats);
   if (compared.is_told())
     return fmt::format("{:.{}f} times ({})", compared.ratio, compared.ratio < 10 ? 2 : 0,
                        interval_text(compared));
@@ -129,6 +149,10 @@ void add_to(Json& out, const Compared& compared) {
   out["repeats_needed"] = compared.repeats_needed;
   if (compared.direction == Direction::unknown) return;
   out["ratio"] = compared.ratio;
+  if (compared.is_of_few) {
+    out["of_few_repeats"] = true;
+    return;
+  }
   out["low"] = compared.low;
   out["high"] = compared.high;
 }

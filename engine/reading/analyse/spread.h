@@ -36,7 +36,7 @@ inline constexpr double kSmallestThatMatters = 0.02;
 inline constexpr std::size_t kMostRepeatsNeeded = 100;
 
 enum class Direction {
-  unknown,  ///< one of the cases has fewer than `kLeastRepeats`
+  unknown,  ///< one of the cases has fewer than `kLeastRepeats`, and they do not lie far apart
   same,     ///< the interval of the ratio holds 1, or the ratio is nearer to it than matters
   less,
   more
@@ -51,6 +51,8 @@ struct Compared {
   /// Repeats of each case that would tell a difference as large as this one four times of five; 0 = it is
   /// told, or too small to matter; kMostRepeatsNeeded = so many or more.
   std::size_t repeats_needed = 0;
+  /// Told although one of the cases has fewer than `kLeastRepeats`: low = high = ratio.
+  bool is_of_few = false;
 
   bool is_same() const { return direction == Direction::same; }
   bool is_told() const { return direction == Direction::less || direction == Direction::more; }
@@ -64,14 +66,18 @@ struct Compared {
 /// The interval is that of Welch's t for the difference of the means of logarithms (Welch 1947), with the
 /// degrees of freedom of Satterthwaite. Percentiles of a bootstrap are too narrow for few repeats: drawn from
 /// three and three, they call one pair of equal cases in ten different, this interval one in twenty at most.
-std::optional<Compared> compare(const Spread& one, const Spread& other);
+///
+/// Fewer repeats of one of them give no interval. Then a difference is told only where each value of one is
+/// more than `far_apart` times each of the other (analyse/recorded_spread.h); 0 = never.
+std::optional<Compared> compare(const Spread& one, const Spread& other, double far_apart = 0);
 
-/// "x1.45 ±0.08", "same", or "cannot tell".
+/// "x1.45 ±0.08", "same", "about x9.4" of few repeats, or "cannot tell".
 std::string ratio_text(const Compared& compared);
 /// The same as a sentence's end: "1.45 times (1.38 to 1.53)", "the same (0.97 to 1.04)", with how many
 /// repeats would tell where it is not sure.
 std::string ratio_sentence(const Compared& compared);
-/// Adds direction, repeats_needed, and where they say something ratio, low and high.
+/// Adds direction, repeats_needed, and where they say something ratio, low and high; of few repeats
+/// `of_few_repeats` in place of low and high.
 void add_to(Json& out, const Compared& compared);
 
 }  // namespace isobar

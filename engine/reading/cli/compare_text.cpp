@@ -36,7 +36,13 @@ enum ScoreColumn : std::size_t {
 constexpr std::array<std::size_t, 5> kScoresLeftOut = {kMfu, kMemory, kStepTime, kRunCount, kLoss};
 constexpr std::size_t kLeastCaseName = 16, kLeastValue = 12, kMostValue = 40;
 
-std::string run_name(const RunCase& one) { return printable(one.folder.filename().string(), 60); }
+/// Its folder, with the lesson where another case has a folder of the same name.
+std::string run_name(const Cases& cases, std::size_t i) {
+  const std::string name = cases[i].folder.filename().string();
+  const auto same = [&](const RunCase& one) { return one.folder.filename() == name; };
+  const bool is_known = std::count_if(cases.begin(), cases.end(), same) == 1;
+  return printable(is_known ? name : cases[i].view().lesson + " " + name, 60);
+}
 
 TableRow score_row(const Cases& cases, std::size_t i, const RunComparison* found) {
   const RunCase& one = cases[i];
@@ -44,7 +50,7 @@ TableRow score_row(const Cases& cases, std::size_t i, const RunComparison* found
   const double bytes = most_peak_bytes(one);
   const double step_us = mean_step_us(one);
   return {case_label(i),
-          run_name(one),
+          run_name(cases, i),
           std::to_string(one.repeats.size()),
           rate_text(rates(one.repeats)),
           found == nullptr ? "base" : versus_text(*found),
@@ -153,7 +159,11 @@ Json comparison_json(const RunComparison& found, const RunCase& base, const RunC
   static constexpr std::array<const char*, 4> kKinds = {"none", "other programs", "straggler", "stage"};
   Json out = {{"base", base.folder.string()}, {"run", other.folder.string()}, {"per", found.per}};
   Json speed = Json::object();
-  if (found.speed) add_to(speed, *found.speed);
+  if (found.speed) {
+    add_to(speed, *found.speed);
+    speed["base_repeats"] = found.base_repeats;
+    speed["other_repeats"] = found.other_repeats;
+  }
   out["speed"] = found.speed ? speed : Json();
   if (!found.no_ratio.empty()) out["no_ratio"] = found.no_ratio;
   Json stages = Json::array();

@@ -185,9 +185,11 @@ Report ladder_report(const LadderResult& result, const MeasuredRuns& runs,
   out.table(speed, 1);
   if (shared_processors(runs).runs > 0)
     out.line("  ! other programs took part of the processors: this rate is low");
-  out.line(static_cast<std::size_t>(repeats) >= kLeastRepeats
-               ? "  ± half of the 95 % interval; same: it holds 1, or less than 2 % apart\n"
-               : fmt::format("  fewer than {0} repeats tell no factor: --repeats {0} does\n", kLeastRepeats));
+  out.line(
+      static_cast<std::size_t>(repeats) >= kLeastRepeats
+          ? "  ± half of the 95 % interval; same: it holds 1, or less than 2 % apart\n"
+          : fmt::format("  fewer than {0} repeats tell only what lies far apart: --repeats {0} tells more\n",
+                        kLeastRepeats));
   out.table(reasons, 3);
   out.line("  valid: the last validation loss; alike: within 2 % (16 bits) or 0.01 %");
   for (const RungVerdict& verdict : result.verdicts) {

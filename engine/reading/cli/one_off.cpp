@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analyse/recorded_spread.h"
 #include "core/error.h"
 #include "core/text.h"
 
@@ -53,6 +54,10 @@ const char* verdict_of(const Compared& found) {
   return found.direction == Direction::more ? "faster" : found.direction == Direction::less ? "slower" : "";
 }
 
+std::optional<Compared> compare(const MeasuredPoint& point, const MeasuredPoint& base) {
+  return compare(point.rate(), base.rate(), far_apart(point.repeats, base.repeats));
+}
+
 TableRow row_of(const MeasuredPoint& point, const MeasuredPoint& base, const std::vector<Counted>& counted) {
   TableRow out = {printable(point.name, 60)};
   const Spread rate = point.rate();
@@ -60,7 +65,7 @@ TableRow row_of(const MeasuredPoint& point, const MeasuredPoint& base, const std
     out.push_back(first_line(point.failure, "stopped"));
     return out;
   }
-  const std::optional<Compared> compared = compare(rate, base.rate());
+  const std::optional<Compared> compared = compare(point, base);
   out.push_back(fmt::format("{:.1f}", rate.median()));
   out.push_back(&point == &base ? "base" : compared ? ratio_text(*compared) : "-");
   out.push_back(fmt::format("{:.1f} .. {:.1f}", rate.least(), rate.most()));
@@ -75,7 +80,7 @@ Json point_json(const MeasuredPoint& point, const MeasuredPoint& base) {
   point.add_to(out);
   const Spread rate = point.rate();
   if (!rate.empty()) out["step_us"] = point.field("step_us");
-  if (const std::optional<Compared> compared = compare(rate, base.rate())) {
+  if (const std::optional<Compared> compared = compare(point, base)) {
     add_to(out, *compared);
     out["same_as_base"] = &point == &base || compared->is_same();
   }
@@ -134,7 +139,9 @@ void print_one_off(const MeasuredRuns& runs, const MeasureArguments& arguments) 
   for (const SweepAxis& axis : arguments.axes) base.push_back(setting(axis, 0));
   out.line("  base: " + printable(join(base, " "), 400));
   out.line(
-      "  ± half of the 95 % interval; same: it holds 1, or less than 2 % apart; in brackets: more or less");
+      "  ± half of the 95 % interval; same: it holds 1, or less than 2 % apart; about: few repeats, far "
+      "apart; in "
+      "brackets: more or less");
   add_end(out, runs, "point and repeat");
   out.json = head_json("sweep", arguments.lesson.name, arguments.whole ? Json() : Json(arguments.steps), runs,
                        arguments);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "analyse/recorded_spread.h"
 #include "cli/comm_columns.h"
 #include "cli/commands.h"
 #include "cli/measured_runs.h"
@@ -37,8 +38,9 @@ std::vector<MeasuredPoint> grid_of(const std::vector<SweepAxis>& axes) {
 }
 
 /// For each point: "*" for the best, "=" for one that is the same, "?" for one that few repeats cannot tell
-/// from it, " " else.
-std::vector<std::string> marks_of(const std::vector<Spread>& figures, bool more_is_better) {
+/// from it, " " else. Without points (figures that are no rates) few repeats tell nothing.
+std::vector<std::string> marks_of(const std::vector<MeasuredPoint>& points,
+                                  const std::vector<Spread>& figures, bool more_is_better) {
   std::size_t best = figures.size();
   for (std::size_t i = 0; i < figures.size(); ++i) {
     if (figures[i].empty()) continue;
@@ -50,8 +52,10 @@ std::vector<std::string> marks_of(const std::vector<Spread>& figures, bool more_
   }
   std::vector<std::string> out;
   for (std::size_t i = 0; i < figures.size(); ++i) {
+    const double apart =
+        points.empty() || best == figures.size() ? 0 : far_apart(points[i].repeats, points[best].repeats);
     const std::optional<Compared> found =
-        figures[i].empty() || i == best ? std::nullopt : compare(figures[i], figures[best]);
+        figures[i].empty() || i == best ? std::nullopt : compare(figures[i], figures[best], apart);
     out.emplace_back(i == best                                         ? "*"
                      : found && found->is_same()                       ? "="
                      : found && found->direction == Direction::unknown ? "?"
@@ -82,8 +86,8 @@ struct Results {
       losses.push_back(scored ? point.figures(&RunSummary::valid_loss) : Spread());
       rmse.push_back(scored ? point.figures(&RunSummary::rmse) : Spread());
     }
-    rate_marks = marks_of(rates, /*more_is_better=*/true);
-    rmse_marks = marks_of(rmse, /*more_is_better=*/false);
+    rate_marks = marks_of(points, rates, /*more_is_better=*/true);
+    rmse_marks = marks_of({}, rmse, /*more_is_better=*/false);
   }
 };
 

@@ -90,6 +90,9 @@ TEST_CASE("a single run has a rate and no factor, whichever of the two is single
     CHECK(out[1].on_previous->direction == Direction::unknown);
     CHECK(out[1].on_baseline->direction == Direction::unknown);
   }
+  const auto far = judge_ladder({rung("01", once), rung("02", {{.samples_per_s = 900}})});
+  CHECK(far[1].on_previous->is_of_few);
+  CHECK(ratio_text(*far[1].on_baseline) == "about x9.0");
 }
 
 TEST_CASE("a rung is compared with the last of its precision, and emulated 16 bits with nobody's gain") {

@@ -218,4 +218,12 @@ TEST_CASE("beside a lesson the pair of runs opens that differs, and says in what
   other = telling_other(found);
   REQUIRE(other != nullptr);
   CHECK_THAT(pair_sentence(found.front(), *other), says("80.0 samples/s in place of 100.0 (recorded on"));
+  // Beyond what repeats were ever recorded to differ by it is one.
+  fs::remove_all(there / "launched");
+  write_run(there / "launched",
+            {.provenance = "recorded", .point = "graph.enabled=false", .samples_per_s = 20});
+  found = runs();
+  other = telling_other(found);
+  REQUIRE(other != nullptr);
+  CHECK_THAT(pair_sentence(found.front(), *other), says("0.20 times as fast from one run each (recorded on"));
 }

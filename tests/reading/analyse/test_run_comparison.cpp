@@ -149,39 +149,6 @@ TEST_CASE("repeats are found beside a run: same settings, whole, and not beside 
   CHECK(read_cases({runs.path() / "died"}).front().repeats.size() == 1);
 }
 
-TEST_CASE("what is to be known of several runs is said once, with their letters") {
-  MadeRuns runs;
-  std::vector<fs::path> folders;
-  for (const char* const measure : {"io", "none", "io", "io", "io", "full"})
-    folders.push_back(runs.add("run" + std::to_string(folders.size()), {.measure = measure}));
-  folders.push_back(runs.add("failed", {.end = "failed", .reason = "no memory is left"}));
-  const std::vector<std::string> said = case_warnings(read_cases(folders));
-  const auto count = [&](const char* line) { return std::count(said.begin(), said.end(), line); };
-  CHECK(count("A, C to E: measures io") == 1);
-  CHECK(count("F: measures full") == 1);
-  CHECK(count("G: failed after 30 steps: no memory is left") == 1);
-  for (const std::string& line : said) CHECK_FALSE(line.starts_with("B: measures"));
-  CHECK(case_warnings({}).empty());
-}
-
-TEST_CASE("of single runs no factor is given, but how to get one") {
-  MadeRuns runs;
-  const fs::path base = runs.add("base", {});
-  MadeSteps slow = kWorkers;
-  slow.stage_ms["load"] += 30;
-  const fs::path other = runs.add("slow", slow);
-  const RunComparison found = compared(base, other);
-  REQUIRE(found.speed);
-  CHECK(found.speed->direction == Direction::unknown);
-  CHECK(runs_missing(found, 1) == 2);
-  const std::string sentence = comparison_sentence(found, "A", "B");
-  CHECK_THAT(sentence, says("cannot be told: 3 runs of each are needed, there are 1 of A and 1 of B") &&
-                           says("in these runs main cause: load"));
-  CHECK_THAT(sentence, !says("times"));
-  const std::string json = text_of({base, other});
-  CHECK_THAT(json, says(R"("direction":"unknown")") && !says("\"ratio\""));
-}
-
 TEST_CASE("runs with the same settings repeat one another, unless other programs ran beside one") {
   MadeRuns runs;
   const fs::path base = runs.add("base", {});
@@ -356,6 +323,8 @@ TEST_CASE("runs that are not whole are compared as far as they go, and that is s
              says(R"("state":"failed")"));
   CHECK_THAT(report(runs.add("one step", {.steps = 1, .keys = other})),
              says("B has no step after its warm-up"));
+  const fs::path short_run = runs.add("one more", {.steps = 1, .keys = {{"data.workers", "5"}}});
+  CHECK_THAT(text_of({runs.path() / "one step", short_run}), says("neither has a step after its warm-up"));
   CHECK_THAT(report(runs.add("no step", {.steps = 0, .keys = {{"data.workers", "4"}}})),
              says("B has no step after its warm-up"));
   CHECK_THAT(report(runs.add("back", {.keys = {{"data.workers", "3"}}, .t_us_jump = -3'600'000'000})),

@@ -1,6 +1,8 @@
 #include <cmath>
 #include <random>
 
+#include "analyse/number_table.h"
+#include "analyse/recorded_spread.h"
 #include "analyse/spread.h"
 #include "core/files.h"
 #include "core/json.h"
@@ -92,6 +94,83 @@ TEST_CASE("wrong sentences of before: a jumpy case that was the same, and a fact
   Json json = Json::object();
   add_to(json, single);
   CHECK(json.text() == R"({"direction":"unknown","repeats_needed":3})");
+}
+
+TEST_CASE("few repeats are told apart only beyond what repeats were ever recorded to differ by") {
+  const auto told = [](const std::vector<double>& one, const std::vector<double>& other) {
+    return compare(Spread(one), Spread(other), 2.56).value();
+  };
+  const Compared far = told({191.3}, {20.4});
+  CHECK(far.direction == Direction::more);
+  CHECK(far.is_of_few);
+  CHECK(far.repeats_needed == 0);
+  CHECK(far.ratio == Approx(191.3 / 20.4));
+  CHECK(far.half() == 0);
+  CHECK(ratio_text(far) == "about x9.4");
+  CHECK(ratio_sentence(far) == "about 9.4 times (from fewer than 3 repeats)");
+  Json json = Json::object();
+  add_to(json, far);
+  CHECK_THAT(json.text(), says(R"("direction":"more")") && says(R"("of_few_repeats":true)") && !says("low"));
+  CHECK(told({20.4}, {191.3}).direction == Direction::less);
+  CHECK(ratio_text(told({20.4}, {191.3})) == "about x0.11");
+  CHECK(told({128}, {100}).direction == Direction::unknown);
+  CHECK(told({256}, {100}).direction == Direction::unknown);          // no further than it must be
+  CHECK(told({100, 400}, {50, 60}).direction == Direction::unknown);  // the nearest two are 1.7 times apart
+  CHECK(told({300, 400}, {50, 60}).direction == Direction::more);
+  CHECK_FALSE(told({148, 150, 152}, {9, 10, 11}).is_of_few);  // enough of them have an interval
+  CHECK(direction({191.3}, {20.4}) == Direction::unknown);    // where no record tells
+}
+
+TEST_CASE("what repeats differ by at most is the largest ratio of all records") {
+  double processors = 1, gpu = 1;
+  for (const char* const which : {"quiet", "beside_load"}) {
+    const Spread rates(recorded_rates(which));
+    processors = std::max(processors, rates.most() / rates.least());
+  }
+  const auto json_of = [](const char* path) {
+    return Json::parse(read_text_file(project_home() / path, 1 << 20));
+  };
+  const Json telemetry = json_of("tests/bench/results/telemetry.json");
+  for (const Json& row : telemetry.at("rows").values()) {
+    if (row.at("case").as_text() == "the step, with it")
+      processors = std::max(processors, row.at("most").as_number() / row.at("least").as_number());
+  }
+  const NumberTable sizes =
+      read_number_table(project_home() / "lessons/10_buckets/recorded/bucket_sizes.csv");
+  for (const std::vector<double>& row : sizes.rows)
+    processors = std::max(processors, row[sizes.column("most_ms")] / row[sizes.column("least_ms")]);
+  CHECK(processors > 1.5);
+  const std::string page = read_text_file(project_home() / "docs/measuring.md", 1 << 20);
+  CHECK_THAT(page, says("| synthetic | 47.7 | 90.2 | 95 %, 42 to 107 |"));
+  processors = std::max(processors, std::sqrt(107.0 / 42));  // of two points together
+  for (const char* const file : {"rungs-1.json", "rungs-16.json"}) {
+    const Json all = json_of((std::string("tests/bench/results/h200/") + file).c_str());
+    for (const Json& row : all.at("rows").values()) {
+      if (row.at("case").as_text().ends_with(", step"))
+        gpu = std::max(gpu, row.at("ours_max").as_number() / row.at("ours_min").as_number());
+    }
+  }
+  CHECK(processors == Approx(kProcessorsApart).margin(0.005));
+  CHECK(gpu == Approx(kGpuApart).margin(0.005));
+  CHECK_THAT(page, says("more than 2.56 times on processors, more than 1.66 on a GPU"));
+}
+
+TEST_CASE("a record tells of the machine of a run, and of none beside other programs") {
+  RunView processors, gpu, unnamed;
+  processors.device = "cpu";
+  gpu.device = "NVIDIA H200";
+  CHECK(far_apart(processors, processors) == Approx(2.56));
+  CHECK(far_apart(gpu, gpu) == Approx(1.6641));
+  CHECK(far_apart(gpu, processors) == Approx(1.29 * 1.6));
+  CHECK(far_apart(unnamed, unnamed) == far_apart(processors, processors));
+  gpu.summary.processor_wait = 0.5;
+  CHECK(far_apart(gpu, processors) == 0);
+  SteadyFigures quiet, busy;
+  quiet.view = processors;
+  busy.view = gpu;
+  CHECK(far_apart(Repeats{quiet, busy}, Repeats{quiet}) == 0);
+  CHECK(far_apart(Repeats{}, Repeats{quiet}) == 0);
+  CHECK(far_apart(Repeats{quiet}, Repeats{quiet}) == Approx(2.56));
 }
 
 TEST_CASE("few repeats, none, and values without a logarithm tell nothing") {
