@@ -53,10 +53,6 @@ Roofline roofline_of(const RunCase& run, const RunFacts& facts) {
   return out;
 }
 
-std::string of_step(double us, double step_us) {
-  return fmt::format("{:.1f} of {:.1f} ms a step", us * 1e-3, step_us * 1e-3);
-}
-
 struct Candidate {
   Bound bound;
   double us;

@@ -43,8 +43,7 @@ std::string name_contention(const QuartetFigures& f, double slower) {
     return "stages that could overlap do not; the step has no times of its stages to name one";
   const bool is_load = load_us >= copy_us;
   const double larger_us = std::max(load_us, copy_us);
-  const std::string times = fmt::format("{} takes {:.1f} of {:.1f} ms a step", is_load ? "load" : "copy",
-                                        larger_us * 1e-3, step_us * 1e-3);
+  const std::string times = (is_load ? "load takes " : "copy takes ") + of_step(larger_us, step_us);
   if (larger_us < 0.5 * lost_us) {
     return fmt::format("loader and model take each other's cores or memory: {:.1f} ms of a step are lost, {}",
                        lost_us * 1e-3, times);
@@ -133,10 +132,8 @@ Verdict by_rules(const QuartetFigures& f) {
   const double idle_us = f.field("idle_us");
   if (f.on_device && step_us > 0 && host_us >= kHostShare * step_us && idle_us >= kIdleShare * step_us) {
     return {Bound::launch,
-            fmt::format(
-                "the host takes {:.1f} of {:.1f} ms a step to hand over the work, and the device is idle for "
-                "{:.0f} %",
-                host_us * 1e-3, step_us * 1e-3, 100 * idle_us / step_us),
+            fmt::format("the host takes {} to hand over the work, and the device is idle for {:.0f} %",
+                        of_step(host_us, step_us), 100 * idle_us / step_us),
             {}};
   }
   const std::string split = describe_compute(f);
@@ -175,6 +172,12 @@ std::optional<MeanMessage> mean_message(const RanksView& view) {
   out.latency_us = view.probe->latency_us;
   out.moving_us = out.bytes / (view.probe->busbw_gb_per_s * 1e3);
   return out;
+}
+
+std::string of_step(double part_us, double step_us) {
+  const int digits = step_us < 1000 ? 3 : 1;
+  if (part_us > step_us) return fmt::format("{:.{}f} ms a step", part_us * 1e-3, digits);
+  return fmt::format("{:.{}f} of {:.{}f} ms a step", part_us * 1e-3, digits, step_us * 1e-3, digits);
 }
 
 std::string latency_or_bandwidth(const std::vector<RanksView>& ranks) {

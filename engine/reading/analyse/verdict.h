@@ -82,6 +82,9 @@ struct MeanMessage {
 /// Nothing where the link was not probed, or no messages were counted.
 std::optional<MeanMessage> mean_message(const RanksView& view);
 
+/// "0.3 of 12.4 ms a step"; "0.3 ms a step" of a part that is longer than the step, as another rank's can be.
+std::string of_step(double part_us, double step_us);
+
 /// ", bound by latency: ..." where the ranks probed their link and counted messages, else "".
 std::string latency_or_bandwidth(const std::vector<RanksView>& ranks);
 

@@ -105,6 +105,11 @@ TEST_CASE("copying, communication, and time in which nobody computes bound a run
   const RunVerdict found = judged(case_of({{"comm_us", 30'000}, {"step_us", 49'000}}));
   CHECK(found.verdict.bound == Bound::communication);
   CHECK_THAT(found.verdict.sentence, says("communication that nothing hides takes 30.0 of 49.0 ms"));
+  // Means of other ranks can be longer than the step: such a part is none of it.
+  const RunVerdict longer = judged(case_of({{"comm_us", 31'000}, {"step_us", 29'000}}));
+  CHECK_THAT(longer.verdict.sentence, says("takes 31.0 ms a step") && !says(" of "));
+  CHECK(of_step(140, 200) == "0.140 of 0.200 ms a step");
+  CHECK(of_step(300, 200) == "0.300 ms a step");
   RunCase idle = case_of({{"step_us", 60'000}});
   const RunVerdict host = judged(idle);
   CHECK(host.verdict.bound == Bound::launch);
