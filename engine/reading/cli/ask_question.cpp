@@ -152,6 +152,7 @@ Asked ask_and_store(const Question& question, const Learner& learner) {
     }
     try {
       const Answer answer = typed_answer(question, *typed, learner);
+      say("Understood as " + printable(answer_words(question, answer)) + ".");
       ProgressWriter(learner.progress).commit(question, answer, seen);
       return Asked::answered;
     } catch (const Error& error) {

@@ -67,23 +67,46 @@ Answer of_text(const Question& question, std::string text) {
   return out;
 }
 
+/// The numbers that a text holds: "1" and "16" of "1 of 16".
+std::vector<std::string> numbers_in(const std::string& text) {
+  std::vector<std::string> out;
+  bool inside = false;
+  for (const char c : text) {
+    const bool digit = c >= '0' && c <= '9';
+    if (digit && !inside) out.emplace_back();
+    if (digit) out.back() += c;
+    inside = digit;
+  }
+  return out;
+}
+
+/// Where choices hold numbers, a typed one is meant as such a number and not as a place: "2" is "chunk 2".
+std::optional<std::size_t> choice_of_number(const Question& question, std::size_t number) {
+  std::vector<std::size_t> meant;
+  bool any = false;
+  for (std::size_t i = 0; i < question.choices.size(); ++i) {
+    const std::vector<std::string> held = numbers_in(question.choices[i].key);
+    any = any || !held.empty() || !numbers_in(question.choices[i].text).empty();
+    if (held.size() == 1 && number_of<std::size_t>(held.front()) == number) meant.push_back(i);
+  }
+  if (!any && number > 0) return number - 1;
+  return meant.size() == 1 ? std::optional(meant.front()) : std::nullopt;
+}
+
 Answer parse_choice(const Question& question, const std::string& typed) {
   if (question.choice(typed) != nullptr) return of_text(question, typed);
   const std::string small = lower_case(typed);
-  bool has_number_keys = false;
   std::vector<std::string> keys;
   for (const QuestionChoice& choice : question.choices) {
     if (lower_case(choice.key) == small || lower_case(choice.text) == small)
       return of_text(question, choice.key);
-    has_number_keys = has_number_keys || number_of<double>(choice.key).has_value();
     keys.push_back(choice.key);
   }
   std::size_t place = question.choices.size();
   if (small.size() == 1 && small[0] >= 'a' && small[0] <= 'z')
     place = static_cast<std::size_t>(small[0] - 'a');
-  const std::optional<std::size_t> number = number_of<std::size_t>(small);
-  if (number && *number > 0 && !has_number_keys)
-    place = *number - 1;  // "4" of 1, 4 and 16 is a key, not a place
+  if (const std::optional<std::size_t> number = number_of<std::size_t>(small))
+    place = choice_of_number(question, *number).value_or(place);
   if (place < question.choices.size()) return of_text(question, question.choices[place].key);
   throw Error("\"" + printable(typed, 60) + "\" is none of the choices", question.id,
               did_you_mean(typed, keys, wanted(question)));

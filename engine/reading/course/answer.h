@@ -17,11 +17,11 @@ struct Answer {
   std::vector<std::string> runs;  ///< of a make: folders, absolute once they are stored
 };
 
-/// From what was typed. A choice is its key, its letter (a, b, ...) or its number; a direction may be
-/// "faster", "+", "less", ...; a number may have its own unit ("24 ms" where s are asked for, "3/4", "12 %",
-/// "1.5e3", "1,024"); a find may be "42" or "main.cpp:42". Error (exit code 2) in a sentence that says what
-/// is wanted, for nothing, for what is not a number, for another unit, and for what cannot be (a share above
-/// 100
+/// From what was typed. A choice is its key, its letter (a, b, ...), the only number that its key holds, or
+/// its place where no choice holds a number; a direction may be "faster", "+", "less", ...; a number may have
+/// its own unit ("24 ms" where s are asked for, "3/4", "12 %", "1.5e3", "1,024"); a find may be "42" or
+/// "main.cpp:42". Error (exit code 2) in a sentence that says what is wanted, for nothing, for what is not a
+/// number, for another unit, and for what cannot be (a share above 100
 /// %, a line that the page does not have, negative counts).
 Answer parse_answer(const Question& question, const std::string& typed, std::int64_t page_lines = 0);
 

@@ -112,6 +112,16 @@ TEST_CASE("a choice is its key, letter, place or text") {
   CHECK(parse_answer(question, "1").text == "1");
   CHECK(parse_answer(question, "b").text == "1");
   CHECK_THAT(refused(question, "2"), says("none of the choices"));  // two of what is counted, not the second
+  question.choices = {{"chunk 0", "chunk 0"}, {"chunk 1", "chunk 1"}, {"chunk 2", "chunk 2"}};
+  CHECK(parse_answer(question, "2").text == "chunk 2");
+  CHECK(parse_answer(question, "0").text == "chunk 0");
+  CHECK_THAT(refused(question, "3"), says("none of the choices"));
+  question.choices = {{"b1", "1 sample a step"}, {"b100", "100 samples a step"}, {"same", "the same"}};
+  CHECK(parse_answer(question, "100").text == "b100");
+  CHECK_THAT(refused(question, "2"), says("none of the choices"));
+  question.choices = {{"few", "2 of 4"}, {"many", "all"}};
+  CHECK_THAT(refused(question, "2"), says("none of the choices"));  // of one that it may be, or the second
+  CHECK(parse_answer(question, "b").text == "many");
 }
 
 TEST_CASE("a direction has many words") {
