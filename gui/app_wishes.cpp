@@ -9,7 +9,8 @@ namespace isobar {
 
 namespace fs = std::filesystem;
 
-/// Chooses what is shown when nobody did: the run that was just started, at first the newest.
+/// Chooses what is shown when nobody did: the run that was just started, at first the newest, of the lesson
+/// where one was asked for.
 void App::follow(const Data& data) {
   if (data.starting && state_.follow_new && !data.started_run.empty()) {
     state_.run = data.started_run;
@@ -19,9 +20,15 @@ void App::follow(const Data& data) {
   chose_first_ = data.feed.first_look_done;
   if (!state_.run.empty()) return;
   const auto& runs = data.feed.runs->runs;
-  const auto live =
-      std::find_if(runs.begin(), runs.end(), [](auto& run) { return run->view.state == RunState::running; });
-  const auto& first = live != runs.end() ? *live : runs.front();
+  const auto fits = [&](const auto& run) {
+    return !state_.asked_lesson || run->view.lesson == state_.lesson;
+  };
+  auto found = std::find_if(runs.begin(), runs.end(), [&](const auto& run) {
+    return fits(run) && run->view.state == RunState::running;
+  });
+  if (found == runs.end()) found = std::find_if(runs.begin(), runs.end(), fits);
+  if (found == runs.end()) return;
+  const auto& first = *found;
   if (data.starting || !first->view.provenance.empty()) return;
   state_.run = first->id;
   if (project_.find(first->view.lesson) != nullptr) state_.lesson = first->view.lesson;

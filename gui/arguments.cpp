@@ -96,6 +96,7 @@ void Arguments::choose(AppState& state) const {
   if (!run_.empty()) state.run = run_;
   if (!lesson_.empty()) {
     state.lesson = find_lesson(project_home(), lesson_).name;
+    state.asked_lesson = true;
     return;
   }
   if (!is_run_folder(state.run)) return;

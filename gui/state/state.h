@@ -198,8 +198,9 @@ struct PlayState {
 struct AppState {
   WindowSettings settings;
   std::string lesson;
-  std::string run;         ///< chosen run, by id; "" = none
-  bool follow_new = true;  ///< show a started run as soon as it has a folder
+  bool asked_lesson = false;  ///< by name, when the window began: no run of another one takes its place
+  std::string run;            ///< chosen run, by id; "" = none
+  bool follow_new = true;     ///< show a started run as soon as it has a folder
   std::set<std::string> compared;
   View view = View::watch;
   View side = View::lesson;  ///< of the right column: lesson or run

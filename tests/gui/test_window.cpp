@@ -114,6 +114,24 @@ TEST_CASE("What is chosen from outside is scrolled to, once") {
   CHECK_FALSE(window.has(row));  // a hand on the wheel is left alone
 }
 
+TEST_CASE("A lesson that was asked for stays, with its own newest run") {
+  const TempFolder folder;
+  write_run(folder, {.name = "asked", .lesson = "02_workers"});
+  write_run(folder, {.name = "newest", .lesson = "06_ddp"});
+  const auto shown = [&](const std::string& lesson) {
+    Headless window(options_in(folder));
+    if (!lesson.empty()) {
+      window.state().lesson = lesson;
+      window.state().asked_lesson = true;
+    }
+    window.settle();
+    return std::pair(window.state().lesson, fs::path(window.state().run).filename().string());
+  };
+  CHECK(shown("02_workers") == std::pair<std::string, std::string>("02_workers", "asked"));
+  CHECK(shown("04_amp") == std::pair<std::string, std::string>("04_amp", ""));
+  CHECK(shown("") == std::pair<std::string, std::string>("06_ddp", "newest"));
+}
+
 TEST_CASE("Comparing shows what differs first, and of single runs no factor") {
   const TempFolder folder;
   write_run(
