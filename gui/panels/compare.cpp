@@ -32,8 +32,8 @@ bool is_usual(const KeyRow& row, const Runs& runs, std::size_t index) {
   return 2 * equal > all;
 }
 
-/// What tells a run from the others: lesson and preset where they differ, the fault, and values that most of
-/// the others of its lesson do not have.
+/// What tells a run from the others: lesson, preset, origin and fault where they differ, and values that most
+/// of the others of its lesson do not have.
 std::string label_of(const RunEntry& run, const Runs& runs, const std::vector<KeyRow>& keys) {
   if (run.foreign) return run.name;
   std::vector<std::string> parts;
@@ -42,13 +42,17 @@ std::string label_of(const RunEntry& run, const Runs& runs, const std::vector<Ke
                        [&](auto& other) { return !other->foreign && field(*other) != field(run); });
   };
   if (differs([](const RunEntry& r) { return r.view.lesson; })) parts.push_back(run.view.lesson);
-  if (!run.view.provenance.empty())
-    parts.push_back(run.view.provenance + " " +
-                    (run.view.source.empty() ? run.view.device : "with " + source_text(run.view)));
+  const RunOrigin own = origin_of(run.view);
+  const bool alone = std::count_if(runs.begin(), runs.end(), [](auto& one) { return !one->foreign; }) < 2;
+  const auto add_origin = [&](auto part) {
+    const bool told = differs([&](const RunEntry& r) { return origin_of(r.view).*part; });
+    if ((told || alone) && !(own.*part).empty()) parts.push_back(own.*part);
+  };
+  add_origin(&RunOrigin::from);
   const bool presets = differs([](const RunEntry& r) { return r.view.preset; });
   if (presets) parts.push_back(run.view.preset);
-  if (!run.view.fault.empty()) parts.push_back("fault " + run.view.fault);
-  if (!run.view.summary.measure.empty()) parts.push_back(measure_text(run.view));
+  add_origin(&RunOrigin::fault);
+  add_origin(&RunOrigin::measure);
   const auto at = std::find_if(runs.begin(), runs.end(), [&](auto& other) { return other->id == run.id; });
   const auto index = static_cast<std::size_t>(at - runs.begin());
   for (const KeyRow& row : keys) {
@@ -277,6 +281,7 @@ Requests draw_compare(Ui& ui, const Data& data, AppState& state) {
     compare.made = std::make_shared<const ComparedRuns>(compare_ticked(ticked, beside));
     compare.keys = key_rows(compare.made->shown);
     compare.labels = labels_of(compare.made->shown, compare.keys);
+    compare.common = common_origin(compare.made->shown);
     compare.equals.clear();
   }
   const std::shared_ptr<const ComparedRuns> made = compare.made;

@@ -28,7 +28,11 @@ std::string facts_of(const ComparedRuns& compared, std::size_t index) {
   const RunCase& one = compared.cases[index].figures;
   const RunView& view = one.view();
   std::vector<std::string> out;
-  if (!view.is_measured_here()) out.push_back(provenance_text(view));
+  const bool is_common =
+      std::all_of(compared.cases.begin(), compared.cases.end(), [&](const ComparedCase& other) {
+        return compared.cases.size() > 1 && origin_of(other.figures.view()).from == origin_of(view).from;
+      });
+  if (!view.is_measured_here() && !is_common) out.push_back(provenance_text(view));
   if (view.state != RunState::done) out.push_back(state_name(view.state));
   out.push_back(counted(static_cast<std::int64_t>(one.repeats.size()), "run"));
   if (view.summary.has_scores || !view.scores.empty())
@@ -232,6 +236,8 @@ void draw_scoreboard(Ui& ui, const ComparedRuns& compared, const Labels& labels,
                      Requests& ask) {
   const std::size_t other = compared.cases.size() > 1 ? other_of(compared, state) : 0;
   draw_sentence(ui, compared, labels, other, ask);
+  if (!state.compare.common.empty())
+    ui.wrapped("All of them: " + state.compare.common, Face::small, ui.theme().dim);
   draw_board(ui, compared, labels, state, ask);
   draw_identical(ui, compared, labels);
   if (other > 0) draw_waterfall(ui, compared, labels, other, state, ask);

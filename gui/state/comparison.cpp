@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "analyse/run_keys.h"
+#include "core/text.h"
 
 namespace isobar {
 namespace {
@@ -144,6 +145,30 @@ ComparedRuns compare_ticked(Runs ticked, Runs beside) {
       out.loss = std::max(out.loss.value_or(*least), *least);
   }
   return out;
+}
+
+RunOrigin origin_of(const RunView& view) {
+  RunOrigin out;
+  if (!view.provenance.empty())
+    out.from = view.provenance + " " + (view.source.empty() ? view.device : "with " + source_text(view));
+  out.measure = measure_text(view);
+  if (!view.fault.empty()) out.fault = "fault " + view.fault;
+  return out;
+}
+
+std::string common_origin(const Runs& runs) {
+  std::vector<std::string> out;
+  for (const auto part : {&RunOrigin::from, &RunOrigin::measure, &RunOrigin::fault}) {
+    std::set<std::string> found;
+    std::size_t ours = 0;
+    for (const auto& run : runs) {
+      if (run->foreign) continue;
+      found.insert(origin_of(run->view).*part);
+      ++ours;
+    }
+    if (ours > 1 && found.size() == 1 && !found.begin()->empty()) out.push_back(*found.begin());
+  }
+  return join(out, ", ");
 }
 
 }  // namespace isobar

@@ -49,4 +49,15 @@ struct ComparedRuns {
 
 ComparedRuns compare_ticked(Runs ticked, Runs beside);
 
+/// Where a run is from and what it is made for, as a label says it; "" of a plain run of this machine.
+struct RunOrigin {
+  std::string from;     ///< "recorded NVIDIA H200"
+  std::string measure;  ///< "measures synthetic"
+  std::string fault;    ///< "fault no_average"
+};
+RunOrigin origin_of(const RunView& view);
+
+/// What all of several runs of ours have of these, joined; "" where they have nothing, or are fewer than two.
+std::string common_origin(const Runs& runs);
+
 }  // namespace isobar

@@ -148,6 +148,7 @@ struct CompareState {
   std::shared_ptr<const ComparedRuns> made;
   std::vector<KeyRow> keys;
   std::map<std::string, std::string> labels;               ///< run id -> what tells it from the others
+  std::string common;                                      ///< what all of them have, which no label repeats
   std::map<std::string, std::vector<std::size_t>> equals;  ///< of each plot: which of its lines are equal
 };
 

@@ -93,8 +93,9 @@ TEST_CASE("The base is the lowest lesson, whichever run is the oldest") {
 
 TEST_CASE("A chosen row stands against the base") {
   const TempFolder folder;
+  int seed = 0;
   for (const char* const name : {"one", "two", "six"})
-    write_run(folder, {.name = name, .extra = std::string("[train]\nname = \"") + name + "\"\n"});
+    write_run(folder, {.name = name, .extra = "[train]\nseed = " + std::to_string(++seed) + "\n"});
   Headless window(options_in(folder));
   window.settle();
   for (const char* const name : {"compare one", "compare two", "compare six"}) window.click(name);
@@ -108,6 +109,34 @@ TEST_CASE("A chosen row stands against the base") {
   CHECK(window.state().compare.other == made->cases[1].run->id);
   window.click("Copy the command that makes the missing runs");
   CHECK_THAT(ImGui::GetClipboardText(), says("for i in $(seq 2)") && says(second + "/run.toml"));
+}
+
+TEST_CASE("What all compared runs have in common stands once, and in no label") {
+  MadeRuns runs;
+  const auto add = [&](const char* name, const char* lesson, const char* measure) {
+    runs.add(name, {.measure = measure, .provenance = "recorded", .lesson = lesson});
+  };
+  add("first", "01_baseline", "synthetic");
+  add("second", "05_fusion", "synthetic");
+  const auto compare_all = [&] {
+    const TempFolder folder;
+    AppOptions options = options_in(folder);
+    options.places = {runs.path()};
+    Headless window(options);
+    const auto all = read_all(runs);
+    for (const auto& run : all->runs) window.state().compared.insert(run->id);
+    window.state().view = View::compare;
+    window.settle();
+    std::vector<std::string> out = {window.state().compare.common};
+    for (const auto& run : window.state().compare.made->shown)
+      out.push_back(window.state().compare.labels.at(run->id));
+    return out;
+  };
+  CHECK(compare_all() ==
+        std::vector<std::string>{"recorded cpu, measures synthetic", "01_baseline", "05_fusion"});
+  add("third", "04_amp", "io");
+  CHECK(compare_all() == std::vector<std::string>{"recorded cpu", "01_baseline, measures synthetic",
+                                                  "04_amp, measures io", "05_fusion, measures synthetic"});
 }
 
 TEST_CASE("Only what was measured here has a bar, and repeats have a whisker") {
