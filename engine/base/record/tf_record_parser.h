@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "record/left_out.h"
+
 namespace isobar {
 
 struct TfScalar {
@@ -15,6 +17,7 @@ struct TfScalar {
   std::int64_t step = 0;
   double wall_time_s = 0;  ///< since 1970; may be anything in a foreign file
   double value = 0;
+  std::int64_t session = 0;  ///< how often a program began to write before it, in the same file
 };
 
 struct TfImage {
@@ -27,6 +30,7 @@ struct TfImage {
 struct TfEvents {
   std::vector<TfScalar> scalars;
   std::vector<TfImage> images;
+  LeftOut left_out;  ///< values that are neither
 };
 
 /// Takes whole records; one that is not whole yet is left for later. A record whose data checksum is wrong,
@@ -49,6 +53,7 @@ class TfRecordParser {
   std::uint64_t wanted_ = kHeadBytes;
   bool damaged_ = false;
   std::int64_t skipped_ = 0;
+  std::int64_t sessions_ = 0;
 
   static constexpr std::uint64_t kHeadBytes = 12;  // length and its checksum
 };

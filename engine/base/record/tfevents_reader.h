@@ -2,8 +2,8 @@
 // Reads event files as they grow, those of other programs too (the tutorial's logs).
 #include <cstdint>
 #include <filesystem>
+#include <string>
 
-#include "core/files.h"
 #include "record/tf_record_parser.h"
 
 namespace isobar {
@@ -12,7 +12,7 @@ namespace isobar {
 /// whole yet is left for later. A record whose data checksum is wrong, or that is no event, is skipped and
 /// counted. One whose length checksum is wrong makes the rest of the file unreadable: `is_damaged`. A call
 /// takes 16 MiB or 262,144 values and goes on at the next one, so that memory is bounded by the bytes
-/// present, those, and 64 MiB a record.
+/// present, those, and 64 MiB a record. The file is open within a call alone: there may be thousands.
 class TfEventsReader {
  public:
   /// Error (exit code 2) when the file cannot be opened.
@@ -22,11 +22,15 @@ class TfEventsReader {
 
   bool is_damaged() const { return parser_.is_damaged(); }
   std::int64_t skipped_records() const { return parser_.skipped_records(); }
+  /// Bytes that are used up.
+  std::uint64_t offset() const { return offset_; }
+  /// Why the rest of the file cannot be read, "it is damaged: ..."; "" = it can.
+  const std::string& problem() const { return problem_; }
 
  private:
   std::filesystem::path path_;
-  FileDescriptor file_;
   std::uint64_t offset_ = 0;
+  std::string problem_;
   TfRecordParser parser_;
 };
 

@@ -10,6 +10,7 @@
 #include "record/tfevents_reader.h"
 #include "record/tfevents_writer.h"
 #include "support/catch.h"
+#include "support/event_bytes.h"
 #include "support/says.h"
 #include "support/temp_folder.h"
 
@@ -26,15 +27,6 @@ std::string sample_log(const TempFolder& folder) {
 }
 
 TfEvents read_all(const std::filesystem::path& path) { return TfEventsReader(path).read_new(); }
-
-/// A record around any bytes, with right checksums.
-std::string record(const std::string& bytes) {
-  const std::uint64_t size = bytes.size();
-  std::string length(8, '\0');
-  std::memcpy(length.data(), &size, 8);
-  const auto word = [](std::uint32_t value) { return std::string(reinterpret_cast<const char*>(&value), 4); };
-  return length + word(masked_crc32c(length)) + bytes + word(masked_crc32c(bytes));
-}
 
 /// Where the records of a log begin.
 std::vector<std::size_t> record_begins(const std::string& log) {
@@ -131,7 +123,8 @@ TEST_CASE("a damaged record is skipped and counted, a damaged length ends the fi
 
 TEST_CASE("records that are no events are skipped; fields of another type are ignored") {
   const TempFolder folder;
-  write_file_whole(folder / "a", record(std::string("\x08\x01", 2)) + record("\xff\xff\xff not a protobuf"));
+  write_file_whole(folder / "a",
+                   tf_record(std::string("\x08\x01", 2)) + tf_record("\xff\xff\xff not a protobuf"));
   TfEventsReader reader(folder / "a");
   CHECK(reader.read_new().scalars.empty());
   CHECK_FALSE(reader.is_damaged());
@@ -149,7 +142,7 @@ TEST_CASE("random damage under right checksums never crashes the reader") {
       const std::uint64_t bit = below_at(round, flip, payload.size() * 8);
       payload[bit / 8] = static_cast<char>(payload[bit / 8] ^ (1 << (bit % 8)));
     }
-    write_file_whole(folder / "a", record(payload));
+    write_file_whole(folder / "a", tf_record(payload));
     TfEventsReader reader(folder / "a");
     REQUIRE(reader.read_new().scalars.size() <= 1);
     REQUIRE_FALSE(reader.is_damaged());
@@ -175,7 +168,7 @@ TEST_CASE("a log of many values is read in several calls, each value once") {
     std::string length;
     for (std::size_t rest = summary.size(); rest != 0; rest >>= 7)
       length += static_cast<char>((rest & 0x7f) | (rest > 0x7f ? 0x80 : 0));
-    return record("\x2a" + length + summary);
+    return tf_record("\x2a" + length + summary);
   };
   std::string log;
   for (int i = 0; i < 5; ++i) log += event(60'000);
@@ -195,8 +188,8 @@ TEST_CASE("a large record before a small one does not make the small one wait") 
   const TempFolder folder;
   const std::string value = "\x0a\x01t\x15" + std::string("\x00\x00\x80\x3f", 4);
   const std::string summary = "\x0a" + std::string(1, static_cast<char>(value.size())) + value;
-  const std::string small = record("\x2a" + std::string(1, static_cast<char>(summary.size())) + summary);
-  write_file_whole(folder / "a", record(std::string(40 << 20, '\xff')) + small);
+  const std::string small = tf_record("\x2a" + std::string(1, static_cast<char>(summary.size())) + summary);
+  write_file_whole(folder / "a", tf_record(std::string(40 << 20, '\xff')) + small);
   TfEventsReader reader(folder / "a");
   std::size_t scalars = reader.read_new().scalars.size();
   scalars += reader.read_new().scalars.size();
@@ -206,4 +199,121 @@ TEST_CASE("a large record before a small one does not make the small one wait") 
   TfEvents events;
   CHECK(parser.take(small, events) == small.size());
   CHECK(parser.wanted() == 12);
+}
+
+TEST_CASE("a scalar kept as a tensor is read in every form that writers use") {
+  const auto packed = [](unsigned field, const std::string& numbers) { return bytes_field(field, numbers); };
+  const std::string kHalf = varint(0x3400), kBfloat = varint(0x3e80);  // 0.25
+  const struct {
+    double value;
+    std::string body;
+  } forms[] = {
+      {0.25, tf_tensor(1, packed(5, raw(0.25F)))},
+      {0.25, tf_tensor(1, tagged(5, 5, raw(0.25F)))},
+      {0.25, tf_tensor(1, bytes_field(4, raw(0.25F)))},
+      {0.1, tf_tensor(2, packed(6, raw(0.1)))},
+      {0.1, tf_tensor(2, tagged(6, 1, raw(0.1)))},
+      {0.1, tf_tensor(2, bytes_field(4, raw(0.1)))},
+      {-7, tf_tensor(3, packed(7, varint(static_cast<std::uint64_t>(-7))))},
+      {-7, tf_tensor(3, varint_field(7, static_cast<std::uint64_t>(-7)))},
+      {-7, tf_tensor(3, bytes_field(4, raw(std::int32_t{-7})))},
+      {200, tf_tensor(4, bytes_field(4, "\xc8"))},
+      {-7, tf_tensor(5, bytes_field(4, raw(std::int16_t{-7})))},
+      {-7, tf_tensor(6, bytes_field(4, "\xf9"))},
+      {1e12, tf_tensor(9, packed(10, varint(1'000'000'000'000)))},
+      {1e12, tf_tensor(9, varint_field(10, 1'000'000'000'000))},
+      {1e12, tf_tensor(9, bytes_field(4, raw(std::int64_t{1'000'000'000'000})))},
+      {1, tf_tensor(10, varint_field(11, 1))},
+      {0.25, tf_tensor(14, packed(13, kBfloat))},
+      {0.25, tf_tensor(14, bytes_field(4, raw(std::uint16_t{0x3e80})))},
+      {65535, tf_tensor(17, varint_field(7, 65535))},
+      {0.25, tf_tensor(19, packed(13, kHalf))},
+      {0.25, tf_tensor(19, tagged(13, 0, kHalf))},
+      {0.25, tf_tensor(19, bytes_field(4, raw(std::uint16_t{0x3400})))},
+      {4e9, tf_tensor(22, varint_field(16, 4'000'000'000))},
+      {5, tf_tensor(23, varint_field(17, 5))},
+      {0.25, tf_tensor(1, packed(5, raw(0.25F)), {1})},
+      {0.25, tf_tensor(1, packed(5, raw(0.25F)), {1, 1})},
+      {0.25, tf_tensor(1, packed(5, raw(0.25F)), {}, "")},
+  };
+  for (const auto& form : forms) {
+    INFO(&form - &forms[0]);
+    TfRecordParser parser;
+    TfEvents events;
+    parser.take(tf_event(3, tf_value("loss", form.body)), events);
+    REQUIRE(events.scalars.size() == 1);
+    CHECK(events.scalars[0].value == form.value);
+    CHECK(events.scalars[0].step == 3);
+    CHECK(events.left_out.empty());
+  }
+}
+
+TEST_CASE("what is no scalar is counted, and never shown as one") {
+  const std::string two = raw(1.0F) + raw(2.0F);
+  const std::string several[] = {
+      tf_tensor(1, bytes_field(5, two), {2}),
+      tf_tensor(1, bytes_field(5, two)),  // whatever its shape
+      tf_tensor(1, bytes_field(4, two), {2}),
+      tf_tensor(1, bytes_field(5, raw(0.5F)), {6, 2}, "pr_curves"),  // the last number stands for the rest
+      tf_tensor(1, "", {0}),
+      tf_tensor(2, ""),
+  };
+  const std::string others[] = {
+      tf_tensor(7, bytes_field(8, "words"), {}, "text"),
+      tf_tensor(1, bytes_field(5, raw(0.5F)), {}, "another"),
+      tf_tensor(99, bytes_field(4, raw(0.5F))),
+      bytes_field(5, ""),  // a histogram
+      "",
+  };
+  TfRecordParser parser;
+  TfEvents events;
+  std::string values;
+  for (const std::string& body : several) values += tf_value("several", body);
+  for (const std::string& body : others) values += tf_value("others", body);
+  parser.take(tf_event(1, values + tf_value("loss", tf_simple(0.5))), events);
+  CHECK(parser.skipped_records() == 0);
+  REQUIRE(events.scalars.size() == 1);
+  CHECK(events.scalars[0].tag == "loss");
+  CHECK(events.left_out.count("value") == 11);
+  const std::vector<std::string> sentences = events.left_out.sentences();
+  REQUIRE(sentences.size() == 2);
+  CHECK_THAT(sentences[1], says("5 values left out: texts, histograms"));
+  CHECK_THAT(sentences[0], says("6 values left out: tensors of more than one number"));
+  // A record that is cut in a tensor is skipped whole: nothing of it is counted as a value.
+  TfEvents none;
+  parser.take(tf_record(bytes_field(5, values + tf_value("x", bytes_field(8, "\x08")))), none);
+  CHECK(parser.skipped_records() == 1);
+  CHECK(none.left_out.empty());
+}
+
+TEST_CASE("a program that begins to write again is another session of the same file") {
+  TfRecordParser parser;
+  TfEvents events;
+  parser.take(
+      tf_event(1, tf_value("a", tf_simple(1))) + tf_start(1) + tf_event(1, tf_value("a", tf_simple(2))),
+      events);
+  REQUIRE(events.scalars.size() == 2);
+  CHECK(events.scalars[0].session == 0);
+  CHECK(events.scalars[1].session == 1);
+}
+
+TEST_CASE("a file that is compressed, damaged or became shorter is told of as that") {
+  const TempFolder folder;
+  const auto problem_of = [&](const std::string& bytes) {
+    write_file_whole(folder / "events", std::string_view(bytes));
+    TfEventsReader reader(folder / "events");
+    CHECK(reader.read_new().scalars.empty());
+    return reader.problem();
+  };
+  CHECK_THAT(problem_of("\x1f\x8b\x08 and so on, longer than a head"), says("it is compressed (gzip)"));
+  CHECK_THAT(problem_of("BZh91AY&SY and so on"), says("it is compressed (bzip2)"));
+  CHECK_THAT(problem_of(std::string(100, 'x')), says("it is damaged; the last 100 B are left out"));
+  CHECK(problem_of("").empty());
+  write_file_whole(folder / "events", std::string_view(tf_event(1, "") + tf_event(2, "")));
+  TfEventsReader reader(folder / "events");
+  reader.read_new();
+  CHECK(reader.problem().empty());
+  write_file_whole(folder / "events", std::string_view(tf_event(1, "")));
+  reader.read_new();
+  CHECK_THAT(reader.problem(), says("became shorter"));
 }
