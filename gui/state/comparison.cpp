@@ -13,20 +13,15 @@ namespace {
 constexpr std::size_t kMostTicked = 12;  // of more runs no repeats are looked for
 constexpr std::size_t kMostBeside = 8;   // of one run
 
-bool is_whole(const RunEntry& run) {
-  return !run.foreign && run.view.state == RunState::done && run.view.attempt == 0 &&
-         run.view.is_measured_here();
-}
-
 bool may_repeat(const RunEntry& one, const RunEntry& other) {
   const auto facts = [](const RunEntry& run) {
     const RunView& view = run.view;
-    return std::tuple(view.lesson, view.preset, view.device, view.host, view.fault, view.data_source,
-                      view.throttle_mb_per_s, view.summary.measure, view.summary.precision,
+    return std::tuple(view.lesson, view.provenance, view.preset, view.device, view.host, view.fault,
+                      view.data_source, view.throttle_mb_per_s, view.summary.measure, view.summary.precision,
                       view.summary.world, view.summary.wanted_steps, view.summary.is_crowded());
   };
-  return is_whole(one) && is_whole(other) && one.folder.parent_path() == other.folder.parent_path() &&
-         facts(one) == facts(other);
+  return !one.foreign && !other.foreign && is_whole(one.view) && is_whole(other.view) &&
+         one.folder.parent_path() == other.folder.parent_path() && facts(one) == facts(other);
 }
 
 SteadyFigures figures_of(const RunEntry& run) {

@@ -20,10 +20,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bool is_whole(const RunView& view) {
-  return view.state == RunState::done && view.attempt == 0 && view.is_measured_here();
-}
-
 void add_repeats(RunCase& out, const std::vector<KnownRun>& beside) {
   const RunView own = out.view();
   if (!is_whole(own) || out.config.empty()) return;
@@ -33,7 +29,10 @@ void add_repeats(RunCase& out, const std::vector<KnownRun>& beside) {
     if (!is_repeat(out.config, other.config) || fs::equivalent(other.folder, out.folder, code)) continue;
     try {
       SteadyFigures figures = steady_figures(other.folder);
-      if (!is_whole(figures.view) || figures.view.lesson != own.lesson || figures.steps == 0) continue;
+      const RunView& view = figures.view;
+      if (!is_whole(view) || view.lesson != own.lesson || view.provenance != own.provenance ||
+          figures.steps == 0)
+        continue;
       if (figures.view.summary.is_crowded() != own.summary.is_crowded()) {
         if (!own.summary.is_crowded()) ++out.crowded;
         continue;
@@ -58,6 +57,13 @@ double own_wait(const RunView& view, const ConfigText& config) {
 }
 
 }  // namespace
+
+bool is_whole(const RunView& view) {
+  const bool is_recorded =
+      view.provenance == "recorded" && view.source.empty();  // settings of imports are not all known
+  return view.state == RunState::done && view.attempt == 0 && view.replay_of.empty() &&
+         (view.provenance.empty() || is_recorded);
+}
 
 bool is_disturbed(const RunView& view, const ConfigText& config) {
   return view.summary.processor_wait > kCrowdedWait + own_wait(view, config);

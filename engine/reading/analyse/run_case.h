@@ -31,6 +31,10 @@ struct RunCase {
 /// all ranks, want more processors than there are, waiting for one is its own doing.
 bool is_disturbed(const RunView& view, const ConfigText& config);
 
+/// Whether it can be one of several repeats: it ended well, began at its first step, and was measured, here
+/// or where it was recorded. Repeats are all measured here, or all recorded.
+bool is_whole(const RunView& view);
+
 struct KnownRun {
   std::filesystem::path folder;
   ConfigText config;
@@ -41,9 +45,8 @@ std::vector<KnownRun> known_runs(const std::filesystem::path& parent);
 /// One run without its repeats. Error (exit code 2) when the folder holds no run.
 RunCase read_case(const std::filesystem::path& run);
 
-/// Each run with its repeats: finished runs of its parent folder that began at their first step, were
-/// measured here, and have the same settings, host, device and commit. Error (exit code 2) when a folder
-/// holds no run.
+/// Each run with its repeats: runs of its parent folder that are whole, and of the same lesson, settings,
+/// host, device and commit. Error (exit code 2) when a folder holds no run.
 std::vector<RunCase> read_cases(const std::vector<std::filesystem::path>& runs);
 
 }  // namespace isobar

@@ -129,7 +129,7 @@ class Comparing {
   Comparing(const RunCase& base, const RunCase& other)
       : base_(base),
         other_(other),
-        repeats_(is_repeat(base.config, other.config)),
+        repeats_(base.view().lesson == other.view().lesson && is_repeat(base.config, other.config)),
         base_times_(all_times(looked_at(base))),
         other_times_(all_times(looked_at(other))) {}
 

@@ -5,6 +5,7 @@
 #include "analyse/run_comparison.h"
 #include "cli/compare_text.h"
 #include "cli/runs_table.h"
+#include "core/files.h"
 #include "support/catch.h"
 #include "support/made_runs.h"
 #include "support/says.h"
@@ -50,6 +51,21 @@ TEST_CASE("single runs that lie far apart have a factor, and how many runs it is
   slow.processor_wait = 0.5;
   slow.keys["data.workers"] = "3";
   CHECK_FALSE(compared(base, runs.add("busy", slow)).speed->is_told());
+}
+
+TEST_CASE("runs of two lessons repeat nothing, and recorded runs repeat recorded ones") {
+  MadeRuns runs;
+  const fs::path fused = runs.add("fused", {.lesson = "05_fusion"});
+  CHECK_FALSE(compared(fused, runs.add("graph", {.lesson = "08_cuda_graphs"})).repeats);
+  const MadeSteps recorded = {.provenance = "recorded", .lesson = "05_fusion"};
+  for (const char* name : {"recorded-1", "recorded-2", "recorded-3"}) runs.add(name, recorded);
+  const fs::path imported = runs.add("imported", recorded);
+  std::string stream = stream_of(recorded);
+  stream.insert(stream.find("\"provenance\""), "\"source\":\"lightning\",");
+  write_file_whole(imported / "rank-0000.jsonl", std::string_view(stream));
+  CHECK(read_cases({runs.path() / "recorded-1"}).front().repeats.size() == 3);
+  CHECK(read_cases({imported}).front().repeats.size() == 1);
+  CHECK(read_cases({fused}).front().repeats.size() == 1);
 }
 
 TEST_CASE("of single runs that lie near no factor is given, but how to get one") {

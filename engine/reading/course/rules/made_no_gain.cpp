@@ -37,7 +37,7 @@ std::vector<NamedRun> without_repeats(const std::vector<RunCase>& made) {
   for (const RunCase& one : made) {
     const NamedRun named{one.folder.filename().string(), &one};
     const auto same = std::find_if(out.begin(), out.end(), [&](const NamedRun& other) {
-      return is_repeat(one.config, other.run->config);
+      return one.view().lesson == other.run->view().lesson && is_repeat(one.config, other.run->config);
     });
     if (same == out.end()) {
       out.push_back(named);
