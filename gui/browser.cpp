@@ -10,6 +10,7 @@
 #include "browser_address.h"
 #include "browser_words.h"
 #include "core/clock.h"
+#include "core/standard_output.h"
 #include "items_file.h"
 #include "tab/input.h"
 #include "tab/keys.h"
@@ -212,7 +213,7 @@ int run_browser(const AppOptions& app_options, const BrowserOptions& options,
   const std::string words =
       how_to_open(here, {port, options.socket, entry_of(browser.server().door()), options.hosts});
   std::fputs(words.c_str(), stdout);
-  std::fflush(stdout);
+  if (std::fflush(stdout) != 0) throw lost_output();  // nobody has the address
   browser.run();
   return 0;
 }

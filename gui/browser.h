@@ -18,7 +18,8 @@ struct BrowserOptions {
   double frames_per_s = 60;
 };
 
-/// Prints the address and runs until a signal ends it. Error (exit code 1) where it cannot listen.
+/// Prints the address and runs until a signal ends it. Error (exit code 1) where it cannot listen, and where
+/// the address cannot be printed.
 int run_browser(const AppOptions& app_options, const BrowserOptions& options,
                 const std::function<void(AppState&)>& begin_with);
 

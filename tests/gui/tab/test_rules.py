@@ -190,12 +190,16 @@ def check_socket(program, project, base):
         check("in the place of a stale socket", status(server, server.entry), 200)
         server.stop()
     assert not path.exists(), "its socket was left"
-    for what, words in {"a folder that others may enter": ["--socket", str(base / "work/socket")], "a long path": ["--socket", "/tmp/" + "a" * 120 + "/socket"]}.items():
+    for what, words in {"a folder that others may enter": ["--socket", str(base / "work/socket")], "a long path": ["--socket", "/tmp/" + "a" * 120 + "/socket"],
+                        "no name": ["--socket", ""]}.items():
         refused = subprocess.run([program, *words], capture_output=True, text=True, timeout=300)
         assert refused.returncode == 2 and "--socket" in refused.stderr or "chmod 700" in refused.stderr, what + refused.stderr
     path.write_text("a file of a person")
     refused = subprocess.run([program, "--socket", str(path)], capture_output=True, text=True, timeout=300)
     assert refused.returncode == 1 and path.read_text() == "a file of a person", refused.stderr
+    with open("/dev/full", "w") as full:
+        lost = subprocess.run([program], stdout=full, stderr=subprocess.PIPE, text=True, timeout=300)
+    assert lost.returncode == 1 and "not all of it could be printed" in lost.stderr, lost.stderr
     print("a Unix socket: ours alone, taken over when stale, and gone at the end")
 
 
