@@ -44,6 +44,14 @@ std::string steering(std::string_view text) {
   return out;
 }
 
+/// A file of another writer, which passes on what is no UTF-8; ours replaces it.
+void write_as_it_is(const fs::path& file, std::string text) {
+  constexpr std::string_view kReplaced = "\xef\xbf\xbd";
+  for (std::size_t at = 0; (at = text.find(kReplaced, at)) != std::string::npos;)
+    text.replace(at, kReplaced.size(), "\xff");
+  write_file_whole(file, std::string_view(text));
+}
+
 /// A run of two ranks in which every text is `name`.
 void write_hostile_run(const fs::path& run, const std::string& name) {
   fs::create_directories(run / "fields");
@@ -79,7 +87,7 @@ void write_hostile_run(const fs::path& run, const std::string& name) {
     text += JsonLine("eval").add("step", 20).add("loss", 0.5).add("rmse_" + name, 0.3).text();
     text += JsonLine("eval").add("step", 30).add("loss", 0.4).add("rmse_" + name, 0.2).text();
     text += JsonLine("end").add("status", "failed").add("reason", name).text();
-    write_file_whole(run / ("rank-000" + std::to_string(rank) + ".jsonl"), std::string_view(text));
+    write_as_it_is(run / ("rank-000" + std::to_string(rank) + ".jsonl"), text);
     std::string spans = JsonLine("attempt").add("schema", 1).add("attempt", 0).add("from_step", 0).text();
     for (int step = 0; step < 9; ++step) {
       const auto span = [&](const std::string& track, const std::string& what) {
@@ -90,7 +98,7 @@ void write_hostile_run(const fs::path& run, const std::string& name) {
       span("loop", "forward");
       span(name, name);
     }
-    write_file_whole(run / ("rank-000" + std::to_string(rank) + ".spans.jsonl"), std::string_view(spans));
+    write_as_it_is(run / ("rank-000" + std::to_string(rank) + ".spans.jsonl"), spans);
   }
 }
 
