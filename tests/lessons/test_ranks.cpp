@@ -236,6 +236,51 @@ TEST_CASE("what cannot be is refused before anything starts") {
   CHECK_THAT(half.err, says("WORLD_SIZE"));
 }
 
+TEST_CASE("two processes of an mpirun are two ranks, and a lesson without ranks refuses them") {
+  const TempFolder folder;
+  const std::string started =
+      "for rank in 0 1; do OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_SIZE=2 "
+      "OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_LOCAL_RANK=$rank PMIX_NAMESPACE=$$ "
+      "\"$@\" & done; wait %1 && wait %2";
+  const auto words = [&](const std::string& lesson) {
+    return std::vector<std::string>{"/bin/bash",
+                                    "-c",
+                                    started,
+                                    "mpirun",
+                                    bin_folder(ISOBAR_BIN) + "/" + lesson,
+                                    "--preset",
+                                    "cpu_micro",
+                                    "--run-dir",
+                                    (folder / lesson).string(),
+                                    "--set",
+                                    "data.root=" + data().string(),
+                                    "--set",
+                                    "train.steps=2",
+                                    "--set",
+                                    "run.threads=1",
+                                    "--set",
+                                    "comm.timeout_s=300"};
+  };
+  const ProcessResult both = run_process(words("06_ddp"));
+  INFO(both.out << both.err);
+  CHECK(both.code == 0);
+  for (int rank : {0, 1}) CHECK(stream_of(folder / "06_ddp", rank).front()["world"] == 2);
+  const ProcessResult single = run_process(words("01_baseline"));
+  CHECK(single.code == 2);
+  CHECK_THAT(single.err, says("01_baseline trains in one process, and mpirun started 2"));
+  CHECK_FALSE(fs::exists(folder / "01_baseline"));
+}
+
+TEST_CASE("a process of a world of one starts ranks of its own") {
+  const TempFolder folder;
+  const ProcessResult result =
+      run_ranks(2, folder / "run", {"train.steps=2"},
+                {.environment = {"WORLD_SIZE=1", "RANK=0", "MASTER_ADDR=localhost", "MASTER_PORT=23456"}});
+  INFO(result.out << result.err);
+  CHECK(result.code == 0);
+  CHECK(stream_of(folder / "run", 1).front()["world"] == 2);
+}
+
 TEST_CASE("ranks that were started differently are refused, the difference named") {
   const TempFolder folder;
   const std::string root = "--set data.root=" + data().string() + " ";

@@ -1,9 +1,10 @@
 #pragma once
 // Which of how many processes this one is, from the environment that a launcher left: `./isobar run --ranks`,
-// torchrun, or srun. Torch-free.
+// torchrun, srun, or an mpirun. Torch-free.
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 namespace isobar {
 
@@ -11,8 +12,12 @@ enum class LaunchedBy {
   nobody,    ///< one process that trains alone
   isobar,    ///< ./isobar run LESSON --ranks N: all ranks are on this machine and meet through a file
   torchrun,  ///< RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT, whoever set them
-  slurm      ///< a task of a job step: SLURM_PROCID, SLURM_LOCALID, SLURM_NTASKS
+  slurm,     ///< a task of a job step: SLURM_PROCID, SLURM_LOCALID, SLURM_NTASKS
+  mpi        ///< a process of mpirun: OMPI_COMM_WORLD_* of Open MPI; PMI_RANK, PMI_SIZE of MPICH, Intel MPI
 };
+
+/// As a person knows it: "srun".
+std::string_view name_of(LaunchedBy launcher);
 
 struct RankEnvironment {
   LaunchedBy launched_by = LaunchedBy::nobody;
@@ -31,15 +36,27 @@ struct RankEnvironment {
 /// another one for most other jobs of the same node.
 int port_of_step(std::int64_t job, std::uint32_t step);
 
+/// Where the ranks of an mpirun meet on one machine: a port from what all of them have in common.
+int port_of_launcher(const std::string& common);
+
 /// Reads the environment through `get` (null = not set). RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR,
-/// MASTER_PORT win over Slurm's; with none of them this is one process. Slurm's count only within a step
-/// (SLURM_STEP_ID): the batch shell and salloc are one process, and `note` says so. Without MASTER_ADDR the
-/// first host of SLURM_STEP_NODELIST or SLURM_JOB_NODELIST, without MASTER_PORT one derived from SLURM_JOB_ID
-/// and the step. Error (exit code 2) that names the variable: half a set, no number, a rank that is not below
-/// the world size.
-RankEnvironment read_rank_environment(const std::function<const char*(const char*)>& get);
+/// MASTER_PORT win over all others; with none of them this is one process. With WORLD_SIZE = 1 the others
+/// need not be there. Slurm's count only within a step (SLURM_STEP_ID): the batch shell and salloc are one
+/// process, and `note` says so. Without MASTER_ADDR the first host of SLURM_STEP_NODELIST or
+/// SLURM_JOB_NODELIST, without MASTER_PORT one derived from SLURM_JOB_ID and the step. Those of an mpirun win
+/// over a step that has another number of tasks, for mpirun starts its helpers by srun; on one machine its
+/// ranks meet on loopback, at a port derived from PMIX_NAMESPACE or from what `launcher` returns, the process
+/// that started all of them; on several they take MASTER_ADDR and MASTER_PORT. Error (exit code 2) that names
+/// the variable: half a set, no number, a rank that is not below the world size.
+RankEnvironment read_rank_environment(
+    const std::function<const char*(const char*)>& get,
+    const std::function<std::string()>& launcher = [] { return std::string(); });
 
 /// The same from the environment of this process.
 RankEnvironment read_rank_environment();
+
+/// Error (exit code 2) where several processes were started for a lesson that has no ranks: each would train
+/// all of it.
+void check_takes_ranks(const RankEnvironment& ranks, const std::string& lesson, bool takes_ranks);
 
 }  // namespace isobar

@@ -33,8 +33,9 @@ void check_can_meet(const RankEnvironment& environment, const LessonInfo& lesson
                 start + " starts them");
   }
   if (environment.world == 1 || environment.launched_by == LaunchedBy::isobar) return;
-  throw Error(fmt::format("the ranks of {} share memory, and these were started over machines", lesson.name),
-              "environment", start + " starts them on one");
+  throw Error(fmt::format("the ranks of {} meet in memory that ./isobar lays, and these were started by {}",
+                          lesson.name, name_of(environment.launched_by)),
+              "environment", start + " starts them");
 }
 
 /// There is one message a step, and nothing that it could be cut into.

@@ -81,7 +81,9 @@ int run_command(const Words& words, ShowInstead show_instead, const std::string&
   if (parsed.resumes_by_key) std::fprintf(stderr, "note: %s\n", kResumeKeyNote);
   Settings settings = resumed.empty() ? parsed.settings : resumed_settings(parsed.settings, resumed);
   const RankEnvironment environment = read_rank_environment();
-  const bool is_rank = environment.launched_by != LaunchedBy::nobody;
+  const bool is_alone = environment.world == 1 && parsed.ranks > 1;  // and starts ranks of its own
+  const bool is_rank = environment.launched_by != LaunchedBy::nobody && !is_alone;
+  if (is_rank) check_takes_ranks(environment, lesson.name, honours(lesson, "run.ranks"));
   if (is_rank) settings.sets.push_back(checked_ranks(parsed, environment));
   const bool lacking = lacks_device(lesson);
   const LoadedConfig loaded =

@@ -77,6 +77,7 @@ RunPlan find_plan(const LessonInfo& lesson, const RunArguments& arguments) {
   RunPlan out;
   out.ranks = read_rank_environment();
   out.lesson = lesson;
+  check_takes_ranks(out.ranks, lesson.name, honours(lesson, "run.ranks"));
   out.resume = find_resume(with_ranks(arguments, out.ranks), lesson.name);
   out.loaded =
       resumed_config(lesson, out.resume, preset_device_kind(out.resume.settings, automatic_device_kind));

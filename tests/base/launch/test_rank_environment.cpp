@@ -11,10 +11,11 @@ namespace {
 using Variables = std::map<std::string, std::string>;
 
 RankEnvironment read(const Variables& variables) {
-  return read_rank_environment([&](const char* name) -> const char* {
+  const auto get = [&](const char* name) -> const char* {
     const auto found = variables.find(name);
     return found == variables.end() ? nullptr : found->second.c_str();
-  });
+  };
+  return read_rank_environment(get, [] { return std::string("4711"); });
 }
 
 const Variables kTorchrun = {{"RANK", "3"},           {"LOCAL_RANK", "1"},      {"WORLD_SIZE", "4"},
@@ -27,6 +28,12 @@ const Variables kSlurm = {{"SLURM_STEP_ID", "2"},
                           {"SLURM_NODEID", "1"},
                           {"SLURM_STEP_NODELIST", "n[007-008]"},
                           {"SLURM_STEP_TASKS_PER_NODE", "4(x2)"}};
+
+const Variables kOpenMpi = {{"OMPI_COMM_WORLD_SIZE", "2"},       {"OMPI_COMM_WORLD_RANK", "1"},
+                            {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+                            {"PMIX_NAMESPACE", "546045953"},     {"PMIX_RANK", "1"}};
+const Variables kHydra = {
+    {"PMI_SIZE", "2"}, {"PMI_RANK", "1"}, {"MPI_LOCALRANKID", "1"}, {"MPI_LOCALNRANKS", "2"}};
 
 Variables with(Variables variables, const std::string& name, const std::string& value) {
   variables[name] = value;
@@ -89,6 +96,82 @@ TEST_CASE("a task of a step of Slurm") {
   CHECK(read(with(without(kSlurm, "SLURM_STEP_NODELIST"), "SLURM_JOB_NODELIST", "m[1-2]")).address == "m1");
 }
 
+TEST_CASE("a world of one is one process, whatever else is not set") {
+  for (const Variables& variables :
+       {Variables{{"WORLD_SIZE", "1"}}, Variables{{"WORLD_SIZE", "1"}, {"RANK", "0"}},
+        Variables{{"WORLD_SIZE", "1"}, {"RANK", "0"}, {"MASTER_ADDR", "localhost"}, {"MASTER_PORT", "23456"}},
+        with(with(with(kOpenMpi, "OMPI_COMM_WORLD_SIZE", "1"), "OMPI_COMM_WORLD_RANK", "0"), "PMIX_RANK",
+             "0"),
+        with(kHydra, "PMI_SIZE", "1")}) {
+    const RankEnvironment ranks = read(variables);
+    CHECK(ranks.rank == 0);
+    CHECK(ranks.local_rank == 0);
+    CHECK(ranks.world == 1);
+    CHECK(ranks.note.empty());
+  }
+  // The ranks of ./isobar run --ranks 1 meet, too.
+  CHECK(
+      read({{"WORLD_SIZE", "1"}, {"RANK", "0"}, {"LOCAL_RANK", "0"}, {"ISOBAR_MEETING", "/m"}}).launched_by ==
+      LaunchedBy::isobar);
+}
+
+TEST_CASE("processes of an mpirun are ranks, on one machine at a port of their own") {
+  for (const Variables& variables : {kOpenMpi, kHydra}) {
+    const RankEnvironment ranks = read(variables);
+    CHECK(ranks.launched_by == LaunchedBy::mpi);
+    CHECK(ranks.rank == 1);
+    CHECK(ranks.local_rank == 1);
+    CHECK(ranks.world == 2);
+    CHECK(ranks.local_world == 2);
+    CHECK(ranks.address == "127.0.0.1");
+  }
+  CHECK(read(kOpenMpi).port == port_of_launcher("546045953"));
+  CHECK(read(kHydra).port == port_of_launcher("4711"));
+  CHECK(port_of_launcher("4711") != port_of_launcher("4712"));
+  CHECK(port_of_launcher("") >= 15'000);
+  CHECK(port_of_launcher("4711") < 32'000);
+  const RankEnvironment given = read(with(with(kHydra, "MASTER_PORT", "4000"), "MASTER_ADDR", "head"));
+  CHECK(given.port == 4000);
+  CHECK(given.address == "head");
+}
+
+TEST_CASE("several processes of a lesson without ranks are refused, by the name of who started them") {
+  const RankEnvironment two = read(kHydra);
+  CHECK_THAT(error_of([&] { check_takes_ranks(two, "01_baseline", false); }), says("mpirun started 2"));
+  CHECK_NOTHROW(check_takes_ranks(two, "06_ddp", true));
+  CHECK_NOTHROW(check_takes_ranks(read({}), "01_baseline", false));
+}
+
+TEST_CASE("processes of an mpirun over several machines take the address of rank 0") {
+  const Variables wide = with(kOpenMpi, "OMPI_COMM_WORLD_SIZE", "4");
+  CHECK_THAT(error_of([&] { read(wide); }), says("MASTER_ADDR"));
+  CHECK(read(with(wide, "MASTER_ADDR", "n1")).address == "n1");
+  CHECK(read(with(wide, "MASTER_ADDR", "n1")).port == port_of_launcher("546045953"));  // the same on all
+  const Variables hydra = with(kHydra, "PMI_SIZE", "4");
+  CHECK_THAT(error_of([&] { read(with(hydra, "MASTER_ADDR", "n1")); }), says("MASTER_PORT"));
+  CHECK(read(with(with(hydra, "MASTER_ADDR", "n1"), "MASTER_PORT", "4000")).world == 4);
+}
+
+TEST_CASE("of an mpirun within Slurm, and an srun that speaks PMI, the inner one counts") {
+  Variables helper = {{"SLURM_STEP_ID", "0"},        {"SLURM_JOB_ID", "7"},
+                      {"SLURM_PROCID", "1"},         {"SLURM_LOCALID", "0"},
+                      {"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_STEP_NODELIST", "n[1-2]"}};
+  Variables inner = helper;
+  inner.merge(Variables(kOpenMpi));
+  CHECK(read(inner).launched_by == LaunchedBy::mpi);
+  Variables hydra =
+      with(with(with(helper, "SLURM_STEP_NUM_TASKS", "1"), "SLURM_PROCID", "0"), "PMI_SIZE", "2");
+  hydra.merge(Variables(kHydra));
+  CHECK(read(hydra).launched_by == LaunchedBy::mpi);
+  Variables srun = with(with(helper, "PMI_SIZE", "2"), "PMI_RANK", "1");
+  CHECK(read(srun).launched_by == LaunchedBy::slurm);
+  Variables own = kOpenMpi;  // ./isobar run --ranks below mpirun -n 1, and torchrun
+  own.insert(kTorchrun.begin(), kTorchrun.end());
+  CHECK(read(own).launched_by == LaunchedBy::torchrun);
+  CHECK(read(with(own, "ISOBAR_MEETING", "/m")).launched_by == LaunchedBy::isobar);
+  CHECK_THAT(read({{"PMIX_RANK", "1"}}).note, says("this runs alone"));
+}
+
 TEST_CASE("what lies or is half set is refused with the name of the variable") {
   struct Case {
     Variables variables;
@@ -122,6 +205,19 @@ TEST_CASE("what lies or is half set is refused with the name of the variable") {
     cases.push_back({with(kSlurm, "SLURM_STEP_TASKS_PER_NODE", value), "SLURM_STEP_TASKS_PER_NODE"});
   cases.push_back({with(kSlurm, "MASTER_PORT", "99999"), "MASTER_PORT"});
   cases.push_back({with(kSlurm, "MASTER_ADDR", "`id`"), "MASTER_ADDR"});
+  for (const std::string name :
+       {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MASTER_PORT"})
+    cases.push_back({with(kOpenMpi, name, "x"), name});
+  cases.push_back({without(kOpenMpi, "OMPI_COMM_WORLD_LOCAL_RANK"), "OMPI_COMM_WORLD_LOCAL_RANK"});
+  cases.push_back({with(kOpenMpi, "OMPI_COMM_WORLD_RANK", "2"), "OMPI_COMM_WORLD_RANK"});
+  cases.push_back({with(kOpenMpi, "OMPI_COMM_WORLD_LOCAL_SIZE", "1"), "OMPI_COMM_WORLD_LOCAL_SIZE"});
+  for (const std::string name : {"PMI_SIZE", "PMI_RANK", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"})
+    cases.push_back({with(kHydra, name, "-1"), name});
+  cases.push_back({without(kHydra, "PMI_RANK"), "PMI_RANK"});
+  cases.push_back({without(kHydra, "MPI_LOCALRANKID"), "MPI_LOCALRANKID"});
+  cases.push_back({{{"WORLD_SIZE", "1"}, {"RANK", "1"}}, "RANK"});
+  cases.push_back({{{"WORLD_SIZE", "1"}, {"LOCAL_RANK", "x"}}, "LOCAL_RANK"});
+  cases.push_back({{{"RANK", "0"}}, "WORLD_SIZE"});
   for (const auto& [variables, name] : cases) {
     INFO(name << " = " << (variables.count(name) == 0 ? "(not set)" : variables.at(name)));
     CHECK_THAT(error_of([&] { read(variables); }), says(name));
