@@ -37,7 +37,7 @@ Numbers cells_of(const PresetFact& fact, double step_us) {
 
 /// With what the formulas say of those that fit, where this machine's rates are known.
 std::vector<PresetFact> facts_of(const Data& data, const LessonInfo& lesson) {
-  std::vector<PresetFact> out = preset_facts(data.project, lesson, memory_state().total_bytes);
+  std::vector<PresetFact> out = preset_facts(data.project, lesson, memory_state());
   for (PresetFact& fact : out) {
     if (!data.rates || !fact.fits || data.project.device_kind == "cuda") continue;
     const PlayedStep step = play(data.project, lesson, fact.name, {}, *data.rates);

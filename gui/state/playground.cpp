@@ -7,7 +7,7 @@
 
 #include "config/load.h"
 #include "core/error.h"
-#include "core/machine.h"
+#include "core/processors.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -71,7 +71,7 @@ PlayedStep play(const Project& project, const LessonInfo& lesson, const std::str
     settings.preset = preset;
     settings.sets = sets;
     out.config = load_config(project.home, lesson, settings, "cpu").config;
-    out.stages = predict_stages(lesson, out.config, rates, usable_cores());
+    out.stages = predict_stages(lesson, out.config, rates, processors_here());
     out.memory = plan_memory(lesson, out.config, memory_facts(out.config, /*on_cuda=*/false));
   } catch (const Error& error) {
     out.problem = printable(error.what(), 300);

@@ -14,7 +14,7 @@ namespace isobar {
 namespace {
 
 PresetFact fact_of(const Project& project, const LessonInfo& lesson, const std::string& name,
-                   std::uint64_t machine_bytes) {
+                   const MemoryState& memory) {
   PresetFact out;
   out.name = name;
   const bool on_cuda = project.device_kind == "cuda";
@@ -34,8 +34,8 @@ PresetFact fact_of(const Project& project, const LessonInfo& lesson, const std::
   }
   if (on_cuda) {
     out.fits = true;
-  } else if (out.bytes > machine_bytes) {
-    out.why_not = "this machine has " + human_bytes(machine_bytes);
+  } else if (out.bytes > memory.total_bytes) {
+    out.why_not = memory.total_text();
   } else {
     out.fits = name.starts_with("cpu_");
     if (!out.fits) out.why_not = "made for a GPU";
@@ -46,10 +46,9 @@ PresetFact fact_of(const Project& project, const LessonInfo& lesson, const std::
 }  // namespace
 
 std::vector<PresetFact> preset_facts(const Project& project, const LessonInfo& lesson,
-                                     std::uint64_t machine_bytes) {
+                                     const MemoryState& memory) {
   std::vector<PresetFact> out;
-  for (const std::string& name : project.presets)
-    out.push_back(fact_of(project, lesson, name, machine_bytes));
+  for (const std::string& name : project.presets) out.push_back(fact_of(project, lesson, name, memory));
   const auto order = [](const PresetFact& one) {
     return std::tuple(!one.fits, one.parameters == 0, one.rows * one.columns, one.parameters, one.bytes);
   };

@@ -6,6 +6,7 @@
 
 #include "analyse/run_store.h"
 #include "config/lesson.h"
+#include "core/memory.h"
 
 namespace isobar {
 
@@ -25,7 +26,7 @@ struct PresetFact {
 /// GPU one fits when its memory does and its name says that it is meant for a processor ("cpu_tiny"); with
 /// one all do, since what memory it has is known only to who loads CUDA.
 std::vector<PresetFact> preset_facts(const Project& project, const LessonInfo& lesson,
-                                     std::uint64_t machine_bytes);
+                                     const MemoryState& memory);
 
 /// Microseconds a step of the newest run of this lesson and preset that was measured here, without anything
 /// that sets it apart, beside no other programs if there is one; 0 = there is none.

@@ -149,7 +149,7 @@ TEST_CASE("Presets that fit this machine come first, by size, with what each is"
   project.device_kind = "cpu";
   const LessonInfo& lesson = project.find("01_baseline")->info;
   const std::uint64_t gigabyte = 1'000'000'000;
-  const auto roomy = preset_facts(project, lesson, 4000 * gigabyte);
+  const auto roomy = preset_facts(project, lesson, {.total_bytes = 4000 * gigabyte});
   CHECK(roomy.size() == project.presets.size());
   CHECK(names_of(roomy, true) == std::vector<std::string>{"cpu_micro", "cpu_tiny", "cpu_small", "cpu_attn"});
   CHECK(roomy.front().name == "cpu_micro");
@@ -160,13 +160,13 @@ TEST_CASE("Presets that fit this machine come first, by size, with what each is"
   REQUIRE(base != roomy.end());
   CHECK(base->why_not == "made for a GPU");
   CHECK(base->bytes > 10 * gigabyte);
-  const auto small = preset_facts(project, lesson, roomy.front().bytes);
+  const auto small = preset_facts(project, lesson, {.total_bytes = roomy.front().bytes});
   CHECK(names_of(small, true) == std::vector<std::string>{"cpu_micro"});
   CHECK(small.back().why_not.rfind("this machine has ", 0) == 0);
   project.device_kind = "cuda";
-  CHECK(names_of(preset_facts(project, lesson, gigabyte), false).empty());
+  CHECK(names_of(preset_facts(project, lesson, {.total_bytes = gigabyte}), false).empty());
   project.presets = {"cpu_tiny", "nowhere"};
-  const auto wrong = preset_facts(project, lesson, gigabyte);
+  const auto wrong = preset_facts(project, lesson, {.total_bytes = gigabyte});
   CHECK(wrong.back().name == "nowhere");
   CHECK_FALSE(wrong.back().fits);
   CHECK(wrong.back().why_not.find("nowhere") != std::string::npos);

@@ -295,6 +295,23 @@ TEST_CASE("what a step does before, between and behind its stages is counted to 
   }
 }
 
+TEST_CASE("a run takes the threads that its environment gives it, and records what decided") {
+  const TempFolder folder;
+  const auto trained = [&](const std::string& run, const std::vector<std::string>& environment) {
+    ProcessResult result =
+        train(folder / run, with(coarse(), {"train.steps=1", "run.threads=0"}), {.environment = environment});
+    REQUIRE(result.code == 0);
+    result.out += read_text_file(folder / run / "run.toml", 1 << 20);
+    return result.out;
+  };
+  CHECK_THAT(trained("one", {"OMP_NUM_THREADS=3,2", "SLURM_CPUS_PER_TASK=1"}),
+             says("3 threads: OMP_NUM_THREADS)") && says("threads_by = \"OMP_NUM_THREADS\"") &&
+                 says("\nthreads = 3\n"));
+  CHECK_THAT(trained("two", {"OMP_NUM_THREADS=all", "SLURM_CPUS_PER_TASK=1"}),
+             says("1 thread: SLURM_CPUS_PER_TASK)") &&
+                 says("threads OMP_NUM_THREADS is \"all\", which is no number"));
+}
+
 TEST_CASE("a run folder that cannot be written is said before training") {
   const ProcessResult result = train("/proc/isobar/run", {"train.steps=1"});
   CHECK(result.code == 2);

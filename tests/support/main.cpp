@@ -38,6 +38,8 @@ std::string running_case() {
 int main(int argc, char** argv) {
   // In the background of a script, and under nohup, these are ignored, by whatever the tests start too.
   for (const int one : {SIGINT, SIGQUIT, SIGHUP}) std::signal(one, SIG_DFL);
+  // Tests that count processors and threads say themselves what an environment gives.
+  for (const char* const name : {"OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK"}) unsetenv(name);
   // Said by CMake (isobar_test), whose own limit comes later and says only which program it was.
   std::optional<isobar::Deadline> limit;
   if (const char* const seconds = std::getenv("ISOBAR_TEST_LIMIT_S"))

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <map>
-#include <thread>
+
+#include "core/processors.h"
 
 namespace isobar {
 namespace {
@@ -35,7 +36,7 @@ const std::map<Fault, Change> kChanges = {
     {Fault::respawn, [](Config& c, const FaultSetting&) { c.data.persistent = false; }},
     {Fault::pageable, [](Config& c, const FaultSetting&) { c.data.pin_memory = false; }},
     {Fault::oversubscribe, [](Config& c, const FaultSetting&) {
-       c.data.workers = kWorkersPerProcessor * std::max(1U, std::thread::hardware_concurrency());
+       c.data.workers = kWorkersPerProcessor * usable_cores();
      }},
     {Fault::default_stream_copy, [](Config& c, const FaultSetting&) { c.loader.side_stream = false; }},
     {Fault::no_event, [](Config& c, const FaultSetting&) { c.loader.awaits_upload = false; }},

@@ -1,10 +1,8 @@
 #include "core/machine.h"
 
-#include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <fstream>
@@ -28,13 +26,6 @@ std::string process_view() {
   struct stat view {};
   const bool known = stat("/proc/self/ns/pid", &view) == 0;
   return boot_id() + "/" + (known ? std::to_string(view.st_ino) : "0");
-}
-
-int usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
-  return std::max(1, CPU_COUNT(&set));
 }
 
 std::string cpu_name() {

@@ -15,8 +15,6 @@ std::string boot_id();
 std::string process_view();
 /// "AMD EPYC 9654" or what the system calls its processor.
 std::string cpu_name();
-/// Processors that this process may run on, at least 1.
-int usable_cores();
 
 /// What /proc/PID/stat says of a process (proc(5)).
 struct ProcessFacts {

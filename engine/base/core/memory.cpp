@@ -7,12 +7,18 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <vector>
+
+#include "core/control_groups.h"
+#include "core/text.h"
 
 namespace isobar {
 
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
 std::atomic<std::uint64_t> promised = 0;
 
@@ -36,34 +42,51 @@ std::uint64_t number_of(const fs::path& file, std::uint64_t otherwise) {
   return in >> value ? value : otherwise;
 }
 
-/// The folder of this process's control group (version 2), "" without one.
-fs::path control_group() {
-  std::ifstream in("/proc/self/cgroup");
-  for (std::string line; std::getline(in, line);) {
-    if (line.rfind("0::/", 0) == 0) return fs::path("/sys/fs/cgroup") / line.substr(4);
-  }
-  return {};
+/// What a control group allows and holds, by the names of version 2 or 1.
+struct GroupMemory {
+  std::uint64_t limit = kNoLimit;
+  std::uint64_t held = 0;  ///< without files that the system keeps for their next reader
+};
+
+GroupMemory memory_of(const fs::path& group) {
+  auto details = numbers_in(group / "memory.stat");
+  const auto detail = [&](const char* name, std::uint64_t otherwise) {
+    const auto found = details.find(name);
+    return found == details.end() ? otherwise : found->second;
+  };
+  GroupMemory out;
+  // The last one also knows limits of groups above that a container does not see.
+  out.limit = std::min({number_of(group / "memory.max", kNoLimit),
+                        number_of(group / "memory.limit_in_bytes", kNoLimit),
+                        detail("hierarchical_memory_limit", kNoLimit)});
+  const std::uint64_t used =
+      number_of(group / "memory.current", number_of(group / "memory.usage_in_bytes", 0));
+  const std::uint64_t kept = detail("total_inactive_file", detail("inactive_file", 0));
+  out.held = used > kept ? used - kept : 0;
+  return out;
 }
 
 }  // namespace
 
-MemoryState memory_state() {
-  constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
-  auto machine = numbers_in("/proc/meminfo");
-  MemoryState out{machine["MemTotal:"] * 1024, machine["MemAvailable:"] * 1024, 0};
-  const fs::path mine = control_group();
-  if (mine.empty()) return out;
-  out.oom_kills = numbers_in(mine / "memory.events")["oom_kill"];
+std::string MemoryState::total_text() const {
+  return (is_limited ? "its control group allows " : "this machine has ") + human_bytes(total_bytes);
+}
+
+MemoryState memory_state(const fs::path& root) {
+  auto machine = numbers_in(root / "proc/meminfo");
+  MemoryState out{machine["MemTotal:"] * 1024, machine["MemAvailable:"] * 1024};
+  const std::vector<fs::path> groups = control_groups("memory", root);
+  if (groups.empty()) return out;
+  out.oom_kills = numbers_in(groups.front() / "memory.events")["oom_kill"] +
+                  numbers_in(groups.front() / "memory.oom_control")["oom_kill"];
   // A group above may be the one that is limited, in a container the topmost.
-  for (fs::path group = mine; group.string().size() >= std::string("/sys/fs/cgroup").size();
-       group = group.parent_path()) {
-    const std::uint64_t limit = number_of(group / "memory.max", kNone);
-    if (limit == kNone) continue;
-    const std::uint64_t used = number_of(group / "memory.current", 0);
-    const std::uint64_t cache = numbers_in(group / "memory.stat")["inactive_file"];
-    const std::uint64_t held = used > cache ? used - cache : 0;
-    out.total_bytes = std::min(out.total_bytes, limit);
-    out.available_bytes = std::min(out.available_bytes, limit > held ? limit - held : 0);
+  for (const fs::path& group : groups) {
+    const GroupMemory memory = memory_of(group);
+    if (memory.limit == kNoLimit) continue;
+    out.is_limited = out.is_limited || memory.limit < out.total_bytes;
+    out.total_bytes = std::min(out.total_bytes, memory.limit);
+    out.available_bytes =
+        std::min(out.available_bytes, memory.limit > memory.held ? memory.limit - memory.held : 0);
   }
   return out;
 }

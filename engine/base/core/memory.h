@@ -2,6 +2,8 @@
 // Memory that this process may use: the machine's, or less where a control group limits it.
 #include <atomic>
 #include <cstdint>
+#include <filesystem>
+#include <string>
 
 namespace isobar {
 
@@ -9,10 +11,15 @@ struct MemoryState {
   std::uint64_t total_bytes = 0;      ///< of the machine, or the limit of the control group
   std::uint64_t available_bytes = 0;  ///< what a new allocation could still get without swapping
   std::uint64_t oom_kills = 0;        ///< processes of the control group that were killed for memory so far
+  bool is_limited = false;            ///< whether total_bytes is the limit of a control group
+
+  /// "this machine has 25.3 GB", "its control group allows 250 MB".
+  std::string total_text() const;
 };
 
-/// Zeros where the system does not say.
-MemoryState memory_state();
+/// Of the machine whose files lie below `root`; control groups of version 1 and 2 (core/control_groups.h),
+/// the least limit counts. Zeros where the system does not say.
+MemoryState memory_state(const std::filesystem::path& root = "/");
 
 /// Most bytes that this process held at once so far, of its own or shared between ranks. Pages of files that
 /// are mapped, of libraries above all, are not among them: processes share those, the system drops them when

@@ -10,11 +10,10 @@ namespace isobar {
 
 namespace fs = std::filesystem;
 
-bool has_nvidia_driver() {
+bool has_nvidia_driver(const fs::path& root) {
   std::error_code code;
-  for (const char* path :
-       {"/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg"}) {  // the last one: WSL
-    if (fs::exists(path, code)) return true;
+  for (const char* path : {"dev/nvidiactl", "proc/driver/nvidia/version", "dev/dxg"}) {  // the last one: WSL
+    if (fs::exists(root / path, code)) return true;
   }
   return false;
 }

@@ -6,8 +6,9 @@
 namespace isobar {
 
 /// Whether an NVIDIA driver is loaded on this machine: its control device or its entry in /proc is there.
-/// Takes microseconds; without a driver there is no point in loading anything of CUDA.
-bool has_nvidia_driver();
+/// Takes microseconds; without a driver there is no point in loading anything of CUDA. `root` holds dev/ and
+/// proc/. cmake/setup/machine.sh has the same rule.
+bool has_nvidia_driver(const std::filesystem::path& root = "/");
 
 /// "580.65.06" of the loaded driver, "" when it does not say.
 std::string nvidia_driver_version();

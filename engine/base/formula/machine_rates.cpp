@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/machine.h"
+#include "core/processors.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -203,7 +204,13 @@ const TypeRates& ThreadRates::of(AmpMode mode) const {
   return mode == AmpMode::bf16 ? bf16 : mode == AmpMode::fp16 ? fp16 : fp32;
 }
 
-std::string machine_name() { return fmt::format("{}, {}", cpu_name(), counted(usable_cores(), "processor")); }
+std::string machine_name() {
+  const Processors here = processors_here();
+  // Rates under a quota that ends within a processor are low by its part.
+  return fmt::format("{}, {}", cpu_name(),
+                     here.time == here.count ? counted(here.count, "processor")
+                                             : fmt::format("{:.2f} processors", here.time));
+}
 
 std::filesystem::path machine_rates_file() { return cache_prefix() / "rates.toml"; }
 

@@ -164,26 +164,25 @@ double read_bytes_a_step(const Config& config) {
          static_cast<double>(samples * config.data.channels * config.data.grid[0] * config.data.grid[1]);
 }
 
-int threads_a_rank(const Config& config, int processors) {
-  if (config.run.threads > 0) return static_cast<int>(config.run.threads);
-  return std::max(1, processors / static_cast<int>(config.run.ranks));
+int threads_a_rank(const Config& config, const Processors& here) {
+  return here.threads(config.run.threads, config.run.ranks).count;
 }
 
 StepStages predict_stages(const LessonInfo& lesson, const Config& config, const MachineRates& rates,
-                          int processors) {
+                          const Processors& here) {
   if (config.mesh.tp > 1)
     throw Error("a step with split layers is not predicted", fmt::format("mesh.tp = {}", config.mesh.tp),
                 "mesh.tp=1; ./isobar scale measures it");
   const StepForm form = step_form(lesson, config, /*on_cuda=*/false);
-  const int threads = threads_a_rank(config, processors);
+  const int threads = threads_a_rank(config, here);
   const StepTime time =
       predict_step(form, device_rates_of(rates, form.shape, form.batch, form.precision, threads));
   const auto passes = static_cast<double>(config.train.accumulate);
   StepStages out{.forward_us = passes * time.forward.total_us(),
                  .backward_us = passes * time.backward.total_us(),
                  .optimize_us = time.optimize_us};
-  const Reading reading = reading_of(config, rates, processors);
-  share_processors(config, reading, processors, threads, out);
+  const Reading reading = reading_of(config, rates, here.count);
+  share_processors(config, reading, here.count, threads, out);
   const double gradient_bytes = 4.0 * static_cast<double>(count_parameters(form.shape).total());
   const double memory_rate = rates.with(threads).memory_bytes_per_s;
   add_comm(config, rates, gradient_bytes, memory_rate > 0 ? 2 * gradient_bytes / memory_rate * kMicro : 0,

@@ -8,6 +8,7 @@
 
 #include "config/config.h"
 #include "config/lesson.h"
+#include "core/processors.h"
 #include "formula/machine_rates.h"
 #include "formula/step_time.h"
 
@@ -40,8 +41,8 @@ struct StepStages {
 /// Bytes of the files that a rank reads for a step; 0 where data.source is made up.
 double read_bytes_a_step(const Config& config);
 
-/// Threads of tensor operations of a rank: run.threads, else the processors shared by the ranks.
-int threads_a_rank(const Config& config, int processors);
+/// Threads of tensor operations of a rank, of those that ./isobar run starts.
+int threads_a_rank(const Config& config, const Processors& here);
 
 /// What bounds reading: bytes at the rate of one reader times the readers that find a processor, or at
 /// data.throttle_mb_per_s. Ranks and who reads ahead share the processors. Gradients go round a ring
@@ -50,6 +51,6 @@ int threads_a_rank(const Config& config, int processors);
 /// broadcast make the forward pass longer. Error (exit code 2) for what is not predicted: split layers, and
 /// types without a rate.
 StepStages predict_stages(const LessonInfo& lesson, const Config& config, const MachineRates& rates,
-                          int processors);
+                          const Processors& here);
 
 }  // namespace isobar

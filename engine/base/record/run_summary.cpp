@@ -53,8 +53,8 @@ std::int64_t warm_up_steps(std::int64_t steps_per_epoch, std::int64_t steps) {
 
 std::string crowded_sentence(double processor_wait) {
   return fmt::format(
-      "the training loop waited for a processor {:.0f} % of the time: other programs, or more threads than "
-      "processors, had it; rates are low",
+      "the training loop waited for a processor {:.0f} % of the time: other programs, more threads than "
+      "processors, or a quota kept it from one; rates are low",
       100 * processor_wait);
 }
 

@@ -14,7 +14,7 @@
 #include <ctime>
 
 #include "core/clock.h"
-#include "core/machine.h"
+#include "core/processors.h"
 
 namespace isobar {
 namespace {

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/machine.h"
 #include "core/number_text.h"
+#include "core/processors.h"
 #include "record/run_folder.h"
 #include "record/run_tree.h"
 
@@ -53,7 +54,7 @@ double own_wait(const RunView& view, const ConfigText& config) {
   const double reading =
       summary.wall_s > 0 ? static_cast<double>(summary.read_cpu_us) * 1e-6 / summary.wall_s : 0;
   const double wanted = static_cast<double>(std::max<std::int64_t>(1, summary.world)) * (*threads + reading);
-  return std::max(0.0, 1 - usable_cores() / std::max(1.0, wanted));
+  return std::max(0.0, 1 - processors_here().time / std::max(1.0, wanted));
 }
 
 }  // namespace

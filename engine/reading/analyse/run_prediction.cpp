@@ -10,6 +10,7 @@
 #include "config/toml_text.h"
 #include "core/error.h"
 #include "core/machine.h"
+#include "core/processors.h"
 #include "record/run_folder.h"
 
 namespace isobar {
@@ -67,7 +68,7 @@ double memory_rate(const ConfigText& run, const MachineRates& rates) {
 std::optional<StepStages> predicted_stages(const KnownSettings& settings, const MachineRates& rates) {
   if (settings.lesson.stands_alone) return std::nullopt;  // the formulas are of a transformer
   try {
-    return predict_stages(settings.lesson, settings.config, rates, usable_cores());
+    return predict_stages(settings.lesson, settings.config, rates, processors_here());
   } catch (const Error&) {
     return std::nullopt;
   }

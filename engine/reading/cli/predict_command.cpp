@@ -11,7 +11,7 @@
 #include "config/resume.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "core/machine.h"
+#include "core/processors.h"
 #include "core/text.h"
 #include "formula/memory_plan.h"
 
@@ -87,10 +87,11 @@ Prediction predict_here(const LessonInfo& lesson, const PredictArguments& argume
   Prediction out = begin_prediction(lesson, arguments.settings, command_text(arguments, lesson.name),
                                     /*on_cuda=*/false);
   const MachineRates rates = rates_here(arguments);
+  const Processors here = processors_here();
   out.device = device_rates_of(rates, out.form.shape, out.form.batch, out.form.precision,
-                               threads_a_rank(out.config, usable_cores()));
+                               threads_a_rank(out.config, here));
   out.time = predict_step(out.form, out.device);
-  out.here = PredictedHere{predict_stages(lesson, out.config, rates, usable_cores()), rates};
+  out.here = PredictedHere{predict_stages(lesson, out.config, rates, here), rates};
   return out;
 }
 

@@ -14,9 +14,9 @@
 #include "config/option_parser.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "core/machine.h"
 #include "core/number_text.h"
 #include "core/nvidia.h"
+#include "core/processors.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -250,10 +250,11 @@ ScalePlan plan_of(const ScaleArguments& arguments) {
   const TrainConfig& train = base.train;
   check_divides(arguments, base);
   ScalePlan out;
-  out.processors = usable_cores();
-  out.threads = base.run.threads > 0 ? base.run.threads
-                : arguments.as_jobs  ? arguments.job.number("cpus_per_task", 0)
-                                     : std::max<std::int64_t>(1, out.processors / arguments.ranks.back());
+  const Processors here = processors_here();
+  out.processors = here.count;
+  out.threads = base.run.threads == 0 && arguments.as_jobs
+                    ? arguments.job.number("cpus_per_task", 0)
+                    : here.threads(base.run.threads, arguments.ranks.back()).count;
   const bool weak = arguments.law == ScalingLaw::weak;
   for (const std::int64_t ranks : arguments.ranks) {
     for (const ScalingLine line : arguments.lines) {

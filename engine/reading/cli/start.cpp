@@ -11,9 +11,9 @@
 #include "config/toml_text.h"
 #include "core/argv.h"
 #include "core/clock.h"
-#include "core/machine.h"
 #include "core/memory.h"
 #include "core/nvidia.h"
+#include "core/processors.h"
 #include "core/text.h"
 #include "core/waiting.h"
 #include "launch/rank_environment.h"
@@ -36,6 +36,12 @@ bool wants_embedded_data(const Config& config) {
   return !made_up && config.data.root.empty() && !fs::exists(data_root(config.data) / "dataset.toml");
 }
 
+/// What a program that may have been killed for memory had of it.
+std::string held_text(std::int64_t peak_bytes) {
+  return fmt::format("it held {} at its peak, {}", human_bytes(static_cast<std::uint64_t>(peak_bytes)),
+                     memory_state().total_text());
+}
+
 }  // namespace
 
 fs::path program_folder() { return fs::read_symlink("/proc/self/exe").parent_path(); }
@@ -56,9 +62,7 @@ std::optional<Error> killed_error(const Ended& ended, const std::string& program
   if (ended.signal != SIGKILL && ended.signal != SIGSEGV && ended.signal != SIGBUS && ended.signal != SIGABRT)
     return std::nullopt;
   const std::string name = strsignal(ended.signal);
-  const std::string memory = fmt::format("it held {} at its peak, this machine has {}",
-                                         human_bytes(static_cast<std::uint64_t>(ended.peak_bytes)),
-                                         human_bytes(memory_state().total_bytes));
+  const std::string memory = held_text(ended.peak_bytes);
   const bool killed = ended.signal == SIGKILL;
   return Error(killed ? "the program was killed by the system" +
                             std::string(ended.out_of_memory ? " because memory ran out: "
@@ -88,9 +92,7 @@ int start_ranks_and_wait(const std::vector<std::string>& words, int ranks) {
   const RanksEnded ended = launch_ranks(words, ranks);
   if (ended.first < 0) return ended.code;
   const RankEnded& first = ended.ranks[static_cast<std::size_t>(ended.first)];
-  const auto held = fmt::format("it held {} at its peak, this machine has {}",
-                                human_bytes(static_cast<std::uint64_t>(first.peak_bytes)),
-                                human_bytes(memory_state().total_bytes));
+  const std::string held = held_text(first.peak_bytes);
   const bool killed = first.signal == SIGKILL && !first.stopped;
   const Error error(first_failure_text(ended), fs::path(words.front()).filename().string(),
                     first.out_of_memory

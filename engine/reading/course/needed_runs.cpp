@@ -11,9 +11,9 @@
 #include "analyse/spread.h"
 #include "core/error.h"
 #include "core/fault.h"
-#include "core/machine.h"
 #include "core/number_text.h"
 #include "core/nvidia.h"
+#include "core/processors.h"
 #include "core/text.h"
 #include "course/slow_laptop.h"
 #include "formula/link_fit.h"
@@ -148,7 +148,8 @@ FoundRuns find_one(const NeededRun& wanted, bool is_timed, const fs::path& home,
 }
 
 /// Microseconds of a step, also where the formula does not know how it is made.
-double step_us_of(const LessonInfo& lesson, Config config, const MachineRates& rates, int processors) {
+double step_us_of(const LessonInfo& lesson, Config config, const MachineRates& rates,
+                  const Processors& processors) {
   double longer = 1;
   if (config.mesh.tp > 1) {
     longer *= kSplitLayers;
@@ -208,8 +209,8 @@ double run_cost_s(const LessonInfo& lesson, const Config& config, const MachineR
   if (lesson.stands_alone) return cost_alone_s(lesson, config);
   const bool is_here = rates != nullptr;
   const MachineRates slow = is_here ? MachineRates{} : slow_laptop_rates();
-  double step_us =
-      step_us_of(lesson, config, is_here ? *rates : slow, is_here ? usable_cores() : kSlowLaptopProcessors);
+  double step_us = step_us_of(lesson, config, is_here ? *rates : slow,
+                              is_here ? processors_here() : Processors{.count = kSlowLaptopProcessors});
   if (row_of(config.run.fault).takes("ms")) step_us += 1e3 * static_cast<double>(config.run.fault_ms);
   const double start_s =
       (is_here ? kStartHere_s : kSlowLaptopStart_s) * static_cast<double>(config.run.ranks);

@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/machine.h"
 #include "core/nvidia.h"
+#include "core/processors.h"
 #include "core/text.h"
 #include "device/barrier_waits.h"
 #include "device/cpu_allocator.h"
@@ -79,7 +80,7 @@ void keep_freed_memory() {
 int set_up_cpu(int threads, int sharers) {
   keep_freed_memory();
   use_fitting_cpu_blocks();
-  const int count = threads > 0 ? threads : std::max(1, usable_cores() / sharers);
+  const int count = processors_here().threads(threads, sharers).count;
   at::set_num_threads(count);
   adapt_barrier_waits(count);
   at::globalContext().setDeterministicAlgorithms(true, false);

@@ -18,9 +18,9 @@ c10::Device choose_device(const std::string& name);
 /// exists. Loads the CUDA plugin when a driver and a plugin are there, and nothing else.
 std::string automatic_device_kind();
 
-/// Fixes the number of threads of tensor operations (0 = usable_cores() shared by `sharers` processes) and
-/// makes them deterministic: same threads, same machine type, same bits. Returns the number. Call it first,
-/// before any tensor operation.
+/// Fixes the number of threads of tensor operations (0 = as core/processors.h gives one of `sharers`
+/// processes) and makes them deterministic: same threads, same machine type, same bits. Returns the number.
+/// Call it first, before any tensor operation.
 int set_up_cpu(int threads, int sharers = 1);
 
 /// Whether operators on `device` whose bits may differ from run to run are left out, by the values of

@@ -43,7 +43,9 @@ FreeAndTotal memory_now(c10::Device device) {
 
 std::string memory_hint(c10::Device device, const FreeAndTotal& memory) {
   const std::string smaller = "a smaller train.global_batch, a smaller preset, or a larger ";
-  if (!device.is_cuda()) return smaller + "machine";
+  if (!device.is_cuda())
+    return smaller +
+           (memory_state().is_limited ? "limit of the control group: --mem under Slurm" : "machine");
   const std::int64_t taken = memory.total_bytes - memory.free_bytes;
   if (taken < memory.total_bytes / kOwnShare) return smaller + "device";
   return fmt::format("{} of it are taken already: nvidia-smi shows by whom; or {}device",

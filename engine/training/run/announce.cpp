@@ -72,10 +72,12 @@ void say_task(const RunPlan& plan, const Trained& trained, Console& console) {
 
 void say_machine(const RunPlan& plan, Console& console) {
   const Config& config = plan.config();
-  console.line(
-      fmt::format("  device  {} ({}, {} threads), {}{}", plan.device.str(), device_text(plan.device),
-                  plan.threads, precision_text(config.amp.mode),
-                  config.run.deterministic == Determinism::yes ? "" : ", bits may differ from run to run"));
+  console.line(fmt::format(
+      "  device  {} ({}, {}{}), {}{}", plan.device.str(), device_text(plan.device),
+      counted(plan.threads, "thread"), plan.threads_by == "affinity" ? "" : ": " + plan.threads_by,
+      precision_text(config.amp.mode),
+      config.run.deterministic == Determinism::yes ? "" : ", bits may differ from run to run"));
+  if (!plan.threads_note.empty()) console.line("  threads " + plan.threads_note);
   if (plan.honours("run.memory_cap")) console.line("  memory  predicted for a rank, " + plan.memory.text());
   if (const std::string given = precision_sentence(config.amp.mode, precision_facts(plan.device));
       !given.empty())

@@ -19,6 +19,7 @@ std::string environment_of(const RunPlan& plan, const std::vector<std::string>& 
       {{"cpu_kernels", cpu_capability()},
        {"device", plan.device.str()},
        {"device_is", device_text(plan.device)},
+       {"threads_by", plan.threads_by},
        {"libtorch", fmt::format("{}.{}.{}", TORCH_VERSION_MAJOR, TORCH_VERSION_MINOR, TORCH_VERSION_PATCH)}},
       plan.threads, command);
 }

@@ -7,8 +7,8 @@
 #include "config/check_fault.h"
 #include "config/with_fault.h"
 #include "core/error.h"
-#include "core/machine.h"
 #include "core/named_file.h"
+#include "core/processors.h"
 #include "core/text.h"
 #include "device/device.h"
 #include "device/load_cuda.h"
@@ -30,11 +30,15 @@ RunArguments with_ranks(RunArguments arguments, const RankEnvironment& ranks) {
   return arguments;
 }
 
-/// Processes of this machine that share its processors and memory.
-int sharers(const RankEnvironment& ranks) {
-  // Slurm binds tasks to cores of their own, where it does.
-  const bool own = ranks.cores_of_task > 0 && usable_cores() <= ranks.cores_of_task;
-  return own ? 1 : ranks.local_world;
+/// Threads of tensor operations. Processes of this machine share its processors, unless Slurm gave each of
+/// them some of its own.
+void choose_threads(RunPlan& plan) {
+  const Processors here = processors_here();
+  const ThreadChoice choice =
+      here.threads(plan.config().run.threads, plan.ranks.cores_of_task > 0 ? 1 : plan.ranks.local_world);
+  plan.threads = set_up_cpu(choice.count);
+  plan.threads_by = choice.why;
+  plan.threads_note = here.note;
 }
 
 /// Refuses a run that the memory cannot hold, before it takes an hour to find out.
@@ -121,7 +125,7 @@ RunPlan plan_run(const LessonInfo& lesson, const RunArguments& arguments) {
   plan.fault = take_fault(config, ranks.rank, plan.device.str());
   check_first_weights(plan);
   check_memory(plan);
-  plan.threads = set_up_cpu(static_cast<int>(config.run.threads), sharers(ranks));
+  choose_threads(plan);
   // run.toml holds what was resolved, so that the same numbers come out again.
   const bool repeats_bits = set_deterministic(config.run.deterministic, plan.device);
   config.run.deterministic = repeats_bits ? Determinism::yes : Determinism::no;

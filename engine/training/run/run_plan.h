@@ -29,9 +29,11 @@ struct RunPlan {
   c10::Device device{c10::kCPU};
   std::filesystem::path data_root;  ///< data.root, or the embedded set of this grid
   int threads = 1;
-  bool emulated = false;  ///< the 16 bits of amp.mode, by fp32 products
-  std::string attention;  ///< what it runs as, in words; "" in a lesson that does not choose
-  MemoryPlan memory;      ///< of this rank
+  std::string threads_by;    ///< what decided their number (core/processors.h)
+  std::string threads_note;  ///< of the environment, what is no number of threads; "" = nothing
+  bool emulated = false;     ///< the 16 bits of amp.mode, by fp32 products
+  std::string attention;     ///< what it runs as, in words; "" in a lesson that does not choose
+  MemoryPlan memory;         ///< of this rank
   std::unique_ptr<MemoryPromise> promised;  ///< on a CPU, until the model is there
 
   const Config& config() const { return loaded.config; }

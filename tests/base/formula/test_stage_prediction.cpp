@@ -22,7 +22,7 @@ StepStages stages(const std::string& name, const std::vector<std::string>& sets,
   const LessonInfo lesson = read_lesson(project_home(), name);
   const Config config =
       load_config(project_home(), lesson, {.preset = "cpu_micro", .sets = sets}, "cpu").config;
-  return predict_stages(lesson, config, rates, kProcessors);
+  return predict_stages(lesson, config, rates, {.count = kProcessors});
 }
 
 /// Of a batch of four pairs of fields.
@@ -70,6 +70,19 @@ TEST_CASE("who reads ahead takes processors from the step") {
   const StepStages inline_read = stages("01_baseline", {}), ahead = stages("02_workers", {});
   const double computing = inline_read.forward_us + inline_read.backward_us + inline_read.optimize_us;
   CHECK(ahead.step_us() == Approx(computing + inline_read.load_us / kProcessors));
+}
+
+TEST_CASE("a step is predicted with the threads that a run takes here") {
+  const LessonInfo lesson = read_lesson(project_home(), "01_baseline");
+  const auto backward_us = [&](const std::vector<std::string>& sets, const Processors& here) {
+    const Config config =
+        load_config(project_home(), lesson, {.preset = "cpu_micro", .sets = sets}, "cpu").config;
+    return predict_stages(lesson, config, made_rates(), here).backward_us;
+  };
+  const double one_us = backward_us({"run.threads=1"}, {.count = kProcessors});
+  CHECK(backward_us({}, {.count = kProcessors}) == Approx(one_us / 2));
+  CHECK(backward_us({}, {.count = kProcessors, .of_process = 1}) == Approx(one_us));
+  CHECK(backward_us({}, {.count = kProcessors, .of_task = 1}) == Approx(one_us));
 }
 
 TEST_CASE("more ranks than processors take turns") {

@@ -4,6 +4,7 @@
 #include "cli/programs.h"
 #include "config/load.h"
 #include "core/machine.h"
+#include "core/processors.h"
 #include "formula/stage_prediction.h"
 #include "support/catch.h"
 #include "support/made_rates.h"
@@ -98,7 +99,7 @@ TEST_CASE("what is printed is what the formulas give, by stage") {
   const Json json = world.json({"06", "--set", sets[0], "--set", sets[1]});
   const LessonInfo lesson = read_lesson(project_home(), "06_ddp");
   const Config config = load_config(project_home(), lesson, {.sets = sets}, "cpu").config;
-  const StepStages stages = predict_stages(lesson, config, made_rates(), usable_cores());
+  const StepStages stages = predict_stages(lesson, config, made_rates(), processors_here());
   for (const auto& [stage, time_us] : stages.named())
     CHECK(json["stages"][stage + "_us"].get<double>() == Approx(time_us));
   CHECK(json["step_us"].get<double>() == Approx(stages.step_us()));

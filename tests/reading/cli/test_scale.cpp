@@ -160,6 +160,10 @@ TEST_CASE("every point is measured in turn, with its batch and the same threads,
                  says("measured here") && says("Median of 2 runs") && !says("no value"));
   const ProcessResult listed = noting.run({"runs"});
   CHECK_THAT(listed.out, says("12 runs"));  // the folder of the picture is none
+  const ProcessResult held = noting.run(scale({"--ranks", "1,2", "--repeat", "1", "--steps", "7", "--json"}),
+                                        {.environment = {"OMP_NUM_THREADS=3"}});
+  CHECK(json::parse(held.out)["threads_per_rank"] == 3);
+  CHECK_THAT(noting.calls().back(), says("run.threads=3 "));
 }
 
 TEST_CASE("strong scaling divides one batch, and the table says what was done") {

@@ -6,6 +6,7 @@
 #include "config/toml_text.h"
 #include "core/machine.h"
 #include "core/nvidia.h"
+#include "core/processors.h"
 #include "course/needed_runs.h"
 #include "support/catch.h"
 #include "support/errors.h"

@@ -1,7 +1,7 @@
 // Rules of times and rates: what a step is made of, and which run is faster.
 #include "asked_rule.h"
 #include "core/json.h"
-#include "core/machine.h"
+#include "core/processors.h"
 #include "support/errors.h"
 #include "support/made_runs.h"
 #include "support/says.h"

@@ -16,7 +16,7 @@ namespace {
 /// What the number of ranks changes by itself: the processors are shared among them.
 bool follows_ranks(const KeyRow& row) {
   return row.is_label() || row.key == "run.ranks" || row.key == "run.threads" || row.key == "comm.backend" ||
-         row.key == "environment.threads";
+         row.key == "environment.threads" || row.key == "environment.threads_by";
 }
 
 /// Why the pair is none; "" = it is.
