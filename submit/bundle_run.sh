@@ -89,7 +89,7 @@ tell_of_machine() {
   local setup=$here/cmake/setup home=$here prefix=${ISOBAR_PREFIX:-$here} json='' json_open='' part
   [ $# = 0 ] || [ "$*" = --json ] || fail "doctor does not know \"$*\"" "./run.sh doctor [--json]" 2
   [ $# = 0 ] || json=1
-  for part in say packages system libtorch cuda memory doctor; do
+  for part in say packages machine system libtorch cuda doctor; do
     # shellcheck source=/dev/null
     . "$setup/$part.sh"
   done

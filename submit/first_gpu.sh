@@ -315,7 +315,8 @@ for word in "${words[@]:1}"; do
   [[ $word != */* ]] || table | grep "^${word%%/*}|${word#*/}|" >/dev/null || fail "there is no row \"$word\"" "$me --dry-run lists them"
 done
 if [ -n "$dry" ]; then plan; exit; fi
-driver_here() { [ -e "${ISOBAR_SYSROOT:-}/dev/nvidiactl" ] || [ -e "${ISOBAR_SYSROOT:-}/proc/driver/nvidia/version" ]; }
+# shellcheck source=cmake/setup/machine.sh
+. "$home/cmake/setup/machine.sh"
 if [ -z "$rehearse" ] && ! driver_here; then
   fail "there is no NVIDIA driver on this machine" "$me --rehearse FOLDER does all that needs no GPU; --dry-run says what would be done"
 fi

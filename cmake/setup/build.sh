@@ -6,7 +6,7 @@
 
 build_jobs() {
   local cores jobs
-  cores=$(nproc)
+  cores=$(usable_cores)
   jobs=$(($(memory_free) / 1500000000))  # a file that includes libtorch takes up to 1.3 GB to compile
   [ "$jobs" -le "$cores" ] || jobs=$cores
   [ "$jobs" -ge 1 ] || jobs=1

@@ -4,11 +4,6 @@
 
 least_driver=580  # the first NVIDIA driver that runs CUDA 13
 
-# ISOBAR_SYSROOT: another root for what is read of the machine itself (/proc, /sys, /dev); the tests describe machines so.
-machine=${ISOBAR_SYSROOT:-}
-
-driver_here() { [ -e "$machine/dev/nvidiactl" ] || [ -e "$machine/proc/driver/nvidia/version" ]; }
-
 # driver_version: as the kernel module states it, such as 580.65.06; nothing where none is loaded.
 driver_version() {
   grep -oE '[0-9]{3,}\.[0-9]+(\.[0-9]+)?' "$machine/proc/driver/nvidia/version" 2>/dev/null | head -n 1

@@ -50,33 +50,23 @@ doctor_processor() {
   sixteen_bits_row fp16 "$flags"
 }
 
-# count_of LIST: of a list such as 0-3,8: how many.
-count_of() {
-  printf '%s' "$1" | tr ',' '\n' | awk -F- 'NF { n += (NF == 2 ? $2 - $1 : 0) + 1 } END { print n + 0 }'
-}
-
-# cores_allowed: the processor time that the control groups allow, in hundredths of a core; nothing when unlimited.
-cores_allowed() {
-  local folder least='' quota period share
-  while read -r folder; do
-    quota='' period=''
-    if [ -r "$folder/cpu.max" ]; then
-      read -r quota period <"$folder/cpu.max" || true
-    elif [ -r "$folder/cpu.cfs_quota_us" ]; then
-      quota=$(cat "$folder/cpu.cfs_quota_us") period=$(cat "$folder/cpu.cfs_period_us" 2>/dev/null || true)
-    fi
-    [[ $quota =~ ^[0-9]+$ && $period =~ ^[1-9][0-9]*$ ]] || continue
-    share=$((quota * 100 / period))
-    [ -n "$least" ] && [ "$least" -le "$share" ] || least=$share
-  done < <(cgroup_folders cpu)
-  printf '%s' "$least"
+# threads_here: how many threads a run takes here and what decides it, as the program prints it; then, on a line of its own,
+# what is set and is no number of threads. Where it is not built, the first number of OMP_NUM_THREADS, if it has one.
+threads_here() {
+  local line='' program=${build:-}/bin/isobar-run
+  [ ! -x "$program" ] || line=$(timeout 10 "$program" threads 2>/dev/null) || line=''
+  if [[ $line =~ ^[1-9][0-9]{0,4}\ [[:print:]]+ ]]; then
+    printf '%s\n' "$line"
+  elif [[ ${OMP_NUM_THREADS:-} =~ ^[[:space:]]*([1-9][0-9]{0,3})[[:space:]]*(,|$) ]]; then
+    printf '%s OMP_NUM_THREADS\n' "${BASH_REMATCH[1]}"
+  fi
 }
 
 doctor_cores() {
-  local present allowed limit fact state=ok hint=''
+  local present allowed limit threads why note fact state=ok hint=''
   present=$(count_of "$(cat "$machine/sys/devices/system/cpu/online" 2>/dev/null || true)")
   [ "$present" -gt 0 ] || present=$(grep -c '^processor' "$machine/proc/cpuinfo" 2>/dev/null || true)
-  allowed=$(count_of "$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "$machine/proc/self/status" 2>/dev/null || true)")
+  allowed=$(cores_by_affinity)
   limit=$(cores_allowed)
   fact="${present:-an unknown number}"
   if [ "$allowed" -gt 0 ] && [ "$allowed" -lt "${present:-0}" ]; then
@@ -84,9 +74,14 @@ doctor_cores() {
   fi
   if [ -n "$limit" ] && [ "$limit" -lt $(((allowed > 0 ? allowed : 9999) * 100)) ]; then
     state=note fact="$fact, and the control group allows the time of $((limit / 100)).$(printf '%02d' $((limit % 100)))"
-    hint="more threads than that wait for each other: export OMP_NUM_THREADS=$((limit < 100 ? 1 : limit / 100))"
   fi
-  [ -z "${OMP_NUM_THREADS:-}" ] || fact="$fact; OMP_NUM_THREADS=$OMP_NUM_THREADS"
+  { read -r threads why; read -r note; } < <(threads_here; echo; echo) || true
+  [ -z "$threads" ] || fact="$fact; a run takes $threads thread$([ "$threads" = 1 ] || printf s): $why"
+  [ -z "$note" ] || state=note fact="$fact; $note"
+  allowed=$(usable_cores)
+  if [ "${threads:-0}" -gt "$allowed" ]; then
+    state=note hint="more threads than processors wait for each other: unset OMP_NUM_THREADS, or export OMP_NUM_THREADS=$allowed"
+  fi
   row cores $state "$fact" "$hint"
 }
 
@@ -136,7 +131,7 @@ doctor_memory() {
     row memory note "unknown: /proc/meminfo cannot be read"
     return
   fi
-  read -r limit used < <(memory_allowed; echo) || true
+  read -r limit used _ < <(memory_allowed; echo) || true
   if [ -n "${limit:-}" ] && [ "$limit" -lt "$total" ]; then
     row memory note "$(gigabytes "$limit") allowed by the control group, $(gigabytes "$used") of it used (the machine has $(gigabytes "$total"))" \
       "a run that needs more is ended by the system"

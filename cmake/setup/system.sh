@@ -102,7 +102,7 @@ unpack_packages() {
     ln -s "usr/$name" "$folder/$name"
   done
   : >"$prefix/apt/unpacked"
-  printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$(nproc)" bash -c 'set -eo pipefail
+  printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$(usable_cores)" bash -c 'set -eo pipefail
     dpkg-deb --fsys-tarfile "$3" | tar -xC "$1" --keep-directory-symlink --no-same-owner --exclude=./usr/share/doc \
       --exclude=./usr/share/locale --exclude=./usr/share/man --exclude=./usr/share/info --exclude=./usr/share/lintian
     echo >>"$2"' unpack "$folder" "$prefix/apt/unpacked" 2>"$prefix/apt/errors" &

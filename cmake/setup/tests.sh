@@ -75,5 +75,5 @@ run_tests() {
   ! takes_browsers "$@" || say_no_browser
   export OMP_WAIT_POLICY=passive  # several programs share the processors: who waits for a thread must not spin
   # Tests say how many halves of a processor they use (LOAD in cmake/IsobarTargets.cmake). Three fill one: each waits at times.
-  ctest --test-dir "$build" --output-on-failure --no-tests=error -j $((3 * $(nproc))) "${words[@]}"
+  ctest --test-dir "$build" --output-on-failure --no-tests=error -j $((3 * $(usable_cores))) "${words[@]}"
 }

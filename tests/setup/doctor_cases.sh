@@ -77,8 +77,32 @@ case_doctor_limits() {
   isobar doctor
   expect "affinity" says "3 of 8 may be used"
   expect "the outer group's time" says "the time of 1.50"
-  expect "threads" says "OMP_NUM_THREADS=1"
+  expect "no advice: a run keeps to it by itself" [ "${OUT/OMP_NUM_THREADS/}" = "$OUT" ]
   expect "memory" says "4.0 GB allowed by the control group, 1.0 GB of it used (the machine has 16.4 GB)"
+}
+# doctor_with THREADS: ./isobar doctor where OMP_NUM_THREADS is set.
+doctor_with() { OUT=$(cd "$TREE" && PATH="$WORLD/bin:$PATH" OMP_NUM_THREADS=$1 ./isobar doctor 2>&1); }
+
+case_doctor_threads() {
+  echo 0::/job >"$MACHINE/proc/self/cgroup"
+  mkdir -p "$MACHINE/sys/fs/cgroup/job" "$TREE/build/bin"
+  echo "50000 100000" >"$MACHINE/sys/fs/cgroup/job/cpu.max"
+  doctor_with 1
+  expect "what is set" says "the time of 0.50; a run takes 1 thread: OMP_NUM_THREADS"
+  expect "advice that is followed is not given again" [ "${OUT/export OMP_NUM_THREADS/}" = "$OUT" ]
+  doctor_with ' 8 ,2'
+  expect "more than there are" says "a run takes 8 threads: OMP_NUM_THREADS"
+  expect "what to do" says "wait for each other: unset OMP_NUM_THREADS, or export OMP_NUM_THREADS=1"
+  doctor_with many
+  expect "no number" [ "${OUT/a run takes/}" = "$OUT" ]
+  printf '#!/bin/sh\necho "$1" >>%s\necho "1 quota of 0.50 processors"\necho "OMP_NUM_THREADS is wrong"\n' "$WORLD/asked" >"$TREE/build/bin/isobar-run"
+  chmod +x "$TREE/build/bin/isobar-run"
+  doctor_with many
+  expect "the program is asked where it is built" [ "$(cat "$WORLD/asked")" = threads ]
+  expect "and believed" says "a run takes 1 thread: quota of 0.50 processors; OMP_NUM_THREADS is wrong"
+  printf '#!/bin/sh\nexit 1\n' >"$TREE/build/bin/isobar-run"
+  doctor_with 1
+  expect "one of another version" says "a run takes 1 thread: OMP_NUM_THREADS"
 }
 case_doctor_without_proc() {
   rm -r "$MACHINE/proc" "$MACHINE/sys"
@@ -102,7 +126,7 @@ case_doctor_limits_of_version_1() {
   echo 9223372036854771712 >"$MACHINE/sys/fs/cgroup/memory/memory.limit_in_bytes"
   isobar doctor
   expect "time" says "the time of 1.00"
-  expect "memory" says "2.0 GB allowed"
+  expect "memory" says "2.0 GB allowed by the control group, 0.0 GB of it used"
 }
 case_doctor_gpu() {
   isobar doctor

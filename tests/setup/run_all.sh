@@ -4,7 +4,7 @@
 set -u
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 # shellcheck source=/dev/null
-for part in world cuda_cases doctor_cases clean_cases broken_cases bundle_cases parallel_cases shared_cases no_root_cases browser_cases; do . "$ROOT/tests/setup/$part.sh"; done
+for part in world cuda_cases doctor_cases machine_cases clean_cases broken_cases bundle_cases parallel_cases shared_cases no_root_cases browser_cases; do . "$ROOT/tests/setup/$part.sh"; done
 failures=0
 
 expect() { # expect WHAT CONDITION...
@@ -312,21 +312,6 @@ case_help_installs_nothing() {
 case_json_of_a_first_call() {
   OUT=$(cd "$TREE" && PATH="$WORLD/bin:$PATH" ISOBAR_PREFIX="$PREFIX" ./isobar show last --json 2>/dev/null </dev/null)
   expect "nothing of set-up and build is on stdout" [ "$OUT" = "cli <show> <last> <--json>" ]
-}
-case_jobs_fit_the_control_group() {
-  OUT=$(
-    # shellcheck disable=SC2034,SC2153  # read by the parts; MACHINE is the world's
-    machine=$MACHINE
-    . "$ROOT/cmake/setup/memory.sh"
-    mkdir -p "$MACHINE/sys/fs/cgroup/job" "$MACHINE/proc/self"
-    : >"$MACHINE/sys/fs/cgroup/cgroup.controllers"
-    echo 0::/job >"$MACHINE/proc/self/cgroup"
-    echo 4000000000 >"$MACHINE/sys/fs/cgroup/job/memory.max"
-    echo 3000000000 >"$MACHINE/sys/fs/cgroup/job/memory.current"
-    printf 'inactive_file 2500000000\n' >"$MACHINE/sys/fs/cgroup/job/memory.stat"
-    memory_free
-  )
-  expect "the limit less what is held, without kept files" [ "$OUT" = 3500000000 ]
 }
 case_no_home() {
   CODE=0

@@ -1,6 +1,11 @@
 // The part of ./isobar behind `run` and `data`: a new machine compiles no reader before its first step.
+// ./isobar doctor asks it for the threads of a run.
+#include <cstdio>
+
 #include "cli/commands.h"
 #include "cli/start.h"
+#include "config/option_parser.h"
+#include "core/processors.h"
 
 using namespace isobar;
 
@@ -14,7 +19,17 @@ int run_here(const Words& words) {
   return run_command(words, [](const LessonInfo&) -> int { become(again); });
 }
 
-constexpr Command kCommands[] = {{"run", run_here}, {"data", data_command}};
+int threads_here(const Words& words) {
+  OptionParser app("How many threads a run takes here, and what decides it", "isobar-run threads");
+  if (!app.parse(words)) return 0;
+  const Processors here = processors_here();
+  const ThreadChoice threads = here.threads(/*wanted=*/0);
+  std::printf("%d %s\n%s%s", threads.count, threads.why.c_str(), here.note.c_str(),
+              here.note.empty() ? "" : "\n");
+  return 0;
+}
+
+constexpr Command kCommands[] = {{"run", run_here}, {"data", data_command}, {"threads", threads_here}};
 
 }  // namespace
 
