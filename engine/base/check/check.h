@@ -31,7 +31,8 @@ struct Check {
 
 using Checks = std::vector<Check>;
 
-/// Of the exercise that a program is made for, with what `isobar_part` gives of the learner's functions.
+/// Of the exercise that a program is made for, with what `isobar_part` gives of the learner's functions. Null
+/// gives their names: the part is not looked at before a check runs.
 Checks checks_of_part(const void* part);
 
 /// A check by its name, and what looks at the part.

@@ -1,8 +1,12 @@
-// The main of a check program: loads the learner's part, runs the checks one after the other up to the first
-// that does not hold, and says of each a line of JSON.
+// The main of a check program: runs the checks one after the other up to the first that does not hold, and
+// reports each as a line of JSON. Only the processes of the checks load the learner's part: what it prints or
+// ends, here it is not.
 #include <dlfcn.h>
+#include <signal.h>
+#include <sys/prctl.h>
 
 #include <cstdio>
+#include <exception>
 #include <string>
 
 #include "check/check.h"
@@ -39,18 +43,31 @@ std::string load_problem() {
   return name.substr(0, name.find('('));
 }
 
+/// What the library gives, in the process of a check. Without it the check ends with what the loader found,
+/// and nothing expected.
+const void* load_part(const std::string& library) {
+  void* const opened = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  using Give = const void* (*)();
+  const auto give = opened == nullptr ? nullptr : reinterpret_cast<Give>(dlsym(opened, "isobar_part"));
+  if (give == nullptr) not_yet({.expected = "", .came = load_problem(), .look = ""});
+  return give();
+}
+
 int run(const std::string& library, const std::string& source) {
   CheckSetting setting;
   setting.source = source;
+  setting.library = library;
+  setting.folder = library.substr(0, library.rfind('/'));
   // What its constants and static objects do is watched too.
-  const Check load{"load", [&] { dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL); }};
-  if (const auto finding = run_check(load, setting); finding && !say_check(load.name, finding)) return 1;
-  void* const opened = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (opened == nullptr) return say(JsonLine("load").add("problem", load_problem()), 2);
-  using Give = const void* (*)();
-  const auto give = reinterpret_cast<Give>(dlsym(opened, "isobar_part"));
-  if (give == nullptr) return say(JsonLine("load").add("problem", load_problem()), 2);
-  for (const Check& check : checks_of_part(give())) {
+  const Check load{"load", [&] { load_part(library); }};
+  if (const auto finding = run_check(load, setting)) {
+    if (finding->expected.empty()) return say(JsonLine("load").add("problem", finding->came), 2);
+    say_check(load.name, finding);
+    return 1;
+  }
+  const Checks all = checks_of_part(nullptr);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Check check{all[i].name, [&] { checks_of_part(load_part(library))[i].run(); }};
     if (!say_check(check.name, run_check(check, setting))) return 1;
   }
   return 0;
@@ -64,5 +81,10 @@ int main(int argc, char** argv) {
     std::fputs("usage: check_LESSON LIBRARY SOURCE\n", stderr);
     return 2;
   }
-  return isobar::run(argv[1], argv[2]);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  try {
+    return isobar::run(argv[1], argv[2]);
+  } catch (const std::exception& error) {
+    return isobar::say(isobar::JsonLine("machine").add("problem", error.what()), 2);
+  }
 }

@@ -2,6 +2,7 @@
 
 #include <execinfo.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -15,6 +16,7 @@
 #include <cstring>
 #include <exception>
 #include <sstream>
+#include <string_view>
 
 // There where the program was built with the sanitizer.
 extern "C" {
@@ -31,6 +33,15 @@ constexpr char kBreak = '\x1f';
 constexpr int kMostFile_bytes = 64 << 20;
 
 int report_to = -1;
+const char* part_library = "";
+
+/// Where the part is loaded, by the list that the loader keeps for debuggers: a signal handler may not wait
+/// for its lock. 0 = it is not loaded yet.
+std::uintptr_t part_begin() {
+  for (const link_map* one = _r_debug.r_map; one != nullptr; one = one->l_next)
+    if (*part_library != '\0' && std::strcmp(one->l_name, part_library) == 0) return one->l_addr;
+  return 0;
+}
 
 /// A line of a report, put together without what a signal handler may not call.
 class ReportLine {
@@ -50,6 +61,7 @@ class ReportLine {
     while (count > 0) letter(digits[--count]);
   }
   void calls() {
+    number(part_begin());
     std::array<void*, kMostCalls> places{};
     const int count = backtrace(places.data(), kMostCalls);
     for (int i = 0; i < count; ++i) {
@@ -138,6 +150,12 @@ void report_finding(const Finding& finding) {
   line.send();
 }
 
+void write_file(const char* path, std::string_view text) {
+  const int file = open(path, O_WRONLY | O_CLOEXEC);
+  [[maybe_unused]] const ssize_t put = write(file, text.data(), text.size());
+  close(file);
+}
+
 /// False where it did not hold.
 bool run_body(const Check& check) {
   try {
@@ -162,11 +180,12 @@ std::vector<std::string> lines_of(const std::string& reported, char kind) {
   return out;
 }
 
-std::vector<void*> addresses(const std::string& words) {
-  std::vector<void*> out;
+Calls parse_calls(const std::string& words) {
+  Calls out;
   std::istringstream text(words);
-  for (std::string word; text >> word;)
-    out.push_back(reinterpret_cast<void*>(std::strtoull(word.c_str(), nullptr, 16)));
+  text >> std::hex >> out.part;
+  for (std::uintptr_t address = 0; text >> address;)
+    out.addresses.push_back(reinterpret_cast<void*>(address));
   return out;
 }
 
@@ -179,10 +198,12 @@ void not_yet(const Finding& finding) {
 
 int where_signal() { return SIGRTMAX - 1; }
 
-void be_the_check(const Check& check, const std::string& folder, int said, int report) {
+void be_the_check(const Check& check, const std::string& part, const std::string& folder, int said,
+                  int report) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   report_to = report;
+  part_library = part.c_str();
   const int nothing = open("/dev/null", O_RDONLY);
   dup2(nothing, 0);
   dup2(said, 1);
@@ -193,6 +214,7 @@ void be_the_check(const Check& check, const std::string& folder, int said, int r
   setrlimit(RLIMIT_FSIZE, &file);
   const rlimit core{0, 0};
   setrlimit(RLIMIT_CORE, &core);
+  write_file("/proc/self/oom_score_adj", "1000");  // where memory is short, this process goes and no other
   hear_of_everything();
   const bool holds = run_body(check);
   if (holds && __lsan_do_recoverable_leak_check != nullptr && __lsan_do_recoverable_leak_check() != 0)
@@ -218,7 +240,7 @@ std::optional<Finding> parse_finding(const std::string& reported) {
 std::optional<Crash> parse_crash(const std::string& reported) {
   for (const std::string& line : lines_of(reported, 'C')) {
     const std::size_t end = line.find(kBreak);
-    if (end != std::string::npos) return Crash{line.substr(0, end), addresses(line.substr(end + 1))};
+    if (end != std::string::npos) return Crash{line.substr(0, end), parse_calls(line.substr(end + 1))};
   }
   return std::nullopt;
 }
@@ -229,7 +251,7 @@ std::vector<ThreadCalls> parse_threads(const std::string& reported) {
     const std::size_t end = line.find(kBreak);
     if (end == std::string::npos) continue;
     out.push_back(
-        {static_cast<int>(std::strtol(line.c_str(), nullptr, 16)), addresses(line.substr(end + 1))});
+        {static_cast<int>(std::strtol(line.c_str(), nullptr, 16)), parse_calls(line.substr(end + 1))});
   }
   return out;
 }

@@ -5,16 +5,18 @@
 #include <vector>
 
 #include "check/check.h"
+#include "check/source_place.h"
 
 namespace isobar {
 
 /// Runs the check in `folder` and ends this process. What it prints goes to `said`, what it reports to
-/// `report`.
-[[noreturn]] void be_the_check(const Check& check, const std::string& folder, int said, int report);
+/// `report`. `part`: the library that it loads.
+[[noreturn]] void be_the_check(const Check& check, const std::string& part, const std::string& folder,
+                               int said, int report);
 
 struct Crash {
   std::string what;  ///< "a segmentation fault", "an exception left a thread: ..."
-  std::vector<void*> calls;
+  Calls calls;
 };
 
 // Of all that was reported.
@@ -25,7 +27,7 @@ std::optional<Crash> parse_crash(const std::string& reported);
 /// What the threads said when they were asked where they stand: thread, calls.
 struct ThreadCalls {
   int thread = 0;
-  std::vector<void*> calls;
+  Calls calls;
 };
 std::vector<ThreadCalls> parse_threads(const std::string& reported);
 

@@ -10,11 +10,12 @@
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
 
+#include "check/check_limits.h"
 #include "check/inside_check.h"
 #include "check/source_place.h"
 #include "check/stood.h"
@@ -22,16 +23,17 @@
 namespace isobar {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
 namespace {
 
 /// An empty folder that goes with whatever was put into it.
 class EmptyFolder {
  public:
-  EmptyFolder() {
-    std::string name = (fs::temp_directory_path() / "isobar-check-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder could be made at " + name);
+  explicit EmptyFolder(const std::string& parent) {
+    std::string name =
+        ((parent.empty() ? fs::temp_directory_path() : fs::path(parent)) / "work-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr)
+      throw std::runtime_error("no folder can be made: " + std::string(std::strerror(errno)));
     path_ = name;
   }
   ~EmptyFolder() {
@@ -59,12 +61,24 @@ std::string or_your_file(const std::string& place, const std::string& source) {
   return place.empty() ? source : place;
 }
 
-Finding hang_finding(pid_t child, int report, const CheckSetting& setting) {
-  const Stood stood = where_threads_stood(child, report, setting.source);
-  return {.expected = fmt::format("the check to end within {:.0f} s", setting.hang_s),
-          .came = "it hangs: " + stood.text,
-          .look = or_your_file(stood.places, setting.source) +
-                  ": who ends each of these waits, and does it notify?"};
+/// What is told of a check that reached a limit.
+Finding limit_finding(Limit limit, pid_t child, int report, const CheckSetting& setting) {
+  const Stood stood = where_threads_stood(child, report, setting);
+  const std::string place = or_your_file(stood.places, setting.source) + ": ";
+  if (limit == Limit::memory) {
+    const std::string most =
+        fmt::format("{:.0f} GB of memory", static_cast<double>(setting.most_memory_bytes) * 1e-9);
+    return {"the check to need less than " + most, "it took more than " + most + ", and was ended",
+            place + "what grows on and on, and what ends that?"};
+  }
+  if (limit == Limit::output) {
+    const std::string most = fmt::format("{:.0f} MB", static_cast<double>(setting.most_written_bytes) * 1e-6);
+    return {"less than " + most + " to be written", "it wrote more than " + most + ", and was ended",
+            place + "what is written there on and on?"};
+  }
+  return {fmt::format("the check to end within {:.0f} s", setting.hang_s), "it hangs: " + stood.text,
+          place + (stood.waits ? "who ends each of these waits, and does it notify?"
+                               : "what ends this loop, and does that come about?")};
 }
 
 Finding sanitizer_finding(const SanitizerReport& report, const CheckSetting& setting) {
@@ -93,12 +107,15 @@ Finding end_finding(int status, const std::string& said, const std::string& repo
                     const CheckSetting& setting) {
   if (const auto report = sanitizer_report(said, setting.source)) return sanitizer_finding(*report, setting);
   if (const auto crash = parse_crash(reported)) {
-    const std::string place = place_in(source_places(crash->calls), setting.source);
+    const std::string place = place_in(source_places(crash->calls, setting.library), setting.source);
     const std::string broken = assertion_in(said);
     return {.expected = broken.empty() ? "no crash" : "only memory that is yours",
             .came = broken.empty() ? crash->what : broken,
             .look = or_your_file(place, setting.source)};
   }
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+    return {"the check to go on", "it was killed, as where the machine has no memory left",
+            setting.source + ": what takes memory?"};
   if (WIFSIGNALED(status))
     return {"no crash", fmt::format("signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status))),
             setting.source};
@@ -121,39 +138,10 @@ bool end_leftovers(pid_t child) {
   }
 }
 
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-/// Tells a check that hangs from one that is slow, or gets no processor.
-class HangWatch {
- public:
-  HangWatch(pid_t pid, const CheckSetting& setting) : pid_(pid), setting_(setting) {}
-
-  bool hangs() {
-    if (seconds_since(begin_) < setting_.hang_s) return false;
-    const Motion now = motion_of(pid_);
-    if (!now.asleep || now.switches != seen_.switches) still_since_ = Clock::now();
-    seen_ = now;
-    return seconds_since(still_since_) > kStill_s || now.processor_s > setting_.hang_s ||
-           seconds_since(begin_) > kMostTimes * setting_.hang_s;
-  }
-
- private:
-  static constexpr double kStill_s = 0.5;
-  static constexpr double kMostTimes = 12;  // for one that wakes up again and again to no purpose
-
-  pid_t pid_;
-  const CheckSetting& setting_;
-  Clock::time_point begin_ = Clock::now();
-  Clock::time_point still_since_ = Clock::now();
-  Motion seen_;
-};
-
-/// Waits for the child and gathers what it reports; true when it hangs.
-bool watch(pid_t child, int report, std::string& reported, int& status, Finding& hang,
-           const CheckSetting& setting) {
-  HangWatch hangs(child, setting);
+/// Waits for the child and gathers what it reports; a finding where it reached a limit.
+std::optional<Finding> watch(pid_t child, int report, std::string& reported, int& status,
+                             const CheckSetting& setting) {
+  CheckLimits limits(child, setting);
   std::array<char, 4096> piece{};
   while (true) {
     pollfd wanted{.fd = report, .events = POLLIN, .revents = 0};
@@ -163,17 +151,16 @@ bool watch(pid_t child, int report, std::string& reported, int& status, Finding&
       reported.append(piece.data(), static_cast<std::size_t>(got));
       continue;
     }
-    if (waitpid(child, &status, WNOHANG) == child) return false;
-    if (!hangs.hangs()) continue;
-    hang = hang_finding(child, report, setting);
-    return true;
+    if (waitpid(child, &status, WNOHANG) == child) return std::nullopt;
+    if (const Limit limit = limits.reached(); limit != Limit::none)
+      return limit_finding(limit, child, report, setting);
   }
 }
 
 }  // namespace
 
 std::optional<Finding> run_check(const Check& check, const CheckSetting& setting) {
-  const EmptyFolder folder;
+  const EmptyFolder folder(setting.folder);
   const int said = memfd_create("said", MFD_CLOEXEC);
   std::array<int, 2> report{};
   if (said < 0 || pipe2(report.data(), O_CLOEXEC) != 0)
@@ -181,14 +168,13 @@ std::optional<Finding> run_check(const Check& check, const CheckSetting& setting
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error("no process can be started");
-  if (child == 0) be_the_check(check, folder.path().string(), said, report[1]);
+  if (child == 0) be_the_check(check, setting.library, folder.path().string(), said, report[1]);
   close(report[1]);
   fcntl(report[0], F_SETFL, O_NONBLOCK);
   std::string reported;
   int status = 0;
-  Finding hang;
-  const bool hangs = watch(child, report[0], reported, status, hang, setting);
-  if (hangs) {
+  const std::optional<Finding> limit = watch(child, report[0], reported, status, setting);
+  if (limit) {
     kill(-child, SIGKILL);
     waitpid(child, &status, 0);
   } else {
@@ -200,7 +186,7 @@ std::optional<Finding> run_check(const Check& check, const CheckSetting& setting
   const std::string words = text_in(said);
   close(report[0]);
   close(said);
-  if (hangs) return hang;
+  if (limit) return limit;
   if (left || has_forked(reported))
     return Finding{"no other process", "the part started one (fork)", "calls of fork in " + setting.source};
   if (auto finding = parse_finding(reported)) return finding;

@@ -63,13 +63,19 @@ std::vector<SourcePlace> parse_places(const std::string& text) {
   return out;
 }
 
-std::vector<SourcePlace> places_of(void* address) {
+std::vector<SourcePlace> places_of(void* address, std::uintptr_t part_begin, const std::string& part) {
   Dl_info info{};
-  if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return {};
-  const auto offset =
-      reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(info.dli_fbase) - 1;
+  const auto number = reinterpret_cast<std::uintptr_t>(address);
+  std::string file = part;
+  std::uintptr_t begin = part_begin;
+  if (dladdr(address, &info) != 0 && info.dli_fname != nullptr) {
+    file = info.dli_fname;
+    begin = reinterpret_cast<std::uintptr_t>(info.dli_fbase);
+  } else if (part_begin == 0 || number <= part_begin) {
+    return {};
+  }
   std::vector<SourcePlace> out = parse_places(
-      said_by({"addr2line", "-C", "-f", "-i", "-e", info.dli_fname, fmt::format("{:#x}", offset)}));
+      said_by({"addr2line", "-C", "-f", "-i", "-e", file, fmt::format("{:#x}", number - begin - 1)}));
   if (out.empty()) out.emplace_back();
   if (info.dli_sname != nullptr && out.back().function.empty())
     out.back().function = demangled(info.dli_sname);
@@ -99,9 +105,9 @@ std::string found_in(const std::string& line) {
 
 }  // namespace
 
-std::vector<std::vector<SourcePlace>> source_places(const std::vector<void*>& addresses) {
+std::vector<std::vector<SourcePlace>> source_places(const Calls& calls, const std::string& part) {
   std::vector<std::vector<SourcePlace>> out;
-  for (void* const address : addresses) out.push_back(places_of(address));
+  for (void* const address : calls.addresses) out.push_back(places_of(address, calls.part, part));
   return out;
 }
 

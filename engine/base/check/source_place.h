@@ -1,5 +1,6 @@
 #pragma once
-// From addresses of this process, and from what sanitizers print, to lines of a learner's file.
+// From addresses of a process of a check, and from what sanitizers print, to lines of a learner's file.
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,9 +13,16 @@ struct SourcePlace {
   int line = 0;
 };
 
+/// Where a thread of a check stood. The part is loaded there and not here; all else was loaded before the
+/// fork.
+struct Calls {
+  std::uintptr_t part = 0;  ///< where the part begins; 0 = none is loaded
+  std::vector<void*> addresses;
+};
+
 /// Of each address, innermost inlined function first. Addresses behind a call are those of a return: one byte
-/// is taken off. Needs addr2line; without it only functions are told.
-std::vector<std::vector<SourcePlace>> source_places(const std::vector<void*>& addresses);
+/// is taken off. `part` is the library of the part. Needs addr2line; without it only functions are told.
+std::vector<std::vector<SourcePlace>> source_places(const Calls& calls, const std::string& part);
 
 /// "my/02_read_ahead.cpp:37" of the innermost place in a file that ends in `source`; "" where there is none.
 std::string place_in(const std::vector<std::vector<SourcePlace>>& calls, const std::string& source);

@@ -22,23 +22,28 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// What a thread waits for, by the function of the system that it is in; "" where it computes.
-std::string waits_for(const std::vector<std::vector<SourcePlace>>& calls) {
-  const std::vector<std::pair<const char*, const char*>> known = {
+constexpr const char* kSleeps = "sleeps";
+
+/// What a thread waits for, by the function of the system that it is in; "" where it computes. What the
+/// learner's functions are called says nothing.
+std::string waits_for(const std::vector<std::vector<SourcePlace>>& calls, const std::string& source) {
+  static const std::vector<std::pair<const char*, const char*>> known = {
       {"pthread_cond_", "waits for a condition variable"},
       {"pthread_mutex_lock", "waits for a mutex"},
       {"pthread_join", "waits for a thread to end"},
       {"pthread_clockjoin", "waits for a thread to end"},
       {"std::thread::join", "waits for a thread to end"},
-      {"nanosleep", "sleeps"},
+      {"nanosleep", kSleeps},
       {"sem_", "waits for a semaphore"},
       {"pthread_barrier_wait", "waits at a barrier"},
       {"__atomic_wait", "waits for an atomic value"},
-      {"read", "reads"}};
+      {"__read", "reads"}};
   for (const auto& call : calls) {
+    if (!place_in({call}, source).empty()) return "";
     for (const SourcePlace& place : call) {
       for (const auto& [name, words] : known)
         if (place.function.find(name) != std::string::npos) return words;
+      if (place.function == "read") return "reads";
     }
   }
   return "";
@@ -61,7 +66,7 @@ Motion motion_of(pid_t pid) {
     const fs::path place = proc_folder(pid, thread);
     const auto stat = stat_of(place);
     if (stat.empty()) continue;  // it has ended
-    out.asleep = out.asleep && stat[kState] == "S";
+    out.asleep = out.asleep && stat[kState] != "R" && stat[kState] != "D";
     const double ticks = std::atof(stat[kUserTicks].c_str()) + std::atof(stat[kSystemTicks].c_str());
     out.processor_s += ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
     std::ifstream status(place / "status");
@@ -73,7 +78,7 @@ Motion motion_of(pid_t pid) {
   return out;
 }
 
-Stood where_threads_stood(pid_t pid, int report, const std::string& source) {
+Stood where_threads_stood(pid_t pid, int report, const CheckSetting& setting) {
   std::string reported;
   const std::vector<pid_t> threads = threads_in(pid);
   for (const pid_t thread : threads) syscall(SYS_tgkill, pid, thread, where_signal());
@@ -85,16 +90,18 @@ Stood where_threads_stood(pid_t pid, int report, const std::string& source) {
     if (got <= 0) break;
     reported.append(piece.data(), static_cast<std::size_t>(got));
   }
+  kill(-pid, SIGSTOP);  // what it takes on and on is not taken while lines are looked up
   std::vector<ThreadCalls> answers = parse_threads(reported);
   std::sort(answers.begin(), answers.end(), [](auto& a, auto& b) { return a.thread < b.thread; });
   Stood out;
   int number = 0;
   for (const ThreadCalls& answer : answers) {
-    const auto calls = source_places(answer.calls);
-    const std::string place = place_in(calls, source);
-    const std::string waits = waits_for(calls);
+    const auto calls = source_places(answer.calls, setting.library);
+    const std::string place = place_in(calls, setting.source);
+    const std::string waits = waits_for(calls, setting.source);
     ++number;
     if (place.empty() && answer.thread != pid) continue;  // none of the learner's
+    out.waits = out.waits || (!waits.empty() && waits != kSleeps);
     if (!place.empty() && out.places.find(place) == std::string::npos)
       out.places += (out.places.empty() ? "" : " and ") + place;
     out.text +=
