@@ -271,14 +271,29 @@ void check_average(const Part& part) {
 
 std::string steps_words(std::size_t steps) { return counted(static_cast<std::int64_t>(steps), "step"); }
 
+/// Whether the rank came to line `i` by the gradient of its own samples alone: the update took another Line
+/// than the averaged one, or came before it.
+bool is_own_step(const Trained& trained, int rank, std::size_t i) {
+  if (i == 0) return false;
+  const Line& before = trained.path(rank)[i - 1];
+  const Samples batch = batch_of(static_cast<std::int64_t>(i) - 1, rank, trained.ranks.size());
+  const Line own = line_gradient(trained.points, before, batch);
+  return is_near(trained.path(rank)[i],
+                 {before.slope - kRate * own.slope, before.intercept - kRate * own.intercept});
+}
+
 void check_paths(const Part& part) {
   for_ranks(part, {2, 3, 5}, [](const Trained& trained, int rank) {
     for (std::size_t i = 0; i <= kSteps; ++i) {
       const Line &wanted = trained.path(0)[i], &came = trained.path(rank)[i];
-      expect(came == wanted, {fmt::format("rank {} to stand where rank 0 stands after {}: {}", rank,
-                                          steps_words(i), words(wanted)),
-                              words(came) + (is_near(came, wanted) ? ", another one in its last bits" : ""),
-                              "take_step: it takes what came out of average, and nothing of the rank's own"});
+      expect(came == wanted,
+             {fmt::format("rank {} to stand where rank 0 stands after {}: {}", rank, steps_words(i),
+                          words(wanted)),
+              words(came) + (is_near(came, wanted) ? ", another one in its last bits" : ""),
+              is_own_step(trained, rank, i)
+                  ? "average and take_step: that was a step by the rank's own gradient; which of "
+                    "the two comes first, and which Line does each get?"
+                  : "take_step: it takes what came out of average, and nothing of the rank's own"});
     }
   });
 }

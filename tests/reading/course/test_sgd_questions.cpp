@@ -12,7 +12,7 @@ const std::map<std::string, Learners>& sgd_learners() {
   static const std::map<std::string, Learners> all = {{"00.one_sample", {"both_fall", "both_rise"}},
                                                       {"00.update", kLine},
                                                       {"00.roughest", {"b1", "b100"}},
-                                                      {"00.why_paths", {"noise", "longer"}},
+                                                      {"00.why_paths", {"noise", "aim"}},
                                                       {"00.stray", {"10", "100"}},
                                                       {"00.stable_rate", {"0.789", "1"}},
                                                       {"00.fewest_samples", {"b1", "b1000"}},
