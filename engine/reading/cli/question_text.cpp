@@ -129,7 +129,7 @@ Report reveal_report(const Question& question, const Revealed& revealed, const s
     return out;
   }
   out.headed("it is", graded.truth, columns);
-  out.headed("off by", graded.off_by, columns);
+  out.headed("yours is", graded.off_by, columns);
   const bool says_more = question.kind != AnswerKind::number && revealed.truth.text != graded.truth;
   if (says_more) out.headed("found", revealed.truth.text, columns);
   out.headed("source", graded.source, columns);
