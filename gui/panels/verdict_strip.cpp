@@ -61,7 +61,7 @@ void draw_verdict(Ui& ui, const Data& data, const std::shared_ptr<const RunEntry
                   Requests& ask) {
   if (!run->detail || run->foreign) return;
   const RunVerdict& verdict = verdict_of(data, run, state.watch);
-  if (!verdict.is_known) return;
+  if (!verdict.is_known && run->view.source.empty()) return;  // a run of ours may just have begun
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::Indent(ui.px(12));
   std::string sentence = verdict_sentence(verdict);

@@ -46,15 +46,17 @@ StackSpec stack_of(const Ui& ui, const AppState& state, const RunEntry& run) {
   spec.title = "Where a step's time goes";
   set_x_axis(spec, state.x_axis());
   spec.rest_colour = stage_colour(ui.theme(), "rest");
-  spec.empty =
-      run.foreign ? "Event files hold no stage times." : empty_text(run, "No step was recorded yet.");
+  spec.empty = run.foreign                ? "Event files hold no stage times."
+               : !run.view.source.empty() ? "The log has no times of stages."
+                                          : empty_text(run, "No step was recorded yet.");
   if (!run.detail) return spec;
   const RunSeries& series = run.detail->series;
   for (const std::string stage : kStageNames) {
     const CurveRef curve = series.find("train/" + stage + "_us");
     if (curve) spec.stages.push_back({stage, stage_colour(ui.theme(), stage), curve.curve});
   }
-  if (const CurveRef total = series.find("train/step_us")) {
+  // What no stage takes is the rest only where there are stages.
+  if (const CurveRef total = series.find("train/step_us"); total && !spec.stages.empty()) {
     spec.total = total.curve;
     spec.places = &total.places->of(state.x_axis());
   }

@@ -8,6 +8,7 @@
 #include "analyse/run_keys.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "record/run_folder.h"
 
 namespace isobar {
 namespace {
@@ -157,13 +158,28 @@ std::string notice_of(const RunCase& run, const RunVerdict& out) {
   return "";
 }
 
+bool is_here(const RunFacts& facts, const std::string& lesson) {
+  return std::find(facts.lessons.begin(), facts.lessons.end(), lesson) != facts.lessons.end();
+}
+
+/// The timeline of a rank where the run kept one, else what else the run can show.
+std::string look_into(const RunCase& run, int rank) {
+  const std::string show = "./isobar show " + shell_quoted(run.folder.string());
+  std::error_code code;
+  if (!std::filesystem::exists(RunFolder{run.folder}.spans_file(std::max(0, rank)), code)) return show;
+  return show + " --timeline" + (rank < 0 ? "" : fmt::format(" --rank {}", rank));
+}
+
 std::string next_of(const RunCase& run, const RunVerdict& out, const RunFacts& facts) {
   const RunView& view = run.view();
+  if (!out.is_known || !is_here(facts, view.lesson)) return look_into(run, -1);
   const std::string again = fmt::format("./isobar run {} --config {}", shell_quoted(view.lesson),
                                         shell_quoted((run.folder / "run.toml").string()));
   if (view.summary.is_crowded() || view.summary.peak_is_too_low()) return run.config.empty() ? "" : again;
-  if (out.verdict.bound == Bound::launch && view.device.rfind("cuda", 0) != 0)  // no graph helps it
-    return fmt::format("./isobar show {} --timeline", shell_quoted(run.folder.string()));
+  const Bound bound = out.verdict.bound;
+  if (bound == Bound::straggler) return look_into(run, out.verdict.straggler);
+  if (bound == Bound::launch && view.device.rfind("cuda", 0) != 0)  // no graph helps it
+    return look_into(run, -1);
   std::vector<std::string> lessons = facts.lessons;
   if (!facts.computes_16_bit || out.parts[Part::memory] > out.parts[Part::gemm])
     std::erase(lessons, "04_amp");
@@ -181,6 +197,17 @@ std::string next_of(const RunCase& run, const RunVerdict& out, const RunFacts& f
                                     .honours = facts.honours,
                                     .full_run = shell_quoted(run.folder.string()),
                                     .words = words});
+}
+
+std::string why_unknown(const RunCase& run) {
+  const std::string what = run.view().source.empty() ? "run" : "log";
+  if (run.repeats.front().steps == 0) return "no step behind the warm-up was recorded";
+  const double step_us = mean_us(run, "step_us");
+  if (!(step_us > 0)) return "the " + what + " has no times of its steps";
+  return fmt::format(
+      "the {} has no times of the stages of a step (load, forward, backward, ...), so where "
+      "the {:.1f} ms of one go is not known",
+      what, step_us * 1e-3);
 }
 
 }  // namespace
@@ -215,8 +242,12 @@ RunVerdict judge_run(const RunCase& run, const std::optional<QuartetFigures>& qu
   RunVerdict out;
   add_warnings(run, out);
   out.parts = step_parts(run.repeats);
-  if (!out.parts.is_known()) return out;
-  out.is_known = true;
+  out.is_known = out.parts.is_known();
+  if (!out.is_known) {
+    out.why_unknown = why_unknown(run);
+    out.next = next_of(run, out, facts);
+    return out;
+  }
   out.roofline = roofline_of(run, facts);
   judge_anatomy(run, out);
   if (quartet) {
@@ -236,7 +267,7 @@ RunVerdict judge_run(const RunCase& run, const std::optional<QuartetFigures>& qu
 }
 
 std::string verdict_sentence(const RunVerdict& verdict) {
-  if (!verdict.is_known) return "nothing can be said: no step behind the warm-up was recorded";
+  if (!verdict.is_known) return "nothing can be said: " + verdict.why_unknown;
   const bool is_fault = verdict.verdict.bound == Bound::fault;
   return fmt::format("{}{}: {}", is_fault ? "" : "bound by ", bound_name(verdict.verdict.bound),
                      verdict.verdict.sentence);

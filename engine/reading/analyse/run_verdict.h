@@ -36,7 +36,8 @@ struct Roofline {
 };
 
 struct RunVerdict {
-  bool is_known = false;  ///< else there is no step to judge, and the sentence says so
+  bool is_known = false;         ///< else there are no figures to judge
+  std::string why_unknown = {};  ///< what they lack, as the end of a sentence
   Verdict verdict;
   TimeParts parts;
   double share = 0;  ///< of the step, that what bounds it takes

@@ -62,13 +62,15 @@ TimeParts step_parts(const Repeats& repeats) {
     out[Part::computing] = computing_us;
   }
   const double known_us = std::accumulate(out.shares.begin(), out.shares.end(), 0.0);
-  out[Part::host] += std::max(0.0, step_us - known_us);
+  const bool measures_io = repeats.front().view.summary.measure == "io";
+  if (computing_us > 0 || measures_io) out[Part::host] += std::max(0.0, step_us - known_us);
   for (double& share : out.shares) share /= std::max(step_us, known_us);
   return out;
 }
 
 bool TimeParts::is_known() const {
-  return std::any_of(shares.begin(), shares.end(), [](double share) { return share > 0; });
+  const double known = std::accumulate(shares.begin(), shares.end(), 0.0);
+  return known > 0 && shares[static_cast<std::size_t>(largest())] >= 1 - known;
 }
 
 Part TimeParts::largest() const {

@@ -103,6 +103,15 @@ void Report::print(bool as_json) const {
   }
 }
 
+Json number_or_null(double value) { return value > 0 ? Json(value) : Json(); }
+
+Json left_out_json(const LeftOut& left_out) {
+  Json out = Json::array();
+  for (const LeftOut::Entry& one : left_out.entries())
+    out.push_back({{"count", one.count}, {"what", one.what}, {"why", one.why}});
+  return out;
+}
+
 std::string milliseconds(double time_us) { return time_us < 0 ? "-" : fmt::format("{:.2f}", time_us * 1e-3); }
 
 std::string first_line(const std::string& failure, const std::string& otherwise, std::size_t most) {

@@ -5,6 +5,7 @@
 
 #include "core/json.h"
 #include "record/console.h"
+#include "record/left_out.h"
 
 namespace isobar {
 
@@ -49,6 +50,11 @@ class Report {
  private:
   std::vector<std::string> lines_;
 };
+
+/// A figure that is above 0 where it is known.
+Json number_or_null(double value);
+/// [{"count", "what", "why"}, ...]
+Json left_out_json(const LeftOut& left_out);
 
 /// Microseconds as milliseconds, "-" for a negative time.
 std::string milliseconds(double time_us);

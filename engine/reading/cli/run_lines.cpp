@@ -28,8 +28,8 @@ std::string live_line(const RunView& view) {
   if (summary.has_losses) out += fmt::format("  loss {:.4f}", summary.last_loss);
   if (summary.samples_per_s > 0) {
     const double left_s = static_cast<double>(summary.wanted_steps - summary.steps) * summary.step_us * 1e-6;
-    out += fmt::format("  {:.1f} samples/s  {} left  {}", summary.samples_per_s, human_seconds(left_s),
-                       stage_shares(summary.stages_us, summary.step_us));
+    out += fmt::format("  {:.1f} samples/s  {} left", summary.samples_per_s, human_seconds(left_s));
+    if (!summary.stages_us.empty()) out += "  " + stage_shares(summary.stages_us, summary.step_us);
   }
   return out;
 }

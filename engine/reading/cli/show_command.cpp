@@ -220,6 +220,12 @@ void show_run(const fs::path& run, const ShowArguments& asked, Console& console)
   if (asked.recorded) print_other_recorded(asked.run, run);
 }
 
+void refuse_within_a_step(const fs::path& run) {
+  if (is_run_folder(run) && !glance(run).source.empty())
+    throw Error("a log of another program has nothing from within a step", printable(run.filename().string()),
+                "./isobar show RUN shows what it has");
+}
+
 }  // namespace
 
 int show_command(const Words& words) {
@@ -227,6 +233,7 @@ int show_command(const Words& words) {
   if (!asked) return 0;
   const fs::path run = asked->recorded ? recorded_folder(asked->run) : find_shown_run(asked->run);
   if (asked->speed > 0) return show_replay(run, *asked);
+  if (asked->asks_timeline() || asked->types || asked->gradients) refuse_within_a_step(run);
   Console console;
   if (asked->picture) {
     show_picture(run, *asked, console);

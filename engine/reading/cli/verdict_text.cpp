@@ -12,16 +12,14 @@
 
 namespace isobar {
 
-namespace {
-
-Json number_or_null(double value) { return value > 0 ? Json(value) : Json(); }
-
-}  // namespace
-
 RunFacts facts_of(const RunCase& run) {
   RunFacts out;
-  out.lessons = lesson_names(project_home());
-  out.computes_16_bit = has_nvidia_driver() || cpu_instructions().multiplies_bf16();
+  const std::filesystem::path home = project_home();
+  const bool has_gpu = has_nvidia_driver();
+  for (const std::string& name : lesson_names(home)) {
+    if (has_gpu || read_lesson(home, name).needs != "cuda") out.lessons.push_back(name);
+  }
+  out.computes_16_bit = has_gpu || cpu_instructions().multiplies_bf16();
   if (const std::optional<KnownSettings> settings = settings_of(run.folder, run.view().lesson)) {
     out.honours = settings->lesson.honours;
     out.attention_flops = 3 * count_forward_flops(vit_shape(settings->config)).attention;

@@ -5,6 +5,7 @@
 #include "support/catch.h"
 #include "support/made_runs.h"
 #include "support/says.h"
+#include "support/temp_folder.h"
 
 using namespace isobar;
 
@@ -113,7 +114,12 @@ TEST_CASE("copying, communication, and time in which nobody computes bound a run
   RunCase idle = case_of({{"step_us", 60'000}});
   const RunVerdict host = judged(idle);
   CHECK(host.verdict.bound == Bound::launch);
-  CHECK(host.next == "./isobar show runs/one --timeline");  // on a CPU no graph helps
+  CHECK(host.next == "./isobar show runs/one");  // on a CPU no graph helps, and it kept no timeline
+  const TempFolder kept;
+  write_file_whole(kept / "rank-0000.spans.jsonl", std::string_view("\n"));
+  RunCase traced = idle;
+  traced.folder = kept.path();
+  CHECK(judged(traced).next == "./isobar show " + kept.path().string() + " --timeline");
   idle.repeats.front().view.device = "cuda:0";
   CHECK(judged(idle).next == "./isobar run 08_cuda_graphs --preset cpu_micro");
 }
@@ -130,7 +136,11 @@ TEST_CASE("a straggler bounds a run of several ranks") {
   const RunVerdict found = judged(run);
   CHECK(found.verdict.bound == Bound::straggler);
   CHECK(found.verdict.straggler == 1);
-  CHECK(found.next == "./isobar show runs/one --timeline --rank 1");
+  CHECK(found.next == "./isobar show runs/one");
+  const TempFolder kept;
+  write_file_whole(kept / "rank-0001.spans.jsonl", std::string_view("\n"));
+  run.folder = kept.path();
+  CHECK(judged(run).next == "./isobar show " + kept.path().string() + " --timeline --rank 1");
   run.repeats.front().ranks->straggler->of_step = 0.06;
   CHECK(judged(run).verdict.bound == Bound::compute);
 }
@@ -169,6 +179,43 @@ TEST_CASE("a run without a steady step bounds nothing") {
   CHECK_FALSE(found.is_known);
   CHECK_THAT(verdict_sentence(found), says("nothing can be said"));
   CHECK_THAT(report_of(run), says(R"("bound":null)") && says(R"("parts":null)"));
+}
+
+TEST_CASE("what a log does not say is given to nobody, and what to try can be done with it") {
+  RunCase log = case_of({});
+  SteadyFigures& run = log.repeats.front();
+  run.view.source = run.view.lesson = "tutorial";
+  run.view.provenance = "recorded";
+  run.view.summary.watched = {};
+  run.means = {{"step_us", 20'000}};
+  const RunVerdict stageless = judged(log);
+  CHECK_FALSE(stageless.is_known);
+  CHECK_THAT(verdict_sentence(stageless),
+             says("nothing can be said: the log has no times of the stages") && says("20.0 ms"));
+  CHECK(stageless.next == "./isobar show runs/one");
+  CHECK_THAT(report_of(log), says(R"("bound":null)") && says(R"("parts":null)") && !says("host"));
+  run.means["load_us"] = 0;  // a column of zeros says as little
+  run.means["forward_us"] = 0;
+  CHECK_FALSE(judged(log).is_known);
+  run.means["load_us"] = 4000;  // and the rest of the step is more than what is known
+  CHECK_FALSE(judged(log).is_known);
+  run.means["load_us"] = 15'000;
+  const RunVerdict reads = judged(log);
+  CHECK(reads.is_known);
+  CHECK(reads.verdict.bound == Bound::data);
+  CHECK(reads.parts[Part::host] == 0);
+  CHECK(reads.next == "./isobar show runs/one");  // there is no lesson "tutorial"
+  run.means.clear();
+  CHECK_THAT(verdict_sentence(judged(log)), says("the log has no times of its steps"));
+  run.steps = 0;
+  CHECK_THAT(verdict_sentence(judged(log)), says("no step behind the warm-up"));
+}
+
+TEST_CASE("a run that only reads hands over what it does not read") {
+  RunCase run = case_of({});
+  run.repeats.front().view.summary.measure = "io";
+  run.repeats.front().means = {{"step_us", 20'000}, {"load_us", 8000}};
+  CHECK(judged(run).verdict.bound == Bound::launch);
 }
 
 TEST_CASE("a quartet beside the run with its settings decides") {
