@@ -35,8 +35,7 @@ std::string facts_of(const ComparedRuns& compared, std::size_t index) {
   if (!view.is_measured_here() && !is_common) out.push_back(provenance_text(view));
   if (view.state != RunState::done) out.push_back(state_name(view.state));
   out.push_back(counted(static_cast<std::int64_t>(one.repeats.size()), "run"));
-  if (view.summary.has_scores || !view.scores.empty())
-    out.push_back(fmt::format("loss {:.4f}", view.summary.valid_loss));
+  if (view.summary.has_valid_loss) out.push_back(fmt::format("loss {:.4f}", view.summary.valid_loss));
   if (view.summary.is_crowded()) out.emplace_back("beside other programs");
   const Spread mfu = over(one.repeats, [](const SteadyFigures& run) {
     return run.view.summary.mfu() > 0 ? run.view.summary.mfu() : -1;

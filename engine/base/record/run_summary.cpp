@@ -95,8 +95,9 @@ JsonLine summary_event(const RunSummary& summary) {
   if (summary.predicted_bytes > 0)
     line.add("predicted_bytes", static_cast<std::int64_t>(summary.predicted_bytes));
   if (summary.peak_bytes > 0) line.add("peak_bytes", static_cast<std::int64_t>(summary.peak_bytes));
+  if (summary.has_valid_loss) line.add("valid_loss", summary.valid_loss);
   if (summary.has_scores) {
-    line.add("valid_loss", summary.valid_loss).add("rmse_" + summary.headline, summary.rmse);
+    line.add("rmse_" + summary.headline, summary.rmse);
     line.add("persistence_rmse_" + summary.headline, summary.persistence_rmse);
     if (summary.climatology_rmse > 0)
       line.add("climatology_rmse_" + summary.headline, summary.climatology_rmse);
@@ -197,7 +198,7 @@ std::string attention_text(const std::vector<std::string>& names) {
 
 namespace {
 
-/// samples/s and the time of a step, of a summary that knows them.
+/// samples/s, where they are known, and the time of a step.
 std::vector<std::string> speed_lines(const RunSummary& summary, const std::string& provenance) {
   const bool is_steady = provenance != "predicted" && summary.warm_up_steps > 0;
   const std::string steady = is_steady ? " without the first " + counted(summary.warm_up_steps, "step") : "";
@@ -206,9 +207,12 @@ std::vector<std::string> speed_lines(const RunSummary& summary, const std::strin
     ranks += fmt::format(" ({} of {})", counted(summary.replicas, "model"), summary.world / summary.replicas);
   const std::string shares =
       summary.stages_us.empty() ? "" : ": " + stage_shares(summary.stages_us, summary.step_us);
-  return {fmt::format("  throughput   {} samples/s{}{}{}", rate_text(summary.samples_per_s), ranks, steady,
-                      mfu_text(summary, provenance)),
-          fmt::format("  a step       {}{}", short_time_text(summary.step_us), shares)};
+  std::vector<std::string> out;
+  if (summary.samples_per_s > 0)
+    out.push_back(fmt::format("  throughput   {} samples/s{}{}{}", rate_text(summary.samples_per_s), ranks,
+                              steady, mfu_text(summary, provenance)));
+  out.push_back(fmt::format("  a step       {}{}", short_time_text(summary.step_us), shares));
+  return out;
 }
 
 }  // namespace
@@ -218,8 +222,10 @@ std::vector<std::string> summary_lines(const RunSummary& summary, const std::str
   const bool predicted = provenance == "predicted";
   if (!predicted) {
     const std::string samples = summary.samples > 0 ? human_count(summary.samples) + " samples " : "";
-    out.push_back(fmt::format("  steps        {} of {}, {}in {}", summary.steps, summary.wanted_steps,
-                              samples, human_seconds(summary.wall_s)));
+    const std::string time = summary.wall_s > 0 ? ", " + samples + "in " + human_seconds(summary.wall_s)
+                             : samples.empty()  ? ""
+                                                : ", " + samples.substr(0, samples.size() - 1);
+    out.push_back(fmt::format("  steps        {} of {}{}", summary.steps, summary.wanted_steps, time));
   }
   if (summary.has_losses) {
     out.push_back(fmt::format("  train loss   {} at the start, {} at the end", loss_text(summary.first_loss),
@@ -237,8 +243,8 @@ std::vector<std::string> summary_lines(const RunSummary& summary, const std::str
     out.push_back(fmt::format("  loss scale   {:.6g} at the end; {} skipped because a gradient overflowed",
                               summary.scale, counted(summary.skipped, "step")));
   }
+  if (summary.has_valid_loss) out.push_back("  valid loss   " + loss_text(summary.valid_loss));
   if (summary.has_scores) {
-    out.push_back(fmt::format("  valid loss   {:.4f}", summary.valid_loss));
     std::string line = fmt::format("  {:<12} RMSE {:.4f}", summary.headline, summary.rmse);
     if (summary.persistence_rmse > 0) {
       line += fmt::format("; persistence {:.4f}", summary.persistence_rmse);
@@ -249,7 +255,7 @@ std::vector<std::string> summary_lines(const RunSummary& summary, const std::str
     }
     out.push_back(line);
   }
-  if (summary.samples_per_s > 0) {
+  if (summary.samples_per_s > 0 || summary.step_us > 0) {
     for (std::string& line : speed_lines(summary, provenance)) out.push_back(std::move(line));
     if (summary.is_crowded()) out.push_back("  processors   " + crowded_sentence(summary.processor_wait));
     if (summary.read_bytes > 0) out.push_back("  loader       " + loader_text(summary));

@@ -47,9 +47,10 @@ struct RunSummary {
   double last_loss = 0;
   double scale = 0;          ///< of the loss at the end; 0 = it was not scaled
   std::int64_t skipped = 0;  ///< steps in which a gradient overflowed, so that no update was made
-  bool has_scores = false;
+  bool has_valid_loss = false;
   double valid_loss = 0;
-  std::string headline;  ///< the channel that the scores below are of, "u10m"
+  bool has_scores = false;  ///< of a channel, as follow; a log of another program may have a loss alone
+  std::string headline;     ///< the channel that the scores below are of, "u10m"
   double rmse = 0;
   double persistence_rmse = 0;
   double climatology_rmse = 0;  ///< 0 = the data set has no climatology

@@ -125,8 +125,7 @@ double median_mfu(const RunCase& one) {
 
 Spread valid_losses(const RunCase& one) {
   return over(one.repeats, [](const SteadyFigures& run) {
-    const bool any = run.view.summary.has_scores || !run.view.scores.empty();  // of no channel, but a loss
-    return any ? run.view.summary.valid_loss : -1;
+    return run.view.summary.has_valid_loss ? run.view.summary.valid_loss : -1;
   });
 }
 

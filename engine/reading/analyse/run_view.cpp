@@ -250,8 +250,9 @@ void RunViewBuilder::take_eval(const Event& event) {
   if (!partial_) scores.samples = summary.samples;
   std::erase_if(view_.scores, [&](const RunScores& earlier) { return earlier.step == scores.step; });
   summary.steps = std::max(summary.steps, scores.step);
+  summary.has_valid_loss = summary.has_valid_loss || event.find("loss") != nullptr;
   summary.has_scores = !scores.headline.empty();
-  summary.valid_loss = scores.loss;
+  summary.valid_loss = event.number("loss", summary.valid_loss);
   summary.headline = scores.headline;
   summary.rmse = scores.rmse;
   summary.persistence_rmse = scores.persistence_rmse;
@@ -294,11 +295,12 @@ void RunViewBuilder::take_summary(const Event& event) {
   each_stage(event,
              [&](std::size_t stage, double time_us) { stages_us.emplace_back(kStageNames[stage], time_us); });
   if (!stages_us.empty()) summary.stages_us = std::move(stages_us);
+  summary.has_valid_loss = summary.has_valid_loss || event.find("valid_loss") != nullptr;
+  summary.valid_loss = event.number("valid_loss", summary.valid_loss);
   const std::string headline = headline_of(event);
   if (headline.empty()) return;
   summary.has_scores = true;
   summary.headline = headline;
-  summary.valid_loss = event.number("valid_loss", summary.valid_loss);
   summary.rmse = event.number("rmse_" + headline);
   summary.persistence_rmse = event.number("persistence_rmse_" + headline);
   summary.climatology_rmse = event.number("climatology_rmse_" + headline);

@@ -137,6 +137,7 @@ Json json_of(const RunReader& reader, const std::optional<RanksView>& ranks) {
               {"step_us", summary.step_us},
               {"stages", stages},
               {"scores", scores}};
+  if (summary.has_valid_loss) out["valid_loss"] = summary.valid_loss;
   add_what_some_have(view, out);
   if (!view.source.empty()) out["source"] = view.source;
   if (summary.watched.step >= 0) out["operators"] = watched_json(summary.watched);

@@ -143,7 +143,7 @@ void Recorder::record(const Evaluation& evaluation) {
     return output_.trace_loop("validate", live_begin_us_, done);
   progress_.scored_step = done;
   const ChannelScores& headline = evaluation.headline();
-  summary_.has_scores = true;
+  summary_.has_valid_loss = summary_.has_scores = true;
   summary_.valid_loss = evaluation.loss;
   summary_.headline = headline.name;
   summary_.rmse = headline.rmse;
