@@ -63,11 +63,10 @@ void draw_run_head(Ui& ui, const RunEntry& run) {
     ui.wrapped(fmt::format("{} lines of the stream could not be read", run.view.unread_lines), Face::small,
                theme.warn);
   }
-  if (run.detail && run.detail->series.left_out() > 0) {
-    ui.wrapped(fmt::format("{} values were left out: steps that go back, or more names than can be kept",
-                           run.detail->series.left_out()),
-               Face::small, theme.warn);
-  }
+  LeftOut left_out = run.view.left_out;
+  if (run.detail) left_out.add(run.detail->series.left_out());
+  for (const std::string& sentence : left_out.sentences()) ui.wrapped(sentence, Face::small, theme.warn);
+  for (const std::string& remark : run.view.remarks) ui.wrapped(remark, Face::small, theme.dim);
 }
 
 std::string skill_text(double rmse, double persistence) {

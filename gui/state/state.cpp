@@ -111,8 +111,7 @@ PlotLine line_of(const std::shared_ptr<const RunEntry>& run, std::string_view cu
   if (!run->detail) return line;
   const CurveRef found = run->detail->series.find(curve);
   if (!found) return line;
-  const bool known = found.places->knows_samples || axis == XAxis::step || axis == XAxis::time;
-  if (!known) return line;
+  if (!found.places->knows(axis)) return line;
   line.places = &found.places->of(axis);
   line.curve = found.curve;
   line.keep = run->detail;

@@ -31,6 +31,14 @@ std::string name_below(const fs::path& place, const fs::path& folder) {
   return below.empty() ? folder.string() : below.string();
 }
 
+/// Whether a link leads to a folder that holds `place`.
+bool leads_up(const fs::path& link, const fs::path& place) {
+  std::error_code code;
+  const fs::path target = fs::canonical(link, code), whole = fs::canonical(place, code);
+  return !code && target != whole &&
+         std::mismatch(target.begin(), target.end(), whole.begin(), whole.end()).first == target.end();
+}
+
 /// Remembers folders by what they are, not by their names: links may lead in a circle.
 class Entered {
  public:
@@ -50,6 +58,7 @@ TreeEnd visit_run_tree(const fs::path& place, const std::function<bool(const fs:
   TreeEnd end;
   Entered entered;
   std::size_t looked = 0;
+  bool whole = true;
   std::deque<Waiting> waiting = {{place, 0}};
   for (; !waiting.empty(); waiting.pop_front()) {
     const auto [path, depth] = waiting.front();
@@ -58,16 +67,30 @@ TreeEnd visit_run_tree(const fs::path& place, const std::function<bool(const fs:
       visit(found);
       continue;
     }
-    if (!end.whole || !entered.is_new(path)) continue;  // too many names hide no run that is known of
+    if (!entered.is_new(path)) continue;
+    if (!whole) {  // too many names hide no run that is known of
+      end.left_out.add("folder", fmt::format("{} names were looked at before it", kMostEntries));
+      continue;
+    }
     std::error_code code;
     for (fs::directory_iterator it(path, code), last; !code && it != last; it.increment(code)) {
-      end.whole = ++looked <= kMostEntries;
-      if (!end.whole) break;
+      whole = ++looked <= kMostEntries;
+      if (!whole) {
+        end.left_out.add("folder", fmt::format("{} names were looked at before its end", kMostEntries));
+        break;
+      }
       const std::string name = it->path().filename().string();
-      found.has_events = found.has_events || name.find("tfevents") != std::string::npos;
       std::error_code broken;
-      if (name.front() == '.' || depth == kMostDepth || !it->is_directory(broken) || broken) continue;
-      if (!knows(it->path())) waiting.push_back({it->path(), depth + 1});
+      const bool is_folder = it->is_directory(broken) && !broken;
+      found.has_events = found.has_events || (!is_folder && name.find("tfevents") != std::string::npos);
+      if (name.front() == '.' || !is_folder || knows(it->path())) continue;
+      if (depth == kMostDepth) {
+        end.left_out.add("folder", fmt::format("it lies more than {} deep", kMostDepth));
+      } else if (it->is_symlink(broken) && leads_up(it->path(), place)) {
+        end.left_out.add("folder", "a link leads to it, and it holds the place that is looked at");
+      } else {
+        waiting.push_back({it->path(), depth + 1});
+      }
     }
     if (depth == 0) end.code = code;
     visit(found);
@@ -92,13 +115,14 @@ std::vector<FoundFolder> folders_with(const fs::path& place, const std::string& 
   return out;
 }
 
-std::vector<FoundFolder> event_folders(const fs::path& place) {
+std::vector<FoundFolder> event_folders(const fs::path& place, LeftOut* left_out) {
   std::vector<FoundFolder> out;
-  visit_run_tree(
+  const TreeEnd end = visit_run_tree(
       place, [](const fs::path&) { return false; },
       [&](const FoundFolder& folder) {
         if (folder.has_events && !folder.is_run) out.push_back(folder);
       });
+  if (left_out != nullptr) left_out->add(end.left_out);
   std::sort(out.begin(), out.end(), [](const auto& one, const auto& other) { return one.path < other.path; });
   return out;
 }

@@ -7,6 +7,8 @@
 #include <system_error>
 #include <vector>
 
+#include "record/left_out.h"
+
 namespace isobar {
 
 /// Names that are looked at in one folder or tree.
@@ -20,13 +22,13 @@ struct FoundFolder {
 };
 
 struct TreeEnd {
-  bool whole = true;     ///< else there was more than kMostEntries, and folders further on were not opened
+  LeftOut left_out;      ///< folders that were not opened: too deep, too many names, links to a folder above
   std::error_code code;  ///< why the place itself cannot be read
 };
 
 /// Visits `place` and the folders below it, the nearest first: at most 32 deep, those that links lead to
-/// once, none whose name begins with a dot, and none within a run. Folders that `knows` says are known runs
-/// are not opened or visited.
+/// once and not those that hold `place`, none whose name begins with a dot, and none within a run. Folders
+/// that `knows` says are known runs are not opened or visited.
 TreeEnd visit_run_tree(const std::filesystem::path& place,
                        const std::function<bool(const std::filesystem::path&)>& knows,
                        const std::function<void(const FoundFolder&)>& visit);
@@ -38,8 +40,9 @@ std::vector<FoundFolder> folders_with(const std::filesystem::path& place, const 
 std::vector<std::filesystem::path> entries_in(const std::filesystem::path& folder,
                                               std::size_t most = kMostEntries);
 
-/// Folders in that tree that hold nothing but event files of other programs, by name.
-std::vector<FoundFolder> event_folders(const std::filesystem::path& place);
+/// Folders in that tree that hold nothing but event files of other programs, by name. `left_out` is told of
+/// those that were not opened.
+std::vector<FoundFolder> event_folders(const std::filesystem::path& place, LeftOut* left_out = nullptr);
 
 /// `name` as a run folder: a path, the path below `runs` or its last part where no other run has it, or
 /// "last" for the newest there. Error (exit code 2) with the nearest.

@@ -27,6 +27,9 @@ std::vector<std::string> warnings_of(const RunCase& one) {
   if (view.summary.is_crowded()) out.push_back(crowded_sentence(view.summary.processor_wait));
   if (view.summary.peak_is_too_low())
     out.push_back("its MFU is not known: the peak was measured beside other programs, and too low");
+  for (const std::string& sentence : view.left_out.sentences()) out.push_back(sentence);
+  for (const std::string& remark : view.remarks) out.push_back(remark);
+  for (const std::string& sentence : one.series.left_out().sentences()) out.push_back(sentence);
   if (one.crowded > 0)
     out.push_back(fmt::format("{} left out, beside which other programs ran",
                               counted(static_cast<std::int64_t>(one.crowded), "repeat")));

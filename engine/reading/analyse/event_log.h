@@ -52,7 +52,12 @@ class EventLog {
       if constexpr (requires { builder.clear(); }) builder.clear();
     }
     for (const std::string& line : lines) take_line(line, parser_, builder);
-    return !lines.empty();
+    const std::int64_t dropped = stream_.dropped_lines() - dropped_;  // longer than any event
+    if constexpr (requires { builder.count_unread(); }) {
+      for (std::int64_t i = 0; i < dropped; ++i) builder.count_unread();
+    }
+    dropped_ += dropped;
+    return !lines.empty() || dropped > 0;
   }
   template <typename Builder>
   void read_all(Builder& builder) {
@@ -66,6 +71,7 @@ class EventLog {
   StreamReader stream_;
   EventParser parser_;
   int restarts_ = 0;
+  std::int64_t dropped_ = 0;
 };
 
 /// A stream that may be too long to be read for what is wanted of it.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "analyse/tag_rows.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -12,6 +13,8 @@ namespace {
 constexpr std::size_t kMostCurves = 512;
 constexpr std::size_t kMostRows = 20'000'000;
 constexpr std::size_t kMostNameBytes = 120;
+constexpr const char* kTooManyNames = "their name is none of the first 512";
+constexpr const char* kNoPlace = "their step goes back within an attempt, is none, or is one of too many";
 
 /// The least value that keeps a place non-decreasing; a place that is no number stays where it was.
 double not_before(const Series& places, double value) {
@@ -34,7 +37,27 @@ void truncate(CurveTable& table, std::size_t rows) {
   for (auto& [name, curve] : table.curves) curve.truncate(rows);
 }
 
+/// A tag of event files as rows (analyse/tag_rows.h): each has one value.
+struct TagTable {
+  CurveTable& table;
+  Curve& curve;
+
+  std::size_t size() const { return table.places.step.size(); }
+  double step(std::size_t i) const { return table.places.step[i]; }
+  TagRow row(std::size_t i) const { return {step(i), table.places.time_s[i], curve.y[i]}; }
+  void truncate(std::size_t rows) { isobar::truncate(table, rows); }
+  void push(const TagRow& row) {
+    table.places.push(row.step, row.step, row.wall_s, row.step);
+    curve.push(size() - 1, row.value);
+  }
+};
+
 }  // namespace
+
+bool Places::knows(XAxis axis) const {
+  return axis == XAxis::step || (axis == XAxis::epoch && knows_epoch) ||
+         (axis == XAxis::time && knows_time) || (axis == XAxis::samples && knows_samples);
+}
 
 const Series& Places::of(XAxis axis) const {
   switch (axis) {
@@ -62,7 +85,8 @@ void Places::truncate(std::size_t rows) {
 }
 
 Places Places::snapshot() {
-  return {step.snapshot(), epoch.snapshot(), time_s.snapshot(), samples.snapshot(), knows_samples};
+  return {step.snapshot(), epoch.snapshot(), time_s.snapshot(), samples.snapshot(),
+          knows_epoch,     knows_time,       knows_samples};
 }
 
 std::size_t Curve::index_of_row(std::size_t row) const {
@@ -109,7 +133,7 @@ Curve* RunSeries::curve(CurveTable& table, std::string_view name) {
   const auto found = table.curves.find(name);
   if (found != table.curves.end()) return &found->second;
   if (table.curves.size() >= kMostCurves) {
-    ++left_out_;
+    left_out_.add("value", kTooManyNames);
     return nullptr;
   }
   return &table.curves[std::string(name)];
@@ -156,7 +180,7 @@ void RunSeries::take_step(const Event& event) {
   const bool goes_back = !places.step.empty() && step <= places.step.back();
   if (!(step >= 0) || !std::isfinite(step) || (goes_back && !attempt_is_new_) ||
       places.step.size() >= kMostRows) {
-    ++left_out_;
+    left_out_.add("step", kNoPlace);
     return;
   }
   if (goes_back) {  // a resumed attempt repeats steps: the last attempt counts
@@ -173,6 +197,8 @@ void RunSeries::take_step(const Event& event) {
                                                                   : step - places.step.back() - 1;
   if (between > 0 && std::isfinite(between * batch)) samples_ += between * batch;
   attempt_is_new_ = false;
+  places.knows_samples = places.knows_samples && event.find("samples") != nullptr;
+  places.knows_time = places.knows_time && event.find("t_us") != nullptr;
   const double epoch = steps_per_epoch_ > 0 ? step / steps_per_epoch_ : event.number("epoch");
   places.push(step, epoch, attempt_begins_s_ + event.number("t_us") * 1e-6, samples_);
   samples_ += std::isfinite(batch) ? batch : 0;
@@ -189,10 +215,15 @@ void RunSeries::take_eval(const Event& event) {
   const double step = event.number("step", -1);
   Places& places = evaluations_.places;
   if (!(step >= 0) || !std::isfinite(step) || places.step.size() >= kMostRows) {
-    ++left_out_;
+    left_out_.add("score", kNoPlace);
     return;
   }
+  if (!attempt_is_new_)
+    left_out_.add("score", "one of an earlier step follows, and counts",
+                  static_cast<std::int64_t>(places.step.size() - rows_before(places, step + 0.5)));
   truncate(evaluations_, rows_before(places, step));  // scored again after a resume: the last one counts
+  places.knows_samples = steps_.places.knows_samples;
+  places.knows_time = steps_.places.knows_time;
   const double last_epoch = steps_.places.epoch.empty() ? 0 : steps_.places.epoch.back();
   const double last_time_s = steps_.places.time_s.empty() ? 0 : steps_.places.time_s.back();
   places.push(step, steps_per_epoch_ > 0 ? step / steps_per_epoch_ : last_epoch,
@@ -201,27 +232,24 @@ void RunSeries::take_eval(const Event& event) {
   add(evaluations_, "valid/", event);
 }
 
-void RunSeries::take_scalar(std::string_view tag, double step, double wall_s, double value) {
-  if (!std::isfinite(step)) {
-    ++left_out_;
-    return;
-  }
+void RunSeries::take_scalar(std::string_view tag, double step, double wall_s, double value,
+                            std::int64_t session) {
+  if (!std::isfinite(step)) return left_out_.add("value", kNoPlace);
   if (!any_scalar_ && std::isfinite(wall_s)) {
     first_wall_s_ = wall_s;
     any_scalar_ = true;
   }
   const std::string name = name_of_tag(tag);
   const auto found = tags_.find(name);
-  if (found == tags_.end() && tags_.size() >= kMostCurves) {
-    ++left_out_;
-    return;
-  }
+  if (found == tags_.end() && tags_.size() >= kMostCurves) return left_out_.add("value", kTooManyNames);
   CurveTable& table = found == tags_.end() ? tags_[name] : found->second;
-  table.places.knows_samples = false;
-  truncate(table, rows_before(table.places, step));
-  table.places.push(step, step, wall_s - first_wall_s_, step);
-  Curve* const column = curve(table, name);
-  if (column != nullptr) column->push(table.places.step.size() - 1, value);
+  table.places.knows_epoch = table.places.knows_samples = false;
+  TagTable rows{table, table.curves[name]};
+  if (rows.size() >= kMostRows) return left_out_.add("value", kNoPlace);
+  std::int64_t& newest = sessions_[name];
+  const bool is_new_session = session > newest;
+  newest = std::max(newest, session);
+  put_row(rows, {step, wall_s - first_wall_s_, value}, is_new_session, left_out_);
 }
 
 CurveRef RunSeries::find(std::string_view name) const {

@@ -1,5 +1,6 @@
 #pragma once
 // Every value that a run recorded, as curves over four x axes.
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -7,6 +8,7 @@
 
 #include "analyse/event.h"
 #include "analyse/series.h"
+#include "record/left_out.h"
 
 namespace isobar {
 
@@ -17,8 +19,10 @@ enum class XAxis { step, epoch, time, samples };
 /// attempt goes on behind the last), samples are those that all ranks trained on before the event.
 struct Places {
   Series step, epoch, time_s, samples;
-  bool knows_samples = true;  ///< false for event files: their epoch and samples are not known
+  // A log of another program may not say them, and 0 stands in their place.
+  bool knows_epoch = true, knows_time = true, knows_samples = true;
 
+  bool knows(XAxis axis) const;
   const Series& of(XAxis axis) const;
   void push(double step, double epoch, double time_s, double samples);
   void truncate(std::size_t rows);
@@ -59,9 +63,8 @@ struct CurveRef {
 class RunSeries {
  public:
   void take(const Event& event);
-  /// One scalar of an event file; a step that goes back begins that tag again from there, as a resumed run
-  /// does.
-  void take_scalar(std::string_view tag, double step, double wall_s, double value);
+  /// One scalar of an event file, put in by its step and session (analyse/tag_rows.h).
+  void take_scalar(std::string_view tag, double step, double wall_s, double value, std::int64_t session = 0);
 
   CurveRef find(std::string_view name) const;
   std::vector<std::string> names() const;
@@ -69,8 +72,8 @@ class RunSeries {
   const CurveTable& steps() const { return steps_; }
   const CurveTable& evaluations() const { return evaluations_; }
   double last_step() const;
-  /// Values and events left out because a limit was met (names, rows) or steps went back within an attempt.
-  std::size_t left_out() const { return left_out_; }
+  /// Values and events beyond a limit (names, rows), or whose steps went back within an attempt.
+  const LeftOut& left_out() const { return left_out_; }
   RunSeries snapshot();
 
  private:
@@ -83,6 +86,7 @@ class RunSeries {
   CurveTable steps_;
   CurveTable evaluations_;
   std::map<std::string, CurveTable, std::less<>> tags_;
+  std::map<std::string, std::int64_t, std::less<>> sessions_;  ///< the newest of each tag
   double steps_per_epoch_ = 0;
   double attempt_begins_s_ = 0;
   double samples_ = 0;
@@ -91,7 +95,7 @@ class RunSeries {
   double attempt_samples_ = -1;  ///< trained on before this attempt, -1 = it does not say
   bool any_scalar_ = false;
   bool attempt_is_new_ = false;
-  std::size_t left_out_ = 0;
+  LeftOut left_out_;
 };
 
 /// The name under which a tag of the ERA5 tutorial's event files is kept: "Loss/train" -> "train/loss".

@@ -133,8 +133,10 @@ void RunStore::scan_place(const fs::path& place, std::set<std::string>& seen) {
     all = all && fits;
     if (fits) add_run(found, seen);
   });
-  if (!end.whole || !all)
+  if (!all)
     problems_.push_back(printable(place.string()) + " holds more than can be shown; the rest is left out");
+  for (const std::string& sentence : end.left_out.sentences())
+    problems_.push_back(printable(place.string()) + ": " + sentence);
   if (end.code) problems_.push_back(printable(place.string()) + " cannot be read: " + end.code.message());
 }
 
@@ -193,27 +195,19 @@ void RunStore::look(Run& run) {
   } catch (const std::exception& error) {
     problem = printable(error.what(), 400);
   }
-  if (!run.reader && run.events.files().empty()) run.problem = problem;
+  if (!run.reader && run.events.size() == 0) run.problem = problem;
   publish(run);
 }
 
 bool RunStore::read_foreign(Run& run) {
-  std::string problem;
-  std::int64_t skipped = 0;
   bool any = run.events.update(run.entry.folder, [&](const TfScalar& scalar) {
     run.foreign_series.take_scalar(scalar.tag, static_cast<double>(scalar.step), scalar.wall_time_s,
-                                   scalar.value);
+                                   scalar.value, scalar.session);
   });
-  for (const auto& [path, file] : run.events.files()) {
-    if (!file.error.empty()) problem = printable(file.error, 400);
-    if (!file.reader) continue;
-    skipped += file.reader->skipped_records();
-    if (file.reader->is_damaged())
-      problem = "an event file is damaged; what comes after that place is not shown";
-  }
-  if (problem.empty() && skipped > 0) problem = std::to_string(skipped) + " damaged records were left out";
+  const std::string problem = printable(join(run.events.problems(), "; "), 400);
   any = any || problem != run.problem;
   run.problem = problem;
+  run.entry.view.left_out = run.events.left_out();
   run.entry.view.summary.steps = static_cast<std::int64_t>(std::min(9e15, run.foreign_series.last_step()));
   run.reading = any;
   return any;

@@ -21,7 +21,7 @@ constexpr double kSilence_s =
     180;  // a run of another machine that says nothing for so long is taken for dead
 constexpr double kClockSlack_s = 2;  // machines of one cluster keep time better than that
 
-constexpr std::size_t kMostCategories = 20;
+constexpr std::size_t kMostCategories = 20, kMostRemarks = 20;
 
 /// A step says how many samples its rank's model trained on, and each model has as many.
 std::int64_t samples_of_all(std::int64_t samples, std::int64_t models) {
@@ -123,6 +123,10 @@ void RunViewBuilder::take(const Event& event) {
   } else if (kind == "note") {
     if (event.text("text") == "graph") take_graph(event);
     if (event.text("text") == "memory") take_memory(event);
+    if (event.text("text") == "left_out")
+      view_.left_out.add(event.text("what"), event.text("why"), event.integer("count"));
+    if (event.text("text") == "remark" && view_.remarks.size() < kMostRemarks)
+      view_.remarks.push_back(event.text("remark"));
     if (event.find("steps_per_epoch") == nullptr) return;
     view_.steps_per_epoch = event.integer("steps_per_epoch");
     view_.summary.warm_up_steps =
@@ -221,7 +225,8 @@ void RunViewBuilder::take_step(const Event& event) {
     summary.has_losses = summary.measure.empty();
   }
   if (step == 0 && view_.from_step == 0) summary.first_loss = summary.last_loss;
-  if (view_.steps_per_epoch == 0 || step < view_.steady_from()) return;
+  const bool is_timed = event.find("step_us") != nullptr;
+  if (view_.steps_per_epoch == 0 || step < view_.steady_from() || !is_timed) return;
   ++steady_steps_;
   steady_samples_ = sum_of(steady_samples_, samples);
   steady_us_ += event.number("step_us");
@@ -247,7 +252,8 @@ void RunViewBuilder::take_eval(const Event& event) {
   scores.acc = event.number("acc_" + scores.headline);
   RunSummary& summary = view_.summary;
   if (event.find("t_us") != nullptr) scores.wall_s = earlier_wall_s_ + event.number("t_us") * 1e-6;
-  if (!partial_) scores.samples = summary.samples;
+  const bool knows_samples = summary.samples > 0 || scores.step == 0 || view_.source.empty();
+  if (!partial_ && knows_samples) scores.samples = summary.samples;
   std::erase_if(view_.scores, [&](const RunScores& earlier) { return earlier.step == scores.step; });
   summary.steps = std::max(summary.steps, scores.step);
   summary.has_valid_loss = summary.has_valid_loss || event.find("loss") != nullptr;

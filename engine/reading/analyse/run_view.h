@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyse/event.h"
+#include "record/left_out.h"
 #include "record/run_summary.h"
 
 namespace isobar {
@@ -71,7 +72,9 @@ struct RunView {
   RunSummary summary;        ///< from the steps read so far; as the run itself said it once that is there
   double age_s = 0;          ///< since the stream last grew
   double clock_ahead_s = 0;  ///< of what wrote the stream before the clock here, 0 = they agree
-  std::int64_t unread_lines = 0;  ///< lines that are no events
+  std::int64_t unread_lines = 0;     ///< lines that are no events
+  LeftOut left_out;                  ///< of an imported log, or of event files
+  std::vector<std::string> remarks;  ///< of an imported log: what it does not say, and what was guessed
 
   /// The first step behind the warm-up of the newest attempt: from it on steps are steady, and figures of
   /// speed are theirs.

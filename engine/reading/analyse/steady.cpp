@@ -31,6 +31,22 @@ Spread block_means(const Curve& curve, std::size_t begin) {
   return Spread(means);
 }
 
+std::size_t values_from(const CurveTable& table, std::size_t first, const std::string& name) {
+  const auto found = table.curves.find(name);
+  return found == table.curves.end() ? 0 : found->second.y.size() - found->second.index_of_row(first);
+}
+
+/// Over how many of the steady steps a field's mean is: a step without a time, or without any stage, says
+/// nothing of them, and any other field that it lacks is 0.
+std::size_t steps_of(const CurveTable& table, std::size_t first, const std::string& field) {
+  if (field == "step_us") return values_from(table, first, "train/step_us");
+  if (std::find(kStageKeys.begin(), kStageKeys.end(), field) == kStageKeys.end())
+    return table.places.step.size() - first;
+  std::size_t out = 0;
+  for (const std::string& key : kStageKeys) out = std::max(out, values_from(table, first, "train/" + key));
+  return out;
+}
+
 }  // namespace
 
 SteadyFigures steady_figures(const RunView& view, const RunSeries& series, std::optional<RanksView> ranks) {
@@ -49,7 +65,8 @@ SteadyFigures steady_figures(const RunView& view, const RunSeries& series, std::
     if (!curve.y.empty()) out.lasts[field] = curve.y.back();
     const std::size_t begin = curve.index_of_row(first);
     if (begin >= curve.y.size()) continue;
-    out.means[field] = curve.y.extent(begin, curve.y.size()).sum / static_cast<double>(out.steps);
+    out.means[field] =
+        curve.y.extent(begin, curve.y.size()).sum / static_cast<double>(steps_of(table, first, field));
     if (field == "step_us") out.blocks = block_means(curve, begin);
   }
   return out;

@@ -23,7 +23,7 @@ struct SteadyFigures {
   double samples_per_s = 0;        ///< of all ranks: that of the slowest times their number
   std::optional<RanksView> ranks;  ///< of a run of several
   /// Mean a step of each field of the steps, such as "load_us": batches may come in bursts, of which a median
-  /// shows nothing. A step without the field counts as 0.
+  /// shows nothing. A step without the field counts as 0, one without its time or any stage as not known.
   std::map<std::string, double, std::less<>> means;
 
   /// The last value of each field of the steps, warm-up included: of figures that only some steps have.

@@ -79,12 +79,14 @@ void import_run(const ForeignRun& run, const fs::path& runs_folder, Report& out,
   const std::string shown = printable(as_typed(folder).string(), 4096);
   out.line(fmt::format("{:<9} {}  {}: {}", words_of(what), shown, run.source, facts_of(run)));
   if (what == Imported::changed) out.line("  it is not what this import would write: it is left as it is");
+  for (const std::string& sentence : run.left_out.sentences()) out.line("  " + sentence);
   for (const std::string& note : run.notes) out.line("  " + note);
   runs.push_back({{"run", folder.string()},
                   {"source", run.source},
                   {"result", words_of(what)},
                   {"steps", run.steps.empty() ? std::int64_t{0} : run.steps.back().step + 1},
                   {"scores", run.scores.size()},
+                  {"left_out", left_out_json(run.left_out)},
                   {"notes", run.notes}});
 }
 
@@ -93,7 +95,8 @@ void import_run(const ForeignRun& run, const fs::path& runs_folder, Report& out,
 int import_command(const Words& words) {
   const std::optional<ImportArguments> asked = parse_import(words);
   if (!asked) return 0;
-  const std::vector<FoundLog> logs = find_logs(asked->place);
+  LeftOut left_out;
+  const std::vector<FoundLog> logs = find_logs(asked->place, &left_out);
   Report out;
   Json runs = Json::array();
   std::size_t read = 0;
@@ -104,7 +107,8 @@ int import_command(const Words& words) {
     import_run(*run, asked->runs, out, runs);
     ++read;
   }
-  out.json = {{"runs", runs}};
+  for (const std::string& sentence : left_out.sentences()) out.line(sentence);
+  out.json = {{"runs", runs}, {"left_out", left_out_json(left_out)}};
   if (read > 0) out.line("compare: ./isobar compare A B, or ./isobar gui");
   out.print(asked->json);
   return read == logs.size() ? 0 : static_cast<int>(Exit::bad_input);

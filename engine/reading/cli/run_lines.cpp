@@ -93,6 +93,7 @@ void add_what_some_have(const RunView& view, Json& out) {
 
 Json json_of(const RunReader& reader, const std::optional<RanksView>& ranks) {
   const RunView& view = reader.view();
+  const bool is_log = !view.source.empty();  // of another program, which may not have written it
   const RunSummary& summary = view.summary;
   Json scores = Json::array();
   for (const RunScores& at : view.scores) {
@@ -100,7 +101,7 @@ Json json_of(const RunReader& reader, const std::optional<RanksView>& ranks) {
     Json one = {{"step", at.step}, {"loss", at.loss}};
     if (!at.headline.empty()) {  // else a log that knows losses only
       one["rmse_" + at.headline] = at.rmse;
-      one["persistence_rmse_" + at.headline] = at.persistence_rmse;
+      one["persistence_rmse_" + at.headline] = number_or_null(at.persistence_rmse);
       one["climatology_rmse_" + at.headline] = known(at.climatology_rmse);
       one["acc_" + at.headline] = known(at.acc);
     }
@@ -128,16 +129,18 @@ Json json_of(const RunReader& reader, const std::optional<RanksView>& ranks) {
               {"replicas", summary.replicas},
               {"steps", summary.steps},
               {"wanted_steps", summary.wanted_steps},
-              {"samples", summary.samples},
-              {"wall_s", summary.wall_s},
+              {"samples", summary.samples > 0 || !is_log ? Json(summary.samples) : Json()},
+              {"wall_s", summary.wall_s > 0 || !is_log ? Json(summary.wall_s) : Json()},
               {"first_loss", summary.first_loss},
               {"loss", summary.last_loss},
-              {"samples_per_s", summary.samples_per_s},
-              {"mfu", summary.mfu()},
-              {"step_us", summary.step_us},
+              {"samples_per_s", number_or_null(summary.samples_per_s)},
+              {"mfu", number_or_null(summary.mfu())},
+              {"step_us", number_or_null(summary.step_us)},
               {"stages", stages},
               {"scores", scores}};
   if (summary.has_valid_loss) out["valid_loss"] = summary.valid_loss;
+  out["left_out"] = left_out_json(view.left_out);
+  out["remarks"] = view.remarks;
   add_what_some_have(view, out);
   if (!view.source.empty()) out["source"] = view.source;
   if (summary.watched.step >= 0) out["operators"] = watched_json(summary.watched);
@@ -188,6 +191,8 @@ Report run_report(const RunReader& reader, const std::filesystem::path& where) {
   if (!view.memory.empty()) out.line("  predicted    " + memory_text(view));
   for (const std::string& line : summary_lines(view.summary, view.provenance)) out.labelled(line);
   add_prediction(reader, out);
+  for (const std::string& sentence : view.left_out.sentences()) out.line("  " + sentence);
+  for (const std::string& remark : view.remarks) out.line("  " + remark);
   if (view.unread_lines > 0)
     out.line("  " + counted(view.unread_lines, "line") + " of the stream could not be read");
   if (ranks) out.lines(rank_lines(*ranks));

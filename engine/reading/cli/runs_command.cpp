@@ -171,10 +171,13 @@ int list(Console& console, const fs::path& place, bool all) {
   for (const FoundFolder& found : list_runs(place)) runs.push_back(look_at(found));
   std::vector<FoundFolder> jobs = list_job_folders(place);
   std::erase_if(jobs, [](const FoundFolder& job) { return has_begun(job.path); });
-  const std::vector<FoundFolder> events = event_folders(place);
+  LeftOut left_out;
+  const std::vector<FoundFolder> events = event_folders(place, &left_out);
+  const std::vector<std::string> not_looked_at = left_out.sentences();
   if (runs.empty() && jobs.empty() && events.empty()) {
     console.line(place == kRuns ? "no run is here yet: ./isobar run 01_baseline"
                                 : "no run is at any depth below " + printable(place.string()));
+    console.lines(not_looked_at);
     return 0;
   }
   std::uint64_t all_bytes = 0;
@@ -199,6 +202,7 @@ int list(Console& console, const fs::path& place, bool all) {
   const std::string foreign = events.empty() ? "" : fmt::format(", {} of event files", events.size());
   console.line(fmt::format("{}{}{}, {}", counted(static_cast<std::int64_t>(runs.size()), "run"), foreign,
                            waiting, human_bytes(all_bytes)));
+  console.lines(not_looked_at);
   if (has_groups && !all)
     console.line("a group has its best rate (and the median); ./isobar runs GROUP unfolds it");
   return 0;

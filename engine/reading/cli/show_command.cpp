@@ -243,8 +243,8 @@ int show_command(const Words& words) {
     show_gradients(run, asked->gradients_at, asked->json);
   } else if (asked->asks_timeline()) {
     show_timeline(run, asked->timeline);
-  } else if (!asked->json && asked->curve.empty() && !is_run_folder(run) && !event_files(run).empty()) {
-    console.lines(event_lines(run));
+  } else if (asked->curve.empty() && !is_run_folder(run) && !event_files(run).empty()) {
+    event_report(run).print(asked->json);
   } else {
     show_run(run, *asked, console);
   }

@@ -12,7 +12,7 @@ namespace isobar {
 
 namespace {
 
-constexpr std::size_t kMostTags = 100;
+constexpr std::size_t kMostTags = 100, kMostTagBytes = 4096;
 
 struct Tag {
   std::int64_t values = 0;
@@ -20,16 +20,9 @@ struct Tag {
   std::int64_t last_step = 0;
 };
 
-std::string problem_of(const EventFiles::File& file) {
-  if (!file.error.empty()) return file.error;
-  if (file.reader->is_damaged()) return "it is damaged; what comes after that place is not shown";
-  const std::int64_t skipped = file.reader->skipped_records();
-  return skipped > 0 ? fmt::format("{} damaged records were left out", skipped) : "";
-}
-
 }  // namespace
 
-std::vector<std::string> event_lines(const std::filesystem::path& folder) {
+Report event_report(const std::filesystem::path& folder) {
   std::map<std::string, Tag> tags;
   EventFiles events;
   while (events.update(folder, [&](const TfScalar& scalar) {
@@ -39,22 +32,32 @@ std::vector<std::string> event_lines(const std::filesystem::path& folder) {
     tag.last_step = scalar.step;
   })) {
   }
-  std::vector<std::string> out = {fmt::format("{}  event files of another program: {}",
-                                              printable(folder.string(), 400), events.files().size())};
+  Report out;
+  out.line(
+      fmt::format("{}  event files of another program: {}", printable(folder.string(), 400), events.size()));
   constexpr const char* kRow = "  {:<40} {:>10} {:>12} {:>12} {:>10}";
-  out.push_back(fmt::format(kRow, "tag", "values", "first", "last", "last step"));
+  out.line(fmt::format(kRow, "tag", "values", "first", "last", "last step"));
+  Json all = Json::array();
+  std::size_t shown = 0;
   for (const auto& [name, tag] : tags) {
-    if (out.size() > kMostTags + 1) {
-      out.push_back(fmt::format("  and {} more", tags.size() - kMostTags));
-      break;
-    }
-    out.push_back(fmt::format(kRow, printable(name, 40), tag.values, fmt::format("{:.6g}", tag.first),
-                              fmt::format("{:.6g}", tag.last), tag.last_step));
+    if (shown++ < kMostTags)
+      out.line(fmt::format(kRow, printable(name, 40), tag.values, fmt::format("{:.6g}", tag.first),
+                           fmt::format("{:.6g}", tag.last), tag.last_step));
+    all.push_back({{"tag", printable(name, kMostTagBytes)},
+                   {"values", tag.values},
+                   {"first", tag.first},
+                   {"last", tag.last},
+                   {"last_step", tag.last_step}});
   }
-  for (const auto& [path, file] : events.files()) {
-    if (const std::string problem = problem_of(file); !problem.empty())
-      out.push_back("  " + printable(path.filename().string(), 120) + ": " + problem);
-  }
+  if (tags.size() > kMostTags) out.line(fmt::format("  and {} more", tags.size() - kMostTags));
+  const std::vector<std::string> problems = events.problems();
+  for (const std::string& line : problems) out.line("  " + line);
+  for (const std::string& line : events.left_out().sentences()) out.line("  " + line);
+  out.json = {{"folder", folder.string()},
+              {"event_files", events.size()},
+              {"tags", all},
+              {"problems", problems},
+              {"left_out", left_out_json(events.left_out())}};
   return out;
 }
 

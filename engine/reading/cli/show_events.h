@@ -1,13 +1,13 @@
 #pragma once
-// What event files of another program hold, for a terminal.
+// What the event files of another program hold, as a table and as JSON.
 #include <filesystem>
-#include <string>
-#include <vector>
+
+#include "cli/report.h"
 
 namespace isobar {
 
-/// A line a tag: how many values it has, the first and the last of them; at most 100 tags. Damaged files say
-/// so.
-std::vector<std::string> event_lines(const std::filesystem::path& folder);
+/// A line a tag: how many values, the first, the last, its step; then what cannot be read, and what was read
+/// and is left out. {"folder", "event_files", "tags": [...], "problems": [...], "left_out": [...]}.
+Report event_report(const std::filesystem::path& folder);
 
 }  // namespace isobar

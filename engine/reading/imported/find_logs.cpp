@@ -39,34 +39,40 @@ FoundLog of_file(const fs::path& file) {
   return out;
 }
 
-/// Of a folder and its folder `logs`, where the tutorial's writer puts them.
-std::vector<fs::path> events_of(const fs::path& folder) {
-  std::vector<fs::path> out = event_files(folder);
-  for (const fs::path& path : event_files(folder / "logs")) out.push_back(path);
-  return out;
+void add_events(const fs::path& folder, FoundLog& out) {
+  const EventFileList found = event_files(folder);
+  out.events.insert(out.events.end(), found.paths.begin(), found.paths.end());
+  out.left_out.add(found.left_out);
 }
 
 }  // namespace
 
-std::vector<FoundLog> find_logs(const fs::path& place) {
+std::vector<FoundLog> find_logs(const fs::path& place, LeftOut* left_out) {
   std::error_code code;
   if (!fs::exists(place, code))
     throw Error("there is no such folder", printable(place.string(), 4096), "name one that holds logs");
   if (!fs::is_directory(place, code)) return {of_file(place)};
   std::vector<FoundLog> out, events_alone;
   std::set<fs::path> taken;
-  visit_run_tree(
+  const TreeEnd end = visit_run_tree(
       place, [](const fs::path&) { return false; },
       [&](const FoundFolder& found) {
         if (found.is_run) return;
         if (is_file(found.path / kEpochLog)) {
-          out.push_back({LogKind::epochs, found.path / kEpochLog, events_of(found.path), found.path});
+          out.push_back({LogKind::epochs, found.path / kEpochLog, {}, found.path, {}});
+          add_events(found.path, out.back());
+          add_events(found.path / "logs", out.back());  // where the tutorial's writer puts them
           taken.insert({found.path, found.path / "logs"});
-        } else if (is_file(found.path / kMetrics)) {  // its own event files, if any, say the same
-          out.push_back({LogKind::metrics, found.path / kMetrics, {}, found.path});
+        } else if (is_file(found.path / kMetrics)) {
+          out.push_back({LogKind::metrics, found.path / kMetrics, {}, found.path, {}});
+          FoundLog beside;
+          add_events(found.path, beside);
+          out.back().left_out.add("event file", "metrics.csv lies beside it and is read",
+                                  static_cast<std::int64_t>(beside.events.size()));
           taken.insert(found.path);
         } else if (found.has_events) {
-          events_alone.push_back({LogKind::events, {}, event_files(found.path), found.path});
+          events_alone.push_back({LogKind::events, {}, {}, found.path, {}});
+          add_events(found.path, events_alone.back());
         }
         if (out.size() + events_alone.size() > kMostLogs)
           throw Error("the folder holds more than 1,000 logs", printable(place.string(), 4096),
@@ -75,17 +81,23 @@ std::vector<FoundLog> find_logs(const fs::path& place) {
   for (FoundLog& log : events_alone) {
     if (taken.count(log.folder) == 0) out.push_back(std::move(log));
   }
-  if (out.empty())
-    throw Error("no log of a known kind was found", printable(place.string(), 4096),
+  if (out.empty()) {
+    const std::string missed = join(end.left_out.sentences(), "; ");
+    throw Error("no log of a known kind was found" + (missed.empty() ? "" : "; " + missed),
+                printable(place.string(), 4096),
                 "it looks for out.log or event files of the Python tutorial, or metrics.csv of Lightning");
+  }
+  if (left_out != nullptr) left_out->add(end.left_out);
   std::sort(out.begin(), out.end(),
             [](const FoundLog& one, const FoundLog& other) { return one.folder < other.folder; });
   return out;
 }
 
 ForeignRun read_log(const FoundLog& log, const ImportWish& wish) {
-  return log.kind == LogKind::metrics ? read_lightning_run(log.file, wish)
-                                      : read_tutorial_run(log.file, log.events, log.folder, wish);
+  ForeignRun out = log.kind == LogKind::metrics ? read_lightning_run(log.file, wish)
+                                                : read_tutorial_run(log.file, log.events, log.folder, wish);
+  out.left_out.add(log.left_out);
+  return out;
 }
 
 }  // namespace isobar

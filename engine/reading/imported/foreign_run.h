@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "record/left_out.h"
+
 namespace isobar {
 
 /// A line of the log. It stands for the steps since the line before it, up to `step`: a mean over them, or
@@ -46,7 +48,8 @@ struct ForeignRun {
   std::vector<ForeignStep> steps = {};
   std::vector<ForeignScore> scores = {};
   std::string failure = {};                       ///< what ended it, "" = nothing did
-  std::vector<std::string> notes = {};            ///< what was left out, and why
+  LeftOut left_out = {};                          ///< of what the files hold
+  std::vector<std::string> notes = {};            ///< what is not known or was guessed
   std::vector<std::filesystem::path> files = {};  ///< that it was read from
 };
 

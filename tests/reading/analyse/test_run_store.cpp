@@ -8,6 +8,8 @@
 #include "record/run_tree.h"
 #include "record/tfevents_writer.h"
 #include "support/catch.h"
+#include "support/event_bytes.h"
+#include "support/says.h"
 #include "support/set_clock.h"
 #include "support/temp_folder.h"
 
@@ -222,6 +224,8 @@ TEST_CASE("Runs and event files are found at any depth, named by their path belo
     names.insert(run->name);
     CHECK(run->foreign == (run->name.find("logs") != std::string::npos));
   }
+  REQUIRE(snapshot->problems.size() == 1);
+  CHECK_THAT(snapshot->problems[0], says("1 folder left out: it lies more than 32 deep"));
   CHECK(names == std::set<std::string>{"base/1GPU/00/logs", "base/2GPU/00/logs", "base/2GPU/00/logs/more",
                                        "direct", "exp/one"});
   // Later ones are found too, below known event files as well; a run that moves is another run.
@@ -259,4 +263,71 @@ TEST_CASE("A broken run.toml is said, and the stream is shown all the same") {
   REQUIRE(entry->detail);
   CHECK(entry->detail->series.step_rows() == 3);
   CHECK_FALSE(entry->problem.empty());
+}
+
+TEST_CASE("Each start of a program leaves an event file, and all of them are read, live too") {
+  const TempFolder folder;
+  const auto start = [&](int file, int first, int steps) {
+    std::string bytes;
+    for (int i = first; i < first + steps; ++i)
+      bytes += tf_event(static_cast<std::uint64_t>(i), tf_value("loss", tf_simple(i)), 1.7e9 + file);
+    write_file_whole(folder / ("events.out.tfevents." + std::to_string(999'999'950 + file) + ".host.1.0"),
+                     std::string_view(bytes));
+  };
+  for (int i = 0; i < 70; ++i) start(i, 10 * i, 10);  // the 51st has more digits than those before it
+  RunStore store({folder.path()});
+  store.open({folder.path().string()});
+  read_all(store);
+  const auto loss = [&] { return store.snapshot()->runs.at(0)->detail->series.find("loss"); };
+  CHECK(loss().curve->y.size() == 700);
+  CHECK(loss().curve->y.back() == 699);
+  CHECK(store.snapshot()->runs[0]->detail->series.left_out().empty());
+  std::size_t open_files = 0;
+  for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+    std::error_code code;
+    const fs::path target = fs::read_symlink(entry.path(), code);
+    if (target.string().find("tfevents") != std::string::npos) ++open_files;
+  }
+  CHECK(open_files == 0);
+  start(70, 695, 10);  // it goes on from its checkpoint
+  EventFiles files;
+  RunSeries series;
+  const auto take = [&](const TfScalar& scalar) {
+    series.take_scalar(scalar.tag, static_cast<double>(scalar.step), scalar.wall_time_s, scalar.value,
+                       scalar.session);
+  };
+  while (files.update(folder.path(), take)) {
+  }
+  CHECK(files.size() == 71);
+  CHECK(series.find("loss").curve->y.size() == 705);
+  CHECK(series.left_out().count("value") == 5);
+  start(71, 705, 5);
+  while (files.update(folder.path(), take)) {
+  }
+  CHECK(series.find("loss").curve->y.size() == 710);
+}
+
+TEST_CASE("More event files than are read leave the oldest out, and that is counted") {
+  const TempFolder folder;
+  constexpr std::size_t kMore = 3;
+  write_file_whole(folder / "one", std::string_view(""));
+  for (std::size_t i = 0; i < kMostEventFiles + kMore; ++i)
+    fs::create_hard_link(folder / "one", folder / ("events.out.tfevents." + std::to_string(i) + ".host"));
+  const EventFileList found = event_files(folder.path());
+  CHECK(found.paths.size() == kMostEventFiles);
+  CHECK(found.paths.front().filename() == "events.out.tfevents.3.host");
+  CHECK(found.left_out.count("event file") == kMore);
+}
+
+TEST_CASE("What lies before a value in an event file, however long, does not hide it") {
+  const TempFolder folder;
+  const std::string drawing = tf_record(bytes_field(4, std::string(9 << 20, 'g')));  // of a model
+  write_file_whole(
+      folder / "events.out.tfevents.1.host",
+      std::string_view(drawing + drawing + drawing + tf_event(3, tf_value("loss", tf_simple(1)))));
+  std::size_t scalars = 0;
+  EventFiles files;
+  while (files.update(folder.path(), [&](const TfScalar&) { ++scalars; })) {
+  }
+  CHECK(scalars == 1);
 }

@@ -111,7 +111,7 @@ TEST_CASE("A resumed attempt replaces the steps it repeats; within an attempt no
   for (int i = 0; i < 20; ++i) take_step(series, i, 1);
   take(series, JsonLine("eval").add("step", 20).add("rmse_u10m", 0.5).text());
   take_step(series, 3, 9);
-  CHECK(series.left_out() == 1);
+  CHECK(series.left_out().count() == 1);
   take(series, run);
   for (int i = 15; i < 30; ++i) take_step(series, i, 2);
   CHECK(series.step_rows() == 30);
@@ -145,10 +145,41 @@ TEST_CASE("Tags of the ERA5 tutorial stand beside our own curves") {
   CHECK(name_of_tag("something else") == "something else");
   RunSeries series;
   for (int i = 0; i < 5; ++i) series.take_scalar("Loss/valid", 100 * i, 1e9 + i, 1.0 / (1 + i));
-  series.take_scalar("Loss/valid", 200, 2e9, 7);  // the writer began again from there
+  series.take_scalar("Loss/valid", 200, 2e9, 7, 1);  // the program began again from there
   const CurveRef loss = series.find("valid/loss");
   REQUIRE(loss);
   CHECK(loss.curve->y.size() == 3);
   CHECK(loss.curve->y[2] == 7);
   CHECK_FALSE(loss.places->knows_samples);
+}
+
+TEST_CASE("Scalars that come late go where they belong, and what is dropped of a tag is counted") {
+  RunSeries series;
+  const auto put = [&](double step, double value, std::int64_t session = 1) {
+    series.take_scalar("t", step, 1.7e9 + step, value, session);
+  };
+  const auto values = [&] {
+    const CurveRef curve = series.find("t");
+    std::vector<double> out;
+    for (std::size_t i = 0; i < curve.curve->y.size(); ++i) {
+      CHECK((i == 0 || curve.places->step[i] > curve.places->step[i - 1]));
+      out.push_back(curve.curve->y[i]);
+    }
+    return out;
+  };
+  for (const double step : {0, 1, 2, 4, 3, 5}) put(step, step);
+  CHECK(values() == std::vector<double>{0, 1, 2, 3, 4, 5});
+  CHECK(series.left_out().empty());
+  put(4, 40);  // twice at one step: the later one counts
+  CHECK(values() == std::vector<double>{0, 1, 2, 3, 40, 5});
+  CHECK(series.left_out().count() == 1);
+  put(3, 30, 2);  // the program was started again, and repeats what it lost
+  CHECK(values() == std::vector<double>{0, 1, 2, 30});
+  CHECK(series.left_out().count() == 4);
+  for (int step = 4; step < 200; ++step) put(step, step, 2);
+  put(0, -1, 2);  // each epoch counts its own steps
+  CHECK(values() == std::vector<double>{-1});
+  CHECK(series.left_out().count() == 204);
+  series.take_scalar("t", NAN, 0, 0, 2);
+  CHECK(series.left_out().count() == 205);
 }

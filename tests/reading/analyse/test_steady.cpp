@@ -136,3 +136,23 @@ TEST_CASE("a run that measures is said to do so, without losses, and is no failu
   for (const std::string& line : summary_lines(view.summary)) lines += line + "\n";
   CHECK_THAT(lines, says("measures     io: batches are read and dropped") && !says("loss"));
 }
+
+TEST_CASE("a step without its time, or without any stage, says nothing of them") {
+  std::string text = JsonLine("run").add("schema", 1).add("wanted_steps", 8).text();
+  text += JsonLine("note").add("text", "plan").add("steps_per_epoch", 1).add("warm_up_steps", 0).text();
+  for (int i = 0; i < 8; ++i) {
+    JsonLine line("step");
+    line.add("step", i).add("t_us", 1000 * (i + 1)).add("samples", 4);
+    if (i % 2 == 0) line.add("step_us", 2000);
+    if (i % 4 == 0) line.add("load_us", 1000).add("forward_us", 600);
+    if (i == 0) line.add("copy_us", 100);
+    text += line.text();
+  }
+  const Folder folder(text);
+  const SteadyFigures figures = steady_figures(folder.path());
+  CHECK(figures.mean("step_us") == 2000);
+  CHECK(figures.mean("load_us") == 1000);
+  CHECK(figures.mean("copy_us") == 50);  // the other timed step did not copy
+  CHECK(figures.view.summary.step_us == 2000);
+  CHECK(figures.view.summary.samples_per_s == Approx(2000));
+}
