@@ -14,6 +14,7 @@ namespace isobar {
 namespace {
 
 constexpr std::uint64_t kMostLogBytes = 64U << 20;
+constexpr const char* kNoEnd = "it is the last and has no end, as of one that is still being written";
 constexpr std::size_t kMostEpochs = 100'000, kMostSettings = 500, kMostSettingBytes = 200;
 
 std::string_view stripped(std::string_view text) {
@@ -84,7 +85,9 @@ class LogBuilder {
     if (take(words, "Time taken for epoch ")) return begin_epoch(words);
     if (begins_) return take_result(words);
     const std::size_t blank = words.find(' ');
-    if (blank == std::string_view::npos || out_.settings.size() >= kMostSettings) return;
+    if (blank == std::string_view::npos) return;
+    if (out_.settings.size() >= kMostSettings)
+      return out_.left_out.add("setting", "it is none of the first 500 of the log");
     std::string_view name = words.substr(0, blank);
     if (take(words, "Configuration name: "))
       name = "config";
@@ -95,11 +98,18 @@ class LogBuilder {
   }
 
   void begin(std::string_view line) {
-    if (begins_) ++out_.restarts;
-    out_.epochs.clear();
+    if (begins_) forget_training();
     out_.failure.clear();
     out_.started = std::string(line.substr(0, 10)) + "T" + std::string(line.substr(11, 8));
     begins_ = now_s_;
+  }
+
+  void forget_training() {
+    ++out_.restarts;
+    out_.left_out.add("epoch", "of an earlier training in the same log",
+                      static_cast<std::int64_t>(out_.epochs.size()));
+    out_.epochs.clear();
+    out_.failure.clear();
   }
 
   void begin_epoch(std::string_view words) {
@@ -107,12 +117,10 @@ class LogBuilder {
     const auto rate = number_before(words, " samples/sec");
     const bool fits = number && seconds && rate && *number >= 1 && *number <= 1e9 && std::isfinite(*rate) &&
                       *seconds > 0 && *rate > 0 && std::isfinite(*seconds * *rate);
-    if (!fits) return;
+    if (!fits) return out_.left_out.add("epoch", "its line holds no number, seconds and rate");
     const auto epoch = static_cast<std::int64_t>(*number);
     if (!out_.epochs.empty() && epoch <= out_.epochs.back().number) {  // begun again without saying so
-      ++out_.restarts;
-      out_.epochs.clear();
-      out_.failure.clear();
+      forget_training();
       out_.started.clear();
       begins_.reset();
     }
@@ -131,16 +139,26 @@ class LogBuilder {
 
   void take_result(std::string_view words) {
     if (take(words, "Memory usage after forward pass: ")) memory_gib_ = number_before(words, " GB");
-    if (out_.epochs.empty()) return;
+    if (out_.epochs.empty()) {
+      if (words.starts_with("Avg ")) out_.left_out.add("value", "it stands before the first epoch");
+      return;
+    }
     LoggedEpoch& last = out_.epochs.back();
     if (take(words, "Avg train loss=")) {
-      last.train_loss = number_of<double>(words);
+      last.train_loss = loss_of(words, last.train_loss);
     } else if (take(words, "Avg val loss=")) {
-      last.valid_loss = number_of<double>(words);
+      last.valid_loss = loss_of(words, last.valid_loss);
       last.scored_at_s = since_begin();
     } else if (take(words, "Total validation time: ")) {
       last.valid_s = number_before(words, " sec");
     }
+  }
+
+  std::optional<double> loss_of(std::string_view words, const std::optional<double>& before) {
+    const std::optional<double> out = number_of<double>(words);
+    if (!out) out_.left_out.add("value", "it is no number");
+    if (out && before) out_.left_out.add("value", "a later one of the same epoch counts");
+    return out ? out : before;
   }
 
   double since_begin() const { return std::max(0.0, now_s_ - *begins_); }
@@ -164,7 +182,9 @@ EpochLog parse_epoch_log(std::string_view text, const std::string& name) {
     builder.take_line(text.substr(0, end));
     text.remove_prefix(end + 1);
   }
-  return builder.result();
+  EpochLog out = builder.result();
+  if (!stripped(text).empty()) out.left_out.add("line", kNoEnd);
+  return out;
 }
 
 EpochLog read_epoch_log(const std::filesystem::path& file) {

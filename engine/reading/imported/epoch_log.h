@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "record/left_out.h"
+
 namespace isobar {
 
 struct LoggedEpoch {
@@ -27,12 +29,13 @@ struct EpochLog {
   std::string started;        ///< "2023-09-26T21:29:00", by the clock of that machine
   std::string failure;        ///< "CUDA out of memory"
   std::int64_t restarts = 0;  ///< trainings before it in the same file
+  LeftOut left_out;           ///< epochs, values and lines
 
   std::string setting(std::string_view name) const;
 };
 
-/// Lines of other programs are passed over; a value that is no number makes the line one of them, and so does
-/// a missing end of line: it is still being written. Error (exit code 2) for more than 100,000 epochs.
+/// Lines of other programs are passed over; a value that is no number, and a missing end of line (it is still
+/// being written), leave theirs out, which is counted. Error (exit code 2) for more than 100,000 epochs.
 EpochLog parse_epoch_log(std::string_view text, const std::string& name);
 
 /// At most 64 MiB.

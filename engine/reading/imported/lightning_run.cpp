@@ -1,7 +1,12 @@
 #include "imported/lightning_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
+#include <map>
+#include <set>
+#include <utility>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -92,6 +97,14 @@ std::vector<Column> columns_of(const MetricsTable& table, const ImportWish& wish
   for (std::size_t i = 0; i < table.columns.size(); ++i) out.push_back(column_of(i, table.columns[i], wish));
   keep_one(out, Role::train_loss, Role::train_other);
   keep_one(out, Role::valid_loss, Role::valid_other);
+  std::set<std::pair<bool, std::string>> keys;  // two names may come to one key
+  for (Column& column : out) {
+    const bool is_of_scores = column.role == Role::valid_other;
+    if (!is_of_scores && column.role != Role::train_other) continue;
+    const std::string key = column.key;
+    for (int i = 2; !keys.emplace(is_of_scores, column.key).second; ++i)
+      column.key = fmt::format("{}_{}", key, i);
+  }
   const bool any = std::any_of(out.begin(), out.end(), [](const Column& column) {
     return column.role == Role::train_loss || column.role == Role::valid_loss;
   });
@@ -101,53 +114,157 @@ std::vector<Column> columns_of(const MetricsTable& table, const ImportWish& wish
   return out;
 }
 
+using Others = std::vector<std::pair<std::string, double>>;
+
+std::int64_t values_of(const std::optional<double>& loss, const Others& others) {
+  return static_cast<std::int64_t>(others.size()) + (loss ? 1 : 0);
+}
+
 class RunBuilder {
  public:
   RunBuilder(const std::vector<Column>& columns, ForeignRun& out) : columns_(columns), out_(out) {}
 
   void take(const MetricsRow& row) {
+    if (is_misplaced(row)) {
+      const auto values = std::count_if(columns_.begin(), columns_.end(), [&](const Column& column) {
+        return row.values[column.index].has_value();
+      });
+      return out_.left_out.add("value", "their row goes back to a step of another epoch than it names",
+                               values);
+    }
     ForeignStep step{.step = row.step, .epoch = row.epoch.value_or(last_epoch_)};
     ForeignScore score{.step = row.step + 1};  // it validates after the step that it counts
-    bool trains = false, scores = false;
     for (const Column& column : columns_) {
       const std::optional<double> value = row.values[column.index];
       if (!value) continue;
       if (column.role == Role::valid_loss) score.loss = value;
       if (column.role == Role::train_loss) step.loss = value;
-      if (column.role == Role::lr) lr_ = value;
+      if (column.role == Role::lr) take_lr(*value);
       if (column.role == Role::valid_other) score.others.emplace_back(column.key, *value);
       if (column.role == Role::train_other) step.others.emplace_back(column.key, *value);
-      scores = scores || column.role == Role::valid_loss || column.role == Role::valid_other;
-      trains = trains || column.role == Role::train_loss;
+    }
+    if (row.epoch) {
+      if (*row.epoch < last_epoch_ && row.step > last_step_) ++epochs_back_;
+      places_.emplace_back(row.step, *row.epoch);
+      if (score.loss) scored_[*row.epoch] = score.step;
     }
     last_epoch_ = step.epoch;
-    if (trains) add_step(std::move(step));
-    if (scores && score.loss) add_score(std::move(score), row);
+    last_step_ = row.step;
+    add_step(std::move(step));
+    add_score(std::move(score));
+  }
+
+  void finish() {
+    if (lr_waits_) out_.left_out.add("value", kNoLossInRow);
+    if (epochs_back_ > 0)
+      out_.notes.push_back(fmt::format(
+          "{} an earlier epoch than the row before, at a later step: which of the two is wrong is not known",
+          epochs_back_ == 1 ? "1 row names" : fmt::format("{} rows name", epochs_back_)));
+    find_steps_per_epoch();
   }
 
  private:
+  static constexpr const char* kNoLossInRow = "no loss stands in their row, or in another at their step";
+  static constexpr const char* kTwice = "another value of the same column stands at their step";
+  static constexpr const char* kGoesBack = "the table goes back to an earlier step, and what follows counts";
+
+  /// A row that goes back is of a second training, which passes the same epochs at the same steps.
+  bool is_misplaced(const MetricsRow& row) const {
+    if (!row.epoch || out_.steps.empty() || row.step >= out_.steps.back().step) return false;
+    const auto behind =
+        std::lower_bound(out_.steps.begin(), out_.steps.end(), row.step,
+                         [](const ForeignStep& one, std::int64_t step) { return one.step < step; });
+    const std::int64_t least = behind == out_.steps.begin() ? 0 : std::prev(behind)->epoch;
+    return *row.epoch < least || *row.epoch > behind->epoch;
+  }
+
+  void take_lr(double value) {
+    if (lr_waits_) out_.left_out.add("value", kNoLossInRow);
+    lr_ = value;
+    lr_waits_ = true;
+  }
+
+  /// The other values of a row at a step that has a row already.
+  void add_others(const Others& more, Others& others) {
+    for (const auto& one : more) {
+      const bool is_there = std::any_of(others.begin(), others.end(),
+                                        [&](const auto& other) { return other.first == one.first; });
+      if (is_there)
+        out_.left_out.add("value", kTwice);
+      else
+        others.push_back(one);
+    }
+  }
+
   /// The loss of an epoch has the step of its last step, which has a line of its own: the first counts. A
   /// step that goes back is of a table that a second training went on in.
   void add_step(ForeignStep step) {
-    if (!out_.steps.empty() && step.step == out_.steps.back().step) return;
-    while (!out_.steps.empty() && out_.steps.back().step >= step.step) out_.steps.pop_back();
+    if (!out_.steps.empty() && step.step == out_.steps.back().step) {
+      if (step.loss) out_.left_out.add("value", kTwice);
+      return add_others(step.others, out_.steps.back().others);
+    }
+    if (!step.loss) return out_.left_out.add("value", kNoLossInRow, std::ssize(step.others));
+    while (!out_.steps.empty() && out_.steps.back().step >= step.step) {
+      out_.left_out.add("value", kGoesBack, values_of(out_.steps.back().loss, out_.steps.back().others));
+      out_.steps.pop_back();
+      forget_scores_after(step.step);
+    }
     step.stands_for = step.step - (out_.steps.empty() ? -1 : out_.steps.back().step);
     step.lr = lr_;
+    lr_waits_ = false;
     out_.steps.push_back(std::move(step));
   }
 
-  void add_score(ForeignScore score, const MetricsRow& row) {
-    while (!out_.scores.empty() && out_.scores.back().step >= score.step) out_.scores.pop_back();
-    const std::int64_t epochs = row.epoch.value_or(-1) + 1;
-    if (out_.steps_per_epoch == 0 && epochs > 0 && score.step % epochs == 0)
-      out_.steps_per_epoch = score.step / epochs;
+  /// A training that begins again at a step has none of the scores behind it.
+  void forget_scores_after(std::int64_t step) {
+    while (!out_.scores.empty() && out_.scores.back().step > step) {
+      out_.left_out.add("value", kGoesBack, values_of(out_.scores.back().loss, out_.scores.back().others));
+      out_.scores.pop_back();
+    }
+  }
+
+  void add_score(ForeignScore score) {
+    const bool is_again = !out_.scores.empty() && out_.scores.back().step == score.step;
+    if (!score.loss && is_again) return add_others(score.others, out_.scores.back().others);
+    if (!score.loss) return out_.left_out.add("value", kNoLossInRow, std::ssize(score.others));
+    while (!out_.scores.empty() && out_.scores.back().step >= score.step) {
+      const ForeignScore& last = out_.scores.back();
+      out_.left_out.add("value", last.step == score.step ? kTwice : kGoesBack,
+                        values_of(last.loss, last.others));
+      out_.scores.pop_back();
+    }
     out_.scores.push_back(std::move(score));
+  }
+
+  /// A guess from where the first epoch was scored last; the rows' own epochs tell whether it holds.
+  void find_steps_per_epoch() {
+    if (scored_.empty()) return;
+    const auto [epoch, step] = *scored_.begin();
+    if (step % (epoch + 1) != 0) return;
+    const std::int64_t steps = step / (epoch + 1);
+    const auto elsewhere = std::count_if(places_.begin(), places_.end(), [&](const auto& place) {
+      return place.first / steps != place.second;
+    });
+    if (elsewhere == 0) {
+      out_.steps_per_epoch = steps;
+      return;
+    }
+    const bool holds = 2 * elsewhere < std::ssize(places_);
+    if (holds) out_.steps_per_epoch = steps;
+    out_.notes.push_back(
+        fmt::format("{} of {} rows are not in the epoch that they name, at {} steps an epoch (where the "
+                    "first was scored): {}",
+                    elsewhere, places_.size(), steps,
+                    holds ? "they are placed by their steps" : "they are placed by their epochs"));
   }
 
   const std::vector<Column>& columns_;
   ForeignRun& out_;
-  std::int64_t last_epoch_ = 0;
+  std::int64_t last_epoch_ = 0, last_step_ = 0, epochs_back_ = 0;
+  std::vector<std::pair<std::int64_t, std::int64_t>> places_;  ///< step and epoch of rows
+  std::map<std::int64_t, std::int64_t> scored_;                ///< epoch and the step after its last score
   std::optional<double> lr_;
+  bool lr_waits_ = false;  ///< for a step
 };
 
 }  // namespace
@@ -163,6 +280,8 @@ ForeignRun read_lightning_run(const fs::path& file, const ImportWish& wish) {
   out.batch = wish.batch;
   RunBuilder builder(columns, out);
   for (const MetricsRow& row : table.rows) builder.take(row);
+  builder.finish();
+  out.left_out.add(table.left_out);
   if (out.steps.empty() && out.scores.empty())
     throw Error("the table holds no loss", where, "its columns of losses are empty");
   if (out.batch == 0) out.notes.emplace_back("how many samples a step has is not known: --batch says it");

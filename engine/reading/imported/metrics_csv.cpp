@@ -49,7 +49,7 @@ std::vector<std::string> cells_of(std::string_view line, const Place& place) {
 
 /// Steps are whole; a table that pandas wrote again has them as "31.0".
 std::optional<std::int64_t> count_of(std::string_view text) {
-  constexpr double kMost = 9e15;
+  constexpr double kMost = 1e12;
   const std::optional<double> value = number_of<double>(text);
   const bool fits = value && *value >= 0 && *value < kMost;
   if (!fits || *value != static_cast<double>(static_cast<std::int64_t>(*value))) return std::nullopt;
@@ -83,17 +83,28 @@ class TableReader {
       place.refuse("the table has too many rows", "log less often: log_every_n_steps");
     const std::optional<std::int64_t> step = count_of(cells[step_]);
     if (!step)
-      place.refuse("the step \"" + printable(cells[step_], 40) + "\" is no count", "it counts from 0");
+      place.refuse("the step \"" + printable(cells[step_], 40) + "\" is no count",
+                   "it counts from 0, and to 10^12 at most");
     MetricsRow row;
     row.step = *step;
     for (std::size_t i = 0; i < width_; ++i) {
-      if (i == epoch_) row.epoch = count_of(cells[i]);
-      if (i != step_ && i != epoch_) row.values.push_back(number_of<double>(cells[i]));
+      if (i == step_) continue;
+      if (i == epoch_) {
+        row.epoch = count_of(cells[i]);
+      } else {
+        row.values.push_back(number_of<double>(cells[i]));
+      }
+      const bool is_known = i == epoch_ ? row.epoch.has_value() : row.values.back().has_value();
+      if (!is_known && !cells[i].empty()) table_.left_out.add("cell", "it holds no number");
     }
     table_.rows.push_back(std::move(row));
   }
 
-  MetricsTable result() { return std::move(table_); }
+  MetricsTable result(std::string_view rest) {
+    if (rest.find_first_not_of(" \r") != std::string_view::npos)
+      table_.left_out.add("line", "it is the last and has no end, as of one that is still being written");
+    return std::move(table_);
+  }
 
  private:
   std::size_t width_;
@@ -126,7 +137,7 @@ MetricsTable parse_metrics_csv(std::string_view text, const std::string& name) {
     }
   }
   if (!reader) place.refuse("the table is empty", "Lightning writes it every flush_logs_every_n_steps");
-  return reader->result();
+  return reader->result(text);
 }
 
 MetricsTable read_metrics_csv(const std::filesystem::path& file) {

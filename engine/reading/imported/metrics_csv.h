@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "record/left_out.h"
+
 namespace isobar {
 
 struct MetricsRow {
@@ -19,6 +21,7 @@ struct MetricsRow {
 struct MetricsTable {
   std::vector<std::string> columns;  ///< beside step and epoch
   std::vector<MetricsRow> rows;
+  LeftOut left_out;  ///< cells of words, and a last line without its end
 
   /// Columns that are not there have none.
   std::optional<std::size_t> column(std::string_view name) const;

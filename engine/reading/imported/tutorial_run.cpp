@@ -8,10 +8,11 @@
 #include <ctime>
 #include <map>
 
+#include "analyse/event_files.h"
+#include "analyse/tag_rows.h"
 #include "core/error.h"
 #include "core/number_text.h"
 #include "core/text.h"
-#include "record/tfevents_reader.h"
 
 namespace isobar {
 
@@ -21,67 +22,101 @@ namespace {
 
 constexpr std::size_t kMostValuesATag = 1'000'000, kMostTags = 512;
 constexpr std::int64_t kMostStep = 1'000'000'000'000;
-constexpr std::uintmax_t kBytesACall = 16U << 20;
 constexpr double kGib = 1024.0 * 1024 * 1024;
 
 using Scalars = std::vector<TutorialScalar>;
 
-struct Events {
-  std::map<std::string, Scalars, std::less<>> tags;
-  std::vector<std::string> notes;
+/// A tag as rows (analyse/tag_rows.h).
+struct Tag {
+  Scalars scalars;
+  std::int64_t session = 0;
+  std::int64_t used = 0;
 
-  const Scalars* find(std::string_view tag) const {
-    const auto found = tags.find(tag);
-    return found == tags.end() ? nullptr : &found->second;
+  std::size_t size() const { return scalars.size(); }
+  double step(std::size_t i) const { return static_cast<double>(scalars[i].step); }
+  TagRow row(std::size_t i) const { return {step(i), scalars[i].wall_s, scalars[i].value}; }
+  void truncate(std::size_t rows) { scalars.resize(rows); }
+  void push(const TagRow& row) {
+    scalars.push_back({static_cast<std::int64_t>(row.step), row.wall_s, row.value});
   }
-  std::optional<double> at(std::string_view tag, std::int64_t step) const {
-    const Scalars* const scalars = find(tag);
-    if (scalars == nullptr) return std::nullopt;
+};
+
+struct Events {
+  std::map<std::string, Tag, std::less<>> tags;
+  LeftOut left_out;
+
+  /// All values of a tag, which are used then; nothing where there are none.
+  const Scalars* take(std::string_view tag) {
+    const auto found = tags.find(tag);
+    if (found == tags.end()) return nullptr;
+    found->second.used = std::ssize(found->second.scalars);
+    return &found->second.scalars;
+  }
+  std::optional<double> at(std::string_view tag, std::int64_t step) {
+    const auto tag_found = tags.find(tag);
+    if (tag_found == tags.end()) return std::nullopt;
+    const Scalars& scalars = tag_found->second.scalars;
     const auto found =
-        std::lower_bound(scalars->begin(), scalars->end(), step,
+        std::lower_bound(scalars.begin(), scalars.end(), step,
                          [](const TutorialScalar& one, std::int64_t at) { return one.step < at; });
-    if (found == scalars->end() || found->step != step) return std::nullopt;
+    if (found == scalars.end() || found->step != step) return std::nullopt;
+    ++tag_found->second.used;
     return found->value;
   }
 };
 
-/// A step that goes back begins its tag again from there: the run was started anew.
 void add(const TfScalar& scalar, Events& out) {
-  if (scalar.step < 0 || scalar.step > kMostStep) return;
-  if (out.tags.size() >= kMostTags && out.tags.count(scalar.tag) == 0) return;
-  Scalars& tag = out.tags[scalar.tag];
-  while (!tag.empty() && tag.back().step >= scalar.step) tag.pop_back();
-  if (tag.size() < kMostValuesATag)
-    tag.push_back({scalar.step, std::isfinite(scalar.wall_time_s) ? scalar.wall_time_s : 0, scalar.value});
+  if (scalar.step < 0 || scalar.step > kMostStep)
+    return out.left_out.add("value", "their step is below 0 or above 10^12");
+  if (out.tags.size() >= kMostTags && out.tags.count(scalar.tag) == 0)
+    return out.left_out.add("value", "their tag is none of the first 512");
+  Tag& tag = out.tags[scalar.tag];
+  if (tag.size() >= kMostValuesATag)
+    return out.left_out.add("value", "they are not among the first million of their tag");
+  const bool is_new_session = scalar.session > tag.session;
+  tag.session = std::max(tag.session, scalar.session);
+  const double wall_s = std::isfinite(scalar.wall_time_s) ? scalar.wall_time_s : 0;
+  put_row(tag, {static_cast<double>(scalar.step), wall_s, scalar.value}, is_new_session, out.left_out);
 }
 
-Events read_events(const std::vector<fs::path>& files) {
+Events read_events(const std::vector<fs::path>& paths) {
   Events out;
-  for (const fs::path& path : files) {
-    TfEventsReader reader(path);
-    // A call may take 16 MiB that hold no value, such as the drawing of a model, and there is more behind
-    // them.
-    std::error_code code;
-    const std::uintmax_t bytes = fs::file_size(path, code);
-    std::uintmax_t empty_calls = code ? 1 : bytes / kBytesACall + 1;
-    while (empty_calls > 0) {
-      const TfEvents found = reader.read_new();
-      if (found.scalars.empty() && found.images.empty()) --empty_calls;
-      for (const TfScalar& scalar : found.scalars) add(scalar, out);
-    }
-    const std::string name = printable(path.filename().string());
-    if (reader.is_damaged())
-      out.notes.push_back(name + " is damaged; what comes after that place is left out");
-    if (reader.skipped_records() > 0)
-      out.notes.push_back(name + ": " + counted(reader.skipped_records(), "damaged record") + " left out");
+  EventFiles files;
+  const EventFileList list{paths, {}};
+  while (files.update(list, [&](const TfScalar& scalar) { add(scalar, out); })) {
   }
+  out.left_out.add(files.left_out());
+  for (const std::string& problem : files.problems()) out.left_out.add("event file", problem);
   return out;
+}
+
+/// Values of the event files that have become none of the run's.
+void count_unused(const Events& events, LeftOut& out) {
+  constexpr std::size_t kMostNamed = 4;
+  std::int64_t others = 0;
+  std::vector<std::string> names;
+  for (const auto& [name, tag] : events.tags) {
+    if (tag.used > 0 || tag.scalars.empty()) {
+      out.add("value", "no loss stands at their step",
+              std::ssize(tag.scalars) - std::min(tag.used, std::ssize(tag.scalars)));
+    } else {
+      others += std::ssize(tag.scalars);
+      names.push_back(printable(name, 60));
+    }
+  }
+  const std::size_t more = names.size() - std::min(names.size(), kMostNamed);
+  names.resize(names.size() - more);
+  out.add("value",
+          "of tags that the tutorial does not write, or without its losses: " + join(names, ", ") +
+              (more > 0 ? fmt::format(" and {} more", more) : ""),
+          others);
 }
 
 double begin_of(const Events& events) {
   double out = 0;
-  for (const auto& [tag, scalars] : events.tags) {
-    if (!scalars.empty() && (out == 0 || scalars.front().wall_s < out)) out = scalars.front().wall_s;
+  for (const auto& [name, tag] : events.tags) {
+    if (!tag.scalars.empty() && (out == 0 || tag.scalars.front().wall_s < out))
+      out = tag.scalars.front().wall_s;
   }
   return out;
 }
@@ -100,11 +135,11 @@ std::string channel_of(std::string_view tag) {
   return printable(tag.substr(kBefore.size(), tag.size() - kBefore.size() - kBehind.size()), 40);
 }
 
-void take_events(const Events& events, ForeignRun& out) {
+void take_events(Events& events, ForeignRun& out) {
   const double begin_s = begin_of(events);
   out.started = utc_text(begin_s);
   std::int64_t before = 0, epoch = 0;
-  if (const Scalars* const losses = events.find("Loss/train")) {
+  if (const Scalars* const losses = events.take("Loss/train")) {
     for (const TutorialScalar& at : *losses) {
       if (at.step == 0) {
         out.first_loss = at.value;
@@ -125,7 +160,7 @@ void take_events(const Events& events, ForeignRun& out) {
     }
   }
   if (!out.steps.empty()) out.steps_per_epoch = out.steps.front().stands_for;
-  const Scalars* const scores = events.find("Loss/valid");
+  const Scalars* const scores = events.take("Loss/valid");
   for (std::size_t i = 0; scores != nullptr && i < scores->size(); ++i) {
     const TutorialScalar& at = (*scores)[i];
     ForeignScore score{.step = at.step, .loss = at.value, .at_s = at.wall_s - begin_s};
@@ -149,48 +184,102 @@ std::int64_t steps_of(const LoggedEpoch& epoch, std::int64_t batch, const std::s
   return static_cast<std::int64_t>(whole);
 }
 
-std::int64_t batch_of(const EpochLog& log, const ImportWish& wish, const std::string& where) {
-  if (wish.batch > 0) return wish.batch;
+/// 0 = the log does not say it.
+std::int64_t logged_batch(const EpochLog& log) {
   const auto said = number_of<std::int64_t>(log.setting("global_batch_size"));
-  if (said && *said > 0 && *said < 1'000'000'000) return *said;
+  return said && *said > 0 && *said < 1'000'000'000 ? *said : 0;
+}
+
+std::int64_t batch_of(const EpochLog& log, const ImportWish& wish, const std::string& where) {
+  const std::int64_t out = wish.batch > 0 ? wish.batch : logged_batch(log);
+  if (out > 0) return out;
   throw Error("the log does not say how many samples a step has", where,
               "--batch 16, as the run's configuration had it (global_batch_size)");
 }
 
+/// The first score that is not before `step`; scores go by their steps.
+std::vector<ForeignScore>::iterator score_at(ForeignRun& run, std::int64_t step) {
+  return std::lower_bound(run.scores.begin(), run.scores.end(), step,
+                          [](const ForeignScore& one, std::int64_t at) { return one.step < at; });
+}
+
+bool has_score(ForeignRun& run, std::int64_t step) {
+  const auto found = score_at(run, step);
+  return found != run.scores.end() && found->step == step;
+}
+
+/// The steps of a log beside which no event file has any. Scores of event files stay where the log has its
+/// own at the same steps, which theirs replace.
 void take_log(const EpochLog& log, const ImportWish& wish, const std::string& where, ForeignRun& out) {
   out.batch = batch_of(log, wish, where);
   std::int64_t done = 0;
+  std::vector<ForeignScore> scores;
   for (const LoggedEpoch& epoch : log.epochs) {
     const std::int64_t steps = steps_of(epoch, out.batch, where);
     done += steps;
+    if (done > kMostStep) throw Error("the log has more than 10^12 steps", where, "is --batch too small?");
     ForeignStep step{
         .step = done - 1, .stands_for = steps, .epoch = epoch.number - 1, .loss = epoch.train_loss};
     step.step_s = epoch.seconds / static_cast<double>(steps);
     step.at_s = epoch.trained_at_s;
     out.steps.push_back(step);
     if (epoch.valid_loss)
-      out.scores.push_back({.step = done, .loss = epoch.valid_loss, .at_s = epoch.scored_at_s});
+      scores.push_back({.step = done, .loss = epoch.valid_loss, .at_s = epoch.scored_at_s});
   }
   out.steps_per_epoch = out.steps.front().stands_for;
+  const bool agree = !out.scores.empty() && std::all_of(scores.begin(), scores.end(), [&](const auto& score) {
+    return has_score(out, score.step);
+  });
+  if (agree) return;
+  std::int64_t values = 0;
+  for (const ForeignScore& score : out.scores) values += 1 + std::ssize(score.others);
+  out.left_out.add("value", "scores of the event files are at other steps than those of the log", values);
+  out.scores = std::move(scores);
+}
+
+/// The index of the step that an epoch of the log is; nothing where the event files have none for it.
+std::optional<std::size_t> step_of(const EpochLog& log, std::size_t i, const ForeignRun& run) {
+  if (log.epochs.size() == run.steps.size()) return i;
+  const auto number = static_cast<std::uint64_t>(log.epochs[i].number);  // from 1
+  if (number > run.steps.size()) return std::nullopt;
+  return number - 1;
+}
+
+/// What the event files do not say, from an epoch of the log.
+void add_epoch(const LoggedEpoch& epoch, ForeignStep& step, bool fits, ForeignRun& out) {
+  if (fits || !step.step_s) step.step_s = epoch.seconds / static_cast<double>(step.stands_for);
+  if (!step.loss) step.loss = epoch.train_loss;
+  if (epoch.memory_gib && *epoch.memory_gib > 0 && *epoch.memory_gib < 1e6)
+    step.peak_bytes = *epoch.memory_gib * kGib;  // the log calls it GB
+  const auto score = score_at(out, step.step + 1);
+  if (has_score(out, step.step + 1)) {
+    score->took_s = epoch.valid_s;
+  } else if (epoch.valid_loss) {
+    out.scores.insert(score, {.step = step.step + 1,
+                              .loss = epoch.valid_loss,
+                              .took_s = epoch.valid_s,
+                              .at_s = epoch.scored_at_s});
+  }
 }
 
 /// What only the log says, onto the steps of the event files.
 void add_log(const EpochLog& log, ForeignRun& out) {
+  if (log.epochs.empty() || out.steps.empty()) return;
   const bool fits = log.epochs.size() == out.steps.size();
-  if (!fits && !log.epochs.empty() && !out.steps.empty())
-    out.notes.push_back(
-        fmt::format("the log has {} and the event files {}: times are those of the event files",
-                    counted(static_cast<std::int64_t>(log.epochs.size()), "epoch"), out.steps.size()));
-  auto score = out.scores.begin();  // both go by their steps
-  for (std::size_t i = 0; fits && i < out.steps.size(); ++i) {
-    const LoggedEpoch& epoch = log.epochs[i];
-    ForeignStep& step = out.steps[i];
-    step.step_s = epoch.seconds / static_cast<double>(step.stands_for);
-    if (epoch.memory_gib && *epoch.memory_gib > 0 && *epoch.memory_gib < 1e6)
-      step.peak_bytes = *epoch.memory_gib * kGib;  // the log calls it GB
-    while (score != out.scores.end() && score->step <= step.step) ++score;
-    if (score != out.scores.end() && score->step == step.step + 1) score->took_s = epoch.valid_s;
+  if (!fits)
+    out.notes.push_back(fmt::format(
+        "the log has {} and the event files {}: times are those of the event files where they have some",
+        counted(std::ssize(log.epochs), "epoch"), out.steps.size()));
+  for (std::size_t i = 0; i < log.epochs.size(); ++i) {
+    if (const std::optional<std::size_t> at = step_of(log, i, out))
+      add_epoch(log.epochs[i], out.steps[*at], fits, out);
+    else
+      out.left_out.add("epoch", "the event files have no step for it");
   }
+  const std::int64_t said = logged_batch(log);
+  if (out.batch == 0) out.batch = said;
+  if (said > 0 && said != out.batch)
+    out.notes.push_back(fmt::format("the log names {} samples a step, and {} are taken", said, out.batch));
 }
 
 /// By the folders, as the tutorial makes them; else by a file of another name than its own.
@@ -222,19 +311,19 @@ ForeignRun read_tutorial_run(const fs::path& log_file, const std::vector<fs::pat
   ForeignRun out{.source = "tutorial", .name = ""};
   EpochLog log;
   if (!log_file.empty()) log = read_epoch_log(log_file);
-  const Events events = read_events(event_files);
-  out.notes = events.notes;
+  Events events = read_events(event_files);
   out.preset = log.setting("config");
   name_run(folder, log_file, out);
   take_events(events, out);
   if (wish.batch > 0) out.batch = wish.batch;
-  if (out.steps.empty() && !log.epochs.empty()) {
-    out.scores.clear();
-    take_log(log, wish, where, out);
-  }
+  if (out.steps.empty() && !log.epochs.empty()) take_log(log, wish, where, out);
   add_log(log, out);
+  out.left_out.add(log.left_out);
+  out.left_out.add(events.left_out);
+  count_unused(events, out.left_out);
+  const std::string missed = join(out.left_out.sentences(), "; ");
   if (out.steps.empty() && out.scores.empty())
-    throw Error("the log holds no epoch of the tutorial", where,
+    throw Error("the log holds no epoch of the tutorial" + (missed.empty() ? "" : "; " + missed), where,
                 log_file.empty() ? "its event files have the tags Loss/train and Loss/valid"
                                  : "a line \"Time taken for epoch 1 is ...\" tells one");
   if (!log.started.empty()) out.started = log.started;

@@ -134,11 +134,24 @@ std::string plan_line(const ForeignRun& run) {
   return line.text();
 }
 
+/// What the import tells: readers of the run tell it too.
+std::string told_lines(const ForeignRun& run) {
+  std::string out;
+  for (const LeftOut::Entry& one : run.left_out.entries()) {
+    JsonLine line("note");
+    line.add("text", "left_out").add("count", one.count).add("what", one.what).add("why", one.why);
+    out += line.text();
+  }
+  for (const std::string& note : run.notes)
+    out += JsonLine("note").add("text", "remark").add("remark", note).text();
+  return out;
+}
+
 }  // namespace
 
 RunText run_text(const ForeignRun& run) {
   RunText out;
-  out.stream = head_line(run) + plan_line(run) + events_text(run) + summary_line(run);
+  out.stream = head_line(run) + plan_line(run) + told_lines(run) + events_text(run) + summary_line(run);
   JsonLine end("end");
   end.add("status", run.failure.empty() ? "done" : "failed").add("reason", run.failure);
   out.stream += end.text();

@@ -162,6 +162,14 @@ TEST_CASE("import makes runs of the logs below a folder, once, and compare takes
   const std::string told_of = programs.run({"show", run}).out;
   CHECK_THAT(told_of,
              says("loss 0.3750") && says("without the first 32 steps") && !says("RMSE") && !says("on ,"));
+  CHECK_THAT(told_of, says("valid loss   0.3750"));
+  CHECK(shown["valid_loss"] == 0.3750002);
+  CHECK(shown["mfu"].is_null());  // what is not known is not 0
+  const ProcessResult verdict = programs.run({"verdict", run});
+  CHECK(verdict.code == 0);
+  CHECK_THAT(verdict.out, says("nothing can be said") && says("./isobar show " + run) && !says("host"));
+  CHECK_THAT(programs.run({"show", run, "--timeline"}).err,
+             says("./isobar show RUN") && !says("trace_steps"));
   CHECK_THAT(programs.run({"runs", into}).out, says("[the Python tutorial]"));
   const ProcessResult compared = programs.run({"compare", ours, run});
   CHECK(compared.code == 0);
@@ -215,7 +223,8 @@ TEST_CASE("import goes on behind a log that it cannot read, and says so") {
   CHECK_THAT(into_a_file.out, !says("left out"));
   write_file_whole(place / "events.out.tfevents.1", std::string_view("junk"));
   CHECK_THAT(programs.run({"import", (place / "events.out.tfevents.1").string()}).err,
-             says("no epoch of the tutorial") && says("tfevents.1\n"));
+             says("no epoch of the tutorial; 1 record left out: it is the last of its file") &&
+                 says("tfevents.1\n"));
   CHECK_THAT(programs.run({"import", (place / "logs").string(), "--batch", "0"}).err,
              says("at least one sample"));
 }

@@ -71,7 +71,9 @@ TEST_CASE("lines that only look like an epoch are passed over") {
                             "1 is 1e300 sec, avg 1e300 samples/sec", "1 is 10.0 sec", "",
                             "99999999999999999999 is 10.0 sec, avg 16.0 samples/sec"}) {
     INFO(words);
-    CHECK(parse_epoch_log(kStart + epoch_line(words), "log").epochs.empty());
+    const EpochLog log = parse_epoch_log(kStart + epoch_line(words), "log");
+    CHECK(log.epochs.empty());
+    CHECK(log.left_out.count("epoch") == (*words == 0 ? 0 : 1));
   }
   CHECK(parse_epoch_log(
             "2026-13-05 10:01:14,000 - root - INFO - Time taken for epoch 1 is 1 sec, avg 1 samples/sec\n",
@@ -89,6 +91,7 @@ TEST_CASE("a log that is cut off in a line keeps what is whole") {
   CHECK(parse_epoch_log(whole, "log").epochs.size() == 1);
   const std::string loss = "2026-01-05 10:01:14,000 - root - INFO -   Avg val loss=0.25";  // of 0.258 perhaps
   CHECK_FALSE(parse_epoch_log(whole + loss, "log").epochs.front().valid_loss.has_value());
+  CHECK(parse_epoch_log(whole + loss, "log").left_out.count("line") == 1);
   CHECK(parse_epoch_log(whole + loss + "\n", "log").epochs.front().valid_loss == 0.25);
 }
 

@@ -9,6 +9,7 @@
 #include "record/tfevents_writer.h"
 #include "support/catch.h"
 #include "support/errors.h"
+#include "support/event_bytes.h"
 #include "support/made_runs.h"
 #include "support/temp_folder.h"
 
@@ -221,4 +222,89 @@ TEST_CASE("names of folders cannot lead elsewhere or steer a terminal") {
   CHECK(name.find('/') == std::string::npos);
   CHECK(name.rfind("imported-", 0) == 0);
   CHECK(name.find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("batch, rate and scores come from the log where the event files have none") {
+  const TempFolder place;
+  const fs::path folder = place / "exp/base/1GPU/00";
+  fs::create_directories(folder / "logs");
+  std::string log, events;
+  const auto line = [&](int second, const std::string& words) {
+    log += fmt::format("2021-11-12 00:{:02}:{:02},000 - root - INFO - {}\n", second / 60, second % 60, words);
+  };
+  line(0, "global_batch_size 64");
+  line(1, "Starting Training Loop...");
+  for (int epoch = 1; epoch <= 3; ++epoch) {
+    line(10 * epoch, fmt::format("Time taken for epoch {} is 8.0 sec, avg 80.0 samples/sec", epoch));
+    line(10 * epoch + 1, fmt::format("  Avg val loss={}", 1.5 / epoch));
+    events += tf_event(10U * static_cast<unsigned>(epoch), tf_value("Loss/train", tf_simple(1.0 / epoch)));
+  }
+  write_file_whole(folder / "out.log", std::string_view(log));
+  write_file_whole(folder / "logs/events.out.tfevents.1636677146.node.1.0", std::string_view(events));
+  const fs::path run = imported(place / "exp", place / "runs");
+  const RunView view = glance(run);
+  CHECK(view.summary.samples == 1920);
+  CHECK(view.summary.samples_per_s == Approx(80));
+  CHECK(view.summary.step_us == Approx(8e5));
+  REQUIRE(view.summary.has_valid_loss);
+  CHECK(view.summary.valid_loss == Approx(0.5));
+  CHECK_FALSE(view.summary.has_scores);  // of a channel
+  CHECK(view.scores.size() == 3);
+  CHECK(view.left_out.empty());
+}
+
+TEST_CASE("a table without times and samples stands at no time and after no samples") {
+  const TempFolder place;
+  write_file_whole(place / "metrics.csv",
+                   std::string_view("epoch,step,train_loss,val_loss\n0,4,1,\n0,9,,2\n"));
+  RunReader reader(imported(place.path(), place / "runs"), /*keep_series=*/true);
+  reader.read_all();
+  const CurveRef loss = reader.series().find("train/loss");
+  REQUIRE(loss);
+  CHECK(loss.places->knows(XAxis::step));
+  CHECK(loss.places->knows(XAxis::epoch));
+  CHECK_FALSE(loss.places->knows(XAxis::time));
+  CHECK_FALSE(loss.places->knows(XAxis::samples));
+  CHECK(reader.view().scores.front().samples == -1);
+  REQUIRE(reader.view().remarks.size() == 2);
+  CHECK_THAT(reader.view().remarks[1], says("it has no times"));
+}
+
+TEST_CASE("how deep a log lies, and what lies above the folder, is told of") {
+  const TempFolder place;
+  fs::path deep = place / "exp/low";
+  for (int i = 0; i < 31; ++i) deep /= "d";
+  fs::create_directories(deep / "e/f");
+  fs::copy_file(kLogs / "tutorial_out.log", deep / "e/f/out.log");
+  fs::create_directories(place / "exp/other");
+  fs::copy_file(kLogs / "tutorial_out.log", place / "exp/other/out.log");
+  CHECK_THAT(error_of([&] { find_logs(place / "exp/low"); }),
+             says("no log of a known kind was found; 1 folder left out: it lies more than 32 deep"));
+  fs::create_directory_symlink("..", place / "exp/low/up");
+  fs::copy_file(kLogs / "tutorial_out.log", place / "exp/low/out.log");
+  LeftOut left_out;
+  const auto logs = find_logs(place / "exp/low", &left_out);
+  REQUIRE(logs.size() == 1);
+  CHECK(logs[0].folder == place / "exp/low");
+  CHECK(left_out.count("folder") == 2);
+  CHECK_THAT(left_out.sentences()[0], says("a link leads to it"));
+}
+
+TEST_CASE("what an import leaves out stands in the run that it makes") {
+  const TempFolder place;
+  const fs::path run = tutorial_folder(place);
+  add_events(run, 2);
+  TfEventsWriter(run, "other").scalar("grad/norm", 3.0, 32);
+  write_file_whole(run / "events.out.tfevents.1.packed.gz", std::string_view("\x1f\x8b\x08 and more bytes"));
+  const RunView view = glance(imported(place / "exp", place / "runs"));
+  CHECK(view.left_out.count("value") == 1);
+  CHECK(view.left_out.count("event file") == 1);
+  std::string all;
+  for (const std::string& sentence : view.left_out.sentences()) all += sentence + "\n";
+  fs::remove(run / "out.log");
+  fs::remove_all(run / "logs");
+  CHECK_THAT(error_of([&] { read_log(find_logs(place / "exp").front(), {}); }),
+             says("no epoch of the tutorial; ") && says("compressed (gzip)"));
+  CHECK_THAT(all, says("1 value left out: of tags that the tutorial does not write") && says("grad/norm") &&
+                      says("it is compressed (gzip)"));
 }

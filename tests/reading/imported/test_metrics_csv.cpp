@@ -44,6 +44,8 @@ TEST_CASE("Lightning's table becomes steps and scores") {
   CHECK(run.scores[1].loss == 0.6);
   CHECK(run.scores[1].others.front().first == "rmse__u10m");
   CHECK(run.steps_per_epoch == 8);
+  CHECK(run.left_out.empty());
+  CHECK(run.steps[1].others == std::vector<std::pair<std::string, double>>{{"loss_epoch", 0.8}});
   CHECK(run.batch == 4);
 }
 
@@ -64,12 +66,26 @@ TEST_CASE("keys of a table never take the place of ours") {
   CHECK(run.steps.front().others[2].first == "epoch_logged");
 }
 
+TEST_CASE("two columns whose names come to one key both stay") {
+  const ForeignRun run = run_of("step,train_loss,train_acc,train/acc\n0,1,2,3\n");
+  using Others = std::vector<std::pair<std::string, double>>;
+  CHECK(run.steps.front().others == Others{{"acc", 2}, {"acc_2", 3}});
+}
+
 TEST_CASE("a second training that goes on in the table counts from where it begins") {
   const ForeignRun run = run_of("step,train_loss,val_loss\n0,9,\n1,8,\n1,,7\n0,5,\n0,,4\n");
   CHECK(run.steps.size() == 1);
   CHECK(run.steps.front().loss == 5.0);
   CHECK(run.scores.size() == 1);
   CHECK(run.scores.front().loss == 4.0);
+  CHECK(run.left_out.count("value") == 3);
+  const ForeignRun cut = run_of("step,train_loss,val_loss\n0,9,\n9,8,\n9,,7\n5,5,\n");
+  CHECK(cut.scores.empty());  // that of step 9 is of the training before
+  const ForeignRun stray = run_of("epoch,step,train_loss\n0,4,9\n0,9,8\n1,14,7\n1,5,6\n");
+  CHECK(stray.steps.size() == 3);  // no training is in epoch 1 at step 5
+  CHECK_THAT(stray.left_out.sentences().at(0),
+             says("1 value left out: their row goes back to a step of another epoch"));
+  CHECK(run_of("epoch,step,train_loss\n0,4,9\n0,9,8\n1,14,7\n0,5,6\n").steps.size() == 2);
 }
 
 TEST_CASE("a table of endless rows is refused with the line where it became too long") {
