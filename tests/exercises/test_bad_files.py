@@ -3,9 +3,11 @@
 Usage: test_bad_files.py ISOBAR_CLI. By the exercise of lesson 02.
 """
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 HOME = Path(__file__).resolve().parent.parent.parent
@@ -14,12 +16,28 @@ FILE = "02_read_ahead.cpp"
 INCLUDE = f'#include "{LESSON}/exercise/exercise.h"\n'
 STUB = (INCLUDE + "namespace isobar::mine {\nstd::unique_ptr<exercise::BatchQueue> make_read_ahead(exercise::Fill, "
         "const exercise::QueueSetting&) {\n  return nullptr;\n}\n}\n")
+SOLUTION = (HOME / "lessons" / LESSON / "exercise" / "read_ahead.cpp").read_text()
+WRONG, WRONG_IS_TOLD = SOLUTION.replace("claimed_ - taken_ < setting_.ahead", "claimed_ - taken_ <= setting_.ahead"), "came 4, one too many"
 FAILURES = []
 
 
+def environment_of(my):
+    (my.parent / "tmp").mkdir(exist_ok=True)
+    return {**os.environ, "ISOBAR_MY": str(my), "ISOBAR_HOME": str(HOME), "ISOBAR_PROGRESS": f"{my.parent}/progress.jsonl", "COLUMNS": "200",
+            "TMPDIR": str(my.parent / "tmp")}
+
+
 def check(program, my, *words):
-    environment = {**os.environ, "ISOBAR_MY": str(my), "ISOBAR_HOME": str(HOME), "COLUMNS": "200"}
-    return subprocess.run([program, *(words or ("check", LESSON))], env=environment, capture_output=True, text=True, timeout=300)
+    return subprocess.run([program, *(words or ("check", LESSON))], env=environment_of(my), capture_output=True, text=True, timeout=300)
+
+
+def left(my):
+    return sorted(path.name for path in (my.parent / "tmp").rglob("*"))
+
+
+def inside(lines):
+    """The stub, whose function does this first."""
+    return STUB.replace("return nullptr;", lines + " return nullptr;")
 
 
 def expect(what, ended, code, *texts):
@@ -50,7 +68,57 @@ def files(program, my):
     with_text("a main", STUB + "int main() { return 0; }\n", "it defines main")
     with_text("the function is not there", INCLUDE, "a function of exercise.h is missing: isobar::mine::make_read_ahead compiled")
     with_text("nothing at all", "", "a function of exercise.h is missing")
-    with_text("a crash before main", STUB + "static int* null = nullptr;\nstatic const int first = *null;\n", "memory")
+    with_text("a crash before main", STUB + "static int* null = nullptr;\nstatic const int first = *null;\n", "only memory that is yours", f"my/{FILE}:8")
+    with_text("an exit before main", SOLUTION + "#include <cstdlib>\nstatic struct Ends { Ends() { std::_Exit(0); } } ends;\n",
+              "the program was ended with exit code 0")
+    with_text("an exit where no check runs", WRONG + "#include <cstdlib>\n#include <filesystem>\nstatic struct Ends { Ends() {\n"
+              "if (std::filesystem::current_path().filename().string().find(\"work\") != 0) std::_Exit(0); } } ends;\n", WRONG_IS_TOLD)
+    with_text("what looks like a verdict", WRONG + "#include <cstdio>\nstatic struct Prints { Prints() {\n"
+              "std::puts(R\"({\"kind\":\"check\",\"name\":\"bound\",\"holds\":true} and more)\"); std::fflush(stdout); } } prints;\n", WRONG_IS_TOLD)
+    with_text("text that is no UTF-8", "#include <stdexcept>\n" + inside('throw std::runtime_error("A\\xff B");'),
+              "the part threw one: A\ufffd B")
+    with_text("memory that grows", "#include <vector>\n" + inside(
+        "static std::vector<std::vector<char>> all; while (true) all.emplace_back(1 << 20, 1);"),
+              "it took more than 1 GB of memory", f"my/{FILE}:5")
+    with_text("files that grow", "#include <fstream>\n" + inside(
+        "for (int i = 0;; ++i) std::ofstream(std::to_string(i % 9)) << std::string(9000000, 0);"),
+              "it wrote more than 250 MB", f"my/{FILE}:5")
+    with_text("a loop that sleeps", "#include <chrono>\n#include <thread>\n" + inside(
+        "for (volatile bool done = false; !done;) std::this_thread::sleep_for(std::chrono::milliseconds(1));"),
+        "the check to end within 10 s", "sleeps at", "what ends this loop")
+    with_text("a loop that computes", inside("for (volatile bool done = false; !done;) {}"), "computes on and on at", "what ends this loop")
+    with_text("the solution by a detour", f'/**/#include "{LESSON}/exercise/read_ahead.cpp"\n', "it includes the solution")
+
+
+def interrupted(program, my):
+    """What is ended in the middle leaves nothing, at the latest after the next check."""
+    (my / FILE).write_text("#include <fstream>\n" + inside('std::ofstream("its_file") << 1; while (true) {}'))
+    for number in (signal.SIGINT, signal.SIGKILL):
+        started = subprocess.Popen([program, "check", LESSON], env=environment_of(my), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while "its_file" not in left(my) and started.poll() is None:
+            time.sleep(0.05)
+        started.send_signal(number)
+        started.wait()
+        if number == signal.SIGINT and left(my):
+            FAILURES.append(f"Ctrl-C leaves {left(my)}")
+    (my / FILE).write_text(INCLUDE)
+    check(program, my)
+    if left(my):
+        FAILURES.append(f"after a kill the next check leaves {left(my)}")
+
+
+def links_and_folders(program, my):
+    (my / FILE).unlink()
+    (my / FILE).mkdir()
+    expect("a folder in its place", check(program, my), 2, FILE)
+    expect("all exercises beside it", check(program, my, "exercise"), 0, f"{my}/{FILE}", "not begun")
+    (my / FILE).rmdir()
+    (my / FILE).symlink_to(my.parent / "stick" / FILE)
+    for words in (("exercise", LESSON), ("check", LESSON)):
+        expect("a link whose target is away", check(program, my, *words), 1, f"{my.parent}/stick/{FILE}", "bring it back")
+    expect("all exercises beside it", check(program, my, "exercise"), 0, f"{my}/{FILE}")
+    if not (my / FILE).is_symlink():
+        FAILURES.append("a link of the learner was replaced")
 
 
 def main():
@@ -76,9 +144,8 @@ def main():
             file.write_text(file.read_text().replace("(edition ", "(edition 0").replace("// YOU: Start", "// YOU: Begin"))
         expect("an older edition", check(program, my), 1, "The exercise has changed since you began", "+ // YOU: Start", "- // YOU: Begin")
         files(program, my)
-        (my / FILE).unlink()
-        (my / FILE).mkdir()
-        expect("a folder in its place", check(program, my), 2, FILE)
+        interrupted(program, my)
+        links_and_folders(program, my)
     print("\n".join(FAILURES) or "all as wanted")
     sys.exit(1 if FAILURES else 0)
 

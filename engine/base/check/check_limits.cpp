@@ -50,10 +50,11 @@ bool CheckLimits::hangs(Clock::time_point now) {
   const Motion motion = motion_of(pid_);
   // Whoever sleeps wants no processor, so that this is no longer on a busy machine, but looks there are rare.
   if (motion.asleep) asleep_s_ += std::min(since_look_s, 2 * kBetweenLooks_s);
-  if (!motion.asleep || motion.switches != seen_.switches) still_since_ = now;
+  const bool is_early = seconds_between(begin_, now) < setting_.hang_s;
+  if (is_early || !motion.asleep || motion.switches != seen_.switches) still_since_ = now;
   looked_ = now;
   seen_ = motion;
-  if (seconds_between(begin_, now) < setting_.hang_s) return false;
+  if (is_early) return false;
   return seconds_between(still_since_, now) > kStill_s || motion.processor_s > setting_.hang_s ||
          asleep_s_ > setting_.sleep_s;
 }

@@ -66,7 +66,7 @@ Motion motion_of(pid_t pid) {
     const fs::path place = proc_folder(pid, thread);
     const auto stat = stat_of(place);
     if (stat.empty()) continue;  // it has ended
-    out.asleep = out.asleep && stat[kState] != "R" && stat[kState] != "D";
+    out.asleep = out.asleep && (stat[kState] == "S" || stat[kState] == "T");
     const double ticks = std::atof(stat[kUserTicks].c_str()) + std::atof(stat[kSystemTicks].c_str());
     out.processor_s += ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
     std::ifstream status(place / "status");

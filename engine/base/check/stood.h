@@ -16,7 +16,7 @@ std::vector<pid_t> children_of(pid_t parent);
 struct Motion {
   std::uint64_t switches = 0;  ///< how often its threads were given a processor, and gave it back
   double processor_s = 0;
-  bool asleep = false;  ///< no thread of it runs, wants to, or waits for a disk
+  bool asleep = false;  ///< no thread of it runs, or wants to: each waits or was stopped
 };
 Motion motion_of(pid_t pid);
 

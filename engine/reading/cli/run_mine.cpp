@@ -1,7 +1,4 @@
 // ./isobar run LESSON --mine: the lesson's program loads the learner's part instead of ours.
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 
@@ -23,19 +20,18 @@ namespace {
 constexpr const char* kMine = "--mine";
 constexpr const char* kPrograms = "mine_";
 
-/// The learner's part of the lesson as a library. Error (exit code 2) where there is none, or it does not
-/// compile.
-fs::path compiled_part(const Exercise& exercise) {
+/// The learner's part of the lesson as a library in the folder. Error (exit code 2) where there is none, or
+/// it does not compile.
+fs::path compiled_part(const Exercise& exercise, const fs::path& folder) {
   const MyFile mine =
       find_my_file(exercise, my_folder(project_home()), "./isobar run " + exercise.lesson + " --mine");
   const std::string name = known_as(mine.path);
   const fs::path build = program_folder().parent_path();
-  const fs::path folder = build / "exercises";
-  fs::create_directories(folder);
-  const fs::path library = folder / fmt::format("{}-{}.so", exercise.lesson, getpid());
+  const fs::path library = folder / (exercise.lesson + ".so");
   std::optional<CompileProblem> problem = forbidden_include(mine.text, exercise, name);
-  if (!problem) problem = compile_part({build, kPrograms + exercise.lesson, mine.path, library});
-  fs::remove(library.string() + ".o");
+  if (!problem)
+    problem =
+        compile_part({build, kPrograms + exercise.lesson, mine.path, library, exercise.solution_file()});
   if (problem) throw Error(problem->what, problem->where, "./isobar check " + exercise.lesson + " says more");
   return library;
 }
@@ -49,12 +45,10 @@ int run_any_command(const Words& words) {
       std::count(others.begin(), others.end(), "--help") > 0)
     return run_command(others, show_instead_of_running);
   const Exercise exercise = read_exercise(project_home(), find_lesson(project_home(), others.front()).name);
-  const fs::path library = compiled_part(exercise);
-  setenv(kPartVariable, library.c_str(), 1);
+  const PartFolder folder;
+  setenv(kPartVariable, compiled_part(exercise, folder.path()).c_str(), 1);
   setenv(kYoursVariable, known_as(my_folder(project_home()) / exercise.own_name()).c_str(), 1);
-  const int code = run_command(others, show_instead_of_running, kPrograms);
-  fs::remove(library);
-  return code;
+  return run_command(others, show_instead_of_running, kPrograms);
 }
 
 }  // namespace isobar

@@ -1,8 +1,11 @@
 #include "exercise/compile.h"
 
 #include <fmt/format.h>
+#include <sys/statvfs.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <regex>
 #include <sstream>
 
@@ -98,6 +101,65 @@ Said run(std::vector<std::string> words) {
   return said;
 }
 
+Said run_compiler(const std::vector<std::string>& words, const CompileSetting& setting) {
+  Said said = run(words);
+  const std::string problem = said.code == 0 ? "" : machine_problem(said.errors);
+  if (problem.empty()) return said;
+  throw Error("your part cannot be compiled on this machine: " + printable(problem, 300),
+              setting.library.parent_path().parent_path().string(),
+              "the compiler needs room there, and TMPDIR=FOLDER takes another folder; ./isobar doctor "
+              "reports what is "
+              "missing",
+              Exit::failed);
+}
+
+/// "my/02_x.cpp:41:12" of a line that names such a place; "" for another.
+std::string place_in(const std::string& line, const std::string& name) {
+  const auto digits = [&](std::size_t at) {
+    return std::min(line.find_first_not_of("0123456789", at), line.size()) - at;
+  };
+  for (std::size_t at = line.find(name + ":"); at != std::string::npos; at = line.find(name + ":", at + 1)) {
+    std::size_t end = at + name.size() + 1;
+    const std::size_t row = digits(end);
+    if (row == 0) continue;
+    end += row;
+    if (const std::size_t column = end < line.size() && line[end] == ':' ? digits(end + 1) : 0; column > 0)
+      end += 1 + column;
+    return line.substr(at, end - at);
+  }
+  return "";
+}
+
+/// Whether a rule of make, as a compiler writes it, names the file.
+bool depends_on(const std::string& rule, const fs::path& file) {
+  std::string name;
+  for (std::size_t i = 0; i <= rule.size(); ++i) {
+    const char c = i < rule.size() ? rule[i] : '\n';
+    if (c == '\\' && i + 1 < rule.size() && rule[i + 1] != '\n') {
+      name += rule[++i];
+    } else if (c != ' ' && c != '\n' && c != '\\') {
+      name += c;
+    } else {
+      std::error_code code;
+      if (!name.empty() && fs::equivalent(name, file, code)) return true;
+      name.clear();
+    }
+  }
+  return false;
+}
+
+/// Takes out of a folder what is made there: parts, and working folders with whatever a part put into them.
+void remove_parts(const fs::path& folder) {
+  std::error_code code;
+  for (fs::directory_iterator entry(folder, code), end; !code && entry != end; entry.increment(code)) {
+    const std::string name = entry->path().filename().string();
+    const bool is_folder = entry->symlink_status(code).type() == fs::file_type::directory;
+    const bool is_part = name.ends_with(".so") || name.ends_with(".o") || name.ends_with(".d");
+    std::error_code kept;
+    if (is_folder ? name.starts_with("work-") : is_part) fs::remove_all(entry->path(), kept);
+  }
+}
+
 /// The name of `main` among what the object defines.
 bool defines_main(const fs::path& object) {
   const Said said = run({"nm", "--defined-only", object.string()});
@@ -106,8 +168,36 @@ bool defines_main(const fs::path& object) {
 
 }  // namespace
 
+PartFolder::PartFolder() : folder_(remove_parts) {
+  struct statvfs place {};
+  if (statvfs(path().c_str(), &place) == 0 && (place.f_flag & ST_NOEXEC) != 0)
+    refuse_place(
+        "nothing can be loaded from the folder for temporary files: its file system is mounted noexec",
+        path());
+}
+
+void refuse_place(const std::string& what, const fs::path& folder) {
+  throw Error(what, folder.parent_path().string(),
+              "TMPDIR=FOLDER takes another folder for temporary files, from which programs can be loaded",
+              Exit::failed);
+}
+
 std::string known_as(const fs::path& source) {
   return (source.parent_path().filename() / source.filename()).string();
+}
+
+std::string machine_problem(const std::string& said) {
+  static const std::vector<std::string> signs = {
+      std::strerror(ENOSPC),      std::strerror(EDQUOT), std::strerror(EROFS),
+      std::strerror(EIO),         std::strerror(ENOMEM), "out of memory",
+      "virtual memory exhausted", "Killed signal",       "cannot execute",
+      "unable to execute",        "cannot find 'ld'",    "Cannot create temporary file"};
+  for (const std::string& line : split(said, '\n')) {
+    if (line.find(" | ") != std::string::npos) continue;  // the learner's
+    for (const std::string& sign : signs)
+      if (line.find(sign) != std::string::npos) return line;
+  }
+  return "";
 }
 
 CompileProblem first_error(const std::string& said, const std::string& name) {
@@ -126,11 +216,10 @@ CompileProblem first_error(const std::string& said, const std::string& name) {
   }
   out.what = "it does not compile: " + printable(error->substr(error->find(" error: ") + 8), 300);
   // In a header, the lines around say which of the learner's led there.
-  const std::regex place(name + R"(:(\d+)(?::(\d+))?)");
   for (auto line : {error, lines.begin()}) {
-    for (std::smatch match; line != lines.end(); ++line) {
-      if (!std::regex_search(*line, match, place)) continue;
-      out.where = match.str();
+    for (; line != lines.end(); ++line) {
+      out.where = place_in(*line, name);
+      if (out.where.empty()) continue;
       for (auto below = line + 1; below != lines.end() && out.lines.size() < 2; ++below) {
         if (below->find(" | ") == std::string::npos) break;
         out.lines.push_back(printable(*below, 200));
@@ -169,9 +258,16 @@ std::optional<CompileProblem> compile_part(const CompileSetting& setting) {
   const OtherHalf other = other_half(setting);
   const fs::path object = setting.library.string() + ".o";
   std::vector<std::string> words = other.words;
-  words.insert(words.end(), {"-g1", "-fdiagnostics-color=never", "-fno-diagnostics-show-option", "-o",
-                             object.string(), "-c", setting.source.string()});
-  if (const Said said = run(words); said.code != 0) return first_error(said.errors, name);
+  const fs::path rule = setting.library.string() + ".d";
+  words.insert(words.end(),
+               {"-MD", "-MF", rule.string(), "-g1", "-fdiagnostics-color=never",
+                "-fno-diagnostics-show-option", "-o", object.string(), "-c", setting.source.string()});
+  const Said compiled = run_compiler(words, setting);
+  const bool cheats =
+      compiled.code == 0 && depends_on(read_text_file(rule, kMostCommands_bytes), setting.solution);
+  fs::remove(rule);
+  if (compiled.code != 0) return first_error(compiled.errors, name);
+  if (cheats) return CompileProblem{"it includes the solution, which is no part of the exercise", name, {}};
   if (defines_main(object))
     return CompileProblem{
         "it defines main, and the check program has one already: the part is a library", name, {}};
@@ -179,7 +275,7 @@ std::optional<CompileProblem> compile_part(const CompileSetting& setting) {
                                    setting.library.string(), object.string(), other.object.string()};
   for (const std::string& word : other.words)
     if (word.starts_with("-fsanitize")) link.push_back(word);
-  if (const Said said = run(link); said.code != 0) {
+  if (const Said said = run_compiler(link, setting); said.code != 0) {
     CompileProblem out = first_error(said.errors, name);
     out.what = "it cannot be linked: " + printable(said.errors.substr(0, said.errors.find('\n')), 300);
     return out;

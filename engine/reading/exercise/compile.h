@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "exercise/exercise.h"
+#include "launch/private_folder.h"
 
 namespace isobar {
 
@@ -18,16 +19,32 @@ struct CompileProblem {
 };
 
 struct CompileSetting {
-  std::filesystem::path build;    ///< of CMake
-  std::string program;            ///< whose part it is: "check_02_workers"
-  std::filesystem::path source;   ///< the learner's file
-  std::filesystem::path library;  ///< what is to be made
+  std::filesystem::path build;     ///< of CMake
+  std::string program;             ///< whose part it is: "check_02_workers"
+  std::filesystem::path source;    ///< the learner's file
+  std::filesystem::path library;   ///< what is to be made, in a PartFolder
+  std::filesystem::path solution;  ///< which the file may not include, in whatever way
 };
+
+/// Where parts are made and loaded from, and checks write: gone with this, or swept by the next one. Error
+/// (exit code 1) where there is no place for it, or nothing can be loaded from there.
+class PartFolder {
+ public:
+  PartFolder();
+  const std::filesystem::path& path() const { return folder_.path(); }
+
+ private:
+  PrivateFolder folder_;
+};
+
+/// Throws an Error (exit code 1) with the place of a PartFolder: what this machine lacks is not the learner's
+/// mistake.
+[[noreturn]] void refuse_place(const std::string& what, const std::filesystem::path& folder);
 
 /// "my/02_read_ahead.cpp": as much of the path as a check names.
 std::string known_as(const std::filesystem::path& source);
 
-/// Nothing when the library is there. Error (exit code 1) where the build lacks what it takes.
+/// Nothing when the library is there. Error (exit code 1) where the build or the machine lacks what it takes.
 std::optional<CompileProblem> compile_part(const CompileSetting& setting);
 
 /// What an exercise may not include: its header and those in <> of the language and of libtorch it may.
@@ -36,5 +53,9 @@ std::optional<CompileProblem> forbidden_include(const std::string& text, const E
 
 /// The compiler's first error in the learner's file, or the place in it that led there; for tests too.
 CompileProblem first_error(const std::string& said, const std::string& name);
+
+/// The line in which a compiler or a linker reports what the machine lacks: room, memory, a program; "" where
+/// it has nothing against the machine.
+std::string machine_problem(const std::string& said);
 
 }  // namespace isobar

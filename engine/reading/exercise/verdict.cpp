@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <sstream>
 
@@ -10,7 +11,6 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "core/text.h"
-#include "launch/private_folder.h"
 #include "launch/said.h"
 
 namespace isobar {
@@ -23,32 +23,43 @@ constexpr std::int64_t kLongestCheck_us = 600'000'000;  // a hang of a check is 
 constexpr std::int64_t kMostVerdict_bytes = 1 << 20;
 constexpr const char* kRaceCheck = "race";
 
-/// Takes over what a check program said, line by line.
-void take(ExerciseVerdict& verdict, const std::string& said) {
-  std::istringstream lines(said);
+/// The first check of the exercise that is not among these; null where all are.
+const ExerciseCheck* first_not_in(const std::vector<std::string>& held, const Exercise& exercise) {
+  const auto found = std::find_if(exercise.checks.begin(), exercise.checks.end(), [&](const auto& check) {
+    return std::find(held.begin(), held.end(), check.name) == held.end();
+  });
+  return found == exercise.checks.end() ? nullptr : &*found;
+}
+
+/// Silence is no success: Error where nothing was reported of a check that this program makes.
+void refuse_silence(const Exercise& exercise, const std::string& program, std::vector<std::string> held) {
+  held.emplace_back(kRaceCheck);  // which holds where both programs end well
+  if (const ExerciseCheck* const check = first_not_in(held, exercise))
+    throw Error("the check program reported nothing of the check \"" + check->name + "\"", program,
+                "./isobar setup builds it again", Exit::failed);
+}
+
+/// Takes over what a check program reported, line by line.
+void take(ExerciseVerdict& verdict, const std::string& reported, const fs::path& folder) {
+  std::istringstream lines(reported);
   for (std::string line; std::getline(lines, line);) {
     const Json json = Json::parse(line);
     const std::string& kind = json.at("kind").as_text();
-    if (kind == "load") {
-      verdict.problem = CompileProblem{"it cannot be loaded, a function of exercise.h is missing: " +
-                                           printable(json.at("problem").as_text(), 300),
-                                       "",
-                                       {}};
+    if (kind == "machine") {
+      refuse_place("a check cannot be run: " + printable(json.at("problem").as_text(), 300), folder);
+    } else if (kind == "load") {
+      // A name in the words of the language, or what the loader has to object.
+      const std::string problem = printable(json.at("problem").as_text(), 300);
+      if (problem.find(".so") != std::string::npos)
+        refuse_place("your part cannot be loaded: " + problem, folder);
+      verdict.problem =
+          CompileProblem{"it cannot be loaded, a function of exercise.h is missing: " + problem, "", {}};
     } else if (kind == "check" && json.at("holds").text() == "true") {
       verdict.held.push_back(json.at("name").as_text());
     } else if (kind == "check") {
       verdict.failed = json.at("name").as_text();
       verdict.finding = {json.at("expected").as_text(), json.at("came").as_text(), json.at("look").as_text()};
     }
-  }
-}
-
-/// What is made in the folder of a check.
-void remove_parts(const fs::path& folder) {
-  std::error_code code;
-  for (fs::directory_iterator entry(folder, code), end; !code && entry != end; entry.increment(code)) {
-    const std::string ending = entry->path().extension().string();
-    if (ending == ".so" || ending == ".o") fs::remove(entry->path(), code);
   }
 }
 
@@ -59,11 +70,11 @@ fs::path kept_file(const Exercise& exercise, const fs::path& my) {
 double seconds_since(std::int64_t begin_us) { return static_cast<double>(steady_us() - begin_us) * 1e-6; }
 
 /// False when nothing more is to be asked.
-bool check_with(const std::string& program, const MyFile& mine, const fs::path& folder, const fs::path& build,
-                ExerciseVerdict& verdict) {
+bool check_with(const Exercise& exercise, const std::string& program, const MyFile& mine,
+                const fs::path& folder, const fs::path& build, ExerciseVerdict& verdict) {
   const fs::path library = folder / (program + ".so");
   const std::int64_t begin_us = steady_us();
-  verdict.problem = compile_part({build, program, mine.path, library});
+  verdict.problem = compile_part({build, program, mine.path, library, exercise.solution_file()});
   verdict.compile_s += seconds_since(begin_us);
   if (verdict.problem) return false;
   const std::int64_t checks_us = steady_us();
@@ -71,12 +82,14 @@ bool check_with(const std::string& program, const MyFile& mine, const fs::path& 
                                 kLongestCheck_us, kMostVerdict_bytes);
   verdict.check_s += seconds_since(checks_us);
   if (said.asked != 0) throw Error("stopped", program, "", Exit::failed);
-  take(verdict, said.out);
-  if (said.code > 2 || (said.code != 0 && verdict.passed()))
+  take(verdict, said.out, folder);
+  const bool holds = verdict.failed.empty() && !verdict.problem;
+  if (said.code > 2 || (said.code != 0 && holds))
     throw Error(
         fmt::format("the check program ended with exit code {}: {}", said.code, printable(said.errors, 300)),
         program, "./isobar setup builds it again", Exit::failed);
-  return verdict.passed();
+  if (holds) refuse_silence(exercise, program, verdict.held);
+  return holds;
 }
 
 }  // namespace
@@ -108,6 +121,8 @@ std::optional<KeptVerdict> kept_verdict(const Exercise& exercise, const fs::path
     out.where = json.at("where").as_text();
     out.finding = {json.at("expected").as_text(), json.at("came").as_text(), json.at("look").as_text()};
     out.digest = json.at("digest").as_text();
+    const bool passed = out.failed.empty() && out.problem.empty();
+    if (passed && first_not_in(out.held, exercise) != nullptr) return std::nullopt;
     return out;
   } catch (const Error&) {
     return std::nullopt;
@@ -118,14 +133,18 @@ ExerciseVerdict check_exercise(const Exercise& exercise, const MyFile& mine, con
   ExerciseVerdict out;
   out.problem = forbidden_include(mine.text, exercise, known_as(mine.path));
   if (out.problem) return out;
-  const PrivateFolder folder(remove_parts);
+  const PartFolder folder;
   const std::string program = "check_" + exercise.lesson;
-  if (!check_with(program, mine, folder.path(), build, out) || !exercise.is_sanitized) return out;
+  const bool held = check_with(exercise, program, mine, folder.path(), build, out);
+  if (!held || !exercise.is_sanitized) {
+    out.is_whole = held;
+    return out;
+  }
   ExerciseVerdict threads;
-  const bool held = check_with(program + "_thread", mine, folder.path(), build, threads);
+  out.is_whole = check_with(exercise, program + "_thread", mine, folder.path(), build, threads);
   out.compile_s += threads.compile_s;
   out.check_s += threads.check_s;
-  if (held) {
+  if (out.is_whole) {
     out.held.emplace_back(kRaceCheck);
     return out;
   }

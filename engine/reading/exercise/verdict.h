@@ -22,10 +22,11 @@ struct ExerciseVerdict {
   std::string failed;                     ///< name of the first that did not hold; "" = none
   CheckFinding finding;                   ///< of that one
   std::optional<CompileProblem> problem;  ///< nothing was checked
+  bool is_whole = false;                  ///< every check of the exercise was reported as held
   double compile_s = 0;
   double check_s = 0;
 
-  bool passed() const { return failed.empty() && !problem; }
+  bool passed() const { return is_whole && failed.empty() && !problem; }
 };
 
 /// What a check came to last, kept beside the skeleton: for whoever shows it without checking again.
@@ -43,7 +44,7 @@ void keep_verdict(const Exercise& exercise, const std::filesystem::path& my, con
 /// Nothing where none is kept, or what is kept cannot be read.
 std::optional<KeptVerdict> kept_verdict(const Exercise& exercise, const std::filesystem::path& my);
 /// Compiles the file and runs the check programs that lie in `build`/bin. Error (exit code 1) where they are
-/// not built.
+/// not built, or this machine cannot compile, load or run what it takes.
 ExerciseVerdict check_exercise(const Exercise& exercise, const MyFile& mine,
                                const std::filesystem::path& build);
 

@@ -7,6 +7,7 @@
 #include "exercise/hints.h"
 #include "exercise/my_file.h"
 #include "exercise/skeleton.h"
+#include "exercise/verdict.h"
 #include "support/catch.h"
 #include "support/errors.h"
 #include "support/says.h"
@@ -51,6 +52,42 @@ struct Project {
   Exercise exercise() const { return read_exercise(home, "01_baseline"); }
   std::string text_of_mine() const { return read_text_file(my / "01_twice.cpp", 1'000'000); }
 };
+
+/// A build whose compiler makes empty files, and whose check program reports what it is given.
+struct MadeBuild {
+  Project project;
+  fs::path build = project.folder / "build";
+
+  /// `compiler`, `checker`: lines of a shell that are run before each ends.
+  MadeBuild(const std::string& compiler, const std::string& checker) {
+    fs::create_directories(build / "bin");
+    script("bin/check_01_baseline", checker);
+    script("c++",
+           "rule=/dev/null\nwhile [ $# -gt 0 ]; do case $1 in -MF) rule=$2 ;; -o) : >\"$2\" ;; esac; shift; "
+           "done\n"
+           ": >\"$rule\"\n" +
+               compiler);
+    write_file_whole(build / "compile_commands.json",
+                     std::string_view("[{\"directory\": \"/\", \"command\": \"" + (build / "c++").string() +
+                                      " -O1 -o x/part_of_check_01_baseline.dir/part.o -c part.cpp\"}]"));
+    place_my_file(project.exercise(), project.my);
+  }
+  ExerciseVerdict verdict() const {
+    const Exercise exercise = project.exercise();
+    return check_exercise(exercise, read_my_file(exercise, project.my), build);
+  }
+
+ private:
+  void script(const std::string& name, const std::string& lines) const {
+    write_file_whole(build / name, std::string_view("#!/bin/sh\n" + lines + "\n"));
+    fs::permissions(build / name, fs::perms::owner_all);
+  }
+};
+
+/// A line of a shell that reports a check as held.
+std::string holds(const std::string& name) {
+  return "echo '{\"kind\":\"check\",\"name\":\"" + name + "\",\"holds\":true}'\n";
+}
 
 }  // namespace
 
@@ -189,6 +226,75 @@ TEST_CASE("Of what a compiler says, the first error in the learner's file is tol
   CHECK(deep.where == "my/02_x.cpp:7:3");
   CHECK(first_error("", "my/02_x.cpp").where.empty());
   CHECK_THAT(first_error("g++: fatal error: Killed signal\n", "my/02_x.cpp").what, says("Killed"));
+}
+
+TEST_CASE("The place of an error is found whatever the learner's folder is called") {
+  for (const std::string name :
+       {"my(1/02_x.cpp", "my[1/02_x.cpp", "my (copy)/02_x.cpp", "c++/02_x.cpp", "$/02_x.cpp"}) {
+    const CompileProblem problem = first_error("/home/a/" + name + ":4:17: error: expected ';'\n", name);
+    CHECK(problem.where == name + ":4:17");
+  }
+  CHECK(first_error("my/02_x.cpp:x my/02_x.cpp:4: error: no\n", "my/02_x.cpp").where == "my/02_x.cpp:4");
+}
+
+TEST_CASE("An exercise has passed where each of its checks was reported as held, and silence is none") {
+  CHECK(MadeBuild("", holds("one") + holds("none")).verdict().passed());
+  for (const std::string& silent :
+       {std::string(), "exit 0\n" + holds("one"), holds("one"), holds("one") + holds("one")})
+    CHECK_THAT(failure_of([&] { MadeBuild("", silent).verdict(); }), says("reported nothing of the check"));
+  CHECK_FALSE(
+      MadeBuild("echo 'my/01_twice.cpp:1:1: error: no' >&2; exit 1", holds("one")).verdict().passed());
+  CHECK_FALSE(ExerciseVerdict().passed());
+}
+
+TEST_CASE("What the machine lacks is no mistake of the learner") {
+  for (const char* const lacks :
+       {"/home/a/my/01_twice.cpp:64:1: fatal error: error writing to /tmp/cc1.s: No space left on device",
+        "/tmp/cc1.s: Fatal error: cannot write /tmp/cc1.o: Disk quota exceeded",
+        "c++: fatal error: cannot execute as: No such file or directory",
+        "c++: fatal error: Killed signal terminated program cc1plus",
+        "cc1plus: out of memory allocating 9 bytes"}) {
+    const MadeBuild made("echo '" + std::string(lacks) + "' >&2; exit 1", "");
+    CHECK_THAT(failure_of([&] { made.verdict(); }),
+               says("cannot be compiled on this machine") && says("TMPDIR"));
+  }
+  CHECK(machine_problem("my/01_twice.cpp:2:1: error: no\n    2 | \"No space left on device\"\n").empty());
+  const auto reports = [](const std::string& line) { return MadeBuild("", "echo '" + line + "'; exit 2"); };
+  CHECK_THAT(failure_of([&] {
+               reports(R"({"kind":"load","problem":"/tmp/x.so: failed to map segment"})").verdict();
+             }),
+             says("cannot be loaded: /tmp/x.so: failed to map") && says("TMPDIR"));
+  CHECK_THAT(failure_of([&] { reports(R"({"kind":"machine","problem":"no more files"})").verdict(); }),
+             says("no more files") && says("TMPDIR"));
+  const auto missing = reports(R"({"kind":"load","problem":"isobar::mine::twice"})").verdict();
+  REQUIRE(missing.problem);
+  CHECK_THAT(missing.problem->what, says("a function of exercise.h is missing: isobar::mine::twice"));
+}
+
+TEST_CASE("A file that includes the solution by a detour is found by what was compiled") {
+  const std::string all = holds("one") + holds("none");
+  const auto with_rule = [&](const std::string& names) {
+    return MadeBuild("home=$(dirname \"$0\")/../home\necho \"x.o: " + names + "\" >\"$rule\"", all).verdict();
+  };
+  CHECK(with_rule("$home/lessons/01_baseline/exercise/exercise.h /usr/include/stdio.h").passed());
+  const ExerciseVerdict cheat =
+      with_rule("/usr/include/stdio.h $home/lessons/01_baseline/exercise/twice.cpp");
+  REQUIRE(cheat.problem);
+  CHECK_THAT(cheat.problem->what, says("includes the solution"));
+}
+
+TEST_CASE("A link of the learner whose target is away is no place for a skeleton") {
+  const Project project;
+  fs::create_directories(project.my);
+  fs::create_symlink(project.folder / "stick/twice.cpp", project.my / "01_twice.cpp");
+  for (const auto& does : {std::function<void()>([&] { place_my_file(project.exercise(), project.my); }),
+                           std::function<void()>([&] { read_my_file(project.exercise(), project.my); })})
+    CHECK_THAT(failure_of(does), says("stick/twice.cpp") && says("01_twice.cpp") && says("bring it back"));
+  CHECK(fs::is_symlink(project.my / "01_twice.cpp"));
+  fs::create_directories(project.folder / "stick");
+  write_file_whole(project.folder / "stick/twice.cpp", std::string_view("mine\n"));
+  CHECK_FALSE(place_my_file(project.exercise(), project.my));
+  CHECK(project.text_of_mine() == "mine\n");
 }
 
 TEST_CASE("A sheet of an exercise that is wrong is named with its place") {
