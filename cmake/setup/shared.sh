@@ -45,6 +45,7 @@ stand_elsewhere() {
 refuse_as_it_is() {
   local owner
   owner=$(stat -c %U "$home")
+  [ ! -O "$home" ] || die "$1, and it is read-only" "$home" "$2  where it can be written"
   die "$1, and you cannot write it" "$home, of $owner" "ask $owner to run  $2  there, or clone Isobar into a folder of yours"
 }
 
