@@ -82,8 +82,12 @@ PrivateFolder::PrivateFolder(RemoveMore remove_more) : remove_more_(std::move(re
     lock_ = FileDescriptor(::open((path_ / kOwner).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!lock_.is_open()) throw system_error("cannot make a file", (path_ / kOwner).string(), errno);
     struct stat status {};
-    // A file system that knows no locks: nobody's sweep gets one, so the folder is as safe.
-    const bool is_held = flock(lock_.number(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+    const bool is_held = flock(lock_.number(), LOCK_EX | LOCK_NB) == 0;
+    if (!is_held && errno != EWOULDBLOCK) {  // a file system that knows no locks
+      lock_.close();
+      ::unlink((path_ / kOwner).c_str());  // without it no sweep takes the folder
+      return;
+    }
     if (is_held && fstat(lock_.number(), &status) == 0 && status.st_nlink > 0) return;
     remove_ours(path_, {});  // another launcher was sweeping just then
   }
