@@ -239,9 +239,10 @@ TEST_CASE("what cannot be is refused before anything starts") {
 TEST_CASE("two processes of an mpirun are two ranks, and a lesson without ranks refuses them") {
   const TempFolder folder;
   const std::string started =
-      "for rank in 0 1; do OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_SIZE=2 "
-      "OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_LOCAL_RANK=$rank PMIX_NAMESPACE=$$ "
-      "\"$@\" & done; wait %1 && wait %2";
+      "for rank in 0 1; do OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_SIZE=2 OMPI_COMM_WORLD_RANK=$rank "
+      "OMPI_COMM_WORLD_LOCAL_RANK=$rank PMIX_NAMESPACE=$$ \"$@\" & processes=\"$processes $!\"; done; "
+      "code=0; "
+      "for process in $processes; do wait $process || code=$?; done; exit $code";
   const auto words = [&](const std::string& lesson) {
     return std::vector<std::string>{"/bin/bash",
                                     "-c",
