@@ -234,15 +234,16 @@ std::string part_text(const RunComparison& found) {
                                          : fmt::format("{} of {} {}", part, all, more);
 }
 
-/// "from one run each; repeats of one setting were recorded at most 1.29 times apart".
+/// "from one run each, and repeats of one setting were recorded at most 1.29 times apart".
 std::string few_runs_text(const RunComparison& found) {
   const bool is_one = found.base_repeats == 1 && found.other_repeats == 1;
   return fmt::format(
-      "from {}; repeats of one setting were recorded at most {:.2f} times apart",
+      "from {}, and repeats of one setting were recorded at most {:.2f} times apart",
       is_one ? "one run each" : fmt::format("{} and {} runs", found.other_repeats, found.base_repeats),
       found.recorded_apart);
 }
 
+/// Without "; ": the window shows in bold what stands before the first one.
 std::string speed_text(const RunComparison& found, const std::string& base, const std::string& other) {
   if (!found.no_ratio.empty()) return fmt::format("{} and {}: {}", base, other, found.no_ratio);
   if (!found.speed)
@@ -264,12 +265,12 @@ std::string speed_text(const RunComparison& found, const std::string& base, cons
           "and {4} of {0}",
           other, base, speed.repeats_needed, found.base_repeats, found.other_repeats);
     case Direction::same:
-      return fmt::format(
-          "{} is as fast as {} ({}{})", other, base, of,
-          speed.repeats_needed == 0
-              ? ""
-              : fmt::format("; {}{} of each would tell a difference as large as seen", speed.repeats_needed,
-                            speed.repeats_needed == kMostRepeatsNeeded ? " or more" : ""));
+      return fmt::format("{} is as fast as {} ({}{})", other, base, of,
+                         speed.repeats_needed == 0
+                             ? ""
+                             : fmt::format(", and {}{} of each would tell a difference as large as seen",
+                                           speed.repeats_needed,
+                                           speed.repeats_needed == kMostRepeatsNeeded ? " or more" : ""));
     default:
       return fmt::format("{} is {} than {}: {:.2f} times as fast ({})", other,
                          speed.direction == Direction::more ? "faster" : "slower", base, speed.ratio, of);

@@ -40,9 +40,10 @@ TEST_CASE("single runs that lie far apart have a factor, and how many runs it is
   CHECK(found.speed->is_of_few);
   CHECK(runs_missing(found, 1) == 0);
   const std::string sentence = comparison_sentence(found, "A", "B");
-  CHECK_THAT(sentence,
-             says("B is slower than A: 0.11 times as fast (from one run each; repeats of one setting were "
-                  "recorded at most 1.60 times apart); most likely cause: load"));
+  CHECK_THAT(
+      sentence,
+      says("B is slower than A: 0.11 times as fast (from one run each, and repeats of one setting were "
+           "recorded at most 1.60 times apart); most likely cause: load"));
   CHECK_THAT(comparison_sentence(compared(other, base), "A", "B"),
              says("B is faster than A: 9.0 times as fast"));
   CHECK(versus_text(found) == "about x0.11");
