@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Draws gui/recorded/watch.png, lesson.png, compare.png, predict.png and timeline.png anew: the default run, a run of each lesson that this machine can
-# run, and the demo, then the window in a display in memory. About eight minutes on a laptop that does nothing else.
+# Draws gui/recorded/watch.png, lesson.png, compare.png, predict.png and timeline.png anew: the default run and a run of each lesson that this machine
+# can run, then the window in a display in memory. About four minutes on a laptop that does nothing else; beside other programs the pictures say so.
 set -euo pipefail
 home=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 work=$(mktemp -d)
@@ -12,7 +12,6 @@ for lesson in 02_workers 03_gpu_loader 04_amp 05_fusion 06_ddp 07_tensor_paralle
 done
 "$home/isobar" run 06_ddp --ranks 2 --preset cpu_micro --run-dir runs/two-ranks --set train.steps=200 | tail -n 1
 "$home/isobar" predict 01_baseline | head -n 1  # measures this machine where that was not done
-"$home/isobar" demo | tail -n 1
 mkdir -p "$home/gui/recorded"
 picture() { # picture NAME PLACE... OPTION...
   local name=$1
@@ -21,6 +20,7 @@ picture() { # picture NAME PLACE... OPTION...
 }
 picture watch runs --run runs/default --panel watch --theme dark
 ISOBAR_PROGRESS=$work/progress.jsonl picture lesson runs --lesson 02 --panel lesson --theme light  # of who did nothing yet
-picture compare runs/01_baseline-* runs/02_workers-* --panel compare --theme light  # those of the demo
+picture compare "$home"/lessons/0[1-5]_*/recorded/h200-*-short --panel compare --theme light
 picture predict runs --run runs/default --panel predict --theme dark
 picture timeline runs --run runs/two-ranks --panel timeline --theme light
+python3 "$home/tests/repo/check_window_pictures.py" "$home" --write
