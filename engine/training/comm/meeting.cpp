@@ -167,7 +167,11 @@ Meeting meet(const RankEnvironment& environment, double timeout_s) {
     const std::string said = error.what();
     throw Error("the ranks cannot meet: " + printable(said.substr(0, said.find('\n')), 200),
                 place(environment),
-                "MASTER_ADDR and MASTER_PORT name the host of rank 0 and a free port of it", Exit::failed);
+                environment.launched_by == LaunchedBy::isobar
+                    ? "they meet in " + environment.meeting_file +
+                          ": is its file system full, or without locks? TMPDIR names another place"
+                    : "MASTER_ADDR and MASTER_PORT name the host of rank 0 and a free port of it",
+                Exit::failed);
   }
   if (!met) {
     throw Error("rank 0, at which the ranks meet, does not answer", place(environment),
