@@ -73,12 +73,12 @@ TABLE
 figures|normalise|10|150|alone|bench normalise --out \$folder/normalise.json|-
 figures|rungs-16|160|300|alone|bench rungs --device cuda --batch 16 $eager --out \$folder/rungs-16.json|bench rungs --quick --no-compile --batch 1 --only 01-fp32 --out \$folder/rungs-16.json
 figures|fusion|240|400|alone|bench fusion --device cuda --no-compile --pairs 5 --out \$folder/fusion.json|bench fusion --quick --no-compile --case adam --out \$folder/fusion.json
-figures|rungs-1|65|200|alone|bench rungs --device cuda --batch 1 $eager --out \$folder/rungs-1.json|-
 figures|step|146|250|alone|bench step --device cuda --pairs 5 --out \$folder/step.json|bench step --quick --case cpu_micro --out \$folder/step.json
 tools|memcheck|20|120|alone|under compute-sanitizer --tool=memcheck --error-exitcode=9 -- tests [#test_kernels],[#test_fused]|-
 tools|racecheck|30|120|alone|under compute-sanitizer --tool=racecheck --error-exitcode=9 -- tests [#test_fused]|-
 tools|timeline|40|120|alone|under nsys profile --force-overwrite=true --output=\$folder/timeline -- run 05_fusion $base --set train.steps=12 --run-dir \$folder/runs/timeline|-
 tools|counters|200|300|alone|under ncu --clock-control=none --target-processes=all --section=SpeedOfLight --section=LaunchStats --kernel-name=regex:ward_kernel --launch-count=8 --csv --log-file=\$folder/counters.csv -- run 05_fusion $base --set train.steps=3 --run-dir \$folder/runs/counters|-
+more|rungs-1|65|200|alone|bench rungs --device cuda --batch 1 $eager --out \$folder/rungs-1.json|-
 more|rungs-2|80|200|alone|bench rungs --device cuda --batch 2 $eager --out \$folder/rungs-2.json|-
 more|rungs-4|90|200|alone|bench rungs --device cuda --batch 4 $eager --out \$folder/rungs-4.json|-
 more|rungs-compiled|165|580|alone|bench rungs --device cuda --batch 16 --only 05-compile --only 08-reduce --pairs 5 --out \$folder/rungs-compiled.json|-

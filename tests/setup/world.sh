@@ -187,7 +187,7 @@ BODY
 plain_tools() {
   local tool
   mkdir -p "$WORLD/nosudo"
-  for tool in bash env sed awk grep cat mkdir dirname basename flock paste wc head tail tr cut sort ls rm mv nproc du printf date readlink chmod find touch mktemp mkfifo sleep python3 unzip sha256sum stat setsid cp xargs tar timeout ln; do
+  for tool in bash env sed awk grep cat mkdir dirname basename flock paste wc head tail tr cut sort ls rm rmdir mv nproc du printf date readlink chmod find touch mktemp mkfifo sleep python3 unzip sha256sum stat setsid cp xargs tar timeout ln; do
     ln -sf "$(command -v $tool)" "$WORLD/nosudo/$tool"
   done
 }
