@@ -47,11 +47,11 @@ def start_with_setting(window, page):
 
 def answer_question(window, page):
     window.click(page, "Lesson")
-    window.click(page, "choice longer")
+    window.click(page, "choice aim")
     window.click(page, "Commit")
     file = window.folder / "progress.jsonl"
     answer = json.loads(window.until("the answer", lambda _: file.exists() and file.read_text()).splitlines()[-1])
-    assert (answer["kind"], answer["answer"]) == ("answer", "longer"), answer
+    assert (answer["kind"], answer["answer"]) == ("answer", "aim"), answer
 
 
 def drag_plot(window, page):
