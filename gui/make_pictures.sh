@@ -11,7 +11,7 @@ for lesson in 02_workers 03_gpu_loader 04_amp 05_fusion 06_ddp 07_tensor_paralle
   "$home/isobar" run "$lesson" --preset cpu_micro --run-dir "runs/$lesson" --set train.steps=200 | tail -n 1
 done
 "$home/isobar" run 06_ddp --ranks 2 --preset cpu_micro --run-dir runs/two-ranks --set train.steps=200 | tail -n 1
-"$home/isobar" predict 01_baseline | head -n 1  # measures this machine where that was not done
+"$home/isobar" predict 01_baseline | sed -n 1p  # measures this machine where that was not done
 mkdir -p "$home/gui/recorded"
 picture() { # picture NAME PLACE... OPTION...
   local name=$1
