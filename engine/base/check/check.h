@@ -31,7 +31,7 @@ struct Check {
 
 using Checks = std::vector<Check>;
 
-/// Of the exercise that a program is made for, with what `isobar_part` gives of the learner's functions. Null
+/// The exercise that a program is made for gives them, with the learner's functions by `isobar_part`. Null
 /// gives their names: the part is not looked at before a check runs.
 Checks checks_of_part(const void* part);
 

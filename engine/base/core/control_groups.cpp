@@ -17,7 +17,7 @@ struct Place {
   std::string below;  ///< "/a/b"
 };
 
-/// Of version 1 where the controller is bound to it, else of version 2.
+/// Version 1 counts where the controller is bound to it, else version 2.
 std::optional<Place> place_of(const std::string& controller, const fs::path& root) {
   const fs::path base = root / "sys/fs/cgroup";
   std::error_code code;

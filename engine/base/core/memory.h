@@ -17,7 +17,7 @@ struct MemoryState {
   std::string total_text() const;
 };
 
-/// Of the machine whose files lie below `root`; control groups of version 1 and 2 (core/control_groups.h),
+/// Reads files below `root`; control groups of version 1 and 2 (core/control_groups.h),
 /// the least limit counts. Zeros where the system does not say.
 MemoryState memory_state(const std::filesystem::path& root = "/");
 

@@ -34,11 +34,11 @@ struct Processors {
 /// Processor time that the least quota of the control groups allows, in hundredths of a processor.
 std::optional<std::int64_t> processor_quota(const std::filesystem::path& root = "/");
 
-/// Of a process that may run on `affinity` processors, on the machine whose files lie below `root`, with
+/// What a process may use that may run on `affinity` processors, where files lie below `root`, with
 /// variables by `get` (null = not set).
 Processors processors_of(int affinity, const std::filesystem::path& root,
                          const std::function<const char*(const char*)>& get);
-/// Of this process.
+/// What this process may use.
 Processors processors_here();
 /// Their count.
 int usable_cores();

@@ -32,7 +32,7 @@ std::vector<float> read_channel_values(const fs::path& path, std::int64_t channe
   return std::move(array.values);
 }
 
-/// Of values [C, pixels].
+/// Why `values`, [C, pixels], are no climatology of such data; "" = they can be.
 std::string fault_of(const std::vector<float>& values, const Statistics& statistics) {
   const std::size_t channels = statistics.mean.size();
   const std::size_t pixels = values.size() / channels;

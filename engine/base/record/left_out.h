@@ -21,7 +21,7 @@ class LeftOut {
   void add(const LeftOut& other);
 
   bool empty() const { return counts_.empty(); }
-  /// Of all that is called `what`, or of everything.
+  /// How many of what is called `what` were left out; "" counts everything.
   std::int64_t count(const std::string& what = "") const;
   std::vector<Entry> entries() const;
   /// "30 values left out: tensors of more than one number are no curve"

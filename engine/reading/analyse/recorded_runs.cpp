@@ -94,7 +94,7 @@ std::string pair_sentence(const RecordedRun& own, const RecordedRun& other) {
   std::string out = fmt::format("with {} alone {:.1f} samples/s in place of {:.1f}",
                                 printable(setting_between(one, two), 60), two.summary.samples_per_s,
                                 one.summary.samples_per_s);
-  // Of runs that were measured once each only a factor beyond the spread of any repeats is one.
+  // Two runs, measured once each, have a factor only beyond the spread of any repeats.
   const std::optional<Compared> found =
       compare(Spread({two.summary.samples_per_s}), Spread({one.summary.samples_per_s}), far_apart(one, two));
   const bool is_predicted = one.provenance == "predicted";

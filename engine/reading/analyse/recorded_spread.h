@@ -23,7 +23,7 @@ double recorded_apart(const RunView& run);
 /// Rates of single runs that lie further apart than this differ: even if each was as far off as the furthest
 /// repeats lay from one another. 0 = no record tells, since other programs took part of the processors.
 double far_apart(const RunView& one, const RunView& other);
-/// The same of repeats; 0 where one of the two has none.
+/// How far apart rates of a few repeats must lie; 0 where one of the two has none.
 double far_apart(const Repeats& one, const Repeats& other);
 
 }  // namespace isobar

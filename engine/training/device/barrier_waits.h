@@ -18,7 +18,7 @@ struct ProcessorUse {
   std::int64_t waited_us = 0;
 };
 
-/// Of all threads in `tasks`, by number: `/proc/self/task`. Empty where the kernel does not count.
+/// Threads in `tasks` (`/proc/self/task`), by their numbers. Empty where the kernel does not count.
 std::map<pid_t, ProcessorUse> processor_use(const std::filesystem::path& tasks);
 
 /// Whether waiting threads should sleep at once, decided anew at each look.

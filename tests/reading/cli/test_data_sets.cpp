@@ -112,7 +112,7 @@ TEST_CASE("data check finds what is wrong with a data set, and nothing in a soun
   const ProcessResult sound = check();
   CHECK(sound.code == 0);
   CHECK_THAT(sound.out, says("train/2001.h5: [8, 20, 16, 32], contiguous") && says("all is well"));
-  // Of each channel what the files hold beside what the statistics say, which here are theirs.
+  // A row a channel: what the files hold beside what the statistics give, which here are theirs.
   const std::size_t table = sound.out.find("channel       mean      stats  deviation      stats");
   REQUIRE(table != std::string::npos);
   std::istringstream rows(sound.out.substr(sound.out.find('\n', table)));
