@@ -67,6 +67,15 @@ function(isobar_whole folder)
   target_link_libraries(isobar_${folder} INTERFACE ${ARGN})
 endfunction()
 
+# isobar_read_only(): what this folder and those below compile reads files and draws; there -O2 takes a third longer than -O1, and shows nowhere.
+# At -O1 g++ 12 takes operator+ of strings for reads and writes out of bounds.
+function(isobar_read_only)
+  add_compile_options("$<$<CONFIG:Release>:-O1;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>")
+endfunction()
+
+# A test is compiled far more often than it is waited for, and what it tests is optimised: at -O1 its units take half as long again.
+set(ISOBAR_TEST_OPTIONS -O0 -g0)
+
 # Where tests and benches begin their includes: at the tests, and at their wings, which mirror those of engine/.
 set(ISOBAR_TEST_INCLUDES ${CMAKE_SOURCE_DIR}/tests)
 foreach(wing base training reading)
@@ -81,27 +90,32 @@ function(isobar_tier tier)
   endforeach()
 endfunction()
 
-# isobar_test(core LABEL unit [QUICK] [FULL] [NIGHTLY] [PRODUCTS] [LOAD 2] [COST 60] SOURCES a.cpp LINK isobar::core): one Catch2 executable a
-# folder of tests/. No test needs the machine for itself. LOAD: what it keeps busy, in halves of a processor (./isobar test fills three of them a
-# processor, since most wait at times): 1 waits most of its time (the default), 2 computes, 4 are several processes that do. COST: seconds, so that
-# long ones begin first. FULL: cases with the tag [.full] are a test NAME_full, which QUICK leaves out. NIGHTLY: those with [.nightly] are a test
-# NAME_nightly. PRODUCTS: NAME_products takes all combinations of tests/support/pairs.h. Whoever passes TIMEOUT hangs; the program ends itself
-# before, and says where.
+# isobar_test(core LABEL unit [QUICK] [FULL] [NIGHTLY] [NIGHT] [PRODUCTS] [LOAD 2] [COST 60] SOURCES a.cpp LINK isobar::core): one Catch2
+# executable a folder of tests/. No test needs the machine for itself. LOAD: what it keeps busy, in halves of a processor (./isobar test fills
+# three of them a processor, since most wait at times): 1 waits most of its time (the default), 2 computes, 4 are several processes that do.
+# COST: seconds, so that long ones begin first. FULL: cases with the tag [.full] are a test NAME_full, which QUICK leaves out. NIGHTLY: those with
+# [.nightly] are a test NAME_nightly. NIGHT: all of them are the night's, which builds the program. PRODUCTS: NAME_products takes all combinations
+# of tests/support/pairs.h. Whoever passes TIMEOUT hangs; the program ends itself before, and says where.
 function(isobar_test name)
-  cmake_parse_arguments(arg "QUICK;FULL;NIGHTLY;PRODUCTS;TENSORS" "LABEL;LOAD;COST" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "QUICK;FULL;NIGHT;NIGHTLY;PRODUCTS;TENSORS" "LABEL;LOAD;COST" "SOURCES;LINK" ${ARGN})
   add_executable(test_${name} ${arg_SOURCES})
   target_link_libraries(test_${name} PRIVATE isobar_test_main ${arg_LINK})
   target_include_directories(test_${name} PRIVATE ${ISOBAR_TEST_INCLUDES})
   set_target_properties(test_${name} PROPERTIES ENABLE_EXPORTS ON)  # names for what hangs
   isobar_own(test_${name})
-  # Compiled far more often than waited for. At -O1 g++ 12 takes operator+ of strings for reads and writes out of bounds.
-  target_compile_options(test_${name} PRIVATE -O1 -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
+  target_compile_options(test_${name} PRIVATE ${ISOBAR_TEST_OPTIONS})
   if(arg_TENSORS)
     isobar_precompiled(tensor_test test_${name})
   elseif(NOT "Libtorch::omp" IN_LIST arg_LINK)  # whose files are compiled with -fopenmp
     isobar_precompiled(test test_${name})
   endif()
-  add_test(NAME ${name} COMMAND test_${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set(tier)
+  if(arg_NIGHT)
+    set(tier CONFIGURATIONS nightly)
+    list(APPEND arg_LABEL nightly)
+    isobar_by_night(test_${name})
+  endif()
+  add_test(NAME ${name} ${tier} COMMAND test_${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set(tests ${name})
   if(arg_FULL)
     add_test(NAME ${name}_full COMMAND test_${name} "[full]" WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
@@ -126,6 +140,12 @@ function(isobar_test name)
   if(arg_PRODUCTS)
     isobar_nightly(${name}_products COMMAND test_${name} ENVIRONMENT ISOBAR_PRODUCTS=1)
   endif()
+endfunction()
+
+# isobar_by_night(TARGET...): built by ./isobar test --nightly, and not by ./isobar test.
+function(isobar_by_night)
+  set_target_properties(${ARGN} PROPERTIES EXCLUDE_FROM_ALL ON)
+  add_dependencies(isobar_everything ${ARGN})
 endfunction()
 
 # isobar_nightly(NAME COMMAND ... [ENVIRONMENT A=1] [TIMEOUT 5400]): a test of the nightly tier, by default an hour at most. A Catch2 program ends
