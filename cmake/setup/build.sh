@@ -49,7 +49,7 @@ up_to_date() {
     stamp=$build/.built/$target
     [ "$build/.built/all" -ot "$stamp" ] || stamp=$build/.built/all
     [ -f "$stamp" ] && [ ! "$build/.ready" -nt "$stamp" ] || return 1
-    [ "$target" = all ] || [ "$target" = isobar_cuda ] || [ -x "$build/bin/$target" ] || return 1
+    [[ $target = all || $target = isobar_* ]] || [ -x "$build/bin/$target" ] || return 1
     [ -n "$oldest" ] && [ ! "$stamp" -ot "$oldest" ] || oldest=$stamp
   done
   [ -z "$(find -L "$home" -mindepth 1 \( -path "$home/build*" -o -path "$home/runs" -o -path "$home/my" -o -path "$prefix" -o -name .git \) -prune -o \

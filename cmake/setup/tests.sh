@@ -16,6 +16,7 @@ test_words() {
       --nightly) words+=(-C nightly -L '^nightly$') ;;
       --browser) [[ " $* " == *" --nightly "* ]] || words+=(-C browser -L '^browser$') ;;  # the night has them too
       --list) words+=(-N) ;;
+      --build-only) ;;
       *) words+=("$word") ;;
     esac
   done
@@ -40,19 +41,21 @@ add_browsers() {
   fi
 }
 
-# names_of_tests: all, those of the night too.
-names_of_tests() { ctest --test-dir "$build" -C nightly -N | sed -n 's/^ *Test *#[0-9]*: *//p'; }
+names_of_tests() { ctest --test-dir "$build" "$@" -N | sed -n 's/^ *Test *#[0-9]*: *//p'; }
 
-# check_test_names WORD...: once everything is built, so that they are known.
+# check_test_names WORD...: once they are known, since the build is configured; builds what those of the night take.
 check_test_names() {
-  local all
+  local all day night=''
   [ $# -gt 0 ] && [[ $1 != -* ]] || return 0
-  all=$(names_of_tests)
+  all=$(names_of_tests -C nightly)
+  day=$(names_of_tests)
   while [ $# -gt 0 ] && [[ $1 != -* ]]; do
     # shellcheck disable=SC2086
     grep -qxF "$1" <<<"$all" || die "there is no test \"$1\"" "./isobar test" "did you mean $(nearest "$1" $all)? ./isobar test --list names them" 2
+    grep -qxF "$1" <<<"$day" || night=1
     shift
   done
+  [ -z "$night" ] || build_targets isobar_everything
 }
 
 # Tests write small files by the ten thousand, and make sure that they are on the disk: in memory that costs nothing.
@@ -70,6 +73,7 @@ run_tests() {
   local words
   cd "$home" || return
   check_test_names "$@"
+  [[ " $* " != *" --build-only "* ]] || return 0
   test_words "$@"
   choose_test_folder
   ! takes_browsers "$@" || say_no_browser

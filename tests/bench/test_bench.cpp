@@ -60,7 +60,8 @@ TEST_CASE("a ratio above 1 means ours is faster, and its interval covers it") {
   CHECK(noisy.least == ratio_of(row_of({10, 12, 9, 11, 30, 10, 10}, {11, 13, 10, 12, 33, 11, 11})).least);
 }
 
-TEST_CASE("a bench that is cut off keeps its rows, and one that cannot be measured costs no other") {
+TEST_CASE("a bench that is cut off keeps its rows, and one that cannot be measured costs no other",
+          "[.][nightly]") {
   const TempFolder folder;
   const std::string out = (folder / "out.json").string();
   OptionParser parser("", "bench");
@@ -207,7 +208,7 @@ TEST_CASE("a worker that cannot work is an error with its name and its last word
              says("/no/such/program"));
 }
 
-TEST_CASE("bench telemetry measures, and prints one JSON object and nothing else") {
+TEST_CASE("bench telemetry measures, and prints one JSON object and nothing else", "[.][nightly]") {
   const TempFolder folder;
   const std::string file = folder / "out.json";  // of before, and written over
   const std::string before = read_text_file(project_home() / "tests/bench/results/telemetry.json", 1 << 20);
@@ -230,7 +231,7 @@ TEST_CASE("bench telemetry measures, and prints one JSON object and nothing else
   CHECK(out["against"]["rows"][0]["ours"]["ratio"].is_null());  // measured once
 }
 
-TEST_CASE("bench comm measures both transports, and knows its sizes") {
+TEST_CASE("bench comm measures both transports, and knows its sizes", "[.][nightly]") {
   const ProcessResult result = run_process(
       {bin("bench_comm"), "--quick", "--json", "--processes", "2", "--size", "64 B", "--size", "256 KiB"},
       {.deadline_s = 120});
@@ -266,7 +267,7 @@ TEST_CASE("a peer gets the library path of before the bundle's, and else what is
   unsetenv("ISOBAR_LIBRARY_PATH_BEFORE");
 }
 
-TEST_CASE("wrong words and missing peers are refused with a way out") {
+TEST_CASE("wrong words and missing peers are refused with a way out", "[.][nightly]") {
   const TempFolder folder;
   const auto bench = [&](std::vector<std::string> words) {
     words.front() = bin(words.front());

@@ -330,7 +330,7 @@ TEST_CASE("every recorded result of the project can be compared with") {
   CHECK(results >= 13);
 }
 
-TEST_CASE("a bench refuses a bad --against at once, and says what is wrong with it") {
+TEST_CASE("a bench refuses a bad --against at once, and says what is wrong with it", "[.][nightly]") {
   const TempFolder folder;
   const std::string bench = bin_folder(ISOBAR_BIN) + "/bench_telemetry";
   const auto run = [&](const std::string& file) {

@@ -94,7 +94,7 @@ TEST_CASE("a damaged pack is refused in words") {
   CHECK_THAT(refused(""), says("cut off at byte 0"));
 }
 
-TEST_CASE("a replay says how many inputs it ran, and fails where there are none") {
+TEST_CASE("a replay says how many inputs it ran, and fails where there are none", "[.][nightly]") {
   const std::vector<PackedFile> files = read_pack(corpus_of("toml"));
   const ProcessResult all = replay(corpus_of("toml"));
   CHECK(all.code == 0);
