@@ -1,27 +1,34 @@
-"""What the first step and a small change cost to compile, without a clock.
+"""What a build and a small change cost to compile, without a clock.
 
-Usage: check_build_cost.py BUILD SOURCE. Counts the bytes that the compiler reads for the first run of lesson 01 (the output of the
-preprocessor, what is compiled once counted once), and the units that a one-line change compiles again. Prints each figure with its
-bound, and exits with 1 when one is exceeded.
+Usage: check_build_cost.py BUILD SOURCE. Counts the units that a command compiles and the bytes that the compiler reads for them (the sizes of the
+files that each unit includes, as the compiler listed them; what a precompiled header holds counts once), and the units that a one-line change
+compiles again. Prints each figure with its bound, and exits with 1 when one is exceeded. build_ledger.py shows the seconds.
 """
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
 
-FIRST_RUN = ["isobar-run", "make_fields", "01_baseline"]
-# A sixth of what it took when every file was compiled by itself, and readers and all commands before any lesson: 469,153,940 bytes in
-# 271 units. Now it is 36 MB in 35.
-MOST_BYTES = 469_153_940 // 6
+# What a command compiles: the targets that it builds, and the most units and megabytes. Each lesson beyond the LESSONS may add A_LESSON, which is
+# some 30 processor seconds of ./isobar test.
+LESSONS = 11
+COMMANDS = {
+    "./isobar run 01_baseline": (["isobar-run", "make_fields", "01_baseline"], 45, 60),
+    "./isobar test": (["all"], 1000, 2000),
+    "./isobar check of every lesson, and its --mine": (["isobar_exercises"], 120, 400),
+}
+A_LESSON = {"./isobar test": (14, 20), "./isobar check of every lesson, and its --mine": (6, 12)}
 # A change of one line, and the most units that it compiles again.
 CHANGES = {
-    "lessons/01_baseline/main.cpp": 2,
-    "lessons/06_ddp/main.cpp": 2,
+    "lessons/01_baseline/main.cpp": 1,
+    "lessons/06_ddp/main.cpp": 1,
+    "lessons/06_ddp/exercise/checks.cpp": 2,
+    "gui/panels/watch.cpp": 1,
     "engine/base/core/text.cpp": 6,
     "engine/training/train/adam.cpp": 6,
     "engine/training/comm/backends.cpp": 6,
     "engine/reading/analyse/verdict.cpp": 6,
+    "tests/base/core/test_text.cpp": 1,
     "engine/base/core/error.h": 290,
 }
 
@@ -30,41 +37,23 @@ def ninja(build, *words):
     return subprocess.run(["ninja", "-C", str(build), *words], capture_output=True, text=True, check=True).stdout
 
 
-def compile_commands(build, targets):
-    """Words of each compilation that the targets need."""
-    for line in ninja(build, "-t", "commands", *targets).splitlines():
-        line = line.split(" && ")[0] if line.startswith(": && ") else line
-        words = shlex.split(line)
-        if "-c" in words and not any("isobar_cuda.dir" in word for word in words):  # the plugin comes where a GPU is
-            yield words[next(n for n, word in enumerate(words) if re.search(r"(g\+\+|c\+\+|gcc|cc|clang\+\+)(-\d+)?$", word)):]
-
-
-def read_bytes(words):
-    """Bytes that the compiler reads for one unit, without what its precompiled header holds."""
-    kept, skip = [], False
-    for word in words:
-        if skip:
-            skip = False
-        elif word in ("-o", "-MF", "-MT"):
-            skip = True
-        elif word not in ("-MD", "-c"):
-            kept.append(word)
-    whole = "c++-header" in words  # which is what is compiled once
-    run = subprocess.run([*kept, "-E", *([] if whole else ["-fpch-preprocess"])], capture_output=True, check=True)
-    return len(run.stdout)
-
-
-def dependents(build):
-    """For each file the units that it is a part of."""
+def includes(build):
+    """For each unit the files that it is made of."""
     found, unit = {}, None
     for line in ninja(build, "-t", "deps").splitlines():
-        match = re.match(r"(\S+): #deps", line)
-        if match:
-            unit = match.group(1)
+        if match := re.match(r"(\S+): #deps", line):
+            unit = found.setdefault(match.group(1), [])
         elif line.startswith("    "):
-            path = (Path(build) / line.strip()).resolve()
-            found.setdefault(path, set()).add(unit)
+            unit.append((build / line.strip()).resolve())
     return found
+
+
+def units_of(build, targets):
+    """Objects and precompiled headers that the targets need. The plugin comes where a GPU is."""
+    for line in ninja(build, "-t", "commands", *targets).splitlines():
+        match = re.search(r" -o (\S+\.(?:o|gch))(?= )", line)
+        if match and " -c " in line and "isobar_cuda.dir" not in line and "/gpu/" not in line:
+            yield match.group(1)
 
 
 def main():
@@ -76,12 +65,22 @@ def main():
         failed += figure > bound
         print(f"{'ok  ' if figure <= bound else 'FAIL'} {what}: {figure:,}, at most {bound:,}")
 
-    units = list(compile_commands(build, FIRST_RUN))
-    say("bytes that the first run compiles", sum(read_bytes(words) for words in units), MOST_BYTES)
-    print(f"     in {len(units)} units")
-    users = dependents(build)
+    files_of, sizes = includes(build), {}
+    more = len(list((source / "lessons").glob("*/lesson.toml"))) - LESSONS
+    for command, (targets, units_most, megabytes_most) in COMMANDS.items():
+        units = set(units_of(build, targets))
+        for unit in units - files_of.keys():
+            failed += 1
+            print(f"FAIL {unit} was not built: is all of it?")
+        read = 0
+        for file in (file for unit in units for file in files_of.get(unit, [])):
+            if file.suffix != ".gch":
+                read += sizes.setdefault(file, file.stat().st_size)
+        units_more, megabytes_more = A_LESSON.get(command, (0, 0))
+        say(f"units that {command} compiles", len(units), units_most + more * units_more)
+        say(f"megabytes that they include", round(read / 1e6), megabytes_most + more * megabytes_more)
     for name, most in CHANGES.items():
-        changed = users.get(source / name, set())
+        changed = [unit for unit, files in files_of.items() if source / name in files]
         if not changed:
             failed += 1
             print(f"FAIL {name} is a part of no unit: is all of it built?")
