@@ -23,7 +23,7 @@ constexpr const char* kLesson = "08_cuda_graphs";
 constexpr int kWarmUp = 3;
 
 struct Trained {
-  std::vector<json> lines;
+  std::vector<Json> lines;
   std::vector<double> losses;
   std::string weights;
 };
@@ -42,7 +42,7 @@ Trained trained(const std::filesystem::path& run_dir, const std::vector<std::str
   INFO(result.err);
   REQUIRE(result.code == 0);
   Trained out{stream(run_dir), {}, read_text_file(run_dir / "weights.safetensors", 100'000'000)};
-  for (const json& step : of_kind(out.lines, "step")) out.losses.push_back(step["loss"]);
+  for (const Json& step : of_kind(out.lines, "step")) out.losses.push_back(step["loss"].as_number());
   REQUIRE(out.losses.size() == 20);
   return out;
 }
@@ -82,15 +82,15 @@ TEST_CASE("the stream says what was recorded, and times replays as such") {
   const TempFolder folder;
   const Trained run = trained(folder / "run", {});
   int notes = 0;
-  for (const json& note : of_kind(run.lines, "note")) {
+  for (const Json& note : of_kind(run.lines, "note")) {
     if (note["text"] != "graph") continue;
     ++notes;
-    CHECK(note["kernels"].get<int>() > 50);
+    CHECK(note["kernels"].as_integer() > 50);
     CHECK(note["step"] == kWarmUp);
   }
   CHECK(notes == 1);
-  for (const json& step : of_kind(run.lines, "step")) {
-    const bool replayed = step["step"].get<int>() >= kWarmUp;
+  for (const Json& step : of_kind(run.lines, "step")) {
+    const bool replayed = step["step"].as_integer() >= kWarmUp;
     CHECK(step.contains("replay_us") == replayed);
     CHECK(step.contains("replay_host_us") == replayed);
     CHECK(step.contains("backward_us") == !replayed);
@@ -101,11 +101,13 @@ TEST_CASE("the host asks for a replayed step in a fraction of the time") {
   const TempFolder folder;
   const auto host_us = [](const Trained& run) {
     std::vector<double> out;
-    for (const json& step : of_kind(run.lines, "step")) {
-      if (step["step"].get<int>() <= kWarmUp) continue;
+    for (const Json& step : of_kind(run.lines, "step")) {
+      if (step["step"].as_integer() <= kWarmUp) continue;
       double sum = 0;
-      for (const char* stage : {"forward", "backward", "optimize", "replay"})
-        sum += step.value(std::string(stage) + "_host_us", 0.0);
+      for (const char* stage : {"forward", "backward", "optimize", "replay"}) {
+        const std::string key = std::string(stage) + "_host_us";
+        if (step.contains(key)) sum += step[key].as_number();
+      }
       out.push_back(sum);
     }
     std::sort(out.begin(), out.end());
@@ -144,9 +146,9 @@ TEST_CASE("a step that overflows is skipped in replay too, and the scale comes d
   eager.emplace_back("graph.enabled=false");
   const Trained launched = trained(folder / "launched", eager);
   CHECK(replayed.weights == launched.weights);
-  const json last = of_kind(replayed.lines, "step").back();
-  CHECK(last["skipped"].get<int>() >= 2);  // of which the first alone was launched
-  CHECK(last["scale"].get<double>() < std::ldexp(1.0, 30));
+  const Json last = of_kind(replayed.lines, "step").back();
+  CHECK(last["skipped"].as_integer() >= 2);  // of which the first alone was launched
+  CHECK(last["scale"].as_number() < std::ldexp(1.0, 30));
   CHECK(replayed.losses.back() < replayed.losses.front());
 }
 

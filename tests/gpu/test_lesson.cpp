@@ -12,7 +12,7 @@ using namespace isobar;
 namespace {
 
 struct Outcome {
-  std::vector<json> lines;
+  std::vector<Json> lines;
   std::vector<double> losses;
 };
 
@@ -23,7 +23,7 @@ Outcome run(const std::filesystem::path& folder, const std::string& device, cons
   INFO(result.err);
   REQUIRE(result.code == 0);
   Outcome out{stream(folder), {}};
-  for (const json& step : of_kind(out.lines, "step")) out.losses.push_back(step["loss"]);
+  for (const Json& step : of_kind(out.lines, "step")) out.losses.push_back(step["loss"].as_number());
   REQUIRE(out.losses.size() == 20);
   return out;
 }
@@ -55,31 +55,31 @@ TEST_CASE("lesson 01 trains on the device as on the processor, and twice the sam
     CHECK(one.losses[i] == two.losses[i]);
   }
   CHECK(one.lines.front()["device"] == "cuda:0");
-  const json cpu_scores = of_kind(cpu.lines, "eval").back();
-  const json scores = of_kind(one.lines, "eval").back();
+  const Json cpu_scores = of_kind(cpu.lines, "eval").back();
+  const Json scores = of_kind(one.lines, "eval").back();
   for (const char* score :
        {"loss", "rmse_u10m", "acc_u10m", "persistence_rmse_u10m", "climatology_rmse_t2m"}) {
     INFO(score);
-    const double expected = cpu_scores[score];
-    CHECK(std::abs(scores[score].get<double>() - expected) <= 10 * kLossAcrossDevices * std::abs(expected));
+    const double expected = cpu_scores[score].as_number();
+    CHECK(std::abs(scores[score].as_number() - expected) <= 10 * kLossAcrossDevices * std::abs(expected));
   }
-  for (const json& step : of_kind(one.lines, "step")) {
+  for (const Json& step : of_kind(one.lines, "step")) {
     std::int64_t parts = 0;
     for (const char* stage : {"load", "copy", "forward", "backward", "optimize"}) {
-      parts += step[std::string(stage) + "_us"].get<std::int64_t>();
+      parts += step[std::string(stage) + "_us"].as_integer();
       CHECK(step.contains(std::string(stage) + "_host_us"));
     }
-    CHECK(parts <= step["step_us"].get<std::int64_t>() + 10);         // rounding
-    CHECK(step["peak_bytes"].get<std::int64_t>() > 700'000 * 4 * 4);  // values, gradients, and Adam's two
+    CHECK(parts <= step["step_us"].as_integer() + 10);         // rounding
+    CHECK(step["peak_bytes"].as_integer() > 700'000 * 4 * 4);  // values, gradients, and Adam's two
   }
-  CHECK(of_kind(one.lines, "summary").back()["peak_flops_per_s"].get<double>() > 1e12);
-  const json watched = of_kind(one.lines, "step").at(2);
-  CHECK(watched["launches"].get<std::int64_t>() > 100);
+  CHECK(of_kind(one.lines, "summary").back()["peak_flops_per_s"].as_number() > 1e12);
+  const Json watched = of_kind(one.lines, "step").at(2);
+  CHECK(watched["launches"].as_integer() > 100);
   double operators_us = 0;
   for (const char* kind : {"gemm", "attention", "pointwise", "norm", "reduction", "copy", "other"})
-    operators_us += watched[std::string(kind) + "_op_us"].get<double>();
-  CHECK(watched["gemm_op_us"].get<double>() > 0);
-  CHECK(operators_us <= watched["step_us"].get<double>() + 100);
+    operators_us += watched[std::string(kind) + "_op_us"].as_number();
+  CHECK(watched["gemm_op_us"].as_number() > 0);
+  CHECK(operators_us <= watched["step_us"].as_number() + 100);
 }
 
 TEST_CASE(
@@ -102,7 +102,7 @@ TEST_CASE(
     INFO(result.err);
     REQUIRE(result.code == 0);
     std::vector<double> losses;
-    for (const json& step : of_kind(stream(run_dir), "step")) losses.push_back(step["loss"]);
+    for (const Json& step : of_kind(stream(run_dir), "step")) losses.push_back(step["loss"].as_number());
     CHECK(losses == plain);
   }
   const std::string spans = read_text_file(folder / "side" / "rank-0000.spans.jsonl", 100'000'000);
@@ -117,13 +117,13 @@ TEST_CASE("lesson 03 trains from packed fields too, near the losses of whole one
     const ProcessResult result = run_lesson_program("03_gpu_loader", run_dir, {"loader.upload_type=" + type});
     INFO(result.err);
     REQUIRE(result.code == 0);
-    const std::vector<json> steps = of_kind(stream(run_dir), "step");
+    const std::vector<Json> steps = of_kind(stream(run_dir), "step");
     REQUIRE(steps.size() == plain.size());
     for (std::size_t i = 0; i < plain.size(); ++i) {
-      const double loss = steps[i]["loss"];
+      const double loss = steps[i]["loss"].as_number();
       CHECK(std::abs(loss - plain[i]) < 1e-2 * plain[i]);
     }
-    CHECK(steps.front()["loss"].get<double>() != plain.front());  // it is rounded
+    CHECK(steps.front()["loss"].as_number() != plain.front());  // it is rounded
   }
 }
 

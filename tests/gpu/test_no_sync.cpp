@@ -83,13 +83,13 @@ TEST_CASE("whole steps, reports among them, are asked for while the device is bu
   synchronises = true;
   REQUIRE(run_page(folder / "run") == 0);
   CHECK(steps_that_waited == 0);
-  const std::vector<json> steps = of_kind(stream(folder / "run"), "step");
+  const std::vector<Json> steps = of_kind(stream(folder / "run"), "step");
   REQUIRE(steps.size() == kSteps);  // all of them were recorded, in their order
   for (std::size_t i = 0; i < steps.size(); ++i) {
     CHECK(steps[i]["step"] == i);
     CHECK(steps[i].contains("loss") == (i % 4 == 0 || i + 1 == kSteps));
   }
-  CHECK(steps.back()["loss"] < steps.front()["loss"]);
+  CHECK(steps.back()["loss"].as_number() < steps.front()["loss"].as_number());
 }
 
 TEST_CASE("the host goes ahead of a slow device, and no more than two steps: each of them holds its batch") {

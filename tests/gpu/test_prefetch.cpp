@@ -9,12 +9,12 @@
 #include <cstring>
 #include <fstream>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
 #include "config/with_fault.h"
 #include "core/clock.h"
+#include "core/json.h"
 #include "data/device_prefetch.h"
 #include "device/device_clock.h"
 #include "device/event_pool.h"
@@ -29,7 +29,6 @@
 #include "support/temp_folder.h"
 
 using namespace isobar;
-using nlohmann::json;
 
 namespace {
 
@@ -114,10 +113,10 @@ std::vector<std::pair<double, double>> uploads(Pipeline& pipeline, const std::st
   std::ifstream file(pipeline.folder / "spans.jsonl");
   std::vector<std::pair<double, double>> out;
   for (std::string line; std::getline(file, line);) {
-    const json span = json::parse(line);
+    const Json span = Json::parse(line);
     if (span["track"] != "upload" || span["name"] != name) continue;
-    const double begin = span["begin_us"];
-    out.emplace_back(begin, begin + span["duration_us"].get<double>());
+    const double begin = span["begin_us"].as_number();
+    out.emplace_back(begin, begin + span["duration_us"].as_number());
   }
   return out;
 }

@@ -3,20 +3,18 @@
 // wrote.
 #include <filesystem>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "core/files.h"
+#include "core/json.h"
 #include "support/bin_folder.h"
 #include "support/process.h"
 #include "support/temp_folder.h"
 
 namespace isobar {
-
-using nlohmann::json;
 
 /// An embedded data set of 32 training records that nobody writes to: the one beside the programs, or one
 /// made in `folder` where there is none.
@@ -73,29 +71,29 @@ inline ProcessResult train(const std::filesystem::path& run_dir, const std::vect
   return train_lesson("01_baseline", run_dir, sets, options);
 }
 
-inline std::vector<json> stream(const std::filesystem::path& run_dir) {
+inline std::vector<Json> stream(const std::filesystem::path& run_dir) {
   std::istringstream text(read_text_file(run_dir / "rank-0000.jsonl", 100'000'000));
-  std::vector<json> out;
-  for (std::string line; std::getline(text, line);) out.push_back(json::parse(line));
+  std::vector<Json> out;
+  for (std::string line; std::getline(text, line);) out.push_back(Json::parse(line));
   return out;
 }
 
-inline std::vector<json> of_kind(const std::vector<json>& lines, const std::string& kind) {
-  std::vector<json> out;
-  for (const json& line : lines) {
+inline std::vector<Json> of_kind(const std::vector<Json>& lines, const std::string& kind) {
+  std::vector<Json> out;
+  for (const Json& line : lines) {
     if (line["kind"] == kind) out.push_back(line);
   }
   return out;
 }
 
 /// Whole lines of a stream that may still grow; none before there is one.
-inline std::vector<json> lines_so_far(const std::filesystem::path& run_dir) {
-  std::vector<json> out;
+inline std::vector<Json> lines_so_far(const std::filesystem::path& run_dir) {
+  std::vector<Json> out;
   std::error_code code;
   if (!std::filesystem::exists(run_dir / "rank-0000.jsonl", code)) return out;
   const std::string text = read_text_file(run_dir / "rank-0000.jsonl", 100'000'000);
   std::istringstream in(text.substr(0, text.rfind('\n') + 1));
-  for (std::string line; std::getline(in, line);) out.push_back(json::parse(line));
+  for (std::string line; std::getline(in, line);) out.push_back(Json::parse(line));
   return out;
 }
 

@@ -2,12 +2,12 @@
 // Lessons on several ranks, as a learner starts them, and what the ranks wrote.
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "core/files.h"
+#include "core/json.h"
 #include "launch/rank_status.h"
 #include "lessons/lesson_run.h"
 
@@ -39,28 +39,28 @@ inline ProcessResult resume_ranks(int ranks, const std::filesystem::path& run_di
   return run_ranks(ranks, "", sets, {}, lesson, {"--resume", run_dir.string()});
 }
 
-inline std::vector<json> stream_of(const std::filesystem::path& run_dir, int rank) {
+inline std::vector<Json> stream_of(const std::filesystem::path& run_dir, int rank) {
   const std::filesystem::path file = run_dir / ("rank-000" + std::to_string(rank) + ".jsonl");
-  std::vector<json> out;
+  std::vector<Json> out;
   if (!std::filesystem::exists(file)) return out;
   std::istringstream text(read_text_file(file, 100'000'000));
-  for (std::string line; std::getline(text, line);) out.push_back(json::parse(line));
+  for (std::string line; std::getline(text, line);) out.push_back(Json::parse(line));
   return out;
 }
 
 /// The loss of the joint batch of each step: the mean over the ranks that trained it.
 inline std::map<int, double> joint_losses(const std::filesystem::path& run_dir) {
   std::map<int, std::map<int, double>> by_step;
-  std::map<int, int> attempts;
+  std::map<int, std::int64_t> attempts;
   for (int rank = 0; rank < 8; ++rank) {
-    int attempt = 0;
-    for (const json& line : stream_of(run_dir, rank)) {
-      if (line["kind"] == "run") attempt = line["attempt"];
+    std::int64_t attempt = 0;
+    for (const Json& line : stream_of(run_dir, rank)) {
+      if (line["kind"] == "run") attempt = line["attempt"].as_integer();
       if (line["kind"] != "step") continue;
-      const int step = line["step"];
+      const int step = static_cast<int>(line["step"].as_integer());
       if (attempt > attempts[step]) by_step[step].clear();
       attempts[step] = std::max(attempts[step], attempt);
-      if (attempt == attempts[step]) by_step[step][rank] = line["loss"];
+      if (attempt == attempts[step]) by_step[step][rank] = line["loss"].as_number();
     }
   }
   std::map<int, double> out;

@@ -26,9 +26,9 @@ inline ProcessResult resume(const fs::path& run, std::vector<std::string> sets =
 /// twice.
 inline std::map<std::int64_t, std::string> losses(const fs::path& run) {
   std::map<std::int64_t, std::string> out;
-  for (const json& step : of_kind(stream(run), "step")) {
-    const std::string loss = step["loss"].dump();
-    const auto [place, is_new] = out.emplace(step["step"].get<std::int64_t>(), loss);
+  for (const Json& step : of_kind(stream(run), "step")) {
+    const std::string loss = step["loss"].text();
+    const auto [place, is_new] = out.emplace(step["step"].as_integer(), loss);
     if (!is_new) CHECK(place->second == loss);
   }
   return out;
@@ -36,10 +36,10 @@ inline std::map<std::int64_t, std::string> losses(const fs::path& run) {
 
 inline std::map<std::int64_t, std::string> scores(const fs::path& run) {
   std::map<std::int64_t, std::string> out;
-  for (json eval : of_kind(stream(run), "eval")) {
+  for (Json eval : of_kind(stream(run), "eval")) {
     eval.erase("t_us");
-    const std::string text = eval.dump();
-    const auto [place, is_new] = out.emplace(eval["step"].get<std::int64_t>(), text);
+    const std::string text = eval.text();
+    const auto [place, is_new] = out.emplace(eval["step"].as_integer(), text);
     if (!is_new) CHECK(place->second == text);
   }
   return out;
@@ -54,7 +54,7 @@ inline void check_equal(const fs::path& run, const fs::path& whole) {
   CHECK(losses(run).size() == 20);
   CHECK(scores(run) == scores(whole));
   CHECK(weights(run) == weights(whole));
-  const std::vector<json> lines = stream(run);
+  const std::vector<Json> lines = stream(run);
   CHECK(lines.back()["status"] == "done");
   CHECK(of_kind(lines, "run").back()["attempt"] == static_cast<int>(of_kind(lines, "run").size()) - 1);
 }

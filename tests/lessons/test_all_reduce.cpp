@@ -18,12 +18,12 @@ namespace {
 constexpr const char* kLesson = "09_all_reduce";
 const std::vector<std::string> kLink = {"comm.link.latency_us=200", "comm.link.gbit_per_s=1"};
 
-std::vector<json> steps_of(const fs::path& run, int rank) { return of_kind(stream_of(run, rank), "step"); }
+std::vector<Json> steps_of(const fs::path& run, int rank) { return of_kind(stream_of(run, rank), "step"); }
 
 /// Of one step over all ranks: the numbers that each of them recorded.
 std::vector<double> by_rank(const fs::path& run, int ranks, std::size_t step, const char* field) {
   std::vector<double> out;
-  for (int rank = 0; rank < ranks; ++rank) out.push_back(steps_of(run, rank).at(step).at(field));
+  for (int rank = 0; rank < ranks; ++rank) out.push_back(steps_of(run, rank).at(step)[field].as_number());
   return out;
 }
 
@@ -50,7 +50,7 @@ TEST_CASE("every sum is right to the bit, and messages and bytes are those of th
         CHECK_THAT(result.out, says("every value is the sum over the ranks"));
         CHECK_THAT(result.out, says("the same on all ranks"));
         for (std::size_t step = 0; step < 4; ++step) {
-          const double size = steps_of(folder / "run", 0).at(step).at("bytes");
+          const double size = steps_of(folder / "run", 0).at(step)["bytes"].as_number();
           const auto calls = by_rank(folder / "run", ranks, step, "comm_calls");
           const auto wire = by_rank(folder / "run", ranks, step, "wire_bytes");
           CHECK(sum(by_rank(folder / "run", ranks, step, "wrong_values")) == 0);
@@ -83,10 +83,11 @@ TEST_CASE("no sum is quicker than its link, and the run says which link fits its
       kLesson, 2, folder / "run", {"comm.link.latency_us=2000", "comm.link.gbit_per_s=0.5", "train.steps=7"});
   REQUIRE(result.code == 0);
   CHECK_THAT(result.out, says("fit      a message takes"));
-  const std::vector<json> steps = steps_of(folder / "run", 0);
+  const std::vector<Json> steps = steps_of(folder / "run", 0);
   REQUIRE(steps.size() == 7);
-  for (const json& step : steps)  // a busy machine makes times longer, never shorter
-    CHECK(step["all_reduce_us"] >= 0.99 * ring_all_reduce_us(link_of(2000, 0.5), 2, step["bytes"]));
+  for (const Json& step : steps)  // a busy machine makes times longer, never shorter
+    CHECK(step["all_reduce_us"].as_number() >=
+          0.99 * ring_all_reduce_us(link_of(2000, 0.5), 2, step["bytes"].as_number()));
 }
 
 TEST_CASE("spans say which chunk went where, and what came of it") {
@@ -96,16 +97,16 @@ TEST_CASE("spans say which chunk went where, and what came of it") {
   for (int rank = 0; rank < 4; ++rank) {
     std::istringstream text(
         read_text_file(folder / "run" / fmt::format("rank-000{}.spans.jsonl", rank), 1'000'000));
-    std::vector<json> reduce, spread;
+    std::vector<Json> reduce, spread;
     for (std::string line; std::getline(text, line);) {
-      const json span = json::parse(line);
+      const Json span = Json::parse(line);
       if (span["kind"] != "span" || span["track"] != "all_reduce") continue;
       (span["name"] == "reduce" ? reduce : spread).push_back(span);
     }
     REQUIRE(reduce.size() == 3);
     REQUIRE(spread.size() == 3);
     for (int k = 0; k < 3; ++k) {
-      const json& span = reduce.at(static_cast<std::size_t>(k));
+      const Json& span = reduce.at(static_cast<std::size_t>(k));
       CHECK(span["of"] == "all_reduce");
       CHECK(span["chunk_step"] == k);
       CHECK(span["sent_chunk"] == (rank - k + 4) % 4);
@@ -117,8 +118,8 @@ TEST_CASE("spans say which chunk went where, and what came of it") {
     const int own = (rank + 1) % 4, first = 4 * own;  // its first value: r + 1 + first mod 7 of each rank r
     CHECK(reduce.back()["received_chunk"] == own);
     CHECK(reduce.back()["value"] == 10 + 4 * (first % 7));
-    std::set<int> came = {own};
-    for (const json& span : spread) came.insert(span["received_chunk"].get<int>());
+    std::set<std::int64_t> came = {own};
+    for (const Json& span : spread) came.insert(span["received_chunk"].as_integer());
     CHECK(came.size() == 4);
   }
 }
@@ -137,7 +138,7 @@ TEST_CASE("mistakes on purpose do to the sums what they are said to do") {
     CHECK(result.code == 0);
     CHECK_THAT(result.out, says("FAULT   race"));
     CHECK_THAT(result.out, says("values of a buffer are not the sum over the ranks"));
-    CHECK(steps_of(folder / "run", 0).front()["wrong_values"] > 0);
+    CHECK(steps_of(folder / "run", 0).front()["wrong_values"].as_number() > 0);
   }
   SECTION("drop_message: all ranks say who sent nothing") {
     const ProcessResult result = with_mistake("drop_message", {"comm.timeout_s=1", "run.fault_rank=2"});
@@ -147,10 +148,10 @@ TEST_CASE("mistakes on purpose do to the sums what they are said to do") {
   }
   SECTION("slow_link: right sums, and no step is quicker than one slow message in each") {
     REQUIRE(with_mistake("slow_link", {}).code == 0);
-    for (const json& step : steps_of(folder / "run", 0)) {
+    for (const Json& step : steps_of(folder / "run", 0)) {
       CHECK(step["wrong_values"] == 0);
       // What the slow rank sends last hangs on what it sent a lap before.
-      CHECK(step["all_reduce_us"] > 2 * 10 * 200);
+      CHECK(step["all_reduce_us"].as_number() > 2 * 10 * 200);
     }
   }
   SECTION("rank_order: right sums, over neighbours that share the bandwidth of a link") {
@@ -158,9 +159,10 @@ TEST_CASE("mistakes on purpose do to the sums what they are said to do") {
     const Link half = link_of(200, 0.5);
     const std::string spans = read_text_file(folder / "run" / "rank-0000.spans.jsonl", 1'000'000);
     CHECK_THAT(spans, says(R"("to":2)"));
-    for (const json& step : steps_of(folder / "run", 0)) {
+    for (const Json& step : steps_of(folder / "run", 0)) {
       CHECK(step["wrong_values"] == 0);
-      CHECK(step["all_reduce_us"] >= 0.99 * ring_all_reduce_us(half, 4, step["bytes"]));
+      CHECK(step["all_reduce_us"].as_number() >=
+            0.99 * ring_all_reduce_us(half, 4, step["bytes"].as_number()));
     }
   }
 }

@@ -20,16 +20,16 @@ ProcessResult amp(const fs::path& run, const std::string& mode, const std::vecto
 }
 
 /// Steps of fp16 that succeed.
-std::vector<json> steps_of(const fs::path& run, const std::vector<std::string>& sets) {
+std::vector<Json> steps_of(const fs::path& run, const std::vector<std::string>& sets) {
   const ProcessResult result = amp(run, "fp16", with({"train.report_every=1"}, sets));
   INFO(result.err);
   REQUIRE(result.code == 0);
   return of_kind(stream(run), "step");
 }
 
-double mean_loss(const std::vector<json>& steps, std::size_t last) {
+double mean_loss(const std::vector<Json>& steps, std::size_t last) {
   double sum = 0;
-  for (std::size_t i = steps.size() - last; i < steps.size(); ++i) sum += steps[i]["loss"].get<double>();
+  for (std::size_t i = steps.size() - last; i < steps.size(); ++i) sum += steps[i]["loss"].as_number();
   return sum / static_cast<double>(last);
 }
 
@@ -60,7 +60,7 @@ TEST_CASE("with amp.mode = none lesson 04 is lesson 03, bit for bit") {
   INFO(result.err);
   REQUIRE(result.code == 0);
   check_equal(folder / "run", uninterrupted());
-  const std::vector<json> lines = stream(folder / "run");
+  const std::vector<Json> lines = stream(folder / "run");
   CHECK_FALSE(of_kind(lines, "step").front().contains("scale"));
   CHECK(of_kind(lines, "gradients").empty());
 }
@@ -72,10 +72,9 @@ TEST_CASE("200 steps in bf16 and fp16 end near those in fp32") {
     const ProcessResult result = amp(folder / mode, mode, sets);
     INFO(mode << ": " << result.err);
     REQUIRE(result.code == 0);
-    const std::vector<json> lines = stream(folder / mode);
+    const std::vector<Json> lines = stream(folder / mode);
     CHECK(of_kind(lines, "run").front()["precision"] == mode);
-    return std::pair{mean_loss(of_kind(lines, "step"), 8),
-                     of_kind(lines, "eval").back()["loss"].get<double>()};
+    return std::pair{mean_loss(of_kind(lines, "step"), 8), of_kind(lines, "eval").back()["loss"].as_number()};
   };
   const auto [plain, plain_valid] = losses_of("none");
   for (const std::string mode : {"bf16", "fp16"}) {
@@ -91,22 +90,22 @@ TEST_CASE("200 steps in bf16 and fp16 end near those in fp32") {
 TEST_CASE("an overflow in fp16 skips its step alone, halves the scale, and training goes on") {
   const TempFolder folder;
   const fs::path run = folder / "run";
-  const std::vector<json> steps =
+  const std::vector<Json> steps =
       steps_of(run, {"train.steps=16", "run.fault=inject_inf", "run.fault_step=5", "amp.growth_interval=4"});
   // Four good steps double it, the overflow halves it, and the count of good ones begins again.
   const std::vector<double> scales = {1, 1, 1, 2, 2, 1, 1, 1, 1, 2, 2, 2, 2, 4, 4, 4};
   for (std::size_t i = 0; i < steps.size(); ++i) {
     INFO("step " << i);
-    CHECK(steps[i]["scale"].get<double>() == 65536 * scales[i]);
+    CHECK(steps[i]["scale"].as_number() == 65536 * scales[i]);
     CHECK(steps[i]["skipped"] == (i < 5 ? 0 : 1));
   }
-  CHECK(mean_loss(steps, 1) < 0.95 * steps.front()["loss"].get<double>());
-  const json summary = of_kind(stream(run), "summary").back();
+  CHECK(mean_loss(steps, 1) < 0.95 * steps.front()["loss"].as_number());
+  const Json summary = of_kind(stream(run), "summary").back();
   CHECK(summary["skipped"] == 1);
   CHECK(summary["scale"] == 262144.0);
   CHECK_THAT(show(run, {}).out,
              says("loss scale   262144 at the end; 1 step skipped") && says("fault inject_inf"));
-  CHECK(json::parse(show(run, {"--json"}).out)["skipped"] == 1);
+  CHECK(Json::parse(show(run, {"--json"}).out)["skipped"] == 1);
 }
 
 TEST_CASE("a skipped step changes no weight, and Adam does not count it") {
@@ -124,12 +123,12 @@ TEST_CASE("fp16 stopped right after a skip, or within a growth interval, goes on
   const TempFolder folder;
   const std::vector<std::string> sets = {"schedule.kind=constant", "run.fault=inject_inf", "run.fault_step=4",
                                          "amp.growth_interval=6"};
-  const auto scales_of = [](const std::vector<json>& steps) {
+  const auto scales_of = [](const std::vector<Json>& steps) {
     std::vector<std::string> out;
-    for (const json& step : steps) out.push_back(step["scale"].dump() + " " + step["skipped"].dump());
+    for (const Json& step : steps) out.push_back(step["scale"].text() + " " + step["skipped"].text());
     return out;
   };
-  const std::vector<json> whole = steps_of(folder / "whole", with(sets, {"train.steps=20"}));
+  const std::vector<Json> whole = steps_of(folder / "whole", with(sets, {"train.steps=20"}));
   for (const int stop : {5, 9}) {
     INFO("stopped after " << stop << " steps");
     const fs::path run = folder / std::to_string(stop);
@@ -158,7 +157,7 @@ TEST_CASE("overflow in every step ends the run after so many, with the scale and
                    says("the loss scale is " + std::string(most == 25 ? "7.7" : "9.7")) &&
                    says("step " + std::to_string(most) + ", not finite first in the gradient of head") &&
                    says("Try bf16 (amp.mode=bf16), a lower lr"));
-    const std::vector<json> lines = stream(run);
+    const std::vector<Json> lines = stream(run);
     CHECK(of_kind(lines, "step").size() == static_cast<std::size_t>(most));
     CHECK(lines.back()["status"] == "failed");
   }
@@ -178,12 +177,12 @@ TEST_CASE("bf16 needs no scale: an overflow is the error that it is in fp32, and
 
 TEST_CASE("a scale that starts too high is found by halving, a step each") {
   const TempFolder folder;
-  const std::vector<json> steps =
+  const std::vector<Json> steps =
       steps_of(folder / "run", {"train.steps=30", "run.fault=scale_too_high", "amp.max_skips=40"});
-  const auto skipped = steps.back()["skipped"].get<int>();
+  const auto skipped = steps.back()["skipped"].as_integer();
   CHECK(skipped > 5);
   CHECK(skipped < 30);
-  CHECK(steps.back()["scale"].get<double>() == std::ldexp(1.0, 40 - skipped));
+  CHECK(steps.back()["scale"].as_number() == std::ldexp(1.0, 40 - static_cast<int>(skipped)));
   CHECK(steps.front()["skipped"] == 1);
   CHECK(steps.back()["loss"] != steps.front()["loss"]);
 }
@@ -193,12 +192,12 @@ TEST_CASE("without a scale fp16 loses small gradients, and the histogram shows i
   const auto zeros_of = [&](const std::string& fault) {
     const fs::path run = folder / fault;
     steps_of(run, {"train.steps=11", "amp.histogram_every=5", "run.fault=" + fault});
-    const std::vector<json> histograms = of_kind(stream(run), "gradients");
+    const std::vector<Json> histograms = of_kind(stream(run), "gradients");
     REQUIRE(histograms.size() == 3);
     CHECK(histograms.back()["step"] == 10);
     CHECK(histograms.back()["values"] == 700320);
     CHECK(histograms.back()["scale"] == (fault == "none" ? 65536.0 : 1.0));
-    return histograms.back()["zero"].get<double>() / 700320;
+    return histograms.back()["zero"].as_number() / 700320;
   };
   const double without = zeros_of("no_scaler");
   const double with_scale = zeros_of("none");
@@ -210,7 +209,7 @@ TEST_CASE("without a scale fp16 loses small gradients, and the histogram shows i
              says("gradients of step 10, the loss scaled by 65536") && says("smaller ones are zero in fp16"));
   CHECK_THAT(show(folder / "no_scaler", {"--gradients", "--step", "7"}).out,
              says("step 5, the loss not scaled"));
-  CHECK(json::parse(show(folder / "none", {"--gradients", "--json"}).out)["histograms"].size() == 3);
+  CHECK(Json::parse(show(folder / "none", {"--gradients", "--json"}).out)["histograms"].size() == 3);
 }
 
 TEST_CASE("looking at gradients changes none") {
@@ -251,9 +250,9 @@ TEST_CASE(
     CHECK_THAT(result.out, says("bf16    emulated: ") && says("fp32 matrix products, measured here"));
     CHECK((result.out.find("several times slower than with AVX2") != std::string::npos) ==
           (std::string(word) == "default"));
-    const std::vector<json> lines = stream(folder / word);
+    const std::vector<Json> lines = stream(folder / word);
     CHECK(of_kind(lines, "run").front()["emulated"] == true);
-    last.push_back(of_kind(lines, "eval").back()["loss"]);
+    last.push_back(of_kind(lines, "eval").back()["loss"].as_number());
   }
   CHECK(last[0] == Approx(last[1]).epsilon(kLossHalf));
   const ProcessResult wrong = held_to("avx9");
@@ -282,7 +281,7 @@ TEST_CASE("what lesson 04 cannot do is refused in words") {
   const bool is_emulated = !cpu_instructions().multiplies_bf16();
   CHECK((bare.out.find("bf16    emulated: this processor has neither AMX") != std::string::npos) ==
         is_emulated);
-  const json run = of_kind(stream(folder / "bare"), "run").front();
+  const Json run = of_kind(stream(folder / "bare"), "run").front();
   CHECK(run["emulated"] == is_emulated);
   CHECK(show(folder / "bare", {"--gradients"}).code == 2);
   CHECK(show(folder / "bare", {"--gradients", "--timeline"}).code == 2);

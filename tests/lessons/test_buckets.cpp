@@ -19,10 +19,10 @@ ProcessResult train_buckets(const fs::path& run, const std::vector<std::string>&
 }
 
 /// Of the notes "buffers" of a rank: steps, and how far its buffers were from those of rank 0.
-std::vector<std::pair<int, double>> apart(const fs::path& run, int rank) {
-  std::vector<std::pair<int, double>> out;
-  for (const json& note : of_kind(stream_of(run, rank), "note")) {
-    if (note["text"] == "buffers") out.emplace_back(note["step"], note["apart"]);
+std::vector<std::pair<std::int64_t, double>> apart(const fs::path& run, int rank) {
+  std::vector<std::pair<std::int64_t, double>> out;
+  for (const Json& note : of_kind(stream_of(run, rank), "note")) {
+    if (note["text"] == "buffers") out.emplace_back(note["step"].as_integer(), note["apart"].as_number());
   }
   return out;
 }
@@ -31,7 +31,7 @@ std::string weights_of(const fs::path& run) { return read_text_file(run / "weigh
 
 std::vector<double> calls_of(const fs::path& run) {
   std::vector<double> out;
-  for (const json& step : of_kind(stream_of(run, 0), "step")) out.push_back(step["comm_calls"]);
+  for (const Json& step : of_kind(stream_of(run, 0), "step")) out.push_back(step["comm_calls"].as_number());
   return out;
 }
 
@@ -87,13 +87,13 @@ TEST_CASE("running means drift apart from rank to rank unless they are broadcast
   CHECK_THAT(own.out, says("buffers   step 10: running means and variances are up to"));
   const auto drift = apart(folder / "own", 1);
   REQUIRE(drift.size() == 11);
-  CHECK(drift.front() == std::pair{0, 0.0});
+  CHECK(drift.front() == std::pair<std::int64_t, double>{0, 0});
   for (auto step = drift.begin() + 1; step != drift.end(); ++step) CHECK(step->second > 0);
   for (const auto& [step, none] : apart(folder / "own", 0)) CHECK(none == 0);
   REQUIRE(train_buckets(folder / "sent", {"model.norm=batch", "comm.broadcast_buffers=true"}).code == 0);
   const auto sent = apart(folder / "sent", 1);
   REQUIRE_FALSE(sent.empty());  // behind each validation
-  CHECK(sent.back() == std::pair{10, 0.0});
+  CHECK(sent.back() == std::pair<std::int64_t, double>{10, 0});
   for (const auto& [step, distance] : sent) CHECK(distance == 0);
   // Ranks take their own batch's moments in training, whatever the running ones are.
   CHECK(joint_losses(folder / "own") == joint_losses(folder / "sent"));
@@ -106,7 +106,7 @@ TEST_CASE("running means are in checkpoints: a run goes on with them to the bit"
               .code == 0);
   const std::string whole = weights_of(run);
   CHECK_THAT(whole, says("norm.running_mean"));
-  const json before = of_kind(stream_of(run, 0), "eval").back();
+  const Json before = of_kind(stream_of(run, 0), "eval").back();
   fs::remove_all(run / "checkpoints/step-000010");
   fs::remove(run / "weights.safetensors");
   const ProcessResult resumed = resume_ranks(2, run, {}, "10_buckets");

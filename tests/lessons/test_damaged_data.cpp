@@ -59,7 +59,7 @@ TEST_CASE("a climatology of zeros is left out of a run, which prints why") {
   const ProcessResult result = train(folder / "run", {root, "train.steps=1"});
   REQUIRE(result.code == 0);
   CHECK_THAT(result.out, says("note    the climatology is all zeros in channel "));
-  for (const json& eval : of_kind(stream(folder / "run"), "eval")) {
+  for (const Json& eval : of_kind(stream(folder / "run"), "eval")) {
     CHECK(eval.contains("rmse_u10m"));
     CHECK_FALSE(eval.contains("climatology_rmse_u10m"));
     CHECK_FALSE(eval.contains("acc_u10m"));
@@ -89,7 +89,7 @@ TEST_CASE("a year file that is cut or removed under a training ends it with exit
     const ProcessResult result = train_until(folder, root, [&] { change(folder / "data/train/2001.h5"); });
     CHECK(result.code == 1);
     CHECK_THAT(result.err, says("record ") && says(reason) && says("train/2001.h5"));
-    const std::vector<json> lines = stream(folder / "run");
+    const std::vector<Json> lines = stream(folder / "run");
     CHECK(lines.back()["kind"] == "end");  // what it did before is readable
     CHECK(lines.back()["status"] == "failed");
   }
@@ -104,7 +104,7 @@ TEST_CASE("a run folder that is moved or removed under a training is not its use
   CHECK(moved.code == 1);
   CHECK_THAT(moved.err, says("the run folder was moved or removed while it was written to") &&
                             says((folder / "run").string()));
-  const std::vector<json> lines = stream(folder / "moved");
+  const std::vector<Json> lines = stream(folder / "moved");
   CHECK(lines.back()["kind"] == "end");  // which goes with the folder
   CHECK(lines.back()["status"] == "failed");
   const ProcessResult removed = train_until(

@@ -17,10 +17,10 @@ const std::vector<std::string> kTen =
     with(coarse(), {"train.steps=10", "train.report_every=1", "run.threads=1", "data.limit_valid=8",
                     "amp.mode=none", "comm.bucket_mb=0.25"});
 
-std::vector<json> stream_of(const fs::path& run, int rank) {
+std::vector<Json> stream_of(const fs::path& run, int rank) {
   std::istringstream text(read_text_file(run / ("rank-000" + std::to_string(rank) + ".jsonl"), 100'000'000));
-  std::vector<json> out;
-  for (std::string line; std::getline(text, line);) out.push_back(json::parse(line));
+  std::vector<Json> out;
+  for (std::string line; std::getline(text, line);) out.push_back(Json::parse(line));
   return out;
 }
 
@@ -42,7 +42,7 @@ double apart(const std::vector<double>& a, const std::vector<double>& b) {
 
 std::vector<double> of_steps(const fs::path& run, int rank, const char* key) {
   std::vector<double> out;
-  for (const json& step : of_kind(stream_of(run, rank), "step")) out.push_back(step[key]);
+  for (const Json& step : of_kind(stream_of(run, rank), "step")) out.push_back(step[key].as_number());
   REQUIRE(out.size() == 10);
   return out;
 }
@@ -82,12 +82,12 @@ TEST_CASE("ranks train as lesson 05 does alone, and score as it does") {
     const fs::path run = folder / std::to_string(ranks);
     train_ranks(ranks, run, {});
     CHECK(apart(joint_losses(run, ranks), expected) <= kLoss);
-    const std::vector<json> scores = of_kind(stream_of(run, 0), "eval");
-    const std::vector<json> exact = of_kind(stream_of(alone(), 0), "eval");
+    const std::vector<Json> scores = of_kind(stream_of(run, 0), "eval");
+    const std::vector<Json> exact = of_kind(stream_of(alone(), 0), "eval");
     REQUIRE(scores.size() == exact.size());
     for (const char* const key : {"loss", "rmse_u10m", "persistence_rmse_u10m"}) {
-      const auto differ = [&](const json& one, const json& other) {
-        return std::fabs(one[key].get<double>() - other[key].get<double>());
+      const auto differ = [&](const Json& one, const Json& other) {
+        return std::fabs(one[key].as_number() - other[key].as_number());
       };
       CHECK(differ(scores.front(), exact.front()) <= kScore);
       CHECK(differ(scores.back(), exact.back()) <= kScore);
@@ -125,7 +125,7 @@ TEST_CASE("shards and mistakes with them show in the losses of the ranks") {
     return of_steps(folder / name, rank, "loss_rank");
   };
   const auto persistence = [](const fs::path& run) {
-    return of_kind(stream_of(run, 0), "eval").front()["persistence_rmse_u10m"].get<double>();
+    return of_kind(stream_of(run, 0), "eval").front()["persistence_rmse_u10m"].as_number();
   };
   train_ranks(2, folder / "same", {"run.fault=same_shard"});
   CHECK(losses_of("same", 0) == losses_of("same", 1));
@@ -140,7 +140,7 @@ TEST_CASE("shards and mistakes with them show in the losses of the ranks") {
   train_ranks(2, folder / "unscaled",
               {"schedule.lr_rule=linear", "schedule.base_batch=2", "run.fault=lr_unscaled"});
   const auto rate = [&](const std::string& name) {
-    return of_kind(stream_of(folder / name, 0), "step").front()["lr"].get<double>();
+    return of_kind(stream_of(folder / name, 0), "step").front()["lr"].as_number();
   };
   CHECK(rate("linear") == Approx(2 * rate("unscaled")));
 }
@@ -150,8 +150,8 @@ TEST_CASE("replicas that nobody keeps together tell how far apart they are") {
   const auto distances = [&](const std::string& set) {
     train_ranks(2, folder / "run", {set});
     std::vector<double> out;
-    for (const json& note : of_kind(stream_of(folder / "run", 1), "note")) {
-      if (note["text"] == "replicas") out.push_back(note["apart"]);
+    for (const Json& note : of_kind(stream_of(folder / "run", 1), "note")) {
+      if (note["text"] == "replicas") out.push_back(note["apart"].as_number());
     }
     fs::remove_all(folder / "run");
     REQUIRE(out.size() == 11);

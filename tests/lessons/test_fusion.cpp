@@ -27,7 +27,7 @@ ProcessResult fused(const fs::path& run, const std::vector<std::string>& more) {
   return train_lesson("05_fusion", run, with(kShort, more));
 }
 
-std::vector<json> steps_of(const std::string& lesson, const fs::path& run,
+std::vector<Json> steps_of(const std::string& lesson, const fs::path& run,
                            const std::vector<std::string>& more) {
   const ProcessResult result = train_lesson(lesson, run, with(kShort, more));
   INFO(result.err);
@@ -35,11 +35,11 @@ std::vector<json> steps_of(const std::string& lesson, const fs::path& run,
   return of_kind(stream(run), "step");
 }
 
-double largest_difference(const std::vector<json>& a, const std::vector<json>& b) {
+double largest_difference(const std::vector<Json>& a, const std::vector<Json>& b) {
   REQUIRE(a.size() == b.size());
   double worst = 0;
   for (std::size_t i = 0; i < a.size(); ++i)
-    worst = std::max(worst, std::fabs(a[i]["loss"].get<double>() - b[i]["loss"].get<double>()));
+    worst = std::max(worst, std::fabs(a[i]["loss"].as_number() - b[i]["loss"].as_number()));
   return worst;
 }
 
@@ -48,21 +48,21 @@ double largest_difference(const std::vector<json>& a, const std::vector<json>& b
 TEST_CASE("lesson 05 trains as lesson 04, with all fusions and without each") {
   const TempFolder folder;
   const std::string fp32 = "amp.mode=none";
-  const std::vector<json> before = steps_of("04_amp", folder / "04", {fp32});
-  const std::vector<json> all = steps_of("05_fusion", folder / "all", {fp32});
+  const std::vector<Json> before = steps_of("04_amp", folder / "04", {fp32});
+  const std::vector<Json> all = steps_of("05_fusion", folder / "all", {fp32});
   CHECK(largest_difference(all, before) <= 20 * kLoss);
   for (const std::string& fusion : kFusions) {
     INFO(fusion);
-    const std::vector<json> one_off =
+    const std::vector<Json> one_off =
         steps_of("05_fusion", folder / fusion, {fp32, "fusion." + fusion + "=false"});
     CHECK(largest_difference(one_off, before) <= 20 * kLoss);
   }
-  const std::vector<json> listed =
+  const std::vector<Json> listed =
       steps_of("05_fusion", folder / "libtorch", {fp32, "optim.kernel=libtorch"});
   CHECK(largest_difference(listed, before) <= 20 * kLoss);
-  for (const json& step : all) {
-    CHECK(step["grad_norm"].get<double>() > 0);
-    CHECK(std::isfinite(step["grad_norm"].get<double>()));
+  for (const Json& step : all) {
+    CHECK(step["grad_norm"].as_number() > 0);
+    CHECK(std::isfinite(step["grad_norm"].as_number()));
   }
 }
 
@@ -79,8 +79,8 @@ TEST_CASE("with all fusions off the weights of lesson 04 come out, to the bit") 
 
 TEST_CASE("in bf16 all fusions stay within the band of the type") {
   const TempFolder folder;
-  const std::vector<json> before = steps_of("04_amp", folder / "04", {"amp.mode=none"});
-  const std::vector<json> half = steps_of("05_fusion", folder / "05", {"amp.mode=bf16"});
+  const std::vector<Json> before = steps_of("04_amp", folder / "04", {"amp.mode=none"});
+  const std::vector<Json> half = steps_of("05_fusion", folder / "05", {"amp.mode=bf16"});
   CHECK(largest_difference(half, before) <= 0.005);
 }
 
@@ -121,14 +121,14 @@ TEST_CASE("attention is chosen by name, said at the start, and refused where it 
 TEST_CASE("mistakes of lesson 05 do what they say, or are refused") {
   const TempFolder folder;
   const std::string fp32 = "amp.mode=none";
-  const std::vector<json> right = steps_of("05_fusion", folder / "right", {fp32});
-  const std::vector<json> tanh = steps_of("05_fusion", folder / "tanh", {fp32, "run.fault=tanh_gelu"});
+  const std::vector<Json> right = steps_of("05_fusion", folder / "right", {fp32});
+  const std::vector<Json> tanh = steps_of("05_fusion", folder / "tanh", {fp32, "run.fault=tanh_gelu"});
   CHECK(weights(folder / "tanh") != weights(folder / "right"));  // another function, hardly seen in the loss
   CHECK(largest_difference(tanh, right) < 0.01);
-  const std::vector<json> unfused =
+  const std::vector<Json> unfused =
       steps_of("05_fusion", folder / "unfused", {fp32, "run.fault=unfused_adam"});
   CHECK(largest_difference(unfused, right) <= 20 * kLoss);
-  const std::vector<json> math = steps_of("05_fusion", folder / "math", {fp32, "run.fault=math_attention"});
+  const std::vector<Json> math = steps_of("05_fusion", folder / "math", {fp32, "run.fault=math_attention"});
   CHECK(largest_difference(math, right) <= 20 * kLoss);
 
   const auto refused = [&](const std::string& fault, const std::string& also) {

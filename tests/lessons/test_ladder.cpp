@@ -15,17 +15,17 @@ ProcessResult cli(std::vector<std::string> words, const std::filesystem::path& f
 }
 
 /// The steps of a run that say what they are made of.
-std::vector<json> watched(const std::filesystem::path& run) {
-  std::vector<json> out;
-  for (const json& step : of_kind(stream(run), "step")) {
+std::vector<Json> watched(const std::filesystem::path& run) {
+  std::vector<Json> out;
+  for (const Json& step : of_kind(stream(run), "step")) {
     if (step.contains("launches")) out.push_back(step);
   }
   return out;
 }
 
-std::vector<json> operators(const std::filesystem::path& run) {
-  std::vector<json> out;
-  for (const json& note : of_kind(stream(run), "note")) {
+std::vector<Json> operators(const std::filesystem::path& run) {
+  std::vector<Json> out;
+  for (const Json& note : of_kind(stream(run), "note")) {
     if (note["text"] == "operator") out.push_back(note);
   }
   return out;
@@ -36,15 +36,15 @@ std::vector<json> operators(const std::filesystem::path& run) {
 TEST_CASE("the third step of a run says what it is made of, and no other") {
   const TempFolder folder;
   REQUIRE(train(folder / "run", {"train.steps=5"}).code == 0);
-  const std::vector<json> steps = watched(folder / "run");
+  const std::vector<Json> steps = watched(folder / "run");
   REQUIRE(steps.size() == 1);
   CHECK(steps[0]["step"] == 2);
-  const std::vector<json> rows = operators(folder / "run");
+  const std::vector<Json> rows = operators(folder / "run");
   std::int64_t calls = 0;
   std::int64_t bytes = 0;
-  for (const json& row : rows) {
-    calls += row["calls"].get<std::int64_t>();
-    bytes += row["moved_bytes"].get<std::int64_t>();
+  for (const Json& row : rows) {
+    calls += row["calls"].as_integer();
+    bytes += row["moved_bytes"].as_integer();
   }
   CHECK(calls == steps[0]["launches"]);
   CHECK(bytes == steps[0]["moved_bytes"]);
@@ -52,21 +52,21 @@ TEST_CASE("the third step of a run says what it is made of, and no other") {
   CHECK(bytes > 10 * 700'320 * 4);
   double class_us = 0;
   for (const char* const name : {"gemm", "attention", "pointwise", "norm", "reduction", "copy", "other"})
-    class_us += steps[0][std::string(name) + "_op_us"].get<double>();
+    class_us += steps[0][std::string(name) + "_op_us"].as_number();
   CHECK(class_us > 0);
-  CHECK(class_us <= steps[0]["step_us"].get<double>());
-  CHECK(steps[0]["gemm_op_us"] > 0);
-  CHECK(steps[0]["attention_op_us"] > 0);
+  CHECK(class_us <= steps[0]["step_us"].as_number());
+  CHECK(steps[0]["gemm_op_us"].as_number() > 0);
+  CHECK(steps[0]["attention_op_us"].as_number() > 0);
   const ProcessResult shown = cli({"show", (folder / "run").string()}, folder.path());
   CHECK_THAT(shown.out, says("calls a step, ") && says("moved (counted in step 3)") &&
                             says("of their time GEMM ") &&
                             says("attention    _scaled_dot_product_flash_attention_for_cpu"));
   const ProcessResult types = cli({"show", (folder / "run").string(), "--types"}, folder.path());
   CHECK_THAT(types.out, says("blocks.0..3.attn.q") && says("native_layer_norm") && says("f32, f32, f32"));
-  const json told =
-      json::parse(cli({"show", (folder / "run").string(), "--types", "--json"}, folder.path()).out);
+  const Json told =
+      Json::parse(cli({"show", (folder / "run").string(), "--types", "--json"}, folder.path()).out);
   CHECK(told["rows"].size() == rows.size());
-  CHECK(json::parse(
+  CHECK(Json::parse(
             cli({"show", (folder / "run").string(), "--json"}, folder.path()).out)["operators"]["launches"] ==
         calls);
 }
@@ -105,7 +105,7 @@ TEST_CASE("the ladder trains real lessons and finds that they train alike") {
                                    folder.path());
   INFO(result.err);
   REQUIRE(result.code == 0);
-  const json out = json::parse(result.out);
+  const Json out = Json::parse(result.out);
   REQUIRE(out["rungs"].size() == 4);
   CHECK(out["rungs"][0]["parity"] == "baseline");
   CHECK(out["rungs"][1]["parity"] == "bit-equal");
@@ -113,16 +113,16 @@ TEST_CASE("the ladder trains real lessons and finds that they train alike") {
   CHECK(out["rungs"][3]["parity"] == "within band");
   CHECK(out["rungs"][3]["precision"] == "bf16");
   CHECK(out["rungs"][3]["difference"] != 0);
-  for (const json& rung : out["rungs"]) {
-    CHECK(rung["samples_per_s"] > 0);
-    CHECK(rung["mfu"].get<double>() > 0);
-    CHECK(rung["mfu"].get<double>() < 1);
-    CHECK(rung["peak_bytes"].get<double>() > 1e7);
+  for (const Json& rung : out["rungs"].values()) {
+    CHECK(rung["samples_per_s"].as_number() > 0);
+    CHECK(rung["mfu"].as_number() > 0);
+    CHECK(rung["mfu"].as_number() < 1);
+    CHECK(rung["peak_bytes"].as_number() > 1e7);
     double shares = 0;
-    for (const auto& [name, share] : rung["parts"].items()) shares += share.get<double>();
+    for (const Json& share : rung["parts"].values()) shares += share.as_number();
     CHECK(shares == Approx(1).margin(1e-6));
-    CHECK(rung["parts"]["GEMM"] > 0);
+    CHECK(rung["parts"]["GEMM"].as_number() > 0);
     CHECK(rung["parts"]["computing"] == 0);  // a step was watched in each
-    CHECK(std::filesystem::exists(folder / rung["runs"][0].get<std::string>()));
+    CHECK(std::filesystem::exists(folder / rung["runs"][0].as_text()));
   }
 }

@@ -68,7 +68,7 @@ TEST_CASE("a slow disk is no error: the stall stands in the steps and in the sum
     REQUIRE(result.code == 0);
     // 5 to 8 fields of 20 x 48 x 96 floats are at least 184 ms at 10 MB/s, and nobody reads before the first
     // step asks.
-    CHECK(of_kind(stream(run), "step").front()["stall_us"] >= 180'000);
+    CHECK(of_kind(stream(run), "step").front()["stall_us"].as_number() >= 180'000);
     CHECK(of_kind(stream(run), "summary").back().contains("stall_us"));
     CHECK_THAT(result.out, says("held to 10 MB/s"));
   }
@@ -108,7 +108,7 @@ TEST_CASE("mistakes on purpose of lessons 02 and 03 show what they are for") {
   CHECK(alone.code == 2);
   CHECK_THAT(alone.err, says("would do nothing with 1 worker"));
   const auto loader = [&](const std::string& name) {
-    return of_kind(stream(folder / name), "note").front()["loader"].get<std::string>();
+    return of_kind(stream(folder / name), "note").front()["loader"].as_text();
   };
   CHECK_THAT(loader("03_gpu_loaderone_slot"), says("fill 1 slot "));
   CHECK_THAT(loader("02_workersoversubscribe"), says(std::to_string(8 * usable_cores()) + " threads"));

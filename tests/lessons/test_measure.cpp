@@ -22,12 +22,15 @@ ProcessResult cli(std::vector<std::string> words, const std::filesystem::path& f
 }
 
 /// The `run` lines of all runs below `folder`, in the order in which they began.
-std::vector<json> runs_in(const std::filesystem::path& folder) {
-  std::vector<json> out;
+std::vector<Json> runs_in(const std::filesystem::path& folder) {
+  std::vector<Json> out;
   for (const auto& entry : std::filesystem::directory_iterator(folder / "runs"))
     out.push_back(stream(entry.path()).front());
-  std::sort(out.begin(), out.end(), [](const json& one, const json& other) {
-    return std::pair(one["started"], one["pid"]) < std::pair(other["started"], other["pid"]);
+  std::sort(out.begin(), out.end(), [](const Json& one, const Json& other) {
+    const auto begun = [](const Json& run) {
+      return std::pair(run["started"].as_text(), run["pid"].as_integer());
+    };
+    return begun(one) < begun(other);
   });
   return out;
 }
@@ -41,10 +44,10 @@ TEST_CASE("a run that measures whole steps neither validates nor talks of losses
   REQUIRE(result.code == 0);
   CHECK_THAT(result.out, says("MEASURE full") && says("measures     full") &&
                              says("without the first 3 steps") && !says("loss") && !says("valid "));
-  const std::vector<json> lines = stream(folder / "run");
+  const std::vector<Json> lines = stream(folder / "run");
   CHECK(lines.front()["measure"] == "full");
   CHECK(of_kind(lines, "eval").empty());
-  const std::vector<json> steps = of_kind(lines, "step");
+  const std::vector<Json> steps = of_kind(lines, "step");
   REQUIRE(steps.size() == 6);
   CHECK(steps[0].contains("loss"));  // it trains as ever
   CHECK_FALSE(of_kind(lines, "summary")[0].contains("loss"));
@@ -56,10 +59,10 @@ TEST_CASE("a run that measures reading makes steps of nothing but load") {
   const ProcessResult result = train(folder / "run", {"train.steps=9", "run.measure=io"});
   REQUIRE(result.code == 0);
   CHECK_THAT(result.out, says("batches are read and dropped") && !says("loss") && !says("MFU"));
-  const std::vector<json> steps = of_kind(stream(folder / "run"), "step");
+  const std::vector<Json> steps = of_kind(stream(folder / "run"), "step");
   REQUIRE(steps.size() == 9);
-  for (const json& step : steps) {
-    CHECK(step["load_us"] > 0);
+  for (const Json& step : steps) {
+    CHECK(step["load_us"].as_number() > 0);
     CHECK(step["read_bytes"] == 4 * 2 * 20 * 48 * 96 * 4);
     for (const char* key : {"copy_us", "forward_us", "backward_us", "optimize_us", "loss", "lr"})
       CHECK_FALSE(step.contains(key));
@@ -73,12 +76,12 @@ TEST_CASE("a run that measures computing needs no data, and does not wait for it
       train(folder / "run", {"train.steps=8", "run.measure=synthetic", "data.root=/nowhere/at/all"});
   REQUIRE(result.code == 0);
   CHECK_THAT(result.out, says("one made-up batch again and again"));
-  const std::vector<json> steps = of_kind(stream(folder / "run"), "step");
+  const std::vector<Json> steps = of_kind(stream(folder / "run"), "step");
   REQUIRE(steps.size() == 8);
   for (std::size_t i = 1; i < steps.size(); ++i) {
     CHECK(steps[i]["read_bytes"] == 0);
     CHECK(steps[i]["stall_us"] == 0);
-    CHECK(steps[i]["forward_us"] > 0);
+    CHECK(steps[i]["forward_us"].as_number() > 0);
   }
 }
 
@@ -112,20 +115,20 @@ TEST_CASE("a quartet measures in turn, leaves a run of each trial, and gives a v
   const ProcessResult result =
       cli({"quartet", "01_baseline", "--steps", "4", "--trials", "2", "--json"}, folder.path());
   REQUIRE(result.code == 0);
-  const json told = json::parse(result.out);
+  const Json told = Json::parse(result.out);
   CHECK(told["quartet"] == "01_baseline");
   CHECK(told["cases"].size() == 3);
-  for (const json& one : told["cases"]) {
+  for (const Json& one : told["cases"].values()) {
     CHECK(one["trials"].size() == 2);
-    CHECK(one["min"] <= one["samples_per_s"]);
-    CHECK(one["samples_per_s"] <= one["max"]);
+    CHECK(one["min"].as_number() <= one["samples_per_s"].as_number());
+    CHECK(one["samples_per_s"].as_number() <= one["max"].as_number());
     CHECK(one["runs"].size() == 2);
-    CHECK(one["means"]["step_us"] > 0);
+    CHECK(one["means"]["step_us"].as_number() > 0);
   }
-  CHECK(told["verdict"].get<std::string>().size() > 3);
-  CHECK_THAT(told["evidence"].dump(), says("--trials 3"));  // two say nothing of how sure it is
-  CHECK(told["next"].get<std::string>().rfind("./isobar ", 0) == 0);
-  const std::vector<json> runs = runs_in(folder.path());
+  CHECK(told["verdict"].as_text().size() > 3);
+  CHECK_THAT(told["evidence"].text(), says("--trials 3"));  // two say nothing of how sure it is
+  CHECK(told["next"].as_text().rfind("./isobar ", 0) == 0);
+  const std::vector<Json> runs = runs_in(folder.path());
   REQUIRE(runs.size() == 6);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     CHECK(runs[i]["group"] == told["group"]);
@@ -157,11 +160,11 @@ TEST_CASE("threads that read ahead from a slow disk get no more than it gives") 
       cli({"quartet", "02_workers", "--steps", "4", "--trials", "1", "--json"}, folder.path(),
           {"train.global_batch=1", "data.throttle_mb_per_s=20", "data.workers=1", "data.prefetch=1"});
   REQUIRE(result.code == 0);
-  const json told = json::parse(result.out);
-  INFO(told.dump(1));
+  const Json told = Json::parse(result.out);
+  INFO(told.indented());
   // Two batches lie ready when the four steps begin that are timed.
-  CHECK(told["cases"][0]["samples_per_s"].get<double>() < 20e6 / (2 * 20 * 48 * 96 * 4) * (4 + 2) / 4);
-  CHECK(told["predicted_attention_share"].get<double>() == Approx(0.0802).epsilon(0.05));
+  CHECK(told["cases"][0]["samples_per_s"].as_number() < 20e6 / (2 * 20 * 48 * 96 * 4) * (4 + 2) / 4);
+  CHECK(told["predicted_attention_share"].as_number() == Approx(0.0802).epsilon(0.05));
 }
 
 // Which verdict figures mean is in tests/reading/analyse/test_verdict.cpp; that a machine has them takes real
@@ -172,7 +175,7 @@ TEST_CASE("a slow disk bounds a quartet by data, and memory leaves computing as 
     const ProcessResult result =
         cli({"quartet", "02_workers", "--steps", "20", "--trials", "3", "--json"}, folder.path(), sets);
     REQUIRE(result.code == 0);
-    return json::parse(result.out)["verdict"].get<std::string>();
+    return Json::parse(result.out)["verdict"].as_text();
   };
   CHECK(verdict({"train.global_batch=1", "data.throttle_mb_per_s=5", "data.workers=1", "data.prefetch=1"}) ==
         "data");
@@ -193,20 +196,22 @@ TEST_CASE("a sweep measures its grid in turn and marks the best") {
   json_words.push_back("--json");
   const ProcessResult result = cli(json_words, folder.path());
   REQUIRE(result.code == 0);
-  const json told = json::parse(result.out);
+  const Json told = Json::parse(result.out);
   REQUIRE(told["points"].size() == 4);
-  CHECK(told["points"][1]["keys"] == json({{"train.global_batch", "1"}, {"data.shuffle", "false"}}));
+  CHECK(told["points"][1]["keys"] == Json{{"train.global_batch", "1"}, {"data.shuffle", "false"}});
   int best = 0;
-  for (const json& point : told["points"]) {
-    best += point["best"] ? 1 : 0;
+  for (const Json& point : told["points"].values()) {
+    const bool is_best = point["best"] == true;
+    best += is_best ? 1 : 0;
     CHECK(point["runs"].size() == 2);
     CHECK(point.contains("stall_share"));
-    if (point["best"]) {
-      for (const json& other : told["points"]) CHECK(point["samples_per_s"] >= other["samples_per_s"]);
+    if (is_best) {
+      for (const Json& other : told["points"].values())
+        CHECK(point["samples_per_s"].as_number() >= other["samples_per_s"].as_number());
     }
   }
   CHECK(best == 1);
-  const std::vector<json> runs = runs_in(folder.path());
+  const std::vector<Json> runs = runs_in(folder.path());
   REQUIRE(runs.size() == 8);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     CHECK(runs[i]["repeat"] == i / 4);  // A B C D A B C D
@@ -223,7 +228,7 @@ TEST_CASE("a sweep of whole runs shows their scores, and what fails beside what 
           {"train.steps=10"});
   REQUIRE(result.code == 0);
   CHECK_THAT(result.out, says("whole runs") && says("valid loss") && says("u10m RMSE") && says("optim.lr"));
-  const std::vector<json> runs = runs_in(folder.path());
+  const std::vector<Json> runs = runs_in(folder.path());
   REQUIRE(runs.size() == 2);
   CHECK(runs[0]["measure"] == "none");
   // Rates of nothing leave the model as it was: the other one is better, and marked at the end of its line.

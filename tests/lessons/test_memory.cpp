@@ -23,9 +23,8 @@ Memory memory_of(const std::string& lesson, int batch, int embed) {
                     "train.global_batch=" + std::to_string(batch), "data.limit_valid=6"});
   INFO(result.err);
   REQUIRE(result.code == 0);
-  const json summary = of_kind(stream(run), "summary").back();
-  const Memory out{1e-6 * summary["predicted_bytes"].get<double>(),
-                   1e-6 * summary["peak_bytes"].get<double>()};
+  const Json summary = of_kind(stream(run), "summary").back();
+  const Memory out{1e-6 * summary["predicted_bytes"].as_number(), 1e-6 * summary["peak_bytes"].as_number()};
   WARN(lesson << ", batch " << batch << ", embed " << embed << ": " << out.predicted_mb << " MB predicted, "
               << out.measured_mb << " MB measured");
   return out;

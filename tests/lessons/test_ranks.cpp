@@ -43,7 +43,7 @@ TEST_CASE("ranks write a stream each; rank 0 alone speaks, draws and saves") {
   CHECK(count_steps(run, 0) == 4);
   CHECK(count_steps(run, 1) == 4);
   for (int rank : {0, 1}) {
-    const std::vector<json> lines = stream_of(run, rank);
+    const std::vector<Json> lines = stream_of(run, rank);
     CHECK(lines.front()["rank"] == rank);
     CHECK(lines.front()["world"] == 2);
     CHECK(lines.back()["status"] == "done");

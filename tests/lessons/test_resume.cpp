@@ -3,11 +3,11 @@
 #include <csignal>
 #include <cstdlib>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
 
 #include "core/files.h"
+#include "core/json.h"
 #include "fields/checkpoint_folder.h"
 #include "lessons/paused_run.h"
 #include "lessons/resumed_run.h"
@@ -138,7 +138,7 @@ TEST_CASE("other data under the same settings are found out") {
   const ProcessResult other = resume(run, {"data.root=" + (folder / "other").string()});
   CHECK(other.code == 2);
   CHECK_THAT(other.err, says("another data set") && says("train.init="));
-  const json last = of_kind(stream(run), "summary").back();
+  const Json last = of_kind(stream(run), "summary").back();
   CHECK(last["steps"] == 20);  // the attempt that could not begin takes nothing from the run
 }
 

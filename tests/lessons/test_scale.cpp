@@ -25,9 +25,9 @@ ProcessResult scale(std::vector<std::string> more, const std::filesystem::path& 
 double step_us(const std::filesystem::path& run, int ranks) {
   double slowest = 0;
   for (int rank = 0; rank < ranks; ++rank) {
-    const std::vector<json> steps = of_kind(stream_of(run, rank), "step");
+    const std::vector<Json> steps = of_kind(stream_of(run, rank), "step");
     double sum = 0;
-    for (std::size_t i = 3; i < steps.size(); ++i) sum += steps[i]["step_us"].get<double>();
+    for (std::size_t i = 3; i < steps.size(); ++i) sum += steps[i]["step_us"].as_number();
     slowest = std::max(slowest, sum / static_cast<double>(steps.size() - 3));
   }
   return slowest;
@@ -40,11 +40,11 @@ double median(std::vector<double> values) {
 }
 
 /// By line and number of ranks: the median of the times in the streams of its runs.
-double step_us(const json& told, const std::string& line, int ranks, const std::filesystem::path& folder) {
-  for (const json& point : told["points"]) {
+double step_us(const Json& told, const std::string& line, int ranks, const std::filesystem::path& folder) {
+  for (const Json& point : told["points"].values()) {
     if (point["line"] != line || point["ranks"] != ranks) continue;
     std::vector<double> times;
-    for (const json& run : point["runs"]) times.push_back(step_us(folder / run.get<std::string>(), ranks));
+    for (const Json& run : point["runs"].values()) times.push_back(step_us(folder / run.as_text(), ranks));
     return median(times);
   }
   return 0;
@@ -62,30 +62,30 @@ TEST_CASE("efficiency by either law is what the streams say, to three digits") {
             folder.path());
   INFO(result.err);
   REQUIRE(result.code == 0);
-  const json told = json::parse(result.out);
+  const Json told = Json::parse(result.out);
   REQUIRE(told["points"].size() == (law == "--strong" ? 4 : 6));
-  for (const json& point : told["points"]) {
-    const int ranks = point["ranks"];
-    const std::string line = point["line"];
+  for (const Json& point : told["points"].values()) {
+    const int ranks = static_cast<int>(point["ranks"].as_integer());
+    const std::string line = point["line"].as_text();
     const double base_us = step_us(told, line, 1, folder.path());
     const double here_us = step_us(told, line, ranks, folder.path());
     const double expected = base_us / here_us / (law == "--strong" ? ranks : 1);
-    INFO(point.dump());
-    CHECK(point["efficiency"].get<double>() == Approx(expected).margin(0.0005));
-    CHECK(point["step_us"].get<double>() == Approx(here_us).epsilon(1e-6));
+    INFO(point.text());
+    CHECK(point["efficiency"].as_number() == Approx(expected).margin(0.0005));
+    CHECK(point["step_us"].as_number() == Approx(here_us).epsilon(1e-6));
     CHECK(point["batch"] == (law == "--strong" ? 4 : 4 * ranks));
-    CHECK(point["samples_per_s"].get<double>() ==
-          Approx(point["batch"].get<double>() / here_us * 1e6).epsilon(0.05));
+    CHECK(point["samples_per_s"].as_number() ==
+          Approx(point["batch"].as_number() / here_us * 1e6).epsilon(0.05));
     CHECK(point["runs"].size() == std::stoul(repeats));
-    for (const json& run : point["runs"]) {
-      const json first = stream_of(folder / run.get<std::string>(), 0).front();
+    for (const Json& run : point["runs"].values()) {
+      const Json first = stream_of(folder / run.as_text(), 0).front();
       CHECK(first["threads"] == told["threads_per_rank"]);
       CHECK(first["world"] == ranks);
       CHECK(first["group"] == told["group"]);
       CHECK(first["measure"] == (line == "real" ? "full" : "synthetic"));
     }
   }
-  const std::string svg = read_text_file(folder / told["svg"].get<std::string>(), 1 << 20);
+  const std::string svg = read_text_file(folder / told["svg"].as_text(), 1 << 20);
   CHECK_THAT(svg, says("ideal") && says("no-comm") &&
                       says(law == "--strong" ? "Median of 3 runs" : "Weak scaling") &&
                       says("measured here") && says("gradients by ring") && !says("no value"));
@@ -112,25 +112,25 @@ TEST_CASE("whole runs say when the validation loss first was where it should be"
                                      folder.path());
   INFO(result.err);
   REQUIRE(result.code == 0);
-  const json told = json::parse(result.out);
-  for (const json& point : told["points"]) {
-    const int ranks = point["ranks"];
-    const std::vector<json> lines = stream_of(folder / point["runs"][0].get<std::string>(), 0);
+  const Json told = Json::parse(result.out);
+  for (const Json& point : told["points"].values()) {
+    const int ranks = static_cast<int>(point["ranks"].as_integer());
+    const std::vector<Json> lines = stream_of(folder / point["runs"][0].as_text(), 0);
     CHECK(of_kind(lines, "step").size() == static_cast<std::size_t>(16 / ranks));
-    const std::vector<json> scores = of_kind(lines, "eval");
-    const auto first =
-        std::find_if(scores.begin(), scores.end(), [](const json& at) { return at["loss"] <= 0.99; });
-    INFO(point.dump());
-    const json& to = point["to_target"];
+    const std::vector<Json> scores = of_kind(lines, "eval");
+    const auto first = std::find_if(scores.begin(), scores.end(),
+                                    [](const Json& at) { return at["loss"].as_number() <= 0.99; });
+    INFO(point.text());
+    const Json& to = point["to_target"];
     CHECK(to["reached"] == (first == scores.end() ? 0 : 1));
     if (first == scores.end()) {
-      CHECK(to["s"].is_null());
+      CHECK(to["s"] == Json());
       continue;
     }
-    const double time_s = (*first)["t_us"].get<double>() * 1e-6;
-    CHECK(to["s"].get<double>() == Approx(time_s));
-    CHECK(to["samples"] == 4 * ranks * (*first)["step"].get<int>());
-    CHECK(to["rank_hours"].get<double>() == Approx(ranks * time_s / 3600));
+    const double time_s = (*first)["t_us"].as_number() * 1e-6;
+    CHECK(to["s"].as_number() == Approx(time_s));
+    CHECK(to["samples"] == 4 * ranks * (*first)["step"].as_integer());
+    CHECK(to["rank_hours"].as_number() == Approx(ranks * time_s / 3600));
   }
   CHECK(told["points"][0]["to_target"]["reached"] == 1);
 }

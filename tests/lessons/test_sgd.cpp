@@ -160,7 +160,7 @@ TEST_CASE("a rank that is asked to stop stops all, and says so by its code") {
       run_alone("00_sgd", 2, run, {"train.steps=100000000", "run.flush_ms=1"}, {}, options);
   INFO(result.out << result.err);
   CHECK(result.code == 130);
-  const std::vector<json> lines = stream(run);
+  const std::vector<Json> lines = stream(run);
   CHECK(lines.back()["kind"] == "end");
   CHECK(lines.back()["status"] == "stopped");
 }

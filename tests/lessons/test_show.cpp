@@ -34,7 +34,7 @@ TEST_CASE("show says of a run what the run said of itself") {
   CHECK(shown.code == 0);
   CHECK(summary_of(shown.out) == summary_of(run.out));
   CHECK_THAT(shown.out, says("one  done") && says("preset cpu_micro") && says("after"));
-  const json parsed = json::parse(cli({"show", "last", "--json"}, folder.path()).out);
+  const Json parsed = Json::parse(cli({"show", "last", "--json"}, folder.path()).out);
   CHECK(parsed["state"] == "done");
   CHECK(parsed["steps"] == 30);
   CHECK(cli({"show", "last", "--follow"}, folder.path()).out == shown.out);  // it is over: nothing to follow

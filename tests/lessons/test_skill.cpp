@@ -24,13 +24,14 @@ TEST_CASE("cpu_tiny beats persistence by a quarter after its 900 steps, on a lat
                    "data.root=" + root.string(), "--set", "run.threads=1"},
                   {.deadline_s = 800});
   REQUIRE(result.code == 0);
-  const json last = of_kind(stream(folder / "run"), "eval").back();
+  const Json last = of_kind(stream(folder / "run"), "eval").back();
   CHECK(last["step"] == 900);
-  CHECK(last["rmse_u10m"].get<double>() <= 0.75 * last["persistence_rmse_u10m"].get<double>());
-  CHECK(last["rmse_u10m"].get<double>() < 0.5 * last["climatology_rmse_u10m"].get<double>());
+  CHECK(last["rmse_u10m"].as_number() <= 0.75 * last["persistence_rmse_u10m"].as_number());
+  CHECK(last["rmse_u10m"].as_number() < 0.5 * last["climatology_rmse_u10m"].as_number());
 
-  const json summary = of_kind(stream(folder / "run"), "summary").back();
-  const double predicted = summary["predicted_bytes"], measured = summary["peak_bytes"];
+  const Json summary = of_kind(stream(folder / "run"), "summary").back();
+  const double predicted = summary["predicted_bytes"].as_number();
+  const double measured = summary["peak_bytes"].as_number();
   WARN("memory: " << predicted * 1e-6 << " MB predicted, " << measured * 1e-6 << " MB measured");
   CHECK(std::abs(predicted - measured) <= 0.1 * measured);
 }

@@ -32,7 +32,7 @@ double apart(const std::map<int, double>& a, const std::map<int, double>& b) {
   return worst;
 }
 
-json summary_of(const fs::path& run, int rank = 0) { return of_kind(stream_of(run, rank), "summary").back(); }
+Json summary_of(const fs::path& run, int rank = 0) { return of_kind(stream_of(run, rank), "summary").back(); }
 
 /// Of the files' tensors, by name: the same names and shapes, and values within `allowed` of each other.
 double difference_of_files(const fs::path& a, const fs::path& b) {
@@ -98,22 +98,22 @@ TEST_CASE(
     CHECK(read_text_file(folder / (name + ".first"), 1 << 24) ==
           read_text_file(folder / "1x1.first", 1 << 24));
     CHECK(difference_of_files(run / "weights.safetensors", folder / "1x1/weights.safetensors") < 1e-4);
-    const json valid = of_kind(stream_of(run, ranks - 1), "eval").back();
+    const Json valid = of_kind(stream_of(run, ranks - 1), "eval").back();
     CHECK(valid["samples"] == 8);
-    CHECK(std::fabs(valid["loss"].get<double>() -
-                    of_kind(stream_of(folder / "1x1", 0), "eval").back()["loss"].get<double>()) <= kLoss);
+    CHECK(std::fabs(valid["loss"].as_number() -
+                    of_kind(stream_of(folder / "1x1", 0), "eval").back()["loss"].as_number()) <= kLoss);
     CHECK(summary_of(run)["samples"] == 40);  // whatever the mesh: 10 steps of 4
     if (tp == 1) continue;
     const TensorParallelForm form{.tp = tp, .samples = 4 / (ranks / tp), .shares_tokens = tokens};
     const double planned = tensor_parallel_wire_bytes(kMicro, form);
-    for (const json& step : of_kind(stream_of(run, 1), "step")) {
+    for (const Json& step : of_kind(stream_of(run, 1), "step")) {
       if (step["step"] == 0) {  // what follows the averaging is counted with the next step
-        CHECK(step["tp_wire_bytes"].get<double>() <= planned);  // of the scores before it nothing is
-        CHECK(step["tp_calls"].get<std::int64_t>() <= tensor_parallel_calls(kMicro, form));
+        CHECK(step["tp_wire_bytes"].as_number() <= planned);  // of the scores before it nothing is
+        CHECK(step["tp_calls"].as_integer() <= tensor_parallel_calls(kMicro, form));
         continue;
       }
-      CHECK(std::fabs(step["tp_wire_bytes"].get<double>() - planned) <= 0.05 * planned);
-      CHECK(step["tp_calls"].get<std::int64_t>() == tensor_parallel_calls(kMicro, form));
+      CHECK(std::fabs(step["tp_wire_bytes"].as_number() - planned) <= 0.05 * planned);
+      CHECK(step["tp_calls"].as_integer() == tensor_parallel_calls(kMicro, form));
     }
     CHECK_THAT(result.out, says("mesh") && says("of 2 ranks each"));
   }
@@ -165,13 +165,13 @@ TEST_CASE(
     REQUIRE(run_mesh(ranks, tp, run, with(large, {tokens ? "mesh.sequence_parallel=true" : "run.fault=none"}))
                 .code == 0);
     for (int rank = 0; rank < ranks; ++rank) {
-      const double predicted = summary_of(run, rank)["predicted_bytes"];
-      const double measured = summary_of(run, rank)["peak_bytes"];
+      const double predicted = summary_of(run, rank)["predicted_bytes"].as_number();
+      const double measured = summary_of(run, rank)["peak_bytes"].as_number();
       WARN(name << ", rank " << rank << ": " << predicted * 1e-6 << " MB predicted, " << measured * 1e-6
                 << " MB measured");
       CHECK(std::fabs(predicted - measured) <= 0.1 * measured);
     }
-    if (ranks == 1) wanted = summary_of(run)["predicted_bytes"];
+    if (ranks == 1) wanted = summary_of(run)["predicted_bytes"].as_number();
   }
   const std::string cap =
       "run.memory_cap=" + std::to_string(static_cast<std::int64_t>(0.8 * wanted / 1e6)) + "MB";
@@ -261,8 +261,8 @@ TEST_CASE("a mistake in split layers shows as weights of one model that drift ap
   const fs::path run = folder / "run";
   REQUIRE(run_mesh(2, 2, run, {"train.steps=3", "run.fault=no_copy_f"}).code == 0);
   std::vector<double> distances;
-  for (const json& note : of_kind(stream_of(run, 1), "note"))
-    if (note["text"] == "replicas") distances.push_back(note["apart"]);
+  for (const Json& note : of_kind(stream_of(run, 1), "note"))
+    if (note["text"] == "replicas") distances.push_back(note["apart"].as_number());
   REQUIRE(distances.size() >= 2);
   CHECK(distances.front() == 0);
   CHECK(distances.back() > 1e-6);

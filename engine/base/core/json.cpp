@@ -123,6 +123,28 @@ const Json& Json::at(std::string_view key) const {
   return values_[static_cast<std::size_t>(found - keys_.begin())];
 }
 
+const Json& Json::at(std::size_t index) const {
+  if (index >= values_.size()) throw Error("JSON with fewer values than asked for", "", "");
+  return values_[index];
+}
+
+bool Json::contains(std::string_view key) const {
+  return std::find(keys_.begin(), keys_.end(), key) != keys_.end();
+}
+
+bool Json::operator==(const Json& other) const {
+  if (kind_ != other.kind_ || values_.size() != other.values_.size()) return false;
+  if (kind_ == Kind::object)
+    return std::all_of(keys_.begin(), keys_.end(), [&](const std::string& key) {
+      return other.contains(key) && at(key) == other.at(key);
+    });
+  if (text_ == other.text_) return values_ == other.values_;
+  const auto is_whole = [](const Json& value) {
+    return value.text_.find_first_of(".eE") == std::string::npos;
+  };
+  return kind_ == Kind::number && !(is_whole(*this) && is_whole(other)) && as_number() == other.as_number();
+}
+
 std::int64_t Json::as_integer() const {
   std::int64_t out = 0;
   const char* const end = text_.data() + text_.size();

@@ -46,11 +46,18 @@ class Json {
   void erase(std::string_view key);
 
   bool empty() const { return values_.empty(); }
+  std::size_t size() const { return values_.size(); }
+  bool contains(std::string_view key) const;
+  /// The same kind and content: members in any order, numbers by value.
+  bool operator==(const Json& other) const;
   /// Of an object or array, in order.
   const std::vector<Json>& values() const { return values_; }
   const std::vector<std::string>& keys() const { return keys_; }
   // Error (exit code 2) for what is not there, or of another kind.
   const Json& at(std::string_view key) const;
+  const Json& at(std::size_t index) const;
+  const Json& operator[](std::string_view key) const { return at(key); }
+  const Json& operator[](std::size_t index) const { return at(index); }
   std::int64_t as_integer() const;
   double as_number() const;
   const std::string& as_text() const;

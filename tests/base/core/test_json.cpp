@@ -54,6 +54,28 @@ TEST_CASE("members are added, replaced and taken out; arrays grow") {
   CHECK(Json::array().empty());
 }
 
+TEST_CASE("values are equal in any order of keys, numbers by value and whole ones to the last digit") {
+  const Json value = Json::parse(R"({"a": [1, 2.50, "x"], "b": {"c": null, "d": true}})");
+  CHECK(value == Json::parse(R"({"b": {"d": true, "c": null}, "a": [1.0, 2.5, "x"]})"));
+  CHECK(value["a"][1] == 2.5);
+  CHECK(value["a"][2] == "x");
+  CHECK(value["b"]["d"] == true);
+  CHECK(value["b"]["c"] == Json());
+  CHECK(value["a"].size() == 3);
+  CHECK(value.contains("a"));
+  CHECK_FALSE(value.contains("c"));
+  for (const char* const other :
+       {R"({"a": [1, 2.5, "x"], "b": {"c": null}})", R"({"a": [1, 2.5, "x"], "b": {"c": null, "e": true}})",
+        R"({"a": [1, "x", 2.5], "b": {"c": null, "d": true}})", R"({"a": [1, 2.5, "x"]})"})
+    CHECK_FALSE(value == Json::parse(other));
+  CHECK_FALSE(Json(1) == "1");
+  CHECK_FALSE(Json(0) == false);
+  CHECK_FALSE(Json() == false);
+  CHECK_FALSE(Json(9'007'199'254'740'993) == 9'007'199'254'740'992);
+  CHECK_THAT(error_of([&] { value["a"].at(3); }), says("fewer values"));
+  CHECK_THAT(error_of([&] { value["c"]; }), says("without \"c\""));
+}
+
 TEST_CASE("texts that are no UTF-8 are replaced, escaped or refused") {
   CHECK(json_quoted("a\xff") == "\"a\xef\xbf\xbd\"");
   CHECK(json_quoted("\xc3\xa9", JsonEscapes::ascii) == "\"\\u00e9\"");

@@ -1,8 +1,8 @@
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "core/json.h"
 #include "record/gradient_histogram.h"
 #include "support/catch.h"
 #include "support/odd_floats.h"
@@ -51,16 +51,16 @@ TEST_CASE("counts equal the definition, one value after the other") {
 TEST_CASE("the line of the stream says the counts that are not zero") {
   GradientHistogram histogram{.step = 40, .scale = 65536};
   histogram.add(std::vector<float>{0.0F, 1.0F, 1.0F, 1e-9F});
-  const nlohmann::json line = nlohmann::json::parse(gradients_event(histogram, 77).text());
-  CHECK(line == nlohmann::json{{"kind", "gradients"},
-                               {"step", 40},
-                               {"t_us", 77},
-                               {"scale", 65536.0},
-                               {"values", 4},
-                               {"zero", 1},
-                               {"nonfinite", 0},
-                               {"below_normal", 1},
-                               {"below_subnormal", 1},
-                               {"e0", 2},
-                               {"e-30", 1}});
+  const Json line = Json::parse(gradients_event(histogram, 77).text());
+  CHECK(line == Json{{"kind", "gradients"},
+                     {"step", 40},
+                     {"t_us", 77},
+                     {"scale", 65536.0},
+                     {"values", 4},
+                     {"zero", 1},
+                     {"nonfinite", 0},
+                     {"below_normal", 1},
+                     {"below_subnormal", 1},
+                     {"e0", 2},
+                     {"e-30", 1}});
 }

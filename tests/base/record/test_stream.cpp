@@ -4,10 +4,10 @@
 #include <cmath>
 #include <csignal>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
 
+#include "core/json.h"
 #include "record/json_line.h"
 #include "record/stream_writer.h"
 #include "support/catch.h"
@@ -16,14 +16,13 @@
 #include "support/temp_folder.h"
 
 using namespace isobar;
-using nlohmann::json;
 
 namespace {
 
-std::vector<json> lines_of(const std::filesystem::path& path) {
+std::vector<Json> lines_of(const std::filesystem::path& path) {
   std::istringstream text(read_text_file(path, 100'000'000));
-  std::vector<json> out;
-  for (std::string line; std::getline(text, line);) out.push_back(json::parse(line));
+  std::vector<Json> out;
+  for (std::string line; std::getline(text, line);) out.push_back(Json::parse(line));
   return out;
 }
 
@@ -41,10 +40,10 @@ TEST_CASE("an event is one flat JSON line, whatever its values") {
                                .add("text", "quote \" back \\ line\n tab\t bell\x07 end")
                                .text();
   CHECK(text.find('\n') == text.size() - 1);
-  const json parsed = json::parse(text);
+  const Json parsed = Json::parse(text);
   CHECK(parsed["kind"] == "step");
   CHECK(parsed["step"] == 3);
-  CHECK(parsed["loss"].get<double>() == value);  // to the last bit
+  CHECK(parsed["loss"].as_number() == value);  // to the last bit
   CHECK(JsonLine("note").add("text", "A\xff B \xc3\xa9 \xe2\x82").text() ==
         "{\"kind\":\"note\",\"text\":\"A\xef\xbf\xbd B \xc3\xa9 \xef\xbf\xbd\xef\xbf\xbd\"}\n");
   CHECK(JsonLine("step").add("loss", 170266302424791318528.0).text() ==
@@ -70,7 +69,7 @@ TEST_CASE("lines reach the file while the writer is idle, in order, and all at t
   CHECK(lines_of(folder / "rank-0000.jsonl").size() == 1);
   for (int i = 1; i < 50'000; ++i) writer.write(JsonLine("step").add("step", i));
   writer.finish();
-  const std::vector<json> lines = lines_of(folder / "rank-0000.jsonl");
+  const std::vector<Json> lines = lines_of(folder / "rank-0000.jsonl");
   REQUIRE(lines.size() == 50'000);
   for (std::size_t i = 0; i < lines.size(); ++i) REQUIRE(lines[i]["step"] == i);
 }

@@ -1,19 +1,18 @@
 // The Chrome trace, read back.
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "analyse/chrome_trace.h"
+#include "core/json.h"
 #include "support/catch.h"
 #include "support/errors.h"
 #include "support/made_spans.h"
 
 using namespace isobar;
-using nlohmann::json;
 
 namespace {
 
 /// The trace of these spans, parsed.
-json trace_of(const MadeSpans& spans, const std::vector<JsonLine>& events = {}) {
+Json trace_of(const MadeSpans& spans, const std::vector<JsonLine>& events = {}) {
   const TempFolder folder;
   spans.write(folder);
   RunSeries series;
@@ -24,60 +23,62 @@ json trace_of(const MadeSpans& spans, const std::vector<JsonLine>& events = {}) 
   }
   write_chrome_trace(folder / "trace.json", read_spans(folder.path()), series,
                      {.rank = 2, .name = "rank \"2\""});
-  return json::parse(read_text_file(folder / "trace.json", 1'000'000'000));
+  return Json::parse(read_text_file(folder / "trace.json", 1'000'000'000));
 }
 
-std::vector<json> of_phase(const json& trace, const std::string& phase) {
-  std::vector<json> out;
-  for (const json& event : trace["traceEvents"]) {
+std::vector<Json> of_phase(const Json& trace, const std::string& phase) {
+  std::vector<Json> out;
+  for (const Json& event : trace["traceEvents"].values()) {
     if (event["ph"] == phase) out.push_back(event);
   }
   return out;
 }
 
 /// What every reader of the format counts on.
-void check_invariants(const json& trace) {
+void check_invariants(const Json& trace) {
   std::map<std::int64_t, std::string> threads;
   std::map<std::int64_t, std::int64_t> sorted;
-  for (const json& event : of_phase(trace, "M")) {
-    if (event["name"] == "thread_name") CHECK(threads.emplace(event["tid"], event["args"]["name"]).second);
-    if (event["name"] == "thread_sort_index") sorted[event["tid"]] = event["args"]["sort_index"];
+  for (const Json& event : of_phase(trace, "M")) {
+    if (event["name"] == "thread_name")
+      CHECK(threads.emplace(event["tid"].as_integer(), event["args"]["name"].as_text()).second);
+    if (event["name"] == "thread_sort_index")
+      sorted[event["tid"].as_integer()] = event["args"]["sort_index"].as_integer();
   }
   std::map<std::int64_t, std::int64_t> ends;
-  for (const json& event : of_phase(trace, "X")) {
-    const std::int64_t tid = event["tid"];
-    REQUIRE(event["ts"].is_number_integer());
-    REQUIRE(event["dur"].get<std::int64_t>() >= 0);
+  for (const Json& event : of_phase(trace, "X")) {
+    const std::int64_t tid = event["tid"].as_integer();
+    REQUIRE_NOTHROW(event["ts"].as_integer());
+    REQUIRE(event["dur"].as_integer() >= 0);
     REQUIRE(event["pid"] == 2);
-    REQUIRE(event["name"].is_string());
-    REQUIRE(event["args"]["step"].is_number_integer());
+    REQUIRE_NOTHROW(event["name"].as_text());
+    REQUIRE_NOTHROW(event["args"]["step"].as_integer());
     REQUIRE(threads.count(tid) == 1);
     REQUIRE(sorted.count(tid) == 1);
-    if (ends.count(tid) == 1) REQUIRE(event["ts"].get<std::int64_t>() >= ends[tid]);
-    ends[tid] = event["ts"].get<std::int64_t>() + event["dur"].get<std::int64_t>();
+    if (ends.count(tid) == 1) REQUIRE(event["ts"].as_integer() >= ends[tid]);
+    ends[tid] = event["ts"].as_integer() + event["dur"].as_integer();
   }
 }
 
 }  // namespace
 
 TEST_CASE("every span is a complete event on the thread of its track") {
-  const json trace = trace_of(MadeSpans()
+  const Json trace = trace_of(MadeSpans()
                                   .attempt(0)
                                   .span(0, "load.0", "read", 10, 30, 4096)
                                   .span(0, "loop", "load", 0, 40)
                                   .span(0, "loop", "forward", 40, 7)
                                   .span(1, "loop", "load", 50, 0));
   check_invariants(trace);
-  const std::vector<json> spans = of_phase(trace, "X");
+  const std::vector<Json> spans = of_phase(trace, "X");
   REQUIRE(spans.size() == 4);
   CHECK(spans[0]["name"] == "load");  // the loop is the first thread
   CHECK(spans[0]["tid"] == 1);
   CHECK(spans[3]["name"] == "read");
   CHECK(spans[3]["ts"] == 10);
   CHECK(spans[3]["dur"] == 30);
-  CHECK(spans[3]["args"] == json{{"step", 0}, {"bytes", 4096}});
-  CHECK(spans[1]["args"] == json{{"step", 0}});
-  const std::vector<json> about = of_phase(trace, "M");
+  CHECK(spans[3]["args"] == Json{{"step", 0}, {"bytes", 4096}});
+  CHECK(spans[1]["args"] == Json{{"step", 0}});
+  const std::vector<Json> about = of_phase(trace, "M");
   CHECK(about[0]["name"] == "process_name");
   CHECK(about[0]["args"]["name"] == "rank \"2\"");
   CHECK(about[2]["args"]["name"] == "loop");
@@ -85,7 +86,7 @@ TEST_CASE("every span is a complete event on the thread of its track") {
 }
 
 TEST_CASE("spans of one track that run at once get threads of their own") {
-  const json trace = trace_of(MadeSpans()
+  const Json trace = trace_of(MadeSpans()
                                   .span(0, "upload", "a", 0, 100)
                                   .span(0, "upload", "b", 50, 100)
                                   .span(0, "upload", "c", 60, 5)
@@ -93,13 +94,13 @@ TEST_CASE("spans of one track that run at once get threads of their own") {
                                   .span(0, "loop", "load", 90, 5));
   check_invariants(trace);
   std::map<std::string, std::int64_t> threads;
-  for (const json& event : of_phase(trace, "X")) threads[event["name"]] = event["tid"];
+  for (const Json& event : of_phase(trace, "X")) threads[event["name"].as_text()] = event["tid"].as_integer();
   CHECK(threads["a"] == threads["d"]);
   CHECK(threads["a"] != threads["b"]);
   CHECK(threads["b"] != threads["c"]);
   std::vector<std::string> names;
-  for (const json& event : of_phase(trace, "M")) {
-    if (event["name"] == "thread_name") names.push_back(event["args"]["name"]);
+  for (const Json& event : of_phase(trace, "M")) {
+    if (event["name"] == "thread_name") names.push_back(event["args"]["name"].as_text());
   }
   CHECK(names == std::vector<std::string>{"loop", "upload", "upload (2)", "upload (3)"});
 }
@@ -115,9 +116,9 @@ TEST_CASE("occupied slots are a counter where steps are traced and say them") {
     events.push_back(line);
   }
   events.push_back(JsonLine("step").add("step", 4).add("queue_slots", 4));  // was not traced
-  const json trace = trace_of(spans, events);
+  const Json trace = trace_of(spans, events);
   check_invariants(trace);
-  const std::vector<json> counters = of_phase(trace, "C");
+  const std::vector<Json> counters = of_phase(trace, "C");
   REQUIRE(counters.size() == 3);
   CHECK(counters[2]["ts"] == 300);
   CHECK(counters[2]["name"] == "queue_slots");
@@ -125,7 +126,7 @@ TEST_CASE("occupied slots are a counter where steps are traced and say them") {
 }
 
 TEST_CASE("names from a foreign file are escaped") {
-  const json trace = trace_of(
+  const Json trace = trace_of(
       MadeSpans()
           .span(0, "a\"b\\c", "</script>\x1b", 0, 1)
           .raw("{\"kind\":\"span\",\"step\":0,\"track\":\"cut "
@@ -139,7 +140,7 @@ TEST_CASE("names from a foreign file are escaped") {
 TEST_CASE("many spans make a whole file") {
   MadeSpans spans;
   for (int i = 0; i < 60'000; ++i) spans.span(i / 6, "track." + std::to_string(i % 9), "x", 10 * i, 95);
-  const json trace = trace_of(spans);
+  const Json trace = trace_of(spans);
   check_invariants(trace);
   CHECK(of_phase(trace, "X").size() == 60'000);
 }
@@ -169,10 +170,10 @@ TEST_CASE("several ranks are processes of one trace, on one clock") {
   trace.add(one, nullptr, {.rank = 0, .name = "rank 0"});
   trace.add(other, nullptr, {.rank = 1, .name = "rank 1", .shift_us = ends_apart_us(one, other)});
   trace.finish();
-  const json read = json::parse(read_text_file(folder / "trace.json", 1 << 20));
+  const Json read = Json::parse(read_text_file(folder / "trace.json", 1 << 20));
   std::map<std::int64_t, std::vector<std::int64_t>> begins;
-  for (const json& event : of_phase(read, "X")) {
-    if (event["name"] == "forward") begins[event["pid"]].push_back(event["ts"]);
+  for (const Json& event : of_phase(read, "X")) {
+    if (event["name"] == "forward") begins[event["pid"].as_integer()].push_back(event["ts"].as_integer());
   }
   CHECK(begins == std::map<std::int64_t, std::vector<std::int64_t>>{{0, {100}}, {1, {100}}});
 }

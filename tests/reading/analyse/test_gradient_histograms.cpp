@@ -1,7 +1,7 @@
-#include <nlohmann/json.hpp>
 
 #include "analyse/gradient_histograms.h"
 #include "core/files.h"
+#include "core/json.h"
 #include "support/catch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
@@ -75,10 +75,9 @@ TEST_CASE("what fp16 loses is said and drawn between its limits") {
   const std::string scaled = joined(gradient_lines(read(line_of(3, 1024, {1.0F})).front()));
   CHECK_THAT(scaled, says("the loss scaled by 1024: 1 values"));
   CHECK(scaled.find("would be") == std::string::npos);
-  const nlohmann::json json =
-      nlohmann::json::parse(gradients_json(read(line_of(3, 2, {1.0F, 0.0F})), "one").text());
+  const Json json = Json::parse(gradients_json(read(line_of(3, 2, {1.0F, 0.0F})), "one").text());
   CHECK(json["run"] == "one");
-  CHECK(json["histograms"][0]["counts"] == nlohmann::json{{"0", 1}});
+  CHECK(json["histograms"][0]["counts"] == Json{{"0", 1}});
   CHECK(json["histograms"][0]["zero"] == 1);
 }
 

@@ -1,10 +1,10 @@
 // What readers make of a watched step: totals, the attention that ran, types by module, and streams that lie.
-#include <nlohmann/json.hpp>
 
 #include "analyse/operators.h"
 #include "analyse/run_reader.h"
 #include "cli/run_lines.h"
 #include "core/files.h"
+#include "core/json.h"
 #include "record/json_line.h"
 #include "support/catch.h"
 #include "support/says.h"
@@ -118,7 +118,7 @@ TEST_CASE("a run without a watched step has no line, and says so where the types
   RunReader reader(folder.path());
   while (reader.update()) {
   }
-  CHECK_FALSE(nlohmann::json::parse(run_report(reader).json.text()).contains("operators"));
+  CHECK_FALSE(Json::parse(run_report(reader).json.text()).contains("operators"));
 }
 
 TEST_CASE("a resumed run's table is that of its newest attempt") {
@@ -134,11 +134,11 @@ TEST_CASE("JSON holds totals beside the run, and rows where they are asked for")
   RunReader reader(folder.path());
   while (reader.update()) {
   }
-  const auto run = nlohmann::json::parse(run_report(reader).json.text());
+  const auto run = Json::parse(run_report(reader).json.text());
   CHECK(run["operators"]["launches"] == 7);
   CHECK(run["operators"]["attention"] == "_flash_attention");
   CHECK_FALSE(run["operators"].contains("rows"));
-  const auto types = nlohmann::json::parse(operators_json(read_operators(folder.path())).text());
+  const auto types = Json::parse(operators_json(read_operators(folder.path())).text());
   REQUIRE(types["rows"].size() == 11);
   CHECK(types["rows"][1]["input_types"] == "bf16, bf16");
   CHECK(types["class_us"]["gemm"] == 60);

@@ -2,16 +2,15 @@
 // and an interrupt leave. With real lessons: tests/lessons/test_ladder.cpp.
 #include <signal.h>
 
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "cli/noting.h"
+#include "core/json.h"
 #include "core/text.h"
 #include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;
-using json = nlohmann::json;
 
 namespace {
 
@@ -164,11 +163,11 @@ TEST_CASE("a rung that trains differently is marked and explained") {
   CHECK(result.code == 0);
   CHECK_THAT(result.out,
              says("DIFFERS +40 %") && says("! 02_workers trains differently") && says("0.7000 against"));
-  const json out = json::parse(ladder.run({"--repeats", "1", "--json"}).out);
+  const Json out = Json::parse(ladder.run({"--repeats", "1", "--json"}).out);
   CHECK(out["rungs"][0]["parity"] == "baseline");
   CHECK(out["rungs"][1]["parity"] == "differs");
   CHECK(out["rungs"][1]["trains_differently"] == true);
-  CHECK(out["rungs"][1]["difference"].get<double>() == Approx(0.4));
+  CHECK(out["rungs"][1]["difference"].as_number() == Approx(0.4));
   CHECK(out["rungs"][1]["notes"].size() == 1);
 }
 
@@ -181,8 +180,8 @@ TEST_CASE("a rung that fails does not lose the others") {
   CHECK_THAT(result.err, says("01_baseline failed") && says("out of memory"));
   CHECK_THAT(result.out,
              says("01_baseline  failed: error: out of memory") && says("800.0") && says("(the first)"));
-  const json out = json::parse(ladder.run({"--repeats", "1", "--json"}).out);
-  CHECK_THAT(out["rungs"][0]["failure"].get<std::string>(), says("out of memory"));
+  const Json out = Json::parse(ladder.run({"--repeats", "1", "--json"}).out);
+  CHECK_THAT(out["rungs"][0]["failure"].as_text(), says("out of memory"));
   CHECK_FALSE(out["rungs"][0].contains("samples_per_s"));
   CHECK(out["rungs"][1]["samples_per_s"] == 800);
 }
@@ -209,29 +208,29 @@ TEST_CASE("JSON has each rung, what bounds it, and the published figures apart")
   const Ladder ladder;
   const ProcessResult result = ladder.run({"--repeats", "3", "--json"});
   REQUIRE(result.code == 0);
-  const json out = json::parse(result.out);
-  CHECK(out["ladder"].get<std::string>().rfind("ladder-", 0) == 0);
+  const Json out = Json::parse(result.out);
+  CHECK(out["ladder"].as_text().rfind("ladder-", 0) == 0);
   CHECK(out["preset"] == "cpu_tiny");
   CHECK(out["device"] == "cpu");
   CHECK(out["provenance"] == "measured here");
   CHECK(out["repeats"] == 3);
   CHECK(out["stopped"] == false);
   REQUIRE(out["rungs"].size() == 2);
-  const json& second = out["rungs"][1];
+  const Json& second = out["rungs"][1];
   CHECK(second["lesson"] == "02_workers");
   CHECK(second["runs"].size() == 3);
   CHECK(second["samples_per_s"] == 800);
   CHECK(second["speed_up_on_previous"]["over"] == "01_baseline");
-  CHECK(second["speed_up_on_baseline"]["ratio"].get<double>() == Approx(2));
+  CHECK(second["speed_up_on_baseline"]["ratio"].as_number() == Approx(2));
   CHECK(second["speed_up_on_baseline"]["direction"] == "more");
   CHECK(second["precision"] == "fp32");
   CHECK(second["bound"] == "host");  // 900 of 5000 us are operators
-  CHECK(second["parts"]["GEMM"].get<double>() == Approx(0.12));
+  CHECK(second["parts"]["GEMM"].as_number() == Approx(0.12));
   CHECK(second["peak_bytes"] == 5'000'000);
   CHECK(second["parity"] == "bit-equal");
   CHECK_FALSE(out["left_out"].empty());
   CHECK(out["published"][0]["provenance"] == "recorded");
-  CHECK(out["published"][0]["years"] == json({2023, 2024, 2025}));
+  CHECK(out["published"][0]["years"] == Json(std::vector<int>{2023, 2024, 2025}));
 }
 
 TEST_CASE("only the lessons that are asked for run, and the first of them is the baseline") {

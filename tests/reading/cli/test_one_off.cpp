@@ -1,14 +1,13 @@
 // One-off sweeps through the launcher, with a lesson whose steps grow by known amounts.
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "cli/programs.h"
+#include "core/json.h"
 #include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 namespace {
 
@@ -110,9 +109,9 @@ TEST_CASE("a section stands for its switches, and JSON says the same") {
   CHECK(json["one_off"] == true);
   REQUIRE(json["points"].size() == 5);
   CHECK(json["points"][0]["keys"] ==
-        Json({{"fusion.adam", "true"}, {"fusion.bias_gelu", "true"}, {"fusion.qkv", "true"}}));
+        Json{{"fusion.adam", "true"}, {"fusion.bias_gelu", "true"}, {"fusion.qkv", "true"}});
   CHECK(json["points"][0]["ratio"] == 1.0);
-  CHECK(json["points"][1]["ratio"].get<double>() == Approx(2.0 / 3));
+  CHECK(json["points"][1]["ratio"].as_number() == Approx(2.0 / 3));
   CHECK(json["points"][1]["same_as_base"] == false);
   CHECK(json["points"][1]["launches"] == 110);
   CHECK(json["points"][2]["point"] == "fusion.bias_gelu=false");

@@ -1,8 +1,8 @@
 // Predictions for the machine at hand, through the launcher, from rates that stand in for measured ones.
-#include <nlohmann/json.hpp>
 
 #include "cli/programs.h"
 #include "config/load.h"
+#include "core/json.h"
 #include "core/machine.h"
 #include "core/processors.h"
 #include "formula/stage_prediction.h"
@@ -12,7 +12,6 @@
 
 using namespace isobar;
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 namespace {
 
@@ -101,12 +100,12 @@ TEST_CASE("what is printed is what the formulas give, by stage") {
   const Config config = load_config(project_home(), lesson, {.sets = sets}, "cpu").config;
   const StepStages stages = predict_stages(lesson, config, made_rates(), processors_here());
   for (const auto& [stage, time_us] : stages.named())
-    CHECK(json["stages"][stage + "_us"].get<double>() == Approx(time_us));
-  CHECK(json["step_us"].get<double>() == Approx(stages.step_us()));
-  CHECK(json["comm_total_us"].get<double>() == Approx(stages.comm_total_us));
-  CHECK(json["samples_per_s"].get<double>() ==
+    CHECK(json["stages"][stage + "_us"].as_number() == Approx(time_us));
+  CHECK(json["step_us"].as_number() == Approx(stages.step_us()));
+  CHECK(json["comm_total_us"].as_number() == Approx(stages.comm_total_us));
+  CHECK(json["samples_per_s"].as_number() ==
         Approx(static_cast<double>(config.train.global_batch) / stages.step_us() * 1e6));
-  CHECK(json["memory_bytes"]["weights"].get<double>() > 0);
+  CHECK(json["memory_bytes"]["weights"].as_number() > 0);
   CHECK(json["ranks"] == 2);
   CHECK_THAT(world.run({"06", "--ranks", "2"}).out, says("over 2 ranks") && says("a rank sends"));
 }
@@ -132,8 +131,8 @@ TEST_CASE("a run is shown beside what the kept rates predict for it") {
   CHECK_THAT(show(), !says("by formula"));
   write_file_whole(world.rates_file(), std::string_view(to_toml(made_rates())));
   CHECK_THAT(show(), says("by formula") && says("and 70.00 were measured") && says("backward 30.00 ("));
-  CHECK(Json::parse(show({"--json"}))["predicted"]["step_us"].get<double>() ==
-        Approx(world.json({"01"})["step_us"].get<double>()));
+  CHECK(Json::parse(show({"--json"}))["predicted"]["step_us"].as_number() ==
+        Approx(world.json({"01"})["step_us"].as_number()));
   // Damaged rates leave the run as readable as it was; predict names the damage.
   write_file_whole(world.rates_file(), std::string_view("rubbish"));
   CHECK_THAT(show(), !says("by formula") && says("70"));

@@ -1,9 +1,9 @@
 // Runs of machines that are not here, through the launcher: predicted, recorded, and shown where a lesson
 // cannot run.
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "cli/programs.h"
+#include "core/json.h"
 #include "core/nvidia.h"
 #include "core/text.h"
 #include "support/catch.h"
@@ -11,7 +11,6 @@
 
 using namespace isobar;
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 namespace {
 
@@ -87,17 +86,17 @@ TEST_CASE("a prediction is printed, as JSON too, and follows the keys of the les
   };
   const Json graph = json({});
   CHECK(graph["provenance"] == "predicted by model for H200");
-  CHECK(graph["step_us"].get<double>() == Approx(81'500).epsilon(0.01));
-  CHECK(graph["samples_per_s"].get<double>() == Approx(196).epsilon(0.01));
-  CHECK(json({"--device", "A100", "--set", "graph.enabled=false"})["step_us"].get<double>() ==
+  CHECK(graph["step_us"].as_number() == Approx(81'500).epsilon(0.01));
+  CHECK(graph["samples_per_s"].as_number() == Approx(196).epsilon(0.01));
+  CHECK(json({"--device", "A100", "--set", "graph.enabled=false"})["step_us"].as_number() ==
         Approx(199'000).epsilon(0.01));
   const Json plain = json({"--set", "fusion.qkv=false"});
-  CHECK(plain["step_us"].get<double>() > graph["step_us"].get<double>());
+  CHECK(plain["step_us"].as_number() > graph["step_us"].as_number());
   const Json small = json({"--preset", "cpu_micro", "--set", "graph.enabled=false"});
   CHECK(small["bound"] == "host (launch)");
   const Json recorded = json({"--preset", "cpu_micro"});
-  CHECK(recorded["step_us"].get<double>() ==
-        Approx(small["step_us"].get<double>() - small["graph_gain_us"].get<double>()));
+  CHECK(recorded["step_us"].as_number() ==
+        Approx(small["step_us"].as_number() - small["graph_gain_us"].as_number()));
   // A lesson without the keys has none of the pieces.
   const ProcessResult baseline = run_process({ISOBAR_CLI, "predict", "01_baseline", "--device", "A100"});
   CHECK_THAT(baseline.out, says("tf32, efficient attention, nothing fused, launched one by one") &&
@@ -162,7 +161,7 @@ TEST_CASE("a predicted run opens like any other and is marked wherever it is nam
   const Json json = Json::parse(world.run({"show", "p", "--json"}).out);
   CHECK(json["provenance"] == "predicted by model for H200");
   CHECK_FALSE(json.contains("loss"));
-  CHECK(json["samples_per_s"].get<double>() == Approx(196).epsilon(0.01));
+  CHECK(json["samples_per_s"].as_number() == Approx(196).epsilon(0.01));
   CHECK_THAT(world.run({"runs"}).out, says("predicted"));
   CHECK_THAT(read_text_file(world.work() / "runs/p/run.toml", 100'000),
              says("Predicted by model for H200; nobody ran it. Made by: ./isobar predict 08_gpu --set "

@@ -1,9 +1,9 @@
 // ./isobar report and ./isobar import, as processes.
-#include <nlohmann/json.hpp>
 
 #include "cli/programs.h"
 #include "config/toml_text.h"
 #include "core/files.h"
+#include "core/json.h"
 #include "core/text.h"
 #include "support/catch.h"
 #include "support/made_rates.h"
@@ -64,19 +64,21 @@ TEST_CASE("report writes one page whose figures are those of show --json") {
   const std::string page = read_text_file(file, kMostPage);
   CHECK_THAT(page, says("No question of these lessons was answered yet."));
   for (const std::string& run : {a, b}) {
-    const auto shown = nlohmann::json::parse(programs.run({"show", run, "--json"}).out);
-    CHECK_THAT(page, says(fmt::format("{:.1f}", shown["samples_per_s"].get<double>())));
-    CHECK_THAT(page, says(fmt::format("{:.4f}", shown["scores"].back()["loss"].get<double>())));
-    CHECK_THAT(page, says(fmt::format("{:.4f}", shown["scores"].back()["rmse_u10m"].get<double>())));
-    CHECK_THAT(page, says(fmt::format("{:.2f}", shown["step_us"].get<double>() * 1e-3)));
-    CHECK_THAT(page, says("<td class=\"n\">" + std::to_string(shown["steps"].get<int>()) + "</td>"));
-    CHECK_THAT(page, says(fmt::format("<td class=\"n\">{:.1f} %</td><td class=\"n\">{}</td>",
-                                      100 * shown["mfu"].get<double>(),
-                                      human_bytes(shown["memory"]["peak_bytes"].get<std::uint64_t>()))));
-    for (const auto& [stage, us] : shown["stages"].items()) {
-      if (us.get<double>() <= 0) continue;  // a column of nothing is left out
+    const auto shown = Json::parse(programs.run({"show", run, "--json"}).out);
+    CHECK_THAT(page, says(fmt::format("{:.1f}", shown["samples_per_s"].as_number())));
+    CHECK_THAT(page, says(fmt::format("{:.4f}", shown["scores"].values().back()["loss"].as_number())));
+    CHECK_THAT(page, says(fmt::format("{:.4f}", shown["scores"].values().back()["rmse_u10m"].as_number())));
+    CHECK_THAT(page, says(fmt::format("{:.2f}", shown["step_us"].as_number() * 1e-3)));
+    CHECK_THAT(page, says("<td class=\"n\">" + std::to_string(shown["steps"].as_integer()) + "</td>"));
+    CHECK_THAT(page,
+               says(fmt::format(
+                   "<td class=\"n\">{:.1f} %</td><td class=\"n\">{}</td>", 100 * shown["mfu"].as_number(),
+                   human_bytes(static_cast<std::uint64_t>(shown["memory"]["peak_bytes"].as_integer())))));
+    for (const std::string& stage : shown["stages"].keys()) {
+      const double us = shown["stages"][stage].as_number();
+      if (us <= 0) continue;  // a column of nothing is left out
       INFO(stage);
-      CHECK_THAT(page, says(fmt::format("<td class=\"n\">{:.2f}</td>", us.get<double>() * 1e-3)));
+      CHECK_THAT(page, says(fmt::format("<td class=\"n\">{:.2f}</td>", us * 1e-3)));
     }
   }
   CHECK(page.find("https://") == std::string::npos);  // no link leads out
@@ -102,9 +104,9 @@ TEST_CASE("what this machine's kept rates predict stands beside what was measure
   const std::size_t from = page.find("<section id=\"formulas\"");
   REQUIRE(from != std::string::npos);
   const std::string part = page.substr(from, page.find("</section>", from) - from);
-  const auto shown = nlohmann::json::parse(programs.run({"show", ours, "--json"}).out);
+  const auto shown = Json::parse(programs.run({"show", ours, "--json"}).out);
   CHECK_THAT(part, says("<th scope=\"row\">A</th><td>forward</td>") && !says("<th scope=\"row\">B</th>"));
-  CHECK_THAT(part, says(fmt::format("<td class=\"n\">{:.2f}</td>", shown["step_us"].get<double>() * 1e-3)));
+  CHECK_THAT(part, says(fmt::format("<td class=\"n\">{:.2f}</td>", shown["step_us"].as_number() * 1e-3)));
 }
 
 TEST_CASE("report writes over nothing that is not its own") {
@@ -147,24 +149,24 @@ TEST_CASE("import makes runs of the logs below a folder, once, and compare takes
       programs.run({"import", logs() + "/tutorial_out.log", "--into", into, "--json"});
   INFO(first.err);
   REQUIRE(first.code == 0);
-  const auto told = nlohmann::json::parse(first.out)["runs"];
+  const auto told = Json::parse(first.out)["runs"];
   REQUIRE(told.size() == 1);
   CHECK(told[0]["source"] == "tutorial");
   CHECK(told[0]["result"] == "imported");
   CHECK(told[0]["steps"] == 64);
-  const std::string run = told[0]["run"];
+  const std::string run = told[0]["run"].as_text();
   const ProcessResult again =
       programs.run({"import", logs() + "/tutorial_out.log", "--into", into, "--json"});
-  CHECK(nlohmann::json::parse(again.out)["runs"][0]["result"] == "known");
-  const auto shown = nlohmann::json::parse(programs.run({"show", run, "--json"}).out);
+  CHECK(Json::parse(again.out).at("runs")[0]["result"] == "known");
+  const auto shown = Json::parse(programs.run({"show", run, "--json"}).out);
   CHECK(shown["source"] == "tutorial");
-  CHECK_THAT(shown["provenance"].get<std::string>(), says("recorded with the Python tutorial"));
+  CHECK_THAT(shown["provenance"].as_text(), says("recorded with the Python tutorial"));
   const std::string told_of = programs.run({"show", run}).out;
   CHECK_THAT(told_of,
              says("loss 0.3750") && says("without the first 32 steps") && !says("RMSE") && !says("on ,"));
   CHECK_THAT(told_of, says("valid loss   0.3750"));
   CHECK(shown["valid_loss"] == 0.3750002);
-  CHECK(shown["mfu"].is_null());  // what is not known is not 0
+  CHECK(shown["mfu"] == Json());  // what is not known is not 0
   const ProcessResult verdict = programs.run({"verdict", run});
   CHECK(verdict.code == 0);
   CHECK_THAT(verdict.out, says("nothing can be said") && says("./isobar show " + run) && !says("host"));
@@ -183,24 +185,25 @@ TEST_CASE("a log of sixty epochs stands beside a run of ours") {
   fs::create_directories(runs.path() / "exp/long/1GPU/00");
   const std::string log = (runs.path() / "exp/long/1GPU/00/out.log").string();
   write_file_whole(log, std::string_view(long_log()));
-  const auto told = nlohmann::json::parse(
-      programs.run({"import", log, "--into", (runs.path() / "in").string(), "--json"}).out)["runs"][0];
+  const auto told =
+      Json::parse(programs.run({"import", log, "--into", (runs.path() / "in").string(), "--json"}).out)
+          .at("runs")[0];
   CHECK(told["steps"] == 1920);
   CHECK(told["scores"] == 60);
-  const std::string theirs = told["run"];
+  const std::string theirs = told["run"].as_text();
   const ProcessResult compared = programs.run({"compare", ours, theirs, "--json"});
   INFO(compared.out);
   REQUIRE(compared.code == 0);
-  const auto found = nlohmann::json::parse(compared.out);
+  const auto found = Json::parse(compared.out);
   const auto& difference = found["differences"][0];
-  CHECK_THAT(difference["no_ratio"].get<std::string>(), says("recorded with the Python tutorial"));
+  CHECK_THAT(difference["no_ratio"].as_text(), says("recorded with the Python tutorial"));
   CHECK(difference["stages"].empty());
   const auto& losses = difference["losses"];
   CHECK(losses["parity"] == "unknown");  // no step of ours is a mean over an epoch
   CHECK(losses["at_equal_samples"]["samples"] == 1600);
-  CHECK(losses["at_equal_samples"]["other_loss"].get<double>() ==
+  CHECK(losses["at_equal_samples"]["other_loss"].as_number() ==
         Approx(0.4167 + (0.375 - 0.4167) / 8));  // of the 3rd and 4th epoch
-  CHECK(found["runs"][1]["valid_loss"].get<double>() == Approx(0.25 + 0.5 / 60).epsilon(1e-3));
+  CHECK(found["runs"][1]["valid_loss"].as_number() == Approx(0.25 + 0.5 / 60).epsilon(1e-3));
 }
 
 TEST_CASE("import goes on behind a log that it cannot read, and says so") {

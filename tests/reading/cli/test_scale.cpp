@@ -4,16 +4,15 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "cli/noting.h"
 #include "core/files.h"
+#include "core/json.h"
 #include "support/catch.h"
 #include "support/errors.h"
 
 using namespace isobar;
-using json = nlohmann::json;
 
 namespace {
 
@@ -51,8 +50,8 @@ std::vector<std::string> scale(const std::vector<std::string>& more) {
   return with_data(words);
 }
 
-const json& point(const json& told, const std::string& line, int ranks) {
-  for (const json& one : told["points"]) {
+const Json& point(const Json& told, const std::string& line, int ranks) {
+  for (const Json& one : told["points"].values()) {
     if (one["line"] == line && one["ranks"] == ranks) return one;
   }
   FAIL("no point " + line);
@@ -131,30 +130,30 @@ TEST_CASE("every point is measured in turn, with its batch and the same threads,
   CHECK_THAT(calls[3], says("run.ranks=2") && says("train.global_batch=8 "));
   CHECK_THAT(calls[9], says("run.point=real ranks=1") && says("run.repeat=1"));
 
-  const json told = json::parse(result.out);
-  const auto threads = told["threads_per_rank"].get<std::int64_t>();
-  CHECK(threads == std::max<std::int64_t>(1, told["processors"].get<std::int64_t>() / 2));
+  const Json told = Json::parse(result.out);
+  const auto threads = told["threads_per_rank"].as_integer();
+  CHECK(threads == std::max<std::int64_t>(1, told["processors"].as_integer() / 2));
   for (const std::string& call : calls)
     CHECK_THAT(call, says("run.threads=" + std::to_string(threads) + " "));
   CHECK(told["law"] == "weak");
   CHECK(told["points"].size() == 6);
   // 10 and 14 ms; synthetic 9 and 13; without communication 7 and 11.
-  CHECK(point(told, "real", 2)["efficiency"].get<double>() == Approx(10.0 / 14));
-  CHECK(point(told, "synthetic", 2)["efficiency"].get<double>() == Approx(9.0 / 13));
-  CHECK(point(told, "no-comm", 2)["efficiency"].get<double>() == Approx(7.0 / 11));
-  CHECK(point(told, "real", 2)["samples_per_s"].get<double>() == Approx(8 / 0.014));
-  CHECK(point(told, "real", 2)["exposed_share"].get<double>() == Approx(1.0 / 14));
-  CHECK(point(told, "real", 2)["rank_hours_per_million_samples"].get<double>() ==
+  CHECK(point(told, "real", 2)["efficiency"].as_number() == Approx(10.0 / 14));
+  CHECK(point(told, "synthetic", 2)["efficiency"].as_number() == Approx(9.0 / 13));
+  CHECK(point(told, "no-comm", 2)["efficiency"].as_number() == Approx(7.0 / 11));
+  CHECK(point(told, "real", 2)["samples_per_s"].as_number() == Approx(8 / 0.014));
+  CHECK(point(told, "real", 2)["exposed_share"].as_number() == Approx(1.0 / 14));
+  CHECK(point(told, "real", 2)["rank_hours_per_million_samples"].as_number() ==
         Approx(2 * 1e6 * 0.014 / 8 / 3600));
   CHECK(point(told, "real", 1)["runs"].size() == 2);
   REQUIRE(told["parts"].size() == 2);
-  const json& parts = told["parts"][1];
-  CHECK(parts["ideal_us"].get<double>() == Approx(7000));
-  CHECK(parts["beside_us"].get<double>() == Approx(4000));
-  CHECK(parts["comm_us"].get<double>() == Approx(2000));
-  CHECK(parts["data_us"].get<double>() == Approx(1000));
-  const auto svg = noting.work() / told["svg"].get<std::string>();
-  CHECK(svg.parent_path().filename().string() == told["group"].get<std::string>());
+  const Json& parts = told["parts"][1];
+  CHECK(parts["ideal_us"].as_number() == Approx(7000));
+  CHECK(parts["beside_us"].as_number() == Approx(4000));
+  CHECK(parts["comm_us"].as_number() == Approx(2000));
+  CHECK(parts["data_us"].as_number() == Approx(1000));
+  const auto svg = noting.work() / told["svg"].as_text();
+  CHECK(svg.parent_path().filename().string() == told["group"].as_text());
   CHECK_THAT(read_text_file(svg, 1 << 20),
              says("Weak scaling of 06_ddp, preset cpu_micro") && says("Weak: 4 samples a rank and step") &&
                  says("measured here") && says("Median of 2 runs") && !says("no value"));
@@ -162,7 +161,7 @@ TEST_CASE("every point is measured in turn, with its batch and the same threads,
   CHECK_THAT(listed.out, says("12 runs"));  // the folder of the picture is none
   const ProcessResult held = noting.run(scale({"--ranks", "1,2", "--repeat", "1", "--steps", "7", "--json"}),
                                         {.environment = {"OMP_NUM_THREADS=3"}});
-  CHECK(json::parse(held.out)["threads_per_rank"] == 3);
+  CHECK(Json::parse(held.out)["threads_per_rank"] == 3);
   CHECK_THAT(noting.calls().back(), says("run.threads=3 "));
 }
 
@@ -236,11 +235,11 @@ TEST_CASE("whole runs train on as many samples everywhere, and say when they cam
                            !says("train.steps=10"));
   CHECK_THAT(calls[1], says("run.measure=synthetic") && says("--set train.steps=10 "));
   CHECK_THAT(calls[3], says("run.measure=none") && says("run.ranks=2") && says("--set train.steps=5 "));
-  const json told = json::parse(result.out);
-  const json& two = point(told, "real", 2)["to_target"];
+  const Json told = Json::parse(result.out);
+  const Json& two = point(told, "real", 2)["to_target"];
   CHECK(two["s"] == 60);
   CHECK(two["samples"] == 80);
-  CHECK(two["rank_hours"].get<double>() == Approx(2 * 60 / 3600.0));
+  CHECK(two["rank_hours"].as_number() == Approx(2 * 60 / 3600.0));
   CHECK(two["reached"] == 1);
   CHECK_FALSE(point(told, "synthetic", 2).contains("to_target"));
   const ProcessResult never = noting.run(
@@ -255,14 +254,14 @@ TEST_CASE("a point whose run fails is a gap, the others go on, and the exit code
       noting.run(scale({"--ranks", "1,2,4", "--repeat", "2", "--steps", "7", "--lines", "real", "--json"}));
   CHECK(result.code == 1);
   CHECK_THAT(result.err, says("real ranks=2 failed") && says("the disk is full"));
-  const json told = json::parse(result.out);
-  const json& gap = point(told, "real", 2);
+  const Json told = Json::parse(result.out);
+  const Json& gap = point(told, "real", 2);
   CHECK_FALSE(gap.contains("samples_per_s"));
   CHECK_FALSE(gap.contains("efficiency"));
-  CHECK_THAT(gap["missing"].get<std::string>(), says("failed first"));
-  CHECK(point(told, "real", 4)["efficiency"].get<double>() == Approx(10.0 / 22));
+  CHECK_THAT(gap["missing"].as_text(), says("failed first"));
+  CHECK(point(told, "real", 4)["efficiency"].as_number() == Approx(10.0 / 22));
   CHECK(point(told, "real", 4)["runs"].size() == 2);
-  const std::string svg = read_text_file(noting.work() / told["svg"].get<std::string>(), 1 << 20);
+  const std::string svg = read_text_file(noting.work() / told["svg"].as_text(), 1 << 20);
   CHECK_THAT(svg,
              says("no value") && !says("#0072b2\" stroke-width=\"1.8\"") && says("real, 2 ranks: a gap"));
 }

@@ -2,10 +2,10 @@
 // to stop, means of the steady steps.
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "core/files.h"
+#include "core/json.h"
 #include "core/text.h"
 #include "run/steady_sums.h"
 #include "run/stop_vote.h"
@@ -16,7 +16,6 @@
 #include "training/run/made_run.h"
 
 using namespace isobar;
-using Json = nlohmann::json;
 
 namespace {
 
@@ -50,7 +49,7 @@ TEST_CASE("a recorder writes a line a step, and the loss where a report is due")
     CHECK(steps[i].contains("load_us"));
     CHECK_FALSE(steps[i].contains("forward_us"));  // never entered
   }
-  CHECK(steps[4]["loss"] == Approx(0.2));
+  CHECK(steps[4]["loss"].as_number() == Approx(0.2));
   const RunSummary summary = run.recorder.summary();
   CHECK(summary.steps == 5);
   CHECK(summary.samples == 10);
@@ -158,7 +157,7 @@ TEST_CASE("checkpoints are saved when they are due, once, and training goes on f
     CHECK(run.progress.checkpoint_step == 4);
     std::vector<std::int64_t> saved;
     for (const Json& note : lines_of(run, "note"))
-      if (note["text"] == "checkpoint") saved.push_back(note["step"]);
+      if (note["text"] == "checkpoint") saved.push_back(note["step"].as_integer());
     CHECK(saved == std::vector<std::int64_t>{2, 4});
     end = run.parameters.values().clone();
     CHECK(run.output.end("failed", "on purpose", run.recorder.summary()) == nullptr);
