@@ -1,0 +1,2 @@
+#define ISOBAR_MADE_HERE
+#include "support/catch.h"
