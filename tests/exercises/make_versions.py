@@ -1,7 +1,8 @@
-"""One unit that holds all versions of an exercise: skeleton, solution, and the solution with mistakes that people make.
+"""One unit that holds versions of an exercise: skeleton, solution, and the solution with mistakes that people make.
 
-Usage: make_versions.py SOLUTION.cpp MISTAKES.toml ISOBAR_CLI OUT.cpp PART_FUNCTION... OUT.cpp stays as it is where nothing changes. Each
-version is in a namespace of its own. A mistake that changes a line which is not there, or says what another one says, is an error.
+Usage: make_versions.py SOLUTION.cpp MISTAKES.toml ISOBAR_CLI WATCH OUT.cpp PART_FUNCTION... OUT.cpp stays as it is where nothing changes.
+WATCH: "thread" takes the solution and what only that sanitizer finds, another all else; of what is left out it holds the words. Each version
+is in a namespace of its own. A mistake that changes a line which is not there, or says what another one says, is an error.
 """
 import subprocess
 import sys
@@ -18,12 +19,15 @@ def main():
     text = solution.read_text()
     lesson = solution.parts[-3]
     mistakes = tomllib.loads(Path(sys.argv[2]).read_text())
-    functions = sys.argv[5:]
+    watch, target, functions = sys.argv[4], Path(sys.argv[5]), sys.argv[6:]
+    checks = {check["name"] for check in tomllib.loads((solution.parent / "exercise.toml").read_text())["check"]}
     print_skeleton = [sys.argv[3], "exercise", lesson, "--print"]
     skeleton = subprocess.run(print_skeleton, capture_output=True, text=True, check=True).stdout
     versions = [("skeleton", skeleton, mistakes["skeleton"]), ("solution", text, {"check": "", "says": ""})]
     said = {mistakes["skeleton"]["says"]}
     for wrong in mistakes["wrong"]:
+        if wrong["check"] not in checks:
+            sys.exit(f"{sys.argv[2]}: {wrong['name']}: the exercise has no check {wrong['check']}")
         changed = text
         for change in wrong["change"]:
             if changed.count(change["from"]) != 1:
@@ -36,17 +40,18 @@ def main():
     if len(versions) < 5:
         sys.exit(f"{sys.argv[2]}: less than three mistakes")
     out = [f'#include "{lesson}/exercise/part.h"\n#include "exercises/versions.h"\n']
-    for name, version, _ in versions:
-        out.append(f'#define mine version_{name}\n#line 1 "{name}/{solution.name}"\n{version}\n#undef mine\n')
-    out.append("namespace isobar {\n\nstd::vector<Version> versions() {\n  std::vector<Version> out;")
-    for name, _, expected in versions:
-        part = ", ".join(f"version_{name}::{function}" for function in functions)
+    fill = ["namespace isobar {\n\nstd::vector<Version> versions() {\n  std::vector<Version> out;"]
+    for name, version, expected in versions:
         words = ", ".join(quoted(expected.get(key, "")) for key in ("check", "says"))
-        watch = quoted(expected.get("watch", "address"))
-        out.append(f"  static const exercise::Part part_{name}{{{part}}};")
-        out.append(f'  out.push_back({{"{name}", &part_{name}, {words}, {watch}, "{name}/{solution.name}"}});')
-    out.append("  return out;\n}\n\n}  // namespace isobar\n")
-    text, target = "\n".join(out), Path(sys.argv[4])
+        part = "nullptr"
+        if name == "solution" or (watch == "thread") == (expected.get("watch") == "thread"):
+            out.append(f'#define mine version_{name}\n#line 1 "{name}/{solution.name}"\n{version}\n#undef mine\n')
+            part = f"&part_{name}"
+            of_part = ", ".join(f"version_{name}::{function}" for function in functions)
+            fill.append(f"  static const exercise::Part part_{name}{{{of_part}}};")
+        fill.append(f'  out.push_back({{"{name}", {part}, {words}, "{name}/{solution.name}"}});')
+    fill.append("  return out;\n}\n\n}  // namespace isobar\n")
+    text = "\n".join(out + fill)
     if not target.is_file() or target.read_text() != text:
         target.write_text(text)
 

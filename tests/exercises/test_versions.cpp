@@ -61,7 +61,7 @@ int run(const char* only) {
   int looked_at = 0;
   for (const Version& version : all) {
     if (only != nullptr && version.name != only) continue;
-    if (version.name != "solution" && kThread != (version.watch == "thread")) continue;
+    if (version.part == nullptr) continue;
     ++looked_at;
     failures += is_as_wanted(version, all) ? 0 : 1;
   }

@@ -7,10 +7,9 @@ namespace isobar {
 
 struct Version {
   std::string name;    ///< "skeleton", "solution", or that of a mistake
-  const void* part;    ///< an exercise::Part
+  const void* part;    ///< an exercise::Part; null = another program looks at it
   std::string check;   ///< the first that does not hold; "" = all hold
   std::string says;    ///< a piece of the sentence that no other version is told
-  std::string watch;   ///< what finds it: "address" (or the plain build), "thread"
   std::string source;  ///< end of the path by which its lines are known
 };
 

@@ -31,7 +31,7 @@ fs::path compiled_part(const Exercise& exercise, const fs::path& folder) {
   std::optional<CompileProblem> problem = forbidden_include(mine.text, exercise, name);
   if (!problem)
     problem =
-        compile_part({build, kPrograms + exercise.lesson, mine.path, library, exercise.solution_file()});
+        compile_part({build, exercise.lesson, Watch::none, mine.path, library, exercise.solution_file()});
   if (problem) throw Error(problem->what, problem->where, "./isobar check " + exercise.lesson + " says more");
   return library;
 }

@@ -52,9 +52,21 @@ std::vector<std::string> shell_words(const std::string& command) {
   return out;
 }
 
+/// As engine/base/check/CMakeLists.txt has them.
+const char* options_of(Watch watch) {
+  switch (watch) {
+    case Watch::address:
+      return ISOBAR_WATCH_ADDRESS;
+    case Watch::threads:
+      return ISOBAR_WATCH_THREAD;
+    default:
+      return "";
+  }
+}
+
 /// How the build compiles the other half of the part, and where that lies.
 struct OtherHalf {
-  std::vector<std::string> words;  ///< without what is compiled, and into what
+  std::vector<std::string> words;  ///< without what is compiled, and into what; with those of the watch
   std::string compiler;
   fs::path object;
 };
@@ -66,7 +78,7 @@ OtherHalf other_half(const CompileSetting& setting) {
     std::vector<std::string> words = shell_words(one.at("command").as_text());
     const auto output = std::find(words.begin(), words.end(), "-o");
     if (output == words.end() || output + 1 == words.end()) continue;
-    if (("/" + *(output + 1)).find("/part_of_" + setting.program + ".dir/") == std::string::npos) continue;
+    if (("/" + *(output + 1)).find("/part_of_" + setting.lesson + ".dir/") == std::string::npos) continue;
     OtherHalf out;
     out.object = fs::path(one.at("directory").as_text()) / *(output + 1);
     const auto option = std::find_if(words.begin(), words.end(), [](const std::string& word) {
@@ -80,9 +92,11 @@ OtherHalf other_half(const CompileSetting& setting) {
       else if (*word != "-Werror" && !word->ends_with("conversion"))
         out.words.push_back(*word);
     }
+    const std::vector<std::string> watch = shell_words(options_of(setting.watch));
+    out.words.insert(out.words.end(), watch.begin(), watch.end());
     return out;
   }
-  throw Error("the build knows nothing of " + setting.program, file.string(), "./isobar setup", Exit::failed);
+  throw Error("the build knows no part of " + setting.lesson, file.string(), "./isobar setup", Exit::failed);
 }
 
 /// The path of a program that a command may name without one.

@@ -1,6 +1,7 @@
 #pragma once
 // A learner's file becomes a library that a check program, or a lesson, loads: compiled with the very command
-// by which the build compiles the part's other half, lessons/NN_name/exercise/part.cpp.
+// by which the build compiles the part's other half, lessons/NN_name/exercise/part.cpp, and watched if
+// wanted.
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -18,9 +19,13 @@ struct CompileProblem {
   std::vector<std::string> lines;  ///< the line of the file, and the compiler's mark below it
 };
 
+/// How it is watched while it runs.
+enum class Watch { none, address, threads };
+
 struct CompileSetting {
-  std::filesystem::path build;     ///< of CMake
-  std::string program;             ///< whose part it is: "check_02_workers"
+  std::filesystem::path build;  ///< of CMake
+  std::string lesson;           ///< whose part it is: "02_workers"
+  Watch watch = Watch::none;
   std::filesystem::path source;    ///< the learner's file
   std::filesystem::path library;   ///< what is to be made, in a PartFolder
   std::filesystem::path solution;  ///< which the file may not include, in whatever way

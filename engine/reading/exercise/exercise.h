@@ -15,12 +15,15 @@ struct ExerciseCheck {
   std::vector<std::string> hints;  ///< each says more than the one before
 };
 
+/// The check that the sanitizer for threads makes; an exercise without it is not compiled for that one.
+inline constexpr const char* kRaceCheck = "race";
+
 struct Exercise {
   std::string lesson;  ///< "02_workers"
   std::string file;    ///< "read_ahead"
   std::string title;
   std::int64_t minutes = 0;   ///< that somebody who read the page takes
-  bool is_sanitized = false;  ///< needs no torch: checked with sanitizers, the one for threads too
+  bool is_sanitized = false;  ///< needs no torch: checked with sanitizers
   std::string run;            ///< words behind ./isobar run LESSON --mine under which the part is at work
   std::string text;           ///< what is to be done
   std::string after;          ///< how the solution reasons, and where the engine's own version differs

@@ -21,7 +21,6 @@ namespace {
 
 constexpr std::int64_t kLongestCheck_us = 600'000'000;  // a hang of a check is told long before
 constexpr std::int64_t kMostVerdict_bytes = 1 << 20;
-constexpr const char* kRaceCheck = "race";
 
 /// The first check of the exercise that is not among these; null where all are.
 const ExerciseCheck* first_not_in(const std::vector<std::string>& held, const Exercise& exercise) {
@@ -70,11 +69,13 @@ fs::path kept_file(const Exercise& exercise, const fs::path& my) {
 double seconds_since(std::int64_t begin_us) { return static_cast<double>(steady_us() - begin_us) * 1e-6; }
 
 /// False when nothing more is to be asked.
-bool check_with(const Exercise& exercise, const std::string& program, const MyFile& mine,
-                const fs::path& folder, const fs::path& build, ExerciseVerdict& verdict) {
+bool check_with(const Exercise& exercise, Watch watch, const MyFile& mine, const fs::path& folder,
+                const fs::path& build, ExerciseVerdict& verdict) {
+  const std::string program = "check_" + exercise.lesson + (watch == Watch::threads ? "_thread" : "");
   const fs::path library = folder / (program + ".so");
   const std::int64_t begin_us = steady_us();
-  verdict.problem = compile_part({build, program, mine.path, library, exercise.solution_file()});
+  verdict.problem =
+      compile_part({build, exercise.lesson, watch, mine.path, library, exercise.solution_file()});
   verdict.compile_s += seconds_since(begin_us);
   if (verdict.problem) return false;
   const std::int64_t checks_us = steady_us();
@@ -134,14 +135,14 @@ ExerciseVerdict check_exercise(const Exercise& exercise, const MyFile& mine, con
   out.problem = forbidden_include(mine.text, exercise, known_as(mine.path));
   if (out.problem) return out;
   const PartFolder folder;
-  const std::string program = "check_" + exercise.lesson;
-  const bool held = check_with(exercise, program, mine, folder.path(), build, out);
-  if (!held || !exercise.is_sanitized) {
+  const Watch watch = exercise.is_sanitized ? Watch::address : Watch::none;
+  const bool held = check_with(exercise, watch, mine, folder.path(), build, out);
+  if (!held || exercise.find(kRaceCheck) == nullptr) {
     out.is_whole = held;
     return out;
   }
   ExerciseVerdict threads;
-  out.is_whole = check_with(exercise, program + "_thread", mine, folder.path(), build, threads);
+  out.is_whole = check_with(exercise, Watch::threads, mine, folder.path(), build, threads);
   out.compile_s += threads.compile_s;
   out.check_s += threads.check_s;
   if (out.is_whole) {

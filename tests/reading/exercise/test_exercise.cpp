@@ -69,7 +69,7 @@ struct MadeBuild {
                compiler);
     write_file_whole(build / "compile_commands.json",
                      std::string_view("[{\"directory\": \"/\", \"command\": \"" + (build / "c++").string() +
-                                      " -O1 -o x/part_of_check_01_baseline.dir/part.o -c part.cpp\"}]"));
+                                      " -O1 -o x/part_of_01_baseline.dir/part.o -c part.cpp\"}]"));
     place_my_file(project.exercise(), project.my);
   }
   ExerciseVerdict verdict() const {
@@ -115,7 +115,7 @@ TEST_CASE("Every exercise can be read, has a gap, and its solution is none of it
     CHECK(skeleton.size() + 200 < read_text_file(exercise.solution_file(), 1'000'000).size());
     CHECK(exercise.minutes >= 15);
     CHECK(exercise.minutes <= 45);
-    CHECK((exercise.find("race") != nullptr) == exercise.is_sanitized);
+    CHECK((exercise.find(kRaceCheck) == nullptr || exercise.is_sanitized));
     for (const ExerciseCheck& check : exercise.checks) {
       CHECK(exercise.find(check.name) == &check);  // no two of one name
       CHECK_THAT(hints_of(exercise, check).back(), says(exercise.file + ".cpp"));
