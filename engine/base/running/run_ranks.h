@@ -3,9 +3,21 @@
 #include <span>
 
 #include "config/config.h"
+#include "core/seam.h"
 #include "ring/ring_group.h"
 
 namespace isobar {
+
+namespace seams {
+
+/// The values of rank 0, in place, on every rank.
+inline constinit Seam<void(RingGroup&, std::span<double>)> broadcast{
+    [](RingGroup& group, std::span<double> values) { group.broadcast(values); }};
+/// The mean over the ranks, in place and the same bits on each.
+inline constinit Seam<void(RingGroup&, std::span<double>)> average{
+    [](RingGroup& group, std::span<double> values) { group.mean(values); }};
+
+}  // namespace seams
 
 class RunRanks {
  public:
@@ -14,16 +26,15 @@ class RunRanks {
 
   int rank() const { return group_.rank(); }
   int size() const { return group_.size(); }
-  RingGroup& group() { return group_; }  ///< sends whatever it is told to
 
   /// The values of rank 0, in place, on every rank.
   void broadcast(std::span<double> values) {
-    if (config_.broadcasts_start) group_.broadcast(values);
+    if (config_.broadcasts_start) seams::broadcast(group_, values);
   }
   /// The mean over the ranks, in place and the same bits on each; with comm.sync = none nothing happens.
   void average(std::span<double> values) {
     if (config_.sync == SyncKind::none) return;
-    config_.divides ? group_.mean(values) : group_.sum(values);
+    config_.divides ? seams::average(group_, values) : group_.sum(values);
   }
 
  private:
