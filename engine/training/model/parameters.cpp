@@ -259,7 +259,7 @@ std::int64_t whole_count_of(const Parameters& parameters) {
 }
 
 void Parameters::zero_gradients() {
-  if (!piles_up_) gradients_.zero_();
+  if (!piles_up_) seams::zero_gradients(gradients_);
 }
 
 }  // namespace isobar

@@ -8,7 +8,17 @@
 #include <string>
 #include <vector>
 
+#include "core/seam.h"
+
 namespace isobar {
+
+namespace seams {
+
+/// Zeroes the flat gradients in place.
+inline constinit Seam<void(at::Tensor& gradients)> zero_gradients{
+    [](at::Tensor& gradients) { gradients.zero_(); }};
+
+}  // namespace seams
 
 /// How a parameter starts. Values depend on (seed, name, full shape) only, never on the order in which layers
 /// are made.
@@ -109,9 +119,6 @@ class Parameters {
   /// From now on zero_gradients leaves them as they are, and those of all steps pile up: a mistake on
   /// purpose.
   void pile_up_gradients() { piles_up_ = true; }
-
- protected:
-  bool piles_up() const { return piles_up_; }  ///< for one that zeroes gradients in its own way
 
  private:
   struct Joint {

@@ -7,31 +7,39 @@
 
 namespace isobar {
 
+namespace {
+
+void update_adam(at::Tensor& weights, const at::Tensor& gradients, AdamState& state, double learning_rate,
+                 const OptimConfig& config) {
+  const auto t = static_cast<double>(++state.steps);
+  state.mean.lerp_(gradients, 1 - config.beta1);
+  state.square.mul_(config.beta2).addcmul_(gradients, gradients, 1 - config.beta2);
+  const double correction1 = 1 - std::pow(config.beta1, t);
+  const double correction2 = std::sqrt(1 - std::pow(config.beta2, t));
+  const at::Tensor denominator = state.square.sqrt().div_(correction2).add_(config.eps);
+  weights.addcdiv_(state.mean, denominator, -learning_rate / correction1);
+}
+
+}  // namespace
+
+constinit decltype(seams::adam_update) seams::adam_update{update_adam};
+
 Adam::Adam(Parameters& parameters, const OptimConfig& config)
     : parameters_(parameters),
-      beta1_(config.beta1),
-      beta2_(config.beta2),
-      eps_(config.eps),
-      mean_(at::zeros_like(parameters.values())),
-      square_(at::zeros_like(parameters.values())) {
-  parameters.follow(mean_);
-  parameters.follow(square_);
+      config_(config),
+      state_{.mean = at::zeros_like(parameters.values()), .square = at::zeros_like(parameters.values())} {
+  parameters.follow(state_.mean);
+  parameters.follow(state_.square);
 }
 
 void Adam::step(double learning_rate) {
   const at::NoGradGuard no_grad;
-  const at::Tensor& gradients = parameters_.gradients();
-  ++steps_;
-  const auto t = static_cast<double>(steps_);
-  mean_.lerp_(gradients, 1 - beta1_);
-  square_.mul_(beta2_).addcmul_(gradients, gradients, 1 - beta2_);
-  const double correction1 = 1 - std::pow(beta1_, t);
-  const double correction2 = std::sqrt(1 - std::pow(beta2_, t));
-  const at::Tensor denominator = square_.sqrt().div_(correction2).add_(eps_);
-  at::Tensor values = parameters_.values();
-  values.addcdiv_(mean_, denominator, -learning_rate / correction1);
+  at::Tensor weights = parameters_.values();
+  seams::adam_update(weights, parameters_.gradients(), state_, learning_rate, config_);
 }
 
-std::vector<NamedTensor> Adam::moments() const { return moments_by_parameter(parameters_, mean_, square_); }
+std::vector<NamedTensor> Adam::moments() const {
+  return moments_by_parameter(parameters_, state_.mean, state_.square);
+}
 
 }  // namespace isobar

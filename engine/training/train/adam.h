@@ -6,10 +6,27 @@
 #include <vector>
 
 #include "config/config.h"
+#include "core/seam.h"
 #include "model/parameters.h"
 #include "train/optimizer.h"
 
 namespace isobar {
+
+/// What Adam keeps from one update to the next.
+struct AdamState {
+  at::Tensor mean;         ///< m, as long as the flat buffers
+  at::Tensor square;       ///< v
+  std::int64_t steps = 0;  ///< t: updates made so far
+};
+
+namespace seams {
+
+/// One update of `weights` and `state`, as of Adam::step. Autograd does not watch.
+extern constinit Seam<void(at::Tensor& weights, const at::Tensor& gradients, AdamState& state,
+                           double learning_rate, const OptimConfig& config)>
+    adam_update;
+
+}  // namespace seams
 
 class Adam final : public Optimizer {
  public:
@@ -21,19 +38,15 @@ class Adam final : public Optimizer {
   /// w -= lr / (1 - b1^t) * m / (sqrt(v / (1 - b2^t)) + eps).
   void step(double learning_rate);
 
-  std::int64_t steps() const override { return steps_; }  ///< t: updates made so far
-  void set_steps(std::int64_t steps) override { steps_ = steps; }
+  std::int64_t steps() const override { return state_.steps; }
+  void set_steps(std::int64_t steps) override { state_.steps = steps; }
   /// Views of m and v by parameter: "exp_avg.<parameter>" and "exp_avg_sq.<parameter>".
   std::vector<NamedTensor> moments() const override;
 
  private:
   Parameters& parameters_;
-  double beta1_;
-  double beta2_;
-  double eps_;
-  std::int64_t steps_ = 0;
-  at::Tensor mean_;    ///< m, as long as the flat buffers
-  at::Tensor square_;  ///< v
+  OptimConfig config_;
+  AdamState state_;
 };
 
 }  // namespace isobar
