@@ -64,6 +64,12 @@ struct Task {
 
 }  // namespace read_ahead_state
 
+constinit decltype(seams::read_ahead) seams::read_ahead{
+    [](std::shared_ptr<const SlotFiller> filler, const BatchOrder& order,
+       const ReadAheadSetting& setting) -> std::unique_ptr<SlotQueue> {
+      return std::make_unique<ReadAhead>(std::move(filler), order, setting);
+    }};
+
 void FilledSlot::set_before_reuse(std::function<void()> wait) const { *reuse_hook = std::move(wait); }
 
 /// Everything below `mutex`, but for `filler`, `order` and `setting`, which do not change.

@@ -8,6 +8,7 @@
 #include <stop_token>
 #include <vector>
 
+#include "core/seam.h"
 #include "data/batch_plan.h"
 #include "record/span_writer.h"
 
@@ -63,25 +64,44 @@ struct ReadAheadCounts {
   std::int64_t cpu_us = 0;
 };
 
-class ReadAhead {
+/// Batches that are filled ahead of the one who takes them.
+class SlotQueue {
+ public:
+  virtual ~SlotQueue() = default;
+  /// The next batch; waits until it is filled. What went wrong while it was filled is thrown here.
+  virtual FilledSlot take() = 0;
+  /// `take` goes on with batch number `batch`; what was read ahead is dropped, and nothing is read before it.
+  virtual void seek(std::int64_t batch) = 0;
+  virtual ReadAheadCounts counts() const = 0;
+};
+
+namespace seams {
+
+/// Reads batches of `order` with `filler`, from number 0; threads start with the first `take`. The
+/// processors, the spans and the number of slots may be left alone.
+extern constinit Seam<std::unique_ptr<SlotQueue>(std::shared_ptr<const SlotFiller> filler,
+                                                 const BatchOrder& order, const ReadAheadSetting& setting)>
+    read_ahead;
+
+}  // namespace seams
+
+class ReadAhead final : public SlotQueue {
  public:
   /// Reads batches of `order` with `filler`, from number 0; threads start with the first `take`.
   ReadAhead(std::shared_ptr<const SlotFiller> filler, const BatchOrder& order,
             const ReadAheadSetting& setting);
   /// Asks the threads to stop and waits for them: at most as long as one read of the file system takes.
-  ~ReadAhead();
+  ~ReadAhead() override;
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
 
-  /// The next batch; waits until it is filled. What went wrong while it was filled is thrown here. With
-  /// `most_slots`, Error (exit code 1) when the caller keeps all of them and waits for more.
-  FilledSlot take();
-  /// `take` goes on with batch number `batch`; what was read ahead is dropped, and nothing is read before it.
-  void seek(std::int64_t batch);
+  /// With `most_slots`, Error (exit code 1) when the caller keeps all of them and waits for more.
+  FilledSlot take() override;
+  void seek(std::int64_t batch) override;
   /// Asks threads and waiting takers to stop; `take` throws then. Any thread may call it.
   void stop() noexcept;
 
-  ReadAheadCounts counts() const;
+  ReadAheadCounts counts() const override;
   const ReadAheadSetting& setting() const;
 
  private:

@@ -33,13 +33,13 @@ WorkerLoader::WorkerLoader(const Dataset& dataset, const Sampler& sampler, const
   check_slots(ahead + 1, filler->slot_bytes(),
               fmt::format("data.workers = {} and data.prefetch = {}", threads, data.prefetch), *promise);
   const bool trains = passes == Passes::endless;
-  ahead_ = std::make_unique<ReadAhead>(std::move(filler), order(),
-                                       ReadAheadSetting{.threads = threads,
-                                                        .ahead = ahead,
-                                                        .crosses_epochs = data.persistent && trains,
-                                                        .keeps_threads = data.persistent,
-                                                        .cpus = cpus,
-                                                        .spans = trains ? &spans : nullptr});
+  setting_ = {.threads = threads,
+              .ahead = ahead,
+              .crosses_epochs = data.persistent && trains,
+              .keeps_threads = data.persistent,
+              .cpus = cpus,
+              .spans = trains ? &spans : nullptr};
+  ahead_ = seams::read_ahead(std::move(filler), order(), setting_);
 }
 
 LoaderCounts WorkerLoader::reading_counts() const {
@@ -48,17 +48,17 @@ LoaderCounts WorkerLoader::reading_counts() const {
   return {.read_bytes = counts.read_bytes,
           .cpu_us = counts.cpu_us,
           .ready = counts.ready,
-          .slots = ahead_->setting().ahead};
+          .slots = setting_.ahead};
 }
 
 std::string WorkerLoader::text() const {
   if (inline_) return inline_->text();
-  const ReadAheadSetting& setting = ahead_->setting();
   const std::size_t bytes =
       2 * static_cast<std::size_t>(batch_size()) * dataset_.shape().values() * sizeof(float);
-  return fmt::format("workers: {} thread{} read up to {} batches of {} ahead{}{}", setting.threads,
-                     setting.threads == 1 ? "" : "s", setting.ahead, human_bytes(bytes),
-                     setting.keeps_threads ? "" : ", started anew for each epoch", slow_files_text(dataset_));
+  return fmt::format("workers: {} thread{} read up to {} batches of {} ahead{}{}", setting_.threads,
+                     setting_.threads == 1 ? "" : "s", setting_.ahead, human_bytes(bytes),
+                     setting_.keeps_threads ? "" : ", started anew for each epoch",
+                     slow_files_text(dataset_));
 }
 
 Batch WorkerLoader::load(std::int64_t position) {

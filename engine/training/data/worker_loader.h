@@ -32,7 +32,8 @@ class WorkerLoader : public Loader {
   const Dataset& dataset_;
   c10::Device device_;
   std::unique_ptr<InlineLoader> inline_;  ///< without workers
-  std::unique_ptr<ReadAhead> ahead_;
+  ReadAheadSetting setting_;
+  std::unique_ptr<SlotQueue> ahead_;
 };
 
 }  // namespace isobar

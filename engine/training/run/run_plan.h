@@ -10,6 +10,7 @@
 #include "config/load.h"
 #include "core/fault.h"
 #include "core/memory.h"
+#include "core/seam.h"
 #include "formula/memory_plan.h"
 #include "formula/model_shape.h"
 #include "launch/mesh.h"
@@ -18,6 +19,13 @@
 #include "run/resume.h"
 
 namespace isobar {
+
+namespace seams {
+
+/// Refuses runs in which a plugged-in part would have nothing to do, with an Error (exit code 2).
+inline constinit Seam<void(const Config&, c10::Device)> check_run{[](const Config&, c10::Device) {}};
+
+}  // namespace seams
 
 struct RunPlan {
   RankEnvironment ranks;
