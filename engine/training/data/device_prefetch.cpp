@@ -56,6 +56,9 @@ void check_number(std::int64_t batch, std::int64_t due) {
 
 }  // namespace
 
+constinit decltype(seams::host_prefetch) seams::host_prefetch{
+    [](RingLoader& ring) { return std::shared_ptr<Loader>(std::shared_ptr<void>(), &ring); }};
+
 DevicePrefetch::DevicePrefetch(RingLoader& ring, const LoaderConfig& loader)
     : DevicePrefetch(ring, uploader_for(ring, loader),
                      {.own_thread = loader.copy_stream,
@@ -64,7 +67,11 @@ DevicePrefetch::DevicePrefetch(RingLoader& ring, const LoaderConfig& loader)
 
 DevicePrefetch::DevicePrefetch(RingLoader& ring, std::unique_ptr<Uploader> uploader,
                                const PrefetchSetting& setting)
-    : Loader(ring.order(), ring.dataset()), ring_(ring), uploader_(std::move(uploader)), setting_(setting) {}
+    : Loader(ring.order(), ring.dataset()),
+      ring_(ring),
+      uploader_(std::move(uploader)),
+      on_host_(uploader_ ? nullptr : seams::host_prefetch(ring)),
+      setting_(setting) {}
 
 DevicePrefetch::~DevicePrefetch() {
   if (!uploader_) return;
@@ -85,7 +92,7 @@ LoaderCounts DevicePrefetch::reading_counts() const {
 }
 
 std::string DevicePrefetch::text() const {
-  if (!uploader_) return ring_.text();
+  if (!uploader_) return on_host_->text();
   if (!setting_.own_thread) return ring_.text() + "; each batch is uploaded when it is asked for";
   return fmt::format("{}; uploads run beside the kernels, {} batches ahead", ring_.text(), setting_.ahead);
 }
@@ -101,12 +108,11 @@ void DevicePrefetch::stop_thread() {
 }
 
 void DevicePrefetch::move(std::int64_t position) {
-  if (uploader_) {
-    stop_thread();
-    unsettled_.clear();
-    items_.clear();
-    next_ = asked_ = position;
-  }
+  if (!uploader_) return on_host_->seek(position);
+  stop_thread();
+  unsettled_.clear();
+  items_.clear();
+  next_ = asked_ = position;
   ring_.seek(position);
 }
 
@@ -200,7 +206,7 @@ void DevicePrefetch::upload_now(std::int64_t batch) {
 }
 
 Batch DevicePrefetch::load(std::int64_t position) {
-  if (!uploader_) return ring_.next();
+  if (!uploader_) return on_host_->next();
   std::unique_lock lock(mutex_);
   asked_ = position;
   counts_.ready = std::count_if(items_.begin(), items_.end(),

@@ -10,11 +10,19 @@
 #include <optional>
 #include <thread>
 
+#include "core/seam.h"
 #include "data/loader.h"
 #include "data/ring_loader.h"
 #include "data/uploader.h"
 
 namespace isobar {
+
+namespace seams {
+
+/// Hands out the batches of a ring where nothing is to be uploaded: the ring itself, which outlives it.
+extern constinit Seam<std::shared_ptr<Loader>(RingLoader& ring)> host_prefetch;
+
+}  // namespace seams
 
 struct PrefetchSetting {
   std::int64_t ahead = 2;  ///< batches that lie on the device, or are on their way, before they are asked for
@@ -69,7 +77,8 @@ class DevicePrefetch : public Loader {
   void upload_now(std::int64_t batch);
 
   RingLoader& ring_;
-  std::unique_ptr<Uploader> uploader_;  ///< null: batches of the ring are what is wanted
+  std::unique_ptr<Uploader> uploader_;  ///< null: batches are wanted where the ring has them
+  std::shared_ptr<Loader> on_host_;     ///< without an uploader
   PrefetchSetting setting_;
   std::deque<Unsettled> unsettled_;
   std::thread thread_;

@@ -1,6 +1,5 @@
-#pragma once
-// Read before main.cpp by ./isobar run 03_gpu_loader --mine: its DevicePrefetch is this one, on your part.
-// The device is a CPU: a thread copies, and the loop's own thread is the stream that computes.
+// ./isobar run 03_gpu_loader --mine: batches of its rings go through the learner's prefetch. The device is a
+// CPU: a thread copies, and the loop's own thread is the stream that computes.
 #include <ATen/ops/empty.h>
 
 #include <cstring>
@@ -17,13 +16,16 @@
 #include "core/error.h"
 #include "data/device_prefetch.h"
 #include "data/ring_loader.h"
+#include "run/run_plan.h"
 
-namespace isobar {
+using namespace isobar;
+
+namespace {
 
 /// Copies in its thread, and tells the timeline.
-class YourUploads final : public exercise::DeviceStream {
+class Uploads final : public exercise::DeviceStream {
  public:
-  YourUploads(SpanWriter* spans, std::int64_t first) : spans_(spans), next_(first) {}
+  Uploads(SpanWriter* spans, std::int64_t first) : spans_(spans), next_(first) {}
 
   void copy(std::span<const std::byte> from, std::span<std::byte> to) override {
     stream_.ask([spans = spans_, batch = next_++, from, to] {
@@ -57,9 +59,9 @@ class LoopStream final : public exercise::DeviceStream {
 
 /// Slots of the lesson's ring, from batch `first` on: to the end of its epoch where the ring does not cross
 /// it.
-class YourRing final : public exercise::SlotRing {
+class Slots final : public exercise::SlotRing {
  public:
-  YourRing(RingLoader& ring, std::int64_t first) : ring_(ring), first_(first), next_(first) {}
+  Slots(RingLoader& ring, std::int64_t first) : ring_(ring), first_(first), next_(first) {}
 
   std::span<const std::byte> take() override {
     const BatchOrder& order = ring_.order();
@@ -92,8 +94,8 @@ class YourRing final : public exercise::SlotRing {
 };
 
 /// All that belongs to one prefetch; the last member goes first.
-struct YourPrefetch {
-  YourPrefetch(RingLoader& ring, std::int64_t first, const std::vector<at::Tensor>& buffers)
+struct Prefetch {
+  Prefetch(RingLoader& ring, std::int64_t first, const std::vector<at::Tensor>& buffers)
       : slots(ring, first), uploads(ring.spans(), first) {
     parts = {.ring = &slots, .uploads = &uploads, .computes = &computes, .buffers = {}};
     for (const at::Tensor& buffer : buffers)
@@ -101,20 +103,19 @@ struct YourPrefetch {
     prefetch = own_part_as<exercise::Part>().make_prefetch(parts);
   }
 
-  YourRing slots;
-  YourUploads uploads;
+  Slots slots;
+  Uploads uploads;
   LoopStream computes;
   exercise::PrefetchParts parts;
   std::unique_ptr<exercise::BatchPrefetch> prefetch;
 };
 
-class YourDevicePrefetch : public DevicePrefetch {
+class PrefetchedRing final : public Loader {
  public:
-  YourDevicePrefetch(RingLoader& ring, const LoaderConfig& loader)
-      : DevicePrefetch(on_cpu(ring), loader), ring_(ring) {}
-  ~YourDevicePrefetch() override {
+  explicit PrefetchedRing(RingLoader& ring) : Loader(ring.order(), ring.dataset()), ring_(ring) {}
+  ~PrefetchedRing() override {
     ring_.stop();
-    yours_.reset();
+    part_.reset();
   }
 
   std::string text() const override {
@@ -125,45 +126,46 @@ class YourDevicePrefetch : public DevicePrefetch {
  private:
   static constexpr std::int64_t kBuffers = PrefetchSetting().ahead + 1;
 
-  static RingLoader& on_cpu(RingLoader& ring) {
-    if (ring.device().is_cpu()) return ring;
-    throw Error("your part works with the streams of a CPU here, and the model is on " + ring.device().str(),
-                "--mine", "--set run.device=cpu");
-  }
-
   LoaderCounts reading_counts() const override { return ring_.counts(); }
 
   void move(std::int64_t position) override {
-    yours_.reset();
+    part_.reset();
     ring_.seek(position);
   }
 
   Batch load(std::int64_t position) override {
     for (std::int64_t i = static_cast<std::int64_t>(buffers_.size()); i < kBuffers; ++i)
       buffers_.push_back(at::empty(both_shape(ring_.dataset(), batch_size()), at::kFloat));
-    std::span<const std::byte> bytes = next_of_yours(position);
-    if (bytes.empty()) bytes = next_of_yours(position);  // of an epoch that was not read ahead
+    std::span<const std::byte> bytes = next_of_part(position);
+    if (bytes.empty()) bytes = next_of_part(position);  // of an epoch that was not read ahead
     for (const at::Tensor& buffer : buffers_)
       if (buffer.const_data_ptr() == bytes.data()) return as_batch(position, buffer);
     throw Error("your part handed out what is no buffer", "--mine", "./isobar check 03_gpu_loader says why",
                 Exit::failed);
   }
 
-  std::span<const std::byte> next_of_yours(std::int64_t position) {
-    if (!yours_) yours_ = std::make_unique<YourPrefetch>(ring_, position, buffers_);
-    const std::span<const std::byte> bytes = yours_->prefetch->next();
+  std::span<const std::byte> next_of_part(std::int64_t position) {
+    if (!part_) part_ = std::make_unique<Prefetch>(ring_, position, buffers_);
+    const std::span<const std::byte> bytes = part_->prefetch->next();
     if (!bytes.empty()) return bytes;
-    const std::exception_ptr failure = yours_->slots.failure();
-    yours_.reset();
+    const std::exception_ptr failure = part_->slots.failure();
+    part_.reset();
     if (failure) std::rethrow_exception(failure);
     return {};
   }
 
   RingLoader& ring_;
   std::vector<at::Tensor> buffers_;  ///< [2, B, C, H, W] each
-  std::unique_ptr<YourPrefetch> yours_;
+  std::unique_ptr<Prefetch> part_;
 };
 
-}  // namespace isobar
+const PluggedIn prefetch(seams::host_prefetch, [](RingLoader& ring) -> std::shared_ptr<Loader> {
+  return std::make_shared<PrefetchedRing>(ring);
+});
+const PluggedIn check(seams::check_run, [](const Config&, c10::Device device) {
+  if (device.is_cpu()) return;
+  throw Error("your part works with the streams of a CPU here, and the model is on " + device.str(), "--mine",
+              "--set run.device=cpu");
+});
 
-#define DevicePrefetch YourDevicePrefetch
+}  // namespace
