@@ -11,43 +11,69 @@
 #include <cmath>
 
 namespace isobar {
+namespace {
+
+/// No call but `item` in GradScaler::unscale waits for the device.
+class TorchRule final : public ScalingRule {
+ public:
+  explicit TorchRule(const AmpConfig& config) : config_(config) {}
+
+  at::Tensor scale(const at::Tensor& loss, const ScalerState& state) override { return loss * state.scale; }
+  void unscale(const at::Tensor& gradients, ScalerState& state) override {
+    state.overflow.zero_();
+    at::_amp_foreach_non_finite_check_and_unscale_({gradients}, state.overflow,
+                                                   state.scale.to(at::kDouble).reciprocal().to(at::kFloat));
+  }
+  void update(ScalerState& state) override {
+    at::_amp_update_scale_(state.scale, state.good_steps, state.overflow, config_.growth, config_.backoff,
+                           config_.growth_interval);
+  }
+
+ private:
+  AmpConfig config_;
+};
+
+}  // namespace
+
+constinit decltype(seams::scaling_rule) seams::scaling_rule{
+    [](const AmpConfig& config) -> std::unique_ptr<ScalingRule> {
+      return std::make_unique<TorchRule>(config);
+    }};
 
 GradScaler::GradScaler(const AmpConfig& config, c10::Device device)
     : active_(config.mode == AmpMode::fp16 && config.scales_loss),
-      growth_(config.growth),
-      backoff_(config.backoff),
-      growth_interval_(config.growth_interval),
-      scale_(at::full({}, active_ ? config.init_scale : 1.0, at::TensorOptions(at::kFloat).device(device))),
-      tracker_(at::zeros({}, at::TensorOptions(at::kInt).device(device))),
-      overflow_(at::zeros({}, at::TensorOptions(at::kFloat).device(device))),
+      rule_(active_ ? seams::scaling_rule(config) : nullptr),
+      state_{.scale = at::full({}, active_ ? config.init_scale : 1.0,
+                               at::TensorOptions(at::kFloat).device(device)),
+             .good_steps = at::zeros({}, at::TensorOptions(at::kInt).device(device)),
+             .overflow = at::zeros({}, at::TensorOptions(at::kFloat).device(device))},
       skipped_(at::zeros({2}, at::TensorOptions(at::kDouble).device(device))) {}
 
-at::Tensor GradScaler::scale(const at::Tensor& loss) const { return active_ ? loss * scale_ : loss; }
+at::Tensor GradScaler::scale(const at::Tensor& loss) const {
+  return active_ ? rule_->scale(loss, state_) : loss;
+}
 
 bool GradScaler::unscale(Parameters& parameters) {
   if (!active_) return true;
   const at::NoGradGuard no_grad;
-  overflow_.zero_();
-  std::vector<at::Tensor> gradients = {parameters.gradients()};
-  at::_amp_foreach_non_finite_check_and_unscale_(gradients, overflow_,
-                                                 scale_.to(at::kDouble).reciprocal().to(at::kFloat));
-  return overflow_.item<float>() == 0;
+  rule_->unscale(parameters.gradients(), state_);
+  return state_.overflow.item<float>() == 0;
 }
 
 void GradScaler::update() {
   if (!active_) return;
   const at::NoGradGuard no_grad;
-  at::_amp_update_scale_(scale_, tracker_, overflow_, growth_, backoff_, growth_interval_);
-  const at::Tensor skipped = overflow_.gt(0).to(at::kDouble);
+  rule_->update(state_);
+  const at::Tensor skipped = state_.overflow.gt(0).to(at::kDouble);
   skipped_[0].add_(skipped);
   skipped_[1].add_(1).mul_(skipped);
 }
 
-at::Tensor GradScaler::report() const { return at::cat({scale_.to(at::kDouble).view(1), skipped_}); }
+at::Tensor GradScaler::report() const { return at::cat({state_.scale.to(at::kDouble).view(1), skipped_}); }
 
 std::vector<NamedTensor> GradScaler::state() const {
   if (!active_) return {};
-  return {{"scale", scale_}, {"growth_tracker", tracker_}, {"skipped", skipped_}};
+  return {{"scale", state_.scale}, {"growth_tracker", state_.good_steps}, {"skipped", skipped_}};
 }
 
 }  // namespace isobar

@@ -6,13 +6,40 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "config/config.h"
+#include "core/seam.h"
 #include "model/parameters.h"
 #include "train/named_tensors.h"
 
 namespace isobar {
+
+/// What a scaler keeps: scalars on its device.
+struct ScalerState {
+  at::Tensor scale;       ///< float32
+  at::Tensor good_steps;  ///< int32: since the scale last changed
+  at::Tensor overflow;    ///< float32, of the last step: not 0 = a gradient is not finite
+};
+
+/// What a step does with the state; each of the three once, in this order.
+class ScalingRule {
+ public:
+  virtual ~ScalingRule() = default;
+  virtual at::Tensor scale(const at::Tensor& loss, const ScalerState& state) = 0;
+  /// Divides in place and fills `overflow`.
+  virtual void unscale(const at::Tensor& gradients, ScalerState& state) = 0;
+  /// Changes scale and good steps by `overflow`.
+  virtual void update(ScalerState& state) = 0;
+};
+
+namespace seams {
+
+/// PyTorch's rule.
+extern constinit Seam<std::unique_ptr<ScalingRule>(const AmpConfig& config)> scaling_rule;
+
+}  // namespace seams
 
 class GradScaler {
  public:
@@ -35,8 +62,8 @@ class GradScaler {
 
   /// float32 scalars on the device, for kernels that unscale and skip by themselves. `overflow` is what
   /// `update` goes by: not 0 = a gradient of this step is not finite.
-  const at::Tensor& scale_value() const { return scale_; }
-  at::Tensor& overflow() { return overflow_; }
+  const at::Tensor& scale_value() const { return state_.scale; }
+  at::Tensor& overflow() { return state_.overflow; }
 
   /// [3] float64 on the device: scale, steps skipped so far, steps skipped in a row. For the stream.
   at::Tensor report() const;
@@ -46,13 +73,9 @@ class GradScaler {
 
  private:
   bool active_;
-  double growth_;
-  double backoff_;
-  std::int64_t growth_interval_;
-  at::Tensor scale_;     ///< scalar float32
-  at::Tensor tracker_;   ///< scalar int32: good steps since the scale last changed
-  at::Tensor overflow_;  ///< scalar float32, of the last step
-  at::Tensor skipped_;   ///< [2] float64: so far, in a row
+  std::unique_ptr<ScalingRule> rule_;  ///< null when it is not active
+  ScalerState state_;
+  at::Tensor skipped_;  ///< [2] float64: so far, in a row
 };
 
 }  // namespace isobar
