@@ -9,8 +9,6 @@
 #include "device/load_cuda.h"
 #include "device/operator_watch.h"
 #include "device/stream.h"
-#include "fused/bias_gelu_form.h"
-#include "kernels/bias_gelu.h"
 #include "kernels/column_sums.h"
 #include "kernels/gradient_norm.h"
 #include "kernels/head_loss.h"
@@ -20,8 +18,8 @@ namespace isobar {
 namespace {
 
 // One name for the CPU forms, as the plugin has for the CUDA forms.
-void compute_cpu(const BiasGeluForward& job) { bias_gelu_form().forward(job); }
-void compute_cpu(const BiasGeluBackward& job) { bias_gelu_form().backward(job); }
+void compute_cpu(const BiasGeluForward& job) { seams::bias_gelu_forward(job); }
+void compute_cpu(const BiasGeluBackward& job) { seams::bias_gelu_backward(job); }
 void compute_cpu(const ResidualNormForward& job) { residual_norm_cpu(job); }
 void compute_cpu(const ResidualNormBackward& job) { residual_norm_cpu(job); }
 void compute_cpu(const HeadLossForward& job) { head_loss_cpu(job); }

@@ -9,10 +9,22 @@
 #include <cstdint>
 #include <optional>
 
+#include "core/seam.h"
 #include "kernels/adam.h"
+#include "kernels/bias_gelu.h"
 #include "kernels/element_type.h"
 
 namespace isobar {
+
+namespace seams {
+
+/// What computes bias and GELU on a CPU: our kernels.
+inline constinit Seam<void(const BiasGeluForward& job)> bias_gelu_forward{
+    [](const BiasGeluForward& job) { bias_gelu_cpu(job); }};
+inline constinit Seam<void(const BiasGeluBackward& job)> bias_gelu_backward{
+    [](const BiasGeluBackward& job) { bias_gelu_cpu(job); }};
+
+}  // namespace seams
 
 /// The kernels' name of a tensor's type.
 ElementType element_type(const at::Tensor& tensor);
