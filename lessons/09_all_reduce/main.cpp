@@ -9,18 +9,16 @@
 
 using namespace isobar;
 
-constexpr int kNobody = CollectiveTalk::kNobody;
-
 /// All send to rank 0, which adds, and sends the sum to all.
 static void naive(CollectiveTalk& talk, const RingPlace&) {
   const int n = talk.size();
   if (talk.rank() > 0) {
-    talk.send_and_add(talk.rank() - 1, 0, 0, kNobody, 0);
-    talk.send_and_keep(talk.rank() - 1, kNobody, 0, 0, 0);
+    talk.send(talk.rank() - 1, {.to = 0}, Then::add);
+    talk.receive(talk.rank() - 1, {.from = 0}, Then::keep);
     return;
   }
-  for (int other = 1; other < n; ++other) talk.send_and_add(other - 1, kNobody, 0, other, 0);
-  for (int other = 1; other < n; ++other) talk.send_and_keep(other - 1, other, 0, kNobody, 0);
+  for (int other = 1; other < n; ++other) talk.receive(other - 1, {.from = other}, Then::add);
+  for (int other = 1; other < n; ++other) talk.send(other - 1, {.to = other}, Then::keep);
 }
 
 /// Pairs, then pairs of pairs, ...: up to rank 0, and the same way down.
@@ -30,21 +28,23 @@ static void tree(CollectiveTalk& talk, const RingPlace&) {
   while (1 << levels < n) ++levels;
   for (int k = 0; k < levels; ++k) {
     const int apart = 1 << k;
-    if (r % (2 * apart) == apart) talk.send_and_add(k, r - apart, 0, kNobody, 0);
-    if (r % (2 * apart) == 0 && r + apart < n) talk.send_and_add(k, kNobody, 0, r + apart, 0);
+    if (r % (2 * apart) == apart) talk.send(k, {.to = r - apart}, Then::add);
+    if (r % (2 * apart) == 0 && r + apart < n) talk.receive(k, {.from = r + apart}, Then::add);
   }
   for (int k = 0; k < levels; ++k) {
     const int apart = 1 << (levels - 1 - k);
-    if (r % (2 * apart) == 0 && r + apart < n) talk.send_and_keep(k, r + apart, 0, kNobody, 0);
-    if (r % (2 * apart) == apart) talk.send_and_keep(k, kNobody, 0, r - apart, 0);
+    if (r % (2 * apart) == 0 && r + apart < n) talk.send(k, {.to = r + apart}, Then::keep);
+    if (r % (2 * apart) == apart) talk.receive(k, {.from = r - apart}, Then::keep);
   }
 }
 
 /// Every rank talks to two neighbours only: n - 1 steps to add, n - 1 to spread, a chunk in each.
 static void ring(CollectiveTalk& talk, const RingPlace& at) {
   const int n = talk.size(), r = at.place;
-  for (int k = 0; k < n - 1; ++k) talk.send_and_add(k, at.right, r - k, at.left, r - k - 1);
-  for (int k = 0; k < n - 1; ++k) talk.send_and_keep(k, at.right, r + 1 - k, at.left, r - k);
+  for (int k = 0; k < n - 1; ++k)
+    talk.exchange(k, {.to = at.right, .chunk = r - k}, {.from = at.left, .chunk = r - k - 1}, Then::add);
+  for (int k = 0; k < n - 1; ++k)
+    talk.exchange(k, {.to = at.right, .chunk = r + 1 - k}, {.from = at.left, .chunk = r - k}, Then::keep);
 }
 
 static void train(StandaloneRun& run) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/seam.h"
 #include "running/messages.h"
 #include "running/standalone_run.h"
 
@@ -26,10 +27,20 @@ RingPlace place_in_ring(const StandaloneRun& run);
 /// rank_order has half of the ranks share the bandwidth of one.
 MessageLink link_of_run(const StandaloneRun& run);
 
+class CollectiveTalk;
+/// Makes a buffer the sum over the ranks, on one of them.
+using AllReduce = void(CollectiveTalk& talk, const RingPlace& at);
+
+namespace seams {
+
+/// The ring of a run whose page has `ring`.
+inline constinit Seam<AllReduce*(AllReduce* ring)> ring{[](AllReduce* ring) { return ring; }};
+
+}  // namespace seams
+
 /// The one of these that comm.algorithm names.
-template <class Function>
-Function* chosen(AllReduceKind kind, Function& ring, Function& tree, Function& naive) {
-  return kind == AllReduceKind::ring ? &ring : kind == AllReduceKind::tree ? &tree : &naive;
+inline AllReduce* chosen(AllReduceKind kind, AllReduce* ring, AllReduce* tree, AllReduce* naive) {
+  return kind == AllReduceKind::ring ? seams::ring(ring) : kind == AllReduceKind::tree ? tree : naive;
 }
 
 /// How many of them are not the sum over `ranks` ranks of scale (r + 1 + i mod 7); whole numbers to the bit.

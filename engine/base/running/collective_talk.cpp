@@ -1,5 +1,7 @@
 #include "running/collective_talk.h"
 
+#include <limits>
+
 #include "core/clock.h"
 #include "ring/ring_plan.h"
 
@@ -17,36 +19,46 @@ std::span<float> CollectiveTalk::chunk(int index) const {
   return values_.subspan(static_cast<std::size_t>(range.begin), static_cast<std::size_t>(range.count));
 }
 
-void CollectiveTalk::move(CollectivePhase phase, int k, int to, int sent_chunk, int from,
-                          int received_chunk) {
-  const bool sends = to != kNobody, receives = from != kNobody, adds = phase == CollectivePhase::reduce;
+void CollectiveTalk::move(int k, const SentChunk* sent, const ReceivedChunk* received, Then then) {
+  const bool adds = then == Then::add;
   const std::int64_t begin_us = steady_us();
-  const std::span<float> out = sends ? chunk(sent_chunk) : std::span<float>{};
-  const std::span<float> own = receives ? chunk(received_chunk) : std::span<float>{};
+  const std::span<float> out = sent != nullptr ? chunk(sent->chunk) : std::span<float>{};
+  const std::span<float> own = received != nullptr ? chunk(received->chunk) : std::span<float>{};
   if (came_.size() < own.size()) came_.resize(own.size());
   const std::span<float> in = adds ? std::span(came_).first(own.size()) : own;
-  if (sends && receives) {
-    messages_.exchange(to, out, from, in);
-  } else if (sends) {
-    messages_.send(to, out);
-  } else if (receives) {
-    messages_.receive(from, in);
+  if (sent != nullptr && received != nullptr) {
+    messages_.exchange(sent->to, out, received->from, in);
+  } else if (sent != nullptr) {
+    messages_.send(sent->to, out);
+  } else {
+    messages_.receive(received->from, in);
   }
   for (std::size_t i = 0; adds && i < own.size(); ++i) own[i] += in[i];
-  if (!spans_.wants(step_)) return;
+  if (!traces()) return;
+  CollectiveStep step{.phase = adds ? CollectivePhase::reduce : CollectivePhase::spread, .step = k};
+  if (sent != nullptr) step.sent_chunk = around(sent->chunk);
+  if (received != nullptr) step.received_chunk = around(received->chunk);
+  step.bytes = static_cast<std::int64_t>(out.size_bytes());
+  step.begin_us = begin_us;
+  step.end_us = steady_us();
+  trace(step, sent != nullptr ? sent->to : -1, received != nullptr ? received->from : -1,
+        own.empty() ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(own.front()));
+}
+
+void CollectiveTalk::trace(const CollectiveStep& step, int to, int from, double value) {
   Span span{.track = "all_reduce",
-            .name = adds ? "reduce" : "spread",
+            .name = step.phase == CollectivePhase::reduce ? "reduce" : "spread",
             .step = step_,
-            .begin_us = begin_us,
-            .end_us = steady_us(),
-            .bytes = static_cast<std::int64_t>(out.size_bytes()),
+            .begin_us = step.begin_us,
+            .end_us = step.end_us,
+            .bytes = step.bytes,
             .of = "all_reduce",
-            .chunk_step = k};
-  if (sends) span.sent_chunk = around(sent_chunk);
-  if (receives) span.received_chunk = around(received_chunk);
-  span.to = to;
-  span.from = from;
-  if (!own.empty()) span.value = static_cast<double>(own.front());
+            .chunk_step = step.step,
+            .sent_chunk = step.sent_chunk,
+            .received_chunk = step.received_chunk,
+            .to = to,
+            .from = from};
+  span.value = value;
   spans_.add(span);
 }
 

@@ -11,32 +11,45 @@
 
 namespace isobar {
 
+/// What whoever receives a chunk does with it: adds it to its own, or puts it in its place.
+enum class Then : unsigned char { add, keep };
+
+/// Both ends of a message; chunk numbers are taken modulo the number of chunks, so that r - k may be below 0.
+struct SentChunk {
+  int to = -1;
+  int chunk = 0;
+};
+struct ReceivedChunk {
+  int from = -1;
+  int chunk = 0;
+};
+
 class CollectiveTalk {
  public:
-  static constexpr int kNobody = -1;
-
-  /// The buffer of `values`, cut into `chunks` that differ by at most one value; chunk numbers are taken
-  /// modulo `chunks`, so that r - k may be below 0. Both others outlive it.
+  /// The buffer of `values`, cut into `chunks` that differ by at most one value. All others outlive it.
   CollectiveTalk(Messages& messages, SpanWriter& spans, std::int64_t step, std::span<float> values,
                  int chunks);
 
   int rank() const { return messages_.rank(); }
   int size() const { return messages_.size(); }
+  std::span<float> values() const { return values_; }
+  Messages& messages() { return messages_; }
 
-  /// Step k of the way to the sums: sends one chunk to `to` and adds what comes from `from` to another.
-  /// kNobody = it sends, or receives, nothing.
-  void send_and_add(int k, int to, int sent_chunk, int from, int received_chunk) {
-    move(CollectivePhase::reduce, k, to, sent_chunk, from, received_chunk);
-  }
-  /// Step k of the way of the sums to all: what comes takes the place of what is there.
-  void send_and_keep(int k, int to, int sent_chunk, int from, int received_chunk) {
-    move(CollectivePhase::spread, k, to, sent_chunk, from, received_chunk);
-  }
+  // Step k of the way to the sums (Then::add), or of the way of the sums to all (Then::keep).
+  /// Sends a chunk while another comes.
+  void exchange(int k, SentChunk out, ReceivedChunk in, Then then) { move(k, &out, &in, then); }
+  void send(int k, SentChunk out, Then then) { move(k, &out, nullptr, then); }
+  void receive(int k, ReceivedChunk in, Then then) { move(k, nullptr, &in, then); }
+
+  bool traces() const { return spans_.wants(step_); }
+  /// Leaves a step in the spans, where these are kept: a chunk below 0 is none, `bytes` is what was sent and
+  /// `value` the first number of the chunk that came.
+  void trace(const CollectiveStep& step, int to, int from, double value);
 
  private:
   int around(int index) const;
   std::span<float> chunk(int index) const;
-  void move(CollectivePhase phase, int k, int to, int sent_chunk, int from, int received_chunk);
+  void move(int k, const SentChunk* sent, const ReceivedChunk* received, Then then);
 
   Messages& messages_;
   SpanWriter& spans_;
