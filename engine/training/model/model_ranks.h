@@ -9,6 +9,7 @@
 
 #include "comm/comm.h"
 #include "config/config.h"
+#include "core/seam.h"
 
 namespace isobar {
 
@@ -71,4 +72,12 @@ class ModelRanks : public std::enable_shared_from_this<ModelRanks> {
   TensorParallelFigures figures_;
 };
 
+namespace seams {
+
+// f and g of ranks that do not share tokens, as of TensorParallel::enter and leave.
+using MovesTensor = at::Tensor(const std::shared_ptr<ModelRanks>& ranks, const at::Tensor& x);
+extern constinit Seam<MovesTensor> enter;
+extern constinit Seam<MovesTensor> leave;
+
+}  // namespace seams
 }  // namespace isobar

@@ -15,7 +15,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <utility>
 
 #include "comm/comm.h"
 #include "config/config.h"
@@ -65,10 +64,6 @@ class TensorParallel {
 
   /// Of the training step; forward passes between steps, which score, are left out.
   TensorParallelFigures take_figures() const;
-
- protected:
-  /// The same with ranks that move their tensors in another way; null = one rank.
-  explicit TensorParallel(std::shared_ptr<ModelRanks> ranks) : ranks_(std::move(ranks)) {}
 
  private:
   Shard part(std::int64_t dim) const;

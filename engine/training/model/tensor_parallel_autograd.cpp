@@ -100,18 +100,26 @@ struct UniteTokens : Function<UniteTokens> {
 
 }  // namespace
 
+constinit Seam<seams::MovesTensor> seams::enter{
+    [](const std::shared_ptr<ModelRanks>& ranks, const at::Tensor& x) {
+      return CopyToRanks::apply(x, ranks);
+    }};
+constinit Seam<seams::MovesTensor> seams::leave{
+    [](const std::shared_ptr<ModelRanks>& ranks, const at::Tensor& x) {
+      return ReduceFromRanks::apply(x, ranks);
+    }};
+
 TensorParallel::TensorParallel(Comm& comm, const Config& config) {
   if (comm.size() > 1) ranks_ = std::make_shared<ModelRanks>(comm, config);
 }
 
 at::Tensor ModelRanks::enter(const at::Tensor& x) {
-  return shares_tokens() ? GatherToRanks::apply(x, shared_from_this())
-                         : CopyToRanks::apply(x, shared_from_this());
+  return shares_tokens() ? GatherToRanks::apply(x, shared_from_this()) : seams::enter(shared_from_this(), x);
 }
 
 at::Tensor ModelRanks::leave(const at::Tensor& x) {
   return shares_tokens() ? ScatterFromRanks::apply(x, shared_from_this())
-                         : ReduceFromRanks::apply(x, shared_from_this());
+                         : seams::leave(shared_from_this(), x);
 }
 
 at::Tensor ModelRanks::unite(const at::Tensor& x) { return UniteTokens::apply(x, shared_from_this()); }
