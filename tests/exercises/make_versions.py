@@ -26,7 +26,7 @@ def main():
     versions = [("skeleton", skeleton, mistakes["skeleton"]), ("solution", text, {"check": "", "says": ""})]
     said = {mistakes["skeleton"]["says"]}
     for wrong in mistakes["wrong"]:
-        if wrong["check"] not in checks:
+        if wrong["check"] and wrong["check"] not in checks:
             sys.exit(f"{sys.argv[2]}: {wrong['name']}: the exercise has no check {wrong['check']}")
         changed = text
         for change in wrong["change"]:
