@@ -4,6 +4,7 @@
 #include "data/dataset.h"
 #include "data/device_prefetch.h"
 #include "data/ring_loader.h"
+#include "formula/bucket_plan.h"
 #include "model/fused_vit.h"
 #include "model/parameters.h"
 #include "run/run.h"
@@ -74,6 +75,12 @@ static void train(Run& run) {
 
     step.enter(Stage::forward);
     parameters.zero_gradients();
+    if (sync->plan_is_due()) {  // once: in front of the first step, or of the second for the order `ready`
+      const GradientOrder order = sync->order(config.comm.bucket_order);  // as they came, or are declared
+      const auto buckets = bucket_plan(order.sizes_bytes, mebibytes(config.comm.first_bucket_mb),
+                                       mebibytes(config.comm.bucket_mb));
+      sync->plan(order, buckets);
+    }
     sync->begin();
     Autocast autocast(config.amp.mode, run.device());  // products in 16 bits; weights, norms, loss in fp32
     const at::Tensor loss = model.loss(batch.input, batch.target);

@@ -6,14 +6,15 @@
 
 #include <algorithm>
 #include <exception>
-#include <limits>
 #include <utility>
 
+#include "core/clock.h"
 #include "core/error.h"
 
 namespace isobar {
 namespace {
 
+constexpr const char* kEachOnce = "each bucket is sent once a step, and waited for";
 constexpr std::size_t kNamed = 3;  // gradients that an error names; the rest it counts
 
 std::string some(const std::vector<std::string>& names) {
@@ -23,67 +24,133 @@ std::string some(const std::vector<std::string>& names) {
   return out;
 }
 
+class OwnBucketDispatcher final : public BucketDispatcher {
+ public:
+  OwnBucketDispatcher(BucketsToSend buckets, BucketMessenger& messenger, bool copies)
+      : buckets_(std::move(buckets)), messenger_(messenger), copies_(copies) {
+    for (std::size_t bucket = 0; bucket < buckets_.plan.size(); ++bucket) {
+      const auto& [first, count, bytes] = buckets_.plan[bucket];
+      const at::Tensor& stretch = buckets_.stretches[bucket];
+      messages_.push_back(copies_ ? at::zeros_like(stretch) : stretch);
+      bucket_of_.insert(bucket_of_.end(), count, bucket);
+      for (std::size_t i = first; copies_ && i < first + count; ++i) {
+        const at::Tensor& gradient = buckets_.gradients[i];
+        copies_to_.push_back(messages_.back().narrow(0, gradient.storage_offset() - stretch.storage_offset(),
+                                                     gradient.numel()));
+      }
+    }
+  }
+
+  void begin() override {
+    missing_.clear();
+    for (const PlannedBucket& bucket : buckets_.plan) missing_.push_back(bucket.count);
+    sent_ = 0;
+  }
+
+  void ready(std::size_t gradient) override {
+    if (copies_) {
+      const at::NoGradGuard no_grad;
+      copies_to_[gradient].copy_(buckets_.gradients[gradient], /*non_blocking=*/true);
+    }
+    --missing_[bucket_of_[gradient]];
+    for (; sent_ < messages_.size() && missing_[sent_] == 0; ++sent_)
+      messenger_.send(sent_, messages_[sent_], buckets_.reduce);
+  }
+
+  void finish() override {
+    for (std::size_t bucket = 0; bucket < messages_.size(); ++bucket) messenger_.wait(bucket);
+    if (!copies_) return;
+    const at::NoGradGuard no_grad;
+    for (std::size_t bucket = 0; bucket < messages_.size(); ++bucket)
+      buckets_.stretches[bucket].copy_(messages_[bucket], /*non_blocking=*/true);
+  }
+
+ private:
+  BucketsToSend buckets_;
+  BucketMessenger& messenger_;
+  bool copies_;
+  std::vector<at::Tensor> messages_;    ///< by bucket: what travels, a view of gradients or memory of its own
+  std::vector<at::Tensor> copies_to_;   ///< by gradient
+  std::vector<std::size_t> bucket_of_;  ///< by gradient
+  std::vector<std::size_t> missing_;    ///< by bucket
+  std::size_t sent_ = 0;                ///< buckets
+};
+
 }  // namespace
 
-GradientBuckets::GradientBuckets(Comm& comm, at::Tensor flat, Reduce reduce, bool overlap, bool copies)
-    : comm_(comm), flat_(std::move(flat)), reduce_(reduce), overlap_(overlap), copies_(copies) {}
+MakeBucketDispatcher own_bucket_dispatcher(bool copies) {
+  return [copies](BucketsToSend buckets, BucketMessenger& messenger) {
+    return std::make_unique<OwnBucketDispatcher>(std::move(buckets), messenger, copies);
+  };
+}
+
+GradientBuckets::GradientBuckets(Comm& comm, at::Tensor flat, Reduce reduce, bool overlap,
+                                 MakeBucketDispatcher make_dispatcher)
+    : comm_(comm),
+      flat_(std::move(flat)),
+      reduce_(reduce),
+      overlap_(overlap),
+      make_dispatcher_(std::move(make_dispatcher)) {}
 
 GradientBuckets::~GradientBuckets() { settle(); }
 
 void GradientBuckets::settle() noexcept {
-  for (Bucket& bucket : buckets_) {
+  for (Work& work : works_) {
     try {
-      if (bucket.work.is_open()) bucket.work.wait();
+      if (work.is_open()) work.wait();
     } catch (const std::exception&) {  // whoever made the first error has told it
       continue;
     }
   }
 }
 
-void GradientBuckets::plan(std::vector<GradientPlace> places,
-                           const std::vector<std::vector<std::size_t>>& members) {
-  std::vector<std::size_t> bucket_of(places.size(), members.size());
-  std::vector<Bucket> buckets;
+void GradientBuckets::plan(std::vector<GradientPlace> places, const std::vector<std::size_t>& order,
+                           std::vector<PlannedBucket> plan) {
+  std::vector<std::size_t> place_in_plan(places.size(), order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) place_in_plan.at(order[i]) = i;
   std::size_t planned = 0;
-  for (std::size_t b = 0; b < members.size(); ++b) {
-    Bucket bucket{.begin = std::numeric_limits<std::int64_t>::max(), .members = members[b].size()};
-    for (const std::size_t place : members[b]) {
-      const auto& [name, begin, count] = places.at(place);
-      bucket.begin = std::min(bucket.begin, begin);
-      bucket.end = std::max(bucket.end, begin + count);
-      if (std::exchange(bucket_of[place], b) == members.size()) ++planned;
-    }
-    buckets.push_back(std::move(bucket));
+  bool in_turn = order.size() == places.size() && std::ranges::count(place_in_plan, order.size()) == 0;
+  for (const PlannedBucket& bucket : plan) {
+    in_turn =
+        in_turn && bucket.first == planned && bucket.count > 0 && bucket.count <= order.size() - planned;
+    planned += bucket.count;
   }
-  std::size_t named = 0;
-  for (const Bucket& bucket : buckets) named += bucket.members;
-  if (planned != places.size() || named != planned) {
+  if (!in_turn || planned != order.size()) {
     throw Error(fmt::format("{} gradients are not cut into buckets so that each is in one", places.size()),
-                "", "", Exit::failed);
+                plan_text(plan), "", Exit::failed);
+  }
+  BucketsToSend buckets{.plan = std::move(plan), .gradients = {}, .stretches = {}, .reduce = reduce_};
+  for (const std::size_t place : order)
+    buckets.gradients.push_back(flat_.narrow(0, places[place].begin, places[place].count));
+  for (const PlannedBucket& bucket : buckets.plan) {
+    std::int64_t begin = flat_.numel(), end = 0;
+    for (std::size_t i = bucket.first; i < bucket.first + bucket.count; ++i) {
+      const GradientPlace& of = places[order[i]];
+      begin = std::min(begin, of.begin);
+      end = std::max(end, of.begin + of.count);
+    }
+    buckets.stretches.push_back(flat_.narrow(0, begin, end - begin));
   }
   settle();
-  buckets_.clear();  // before new messages take memory
-  for (Bucket& bucket : buckets) bucket.message = copies_ ? at::zeros_like(stretch(bucket)) : stretch(bucket);
+  dispatcher_.reset();  // before new messages take memory
+  works_.clear();
+  works_.resize(buckets.plan.size());
   places_ = std::move(places);
-  bucket_of_ = std::move(bucket_of);
-  buckets_ = std::move(buckets);
+  place_in_plan_ = std::move(place_in_plan);
   begun_ = false;
-}
-
-std::int64_t GradientBuckets::bytes(std::size_t bucket) const {
-  const Bucket& of = buckets_.at(bucket);
-  return (of.end - of.begin) * static_cast<std::int64_t>(flat_.element_size());
+  dispatcher_ = make_dispatcher_(std::move(buckets), *this);
 }
 
 void GradientBuckets::begin() {
-  for (Bucket& bucket : buckets_) {
-    if (bucket.work.is_open()) bucket.work.wait();
-    bucket.missing = bucket.members;
-  }
+  for (Work& work : works_)
+    if (work.is_open()) work.wait();
+  times_.assign(works_.size(), {});
+  held_.clear();
   is_ready_.assign(places_.size(), false);
-  order_.clear();
-  sent_ = 0;
+  arrivals_.clear();
+  dispatcher_->begin();
   begun_ = true;
+  began_us_ = steady_us();
 }
 
 void GradientBuckets::ready(std::size_t place) {
@@ -95,44 +162,50 @@ void GradientBuckets::ready(std::size_t place) {
                 Exit::failed);
   }
   is_ready_[place] = true;
-  order_.push_back(place);
-  Bucket& bucket = buckets_[bucket_of_[place]];
-  if (copies_) {
-    const at::NoGradGuard no_grad;
-    const GradientPlace& of = places_[place];
-    bucket.message.narrow(0, of.begin - bucket.begin, of.count)
-        .copy_(flat_.narrow(0, of.begin, of.count), /*non_blocking=*/true);
-  }
-  --bucket.missing;
-  if (overlap_) send_full();
+  arrivals_.push_back({place, steady_us() - began_us_});
+  dispatcher_->ready(place_in_plan_[place]);
 }
 
-void GradientBuckets::send_full() {
-  for (; sent_ < buckets_.size() && buckets_[sent_].missing == 0; ++sent_) {
-    Bucket& bucket = buckets_[sent_];
-    bucket.work = comm_.all_reduce(bucket.message, reduce_, fmt::format("bucket {}", sent_));
+void GradientBuckets::send(std::size_t bucket, const at::Tensor& message, Reduce reduce) {
+  if (begun_ && !overlap_) {
+    held_.push_back({bucket, message, reduce});
+    return;
   }
+  works_.at(bucket) = comm_.all_reduce(message, reduce, fmt::format("bucket {}", bucket));
+}
+
+void GradientBuckets::wait(std::size_t bucket) {
+  if (!works_.at(bucket).is_open())
+    throw Error(fmt::format("bucket {} is waited for and was not sent", bucket),
+                fmt::format("{} buckets", works_.size()), kEachOnce, Exit::failed);
+  times_[bucket] = works_[bucket].wait();
+}
+
+void GradientBuckets::check_arrivals() const {
+  if (arrivals_.size() == places_.size()) return;
+  std::vector<std::string> missing;
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    if (!is_ready_.at(i)) missing.push_back(places_[i].name);
+  }
+  throw Error(
+      fmt::format("{} of {} gradients were not computed in this step", missing.size(), places_.size()),
+      some(missing), "every parameter must take part in the loss, or the ranks would wait for ever",
+      Exit::failed);
 }
 
 std::vector<CollectiveTimes> GradientBuckets::finish() {
+  backward_us_ = steady_us() - began_us_;
   begun_ = false;
-  if (order_.size() != places_.size()) {
-    std::vector<std::string> missing;
-    for (std::size_t i = 0; i < places_.size(); ++i) {
-      if (!is_ready_.at(i)) missing.push_back(places_[i].name);
-    }
-    throw Error(
-        fmt::format("{} of {} gradients were not computed in this step", missing.size(), places_.size()),
-        some(missing), "every parameter must take part in the loss, or the ranks would wait for ever",
-        Exit::failed);
+  check_arrivals();
+  for (const Message& message : std::exchange(held_, {}))
+    send(message.bucket, message.values, message.reduce);
+  dispatcher_->finish();
+  for (std::size_t bucket = 0; bucket < works_.size(); ++bucket) {
+    if (times_[bucket].ready_us > 0 && !works_[bucket].is_open()) continue;
+    throw Error(fmt::format("bucket {} was not sent and waited for", bucket),
+                fmt::format("{} buckets", works_.size()), kEachOnce, Exit::failed);
   }
-  send_full();
-  std::vector<CollectiveTimes> times;
-  for (Bucket& bucket : buckets_) times.push_back(bucket.work.wait());
-  if (!copies_) return times;
-  const at::NoGradGuard no_grad;
-  for (const Bucket& bucket : buckets_) stretch(bucket).copy_(bucket.message, /*non_blocking=*/true);
-  return times;
+  return times_;
 }
 
 }  // namespace isobar

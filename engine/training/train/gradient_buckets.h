@@ -1,14 +1,17 @@
 #pragma once
-// Gradients in buckets that travel while backward goes on. A bucket is a stretch of the flat gradients:
-// nothing is copied into it or out of it, unless somebody wants to see what that costs.
+// Gradients in buckets that travel while backward goes on. A bucket is a stretch of the flat gradients. When
+// it leaves, and in which memory, is up to a dispatcher: ours, or one that is handed in.
 #include <ATen/core/Tensor.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "comm/comm.h"
+#include "formula/bucket_plan.h"
 
 namespace isobar {
 
@@ -19,63 +22,109 @@ struct GradientPlace {
   std::int64_t count = 0;
 };
 
-class GradientBuckets {
+/// Carries the messages of a step.
+class BucketMessenger {
  public:
-  /// `flat` holds all gradients; `reduce` is mean. Without `overlap` all buckets leave in `finish`. With
-  /// `copies` each bucket has memory of its own, into which gradients are copied as they become ready, and
-  /// from which `finish` copies them back (PyTorch's gradient_as_bucket_view=False). `comm` outlives this.
-  GradientBuckets(Comm& comm, at::Tensor flat, Reduce reduce, bool overlap, bool copies = false);
+  virtual ~BucketMessenger() = default;
+  virtual int ranks() const = 0;
+  /// Starts the all-reduce of a bucket's message and returns at once: once a step, in the same order on all
+  /// ranks. The message belongs to the messenger until `wait`.
+  virtual void send(std::size_t bucket, const at::Tensor& message, Reduce reduce) = 0;
+  /// Returns when the message holds what all ranks made of it.
+  virtual void wait(std::size_t bucket) = 0;
+};
+
+/// Buckets as they were planned, and where their gradients lie.
+struct BucketsToSend {
+  std::vector<PlannedBucket> plan;
+  std::vector<at::Tensor> gradients;  ///< in the order of the plan; views of the flat gradients
+  std::vector<at::Tensor> stretches;  ///< by bucket: its gradients as one view
+  Reduce reduce = Reduce::mean;
+};
+
+/// One thread calls it: `begin`, `ready` once for each gradient, `finish`; after a step that threw, `begin`.
+class BucketDispatcher {
+ public:
+  virtual ~BucketDispatcher() = default;
+  virtual void begin() = 0;
+  /// A gradient is whole, by its place in the plan, in whatever order they come.
+  virtual void ready(std::size_t gradient) = 0;
+  /// All came. Each bucket was sent and waited for when it returns, and the gradients are those of all ranks.
+  virtual void finish() = 0;
+};
+
+/// The messenger outlives what is made.
+using MakeBucketDispatcher =
+    std::function<std::unique_ptr<BucketDispatcher>(BucketsToSend, BucketMessenger&)>;
+
+/// Ours: a bucket leaves with its last gradient, behind all before it. With `copies` each has memory of its
+/// own, into which gradients are copied as they become ready, and from which `finish` copies them back
+/// (PyTorch's gradient_as_bucket_view=False).
+MakeBucketDispatcher own_bucket_dispatcher(bool copies);
+
+class GradientBuckets final : private BucketMessenger {
+ public:
+  struct Arrival {
+    std::size_t place = 0;
+    std::int64_t at_us = 0;  ///< since `begin`
+  };
+
+  /// `flat` holds all gradients; `reduce` is mean. Without `overlap` all buckets leave in `finish`. `comm`
+  /// outlives this.
+  GradientBuckets(Comm& comm, at::Tensor flat, Reduce reduce, bool overlap,
+                  MakeBucketDispatcher make_dispatcher);
   /// Waits for what is under way; what goes wrong then is not told.
-  ~GradientBuckets();
+  ~GradientBuckets() override;
   GradientBuckets(const GradientBuckets&) = delete;
   GradientBuckets& operator=(const GradientBuckets&) = delete;
 
-  /// From now on bucket 0 holds the places `members[0]`, and so on: the same on all ranks. The members of one
-  /// lie side by side, and each place belongs to one bucket. Not between `begin` and `finish`.
-  void plan(std::vector<GradientPlace> places, const std::vector<std::vector<std::size_t>>& members);
+  /// From now on the places `order` are cut as `plan` says, the same on all ranks; those of a bucket lie side
+  /// by side. Not between `begin` and `finish`. Error (exit code 1) unless each place is in one bucket.
+  void plan(std::vector<GradientPlace> places, const std::vector<std::size_t>& order,
+            std::vector<PlannedBucket> plan);
 
   /// The gradients of the next backward pass travel. After a pass that threw, waits for what it had sent.
   void begin();
-  /// For a hook: the gradient at this place is whole. Sends every bucket that is full, in their order, which
-  /// is the same on all ranks; passes before `begin`. Error (exit code 1) when one comes twice.
+  /// For a hook: the gradient at this place is whole. Passes before `begin`. Error (exit code 1) when one
+  /// comes twice.
   void ready(std::size_t place);
-  /// Sends what has not left yet and waits for all of it: times by bucket. Error (exit code 1) that names
-  /// gradients which never came.
+  /// Behind backward: waits for all buckets; times by bucket. Error (exit code 1) that names gradients which
+  /// never came, or a bucket that the dispatcher left out.
   std::vector<CollectiveTimes> finish();
 
-  /// The places in the order in which the last backward pass reached them.
-  const std::vector<std::size_t>& order() const { return order_; }
-  std::size_t count() const { return buckets_.size(); }
-  std::int64_t bytes(std::size_t bucket) const;
+  /// Of the last backward pass, in the order in which it reached the places.
+  const std::vector<Arrival>& arrivals() const { return arrivals_; }
+  std::int64_t backward_us() const { return backward_us_; }  ///< of the same, since `begin`
+  std::size_t count() const { return works_.size(); }
 
  private:
-  struct Bucket {
-    std::int64_t begin = 0;
-    std::int64_t end = 0;
-    std::size_t members = 0;
-    std::size_t missing = 0;
-    Work work = {};
-    at::Tensor message = {};  ///< what travels: of `flat`, or memory of its own
+  struct Message {
+    std::size_t bucket = 0;
+    at::Tensor values;
+    Reduce reduce = Reduce::mean;
   };
-  /// Of the flat gradients.
-  at::Tensor stretch(const Bucket& bucket) const {
-    return flat_.narrow(0, bucket.begin, bucket.end - bucket.begin);
-  }
-  void send_full();
+  int ranks() const override { return comm_.size(); }
+  void send(std::size_t bucket, const at::Tensor& message, Reduce reduce) override;
+  void wait(std::size_t bucket) override;
+  void check_arrivals() const;
   void settle() noexcept;
 
   Comm& comm_;
   at::Tensor flat_;
   Reduce reduce_;
   bool overlap_;
-  bool copies_;
+  MakeBucketDispatcher make_dispatcher_;
   bool begun_ = false;
   std::vector<GradientPlace> places_;
-  std::vector<std::size_t> bucket_of_;  ///< by place
-  std::vector<bool> is_ready_;          ///< by place
-  std::vector<std::size_t> order_;
-  std::vector<Bucket> buckets_;
-  std::size_t sent_ = 0;  ///< buckets
+  std::vector<std::size_t> place_in_plan_;  ///< by place
+  std::vector<bool> is_ready_;              ///< by place
+  std::vector<Arrival> arrivals_;
+  std::int64_t began_us_ = 0;
+  std::int64_t backward_us_ = 0;
+  std::unique_ptr<BucketDispatcher> dispatcher_;
+  std::vector<Message> held_;           ///< without overlap, until backward is done
+  std::vector<Work> works_;             ///< by bucket
+  std::vector<CollectiveTimes> times_;  ///< by bucket
 };
 
 }  // namespace isobar

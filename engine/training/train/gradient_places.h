@@ -21,7 +21,4 @@ inline std::vector<at::Tensor> leaf_tensors(const Parameters& parameters) {
   return out;
 }
 
-/// comm.bucket_mb and comm.first_bucket_mb are in MiB.
-inline std::int64_t mebibytes(double mb) { return static_cast<std::int64_t>(mb * 1024 * 1024); }
-
 }  // namespace isobar

@@ -23,11 +23,24 @@
 
 #include "comm/comm.h"
 #include "config/config.h"
+#include "formula/bucket_plan.h"
 #include "model/parameters.h"
 #include "model/tensor_parallel.h"
 #include "train/sync_figures.h"
 
 namespace isobar {
+
+/// Gradients as they fill the buckets, the same on all ranks.
+struct GradientOrder {
+  std::vector<std::size_t> leaves;        ///< their places in Parameters::leaves
+  std::vector<std::int64_t> sizes_bytes;  ///< of each
+  // Of the step before, on rank 0, since its backward pass began; none before the first.
+  std::vector<double> ready_us;  ///< when each was there
+  double backward_us = 0;        ///< when the pass was done
+};
+
+/// comm.bucket_mb and comm.first_bucket_mb are in MiB.
+inline std::int64_t mebibytes(double mb) { return static_cast<std::int64_t>(mb * 1024 * 1024); }
 
 class GradientSync {
  public:
@@ -52,6 +65,15 @@ class GradientSync {
   SyncFigures finish(const TensorParallel& model = {});
   /// Of the last `finish`; a recorded step sends the same again.
   const SyncFigures& sent() const { return sent_; }
+
+  // Which gradients travel together, of comm.sync = buckets: `begin` plans by comm.bucket_mb where nobody did
+  // before it. All ranks call these alike, between steps.
+  /// Whether gradients are still to be cut, and the order of comm.bucket_order is known by now.
+  virtual bool plan_is_due() const { return false; }
+  /// Ready: as they came on rank 0 in the step before, and none where there was no such step.
+  virtual GradientOrder order(BucketOrder /*which*/) { return {}; }
+  /// From now on gradients travel in these buckets. Error (exit code 1) unless each of `order` is in one.
+  virtual void plan(const GradientOrder& /*order*/, std::vector<PlannedBucket> /*buckets*/) {}
 
   /// All-reduces of a step from now on, as planned.
   virtual std::int64_t planned_calls() const = 0;

@@ -1,5 +1,4 @@
 // One all-reduce a parameter: each leaves early, and each pays the latency.
-#include <numeric>
 #include <utility>
 
 #include "train/gradient_buckets.h"
@@ -14,12 +13,16 @@ class PerParameterSync final : public GradientSync {
  public:
   PerParameterSync(Parameters& parameters, Comm& comm, const CommConfig& config)
       : GradientSync(parameters, comm, config),
-        messages_(comm, parameters.gradients(), reduce_, config.overlap),
+        messages_(comm, parameters.gradients(), reduce_, config.overlap,
+                  own_bucket_dispatcher(/*copies=*/false)),
         hooks_(leaf_tensors(parameters), [this](std::size_t leaf) { messages_.ready(leaf); }) {
-    std::vector<GradientPlace> places = gradient_places(parameters);
-    std::vector<std::vector<std::size_t>> alone;
-    for (std::size_t i = places.size(); i > 0; --i) alone.push_back({i - 1});  // about as backward goes
-    messages_.plan(std::move(places), alone);
+    std::vector<std::size_t> order;
+    std::vector<PlannedBucket> alone;
+    for (std::size_t i = hooks_.count(); i > 0; --i) {  // about as backward goes
+      order.push_back(i - 1);
+      alone.push_back({.first = alone.size(), .count = 1, .bytes = 0});
+    }
+    messages_.plan(gradient_places(parameters), order, std::move(alone));
   }
   std::int64_t planned_calls() const override { return static_cast<std::int64_t>(messages_.count()); }
 

@@ -10,6 +10,7 @@
 #include "config/with_fault.h"
 #include "support/catch.h"
 #include "support/errors.h"
+#include "train/bucket_parts.h"
 #include "train/gradient_hooks.h"
 #include "train/schedule.h"
 #include "train/sync_world.h"
@@ -180,6 +181,71 @@ TEST_CASE("an order that is given is cut before the first step") {
     CHECK((leaves[1].flat_begin < leaves[0].flat_begin) == (order == BucketOrder::reverse));
     CHECK(pair.parameters.layout_version() == 1);
   }
+}
+
+TEST_CASE("buckets that are handed in are the ones that travel, and each gradient has to be in one") {
+  Alone alone("buckets");
+  GradientSync& sync = *alone.sync;
+  CHECK_FALSE(sync.plan_is_due());  // nobody knows yet in which order gradients come
+  CHECK(sync.order(BucketOrder::ready).leaves.empty());
+  CHECK(sync.order(BucketOrder::reverse).leaves == std::vector<std::size_t>{1, 0});
+  alone.step(alone.pair.loss());
+  REQUIRE(sync.plan_is_due());
+  const GradientOrder order = sync.order(BucketOrder::ready);
+  CHECK(order.sizes_bytes == std::vector<std::int64_t>{32, 32});
+  REQUIRE(order.ready_us.size() == 2);
+  CHECK(order.ready_us[0] <= order.ready_us[1]);
+  CHECK(order.ready_us[1] <= order.backward_us);
+  CHECK_THAT(failure_of([&] { sync.plan(order, {{.first = 0, .count = 1}}); }),
+             says("so that each is in one"));
+  CHECK_THAT(failure_of([&] {
+               sync.plan(order, {{.first = 0, .count = 1}, {.first = 0, .count = 2}});
+             }),
+             says("0, 0-1"));
+  sync.plan(order, {{.first = 0, .count = 1}, {.first = 1, .count = 1}});
+  CHECK_FALSE(sync.plan_is_due());
+  CHECK(alone.step(alone.pair.loss()).calls == 2);
+  CHECK(sync.planned_calls() == 2);
+  CHECK(alone.pair.first.grad().eq(2).all().item<bool>());
+}
+
+TEST_CASE("a planner that is plugged in is asked until it has a plan, and a bucket that never left is told") {
+  static std::vector<std::size_t> times_given;
+  struct Idle final : BucketDispatcher {
+    void begin() override {}
+    void ready(std::size_t) override {}
+    void finish() override {}
+  };
+  seams::bucket_parts.plug([](const CommConfig&, int ranks) {
+    CHECK(ranks == 1);
+    const auto planner = [](const GradientOrder& order) -> std::optional<std::vector<PlannedBucket>> {
+      times_given.push_back(order.ready_us.size());
+      if (times_given.size() < 3) return {};
+      return std::vector<PlannedBucket>{{.first = 0, .count = 2}};
+    };
+    return BucketParts{.planner = planner,
+                       .make_dispatcher = [](const BucketsToSend& buckets, BucketMessenger& messenger) {
+                         return buckets.plan.front().bytes == 0 && times_given.size() < 3
+                                    ? own_bucket_dispatcher(false)(buckets, messenger)
+                                    : std::make_unique<Idle>();
+                       }};
+  });
+  Pair pair;
+  Comm comm;
+  CommConfig config = small_buckets("gloo", "buckets");
+  config.bucket_order = BucketOrder::reverse;
+  const auto sync = make_bucket_sync(pair.parameters, comm, config);
+  seams::bucket_parts.plug(own_bucket_parts);
+  const auto step = [&] {
+    CHECK_FALSE(sync->plan_is_due());  // the planner's
+    sync->begin();
+    sync->backward(pair.loss());
+    sync->finish();
+  };
+  step();
+  step();
+  CHECK_THAT(failure_of(step), says("bucket 0 was not sent"));
+  CHECK(times_given == std::vector<std::size_t>{0, 2, 2});
 }
 
 TEST_CASE("gradients that are copied into buckets come back as they are, and stay views of the flat ones") {
