@@ -22,24 +22,6 @@
 
 using namespace isobar;
 
-/// What is recorded: no address in it may change, and the host takes no part.
-static StepParts step_parts(Run& run, Parameters& parameters, const FusedVit& model, GradScaler& scaler,
-                            FusedAdam& adam, GradientSync& sync, const TensorParallel& ranks) {
-  StepParts parts;
-  parts.forward = [&](const Batch& batch) {
-    parameters.zero_gradients();
-    const Autocast autocast(run.config().amp.mode, run.device());
-    return model.loss(batch.input, batch.target);
-  };
-  parts.backward = [&](const at::Tensor& loss) { sync.backward(scaler.scale(loss)); };
-  parts.average = [&] {  // of several ranks, over NCCL
-    sync.finish(ranks);
-    ranks.sum_partial_gradients(parameters);
-  };
-  parts.optimize = [&] { return adam.update(scaler); };
-  return parts;
-}
-
 static void train(Run& run) {
   // ---- Configure -----------------------------------------------------------------------------------------
   const Config& config = run.config();
@@ -71,7 +53,6 @@ static void train(Run& run) {
   const Training training{parameters, adam, loader, &scaler};  // what a checkpoint holds
   StepGraph graph(config, adam, run.device(), {&replicas, &model_ranks});
   const auto sync = make_gradient_sync(parameters, replicas, config.comm, graph.stream());
-  const StepParts parts = step_parts(run, parameters, model, scaler, adam, *sync, ranks);
 
   // ---- Train ---------------------------------------------------------------------------------------------
   run.announce(train_set, valid_set, training);
@@ -94,11 +75,34 @@ static void train(Run& run) {
     const Batch batch = loader.next();
     step.enter(Stage::copy);  // what is new goes to where the recording reads it
     const double lr = learning_rate(config.schedule, peak, step.index(), config.train.steps);
-    graph.renew(batch.to(run.device()), adam, lr);
+    graph.renew(batch.to(run.device()), lr);
     sync->begin();
-    const auto enter = [&](Stage stage) { step.enter(stage); };
-    if (graph.record_is_due()) recorder.record(graph.record(parts));  // once, behind graph.warmup steps
-    const auto [loss, norm] = graph.recorded() ? graph.replay(parts, enter) : graph.launch(parts, enter);
+
+    // Launched graph.warmup times, then recorded, and from then on replayed: no address in it may change, and
+    // the host takes no part.
+    const auto [loss, norm, recording] = graph.step(
+        step,
+        [&](const Batch& fixed) {
+          graph.enter(Stage::forward);
+          parameters.zero_gradients();
+          Autocast autocast(config.amp.mode, run.device());
+          const at::Tensor batch_loss = model.loss(fixed.input, fixed.target);
+          autocast.end();
+
+          graph.enter(Stage::backward);
+          sync->backward(scaler.scale(batch_loss));
+          return batch_loss;
+        },
+        [&] {  // graph.collectives=false leaves it out
+          graph.enter(Stage::comm);
+          sync->finish(ranks);
+          ranks.sum_partial_gradients(parameters);
+        },
+        [&] {  // graph.scope=model leaves it out
+          graph.enter(Stage::optimize);
+          return adam.update(scaler);
+        });
+    if (recording) recorder.record(*recording);  // once: what is in it
     guard.check(step, norm);  // if a gradient was not finite, Adam left the weights alone and the run ends
     step.finish({loss, lr, norm, batch.size(), batch.epoch, sync->sent()});
     validate();  // after each epoch and at the end

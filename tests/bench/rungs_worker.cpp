@@ -38,7 +38,7 @@ class Rung {
  public:
   Rung(const std::string& name, AmpMode mode, AttentionKind attention, const VitShape& shape,
        const OptimConfig& optim, const fs::path& weights, c10::Device device)
-      : guard_(attention), scaler_({.mode = mode}, device) {
+      : guard_(attention), mode_(mode), device_(device), scaler_({.mode = mode}, device) {
     const bool fused = name == "05" || name == "08";
     if (fused) {
       const auto model = std::make_shared<FusedVit>(parameters_, shape, FusionConfig{}, attention);
@@ -49,15 +49,8 @@ class Rung {
     }
     parameters_.materialise(1, device);
     if (fs::exists(weights)) load_weights(parameters_, weights);
-    parts_.forward = [this, mode, device](const Batch& batch) {
-      parameters_.zero_gradients();
-      const Autocast autocast(mode, device);
-      return loss_(batch);
-    };
-    parts_.backward = [this](const at::Tensor& loss) { scaler_.scale(loss).backward(); };
     if (fused) {
       fused_adam_.emplace(parameters_, optim, FusionConfig{});
-      parts_.optimize = [this] { return fused_adam_->update(scaler_); };
       Config config;
       config.graph = {.enabled = name == "08", .scope = GraphScope::step, .warmup = kWarmUp};
       graph_.emplace(config, *fused_adam_, device, std::vector<Comm*>{});
@@ -69,14 +62,14 @@ class Rung {
 
   at::Tensor step(const Batch& batch) {
     if (graph_) {
-      graph_->renew(batch, *fused_adam_, rate_);
-      if (graph_->record_is_due()) facts_ = graph_->record(parts_);
-      return (graph_->recorded() ? graph_->replay(parts_, [](Stage) {})
-                                 : graph_->launch(parts_, [](Stage) {}))
-          .loss;
+      graph_->renew(batch, rate_);
+      const StepOutput out = graph_->step(
+          *this, [this](const Batch& fixed) { return gradients(fixed); }, [] {},
+          [this] { return fused_adam_->update(scaler_); });
+      if (out.recording) facts_ = *out.recording;
+      return out.loss;
     }
-    const at::Tensor loss = parts_.forward(batch);
-    parts_.backward(loss);
+    const at::Tensor loss = gradients(batch);
     if (scaler_.unscale(parameters_)) adam_->step(rate_);
     scaler_.update();
     return loss.detach();
@@ -84,13 +77,24 @@ class Rung {
 
   const Parameters& parameters() const { return parameters_; }
   const GraphFacts& facts() const { return facts_; }
+  void enter(Stage) {}  // nobody asks for stages
 
  private:
+  at::Tensor gradients(const Batch& batch) {
+    parameters_.zero_gradients();
+    Autocast autocast(mode_, device_);
+    const at::Tensor loss = loss_(batch);
+    autocast.end();
+    scaler_.scale(loss).backward();
+    return loss;
+  }
+
   AttentionGuard guard_;
+  AmpMode mode_;
+  c10::Device device_;
   Parameters parameters_;
   GradScaler scaler_;
   std::function<at::Tensor(const Batch&)> loss_;
-  StepParts parts_;
   std::optional<Adam> adam_;
   std::optional<FusedAdam> fused_adam_;
   std::optional<StepGraph> graph_;

@@ -54,7 +54,7 @@ std::vector<Comm*> of_several(std::vector<Comm*> groups) {
 
 }  // namespace
 
-StepGraph::StepGraph(const Config& config, const FusedAdam& adam, c10::Device device,
+StepGraph::StepGraph(const Config& config, FusedAdam& adam, c10::Device device,
                      const std::vector<Comm*>& groups)
     : config_(config.graph),
       device_(device),
@@ -69,9 +69,10 @@ StepGraph::StepGraph(const Config& config, const FusedAdam& adam, c10::Device de
                 "graph.collectives = true", "comm.backend=nccl, or graph.collectives=false");
   }
   const std::string why_not = adam.why_not_captured();
-  if (config_.scope != GraphScope::step || why_not.empty()) return;
-  throw Error("the optimiser cannot be part of the recording: " + why_not, "graph.scope = step",
-              "--set graph.scope=model records forward, loss and backward alone");
+  if (config_.scope == GraphScope::step && !why_not.empty())
+    throw Error("the optimiser cannot be part of the recording: " + why_not, "graph.scope = step",
+                "--set graph.scope=model records forward, loss and backward alone");
+  step_ = seams::step_recorder(*this, config_);
 }
 
 StepGraph::StepGraph(const GraphConfig& config, c10::Device device, const CudaPlugin& plugin,
@@ -80,7 +81,9 @@ StepGraph::StepGraph(const GraphConfig& config, c10::Device device, const CudaPl
       device_(device),
       plugin_(config.enabled ? &plugin : nullptr),
       side_(side_stream(device)),
-      groups_(of_several(groups)) {}
+      groups_(of_several(groups)) {
+  if (config_.enabled) step_ = seams::step_recorder(*this, config_);
+}
 
 StepGraph::~StepGraph() {
   recorded_ = {};  // they lie in the graph's memory
@@ -89,121 +92,130 @@ StepGraph::~StepGraph() {
 
 c10::Stream StepGraph::stream() const { return plugin_ == nullptr ? current_stream(device_) : side_; }
 
-void StepGraph::renew(const Batch& batch, FusedAdam& adam, double learning_rate) {
-  if (!recorded() || config_.renews_rate) adam.set_learning_rate(learning_rate);
-  renew(batch);
+void StepGraph::renew(const Batch& batch, double learning_rate) {
+  if (step_) return step_->renew(batch, learning_rate);
+  write_rate(learning_rate);
+  batch_ = batch;
 }
 
-void StepGraph::renew(const Batch& batch) {
-  if (plugin_ == nullptr) {
-    fixed_ = batch;
-    return;
-  }
-  if (recorded() && !config_.renews_batch) return;
-  copy_to_fixed(fixed_.input, batch.input, "input");
-  copy_to_fixed(fixed_.target, batch.target, "target");
+void StepGraph::copy(const Batch& from, Batch& to) {
+  copy_to_fixed(to.input, from.input, "input");
+  copy_to_fixed(to.target, from.target, "target");
 }
 
-bool StepGraph::record_is_due() const {
-  return plugin_ != nullptr && !recorded() && steps_ >= config_.warmup;
+void StepGraph::write_rate(double learning_rate) {
+  if (adam_ != nullptr) adam_->set_learning_rate(learning_rate);
 }
 
-at::Tensor StepGraph::launch_model(const StepParts& parts, const std::function<void(Stage)>& enter) const {
-  enter(Stage::forward);
-  const at::Tensor loss = parts.forward(fixed_);
-  enter(Stage::backward);
-  parts.backward(loss);
-  return loss;
+void StepGraph::enter(Stage stage) {
+  if (stage == Stage::comm && groups_.empty()) return;
+  stage_ = stage;
+  if (!is_recording_) (*enter_)(stage);
 }
 
-void StepGraph::average(const StepParts& parts, const std::function<void(Stage)>& enter) const {
-  if (!groups_.empty()) enter(Stage::comm);
-  parts.average();
+void StepGraph::model(const Batch& batch) {
+  at::Tensor& loss = (is_recording_ ? recorded_ : now_).loss;
+  loss = parts_->model(batch).detach();
+  if (is_recording_ && config_.fetches_loss) loss.item<float>();
+}
+
+void StepGraph::average() { parts_->average(); }
+
+void StepGraph::optimize() { (is_recording_ ? recorded_ : now_).gradient_norm = parts_->optimize(); }
+
+void StepGraph::begin_recording() {
+  graph_ = plugin_->begin_graph();
+  is_recording_ = true;
+}
+
+void StepGraph::end_recording() {
+  is_ending_ = true;
+  plugin_->end_graph(graph_);
+  is_recording_ = is_ending_ = false;
+}
+
+void StepGraph::replay() {
+  enter(Stage::replay);
+  plugin_->launch_graph(graph_);
+  for (Comm* const group : groups_) group->watch_replay(device_, "a replayed step");
 }
 
 void StepGraph::record_collectives(bool records) const {
   for (Comm* const group : groups_) group->record(records);
 }
 
-StepOutput StepGraph::launch_here(const StepParts& parts, const std::function<void(Stage)>& enter) const {
-  StepOutput out;
-  out.loss = launch_model(parts, enter).detach();
-  average(parts, enter);
-  enter(Stage::optimize);
-  out.gradient_norm = parts.optimize();
+StepOutput StepGraph::make_step(const Enter& enter, const StepParts& parts) {
+  enter_ = &enter;
+  parts_ = &parts;
+  now_ = {};
+  if (!step_) {
+    model(batch_);
+    average();
+    optimize();
+    return std::exchange(now_, {});
+  }
+  std::optional<GraphFacts> recording;
+  if (step_->record_is_due()) recording = record();
+  StepOutput out = step_->recorded() ? replayed() : launched();
+  out.recording = recording;
   return out;
 }
 
-StepOutput StepGraph::launch(const StepParts& parts, const std::function<void(Stage)>& enter) {
-  if (plugin_ == nullptr) return launch_here(parts, enter);
+StepOutput StepGraph::launched() {
   const c10::Stream main = current_stream(device_);
   put_behind(main, side_);
-  StepOutput out;
   {
     const c10::StreamGuard guard(side_);
-    out = launch_here(parts, enter);
+    step_->launch();
   }
   put_behind(side_, main);
-  keep_for(out.loss, main);
-  keep_for(out.gradient_norm, main);
-  ++steps_;
-  return out;
+  keep_for(now_.loss, main);
+  keep_for(now_.gradient_norm, main);
+  ++launched_steps_;
+  return std::exchange(now_, {});
 }
 
-GraphFacts StepGraph::record(const StepParts& parts) {
+GraphFacts StepGraph::record() {
   const c10::Stream main = current_stream(device_);
   const std::int64_t begin_us = steady_us();
   put_behind(main, side_);
-  Stage stage = Stage::forward;
-  bool ending = false;  // no operation is at fault then
-  CudaGraph* graph = nullptr;
+  stage_ = Stage::forward;
   record_collectives(true);
   {
     const c10::StreamGuard guard(side_);
     const CaptureWatch watch;
     try {
-      graph = plugin_->begin_graph();
-      recorded_.loss = launch_model(parts, [&](Stage next) { stage = next; }).detach();
-      if (config_.fetches_loss) recorded_.loss.item<float>();
-      if (config_.collectives) average(parts, [&](Stage next) { stage = next; });
-      if (config_.scope == GraphScope::step) {
-        stage = Stage::optimize;
-        recorded_.gradient_norm = parts.optimize();
-      }
-      ending = true;
-      plugin_->end_graph(graph);
+      step_->record();
     } catch (const std::exception& error) {
       recorded_ = {};
+      CudaGraph* const graph = std::exchange(graph_, nullptr);
       if (graph != nullptr) plugin_->abandon_graph(graph);
+      is_recording_ = false;
       record_collectives(false);
-      explain(ending ? "" : watch.failed(), stage, steps_ > 0, error.what());
+      explain(std::exchange(is_ending_, false) ? "" : watch.failed(), stage_, launched_steps_ > 0,
+              error.what());
     }
   }
   record_collectives(false);
   put_behind(side_, main);
-  graph_ = graph;
+  if (graph_ == nullptr || is_recording_)
+    throw Error("nothing was recorded", "a step that was to be recorded", "", Exit::failed);
   if (adam_ != nullptr) layout_ = adam_->layout_version();
-  return {config_.scope, plugin_->graph_nodes(graph), steady_us() - begin_us, steps_};
+  return {config_.scope, plugin_->graph_nodes(graph_), steady_us() - begin_us, launched_steps_};
 }
 
-StepOutput StepGraph::replay(const StepParts& parts, const std::function<void(Stage)>& enter) const {
+StepOutput StepGraph::replayed() {
   if (adam_ != nullptr && adam_->layout_version() != layout_) {
     throw Error("parameters were laid out anew after the step was recorded, which knows their old places",
                 fmt::format("graph.warmup = {}", config_.warmup),
                 "comm.sync=buckets cuts its buckets behind the first step: graph.warmup=2 or more",
                 Exit::failed);
   }
-  enter(Stage::replay);
-  plugin_->launch_graph(graph_);
-  for (Comm* const group : groups_) group->watch_replay(device_, "a replayed step");
-  StepOutput out{recorded_.loss.clone(), {}};  // the next replay writes over it
-  if (config_.scope == GraphScope::step) {
-    if (recorded_.gradient_norm.defined()) out.gradient_norm = recorded_.gradient_norm.clone();
-    return out;
-  }
-  if (!config_.collectives) average(parts, enter);
-  enter(Stage::optimize);
-  out.gradient_norm = parts.optimize();
+  step_->replay();
+  StepOutput out = std::exchange(now_, {});
+  out.loss = recorded_.loss.clone();  // the next replay writes over it
+  if (!out.gradient_norm.defined() && recorded_.gradient_norm.defined())
+    out.gradient_norm = recorded_.gradient_norm.clone();
   return out;
 }
 

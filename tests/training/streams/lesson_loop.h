@@ -28,6 +28,8 @@ struct LoopResult {
   at::Tensor weights;
   std::vector<at::Tensor> buffers;
   std::int64_t replays = 0;
+
+  void enter(Stage stage) { replays += stage == Stage::replay ? 1 : 0; }
 };
 
 class LessonLoop {
@@ -73,26 +75,24 @@ class LessonLoop {
     std::optional<c10::Stream> stream;
     if (hooks_on_stream) stream = graph.stream();
     const auto sync = make_gradient_sync(parameters, replicas, config.comm, stream);
-    StepParts parts;
-    parts.forward = [&](const Batch& batch) {
-      parameters.zero_gradients();
-      return model.loss(batch.input, batch.target);
-    };
-    parts.backward = [&](const at::Tensor& loss) { sync->backward(scaler.scale(loss)); };
-    parts.average = [&] {
-      sync->finish(ranks);
-      ranks.sum_partial_gradients(parameters);
-    };
-    parts.optimize = [&] { return adam.update(scaler); };
     LoopResult out;
     std::vector<at::Tensor> losses, norms;  // the host waits for none of them before the end
     for (int step = 0; step < steps; ++step) {
-      graph.renew(loader.next().to(device), adam, 1e-3 * (1 + step));
+      graph.renew(loader.next().to(device), 1e-3 * (1 + step));
       sync->begin();
-      if (graph.record_is_due()) graph.record(parts);
-      const auto enter = [](Stage) {};
-      out.replays += graph.recorded() ? 1 : 0;
-      const StepOutput done = graph.recorded() ? graph.replay(parts, enter) : graph.launch(parts, enter);
+      const StepOutput done = graph.step(
+          out,
+          [&](const Batch& fixed) {
+            parameters.zero_gradients();
+            const at::Tensor loss = model.loss(fixed.input, fixed.target);
+            sync->backward(scaler.scale(loss));
+            return loss;
+          },
+          [&] {
+            sync->finish(ranks);
+            ranks.sum_partial_gradients(parameters);
+          },
+          [&] { return adam.update(scaler); });
       losses.push_back(done.loss + 0);
       norms.push_back(done.gradient_norm + 0);
     }

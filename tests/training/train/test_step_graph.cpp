@@ -6,6 +6,7 @@
 #include <ATen/ops/rand.h>
 #include <ATen/ops/zeros.h>
 
+#include <memory>
 #include <stdexcept>
 
 #include "config/with_fault.h"
@@ -29,25 +30,47 @@ Batch batch_of(double value, std::int64_t samples = 2) {
 
 /// A loop of steps whose loss is the sum of its batch.
 struct Loop {
-  explicit Loop(GraphConfig config) : graph(config, kHere, device) {}
+  explicit Loop(GraphConfig config) : Loop(config, std::make_shared<FakePlugin>()) {}
+  Loop(GraphConfig config, std::shared_ptr<const FakePlugin> plugin)
+      : device(std::move(plugin)), graph(config, kHere, *device) {}
+
+  void enter(Stage stage) { stages.emplace_back(kStageNames[static_cast<std::size_t>(stage)]); }
 
   StepOutput step(const Batch& batch) {
     stages.clear();
-    graph.renew(batch);
-    const auto enter = [this](Stage stage) {
-      stages.emplace_back(kStageNames[static_cast<std::size_t>(stage)]);
-    };
-    if (graph.record_is_due()) told.push_back(graph.record(parts));
-    return graph.recorded() ? graph.replay(parts, enter) : graph.launch(parts, enter);
+    graph.renew(batch, /*learning_rate=*/0);
+    StepOutput out = graph.step(
+        *this,
+        [this](const Batch& fixed) {
+          graph.enter(Stage::forward);
+          at::Tensor loss = forward(fixed);
+          graph.enter(Stage::backward);
+          backward();
+          return loss;
+        },
+        [this] {
+          graph.enter(Stage::comm);
+          average();
+        },
+        [this] {
+          graph.enter(Stage::optimize);
+          return optimize();
+        });
+    if (out.recording) told.push_back(*out.recording);
+    return out;
   }
+  bool is_replayed() const { return !stages.empty() && stages.front() == "replay"; }
 
-  FakePlugin device;
+  std::function<at::Tensor(const Batch&)> forward = [](const Batch& batch) {
+    return batch.input.sum() + batch.target.sum();
+  };
+  std::function<void()> backward = [] {};
+  std::function<void()> average = [] {};
+  std::function<at::Tensor()> optimize = [] { return at::zeros({}); };
+  std::shared_ptr<const FakePlugin> device;
   std::vector<GraphFacts> told;
   Names stages;
   StepGraph graph;
-  StepParts parts{.forward = [](const Batch& batch) { return batch.input.sum() + batch.target.sum(); },
-                  .backward = [](const at::Tensor&) {},
-                  .optimize = [] { return at::zeros({}); }};
 };
 
 std::string reason_of(const std::function<void()>& run) {
@@ -69,14 +92,14 @@ TEST_CASE("so many steps are launched as the warm-up says, one is recorded, and 
     const StepOutput out = loop.step(batch_of(i));
     CHECK(loop.stages == launched);
     CHECK(out.loss.item<double>() == 96 * (2 * i + 1));
-    CHECK_FALSE(loop.graph.recorded());
+    CHECK(loop.told.empty());
   }
-  CHECK(loop.device.graphs().empty());
+  CHECK(loop.device->graphs().empty());
   for (int i = 0; i < 3; ++i) {
     loop.step(batch_of(i));
     CHECK(loop.stages == Names{"replay"});
   }
-  CHECK(loop.device.graphs() == Names{"begin", "end", "launch", "launch", "launch"});
+  CHECK(loop.device->graphs() == Names{"begin", "end", "launch", "launch", "launch"});
   REQUIRE(loop.told.size() == 1);
   CHECK(loop.told[0].nodes.kernels == 40);
   CHECK(loop.told[0].nodes.all() == 45);
@@ -86,7 +109,7 @@ TEST_CASE("so many steps are launched as the warm-up says, one is recorded, and 
 TEST_CASE("with the scope of the model the optimiser is launched behind each replay") {
   Loop loop({.enabled = true, .scope = GraphScope::model, .warmup = 1});
   int updates = 0;
-  loop.parts.optimize = [&] {
+  loop.optimize = [&] {
     ++updates;
     return at::zeros({});
   };
@@ -100,9 +123,9 @@ TEST_CASE(
   for (const bool recorded : {true, false}) {
     Loop loop({.enabled = true, .scope = GraphScope::model, .warmup = 2, .collectives = recorded});
     Names order;
-    loop.parts.backward = [&](const at::Tensor&) { order.emplace_back("backward"); };
-    loop.parts.average = [&] { order.emplace_back(loop.graph.recorded() ? "behind" : "average"); };
-    loop.parts.optimize = [&] {
+    loop.backward = [&] { order.emplace_back("backward"); };
+    loop.average = [&] { order.emplace_back(loop.is_replayed() ? "behind" : "average"); };
+    loop.optimize = [&] {
       order.emplace_back("optimize");
       return at::zeros({});
     };
@@ -124,7 +147,7 @@ TEST_CASE("without a graph each step is launched on its own batch") {
     CHECK(loop.step(batch_of(i, i + 1)).loss.item<double>() == 48 * (i + 1) * (2 * i + 1));
     CHECK(loop.stages == Names{"forward", "backward", "optimize"});
   }
-  CHECK(loop.device.graphs().empty());
+  CHECK(loop.device->graphs().empty());
 }
 
 TEST_CASE("results are the caller's own: the next replay does not change them") {
@@ -148,7 +171,7 @@ TEST_CASE("fault stale_input: what is recorded sees no new batch") {
   Loop loop({.enabled = true, .scope = GraphScope::step, .warmup = 1, .renews_batch = false});
   loop.step(batch_of(1));
   at::Tensor seen;
-  loop.parts.forward = [&](const Batch& batch) {
+  loop.forward = [&](const Batch& batch) {
     seen = batch.input;
     return batch.input.sum();
   };
@@ -163,20 +186,20 @@ TEST_CASE("fault no_warmup: the first step is recorded") {
   config.graph = {.enabled = true, .scope = GraphScope::step, .warmup = 20};
   Loop loop(with_fault(config, {.fault = Fault::no_warmup}).graph);
   loop.step(batch_of(1));
-  CHECK(loop.device.graphs() == Names{"begin", "end", "launch"});
+  CHECK(loop.device->graphs() == Names{"begin", "end", "launch"});
 }
 
 TEST_CASE("what fails while it is recorded is named by operation and stage, and the recording is given up") {
   Loop loop({.enabled = true, .scope = GraphScope::step, .warmup = 1});
   loop.step(batch_of(1));
-  loop.parts.backward = [](const at::Tensor&) { at::ones({2}).item<float>(); };  // two values are no number
+  loop.backward = [] { at::ones({2}).item<float>(); };  // two values are no number
   const std::string told = error_of([&] { loop.step(batch_of(1)); }, Exit::failed);
   CHECK_THAT(told, says("cannot be recorded") && says("reads the device from the host") &&
                        says("stage backward") && says("after the replay"));
-  CHECK(loop.device.graphs() == Names{"begin", "abandon"});
-  CHECK_FALSE(loop.graph.recorded());
-  loop.parts.backward = [](const at::Tensor&) {};
-  loop.parts.optimize = []() -> at::Tensor { throw std::runtime_error("a driver says no"); };
+  CHECK(loop.device->graphs() == Names{"begin", "abandon"});
+  CHECK(loop.told.empty());
+  loop.backward = [] {};
+  loop.optimize = []() -> at::Tensor { throw std::runtime_error("a driver says no"); };
   CHECK_THAT(error_of([&] { loop.step(batch_of(1)); }, Exit::failed),
              says("stage optimize") && says("a driver says no"));
 }
@@ -187,19 +210,9 @@ TEST_CASE("a recording that only its end finds broken is blamed on no operation"
       throw std::runtime_error("operation failed due to a previous error");
     }
   };
-  const Broken device;
-  StepGraph graph({.enabled = true, .scope = GraphScope::step, .warmup = 1}, kHere, device);
-  StepParts parts;
-  parts.forward = [](const Batch& batch) { return batch.input.sum(); };
-  parts.backward = [](const at::Tensor&) {};
-  parts.optimize = [] { return at::zeros({}); };
-  const auto step = [&] {
-    graph.renew(batch_of(1));
-    if (graph.record_is_due()) graph.record(parts);
-    graph.launch(parts, [](Stage) {});
-  };
-  step();
-  const std::string told = error_of(step, Exit::failed);
+  Loop loop({.enabled = true, .scope = GraphScope::step, .warmup = 1}, std::make_shared<Broken>());
+  loop.step(batch_of(1));
+  const std::string told = error_of([&] { loop.step(batch_of(1)); }, Exit::failed);
   CHECK_THAT(told, says("left work on another stream") && says("stage optimize") && says("previous error"));
   CHECK(told.find("aten::") == std::string::npos);
 }
