@@ -8,8 +8,13 @@ libtorch_folder() { printf '%s' "$prefix/libtorch-$libtorch_version"; }
 
 # wheel_list FILE: lines of FILE BYTES NAME==VERSION SHA256
 wheel_list() {
-  awk '$1 == "#file" { file = $2; bytes = $3 }
-       /^[a-z]/ { sub(/--hash=sha256:/, "", $2); print file, bytes, $1, $2 }' "$setup/$1"
+  local first second third file='' bytes=''
+  while read -r first second third; do
+    case $first in
+      '#file') file=$second bytes=$third ;;
+      [a-z]*) printf '%s %s %s %s\n' "$file" "$bytes" "$first" "${second#--hash=sha256:}" ;;
+    esac
+  done <"$setup/$1"
 }
 
 # wheels [PART]: what a part, or another set of packages with a list NAME.txt, is unpacked from, in the form of
@@ -38,7 +43,11 @@ part_mark() {
   [ "$1" != cpu ] || end=.complete
   printf '%s/%s' "$(libtorch_folder)" "$end"
 }
-part_hashes() { wheels "$1" | awk '{ print $4 }' | paste -sd' '; }
+part_hashes() {
+  local hash all=''
+  while read -r _ _ _ hash; do all+=${all:+ }$hash; done < <(wheels "$1")
+  printf '%s\n' "$all"
+}
 
 # have_part PART: unpacked whole from the files that are pinned now.
 have_part() {

@@ -12,6 +12,7 @@ driver_here() { [ -e "$machine/dev/nvidiactl" ] || [ -e "$machine/proc/driver/nv
 # cgroup_folders CONTROLLER: the folders of this process's control groups, innermost first.
 cgroup_folders() {
   local base=$machine/sys/fs/cgroup mount='' below='' list path
+  [ -r "$machine/proc/self/cgroup" ] || return 0
   while IFS=: read -r _ list path; do  # 4:cpu,cpuacct:/path, 0::/path
     if [[ ,$list, = *",$1,"* ]]; then
       mount=$base/$1 below=$path
@@ -21,7 +22,7 @@ cgroup_folders() {
       mount=$base below=$path
       [ -e "$base/cgroup.controllers" ] || mount=$base/unified
     fi
-  done < <(cat "$machine/proc/self/cgroup" 2>/dev/null)
+  done <"$machine/proc/self/cgroup"
   [ -n "$mount" ] || return 0
   while [[ $below = /..* ]]; do below=${below#/..}; done
   while [ -n "$below" ] && [ ! -d "$mount$below" ]; do  # a container may show a path of the machine outside
@@ -37,11 +38,20 @@ cgroup_folders() {
 
 # count_of LIST: of a list such as 0-3,8: how many.
 count_of() {
-  printf '%s' "$1" | tr ',' '\n' | awk -F- 'NF { n += (NF == 2 ? $2 - $1 : 0) + 1 } END { print n + 0 }'
+  local range sum=0
+  for range in ${1//,/ }; do
+    sum=$((sum + 1))
+    [[ ! $range =~ ^([0-9]+)-([0-9]+)$ ]] || sum=$((sum + BASH_REMATCH[2] - BASH_REMATCH[1]))
+  done
+  printf '%s' "$sum"
 }
 
 # cores_by_affinity: how many this process may run on; 0 where the system does not say.
-cores_by_affinity() { count_of "$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "$machine/proc/self/status" 2>/dev/null || true)"; }
+cores_by_affinity() {
+  local key list=''
+  [ ! -r "$machine/proc/self/status" ] || while read -r key list && [ "$key" != Cpus_allowed_list: ]; do :; done <"$machine/proc/self/status"
+  count_of "$list"
+}
 
 # cores_allowed: the processor time that the control groups allow, in hundredths of a core; nothing when unlimited.
 cores_allowed() {
@@ -72,7 +82,11 @@ usable_cores() {
 
 # meminfo KEY: in bytes; nothing where the system does not say.
 meminfo() {
-  awk -v key="$1:" '$1 == key { printf "%.0f", $2 * 1024 }' "$machine/proc/meminfo" 2>/dev/null || true
+  local key value=''
+  [ -r "$machine/proc/meminfo" ] || return 0
+  while read -r key value _ && [ "$key" != "$1:" ]; do :; done <"$machine/proc/meminfo"
+  [[ $value =~ ^[0-9]+$ ]] || value=${value:+0}
+  printf '%s' "${value:+$((value * 1024))}"
 }
 
 # least_of NUMBER...: of those that are numbers; nothing where none is.
@@ -105,7 +119,8 @@ memory_allowed() {
 
 # memory_free: bytes that could still be taken here.
 memory_free() {
-  local free
-  free=$(least_of "$(meminfo MemAvailable)" "$(memory_allowed | awk '{ print $3 }')")
+  local free room
+  read -r _ _ room < <(memory_allowed; echo) || true
+  free=$(least_of "$(meminfo MemAvailable)" "$room")
   printf '%s' "${free:-0}"
 }

@@ -3,9 +3,11 @@
 
 # table_entries PART...: lines of packages_PART.txt without remarks; alternatives of one package as a|b.
 table_entries() {
-  local part
+  local part entry
   # shellcheck disable=SC2048  # one word a part
-  for part in $*; do sed -e 's/#.*//' -e 's/[[:space:]]*$//' -e '/^$/d' "$setup/packages_$part.txt"; done
+  for part in $*; do
+    while read -r entry _; do [[ -z $entry || $entry = '#'* ]] || printf '%s\n' "$entry"; done <"$setup/packages_$part.txt"
+  done
 }
 
 # known_elsewhere PART...: what the packages are called where they are none of Debian's.
@@ -15,22 +17,30 @@ known_elsewhere() {
   for part in $*; do sed -n -e '1d' -e 's/^[^#].*(\([^()]*\))$/\1/p' "$setup/packages_$part.txt"; done
 }
 
-# missing_packages [PART...]: the wanted ones that neither dpkg nor $prefix/system has; default: $parts. Of
-# alternatives the first that the package lists know. Of a browser's only what apt can bring.
+# look_for PACKAGE...: sets packages_here to those that dpkg or $prefix/system has, with a blank around each.
+look_for() {
+  local state name
+  packages_here=' '
+  while read -r state name; do [[ $state != ?i* ]] || packages_here+="$name "; done < <(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' "$@" 2>/dev/null)
+  read_system
+  packages_here+="$system_names "
+}
+
+# missing_packages [PART...]: the wanted ones that are not here; default: $parts. Of alternatives the first that the
+# package lists know. Of a browser's only what apt can bring.
 missing_packages() {
-  local entry name have wanted optional
-  optional=" $(table_entries browsers | paste -sd' ') "
+  local entry name wanted optional packages_here=${packages_here-}
+  optional=$'\n'$(table_entries browsers)$'\n'
   wanted=$(table_entries "${*:-$parts}")
-  # shellcheck disable=SC2046,SC2086  # one word a package
-  have=$(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' ${wanted//|/ } 2>/dev/null | awk '$1 ~ /^.i/ { print $2 }' | paste -sd' ')
-  have=" $have $(system_packages) "
+  # shellcheck disable=SC2086  # one word a package
+  [ -n "$packages_here" ] || look_for ${wanted//|/ }
   for entry in $wanted; do
-    for name in ${entry//|/ }; do [[ $have != *" $name "* ]] || continue 2; done
+    for name in ${entry//|/ }; do [[ $packages_here != *" $name "* ]] || continue 2; done
     name=${entry%%|*}
     if [ "$name" != "$entry" ] && ! apt-cache show "$name" >/dev/null 2>&1; then
       ! apt-cache show "${entry#*|}" >/dev/null 2>&1 || name=${entry#*|}
     fi
-    [[ $optional != *" $name "* ]] || apt_brings "$name" || continue
+    [[ $optional != *$'\n'"$name"$'\n'* ]] || apt_brings "$name" || continue
     printf '%s\n' "$name"
   done
 }
@@ -60,9 +70,12 @@ as_root() {
 
 # parts_here: the parts that can be built and used now.
 parts_here() {
-  local part here='base fetch'
-  for part in test gui browser display slurm browsers; do
-    if have_debian; then [ -z "$(missing_packages $part)" ] || continue; elif ! other_part_here $part; then continue; fi
+  local part wanted packages_here here='base fetch' others='test gui browser display slurm browsers'
+  wanted=$(table_entries "$others")
+  # shellcheck disable=SC2086  # one word a package
+  ! have_debian || look_for ${wanted//|/ }
+  for part in $others; do
+    if have_debian; then [ -z "$(missing_packages "$part")" ] || continue; elif ! other_part_here "$part"; then continue; fi
     here="$here $part"
   done
   printf '%s' "$here"

@@ -5,11 +5,10 @@
 peers_bytes=3930000000  # what they take unpacked
 
 peers_folder() { printf '%s' "$prefix/peers-$libtorch_version"; }
-peers_mark() { wheels peers | awk '{ print $4 }' | paste -sd' '; }
 
 have_peers() {
   local mark=""
-  [ -f "$(peers_folder)/.complete" ] && read -r mark <"$(peers_folder)/.complete" && [ "$mark" = "$(peers_mark)" ]
+  [ -f "$(peers_folder)/.complete" ] && read -r mark <"$(peers_folder)/.complete" && [ "$mark" = "$(part_hashes peers)" ]
 }
 
 # bring_peers: says what it will fetch and asks, unless they are there. Each file is unpacked and thrown away before the next.
@@ -35,7 +34,7 @@ bring_peers() {
     done < <(wheels peers)
     say "  compiling ..."  # as an installation does; else the first import would
     python3 -m compileall -q -j 0 "$part" >"$prefix/logs/peers.log" 2>&1 || true  # some tests in there are for other Pythons
-    peers_mark >"$part/.complete"
+    part_hashes peers >"$part/.complete"
     rm -rf "$(peers_folder)"
     mv "$part" "$(peers_folder)"
   }
