@@ -3,7 +3,7 @@
 
 # full_prefix: all that can be cleaned, and things beside it that may not be touched.
 full_prefix() {
-  isobar --cuda setup
+  after isobar --cuda setup
   mkdir -p "$PREFIX/data/fields-4x8-v1" "$PREFIX/data/era5" "$PREFIX/peers-1" "$PREFIX/mine" "$TREE/runs/01_baseline-x" "$PREFIX/window"
   printf 'name = "a"\nsynthetic = true\ngenerator = 1\n' >"$PREFIX/data/fields-4x8-v1/dataset.toml"
   printf 'name = "b"\nsynthetic = false\n' >"$PREFIX/data/era5/dataset.toml"

@@ -48,7 +48,7 @@ case_cuda_with_an_old_toolkit() {
   expect "one is fetched" called "pip nvidia_nvcc"
 }
 case_cuda_after_a_cpu_setup() {
-  isobar setup
+  after isobar setup
   rm -rf "$TREE/build"
   isobar --cuda setup
   expect "the torch file comes again, and the plan says so" says "with the torch file once more"
@@ -66,7 +66,7 @@ case_driver_without_a_word() {
   expect "no question without a terminal" [ "${OUT/This too/}" = "$OUT" ]
 }
 case_driver_and_a_reader() {
-  isobar setup
+  after isobar setup
   driver 580.65.06
   isobar show last
   expect "a command that trains nothing brings nothing" [ ! -e "$PREFIX/libtorch-2.11.0/.complete-cuda" ]
@@ -75,7 +75,7 @@ case_driver_and_a_reader() {
 }
 case_driver_and_a_person() {
   type -P script >/dev/null || return 0
-  isobar setup
+  after isobar setup
   driver 580.65.06
   OUT=$(cd "$TREE" && PATH="$WORLD/bin:$PATH" ISOBAR_PREFIX="$PREFIX" timeout 60 script -qec "./isobar setup" /dev/null <<<n 2>&1)
   expect "a question of its own" says "This too? [Y/n]"
@@ -129,7 +129,7 @@ case_cuda_that_does_not_configure() {
   expect "asked for by name: code 1" [ "$CODE" = 1 ]
 }
 case_wrong_cuda_file() {
-  isobar setup
+  after isobar setup
   touch "$WORLD/altered"
   isobar --cuda setup
   expect "code 1" [ "$CODE" = 1 ]
@@ -138,14 +138,14 @@ case_wrong_cuda_file() {
   expect "the CPU part stays" complete
 }
 case_no_space_for_cuda() {
-  isobar setup
+  after isobar setup
   touch "$WORLD/disk-full"
   isobar --cuda setup
   expect "code 1" [ "$CODE" = 1 ]
   expect "figures" says "MB are needed, 1 MB are free"
 }
 case_new_libtorch_takes_cuda_along() {
-  isobar --cuda setup
+  after isobar --cuda setup
   echo other >"$PREFIX/libtorch-2.11.0/.complete"
   isobar --no-cuda setup
   expect "the CPU part is new" complete
@@ -162,7 +162,7 @@ case_cuda_is_not_brought_for_help() {
   expect "no packages to compare with" [ ! -e "$PREFIX/peers-2.11.0" ]
 }
 case_cuda_bench_builds_the_plugin() {
-  isobar --cuda setup
+  after isobar --cuda setup
   : >"$WORLD/calls"
   isobar --yes bench step --quick
   expect "with the bench" called "ninja bench_step isobar_cuda"

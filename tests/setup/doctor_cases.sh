@@ -8,7 +8,7 @@ case_doctor() {
   expect "missing packages" says "missing: g++"
   expect "nothing was called that installs" [ ! -s "$WORLD/calls" ]
   expect "nothing was made" [ ! -e "$PREFIX" ]
-  isobar setup
+  after isobar setup
   isobar doctor
   expect "libtorch" says "ok, 2.11.0"
   rm "$WORLD/bin/apt-get" "$WORLD/bin/dpkg-query"
@@ -191,7 +191,7 @@ RATES
 case_doctor_parts() {
   isobar doctor
   expect "the CUDA part is not there" says "./isobar --cuda setup brings it"
-  isobar --cuda setup
+  after isobar --cuda setup
   mkdir -p "$TREE/build/lib" && cp "$(type -P true)" "$TREE/build/lib/libisobar_cuda.so"
   isobar doctor
   expect "it is" says "ok, NCCL 2.28.9"

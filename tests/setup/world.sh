@@ -4,7 +4,7 @@
 
 # script NAME: the body comes from standard input.
 script() {
-  { printf '#!/usr/bin/env bash\nlog() { printf "%%s\\n" "$*" >>"$WORLD/calls"; }\n'; cat; } >"$WORLD/bin/$1"
+  { printf '#!%s\nlog() { printf "%%s\\n" "$*" >>"$WORLD/calls"; }\n' "$BASH"; cat; } >"$WORLD/bin/$1"
   chmod +x "$WORLD/bin/$1"
 }
 
@@ -154,8 +154,11 @@ log "ninja ${*:5}"
 [ ! -e "$WORLD/build-fails" ] || { echo "1/2 Building x"; echo "FAILED: x.o"; echo "main.cpp:3:1: error: expected ;"; exit 1; }
 [ ! -e "$WORLD/compiler-crashes" ] || { [ -s "$WORLD/compiler-crashes" ] || rm "$WORLD/compiler-crashes"; echo "FAILED: x.o"; echo "c++: internal compiler error: Segmentation fault"; exit 1; }
 mkdir -p "$2/bin"
-printf '#!/bin/sh\nprintf "cli"; printf " <%%s>" "$@"; exit %s\n' "$(cat "$WORLD/cli-code" 2>/dev/null || echo 0)" >"$2/bin/isobar-cli"
-for name in 01_baseline isobar-run isobar-gui isobar-browser bench_step bench_start bench_telemetry; do cp "$2/bin/isobar-cli" "$2/bin/$name" 2>/dev/null || true; done
+code=0
+[ ! -e "$WORLD/cli-code" ] || read -r code <"$WORLD/cli-code"
+for name in isobar-cli 01_baseline isobar-run isobar-gui isobar-browser bench_step bench_start bench_telemetry; do
+  printf '#!/bin/sh\nprintf "cli"; printf " <%%s>" "$@"; exit %s\n' "$code" >"$2/bin/$name"
+done
 cp "$WORLD/make_fields" "$2/bin/make_fields"
 chmod +x "$2"/bin/*
 BODY
@@ -215,18 +218,35 @@ make_world() {
   plain_tools
 }
 
-# new_world: a fresh tree and stand-ins in $WORLD, copies of what is made once; removes the last one.
+# put_world NAME: in the place of the last world, a copy of one that is kept. All stand in one place, since a set-up keeps paths.
+put_world() {
+  rm -rf "$WORLD"
+  enter_world "$worlds/world"
+  cp -a "$worlds/kept/$1" "$WORLD"
+}
+
+# new_world: a fresh tree and stand-ins in $WORLD.
 new_world() {
-  if [ -z "${WORLD:-}" ]; then
-    first_world=$(mktemp -d)
-    trap 'rm -rf "${first_world:?}" "${WORLD:?}"' EXIT
-    enter_world "$first_world"
+  if [ -z "${worlds:-}" ]; then
+    worlds=$(mktemp -d)
+    trap 'rm -rf "${worlds:?}" "${WORLD:?}"' EXIT
+    mkdir "$worlds/kept"
+    enter_world "$worlds/world"
     make_world
-  else
-    rm -rf "$WORLD"
+    mv "$WORLD" "$worlds/kept/fresh"
   fi
-  enter_world "$(mktemp -d)"
-  cp -a "$first_world/." "$WORLD"
+  put_world fresh
+}
+
+# after COMMAND...: the case begins in a world as COMMAND left a fresh one; it is called once for all cases.
+after() {
+  if [ -d "$worlds/kept/$*" ]; then
+    put_world "$*"
+  else
+    put_world fresh
+    "$@"
+    cp -a "$WORLD" "$worlds/kept/$*"
+  fi
 }
 
 # isobar ARGS...: sets OUT (both streams) and CODE.
