@@ -48,6 +48,12 @@ inline const std::vector<std::string>& coarse() {
   return sets;
 }
 
+/// Runs a lesson that stays loaded between its runs, unless it is preloaded otherwise.
+inline ProcessResult run_lesson(const std::vector<std::string>& words, ProcessOptions options = {}) {
+  options.preloaded = ISOBAR_FORKS;
+  return run_process(words, options);
+}
+
 inline ProcessResult train_lesson(const std::string& lesson, const std::filesystem::path& run_dir,
                                   const std::vector<std::string>& sets, const ProcessOptions& options = {}) {
   std::vector<std::string> words = {bin_folder(ISOBAR_BIN) + "/" + lesson,
@@ -63,7 +69,7 @@ inline ProcessResult train_lesson(const std::string& lesson, const std::filesyst
     words.push_back("--set");
     words.push_back(set);
   }
-  return run_process(words, options);
+  return run_lesson(words, options);
 }
 
 inline ProcessResult train(const std::filesystem::path& run_dir, const std::vector<std::string>& sets,

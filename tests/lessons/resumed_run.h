@@ -19,7 +19,7 @@ inline ProcessResult resume(const fs::path& run, std::vector<std::string> sets =
     words.push_back("--set");
     words.push_back(set);
   }
-  return run_process(words, options);
+  return run_lesson(words, options);
 }
 
 /// Losses by step as they stand in the file, to the last digit. A step that was made twice must say the same

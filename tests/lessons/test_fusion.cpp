@@ -12,8 +12,8 @@ using namespace isobar;
 
 namespace {
 
-const std::vector<std::string> kShort = {"train.steps=20", "train.report_every=1", "run.threads=1",
-                                         "data.limit_valid=4"};
+const std::vector<std::string> kShort =
+    with(coarse(), {"train.steps=20", "train.report_every=1", "run.threads=1", "data.limit_valid=4"});
 const std::vector<std::string> kFusions = {"adam", "bias_gelu", "residual_norm",
                                            "qkv",  "head_loss", "grad_norm"};
 

@@ -10,10 +10,14 @@
 #include <chrono>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <mutex>
+#include <optional>
 #include <stdexcept>
-#include <thread>
 
 #include "core/argv.h"
+#include "core/waiting.h"
+#include "support/loaded_program.h"
 #include "support/temp_folder.h"
 #include "support/threads.h"
 
@@ -39,13 +43,13 @@ std::vector<std::string> merged_environment(const std::vector<std::string>& adde
   return out;
 }
 
-using Clock = std::chrono::steady_clock;
+using Steady = std::chrono::steady_clock;
 
 /// Sends the signal once it is time, and again every `pause_ms` until it was sent `times` times.
 class Interrupts {
  public:
   Interrupts(pid_t pid, const ProcessOptions& options) : pid_(pid), options_(options) {}
-  void look(Clock::time_point now) {
+  void look(Steady::time_point now) {
     if (sent_ == 0 && !(options_.interrupt_when && options_.interrupt_when())) return;
     if (sent_ == options_.times || (sent_ > 0 && now < next_)) return;
     kill(pid_, options_.signal);
@@ -57,24 +61,80 @@ class Interrupts {
   pid_t pid_;
   const ProcessOptions& options_;
   int sent_ = 0;
-  Clock::time_point next_;
+  Steady::time_point next_;
 };
 
-void wait_with_deadline(pid_t pid, const ProcessOptions& options, ProcessResult& result) {
-  const auto begin = Clock::now();
+/// Its status, once it has ended.
+using Ended = std::function<std::optional<int>()>;
+
+void wait_with_deadline(pid_t pid, const Ended& ended, const ProcessOptions& options, ProcessResult& result) {
+  const auto begin = Steady::now();
   Interrupts interrupts(pid, options);
-  int status = 0;
-  while (waitpid(pid, &status, WNOHANG) == 0) {
-    interrupts.look(Clock::now());
-    if (Clock::now() - begin > std::chrono::seconds(options.deadline_s)) {
-      result.err = "after " + std::to_string(options.deadline_s) + " s. Its threads:\n" + threads_of(pid);
-      kill(pid, SIGKILL);
-      waitpid(pid, &status, 0);
+  bool hangs = false;
+  while (true) {
+    if (const std::optional<int> status = ended()) {
+      if (!hangs) result.code = WIFSIGNALED(*status) ? 128 + WTERMSIG(*status) : WEXITSTATUS(*status);
       return;
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    interrupts.look(Steady::now());
+    if (!hangs && Steady::now() - begin > std::chrono::seconds(options.deadline_s)) {
+      hangs = true;
+      result.err = "after " + std::to_string(options.deadline_s) + " s. Its threads:\n" + threads_of(pid);
+      kill(pid, SIGKILL);
+    }
+    pause_us(2000);
   }
-  result.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/// Starts a program anew, and waits for it.
+void run_anew(std::vector<std::string> words, std::vector<std::string> environment, const TempFolder& folder,
+              const ProcessOptions& options, ProcessResult& result) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 1, (folder / "out").c_str(), O_WRONLY | O_CREAT, 0600);
+  posix_spawn_file_actions_addopen(&actions, 2, (folder / "err").c_str(), O_WRONLY | O_CREAT, 0600);
+  if (!options.folder.empty()) posix_spawn_file_actions_addchdir_np(&actions, options.folder.c_str());
+  rlimit old{};
+  getrlimit(RLIMIT_FSIZE, &old);
+  const rlimit limit{static_cast<rlim_t>(options.file_limit_bytes), old.rlim_max};
+  if (options.file_limit_bytes >= 0) setrlimit(RLIMIT_FSIZE, &limit);  // the child inherits it
+  pid_t pid = 0;
+  const int error = posix_spawn(&pid, words.front().c_str(), &actions, nullptr, as_argv(words).data(),
+                                as_argv(environment).data());
+  setrlimit(RLIMIT_FSIZE, &old);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) throw std::runtime_error("cannot start " + words.front());
+  const Ended ended = [pid]() -> std::optional<int> {
+    int status = 0;
+    return waitpid(pid, &status, WNOHANG) == 0 ? std::nullopt : std::optional(status);
+  };
+  wait_with_deadline(pid, ended, options, result);
+}
+
+/// The same for one that is loaded. False where it runs already, or where this run is to be loaded otherwise.
+bool run_loaded(const std::vector<std::string>& words, const std::vector<std::string>& environment,
+                const TempFolder& folder, const ProcessOptions& options, ProcessResult& result) {
+  struct Program {
+    explicit Program(const std::string& path, const std::string& preloaded) : loaded(path, preloaded) {}
+    LoadedProgram loaded;
+    std::mutex runs;
+  };
+  static std::mutex mutex;
+  static std::map<std::string, Program> programs;
+  if (options.preloaded.empty() || !options.environment.empty() || options.file_limit_bytes >= 0)
+    return false;
+  std::unique_lock lock(mutex);
+  Program& program = programs.try_emplace(words.front(), words.front(), options.preloaded).first->second;
+  lock.unlock();
+  const std::unique_lock runs(program.runs, std::try_to_lock);
+  if (!runs) return false;
+  const pid_t pid = program.loaded.start(
+      words, environment, options.folder.empty() ? std::filesystem::current_path().string() : options.folder,
+      folder / "out", folder / "err");
+  wait_with_deadline(
+      pid, [&] { return program.loaded.ended(); }, options, result);
+  return true;
 }
 
 }  // namespace
@@ -84,31 +144,15 @@ std::function<bool()> when_there(const std::string& file) {
 }
 
 std::function<bool()> after_ms(int ms) {
-  return [due = Clock::now() + std::chrono::milliseconds(ms)] { return Clock::now() >= due; };
+  return [due = Steady::now() + std::chrono::milliseconds(ms)] { return Steady::now() >= due; };
 }
 
 ProcessResult run_process(const std::vector<std::string>& words, const ProcessOptions& options) {
   const TempFolder folder;
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 1, (folder / "out").c_str(), O_WRONLY | O_CREAT, 0600);
-  posix_spawn_file_actions_addopen(&actions, 2, (folder / "err").c_str(), O_WRONLY | O_CREAT, 0600);
-  if (!options.folder.empty()) posix_spawn_file_actions_addchdir_np(&actions, options.folder.c_str());
-  std::vector<std::string> arguments = words;
-  std::vector<std::string> environment = merged_environment(options.environment);
-  rlimit old{};
-  getrlimit(RLIMIT_FSIZE, &old);
-  const rlimit limit{static_cast<rlim_t>(options.file_limit_bytes), old.rlim_max};
-  if (options.file_limit_bytes >= 0) setrlimit(RLIMIT_FSIZE, &limit);  // the child inherits it
-  pid_t pid = 0;
-  const int error = posix_spawn(&pid, arguments.front().c_str(), &actions, nullptr, as_argv(arguments).data(),
-                                as_argv(environment).data());
-  setrlimit(RLIMIT_FSIZE, &old);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) throw std::runtime_error("cannot start " + words.front());
+  const std::vector<std::string> environment = merged_environment(options.environment);
   ProcessResult result;
-  wait_with_deadline(pid, options, result);
+  if (!run_loaded(words, environment, folder, options, result))
+    run_anew(words, environment, folder, options, result);
   result.out = text_of(folder / "out");
   std::string hung;
   if (!result.err.empty()) {

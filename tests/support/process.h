@@ -25,6 +25,7 @@ struct ProcessOptions {
   int pause_ms = 400;                         ///< between two of them: more than what counts as one request
   std::int64_t file_limit_bytes =
       -1;  ///< largest file it may write, when not negative: the nearest thing to a full disk
+  std::string preloaded = "";  ///< not "": what keeps a program loaded between its runs (loaded_program.h)
 };
 
 /// For interrupt_when: a file is there, or a moment of a campaign has come.
