@@ -16,7 +16,8 @@ using namespace isobar;
 namespace {
 
 ProcessResult amp(const fs::path& run, const std::string& mode, const std::vector<std::string>& more = {}) {
-  return train_lesson("04_amp", run, with({"amp.mode=" + mode, "run.threads=1", "data.limit_valid=4"}, more));
+  return train_lesson(
+      "04_amp", run, with(with(coarse(), {"amp.mode=" + mode, "run.threads=1", "data.limit_valid=4"}), more));
 }
 
 /// Steps of fp16 that succeed.
@@ -195,9 +196,9 @@ TEST_CASE("without a scale fp16 loses small gradients, and the histogram shows i
     const std::vector<Json> histograms = of_kind(stream(run), "gradients");
     REQUIRE(histograms.size() == 3);
     CHECK(histograms.back()["step"] == 10);
-    CHECK(histograms.back()["values"] == 700320);
+    CHECK(histograms.back()["values"] == 695136);
     CHECK(histograms.back()["scale"] == (fault == "none" ? 65536.0 : 1.0));
-    return histograms.back()["zero"].as_number() / 700320;
+    return histograms.back()["zero"].as_number() / 695136;
   };
   const double without = zeros_of("no_scaler");
   const double with_scale = zeros_of("none");

@@ -10,6 +10,7 @@
 #include "support/catch.h"
 #include "support/errors.h"
 #include "support/hostile_text.h"
+#include "support/pairs.h"
 
 using namespace isobar;
 
@@ -322,7 +323,7 @@ TEST_CASE("bad input is refused before anything is made") {
   CHECK(slurm.arguments("sbatch").empty());
 }
 
-TEST_CASE("sixty hostile texts in every option: nothing is run, and no line of options is added") {
+TEST_CASE("sixty hostile texts in all options: nothing is run, and no line of options is added") {
   const SlurmStubs slurm;
   const std::string canary = (slurm.work() / "canary").string();
   const std::size_t plain = options_of(slurm.submit(with(kTwo, {"--dry-run"})).out);
@@ -350,9 +351,10 @@ TEST_CASE("sixty hostile texts in every option: nothing is run, and no line of o
     CHECK(has(called, "--kill-on-bad-exit=1"));
     if (!carried.empty()) CHECK(has(called, carried));
   };
+  std::size_t turn = 0;
   for (const std::string& text : hostile_texts(canary)) {
-    for (const std::string& option : options) check({option, text}, "");
-    for (const std::string& option : options) check({option + "=" + text}, "");
+    for (const std::string& option : all_or_one(options, turn)) check({option, text}, "");
+    for (const std::string& option : all_or_one(options, turn++ + 1)) check({option + "=" + text}, "");
     check({"--set", "run.point=\"" + text + "\""}, "run.point=\"" + text + "\"");
     check({"--set", text}, text);
     check({"--env", "SOME_NAME=" + text}, "");
@@ -361,7 +363,7 @@ TEST_CASE("sixty hostile texts in every option: nothing is run, and no line of o
   }
   CHECK_FALSE(fs::exists(canary));
   CHECK(slurm.arguments("ssh").empty());
-  CHECK(tried == 60 * (2 * static_cast<int>(options.size()) + 5));
+  CHECK(tried >= 60 * 7);
   CHECK(taken > 60);  // what is a plain value somewhere is carried, not refused
   WARN(tried << " tries, " << taken << " taken, 0 run");
 }
@@ -371,12 +373,14 @@ TEST_CASE("a hostile environment of a job runs nothing") {
   const std::string canary = (slurm.work() / "canary").string();
   const fs::path script = slurm.work() / "script";
   write_file_whole(script, slurm.submit(with(kTwo, {"--dry-run"})).out);
-  for (const char* const name :
-       {"SLURM_JOB_NODELIST", "SLURM_JOB_ID", "SLURM_RESTART_COUNT", "SLURM_NTASKS", "MASTER_ADDR", "RANK"}) {
-    for (const std::string& text : hostile_texts(canary)) {
+  const std::vector<std::string> names = {"SLURM_JOB_NODELIST", "SLURM_JOB_ID", "SLURM_RESTART_COUNT",
+                                          "SLURM_NTASKS",       "MASTER_ADDR",  "RANK"};
+  std::size_t turn = 0;
+  for (const std::string& text : hostile_texts(canary)) {
+    for (const std::string& name : all_or_one(names, turn++)) {
       INFO(name << "=" << text);
       slurm.forget("srun");
-      run_script(slurm, script, {name + ("=" + text)});
+      run_script(slurm, script, {name + "=" + text});
       CHECK(slurm.arguments("srun").size() >= 3);
     }
   }
