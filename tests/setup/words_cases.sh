@@ -170,8 +170,17 @@ case_tiers_of_tests() {
   expect "quick: its label" called "-L ^quick\$"
   isobar test --nightly --list
   expect "nightly: its label, and its configuration" called "-C nightly -L ^nightly\$ -N"
+  expect "nightly: what only it runs is built too" called "ninja all isobar_everything"
+  : >"$WORLD/calls"
+  isobar test core --verbose
+  expect "a name of the full tier: no more is built" count_is isobar_everything 0
   isobar test core comm_nightly --verbose
   expect "names, those of the night too" called "--verbose -C nightly -R ^(core|comm_nightly)\$"
+  expect "whose programs are built then" called "ninja isobar_everything"
+  : >"$WORLD/calls"
+  isobar test --nightly --build-only
+  expect "code 0" [ "$CODE" = 0 ]
+  expect "no test runs" count_is ctest 0
   isobar test cor
   expect "an unknown name: code 2" [ "$CODE" = 2 ]
   expect "its way out" says "did you mean core? ./isobar test --list names them"
