@@ -9,7 +9,7 @@ namespace isobar {
 
 namespace {
 
-void update_adam(at::Tensor& weights, const at::Tensor& gradients, AdamState& state, double learning_rate,
+void update_adam(at::Tensor& weights, const at::Tensor& gradients, AdamMoments& state, double learning_rate,
                  const OptimConfig& config) {
   const auto t = static_cast<double>(++state.steps);
   state.mean.lerp_(gradients, 1 - config.beta1);

@@ -13,7 +13,7 @@
 namespace isobar {
 
 /// What Adam keeps from one update to the next.
-struct AdamState {
+struct AdamMoments {
   at::Tensor mean;         ///< m, as long as the flat buffers
   at::Tensor square;       ///< v
   std::int64_t steps = 0;  ///< t: updates made so far
@@ -22,7 +22,7 @@ struct AdamState {
 namespace seams {
 
 /// One update of `weights` and `state`, as of Adam::step. Autograd does not watch.
-extern constinit Seam<void(at::Tensor& weights, const at::Tensor& gradients, AdamState& state,
+extern constinit Seam<void(at::Tensor& weights, const at::Tensor& gradients, AdamMoments& state,
                            double learning_rate, const OptimConfig& config)>
     adam_update;
 
@@ -46,7 +46,7 @@ class Adam final : public Optimizer {
  private:
   Parameters& parameters_;
   OptimConfig config_;
-  AdamState state_;
+  AdamMoments state_;
 };
 
 }  // namespace isobar

@@ -18,13 +18,13 @@ class TorchRule final : public ScalingRule {
  public:
   explicit TorchRule(const AmpConfig& config) : config_(config) {}
 
-  at::Tensor scale(const at::Tensor& loss, const ScalerState& state) override { return loss * state.scale; }
-  void unscale(const at::Tensor& gradients, ScalerState& state) override {
+  at::Tensor scale(const at::Tensor& loss, const ScalerTensors& state) override { return loss * state.scale; }
+  void unscale(const at::Tensor& gradients, ScalerTensors& state) override {
     state.overflow.zero_();
     at::_amp_foreach_non_finite_check_and_unscale_({gradients}, state.overflow,
                                                    state.scale.to(at::kDouble).reciprocal().to(at::kFloat));
   }
-  void update(ScalerState& state) override {
+  void update(ScalerTensors& state) override {
     at::_amp_update_scale_(state.scale, state.good_steps, state.overflow, config_.growth, config_.backoff,
                            config_.growth_interval);
   }

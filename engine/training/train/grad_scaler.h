@@ -17,7 +17,7 @@
 namespace isobar {
 
 /// What a scaler keeps: scalars on its device.
-struct ScalerState {
+struct ScalerTensors {
   at::Tensor scale;       ///< float32
   at::Tensor good_steps;  ///< int32: since the scale last changed
   at::Tensor overflow;    ///< float32, of the last step: not 0 = a gradient is not finite
@@ -27,11 +27,11 @@ struct ScalerState {
 class ScalingRule {
  public:
   virtual ~ScalingRule() = default;
-  virtual at::Tensor scale(const at::Tensor& loss, const ScalerState& state) = 0;
+  virtual at::Tensor scale(const at::Tensor& loss, const ScalerTensors& state) = 0;
   /// Divides in place and fills `overflow`.
-  virtual void unscale(const at::Tensor& gradients, ScalerState& state) = 0;
+  virtual void unscale(const at::Tensor& gradients, ScalerTensors& state) = 0;
   /// Changes scale and good steps by `overflow`.
-  virtual void update(ScalerState& state) = 0;
+  virtual void update(ScalerTensors& state) = 0;
 };
 
 namespace seams {
@@ -74,7 +74,7 @@ class GradScaler {
  private:
   bool active_;
   std::unique_ptr<ScalingRule> rule_;  ///< null when it is not active
-  ScalerState state_;
+  ScalerTensors state_;
   at::Tensor skipped_;  ///< [2] float64: so far, in a row
 };
 

@@ -16,7 +16,7 @@ const PluggedIn loss(seams::relative_l2, [](const at::Tensor& prediction, const 
   return part().relative_l2(prediction, target);
 });
 const PluggedIn adam(seams::adam_update, [](at::Tensor& weights, const at::Tensor& gradients,
-                                            AdamState& state, double learning_rate,
+                                            AdamMoments& state, double learning_rate,
                                             const OptimConfig& config) {
   exercise::AdamState yours{.mean = state.mean, .square = state.square, .steps = state.steps};
   part().adam_step(weights, gradients, yours, learning_rate,

@@ -20,20 +20,20 @@ class RuleOfPart final : public ScalingRule {
       : setting_{
             .growth = config.growth, .backoff = config.backoff, .growth_interval = config.growth_interval} {}
 
-  at::Tensor scale(const at::Tensor& loss, const ScalerState& state) override {
+  at::Tensor scale(const at::Tensor& loss, const ScalerTensors& state) override {
     // Made anew in each step: the state may be that of a checkpoint.
     scaler_ = own_part_as<exercise::Part>().make_scaler(
         setting_, {.scale = state.scale.item<float>(), .good_steps = state.good_steps.item<int>()});
     return loss * scaler_->scale(1);
   }
-  void unscale(const at::Tensor& gradients, ScalerState& state) override {
+  void unscale(const at::Tensor& gradients, ScalerTensors& state) override {
     const at::Tensor on_host = gradients.cpu();  // no copy where it is there already
     const bool good =
         scaler_->unscale({on_host.mutable_data_ptr<float>(), static_cast<std::size_t>(on_host.numel())});
     if (!gradients.is_same(on_host)) gradients.copy_(on_host);
     state.overflow.fill_(good ? 0 : 1);
   }
-  void update(ScalerState& state) override {
+  void update(ScalerTensors& state) override {
     scaler_->update();
     const exercise::ScalerState next = scaler_->state();
     state.scale.fill_(next.scale);
