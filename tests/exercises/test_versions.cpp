@@ -8,15 +8,11 @@
 #include "check/run_check.h"
 #include "exercises/versions.h"
 
+extern "C" [[gnu::weak]] void __tsan_init();
+
 namespace isobar {
 
 namespace {
-
-#if defined(__SANITIZE_THREAD__)
-constexpr bool kThread = true;
-#else
-constexpr bool kThread = false;
-#endif
 
 struct Told {
   std::string check;
@@ -31,7 +27,7 @@ Told told(const Version& version) {
   for (const Check& check : checks_of_part(version.part)) {
     const auto finding = run_check(check, setting);
     if (!finding) continue;
-    const bool race = kThread && finding->came.find("data race") != std::string::npos;
+    const bool race = __tsan_init != nullptr && finding->came.find("data race") != std::string::npos;
     return {race ? "race" : check.name,
             "expected " + finding->expected + ", came " + finding->came + "; look at " + finding->look};
   }

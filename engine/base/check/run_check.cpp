@@ -196,14 +196,12 @@ std::optional<Finding> run_check(const Check& check, const CheckSetting& setting
 
 }  // namespace isobar
 
-#if defined(__SANITIZE_ADDRESS__)
+// For the sanitizer that the program is linked with.
 extern "C" const char* __asan_default_options() {
   return "exitcode=66:detect_leaks=1:leak_check_at_exit=0:detect_stack_use_after_return=1:strict_string_"
          "checks=1";
 }
 extern "C" const char* __ubsan_default_options() { return "print_stacktrace=1"; }
-#elif defined(__SANITIZE_THREAD__)
 extern "C" const char* __tsan_default_options() {
   return "exitcode=67:halt_on_error=1:report_thread_leaks=0";
 }
-#endif
