@@ -13,7 +13,7 @@ from pathlib import Path
 # The first that matches what a command makes.
 KINDS = [
     ("precompiled headers", r"\.gch$|/cmake_pch\.hxx\.cxx\.o$|^cmake/precompiled/"),
-    ("exercises", r"(^|/)(check|mine|page|part_of|test_exercise)_\w*\.dir/|^engine/base/check/.*\.o$|^tests/exercises/"),
+    ("exercises", r"(^|/)(checks?|mine|part_of|test_exercise|versions)_\w*\.dir/|^engine/base/check/.*\.o$|^tests/exercises/"),
     ("fuzzers", r"^tests/fuzz/"),
     ("benches", r"^tests/bench/"),
     ("CUDA", r"/cuda/|\.cu\.o$|^tests/gpu/"),
