@@ -35,13 +35,13 @@ struct ClaimPart {
 };
 
 template <typename Value>
-std::string text_of(const void* value) {
+std::string claim_text(const void* value) {
   return Catch::Detail::stringify(*static_cast<const Value*>(value));
 }
 
 template <typename Value>
 ClaimPart claim_part(const Value& value) {
-  return {__builtin_addressof(value), &text_of<Value>};
+  return {__builtin_addressof(value), &claim_text<Value>};
 }
 
 /// What it points to outlives the pointer.

@@ -36,7 +36,7 @@ TEST_CASE("this one hangs", "[.]") {
 
 TEST_CASE("a test that hangs ends with its name and its threads, and nothing of it is left") {
   const ProcessResult result =
-      run_process({ISOBAR_TEST_HANG, "this one hangs"}, {.environment = {"ISOBAR_TEST_LIMIT_S=1"}});
+      run_process({ISOBAR_TEST_SUPPORT, "this one hangs"}, {.environment = {"ISOBAR_TEST_LIMIT_S=1"}});
   INFO(result.out << result.err);
   CHECK(result.code == 99);
   CHECK_THAT(result.err, says("hangs: \"this one hangs\"") && says("after 1 s") &&
@@ -58,7 +58,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a failure is reported however long the name of its test is") {
-  const ProcessResult result = run_process({ISOBAR_TEST_HANG, "this one fails*"});
+  const ProcessResult result = run_process({ISOBAR_TEST_SUPPORT, "this one fails*"});
   INFO(result.err);
   CHECK(result.code == 1);
   CHECK_THAT(result.out, says("its reason") && says("has one: this") && says("1 failed"));
